@@ -1,0 +1,36 @@
+// Package source turns a repository and a revision into a Tree: a read-only view of the files at that revision that
+// knows the content identity of every path, so that a later revision can be compared without reading it.
+package source
+
+import "io/fs"
+
+// Tree is the content of one revision. Names are slash-separated, relative and clean, "." is the root. Symbolic
+// links are followed inside the tree; a link that leaves it fails with an error that wraps ErrEscape, a loop with
+// ErrLinkLoop. A missing name fails with an error that wraps fs.ErrNotExist. Methods are safe for concurrent use.
+type Tree interface {
+	// Revision is the resolved revision: a full commit id, a chart version or an OCI digest.
+	Revision() string
+	// ReadFile returns the content of a file; files over the limit of the tree fail with ErrTooLarge.
+	// The caller must not change the bytes.
+	ReadFile(name string) ([]byte, error)
+	// ReadDir lists a directory, sorted by name. A symbolic link is listed as what it points to;
+	// a link that is broken or leaves the tree is listed with fs.ModeSymlink.
+	ReadDir(name string) ([]Entry, error)
+	// Stat describes a file or directory, links followed.
+	Stat(name string) (Entry, error)
+	// Sum is the identity of what name holds, links followed: equal sums mean equal content. For a directory it
+	// covers everything below. It is "" where name does not exist and costs no read of content.
+	Sum(name string) (string, error)
+	// ListSum is the identity of a directory's listing alone: the names and types of its entries, not their content.
+	ListSum(name string) (string, error)
+}
+
+// Entry describes one name in a Tree.
+type Entry struct {
+	Name string      // base name
+	Mode fs.FileMode // fs.ModeDir, fs.ModeSymlink (unresolvable link) or 0; the exec bit of a file is 0o111
+	Size int64       // bytes; -1 where the tree does not know it without reading
+}
+
+// IsDir reports whether the entry is a directory.
+func (e Entry) IsDir() bool { return e.Mode.IsDir() }
