@@ -1,0 +1,3 @@
+{{- define "blog.labels" -}}
+app.kubernetes.io/name: {{ .Chart.Name }}
+{{- end -}}
