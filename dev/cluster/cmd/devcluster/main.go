@@ -1,0 +1,61 @@
+// Command devcluster runs a Kubernetes control plane with simulated nodes on
+// the loopback interface, for development and tests. See dev/cluster/README.md.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"k8s.io/component-base/version"
+
+	"github.com/slipway-gitops/slipway/dev/cluster/internal/cluster"
+)
+
+func main() {
+	os.Exit(run(os.Args[1:]))
+}
+
+func run(arguments []string) int {
+	config := cluster.Config{Out: os.Stderr}
+	flags := flag.NewFlagSet("devcluster", flag.ContinueOnError)
+	flags.StringVar(&config.Data, "data", "", "directory of everything the cluster keeps (required)")
+	flags.IntVar(&config.Port, "port", 0, "port of the API server on 127.0.0.1; 0 is the one used before, or a free one")
+	flags.IntVar(&config.Nodes, "nodes", 3, "number of simulated nodes")
+	flags.StringVar(&config.WhileLocked, "while-locked", "", "stop once nobody holds a shared lock (flock) on this file")
+	flags.DurationVar(&config.Grace, "grace", time.Minute, "with --while-locked: for how long nobody may hold the lock")
+	showVersion := flags.Bool("version", false, "print the version of Kubernetes and exit")
+	if err := flags.Parse(arguments); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return 0
+		}
+		return 2
+	}
+	if *showVersion {
+		fmt.Println(version.Get().GitVersion)
+		return 0
+	}
+	if flags.NArg() > 0 {
+		fmt.Fprintf(os.Stderr, "devcluster: unexpected argument %q: see --help\n", flags.Arg(0))
+		return 2
+	}
+	if err := config.Validate(); err != nil {
+		fmt.Fprintf(os.Stderr, "devcluster: %v\n", err)
+		return 2
+	}
+
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	// A second signal ends the process at once.
+	context.AfterFunc(ctx, stop)
+	if err := cluster.Run(ctx, config); err != nil {
+		fmt.Fprintf(os.Stderr, "devcluster: %v\n", err)
+		return 1
+	}
+	return 0
+}
