@@ -1,0 +1,3 @@
+package document
+
+func quick([]byte) (value, bool) { return value{}, false }
