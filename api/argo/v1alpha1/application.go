@@ -24,6 +24,8 @@ type Application struct {
 	// Spec is what the user wants. Set by users, by an ApplicationSet or by a parent Application.
 	Spec ApplicationSpec `json:"spec"`
 	// Status is what was last observed and done. Set by the controller only.
+	//
+	// +optional
 	Status ApplicationStatus `json:"status,omitzero"`
 	// Operation asks for one sync now. Set by users and programs (one at a time) and by automated sync; the controller
 	// removes it when it starts the work, which then shows in status.operationState. Absent by default.

@@ -21,6 +21,8 @@ type ApplicationSet struct {
 	// Spec is what the user wants. Set by users.
 	Spec ApplicationSetSpec `json:"spec"`
 	// Status is what was last observed and done. Set by the controller only, through the status subresource.
+	//
+	// +optional
 	Status ApplicationSetStatus `json:"status,omitzero"`
 }
 
@@ -174,6 +176,8 @@ type ApplicationSetStatus struct {
 	// ResourcesCount is how many Applications there are, also when Resources is cut short.
 	ResourcesCount int64 `json:"resourcesCount,omitempty"`
 	// Health is the health of the set: the worst of what its conditions and Applications say.
+	//
+	// +optional
 	Health HealthStatus `json:"health,omitzero"`
 }
 

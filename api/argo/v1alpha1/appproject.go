@@ -18,6 +18,8 @@ type AppProject struct {
 	// Spec are the rules. Set by users.
 	Spec AppProjectSpec `json:"spec"`
 	// Status is set by the server that issues tokens.
+	//
+	// +optional
 	Status AppProjectStatus `json:"status,omitzero"`
 }
 

@@ -1,10 +1,10 @@
 package v1alpha1
 
 import (
-	"encoding/json"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kjson "sigs.k8s.io/json"
 )
 
 // TerminalGenerator yields sets of parameters without the help of other generators. Exactly one of its fields beside
@@ -38,7 +38,7 @@ type Generator struct {
 }
 
 // NestedGenerator is a generator within a matrix or merge. Exactly one field beside Selector is set. A further matrix or
-// merge is kept raw, because a schema cannot refer to itself; Decode it with NestedMatrix and NestedMerge.
+// merge is kept raw, because a schema cannot refer to itself; decode it with NestedMatrix and NestedMerge.
 type NestedGenerator struct {
 	TerminalGenerator `json:",inline"`
 	// Matrix holds a NestedMatrixGenerator.
@@ -57,7 +57,7 @@ func (g *NestedGenerator) NestedMatrix() (*NestedMatrixGenerator, error) {
 		return nil, nil //nolint:nilnil // absent is a regular answer, as it is in the field itself
 	}
 	var out NestedMatrixGenerator
-	if err := json.Unmarshal(g.Matrix.Raw, &out); err != nil {
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(g.Matrix.Raw, &out); err != nil {
 		return nil, fmt.Errorf("read nested matrix generator: %w", err)
 	}
 	return &out, nil
@@ -69,7 +69,7 @@ func (g *NestedGenerator) NestedMerge() (*NestedMergeGenerator, error) {
 		return nil, nil //nolint:nilnil // absent is a regular answer, as it is in the field itself
 	}
 	var out NestedMergeGenerator
-	if err := json.Unmarshal(g.Merge.Raw, &out); err != nil {
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(g.Merge.Raw, &out); err != nil {
 		return nil, fmt.Errorf("read nested merge generator: %w", err)
 	}
 	return &out, nil
@@ -78,12 +78,11 @@ func (g *NestedGenerator) NestedMerge() (*NestedMergeGenerator, error) {
 // ListGenerator yields sets written by hand.
 type ListGenerator struct {
 	// Elements are the sets, one JSON object each.
-	//
-	// +optional
-	Elements []RawJSON `json:"elements"`
+	Elements []RawJSON `json:"elements,omitempty"`
 	// Template overrides parts of the set's template.
 	//
 	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Template *ApplicationSetTemplate `json:"template,omitempty"`
 	// ElementsYAML is YAML text with more sets; within a matrix it may use parameters of the other generator.
@@ -97,6 +96,7 @@ type MatrixGenerator struct {
 	// Template overrides parts of the set's template.
 	//
 	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Template *ApplicationSetTemplate `json:"template,omitempty"`
 }
@@ -116,6 +116,7 @@ type MergeGenerator struct {
 	// Template overrides parts of the set's template.
 	//
 	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Template *ApplicationSetTemplate `json:"template,omitempty"`
 }
@@ -132,10 +133,13 @@ type NestedMergeGenerator struct {
 type ClusterGenerator struct {
 	// Selector picks clusters by the labels of their secrets. Default: all, also the controller's own, which has no
 	// secret and so is left out as soon as a selector is set.
+	//
+	// +optional
 	Selector metav1.LabelSelector `json:"selector,omitzero"`
 	// Template overrides parts of the set's template.
 	//
 	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Template *ApplicationSetTemplate `json:"template,omitempty"`
 	// Values are further parameters, below values.
@@ -153,10 +157,13 @@ type DuckTypeGenerator struct {
 	// RequeueAfterSeconds is how often the resource is read. Default 180.
 	RequeueAfterSeconds *int64 `json:"requeueAfterSeconds,omitempty"`
 	// LabelSelector picks resources. Excludes Name.
+	//
+	// +optional
 	LabelSelector metav1.LabelSelector `json:"labelSelector,omitzero"`
 	// Template overrides parts of the set's template.
 	//
 	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Template *ApplicationSetTemplate `json:"template,omitempty"`
 	// Values are further parameters, below values.
@@ -178,6 +185,7 @@ type GitGenerator struct {
 	// Template overrides parts of the set's template.
 	//
 	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Template *ApplicationSetTemplate `json:"template,omitempty"`
 	// PathParamPrefix is put before the names of path parameters, so that two Git generators do not clash.
@@ -199,12 +207,15 @@ type PluginGenerator struct {
 	// ConfigMapRef is the ConfigMap with the service's URL and token. Required.
 	ConfigMapRef PluginConfigMapRef `json:"configMapRef"`
 	// Input is sent to the service.
+	//
+	// +optional
 	Input PluginInput `json:"input,omitzero"`
 	// RequeueAfterSeconds is how often the service is asked. Default 1800.
 	RequeueAfterSeconds *int64 `json:"requeueAfterSeconds,omitempty"`
 	// Template overrides parts of the set's template.
 	//
 	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Template *ApplicationSetTemplate `json:"template,omitempty"`
 	// Values are further parameters, below values.

@@ -77,6 +77,8 @@ type SourceHydratorStatus struct {
 // HydrateOperation is one hydration, from its start to its end.
 type HydrateOperation struct {
 	// StartedAt is when it began.
+	//
+	// +optional
 	StartedAt metav1.Time `json:"startedAt,omitzero"`
 	// FinishedAt is when it ended; absent while it runs.
 	FinishedAt *metav1.Time `json:"finishedAt,omitempty"`
@@ -89,6 +91,8 @@ type HydrateOperation struct {
 	// HydratedSHA is the commit with the manifests, once written.
 	HydratedSHA string `json:"hydratedSHA,omitempty"`
 	// SourceHydrator is the spec the operation was started with.
+	//
+	// +optional
 	SourceHydrator SourceHydrator `json:"sourceHydrator,omitzero"`
 }
 
@@ -99,5 +103,7 @@ type SuccessfulHydrateOperation struct {
 	// HydratedSHA is the commit with the manifests.
 	HydratedSHA string `json:"hydratedSHA,omitempty"`
 	// SourceHydrator is the spec the operation was started with.
+	//
+	// +optional
 	SourceHydrator SourceHydrator `json:"sourceHydrator,omitzero"`
 }

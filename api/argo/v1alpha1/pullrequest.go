@@ -17,6 +17,7 @@ type PullRequestGenerator struct {
 	// Template overrides parts of the set's template.
 	//
 	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Template *ApplicationSetTemplate `json:"template,omitempty"`
 	// Bitbucket is a Bitbucket Cloud repository.

@@ -23,6 +23,7 @@ type SCMProviderGenerator struct {
 	// Template overrides parts of the set's template.
 	//
 	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Template *ApplicationSetTemplate `json:"template,omitempty"`
 	// Values are further parameters, below values.

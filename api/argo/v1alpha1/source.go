@@ -194,6 +194,8 @@ type DirectorySource struct {
 	// Recurse reads sub-directories too. Default false.
 	Recurse bool `json:"recurse,omitempty"`
 	// Jsonnet holds options for .jsonnet files.
+	//
+	// +optional
 	Jsonnet JsonnetSource `json:"jsonnet,omitzero"`
 	// Exclude is a glob of files to leave out; {a,b} gives several. Wins over Include.
 	Exclude string `json:"exclude,omitempty"`
@@ -249,7 +251,11 @@ type PluginParameter struct {
 	// String is its value as text; nil where not set.
 	String *string `json:"string,omitempty"`
 	// Map is its value as a map; nil where not set.
+	//
+	// +optional
 	Map map[string]string `json:"map,omitzero"`
 	// Array is its value as a list; nil where not set.
+	//
+	// +optional
 	Array []string `json:"array,omitzero"`
 }

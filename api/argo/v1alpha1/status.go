@@ -7,8 +7,12 @@ type ApplicationStatus struct {
 	// Resources are the application's objects, wanted or live, without hooks' leftovers and without children.
 	Resources []ResourceStatus `json:"resources,omitempty"`
 	// Sync compares the desired with the live state.
+	//
+	// +optional
 	Sync SyncStatus `json:"sync,omitzero"`
 	// Health is the health of the whole application: the worst of its objects.
+	//
+	// +optional
 	Health HealthStatus `json:"health,omitzero"`
 	// History are the successful syncs, oldest first, at most spec.revisionHistoryLimit.
 	History []RevisionHistory `json:"history,omitempty"`
@@ -23,6 +27,8 @@ type ApplicationStatus struct {
 	// SourceType is the tool found for a single source.
 	SourceType SourceType `json:"sourceType,omitempty"`
 	// Summary are facts drawn from the objects.
+	//
+	// +optional
 	Summary ApplicationSummary `json:"summary,omitzero"`
 	// ResourceHealthSource says where object health is kept: "appTree" means not in Resources. Default: in Resources.
 	ResourceHealthSource ResourceHealthLocation `json:"resourceHealthSource,omitempty"`
@@ -31,6 +37,8 @@ type ApplicationStatus struct {
 	// ControllerNamespace is the namespace of the controller that owns the application.
 	ControllerNamespace string `json:"controllerNamespace,omitempty"`
 	// SourceHydrator is how far hydration has come.
+	//
+	// +optional
 	SourceHydrator SourceHydratorStatus `json:"sourceHydrator,omitzero"`
 }
 
@@ -39,6 +47,8 @@ type SyncStatus struct {
 	// Status is the outcome. Always written.
 	Status SyncStatusCode `json:"status"`
 	// ComparedTo is what the outcome was reached with.
+	//
+	// +optional
 	ComparedTo ComparedTo `json:"comparedTo,omitzero"`
 	// Revision is the resolved revision, with a single source.
 	Revision string `json:"revision,omitempty"`
@@ -49,6 +59,8 @@ type SyncStatus struct {
 // ComparedTo is the part of a spec that a comparison was made with.
 type ComparedTo struct {
 	// Source is the source, with a single one.
+	//
+	// +optional
 	Source ApplicationSource `json:"source,omitzero"`
 	// Destination is the cluster and namespace.
 	Destination ApplicationDestination `json:"destination"`
@@ -103,6 +115,8 @@ type RevisionHistory struct {
 	// ID counts up by one per entry and names it for rollback. The first is 0.
 	ID int64 `json:"id"`
 	// Source is the source synced from, with a single source.
+	//
+	// +optional
 	Source ApplicationSource `json:"source,omitzero"`
 	// DeployStartedAt is when the sync began.
 	DeployStartedAt *metav1.Time `json:"deployStartedAt,omitempty"`
@@ -111,6 +125,8 @@ type RevisionHistory struct {
 	// Revisions are the revisions synced to, one for each of Sources.
 	Revisions []string `json:"revisions,omitempty"`
 	// InitiatedBy is who asked for the sync.
+	//
+	// +optional
 	InitiatedBy OperationInitiator `json:"initiatedBy,omitzero"`
 }
 

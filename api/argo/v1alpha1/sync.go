@@ -88,10 +88,14 @@ type Operation struct {
 	// Sync says what to sync, and to what. Absent asks for nothing.
 	Sync *SyncOperation `json:"sync,omitempty"`
 	// InitiatedBy is who asked. Set by the program that writes the operation; shown, never trusted for access.
+	//
+	// +optional
 	InitiatedBy OperationInitiator `json:"initiatedBy,omitzero"`
 	// Info is free text kept with the operation.
 	Info []Info `json:"info,omitempty"`
 	// Retry says how often a failure is tried again. Default: never.
+	//
+	// +optional
 	Retry RetryStrategy `json:"retry,omitzero"`
 }
 
@@ -187,6 +191,8 @@ type SyncOperationResult struct {
 	// Revision is the revision synced to; empty with several sources.
 	Revision string `json:"revision"`
 	// Source is the source synced from, with a single source.
+	//
+	// +optional
 	Source ApplicationSource `json:"source,omitzero"`
 	// Sources are the sources synced from, with several.
 	Sources []ApplicationSource `json:"sources,omitempty"`
