@@ -11,9 +11,12 @@ import (
 	"github.com/slipway-gitops/slipway/internal/source"
 )
 
-// Request is one source of one Application, ready to be rendered.
+// Request is one source of one Application, ready to be rendered. A Renderer gets it as Prepare returns it: overrides
+// from the repository are merged, build environment variables are substituted (a Renderer substitutes nothing), Path
+// is clean and relative ("." is the root), Tool is known and Limits are filled in.
 type Request struct {
 	App       App
+	Tool      Tool // set by Prepare
 	Source    v1alpha1.ApplicationSource
 	Tree      source.Tree            // the source's own repository or chart, at the resolved revision
 	Refs      map[string]source.Tree // trees of the sources that have a ref name, for "$name/path" value files
@@ -42,7 +45,22 @@ type Limits struct {
 	Seconds int   // wall time; default 60
 }
 
-// Result is what a source wants. Objects are in the order the tool gave them, Lists unpacked, empty documents dropped.
+// WithDefaults fills in what is zero.
+func (l Limits) WithDefaults() Limits {
+	if l.Bytes <= 0 {
+		l.Bytes = 64 << 20
+	}
+	if l.Objects <= 0 {
+		l.Objects = 20_000
+	}
+	if l.Seconds <= 0 {
+		l.Seconds = 60
+	}
+	return l
+}
+
+// Result is what a source wants. Objects are in the order the tool gave them, Lists unpacked, empty documents dropped:
+// a document.Set does that for a Renderer. A Renderer that fails still tells Deps, so that the failure can be kept.
 type Result struct {
 	Tool    Tool
 	Objects []object.Manifest
@@ -52,7 +70,13 @@ type Result struct {
 
 // Deps names inputs that a cache must put into its key only where they were really used.
 type Deps struct {
-	Cluster bool // Capabilities were read
+	Cluster  bool // Capabilities were read
+	Revision bool // the resolved revision was read; Prepare says so
+}
+
+// Or returns what either depends on.
+func (d Deps) Or(o Deps) Deps {
+	return Deps{Cluster: d.Cluster || o.Cluster, Revision: d.Revision || o.Revision}
 }
 
 // Tool names what rendered a source, as status.sourceType spells it.
@@ -66,7 +90,7 @@ const (
 	Plugin    Tool = "Plugin"
 )
 
-// Renderer renders one source. It returns promptly when ctx ends.
+// Renderer renders one prepared source. It returns promptly when ctx ends and is safe for concurrent use.
 type Renderer interface {
 	Render(ctx context.Context, req Request) (Result, error)
 }

@@ -287,3 +287,16 @@ func utf8Of(data []byte) ([]byte, error) {
 	}
 	return []byte(string(utf16.Decode(units))), nil
 }
+
+// ToJSON converts a YAML file of one document to canonical JSON; an empty file is an empty object. It is for small
+// configuration files and takes no more than MaxDocument.
+func ToJSON(data []byte) ([]byte, error) {
+	docs, err := ReadYAML(data)
+	if err != nil {
+		return nil, err
+	}
+	if len(docs) == 0 {
+		return []byte("{}"), nil
+	}
+	return docs[0].val.appendJSON(nil), nil
+}

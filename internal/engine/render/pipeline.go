@@ -1,0 +1,113 @@
+package render
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/slipway-gitops/slipway/internal/engine/render/document"
+)
+
+// ErrJsonnet is returned by the Renderer for plain files where it meets a Jsonnet file that it cannot evaluate: the
+// pipeline then gives the whole source to the Renderer for Jsonnet.
+var ErrJsonnet = errors.New("the directory has Jsonnet files")
+
+// ErrCrash is wrapped by the error that stands for a panic in a Renderer.
+var ErrCrash = errors.New("the renderer crashed")
+
+// ErrTimeout is wrapped by the error that says a rendering took longer than Limits.Seconds.
+var ErrTimeout = errors.New("rendering took too long")
+
+// Pipeline renders any source: it prepares the Request and gives it to the Renderer of its tool. It is safe for
+// concurrent use.
+type Pipeline struct {
+	Plain     Renderer // directories of YAML and JSON
+	Jsonnet   Renderer // directories that have Jsonnet files too
+	Helm      Renderer
+	Kustomize Renderer
+	Disabled  []Tool // never detected nor used; their sources are read as a Directory
+}
+
+var _ Renderer = (*Pipeline)(nil)
+
+// Render prepares and renders req. A source that is only a ref gives no objects. The Result of a failure tells Tool
+// and Deps.
+func (p *Pipeline) Render(ctx context.Context, req Request) (Result, error) {
+	if req.Source.IsRef() {
+		return Result{}, nil
+	}
+	req, deps, err := Prepare(req, p.Disabled...)
+	if err != nil {
+		return Result{Deps: deps}, err
+	}
+	limit := time.Duration(req.Limits.Seconds) * time.Second
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	res, err := p.dispatch(limited, req)
+	res.Tool = req.Tool
+	res.Deps = res.Deps.Or(deps)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return Result{Tool: res.Tool, Deps: res.Deps}, context.Cause(ctx)
+	case err != nil && limited.Err() != nil:
+		return Result{Tool: res.Tool, Deps: res.Deps}, fmt.Errorf("%w: more than %s; make the source smaller", ErrTimeout, limit)
+	case err != nil:
+		return Result{Tool: res.Tool, Deps: res.Deps}, err
+	}
+	if err := check(res, req.Limits); err != nil {
+		return Result{Tool: res.Tool, Deps: res.Deps}, err
+	}
+	return res, nil
+}
+
+func (p *Pipeline) dispatch(ctx context.Context, req Request) (Result, error) {
+	switch req.Tool {
+	case Directory:
+		res, err := guard(ctx, p.Plain, req)
+		if errors.Is(err, ErrJsonnet) && p.Jsonnet != nil {
+			return guard(ctx, p.Jsonnet, req)
+		}
+		return res, err
+	case Helm:
+		return guard(ctx, p.Helm, req)
+	case Kustomize:
+		return guard(ctx, p.Kustomize, req)
+	case Plugin:
+		name := ""
+		if req.Source.Plugin != nil {
+			name = req.Source.Plugin.Name
+		}
+		return Result{}, fmt.Errorf("config management plugin %q: plugins are not supported yet; render with Helm, Kustomize, Jsonnet or plain files", name)
+	}
+	return Result{}, fmt.Errorf("tool %q is unknown", req.Tool)
+}
+
+// guard keeps a panic of a Renderer from taking the process down.
+func guard(ctx context.Context, r Renderer, req Request) (res Result, err error) {
+	if r == nil {
+		return Result{}, fmt.Errorf("no renderer for %s is configured", req.Tool)
+	}
+	defer func() {
+		if recover() != nil {
+			// The value is not shown: it can quote input.
+			res, err = Result{Deps: Deps{Cluster: true}}, fmt.Errorf("render %s as %s: %w", req.Source.Path, req.Tool, ErrCrash)
+		}
+	}()
+	return r.Render(ctx, req)
+}
+
+// check holds the limits for renderers that do not count by themselves.
+func check(res Result, l Limits) error {
+	if len(res.Objects) > l.Objects {
+		return fmt.Errorf("more than %d objects: %w; split the application", l.Objects, document.ErrLimit)
+	}
+	var total int64
+	for i := range res.Objects {
+		total += int64(len(res.Objects[i].JSON))
+	}
+	if total > l.Bytes {
+		return fmt.Errorf("the objects are larger than %d bytes together: %w; split the application", l.Bytes, document.ErrLimit)
+	}
+	return nil
+}
