@@ -4,8 +4,9 @@ import (
 	"os"
 	"strings"
 
-	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 )
 
 // environment is the build environment of one source. It notes which of its parts were used.

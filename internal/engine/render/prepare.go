@@ -9,10 +9,11 @@ import (
 	"slices"
 	"strings"
 
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/render/document"
 	"github.com/slipway-gitops/slipway/internal/source"
-	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 )
 
 // overrideFile holds overrides for every application that has the directory as its source.

@@ -180,3 +180,30 @@ func checkStrings(meta *value, field string) error {
 	}
 	return nil
 }
+
+// AddJSON adds the object, or the objects of the array, that data holds. Null elements are dropped.
+func (s *Set) AddJSON(where string, data []byte) error {
+	if int64(len(data)) > s.maxBytes {
+		return In(where, fmt.Errorf("the output is larger than %d bytes: %w; split the application", s.maxBytes, ErrLimit))
+	}
+	out, err := decodeJSON(data)
+	if err != nil {
+		return In(where, fmt.Errorf("read JSON: %w", err))
+	}
+	v, err := fromAny(out, 0)
+	if err != nil {
+		return In(where, err)
+	}
+	if v.kind != sequence {
+		if err := s.add(&v, 0); err != nil {
+			return In(where, err)
+		}
+		return nil
+	}
+	for i := range v.items {
+		if err := s.add(&v.items[i], 0); err != nil {
+			return In(where, fmt.Errorf("element %d: %w", i, err))
+		}
+	}
+	return nil
+}
