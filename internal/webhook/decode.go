@@ -120,10 +120,9 @@ func push(e Event, defaultBranch string) ([]Event, error) {
 	if len(e.RepoURLs) == 0 || e.RepoURLs[0] == "" {
 		return nil, errNoRepository
 	}
-	if e.Ref == "" {
+	if e.Kind, e.Revision = Push, shortRef(e.Ref); e.Revision == "" {
 		return nil, errNoRef
 	}
-	e.Kind, e.Revision = Push, shortRef(e.Ref)
 	e.TouchedHead = !e.IsTag() && (defaultBranch == "" || defaultBranch == e.Revision)
 	return []Event{e}, nil
 }

@@ -346,6 +346,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add("X-Gogs-Event", "push", []byte(`{"ref":"x","repository":null,"commits":[null]}`))
 	f.Add("X-Event-Key", "repo:refs_changed", []byte(`{"changes":[null],"repository":{"links":{"clone":[null]}}}`))
 	f.Add("X-Hook-UUID", "x", []byte(`{"push":{"changes":[null,{}]}}`))
+	f.Add("X-Hook-UUID", "x", []byte(strings.Replace(cloudBody, `"name":"main"`, `"name":""`, 1)))
 	f.Fuzz(func(t *testing.T, header, value string, body []byte) {
 		h := http.Header{}
 		h.Set(header, value)
