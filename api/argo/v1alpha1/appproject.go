@@ -190,7 +190,7 @@ type SourceIntegrity struct {
 
 // SourceIntegrityGit are the rules for Git repositories.
 type SourceIntegrityGit struct {
-	// Policies are tried in order; the first that matches a repository counts. A repository without one is not checked.
+	// Policies are the rules. A repository that none matches is not checked; one that several match fails its check.
 	Policies []SourceIntegrityGitPolicy `json:"policies"`
 }
 

@@ -54,7 +54,7 @@ type NestedGenerator struct {
 // NestedMatrix decodes Matrix; it returns nil when there is none.
 func (g *NestedGenerator) NestedMatrix() (*NestedMatrixGenerator, error) {
 	if g.Matrix == nil {
-		return nil, nil //nolint:nilnil // absent is a regular answer, as it is in the field itself
+		return nil, nil
 	}
 	var out NestedMatrixGenerator
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(g.Matrix.Raw, &out); err != nil {
@@ -66,7 +66,7 @@ func (g *NestedGenerator) NestedMatrix() (*NestedMatrixGenerator, error) {
 // NestedMerge decodes Merge; it returns nil when there is none.
 func (g *NestedGenerator) NestedMerge() (*NestedMergeGenerator, error) {
 	if g.Merge == nil {
-		return nil, nil //nolint:nilnil // absent is a regular answer, as it is in the field itself
+		return nil, nil
 	}
 	var out NestedMergeGenerator
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(g.Merge.Raw, &out); err != nil {

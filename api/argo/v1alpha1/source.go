@@ -55,7 +55,7 @@ func (s *ApplicationSource) ExplicitType() SourceType {
 }
 
 // HelmSource holds options for rendering a chart. Values are taken from, weakest first: the chart, ValueFiles in order,
-// Values or ValuesObject, FileParameters, Parameters.
+// Values or ValuesObject, Parameters, Parameters with ForceString, FileParameters.
 type HelmSource struct {
 	// ValueFiles are values files: paths relative to the chart, $ref/ paths into another source, or URLs. Globs,
 	// including **, are expanded. Later files win.
