@@ -1,0 +1,166 @@
+package git
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+)
+
+// Mirror is the local bare copy of one repository as seen with one credential. It holds the references that were
+// fetched and nothing else. It is safe for concurrent use; fetches of one mirror run one after the other.
+type Mirror struct {
+	client *Client
+	remote Remote
+	cred   Credential
+	dir    string
+	serial uint64 // tells mirrors of a client apart, so that parsed trees of one never serve another
+	reader *reader
+
+	turn    chan struct{} // holds one token: the right to change the mirror
+	ready   atomic.Bool   // the directory is there and in order
+	fetches atomic.Int64  // since the last maintenance
+}
+
+// Mirror returns the mirror of the repository at address, read with cred; the same one for every spelling of the
+// address. A user and password inside the address are used where cred has none. Nothing is fetched yet.
+func (c *Client) Mirror(address string, cred Credential) (*Mirror, error) {
+	remote, inside, err := ParseRemote(address, c.opts.AllowFile)
+	if err != nil {
+		return nil, err
+	}
+	if cred.Password == "" && cred.Bearer == "" {
+		cred.Username, cred.Password = inside.Username, inside.Password
+	}
+	if err := cred.check(); err != nil {
+		return nil, err
+	}
+	name := mirrorName(remote, cred)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil, errors.New("open mirror: the git cache is closed")
+	}
+	if m := c.mirrors[name]; m != nil {
+		return m, nil
+	}
+	m := &Mirror{
+		client: c, remote: remote, cred: cred, serial: uint64(len(c.mirrors)),
+		dir: filepath.Join(c.opts.Dir, name), turn: make(chan struct{}, 1),
+	}
+	m.reader = &reader{mirror: m}
+	c.mirrors[name] = m
+	return m, nil
+}
+
+func mirrorName(r Remote, cred Credential) string {
+	sum := sha256.Sum256([]byte(r.URL + "\n" + cred.Scope()))
+	return hex.EncodeToString(sum[:12]) + ".git"
+}
+
+// URL is the address without user information for http(s), spelled one way.
+func (m *Mirror) URL() string { return m.remote.URL }
+
+// Scope identifies (repository, credential) without revealing the credential. It is stable over restarts and belongs in
+// every cache key of what was read from the mirror.
+func (m *Mirror) Scope() string { return strings.TrimSuffix(filepath.Base(m.dir), ".git") }
+
+// Close ends the reader process. The mirror can be used again afterwards.
+func (m *Mirror) Close() { m.reader.close() }
+
+// lock takes the right to change the mirror.
+func (m *Mirror) lock(ctx context.Context) error {
+	select {
+	case m.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (m *Mirror) unlock() { <-m.turn }
+
+// ensure creates the mirror where it is missing and clears what a killed process left behind. The lock is held.
+func (m *Mirror) ensure(ctx context.Context) error {
+	if m.ready.Load() {
+		return nil
+	}
+	if _, err := os.Stat(filepath.Join(m.dir, "objects")); err == nil {
+		if err := removeLeftovers(m.dir); err == nil {
+			m.ready.Store(true)
+			return nil
+		}
+	}
+	return m.create(ctx)
+}
+
+// create makes an empty mirror in place of whatever is there.
+func (m *Mirror) create(ctx context.Context) error {
+	m.reader.close()
+	if err := os.RemoveAll(m.dir); err != nil {
+		return fmt.Errorf("remove mirror: %w", err)
+	}
+	args := []string{"init", "--quiet", "--bare", "--template=", "--initial-branch=main", m.dir}
+	if _, err := m.client.run(ctx, command{args: args}); err != nil {
+		return fmt.Errorf("create mirror: %w", err)
+	}
+	if m.client.opts.Blobless {
+		const partial = "[core]\n\trepositoryformatversion = 1\n\tbare = true\n[extensions]\n\tpartialClone = origin\n" +
+			"[remote \"origin\"]\n\tpromisor = true\n\tpartialclonefilter = blob:none\n"
+		if err := os.WriteFile(filepath.Join(m.dir, "config"), []byte(partial), 0o600); err != nil {
+			return fmt.Errorf("create mirror: %w", err)
+		}
+	}
+	m.ready.Store(true)
+	return nil
+}
+
+// Reset deletes the mirror; the next fetch begins anew.
+func (m *Mirror) Reset(ctx context.Context) error {
+	if err := m.lock(ctx); err != nil {
+		return err
+	}
+	defer m.unlock()
+	m.ready.Store(false)
+	return m.create(ctx)
+}
+
+// removeLeftovers deletes lock files and unfinished packs. Only one process uses a cache directory.
+func removeLeftovers(dir string) error {
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(dir, path)
+		if d.IsDir() {
+			// Two-digit directories hold loose objects: nothing to clear there, and there may be many.
+			if filepath.Dir(rel) == "objects" && len(d.Name()) == 2 {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if strings.HasSuffix(path, ".lock") || strings.HasPrefix(d.Name(), "tmp_") || strings.HasPrefix(d.Name(), ".tmp-") {
+			return os.Remove(path)
+		}
+		return nil
+	})
+}
+
+// remoteRun runs a command that talks to the repository of the mirror.
+func (m *Mirror) remoteRun(ctx context.Context, cmd command) ([]byte, error) {
+	a, err := m.client.open(m.remote, m.cred)
+	if err != nil {
+		return nil, err
+	}
+	defer a.close()
+	cmd.config = append(cmd.config, a.config...)
+	cmd.env = append(cmd.env, a.env...)
+	out, err := m.client.remote(ctx, cmd)
+	return out, m.explain(err)
+}

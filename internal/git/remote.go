@@ -1,0 +1,208 @@
+package git
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// Remote is the address of a repository in a form that is safe to show and to use as a key: without user information
+// for http(s), and spelled one way.
+type Remote struct {
+	URL    string // what git is given
+	scheme string // https, http, ssh or file
+	host   string
+}
+
+var scpLike = regexp.MustCompile(`^(?:([A-Za-z0-9._-]+)@)?([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):([^:].*)$`)
+
+// ParseRemote reads https://, http://, ssh:// and scp-like addresses (git@host:path), and file:// or absolute paths
+// where allowFile is set. A user name and password in an http(s) address are returned as a credential and are not in
+// the result. Two spellings of one address (letter case of the host, default port, trailing slash) give the same URL.
+func ParseRemote(raw string, allowFile bool) (Remote, Credential, error) {
+	var cred Credential
+	s := strings.TrimSpace(raw)
+	if s == "" || len(s) > 4096 || strings.ContainsAny(s, "\x00\r\n\t ") || strings.HasPrefix(s, "-") {
+		return Remote{}, cred, errors.New("parse repository address: it is empty, too long or holds spaces: write it as https://host/path or git@host:path")
+	}
+	if !strings.Contains(s, "://") {
+		if m := scpLike.FindStringSubmatch(s); m != nil && !filepath.IsAbs(s) {
+			user := m[1]
+			if user == "" {
+				user = "git"
+			}
+			s = "ssh://" + user + "@" + m[2] + "/" + strings.TrimPrefix(m[3], "/")
+		} else if filepath.IsAbs(s) {
+			s = "file://" + s
+		}
+	}
+	u, err := url.Parse(s)
+	if err != nil {
+		// The error of url.Parse quotes the address, and with it a password that may be inside.
+		return Remote{}, cred, errors.New("parse repository address: it is not a URL: write it as https://host/path or git@host:path")
+	}
+	u.Scheme = strings.ToLower(u.Scheme)
+	u.Fragment, u.RawFragment, u.RawQuery = "", "", ""
+	switch u.Scheme {
+	case "file":
+		if !allowFile {
+			return Remote{}, cred, errors.New("repositories in local directories are not allowed: use an https:// or ssh:// address")
+		}
+		return Remote{URL: "file://" + filepath.Clean(u.Path), scheme: "file"}, cred, nil
+	case "https", "http", "ssh":
+	default:
+		return Remote{}, cred, fmt.Errorf("repository address with scheme %q is not allowed: use https or ssh", u.Scheme)
+	}
+	if u.Hostname() == "" || strings.HasPrefix(u.Hostname(), "-") {
+		return Remote{}, cred, errors.New("parse repository address: the host is missing or begins with a dash")
+	}
+	u.Host = canonicalHost(u)
+	u.Path = strings.TrimRight(u.Path, "/")
+	u.RawPath = strings.TrimRight(u.RawPath, "/")
+	if u.Scheme == "ssh" {
+		user := "git"
+		if u.User != nil && u.User.Username() != "" {
+			user = u.User.Username()
+		}
+		if strings.HasPrefix(user, "-") {
+			return Remote{}, cred, errors.New("parse repository address: the user name begins with a dash")
+		}
+		u.User = url.User(user)
+	} else if u.User != nil {
+		cred.Username = u.User.Username()
+		cred.Password, _ = u.User.Password()
+		if cred.Password == "" {
+			// https://<token>@host is the usual short form.
+			cred.Username, cred.Password = "git", u.User.Username()
+		}
+		u.User = nil
+	}
+	return Remote{URL: u.String(), scheme: u.Scheme, host: u.Host}, cred, nil
+}
+
+func canonicalHost(u *url.URL) string {
+	host := strings.ToLower(u.Host)
+	port := u.Port()
+	if u.Scheme == "https" && port == "443" || u.Scheme == "http" && port == "80" || u.Scheme == "ssh" && port == "22" {
+		host = strings.TrimSuffix(host, ":"+port)
+	}
+	return host
+}
+
+// access is what git needs to reach one remote: configuration and environment, with the private files they name.
+type access struct {
+	config [][2]string
+	env    []string
+	dir    string // private files; "" where there are none
+}
+
+func (a *access) close() {
+	if a.dir != "" {
+		// What is left behind goes with the private directory of the client.
+		_ = os.RemoveAll(a.dir)
+	}
+}
+
+// open turns a credential into an access. Secrets go by environment or by files of mode 0600 in a private directory.
+func (c *Client) open(r Remote, cred Credential) (*access, error) {
+	if err := cred.check(); err != nil {
+		return nil, err
+	}
+	a := &access{config: [][2]string{{"remote.origin.url", r.URL}}}
+	var err error
+	switch r.scheme {
+	case "https", "http":
+		err = c.openHTTP(a, r, cred)
+	case "ssh":
+		err = c.openSSH(a, cred)
+	}
+	if err != nil {
+		a.close()
+		return nil, err
+	}
+	return a, nil
+}
+
+func (c *Client) openHTTP(a *access, r Remote, cred Credential) error {
+	// The header is bound to the address, and redirects are not followed: it reaches no other host.
+	header := "http." + r.scheme + "://" + r.host + "/.extraHeader"
+	switch {
+	case cred.Bearer != "":
+		a.config = append(a.config, [2]string{header, "Authorization: Bearer " + cred.Bearer})
+	case cred.Password != "":
+		a.config = append(a.config, [2]string{header, "Authorization: Basic " + basic(cred)})
+	}
+	if cred.Insecure {
+		a.config = append(a.config, [2]string{"http.sslVerify", "false"})
+	}
+	if cred.Proxy != "" {
+		a.config = append(a.config, [2]string{"http.proxy", cred.Proxy})
+		a.env = append(a.env, "NO_PROXY="+cred.NoProxy, "no_proxy="+cred.NoProxy)
+	}
+	for key, pem := range map[string][]byte{"http.sslCAInfo": cred.CA, "http.sslCert": cred.ClientCert, "http.sslKey": cred.ClientKey} {
+		if len(pem) == 0 {
+			continue
+		}
+		file, err := c.secretFile(a, strings.TrimPrefix(key, "http."), pem)
+		if err != nil {
+			return err
+		}
+		a.config = append(a.config, [2]string{key, file})
+	}
+	return nil
+}
+
+func (c *Client) openSSH(a *access, cred Credential) error {
+	known, strict := "/dev/null", "no"
+	if !cred.Insecure {
+		file, err := c.secretFile(a, "known_hosts", cred.KnownHosts)
+		if err != nil {
+			return err
+		}
+		known, strict = file, "yes"
+	}
+	args := []string{
+		"ssh", "-F", "/dev/null", "-o", "BatchMode=yes", "-o", "IdentitiesOnly=yes", "-o", "IdentityAgent=none",
+		"-o", "PasswordAuthentication=no", "-o", "KbdInteractiveAuthentication=no", "-o", "ForwardAgent=no",
+		"-o", "StrictHostKeyChecking=" + strict, "-o", "UserKnownHostsFile=" + known, "-o", "GlobalKnownHostsFile=/dev/null",
+		"-o", "UpdateHostKeys=no", "-o", "ControlPath=none", "-o", "ConnectTimeout=15", "-o", "ServerAliveInterval=15",
+		"-o", "ServerAliveCountMax=2", "-o", "LogLevel=ERROR",
+	}
+	if len(cred.SSHKey) > 0 {
+		key := cred.SSHKey
+		if key[len(key)-1] != '\n' {
+			key = append(append([]byte{}, key...), '\n') // ssh refuses a key whose last line is not ended
+		}
+		file, err := c.secretFile(a, "key", key)
+		if err != nil {
+			return err
+		}
+		args = append(args, "-i", file)
+	} else {
+		args = append(args, "-i", "/dev/null")
+	}
+	for i, v := range args {
+		args[i] = "'" + strings.ReplaceAll(v, "'", `'\''`) + "'"
+	}
+	a.env = append(a.env, "GIT_SSH_COMMAND="+strings.Join(args, " "), "GIT_SSH_VARIANT=ssh")
+	return nil
+}
+
+func (c *Client) secretFile(a *access, name string, content []byte) (string, error) {
+	if a.dir == "" {
+		dir, err := os.MkdirTemp(c.private, "access-")
+		if err != nil {
+			return "", fmt.Errorf("create private directory: %w", err)
+		}
+		a.dir = dir
+	}
+	file := filepath.Join(a.dir, name)
+	if err := os.WriteFile(file, content, 0o600); err != nil {
+		return "", fmt.Errorf("write private file: %w", err)
+	}
+	return file, nil
+}

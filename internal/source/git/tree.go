@@ -1,0 +1,411 @@
+// Package gitsource gives the files of a Git repository at a commit as a source.Tree, read from git's objects without
+// a checkout, and keeps the registry of repositories: which revisions are followed, what they point to, and when to ask.
+//
+// Content is what the repository stores: filters and line-ending conversion of .gitattributes are not applied, a Git
+// LFS file is its pointer, and a submodule is an empty directory.
+package gitsource
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/slipway-gitops/slipway/internal/git"
+	"github.com/slipway-gitops/slipway/internal/source"
+)
+
+// DefaultFileLimit is the size in bytes up to which files are read.
+const DefaultFileLimit = 10 << 20
+
+const (
+	maxLinks  = 40      // followed for one name, as Linux does
+	maxTarget = 4096    // bytes of a link's target
+	maxParts  = 4096    // path components walked for one name, links expanded
+	maxWalk   = 200_000 // directories walked for one Sum
+)
+
+var errNotDir = errors.New("not a directory")
+var errIsDir = errors.New("is a directory")
+
+// Tree is the content of one commit.
+type Tree struct {
+	mirror  *git.Mirror
+	commit  git.ID
+	root    node
+	limit   int64
+	memo    *memo
+	damaged func() // called when an object that must be there cannot be read
+}
+
+var _ source.Tree = (*Tree)(nil)
+
+// NewTree opens the tree of a commit that is in the mirror. Files of more than limit bytes fail with
+// source.ErrTooLarge; 0 means DefaultFileLimit.
+func NewTree(m *git.Mirror, commit string, limit int64) (*Tree, error) {
+	return newTree(m, commit, limit, newMemo(), func() {})
+}
+
+func newTree(m *git.Mirror, commit string, limit int64, memo *memo, damaged func()) (*Tree, error) {
+	id, err := git.ParseID(commit)
+	if err != nil {
+		return nil, err
+	}
+	if limit <= 0 {
+		limit = DefaultFileLimit
+	}
+	t := &Tree{mirror: m, commit: id, limit: limit, memo: memo, damaged: damaged}
+	root, ok := memo.root(id)
+	if !ok {
+		c, err := m.Commit(id)
+		if err != nil {
+			return nil, err
+		}
+		root = c.Tree
+		memo.setRoot(id, root)
+	}
+	t.root = node{mode: git.ModeDir, id: root}
+	return t, nil
+}
+
+// node is what a name stands for after links are followed.
+type node struct {
+	mode git.Mode
+	id   git.ID
+}
+
+func (n node) isDir() bool { return n.mode == git.ModeDir || n.mode == git.ModeSubmodule }
+
+func (n node) sum() string { return fmt.Sprintf("%06o:%s", uint32(n.mode), n.id) }
+
+// Revision is the full commit id.
+func (t *Tree) Revision() string { return t.commit.String() }
+
+// ReadFile returns the content of a file.
+func (t *Tree) ReadFile(name string) ([]byte, error) {
+	n, err := t.walk("read", name)
+	if err != nil {
+		return nil, err
+	}
+	if n.isDir() {
+		return nil, &fs.PathError{Op: "read", Path: name, Err: errIsDir}
+	}
+	b, err := t.blob(n.id, t.limit)
+	if errors.Is(err, git.ErrObjectLarge) {
+		return nil, &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("%w of %d bytes", source.ErrTooLarge, t.limit)}
+	}
+	if err != nil {
+		return nil, &fs.PathError{Op: "read", Path: name, Err: err}
+	}
+	return b, nil
+}
+
+// ReadDir lists a directory, sorted by name. Sizes are not known.
+func (t *Tree) ReadDir(name string) ([]source.Entry, error) {
+	n, err := t.walk("list", name)
+	if err != nil {
+		return nil, err
+	}
+	l, err := t.list(n)
+	if err != nil {
+		return nil, &fs.PathError{Op: "list", Path: name, Err: err}
+	}
+	out := make([]source.Entry, len(l))
+	for i, e := range l {
+		if out[i], err = t.entry(name, e); err != nil {
+			return nil, &fs.PathError{Op: "list", Path: name, Err: err}
+		}
+	}
+	return out, nil
+}
+
+// entry describes one name of a directory, links followed. It fails only where git does.
+func (t *Tree) entry(dir string, e git.TreeEntry) (source.Entry, error) {
+	if e.Mode != git.ModeSymlink {
+		return describe(e.Name, node{e.Mode, e.ID}), nil
+	}
+	n, err := t.walk("stat", join(dir, e.Name))
+	switch {
+	case err == nil:
+		return describe(e.Name, n), nil
+	case isLinkError(err):
+		return source.Entry{Name: e.Name, Mode: fs.ModeSymlink, Size: -1}, nil
+	}
+	return source.Entry{}, err
+}
+
+func isLinkError(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, source.ErrEscape) || errors.Is(err, source.ErrLinkLoop)
+}
+
+func describe(name string, n node) source.Entry {
+	e := source.Entry{Name: name, Size: -1}
+	switch {
+	case n.isDir():
+		e.Mode = fs.ModeDir
+	case n.mode&0o111 != 0:
+		e.Mode = 0o111
+	}
+	return e
+}
+
+// Stat describes a file or directory.
+func (t *Tree) Stat(name string) (source.Entry, error) {
+	n, err := t.walk("stat", name)
+	if err != nil {
+		return source.Entry{}, err
+	}
+	return describe(name[strings.LastIndexByte(name, '/')+1:], n), nil
+}
+
+// Sum is the mode and object id of what name stands for. Where a directory holds links somewhere below, what those
+// stand for is part of it.
+func (t *Tree) Sum(name string) (string, error) {
+	n, err := t.walk("identify", name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if n.mode != git.ModeDir {
+		return n.sum(), nil
+	}
+	s, err := t.sumDir(name, n)
+	if err != nil {
+		return "", &fs.PathError{Op: "identify", Path: name, Err: err}
+	}
+	return s, nil
+}
+
+// sumDir follows the links below a directory, and those below what they lead to, each directory once.
+func (t *Tree) sumDir(name string, n node) (string, error) {
+	links, err := t.linksBelow(n.id)
+	if err != nil || len(links) == 0 {
+		return n.sum(), err
+	}
+	type place struct {
+		name string
+		id   git.ID
+	}
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\n", n.sum())
+	seen := map[place]bool{}
+	queue := []place{{name, n.id}}
+	for len(queue) > 0 {
+		p := queue[0]
+		queue = queue[1:]
+		if seen[p] {
+			continue
+		}
+		seen[p] = true
+		if len(seen) > maxLinks*maxLinks {
+			return "", fmt.Errorf("%w: more than %d directories are linked", source.ErrLinkLoop, maxLinks*maxLinks)
+		}
+		links, err := t.linksBelow(p.id)
+		if err != nil {
+			return "", err
+		}
+		for _, link := range links {
+			full := join(p.name, link)
+			target, real, err := t.resolve(full)
+			if err != nil && !isLinkError(err) {
+				return "", err
+			}
+			if err != nil {
+				fmt.Fprintf(h, "%q broken\n", full)
+				continue
+			}
+			fmt.Fprintf(h, "%q %s\n", full, target.sum())
+			if target.mode == git.ModeDir {
+				queue = append(queue, place{real, target.id})
+			}
+		}
+	}
+	return "links:" + hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// linksBelow lists the symbolic links anywhere below a directory, by relative name. The answer is kept by tree id, so
+// an unchanged directory of a later commit costs one look-up.
+func (t *Tree) linksBelow(id git.ID) ([]string, error) {
+	budget := maxWalk
+	return t.links(id, &budget)
+}
+
+func (t *Tree) links(id git.ID, budget *int) ([]string, error) {
+	if l, ok := t.memo.linked(id); ok {
+		return l, nil
+	}
+	if *budget--; *budget < 0 {
+		return nil, fmt.Errorf("the directory has more than %d directories below", maxWalk)
+	}
+	l, err := t.list(node{git.ModeDir, id})
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, e := range l {
+		switch e.Mode {
+		case git.ModeSymlink:
+			out = append(out, e.Name)
+		case git.ModeDir:
+			below, err := t.links(e.ID, budget)
+			if err != nil {
+				return nil, err
+			}
+			for _, b := range below {
+				out = append(out, e.Name+"/"+b)
+			}
+		}
+	}
+	t.memo.setLinked(id, out)
+	return out, nil
+}
+
+// ListSum is a hash of the names and types in a directory.
+func (t *Tree) ListSum(name string) (string, error) {
+	n, err := t.walk("list", name)
+	if err != nil {
+		return "", err
+	}
+	if s, ok := t.memo.listing(n.id); ok && n.mode == git.ModeDir {
+		return s, nil
+	}
+	l, err := t.list(n)
+	if err != nil {
+		return "", &fs.PathError{Op: "list", Path: name, Err: err}
+	}
+	h := sha256.New()
+	links := false
+	for _, e := range l {
+		links = links || e.Mode == git.ModeSymlink
+		d, err := t.entry(name, e)
+		if err != nil {
+			return "", &fs.PathError{Op: "list", Path: name, Err: err}
+		}
+		fmt.Fprintf(h, "%q %o\n", d.Name, uint32(d.Mode))
+	}
+	sum := hex.EncodeToString(h.Sum(nil))
+	if !links && n.mode == git.ModeDir {
+		t.memo.setListing(n.id, sum)
+	}
+	return sum, nil
+}
+
+func (t *Tree) walk(op, name string) (node, error) {
+	n, _, err := t.resolve(name)
+	if err != nil {
+		return n, &fs.PathError{Op: op, Path: name, Err: err}
+	}
+	return n, nil
+}
+
+// resolve walks to a name component by component, following links, and returns what is there and its real name.
+func (t *Tree) resolve(name string) (node, string, error) {
+	if !fs.ValidPath(name) {
+		return node{}, "", fs.ErrInvalid
+	}
+	at := []node{t.root} // the directories from the root to the current one
+	var names []string   // their names, without the root
+	todo := strings.Split(name, "/")
+	links := 0
+	for steps := 0; len(todo) > 0; steps++ {
+		if steps > maxParts {
+			return node{}, "", source.ErrLinkLoop
+		}
+		part := todo[0]
+		todo = todo[1:]
+		switch part {
+		case "", ".":
+			continue
+		case "..":
+			if len(at) == 1 {
+				return node{}, "", source.ErrEscape
+			}
+			at, names = at[:len(at)-1], names[:len(names)-1]
+			continue
+		}
+		l, err := t.list(at[len(at)-1])
+		if errors.Is(err, errNotDir) {
+			return node{}, "", fs.ErrNotExist
+		}
+		if err != nil {
+			return node{}, "", err
+		}
+		e, ok := l.Find(part)
+		if !ok {
+			return node{}, "", fs.ErrNotExist
+		}
+		if e.Mode != git.ModeSymlink {
+			at, names = append(at, node{e.Mode, e.ID}), append(names, part)
+			continue
+		}
+		if links++; links > maxLinks {
+			return node{}, "", source.ErrLinkLoop
+		}
+		target, err := t.target(e.ID)
+		if err != nil {
+			return node{}, "", err
+		}
+		todo = slices.Concat(strings.Split(target, "/"), todo)
+	}
+	real := "."
+	if len(names) > 0 {
+		real = strings.Join(names, "/")
+	}
+	return at[len(at)-1], real, nil
+}
+
+// target reads where a link points to. An absolute target leaves the repository.
+func (t *Tree) target(id git.ID) (string, error) {
+	if s, ok := t.memo.target(id); ok {
+		return s, nil
+	}
+	b, err := t.blob(id, maxTarget)
+	if errors.Is(err, git.ErrObjectLarge) {
+		return "", fmt.Errorf("%w: its target has more than %d bytes", source.ErrEscape, maxTarget)
+	}
+	if err != nil {
+		return "", err
+	}
+	s := string(b)
+	if strings.HasPrefix(s, "/") || s == "" || strings.ContainsRune(s, 0) {
+		return "", fmt.Errorf("%w: it points to %q", source.ErrEscape, s)
+	}
+	t.memo.setTarget(id, s)
+	return s, nil
+}
+
+func (t *Tree) list(n node) (git.Listing, error) {
+	switch n.mode {
+	case git.ModeSubmodule:
+		return nil, nil
+	case git.ModeDir:
+		l, err := t.mirror.Tree(n.id)
+		t.check(err)
+		return l, err
+	}
+	return nil, errNotDir
+}
+
+func (t *Tree) blob(id git.ID, limit int64) ([]byte, error) {
+	b, err := t.mirror.Blob(id, limit)
+	t.check(err)
+	return b, err
+}
+
+func (t *Tree) check(err error) {
+	if errors.Is(err, git.ErrCorrupt) || errors.Is(err, git.ErrMissing) {
+		t.damaged()
+	}
+}
+
+func join(dir, name string) string {
+	if dir == "." || dir == "" {
+		return name
+	}
+	return dir + "/" + name
+}
