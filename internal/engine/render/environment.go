@@ -1,6 +1,7 @@
 package render
 
 import (
+	"fmt"
 	"os"
 	"strings"
 
@@ -13,6 +14,11 @@ import (
 type environment struct {
 	req  Request
 	used Deps
+}
+
+// isVariable reports whether name is a variable of the build environment.
+func isVariable(name string) bool {
+	return strings.HasPrefix(name, "ARGOCD_APP_") || name == "KUBE_VERSION" || name == "KUBE_API_VERSIONS"
 }
 
 func newEnvironment(req Request) *environment { return &environment{req: req} }
@@ -49,7 +55,7 @@ func (e *environment) value(name string) string {
 		return e.req.Source.TargetRevision
 	case "KUBE_VERSION":
 		e.used.Cluster = true
-		return e.req.Cluster.KubeVersion
+		return strings.TrimPrefix(e.req.Cluster.KubeVersion, "v")
 	case "KUBE_API_VERSIONS":
 		e.used.Cluster = true
 		return strings.Join(e.req.Cluster.APIVersions, ",")
@@ -66,30 +72,26 @@ func (e *environment) revision(length int) string {
 	return rev
 }
 
-// expandFile leaves the name of another source at the start of a file name alone: "$values/$ARGOCD_APP_NAME.yaml".
-func (e *environment) expandFile(name string) string {
+// expandFile leaves the name of another source at the start of a file name alone: "$values/$ARGOCD_APP_NAME.yaml". Where
+// an application has several sources, a name that is neither a source nor a variable is a mistake.
+func (e *environment) expandFile(name string) (string, error) {
 	first, rest, found := strings.Cut(name, "/")
-	if ref, ok := strings.CutPrefix(first, "$"); ok && found {
-		if _, known := e.req.Refs[ref]; known {
-			return first + "/" + e.expand(rest)
+	if ref, ok := strings.CutPrefix(first, "$"); ok {
+		if _, known := e.req.Refs[ref]; known && found {
+			return first + "/" + e.expand(rest), nil
+		}
+		if e.req.Refs != nil && !strings.HasPrefix(ref, "$") && !isVariable(strings.Trim(ref, "{}")) {
+			return "", fmt.Errorf("%s refers to source %q, but no source of the application has that ref; give it to the source that holds the file", name, ref)
 		}
 	}
-	return e.expand(name)
+	return e.expand(name), nil
 }
 
 // substitute fills the build environment into the fields that may use it.
-func substitute(src *v1alpha1.ApplicationSource, e *environment) {
+func substitute(src *v1alpha1.ApplicationSource, e *environment) error {
 	if h := src.Helm; h != nil {
-		for i := range h.ValueFiles {
-			h.ValueFiles[i] = e.expandFile(h.ValueFiles[i])
-		}
-		for i := range h.Parameters {
-			p := &h.Parameters[i]
-			p.Name, p.Value = e.expand(p.Name), e.expand(p.Value)
-		}
-		for i := range h.FileParameters {
-			p := &h.FileParameters[i]
-			p.Name, p.Path = e.expand(p.Name), e.expandFile(p.Path)
+		if err := substituteHelm(h, e); err != nil {
+			return err
 		}
 	}
 	if k := src.Kustomize; k != nil {
@@ -118,4 +120,26 @@ func substitute(src *v1alpha1.ApplicationSource, e *environment) {
 			}
 		}
 	}
+	return nil
+}
+
+func substituteHelm(h *v1alpha1.HelmSource, e *environment) error {
+	var err error
+	for i := range h.ValueFiles {
+		if h.ValueFiles[i], err = e.expandFile(h.ValueFiles[i]); err != nil {
+			return fmt.Errorf("value file %w", err)
+		}
+	}
+	for i := range h.Parameters {
+		p := &h.Parameters[i]
+		p.Name, p.Value = e.expand(p.Name), e.expand(p.Value)
+	}
+	for i := range h.FileParameters {
+		p := &h.FileParameters[i]
+		p.Name = e.expand(p.Name)
+		if p.Path, err = e.expandFile(p.Path); err != nil {
+			return fmt.Errorf("file parameter %w", err)
+		}
+	}
+	return nil
 }

@@ -47,6 +47,9 @@ func (p *Pipeline) Render(ctx context.Context, req Request) (Result, error) {
 	res, err := p.dispatch(limited, req)
 	res.Tool = req.Tool
 	res.Deps = res.Deps.Or(deps)
+	if err != nil && (req.Tool == Helm || req.Tool == Kustomize) {
+		res.Deps.Cluster = true // what failed does not tell what it had read
+	}
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return Result{Tool: res.Tool, Deps: res.Deps}, context.Cause(ctx)

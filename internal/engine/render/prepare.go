@@ -40,7 +40,9 @@ func Prepare(req Request, disabled ...Tool) (Request, Deps, error) {
 		return req, Deps{}, err
 	}
 	env := newEnvironment(req)
-	substitute(&src, env)
+	if err := substitute(&src, env); err != nil {
+		return req, env.used, err
+	}
 	src.Path = clean
 	req.Source = src
 	req.Tool = detect(&src, entries, disabled)
