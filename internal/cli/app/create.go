@@ -1,0 +1,118 @@
+package app
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/iostream"
+	"github.com/slipway-gitops/slipway/internal/cli/manifest"
+)
+
+type createOptions struct {
+	*access.Common
+	file   string
+	upsert bool
+	dryRun bool
+	spec   specFlags
+}
+
+func newCreateCmd(common *access.Common) *cobra.Command {
+	o := createOptions{Common: common}
+	cmd := &cobra.Command{
+		Use:   "create NAME | -f FILE",
+		Short: "Create an application from flags or from a manifest",
+		Example: "  slipway app create web --repo https://git.example.com/demo.git --path apps/web \\\n" +
+			"    --dest-namespace web --create-namespace --auto-sync --prune --self-heal\n" +
+			"  slipway app create blog --repo https://charts.example.com --chart blog --revision 1.x --helm-set replicas=2\n" +
+			"  slipway app create -f applications.yaml --upsert",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				o.spec.name = args[0]
+			}
+			return createRun(cmd.Context(), o)
+		},
+	}
+	cmd.Flags().StringVarP(&o.file, "file", "f", "", "manifest `file` with one or more Applications, - for standard input")
+	cmd.Flags().BoolVar(&o.upsert, "upsert", false, "change the application where it exists already")
+	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "let the API server check the application, but do not create it")
+	for _, name := range o.spec.addFlags(cmd.Flags()) {
+		cmd.MarkFlagsMutuallyExclusive("file", name)
+	}
+	return cmd
+}
+
+func createRun(ctx context.Context, o createOptions) error {
+	objects, err := o.applications()
+	if err != nil {
+		return err
+	}
+	cluster, err := o.Connect()
+	if err != nil {
+		return err
+	}
+	made := make([]access.Application, 0, len(objects))
+	for _, obj := range objects {
+		app, err := cluster.Apps.Create(ctx, obj, o.upsert, o.dryRun)
+		if err != nil {
+			return err
+		}
+		made = append(made, app)
+	}
+	if o.Output != iostream.Table {
+		if len(made) == 1 {
+			return o.Print(o.Output, made[0].Raw.Object)
+		}
+		return o.Print(o.Output, items(made))
+	}
+	for _, app := range made {
+		if o.dryRun {
+			o.Sayf("application %s would be created", app.Name)
+		} else {
+			o.Sayf("application %s created", app.Name)
+		}
+	}
+	return nil
+}
+
+// applications returns the Applications to create, in the namespace of the command.
+func (o *createOptions) applications() ([]*unstructured.Unstructured, error) {
+	switch {
+	case o.file == "" && o.spec.name == "":
+		return nil, iostream.Usagef("give the application's name, or a manifest with -f")
+	case o.file == "":
+		obj, err := o.spec.application(o.Namespace)
+		if err != nil {
+			return nil, err
+		}
+		return []*unstructured.Unstructured{obj}, nil
+	case o.spec.name != "":
+		return nil, iostream.Usagef("give a name or -f, not both: the manifest has the name")
+	}
+	docs, err := manifest.Read(o.file, o.In)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*unstructured.Unstructured, 0, len(docs))
+	for i, doc := range docs {
+		obj := &unstructured.Unstructured{Object: doc}
+		if obj.GetKind() != v1alpha1.KindApplication || obj.GetAPIVersion() != v1alpha1.GroupVersion().String() {
+			return nil, fmt.Errorf("document %d of %s is a %s %s, not an Application of %s; create other kinds with kubectl",
+				i+1, o.file, obj.GetAPIVersion(), obj.GetKind(), v1alpha1.GroupVersion())
+		}
+		if obj.GetName() == "" {
+			return nil, fmt.Errorf("document %d of %s has no metadata.name; give it one", i+1, o.file)
+		}
+		if ns := obj.GetNamespace(); ns != "" && ns != o.Namespace {
+			return nil, fmt.Errorf("application %s of %s is for namespace %s; call again with -n %s", obj.GetName(), o.file, ns, ns)
+		}
+		obj.SetNamespace(o.Namespace)
+		out = append(out, obj)
+	}
+	return out, nil
+}

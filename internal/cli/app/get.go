@@ -1,0 +1,113 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/iostream"
+)
+
+type getOptions struct {
+	*access.Common
+	name string
+}
+
+func newGetCmd(common *access.Common) *cobra.Command {
+	o := getOptions{Common: common}
+	return &cobra.Command{
+		Use:     "get NAME",
+		Short:   "Show one application: status, conditions, last operation and objects",
+		Example: "  slipway app get web\n  slipway app get web -o yaml",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.name = args[0]
+			return getRun(cmd.Context(), o)
+		},
+	}
+}
+
+func getRun(ctx context.Context, o getOptions) error {
+	cluster, err := o.Connect()
+	if err != nil {
+		return err
+	}
+	app, err := cluster.Apps.Get(ctx, o.name)
+	if err != nil {
+		return err
+	}
+	if o.Output != iostream.Table {
+		return o.Print(o.Output, app.Raw.Object)
+	}
+	if err := o.Streams.Table(facts(&app.Application)); err != nil {
+		return err
+	}
+	resources := resourceRows(app.Status.Resources)
+	if resources.Len() == 0 {
+		return nil
+	}
+	if _, err := fmt.Fprintln(o.Out); err != nil {
+		return err
+	}
+	return o.Streams.Table(resources)
+}
+
+// facts are the lines "what: value" above the objects.
+func facts(app *v1alpha1.Application) *iostream.Rows {
+	rows := &iostream.Rows{Header: []string{"FIELD", "VALUE"}}
+	rows.Add("Name", app.Namespace+"/"+app.Name)
+	rows.Add("Project", app.Spec.ProjectName())
+	rows.Add("Destination", destination(app.Spec.Destination))
+	for _, s := range app.Spec.EffectiveSources() {
+		rows.Add("Source", sourceText(s))
+	}
+	rows.Add("Sync policy", policyText(app.Spec.SyncPolicy))
+	sync := syncText(app.Status)
+	if r := revisions(app.Status.Sync.Revision, app.Status.Sync.Revisions); r != "" {
+		sync += " to " + r
+	}
+	rows.Add("Sync", sync)
+	health := string(app.Status.Health.Status)
+	if app.Status.Health.Message != "" {
+		health += ": " + app.Status.Health.Message
+	}
+	rows.Add("Health", health)
+	for _, c := range app.Status.Conditions {
+		rows.Add(string(c.Type), c.Message)
+	}
+	if op := app.Status.OperationState; op != nil {
+		rows.Add("Operation", string(op.Phase)+": "+op.Message)
+		rows.Add("Started", timeText(&op.StartedAt))
+		rows.Add("Finished", timeText(op.FinishedAt))
+	}
+	if app.DeletionTimestamp != nil {
+		rows.Add("Deleting since", timeText(app.DeletionTimestamp))
+	}
+	for _, url := range app.Status.Summary.ExternalURLs {
+		rows.Add("URL", url)
+	}
+	return rows
+}
+
+func resourceRows(resources []v1alpha1.ResourceStatus) *iostream.Rows {
+	rows := &iostream.Rows{Header: []string{"KIND", "OBJECT", "SYNC", "HEALTH", "WAVE", "MESSAGE"}}
+	for _, r := range resources {
+		message := ""
+		if r.Health != nil {
+			message = r.Health.Message
+		}
+		switch {
+		case r.Hook:
+			message = "hook " + message
+		case r.RequiresPruning:
+			message = "no longer wanted " + message
+		}
+		rows.Add(kindText(r.Group, r.Kind), objectText(r.Namespace, r.Name), string(r.Status), healthText(r.Health),
+			strconv.FormatInt(r.SyncWave, 10), message)
+	}
+	return rows
+}

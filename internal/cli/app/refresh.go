@@ -1,0 +1,79 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/iostream"
+)
+
+type refreshOptions struct {
+	*access.Common
+	names   []string
+	hard    bool
+	async   bool
+	timeout time.Duration
+}
+
+func newRefreshCmd(common *access.Common) *cobra.Command {
+	o := refreshOptions{Common: common}
+	cmd := &cobra.Command{
+		Use:     "refresh NAME...",
+		Short:   "Look at Git and the cluster again, now",
+		Example: "  slipway app refresh web\n  slipway app refresh web --hard",
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.names = args
+			return refreshRun(cmd.Context(), o)
+		},
+	}
+	cmd.Flags().BoolVar(&o.hard, "hard", false, "use no cache: render anew and ask the API server about every object")
+	cmd.Flags().BoolVar(&o.async, "async", false, "do not wait until it is done")
+	addTimeout(cmd.Flags(), &o.timeout)
+	return cmd
+}
+
+func refreshRun(ctx context.Context, o refreshOptions) error {
+	cluster, err := o.Connect()
+	if err != nil {
+		return err
+	}
+	kind := v1alpha1.RefreshNormal
+	if o.hard {
+		kind = v1alpha1.RefreshHard
+	}
+	for _, name := range o.names {
+		_, err := cluster.Apps.Patch(ctx, name, map[string]any{"metadata": map[string]any{"annotations": map[string]any{
+			v1alpha1.AnnotationRefresh:          string(kind),
+			v1alpha1.AnnotationRefreshTimestamp: time.Now().UTC().Format(time.RFC3339Nano),
+		}}})
+		if err != nil {
+			return err
+		}
+	}
+	if o.async {
+		return nil
+	}
+	last, err := follow(ctx, cluster.Apps, o.names, o.timeout, func(name string, app *access.Application) (bool, error) {
+		if app == nil {
+			return false, fmt.Errorf("application %s was deleted meanwhile", name)
+		}
+		_, asked := app.Annotations[v1alpha1.AnnotationRefresh]
+		return !asked, nil
+	})
+	if err != nil {
+		return err
+	}
+	if o.Output != iostream.Table {
+		return o.Print(o.Output, items(last))
+	}
+	for _, app := range last {
+		o.Sayf("%s: %s", app.Name, state(app.Status))
+	}
+	return nil
+}

@@ -1,0 +1,154 @@
+package stack
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/slipway-gitops/slipway/internal/gitserve"
+)
+
+// gitServer serves the demo repository and tells the agent about every push.
+type gitServer struct {
+	dir     dir
+	url     string            // of the demo repository
+	webhook string            // of the agent
+	secret  string            // that deliveries are signed with
+	refs    map[string]string // as they were when last told
+	wake    chan struct{}
+	log     *slog.Logger
+}
+
+// run serves on listener until ctx is done.
+func (g *gitServer) run(ctx context.Context, listener net.Listener) error {
+	server := &http.Server{
+		Handler: localOnly(&gitserve.Handler{Root: g.dir.git(), Log: g.log, Pushed: func(string) {
+			select {
+			case g.wake <- struct{}{}:
+			default: // one is waiting already and will see this push too
+			}
+		}}),
+		ReadHeaderTimeout: 10 * time.Second,
+	}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	for {
+		select {
+		case <-ctx.Done():
+			err := server.Close()
+			<-served
+			return err
+		case err := <-served:
+			return fmt.Errorf("serve demo repository: %w", err)
+		case <-g.wake:
+			g.tell(ctx)
+		}
+	}
+}
+
+// localOnly refuses what a web page in a browser on this machine could send: it names another host or its own origin.
+func localOnly(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host, _, err := net.SplitHostPort(r.Host)
+		if err != nil {
+			host = r.Host
+		}
+		if host != "127.0.0.1" && host != "localhost" || r.Header.Get("Origin") != "" {
+			http.Error(w, "this server is for git on this machine", http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// tell sends the agent one event for each ref that changed. A lost event costs nothing but time: the agent also looks
+// by itself.
+func (g *gitServer) tell(ctx context.Context) {
+	refs, err := g.readRefs(ctx)
+	if err != nil {
+		g.log.Warn("read refs of the demo repository", "err", err)
+		return
+	}
+	for _, ref := range slices.Sorted(maps.Keys(both(g.refs, refs))) {
+		if g.refs[ref] == refs[ref] {
+			continue
+		}
+		if err := g.deliver(ctx, ref, g.refs[ref], refs[ref]); err != nil {
+			g.log.Warn("tell the agent about a push", "ref", ref, "err", err)
+		}
+	}
+	g.refs = refs
+}
+
+func both(a, b map[string]string) map[string]string {
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	return all
+}
+
+func (g *gitServer) readRefs(ctx context.Context) (map[string]string, error) {
+	out, err := runGit(ctx, g.dir.file("git", demoRepository), nil, "for-each-ref", "--format=%(refname) %(objectname)")
+	if err != nil {
+		return nil, err
+	}
+	refs := map[string]string{}
+	for line := range strings.Lines(out) {
+		if ref, id, ok := strings.Cut(strings.TrimSpace(line), " "); ok {
+			refs[ref] = id
+		}
+	}
+	return refs, nil
+}
+
+// deliver posts one push as GitHub describes it.
+func (g *gitServer) deliver(ctx context.Context, ref, before, after string) error {
+	zeros := strings.Repeat("0", 40)
+	if before == "" {
+		before = zeros
+	}
+	if after == "" {
+		after = zeros
+	}
+	body, err := json.Marshal(map[string]any{
+		"ref": ref, "before": before, "after": after,
+		"repository": map[string]any{"html_url": strings.TrimSuffix(g.url, ".git"), "clone_url": g.url, "default_branch": "main"},
+	})
+	if err != nil {
+		return fmt.Errorf("encode event: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, g.webhook, bytes.NewReader(body))
+	if err != nil {
+		return fmt.Errorf("make request: %w", err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("X-GitHub-Event", "push")
+	if g.secret != "" {
+		mac := hmac.New(sha256.New, []byte(g.secret))
+		mac.Write(body)
+		req.Header.Set("X-Hub-Signature-256", "sha256="+hex.EncodeToString(mac.Sum(nil)))
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, io.LimitReader(res.Body, 64<<10))
+	if res.StatusCode >= http.StatusMultipleChoices {
+		err = errors.Join(err, fmt.Errorf("the agent answered %s", res.Status))
+	}
+	return errors.Join(err, res.Body.Close())
+}

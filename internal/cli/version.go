@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/iostream"
+)
+
+func newVersionCmd(common *access.Common) *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version of this program",
+		Example: "  slipway version\n  slipway version -o json",
+		Args:    cobra.NoArgs,
+		RunE:    func(*cobra.Command, []string) error { return versionRun(common) },
+	}
+}
+
+func versionRun(common *access.Common) error {
+	version, commit := "devel", ""
+	if info, ok := debug.ReadBuildInfo(); ok {
+		if info.Main.Version != "" && info.Main.Version != "(devel)" {
+			version = info.Main.Version
+		}
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				commit = s.Value
+			}
+		}
+	}
+	if common.Output != iostream.Table {
+		return common.Print(common.Output, map[string]any{"version": version, "commit": commit, "go": runtime.Version()})
+	}
+	_, err := fmt.Fprintf(common.Out, "slipway %s %s\n", version, runtime.Version())
+	return err
+}
