@@ -1,0 +1,153 @@
+package helm
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	chart "helm.sh/helm/v4/pkg/chart/v2"
+	releaseutil "helm.sh/helm/v4/pkg/release/v1/util"
+
+	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/engine/render/document"
+)
+
+type manifests = []object.Manifest
+
+// hookAnnotation marks an object that Helm runs at a certain time.
+const hookAnnotation = "helm.sh/hook"
+
+// part is one rendered document with what its place depends on.
+type part struct {
+	rank    int // in Helm's install order
+	kind    string
+	objects manifests
+}
+
+// collect turns rendered files into objects in the order of helm template: CRDs, objects by install order, hooks by
+// install order.
+func (j *job) collect(c *chart.Chart, files map[string]string) (manifests, error) {
+	set := document.NewSet(j.req.Limits.Bytes, j.req.Limits.Objects)
+	if !j.opts.SkipCRDs {
+		if err := addCRDs(set, c); err != nil {
+			return nil, err
+		}
+	}
+	out := slices.Clone(set.Manifests())
+	ranks := installRanks()
+	var plain, hooks []part
+	var total int64
+	for _, name := range sortedKeys(files) {
+		text := files[name]
+		if strings.HasSuffix(name, "NOTES.txt") || strings.HasPrefix(path.Base(name), "_") || strings.TrimSpace(text) == "" {
+			continue
+		}
+		if total += int64(len(text)); total > j.req.Limits.Bytes {
+			return nil, fmt.Errorf("the templates gave more than %d bytes: %w; split the application", j.req.Limits.Bytes, document.ErrLimit)
+		}
+		docs := releaseutil.SplitManifests(text)
+		for i := range len(docs) {
+			p, err := addPart(set, name, docs["manifest-"+strconv.Itoa(i)])
+			if err != nil {
+				return nil, err
+			}
+			p.rank = rank(ranks, p.kind)
+			switch keep, hook := j.classify(p); {
+			case !keep:
+			case hook:
+				hooks = append(hooks, p)
+			default:
+				plain = append(plain, p)
+			}
+		}
+	}
+	for _, parts := range [][]part{plain, hooks} {
+		slices.SortStableFunc(parts, func(a, b part) int {
+			return cmp.Or(a.rank-b.rank, strings.Compare(a.kind, b.kind))
+		})
+		for _, p := range parts {
+			out = append(out, p.objects...)
+		}
+	}
+	return out, nil
+}
+
+// addCRDs adds the files of crds/ of the chart and of its enabled dependencies.
+func addCRDs(set *document.Set, c *chart.Chart) error {
+	crds := c.CRDObjects()
+	// Helm loads dependencies in random order; ours must not change from one rendering to the next.
+	slices.SortStableFunc(crds, func(a, b chart.CRD) int { return strings.Compare(a.Filename, b.Filename) })
+	for _, crd := range crds {
+		if err := set.AddYAML(crd.Filename, crd.File.Data); err != nil {
+			return fmt.Errorf("read CRDs: %w", err)
+		}
+	}
+	return nil
+}
+
+// addPart decodes one document and returns what it added.
+func addPart(set *document.Set, file, text string) (part, error) {
+	before := len(set.Manifests())
+	docs, err := document.ReadYAML([]byte(text))
+	if err == nil {
+		err = set.AddDocuments(file, docs)
+	}
+	if err != nil {
+		return part{}, fmt.Errorf("read what template %s gave: %w", file, document.In("output", err))
+	}
+	p := part{objects: set.Manifests()[before:]}
+	if len(docs) > 0 {
+		p.kind = docs[0].Kind()
+	}
+	return p, nil
+}
+
+// classify tells hooks from other objects, and what helm template leaves out: hooks of a kind that it does not know
+// and, if so asked, tests.
+func (j *job) classify(p part) (keep, hook bool) {
+	if len(p.objects) != 1 || !bytes.Contains(p.objects[0].JSON, []byte(`"`+hookAnnotation+`"`)) {
+		return true, false
+	}
+	obj, err := p.objects[0].Decode()
+	if err != nil {
+		return true, false
+	}
+	meta, _ := obj["metadata"].(map[string]any)
+	annotations, _ := meta["annotations"].(map[string]any)
+	value, ok := annotations[hookAnnotation].(string)
+	if !ok {
+		return true, false
+	}
+	test := false
+	for event := range strings.SplitSeq(value, ",") {
+		switch strings.ToLower(strings.TrimSpace(event)) {
+		case "pre-install", "post-install", "pre-upgrade", "post-upgrade", "pre-delete", "post-delete",
+			"pre-rollback", "post-rollback":
+		case "test", "test-success":
+			test = true
+		default:
+			return false, false
+		}
+	}
+	return !test || !j.opts.SkipTests, true
+}
+
+func installRanks() map[string]int {
+	out := make(map[string]int, len(releaseutil.InstallOrder))
+	for i, k := range releaseutil.InstallOrder {
+		out[k] = i
+	}
+	return out
+}
+
+// rank puts kinds that Helm does not know last; those are then in alphabetical order.
+func rank(ranks map[string]int, kind string) int {
+	if r, ok := ranks[kind]; ok {
+		return r
+	}
+	return len(ranks)
+}

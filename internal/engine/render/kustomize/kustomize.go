@@ -1,0 +1,143 @@
+// Package kustomize builds kustomizations as "kustomize build" does, from a Tree alone: no file of the host, no network,
+// no plugins, no exec. What spec.source.kustomize changes is edited in memory, as "kustomize edit" would on disk.
+package kustomize
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/openapi"
+
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/render"
+	"github.com/slipway-gitops/slipway/internal/engine/render/document"
+)
+
+// Renderer builds kustomizations, one at a time: the Kustomize libraries keep the schema of the API in a variable of
+// the process, which a kustomization with an openapi field changes. A process should have one Renderer; two of them
+// could mix up the schemas of two such kustomizations. Make it with New.
+//
+// A kustomization that names a remote base is refused before anything is fetched. One hides from that check: a
+// built-in transformer, configured in a file of its own, with a URL as path. In a worker process (package worker) that
+// fails too, since there is no network.
+type Renderer struct {
+	turn     chan struct{}
+	versions []string
+}
+
+var _ render.Renderer = (*Renderer)(nil)
+
+// New returns a Renderer. versions are the names that spec.source.kustomize.version may use besides those of the
+// built-in major version (v5...); all of them mean the built-in one.
+func New(versions ...string) *Renderer {
+	return &Renderer{turn: make(chan struct{}, 1), versions: versions}
+}
+
+// Render builds the kustomization at req.Source.Path of a Request that render.Prepare made ready. It waits for its turn as long as ctx allows; a build that has
+// begun is not interrupted.
+func (r *Renderer) Render(ctx context.Context, req render.Request) (res render.Result, err error) {
+	b := newBuild(req)
+	select {
+	case r.turn <- struct{}{}:
+		defer func() { <-r.turn }()
+	case <-ctx.Done():
+		return render.Result{}, ctx.Err()
+	}
+	if err := ctx.Err(); err != nil {
+		return render.Result{}, err
+	}
+	defer func() {
+		// The libraries panic on some malformed input.
+		if p := recover(); p != nil {
+			openapi.ResetOpenAPI()
+			res, err = render.Result{}, fmt.Errorf("build kustomization %s: kustomize stopped at something it cannot handle; check the kustomization and its patches", b.dir)
+		}
+	}()
+	if err := r.checkVersion(b.opts.Version); err != nil {
+		return render.Result{}, fmt.Errorf("build kustomization %s: %w", b.dir, err)
+	}
+	set, err := b.run()
+	if err != nil {
+		return render.Result{}, fmt.Errorf("build kustomization %s: %w", b.dir, clean(err))
+	}
+	return render.Result{
+		Tool:    render.Kustomize,
+		Objects: set.Manifests(),
+	}, nil
+}
+
+func (r *Renderer) checkVersion(v string) error {
+	if v == "" || strings.HasPrefix(strings.TrimPrefix(v, "v"), "5") {
+		return nil
+	}
+	for _, known := range r.versions {
+		if v == known {
+			return nil
+		}
+	}
+	return fmt.Errorf("kustomize version %s is not registered; remove spec.source.kustomize.version or register it as kustomize.path.%s in argocd-cm", v, v)
+}
+
+// build is one rendering.
+type build struct {
+	req  render.Request
+	opts v1alpha1.KustomizeSource
+	dir  string // of the kustomization in the tree
+	fs   *treeFS
+}
+
+func newBuild(req render.Request) *build {
+	b := &build{req: req, dir: treeName("/" + req.Source.Path)}
+	if req.Source.Kustomize != nil {
+		b.opts = *req.Source.Kustomize
+	}
+	b.req.Limits = req.Limits.WithDefaults()
+	b.fs = newTreeFS(req.Tree, b.req.Limits.Bytes)
+	return b
+}
+
+func (b *build) run() (*document.Set, error) {
+	if err := b.edit(); err != nil {
+		return nil, err
+	}
+	opts := krusty.MakeDefaultOptions()
+	// As the command does: objects in the legacy order unless the kustomization has sortOptions.
+	opts.Reorder = krusty.ReorderOptionUnspecified
+	out, err := krusty.MakeKustomizer(opts).Run(b.fs, "/"+b.dir)
+	if b.fs.schema {
+		// The next kustomization must not see the schema that this one brought.
+		openapi.ResetOpenAPI()
+	}
+	if err != nil {
+		// The libraries lose the cause of what a file system told them.
+		return nil, errors.Join(b.fs.refused, err)
+	}
+	set := document.NewSet(b.req.Limits.Bytes, b.req.Limits.Objects)
+	for _, res := range out.Resources() {
+		obj, err := res.Map()
+		if err != nil {
+			return nil, fmt.Errorf("encode %s: %w", res.CurId(), err)
+		}
+		if err := set.AddObject(res.CurId().String(), obj); err != nil {
+			return nil, err
+		}
+	}
+	return set, nil
+}
+
+const maxMessage = 1500
+
+// clean bounds an error text and keeps to one refusal: the libraries wrap each level around the text of the last.
+func clean(err error) error {
+	var r *refusal
+	if errors.As(err, &r) {
+		return r
+	}
+	if text := err.Error(); len(text) > maxMessage {
+		return errors.New(strings.ToValidUTF8(text[:maxMessage], "") + " ...")
+	}
+	return err
+}
