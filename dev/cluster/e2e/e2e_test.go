@@ -1,10 +1,13 @@
-package main
+// Package e2e tests the built devcluster binary. It imports nothing of
+// Kubernetes but its client, so that the tests compile in seconds.
+package e2e
 
 import (
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -17,10 +20,15 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/yaml"
 )
 
 // process is one life of the built binary.
@@ -35,7 +43,7 @@ func binary(t *testing.T) string {
 	t.Helper()
 	path := os.Getenv("DEVCLUSTER")
 	if path == "" {
-		path = "../../../../bin/devcluster"
+		path = "../../../bin/devcluster"
 	}
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -283,6 +291,125 @@ func TestASecondClusterOnTheSameDirectoryIsRefused(t *testing.T) {
 		t.Errorf("ready mark %s: %v", mark, err)
 	}
 }
+
+func TestCustomResourcesPoliciesAndOwnersWork(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	data := t.TempDir()
+	start(ctx, t, data, "--nodes", "0")
+	config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(data, "kubeconfig"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	create := func(resource schema.GroupVersionResource, namespace, manifest string) (*unstructured.Unstructured, error) {
+		var object map[string]any
+		if err := yaml.Unmarshal([]byte(manifest), &object); err != nil {
+			t.Fatal(err)
+		}
+		return client.Resource(resource).Namespace(namespace).Create(ctx, &unstructured.Unstructured{Object: object}, metav1.CreateOptions{})
+	}
+	must := func(object *unstructured.Unstructured, err error) *unstructured.Unstructured {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return object
+	}
+
+	definitions := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	must(create(definitions, "", widgetDefinition))
+	widgets := schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"}
+	widget := func(name string, size int) string {
+		return fmt.Sprintf("{apiVersion: example.com/v1, kind: Widget, metadata: {name: %s}, spec: {size: %d}}", name, size)
+	}
+	var owner *unstructured.Unstructured
+	eventually(ctx, t, "a custom resource can be created", func() (bool, error) {
+		owner, err = create(widgets, "default", widget("owner", 1))
+		if apierrors.IsNotFound(err) {
+			return false, nil
+		}
+		return err == nil, err
+	})
+
+	admission := schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingadmissionpolicies"}
+	must(create(admission, "", widgetPolicy))
+	admission.Resource = "validatingadmissionpolicybindings"
+	must(create(admission, "", widgetPolicyBinding))
+	tries := 0
+	eventually(ctx, t, "the policy refuses a large custom resource", func() (bool, error) {
+		tries++
+		_, err := create(widgets, "default", widget(fmt.Sprintf("large-%d", tries), 100))
+		return err != nil && strings.Contains(err.Error(), "too large"), nil
+	})
+
+	configMaps := schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+	must(create(configMaps, "default", fmt.Sprintf(`{apiVersion: v1, kind: ConfigMap, metadata: {name: owned, ownerReferences: [
+		{apiVersion: example.com/v1, kind: Widget, name: owner, uid: %s}]}}`, owner.GetUID())))
+	if err := client.Resource(widgets).Namespace("default").Delete(ctx, "owner", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(ctx, t, "what the custom resource owned is deleted", func() (bool, error) {
+		_, err := client.Resource(configMaps).Namespace("default").Get(ctx, "owned", metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return true, nil
+		}
+		return false, err
+	})
+
+	services := schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
+	eventually(ctx, t, "the API service of the custom resource is available", func() (bool, error) {
+		service, err := client.Resource(services).Get(ctx, "v1.example.com", metav1.GetOptions{})
+		if err != nil {
+			return false, err
+		}
+		conditions, _, err := unstructured.NestedSlice(service.Object, "status", "conditions")
+		if err != nil || len(conditions) == 0 {
+			return false, err
+		}
+		condition, ok := conditions[0].(map[string]any)
+		return ok && condition["type"] == "Available" && condition["status"] == "True", nil
+	})
+}
+
+const widgetDefinition = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Widget, plural: widgets}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties: {spec: {type: object, properties: {size: {type: integer}}}}
+`
+
+const widgetPolicy = `
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: small}
+spec:
+  matchConstraints:
+    resourceRules: [{apiGroups: [example.com], apiVersions: [v1], operations: [CREATE], resources: [widgets]}]
+  validations: [{expression: "object.spec.size < 10", message: "too large"}]
+`
+
+const widgetPolicyBinding = `
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: small}
+spec: {policyName: small, validationActions: [Deny]}
+`
 
 func TestAClusterEndsOnceNobodyHoldsItsLock(t *testing.T) {
 	t.Parallel()
