@@ -22,7 +22,6 @@ func NewCmd(common *access.Common) *cobra.Command {
 		newSyncCmd(common),
 		newRefreshCmd(common),
 		newWaitCmd(common),
-		newDiffCmd(common),
 		newManifestsCmd(common),
 		newTreeCmd(common),
 		newHistoryCmd(common),

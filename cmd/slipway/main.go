@@ -1,0 +1,25 @@
+// Command slipway is the command line: it works with applications in a cluster, renders and compares offline, and runs
+// everything on one machine.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/slipway-gitops/slipway/internal/cli"
+	"github.com/slipway-gitops/slipway/internal/cli/iostream"
+)
+
+func main() {
+	os.Exit(run())
+}
+
+func run() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	// A second signal ends the process at once.
+	context.AfterFunc(ctx, stop)
+	return cli.Run(ctx, os.Args[1:], iostream.System())
+}

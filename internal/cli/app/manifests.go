@@ -1,0 +1,199 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/desire"
+	"github.com/slipway-gitops/slipway/internal/engine/object"
+)
+
+// readers is how many objects are asked for at once.
+const readers = 8
+
+type manifestsOptions struct {
+	*access.Common
+	name     string
+	repos    []string
+	revision string
+	live     bool
+}
+
+func newManifestsCmd(common *access.Common) *cobra.Command {
+	o := manifestsOptions{Common: common}
+	cmd := &cobra.Command{
+		Use:   "manifests NAME",
+		Short: "Print what an application wants, or what is live",
+		Long: "Fetch and render the application's sources here, with the repository credentials of the cluster, and print the\n" +
+			"objects as YAML documents, or one JSON list with -o json. Values of Secrets are masked.",
+		Example: "  slipway app manifests web\n  slipway app manifests web --revision my-branch\n  slipway app manifests web --live",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.name = args[0]
+			return manifestsRun(cmd.Context(), o)
+		},
+	}
+	addSourceFlags(cmd, &o.repos, &o.revision)
+	cmd.Flags().BoolVar(&o.live, "live", false, "print the objects that are in the cluster")
+	cmd.MarkFlagsMutuallyExclusive("live", "repo")
+	cmd.MarkFlagsMutuallyExclusive("live", "revision")
+	return cmd
+}
+
+func addSourceFlags(cmd *cobra.Command, repos *[]string, revision *string) {
+	cmd.Flags().StringArrayVar(repos, "repo", nil,
+		"`[URL=]DIR`: take files from a directory instead of fetching them; repeat for several repositories")
+	cmd.Flags().StringVar(revision, "revision", "", "`commit`, tag or branch to take instead of the target revision")
+	cmd.MarkFlagsMutuallyExclusive("repo", "revision")
+}
+
+func manifestsRun(ctx context.Context, o manifestsOptions) error {
+	cluster, err := o.Connect()
+	if err != nil {
+		return err
+	}
+	app, err := cluster.Apps.Get(ctx, o.name)
+	if err != nil {
+		return err
+	}
+	if err := inCluster(&app.Application); err != nil {
+		return err
+	}
+	var objects []object.Manifest
+	if o.live {
+		objects, err = liveManifests(ctx, cluster, &app.Application)
+	} else {
+		objects, err = desired(ctx, cluster, &app.Application, o.repos, o.revision)
+	}
+	if err != nil {
+		return err
+	}
+	for i := range objects {
+		if objects[i], err = masked(objects[i]); err != nil {
+			return err
+		}
+	}
+	return desire.Print(o.Common, objects)
+}
+
+// inCluster refuses applications whose objects are in another cluster than the one that this command talks to.
+func inCluster(app *v1alpha1.Application) error {
+	d := app.Spec.Destination
+	if d.Server == v1alpha1.InClusterServer || d.Name == v1alpha1.InClusterName || d.Server == "" && d.Name == "" {
+		return nil
+	}
+	return fmt.Errorf("application %s deploys to another cluster (%s), whose objects this command cannot read; `slipway app get %s` shows their status",
+		app.Name, destination(d), app.Name)
+}
+
+// desired renders what app wants in cluster, from local directories or over git.
+func desired(ctx context.Context, cluster *access.Cluster, app *v1alpha1.Application, repos []string, revision string) ([]object.Manifest, error) {
+	var fetch desire.Fetcher
+	if len(repos) > 0 {
+		local, err := desire.OpenLocal(repos)
+		if err != nil {
+			return nil, err
+		}
+		defer local.Close()
+		fetch = local
+	} else {
+		remote, err := desire.OpenRemote(ctx, cluster)
+		if err != nil {
+			return nil, err
+		}
+		defer remote.Close()
+		fetch = remote
+	}
+	capabilities, err := desire.Capabilities(cluster)
+	if err != nil {
+		return nil, err
+	}
+	objects, err := desire.Render(ctx, app, fetch, revision, capabilities)
+	if err != nil {
+		return nil, fmt.Errorf("render %s: %w", app.Name, err)
+	}
+	return desire.Place(app, objects, cluster.Mapper, cluster.Apps.Namespace())
+}
+
+// liveManifests reads the objects that the Application's status names; those that are missing are left out.
+func liveManifests(ctx context.Context, cluster *access.Cluster, app *v1alpha1.Application) ([]object.Manifest, error) {
+	found := make([]*unstructured.Unstructured, len(app.Status.Resources))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(readers)
+	for i, r := range app.Status.Resources {
+		group.Go(func() (err error) {
+			found[i], err = readLive(ctx, cluster, object.Key{Group: r.Group, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}, r.Version)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	found = slices.DeleteFunc(found, func(o *unstructured.Unstructured) bool { return o == nil })
+	out := make([]object.Manifest, 0, len(found))
+	for _, obj := range found {
+		m, err := object.NewManifest(obj.Object)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+// readLive reads one object without its managed fields; nil where it does not exist.
+func readLive(ctx context.Context, cluster *access.Cluster, key object.Key, version string) (*unstructured.Unstructured, error) {
+	mapping, err := cluster.Mapper.RESTMapping(schema.GroupKind{Group: key.Group, Kind: key.Kind}, version)
+	if meta.IsNoMatchError(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, access.Explain(fmt.Errorf("find %s: %w", key.GroupKind(), err))
+	}
+	obj, err := cluster.Dynamic.Resource(mapping.Resource).Namespace(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, access.Explain(fmt.Errorf("read %s: %w", key, err))
+	}
+	unstructured.RemoveNestedField(obj.Object, "metadata", "managedFields")
+	return obj, nil
+}
+
+// masked hides the values of a Secret, and the copies of them that kubectl keeps in an annotation.
+func masked(m object.Manifest) (object.Manifest, error) {
+	if m.Key.Group != "" || m.Key.Kind != "Secret" {
+		return m, nil
+	}
+	obj, err := m.Decode()
+	if err != nil {
+		return m, err
+	}
+	for _, name := range []string{"data", "stringData"} {
+		values, _ := obj[name].(map[string]any)
+		for key := range values {
+			values[key] = mask
+		}
+	}
+	if object.Annotation(obj, lastApplied) != "" {
+		object.SetAnnotation(obj, lastApplied, mask)
+	}
+	return object.NewManifest(obj)
+}
+
+const (
+	mask        = "++++++++"
+	lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+)

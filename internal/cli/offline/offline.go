@@ -1,0 +1,14 @@
+// Package offline is the commands that need no cluster and no agent: `slipway render`, `slipway diff` and
+// `slipway health`, for people and for CI.
+package offline
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-gitops/slipway/internal/cli/access"
+)
+
+// NewCmds returns the commands.
+func NewCmds(common *access.Common) []*cobra.Command {
+	return []*cobra.Command{newRenderCmd(common), newHealthCmd(common)}
+}
