@@ -13,8 +13,22 @@ import (
 // pipeline then gives the whole source to the Renderer for Jsonnet.
 var ErrJsonnet = errors.New("the directory has Jsonnet files")
 
-// ErrCrash is wrapped by the error that stands for a panic in a Renderer.
+// ErrCrash is wrapped by the error that stands for a panic in a Renderer, or for the end of the process it ran in.
 var ErrCrash = errors.New("the renderer crashed")
+
+// ErrUnavailable is wrapped by failures that have nothing to do with what is rendered: no worker process could be
+// started, for example.
+var ErrUnavailable = errors.New("rendering is not available")
+
+// IsTransient reports whether err may be gone when the same Request is rendered again.
+func IsTransient(err error) bool {
+	for _, e := range []error{ErrCrash, ErrTimeout, ErrUnavailable, context.Canceled, context.DeadlineExceeded} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
 
 // ErrTimeout is wrapped by the error that says a rendering took longer than Limits.Seconds.
 var ErrTimeout = errors.New("rendering took too long")

@@ -127,8 +127,14 @@ func (t *Tree) Stat(name string) (source.Entry, error) {
 	return e, nil
 }
 
-// Sum is a hash over what name holds.
-func (t *Tree) Sum(name string) (string, error) { return t.sum(name, 0) }
+// Sum is a hash over what name holds. It reads the content once.
+func (t *Tree) Sum(name string) (string, error) {
+	s, err := t.sum(name, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return s, err
+}
 
 func (t *Tree) sum(name string, depth int) (string, error) {
 	if depth > maxDepth {

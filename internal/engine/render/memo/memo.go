@@ -1,0 +1,170 @@
+// Package memo keeps the results of renderings and gives them out again for as long as everything they were made from
+// is unchanged. What a rendering read is compared, not the revision: a commit that touches other files hits.
+package memo
+
+import (
+	"container/list"
+	"context"
+	"sync"
+
+	"github.com/slipway-gitops/slipway/internal/engine/render"
+)
+
+// Options configures a Memo.
+type Options struct {
+	// Bytes bounds what is kept, compressed; default 64 MiB.
+	Bytes int64
+	// Tools names the versions of the renderers; a result made by others is not used.
+	Tools string
+}
+
+// perKey is how many results are kept of one source: the current one and what a flapping branch or a rollback needs.
+const perKey = 3
+
+// overhead is what an entry takes besides its text, in bytes.
+const overhead = 400
+
+// Memo renders through a Renderer and remembers. It is safe for concurrent use.
+type Memo struct {
+	renderer render.Renderer
+	opts     Options
+	clusters clusters
+
+	mu      sync.Mutex
+	entries map[key][]*entry // newest first
+	order   *list.List       // of *entry, last used first
+	bytes   int64
+	flights map[key]chan struct{} // closed when the rendering of the key is over
+}
+
+// New returns an empty Memo in front of r, which must tell Deps with every Result, failed ones included.
+func New(r render.Renderer, opts Options) *Memo {
+	if opts.Bytes <= 0 {
+		opts.Bytes = 64 << 20
+	}
+	return &Memo{
+		renderer: r,
+		opts:     opts,
+		entries:  map[key][]*entry{},
+		order:    list.New(),
+		flights:  map[key]chan struct{}{},
+	}
+}
+
+// Render returns what the Renderer returned for an equal Request whose inputs still hold, or renders. hit says which.
+// A result is given to requests with the same scope only: the scope names who may see the source, for example project
+// and credential. Failures that lie in the input are kept too. One source is rendered once at a time.
+func (m *Memo) Render(ctx context.Context, req render.Request, scope string) (res render.Result, hit bool, err error) {
+	if req.Tree == nil {
+		res, err = m.renderer.Render(ctx, req) // only a ref, which reads nothing
+		return res, false, err
+	}
+	k := m.keyOf(req, scope)
+	for {
+		if e := m.find(k, req); e != nil {
+			res, err := e.result()
+			return res, true, err
+		}
+		done, mine := m.takeOff(k)
+		if mine {
+			break
+		}
+		select {
+		case <-done:
+		case <-ctx.Done():
+			return render.Result{}, false, ctx.Err()
+		}
+	}
+	defer m.land(k)
+	req, w := watch(req)
+	res, err = m.renderer.Render(ctx, req)
+	if err == nil || w.deterministic() && !render.IsTransient(err) {
+		m.keep(k, m.pack(req, w, res, err))
+	}
+	return res, false, err
+}
+
+// Same reports whether Render would hit. It decodes nothing.
+func (m *Memo) Same(req render.Request, scope string) bool {
+	return req.Tree != nil && m.find(m.keyOf(req, scope), req) != nil
+}
+
+// find returns an entry that holds for req.
+func (m *Memo) find(k key, req render.Request) *entry {
+	m.mu.Lock()
+	kept := m.entries[k] // never changed in place
+	m.mu.Unlock()
+	for _, e := range kept {
+		// The trees are asked outside the lock: they may have to read.
+		if !m.holds(e, req) {
+			continue
+		}
+		m.mu.Lock()
+		if e.place != nil {
+			m.order.MoveToFront(e.place)
+		}
+		m.mu.Unlock()
+		return e
+	}
+	return nil
+}
+
+// takeOff makes the caller the one that renders k, or returns a channel that is closed when another one has.
+func (m *Memo) takeOff(k key) (<-chan struct{}, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if done, ok := m.flights[k]; ok {
+		return done, false
+	}
+	m.flights[k] = make(chan struct{})
+	return nil, true
+}
+
+func (m *Memo) land(k key) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	close(m.flights[k])
+	delete(m.flights, k)
+}
+
+// keep adds an entry and lets go of the least recently used ones over the budget.
+func (m *Memo) keep(k key, e *entry) {
+	if e.size() > m.opts.Bytes/4 {
+		return // one giant would drive out everything else
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e.key = k
+	e.place = m.order.PushFront(e)
+	m.bytes += e.size()
+	old := m.entries[k]
+	m.entries[k] = append([]*entry{e}, old...)
+	if len(old) >= perKey {
+		m.drop(old[len(old)-1])
+	}
+	for m.bytes > m.opts.Bytes {
+		last, ok := m.order.Back().Value.(*entry)
+		if !ok || last == e {
+			return
+		}
+		m.drop(last)
+	}
+}
+
+// drop forgets an entry. The slice of its key is replaced, since find may be walking the old one.
+func (m *Memo) drop(e *entry) {
+	m.order.Remove(e.place)
+	e.place = nil
+	m.bytes -= e.size()
+	var left []*entry
+	for _, o := range m.entries[e.key] {
+		if o != e {
+			left = append(left, o)
+		}
+	}
+	if len(left) == 0 {
+		delete(m.entries, e.key)
+		return
+	}
+	m.entries[e.key] = left
+}

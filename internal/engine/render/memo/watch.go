@@ -1,0 +1,96 @@
+package memo
+
+import (
+	"errors"
+	"io/fs"
+	"sync/atomic"
+
+	"github.com/slipway-gitops/slipway/internal/engine/render"
+	"github.com/slipway-gitops/slipway/internal/source"
+)
+
+// watched holds the trees of one rendering.
+type watched struct {
+	main *tree
+	refs map[string]*tree
+}
+
+// watch returns req with trees that record what is read.
+func watch(req render.Request) (render.Request, *watched) {
+	w := &watched{main: newTree(req.Tree), refs: map[string]*tree{}}
+	var refs map[string]source.Tree
+	if req.Refs != nil {
+		refs = make(map[string]source.Tree, len(req.Refs))
+	}
+	for name, t := range req.Refs {
+		w.refs[name] = newTree(t)
+		refs[name] = w.refs[name]
+	}
+	req.Tree, req.Refs = w.main, refs
+	return req, w
+}
+
+// deterministic reports whether no tree failed for a reason that may pass, such as a repository that cannot be read.
+func (w *watched) deterministic() bool {
+	for _, t := range w.refs {
+		if t.failed.Load() {
+			return false
+		}
+	}
+	return !w.main.failed.Load()
+}
+
+// tree records what is read through it, and whether reading failed for another reason than what is in the tree.
+type tree struct {
+	tree   source.Tree
+	trace  *source.Trace
+	failed atomic.Bool
+}
+
+var _ source.Tree = (*tree)(nil)
+
+func newTree(t source.Tree) *tree { return &tree{tree: t, trace: source.NewTrace(t)} }
+
+func (t *tree) note(err error) {
+	if err == nil {
+		return
+	}
+	for _, known := range []error{fs.ErrNotExist, fs.ErrInvalid, source.ErrEscape, source.ErrLinkLoop, source.ErrTooLarge} {
+		if errors.Is(err, known) {
+			return
+		}
+	}
+	t.failed.Store(true)
+}
+
+func (t *tree) Revision() string { return t.trace.Revision() }
+
+func (t *tree) ReadFile(name string) ([]byte, error) {
+	b, err := t.trace.ReadFile(name)
+	t.note(err)
+	return b, err
+}
+
+func (t *tree) ReadDir(name string) ([]source.Entry, error) {
+	l, err := t.trace.ReadDir(name)
+	t.note(err)
+	return l, err
+}
+
+func (t *tree) Stat(name string) (source.Entry, error) {
+	e, err := t.trace.Stat(name)
+	t.note(err)
+	return e, err
+}
+
+func (t *tree) Sum(name string) (string, error) {
+	s, err := t.trace.Sum(name)
+	t.note(err)
+	return s, err
+}
+
+func (t *tree) ListSum(name string) (string, error) {
+	s, err := t.trace.ListSum(name)
+	t.note(err)
+	return s, err
+}
