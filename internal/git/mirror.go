@@ -26,6 +26,7 @@ type Mirror struct {
 	turn    chan struct{} // holds one token: the right to change the mirror
 	ready   atomic.Bool   // the directory is there and in order
 	fetches atomic.Int64  // since the last maintenance
+	epoch   atomic.Uint64 // how often the mirror was created
 }
 
 // Mirror returns the mirror of the repository at address, read with cred; the same one for every spelling of the
@@ -67,9 +68,15 @@ func mirrorName(r Remote, cred Credential) string {
 // URL is the address without user information for http(s), spelled one way.
 func (m *Mirror) URL() string { return m.remote.URL }
 
+// Remote is the parsed address.
+func (m *Mirror) Remote() Remote { return m.remote }
+
 // Scope identifies (repository, credential) without revealing the credential. It is stable over restarts and belongs in
 // every cache key of what was read from the mirror.
 func (m *Mirror) Scope() string { return strings.TrimSuffix(filepath.Base(m.dir), ".git") }
+
+// Epoch changes when the mirror was created anew, so that whatever was fetched before is gone.
+func (m *Mirror) Epoch() uint64 { return m.epoch.Load() }
 
 // Close ends the reader process. The mirror can be used again afterwards.
 func (m *Mirror) Close() { m.reader.close() }
@@ -103,6 +110,7 @@ func (m *Mirror) ensure(ctx context.Context) error {
 // create makes an empty mirror in place of whatever is there.
 func (m *Mirror) create(ctx context.Context) error {
 	m.reader.close()
+	m.epoch.Add(1)
 	if err := os.RemoveAll(m.dir); err != nil {
 		return fmt.Errorf("remove mirror: %w", err)
 	}

@@ -206,3 +206,15 @@ func (c *Client) secretFile(a *access, name string, content []byte) (string, err
 	}
 	return file, nil
 }
+
+// Same reports whether two addresses most likely name one repository: host and path are equal, whatever the scheme, the
+// port, the user, the letter case and a ".git" at the end. Forges name a repository in more ways than one.
+func (r Remote) Same(o Remote) bool { return r.place() == o.place() }
+
+func (r Remote) place() string {
+	u, err := url.Parse(r.URL)
+	if err != nil {
+		return r.URL
+	}
+	return strings.ToLower(u.Hostname() + "/" + strings.TrimSuffix(strings.Trim(u.Path, "/"), ".git"))
+}

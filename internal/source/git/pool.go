@@ -1,0 +1,178 @@
+package gitsource
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/slipway-gitops/slipway/internal/git"
+)
+
+// Defaults of PoolOptions.
+const (
+	DefaultInterval = time.Minute
+	maxBackoff      = 5 * time.Minute
+	firstBackoff    = 5 * time.Second
+	pollsAtOnce     = 16
+)
+
+// PoolOptions configure a Pool. The zero value of a field means its default.
+type PoolOptions struct {
+	Interval  time.Duration // between two looks at a repository, ±10 %
+	Stale     time.Duration // age from which known references are not answered any more, default three intervals
+	Fresh     time.Duration // least time between two attempts at a failing repository, default 2 s
+	FileLimit int64         // bytes of one file, default DefaultFileLimit
+	Changed   func(Change)  // called without locks when followed revisions moved, failed or recovered; must not block
+	Log       *slog.Logger
+}
+
+// Revision is what an application follows: a name as Refs.Resolve takes it.
+type Revision struct {
+	Name      string // branch, tag, range of versions, commit id, "" or HEAD
+	TagPrefix string // of the tags that a range looks at
+}
+
+// Change says that followed revisions of a repository are to be resolved again.
+type Change struct {
+	URL       string // as Repo.URL
+	Scope     string // as Repo.Scope
+	Revisions []Revision
+}
+
+// Pool is the registry of repositories that all applications share. It is safe for concurrent use.
+type Pool struct {
+	client *git.Client
+	opts   PoolOptions
+	log    *slog.Logger
+	kick   chan struct{} // a repository wants to be looked at earlier than planned
+
+	mu    sync.Mutex
+	repos map[string]*Repo
+}
+
+// NewPool makes a registry over a client.
+func NewPool(client *git.Client, o PoolOptions) *Pool {
+	if o.Interval <= 0 {
+		o.Interval = DefaultInterval
+	}
+	if o.Stale <= 0 {
+		o.Stale = 3 * o.Interval
+	}
+	if o.Fresh <= 0 {
+		o.Fresh = 2 * time.Second
+	}
+	if o.Changed == nil {
+		o.Changed = func(Change) {}
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Pool{client: client, opts: o, log: o.Log, kick: make(chan struct{}, 1), repos: map[string]*Repo{}}
+}
+
+// Get returns the repository at address as seen with cred, the same one for every spelling of the address. Nothing is
+// asked of the remote yet. An error means that address or credential can never work.
+func (p *Pool) Get(address string, cred git.Credential) (*Repo, error) {
+	m, err := p.client.Mirror(address, cred)
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if r := p.repos[m.Scope()]; r != nil {
+		return r, nil
+	}
+	r := newRepo(p, m)
+	p.repos[m.Scope()] = r
+	return r, nil
+}
+
+// Wake tells that a repository was pushed to, on the word of a webhook. Every repository with this address is asked at
+// once, whatever its credential and however the address is spelled. Full reference names as hints limit it: those that
+// nobody follows are ignored. It returns when that is done; failures reach the followers through Changed.
+func (p *Pool) Wake(ctx context.Context, address string, hints ...string) {
+	remote, _, err := git.ParseRemote(address, true)
+	if err != nil {
+		return // a hint about what cannot be an address concerns nobody
+	}
+	asked := time.Now()
+	var g errgroup.Group
+	g.SetLimit(pollsAtOnce)
+	for _, r := range p.all() {
+		if r.mirror.Remote().Same(remote) && r.followed() {
+			g.Go(func() error {
+				r.wake(ctx, asked, hints)
+				return nil
+			})
+		}
+	}
+	_ = g.Wait() // no function returns an error
+}
+
+// Run looks at every followed repository at its interval until ctx ends.
+func (p *Pool) Run(ctx context.Context) error {
+	var g errgroup.Group
+	g.SetLimit(pollsAtOnce)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return g.Wait()
+		case <-timer.C:
+		case <-p.kick:
+		}
+		next := p.opts.Interval
+		now := time.Now()
+		for _, r := range p.all() {
+			due, ok := r.due()
+			switch {
+			case !ok:
+			case due.After(now):
+				next = min(next, due.Sub(now))
+			case r.begin():
+				g.Go(func() error {
+					defer p.poke()
+					r.poll(ctx)
+					return nil
+				})
+			}
+		}
+		timer.Reset(max(next, time.Millisecond))
+	}
+}
+
+func (p *Pool) poke() {
+	select {
+	case p.kick <- struct{}{}:
+	default:
+	}
+}
+
+func (p *Pool) all() []*Repo {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out := make([]*Repo, 0, len(p.repos))
+	for _, r := range p.repos {
+		out = append(out, r)
+	}
+	return out
+}
+
+// jitter spreads d by ±10 %, so that repositories are not all asked at once.
+func jitter(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * (0.9 + 0.2*rand.Float64()))
+}
+
+// backoff is how long to leave a repository alone after its nth failure in a row.
+func backoff(n int) time.Duration {
+	d := firstBackoff
+	for range min(n-1, 10) {
+		d = min(2*d, maxBackoff)
+	}
+	return jitter(d)
+}

@@ -1,0 +1,357 @@
+package gitsource
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/slipway-gitops/slipway/internal/git"
+)
+
+func (r *Repo) lock(ctx context.Context) error {
+	select {
+	case r.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (r *Repo) unlock() { <-r.turn }
+
+// held returns the kept error while a failing repository is left alone. The lock is held.
+func (r *Repo) held(asked time.Time, fresh bool) error {
+	switch {
+	case r.err == nil:
+		return nil
+	case r.attempt.After(asked): // somebody tried since
+		return r.err
+	case fresh && asked.Sub(r.attempt) >= r.pool.opts.Fresh:
+		return nil
+	case asked.Before(r.retry):
+		return r.err
+	}
+	return nil
+}
+
+// record notes how an attempt went. An attempt that the asker gave up says nothing about the repository.
+func (r *Repo) record(ctx context.Context, err error) {
+	if err != nil && ctx.Err() != nil {
+		return
+	}
+	now := time.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.attempt = now
+	if err == nil {
+		r.err, r.failures, r.retry = nil, 0, time.Time{}
+		return
+	}
+	r.failures++
+	r.err, r.retry = err, now.Add(backoff(r.failures))
+	r.pool.log.Warn("repository failed", slog.String("repo", r.URL()), slog.Int("failures", r.failures), slog.Time("retry", r.retry), slog.Any("err", err))
+}
+
+// refresh lists the references of the remote, unless somebody began to do so after asked. Calls that come together
+// share one listing.
+func (r *Repo) refresh(ctx context.Context, asked time.Time, fresh bool) error {
+	if err := r.lock(ctx); err != nil {
+		return err
+	}
+	defer r.unlock()
+	r.mu.Lock()
+	done := r.listed.After(asked)
+	err := r.held(asked, fresh)
+	patterns := r.patterns()
+	r.mu.Unlock()
+	if done || err != nil {
+		return err
+	}
+	began := time.Now()
+	refs, err := r.mirror.LsRemote(ctx, patterns...)
+	if r.record(ctx, err); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	r.refs, r.listed = refs, began
+	r.mu.Unlock()
+	return nil
+}
+
+// patterns lists branches and tags, and what else is followed by its full name. The lock is held.
+func (r *Repo) patterns() []string {
+	p := []string{"refs/heads/*", "refs/tags/*"}
+	for rev := range r.follows {
+		if strings.HasPrefix(rev.Name, "refs/") && !strings.HasPrefix(rev.Name, "refs/heads/") && !strings.HasPrefix(rev.Name, "refs/tags/") &&
+			git.CheckRef(rev.Name) == nil {
+			p = append(p, rev.Name)
+		}
+	}
+	return p
+}
+
+// ensure brings a resolved reference into the mirror, together with every other followed one that has moved.
+func (r *Repo) ensure(ctx context.Context, res git.Resolved) (git.Resolved, error) {
+	asked := time.Now()
+	if err := r.lock(ctx); err != nil {
+		return res, err
+	}
+	defer r.unlock()
+	r.mu.Lock()
+	refs := r.moved(res.Ref)
+	err := r.held(asked, true)
+	r.mu.Unlock()
+	if len(refs) > 0 {
+		if err != nil {
+			return res, err
+		}
+		if err := r.fetch(ctx, refs); err != nil {
+			return res, err
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if res.Ref != "" {
+		res.Commit = r.have[res.Ref] // it may have moved on between listing and fetching
+	}
+	return res, nil
+}
+
+// moved lists what is not in the mirror as the remote has it: the followed references, and also. The lock is held.
+func (r *Repo) moved(also string) []string {
+	refs := r.needed()
+	if also != "" && !slices.Contains(refs, also) {
+		refs = append(refs, also)
+	}
+	return slices.DeleteFunc(refs, func(ref string) bool {
+		want := r.refs.IDs[ref]
+		if r.has(ref, want) {
+			return true
+		}
+		// After a restart the mirror has more than is known here.
+		if id, err := r.mirror.Ref(ref); err == nil && id.String() == want {
+			r.have[ref] = want
+			return true
+		}
+		return false
+	})
+}
+
+// fetch fetches references and notes where they are. The turn is held.
+func (r *Repo) fetch(ctx context.Context, refs []string) error {
+	began := time.Now()
+	err := r.mirror.Fetch(ctx, refs...)
+	if errors.Is(err, git.ErrRefGone) {
+		r.record(ctx, nil)
+		return err
+	}
+	if r.record(ctx, err); err != nil {
+		return err
+	}
+	ids := make(map[string]string, len(refs))
+	for _, ref := range refs {
+		id, err := r.mirror.Ref(ref)
+		if err != nil {
+			return err
+		}
+		ids[ref] = id.String()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for ref, id := range ids {
+		r.has(ref, "") // forgets what was fetched into a mirror that is gone
+		r.have[ref], r.fetched[ref] = id, began
+		if r.refs.IDs == nil {
+			r.refs.IDs = map[string]string{}
+		}
+		r.refs.IDs[ref] = id
+	}
+	return nil
+}
+
+// notify fetches what moved and tells the followers. What cannot be fetched now is told later.
+func (r *Repo) notify(ctx context.Context) {
+	r.mu.Lock()
+	changed := r.changed()
+	r.mu.Unlock()
+	if len(changed) == 0 {
+		return
+	}
+	if _, err := r.ensure(ctx, git.Resolved{}); err != nil && r.Err() == nil {
+		return // a reference went away between listing and fetching: the next listing tells
+	}
+	r.mu.Lock()
+	changed = r.changed()
+	revs := make([]Revision, 0, len(changed))
+	for rev, state := range changed {
+		if !strings.HasPrefix(state, "!") {
+			if res, err := r.refs.Resolve(rev.Name, rev.TagPrefix); err != nil || !r.has(res.Ref, res.Commit) {
+				continue
+			}
+		}
+		r.told[rev] = state
+		revs = append(revs, rev)
+	}
+	r.mu.Unlock()
+	if len(revs) == 0 {
+		return
+	}
+	slices.SortFunc(revs, func(a, b Revision) int { return strings.Compare(a.Name+"\n"+a.TagPrefix, b.Name+"\n"+b.TagPrefix) })
+	r.pool.opts.Changed(Change{URL: r.URL(), Scope: r.Scope(), Revisions: revs})
+}
+
+// changed compares what followers were told with what holds now. The lock is held.
+func (r *Repo) changed() map[Revision]string {
+	stale := r.err != nil && time.Since(r.listed) > r.pool.opts.Stale
+	out := map[Revision]string{}
+	for rev := range r.follows {
+		if !moves(rev) {
+			continue
+		}
+		var state string
+		if stale {
+			state = "!" + r.err.Error()
+		} else if r.listed.IsZero() {
+			continue
+		} else if res, err := r.refs.Resolve(rev.Name, rev.TagPrefix); err != nil {
+			state = "!" + err.Error()
+		} else {
+			state = res.Commit
+		}
+		if r.told[rev] != state {
+			out[rev] = state
+		}
+	}
+	return out
+}
+
+// moves reports whether a revision can come to stand for another commit.
+func moves(rev Revision) bool {
+	_, err := git.ParseID(rev.Name)
+	return err != nil && !looksAbbreviated(rev.Name)
+}
+
+// followed reports whether anybody follows something that can move.
+func (r *Repo) followed() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for rev := range r.follows {
+		if moves(rev) {
+			return true
+		}
+	}
+	return false
+}
+
+// due is when to look next; false where nobody follows anything, or somebody is looking.
+func (r *Repo) due() (time.Time, bool) {
+	if !r.followed() {
+		return time.Time{}, false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.next.Before(r.retry) {
+		return r.retry, !r.polling
+	}
+	return r.next, !r.polling
+}
+
+func (r *Repo) begin() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	ok := !r.polling
+	r.polling = true
+	return ok
+}
+
+// poll looks at the remote, tells of what moved, and tidies up.
+func (r *Repo) poll(ctx context.Context) {
+	err := r.refresh(ctx, time.Now(), false)
+	r.notify(ctx)
+	r.mu.Lock()
+	r.next = time.Now().Add(jitter(r.pool.opts.Interval))
+	r.polling = false
+	tidy := r.dropped && err == nil
+	keep := r.needed()
+	for rev := range r.follows {
+		if !moves(rev) {
+			keep = append(keep, rev.Name)
+		}
+	}
+	r.dropped = r.dropped && !tidy
+	r.mu.Unlock()
+	if tidy {
+		err = r.mirror.Keep(ctx, keep)
+	}
+	if err == nil {
+		err = r.mirror.Maintain(ctx)
+	}
+	if err != nil && r.Err() == nil {
+		r.pool.log.Warn("tidy mirror", slog.String("repo", r.URL()), slog.Any("err", err))
+	}
+}
+
+// wake fetches the hinted references that are followed, without listing first where they are known.
+func (r *Repo) wake(ctx context.Context, asked time.Time, hints []string) {
+	refs, list := r.concerned(hints)
+	if len(refs) > 0 && !list {
+		err := r.fetchHinted(ctx, asked, refs)
+		list = errors.Is(err, git.ErrRefGone)
+	}
+	if list {
+		_ = r.refresh(ctx, asked, true) // record keeps the error, notify tells of it
+	}
+	if list || len(refs) > 0 {
+		r.notify(ctx)
+	}
+}
+
+// concerned sorts hints: known references that are followed, and whether a listing is needed because of the others.
+func (r *Repo) concerned(hints []string) (refs []string, list bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(hints) == 0 || r.listed.IsZero() {
+		return nil, true
+	}
+	needed := r.needed()
+	for _, h := range hints {
+		switch {
+		case slices.Contains(needed, h):
+			refs = append(refs, h)
+		case r.mayConcern(h):
+			list = true
+		}
+	}
+	return refs, list
+}
+
+// mayConcern reports whether a reference that no followed revision stands for yet could be one. The lock is held.
+func (r *Repo) mayConcern(ref string) bool {
+	for rev := range r.follows {
+		if strings.HasPrefix(ref, "refs/tags/"+rev.TagPrefix) && git.Range(rev.Name) {
+			return true
+		}
+		if rev.Name != "" && (ref == rev.Name || strings.HasSuffix(ref, "/"+rev.Name)) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *Repo) fetchHinted(ctx context.Context, asked time.Time, refs []string) error {
+	if err := r.lock(ctx); err != nil {
+		return err
+	}
+	defer r.unlock()
+	r.mu.Lock()
+	err := r.held(asked, true)
+	refs = slices.DeleteFunc(refs, func(ref string) bool { return r.fetched[ref].After(asked) })
+	r.mu.Unlock()
+	if err != nil || len(refs) == 0 {
+		return err
+	}
+	return r.fetch(ctx, refs)
+}

@@ -1,0 +1,302 @@
+package gitsource
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/slipway-gitops/slipway/internal/git"
+)
+
+const (
+	missingFor = time.Minute // a commit that was looked for in vain is not looked for again
+	maxMissing = 1000
+	minAbbrev  = 7 // digits of an abbreviated commit id, as in Argo CD
+)
+
+// Repo is one repository as seen with one credential. It is safe for concurrent use.
+type Repo struct {
+	pool   *Pool
+	mirror *git.Mirror
+	memo   *memo
+	turn   chan struct{} // holds one token: the right to talk to the remote
+
+	mu       sync.Mutex
+	refs     git.Refs
+	listed   time.Time            // when the last good listing began
+	have     map[string]string    // reference -> commit in the mirror
+	fetched  map[string]time.Time // reference -> when its last good fetch began
+	epoch    uint64               // of the mirror that have is about
+	follows  map[Revision]int
+	told     map[Revision]string // what the followers know: a commit, or "!" and an error
+	missing  map[string]missed
+	err      error // of the last attempt; nil after a good one
+	failures int
+	attempt  time.Time // when the last attempt ended
+	retry    time.Time // no attempt before, but on request
+	next     time.Time // when to look again
+	polling  bool
+	dropped  bool // a revision is no longer followed
+	damaged  bool // the mirror lacks objects that it must have
+}
+
+type missed struct {
+	at  time.Time
+	err error
+}
+
+func newRepo(p *Pool, m *git.Mirror) *Repo {
+	return &Repo{
+		pool: p, mirror: m, memo: newMemo(), turn: make(chan struct{}, 1),
+		have: map[string]string{}, fetched: map[string]time.Time{}, follows: map[Revision]int{}, told: map[Revision]string{},
+		missing: map[string]missed{},
+	}
+}
+
+// URL is the address without user information, spelled one way.
+func (r *Repo) URL() string { return r.mirror.URL() }
+
+// Scope identifies (repository, credential) without revealing the credential, also over restarts. It belongs in the
+// key of every cache of what was made from the repository.
+func (r *Repo) Scope() string { return r.mirror.Scope() }
+
+// Err is the error of the last attempt to reach the repository, nil after a good one.
+func (r *Repo) Err() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err
+}
+
+// Follow keeps an eye on a revision until the returned function is called. Pool.Run looks at it, Changed tells of it.
+func (r *Repo) Follow(rev Revision) (unfollow func()) {
+	r.mu.Lock()
+	r.follows[rev]++
+	if r.next.IsZero() {
+		r.next = time.Now().Add(jitter(r.pool.opts.Interval))
+	}
+	r.mu.Unlock()
+	r.pool.poke()
+	return sync.OnceFunc(func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.follows[rev]--; r.follows[rev] <= 0 {
+			delete(r.follows, rev)
+			delete(r.told, rev)
+			r.dropped = true
+		}
+	})
+}
+
+// Resolve returns the commit that a revision stands for, with its files in the mirror. It answers from what is known,
+// and asks the remote where that is too old, does not have the revision, or fresh is set. A repository that fails is
+// left alone for a while: until then its last error is returned, also to fresh calls that come too soon.
+func (r *Repo) Resolve(ctx context.Context, rev Revision, fresh bool) (git.Resolved, error) {
+	asked := time.Now()
+	if _, err := git.ParseID(rev.Name); err == nil {
+		return r.pinned(ctx, strings.ToLower(rev.Name), fresh)
+	}
+	if !fresh {
+		if res, ok := r.known(rev, asked); ok {
+			return res, nil
+		}
+	}
+	if err := r.refresh(ctx, asked, fresh); err != nil {
+		return git.Resolved{}, err
+	}
+	r.mu.Lock()
+	res, err := r.refs.Resolve(rev.Name, rev.TagPrefix)
+	r.mu.Unlock()
+	if err != nil {
+		if looksAbbreviated(rev.Name) {
+			return r.abbreviated(ctx, rev.Name, fresh)
+		}
+		r.notify(ctx)
+		return git.Resolved{}, fmt.Errorf("%s: %w", r.URL(), err)
+	}
+	if res, err = r.ensure(ctx, res); err != nil {
+		return git.Resolved{}, err
+	}
+	r.mu.Lock()
+	if _, ok := r.told[rev]; !ok && r.follows[rev] > 0 {
+		r.told[rev] = res.Commit
+	}
+	r.mu.Unlock()
+	// What was learned for one asker concerns everybody who follows something that moved.
+	r.notify(ctx)
+	return res, nil
+}
+
+// known answers from memory. A revision that is not among the known references may have been pushed since.
+func (r *Repo) known(rev Revision, now time.Time) (git.Resolved, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.listed.IsZero() || now.Sub(r.listed) > r.pool.opts.Stale {
+		return git.Resolved{}, false
+	}
+	res, err := r.refs.Resolve(rev.Name, rev.TagPrefix)
+	if err != nil || !r.has(res.Ref, res.Commit) {
+		return git.Resolved{}, false
+	}
+	if _, ok := r.told[rev]; !ok && r.follows[rev] > 0 {
+		r.told[rev] = res.Commit
+	}
+	return res, true
+}
+
+// has reports whether a reference is in the mirror at a commit. The lock is held.
+func (r *Repo) has(ref, commit string) bool {
+	if e := r.mirror.Epoch(); e != r.epoch {
+		r.epoch = e
+		clear(r.have)
+	}
+	return r.have[ref] == commit
+}
+
+func looksAbbreviated(s string) bool {
+	return len(s) >= minAbbrev && len(s) < 40 && strings.Trim(s, "0123456789abcdefABCDEF") == ""
+}
+
+// Tree opens the files of a commit that Resolve returned. Where the mirror was damaged or emptied since, it is
+// fetched anew.
+func (r *Repo) Tree(ctx context.Context, commit string) (*Tree, error) {
+	r.mu.Lock()
+	damaged := r.damaged
+	r.mu.Unlock()
+	if !damaged {
+		t, err := r.open(commit)
+		if !errors.Is(err, git.ErrMissing) && !errors.Is(err, git.ErrCorrupt) {
+			return t, err
+		}
+		damaged = errors.Is(err, git.ErrCorrupt)
+	}
+	if damaged {
+		r.pool.log.Warn("mirror lacks objects: fetch it anew", slog.String("repo", r.URL()))
+		if err := r.mirror.Reset(ctx); err != nil {
+			return nil, err
+		}
+		r.mu.Lock()
+		r.damaged = false
+		r.mu.Unlock()
+	}
+	if _, err := r.pinned(ctx, commit, true); err != nil {
+		return nil, err
+	}
+	return r.open(commit)
+}
+
+func (r *Repo) open(commit string) (*Tree, error) {
+	id, err := git.ParseID(commit)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := r.mirror.Commit(id); err != nil {
+		return nil, err
+	}
+	return newTree(r.mirror, commit, r.pool.opts.FileLimit, r.memo, func() {
+		r.mu.Lock()
+		r.damaged = true
+		r.mu.Unlock()
+	})
+}
+
+// Commit describes a commit that Resolve returned.
+func (r *Repo) Commit(commit string) (*git.Commit, error) {
+	id, err := git.ParseID(commit)
+	if err != nil {
+		return nil, err
+	}
+	return r.mirror.Commit(id)
+}
+
+// Prefetch makes sure that the files below dir of a commit are in a blobless mirror, with one request at most.
+func (r *Repo) Prefetch(ctx context.Context, commit, dir string) error {
+	return r.mirror.Prefetch(ctx, commit, dir)
+}
+
+// Refs is what the last good listing of the remote had, and when it was made; zero before the first.
+func (r *Repo) Refs() (git.Refs, time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return git.Refs{Default: r.refs.Default, IDs: maps.Clone(r.refs.IDs)}, r.listed
+}
+
+// pinned makes sure that a commit is in the mirror.
+func (r *Repo) pinned(ctx context.Context, commit string, fresh bool) (git.Resolved, error) {
+	return r.search(ctx, commit, fresh, func(ctx context.Context) (string, error) {
+		return commit, r.mirror.FetchCommit(ctx, commit)
+	})
+}
+
+// abbreviated finds the commit that begins with short, among all branches and tags if need be.
+func (r *Repo) abbreviated(ctx context.Context, short string, fresh bool) (git.Resolved, error) {
+	return r.search(ctx, short, fresh, func(ctx context.Context) (string, error) {
+		id, err := r.mirror.Expand(short)
+		if errors.Is(err, git.ErrMissing) {
+			if err = r.mirror.FetchAll(ctx); err == nil {
+				id, err = r.mirror.Expand(short)
+			}
+		}
+		switch {
+		case errors.Is(err, git.ErrMissing):
+			err = fmt.Errorf("%s: resolve %q: %w: no branch, tag or commit has this name", r.URL(), short, git.ErrNoRevision)
+		case errors.Is(err, git.ErrAmbiguous):
+			err = fmt.Errorf("%s: resolve %q: %w: %w: give more digits", r.URL(), short, git.ErrNoRevision, err)
+		}
+		return id.String(), err
+	})
+}
+
+// search runs find, one at a time, and remembers for a while that it failed.
+func (r *Repo) search(ctx context.Context, name string, fresh bool, find func(context.Context) (string, error)) (git.Resolved, error) {
+	if len(name) == 40 && r.mirror.Has(name) {
+		return git.Resolved{Commit: name}, nil
+	}
+	asked := time.Now()
+	if err := r.lock(ctx); err != nil {
+		return git.Resolved{}, err
+	}
+	defer r.unlock()
+	r.mu.Lock()
+	miss, ok := r.missing[name]
+	err := r.held(asked, fresh)
+	r.mu.Unlock()
+	if ok && (miss.at.After(asked) || !fresh && asked.Sub(miss.at) < missingFor) {
+		return git.Resolved{}, miss.err
+	}
+	if err != nil {
+		return git.Resolved{}, err
+	}
+	commit, err := find(ctx)
+	if errors.Is(err, git.ErrNoRevision) {
+		r.mu.Lock()
+		if len(r.missing) >= maxMissing {
+			clear(r.missing)
+		}
+		r.missing[name] = missed{at: time.Now(), err: err}
+		r.mu.Unlock()
+		r.record(ctx, nil)
+		return git.Resolved{}, err
+	}
+	if r.record(ctx, err); err != nil {
+		return git.Resolved{}, err
+	}
+	return git.Resolved{Commit: commit}, nil
+}
+
+// needed lists the references that followed revisions stand for, as far as known. The lock is held.
+func (r *Repo) needed() []string {
+	var refs []string
+	for rev := range r.follows {
+		if res, err := r.refs.Resolve(rev.Name, rev.TagPrefix); err == nil && res.Ref != "" && !slices.Contains(refs, res.Ref) {
+			refs = append(refs, res.Ref)
+		}
+	}
+	slices.Sort(refs)
+	return refs
+}
