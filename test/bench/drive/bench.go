@@ -89,6 +89,9 @@ func Run(ctx context.Context, config Config) (score.Result, error) {
 	for n := 0; n < config.Runs && err == nil; n++ {
 		err = b.run(ctx, n)
 	}
+	if err == nil && !config.Keep {
+		err = b.tidy(ctx)
+	}
 	for _, name := range score.Names() {
 		if samples := b.samples[name]; len(samples) > 0 {
 			commits := 1
@@ -140,6 +143,9 @@ func (b *bench) prepare(ctx context.Context) error {
 		names = append(names, b.Shape.AllNamespaces(rawPrefix)...)
 	}
 	for _, name := range names {
+		if err := b.awaitEnd(ctx, name); err != nil {
+			return err
+		}
 		body := fmt.Appendf(nil, `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":%q}}`, name)
 		if err := b.client.apply(ctx, "/api/v1/namespaces/"+name, "slipway-bench", body); err != nil {
 			return fmt.Errorf("create namespace %s: %w", name, err)
@@ -151,6 +157,50 @@ func (b *bench) prepare(ctx context.Context) error {
 		}
 	}
 	return b.empty(ctx, livePrefix)
+}
+
+// awaitEnd waits until a namespace that an earlier call deleted is gone; one that is in use may stay.
+func (b *bench) awaitEnd(ctx context.Context, name string) error {
+	ctx, cancel := context.WithTimeout(ctx, emptyTimeout)
+	defer cancel()
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		text, err := b.client.do(ctx, call{method: http.MethodGet, path: "/api/v1/namespaces/" + name})
+		if answered(err, http.StatusNotFound) {
+			return nil
+		}
+		var namespace struct {
+			Metadata struct {
+				Deleted string `json:"deletionTimestamp"`
+			} `json:"metadata"`
+		}
+		if err == nil {
+			err = json.Unmarshal(text, &namespace)
+		}
+		if err != nil {
+			return fmt.Errorf("read namespace %s: %w", name, err)
+		}
+		if namespace.Metadata.Deleted == "" {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait for namespace %s to be deleted: %w; a finalizer may hold it", name, ctx.Err())
+		case <-tick.C:
+		}
+	}
+}
+
+// tidy deletes the namespaces that prepare made, except that of the engine.
+func (b *bench) tidy(ctx context.Context) error {
+	for _, name := range append(b.Shape.AllNamespaces(livePrefix), b.Shape.AllNamespaces(rawPrefix)...) {
+		_, err := b.client.do(ctx, call{method: http.MethodDelete, path: "/api/v1/namespaces/" + name})
+		if err != nil && !answered(err, http.StatusNotFound) {
+			return fmt.Errorf("delete namespace %s: %w", name, err)
+		}
+	}
+	return nil
 }
 
 // run goes once from nothing to the last workload and back.

@@ -45,19 +45,18 @@ func WriteTable(out io.Writer, r Result) error {
 
 func writeMarks(text *strings.Builder, r Result) {
 	grid := tabwriter.NewWriter(text, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(grid, "\ntarget\tfound\tlimit\t\t")
+	fmt.Fprintln(grid, "\ntarget\tfound\tlimit\tverdict")
 	for _, m := range r.Workloads {
 		for _, mark := range m.Marks {
 			verdict := "met"
 			if !mark.Met {
 				verdict = "MISSED"
 			}
-			against := ""
 			if mark.Against != "" {
-				against = "(" + mark.Against + ")"
+				verdict += " (" + mark.Against + ")"
 			}
-			fmt.Fprintf(grid, "%s %s\t%.3g %s\t%.3g %s\t%s\t%s\n",
-				m.Name, mark.Figure, mark.Value, mark.Unit, mark.Limit, mark.Unit, verdict, against)
+			fmt.Fprintf(grid, "%s %s\t%.3g %s\t%.3g %s\t%s\n",
+				m.Name, mark.Figure, mark.Value, mark.Unit, mark.Limit, mark.Unit, verdict)
 		}
 	}
 	// A tabwriter over a strings.Builder has nothing that can fail.
