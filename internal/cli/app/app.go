@@ -22,6 +22,7 @@ func NewCmd(common *access.Common) *cobra.Command {
 		newSyncCmd(common),
 		newRefreshCmd(common),
 		newWaitCmd(common),
+		newDiffCmd(common),
 		newManifestsCmd(common),
 		newTreeCmd(common),
 		newHistoryCmd(common),

@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/cli/access"
 	"github.com/slipway-gitops/slipway/internal/cli/desire"
+	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
@@ -172,7 +173,7 @@ func readLive(ctx context.Context, cluster *access.Cluster, key object.Key, vers
 	return obj, nil
 }
 
-// masked hides the values of a Secret, and the copies of them that kubectl keeps in an annotation.
+// masked hides the values of a Secret.
 func masked(m object.Manifest) (object.Manifest, error) {
 	if m.Key.Group != "" || m.Key.Kind != "Secret" {
 		return m, nil
@@ -181,19 +182,6 @@ func masked(m object.Manifest) (object.Manifest, error) {
 	if err != nil {
 		return m, err
 	}
-	for _, name := range []string{"data", "stringData"} {
-		values, _ := obj[name].(map[string]any)
-		for key := range values {
-			values[key] = mask
-		}
-	}
-	if object.Annotation(obj, lastApplied) != "" {
-		object.SetAnnotation(obj, lastApplied, mask)
-	}
-	return object.NewManifest(obj)
+	hidden, _ := diff.Mask(obj, nil, nil)
+	return object.NewManifest(hidden)
 }
-
-const (
-	mask        = "++++++++"
-	lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
-)

@@ -10,5 +10,5 @@ import (
 
 // NewCmds returns the commands.
 func NewCmds(common *access.Common) []*cobra.Command {
-	return []*cobra.Command{newRenderCmd(common), newHealthCmd(common)}
+	return []*cobra.Command{newRenderCmd(common), newDiffCmd(common), newHealthCmd(common)}
 }

@@ -39,7 +39,7 @@ func (d dir) seed(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := runGit(ctx, bare, stream, "fast-import", "--quiet"); err != nil {
+	if _, err := runGit(ctx, bare, stream, "fast-import", "--quiet", "--date-format=now"); err != nil {
 		return fmt.Errorf("fill demo repository: %w", err)
 	}
 	return nil
@@ -69,6 +69,7 @@ func importStream(files fs.FS) ([]byte, error) {
 
 // runGit runs git without the configuration of the user or the machine, and returns its output.
 func runGit(ctx context.Context, gitDir string, stdin []byte, args ...string) (string, error) {
+	verb := args[0]
 	if gitDir != "" {
 		args = append([]string{"--git-dir", gitDir}, args...)
 	}
@@ -81,7 +82,7 @@ func runGit(ctx context.Context, gitDir string, stdin []byte, args ...string) (s
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return "", fmt.Errorf("git %s: %w: %s", args[0], err, strings.TrimSpace(stderr.String()))
+		return "", fmt.Errorf("git %s: %w: %s", verb, err, strings.TrimSpace(stderr.String()))
 	}
 	return strings.TrimSpace(string(out)), nil
 }

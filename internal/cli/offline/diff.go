@@ -1,0 +1,78 @@
+package offline
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/delta"
+	"github.com/slipway-gitops/slipway/internal/cli/iostream"
+	"github.com/slipway-gitops/slipway/internal/cli/manifest"
+	"github.com/slipway-gitops/slipway/internal/engine/diff"
+	"github.com/slipway-gitops/slipway/internal/engine/object"
+)
+
+type diffOptions struct {
+	*access.Common
+	desired string
+	live    string
+	ignore  []string
+	manager string
+}
+
+func newDiffCmd(common *access.Common) *cobra.Command {
+	o := diffOptions{Common: common}
+	cmd := &cobra.Command{
+		Use:   "diff --desired FILE --live FILE",
+		Short: "Compare desired with live objects, from files alone",
+		Long: "Predict what applying the objects of one file over those of another would change, and print it as unified diffs.\n" +
+			"Objects are matched by kind, namespace and name; live ones that are not desired are left alone. Values of Secrets\n" +
+			"are masked. Exit code 3 when something would change.",
+		Example: "  slipway diff --desired rendered.yaml --live live.yaml\n" +
+			"  slipway render --app app.yaml --repo . | slipway diff --desired - --live live.yaml",
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return diffRun(o) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.desired, "desired", "", "`file` with what is wanted, - for standard input")
+	flags.StringVar(&o.live, "live", "", "`file` with what is in the cluster, - for standard input")
+	flags.StringArrayVar(&o.ignore, "ignore", nil, "JSON `pointer` to a field that does not count; repeat for several")
+	flags.StringVar(&o.manager, "field-manager", "", "field manager that applies the objects (default: go by kubectl's annotation)")
+	return cmd
+}
+
+func diffRun(o diffOptions) error {
+	switch {
+	case o.desired == "" || o.live == "":
+		return iostream.Usagef("give both files, with --desired and --live")
+	case o.desired == "-" && o.live == "-":
+		return iostream.Usagef("only one of the files can be standard input")
+	}
+	desired, err := manifest.Read(o.desired, o.In)
+	if err != nil {
+		return err
+	}
+	live, err := manifest.Read(o.live, o.In)
+	if err != nil {
+		return err
+	}
+	at := make(map[object.Key]map[string]any, len(live))
+	for _, obj := range live {
+		m, err := object.NewManifest(obj)
+		if err != nil {
+			return err
+		}
+		at[m.Key] = obj
+	}
+	var changes []delta.Change
+	for _, obj := range desired {
+		m, err := object.NewManifest(obj)
+		if err != nil {
+			return err
+		}
+		result := diff.Compare(obj, at[m.Key], diff.CompareOptions{IgnorePaths: o.ignore, Manager: o.manager})
+		if result.Modified {
+			changes = append(changes, delta.Change{Key: m.Key, Before: result.Normalized, After: result.Predicted})
+		}
+	}
+	return delta.Print(o.Common, changes)
+}
