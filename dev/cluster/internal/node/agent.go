@@ -22,8 +22,6 @@ const (
 	identity = "devcluster"
 	// leaseSeconds is long because only one process ever claims the nodes.
 	leaseSeconds = 1200
-	// podRange is the range that pods on nodes without their own get addresses from.
-	podRange = "10.244.0.0/16"
 )
 
 // Agent plays the kubelets of all simulated nodes.
@@ -98,7 +96,8 @@ func (a Agent) controllerConfig() (controllers.Config, error) {
 		ImpersonatingTypedClient:      clients.ToImpersonatingTypedClient(),
 		ManageNodesWithLabelSelector:  simulatedLabel + "=" + simulatedValue,
 		CIDR:                          podRange,
-		NodeIP:                        "127.0.0.1",
+		NodeIP:                        nodeAddress,
+		FuncMap:                       templateFunctions(),
 		LocalStages:                   byKind,
 		PodPlayStageParallelism:       8,
 		NodePlayStageParallelism:      4,

@@ -89,6 +89,5 @@ func apiServerArguments(config APIServerConfig) []string {
 		"--max-requests-inflight=3000",
 		"--max-mutating-requests-inflight=1500",
 		"--http2-max-streams-per-connection=1000",
-		"--profiling=false",
 	}
 }
