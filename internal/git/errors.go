@@ -112,6 +112,10 @@ func (m *Mirror) explain(err error) error {
 	message := m.scrub(run.message)
 	for _, r := range rules {
 		if r.pattern.MatchString(message) {
+			if r.kind == ErrAuth && strings.Contains(message, "could not read ") && (m.cred.Password != "" || m.cred.Bearer != "") {
+				// git asks for another credential when the one it was given was refused.
+				return &Error{Kind: ErrAuth, URL: m.URL(), Hint: "the server refuses the credential: check user name, password or token, and that it has not expired"}
+			}
 			return &Error{Kind: r.kind, URL: m.URL(), Detail: clean(message), Hint: r.hint}
 		}
 	}

@@ -89,7 +89,8 @@ func (m *Mirror) fetchLocked(ctx context.Context, specs, extra []string) error {
 		args = append(args, "--filter=blob:none")
 	}
 	args = append(append(args, extra...), "--stdin", "origin")
-	_, err := m.remoteRun(ctx, command{dir: m.dir, args: args, stdin: strings.NewReader(strings.Join(specs, "\n") + "\n")})
+	_, err := m.remoteRun(ctx, command{dir: m.dir, args: args, stdin: strings.NewReader(strings.Join(specs, "\n") + "\n")},
+		m.client.opts.FetchTimeout)
 	return err
 }
 
@@ -140,7 +141,7 @@ func (m *Mirror) fetchObjects(ctx context.Context, ids []string) error {
 		args: []string{
 			"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--filter=blob:none", "--stdin", "origin",
 		},
-	})
+	}, m.client.opts.FetchTimeout)
 	return err
 }
 

@@ -19,23 +19,25 @@ import (
 
 // Defaults of Options.
 const (
-	DefaultTimeout     = 90 * time.Second
-	DefaultIdle        = 5 * time.Minute
-	DefaultCacheBytes  = 64 << 20
-	DefaultConcurrency = 8
+	DefaultTimeout      = 90 * time.Second
+	DefaultFetchTimeout = 10 * time.Minute
+	DefaultIdle         = 5 * time.Minute
+	DefaultCacheBytes   = 64 << 20
+	DefaultConcurrency  = 16
 )
 
 // Options configure a Client. The zero value of each field but Dir means its default.
 type Options struct {
-	Dir         string        // where mirrors are kept, created on demand; required
-	Program     string        // path of git, default: the one in PATH
-	Timeout     time.Duration // of one command that talks to a remote
-	Idle        time.Duration // after which the reader process of a mirror is ended
-	CacheBytes  int64         // bound on parsed trees kept in memory, all mirrors together
-	Concurrency int           // commands that talk to remotes at the same time
-	AllowFile   bool          // allow file:// URLs and paths: tests and development only
-	Blobless    bool          // fetch commits and trees only; blobs come through Prefetch or on the first read
-	Log         *slog.Logger
+	Dir          string        // where mirrors are kept, created on demand; required
+	Program      string        // path of git, default: the one in PATH
+	Timeout      time.Duration // of listing the references of a remote
+	FetchTimeout time.Duration // of one fetch, the first of a large repository included
+	Idle         time.Duration // after which the reader process of a mirror is ended
+	CacheBytes   int64         // bound on parsed trees kept in memory, all mirrors together
+	Concurrency  int           // commands that talk to remotes at the same time
+	AllowFile    bool          // allow file:// URLs and paths: tests and development only
+	Blobless     bool          // fetch commits and trees only; blobs come through Prefetch or on the first read
+	Log          *slog.Logger
 }
 
 // Client runs git. It is safe for concurrent use. Close it to end its processes and remove its private files.
@@ -90,6 +92,9 @@ func withDefaults(o Options) Options {
 	}
 	if o.Timeout <= 0 {
 		o.Timeout = DefaultTimeout
+	}
+	if o.FetchTimeout <= 0 {
+		o.FetchTimeout = DefaultFetchTimeout
 	}
 	if o.Idle <= 0 {
 		o.Idle = DefaultIdle

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"time"
 )
 
 // Mirror is the local bare copy of one repository as seen with one credential. It holds the references that were
@@ -100,6 +101,8 @@ func (m *Mirror) ensure(ctx context.Context) error {
 	}
 	if _, err := os.Stat(filepath.Join(m.dir, "objects")); err == nil {
 		if err := removeLeftovers(m.dir); err == nil {
+			packs, _ := filepath.Glob(filepath.Join(m.dir, "objects", "pack", "*.pack"))
+			m.fetches.Store(int64(len(packs)))
 			m.ready.Store(true)
 			return nil
 		}
@@ -161,7 +164,7 @@ func removeLeftovers(dir string) error {
 }
 
 // remoteRun runs a command that talks to the repository of the mirror.
-func (m *Mirror) remoteRun(ctx context.Context, cmd command) ([]byte, error) {
+func (m *Mirror) remoteRun(ctx context.Context, cmd command, limit time.Duration) ([]byte, error) {
 	a, err := m.client.open(m.remote, m.cred)
 	if err != nil {
 		return nil, err
@@ -169,6 +172,6 @@ func (m *Mirror) remoteRun(ctx context.Context, cmd command) ([]byte, error) {
 	defer a.close()
 	cmd.config = append(cmd.config, a.config...)
 	cmd.env = append(cmd.env, a.env...)
-	out, err := m.client.remote(ctx, cmd)
+	out, err := m.client.remote(ctx, cmd, limit)
 	return out, m.explain(err)
 }

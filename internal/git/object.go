@@ -141,7 +141,7 @@ func (m *Mirror) Tree(id ID) (Listing, error) {
 func (m *Mirror) Blob(id ID, limit int64) ([]byte, error) {
 	h, data, err := m.reader.contents(id.String(), limit)
 	if errors.Is(err, ErrMissing) && m.client.opts.Blobless {
-		ctx, cancel := context.WithTimeout(context.Background(), m.client.opts.Timeout)
+		ctx, cancel := context.WithTimeout(context.Background(), m.client.opts.FetchTimeout)
 		defer cancel()
 		if err := m.fetchObjects(ctx, []string{id.String()}); err != nil {
 			return nil, fmt.Errorf("fetch file content %s: %w", id, err)

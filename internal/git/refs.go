@@ -37,7 +37,7 @@ func (m *Mirror) LsRemote(ctx context.Context, patterns ...string) (Refs, error)
 			args = append(args, p+"^{}")
 		}
 	}
-	out, err := m.remoteRun(ctx, command{args: args})
+	out, err := m.remoteRun(ctx, command{args: args}, m.client.opts.Timeout)
 	if err != nil {
 		return Refs{}, err
 	}

@@ -43,8 +43,9 @@ func (c *Client) fixedConfig() [][2]string {
 		{"transfer.fsckObjects", "true"},
 		// A credential that is sent as a header would follow a redirect to another host.
 		{"http.followRedirects", "false"},
-		{"http.lowSpeedLimit", "1000"},
-		{"http.lowSpeedTime", "30"},
+		// A dead connection is given up; a server that only says that it is still packing is not.
+		{"http.lowSpeedLimit", "1"},
+		{"http.lowSpeedTime", "60"},
 		// Maintenance is ours; a mirror is a cache that is fetched anew when it is damaged, so nothing is synced to disk.
 		{"gc.auto", "0"},
 		{"maintenance.auto", "false"},
@@ -128,15 +129,15 @@ func (c *Client) run(ctx context.Context, cmd command) ([]byte, error) {
 	return nil, &runError{verb: cmd.args[0], message: msg.String(), err: err}
 }
 
-// remote runs a command that talks to a remote: under the timeout, and not more of them at once than allowed.
-func (c *Client) remote(ctx context.Context, cmd command) ([]byte, error) {
+// remote runs a command that talks to a remote: under a time limit, and not more of them at once than allowed.
+func (c *Client) remote(ctx context.Context, cmd command, limit time.Duration) ([]byte, error) {
 	select {
 	case c.slots <- struct{}{}:
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
 	defer func() { <-c.slots }()
-	ctx, cancel := context.WithTimeoutCause(ctx, c.opts.Timeout, errTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errTimeout)
 	defer cancel()
 	return c.run(ctx, cmd)
 }
