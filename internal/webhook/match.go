@@ -22,16 +22,21 @@ func (e Event) Of(repoURL string) bool {
 
 // Concerns reports whether a source that follows target may resolve to another commit after the event: target is the
 // branch or tag that was pushed (in full or short), a version range that the pushed name is in, the default branch
-// (empty or HEAD), or the commit that arrived. Branches and tags of one name are not told apart.
-func (e Event) Concerns(target string) bool {
+// (empty or HEAD), or the commit that arrived. Branches and tags of one name are not told apart. Where tagPrefix is not
+// empty, a range looks only at tags that start with it, and at their rest.
+func (e Event) Concerns(target, tagPrefix string) bool {
 	if target == "" || target == "HEAD" {
 		return e.TouchedHead
 	}
 	short := shortRef(target)
-	return short == e.Revision || inRange(short, e.Revision) || isCommit(target) && strings.HasPrefix(e.After, target)
+	if short == e.Revision || isCommit(target) && strings.HasPrefix(e.After, target) {
+		return true
+	}
+	version, ok := strings.CutPrefix(e.Revision, tagPrefix)
+	return ok && inRange(short, version)
 }
 
-// ConcernsArtifact is Concerns for a chart or another OCI artifact: chart is empty where repoURL names all of it.
+// ConcernsArtifact does the same for a chart or another OCI artifact: chart is empty where repoURL names all of it.
 func (e Event) ConcernsArtifact(repoURL, chart, target string) bool {
 	if e.Kind != Registry {
 		return false

@@ -315,13 +315,23 @@ func TestConcernsFindsCommitsAndRanges(t *testing.T) {
 		"0123456789abcdef0123456789abcdef01234567": true, "0123456": true, "012345": false, "abcdef0": false,
 		"~1.4": true, ">=2": false, ">=1.0 <2.0": true, "HEAD": false, strings.Repeat("1.*||", 200) + "1.*": false,
 	} {
-		if got := e.Concerns(target); got != want {
+		if got := e.Concerns(target, ""); got != want {
 			t.Errorf("%s: %v", target, got)
 		}
 	}
 }
 
-func TestTouchedLooksAtFilesFoldersAndPatterns(t *testing.T) {
+func TestATagPrefixIsCutOffBeforeVersionsAreCompared(t *testing.T) {
+	t.Parallel()
+	e := webhook.Event{Kind: webhook.Push, Revision: "web-1.4.0"}
+	for prefix, want := range map[string]bool{"web-": true, "api-": false, "": false} {
+		if got := e.Concerns("1.*", prefix); got != want {
+			t.Errorf("prefix %q: %v", prefix, got)
+		}
+	}
+}
+
+func TestTouchesLooksAtFilesFoldersAndPatterns(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
 		annotation, file string
@@ -362,7 +372,7 @@ func FuzzDecode(f *testing.F) {
 			if e.Kind == webhook.Push && (e.Revision == "" || len(e.RepoURLs) == 0) {
 				t.Errorf("a push without revision or repository: %v", e)
 			}
-			e.Concerns(e.Revision)
+			e.Concerns(e.Revision, e.Ref)
 			e.Touches(webhook.Source{Path: e.Ref}.Paths(e.After))
 		}
 	})

@@ -234,7 +234,7 @@ func TestWebhookRevisionsAgree(t *testing.T) {
 	set, root := webhooks(t)
 	for _, c := range set.Revisions {
 		e := webhook.Event{Kind: webhook.Push, Revision: c.Revision, TouchedHead: c.TouchedHead}
-		if got := e.Concerns(c.TargetRevision); got != c.Concerns {
+		if got := e.Concerns(c.TargetRevision, ""); got != c.Concerns {
 			t.Errorf("push of %s, source at %q: %v", c.Revision, c.TargetRevision, got)
 		}
 	}
@@ -250,7 +250,7 @@ func TestWebhookRevisionsAgree(t *testing.T) {
 				Body: fmt.Sprintf(`{"push":{"changes":[{"new":{"name":%q}}]},"repository":{"links":{"html":{"href":"https://git.example/o/r"}}}}`, c.Ref)}
 		}
 		_, events := deliver(t, root, d, webhook.Secrets{})
-		if len(events) != 1 || events[0].Concerns(c.TargetRevision) != c.Concerns {
+		if len(events) != 1 || events[0].Concerns(c.TargetRevision, "") != c.Concerns {
 			t.Errorf("%s ref %s, source at %q: want %v, got %v", c.Kind, c.Ref, c.TargetRevision, c.Concerns, events)
 		}
 	}
@@ -312,11 +312,11 @@ func TestWebhookChangedFilesAgree(t *testing.T) {
 		var refresh, hydrate bool
 		if h := c.Hydrator; h != nil {
 			sync := webhook.Source{Path: h.Sync, Hydrated: true}
-			refresh = e.Concerns(h.SyncBranch) && e.Touches(sync.Paths(c.Paths))
+			refresh = e.Concerns(h.SyncBranch, "") && e.Touches(sync.Paths(c.Paths))
 			hydrate = !refresh && e.Touches(webhook.Source{Path: h.Dry}.Paths(c.Paths))
 		}
 		for _, s := range c.Sources {
-			refresh = refresh || e.Concerns("HEAD") && e.Touches(webhook.Source{Path: s}.Paths(c.Paths))
+			refresh = refresh || e.Concerns("HEAD", "") && e.Touches(webhook.Source{Path: s}.Paths(c.Paths))
 		}
 		if (refresh || hydrate) != c.Refresh || hydrate != c.Hydrate {
 			t.Errorf("%s: refresh %v, hydrate %v", c.ID, refresh || hydrate, hydrate)

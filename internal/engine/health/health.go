@@ -6,20 +6,21 @@ package health
 import (
 	"slices"
 
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
-// Status says how well an object does, spelled as in an Application's status.
-type Status string
+// Status says how well an object does, as an Application's status spells it.
+type Status = v1alpha1.HealthStatusCode
 
 // The statuses, best first. That is also their order when the health of several objects is summed up.
 const (
-	Healthy     Status = "Healthy"
-	Suspended   Status = "Suspended"
-	Progressing Status = "Progressing"
-	Missing     Status = "Missing"
-	Degraded    Status = "Degraded"
-	Unknown     Status = "Unknown"
+	Healthy     = v1alpha1.HealthHealthy
+	Suspended   = v1alpha1.HealthSuspended
+	Progressing = v1alpha1.HealthProgressing
+	Missing     = v1alpha1.HealthMissing
+	Degraded    = v1alpha1.HealthDegraded
+	Unknown     = v1alpha1.HealthUnknown
 )
 
 // Result is the health of one object.
