@@ -92,7 +92,7 @@ func ReadYAML(data []byte) ([]Document, error) {
 		}
 		v, err := decodeYAML(part)
 		if err != nil {
-			return docs, placed(err, line)
+			return docs, placed(err, part, line)
 		}
 		if v.kind != null {
 			docs = append(docs, Document{Number: number, Line: line, val: v})
@@ -209,8 +209,12 @@ func decodeYAML(part []byte) (v value, err error) {
 // lineNumber matches the place in an error of the YAML library.
 var lineNumber = regexp.MustCompile(`^yaml: (?:unmarshal errors:\s+)?(?:line (\d+): )?`)
 
-// placed turns an error of the YAML library, which counts lines from the start of the document, into an Error.
-func placed(err error, start int) error {
+// placed turns an error of the YAML library, which counts lines from the start of the document, into an Error. The
+// library names the line where the broken construct began; a template that was not rendered can be named exactly.
+func placed(err error, part []byte, start int) error {
+	if at := bytes.Index(part, []byte("{{")); at >= 0 {
+		return &Error{Line: start + lineAt(part, int64(at)) - 1, Err: errors.New("read YAML: the document holds a template, {{ }}, that was not rendered")}
+	}
 	msg := err.Error()
 	line := start
 	if m := lineNumber.FindStringSubmatch(msg); m != nil {

@@ -131,7 +131,9 @@ func listOf(v *value) ([]value, bool) {
 
 // manifest checks the identity of an object and encodes it.
 func (s *Set) manifest(v *value) (object.Manifest, error) {
-	var key object.Key
+	if err := checkTexts(v, "kind", "apiVersion"); err != nil {
+		return object.Manifest{}, err
+	}
 	kind, apiVersion := v.text("kind"), v.text("apiVersion")
 	if kind == "" {
 		return object.Manifest{}, errors.New("the object has no kind")
@@ -140,7 +142,13 @@ func (s *Set) manifest(v *value) (object.Manifest, error) {
 		return object.Manifest{}, fmt.Errorf("%s has no apiVersion", kind)
 	}
 	meta, _ := v.get("metadata")
-	if meta == nil || meta.kind != mapping || meta.text("name") == "" && meta.text("generateName") == "" {
+	if meta == nil || meta.kind != mapping {
+		return object.Manifest{}, fmt.Errorf("%s has no metadata.name", kind)
+	}
+	if err := checkTexts(meta, "name", "namespace", "generateName"); err != nil {
+		return object.Manifest{}, fmt.Errorf("metadata of %s: %w", kind, err)
+	}
+	if meta.text("name") == "" && meta.text("generateName") == "" {
 		return object.Manifest{}, fmt.Errorf("%s has no metadata.name", kind)
 	}
 	for _, field := range []string{"annotations", "labels"} {
@@ -149,7 +157,7 @@ func (s *Set) manifest(v *value) (object.Manifest, error) {
 		}
 	}
 	group, version := object.SplitAPIVersion(apiVersion)
-	key = object.Key{Group: group, Kind: kind, Namespace: meta.text("namespace"), Name: meta.text("name")}
+	key := object.Key{Group: group, Kind: kind, Namespace: meta.text("namespace"), Name: meta.text("name")}
 	size := v.size(s.maxBytes - s.bytes)
 	if s.bytes+size > s.maxBytes {
 		return object.Manifest{}, fmt.Errorf("the objects are larger than %d bytes together: %w; split the application", s.maxBytes, ErrLimit)
@@ -157,6 +165,16 @@ func (s *Set) manifest(v *value) (object.Manifest, error) {
 	raw := v.appendJSON(make([]byte, 0, size+size/8+16))
 	s.bytes += int64(len(raw))
 	return object.Manifest{Key: key, Version: version, JSON: raw}, nil
+}
+
+// checkTexts makes sure that fields of an identity are texts: YAML reads an unquoted no, on or 1 as something else.
+func checkTexts(v *value, fields ...string) error {
+	for _, f := range fields {
+		if m, ok := v.get(f); ok && m.kind != text && m.kind != null {
+			return fmt.Errorf("%s is not a text; quote it", f)
+		}
+	}
+	return nil
 }
 
 // checkStrings makes sure that labels or annotations map texts to texts. The value is not shown: an annotation can
