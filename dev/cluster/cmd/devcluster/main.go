@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -16,6 +17,9 @@ import (
 
 	"github.com/slipway-gitops/slipway/dev/cluster/internal/cluster"
 )
+
+// gcPercent is the growth of the heap that starts a garbage collection.
+const gcPercent = 200
 
 func main() {
 	os.Exit(run(os.Args[1:]))
@@ -49,6 +53,10 @@ func run(arguments []string) int {
 		return 2
 	}
 
+	if os.Getenv("GOGC") == "" {
+		// Speed for memory: many short-lived objects on a small heap.
+		debug.SetGCPercent(gcPercent)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	// A second signal ends the process at once.

@@ -72,26 +72,23 @@ func Run(ctx context.Context, config Config) (err error) {
 	if err := config.Validate(); err != nil {
 		return err
 	}
+	say := func(format string, arguments ...any) {
+		_, _ = fmt.Fprintf(config.Out, "devcluster: "+format+"\n", arguments...)
+	}
+	asked := ctx
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if config.WhileLocked != "" {
+		// Before the directory is opened, hence over after it is closed: who
+		// gets the lock after that may use the directory.
+		defer watchUse(ctx, config, cancel)()
+	}
+
 	dir, err := layout.Open(config.Data)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, dir.Close()) }()
-	say := func(format string, arguments ...any) {
-		_, _ = fmt.Fprintf(config.Out, "devcluster: "+format+"\n", arguments...)
-	}
-
-	asked := ctx
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	if config.WhileLocked != "" {
-		unused, err := watchUse(ctx, config, cancel)
-		if err != nil {
-			return err
-		}
-		defer unused()
-	}
-
 	c := &run{config: config, dir: dir, keys: pki.Store{Dir: dir.Keys()}, say: say, fail: cancel}
 	if c.logs, err = openLogs(dir); err != nil {
 		return err
@@ -110,9 +107,8 @@ func Run(ctx context.Context, config Config) (err error) {
 }
 
 // watchUse cancels the cluster when nobody uses it any more. The returned
-// function waits for the watch and gives its lock up; it must run last, when a
-// new cluster may use the directory.
-func watchUse(ctx context.Context, config Config, cancel context.CancelCauseFunc) (func(), error) {
+// function ends the watch, waits for it and gives its lock up.
+func watchUse(ctx context.Context, config Config, cancel context.CancelCauseFunc) (end func()) {
 	watch := idle.Watch{Path: config.WhileLocked, Grace: config.Grace}
 	ctx, stop := context.WithCancel(ctx)
 	released := make(chan func(), 1)
@@ -130,7 +126,7 @@ func watchUse(ctx context.Context, config Config, cancel context.CancelCauseFunc
 		if release := <-released; release != nil {
 			release()
 		}
-	}, nil
+	}
 }
 
 // run is a cluster while it runs.

@@ -25,7 +25,6 @@ const (
 	CA                = "ca"
 	FrontProxyCA      = "front-proxy-ca"
 	APIServer         = "apiserver"
-	KubeletServer     = "kubelet"
 	KubeletClient     = "apiserver-kubelet-client"
 	FrontProxyClient  = "front-proxy-client"
 	Admin             = "admin"
@@ -69,7 +68,6 @@ type leaf struct {
 // leaves lists every certificate of a cluster whose first service address is
 // serviceIP.
 func leaves(serviceIP net.IP) []leaf {
-	loopback := []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}
 	return []leaf{
 		{
 			name: APIServer, authority: CA, commonName: "kube-apiserver", server: true,
@@ -77,11 +75,7 @@ func leaves(serviceIP net.IP) []leaf {
 				"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc",
 				"kubernetes.default.svc.cluster.local",
 			},
-			addresses: append([]net.IP{serviceIP}, loopback...),
-		},
-		{
-			name: KubeletServer, authority: CA, commonName: "kubelet", server: true,
-			dnsNames: []string{"localhost"}, addresses: loopback,
+			addresses: []net.IP{serviceIP, net.IPv4(127, 0, 0, 1), net.IPv6loopback},
 		},
 		{name: KubeletClient, authority: CA, commonName: "kube-apiserver-kubelet-client", groups: []string{mastersGroup}},
 		{name: FrontProxyClient, authority: FrontProxyCA, commonName: "front-proxy-client"},
