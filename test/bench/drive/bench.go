@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -279,12 +280,12 @@ func (b *bench) awaitServed(ctx context.Context, path string) error {
 		if err == nil {
 			return nil
 		}
-		if !answered(err, http.StatusNotFound) && !answered(err, http.StatusTooManyRequests) {
+		if ctx.Err() == nil && !answered(err, http.StatusNotFound) && !answered(err, http.StatusTooManyRequests) {
 			return err
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("wait for %s: %w (%w); install the custom resource definitions of Argo CD", path, ctx.Err(), err)
+			return fmt.Errorf("wait for %s: %w; install the custom resource definitions of Argo CD", path, err)
 		case <-tick.C:
 		}
 	}
@@ -393,7 +394,7 @@ func mebibytes(n int64) float64 { return float64(n) / (1 << 20) }
 func counted(r meter.Requests) map[string]int {
 	out := map[string]int{}
 	for kind, n := range r {
-		out[kind.Verb+" "+kind.Resource] = n
+		out[strings.TrimSpace(kind.Verb+" "+kind.Resource)] += n
 	}
 	return out
 }

@@ -142,6 +142,10 @@ func (s *stage) measure(ctx context.Context, w workload) (score.Sample, error) {
 	if err != nil {
 		return sample, err
 	}
+	own, err := meter.OwnCPU()
+	if err != nil {
+		return sample, err
+	}
 	s.Log.Info("workload started", "workload", w.name, "run", s.number+1)
 	timed, cancel := context.WithTimeoutCause(ctx, w.limit, errTooLong)
 	err = w.work(timed, &sample)
@@ -156,7 +160,11 @@ func (s *stage) measure(ctx context.Context, w workload) (score.Sample, error) {
 	if err != nil {
 		return sample, err
 	}
-	sample.CPUSeconds = (end - begin).Seconds()
+	ownEnd, err := meter.OwnCPU()
+	if err != nil {
+		return sample, err
+	}
+	sample.CPUSeconds, sample.BenchCPUSeconds = (end - begin).Seconds(), (ownEnd - own).Seconds()
 	peak := s.sampler.Take()
 	sample.PSSMiB, sample.RSSMiB, sample.HWMMiB = mebibytes(peak.PSS), mebibytes(peak.RSS), mebibytes(peak.HWM)
 	after, err := s.counts(ctx)
@@ -181,8 +189,11 @@ func (s *stage) record(sample *score.Sample, name string, before, after counts) 
 		sample.Requests = counted(known)
 	}
 	if len(after.engine) > 0 {
-		known = after.engine.Minus(before.engine)
-		sample.EngineRequests = counted(known)
+		told := after.engine.Minus(before.engine)
+		sample.EngineRequests = counted(told)
+		if told.Detailed() {
+			known = told
+		}
 	}
 	sample.Verbs = known.ByVerb()
 	if name == score.Noop && known != nil {

@@ -274,3 +274,12 @@ func processClock(pid int) (time.Duration, error) {
 	}
 	return time.Duration(at.Nano()), nil
 }
+
+// OwnCPU returns the user and system time of this process alone, without its children.
+func OwnCPU() (time.Duration, error) {
+	var usage unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &usage); err != nil {
+		return 0, fmt.Errorf("read own processor time: %w", err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano()), nil
+}

@@ -6,8 +6,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/prometheus/common/expfmt"
@@ -87,7 +85,8 @@ func requestOf(labels map[string]string) Request {
 	if sub := labels["subresource"]; sub != "" {
 		resource += "/" + strings.TrimPrefix(sub, "/")
 	}
-	verb := strings.ToUpper(labels["verb"])
+	// A client that only sees HTTP knows a method and no resource.
+	verb := strings.ToUpper(cmp.Or(labels["verb"], labels["method"]))
 	if labels["dry_run"] != "" {
 		verb = "DRYRUN " + verb
 	}
@@ -153,9 +152,12 @@ func (r Requests) ByVerb() map[string]int {
 	return out
 }
 
-// Kinds returns the kinds of request in order of verb and resource.
-func (r Requests) Kinds() []Request {
-	return slices.SortedFunc(maps.Keys(r), func(a, b Request) int {
-		return cmp.Or(cmp.Compare(a.Verb, b.Verb), cmp.Compare(a.Resource, b.Resource))
-	})
+// Detailed says that resources are known, not only methods of HTTP.
+func (r Requests) Detailed() bool {
+	for kind := range r {
+		if kind.Resource != "" {
+			return true
+		}
+	}
+	return false
 }

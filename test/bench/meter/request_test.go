@@ -58,3 +58,14 @@ func TestMinusLeavesWhatWasAdded(t *testing.T) {
 		t.Errorf("sums differ (-want +got):\n%s", diff)
 	}
 }
+
+func TestAnEngineMayCountByMethodOnly(t *testing.T) {
+	t.Parallel()
+	got, err := EngineRequests(strings.NewReader(engineMetric + `{code="OK",method="PATCH"} 4` + "\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(Requests{{Verb: "PATCH"}: 4}, got); diff != "" || got.Detailed() {
+		t.Errorf("counts differ (-want +got):\n%s", diff)
+	}
+}

@@ -58,7 +58,11 @@ func (o AgentOptions) arguments(webhook, metrics, pprof string) []string {
 		"--namespace", o.Namespace,
 		"--data", filepath.Join(o.Dir, "data"),
 		"--webhook-listen", webhook,
+		// One address for both: the agent shares a listener.
+		"--health-listen", metrics,
 		"--metrics-listen", metrics,
+		// The repository is on loopback.
+		"--allow-plain-http",
 	}
 	if pprof != "" {
 		out = append(out, "--pprof-listen", pprof)
@@ -66,7 +70,7 @@ func (o AgentOptions) arguments(webhook, metrics, pprof string) []string {
 	return append(out, o.Extra...)
 }
 
-// StartAgent runs our own agent and waits until it serves its metrics.
+// StartAgent runs our own agent and waits until it leads and has seen what there is.
 func StartAgent(ctx context.Context, o AgentOptions) (*Engine, error) {
 	path, err := program(o.Binary, "build it with: make build")
 	if err != nil {

@@ -53,6 +53,8 @@ type Sample struct {
 	StatusSeconds float64 `json:"statusSeconds,omitempty"`
 	// CPUSeconds is the processor time of the engine for the workload until it came to rest.
 	CPUSeconds float64 `json:"cpuSeconds"`
+	// BenchCPUSeconds is the processor time that the benchmark itself took from the machine meanwhile.
+	BenchCPUSeconds float64 `json:"benchCPUSeconds"`
 	// RawSeconds is what a bare client takes for the same writes; 0 where there is no such thing.
 	RawSeconds float64 `json:"rawSeconds,omitempty"`
 	// Latencies are those of single objects or commits, in seconds.
@@ -67,9 +69,10 @@ type Sample struct {
 	// Requests are API requests by verb and resource ("PATCH configmaps"), as the API server counted them, without
 	// those of the benchmark and of the control plane.
 	Requests map[string]int `json:"requests,omitempty"`
-	// EngineRequests are the same as the engine itself counts them, when it publishes that.
+	// EngineRequests are those that the engine itself counts, when it publishes that: with the resource, or by HTTP
+	// method alone ("PATCH"), then with its lease and its watches.
 	EngineRequests map[string]int `json:"engineRequests,omitempty"`
-	// Verbs are the requests summed up by verb; the engine's own count when there is one.
+	// Verbs are the requests summed up by verb; the engine's own count when that knows resources.
 	Verbs map[string]int `json:"verbs,omitempty"`
 	// ExtraWrites are the write requests of the engine, for each application, that a refresh without any change does
 	// not call for. Only noop-refresh fills it; absent means unknown.
