@@ -53,6 +53,49 @@ func SameRepository(a, b string) bool {
 	return err == nil && x == y
 }
 
+// SameRemote reports whether two URLs name the same repository at the same place: over the same protocol, on the same
+// port and, for ssh, as the same user. Credentials go by this and never by SameRepository: what was given for https must
+// not be sent to another port or over http.
+func SameRemote(a, b string) bool {
+	x, err := parseRemote(a)
+	if err != nil {
+		return false
+	}
+	y, err := parseRemote(b)
+	return err == nil && x == y
+}
+
+type remote struct{ scheme, user, host, port, path string }
+
+func parseRemote(raw string) (remote, error) {
+	raw = strings.TrimSpace(raw)
+	if _, err := ParseRepository(raw); err != nil {
+		return remote{}, err
+	}
+	if !strings.Contains(raw, "://") {
+		before, after, ok := strings.Cut(raw, ":")
+		if !ok || strings.ContainsAny(before, "/") || strings.ContainsAny(after, "?#") {
+			return remote{}, errNotRepository // host/path names no protocol
+		}
+		raw = "ssh://" + before + "/" + strings.TrimPrefix(after, "/")
+		if port, path, ok := strings.Cut(after, ":"); ok && digits(port) {
+			raw = "ssh://" + before + ":" + port + "/" + path
+		}
+	}
+	u, err := url.Parse(strings.ToLower(raw))
+	if err != nil || u.RawQuery != "" || u.Fragment != "" {
+		return remote{}, errNotRepository
+	}
+	r := remote{scheme: u.Scheme, host: u.Hostname(), port: u.Port(), path: strings.TrimSuffix(strings.Trim(u.EscapedPath(), "/"), ".git")}
+	if r.port == "" {
+		r.port = map[string]string{"https": "443", "http": "80", "ssh": "22", "git": "9418"}[r.scheme]
+	}
+	if r.scheme == "ssh" {
+		r.user = u.User.Username()
+	}
+	return r, nil
+}
+
 func parseURL(scheme, rest string) (Repository, error) {
 	switch strings.ToLower(scheme) {
 	case "https", "http", "ssh", "git", "git+ssh", "ssh+git", "git+https":

@@ -308,6 +308,32 @@ func TestSameRepositoryKnowsTheHabitsOfForges(t *testing.T) {
 	}
 }
 
+func TestSameRemoteIsStrictAboutWhereCredentialsGo(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		a, b string
+		want bool
+	}{
+		{"https://git.example/o/r", " https://GIT.example:443/o/r.git/", true},
+		{"https://user@git.example/o/r", "https://git.example/o/r", true},
+		{"git@git.example:o/r", "ssh://git@git.example:22/o/r.git", true},
+		{"git@git.example:2222:o/r", "ssh://git@git.example:2222/o/r", true},
+		{"https://git.example/o/r", "http://git.example/o/r", false},
+		{"https://git.example/o/r", "https://git.example:8443/o/r", false},
+		{"https://git.example/o/r", "git@git.example:o/r", false},
+		{"git@git.example:o/r", "root@git.example:o/r", false},
+		{"https://git.example/o/r", "https://ssh.git.example/o/r", false},
+		{"https://git.example@evil.example/o/r", "https://git.example/o/r", false},
+		{"https://git.example/o/r", "https://git.example/o/r?x", false},
+		{"", "", false},
+	}
+	for _, c := range cases {
+		if got := webhook.SameRemote(c.a, c.b); got != c.want {
+			t.Errorf("%s and %s: %v", c.a, c.b, got)
+		}
+	}
+}
+
 func TestConcernsFindsCommitsAndRanges(t *testing.T) {
 	t.Parallel()
 	e := webhook.Event{Kind: webhook.Push, Revision: "v1.4.0", After: "0123456789abcdef0123456789abcdef01234567"}
@@ -384,6 +410,9 @@ func FuzzSameRepository(f *testing.F) {
 	f.Fuzz(func(t *testing.T, a, b string) {
 		if webhook.SameRepository(a, b) != webhook.SameRepository(b, a) {
 			t.Errorf("%q and %q: the answer depends on the order", a, b)
+		}
+		if webhook.SameRemote(a, b) && !webhook.SameRepository(a, b) {
+			t.Errorf("%q and %q: one place, but not one repository", a, b)
 		}
 	})
 }

@@ -270,7 +270,7 @@ func TestWebhookRepositoriesAgree(t *testing.T) {
 	cloud := set.BitbucketCloud
 	stored := func(url string) bool {
 		for _, s := range cloud.Stored {
-			if webhook.SameRepository(s, url) {
+			if webhook.SameRemote(s, url) {
 				return true
 			}
 		}
