@@ -1,0 +1,163 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+)
+
+// appClient reads and patches Applications. It never writes one whole, so that fields which no type of ours has stay.
+type appClient struct {
+	dynamic dynamic.Interface
+}
+
+func newAppClient(cfg *rest.Config) (*appClient, error) {
+	d, err := dynamic.NewForConfig(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("make client for Applications: %w", err)
+	}
+	return &appClient{dynamic: d}, nil
+}
+
+func (c *appClient) in(namespace string) dynamic.ResourceInterface {
+	return c.dynamic.Resource(v1alpha1.Resource(v1alpha1.ResourceApplications)).Namespace(namespace)
+}
+
+// patch merges into an Application and returns what it is then.
+func (c *appClient) patch(ctx context.Context, app *v1alpha1.Application, patch []byte) (*v1alpha1.Application, []string, error) {
+	u, err := c.in(app.Namespace).Patch(ctx, app.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "slipway-agent"})
+	if err != nil {
+		return nil, nil, err
+	}
+	raw, err := encodeUnstructured(u)
+	if err != nil {
+		return nil, nil, err
+	}
+	return decodeApplication(raw)
+}
+
+// dropFinalizer lets an Application go, if its finalizers are still those that were seen.
+func (a *Agent) dropFinalizer(ctx context.Context, app *v1alpha1.Application, finalizer string) error {
+	rest := make([]string, 0, len(app.Finalizers))
+	for _, f := range app.Finalizers {
+		if f != finalizer {
+			rest = append(rest, f)
+		}
+	}
+	patch, err := json.Marshal([]map[string]any{
+		{"op": "test", "path": "/metadata/finalizers", "value": app.Finalizers},
+		{"op": "replace", "path": "/metadata/finalizers", "value": rest},
+	})
+	if err != nil {
+		return fmt.Errorf("encode patch: %w", err)
+	}
+	_, err = a.apps.in(app.Namespace).Patch(ctx, app.Name, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: "slipway-agent"})
+	if err != nil {
+		return fmt.Errorf("remove finalizer from %s/%s: %w", app.Namespace, app.Name, err)
+	}
+	return nil
+}
+
+// appWatch feeds the registry with the Applications of one namespace, or of all.
+type appWatch struct {
+	client    *appClient
+	namespace string
+	registry  *registry
+	log       *slog.Logger
+	synced    chan struct{}
+	once      sync.Once
+}
+
+func newAppWatch(c *appClient, namespace string, r *registry, log *slog.Logger) *appWatch {
+	return &appWatch{client: c, namespace: namespace, registry: r, log: log, synced: make(chan struct{})}
+}
+
+func (w *appWatch) run(ctx context.Context) {
+	in := w.client.in(w.namespace)
+	lw := &cache.ListWatch{
+		ListWithContextFunc:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return in.List(ctx, o) },
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) { return in.Watch(ctx, o) },
+	}
+	cache.NewReflectorWithOptions(lw, nil, w, cache.ReflectorOptions{Name: "applications"}).RunWithContext(ctx)
+}
+
+// Add takes a new Application.
+func (w *appWatch) Add(v any) error { return w.Update(v) }
+
+// Update takes a changed Application. One that cannot be read is logged: it must not stop the others.
+func (w *appWatch) Update(v any) error {
+	u, ok := v.(*unstructured.Unstructured)
+	if !ok {
+		return fmt.Errorf("watch of Applications delivered a %T", v)
+	}
+	id := name{Namespace: u.GetNamespace(), Name: u.GetName()}
+	if w.registry.knows(id, u.GetResourceVersion()) {
+		return nil
+	}
+	raw, err := encodeUnstructured(u)
+	if err == nil {
+		app, unknown, bad := decodeApplication(raw)
+		if bad == nil {
+			w.registry.seen(app, unknown)
+			return nil
+		}
+		err = bad
+	}
+	w.log.Error("application not readable: correct its fields", "app", id.String(), "err", err)
+	return nil
+}
+
+// Delete takes an Application out.
+func (w *appWatch) Delete(v any) error {
+	u, ok := v.(*unstructured.Unstructured)
+	if !ok {
+		return fmt.Errorf("watch of Applications delivered a %T", v)
+	}
+	w.registry.removed(name{Namespace: u.GetNamespace(), Name: u.GetName()})
+	return nil
+}
+
+// Replace takes a complete list.
+func (w *appWatch) Replace(items []any, _ string) error {
+	listed := make(map[name]bool, len(items))
+	for _, v := range items {
+		if u, ok := v.(*unstructured.Unstructured); ok {
+			listed[name{Namespace: u.GetNamespace(), Name: u.GetName()}] = true
+		}
+		if err := w.Update(v); err != nil {
+			return err
+		}
+	}
+	w.registry.keep(w.namespace, listed)
+	w.once.Do(func() { close(w.synced) })
+	return nil
+}
+
+// Resync has nothing to do.
+func (w *appWatch) Resync() error { return nil }
+
+// knows reports whether an Application is known at this or a newer version.
+func (r *registry) knows(id name, resourceVersion string) bool {
+	version, err := strconv.ParseUint(resourceVersion, 10, 64)
+	if err != nil {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.entries[id]
+	return e != nil && e.version >= version
+}

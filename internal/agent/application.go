@@ -1,0 +1,218 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/object"
+)
+
+// name identifies an Application.
+type name = types.NamespacedName
+
+// entry is an Application as last seen, and what the queue must remember of it between two turns.
+type entry struct {
+	app     *v1alpha1.Application
+	unknown []string // fields that no type of ours has
+	version uint64
+	asked   ask
+	due     time.Time // before it, a failed operation is not tried again
+}
+
+// ask collects what the next turn of an Application must do beyond looking.
+type ask struct {
+	fresh bool // ask the repositories
+	due   bool // the wait before the next attempt is over
+}
+
+// registry holds the Applications of the agent. It is fed by one watch per namespace and by the answers to our own
+// writes, whichever comes first.
+type registry struct {
+	namespace string // of the agent
+	enqueue   func(name)
+	gone      func(*v1alpha1.Application)
+
+	mu        sync.Mutex
+	entries   map[name]*entry
+	instances map[string]name
+}
+
+func newRegistry(namespace string, enqueue func(name), gone func(*v1alpha1.Application)) *registry {
+	return &registry{
+		namespace: namespace, enqueue: enqueue, gone: gone, entries: map[name]*entry{}, instances: map[string]name{},
+	}
+}
+
+// decodeApplication reads an Application without what only the API server needs.
+func decodeApplication(raw []byte) (*v1alpha1.Application, []string, error) {
+	app, unknown, err := v1alpha1.Decode(raw)
+	if err != nil {
+		return nil, nil, err
+	}
+	app.ManagedFields = nil
+	return app, unknown, nil
+}
+
+func encodeUnstructured(u *unstructured.Unstructured) ([]byte, error) {
+	u.SetManagedFields(nil)
+	raw, err := json.Marshal(u.Object)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s %s/%s: %w", u.GetKind(), u.GetNamespace(), u.GetName(), err)
+	}
+	return raw, nil
+}
+
+// seen takes an Application in; it is queued when something changed that concerns us.
+func (r *registry) seen(app *v1alpha1.Application, unknown []string) {
+	id := name{Namespace: app.Namespace, Name: app.Name}
+	version, _ := strconv.ParseUint(app.ResourceVersion, 10, 64)
+	r.mu.Lock()
+	old := r.entries[id]
+	if old != nil && old.version >= version && old.app.UID == app.UID {
+		r.mu.Unlock()
+		return
+	}
+	fresh := &entry{app: app, unknown: unknown, version: version}
+	concerns := true
+	if old != nil && old.app.UID == app.UID {
+		fresh.asked, fresh.due = old.asked, old.due
+		concerns = concernsUs(old.app, app)
+		if concerns {
+			fresh.due = time.Time{}
+		}
+	}
+	r.entries[id] = fresh
+	r.instances[object.InstanceName(app.Namespace, app.Name, r.namespace)] = id
+	r.mu.Unlock()
+	if concerns {
+		r.enqueue(id)
+	}
+}
+
+// concernsUs reports whether the step from old to app asks for a turn. Our own writes to the status do not.
+func concernsUs(old, app *v1alpha1.Application) bool {
+	switch {
+	case app.Annotations[v1alpha1.AnnotationRefresh] != "" && app.Annotations[v1alpha1.AnnotationRefresh] != old.Annotations[v1alpha1.AnnotationRefresh],
+		app.Annotations[v1alpha1.AnnotationSkipReconcile] != old.Annotations[v1alpha1.AnnotationSkipReconcile],
+		app.Operation != nil && !sameJSON(old.Operation, app.Operation),
+		(old.DeletionTimestamp == nil) != (app.DeletionTimestamp == nil),
+		app.DeletionTimestamp != nil && len(old.Finalizers) != len(app.Finalizers):
+		return true
+	}
+	return !sameJSON(old.Spec, app.Spec)
+}
+
+func sameJSON(a, b any) bool {
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	return errX == nil && errY == nil && string(x) == string(y)
+}
+
+// removed takes an Application out that is gone.
+func (r *registry) removed(id name) {
+	r.mu.Lock()
+	e := r.entries[id]
+	delete(r.entries, id)
+	delete(r.instances, object.InstanceName(id.Namespace, id.Name, r.namespace))
+	r.mu.Unlock()
+	if e != nil {
+		r.gone(e.app)
+	}
+}
+
+// keep removes every Application of a namespace that is not listed.
+func (r *registry) keep(namespace string, listed map[name]bool) {
+	r.mu.Lock()
+	var gone []name
+	for id := range r.entries {
+		if (namespace == "" || id.Namespace == namespace) && !listed[id] {
+			gone = append(gone, id)
+		}
+	}
+	r.mu.Unlock()
+	for _, id := range gone {
+		r.removed(id)
+	}
+}
+
+// take returns an Application for its turn, with what was asked of it; the next turn starts with nothing asked.
+func (r *registry) take(id name) (entry, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.entries[id]
+	if e == nil {
+		return entry{}, false
+	}
+	out := *e
+	e.asked = ask{}
+	return out, true
+}
+
+// get returns an Application as last seen.
+func (r *registry) get(id name) (*v1alpha1.Application, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.entries[id]
+	if e == nil {
+		return nil, false
+	}
+	return e.app, true
+}
+
+// ask queues an Application with a wish for its next turn.
+func (r *registry) ask(id name, wish ask) {
+	r.mu.Lock()
+	e := r.entries[id]
+	if e != nil {
+		e.asked.fresh = e.asked.fresh || wish.fresh
+		e.asked.due = e.asked.due || wish.due
+	}
+	r.mu.Unlock()
+	if e != nil {
+		r.enqueue(id)
+	}
+}
+
+// postpone notes until when a failed operation waits.
+func (r *registry) postpone(id name, due time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e := r.entries[id]; e != nil {
+		e.due = due
+	}
+}
+
+// byInstance finds an Application by its name in tracking ids.
+func (r *registry) byInstance(instance string) (name, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	id, ok := r.instances[instance]
+	return id, ok
+}
+
+// each calls f for every Application, in no order.
+func (r *registry) each(f func(name, *v1alpha1.Application)) {
+	r.mu.Lock()
+	list := make([]*entry, 0, len(r.entries))
+	for _, e := range r.entries {
+		list = append(list, e)
+	}
+	r.mu.Unlock()
+	for _, e := range list {
+		f(name{Namespace: e.app.Namespace, Name: e.app.Name}, e.app)
+	}
+}
+
+// size returns the number of Applications.
+func (r *registry) size() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.entries)
+}

@@ -1,0 +1,72 @@
+package agent
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+)
+
+// clusterEntry is a cluster Secret, read as far as finding it needs.
+type clusterEntry struct {
+	server string
+	secret string // name of the Secret
+	id     string // changes with its content
+	config []byte
+}
+
+// cluster finds the Secret of a destination by server, or by name where server is empty.
+func (s *settings) cluster(project, server, called string) (clusterEntry, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name, sec := range s.secrets {
+		if sec.kind != v1alpha1.SecretTypeCluster {
+			continue
+		}
+		if owner := sec.get("project"); owner != "" && owner != project {
+			continue
+		}
+		if (server != "" && sec.get("server") == server) || (server == "" && sec.get("name") == called) {
+			return clusterEntry{
+				server: sec.get("server"), secret: name, id: fmt.Sprintf("%s %x", name, hashOf(sec.data["config"])), config: sec.data["config"],
+			}, true
+		}
+	}
+	return clusterEntry{}, false
+}
+
+// rest reads the connection of a cluster Secret. Only what needs no program on the agent's machine is taken.
+func (c clusterEntry) rest() (*rest.Config, error) {
+	var in struct {
+		Username        string          `json:"username"`
+		Password        string          `json:"password"`
+		BearerToken     string          `json:"bearerToken"`
+		AWSAuth         json.RawMessage `json:"awsAuthConfig"`
+		Exec            json.RawMessage `json:"execProviderConfig"`
+		TLSClientConfig struct {
+			Insecure   bool   `json:"insecure"`
+			ServerName string `json:"serverName"`
+			CAData     []byte `json:"caData"`
+			CertData   []byte `json:"certData"`
+			KeyData    []byte `json:"keyData"`
+		} `json:"tlsClientConfig"`
+	}
+	if len(c.config) > 0 && json.Unmarshal(c.config, &in) != nil {
+		return nil, fmt.Errorf("cluster Secret %s: config is not valid JSON: correct it", c.secret)
+	}
+	if present(in.AWSAuth) || present(in.Exec) {
+		return nil, fmt.Errorf("cluster Secret %s: %w", c.secret, errors.New("execProviderConfig and awsAuthConfig are not supported by this version: use a bearer token or a client certificate"))
+	}
+	return &rest.Config{
+		Host: c.server, Username: in.Username, Password: in.Password, BearerToken: in.BearerToken,
+		TLSClientConfig: rest.TLSClientConfig{
+			Insecure: in.TLSClientConfig.Insecure, ServerName: in.TLSClientConfig.ServerName, CAData: in.TLSClientConfig.CAData,
+			CertData: in.TLSClientConfig.CertData, KeyData: in.TLSClientConfig.KeyData,
+		},
+	}, nil
+}
+
+func present(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }

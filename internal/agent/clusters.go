@@ -1,0 +1,115 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine"
+	"github.com/slipway-gitops/slipway/internal/engine/apply"
+	"github.com/slipway-gitops/slipway/internal/engine/live"
+)
+
+// clusters opens destination clusters when an Application first needs them. Each is on its own: one that hangs delays
+// the Applications that deploy to it and nobody else.
+type clusters struct {
+	own      *rest.Config
+	settings *settings
+	log      *slog.Logger
+	notify   func(live.Event)
+	kinds    func()
+	count    func(*rest.Config)
+
+	mu   sync.Mutex
+	open map[string]*destination // by server
+}
+
+type destination struct {
+	once   sync.Once
+	config string // identity of the configuration that it was opened with
+	target apply.Target
+	err    error
+}
+
+var _ engine.Clusters = (*clusters)(nil)
+
+func newClusters(cfg Config, s *settings, notify func(live.Event), kinds func()) *clusters {
+	return &clusters{own: cfg.REST, settings: s, log: cfg.Log, notify: notify, kinds: kinds, open: map[string]*destination{}}
+}
+
+// Target implements engine.Clusters.
+func (c *clusters) Target(ctx context.Context, project string, dest v1alpha1.ApplicationDestination) (apply.Target, error) {
+	server, config, id, err := c.find(project, dest)
+	if err != nil {
+		return apply.Target{}, err
+	}
+	c.mu.Lock()
+	d := c.open[server]
+	if d == nil || d.config != id {
+		if d != nil && d.target.Live != nil {
+			go d.target.Live.Close()
+		}
+		d = &destination{config: id}
+		c.open[server] = d
+	}
+	c.mu.Unlock()
+	d.once.Do(func() { d.target, d.err = c.connect(ctx, server, config) })
+	return d.target, d.err
+}
+
+func (c *clusters) find(project string, dest v1alpha1.ApplicationDestination) (server string, config *rest.Config, id string, err error) {
+	server = dest.Server
+	if server != "" && dest.Name != "" {
+		return "", nil, "", fmt.Errorf("spec.destination has both server and name: keep one of them")
+	}
+	if dest.Name == v1alpha1.InClusterName {
+		server = v1alpha1.InClusterServer
+	}
+	if server == "" && dest.Name == "" {
+		return "", nil, "", fmt.Errorf("spec.destination has neither server nor name: %s is the agent's own cluster", v1alpha1.InClusterServer)
+	}
+	entry, ok := c.settings.cluster(project, server, dest.Name)
+	switch {
+	case ok:
+		cfg, err := entry.rest()
+		return entry.server, cfg, entry.id, err
+	case server == v1alpha1.InClusterServer:
+		return server, c.own, "own", nil
+	case dest.Name != "":
+		return "", nil, "", fmt.Errorf("no cluster is called %q: add its Secret (label %s: cluster), or correct spec.destination.name", dest.Name, v1alpha1.LabelSecretType)
+	}
+	return "", nil, "", fmt.Errorf("no cluster is known at %s: add its Secret (label %s: cluster), or correct spec.destination.server", server, v1alpha1.LabelSecretType)
+}
+
+func (c *clusters) connect(ctx context.Context, server string, config *rest.Config) (apply.Target, error) {
+	cfg := rest.CopyConfig(config)
+	cfg.QPS, cfg.Burst = -1, -1
+	client, err := apply.NewClient(cfg)
+	if err != nil {
+		return apply.Target{}, err
+	}
+	state, err := live.Open(ctx, live.Config{Server: server, REST: cfg, Log: c.log, Notify: c.notify, KindsChanged: c.kinds})
+	if err != nil {
+		return apply.Target{}, err
+	}
+	return apply.Target{Client: client, Live: state}, nil
+}
+
+// each calls f for every open cluster.
+func (c *clusters) each(f func(server string, t apply.Target)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for server, d := range c.open {
+		if d.target.Live != nil {
+			f(server, d.target)
+		}
+	}
+}
+
+func (c *clusters) close() {
+	c.each(func(_ string, t apply.Target) { t.Live.Close() })
+}

@@ -1,0 +1,147 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/cespare/xxhash/v2"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+	"sigs.k8s.io/yaml"
+
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1/crd"
+)
+
+func hashOf(b []byte) uint64 { return xxhash.Sum64(b) }
+
+// install makes what the agent works with: the namespace, the definitions of its resources, and the default project.
+func (a *Agent) install(ctx context.Context) error {
+	client, err := dynamic.NewForConfig(a.cfg.REST)
+	if err != nil {
+		return fmt.Errorf("make client: %w", err)
+	}
+	if !a.cfg.InstallCRDs {
+		return nil
+	}
+	manifests, err := crd.Manifests()
+	if err != nil {
+		return err
+	}
+	for _, raw := range manifests {
+		if err := a.installCRD(ctx, client, raw); err != nil {
+			return err
+		}
+	}
+	return a.installProject(ctx, client)
+}
+
+// installCRD applies one definition, unless one is there that is not ours (Argo CD's own, which may know more) or is
+// newer than ours.
+func (a *Agent) installCRD(ctx context.Context, client dynamic.Interface, raw []byte) error {
+	var obj map[string]any
+	if err := yaml.Unmarshal(raw, &obj); err != nil {
+		return fmt.Errorf("read resource definition: %w", err)
+	}
+	want := &unstructured.Unstructured{Object: obj}
+	in := client.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
+	have, err := in.Get(ctx, want.GetName(), metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+	case err != nil:
+		return fmt.Errorf("look for resource definition %s: %w", want.GetName(), err)
+	default:
+		version, known := have.GetAnnotations()[crd.AnnotationVersion]
+		if n, bad := strconv.Atoi(version); !known || bad != nil || n >= crd.Version {
+			return nil
+		}
+	}
+	body, err := json.Marshal(obj)
+	if err != nil {
+		return fmt.Errorf("encode resource definition %s: %w", want.GetName(), err)
+	}
+	force := true
+	if _, err := in.Patch(ctx, want.GetName(), types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: "slipway-agent", Force: &force}); err != nil {
+		return fmt.Errorf("install resource definition %s: %w", want.GetName(), err)
+	}
+	a.log.Info("resource definition installed", "name", want.GetName(), "version", crd.Version)
+	return a.awaitCRD(ctx, in, want.GetName())
+}
+
+// awaitCRD waits until a definition is served.
+func (a *Agent) awaitCRD(ctx context.Context, in dynamic.ResourceInterface, name string) error {
+	w, err := in.Watch(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name})
+	if err != nil {
+		return fmt.Errorf("watch resource definition %s: %w", name, err)
+	}
+	defer w.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case event, ok := <-w.ResultChan():
+			if !ok {
+				return fmt.Errorf("watch resource definition %s: the API server ended the watch", name)
+			}
+			if u, ok := event.Object.(*unstructured.Unstructured); ok && event.Type != watch.Error && established(u) {
+				return nil
+			}
+		}
+	}
+}
+
+func established(u *unstructured.Unstructured) bool {
+	conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+	for _, c := range conditions {
+		if m, ok := c.(map[string]any); ok && m["type"] == "Established" && m["status"] == "True" {
+			return true
+		}
+	}
+	return false
+}
+
+// installProject makes the default project, which allows everything, when there is none.
+func (a *Agent) installProject(ctx context.Context, client dynamic.Interface) error {
+	in := client.Resource(v1alpha1.Resource(v1alpha1.ResourceAppProjects)).Namespace(a.cfg.Namespace)
+	everything := []any{map[string]any{"group": "*", "kind": "*"}}
+	project := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": v1alpha1.GroupVersion().String(), "kind": v1alpha1.KindAppProject,
+		"metadata": map[string]any{"name": v1alpha1.DefaultProject, "namespace": a.cfg.Namespace},
+		"spec": map[string]any{
+			"sourceRepos":              []any{"*"},
+			"destinations":             []any{map[string]any{"server": "*", "namespace": "*"}},
+			"clusterResourceWhitelist": everything,
+		},
+	}}
+	_, err := in.Create(ctx, project, metav1.CreateOptions{FieldManager: "slipway-agent"})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("create the default AppProject in %s: %w", a.cfg.Namespace, err)
+	}
+	return nil
+}
+
+// ensureNamespace makes the agent's own namespace, which its lease lives in.
+func (a *Agent) ensureNamespace(ctx context.Context) error {
+	client, err := dynamic.NewForConfig(a.cfg.REST)
+	if err != nil {
+		return fmt.Errorf("make client: %w", err)
+	}
+	ns := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": a.cfg.Namespace},
+	}}
+	in := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"})
+	if _, err := in.Get(ctx, a.cfg.Namespace, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		return nil //nolint:nilerr // an agent that may not read namespaces has one already
+	}
+	if _, err := in.Create(ctx, ns, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("create namespace %s: %w", a.cfg.Namespace, err)
+	}
+	return nil
+}

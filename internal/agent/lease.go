@@ -1,0 +1,72 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+)
+
+// Lease times: a leader that dies without a word is replaced within leaseDuration, one that stops in order at once.
+// They are long because renewing is all that an idle agent does.
+const (
+	leaseName     = "slipway-agent"
+	leaseDuration = 60 * time.Second
+	renewDeadline = 40 * time.Second
+	retryPeriod   = 10 * time.Second
+)
+
+var errLeaseLost = errors.New("the leader lease was lost: another agent took over, or the API server was away too long")
+
+// lead runs f while this agent holds the lease, and returns when f or the lease ends. The identity is kept in the
+// data directory, so that an agent which was killed goes on at once after its restart.
+func (a *Agent) lead(ctx context.Context, f func(context.Context) error) error {
+	client, err := v1.NewForConfig(a.cfg.REST)
+	if err != nil {
+		return fmt.Errorf("make client for leases: %w", err)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	done := make(chan error, 1)
+	started := false
+	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+		Lock: &resourcelock.LeaseLock{
+			LeaseMeta:  metav1.ObjectMeta{Namespace: a.cfg.Namespace, Name: leaseName},
+			Client:     client,
+			LockConfig: resourcelock.ResourceLockConfig{Identity: a.cfg.Identity},
+		},
+		LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: retryPeriod, ReleaseOnCancel: true,
+		Callbacks: leaderelection.LeaderCallbacks{
+			OnStartedLeading: func(ctx context.Context) {
+				started = true
+				done <- f(ctx)
+				cancel()
+			},
+			OnStoppedLeading: func() {},
+			OnNewLeader: func(identity string) {
+				if identity != a.cfg.Identity {
+					a.log.Info("another agent leads; waiting", "leader", identity)
+				}
+			},
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("prepare leader lease: %w", err)
+	}
+	elector.Run(ctx)
+	if !started {
+		return nil
+	}
+	if err := <-done; err != nil {
+		return err
+	}
+	if ctx.Err() == nil {
+		return errLeaseLost
+	}
+	return nil
+}

@@ -1,0 +1,154 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine"
+	gitsource "github.com/slipway-gitops/slipway/internal/source/git"
+)
+
+// sources resolves what Applications deploy, with the credentials of the settings, and knows who follows what.
+type sources struct {
+	pool     *gitsource.Pool
+	settings *settings
+
+	mu      sync.Mutex
+	follows map[name][]follow
+	byWhat  map[what]map[name]bool
+}
+
+// what is a revision of a repository as seen with one credential.
+type what struct {
+	scope    string
+	revision gitsource.Revision
+}
+
+type follow struct {
+	what what
+	stop func()
+}
+
+var _ engine.Sources = (*sources)(nil)
+
+func (s *sources) repo(project string, src v1alpha1.ApplicationSource) (*gitsource.Repo, gitsource.Revision, error) {
+	rev := gitsource.Revision{Name: src.TargetRevision, TagPrefix: src.TagPrefix}
+	if src.RepoURL == "" {
+		return nil, rev, errors.New("spec.source.repoURL is empty: say which repository to deploy from")
+	}
+	if src.Chart != "" || strings.HasPrefix(src.RepoURL, "oci://") {
+		return nil, rev, errors.New("charts and artifacts from registries are not supported by this version: vendor the chart in Git")
+	}
+	cred, err := s.settings.credential(project, src.RepoURL)
+	if err != nil {
+		return nil, rev, err
+	}
+	repo, err := s.pool.Get(src.RepoURL, cred)
+	return repo, rev, err
+}
+
+// Fetch implements engine.Sources.
+func (s *sources) Fetch(ctx context.Context, project string, src v1alpha1.ApplicationSource, fresh bool) (engine.Fetched, error) {
+	repo, rev, err := s.repo(project, src)
+	if err != nil {
+		return engine.Fetched{}, err
+	}
+	resolved, err := repo.Resolve(ctx, rev, fresh)
+	if err != nil {
+		return engine.Fetched{}, err
+	}
+	tree, err := repo.Tree(ctx, resolved.Commit)
+	if err != nil {
+		return engine.Fetched{}, err
+	}
+	return engine.Fetched{Tree: tree, Scope: project + "/" + repo.Scope()}, nil
+}
+
+// follow makes an Application hear of the revisions that its specification names, and of no others.
+func (s *sources) follow(id name, app *v1alpha1.Application) {
+	wanted := map[what]*gitsource.Repo{}
+	for _, src := range app.Spec.EffectiveSources() {
+		if repo, rev, err := s.repo(app.Spec.ProjectName(), src); err == nil {
+			wanted[what{repo.Scope(), rev}] = repo
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.follows == nil {
+		s.follows, s.byWhat = map[name][]follow{}, map[what]map[name]bool{}
+	}
+	kept := s.follows[id][:0:0]
+	for _, f := range s.follows[id] {
+		if wanted[f.what] != nil {
+			kept = append(kept, f)
+			delete(wanted, f.what)
+			continue
+		}
+		s.drop(id, f)
+	}
+	for w, repo := range wanted {
+		kept = append(kept, follow{what: w, stop: repo.Follow(w.revision)})
+		if s.byWhat[w] == nil {
+			s.byWhat[w] = map[name]bool{}
+		}
+		s.byWhat[w][id] = true
+	}
+	s.follows[id] = kept
+}
+
+func (s *sources) drop(id name, f follow) {
+	f.stop()
+	delete(s.byWhat[f.what], id)
+	if len(s.byWhat[f.what]) == 0 {
+		delete(s.byWhat, f.what)
+	}
+}
+
+// unfollow ends what follow began.
+func (s *sources) unfollow(id name) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range s.follows[id] {
+		s.drop(id, f)
+	}
+	delete(s.follows, id)
+}
+
+// followers returns the Applications that follow a revision that changed.
+func (s *sources) followers(c gitsource.Change) []name {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	seen := map[name]bool{}
+	var out []name
+	for _, rev := range c.Revisions {
+		for id := range s.byWhat[what{c.Scope, rev}] {
+			if !seen[id] {
+				seen[id] = true
+				out = append(out, id)
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b name) int { return strings.Compare(a.String(), b.String()) })
+	return out
+}
+
+// follow keeps an Application told of the revisions that it follows.
+func (a *Agent) follow(id name, app *v1alpha1.Application) { a.sources.follow(id, app) }
+
+// revisionsMoved queues the Applications that a change of a repository concerns: those for which something that they
+// read is not what it was. The others are told nothing, and nothing is written for them.
+func (a *Agent) revisionsMoved(c gitsource.Change) {
+	followers := a.sources.followers(c)
+	a.background.Go(func() {
+		ctx := a.ctx
+		for _, id := range followers {
+			if app, ok := a.registry.get(id); ok && !a.engine.Unaffected(ctx, app) {
+				a.queue.add(id)
+			}
+		}
+	})
+}

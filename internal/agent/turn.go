@@ -1,0 +1,209 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine"
+	"github.com/slipway-gitops/slipway/internal/engine/apply"
+)
+
+// work gives Applications their turns until the queue closes.
+func (a *Agent) work(ctx context.Context) {
+	for {
+		id, waited, ok := a.queue.next()
+		if !ok {
+			return
+		}
+		a.metrics.waited(waited)
+		a.turn(ctx, id)
+		a.queue.done(id)
+	}
+}
+
+// turn reconciles one Application and writes what came of it. A crash in it is an error of that Application alone.
+func (a *Agent) turn(ctx context.Context, id name) {
+	e, ok := a.registry.take(id)
+	if !ok || ctx.Err() != nil || e.app.Annotations[v1alpha1.AnnotationSkipReconcile] == "true" {
+		return
+	}
+	log := a.log.With("app", id.String())
+	start := time.Now()
+	defer func() {
+		if p := recover(); p != nil {
+			log.Error("reconciliation crashed", "err", fmt.Sprint(p), "stack", stack())
+			a.metrics.crashed()
+			a.queue.addAfter(id, crashPause)
+		}
+	}()
+	if e.app.DeletionTimestamp != nil {
+		a.remove(ctx, log, e)
+		return
+	}
+	req := a.request(e, start)
+	res := a.engine.Reconcile(ctx, req)
+	if ctx.Err() != nil {
+		return // stopped: nothing is written by halves, the next start goes on
+	}
+	a.metrics.reconciled(res)
+	if err := a.report(ctx, e.app, res); err != nil {
+		log.Warn("status not written", "err", err)
+		a.queue.addAfter(id, writePause)
+		return
+	}
+	a.followUp(id, e.app, res)
+	logTurn(log, res, time.Since(start))
+}
+
+// Pauses before an Application is looked at again after a fault of ours or of the API server's.
+const (
+	crashPause = 30 * time.Second
+	writePause = 2 * time.Second
+	errorPause = 15 * time.Second
+)
+
+func (a *Agent) request(e entry, now time.Time) engine.Request {
+	refresh := e.app.Annotations[v1alpha1.AnnotationRefresh]
+	req := engine.Request{
+		App: e.app, Unknown: e.unknown, Fresh: e.asked.fresh || refresh != "", Hard: refresh == string(v1alpha1.RefreshHard),
+		Due: !e.due.After(now),
+	}
+	if last := e.app.Status.OperationState; last != nil && last.Phase == v1alpha1.OperationRunning {
+		req.Retries = last.RetryCount
+	}
+	return req
+}
+
+// followUp sees to it that what can change by time alone is looked at in time.
+func (a *Agent) followUp(id name, app *v1alpha1.Application, res engine.Result) {
+	switch {
+	case res.Retry > 0:
+		a.registry.postpone(id, time.Now().Add(res.Retry))
+		a.queue.addAfter(id, res.Retry)
+	case res.Err != nil && res.Err.Stage != engine.StageRender:
+		// Sources tell when they recover, and kinds when they appear; a destination that is away tells nothing.
+		if res.Err.Stage != engine.StageFetch || len(res.Revisions) == 0 {
+			a.queue.addAfter(id, errorPause)
+		}
+	}
+	a.follow(id, app)
+}
+
+// report writes the status, once, and only when something visible changed.
+func (a *Agent) report(ctx context.Context, app *v1alpha1.Application, res engine.Result) error {
+	now := time.Now()
+	next := nextStatus(app, res, now, a.cfg.Namespace)
+	// A revision that changed nothing for this Application is not worth a write of its own: in a repository of 2,000
+	// applications each commit would cost 2,000. It goes along with the next write, or when somebody asks.
+	quiet := next
+	quiet.Sync.Revision, quiet.Sync.Revisions = app.Status.Sync.Revision, app.Status.Sync.Revisions
+	if patch, err := statusPatch(app, quiet, now); err != nil || patch == nil {
+		return err
+	}
+	patch, err := statusPatch(app, next, now)
+	if err != nil {
+		return err
+	}
+	return a.write(ctx, app, patch)
+}
+
+// write patches an Application and takes the answer in, so that the next turn builds on it and the watch's echo of
+// it is no news.
+func (a *Agent) write(ctx context.Context, app *v1alpha1.Application, patch []byte) error {
+	fresh, unknown, err := a.apps.patch(ctx, app, patch)
+	if apierrors.IsNotFound(err) {
+		return nil // deleted meanwhile: the watch says so
+	}
+	if err != nil {
+		return fmt.Errorf("write status of %s/%s: %w", app.Namespace, app.Name, err)
+	}
+	a.metrics.wrote()
+	a.registry.seen(fresh, unknown)
+	return nil
+}
+
+func logTurn(log *slog.Logger, res engine.Result, took time.Duration) {
+	attrs := []any{"took", took.Round(time.Microsecond).String(), "sync", res.Sync, "health", res.Health.Status}
+	if len(res.Revisions) > 0 {
+		attrs = append(attrs, "revision", res.Revisions[0])
+	}
+	switch {
+	case res.Err != nil:
+		log.Warn("reconciliation failed", append(attrs, "stage", res.Err.Stage, "err", res.Err.Err)...)
+	case res.Operation != nil:
+		log.Info("synced", append(attrs, "phase", res.Operation.Phase, "objects", len(res.Operation.SyncResult.Resources),
+			"by", initiator(res.Operation), "message", res.Operation.Message)...)
+	default:
+		log.Debug("compared", attrs...)
+	}
+}
+
+func initiator(op *v1alpha1.OperationState) string {
+	if op.Operation.InitiatedBy.Automated {
+		return "automated"
+	}
+	return op.Operation.InitiatedBy.Username
+}
+
+// remove deletes the objects of an Application that is being deleted, and then lets it go.
+func (a *Agent) remove(ctx context.Context, log *slog.Logger, e entry) {
+	id := name{Namespace: e.app.Namespace, Name: e.app.Name}
+	finalizer, background := cascade(e.app)
+	if finalizer == "" {
+		return // somebody else's finalizer
+	}
+	left, err := a.engine.Remove(ctx, a.request(e, time.Now()), background)
+	if err == nil && left == 0 {
+		if err = a.dropFinalizer(ctx, e.app, finalizer); err == nil {
+			log.Info("deleted with its objects")
+			return
+		}
+	}
+	if err != nil {
+		log.Warn("deletion is held up", "err", err)
+		a.reportDeletion(ctx, log, e.app, err)
+		a.queue.addAfter(id, pauseFor(err))
+	}
+}
+
+func pauseFor(err error) time.Duration {
+	if apply.Retriable(err) && !errors.Is(err, context.DeadlineExceeded) {
+		return writePause
+	}
+	return errorPause
+}
+
+// reportDeletion says on the Application why it is still there.
+func (a *Agent) reportDeletion(ctx context.Context, log *slog.Logger, app *v1alpha1.Application, cause error) {
+	now := time.Now()
+	next := app.Status
+	at := metaTime(now)
+	next.Conditions = nextConditions(app.Status.Conditions,
+		[]v1alpha1.ApplicationCondition{{Type: v1alpha1.ConditionDeletionError, Message: cause.Error()}}, at)
+	patch, err := statusPatch(app, next, now)
+	if err == nil && patch != nil {
+		err = a.write(ctx, app, patch)
+	}
+	if err != nil {
+		log.Warn("status not written", "err", err)
+	}
+}
+
+// cascade returns the finalizer by which deleting an Application deletes its objects.
+func cascade(app *v1alpha1.Application) (finalizer string, background bool) {
+	for _, f := range app.Finalizers {
+		switch f {
+		case v1alpha1.FinalizerResources, v1alpha1.FinalizerResourcesForeground:
+			return f, false
+		case v1alpha1.FinalizerResourcesBackground:
+			return f, true
+		}
+	}
+	return "", false
+}

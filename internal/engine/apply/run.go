@@ -1,0 +1,146 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slipway-gitops/slipway/internal/engine/diff"
+	"github.com/slipway-gitops/slipway/internal/engine/live"
+	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/engine/plan"
+)
+
+// Target is the cluster that a plan runs on.
+type Target struct {
+	Client *Client
+	Live   *live.Cluster
+}
+
+// Options of a run.
+type Options struct {
+	DryRun      bool
+	Propagation metav1.DeletionPropagation // of deletions; foreground when empty
+	// Manifest returns what to apply for a key of the plan.
+	Manifest func(object.Key) (object.Manifest, bool)
+	// Progress is told after every object; it may be nil.
+	Progress func(done, total int)
+}
+
+// Outcome is what became of one object of a plan.
+type Outcome struct {
+	Change  diff.Change
+	Err     error // nil when it was done
+	Message string
+}
+
+// Run carries the plan out, step by step. All objects of a wave are tried; a wave begins only when the one before
+// went well, and nothing is deleted after a failure. The result has one outcome per object that was tried.
+func (t Target) Run(ctx context.Context, p plan.Plan, o Options) []Outcome {
+	var outcomes []Outcome
+	total := p.Counts.Create + p.Counts.Update + p.Counts.Delete
+	for _, phase := range p.Phases {
+		for _, wave := range phase.Waves {
+			failed := false
+			for _, step := range wave.Steps {
+				if failed && step[0].Verb == diff.Delete {
+					continue
+				}
+				done := t.step(ctx, step, o)
+				outcomes = append(outcomes, done...)
+				for _, out := range done {
+					failed = failed || out.Err != nil
+				}
+				if o.Progress != nil {
+					o.Progress(len(outcomes), total)
+				}
+			}
+			if failed || ctx.Err() != nil {
+				return outcomes
+			}
+		}
+	}
+	return outcomes
+}
+
+// step runs changes that do not need each other. The limiter bounds how many are really in flight.
+func (t Target) step(ctx context.Context, step plan.Step, o Options) []Outcome {
+	out := make([]Outcome, len(step))
+	if len(step) == 1 {
+		out[0] = t.one(ctx, step[0], o)
+		return out
+	}
+	var g errgroup.Group
+	g.SetLimit(maxInFlight)
+	for i, c := range step {
+		g.Go(func() error {
+			out[i] = t.one(ctx, c, o)
+			return nil
+		})
+	}
+	_ = g.Wait() // outcomes hold the errors
+	return out
+}
+
+func (t Target) one(ctx context.Context, c diff.Change, o Options) Outcome {
+	if c.Verb == diff.Delete {
+		return t.prune(ctx, c, o)
+	}
+	m, ok := o.Manifest(c.Key)
+	if !ok {
+		return Outcome{Change: c, Err: fmt.Errorf("no manifest for %s in the plan", c.Key)}
+	}
+	res, err := t.Live.AwaitKind(ctx, c.Key.GroupKind(), m.Version)
+	if err != nil {
+		return Outcome{Change: c, Err: err, Message: err.Error()}
+	}
+	obj, err := t.Client.Apply(ctx, res, m, o.DryRun)
+	if err != nil {
+		if apierrors.IsNotFound(err) {
+			t.Client.Missed(object.Key{Kind: "Namespace", Name: c.Key.Namespace})
+		}
+		return Outcome{Change: c, Err: err, Message: Explain(c.Key, err)}
+	}
+	message := "serverside-applied"
+	if o.DryRun {
+		return Outcome{Change: c, Message: message + " (dry run)"}
+	}
+	if m.Version != res.Version {
+		// The fingerprint must be of the version that the watch reads.
+		if obj, err = t.Client.Get(ctx, res, c.Key); err != nil {
+			return Outcome{Change: c, Err: err, Message: Explain(c.Key, err)}
+		}
+	}
+	t.Live.Applied(res, obj, m.Hash())
+	return Outcome{Change: c, Message: c.Key.Kind + "/" + c.Key.Name + " " + message}
+}
+
+func (t Target) prune(ctx context.Context, c diff.Change, o Options) Outcome {
+	if o.DryRun {
+		return Outcome{Change: c, Message: "pruned (dry run)"}
+	}
+	how := o.Propagation
+	if how == "" {
+		how = metav1.DeletePropagationForeground
+	}
+	return t.Remove(ctx, c, how)
+}
+
+// Remove deletes one tracked object.
+func (t Target) Remove(ctx context.Context, c diff.Change, how metav1.DeletionPropagation) Outcome {
+	rec, tracked, _ := t.Live.Get(c.Key)
+	if !tracked {
+		return Outcome{Change: c, Message: "pruned"} // gone meanwhile
+	}
+	res, err := t.Live.Find(ctx, c.Key.GroupKind(), "")
+	if err != nil {
+		return Outcome{Change: c, Err: err, Message: err.Error()}
+	}
+	if err := t.Client.Delete(ctx, res, c.Key, rec.UID, how); err != nil {
+		return Outcome{Change: c, Err: err, Message: Explain(c.Key, err)}
+	}
+	return Outcome{Change: c, Message: "pruned"}
+}

@@ -1,0 +1,204 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/diff"
+	"github.com/slipway-gitops/slipway/internal/engine/health"
+	"github.com/slipway-gitops/slipway/internal/engine/live"
+	"github.com/slipway-gitops/slipway/internal/engine/object"
+)
+
+// state is one object as a comparison found it.
+type state struct {
+	key      object.Key
+	version  string
+	wave     int
+	synced   bool
+	missing  bool
+	prune    bool // live, ours, and not wanted any more
+	foreign  bool // belongs to another Application
+	assessed bool
+	health   health.Result
+	images   []string
+}
+
+// compare finds the difference of every object, by hashes alone where a fingerprint tells.
+func (r *run) compare(ctx context.Context) error {
+	defer r.lap(StageCompare)
+	r.changes, r.states = r.changes[:0], r.states[:0]
+	r.conditions = r.conditions[:0]
+	r.warnUnsupported()
+	wanted := make(map[object.Key]bool, len(r.memory.wanted))
+	var shared []string
+	for _, w := range r.memory.wanted {
+		wanted[w.key] = true
+		c, s, err := r.compareOne(ctx, w)
+		if err != nil {
+			return err
+		}
+		if s.foreign {
+			shared = append(shared, c.Why)
+		} else {
+			r.changes = append(r.changes, c)
+		}
+		r.states = append(r.states, s)
+	}
+	for _, rec := range r.target.Live.Owned(r.instance) {
+		if wanted[rec.Key] || rec.Owned || (rec.Deleting && rec.Key.Kind != "Namespace") {
+			continue
+		}
+		r.states = append(r.states, state{
+			key: rec.Key, synced: rec.KeepPrune, prune: !rec.KeepPrune, assessed: rec.Assessed, health: rec.Health, images: rec.Images,
+		})
+		if !rec.KeepPrune {
+			r.changes = append(r.changes, diff.Change{Key: rec.Key, Verb: diff.Delete, Why: "not in Git"})
+		}
+	}
+	r.warn(v1alpha1.ConditionSharedResourceWarning, shared)
+	var repeated []string
+	for _, k := range r.memory.repeated {
+		repeated = append(repeated, k.String()+" appears more than once among the manifests: remove all but one; the last one counts")
+	}
+	r.warn(v1alpha1.ConditionRepeatedResourceWarning, repeated)
+	return nil
+}
+
+func (r *run) warn(kind v1alpha1.ConditionType, lines []string) {
+	if len(lines) == 0 {
+		return
+	}
+	const shown = 5
+	text := strings.Join(lines[:min(len(lines), shown)], "; ")
+	if len(lines) > shown {
+		text += fmt.Sprintf("; and %d more", len(lines)-shown)
+	}
+	r.conditions = append(r.conditions, v1alpha1.ApplicationCondition{Type: kind, Message: text})
+}
+
+func (r *run) compareOne(ctx context.Context, w wanted) (diff.Change, state, error) {
+	c := diff.Change{Key: w.key, Version: w.version, Wave: w.wave, Verb: diff.Update}
+	s := state{key: w.key, version: w.version, wave: w.wave}
+	rec, tracked, untracked := r.target.Live.Get(w.key)
+	s.assessed, s.health, s.images = rec.Assessed, rec.Health, rec.Images
+	if owner := r.owner(w.key, rec, tracked); owner != "" {
+		s.foreign = true
+		c.Why = fmt.Sprintf("%s belongs to Application %s: remove it from one of the two sources", w.key, owner)
+		r.target.Live.Await(w.key, r.instance)
+		return c, s, nil
+	}
+	switch {
+	case !tracked && !untracked:
+		c.Verb, c.Why, s.missing = diff.Create, "missing", true
+	case !tracked:
+		c.Why = "not tracked yet"
+	case rec.App != r.instance:
+		c.Why = "tracked by " + rec.App + ", which is gone"
+	case rec.Wanted == 0 || r.req.Hard:
+		same, err := r.settle(ctx, w, rec)
+		if err != nil {
+			return c, s, err
+		}
+		if same {
+			c.Verb, s.synced = diff.Keep, true
+		} else {
+			c.Why = "differs"
+		}
+	case rec.Wanted != w.hash:
+		c.Why = "manifest changed"
+	case !rec.InSync(w.hash):
+		c.Why = "changed in the cluster"
+	default:
+		c.Verb, s.synced = diff.Keep, true
+	}
+	return c, s, nil
+}
+
+// owner returns the other Application that an object belongs to: the one that tracks it, if it exists, or the one
+// that wanted it first.
+func (r *run) owner(key object.Key, rec live.Record, tracked bool) string {
+	if tracked && rec.App != r.instance && r.engine.Exists(rec.App) {
+		return rec.App
+	}
+	return r.target.Live.Claim(key, r.instance)
+}
+
+// settle compares an object that has no fingerprint. What it holds is at hand after a start; when that does not show
+// equality, a dry run tells, defaults and admission included.
+func (r *run) settle(ctx context.Context, w wanted, rec live.Record) (bool, error) {
+	if err := r.content(ctx); err != nil {
+		return false, err
+	}
+	m := r.manifests[w.key]
+	have := rec.Body()
+	if have != nil && !r.req.Hard {
+		want, err := m.Decode()
+		if err != nil {
+			return false, err
+		}
+		if diff.Match(want, have, rec.Fields) {
+			r.target.Live.Settle(w.key, rec.Version, w.hash)
+			return true, nil
+		}
+	}
+	res, err := r.target.Live.Find(ctx, w.key.GroupKind(), m.Version)
+	if err != nil {
+		return false, err
+	}
+	now, err := r.target.Client.Get(ctx, res, w.key)
+	if err != nil {
+		return false, nil //nolint:nilerr // gone meanwhile: the watch will say so
+	}
+	then, err := r.target.Client.Apply(ctx, res, m, true)
+	if err != nil {
+		return false, nil //nolint:nilerr // what is refused differs; the sync says why
+	}
+	owned, _ := diff.OwnedFields(now, live.Manager)
+	would, _ := diff.OwnedFields(then, live.Manager)
+	if m.Version != res.Version || owned != would || owned.Print(now) != owned.Print(then) {
+		return m.Version != res.Version && diff.Whole().Print(now) == diff.Whole().Print(then), nil
+	}
+	r.target.Live.Settle(w.key, rec.Version, w.hash)
+	return true, nil
+}
+
+// warnUnsupported names the fields of the Application that nothing here acts on yet, known or not. They are kept.
+func (r *run) warnUnsupported() {
+	names := append([]string{}, r.req.Unknown...)
+	spec := r.app.Spec
+	if spec.SourceHydrator != nil {
+		names = append(names, "spec.sourceHydrator")
+	}
+	if len(spec.IgnoreDifferences) > 0 {
+		names = append(names, "spec.ignoreDifferences")
+	}
+	if spec.SyncPolicy != nil {
+		for _, option := range spec.SyncPolicy.SyncOptions {
+			if !actedOn(option) {
+				names = append(names, "spec.syncPolicy.syncOptions "+option)
+			}
+		}
+	}
+	if n := len(r.memory.skipped); n > 0 {
+		names = append(names, fmt.Sprintf("%d hooks (%s): they are not run", n, strings.Join(r.memory.skipped[:min(n, 3)], ", ")))
+	}
+	if len(names) > 0 {
+		r.warn(ConditionUnsupported, []string{"not acted on by this version: " + strings.Join(names, ", ")})
+	}
+}
+
+// ConditionUnsupported names what an Application asks for and this version does not do.
+const ConditionUnsupported v1alpha1.ConditionType = "UnsupportedWarning"
+
+func actedOn(option string) bool {
+	switch option {
+	case "CreateNamespace=true", "CreateNamespace=false", "ServerSideApply=true", "Validate=true", "Prune=true", "Delete=true",
+		"ApplyOutOfSyncOnly=true", "PruneLast=true", "PrunePropagationPolicy=foreground",
+		"PrunePropagationPolicy=background", "PrunePropagationPolicy=orphan":
+		return true
+	}
+	return false
+}

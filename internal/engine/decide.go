@@ -1,0 +1,174 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/diff"
+)
+
+// Decision says whether an operation runs now.
+type Decision struct {
+	Go        bool
+	Prune     bool
+	DryRun    bool
+	Operation v1alpha1.Operation
+	Retry     time.Duration // when to look again, if the answer may change by time alone
+	Condition *v1alpha1.ApplicationCondition
+}
+
+// decide says whether to sync now: because somebody asked, or because the policy wants it.
+func (r *run) decide() Decision {
+	if op := r.operation(); op != nil {
+		return r.decideAsked(*op)
+	}
+	return r.decideAutomated()
+}
+
+func (r *run) decideAsked(op v1alpha1.Operation) Decision {
+	d := Decision{Go: true, Operation: op}
+	if op.Sync != nil {
+		d.Prune, d.DryRun = op.Sync.Prune, op.Sync.DryRun
+	}
+	if wait := r.backoff(op.Retry); wait > 0 {
+		return Decision{Retry: wait, Operation: op}
+	}
+	return d
+}
+
+// automated returns the policy if automated sync is on.
+func (r *run) automated() *v1alpha1.AutomatedSync {
+	if p := r.app.Spec.SyncPolicy; p != nil && p.Automated != nil && isTrue(p.Automated.Enabled, true) {
+		return p.Automated
+	}
+	return nil
+}
+
+func isTrue(b *bool, otherwise bool) bool {
+	if b == nil {
+		return otherwise
+	}
+	return *b
+}
+
+func (r *run) decideAutomated() Decision {
+	policy := r.automated()
+	if policy == nil || r.app.DeletionTimestamp != nil {
+		return Decision{}
+	}
+	prune := isTrue(policy.Prune, false)
+	if !slices.ContainsFunc(r.changes, func(c diff.Change) bool {
+		return c.Verb == diff.Create || c.Verb == diff.Update || (c.Verb == diff.Delete && prune)
+	}) {
+		return Decision{}
+	}
+	if len(r.memory.wanted) == 0 && prune && !isTrue(policy.AllowEmpty, false) {
+		return Decision{Condition: &v1alpha1.ApplicationCondition{Type: v1alpha1.ConditionSyncError, Message: fmt.Sprintf(
+			"the source renders no objects, and an automated sync would delete all %d live ones: nothing was deleted; "+
+				"correct the source, or set spec.syncPolicy.automated.allowEmpty: true if it is meant", len(r.changes))}}
+	}
+	op := v1alpha1.Operation{
+		Sync:        &v1alpha1.SyncOperation{Prune: prune, SyncOptions: r.app.Spec.SyncPolicy.SyncOptions},
+		InitiatedBy: v1alpha1.OperationInitiator{Automated: true},
+		Retry:       v1alpha1.RetryStrategy{Limit: defaultRetries},
+	}
+	if r.app.Spec.SyncPolicy.Retry != nil {
+		op.Retry = *r.app.Spec.SyncPolicy.Retry
+	}
+	if len(r.sources) == 1 {
+		op.Sync.Revision = r.revisions[0]
+	} else {
+		op.Sync.Revisions = r.revisions
+	}
+	return r.decideAgain(policy, Decision{Go: true, Prune: prune, Operation: op})
+}
+
+// defaultRetries is how often an automated sync is tried again when the Application does not say.
+const defaultRetries = 5
+
+// decideAgain looks at what the last operation did with the same revision.
+func (r *run) decideAgain(policy *v1alpha1.AutomatedSync, d Decision) Decision {
+	last := r.app.Status.OperationState
+	if last == nil || !r.sameInputs(last) {
+		return d
+	}
+	switch {
+	case last.Phase == v1alpha1.OperationSucceeded:
+		// The revision was applied, so what differs now was changed in the cluster.
+		if !isTrue(policy.SelfHeal, false) {
+			return Decision{}
+		}
+	case last.Phase.Completed():
+		return Decision{Condition: &v1alpha1.ApplicationCondition{Type: v1alpha1.ConditionSyncError, Message: fmt.Sprintf(
+			"the last sync to %s failed and is not tried again: %s", short(r.revisions), last.Message)}}
+	default:
+		if wait := r.backoff(d.Operation.Retry); wait > 0 {
+			return Decision{Retry: wait}
+		}
+	}
+	return d
+}
+
+// sameInputs reports whether an operation was about the present sources at the present revisions.
+func (r *run) sameInputs(last *v1alpha1.OperationState) bool {
+	if last.SyncResult == nil {
+		return false
+	}
+	revisions := last.SyncResult.Revisions
+	sources := last.SyncResult.Sources
+	if last.SyncResult.Revision != "" {
+		revisions = []string{last.SyncResult.Revision}
+		sources = []v1alpha1.ApplicationSource{last.SyncResult.Source}
+	}
+	return slices.Equal(revisions, r.revisions) && sameSources(sources, r.sources)
+}
+
+// backoff returns how long to wait before the next attempt of an operation that failed, 0 for now.
+func (r *run) backoff(retry v1alpha1.RetryStrategy) time.Duration {
+	if r.req.Retries == 0 || r.req.Due {
+		return 0
+	}
+	return RetryDelay(retry, r.req.Retries)
+}
+
+// RetryDelay returns the wait before attempt number n (1 is the first repetition): duration * factor^(n-1), at most
+// maxDuration; 5 s, 2 and 3 m by default.
+func RetryDelay(retry v1alpha1.RetryStrategy, n int64) time.Duration {
+	delay, longest, factor := 5*time.Second, 3*time.Minute, int64(2)
+	if b := retry.Backoff; b != nil {
+		if d, err := parseDuration(b.Duration); err == nil && d > 0 {
+			delay = d
+		}
+		if d, err := parseDuration(b.MaxDuration); err == nil && d > 0 {
+			longest = d
+		}
+		if b.Factor != nil && *b.Factor > 0 {
+			factor = *b.Factor
+		}
+	}
+	for ; n > 1 && delay < longest; n-- {
+		delay *= time.Duration(factor)
+	}
+	return min(delay, longest)
+}
+
+// parseDuration reads "5s", "3m", or a bare number of seconds.
+func parseDuration(text string) (time.Duration, error) {
+	if d, err := time.ParseDuration(text); err == nil {
+		return d, nil
+	}
+	return time.ParseDuration(text + "s")
+}
+
+func short(revisions []string) string {
+	var out string
+	for i, rev := range revisions {
+		if i > 0 {
+			out += ", "
+		}
+		out += rev[:min(len(rev), 7)]
+	}
+	return out
+}

@@ -1,0 +1,33 @@
+package diff
+
+import "github.com/slipway-gitops/slipway/internal/engine/object"
+
+// Verb says what a comparison found must happen to an object.
+type Verb string
+
+// The verbs.
+const (
+	Keep   Verb = "keep"
+	Create Verb = "create"
+	Update Verb = "update"
+	Delete Verb = "delete"
+)
+
+// Change is the difference between what is wanted and what is live, for one object.
+type Change struct {
+	Key     object.Key
+	Version string // API version without group; of the manifest, or of the live object for Delete
+	Verb    Verb
+	Why     string // one phrase: "missing", "manifest changed", "changed in the cluster", "not in Git"
+	Phase   string // hook phase; "" is Sync
+	Wave    int
+}
+
+// String prints the change as one line, for example "update Deployment.apps shop/web (manifest changed)".
+func (c Change) String() string {
+	s := string(c.Verb) + " " + c.Key.String()
+	if c.Why != "" {
+		s += " (" + c.Why + ")"
+	}
+	return s
+}

@@ -1,0 +1,111 @@
+// Package engine brings an Application from a Git revision to a cluster. This page shows the stages in order; each
+// has a file beside it, and a package below where it has a job of its own.
+package engine
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/apply"
+	"github.com/slipway-gitops/slipway/internal/engine/plan"
+	"github.com/slipway-gitops/slipway/internal/engine/render"
+	"github.com/slipway-gitops/slipway/internal/source"
+)
+
+// Engine reconciles Applications. It is safe for concurrent use, one Reconcile per Application at a time.
+type Engine struct {
+	Sources   Sources
+	Renderer  Renderer
+	Clusters  Clusters
+	Namespace string // of the agent: Applications elsewhere are named "namespace_name" in tracking ids
+	Now       func() time.Time
+	// Exists reports whether an Application of that instance name exists: its objects are not taken over.
+	Exists func(instance string) bool
+
+	memory sync.Map // instance name -> *memory
+}
+
+// Sources turns a source into its tree.
+type Sources interface {
+	// Fetch resolves targetRevision and returns the tree at it. fresh asks the repository even when it was asked lately.
+	Fetch(ctx context.Context, project string, src v1alpha1.ApplicationSource, fresh bool) (Fetched, error)
+}
+
+// Fetched is a source at a resolved revision.
+type Fetched struct {
+	Tree  source.Tree
+	Scope string // who may see it: repository and credential; results are cached per scope
+}
+
+// Renderer renders sources, and remembers results by what they were made of.
+type Renderer interface {
+	// Render returns the objects of a source, and whether they were remembered.
+	Render(ctx context.Context, req render.Request, scope string) (render.Result, bool, error)
+	// Identify returns a number that is equal for equal inputs, if their result is remembered. It renders nothing.
+	Identify(req render.Request, scope string) (uint64, bool)
+	// Forget drops what is remembered for the inputs.
+	Forget(req render.Request, scope string)
+}
+
+// Clusters finds destination clusters.
+type Clusters interface {
+	// Target returns the cluster of a destination.
+	Target(ctx context.Context, project string, dest v1alpha1.ApplicationDestination) (apply.Target, error)
+}
+
+// Request asks for one reconciliation.
+type Request struct {
+	App       *v1alpha1.Application
+	Unknown   []string // fields of the Application that no type of ours has
+	Fresh     bool     // ask the repositories anew
+	Hard      bool     // render anew, and compare by dry run
+	Retries   int64    // attempts that the present operation has behind it
+	Due       bool     // the wait before the next attempt is over
+	Operating func(phase v1alpha1.OperationPhase, message string)
+}
+
+// Reconcile brings one Application to what Git says, as far as its policy or its operation allows, and says how it
+// stands. It changes nothing but the destination cluster. The Result is complete also when a stage failed: its Err
+// says which and why, and what was known before still stands.
+func (e *Engine) Reconcile(ctx context.Context, req Request) Result {
+	run := e.begin(req)
+	defer run.finish()
+
+	if err := run.fetch(ctx); err != nil { // 1 revision -> trees
+		return run.failed(StageFetch, err)
+	}
+	if err := run.render(ctx); err != nil { // 2 trees -> manifests
+		return run.failed(StageRender, err)
+	}
+	if err := run.observe(ctx); err != nil { // 3 cluster -> live state
+		return run.failed(StageLive, err)
+	}
+	if err := run.compare(ctx); err != nil { // 4 manifests, live state -> changes
+		return run.failed(StageCompare, err)
+	}
+	sync := run.decide() // may we, must we?
+	if !sync.Go {
+		return run.result(sync)
+	}
+	p := plan.Build(run.changes, sync.Prune) // 5 changes -> ordered plan
+	outcomes := run.apply(ctx, p, sync)      // 6 plan -> cluster
+	return run.synced(ctx, sync, outcomes)   // 7 what is true now
+}
+
+// Forget drops what the engine keeps of an Application that is gone.
+func (e *Engine) Forget(ctx context.Context, app *v1alpha1.Application) {
+	name := e.instance(app)
+	kept, ok := e.memory.LoadAndDelete(name)
+	if !ok {
+		return
+	}
+	target, err := e.Clusters.Target(ctx, app.Spec.ProjectName(), app.Spec.Destination)
+	if err != nil {
+		return
+	}
+	for _, m := range kept.(*memory).wanted {
+		target.Live.Release(m.key, name)
+	}
+}

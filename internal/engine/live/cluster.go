@@ -1,0 +1,199 @@
+// Package live keeps what the engine must know of one cluster's objects: lean records by key and by application, fed
+// by watches on the kinds that applications use, and by the answers to our own applies. A record carries the print of
+// the fields that we own, so that drift is seen without content and without asking the API server.
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+
+	"github.com/slipway-gitops/slipway/internal/engine/diff"
+	"github.com/slipway-gitops/slipway/internal/engine/object"
+)
+
+// Cluster is the live state of one destination cluster. It is safe for concurrent use.
+type Cluster struct {
+	Server string // API server URL, or the in-cluster name
+
+	log     *slog.Logger
+	catalog *catalog
+	dynamic dynamic.Interface
+	meta    metadata.Interface
+	index   *index
+	timeout time.Duration // for the first list of a kind
+
+	ctx    context.Context // ends with the Cluster; watches live as long as it
+	cancel context.CancelFunc
+	wait   sync.WaitGroup
+
+	mu      sync.Mutex
+	watches map[object.Kind]*watcher
+}
+
+// Config says how to reach a cluster and whom to tell.
+type Config struct {
+	Server string
+	REST   *rest.Config
+	Log    *slog.Logger
+	// Notify is told of every change that an application must hear of. It must not block.
+	Notify func(Event)
+	// KindsChanged is told when kinds were added to or removed from the cluster. It must not block.
+	KindsChanged func()
+}
+
+// firstList is how long the first list of a kind may take before the applications that need it get an error. The
+// watch goes on trying behind it.
+const firstList = 30 * time.Second
+
+// Open makes the live state of a cluster. Nothing is asked of the cluster until an application needs it.
+func Open(ctx context.Context, cfg Config) (*Cluster, error) {
+	cat, err := newCatalog(cfg.REST)
+	if err != nil {
+		return nil, err
+	}
+	httpClient, err := rest.HTTPClientFor(cfg.REST)
+	if err != nil {
+		return nil, fmt.Errorf("make HTTP client for %s: %w", cfg.Server, err)
+	}
+	return open(ctx, cfg, cat, httpClient)
+}
+
+func open(ctx context.Context, cfg Config, cat *catalog, httpClient *http.Client) (*Cluster, error) {
+	dyn, err := dynamic.NewForConfigAndClient(cfg.REST, httpClient)
+	if err != nil {
+		return nil, fmt.Errorf("make client for %s: %w", cfg.Server, err)
+	}
+	meta, err := metadata.NewForConfigAndClient(cfg.REST, httpClient)
+	if err != nil {
+		return nil, fmt.Errorf("make metadata client for %s: %w", cfg.Server, err)
+	}
+	c := &Cluster{
+		Server: cfg.Server, log: cfg.Log, catalog: cat, dynamic: dyn, meta: meta,
+		index: newIndex(cfg.Notify), timeout: firstList, watches: map[object.Kind]*watcher{},
+	}
+	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	c.watchKinds(cfg.KindsChanged)
+	return c, nil
+}
+
+// Close ends all watches and waits for them.
+func (c *Cluster) Close() {
+	c.cancel()
+	c.wait.Wait()
+}
+
+// Find returns how a kind is reached; version may be empty. An unknown kind fails with *UnknownKindError.
+func (c *Cluster) Find(ctx context.Context, kind object.Kind, version string) (Resource, error) {
+	return c.catalog.find(ctx, kind, version)
+}
+
+// ForgetKinds makes the next Find ask the cluster again.
+func (c *Cluster) ForgetKinds() { c.catalog.invalidate() }
+
+// Capabilities returns the server's version ("v1.36.3") and its API versions and kinds, sorted.
+func (c *Cluster) Capabilities(ctx context.Context) (version string, apis []string, err error) {
+	if _, err := c.catalog.load(ctx); err != nil {
+		return "", nil, err
+	}
+	c.catalog.mu.Lock()
+	defer c.catalog.mu.Unlock()
+	return c.catalog.server, c.catalog.versions, nil
+}
+
+// Watch makes sure that live state of a kind is complete: it starts the watch and waits for its first list where
+// needed. A kind that cannot be watched (it has no list) is an error.
+func (c *Cluster) Watch(ctx context.Context, res Resource) error {
+	w, err := c.watcher(res)
+	if err != nil {
+		return err
+	}
+	return w.await(ctx, c.timeout)
+}
+
+func (c *Cluster) watcher(res Resource) (*watcher, error) {
+	if !res.Watchable {
+		return nil, fmt.Errorf("kind %s cannot be listed and watched, so it cannot be managed: remove it from the source", res.Kind)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if w := c.watches[res.Kind]; w != nil {
+		return w, nil
+	}
+	if c.ctx.Err() != nil {
+		return nil, errors.New("the cluster connection is closed")
+	}
+	w := newWatcher(c, res)
+	c.watches[res.Kind] = w
+	c.wait.Go(func() { w.run(c.ctx) })
+	return w, nil
+}
+
+// Get returns the record of a tracked object. foreign is true when an object of that name exists that no Application
+// tracks.
+func (c *Cluster) Get(key object.Key) (rec Record, tracked, foreign bool) { return c.index.get(key) }
+
+// Owned returns the objects that name the application in their tracking annotation, sorted by key.
+func (c *Cluster) Owned(app string) []Record { return c.index.owned(app) }
+
+// Applied records the API server's answer to an apply of a manifest with hash wanted, and returns the new record.
+// The answer must be at res.Version, the version that the watch reads.
+func (c *Cluster) Applied(res Resource, obj map[string]any, wanted uint64) Record {
+	fields, _ := diff.OwnedFields(obj, Manager)
+	return c.index.applied(res.Kind, obj, fields, wanted)
+}
+
+// Settle gives an object the fingerprint of a manifest that a comparison found it to match at resourceVersion version.
+func (c *Cluster) Settle(key object.Key, version, wanted uint64) {
+	c.index.settle(key, version, wanted)
+}
+
+// Claim notes that app wants the object, so that it hears when the object appears or goes. It returns the other
+// application that claimed it first, or "".
+func (c *Cluster) Claim(key object.Key, app string) (other string) { return c.index.claim(key, app) }
+
+// Await notes that app waits for an object of another application; it hears when the object or the claim is gone.
+func (c *Cluster) Await(key object.Key, app string) { c.index.rival(key, app) }
+
+// Release drops a claim of app.
+func (c *Cluster) Release(key object.Key, app string) { c.index.release(key, app) }
+
+// Stats counts what the index holds.
+type Stats struct {
+	Kinds   int // kinds watched
+	Tracked int // objects with a record
+	Foreign int // objects known to exist only
+}
+
+// Stats returns the sizes of the index.
+func (c *Cluster) Stats() Stats {
+	c.mu.Lock()
+	kinds := len(c.watches)
+	c.mu.Unlock()
+	c.index.mu.Lock()
+	defer c.index.mu.Unlock()
+	s := Stats{Kinds: kinds, Tracked: len(c.index.records)}
+	for _, of := range c.index.foreign {
+		s.Foreign += len(of)
+	}
+	return s
+}
+
+func explainList(kind object.Kind, err error) error {
+	switch {
+	case apierrors.IsForbidden(err):
+		return fmt.Errorf("the agent may not list and watch %s: grant its service account get, list and watch on them (%w)", kind, err)
+	case apierrors.IsUnauthorized(err):
+		return fmt.Errorf("the cluster refuses the agent's credentials: renew them (%w)", err)
+	}
+	return fmt.Errorf("list %s: %w", kind, err)
+}

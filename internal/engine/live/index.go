@@ -1,0 +1,322 @@
+package live
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/slipway-gitops/slipway/internal/engine/diff"
+	"github.com/slipway-gitops/slipway/internal/engine/object"
+)
+
+// Manager is the field manager under which the engine applies.
+const Manager = "slipway"
+
+// Event tells an Application that one of its objects is not what it was.
+type Event struct {
+	App string // instance name
+	Key object.Key
+	Why Why
+}
+
+// Why says what happened to an object.
+type Why string
+
+// What can happen to a live object.
+const (
+	Drift    Why = "drift"    // a field that we own was changed by somebody else
+	Gone     Why = "gone"     // it was deleted
+	Appeared Why = "appeared" // it exists or is tracked by the Application now, and was not before
+	Health   Why = "health"   // its health changed
+)
+
+// index holds the records of one cluster. Lookups by key and by application; never a scan.
+type index struct {
+	mu      sync.Mutex
+	records map[object.Key]*Record              // tracked objects
+	apps    map[string]map[object.Key]*Record   // the same, by application
+	foreign map[object.Kind]map[object.Key]bool // untracked objects of watched kinds: that they exist
+	claims  map[object.Key]string               // which application wants an object, live or not
+	rivals  map[object.Key][]string             // which others want it too, and must hear when it is free
+	notify  func(Event)
+}
+
+func newIndex(notify func(Event)) *index {
+	return &index{
+		records: map[object.Key]*Record{},
+		apps:    map[string]map[object.Key]*Record{},
+		foreign: map[object.Kind]map[object.Key]bool{},
+		claims:  map[object.Key]string{},
+		rivals:  map[object.Key][]string{},
+		notify:  notify,
+	}
+}
+
+// knownFields returns the field set by which a changed object is to be printed.
+func (x *index) knownFields(key object.Key) (diff.Fields, bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	rec := x.records[key]
+	if rec == nil || rec.Wanted == 0 {
+		return diff.Fields{}, false
+	}
+	return rec.Fields, true
+}
+
+// observation is one object as a watch delivered it, digested outside the lock.
+type observation struct {
+	rec Record
+	obj map[string]any // nil when it came from a list
+}
+
+func (x *index) digest(kind object.Kind, obj map[string]any) observation {
+	rec := describe(kind, obj)
+	if fields, ok := x.knownFields(rec.Key); ok {
+		rec.Fields = fields
+		rec.Print = fields.Print(obj)
+	} else if rec.App != "" {
+		rec.Fields, _ = diff.OwnedFields(obj, Manager)
+		rec.Print = rec.Fields.Print(obj)
+		rec.body = content(obj)
+	}
+	return observation{rec: rec, obj: obj}
+}
+
+// observe takes an object that a watch delivered into the index.
+func (x *index) observe(o observation) {
+	x.mu.Lock()
+	events := x.put(o)
+	x.mu.Unlock()
+	x.send(events)
+}
+
+func (x *index) send(events []Event) {
+	for _, e := range events {
+		x.notify(e)
+	}
+}
+
+func (x *index) put(o observation) []Event {
+	rec, old := o.rec, x.records[o.rec.Key]
+	if old != nil && old.Version >= rec.Version {
+		return nil // our own apply told us already
+	}
+	if old != nil && old.Wanted != 0 && old.UID == rec.UID {
+		rec.Wanted, rec.Applied, rec.body = old.Wanted, old.Applied, nil
+		if rec.Fields != old.Fields { // applied between digest and here
+			rec.Fields = old.Fields
+			rec.Print = ^old.Applied // unknown: counts as drift unless the object is at hand
+			if o.obj != nil {
+				rec.Print = old.Fields.Print(o.obj)
+			}
+		}
+	}
+	events := x.compare(old, &rec)
+	x.store(old, &rec)
+	return events
+}
+
+// compare says who must hear of the step from old to rec.
+func (x *index) compare(old, rec *Record) []Event {
+	var events []Event
+	tell := func(app string, why Why) {
+		if app != "" {
+			events = append(events, Event{App: app, Key: rec.Key, Why: why})
+		}
+	}
+	switch {
+	case old == nil:
+		tell(rec.App, Appeared)
+		if claim := x.claims[rec.Key]; claim != rec.App && !x.foreign[rec.Key.GroupKind()][rec.Key] {
+			tell(claim, Appeared)
+		}
+	case old.App != rec.App:
+		tell(old.App, Drift)
+		tell(rec.App, Appeared)
+	case old.UID != rec.UID, old.Print != rec.Print, old.Deleting != rec.Deleting:
+		tell(rec.App, Drift)
+	case old.Health != rec.Health:
+		tell(rec.App, Health)
+	}
+	return events
+}
+
+// store replaces old by rec in all maps. Callers hold the lock.
+func (x *index) store(old, rec *Record) {
+	kind := rec.Key.GroupKind()
+	if old != nil && old.App != rec.App {
+		x.unlink(old)
+	}
+	if rec.App == "" {
+		delete(x.records, rec.Key)
+		if x.foreign[kind] == nil {
+			x.foreign[kind] = map[object.Key]bool{}
+		}
+		x.foreign[kind][rec.Key] = true
+		return
+	}
+	delete(x.foreign[kind], rec.Key)
+	x.records[rec.Key] = rec
+	if x.apps[rec.App] == nil {
+		x.apps[rec.App] = map[object.Key]*Record{}
+	}
+	x.apps[rec.App][rec.Key] = rec
+}
+
+func (x *index) unlink(rec *Record) {
+	if of := x.apps[rec.App]; of != nil {
+		delete(of, rec.Key)
+		if len(of) == 0 {
+			delete(x.apps, rec.App)
+		}
+	}
+}
+
+// remove takes an object out that is gone; version is that of the deletion.
+func (x *index) remove(key object.Key, uid string, version uint64) {
+	x.mu.Lock()
+	events := x.drop(key, uid, version)
+	x.mu.Unlock()
+	x.send(events)
+}
+
+func (x *index) drop(key object.Key, uid string, version uint64) []Event {
+	var events []Event
+	rec := x.records[key]
+	if rec != nil {
+		if rec.Version > version || (uid != "" && rec.UID != uid) {
+			return nil // deleted and made again since
+		}
+		delete(x.records, key)
+		x.unlink(rec)
+		events = append(events, Event{App: rec.App, Key: key, Why: Gone})
+	}
+	if foreign := x.foreign[key.GroupKind()]; foreign[key] {
+		delete(foreign, key)
+		if claim := x.claims[key]; claim != "" {
+			events = append(events, Event{App: claim, Key: key, Why: Gone})
+		}
+	}
+	return append(events, x.tellRivals(key)...)
+}
+
+// tellRivals wakes those that wait for an object of another application.
+func (x *index) tellRivals(key object.Key) []Event {
+	var events []Event
+	for _, app := range x.rivals[key] {
+		events = append(events, Event{App: app, Key: key, Why: Gone})
+	}
+	delete(x.rivals, key)
+	return events
+}
+
+// rival notes that app waits for an object that belongs to another application.
+func (x *index) rival(key object.Key, app string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if !slices.Contains(x.rivals[key], app) {
+		x.rivals[key] = append(x.rivals[key], app)
+	}
+}
+
+// replace makes the objects of one kind exactly those of a list taken at version.
+func (x *index) replace(kind object.Kind, list []observation, version uint64) {
+	x.mu.Lock()
+	var events []Event
+	listed := make(map[object.Key]bool, len(list))
+	for _, o := range list {
+		listed[o.rec.Key] = true
+		events = append(events, x.put(observation{rec: o.rec})...)
+	}
+	var gone []object.Key
+	for key, rec := range x.records {
+		if key.GroupKind() == kind && !listed[key] && rec.Version <= version {
+			gone = append(gone, key)
+		}
+	}
+	for key := range x.foreign[kind] {
+		if !listed[key] {
+			gone = append(gone, key)
+		}
+	}
+	for _, key := range gone {
+		events = append(events, x.drop(key, "", version)...)
+	}
+	x.mu.Unlock()
+	x.send(events)
+}
+
+// get returns a copy of the record, and whether an untracked object of that name exists.
+func (x *index) get(key object.Key) (rec Record, tracked, foreign bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if r := x.records[key]; r != nil {
+		return *r, true, false
+	}
+	return Record{}, false, x.foreign[key.GroupKind()][key]
+}
+
+// owned returns copies of the records that an application tracks, in stable order.
+func (x *index) owned(app string) []Record {
+	x.mu.Lock()
+	out := make([]Record, 0, len(x.apps[app]))
+	for _, r := range x.apps[app] {
+		out = append(out, *r)
+	}
+	x.mu.Unlock()
+	slices.SortFunc(out, func(a, b Record) int { return a.Key.Compare(b.Key) })
+	return out
+}
+
+// applied records what the API server made of a manifest with hash wanted.
+func (x *index) applied(kind object.Kind, obj map[string]any, fields diff.Fields, wanted uint64) Record {
+	rec := describe(kind, obj)
+	rec.Fields, rec.Wanted = fields, wanted
+	rec.Applied = fields.Print(obj)
+	rec.Print = rec.Applied
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	old := x.records[rec.Key]
+	if old != nil && old.UID == rec.UID && old.Version > rec.Version {
+		// Somebody changed it again before our answer was read. Keep the newer facts, judge them by the new set at
+		// the next event; until then it counts as drifted, which costs one comparison.
+		kept := *old
+		kept.Fields, kept.Wanted, kept.Applied, kept.Print, kept.body = fields, wanted, rec.Applied, ^rec.Applied, nil
+		rec = kept
+	}
+	x.store(old, &rec)
+	return rec
+}
+
+// settle gives a record the fingerprint that a comparison found to hold, and drops the content kept for it.
+func (x *index) settle(key object.Key, version, wanted uint64) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if rec := x.records[key]; rec != nil && rec.Version == version {
+		fresh := *rec
+		fresh.Wanted, fresh.Applied, fresh.body = wanted, rec.Print, nil
+		x.store(rec, &fresh)
+	}
+}
+
+// claim notes that app wants the object. It reports the application that claimed it first, if another one did.
+func (x *index) claim(key object.Key, app string) (other string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if have := x.claims[key]; have != "" && have != app {
+		return have
+	}
+	x.claims[key] = app
+	return ""
+}
+
+// release drops a claim of app.
+func (x *index) release(key object.Key, app string) {
+	var events []Event
+	x.mu.Lock()
+	if x.claims[key] == app {
+		delete(x.claims, key)
+		events = x.tellRivals(key)
+	}
+	x.mu.Unlock()
+	x.send(events)
+}

@@ -1,0 +1,217 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+)
+
+// watcher lists and watches one kind of one cluster into the index, for as long as the cluster is open.
+type watcher struct {
+	cluster *Cluster
+	res     Resource
+	ready   chan struct{} // closed after the first complete list
+
+	once sync.Once
+	mu   sync.Mutex
+	err  error // why the last list or watch did not work
+	fail chan struct{}
+}
+
+func newWatcher(c *Cluster, res Resource) *watcher {
+	return &watcher{cluster: c, res: res, ready: make(chan struct{}), fail: make(chan struct{})}
+}
+
+func (w *watcher) gvr() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: w.res.Kind.Group, Version: w.res.Version, Resource: w.res.Plural}
+}
+
+// run keeps the watch up. The reflector reconnects with backoff by itself and gives up only when ctx ends.
+func (w *watcher) run(ctx context.Context) {
+	client := w.cluster.dynamic.Resource(w.gvr())
+	lw := &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			list, err := client.List(ctx, o)
+			w.note(err)
+			return list, err
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			stream, err := client.Watch(ctx, o)
+			w.note(err)
+			return stream, err
+		},
+	}
+	r := cache.NewReflectorWithOptions(lw, nil, (*kindStore)(w), cache.ReflectorOptions{
+		Name: w.res.Kind.String(), TypeDescription: w.res.Kind.String(),
+	})
+	r.RunWithContext(ctx)
+}
+
+// note remembers the last error and wakes those who wait for the first list, unless it is one that passes by itself
+// (a watch-list that the server does not offer, an expired version).
+func (w *watcher) note(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.err = err
+	permanent := apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || apierrors.IsUnauthorized(err) || apierrors.IsMethodNotSupported(err)
+	if permanent {
+		select {
+		case <-w.fail:
+		default:
+			close(w.fail)
+		}
+	} else if err == nil {
+		select {
+		case <-w.fail:
+			w.fail = make(chan struct{})
+		default:
+		}
+	}
+}
+
+func (w *watcher) lastError() (error, chan struct{}) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err, w.fail
+}
+
+// await returns when the first list is complete, or why it is not.
+func (w *watcher) await(ctx context.Context, timeout time.Duration) error {
+	select {
+	case <-w.ready:
+		return nil
+	default:
+	}
+	_, fail := w.lastError()
+	timer := time.NewTimer(timeout)
+	defer timer.Stop()
+	select {
+	case <-w.ready:
+		return nil
+	case <-fail:
+	case <-timer.C:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	err, _ := w.lastError()
+	if err == nil {
+		err = fmt.Errorf("no answer within %s: check that the cluster is reachable", timeout)
+	}
+	return explainList(w.res.Kind, err)
+}
+
+// kindStore is the face of a watcher that the reflector writes to.
+type kindStore watcher
+
+var _ cache.TransformingStore = (*kindStore)(nil)
+
+// digested is an object of a list, reduced to its observation as soon as it is decoded.
+type digested struct {
+	metav1.ObjectMeta
+	metav1.TypeMeta
+	observation
+}
+
+// DeepCopyObject is required of every object that a reflector handles.
+func (d *digested) DeepCopyObject() runtime.Object { c := *d; return &c }
+
+// Transformer reduces the objects of a list while it streams in, so that no list is ever held in full.
+func (s *kindStore) Transformer() cache.TransformFunc {
+	return func(v any) (any, error) {
+		u, ok := v.(*unstructured.Unstructured)
+		if !ok {
+			return v, nil
+		}
+		o := s.cluster.index.digest(s.res.Kind, u.Object)
+		o.obj = nil
+		return &digested{ObjectMeta: metav1.ObjectMeta{Namespace: o.rec.Key.Namespace, Name: o.rec.Key.Name}, observation: o}, nil
+	}
+}
+
+func (s *kindStore) observation(v any) (observation, error) {
+	switch o := v.(type) {
+	case *digested:
+		return o.observation, nil
+	case *unstructured.Unstructured:
+		return s.cluster.index.digest(s.res.Kind, o.Object), nil
+	}
+	return observation{}, fmt.Errorf("watch of %s delivered a %T", s.res.Kind, v)
+}
+
+// Add takes a new object.
+func (s *kindStore) Add(v any) error { return s.Update(v) }
+
+// Update takes a changed object.
+func (s *kindStore) Update(v any) error {
+	o, err := s.observation(v)
+	if err != nil {
+		return err
+	}
+	s.cluster.index.observe(o)
+	return nil
+}
+
+// Delete takes an object out.
+func (s *kindStore) Delete(v any) error {
+	o, err := s.observation(v)
+	if err != nil {
+		return err
+	}
+	s.cluster.index.remove(o.rec.Key, o.rec.UID, o.rec.Version)
+	return nil
+}
+
+// Replace takes a complete list.
+func (s *kindStore) Replace(items []any, resourceVersion string) error {
+	list := make([]observation, 0, len(items))
+	var errs []error
+	for _, item := range items {
+		o, err := s.observation(item)
+		errs = append(errs, err)
+		o.obj = nil
+		list = append(list, o)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	s.cluster.index.replace(s.res.Kind, list, parseVersion(resourceVersion))
+	s.once.Do(func() { close(s.ready) })
+	return nil
+}
+
+// Resync has nothing to do: the index misses nothing.
+func (s *kindStore) Resync() error { return nil }
+
+// kindsCRD is watched on every cluster, by metadata alone: when it changes, the catalog is outdated.
+var kindsCRD = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+
+// watchKinds keeps the catalog fresh.
+func (c *Cluster) watchKinds(changed func()) {
+	client := c.meta.Resource(kindsCRD)
+	lw := &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			return client.List(ctx, o)
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			return client.Watch(ctx, o)
+		},
+	}
+	store := &crdStore{generations: map[string]int64{}, changed: func() {
+		c.catalog.invalidate()
+		if changed != nil {
+			changed()
+		}
+	}}
+	r := cache.NewReflectorWithOptions(lw, nil, store, cache.ReflectorOptions{Name: "kinds"})
+	c.wait.Go(func() { r.RunWithContext(c.ctx) })
+}

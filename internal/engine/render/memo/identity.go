@@ -1,0 +1,41 @@
+package memo
+
+import (
+	"encoding/binary"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/slipway-gitops/slipway/internal/engine/render"
+)
+
+// Identify returns a number that is equal for equal inputs, if a result for them is kept: who kept what it made of
+// that result need not ask for it again. It decodes nothing.
+func (m *Memo) Identify(req render.Request, scope string) (uint64, bool) {
+	e := m.find(m.keyOf(req, scope), req)
+	if e == nil || e.err != nil {
+		return 0, false
+	}
+	h := xxhash.New()
+	_, _ = h.Write(e.key[:])
+	_, _ = h.Write(e.main.sum[:])
+	_, _ = h.Write(e.cluster[:])
+	_, _ = h.WriteString(e.revision)
+	var sum [8]byte
+	var refs uint64 // in any order
+	for _, r := range e.refs {
+		refs += xxhash.Sum64(r.sum[:]) ^ xxhash.Sum64String(r.ref)
+	}
+	binary.LittleEndian.PutUint64(sum[:], refs)
+	_, _ = h.Write(sum[:])
+	return h.Sum64(), true
+}
+
+// Forget drops what is kept for a source, so that it is rendered anew.
+func (m *Memo) Forget(req render.Request, scope string) {
+	k := m.keyOf(req, scope)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, e := range m.entries[k] {
+		m.drop(e)
+	}
+}

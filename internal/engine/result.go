@@ -1,0 +1,148 @@
+package engine
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/health"
+)
+
+// Result is what a reconciliation found and did. It is a value: status, events and metrics are made of it, elsewhere
+// and once.
+type Result struct {
+	Sources    []v1alpha1.ApplicationSource // what was compared with, operation overrides included
+	Revisions  []string                     // resolved, one per source; empty when the sources could not be read
+	Tools      []string                     // what rendered each source
+	Sync       v1alpha1.SyncStatusCode
+	Health     health.Result
+	Resources  []v1alpha1.ResourceStatus
+	Images     []string
+	Conditions []v1alpha1.ApplicationCondition // without times
+	Operation  *v1alpha1.OperationState        // what an operation did, when one ran
+	Err        *StageError                     // the stage that failed, if one did
+	Retry      time.Duration                   // when to try again although nothing changes; 0 for never
+	Times      map[Stage]time.Duration
+}
+
+// StageError is an error with the stage that it stopped.
+type StageError struct {
+	Stage Stage
+	Err   error
+}
+
+// Error prints the cause; the stage is for logs and metrics.
+func (e *StageError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *StageError) Unwrap() error { return e.Err }
+
+// failed is the result when a stage could not finish: nothing was changed, what was known stands, a condition says
+// why.
+func (r *run) failed(s Stage, err error) Result {
+	res := Result{
+		Sources: r.sources, Sync: v1alpha1.SyncStatusUnknown, Err: &StageError{Stage: s, Err: err}, Times: r.times,
+		Resources: r.app.Status.Resources, Images: r.app.Status.Summary.Images,
+		Health: health.Result{Status: health.Status(r.app.Status.Health.Status), Message: r.app.Status.Health.Message},
+	}
+	if len(r.revisions) == len(r.sources) {
+		res.Revisions = r.revisions
+	}
+	for _, t := range r.app.Status.SourceTypes {
+		res.Tools = append(res.Tools, string(t))
+	}
+	if r.app.Status.SourceType != "" {
+		res.Tools = []string{string(r.app.Status.SourceType)}
+	}
+	if res.Health.Status == "" {
+		res.Health.Status = health.Unknown
+	}
+	res.Conditions = []v1alpha1.ApplicationCondition{{Type: v1alpha1.ConditionComparisonError, Message: err.Error()}}
+	if op := r.operation(); op != nil {
+		r.operationFailed(*op, err, &res)
+	}
+	return res
+}
+
+// operationFailed ends, or puts off, an operation whose sources could not be compared.
+func (r *run) operationFailed(op v1alpha1.Operation, err error, res *Result) {
+	o := r.operationState(Decision{Operation: op})
+	o.Message = err.Error()
+	r.conclude(o, v1alpha1.OperationError, op.Retry, res)
+	res.Operation = o
+}
+
+// result is the outcome of a comparison that was not followed by a sync.
+func (r *run) result(d Decision) Result {
+	res := Result{
+		Sources: r.sources, Revisions: r.revisions, Tools: r.memory.tools, Times: r.times,
+		Sync: v1alpha1.SyncStatusSynced, Retry: d.Retry, Conditions: slices.Clone(r.conditions),
+	}
+	if d.Condition != nil {
+		res.Conditions = append(res.Conditions, *d.Condition)
+	}
+	worst := health.Result{Status: health.Healthy}
+	images := map[string]bool{}
+	for _, s := range r.states {
+		res.Resources = append(res.Resources, s.status())
+		if !s.synced {
+			res.Sync = v1alpha1.SyncStatusOutOfSync
+		}
+		if h, counts := s.healthOf(); counts && !s.prune && health.Worse(h.Sum(), worst.Status) {
+			worst = health.Result{Status: h.Sum()}
+		}
+		for _, image := range s.images {
+			images[image] = true
+		}
+	}
+	slices.SortFunc(res.Resources, func(a, b v1alpha1.ResourceStatus) int {
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind),
+			cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	for image := range images {
+		res.Images = append(res.Images, image)
+	}
+	slices.Sort(res.Images)
+	res.Health = worst
+	return res
+}
+
+// healthOf returns an object's health, and whether it counts for its Application.
+func (s state) healthOf() (health.Result, bool) {
+	if s.missing {
+		return health.Result{Status: health.Missing}, health.Knows(s.key.Group, s.key.Kind)
+	}
+	return s.health, s.assessed
+}
+
+func (s state) status() v1alpha1.ResourceStatus {
+	out := v1alpha1.ResourceStatus{
+		Group: s.key.Group, Version: s.version, Kind: s.key.Kind, Namespace: s.key.Namespace, Name: s.key.Name,
+		Status: v1alpha1.SyncStatusOutOfSync, RequiresPruning: s.prune, SyncWave: int64(s.wave),
+	}
+	if s.synced {
+		out.Status = v1alpha1.SyncStatusSynced
+	}
+	if h, ok := s.healthOf(); ok || s.missing {
+		out.Health = &v1alpha1.HealthStatus{Status: v1alpha1.HealthStatusCode(h.Status), Message: h.Message}
+	}
+	return out
+}
+
+// sameSources compares sources by their content.
+func sameSources(a, b []v1alpha1.ApplicationSource) bool {
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	return errX == nil && errY == nil && string(x) == string(y)
+}
+
+// String prints a result as one line for the log.
+func (r Result) String() string {
+	if r.Err != nil {
+		return fmt.Sprintf("%s failed: %v", r.Err.Stage, r.Err.Err)
+	}
+	return fmt.Sprintf("%s, %s, %d objects", r.Sync, r.Health.Status, len(r.Resources))
+}
