@@ -208,8 +208,8 @@ func compare(t *testing.T, text string) {
 		return
 	}
 	if err != nil {
-		if strings.Contains(err.Error(), "a key is null") {
-			return
+		if strings.Contains(err.Error(), "a key is null") || strings.Contains(err.Error(), "in two spellings") {
+			return // the library takes the first for an error too, and leaves the second to chance
 		}
 		t.Fatalf("%q: %v, the library reads %s", text, err, raw)
 	}

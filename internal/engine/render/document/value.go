@@ -3,6 +3,7 @@ package document
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -67,12 +68,11 @@ func (v *value) remove(key string) {
 
 // normalise sorts members by key; of equal keys the last one stays, as in the YAML library of Kubernetes.
 func (v *value) normalise() {
-	if slices.IsSortedFunc(v.members, func(a, b member) int {
-		if a.key < b.key {
-			return -1
-		}
-		return 1
-	}) {
+	sorted := true
+	for i := 1; i < len(v.members) && sorted; i++ {
+		sorted = v.members[i-1].key < v.members[i].key
+	}
+	if sorted {
 		return
 	}
 	slices.SortStableFunc(v.members, func(a, b member) int { return strings.Compare(a.key, b.key) })
@@ -155,6 +155,10 @@ func fromYAML(x map[any]any, depth int) (value, error) {
 		v.members = append(v.members, member{name, c})
 	}
 	v.normalise()
+	if len(v.members) < len(x) {
+		// Which of the two stayed would be left to chance.
+		return value{}, errors.New("a map has the same key in two spellings, such as 8 and 8.0; quote them")
+	}
 	return v, nil
 }
 
@@ -291,7 +295,7 @@ func appendText(b []byte, s string) []byte {
 		r, n := utf8.DecodeRuneInString(s[i:])
 		switch {
 		case r == utf8.RuneError && n == 1:
-			b = append(append(b, s[start:i]...), `\ufffd`...)
+			b = append(append(b, s[start:i]...), "\ufffd"...)
 			start = i + n
 		case r == '\u2028' || r == '\u2029':
 			b = append(append(b, s[start:i]...), `\u202`...)
