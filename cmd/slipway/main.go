@@ -10,9 +10,16 @@ import (
 
 	"github.com/slipway-gitops/slipway/internal/cli"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
+	"github.com/slipway-gitops/slipway/internal/engine/render/worker"
 )
 
 func main() {
+	if worker.IsChild(os.Args) {
+		if err := worker.Main(os.Args, os.Stdin, os.Stdout); err != nil {
+			os.Exit(iostream.CodeError)
+		}
+		return
+	}
 	os.Exit(run())
 }
 

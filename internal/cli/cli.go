@@ -51,6 +51,7 @@ func asUsage(cmd *cobra.Command) {
 	usage := func(cmd *cobra.Command, err error) error {
 		return iostream.Usagef("%w; see `%s --help`", err, cmd.CommandPath())
 	}
+	cmd.SuggestionsMinimumDistance = 2
 	cmd.SetFlagErrorFunc(usage)
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		if err := cmd.ValidateFlagGroups(); err != nil {

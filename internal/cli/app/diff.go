@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"path"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -167,5 +168,8 @@ func ignored(app *v1alpha1.Application, key object.Key) []string {
 	return out
 }
 
-// matches is the glob of ignoreDifferences as far as it is used: a name, or "*".
-func matches(pattern, name string) bool { return pattern == "*" || pattern == name }
+// matches is the glob of ignoreDifferences.
+func matches(pattern, name string) bool {
+	ok, err := path.Match(pattern, name)
+	return err == nil && ok
+}

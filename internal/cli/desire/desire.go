@@ -1,5 +1,5 @@
 // Package desire finds out what an Application wants: it takes the sources from local directories or fetches them over
-// git, renders them in this process, and places the objects as the agent would.
+// git, renders them in confined processes, and places the objects as the agent would.
 package desire
 
 import (
@@ -12,10 +12,8 @@ import (
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/engine/render"
-	"github.com/slipway-gitops/slipway/internal/engine/render/helm"
-	"github.com/slipway-gitops/slipway/internal/engine/render/jsonnet"
-	"github.com/slipway-gitops/slipway/internal/engine/render/kustomize"
 	"github.com/slipway-gitops/slipway/internal/engine/render/plain"
+	"github.com/slipway-gitops/slipway/internal/engine/render/worker"
 	"github.com/slipway-gitops/slipway/internal/source"
 	"github.com/slipway-gitops/slipway/internal/source/dirtree"
 )
@@ -48,7 +46,11 @@ func Render(ctx context.Context, app *v1alpha1.Application, fetch Fetcher, revis
 			refs[src.Ref] = tree
 		}
 	}
-	pipeline := newPipeline()
+	pipeline, done, err := newPipeline()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	var out []object.Manifest
 	for i, src := range sources {
 		result, err := pipeline.Render(ctx, render.Request{
@@ -70,10 +72,15 @@ func Render(ctx context.Context, app *v1alpha1.Application, fetch Fetcher, revis
 	return out, nil
 }
 
-func newPipeline() *render.Pipeline {
-	return &render.Pipeline{
-		Plain: plain.Renderer{}, Jsonnet: jsonnet.New(), Helm: helm.Renderer{}, Kustomize: kustomize.New(),
+// newPipeline puts the renderers together: what runs a program of the source's own making does so in a confined process,
+// also here, since a pull request in CI is as hostile as anything.
+func newPipeline() (*render.Pipeline, func(), error) {
+	children, err := worker.New(worker.Config{})
+	if err != nil {
+		return nil, nil, fmt.Errorf("prepare render workers: %w", err)
 	}
+	pipeline := &render.Pipeline{Plain: plain.Renderer{}, Jsonnet: children, Helm: children, Kustomize: children}
+	return pipeline, func() { _ = children.Close() }, nil
 }
 
 // Local takes sources from directories of this machine. Close it after use.

@@ -46,9 +46,6 @@ func find(name, env string) (string, error) {
 
 // spawn starts a program. Its output goes to the file log, and line by line to seen where that is not nil.
 func spawn(name, path string, args []string, log string, seen func(line string)) (*process, error) {
-	if err := os.MkdirAll(filepath.Dir(log), 0o700); err != nil {
-		return nil, fmt.Errorf("start %s: %w", name, err)
-	}
 	file, err := os.OpenFile(log, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", name, err)

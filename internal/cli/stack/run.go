@@ -33,6 +33,9 @@ type stack struct {
 	options upOptions
 	say     func(format string, args ...any)
 
+	devcluster string // programs; the first is empty where a cluster is given
+	agent      string
+
 	ports ports
 	repo  string   // URL of the demo repository; empty without it
 	stops []func() // in the order of the starts
@@ -83,6 +86,12 @@ func (s *stack) start(ctx context.Context, group *errgroup.Group) error {
 		iostream.NotYetf("not up after %s; the logs are in %s", s.options.timeout, s.dir.file("log")))
 	defer done()
 	began := time.Now()
+	if err := s.findPrograms(); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(s.dir.file("log"), 0o700); err != nil {
+		return fmt.Errorf("make directory of logs: %w", err)
+	}
 	ports, listener, err := s.dir.choosePorts(s.options.port)
 	if err != nil {
 		return err
@@ -119,21 +128,31 @@ func (s *stack) start(ctx context.Context, group *errgroup.Group) error {
 	return nil
 }
 
+// findPrograms looks for what is to be started, before anything is.
+func (s *stack) findPrograms() (err error) {
+	if s.ownCluster() {
+		if s.devcluster, err = find("devcluster", "SLIPWAY_DEVCLUSTER"); err != nil {
+			return err
+		}
+	}
+	s.agent, err = find("slipway-agent", "SLIPWAY_AGENT")
+	return err
+}
+
+// ownCluster reports whether a development cluster is wanted, and not one that is there.
+func (s *stack) ownCluster() bool { return s.options.Kubeconfig == "" && s.options.Context == "" }
+
 // startCluster starts the development cluster, or takes the cluster of --kubeconfig; either way the kubeconfig in the
 // data directory is complete then.
 func (s *stack) startCluster(ctx context.Context, group *errgroup.Group) error {
-	if s.options.Kubeconfig != "" || s.options.Context != "" {
+	if !s.ownCluster() {
 		s.say("using the cluster of %s", s.options.Kubeconfig)
 		return s.copyKubeconfig(s.options.Kubeconfig)
-	}
-	program, err := find("devcluster", "SLIPWAY_DEVCLUSTER")
-	if err != nil {
-		return err
 	}
 	s.say("starting a cluster")
 	ready := make(chan struct{})
 	told := false
-	p, err := spawn("devcluster", program, []string{
+	p, err := spawn("devcluster", s.devcluster, []string{
 		"--data", s.dir.cluster(), "--nodes", strconv.Itoa(s.options.nodes), "--while-locked", s.dir.lock(), "--grace", "5s",
 	}, s.dir.processLog("devcluster"), func(line string) {
 		if !told && strings.HasPrefix(line, "devcluster: kubeconfig ") {
@@ -237,11 +256,7 @@ func (s *stack) startGit(ctx context.Context, group *errgroup.Group, cluster *ac
 }
 
 func (s *stack) startAgent(group *errgroup.Group) error {
-	program, err := find("slipway-agent", "SLIPWAY_AGENT")
-	if err != nil {
-		return err
-	}
-	p, err := spawn("slipway-agent", program, s.agentArgs(), s.dir.processLog("agent"), nil)
+	p, err := spawn("slipway-agent", s.agent, s.agentArgs(), s.dir.processLog("agent"), nil)
 	if err != nil {
 		return err
 	}
@@ -259,7 +274,6 @@ func (s *stack) agentArgs() []string {
 		"--data", s.dir.agent(),
 		"--webhook-listen", loopback(s.ports.Webhook),
 		"--health-listen", loopback(s.ports.Health),
-		"--allow-plain-http", // the demo repository, on loopback
 	}
 }
 
@@ -309,7 +323,8 @@ func (s *stack) writeEnv() error {
 	var out strings.Builder
 	for _, v := range [][2]string{
 		{"KUBECONFIG", f.Kubeconfig}, {"SLIPWAY_DATA", f.Data}, {"SLIPWAY_NAMESPACE", f.Namespace},
-		{"SLIPWAY_WEBHOOK", f.Webhook}, {"SLIPWAY_HEALTH", "http://" + loopback(s.ports.Health)}, {"SLIPWAY_DEMO_REPO", f.DemoRepo},
+		{"SLIPWAY_WEBHOOK", f.Webhook}, {"SLIPWAY_HEALTH", "http://" + loopback(s.ports.Health)},
+		{"SLIPWAY_METRICS", "http://" + loopback(s.ports.Metrics) + "/metrics"}, {"SLIPWAY_DEMO_REPO", f.DemoRepo},
 	} {
 		fmt.Fprintf(&out, "export %s=%s\n", v[0], quote(v[1]))
 	}
