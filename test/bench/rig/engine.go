@@ -61,8 +61,6 @@ func (o AgentOptions) arguments(webhook, metrics, pprof string) []string {
 		// One address for both: the agent shares a listener.
 		"--health-listen", metrics,
 		"--metrics-listen", metrics,
-		// The repository is on loopback.
-		"--allow-plain-http",
 	}
 	if pprof != "" {
 		out = append(out, "--pprof-listen", pprof)
