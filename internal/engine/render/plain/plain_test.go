@@ -1,0 +1,171 @@
+package plain
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/render"
+	"github.com/slipway-gitops/slipway/internal/engine/render/document"
+	"github.com/slipway-gitops/slipway/internal/source/dirtree"
+)
+
+// at makes a repository of files; a name that ends in @ is a symbolic link to its content.
+func at(t testing.TB, files map[string]string) render.Request {
+	t.Helper()
+	root := t.TempDir()
+	for name, content := range files {
+		link := strings.HasSuffix(name, "@")
+		full := filepath.Join(root, strings.TrimSuffix(name, "@"))
+		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		if link {
+			err = os.Symlink(content, full)
+		} else {
+			err = os.WriteFile(full, []byte(content), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	tree, err := dirtree.Open(root, "1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := tree.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return render.Request{Source: v1alpha1.ApplicationSource{Path: "app", Directory: &v1alpha1.DirectorySource{}}, Tree: tree}
+}
+
+func config(name string) string {
+	return "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: " + name + "\n"
+}
+
+func TestDirectoryGivesTheObjectsOfItsFiles(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{
+		"app/a.yaml":          config("a"),
+		"app/b.yml":           config("b"),
+		"app/c.json":          `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"}}`,
+		"app/notes.txt":       config("text"),
+		"app/values.yaml":     "replicas: 2\n",
+		"app/skipped.yaml":    "# +argocd:skip-file-rendering\n{{ not: yaml",
+		"app/sub/d.yaml":      config("d"),
+		"app/sub/deep/e.yaml": config("e"),
+		"app/link.yaml@":      "../shared/f.yaml",
+		"app/gone.yaml@":      "nowhere.yaml",
+		"shared/f.yaml":       config("f"),
+	}
+	tests := []struct {
+		name string
+		dir  v1alpha1.DirectorySource
+		want string
+	}{
+		{"the directory alone", v1alpha1.DirectorySource{}, "a b c f"},
+		{"with what is below", v1alpha1.DirectorySource{Recurse: true}, "a b c f d e"},
+		{"included files", v1alpha1.DirectorySource{Recurse: true, Include: "{a,sub/*}.yaml"}, "a d e"},
+		{"excluded files", v1alpha1.DirectorySource{Recurse: true, Exclude: "{sub/*,link.yaml}"}, "a b c"},
+		{"exclude wins over include", v1alpha1.DirectorySource{Include: "*.yaml", Exclude: "a.*"}, "f"},
+		{"every extension", v1alpha1.DirectorySource{DisableExtensionFilter: true, Include: "*.txt"}, "text"},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			req := at(t, files)
+			*req.Source.Directory = tc.dir
+			res, err := Renderer{}.Render(t.Context(), req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var names []string
+			for _, o := range res.Objects {
+				names = append(names, o.Key.Name)
+			}
+			if d := cmp.Diff(tc.want, strings.Join(names, " ")); d != "" {
+				t.Errorf("objects (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+func TestDirectoryThatCannotBeReadIsRefusedWithTheReason(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name  string
+		files map[string]string
+		set   func(*render.Request)
+		want  string
+		is    error
+	}{
+		{name: "bad YAML in something like a manifest", files: map[string]string{"app/a.yaml": config("a") + "data:\n  x: y: z\n"}, want: "app/a.yaml:"},
+		{name: "a document without kind after a manifest", files: map[string]string{"app/a.yaml": config("a") + "---\nfoo: bar\n"}, want: "app/a.yaml:6: document 2: the object has no kind"},
+		{name: "an object without name", files: map[string]string{"app/a.yaml": "apiVersion: v1\nkind: Pod\n"}, want: "app/a.yaml:1: document 1: Pod has no metadata.name"},
+		{name: "JSON without kind", files: map[string]string{"app/package.json": `{"name": "x"}`}, want: "app/package.json:1: the object has no kind"},
+		{name: "a link out of the repository", files: map[string]string{"app/a.yaml@": "../../etc/passwd"}, want: "illegal filepath app/a.yaml"},
+		{name: "links in a circle", files: map[string]string{"app/a.yaml@": "b.yaml", "app/b.yaml@": "a.yaml"}, want: "too many levels"},
+		{name: "a directory that links back", files: map[string]string{"app/sub/up@": "..", "app/a.yaml": config("a")},
+			set: func(r *render.Request) { r.Source.Directory.Recurse = true }, want: "app/sub/up"},
+		{name: "a bad glob", files: map[string]string{"app/a.yaml": ""}, set: func(r *render.Request) { r.Source.Directory.Include = "{a" }, want: "spec.source.directory.include"},
+		{name: "too many bytes", files: map[string]string{"app/a.yaml": config("a")}, set: func(r *render.Request) { r.Limits.Bytes = 20 }, want: "larger than 20 bytes", is: document.ErrLimit},
+		{name: "Jsonnet that nobody evaluates", files: map[string]string{"app/a.jsonnet": "{}"}, want: "app/a.jsonnet", is: render.ErrJsonnet},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			req := at(t, tc.files)
+			if tc.set != nil {
+				tc.set(&req)
+			}
+			_, err := Renderer{}.Render(t.Context(), req)
+			if err == nil || !strings.Contains(err.Error(), tc.want) || tc.is != nil && !errors.Is(err, tc.is) {
+				t.Errorf("got %v, want %q", err, tc.want)
+			}
+			if err != nil && len(err.Error()) > 400 {
+				t.Errorf("the message has %d characters", len(err.Error()))
+			}
+		})
+	}
+}
+
+func BenchmarkRender200DirectoriesOf10Files(b *testing.B) {
+	files := map[string]string{}
+	for i := range 200 {
+		for j := range 10 {
+			files[fmt.Sprintf("apps/%d/%d.yaml", i, j)] = fmt.Sprintf(`apiVersion: v1
+kind: Service
+metadata:
+  name: web-%d
+  namespace: shop
+  labels:
+    app.kubernetes.io/name: web
+spec:
+  selector:
+    app: web-%d
+  ports:
+  - name: http
+    port: 80
+    targetPort: 8080
+`, j, j)
+		}
+	}
+	req := at(b, files)
+	for b.Loop() {
+		for i := range 200 {
+			req.Source.Path = fmt.Sprintf("apps/%d", i)
+			if _, err := (Renderer{}).Render(b.Context(), req); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}
