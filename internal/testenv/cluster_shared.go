@@ -8,6 +8,12 @@ import (
 	"path/filepath"
 	"sync"
 	"syscall"
+
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 )
 
 // sharedGrace is for how long the shared cluster waits for the next test
@@ -76,19 +82,60 @@ func joinShared(ctx context.Context, binary, dir, grace string) (kubeconfig stri
 	}
 	defer func() { _ = starting.Close() }()
 
+	kubeconfig, err = l.joinOrStart(ctx)
+	return kubeconfig, hold, err
+}
+
+// joinOrStart returns the kubeconfig of the cluster that runs, or of a new one.
+// A cluster that was killed a moment ago may still look alive: it counts only
+// once it answers, and is looked at again until it does or its lock is free.
+func (l launch) joinOrStart(ctx context.Context) (kubeconfig string, err error) {
 	taken := filepath.Join(l.data, "lock")
-	switch running, err := locked(taken); {
-	case err != nil:
-		return "", nil, err
-	case running:
-		kubeconfig, err := l.awaitReady(ctx, func() (bool, error) {
+	var last error
+	err = wait.PollUntilContextCancel(ctx, probeEvery, true, func(ctx context.Context) (bool, error) {
+		running, err := locked(taken)
+		if err != nil {
+			return false, err
+		}
+		if !running {
+			kubeconfig, err = l.startFresh(ctx)
+			return err == nil, err
+		}
+		kubeconfig, last = l.awaitReady(ctx, func() (bool, error) {
 			running, err := locked(taken)
 			return !running, err
 		})
-		return kubeconfig, hold, err
+		if last == nil {
+			last = answers(ctx, kubeconfig)
+		}
+		return last == nil, nil
+	})
+	if err != nil {
+		return "", errors.Join(err, last)
 	}
-	kubeconfig, err = l.startFresh(ctx)
-	return kubeconfig, hold, err
+	return kubeconfig, nil
+}
+
+// answers returns an error unless the API server says that it is ready.
+func answers(ctx context.Context, kubeconfig string) error {
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return fmt.Errorf("read kubeconfig: %w", err)
+	}
+	config.Timeout = requestLimit
+	transport, err := rest.TransportFor(config)
+	if err != nil {
+		return fmt.Errorf("make transport: %w", err)
+	}
+	defer utilnet.CloseIdleConnectionsFor(transport)
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return fmt.Errorf("make client: %w", err)
+	}
+	if err := client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error(); err != nil {
+		return fmt.Errorf("ask test cluster whether it is ready: %w", err)
+	}
+	return nil
 }
 
 // startFresh starts a cluster without any data and lets go of its process.

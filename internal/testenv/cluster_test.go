@@ -2,9 +2,11 @@ package testenv
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -114,7 +116,22 @@ func TestUsersShareOneClusterThatEndsAfterTheLastOfThem(t *testing.T) {
 	if thirdMark == firstMark {
 		t.Errorf("the third user got the cluster that had ended: %s", thirdMark)
 	}
+	var ready struct {
+		PID int `json:"pid"`
+	}
+	if err := json.Unmarshal([]byte(thirdMark), &ready); err != nil {
+		t.Fatal(err)
+	}
+	// What it leaves behind looks like a cluster that runs.
+	if err := syscall.Kill(ready.PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	fourth, fourthMark := join()
+	if fourthMark == thirdMark {
+		t.Errorf("the fourth user got the cluster that was killed: %s", fourthMark)
+	}
 	_ = third.Close()
+	_ = fourth.Close()
 	ended()
 }
 
