@@ -70,12 +70,12 @@ func (s *settings) credential(project, url string) (git.Credential, error) {
 		switch owner := sec.get("project"); {
 		case owner != "" && owner != project:
 			continue
-		case sec.kind == v1alpha1.SecretTypeRepository && webhook.SameRepository(sec.get("url"), url):
+		case sec.kind == v1alpha1.SecretTypeRepository && webhook.SameRemote(sec.get("url"), url):
 			r = 2
 			if owner != "" {
 				r = 3
 			}
-		case sec.kind == v1alpha1.SecretTypeRepoCreds && sec.get("url") != "" && strings.HasPrefix(url, sec.get("url")):
+		case sec.kind == v1alpha1.SecretTypeRepoCreds && sec.get("url") != "" && below(url, sec.get("url")):
 			r, n = 1, len(sec.get("url"))
 		default:
 			continue
@@ -85,6 +85,13 @@ func (s *settings) credential(project, url string) (git.Credential, error) {
 		}
 	}
 	return s.toCredential(best, bestName, url)
+}
+
+// below reports whether a URL is at or under a prefix. The prefix ends at a boundary, so that what is meant for
+// https://git.example is never sent to https://git.example.evil.
+func below(url, prefix string) bool {
+	rest, ok := strings.CutPrefix(url, prefix)
+	return ok && (rest == "" || strings.HasSuffix(prefix, "/") || strings.HasPrefix(rest, "/"))
 }
 
 // toCredential reads a repository Secret. Callers hold the lock.
@@ -114,13 +121,13 @@ func (a *Agent) watchSettings(ctx context.Context, g *errgroup.Group) ([]<-chan 
 		return nil, fmt.Errorf("make client for settings: %w", err)
 	}
 	var out []<-chan struct{}
-	for _, f := range []feed{
+	for _, f := range []*feed{
 		{resource: "secrets", labels: v1alpha1.LabelSecretType},
 		{resource: "secrets", fields: "metadata.name=" + secretArgoCD},
 		{resource: "configmaps", fields: "metadata.name=" + configKnownHosts},
 		{resource: "configmaps", fields: "metadata.name=" + configCertificate},
 	} {
-		f.settings, f.ready = a.settings, make(chan struct{})
+		f.settings, f.ready, f.names = a.settings, make(chan struct{}), map[string]bool{}
 		in := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: f.resource}).Namespace(a.cfg.Namespace)
 		g.Go(func() error { f.run(ctx, in); return nil })
 		out = append(out, f.ready)
@@ -139,7 +146,6 @@ type feed struct {
 }
 
 func (f *feed) run(ctx context.Context, in dynamic.ResourceInterface) {
-	f.names = map[string]bool{}
 	narrow := func(o metav1.ListOptions) metav1.ListOptions {
 		o.LabelSelector, o.FieldSelector = f.labels, f.fields
 		return o

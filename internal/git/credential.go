@@ -14,6 +14,11 @@ import (
 // Credential is how a repository is reached. The zero value is anonymous access. Printing or logging one shows only
 // which kinds of secret it holds.
 type Credential struct {
+	// Identity says who this is where the secrets change by themselves, as the tokens of a GitHub App do: credentials
+	// with the same Identity share mirrors and caches. Whoever sets it vouches that all of them may read the same, and
+	// includes the project in it. Empty means that the secrets themselves are the identity.
+	Identity string
+
 	Username string // for Password; "git" where empty
 	Password string // or an access token used as password
 	Bearer   string // token for "Authorization: Bearer", instead of Username and Password
@@ -34,12 +39,15 @@ type Credential struct {
 // a cache that holds what was read with it, so that nobody reads what only another could.
 func (c Credential) Scope() string {
 	h := sha256.New()
+	if c.Identity != "" {
+		c = Credential{Identity: c.Identity}
+	}
 	insecure := "false"
 	if c.Insecure {
 		insecure = "true"
 	}
 	for _, f := range []string{
-		c.Username, c.Password, c.Bearer, string(c.ClientCert), string(c.ClientKey), string(c.CA), insecure,
+		c.Identity, c.Username, c.Password, c.Bearer, string(c.ClientCert), string(c.ClientKey), string(c.CA), insecure,
 		string(c.SSHKey), string(c.KnownHosts), c.Proxy, c.NoProxy,
 	} {
 		fmt.Fprintf(h, "%d:%s", len(f), f)

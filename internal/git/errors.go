@@ -109,10 +109,10 @@ func (m *Mirror) explain(err error) error {
 	if !errors.As(err, &run) {
 		return err
 	}
-	message := m.scrub(run.message)
+	message, cred := m.scrub(run.message), m.cred.Load()
 	for _, r := range rules {
 		if r.pattern.MatchString(message) {
-			if r.kind == ErrAuth && strings.Contains(message, "could not read ") && (m.cred.Password != "" || m.cred.Bearer != "") {
+			if r.kind == ErrAuth && strings.Contains(message, "could not read ") && (cred.Password != "" || cred.Bearer != "") {
 				// git asks for another credential when the one it was given was refused.
 				return &Error{Kind: ErrAuth, URL: m.URL(), Hint: "the server refuses the credential: check user name, password or token, and that it has not expired"}
 			}
@@ -127,7 +127,7 @@ var userinfo = regexp.MustCompile(`([a-z][a-z0-9+.-]*://)[^/\s@'"]+@`)
 // scrub removes user information of addresses, the secrets of the credential and the names of private files.
 func (m *Mirror) scrub(s string) string {
 	s = userinfo.ReplaceAllString(s, "$1")
-	for _, secret := range m.cred.secrets() {
+	for _, secret := range m.cred.Load().secrets() {
 		if secret != "" {
 			s = strings.ReplaceAll(s, secret, "***")
 		}

@@ -19,7 +19,7 @@ import (
 type Mirror struct {
 	client *Client
 	remote Remote
-	cred   Credential
+	cred   atomic.Pointer[Credential] // its secrets may change, its scope does not
 	dir    string
 	serial uint64 // tells mirrors of a client apart, so that parsed trees of one never serve another
 	reader *reader
@@ -50,12 +50,14 @@ func (c *Client) Mirror(address string, cred Credential) (*Mirror, error) {
 		return nil, errors.New("open mirror: the git cache is closed")
 	}
 	if m := c.mirrors[name]; m != nil {
+		m.cred.Store(&cred)
 		return m, nil
 	}
 	m := &Mirror{
-		client: c, remote: remote, cred: cred, serial: uint64(len(c.mirrors)),
+		client: c, remote: remote, serial: uint64(len(c.mirrors)),
 		dir: filepath.Join(c.opts.Dir, name), turn: make(chan struct{}, 1),
 	}
+	m.cred.Store(&cred)
 	m.reader = &reader{mirror: m}
 	c.mirrors[name] = m
 	return m, nil
@@ -101,6 +103,8 @@ func (m *Mirror) ensure(ctx context.Context) error {
 	}
 	if _, err := os.Stat(filepath.Join(m.dir, "objects")); err == nil {
 		if err := removeLeftovers(m.dir); err == nil {
+			now := time.Now()
+			_ = os.Chtimes(m.dir, now, now) // Sweep goes by it; an old date costs a fetch at worst
 			packs, _ := filepath.Glob(filepath.Join(m.dir, "objects", "pack", "*.pack"))
 			m.fetches.Store(int64(len(packs)))
 			m.ready.Store(true)
@@ -165,7 +169,7 @@ func removeLeftovers(dir string) error {
 
 // remoteRun runs a command that talks to the repository of the mirror.
 func (m *Mirror) remoteRun(ctx context.Context, cmd command, limit time.Duration) ([]byte, error) {
-	a, err := m.client.open(m.remote, m.cred)
+	a, err := m.client.open(m.remote, *m.cred.Load())
 	if err != nil {
 		return nil, err
 	}
@@ -174,4 +178,27 @@ func (m *Mirror) remoteRun(ctx context.Context, cmd command, limit time.Duration
 	cmd.env = append(cmd.env, a.env...)
 	out, err := m.client.remote(ctx, cmd, limit)
 	return out, m.explain(err)
+}
+
+// Sweep deletes mirrors of earlier runs that were not opened for longer than age, those of changed credentials among
+// them. Mirrors that are open stay.
+func (c *Client) Sweep(age time.Duration) error {
+	dirs, err := os.ReadDir(c.opts.Dir)
+	if err != nil {
+		return fmt.Errorf("list git cache: %w", err)
+	}
+	var errs []error
+	for _, d := range dirs {
+		info, err := d.Info()
+		if err != nil || !d.IsDir() || !strings.HasSuffix(d.Name(), ".git") || time.Since(info.ModTime()) < age {
+			continue
+		}
+		c.mu.Lock()
+		_, open := c.mirrors[d.Name()]
+		c.mu.Unlock()
+		if !open {
+			errs = append(errs, os.RemoveAll(filepath.Join(c.opts.Dir, d.Name())))
+		}
+	}
+	return errors.Join(errs...)
 }

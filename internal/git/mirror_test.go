@@ -3,7 +3,9 @@ package git_test
 import (
 	"context"
 	"errors"
+	"os"
 	"testing"
+	"time"
 
 	"github.com/slipway-gitops/slipway/internal/git"
 	"github.com/slipway-gitops/slipway/internal/testenv"
@@ -103,5 +105,57 @@ func TestAMirrorReadsOverEveryTransport(t *testing.T) {
 				t.Errorf("refs = %+v, want main at %s", refs, want)
 			}
 		})
+	}
+}
+
+func TestAMirrorOutlivesTheTokensOfItsIdentity(t *testing.T) {
+	t.Parallel()
+	server := testenv.Git(t, testenv.GitBearer("second"))
+	repo := server.NewRepo("r")
+	repo.Commit(map[string]string{"a.txt": "x"}, "one")
+	c := client(t)
+	first := mirror(t, c, repo.URL(), git.Credential{Identity: "app 1", Bearer: "first"})
+	if _, err := read(t.Context(), first); !errors.Is(err, git.ErrAuth) {
+		t.Fatalf("err = %v, want %v", err, git.ErrAuth)
+	}
+	second := mirror(t, c, repo.URL(), git.Credential{Identity: "app 1", Bearer: "second"})
+	if first != second {
+		t.Error("a new token of one identity has another mirror")
+	}
+	if got, err := read(t.Context(), first); err != nil || got != "x" {
+		t.Errorf("read = %q, %v", got, err)
+	}
+	if other := mirror(t, c, repo.URL(), git.Credential{Identity: "app 2", Bearer: "second"}); other == first {
+		t.Error("another identity shares the mirror")
+	}
+}
+
+func TestSweepDeletesOnlyWhatIsNotOpen(t *testing.T) {
+	t.Parallel()
+	repo := testenv.Git(t).NewRepo("r")
+	repo.Commit(map[string]string{"a.txt": "x"}, "one")
+	dir := t.TempDir()
+	old := client(t, func(o *git.Options) { o.Dir = dir })
+	if _, err := read(t.Context(), mirror(t, old, repo.URL(), git.Credential{})); err != nil {
+		t.Fatal(err)
+	}
+	if err := old.Sweep(0); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := read(t.Context(), mirror(t, old, repo.URL(), git.Credential{})); err != nil || got != "x" {
+		t.Errorf("an open mirror was swept: %q, %v", got, err)
+	}
+	old.Close()
+	again := client(t, func(o *git.Options) { o.Dir = dir })
+	for _, c := range []struct {
+		age  time.Duration
+		left int
+	}{{time.Hour, 1}, {0, 0}} {
+		if err := again.Sweep(c.age); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadDir(dir); err != nil || len(got) != c.left {
+			t.Errorf("after Sweep(%v) %d mirrors are left, want %d (%v)", c.age, len(got), c.left, err)
+		}
 	}
 }

@@ -21,14 +21,23 @@ type Resolved struct {
 	Commit string
 }
 
-// LsRemote lists the references of the remote, with one command. With patterns (full names, or prefixes that end in
-// "/*") the answer is limited to what matches; HEAD is always in Default. Without, branches and tags are listed.
+// LsRemote lists the references of the remote, with one command. With patterns ("HEAD", full names, or prefixes that
+// end in "/*") the answer is limited to what matches; without, HEAD, branches and tags are listed. Where only branches
+// and tags are asked for, the server sends nothing else: with many pull requests that is far less.
 func (m *Mirror) LsRemote(ctx context.Context, patterns ...string) (Refs, error) {
 	if len(patterns) == 0 {
-		patterns = []string{"refs/heads/*", "refs/tags/*"}
+		patterns = []string{"HEAD", "refs/heads/*", "refs/tags/*"}
 	}
-	args := []string{"ls-remote", "--quiet", "--symref", "origin", "HEAD"}
+	args := []string{"ls-remote", "--quiet", "--symref"}
+	if slices.Equal(patterns, []string{"refs/heads/*", "refs/tags/*"}) {
+		args = append(args, "--heads", "--tags")
+	}
+	args = append(args, "origin")
 	for _, p := range patterns {
+		if p == "HEAD" {
+			args = append(args, p)
+			continue
+		}
 		if err := CheckRef(strings.TrimSuffix(p, "/*")); err != nil {
 			return Refs{}, err
 		}

@@ -57,15 +57,17 @@ func (r *Repo) record(ctx context.Context, err error) {
 
 // refresh lists the references of the remote, unless somebody began to do so after asked. Calls that come together
 // share one listing.
-func (r *Repo) refresh(ctx context.Context, asked time.Time, fresh bool) error {
+//
+// HEAD is listed where somebody needs it: without, servers that know no better would send every pull request too.
+func (r *Repo) refresh(ctx context.Context, asked time.Time, fresh, head bool) error {
 	if err := r.lock(ctx); err != nil {
 		return err
 	}
 	defer r.unlock()
 	r.mu.Lock()
-	done := r.listed.After(asked)
+	patterns, head := r.patterns(head || r.refs.Default == "")
+	done := r.listed.After(asked) && (!head || r.headed.After(asked))
 	err := r.held(asked, fresh)
-	patterns := r.patterns()
 	r.mu.Unlock()
 	if done || err != nil {
 		return err
@@ -76,22 +78,34 @@ func (r *Repo) refresh(ctx context.Context, asked time.Time, fresh bool) error {
 		return err
 	}
 	r.mu.Lock()
+	if head {
+		r.headed = began
+	} else {
+		refs.Default = r.refs.Default
+	}
 	r.refs, r.listed = refs, began
 	r.mu.Unlock()
 	return nil
 }
 
-// patterns lists branches and tags, and what else is followed by its full name. The lock is held.
-func (r *Repo) patterns() []string {
+// patterns lists branches and tags, and what else is followed by its full name, and reports whether HEAD is among
+// them. The lock is held.
+func (r *Repo) patterns(head bool) ([]string, bool) {
 	p := []string{"refs/heads/*", "refs/tags/*"}
 	for rev := range r.follows {
+		head = head || isHead(rev)
 		if strings.HasPrefix(rev.Name, "refs/") && !strings.HasPrefix(rev.Name, "refs/heads/") && !strings.HasPrefix(rev.Name, "refs/tags/") &&
 			git.CheckRef(rev.Name) == nil {
 			p = append(p, rev.Name)
 		}
 	}
-	return p
+	if head {
+		p = append(p, "HEAD")
+	}
+	return p, head
 }
+
+func isHead(rev Revision) bool { return rev.Name == "" || rev.Name == "HEAD" }
 
 // ensure brings a resolved reference into the mirror, together with every other followed one that has moved.
 func (r *Repo) ensure(ctx context.Context, res git.Resolved) (git.Resolved, error) {
@@ -188,7 +202,7 @@ func (r *Repo) notify(ctx context.Context) {
 	revs := make([]Revision, 0, len(changed))
 	for rev, state := range changed {
 		if !strings.HasPrefix(state, "!") {
-			if res, err := r.refs.Resolve(rev.Name, rev.TagPrefix); err != nil || !r.has(res.Ref, res.Commit) {
+			if res, err := r.refs.Resolve(rev.Name, rev.TagPrefix); err != nil || res.Ref != "" && !r.has(res.Ref, res.Commit) {
 				continue
 			}
 		}
@@ -269,7 +283,7 @@ func (r *Repo) begin() bool {
 
 // poll looks at the remote, tells of what moved, and tidies up.
 func (r *Repo) poll(ctx context.Context) {
-	err := r.refresh(ctx, time.Now(), false)
+	err := r.refresh(ctx, time.Now(), false, false)
 	r.notify(ctx)
 	r.mu.Lock()
 	r.next = time.Now().Add(jitter(r.pool.opts.Interval))
@@ -302,7 +316,7 @@ func (r *Repo) wake(ctx context.Context, asked time.Time, hints []string) {
 		list = errors.Is(err, git.ErrRefGone)
 	}
 	if list {
-		_ = r.refresh(ctx, asked, true) // record keeps the error, notify tells of it
+		_ = r.refresh(ctx, asked, true, false) // record keeps the error, notify tells of it
 	}
 	if list || len(refs) > 0 {
 		r.notify(ctx)

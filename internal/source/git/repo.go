@@ -30,6 +30,7 @@ type Repo struct {
 	mu       sync.Mutex
 	refs     git.Refs
 	listed   time.Time            // when the last good listing began
+	headed   time.Time            // when the last good listing with HEAD began
 	have     map[string]string    // reference -> commit in the mirror
 	fetched  map[string]time.Time // reference -> when its last good fetch began
 	epoch    uint64               // of the mirror that have is about
@@ -106,7 +107,7 @@ func (r *Repo) Resolve(ctx context.Context, rev Revision, fresh bool) (git.Resol
 			return res, nil
 		}
 	}
-	if err := r.refresh(ctx, asked, fresh); err != nil {
+	if err := r.refresh(ctx, asked, fresh, isHead(rev)); err != nil {
 		return git.Resolved{}, err
 	}
 	r.mu.Lock()
@@ -118,6 +119,9 @@ func (r *Repo) Resolve(ctx context.Context, rev Revision, fresh bool) (git.Resol
 		}
 		r.notify(ctx)
 		return git.Resolved{}, fmt.Errorf("%s: %w", r.URL(), err)
+	}
+	if res.Ref == "" { // HEAD names a commit, not a branch
+		return r.pinned(ctx, res.Commit, fresh)
 	}
 	if res, err = r.ensure(ctx, res); err != nil {
 		return git.Resolved{}, err
@@ -140,7 +144,7 @@ func (r *Repo) known(rev Revision, now time.Time) (git.Resolved, bool) {
 		return git.Resolved{}, false
 	}
 	res, err := r.refs.Resolve(rev.Name, rev.TagPrefix)
-	if err != nil || !r.has(res.Ref, res.Commit) {
+	if err != nil || res.Ref == "" || !r.has(res.Ref, res.Commit) {
 		return git.Resolved{}, false
 	}
 	if _, ok := r.told[rev]; !ok && r.follows[rev] > 0 {
