@@ -52,6 +52,7 @@ func spawn(name, path string, args []string, log string, seen func(line string))
 	}
 	p := &process{name: name, log: log, done: make(chan struct{}), cmd: exec.Command(path, args...)}
 	p.cmd.SysProcAttr = ownGroup()
+	p.cmd.WaitDelay = 5 * time.Second // its children may hold the output open
 	var out io.Writer = file
 	if seen != nil {
 		out = &lines{to: file, seen: seen}
