@@ -91,7 +91,9 @@ const (
 	Plugin    Tool = "Plugin"
 )
 
-// Renderer renders one prepared source. It returns promptly when ctx ends and is safe for concurrent use.
+// Renderer renders one prepared source. It returns promptly when ctx ends and is safe for concurrent use. A failure that
+// does not lie in the Request wraps ErrCrash, ErrTimeout or ErrUnavailable, or an error of a Tree: any other one is
+// kept by a cache and given again for an equal Request.
 type Renderer interface {
 	Render(ctx context.Context, req Request) (Result, error)
 }
