@@ -83,6 +83,7 @@ func measure(ctx context.Context, o options, stderr io.Writer) (result score.Res
 		}
 		err = errors.Join(err, os.RemoveAll(dir))
 	}()
+	load := rig.Load()
 	if o.kubeconfig == "" {
 		log.Info("starting a development cluster")
 		cluster, err := rig.StartCluster(ctx, o.devcluster, dir)
@@ -109,7 +110,7 @@ func measure(ctx context.Context, o options, stderr io.Writer) (result score.Res
 		ProfileDir: o.profile, ProfileLength: o.profileFor, CRDs: crds, Forge: forge, Keep: o.keep, Log: log,
 		Start: func(ctx context.Context, number int) (*rig.Engine, error) { return startEngine(ctx, o, dir, number) },
 	})
-	result.Engine.Kind = o.engine
+	result.Engine.Kind, result.Load = o.engine, load
 	if o.engine == engineSlipway {
 		result.Engine.Version = rig.Version(ctx, o.agent)
 	}

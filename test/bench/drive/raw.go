@@ -24,8 +24,6 @@ type write struct {
 // raw applies all objects with 8, 16 and 32 requests at a time, each time from nothing, and keeps the best. Then it
 // repeats with that number what the other workloads write.
 func (b *bench) raw(ctx context.Context) (floor, error) {
-	ctx, cancel := context.WithTimeout(ctx, b.Timeout)
-	defer cancel()
 	var best floor
 	var sample score.Sample
 	workers := 0
@@ -113,11 +111,17 @@ func (b *bench) writes(state corpus.State, probesOnly bool) ([]write, error) {
 
 // send applies objects and returns how many seconds that took.
 func (b *bench) send(ctx context.Context, writes []write, workers int) (float64, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, b.Timeout, errTooLong)
+	defer cancel()
 	begin := time.Now()
 	err := each(ctx, len(writes), workers, func(ctx context.Context, i int) error {
 		return b.client.apply(ctx, writes[i].path, "slipway-bench-raw", writes[i].body)
 	})
-	return time.Since(begin).Seconds(), err
+	took := time.Since(begin).Seconds()
+	if err != nil && ctx.Err() != nil {
+		err = fmt.Errorf("apply %d objects: %w", len(writes), context.Cause(ctx))
+	}
+	return took, err
 }
 
 func objectPath(o corpus.Object, namespace string) string {

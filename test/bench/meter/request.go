@@ -128,6 +128,10 @@ func background(kind Request) bool {
 		"apiservices.apiregistration.k8s.io/status", "ipaddresses.networking.k8s.io":
 		return true
 	}
+	// The API server reads its own schemas to merge them.
+	if strings.HasPrefix(kind.Resource, "/openapi") {
+		return true
+	}
 	// Informers of the controllers renew their watches all the time.
 	return kind.Verb == "WATCH"
 }

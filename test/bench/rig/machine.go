@@ -28,6 +28,16 @@ func Machine() score.Machine {
 	return m
 }
 
+// Load is the load average of the last minute; 0 when it is unknown.
+func Load() float64 {
+	first, _, _ := strings.Cut(firstLine("/proc/loadavg"), " ")
+	load, err := strconv.ParseFloat(first, 64)
+	if err != nil {
+		return 0
+	}
+	return load
+}
+
 // field returns the value of the first "name : value" line of a file.
 func field(file, name string) string {
 	in, err := os.Open(file)

@@ -15,13 +15,15 @@ const Version = 1
 
 // Result is everything one call of the benchmark found.
 type Result struct {
-	Version   int           `json:"version"`
-	Time      time.Time     `json:"time"`
-	Machine   Machine       `json:"machine"`
-	Engine    Engine        `json:"engine"`
-	Shape     corpus.Shape  `json:"shape"`
-	Runs      int           `json:"runs"`
-	Profiled  bool          `json:"profiled,omitempty"`
+	Version  int          `json:"version"`
+	Time     time.Time    `json:"time"`
+	Machine  Machine      `json:"machine"`
+	Engine   Engine       `json:"engine"`
+	Shape    corpus.Shape `json:"shape"`
+	Runs     int          `json:"runs"`
+	Profiled bool         `json:"profiled,omitempty"`
+	// Load is the load average of the machine before anything was started: what else was going on.
+	Load      float64       `json:"load"`
 	Workloads []Measurement `json:"workloads"`
 }
 

@@ -30,6 +30,9 @@ func WriteTable(out io.Writer, r Result) error {
 		return fmt.Errorf("lay out table: %w", err)
 	}
 	writeMarks(&text, r)
+	if r.Load > float64(r.Machine.Cores)/2 {
+		fmt.Fprintf(&text, "note: the machine was busy before the start (load %.1f); these times are too long\n", r.Load)
+	}
 	for _, m := range r.Workloads {
 		for i, s := range m.Samples {
 			for _, note := range s.Notes {
