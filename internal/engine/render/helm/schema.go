@@ -44,7 +44,7 @@ func collectViolations(c *chart.Chart, vals map[string]any, found *[]string) err
 	if len(c.Schema) > 0 {
 		out, err := violations(c.Schema, vals)
 		if err != nil {
-			return fmt.Errorf("read values.schema.json of chart %s: %w", c.Name(), err)
+			return fmt.Errorf("values don't meet the specifications of the schema(s) in the following chart(s): %s: values.schema.json cannot be used: %w; correct it or set skipSchemaValidation", c.Name(), err)
 		}
 		for _, v := range out {
 			*found = append(*found, c.Name()+": "+v)

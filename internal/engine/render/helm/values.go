@@ -3,6 +3,7 @@ package helm
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
@@ -114,8 +115,12 @@ func escapeSetValue(s string) string {
 	return b.String()
 }
 
+// quoted matches the piece of a value that the YAML library shows.
+var quoted = regexp.MustCompile("`[^`]*`")
+
 func firstLine(s string) string {
 	s, _, _ = strings.Cut(s, "\n")
+	s = quoted.ReplaceAllString(s, "a value")
 	if len(s) > 200 {
 		s = s[:200] + "..."
 	}

@@ -33,6 +33,7 @@ type child struct {
 	stderr *words
 	timer  *time.Timer // while it is idle
 	jobs   int
+	heard  bool // it asked or answered something in this job
 	dead   bool // the process is of no use any more
 	gone   bool // it has been waited for
 }
@@ -77,6 +78,7 @@ func (c *child) run(ctx context.Context, quit <-chan struct{}, req render.Reques
 		kill(c.cmd.Process)
 	})
 	c.jobs++
+	c.heard = false
 	res, err := c.talk(req)
 	close(finished)
 	watch.Wait()

@@ -148,6 +148,7 @@ func (c *child) talk(req render.Request) (render.Result, error) {
 		if err != nil {
 			return render.Result{}, err
 		}
+		c.heard = true
 		if k == kindResult {
 			return result(out, body)
 		}

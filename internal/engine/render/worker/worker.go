@@ -117,7 +117,16 @@ func (r *Renderer) Render(ctx context.Context, req render.Request) (render.Resul
 		return render.Result{}, err
 	}
 	defer r.wg.Done()
+	used := c.jobs > 0
 	res, err := c.run(ctx, r.quit, req)
+	if used && c.dead && !c.heard && ctx.Err() == nil && !errors.Is(err, ErrClosed) {
+		// It died while it was idle (of a shortage of memory, say): this job is not to blame.
+		c.stop()
+		if c, err = start(r.cfg); err != nil {
+			return render.Result{}, err
+		}
+		res, err = c.run(ctx, r.quit, req)
+	}
 	r.give(c)
 	return res, err
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
@@ -47,7 +49,10 @@ type prober struct{}
 // Render tries what a renderer that was taken over would try, and reports what worked.
 func (prober) Render(_ context.Context, req render.Request) (render.Result, error) {
 	var err error
+	name := "worked"
 	switch req.Source.Path {
+	case "pid":
+		name = strconv.Itoa(os.Getpid())
 	case "panic":
 		panic("boom with a secret")
 	case "exit":
@@ -71,7 +76,7 @@ func (prober) Render(_ context.Context, req render.Request) (render.Result, erro
 	if err != nil {
 		return render.Result{}, err
 	}
-	m, err := object.NewManifest(map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "worked"}})
+	m, err := object.NewManifest(map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": name}})
 	return render.Result{Tool: probe, Objects: []object.Manifest{m}}, err
 }
 
@@ -257,6 +262,47 @@ func (s signalTree) Stat(name string) (source.Entry, error) {
 		close(s.started)
 	}
 	return s.Tree.Stat(name)
+}
+
+func TestAChildThatDiedIdleCostsNoJob(t *testing.T) {
+	t.Parallel()
+	r := renderer(t, worker.Config{Workers: 1})
+	res, err := r.Render(context.Background(), render.Request{Tool: probe, Source: v1alpha1.ApplicationSource{Path: "pid"}, Tree: tree(t, nil)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(res.Objects[0].Key.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Render(context.Background(), chart(t, good)); err != nil {
+		t.Errorf("the next job failed: %v", err)
+	}
+}
+
+func TestManyJobsShareTheChildren(t *testing.T) {
+	t.Parallel()
+	r := renderer(t, worker.Config{Workers: 2, MaxJobs: 5})
+	req := chart(t, good)
+	var g errgroup.Group
+	for range 40 {
+		g.Go(func() error {
+			res, err := r.Render(context.Background(), req)
+			if err == nil && len(res.Objects) != 1 {
+				err = fmt.Errorf("%d objects", len(res.Objects))
+			}
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		t.Error(err)
+	}
+	if n := r.Children(); n > 2 {
+		t.Errorf("%d children wait, want 2 at most", n)
+	}
 }
 
 func TestIdleAndWornOutChildrenAreStopped(t *testing.T) {
