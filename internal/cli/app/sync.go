@@ -73,8 +73,9 @@ func syncRun(ctx context.Context, o syncOptions) error {
 	if err != nil {
 		return err
 	}
+	started := time.Now()
 	for _, name := range o.names {
-		if err := ask(ctx, cluster.Apps, name, op); err != nil {
+		if err := o.ask(ctx, cluster.Apps, name, op); err != nil {
 			return err
 		}
 		o.Sayf("%s: sync asked for", name)
@@ -82,7 +83,6 @@ func syncRun(ctx context.Context, o syncOptions) error {
 	if o.async {
 		return nil
 	}
-	started := time.Now()
 	last, err := follow(ctx, cluster.Apps, o.names, o.timeout, progress(o.Streams, op))
 	if err != nil {
 		return err
@@ -148,16 +148,18 @@ func parseResource(text string) (v1alpha1.SyncOperationResource, error) {
 	return r, nil
 }
 
-// ask writes the operation, unless there is one already: two at a time would hide the first one's result.
-func ask(ctx context.Context, apps *access.Applications, name string, op *v1alpha1.Operation) error {
+// ask writes the operation. Two at a time would hide the first one's result, so it waits for the end of one that is
+// under way, such as an automated sync; with --async that is an error.
+func (o *syncOptions) ask(ctx context.Context, apps *access.Applications, name string, op *v1alpha1.Operation) error {
 	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		app, err := apps.Get(ctx, name)
 		if err != nil {
 			return err
 		}
 		if operating(&app.Application) {
-			return fmt.Errorf("application %s has an operation under way; wait with `slipway app wait %s --operation`, then try again",
-				name, name)
+			if app, err = o.awaitEnd(ctx, apps, name); err != nil {
+				return err
+			}
 		}
 		_, err = apps.Patch(ctx, name, map[string]any{
 			"metadata":  map[string]any{"resourceVersion": app.ResourceVersion},
@@ -165,6 +167,25 @@ func ask(ctx context.Context, apps *access.Applications, name string, op *v1alph
 		})
 		return err
 	})
+}
+
+// awaitEnd waits until no operation is under way.
+func (o *syncOptions) awaitEnd(ctx context.Context, apps *access.Applications, name string) (access.Application, error) {
+	if o.async {
+		return access.Application{}, fmt.Errorf(
+			"application %s has an operation under way; wait with `slipway app wait %s --operation`, then try again", name, name)
+	}
+	o.Sayf("%s: waiting for the operation under way", name)
+	last, err := follow(ctx, apps, []string{name}, o.timeout, func(_ string, app *access.Application) (bool, error) {
+		if app == nil {
+			return false, fmt.Errorf("application %s was deleted meanwhile", name)
+		}
+		return !operating(&app.Application), nil
+	})
+	if err != nil {
+		return access.Application{}, err
+	}
+	return last[0], nil
 }
 
 // progress says what an operation is doing and is done when it has ended.

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/cli/access"
 	"github.com/slipway-gitops/slipway/internal/git"
@@ -17,27 +19,64 @@ import (
 type Remote struct {
 	client *git.Client
 	creds  credentials
+	done   func() // gives the directory of the mirrors up
 }
 
-// OpenRemote reads the repository Secrets beside the Applications. Mirrors are kept in the user's cache directory.
+// OpenRemote reads the repository Secrets beside the Applications. Mirrors are kept in the user's cache directory, or,
+// while another process uses them there, nowhere.
 func OpenRemote(ctx context.Context, cluster *access.Cluster) (*Remote, error) {
 	creds, err := readCredentials(ctx, cluster)
 	if err != nil {
 		return nil, err
 	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		cache = os.TempDir()
-	}
-	client, err := git.New(ctx, git.Options{Dir: filepath.Join(cache, "slipway", "git")})
+	dir, done, err := cacheDir()
 	if err != nil {
 		return nil, err
 	}
-	return &Remote{client: client, creds: creds}, nil
+	client, err := git.New(ctx, git.Options{Dir: dir})
+	if err != nil {
+		done()
+		return nil, err
+	}
+	return &Remote{client: client, creds: creds, done: done}, nil
 }
 
 // Close ends what runs.
-func (r *Remote) Close() { _ = r.client.Close() }
+func (r *Remote) Close() {
+	_ = r.client.Close()
+	r.done()
+}
+
+// cacheDir takes the directory of mirrors for this process, or makes one for this time.
+func cacheDir() (dir string, done func(), err error) {
+	if cache, err := os.UserCacheDir(); err == nil {
+		dir = filepath.Join(cache, "slipway", "git")
+		if release := lock(dir); release != nil {
+			return dir, release, nil
+		}
+	}
+	dir, err = os.MkdirTemp("", "slipway-mirror-")
+	if err != nil {
+		return "", nil, fmt.Errorf("make directory for repositories: %w", err)
+	}
+	return dir, func() { _ = os.RemoveAll(dir) }, nil
+}
+
+// lock takes dir for this process; nil where it cannot be had.
+func lock(dir string) func() {
+	if os.MkdirAll(dir, 0o700) != nil {
+		return nil
+	}
+	file, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil
+	}
+	if unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
+		_ = file.Close()
+		return nil
+	}
+	return func() { _ = file.Close() }
+}
 
 // Fetch resolves the revision and brings its commit here.
 func (r *Remote) Fetch(ctx context.Context, src v1alpha1.ApplicationSource, revision string) (source.Tree, error) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"golang.org/x/term"
 )
@@ -23,7 +24,13 @@ func System() Streams {
 	return Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, TTY: term.IsTerminal(int(os.Stdout.Fd()))}
 }
 
-// Sayf writes one line for a person. A closed standard error is no reason to stop, so nothing is returned.
+// Sayf writes lines for a person; control characters of foreign text are left out. A closed standard error is no reason
+// to stop, so nothing is returned.
 func (s Streams) Sayf(format string, args ...any) {
-	_, _ = fmt.Fprintf(s.Err, format+"\n", args...)
+	var out strings.Builder
+	for line := range strings.SplitSeq(fmt.Sprintf(format, args...), "\n") {
+		indent := len(line) - len(strings.TrimLeft(line, " "))
+		out.WriteString(line[:indent] + Clean(line) + "\n")
+	}
+	_, _ = io.WriteString(s.Err, out.String())
 }

@@ -175,6 +175,13 @@ func deploy(ctx context.Context, cluster *access.Cluster, repoURL string) (names
 		have, err := cluster.Apps.Get(ctx, want.GetName())
 		switch {
 		case err == nil && follows(have, repoURL):
+			// Its status is from the last time; the agent takes the annotation away once it has looked again.
+			_, err := cluster.Apps.Patch(ctx, want.GetName(), map[string]any{"metadata": map[string]any{
+				"annotations": map[string]any{v1alpha1.AnnotationRefresh: string(v1alpha1.RefreshNormal)},
+			}})
+			if err != nil {
+				return nil, err
+			}
 			continue
 		case err != nil && !isNotFound(err):
 			return nil, err

@@ -296,7 +296,9 @@ func (s *stack) settle(ctx context.Context, cluster *access.Cluster) error {
 		for _, c := range status.Conditions {
 			last[name] += "; " + c.Message
 		}
-		done := status.Sync.Status == v1alpha1.SyncStatusSynced && status.Health.Status == v1alpha1.HealthHealthy && app.Operation == nil
+		_, asked := app.Annotations[v1alpha1.AnnotationRefresh]
+		done := !asked && app.Operation == nil &&
+			status.Sync.Status == v1alpha1.SyncStatusSynced && status.Health.Status == v1alpha1.HealthHealthy
 		if done {
 			s.say("  %s is synced and healthy", name)
 			delete(last, name)
