@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"syscall"
 	"time"
 
 	"github.com/slipway-gitops/slipway/internal/engine/render/document"
@@ -22,6 +24,12 @@ var ErrUnavailable = errors.New("rendering is not available")
 
 // IsTransient reports whether err may be gone when the same Request is rendered again.
 func IsTransient(err error) bool {
+	// What the operating system refuses, a new process for example, has nothing to do with the input. A missing file
+	// has.
+	var refused syscall.Errno
+	if errors.As(err, &refused) && !errors.Is(refused, fs.ErrNotExist) {
+		return true
+	}
 	for _, e := range []error{ErrCrash, ErrTimeout, ErrUnavailable, context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, e) {
 			return true
@@ -34,7 +42,8 @@ func IsTransient(err error) bool {
 var ErrTimeout = errors.New("rendering took too long")
 
 // Pipeline renders any source: it prepares the Request and gives it to the Renderer of its tool. It is safe for
-// concurrent use.
+// concurrent use. Plain is held to Limits.Seconds here. The others hold themselves to it, since they may have to wait
+// for their turn first: a worker does, and Timed makes any other Renderer do so.
 type Pipeline struct {
 	Plain     Renderer // directories of YAML and JSON
 	Jsonnet   Renderer // directories that have Jsonnet files too
@@ -55,10 +64,7 @@ func (p *Pipeline) Render(ctx context.Context, req Request) (Result, error) {
 	if err != nil {
 		return Result{Deps: deps}, err
 	}
-	limit := time.Duration(req.Limits.Seconds) * time.Second
-	limited, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	res, err := p.dispatch(limited, req)
+	res, err := p.dispatch(ctx, req)
 	res.Tool = req.Tool
 	res.Deps = res.Deps.Or(deps)
 	if err != nil && (req.Tool == Helm || req.Tool == Kustomize) {
@@ -67,8 +73,6 @@ func (p *Pipeline) Render(ctx context.Context, req Request) (Result, error) {
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return Result{Tool: res.Tool, Deps: res.Deps}, context.Cause(ctx)
-	case err != nil && limited.Err() != nil:
-		return Result{Tool: res.Tool, Deps: res.Deps}, fmt.Errorf("%w: more than %s; make the source smaller", ErrTimeout, limit)
 	case err != nil:
 		return Result{Tool: res.Tool, Deps: res.Deps}, err
 	}
@@ -78,10 +82,32 @@ func (p *Pipeline) Render(ctx context.Context, req Request) (Result, error) {
 	return res, nil
 }
 
+// Timed returns a Renderer that ends the context of r after Limits.Seconds and tells that in its error. A nil r stays
+// nil.
+func Timed(r Renderer) Renderer {
+	if r == nil {
+		return nil
+	}
+	return timed{r}
+}
+
+type timed struct{ Renderer }
+
+func (t timed) Render(ctx context.Context, req Request) (Result, error) {
+	limit := time.Duration(req.Limits.WithDefaults().Seconds) * time.Second
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	res, err := t.Renderer.Render(limited, req)
+	if err != nil && ctx.Err() == nil && limited.Err() != nil {
+		return Result{Deps: res.Deps}, fmt.Errorf("%w: more than %s; make the source smaller", ErrTimeout, limit)
+	}
+	return res, err
+}
+
 func (p *Pipeline) dispatch(ctx context.Context, req Request) (Result, error) {
 	switch req.Tool {
 	case Directory:
-		res, err := guard(ctx, p.Plain, req)
+		res, err := guard(ctx, Timed(p.Plain), req)
 		if errors.Is(err, ErrJsonnet) && p.Jsonnet != nil {
 			return guard(ctx, p.Jsonnet, req)
 		}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 
@@ -288,5 +289,34 @@ func TestRenderingEndsAtItsTimeLimit(t *testing.T) {
 	cancel()
 	if _, err := (&render.Pipeline{Plain: hang}).Render(ctx, req); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want the cause of the end", err)
+	}
+}
+
+func TestTimedHoldsAnyRendererToTheLimit(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		hang := rendererFunc(func(ctx context.Context, _ render.Request) (render.Result, error) {
+			<-ctx.Done()
+			return render.Result{}, ctx.Err()
+		})
+		if _, err := render.Timed(hang).Render(t.Context(), render.Request{}); !errors.Is(err, render.ErrTimeout) || !strings.Contains(err.Error(), "1m0s") {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestFailureOfTheMachineIsTransient(t *testing.T) {
+	t.Parallel()
+	for err, want := range map[error]bool{
+		&os.PathError{Op: "fork/exec", Path: "x", Err: syscall.EAGAIN}: true,
+		&os.PathError{Op: "open", Path: "x", Err: syscall.ENOENT}:      false,
+		render.ErrUnavailable:           true,
+		context.Canceled:                true,
+		document.ErrLimit:               false,
+		errors.New("line 3 is no YAML"): false,
+	} {
+		if got := render.IsTransient(err); got != want {
+			t.Errorf("%v: transient %v, want %v", err, got, want)
+		}
 	}
 }

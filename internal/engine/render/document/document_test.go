@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf16"
 
 	"github.com/google/go-cmp/cmp"
@@ -263,5 +264,31 @@ func TestBothWaysToAManifestGiveEqualBytes(t *testing.T) {
 		if d := cmp.Diff(string(want.JSON), string(m.JSON)); d != "" || want.Key != m.Key || want.Version != m.Version {
 			t.Errorf("%v against %v (-want +got):\n%s", want.Key, m.Key, d)
 		}
+	}
+}
+
+func TestHostileFilesCostLittle(t *testing.T) {
+	t.Parallel()
+	tests := map[string]string{
+		"many small JSON objects":  strings.Repeat("{}\n", MaxDocument/3),
+		"a key as long as a file":  "apiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: {" + strings.Repeat("k", MaxDocument/2) + ": 1}}\n",
+		"a kind as long as a file": "kind: " + strings.Repeat("k", MaxDocument/2) + "\n",
+		"open brackets":            strings.Repeat("{", MaxDocument/2),
+		"open lists":               strings.Repeat("- ", MaxDocument/4),
+		"separators":               strings.Repeat("---\n", MaxDocument),
+	}
+	for name, text := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			start := time.Now()
+			_, err := gather(t, text)
+			if took := time.Since(start); took > 20*time.Second {
+				t.Errorf("reading took %s", took)
+			}
+			if err != nil && len(err.Error()) > 1100 {
+				t.Errorf("the message has %d bytes", len(err.Error()))
+			}
+			t.Logf("%s: %.80v", time.Since(start), err)
+		})
 	}
 }

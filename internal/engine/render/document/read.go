@@ -22,6 +22,12 @@ import (
 // document needs many times its size in memory.
 const MaxDocument = 4 << 20
 
+// maxDocuments bounds the documents of one file.
+const maxDocuments = 50_000
+
+// maxMessage bounds what an error says, in bytes.
+const maxMessage = 1000
+
 // Document is one YAML document, or one JSON value, of a file.
 type Document struct {
 	Number int // counted from 1, empty documents included
@@ -42,6 +48,9 @@ type Error struct {
 // Error prints "apps/web/deploy.yaml:12: what is wrong".
 func (e *Error) Error() string {
 	s := e.Err.Error()
+	if len(s) > maxMessage {
+		s = strings.ToValidUTF8(s[:maxMessage], "") + "..." // a kind or a key can be as long as the file
+	}
 	if e.Line > 0 {
 		s = strconv.Itoa(e.Line) + ": " + s
 		if e.File == "" {
@@ -83,6 +92,9 @@ func ReadYAML(data []byte) ([]Document, error) {
 		}
 		if len(part) > MaxDocument {
 			return docs, &Error{Line: line, Err: fmt.Errorf("document %d is larger than %d MiB; split it", number, MaxDocument>>20)}
+		}
+		if len(docs) >= maxDocuments {
+			return docs, &Error{Line: line, Err: fmt.Errorf("the file holds more than %d documents; split it", maxDocuments)}
 		}
 		if bytes.HasPrefix(bytes.TrimSpace(part), []byte("{")) {
 			if more, ok := jsonStream(part, line, number); ok {
@@ -167,14 +179,17 @@ func isStream(data []byte) bool {
 func jsonStream(part []byte, line, number int) ([]Document, bool) {
 	dec := json.NewDecoder(bytes.NewReader(part))
 	var docs []Document
+	var counted int64 // up to where line has been counted
 	for {
 		var raw json.RawMessage
 		before := dec.InputOffset()
+		line += bytes.Count(part[counted:before], []byte("\n"))
+		counted = before
 		err := dec.Decode(&raw)
 		if errors.Is(err, io.EOF) {
 			return docs, len(docs) > 0
 		}
-		if err != nil {
+		if err != nil || len(docs) >= maxDocuments {
 			return nil, false
 		}
 		out, err := decodeJSON(raw)
@@ -185,7 +200,7 @@ func jsonStream(part []byte, line, number int) ([]Document, bool) {
 		if err != nil || v.kind != mapping {
 			return nil, false
 		}
-		docs = append(docs, Document{Number: number, Line: line + lineAt(part, before) - 1, val: v})
+		docs = append(docs, Document{Number: number, Line: line, val: v})
 	}
 }
 
