@@ -34,7 +34,8 @@ func (c credentials) of(url string) git.Credential {
 		return cred
 	}
 	for _, p := range c.prefixes {
-		if strings.HasPrefix(key, p.url) {
+		// A prefix ends where a part of the path does: https://example.com is not https://example.com.evil.org.
+		if rest, ok := strings.CutPrefix(key, p.url); ok && (rest == "" || rest[0] == '/') {
 			return p.cred
 		}
 	}

@@ -62,7 +62,7 @@ func parse(raw []byte) ([]map[string]any, error) {
 		if err != nil {
 			return nil, fmt.Errorf("document %d: %w", n, err)
 		}
-		asJSON, err := sigsyaml.YAMLToJSON(doc)
+		asJSON, err := sigsyaml.YAMLToJSONStrict(doc)
 		if err != nil {
 			return nil, fmt.Errorf("document %d: %w", n, err)
 		}
