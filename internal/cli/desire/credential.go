@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	neturl "net/url"
 	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -18,8 +20,10 @@ import (
 
 // credentials are the repository Secrets of a cluster.
 type credentials struct {
-	exact    map[string]git.Credential // by repository
-	prefixes []prefix                  // longest first
+	exact      map[string]git.Credential // by repository
+	prefixes   []prefix                  // longest first
+	knownHosts []byte                    // of SSH servers
+	roots      map[string]string         // PEM bundle by host
 }
 
 type prefix struct {
@@ -27,8 +31,20 @@ type prefix struct {
 	cred git.Credential
 }
 
-// of returns the credential for a repository: its own, else that of the longest matching URL prefix, else none.
+// of returns how a repository is reached: its credential, and whom to trust.
 func (c credentials) of(url string) git.Credential {
+	cred := c.secret(url)
+	cred.KnownHosts = c.knownHosts
+	if remote, _, err := git.ParseRemote(url, true); err == nil {
+		if u, err := neturl.Parse(remote.URL); err == nil && c.roots[u.Hostname()] != "" {
+			cred.CA = []byte(c.roots[u.Hostname()])
+		}
+	}
+	return cred
+}
+
+// secret returns the credential for a repository: its own, else that of the longest matching URL prefix, else none.
+func (c credentials) secret(url string) git.Credential {
 	key := normal(url)
 	if cred, ok := c.exact[key]; ok && cred.Scope() != (git.Credential{}).Scope() {
 		return cred
@@ -72,7 +88,30 @@ func readCredentials(ctx context.Context, cluster *access.Cluster) (credentials,
 		}
 	}
 	slices.SortFunc(out.prefixes, func(a, b prefix) int { return len(b.url) - len(a.url) })
-	return out, nil
+	hosts, err := readConfigMap(ctx, cluster, "argocd-ssh-known-hosts-cm")
+	if err != nil {
+		return out, err
+	}
+	out.knownHosts = []byte(hosts["ssh_known_hosts"])
+	out.roots, err = readConfigMap(ctx, cluster, "argocd-tls-certs-cm")
+	return out, err
+}
+
+// readConfigMap returns the data of a ConfigMap beside the Applications; nothing where it does not exist.
+func readConfigMap(ctx context.Context, cluster *access.Cluster, name string) (map[string]string, error) {
+	maps := cluster.Dynamic.Resource(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Namespace(cluster.Apps.Namespace())
+	obj, err := maps.Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, access.Explain(fmt.Errorf("read ConfigMap %s: %w", name, err))
+	}
+	data, _, err := unstructured.NestedStringMap(obj.Object, "data")
+	if err != nil {
+		return nil, fmt.Errorf("read ConfigMap %s: %w", name, err)
+	}
+	return data, nil
 }
 
 // field reads the data of a Secret; what is missing or not base64 is empty.
