@@ -10,10 +10,9 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine"
@@ -112,7 +111,7 @@ const treeCacheBytes = 16 << 20
 func (a *Agent) Run(ctx context.Context) error {
 	defer func() {
 		a.clusters.close()
-		a.children.Close()
+		_ = a.children.Close()
 		if err := a.git.Close(); err != nil {
 			a.log.Warn("git cache not closed", "err", err)
 		}

@@ -22,7 +22,6 @@ type clusters struct {
 	log      *slog.Logger
 	notify   func(live.Event)
 	kinds    func()
-	count    func(*rest.Config)
 
 	mu   sync.Mutex
 	open map[string]*destination // by server

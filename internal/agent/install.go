@@ -60,7 +60,7 @@ func (a *Agent) installCRD(ctx context.Context, client dynamic.Interface, raw []
 	default:
 		version, known := have.GetAnnotations()[crd.AnnotationVersion]
 		if n, bad := strconv.Atoi(version); !known || bad != nil || n >= crd.Version {
-			return nil
+			return nil //nolint:nilerr // a version that is not a number is not ours to replace
 		}
 	}
 	body, err := json.Marshal(obj)
@@ -138,7 +138,7 @@ func (a *Agent) ensureNamespace(ctx context.Context) error {
 	}}
 	in := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"})
 	if _, err := in.Get(ctx, a.cfg.Namespace, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-		return nil //nolint:nilerr // an agent that may not read namespaces has one already
+		return nil // an agent that may not read namespaces has one already
 	}
 	if _, err := in.Create(ctx, ns, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("create namespace %s: %w", a.cfg.Namespace, err)

@@ -46,8 +46,8 @@ func newMetrics(a *Agent) *metrics {
 			Name: "slipway_live_events_total", Help: "Changes of live objects that concerned an Application, by kind of change.",
 		}, []string{"why"}),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "slipway_api_requests_total", Help: "Requests to API servers by method and status code.",
-		}, []string{"method", "code"}),
+			Name: "slipway_api_requests_total", Help: "Requests to API servers by what they were about and status code.",
+		}, []string{"verb", "group", "resource", "subresource", "dry_run", "code"}),
 		pushes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "slipway_webhook_pushes_total", Help: "Pushes that webhooks told of, by provider.",
 		}, []string{"provider"}),
@@ -87,11 +87,12 @@ func (m *metrics) crashed()               { m.crashes.Inc() }
 func (m *metrics) countRequests(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(req *http.Request) (*http.Response, error) {
 		resp, err := next.RoundTrip(req)
-		code := "error"
-		if err == nil {
-			code = http.StatusText(resp.StatusCode)
+		verb, group, resource, subresource := requestLabels(req)
+		dry := ""
+		if req.URL.Query().Get("dryRun") != "" {
+			dry = "All"
 		}
-		m.requests.WithLabelValues(req.Method, code).Inc()
+		m.requests.WithLabelValues(verb, group, resource, subresource, dry, statusLabel(resp, err)).Inc()
 		return resp, err
 	})
 }

@@ -39,6 +39,7 @@ func (a *Agent) serve(ctx context.Context, g *errgroup.Group) error {
 		if err != nil {
 			return fmt.Errorf("listen on %s: %w: choose another address", addr, err)
 		}
+		a.log.Info("listening", "address", listener.Addr().String()) // with port 0 nobody else knows
 		server := &http.Server{
 			Handler: mux, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
 			MaxHeaderBytes: 64 << 10,

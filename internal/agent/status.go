@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -130,12 +131,12 @@ func statusPatch(app *v1alpha1.Application, next v1alpha1.ApplicationStatus, now
 	if err != nil {
 		return nil, fmt.Errorf("encode status: %w", err)
 	}
-	diff, err := jsonpatch.CreateMergePatch(old, fresh)
-	if err != nil {
-		return nil, fmt.Errorf("compare statuses: %w", err)
-	}
 	patch := map[string]any{}
-	if string(diff) != "{}" {
+	if !bytes.Equal(old, fresh) {
+		diff, err := jsonpatch.CreateMergePatch(old, fresh)
+		if err != nil {
+			return nil, fmt.Errorf("compare statuses: %w", err)
+		}
 		patch["status"] = json.RawMessage(diff)
 	}
 	if app.Annotations[v1alpha1.AnnotationRefresh] != "" {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -101,13 +102,15 @@ func (a *Agent) report(ctx context.Context, app *v1alpha1.Application, res engin
 	next := nextStatus(app, res, now, a.cfg.Namespace)
 	// A revision that changed nothing for this Application is not worth a write of its own: in a repository of 2,000
 	// applications each commit would cost 2,000. It goes along with the next write, or when somebody asks.
-	quiet := next
-	quiet.Sync.Revision, quiet.Sync.Revisions = app.Status.Sync.Revision, app.Status.Sync.Revisions
-	if patch, err := statusPatch(app, quiet, now); err != nil || patch == nil {
-		return err
+	if next.Sync.Revision != app.Status.Sync.Revision || !slices.Equal(next.Sync.Revisions, app.Status.Sync.Revisions) {
+		quiet := next
+		quiet.Sync.Revision, quiet.Sync.Revisions = app.Status.Sync.Revision, app.Status.Sync.Revisions
+		if patch, err := statusPatch(app, quiet, now); err != nil || patch == nil {
+			return err
+		}
 	}
 	patch, err := statusPatch(app, next, now)
-	if err != nil {
+	if err != nil || patch == nil {
 		return err
 	}
 	return a.write(ctx, app, patch)

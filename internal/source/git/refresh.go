@@ -72,6 +72,9 @@ func (r *Repo) refresh(ctx context.Context, asked time.Time, fresh, head bool) e
 	if done || err != nil {
 		return err
 	}
+	if err := r.gather(ctx); err != nil {
+		return err
+	}
 	began := time.Now()
 	refs, err := r.mirror.LsRemote(ctx, patterns...)
 	if r.record(ctx, err); err != nil {
@@ -86,6 +89,28 @@ func (r *Repo) refresh(ctx context.Context, asked time.Time, fresh, head bool) e
 	r.refs, r.listed = refs, began
 	r.mu.Unlock()
 	return nil
+}
+
+// spacing is the least time between the beginnings of two listings. Many applications that are refreshed at once come
+// one after the other; the first listing is made at once, the second one serves all who asked meanwhile.
+const spacing = 200 * time.Millisecond
+
+// gather waits until the last listing began long enough ago. The turn is held.
+func (r *Repo) gather(ctx context.Context) error {
+	r.mu.Lock()
+	rest := spacing - time.Since(r.listed)
+	r.mu.Unlock()
+	if rest <= 0 {
+		return nil
+	}
+	timer := time.NewTimer(rest)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // patterns lists branches and tags, and what else is followed by its full name, and reports whether HEAD is among

@@ -17,7 +17,8 @@ import (
 const (
 	missingFor = time.Minute // a commit that was looked for in vain is not looked for again
 	maxMissing = 1000
-	minAbbrev  = 7 // digits of an abbreviated commit id, as in Argo CD
+	maxOpened  = 64 // commits kept open
+	minAbbrev  = 7  // digits of an abbreviated commit id, as in Argo CD
 )
 
 // Repo is one repository as seen with one credential. It is safe for concurrent use.
@@ -43,8 +44,9 @@ type Repo struct {
 	retry    time.Time // no attempt before, but on request
 	next     time.Time // when to look again
 	polling  bool
-	dropped  bool // a revision is no longer followed
-	damaged  bool // the mirror lacks objects that it must have
+	dropped  bool              // a revision is no longer followed
+	opened   map[string]opened // by commit
+	damaged  bool              // the mirror lacks objects that it must have
 }
 
 type missed struct {
@@ -56,7 +58,7 @@ func newRepo(p *Pool, m *git.Mirror) *Repo {
 	return &Repo{
 		pool: p, mirror: m, memo: newMemo(), turn: make(chan struct{}, 1),
 		have: map[string]string{}, fetched: map[string]time.Time{}, follows: map[Revision]int{}, told: map[Revision]string{},
-		missing: map[string]missed{},
+		missing: map[string]missed{}, opened: map[string]opened{},
 	}
 }
 
@@ -194,7 +196,16 @@ func (r *Repo) Tree(ctx context.Context, commit string) (*Tree, error) {
 	return r.open(commit)
 }
 
+// open opens a commit, and looks first whether the mirror still has it. Thousands of applications open the same one
+// after a push: one look serves them all, until the mirror was made anew.
 func (r *Repo) open(commit string) (*Tree, error) {
+	epoch := r.mirror.Epoch()
+	r.mu.Lock()
+	kept, ok := r.opened[commit]
+	r.mu.Unlock()
+	if ok && kept.epoch == epoch {
+		return kept.tree, nil
+	}
 	id, err := git.ParseID(commit)
 	if err != nil {
 		return nil, err
@@ -202,11 +213,28 @@ func (r *Repo) open(commit string) (*Tree, error) {
 	if _, err := r.mirror.Commit(id); err != nil {
 		return nil, err
 	}
-	return newTree(r.mirror, commit, r.pool.opts.FileLimit, r.memo, func() {
+	tree, err := newTree(r.mirror, commit, r.pool.opts.FileLimit, r.memo, func() {
 		r.mu.Lock()
 		r.damaged = true
+		clear(r.opened)
 		r.mu.Unlock()
 	})
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.opened) >= maxOpened {
+		clear(r.opened)
+	}
+	r.opened[commit] = opened{epoch: epoch, tree: tree}
+	return tree, nil
+}
+
+// opened is a commit that was found in the mirror as it was at an epoch.
+type opened struct {
+	epoch uint64
+	tree  *Tree
 }
 
 // Commit describes a commit that Resolve returned.

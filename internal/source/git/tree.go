@@ -29,8 +29,10 @@ const (
 	maxWalk   = 200_000 // directories walked for one Sum
 )
 
-var errNotDir = errors.New("not a directory")
-var errIsDir = errors.New("is a directory")
+var (
+	errNotDir = errors.New("not a directory")
+	errIsDir  = errors.New("is a directory")
+)
 
 // Tree is the content of one commit.
 type Tree struct {
