@@ -52,6 +52,7 @@ type Agent struct {
 	apps       *appClient
 	registry   *registry
 	queue      *queue
+	gate       *gate
 	engine     *engine.Engine
 	clusters   *clusters
 	sources    *sources
@@ -73,7 +74,7 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 	}
 	cfg.REST = rest.CopyConfig(cfg.REST)
 	cfg.REST.QPS, cfg.REST.Burst = -1, -1
-	a := &Agent{cfg: cfg, log: cfg.Log, queue: newQueue(), ready: make(chan struct{})}
+	a := &Agent{cfg: cfg, log: cfg.Log, queue: newQueue(), gate: newGate(cfg.Workers), ready: make(chan struct{})}
 	a.metrics = newMetrics(a)
 	cfg.REST.Wrap(a.metrics.countRequests)
 	a.registry = newRegistry(cfg.Namespace, a.queue.add, a.forget)

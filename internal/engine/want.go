@@ -37,7 +37,7 @@ func (r *run) render(ctx context.Context) error {
 func (r *run) requests(ctx context.Context) ([]render.Request, error) {
 	version, apis, err := r.target.Live.Capabilities(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("destination cluster: %w", err)
+		return nil, &StageError{Stage: StageLive, Err: fmt.Errorf("destination cluster: %w", err)}
 	}
 	out := make([]render.Request, 0, len(r.sources))
 	for i, src := range r.sources {
@@ -155,7 +155,7 @@ func (r *run) prepare(ctx context.Context, objects []object.Manifest, m *memory)
 // place puts an object into its namespace and marks it as ours.
 func (r *run) place(ctx context.Context, obj map[string]any, o object.Manifest, defined map[object.Kind]bool) (object.Manifest, error) {
 	key := o.Key
-	namespaced := key.Namespace != ""
+	var namespaced bool
 	res, err := r.target.Live.Find(ctx, key.GroupKind(), o.Version)
 	if scoped, ours := defined[key.GroupKind()]; ours && unknownKind(err) {
 		namespaced = scoped

@@ -68,10 +68,12 @@ type rule struct {
 }
 
 // rules is an immutable table. Patterns hold for git 2.38 and newer with LC_ALL=C, libcurl and OpenSSH.
-var rules = []rule{
+var rules = []rule{ //nolint:gochecknoglobals // compiled once
 	{re(`couldn't find remote ref`), ErrRefGone, "choose a branch or tag that exists"},
-	{re(`not our ref|does not allow request for unadvertised object|remote error: .*unadvertised`), ErrNoRevision,
-		"the server does not have or does not hand out this commit: follow a branch or tag that contains it"},
+	{
+		re(`not our ref|does not allow request for unadvertised object|remote error: .*unadvertised`), ErrNoRevision,
+		"the server does not have or does not hand out this commit: follow a branch or tag that contains it",
+	},
 	{re(`REMOTE HOST IDENTIFICATION HAS CHANGED`), ErrHostKey, "the server's key differs from the known one: check it with the server's owner, then replace it in the known hosts"},
 	{re(`Host key verification failed|No \S+ host key is known`), ErrHostKey, "add the server's key to the known hosts"},
 	{re(`Load key .*(invalid format|libcrypto|passphrase)`), ErrAuth, "the SSH private key cannot be read: store an unencrypted private key in PEM or OpenSSH form"},
@@ -82,17 +84,25 @@ var rules = []rule{
 	{re(`returned error: 30[1278]`), ErrMoved, "the server redirects to another address: use that address (some servers want it to end in .git)"},
 	{re(`returned error: 429`), ErrUnreachable, "the server limits the rate of requests: poll less often or use a webhook"},
 	{re(`returned error: 5\d\d`), ErrUnreachable, "the server answers with an error: try again later"},
-	{re(`(?i)certificate verif|certificate problem|self.signed certificate|unable to get local issuer|certificate has expired|CERT_|does not match target host`), ErrTLS,
-		"add the certificate authority of the server, or mark the repository insecure"},
-	{re(`(?i)could not resolve (host|proxy)|connection refused|failed to connect|couldn't connect|connection timed out|operation timed out|timed out after|too slow|empty reply|connection reset|network is unreachable|no route to host|connect to host|connection closed|kex_exchange|unexpected disconnect|early EOF|the remote end hung up|RPC failed`),
-		ErrUnreachable, "check the address, the network and the proxy"},
-	{re(`repository '.*' not found|(?i)repository not found|does not appear to be a git repository|not valid: is this a git repository|returned error: (404|410)|project you were looking for could not be found`),
-		ErrNotFound, "check the address, and that the credential may read the repository"},
+	{
+		re(`(?i)certificate verif|certificate problem|self.signed certificate|unable to get local issuer|certificate has expired|CERT_|does not match target host`), ErrTLS,
+		"add the certificate authority of the server, or mark the repository insecure",
+	},
+	{
+		re(`(?i)could not resolve (host|proxy)|connection refused|failed to connect|couldn't connect|connection timed out|operation timed out|timed out after|too slow|empty reply|connection reset|network is unreachable|no route to host|connect to host|connection closed|kex_exchange|unexpected disconnect|early EOF|the remote end hung up|RPC failed`),
+		ErrUnreachable, "check the address, the network and the proxy",
+	},
+	{
+		re(`repository '.*' not found|(?i)repository not found|does not appear to be a git repository|not valid: is this a git repository|returned error: (404|410)|project you were looking for could not be found`),
+		ErrNotFound, "check the address, and that the credential may read the repository",
+	},
 	{re(`(?i)mismatched (algorithms|object format)|unsupported object format|unknown object format`), ErrObjectFormat, "only SHA-1 repositories can be read"},
 	{re(`fsck error|bad object type|index-pack failed|unpack-objects.*error`), ErrBadObjects, "the repository holds objects that git fsck refuses: repair it and push again"},
 	{re(`transport '.*' not allowed`), ErrDenied, "use an https:// or ssh:// address"},
-	{re(`not a git repository|is corrupt|bad object|loose object|packfile .* (cannot|does not)|unable to read|did not send all necessary objects|bad config|missing (blob|tree|commit)|inflate|object file .* is empty|cannot lock ref|broken ref|unable to resolve reference`),
-		ErrCorrupt, "it is fetched anew"},
+	{
+		re(`not a git repository|is corrupt|bad object|loose object|packfile .* (cannot|does not)|unable to read|did not send all necessary objects|bad config|missing (blob|tree|commit)|inflate|object file .* is empty|cannot lock ref|broken ref|unable to resolve reference`),
+		ErrCorrupt, "it is fetched anew",
+	},
 }
 
 func re(s string) *regexp.Regexp { return regexp.MustCompile(s) }
@@ -112,7 +122,7 @@ func (m *Mirror) explain(err error) error {
 	message, cred := m.scrub(run.message), m.cred.Load()
 	for _, r := range rules {
 		if r.pattern.MatchString(message) {
-			if r.kind == ErrAuth && strings.Contains(message, "could not read ") && (cred.Password != "" || cred.Bearer != "") {
+			if errors.Is(r.kind, ErrAuth) && strings.Contains(message, "could not read ") && (cred.Password != "" || cred.Bearer != "") {
 				// git asks for another credential when the one it was given was refused.
 				return &Error{Kind: ErrAuth, URL: m.URL(), Hint: "the server refuses the credential: check user name, password or token, and that it has not expired"}
 			}

@@ -23,7 +23,7 @@ const sharedGrace = "2m"
 // sharedCluster returns the path of the kubeconfig of the cluster of this run.
 // It is a variable because the answer, and the lock that keeps the cluster
 // alive, belong to the process as a whole: every package is tested by one.
-var sharedCluster = sync.OnceValues(func() (string, error) {
+var sharedCluster = sync.OnceValues(func() (string, error) { //nolint:gochecknoglobals // see above
 	if path := os.Getenv("SLIPWAY_TEST_KUBECONFIG"); path != "" {
 		if _, err := os.Stat(path); err != nil {
 			return "", fmt.Errorf("use SLIPWAY_TEST_KUBECONFIG: %w", err)
@@ -50,7 +50,7 @@ var sharedCluster = sync.OnceValues(func() (string, error) {
 
 // sharedHold is the lock that says that this process uses the shared cluster.
 // It is never closed: the end of the process gives it up.
-var sharedHold *os.File
+var sharedHold *os.File //nolint:gochecknoglobals,unused // see above
 
 // joinShared makes this process a user of the cluster in dir and starts the
 // cluster if it does not run. It returns the path of the kubeconfig and the

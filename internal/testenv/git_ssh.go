@@ -152,7 +152,7 @@ func (s *sshServer) handle(conn net.Conn) {
 }
 
 func (s *sshServer) session(ch ssh.Channel, reqs <-chan *ssh.Request) {
-	defer ch.Close()
+	defer func() { _ = ch.Close() }()
 	protocol := ""
 	for req := range reqs {
 		switch req.Type {

@@ -258,8 +258,10 @@ func TestAListOfFilesThatMayBeCutTouchesEverything(t *testing.T) {
 		{"all commits are listed", "X-GitHub-Event", "push", hubBody, false},
 		{"a forced push", "X-GitHub-Event", "push", `{"forced":true,` + hubBody[1:], true},
 		{"Gitea lists fewer commits than it counts", "X-Gitea-Event", "push", `{"total_commits":9,` + hubBody[1:], true},
-		{"GitLab lists fewer commits than it counts", "X-Gitlab-Event", "Push Hook",
-			strings.Replace(gitlabBody, `_count":1`, `_count":30`, 1), true},
+		{
+			"GitLab lists fewer commits than it counts", "X-Gitlab-Event", "Push Hook",
+			strings.Replace(gitlabBody, `_count":1`, `_count":30`, 1), true,
+		},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -363,9 +365,17 @@ func TestTouchesLooksAtFilesFoldersAndPatterns(t *testing.T) {
 		annotation, file string
 		want             bool
 	}{
-		{"", "other/x", true}, {".", "apps/web/x", true}, {".", "apps/webs/x", false}, {"../lib", "apps/lib/x", true},
-		{"/lib", "lib/x/y", true}, {"/lib", "library/x", false}, {"/shared/*.yaml", "shared/a.yaml", true},
-		{"/shared/*.yaml", "shared/a/b.yaml", false}, {"/a;/b", "b", true}, {"/[", "x", false}, {"../../../..", "x", true},
+		{"", "other/x", true},
+		{".", "apps/web/x", true},
+		{".", "apps/webs/x", false},
+		{"../lib", "apps/lib/x", true},
+		{"/lib", "lib/x/y", true},
+		{"/lib", "library/x", false},
+		{"/shared/*.yaml", "shared/a.yaml", true},
+		{"/shared/*.yaml", "shared/a/b.yaml", false},
+		{"/a;/b", "b", true},
+		{"/[", "x", false},
+		{"../../../..", "x", true},
 	}
 	for _, c := range cases {
 		paths := webhook.Source{Path: "apps/web"}.Paths(c.annotation)

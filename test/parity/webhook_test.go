@@ -239,15 +239,21 @@ func TestWebhookRevisionsAgree(t *testing.T) {
 		}
 	}
 	for _, c := range set.ProviderRefs {
-		d := delivery{Headers: map[string]string{"X-GitHub-Event": "push"},
-			Body: fmt.Sprintf(`{"ref":%q,"repository":{"html_url":"https://git.example/o/r","default_branch":"other"}}`, c.Ref)}
+		d := delivery{
+			Headers: map[string]string{"X-GitHub-Event": "push"},
+			Body:    fmt.Sprintf(`{"ref":%q,"repository":{"html_url":"https://git.example/o/r","default_branch":"other"}}`, c.Ref),
+		}
 		switch c.Kind {
 		case "tag":
-			d = delivery{Headers: map[string]string{"X-Gitlab-Event": "Tag Push Hook"},
-				Body: fmt.Sprintf(`{"object_kind":"tag_push","ref":%q,"project":{"web_url":"https://git.example/o/r"}}`, c.Ref)}
+			d = delivery{
+				Headers: map[string]string{"X-Gitlab-Event": "Tag Push Hook"},
+				Body:    fmt.Sprintf(`{"object_kind":"tag_push","ref":%q,"project":{"web_url":"https://git.example/o/r"}}`, c.Ref),
+			}
 		case "short":
-			d = delivery{Headers: map[string]string{"X-Hook-UUID": "x"},
-				Body: fmt.Sprintf(`{"push":{"changes":[{"new":{"name":%q}}]},"repository":{"links":{"html":{"href":"https://git.example/o/r"}}}}`, c.Ref)}
+			d = delivery{
+				Headers: map[string]string{"X-Hook-UUID": "x"},
+				Body:    fmt.Sprintf(`{"push":{"changes":[{"new":{"name":%q}}]},"repository":{"links":{"html":{"href":"https://git.example/o/r"}}}}`, c.Ref),
+			}
 		}
 		_, events := deliver(t, root, d, webhook.Secrets{})
 		if len(events) != 1 || events[0].Concerns(c.TargetRevision, "") != c.Concerns {

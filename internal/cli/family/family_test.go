@@ -20,8 +20,11 @@ func TestOnlyKindsThatCanAppearAreListed(t *testing.T) {
 	}{
 		{"nothing owns anything", []object.Kind{{Kind: "ConfigMap"}, {Kind: "Secret"}}, nil},
 		{"through several owners", []object.Kind{{Group: "apps", Kind: "Deployment"}}, []object.Kind{replicaSet, pod}},
-		{"each kind once", []object.Kind{{Group: "apps", Kind: "Deployment"}, {Group: "apps", Kind: "Deployment"}, {Group: "batch", Kind: "Job"}},
-			[]object.Kind{replicaSet, pod}},
+		{
+			"each kind once",
+			[]object.Kind{{Group: "apps", Kind: "Deployment"}, {Group: "apps", Kind: "Deployment"}, {Group: "batch", Kind: "Job"}},
+			[]object.Kind{replicaSet, pod},
+		},
 		{"kinds of Kubernetes that own nothing", []object.Kind{{Group: "networking.k8s.io", Kind: "Ingress"}}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -2,7 +2,6 @@ package stack
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -84,16 +83,6 @@ func (p *process) ended() error {
 		why = p.err.Error()
 	}
 	return fmt.Errorf("%s stopped: %s\n%s\nthe whole log is in %s", p.name, why, tail(p.log, 15), p.log)
-}
-
-// watch returns an error when the process ends before ctx does.
-func (p *process) watch(ctx context.Context) error {
-	select {
-	case <-ctx.Done():
-		return nil
-	case <-p.done:
-		return p.ended()
-	}
 }
 
 // stop asks the process to end and waits; after grace it is killed.

@@ -324,9 +324,13 @@ func (s *stack) writeEnv() error {
 	f := s.facts()
 	var out strings.Builder
 	for _, v := range [][2]string{
-		{"KUBECONFIG", f.Kubeconfig}, {"SLIPWAY_DATA", f.Data}, {"SLIPWAY_NAMESPACE", f.Namespace},
-		{"SLIPWAY_WEBHOOK", f.Webhook}, {"SLIPWAY_HEALTH", "http://" + loopback(s.ports.Health)},
-		{"SLIPWAY_METRICS", "http://" + loopback(s.ports.Metrics) + "/metrics"}, {"SLIPWAY_DEMO_REPO", f.DemoRepo},
+		{"KUBECONFIG", f.Kubeconfig},
+		{"SLIPWAY_DATA", f.Data},
+		{"SLIPWAY_NAMESPACE", f.Namespace},
+		{"SLIPWAY_WEBHOOK", f.Webhook},
+		{"SLIPWAY_HEALTH", "http://" + loopback(s.ports.Health)},
+		{"SLIPWAY_METRICS", "http://" + loopback(s.ports.Metrics) + "/metrics"},
+		{"SLIPWAY_DEMO_REPO", f.DemoRepo},
 	} {
 		fmt.Fprintf(&out, "export %s=%s\n", v[0], quote(v[1]))
 	}

@@ -49,7 +49,7 @@ func (g *gitServer) run(ctx context.Context, listener net.Listener) error {
 		select {
 		case <-ctx.Done():
 			err := server.Close()
-			<-served
+			<-served //nolint:errcheck // it says that the server was closed
 			return err
 		case err := <-served:
 			return fmt.Errorf("serve demo repository: %w", err)
@@ -142,7 +142,7 @@ func (g *gitServer) deliver(ctx context.Context, ref, before, after string) erro
 		mac.Write(body)
 		req.Header.Set("X-Hub-Signature-256", "sha256="+hex.EncodeToString(mac.Sum(nil)))
 	}
-	res, err := http.DefaultClient.Do(req)
+	res, err := http.DefaultClient.Do(req) //nolint:forbidigo // ctx has a limit
 	if err != nil {
 		return err
 	}

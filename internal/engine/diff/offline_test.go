@@ -64,7 +64,8 @@ status: {replicas: 1}
 -      - image: web:2
 +      - image: web:1
 `},
-		{"a list of a custom resource counts whole", `{apiVersion: x.io/v1, kind: X, metadata: {name: x}, spec: {ports: [{port: 1}]}}`,
+		{
+			"a list of a custom resource counts whole", `{apiVersion: x.io/v1, kind: X, metadata: {name: x}, spec: {ports: [{port: 1}]}}`,
 			`{apiVersion: x.io/v1, kind: X, metadata: {name: x}, spec: {ports: [{port: 1, name: a}]}}`, `
 --- live
 +++ wanted
@@ -72,11 +73,16 @@ status: {replicas: 1}
 -  - name: a
 -    port: 1
 +  - port: 1
-`},
-		{"a finalizer of somebody else stays", `{apiVersion: v1, kind: ConfigMap, metadata: {name: x, finalizers: [a]}}`,
-			`{apiVersion: v1, kind: ConfigMap, metadata: {name: x, finalizers: [b, a]}}`, ""},
-		{"a Secret written as text", `{apiVersion: v1, kind: Secret, metadata: {name: x}, stringData: {a: b}}`,
-			`{apiVersion: v1, kind: Secret, metadata: {name: x}, data: {a: Yg==}, type: Opaque}`, ""},
+`,
+		},
+		{
+			"a finalizer of somebody else stays", `{apiVersion: v1, kind: ConfigMap, metadata: {name: x, finalizers: [a]}}`,
+			`{apiVersion: v1, kind: ConfigMap, metadata: {name: x, finalizers: [b, a]}}`, "",
+		},
+		{
+			"a Secret written as text", `{apiVersion: v1, kind: Secret, metadata: {name: x}, stringData: {a: b}}`,
+			`{apiVersion: v1, kind: Secret, metadata: {name: x}, data: {a: Yg==}, type: Opaque}`, "",
+		},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -54,8 +54,13 @@ func TestUnifiedWritesHunks(t *testing.T) {
 `},
 		{"nothing before", nil, map[string]any{"a": int64(1)}, diff.Text{Context: 3}, "\n@@ -0,0 +1 @@\n+a: 1\n"},
 		{"nothing after", map[string]any{"a": int64(1)}, nil, diff.Text{Context: 3}, "\n@@ -1 +0,0 @@\n-a: 1\n"},
-		{"in colour", map[string]any{"a": int64(1)}, map[string]any{"a": int64(2)}, diff.Text{Color: true},
-			"\n\x1b[36m@@ -1 +1 @@\x1b[0m\n\x1b[31m-a: 1\x1b[0m\n\x1b[32m+a: 2\x1b[0m\n"},
+		{
+			"in colour",
+			map[string]any{"a": int64(1)},
+			map[string]any{"a": int64(2)},
+			diff.Text{Color: true},
+			"\n\x1b[36m@@ -1 +1 @@\x1b[0m\n\x1b[31m-a: 1\x1b[0m\n\x1b[32m+a: 2\x1b[0m\n",
+		},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -79,10 +79,10 @@ func (w *watcher) note(err error) {
 	}
 }
 
-func (w *watcher) lastError() (error, chan struct{}) {
+func (w *watcher) lastError() (chan struct{}, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.err, w.fail
+	return w.fail, w.err
 }
 
 // await returns when the first list is complete, or why it is not.
@@ -92,7 +92,7 @@ func (w *watcher) await(ctx context.Context, timeout time.Duration) error {
 		return nil
 	default:
 	}
-	_, fail := w.lastError()
+	fail, _ := w.lastError()
 	timer := time.NewTimer(timeout)
 	defer timer.Stop()
 	select {
@@ -103,7 +103,7 @@ func (w *watcher) await(ctx context.Context, timeout time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	err, _ := w.lastError()
+	_, err := w.lastError()
 	if err == nil {
 		err = fmt.Errorf("no answer within %s: check that the cluster is reachable", timeout)
 	}
@@ -193,7 +193,7 @@ func (s *kindStore) Replace(items []any, resourceVersion string) error {
 func (s *kindStore) Resync() error { return nil }
 
 // kindsCRD is watched on every cluster, by metadata alone: when it changes, the catalog is outdated.
-var kindsCRD = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+var kindsCRD = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"} //nolint:gochecknoglobals // read-only
 
 // watchKinds keeps the catalog fresh.
 func (c *Cluster) watchKinds(changed func()) {

@@ -23,7 +23,7 @@ func builtin(group string) bool {
 }
 
 // kindOrder is read-only.
-var kindOrder = [...]string{
+var kindOrder = [...]string{ //nolint:gochecknoglobals // a table
 	"Namespace", "NetworkPolicy", "ResourceQuota", "LimitRange", "PodSecurityPolicy", "PodDisruptionBudget",
 	"ServiceAccount", "Secret", "SecretList", "ConfigMap", "StorageClass", "PersistentVolume",
 	"PersistentVolumeClaim", "CustomResourceDefinition", "ClusterRole", "ClusterRoleList", "ClusterRoleBinding",

@@ -64,7 +64,7 @@ func (t *Tree) ReadFile(name string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, plain(err))
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, plain(err))
@@ -88,7 +88,7 @@ func (t *Tree) ReadDir(name string) ([]source.Entry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list %s: %w", name, plain(err))
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	list, err := f.ReadDir(-1)
 	if err != nil {
 		return nil, fmt.Errorf("list %s: %w", name, plain(err))

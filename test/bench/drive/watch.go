@@ -146,7 +146,7 @@ func (m *mirror[T]) follow(ctx context.Context, version string) error {
 		case err == nil:
 			version = next
 		case ctx.Err() != nil:
-			return nil
+			return nil //nolint:nilerr // ended on purpose
 		case answered(err, http.StatusGone):
 			if version, err = m.list(ctx); err != nil {
 				return err

@@ -44,7 +44,7 @@ func field(file, name string) string {
 	if err != nil {
 		return ""
 	}
-	defer in.Close()
+	defer func() { _ = in.Close() }()
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
 		key, value, found := strings.Cut(lines.Text(), ":")

@@ -42,7 +42,7 @@ func start(name, log string, argv []string) (*Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create log of %s: %w", name, err)
 	}
-	defer out.Close()
+	defer func() { _ = out.Close() }()
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Stdout, cmd.Stderr = out, out
 	// The kernel kills the child with its parent, even one that was killed itself; a group of its own keeps a Ctrl-C
@@ -77,6 +77,7 @@ func (p *Process) Stop() {
 
 // ended describes a process that ended by itself, with the end of its log.
 func (p *Process) ended() error {
+	//nolint:errorlint // there is no failure where it ended well
 	return fmt.Errorf("run %s: it ended (%v); the end of its log %s is:\n%s", p.name, p.failure, p.log, tail(p.log))
 }
 
@@ -102,7 +103,7 @@ func tail(file string) string {
 	if err != nil {
 		return err.Error()
 	}
-	defer in.Close()
+	defer func() { _ = in.Close() }()
 	if info, err := in.Stat(); err == nil && info.Size() > tailBytes {
 		if _, err := in.Seek(-tailBytes, io.SeekEnd); err != nil {
 			return err.Error()

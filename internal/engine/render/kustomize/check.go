@@ -20,7 +20,7 @@ func isKustomization(base string) bool {
 func check(name string, raw []byte) (schema bool, err error) {
 	var k types.Kustomization
 	if err := k.Unmarshal(raw); err != nil {
-		return false, nil
+		return false, nil //nolint:nilerr // see above
 	}
 	if len(k.HelmCharts) > 0 || len(k.HelmChartInflationGenerator) > 0 {
 		return false, fmt.Errorf("%s uses helmCharts, which would run helm and fetch charts; use a source of its own for the chart", name)

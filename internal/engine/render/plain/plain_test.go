@@ -115,8 +115,10 @@ func TestDirectoryThatCannotBeReadIsRefusedWithTheReason(t *testing.T) {
 		{name: "JSON without kind", files: map[string]string{"app/package.json": `{"name": "x"}`}, want: "app/package.json:1: the object has no kind"},
 		{name: "a link out of the repository", files: map[string]string{"app/a.yaml@": "../../etc/passwd"}, want: "illegal filepath app/a.yaml"},
 		{name: "links in a circle", files: map[string]string{"app/a.yaml@": "b.yaml", "app/b.yaml@": "a.yaml"}, want: "too many levels"},
-		{name: "a directory that links back", files: map[string]string{"app/sub/up@": "..", "app/a.yaml": config("a")},
-			set: func(r *render.Request) { r.Source.Directory.Recurse = true }, want: "app/sub/up"},
+		{
+			name: "a directory that links back", files: map[string]string{"app/sub/up@": "..", "app/a.yaml": config("a")},
+			set: func(r *render.Request) { r.Source.Directory.Recurse = true }, want: "app/sub/up",
+		},
 		{name: "a bad glob", files: map[string]string{"app/a.yaml": ""}, set: func(r *render.Request) { r.Source.Directory.Include = "{a" }, want: "spec.source.directory.include"},
 		{name: "too many bytes", files: map[string]string{"app/a.yaml": config("a")}, set: func(r *render.Request) { r.Limits.Bytes = 20 }, want: "larger than 20 bytes", is: document.ErrLimit},
 		{name: "Jsonnet that nobody evaluates", files: map[string]string{"app/a.jsonnet": "{}"}, want: "app/a.jsonnet", is: render.ErrJsonnet},

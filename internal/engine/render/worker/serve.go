@@ -78,7 +78,7 @@ func Serve(args []string, in io.Reader, out io.Writer, renderers func(versions [
 func silence() {
 	log.SetOutput(io.Discard)
 	slog.SetDefault(slog.New(slog.DiscardHandler))
-	http.DefaultTransport = refuseHTTP{}
+	http.DefaultTransport = refuseHTTP{} //nolint:forbidigo // replaced, not used
 }
 
 type refuseHTTP struct{}

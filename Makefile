@@ -1,0 +1,116 @@
+# What to do with this repository. `make` alone lists the targets.
+#
+# Variables: ARGS are more arguments for the program of bench, soak and test.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+root := $(CURDIR)
+bin := $(root)/bin
+module := github.com/slipway-gitops/slipway
+lint := $(bin)/golangci-lint
+data := .run/up
+
+version := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+flags := -trimpath -ldflags "-X $(module)/internal/cli.version=$(version) -X main.version=$(version)"
+
+ROUNDS ?= 20
+ARGS ?=
+
+# Tests find what they need through these, wherever they run.
+export SLIPWAY_DEVCLUSTER ?= $(bin)/devcluster
+
+.PHONY: help
+help: ## print this list
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z][a-z-]*:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: programs devcluster ## build bin/slipway, bin/slipway-agent, bin/bench and bin/devcluster
+
+.PHONY: programs
+programs:
+	@go build $(flags) -o $(bin)/ ./cmd/slipway ./cmd/slipway-agent
+	@go build $(flags) -o $(bin)/bench ./test/bench
+
+.PHONY: devcluster
+devcluster:
+	@$(MAKE) -C dev/cluster devcluster BIN=$(bin)/devcluster
+
+.PHONY: up
+up: build ## start a cluster, an agent and a demo on this machine, and print what to try
+	@$(bin)/slipway up --detach --data $(data) $(ARGS)
+
+.PHONY: down
+down: programs ## stop what `make up` started
+	@$(bin)/slipway down --data $(data)
+
+.PHONY: test
+test: build ## build what the tests need, then run them all; ARGS go to go test
+	SLIPWAY_REQUIRE_CLUSTER=1 go test -timeout 14m $(ARGS) ./...
+	cd tools && go test $(ARGS) ./...
+	cd dev/cluster && go test -trimpath -timeout 5m $(ARGS) $$(go list ./... | grep -v '/e2e$$')
+
+.PHONY: unit
+unit: ## run the tests that need no cluster; ARGS go to go test
+	go test -short -timeout 5m $(ARGS) ./...
+	cd tools && go test -short $(ARGS) ./...
+
+.PHONY: lint
+lint: $(lint) ## check the rules of style, imports and formatting in all modules
+	$(lint) run ./...
+	$(lint) fmt --diff
+	go vet ./...
+	cd tools && go vet ./...
+	cd dev/cluster && go vet -trimpath ./...
+
+.PHONY: check
+check: lint generated unit ## what must hold before a commit: lint, generated files, tests without a cluster
+
+# Linking it takes longer than running it, so it is kept until its version changes.
+$(lint): tools/go.mod tools/go.sum
+	@echo "golangci-lint: building (the first build takes some minutes)" >&2
+	@go build -modfile=tools/go.mod -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	@touch $@
+
+argo := api/argo/v1alpha1
+out := .run/generate
+
+# Generated files are made beside the tree and move there when all is well.
+.PHONY: generate-out
+generate-out:
+	@rm -rf $(out)
+	@mkdir -p $(out)/crd
+	go tool -modfile=tools/go.mod controller-gen object crd:maxDescLen=0 paths=./$(argo) output:object:dir=$(out) output:crd:dir=$(out)/crd
+	@mv $(out)/zz_generated.deepcopy.go $(out)/deepcopy.gen.go
+	go run -C tools ./crdkeep $(root)/$(out)/crd
+
+.PHONY: generate
+generate: generate-out ## make the generated files (*.gen.*) again
+	@cp $(out)/deepcopy.gen.go $(argo)/
+	@cp $(out)/crd/*.gen.yaml $(argo)/crd/
+
+.PHONY: generated
+generated: generate-out
+	@for file in $$(cd $(out) && find . -type f); do \
+		cmp $(out)/$$file $(argo)/$$file || { echo "generated files are out of date: run make generate" >&2; exit 1; }; \
+	done
+
+.PHONY: fmt
+fmt: $(lint) ## format all Go code
+	$(lint) fmt
+
+.PHONY: bench
+bench: build ## measure the engine against its targets; ARGS go to bin/bench
+	$(bin)/bench --targets $(ARGS)
+
+.PHONY: soak
+soak: build ## run the end-to-end tests that kill and restart things, ROUNDS times as long (20)
+	SLIPWAY_REQUIRE_CLUSTER=1 SLIPWAY_SOAK_ROUNDS=$(ROUNDS) go test -count=1 -timeout 3h -v $(ARGS) ./test/e2e/...
+
+.PHONY: clean
+clean: ## stop what runs and remove everything that was built
+	@if [ -x $(bin)/slipway ] && [ -d $(data) ]; then $(bin)/slipway down --data $(data); fi
+	rm -rf $(bin) .run dist
