@@ -52,6 +52,7 @@ type Agent struct {
 	apps       *appClient
 	registry   *registry
 	queue      *queue
+	lanes      *lanes
 	gate       *gate
 	engine     *engine.Engine
 	clusters   *clusters
@@ -196,7 +197,7 @@ func (a *Agent) askFailed(wish ask) {
 	a.registry.each(func(id name, app *v1alpha1.Application) {
 		for _, c := range app.Status.Conditions {
 			if c.Type == v1alpha1.ConditionComparisonError || c.Type == v1alpha1.ConditionInvalidSpecError {
-				a.registry.ask(id, wish)
+				a.registry.ask(id, wish, true)
 				return
 			}
 		}

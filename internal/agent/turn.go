@@ -13,6 +13,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/apply"
+	"github.com/slipway-gitops/slipway/internal/engine/live"
 )
 
 // work gives Applications their turns until the queue closes.
@@ -23,9 +24,28 @@ func (a *Agent) work(ctx context.Context) {
 			return
 		}
 		a.metrics.waited(waited)
-		a.turn(ctx, id)
+		a.gated(ctx, id)
 		a.queue.done(id)
 	}
+}
+
+// gated gives an Application its turn if its destination has a place for it.
+func (a *Agent) gated(ctx context.Context, id name) {
+	app, ok := a.registry.get(id)
+	if !ok {
+		return
+	}
+	dest := cluster(app)
+	if !a.gate.enter(dest, id) {
+		return
+	}
+	start := time.Now()
+	defer func() {
+		for _, next := range a.gate.leave(dest, time.Since(start)) {
+			a.queue.add(next)
+		}
+	}()
+	a.turn(ctx, id)
 }
 
 // turn reconciles one Application and writes what came of it. A crash in it is an error of that Application alone.
@@ -34,6 +54,16 @@ func (a *Agent) turn(ctx context.Context, id name) {
 	if !ok || ctx.Err() != nil || e.app.Annotations[v1alpha1.AnnotationSkipReconcile] == "true" {
 		return
 	}
+	destination := e.app.Spec.Destination.Server + "|" + e.app.Spec.Destination.Name
+	if !a.lanes.enter(destination, id) {
+		a.registry.ask(id, e.asked, false)
+		return
+	}
+	defer func() {
+		if next, waits := a.lanes.leave(destination); waits {
+			a.queue.add(next)
+		}
+	}()
 	log := a.log.With("app", id.String())
 	start := time.Now()
 	defer func() {
@@ -66,8 +96,15 @@ func (a *Agent) turn(ctx context.Context, id name) {
 const (
 	crashPause = 30 * time.Second
 	writePause = 2 * time.Second
-	errorPause = 15 * time.Second
+	errorPause = 5 * time.Second
+
+	longestPause = 3 * time.Minute
 )
+
+func unknownKind(err *engine.StageError) bool {
+	var unknown *live.UnknownKindError
+	return err != nil && errors.As(err, &unknown)
+}
 
 func (a *Agent) request(e entry, now time.Time) engine.Request {
 	refresh := e.app.Annotations[v1alpha1.AnnotationRefresh]
@@ -81,19 +118,35 @@ func (a *Agent) request(e entry, now time.Time) engine.Request {
 	return req
 }
 
-// followUp sees to it that what can change by time alone is looked at in time.
+// followUp sees to it that what can change by time alone is looked at in time. Repositories tell of revisions, live
+// objects of changes, definitions of kinds; the pause after an error is for everything that tells nothing.
 func (a *Agent) followUp(id name, app *v1alpha1.Application, res engine.Result) {
+	a.sources.follow(id, app)
 	switch {
 	case res.Retry > 0:
 		a.registry.postpone(id, time.Now().Add(res.Retry))
 		a.queue.addAfter(id, res.Retry)
-	case res.Err != nil && res.Err.Stage != engine.StageRender:
-		// Sources tell when they recover, and kinds when they appear; a destination that is away tells nothing.
-		if res.Err.Stage != engine.StageFetch || len(res.Revisions) == 0 {
-			a.queue.addAfter(id, errorPause)
-		}
+	case res.Err != nil:
+		a.queue.addAfter(id, pauseAfter(a.registry.failed(id)))
+		return
+	case app.Operation != nil && overrides(app.Operation.Sync):
+		a.queue.add(id) // compare with what the specification says again
 	}
-	a.follow(id, app)
+	a.registry.recovered(id)
+}
+
+// overrides reports whether an operation deployed something else than the specification names.
+func overrides(op *v1alpha1.SyncOperation) bool {
+	return op != nil && (op.Revision != "" || len(op.Revisions) > 0 || op.Source != nil || len(op.Sources) > 0)
+}
+
+// pauseAfter is how long to leave an Application alone after its nth failure in a row.
+func pauseAfter(n int) time.Duration {
+	d := errorPause
+	for ; n > 1 && d < longestPause; n-- {
+		d *= 2
+	}
+	return min(d, longestPause)
 }
 
 // report writes the status, once, and only when something visible changed.

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -43,6 +44,10 @@ func (e *StageError) Unwrap() error { return e.Err }
 // failed is the result when a stage could not finish: nothing was changed, what was known stands, a condition says
 // why.
 func (r *run) failed(s Stage, err error) Result {
+	var within *StageError
+	if errors.As(err, &within) { // the stage asked something of another one
+		s, err = within.Stage, within.Err
+	}
 	res := Result{
 		Sources: r.sources, Sync: v1alpha1.SyncStatusUnknown, Err: &StageError{Stage: s, Err: err}, Times: r.times,
 		Resources: r.app.Status.Resources, Images: r.app.Status.Summary.Images,

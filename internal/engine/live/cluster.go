@@ -102,12 +102,11 @@ func (c *Cluster) ForgetKinds() { c.catalog.invalidate() }
 
 // Capabilities returns the server's version ("v1.36.3") and its API versions and kinds, sorted.
 func (c *Cluster) Capabilities(ctx context.Context) (version string, apis []string, err error) {
-	if _, err := c.catalog.load(ctx); err != nil {
+	known, err := c.catalog.load(ctx)
+	if err != nil {
 		return "", nil, err
 	}
-	c.catalog.mu.Lock()
-	defer c.catalog.mu.Unlock()
-	return c.catalog.server, c.catalog.versions, nil
+	return known.server, known.versions, nil
 }
 
 // Watch makes sure that live state of a kind is complete: it starts the watch and waits for its first list where

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
@@ -56,17 +57,47 @@ func (e *UnknownKindError) Error() string {
 	return fmt.Sprintf("the cluster does not know kind %s: install its CustomResourceDefinition first, or correct apiVersion and kind in the manifest", e.Kind)
 }
 
+// discoveryTimeout bounds a question about kinds: a cluster that hangs must not hold its askers for ever.
+const discoveryTimeout = 30 * time.Second
+
 // catalog is what a cluster's discovery says, reduced to what the engine asks.
 type catalog struct {
 	client discovery.DiscoveryInterface
 
-	mu       sync.Mutex
-	kinds    map[object.Kind]Resource // nil: not asked yet, or outdated
-	versions []string                 // "apps/v1", "apps/v1/Deployment"; sorted
-	server   string
+	mu      sync.Mutex
+	known   *kinds    // nil: not asked yet, or outdated
+	asking  *question // under way; nil: none
+	failed  error     // of the last question, if it failed
+	askedAt time.Time // when the last question ended
 }
 
+// kinds is one answer of discovery. It is immutable.
+type kinds struct {
+	resources map[object.Kind]Resource
+	versions  []string // "apps/v1", "apps/v1/Deployment"; sorted
+	server    string
+}
+
+// question is one request for discovery, which many may wait for.
+type question struct {
+	done  chan struct{}
+	known *kinds // valid after done
+	err   error
+}
+
+const (
+	// discoveryTimeout bounds each request for discovery.
+	discoveryTimeout = 10 * time.Second
+	// askPause is how long a failure stands before the cluster is asked again, and how old an answer must be before
+	// a kind that is not in it makes us ask again: an API server that starts does not tell all of its kinds at once.
+	askPause = 5 * time.Second
+)
+
 func newCatalog(cfg *rest.Config) (*catalog, error) {
+	cfg = rest.CopyConfig(cfg)
+	cfg.Timeout = discoveryTimeout
+	cfg = rest.CopyConfig(cfg)
+	cfg.Timeout = discoveryTimeout
 	client, err := discovery.NewDiscoveryClientForConfig(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("make discovery client: %w", err)
@@ -74,22 +105,54 @@ func newCatalog(cfg *rest.Config) (*catalog, error) {
 	return &catalog{client: client}, nil
 }
 
-// invalidate makes the next question ask the cluster again.
+// invalidate makes the next question ask the cluster again. One that is under way may have been answered from before
+// the change, so nobody joins it any more.
 func (c *catalog) invalidate() {
 	c.mu.Lock()
-	c.kinds = nil
+	c.known, c.asking = nil, nil
 	c.mu.Unlock()
 }
 
-func (c *catalog) load(ctx context.Context) (map[object.Kind]Resource, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.kinds != nil {
-		return c.kinds, nil
-	}
+// load returns what is known, or asks the cluster. Of those who need it one asks and the others wait; when the
+// question before had no answer they do not wait but fail, so that a cluster that hangs holds up one of them alone.
+func (c *catalog) load(ctx context.Context) (*kinds, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	c.mu.Lock()
+	if known := c.known; known != nil {
+		c.mu.Unlock()
+		return known, nil
+	}
+	if c.failed != nil && (c.asking != nil || time.Since(c.askedAt) < askPause) {
+		defer c.mu.Unlock()
+		return nil, c.failed
+	}
+	q := c.asking
+	if q != nil {
+		c.mu.Unlock()
+		select {
+		case <-q.done:
+			return q.known, q.err
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	q = &question{done: make(chan struct{})}
+	c.asking = q
+	c.mu.Unlock()
+	q.known, q.err = c.ask()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.failed, c.askedAt = q.err, time.Now()
+	if c.asking == q {
+		c.known, c.asking = q.known, nil
+	}
+	close(q.done)
+	return q.known, q.err
+}
+
+func (c *catalog) ask() (*kinds, error) {
 	info, err := c.client.ServerVersion()
 	if err != nil {
 		return nil, fmt.Errorf("ask the API server for its version: %w", err)
@@ -98,7 +161,7 @@ func (c *catalog) load(ctx context.Context) (map[object.Kind]Resource, error) {
 	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
 		return nil, fmt.Errorf("ask the API server for its kinds: %w", err)
 	}
-	kinds := map[object.Kind]Resource{}
+	resources := map[object.Kind]Resource{}
 	var versions []string
 	for _, list := range lists {
 		group, version := object.SplitAPIVersion(list.GroupVersion)
@@ -109,7 +172,7 @@ func (c *catalog) load(ctx context.Context) (map[object.Kind]Resource, error) {
 			}
 			versions = append(versions, list.GroupVersion+"/"+r.Kind)
 			kind := object.Kind{Group: group, Kind: r.Kind}
-			res, ok := kinds[kind]
+			res, ok := resources[kind]
 			if !ok { // versions of a group come in order of preference
 				res = Resource{
 					Kind: kind, Version: version, Plural: r.Name, Namespaced: r.Namespaced,
@@ -117,21 +180,41 @@ func (c *catalog) load(ctx context.Context) (map[object.Kind]Resource, error) {
 				}
 			}
 			res.Versions = append(res.Versions, version)
-			kinds[kind] = res
+			resources[kind] = res
 		}
 	}
 	slices.Sort(versions)
-	c.kinds, c.versions, c.server = kinds, slices.Compact(versions), info.GitVersion
-	return kinds, nil
+	return &kinds{resources: resources, versions: slices.Compact(versions), server: info.GitVersion}, nil
 }
 
 // find returns how kind is reached; version may be empty for any.
 func (c *catalog) find(ctx context.Context, kind object.Kind, version string) (Resource, error) {
-	kinds, err := c.load(ctx)
+	known, err := c.load(ctx)
 	if err != nil {
 		return Resource{}, err
 	}
-	res, ok := kinds[kind]
+	res, unknown := known.find(kind, version)
+	if unknown == nil || !c.forget(known) {
+		return res, unknown
+	}
+	if known, err = c.load(ctx); err != nil {
+		return Resource{}, err
+	}
+	return known.find(kind, version)
+}
+
+// forget drops an answer that is not quite new, and reports whether it did.
+func (c *catalog) forget(known *kinds) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.known == known && time.Since(c.askedAt) > askPause {
+		c.known, c.asking = nil, nil
+	}
+	return c.known != known
+}
+
+func (k *kinds) find(kind object.Kind, version string) (Resource, error) {
+	res, ok := k.resources[kind]
 	if !ok {
 		return Resource{}, &UnknownKindError{Kind: kind, Version: version}
 	}

@@ -1,0 +1,65 @@
+package chaos
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/testenv"
+)
+
+// takeover bounds the time in which a second agent follows one that stopped in order: it looks every 10 s, or 20.
+const takeover = 30 * time.Second
+
+func TestTheSecondOfTwoAgentsTakesOverWhenTheFirstStops(t *testing.T) {
+	t.Parallel()
+	config, ns := testenv.Cluster(t), testenv.Namespace(t)
+	repo := testenv.Git(t).NewRepo("two")
+	commit := func(value int) {
+		repo.Commit(map[string]string{"cm.yaml": fmt.Sprintf(
+			"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: told}\ndata: {value: \"%d\"}\n", value)}, "commit")
+	}
+	commit(1)
+	v := newView(t, config, ns)
+	at := func(value int) func(map[ref]object) string {
+		return func(objects map[ref]object) string {
+			have, _, _ := unstructured.NestedString(objects[ref{"ConfigMap", "told"}], "data", "value")
+			if want := fmt.Sprint(value); have != want {
+				return fmt.Sprintf("the cluster is at %q, not %q", have, want)
+			}
+			return ""
+		}
+	}
+	await := func(p *process, longest time.Duration, value int) {
+		t.Helper()
+		if problem := v.await(t.Context(), longest, at(value)); problem != "" {
+			t.Fatalf("%s\nthe end of the agent's log:\n%s", problem, p.tail())
+		}
+	}
+
+	first := newProcess(t, testenv.Kubeconfig(t), "--namespace", ns, "--poll", "1s")
+	first.start()
+	v.awaitApplicationKind(t)
+	createApplication(t, config, ns, "two", map[string]any{"repoURL": repo.URL(), "path": "."},
+		map[string]any{"server": v1alpha1.InClusterServer, "namespace": ns}, true)
+	await(first, converged, 1)
+
+	second := newProcess(t, testenv.Kubeconfig(t), "--namespace", ns, "--poll", "1s")
+	second.start()
+	commit(2)
+	await(first, converged, 2)
+	first.kill()
+	first.start() // on the same data directory: it is the same agent, and leads on at once
+	commit(3)
+	await(first, converged, 3)
+	if second.logged(`"msg":"synced"`) {
+		t.Errorf("the second agent worked while the first led:\n%s", second.tail())
+	}
+
+	first.stop()
+	commit(4)
+	await(second, takeover, 4)
+}
