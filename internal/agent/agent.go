@@ -52,7 +52,6 @@ type Agent struct {
 	apps       *appClient
 	registry   *registry
 	queue      *queue
-	lanes      *lanes
 	gate       *gate
 	engine     *engine.Engine
 	clusters   *clusters

@@ -24,6 +24,7 @@ type entry struct {
 	version uint64
 	asked   ask
 	due     time.Time // before it, a failed operation is not tried again
+	fails   int       // failures in a row
 }
 
 // ask collects what the next turn of an Application must do beyond looking.
@@ -82,7 +83,7 @@ func (r *registry) seen(app *v1alpha1.Application, unknown []string) {
 	fresh := &entry{app: app, unknown: unknown, version: version}
 	concerns := true
 	if old != nil && old.app.UID == app.UID {
-		fresh.asked, fresh.due = old.asked, old.due
+		fresh.asked, fresh.due, fresh.fails = old.asked, old.due, old.fails
 		concerns = concernsUs(old.app, app)
 		if concerns {
 			fresh.due = time.Time{}
@@ -166,8 +167,8 @@ func (r *registry) get(id name) (*v1alpha1.Application, bool) {
 	return e.app, true
 }
 
-// ask queues an Application with a wish for its next turn.
-func (r *registry) ask(id name, wish ask) {
+// ask notes a wish for the next turn of an Application, and queues it where now is set.
+func (r *registry) ask(id name, wish ask, now bool) {
 	r.mu.Lock()
 	e := r.entries[id]
 	if e != nil {
@@ -175,7 +176,7 @@ func (r *registry) ask(id name, wish ask) {
 		e.asked.due = e.asked.due || wish.due
 	}
 	r.mu.Unlock()
-	if e != nil {
+	if e != nil && now {
 		r.enqueue(id)
 	}
 }
@@ -186,6 +187,27 @@ func (r *registry) postpone(id name, due time.Time) {
 	defer r.mu.Unlock()
 	if e := r.entries[id]; e != nil {
 		e.due = due
+	}
+}
+
+// failed counts a failure and returns how many there were in a row.
+func (r *registry) failed(id name) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.entries[id]
+	if e == nil {
+		return 0
+	}
+	e.fails++
+	return e.fails
+}
+
+// recovered ends a row of failures.
+func (r *registry) recovered(id name) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e := r.entries[id]; e != nil {
+		e.fails = 0
 	}
 }
 

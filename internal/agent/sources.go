@@ -136,9 +136,6 @@ func (s *sources) followers(c gitsource.Change) []name {
 	return out
 }
 
-// follow keeps an Application told of the revisions that it follows.
-func (a *Agent) follow(id name, app *v1alpha1.Application) { a.sources.follow(id, app) }
-
 // revisionsMoved queues the Applications that a change of a repository concerns: those for which something that they
 // read is not what it was. The others are told nothing, and nothing is written for them.
 func (a *Agent) revisionsMoved(c gitsource.Change) {

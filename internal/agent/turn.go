@@ -13,7 +13,6 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/apply"
-	"github.com/slipway-gitops/slipway/internal/engine/live"
 )
 
 // work gives Applications their turns until the queue closes.
@@ -54,16 +53,6 @@ func (a *Agent) turn(ctx context.Context, id name) {
 	if !ok || ctx.Err() != nil || e.app.Annotations[v1alpha1.AnnotationSkipReconcile] == "true" {
 		return
 	}
-	destination := e.app.Spec.Destination.Server + "|" + e.app.Spec.Destination.Name
-	if !a.lanes.enter(destination, id) {
-		a.registry.ask(id, e.asked, false)
-		return
-	}
-	defer func() {
-		if next, waits := a.lanes.leave(destination); waits {
-			a.queue.add(next)
-		}
-	}()
 	log := a.log.With("app", id.String())
 	start := time.Now()
 	defer func() {
@@ -100,11 +89,6 @@ const (
 
 	longestPause = 3 * time.Minute
 )
-
-func unknownKind(err *engine.StageError) bool {
-	var unknown *live.UnknownKindError
-	return err != nil && errors.As(err, &unknown)
-}
 
 func (a *Agent) request(e entry, now time.Time) engine.Request {
 	refresh := e.app.Annotations[v1alpha1.AnnotationRefresh]

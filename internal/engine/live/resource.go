@@ -57,9 +57,6 @@ func (e *UnknownKindError) Error() string {
 	return fmt.Sprintf("the cluster does not know kind %s: install its CustomResourceDefinition first, or correct apiVersion and kind in the manifest", e.Kind)
 }
 
-// discoveryTimeout bounds a question about kinds: a cluster that hangs must not hold its askers for ever.
-const discoveryTimeout = 30 * time.Second
-
 // catalog is what a cluster's discovery says, reduced to what the engine asks.
 type catalog struct {
 	client discovery.DiscoveryInterface
@@ -94,8 +91,6 @@ const (
 )
 
 func newCatalog(cfg *rest.Config) (*catalog, error) {
-	cfg = rest.CopyConfig(cfg)
-	cfg.Timeout = discoveryTimeout
 	cfg = rest.CopyConfig(cfg)
 	cfg.Timeout = discoveryTimeout
 	client, err := discovery.NewDiscoveryClientForConfig(cfg)
