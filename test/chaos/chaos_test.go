@@ -9,10 +9,12 @@ import (
 	"math/rand/v2"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/slipway-gitops/slipway/internal/testenv"
 )
@@ -20,7 +22,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const (
-	defaultRounds = 5
+	defaultRounds = 6
 	// commitEvery is the pause between two commits while something is killed.
 	commitEvery = 120 * time.Millisecond
 	// converged bounds the wait for the cluster to be at the last commit of a round. The watches of a client back
@@ -30,22 +32,24 @@ const (
 
 // disaster is one way to disturb a round.
 type disaster struct {
-	name string
-	do   func(*scene)
+	name    string
+	do      func(*scene)
+	commits bool // it makes the commits itself
 }
 
 // disasters in the order in which rounds go through them.
 func disasters() []disaster {
 	return []disaster{
-		{"the agent is killed", (*scene).killAgent},
-		{"the API server is killed", (*scene).killServer},
-		{"the agent is killed again and again", func(s *scene) {
+		{name: "the agent is killed", do: (*scene).killAgent},
+		{name: "the API server is killed", do: (*scene).killServer},
+		{name: "the agent is killed in the middle of a sync", do: (*scene).killSyncing, commits: true},
+		{name: "the agent is killed again and again", do: func(s *scene) {
 			for range 4 {
 				s.killAgent()
 			}
 		}},
-		{"the Git server is broken", (*scene).breakGit},
-		{"the agent and the API server are killed", (*scene).killBoth},
+		{name: "the Git server is broken", do: (*scene).breakGit},
+		{name: "the agent and the API server are killed", do: (*scene).killBoth},
 	}
 }
 
@@ -95,6 +99,10 @@ func TestTheClusterComesToWhatGitSaysWhateverIsKilledAndWhenever(t *testing.T) {
 
 // disturb lets commits arrive while d happens. The last commit comes after it, or during the recovery from it.
 func (s *scene) disturb(d disaster) {
+	if d.commits {
+		d.do(s)
+		return
+	}
 	ctx, cancel := context.WithCancel(s.t.Context())
 	done := make(chan struct{})
 	go func() {
@@ -140,6 +148,28 @@ func (s *scene) killServer() {
 	s.cluster.Kill()
 	s.pause(time.Second)
 	s.cluster.Restart()
+}
+
+// killSyncing kills the agent when a commit begins to show in the cluster: some of its objects are there, some are
+// not, and nobody has been told. Nothing is committed after the last kill.
+func (s *scene) killSyncing() {
+	for range 5 {
+		n := s.fleet.commit()
+		problem := s.view.await(s.t.Context(), converged, func(objects map[ref]object) string {
+			mark := fmt.Sprintf("commit-%d-", n)
+			for _, o := range objects {
+				if value, _, _ := unstructured.NestedString(o, "data", "value"); strings.HasPrefix(value, mark) {
+					return ""
+				}
+			}
+			return fmt.Sprintf("nothing of commit %d has come", n)
+		})
+		if problem != "" {
+			s.t.Fatalf("%s\nthe end of the agent's log:\n%s", problem, s.agent.tail())
+		}
+		s.agent.kill()
+		s.agent.start()
+	}
 }
 
 // killBoth starts the agent while the API server is still away, or is just coming up.

@@ -91,8 +91,9 @@ func (f *fleet) add(a *app, commit int) string {
 	return name
 }
 
-// commit changes some of the Applications: values, one object more, one less, another image.
-func (f *fleet) commit() {
+// commit changes some of the Applications: values, one object more, one less, another image. It returns its
+// number.
+func (f *fleet) commit() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	n := len(f.commits) + 1
@@ -128,6 +129,7 @@ func (f *fleet) commit() {
 		changes = append(changes, a.files(slices.Collect(maps.Keys(touched)), dropped, image)...)
 	}
 	f.commits[f.repo.Apply("main", fmt.Sprintf("commit %d", n), changes...)] = n
+	return n
 }
 
 // files returns the changes to the repository that bring it to what a says, for the ConfigMaps named.
