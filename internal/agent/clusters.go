@@ -23,15 +23,14 @@ type clusters struct {
 	notify   func(live.Event)
 	kinds    func()
 
-	mu   sync.Mutex
-	open map[string]*destination // by server
+	mu      sync.Mutex
+	open    map[string]*destination // by server
+	closing sync.WaitGroup
 }
 
 type destination struct {
-	once   sync.Once
 	config string // identity of the configuration that it was opened with
 	target apply.Target
-	err    error
 }
 
 var _ engine.Clusters = (*clusters)(nil)
@@ -47,17 +46,20 @@ func (c *clusters) Target(ctx context.Context, project string, dest v1alpha1.App
 		return apply.Target{}, err
 	}
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	d := c.open[server]
-	if d == nil || d.config != id {
-		if d != nil && d.target.Live != nil {
-			go d.target.Live.Close()
-		}
-		d = &destination{config: id}
-		c.open[server] = d
+	if d != nil && d.config == id {
+		return d.target, nil
 	}
-	c.mu.Unlock()
-	d.once.Do(func() { d.target, d.err = c.connect(ctx, server, config) })
-	return d.target, d.err
+	target, err := c.connect(ctx, server, config) // asks nothing of the cluster, so it cannot hang
+	if err != nil {
+		return apply.Target{}, err
+	}
+	if d != nil {
+		c.closing.Go(d.target.Live.Close)
+	}
+	c.open[server] = &destination{config: id, target: target}
+	return target, nil
 }
 
 func (c *clusters) find(project string, dest v1alpha1.ApplicationDestination) (server string, config *rest.Config, id string, err error) {
@@ -103,12 +105,11 @@ func (c *clusters) each(f func(server string, t apply.Target)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for server, d := range c.open {
-		if d.target.Live != nil {
-			f(server, d.target)
-		}
+		f(server, d.target)
 	}
 }
 
 func (c *clusters) close() {
 	c.each(func(_ string, t apply.Target) { t.Live.Close() })
+	c.closing.Wait()
 }
