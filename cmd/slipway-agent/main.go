@@ -13,6 +13,9 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/render/worker"
 )
 
+// version is what the linker puts here (see the Makefile).
+var version = "devel"
+
 func main() {
 	if worker.IsChild(os.Args) {
 		if err := worker.Main(os.Args, os.Stdin, os.Stdout); err != nil {
@@ -22,7 +25,9 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := agent.Command().ExecuteContext(ctx); err != nil {
+	command := agent.Command()
+	command.Version = version
+	if err := command.ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "slipway-agent:", err)
 		os.Exit(1)
 	}

@@ -11,6 +11,9 @@ import (
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 )
 
+// version is what the linker puts here (see the Makefile); empty in a plain go build.
+var version string
+
 func newVersionCmd(common *access.Common) *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
@@ -22,10 +25,10 @@ func newVersionCmd(common *access.Common) *cobra.Command {
 }
 
 func versionRun(common *access.Common) error {
-	version, commit := "devel", ""
+	name, commit := "devel", ""
 	if info, ok := debug.ReadBuildInfo(); ok {
 		if info.Main.Version != "" && info.Main.Version != "(devel)" {
-			version = info.Main.Version
+			name = info.Main.Version
 		}
 		for _, s := range info.Settings {
 			if s.Key == "vcs.revision" {
@@ -33,9 +36,12 @@ func versionRun(common *access.Common) error {
 			}
 		}
 	}
-	if common.Output != iostream.Table {
-		return common.Print(common.Output, map[string]any{"version": version, "commit": commit, "go": runtime.Version()})
+	if version != "" {
+		name = version
 	}
-	_, err := fmt.Fprintf(common.Out, "slipway %s %s\n", version, runtime.Version())
+	if common.Output != iostream.Table {
+		return common.Print(common.Output, map[string]any{"version": name, "commit": commit, "go": runtime.Version()})
+	}
+	_, err := fmt.Fprintf(common.Out, "slipway %s %s\n", name, runtime.Version())
 	return err
 }
