@@ -9,12 +9,10 @@ import (
 	"math/rand/v2"
 	"os"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/slipway-gitops/slipway/internal/testenv"
 )
@@ -150,19 +148,20 @@ func (s *scene) killServer() {
 	s.cluster.Restart()
 }
 
-// killSyncing kills the agent when a commit begins to show in the cluster: some of its objects are there, some are
-// not, and nobody has been told. Nothing is committed after the last kill.
+// killSyncing kills the agent when a commit shows in the cluster: at its first object, so that some are missing, or
+// when one Application has all of them and nobody has been told. Nothing is committed after the last kill.
 func (s *scene) killSyncing() {
-	for range 5 {
-		n := s.fleet.commit()
-		problem := s.view.await(s.t.Context(), converged, func(objects map[ref]object) string {
+	for i := range 8 {
+		begun := func(a *app, objects map[ref]object) bool { return a.wrong(objects) == "" }
+		if n := s.fleet.commit(); i%2 == 0 {
 			mark := fmt.Sprintf("commit-%d-", n)
-			for _, o := range objects {
-				if value, _, _ := unstructured.NestedString(o, "data", "value"); strings.HasPrefix(value, mark) {
-					return ""
-				}
+			begun = func(a *app, objects map[ref]object) bool { return a.shows(objects, mark) }
+		}
+		problem := s.view.await(s.t.Context(), converged, func(objects map[ref]object) string {
+			if !s.fleet.any(objects, begun) {
+				return "the agent does not act on a commit"
 			}
-			return fmt.Sprintf("nothing of commit %d has come", n)
+			return ""
 		})
 		if problem != "" {
 			s.t.Fatalf("%s\nthe end of the agent's log:\n%s", problem, s.agent.tail())

@@ -60,6 +60,29 @@ func (a *app) wrong(objects map[ref]object) string {
 	return ""
 }
 
+// shows reports whether a ConfigMap of a has a value that begins with mark.
+func (a *app) shows(objects map[ref]object, mark string) bool {
+	for name := range a.maps {
+		value, _, _ := unstructured.NestedString(objects[ref{"ConfigMap", a.name + "-" + name}], "data", "value")
+		if strings.HasPrefix(value, mark) {
+			return true
+		}
+	}
+	return false
+}
+
+// any reports whether is holds for an Application that the last commit changed.
+func (f *fleet) any(objects map[ref]object, is func(*app, map[ref]object) bool) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, a := range f.apps {
+		if a.last == len(f.commits) && is(a, objects) {
+			return true
+		}
+	}
+	return false
+}
+
 // wrongStatus says what an Application does not tell as it is.
 func (f *fleet) wrongStatus(a *app, objects map[ref]object) string {
 	live := objects[ref{"Application", a.name}]
