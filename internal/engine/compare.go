@@ -52,9 +52,9 @@ func (r *run) compare(ctx context.Context) error {
 			continue
 		}
 		r.states = append(r.states, state{
-			key: rec.Key, synced: rec.KeepPrune, prune: !rec.KeepPrune, assessed: rec.Assessed, health: rec.Health, images: rec.Images,
+			key: rec.Key, synced: rec.IgnoreExtra, prune: !rec.IgnoreExtra, assessed: rec.Assessed, health: rec.Health, images: rec.Images,
 		})
-		if !rec.KeepPrune {
+		if !rec.KeepPrune && !rec.IgnoreExtra {
 			r.changes = append(r.changes, diff.Change{Key: rec.Key, Verb: diff.Delete, Why: "not in Git"})
 		}
 	}
@@ -182,12 +182,33 @@ func (r *run) warnUnsupported() {
 			}
 		}
 	}
+	if op := r.operation(); op != nil && op.Sync != nil {
+		names = append(names, unsupportedIn(op.Sync)...)
+	}
+	names = append(names, r.memory.options[:min(len(r.memory.options), 5)]...)
 	if n := len(r.memory.skipped); n > 0 {
 		names = append(names, fmt.Sprintf("%d hooks (%s): they are not run", n, strings.Join(r.memory.skipped[:min(n, 3)], ", ")))
 	}
 	if len(names) > 0 {
 		r.warn(ConditionUnsupported, []string{"not acted on by this version: " + strings.Join(names, ", ")})
 	}
+}
+
+// unsupportedIn names what an operation asks for and nothing acts on yet.
+func unsupportedIn(op *v1alpha1.SyncOperation) []string {
+	var names []string
+	if s := op.SyncStrategy; s != nil && ((s.Apply != nil && s.Apply.Force) || (s.Hook != nil && s.Hook.Force)) {
+		names = append(names, "operation.sync.syncStrategy force")
+	}
+	if len(op.Manifests) > 0 {
+		names = append(names, "operation.sync.manifests")
+	}
+	for _, option := range op.SyncOptions {
+		if !actedOn(option) {
+			names = append(names, "operation.sync.syncOptions "+option)
+		}
+	}
+	return names
 }
 
 // ConditionUnsupported names what an Application asks for and this version does not do.

@@ -32,6 +32,7 @@ type memory struct {
 	tools    []string
 	repeated []object.Key
 	skipped  []string // hooks that are left out
+	options  []string // what objects ask for and nothing acts on yet
 }
 
 // wanted is a manifest without its content.

@@ -128,6 +128,11 @@ func (r *run) prepare(ctx context.Context, objects []object.Manifest, m *memory)
 			m.skipped = append(m.skipped, o.Key.Kind+"/"+o.Key.Name)
 			continue
 		}
+		if o.Key.Name == "" {
+			return nil, fmt.Errorf("%s with metadata.generateName %q: only hooks may leave the name to the cluster; set metadata.name",
+				o.Key.Kind, generateName(obj))
+		}
+		m.options = append(m.options, unsupportedOptions(obj, o.Key)...)
 		ready, err := r.place(ctx, obj, o, defined)
 		if err != nil {
 			if !unknownKind(err) {
@@ -150,6 +155,28 @@ func (r *run) prepare(ctx context.Context, objects []object.Manifest, m *memory)
 		return nil, errors.Join(unknown[:min(len(unknown), 10)]...)
 	}
 	return manifests, nil
+}
+
+func generateName(obj map[string]any) string {
+	meta, _ := obj["metadata"].(map[string]any)
+	name, _ := meta["generateName"].(string)
+	return name
+}
+
+// unsupportedOptions names the sync options of one object that nothing acts on yet.
+func unsupportedOptions(obj map[string]any, key object.Key) []string {
+	var out []string
+	for option := range strings.SplitSeq(object.Annotation(obj, v1alpha1.AnnotationSyncOptions), ",") {
+		option = strings.TrimSpace(option)
+		switch option {
+		case "", "Prune=false", "Prune=confirm", "Delete=false", "Delete=confirm":
+		default:
+			if !actedOn(option) {
+				out = append(out, "sync option "+option+" of "+key.String())
+			}
+		}
+	}
+	return out
 }
 
 // place puts an object into its namespace and marks it as ours.

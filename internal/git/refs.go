@@ -141,7 +141,10 @@ func (r Refs) highest(constraint, tagPrefix string) string {
 // hint names references that look like what was asked for.
 func (r Refs) hint(revision, tagPrefix string) string {
 	if Range(revision) {
-		return fmt.Sprintf(": no tag with prefix %q lies in this range: check the range or push a tag", tagPrefix)
+		if tagPrefix != "" {
+			return fmt.Sprintf(": no tag with prefix %q lies in this range: check the range or push a tag", tagPrefix)
+		}
+		return ": no tag lies in this range: check the range or push a tag"
 	}
 	want := strings.ToLower(revision[strings.LastIndexByte(revision, '/')+1:])
 	var near []string

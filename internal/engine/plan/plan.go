@@ -26,7 +26,7 @@ type Phase struct {
 	Waves []Wave
 }
 
-// Wave is a set of steps that must be healthy before the next wave begins.
+// Wave is a set of steps that must go well before the next wave begins. A gate on health between waves is not built yet.
 type Wave struct {
 	Number int
 	Steps  []Step
