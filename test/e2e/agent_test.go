@@ -1,0 +1,165 @@
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/slipway-gitops/slipway/internal/testenv"
+)
+
+// Limits of an agent process.
+const (
+	agentStartLimit = time.Minute
+	agentStopLimit  = 20 * time.Second
+	logLines        = 5000 // kept of an agent's log, for failed stories
+)
+
+// agentEnv names the variable with a slipway-agent binary to test instead of the one in this test binary.
+const agentEnv = "SLIPWAY_E2E_AGENT"
+
+// agentProcess is a slipway-agent with Applications in a namespace of its own.
+type agentProcess struct {
+	t         testing.TB
+	namespace string
+	data      string
+	flags     []string
+
+	command *exec.Cmd
+	address string // of its listener, "" until it is known
+	logged  *logTail
+	ended   chan struct{}
+}
+
+// newAgent prepares an agent; start runs it. It is stopped at the end of the test.
+func newAgent(t testing.TB, flags ...string) *agentProcess {
+	t.Helper()
+	a := &agentProcess{t: t, namespace: testenv.Namespace(t), data: t.TempDir(), flags: flags, logged: &logTail{}}
+	t.Cleanup(a.stop)
+	return a
+}
+
+// start runs the agent and returns when it leads and has seen all Applications.
+func (a *agentProcess) start() {
+	a.t.Helper()
+	program := os.Getenv(agentEnv)
+	if program == "" {
+		program = "slipway-agent" // TestMain put it into PATH
+	}
+	args := append([]string{
+		"--standalone", "--namespace", a.namespace, "--data", a.data, "--kubeconfig", testenv.Kubeconfig(a.t),
+		// Webhooks alone wake the agent, so that a story which forgets one fails, whatever the machine's speed.
+		"--poll", "1h", "--webhook-listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0",
+	}, a.flags...)
+	command := exec.Command(program, args...)
+	// The agent gets nothing of the environment of the tests but where programs are.
+	command.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + a.data}
+	stderr, err := command.StderrPipe()
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		a.t.Fatalf("start agent: %v", err)
+	}
+	a.command, a.ended = command, make(chan struct{})
+	ready, addresses := make(chan struct{}), make(chan string, 1)
+	go func() {
+		a.readLog(stderr, ready, addresses)
+		_ = command.Wait()
+		close(a.ended)
+	}()
+	limit := time.After(agentStartLimit)
+	for range 2 {
+		select {
+		case a.address = <-addresses:
+		case <-ready:
+			ready = nil
+		case <-a.ended:
+			a.t.Fatalf("the agent ended: %s", a.logged.tail(""))
+		case <-limit:
+			a.t.Fatalf("the agent is not ready after %s: %s", agentStartLimit, a.logged.tail(""))
+		}
+	}
+}
+
+// readLog keeps what the agent says, and finds in it when it is ready and where it listens.
+func (a *agentProcess) readLog(r io.Reader, ready chan<- struct{}, addresses chan<- string) {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, 4<<20)
+	seen := false
+	for lines.Scan() {
+		a.logged.add(lines.Text())
+		var entry struct{ Msg, Address string }
+		if json.Unmarshal(lines.Bytes(), &entry) != nil {
+			continue
+		}
+		switch {
+		case entry.Msg == "listening":
+			addresses <- entry.Address
+		case entry.Msg == "ready" && !seen:
+			seen = true
+			close(ready)
+		}
+	}
+}
+
+// stop ends the agent in order, or at once when it does not obey. Stopping a stopped agent does nothing.
+func (a *agentProcess) stop() { a.end(syscall.SIGTERM) }
+
+// kill ends the agent as a crash would.
+func (a *agentProcess) kill() { a.end(syscall.SIGKILL) }
+
+func (a *agentProcess) end(signal syscall.Signal) {
+	if a.command == nil {
+		return
+	}
+	_ = a.command.Process.Signal(signal) // it may have ended already
+	select {
+	case <-a.ended:
+	case <-time.After(agentStopLimit):
+		_ = a.command.Process.Kill()
+		<-a.ended
+		a.t.Errorf("the agent did not end within %s of a signal", agentStopLimit)
+	}
+	a.command = nil
+}
+
+// logTail keeps the last lines of a log.
+type logTail struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (l *logTail) add(line string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines = append(l.lines, line)
+	if len(l.lines) > logLines {
+		l.lines = l.lines[len(l.lines)-logLines/2:]
+	}
+}
+
+// tail returns the last lines that contain about.
+func (l *logTail) tail(about string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var kept []string
+	for _, line := range l.lines {
+		if strings.Contains(line, about) {
+			kept = append(kept, line)
+		}
+	}
+	var out bytes.Buffer
+	for _, line := range kept[max(0, len(kept)-30):] {
+		out.WriteString("\n  " + line[:min(len(line), 1500)])
+	}
+	return out.String()
+}

@@ -1,0 +1,157 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/restmapper"
+
+	"github.com/slipway-gitops/slipway/internal/testenv"
+)
+
+// story is what the commands of one script share.
+type story struct {
+	t         testing.TB
+	cluster   *cluster
+	agent     *agentProcess
+	namespace string // for the objects of the story
+	app       string // name of its Application, unique in the cluster
+	servers   map[string]*testenv.GitServer
+	repos     map[string]*repository
+	kept      map[string]string // reference -> object as remembered
+	neighbour *neighbour
+}
+
+type storyKey struct{}
+
+func of(ts *testscript.TestScript) *story { return ts.Value(storyKey{}).(*story) }
+
+// TestStories runs every *.txtar file of this directory. One agent serves them all, except those that start their own.
+func TestStories(t *testing.T) {
+	t.Parallel()
+	shared := newCluster(t)
+	tenant := testenv.Namespace(t)
+	agent := newAgent(t, "--application-namespaces", tenant)
+	agent.start()
+	testscript.Run(t, testscript.Params{
+		Dir: ".",
+		Setup: func(env *testscript.Env) error {
+			s := &story{
+				t: env.T().(testing.TB), cluster: shared, agent: agent, servers: map[string]*testenv.GitServer{},
+				repos: map[string]*repository{}, kept: map[string]string{},
+			}
+			s.namespace = testenv.Namespace(s.t)
+			_, unique, _ := strings.Cut(s.namespace, "-")
+			_, name, _ := strings.Cut(s.t.Name(), "/")
+			s.app = name + "-" + unique
+			env.Values[storyKey{}] = s
+			for name, value := range map[string]string{
+				"NS": s.namespace, "APP": s.app, "TENANT": tenant, "KUBECONFIG": testenv.Kubeconfig(s.t), "UNIQUE": unique,
+			} {
+				env.Setenv(name, value)
+			}
+			env.Setenv("APPS", agent.namespace)
+			env.Setenv("SLIPWAY_NAMESPACE", agent.namespace)
+			env.Defer(func() {
+				s.cluster.removeApplications(s)
+				if s.t.Failed() {
+					s.t.Logf("what the agent said about %s:%s", s.app, s.agent.logged.tail(s.app))
+				}
+			})
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"agent":       cmdAgent,
+			"apply":       cmdApply,
+			"bigfile":     cmdBigFile,
+			"branch":      cmdBranch,
+			"commit":      cmdCommit,
+			"condition":   cmdCondition,
+			"gitrepo":     cmdGitRepo,
+			"gitserver":   cmdGitServer,
+			"hosts":       cmdHosts,
+			"kdelete":     cmdDelete,
+			"kget":        cmdGet,
+			"kpatch":      cmdPatch,
+			"manyobjects": cmdManyObjects,
+			"neighbour":   cmdNeighbour,
+			"push":        cmdPush,
+			"remember":    cmdRemember,
+			"secret":      cmdSecret,
+			"tag":         cmdTag,
+			"unchanged":   cmdUnchanged,
+			"waitfor":     cmdWaitFor,
+		},
+	})
+}
+
+// cmdAgent starts, stops and kills an agent of the story's own: agent start [FLAG...], agent stop, agent kill.
+func cmdAgent(ts *testscript.TestScript, neg bool, args []string) {
+	s := of(ts)
+	need(ts, !neg && len(args) > 0, "agent start [FLAG...] | stop | kill")
+	switch args[0] {
+	case "start":
+		if s.agent.t != s.t {
+			s.agent = newAgent(s.t, args[1:]...)
+			ts.Setenv("APPS", s.agent.namespace)
+			ts.Setenv("SLIPWAY_NAMESPACE", s.agent.namespace)
+		}
+		s.agent.start()
+	case "stop", "kill":
+		need(ts, s.agent.t == s.t, "agent start, before agent "+args[0])
+		if args[0] == "stop" {
+			s.agent.stop()
+		} else {
+			s.agent.kill()
+		}
+	default:
+		ts.Fatalf("agent knows start, stop and kill, not %s", args[0])
+	}
+}
+
+// need ends the story with how to use a command unless ok.
+func need(ts *testscript.TestScript, ok bool, usage string) {
+	if !ok {
+		ts.Fatalf("usage: %s", usage)
+	}
+}
+
+// newCluster makes the clients that all stories share.
+func newCluster(t testing.TB) *cluster {
+	t.Helper()
+	config := testenv.Cluster(t)
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asker, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cached := memory.NewMemCacheClient(asker)
+	mapper := restmapper.NewDeferredDiscoveryRESTMapper(cached)
+	return &cluster{client: client, mapper: mapper}
+}
+
+// expand replaces ${NAME} by the variables of the story, and leaves every other use of $ alone.
+func expand(ts *testscript.TestScript, text string) string {
+	var out strings.Builder
+	for {
+		before, rest, found := strings.Cut(text, "${")
+		out.WriteString(before)
+		if !found {
+			return out.String()
+		}
+		name, after, closed := strings.Cut(rest, "}")
+		if !closed {
+			ts.Fatalf("${ without }")
+		}
+		fmt.Fprint(&out, ts.Getenv(name))
+		text = after
+	}
+}
