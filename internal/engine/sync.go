@@ -148,7 +148,9 @@ func (r *run) synced(ctx context.Context, d Decision, outcomes []apply.Outcome) 
 	if err := r.compare(ctx); err != nil {
 		failed = append(failed, err.Error())
 	}
-	r.forgetPruned(outcomes)
+	if !d.DryRun {
+		r.forgetPruned(outcomes)
+	}
 	res := r.result(Decision{})
 	switch {
 	case ctx.Err() != nil:

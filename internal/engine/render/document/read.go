@@ -162,7 +162,7 @@ func jsonError(data []byte, err error) error {
 			line = lineAt(data, syntax.Offset)
 		}
 	}
-	return &Error{Line: line, Err: fmt.Errorf("read JSON: %w", err)}
+	return &Error{Line: line, Err: fmt.Errorf("read JSON: %w; correct the file", err)}
 }
 
 func lineAt(data []byte, offset int64) int {
@@ -228,7 +228,7 @@ var lineNumber = regexp.MustCompile(`^yaml: (?:unmarshal errors:\s+)?(?:line (\d
 // library names the line where the broken construct began; a template that was not rendered can be named exactly.
 func placed(err error, part []byte, start int) error {
 	if at := bytes.Index(part, []byte("{{")); at >= 0 {
-		return &Error{Line: start + lineAt(part, int64(at)) - 1, Err: errors.New("read YAML: the document holds a template, {{ }}, that was not rendered")}
+		return &Error{Line: start + lineAt(part, int64(at)) - 1, Err: errors.New("read YAML: the document holds a template, {{ }}, that was not rendered; move it to a chart")}
 	}
 	msg := err.Error()
 	line := start
@@ -241,7 +241,7 @@ func placed(err error, part []byte, start int) error {
 	if len(msg) > 300 {
 		msg = msg[:300] + "..."
 	}
-	return &Error{Line: line, Err: errors.New("read YAML: " + strings.ToValidUTF8(msg, "?"))}
+	return &Error{Line: line, Err: errors.New("read YAML: " + strings.ToValidUTF8(msg, "?") + "; correct the file")}
 }
 
 // parts yields the documents of a YAML file with the line each starts at. A line that begins with "---" separates;

@@ -70,6 +70,9 @@ func (r Renderer) Render(ctx context.Context, req render.Request) (render.Result
 			continue
 		}
 		data, err := req.Tree.ReadFile(f.name)
+		if errors.Is(err, source.ErrTooLarge) {
+			return res, fmt.Errorf("%w: split it, or leave it out by spec.source.directory.exclude", err) // names the file
+		}
 		if err != nil {
 			return res, fmt.Errorf("read %s: %w", f.name, err)
 		}
