@@ -1,0 +1,131 @@
+package project
+
+import (
+	"net/url"
+	"strings"
+)
+
+// PermitsSource says whether Applications may read a repository (spec.sourceRepos): nil, or why not. Letter case, a
+// ".git" or "/" at the end, and the two ways to write an ssh address make no difference.
+//
+// Addresses that mean another place to Git than to a reader are refused unless every repository is permitted: with
+// "https://git.example/team/**" permitted, "https://git.example/team/../other" is not.
+func (r *Rules) PermitsSource(repoURL string) error {
+	if len(repoURL) > maxValue {
+		return r.denied("a repository address of %d bytes: at most %d are read; correct repoURL", len(repoURL), maxValue)
+	}
+	shown := withoutSecret(repoURL)
+	plain := normalize(repoURL)
+	spellings := []string{plain}
+	if decoded, err := url.PathUnescape(plain); err != nil || decoded != plain {
+		spellings = append(spellings, normalize(decoded)) // "" where it cannot be decoded
+	}
+	open, permitted := false, true
+	for _, s := range spellings {
+		every, matches := false, false
+		for _, rule := range r.sources {
+			switch {
+			case rule.deny && (rule.match(s) || rule.match(anonymous(s))):
+				return r.denied("repository %s: spec.sourceRepos of the project forbids it; use another repository, or have the project changed", shown)
+			case !rule.deny && rule.all:
+				every = true
+			case !rule.deny && rule.match(s):
+				matches = true
+			}
+		}
+		open = every
+		permitted = permitted && (every || matches)
+	}
+	switch {
+	case !permitted:
+		return r.denied("repository %s: add it to spec.sourceRepos of the project, or use another repository", shown)
+	case !open && ambiguous(spellings):
+		return r.denied("repository %s: its address has \"..\", \"?\", \"#\", \"\\\" or blanks in it; write the address without", shown)
+	}
+	return nil
+}
+
+// ambiguous reports whether a spelling has what Git would read, drop or resolve otherwise than a pattern does.
+func ambiguous(spellings []string) bool {
+	for _, s := range spellings {
+		if strings.ContainsAny(s, "?#\\ ") || strings.ContainsFunc(s, func(c rune) bool { return c < ' ' || c == 0x7f }) {
+			return true
+		}
+		for part := range strings.SplitSeq(s, "/") {
+			if part == "." || part == ".." {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// normalize writes an address, or a pattern of addresses, in one way of the several that mean the same.
+func normalize(repo string) string {
+	s := strings.ToLower(strings.TrimSpace(repo))
+	scheme, rest, ok := strings.Cut(s, "://")
+	switch {
+	case !ok:
+		// user@host:path is ssh; a path on this machine has no such colon.
+		host, path, scp := strings.Cut(s, ":")
+		if !scp || strings.Contains(host, "/") || !strings.Contains(host, "@") {
+			return shorten(s)
+		}
+		return shorten(host + "/" + strings.TrimPrefix(path, "/"))
+	case scheme == "ssh":
+		authority, path, _ := strings.Cut(rest, "/")
+		if host, first, colon := strings.Cut(authority, ":"); colon && !digits(first) && !strings.Contains(host, "[") {
+			return shorten(host + "/" + first + "/" + path)
+		}
+		return shorten(rest)
+	}
+	return scheme + "://" + shorten(rest)
+}
+
+// shorten drops what makes no difference in a path.
+func shorten(s string) string {
+	for strings.Contains(s, "//") {
+		s = strings.ReplaceAll(s, "//", "/")
+	}
+	s = strings.TrimSuffix(s, "/")
+	return strings.TrimSuffix(s, ".git")
+}
+
+// anonymous returns a normalized address without the user of http(s) and without a port that is the default: a rule
+// that denies is not got around with either.
+func anonymous(s string) string {
+	scheme, rest, ok := strings.Cut(s, "://")
+	if !ok || (scheme != "https" && scheme != "http") {
+		return s
+	}
+	authority, path, slash := strings.Cut(rest, "/")
+	authority = authority[strings.LastIndexByte(authority, '@')+1:]
+	authority = strings.TrimSuffix(authority, map[string]string{"https": ":443", "http": ":80"}[scheme])
+	if slash {
+		path = "/" + path
+	}
+	return scheme + "://" + authority + path
+}
+
+// withoutSecret returns an address as it may be shown: without a password or token in it.
+func withoutSecret(repo string) string {
+	scheme, rest, ok := strings.Cut(repo, "://")
+	if !ok {
+		return repo
+	}
+	authority, path, slash := strings.Cut(rest, "/")
+	if i := strings.LastIndexByte(authority, '@'); i >= 0 && strings.ToLower(scheme) != "ssh" {
+		authority = authority[i+1:]
+	} else if user, host, found := strings.Cut(authority, "@"); found {
+		user, _, _ = strings.Cut(user, ":")
+		authority = user + "@" + host
+	}
+	if slash {
+		path = "/" + path
+	}
+	return scheme + "://" + authority + path
+}
+
+func digits(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return r < '0' || r > '9' }) < 0
+}
