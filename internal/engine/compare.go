@@ -24,6 +24,7 @@ type state struct {
 	assessed bool
 	health   health.Result
 	images   []string
+	applied  int64 // when we last changed it, in seconds since 1970
 }
 
 // compare finds the difference of every object, by hashes alone where a fingerprint tells.
@@ -83,7 +84,7 @@ func (r *run) compareOne(ctx context.Context, w wanted) (diff.Change, state, err
 	c := diff.Change{Key: w.key, Version: w.version, Wave: w.wave, Verb: diff.Update}
 	s := state{key: w.key, version: w.version, wave: w.wave}
 	rec, tracked, untracked := r.target.Live.Get(w.key)
-	s.assessed, s.health, s.images = rec.Assessed, rec.Health, rec.Images
+	s.assessed, s.health, s.images, s.applied = rec.Assessed, rec.Health, rec.Images, rec.AppliedAt
 	if owner := r.owner(w.key, rec, tracked); owner != "" {
 		s.foreign = true
 		c.Why = fmt.Sprintf("%s belongs to Application %s: remove it from one of the two sources", w.key, owner)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
+	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
 // Decision says whether an operation runs now.
@@ -31,6 +32,9 @@ func (r *run) decideAsked(op v1alpha1.Operation) Decision {
 	d := Decision{Go: true, Operation: op}
 	if op.Sync != nil {
 		d.Prune, d.DryRun = op.Sync.Prune, op.Sync.DryRun
+	}
+	if last := r.app.Status.OperationState; last == nil || !sameOperation(last.Operation, op) {
+		r.req.Retries = 0 // those were attempts at something else
 	}
 	if wait := r.backoff(op.Retry); wait > 0 {
 		return Decision{Retry: wait, Operation: op}
@@ -62,6 +66,9 @@ func (r *run) decideAutomated() Decision {
 	if !slices.ContainsFunc(r.changes, func(c diff.Change) bool {
 		return c.Verb == diff.Create || c.Verb == diff.Update || (c.Verb == diff.Delete && prune)
 	}) {
+		if r.untold() {
+			return Decision{Go: true, Prune: prune, Operation: r.automaticOperation(prune)}
+		}
 		return Decision{}
 	}
 	if len(r.memory.wanted) == 0 && prune && !isTrue(policy.AllowEmpty, false) {
@@ -69,6 +76,11 @@ func (r *run) decideAutomated() Decision {
 			"the source renders no objects, and an automated sync would delete all %d live ones: nothing was deleted; "+
 				"correct the source, or set spec.syncPolicy.automated.allowEmpty: true if it is meant", len(r.changes))}}
 	}
+	return r.decideAgain(policy, Decision{Go: true, Prune: prune, Operation: r.automaticOperation(prune)})
+}
+
+// automaticOperation is what the policy asks for at the present revisions.
+func (r *run) automaticOperation(prune bool) v1alpha1.Operation {
 	op := v1alpha1.Operation{
 		Sync:        &v1alpha1.SyncOperation{Prune: prune, SyncOptions: r.app.Spec.SyncPolicy.SyncOptions},
 		InitiatedBy: v1alpha1.OperationInitiator{Automated: true},
@@ -82,7 +94,35 @@ func (r *run) decideAutomated() Decision {
 	} else {
 		op.Sync.Revisions = r.revisions
 	}
-	return r.decideAgain(policy, Decision{Go: true, Prune: prune, Operation: op})
+	return op
+}
+
+// untold reports whether an operation did its work and nobody was told: the process ended, or the API server was
+// away, between the last apply and the write of the status. Only what that left behind shows it: objects that we
+// changed after the last operation that is told of, or that are gone and were told of. An operation that waits for
+// another attempt, while nothing is left to do, is over too.
+func (r *run) untold() bool {
+	last := r.app.Status.OperationState
+	var told int64
+	switch {
+	case last == nil:
+	case !last.Phase.Completed():
+		return true
+	case r.sameInputs(last):
+		return false // what was put back after a change in the cluster need not be told
+	case last.FinishedAt != nil:
+		told = last.FinishedAt.Unix()
+	}
+	here := make(map[object.Key]bool, len(r.states))
+	for _, s := range r.states {
+		if s.applied > told {
+			return true
+		}
+		here[s.key] = true
+	}
+	return slices.ContainsFunc(r.app.Status.Resources, func(s v1alpha1.ResourceStatus) bool {
+		return !here[object.Key{Group: s.Group, Kind: s.Kind, Namespace: s.Namespace, Name: s.Name}]
+	})
 }
 
 // defaultRetries is how often an automated sync is tried again when the Application does not say.
@@ -92,6 +132,7 @@ const defaultRetries = 5
 func (r *run) decideAgain(policy *v1alpha1.AutomatedSync, d Decision) Decision {
 	last := r.app.Status.OperationState
 	if last == nil || !r.sameInputs(last) {
+		r.req.Retries = 0 // those were attempts at something else
 		return d
 	}
 	switch {

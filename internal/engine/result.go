@@ -138,7 +138,12 @@ func (s state) status() v1alpha1.ResourceStatus {
 }
 
 // sameSources compares sources by their content.
-func sameSources(a, b []v1alpha1.ApplicationSource) bool {
+func sameSources(a, b []v1alpha1.ApplicationSource) bool { return sameContent(a, b) }
+
+// sameOperation compares operations by their content.
+func sameOperation(a, b v1alpha1.Operation) bool { return sameContent(a, b) }
+
+func sameContent(a, b any) bool {
 	x, errX := json.Marshal(a)
 	y, errY := json.Marshal(b)
 	return errX == nil && errY == nil && string(x) == string(y)

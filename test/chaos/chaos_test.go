@@ -125,8 +125,10 @@ func (s *scene) disturb(d disaster) {
 }
 
 // pause lets a random time of at most longest pass, so that what comes next hits any moment.
-func (s *scene) pause(longest time.Duration) {
-	timer := time.NewTimer(time.Duration(s.rng.Int64N(int64(longest))))
+func (s *scene) pause(longest time.Duration) { s.wait(time.Duration(s.rng.Int64N(int64(longest)))) }
+
+func (s *scene) wait(d time.Duration) {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -151,7 +153,7 @@ func (s *scene) killServer() {
 // killSyncing kills the agent when a commit shows in the cluster: at its first object, so that some are missing, or
 // when one Application has all of them and nobody has been told. Nothing is committed after the last kill.
 func (s *scene) killSyncing() {
-	for i := range 8 {
+	for i := range 6 {
 		begun := func(a *app, objects map[ref]object) bool { return a.wrong(objects) == "" }
 		if n := s.fleet.commit(); i%2 == 0 {
 			mark := fmt.Sprintf("commit-%d-", n)
@@ -167,6 +169,8 @@ func (s *scene) killSyncing() {
 			s.t.Fatalf("%s\nthe end of the agent's log:\n%s", problem, s.agent.tail())
 		}
 		s.agent.kill()
+		// What a dead agent did not tell is found by times in seconds.
+		s.wait(1100 * time.Millisecond)
 		s.agent.start()
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"time"
 	"unique"
 
 	"github.com/cespare/xxhash/v2"
@@ -61,6 +62,26 @@ func OwnedFields(obj map[string]any, manager string) (Fields, bool) {
 		return Fields{code: unique.Make(string(buf))}, true
 	}
 	return Fields{}, false
+}
+
+// AppliedAt returns when manager last changed obj by server-side apply, in seconds since 1970; 0 when it never did.
+func AppliedAt(obj map[string]any, manager string) int64 {
+	meta, _ := obj["metadata"].(map[string]any)
+	entries, _ := meta["managedFields"].([]any)
+	for _, e := range entries {
+		entry, _ := e.(map[string]any)
+		if entry["manager"] != manager || entry["operation"] != "Apply" {
+			continue
+		}
+		if sub, _ := entry["subresource"].(string); sub != "" {
+			continue
+		}
+		text, _ := entry["time"].(string)
+		if at, err := time.Parse(time.RFC3339, text); err == nil {
+			return at.Unix()
+		}
+	}
+	return 0
 }
 
 func encodeFields(buf []byte, set map[string]any) []byte {

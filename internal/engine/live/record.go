@@ -20,7 +20,8 @@ type Record struct {
 	App         string // instance name of the Application in the tracking annotation
 	Owned       bool   // has an owner reference: it is the child of another object and goes with it
 	Deleting    bool
-	Assessed    bool // Health holds something: the kind has a health rule
+	AppliedAt   int64 // when an apply of ours last changed it, in seconds since 1970 by the API server's clock
+	Assessed    bool  // Health holds something: the kind has a health rule
 	Health      health.Result
 	KeepPrune   bool // Prune=false or =confirm: never pruned without a person's word
 	IgnoreExtra bool // IgnoreExtraneous: counts as synced although it is not in Git, and is not pruned
@@ -82,6 +83,7 @@ func describe(kind object.Kind, obj map[string]any) Record {
 	rec.KeepDelete = hasOption(options, "Delete=false", "Delete=confirm")
 	owners, _ := meta["ownerReferences"].([]any)
 	rec.Owned = len(owners) > 0
+	rec.AppliedAt = diff.AppliedAt(obj, Manager)
 	rec.Health, rec.Assessed = health.Assess(obj)
 	rec.Images = images(obj)
 	return rec
