@@ -41,7 +41,7 @@ func run(arguments []string) int {
 		return 2
 	}
 	if *showVersion {
-		fmt.Println(version.Get().GitVersion)
+		fmt.Fprintln(os.Stdout, version.Get().GitVersion)
 		return 0
 	}
 	if flags.NArg() > 0 {

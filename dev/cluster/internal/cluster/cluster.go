@@ -262,7 +262,7 @@ func (c *run) outcome(asked, ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	switch {
 	case asked.Err() != nil:
-		return nil
+		return nil //nolint:nilerr // it is what the caller wanted
 	case errors.Is(cause, errUnused):
 		c.say("nobody used the cluster for %s", c.config.Grace)
 		return nil

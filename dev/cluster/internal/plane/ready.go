@@ -23,7 +23,7 @@ func WaitReady(ctx context.Context, client kubernetes.Interface) error {
 		return last == nil, nil
 	})
 	if err != nil {
-		return fmt.Errorf("wait for API server: %w (last answer: %v)", context.Cause(ctx), last)
+		return fmt.Errorf("wait for API server: %w (last answer: %v)", context.Cause(ctx), last) //nolint:errorlint // there may be none
 	}
 	return nil
 }
