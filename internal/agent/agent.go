@@ -57,6 +57,7 @@ type Agent struct {
 	clusters   *clusters
 	sources    *sources
 	settings   *settings
+	projects   *projects
 	metrics    *metrics
 	receiver   *webhook.Receiver
 	git        *git.Client
@@ -88,6 +89,7 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 	}
 	a.pool = gitsource.NewPool(a.git, gitsource.PoolOptions{Interval: cfg.Poll, Changed: a.revisionsMoved, Log: cfg.Log})
 	a.settings = newSettings(a.settingsChanged)
+	a.projects = newProjects(cfg.Namespace, a.projectChanged, cfg.Log)
 	a.sources = &sources{pool: a.pool, settings: a.settings}
 	a.clusters = newClusters(cfg, a.settings, a.liveEvent, a.kindsChanged)
 	renderer, children, err := newRenderer()
@@ -96,7 +98,7 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 	}
 	a.children = children
 	a.engine = &engine.Engine{
-		Sources: a.sources, Renderer: renderer, Clusters: a.clusters, Namespace: cfg.Namespace, Now: time.Now,
+		Sources: a.sources, Renderer: renderer, Clusters: a.clusters, Projects: a.projects, Namespace: cfg.Namespace, Now: time.Now,
 		Exists: func(instance string) bool { _, ok := a.registry.byInstance(instance); return ok },
 	}
 	a.receiver = webhook.NewReceiver(webhook.Config{
@@ -140,7 +142,7 @@ func (a *Agent) reconcile(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, ch := range synced {
+	for _, ch := range append(synced, a.watchProjects(ctx, g)) {
 		select {
 		case <-ch:
 		case <-ctx.Done():
@@ -190,7 +192,7 @@ func (a *Agent) liveEvent(e live.Event) {
 func (a *Agent) kindsChanged() { a.askFailed(ask{}) }
 
 // settingsChanged queues the Applications that could not be compared: the credential that they miss may be there now.
-func (a *Agent) settingsChanged() { a.askFailed(ask{fresh: true}) }
+func (a *Agent) settingsChanged() { a.askFailed(ask{since: time.Now()}) }
 
 func (a *Agent) askFailed(wish ask) {
 	a.registry.each(func(id name, app *v1alpha1.Application) {

@@ -9,28 +9,44 @@ import (
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/live/stream"
 )
 
 // appClient reads and patches Applications. It never writes one whole, so that fields which no type of ours has stay.
 type appClient struct {
 	dynamic dynamic.Interface
+	stream  *stream.Client
 }
 
 func newAppClient(cfg *rest.Config) (*appClient, error) {
-	d, err := dynamic.NewForConfig(cfg)
+	httpClient, err := rest.HTTPClientFor(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("make HTTP client for Applications: %w", err)
+	}
+	d, err := dynamic.NewForConfigAndClient(cfg, httpClient)
 	if err != nil {
 		return nil, fmt.Errorf("make client for Applications: %w", err)
 	}
-	return &appClient{dynamic: d}, nil
+	s, err := stream.NewClient(cfg, httpClient)
+	if err != nil {
+		return nil, err
+	}
+	return &appClient{dynamic: d, stream: s}, nil
+}
+
+// path is the collection of Applications in a namespace, or in all.
+func (c *appClient) path(namespace string) string {
+	p := "/apis/" + v1alpha1.Group + "/" + v1alpha1.Version
+	if namespace != "" {
+		p += "/namespaces/" + namespace
+	}
+	return p + "/" + v1alpha1.ResourceApplications
 }
 
 func (c *appClient) in(namespace string) dynamic.ResourceInterface {
@@ -39,11 +55,7 @@ func (c *appClient) in(namespace string) dynamic.ResourceInterface {
 
 // patch merges into an Application and returns what it is then.
 func (c *appClient) patch(ctx context.Context, app *v1alpha1.Application, patch []byte) (*v1alpha1.Application, []string, error) {
-	u, err := c.in(app.Namespace).Patch(ctx, app.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "slipway-agent"})
-	if err != nil {
-		return nil, nil, err
-	}
-	raw, err := encodeUnstructured(u)
+	raw, err := c.stream.Patch(ctx, c.path(app.Namespace)+"/"+app.Name, types.MergePatchType, patch, "slipway-agent")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -87,11 +99,7 @@ func newAppWatch(c *appClient, namespace string, r *registry, log *slog.Logger) 
 }
 
 func (w *appWatch) run(ctx context.Context) {
-	in := w.client.in(w.namespace)
-	lw := &cache.ListWatch{
-		ListWithContextFunc:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return in.List(ctx, o) },
-		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) { return in.Watch(ctx, o) },
-	}
+	lw := w.client.stream.ListWatch(w.client.path(w.namespace), nil, nil)
 	cache.NewReflectorWithOptions(lw, nil, w, cache.ReflectorOptions{Name: "applications"}).RunWithContext(ctx)
 }
 
@@ -100,34 +108,30 @@ func (w *appWatch) Add(v any) error { return w.Update(v) }
 
 // Update takes a changed Application. One that cannot be read is logged: it must not stop the others.
 func (w *appWatch) Update(v any) error {
-	u, ok := v.(*unstructured.Unstructured)
+	o, ok := v.(*stream.Object)
 	if !ok {
 		return fmt.Errorf("watch of Applications delivered a %T", v)
 	}
-	id := name{Namespace: u.GetNamespace(), Name: u.GetName()}
-	if w.registry.knows(id, u.GetResourceVersion()) {
+	id := name{Namespace: o.Namespace, Name: o.Name}
+	if w.registry.knows(id, o.ResourceVersion) {
 		return nil
 	}
-	raw, err := encodeUnstructured(u)
-	if err == nil {
-		app, unknown, bad := decodeApplication(raw)
-		if bad == nil {
-			w.registry.seen(app, unknown)
-			return nil
-		}
-		err = bad
+	app, unknown, err := decodeApplication(o.Raw)
+	if err != nil {
+		w.log.Error("application not readable: correct its fields", "app", id.String(), "err", err)
+		return nil
 	}
-	w.log.Error("application not readable: correct its fields", "app", id.String(), "err", err)
+	w.registry.seen(app, unknown)
 	return nil
 }
 
 // Delete takes an Application out.
 func (w *appWatch) Delete(v any) error {
-	u, ok := v.(*unstructured.Unstructured)
+	o, ok := v.(*stream.Object)
 	if !ok {
 		return fmt.Errorf("watch of Applications delivered a %T", v)
 	}
-	w.registry.removed(name{Namespace: u.GetNamespace(), Name: u.GetName()})
+	w.registry.removed(name{Namespace: o.Namespace, Name: o.Name})
 	return nil
 }
 
@@ -135,8 +139,8 @@ func (w *appWatch) Delete(v any) error {
 func (w *appWatch) Replace(items []any, _ string) error {
 	listed := make(map[name]bool, len(items))
 	for _, v := range items {
-		if u, ok := v.(*unstructured.Unstructured); ok {
-			listed[name{Namespace: u.GetNamespace(), Name: u.GetName()}] = true
+		if o, ok := v.(*stream.Object); ok {
+			listed[name{Namespace: o.Namespace, Name: o.Name}] = true
 		}
 		if err := w.Update(v); err != nil {
 			return err

@@ -2,12 +2,10 @@ package agent
 
 import (
 	"encoding/json"
-	"fmt"
 	"strconv"
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
@@ -29,8 +27,8 @@ type entry struct {
 
 // ask collects what the next turn of an Application must do beyond looking.
 type ask struct {
-	fresh bool // ask the repositories
-	due   bool // the wait before the next attempt is over
+	since time.Time // what repositories said before it does not count; zero: what is known will do
+	due   bool      // the wait before the next attempt is over
 }
 
 // registry holds the Applications of the agent. It is fed by one watch per namespace and by the answers to our own
@@ -61,15 +59,6 @@ func decodeApplication(raw []byte) (*v1alpha1.Application, []string, error) {
 	return app, unknown, nil
 }
 
-func encodeUnstructured(u *unstructured.Unstructured) ([]byte, error) {
-	u.SetManagedFields(nil)
-	raw, err := json.Marshal(u.Object)
-	if err != nil {
-		return nil, fmt.Errorf("encode %s %s/%s: %w", u.GetKind(), u.GetNamespace(), u.GetName(), err)
-	}
-	return raw, nil
-}
-
 // seen takes an Application in; it is queued when something changed that concerns us.
 func (r *registry) seen(app *v1alpha1.Application, unknown []string) {
 	id := name{Namespace: app.Namespace, Name: app.Name}
@@ -88,6 +77,9 @@ func (r *registry) seen(app *v1alpha1.Application, unknown []string) {
 		if concerns {
 			fresh.due = time.Time{}
 		}
+	}
+	if concerns && app.Annotations[v1alpha1.AnnotationRefresh] != "" {
+		fresh.asked.since = time.Now()
 	}
 	r.entries[id] = fresh
 	r.instances[object.InstanceName(app.Namespace, app.Name, r.namespace)] = id
@@ -172,7 +164,9 @@ func (r *registry) ask(id name, wish ask, now bool) {
 	r.mu.Lock()
 	e := r.entries[id]
 	if e != nil {
-		e.asked.fresh = e.asked.fresh || wish.fresh
+		if wish.since.After(e.asked.since) {
+			e.asked.since = wish.since
+		}
 		e.asked.due = e.asked.due || wish.due
 	}
 	r.mu.Unlock()

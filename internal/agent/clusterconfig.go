@@ -13,6 +13,8 @@ import (
 // clusterEntry is a cluster Secret, read as far as finding it needs.
 type clusterEntry struct {
 	server string
+	name   string // that Applications may use
+	owner  string // project; "" for every
 	secret string // name of the Secret
 	id     string // changes with its content
 	config []byte
@@ -31,7 +33,7 @@ func (s *settings) cluster(project, server, called string) (clusterEntry, bool) 
 		}
 		if (server != "" && sec.get("server") == server) || (server == "" && sec.get("name") == called) {
 			return clusterEntry{
-				server: sec.get("server"), secret: name, id: fmt.Sprintf("%s %x", name, hashOf(sec.data["config"])), config: sec.data["config"],
+				server: sec.get("server"), name: sec.get("name"), owner: sec.get("project"), secret: name, id: fmt.Sprintf("%s %x", name, hashOf(sec.data["config"])), config: sec.data["config"],
 			}, true
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine"
@@ -52,12 +53,12 @@ func (s *sources) repo(project string, src v1alpha1.ApplicationSource) (*gitsour
 }
 
 // Fetch implements engine.Sources.
-func (s *sources) Fetch(ctx context.Context, project string, src v1alpha1.ApplicationSource, fresh bool) (engine.Fetched, error) {
+func (s *sources) Fetch(ctx context.Context, project string, src v1alpha1.ApplicationSource, since time.Time) (engine.Fetched, error) {
 	repo, rev, err := s.repo(project, src)
 	if err != nil {
 		return engine.Fetched{}, err
 	}
-	resolved, err := repo.Resolve(ctx, rev, fresh)
+	resolved, err := repo.Resolve(ctx, rev, since)
 	if err != nil {
 		return engine.Fetched{}, err
 	}

@@ -93,7 +93,7 @@ const (
 func (a *Agent) request(e entry, now time.Time) engine.Request {
 	refresh := e.app.Annotations[v1alpha1.AnnotationRefresh]
 	req := engine.Request{
-		App: e.app, Unknown: e.unknown, Fresh: e.asked.fresh || refresh != "", Hard: refresh == string(v1alpha1.RefreshHard),
+		App: e.app, Unknown: e.unknown, Since: e.asked.since, Hard: refresh == string(v1alpha1.RefreshHard),
 		Due: !e.due.After(now),
 	}
 	if last := e.app.Status.OperationState; last != nil && last.Phase == v1alpha1.OperationRunning {

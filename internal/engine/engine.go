@@ -11,6 +11,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/apply"
 	"github.com/slipway-gitops/slipway/internal/engine/plan"
 	"github.com/slipway-gitops/slipway/internal/engine/render"
+	"github.com/slipway-gitops/slipway/internal/project"
 	"github.com/slipway-gitops/slipway/internal/source"
 )
 
@@ -19,6 +20,7 @@ type Engine struct {
 	Sources   Sources
 	Renderer  Renderer
 	Clusters  Clusters
+	Projects  Projects
 	Namespace string // of the agent: Applications elsewhere are named "namespace_name" in tracking ids
 	Now       func() time.Time
 	// Exists reports whether an Application of that instance name exists: its objects are not taken over.
@@ -29,8 +31,9 @@ type Engine struct {
 
 // Sources turns a source into its tree.
 type Sources interface {
-	// Fetch resolves targetRevision and returns the tree at it. fresh asks the repository even when it was asked lately.
-	Fetch(ctx context.Context, project string, src v1alpha1.ApplicationSource, fresh bool) (Fetched, error)
+	// Fetch resolves targetRevision and returns the tree at it. What was
+	// learned from the repository before since does not count; a zero since takes what is known.
+	Fetch(ctx context.Context, project string, src v1alpha1.ApplicationSource, since time.Time) (Fetched, error)
 }
 
 // Fetched is a source at a resolved revision.
@@ -53,16 +56,18 @@ type Renderer interface {
 type Clusters interface {
 	// Target returns the cluster of a destination.
 	Target(ctx context.Context, project string, dest v1alpha1.ApplicationDestination) (apply.Target, error)
+	// Identify returns what rules must know of the cluster. It asks nothing of the cluster.
+	Identify(project string, dest v1alpha1.ApplicationDestination) (project.Cluster, error)
 }
 
 // Request asks for one reconciliation.
 type Request struct {
 	App       *v1alpha1.Application
-	Unknown   []string // fields of the Application that no type of ours has
-	Fresh     bool     // ask the repositories anew
-	Hard      bool     // render anew, and compare by dry run
-	Retries   int64    // attempts that the present operation has behind it
-	Due       bool     // the wait before the next attempt is over
+	Unknown   []string  // fields of the Application that no type of ours has
+	Since     time.Time // what repositories said before it does not count; zero: what is known will do
+	Hard      bool      // render anew, and compare by dry run
+	Retries   int64     // attempts that the present operation has behind it
+	Due       bool      // the wait before the next attempt is over
 	Operating func(phase v1alpha1.OperationPhase, message string)
 }
 
@@ -73,6 +78,9 @@ func (e *Engine) Reconcile(ctx context.Context, req Request) Result {
 	run := e.begin(req)
 	defer run.finish()
 
+	if err := run.permit(); err != nil { // its project permits what it asks for
+		return run.failed(StagePermit, err)
+	}
 	if err := run.fetch(ctx); err != nil { // 1 revision -> trees
 		return run.failed(StageFetch, err)
 	}

@@ -18,6 +18,7 @@ type Stage string
 
 // The stages, in order.
 const (
+	StagePermit  Stage = "permit"
 	StageFetch   Stage = "fetch"
 	StageRender  Stage = "render"
 	StageLive    Stage = "live"
@@ -29,6 +30,7 @@ const (
 type memory struct {
 	inputs   string // identity of what the manifests were rendered from
 	wanted   []wanted
+	granted  grant // that permitted all of them
 	tools    []string
 	repeated []object.Key
 	skipped  []string // hooks that are left out
@@ -54,6 +56,7 @@ type run struct {
 	mark     time.Time
 	times    map[Stage]time.Duration
 
+	grant     grant
 	target    apply.Target
 	fetched   []Fetched
 	refs      map[string]source.Tree
@@ -137,7 +140,7 @@ func (r *run) fetch(ctx context.Context) error {
 		r.refs = map[string]source.Tree{}
 	}
 	for i, src := range r.sources {
-		f, err := r.engine.Sources.Fetch(ctx, r.app.Spec.ProjectName(), src, r.req.Fresh || r.req.Hard)
+		f, err := r.engine.Sources.Fetch(ctx, r.app.Spec.ProjectName(), src, r.req.Since)
 		if err != nil {
 			if len(r.sources) > 1 {
 				return fmt.Errorf("source %d of %d: %w", i+1, len(r.sources), err)
@@ -182,7 +185,8 @@ func (r *run) observe(ctx context.Context) error {
 // reconciliation. It renders nothing and decodes nothing.
 func (e *Engine) Unaffected(ctx context.Context, app *v1alpha1.Application) bool {
 	r := e.begin(Request{App: app})
-	if r.memory == nil || app.Operation != nil || app.Status.Sync.Status == v1alpha1.SyncStatusUnknown || r.fetch(ctx) != nil {
+	if r.memory == nil || app.Operation != nil || app.Status.Sync.Status == v1alpha1.SyncStatusUnknown ||
+		r.permit() != nil || r.fetch(ctx) != nil {
 		return false
 	}
 	requests, err := r.requests(ctx)

@@ -13,11 +13,11 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
+	"github.com/slipway-gitops/slipway/internal/engine/live/stream"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
@@ -27,7 +27,7 @@ type Cluster struct {
 
 	log     *slog.Logger
 	catalog *catalog
-	dynamic dynamic.Interface
+	stream  *stream.Client
 	meta    metadata.Interface
 	index   *index
 	timeout time.Duration // for the first list of a kind
@@ -69,7 +69,7 @@ func Open(ctx context.Context, cfg Config) (*Cluster, error) {
 }
 
 func open(ctx context.Context, cfg Config, cat *catalog, httpClient *http.Client) (*Cluster, error) {
-	dyn, err := dynamic.NewForConfigAndClient(cfg.REST, httpClient)
+	feed, err := stream.NewClient(cfg.REST, httpClient)
 	if err != nil {
 		return nil, fmt.Errorf("make client for %s: %w", cfg.Server, err)
 	}
@@ -78,7 +78,7 @@ func open(ctx context.Context, cfg Config, cat *catalog, httpClient *http.Client
 		return nil, fmt.Errorf("make metadata client for %s: %w", cfg.Server, err)
 	}
 	c := &Cluster{
-		Server: cfg.Server, log: cfg.Log, catalog: cat, dynamic: dyn, meta: meta,
+		Server: cfg.Server, log: cfg.Log, catalog: cat, stream: feed, meta: meta,
 		index: newIndex(cfg.Notify), timeout: firstList, watches: map[object.Kind]*watcher{},
 	}
 	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))

@@ -62,6 +62,14 @@ func (x *index) knownFields(key object.Key) (diff.Fields, bool) {
 	return rec.Fields, true
 }
 
+// knows reports whether a tracked object is known at this or a newer version.
+func (x *index) knows(key object.Key, version uint64) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	rec := x.records[key]
+	return rec != nil && rec.Version >= version
+}
+
 // observation is one object as a watch delivered it, digested outside the lock.
 type observation struct {
 	rec Record

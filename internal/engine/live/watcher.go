@@ -9,11 +9,13 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/slipway-gitops/slipway/internal/engine/live/stream"
+	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
 // watcher lists and watches one kind of one cluster into the index, for as long as the cluster is open.
@@ -32,25 +34,9 @@ func newWatcher(c *Cluster, res Resource) *watcher {
 	return &watcher{cluster: c, res: res, ready: make(chan struct{}), fail: make(chan struct{})}
 }
 
-func (w *watcher) gvr() schema.GroupVersionResource {
-	return schema.GroupVersionResource{Group: w.res.Kind.Group, Version: w.res.Version, Resource: w.res.Plural}
-}
-
 // run keeps the watch up. The reflector reconnects with backoff by itself and gives up only when ctx ends.
 func (w *watcher) run(ctx context.Context) {
-	client := w.cluster.dynamic.Resource(w.gvr())
-	lw := &cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			list, err := client.List(ctx, o)
-			w.note(err)
-			return list, err
-		},
-		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			stream, err := client.Watch(ctx, o)
-			w.note(err)
-			return stream, err
-		},
-	}
+	lw := w.cluster.stream.ListWatch(w.res.Path(w.res.Version, "", ""), nil, w.note)
 	r := cache.NewReflectorWithOptions(lw, nil, (*kindStore)(w), cache.ReflectorOptions{
 		Name: w.res.Kind.String(), TypeDescription: w.res.Kind.String(),
 	})
@@ -128,22 +114,33 @@ func (d *digested) DeepCopyObject() runtime.Object { c := *d; return &c }
 // Transformer reduces the objects of a list while it streams in, so that no list is ever held in full.
 func (s *kindStore) Transformer() cache.TransformFunc {
 	return func(v any) (any, error) {
-		u, ok := v.(*unstructured.Unstructured)
+		o, ok := v.(*stream.Object)
 		if !ok {
 			return v, nil
 		}
-		o := s.cluster.index.digest(s.res.Kind, u.Object)
-		o.obj = nil
-		return &digested{ObjectMeta: metav1.ObjectMeta{Namespace: o.rec.Key.Namespace, Name: o.rec.Key.Name}, observation: o}, nil
+		seen, err := s.observation(o)
+		if err != nil {
+			return nil, err
+		}
+		seen.obj = nil
+		return &digested{ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: o.Name}, observation: seen}, nil
 	}
+}
+
+func (s *kindStore) key(o *stream.Object) object.Key {
+	return object.Key{Group: s.res.Kind.Group, Kind: s.res.Kind.Kind, Namespace: o.Namespace, Name: o.Name}
 }
 
 func (s *kindStore) observation(v any) (observation, error) {
 	switch o := v.(type) {
 	case *digested:
 		return o.observation, nil
-	case *unstructured.Unstructured:
-		return s.cluster.index.digest(s.res.Kind, o.Object), nil
+	case *stream.Object:
+		obj, err := object.DecodeJSON(o.Raw)
+		if err != nil {
+			return observation{}, err
+		}
+		return s.cluster.index.digest(s.res.Kind, obj), nil
 	}
 	return observation{}, fmt.Errorf("watch of %s delivered a %T", s.res.Kind, v)
 }
@@ -151,8 +148,11 @@ func (s *kindStore) observation(v any) (observation, error) {
 // Add takes a new object.
 func (s *kindStore) Add(v any) error { return s.Update(v) }
 
-// Update takes a changed object.
+// Update takes a changed object. What our own apply has told already is not decoded.
 func (s *kindStore) Update(v any) error {
+	if o, ok := v.(*stream.Object); ok && s.cluster.index.knows(s.key(o), parseVersion(o.ResourceVersion)) {
+		return nil
+	}
 	o, err := s.observation(v)
 	if err != nil {
 		return err
@@ -163,11 +163,11 @@ func (s *kindStore) Update(v any) error {
 
 // Delete takes an object out.
 func (s *kindStore) Delete(v any) error {
-	o, err := s.observation(v)
-	if err != nil {
-		return err
+	o, ok := v.(*stream.Object)
+	if !ok {
+		return fmt.Errorf("watch of %s delivered a %T", s.res.Kind, v)
 	}
-	s.cluster.index.remove(o.rec.Key, o.rec.UID, o.rec.Version)
+	s.cluster.index.remove(s.key(o), string(o.UID), parseVersion(o.ResourceVersion))
 	return nil
 }
 

@@ -58,7 +58,11 @@ func wantChange(t testing.TB, changes chan gitsource.Change) gitsource.Change {
 
 func wantCommit(t testing.TB, r *gitsource.Repo, rev gitsource.Revision, fresh bool, want string) {
 	t.Helper()
-	res, err := r.Resolve(t.Context(), rev, fresh)
+	var since time.Time
+	if fresh {
+		since = time.Now()
+	}
+	res, err := r.Resolve(t.Context(), rev, since)
 	if err != nil || res.Commit != want {
 		t.Fatalf("Resolve(%v) = %v, %v; want %s", rev, res, err, want)
 	}
@@ -121,7 +125,7 @@ func TestManyAskersShareOneListing(t *testing.T) {
 	var g errgroup.Group
 	for range 50 {
 		g.Go(func() error {
-			res, err := r.Resolve(context.Background(), main, false)
+			res, err := r.Resolve(context.Background(), main, time.Time{})
 			if err == nil && res.Commit != want {
 				err = errors.New("wrong commit " + res.Commit)
 			}
@@ -144,12 +148,12 @@ func TestAFailingRepositoryIsNotHammeredAndRecovers(t *testing.T) {
 	pool, _ := watched(t, gitsource.PoolOptions{Fresh: time.Nanosecond})
 	r := get(t, pool, repo.URL())
 	want := repo.Commit(map[string]string{"a": "1"}, "one")
-	if _, err := r.Resolve(t.Context(), main, false); !errors.Is(err, git.ErrUnreachable) {
+	if _, err := r.Resolve(t.Context(), main, time.Time{}); !errors.Is(err, git.ErrUnreachable) {
 		t.Fatalf("err = %v, want %v", err, git.ErrUnreachable)
 	}
 	before := server.RequestCount()
 	for range 10 {
-		if _, err := r.Resolve(t.Context(), main, false); !errors.Is(err, git.ErrUnreachable) {
+		if _, err := r.Resolve(t.Context(), main, time.Time{}); !errors.Is(err, git.ErrUnreachable) {
 			t.Fatalf("err = %v, want the kept one", err)
 		}
 	}
@@ -173,7 +177,7 @@ func TestADeletedBranchIsAnErrorAndIsTold(t *testing.T) {
 	repo.DeleteRef("refs/heads/gone")
 	pool.Wake(t.Context(), repo.URL(), "refs/heads/gone")
 	wantChange(t, changes)
-	if res, err := r.Resolve(t.Context(), rev, false); !errors.Is(err, git.ErrNoRevision) {
+	if res, err := r.Resolve(t.Context(), rev, time.Time{}); !errors.Is(err, git.ErrNoRevision) {
 		t.Errorf("Resolve = %v, %v; want %v", res, err, git.ErrNoRevision)
 	}
 	if r.Err() != nil {
@@ -251,7 +255,7 @@ func TestRevisionsOfEveryKindAreFound(t *testing.T) {
 	for _, name := range []string{"mian", "deadbeefdeadbeef", "3.*", "0123456789012345678901234567890123456789"} {
 		t.Run("not found: "+name, func(t *testing.T) {
 			t.Parallel()
-			if res, err := r.Resolve(t.Context(), gitsource.Revision{Name: name}, false); !errors.Is(err, git.ErrNoRevision) {
+			if res, err := r.Resolve(t.Context(), gitsource.Revision{Name: name}, time.Time{}); !errors.Is(err, git.ErrNoRevision) {
 				t.Errorf("Resolve = %v, %v; want %v", res, err, git.ErrNoRevision)
 			} else {
 				t.Log(err)

@@ -97,14 +97,18 @@ func (r *Repo) Follow(rev Revision) (unfollow func()) {
 }
 
 // Resolve returns the commit that a revision stands for, with its files in the mirror. It answers from what is known,
-// and asks the remote where that is too old, does not have the revision, or fresh is set. A repository that fails is
-// left alone for a while: until then its last error is returned, also to fresh calls that come too soon.
-func (r *Repo) Resolve(ctx context.Context, rev Revision, fresh bool) (git.Resolved, error) {
-	asked := time.Now()
+// and asks the remote where that is too old or does not have the revision. Where since is set, what was learned from
+// the remote before it does not count; many who ask together are answered by one listing. A repository that fails is
+// left alone for a while: until then its last error is returned, also to calls with a since that come too soon.
+func (r *Repo) Resolve(ctx context.Context, rev Revision, since time.Time) (git.Resolved, error) {
+	asked, fresh := time.Now(), !since.IsZero()
+	if fresh {
+		asked = since
+	}
 	if _, err := git.ParseID(rev.Name); err == nil {
 		return r.pinned(ctx, strings.ToLower(rev.Name), fresh)
 	}
-	if !fresh {
+	if !fresh || r.listedAfter(asked) {
 		if res, ok := r.known(rev, asked); ok {
 			return res, nil
 		}
@@ -136,6 +140,13 @@ func (r *Repo) Resolve(ctx context.Context, rev Revision, fresh bool) (git.Resol
 	// What was learned for one asker concerns everybody who follows something that moved.
 	r.notify(ctx)
 	return res, nil
+}
+
+// listedAfter reports whether the last good listing began after t.
+func (r *Repo) listedAfter(t time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.listed.After(t)
 }
 
 // known answers from memory. A revision that is not among the known references may have been pushed since.

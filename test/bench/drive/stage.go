@@ -192,7 +192,7 @@ func (s *stage) record(sample *score.Sample, name string, before, after counts) 
 		told := after.engine.Minus(before.engine)
 		sample.EngineRequests = counted(told)
 		if told.Detailed() {
-			known = told
+			known = told.WithoutLeases()
 		}
 	}
 	sample.Verbs = known.ByVerb()

@@ -104,6 +104,17 @@ func (r Requests) Minus(earlier Requests) Requests {
 	return out
 }
 
+// WithoutLeases leaves out what an engine does to stay the leader: it goes by time, whatever the workload.
+func (r Requests) WithoutLeases() Requests {
+	out := Requests{}
+	for kind, n := range r {
+		if kind.Resource != "leases.coordination.k8s.io" {
+			out[kind] = n
+		}
+	}
+	return out
+}
+
 // WithoutBackground leaves out what a control plane does by itself all the time: leases, events, authentication,
 // and the objects that its own controllers derive from Deployments and Services. The API server does not count by
 // client, so an engine that touches these kinds is undercounted; its own metrics are exact.
