@@ -1,6 +1,7 @@
 # What to do with this repository. `make` alone lists the targets.
 #
-# Variables: ARGS are more arguments for the program of bench, soak and test.
+# Variables: ARGS are more arguments for what up, test, unit, bench and soak run;
+# ROUNDS is how long soak goes on.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -15,7 +16,8 @@ lint := $(bin)/golangci-lint
 data := .run/up
 
 version := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
-flags := -trimpath -ldflags "-X $(module)/internal/cli.version=$(version) -X main.version=$(version)"
+# No -trimpath: tests and programs share what was compiled.
+flags := -ldflags "-X $(module)/internal/cli.version=$(version) -X main.version=$(version)"
 
 ROUNDS ?= 20
 ARGS ?=
@@ -55,12 +57,14 @@ test: build ## build what the tests need, then run them all; ARGS go to go test
 
 .PHONY: unit
 unit: ## run the tests that need no cluster; ARGS go to go test
-	go test -short -timeout 5m $(ARGS) ./...
+	SLIPWAY_DEVCLUSTER=none go test -short -timeout 5m $(ARGS) ./...
 	cd tools && go test -short $(ARGS) ./...
 
 .PHONY: lint
 lint: $(lint) ## check the rules of style, imports and formatting in all modules
 	$(lint) run ./...
+	cd tools && $(lint) run ./...
+	cd dev/cluster && GOFLAGS="$$(go env GOFLAGS) -trimpath" $(lint) run ./...
 	$(lint) fmt --diff
 	go vet ./...
 	cd tools && go vet ./...
@@ -107,8 +111,8 @@ bench: build ## measure the engine against its targets; ARGS go to bin/bench
 	$(bin)/bench --targets $(ARGS)
 
 .PHONY: soak
-soak: build ## run the end-to-end tests that kill and restart things, ROUNDS times as long (20)
-	SLIPWAY_REQUIRE_CLUSTER=1 SLIPWAY_SOAK_ROUNDS=$(ROUNDS) go test -count=1 -timeout 3h -v $(ARGS) ./test/e2e/...
+soak: build ## kill and restart things while commits arrive, for ROUNDS rounds (20)
+	SLIPWAY_REQUIRE_CLUSTER=1 SLIPWAY_SOAK_ROUNDS=$(ROUNDS) go test -count=1 -timeout 3h -v $(ARGS) ./test/chaos
 
 .PHONY: clean
 clean: ## stop what runs and remove everything that was built
