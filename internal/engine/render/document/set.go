@@ -136,20 +136,20 @@ func (s *Set) manifest(v *value) (object.Manifest, error) {
 	}
 	kind, apiVersion := v.text("kind"), v.text("apiVersion")
 	if kind == "" {
-		return object.Manifest{}, errors.New("the object has no kind")
+		return object.Manifest{}, errors.New("the object has no kind; add kind and apiVersion, or leave it out")
 	}
 	if apiVersion == "" {
-		return object.Manifest{}, fmt.Errorf("%s has no apiVersion", kind)
+		return object.Manifest{}, fmt.Errorf("%s has no apiVersion; add it", kind)
 	}
 	meta, _ := v.get("metadata")
 	if meta == nil || meta.kind != mapping {
-		return object.Manifest{}, fmt.Errorf("%s has no metadata.name", kind)
+		return object.Manifest{}, fmt.Errorf("%s has no metadata.name; add it", kind)
 	}
 	if err := checkTexts(meta, "name", "namespace", "generateName"); err != nil {
 		return object.Manifest{}, fmt.Errorf("metadata of %s: %w", kind, err)
 	}
 	if meta.text("name") == "" && meta.text("generateName") == "" {
-		return object.Manifest{}, fmt.Errorf("%s has no metadata.name", kind)
+		return object.Manifest{}, fmt.Errorf("%s has no metadata.name; add it", kind)
 	}
 	for _, field := range []string{"annotations", "labels"} {
 		if err := checkStrings(meta, field); err != nil {
