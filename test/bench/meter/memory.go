@@ -48,6 +48,9 @@ func (t *Tree) Memory() (Memory, error) {
 	var sum Memory
 	for _, pid := range pids {
 		dir := filepath.Join(t.proc, strconv.Itoa(pid))
+		if t.borrows(dir) {
+			continue
+		}
 		rollup := kilobytes(filepath.Join(dir, "smaps_rollup"), "Rss:", "Pss:")
 		if rollup[0] == 0 {
 			rollup[0] = kilobytes(filepath.Join(dir, "status"), "VmRSS:")[0]
@@ -61,6 +64,26 @@ func (t *Tree) Memory() (Memory, error) {
 		sum.HWM = kilobytes(filepath.Join(t.proc, strconv.Itoa(t.roots[0]), "status"), "VmHWM:")[0]
 	}
 	return sum, nil
+}
+
+// borrows reports whether a process still runs in the memory of its parent: between vfork and exec a child is listed
+// with all that its parent has, and would count twice. It is then called just like its parent.
+func (t *Tree) borrows(dir string) bool {
+	status, err := os.ReadFile(filepath.Join(dir, "status"))
+	if err != nil {
+		return false
+	}
+	_, rest, found := strings.Cut(string(status), "\nPPid:")
+	parent, _, _ := strings.Cut(strings.TrimSpace(rest), "\n")
+	if !found {
+		return false
+	}
+	own, err := os.ReadFile(filepath.Join(dir, "cmdline"))
+	if err != nil || len(own) == 0 {
+		return false
+	}
+	other, err := os.ReadFile(filepath.Join(t.proc, parent, "cmdline"))
+	return err == nil && bytes.Equal(own, other)
 }
 
 // kilobytes reads lines such as "VmRSS:  120 kB" and returns the values in bytes, in the order of the names; 0 for

@@ -247,3 +247,25 @@ func TestSamplerKeepsThePeakSinceTheLastTake(t *testing.T) {
 		t.Errorf("a later peak remembers an earlier one (-want +got):\n%s", diff)
 	}
 }
+
+func TestAChildThatStillRunsInItsParentsMemoryIsNotCountedTwice(t *testing.T) {
+	t.Parallel()
+	p := newTable(t)
+	p.put(10, 1, 0, 0, 11, 12)
+	p.put(11, 10, 0, 0)
+	p.put(12, 10, 0, 0)
+	for pid, text := range map[int][2]string{10: {"agent", "PPid:\t1\n"}, 11: {"agent", "PPid:\t10\n"}, 12: {"git", "PPid:\t10\n"}} {
+		dir := filepath.Join(p.root, strconv.Itoa(pid))
+		for name, content := range map[string]string{
+			"cmdline": text[0], "status": "Name:\tx\n" + text[1], "smaps_rollup": "Rss: 100 kB\nPss: 50 kB\n",
+		} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	got, err := p.tree(10).Memory()
+	if err != nil || got.RSS != 200<<10 || got.PSS != 100<<10 {
+		t.Errorf("Memory() = %+v, %v; want that of the agent and of git", got, err)
+	}
+}
