@@ -1,0 +1,208 @@
+package archtest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/slipway-gitops/slipway"
+
+// rooms says for every room which others of ours its packages may import. A path ends in /... where what is below it
+// counts too. Packages of a room may always import each other. Because every package is in a room, a room reaches
+// nothing but these and what these reach.
+func rooms() map[string][]string {
+	const api, object, source = "api/...", "internal/engine/object", "internal/source"
+	diff, health, live, plan := "internal/engine/diff", "internal/engine/health", "internal/engine/live/...", "internal/engine/plan"
+	return map[string][]string{
+		"api": nil,
+
+		"internal/engine":        {api, source, "internal/project", "internal/engine/..."},
+		"internal/engine/object": {api},
+		"internal/engine/render": {api, source, object},
+		"internal/engine/diff":   {api, object},
+		"internal/engine/plan":   {api, object, diff},
+		"internal/engine/health": {api, object},
+		"internal/engine/live":   {api, object, diff, health},
+		"internal/engine/apply":  {api, object, diff, health, live, plan},
+
+		"internal/source":   {api, "internal/git"},
+		"internal/git":      {api},
+		"internal/gitserve": {api},
+		"internal/webhook":  {api},
+		"internal/project":  {api, object},
+		"internal/agent":    {api, source + "/...", "internal/git", "internal/webhook", "internal/project", "internal/engine/..."},
+		"internal/cli": {
+			api, source + "/...", "internal/git", "internal/gitserve", "dev/demo",
+			object, diff, plan, health, "internal/engine/render/...",
+		},
+		"internal/testenv":  {api, "internal/gitserve"},
+		"internal/archtest": nil,
+
+		"cmd/slipway":       {"internal/cli/...", "internal/engine/render/worker"},
+		"cmd/slipway-agent": {"internal/agent/...", "internal/engine/render/worker"},
+		"dev/demo":          nil,
+		"test":              nil, // tests import what they like; see the linter
+		"test/bench":        {api, "internal/gitserve"},
+	}
+}
+
+// ban is a package that a room must not reach, on any way.
+type ban struct {
+	room, pkg, why string
+	// except are foreign packages that import it and are known to be harmless.
+	except []string
+}
+
+func bans() []ban {
+	return []ban{
+		{room: "internal/agent", pkg: "database/sql", why: "is a store, and the agent keeps its state in the cluster", except: []string{
+			// It can count the connections of a pool that it is given.
+			"github.com/prometheus/client_golang/prometheus/collectors",
+		}},
+		{room: "internal/agent", pkg: module + "/internal/cli", why: "is another program"},
+		{room: "internal/agent", pkg: module + "/internal/gitserve", why: "serves repositories, which no agent does"},
+		{room: "internal/cli", pkg: module + "/internal/agent", why: "is another program"},
+		{room: "internal/cli", pkg: module + "/internal/engine", why: "writes to clusters, which an agent does"},
+		{room: "internal/cli", pkg: module + "/internal/engine/apply", why: "writes to clusters, which an agent does"},
+		{room: "internal/cli", pkg: module + "/internal/engine/live", why: "watches clusters, which an agent does"},
+		{room: "internal/cli", pkg: "database/sql", why: "is a store, and the command line keeps nothing"},
+		{room: "internal/agent", pkg: "net/http/httptest", why: "is for tests"},
+		{room: "internal/cli", pkg: "net/http/httptest", why: "is for tests"},
+		{room: "internal/agent", pkg: "github.com/google/go-cmp/cmp", why: "is for tests"},
+		{room: "internal/cli", pkg: "github.com/google/go-cmp/cmp", why: "is for tests"},
+		{room: "api", pkg: "k8s.io/client-go/rest", why: "is a client"},
+		{room: "internal/engine/object", pkg: "k8s.io/client-go/rest", why: "is a client"},
+		{room: "internal/engine/diff", pkg: "k8s.io/client-go/rest", why: "is a client"},
+		{room: "internal/engine/plan", pkg: "k8s.io/client-go/rest", why: "is a client"},
+		{room: "internal/engine/health", pkg: "k8s.io/client-go/rest", why: "is a client"},
+		{room: "internal/engine/object", pkg: "net/http", why: "is a client"},
+		{room: "internal/engine/diff", pkg: "net/http", why: "is a client"},
+		{room: "internal/engine/plan", pkg: "net/http", why: "is a client"},
+		{room: "internal/engine/object", pkg: "os/exec", why: "runs programs"},
+		{room: "internal/engine/diff", pkg: "os/exec", why: "runs programs"},
+		{room: "internal/engine/plan", pkg: "os/exec", why: "runs programs"},
+		{room: "internal/engine/health", pkg: "os/exec", why: "runs programs"},
+	}
+}
+
+func TestARoomImportsOnlyTheRoomsItStandsOn(t *testing.T) {
+	t.Parallel()
+	for pkg, imports := range readImports(t) {
+		path, ours := strings.CutPrefix(pkg, module+"/")
+		if !ours {
+			continue
+		}
+		room := roomOf(pkg)
+		if room == "" {
+			t.Errorf("%s is in no room: say in rooms() what it may import", path)
+			continue
+		}
+		allowed := append(slices.Clone(rooms()[room]), room+"/...")
+		for _, next := range imports {
+			path, ours := strings.CutPrefix(next, module+"/")
+			if ours && !slices.ContainsFunc(allowed, func(pattern string) bool { return covers(pattern, path) }) {
+				t.Errorf("%s must not import %s: %s stands on %v only", short(pkg), path, room, rooms()[room])
+			}
+		}
+	}
+}
+
+func TestARoomReachesNoPackageThatIsBanned(t *testing.T) {
+	t.Parallel()
+	imports := readImports(t)
+	for _, b := range bans() {
+		for pkg := range imports {
+			if roomOf(pkg) != b.room {
+				continue
+			}
+			if way, found := reach(imports, pkg, b.except)[b.pkg]; found {
+				t.Errorf("%s must not reach %s (it %s) but does so through %s", short(pkg), b.pkg, b.why, way)
+			}
+		}
+	}
+}
+
+func TestEveryRoomHasARule(t *testing.T) {
+	t.Parallel()
+	known := rooms()
+	for _, room := range directories(t, "internal", "internal/engine", "cmd") {
+		if _, ok := known[room]; !ok {
+			t.Errorf("%s has no rule: say in rooms() what it may stand on", room)
+		}
+	}
+}
+
+// covers reports whether a path of a package is what a pattern of rooms names.
+func covers(pattern, pkg string) bool {
+	below, deep := strings.CutSuffix(pattern, "/...")
+	return pkg == below || deep && strings.HasPrefix(pkg, below+"/")
+}
+
+// roomOf returns the innermost room that a package of ours is in, or nothing.
+func roomOf(pkg string) string {
+	rest, ours := strings.CutPrefix(pkg, module+"/")
+	if !ours {
+		return ""
+	}
+	known := rooms()
+	for dir := rest; dir != "."; dir = path.Dir(dir) {
+		// The engine itself is its one package: what is below has rules of its own.
+		if _, ok := known[dir]; ok && (dir != "internal/engine" || rest == dir) {
+			return dir
+		}
+	}
+	return ""
+}
+
+// readImports asks go list what every package that our programs are made of imports, tests left out.
+func readImports(t *testing.T) map[string][]string {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...")
+	command.Dir = root
+	command.Stderr = os.Stderr
+	out, err := command.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	imports := map[string][]string{}
+	for line := range strings.Lines(string(out)) {
+		fields := strings.Fields(line)
+		imports[fields[0]] = fields[1:]
+	}
+	if len(imports[module+"/cmd/slipway-agent"]) == 0 {
+		t.Fatal("go list does not know the agent")
+	}
+	return imports
+}
+
+// reach returns every package that pkg imports, itself or through others, with a shortest way to it. It does not look
+// into the packages of except.
+func reach(imports map[string][]string, pkg string, except []string) map[string]string {
+	ways := map[string]string{}
+	todo := []string{pkg}
+	for len(todo) > 0 {
+		at := todo[0]
+		todo = todo[1:]
+		if slices.Contains(except, at) {
+			continue
+		}
+		for _, next := range imports[at] {
+			if _, seen := ways[next]; seen || next == pkg {
+				continue
+			}
+			ways[next] = fmt.Sprintf("%s > %s", short(at), short(next))
+			if before, known := ways[at]; known {
+				ways[next] = fmt.Sprintf("%s > %s", before, short(next))
+			}
+			todo = append(todo, next)
+		}
+	}
+	return ways
+}
+
+func short(pkg string) string { return strings.TrimPrefix(pkg, module+"/") }
