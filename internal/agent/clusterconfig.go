@@ -20,10 +20,12 @@ type clusterEntry struct {
 	config []byte
 }
 
-// cluster finds the Secret of a destination by server, or by name where server is empty.
+// cluster finds the Secret of a destination by server, or by name where server is empty. Of several, one that is for the
+// project comes first, and then the first by name.
 func (s *settings) cluster(project, server, called string) (clusterEntry, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	var best clusterEntry
 	for name, sec := range s.secrets {
 		if sec.kind != v1alpha1.SecretTypeCluster {
 			continue
@@ -32,12 +34,15 @@ func (s *settings) cluster(project, server, called string) (clusterEntry, bool) 
 			continue
 		}
 		if (server != "" && sec.get("server") == server) || (server == "" && sec.get("name") == called) {
-			return clusterEntry{
+			if best.secret != "" && (best.owner > sec.get("project") || (best.owner == sec.get("project") && best.secret < name)) {
+				continue
+			}
+			best = clusterEntry{
 				server: sec.get("server"), name: sec.get("name"), owner: sec.get("project"), secret: name, id: fmt.Sprintf("%s %x", name, hashOf(sec.data["config"])), config: sec.data["config"],
-			}, true
+			}
 		}
 	}
-	return clusterEntry{}, false
+	return best, best.secret != ""
 }
 
 // rest reads the connection of a cluster Secret. Only what needs no program on the agent's machine is taken.

@@ -12,6 +12,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/apply"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
+	"github.com/slipway-gitops/slipway/internal/project"
 )
 
 // clusters opens destination clusters when an Application first needs them. Each is on its own: one that hangs delays
@@ -41,9 +42,15 @@ func newClusters(cfg Config, s *settings, notify func(live.Event), kinds func())
 
 // Target implements engine.Clusters.
 func (c *clusters) Target(ctx context.Context, project string, dest v1alpha1.ApplicationDestination) (apply.Target, error) {
-	server, config, id, err := c.find(project, dest)
+	entry, err := c.find(project, dest)
 	if err != nil {
 		return apply.Target{}, err
+	}
+	server, id, config := entry.server, entry.id, c.own
+	if id != ownCluster {
+		if config, err = entry.rest(); err != nil {
+			return apply.Target{}, err
+		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -62,28 +69,39 @@ func (c *clusters) Target(ctx context.Context, project string, dest v1alpha1.App
 	return target, nil
 }
 
-func (c *clusters) find(project string, dest v1alpha1.ApplicationDestination) (server string, config *rest.Config, id string, err error) {
-	server = dest.Server
+// Identify implements engine.Clusters.
+func (c *clusters) Identify(called string, dest v1alpha1.ApplicationDestination) (project.Cluster, error) {
+	entry, err := c.find(called, dest)
+	if err != nil {
+		return project.Cluster{}, err
+	}
+	return project.Cluster{Server: entry.server, Name: entry.name, Project: entry.owner}, nil
+}
+
+// ownCluster is the id of the agent's own cluster when no Secret describes it.
+const ownCluster = "own"
+
+func (c *clusters) find(project string, dest v1alpha1.ApplicationDestination) (clusterEntry, error) {
+	server := dest.Server
 	if server != "" && dest.Name != "" {
-		return "", nil, "", fmt.Errorf("spec.destination has both server and name: keep one of them")
+		return clusterEntry{}, fmt.Errorf("spec.destination has both server and name: keep one of them")
 	}
 	if dest.Name == v1alpha1.InClusterName {
 		server = v1alpha1.InClusterServer
 	}
 	if server == "" && dest.Name == "" {
-		return "", nil, "", fmt.Errorf("spec.destination has neither server nor name: %s is the agent's own cluster", v1alpha1.InClusterServer)
+		return clusterEntry{}, fmt.Errorf("spec.destination has neither server nor name: %s is the agent's own cluster", v1alpha1.InClusterServer)
 	}
 	entry, ok := c.settings.cluster(project, server, dest.Name)
 	switch {
 	case ok:
-		cfg, err := entry.rest()
-		return entry.server, cfg, entry.id, err
+		return entry, nil
 	case server == v1alpha1.InClusterServer:
-		return server, c.own, "own", nil
+		return clusterEntry{server: server, name: v1alpha1.InClusterName, id: ownCluster}, nil
 	case dest.Name != "":
-		return "", nil, "", fmt.Errorf("no cluster is called %q: add its Secret (label %s: cluster), or correct spec.destination.name", dest.Name, v1alpha1.LabelSecretType)
+		return clusterEntry{}, fmt.Errorf("no cluster is called %q: add its Secret (label %s: cluster), or correct spec.destination.name", dest.Name, v1alpha1.LabelSecretType)
 	}
-	return "", nil, "", fmt.Errorf("no cluster is known at %s: add its Secret (label %s: cluster), or correct spec.destination.server", server, v1alpha1.LabelSecretType)
+	return clusterEntry{}, fmt.Errorf("no cluster is known at %s: add its Secret (label %s: cluster), or correct spec.destination.server", server, v1alpha1.LabelSecretType)
 }
 
 func (c *clusters) connect(ctx context.Context, server string, config *rest.Config) (apply.Target, error) {

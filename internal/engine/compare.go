@@ -49,7 +49,7 @@ func (r *run) compare(ctx context.Context) error {
 		r.states = append(r.states, s)
 	}
 	for _, rec := range r.target.Live.Owned(r.instance) {
-		if wanted[rec.Key] || rec.Owned || (rec.Deleting && rec.Key.Kind != "Namespace") {
+		if wanted[rec.Key] || rec.Owned || (rec.Deleting && rec.Key.Kind != "Namespace") || r.outside(rec.Key) {
 			continue
 		}
 		r.states = append(r.states, state{
@@ -176,7 +176,15 @@ func (r *run) warnUnsupported() {
 	if len(spec.IgnoreDifferences) > 0 {
 		names = append(names, "spec.ignoreDifferences")
 	}
+	for i, src := range spec.EffectiveSources() {
+		if k := src.Kustomize; k != nil && (k.KubeVersion != "" || len(k.APIVersions) > 0) {
+			names = append(names, fmt.Sprintf("kubeVersion and apiVersions of kustomize in source %d", i+1))
+		}
+	}
 	if spec.SyncPolicy != nil {
+		if spec.SyncPolicy.Retry != nil && spec.SyncPolicy.Retry.Refresh {
+			names = append(names, "spec.syncPolicy.retry.refresh")
+		}
 		for _, option := range spec.SyncPolicy.SyncOptions {
 			if !actedOn(option) {
 				names = append(names, "spec.syncPolicy.syncOptions "+option)
@@ -200,9 +208,6 @@ func unsupportedIn(op *v1alpha1.SyncOperation) []string {
 	var names []string
 	if s := op.SyncStrategy; s != nil && ((s.Apply != nil && s.Apply.Force) || (s.Hook != nil && s.Hook.Force)) {
 		names = append(names, "operation.sync.syncStrategy force")
-	}
-	if len(op.Manifests) > 0 {
-		names = append(names, "operation.sync.manifests")
 	}
 	for _, option := range op.SyncOptions {
 		if !actedOn(option) {

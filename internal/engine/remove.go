@@ -20,9 +20,10 @@ func (e *Engine) Remove(ctx context.Context, req Request, background bool) (left
 	if r.target, err = e.Clusters.Target(ctx, r.app.Spec.ProjectName(), r.app.Spec.Destination); err != nil {
 		return 0, err
 	}
+	_ = r.consult() // without a project its objects can still be deleted
 	if r.memory == nil && len(r.app.Status.Resources) == 0 {
 		// Deleted before its status said what it made: the sources tell the kinds to look at.
-		if err := r.fetch(ctx); err == nil {
+		if r.permit() == nil && r.fetch(ctx) == nil {
 			_ = r.render(ctx) // what cannot be rendered was never applied
 		}
 	}
@@ -46,7 +47,7 @@ func (r *run) deleteOwned(ctx context.Context, how metav1.DeletionPropagation) (
 	})
 	var errs []error
 	for _, rec := range owned {
-		if rec.KeepDelete || rec.Owned {
+		if rec.KeepDelete || rec.Owned || r.outside(rec.Key) {
 			continue
 		}
 		left++

@@ -65,7 +65,12 @@ func (r *run) failed(s Stage, err error) Result {
 	if res.Health.Status == "" {
 		res.Health.Status = health.Unknown
 	}
-	res.Conditions = []v1alpha1.ApplicationCondition{{Type: v1alpha1.ConditionComparisonError, Message: err.Error()}}
+	kind := v1alpha1.ConditionComparisonError
+	var forbidden *ProjectError
+	if errors.As(err, &forbidden) {
+		kind = v1alpha1.ConditionInvalidSpecError
+	}
+	res.Conditions = []v1alpha1.ApplicationCondition{{Type: kind, Message: err.Error()}}
 	if op := r.operation(); op != nil {
 		r.operationFailed(*op, err, &res)
 	}

@@ -116,6 +116,12 @@ func (r *run) createNamespace(ctx context.Context, d Decision) error {
 	if err != nil {
 		return err
 	}
+	if err := r.permits(key); err != nil {
+		if _, missing := r.target.Client.Get(ctx, res, key); missing == nil && !managed {
+			return nil // it is there, and nothing is asked of it
+		}
+		return err
+	}
 	return r.target.Client.Ensure(ctx, res, m)
 }
 
@@ -166,6 +172,20 @@ func (r *run) synced(ctx context.Context, d Decision, outcomes []apply.Outcome) 
 		}
 		r.conclude(state, v1alpha1.OperationSucceeded, d.Operation.Retry, &res)
 	}
+	res.Operation = state
+	return res
+}
+
+// unsynced is the result where no operation runs: there is nothing to do, or what was asked for is refused.
+func (r *run) unsynced(d Decision) Result {
+	res := r.result(d)
+	if d.Refused == "" {
+		return res
+	}
+	state := r.operationState(d)
+	state.Message = d.Refused
+	r.req.Retries = 0
+	r.conclude(state, v1alpha1.OperationError, v1alpha1.RetryStrategy{}, &res)
 	res.Operation = state
 	return res
 }

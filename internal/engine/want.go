@@ -27,7 +27,7 @@ func (r *run) render(ctx context.Context) error {
 		}
 	} else if r.memory != nil {
 		if inputs, ok := r.remembered(requests); ok && inputs == r.memory.inputs && inputs != "" {
-			return nil
+			return r.permitWanted(r.memory)
 		}
 	}
 	return r.renderAll(ctx, requests)
@@ -89,6 +89,9 @@ func (r *run) renderAll(ctx context.Context, requests []render.Request) error {
 	fresh.inputs, _ = r.remembered(requests) // "" when the result is too large to be remembered
 	manifests, err := r.prepare(ctx, objects, fresh)
 	if err != nil {
+		return err
+	}
+	if err := r.permitWanted(fresh); err != nil {
 		return err
 	}
 	r.manifests = manifests
