@@ -37,6 +37,7 @@ type index struct {
 	foreign map[object.Kind]map[object.Key]bool // untracked objects of watched kinds: that they exist
 	claims  map[object.Key]string               // which application wants an object, live or not
 	rivals  map[object.Key][]string             // which others want it too, and must hear when it is free
+	seen    map[object.Kind]uint64              // the newest version that the watch of a kind has told of
 	notify  func(Event)
 }
 
@@ -47,6 +48,7 @@ func newIndex(notify func(Event)) *index {
 		foreign: map[object.Kind]map[object.Key]bool{},
 		claims:  map[object.Key]string{},
 		rivals:  map[object.Key][]string{},
+		seen:    map[object.Kind]uint64{},
 		notify:  notify,
 	}
 }
@@ -92,10 +94,14 @@ func (x *index) digest(kind object.Kind, obj map[string]any) observation {
 // observe takes an object that a watch delivered into the index.
 func (x *index) observe(o observation) {
 	x.mu.Lock()
+	x.reached(o.rec.Key.GroupKind(), o.rec.Version)
 	events := x.put(o)
 	x.mu.Unlock()
 	x.send(events)
 }
+
+// reached notes how far the watch of a kind is. Callers hold the lock.
+func (x *index) reached(kind object.Kind, version uint64) { x.seen[kind] = max(x.seen[kind], version) }
 
 func (x *index) send(events []Event) {
 	for _, e := range events {
@@ -182,6 +188,7 @@ func (x *index) unlink(rec *Record) {
 // remove takes an object out that is gone; version is that of the deletion.
 func (x *index) remove(key object.Key, uid string, version uint64) {
 	x.mu.Lock()
+	x.reached(key.GroupKind(), version)
 	events := x.drop(key, uid, version)
 	x.mu.Unlock()
 	x.send(events)
@@ -229,6 +236,7 @@ func (x *index) rival(key object.Key, app string) {
 // replace makes the objects of one kind exactly those of a list taken at version.
 func (x *index) replace(kind object.Kind, list []observation, version uint64) {
 	x.mu.Lock()
+	x.reached(kind, version)
 	var events []Event
 	listed := make(map[object.Key]bool, len(list))
 	for _, o := range list {
@@ -282,17 +290,32 @@ func (x *index) applied(kind object.Kind, obj map[string]any, fields diff.Fields
 	rec.Applied = fields.Print(obj)
 	rec.Print = rec.Applied
 	x.mu.Lock()
-	defer x.mu.Unlock()
+	rec, events := x.take(kind, rec)
+	x.mu.Unlock()
+	x.send(events)
+	return rec
+}
+
+// take puts the record of an apply into the maps, unless the watch knows better. Callers hold the lock.
+func (x *index) take(kind object.Kind, rec Record) (Record, []Event) {
 	old := x.records[rec.Key]
-	if old != nil && old.UID == rec.UID && old.Version > rec.Version {
-		// Somebody changed it again before our answer was read. Keep the newer facts, judge them by the new set at
-		// the next event; until then it counts as drifted, which costs one comparison.
+	switch {
+	case old == nil && rec.Version <= x.seen[kind]:
+		// The watch has told of this version and of what came after it: the object was deleted, or taken from us.
+		return rec, []Event{{App: rec.App, Key: rec.Key, Why: Gone}}
+	case old != nil && old.UID != rec.UID && old.Version > rec.Version:
+		// Deleted and made again since: that is another object, which nobody of us has applied.
+		return *old, []Event{{App: rec.App, Key: rec.Key, Why: Gone}}
+	case old != nil && old.Version > rec.Version:
+		// Somebody changed it again before our answer was read. Keep the newer facts and judge them by the new set at
+		// the next event; until then it counts as drifted, which costs one more apply.
 		kept := *old
-		kept.Fields, kept.Wanted, kept.Applied, kept.Print, kept.body = fields, wanted, rec.Applied, ^rec.Applied, nil
-		rec = kept
+		kept.Fields, kept.Wanted, kept.Applied, kept.Print, kept.body = rec.Fields, rec.Wanted, rec.Applied, ^rec.Applied, nil
+		x.store(old, &kept)
+		return kept, []Event{{App: rec.App, Key: rec.Key, Why: Drift}}
 	}
 	x.store(old, &rec)
-	return rec
+	return rec, nil
 }
 
 // settle gives a record the fingerprint that a comparison found to hold, and drops the content kept for it.
