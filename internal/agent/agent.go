@@ -125,9 +125,6 @@ func (a *Agent) Run(ctx context.Context) error {
 	if err := a.serve(ctx, g); err != nil {
 		return err
 	}
-	if err := a.ensureNamespace(ctx); err != nil {
-		return err
-	}
 	g.Go(func() error { return a.lead(ctx, a.reconcile) })
 	return g.Wait()
 }

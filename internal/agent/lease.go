@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
@@ -26,6 +30,12 @@ var errLeaseLost = errors.New("the leader lease was lost: another agent took ove
 // lead runs f while this agent holds the lease, and returns when f or the lease ends. The identity is kept in the
 // data directory, so that an agent which was killed goes on at once after its restart.
 func (a *Agent) lead(ctx context.Context, f func(context.Context) error) error {
+	if err := a.awaitServer(ctx); err != nil {
+		return nil //nolint:nilerr // stopped while waiting
+	}
+	if err := a.ensureNamespace(ctx); err != nil {
+		return err
+	}
 	client, err := v1.NewForConfig(a.cfg.REST)
 	if err != nil {
 		return fmt.Errorf("make client for leases: %w", err)
@@ -69,4 +79,22 @@ func (a *Agent) lead(ctx context.Context, f func(context.Context) error) error {
 		return errLeaseLost
 	}
 	return nil
+}
+
+// awaitServer waits until the API server answers. The election would find that out too, but asks only every
+// retryPeriod.
+func (a *Agent) awaitServer(ctx context.Context) error {
+	client, err := discovery.NewDiscoveryClientForConfig(a.cfg.REST)
+	if err != nil {
+		return fmt.Errorf("make discovery client: %w", err)
+	}
+	backoff := wait.Backoff{Duration: 100 * time.Millisecond, Factor: 1.5, Jitter: 0.1, Steps: math.MaxInt32, Cap: 2 * time.Second}
+	return wait.ExponentialBackoffWithContext(ctx, backoff, func(ctx context.Context) (bool, error) {
+		err := client.RESTClient().Get().AbsPath("/readyz").Timeout(5 * time.Second).Do(ctx).Error()
+		if err != nil && !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err) {
+			a.log.Debug("the API server is not ready", "err", err)
+			return false, nil
+		}
+		return true, nil
+	})
 }

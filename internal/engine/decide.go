@@ -16,6 +16,7 @@ type Decision struct {
 	Prune     bool
 	DryRun    bool
 	Operation v1alpha1.Operation
+	Refused   string        // why an operation that was asked for is not done at all
 	Retry     time.Duration // when to look again, if the answer may change by time alone
 	Condition *v1alpha1.ApplicationCondition
 }
@@ -30,6 +31,10 @@ func (r *run) decide() Decision {
 
 func (r *run) decideAsked(op v1alpha1.Operation) Decision {
 	d := Decision{Go: true, Operation: op}
+	if d.Refused = r.refuse(op.Sync); d.Refused != "" {
+		d.Go = false
+		return d
+	}
 	if op.Sync != nil {
 		d.Prune, d.DryRun = op.Sync.Prune, op.Sync.DryRun
 	}
@@ -40,6 +45,37 @@ func (r *run) decideAsked(op v1alpha1.Operation) Decision {
 		return Decision{Retry: wait, Operation: op}
 	}
 	return d
+}
+
+// refuse says why an operation cannot do what it asks for, "" when it can.
+func (r *run) refuse(op *v1alpha1.SyncOperation) string {
+	switch {
+	case op == nil:
+		return ""
+	case len(op.Manifests) > 0:
+		return "operation.sync.manifests is not supported by this version: commit the manifests, or render and apply them by hand"
+	case r.automated() != nil && !op.DryRun && !r.sameAsSpec():
+		return "automated sync is on and would go back at once: turn it off (spec.syncPolicy.automated.enabled: false) to sync to " +
+			"another revision or source, or change spec.source.targetRevision"
+	}
+	return ""
+}
+
+// sameAsSpec reports whether the sources at hand are those of the specification, at the revisions that it means.
+func (r *run) sameAsSpec() bool {
+	if sameSources(r.sources, r.app.Spec.EffectiveSources()) {
+		return true
+	}
+	return slices.Equal(r.revisions, r.specified) && sameSources(unrevised(r.sources), unrevised(r.app.Spec.EffectiveSources()))
+}
+
+// unrevised leaves the revisions out of sources.
+func unrevised(sources []v1alpha1.ApplicationSource) []v1alpha1.ApplicationSource {
+	out := slices.Clone(sources)
+	for i := range out {
+		out[i].TargetRevision = ""
+	}
+	return out
 }
 
 // automated returns the policy if automated sync is on.

@@ -95,7 +95,7 @@ func (e *Engine) Reconcile(ctx context.Context, req Request) Result {
 	}
 	sync := run.decide() // may we, must we?
 	if !sync.Go {
-		return run.result(sync)
+		return run.unsynced(sync)
 	}
 	p := plan.Build(run.changes, sync.Prune) // 5 changes -> ordered plan
 	outcomes := run.apply(ctx, p, sync)      // 6 plan -> cluster

@@ -61,6 +61,7 @@ type run struct {
 	fetched   []Fetched
 	refs      map[string]source.Tree
 	revisions []string
+	specified []string // what the specification means, where an operation overrides it
 
 	memory    *memory
 	manifests map[object.Key]object.Manifest // filled when content is needed
@@ -152,6 +153,22 @@ func (r *run) fetch(ctx context.Context) error {
 		if src.Ref != "" && r.refs != nil {
 			r.refs[src.Ref] = f.Tree
 		}
+	}
+	return r.fetchSpecified(ctx)
+}
+
+// fetchSpecified resolves what the specification means, when an operation asks for something else.
+func (r *run) fetchSpecified(ctx context.Context) error {
+	specified := r.app.Spec.EffectiveSources()
+	if r.operation() == nil || r.automated() == nil || sameSources(specified, r.sources) {
+		return nil
+	}
+	for _, src := range specified {
+		f, err := r.engine.Sources.Fetch(ctx, r.app.Spec.ProjectName(), src, r.req.Since)
+		if err != nil {
+			return err
+		}
+		r.specified = append(r.specified, f.Tree.Revision())
 	}
 	return nil
 }

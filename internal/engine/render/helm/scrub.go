@@ -71,6 +71,7 @@ func (s *scrubber) err(err error) error {
 			clean = strings.ReplaceAll(clean, strings.TrimSpace(first), "...")
 		}
 	}
+	clean = fold(clean)
 	if len(clean) > maxMessage {
 		clean = strings.ToValidUTF8(clean[:maxMessage], "") + " ..."
 	}
@@ -81,6 +82,21 @@ func (s *scrubber) err(err error) error {
 		return &scrubbed{text: clean, is: document.ErrLimit}
 	}
 	return errors.New(clean)
+}
+
+// fold shows each frame of a chain of templates once: one that includes itself is hundreds of frames deep.
+func fold(text string) string {
+	const call = " error calling "
+	frames := strings.Split(text, call)
+	seen := make(map[string]bool, len(frames))
+	kept := frames[:0]
+	for _, f := range frames {
+		if !seen[f] {
+			seen[f] = true
+			kept = append(kept, f)
+		}
+	}
+	return strings.Join(kept, call)
 }
 
 // scrubbed is an error whose text was cleaned and whose kind was kept.
