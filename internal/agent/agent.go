@@ -17,6 +17,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
+	"github.com/slipway-gitops/slipway/internal/engine/render/memo"
 	"github.com/slipway-gitops/slipway/internal/engine/render/worker"
 	"github.com/slipway-gitops/slipway/internal/git"
 	gitsource "github.com/slipway-gitops/slipway/internal/source/git"
@@ -62,6 +63,7 @@ type Agent struct {
 	receiver   *webhook.Receiver
 	git        *git.Client
 	pool       *gitsource.Pool
+	renderer   *memo.Memo
 	children   *worker.Renderer
 	ctx        context.Context // of Run: what callbacks start ends with it
 	background sync.WaitGroup
@@ -96,7 +98,7 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.children = children
+	a.renderer, a.children = renderer, children
 	a.engine = &engine.Engine{
 		Sources: a.sources, Renderer: renderer, Clusters: a.clusters, Projects: a.projects, Namespace: cfg.Namespace, Now: time.Now,
 		Exists: func(instance string) bool { _, ok := a.registry.byInstance(instance); return ok },

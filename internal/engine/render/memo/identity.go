@@ -30,6 +30,13 @@ func (m *Memo) Identify(req render.Request, scope string) (uint64, bool) {
 	return h.Sum64(), true
 }
 
+// Stats returns how many results are kept and how much memory they take, in bytes.
+func (m *Memo) Stats() (results int, bytes int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.order.Len(), m.bytes
+}
+
 // Forget drops what is kept for a source, so that it is rendered anew.
 func (m *Memo) Forget(req render.Request, scope string) {
 	k := m.keyOf(req, scope)
