@@ -31,7 +31,7 @@ var errLeaseLost = errors.New("the leader lease was lost: another agent took ove
 // data directory, so that an agent which was killed goes on at once after its restart.
 func (a *Agent) lead(ctx context.Context, f func(context.Context) error) error {
 	if err := a.awaitServer(ctx); err != nil {
-		return nil //nolint:nilerr // stopped while waiting
+		return nil // stopped while waiting
 	}
 	if err := a.ensureNamespace(ctx); err != nil {
 		return err
