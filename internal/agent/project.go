@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -90,7 +91,7 @@ func (p *projects) Update(v any) error {
 	next := compile(u)
 	p.mu.Lock()
 	old, known := p.known[called]
-	same := known && old.err == nil && next.err == nil && sameJSON(old.spec, next.spec)
+	same := known && old.err == nil && next.err == nil && reflect.DeepEqual(old.spec, next.spec) // an empty whitelist is not an absent one
 	if !same {
 		p.known[called] = next
 	}
