@@ -270,14 +270,8 @@ func step(value any, kind byte, text string) (any, bool) {
 		return list[i], true
 	case 'v':
 		list, _ := value.([]any)
-		var want any
-		if json.Unmarshal([]byte(text), &want) != nil {
-			return nil, false
-		}
-		for _, item := range list {
-			if sameScalar(item, want) {
-				return item, true
-			}
+		if i := indexByValue(list, text); i >= 0 {
+			return list[i], true
 		}
 	case 'i':
 		var i int
@@ -303,6 +297,15 @@ func indexByKey(list []any, text string) int {
 		}
 	}
 	return -1
+}
+
+// indexByValue finds the member of a set that text spells as JSON; -1 when there is none.
+func indexByValue(list []any, text string) int {
+	var want any
+	if json.Unmarshal([]byte(text), &want) != nil {
+		return -1
+	}
+	return slices.IndexFunc(list, func(item any) bool { return sameScalar(item, want) })
 }
 
 func hasKeys(item, keys map[string]any) bool {

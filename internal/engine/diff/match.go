@@ -1,6 +1,9 @@
 package diff
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // Match reports whether applying desired would change nothing in live, as far as that can be told without the API
 // server: every field of desired is in live with the same value and is ours, and every field that is ours is still
@@ -99,8 +102,11 @@ func countWanted(want map[string]any, root bool) int {
 	return n
 }
 
+// matchList compares lists whose items have a key or are members of a set. Their order counts: an apply brings the
+// items that it names into the order in which it names them.
 func matchList(want, have []any, c *fieldCursor) bool {
 	seen := 0
+	places := make([]int, len(want)) // where the items are in have, from 1; 0 for none
 	for n := c.uvarint(); n > 0; n-- {
 		kind, text := c.child()
 		switch kind {
@@ -113,22 +119,23 @@ func matchList(want, have []any, c *fieldCursor) bool {
 				return false
 			}
 			seen++
+			places[w] = h + 1
 			if !matchItem(want[w], have[h], c) {
 				return false
 			}
 		case 'v':
-			_, inWant := step(want, 'v', text)
-			_, inHave := step(have, 'v', text)
-			if !inWant || !inHave {
+			w, h := indexByValue(want, text), indexByValue(have, text)
+			if w < 0 || h < 0 {
 				return false
 			}
 			seen++
+			places[w] = h + 1
 			c.skip()
 		default:
 			return false
 		}
 	}
-	return seen == len(want)
+	return seen == len(want) && slices.IsSorted(places)
 }
 
 // matchItem compares one item of an associative list. Its key fields are part of both item and set.
