@@ -1,7 +1,9 @@
-// Package docs checks the documentation: links lead somewhere, and what is named exists.
-package docs
+package archtest
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -10,15 +12,13 @@ import (
 	"testing"
 )
 
-// root is the root of the repository as seen from this package.
-const root = ".."
-
+// pages lists what people read, as paths from the root.
 func pages(t *testing.T) []string {
 	t.Helper()
 	out := []string{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"}
-	err := filepath.WalkDir(".", func(name string, _ fs.DirEntry, err error) error {
+	err := filepath.WalkDir(filepath.Join(root, "docs"), func(name string, _ fs.DirEntry, err error) error {
 		if err == nil && filepath.Ext(name) == ".md" {
-			out = append(out, filepath.Join("docs", name))
+			out = append(out, strings.TrimPrefix(filepath.ToSlash(name), root+"/"))
 		}
 		return err
 	})
@@ -28,7 +28,8 @@ func pages(t *testing.T) []string {
 	return out
 }
 
-func read(t *testing.T, name string) string {
+// textOf reads a file by its path from the root.
+func textOf(t *testing.T, name string) string {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join(root, name))
 	if err != nil {
@@ -53,7 +54,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	t.Parallel()
 	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	for _, page := range pages(t) {
-		text := read(t, page)
+		text := textOf(t, page)
 		for _, m := range link.FindAllStringSubmatch(text, -1) {
 			target, anchor, _ := strings.Cut(m[1], "#")
 			if strings.Contains(target, "://") {
@@ -67,7 +68,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 				t.Errorf("%s links to %s, which does not exist", page, m[1])
 				continue
 			}
-			if anchor != "" && !anchors(read(t, file))[anchor] {
+			if anchor != "" && !anchors(textOf(t, file))[anchor] {
 				t.Errorf("%s links to %s, which has no such heading", page, m[1])
 			}
 		}
@@ -78,10 +79,10 @@ func TestMetricsPageNamesEveryMetricAndNoOther(t *testing.T) {
 	t.Parallel()
 	name := regexp.MustCompile(`slipway_[a-z_]+`)
 	inCode, inPage := map[string]bool{}, map[string]bool{}
-	for _, m := range name.FindAllString(read(t, "internal/agent/metrics.go"), -1) {
+	for _, m := range name.FindAllString(textOf(t, "internal/agent/metrics.go"), -1) {
 		inCode[m] = true
 	}
-	page := read(t, "docs/reference/metrics.md")
+	page := textOf(t, "docs/reference/metrics.md")
 	for _, m := range name.FindAllString(page, -1) {
 		inPage[m] = true
 	}
@@ -102,9 +103,40 @@ func TestFilesThatPagesNameExist(t *testing.T) {
 	// A path in code quotes that begins with a directory of the repository.
 	file := regexp.MustCompile("`((?:api|cmd|internal|dev|test|tools|deploy|docs)/[A-Za-z0-9_./-]+)`")
 	for _, page := range pages(t) {
-		for _, m := range file.FindAllStringSubmatch(read(t, page), -1) {
+		for _, m := range file.FindAllStringSubmatch(textOf(t, page), -1) {
 			if _, err := os.Stat(filepath.Join(root, m[1])); err != nil {
 				t.Errorf("%s names %s, which does not exist", page, m[1])
+			}
+		}
+	}
+}
+
+func TestTheMapNamesWhatIsInTheCode(t *testing.T) {
+	t.Parallel()
+	declared := map[string]bool{}
+	eachGoFile(t, parser.SkipObjectResolution, func(_ string, _ *token.FileSet, file *ast.File) {
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch d := n.(type) {
+			case *ast.FuncDecl:
+				declared[d.Name.Name] = true
+			case *ast.TypeSpec:
+				declared[d.Name.Name] = true
+			case *ast.Field:
+				for _, name := range d.Names {
+					declared[name.Name] = true
+				}
+			}
+			return true
+		})
+	})
+	// A name with a package, a type or a variable in front, in code quotes.
+	qualified := regexp.MustCompile("`[A-Za-z]+(?:\\.[A-Za-z]+)*\\.([A-Za-z]+)`")
+	for _, m := range qualified.FindAllStringSubmatch(textOf(t, "ARCHITECTURE.md"), -1) {
+		switch m[1] {
+		case "go", "md", "yml": // a file
+		default:
+			if !declared[m[1]] {
+				t.Errorf("ARCHITECTURE.md names %s, which no code declares", m[0])
 			}
 		}
 	}
