@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -33,6 +34,7 @@ const (
 type settings struct {
 	changed func()
 
+	version atomic.Uint64 // grows with every change of what follows
 	mu      sync.Mutex
 	secrets map[string]secret            // labelled Secrets and argocd-secret, by name
 	configs map[string]map[string]string // ConfigMaps that configure us, by name
@@ -181,6 +183,7 @@ func (f *feed) put(v any) error {
 	f.names[u.GetName()] = true
 	f.settings.mu.Lock()
 	defer f.settings.mu.Unlock()
+	f.settings.version.Add(1)
 	if f.resource == "configmaps" {
 		f.settings.configs[u.GetName()] = data
 		return nil
@@ -208,6 +211,7 @@ func (f *feed) drop(name string) {
 	delete(f.names, name)
 	f.settings.mu.Lock()
 	defer f.settings.mu.Unlock()
+	f.settings.version.Add(1)
 	if f.resource == "configmaps" {
 		delete(f.settings.configs, name)
 	} else {

@@ -21,6 +21,17 @@ type sources struct {
 	mu      sync.Mutex
 	follows map[name][]follow
 	byWhat  map[what]map[name]bool
+
+	version uint64            // of the settings that known is about
+	known   map[reach]reached // thousands of Applications reach one repository: finding the credential is done once
+}
+
+// reach is a repository as a project names it.
+type reach struct{ project, url string }
+
+type reached struct {
+	repo *gitsource.Repo
+	err  error
 }
 
 // what is a revision of a repository as seen with one credential.
@@ -44,12 +55,28 @@ func (s *sources) repo(project string, src v1alpha1.ApplicationSource) (*gitsour
 	if src.Chart != "" || strings.HasPrefix(src.RepoURL, "oci://") {
 		return nil, rev, errors.New("charts and artifacts from registries are not supported by this version: vendor the chart in Git")
 	}
-	cred, err := s.settings.credential(project, src.RepoURL)
-	if err != nil {
-		return nil, rev, err
+	key := reach{project, src.RepoURL}
+	version := s.settings.version.Load() // before the credential is looked up: at worst it is looked up again
+	s.mu.Lock()
+	if s.version != version || s.known == nil {
+		s.version, s.known = version, map[reach]reached{}
 	}
-	repo, err := s.pool.Get(src.RepoURL, cred)
-	return repo, rev, err
+	r, ok := s.known[key]
+	s.mu.Unlock()
+	if ok {
+		return r.repo, rev, r.err
+	}
+	cred, err := s.settings.credential(project, src.RepoURL)
+	if err == nil {
+		r.repo, err = s.pool.Get(src.RepoURL, cred)
+	}
+	r.err = err
+	s.mu.Lock()
+	if s.version == version {
+		s.known[key] = r
+	}
+	s.mu.Unlock()
+	return r.repo, rev, r.err
 }
 
 // Fetch implements engine.Sources.
