@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -71,7 +72,7 @@ func (r *run) consult() error {
 
 // permitWanted asks the project for every object that is to be there. One that it does not permit stops all of them:
 // half an application is nobody's wish.
-func (r *run) permitWanted(m *memory) error {
+func (r *run) permitWanted(ctx context.Context, m *memory) error {
 	if m.granted == r.grant {
 		return nil
 	}
@@ -79,6 +80,9 @@ func (r *run) permitWanted(m *memory) error {
 	var denied []error
 	more := 0
 	for _, w := range m.wanted {
+		if err := ctx.Err(); err != nil {
+			return err // a project can have patterns that take long
+		}
 		err := r.permits(w.key)
 		switch {
 		case err == nil:

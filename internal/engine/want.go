@@ -27,7 +27,7 @@ func (r *run) render(ctx context.Context) error {
 		}
 	} else if r.memory != nil {
 		if inputs, ok := r.remembered(requests); ok && inputs == r.memory.inputs && inputs != "" {
-			return r.permitWanted(r.memory)
+			return r.permitWanted(ctx, r.memory)
 		}
 	}
 	return r.renderAll(ctx, requests)
@@ -91,7 +91,7 @@ func (r *run) renderAll(ctx context.Context, requests []render.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := r.permitWanted(fresh); err != nil {
+	if err := r.permitWanted(ctx, fresh); err != nil {
 		return err
 	}
 	r.manifests = manifests

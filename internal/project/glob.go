@@ -12,9 +12,9 @@ import (
 const (
 	maxPattern    = 1024     // bytes of one pattern
 	maxPatterns   = 10_000   // of one project
-	maxRegexBytes = 64 << 10 // of all patterns of a project that are more than a name or a prefix
+	maxRegexBytes = 32 << 10 // of all patterns of a project that are more than a name or a prefix
 	maxDepth      = 16       // of alternatives inside alternatives
-	maxValue      = 2048     // bytes of what is matched
+	maxValue      = 1024     // bytes of what is matched
 )
 
 // glob is a compiled pattern: * and ? stand for any text and character, ** is like *, [a-c] and [!a-c] are classes,

@@ -233,12 +233,12 @@ func FuzzPatterns(f *testing.F) {
 func TestHostilePatternsTakeBoundedTime(t *testing.T) {
 	t.Parallel()
 	spec := v1alpha1.AppProjectSpec{}
-	for range 64 {
+	for range 32 {
 		spec.SourceRepos = append(spec.SourceRepos, strings.Repeat("*a?", 300)+"b")
 	}
 	r := rules(t, spec)
 	start := time.Now()
-	if r.PermitsSource(strings.Repeat("a", 2000)) == nil {
+	if r.PermitsSource(strings.Repeat("a", 1000)) == nil {
 		t.Error("it is permitted")
 	}
 	if took := time.Since(start); took > 20*time.Second {
