@@ -1,0 +1,108 @@
+package agent
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+)
+
+// keep makes settings with Secrets given as name, kind and pairs of key and value.
+func keep(secrets ...[]string) *settings {
+	s := newSettings(func() {})
+	for _, in := range secrets {
+		sec := secret{kind: in[1], data: map[string][]byte{}}
+		for i := 2; i+1 < len(in); i += 2 {
+			sec.data[in[i]] = []byte(in[i+1])
+		}
+		s.secrets[in[0]] = sec
+	}
+	return s
+}
+
+func TestTheClosestCredentialOfTheProjectIsUsed(t *testing.T) {
+	t.Parallel()
+	repo, creds := string(v1alpha1.SecretTypeRepository), string(v1alpha1.SecretTypeRepoCreds)
+	s := keep(
+		[]string{"repo-any", repo, "url", "https://git.example/shop/web.git", "password", "repo-any"},
+		[]string{"repo-shop", repo, "url", "https://git.example/shop/web", "password", "repo-shop", "project", "shop"},
+		[]string{"repo-alien", repo, "url", "https://git.example/shop/api", "password", "repo-alien", "project", "alien"},
+		[]string{"short", creds, "url", "https://git.example", "password", "short"},
+		[]string{"long", creds, "url", "https://git.example/shop", "password", "long"},
+		[]string{"slash", creds, "url", "https://other.example/team/", "password", "slash"},
+		[]string{"nowhere", creds, "password", "nowhere"},
+		[]string{"cluster", string(v1alpha1.SecretTypeCluster), "url", "https://git.example/shop/web", "password", "cluster"},
+	)
+	tests := []struct{ name, project, url, want string }{
+		{"the repository's own, for the project", "shop", "https://git.example/shop/web.git", "repo-shop"},
+		{"the repository's own, for every project", "else", "https://git.example/shop/web", "repo-any"},
+		{"another project's is not used", "shop", "https://git.example/shop/api", "long"},
+		{"the longest prefix", "else", "https://git.example/shop/other", "long"},
+		{"a prefix ends at a boundary of the path", "else", "https://git.example/shopping/web", "short"},
+		{"a prefix ends at a boundary of the host", "else", "https://git.example.evil/shop/web", ""},
+		{"a prefix does not end within a port", "else", "https://git.example:8443/shop/web", ""},
+		{"a prefix does not end within user information", "else", "https://git.example@evil.example/shop/web", ""},
+		{"a prefix with a slash", "else", "https://other.example/team/web", "slash"},
+		{"what is beside a prefix with a slash", "else", "https://other.example/teams/web", ""},
+		{"a repository that nothing is known of", "else", "https://nowhere.example/x", ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			cred, err := s.credential(test.project, test.url)
+			if err != nil || cred.Password != test.want {
+				t.Errorf("got the password of %q, error %v; want that of %q", cred.Password, err, test.want)
+			}
+			if text := fmt.Sprintf("%v %+v", cred, cred); test.want != "" && strings.Contains(text, test.want) {
+				t.Errorf("the credential prints its password: %s", text)
+			}
+		})
+	}
+}
+
+func TestACredentialThatCannotBeUsedIsNamed(t *testing.T) {
+	t.Parallel()
+	s := keep([]string{"app", string(v1alpha1.SecretTypeRepository), "url", "https://git.example/a", "githubAppPrivateKey", "hidden"})
+	_, err := s.credential("p", "https://git.example/a")
+	if err == nil || !strings.Contains(err.Error(), "app has githubAppPrivateKey") || strings.Contains(err.Error(), "hidden") {
+		t.Errorf("error %v; want one that names Secret and key, and no value", err)
+	}
+}
+
+func TestAClusterIsFoundByItsServerOrItsName(t *testing.T) {
+	t.Parallel()
+	kind := string(v1alpha1.SecretTypeCluster)
+	s := keep(
+		[]string{"one", kind, "server", "https://one.example", "name", "one", "config", `{"bearerToken":"hidden","tlsClientConfig":{"insecure":true}}`},
+		[]string{"two", kind, "server", "https://two.example", "name", "two", "project", "shop", "config", `{"execProviderConfig":{"command":"x"}}`},
+		[]string{"bad", kind, "server", "https://bad.example", "name", "bad", "config", `{"bearerToken":"hidden"`},
+	)
+	if c, ok := s.cluster("any", "https://one.example", ""); !ok || c.secret != "one" {
+		t.Errorf("by server: %v, %q", ok, c.secret)
+	}
+	c, ok := s.cluster("any", "", "one")
+	if !ok {
+		t.Fatal("not found by name")
+	}
+	if cfg, err := c.rest(); err != nil || cfg.Host != "https://one.example" || cfg.BearerToken != "hidden" || !cfg.Insecure {
+		t.Errorf("connection: %v", err)
+	}
+	if _, ok := s.cluster("any", "", "two"); ok {
+		t.Error("another project's cluster is found")
+	}
+	for called, want := range map[string]string{"two": "execProviderConfig", "bad": "not valid JSON"} {
+		c, ok := s.cluster("shop", "", called)
+		if !ok {
+			t.Fatalf("%s is not found", called)
+		}
+		if _, err := c.rest(); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hidden") {
+			t.Errorf("%s: error %v; want one about %s that quotes nothing", called, err, want)
+		}
+	}
+	before, _ := s.cluster("any", "", "one")
+	s.secrets["one"].data["config"] = []byte(`{}`)
+	if after, _ := s.cluster("any", "", "one"); before.id == after.id {
+		t.Error("a changed connection has the same identity: the old one stays open")
+	}
+}

@@ -1,0 +1,198 @@
+package agent
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine"
+	"github.com/slipway-gitops/slipway/internal/engine/health"
+)
+
+func at(minute int) metav1.Time {
+	return metav1.NewTime(time.Date(2026, 1, 1, 0, minute, 0, 0, time.UTC))
+}
+
+func source(path string) v1alpha1.ApplicationSource {
+	return v1alpha1.ApplicationSource{RepoURL: "https://git.example/a.git", Path: path}
+}
+
+// settled is an Application at rest at revision r1, deployed at minute 0.
+func settled() *v1alpha1.Application {
+	src, then := source("web"), at(0)
+	return &v1alpha1.Application{
+		Spec: v1alpha1.ApplicationSpec{Source: &src},
+		Status: v1alpha1.ApplicationStatus{
+			Sync: v1alpha1.SyncStatus{
+				Status: v1alpha1.SyncStatusSynced, Revision: "r1", ComparedTo: v1alpha1.ComparedTo{Source: src},
+			},
+			Health:              v1alpha1.HealthStatus{Status: v1alpha1.HealthStatusCode(health.Healthy), LastTransitionTime: &then},
+			SourceType:          "Directory",
+			History:             []v1alpha1.RevisionHistory{{ID: 4, Revision: "r1", Source: src, DeployedAt: then}},
+			ControllerNamespace: "argocd",
+			ReconciledAt:        &then,
+		},
+	}
+}
+
+func found(change func(*engine.Result)) engine.Result {
+	res := engine.Result{
+		Sources: []v1alpha1.ApplicationSource{source("web")}, Revisions: []string{"r1"}, Tools: []string{"Directory"},
+		Sync: v1alpha1.SyncStatusSynced, Health: health.Result{Status: health.Healthy},
+	}
+	if change != nil {
+		change(&res)
+	}
+	return res
+}
+
+func succeeded(revision string, minute int) *v1alpha1.OperationState {
+	end := at(minute)
+	return &v1alpha1.OperationState{
+		Phase: v1alpha1.OperationSucceeded, Operation: v1alpha1.Operation{Sync: &v1alpha1.SyncOperation{}}, StartedAt: end, FinishedAt: &end,
+		SyncResult: &v1alpha1.SyncOperationResult{Revision: revision, Source: source("web")},
+	}
+}
+
+func TestWhatDidNotChangeIsNotWritten(t *testing.T) {
+	t.Parallel()
+	app := settled()
+	patch, err := statusPatch(app, nextStatus(app, found(nil), at(9).Time, "argocd"), at(9).Time)
+	if err != nil || patch != nil {
+		t.Errorf("patch %s, error %v; want none", patch, err)
+	}
+}
+
+func TestAPatchHoldsWhatChangedAndNoMore(t *testing.T) {
+	t.Parallel()
+	condition := v1alpha1.ApplicationCondition{Type: v1alpha1.ConditionComparisonError, Message: "away"}
+	tests := []struct {
+		name   string
+		app    func(*v1alpha1.Application)
+		result func(*engine.Result)
+		want   string
+	}{
+		{"the sync status", nil, func(r *engine.Result) { r.Sync = v1alpha1.SyncStatusOutOfSync },
+			`{"status":{"sync":{"status":"OutOfSync"},"reconciledAt":"2026-01-01T00:09:00Z"}}`},
+		{"the health and since when", nil, func(r *engine.Result) { r.Health.Status = health.Degraded },
+			`{"status":{"health":{"status":"Degraded","lastTransitionTime":"2026-01-01T00:09:00Z"},"reconciledAt":"2026-01-01T00:09:00Z"}}`},
+		{"the message of a health that is the same", nil, func(r *engine.Result) { r.Health.Message = "so" },
+			`{"status":{"health":{"message":"so"},"reconciledAt":"2026-01-01T00:09:00Z"}}`},
+		{"a condition and since when", nil, func(r *engine.Result) { r.Conditions = []v1alpha1.ApplicationCondition{condition} },
+			`{"status":{"conditions":[{"type":"ComparisonError","message":"away","lastTransitionTime":"2026-01-01T00:09:00Z"}],"reconciledAt":"2026-01-01T00:09:00Z"}}`},
+		{"a condition that is over", func(a *v1alpha1.Application) { a.Status.Conditions = []v1alpha1.ApplicationCondition{condition} }, nil,
+			`{"status":{"conditions":null,"reconciledAt":"2026-01-01T00:09:00Z"}}`},
+		{"a refresh that was asked for", func(a *v1alpha1.Application) {
+			a.Annotations = map[string]string{v1alpha1.AnnotationRefresh: "normal", "other": "stays"}
+		}, nil, `{"metadata":{"annotations":{"argocd.argoproj.io/refresh":null}},"status":{"reconciledAt":"2026-01-01T00:09:00Z"}}`},
+		{"an operation that ended", func(a *v1alpha1.Application) {
+			a.Operation = &v1alpha1.Operation{}
+			a.Status.OperationState = succeeded("r1", 9)
+		}, func(r *engine.Result) { r.Operation = succeeded("r1", 9) }, `{"operation":null,"status":{"reconciledAt":"2026-01-01T00:09:00Z"}}`},
+		{"revisions that could not be resolved leave the old one", nil, func(r *engine.Result) {
+			r.Revisions, r.Sync = nil, v1alpha1.SyncStatusUnknown
+		}, `{"status":{"sync":{"status":"Unknown"},"reconciledAt":"2026-01-01T00:09:00Z"}}`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			app := settled()
+			if test.app != nil {
+				test.app(app)
+			}
+			patch, err := statusPatch(app, nextStatus(app, found(test.result), at(9).Time, "argocd"), at(9).Time)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want, have any
+			if json.Unmarshal([]byte(test.want), &want) != nil || json.Unmarshal(patch, &have) != nil {
+				t.Fatalf("not JSON: %s", patch)
+			}
+			if d := cmp.Diff(want, have); d != "" {
+				t.Errorf("patch (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+func TestAConditionKeepsItsTimeWhileItStands(t *testing.T) {
+	t.Parallel()
+	first, now := at(1), at(9)
+	old := []v1alpha1.ApplicationCondition{{Type: "A", Message: "same", LastTransitionTime: &first}, {Type: "B", Message: "was", LastTransitionTime: &first}}
+	got := nextConditions(old, []v1alpha1.ApplicationCondition{{Type: "A", Message: "same"}, {Type: "B", Message: "is"}}, now)
+	want := []v1alpha1.ApplicationCondition{{Type: "A", Message: "same", LastTransitionTime: &first}, {Type: "B", Message: "is", LastTransitionTime: &now}}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("conditions (-want +got):\n%s", d)
+	}
+}
+
+func TestHistoryTellsEachDeploymentOnce(t *testing.T) {
+	t.Parallel()
+	zero, two := int64(0), int64(2)
+	tests := []struct {
+		name  string
+		app   func(*v1alpha1.Application)
+		op    func(*v1alpha1.OperationState)
+		wants []string // revisions
+		last  int64    // id
+	}{
+		{"a new revision", nil, func(o *v1alpha1.OperationState) { o.SyncResult.Revision = "r2" }, []string{"r1", "r2"}, 5},
+		{"drift that was put back", nil, nil, []string{"r1"}, 4},
+		{"the same revision of another source", nil, func(o *v1alpha1.OperationState) { o.SyncResult.Source = source("api") }, []string{"r1", "r1"}, 5},
+		{"a dry run", nil, func(o *v1alpha1.OperationState) { o.SyncResult.Revision, o.Operation.Sync.DryRun = "r2", true }, []string{"r1"}, 4},
+		{"a part of the objects", nil, func(o *v1alpha1.OperationState) {
+			o.SyncResult.Revision, o.Operation.Sync.Resources = "r2", []v1alpha1.SyncOperationResource{{Kind: "ConfigMap", Name: "a"}}
+		}, []string{"r1"}, 4},
+		{"a failure", nil, func(o *v1alpha1.OperationState) { o.SyncResult.Revision, o.Phase = "r2", v1alpha1.OperationFailed }, []string{"r1"}, 4},
+		{"the first deployment", func(a *v1alpha1.Application) { a.Status.History = nil }, nil, []string{"r1"}, 0},
+		{"more than the limit", func(a *v1alpha1.Application) {
+			a.Spec.RevisionHistoryLimit = &two
+			a.Status.History = []v1alpha1.RevisionHistory{{ID: 3, Revision: "r0"}, {ID: 4, Revision: "r1"}}
+		}, func(o *v1alpha1.OperationState) { o.SyncResult.Revision = "r2" }, []string{"r1", "r2"}, 5},
+		{"a limit of none", func(a *v1alpha1.Application) { a.Spec.RevisionHistoryLimit = &zero },
+			func(o *v1alpha1.OperationState) { o.SyncResult.Revision = "r2" }, nil, -1},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			app, op := settled(), succeeded("r1", 9)
+			if test.app != nil {
+				test.app(app)
+			}
+			if test.op != nil {
+				test.op(op)
+			}
+			status := nextStatus(app, found(func(r *engine.Result) { r.Operation = op }), at(9).Time, "argocd")
+			var got []string
+			last := int64(-1)
+			for _, h := range status.History {
+				got, last = append(got, h.Revision), h.ID
+			}
+			if d := cmp.Diff(test.wants, got); d != "" || last != test.last {
+				t.Errorf("history ends with id %d, want %d; revisions (-want +got):\n%s", last, test.last, d)
+			}
+		})
+	}
+}
+
+func TestSeveralSourcesHaveSeveralRevisions(t *testing.T) {
+	t.Parallel()
+	app := settled()
+	app.Spec.Source, app.Spec.Sources = nil, []v1alpha1.ApplicationSource{source("a"), source("b")}
+	status := nextStatus(app, found(func(r *engine.Result) {
+		r.Sources, r.Revisions, r.Tools = app.Spec.Sources, []string{"r1", "r2"}, []string{"Helm", "Kustomize"}
+	}), at(9).Time, "argocd")
+	if status.Sync.Revision != "" || status.SourceType != "" {
+		t.Errorf("single values stay: revision %q, type %q", status.Sync.Revision, status.SourceType)
+	}
+	if d := cmp.Diff([]string{"r1", "r2"}, status.Sync.Revisions); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([]v1alpha1.SourceType{"Helm", "Kustomize"}, status.SourceTypes); d != "" {
+		t.Error(d)
+	}
+}
