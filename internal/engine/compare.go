@@ -22,6 +22,7 @@ type state struct {
 	prune    bool // live, ours, and not wanted any more
 	foreign  bool // belongs to another Application
 	assessed bool
+	unjudged bool // its health does not count for the Application
 	health   health.Result
 	images   []string
 	applied  int64 // when we last changed it, in seconds since 1970
@@ -84,6 +85,7 @@ func (r *run) compareOne(ctx context.Context, w wanted) (diff.Change, state, err
 	c := diff.Change{Key: w.key, Version: w.version, Wave: w.wave, Verb: diff.Update}
 	s := state{key: w.key, version: w.version, wave: w.wave}
 	rec, tracked, untracked := r.target.Live.Get(w.key)
+	s.unjudged = rec.IgnoreHealth
 	s.assessed, s.health, s.images, s.applied = rec.Assessed, rec.Health, rec.Images, rec.AppliedAt
 	if owner := r.owner(w.key, rec, tracked); owner != "" {
 		s.foreign = true
@@ -169,6 +171,9 @@ func (r *run) settle(ctx context.Context, w wanted, rec live.Record) (bool, erro
 // warnUnsupported names the fields of the Application that nothing here acts on yet, known or not. They are kept.
 func (r *run) warnUnsupported() {
 	names := append([]string{}, r.req.Unknown...)
+	for _, field := range r.grant.rules.Ignored() {
+		names = append(names, "project "+field)
+	}
 	spec := r.app.Spec
 	if spec.SourceHydrator != nil {
 		names = append(names, "spec.sourceHydrator")

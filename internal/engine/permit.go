@@ -39,6 +39,9 @@ func (r *run) permit() error {
 	if err := r.consult(); err != nil {
 		return err
 	}
+	if err := r.grant.rules.Keepable(); err != nil {
+		return &ProjectError{err}
+	}
 	if err := r.grant.rules.PermitsNamespace(r.app.Namespace, r.engine.Namespace); err != nil {
 		return &ProjectError{err}
 	}

@@ -101,7 +101,7 @@ func (r *run) result(d Decision) Result {
 		if !s.synced {
 			res.Sync = v1alpha1.SyncStatusOutOfSync
 		}
-		if h, counts := s.healthOf(); counts && !s.prune && health.Worse(h.Sum(), worst.Status) {
+		if h, counts := s.healthOf(); counts && !s.prune && !s.unjudged && health.Worse(h.Sum(), worst.Status) {
 			worst = health.Result{Status: h.Sum()}
 		}
 		for _, image := range s.images {

@@ -24,6 +24,9 @@ type Rules struct {
 	clusterAllowed, clusterDenied       kinds
 	namespacedAllowed, namespacedDenied kinds
 	allNamespaced                       bool
+
+	unkept  []string // promises of the project that this version cannot keep
+	ignored []string // what it asks for besides, and nothing acts on yet
 }
 
 // rule is a pattern that permits, or denies.
@@ -38,6 +41,7 @@ func New(p *v1alpha1.AppProject) (*Rules, error) {
 	r := &Rules{
 		name: p.Name, scopedOnly: p.Spec.PermitOnlyProjectScopedClusters, allNamespaced: p.Spec.NamespaceResourceWhitelist == nil,
 	}
+	r.unkept, r.ignored = unsupported(&p.Spec)
 	b := newBudget()
 	if err := r.compile(b, &p.Spec); err != nil {
 		return nil, fmt.Errorf("project %q: %w", p.Name, err)
@@ -93,6 +97,39 @@ func unnamed(list []v1alpha1.GroupKind) []v1alpha1.ClusterResourceRule {
 	}
 	return out
 }
+
+// unsupported names the fields that nothing acts on yet: promises, which must not be broken in silence, and the rest.
+func unsupported(spec *v1alpha1.AppProjectSpec) (unkept, ignored []string) {
+	if len(spec.SignatureKeys) > 0 {
+		unkept = append(unkept, "spec.signatureKeys")
+	}
+	if spec.SourceIntegrity != nil {
+		unkept = append(unkept, "spec.sourceIntegrity")
+	}
+	if len(spec.DestinationServiceAccounts) > 0 {
+		unkept = append(unkept, "spec.destinationServiceAccounts")
+	}
+	if len(spec.SyncWindows) > 0 {
+		unkept = append(unkept, "spec.syncWindows")
+	}
+	if spec.OrphanedResources != nil {
+		ignored = append(ignored, "spec.orphanedResources")
+	}
+	return unkept, ignored
+}
+
+// Keepable returns an error when the project promises what this version cannot keep: that commits are signed, that
+// somebody else's rights are used, that nothing is synced outside of a window. Nothing may be synced then.
+func (r *Rules) Keepable() error {
+	if len(r.unkept) == 0 {
+		return nil
+	}
+	return fmt.Errorf("project %q has %s, which this version does not act on: nothing is synced, so that nothing happens that the project forbids; "+
+		"remove it, or use another project", r.name, strings.Join(r.unkept, ", "))
+}
+
+// Ignored names the fields of the project that nothing acts on and that forbid nothing.
+func (r *Rules) Ignored() []string { return r.ignored }
 
 // Name returns the project's name.
 func (r *Rules) Name() string { return r.name }

@@ -74,10 +74,18 @@ func createRun(ctx context.Context, o createOptions) error {
 		if o.dryRun {
 			o.Sayf("application %s would be created", app.Name)
 		} else {
-			o.Sayf("application %s created", app.Name)
+			o.Sayf("application %s %s", app.Name, verb(app))
 		}
 	}
 	return nil
+}
+
+// verb says what a write did: an object that was made just now is at its first generation and has no status.
+func verb(app access.Application) string {
+	if app.Raw.GetGeneration() <= 1 {
+		return "created"
+	}
+	return "configured"
 }
 
 // applications returns the Applications to create, in the namespace of the command.

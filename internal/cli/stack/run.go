@@ -274,6 +274,7 @@ func (s *stack) agentArgs() []string {
 		"--data", s.dir.agent(),
 		"--webhook-listen", loopback(s.ports.Webhook),
 		"--health-listen", loopback(s.ports.Health),
+		"--metrics-listen", loopback(s.ports.Metrics),
 	}
 }
 

@@ -14,19 +14,20 @@ import (
 // Record is what the index keeps of one tracked live object. It holds no content, only identity, what the engine
 // decides by, and the print of the fields that we own.
 type Record struct {
-	Key         object.Key
-	UID         string
-	Version     uint64 // resourceVersion
-	App         string // instance name of the Application in the tracking annotation
-	Owned       bool   // has an owner reference: it is the child of another object and goes with it
-	Deleting    bool
-	AppliedAt   int64 // when an apply of ours last changed it, in seconds since 1970 by the API server's clock
-	Assessed    bool  // Health holds something: the kind has a health rule
-	Health      health.Result
-	KeepPrune   bool // Prune=false or =confirm: never pruned without a person's word
-	IgnoreExtra bool // IgnoreExtraneous: counts as synced although it is not in Git, and is not pruned
-	KeepDelete  bool // Delete=false or =confirm: stays when the Application is deleted
-	Images      []string
+	Key          object.Key
+	UID          string
+	Version      uint64 // resourceVersion
+	App          string // instance name of the Application in the tracking annotation
+	Owned        bool   // has an owner reference: it is the child of another object and goes with it
+	Deleting     bool
+	AppliedAt    int64 // when an apply of ours last changed it, in seconds since 1970 by the API server's clock
+	IgnoreHealth bool  // its health is shown, and does not count for the Application
+	Assessed     bool  // Health holds something: the kind has a health rule
+	Health       health.Result
+	KeepPrune    bool // Prune=false or =confirm: never pruned without a person's word
+	IgnoreExtra  bool // IgnoreExtraneous: counts as synced although it is not in Git, and is not pruned
+	KeepDelete   bool // Delete=false or =confirm: stays when the Application is deleted
+	Images       []string
 
 	// Fingerprint: what the API server made of what we applied.
 	Fields  diff.Fields
@@ -81,6 +82,7 @@ func describe(kind object.Kind, obj map[string]any) Record {
 	rec.KeepPrune = hasOption(options, "Prune=false", "Prune=confirm")
 	rec.IgnoreExtra = hasOption(compare, "IgnoreExtraneous")
 	rec.KeepDelete = hasOption(options, "Delete=false", "Delete=confirm")
+	rec.IgnoreHealth = annotations["argocd.argoproj.io/ignore-healthcheck"] == "true"
 	owners, _ := meta["ownerReferences"].([]any)
 	rec.Owned = len(owners) > 0
 	rec.AppliedAt = diff.AppliedAt(obj, Manager)
