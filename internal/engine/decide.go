@@ -225,7 +225,10 @@ func RetryDelay(retry v1alpha1.RetryStrategy, n int64) time.Duration {
 			factor = *b.Factor
 		}
 	}
-	for ; n > 1 && delay < longest; n-- {
+	for ; n > 1 && factor > 1 && delay < longest; n-- {
+		if delay > longest/time.Duration(factor) {
+			return longest // and the product may be more than a Duration holds
+		}
 		delay *= time.Duration(factor)
 	}
 	return min(delay, longest)
