@@ -96,6 +96,9 @@ func (a *Agent) request(e entry, now time.Time) engine.Request {
 		App: e.app, Unknown: e.unknown, Since: e.asked.since, Hard: refresh == string(v1alpha1.RefreshHard),
 		Due: !e.due.After(now),
 	}
+	if refresh != "" && req.Since.IsZero() {
+		req.Since = now // the turn before answered this request, but its answer was not written
+	}
 	if last := e.app.Status.OperationState; last != nil && last.Phase == v1alpha1.OperationRunning {
 		req.Retries = last.RetryCount
 	}
