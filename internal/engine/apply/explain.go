@@ -18,9 +18,12 @@ func Explain(key object.Key, err error) string {
 		return fmt.Sprintf("%s: %v", key, err)
 	}
 	s := status.Status()
-	text := s.Message
+	text, next := s.Message, hint(err, s.Message)
 	if key.Group == "" && key.Kind == "Secret" {
-		text = string(s.Reason)
+		text = fmt.Sprintf("refused with status %d %s", s.Code, s.Reason)
+		if next == "" {
+			next = "check that every value under data is base64, or put it under stringData"
+		}
 		if s.Details != nil {
 			for _, cause := range s.Details.Causes {
 				text += "; " + cause.Field
@@ -28,10 +31,20 @@ func Explain(key object.Key, err error) string {
 		}
 		text += " (the API server's words are left out: they can quote the Secret)"
 	}
-	if hint := hint(err, text); hint != "" {
-		return fmt.Sprintf("%s: %s: %s", key, text, hint)
+	if next != "" {
+		return fmt.Sprintf("%s: %s: %s", key, text, next)
 	}
 	return fmt.Sprintf("%s: %s", key, text)
+}
+
+// unchangeable recognises the words in which API servers say that a field stays what it is.
+func unchangeable(text string) bool {
+	for _, words := range []string{"immutable", "may not change once set", "may not change fields", "updates to statefulset spec"} {
+		if strings.Contains(text, words) {
+			return true
+		}
+	}
+	return false
 }
 
 func hint(err error, text string) string {
@@ -46,7 +59,7 @@ func hint(err error, text string) string {
 		return "the credentials of the destination cluster are not accepted: renew them"
 	case apierrors.IsNotFound(err) && strings.Contains(text, "namespaces"):
 		return "create the namespace in Git, or set the sync option CreateNamespace=true"
-	case apierrors.IsInvalid(err) && strings.Contains(text, "immutable"):
+	case apierrors.IsInvalid(err) && unchangeable(text):
 		return "the field cannot be changed in place: delete the object so that it is made anew, or give it another name"
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
 		return "correct the manifest"
