@@ -76,16 +76,26 @@ func TestAPatchHoldsWhatChangedAndNoMore(t *testing.T) {
 		result func(*engine.Result)
 		want   string
 	}{
-		{"the sync status", nil, func(r *engine.Result) { r.Sync = v1alpha1.SyncStatusOutOfSync },
-			`{"status":{"sync":{"status":"OutOfSync"},"reconciledAt":"2026-01-01T00:09:00Z"}}`},
-		{"the health and since when", nil, func(r *engine.Result) { r.Health.Status = health.Degraded },
-			`{"status":{"health":{"status":"Degraded","lastTransitionTime":"2026-01-01T00:09:00Z"},"reconciledAt":"2026-01-01T00:09:00Z"}}`},
-		{"the message of a health that is the same", nil, func(r *engine.Result) { r.Health.Message = "so" },
-			`{"status":{"health":{"message":"so"},"reconciledAt":"2026-01-01T00:09:00Z"}}`},
-		{"a condition and since when", nil, func(r *engine.Result) { r.Conditions = []v1alpha1.ApplicationCondition{condition} },
-			`{"status":{"conditions":[{"type":"ComparisonError","message":"away","lastTransitionTime":"2026-01-01T00:09:00Z"}],"reconciledAt":"2026-01-01T00:09:00Z"}}`},
-		{"a condition that is over", func(a *v1alpha1.Application) { a.Status.Conditions = []v1alpha1.ApplicationCondition{condition} }, nil,
-			`{"status":{"conditions":null,"reconciledAt":"2026-01-01T00:09:00Z"}}`},
+		{
+			"the sync status", nil, func(r *engine.Result) { r.Sync = v1alpha1.SyncStatusOutOfSync },
+			`{"status":{"sync":{"status":"OutOfSync"},"reconciledAt":"2026-01-01T00:09:00Z"}}`,
+		},
+		{
+			"the health and since when", nil, func(r *engine.Result) { r.Health.Status = health.Degraded },
+			`{"status":{"health":{"status":"Degraded","lastTransitionTime":"2026-01-01T00:09:00Z"},"reconciledAt":"2026-01-01T00:09:00Z"}}`,
+		},
+		{
+			"the message of a health that is the same", nil, func(r *engine.Result) { r.Health.Message = "so" },
+			`{"status":{"health":{"message":"so"},"reconciledAt":"2026-01-01T00:09:00Z"}}`,
+		},
+		{
+			"a condition and since when", nil, func(r *engine.Result) { r.Conditions = []v1alpha1.ApplicationCondition{condition} },
+			`{"status":{"conditions":[{"type":"ComparisonError","message":"away","lastTransitionTime":"2026-01-01T00:09:00Z"}],"reconciledAt":"2026-01-01T00:09:00Z"}}`,
+		},
+		{
+			"a condition that is over", func(a *v1alpha1.Application) { a.Status.Conditions = []v1alpha1.ApplicationCondition{condition} }, nil,
+			`{"status":{"conditions":null,"reconciledAt":"2026-01-01T00:09:00Z"}}`,
+		},
 		{"a refresh that was asked for", func(a *v1alpha1.Application) {
 			a.Annotations = map[string]string{v1alpha1.AnnotationRefresh: "normal", "other": "stays"}
 		}, nil, `{"metadata":{"annotations":{"argocd.argoproj.io/refresh":null}},"status":{"reconciledAt":"2026-01-01T00:09:00Z"}}`},
@@ -153,8 +163,10 @@ func TestHistoryTellsEachDeploymentOnce(t *testing.T) {
 			a.Spec.RevisionHistoryLimit = &two
 			a.Status.History = []v1alpha1.RevisionHistory{{ID: 3, Revision: "r0"}, {ID: 4, Revision: "r1"}}
 		}, func(o *v1alpha1.OperationState) { o.SyncResult.Revision = "r2" }, []string{"r1", "r2"}, 5},
-		{"a limit of none", func(a *v1alpha1.Application) { a.Spec.RevisionHistoryLimit = &zero },
-			func(o *v1alpha1.OperationState) { o.SyncResult.Revision = "r2" }, nil, -1},
+		{
+			"a limit of none", func(a *v1alpha1.Application) { a.Spec.RevisionHistoryLimit = &zero },
+			func(o *v1alpha1.OperationState) { o.SyncResult.Revision = "r2" }, nil, -1,
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
