@@ -23,6 +23,9 @@ const (
 	logLines        = 5000 // kept of an agent's log, for failed stories
 )
 
+// secretMark is in every password of the stories: no log and no Application may show it.
+const secretMark = "sesame"
+
 // agentEnv names the variable with a slipway-agent binary to test instead of the one in this test binary.
 const agentEnv = "SLIPWAY_E2E_AGENT"
 
@@ -97,6 +100,9 @@ func (a *agentProcess) readLog(r io.Reader, ready chan<- struct{}, addresses cha
 	seen := false
 	for lines.Scan() {
 		a.logged.add(lines.Text())
+		if strings.Contains(lines.Text(), secretMark) {
+			a.t.Errorf("the agent logs a secret: %s", lines.Text())
+		}
 		var entry struct{ Msg, Address string }
 		if json.Unmarshal(lines.Bytes(), &entry) != nil {
 			continue

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"regexp"
 	"strings"
 	"time"
@@ -318,8 +317,12 @@ func (c *cluster) removeApplications(s *story) {
 		if !strings.Contains(app.GetName(), unique) {
 			continue
 		}
-		if s.t.Failed() && os.Getenv("SLIPWAY_E2E_QUIET") == "" {
-			s.t.Logf("Application %s at the end:\n%s", app.GetName(), asText(&app))
+		text := asText(&app)
+		if strings.Contains(text, secretMark) {
+			s.t.Errorf("Application %s shows a secret", app.GetName())
+		}
+		if s.t.Failed() {
+			s.t.Logf("Application %s at the end:\n%s", app.GetName(), text)
 		}
 		patch := []byte(`{"metadata":{"finalizers":null}}`)
 		if _, err := apps.Namespace(app.GetNamespace()).Patch(ctx, app.GetName(), types.MergePatchType, patch, metav1.PatchOptions{}); err != nil && !apierrors.IsNotFound(err) {
