@@ -158,3 +158,16 @@ func statusPatch(app *v1alpha1.Application, next v1alpha1.ApplicationStatus, now
 	}
 	return jsonpatch.MergeMergePatches(raw, stamp)
 }
+
+// progressPatch is statusPatch for an operation under way: what was asked for is not taken off yet.
+func progressPatch(app *v1alpha1.Application, next v1alpha1.ApplicationStatus) ([]byte, error) {
+	old, err := json.Marshal(map[string]any{"status": app.Status})
+	if err != nil {
+		return nil, fmt.Errorf("encode status: %w", err)
+	}
+	fresh, err := json.Marshal(map[string]any{"status": next})
+	if err != nil || bytes.Equal(old, fresh) {
+		return nil, err
+	}
+	return jsonpatch.CreateMergePatch(old, fresh)
+}

@@ -66,18 +66,20 @@ func (a *Agent) turn(ctx context.Context, id name) {
 		a.remove(ctx, log, e)
 		return
 	}
+	app := e.app
 	req := a.request(e, start)
+	req.Operating = a.progress(ctx, log, &app, start)
 	res := a.engine.Reconcile(ctx, req)
 	if ctx.Err() != nil {
 		return // stopped: nothing is written by halves, the next start goes on
 	}
 	a.metrics.reconciled(res)
-	if err := a.report(ctx, e.app, res); err != nil {
+	if err := a.report(ctx, app, res); err != nil {
 		log.Warn("status not written", "err", err)
 		a.queue.addAfter(id, writePause)
 		return
 	}
-	a.followUp(id, e.app, res)
+	a.followUp(id, app, res)
 	logTurn(log, res, time.Since(start))
 }
 
@@ -134,6 +136,38 @@ func pauseAfter(n int) time.Duration {
 		d *= 2
 	}
 	return min(d, longestPause)
+}
+
+// An operation that takes longer than progressAfter says how far it is, every progressEvery.
+const (
+	progressAfter = time.Second
+	progressEvery = 2 * time.Second
+)
+
+// progress writes how far a long operation is. app is what the status was last written to: the report at the end
+// builds on it.
+func (a *Agent) progress(ctx context.Context, log *slog.Logger, app **v1alpha1.Application, start time.Time) func(v1alpha1.OperationState) {
+	next := start.Add(progressAfter)
+	return func(state v1alpha1.OperationState) {
+		now := time.Now()
+		if now.Before(next) {
+			return
+		}
+		next = now.Add(progressEvery)
+		status := (*app).Status
+		status.OperationState = &state
+		patch, err := progressPatch(*app, status)
+		if err == nil && patch != nil {
+			err = a.write(ctx, *app, patch)
+		}
+		if err != nil {
+			log.Debug("progress not written", "err", err)
+			return
+		}
+		if fresh, ok := a.registry.get(name{Namespace: (*app).Namespace, Name: (*app).Name}); ok {
+			*app = fresh
+		}
+	}
 }
 
 // report writes the status, once, and only when something visible changed.

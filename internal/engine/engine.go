@@ -62,13 +62,14 @@ type Clusters interface {
 
 // Request asks for one reconciliation.
 type Request struct {
-	App       *v1alpha1.Application
-	Unknown   []string  // fields of the Application that no type of ours has
-	Since     time.Time // what repositories said before it does not count; zero: what is known will do
-	Hard      bool      // render anew, and compare by dry run
-	Retries   int64     // attempts that the present operation has behind it
-	Due       bool      // the wait before the next attempt is over
-	Operating func(phase v1alpha1.OperationPhase, message string)
+	App     *v1alpha1.Application
+	Unknown []string  // fields of the Application that no type of ours has
+	Since   time.Time // what repositories said before it does not count; zero: what is known will do
+	Hard    bool      // render anew, and compare by dry run
+	Retries int64     // attempts that the present operation has behind it
+	Due     bool      // the wait before the next attempt is over
+	// Operating is told how far an operation is, after every step of it. It may be nil.
+	Operating func(v1alpha1.OperationState)
 }
 
 // Reconcile brings one Application to what Git says, as far as its policy or its operation allows, and says how it

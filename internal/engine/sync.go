@@ -35,17 +35,20 @@ func (r *run) apply(ctx context.Context, p plan.Plan, d Decision) []apply.Outcom
 		DryRun:      d.DryRun,
 		Propagation: propagation(r.options(d)),
 		Manifest:    func(k object.Key) (object.Manifest, bool) { m, ok := r.manifests[k]; return m, ok },
-		Progress:    r.progress(p),
+		Progress:    r.progress(p, d),
 	})
 }
 
 // progress tells whoever asked for it how far the operation is.
-func (r *run) progress(p plan.Plan) func(done, total int) {
+func (r *run) progress(p plan.Plan, d Decision) func(done, total int) {
 	if r.req.Operating == nil {
 		return nil
 	}
 	return func(done, total int) {
-		r.req.Operating(v1alpha1.OperationRunning, fmt.Sprintf("%d of %d objects done (%s)", done, total, p.Counts))
+		state := r.operationState(d)
+		state.Phase = v1alpha1.OperationRunning
+		state.Message = fmt.Sprintf("%d of %d objects done (%s)", done, total, p.Counts)
+		r.req.Operating(*state)
 	}
 }
 

@@ -3,6 +3,8 @@ package apply
 import (
 	"context"
 	"fmt"
+	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -26,7 +28,7 @@ type Options struct {
 	Propagation metav1.DeletionPropagation // of deletions; foreground when empty
 	// Manifest returns what to apply for a key of the plan.
 	Manifest func(object.Key) (object.Manifest, bool)
-	// Progress is told after every object; it may be nil.
+	// Progress is told how many objects are done, never twice at a time; it may be nil.
 	Progress func(done, total int)
 }
 
@@ -41,7 +43,7 @@ type Outcome struct {
 // went well, and nothing is deleted after a failure. The result has one outcome per object that was tried.
 func (t Target) Run(ctx context.Context, p plan.Plan, o Options) []Outcome {
 	var outcomes []Outcome
-	total := p.Counts.Create + p.Counts.Update + p.Counts.Delete
+	count := newCounter(p.Counts.Create+p.Counts.Update+p.Counts.Delete, o.Progress)
 	for _, phase := range p.Phases {
 		for _, wave := range phase.Waves {
 			failed := false
@@ -49,13 +51,10 @@ func (t Target) Run(ctx context.Context, p plan.Plan, o Options) []Outcome {
 				if failed && step[0].Verb == diff.Delete {
 					continue
 				}
-				done := t.step(ctx, step, o)
+				done := t.step(ctx, step, o, count)
 				outcomes = append(outcomes, done...)
 				for _, out := range done {
 					failed = failed || out.Err != nil
-				}
-				if o.Progress != nil {
-					o.Progress(len(outcomes), total)
 				}
 			}
 			if failed || ctx.Err() != nil {
@@ -66,11 +65,33 @@ func (t Target) Run(ctx context.Context, p plan.Plan, o Options) []Outcome {
 	return outcomes
 }
 
+// counter tells how many objects are done. Whoever tells may take its time: those that are done meanwhile do not wait.
+type counter struct {
+	total   int
+	tell    func(done, total int)
+	n       atomic.Int64
+	telling sync.Mutex
+}
+
+func newCounter(total int, tell func(done, total int)) *counter {
+	return &counter{total: total, tell: tell}
+}
+
+func (c *counter) done() {
+	n := c.n.Add(1)
+	if c.tell == nil || !c.telling.TryLock() {
+		return
+	}
+	defer c.telling.Unlock()
+	c.tell(int(n), c.total)
+}
+
 // step runs changes that do not need each other. The limiter bounds how many are really in flight.
-func (t Target) step(ctx context.Context, step plan.Step, o Options) []Outcome {
+func (t Target) step(ctx context.Context, step plan.Step, o Options, count *counter) []Outcome {
 	out := make([]Outcome, len(step))
 	if len(step) == 1 {
 		out[0] = t.one(ctx, step[0], o)
+		count.done()
 		return out
 	}
 	var g errgroup.Group
@@ -78,6 +99,7 @@ func (t Target) step(ctx context.Context, step plan.Step, o Options) []Outcome {
 	for i, c := range step {
 		g.Go(func() error {
 			out[i] = t.one(ctx, c, o)
+			count.done()
 			return nil
 		})
 	}
