@@ -21,6 +21,7 @@ const (
 	agentStartLimit = time.Minute
 	agentStopLimit  = 20 * time.Second
 	logLines        = 5000 // kept of an agent's log, for failed stories
+	shownLines      = 30   // of it about one story
 )
 
 // secretMark is in every password of the stories: no log and no Application may show it.
@@ -86,9 +87,9 @@ func (a *agentProcess) start() {
 		case <-ready:
 			ready = nil
 		case <-a.ended:
-			a.t.Fatalf("the agent ended: %s", a.logged.tail(""))
+			a.t.Fatalf("the agent ended: %s", a.logged.tail("", shownLines))
 		case <-limit:
-			a.t.Fatalf("the agent is not ready after %s: %s", agentStartLimit, a.logged.tail(""))
+			a.t.Fatalf("the agent is not ready after %s: %s", agentStartLimit, a.logged.tail("", shownLines))
 		}
 	}
 }
@@ -131,9 +132,10 @@ func (a *agentProcess) end(signal syscall.Signal) {
 	select {
 	case <-a.ended:
 	case <-time.After(agentStopLimit):
-		_ = a.command.Process.Kill()
+		a.logged.clear()
+		_ = a.command.Process.Signal(syscall.SIGQUIT) // says where each goroutine is
 		<-a.ended
-		a.t.Errorf("the agent did not end within %s of a signal", agentStopLimit)
+		a.t.Errorf("the agent did not end within %s of a signal: %s", agentStopLimit, a.logged.tail("", 1000))
 	}
 	a.command = nil
 }
@@ -153,8 +155,14 @@ func (l *logTail) add(line string) {
 	}
 }
 
-// tail returns the last lines that contain about.
-func (l *logTail) tail(about string) string {
+func (l *logTail) clear() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines = nil
+}
+
+// tail returns the last lines, at most count, that contain about.
+func (l *logTail) tail(about string, count int) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var kept []string
@@ -164,7 +172,7 @@ func (l *logTail) tail(about string) string {
 		}
 	}
 	var out bytes.Buffer
-	for _, line := range kept[max(0, len(kept)-30):] {
+	for _, line := range kept[max(0, len(kept)-count):] {
 		out.WriteString("\n  " + line[:min(len(line), 1500)])
 	}
 	return out.String()

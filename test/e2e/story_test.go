@@ -60,7 +60,7 @@ func TestStories(t *testing.T) {
 			env.Defer(func() {
 				s.cluster.removeApplications(s)
 				if s.t.Failed() {
-					s.t.Logf("what the agent said about %s:%s", s.app, s.agent.logged.tail(s.app))
+					s.t.Logf("what the agent said about %s:%s", s.app, s.agent.logged.tail(s.app, shownLines))
 				}
 			})
 			return nil
