@@ -67,6 +67,7 @@ func (a *Agent) turn(ctx context.Context, id name) {
 		return
 	}
 	app := e.app
+	a.sources.follow(id, app) // before anything is read: what is pushed from here on brings another turn
 	req := a.request(e, start)
 	req.Operating = a.progress(ctx, log, &app, start)
 	res := a.engine.Reconcile(ctx, req)
@@ -110,7 +111,6 @@ func (a *Agent) request(e entry, now time.Time) engine.Request {
 // followUp sees to it that what can change by time alone is looked at in time. Repositories tell of revisions, live
 // objects of changes, definitions of kinds; the pause after an error is for everything that tells nothing.
 func (a *Agent) followUp(id name, app *v1alpha1.Application, res engine.Result) {
-	a.sources.follow(id, app)
 	switch {
 	case res.Retry > 0:
 		a.registry.postpone(id, time.Now().Add(res.Retry))

@@ -33,7 +33,7 @@ func (e *Engine) Remove(ctx context.Context, req Request, background bool) (left
 	if err := r.observe(ctx); err != nil {
 		return 0, err
 	}
-	how := metav1.DeletePropagationForeground
+	var how metav1.DeletionPropagation
 	if background {
 		how = metav1.DeletePropagationBackground
 	}

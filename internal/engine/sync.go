@@ -88,9 +88,11 @@ func propagation(options []string) metav1.DeletionPropagation {
 			return metav1.DeletePropagationBackground
 		case "PrunePropagationPolicy=orphan":
 			return metav1.DeletePropagationOrphan
+		case "PrunePropagationPolicy=foreground":
+			return metav1.DeletePropagationForeground
 		}
 	}
-	return metav1.DeletePropagationForeground
+	return ""
 }
 
 // createNamespace makes the destination namespace where the sync options ask for it. It is not tracked: deleting the

@@ -54,7 +54,7 @@ func newSyncCmd(common *access.Common) *cobra.Command {
 	flags.StringVar(&o.revision, "revision", "", "`commit`, tag or branch to sync to, instead of the target revision")
 	flags.BoolVar(&o.prune, "prune", false, "delete objects that are no longer wanted")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "only try the changes out against the API server")
-	flags.BoolVar(&o.force, "force", false, "delete and recreate objects that cannot be changed in place")
+	flags.BoolVar(&o.force, "force", false, "ask for objects that cannot be changed in place to be recreated; an agent of this version names it in a condition and does not do it")
 	flags.StringArrayVar(&o.resources, "resource", nil, "only this `GROUP:KIND:[NAMESPACE/]NAME`; repeat for several")
 	flags.StringArrayVar(&o.options, "sync-option", nil, "`Name=value` to use for this sync in place of the application's own options")
 	flags.BoolVar(&o.wait, "wait", false, "afterwards, also wait until the application is healthy")

@@ -28,7 +28,7 @@ func newDiffCmd(common *access.Common) *cobra.Command {
 			"Objects are matched by kind, namespace and name; live ones that are not desired are left alone. Values of Secrets\n" +
 			"are masked. Exit code 3 when something would change.",
 		Example: "  slipway diff --desired rendered.yaml --live live.yaml\n" +
-			"  slipway render --app app.yaml --repo . | slipway diff --desired - --live live.yaml",
+			"  slipway render --app app.yaml --repo . | slipway diff --desired - --live live.yaml   # manifests that name their namespace",
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return diffRun(o) },
 	}

@@ -25,7 +25,7 @@ type Target struct {
 // Options of a run.
 type Options struct {
 	DryRun      bool
-	Propagation metav1.DeletionPropagation // of deletions; foreground when empty
+	Propagation metav1.DeletionPropagation // of deletions; the one that suits the kind when empty
 	// Manifest returns what to apply for a key of the plan.
 	Manifest func(object.Key) (object.Manifest, bool)
 	// Progress is told how many objects are done, never twice at a time; it may be nil.
@@ -144,14 +144,10 @@ func (t Target) prune(ctx context.Context, c diff.Change, o Options) Outcome {
 	if o.DryRun {
 		return Outcome{Change: c, Message: "pruned (dry run)"}
 	}
-	how := o.Propagation
-	if how == "" {
-		how = metav1.DeletePropagationForeground
-	}
-	return t.Remove(ctx, c, how)
+	return t.Remove(ctx, c, o.Propagation)
 }
 
-// Remove deletes one tracked object.
+// Remove deletes one tracked object. Without a propagation it is gone once what it owns is gone.
 func (t Target) Remove(ctx context.Context, c diff.Change, how metav1.DeletionPropagation) Outcome {
 	rec, tracked, _ := t.Live.Get(c.Key)
 	if !tracked {
@@ -160,6 +156,9 @@ func (t Target) Remove(ctx context.Context, c diff.Change, how metav1.DeletionPr
 	res, err := t.Live.Find(ctx, c.Key.GroupKind(), "")
 	if err != nil {
 		return Outcome{Change: c, Err: err, Message: err.Error()}
+	}
+	if how == "" {
+		how = propagationOf(c.Key.GroupKind())
 	}
 	if err := t.Client.Delete(ctx, res, c.Key, rec.UID, how); err != nil {
 		return Outcome{Change: c, Err: err, Message: Explain(c.Key, err)}

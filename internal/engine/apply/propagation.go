@@ -1,0 +1,25 @@
+package apply
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slipway-gitops/slipway/internal/engine/object"
+)
+
+// propagationOf is how an object is deleted when nobody says how: in the foreground, so that it is gone only once its
+// dependents are. Kinds that own nothing go at once: in the foreground each of them would wait for the cluster's
+// garbage collector, which takes minutes for thousands.
+func propagationOf(k object.Kind) metav1.DeletionPropagation {
+	switch k {
+	case object.Kind{Kind: "ConfigMap"}, object.Kind{Kind: "Secret"}, object.Kind{Kind: "ServiceAccount"},
+		object.Kind{Kind: "LimitRange"}, object.Kind{Kind: "ResourceQuota"},
+		object.Kind{Group: "rbac.authorization.k8s.io", Kind: "Role"},
+		object.Kind{Group: "rbac.authorization.k8s.io", Kind: "RoleBinding"},
+		object.Kind{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"},
+		object.Kind{Group: "rbac.authorization.k8s.io", Kind: "ClusterRoleBinding"},
+		object.Kind{Group: "networking.k8s.io", Kind: "NetworkPolicy"},
+		object.Kind{Group: "policy", Kind: "PodDisruptionBudget"}:
+		return metav1.DeletePropagationBackground
+	}
+	return metav1.DeletePropagationForeground
+}
