@@ -20,8 +20,8 @@ import (
 const (
 	agentStartLimit = time.Minute
 	agentStopLimit  = 20 * time.Second
-	logLines        = 5000 // kept of an agent's log, for failed stories
-	shownLines      = 30   // of it about one story
+	logLines        = 50000 // kept of an agent's log, for failed stories
+	shownLines      = 30    // of it about one story
 )
 
 // secretMark is in every password of the stories: no log and no Application may show it.
@@ -135,7 +135,7 @@ func (a *agentProcess) end(signal syscall.Signal) {
 		a.logged.clear()
 		_ = a.command.Process.Signal(syscall.SIGQUIT) // says where each goroutine is
 		<-a.ended
-		a.t.Errorf("the agent did not end within %s of a signal: %s", agentStopLimit, a.logged.tail("", 1000))
+		a.t.Errorf("the agent did not end within %s of a signal: %s", agentStopLimit, a.logged.tail("/slipway/internal/", 300))
 	}
 	a.command = nil
 }
