@@ -31,7 +31,10 @@ var errLeaseLost = errors.New("the leader lease was lost: another agent took ove
 // data directory, so that an agent which was killed goes on at once after its restart.
 func (a *Agent) lead(ctx context.Context, f func(context.Context) error) error {
 	if err := a.awaitServer(ctx); err != nil {
-		return nil // stopped while waiting
+		if ctx.Err() != nil {
+			return nil // stopped while waiting
+		}
+		return err
 	}
 	if err := a.ensureNamespace(ctx); err != nil {
 		return err
@@ -89,7 +92,8 @@ func (a *Agent) awaitServer(ctx context.Context) error {
 		return fmt.Errorf("make discovery client: %w", err)
 	}
 	backoff := wait.Backoff{Duration: 100 * time.Millisecond, Factor: 1.5, Jitter: 0.1, Steps: math.MaxInt32, Cap: 2 * time.Second}
-	return wait.ExponentialBackoffWithContext(ctx, backoff, func(ctx context.Context) (bool, error) {
+	// Not by ExponentialBackoffWithContext, which gives up when the pause reaches its cap.
+	return backoff.DelayFunc().Until(ctx, true, true, func(ctx context.Context) (bool, error) {
 		err := client.RESTClient().Get().AbsPath("/readyz").Timeout(5 * time.Second).Do(ctx).Error()
 		if err != nil && !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err) {
 			a.log.Debug("the API server is not ready", "err", err)

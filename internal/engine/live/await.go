@@ -24,7 +24,8 @@ func (c *Cluster) AwaitKind(ctx context.Context, kind object.Kind, version strin
 	backoff := wait.Backoff{Duration: 20 * time.Millisecond, Factor: 1.5, Steps: 20, Cap: time.Second}
 	ctx, cancel := context.WithTimeout(ctx, kindWait)
 	defer cancel()
-	_ = wait.ExponentialBackoffWithContext(ctx, backoff, func(ctx context.Context) (bool, error) {
+	// Not by ExponentialBackoffWithContext, which gives up when the pause reaches its cap.
+	_ = backoff.DelayFunc().Until(ctx, true, true, func(ctx context.Context) (bool, error) {
 		c.catalog.invalidate()
 		res, err = c.Find(ctx, kind, version)
 		return !errors.As(err, &unknown), nil
