@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/live/stream"
 )
 
@@ -100,7 +101,7 @@ func newAppWatch(c *appClient, namespace string, r *registry, log *slog.Logger) 
 
 func (w *appWatch) run(ctx context.Context) {
 	lw := w.client.stream.ListWatch(w.client.path(w.namespace), nil, nil)
-	cache.NewReflectorWithOptions(lw, nil, w, cache.ReflectorOptions{Name: "applications"}).RunWithContext(ctx)
+	cache.NewReflectorWithOptions(lw, nil, w, cache.ReflectorOptions{Name: "applications", Clock: live.ClockUntil(ctx)}).RunWithContext(ctx)
 }
 
 // Add takes a new Application.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine"
+	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/project"
 )
 
@@ -64,7 +65,7 @@ func (a *Agent) watchProjects(ctx context.Context, g *errgroup.Group) <-chan str
 		ListWithContextFunc:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return in.List(ctx, o) },
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) { return in.Watch(ctx, o) },
 	}
-	r := cache.NewReflectorWithOptions(lw, nil, a.projects, cache.ReflectorOptions{Name: "projects"})
+	r := cache.NewReflectorWithOptions(lw, nil, a.projects, cache.ReflectorOptions{Name: "projects", Clock: live.ClockUntil(ctx)})
 	g.Go(func() error { r.RunWithContext(ctx); return nil })
 	return a.projects.ready
 }

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/git"
 	"github.com/slipway-gitops/slipway/internal/webhook"
 )
@@ -159,7 +160,7 @@ func (f *feed) run(ctx context.Context, in dynamic.ResourceInterface) {
 			return in.Watch(ctx, narrow(o))
 		},
 	}
-	cache.NewReflectorWithOptions(lw, nil, f, cache.ReflectorOptions{Name: "settings"}).RunWithContext(ctx)
+	cache.NewReflectorWithOptions(lw, nil, f, cache.ReflectorOptions{Name: "settings", Clock: live.ClockUntil(ctx)}).RunWithContext(ctx)
 }
 
 // Add takes a new object.

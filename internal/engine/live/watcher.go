@@ -38,7 +38,7 @@ func newWatcher(c *Cluster, res Resource) *watcher {
 func (w *watcher) run(ctx context.Context) {
 	lw := w.cluster.stream.ListWatch(w.res.Path(w.res.Version, "", ""), nil, w.note)
 	r := cache.NewReflectorWithOptions(lw, nil, (*kindStore)(w), cache.ReflectorOptions{
-		Name: w.res.Kind.String(), TypeDescription: w.res.Kind.String(),
+		Name: w.res.Kind.String(), TypeDescription: w.res.Kind.String(), Clock: ClockUntil(ctx),
 	})
 	r.RunWithContext(ctx)
 }
@@ -212,6 +212,6 @@ func (c *Cluster) watchKinds(changed func()) {
 			changed()
 		}
 	}}
-	r := cache.NewReflectorWithOptions(lw, nil, store, cache.ReflectorOptions{Name: "kinds"})
+	r := cache.NewReflectorWithOptions(lw, nil, store, cache.ReflectorOptions{Name: "kinds", Clock: ClockUntil(c.ctx)})
 	c.wait.Go(func() { r.RunWithContext(c.ctx) })
 }
