@@ -181,7 +181,7 @@ func (s *scene) killBoth() {
 	s.agent.kill()
 	s.cluster.Kill()
 	s.agent.start()
-	s.pause(500 * time.Millisecond)
+	s.pause(6 * time.Second)
 	s.cluster.Restart()
 }
 
