@@ -184,21 +184,42 @@ func TestARefusalSaysWhatToDo(t *testing.T) {
 		want           []string
 		never          string
 	}{
-		{"a field that cannot be changed", strings.ReplaceAll(deployment, "xx", "yy"),
-			[]string{"Deployment.apps " + d.ns + "/s", "selector", "delete the object"}, ""},
+		{
+			"a field that cannot be changed", strings.ReplaceAll(deployment, "xx", "yy"),
+			[]string{"Deployment.apps " + d.ns + "/s", "selector", "delete the object"},
+			"",
+		},
 		{"a field of a StatefulSet that cannot be changed", strings.ReplaceAll(set, "xx", "yy"), []string{"delete the object"}, ""},
-		{"a value that is wrong", "apiVersion: v1\nkind: Service\nmetadata: {name: t}\nspec: {ports: [{port: 800000}]}\n",
-			[]string{"correct the manifest", "port"}, ""},
-		{"a field of a wrong type", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: t}\ndata: {a: {b: c}}\n",
-			[]string{"ConfigMap " + d.ns + "/t", "data.a"}, ""},
-		{"a namespace that is missing", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: t, namespace: nowhere-at-all}\n",
-			[]string{"CreateNamespace=true"}, ""},
-		{"a kind that is missing", "apiVersion: nowhere.example/v1\nkind: Ghost\nmetadata: {name: t}\n",
-			[]string{"CustomResourceDefinition"}, ""},
-		{"a Secret with a wrong value", "apiVersion: v1\nkind: Secret\nmetadata: {name: t}\ndata: {a: \"hunter2 is not base64\"}\n",
-			[]string{"Secret " + d.ns + "/t", "base64"}, "hunter2"},
-		{"a Secret with a wrong type", "apiVersion: v1\nkind: Secret\nmetadata: {name: t}\nstringData: {a: {hunter2: hunter2}}\n",
-			[]string{"Secret " + d.ns + "/t"}, "hunter2"},
+		{
+			"a value that is wrong", "apiVersion: v1\nkind: Service\nmetadata: {name: t}\nspec: {ports: [{port: 800000}]}\n",
+			[]string{"correct the manifest", "port"},
+			"",
+		},
+		{
+			"a field of a wrong type", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: t}\ndata: {a: {b: c}}\n",
+			[]string{"ConfigMap " + d.ns + "/t", "data.a"},
+			"",
+		},
+		{
+			"a namespace that is missing", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: t, namespace: nowhere-at-all}\n",
+			[]string{"CreateNamespace=true"},
+			"",
+		},
+		{
+			"a kind that is missing", "apiVersion: nowhere.example/v1\nkind: Ghost\nmetadata: {name: t}\n",
+			[]string{"CustomResourceDefinition"},
+			"",
+		},
+		{
+			"a Secret with a wrong value", "apiVersion: v1\nkind: Secret\nmetadata: {name: t}\ndata: {a: \"hunter2 is not base64\"}\n",
+			[]string{"Secret " + d.ns + "/t", "base64"},
+			"hunter2",
+		},
+		{
+			"a Secret with a wrong type", "apiVersion: v1\nkind: Secret\nmetadata: {name: t}\nstringData: {a: {hunter2: hunter2}}\n",
+			[]string{"Secret " + d.ns + "/t"},
+			"hunter2",
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -138,7 +138,10 @@ func TestAManifestPrintsNoContent(t *testing.T) {
 func TestAnAnnotationIsSetWhereverMetadataIs(t *testing.T) {
 	t.Parallel()
 	for _, obj := range []map[string]any{
-		{}, {"metadata": map[string]any{}}, {"metadata": nil}, {"metadata": map[string]any{"annotations": nil}},
+		{},
+		{"metadata": map[string]any{}},
+		{"metadata": nil},
+		{"metadata": map[string]any{"annotations": nil}},
 		{"metadata": map[string]any{"annotations": map[string]any{"b": "2"}}},
 	} {
 		SetAnnotation(obj, "a", "1")
