@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/restmapper"
@@ -27,8 +28,14 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 )
 
-// requestLimit bounds one request of a story.
-const requestLimit = 30 * time.Second
+const (
+	// requestLimit bounds one request of a story.
+	requestLimit = 30 * time.Second
+	// kindLimit is how long a kind may take to be known after its definition was made.
+	kindLimit = 15 * time.Second
+	// kindProbe is the time between two questions for it.
+	kindProbe = 50 * time.Millisecond
+)
 
 // cluster is the API server of the stories.
 type cluster struct {
@@ -52,15 +59,28 @@ func (c *cluster) kind(text string) (*meta.RESTMapping, error) {
 		text = "customresourcedefinitions.apiextensions.k8s.io"
 	}
 	resource := schema.ParseGroupResource(text).WithVersion("")
-	gvk, err := c.mapper.KindFor(resource)
-	if meta.IsNoMatchError(err) {
-		c.mapper.Reset()
+	var gvk schema.GroupVersionKind
+	err := c.known(func() (err error) {
 		gvk, err = c.mapper.KindFor(resource)
-	}
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
 	return c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+}
+
+// known asks for a kind until it is known: discovery follows a definition a little later, and tells nobody.
+func (c *cluster) known(ask func() error) error {
+	var err error
+	_ = wait.PollUntilContextTimeout(context.Background(), kindProbe, kindLimit, true, func(context.Context) (bool, error) {
+		if err = ask(); meta.IsNoMatchError(err) {
+			c.mapper.Reset()
+			return false, nil
+		}
+		return true, nil
+	})
+	return err
 }
 
 // refer reads "[-n NAMESPACE] KIND/NAME" off args and returns the rest. Applications are looked for in the agent's
@@ -195,11 +215,11 @@ func cmdApply(ts *testscript.TestScript, neg bool, args []string) {
 
 func (s *story) apply(obj *unstructured.Unstructured) error {
 	gvk := obj.GroupVersionKind()
-	mapping, err := s.cluster.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
-	if meta.IsNoMatchError(err) {
-		s.cluster.mapper.Reset()
+	var mapping *meta.RESTMapping
+	err := s.cluster.known(func() (err error) {
 		mapping, err = s.cluster.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
-	}
+		return err
+	})
 	if err != nil {
 		return err
 	}
