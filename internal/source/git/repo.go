@@ -153,7 +153,8 @@ func (r *Repo) listedAfter(t time.Time) bool {
 func (r *Repo) known(rev Revision, now time.Time) (git.Resolved, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.listed.IsZero() || now.Sub(r.listed) > r.pool.opts.Stale {
+	// After a failure everybody hears of it, not only who asked: else an error would come and go with what asks next.
+	if r.err != nil || r.listed.IsZero() || now.Sub(r.listed) > r.pool.opts.Stale {
 		return git.Resolved{}, false
 	}
 	res, err := r.refs.Resolve(rev.Name, rev.TagPrefix)
