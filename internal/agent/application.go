@@ -23,6 +23,8 @@ type entry struct {
 	asked   ask
 	due     time.Time // before it, a failed operation is not tried again
 	fails   int       // failures in a row
+	untold  *untold   // an operation that was done and is not in the status yet
+	told    time.Time // when the status was last made what it should be
 }
 
 // ask collects what the next turn of an Application must do beyond looking.
@@ -73,6 +75,7 @@ func (r *registry) seen(app *v1alpha1.Application, unknown []string) {
 	concerns := true
 	if old != nil && old.app.UID == app.UID {
 		fresh.asked, fresh.due, fresh.fails = old.asked, old.due, old.fails
+		fresh.untold, fresh.told = old.untold, old.told
 		concerns = concernsUs(old.app, app)
 		if concerns {
 			fresh.due = time.Time{}

@@ -106,3 +106,24 @@ func TestApplicationsThatAreNotListedAreGone(t *testing.T) {
 		t.Error("an Application that is gone is found by its instance name")
 	}
 }
+
+func TestAnOperationThatIsHeldIsPartOfTheNextView(t *testing.T) {
+	t.Parallel()
+	finished := metav1.Now()
+	app := &v1alpha1.Application{}
+	u := &untold{operation: &v1alpha1.OperationState{
+		Phase: v1alpha1.OperationSucceeded, FinishedAt: &finished,
+		Operation:  v1alpha1.Operation{Sync: &v1alpha1.SyncOperation{}},
+		SyncResult: &v1alpha1.SyncOperationResult{Revision: "abc"},
+	}}
+	seen := view(app, u)
+	if seen.Status.OperationState != u.operation || len(seen.Status.History) != 1 || seen.Status.History[0].Revision != "abc" {
+		t.Errorf("view() = %+v", seen.Status)
+	}
+	if app.Status.OperationState != nil || len(app.Status.History) != 0 {
+		t.Error("the Application itself was changed")
+	}
+	if view(app, nil) != app {
+		t.Error("with nothing untold the view is the Application")
+	}
+}

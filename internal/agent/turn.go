@@ -75,11 +75,19 @@ func (a *Agent) turn(ctx context.Context, id name) {
 		return // stopped: nothing is written by halves, the next start goes on
 	}
 	a.metrics.reconciled(res)
-	if err := a.report(ctx, app, res); err != nil {
+	if a.settles(id, e, res, time.Now()) {
+		logTurn(log, res, time.Since(start))
+		return
+	}
+	if err := a.report(ctx, app, view(app, e.untold), res); err != nil {
 		log.Warn("status not written", "err", err)
+		if res.Operation != nil && res.Operation.Phase.Completed() {
+			a.registry.hold(id, &untold{operation: res.Operation, until: start})
+		}
 		a.queue.addAfter(id, writePause)
 		return
 	}
+	a.registry.toldAll(id, time.Now())
 	a.followUp(id, app, res)
 	logTurn(log, res, time.Since(start))
 }
@@ -96,13 +104,13 @@ const (
 func (a *Agent) request(e entry, now time.Time) engine.Request {
 	refresh := e.app.Annotations[v1alpha1.AnnotationRefresh]
 	req := engine.Request{
-		App: e.app, Unknown: e.unknown, Since: e.asked.since, Hard: refresh == string(v1alpha1.RefreshHard),
+		App: view(e.app, e.untold), Unknown: e.unknown, Since: e.asked.since, Hard: refresh == string(v1alpha1.RefreshHard),
 		Due: !e.due.After(now),
 	}
 	if refresh != "" && req.Since.IsZero() {
 		req.Since = now // the turn before answered this request, but its answer was not written
 	}
-	if last := e.app.Status.OperationState; last != nil && last.Phase == v1alpha1.OperationRunning {
+	if last := req.App.Status.OperationState; last != nil && last.Phase == v1alpha1.OperationRunning {
 		req.Retries = last.RetryCount
 	}
 	return req
@@ -170,10 +178,10 @@ func (a *Agent) progress(ctx context.Context, log *slog.Logger, app **v1alpha1.A
 	}
 }
 
-// report writes the status, once, and only when something visible changed.
-func (a *Agent) report(ctx context.Context, app *v1alpha1.Application, res engine.Result) error {
+// report writes the status, once, and only when something visible changed. seen is app with what is untold of it.
+func (a *Agent) report(ctx context.Context, app, seen *v1alpha1.Application, res engine.Result) error {
 	now := time.Now()
-	next := nextStatus(app, res, now, a.cfg.Namespace)
+	next := nextStatus(seen, res, now, a.cfg.Namespace)
 	// A revision that changed nothing for this Application is not worth a write of its own: in a repository of 2,000
 	// applications each commit would cost 2,000. It goes along with the next write, or when somebody asks.
 	if next.Sync.Revision != app.Status.Sync.Revision || !slices.Equal(next.Sync.Revisions, app.Status.Sync.Revisions) {
