@@ -150,9 +150,6 @@ func (a *Agent) reconcile(ctx context.Context) error {
 	}
 	first := a.watchApplications(ctx, g)
 	g.Go(func() error { return a.pool.Run(ctx) })
-	for range a.cfg.Workers {
-		g.Go(func() error { a.work(ctx); return nil })
-	}
 	g.Go(func() error {
 		<-ctx.Done()
 		a.queue.close()
@@ -168,6 +165,10 @@ func (a *Agent) reconcile(ctx context.Context) error {
 		}
 		close(a.ready)
 		a.log.Info("ready", "applications", a.registry.size())
+		// Not before: an object of an Application that is not known yet would be taken for that of one which is gone.
+		for range a.cfg.Workers {
+			g.Go(func() error { a.work(ctx); return nil })
+		}
 		return nil
 	})
 	return g.Wait()

@@ -25,7 +25,7 @@ type clusters struct {
 	kinds    func()
 
 	mu      sync.Mutex
-	open    map[string]*destination // by server
+	open    map[string]*destination // by server and Secret
 	closing sync.WaitGroup
 }
 
@@ -54,7 +54,9 @@ func (c *clusters) Target(ctx context.Context, project string, dest v1alpha1.App
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	d := c.open[server]
+	// Two projects may reach one server with credentials of their own, each over a connection of its own.
+	key := server + " " + entry.secret
+	d := c.open[key]
 	if d != nil && d.config == id {
 		return d.target, nil
 	}
@@ -65,7 +67,7 @@ func (c *clusters) Target(ctx context.Context, project string, dest v1alpha1.App
 	if d != nil {
 		c.closing.Go(d.target.Live.Close)
 	}
-	c.open[server] = &destination{config: id, target: target}
+	c.open[key] = &destination{config: id, target: target}
 	return target, nil
 }
 
@@ -122,8 +124,8 @@ func (c *clusters) connect(ctx context.Context, server string, config *rest.Conf
 func (c *clusters) each(f func(server string, t apply.Target)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for server, d := range c.open {
-		f(server, d.target)
+	for _, d := range c.open {
+		f(d.target.Live.Server, d.target)
 	}
 }
 

@@ -130,12 +130,18 @@ func (g *gauges) Collect(ch chan<- prometheus.Metric) {
 	kinds := gauge("slipway_live_kinds", "Kinds watched.", "server")
 	tracked := gauge("slipway_live_objects", "Live objects known, tracked by an Application or not.", "server", "tracked")
 	flying := gauge("slipway_apply_in_flight", "Writes to the API server under way.", "server")
+	sums := map[string]live.Stats{} // a server that is reached with several credentials is one line
+	writes := map[string]int{}
 	g.agent.clusters.each(func(server string, t apply.Target) {
-		s := t.Live.Stats()
+		one, sum := t.Live.Stats(), sums[server]
+		sums[server] = live.Stats{Kinds: sum.Kinds + one.Kinds, Tracked: sum.Tracked + one.Tracked, Foreign: sum.Foreign + one.Foreign}
+		now, _ := t.Client.Limiter().InFlight()
+		writes[server] += now
+	})
+	for server, s := range sums {
 		send(kinds, float64(s.Kinds), server)
 		send(tracked, float64(s.Tracked), server, "true")
 		send(tracked, float64(s.Foreign), server, "false")
-		now, _ := t.Client.Limiter().InFlight()
-		send(flying, float64(now), server)
-	})
+		send(flying, float64(writes[server]), server)
+	}
 }

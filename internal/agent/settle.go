@@ -32,7 +32,7 @@ func view(app *v1alpha1.Application, u *untold) *v1alpha1.Application {
 }
 
 // settles reports whether the result of a turn waits to be told, and sees to it that it is told in time: when the
-// workloads are healthy, when anything else is to be said, or when the window is over.
+// Application is not Progressing any more, when something failed or somebody asked, or when the window is over.
 func (a *Agent) settles(id name, e entry, res engine.Result, now time.Time) bool {
 	if res.Err != nil || res.Retry > 0 || res.Health.Status != health.Progressing ||
 		e.app.Operation != nil || e.app.Annotations[v1alpha1.AnnotationRefresh] != "" {

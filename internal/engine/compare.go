@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/apply"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/health"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
@@ -152,10 +155,16 @@ func (r *run) settle(ctx context.Context, w wanted, rec live.Record) (bool, erro
 		return false, err
 	}
 	now, err := r.target.Client.Get(ctx, res, w.key)
+	if apierrors.IsNotFound(err) {
+		return false, nil // gone meanwhile: the watch will say so
+	}
 	if err != nil {
-		return false, nil //nolint:nilerr // gone meanwhile: the watch will say so
+		return false, fmt.Errorf("compare %s: %w", w.key, err)
 	}
 	then, err := r.target.Client.Apply(ctx, res, m, true)
+	if apply.Retriable(err) {
+		return false, fmt.Errorf("compare %s: %s", w.key, apply.Explain(w.key, err)) // no answer is no difference
+	}
 	if err != nil {
 		return false, nil //nolint:nilerr // what is refused differs; the sync says why
 	}
