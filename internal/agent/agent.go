@@ -4,9 +4,13 @@ package agent
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"runtime"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,13 +18,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
+	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/link"
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
+	"github.com/slipway-gitops/slipway/internal/engine/plan"
 	"github.com/slipway-gitops/slipway/internal/engine/render/memo"
 	"github.com/slipway-gitops/slipway/internal/engine/render/worker"
 	"github.com/slipway-gitops/slipway/internal/git"
+	"github.com/slipway-gitops/slipway/internal/project"
 	gitsource "github.com/slipway-gitops/slipway/internal/source/git"
+	"github.com/slipway-gitops/slipway/internal/trace"
 	"github.com/slipway-gitops/slipway/internal/webhook"
 )
 
@@ -31,6 +40,14 @@ type Config struct {
 	Namespaces []string     // further namespaces with Applications; "*" for all
 	Data       string       // directory for caches and the agent's identity; absolute
 	Identity   string       // in the leader lease
+	Version    string       // of the agent
+	// Installation tells objects from those of other agents on the same cluster, where the settings say nothing.
+	Installation string
+
+	// Shards is how many parts the Applications have that replicas share; 1 for one replica that works on all.
+	Shards int
+	// LeaseDuration is how long a lease counts that is not renewed; 0 for a minute.
+	LeaseDuration time.Duration
 
 	InstallCRDs   bool
 	Poll          time.Duration // between two looks at a repository
@@ -42,32 +59,52 @@ type Config struct {
 	WebhookListen string // /api/webhook
 	PprofListen   string // /debug/pprof
 
+	MetricsApplications bool // a metric for each Application
+
+	Engine       agentapi.Engine // what works on the Applications; "" for the one in this process
+	Shadow       bool            // compute and tell everything, write nothing
+	ShadowReport string          // file for what would be done, with Shadow; "" for none
+
+	Link *LinkConfig // the server that is told and that may ask; nil for none
+
+	Budget plan.Budget   // what one sync may delete without a person's word
+	Tracer *trace.Tracer // nil: no spans are made
+
 	Workers int // Applications at a time; 0 for a default by CPUs
 	Log     *slog.Logger
 }
 
 // Agent is one agent process. Make it with New and call Run once.
 type Agent struct {
-	cfg        Config
-	log        *slog.Logger
-	apps       *appClient
-	registry   *registry
-	queue      *queue
-	gate       *gate
-	engine     *engine.Engine
-	clusters   *clusters
-	sources    *sources
-	settings   *settings
-	projects   *projects
-	metrics    *metrics
-	receiver   *webhook.Receiver
-	git        *git.Client
-	pool       *gitsource.Pool
-	renderer   *memo.Memo
-	children   *worker.Renderer
-	ctx        context.Context // of Run: what callbacks start ends with it
-	background sync.WaitGroup
-	ready      chan struct{} // closed when this agent leads and has seen all Applications
+	cfg         Config
+	log         *slog.Logger
+	driver      driver
+	apps        *appClient
+	registry    *registry
+	queue       *queue
+	gate        *gate
+	engine      *engine.Engine
+	clusters    *clusters
+	sources     *sources
+	settings    *settings
+	differences *differences
+	projects    *projects
+	metrics     *metrics
+	traces      *traces    // nil where nobody asked for them
+	shards      *shards    // nil where one replica works on all
+	pushes      *pushes    // nil likewise
+	shadow      *shadow    // nil unless nothing is to be written
+	link        *link.Link // nil without a server
+	linked      *linkSource
+	ledger      *ledger // nil without a server
+	receiver    *webhook.Receiver
+	git         *git.Client
+	pool        *gitsource.Pool
+	renderer    *memo.Memo
+	children    *worker.Renderer
+	ctx         context.Context // of Run: what callbacks start ends with it
+	background  sync.WaitGroup
+	ready       chan struct{} // closed when this agent leads and has seen all Applications
 }
 
 // New puts an agent together. Nothing runs and nothing is asked of the cluster yet.
@@ -77,11 +114,21 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 	}
 	cfg.REST = rest.CopyConfig(cfg.REST)
 	cfg.REST.QPS, cfg.REST.Burst = -1, -1
-	a := &Agent{cfg: cfg, log: cfg.Log, queue: newQueue(), gate: newGate(cfg.Workers), ready: make(chan struct{})}
+	a := &Agent{cfg: cfg, log: cfg.Log, queue: newQueue(), gate: newGate(cfg.Workers), ready: make(chan struct{}), traces: newTraces(cfg.Tracer)}
 	a.metrics = newMetrics(a)
 	cfg.REST.Wrap(a.metrics.countRequests)
-	a.registry = newRegistry(cfg.Namespace, a.queue.add, a.forget)
 	var err error
+	if a.driver, err = newDriver(a); err != nil {
+		return nil, err
+	}
+	if guard := a.driver.guard(true); guard != nil {
+		cfg.REST.Wrap(guard)
+	}
+	a.registry = newRegistry(cfg.Namespace, a.driver.wants, a.forget)
+	if cfg.Shadow {
+		a.shadow = newShadow(a.registry)
+		a.metrics.registry.MustRegister(&shadowGauges{a.shadow})
+	}
 	if a.apps, err = newAppClient(cfg.REST); err != nil {
 		return nil, err
 	}
@@ -92,8 +139,10 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 	a.pool = gitsource.NewPool(a.git, gitsource.PoolOptions{Interval: cfg.Poll, Changed: a.revisionsMoved, Log: cfg.Log})
 	a.settings = newSettings(a.settingsChanged)
 	a.projects = newProjects(cfg.Namespace, a.projectChanged, cfg.Log)
+	a.differences = newDifferences(func() map[string]string { return a.settings.config(configArgoCD) }, cfg.Log)
 	a.sources = &sources{pool: a.pool, settings: a.settings}
-	a.clusters = newClusters(cfg, a.settings, a.liveEvent, a.kindsChanged)
+	a.clusters = newClusters(cfg, a.settings, a.projects.Rules, a.liveEvent, a.kindsChanged)
+	a.clusters.guard = a.driver.guard(false)
 	renderer, children, err := newRenderer()
 	if err != nil {
 		return nil, err
@@ -101,7 +150,18 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 	a.renderer, a.children = renderer, children
 	a.engine = &engine.Engine{
 		Sources: a.sources, Renderer: renderer, Clusters: a.clusters, Projects: a.projects, Namespace: cfg.Namespace, Now: time.Now,
+		TimeLimit: a.settings.timeLimit, Differences: a.differences.get, Budget: &cfg.Budget,
+		Shadow: cfg.Shadow,
 		Exists: func(instance string) bool { _, ok := a.registry.byInstance(instance); return ok },
+	}
+	if err := errors.Join(a.addShards(), a.addPushes()); err != nil {
+		return nil, err
+	}
+	if err := a.openLedger(); err != nil {
+		return nil, err
+	}
+	if err := a.addLink(); err != nil {
+		return nil, err
 	}
 	a.receiver = webhook.NewReceiver(webhook.Config{
 		Secrets: a.settings.webhookSecrets, Notify: a.pushed, AllowUnsigned: cfg.AllowUnsigned, Log: cfg.Log,
@@ -115,6 +175,7 @@ const treeCacheBytes = 16 << 20
 // Run serves until ctx ends. It returns an error when the agent cannot do its work at all.
 func (a *Agent) Run(ctx context.Context) error {
 	defer func() {
+		a.closeInstances()
 		a.clusters.close()
 		_ = a.children.Close()
 		if err := a.git.Close(); err != nil {
@@ -127,13 +188,17 @@ func (a *Agent) Run(ctx context.Context) error {
 	if err := a.serve(ctx, g); err != nil {
 		return err
 	}
-	g.Go(func() error { return a.lead(ctx, a.reconcile) })
+	if a.shards != nil {
+		g.Go(func() error { return a.reconcileShare(ctx) })
+	} else {
+		g.Go(func() error { return a.lead(ctx, a.reconcile) })
+	}
 	return g.Wait()
 }
 
 // reconcile is what the leader does: watch, and work.
 func (a *Agent) reconcile(ctx context.Context) error {
-	if err := a.install(ctx); err != nil {
+	if err := a.driver.prepare(ctx); err != nil {
 		return err
 	}
 	g, ctx := errgroup.WithContext(ctx)
@@ -148,8 +213,19 @@ func (a *Agent) reconcile(ctx context.Context) error {
 			return g.Wait()
 		}
 	}
-	first := a.watchApplications(ctx, g)
+	a.inheritProjects()
+	first, err := a.watchApplications(ctx, g)
+	if err != nil {
+		g.Go(func() error { return err })
+		return g.Wait()
+	}
 	g.Go(func() error { return a.pool.Run(ctx) })
+	if a.shards == nil {
+		a.watchForLink(ctx, g)
+	}
+	if a.cfg.ShadowReport != "" {
+		g.Go(func() error { return a.keepShadowReport(ctx) })
+	}
 	g.Go(func() error {
 		<-ctx.Done()
 		a.queue.close()
@@ -165,10 +241,15 @@ func (a *Agent) reconcile(ctx context.Context) error {
 		}
 		close(a.ready)
 		a.log.Info("ready", "applications", a.registry.size())
-		// Not before: an object of an Application that is not known yet would be taken for that of one which is gone.
-		for range a.cfg.Workers {
-			g.Go(func() error { a.work(ctx); return nil })
+		if a.shards != nil {
+			a.watchPushes(ctx, g)
+			g.Go(func() error { return a.shards.run(ctx) })
+			g.Go(func() error { return a.lead(ctx, a.speak) })
+		} else {
+			a.runLink(ctx, g)
 		}
+		// Not before: an object of an Application that is not known yet would be taken for that of one which is gone.
+		a.driver.work(ctx, g)
 		return nil
 	})
 	return g.Wait()
@@ -177,12 +258,18 @@ func (a *Agent) reconcile(ctx context.Context) error {
 // forget drops what is kept of an Application that is gone.
 func (a *Agent) forget(app *v1alpha1.Application) {
 	a.engine.Forget(context.Background(), app)
-	a.sources.unfollow(name{Namespace: app.Namespace, Name: app.Name})
+	id := name{Namespace: app.Namespace, Name: app.Name}
+	a.sources.unfollow(id)
+	a.ledger.forget(id)
+	if a.shadow != nil {
+		a.shadow.drop(id)
+	}
 }
 
 // liveEvent queues the Application whose object changed.
 func (a *Agent) liveEvent(e live.Event) {
 	a.metrics.event(e)
+	a.linked.liveMoved(e)
 	if id, ok := a.registry.byInstance(e.App); ok {
 		a.queue.add(id)
 	}
@@ -191,17 +278,36 @@ func (a *Agent) liveEvent(e live.Event) {
 // kindsChanged queues the Applications that could not be compared: the kind that they miss may be there now.
 func (a *Agent) kindsChanged() { a.askFailed(ask{}) }
 
-// settingsChanged queues the Applications that could not be compared: the credential that they miss may be there now.
-func (a *Agent) settingsChanged() { a.askFailed(ask{since: time.Now()}) }
+// settingsChanged queues the Applications that could not be compared: the credential that they miss may be there now. It
+// queues all when something else counts as a difference, or as the mark of an Application.
+func (a *Agent) settingsChanged() {
+	a.linked.settingsChanged()
+	a.inheritProjects()
+	a.askFailed(ask{since: time.Now()})
+	_, _, judged := a.clusters.scripts.refresh()
+	_, marked := a.clusters.tracking.refresh()
+	if _, changed := a.differences.refresh(); changed || judged || marked {
+		a.registry.each(func(id name, _ *v1alpha1.Application) { a.registry.ask(id, ask{}, true) })
+	}
+}
+
+// inheritProjects tells the projects which of them are global.
+func (a *Agent) inheritProjects() {
+	a.projects.inherit(a.settings.config(configArgoCD)["globalProjects"])
+}
 
 func (a *Agent) askFailed(wish ask) {
 	a.registry.each(func(id name, app *v1alpha1.Application) {
-		for _, c := range app.Status.Conditions {
-			if c.Type == v1alpha1.ConditionComparisonError || c.Type == v1alpha1.ConditionInvalidSpecError {
-				a.registry.ask(id, wish, true)
-				return
-			}
+		if a.shadow.failed(id) || uncompared(app) {
+			a.registry.ask(id, wish, true)
 		}
+	})
+}
+
+// uncompared reports whether the status says that an Application could not be compared.
+func uncompared(app *v1alpha1.Application) bool {
+	return slices.ContainsFunc(app.Status.Conditions, func(c v1alpha1.ApplicationCondition) bool {
+		return c.Type == v1alpha1.ConditionComparisonError || c.Type == v1alpha1.ConditionInvalidSpecError
 	})
 }
 
@@ -213,24 +319,44 @@ func (a *Agent) pushed(e webhook.Event) {
 	a.metrics.pushed(string(e.Provider))
 	for _, url := range e.RepoURLs {
 		a.background.Go(func() { a.pool.Wake(a.ctx, url, e.Ref) })
+		a.pushes.tell(url, e.Ref)
 	}
 }
 
-// watchApplications starts the watches on Applications; each channel closes after the first complete list.
-func (a *Agent) watchApplications(ctx context.Context, g *errgroup.Group) []<-chan struct{} {
-	namespaces := append([]string{a.cfg.Namespace}, a.cfg.Namespaces...)
-	for _, ns := range a.cfg.Namespaces {
-		if ns == "*" {
-			namespaces = []string{metav1.NamespaceAll}
-		}
+// applicationNamespaces returns the namespaces to watch for Applications, and which of what is seen there counts. Where
+// namespaces are given as patterns, all are watched, and what is in others is as if it were not there.
+func (a *Agent) applicationNamespaces() (watched []string, counts func(namespace string) bool, err error) {
+	patterns := a.cfg.Namespaces
+	if len(patterns) == 0 {
+		patterns = strings.Split(a.settings.config(configParameters)["application.namespaces"], ",")
 	}
-	out := make([]<-chan struct{}, 0, len(namespaces))
-	for _, ns := range namespaces {
+	namespaces, err := project.NewNamespaces(patterns)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read namespaces of Applications (--application-namespaces, or application.namespaces in %s): %w", configParameters, err)
+	}
+	names, plain := namespaces.Names()
+	watched = append([]string{a.cfg.Namespace}, names...)
+	if !plain {
+		watched = []string{metav1.NamespaceAll}
+	}
+	slices.Sort(watched)
+	return slices.Compact(watched), func(namespace string) bool { return namespace == a.cfg.Namespace || namespaces.Has(namespace) }, nil
+}
+
+// watchApplications starts the watches on Applications; each channel closes after the first complete list.
+func (a *Agent) watchApplications(ctx context.Context, g *errgroup.Group) ([]<-chan struct{}, error) {
+	watched, counts, err := a.applicationNamespaces()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]<-chan struct{}, 0, len(watched))
+	for _, ns := range watched {
 		w := newAppWatch(a.apps, ns, a.registry, a.log)
+		w.allowed = counts
 		g.Go(func() error { w.run(ctx); return nil })
 		out = append(out, w.synced)
 	}
-	return out
+	return out, nil
 }
 
 func stack() string { return string(debug.Stack()) }

@@ -2,13 +2,11 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"strconv"
 	"sync"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
@@ -63,32 +61,11 @@ func (c *appClient) patch(ctx context.Context, app *v1alpha1.Application, patch 
 	return decodeApplication(raw)
 }
 
-// dropFinalizer lets an Application go, if its finalizers are still those that were seen.
-func (a *Agent) dropFinalizer(ctx context.Context, app *v1alpha1.Application, finalizer string) error {
-	rest := make([]string, 0, len(app.Finalizers))
-	for _, f := range app.Finalizers {
-		if f != finalizer {
-			rest = append(rest, f)
-		}
-	}
-	patch, err := json.Marshal([]map[string]any{
-		{"op": "test", "path": "/metadata/finalizers", "value": app.Finalizers},
-		{"op": "replace", "path": "/metadata/finalizers", "value": rest},
-	})
-	if err != nil {
-		return fmt.Errorf("encode patch: %w", err)
-	}
-	_, err = a.apps.in(app.Namespace).Patch(ctx, app.Name, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: "slipway-agent"})
-	if err != nil {
-		return fmt.Errorf("remove finalizer from %s/%s: %w", app.Namespace, app.Name, err)
-	}
-	return nil
-}
-
 // appWatch feeds the registry with the Applications of one namespace, or of all.
 type appWatch struct {
 	client    *appClient
 	namespace string
+	allowed   func(namespace string) bool // nil: all
 	registry  *registry
 	log       *slog.Logger
 	synced    chan struct{}
@@ -114,6 +91,9 @@ func (w *appWatch) Update(v any) error {
 		return fmt.Errorf("watch of Applications delivered a %T", v)
 	}
 	id := name{Namespace: o.Namespace, Name: o.Name}
+	if w.allowed != nil && !w.allowed(o.Namespace) {
+		return nil
+	}
 	if w.registry.knows(id, o.ResourceVersion) {
 		return nil
 	}

@@ -21,16 +21,18 @@ type entry struct {
 	unknown []string // fields that no type of ours has
 	version uint64
 	asked   ask
-	due     time.Time // before it, a failed operation is not tried again
-	fails   int       // failures in a row
-	untold  *untold   // an operation that was done and is not in the status yet
-	told    time.Time // when the status was last made what it should be
+	due     time.Time     // before it, a failed operation is not tried again
+	fails   int           // failures in a row
+	untold  *untold       // an operation that is not in the status yet as it is
+	told    time.Time     // when the status was last made what it should be
+	pace    time.Duration // how far apart words about its progress are
 }
 
 // ask collects what the next turn of an Application must do beyond looking.
 type ask struct {
 	since time.Time // what repositories said before it does not count; zero: what is known will do
 	due   bool      // the wait before the next attempt is over
+	trace string    // the trace that asks for it; "" for none
 }
 
 // registry holds the Applications of the agent. It is fed by one watch per namespace and by the answers to our own
@@ -39,6 +41,8 @@ type registry struct {
 	namespace string // of the agent
 	enqueue   func(name)
 	gone      func(*v1alpha1.Application)
+	noted     func()                                 // told of every change, also of those that ask for no turn; nil for nobody
+	moved     func(old, fresh *v1alpha1.Application) // likewise; nil for what was not there before or is gone
 
 	mu        sync.Mutex
 	entries   map[name]*entry
@@ -73,9 +77,13 @@ func (r *registry) seen(app *v1alpha1.Application, unknown []string) {
 	}
 	fresh := &entry{app: app, unknown: unknown, version: version}
 	concerns := true
+	var before *v1alpha1.Application
+	if old != nil {
+		before = old.app
+	}
 	if old != nil && old.app.UID == app.UID {
 		fresh.asked, fresh.due, fresh.fails = old.asked, old.due, old.fails
-		fresh.untold, fresh.told = old.untold, old.told
+		fresh.untold, fresh.told, fresh.pace = old.untold, old.told, old.pace
 		concerns = concernsUs(old.app, app)
 		if concerns {
 			fresh.due = time.Time{}
@@ -87,6 +95,12 @@ func (r *registry) seen(app *v1alpha1.Application, unknown []string) {
 	r.entries[id] = fresh
 	r.instances[object.InstanceName(app.Namespace, app.Name, r.namespace)] = id
 	r.mu.Unlock()
+	if r.noted != nil {
+		r.noted()
+	}
+	if r.moved != nil {
+		r.moved(before, app)
+	}
 	if concerns {
 		r.enqueue(id)
 	}
@@ -98,11 +112,30 @@ func concernsUs(old, app *v1alpha1.Application) bool {
 	case app.Annotations[v1alpha1.AnnotationRefresh] != "" && app.Annotations[v1alpha1.AnnotationRefresh] != old.Annotations[v1alpha1.AnnotationRefresh],
 		app.Annotations[v1alpha1.AnnotationSkipReconcile] != old.Annotations[v1alpha1.AnnotationSkipReconcile],
 		app.Operation != nil && !sameJSON(old.Operation, app.Operation),
+		terminating(app) && !terminating(old),
+		!sameWord(old, app, v1alpha1.AnnotationDeletionApproved, v1alpha1.AnnotationDeletionConfirmed, v1alpha1.AnnotationDeletionBudget,
+			v1alpha1.AnnotationRollback, v1alpha1.AnnotationDriftAllowed),
 		(old.DeletionTimestamp == nil) != (app.DeletionTimestamp == nil),
 		app.DeletionTimestamp != nil && len(old.Finalizers) != len(app.Finalizers):
 		return true
 	}
 	return !sameJSON(old.Spec, app.Spec)
+}
+
+// terminating reports whether somebody asked for the end of an operation under way.
+func terminating(app *v1alpha1.Application) bool {
+	o := app.Status.OperationState
+	return o != nil && o.Phase == v1alpha1.OperationTerminating
+}
+
+// sameWord reports whether two Applications have the same values of annotations.
+func sameWord(a, b *v1alpha1.Application, names ...string) bool {
+	for _, name := range names {
+		if a.Annotations[name] != b.Annotations[name] {
+			return false
+		}
+	}
+	return true
 }
 
 func sameJSON(a, b any) bool {
@@ -120,6 +153,9 @@ func (r *registry) removed(id name) {
 	r.mu.Unlock()
 	if e != nil {
 		r.gone(e.app)
+		if r.moved != nil {
+			r.moved(e.app, nil)
+		}
 	}
 }
 
@@ -171,6 +207,9 @@ func (r *registry) ask(id name, wish ask, now bool) {
 			e.asked.since = wish.since
 		}
 		e.asked.due = e.asked.due || wish.due
+		if wish.trace != "" {
+			e.asked.trace = wish.trace
+		}
 	}
 	r.mu.Unlock()
 	if e != nil && now {
@@ -205,6 +244,15 @@ func (r *registry) recovered(id name) {
 	defer r.mu.Unlock()
 	if e := r.entries[id]; e != nil {
 		e.fails = 0
+	}
+}
+
+// reset forgets what was done and not told, and what was to be done: another replica works on the Application.
+func (r *registry) reset(id name) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e := r.entries[id]; e != nil {
+		*e = entry{app: e.app, unknown: e.unknown, version: e.version}
 	}
 }
 

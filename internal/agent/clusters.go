@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"sync"
 
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/transport"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine"
@@ -20,9 +22,17 @@ import (
 type clusters struct {
 	own      *rest.Config
 	settings *settings
+	rules    func(project string) (*project.Rules, error)
 	log      *slog.Logger
 	notify   func(live.Event)
 	kinds    func()
+	scripts  *scripts
+	tracking *tracking
+	shadow   bool                                                          // nothing is written
+	guard    transport.WrapperFunc                                         // in front of every request; nil for none
+	observe  func(server string) func(http.RoundTripper) http.RoundTripper // told how requests go; nil for nobody
+	// opened is told of each connection to a cluster, by the cluster's key; nil for nobody. It must not block.
+	opened func(key string, config *rest.Config, state *live.Cluster)
 
 	mu      sync.Mutex
 	open    map[string]*destination // by server and Secret
@@ -31,13 +41,18 @@ type clusters struct {
 
 type destination struct {
 	config string // identity of the configuration that it was opened with
+	rest   *rest.Config
 	target apply.Target
+	actors actors
 }
 
 var _ engine.Clusters = (*clusters)(nil)
 
-func newClusters(cfg Config, s *settings, notify func(live.Event), kinds func()) *clusters {
-	return &clusters{own: cfg.REST, settings: s, log: cfg.Log, notify: notify, kinds: kinds, open: map[string]*destination{}}
+func newClusters(cfg Config, s *settings, rules func(string) (*project.Rules, error), notify func(live.Event), kinds func()) *clusters {
+	return &clusters{
+		own: cfg.REST, settings: s, rules: rules, log: cfg.Log, notify: notify, kinds: kinds, scripts: newScripts(s, cfg.Log),
+		tracking: newTracking(s, cfg.Installation, cfg.Log), shadow: cfg.Shadow, open: map[string]*destination{},
+	}
 }
 
 // Target implements engine.Clusters.
@@ -46,30 +61,63 @@ func (c *clusters) Target(ctx context.Context, project string, dest v1alpha1.App
 	if err != nil {
 		return apply.Target{}, err
 	}
-	server, id, config := entry.server, entry.id, c.own
-	if id != ownCluster {
-		if config, err = entry.rest(); err != nil {
-			return apply.Target{}, err
-		}
-	}
+	who := c.actor(project, entry, dest.Namespace)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	// Two projects may reach one server with credentials of their own, each over a connection of its own.
-	key := server + " " + entry.secret
-	d := c.open[key]
-	if d != nil && d.config == id {
-		return d.target, nil
-	}
-	target, err := c.connect(ctx, server, config) // asks nothing of the cluster, so it cannot hang
+	d, err := c.destination(ctx, entry)
 	if err != nil {
 		return apply.Target{}, err
+	}
+	target := d.target
+	target.Client, err = d.actors.client(who, d)
+	return target, err
+}
+
+// destination opens a cluster, or returns it as it was opened before. Callers hold the lock.
+func (c *clusters) destination(ctx context.Context, entry clusterEntry) (*destination, error) {
+	// Two projects may reach one server with credentials of their own, each over a connection of its own.
+	key := entry.key()
+	d := c.open[key]
+	judge, edition := c.scripts.get()
+	tracked := c.tracking.get()
+	// Objects are judged when they are seen, so other scripts or marks mean another look at all of them.
+	id := entry.id + edition + " " + tracked.String()
+	if d != nil && d.config == id {
+		return d, nil
+	}
+	config := c.own
+	if entry.id != ownCluster {
+		var err error
+		if config, err = entry.rest(); err != nil {
+			return nil, err
+		}
+	}
+	config = rest.CopyConfig(config)
+	config.QPS, config.Burst = -1, -1
+	if c.guard != nil {
+		config.Wrap(c.guard)
+	}
+	if c.observe != nil && entry.id != ownCluster {
+		config.Wrap(c.observe(entry.server))
+	}
+	// It asks nothing of the cluster, so it cannot hang.
+	target, err := c.connect(ctx, config, live.Config{Server: entry.server, Health: judge, Tracking: tracked, Shadow: c.shadow})
+	if err != nil {
+		return nil, err
 	}
 	if d != nil {
 		c.closing.Go(d.target.Live.Close)
 	}
-	c.open[key] = &destination{config: id, target: target}
-	return target, nil
+	d = &destination{config: id, rest: config, target: target}
+	c.open[key] = d
+	if c.opened != nil {
+		c.opened(key, config, target.Live)
+	}
+	return d, nil
 }
+
+// key tells connections apart: by server, and by whose credentials it is.
+func (e clusterEntry) key() string { return e.server + " " + e.secret }
 
 // Identify implements engine.Clusters.
 func (c *clusters) Identify(called string, dest v1alpha1.ApplicationDestination) (project.Cluster, error) {
@@ -106,14 +154,13 @@ func (c *clusters) find(project string, dest v1alpha1.ApplicationDestination) (c
 	return clusterEntry{}, fmt.Errorf("no cluster is known at %s: add its Secret (label %s: cluster), or correct spec.destination.server", server, v1alpha1.LabelSecretType)
 }
 
-func (c *clusters) connect(ctx context.Context, server string, config *rest.Config) (apply.Target, error) {
-	cfg := rest.CopyConfig(config)
-	cfg.QPS, cfg.Burst = -1, -1
+func (c *clusters) connect(ctx context.Context, cfg *rest.Config, how live.Config) (apply.Target, error) {
 	client, err := apply.NewClient(cfg)
 	if err != nil {
 		return apply.Target{}, err
 	}
-	state, err := live.Open(ctx, live.Config{Server: server, REST: cfg, Log: c.log, Notify: c.notify, KindsChanged: c.kinds})
+	how.REST, how.Log, how.Notify, how.KindsChanged = cfg, c.log, c.notify, c.kinds
+	state, err := live.Open(ctx, how)
 	if err != nil {
 		return apply.Target{}, err
 	}

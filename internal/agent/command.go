@@ -18,13 +18,20 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
+
+	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/engine/plan"
+	"github.com/slipway-gitops/slipway/internal/trace"
 )
 
 type flags struct {
 	standalone bool
 	kubeconfig string
 	namespaces []string
+	budget     string
+	engine     string
 	verbose    bool
+	link       linkFlags
 	cfg        Config
 }
 
@@ -38,36 +45,63 @@ func Command() *cobra.Command {
 clusters to the revisions that they name. It needs git (2.38 or newer) and a cluster, and nothing else.
 
 The cluster that holds the Applications is found by --kubeconfig, then KUBECONFIG, then the pod's own service account.`,
-		Example: `  # in a pod
+		Example: `  # in a pod, with the token that "slipway agent create" printed
+  slipway-agent --server https://slipway.example.org --registration-token-file /run/secrets/slipway/token
+
+  # without a server
   slipway-agent --standalone
 
   # on a machine, against the cluster of a kubeconfig, told of pushes by a webhook
   slipway-agent --standalone --kubeconfig ~/.kube/config --webhook-listen 127.0.0.1:9091`,
 		Args: cobra.NoArgs, SilenceUsage: true, SilenceErrors: true,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error { f.cfg.Version = cmd.Version; return f.run(cmd.Context()) },
 	}
 	fs := cmd.Flags()
-	fs.BoolVar(&f.standalone, "standalone", false, "work without a server, from the custom resources alone (required by this version)")
+	fs.BoolVar(&f.standalone, "standalone", false, "work without a server, from the custom resources alone")
+	f.link.add(fs)
 	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "`file` with the connection to the cluster (default $KUBECONFIG, then the pod's own)")
 	fs.StringVar(&f.cfg.Namespace, "namespace", "argocd", "namespace of the Applications, their settings and the lease")
-	fs.StringSliceVar(&f.namespaces, "application-namespaces", nil, "further namespaces with Applications; * for all")
+	fs.StringVar(&f.cfg.Installation, "installation-id", "", "`name` that tells objects from those of other agents on the same cluster, where argocd-cm has no installationID")
+	fs.StringSliceVar(&f.namespaces, "application-namespaces", nil, "further namespaces with Applications: names, globs, /regular expressions/; application.namespaces of argocd-cmd-params-cm where it is not set")
 	fs.StringVar(&f.cfg.Data, "data", filepath.Join(os.TempDir(), "slipway-agent"), "`directory` for caches; it can be lost at any time")
 	fs.BoolVar(&f.cfg.InstallCRDs, "install-crds", true, "install the resource definitions and the default AppProject; those of Argo CD are left alone")
 	fs.DurationVar(&f.cfg.Poll, "poll", time.Minute, "time between two looks at a repository; webhooks do not wait for it")
 	fs.StringVar(&f.cfg.HealthListen, "health-listen", "", "`address` for /healthz and /readyz")
 	fs.StringVar(&f.cfg.MetricsListen, "metrics-listen", "", "`address` for /metrics")
+	fs.BoolVar(&f.cfg.MetricsApplications, "metrics-applications", false, "a metric for each Application too, with its name, sync status and health; with thousands of them Prometheus pays for it")
 	fs.StringVar(&f.cfg.WebhookListen, "webhook-listen", "", "`address` for POST /api/webhook, where forges tell of pushes")
 	fs.BoolVar(&f.cfg.AllowUnsigned, "webhook-allow-unsigned", true, "take webhooks of forges for which argocd-secret holds no secret; they only make the agent look")
 	fs.StringVar(&f.cfg.PprofListen, "pprof-listen", "", "`address` for /debug/pprof; keep it on loopback")
 	fs.BoolVar(&f.cfg.AllowFile, "allow-file-repositories", false, "allow repositories in local directories; for development")
-	fs.IntVar(&f.cfg.Workers, "workers", 0, "Applications that are reconciled at a time (default by the number of processors)")
+	fs.IntVar(&f.cfg.Workers, "workers", 0, "Applications that are reconciled at a time; 0: by the number of processors")
+	fs.IntVar(&f.cfg.Shards, "shards", 1, "parts of the Applications that replicas share, each working on some; 1: one replica works on all, the others wait")
+	fs.DurationVar(&f.cfg.LeaseDuration, "lease-duration", leaseDuration, "how long the lease of a replica counts that is gone; whole seconds, the same for all")
+	fs.StringVar(&f.budget, "deletion-budget", plan.DefaultBudget().String(), "what one sync may delete without a person's word: a number of objects, \"20,30%\" for more than 20 that are over 30% of the application, or off")
+	fs.StringVar(&f.engine, "engine", string(agentapi.EngineSlipway), "what works on the Applications: `slipway|argocd`, the engine in this process, or an Argo CD that is in the cluster already and stays as it is")
+	fs.BoolVar(&f.cfg.Shadow, "shadow", false, "write nothing to any cluster, and tell what would be done: on GET /shadow of --health-listen, in metrics, in the log")
+	fs.StringVar(&f.cfg.ShadowReport, "shadow-report", "", "`file` that holds what GET /shadow says; with --shadow")
 	fs.BoolVar(&f.verbose, "verbose", false, "log every comparison")
 	return cmd
 }
 
 func (f *flags) run(ctx context.Context) error {
-	if !f.standalone {
-		return errors.New("this version has no server to connect to: start it with --standalone")
+	var err error
+	if f.cfg.Link, err = f.link.config(f.standalone); err != nil {
+		return err
+	}
+	if f.cfg.ShadowReport != "" && !f.cfg.Shadow {
+		return errors.New("--shadow-report is what shadow mode tells: start it with --shadow too")
+	}
+	switch {
+	case f.cfg.Shards < 1 || f.cfg.Shards > maxShards:
+		return fmt.Errorf("--shards %d: give a number from 1 to %d", f.cfg.Shards, maxShards)
+	case f.cfg.Shards > 1 && f.cfg.Shadow:
+		return errors.New("--shadow writes no leases, and --shards needs them: leave out one of them")
+	case f.cfg.LeaseDuration < shortestLeaseDuration || f.cfg.LeaseDuration%time.Second != 0:
+		return fmt.Errorf("--lease-duration %s: give whole seconds, at least %s", f.cfg.LeaseDuration, shortestLeaseDuration)
+	}
+	if err := f.chooseEngine(); err != nil {
+		return err
 	}
 	level := slog.LevelInfo
 	if f.verbose {
@@ -76,7 +110,9 @@ func (f *flags) run(ctx context.Context) error {
 	f.cfg.Log = slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
 	klog.SetSlogLogger(f.cfg.Log.With("component", "client-go"))
 	limitMemory(f.cfg.Log)
-	var err error
+	if f.cfg.Budget, err = plan.ParseBudget(f.budget); err != nil {
+		return fmt.Errorf("--deletion-budget: %w", err)
+	}
 	if f.cfg.REST, err = connection(f.kubeconfig); err != nil {
 		return err
 	}
@@ -87,12 +123,37 @@ func (f *flags) run(ctx context.Context) error {
 	if f.cfg.Identity, err = identity(f.cfg.Data); err != nil {
 		return err
 	}
+	if f.cfg.Tracer, err = trace.New(ctx, "slipway-agent", f.cfg.Version, f.cfg.Log); err != nil {
+		return err
+	}
+	defer f.cfg.Tracer.Close(context.WithoutCancel(ctx))
 	a, err := New(ctx, f.cfg)
 	if err != nil {
 		return err
 	}
-	f.cfg.Log.Info("starting", "namespace", f.cfg.Namespace, "cluster", f.cfg.REST.Host, "identity", f.cfg.Identity)
+	f.cfg.Log.Info("starting", "namespace", f.cfg.Namespace, "cluster", f.cfg.REST.Host, "identity", f.cfg.Identity, "engine", f.cfg.Engine, "shadow", f.cfg.Shadow)
 	return a.Run(ctx)
+}
+
+// chooseEngine reads --engine, and says which flags mean nothing with it.
+func (f *flags) chooseEngine() error {
+	f.cfg.Engine = agentapi.Engine(f.engine)
+	if f.cfg.Engine != agentapi.EngineArgoCD {
+		return nil // an unknown one is refused by New
+	}
+	switch {
+	case f.cfg.Link == nil:
+		return errors.New("--engine argocd is for an agent with a server: without one there is nothing that it would do beside Argo CD")
+	case f.cfg.Shadow:
+		return errors.New("--shadow is for the engine in this process, and --engine argocd has none: leave out either")
+	case f.cfg.Shards > 1:
+		return errors.New("--shards is for the engine in this process: Argo CD shares its work by its own settings, so leave it out")
+	case f.cfg.WebhookListen != "":
+		return errors.New("--webhook-listen is for the engine in this process: Argo CD takes webhooks itself, so send them there")
+	}
+	f.cfg.InstallCRDs = false
+	f.cfg.Link.NoInstances = true // which object has an owner is known of kinds that our engine watches
+	return nil
 }
 
 func connection(kubeconfig string) (*rest.Config, error) {

@@ -14,8 +14,9 @@ type gate struct {
 	wide   int // turns at a time at a destination
 	narrow int // the same while its last turn was slow
 
-	mu   sync.Mutex
-	dest map[v1alpha1.ApplicationDestination]*lane
+	mu     sync.Mutex
+	dest   map[v1alpha1.ApplicationDestination]*lane
+	called map[name]v1alpha1.ApplicationDestination // where a place is free for one that was parked, until it comes
 }
 
 type lane struct {
@@ -30,6 +31,7 @@ const slowTurn = 5 * time.Second
 func newGate(workers int) *gate {
 	return &gate{
 		wide: max(1, workers*3/4), narrow: max(1, workers/8), dest: map[v1alpha1.ApplicationDestination]*lane{},
+		called: map[name]v1alpha1.ApplicationDestination{},
 	}
 }
 
@@ -42,6 +44,9 @@ func cluster(app *v1alpha1.Application) v1alpha1.ApplicationDestination {
 func (g *gate) enter(dest v1alpha1.ApplicationDestination, id name) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if from, ok := g.called[id]; ok && from == dest {
+		delete(g.called, id)
+	}
 	l := g.dest[dest]
 	if l == nil {
 		l = &lane{}
@@ -68,6 +73,27 @@ func (g *gate) leave(dest v1alpha1.ApplicationDestination, took time.Duration) [
 	l := g.dest[dest]
 	l.busy--
 	l.slow = took > slowTurn
+	return g.call(dest, l)
+}
+
+// pass returns the Applications that can have their turns because one that was called did not enter there: it is gone,
+// another replica's or deployed elsewhere by now. Without, nobody would call those parked behind it.
+func (g *gate) pass(id name) []name {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	dest, ok := g.called[id]
+	if !ok {
+		return nil
+	}
+	delete(g.called, id)
+	if l := g.dest[dest]; l != nil {
+		return g.call(dest, l)
+	}
+	return nil
+}
+
+// call takes as many as there are places from those that are parked. The lock is held.
+func (g *gate) call(dest v1alpha1.ApplicationDestination, l *lane) []name {
 	limit := g.wide
 	if l.slow {
 		limit = g.narrow
@@ -75,6 +101,9 @@ func (g *gate) leave(dest v1alpha1.ApplicationDestination, took time.Duration) [
 	n := min(len(l.parked), max(0, limit-l.busy))
 	next := slices.Clone(l.parked[:n])
 	l.parked = slices.Delete(l.parked, 0, n)
+	for _, id := range next {
+		g.called[id] = dest
+	}
 	if l.busy == 0 && len(l.parked) == 0 && !l.slow {
 		delete(g.dest, dest)
 	}

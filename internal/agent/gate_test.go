@@ -54,3 +54,69 @@ func TestASlowDestinationGetsFewerWorkers(t *testing.T) {
 		t.Errorf("%d of 16 workers are at a slow destination, want 2", entered)
 	}
 }
+
+// Those who are called and do not come must not keep their places from those parked behind them.
+func TestThoseParkedBehindOthersThatDoNotComeHaveTheirTurns(t *testing.T) {
+	t.Parallel()
+	a := &Agent{queue: newQueue(), gate: newGate(4), shards: &shards{n: 2, wake: make(chan struct{}, 1), held: map[int]*holding{}}}
+	a.registry = newRegistry("argocd", func(name) {}, func(*v1alpha1.Application) {})
+	t.Cleanup(a.queue.close)
+	for shard := range a.shards.n {
+		a.shards.held[shard] = &holding{ctx: t.Context(), active: true}
+	}
+	see := func(id name, version, cluster string) {
+		app := &v1alpha1.Application{}
+		app.Namespace, app.Name, app.ResourceVersion = id.Namespace, id.Name, version
+		app.Spec.Destination.Name = cluster
+		a.registry.seen(app, nil)
+	}
+	serial := 0
+	add := func(shard int) name {
+		for {
+			id := name{Namespace: "argocd", Name: fmt.Sprint("app", serial)}
+			if serial++; shardOf(id, a.shards.n) == shard {
+				see(id, "1", "one")
+				return id
+			}
+		}
+	}
+	var leaves []func()
+	for range 3 {
+		_, _, leave, ok := a.admit(t.Context(), add(0))
+		if !ok {
+			t.Fatal("a free place is not given")
+		}
+		leaves = append(leaves, leave)
+	}
+	gone, elsewhere, last := add(0), add(0), add(0)
+	for _, id := range []name{add(1), add(1), add(1), add(1), gone, elsewhere, last} {
+		if _, _, _, ok := a.admit(t.Context(), id); ok {
+			t.Fatalf("%s has a place at a full destination", id)
+		}
+	}
+	a.shards.held[1].giving = true
+	a.registry.removed(gone)
+	see(elsewhere, "2", "two")
+
+	dest := v1alpha1.ApplicationDestination{Name: "one"}
+	for _, leave := range leaves {
+		for _, next := range a.gate.leave(dest, time.Second) {
+			a.queue.add(next)
+		}
+		leave()
+	}
+	var admitted []name
+	for waiting, _ := a.queue.depth(); waiting > 0; waiting, _ = a.queue.depth() {
+		id, _, _ := a.queue.next()
+		if _, _, _, ok := a.admit(t.Context(), id); ok {
+			admitted = append(admitted, id)
+		}
+		a.queue.done(id)
+	}
+	if d := cmp.Diff([]name{elsewhere, last}, admitted); d != "" {
+		t.Errorf("who has a turn (-want +got):\n%s", d)
+	}
+	if len(a.gate.called) != 0 {
+		t.Errorf("%v are still waited for", a.gate.called)
+	}
+}

@@ -1,10 +1,13 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/cespare/xxhash/v2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -12,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
@@ -28,7 +32,7 @@ func (a *Agent) install(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("make client: %w", err)
 	}
-	if !a.cfg.InstallCRDs {
+	if !a.cfg.InstallCRDs || a.cfg.Shadow {
 		return nil
 	}
 	manifests, err := crd.Manifests()
@@ -60,7 +64,11 @@ func (a *Agent) installCRD(ctx context.Context, client dynamic.Interface, raw []
 	default:
 		version, known := have.GetAnnotations()[crd.AnnotationVersion]
 		if n, bad := strconv.Atoi(version); !known || bad != nil || n >= crd.Version {
-			return nil //nolint:nilerr // a version that is not a number is not ours to replace
+			if established(have) {
+				return nil
+			}
+			a.log.Info("waiting for a resource definition that is there to be established", "name", want.GetName())
+			return a.awaitCRD(ctx, in, want.GetName()) // another agent installed it a moment ago
 		}
 	}
 	body, err := json.Marshal(obj)
@@ -120,11 +128,35 @@ func (a *Agent) installProject(ctx context.Context, client dynamic.Interface) er
 			"clusterResourceWhitelist": everything,
 		},
 	}}
-	_, err := in.Create(ctx, project, metav1.CreateOptions{FieldManager: "slipway-agent"})
-	if err != nil && !apierrors.IsAlreadyExists(err) {
+	var last error
+	err := wait.PollUntilContextTimeout(ctx, servedPause, servedLimit, true, func(ctx context.Context) (bool, error) {
+		_, last = in.Create(ctx, project, metav1.CreateOptions{FieldManager: "slipway-agent"})
+		if apierrors.IsAlreadyExists(last) {
+			last = nil
+		}
+		return !unserved(last), nil
+	})
+	if err = cmp.Or(last, err); err != nil {
 		return fmt.Errorf("create the default AppProject in %s: %w", a.cfg.Namespace, err)
 	}
 	return nil
+}
+
+// An API server serves a kind some time after its definition is established, several of them up to seconds later. Nothing
+// tells when.
+const (
+	servedPause = 100 * time.Millisecond
+	servedLimit = 30 * time.Second
+)
+
+// unserved reports whether the API server does not know the kind of a request; what it does not find otherwise has a name.
+func unserved(err error) bool {
+	var status apierrors.APIStatus
+	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
+		return false
+	}
+	details := status.Status().Details
+	return details == nil || details.Name == ""
 }
 
 // ensureNamespace makes the agent's own namespace, which its lease lives in.

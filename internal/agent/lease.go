@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,14 +17,28 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// Lease times: a leader that dies without a word is replaced within leaseDuration, one that stops in order at once.
-// They are long because renewing is all that an idle agent does.
+const leaseName = "slipway-agent"
+
+// leaseTimes follow from how long a lease counts that is not renewed: a holder that dies without a word is replaced after
+// that, one that stops in order at once. It is long because renewing is all that an idle agent does.
+type leaseTimes struct{ duration time.Duration }
+
 const (
-	leaseName     = "slipway-agent"
-	leaseDuration = 60 * time.Second
-	renewDeadline = 40 * time.Second
-	retryPeriod   = 10 * time.Second
+	leaseDuration         = 60 * time.Second
+	shortestLeaseDuration = 6 * time.Second
 )
+
+// deadline is after what time without an answer a holder stops working, before anybody else may begin.
+func (t leaseTimes) deadline() time.Duration { return t.duration * 2 / 3 }
+
+// retry is how often a lease is renewed, or tried to be had.
+func (t leaseTimes) retry() time.Duration { return t.duration / 6 }
+
+// look is how often replicas that share Applications look at each other.
+func (t leaseTimes) look() time.Duration { return t.duration / 12 }
+
+// times are those of the leases.
+func (c *Config) times() leaseTimes { return leaseTimes{cmp.Or(c.LeaseDuration, leaseDuration)} }
 
 var errLeaseLost = errors.New("the leader lease was lost: another agent took over, or the API server was away too long")
 
@@ -36,6 +51,9 @@ func (a *Agent) lead(ctx context.Context, f func(context.Context) error) error {
 		}
 		return err
 	}
+	if a.cfg.Shadow {
+		return f(ctx) // a lease is written, and whoever writes nothing is in nobody's way
+	}
 	if err := a.ensureNamespace(ctx); err != nil {
 		return err
 	}
@@ -45,6 +63,7 @@ func (a *Agent) lead(ctx context.Context, f func(context.Context) error) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	times := a.cfg.times()
 	done := make(chan error, 1)
 	started := false
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
@@ -53,7 +72,7 @@ func (a *Agent) lead(ctx context.Context, f func(context.Context) error) error {
 			Client:     client,
 			LockConfig: resourcelock.ResourceLockConfig{Identity: a.cfg.Identity},
 		},
-		LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: retryPeriod, ReleaseOnCancel: true,
+		LeaseDuration: times.duration, RenewDeadline: times.deadline(), RetryPeriod: times.retry(), ReleaseOnCancel: true,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(ctx context.Context) {
 				started = true
@@ -84,8 +103,7 @@ func (a *Agent) lead(ctx context.Context, f func(context.Context) error) error {
 	return nil
 }
 
-// awaitServer waits until the API server answers. The election would find that out too, but asks only every
-// retryPeriod.
+// awaitServer waits until the API server answers. The election would find that out too, but asks only now and then.
 func (a *Agent) awaitServer(ctx context.Context) error {
 	client, err := discovery.NewDiscoveryClientForConfig(a.cfg.REST)
 	if err != nil {

@@ -7,9 +7,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine"
-	"github.com/slipway-gitops/slipway/internal/engine/apply"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
+	"github.com/slipway-gitops/slipway/internal/webhook"
 )
 
 // metrics are what Prometheus reads. Names follow its conventions; durations are seconds.
@@ -24,7 +26,20 @@ type metrics struct {
 	pushes   *prometheus.CounterVec
 	writes   prometheus.Counter
 	crashes  prometheus.Counter
+
+	// With a server:
+	batches     *prometheus.CounterVec
+	batchItems  prometheus.Histogram
+	batchTime   prometheus.Histogram
+	commands    *prometheus.CounterVec
+	commandTime *prometheus.HistogramVec
 }
+
+// Labels for what is none of the values that are known, and for what went well.
+const (
+	labelOther = "other"
+	labelOK    = "stored"
+)
 
 func newMetrics(a *Agent) *metrics {
 	buckets := []float64{.0001, .0005, .001, .005, .01, .05, .1, .5, 1, 5, 30}
@@ -58,9 +73,102 @@ func newMetrics(a *Agent) *metrics {
 			Name: "slipway_reconcile_crashes_total", Help: "Reconciliations that crashed and were caught.",
 		}),
 	}
-	m.registry.MustRegister(m.stages, m.turns, m.syncs, m.queued, m.events, m.requests, m.pushes, m.writes, m.crashes,
+	m.batches = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "slipway_link_batches_total", Help: "Batches that the server answered, by what it said: stored, or why not.",
+	}, []string{"result"})
+	m.batchItems = prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "slipway_link_batch_items", Help: "Items of a batch.", Buckets: []float64{0, 1, 2, 5, 10, 50, 100, 500, 1000},
+	})
+	m.batchTime = prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "slipway_link_batch_seconds", Help: "Time until the server has stored a batch.", Buckets: []float64{.001, .005, .01, .05, .1, .5, 1, 5, 15, 60},
+	})
+	m.commands = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "slipway_commands_total", Help: "Commands of the server by kind and status.",
+	}, []string{"kind", "status"})
+	m.commandTime = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "slipway_command_seconds", Help: "Time that commands took to carry out.", Buckets: []float64{.001, .005, .01, .05, .1, .5, 1, 5, 30, 120},
+	}, []string{"nature"})
+	m.begin()
+	build := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "slipway_build_info", Help: "Always 1; the label is the version.", ConstLabels: prometheus.Labels{"version": a.cfg.Version},
+	}, func() float64 { return 1 })
+	m.registry.MustRegister(build, m.stages, m.turns, m.syncs, m.queued, m.events, m.requests, m.pushes, m.writes, m.crashes,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), &gauges{agent: a})
+	if a.cfg.MetricsApplications {
+		m.registry.MustRegister(&applicationGauges{a})
+	}
 	return m
+}
+
+// begin has counters say 0 before there is anything to count: a rate needs it, and who asks sees that they are there.
+func (m *metrics) begin() {
+	m.turns.WithLabelValues("ok")
+	for _, stage := range []engine.Stage{engine.StagePermit, engine.StageFetch, engine.StageRender, engine.StageLive, engine.StageCompare, engine.StageApply} {
+		m.stages.WithLabelValues(string(stage))
+		if stage != engine.StageApply { // what fails there is the operation's
+			m.turns.WithLabelValues(string(stage))
+		}
+	}
+	for _, phase := range []v1alpha1.OperationPhase{v1alpha1.OperationRunning, v1alpha1.OperationSucceeded, v1alpha1.OperationFailed, v1alpha1.OperationError} {
+		m.syncs.WithLabelValues(string(phase))
+	}
+	for _, why := range []live.Why{live.Drift, live.Gone, live.Appeared, live.Health} {
+		m.events.WithLabelValues(string(why))
+	}
+	for _, provider := range []webhook.Provider{
+		webhook.GitHub, webhook.GitLab, webhook.Gogs, webhook.Gitea, webhook.BitbucketCloud, webhook.BitbucketServer, webhook.AzureDevOps,
+	} {
+		m.pushes.WithLabelValues(string(provider))
+	}
+	m.batches.WithLabelValues(labelOK)
+	for _, status := range []agentapi.Status{agentapi.StatusDone, agentapi.StatusFailed, agentapi.StatusRefused, agentapi.StatusExpired} {
+		m.commands.WithLabelValues(string(agentapi.KindSync), string(status))
+	}
+	for _, nature := range []agentapi.Nature{agentapi.Reads, agentapi.Changes} {
+		m.commandTime.WithLabelValues(natureLabel(nature))
+	}
+}
+
+// linked adds what only an agent with a server has.
+func (m *metrics) linked(a *Agent) {
+	m.registry.MustRegister(m.batches, m.batchItems, m.batchTime, m.commands, m.commandTime, &linkGauges{link: a.link, ledger: a.ledger})
+}
+
+// Batch implements link.Meter. The code is one that the server gave.
+func (m *metrics) Batch(items int, took time.Duration, refused agentapi.Code) {
+	result := labelOK
+	if refused != "" {
+		result = labelOther
+		for _, code := range []agentapi.Code{agentapi.CodeMalformed, agentapi.CodeTooLarge, agentapi.CodeFenced, agentapi.CodeStale, agentapi.CodeRevoked} {
+			if refused == code {
+				result = string(code)
+			}
+		}
+	}
+	m.batches.WithLabelValues(result).Inc()
+	m.batchItems.Observe(float64(items))
+	m.batchTime.Observe(took.Seconds())
+}
+
+// Command implements link.Meter. The kind is what the server asked for.
+func (m *metrics) Command(kind agentapi.Kind, status agentapi.Status, took time.Duration) {
+	nature := kind.Nature()
+	if nature == agentapi.Unknown {
+		kind = labelOther
+	}
+	m.commands.WithLabelValues(string(kind), string(status)).Inc()
+	m.commandTime.WithLabelValues(natureLabel(nature)).Observe(took.Seconds())
+}
+
+// natureLabel says whether a command reads or changes.
+func natureLabel(n agentapi.Nature) string {
+	switch n {
+	case agentapi.Reads:
+		return "reads"
+	case agentapi.Changes:
+		return "changes"
+	}
+	return labelOther
 }
 
 func (m *metrics) reconciled(res engine.Result) {
@@ -101,47 +209,3 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 // RoundTrip implements http.RoundTripper.
 func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
-
-// gauges reads sizes when they are asked for.
-type gauges struct{ agent *Agent }
-
-var _ prometheus.Collector = (*gauges)(nil)
-
-func gauge(name, help string, labels ...string) *prometheus.Desc {
-	return prometheus.NewDesc(name, help, labels, nil)
-}
-
-// Describe implements prometheus.Collector; the sizes are not known before they are asked for.
-func (g *gauges) Describe(chan<- *prometheus.Desc) {}
-
-// Collect implements prometheus.Collector.
-func (g *gauges) Collect(ch chan<- prometheus.Metric) {
-	send := func(d *prometheus.Desc, v float64, labels ...string) {
-		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
-	}
-	depth, oldest := g.agent.queue.depth()
-	send(gauge("slipway_queue_depth", "Applications that wait for their turn."), float64(depth))
-	send(gauge("slipway_queue_oldest_seconds", "How long the first of them has waited."), oldest.Seconds())
-	send(gauge("slipway_applications", "Applications known."), float64(g.agent.registry.size()))
-	results, bytes := g.agent.renderer.Stats()
-	send(gauge("slipway_render_cache_results", "Renderings kept."), float64(results))
-	send(gauge("slipway_render_cache_bytes", "Memory that kept renderings take, compressed."), float64(bytes))
-	send(gauge("slipway_render_workers", "Processes that render templates, alive now."), float64(g.agent.children.Children()))
-	kinds := gauge("slipway_live_kinds", "Kinds watched.", "server")
-	tracked := gauge("slipway_live_objects", "Live objects known, tracked by an Application or not.", "server", "tracked")
-	flying := gauge("slipway_apply_in_flight", "Writes to the API server under way.", "server")
-	sums := map[string]live.Stats{} // a server that is reached with several credentials is one line
-	writes := map[string]int{}
-	g.agent.clusters.each(func(server string, t apply.Target) {
-		one, sum := t.Live.Stats(), sums[server]
-		sums[server] = live.Stats{Kinds: sum.Kinds + one.Kinds, Tracked: sum.Tracked + one.Tracked, Foreign: sum.Foreign + one.Foreign}
-		now, _ := t.Client.Limiter().InFlight()
-		writes[server] += now
-	})
-	for server, s := range sums {
-		send(kinds, float64(s.Kinds), server)
-		send(tracked, float64(s.Tracked), server, "true")
-		send(tracked, float64(s.Foreign), server, "false")
-		send(flying, float64(writes[server]), server)
-	}
-}

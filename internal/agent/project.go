@@ -3,9 +3,11 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"reflect"
+	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -21,29 +23,45 @@ import (
 	"github.com/slipway-gitops/slipway/internal/project"
 )
 
-// projects holds the rules of the AppProjects in the agent's namespace. It is the store that their watch feeds.
+// projects holds the rules of the AppProjects in the agent's namespace, with what they inherit from global projects. It
+// is the store that their watch feeds.
 type projects struct {
 	namespace string
 	changed   func(name string)
+	moved     func(name string) // told of every change; nil for nobody
 	log       *slog.Logger
 	ready     chan struct{} // closed after the first complete list
 	once      sync.Once
 
-	mu    sync.Mutex
-	known map[string]compiled
+	mu      sync.Mutex
+	seen    map[string]decoded
+	known   map[string]compiled
+	text    string // globalProjects of argocd-cm
+	globals []project.Global
+	broken  error // why globals are not known
 }
 
-// compiled is a project as last seen: its rules, or why it has none.
+// decoded is a project as last seen, or why it cannot be read.
+type decoded struct {
+	project *v1alpha1.AppProject
+	err     error
+}
+
+// compiled is what came of a project: its rules, or why it has none.
 type compiled struct {
-	spec  v1alpha1.AppProjectSpec
+	from  []v1alpha1.AppProjectSpec // its own, and what it inherits
 	rules *project.Rules
 	err   error
+
+	budget string // for deletions, an annotation
 }
 
 var _ engine.Projects = (*projects)(nil)
 
 func newProjects(namespace string, changed func(name string), log *slog.Logger) *projects {
-	return &projects{namespace: namespace, changed: changed, log: log, ready: make(chan struct{}), known: map[string]compiled{}}
+	return &projects{
+		namespace: namespace, changed: changed, log: log, ready: make(chan struct{}), seen: map[string]decoded{}, known: map[string]compiled{},
+	}
 }
 
 // Rules implements engine.Projects.
@@ -56,6 +74,93 @@ func (p *projects) Rules(called string) (*project.Rules, error) {
 			called, called, p.namespace)
 	}
 	return c.rules, c.err
+}
+
+// inherit takes globalProjects of argocd-cm.
+func (p *projects) inherit(text string) {
+	p.mu.Lock()
+	if text == p.text {
+		p.mu.Unlock()
+		return
+	}
+	p.text = text
+	p.globals, p.broken = project.ParseGlobals(text)
+	changed := p.compile(func(string) bool { return true })
+	p.mu.Unlock()
+	p.tell(changed)
+}
+
+// compile makes the rules of projects anew and returns those that are not what they were. Callers hold the lock.
+func (p *projects) compile(wanted func(called string) bool) []string {
+	var changed []string
+	for called, one := range p.seen {
+		if !wanted(called) {
+			continue
+		}
+		next := p.compileOne(called, one)
+		old, known := p.known[called]
+		if known && old.err == nil && next.err == nil && reflect.DeepEqual(old.from, next.from) && old.budget == next.budget { // an empty whitelist is not an absent one
+			continue // its status or metadata changed: equal rules stay the same ones
+		}
+		p.known[called] = next
+		changed = append(changed, called)
+	}
+	slices.Sort(changed)
+	return changed
+}
+
+func (p *projects) compileOne(called string, one decoded) compiled {
+	switch {
+	case one.err != nil:
+		return compiled{err: one.err}
+	case p.broken != nil:
+		return compiled{err: fmt.Errorf("project %q: what it inherits is not known: %w", called, p.broken)}
+	}
+	out := compiled{
+		from: []v1alpha1.AppProjectSpec{one.project.Spec}, budget: one.project.Annotations[v1alpha1.AnnotationDeletionBudget],
+	}
+	var inherited []*v1alpha1.AppProject
+	for _, g := range p.globals {
+		if !g.Selects(called, one.project.Labels) {
+			continue
+		}
+		from, ok := p.seen[g.Project]
+		switch {
+		case !ok:
+			return compiled{err: fmt.Errorf("project %q inherits from project %q, which does not exist: create it, or take it out of globalProjects in argocd-cm", called, g.Project)}
+		case from.err != nil:
+			return compiled{err: fmt.Errorf("project %q inherits from project %q: %w", called, g.Project, from.err)}
+		}
+		out.from = append(out.from, from.project.Spec)
+		inherited = append(inherited, from.project)
+	}
+	out.rules, out.err = project.New(one.project, inherited...)
+	return out
+}
+
+// concerned reports whether a project is another one, or inherits from it. Callers hold the lock.
+func (p *projects) concerned(called, by string) bool {
+	if called == by {
+		return true
+	}
+	one := p.seen[called]
+	return one.err == nil && slices.ContainsFunc(p.globals, func(g project.Global) bool {
+		return g.Project == by && g.Selects(called, one.project.Labels)
+	})
+}
+
+// tell says what is wrong with projects that changed, and lets their Applications have a turn.
+func (p *projects) tell(changed []string) {
+	for _, called := range changed {
+		rules, err := p.Rules(called)
+		switch {
+		case err != nil:
+			p.log.Error("project permits nothing until it is corrected", "project", called, "err", err)
+		case len(rules.Faults()) > 0:
+			p.log.Warn("project is not valid, what is wrong in it does not count", "project", called, "err", errors.Join(rules.Faults()...))
+		}
+		p.changed(called)
+	}
 }
 
 // watchProjects starts the watch on AppProjects; the channel closes after the first complete list.
@@ -88,40 +193,29 @@ func (p *projects) Update(v any) error {
 	if !ok {
 		return fmt.Errorf("watch of AppProjects delivered a %T", v)
 	}
-	called := u.GetName()
-	next := compile(u)
+	one := decode(u)
 	p.mu.Lock()
-	old, known := p.known[called]
-	same := known && old.err == nil && next.err == nil && reflect.DeepEqual(old.spec, next.spec) // an empty whitelist is not an absent one
-	if !same {
-		p.known[called] = next
-	}
+	p.seen[u.GetName()] = one
+	changed := p.compile(func(called string) bool { return p.concerned(called, u.GetName()) })
 	p.mu.Unlock()
-	if same {
-		return nil // its status or metadata changed: equal rules stay the same ones
+	if p.moved != nil {
+		p.moved(u.GetName())
 	}
-	if next.err != nil {
-		p.log.Error("project permits nothing until it is corrected", "project", called, "err", next.err)
-	}
-	p.changed(called)
+	p.tell(changed)
 	return nil
 }
 
-func compile(u *unstructured.Unstructured) compiled {
+func decode(u *unstructured.Unstructured) decoded {
 	u.SetManagedFields(nil)
 	raw, err := json.Marshal(u.Object)
 	if err != nil {
-		return compiled{err: fmt.Errorf("encode project %q: %w", u.GetName(), err)}
+		return decoded{err: fmt.Errorf("encode project %q: %w", u.GetName(), err)}
 	}
 	in, _, err := v1alpha1.DecodeProject(raw)
 	if err != nil {
-		return compiled{err: fmt.Errorf("project %q cannot be read, correct the AppProject: %w", u.GetName(), err)}
+		return decoded{err: fmt.Errorf("project %q cannot be read, correct the AppProject: %w", u.GetName(), err)}
 	}
-	rules, err := project.New(in)
-	if err != nil {
-		return compiled{err: err}
-	}
-	return compiled{spec: in.Spec, rules: rules}
+	return decoded{project: in}
 }
 
 // Delete takes a project out.
@@ -136,9 +230,15 @@ func (p *projects) Delete(v any) error {
 
 func (p *projects) drop(called string) {
 	p.mu.Lock()
+	delete(p.seen, called)
 	delete(p.known, called)
+	changed := p.compile(func(other string) bool { return p.concerned(other, called) })
 	p.mu.Unlock()
+	if p.moved != nil {
+		p.moved(called)
+	}
 	p.changed(called)
+	p.tell(changed)
 }
 
 // Replace takes a complete list.
@@ -154,7 +254,7 @@ func (p *projects) Replace(items []any, _ string) error {
 	}
 	var gone []string
 	p.mu.Lock()
-	for called := range p.known {
+	for called := range p.seen {
 		if !listed[called] {
 			gone = append(gone, called)
 		}

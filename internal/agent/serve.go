@@ -26,8 +26,14 @@ func (a *Agent) serve(ctx context.Context, g *errgroup.Group) error {
 		return muxes[addr]
 	}
 	health := at(a.cfg.HealthListen)
-	health.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	health.HandleFunc("GET /healthz", a.serveHealth)
 	health.HandleFunc("GET /readyz", a.serveReady)
+	if a.shadow != nil {
+		health.HandleFunc("GET /shadow", a.serveShadow)
+	}
+	if a.link != nil {
+		health.HandleFunc("GET /link", a.serveLink)
+	}
 	at(a.cfg.MetricsListen).Handle("GET /metrics", promhttp.HandlerFor(a.metrics.registry, promhttp.HandlerOpts{}))
 	at(a.cfg.WebhookListen).Handle("/api/webhook", a.receiver)
 	debug := at(a.cfg.PprofListen)
@@ -61,10 +67,19 @@ func (a *Agent) serve(ctx context.Context, g *errgroup.Group) error {
 }
 
 func (a *Agent) serveReady(w http.ResponseWriter, _ *http.Request) {
+	if !a.leads() {
+		http.Error(w, "waiting for the leader lease, or for the first list of Applications", http.StatusServiceUnavailable)
+		return
+	}
+	fmt.Fprintln(w, "ready")
+}
+
+// leads reports whether this agent leads and has seen all Applications.
+func (a *Agent) leads() bool {
 	select {
 	case <-a.ready:
-		fmt.Fprintln(w, "ready")
+		return true
 	default:
-		http.Error(w, "waiting for the leader lease, or for the first list of Applications", http.StatusServiceUnavailable)
+		return false
 	}
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,6 +20,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/link"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/git"
 	"github.com/slipway-gitops/slipway/internal/webhook"
@@ -26,8 +29,11 @@ import (
 // Names of the objects that configure an agent, besides labelled Secrets.
 const (
 	secretArgoCD      = "argocd-secret"
+	configArgoCD      = "argocd-cm"
+	configParameters  = "argocd-cmd-params-cm"
 	configKnownHosts  = "argocd-ssh-known-hosts-cm"
 	configCertificate = "argocd-tls-certs-cm"
+	configGPGKeys     = "argocd-gpg-keys-cm"
 )
 
 // settings is what Secrets and ConfigMaps in the agent's namespace say. Values of Secrets stay in here: they leave
@@ -39,17 +45,36 @@ type settings struct {
 	mu      sync.Mutex
 	secrets map[string]secret            // labelled Secrets and argocd-secret, by name
 	configs map[string]map[string]string // ConfigMaps that configure us, by name
+	edition map[string]string            // of ConfigMaps: their resourceVersion, by name
 }
 
 type secret struct {
-	kind string // value of the secret-type label
-	data map[string][]byte
+	kind    string // value of the secret-type label
+	data    map[string][]byte
+	labels  map[string]string
+	edition string // resourceVersion
 }
 
 func (s secret) get(key string) string { return strings.TrimSpace(string(s.data[key])) }
 
 func newSettings(changed func()) *settings {
-	return &settings{changed: changed, secrets: map[string]secret{}, configs: map[string]map[string]string{}}
+	return &settings{changed: changed, secrets: map[string]secret{}, configs: map[string]map[string]string{}, edition: map[string]string{}}
+}
+
+// config returns the data of a ConfigMap that configures us; nil when there is none. It is not to be changed.
+func (s *settings) config(name string) map[string]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.configs[name]
+}
+
+// timeLimit is how long a sync may take; 0 for ever.
+func (s *settings) timeLimit() time.Duration {
+	seconds, err := strconv.Atoi(s.config(configParameters)["controller.sync.timeout.seconds"])
+	if err != nil || seconds < 0 {
+		return 0
+	}
+	return time.Duration(seconds) * time.Second
 }
 
 // webhookSecrets returns what deliveries are verified with.
@@ -126,8 +151,12 @@ func (a *Agent) watchSettings(ctx context.Context, g *errgroup.Group) ([]<-chan 
 	for _, f := range []*feed{
 		{resource: "secrets", labels: v1alpha1.LabelSecretType},
 		{resource: "secrets", fields: "metadata.name=" + secretArgoCD},
+		{resource: "configmaps", fields: "metadata.name=" + configArgoCD},
+		{resource: "configmaps", fields: "metadata.name=" + configParameters},
 		{resource: "configmaps", fields: "metadata.name=" + configKnownHosts},
 		{resource: "configmaps", fields: "metadata.name=" + configCertificate},
+		{resource: "configmaps", fields: "metadata.name=" + configGPGKeys},
+		{resource: "configmaps", fields: "metadata.name=" + link.ConfigPolicy},
 	} {
 		f.settings, f.ready, f.names = a.settings, make(chan struct{}), map[string]bool{}
 		in := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: f.resource}).Namespace(a.cfg.Namespace)
@@ -186,10 +215,10 @@ func (f *feed) put(v any) error {
 	defer f.settings.mu.Unlock()
 	f.settings.version.Add(1)
 	if f.resource == "configmaps" {
-		f.settings.configs[u.GetName()] = data
+		f.settings.configs[u.GetName()], f.settings.edition[u.GetName()] = data, u.GetResourceVersion()
 		return nil
 	}
-	sec := secret{kind: u.GetLabels()[v1alpha1.LabelSecretType], data: make(map[string][]byte, len(data))}
+	sec := secret{kind: u.GetLabels()[v1alpha1.LabelSecretType], data: make(map[string][]byte, len(data)), labels: u.GetLabels(), edition: u.GetResourceVersion()}
 	for key, value := range data {
 		if raw, err := base64.StdEncoding.DecodeString(value); err == nil {
 			sec.data[key] = raw

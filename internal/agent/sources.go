@@ -17,6 +17,7 @@ import (
 type sources struct {
 	pool     *gitsource.Pool
 	settings *settings
+	resolved func(revision string) // called for each revision that is fetched; nil for nobody
 
 	mu      sync.Mutex
 	follows map[name][]follow
@@ -88,6 +89,9 @@ func (s *sources) Fetch(ctx context.Context, project string, src v1alpha1.Applic
 	resolved, err := repo.Resolve(ctx, rev, since)
 	if err != nil {
 		return engine.Fetched{}, err
+	}
+	if s.resolved != nil {
+		s.resolved(resolved.Commit)
 	}
 	tree, err := repo.Tree(ctx, resolved.Commit)
 	if err != nil {
@@ -169,10 +173,13 @@ func (s *sources) followers(c gitsource.Change) []name {
 func (a *Agent) revisionsMoved(c gitsource.Change) {
 	followers := a.sources.followers(c)
 	a.background.Go(func() {
-		ctx := a.ctx
+		ctx, parent := a.ctx, ""
 		for _, id := range followers {
 			if app, ok := a.registry.get(id); ok && !a.engine.Unaffected(ctx, app) {
-				a.queue.add(id)
+				if parent == "" {
+					parent = a.traces.moved(c.Revisions)
+				}
+				a.registry.ask(id, ask{trace: parent}, true)
 			}
 		}
 	})

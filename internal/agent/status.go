@@ -20,22 +20,7 @@ func nextStatus(app *v1alpha1.Application, res engine.Result, now time.Time, nam
 	old := app.Status
 	next := old
 	at := metav1.NewTime(now)
-	next.Sync.Status = res.Sync
-	multiple := app.Spec.MultipleSources()
-	if len(res.Revisions) > 0 {
-		next.Sync.Revision, next.Sync.Revisions = "", nil
-		if multiple {
-			next.Sync.Revisions = res.Revisions
-		} else {
-			next.Sync.Revision = res.Revisions[0]
-		}
-	}
-	next.Sync.ComparedTo = v1alpha1.ComparedTo{Destination: app.Spec.Destination, IgnoreDifferences: app.Spec.IgnoreDifferences}
-	if multiple {
-		next.Sync.ComparedTo.Sources = res.Sources
-	} else if len(res.Sources) > 0 {
-		next.Sync.ComparedTo.Source = res.Sources[0]
-	}
+	next.Sync = nextSync(app, res)
 	health := v1alpha1.HealthStatusCode(res.Health.Status)
 	if health != old.Health.Status || old.Health.LastTransitionTime == nil {
 		next.Health = v1alpha1.HealthStatus{Status: health, Message: res.Health.Message, LastTransitionTime: &at}
@@ -46,7 +31,7 @@ func nextStatus(app *v1alpha1.Application, res engine.Result, now time.Time, nam
 	next.Summary.IsAppOfApps = slices.ContainsFunc(res.Resources, func(r v1alpha1.ResourceStatus) bool {
 		return r.Group == v1alpha1.Group && r.Kind == v1alpha1.KindApplication
 	})
-	next.SourceType, next.SourceTypes = sourceTypes(res.Tools, multiple)
+	next.SourceType, next.SourceTypes = sourceTypes(res.Tools, app.Spec.MultipleSources())
 	next.Conditions = nextConditions(old.Conditions, res.Conditions, at)
 	next.ControllerNamespace = namespace
 	if res.Operation != nil {
@@ -56,6 +41,52 @@ func nextStatus(app *v1alpha1.Application, res engine.Result, now time.Time, nam
 		}
 	}
 	return next
+}
+
+// nextSync tells how live objects compare with what Git says. A deployment of something else leaves what is known of
+// Git as it is, and the next comparison tells the rest: whoever reads the status in between must not take what was
+// deployed for what Git says.
+func nextSync(app *v1alpha1.Application, res engine.Result) v1alpha1.SyncStatus {
+	old := app.Status.Sync
+	if elsewhere(app, res) {
+		if sync := res.Operation.Operation.Sync; sync == nil || !sync.DryRun {
+			old.Status = v1alpha1.SyncStatusOutOfSync
+		}
+		return old
+	}
+	next := old
+	next.Status = res.Sync
+	multiple := app.Spec.MultipleSources()
+	if len(res.Revisions) > 0 {
+		next.Revision, next.Revisions = "", nil
+		if multiple {
+			next.Revisions = res.Revisions
+		} else {
+			next.Revision = res.Revisions[0]
+		}
+	}
+	next.ComparedTo = v1alpha1.ComparedTo{Destination: app.Spec.Destination, IgnoreDifferences: app.Spec.IgnoreDifferences}
+	if multiple {
+		next.ComparedTo.Sources = res.Sources
+	} else if len(res.Sources) > 0 {
+		next.ComparedTo.Source = res.Sources[0]
+	}
+	return next
+}
+
+// elsewhere reports whether somebody's operation deployed other revisions than those that are known to be in Git, or
+// that a rollback stands for.
+func elsewhere(app *v1alpha1.Application, res engine.Result) bool {
+	known := app.Status.Sync.Revisions
+	if len(known) == 0 && app.Status.Sync.Revision != "" {
+		known = []string{app.Status.Sync.Revision}
+	}
+	op := res.Operation
+	if op == nil || op.Operation.InitiatedBy.Automated || !overrides(op.Operation.Sync) || len(known) == 0 || slices.Equal(known, res.Revisions) {
+		return false
+	}
+	pin, err := engine.ReadPin(app)
+	return err != nil || pin == nil || !slices.Equal(pin.Revisions, res.Revisions)
 }
 
 func sourceTypes(tools []string, multiple bool) (v1alpha1.SourceType, []v1alpha1.SourceType) {
@@ -93,7 +124,7 @@ func nextConditions(old, fresh []v1alpha1.ApplicationCondition, now metav1.Time)
 // nextHistory adds what was deployed, unless it is what was deployed last: putting drift back is not a deployment.
 func nextHistory(app *v1alpha1.Application, op *v1alpha1.OperationState) []v1alpha1.RevisionHistory {
 	history := app.Status.History
-	if op.Operation.Sync == nil || op.Operation.Sync.DryRun || len(op.Operation.Sync.Resources) > 0 {
+	if sync := op.Operation.Sync; sync == nil || sync.DryRun || len(sync.Resources) > 0 || len(sync.Manifests) > 0 {
 		return history
 	}
 	started := op.StartedAt
@@ -123,51 +154,91 @@ func nextHistory(app *v1alpha1.Application, op *v1alpha1.OperationState) []v1alp
 // statusPatch returns the JSON merge patch that makes an Application's status what next says, clears the refresh
 // annotation and a finished operation; nil when there is nothing to write.
 func statusPatch(app *v1alpha1.Application, next v1alpha1.ApplicationStatus, now time.Time) ([]byte, error) {
-	old, err := json.Marshal(app.Status)
+	status, err := statusDiff(app.Status, next)
 	if err != nil {
-		return nil, fmt.Errorf("encode status: %w", err)
-	}
-	fresh, err := json.Marshal(next)
-	if err != nil {
-		return nil, fmt.Errorf("encode status: %w", err)
+		return nil, err
 	}
 	patch := map[string]any{}
-	if !bytes.Equal(old, fresh) {
-		diff, err := jsonpatch.CreateMergePatch(old, fresh)
-		if err != nil {
-			return nil, fmt.Errorf("compare statuses: %w", err)
-		}
-		patch["status"] = json.RawMessage(diff)
-	}
 	if app.Annotations[v1alpha1.AnnotationRefresh] != "" {
 		patch["metadata"] = map[string]any{"annotations": map[string]any{v1alpha1.AnnotationRefresh: nil}}
 	}
 	if app.Operation != nil && next.OperationState != nil && next.OperationState.Phase.Completed() {
 		patch["operation"] = nil
 	}
-	if len(patch) == 0 {
+	if len(patch) == 0 && len(status) == 0 {
 		return nil, nil
 	}
-	stamp, err := json.Marshal(map[string]any{"status": map[string]any{"reconciledAt": metav1.NewTime(now)}})
-	if err != nil {
+	if status["reconciledAt"], err = json.Marshal(metav1.NewTime(now)); err != nil {
 		return nil, fmt.Errorf("encode time: %w", err)
 	}
+	patch["status"] = status
 	raw, err := json.Marshal(patch)
 	if err != nil {
 		return nil, fmt.Errorf("encode patch: %w", err)
 	}
-	return jsonpatch.MergeMergePatches(raw, stamp)
+	return raw, nil
 }
 
-// progressPatch is statusPatch for an operation under way: what was asked for is not taken off yet.
-func progressPatch(app *v1alpha1.Application, next v1alpha1.ApplicationStatus) ([]byte, error) {
-	old, err := json.Marshal(map[string]any{"status": app.Status})
+// statusDiff returns the fields of a status that change, as a merge patch has them. Lists are replaced whole, so the
+// largest part of a status is compared as text and never decoded.
+func statusDiff(old, next v1alpha1.ApplicationStatus) (map[string]json.RawMessage, error) {
+	was, err := statusFields(old)
+	if err != nil {
+		return nil, err
+	}
+	is, err := statusFields(next)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]json.RawMessage{}
+	for name := range was {
+		if _, stays := is[name]; !stays {
+			out[name] = json.RawMessage("null")
+		}
+	}
+	for name, fresh := range is {
+		have, there := was[name]
+		switch {
+		case there && bytes.Equal(have, fresh):
+		case there && have[0] == '{' && fresh[0] == '{':
+			if out[name], err = jsonpatch.CreateMergePatch(have, fresh); err != nil {
+				return nil, fmt.Errorf("compare statuses: %w", err)
+			}
+		default:
+			out[name] = fresh
+		}
+	}
+	return out, nil
+}
+
+func statusFields(status v1alpha1.ApplicationStatus) (map[string]json.RawMessage, error) {
+	text, err := json.Marshal(status)
 	if err != nil {
 		return nil, fmt.Errorf("encode status: %w", err)
 	}
-	fresh, err := json.Marshal(map[string]any{"status": next})
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(text, &fields); err != nil {
+		return nil, fmt.Errorf("read status: %w", err)
+	}
+	return fields, nil
+}
+
+// progressPatch returns the JSON merge patch that says how far an operation under way is, and nothing else; nil when that
+// is known.
+func progressPatch(app *v1alpha1.Application, now *v1alpha1.OperationState) ([]byte, error) {
+	old, err := json.Marshal(app.Status.OperationState)
+	if err != nil {
+		return nil, fmt.Errorf("encode operation: %w", err)
+	}
+	fresh, err := json.Marshal(now)
 	if err != nil || bytes.Equal(old, fresh) {
 		return nil, err
 	}
-	return jsonpatch.CreateMergePatch(old, fresh)
+	patch := fresh
+	if app.Status.OperationState != nil {
+		if patch, err = jsonpatch.CreateMergePatch(old, fresh); err != nil {
+			return nil, fmt.Errorf("compare operations: %w", err)
+		}
+	}
+	return json.Marshal(map[string]any{"status": map[string]any{"operationState": json.RawMessage(patch)}})
 }

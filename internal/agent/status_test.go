@@ -17,13 +17,13 @@ func at(minute int) metav1.Time {
 	return metav1.NewTime(time.Date(2026, 1, 1, 0, minute, 0, 0, time.UTC))
 }
 
-func source(path string) v1alpha1.ApplicationSource {
+func sourceAt(path string) v1alpha1.ApplicationSource {
 	return v1alpha1.ApplicationSource{RepoURL: "https://git.example/a.git", Path: path}
 }
 
 // settled is an Application at rest at revision r1, deployed at minute 0.
 func settled() *v1alpha1.Application {
-	src, then := source("web"), at(0)
+	src, then := sourceAt("web"), at(0)
 	return &v1alpha1.Application{
 		Spec: v1alpha1.ApplicationSpec{Source: &src},
 		Status: v1alpha1.ApplicationStatus{
@@ -41,7 +41,7 @@ func settled() *v1alpha1.Application {
 
 func found(change func(*engine.Result)) engine.Result {
 	res := engine.Result{
-		Sources: []v1alpha1.ApplicationSource{source("web")}, Revisions: []string{"r1"}, Tools: []string{"Directory"},
+		Sources: []v1alpha1.ApplicationSource{sourceAt("web")}, Revisions: []string{"r1"}, Tools: []string{"Directory"},
 		Sync: v1alpha1.SyncStatusSynced, Health: health.Result{Status: health.Healthy},
 	}
 	if change != nil {
@@ -54,7 +54,7 @@ func succeeded(revision string, minute int) *v1alpha1.OperationState {
 	end := at(minute)
 	return &v1alpha1.OperationState{
 		Phase: v1alpha1.OperationSucceeded, Operation: v1alpha1.Operation{Sync: &v1alpha1.SyncOperation{}}, StartedAt: end, FinishedAt: &end,
-		SyncResult: &v1alpha1.SyncOperationResult{Revision: revision, Source: source("web")},
+		SyncResult: &v1alpha1.SyncOperationResult{Revision: revision, Source: sourceAt("web")},
 	}
 }
 
@@ -152,7 +152,7 @@ func TestHistoryTellsEachDeploymentOnce(t *testing.T) {
 	}{
 		{"a new revision", nil, func(o *v1alpha1.OperationState) { o.SyncResult.Revision = "r2" }, []string{"r1", "r2"}, 5},
 		{"drift that was put back", nil, nil, []string{"r1"}, 4},
-		{"the same revision of another source", nil, func(o *v1alpha1.OperationState) { o.SyncResult.Source = source("api") }, []string{"r1", "r1"}, 5},
+		{"the same revision of another source", nil, func(o *v1alpha1.OperationState) { o.SyncResult.Source = sourceAt("api") }, []string{"r1", "r1"}, 5},
 		{"a dry run", nil, func(o *v1alpha1.OperationState) { o.SyncResult.Revision, o.Operation.Sync.DryRun = "r2", true }, []string{"r1"}, 4},
 		{"a part of the objects", nil, func(o *v1alpha1.OperationState) {
 			o.SyncResult.Revision, o.Operation.Sync.Resources = "r2", []v1alpha1.SyncOperationResource{{Kind: "ConfigMap", Name: "a"}}
@@ -191,10 +191,19 @@ func TestHistoryTellsEachDeploymentOnce(t *testing.T) {
 	}
 }
 
+func TestALocalSyncIsNoDeployment(t *testing.T) {
+	t.Parallel()
+	app, op := settled(), succeeded("r2", 5)
+	op.Operation.Sync.Manifests = []string{"kind: ConfigMap"}
+	if got := nextHistory(app, op); !cmp.Equal(got, app.Status.History) {
+		t.Errorf("local manifests became a deployment that one could roll back to: %+v", got)
+	}
+}
+
 func TestSeveralSourcesHaveSeveralRevisions(t *testing.T) {
 	t.Parallel()
 	app := settled()
-	app.Spec.Source, app.Spec.Sources = nil, []v1alpha1.ApplicationSource{source("a"), source("b")}
+	app.Spec.Source, app.Spec.Sources = nil, []v1alpha1.ApplicationSource{sourceAt("a"), sourceAt("b")}
 	status := nextStatus(app, found(func(r *engine.Result) {
 		r.Sources, r.Revisions, r.Tools = app.Spec.Sources, []string{"r1", "r2"}, []string{"Helm", "Kustomize"}
 	}), at(9).Time, "argocd")
@@ -206,5 +215,47 @@ func TestSeveralSourcesHaveSeveralRevisions(t *testing.T) {
 	}
 	if d := cmp.Diff([]v1alpha1.SourceType{"Helm", "Kustomize"}, status.SourceTypes); d != "" {
 		t.Error(d)
+	}
+}
+
+func TestWhatSomebodyDeployedIsNotTakenForWhatGitSays(t *testing.T) {
+	t.Parallel()
+	then := at(0)
+	running := func(sync v1alpha1.SyncOperation) *v1alpha1.OperationState {
+		return &v1alpha1.OperationState{
+			Phase: v1alpha1.OperationSucceeded, Operation: v1alpha1.Operation{Sync: &sync}, StartedAt: then, FinishedAt: &then,
+			SyncResult: &v1alpha1.SyncOperationResult{Revision: "r0", Source: sourceAt("web")},
+		}
+	}
+	const synced, outOfSync = v1alpha1.SyncStatusSynced, v1alpha1.SyncStatusOutOfSync
+	cases := map[string]struct {
+		sync   v1alpha1.SyncOperation
+		pin    string
+		known  string
+		status v1alpha1.SyncStatusCode
+		want   string
+	}{
+		"an older revision":                 {sync: v1alpha1.SyncOperation{Revision: "r0"}, known: "r1", status: outOfSync, want: "r1"},
+		"a dry run of an older revision":    {sync: v1alpha1.SyncOperation{Revision: "r0", DryRun: true}, known: "r1", status: synced, want: "r1"},
+		"the revision of a rollback":        {sync: v1alpha1.SyncOperation{Revision: "r0"}, pin: `{"revisions":["r0"]}`, known: "r1", status: synced, want: "r0"},
+		"what Git says":                     {known: "r1", status: synced, want: "r0"},
+		"the revision that is known anyway": {sync: v1alpha1.SyncOperation{Revision: "r0"}, known: "r0", status: synced, want: "r0"},
+		"a revision before any was known":   {sync: v1alpha1.SyncOperation{Revision: "r0"}, status: synced, want: "r0"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			app := settled()
+			app.Status.Sync.Revision = c.known
+			if c.pin != "" {
+				app.Annotations = map[string]string{v1alpha1.AnnotationRollback: c.pin}
+			}
+			got := nextStatus(app, found(func(r *engine.Result) {
+				r.Revisions, r.Operation = []string{"r0"}, running(c.sync)
+			}), at(9).Time, "argocd").Sync
+			if got.Status != c.status || got.Revision != c.want {
+				t.Errorf("the status says %s at %s, want %s at %s", got.Status, got.Revision, c.status, c.want)
+			}
+		})
 	}
 }

@@ -2,12 +2,14 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
 	"time"
 
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
@@ -30,14 +32,11 @@ func (a *Agent) work(ctx context.Context) {
 
 // gated gives an Application its turn if its destination has a place for it.
 func (a *Agent) gated(ctx context.Context, id name) {
-	app, ok := a.registry.get(id)
+	ctx, dest, leave, ok := a.admit(ctx, id)
 	if !ok {
 		return
 	}
-	dest := cluster(app)
-	if !a.gate.enter(dest, id) {
-		return
-	}
+	defer leave()
 	start := time.Now()
 	defer func() {
 		for _, next := range a.gate.leave(dest, time.Since(start)) {
@@ -45,6 +44,30 @@ func (a *Agent) gated(ctx context.Context, id name) {
 		}
 	}()
 	a.turn(ctx, id)
+}
+
+// admit finds out whether an Application may have its turn now: it is there, of this replica's shards, and its destination
+// has a place for it, which the caller gives back. leave ends the turn in its shard.
+func (a *Agent) admit(ctx context.Context, id name) (_ context.Context, dest v1alpha1.ApplicationDestination, leave func(), ok bool) {
+	defer func() {
+		for _, next := range a.gate.pass(id) {
+			a.queue.add(next)
+		}
+	}()
+	app, ok := a.registry.get(id)
+	if !ok {
+		return nil, dest, nil, false
+	}
+	ctx, leave, mine := a.shards.enter(ctx, id)
+	if !mine {
+		return nil, dest, nil, false // whoever takes its shard looks at it
+	}
+	dest = cluster(app)
+	if !a.gate.enter(dest, id) {
+		leave()
+		return nil, dest, nil, false
+	}
+	return ctx, dest, leave, true
 }
 
 // turn reconciles one Application and writes what came of it. A crash in it is an error of that Application alone.
@@ -62,33 +85,51 @@ func (a *Agent) turn(ctx context.Context, id name) {
 			a.queue.addAfter(id, crashPause)
 		}
 	}()
+	if a.shadow != nil {
+		a.lookOn(ctx, log, e, start)
+		return
+	}
 	if e.app.DeletionTimestamp != nil {
 		a.remove(ctx, log, e)
+		return
+	}
+	if rest := e.told.Add(e.rhythm()).Sub(start); rest > 0 && e.asked == (ask{}) && a.engine.Waits(view(e.app, e.untold)) {
+		a.queue.addAfter(id, rest) // nothing to do yet, and what to tell can wait
 		return
 	}
 	app := e.app
 	a.sources.follow(id, app) // before anything is read: what is pushed from here on brings another turn
 	req := a.request(e, start)
-	req.Operating = a.progress(ctx, log, &app, start)
+	req.Operating = a.progress(ctx, log, &app, start, e.told)
+	ctx, span := a.traces.turn(ctx, id, e.asked.trace)
+	defer span.Done()
 	res := a.engine.Reconcile(ctx, req)
 	if ctx.Err() != nil {
 		return // stopped: nothing is written by halves, the next start goes on
 	}
 	a.metrics.reconciled(res)
+	a.traces.reconciled(ctx, span, start, res)
+	defer a.ledger.turned(id, req.App, res) // when it is written, so that a status never tells less
 	if a.settles(id, e, res, time.Now()) {
 		logTurn(log, res, time.Since(start))
 		return
 	}
+	if e.untold != nil && res.Operation == nil {
+		res.Changes = e.untold.changes
+	}
 	if err := a.report(ctx, app, view(app, e.untold), res); err != nil {
 		log.Warn("status not written", "err", err)
-		if res.Operation != nil && res.Operation.Phase.Completed() {
-			a.registry.hold(id, &untold{operation: res.Operation, until: start})
+		if res.Operation != nil && (res.Operation.Phase.Completed() || underWay(res.Operation)) {
+			a.registry.hold(id, &untold{operation: res.Operation, changes: res.Changes, until: start})
 		}
 		a.queue.addAfter(id, writePause)
 		return
 	}
 	a.registry.toldAll(id, time.Now())
+	a.keepForHooks(ctx, log, app, res)
+	a.dropPin(ctx, log, app, res)
 	a.followUp(id, app, res)
+	logHeld(log, app, res)
 	logTurn(log, res, time.Since(start))
 }
 
@@ -119,6 +160,9 @@ func (a *Agent) request(e entry, now time.Time) engine.Request {
 // followUp sees to it that what can change by time alone is looked at in time. Repositories tell of revisions, live
 // objects of changes, definitions of kinds; the pause after an error is for everything that tells nothing.
 func (a *Agent) followUp(id name, app *v1alpha1.Application, res engine.Result) {
+	if res.Wake > 0 {
+		a.queue.addAfter(id, res.Wake)
+	}
 	switch {
 	case res.Retry > 0:
 		a.registry.postpone(id, time.Now().Add(res.Retry))
@@ -126,7 +170,7 @@ func (a *Agent) followUp(id name, app *v1alpha1.Application, res engine.Result) 
 	case res.Err != nil:
 		a.queue.addAfter(id, pauseAfter(a.registry.failed(id)))
 		return
-	case app.Operation != nil && overrides(app.Operation.Sync):
+	case app.Operation != nil && overrides(app.Operation.Sync) && res.Operation != nil && res.Operation.Phase.Completed():
 		a.queue.add(id) // compare with what the specification says again
 	}
 	a.registry.recovered(id)
@@ -134,7 +178,7 @@ func (a *Agent) followUp(id name, app *v1alpha1.Application, res engine.Result) 
 
 // overrides reports whether an operation deployed something else than the specification names.
 func overrides(op *v1alpha1.SyncOperation) bool {
-	return op != nil && (op.Revision != "" || len(op.Revisions) > 0 || op.Source != nil || len(op.Sources) > 0)
+	return op != nil && (op.Revision != "" || len(op.Revisions) > 0 || op.Source != nil || len(op.Sources) > 0 || len(op.Manifests) > 0)
 }
 
 // pauseAfter is how long to leave an Application alone after its nth failure in a row.
@@ -152,27 +196,33 @@ const (
 	progressEvery = 2 * time.Second
 )
 
-// progress writes how far a long operation is. app is what the status was last written to: the report at the end
-// builds on it.
-func (a *Agent) progress(ctx context.Context, log *slog.Logger, app **v1alpha1.Application, start time.Time) func(v1alpha1.OperationState) {
+// progress writes how far a long operation is. app is what the status was last written to, at the time told: the report
+// at the end builds on it.
+func (a *Agent) progress(
+	ctx context.Context, log *slog.Logger, app **v1alpha1.Application, start, told time.Time,
+) func(func() v1alpha1.OperationState) {
+	id := name{Namespace: (*app).Namespace, Name: (*app).Name}
+	_, pace := a.registry.rhythm(id)
 	next := start.Add(progressAfter)
-	return func(state v1alpha1.OperationState) {
-		now := time.Now()
-		if now.Before(next) {
+	if due := told.Add(pace); due.After(next) {
+		next = due
+	}
+	return func(state func() v1alpha1.OperationState) {
+		if time.Now().Before(next) {
 			return
 		}
-		next = now.Add(progressEvery)
-		status := (*app).Status
-		status.OperationState = &state
-		patch, err := progressPatch(*app, status)
+		now := state()
+		patch, err := progressPatch(*app, &now)
 		if err == nil && patch != nil {
 			err = a.write(ctx, *app, patch)
 		}
+		_, pace := a.registry.rhythm(id)
+		next = time.Now().Add(max(progressEvery, pace))
 		if err != nil {
 			log.Debug("progress not written", "err", err)
 			return
 		}
-		if fresh, ok := a.registry.get(name{Namespace: (*app).Namespace, Name: (*app).Name}); ok {
+		if fresh, ok := a.registry.get(id); ok {
 			*app = fresh
 		}
 	}
@@ -195,12 +245,32 @@ func (a *Agent) report(ctx context.Context, app, seen *v1alpha1.Application, res
 	if err != nil || patch == nil {
 		return err
 	}
+	if op := res.Operation; op != nil && op.Phase == v1alpha1.OperationSucceeded && app.Annotations[v1alpha1.AnnotationDeletionConfirmed] != "" {
+		if patch, err = annotated(patch, v1alpha1.AnnotationDeletionConfirmed, nil); err != nil {
+			return err // what was confirmed is done; the same deletions ask again another time
+		}
+	}
+	if notes := nextNotes(app, next.History, next.OperationState, res.Changes); notes != "" {
+		if patch, err = annotated(patch, v1alpha1.AnnotationHistoryNotes, notes); err != nil {
+			return err
+		}
+	}
 	return a.write(ctx, app, patch)
+}
+
+// annotated adds an annotation to a merge patch; a nil value takes it off.
+func annotated(patch []byte, name string, value any) ([]byte, error) {
+	raw, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{name: value}}})
+	if err != nil {
+		return nil, fmt.Errorf("encode annotation: %w", err)
+	}
+	return jsonpatch.MergeMergePatches(patch, raw)
 }
 
 // write patches an Application and takes the answer in, so that the next turn builds on it and the watch's echo of
 // it is no news.
 func (a *Agent) write(ctx context.Context, app *v1alpha1.Application, patch []byte) error {
+	start := time.Now()
 	fresh, unknown, err := a.apps.patch(ctx, app, patch)
 	if apierrors.IsNotFound(err) {
 		return nil // deleted meanwhile: the watch says so
@@ -209,8 +279,23 @@ func (a *Agent) write(ctx context.Context, app *v1alpha1.Application, patch []by
 		return fmt.Errorf("write status of %s/%s: %w", app.Namespace, app.Name, err)
 	}
 	a.metrics.wrote()
+	a.traces.wrote(ctx, name{Namespace: app.Namespace, Name: app.Name})
 	a.registry.seen(fresh, unknown)
+	now := time.Now()
+	a.registry.wrote(name{Namespace: app.Namespace, Name: app.Name}, now, now.Sub(start))
 	return nil
+}
+
+// logHeld says once that a sync is held, and why.
+func logHeld(log *slog.Logger, app *v1alpha1.Application, res engine.Result) {
+	for _, c := range res.Conditions {
+		known := slices.ContainsFunc(app.Status.Conditions, func(old v1alpha1.ApplicationCondition) bool {
+			return old.Type == c.Type && old.Message == c.Message
+		})
+		if c.Type == v1alpha1.ConditionHeld && !known {
+			log.Warn("sync is held", "message", c.Message)
+		}
+	}
 }
 
 func logTurn(log *slog.Logger, res engine.Result, took time.Duration) {
@@ -236,32 +321,64 @@ func initiator(op *v1alpha1.OperationState) string {
 	return op.Operation.InitiatedBy.Username
 }
 
+// dropPin ends a rollback that Git has moved past.
+func (a *Agent) dropPin(ctx context.Context, log *slog.Logger, app *v1alpha1.Application, res engine.Result) {
+	if res.Unpinned == nil {
+		return
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1alpha1.AnnotationRollback: nil}}})
+	if err == nil {
+		err = a.write(ctx, app, patch)
+	}
+	if err != nil {
+		log.Warn("pin not removed", "err", err)
+		a.queue.addAfter(name{Namespace: app.Namespace, Name: app.Name}, writePause)
+		return
+	}
+	log.Info("rollback is over: Git has moved past it", "pin", engine.PinText(res.Unpinned))
+}
+
 // remove deletes the objects of an Application that is being deleted, and then lets it go.
 func (a *Agent) remove(ctx context.Context, log *slog.Logger, e entry) {
 	id := name{Namespace: e.app.Namespace, Name: e.app.Name}
-	finalizer, background := cascade(e.app)
-	if finalizer == "" {
-		return // somebody else's finalizer
-	}
-	left, err := a.engine.Remove(ctx, a.request(e, time.Now()), background)
-	if err == nil && left == 0 {
-		if err = a.dropFinalizer(ctx, e.app, finalizer); err == nil {
-			log.Info("deleted with its objects")
-			return
-		}
-	}
-	if err != nil {
+	if err := a.removeStep(ctx, log, e); err != nil {
 		log.Warn("deletion is held up", "err", err)
 		a.reportDeletion(ctx, log, e.app, err)
-		a.queue.addAfter(id, pauseFor(err))
+		a.queue.addAfter(id, pauseFor(err, a.registry.failed(id)))
 	}
 }
 
-func pauseFor(err error) time.Duration {
-	if apply.Retriable(err) && !errors.Is(err, context.DeadlineExceeded) {
+// removeStep does the next thing of a deletion: hooks before it, objects, hooks after it.
+func (a *Agent) removeStep(ctx context.Context, log *slog.Logger, e entry) error {
+	req := a.request(e, time.Now())
+	if done, err := a.deletionHooks(ctx, e, req, v1alpha1.HookPreDelete); err != nil || !done {
+		return err
+	}
+	finalizer, background := cascade(e.app)
+	if finalizer != "" {
+		left, err := a.engine.Remove(ctx, req, background)
+		if err != nil || left > 0 {
+			return err
+		}
+		removed := a.engine.Removed(e.app) // with the Application it is forgotten
+		if err := a.dropFinalizers(ctx, e.app, finalizer); err != nil {
+			return err
+		}
+		log.Info("deleted with its objects")
+		a.ledger.deleted(e.app, removed)
+		return nil
+	}
+	_, err := a.deletionHooks(ctx, e, req, v1alpha1.HookPostDelete)
+	return err
+}
+
+// pauseFor is how long a deletion waits after its nth error in a row: not long where the API server was busy.
+func pauseFor(err error, n int) time.Duration {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) && apply.Retriable(err) {
 		return writePause
 	}
-	return errorPause
+	return pauseAfter(n)
 }
 
 // reportDeletion says on the Application why it is still there.

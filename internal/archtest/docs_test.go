@@ -79,8 +79,12 @@ func TestMetricsPageNamesEveryMetricAndNoOther(t *testing.T) {
 	t.Parallel()
 	name := regexp.MustCompile(`slipway_[a-z_]+`)
 	inCode, inPage := map[string]bool{}, map[string]bool{}
-	for _, m := range name.FindAllString(textOf(t, "internal/agent/metrics.go"), -1) {
-		inCode[m] = true
+	for _, program := range []string{"agent", "server"} {
+		for _, file := range []string{"metrics.go", "gauge.go"} {
+			for _, m := range name.FindAllString(textOf(t, "internal/"+program+"/"+file), -1) {
+				inCode[m] = true
+			}
+		}
 	}
 	page := textOf(t, "docs/reference/metrics.md")
 	for _, m := range name.FindAllString(page, -1) {
@@ -93,7 +97,7 @@ func TestMetricsPageNamesEveryMetricAndNoOther(t *testing.T) {
 	}
 	for m := range inPage {
 		if !inCode[m] {
-			t.Errorf("docs/reference/metrics.md names %s, which the agent does not have", m)
+			t.Errorf("docs/reference/metrics.md names %s, which neither agent nor server has", m)
 		}
 	}
 }

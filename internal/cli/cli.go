@@ -9,10 +9,24 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/act"
 	"github.com/slipway-gitops/slipway/internal/cli/app"
+	"github.com/slipway-gitops/slipway/internal/cli/bulk"
+	"github.com/slipway-gitops/slipway/internal/cli/declare"
+	"github.com/slipway-gitops/slipway/internal/cli/fleet"
+	"github.com/slipway-gitops/slipway/internal/cli/grant"
+	"github.com/slipway-gitops/slipway/internal/cli/history"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
+	"github.com/slipway-gitops/slipway/internal/cli/ledger"
+	"github.com/slipway-gitops/slipway/internal/cli/login"
+	"github.com/slipway-gitops/slipway/internal/cli/notify"
 	"github.com/slipway-gitops/slipway/internal/cli/offline"
+	"github.com/slipway-gitops/slipway/internal/cli/people"
+	"github.com/slipway-gitops/slipway/internal/cli/service"
+	"github.com/slipway-gitops/slipway/internal/cli/setting"
 	"github.com/slipway-gitops/slipway/internal/cli/stack"
+	"github.com/slipway-gitops/slipway/internal/cli/support"
+	"github.com/slipway-gitops/slipway/internal/cli/tenant"
 )
 
 // Run runs one command line, without the program's name, and returns the exit code.
@@ -23,7 +37,7 @@ func Run(ctx context.Context, args []string, streams iostream.Streams) int {
 }
 
 func newRoot(streams iostream.Streams) *cobra.Command {
-	common := &access.Common{Streams: streams}
+	common := &access.Common{Streams: streams, Version: version}
 	root := &cobra.Command{
 		Use:   "slipway",
 		Short: "Deliver what Git says to Kubernetes clusters",
@@ -40,7 +54,21 @@ func newRoot(streams iostream.Streams) *cobra.Command {
 	root.PersistentFlags().VarP(&common.Output, "output", "o", "print data as json or yaml instead of a table")
 	root.AddCommand(app.NewCmd(common))
 	root.AddCommand(offline.NewCmds(common)...)
+	root.AddCommand(declare.NewCmds(common)...)
+	root.AddCommand(act.NewCmd(common))
+	root.AddCommand(login.NewCmds(common)...)
+	root.AddCommand(fleet.NewCmd(common))
+	root.AddCommand(bulk.NewCmds(common)...)
+	root.AddCommand(tenant.NewCmds(common)...)
+	root.AddCommand(service.NewCmds(common)...)
+	root.AddCommand(people.NewCmds(common)...)
+	root.AddCommand(grant.NewCmds(common)...)
+	root.AddCommand(setting.NewCmds(common)...)
+	root.AddCommand(ledger.NewCmd(common))
+	root.AddCommand(notify.NewCmd(common))
+	root.AddCommand(history.NewCmd(common))
 	root.AddCommand(stack.NewCmds(common)...)
+	root.AddCommand(support.NewCmd(common))
 	root.AddCommand(newVersionCmd(common))
 	asUsage(root)
 	return root
@@ -55,7 +83,7 @@ func asUsage(cmd *cobra.Command) {
 	cmd.SetFlagErrorFunc(usage)
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		if err := cmd.ValidateFlagGroups(); err != nil {
-			return usage(cmd, err)
+			return usage(cmd, plainly(err))
 		}
 		return nil
 	}
@@ -83,4 +111,27 @@ func asUsage(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		asUsage(sub)
 	}
+}
+
+// plainly says which flags do not go together, or which are missing, as people would.
+func plainly(err error) error {
+	text := err.Error()
+	_, rest, ok := strings.Cut(text, "[")
+	group, tail, closed := strings.Cut(rest, "]")
+	if !ok || !closed {
+		return err
+	}
+	flags := func(names string) string { return "--" + strings.Join(strings.Fields(names), ", --") }
+	switch {
+	case strings.HasPrefix(text, "at least one of"):
+		return fmt.Errorf("give one of %s", flags(group))
+	case strings.Contains(tail, "none of the others can be"):
+		if _, given, ok := strings.Cut(tail, "["); ok {
+			given, _, _ = strings.Cut(given, "]")
+			return fmt.Errorf("%s do not go together: give one of them", flags(given))
+		}
+	case strings.Contains(tail, "must all be set"):
+		return fmt.Errorf("%s go together: give all of them", flags(group))
+	}
+	return err
 }

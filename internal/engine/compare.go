@@ -24,6 +24,8 @@ type state struct {
 	missing  bool
 	prune    bool // live, ours, and not wanted any more
 	foreign  bool // belongs to another Application
+	confirm  bool // somebody must confirm that it goes
+	hook     bool
 	assessed bool
 	unjudged bool // its health does not count for the Application
 	health   health.Result
@@ -34,11 +36,12 @@ type state struct {
 // compare finds the difference of every object, by hashes alone where a fingerprint tells.
 func (r *run) compare(ctx context.Context) error {
 	defer r.lap(StageCompare)
-	r.changes, r.states = r.changes[:0], r.states[:0]
-	r.conditions = r.conditions[:0]
+	r.changes, r.states, r.spared, r.shared = r.changes[:0], r.states[:0], r.spared[:0], nil
+	r.conditions = append(r.conditions[:0], r.notices...)
 	r.warnUnsupported()
+	r.warnIgnoring()
+	own := object.AppOptions(r.syncOptions())
 	wanted := make(map[object.Key]bool, len(r.memory.wanted))
-	var shared []string
 	for _, w := range r.memory.wanted {
 		wanted[w.key] = true
 		c, s, err := r.compareOne(ctx, w)
@@ -46,7 +49,7 @@ func (r *run) compare(ctx context.Context) error {
 			return err
 		}
 		if s.foreign {
-			shared = append(shared, c.Why)
+			r.shared = append(r.shared, c.Why)
 		} else {
 			r.changes = append(r.changes, c)
 		}
@@ -56,19 +59,34 @@ func (r *run) compare(ctx context.Context) error {
 		if wanted[rec.Key] || rec.Owned || (rec.Deleting && rec.Key.Kind != "Namespace") || r.outside(rec.Key) {
 			continue
 		}
+		if rec.Hook {
+			r.states = append(r.states, state{key: rec.Key, synced: true, hook: true, unjudged: true, assessed: rec.Assessed, health: rec.Health})
+			continue
+		}
 		r.states = append(r.states, state{
 			key: rec.Key, synced: rec.IgnoreExtra, prune: !rec.IgnoreExtra, assessed: rec.Assessed, health: rec.Health, images: rec.Images,
+			confirm: rec.Prune.Or(own.Prune) == object.ConsentAsked,
 		})
-		if !rec.KeepPrune && !rec.IgnoreExtra {
-			r.changes = append(r.changes, diff.Change{Key: rec.Key, Verb: diff.Delete, Why: "not in Git"})
+		c := diff.Change{Key: rec.Key, Verb: diff.Delete, Why: "not in Git", Wave: rec.Wave}
+		switch {
+		case rec.IgnoreExtra:
+		case rec.Prune.Or(own.Prune) == object.ConsentDenied:
+			r.spared = append(r.spared, c)
+		default:
+			r.changes = append(r.changes, c)
 		}
 	}
-	r.warn(v1alpha1.ConditionSharedResourceWarning, shared)
+	if r.operation() == nil {
+		r.allowDrift()
+	}
+	r.warn(v1alpha1.ConditionSharedResourceWarning, r.shared)
 	var repeated []string
 	for _, k := range r.memory.repeated {
 		repeated = append(repeated, k.String()+" appears more than once among the manifests: remove all but one; the last one counts")
 	}
 	r.warn(v1alpha1.ConditionRepeatedResourceWarning, repeated)
+	r.warnProject()
+	r.warnOrphans(ctx)
 	return nil
 }
 
@@ -88,7 +106,7 @@ func (r *run) compareOne(ctx context.Context, w wanted) (diff.Change, state, err
 	c := diff.Change{Key: w.key, Version: w.version, Wave: w.wave, Verb: diff.Update}
 	s := state{key: w.key, version: w.version, wave: w.wave}
 	rec, tracked, untracked := r.target.Live.Get(w.key)
-	s.unjudged = rec.IgnoreHealth
+	s.unjudged, s.confirm = rec.IgnoreHealth, rec.Delete == object.ConsentAsked
 	s.assessed, s.health, s.images, s.applied = rec.Assessed, rec.Health, rec.Images, rec.AppliedAt
 	if owner := r.owner(w.key, rec, tracked); owner != "" {
 		s.foreign = true
@@ -96,14 +114,18 @@ func (r *run) compareOne(ctx context.Context, w wanted) (diff.Change, state, err
 		r.target.Live.Await(w.key, r.instance)
 		return c, s, nil
 	}
+	rec = r.judge(w.key, rec, tracked)
 	switch {
 	case !tracked && !untracked:
 		c.Verb, c.Why, s.missing = diff.Create, "missing", true
+		s.assessed = r.target.Live.Knows(w.key.Group, w.key.Kind)
+	case r.engine.Shadow:
+		return r.foresee(ctx, w, rec, c, s)
 	case !tracked:
 		c.Why = "not tracked yet"
 	case rec.App != r.instance:
 		c.Why = "tracked by " + rec.App + ", which is gone"
-	case rec.Wanted == 0 || r.req.Hard:
+	case rec.Wanted == 0 || r.req.Hard || rec.Wanted != w.hash && rec.Rules.Managed():
 		same, err := r.settle(ctx, w, rec)
 		if err != nil {
 			return c, s, err
@@ -111,12 +133,12 @@ func (r *run) compareOne(ctx context.Context, w wanted) (diff.Change, state, err
 		if same {
 			c.Verb, s.synced = diff.Keep, true
 		} else {
-			c.Why = "differs"
+			c.Why = whyDiffers
 		}
 	case rec.Wanted != w.hash:
 		c.Why = "manifest changed"
 	case !rec.InSync(w.hash):
-		c.Why = "changed in the cluster"
+		c.Why = whyDrift
 	default:
 		c.Verb, s.synced = diff.Keep, true
 	}
@@ -145,7 +167,7 @@ func (r *run) settle(ctx context.Context, w wanted, rec live.Record) (bool, erro
 		if err != nil {
 			return false, err
 		}
-		if diff.Match(want, have, rec.Fields) {
+		if rec.Rules.Match(want, have, rec.Fields) {
 			r.target.Live.Settle(w.key, rec.Version, w.hash)
 			return true, nil
 		}
@@ -161,17 +183,49 @@ func (r *run) settle(ctx context.Context, w wanted, rec live.Record) (bool, erro
 	if err != nil {
 		return false, fmt.Errorf("compare %s: %w", w.key, err)
 	}
-	then, err := r.target.Client.Apply(ctx, res, m, true)
+	if same, err := r.lookAgain(w, &rec, res, now); same || err != nil {
+		return same, err
+	}
+	how := apply.How{App: object.AppOptions(r.syncOptions())}
+	if w.options != nil {
+		how.Own = *w.options
+	}
+	then, err := r.target.Try(ctx, res, m, how)
 	if apply.Retriable(err) {
 		return false, fmt.Errorf("compare %s: %s", w.key, apply.Explain(w.key, err)) // no answer is no difference
 	}
 	if err != nil {
 		return false, nil //nolint:nilerr // what is refused differs; the sync says why
 	}
+	rules := r.ignore.For(w.key)
+	if m.Version != res.Version {
+		rules = rules.Of(now)
+		return rules.Print(now, diff.Whole()) == rules.Print(then, diff.Whole()), nil
+	}
+	if !rules.Equal(now, then, live.Manager) {
+		return false, nil
+	}
+	r.target.Live.Settle(w.key, rec.Version, w.hash)
+	return true, nil
+}
+
+// lookAgain takes content that had to be read into account where rules have changed, or hide that a manifest has: there
+// it may show equality, which spares the dry run.
+func (r *run) lookAgain(w wanted, rec *live.Record, res live.Resource, now map[string]any) (bool, error) {
+	if rec.Wanted == 0 && rec.Body() == nil {
+		*rec = r.target.Live.Look(res, now)
+	}
+	m := r.manifests[w.key]
+	if rec.Rules == nil || r.req.Hard || m.Version != res.Version {
+		return false, nil
+	}
+	want, err := m.Decode()
+	if err != nil {
+		return false, err
+	}
 	owned, _ := diff.OwnedFields(now, live.Manager)
-	would, _ := diff.OwnedFields(then, live.Manager)
-	if m.Version != res.Version || owned != would || owned.Print(now) != owned.Print(then) {
-		return m.Version != res.Version && diff.Whole().Print(now) == diff.Whole().Print(then), nil
+	if owned != rec.Fields || !rec.Rules.Match(want, now, owned) {
+		return false, nil
 	}
 	r.target.Live.Settle(w.key, rec.Version, w.hash)
 	return true, nil
@@ -187,59 +241,16 @@ func (r *run) warnUnsupported() {
 	if spec.SourceHydrator != nil {
 		names = append(names, "spec.sourceHydrator")
 	}
-	if len(spec.IgnoreDifferences) > 0 {
-		names = append(names, "spec.ignoreDifferences")
+	for _, option := range object.AppOptions(r.syncOptions()).Unknown {
+		names = append(names, "sync option "+option)
 	}
 	for i, src := range spec.EffectiveSources() {
 		if k := src.Kustomize; k != nil && (k.KubeVersion != "" || len(k.APIVersions) > 0) {
 			names = append(names, fmt.Sprintf("kubeVersion and apiVersions of kustomize in source %d", i+1))
 		}
 	}
-	if spec.SyncPolicy != nil {
-		if spec.SyncPolicy.Retry != nil && spec.SyncPolicy.Retry.Refresh {
-			names = append(names, "spec.syncPolicy.retry.refresh")
-		}
-		for _, option := range spec.SyncPolicy.SyncOptions {
-			if !actedOn(option) {
-				names = append(names, "spec.syncPolicy.syncOptions "+option)
-			}
-		}
-	}
-	if op := r.operation(); op != nil && op.Sync != nil {
-		names = append(names, unsupportedIn(op.Sync)...)
-	}
 	names = append(names, r.memory.options[:min(len(r.memory.options), 5)]...)
-	if n := len(r.memory.skipped); n > 0 {
-		names = append(names, fmt.Sprintf("%d hooks (%s): they are not run", n, strings.Join(r.memory.skipped[:min(n, 3)], ", ")))
-	}
 	if len(names) > 0 {
-		r.warn(ConditionUnsupported, []string{"not acted on by this version: " + strings.Join(names, ", ")})
+		r.warn(v1alpha1.ConditionUnsupported, []string{"not acted on by this version: " + strings.Join(names, ", ")})
 	}
-}
-
-// unsupportedIn names what an operation asks for and nothing acts on yet.
-func unsupportedIn(op *v1alpha1.SyncOperation) []string {
-	var names []string
-	if s := op.SyncStrategy; s != nil && ((s.Apply != nil && s.Apply.Force) || (s.Hook != nil && s.Hook.Force)) {
-		names = append(names, "operation.sync.syncStrategy force")
-	}
-	for _, option := range op.SyncOptions {
-		if !actedOn(option) {
-			names = append(names, "operation.sync.syncOptions "+option)
-		}
-	}
-	return names
-}
-
-// ConditionUnsupported names what an Application asks for and this version does not do.
-const ConditionUnsupported v1alpha1.ConditionType = "UnsupportedWarning"
-
-func actedOn(option string) bool {
-	switch option {
-	case "CreateNamespace=true", "CreateNamespace=false", "ServerSideApply=true", "Validate=true", "Prune=true", "Delete=true",
-		"ApplyOutOfSyncOnly=true", "PruneLast=true", "PrunePropagationPolicy=foreground",
-		"PrunePropagationPolicy=background", "PrunePropagationPolicy=orphan":
-		return true
-	}
-	return false
 }

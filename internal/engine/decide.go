@@ -13,9 +13,13 @@ import (
 // Decision says whether an operation runs now.
 type Decision struct {
 	Go        bool
+	Going     bool // it has begun already
+	Terminate bool // it is to end before it is done
+	Heal      bool // it puts back what was changed in the cluster: no hooks, nothing but what differs
 	Prune     bool
 	DryRun    bool
 	Operation v1alpha1.Operation
+	Held      string        // why it waits for a person or a date, although it could run
 	Refused   string        // why an operation that was asked for is not done at all
 	Retry     time.Duration // when to look again, if the answer may change by time alone
 	Condition *v1alpha1.ApplicationCondition
@@ -23,16 +27,56 @@ type Decision struct {
 
 // decide says whether to sync now: because somebody asked, or because the policy wants it.
 func (r *run) decide() Decision {
+	d := r.admit(r.decideFreely())
+	if !d.Go {
+		return d
+	}
+	if held := r.guard(d); held != "" {
+		d.Go, d.Held = false, held
+	}
+	return d
+}
+
+// decideFreely decides as if nothing could hold a sync.
+func (r *run) decideFreely() Decision {
+	if d, ok := r.decideGoing(); ok {
+		return d
+	}
 	if op := r.operation(); op != nil {
 		return r.decideAsked(*op)
 	}
 	return r.decideAutomated()
 }
 
+// decideGoing finds the operation that has begun and is not over. An automated one gives way to another revision, an
+// operation that was asked for to another one that was asked for.
+func (r *run) decideGoing() (Decision, bool) {
+	last := r.app.Status.OperationState
+	if !begun(last) || !r.sameInputs(last) {
+		return Decision{}, false
+	}
+	if op := r.operation(); op != nil {
+		if !sameOperation(*op, last.Operation) {
+			return Decision{}, false
+		}
+	} else if !last.Operation.InitiatedBy.Automated {
+		return Decision{}, false
+	}
+	d := Decision{Go: true, Going: true, Operation: last.Operation, Heal: last.Operation.Sync != nil && last.Operation.Sync.AutoHealAttemptsCount > 0}
+	if op := last.Operation.Sync; op != nil {
+		d.Prune, d.DryRun = op.Prune, op.DryRun
+	}
+	return d, true
+}
+
 func (r *run) decideAsked(op v1alpha1.Operation) Decision {
 	d := Decision{Go: true, Operation: op}
 	if d.Refused = r.refuse(op.Sync); d.Refused != "" {
 		d.Go = false
+		return d
+	}
+	if last := r.app.Status.OperationState; r.released != nil && begun(last) && sameOperation(last.Operation, op) {
+		d.Go, d.Refused = false, outlived+": Git has moved past it, and nothing was changed; ask again to sync what Git says now"
 		return d
 	}
 	if op.Sync != nil {
@@ -52,17 +96,30 @@ func (r *run) refuse(op *v1alpha1.SyncOperation) string {
 	switch {
 	case op == nil:
 		return ""
-	case len(op.Manifests) > 0:
-		return "operation.sync.manifests is not supported by this version: commit the manifests, or render and apply them by hand"
-	case r.automated() != nil && !op.DryRun && !r.sameAsSpec():
+	case len(op.Manifests) > 0 && r.automated() != nil && !op.DryRun:
+		return "automated sync is on and would go back to Git at once: turn it off (spec.syncPolicy.automated.enabled: false) to sync local manifests"
+	case r.sharing() != "":
+		return r.sharing()
+	case r.automated() != nil && !op.DryRun && !restoring(*r.operation()) && !r.sameAsSpec():
 		return "automated sync is on and would go back at once: turn it off (spec.syncPolicy.automated.enabled: false) to sync to " +
 			"another revision or source, or change spec.source.targetRevision"
 	}
 	return ""
 }
 
+// sharing says what of other Applications keeps a sync from running, where the sync options forbid it.
+func (r *run) sharing() string {
+	if len(r.shared) == 0 || !object.AppOptions(r.syncOptions()).FailOnShared.Is() {
+		return ""
+	}
+	return "sync option FailOnSharedResource: nothing is synced: " + r.shared[0]
+}
+
 // sameAsSpec reports whether the sources at hand are those of the specification, at the revisions that it means.
 func (r *run) sameAsSpec() bool {
+	if p, err := ReadPin(r.app); err == nil && p != nil && slices.Equal(r.revisions, p.Revisions) {
+		return true // a rollback says so instead
+	}
 	if sameSources(r.sources, r.app.Spec.EffectiveSources()) {
 		return true
 	}
@@ -98,12 +155,19 @@ func (r *run) decideAutomated() Decision {
 	if policy == nil || r.app.DeletionTimestamp != nil {
 		return Decision{}
 	}
+	if why := r.sharing(); why != "" {
+		return Decision{Condition: &v1alpha1.ApplicationCondition{Type: v1alpha1.ConditionSyncError, Message: why}}
+	}
 	prune := isTrue(policy.Prune, false)
 	if !slices.ContainsFunc(r.changes, func(c diff.Change) bool {
 		return c.Verb == diff.Create || c.Verb == diff.Update || (c.Verb == diff.Delete && prune)
 	}) {
 		if r.untold() {
+			r.untellable = true
 			return Decision{Go: true, Prune: prune, Operation: r.automaticOperation(prune)}
+		}
+		if last := r.app.Status.OperationState; last != nil && hookFailed(last) && r.sameInputs(last) {
+			return Decision{Condition: r.givenUp(last)} // no object shows it
 		}
 		return Decision{}
 	}
@@ -124,6 +188,14 @@ func (r *run) automaticOperation(prune bool) v1alpha1.Operation {
 	}
 	if r.app.Spec.SyncPolicy.Retry != nil {
 		op.Retry = *r.app.Spec.SyncPolicy.Retry
+	}
+	if r.rollback != nil {
+		op.InitiatedBy.Username = r.rollback.By
+		reason := fmt.Sprintf("rollback to deployment %d", r.rollback.ID)
+		if r.rollback.Reason != "" {
+			reason += ": " + r.rollback.Reason
+		}
+		op.Info = []v1alpha1.Info{{Name: "reason", Value: reason}}
 	}
 	if len(r.sources) == 1 {
 		op.Sync.Revision = r.revisions[0]
@@ -167,7 +239,7 @@ const defaultRetries = 5
 // decideAgain looks at what the last operation did with the same revision.
 func (r *run) decideAgain(policy *v1alpha1.AutomatedSync, d Decision) Decision {
 	last := r.app.Status.OperationState
-	if last == nil || !r.sameInputs(last) {
+	if last == nil || !r.sameInputs(last) || partial(last.Operation.Sync) {
 		r.req.Retries = 0 // those were attempts at something else
 		return d
 	}
@@ -177,9 +249,12 @@ func (r *run) decideAgain(policy *v1alpha1.AutomatedSync, d Decision) Decision {
 		if !isTrue(policy.SelfHeal, false) {
 			return Decision{}
 		}
+		d.Heal = true
+		op := *d.Operation.Sync
+		op.AutoHealAttemptsCount = 1
+		d.Operation.Sync = &op
 	case last.Phase.Completed():
-		return Decision{Condition: &v1alpha1.ApplicationCondition{Type: v1alpha1.ConditionSyncError, Message: fmt.Sprintf(
-			"the last sync to %s failed and is not tried again: %s", short(r.revisions), last.Message)}}
+		return Decision{Condition: r.givenUp(last)}
 	default:
 		if wait := r.backoff(d.Operation.Retry); wait > 0 {
 			return Decision{Retry: wait}
@@ -188,18 +263,32 @@ func (r *run) decideAgain(policy *v1alpha1.AutomatedSync, d Decision) Decision {
 	return d
 }
 
+// partial reports whether an operation was about less than the whole of what the sources say: it says nothing of the
+// rest.
+func partial(op *v1alpha1.SyncOperation) bool {
+	return op != nil && (op.DryRun || len(op.Resources) > 0 || len(op.Manifests) > 0)
+}
+
+// givenUp says that a sync failed for good.
+func (r *run) givenUp(last *v1alpha1.OperationState) *v1alpha1.ApplicationCondition {
+	return &v1alpha1.ApplicationCondition{Type: v1alpha1.ConditionSyncError, Message: fmt.Sprintf(
+		"the last sync to %s failed and is not tried again: %s%s", short(r.revisions), last.Message, causes(last))}
+}
+
+// hookFailed reports whether a sync is over in which a hook failed.
+func hookFailed(last *v1alpha1.OperationState) bool {
+	return last.Phase.Completed() && last.Phase != v1alpha1.OperationSucceeded && last.SyncResult != nil &&
+		slices.ContainsFunc(last.SyncResult.Resources, func(out v1alpha1.ResourceResult) bool {
+			return out.HookType != "" && out.HookPhase.Completed() && out.HookPhase != v1alpha1.OperationSucceeded
+		})
+}
+
 // sameInputs reports whether an operation was about the present sources at the present revisions.
 func (r *run) sameInputs(last *v1alpha1.OperationState) bool {
 	if last.SyncResult == nil {
 		return false
 	}
-	revisions := last.SyncResult.Revisions
-	sources := last.SyncResult.Sources
-	if last.SyncResult.Revision != "" {
-		revisions = []string{last.SyncResult.Revision}
-		sources = []v1alpha1.ApplicationSource{last.SyncResult.Source}
-	}
-	return slices.Equal(revisions, r.revisions) && sameSources(sources, r.sources)
+	return slices.Equal(revisionsOf(last.SyncResult), r.revisions) && sameSources(sourcesOf(last.SyncResult), r.sources)
 }
 
 // backoff returns how long to wait before the next attempt of an operation that failed, 0 for now.
@@ -207,7 +296,12 @@ func (r *run) backoff(retry v1alpha1.RetryStrategy) time.Duration {
 	if r.req.Retries == 0 || r.req.Due {
 		return 0
 	}
-	return RetryDelay(retry, r.req.Retries)
+	delay := RetryDelay(retry, r.req.Retries)
+	if last := r.app.Status.OperationState; last != nil && last.FinishedAt != nil {
+		// The wait began when the attempt failed: turns for other reasons must not begin it anew.
+		delay -= max(0, r.engine.Now().Sub(last.FinishedAt.Time))
+	}
+	return max(0, delay)
 }
 
 // RetryDelay returns the wait before attempt number n (1 is the first repetition): duration * factor^(n-1), at most

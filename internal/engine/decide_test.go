@@ -25,7 +25,7 @@ func compared(change func(*run)) *run {
 	src := v1alpha1.ApplicationSource{RepoURL: "https://git.example/a", Path: "web"}
 	end := metav1.NewTime(time.Unix(1000, 0))
 	r := &run{
-		engine: &Engine{Now: time.Now},
+		engine: &Engine{Now: func() time.Time { return end.Time }},
 		app: &v1alpha1.Application{
 			Spec: v1alpha1.ApplicationSpec{
 				Source: &src, SyncPolicy: &v1alpha1.SyncPolicy{Automated: &v1alpha1.AutomatedSync{Prune: yes(), SelfHeal: yes()}},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/apply"
+	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/plan"
 	"github.com/slipway-gitops/slipway/internal/engine/render"
 	"github.com/slipway-gitops/slipway/internal/project"
@@ -23,8 +24,19 @@ type Engine struct {
 	Projects  Projects
 	Namespace string // of the agent: Applications elsewhere are named "namespace_name" in tracking ids
 	Now       func() time.Time
+	// Budget bounds what one sync may delete without a person's word, where neither the Application nor its project
+	// says so; nil stands for the default.
+	Budget *plan.Budget
+	// TimeLimit is how long an operation may take, 0 for ever; nil is for ever too.
+	TimeLimit func() time.Duration
 	// Exists reports whether an Application of that instance name exists: its objects are not taken over.
 	Exists func(instance string) bool
+	// Differences says what does not count as a difference anywhere; nil, or a nil result, is the standard.
+	Differences func() *diff.Settings
+	// Ledger is told what operations rendered and did; nil: nobody is.
+	Ledger Ledger
+	// Shadow makes it an engine that looks on: it says what it would do, in Result.Would, and changes nothing.
+	Shadow bool
 
 	memory sync.Map // instance name -> *memory
 }
@@ -68,17 +80,25 @@ type Request struct {
 	Hard    bool      // render anew, and compare by dry run
 	Retries int64     // attempts that the present operation has behind it
 	Due     bool      // the wait before the next attempt is over
-	// Operating is told how far an operation is, after every step of it. It may be nil.
-	Operating func(v1alpha1.OperationState)
+	// Operating is called after every object that an operation has done; how far it is then costs to find out. It may
+	// be nil.
+	Operating func(func() v1alpha1.OperationState)
 }
 
 // Reconcile brings one Application to what Git says, as far as its policy or its operation allows, and says how it
 // stands. It changes nothing but the destination cluster. The Result is complete also when a stage failed: its Err
 // says which and why, and what was known before still stands.
-func (e *Engine) Reconcile(ctx context.Context, req Request) Result {
+func (e *Engine) Reconcile(ctx context.Context, req Request) (res Result) {
+	if e.Shadow {
+		req = bystander(req)
+	}
 	run := e.begin(req)
 	defer run.finish()
+	defer func() { run.account(ctx, &res) }()
 
+	if run.terminating() {
+		return run.terminate(ctx)
+	}
 	if err := run.permit(); err != nil { // its project permits what it asks for
 		return run.failed(StagePermit, err)
 	}
@@ -95,12 +115,15 @@ func (e *Engine) Reconcile(ctx context.Context, req Request) Result {
 		return run.failed(StageCompare, err)
 	}
 	sync := run.decide() // may we, must we?
+	if e.Shadow {
+		return run.shadow(sync)
+	}
 	if !sync.Go {
 		return run.unsynced(sync)
 	}
-	p := plan.Build(run.changes, sync.Prune) // 5 changes -> ordered plan
-	outcomes := run.apply(ctx, p, sync)      // 6 plan -> cluster
-	return run.synced(ctx, sync, outcomes)   // 7 what is true now
+	op, under := run.plan(sync)                  // 5 changes -> ordered plan
+	end := run.apply(ctx, op, under, sync)       // 6 plan -> cluster, as far as it goes without waiting
+	return run.synced(ctx, sync, op, under, end) // 7 what is true now
 }
 
 // Forget drops what the engine keeps of an Application that is gone.
@@ -114,7 +137,17 @@ func (e *Engine) Forget(ctx context.Context, app *v1alpha1.Application) {
 	if err != nil {
 		return
 	}
+	target.Live.ForgetStrays(name)
 	for _, m := range kept.(*memory).wanted {
 		target.Live.Release(m.key, name)
+	}
+}
+
+// Unsettle has the objects of an Application compared by content the next time: somebody else may have applied something to
+// them.
+func (e *Engine) Unsettle(ctx context.Context, app *v1alpha1.Application) {
+	target, err := e.Clusters.Target(ctx, app.Spec.ProjectName(), app.Spec.Destination)
+	if err == nil {
+		target.Live.Unsettle(e.instance(app))
 	}
 }

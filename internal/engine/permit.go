@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/project"
 )
@@ -45,9 +47,13 @@ func (r *run) permit() error {
 	if err := r.grant.rules.PermitsNamespace(r.app.Namespace, r.engine.Namespace); err != nil {
 		return &ProjectError{err}
 	}
-	for i, src := range r.sources {
+	sources := r.sources
+	if r.rollback != nil || r.operation() != nil { // they are looked at, too
+		sources = append(slices.Clone(sources), r.app.Spec.EffectiveSources()...)
+	}
+	for i, src := range sources {
 		if err := r.grant.rules.PermitsSource(src.RepoURL); err != nil {
-			if len(r.sources) > 1 {
+			if len(r.sources) > 1 && i < len(r.sources) {
 				err = fmt.Errorf("source %d of %d: %w", i+1, len(r.sources), err)
 			}
 			return &ProjectError{err}
@@ -82,11 +88,18 @@ func (r *run) permitWanted(ctx context.Context, m *memory) error {
 	const shown = 5
 	var denied []error
 	more := 0
+	keys := make([]object.Key, 0, len(m.wanted)+len(m.hooks))
 	for _, w := range m.wanted {
+		keys = append(keys, w.key)
+	}
+	for _, h := range m.hooks {
+		keys = append(keys, h.key)
+	}
+	for _, key := range keys {
 		if err := ctx.Err(); err != nil {
 			return err // a project can have patterns that take long
 		}
-		err := r.permits(w.key)
+		err := r.permits(key)
 		switch {
 		case err == nil:
 		case len(denied) < shown:
@@ -124,4 +137,16 @@ func (r *run) permits(key object.Key) error {
 // known, nothing is outside, so that an Application can be deleted after its project.
 func (r *run) outside(key object.Key) bool {
 	return r.grant.rules != nil && r.permits(key) != nil
+}
+
+// warnProject says what is wrong with the project, besides what stops its Applications.
+func (r *run) warnProject() {
+	if r.grant.rules == nil {
+		return
+	}
+	var lines []string
+	for _, err := range r.grant.rules.Faults() {
+		lines = append(lines, fmt.Sprintf("project %q: %v", r.grant.rules.Name(), err))
+	}
+	r.warn(v1alpha1.ConditionProject, lines)
 }

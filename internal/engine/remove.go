@@ -3,12 +3,14 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
+	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/engine/plan"
 )
 
@@ -45,19 +47,36 @@ func (r *run) deleteOwned(ctx context.Context, how metav1.DeletionPropagation) (
 	slices.SortStableFunc(owned, func(a, b live.Record) int {
 		return plan.Rank(b.Key.GroupKind()) - plan.Rank(a.Key.GroupKind())
 	})
+	own := object.AppOptions(r.optionsOf(nil)).Delete
+	var unconfirmed []object.Key
 	var errs []error
 	for _, rec := range owned {
-		if rec.KeepDelete || rec.Owned || r.outside(rec.Key) {
+		if rec.Delete.Or(own) == object.ConsentDenied || rec.Owned || r.outside(rec.Key) {
 			continue
+		}
+		if rec.Hook && rec.Finalizer { // nothing waits for its result any more
+			if out := r.target.ReleaseHook(ctx, rec.Key); out.Err != nil {
+				errs = append(errs, errors.New(out.Message))
+			}
 		}
 		left++
 		if rec.Deleting {
 			continue
 		}
+		if rec.Delete.Or(own) == object.ConsentAsked && !r.approved(r.app.DeletionTimestamp.Time) {
+			unconfirmed = append(unconfirmed, rec.Key)
+			continue
+		}
 		out := r.target.Remove(ctx, diff.Change{Key: rec.Key, Verb: diff.Delete}, how)
 		if out.Err != nil {
 			errs = append(errs, errors.New(out.Message))
+		} else if r.accounts() {
+			r.memory.removed = append(r.memory.removed, rec.Key)
 		}
+	}
+	if len(unconfirmed) > 0 {
+		errs = append([]error{fmt.Errorf("held: %s must be confirmed before it is deleted (sync option Delete=confirm): confirm with `slipway app confirm %s`",
+			some(unconfirmed), r.app.Name)}, errs...)
 	}
 	return left, errors.Join(errs[:min(len(errs), 5)]...)
 }

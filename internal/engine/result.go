@@ -10,23 +10,31 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/health"
+	"github.com/slipway-gitops/slipway/internal/source"
 )
 
 // Result is what a reconciliation found and did. It is a value: status, events and metrics are made of it, elsewhere
 // and once.
 type Result struct {
-	Sources    []v1alpha1.ApplicationSource // what was compared with, operation overrides included
-	Revisions  []string                     // resolved, one per source; empty when the sources could not be read
-	Tools      []string                     // what rendered each source
-	Sync       v1alpha1.SyncStatusCode
-	Health     health.Result
-	Resources  []v1alpha1.ResourceStatus
-	Images     []string
-	Conditions []v1alpha1.ApplicationCondition // without times
-	Operation  *v1alpha1.OperationState        // what an operation did, when one ran
-	Err        *StageError                     // the stage that failed, if one did
-	Retry      time.Duration                   // when to try again although nothing changes; 0 for never
-	Times      map[Stage]time.Duration
+	Sources     []v1alpha1.ApplicationSource // what was compared with, operation overrides included
+	Revisions   []string                     // resolved, one per source; empty when the sources could not be read
+	Tools       []string                     // what rendered each source
+	Sync        v1alpha1.SyncStatusCode
+	Health      health.Result
+	Resources   []v1alpha1.ResourceStatus
+	Images      []string
+	Conditions  []v1alpha1.ApplicationCondition // without times
+	Operation   *v1alpha1.OperationState        // what an operation did, when one ran
+	Err         *StageError                     // the stage that failed, if one did
+	Retry       time.Duration                   // when to try again although nothing changes; 0 for never
+	DeleteHooks []v1alpha1.HookType             // which hooks its deletion has
+	Changes     []source.Change                 // who made what was deployed, one per source, as far as the sources tell
+	Unpinned    *v1alpha1.Pin                   // a rollback that is over: Git has moved past it
+	Wake        time.Duration                   // when to look again at an operation that waits, at the latest; 0 for never
+	Would       []Would                         // what a sync would do, where the engine only looks on
+	WouldSync   bool                            // and whether one would begin by itself now
+	Times       map[Stage]time.Duration
+	Account     *Account // of an operation that is over, where somebody wants to know
 }
 
 // StageError is an error with the stage that it stopped.
@@ -42,14 +50,36 @@ func (e *StageError) Error() string { return e.Err.Error() }
 func (e *StageError) Unwrap() error { return e.Err }
 
 // failed is the result when a stage could not finish: nothing was changed, what was known stands, a condition says
-// why.
+// why, or the operation where the fault is only its own.
 func (r *run) failed(s Stage, err error) Result {
 	var within *StageError
 	if errors.As(err, &within) { // the stage asked something of another one
 		s, err = within.Stage, within.Err
 	}
+	res := r.standing()
+	res.Sync, res.Err = v1alpha1.SyncStatusUnknown, &StageError{Stage: s, Err: err}
+	kind := v1alpha1.ConditionComparisonError
+	var forbidden *ProjectError
+	if errors.As(err, &forbidden) {
+		kind = v1alpha1.ConditionInvalidSpecError
+	}
+	res.Conditions = []v1alpha1.ApplicationCondition{{Type: kind, Message: err.Error()}}
+	op := r.operation()
+	if op != nil {
+		r.operationFailed(*op, err, &res)
+	}
+	if op != nil && op.Sync != nil && (elsewhere(op.Sync) || len(op.Sync.Manifests) > 0) && (s == StagePermit || s == StageFetch || s == StageRender) {
+		// It asked for something else than the specification does, which says nothing of the Application.
+		res.Sources, res.Revisions, res.Conditions = r.app.Spec.EffectiveSources(), nil, r.app.Status.Conditions
+		res.Sync = cmp.Or(r.app.Status.Sync.Status, v1alpha1.SyncStatusUnknown)
+	}
+	return res
+}
+
+// standing is what the Application says of itself, as a Result.
+func (r *run) standing() Result {
 	res := Result{
-		Sources: r.sources, Sync: v1alpha1.SyncStatusUnknown, Err: &StageError{Stage: s, Err: err}, Times: r.times,
+		Sources: r.sources, Sync: r.app.Status.Sync.Status, Times: r.times,
 		Resources: r.app.Status.Resources, Images: r.app.Status.Summary.Images,
 		Health: health.Result{Status: health.Status(r.app.Status.Health.Status), Message: r.app.Status.Health.Message},
 	}
@@ -59,27 +89,31 @@ func (r *run) failed(s Stage, err error) Result {
 	for _, t := range r.app.Status.SourceTypes {
 		res.Tools = append(res.Tools, string(t))
 	}
+	for phase, finalizer := range map[v1alpha1.HookType]string{
+		v1alpha1.HookPreDelete: v1alpha1.FinalizerPreDelete, v1alpha1.HookPostDelete: v1alpha1.FinalizerPostDelete,
+	} {
+		if slices.Contains(r.app.Finalizers, finalizer) {
+			res.DeleteHooks = append(res.DeleteHooks, phase)
+		}
+	}
 	if r.app.Status.SourceType != "" {
 		res.Tools = []string{string(r.app.Status.SourceType)}
 	}
 	if res.Health.Status == "" {
 		res.Health.Status = health.Unknown
 	}
-	kind := v1alpha1.ConditionComparisonError
-	var forbidden *ProjectError
-	if errors.As(err, &forbidden) {
-		kind = v1alpha1.ConditionInvalidSpecError
-	}
-	res.Conditions = []v1alpha1.ApplicationCondition{{Type: kind, Message: err.Error()}}
-	if op := r.operation(); op != nil {
-		r.operationFailed(*op, err, &res)
-	}
 	return res
 }
 
 // operationFailed ends, or puts off, an operation whose sources could not be compared.
 func (r *run) operationFailed(op v1alpha1.Operation, err error, res *Result) {
-	o := r.operationState(Decision{Operation: op})
+	if last := r.app.Status.OperationState; last == nil || !sameOperation(last.Operation, op) {
+		r.req.Retries = 0 // those were attempts at something else
+	} else if wait := r.backoff(op.Retry); wait > 0 && !last.Phase.Completed() {
+		res.Retry = wait // this was not its next attempt
+		return
+	}
+	o := r.operationState(Decision{Operation: op}, nil)
 	o.Message = err.Error()
 	r.conclude(o, v1alpha1.OperationError, op.Retry, res)
 	res.Operation = o
@@ -89,14 +123,17 @@ func (r *run) operationFailed(op v1alpha1.Operation, err error, res *Result) {
 func (r *run) result(d Decision) Result {
 	res := Result{
 		Sources: r.sources, Revisions: r.revisions, Tools: r.memory.tools, Times: r.times,
-		Sync: v1alpha1.SyncStatusSynced, Retry: d.Retry, Conditions: slices.Clone(r.conditions),
+		Sync: v1alpha1.SyncStatusSynced, Retry: d.Retry, Conditions: slices.Clone(r.conditions), Unpinned: r.released, Wake: r.wake,
+		DeleteHooks: r.deleteHooks(),
 	}
 	if d.Condition != nil {
 		res.Conditions = append(res.Conditions, *d.Condition)
 	}
 	worst := health.Result{Status: health.Healthy}
 	images := map[string]bool{}
+	gone, there := false, false
 	for _, s := range r.states {
+		gone, there = gone || s.missing, there || !s.missing && !s.hook
 		res.Resources = append(res.Resources, s.status())
 		if !s.synced {
 			res.Sync = v1alpha1.SyncStatusOutOfSync
@@ -112,18 +149,28 @@ func (r *run) result(d Decision) Result {
 		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind),
 			cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
+	told := 0
+	for i := range res.Resources {
+		if h := res.Resources[i].Health; h != nil {
+			h.Message = terse(h.Message, &told)
+		}
+	}
 	for image := range images {
 		res.Images = append(res.Images, image)
 	}
 	slices.Sort(res.Images)
+	if gone && !there && health.Worse(health.Missing, worst.Status) { // also where none of them has a health
+		worst = health.Result{Status: health.Missing}
+	}
 	res.Health = worst
+	fit(&res)
 	return res
 }
 
 // healthOf returns an object's health, and whether it counts for its Application.
 func (s state) healthOf() (health.Result, bool) {
 	if s.missing {
-		return health.Result{Status: health.Missing}, health.Knows(s.key.Group, s.key.Kind)
+		return health.Result{Status: health.Missing}, s.assessed
 	}
 	return s.health, s.assessed
 }
@@ -131,9 +178,12 @@ func (s state) healthOf() (health.Result, bool) {
 func (s state) status() v1alpha1.ResourceStatus {
 	out := v1alpha1.ResourceStatus{
 		Group: s.key.Group, Version: s.version, Kind: s.key.Kind, Namespace: s.key.Namespace, Name: s.key.Name,
-		Status: v1alpha1.SyncStatusOutOfSync, RequiresPruning: s.prune, SyncWave: int64(s.wave),
+		Status: v1alpha1.SyncStatusOutOfSync, RequiresPruning: s.prune, SyncWave: int64(s.wave), Hook: s.hook,
+		RequiresDeletionConfirmation: s.confirm,
 	}
-	if s.synced {
+	if s.hook {
+		out.Status = ""
+	} else if s.synced {
 		out.Status = v1alpha1.SyncStatusSynced
 	}
 	if h, ok := s.healthOf(); ok || s.missing {

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/apply"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/engine/plan"
 	"github.com/slipway-gitops/slipway/internal/source"
 )
 
@@ -29,12 +31,23 @@ const (
 // memory is what the engine keeps of an Application between two reconciliations: names and hashes, no content.
 type memory struct {
 	inputs   string // identity of what the manifests were rendered from
+	rendered int    // how many objects that gave, those that come twice or are skipped included
 	wanted   []wanted
 	granted  grant // that permitted all of them
 	tools    []string
 	repeated []object.Key
-	skipped  []string // hooks that are left out
-	options  []string // what objects ask for and nothing acts on yet
+	hooks    []hook
+	options  []string // what objects ask for and nobody knows
+	ignore   *ignoring
+
+	foreseen map[object.Key]foresight // by an engine that only looks on
+
+	target   apply.Target // of the last reconciliation
+	underway *underway    // the operation that has begun and is not over
+
+	renderedAt time.Time
+	accounted  bool         // an operation of this process is told of
+	removed    []object.Key // by a deletion
 }
 
 // wanted is a manifest without its content.
@@ -43,6 +56,21 @@ type wanted struct {
 	version string
 	hash    uint64
 	wave    int
+	options *object.Options // nil when it sets none
+	defines object.Kind     // of a definition
+	at      int             // its place among the rendered objects
+	content *Content        // nil until somebody was told of it
+}
+
+// hook is a hook without its content. Its place among the hooks is that of its manifest in run.hooks.
+type hook struct {
+	key     object.Key // without a name where the cluster is to make one
+	prefix  string     // of the name that an operation gives it
+	version string
+	plan.Hook
+	options *object.Options
+	at      int      // its place among the rendered objects
+	content *Content // nil until somebody was told of it
 }
 
 // run is one reconciliation under way. Each stage fills in what the next one reads.
@@ -57,18 +85,42 @@ type run struct {
 	times    map[Stage]time.Duration
 
 	grant     grant
+	ignore    *ignoring
 	target    apply.Target
 	fetched   []Fetched
-	refs      map[string]source.Tree
 	revisions []string
 	specified []string // what the specification means, where an operation overrides it
 
 	memory    *memory
-	manifests map[object.Key]object.Manifest // filled when content is needed
+	manifests map[object.Key]object.Manifest // filled when content is needed, by what is needed
+	hooks     []object.Manifest              // filled when content is needed
+	whole     bool                           // manifests has all of them
+	objects   []object.Manifest              // as rendered, while manifests has some
+	places    map[object.Key]int             // where objects has what is wanted
+	defined   map[object.Kind]bool           // kinds that come with objects
+	pinned    []string                       // revisions that an operation under way goes on with
 
 	changes    []diff.Change
+	spared     []diff.Change // deletions that objects or the Application forbid
+	shared     []string      // what is wanted and belongs to others
 	states     []state
 	conditions []v1alpha1.ApplicationCondition
+
+	rollback *v1alpha1.Pin                   // the pin that holds
+	released *v1alpha1.Pin                   // the pin that Git has moved past
+	notices  []v1alpha1.ApplicationCondition // found before the comparison
+
+	foreseen map[object.Key]foresight // by this run
+
+	op         *plan.Operation
+	under      *underway
+	verdicts   []Verdict
+	rendering  bool // the sources could be rendered
+	untellable bool // the process before this one did the work, and did not tell
+
+	pruned map[object.Key]bool // what this run deleted
+	done   bool                // it changed something
+	wake   time.Duration
 }
 
 func (e *Engine) instance(app *v1alpha1.Application) string {
@@ -79,20 +131,87 @@ func (e *Engine) begin(req Request) *run {
 	now := e.Now()
 	r := &run{
 		engine: e, req: req, app: req.App, instance: e.instance(req.App), sources: req.App.Spec.EffectiveSources(),
-		started: now, mark: now, times: make(map[Stage]time.Duration, 5),
+		started: now, mark: now, times: make(map[Stage]time.Duration, 5), pruned: map[object.Key]bool{},
 	}
 	if kept, ok := e.memory.Load(r.instance); ok {
 		r.memory = kept.(*memory)
 	}
-	// An operation can ask for another source or revision than the specification.
-	if op := r.operation(); op != nil && op.Sync != nil {
+	// A rollback holds for every operation but one that asks for another source or revision than the specification.
+	op := r.operation()
+	if r.automated() != nil && r.app.DeletionTimestamp == nil && (op == nil || op.Sync == nil || !elsewhere(op.Sync)) {
+		r.pinSources()
+	}
+	if op != nil && op.Sync != nil {
 		r.sources = overrideSources(r.sources, op.Sync)
 	}
+	r.pinned, r.ignore = r.pin(), r.ignoring()
 	return r
+}
+
+// pin returns the revisions of an operation that has begun: somebody asked for it, or one of its hooks is running and
+// must not be cut off. Any other automated one gives way to a newer commit.
+func (r *run) pin() []string {
+	last := r.app.Status.OperationState
+	if last == nil || last.Phase.Completed() || last.SyncResult == nil {
+		return nil
+	}
+	revisions := revisionsOf(last.SyncResult)
+	asked := r.operation() != nil && sameOperation(last.Operation, *r.operation())
+	again := !begun(last) // it failed, and is tried again
+	switch {
+	case len(revisions) != len(r.sources) || !sameSources(sourcesOf(last.SyncResult), r.sources):
+		return nil // they are revisions of something else
+	case asked && again && last.Operation.Retry.Refresh, !asked && (again || !hookRunning(last.SyncResult)):
+		return nil
+	}
+	return revisions
+}
+
+// revisionsOf returns the revisions of an operation, one for each of its sources.
+func revisionsOf(res *v1alpha1.SyncOperationResult) []string {
+	if res.Revision != "" {
+		return []string{res.Revision}
+	}
+	return res.Revisions
+}
+
+// sourcesOf returns the sources of an operation.
+func sourcesOf(res *v1alpha1.SyncOperationResult) []v1alpha1.ApplicationSource {
+	if res.Revision != "" {
+		return []v1alpha1.ApplicationSource{res.Source}
+	}
+	return res.Sources
+}
+
+// pinSources goes by an earlier deployment where somebody rolled back to it.
+func (r *run) pinSources() {
+	p, err := ReadPin(r.app)
+	if err != nil {
+		r.notices = append(r.notices, v1alpha1.ApplicationCondition{Type: v1alpha1.ConditionUnsupported, Message: err.Error()})
+	}
+	if p != nil {
+		r.rollback, r.sources = p, pinnedSources(p, r.app.Spec.EffectiveSources())
+	}
+}
+
+// begun reports whether an operation has begun and is not over, and does not wait for its next attempt either.
+func begun(o *v1alpha1.OperationState) bool {
+	return o != nil && !o.Phase.Completed() && o.FinishedAt == nil
+}
+
+func hookRunning(res *v1alpha1.SyncOperationResult) bool {
+	return slices.ContainsFunc(res.Resources, func(r v1alpha1.ResourceResult) bool {
+		return r.HookType != "" && r.HookPhase == v1alpha1.OperationRunning
+	})
 }
 
 // operation is what a person or a program asked for: a new one, or one that is being tried again.
 func (r *run) operation() *v1alpha1.Operation { return r.app.Operation }
+
+// elsewhere reports whether an operation says itself which source and revision it is about.
+func elsewhere(op *v1alpha1.SyncOperation) bool {
+	return op.Revision != "" || len(op.Revisions) > 0 || op.Source != nil || len(op.Sources) > 0
+}
 
 func overrideSources(sources []v1alpha1.ApplicationSource, op *v1alpha1.SyncOperation) []v1alpha1.ApplicationSource {
 	switch {
@@ -123,6 +242,7 @@ func (r *run) lap(s Stage) {
 
 func (r *run) finish() {
 	if r.memory != nil {
+		r.memory.target = r.target
 		r.engine.memory.Store(r.instance, r.memory)
 	}
 }
@@ -137,10 +257,11 @@ func (r *run) fetch(ctx context.Context) error {
 	if r.target, err = r.engine.Clusters.Target(ctx, r.app.Spec.ProjectName(), r.app.Spec.Destination); err != nil {
 		return err
 	}
-	if len(r.sources) > 1 {
-		r.refs = map[string]source.Tree{}
-	}
+	r.unpin(ctx)
 	for i, src := range r.sources {
+		if i < len(r.pinned) {
+			src.TargetRevision = r.pinned[i]
+		}
 		f, err := r.engine.Sources.Fetch(ctx, r.app.Spec.ProjectName(), src, r.req.Since)
 		if err != nil {
 			if len(r.sources) > 1 {
@@ -150,11 +271,22 @@ func (r *run) fetch(ctx context.Context) error {
 		}
 		r.fetched = append(r.fetched, f)
 		r.revisions = append(r.revisions, f.Tree.Revision())
-		if src.Ref != "" && r.refs != nil {
-			r.refs[src.Ref] = f.Tree
-		}
 	}
 	return r.fetchSpecified(ctx)
+}
+
+// refsOf finds the trees that sources refer to by name.
+func refsOf(sources []v1alpha1.ApplicationSource, fetched []Fetched) map[string]source.Tree {
+	if len(sources) < 2 {
+		return nil
+	}
+	refs := map[string]source.Tree{}
+	for i, src := range sources {
+		if src.Ref != "" {
+			refs[src.Ref] = fetched[i].Tree
+		}
+	}
+	return refs
 }
 
 // fetchSpecified resolves what the specification means, when an operation asks for something else.
@@ -180,8 +312,16 @@ func (r *run) observe(ctx context.Context) error {
 	for _, w := range r.memory.wanted {
 		kinds[w.key.GroupKind()] = true
 	}
+	if r.operation() != nil || r.automated() != nil {
+		for _, h := range r.memory.hooks {
+			kinds[h.key.GroupKind()] = true
+		}
+	}
 	for _, res := range r.app.Status.Resources {
-		kinds[object.Kind{Group: res.Group, Kind: res.Kind}] = true
+		key := object.Key{Group: res.Group, Kind: res.Kind, Namespace: res.Namespace, Name: res.Name}
+		if kind := key.GroupKind(); !kinds[kind] && !r.outside(key) { // anybody can write a status, and a watch costs memory
+			kinds[kind] = true
+		}
 	}
 	for kind := range kinds {
 		res, err := r.target.Live.Find(ctx, kind, "")
@@ -201,8 +341,13 @@ func (r *run) observe(ctx context.Context) error {
 // Unaffected reports whether the sources of an Application, as they are now, give what they gave at its last
 // reconciliation. It renders nothing and decodes nothing.
 func (e *Engine) Unaffected(ctx context.Context, app *v1alpha1.Application) bool {
-	r := e.begin(Request{App: app})
-	if r.memory == nil || app.Operation != nil || app.Status.Sync.Status == v1alpha1.SyncStatusUnknown ||
+	req := Request{App: app}
+	if e.Shadow {
+		req = bystander(req)
+	}
+	r := e.begin(req)
+	app = r.app
+	if r.memory == nil || app.Operation != nil || r.rollback != nil || app.Status.Sync.Status == v1alpha1.SyncStatusUnknown ||
 		r.permit() != nil || r.fetch(ctx) != nil {
 		return false
 	}

@@ -5,75 +5,46 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/apply"
-	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/engine/plan"
+	"github.com/slipway-gitops/slipway/internal/source"
 )
 
-// apply carries the plan out.
-func (r *run) apply(ctx context.Context, p plan.Plan, d Decision) []apply.Outcome {
-	defer r.lap(StageApply)
-	p = r.selected(p, d)
-	if p.Empty() {
-		return nil
+// tell says how far an operation is to whoever asked for it; more objects are done than it knows of.
+func (r *run) tell(op *plan.Operation, u *underway, d Decision, more int) {
+	if r.req.Operating == nil {
+		return
 	}
-	if err := r.content(ctx); err != nil {
-		return []apply.Outcome{{Err: err, Message: err.Error()}}
-	}
-	if err := r.createNamespace(ctx, d); err != nil {
-		key := object.Key{Kind: "Namespace", Name: r.app.Spec.Destination.Namespace}
-		return []apply.Outcome{{
-			Change: diff.Change{Key: key, Version: "v1", Verb: diff.Create}, Err: err, Message: apply.Explain(key, err),
-		}}
-	}
-	return r.target.Run(ctx, p, apply.Options{
-		DryRun:      d.DryRun,
-		Propagation: propagation(r.options(d)),
-		Manifest:    func(k object.Key) (object.Manifest, bool) { m, ok := r.manifests[k]; return m, ok },
-		Progress:    r.progress(p, d),
+	r.req.Operating(func() v1alpha1.OperationState {
+		state := r.operationState(d, u)
+		done, total := op.Progress()
+		state.Phase = v1alpha1.OperationRunning
+		state.Message = fmt.Sprintf("%d of %d objects done (%s)", done+more, total, op.Counts())
+		state.SyncResult.Resources = results(op, u, runningRoom)
+		return *state
 	})
 }
 
-// progress tells whoever asked for it how far the operation is.
-func (r *run) progress(p plan.Plan, d Decision) func(done, total int) {
-	if r.req.Operating == nil {
-		return nil
-	}
-	return func(done, total int) {
-		state := r.operationState(d)
-		state.Phase = v1alpha1.OperationRunning
-		state.Message = fmt.Sprintf("%d of %d objects done (%s)", done, total, p.Counts)
-		r.req.Operating(*state)
-	}
-}
-
-// selected keeps the part of a plan that the operation is about, when it names objects.
-func (r *run) selected(p plan.Plan, d Decision) plan.Plan {
-	op := d.Operation.Sync
-	if op == nil || len(op.Resources) == 0 {
-		return p
-	}
-	var kept []diff.Change
-	for _, c := range r.changes {
-		if slices.ContainsFunc(op.Resources, func(s v1alpha1.SyncOperationResource) bool {
-			return s.Group == c.Key.Group && s.Kind == c.Key.Kind && s.Name == c.Key.Name &&
-				(s.Namespace == "" || s.Namespace == c.Key.Namespace)
-		}) {
-			kept = append(kept, c)
-		}
-	}
-	return plan.Build(kept, d.Prune)
-}
-
 // options returns the sync options of an operation, those of the Application where it has none.
-func (r *run) options(d Decision) []string {
-	if d.Operation.Sync != nil && len(d.Operation.Sync.SyncOptions) > 0 {
-		return d.Operation.Sync.SyncOptions
+func (r *run) options(d Decision) []string { return r.optionsOf(d.Operation.Sync) }
+
+// syncOptions returns the sync options that count now: those of what somebody asked for, else the Application's.
+func (r *run) syncOptions() []string {
+	if op := r.operation(); op != nil {
+		return r.optionsOf(op.Sync)
+	}
+	return r.optionsOf(nil)
+}
+
+func (r *run) optionsOf(op *v1alpha1.SyncOperation) []string {
+	if op != nil && len(op.SyncOptions) > 0 {
+		return op.SyncOptions
 	}
 	if r.app.Spec.SyncPolicy != nil {
 		return r.app.Spec.SyncPolicy.SyncOptions
@@ -82,139 +53,165 @@ func (r *run) options(d Decision) []string {
 }
 
 func propagation(options []string) metav1.DeletionPropagation {
-	for _, o := range options {
-		switch o {
-		case "PrunePropagationPolicy=background":
-			return metav1.DeletePropagationBackground
-		case "PrunePropagationPolicy=orphan":
-			return metav1.DeletePropagationOrphan
-		case "PrunePropagationPolicy=foreground":
-			return metav1.DeletePropagationForeground
-		}
-	}
-	return ""
+	return apply.PropagationOf(object.AppOptions(options).Propagation)
 }
 
-// createNamespace makes the destination namespace where the sync options ask for it. It is not tracked: deleting the
-// Application leaves it.
-func (r *run) createNamespace(ctx context.Context, d Decision) error {
-	name := r.app.Spec.Destination.Namespace
-	if name == "" || d.DryRun || !slices.Contains(r.options(d), "CreateNamespace=true") {
-		return nil
+// synced is the result after an operation, or a part of it: what it did, and what is true now.
+func (r *run) synced(ctx context.Context, d Decision, op *plan.Operation, u *underway, end plan.Move) Result {
+	state := r.operationState(d, u)
+	u.states = op.States()
+	var trouble error
+	if r.done {
+		trouble = r.compare(ctx)
+		r.forgetPruned()
 	}
-	key := object.Key{Kind: "Namespace", Name: name}
-	if _, ours := r.manifests[key]; ours {
-		return nil
+	res := r.result(Decision{})
+	most := statusRoom
+	if end.Verb == plan.Wait {
+		most = runningRoom
 	}
-	meta := map[string]any{"name": name}
-	policy := r.app.Spec.SyncPolicy
-	managed := policy != nil && policy.ManagedNamespaceMetadata != nil
-	if managed {
-		meta["labels"] = stringMap(policy.ManagedNamespaceMetadata.Labels)
-		meta["annotations"] = stringMap(policy.ManagedNamespaceMetadata.Annotations)
-	}
-	res, err := r.target.Live.Find(ctx, key.GroupKind(), "v1")
-	if err != nil {
-		return err
-	}
-	m, err := object.NewManifest(map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": meta})
-	if err != nil {
-		return err
-	}
-	if err := r.permits(key); err != nil {
-		if _, missing := r.target.Client.Get(ctx, res, key); missing == nil && !managed {
-			return nil // it is there, and nothing is asked of it
+	state.SyncResult.Resources = results(op, u, room(res.Resources, most))
+	state.Message = end.Message
+	switch {
+	case end.Verb == plan.Wait:
+		state.Phase = v1alpha1.OperationRunning
+		if limit := r.timeLeft(u); limit > 0 {
+			res.Wake = earlier(res.Wake, limit)
 		}
-		return err
+	case end.Phase != v1alpha1.OperationSucceeded:
+		r.memory.underway = nil
+		r.conclude(state, end.Phase, d.retry(), &res)
+	case trouble != nil:
+		r.memory.underway = nil
+		state.Message = trouble.Error()
+		r.conclude(state, v1alpha1.OperationError, d.Operation.Retry, &res)
+	default:
+		r.memory.underway = nil
+		r.conclude(state, v1alpha1.OperationSucceeded, d.Operation.Retry, &res)
+		res.Changes = r.changesMade()
 	}
-	return r.target.Client.Ensure(ctx, res, m)
+	res.Operation = state
+	return res
 }
 
-func stringMap(m map[string]string) map[string]any {
-	out := make(map[string]any, len(m))
-	for k, v := range m {
-		out[k] = v
+// changesMade asks the sources who made what was deployed. History is poorer without it, and that is all.
+func (r *run) changesMade() []source.Change {
+	var out []source.Change
+	for _, f := range r.fetched {
+		if t, ok := f.Tree.(source.Explained); ok {
+			if c, err := t.Change(); err == nil {
+				out = append(out, c)
+			}
+		}
 	}
 	return out
 }
 
-// synced is the result after an operation: what it did, and what is true now.
-func (r *run) synced(ctx context.Context, d Decision, outcomes []apply.Outcome) Result {
-	state := r.operationState(d)
-	var failed []string
-	for _, o := range outcomes {
-		out := v1alpha1.ResourceResult{
-			Group: o.Change.Key.Group, Version: o.Change.Version, Kind: o.Change.Key.Kind, Namespace: o.Change.Key.Namespace,
-			Name: o.Change.Key.Name, Message: o.Message, SyncPhase: v1alpha1.PhaseSync, Status: v1alpha1.ResultSynced,
-		}
-		switch {
-		case o.Err != nil:
-			out.Status = v1alpha1.ResultSyncFailed
-			failed = append(failed, o.Message)
-		case o.Change.Verb == diff.Delete:
-			out.Status = v1alpha1.ResultPruned
-		}
-		state.SyncResult.Resources = append(state.SyncResult.Resources, out)
+// retry says how an operation is tried again when it fails.
+func (d Decision) retry() v1alpha1.RetryStrategy {
+	if d.Terminate {
+		return v1alpha1.RetryStrategy{}
 	}
-	if err := r.compare(ctx); err != nil {
-		failed = append(failed, err.Error())
+	return d.Operation.Retry
+}
+
+func earlier(a, b time.Duration) time.Duration {
+	if a == 0 || b < a {
+		return b
 	}
-	if !d.DryRun {
-		r.forgetPruned(outcomes)
+	return a
+}
+
+// Bounds of what a status says in the words of others: of one message, and of all messages of one list.
+const (
+	maxWords = 4 << 10
+	maxTold  = 256 << 10
+)
+
+// clip bounds a message. API servers and webhooks repeat values that can be as long as an object.
+func clip(text string) string { return object.Middle(text, maxWords) }
+
+// terse is a message of a list, of which told bytes were said before; "" where it would be too much.
+func terse(text string, told *int) string {
+	text = clip(text)
+	if *told += len(text); *told > maxTold {
+		return ""
 	}
-	res := r.result(Decision{})
-	switch {
-	case ctx.Err() != nil:
-		state.Message = "the agent was stopped during the operation: it goes on after the start"
-		state.Phase = v1alpha1.OperationRunning
-	case len(failed) > 0:
-		state.Message = fmt.Sprintf("%d of %d objects could not be synced: %s", len(failed), len(outcomes), strings.Join(failed[:min(len(failed), 5)], "; "))
-		r.conclude(state, v1alpha1.OperationFailed, d.Operation.Retry, &res)
-	default:
-		state.Message = "successfully synced (all tasks run)"
-		if d.DryRun {
-			state.Message = "dry run: nothing was changed"
-		}
-		r.conclude(state, v1alpha1.OperationSucceeded, d.Operation.Retry, &res)
-	}
-	res.Operation = state
-	return res
+	return text
 }
 
 // unsynced is the result where no operation runs: there is nothing to do, or what was asked for is refused.
 func (r *run) unsynced(d Decision) Result {
 	res := r.result(d)
+	if d.Held != "" {
+		res.Conditions = append(res.Conditions, v1alpha1.ApplicationCondition{Type: v1alpha1.ConditionHeld, Message: d.Held})
+		if r.operation() != nil {
+			res.Operation = r.held(d)
+		}
+	}
 	if d.Refused == "" {
+		if res.Operation == nil {
+			res.Operation = r.abandoned(d)
+		}
 		return res
 	}
-	state := r.operationState(d)
+	state := r.operationState(d, nil)
 	state.Message = d.Refused
 	r.req.Retries = 0
-	r.conclude(state, v1alpha1.OperationError, v1alpha1.RetryStrategy{}, &res)
+	r.conclude(state, refusal(d, state), v1alpha1.RetryStrategy{}, &res)
 	res.Operation = state
 	return res
 }
 
-// forgetPruned leaves objects out of the result that were deleted just now: the watch has not said so yet.
-func (r *run) forgetPruned(outcomes []apply.Outcome) {
-	gone := map[object.Key]bool{}
-	for _, o := range outcomes {
-		if o.Err == nil && o.Change.Verb == diff.Delete {
-			gone[o.Change.Key] = true
-		}
+// held is the state of an operation that waits for a person before it has begun. It names no revisions, so that what is
+// put right in Git meanwhile counts.
+func (r *run) held(d Decision) *v1alpha1.OperationState {
+	state := r.operationState(d, nil)
+	if last := r.app.Status.OperationState; begun(last) && sameOperation(last.Operation, d.Operation) {
+		state.StartedAt = last.StartedAt
 	}
-	if len(gone) > 0 {
-		r.states = slices.DeleteFunc(r.states, func(s state) bool { return s.prune && gone[s.key] })
+	state.Phase, state.Message, state.SyncResult = v1alpha1.OperationRunning, d.Held, &v1alpha1.SyncOperationResult{}
+	return state
+}
+
+// abandoned ends an operation that nobody goes on with: its revision is not the present one any more and nothing else
+// begins, or automated sync was turned off before its next attempt. It returns nil where there is none.
+func (r *run) abandoned(d Decision) *v1alpha1.OperationState {
+	last := r.app.Status.OperationState
+	if last == nil || last.Phase.Completed() || r.operation() != nil || d.Retry > 0 {
+		return nil
+	}
+	why := "the sources have moved on"
+	if r.sameInputs(last) {
+		if r.automated() != nil || d.Condition != nil {
+			return nil
+		}
+		why = "automated sync is off"
+	}
+	now := metav1.NewTime(r.engine.Now())
+	state := last.DeepCopy()
+	state.Phase, state.FinishedAt, state.Message = v1alpha1.OperationFailed, &now, strings.TrimPrefix(last.Message+": given up, since "+why, ": ")
+	r.memory.underway = nil
+	return state
+}
+
+// forgetPruned leaves objects out of the result that were deleted just now: the watch has not said so yet.
+func (r *run) forgetPruned() {
+	if len(r.pruned) > 0 {
+		r.states = slices.DeleteFunc(r.states, func(s state) bool { return s.prune && r.pruned[s.key] })
 	}
 }
 
-func (r *run) operationState(d Decision) *v1alpha1.OperationState {
+func (r *run) operationState(d Decision, u *underway) *v1alpha1.OperationState {
 	o := &v1alpha1.OperationState{
 		Operation: d.Operation, StartedAt: metav1.NewTime(r.started), RetryCount: r.req.Retries,
 		SyncResult: &v1alpha1.SyncOperationResult{},
 	}
-	if last := r.app.Status.OperationState; last != nil && last.Phase == v1alpha1.OperationRunning && r.req.Retries > 0 {
+	if last := r.app.Status.OperationState; last != nil && last.Phase == v1alpha1.OperationRunning && (r.req.Retries > 0 || d.Going) {
 		o.StartedAt = last.StartedAt
+	}
+	if u != nil {
+		o.StartedAt = metav1.NewTime(u.started)
 	}
 	if r.app.Spec.MultipleSources() {
 		o.SyncResult.Sources, o.SyncResult.Revisions = r.sources, r.revisions
@@ -227,18 +224,73 @@ func (r *run) operationState(d Decision) *v1alpha1.OperationState {
 	return o
 }
 
+// causes names the objects and hooks that failed an operation whose message does not say so.
+func causes(o *v1alpha1.OperationState) string {
+	const shown = 5
+	var lines []string
+	if o.SyncResult == nil {
+		return ""
+	}
+	for _, out := range o.SyncResult.Resources {
+		failed := out.HookPhase == v1alpha1.OperationFailed || out.HookPhase == v1alpha1.OperationError
+		if failed && !strings.Contains(o.Message, out.Message) {
+			lines = append(lines, causeOf(out))
+		}
+	}
+	more := ""
+	if n := len(lines) - shown; n > 0 {
+		lines, more = lines[:shown], fmt.Sprintf("; and %d more", n)
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(lines, "; ") + more
+}
+
+// cause names the first object that was refused, where the message of an operation names none: whoever sees the message
+// alone knows where to begin.
+func cause(o *v1alpha1.OperationState) string {
+	if o.SyncResult == nil {
+		return ""
+	}
+	refused := func(out v1alpha1.ResourceResult) bool {
+		return out.Status == v1alpha1.ResultSyncFailed && out.Message != ""
+	}
+	i := slices.IndexFunc(o.SyncResult.Resources, refused)
+	if i < 0 || slices.ContainsFunc(o.SyncResult.Resources, func(out v1alpha1.ResourceResult) bool {
+		return refused(out) && strings.Contains(o.Message, out.Message)
+	}) {
+		return ""
+	}
+	return ": " + causeOf(o.SyncResult.Resources[i])
+}
+
+func causeOf(out v1alpha1.ResourceResult) string {
+	key := resultID(out).Key.String()
+	if strings.HasPrefix(out.Message, key) {
+		return out.Message
+	}
+	return key + ": " + out.Message
+}
+
 // conclude ends an operation, or puts its next attempt off when it failed and may be tried again.
 func (r *run) conclude(o *v1alpha1.OperationState, phase v1alpha1.OperationPhase, retry v1alpha1.RetryStrategy, res *Result) {
 	now := metav1.NewTime(r.engine.Now())
 	if phase != v1alpha1.OperationSucceeded {
-		res.Conditions = append(res.Conditions, v1alpha1.ApplicationCondition{Type: v1alpha1.ConditionSyncError, Message: o.Message})
+		res.Conditions = append(res.Conditions, v1alpha1.ApplicationCondition{Type: v1alpha1.ConditionSyncError, Message: o.Message + causes(o)})
+		o.Message += cause(o)
 		if retry.Limit < 0 || r.req.Retries < retry.Limit {
 			o.RetryCount = r.req.Retries + 1
 			res.Retry = RetryDelay(retry, o.RetryCount)
-			o.Phase = v1alpha1.OperationRunning
+			o.Phase, o.FinishedAt = v1alpha1.OperationRunning, &now // running and finished: it waits for its next attempt
 			o.Message += fmt.Sprintf(". Retrying attempt #%d at %s.", o.RetryCount, now.Add(res.Retry).UTC().Format("15:04:05"))
 			return
 		}
 	}
 	o.Phase, o.FinishedAt = phase, &now
+	if op := o.Operation.Sync; op != nil && len(op.Manifests) > 0 { // they may be large, and are nobody's business later
+		short := *op
+		short.Manifests = []string{"left out"}
+		o.Operation.Sync = &short
+	}
 }

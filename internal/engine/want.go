@@ -4,19 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/engine/plan"
 	"github.com/slipway-gitops/slipway/internal/engine/render"
 )
 
 // render finds out what is wanted. When no input has changed since the last time, nothing is rendered or decoded:
 // names and hashes are remembered.
-func (r *run) render(ctx context.Context) error {
+func (r *run) render(ctx context.Context) (err error) {
 	defer r.lap(StageRender)
+	defer func() { r.rendering = err == nil }()
 	requests, err := r.requests(ctx)
 	if err != nil {
 		return err
@@ -25,7 +29,7 @@ func (r *run) render(ctx context.Context) error {
 		for i, q := range requests {
 			r.engine.Renderer.Forget(q, r.fetched[i].Scope)
 		}
-	} else if r.memory != nil {
+	} else if op := r.operation(); r.memory != nil && r.memory.ignore == r.ignore && (op == nil || op.Sync == nil || len(op.Sync.Manifests) == 0) {
 		if inputs, ok := r.remembered(requests); ok && inputs == r.memory.inputs && inputs != "" {
 			return r.permitWanted(ctx, r.memory)
 		}
@@ -35,27 +39,12 @@ func (r *run) render(ctx context.Context) error {
 
 // requests describes the rendering of every source that has something to render.
 func (r *run) requests(ctx context.Context) ([]render.Request, error) {
-	version, apis, err := r.target.Live.Capabilities(ctx)
-	if err != nil {
-		return nil, &StageError{Stage: StageLive, Err: fmt.Errorf("destination cluster: %w", err)}
-	}
-	out := make([]render.Request, 0, len(r.sources))
-	for i, src := range r.sources {
-		out = append(out, render.Request{
-			App:       render.App{Name: r.app.Name, Namespace: r.app.Namespace, Project: r.app.Spec.ProjectName()},
-			Source:    src,
-			Tree:      r.fetched[i].Tree,
-			Refs:      r.refs,
-			Namespace: r.app.Spec.Destination.Namespace,
-			Cluster:   render.Capabilities{KubeVersion: version, APIVersions: apis},
-		})
-	}
-	return out, nil
+	return r.requestsFor(ctx, r.sources, r.fetched)
 }
 
 func (r *run) remembered(requests []render.Request) (string, bool) {
 	var inputs strings.Builder
-	inputs.WriteString(r.target.Live.Server + " ")
+	inputs.WriteString(r.target.Live.Server + " " + r.target.Live.Tracking.String() + " ")
 	for i, q := range requests {
 		if q.Source.IsRef() {
 			continue
@@ -70,36 +59,73 @@ func (r *run) remembered(requests []render.Request) (string, bool) {
 }
 
 func (r *run) renderAll(ctx context.Context, requests []render.Request) error {
-	fresh := &memory{}
-	var objects []object.Manifest
-	for i, q := range requests {
-		if q.Source.IsRef() {
-			continue
-		}
-		result, _, err := r.engine.Renderer.Render(ctx, q, r.fetched[i].Scope)
-		if err != nil {
-			if len(requests) > 1 {
-				return fmt.Errorf("source %d of %d: %w", i+1, len(requests), err)
-			}
+	fresh := &memory{ignore: r.ignore}
+	objects, local, err := r.localManifests()
+	if err != nil {
+		return err
+	}
+	if !local {
+		if objects, fresh.tools, _, err = r.rendered(ctx, requests); err != nil {
 			return err
 		}
-		objects = append(objects, result.Objects...)
-		fresh.tools = append(fresh.tools, string(result.Tool))
+		fresh.inputs, _ = r.remembered(requests) // "" when the result is too large to be remembered
 	}
-	fresh.inputs, _ = r.remembered(requests) // "" when the result is too large to be remembered
-	manifests, err := r.prepare(ctx, objects, fresh)
+	manifests, hooks, err := r.prepare(ctx, objects, fresh)
 	if err != nil {
 		return err
 	}
 	if err := r.permitWanted(ctx, fresh); err != nil {
 		return err
 	}
-	r.manifests = manifests
+	r.manifests, r.hooks, r.whole = manifests, hooks, true
+	fresh.renderedAt = r.engine.Now()
 	if r.memory != nil {
 		r.releaseUnwanted(fresh)
+		fresh.underway, fresh.accounted, fresh.removed = r.memory.underway, r.memory.accounted, r.memory.removed
 	}
 	r.memory = fresh
 	return nil
+}
+
+// rendered returns the objects of all sources, what rendered each, and whether all of it was remembered.
+func (r *run) rendered(ctx context.Context, requests []render.Request) (objects []object.Manifest, tools []string, kept bool, err error) {
+	kept = true
+	for i, q := range requests {
+		if q.Source.IsRef() {
+			continue
+		}
+		result, hit, err := r.engine.Renderer.Render(ctx, q, r.fetched[i].Scope)
+		if err != nil {
+			if len(requests) > 1 {
+				err = fmt.Errorf("source %d of %d: %w", i+1, len(requests), err)
+			}
+			return nil, nil, false, err
+		}
+		kept = kept && hit
+		objects = append(objects, result.Objects...)
+		tools = append(tools, string(result.Tool))
+	}
+	return objects, tools, kept, nil
+}
+
+// localManifests reads the manifests that an operation brings itself, in place of what the sources render.
+func (r *run) localManifests() (objects []object.Manifest, local bool, err error) {
+	op := r.operation()
+	if op == nil || op.Sync == nil || len(op.Sync.Manifests) == 0 {
+		return nil, false, nil
+	}
+	for i, text := range op.Sync.Manifests {
+		obj, err := object.DecodeJSON([]byte(text))
+		if err != nil {
+			return nil, true, fmt.Errorf("operation.sync.manifests[%d]: %w: write one object as JSON", i, err)
+		}
+		m, err := object.NewManifest(obj)
+		if err != nil {
+			return nil, true, fmt.Errorf("operation.sync.manifests[%d]: %w", i, err)
+		}
+		objects = append(objects, m)
+	}
+	return objects, true, nil
 }
 
 // releaseUnwanted gives up the claims on objects that are not wanted any more.
@@ -117,47 +143,80 @@ func (r *run) releaseUnwanted(fresh *memory) {
 
 // prepare makes manifests ready to apply: namespace, tracking mark. Of objects that come twice the last one counts,
 // as with kubectl.
-func (r *run) prepare(ctx context.Context, objects []object.Manifest, m *memory) (map[object.Key]object.Manifest, error) {
+func (r *run) prepare(ctx context.Context, objects []object.Manifest, m *memory) (
+	manifests map[object.Key]object.Manifest, hooks []object.Manifest, err error,
+) {
+	m.rendered = len(objects)
 	defined := definedKinds(objects)
-	manifests := make(map[object.Key]object.Manifest, len(objects))
+	manifests = make(map[object.Key]object.Manifest, len(objects))
 	place := make(map[object.Key]int, len(objects))
 	var unknown []error
-	for _, o := range objects {
-		obj, err := o.Decode()
-		if err != nil {
-			return nil, err
-		}
-		if isHook(obj) {
-			m.skipped = append(m.skipped, o.Key.Kind+"/"+o.Key.Name)
-			continue
-		}
-		if o.Key.Name == "" {
-			return nil, fmt.Errorf("%s with metadata.generateName %q: only hooks may leave the name to the cluster; set metadata.name",
-				o.Key.Kind, generateName(obj))
-		}
-		m.options = append(m.options, unsupportedOptions(obj, o.Key)...)
-		ready, err := r.place(ctx, obj, o, defined)
+	for at, o := range objects {
+		p, err := r.prepareOne(ctx, o, defined)
 		if err != nil {
 			if !unknownKind(err) {
-				return nil, err
+				return nil, nil, err
 			}
 			unknown = append(unknown, fmt.Errorf("%s: %w", o.Key, err))
 			continue
 		}
-		w := wanted{key: ready.Key, version: ready.Version, hash: ready.Hash(), wave: wave(obj)}
-		if i, twice := place[ready.Key]; twice {
-			m.repeated = append(m.repeated, ready.Key)
+		if p.hook.Skip {
+			continue
+		}
+		m.options = append(append(m.options, unknownOptions(p.options, o.Key)...), p.misread...)
+		if p.hook.Is {
+			m.hooks = append(m.hooks, hook{key: p.Key, prefix: p.prefix, version: p.Version, Hook: p.hook, options: p.options, at: at})
+			hooks = append(hooks, p.Manifest)
+			continue
+		}
+		w := wanted{key: p.Key, version: p.Version, hash: p.Hash(), wave: p.hook.Wave, options: p.options, defines: p.defines, at: at}
+		if i, twice := place[p.Key]; twice {
+			m.repeated = append(m.repeated, p.Key)
 			m.wanted[i] = w
 		} else {
-			place[ready.Key] = len(m.wanted)
+			place[p.Key] = len(m.wanted)
 			m.wanted = append(m.wanted, w)
 		}
-		manifests[ready.Key] = ready
+		manifests[p.Key] = p.Manifest
 	}
 	if len(unknown) > 0 {
-		return nil, errors.Join(unknown[:min(len(unknown), 10)]...)
+		return nil, nil, errors.Join(unknown[:min(len(unknown), 10)]...)
 	}
-	return manifests, nil
+	return manifests, hooks, nil
+}
+
+// prepared is an object that is ready to apply, and what its annotations say.
+type prepared struct {
+	object.Manifest
+	hook    plan.Hook
+	options *object.Options
+	prefix  string
+	defines object.Kind
+	misread []string // what nobody understands of its annotations about hooks and waves
+}
+
+// prepareOne makes one object ready to apply, unless it is to be skipped.
+func (r *run) prepareOne(ctx context.Context, o object.Manifest, defined map[object.Kind]bool) (prepared, error) {
+	obj, err := o.Decode()
+	if err != nil {
+		return prepared{}, err
+	}
+	p := prepared{hook: plan.ReadHook(obj), options: optionsOf(obj), prefix: generateName(obj), defines: defines(obj, o.Key)}
+	if p.hook.Skip {
+		return p, nil
+	}
+	if !p.hook.Is && o.Key.Name == "" {
+		return p, fmt.Errorf("%s with metadata.generateName %q: only hooks may leave the name to the cluster; set metadata.name", o.Key.Kind, p.prefix)
+	}
+	if p.hook.Is {
+		addFinalizer(obj)
+	}
+	if p.Manifest, err = r.place(ctx, obj, o, defined); err != nil {
+		return p, err
+	}
+	p.misread = plan.Misread(obj, p.Key)
+	p.Sum, err = r.ignore.For(p.Key).Hash(p.Manifest)
+	return p, err
 }
 
 func generateName(obj map[string]any) string {
@@ -166,20 +225,42 @@ func generateName(obj map[string]any) string {
 	return name
 }
 
-// unsupportedOptions names the sync options of one object that nothing acts on yet.
-func unsupportedOptions(obj map[string]any, key object.Key) []string {
+// optionsOf reads an object's sync options; nil when it has none.
+func optionsOf(obj map[string]any) *object.Options {
+	text := object.Annotation(obj, v1alpha1.AnnotationSyncOptions)
+	if text == "" {
+		return nil
+	}
+	o := object.ParseOptions(text)
+	return &o
+}
+
+// unknownOptions names the sync options of one object that nobody knows.
+func unknownOptions(o *object.Options, key object.Key) []string {
+	if o == nil {
+		return nil
+	}
 	var out []string
-	for option := range strings.SplitSeq(object.Annotation(obj, v1alpha1.AnnotationSyncOptions), ",") {
-		option = strings.TrimSpace(option)
-		switch option {
-		case "", "Prune=false", "Prune=confirm", "Delete=false", "Delete=confirm":
-		default:
-			if !actedOn(option) {
-				out = append(out, "sync option "+option+" of "+key.String())
-			}
-		}
+	for _, option := range o.Unknown {
+		out = append(out, "sync option "+option+" of "+key.String())
 	}
 	return out
+}
+
+// comesLater reports whether an object's kind may be made by somebody else after the sync has begun
+// (SkipDryRunOnMissingResource).
+func (r *run) comesLater(obj map[string]any) bool {
+	own := object.OptionsOf(obj)
+	return own.SkipDryRun.Or(object.AppOptions(r.syncOptions()).SkipDryRun).Is()
+}
+
+// addFinalizer keeps a hook until its result was read, whoever deletes it.
+func addFinalizer(obj map[string]any) {
+	meta, _ := obj["metadata"].(map[string]any)
+	have, _ := meta["finalizers"].([]any)
+	if meta != nil && !slices.Contains(have, any(v1alpha1.FinalizerHook)) {
+		meta["finalizers"] = append(slices.Clone(have), v1alpha1.FinalizerHook)
+	}
 }
 
 // place puts an object into its namespace and marks it as ours.
@@ -189,6 +270,8 @@ func (r *run) place(ctx context.Context, obj map[string]any, o object.Manifest, 
 	res, err := r.target.Live.Find(ctx, key.GroupKind(), o.Version)
 	if scoped, ours := defined[key.GroupKind()]; ours && unknownKind(err) {
 		namespaced = scoped
+	} else if unknownKind(err) && r.comesLater(obj) {
+		namespaced = key.Namespace != "" || r.app.Spec.Destination.Namespace != ""
 	} else if err != nil {
 		return object.Manifest{}, err
 	} else {
@@ -207,7 +290,8 @@ func (r *run) place(ctx context.Context, obj map[string]any, o object.Manifest, 
 		meta["namespace"] = key.Namespace
 	}
 	delete(obj, "status")
-	object.SetAnnotation(obj, object.TrackingAnnotation, object.TrackingID(r.instance, key, r.app.Spec.Destination.Namespace))
+	diff.FoldSecret(obj)
+	r.target.Live.Tracking.Mark(obj, r.instance, key, r.app.Spec.Destination.Namespace)
 	return object.NewManifest(obj)
 }
 
@@ -215,7 +299,7 @@ func (r *run) place(ctx context.Context, obj map[string]any, o object.Manifest, 
 func definedKinds(objects []object.Manifest) map[object.Kind]bool {
 	out := map[object.Kind]bool{}
 	for _, o := range objects {
-		if o.Key.Kind != "CustomResourceDefinition" {
+		if o.Key.Kind != kindDefinition {
 			continue
 		}
 		obj, err := o.Decode()
@@ -223,12 +307,23 @@ func definedKinds(objects []object.Manifest) map[object.Kind]bool {
 			continue
 		}
 		spec, _ := obj["spec"].(map[string]any)
-		names, _ := spec["names"].(map[string]any)
-		group, _ := spec["group"].(string)
-		kind, _ := names["kind"].(string)
-		out[object.Kind{Group: group, Kind: kind}] = spec["scope"] == "Namespaced"
+		out[defines(obj, o.Key)] = spec["scope"] == "Namespaced"
 	}
 	return out
+}
+
+const kindDefinition = "CustomResourceDefinition"
+
+// defines returns the kind that a definition defines; the zero Kind for other objects.
+func defines(obj map[string]any, key object.Key) object.Kind {
+	if key.Kind != kindDefinition {
+		return object.Kind{}
+	}
+	spec, _ := obj["spec"].(map[string]any)
+	names, _ := spec["names"].(map[string]any)
+	group, _ := spec["group"].(string)
+	kind, _ := names["kind"].(string)
+	return object.Kind{Group: group, Kind: kind}
 }
 
 func unknownKind(err error) bool {
@@ -236,32 +331,71 @@ func unknownKind(err error) bool {
 	return errors.As(err, &unknown)
 }
 
-// isHook reports whether an object belongs to a phase of its own and not to the state that is kept.
-func isHook(obj map[string]any) bool {
-	if object.Annotation(obj, v1alpha1.AnnotationHook) != "" {
-		return true
-	}
-	helm := object.Annotation(obj, "helm.sh/hook")
-	return helm != "" && helm != "crd-install"
-}
-
-func wave(obj map[string]any) int {
-	n, err := strconv.Atoi(object.Annotation(obj, v1alpha1.AnnotationSyncWave))
-	if err != nil {
-		return 0
-	}
-	return n
-}
-
 // content returns the manifests with their content, rendering once more where only hashes are at hand. The cache
 // gives the same result, so this is decoding, not work.
 func (r *run) content(ctx context.Context) error {
-	if r.manifests != nil {
+	if r.whole {
 		return nil
 	}
-	requests, err := r.requests(ctx)
-	if err != nil {
-		return err
+	var keys []object.Key
+	if r.memory != nil {
+		for i := range r.memory.wanted {
+			keys = append(keys, r.memory.wanted[i].key)
+		}
 	}
-	return r.renderAll(ctx, requests)
+	return r.contentOf(ctx, keys)
+}
+
+// contentOf is content for some objects, and all hooks: a wave of a large Application is a small part of it.
+func (r *run) contentOf(ctx context.Context, keys []object.Key) error {
+	if r.whole {
+		return nil
+	}
+	if r.objects == nil {
+		requests, err := r.requests(ctx)
+		if err != nil {
+			return err
+		}
+		objects, _, kept, err := r.rendered(ctx, requests)
+		if err != nil {
+			return err
+		}
+		if !kept || r.memory == nil || r.memory.rendered != len(objects) {
+			return r.renderAll(ctx, requests)
+		}
+		if err := r.unpack(ctx, objects); err != nil {
+			return err
+		}
+	}
+	for _, k := range keys {
+		at, wanted := r.places[k]
+		if _, ready := r.manifests[k]; ready || !wanted {
+			continue
+		}
+		p, err := r.prepareOne(ctx, r.objects[at], r.defined)
+		if err != nil {
+			return err
+		}
+		r.manifests[k] = p.Manifest
+	}
+	r.whole = len(r.manifests) == len(r.places)
+	return nil
+}
+
+// unpack takes objects that were rendered before, and makes the hooks among them ready.
+func (r *run) unpack(ctx context.Context, objects []object.Manifest) error {
+	r.objects, r.defined, r.manifests = objects, definedKinds(objects), map[object.Key]object.Manifest{}
+	r.places = make(map[object.Key]int, len(r.memory.wanted))
+	for i := range r.memory.wanted {
+		r.places[r.memory.wanted[i].key] = r.memory.wanted[i].at
+	}
+	r.hooks = make([]object.Manifest, len(r.memory.hooks))
+	for i, h := range r.memory.hooks {
+		p, err := r.prepareOne(ctx, objects[h.at], r.defined)
+		if err != nil {
+			return err
+		}
+		r.hooks[i] = p.Manifest
+	}
+	return nil
 }

@@ -3,6 +3,7 @@ package project
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
@@ -103,6 +104,48 @@ func newNamespaceRule(b *budget, pattern string) (namespaceRule, error) {
 	return namespaceRule{expression: re}, nil
 }
 
+func (n namespaceRule) match(namespace string) bool {
+	if n.expression != nil {
+		return n.expression.MatchString(namespace)
+	}
+	return n.glob.match(namespace)
+}
+
+// Namespaces are those in which Applications may be, beside the controller's own: names, globs, and regular expressions
+// between slashes.
+type Namespaces struct {
+	rules []namespaceRule
+	names []string // when all are plain names
+	plain bool
+}
+
+// NewNamespaces reads patterns of namespaces. Blanks around them, and empty ones, do not count.
+func NewNamespaces(patterns []string) (Namespaces, error) {
+	out := Namespaces{plain: true}
+	b := newBudget()
+	for _, pattern := range patterns {
+		if pattern = strings.TrimSpace(pattern); pattern == "" {
+			continue
+		}
+		rule, err := newNamespaceRule(b, pattern)
+		if err != nil {
+			return Namespaces{}, err
+		}
+		out.rules = append(out.rules, rule)
+		out.names = append(out.names, pattern)
+		out.plain = out.plain && rule.expression == nil && rule.exact()
+	}
+	return out, nil
+}
+
+// Names returns the namespaces when all of them are given by name.
+func (n Namespaces) Names() ([]string, bool) { return n.names, n.plain }
+
+// Has reports whether one of the patterns describes a namespace.
+func (n Namespaces) Has(namespace string) bool {
+	return len(namespace) <= maxValue && slices.ContainsFunc(n.rules, func(r namespaceRule) bool { return r.match(namespace) })
+}
+
 // PermitsNamespace says whether an Application in a namespace may name the project (spec.sourceNamespaces): nil, or why
 // not. The controller's own namespace is always permitted.
 func (r *Rules) PermitsNamespace(appNamespace, controllerNamespace string) error {
@@ -113,7 +156,7 @@ func (r *Rules) PermitsNamespace(appNamespace, controllerNamespace string) error
 		if len(appNamespace) > maxValue {
 			break
 		}
-		if n.expression != nil && n.expression.MatchString(appNamespace) || n.expression == nil && n.match(appNamespace) {
+		if n.match(appNamespace) {
 			return nil
 		}
 	}

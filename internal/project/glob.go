@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"time"
 )
 
 // Bounds of one project. Who may write projects may be less trusted than who runs the agent, so a project must not be
@@ -47,10 +48,15 @@ func (g glob) match(s string) bool {
 // exact reports whether the pattern is a plain name.
 func (g glob) exact() bool { return !g.all && !g.prefix && g.re == nil }
 
-// budget is what the patterns of one project may still use.
-type budget struct{ patterns, bytes int }
+// budget is what the patterns of one project may still use, and the zones that its windows share.
+type budget struct {
+	patterns, bytes int
+	zones           map[string]*time.Location
+}
 
-func newBudget() *budget { return &budget{patterns: maxPatterns, bytes: maxRegexBytes} }
+func newBudget() *budget {
+	return &budget{patterns: maxPatterns, bytes: maxRegexBytes, zones: map[string]*time.Location{}}
+}
 
 // compile reads a pattern; separated says that "/" separates.
 func (b *budget) compile(pattern string, separated bool) (glob, error) {

@@ -1,5 +1,5 @@
-// Package project says what an AppProject permits: repositories, destinations, kinds of objects, and namespaces of
-// Applications. It looks at nothing but its arguments.
+// Package project says what an AppProject permits: repositories, destinations, kinds of objects, namespaces of
+// Applications, times to sync at, and as whom. It looks at nothing but its arguments.
 package project
 
 import (
@@ -25,8 +25,14 @@ type Rules struct {
 	namespacedAllowed, namespacedDenied kinds
 	allNamespaced                       bool
 
-	unkept  []string // promises of the project that this version cannot keep
-	ignored []string // what it asks for besides, and nothing acts on yet
+	windows  []*window
+	accounts []account
+	orphans  *orphans // nil: nothing is asked about them
+
+	deletions string // deletion budget, as it is written
+
+	unkept []string // promises of the project that this version cannot keep
+	faults []error
 }
 
 // rule is a pattern that permits, or denies.
@@ -35,18 +41,40 @@ type rule struct {
 	deny bool
 }
 
-// New compiles the rules of a project. The error says which pattern cannot be read: a rule that denies must not get
-// lost. It does not ask for more than that; see Validate.
-func New(p *v1alpha1.AppProject) (*Rules, error) {
+// New compiles the rules of a project, which inherits from global projects (see Global). The error says which pattern
+// cannot be read: a rule that denies must not get lost. It does not ask for more than that; see Validate.
+func New(p *v1alpha1.AppProject, inherited ...*v1alpha1.AppProject) (*Rules, error) {
+	spec := inherit(&p.Spec, inherited)
 	r := &Rules{
-		name: p.Name, scopedOnly: p.Spec.PermitOnlyProjectScopedClusters, allNamespaced: p.Spec.NamespaceResourceWhitelist == nil,
+		name: p.Name, deletions: p.Annotations[v1alpha1.AnnotationDeletionBudget],
+		scopedOnly: spec.PermitOnlyProjectScopedClusters, allNamespaced: spec.NamespaceResourceWhitelist == nil,
+		unkept: unkept(&spec), faults: faults(p),
 	}
-	r.unkept, r.ignored = unsupported(&p.Spec)
 	b := newBudget()
-	if err := r.compile(b, &p.Spec); err != nil {
+	err := r.compile(b, &spec)
+	for _, from := range append([]*v1alpha1.AppProject{p}, inherited...) {
+		if err == nil {
+			err = r.compileWindows(b, from)
+		}
+	}
+	if err != nil {
 		return nil, fmt.Errorf("project %q: %w", p.Name, err)
 	}
 	return r, nil
+}
+
+func (r *Rules) compileWindows(b *budget, from *v1alpha1.AppProject) error {
+	if len(r.windows)+len(from.Spec.SyncWindows) > maxWindows {
+		return fmt.Errorf("spec.syncWindows: more than %d, with those of global projects: join them", maxWindows)
+	}
+	for i, in := range from.Spec.SyncWindows {
+		w, err := newWindow(b, from.Name, in)
+		if err != nil {
+			return fmt.Errorf("spec.syncWindows[%d] of project %q: %w", i, from.Name, err)
+		}
+		r.windows = append(r.windows, w)
+	}
+	return nil
 }
 
 func (r *Rules) compile(b *budget, spec *v1alpha1.AppProjectSpec) error {
@@ -87,6 +115,17 @@ func (r *Rules) compile(b *budget, spec *v1alpha1.AppProjectSpec) error {
 			return fmt.Errorf("spec.%s: %w", list.field, err)
 		}
 	}
+	for _, in := range spec.DestinationServiceAccounts {
+		compiled, err := newAccount(b, in)
+		if err != nil {
+			return fmt.Errorf("spec.destinationServiceAccounts: %w", err)
+		}
+		r.accounts = append(r.accounts, compiled)
+	}
+	var err error
+	if r.orphans, err = newOrphans(b, spec.OrphanedResources); err != nil {
+		return fmt.Errorf("spec.orphanedResources: %w", err)
+	}
 	return nil
 }
 
@@ -98,28 +137,20 @@ func unnamed(list []v1alpha1.GroupKind) []v1alpha1.ClusterResourceRule {
 	return out
 }
 
-// unsupported names the fields that nothing acts on yet: promises, which must not be broken in silence, and the rest.
-func unsupported(spec *v1alpha1.AppProjectSpec) (unkept, ignored []string) {
+// unkept names the promises that nothing keeps yet: they must not be broken in silence.
+func unkept(spec *v1alpha1.AppProjectSpec) []string {
+	var out []string
 	if len(spec.SignatureKeys) > 0 {
-		unkept = append(unkept, "spec.signatureKeys")
+		out = append(out, "spec.signatureKeys")
 	}
 	if spec.SourceIntegrity != nil {
-		unkept = append(unkept, "spec.sourceIntegrity")
+		out = append(out, "spec.sourceIntegrity")
 	}
-	if len(spec.DestinationServiceAccounts) > 0 {
-		unkept = append(unkept, "spec.destinationServiceAccounts")
-	}
-	if len(spec.SyncWindows) > 0 {
-		unkept = append(unkept, "spec.syncWindows")
-	}
-	if spec.OrphanedResources != nil {
-		ignored = append(ignored, "spec.orphanedResources")
-	}
-	return unkept, ignored
+	return out
 }
 
-// Keepable returns an error when the project promises what this version cannot keep: that commits are signed, that
-// somebody else's rights are used, that nothing is synced outside of a window. Nothing may be synced then.
+// Keepable returns an error when the project promises what this version cannot keep: that commits are signed. Nothing
+// may be synced then.
 func (r *Rules) Keepable() error {
 	if len(r.unkept) == 0 {
 		return nil
@@ -129,7 +160,18 @@ func (r *Rules) Keepable() error {
 }
 
 // Ignored names the fields of the project that nothing acts on and that forbid nothing.
-func (r *Rules) Ignored() []string { return r.ignored }
+func (r *Rules) Ignored() []string { return nil }
+
+// DeletionBudget returns what the project says of how much one sync may delete; "" when it says nothing.
+func (r *Rules) DeletionBudget() string {
+	if r == nil {
+		return ""
+	}
+	return r.deletions
+}
+
+// Faults returns what Validate finds wrong in a project that could be compiled all the same.
+func (r *Rules) Faults() []error { return r.faults }
 
 // Name returns the project's name.
 func (r *Rules) Name() string { return r.name }

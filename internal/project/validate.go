@@ -17,14 +17,23 @@ const maxProblems = 20
 // Validate says what is wrong with a project: nil, or all problems joined, at most 20. A project with problems may still
 // have rules that New can compile; what is wrong in it then permits nothing.
 func Validate(p *v1alpha1.AppProject) error {
+	problems := faults(p)
+	if _, err := New(p); err != nil {
+		problems = append([]error{err}, problems...)
+	}
+	if len(problems) == 0 {
+		return nil
+	}
+	return fmt.Errorf("project %q: %w", p.Name, errors.Join(problems[:min(len(problems), maxProblems)]...))
+}
+
+// faults are the problems of a project that its rules can be compiled with.
+func faults(p *v1alpha1.AppProject) []error {
 	var problems []error
 	add := func(where string, err error) {
 		if err != nil && len(problems) < maxProblems {
 			problems = append(problems, fmt.Errorf("%s: %w", where, err))
 		}
-	}
-	if _, err := New(p); err != nil {
-		problems = append(problems, err)
 	}
 	add("spec.sourceRepos", checkPatterns(p.Spec.SourceRepos))
 	add("spec.sourceNamespaces", checkPatterns(p.Spec.SourceNamespaces))
@@ -33,7 +42,8 @@ func Validate(p *v1alpha1.AppProject) error {
 		add(fmt.Sprintf("spec.destinations[%d]", i), checkDestination(d, seen))
 	}
 	for i, a := range p.Spec.DestinationServiceAccounts {
-		add(fmt.Sprintf("spec.destinationServiceAccounts[%d]", i), checkServiceAccount(a))
+		_, err := newAccount(newBudget(), a)
+		add(fmt.Sprintf("spec.destinationServiceAccounts[%d]", i), err)
 	}
 	roles := map[string]bool{}
 	for _, role := range p.Spec.Roles {
@@ -53,10 +63,7 @@ func Validate(p *v1alpha1.AppProject) error {
 			add(where, errors.New("it appears twice: remove one"))
 		}
 	}
-	if len(problems) == 0 {
-		return nil
-	}
-	return fmt.Errorf("project %q: %w", p.Name, errors.Join(problems...))
+	return problems
 }
 
 // maxCompared bounds how many windows each is compared with.
@@ -89,22 +96,6 @@ func checkDestination(d v1alpha1.ApplicationDestination, seen map[v1alpha1.Appli
 	return nil
 }
 
-func checkServiceAccount(a v1alpha1.DestinationServiceAccount) error {
-	b := newBudget()
-	for _, field := range []struct{ name, text string }{{"server", a.Server}, {"namespace", a.Namespace}} {
-		if strings.HasPrefix(field.text, "!") {
-			return fmt.Errorf("%s has an invalid format, '%.200s': write which are meant, not which are not", field.name, field.text)
-		}
-		if _, err := b.compile(field.text, false); err != nil {
-			return fmt.Errorf("%s has an invalid format, '%.200s': %w", field.name, field.text, err)
-		}
-	}
-	if strings.TrimSpace(a.DefaultServiceAccount) == "" || strings.ContainsAny(a.DefaultServiceAccount, `!*?[]{}\/`) {
-		return fmt.Errorf("defaultServiceAccount has an invalid format, '%.200s': write name or namespace:name", a.DefaultServiceAccount)
-	}
-	return nil
-}
-
 func checkRole(project string, role v1alpha1.ProjectRole) []error {
 	var out []error
 	if !roleName(role.Name) {
@@ -131,6 +122,28 @@ func checkRole(project string, role v1alpha1.ProjectRole) []error {
 		if err != nil {
 			out = append(out, fmt.Errorf("policy %.300q: %w", line, err))
 		}
+		if len(out) >= maxProblems {
+			break
+		}
+	}
+	return append(out, checkTokens(role.JWTTokens)...)
+}
+
+// checkTokens says what is wrong with the records of issued tokens. One that ends before it begins is no token, and
+// of two with one id nobody could take one back.
+func checkTokens(tokens []v1alpha1.JWTToken) []error {
+	var out []error
+	ids := map[string]bool{}
+	for i, token := range tokens {
+		switch {
+		case token.IssuedAt <= 0:
+			out = append(out, fmt.Errorf("jwtTokens[%d]: iat %d is no time: write seconds since 1970", i, token.IssuedAt))
+		case token.ExpiresAt < 0 || token.ExpiresAt > 0 && token.ExpiresAt < token.IssuedAt:
+			out = append(out, fmt.Errorf("jwtTokens[%d]: exp %d is before iat %d: remove the token, or correct it", i, token.ExpiresAt, token.IssuedAt))
+		case token.ID != "" && ids[token.ID]:
+			out = append(out, fmt.Errorf("jwtTokens[%d]: id %.80q appears twice: remove one", i, token.ID))
+		}
+		ids[token.ID] = true
 		if len(out) >= maxProblems {
 			break
 		}

@@ -2,7 +2,10 @@
 // knows the content identity of every path, so that a later revision can be compared without reading it.
 package source
 
-import "io/fs"
+import (
+	"io/fs"
+	"time"
+)
 
 // Tree is the content of one revision. Names are slash-separated, relative and clean, "." is the root. Symbolic
 // links are followed inside the tree; a link that leaves it fails with an error that wraps ErrEscape, a loop with
@@ -23,6 +26,18 @@ type Tree interface {
 	Sum(name string) (string, error)
 	// ListSum is the identity of a directory's listing alone: the names and types of its entries, not their content.
 	ListSum(name string) (string, error)
+}
+
+// Change is who made a revision, and what for.
+type Change struct {
+	Author  string    // "Ann Example <ann@example.org>"
+	Subject string    // first line of the message
+	At      time.Time // when it was committed; zero where that is not known
+}
+
+// Explained is a Tree that knows who made its revision.
+type Explained interface {
+	Change() (Change, error)
 }
 
 // Entry describes one name in a Tree.

@@ -10,6 +10,8 @@
 //     starts nothing. The user in it must be an administrator.
 //   - SLIPWAY_REQUIRE_CLUSTER=1: a test that gets no cluster fails instead of
 //     being skipped.
+//
+// SLIPWAY_REQUIRE_POSTGRES=1 does the same for tests that get no PostgreSQL.
 package testenv
 
 import (

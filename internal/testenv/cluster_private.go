@@ -39,9 +39,15 @@ func PrivateCluster(t testing.TB) *Private {
 		noCluster(t, err)
 	}
 	dir := t.TempDir()
+	// While the cluster is dead, its port must become nobody else's, and no client's that tries to reach it either.
+	port, held, err := reservePort(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = held.Close() })
 	p := &Private{t: t, launch: launch{
 		binary: binary, data: filepath.Join(dir, "data"), use: filepath.Join(dir, "use.lock"),
-		grace: privateGrace, output: filepath.Join(dir, "devcluster.out"),
+		grace: privateGrace, output: filepath.Join(dir, "devcluster.out"), port: port,
 	}}
 	hold, err := lockFile(t.Context(), p.launch.use, syscall.LOCK_SH)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"syscall"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -25,6 +26,7 @@ type launch struct {
 	use    string // the lock file that keeps it alive
 	grace  string
 	output string // the file that takes what it prints
+	port   int    // of its API server; 0: a free one
 	// session makes it independent of the terminal and signals of this process.
 	session bool
 }
@@ -40,7 +42,7 @@ func (l launch) start() (*exec.Cmd, error) {
 	}
 	defer func() { _ = output.Close() }()
 	// No context: who started it stops it, or the lock does.
-	command := exec.Command(l.binary, "--data", l.data, "--while-locked", l.use, "--grace", l.grace)
+	command := exec.Command(l.binary, "--data", l.data, "--while-locked", l.use, "--grace", l.grace, "--port", strconv.Itoa(l.port))
 	command.Dir = filepath.Dir(l.output)
 	command.Stdout, command.Stderr = output, output
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: l.session}

@@ -84,6 +84,11 @@ func measure(ctx context.Context, o options, stderr io.Writer) (result score.Res
 		err = errors.Join(err, os.RemoveAll(dir))
 	}()
 	load := rig.Load()
+	if o.links() {
+		if err := rig.FindServer(o.server); err != nil {
+			return result, err
+		}
+	}
 	if o.kubeconfig == "" {
 		log.Info("starting a development cluster")
 		cluster, err := rig.StartCluster(ctx, o.devcluster, dir)
@@ -105,10 +110,13 @@ func measure(ctx context.Context, o options, stderr io.Writer) (result score.Res
 		}
 	}
 	result, err = drive.Run(ctx, drive.Config{
-		Shape: o.shape, Workloads: o.workloads, Runs: o.runs, Kubeconfig: o.kubeconfig, Namespace: o.namespace,
+		Shape: o.shape, Waves: o.waves, Workloads: o.workloads, Runs: o.runs, Kubeconfig: o.kubeconfig, Namespace: o.namespace,
 		Commits: o.commits, Drifted: o.drifted, IdleFor: o.idle, Timeout: o.timeout, AllObjects: o.allObjects,
 		ProfileDir: o.profile, ProfileLength: o.profileFor, CRDs: crds, Forge: forge, Keep: o.keep, Log: log,
 		Start: func(ctx context.Context, number int) (*rig.Engine, error) { return startEngine(ctx, o, dir, number) },
+		StartLinked: func(ctx context.Context, number int) (*rig.Engine, error) {
+			return rig.StartLinked(ctx, o.agentOptions(fmt.Sprintf("%s/agent-%d-linked", dir, number+1)), o.server, o.shape.Apps)
+		},
 	})
 	result.Engine.Kind, result.Load = o.engine, load
 	if o.engine == engineSlipway {
@@ -121,10 +129,13 @@ func startEngine(ctx context.Context, o options, dir string, number int) (*rig.E
 	if o.engine == engineExternal {
 		return rig.External(o.pids, o.webhook, o.metrics)
 	}
-	return rig.StartAgent(ctx, rig.AgentOptions{
-		Binary: o.agent, Kubeconfig: o.kubeconfig, Namespace: o.namespace,
-		Dir: fmt.Sprintf("%s/agent-%d", dir, number+1), Profiling: o.profile != "", Extra: o.agentArgs,
-	})
+	return rig.StartAgent(ctx, o.agentOptions(fmt.Sprintf("%s/agent-%d", dir, number+1)))
+}
+
+func (o options) agentOptions(dir string) rig.AgentOptions {
+	return rig.AgentOptions{
+		Binary: o.agent, Kubeconfig: o.kubeconfig, Namespace: o.namespace, Dir: dir, Profiling: o.profile != "", Extra: o.agentArgs,
+	}
 }
 
 // publish prints the result and stores it. A result that is not whole never becomes the baseline.

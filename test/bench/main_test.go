@@ -17,11 +17,13 @@ func TestWrongUsageEndsWithTwoAndSaysWhatIsWrong(t *testing.T) {
 		{"unknown workload", []string{"--workloads", "cold,hot"}, `"hot"`},
 		{"unknown engine", []string{"--engine", "x"}, `"x"`},
 		{"external without processes", []string{"--engine", "external", "--kubeconfig", "f"}, "--pids"},
+		{"external with a link", []string{"--engine", "external", "--pids", "1", "--kubeconfig", "f", "--workloads", "cold,linked-idle"}, "linked-idle"},
 		{"external without cluster", []string{"--engine", "external", "--pids", "1"}, "--kubeconfig"},
 		{"process id that is none", []string{"--pids", "1,x"}, `"x"`},
 		{"record without file", []string{"--record"}, "--baseline"},
 		{"record of a profiled run", []string{"--record", "--baseline", "f", "--profile", "d"}, "--profile"},
 		{"no applications", []string{"--apps", "0"}, "applications"},
+		{"more hooks than there is room for", []string{"--workloads", "waves", "--waves", "2", "--hooks", "9"}, "hooks"},
 		{"stray argument", []string{"cold"}, `"cold"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 // options are the flags.
 type options struct {
 	shape      corpus.Shape
+	waves      corpus.Waves
 	workloads  []string
 	runs       int
 	engine     string
@@ -25,6 +26,7 @@ type options struct {
 	metrics    string
 	agent      string
 	agentArgs  []string
+	server     string
 	devcluster string
 	kubeconfig string
 	namespace  string
@@ -47,19 +49,24 @@ func parse(arguments []string, stderr io.Writer) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	workloads := strings.Join(score.Names(), ",")
+	everything := strings.Join(score.Names(), ",")
+	workloads := everything
 	var pids string
 	flags.IntVar(&o.shape.Apps, "apps", 200, "number of applications")
 	flags.IntVar(&o.shape.Objects, "objects", 10, "number of objects of each application")
 	flags.IntVar(&o.shape.Replicas, "replicas", 0, "replicas of each Deployment")
 	flags.IntVar(&o.shape.Namespaces, "namespaces", 10, "number of destination namespaces")
-	flags.StringVar(&workloads, "workloads", workloads, "what to run, separated by commas")
+	flags.StringVar(&workloads, "workloads", workloads, "what to run, separated by commas; waves only runs when it is named")
+	flags.IntVar(&o.waves.Objects, "wave-objects", 5000, "number of objects of the application of the workload waves, without hooks")
+	flags.IntVar(&o.waves.Waves, "waves", 20, "number of its waves")
+	flags.IntVar(&o.waves.Hooks, "hooks", 10, "number of its hooks: 2 before the waves, 2 after them, the rest within")
 	flags.IntVar(&o.runs, "runs", 1, "how often to repeat everything from the start; figures are medians")
 	flags.StringVar(&o.engine, "engine", engineSlipway, "slipway, or external for one that runs already")
 	flags.StringVar(&pids, "pids", "", "with an external engine: all its root processes, separated by commas")
 	flags.StringVar(&o.webhook, "webhook", "", "with an external engine: where to send GitHub push events; none if empty")
 	flags.StringVar(&o.metrics, "metrics", "", "with an external engine: its metrics page, if it counts API requests as the agent does")
 	flags.StringVar(&o.agent, "agent", "bin/slipway-agent", "the agent to measure")
+	flags.StringVar(&o.server, "server", "bin/slipway-server", "the server that the agent is linked to in the workloads "+strings.Join(score.Linked(), " and "))
 	flags.Func("agent-arg", "one more argument for the agent; may be repeated", func(value string) error {
 		o.agentArgs = append(o.agentArgs, value)
 		return nil
@@ -90,6 +97,9 @@ func parse(arguments []string, stderr io.Writer) (options, error) {
 		return o, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
 	o.workloads = strings.Split(workloads, ",")
+	if workloads == everything && o.engine == engineExternal {
+		o.workloads = slices.DeleteFunc(o.workloads, linked)
+	}
 	for field := range strings.SplitSeq(pids, ",") {
 		if field = strings.TrimSpace(field); field == "" {
 			continue
@@ -106,8 +116,8 @@ func parse(arguments []string, stderr io.Writer) (options, error) {
 // validate finds what would only show after minutes otherwise.
 func (o options) validate() error {
 	for _, name := range o.workloads {
-		if !slices.Contains(score.Names(), name) {
-			return fmt.Errorf("--workloads: %q is not one of %s", name, strings.Join(score.Names(), ", "))
+		if !slices.Contains(score.Known(), name) {
+			return fmt.Errorf("--workloads: %q is not one of %s", name, strings.Join(score.Known(), ", "))
 		}
 	}
 	external := o.engine == engineExternal
@@ -118,6 +128,8 @@ func (o options) validate() error {
 		return errors.New("--engine external needs --pids")
 	case external && o.kubeconfig == "":
 		return errors.New("--engine external needs --kubeconfig, of the cluster that it works on")
+	case external && o.links():
+		return fmt.Errorf("--workloads: %s need an agent that the benchmark starts", strings.Join(score.Linked(), " and "))
 	case external && o.profile != "":
 		return errors.New("--profile works only with an agent that the benchmark starts")
 	case o.runs < 1 || o.runs > 100:
@@ -131,8 +143,18 @@ func (o options) validate() error {
 	case o.record && o.profile != "":
 		return errors.New("--record does not go with --profile: profiling costs processor time")
 	}
+	if slices.Contains(o.workloads, score.Waves) {
+		if err := o.waves.Validate(); err != nil {
+			return err
+		}
+	}
 	return o.shape.Validate()
 }
+
+func linked(workload string) bool { return slices.Contains(score.Linked(), workload) }
+
+// links reports whether the agent is to be linked to a server.
+func (o options) links() bool { return slices.ContainsFunc(o.workloads, linked) }
 
 func help(out io.Writer, flags *flag.FlagSet) {
 	fmt.Fprint(out, `bench measures a GitOps engine on a Kubernetes control plane, beside a bare client.
@@ -151,6 +173,9 @@ Examples:
 
   # where does the time go?
   bench --workloads cold,all --profile /tmp/profiles
+
+  # what the link to a server costs
+  bench --workloads one,idle,linked-one,linked-idle
 
   # an Argo CD that runs on this machine
   bench --engine external --kubeconfig ~/.kube/config \

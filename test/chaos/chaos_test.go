@@ -57,7 +57,7 @@ type scene struct {
 	rng     *rand.Rand
 	cluster *testenv.Private
 	git     *testenv.GitServer
-	agent   *process
+	agent   *testenv.Process
 	view    *view
 	fleet   *fleet
 }
@@ -71,8 +71,8 @@ func TestTheClusterComesToWhatGitSaysWhateverIsKilledAndWhenever(t *testing.T) {
 	s.view = newView(t, s.cluster.Config(), namespace)
 	makeBystander(t, s.cluster.Config())
 	s.fleet = newFleet(s.git.NewRepo("fleet"), rand.New(rand.NewPCG(seed, 2)))
-	s.agent = newProcess(t, s.cluster.Kubeconfig(), "--namespace", agentNamespace, "--poll", "1s")
-	s.agent.start()
+	s.agent = newAgent(t, s.cluster.Kubeconfig(), "--namespace", agentNamespace, "--poll", "1s")
+	s.agent.Start()
 	s.view.awaitApplicationKind(t)
 	s.view.followApplications(t, agentNamespace)
 	s.fleet.createApplications(t, s.cluster.Config())
@@ -90,7 +90,7 @@ func TestTheClusterComesToWhatGitSaysWhateverIsKilledAndWhenever(t *testing.T) {
 		s.compare(before, after)
 		before = after
 		if t.Failed() {
-			t.Fatalf("stopped after round %d; the end of the agent's log:\n%s", round+1, s.agent.tail())
+			t.Fatalf("stopped after round %d; the end of the agent's log:\n%s", round+1, s.agent.Tail())
 		}
 	}
 }
@@ -138,9 +138,9 @@ func (s *scene) wait(d time.Duration) {
 
 func (s *scene) killAgent() {
 	s.pause(600 * time.Millisecond)
-	s.agent.kill()
+	s.agent.Kill()
 	s.pause(300 * time.Millisecond)
-	s.agent.start()
+	s.agent.Start()
 }
 
 func (s *scene) killServer() {
@@ -166,21 +166,21 @@ func (s *scene) killSyncing() {
 			return ""
 		})
 		if problem != "" {
-			s.t.Fatalf("%s\nthe end of the agent's log:\n%s", problem, s.agent.tail())
+			s.t.Fatalf("%s\nthe end of the agent's log:\n%s", problem, s.agent.Tail())
 		}
-		s.agent.kill()
+		s.agent.Kill()
 		// What a dead agent did not tell is found by times in seconds.
 		s.wait(1100 * time.Millisecond)
-		s.agent.start()
+		s.agent.Start()
 	}
 }
 
 // killBoth starts the agent while the API server is still away, or is just coming up.
 func (s *scene) killBoth() {
 	s.pause(300 * time.Millisecond)
-	s.agent.kill()
+	s.agent.Kill()
 	s.cluster.Kill()
-	s.agent.start()
+	s.agent.Start()
 	s.pause(6 * time.Second)
 	s.cluster.Restart()
 }
@@ -189,8 +189,8 @@ func (s *scene) breakGit() {
 	s.git.Break()
 	defer s.git.Mend()
 	s.pause(1500 * time.Millisecond)
-	s.agent.kill()
-	s.agent.start() // with no Git to ask: what is in the cluster must stay
+	s.agent.Kill()
+	s.agent.Start() // with no Git to ask: what is in the cluster must stay
 	s.pause(1500 * time.Millisecond)
 }
 
@@ -198,13 +198,13 @@ func (s *scene) breakGit() {
 func (s *scene) settle(what string, since time.Time) {
 	s.t.Helper()
 	if problem := s.view.await(s.t.Context(), converged, func(objects map[ref]object) string {
-		if s.agent.ended() {
+		if s.agent.Ended() {
 			return "the agent ended by itself"
 		}
 		return s.fleet.wrong(objects)
 	}); problem != "" {
 		s.t.Fatalf("%s: %s after the last commit (number %d): %s\nthe end of the agent's log:\n%s",
-			what, time.Since(since).Round(time.Millisecond), s.fleet.number(), problem, s.agent.tail())
+			what, time.Since(since).Round(time.Millisecond), s.fleet.number(), problem, s.agent.Tail())
 	}
 }
 

@@ -217,7 +217,8 @@ func createApplication(t *testing.T, config *rest.Config, in, name string, sourc
 	}
 	_, err = client.Resource(applications()).Namespace(in).Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": v1alpha1.GroupVersion().String(), "kind": v1alpha1.KindApplication,
-		"metadata": map[string]any{"name": name},
+		// An outage can end with a commit that deletes most of an application, and nobody is here to confirm it.
+		"metadata": map[string]any{"name": name, "annotations": map[string]any{v1alpha1.AnnotationDeletionBudget: "off"}},
 		"spec": map[string]any{
 			"project": "default", "source": source, "destination": destination,
 			"syncPolicy": map[string]any{"automated": map[string]any{"prune": prune, "selfHeal": true}},

@@ -31,8 +31,8 @@ func TestAClusterThatNeverAnswersDelaysNoApplicationOfAnother(t *testing.T) {
 	v := newView(t, config, ns)
 	// More Applications go to the cluster that hangs than the agent works on at a time.
 	const workers, hanging = 4, 12
-	agent := newProcess(t, testenv.Kubeconfig(t), "--namespace", ns, "--poll", "1s", "--workers", fmt.Sprint(workers))
-	agent.start()
+	agent := newAgent(t, testenv.Kubeconfig(t), "--namespace", ns, "--poll", "1s", "--workers", fmt.Sprint(workers))
+	agent.Start()
 	v.awaitApplicationKind(t)
 	v.followApplications(t, ns)
 	source := map[string]any{"repoURL": repo.URL(), "path": "."}
@@ -54,7 +54,7 @@ func TestAClusterThatNeverAnswersDelaysNoApplicationOfAnother(t *testing.T) {
 			return ""
 		})
 		if problem != "" {
-			t.Fatalf("%s\nthe end of the agent's log:\n%s", problem, agent.tail())
+			t.Fatalf("%s\nthe end of the agent's log:\n%s", problem, agent.Tail())
 		}
 		t.Logf("commit %d after %s", value, time.Since(start).Round(time.Millisecond))
 	}
@@ -69,7 +69,7 @@ func TestAClusterThatNeverAnswersDelaysNoApplicationOfAnother(t *testing.T) {
 		return ""
 	})
 	if problem != "" {
-		t.Errorf("%s\nthe end of the agent's log:\n%s", problem, agent.tail())
+		t.Errorf("%s\nthe end of the agent's log:\n%s", problem, agent.Tail())
 	}
 }
 

@@ -33,33 +33,33 @@ func TestTheSecondOfTwoAgentsTakesOverWhenTheFirstStops(t *testing.T) {
 			return ""
 		}
 	}
-	await := func(p *process, longest time.Duration, value int) {
+	await := func(p *testenv.Process, longest time.Duration, value int) {
 		t.Helper()
 		if problem := v.await(t.Context(), longest, at(value)); problem != "" {
-			t.Fatalf("%s\nthe end of the agent's log:\n%s", problem, p.tail())
+			t.Fatalf("%s\nthe end of the agent's log:\n%s", problem, p.Tail())
 		}
 	}
 
-	first := newProcess(t, testenv.Kubeconfig(t), "--namespace", ns, "--poll", "1s")
-	first.start()
+	first := newAgent(t, testenv.Kubeconfig(t), "--namespace", ns, "--poll", "1s")
+	first.Start()
 	v.awaitApplicationKind(t)
 	createApplication(t, config, ns, "two", map[string]any{"repoURL": repo.URL(), "path": "."},
 		map[string]any{"server": v1alpha1.InClusterServer, "namespace": ns}, true)
 	await(first, converged, 1)
 
-	second := newProcess(t, testenv.Kubeconfig(t), "--namespace", ns, "--poll", "1s")
-	second.start()
+	second := newAgent(t, testenv.Kubeconfig(t), "--namespace", ns, "--poll", "1s")
+	second.Start()
 	commit(2)
 	await(first, converged, 2)
-	first.kill()
-	first.start() // on the same data directory: it is the same agent, and leads on at once
+	first.Kill()
+	first.Start() // on the same data directory: it is the same agent, and leads on at once
 	commit(3)
 	await(first, converged, 3)
-	if second.logged(`"msg":"synced"`) {
-		t.Errorf("the second agent worked while the first led:\n%s", second.tail())
+	if second.Logged(`"msg":"synced"`) > 0 {
+		t.Errorf("the second agent worked while the first led:\n%s", second.Tail())
 	}
 
-	first.stop()
+	first.Stop()
 	commit(4)
 	await(second, takeover, 4)
 }

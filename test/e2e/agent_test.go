@@ -3,10 +3,12 @@ package e2e
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -18,8 +20,8 @@ import (
 
 // Limits of an agent process.
 const (
-	agentStartLimit = time.Minute
-	agentStopLimit  = 20 * time.Second
+	agentStartLimit = 2 * time.Minute
+	agentStopLimit  = time.Minute
 	logLines        = 50000 // kept of an agent's log, for failed stories
 	shownLines      = 30    // of it about one story
 )
@@ -36,6 +38,9 @@ type agentProcess struct {
 	namespace string
 	data      string
 	flags     []string
+	env       []string // beside what every agent gets
+	// kubeconfig is that of an agent with rights of its own; "" for an administrator's.
+	kubeconfig string
 
 	command *exec.Cmd
 	address string // of its listener, "" until it is known
@@ -58,14 +63,22 @@ func (a *agentProcess) start() {
 	if program == "" {
 		program = "slipway-agent" // TestMain put it into PATH
 	}
-	args := append([]string{
-		"--standalone", "--namespace", a.namespace, "--data", a.data, "--kubeconfig", testenv.Kubeconfig(a.t),
-		// Webhooks alone wake the agent, so that a story which forgets one fails, whatever the machine's speed.
-		"--poll", "1h", "--webhook-listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0",
-	}, a.flags...)
+	place := []string{"--standalone"}
+	if slices.Contains(a.flags, "--server") {
+		place = nil
+	}
+	// Webhooks alone wake the agent, so that a story which forgets one fails, whatever the machine's speed.
+	hooks := []string{"--poll", "1h", "--webhook-listen", "127.0.0.1:0"}
+	if slices.Contains(a.flags, "--engine") {
+		hooks = nil // Argo CD takes them itself
+	}
+	args := slices.Concat(place, []string{
+		"--namespace", a.namespace, "--data", a.data, "--kubeconfig", cmp.Or(a.kubeconfig, testenv.Kubeconfig(a.t)),
+		"--health-listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0",
+	}, hooks, a.flags)
 	command := exec.Command(program, args...)
 	// The agent gets nothing of the environment of the tests but where programs are.
-	command.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + a.data}
+	command.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + a.data}, a.env...)
 	stderr, err := command.StderrPipe()
 	if err != nil {
 		a.t.Fatal(err)

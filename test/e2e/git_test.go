@@ -68,7 +68,8 @@ func cmdGitRepo(ts *testscript.TestScript, neg bool, args []string) {
 		auth = ""
 	}
 	server := s.server(auth)
-	repo := &repository{GitRepo: server.NewRepo(name), files: map[string][]string{}}
+	// Named for the story: the system gives ports out again, and the agent remembers what was at an address.
+	repo := &repository{GitRepo: server.NewRepo(s.app + "/" + name), files: map[string][]string{}}
 	repo.url = repo.URL()
 	if len(args) == 2 && args[1] == "ssh" {
 		repo.url = repo.SSHURL()

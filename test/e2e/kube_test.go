@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -32,7 +33,7 @@ const (
 	// requestLimit bounds one request of a story.
 	requestLimit = 30 * time.Second
 	// kindLimit is how long a kind may take to be known after its definition was made.
-	kindLimit = 15 * time.Second
+	kindLimit = 30 * time.Second
 	// kindProbe is the time between two questions for it.
 	kindProbe = 50 * time.Millisecond
 )
@@ -193,12 +194,19 @@ func cmdDelete(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(ref.in.Delete(ctx, ref.name, metav1.DeleteOptions{}))
 }
 
-// cmdApply creates the objects of a file, or replaces what the file says of them, as kubectl does: apply FILE. ${NAME}
-// stands for a variable of the story. Where no namespace is given, Applications go to the agent's and everything else to
-// the story's.
+// cmdApply creates the objects of a file, or replaces what the file says of them, as kubectl or another field manager:
+// apply [-client] FILE [MANAGER]. With -client it creates them as client-side apply does. ${NAME} stands for a variable of
+// the story. Where no namespace is given, Applications go to the agent's and everything else to the story's.
 func cmdApply(ts *testscript.TestScript, neg bool, args []string) {
-	need(ts, !neg && len(args) == 1, "apply FILE")
 	s := of(ts)
+	manager, write := "kubectl", s.applyAs
+	if len(args) > 0 && args[0] == "-client" {
+		manager, write, args = "kubectl-client-side-apply", s.createAs, args[1:]
+	}
+	need(ts, !neg && (len(args) == 1 || len(args) == 2), "apply [-client] FILE [MANAGER]")
+	if len(args) == 2 {
+		manager = args[1]
+	}
 	decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(expand(ts, ts.ReadFile(args[0]))), 4096)
 	for {
 		obj := &unstructured.Unstructured{}
@@ -208,12 +216,53 @@ func cmdApply(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("read %s: %v", args[0], err)
 		}
 		if len(obj.Object) > 0 {
-			ts.Check(s.apply(obj))
+			ts.Check(write(obj, manager))
 		}
 	}
 }
 
-func (s *story) apply(obj *unstructured.Unstructured) error {
+func (s *story) apply(obj *unstructured.Unstructured) error { return s.applyAs(obj, "kubectl") }
+
+func (s *story) applyAs(obj *unstructured.Unstructured, manager string) error {
+	in, err := s.placed(obj)
+	if err != nil {
+		return err
+	}
+	raw, err := json.Marshal(obj.Object)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := s.requestContext()
+	defer cancel()
+	force := true
+	_, err = in.Patch(ctx, obj.GetName(), types.ApplyPatchType, raw, metav1.PatchOptions{FieldManager: manager, Force: &force})
+	return err
+}
+
+// createAs creates an object as client-side apply does, with a copy of what was applied.
+func (s *story) createAs(obj *unstructured.Unstructured, manager string) error {
+	in, err := s.placed(obj)
+	if err != nil {
+		return err
+	}
+	raw, err := json.Marshal(obj.Object)
+	if err != nil {
+		return err
+	}
+	annotations := obj.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations["kubectl.kubernetes.io/last-applied-configuration"] = string(raw) + "\n"
+	obj.SetAnnotations(annotations)
+	ctx, cancel := s.requestContext()
+	defer cancel()
+	_, err = in.Create(ctx, obj, metav1.CreateOptions{FieldManager: manager})
+	return err
+}
+
+// placed finds where an object belongs, and gives it its namespace.
+func (s *story) placed(obj *unstructured.Unstructured) (dynamic.ResourceInterface, error) {
 	gvk := obj.GroupVersionKind()
 	var mapping *meta.RESTMapping
 	err := s.cluster.known(func() (err error) {
@@ -221,7 +270,7 @@ func (s *story) apply(obj *unstructured.Unstructured) error {
 		return err
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	in := dynamic.ResourceInterface(s.cluster.client.Resource(mapping.Resource))
 	if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
@@ -234,15 +283,7 @@ func (s *story) apply(obj *unstructured.Unstructured) error {
 		}
 		in = s.cluster.client.Resource(mapping.Resource).Namespace(obj.GetNamespace())
 	}
-	raw, err := json.Marshal(obj.Object)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := s.requestContext()
-	defer cancel()
-	force := true
-	_, err = in.Patch(ctx, obj.GetName(), types.ApplyPatchType, raw, metav1.PatchOptions{FieldManager: "kubectl", Force: &force})
-	return err
+	return in, nil
 }
 
 // cmdSecret makes a labelled Secret of the agent's settings: secret TYPE NAME KEY=VALUE..., where @FILE as the value
@@ -315,6 +356,24 @@ func eachObject(ts *testscript.TestScript, args []string, do func(reference, str
 		ts.Check(err)
 		do(ref, string(raw))
 	}
+}
+
+// cmdInOrder checks that objects were written one after the other, the last time: inorder [-n NS] KIND/NAME...
+func cmdInOrder(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, !neg && len(args) > 1, "inorder [-n NS] KIND/NAME...")
+	before, last := "", uint64(0)
+	eachObject(ts, args, func(ref reference, now string) {
+		var obj struct {
+			Metadata struct{ ResourceVersion string }
+		}
+		ts.Check(json.Unmarshal([]byte(now), &obj))
+		version, err := strconv.ParseUint(obj.Metadata.ResourceVersion, 10, 64)
+		ts.Check(err)
+		if version <= last {
+			ts.Fatalf("%s was written after %s", before, ref.text)
+		}
+		before, last = ref.text, version
+	})
 }
 
 // removeApplications takes away what the story left in namespaces that it shares with others.

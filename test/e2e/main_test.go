@@ -19,13 +19,15 @@ import (
 	"github.com/slipway-gitops/slipway/internal/cli"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/engine/render/worker"
+	"github.com/slipway-gitops/slipway/internal/server"
 )
 
 // parallelStories is how many stories run at a time: they wait most of the time.
 const parallelStories = "8"
 
-// TestMain makes this binary three programs in one, so that agent and command line are real processes and yet always as
-// new as the sources: the tests, slipway-agent and slipway. What the latter two do here is what their mains do.
+// TestMain makes this binary four programs in one, so that server, agent and command line are real processes and yet
+// always as new as the sources: the tests, slipway-server, slipway-agent and slipway. What these do here is what their
+// mains do.
 func TestMain(m *testing.M) {
 	if worker.IsChild(os.Args) {
 		if err := worker.Main(os.Args, os.Stdin, os.Stdout); err != nil {
@@ -33,7 +35,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	testscript.Main(checked{m}, map[string]func(){"slipway-agent": agentMain, "slipway": cliMain})
+	testscript.Main(checked{m}, map[string]func(){"slipway-agent": agentMain, "slipway-server": serverMain, "slipway": cliMain})
 }
 
 // checked runs the tests and then looks for goroutines that were left behind.
@@ -65,6 +67,15 @@ func agentMain() {
 	defer stop()
 	if err := agent.Command().ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "slipway-agent:", err)
+		os.Exit(1)
+	}
+}
+
+func serverMain() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := server.Command("test").ExecuteContext(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "slipway-server:", err)
 		os.Exit(1)
 	}
 }

@@ -24,7 +24,7 @@ func cmdNeighbour(ts *testscript.TestScript, neg bool, args []string) {
 	name := s.app + "-neighbour"
 	fresh := s.neighbour == nil
 	if fresh {
-		s.neighbour = &neighbour{repo: s.server("").NewRepo("neighbour")}
+		s.neighbour = &neighbour{repo: s.server("").NewRepo(s.app + "/neighbour")}
 	}
 	n := s.neighbour
 	n.count++

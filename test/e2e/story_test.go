@@ -25,6 +25,10 @@ type story struct {
 	repos     map[string]*repository
 	kept      map[string]string // reference -> object as remembered
 	neighbour *neighbour
+	plane     *serverProcess
+	argo      *argoCD
+	recorder  *recorder
+	followed  *followed
 }
 
 type storyKey struct{}
@@ -68,13 +72,17 @@ func TestStories(t *testing.T) {
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"agent":       cmdAgent,
 			"apply":       cmdApply,
+			"argocd":      cmdArgoCD,
 			"bigfile":     cmdBigFile,
 			"branch":      cmdBranch,
 			"commit":      cmdCommit,
 			"condition":   cmdCondition,
+			"database":    cmdDatabase,
 			"gitrepo":     cmdGitRepo,
 			"gitserver":   cmdGitServer,
 			"hosts":       cmdHosts,
+			"inorder":     cmdInOrder,
+			"join":        cmdJoin,
 			"kdelete":     cmdDelete,
 			"kget":        cmdGet,
 			"kpatch":      cmdPatch,
@@ -83,23 +91,39 @@ func TestStories(t *testing.T) {
 			"push":        cmdPush,
 			"remember":    cmdRemember,
 			"secret":      cmdSecret,
+			"server":      cmdServer,
+			"follow":      cmdFollow,
+			"soon":        cmdSoon,
+			"shadow":      cmdShadow,
 			"tag":         cmdTag,
 			"unchanged":   cmdUnchanged,
+			"until":       cmdUntil,
 			"waitfor":     cmdWaitFor,
+
+			"wrote":        cmdWrote,
+			"wrotenothing": cmdWroteNothing,
 		},
 	})
 }
 
-// cmdAgent starts, stops and kills an agent of the story's own: agent start [FLAG...], agent stop, agent kill.
+// cmdAgent starts, stops and kills an agent of the story's own: agent start [FLAG...], agent stop, agent kill. agent new
+// makes one more, in a namespace of its own, that is the story's from then on; those of before go on.
 func cmdAgent(ts *testscript.TestScript, neg bool, args []string) {
 	s := of(ts)
-	need(ts, !neg && len(args) > 0, "agent start [FLAG...] | stop | kill")
+	need(ts, !neg && len(args) > 0, "agent new | start [FLAG...] | stop | kill")
 	switch args[0] {
+	case "new":
+		s.agent = newAgent(s.t, args[1:]...)
+		ts.Setenv("APPS", s.agent.namespace)
+		ts.Setenv("SLIPWAY_NAMESPACE", s.agent.namespace)
 	case "start":
 		if s.agent.t != s.t {
 			s.agent = newAgent(s.t, args[1:]...)
 			ts.Setenv("APPS", s.agent.namespace)
 			ts.Setenv("SLIPWAY_NAMESPACE", s.agent.namespace)
+		}
+		if len(args) > 1 {
+			s.agent.flags = args[1:]
 		}
 		s.agent.start()
 	case "stop", "kill":
@@ -110,7 +134,7 @@ func cmdAgent(ts *testscript.TestScript, neg bool, args []string) {
 			s.agent.kill()
 		}
 	default:
-		ts.Fatalf("agent knows start, stop and kill, not %s", args[0])
+		ts.Fatalf("agent knows new, start, stop and kill, not %s", args[0])
 	}
 }
 

@@ -83,6 +83,14 @@ func cmdCondition(ts *testscript.TestScript, neg bool, args []string) {
 	}))
 }
 
+// cmdSoon sets a variable to a moment that is yet to come, as annotations write it: soon VARIABLE DURATION.
+func cmdSoon(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, !neg && len(args) == 2, "soon VARIABLE DURATION")
+	after, err := time.ParseDuration(args[1])
+	ts.Check(err)
+	ts.Setenv(args[0], time.Now().Add(after).UTC().Format(time.RFC3339))
+}
+
 // await watches an object until done says so. done gets nil while the object does not exist.
 func (s *story) await(ref reference, limit time.Duration, what string, done func(*unstructured.Unstructured) (bool, error)) error {
 	ctx, cancel := context.WithTimeout(s.t.Context(), limit)

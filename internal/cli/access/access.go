@@ -1,4 +1,5 @@
-// Package access connects a command to a cluster: the flags that choose it, the client, and the Applications in it.
+// Package access connects a command to a cluster or to a server: the flags that choose it, the client, and the Applications
+// there.
 package access
 
 import (
@@ -25,6 +26,8 @@ type Options struct {
 	Kubeconfig string // empty: KUBECONFIG, then ~/.kube/config, then the cluster that the process runs in
 	Context    string // empty: the current one of the kubeconfig
 	Namespace  string // where Application resources live
+	ServerName string // a server's address or the name of a context; empty: the current context, if there is one
+	Agent      string // of a server: only what is this agent's
 }
 
 // AddFlags registers the flags that every command on a cluster has.
@@ -33,7 +36,9 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	if namespace == "" {
 		namespace = "argocd"
 	}
-	flags.StringVar(&o.Kubeconfig, "kubeconfig", "", "kubeconfig `file` (default $KUBECONFIG, then ~/.kube/config)")
+	flags.StringVar(&o.ServerName, "server", "", "`URL` of a server, or the name of a context that `slipway login` made ($SLIPWAY_SERVER; default the current context)")
+	flags.StringVar(&o.Agent, "agent", "", "at a server: only this `agent`, and where to create things")
+	flags.StringVar(&o.Kubeconfig, "kubeconfig", "", "talk to a cluster without a server: kubeconfig `file` (default $KUBECONFIG, then ~/.kube/config)")
 	flags.StringVar(&o.Context, "context", "", "`name` of the kubeconfig's context to use")
 	flags.StringVarP(&o.Namespace, "namespace", "n", namespace, "`namespace` of the Application resources ($SLIPWAY_NAMESPACE)")
 }
@@ -97,7 +102,7 @@ func Explain(err error) error {
 	case apierrors.IsForbidden(err):
 		return fmt.Errorf("not allowed: %w; ask for the permission or use another --context", err)
 	case meta.IsNoMatchError(err):
-		return fmt.Errorf("%w; the cluster does not know this kind: install its CustomResourceDefinition first", err)
+		return fmt.Errorf("%w; the cluster does not know this kind: give its group too, as in apps/Deployment, or install its CustomResourceDefinition first", err)
 	}
 	return err
 }
@@ -107,4 +112,6 @@ type Common struct {
 	Options
 	iostream.Streams
 	Output iostream.Format
+	// Version of this program.
+	Version string
 }

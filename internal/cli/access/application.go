@@ -20,10 +20,13 @@ import (
 // Manager is the field manager of everything that the CLI writes.
 const Manager = "slipway"
 
-// Application is one Application as the API server holds it: Raw whole, with fields that we do not know, and typed.
+// Application is one Application as the API server holds it: Raw whole, with fields that we do not know, and typed. What
+// a server lists has what tables show only, and Raw is what the server says of it.
 type Application struct {
 	v1alpha1.Application
 	Raw *unstructured.Unstructured
+	// Agent is the id of the agent that has it, at a server.
+	Agent string
 }
 
 // Applications reads and writes the Application resources of one namespace. It patches what it changes and never
@@ -109,7 +112,7 @@ func (a *Applications) explain(verb, name string, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case apierrors.IsNotFound(err) && name != "" && named(err, name):
+	case apierrors.IsNotFound(err) && name != "" && Named(err, name):
 		return fmt.Errorf("application %s does not exist in namespace %s; `slipway app list -n %s` shows those that do: %w",
 			name, a.namespace, a.namespace, err)
 	case apierrors.IsNotFound(err):
@@ -120,8 +123,8 @@ func (a *Applications) explain(verb, name string, err error) error {
 	return Explain(fmt.Errorf("%s application %s: %w", verb, name, err))
 }
 
-// named tells an object that does not exist from a kind that does not.
-func named(err error, name string) bool {
+// Named tells an object that does not exist from a kind that does not.
+func Named(err error, name string) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Name == name
 }

@@ -2,6 +2,8 @@
 package app
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-gitops/slipway/internal/cli/access"
@@ -19,14 +21,31 @@ func NewCmd(common *access.Common) *cobra.Command {
 		newCreateCmd(common),
 		newListCmd(common),
 		newGetCmd(common),
+		newWhyCmd(common),
 		newSyncCmd(common),
 		newRefreshCmd(common),
 		newWaitCmd(common),
 		newDiffCmd(common),
+		newDriftCmd(common),
 		newManifestsCmd(common),
 		newTreeCmd(common),
+		newLogsCmd(common),
+		newEventsCmd(common),
+		newExecCmd(common),
+		newResourceCmd(common),
 		newHistoryCmd(common),
+		newRollbackCmd(common),
+		newUnpinCmd(common),
+		newLinkCmd(common),
+		newRestoreCmd(common),
+		newConfirmCmd(common),
+		newTerminateCmd(common),
 		newDeleteCmd(common),
 	)
+	for _, sub := range cmd.Commands() {
+		if sub.ValidArgsFunction == nil && strings.Contains(sub.Use, "NAME") && sub.Name() != "create" {
+			sub.ValidArgsFunction = completeNames(common)
+		}
+	}
 	return cmd
 }

@@ -52,13 +52,13 @@ func createRun(ctx context.Context, o createOptions) error {
 	if err != nil {
 		return err
 	}
-	cluster, err := o.Connect()
+	site, err := o.Site()
 	if err != nil {
 		return err
 	}
 	made := make([]access.Application, 0, len(objects))
 	for _, obj := range objects {
-		app, err := cluster.Apps.Create(ctx, obj, o.upsert, o.dryRun)
+		app, err := site.Create(ctx, obj, o.upsert, o.dryRun)
 		if err != nil {
 			return err
 		}

@@ -2,15 +2,15 @@ package app
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/util/retry"
 
+	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/cli/access"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
+	"github.com/slipway-gitops/slipway/internal/operate"
 )
 
 type deleteOptions struct {
@@ -19,7 +19,9 @@ type deleteOptions struct {
 	cascade     bool
 	propagation string
 	wait        bool
+	reason      string
 	dryRun      bool
+	forget      bool
 	timeout     time.Duration
 }
 
@@ -29,7 +31,8 @@ func newDeleteCmd(common *access.Common) *cobra.Command {
 		Use:   "delete NAME...",
 		Short: "Delete applications, and with them what they deployed",
 		Example: "  slipway app delete web --wait\n" +
-			"  slipway app delete web --cascade=false    # the objects stay in the cluster",
+			"  slipway app delete web --cascade=false    # the objects stay in the cluster\n" +
+			"  slipway app delete account.old/argocd/web --forget    # at a server, when its agent is gone",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.names = args
@@ -40,7 +43,12 @@ func newDeleteCmd(common *access.Common) *cobra.Command {
 	cmd.Flags().StringVar(&o.propagation, "propagation", "foreground", "how objects are deleted: `foreground|background`")
 	cmd.Flags().BoolVar(&o.wait, "wait", false, "wait until the application is gone")
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "only list what would be deleted")
+	cmd.Flags().StringVar(&o.reason, "reason", "", "why, for the audit of a server")
+	cmd.Flags().BoolVar(&o.forget, "forget", false, "at a server: only forget its copy, of an application that the agent does not tell of any more")
 	addTimeout(cmd.Flags(), &o.timeout)
+	for _, flag := range []string{"cascade", "propagation", "wait", "dry-run"} {
+		cmd.MarkFlagsMutuallyExclusive("forget", flag)
+	}
 	return cmd
 }
 
@@ -48,20 +56,25 @@ func deleteRun(ctx context.Context, o deleteOptions) error {
 	if o.propagation != "foreground" && o.propagation != "background" {
 		return iostream.Usagef("--propagation is foreground or background, not %q", o.propagation)
 	}
-	cluster, err := o.Connect()
+	site, err := o.Site()
 	if err != nil {
 		return err
 	}
-	if o.dryRun {
-		return deletePreview(ctx, cluster, o)
+	if o.forget {
+		return forget(ctx, site, o)
 	}
+	if o.dryRun {
+		return deletePreview(ctx, site, o)
+	}
+	req := api.DeleteApplicationRequest{Cascade: o.cascade, Propagation: o.propagation, Reason: o.reason}
+	e := errand{req, func(app *v1alpha1.Application) (operate.Change, error) { return operate.Delete(app, req) }}
 	for _, name := range o.names {
-		if err := remove(ctx, cluster.Apps, name, o); err != nil {
+		if _, err := e.ask(ctx, site, name); err != nil {
 			return err
 		}
 	}
 	if o.wait {
-		_, err := follow(ctx, cluster.Apps, o.names, o.timeout, func(_ string, app *access.Application) (bool, error) {
+		_, err := follow(ctx, site, o.names, o.timeout, func(_ string, app *access.Application) (bool, error) {
 			return app == nil, nil
 		})
 		if err != nil {
@@ -78,50 +91,10 @@ func deleteRun(ctx context.Context, o deleteOptions) error {
 	return nil
 }
 
-// remove sets the finalizers that say what becomes of the objects, then deletes. An Application that is going already
-// cannot get new finalizers and is left as it is.
-func remove(ctx context.Context, apps *access.Applications, name string, o deleteOptions) error {
-	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		app, err := apps.Get(ctx, name)
-		if err != nil || app.DeletionTimestamp != nil {
-			return err
-		}
-		want := finalizers(app.Finalizers, o.cascade, o.propagation)
-		if !slices.Equal(want, app.Finalizers) {
-			_, err := apps.Patch(ctx, name, map[string]any{"metadata": map[string]any{
-				"resourceVersion": app.ResourceVersion,
-				"finalizers":      want,
-			}})
-			if err != nil {
-				return err
-			}
-		}
-		return apps.Delete(ctx, name, app.UID)
-	})
-}
-
-// finalizers returns have with exactly the resources finalizer that is asked for, and every other one kept.
-func finalizers(have []string, cascade bool, propagation string) []string {
-	ours := []string{
-		v1alpha1.FinalizerResources, v1alpha1.FinalizerResourcesForeground, v1alpha1.FinalizerResourcesBackground,
-	}
-	want := slices.DeleteFunc(slices.Clone(have), func(f string) bool { return slices.Contains(ours, f) })
-	switch {
-	case cascade && propagation == "background":
-		want = append(want, v1alpha1.FinalizerResourcesBackground)
-	case cascade:
-		want = append(want, v1alpha1.FinalizerResources)
-	}
-	if want == nil {
-		return []string{}
-	}
-	return want
-}
-
-func deletePreview(ctx context.Context, cluster *access.Cluster, o deleteOptions) error {
+func deletePreview(ctx context.Context, site access.Site, o deleteOptions) error {
 	rows := iostream.Rows{Header: []string{"KIND", "OBJECT"}}
 	for _, name := range o.names {
-		app, err := cluster.Apps.Get(ctx, name)
+		app, err := site.Get(ctx, name)
 		if err != nil {
 			return err
 		}
@@ -134,4 +107,23 @@ func deletePreview(ctx context.Context, cluster *access.Cluster, o deleteOptions
 		}
 	}
 	return o.Streams.Table(&rows)
+}
+
+// forget has a server forget its copies. Nothing is asked of an agent.
+func forget(ctx context.Context, site access.Site, o deleteOptions) error {
+	server, ok := site.(*access.Server)
+	if !ok {
+		return iostream.Usagef("--forget is about a server's copy: sign in with `slipway login URL`, or give --server")
+	}
+	for _, name := range o.names {
+		target, err := server.Target(ctx, name)
+		if err != nil {
+			return err
+		}
+		if err := server.Client.Because(o.reason).ApplicationObjects().Forget(ctx, target); err != nil {
+			return server.Explain(err)
+		}
+		o.Sayf("application %s is forgotten", name)
+	}
+	return nil
 }

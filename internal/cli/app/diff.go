@@ -3,8 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
-	"path"
-	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -14,11 +13,15 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/cli/access"
 	"github.com/slipway-gitops/slipway/internal/cli/delta"
+	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/inspect"
+	"github.com/slipway-gitops/slipway/internal/operate"
 )
 
 type diffOptions struct {
@@ -26,6 +29,8 @@ type diffOptions struct {
 	name     string
 	repos    []string
 	revision string
+	color    bool
+	all      bool // also what does not count
 }
 
 func newDiffCmd(common *access.Common) *cobra.Command {
@@ -34,73 +39,152 @@ func newDiffCmd(common *access.Common) *cobra.Command {
 		Use:   "diff NAME",
 		Short: "Show what a sync would change",
 		Long: "Render what the application wants, let the API server try it out (a dry run of the apply), and print what would\n" +
-			"change as unified diffs. Values of Secrets are masked. Exit code 3 when something would change.",
-		Example: "  slipway app diff web\n  slipway app diff web --revision my-branch\n  slipway app diff web --repo .",
-		Args:    cobra.ExactArgs(1),
+			"change as unified diffs, and below each who has set the fields that differ, and when. What does not count, by\n" +
+			"spec.ignoreDifferences and by the ConfigMap argocd-cm, is left out. Values of Secrets are masked, and so are the\n" +
+			"annotations that argocd-cm names. Exit code 3 when something would change.",
+		Example: "  slipway app diff web\n  slipway app diff web --revision my-branch\n  slipway app diff web --repo .\n" +
+			"  slipway app diff web --show-ignored -o json",
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.name = args[0]
 			return diffRun(cmd.Context(), o)
 		},
 	}
 	addSourceFlags(cmd, &o.repos, &o.revision)
+	cmd.Flags().BoolVar(&o.color, "color", false, "use colors also where the output is no terminal")
+	cmd.Flags().BoolVar(&o.all, "show-ignored", false, "also list differences that do not count")
 	return cmd
 }
 
 func diffRun(ctx context.Context, o diffOptions) error {
-	cluster, err := o.Connect()
+	answer, err := differences(ctx, o, api.DiffRequest{Revision: o.revision, Ignored: o.all})
 	if err != nil {
 		return err
 	}
-	app, err := cluster.Apps.Get(ctx, o.name)
+	sayWarnings(o.Common, answer.Warnings)
+	return delta.Print(o.Common, answer.Items, o.color)
+}
+
+// differences finds what a request asks for: the agent does at a server, this program at a cluster.
+func differences(ctx context.Context, o diffOptions, req api.DiffRequest) (api.DiffAnswer, error) {
+	server, err := o.Server()
 	if err != nil {
-		return err
+		return api.DiffAnswer{}, err
 	}
-	if err := inCluster(&app.Application); err != nil {
-		return err
-	}
-	for _, rule := range app.Spec.IgnoreDifferences {
-		if len(rule.JQPathExpressions)+len(rule.ManagedFieldsManagers) > 0 {
-			o.Sayf("warning: of ignoreDifferences only jsonPointers are used here; the rule for %s has others", kindText(rule.Group, rule.Kind))
+	if server != nil {
+		if len(o.repos) > 0 {
+			return api.DiffAnswer{}, noDirectories()
 		}
+		app, err := server.Application(ctx, o.name)
+		if err != nil {
+			return api.DiffAnswer{}, err
+		}
+		answer, err := app.Diff(ctx, req)
+		return answer, server.Explain(err)
 	}
-	wanted, err := desired(ctx, cluster, &app.Application, o.repos, o.revision)
+	cluster, app, err := connectToOwn(ctx, o.Common, o.name)
 	if err != nil {
-		return err
+		return api.DiffAnswer{}, err
 	}
-	changes, err := compare(ctx, cluster, &app.Application, wanted)
+	c, answer, err := newComparison(ctx, cluster, app, req)
 	if err != nil {
-		return err
+		return answer, err
 	}
-	return delta.Print(o.Common, changes)
+	as := operate.Effective(app)
+	if req.Drift {
+		sources, at, err := operate.Standing(app)
+		if err != nil {
+			return answer, err
+		}
+		as = operate.AsDeployed(app, sources, at)
+	}
+	wanted, err := desired(ctx, o.Common, cluster, as, o.repos, req.Revision)
+	if err != nil {
+		return answer, err
+	}
+	changes, err := c.compare(ctx, wanted)
+	if err != nil {
+		return answer, err
+	}
+	for _, err := range c.rules.Problems() {
+		answer.Warnings = append(answer.Warnings, "not in force: "+err.Error())
+	}
+	options := inspect.Options{Mask: c.rules.Mask}
+	if !req.Drift {
+		answer.Items, err = inspect.Describe(changes, options)
+		return answer, err
+	}
+	allowed, err := operate.ReadAllowances(app)
+	if err != nil {
+		answer.Warnings = append(answer.Warnings, err.Error())
+	}
+	answer.Items, err = inspect.Drifted(changes, allowed, options, time.Now())
+	return answer, err
+}
+
+// noDirectories refuses directories at a server, where the agent renders.
+func noDirectories() error {
+	return iostream.Usagef("--repo renders directories of this machine, which an agent does not see: leave it out, or give --kubeconfig")
+}
+
+// comparison is what a diff of one Application goes by.
+type comparison struct {
+	cluster *access.Cluster
+	app     *v1alpha1.Application
+	rules   inspect.Rules
+}
+
+// newComparison reads what does not count. Rules that are wrong, or that must not be read, are warned of and not in force.
+func newComparison(ctx context.Context, cluster *access.Cluster, app *v1alpha1.Application, req api.DiffRequest) (*comparison, api.DiffAnswer, error) {
+	var answer api.DiffAnswer
+	data, err := readSettings(ctx, cluster)
+	if apierrors.IsForbidden(err) {
+		answer.Warnings = append(answer.Warnings, "not allowed to read the ConfigMap "+configSettings+", so what it leaves out of differences is shown")
+	} else if err != nil {
+		return nil, answer, access.Explain(fmt.Errorf("read ConfigMap %s: %w", configSettings, err))
+	}
+	rules, wrong := inspect.NewRules(app, data, access.Manager)
+	for _, err := range wrong {
+		answer.Warnings = append(answer.Warnings, "not in force: "+err.Error())
+	}
+	rules.All = req.Ignored
+	return &comparison{cluster, app, rules}, answer, nil
+}
+
+const configSettings = "argocd-cm"
+
+// readSettings returns the settings of the installation; none where there are none.
+func readSettings(ctx context.Context, cluster *access.Cluster) (map[string]string, error) {
+	in := cluster.Dynamic.Resource(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Namespace(cluster.Apps.Namespace())
+	config, err := in.Get(ctx, configSettings, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	data, _, err := unstructured.NestedStringMap(config.Object, "data")
+	return data, err
 }
 
 // compare tries every wanted object out, and adds those of the Application that are not wanted any more.
-func compare(ctx context.Context, cluster *access.Cluster, app *v1alpha1.Application, wanted []object.Manifest) ([]delta.Change, error) {
-	keys := map[object.Key]bool{}
-	for _, m := range wanted {
-		keys[m.Key] = true
-	}
-	var extra []v1alpha1.ResourceStatus
-	for _, r := range app.Status.Resources {
-		if !r.Hook && !keys[object.Key{Group: r.Group, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}] {
-			extra = append(extra, r)
-		}
-	}
-	found := make([]*delta.Change, len(wanted)+len(extra))
+func (c *comparison) compare(ctx context.Context, wanted []object.Manifest) ([]inspect.Change, error) {
+	extra := inspect.Extra(c.app, wanted)
+	found := make([]*inspect.Change, len(wanted)+len(extra))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(readers)
 	for i, m := range wanted {
 		group.Go(func() (err error) {
-			found[i], err = tryOut(ctx, cluster, app, m)
+			found[i], err = c.tryOut(ctx, m)
 			return err
 		})
 	}
-	for i, r := range extra {
+	for i := range extra {
 		group.Go(func() error {
-			key := object.Key{Group: r.Group, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}
-			live, err := readLive(ctx, cluster, key, r.Version)
+			key := inspect.KeyOf(&extra[i])
+			live, err := readLive(ctx, c.cluster, key, extra[i].Version)
 			if err == nil && live != nil {
-				found[len(wanted)+i] = &delta.Change{Key: key, Before: diff.Normalize(live.Object, diff.CompareOptions{})}
+				found[len(wanted)+i] = c.rules.Deleted(key, live.Object)
 			}
 			return err
 		})
@@ -108,68 +192,50 @@ func compare(ctx context.Context, cluster *access.Cluster, app *v1alpha1.Applica
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	var changes []delta.Change
+	var changes []inspect.Change
 	for _, c := range found {
 		if c != nil {
 			changes = append(changes, *c)
 		}
 	}
-	slices.SortStableFunc(changes, func(a, b delta.Change) int { return a.Key.Compare(b.Key) })
 	return changes, nil
 }
 
 // tryOut returns what applying m would change; nil for nothing, and for hooks, which are not kept.
-func tryOut(ctx context.Context, cluster *access.Cluster, app *v1alpha1.Application, m object.Manifest) (*delta.Change, error) {
+func (c *comparison) tryOut(ctx context.Context, m object.Manifest) (*inspect.Change, error) {
 	want, err := m.Decode()
 	if err != nil {
 		return nil, err
 	}
-	if object.Annotation(want, v1alpha1.AnnotationHook) != "" || object.Annotation(want, "helm.sh/hook") != "" {
+	if object.IsHook(want) {
 		return nil, nil
 	}
-	opts := diff.CompareOptions{IgnorePaths: ignored(app, m.Key), Manager: access.Manager}
-	missing := &delta.Change{Key: m.Key, After: diff.Normalize(want, opts)}
-	mapping, err := cluster.Mapper.RESTMapping(schema.GroupKind{Group: m.Key.Group, Kind: m.Key.Kind}, m.Version)
+	diff.FoldSecret(want)
+	mapping, err := c.cluster.Mapper.RESTMapping(schema.GroupKind{Group: m.Key.Group, Kind: m.Key.Kind}, m.Version)
 	if meta.IsNoMatchError(err) {
-		return missing, nil
+		return c.rules.Created(m.Key, want), nil
 	}
 	if err != nil {
 		return nil, access.Explain(fmt.Errorf("find %s: %w", m.Key.GroupKind(), err))
 	}
-	client := cluster.Dynamic.Resource(mapping.Resource).Namespace(m.Key.Namespace)
+	client := c.cluster.Dynamic.Resource(mapping.Resource).Namespace(m.Key.Namespace)
 	live, err := client.Get(ctx, m.Key.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return missing, nil
+		return c.rules.Created(m.Key, want), nil
 	}
 	if err != nil {
 		return nil, access.Explain(fmt.Errorf("read %s: %w", m.Key, err))
 	}
 	answer, err := client.Apply(ctx, m.Key.Name, &unstructured.Unstructured{Object: want},
 		metav1.ApplyOptions{FieldManager: access.Manager, Force: true, DryRun: []string{metav1.DryRunAll}})
+	if err != nil && m.Key.Group == "" && m.Key.Kind == "Secret" && ctx.Err() == nil {
+		return &inspect.Change{Key: m.Key, Refused: "the API server refuses it (its words are left out: they can quote the Secret); check type, data and stringData"}, nil
+	}
+	if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsForbidden(err) {
+		return &inspect.Change{Key: m.Key, Refused: err.Error()}, nil // one object must not hide the others
+	}
 	if err != nil {
 		return nil, access.Explain(fmt.Errorf("try out %s: %w", m.Key, err))
 	}
-	result := diff.CompareDryRun(live.Object, answer.Object, opts)
-	if !result.Modified {
-		return nil, nil
-	}
-	return &delta.Change{Key: m.Key, Before: result.Normalized, After: result.Predicted}, nil
-}
-
-// ignored returns the fields of an object that do not count.
-func ignored(app *v1alpha1.Application, key object.Key) []string {
-	var out []string
-	for _, rule := range app.Spec.IgnoreDifferences {
-		if matches(rule.Group, key.Group) && matches(rule.Kind, key.Kind) &&
-			(rule.Name == "" || rule.Name == key.Name) && (rule.Namespace == "" || rule.Namespace == key.Namespace) {
-			out = append(out, rule.JSONPointers...)
-		}
-	}
-	return out
-}
-
-// matches is the glob of ignoreDifferences.
-func matches(pattern, name string) bool {
-	ok, err := path.Match(pattern, name)
-	return err == nil && ok
+	return c.rules.Compare(m.Key, live.Object, answer.Object), nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -14,36 +15,52 @@ import (
 
 type getOptions struct {
 	*access.Common
-	name string
+	name    string
+	refresh bool
+	timeout time.Duration
 }
 
 func newGetCmd(common *access.Common) *cobra.Command {
 	o := getOptions{Common: common}
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:     "get NAME",
 		Short:   "Show one application: status, conditions, last operation and objects",
-		Example: "  slipway app get web\n  slipway app get web -o yaml",
+		Example: "  slipway app get web\n  slipway app get web --refresh -o yaml",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.name = args[0]
 			return getRun(cmd.Context(), o)
 		},
 	}
+	cmd.Flags().BoolVar(&o.refresh, "refresh", false, "have Git and the cluster looked at again before")
+	addTimeout(cmd.Flags(), &o.timeout)
+	return cmd
 }
 
 func getRun(ctx context.Context, o getOptions) error {
-	cluster, err := o.Connect()
+	if o.refresh {
+		silent := *o.Common
+		silent.Output = iostream.Table
+		if err := refreshRun(ctx, refreshOptions{Common: &silent, names: []string{o.name}, timeout: o.timeout}); err != nil {
+			return err
+		}
+	}
+	site, err := o.Site()
 	if err != nil {
 		return err
 	}
-	app, err := cluster.Apps.Get(ctx, o.name)
+	app, err := site.Get(ctx, o.name)
 	if err != nil {
 		return err
 	}
 	if o.Output != iostream.Table {
 		return o.Print(o.Output, app.Raw.Object)
 	}
-	if err := o.Streams.Table(facts(&app.Application)); err != nil {
+	rows := facts(&app.Application)
+	if app.Agent != "" {
+		rows.Add("Agent", app.Agent)
+	}
+	if err := o.Streams.Table(rows); err != nil {
 		return err
 	}
 	resources := resourceRows(app.Status.Resources)

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/cli/access"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
+	"github.com/slipway-gitops/slipway/internal/operate"
 )
 
 type historyOptions struct {
@@ -20,7 +22,7 @@ func newHistoryCmd(common *access.Common) *cobra.Command {
 	o := historyOptions{Common: common}
 	return &cobra.Command{
 		Use:     "history NAME",
-		Short:   "List what was deployed, when, and who asked for it",
+		Short:   "List what was deployed, when, who asked for it and why, and which commit it was",
 		Example: "  slipway app history web\n  slipway app history web -o json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -31,24 +33,26 @@ func newHistoryCmd(common *access.Common) *cobra.Command {
 }
 
 func historyRun(ctx context.Context, o historyOptions) error {
-	cluster, err := o.Connect()
+	_, app, err := find(ctx, o.Common, o.name)
 	if err != nil {
 		return err
 	}
-	app, err := cluster.Apps.Get(ctx, o.name)
+	notes, err := operate.ReadNotes(app)
 	if err != nil {
-		return err
+		o.Sayf("warning: %v; the list is without reasons and commits", err)
 	}
 	if o.Output != iostream.Table {
-		history := app.Status.History
-		if history == nil {
-			history = []v1alpha1.RevisionHistory{}
-		}
-		return o.Print(o.Output, map[string]any{"items": history})
+		return o.Print(o.Output, map[string]any{"items": noted(app.Status.History, notes)})
 	}
-	rows := iostream.Rows{Header: []string{"ID", "REVISION", "DEPLOYED", "BY"}}
-	for _, h := range app.Status.History {
-		rows.Add(strconv.FormatInt(h.ID, 10), revisions(h.Revision, h.Revisions), timeText(&h.DeployedAt), initiator(h.InitiatedBy))
+	rows := iostream.Rows{Header: []string{"ID", "REVISION", "DEPLOYED", "BY", "REASON", "AUTHOR", "COMMIT"}}
+	for _, d := range noted(app.Status.History, notes) {
+		by := operate.Initiator(d.InitiatedBy)
+		note := v1alpha1.Note{}
+		if d.Note != nil {
+			note = *d.Note
+		}
+		rows.Add(strconv.FormatInt(d.ID, 10), revisions(d.Revision, d.Revisions), timeText(&d.DeployedAt), cmp.Or(note.By, by),
+			note.Reason, note.Author, note.Subject)
 	}
 	if rows.Len() == 0 {
 		o.Sayf("application %s was not synced yet", o.name)
@@ -57,9 +61,20 @@ func historyRun(ctx context.Context, o historyOptions) error {
 	return o.Streams.Table(&rows)
 }
 
-func initiator(by v1alpha1.OperationInitiator) string {
-	if by.Automated {
-		return "automated sync"
+// deployment is one entry of the history, and what is noted about it.
+type deployment struct {
+	v1alpha1.RevisionHistory
+	Note *v1alpha1.Note `json:"note,omitempty"`
+}
+
+func noted(history []v1alpha1.RevisionHistory, notes map[int64]v1alpha1.Note) []deployment {
+	out := make([]deployment, 0, len(history))
+	for _, h := range history {
+		d := deployment{RevisionHistory: h}
+		if note, ok := notes[h.ID]; ok {
+			d.Note = &note
+		}
+		out = append(out, d)
 	}
-	return by.Username
+	return out
 }

@@ -5,6 +5,8 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/slipway-gitops/slipway/internal/cli/access"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
@@ -22,6 +24,11 @@ func newListCmd(common *access.Common) *cobra.Command {
 		Use:     "list",
 		Aliases: []string{"ls"},
 		Short:   "List applications with their sync and health status",
+		Long: "List applications with their sync and health status: those of all agents at a server, those of one namespace in a cluster.\n" +
+			"Which it is, a flag says first: --server, or --kubeconfig and --context. Then the environment: SLIPWAY_SERVER, or KUBECONFIG.\n" +
+			"Then the context that `slipway login` made. Last, the cluster that kubectl would use. It is the same for all commands on\n" +
+			"applications. At a server, an application is called by its name, or agent/namespace/name where several have that name, and\n" +
+			"-o json of this list is what the server says of each.",
 		Example: "  slipway app list\n  slipway app list -l team=shop -o json",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return listRun(cmd.Context(), o) },
@@ -32,11 +39,14 @@ func newListCmd(common *access.Common) *cobra.Command {
 }
 
 func listRun(ctx context.Context, o listOptions) error {
-	cluster, err := o.Connect()
+	if _, err := labels.Parse(o.selector); err != nil {
+		return iostream.Usagef("--selector %q: %w", o.selector, err)
+	}
+	site, err := o.Site()
 	if err != nil {
 		return err
 	}
-	apps, err := cluster.Apps.List(ctx, o.selector)
+	apps, err := site.List(ctx, o.selector)
 	if err != nil {
 		return err
 	}
@@ -49,17 +59,36 @@ func listRun(ctx context.Context, o listOptions) error {
 	if o.Output != iostream.Table {
 		return o.Print(o.Output, items(kept))
 	}
+	_, served := site.(*access.Server)
 	rows := iostream.Rows{Header: []string{"NAME", "PROJECT", "SYNC", "HEALTH", "REVISION", "DESTINATION", "SOURCE"}}
+	if served {
+		rows.Header = append(rows.Header, "AGENT", "STALE SINCE")
+	}
 	for _, app := range kept {
 		source := ""
 		if sources := app.Spec.EffectiveSources(); len(sources) > 0 {
 			source = sourceText(sources[0])
 		}
-		rows.Add(app.Name, app.Spec.ProjectName(), syncText(app.Status), string(cmp.Or(app.Status.Health.Status, "Unknown")),
-			revisions(app.Status.Sync.Revision, app.Status.Sync.Revisions), destination(app.Spec.Destination), source)
+		line := []string{
+			app.Name, app.Spec.ProjectName(), syncText(app.Status), string(cmp.Or(app.Status.Health.Status, "Unknown")),
+			revisions(app.Status.Sync.Revision, app.Status.Sync.Revisions), destination(app.Spec.Destination), source,
+		}
+		if served {
+			stale, _, _ := unstructured.NestedString(app.Raw.Object, "staleSince")
+			line = append(line, app.Agent+"/"+app.Namespace, stale)
+		}
+		rows.Add(line...)
+	}
+	if rows.Len() == 0 && len(apps) > 0 {
+		o.Sayf("no applications of project %s at %s; without --project there are %d", o.project, site.Place(), len(apps))
+		return nil
+	}
+	if rows.Len() == 0 && o.selector != "" {
+		o.Sayf("no applications with the labels %s at %s", o.selector, site.Place())
+		return nil
 	}
 	if rows.Len() == 0 {
-		o.Sayf("no applications in namespace %s; create one with `slipway app create`", o.Namespace)
+		o.Sayf("no applications at %s; create one with `slipway app create`", site.Place())
 		return nil
 	}
 	return o.Table(&rows)

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -13,11 +14,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/cli/access"
 	"github.com/slipway-gitops/slipway/internal/cli/desire"
-	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/inspect"
 )
 
 // readers is how many objects are asked for at once.
@@ -60,30 +62,62 @@ func addSourceFlags(cmd *cobra.Command, repos *[]string, revision *string) {
 }
 
 func manifestsRun(ctx context.Context, o manifestsOptions) error {
-	cluster, err := o.Connect()
+	server, err := o.Server()
 	if err != nil {
 		return err
 	}
-	app, err := cluster.Apps.Get(ctx, o.name)
-	if err != nil {
-		return err
+	if server != nil {
+		return o.atServer(ctx, server)
 	}
-	if err := inCluster(&app.Application); err != nil {
+	cluster, app, err := connectToOwn(ctx, o.Common, o.name)
+	if err != nil {
 		return err
 	}
 	var objects []object.Manifest
 	if o.live {
-		objects, err = liveManifests(ctx, cluster, &app.Application)
+		objects, err = liveManifests(ctx, cluster, app)
 	} else {
-		objects, err = desired(ctx, cluster, &app.Application, o.repos, o.revision)
+		objects, err = desired(ctx, o.Common, cluster, app, o.repos, o.revision)
 	}
 	if err != nil {
 		return err
 	}
-	for i := range objects {
-		if objects[i], err = masked(objects[i]); err != nil {
-			return err
+	items, err := inspect.Manifests(objects, nil)
+	if err != nil {
+		return err
+	}
+	return o.print(items)
+}
+
+// atServer prints what the agent renders, or sees.
+func (o *manifestsOptions) atServer(ctx context.Context, server *access.Server) error {
+	if len(o.repos) > 0 {
+		return noDirectories()
+	}
+	app, err := server.Application(ctx, o.name)
+	if err != nil {
+		return err
+	}
+	answer, err := app.Manifests(ctx, api.ManifestsRequest{Live: o.live, Revision: o.revision})
+	if err != nil {
+		return server.Explain(err)
+	}
+	sayWarnings(o.Common, answer.Warnings)
+	return o.print(answer.Items)
+}
+
+func (o *manifestsOptions) print(items []json.RawMessage) error {
+	objects := make([]object.Manifest, 0, len(items))
+	for _, raw := range items {
+		obj, err := object.DecodeJSON(raw)
+		if err != nil {
+			return fmt.Errorf("read manifest: %w", err)
 		}
+		m, err := object.NewManifest(obj)
+		if err != nil {
+			return fmt.Errorf("read manifest: %w", err)
+		}
+		objects = append(objects, m)
 	}
 	return desire.Print(o.Common, objects)
 }
@@ -99,7 +133,9 @@ func inCluster(app *v1alpha1.Application) error {
 }
 
 // desired renders what app wants in cluster, from local directories or over git.
-func desired(ctx context.Context, cluster *access.Cluster, app *v1alpha1.Application, repos []string, revision string) ([]object.Manifest, error) {
+func desired(
+	ctx context.Context, common *access.Common, cluster *access.Cluster, app *v1alpha1.Application, repos []string, revision string,
+) ([]object.Manifest, error) {
 	var fetch desire.Fetcher
 	if len(repos) > 0 {
 		local, err := desire.OpenLocal(repos)
@@ -124,7 +160,28 @@ func desired(ctx context.Context, cluster *access.Cluster, app *v1alpha1.Applica
 	if err != nil {
 		return nil, fmt.Errorf("render %s: %w", app.Name, err)
 	}
-	return desire.Place(app, objects, cluster.Mapper, cluster.Apps.Namespace())
+	tracking, err := readTracking(ctx, common, cluster)
+	if err != nil {
+		return nil, err
+	}
+	return desire.Place(app, objects, cluster.Mapper, cluster.Apps.Namespace(), tracking)
+}
+
+// readTracking reads how objects are marked. What is wrong, or must not be read, is said and not in force.
+func readTracking(ctx context.Context, common *access.Common, cluster *access.Cluster) (object.Tracking, error) {
+	data, err := readSettings(ctx, cluster)
+	if apierrors.IsForbidden(err) {
+		common.Sayf("warning: not allowed to read the ConfigMap %s, so objects are shown with the tracking annotation alone", configSettings)
+		return object.Tracking{}, nil
+	}
+	if err != nil {
+		return object.Tracking{}, access.Explain(fmt.Errorf("read ConfigMap %s: %w", configSettings, err))
+	}
+	tracking, err := object.ParseTracking(data)
+	if err != nil {
+		common.Sayf("warning: not in force in the ConfigMap %s: %v", configSettings, err)
+	}
+	return tracking, nil
 }
 
 // liveManifests reads the objects that the Application's status names; those that are missing are left out.
@@ -171,17 +228,4 @@ func readLive(ctx context.Context, cluster *access.Cluster, key object.Key, vers
 	}
 	unstructured.RemoveNestedField(obj.Object, "metadata", "managedFields")
 	return obj, nil
-}
-
-// masked hides the values of a Secret.
-func masked(m object.Manifest) (object.Manifest, error) {
-	if m.Key.Group != "" || m.Key.Kind != "Secret" {
-		return m, nil
-	}
-	obj, err := m.Decode()
-	if err != nil {
-		return m, err
-	}
-	hidden, _ := diff.Mask(obj, nil, nil)
-	return object.NewManifest(hidden)
 }

@@ -7,9 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/cli/access"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
+	"github.com/slipway-gitops/slipway/internal/operate"
 )
 
 type refreshOptions struct {
@@ -39,27 +41,23 @@ func newRefreshCmd(common *access.Common) *cobra.Command {
 }
 
 func refreshRun(ctx context.Context, o refreshOptions) error {
-	cluster, err := o.Connect()
+	site, err := o.Site()
 	if err != nil {
 		return err
 	}
-	kind := v1alpha1.RefreshNormal
-	if o.hard {
-		kind = v1alpha1.RefreshHard
-	}
+	req := api.RefreshRequest{Hard: o.hard}
+	e := errand{req, func(app *v1alpha1.Application) (operate.Change, error) {
+		return operate.Refresh(app, req, who(), time.Now())
+	}}
 	for _, name := range o.names {
-		_, err := cluster.Apps.Patch(ctx, name, map[string]any{"metadata": map[string]any{"annotations": map[string]any{
-			v1alpha1.AnnotationRefresh:          string(kind),
-			v1alpha1.AnnotationRefreshTimestamp: time.Now().UTC().Format(time.RFC3339Nano),
-		}}})
-		if err != nil {
+		if _, err := e.ask(ctx, site, name); err != nil {
 			return err
 		}
 	}
 	if o.async {
 		return nil
 	}
-	last, err := follow(ctx, cluster.Apps, o.names, o.timeout, func(name string, app *access.Application) (bool, error) {
+	last, err := follow(ctx, site, o.names, o.timeout, func(name string, app *access.Application) (bool, error) {
 		if app == nil {
 			return false, fmt.Errorf("application %s was deleted meanwhile", name)
 		}

@@ -140,50 +140,6 @@ func TestFlagsThatContradictEachOtherAreWrongUsage(t *testing.T) {
 	}
 }
 
-func TestDeletionKeepsForeignFinalizersAndHasAtMostOneOfOurs(t *testing.T) {
-	t.Parallel()
-	have := []string{"example.com/keep", v1alpha1.FinalizerResourcesBackground, v1alpha1.FinalizerPreDelete}
-	for _, c := range []struct {
-		name        string
-		cascade     bool
-		propagation string
-		want        []string
-	}{
-		{"foreground", true, "foreground", []string{"example.com/keep", v1alpha1.FinalizerPreDelete, v1alpha1.FinalizerResources}},
-		{"background", true, "background", []string{"example.com/keep", v1alpha1.FinalizerPreDelete, v1alpha1.FinalizerResourcesBackground}},
-		{"objects stay", false, "foreground", []string{"example.com/keep", v1alpha1.FinalizerPreDelete}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			if diff := cmp.Diff(c.want, finalizers(have, c.cascade, c.propagation)); diff != "" {
-				t.Errorf("finalizers (-want +got):\n%s", diff)
-			}
-		})
-	}
-	if got := finalizers(nil, false, "foreground"); got == nil {
-		t.Error("no finalizers must be an empty list: a merge patch with null would not say so")
-	}
-}
-
-func TestResourceIsReadWithAndWithoutNamespace(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]v1alpha1.SyncOperationResource{
-		"apps:Deployment:web":      {Group: "apps", Kind: "Deployment", Name: "web"},
-		":Service:shop/web":        {Kind: "Service", Namespace: "shop", Name: "web"},
-		"a.b.io:Thing:name.of.one": {Group: "a.b.io", Kind: "Thing", Name: "name.of.one"},
-	} {
-		got, err := parseResource(text)
-		if err != nil || got != want {
-			t.Errorf("%s is read as %+v, %v; want %+v", text, got, err, want)
-		}
-	}
-	for _, text := range []string{"", "Deployment", "apps:Deployment", "apps::web", "apps:Deployment:", "a:b:c:d"} {
-		if got, err := parseResource(text); err == nil {
-			t.Errorf("%q is read as %+v", text, got)
-		}
-	}
-}
-
 func TestWaitLooksAtWhatItIsAskedFor(t *testing.T) {
 	t.Parallel()
 	app := func(sync v1alpha1.SyncStatusCode, health v1alpha1.HealthStatusCode, phase v1alpha1.OperationPhase) *v1alpha1.Application {

@@ -3,47 +3,41 @@ package app
 import (
 	"context"
 	"fmt"
-	"os/user"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/util/retry"
 
+	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/cli/access"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
+	"github.com/slipway-gitops/slipway/internal/operate"
 )
 
 type syncOptions struct {
 	*access.Common
-	names     []string
-	revision  string
-	prune     bool
-	dryRun    bool
-	force     bool
-	resources []string
-	options   []string
-	wait      bool
-	async     bool
-	timeout   time.Duration
+	requestFlags
+	names   []string
+	wait    bool
+	async   bool
+	timeout time.Duration
 }
-
-// requestInfo names the entry of an operation's info by which we find our own request in the status.
-const requestInfo = "slipway-request"
 
 func newSyncCmd(common *access.Common) *cobra.Command {
 	o := syncOptions{Common: common}
 	cmd := &cobra.Command{
 		Use:   "sync NAME...",
 		Short: "Bring the cluster to what Git says, now",
-		Long: "Ask for a sync, wait until the operation has ended and print what it did to each object.\n" +
+		Long: "Ask for a sync, say what it is doing until the operation has ended, and print what it did to each object.\n" +
 			"Exit code 1 when the operation failed, 3 when it is not over in time.",
 		Example: "  slipway app sync web\n" +
 			"  slipway app sync web --revision v1.2.0 --prune\n" +
-			"  slipway app sync web --resource apps:Deployment:web --wait",
+			"  slipway app sync web --resource apps/Deployment:web --wait\n" +
+			"  slipway app sync web --label tier=front --apply-only\n" +
+			"  slipway app sync web --local . --dry-run\n" +
+			"  slipway app sync web --retry-limit 3 --retry-backoff-duration 10s",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.names = args
@@ -51,12 +45,7 @@ func newSyncCmd(common *access.Common) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.revision, "revision", "", "`commit`, tag or branch to sync to, instead of the target revision")
-	flags.BoolVar(&o.prune, "prune", false, "delete objects that are no longer wanted")
-	flags.BoolVar(&o.dryRun, "dry-run", false, "only try the changes out against the API server")
-	flags.BoolVar(&o.force, "force", false, "ask for objects that cannot be changed in place to be recreated; an agent of this version names it in a condition and does not do it")
-	flags.StringArrayVar(&o.resources, "resource", nil, "only this `GROUP:KIND:[NAMESPACE/]NAME`; repeat for several")
-	flags.StringArrayVar(&o.options, "sync-option", nil, "`Name=value` to use for this sync in place of the application's own options")
+	o.addFlags(flags)
 	flags.BoolVar(&o.wait, "wait", false, "afterwards, also wait until the application is healthy")
 	flags.BoolVar(&o.async, "async", false, "only ask, do not wait for the end of the operation")
 	addTimeout(flags, &o.timeout)
@@ -65,35 +54,30 @@ func newSyncCmd(common *access.Common) *cobra.Command {
 }
 
 func syncRun(ctx context.Context, o syncOptions) error {
-	op, err := o.request()
-	if err != nil {
+	if err := o.check(); err != nil {
 		return err
 	}
-	cluster, err := o.Connect()
+	site, err := o.Site()
 	if err != nil {
 		return err
 	}
 	started := time.Now()
+	// All requests are made before the first is sent: a wrong flag must not leave half of them under way.
+	asked := make(map[string]errand, len(o.names))
 	for _, name := range o.names {
-		if err := o.ask(ctx, cluster.Apps, name, op); err != nil {
+		app, err := site.Get(ctx, name)
+		if err != nil {
 			return err
 		}
-		o.Sayf("%s: sync asked for", name)
-	}
-	if o.async {
-		return nil
-	}
-	last, err := follow(ctx, cluster.Apps, o.names, o.timeout, progress(o.Streams, op))
-	if err != nil {
-		return err
-	}
-	if err := printResults(o.Common, last); err != nil {
-		return err
-	}
-	for _, app := range last {
-		if op := app.Status.OperationState; op.Phase != v1alpha1.OperationSucceeded {
-			return fmt.Errorf("sync of %s ended as %s: %s; `slipway app get %s` shows more", app.Name, op.Phase, op.Message, app.Name)
+		if asked[name], err = o.errand(ctx, o.Common, name); err != nil {
+			return err
 		}
+		if _, err := asked[name].change(&app.Application); err != nil && !busy(err) && !elsewhere(site) {
+			return usage(err)
+		}
+	}
+	if err := o.carryOut(ctx, site, asked); err != nil || o.async {
+		return err
 	}
 	if !o.wait || o.dryRun {
 		return nil
@@ -107,104 +91,129 @@ func syncRun(ctx context.Context, o syncOptions) error {
 	return waitRun(ctx, waitOptions{Common: &silent, names: o.names, healthy: true, operation: true, timeout: rest})
 }
 
-// request builds the operation from the flags.
-func (o *syncOptions) request() (*v1alpha1.Operation, error) {
-	resources := make([]v1alpha1.SyncOperationResource, 0, len(o.resources))
-	for _, text := range o.resources {
-		r, err := parseResource(text)
-		if err != nil {
-			return nil, err
-		}
-		resources = append(resources, r)
-	}
-	who := "slipway"
-	if u, err := user.Current(); err == nil {
-		who = u.Username
-	}
-	sync := &v1alpha1.SyncOperation{
-		Revision: o.revision, Prune: o.prune, DryRun: o.dryRun, Resources: resources, SyncOptions: o.options,
-	}
-	if o.force {
-		sync.SyncStrategy = &v1alpha1.SyncStrategy{Hook: &v1alpha1.SyncStrategyHook{Force: true}}
-	}
-	return &v1alpha1.Operation{
-		Sync:        sync,
-		InitiatedBy: v1alpha1.OperationInitiator{Username: who},
-		Info:        []v1alpha1.Info{{Name: requestInfo, Value: uuid.NewString()}},
-	}, nil
+// elsewhere reports whether somebody else makes the change of a request.
+func elsewhere(site access.Site) bool {
+	_, server := site.(*access.Server)
+	return server
 }
 
-// parseResource reads GROUP:KIND:[NAMESPACE/]NAME; the group of core kinds is empty.
-func parseResource(text string) (v1alpha1.SyncOperationResource, error) {
-	parts := strings.Split(text, ":")
-	if len(parts) != 3 || parts[1] == "" || parts[2] == "" {
-		return v1alpha1.SyncOperationResource{}, iostream.Usagef(
-			"--resource %q is not GROUP:KIND:NAME, for example apps:Deployment:web or :Service:web", text)
-	}
-	r := v1alpha1.SyncOperationResource{Group: parts[0], Kind: parts[1], Name: parts[2]}
-	if namespace, name, ok := strings.Cut(parts[2], "/"); ok {
-		r.Namespace, r.Name = namespace, name
-	}
-	return r, nil
-}
-
-// ask writes the operation. Two at a time would hide the first one's result, so it waits for the end of one that is
-// under way, such as an automated sync; with --async that is an error.
-func (o *syncOptions) ask(ctx context.Context, apps *access.Applications, name string, op *v1alpha1.Operation) error {
-	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		app, err := apps.Get(ctx, name)
+// carryOut sends requests, says what their operations do until they are over, and prints what they did. One that did not
+// succeed is an error.
+func (o *syncOptions) carryOut(ctx context.Context, site access.Site, asked map[string]errand) error {
+	answers := map[string]api.OperationAnswer{}
+	var names []string
+	for _, name := range o.names {
+		answer, err := o.ask(ctx, site, name, asked[name])
 		if err != nil {
 			return err
 		}
-		if operating(&app.Application) {
-			if app, err = o.awaitEnd(ctx, apps, name); err != nil {
-				return err
-			}
+		sayWarnings(o.Common, answer.Warnings)
+		if answer.Request == "" { // there is nothing to do
+			o.Sayf("%s: %s", name, answer.Message)
+			continue
 		}
-		_, err = apps.Patch(ctx, name, map[string]any{
-			"metadata":  map[string]any{"resourceVersion": app.ResourceVersion},
-			"operation": op,
-		})
-		return err
-	})
-}
-
-// awaitEnd waits until no operation is under way.
-func (o *syncOptions) awaitEnd(ctx context.Context, apps *access.Applications, name string) (access.Application, error) {
-	if o.async {
-		return access.Application{}, fmt.Errorf(
-			"application %s has an operation under way; wait with `slipway app wait %s --operation`, then try again", name, name)
+		answers[name] = answer
+		names = append(names, name)
+		o.Sayf("%s: sync asked for", name)
 	}
-	o.Sayf("%s: waiting for the operation under way", name)
-	last, err := follow(ctx, apps, []string{name}, o.timeout, func(_ string, app *access.Application) (bool, error) {
-		if app == nil {
-			return false, fmt.Errorf("application %s was deleted meanwhile", name)
-		}
-		return !operating(&app.Application), nil
-	})
+	if o.async || len(names) == 0 {
+		return nil
+	}
+	last, err := follow(ctx, site, names, o.timeout, progress(o.Streams, answers))
 	if err != nil {
-		return access.Application{}, err
+		return err
 	}
-	return last[0], nil
+	last = slices.DeleteFunc(last, func(app access.Application) bool { return !isOf(app.Status.OperationState, answers[app.Name]) })
+	if err := printResults(o.Common, last); err != nil {
+		return err
+	}
+	for _, app := range last {
+		if op := app.Status.OperationState; op.Phase != v1alpha1.OperationSucceeded {
+			return fmt.Errorf("sync of %s ended as %s: %s; `slipway app why %s` shows more", app.Name, op.Phase, op.Message, app.Name)
+		}
+	}
+	return nil
 }
 
-// progress says what an operation is doing and is done when it has ended.
-func progress(streams iostream.Streams, op *v1alpha1.Operation) access.Seen {
+// ask sends a request. Two operations at a time would hide the first one's result, so it waits for the end of one that is
+// under way, such as an automated sync; with --async that is an error.
+func (o *syncOptions) ask(ctx context.Context, site access.Site, name string, e errand) (api.OperationAnswer, error) {
+	for {
+		answer, err := e.ask(ctx, site, name)
+		if !busy(err) || o.async {
+			return answer, err
+		}
+		o.Sayf("%s: waiting for the operation under way", name)
+		if _, err := follow(ctx, site, []string{name}, o.timeout, idle); err != nil {
+			return answer, err
+		}
+	}
+}
+
+// idle is done when no operation is under way.
+func idle(name string, app *access.Application) (bool, error) {
+	if app == nil {
+		return false, fmt.Errorf("application %s was deleted meanwhile", name)
+	}
+	return !operating(&app.Application), nil
+}
+
+// isOf reports whether an operation is the one that an answer promised.
+func isOf(op *v1alpha1.OperationState, answer api.OperationAnswer) bool {
+	return op != nil && promised(op.Operation, answer)
+}
+
+func promised(op v1alpha1.Operation, answer api.OperationAnswer) bool {
+	return slices.Contains(op.Info, v1alpha1.Info{Name: operate.RequestInfo, Value: answer.Request})
+}
+
+// progress says what operations are doing, and is done when they have ended. Each is known by the id of its request. One
+// that has ended may have been followed by another at once, such as an automated sync: only the history tells of it then.
+func progress(streams iostream.Streams, answers map[string]api.OperationAnswer) access.Seen {
 	said := map[string]string{}
 	return func(name string, app *access.Application) (bool, error) {
 		if app == nil {
 			return false, fmt.Errorf("application %s was deleted meanwhile", name)
 		}
 		have := app.Status.OperationState
-		if have == nil || !slices.Equal(have.Operation.Info, op.Info) {
-			return false, nil
+		switch answer := answers[name]; {
+		case have != nil && promised(have.Operation, answer):
+		case answer.Version == "", app.Operation != nil && promised(*app.Operation, answer):
+			return false, nil // it has not begun
+		default:
+			streams.Sayf("%s: it is over, and another operation began; `slipway app history %s` shows what it deployed", name, name)
+			return true, nil
 		}
-		if line := fmt.Sprintf("%s: %s %s", name, have.Phase, have.Message); line != said[name] {
-			said[name] = line
-			streams.Sayf("%s", iostream.Clean(line))
+		for _, news := range happenings(have) {
+			if said[name+" "+news.about] != news.line {
+				said[name+" "+news.about] = news.line
+				streams.Sayf("%s: %s", name, iostream.Clean(news.line))
+			}
 		}
 		return app.Operation == nil && have.Phase.Completed(), nil
 	}
+}
+
+// happening is something that an operation tells; a later one about the same thing takes its place.
+type happening struct{ about, line string }
+
+// happenings are what people follow of an operation: its hooks, what failed, and what it is at. What it does to every
+// other object is printed when it is over.
+func happenings(op *v1alpha1.OperationState) []happening {
+	var out []happening
+	if op.SyncResult != nil {
+		for _, r := range op.SyncResult.Resources {
+			name := kindText(r.Group, r.Kind) + " " + objectText(r.Namespace, r.Name)
+			about := string(r.SyncPhase) + " " + name
+			switch {
+			case r.HookType != "" && r.HookPhase != "":
+				out = append(out, happening{about, strings.TrimSpace(fmt.Sprintf("hook %s, %s: %s %s", name, r.HookType, r.HookPhase, r.Message))})
+			case r.Status == v1alpha1.ResultSyncFailed:
+				out = append(out, happening{about, fmt.Sprintf("%s: %s %s", name, r.Status, r.Message)})
+			}
+		}
+	}
+	return append(out, happening{"", strings.TrimSpace(fmt.Sprintf("%s %s", op.Phase, op.Message))})
 }
 
 // printResults prints what the operations did to each object; as JSON and YAML, the operations' states.

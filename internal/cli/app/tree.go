@@ -7,9 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/cli/access"
 	"github.com/slipway-gitops/slipway/internal/cli/family"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
+	"github.com/slipway-gitops/slipway/internal/inspect"
 )
 
 type treeOptions struct {
@@ -32,30 +35,18 @@ func newTreeCmd(common *access.Common) *cobra.Command {
 }
 
 func treeRun(ctx context.Context, o treeOptions) error {
-	cluster, err := o.Connect()
+	app, answer, err := o.read(ctx)
 	if err != nil {
 		return err
 	}
-	app, err := cluster.Apps.Get(ctx, o.name)
-	if err != nil {
-		return err
-	}
-	if err := inCluster(&app.Application); err != nil {
-		return err
-	}
-	roots, warnings, err := family.Read(ctx, cluster, app.Status.Resources)
-	if err != nil {
-		return err
-	}
-	for _, w := range warnings {
-		o.Sayf("warning: %s", w)
-	}
+	sayWarnings(o.Common, answer.Warnings)
+	roots := answer.Items
 	if o.Output != iostream.Table {
 		return o.Print(o.Output, map[string]any{"items": roots})
 	}
 	if !o.TTY {
 		rows := iostream.Rows{}
-		family.Walk(roots, func(depth int, parent, node *family.Node) {
+		inspect.Walk(roots, func(depth int, parent, node *api.TreeNode) {
 			above := ""
 			if parent != nil {
 				above = kindText(parent.Group, parent.Kind) + " " + objectText(parent.Namespace, parent.Name)
@@ -67,15 +58,41 @@ func treeRun(ctx context.Context, o treeOptions) error {
 	return drawTree(o.Out, fmt.Sprintf("%s  %s", app.Name, state(app.Status)), roots)
 }
 
+// read reads the tree: the agent does at a server, this program at a cluster.
+func (o *treeOptions) read(ctx context.Context) (*v1alpha1.Application, api.TreeAnswer, error) {
+	server, err := o.Server()
+	if err != nil {
+		return nil, api.TreeAnswer{}, err
+	}
+	if server != nil {
+		app, err := server.Get(ctx, o.name)
+		if err != nil {
+			return nil, api.TreeAnswer{}, err
+		}
+		at, err := server.Application(ctx, o.name)
+		if err != nil {
+			return nil, api.TreeAnswer{}, err
+		}
+		answer, err := at.Tree(ctx)
+		return &app.Application, answer, server.Explain(err)
+	}
+	cluster, app, err := connectToOwn(ctx, o.Common, o.name)
+	if err != nil {
+		return nil, api.TreeAnswer{}, err
+	}
+	roots, warnings, err := family.Read(ctx, cluster, app.Status.Resources)
+	return app, api.TreeAnswer{Items: roots, Warnings: warnings}, err
+}
+
 // drawTree draws nodes below a title with lines for a terminal.
-func drawTree(w io.Writer, title string, roots []*family.Node) error {
-	if _, err := fmt.Fprintln(w, title); err != nil {
+func drawTree(w io.Writer, title string, roots []*api.TreeNode) error {
+	if _, err := fmt.Fprintln(w, iostream.Clean(title)); err != nil {
 		return err
 	}
 	return drawLevel(w, "", roots)
 }
 
-func drawLevel(w io.Writer, indent string, nodes []*family.Node) error {
+func drawLevel(w io.Writer, indent string, nodes []*api.TreeNode) error {
 	for i, n := range nodes {
 		branch, below := "├─ ", "│  "
 		if i == len(nodes)-1 {

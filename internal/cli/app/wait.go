@@ -32,7 +32,8 @@ func newWaitCmd(common *access.Common) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "wait NAME...",
 		Short: "Wait until applications are synced, healthy and idle",
-		Long: "Wait until applications are synced, healthy and without a running operation, or only for what the flags name.\n" +
+		Long: "Wait until applications are synced, healthy and without a running operation, or only for what --synced, --healthy and\n" +
+			"--operation name; with --revision, at that commit.\n" +
 			"Exit code 3 when the time is over before that.",
 		Example: "  slipway app wait web --timeout 2m\n" +
 			"  slipway app wait web shop --synced --revision $(git rev-parse HEAD)",
@@ -45,30 +46,51 @@ func newWaitCmd(common *access.Common) *cobra.Command {
 	cmd.Flags().BoolVar(&o.synced, "synced", false, "wait until the cluster is at what Git says")
 	cmd.Flags().BoolVar(&o.healthy, "healthy", false, "wait until every object is healthy")
 	cmd.Flags().BoolVar(&o.operation, "operation", false, "wait until no operation is asked for or running")
-	cmd.Flags().StringVar(&o.revision, "revision", "", "wait until this `commit` is the one compared with; a prefix of 7 or more will do")
+	cmd.Flags().StringVar(&o.revision, "revision", "", "and until this `commit` is the one compared with; a prefix of 7 or more will do")
 	addTimeout(cmd.Flags(), &o.timeout)
 	return cmd
 }
 
 func addTimeout(flags *pflag.FlagSet, timeout *time.Duration) {
-	flags.DurationVar(timeout, "timeout", time.Minute, "how long to wait; 0 waits without end")
+	*timeout = time.Minute
+	flags.Var((*patience)(timeout), "timeout", "how long to wait; 0 waits without end")
+}
+
+// patience is a duration that is not negative.
+type patience time.Duration
+
+// String is the duration.
+func (p *patience) String() string { return time.Duration(*p).String() }
+
+// Type is what the help calls it.
+func (p *patience) Type() string { return "duration" }
+
+// Set reads it.
+func (p *patience) Set(text string) error {
+	d, err := time.ParseDuration(text)
+	if err == nil && d < 0 {
+		err = errors.New("it cannot be negative; 0 waits without end")
+	}
+	if err == nil {
+		*p = patience(d)
+	}
+	return err
 }
 
 func waitRun(ctx context.Context, o waitOptions) error {
 	if o.revision != "" && len(o.revision) < 7 {
 		return iostream.Usagef("--revision %s is too short; give at least 7 characters", o.revision)
 	}
-	cluster, err := o.Connect()
+	site, err := o.Site()
 	if err != nil {
 		return err
 	}
-	if !o.synced && !o.healthy && !o.operation && o.revision == "" {
+	if !o.synced && !o.healthy && !o.operation {
 		o.synced, o.healthy, o.operation = true, true, true
 	}
-	last, err := follow(ctx, cluster.Apps, o.names, o.timeout, func(name string, app *access.Application) (bool, error) {
+	last, err := follow(ctx, site, o.names, o.timeout, func(name string, app *access.Application) (bool, error) {
 		if app == nil {
-			return false, fmt.Errorf("application %s does not exist in namespace %s; `slipway app list -n %s` shows those that do",
-				name, o.Namespace, o.Namespace)
+			return false, fmt.Errorf("application %s does not exist at %s; `slipway app list` shows those that do", name, site.Place())
 		}
 		return o.reached(&app.Application), nil
 	})
@@ -107,7 +129,7 @@ func atRevision(sync v1alpha1.SyncStatus, revision string) bool {
 
 // follow watches until seen says done for every name, and returns the Applications as they were then, in the order of
 // names without repetitions. When the time is over, the error says in what state the others are, with exit code 3.
-func follow(ctx context.Context, apps *access.Applications, names []string, timeout time.Duration, seen access.Seen) ([]access.Application, error) {
+func follow(ctx context.Context, apps access.Site, names []string, timeout time.Duration, seen access.Seen) ([]access.Application, error) {
 	limited := ctx
 	if timeout > 0 {
 		var cancel context.CancelFunc
@@ -158,5 +180,5 @@ func tooLate(waiting map[string]string, timeout time.Duration) error {
 	for _, name := range names {
 		texts = append(texts, fmt.Sprintf("%s is %s", name, waiting[name]))
 	}
-	return iostream.NotYetf("after %s %s; `slipway app get %s` shows why", timeout, strings.Join(texts, "; "), names[0])
+	return iostream.NotYetf("after %s %s; `slipway app why %s` says why", timeout, strings.Join(texts, "; "), names[0])
 }

@@ -37,9 +37,9 @@ func Capabilities(cluster *access.Cluster) (render.Capabilities, error) {
 }
 
 // Place puts rendered objects where the agent puts them: into the destination's namespace unless they name one or
-// have none, with the mark of the Application. Objects of a kind that the cluster does not know yet are taken as they
-// are. Of objects that come twice the last one counts.
-func Place(app *v1alpha1.Application, objects []object.Manifest, mapper meta.RESTMapper, controllerNamespace string) ([]object.Manifest, error) {
+// have none, with the marks of the Application. Objects of a kind that the cluster does not know yet are taken as they
+// are. Of objects that come twice the last one counts; those that leave their name to the cluster are all different.
+func Place(app *v1alpha1.Application, objects []object.Manifest, mapper meta.RESTMapper, controllerNamespace string, tracking object.Tracking) ([]object.Manifest, error) {
 	instance := object.InstanceName(app.Namespace, app.Name, controllerNamespace)
 	var out []object.Manifest
 	at := map[object.Key]int{}
@@ -64,12 +64,12 @@ func Place(app *v1alpha1.Application, objects []object.Manifest, mapper meta.RES
 			metadata["namespace"] = key.Namespace
 		}
 		delete(obj, "status")
-		object.SetAnnotation(obj, object.TrackingAnnotation, object.TrackingID(instance, key, app.Spec.Destination.Namespace))
+		tracking.Mark(obj, instance, key, app.Spec.Destination.Namespace)
 		placed, err := object.NewManifest(obj)
 		if err != nil {
 			return nil, err
 		}
-		if i, twice := at[key]; twice {
+		if i, twice := at[key]; twice && key.Name != "" {
 			out[i] = placed
 			continue
 		}

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"fmt"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/slipway-gitops/slipway/internal/cli/access"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
@@ -30,7 +28,7 @@ func Print(common *access.Common, objects []object.Manifest) error {
 		if i > 0 {
 			out.WriteString("---\n")
 		}
-		doc, err := yaml.JSONToYAML(o.JSON)
+		doc, err := object.YAML(o.JSON)
 		if err != nil {
 			return fmt.Errorf("encode %s: %w", o.Key, err)
 		}

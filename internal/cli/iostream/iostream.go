@@ -34,3 +34,24 @@ func (s Streams) Sayf(format string, args ...any) {
 	}
 	_, _ = io.WriteString(s.Err, out.String())
 }
+
+// Live is true where standard error is a terminal, on which Status shows something.
+func (s Streams) Live() bool {
+	file, ok := s.Err.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}
+
+// Status shows a line where standard error is a terminal, in place of the one that was shown before; "" takes it away, which
+// has to come before anything else is said. Elsewhere it does nothing.
+func (s Streams) Status(line string) {
+	if !s.Live() {
+		return
+	}
+	line = Clean(line)
+	if file, ok := s.Err.(*os.File); ok {
+		if width, _, err := term.GetSize(int(file.Fd())); err == nil && width > 1 && len(line) >= width {
+			line = strings.ToValidUTF8(line[:width-1], "")
+		}
+	}
+	_, _ = io.WriteString(s.Err, "\r\x1b[K"+line)
+}

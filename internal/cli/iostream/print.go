@@ -8,8 +8,9 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"unicode"
 
-	"sigs.k8s.io/yaml"
+	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
 // Format is the value of the flag --output.
@@ -59,7 +60,7 @@ func Encode(f Format, v any) ([]byte, error) {
 	if f != YAML {
 		return buf.Bytes(), nil
 	}
-	raw, err := yaml.JSONToYAML(buf.Bytes())
+	raw, err := object.YAML(buf.Bytes())
 	if err != nil {
 		return nil, fmt.Errorf("encode output: %w", err)
 	}
@@ -111,13 +112,14 @@ func cells(line []string) []string {
 	return out
 }
 
-// Clean makes one printable line of foreign text: line breaks and tabs become spaces, other control characters go.
+// Clean makes one printable line of foreign text: line breaks and tabs become spaces, other control characters go, and so
+// do those that turn the direction of what follows, by which a line can say something else than it shows.
 func Clean(text string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' || r == '\t' || r == '\r':
 			return ' '
-		case r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0:
+		case r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0, unicode.Is(unicode.Bidi_Control, r):
 			return -1
 		}
 		return r

@@ -9,6 +9,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/cli/manifest"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/inspect"
 )
 
 type diffOptions struct {
@@ -63,7 +64,7 @@ func diffRun(o diffOptions) error {
 		}
 		at[m.Key] = obj
 	}
-	var changes []delta.Change
+	var changes []inspect.Change
 	for _, obj := range desired {
 		m, err := object.NewManifest(obj)
 		if err != nil {
@@ -71,8 +72,12 @@ func diffRun(o diffOptions) error {
 		}
 		result := diff.Compare(obj, at[m.Key], diff.CompareOptions{IgnorePaths: o.ignore, Manager: o.manager})
 		if result.Modified {
-			changes = append(changes, delta.Change{Key: m.Key, Before: result.Normalized, After: result.Predicted})
+			changes = append(changes, inspect.Change{Key: m.Key, Before: result.Normalized, After: result.Predicted})
 		}
 	}
-	return delta.Print(o.Common, changes)
+	list, err := inspect.Describe(changes, inspect.Options{})
+	if err != nil {
+		return err
+	}
+	return delta.Print(o.Common, list, false)
 }

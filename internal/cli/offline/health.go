@@ -3,6 +3,7 @@ package offline
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -14,7 +15,8 @@ import (
 
 type healthOptions struct {
 	*access.Common
-	file string
+	file     string
+	settings string
 }
 
 func newHealthCmd(common *access.Common) *cobra.Command {
@@ -23,12 +25,16 @@ func newHealthCmd(common *access.Common) *cobra.Command {
 		Use:   "health -f FILE",
 		Short: "Judge the health of live objects in a file",
 		Long: "Judge the health of each object in a file, as `kubectl get -o yaml` writes it. With -o json, one line\n" +
-			"{\"status\", \"message\"} for each, in their order; the status is empty for a kind that has no health.",
-		Example: "  kubectl get deployment web -o yaml | slipway health -f -\n  slipway health -f live.yaml -o json",
-		Args:    cobra.NoArgs,
-		RunE:    func(*cobra.Command, []string) error { return healthRun(o) },
+			"{\"status\", \"message\"} for each, in their order; the status is empty for a kind that has no health.\n\n" +
+			"--settings takes the ConfigMap argocd-cm, whose health scripts win over what is known here. An object of a\n" +
+			"custom kind is judged as if it were not being deleted; the agent says Progressing for one that is.",
+		Example: "  kubectl get deployment web -o yaml | slipway health -f -\n" +
+			"  slipway health -f live.yaml --settings argocd-cm.yaml -o json",
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return healthRun(o) },
 	}
 	cmd.Flags().StringVarP(&o.file, "file", "f", "", "`file` with objects, - for standard input")
+	cmd.Flags().StringVar(&o.settings, "settings", "", "`file` with the ConfigMap argocd-cm")
 	return cmd
 }
 
@@ -46,10 +52,15 @@ func healthRun(o healthOptions) error {
 	if err != nil {
 		return err
 	}
+	scripts, err := readScripts(o)
+	if err != nil {
+		return err
+	}
+	assessor := health.New(scripts).WithClock(time.Now)
 	rows := iostream.Rows{Header: []string{"OBJECT", "HEALTH", "MESSAGE"}}
 	answers := make([]answer, 0, len(docs))
 	for _, doc := range docs {
-		result, _ := health.Assess(doc)
+		result, _ := assessor.Judge(doc)
 		answers = append(answers, answer{Status: string(result.Status), Message: result.Message})
 		rows.Add(name(doc), string(result.Status), result.Message)
 	}
@@ -67,6 +78,42 @@ func healthRun(o healthOptions) error {
 		return o.Print(o.Output, answers)
 	}
 	return o.Streams.Table(&rows)
+}
+
+// settingsName is the ConfigMap in which Argo CD keeps health scripts.
+const settingsName = "argocd-cm"
+
+// readScripts reads the health scripts in the file that --settings names. What is wrong in it is told, and left out.
+func readScripts(o healthOptions) (map[string]health.Script, error) {
+	if o.settings == "" {
+		return nil, nil
+	}
+	if o.settings == "-" {
+		return nil, iostream.Usagef("--settings needs a file; standard input is for objects")
+	}
+	docs, err := manifest.Read(o.settings, nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, doc := range docs {
+		meta, _ := doc["metadata"].(map[string]any)
+		if doc["kind"] != "ConfigMap" || meta["name"] != settingsName {
+			continue
+		}
+		data := map[string]string{}
+		values, _ := doc["data"].(map[string]any)
+		for key, value := range values {
+			if text, ok := value.(string); ok {
+				data[key] = text
+			}
+		}
+		scripts, errs := health.ParseOverrides(data)
+		for _, err := range errs {
+			fmt.Fprintf(o.Streams.Err, "warning: %s: %v\n", o.settings, err)
+		}
+		return scripts, nil
+	}
+	return nil, fmt.Errorf("%s holds no ConfigMap %s; give the file with Argo CD's settings", o.settings, settingsName)
 }
 
 // name prints "Deployment shop/web" for an object tree that may lack any part of it.

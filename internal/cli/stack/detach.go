@@ -140,6 +140,9 @@ func (o *upOptions) childArgs(d dir) []string {
 		"up", "--data", string(d), "--namespace", o.Namespace, "--port", strconv.Itoa(o.port), "--nodes", strconv.Itoa(o.nodes),
 		"--demo=" + strconv.FormatBool(o.demo), "--timeout", o.timeout.String(),
 	}
+	if o.alone {
+		args = append(args, "--no-server")
+	}
 	if o.Kubeconfig != "" {
 		args = append(args, "--kubeconfig", o.Kubeconfig)
 	}

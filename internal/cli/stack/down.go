@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/remote"
 )
 
 type downOptions struct {
@@ -58,11 +59,31 @@ func downRun(ctx context.Context, o downOptions) error {
 	if !o.purge {
 		return nil
 	}
+	if err := forget(d); err != nil {
+		o.Sayf("warning: %v", err)
+	}
 	if err := os.RemoveAll(string(d)); err != nil {
 		return fmt.Errorf("delete data directory: %w", err)
 	}
 	o.Sayf("deleted %s", d)
 	return nil
+}
+
+// forget takes out the context that is signed in to a server which is deleted.
+func forget(d dir) error {
+	f, err := readFacts(d)
+	if err != nil || f.Server == "" {
+		return nil //nolint:nilerr // it never came so far
+	}
+	contexts, err := remote.Load()
+	if err != nil {
+		return err
+	}
+	if have, ok := contexts.Get(f.Context); !ok || have.Server != f.Server {
+		return nil
+	}
+	contexts.Delete(f.Context)
+	return contexts.Save()
 }
 
 // stop asks the process to stop everything and waits until it has given its lock up.

@@ -15,6 +15,7 @@ type ports struct {
 	Webhook int `json:"webhook"`
 	Health  int `json:"health"`
 	Metrics int `json:"metrics"`
+	Server  int `json:"server"`
 }
 
 func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
@@ -41,7 +42,7 @@ func (d dir) choosePorts(git int) (ports, net.Listener, error) {
 		return p, nil, fmt.Errorf("listen on port %d: %w; choose another with --port", git, err)
 	}
 	p.Git = listener.Addr().(*net.TCPAddr).Port
-	for _, port := range []*int{&p.Webhook, &p.Health, &p.Metrics} {
+	for _, port := range []*int{&p.Webhook, &p.Health, &p.Metrics, &p.Server} {
 		if *port, err = free(*port); err != nil {
 			_ = listener.Close()
 			return p, nil, err

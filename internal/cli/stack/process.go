@@ -43,13 +43,15 @@ func find(name, env string) (string, error) {
 	return path, nil
 }
 
-// spawn starts a program. Its output goes to the file log, and line by line to seen where that is not nil.
-func spawn(name, path string, args []string, log string, seen func(line string)) (*process, error) {
+// spawn starts a program. Its output goes to the file log, and line by line to seen where that is not nil. More is added
+// to the environment.
+func spawn(name, path string, args []string, log string, seen func(line string), more ...string) (*process, error) {
 	file, err := os.OpenFile(log, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", name, err)
 	}
 	p := &process{name: name, log: log, done: make(chan struct{}), cmd: exec.Command(path, args...)}
+	p.cmd.Env = append(os.Environ(), more...)
 	p.cmd.SysProcAttr = ownGroup()
 	p.cmd.WaitDelay = 5 * time.Second // its children may hold the output open
 	var out io.Writer = file

@@ -35,6 +35,7 @@ type stack struct {
 
 	devcluster string // programs; the first is empty where a cluster is given
 	agent      string
+	server     string // empty without one
 
 	ports ports
 	repo  string   // URL of the demo repository; empty without it
@@ -113,7 +114,14 @@ func (s *stack) start(ctx context.Context, group *errgroup.Group) error {
 		_ = listener.Close()
 		return err
 	}
+	if err := s.startServer(ctx, group); err != nil {
+		return err
+	}
 	if err := s.writeEnv(); err != nil {
+		return err
+	}
+	signedIn, err := s.join(ctx, cluster)
+	if err != nil {
 		return err
 	}
 	if err := s.startAgent(group); err != nil {
@@ -124,6 +132,9 @@ func (s *stack) start(ctx context.Context, group *errgroup.Group) error {
 			return err
 		}
 	}
+	if err := s.awaitCopy(ctx, signedIn, cluster); err != nil {
+		return err
+	}
 	s.say("up after %.1f s", time.Since(began).Seconds())
 	return nil
 }
@@ -132,6 +143,11 @@ func (s *stack) start(ctx context.Context, group *errgroup.Group) error {
 func (s *stack) findPrograms() (err error) {
 	if s.ownCluster() {
 		if s.devcluster, err = find("devcluster", "SLIPWAY_DEVCLUSTER"); err != nil {
+			return err
+		}
+	}
+	if !s.options.alone {
+		if s.server, err = find("slipway-server", "SLIPWAY_SERVER_PROGRAM"); err != nil {
 			return err
 		}
 	}
@@ -267,15 +283,18 @@ func (s *stack) startAgent(group *errgroup.Group) error {
 
 // agentArgs is the one place that knows the agent's command line.
 func (s *stack) agentArgs() []string {
-	return []string{
-		"--standalone",
+	place := []string{"--standalone"}
+	if s.server != "" {
+		place = []string{"--server", s.serverURL(), "--registration-token-file", s.dir.registration()}
+	}
+	return append(place,
 		"--kubeconfig", s.dir.kubeconfig(),
 		"--namespace", s.options.Namespace,
 		"--data", s.dir.agent(),
 		"--webhook-listen", loopback(s.ports.Webhook),
 		"--health-listen", loopback(s.ports.Health),
 		"--metrics-listen", loopback(s.ports.Metrics),
-	}
+	)
 }
 
 func (s *stack) webhook() string { return "http://" + loopback(s.ports.Webhook) + "/api/webhook" }
@@ -315,23 +334,28 @@ func (s *stack) settle(ctx context.Context, cluster *access.Cluster) error {
 }
 
 func (s *stack) facts() facts {
-	return facts{
+	f := facts{
 		Data: string(s.dir), Kubeconfig: s.dir.kubeconfig(), Namespace: s.options.Namespace, Webhook: s.webhook(), DemoRepo: s.repo,
 	}
+	if s.server != "" {
+		f.Server, f.User, f.PasswordFile, f.Context = s.serverURL(), firstUser, s.dir.password(), contextName
+	}
+	return f
 }
 
-// writeEnv writes what a shell wants to know about the stack.
+// writeEnv writes what a shell wants to know about the stack. No name may be that of a flag's variable of slipway-server:
+// a backup or a restore in this shell would then mean the demo's files.
 func (s *stack) writeEnv() error {
 	f := s.facts()
 	var out strings.Builder
 	for _, v := range [][2]string{
 		{"KUBECONFIG", f.Kubeconfig},
-		{"SLIPWAY_DATA", f.Data},
 		{"SLIPWAY_NAMESPACE", f.Namespace},
 		{"SLIPWAY_WEBHOOK", f.Webhook},
 		{"SLIPWAY_HEALTH", "http://" + loopback(s.ports.Health)},
 		{"SLIPWAY_METRICS", "http://" + loopback(s.ports.Metrics) + "/metrics"},
 		{"SLIPWAY_DEMO_REPO", f.DemoRepo},
+		{"SLIPWAY_SERVER", f.Server}, // before KUBECONFIG, for commands that could use both
 	} {
 		fmt.Fprintf(&out, "export %s=%s\n", v[0], quote(v[1]))
 	}

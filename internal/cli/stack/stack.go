@@ -1,5 +1,5 @@
-// Package stack is `slipway up` and `slipway down`: it runs everything on one machine (a development cluster, an agent
-// and a demo repository), keeps its files in one directory and stops it again.
+// Package stack is `slipway up` and `slipway down`: it runs everything on one machine (a development cluster, a server,
+// an agent and a demo repository), keeps its files in one directory and stops it again.
 package stack
 
 import (
@@ -32,6 +32,11 @@ func (d dir) ports() string      { return d.file("ports.json") }
 func (d dir) cluster() string    { return d.file("cluster") }
 func (d dir) agent() string      { return d.file("agent") }
 func (d dir) git() string        { return d.file("git") }
+func (d dir) server() string     { return d.file("server") }
+
+// password holds that of the server's first user, and registration the token with which the agent joins.
+func (d dir) password() string     { return d.file("server", "admin-password") }
+func (d dir) registration() string { return d.file("server", "agent-token") }
 
 // lock is held by `slipway up` as long as it runs; the development cluster watches it too.
 func (d dir) lock() string { return d.file("up.lock") }

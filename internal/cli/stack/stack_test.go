@@ -12,11 +12,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/slipway-gitops/slipway/internal/cli/access"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -269,4 +272,33 @@ func git(t *testing.T, dir string, args ...string) string {
 		t.Fatalf("git %s: %v", strings.Join(args, " "), err)
 	}
 	return strings.TrimSpace(string(out))
+}
+
+func TestTheEnvironmentOfTheStackIsNoConfigurationOfAnotherServer(t *testing.T) {
+	t.Parallel()
+	reference, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "reference", "server.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	flags := regexp.MustCompile("`--([a-z-]+)").FindAllStringSubmatch(string(reference), -1)
+	if len(flags) == 0 {
+		t.Fatal("the reference names no flag")
+	}
+	s := &stack{dir: dir(t.TempDir()), server: "slipway-server", options: upOptions{Common: &access.Common{}}}
+	if err := s.writeEnv(); err != nil {
+		t.Fatal(err)
+	}
+	env, err := os.ReadFile(s.dir.env())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(env), "export SLIPWAY_SERVER=") {
+		t.Errorf("the server is missing:\n%s", env)
+	}
+	for _, flag := range flags {
+		name := "SLIPWAY_" + strings.ToUpper(strings.ReplaceAll(flag[1], "-", "_"))
+		if strings.Contains(string(env), "export "+name+"=") {
+			t.Errorf("%s configures every slipway-server of the shell", name)
+		}
+	}
 }

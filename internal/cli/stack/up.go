@@ -19,6 +19,7 @@ type upOptions struct {
 	nodes   int
 	detach  bool
 	demo    bool
+	alone   bool // without a server
 	timeout time.Duration
 }
 
@@ -26,11 +27,12 @@ func newUpCmd(common *access.Common) *cobra.Command {
 	o := upOptions{Common: common}
 	cmd := &cobra.Command{
 		Use:   "up",
-		Short: "Run everything on this machine: a cluster, the agent and a demo repository",
-		Long: "Start a development cluster (or use the one of --kubeconfig), an agent, and a Git server on loopback with a\n" +
-			"repository of five applications; sync them and say what to try next. Ctrl-C or `slipway down` stops it all.\n\n" +
-			"The data directory then holds `kubeconfig`, and `env` for the shell: source DIR/env.",
-		Example: "  slipway up\n  slipway up --detach --data .run && . .run/env\n  slipway up --kubeconfig ~/.kube/config",
+		Short: "Run everything on this machine: a cluster, a server, the agent and a demo repository",
+		Long: "Start a development cluster (or use the one of --kubeconfig), a server, an agent that is registered there, and a Git server on\n" +
+			"loopback with a repository of five applications; sync them and say what to try next. Ctrl-C or `slipway down` stops it all.\n\n" +
+			"The data directory then holds `kubeconfig`, and `env` for the shell: source DIR/env. The context `" + contextName + "` is signed in to the\n" +
+			"server, so that `slipway app list` works at once.",
+		Example: "  slipway up\n  slipway up --detach --data .run && . .run/env\n  slipway up --kubeconfig ~/.kube/config\n  slipway up --no-server",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return upRun(cmd.Context(), o) },
 	}
@@ -40,6 +42,7 @@ func newUpCmd(common *access.Common) *cobra.Command {
 	flags.IntVar(&o.nodes, "nodes", 3, "number of simulated nodes of the development cluster")
 	flags.BoolVarP(&o.detach, "detach", "d", false, "go on in the background; return when all is synced and healthy")
 	flags.BoolVar(&o.demo, "demo", true, "serve and deploy the demo repository")
+	flags.BoolVar(&o.alone, "no-server", false, "start no server; the agent works from the cluster alone")
 	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute, "how long starting may take")
 	return cmd
 }
@@ -83,6 +86,11 @@ type facts struct {
 	Namespace  string `json:"namespace"`
 	Webhook    string `json:"webhook"`
 	DemoRepo   string `json:"demoRepo,omitempty"`
+	// Server is its URL, User the first user and PasswordFile where that one's password is; empty without a server.
+	Server       string `json:"server,omitempty"`
+	User         string `json:"user,omitempty"`
+	PasswordFile string `json:"passwordFile,omitempty"`
+	Context      string `json:"context,omitempty"`
 }
 
 // announce says what to try next, or prints the facts where JSON or YAML is asked for.
@@ -92,7 +100,7 @@ func announce(common *access.Common, d dir, f facts) error {
 	}
 	common.Sayf("\nSlipway is up. In another shell, or in this one once it is yours again:\n\n  . %s", quote(d.env()))
 	if f.DemoRepo == "" {
-		common.Sayf("  slipway app create --help\n\nStop it with\n\n  slipway down --data %s", quote(string(d)))
+		common.Sayf("  slipway app create --help\n\n%sStop it with     slipway down --data %s", f.serverText(), quote(string(d)))
 		return nil
 	}
 	common.Sayf(`  slipway app list
@@ -108,6 +116,14 @@ Change something in Git and watch it land:
 
 Kubeconfig       %s
 Demo repository  %s
-Stop it with     slipway down --data %s`, f.Kubeconfig, f.DemoRepo, quote(string(d)))
+%sStop it with     slipway down --data %s`, f.Kubeconfig, f.DemoRepo, f.serverText(), quote(string(d)))
 	return nil
+}
+
+// serverText says where the server is and who one is there.
+func (f *facts) serverText() string {
+	if f.Server == "" {
+		return ""
+	}
+	return fmt.Sprintf("Server           %s\nSigned in as     %s, context %s; the password is in %s\n", f.Server, f.User, f.Context, f.PasswordFile)
 }

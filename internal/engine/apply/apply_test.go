@@ -15,7 +15,6 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
-	"github.com/slipway-gitops/slipway/internal/engine/plan"
 	"github.com/slipway-gitops/slipway/internal/testenv"
 )
 
@@ -80,7 +79,7 @@ func (d *dock) run(verb diff.Verb, o Options, manifests ...object.Manifest) []Ou
 		changes = append(changes, diff.Change{Key: m.Key, Version: m.Version, Verb: verb})
 	}
 	o.Manifest = func(k object.Key) (object.Manifest, bool) { m, ok := byKey[k]; return m, ok }
-	return d.target.Run(d.t.Context(), plan.Build(changes, true), o)
+	return d.target.Step(d.t.Context(), changes, o)
 }
 
 func (d *dock) get(m object.Manifest) (map[string]any, error) {
@@ -155,10 +154,10 @@ func TestNothingIsDeletedAfterAFailure(t *testing.T) {
 	good := d.manifest("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: good}\n")
 	d.run(diff.Create, Options{}, old)
 	byKey := map[object.Key]object.Manifest{bad.Key: bad, good.Key: good}
-	p := plan.Build([]diff.Change{
+	changes := []diff.Change{
 		{Key: bad.Key, Version: "v1", Verb: diff.Create}, {Key: good.Key, Version: "v1", Verb: diff.Create}, {Key: old.Key, Verb: diff.Delete},
-	}, true)
-	out := d.target.Run(t.Context(), p, Options{Manifest: func(k object.Key) (object.Manifest, bool) { m, ok := byKey[k]; return m, ok }})
+	}
+	out := d.target.Step(t.Context(), changes, Options{Manifest: func(k object.Key) (object.Manifest, bool) { m, ok := byKey[k]; return m, ok }})
 	if len(out) != 2 || (out[0].Err == nil) == (out[1].Err == nil) {
 		t.Errorf("outcomes %+v; want one good and one bad", out)
 	}
@@ -186,10 +185,10 @@ func TestARefusalSaysWhatToDo(t *testing.T) {
 	}{
 		{
 			"a field that cannot be changed", strings.ReplaceAll(deployment, "xx", "yy"),
-			[]string{"Deployment.apps " + d.ns + "/s", "selector", "delete the object"},
+			[]string{"Deployment.apps " + d.ns + "/s", "selector", "Replace=true,Force=true"},
 			"",
 		},
-		{"a field of a StatefulSet that cannot be changed", strings.ReplaceAll(set, "xx", "yy"), []string{"delete the object"}, ""},
+		{"a field of a StatefulSet that cannot be changed", strings.ReplaceAll(set, "xx", "yy"), []string{"Replace=true,Force=true"}, ""},
 		{
 			"a value that is wrong", "apiVersion: v1\nkind: Service\nmetadata: {name: t}\nspec: {ports: [{port: 800000}]}\n",
 			[]string{"correct the manifest", "port"},
@@ -284,5 +283,47 @@ func TestRetriableErrorsAreThoseThatPass(t *testing.T) {
 				t.Errorf("%t, want %t", got, test.want)
 			}
 		})
+	}
+}
+
+func TestARefusalKeepsTheWordsBehindALongValue(t *testing.T) {
+	t.Parallel()
+	d := newDock(t, nil)
+	const job = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec: {suspend: true, template: {spec: {restartPolicy: Never, containers: [{name: c, image: one}]}}}\n"
+	if out := d.run(diff.Create, Options{}, d.manifest(job)); out[0].Err != nil {
+		t.Fatal(out)
+	}
+	out := d.run(diff.Update, Options{}, d.manifest(strings.Replace(job, "name: c,", "name: renamed,", 1)))
+	for _, want := range []string{"spec.template.spec: Invalid value", "field is immutable", "Replace=true,Force=true", "--force"} {
+		if out[0].Err == nil || !strings.Contains(out[0].Message, want) {
+			t.Errorf("message lacks %q: %q", want, out[0].Message)
+		}
+	}
+	if len(out[0].Message) > 700 {
+		t.Errorf("%d bytes: %q", len(out[0].Message), out[0].Message)
+	}
+	long := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "web", errors.New("the policy says "+strings.Repeat("so ", 10<<10)+"and is final"))
+	if got := Explain(object.Key{Kind: "Pod", Name: "web"}, long); len(got) > 2000 || !strings.Contains(got, "and is final: grant") {
+		t.Errorf("%d bytes: %q", len(got), got)
+	}
+}
+
+func TestAnEntryOfSomebodyElseInAListIsTold(t *testing.T) {
+	t.Parallel()
+	d := newDock(t, nil)
+	m := d.manifest("apiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec: {selector: {a: a}, ports: [{port: 80}]}\n")
+	d.write(m, How{})
+	d.merge("kubectl-edit", m, `{"spec":{"ports":[{"port":81}]}}`)
+	for _, how := range []How{{}, {DryRun: true}} {
+		out := d.try(m, how)
+		if out.Err == nil || strings.Contains(out.Message, "correct the manifest") || !strings.Contains(out.Message, "somebody else") ||
+			!strings.Contains(out.Message, "Replace=true") {
+			t.Errorf("%v, %q", out.Err, out.Message)
+		}
+	}
+	d.write(m, options("Replace=true")) // as it says
+	wrong := d.manifest("apiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec: {selector: {a: a}, ports: [{port: 80}, {port: 81}]}\n")
+	if out := d.try(wrong, How{}); out.Err == nil || !strings.Contains(out.Message, "correct the manifest") {
+		t.Errorf("a manifest that is wrong itself: %v, %q", out.Err, out.Message)
 	}
 }

@@ -82,15 +82,62 @@ func statusError(raw []byte, err error) error {
 }
 
 // Apply sends one manifest by server-side apply, taking over fields that others hold, and returns the object as the
-// API server made it. With dryRun nothing is stored.
+// API server made it. With dryRun nothing is stored. A field that the kind does not have is refused; the API server is
+// spared its own search for fields that come twice, which no manifest has.
 func (c *Client) Apply(ctx context.Context, res live.Resource, m object.Manifest, dryRun bool) (map[string]any, error) {
-	raw, err := c.do(ctx, func() *rest.Request {
-		r := c.rest.Patch(types.ApplyPatchType).
+	return c.object(ctx, dryRun, func() *rest.Request {
+		return c.rest.Patch(types.ApplyPatchType).
 			AbsPath(res.Path(m.Version, m.Key.Namespace, m.Key.Name)).
 			Param("fieldManager", live.Manager).Param("force", "true").
+			Param("fieldValidation", metav1.FieldValidationIgnore).
 			Body(m.JSON)
+	})
+}
+
+// create makes an object that is not there yet: what is there is refused as AlreadyExists, and left as it is.
+func (c *Client) create(ctx context.Context, res live.Resource, m object.Manifest, validation string, dryRun bool) (map[string]any, error) {
+	return c.object(ctx, dryRun, func() *rest.Request {
+		return c.rest.Post().AbsPath(res.Path(m.Version, m.Key.Namespace, "")).
+			Param("fieldManager", live.Replacer).Param("fieldValidation", validation).
+			Body(m.JSON)
+	})
+}
+
+// update writes the whole of an object that is there; body says at which resourceVersion.
+func (c *Client) update(ctx context.Context, res live.Resource, m object.Manifest, body []byte, validation string, dryRun bool) (map[string]any, error) {
+	return c.object(ctx, dryRun, func() *rest.Request {
+		return c.rest.Put().AbsPath(res.Path(m.Version, m.Key.Namespace, m.Key.Name)).
+			Param("fieldManager", live.Replacer).Param("fieldValidation", validation).
+			Body(body)
+	})
+}
+
+// patch changes an object by a JSON patch.
+func (c *Client) patch(ctx context.Context, res live.Resource, key object.Key, operations []operation) error {
+	body, err := json.Marshal(operations)
+	if err != nil {
+		return fmt.Errorf("encode patch of %s: %w", key, err)
+	}
+	_, err = c.do(ctx, func() *rest.Request {
+		return c.rest.Patch(types.JSONPatchType).AbsPath(res.Path(res.Version, key.Namespace, key.Name)).
+			Param("fieldManager", live.Manager).Body(body)
+	})
+	return err
+}
+
+// operation is one step of a JSON patch.
+type operation struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value"`
+}
+
+// object runs a request that answers with an object.
+func (c *Client) object(ctx context.Context, dryRun bool, build func() *rest.Request) (map[string]any, error) {
+	raw, err := c.do(ctx, func() *rest.Request {
+		r := build()
 		if dryRun {
-			r = r.Param("dryRun", "All")
+			r = r.Param("dryRun", metav1.DryRunAll)
 		}
 		return r
 	})
@@ -138,6 +185,9 @@ func Retriable(err error) bool {
 	if !errors.As(err, &status) {
 		return err != nil && !errors.Is(err, context.Canceled)
 	}
+	if misfit(err) {
+		return false
+	}
 	code := status.Status().Code
 	return code == http.StatusTooManyRequests || code >= http.StatusInternalServerError || code == http.StatusConflict
 }
@@ -153,6 +203,12 @@ func (c *Client) Ensure(ctx context.Context, res live.Resource, m object.Manifes
 	}
 	c.ensured.Store(m.Key, hash)
 	return nil
+}
+
+// Ensured reports whether an object was made by Ensure, from the same manifest.
+func (c *Client) Ensured(m object.Manifest) bool {
+	done, ok := c.ensured.Load(m.Key)
+	return ok && done == m.Hash()
 }
 
 // Missed forgets that an object was ensured: the API server says that it does not exist.

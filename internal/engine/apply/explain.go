@@ -1,24 +1,33 @@
 package apply
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
 // Explain turns an API server's refusal into a message for people that says what to do. The words of the server are
 // kept, except for Secrets: its messages quote values.
-func Explain(key object.Key, err error) string {
+func Explain(key object.Key, err error) string { return explain(key, err, "") }
+
+// explain is Explain for whoever knows what to do next; "" has the error tell.
+func explain(key object.Key, err error, next string) string {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
 		return fmt.Sprintf("%s: %v", key, err)
 	}
 	s := status.Status()
-	text, next := s.Message, hint(err, s.Message)
+	text := words(&s)
+	if next == "" {
+		next = hint(key, err, s.Message)
+	}
 	if key.Group == "" && key.Kind == "Secret" {
 		text = fmt.Sprintf("refused with status %d %s", s.Code, s.Reason)
 		if next == "" {
@@ -37,9 +46,32 @@ func Explain(key object.Key, err error) string {
 	return fmt.Sprintf("%s: %s", key, text)
 }
 
+// Bounds of what is repeated of an API server's words, in bytes: of one field's, and of all.
+const (
+	maxCause = 200
+	maxText  = 1500
+)
+
+// words are those of an API server, without the middle of long ones: it repeats values that can be as long as an object
+// and says behind them what is wrong.
+func words(s *metav1.Status) string {
+	text := s.Message
+	if s.Details != nil {
+		for _, cause := range s.Details.Causes {
+			if len(cause.Message) > maxCause {
+				text = strings.Replace(text, cause.Message, object.Middle(cause.Message, maxCause), 1)
+			}
+		}
+	}
+	return object.Middle(text, maxText)
+}
+
 // unchangeable recognises the words in which API servers say that a field stays what it is.
 func unchangeable(text string) bool {
-	for _, words := range []string{"immutable", "may not change once set", "may not change fields", "updates to statefulset spec"} {
+	for _, words := range []string{
+		"immutable", "may not change once set", "may not change fields", "updates to statefulset spec", "cannot change roleRef",
+		"updates to parameters are forbidden", "updates to provisioner are forbidden",
+	} {
 		if strings.Contains(text, words) {
 			return true
 		}
@@ -47,7 +79,24 @@ func unchangeable(text string) bool {
 	return false
 }
 
-func hint(err error, text string) string {
+// refusedToChange reports whether the API server refuses a change that it would take in a new object.
+func refusedToChange(err error) bool {
+	return apierrors.IsInvalid(err) && unchangeable(err.Error())
+}
+
+// crowded reports whether an object is refused only for what a list holds beside the entries of its manifest: an apply
+// keeps what somebody else has put there.
+func (w *writing) crowded(ctx context.Context, err error) bool {
+	var status apierrors.APIStatus
+	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {
+		return false
+	}
+	return slices.ContainsFunc(status.Status().Details.Causes, func(c metav1.StatusCause) bool {
+		return (c.Type == metav1.CauseTypeFieldValueRequired || c.Type == metav1.CauseTypeFieldValueDuplicate) && strings.Contains(c.Field, "[")
+	}) && w.creatable(ctx) == nil
+}
+
+func hint(key object.Key, err error, text string) string {
 	switch {
 	case apierrors.IsForbidden(err) && strings.Contains(text, "exceeded quota"):
 		return "raise the ResourceQuota of the namespace, or ask for less"
@@ -59,9 +108,17 @@ func hint(err error, text string) string {
 		return "the credentials of the destination cluster are not accepted: renew them"
 	case apierrors.IsNotFound(err) && strings.Contains(text, "namespaces"):
 		return "create the namespace in Git, or set the sync option CreateNamespace=true"
-	case apierrors.IsInvalid(err) && unchangeable(text):
-		return "the field cannot be changed in place: delete the object so that it is made anew, or give it another name"
-	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
+	case refusedToChange(err) && guarded(key.GroupKind()) != "":
+		return "the field cannot be changed in place: give the object another name, or move what is in it and delete it by hand"
+	case refusedToChange(err):
+		return "the field cannot be changed in place: set the sync option Replace=true,Force=true on the object, or sync once with --force, which deletes it and makes it anew, or give it another name"
+	case misfit(err) && strings.Contains(text, undeclared):
+		return "correct the manifest, or set the sync option Validate=false on the object to leave out what its kind does not have"
+	case misfit(err) && strings.Contains(text, "duplicate entries for key"):
+		return "name each entry once, or set the sync option Replace=true on the object"
+	case apierrors.IsInvalid(err) && strings.Contains(text, "may not be specified when"):
+		return "correct the manifest; a field that it does not set has its old default, which the sync option Replace=true on the object takes away"
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), misfit(err):
 		return "correct the manifest"
 	case apierrors.IsTooManyRequests(err), apierrors.IsServiceUnavailable(err), apierrors.IsServerTimeout(err):
 		return "the API server is busy: the sync is tried again"

@@ -6,6 +6,19 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
+// PropagationOf returns the propagation of the sync option PrunePropagationPolicy; empty where it says nothing.
+func PropagationOf(policy string) metav1.DeletionPropagation {
+	switch policy {
+	case "foreground":
+		return metav1.DeletePropagationForeground
+	case "background":
+		return metav1.DeletePropagationBackground
+	case "orphan":
+		return metav1.DeletePropagationOrphan
+	}
+	return ""
+}
+
 // propagationOf is how an object is deleted when nobody says how: in the foreground, so that it is gone only once its
 // dependents are. Kinds that own nothing go at once: in the foreground each of them would wait for the cluster's
 // garbage collector, which takes minutes for thousands.

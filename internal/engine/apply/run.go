@@ -7,13 +7,11 @@ import (
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
-	"github.com/slipway-gitops/slipway/internal/engine/plan"
 )
 
 // Target is the cluster that a plan runs on.
@@ -22,12 +20,16 @@ type Target struct {
 	Live   *live.Cluster
 }
 
-// Options of a run.
+// Options of a step.
 type Options struct {
 	DryRun      bool
 	Propagation metav1.DeletionPropagation // of deletions; the one that suits the kind when empty
 	// Manifest returns what to apply for a key of the plan.
 	Manifest func(object.Key) (object.Manifest, bool)
+	// How returns how an object is written; nil: all of them by server-side apply. Its DryRun does not count.
+	How func(object.Key) How
+	// Namespaces are those that the same operation makes. A dry run cannot look into them.
+	Namespaces []string
 	// Progress is told how many objects are done, never twice at a time; it may be nil.
 	Progress func(done, total int)
 }
@@ -37,32 +39,7 @@ type Outcome struct {
 	Change  diff.Change
 	Err     error // nil when it was done
 	Message string
-}
-
-// Run carries the plan out, step by step. All objects of a wave are tried; a wave begins only when the one before
-// went well, and nothing is deleted after a failure. The result has one outcome per object that was tried.
-func (t Target) Run(ctx context.Context, p plan.Plan, o Options) []Outcome {
-	var outcomes []Outcome
-	count := newCounter(p.Counts.Create+p.Counts.Update+p.Counts.Delete, o.Progress)
-	for _, phase := range p.Phases {
-		for _, wave := range phase.Waves {
-			failed := false
-			for _, step := range wave.Steps {
-				if failed && step[0].Verb == diff.Delete {
-					continue
-				}
-				done := t.step(ctx, step, o, count)
-				outcomes = append(outcomes, done...)
-				for _, out := range done {
-					failed = failed || out.Err != nil
-				}
-			}
-			if failed || ctx.Err() != nil {
-				return outcomes
-			}
-		}
-	}
-	return outcomes
+	Skipped bool // nothing was done, and that is well
 }
 
 // counter tells how many objects are done. Whoever tells may take its time: those that are done meanwhile do not wait.
@@ -87,7 +64,7 @@ func (c *counter) done() {
 }
 
 // step runs changes that do not need each other. The limiter bounds how many are really in flight.
-func (t Target) step(ctx context.Context, step plan.Step, o Options, count *counter) []Outcome {
+func (t Target) step(ctx context.Context, step []diff.Change, o Options, count *counter) []Outcome {
 	out := make([]Outcome, len(step))
 	if len(step) == 1 {
 		out[0] = t.one(ctx, step[0], o)
@@ -115,34 +92,17 @@ func (t Target) one(ctx context.Context, c diff.Change, o Options) Outcome {
 	if !ok {
 		return Outcome{Change: c, Err: fmt.Errorf("no manifest for %s in the plan", c.Key)}
 	}
-	res, err := t.Live.AwaitKind(ctx, c.Key.GroupKind(), m.Version)
-	if err != nil {
-		return Outcome{Change: c, Err: err, Message: err.Error()}
+	how := How{}
+	if o.How != nil {
+		how = o.How(c.Key)
 	}
-	obj, err := t.Client.Apply(ctx, res, m, o.DryRun)
-	if err != nil {
-		if apierrors.IsNotFound(err) {
-			t.Client.Missed(object.Key{Kind: "Namespace", Name: c.Key.Namespace})
-		}
-		return Outcome{Change: c, Err: err, Message: Explain(c.Key, err)}
-	}
-	message := "serverside-applied"
-	if o.DryRun {
-		return Outcome{Change: c, Message: message + " (dry run)"}
-	}
-	if m.Version != res.Version {
-		// The fingerprint must be of the version that the watch reads.
-		if obj, err = t.Client.Get(ctx, res, c.Key); err != nil {
-			return Outcome{Change: c, Err: err, Message: Explain(c.Key, err)}
-		}
-	}
-	t.Live.Applied(res, obj, m.Hash())
-	return Outcome{Change: c, Message: c.Key.Kind + "/" + c.Key.Name + " " + message}
+	how.DryRun = o.DryRun
+	return t.Write(ctx, c, m, how)
 }
 
 func (t Target) prune(ctx context.Context, c diff.Change, o Options) Outcome {
 	if o.DryRun {
-		return Outcome{Change: c, Message: "pruned (dry run)"}
+		return Outcome{Change: c, Message: MessagePrunedDry}
 	}
 	return t.Remove(ctx, c, o.Propagation)
 }
@@ -151,7 +111,7 @@ func (t Target) prune(ctx context.Context, c diff.Change, o Options) Outcome {
 func (t Target) Remove(ctx context.Context, c diff.Change, how metav1.DeletionPropagation) Outcome {
 	rec, tracked, _ := t.Live.Get(c.Key)
 	if !tracked {
-		return Outcome{Change: c, Message: "pruned"} // gone meanwhile
+		return Outcome{Change: c, Message: MessagePruned} // gone meanwhile
 	}
 	res, err := t.Live.Find(ctx, c.Key.GroupKind(), "")
 	if err != nil {
@@ -163,5 +123,5 @@ func (t Target) Remove(ctx context.Context, c diff.Change, how metav1.DeletionPr
 	if err := t.Client.Delete(ctx, res, c.Key, rec.UID, how); err != nil {
 		return Outcome{Change: c, Err: err, Message: Explain(c.Key, err)}
 	}
-	return Outcome{Change: c, Message: "pruned"}
+	return Outcome{Change: c, Message: MessagePruned}
 }

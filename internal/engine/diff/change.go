@@ -1,6 +1,9 @@
 package diff
 
-import "github.com/slipway-gitops/slipway/internal/engine/object"
+import (
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/object"
+)
 
 // Verb says what a comparison found must happen to an object.
 type Verb string
@@ -18,8 +21,8 @@ type Change struct {
 	Key     object.Key
 	Version string // API version without group; of the manifest, or of the live object for Delete
 	Verb    Verb
-	Why     string // one phrase: "missing", "manifest changed", "changed in the cluster", "not in Git"
-	Phase   string // hook phase; "" is Sync
+	Why     string             // one phrase: "missing", "manifest changed", "changed in the cluster", "not in Git"
+	Phase   v1alpha1.SyncPhase // of an operation; "" is Sync
 	Wave    int
 }
 

@@ -57,9 +57,7 @@ func OwnedFields(obj map[string]any, manager string) (Fields, bool) {
 			return Whole(), true
 		}
 		set, _ := entry["fieldsV1"].(map[string]any)
-		var buf []byte
-		buf = encodeFields(buf, set)
-		return Fields{code: unique.Make(string(buf))}, true
+		return internFields(set), true
 	}
 	return Fields{}, false
 }
@@ -82,6 +80,10 @@ func AppliedAt(obj map[string]any, manager string) int64 {
 		}
 	}
 	return 0
+}
+
+func internFields(set map[string]any) Fields {
+	return Fields{code: unique.Make(string(encodeFields(nil, set)))}
 }
 
 func encodeFields(buf []byte, set map[string]any) []byte {

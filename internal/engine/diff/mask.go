@@ -13,20 +13,23 @@ const (
 // Mask returns copies of a desired and a live Secret that can be shown: every value is replaced by plus signs, and so
 // are the annotations named in hidden, also inside of kubectl's last-applied annotation. For one key, equal values get
 // equal masks and different ones different masks, numbered in order of appearance, so that nothing tells how long a
-// value is. What is not a Secret comes back as it is; either object can be nil.
+// value is. Of what is not a Secret only the named annotations are replaced; either object can be nil.
 func Mask(desired, live map[string]any, hidden []string) (maskedDesired, maskedLive map[string]any) {
-	if !isSecret(desired) && !isSecret(live) {
+	secret := isSecret(desired) || isSecret(live)
+	if !secret && len(hidden) == 0 {
 		return desired, live
 	}
-	m := masker{hidden: map[string]bool{}, seen: map[string]map[string]string{}}
+	m := masker{hidden: map[string]bool{}, seen: map[string]map[string]string{}, secret: secret}
 	for _, name := range hidden {
 		m.hidden[name] = true
 	}
-	first, second := newSecretView(desired), newSecretView(live)
+	first, second := m.view(desired), m.view(live)
 	first.before, second.before = first.decodeBefore(m), second.decodeBefore(m)
 	for _, v := range []*secretView{first, second, first.before, second.before} {
 		if v != nil {
-			m.contents(v.obj)
+			if secret {
+				m.contents(v.obj)
+			}
 			m.annotations(v.notes())
 		}
 	}
@@ -46,7 +49,7 @@ type secretView struct {
 	broken bool        // the annotation is there and cannot be read
 }
 
-func newSecretView(obj map[string]any) *secretView {
+func (m masker) view(obj map[string]any) *secretView {
 	if obj == nil {
 		return &secretView{}
 	}
@@ -58,7 +61,9 @@ func newSecretView(obj map[string]any) *secretView {
 		}
 		out["metadata"] = meta
 	}
-	foldSecret(out, "Secret")
+	if m.secret {
+		foldSecret(out, "Secret")
+	}
 	return &secretView{obj: out}
 }
 
@@ -80,7 +85,7 @@ func (v *secretView) decodeBefore(m masker) *secretView {
 		v.broken = true
 		return nil
 	}
-	return newSecretView(obj)
+	return m.view(obj)
 }
 
 func (v *secretView) encodeBefore(m masker) {
@@ -100,6 +105,7 @@ func (v *secretView) encodeBefore(m masker) {
 }
 
 type masker struct {
+	secret bool // all contents are hidden, not only annotations
 	hidden map[string]bool
 	seen   map[string]map[string]string // place -> value -> mask
 }

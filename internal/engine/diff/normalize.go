@@ -169,6 +169,15 @@ func cleanMeta(obj map[string]any) {
 	}
 }
 
+// FoldSecret turns the stringData of a Secret into data, in place, as the API server does on a write: whoever applies
+// stringData owns fields that nobody can read, and a change of what they became is not seen. Other objects stay as they
+// are, and so does a Secret without stringData.
+func FoldSecret(obj map[string]any) {
+	if isSecret(obj) && obj["stringData"] != nil {
+		foldSecret(obj, "Secret")
+	}
+}
+
 // foldSecret turns stringData into data, as the API server does, and null values into empty ones. What is not text is
 // kept: it is invalid, and so differs from everything that is stored.
 func foldSecret(obj map[string]any, kind string) {

@@ -9,6 +9,16 @@ type Result struct {
 	Normalized map[string]any // what is live; nil where there is nothing
 }
 
+// Less returns the comparison without what does not count by rules.
+func (r Result) Less(rules *Rules) Result {
+	if rules == nil {
+		return r
+	}
+	out := Result{Predicted: rules.Strip(r.Predicted), Normalized: rules.Strip(r.Normalized)}
+	out.Modified = r.Modified && (r.Normalized == nil || r.Predicted == nil || !sameValue(out.Predicted, out.Normalized))
+	return out
+}
+
 // maxLastApplied bounds the annotation that is decoded, in bytes: what all annotations together may have.
 const maxLastApplied = 256 << 10
 

@@ -1,10 +1,11 @@
 package diff
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
-	"sigs.k8s.io/yaml"
+	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
 // Text says how Unified writes.
@@ -38,8 +39,11 @@ func yamlLines(obj map[string]any) ([]string, error) {
 	if len(obj) == 0 {
 		return nil, nil
 	}
-	raw, err := yaml.Marshal(obj)
+	raw, err := json.Marshal(obj)
 	if err != nil {
+		return nil, err
+	}
+	if raw, err = object.YAML(raw); err != nil {
 		return nil, err
 	}
 	return strings.Split(strings.TrimSuffix(string(raw), "\n"), "\n"), nil

@@ -135,3 +135,13 @@ func TestUnifiedHoldsBothDocuments(t *testing.T) {
 		}
 	}
 }
+
+func TestControlCharactersOfAnObjectNeitherStopItsDiffNorReachTheTerminal(t *testing.T) {
+	t.Parallel()
+	before := map[string]any{"data": map[string]any{"a": "x"}}
+	after := map[string]any{"data": map[string]any{"a": "one\ntwo \x1b[31m \u009b31m \x7f", "\x1bkey": "v"}}
+	text, err := diff.Unified(before, after, diff.Text{From: "a", To: "b", Context: 3})
+	if err != nil || text == "" || strings.ContainsAny(text, "\x1b\u009b\x7f") {
+		t.Errorf("%q, %v", text, err)
+	}
+}

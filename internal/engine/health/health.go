@@ -1,6 +1,7 @@
-// Package health judges how well one live Kubernetes object does: the kinds that Kubernetes itself ships, and Argo
-// Workflows. It is pure and reads the object as it came from the API server, without converting it, so that judging
-// tens of thousands of objects costs next to nothing. Shapes that are not what the kind prescribes count as absent.
+// Package health judges how well one live Kubernetes object does. The kinds that Kubernetes itself ships, and Argo
+// Workflows, are judged by functions that read the object as it came from the API server, so that judging tens of
+// thousands of objects costs next to nothing. Custom kinds are judged by rules, which are data (see rules), or by the
+// scripts of a user (Assessor). It is pure. Shapes that are not what the kind prescribes count as absent.
 package health
 
 import (
@@ -85,22 +86,63 @@ func rank(s Status) int {
 // being deleted.
 const hookFinalizer = "argocd.argoproj.io/hook-finalizer"
 
-// Assess judges obj, which it does not change or keep. It reports false for a kind that has no built-in assessment.
+// Assess judges obj, which it does not change or keep: kinds that are built in here, others by the rules that come with
+// the program. It reports false for a kind that has neither, and where the rules say nothing about the object.
 // An object of any kind that is being deleted is Progressing.
 func Assess(obj map[string]any) (Result, bool) {
-	kind := text(obj, "kind")
-	group, _ := object.SplitAPIVersion(text(obj, "apiVersion"))
+	group, kind := groupKind(obj)
 	if deleting(obj) {
-		if group == "apiextensions.k8s.io" && kind == "CustomResourceDefinition" {
-			return Result{Status: Progressing, Message: "CRD is terminating"}, true
+		if k := rulesOf(group, kind); k != nil && k.judgesDeleted() {
+			return k.judge(group, kind, obj)
 		}
-		return Result{Status: Progressing, Message: "Pending deletion"}, true
+		return leaving(group, kind), true
 	}
-	judge := assessment(group, kind)
-	if judge == nil {
-		return Result{}, false
+	return assess(group, kind, obj)
+}
+
+// Judge is Assess for an object of which nobody asks whether it is being deleted: the rules of a custom kind judge it as
+// if it were not.
+func Judge(obj map[string]any) (Result, bool) {
+	group, kind := groupKind(obj)
+	if deleting(obj) && (assessment(group, kind) != nil || rulesOf(group, kind) == nil) {
+		return leaving(group, kind), true
 	}
-	return judge(obj), true
+	return assess(group, kind, obj)
+}
+
+// BuiltIn judges obj as Assess does, without the rules of custom kinds.
+func BuiltIn(obj map[string]any) (Result, bool) {
+	group, kind := groupKind(obj)
+	if deleting(obj) {
+		return leaving(group, kind), true
+	}
+	if judge := assessment(group, kind); judge != nil {
+		return judge(obj), true
+	}
+	return Result{}, false
+}
+
+func assess(group, kind string, obj map[string]any) (Result, bool) {
+	if judge := assessment(group, kind); judge != nil {
+		return judge(obj), true
+	}
+	if k := rulesOf(group, kind); k != nil {
+		return k.judge(group, kind, obj)
+	}
+	return Result{}, false
+}
+
+// leaving judges an object that is being deleted.
+func leaving(group, kind string) Result {
+	if group == "apiextensions.k8s.io" && kind == "CustomResourceDefinition" {
+		return Result{Status: Progressing, Message: "CRD is terminating"}
+	}
+	return Result{Status: Progressing, Message: "Pending deletion"}
+}
+
+func groupKind(obj map[string]any) (group, kind string) {
+	group, _ = object.SplitAPIVersion(text(obj, "apiVersion"))
+	return group, text(obj, "kind")
 }
 
 func assessment(group, kind string) func(map[string]any) Result {

@@ -2,6 +2,7 @@ package health_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -27,6 +28,9 @@ const (
 		"containerStatuses":[{"name":"a","state":{"running":{}}}]}}`
 	stateful = `{"apiVersion":"apps/v1","kind":"StatefulSet","metadata":{"name":"db","generation":1},"spec":{"replicas":1},
 		"status":{"observedGeneration":1,"readyReplicas":1,"currentReplicas":1,"currentRevision":"db-1","updateRevision":"db-1"}}`
+	steadyRollout = `{"apiVersion":"argoproj.io/v1alpha1","kind":"Rollout","metadata":{"generation":1},
+		"spec":{"replicas":2,"strategy":{"canary":{}}},"status":{"observedGeneration":"1","currentPodHash":"a","stableRS":"a",
+		"replicas":2,"updatedReplicas":2,"availableReplicas":2,"conditions":[{"type":"Available","status":"True"}]}}`
 	budget = `{"apiVersion":"policy/v1","kind":"PodDisruptionBudget","status":{"conditions":[{"status":"True","reason":"SufficientPods"}]}}`
 )
 
@@ -100,6 +104,20 @@ func TestAssessJudgesWhatTheConformanceDataLeavesOpen(t *testing.T) {
 			`{"apiVersion":"batch/v1","kind":"Job","metadata":{"deletionTimestamp":"2026-01-01T00:00:00Z",
 			"finalizers":["argocd.argoproj.io/hook-finalizer"]},"status":{"conditions":[{"type":"Complete","status":"True"}]}}`, "Healthy",
 		},
+		{"a custom kind is judged by its rules", issuer, "Healthy: ok"},
+		{
+			"an object of a custom kind that is being deleted progresses, whatever its rules say",
+			strings.Replace(issuer, `"status"`, `"metadata":{"deletionTimestamp":"2026-01-01T00:00:00Z"},"status"`, 1),
+			"Progressing: Pending deletion",
+		},
+		{
+			"all kinds of a domain have the same rules",
+			`{"apiVersion":"s3.aws.upbound.io/v1beta1","kind":"Bucket","status":{"conditions":[{"type":"Ready","status":"True"}]}}`,
+			"Healthy: Resource is up-to-date.",
+		},
+		{
+			"rules may say nothing", `{"apiVersion":"argoproj.io/v1alpha1","kind":"Experiment","status":{"phase":"New"}}`, "none",
+		},
 		{"a ConfigMap has no health", `{"apiVersion":"v1","kind":"ConfigMap"}`, "none"},
 		{"a Deployment of another group has no health", `{"apiVersion":"x.io/v1","kind":"Deployment"}`, "none"},
 	}
@@ -157,6 +175,9 @@ func FuzzAssess(f *testing.F) {
 	f.Add("batch/v1", "CronJob", `{"spec":{"suspend":"yes"},"status":{"active":3,"lastScheduleTime":5}}`)
 	f.Add("policy/v1", "PodDisruptionBudget", `{"status":{"conditions":[[]]}}`)
 	f.Add("apiextensions.k8s.io/v1", "CustomResourceDefinition", `{"metadata":{"deletionTimestamp":3}}`)
+	f.Add("argoproj.io/v1alpha1", "Rollout", `{"spec":{"strategy":1},"status":{"observedGeneration":[],"conditions":{"a":1}}}`)
+	f.Add("x.crossplane.io/v1", "X", `{"status":{"conditions":[{"type":1,"status":true}]}}`)
+	f.Add("keda.sh/v1", "ScaledObject", `{"status":{"conditions":[{"type":"Ready","status":"True","message":{}}]}}`)
 	f.Add("v1", "Pod", `{"status":{"containerStatuses":[{"state":[]},{"state":{"waiting":{"reason":"Error"}}}],"initContainerStatuses":[0]}}`)
 	f.Fuzz(func(t *testing.T, version, kind, doc string) {
 		var obj map[string]any
@@ -171,7 +192,12 @@ func FuzzAssess(f *testing.F) {
 }
 
 func BenchmarkAssess(b *testing.B) {
-	for name, doc := range map[string]string{"deployment": rolledOut, "pod": readyPod, "statefulset": stateful} {
+	docs := map[string]string{
+		"deployment": rolledOut, "pod": readyPod, "statefulset": stateful, // built in
+		"issuer": issuer, "rollout": steadyRollout, // by rules
+		"configmap": `{"apiVersion":"v1","kind":"ConfigMap"}`, "widget": widget, // not judged
+	}
+	for name, doc := range docs {
 		obj := parse(b, doc)
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

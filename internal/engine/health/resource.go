@@ -50,19 +50,25 @@ func resourceDefinition(obj map[string]any) Result {
 	if len(list(status, "conditions")) == 0 {
 		return Result{Status: Progressing, Message: "Status conditions not found"}
 	}
-	terminating, names := condition(status, "Terminating"), condition(status, "NamesAccepted")
-	established, schema := condition(status, "Established"), condition(status, "NonStructuralSchema")
-	switch {
-	case text(terminating, "status") == "True":
-		return Result{Status: Progressing, Message: "CRD is terminating: " + text(terminating, "message")}
-	case text(names, "status") == "False":
-		return Result{Status: Degraded, Message: "CRD names have not been accepted: " + text(names, "message")}
-	case text(established, "status") != "True" && text(established, "reason") == "Installing":
-		return Result{Status: Progressing, Message: "CRD is being installed"}
-	case text(established, "status") != "True":
+	established := false
+	for _, item := range list(status, "conditions") {
+		c, _ := item.(map[string]any)
+		is := text(c, "status")
+		switch name := text(c, "type"); {
+		case name == "Terminating" && is == "True":
+			return Result{Status: Progressing, Message: "CRD is terminating: " + text(c, "message")}
+		case name == "NamesAccepted" && is == "False":
+			return Result{Status: Degraded, Message: "CRD names have not been accepted: " + text(c, "message")}
+		case name == "NonStructuralSchema" && is == "True":
+			return Result{Status: Degraded, Message: "Schema violations found: " + text(c, "message")}
+		case name == "Established" && is != "True" && text(c, "reason") == "Installing":
+			return Result{Status: Progressing, Message: "CRD is being installed"}
+		case name == "Established" && is == "True":
+			established = true
+		}
+	}
+	if !established {
 		return Result{Status: Degraded, Message: "CRD is not established"}
-	case text(schema, "status") == "True":
-		return Result{Status: Degraded, Message: "Schema violations found: " + text(schema, "message")}
 	}
 	return Result{Status: Healthy, Message: "CRD is healthy"}
 }

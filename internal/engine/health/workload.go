@@ -131,7 +131,7 @@ func cronJob(obj map[string]any) Result {
 	case started == "":
 		return Result{Status: Healthy, Message: "CronJob has not been scheduled yet"}
 	case succeeded == "":
-		return Result{Status: Healthy, Message: "The Cronjob never completed successfully. It may not be healthy"}
+		return Result{Status: Healthy, Message: "The CronJob never completed successfully. It may not be healthy"}
 	case len(list(status, "active")) > 0:
 		return Result{Status: Healthy, Message: "The job is running. Its last execution may not have been successful"}
 	case succeeded < started: // both are UTC in RFC 3339, which sorts as text

@@ -17,13 +17,15 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
+	"github.com/slipway-gitops/slipway/internal/engine/health"
 	"github.com/slipway-gitops/slipway/internal/engine/live/stream"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
 // Cluster is the live state of one destination cluster. It is safe for concurrent use.
 type Cluster struct {
-	Server string // API server URL, or the in-cluster name
+	Server   string          // API server URL, or the in-cluster name
+	Tracking object.Tracking // how its objects are marked
 
 	log     *slog.Logger
 	catalog *catalog
@@ -49,6 +51,12 @@ type Config struct {
 	Notify func(Event)
 	// KindsChanged is told when kinds were added to or removed from the cluster. It must not block.
 	KindsChanged func()
+	// Tracking is how objects are marked as those of an Application.
+	Tracking object.Tracking
+	// Shadow is for an engine that writes nothing: any change of an object but of its status is told as drift.
+	Shadow bool
+	// Health judges objects where users have scripts for that; nil where they have none.
+	Health *health.Assessor
 }
 
 // firstList is how long the first list of a kind may take before the applications that need it get an error. The
@@ -78,9 +86,10 @@ func open(ctx context.Context, cfg Config, cat *catalog, httpClient *http.Client
 		return nil, fmt.Errorf("make metadata client for %s: %w", cfg.Server, err)
 	}
 	c := &Cluster{
-		Server: cfg.Server, log: cfg.Log, catalog: cat, stream: feed, meta: meta,
+		Server: cfg.Server, Tracking: cfg.Tracking, log: cfg.Log, catalog: cat, stream: feed, meta: meta,
 		index: newIndex(cfg.Notify), timeout: firstList, watches: map[object.Kind]*watcher{},
 	}
+	c.index.scripts, c.index.tracking, c.index.shadow = cfg.Health, cfg.Tracking, cfg.Shadow
 	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	c.watchKinds(cfg.KindsChanged)
 	return c, nil
@@ -137,6 +146,14 @@ func (c *Cluster) watcher(res Resource) (*watcher, error) {
 	return w, nil
 }
 
+// Knows reports whether objects of a kind have a health.
+func (c *Cluster) Knows(group, kind string) bool {
+	if c.index.scripts != nil {
+		return c.index.scripts.Knows(group, kind)
+	}
+	return health.Knows(group, kind)
+}
+
 // Get returns the record of a tracked object. foreign is true when an object of that name exists that no Application
 // tracks.
 func (c *Cluster) Get(key object.Key) (rec Record, tracked, foreign bool) { return c.index.get(key) }
@@ -155,6 +172,9 @@ func (c *Cluster) Applied(res Resource, obj map[string]any, wanted uint64) Recor
 func (c *Cluster) Settle(key object.Key, version, wanted uint64) {
 	c.index.settle(key, version, wanted)
 }
+
+// Unsettle forgets what was applied to the objects of an Application, and keeps what they are.
+func (c *Cluster) Unsettle(app string) { c.index.unsettle(app) }
 
 // Claim notes that app wants the object, so that it hears when the object appears or goes. It returns the other
 // application that claimed it first, or "".

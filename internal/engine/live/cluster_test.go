@@ -22,7 +22,7 @@ import (
 )
 
 // patience bounds the wait for something that a watch tells.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // bed is a live cluster with its events, and a client that changes things behind its back.
 type bed struct {

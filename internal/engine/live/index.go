@@ -2,9 +2,11 @@ package live
 
 import (
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
+	"github.com/slipway-gitops/slipway/internal/engine/health"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
@@ -27,41 +29,78 @@ const (
 	Gone     Why = "gone"     // it was deleted
 	Appeared Why = "appeared" // it exists or is tracked by the Application now, and was not before
 	Health   Why = "health"   // its health changed
+	Stray    Why = "stray"    // it belongs to nobody, or does not any more; for those who ask for orphans
 )
 
 // index holds the records of one cluster. Lookups by key and by application; never a scan.
 type index struct {
 	mu      sync.Mutex
-	records map[object.Key]*Record              // tracked objects
-	apps    map[string]map[object.Key]*Record   // the same, by application
-	foreign map[object.Kind]map[object.Key]bool // untracked objects of watched kinds: that they exist
-	claims  map[object.Key]string               // which application wants an object, live or not
-	rivals  map[object.Key][]string             // which others want it too, and must hear when it is free
-	seen    map[object.Kind]uint64              // the newest version that the watch of a kind has told of
+	records map[object.Key]*Record                 // tracked objects
+	apps    map[string]map[object.Key]*Record      // the same, by application
+	foreign map[object.Kind]map[object.Key]foreign // untracked objects of watched kinds
+	strays  map[string]*strays                     // by namespace: what those who ask for orphans are told of
+	claims  map[object.Key]string                  // which application wants an object, live or not
+	rules   map[object.Key]*diff.Rules             // by which an object is compared, where there are some
+	rivals  map[object.Key][]string                // which others want it too, and must hear when it is free
+	seen    map[object.Kind]uint64                 // the newest version that the watch of a kind has told of
 	notify  func(Event)
+	scripts *health.Assessor // nil: no user has a word on health
+
+	tracking object.Tracking
+	shadow   bool // we write nothing, so that what counts of an object cannot be told by what we own
+}
+
+// describe reads the facts of an object, its health as the user's scripts see it.
+func (x *index) describe(kind object.Kind, obj map[string]any) Record {
+	rec := describe(kind, obj, x.tracking)
+	if x.scripts != nil && rec.App != "" {
+		rec.Health, rec.Assessed = x.scripts.Assess(obj)
+	}
+	rec.Health.Message = clip(rec.Health.Message)
+	return rec
+}
+
+// maxWords bounds what is kept of the message of an object's health, in bytes. Whoever writes an object can make it as
+// long as an object, and all of them have to fit into the status of one Application.
+const maxWords = 2 << 10
+
+func clip(text string) string {
+	if len(text) <= maxWords {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxWords], "") + "…"
 }
 
 func newIndex(notify func(Event)) *index {
 	return &index{
 		records: map[object.Key]*Record{},
 		apps:    map[string]map[object.Key]*Record{},
-		foreign: map[object.Kind]map[object.Key]bool{},
+		foreign: map[object.Kind]map[object.Key]foreign{},
+		strays:  map[string]*strays{},
 		claims:  map[object.Key]string{},
+		rules:   map[object.Key]*diff.Rules{},
 		rivals:  map[object.Key][]string{},
 		seen:    map[object.Kind]uint64{},
 		notify:  notify,
 	}
 }
 
-// knownFields returns the field set by which a changed object is to be printed.
-func (x *index) knownFields(key object.Key) (diff.Fields, bool) {
+// basis is by what a changed object is to be printed.
+type basis struct {
+	settled bool        // it has a fingerprint,
+	fields  diff.Fields // of these fields,
+	taken   *diff.Rules // by these rules
+	rules   *diff.Rules // those that are in force now
+}
+
+func (x *index) basis(key object.Key) basis {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	rec := x.records[key]
-	if rec == nil || rec.Wanted == 0 {
-		return diff.Fields{}, false
+	b := basis{rules: x.rules[key]}
+	if rec := x.records[key]; rec != nil && rec.Wanted != 0 {
+		b.settled, b.fields, b.taken = true, rec.Fields, rec.Rules
 	}
-	return rec.Fields, true
+	return b
 }
 
 // knows reports whether a tracked object is known at this or a newer version.
@@ -79,15 +118,20 @@ type observation struct {
 }
 
 func (x *index) digest(kind object.Kind, obj map[string]any) observation {
-	rec := describe(kind, obj)
-	if fields, ok := x.knownFields(rec.Key); ok {
-		rec.Fields = fields
-		rec.Print = fields.Print(obj)
+	rec := x.describe(kind, obj)
+	b := x.basis(rec.Key)
+	rec.Rules = b.rules.Of(obj)
+	if b.settled && rec.Rules.Same(b.taken) {
+		rec.Fields = b.fields
 	} else if rec.App != "" {
 		rec.Fields, _ = diff.OwnedFields(obj, Manager)
-		rec.Print = rec.Fields.Print(obj)
-		rec.body = content(obj)
+		if x.shadow {
+			rec.Fields = diff.Whole()
+		} else if !rec.Hook { // a hook is never compared
+			rec.first = &unsettled{body: content(obj), holders: diff.Holders(obj)}
+		}
 	}
+	rec.Print = rec.Rules.Print(obj, rec.Fields)
 	return observation{rec: rec, obj: obj}
 }
 
@@ -114,19 +158,18 @@ func (x *index) put(o observation) []Event {
 	if old != nil && old.Version >= rec.Version {
 		return nil // our own apply told us already
 	}
-	if old != nil && old.Wanted != 0 && old.UID == rec.UID {
-		rec.Wanted, rec.Applied, rec.body = old.Wanted, old.Applied, nil
+	if old != nil && old.Wanted != 0 && old.UID == rec.UID && old.Rules.Same(rec.Rules) {
+		rec.Wanted, rec.Applied, rec.first = old.Wanted, old.Applied, nil
 		if rec.Fields != old.Fields { // applied between digest and here
 			rec.Fields = old.Fields
 			rec.Print = ^old.Applied // unknown: counts as drift unless the object is at hand
 			if o.obj != nil {
-				rec.Print = old.Fields.Print(o.obj)
+				rec.Print = old.Rules.Print(o.obj, old.Fields)
 			}
 		}
 	}
 	events := x.compare(old, &rec)
-	x.store(old, &rec)
-	return events
+	return append(events, x.store(old, &rec)...)
 }
 
 // compare says who must hear of the step from old to rec.
@@ -140,7 +183,8 @@ func (x *index) compare(old, rec *Record) []Event {
 	switch {
 	case old == nil:
 		tell(rec.App, Appeared)
-		if claim := x.claims[rec.Key]; claim != rec.App && !x.foreign[rec.Key.GroupKind()][rec.Key] {
+		_, known := x.foreign[rec.Key.GroupKind()][rec.Key]
+		if claim := x.claims[rec.Key]; claim != rec.App && !known {
 			tell(claim, Appeared)
 		}
 	case old.App != rec.App:
@@ -148,14 +192,15 @@ func (x *index) compare(old, rec *Record) []Event {
 		tell(rec.App, Appeared)
 	case old.UID != rec.UID, old.Print != rec.Print, old.Deleting != rec.Deleting:
 		tell(rec.App, Drift)
-	case old.Health != rec.Health:
+	case old.Health != rec.Health, old.Behind != rec.Behind:
 		tell(rec.App, Health)
 	}
 	return events
 }
 
-// store replaces old by rec in all maps. Callers hold the lock.
-func (x *index) store(old, rec *Record) {
+// store replaces old by rec in all maps, and says who must hear that an object strays or does not any more. Callers hold
+// the lock.
+func (x *index) store(old, rec *Record) []Event {
 	kind := rec.Key.GroupKind()
 	if old != nil && old.App != rec.App {
 		x.unlink(old)
@@ -163,10 +208,10 @@ func (x *index) store(old, rec *Record) {
 	if rec.App == "" {
 		delete(x.records, rec.Key)
 		if x.foreign[kind] == nil {
-			x.foreign[kind] = map[object.Key]bool{}
+			x.foreign[kind] = map[object.Key]foreign{}
 		}
-		x.foreign[kind][rec.Key] = true
-		return
+		x.foreign[kind][rec.Key] = foreign{owned: rec.Owned}
+		return x.stray(rec.Key, !rec.Owned, "")
 	}
 	delete(x.foreign[kind], rec.Key)
 	x.records[rec.Key] = rec
@@ -174,6 +219,7 @@ func (x *index) store(old, rec *Record) {
 		x.apps[rec.App] = map[object.Key]*Record{}
 	}
 	x.apps[rec.App][rec.Key] = rec
+	return x.stray(rec.Key, false, rec.App)
 }
 
 func (x *index) unlink(rec *Record) {
@@ -205,8 +251,9 @@ func (x *index) drop(key object.Key, uid string, version uint64) []Event {
 		x.unlink(rec)
 		events = append(events, Event{App: rec.App, Key: key, Why: Gone})
 	}
-	if foreign := x.foreign[key.GroupKind()]; foreign[key] {
-		delete(foreign, key)
+	if _, here := x.foreign[key.GroupKind()][key]; here {
+		delete(x.foreign[key.GroupKind()], key)
+		events = append(events, x.stray(key, false, "")...)
 		if claim := x.claims[key]; claim != "" {
 			events = append(events, Event{App: claim, Key: key, Why: Gone})
 		}
@@ -268,7 +315,8 @@ func (x *index) get(key object.Key) (rec Record, tracked, foreign bool) {
 	if r := x.records[key]; r != nil {
 		return *r, true, false
 	}
-	return Record{}, false, x.foreign[key.GroupKind()][key]
+	_, foreign = x.foreign[key.GroupKind()][key]
+	return Record{}, false, foreign
 }
 
 // owned returns copies of the records that an application tracks, in stable order.
@@ -285,9 +333,9 @@ func (x *index) owned(app string) []Record {
 
 // applied records what the API server made of a manifest with hash wanted.
 func (x *index) applied(kind object.Kind, obj map[string]any, fields diff.Fields, wanted uint64) Record {
-	rec := describe(kind, obj)
-	rec.Fields, rec.Wanted = fields, wanted
-	rec.Applied = fields.Print(obj)
+	rec := x.describe(kind, obj)
+	rec.Fields, rec.Wanted, rec.Rules = fields, wanted, x.basis(rec.Key).rules.Of(obj)
+	rec.Applied = rec.Rules.Print(obj, fields)
 	rec.Print = rec.Applied
 	x.mu.Lock()
 	rec, events := x.take(kind, rec)
@@ -307,15 +355,14 @@ func (x *index) take(kind object.Kind, rec Record) (Record, []Event) {
 		// Deleted and made again since: that is another object, which nobody of us has applied.
 		return *old, []Event{{App: rec.App, Key: rec.Key, Why: Gone}}
 	case old != nil && old.Version > rec.Version:
-		// Somebody changed it again before our answer was read. Keep the newer facts and judge them by the new set at
-		// the next event; until then it counts as drifted, which costs one more apply.
+		// Somebody changed it again before our answer was read, and no event need come after that. Keep the newer facts,
+		// without a fingerprint: the next comparison finds out whether what was changed is ours.
 		kept := *old
-		kept.Fields, kept.Wanted, kept.Applied, kept.Print, kept.body = rec.Fields, rec.Wanted, rec.Applied, ^rec.Applied, nil
-		x.store(old, &kept)
-		return kept, []Event{{App: rec.App, Key: rec.Key, Why: Drift}}
+		kept.Fields, kept.Wanted, kept.Applied, kept.Print, kept.Rules = rec.Fields, 0, 0, ^rec.Applied, rec.Rules
+		kept.first = nil
+		return kept, append(x.store(old, &kept), Event{App: rec.App, Key: rec.Key, Why: Drift})
 	}
-	x.store(old, &rec)
-	return rec, nil
+	return rec, x.store(old, &rec)
 }
 
 // settle gives a record the fingerprint that a comparison found to hold, and drops the content kept for it.
@@ -324,7 +371,18 @@ func (x *index) settle(key object.Key, version, wanted uint64) {
 	defer x.mu.Unlock()
 	if rec := x.records[key]; rec != nil && rec.Version == version {
 		fresh := *rec
-		fresh.Wanted, fresh.Applied, fresh.body = wanted, rec.Print, nil
+		fresh.Wanted, fresh.Applied, fresh.first = wanted, rec.Print, nil
+		x.store(rec, &fresh)
+	}
+}
+
+// unsettle takes the fingerprints of an Application's objects away.
+func (x *index) unsettle(app string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, rec := range x.apps[app] {
+		fresh := *rec
+		fresh.Wanted, fresh.Applied, fresh.first = 0, 0, nil
 		x.store(rec, &fresh)
 	}
 }
@@ -346,6 +404,7 @@ func (x *index) release(key object.Key, app string) {
 	x.mu.Lock()
 	if x.claims[key] == app {
 		delete(x.claims, key)
+		delete(x.rules, key)
 		events = x.tellRivals(key)
 	}
 	x.mu.Unlock()

@@ -288,3 +288,41 @@ func TestWhoWaitsForAnObjectHearsWhenItIsFree(t *testing.T) {
 		t.Errorf("the free object belongs to %q", other)
 	}
 }
+
+func TestAnObjectThatChangedBeforeOurAnswerWasReadIsComparedAnew(t *testing.T) {
+	t.Parallel()
+	var events []Event
+	x := newIndex(func(e Event) { events = append(events, e) })
+	o := stored{uid: "1", version: 4, app: "one", value: "x", ours: true}
+	fields, _ := diff.OwnedFields(o.tree("a"), Manager)
+	x.applied(kindMap(), o.tree("a"), fields, 6)
+	answer := o
+	answer.version, answer.value = 5, "y"
+	theirs := answer.tree("a") // what the server made of our apply, and a field of somebody else on top
+	theirs["metadata"].(map[string]any)["resourceVersion"] = "6"
+	theirs["data"].(map[string]any)["theirs"] = "1"
+	x.observe(x.digest(kindMap(), theirs))
+	events = nil
+
+	// The answer is older than what the watch has told, and nothing more happens to the object.
+	got := x.applied(kindMap(), answer.tree("a"), fields, 7)
+	kept, _, _ := x.get(keyMap("a"))
+	for name, rec := range map[string]Record{"what the writer gets": got, "what is kept": kept} {
+		if rec.Version != 6 || rec.Wanted != 0 || rec.InSync(6) || rec.InSync(7) || rec.Body() != nil {
+			t.Errorf("%s has a fingerprint, or is not the newest that is known: %+v", name, rec)
+		}
+	}
+	if d := cmp.Diff([]Event{{App: "one", Key: keyMap("a"), Why: Drift}}, events); d != "" {
+		t.Fatalf("events (-want +got):\n%s", d)
+	}
+
+	// The comparison reads the object, finds that what is ours is as wanted, and from then on the prints tell.
+	events = nil
+	x.settle(keyMap("a"), x.look(kindMap(), theirs).Version, 7)
+	theirs["metadata"].(map[string]any)["resourceVersion"] = "7"
+	theirs["data"].(map[string]any)["theirs"] = "2"
+	x.observe(x.digest(kindMap(), theirs))
+	if rec, _, _ := x.get(keyMap("a")); !rec.InSync(7) || len(events) != 0 {
+		t.Errorf("after the comparison: %+v, events %v", rec, events)
+	}
+}

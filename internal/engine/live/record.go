@@ -6,38 +6,55 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/health"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
 // Record is what the index keeps of one tracked live object. It holds no content, only identity, what the engine
-// decides by, and the print of the fields that we own.
+// decides by, and the print of the fields that we own. There is one for each object, so its size counts: what takes a
+// byte stands together.
 type Record struct {
-	Key          object.Key
-	UID          string
-	Version      uint64 // resourceVersion
-	App          string // instance name of the Application in the tracking annotation
-	Owned        bool   // has an owner reference: it is the child of another object and goes with it
+	Key       object.Key
+	UID       string
+	Version   uint64 // resourceVersion
+	App       string // instance name of the Application that it is marked as one of
+	AppliedAt int64  // when an apply of ours last changed it, in seconds since 1970 by the API server's clock
+	Wave      int    // its sync wave
+	Images    []string
+	Health    health.Result
+
+	Assessed     bool // Health holds something: the kind has a health rule
+	IgnoreHealth bool // its health is shown, and does not count for the Application
+	Behind       bool // its controller has not seen its newest spec
+	Owned        bool // has an owner reference: it is the child of another object and goes with it
 	Deleting     bool
-	AppliedAt    int64 // when an apply of ours last changed it, in seconds since 1970 by the API server's clock
-	IgnoreHealth bool  // its health is shown, and does not count for the Application
-	Assessed     bool  // Health holds something: the kind has a health rule
-	Health       health.Result
-	KeepPrune    bool // Prune=false or =confirm: never pruned without a person's word
-	IgnoreExtra  bool // IgnoreExtraneous: counts as synced although it is not in Git, and is not pruned
-	KeepDelete   bool // Delete=false or =confirm: stays when the Application is deleted
-	Images       []string
+	Hook         bool           // it belongs to a phase of an operation, not to what the Application keeps
+	Finalizer    bool           // it has the finalizer of hooks
+	IgnoreExtra  bool           // IgnoreExtraneous: counts as synced although it is not in Git, and is not pruned
+	Prune        object.Consent // whether it may be pruned, by its own word
+	Delete       object.Consent // whether it may go with its Application, by its own word
+	PruneLast    bool           // it is pruned after everything else
+	Inherits     bool           // others wrote it before us, and what they set passes to us when we write it
+	Replace      object.Choice  // sync options in the cluster that say how it is written
+	Force        object.Choice
 
 	// Fingerprint: what the API server made of what we applied.
 	Fields  diff.Fields
 	Wanted  uint64 // hash of the manifest that was applied; 0 while there is no fingerprint
 	Applied uint64 // print of Fields right after our apply
 	Print   uint64 // print of Fields now
+	// Rules say what of the object does not count, as the prints were taken; nil for nothing.
+	Rules *diff.Rules
 
-	// body is the content of a tracked object that has no fingerprint yet (after a start), as JSON without status.
-	// The first comparison settles it and it is dropped.
-	body []byte
+	first *unsettled // until the first comparison settles it
+}
+
+// unsettled is what the first comparison needs of a tracked object that has no fingerprint yet (after a start).
+type unsettled struct {
+	body    []byte        // its content, as JSON without status
+	holders []diff.Holder // the owners of all its fields
 }
 
 // InSync reports whether the object is what applying a manifest with hash wanted made of it, and still is.
@@ -47,10 +64,10 @@ func (r *Record) InSync(wanted uint64) bool {
 
 // Body decodes the content that was kept for the first comparison; nil when it is not kept.
 func (r *Record) Body() map[string]any {
-	if r.body == nil {
+	if r.first == nil || r.first.body == nil {
 		return nil
 	}
-	obj, err := object.DecodeJSON(r.body)
+	obj, err := object.DecodeJSON(r.first.body)
 	if err != nil {
 		return nil
 	}
@@ -64,31 +81,45 @@ func keyOf(kind object.Kind, obj map[string]any) object.Key {
 	return object.Key{Group: kind.Group, Kind: kind.Kind, Namespace: namespace, Name: name}
 }
 
-// describe reads the facts of an object into a fresh Record. Records of untracked objects hold the identity alone.
-func describe(kind object.Kind, obj map[string]any) Record {
+// describe reads the facts of an object into a fresh Record. Records of untracked objects hold the identity, and
+// whether they have an owner.
+func describe(kind object.Kind, obj map[string]any, tracking object.Tracking) Record {
 	meta, _ := obj["metadata"].(map[string]any)
 	rec := Record{Key: keyOf(kind, obj), Version: resourceVersion(meta)}
 	rec.UID, _ = meta["uid"].(string)
 	annotations, _ := meta["annotations"].(map[string]any)
-	if id, _ := annotations[object.TrackingAnnotation].(string); id != "" {
-		rec.App, _ = object.TrackedBy(id, rec.Key)
-	}
+	var labelled bool
+	rec.App, labelled = tracking.Owner(obj, rec.Key)
+	rec.App = strings.Clone(rec.App) // what it was cut from need not stay
+	owners, _ := meta["ownerReferences"].([]any)
+	rec.Owned = len(owners) > 0 || labelled && copied(rec.Key)
 	if rec.App == "" {
+		rec.Owned = rec.Owned || made(rec.Key, obj)
 		return rec
 	}
 	_, rec.Deleting = meta["deletionTimestamp"]
-	options, _ := annotations["argocd.argoproj.io/sync-options"].(string)
 	compare, _ := annotations["argocd.argoproj.io/compare-options"].(string)
-	rec.KeepPrune = hasOption(options, "Prune=false", "Prune=confirm")
+	options := object.OptionsOf(obj)
+	rec.Prune, rec.Delete, rec.PruneLast = options.Prune, options.Delete, options.PruneLast.Is()
+	rec.Replace, rec.Force, rec.Inherits = options.Replace, options.Force, inherits(meta)
+	rec.Wave, rec.Hook = object.WaveOf(obj), object.IsHook(obj)
+	finalizers, _ := meta["finalizers"].([]any)
+	rec.Finalizer = slices.Contains(finalizers, any(v1alpha1.FinalizerHook))
+	rec.Behind = behind(obj, meta)
 	rec.IgnoreExtra = hasOption(compare, "IgnoreExtraneous")
-	rec.KeepDelete = hasOption(options, "Delete=false", "Delete=confirm")
 	rec.IgnoreHealth = annotations["argocd.argoproj.io/ignore-healthcheck"] == "true"
-	owners, _ := meta["ownerReferences"].([]any)
-	rec.Owned = len(owners) > 0
 	rec.AppliedAt = diff.AppliedAt(obj, Manager)
 	rec.Health, rec.Assessed = health.Assess(obj)
 	rec.Images = images(obj)
 	return rec
+}
+
+// behind reports whether the controller of an object has not seen its newest spec, where the object tells.
+func behind(obj, meta map[string]any) bool {
+	status, _ := obj["status"].(map[string]any)
+	seen, ok := status["observedGeneration"].(int64)
+	generation, _ := meta["generation"].(int64)
+	return ok && seen < generation
 }
 
 func hasOption(list string, names ...string) bool {

@@ -2,12 +2,15 @@ package live
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 
@@ -148,11 +151,14 @@ func (c *catalog) load(ctx context.Context) (*kinds, error) {
 }
 
 func (c *catalog) ask() (*kinds, error) {
-	info, err := c.client.ServerVersion()
+	info, err := insist(c.client.ServerVersion)
 	if err != nil {
 		return nil, fmt.Errorf("ask the API server for its version: %w", err)
 	}
-	_, lists, err := c.client.ServerGroupsAndResources()
+	lists, err := insist(func() ([]*metav1.APIResourceList, error) {
+		_, lists, err := c.client.ServerGroupsAndResources()
+		return lists, err
+	})
 	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
 		return nil, fmt.Errorf("ask the API server for its kinds: %w", err)
 	}
@@ -180,6 +186,32 @@ func (c *catalog) ask() (*kinds, error) {
 	}
 	slices.Sort(versions)
 	return &kinds{resources: resources, versions: slices.Compact(versions), server: info.GitVersion}, nil
+}
+
+// maxUnauthorized is how often a question is asked that is answered with 401.
+const maxUnauthorized = 5
+
+// insist asks again where the credentials are refused: a token that has just expired is renewed by that very answer.
+func insist[T any](ask func() (T, error)) (answer T, err error) {
+	for range maxUnauthorized {
+		if answer, err = ask(); !unauthorized(err) {
+			break
+		}
+	}
+	return answer, err
+}
+
+// unauthorized also looks into an answer that lacks some groups: which of them are asked for last is chance.
+func unauthorized(err error) bool {
+	var lacks *discovery.ErrGroupDiscoveryFailed
+	if errors.As(err, &lacks) {
+		for _, of := range lacks.Groups {
+			if apierrors.IsUnauthorized(of) {
+				return true
+			}
+		}
+	}
+	return apierrors.IsUnauthorized(err)
 }
 
 // find returns how kind is reached; version may be empty for any.

@@ -13,6 +13,8 @@ type Manifest struct {
 	Key     Key
 	Version string // API version without the group, for example "v1"
 	JSON    []byte
+	// Sum is the hash of what counts of the content, where that is not all of it; 0 for all.
+	Sum uint64
 }
 
 // APIVersion returns group and version as a manifest spells them, for example "apps/v1".
@@ -23,8 +25,14 @@ func (m Manifest) APIVersion() string {
 	return m.Key.Group + "/" + m.Version
 }
 
-// Hash returns a 64-bit hash of the content. It is for comparison within one process, not for storage.
-func (m Manifest) Hash() uint64 { return xxhash.Sum64(m.JSON) }
+// Hash returns a 64-bit hash of the content, or of what counts of it. It is for comparison within one process, not for
+// storage.
+func (m Manifest) Hash() uint64 {
+	if m.Sum != 0 {
+		return m.Sum
+	}
+	return xxhash.Sum64(m.JSON)
+}
 
 // String prints the identity. The content is left out: it can hold a Secret.
 func (m Manifest) String() string { return m.Key.String() }

@@ -1,6 +1,11 @@
 package object
 
-import "strings"
+import (
+	"maps"
+	"strings"
+
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+)
 
 // TrackingAnnotation ties a live object to the Application that manages it. Name and value format are Argo CD's, so
 // that either engine can take over from the other.
@@ -38,6 +43,106 @@ func TrackedBy(id string, k Key) (app string, ok bool) {
 	return app, true
 }
 
+// Tracking is how objects are marked as those of an Application, and found again. The zero value is the standard: the
+// tracking annotation alone.
+type Tracking struct {
+	// Method says whether a label counts too. Whatever it is, the annotation is written, so that every object names its
+	// own identity and a mark that was copied with the metadata counts for nobody.
+	Method v1alpha1.TrackingMethod
+	// Label is the name of the label; "" is v1alpha1.LabelInstance.
+	Label string
+	// Installation tells the objects of several installations apart that share a cluster; "" for a single one.
+	Installation string
+}
+
+// String identifies the tracking: equal ones have equal text.
+func (t Tracking) String() string {
+	if t == (Tracking{}) {
+		return string(v1alpha1.TrackingAnnotation)
+	}
+	return string(t.Method) + " " + t.label() + " " + t.Installation
+}
+
+func (t Tracking) label() string {
+	if t.Label == "" {
+		return v1alpha1.LabelInstance
+	}
+	return t.Label
+}
+
+// labels reports whether objects get the label.
+func (t Tracking) labels() bool {
+	return t.Method == v1alpha1.TrackingLabel || t.Method == v1alpha1.TrackingAnnotationAndLabel
+}
+
+// Owner returns the Application that an object says it belongs to, and whether only the label says so. An object of
+// another installation belongs to nobody here.
+func (t Tracking) Owner(obj map[string]any, k Key) (app string, byLabel bool) {
+	installation := Annotation(obj, v1alpha1.AnnotationInstallationID)
+	if t.Installation == "" || t.Installation == installation {
+		if app, ok := TrackedBy(Annotation(obj, TrackingAnnotation), k); ok {
+			return app, false
+		}
+	}
+	if t.Method != v1alpha1.TrackingLabel || t.Installation != "" && installation != "" && installation != t.Installation {
+		return "", false
+	}
+	meta, _ := obj["metadata"].(map[string]any)
+	labels, _ := meta["labels"].(map[string]any)
+	app, _ = labels[t.label()].(string)
+	return app, app != ""
+}
+
+// Mark makes an object one of an Application. destNamespace is that of TrackingID. Selectors and templates stay as they
+// are: what a selector selects must not depend on who applied it.
+func (t Tracking) Mark(obj map[string]any, app string, k Key, destNamespace string) {
+	SetAnnotation(obj, TrackingAnnotation, TrackingID(app, k, destNamespace))
+	if t.Installation != "" {
+		SetAnnotation(obj, v1alpha1.AnnotationInstallationID, t.Installation)
+	}
+	if t.labels() {
+		setMeta(obj, "labels", t.label(), LabelValue(app))
+	}
+}
+
+// Unmark returns obj without the marks of Mark. It copies what it changes.
+func (t Tracking) Unmark(obj map[string]any) map[string]any {
+	out := without(obj, "annotations", TrackingAnnotation)
+	if t.Installation != "" {
+		out = without(out, "annotations", v1alpha1.AnnotationInstallationID)
+	}
+	if t.labels() {
+		out = without(out, "labels", t.label())
+	}
+	return out
+}
+
+// without returns obj without one label or annotation, and without the map that held nothing else.
+func without(obj map[string]any, field, name string) map[string]any {
+	meta, _ := obj["metadata"].(map[string]any)
+	values, _ := meta[field].(map[string]any)
+	if _, ok := values[name]; !ok {
+		return obj
+	}
+	out, rest, left := maps.Clone(obj), maps.Clone(meta), maps.Clone(values)
+	delete(left, name)
+	rest[field] = left
+	if len(left) == 0 {
+		delete(rest, field)
+	}
+	out["metadata"] = rest
+	return out
+}
+
+// LabelValue makes a name fit for the value of a label: at most 63 characters, the last of which is a letter or digit.
+func LabelValue(name string) string {
+	const longest = 63
+	if len(name) <= longest {
+		return name
+	}
+	return strings.TrimRight(name[:longest], "-_.")
+}
+
 // InstanceName is how an Application is named in tracking ids: its name alone in the controller's own namespace,
 // "namespace_name" elsewhere.
 func InstanceName(namespace, name, controllerNamespace string) string {
@@ -56,16 +161,19 @@ func Annotation(obj map[string]any, name string) string {
 }
 
 // SetAnnotation sets one annotation of an object tree.
-func SetAnnotation(obj map[string]any, name, value string) {
+func SetAnnotation(obj map[string]any, name, value string) { setMeta(obj, "annotations", name, value) }
+
+// setMeta sets one label or annotation.
+func setMeta(obj map[string]any, field, name, value string) {
 	meta, ok := obj["metadata"].(map[string]any)
 	if !ok {
 		meta = map[string]any{}
 		obj["metadata"] = meta
 	}
-	annotations, ok := meta["annotations"].(map[string]any)
+	values, ok := meta[field].(map[string]any)
 	if !ok {
-		annotations = map[string]any{}
-		meta["annotations"] = annotations
+		values = map[string]any{}
+		meta[field] = values
 	}
-	annotations[name] = value
+	values[name] = value
 }

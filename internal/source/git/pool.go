@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -151,6 +152,11 @@ func (p *Pool) poke() {
 	case p.kick <- struct{}{}:
 	default:
 	}
+}
+
+// Repos returns the repositories that somebody follows, in no order.
+func (p *Pool) Repos() []*Repo {
+	return slices.DeleteFunc(p.all(), func(r *Repo) bool { return !r.followed() })
 }
 
 func (p *Pool) all() []*Repo {

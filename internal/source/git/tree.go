@@ -44,7 +44,20 @@ type Tree struct {
 	damaged func() // called when an object that must be there cannot be read
 }
 
-var _ source.Tree = (*Tree)(nil)
+var (
+	_ source.Tree      = (*Tree)(nil)
+	_ source.Explained = (*Tree)(nil)
+)
+
+// Change returns who made the commit, and the first line of its message.
+func (t *Tree) Change() (source.Change, error) {
+	c, err := t.mirror.Commit(t.commit)
+	if err != nil {
+		return source.Change{}, err
+	}
+	subject, _, _ := strings.Cut(strings.TrimSpace(c.Message), "\n")
+	return source.Change{Author: c.Author.Name + " <" + c.Author.Email + ">", Subject: subject, At: c.Committer.When}, nil
+}
 
 // NewTree opens the tree of a commit that is in the mirror. Files of more than limit bytes fail with
 // source.ErrTooLarge; 0 means DefaultFileLimit.

@@ -36,6 +36,8 @@ const (
 // Config says what to run.
 type Config struct {
 	Shape corpus.Shape
+	// Waves is the large application of the workload waves.
+	Waves corpus.Waves
 	// Workloads by name; cold always runs, since all others need it, but is only reported when it is named.
 	Workloads []string
 	// Runs is how often everything is repeated from the start, at least 1.
@@ -56,7 +58,9 @@ type Config struct {
 	CRDs [][]byte
 	// Start starts the engine of a run, counted from 0.
 	Start func(ctx context.Context, run int) (*rig.Engine, error)
-	Forge *rig.Forge
+	// StartLinked starts the engine of a run again, linked to a server, for the workloads of score.Linked.
+	StartLinked func(ctx context.Context, run int) (*rig.Engine, error)
+	Forge       *rig.Forge
 	// Keep leaves the Applications and their objects in the cluster at the end.
 	Keep bool
 	Log  *slog.Logger
@@ -93,10 +97,10 @@ func Run(ctx context.Context, config Config) (score.Result, error) {
 	if err == nil && !config.Keep {
 		err = b.tidy(ctx)
 	}
-	for _, name := range score.Names() {
+	for _, name := range score.Known() {
 		if samples := b.samples[name]; len(samples) > 0 {
 			commits := 1
-			if name == score.One {
+			if name == score.One || name == score.LinkedOne {
 				commits = config.Commits
 			}
 			m := score.Measure(name, commits, samples)
@@ -196,7 +200,11 @@ func (b *bench) awaitEnd(ctx context.Context, name string) error {
 
 // tidy deletes the namespaces that prepare made, except that of the engine.
 func (b *bench) tidy(ctx context.Context) error {
-	for _, name := range append(b.Shape.AllNamespaces(livePrefix), b.Shape.AllNamespaces(rawPrefix)...) {
+	names := append(b.Shape.AllNamespaces(livePrefix), b.Shape.AllNamespaces(rawPrefix)...)
+	if b.wants(score.Waves) {
+		names = append(names, wavesNamespace, wavesRawNamespace)
+	}
+	for _, name := range names {
 		_, err := b.client.do(ctx, call{method: http.MethodDelete, path: "/api/v1/namespaces/" + name})
 		if err != nil && !answered(err, http.StatusNotFound) {
 			return fmt.Errorf("delete namespace %s: %w", name, err)
@@ -217,7 +225,8 @@ func (b *bench) run(ctx context.Context, n int) (err error) {
 	if err != nil {
 		return err
 	}
-	defer engine.Close()
+	// The linked workloads put another one in its place.
+	defer func() { engine.Close() }()
 	if engine.StartTime > 0 {
 		b.starts = append(b.starts, engine.StartTime.Seconds())
 	}
@@ -236,9 +245,16 @@ func (b *bench) run(ctx context.Context, n int) (err error) {
 		if !b.wants(w.name) && w.name != score.Cold {
 			continue
 		}
+		if w.before != nil {
+			err := w.before(ctx)
+			engine = s.engine
+			if err != nil {
+				return fmt.Errorf("prepare workload %s: %w", w.name, err)
+			}
+		}
 		sample, err := s.measure(ctx, w)
 		if err != nil {
-			return fmt.Errorf("run workload %s: %w", w.name, errors.Join(err, engine.Alive()))
+			return fmt.Errorf("run workload %s: %w", w.name, errors.Join(err, s.engine.Alive()))
 		}
 		if b.wants(w.name) {
 			b.samples[w.name] = append(b.samples[w.name], sample)

@@ -38,6 +38,12 @@ type stage struct {
 	probes  *mirror[probe]
 	// states are what the last commit says about each application.
 	states []corpus.State
+	// large is what the workload waves delivers, and its floor.
+	large large
+	// singles is how many commits of one application there were.
+	singles int
+	// linked says that the engine is the one with a link to a server.
+	linked bool
 }
 
 // workload is one thing to measure.
@@ -48,6 +54,8 @@ type workload struct {
 	limit time.Duration
 	// steady workloads end on time, not on a state: nothing is left to wait for.
 	steady bool
+	// before makes what the workload needs, unmeasured; it may be nil.
+	before func(ctx context.Context) error
 }
 
 func (s *stage) workloads() []workload {
@@ -59,6 +67,9 @@ func (s *stage) workloads() []workload {
 		{name: score.Drift, work: s.drift, limit: s.Timeout},
 		{name: score.Noop, work: s.noop, limit: s.Timeout},
 		{name: score.Idle, work: s.idle, limit: s.IdleFor + s.Timeout, steady: true},
+		{name: score.Waves, before: s.beforeWaves, work: s.waves, limit: s.Timeout},
+		{name: score.LinkedOne, before: s.link, work: s.one, limit: time.Duration(s.Commits) * (s.Timeout + restTimeout)},
+		{name: score.LinkedIdle, before: s.link, work: s.idle, limit: s.IdleFor + s.Timeout, steady: true},
 	}
 }
 
@@ -91,6 +102,22 @@ func (b *bench) newStage(ctx context.Context, number int, engine *rig.Engine, fl
 	}
 	s.sampler = meter.NewSampler(ctx, s.tree)
 	return s, nil
+}
+
+// link puts an engine with a link to a server in the place of the one without.
+func (s *stage) link(ctx context.Context) error {
+	if s.linked {
+		return nil
+	}
+	s.engine.Close()
+	engine, err := s.StartLinked(ctx, s.number)
+	if err != nil {
+		return err
+	}
+	s.sampler.Close()
+	s.engine, s.linked, s.tree = engine, true, meter.NewTree(engine.PIDs...)
+	s.sampler = meter.NewSampler(ctx, s.tree)
+	return nil
 }
 
 func (s *stage) close() {

@@ -50,6 +50,19 @@ type application struct {
 			Message string `json:"message"`
 		} `json:"conditions"`
 	} `json:"status"`
+
+	// bytes is the size of the Application as the API server gives it.
+	bytes int
+}
+
+// UnmarshalJSON reads an Application and notes its size.
+func (a *application) UnmarshalJSON(text []byte) error {
+	type plain application
+	if err := json.Unmarshal(text, (*plain)(a)); err != nil {
+		return err //nolint:wrapcheck // the caller says what was read
+	}
+	a.bytes = len(text)
+	return nil
 }
 
 func (a application) meta() metadata { return a.Metadata }

@@ -113,7 +113,9 @@ func (s *stage) one(ctx context.Context, sample *score.Sample) error {
 func (s *stage) commitOne(ctx context.Context, n int) (live, synced float64, err error) {
 	// Seven apart, so that neighbours in a directory listing are not all there is.
 	app := (n*7 + 3) % s.Shape.Apps
-	s.states[app].Value = fmt.Sprintf("one-%d-%d", s.number+1, n+1)
+	// Never the same twice: the workload runs without and with a link, and an old state must not pass for the new one.
+	s.singles++
+	s.states[app].Value = fmt.Sprintf("one-%d-%d", s.number+1, s.singles)
 	files, err := s.Shape.ProbeFile(app, s.states[app])
 	if err != nil {
 		return 0, 0, err

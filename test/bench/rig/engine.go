@@ -35,6 +35,7 @@ type Engine struct {
 	metrics string
 	pprof   string
 	process *Process
+	server  *Server // that it is linked to, nil for none
 }
 
 // AgentOptions say how to start our own agent.
@@ -48,12 +49,14 @@ type AgentOptions struct {
 	Profiling bool
 	// Extra are more arguments for it.
 	Extra []string
+
+	// link are the arguments by which it joins a server; none: it stands alone.
+	link []string
 }
 
 // arguments is the one place that knows the flags of the agent.
 func (o AgentOptions) arguments(webhook, metrics, pprof string) []string {
 	out := []string{
-		"--standalone",
 		"--kubeconfig", o.Kubeconfig,
 		"--namespace", o.Namespace,
 		"--data", filepath.Join(o.Dir, "data"),
@@ -65,7 +68,10 @@ func (o AgentOptions) arguments(webhook, metrics, pprof string) []string {
 	if pprof != "" {
 		out = append(out, "--pprof-listen", pprof)
 	}
-	return append(out, o.Extra...)
+	if len(o.link) == 0 {
+		out = append(out, "--standalone")
+	}
+	return append(append(out, o.link...), o.Extra...)
 }
 
 // StartAgent runs our own agent and waits until it leads and has seen what there is.
@@ -137,10 +143,13 @@ func Version(ctx context.Context, binary string) string {
 	return line
 }
 
-// Close stops an agent that StartAgent started, and waits for it.
+// Close stops an agent that StartAgent or StartLinked started, and its server, and waits for them.
 func (e *Engine) Close() {
 	if e.process != nil {
 		e.process.Stop()
+	}
+	if e.server != nil {
+		e.server.Close()
 	}
 }
 

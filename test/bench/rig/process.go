@@ -36,15 +36,15 @@ type Process struct {
 	failure error
 }
 
-// start runs a program with its output in a log file.
-func start(name, log string, argv []string) (*Process, error) {
+// start runs a program with its output in a log file. What is in env comes on top of the environment.
+func start(name, log string, argv []string, env ...string) (*Process, error) {
 	out, err := os.Create(log)
 	if err != nil {
 		return nil, fmt.Errorf("create log of %s: %w", name, err)
 	}
 	defer func() { _ = out.Close() }()
 	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Stdout, cmd.Stderr = out, out
+	cmd.Stdout, cmd.Stderr, cmd.Env = out, out, append(os.Environ(), env...)
 	// The kernel kills the child with its parent, even one that was killed itself; a group of its own keeps a Ctrl-C
 	// in the terminal away from it, so that this process decides on the order of the end.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}

@@ -79,6 +79,10 @@ type Sample struct {
 	// ExtraWrites are the write requests of the engine, for each application, that a refresh without any change does
 	// not call for. Only noop-refresh fills it; absent means unknown.
 	ExtraWrites *float64 `json:"extraWrites,omitempty"`
+	// ApplicationBytes is the size of the largest Application that was seen, ApplicationWrites how often it was written
+	// after its creation. Only waves fills them.
+	ApplicationBytes  int `json:"applicationBytes,omitempty"`
+	ApplicationWrites int `json:"applicationWrites,omitempty"`
 	// Notes are remarks a reader must know.
 	Notes []string `json:"notes,omitempty"`
 }
@@ -102,8 +106,12 @@ type Measurement struct {
 	HWMMiB        float64        `json:"hwmMiB,omitempty"`
 	Verbs         map[string]int `json:"verbs,omitempty"`
 	ExtraWrites   *float64       `json:"extraWrites,omitempty"`
-	Marks         []Mark         `json:"marks,omitempty"`
-	Samples       []Sample       `json:"samples"`
+
+	ApplicationBytes  int `json:"applicationBytes,omitempty"`
+	ApplicationWrites int `json:"applicationWrites,omitempty"`
+
+	Marks   []Mark   `json:"marks,omitempty"`
+	Samples []Sample `json:"samples"`
 }
 
 // Mark is one figure beside its target.
@@ -149,6 +157,8 @@ func Measure(name string, commits int, samples []Sample) Measurement {
 		m.PSSMiB = max(m.PSSMiB, s.PSSMiB)
 		m.RSSMiB = max(m.RSSMiB, s.RSSMiB)
 		m.HWMMiB = max(m.HWMMiB, s.HWMMiB)
+		m.ApplicationBytes = max(m.ApplicationBytes, s.ApplicationBytes)
+		m.ApplicationWrites = max(m.ApplicationWrites, s.ApplicationWrites)
 	}
 	m.P50Seconds, m.P99Seconds = Percentile(latencies, 50), Percentile(latencies, 99)
 	m.RawP50Seconds, m.RawP99Seconds = Percentile(raw, 50), Percentile(raw, 99)

@@ -92,7 +92,7 @@ func Compare(baseline, now Result) ([]Change, error) {
 				out = append(out, Change{Workload: m.Name, Figure: figure, Before: before, Now: now})
 			}
 		}
-		if m.Name != Idle {
+		if m.Name != Idle && m.Name != LinkedIdle {
 			add("wall s", b.WallSeconds, m.WallSeconds)
 		}
 		add("p50 s", b.P50Seconds, m.P50Seconds)

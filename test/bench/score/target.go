@@ -1,6 +1,10 @@
 package score
 
-import "github.com/slipway-gitops/slipway/test/bench/corpus"
+import (
+	"slices"
+
+	"github.com/slipway-gitops/slipway/test/bench/corpus"
+)
 
 // The workloads by name.
 const (
@@ -11,16 +15,32 @@ const (
 	Drift = "drift"
 	Noop  = "noop-refresh"
 	Idle  = "idle"
+	Waves = "waves"
+	// Those of an agent that is linked to a server.
+	LinkedOne  = "linked-one"
+	LinkedIdle = "linked-idle"
 )
 
-// Names lists the workloads in the order in which they run.
-func Names() []string { return []string{Raw, Cold, All, One, Drift, Noop, Idle} }
+// Names lists the workloads that run unless others are asked for, in the order in which they run.
+func Names() []string { return append(ofAnyEngine(), Linked()...) }
+
+// Linked lists the workloads that need an agent of ours, which is started again with a link to a server.
+func Linked() []string { return []string{LinkedOne, LinkedIdle} }
+
+// ofAnyEngine lists those that run unless others are asked for, and run with any engine.
+func ofAnyEngine() []string { return []string{Raw, Cold, All, One, Drift, Noop, Idle} }
+
+// Known lists all workloads there are, in the order in which they run.
+func Known() []string { return slices.Concat(ofAnyEngine(), []string{Waves}, Linked()) }
 
 // The shape that the targets were set for: 200 applications of 10 objects.
 const (
 	targetApps    = 200
 	targetObjects = 10
 )
+
+// applicationLimit is what an Application may take in the API server, which stores no more than 1.5 MiB of anything.
+const applicationLimit = 1_000_000
 
 // Judge holds a measurement against the targets and fills its marks. Targets of work that grows with the number of
 // applications or objects grow with it above the shape that they were set for, but do not shrink below it: there the
@@ -36,8 +56,8 @@ func Judge(m *Measurement, shape corpus.Shape) {
 		})
 	}
 	switch m.Name {
-	case Raw:
-		return
+	case Raw, LinkedOne, LinkedIdle:
+		return // the linked ones stand beside one and idle, which have the targets
 	case Cold:
 		if m.RawSeconds > 0 {
 			mark("wall", m.WallSeconds, 2*m.RawSeconds, "s", "2 x raw")
@@ -59,6 +79,11 @@ func Judge(m *Measurement, shape corpus.Shape) {
 		}
 	case Idle:
 		mark("cpu", m.CPUSeconds, 0.05, "s", "")
+	case Waves:
+		if len(m.Samples) > 0 {
+			mark("application", float64(m.ApplicationBytes), applicationLimit, "bytes", "")
+		}
+		return // the targets of memory are for applications of 10 objects
 	}
 	if memory := m.MemoryMiB(); memory > 0 {
 		mark("memory", memory, 120+max(0, float64(shape.Apps-targetApps))*180/1800, "MiB", "")

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/slipway-gitops/slipway/dev/cluster/internal/idle"
+	"github.com/slipway-gitops/slipway/dev/cluster/internal/kubelet"
 	"github.com/slipway-gitops/slipway/dev/cluster/internal/layout"
 	"github.com/slipway-gitops/slipway/dev/cluster/internal/node"
 	"github.com/slipway-gitops/slipway/dev/cluster/internal/pki"
@@ -179,8 +181,12 @@ func (c *run) start(ctx context.Context) error {
 	}
 	c.say("API server answers on %s", url)
 
-	c.startClients()
-	if err := node.Ensure(ctx, client, c.config.Nodes); err != nil {
+	nodes, nodePort, err := c.dir.Listen(layout.Port{Name: "kubelet", Movable: true})
+	if err != nil {
+		return err
+	}
+	c.startClients(nodes, nodePort)
+	if err := node.Ensure(ctx, client, c.config.Nodes, nodePort); err != nil {
 		return err
 	}
 	if err := plane.WaitDefaultAccount(ctx, client); err != nil {
@@ -208,7 +214,9 @@ func (c *run) startEtcd(ctx context.Context) error {
 	return err
 }
 
-func (c *run) startClients() {
+// startClients starts what talks to the API server; nodes is the open port of
+// the node API, which is theirs from then on.
+func (c *run) startClients(nodes net.Listener, port int) {
 	c.clients = newGroup(c.fail)
 	c.clients.run(c.etcd.Wait)
 	c.clients.run(func(ctx context.Context) error {
@@ -217,7 +225,9 @@ func (c *run) startClients() {
 	c.clients.run(func(ctx context.Context) error {
 		return plane.RunScheduler(ctx, c.dir.ComponentKubeconfig(pki.Scheduler))
 	})
-	c.clients.run(node.Agent{Kubeconfig: c.dir.ComponentKubeconfig(pki.NodeAgent), Log: c.logs.node}.Run)
+	credentials := c.dir.ComponentKubeconfig(pki.NodeAgent)
+	c.clients.run(kubelet.Server{Listener: nodes, Keys: c.keys, Kubeconfig: credentials}.Run)
+	c.clients.run(node.Agent{Kubeconfig: credentials, Port: port, Log: c.logs.node}.Run)
 }
 
 func (c *run) access(url, user string) layout.Access {

@@ -33,7 +33,7 @@ func (w Watch) Wait(ctx context.Context) (release func(), err error) {
 	}
 	look := time.NewTicker(min(max(w.Grace/10, 50*time.Millisecond), 5*time.Second))
 	defer look.Stop()
-	freeSince := time.Now()
+	var freeSince time.Time // when it was first seen free since somebody held it
 	for {
 		select {
 		case <-ctx.Done():
@@ -42,14 +42,17 @@ func (w Watch) Wait(ctx context.Context) (release func(), err error) {
 		}
 		switch err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); {
 		case errors.Is(err, unix.EWOULDBLOCK):
-			freeSince = time.Now()
+			freeSince = time.Time{}
 		case errors.Is(err, unix.EINTR):
 		case err != nil:
 			_ = file.Close()
 			return nil, fmt.Errorf("look at use lock: %w", err)
-		case time.Since(freeSince) >= w.Grace:
+		case !freeSince.IsZero() && time.Since(freeSince) >= w.Grace:
 			return func() { _ = file.Close() }, nil
 		default:
+			if freeSince.IsZero() {
+				freeSince = time.Now()
+			}
 			if err := unix.Flock(int(file.Fd()), unix.LOCK_UN); err != nil {
 				_ = file.Close()
 				return nil, fmt.Errorf("give use lock back: %w", err)

@@ -148,6 +148,23 @@ func TestAKnownPortThatIsTakenIsAnError(t *testing.T) {
 	}
 }
 
+func TestAKnownPortThatIsTakenIsReplacedWhereNobodyKeepsIt(t *testing.T) {
+	t.Parallel()
+	d := opened(t, t.TempDir())
+	listener, number, err := d.Listen(Port{Name: "kubelet", Movable: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	other := listen(t, d, Port{Name: "kubelet", Movable: true})
+	if other == number {
+		t.Errorf("port %d was given out twice", number)
+	}
+	if _, _, err := d.Listen(Port{Name: "kubelet", Movable: true, Want: number}); err == nil {
+		t.Errorf("port %d, which was asked for, was replaced", number)
+	}
+}
+
 func TestADamagedPortFileIsAnError(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "{", `{"apiserver": 70000}`, `{"apiserver": -1}`} {

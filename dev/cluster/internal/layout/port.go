@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+
+	"golang.org/x/sys/unix"
 )
 
 // Port is a loopback port that a cluster keeps over restarts.
@@ -17,11 +19,14 @@ type Port struct {
 	Name string
 	// Want is the port to take; 0 takes the one of the last start, or a free one.
 	Want int
+	// Movable says that a free port is as good when the one of the last start is
+	// taken: nobody keeps its number.
+	Movable bool
 }
 
 // Listen opens the port on 127.0.0.1 and remembers it in the directory. A port
-// that was used before and is taken by somebody else is an error, because
-// kubeconfigs handed out would point at the wrong server.
+// that was used before and is taken by somebody else is an error unless it is
+// movable, because kubeconfigs handed out would point at the wrong server.
 func (d *Dir) Listen(port Port) (net.Listener, int, error) {
 	known, err := d.readPorts()
 	if err != nil {
@@ -31,7 +36,10 @@ func (d *Dir) Listen(port Port) (net.Listener, int, error) {
 	if number == 0 {
 		number = known[port.Name]
 	}
-	listener, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(number)))
+	listener, err := listenOn(number)
+	if errors.Is(err, unix.EADDRINUSE) && port.Movable && port.Want == 0 {
+		listener, err = listenOn(0)
+	}
 	if err != nil {
 		return nil, 0, fmt.Errorf("listen on %s port %d: %w: stop what uses it, or choose another with --port", port.Name, number, err)
 	}
@@ -49,6 +57,10 @@ func (d *Dir) Listen(port Port) (net.Listener, int, error) {
 		return nil, 0, err
 	}
 	return listener, address.Port, nil
+}
+
+func listenOn(number int) (net.Listener, error) {
+	return net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(number)))
 }
 
 func (d *Dir) portsPath() string { return filepath.Join(d.root, "ports.json") }

@@ -28,6 +28,8 @@ const (
 type Agent struct {
 	// Kubeconfig is the path of the credentials to use.
 	Kubeconfig string
+	// Port is the one of the node API on 127.0.0.1.
+	Port int
 	// Log takes KWOK's log as JSON lines.
 	Log io.Writer
 }
@@ -97,6 +99,7 @@ func (a Agent) controllerConfig() (controllers.Config, error) {
 		ManageNodesWithLabelSelector:  simulatedLabel + "=" + simulatedValue,
 		CIDR:                          podRange,
 		NodeIP:                        nodeAddress,
+		NodePort:                      a.Port,
 		FuncMap:                       templateFunctions(),
 		LocalStages:                   byKind,
 		PodPlayStageParallelism:       8,

@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
@@ -22,8 +23,13 @@ const (
 )
 
 // Ensure makes count simulated nodes, node-0 to node-(count-1), where they are
-// missing, and returns when all of them are ready. Other nodes are left alone.
-func Ensure(ctx context.Context, client kubernetes.Interface, count int) error {
+// missing, and returns when all of them are ready. Simulated nodes of before
+// are told the port of the node API if it is another one. Other nodes are left
+// alone.
+func Ensure(ctx context.Context, client kubernetes.Interface, count, port int) error {
+	if err := tellPort(ctx, client, port); err != nil {
+		return err
+	}
 	pending := map[string]bool{}
 	for i := range count {
 		name := "node-" + strconv.Itoa(i)
@@ -52,6 +58,27 @@ func Ensure(ctx context.Context, client kubernetes.Interface, count int) error {
 	})
 	if err != nil {
 		return fmt.Errorf("wait for %d nodes that are not ready: %w", len(pending), err)
+	}
+	return nil
+}
+
+// tellPort has nodes of before say at which port they are asked now. KWOK says
+// it of new nodes at once, of these only with their next heartbeat.
+func tellPort(ctx context.Context, client kubernetes.Interface, port int) error {
+	nodes, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: simulatedLabel + "=" + simulatedValue})
+	if err != nil {
+		return fmt.Errorf("list nodes: %w", err)
+	}
+	patch := fmt.Appendf(nil, `{"status":{"daemonEndpoints":{"kubeletEndpoint":{"Port":%d}}}}`, port)
+	for i := range nodes.Items {
+		node := &nodes.Items[i]
+		if node.Status.DaemonEndpoints.KubeletEndpoint.Port == int32(port) {
+			continue
+		}
+		_, err := client.CoreV1().Nodes().Patch(ctx, node.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+		if err != nil {
+			return fmt.Errorf("tell node %s its port: %w", node.Name, err)
+		}
 	}
 	return nil
 }

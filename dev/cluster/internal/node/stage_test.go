@@ -20,7 +20,7 @@ func TestEveryStageIsReadAndBelongsToNodesOrPods(t *testing.T) {
 	}
 	want := map[string][]string{
 		"v1/Node": {"node-initialize", "node-heartbeat-with-lease"},
-		"v1/Pod":  {"pod-ready", "pod-complete", "pod-delete", "pod-fail", "pod-unready"},
+		"v1/Pod":  {"pod-ready", "pod-complete", "pod-delete", "pod-fail", "pod-restarted", "pod-unready"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

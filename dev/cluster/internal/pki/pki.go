@@ -31,8 +31,12 @@ const (
 	ControllerManager = "controller-manager"
 	Scheduler         = "scheduler"
 	NodeAgent         = "node-agent"
-	ServiceAccount    = "sa" // a key only: it has no certificate
+	Kubelet           = "kubelet" // what the nodes serve with
+	ServiceAccount    = "sa"      // a key only: it has no certificate
 )
+
+// KubeletClientName is who the API server is for the nodes.
+const KubeletClientName = "kube-apiserver-kubelet-client"
 
 // mastersGroup is the group that RBAC and priority and fairness let through
 // without any check.
@@ -77,7 +81,8 @@ func leaves(serviceIP net.IP) []leaf {
 			},
 			addresses: []net.IP{serviceIP, net.IPv4(127, 0, 0, 1), net.IPv6loopback},
 		},
-		{name: KubeletClient, authority: CA, commonName: "kube-apiserver-kubelet-client", groups: []string{mastersGroup}},
+		{name: KubeletClient, authority: CA, commonName: KubeletClientName, groups: []string{mastersGroup}},
+		{name: Kubelet, authority: CA, commonName: "kubelet", server: true, dnsNames: []string{"localhost"}, addresses: []net.IP{net.IPv4(127, 0, 0, 1)}},
 		{name: FrontProxyClient, authority: FrontProxyCA, commonName: "front-proxy-client"},
 		{name: Admin, authority: CA, commonName: "kubernetes-admin", groups: []string{mastersGroup}},
 		{name: ControllerManager, authority: CA, commonName: "system:kube-controller-manager", groups: []string{mastersGroup}},

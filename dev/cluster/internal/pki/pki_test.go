@@ -130,7 +130,7 @@ func TestASecondEnsure(t *testing.T) {
 		}, renewed: []string{Admin, NodeAgent}},
 		{name: "replaces what a lost authority signed", spoil: func(t *testing.T, s Store) { remove(t, s.CertPath(FrontProxyCA)) }, renewed: []string{FrontProxyCA, FrontProxyClient}},
 		{name: "replaces certificates that end soon", spoil: func(*testing.T, Store) {}, later: leafLife - renewBefore + time.Hour, renewed: []string{
-			APIServer, KubeletClient, FrontProxyClient, Admin, ControllerManager, Scheduler, NodeAgent,
+			APIServer, KubeletClient, FrontProxyClient, Admin, ControllerManager, Scheduler, NodeAgent, Kubelet,
 		}},
 		{name: "replaces all once the authorities end", spoil: func(*testing.T, Store) {}, later: authorityLife, renewed: []string{all}},
 	}

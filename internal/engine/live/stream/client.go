@@ -18,6 +18,12 @@ import (
 // Client lists and watches on one API server.
 type Client struct {
 	rest rest.Interface
+	lean bool // only metadata is asked for
+}
+
+// Metadata returns a Client that lists and watches the metadata of objects alone.
+func (c *Client) Metadata() *Client {
+	return &Client{rest: c.rest, lean: true}
 }
 
 // NewClient makes a Client that shares the connections of httpClient.
@@ -36,11 +42,15 @@ func NewClient(cfg *rest.Config, httpClient *http.Client) (*Client, error) {
 // ListWatch reads the collection at an absolute path such as /apis/apps/v1/deployments. narrow may set selectors; note
 // is told how each request went. Both may be nil.
 func (c *Client) ListWatch(path string, narrow func(*metav1.ListOptions), note func(error)) *cache.ListWatch {
-	request := func(o metav1.ListOptions) *rest.Request {
+	request := func(o metav1.ListOptions, kind string) *rest.Request {
 		if narrow != nil {
 			narrow(&o)
 		}
-		return c.rest.Get().AbsPath(path).SpecificallyVersionedParams(&o, metav1.ParameterCodec, schema.GroupVersion{Version: "v1"})
+		r := c.rest.Get().AbsPath(path).SpecificallyVersionedParams(&o, metav1.ParameterCodec, schema.GroupVersion{Version: "v1"})
+		if c.lean {
+			r = r.SetHeader("Accept", "application/json;as="+kind+";g=meta.k8s.io;v=v1,application/json")
+		}
+		return r
 	}
 	told := func(err error) {
 		if note != nil {
@@ -50,7 +60,7 @@ func (c *Client) ListWatch(path string, narrow func(*metav1.ListOptions), note f
 	return &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			list := &List{}
-			obj, err := request(o).Do(ctx).Get()
+			obj, err := request(o, "PartialObjectMetadataList").Do(ctx).Get()
 			told(err)
 			if l, ok := obj.(*List); ok {
 				list = l
@@ -59,7 +69,7 @@ func (c *Client) ListWatch(path string, narrow func(*metav1.ListOptions), note f
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			o.Watch = true
-			w, err := request(o).Watch(ctx)
+			w, err := request(o, "PartialObjectMetadata").Watch(ctx)
 			told(err)
 			return w, err
 		},

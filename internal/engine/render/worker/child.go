@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -117,13 +118,22 @@ func (c *child) autopsy(broken *brokenError) error {
 	}
 	c.wait()
 	said := c.stderr.String()
-	if strings.Contains(said, "out of memory") || strings.Contains(said, "cannot allocate memory") || killed(c.cmd.ProcessState) {
+	if starved(said) || killed(c.cmd.ProcessState) {
 		return fmt.Errorf("%w: more than %d MiB; look for a template or a value that multiplies, or make the source smaller", ErrMemory, c.cfg.Memory>>20)
 	}
 	if strings.Contains(said, "stack overflow") || strings.Contains(said, "stack exceeds") {
 		return fmt.Errorf("%w: it nested too deeply; look for a template that includes itself", render.ErrCrash)
 	}
 	return fmt.Errorf("%w: %s; report this with the source that causes it", render.ErrCrash, c.cmd.ProcessState)
+}
+
+// starved reports whether the last words of a child are those of the runtime when it gets no more memory, be it for the
+// heap, for its own tables or for the stack of a thread.
+func starved(said string) bool {
+	return slices.ContainsFunc([]string{
+		"out of memory", "cannot allocate memory", "cannot map pages", "cannot reserve arena", "errno=12",
+		"failed to create new OS thread", "pthread_create failed",
+	}, func(words string) bool { return strings.Contains(said, words) })
 }
 
 // stop asks the child to leave, and makes it after a while.

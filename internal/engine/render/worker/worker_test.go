@@ -318,7 +318,7 @@ func TestIdleAndWornOutChildrenAreStopped(t *testing.T) {
 	if _, err := idle.Render(context.Background(), chart(t, good)); err != nil {
 		t.Fatal(err)
 	}
-	deadline, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	deadline, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()

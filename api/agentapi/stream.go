@@ -1,0 +1,36 @@
+package agentapi
+
+// Chunk is a piece of a stream, in either direction. A Chunk that comes down is in a Signed.
+//
+// Each side sends at most as many bytes of Data as the other has granted: the agent what Command.Credit and later Chunks
+// with Credit gave it, the server what Chunks of the agent give. Who sends more has the stream closed. Chunks without Data
+// need no credit.
+//
+// The agent's first Chunk says at once that the stream is open, without data and, where it reads what comes down, with
+// credit; or that it is not, with End and Error.
+type Chunk struct {
+	// Stream is the id of the stream.
+	Stream string `json:"stream"`
+	// Seq counts the chunks of one direction from 0, those without data too. A gap ends the stream.
+	Seq  int64  `json:"seq"`
+	Data []byte `json:"data,omitempty"`
+	// Resize is the new size of a terminal. Downwards only.
+	Resize *Size `json:"resize,omitempty"`
+	// InputEnds says that nothing more is typed; what the container shows still comes. Downwards only.
+	InputEnds bool `json:"inputEnds,omitempty"`
+	// Credit grants the other side that many bytes more.
+	Credit int `json:"credit,omitempty"`
+	// End says that no more comes from this side. The agent ends a stream with it when all was sent; the server when nobody
+	// listens any more, upon which the agent stops without an answer.
+	End bool `json:"end,omitempty"`
+	// Exit is the exit code of a terminal that ended by itself.
+	Exit *int `json:"exit,omitempty"`
+	// Error is why a stream ended, or why it was not opened. It comes with End.
+	Error *Error `json:"error,omitempty"`
+}
+
+// Size is that of a terminal, in characters.
+type Size struct {
+	Columns int `json:"columns"`
+	Rows    int `json:"rows"`
+}

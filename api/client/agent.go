@@ -1,0 +1,73 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"github.com/slipway-gitops/slipway/api"
+)
+
+// CreateAgent makes an agent. The answer has its registration token, which is said once.
+func (c *Client) CreateAgent(ctx context.Context, agent api.Agent, dryRun bool) (api.AgentRegistration, error) {
+	var out api.AgentRegistration
+	err := c.do(ctx, call{method: http.MethodPost, path: at("agents"), query: dry(dryRun), body: agent, once: true}, &out)
+	return out, err
+}
+
+// RegisterAgent makes another registration token for an agent.
+func (c *Client) RegisterAgent(ctx context.Context, id string) (api.AgentRegistration, error) {
+	var out api.AgentRegistration
+	err := c.do(ctx, call{method: http.MethodPost, path: at("agents", id, "registration"), once: true}, &out)
+	return out, err
+}
+
+// RotateAgent has an agent make a new key pair.
+func (c *Client) RotateAgent(ctx context.Context, id string) error {
+	_, err := c.command(ctx, call{method: http.MethodPost, path: at("agents", id, "rotate")}, nil)
+	return err
+}
+
+// RevokeAgent makes the key of an agent worth nothing and cuts its connection.
+func (c *Client) RevokeAgent(ctx context.Context, id string) error {
+	return c.do(ctx, call{method: http.MethodPost, path: at("agents", id, "revoke")}, nil)
+}
+
+// AgentManifest gives what installs an agent: YAML for kubectl, or the values of the Helm chart.
+func (c *Client) AgentManifest(ctx context.Context, id string, o api.InstallOptions, helm bool) ([]byte, error) {
+	query := url.Values{}
+	if helm {
+		query.Set("format", "helm")
+	}
+	set(query, "namespace", o.Namespace)
+	setBool(query, "namespaced", o.Namespaced)
+	set(query, "registry", o.Registry)
+	set(query, "pullSecret", o.PullSecret)
+	set(query, "proxy", o.Proxy)
+	set(query, "noProxy", o.NoProxy)
+	set(query, "ca", o.CA)
+	set(query, "existingSecret", o.ExistingSecret)
+	setBool(query, "skipCRDs", o.SkipCRDs)
+	var out []byte
+	err := c.do(ctx, call{method: http.MethodGet, path: at("agents", id, "manifest"), query: query, accept: "application/yaml, application/problem+json"}, &out)
+	return out, err
+}
+
+// Mappings lists which Argo projects of an agent belong to which projects.
+func (c *Client) Mappings(ctx context.Context, agent string) ([]api.Mapping, error) {
+	var out api.Page[api.Mapping]
+	err := c.do(ctx, call{method: http.MethodGet, path: at("agents", agent, "mappings")}, &out)
+	return out.Items, err
+}
+
+// SetMapping says which project an Argo project of an agent belongs to.
+func (c *Client) SetMapping(ctx context.Context, agent string, m api.Mapping) (api.Mapping, error) {
+	var out api.Mapping
+	err := c.do(ctx, call{method: http.MethodPut, path: at("agents", agent, "mappings", m.ArgoProject), body: m}, &out)
+	return out, err
+}
+
+// DeleteMapping has an Argo project belong to the scope of its agent again.
+func (c *Client) DeleteMapping(ctx context.Context, agent, argoProject string) error {
+	return c.do(ctx, call{method: http.MethodDelete, path: at("agents", agent, "mappings", argoProject)}, nil)
+}

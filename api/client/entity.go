@@ -1,0 +1,174 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/slipway-gitops/slipway/api"
+)
+
+// Entities are all entities of one noun: organisations, roles and so on.
+type Entities[T any] struct {
+	c    *Client
+	many string
+}
+
+// List gives one page.
+func (e Entities[T]) List(ctx context.Context, options api.ListOptions) (api.Page[T], error) {
+	var out api.Page[T]
+	err := e.c.do(ctx, call{method: http.MethodGet, path: at(e.many), query: listQuery(options)}, &out)
+	return out, err
+}
+
+// All gives every one that may be seen and passes the filters, page after page.
+func (e Entities[T]) All(ctx context.Context, options api.ListOptions) ([]T, error) {
+	return All(options, func(o api.ListOptions) (api.Page[T], error) { return e.List(ctx, o) })
+}
+
+// Get reads one.
+func (e Entities[T]) Get(ctx context.Context, id string) (T, error) {
+	var out T
+	err := e.c.do(ctx, call{method: http.MethodGet, path: at(e.many, id)}, &out)
+	return out, err
+}
+
+// Create makes one; with dryRun the server only checks it.
+func (e Entities[T]) Create(ctx context.Context, v T, dryRun bool) (T, error) {
+	var out T
+	err := e.c.do(ctx, call{method: http.MethodPost, path: at(e.many), query: dry(dryRun), body: v}, &out)
+	return out, err
+}
+
+// Update changes one, where its version is still that of v; whatever the version is where that is 0.
+func (e Entities[T]) Update(ctx context.Context, id string, v T, dryRun bool) (T, error) {
+	var out T
+	err := e.c.do(ctx, call{method: http.MethodPut, path: at(e.many, id), query: dry(dryRun), body: v}, &out)
+	return out, err
+}
+
+// Upsert makes one, or changes it where it is there.
+func (e Entities[T]) Upsert(ctx context.Context, id string, v T, dryRun bool) (T, error) {
+	query := dry(dryRun)
+	query.Set("upsert", "true")
+	var out T
+	err := e.c.do(ctx, call{method: http.MethodPut, path: at(e.many, id), query: query, body: v}, &out)
+	return out, err
+}
+
+// Delete removes one. What something refers to is refused with the references, unless it is forced.
+func (e Entities[T]) Delete(ctx context.Context, id string, options api.DeleteOptions, dryRun bool) error {
+	return e.c.do(ctx, call{method: http.MethodDelete, path: at(e.many, id), query: deleteQuery(options, dryRun), version: options.Version}, nil)
+}
+
+func deleteQuery(options api.DeleteOptions, dryRun bool) url.Values {
+	query := dry(dryRun)
+	if options.Force {
+		query.Set("force", "true")
+	}
+	return query
+}
+
+// Organizations of the account.
+func (c *Client) Organizations() Entities[api.Organization] {
+	return Entities[api.Organization]{c, "organizations"}
+}
+
+// Projects of organisations.
+func (c *Client) Projects() Entities[api.Project] { return Entities[api.Project]{c, "projects"} }
+
+// Groups of users.
+func (c *Client) Groups() Entities[api.Group] { return Entities[api.Group]{c, "groups"} }
+
+// ServiceAccounts are programs that use the API.
+func (c *Client) ServiceAccounts() Entities[api.ServiceAccount] {
+	return Entities[api.ServiceAccount]{c, "service-accounts"}
+}
+
+// Roles are sets of permissions.
+func (c *Client) Roles() Entities[api.Role] { return Entities[api.Role]{c, "roles"} }
+
+// ResourceGroups are sets of objects.
+func (c *Client) ResourceGroups() Entities[api.ResourceGroup] {
+	return Entities[api.ResourceGroup]{c, "resource-groups"}
+}
+
+// Bindings give roles to principals.
+func (c *Client) Bindings() Entities[api.Binding] { return Entities[api.Binding]{c, "bindings"} }
+
+// Users of the account. CreateUser makes one, since that may say a password.
+func (c *Client) Users() Entities[api.User] { return Entities[api.User]{c, "users"} }
+
+// AgentEntities are the agents. CreateAgent makes one with its registration token.
+func (c *Client) AgentEntities() Entities[api.Agent] { return Entities[api.Agent]{c, "agents"} }
+
+// CreateUser makes a user. Without a password the answer has one that the server made; it is said once.
+func (c *Client) CreateUser(ctx context.Context, user api.UserCreate, dryRun bool) (api.UserCreated, error) {
+	var out api.UserCreated
+	err := c.do(ctx, call{method: http.MethodPost, path: at("users"), query: dry(dryRun), body: user, once: true}, &out)
+	return out, err
+}
+
+// ResetPassword gives a user a password that they have to change; it is said once.
+func (c *Client) ResetPassword(ctx context.Context, user string) (api.PasswordReset, error) {
+	var out api.PasswordReset
+	err := c.do(ctx, call{method: http.MethodPost, path: at("users", user, "password"), once: true}, &out)
+	return out, err
+}
+
+// All reads a list page after page.
+func All[T any](options api.ListOptions, page func(api.ListOptions) (api.Page[T], error)) ([]T, error) {
+	if options.Limit == 0 {
+		options.Limit = api.MaxLimit
+	}
+	var out []T
+	for {
+		p, err := page(options)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, p.Items...)
+		if p.NextCursor == "" || p.NextCursor == options.Cursor {
+			return out, nil
+		}
+		options.Cursor, options.Page = p.NextCursor, 0
+	}
+}
+
+func dry(on bool) url.Values {
+	query := url.Values{}
+	if on {
+		query.Set("dryRun", "true")
+	}
+	return query
+}
+
+func listQuery(o api.ListOptions) url.Values {
+	query := url.Values{}
+	set(query, "cursor", o.Cursor)
+	set(query, "sort", o.Sort)
+	set(query, "search", o.Search)
+	set(query, "scope", string(o.Scope))
+	setInt(query, "limit", int64(o.Limit))
+	setInt(query, "page", int64(o.Page))
+	for key, value := range o.Labels {
+		if value != "" {
+			key += "=" + value
+		}
+		query.Add("label", key)
+	}
+	return query
+}
+
+func set(query url.Values, key, value string) {
+	if value != "" {
+		query.Set(key, value)
+	}
+}
+
+func setInt(query url.Values, key string, value int64) {
+	if value != 0 {
+		query.Set(key, strconv.FormatInt(value, 10))
+	}
+}

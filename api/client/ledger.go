@@ -1,0 +1,116 @@
+package client
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/slipway-gitops/slipway/api"
+)
+
+// Ledger gives a page of operations on applications, the newest first.
+func (c *Client) Ledger(ctx context.Context, filter api.LedgerFilter) (api.Page[api.LedgerEntry], error) {
+	var out api.Page[api.LedgerEntry]
+	err := c.do(ctx, call{method: http.MethodGet, path: at("ledger"), query: ledgerQuery(filter)}, &out)
+	return out, err
+}
+
+// LedgerEntry gives one operation with what it rendered and changed.
+func (c *Client) LedgerEntry(ctx context.Context, id string) (api.LedgerDetail, error) {
+	var out api.LedgerDetail
+	err := c.do(ctx, call{method: http.MethodGet, path: at("ledger", id)}, &out)
+	return out, err
+}
+
+// LedgerManifests gives the manifests that an operation rendered; those of one kind, namespace and name, where these are
+// given.
+func (c *Client) LedgerManifests(ctx context.Context, id string, only api.LedgerKey) (api.LedgerManifests, error) {
+	query := url.Values{}
+	set(query, "kind", only.Kind)
+	set(query, "objectNamespace", only.Namespace)
+	set(query, "objectName", only.Name)
+	var out api.LedgerManifests
+	err := c.do(ctx, call{method: http.MethodGet, path: at("ledger", id, "manifests"), query: query}, &out)
+	return out, err
+}
+
+// LedgerAt says what ran at a time.
+func (c *Client) LedgerAt(ctx context.Context, when time.Time, filter api.LedgerFilter) (api.Page[api.LedgerState], error) {
+	query := ledgerQuery(filter)
+	setTime(query, "at", when)
+	var out api.Page[api.LedgerState]
+	err := c.do(ctx, call{method: http.MethodGet, path: at("ledger", "at"), query: query}, &out)
+	return out, err
+}
+
+// LedgerDiff says what differs between filter.From and filter.To, with the manifests.
+func (c *Client) LedgerDiff(ctx context.Context, filter api.LedgerFilter) (api.LedgerDiff, error) {
+	query := ledgerQuery(filter)
+	query.Set("manifests", "true")
+	var out api.LedgerDiff
+	err := c.do(ctx, call{method: http.MethodGet, path: at("ledger", "diff"), query: query}, &out)
+	return out, err
+}
+
+// LedgerObject gives the changes to the object that the filter names by Kind, ObjectNS, Object and ObjectGroup, the newest
+// first.
+func (c *Client) LedgerObject(ctx context.Context, filter api.LedgerFilter) (api.Page[api.LedgerObjectChange], error) {
+	query := ledgerQuery(filter)
+	set(query, "kind", filter.Kind)
+	set(query, "objectName", filter.Object)
+	set(query, "objectNamespace", filter.ObjectNS)
+	set(query, "group", filter.ObjectGroup)
+	var out api.Page[api.LedgerObjectChange]
+	err := c.do(ctx, call{method: http.MethodGet, path: at("ledger", "objects"), query: query}, &out)
+	return out, err
+}
+
+// ExportLedger gives all operations that pass the filter, the oldest first: format is jsonl or tar. An export that ends early
+// is an error of its reader.
+func (c *Client) ExportLedger(ctx context.Context, filter api.LedgerFilter, format string) (io.ReadCloser, error) {
+	query := ledgerQuery(filter)
+	set(query, "format", format)
+	answer, err := c.open(ctx, call{method: http.MethodGet, path: at("ledger", "export"), query: query, accept: "*/*"})
+	if err != nil {
+		return nil, err
+	}
+	return answer.Body, nil
+}
+
+func ledgerQuery(f api.LedgerFilter) url.Values {
+	query := listQuery(f.ListOptions)
+	for _, p := range []struct{ key, value string }{
+		{"agent", f.Agent},
+		{"namespace", f.Namespace},
+		{"name", f.Name},
+		{"argoProject", f.ArgoProject},
+		{"service", f.Service},
+		{"environment", f.Environment},
+		{"destination", f.Destination},
+		{"phase", f.Phase},
+		{"action", f.Action},
+		{"actor", f.Actor},
+		{"command", f.Command},
+		{"revision", f.Revision},
+	} {
+		set(query, p.key, p.value)
+	}
+	if f.Automatic != nil {
+		query.Set("automatic", strconv.FormatBool(*f.Automatic))
+	}
+	if f.Changed {
+		query.Set("changed", "true")
+	}
+	setTime(query, "from", f.From)
+	setTime(query, "to", f.To)
+	return query
+}
+
+func setTime(query url.Values, key string, t time.Time) {
+	if !t.IsZero() {
+		query.Set(key, t.UTC().Format(time.RFC3339Nano))
+	}
+}

@@ -1,0 +1,97 @@
+package client
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/slipway-gitops/slipway/api"
+)
+
+// SignInMethods says how one can sign in.
+func (c *Client) SignInMethods(ctx context.Context) (api.SignInMethods, error) {
+	var out api.SignInMethods
+	err := c.do(ctx, call{method: http.MethodGet, path: at("session", "methods")}, &out)
+	return out, err
+}
+
+// SignIn checks a password. With a name for a token the answer has one.
+func (c *Client) SignIn(ctx context.Context, in api.SignIn) (api.Session, error) {
+	var out api.Session
+	err := c.do(ctx, call{method: http.MethodPost, path: at("session"), body: in, once: true}, &out)
+	return out, err
+}
+
+// ChooseFirst signs in with a password that somebody else chose and changes it: no token is given for such a one.
+func (c *Client) ChooseFirst(ctx context.Context, in api.SignIn, password string) error {
+	in.Token = ""
+	header, err := c.exchange(ctx, call{method: http.MethodPost, path: at("session"), body: in, once: true}, nil)
+	if err != nil {
+		return err
+	}
+	cookies := http.Header{}
+	for _, cookie := range (&http.Response{Header: header}).Cookies() {
+		cookies.Add("Cookie", cookie.Name+"="+cookie.Value)
+	}
+	change := api.PasswordChange{Current: in.Password, New: password}
+	return c.With("").do(ctx, call{method: http.MethodPost, path: at("session", "password"), body: change, once: true, header: cookies}, nil)
+}
+
+// SignOut deletes the token that the client calls with.
+func (c *Client) SignOut(ctx context.Context) error {
+	return c.do(ctx, call{method: http.MethodDelete, path: at("session")}, nil)
+}
+
+// Whoami says who calls, and what they may do.
+func (c *Client) Whoami(ctx context.Context) (api.Whoami, error) {
+	var out api.Whoami
+	err := c.do(ctx, call{method: http.MethodGet, path: at("session")}, &out)
+	return out, err
+}
+
+// ChangePassword changes the caller's own password.
+func (c *Client) ChangePassword(ctx context.Context, change api.PasswordChange) error {
+	return c.do(ctx, call{method: http.MethodPost, path: at("session", "password"), body: change, once: true}, nil)
+}
+
+// Can asks whether somebody may do something, and why.
+func (c *Client) Can(ctx context.Context, question api.AccessQuestion) (api.AccessAnswer, error) {
+	var out api.AccessAnswer
+	err := c.do(ctx, call{method: http.MethodPost, path: at("access", "can"), body: question}, &out)
+	return out, err
+}
+
+// Tokens gives a page of the tokens of an owner: the caller's where it is zero, all that may be seen where its id is "*".
+func (c *Client) Tokens(ctx context.Context, owner api.Principal, options api.ListOptions) (api.Page[api.Token], error) {
+	query := listQuery(options)
+	set(query, "owner", owner.ID)
+	set(query, "ownerType", owner.Type)
+	var out api.Page[api.Token]
+	err := c.do(ctx, call{method: http.MethodGet, path: at("tokens"), query: query}, &out)
+	return out, err
+}
+
+// Token reads a token, without its secret.
+func (c *Client) Token(ctx context.Context, id string) (api.Token, error) {
+	var out api.Token
+	err := c.do(ctx, call{method: http.MethodGet, path: at("tokens", id)}, &out)
+	return out, err
+}
+
+// CreateToken makes a token; its secret is said once.
+func (c *Client) CreateToken(ctx context.Context, token api.Token, dryRun bool) (api.TokenCreated, error) {
+	var out api.TokenCreated
+	err := c.do(ctx, call{method: http.MethodPost, path: at("tokens"), query: dry(dryRun), body: token, once: true}, &out)
+	return out, err
+}
+
+// DeleteToken makes a token worth nothing.
+func (c *Client) DeleteToken(ctx context.Context, id string) error {
+	return c.do(ctx, call{method: http.MethodDelete, path: at("tokens", id)}, nil)
+}
+
+// ExchangeCode gives the token for the code that a browser brought from the identity provider.
+func (c *Client) ExchangeCode(ctx context.Context, in api.CodeExchange) (api.Session, error) {
+	var out api.Session
+	err := c.do(ctx, call{method: http.MethodPost, path: at("session", "oidc", "exchange"), body: in, once: true}, &out)
+	return out, err
+}

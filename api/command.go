@@ -1,0 +1,38 @@
+package api
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// States of a command.
+const (
+	CommandPending = "pending"
+	CommandSent    = "sent"
+	CommandDone    = "done"
+	CommandFailed  = "failed"
+	// CommandRefused: the agent does not allow it.
+	CommandRefused = "refused"
+	// CommandExpired: the deadline passed before the agent took it.
+	CommandExpired = "expired"
+	// CommandUnknown: the agent began it and does not know how it ended. It is not done again.
+	CommandUnknown = "unknown"
+)
+
+// Command is what an agent was asked to do, and what came of it.
+type Command struct {
+	ID     string    `json:"id" doc:"Identifier; an agent executes it once"`
+	Agent  string    `json:"agent" doc:"Id of the agent" example:"account.prod"`
+	Kind   string    `json:"kind" doc:"What to do" example:"application.sync"`
+	Object Ref       `json:"object,omitzero" doc:"What with"`
+	By     Principal `json:"by" doc:"Who asked"`
+	Reason string    `json:"reason,omitempty" doc:"Why"`
+	Status string    `json:"status" enum:"pending,sent,done,failed,refused,expired,unknown" doc:"pending, sent, done, failed, refused (by the agent), expired, unknown (begun, its end was lost; it is not done again)"`
+	// Message says what went wrong and what to do.
+	Message    string    `json:"message,omitempty" doc:"What came of it"`
+	CreatedAt  time.Time `json:"createdAt" doc:"When it was asked for"`
+	Deadline   time.Time `json:"deadline" doc:"When it is no longer begun"`
+	FinishedAt time.Time `json:"finishedAt,omitzero" doc:"When its result came"`
+	// Result is what the agent answered, without secrets.
+	Result json.RawMessage `json:"result,omitempty" doc:"What the agent answered"`
+}

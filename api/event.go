@@ -1,0 +1,46 @@
+package api
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Types of events. A noun, a dot, and what happened to it.
+const (
+	// EventReset tells a reader that events between its last and the next were lost: read again what is shown.
+	EventReset = "reset"
+	// EventChanged and EventDeleted follow the type of the object: "application.changed".
+	EventChanged = "changed"
+	EventDeleted = "deleted"
+)
+
+// Event says that something changed. It carries enough to patch a list, never secrets.
+type Event struct {
+	// ID orders events; give the last one as Last-Event-ID to read on.
+	ID   string    `json:"id" doc:"Place in the stream, for Last-Event-ID"`
+	Type string    `json:"type" doc:"What happened" example:"application.changed"`
+	At   time.Time `json:"at" doc:"When"`
+	// Object is what it happened to; its scope decides who may see the event.
+	Object Ref               `json:"object" doc:"What it happened to"`
+	Labels map[string]string `json:"labels,omitempty" doc:"Labels of the object, which rights may depend on"`
+	// Data is what a list says of the object; missing where it was deleted or is too large.
+	Data json.RawMessage `json:"data,omitempty" doc:"What a list says of it"`
+	// Traceparent is the trace in which it happened (W3C Trace Context); missing where there is none.
+	Traceparent string `json:"traceparent,omitempty" doc:"Trace in which it happened" example:"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"`
+}
+
+// Overview counts what the reader may see.
+type Overview struct {
+	Agents       map[string]int64 `json:"agents" doc:"Agents by state"`
+	Applications int64            `json:"applications" doc:"All applications"`
+	Sync         map[string]int64 `json:"sync" doc:"Applications by sync status"`
+	Health       map[string]int64 `json:"health" doc:"Applications by health"`
+	Clusters     int64            `json:"clusters" doc:"Clusters"`
+	Repositories int64            `json:"repositories" doc:"Repositories"`
+}
+
+// ServerInfo is what a server says of itself.
+type ServerInfo struct {
+	Version   string `json:"version" doc:"Version of the server"`
+	PublicURL string `json:"publicURL" doc:"Where it is reached" example:"https://slipway.example.org"`
+}

@@ -1,0 +1,245 @@
+package api
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// FleetFilter says which applications of all agents are wanted. What is left out counts for nothing; ages are relative, so
+// that a filter that is saved means the same tomorrow.
+type FleetFilter struct {
+	Search      string            `json:"search,omitempty" maxLength:"200" doc:"Text that name, namespace, repository or cluster contain"`
+	Scope       Scope             `json:"scope,omitempty" maxLength:"140" doc:"Only what is of this scope or inside it" example:"org.acme"`
+	Labels      map[string]string `json:"labels,omitempty" doc:"Only those with all of these labels; an empty value stands for any"`
+	Agent       string            `json:"agent,omitempty" maxLength:"210" doc:"Only those of this agent" example:"account.prod"`
+	ArgoProject string            `json:"argoProject,omitempty" maxLength:"253" doc:"Only those of this Argo project" example:"default"`
+	Namespace   string            `json:"namespace,omitempty" maxLength:"63" doc:"Only those in this namespace" example:"argocd"`
+	Sync        []string          `json:"sync,omitempty" maxItems:"5" enum:"Synced,OutOfSync,Unknown" doc:"Only those with one of these sync statuses"`
+	Health      []string          `json:"health,omitempty" maxItems:"8" enum:"Healthy,Progressing,Degraded,Suspended,Missing,Unknown" doc:"Only those with one of these health statuses"`
+	Phase       []string          `json:"phase,omitempty" maxItems:"8" enum:"Running,Terminating,Succeeded,Failed,Error" doc:"Only those whose last operation is in one of these phases"`
+	RepoURL     string            `json:"repoURL,omitempty" maxLength:"2000" doc:"Only those with a source in this repository"`
+	Cluster     string            `json:"cluster,omitempty" maxLength:"500" doc:"Only those that deploy to this cluster, by name or address"`
+	Service     string            `json:"service,omitempty" maxLength:"210" doc:"Only those that run this service" example:"org.acme.checkout"`
+	Environment string            `json:"environment,omitempty" maxLength:"210" doc:"Only those of this environment" example:"org.acme.production"`
+	Region      string            `json:"region,omitempty" maxLength:"63" doc:"Only those of environments of this region"`
+	Type        string            `json:"type,omitempty" enum:"Production,PreProduction" doc:"Only those of environments of this type"`
+	Version     string            `json:"version,omitempty" maxLength:"1000" doc:"Only those that run this version" example:"1.4.2"`
+	Held        bool              `json:"held,omitempty" doc:"Only those whose sync waits for somebody or something"`
+	Stale       bool              `json:"stale,omitempty" doc:"Only those that their agent does not tell of any more"`
+	// DriftOlder and Since are durations such as "90m", "36h" or "7d".
+	DriftOlder string `json:"driftOlder,omitempty" maxLength:"20" doc:"Only those that are out of sync for longer than this" example:"2h"`
+	Since      string `json:"since,omitempty" maxLength:"20" doc:"Only those whose last operation ended within this time before now" example:"7d"`
+}
+
+// Over is the filter with what it does not say taken from another one: a saved filter that the rest is said over.
+func (f FleetFilter) Over(below FleetFilter) FleetFilter {
+	out := below
+	for _, text := range []struct {
+		into *string
+		from string
+	}{
+		{&out.Search, f.Search},
+		{(*string)(&out.Scope), string(f.Scope)},
+		{&out.Agent, f.Agent},
+		{&out.ArgoProject, f.ArgoProject},
+		{&out.Namespace, f.Namespace},
+		{&out.RepoURL, f.RepoURL},
+		{&out.Cluster, f.Cluster},
+		{&out.Service, f.Service},
+		{&out.Environment, f.Environment},
+		{&out.Region, f.Region},
+		{&out.Type, f.Type},
+		{&out.Version, f.Version},
+		{&out.DriftOlder, f.DriftOlder},
+		{&out.Since, f.Since},
+	} {
+		if text.from != "" {
+			*text.into = text.from
+		}
+	}
+	for _, texts := range []struct {
+		into *[]string
+		from []string
+	}{{&out.Sync, f.Sync}, {&out.Health, f.Health}, {&out.Phase, f.Phase}} {
+		if len(texts.from) > 0 {
+			*texts.into = texts.from
+		}
+	}
+	if f.Labels != nil {
+		out.Labels = f.Labels
+	}
+	out.Held, out.Stale = out.Held || f.Held, out.Stale || f.Stale
+	return out
+}
+
+// Bounds of the ages of a filter.
+const longestAge = 100 * 365 * 24 * time.Hour
+
+// ParseAge reads a duration as Go writes it, or days: "36h", "7d". It is positive and at most 100 years.
+func ParseAge(text string) (time.Duration, error) {
+	age, err := time.ParseDuration(text)
+	if days, found := strings.CutSuffix(text, "d"); found {
+		var n float64
+		n, err = strconv.ParseFloat(days, 64)
+		age = time.Duration(min(max(n, 0), longestAge.Hours()) * 24 * float64(time.Hour))
+		if n > longestAge.Hours()/24 {
+			age = 0
+		}
+	}
+	if err != nil || age <= 0 || age > longestAge {
+		return 0, Errorf(CodeInvalid, "%.40q is no age: write a time such as 90m, 36h or 7d", text)
+	}
+	return age, nil
+}
+
+// Times turns the ages of the filter into times before now: DriftBefore is the latest time since which an application may
+// be out of sync, EndedAfter the earliest at which its last operation may have ended. Zero where there is no such bound.
+func (f *FleetFilter) Times(now time.Time) (driftBefore, endedAfter time.Time, err error) {
+	if f.DriftOlder != "" {
+		age, err := ParseAge(f.DriftOlder)
+		if err != nil {
+			return driftBefore, endedAfter, err
+		}
+		driftBefore = now.Add(-age)
+	}
+	if f.Since != "" {
+		age, err := ParseAge(f.Since)
+		if err != nil {
+			return driftBefore, endedAfter, err
+		}
+		endedAfter = now.Add(-age)
+	}
+	return driftBefore, endedAfter, nil
+}
+
+// MaxFleetValues is how many values of one kind a summary names.
+const MaxFleetValues = 100
+
+// FleetCount is how many applications have a value.
+type FleetCount struct {
+	Value string `json:"value" doc:"The value; empty for those that have none" example:"Healthy"`
+	Count int64  `json:"count" doc:"How many applications have it"`
+}
+
+// FleetCounts are how many applications have which value, the most frequent first. There are at most MaxFleetValues.
+type FleetCounts struct {
+	Values []FleetCount `json:"values" doc:"The most frequent first, at most 100"`
+	// Distinct is how many values there are, Others how many applications have one that is not listed.
+	Distinct int   `json:"distinct" doc:"How many values there are"`
+	Others   int64 `json:"others,omitempty" doc:"How many applications have a value that is not listed"`
+}
+
+// How long an application is out of sync, in FleetSummary.DriftAge.
+const (
+	DriftHour = "<1h"
+	DriftDay  = "<1d"
+	DriftWeek = "<7d"
+	DriftOld  = ">=7d"
+)
+
+// FleetSummary counts the applications that a filter leaves.
+type FleetSummary struct {
+	Total int64 `json:"total" doc:"How many applications there are"`
+	Held  int64 `json:"held" doc:"How many wait for somebody or something"`
+	Stale int64 `json:"stale" doc:"How many their agent does not tell of any more"`
+
+	Sync        FleetCounts `json:"sync" doc:"By sync status"`
+	Health      FleetCounts `json:"health" doc:"By health"`
+	Phase       FleetCounts `json:"phase" doc:"By phase of the last operation"`
+	DriftAge    FleetCounts `json:"driftAge" doc:"Those out of sync, by how long they are: <1h, <1d, <7d, >=7d"`
+	Version     FleetCounts `json:"version" doc:"By version that runs"`
+	Agent       FleetCounts `json:"agent" doc:"By agent"`
+	Cluster     FleetCounts `json:"cluster" doc:"By cluster that they deploy to"`
+	Environment FleetCounts `json:"environment" doc:"By environment"`
+	Region      FleetCounts `json:"region" doc:"By region of their environment"`
+	Service     FleetCounts `json:"service" doc:"By service"`
+	ArgoProject FleetCounts `json:"argoProject" doc:"By Argo project"`
+	Scope       FleetCounts `json:"scope" doc:"By scope that they belong to"`
+	Label       FleetCounts `json:"label" doc:"By label, as key=value; one that has several counts for each"`
+}
+
+// What deliveries are put together by, in DORAFilter.Group.
+const (
+	GroupApplication = "application"
+	GroupService     = "service"
+	GroupEnvironment = "environment"
+	GroupArgoProject = "project"
+	GroupScope       = "scope"
+)
+
+// DORAFilter says which deliveries are measured.
+type DORAFilter struct {
+	LedgerFilter
+	// Group is one of the Group constants; "" for all together.
+	Group string
+	// Week has weeks in place of days, which begin on Monday, in UTC.
+	Week bool
+}
+
+// Quantiles are those of durations, in seconds. Of none they are missing.
+type Quantiles struct {
+	Count int64    `json:"count" doc:"How many durations there are"`
+	P50   *float64 `json:"p50,omitempty" doc:"Half of them are not longer, in seconds"`
+	P90   *float64 `json:"p90,omitempty" doc:"Nine of ten are not longer, in seconds"`
+	P99   *float64 `json:"p99,omitempty" doc:"99 of 100 are not longer, in seconds"`
+}
+
+// DORA are the four figures of delivery for a time. What each means is in the guide, under "Deliveries".
+type DORA struct {
+	Deployments int64 `json:"deployments" doc:"Operations that succeeded and changed something"`
+	Automatic   int64 `json:"automatic" doc:"How many of them nobody had asked for"`
+	// PerDay are deployments for each day, those without any included.
+	PerDay   float64   `json:"perDay" doc:"Deployments a day"`
+	LeadTime Quantiles `json:"leadTime" doc:"From commit to healthy"`
+	Changes  int64     `json:"changes" doc:"Operations that brought a new revision"`
+	Failures int64     `json:"failures" doc:"How many of them failed, were not healthy in time, or were rolled back"`
+	// FailureRate is from 0 to 1; missing without changes.
+	FailureRate *float64  `json:"failureRate,omitempty" doc:"Failures among changes, from 0 to 1"`
+	Restore     Quantiles `json:"restore" doc:"From the failure of a change to when the application was healthy again"`
+	Unrestored  int64     `json:"unrestored" doc:"Failures after which the application was not healthy yet"`
+}
+
+// DORAPoint is a day or a week.
+type DORAPoint struct {
+	From time.Time `json:"from" doc:"When it begins, in UTC"`
+	DORA
+}
+
+// DORARow is what is known of one group.
+type DORARow struct {
+	// Name is that of the group; "" for what belongs to none, and without groups.
+	Name string `json:"name" doc:"The application, service, environment or project; empty for what has none" example:"org.acme.checkout"`
+	DORA
+	Series []DORAPoint `json:"series" doc:"By day or week, the oldest first"`
+}
+
+// DORAReport are the figures of delivery.
+type DORAReport struct {
+	From time.Time `json:"from" doc:"From when"`
+	To   time.Time `json:"to" doc:"Until when"`
+	DORARow
+	Groups []DORARow `json:"groups,omitempty" doc:"By what was asked for, those with the most deployments first, at most 100"`
+	More   int       `json:"more,omitempty" doc:"How many groups are not listed"`
+}
+
+// ServiceLevel is how long deliveries take on their way.
+type ServiceLevel struct {
+	// Application is an id; "" for all together.
+	Application string    `json:"application" doc:"Id of the application; empty for all together" example:"account.prod/argocd/shop"`
+	Deliveries  int64     `json:"deliveries" doc:"New revisions that were deployed"`
+	Detected    Quantiles `json:"detected" doc:"From commit to when the agent learned of it"`
+	Rendered    Quantiles `json:"rendered" doc:"From then to when its manifests were rendered"`
+	Applied     Quantiles `json:"applied" doc:"From then to when the last object was applied"`
+	Healthy     Quantiles `json:"healthy" doc:"From then to when the application was healthy"`
+	Whole       Quantiles `json:"whole" doc:"From commit to healthy"`
+}
+
+// ServiceLevels are how long deliveries take, for all and for each application.
+type ServiceLevels struct {
+	From         time.Time      `json:"from" doc:"From when"`
+	To           time.Time      `json:"to" doc:"Until when"`
+	All          ServiceLevel   `json:"all" doc:"All together"`
+	Applications []ServiceLevel `json:"applications" doc:"The slowest first (p99 of the whole way), at most 1,000"`
+	More         int            `json:"more,omitempty" doc:"How many applications are not listed"`
+}

@@ -1,0 +1,115 @@
+package api
+
+import "time"
+
+// What a bulk job does, in JobRequest.Action.
+const (
+	JobSync        = "sync"
+	JobRefresh     = "refresh"
+	JobHardRefresh = "hard-refresh"
+	JobRollback    = "rollback"
+)
+
+// States of a job.
+const (
+	// JobRunning: it goes on, at whichever server.
+	JobRunning = "running"
+	// JobDone: there is nothing left to do, whatever came of it.
+	JobDone = "done"
+	// JobStopped: somebody has stopped it, or too much failed; what had begun was waited for.
+	JobStopped = "stopped"
+)
+
+// States of an application in a job.
+const (
+	TargetWaiting = "waiting"
+	TargetRunning = "running"
+	TargetDone    = "done"
+	TargetFailed  = "failed"
+	// TargetRefused: whoever asked may not do it, or the application is not there.
+	TargetRefused = "refused"
+	// TargetSkipped: the job was stopped before.
+	TargetSkipped = "skipped"
+)
+
+// Bounds of jobs.
+const (
+	// MaxJobTargets is how many applications a job may have.
+	MaxJobTargets = 20_000
+	// MaxJobLimit is how many may be under way at a time.
+	MaxJobLimit = 50
+	// DefaultJobLimit is how many are under way at a time where nothing is said.
+	DefaultJobLimit = 5
+	// DefaultJobTimeout is how many seconds an application has where nothing is said.
+	DefaultJobTimeout = 600
+)
+
+// JobRequest asks for the same with many applications.
+type JobRequest struct {
+	Action string `json:"action" enum:"sync,refresh,hard-refresh,rollback" doc:"What to do with each" example:"sync"`
+	// Filter or Targets say which. What Filter leaves is looked up once, when the job is made.
+	Filter  *FleetFilter `json:"filter,omitempty" doc:"Which applications: those that the filter leaves now, and that you may do this with"`
+	Targets []Target     `json:"targets,omitempty" maxItems:"20000" doc:"Which applications, in place of a filter"`
+	// Sync and Rollback are how, for those actions. A reason in them counts for nothing: that of the job does.
+	Sync     *SyncRequest     `json:"sync,omitempty" doc:"How to sync"`
+	Rollback *RollbackRequest `json:"rollback,omitempty" doc:"How to roll back; without it to the deployment before the present one"`
+	Limit    int              `json:"limit,omitempty" minimum:"0" maximum:"50" doc:"How many at a time; 5 where it is left out" example:"5"`
+	// StopAfter is after how many failures nothing more is begun; 0 for never.
+	StopAfter int `json:"stopAfter,omitempty" minimum:"0" doc:"After how many failures nothing more is begun; 0 for never" example:"3"`
+	// Timeout is how many seconds an application has, from its beginning to the end of its operation.
+	Timeout int    `json:"timeout,omitempty" minimum:"0" maximum:"86400" doc:"Seconds that each application has; 600 where it is left out"`
+	Reason  string `json:"reason,omitempty" maxLength:"1000" doc:"Why" example:"release 1.2 everywhere"`
+}
+
+// JobCounts say how many applications of a job are in which state.
+type JobCounts struct {
+	Total   int64 `json:"total" doc:"Applications"`
+	Waiting int64 `json:"waiting" doc:"Not begun"`
+	Running int64 `json:"running" doc:"Under way"`
+	Done    int64 `json:"done" doc:"Done"`
+	Failed  int64 `json:"failed" doc:"Failed"`
+	Refused int64 `json:"refused" doc:"Not allowed, or not there"`
+	Skipped int64 `json:"skipped" doc:"Not begun, since the job was stopped"`
+}
+
+// Job does the same with many applications, in the name of who asked for it.
+type Job struct {
+	ID      string     `json:"id,omitempty" doc:"Identifier; empty for a dry run" example:"b7k2m4x6q3w5"`
+	By      Principal  `json:"by" doc:"Who asked for it"`
+	Request JobRequest `json:"request" doc:"What was asked for, without the list of targets"`
+	State   string     `json:"state" doc:"running, done or stopped" example:"running"`
+	Message string     `json:"message,omitempty" doc:"Why it was stopped"`
+	Counts  JobCounts  `json:"counts" doc:"How far it is"`
+	// StoppedBy is who has stopped it, "user:ada".
+	StoppedBy  string    `json:"stoppedBy,omitempty" doc:"Who has stopped it" example:"user:ada"`
+	CreatedAt  time.Time `json:"createdAt,omitzero" doc:"When it was asked for"`
+	FinishedAt time.Time `json:"finishedAt,omitzero" doc:"When it ended"`
+}
+
+// JobTarget is what came of one application in a job.
+type JobTarget struct {
+	// Place is its number in the job, from 1.
+	Place       int64     `json:"place" doc:"Number in the job, from 1"`
+	Application string    `json:"application" doc:"Id of the application" example:"account.prod/argocd/shop"`
+	State       string    `json:"state" doc:"waiting, running, done, failed, refused or skipped" example:"done"`
+	Command     string    `json:"command,omitempty" doc:"Id of the command that does it"`
+	Message     string    `json:"message,omitempty" doc:"What came of it"`
+	StartedAt   time.Time `json:"startedAt,omitzero" doc:"When it began"`
+	FinishedAt  time.Time `json:"finishedAt,omitzero" doc:"When it ended"`
+	// Request names the operation that the agent began, to follow it.
+	Request string `json:"-"`
+}
+
+// JobPlan is what a job would hit.
+type JobPlan struct {
+	Job     Job         `json:"job" doc:"The job; without an id for a dry run"`
+	Targets []JobTarget `json:"targets,omitempty" doc:"For a dry run: the applications, at most 1,000 of them"`
+}
+
+// JobFilter says which jobs are wanted, the newest first.
+type JobFilter struct {
+	ListOptions
+	State string
+	// By is who asked for them; empty for anybody.
+	By Principal
+}

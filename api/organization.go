@@ -1,0 +1,13 @@
+package api
+
+// Organization holds projects. Its id is its name, its scope its own: "org.<name>".
+type Organization struct {
+	Meta
+}
+
+// Project holds what a team works with. Its id is "<organisation>.<name>", its scope its
+// own: "project.<organisation>.<name>".
+type Project struct {
+	Meta
+	Organization string `json:"organization" maxLength:"63" doc:"Id of the organisation; it never changes" example:"acme"`
+}

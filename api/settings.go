@@ -1,0 +1,39 @@
+package api
+
+// Sealed is a secret that only an agent can read: NaCl's anonymous box to the agent's sealKey, standard base64. Inside is
+// a JSON object of field and value, both strings.
+type Sealed string
+
+// SettingWrite is a repository, credential template, cluster, certificate, known host or GnuPG key to make or change.
+type SettingWrite struct {
+	Name string `json:"name,omitempty" maxLength:"253" doc:"Name in the agent's cluster; made from the address where it is left out" example:"shop"`
+	// Fields that are no secrets.
+	Fields map[string]string `json:"fields" doc:"Fields that are no secrets, by their names in Argo CD's Secrets and ConfigMaps" example:"{\"url\":\"https://git.example.org/shop.git\"}"`
+	// Sealed holds the fields that are.
+	Sealed Sealed            `json:"sealed,omitempty" maxLength:"200000" doc:"Fields that are secrets (password, sshPrivateKey, config), sealed to the agent's sealKey by the client: the server cannot read them"`
+	Labels map[string]string `json:"labels,omitempty" doc:"Labels of the Secret"`
+	// Version is that of the item's resource; "" for any.
+	Version string `json:"version,omitempty" maxLength:"64" doc:"resource.version of the item that was read; refused with 409 where it has changed"`
+	// Test tries a connection first.
+	Test   bool   `json:"test,omitempty" doc:"Try a connection first, and change nothing where that fails"`
+	Upsert bool   `json:"upsert,omitempty" doc:"Change it where it is there already"`
+	Reason string `json:"reason,omitempty" maxLength:"1000" doc:"Why, for the audit"`
+}
+
+// SettingTest is what came of a connection test.
+type SettingTest struct {
+	OK      bool   `json:"ok" doc:"It works"`
+	Message string `json:"message,omitempty" doc:"What does not, and what to do"`
+}
+
+// Settings are those of the server.
+type Settings struct {
+	// AuditRetentionDays is how long entries are kept; 0 for ever.
+	AuditRetentionDays int `json:"auditRetentionDays" minimum:"0" maximum:"36500" doc:"Days that entries of the audit are kept; 0 for ever" example:"365"`
+	// CommandRetentionDays is how long finished commands are kept.
+	CommandRetentionDays int `json:"commandRetentionDays" minimum:"1" maximum:"3650" doc:"Days that finished commands are kept" example:"30"`
+	// LedgerRetentionDays and LedgerRetentionGiB are how long, and how much, of the ledger is kept; 0 for all.
+	LedgerRetentionDays int   `json:"ledgerRetentionDays" required:"false" default:"400" minimum:"0" maximum:"36500" doc:"Days that entries of the ledger are kept, and the newest deployment of each application beyond that; 0 for ever" example:"400"`
+	LedgerRetentionGiB  int   `json:"ledgerRetentionGiB" required:"false" default:"10" minimum:"0" maximum:"100000" doc:"Size of the ledger in GiB from which on the oldest entries go; 0 for no limit" example:"10"`
+	Version             int64 `json:"version,omitempty" doc:"Version that is changed; an update with an older one is refused with 409"`
+}

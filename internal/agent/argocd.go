@@ -1,0 +1,157 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/discovery"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/link"
+	"github.com/slipway-gitops/slipway/internal/operate"
+)
+
+// argoCD has an Argo CD beside the agent work on the Applications. It asks for what people want in the fields and the
+// annotation that Argo CD's own server uses for that, and tells what Argo CD writes into the status.
+type argoCD struct {
+	agent *Agent
+
+	mu    sync.Mutex
+	asked map[name]time.Time // since when an Application has something asked of it that Argo CD has not taken up
+}
+
+func newArgoCD(a *Agent) *argoCD { return &argoCD{agent: a, asked: map[name]time.Time{}} }
+
+func (d *argoCD) engine() agentapi.Engine { return agentapi.EngineArgoCD }
+
+// prepare makes sure that there is an Argo CD. Nothing of it is made or changed.
+func (d *argoCD) prepare(context.Context) error {
+	client, err := discovery.NewDiscoveryClientForConfig(d.agent.cfg.REST)
+	if err != nil {
+		return fmt.Errorf("make discovery client: %w", err)
+	}
+	served, err := client.ServerResourcesForGroupVersion(v1alpha1.GroupVersion().String())
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("look for Argo CD's resources: %w", err)
+	}
+	have := map[string]bool{}
+	if err == nil {
+		for _, r := range served.APIResources {
+			have[r.Name] = true
+		}
+	}
+	for _, resource := range []string{v1alpha1.ResourceApplications, v1alpha1.ResourceApplicationSets, v1alpha1.ResourceAppProjects} {
+		if !have[resource] {
+			return fmt.Errorf("the cluster has no %s.%s: --engine argocd is for a cluster with an Argo CD, which it leaves as it is; "+
+				"install Argo CD, or leave --engine out", resource, v1alpha1.Group)
+		}
+	}
+	if l := d.agent.ledger; l != nil {
+		l.recall = l.recallBeside
+	}
+	return nil
+}
+
+// wants has nothing to do: whoever works on the Application sees it too.
+func (d *argoCD) wants(name) {}
+
+func (d *argoCD) moved(old, fresh *v1alpha1.Application) {
+	d.note(old, fresh)
+	if fresh != nil {
+		d.agent.ledger.observed(old, fresh)
+	}
+}
+
+// note remembers since when Argo CD is asked for something.
+func (d *argoCD) note(old, fresh *v1alpha1.Application) {
+	app := fresh
+	if app == nil {
+		app = old
+	}
+	id := name{Namespace: app.Namespace, Name: app.Name}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch since, known := d.asked[id]; {
+	case fresh == nil || !waits(fresh):
+		delete(d.asked, id)
+	case !known || since.IsZero():
+		d.asked[id] = time.Now()
+	}
+}
+
+// waits reports whether something is asked of Argo CD that it has not begun with.
+func waits(app *v1alpha1.Application) bool {
+	if app.Annotations[v1alpha1.AnnotationSkipReconcile] == "true" {
+		return false
+	}
+	op := app.Status.OperationState
+	return app.Annotations[v1alpha1.AnnotationRefresh] != "" || app.Operation != nil && (op == nil || op.Phase.Completed())
+}
+
+// work begins nothing: Argo CD does.
+func (d *argoCD) work(context.Context, *errgroup.Group) {}
+
+// health says whether Argo CD takes up what it is asked.
+func (d *argoCD) health() agentapi.Component {
+	c := agentapi.Component{Name: "argocd", Status: agentapi.ComponentHealthy}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	late, longest := 0, time.Duration(0)
+	for _, since := range d.asked {
+		if waited := time.Since(since); waited > queueLate {
+			late++
+			longest = max(longest, waited)
+		}
+	}
+	if late > 0 {
+		c.Status = agentapi.ComponentDegraded
+		c.Message = fmt.Sprintf("Argo CD has not taken up what %d applications were asked for, the first for %s: "+
+			"see whether its application controller runs", late, longest.Round(time.Second))
+	}
+	return c
+}
+
+func (d *argoCD) executors(v *verbs) map[agentapi.Kind]link.Executor {
+	return map[agentapi.Kind]link.Executor{
+		agentapi.KindSync: func(ctx context.Context, cmd agentapi.Command) (any, error) {
+			return v.syncBy(ctx, cmd, operate.SyncBeside)
+		},
+		agentapi.KindRefresh: func(ctx context.Context, cmd agentapi.Command) (any, error) {
+			return v.refreshBy(ctx, cmd, operate.RefreshBeside)
+		},
+		agentapi.KindRollback: func(ctx context.Context, cmd agentapi.Command) (any, error) {
+			return v.rollbackBy(ctx, cmd, operate.RollbackBeside)
+		},
+		agentapi.KindDiff: func(ctx context.Context, cmd agentapi.Command) (any, error) {
+			out, err := v.diff(ctx, cmd)
+			return diffBeside(out, err, cmd.Target.Name)
+		},
+	}
+}
+
+// cannotPatch is in the words of an API server that misses the right to patch; admission says no in other words.
+const cannotPatch = "cannot patch resource"
+
+// diffBeside says it once where the agent may not try objects out: to compare takes the right to patch, with which nothing
+// is changed, and it is not among those that the agent is installed with.
+func diffBeside(out any, err error, app string) (any, error) {
+	answer, ok := out.(api.DiffAnswer)
+	if err != nil || !ok {
+		return out, err
+	}
+	for _, item := range answer.Items {
+		if strings.Contains(item.Error, cannotPatch) {
+			return nil, refusedAs(agentapi.CodeUnsupported, "a comparison takes the right to patch, for dry runs, and the agent beside Argo CD has none (%s): "+
+				"`slipway app get %s` names the objects that Argo CD finds different, and `argocd app diff %s` their fields; or give the "+
+				"agent's service account that right", item.Error, app, app)
+		}
+	}
+	return answer, nil
+}

@@ -1,0 +1,150 @@
+package agent
+
+import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+)
+
+func TestBesideArgoCDNothingButItsResourcesAndOurObjectsIsWritten(t *testing.T) {
+	t.Parallel()
+	d := newArgoCD(&Agent{cfg: Config{Namespace: "argocd"}, log: slog.New(slog.DiscardHandler)})
+	const argo = "/apis/argoproj.io/v1alpha1/namespaces/"
+	for _, c := range []struct {
+		method, path string
+		home, pass   bool
+	}{
+		{http.MethodPatch, argo + "argocd/applications/web", true, true},
+		{http.MethodDelete, argo + "team/applications/web", true, true},
+		{http.MethodPost, argo + "team/applicationsets", true, true},
+		{http.MethodPut, argo + "argocd/appprojects/shop", true, true},
+		{http.MethodPut, argo + "team/appprojects/shop", true, false},
+		{http.MethodPut, argo + "argocd/applications/web/status", true, false},
+		{http.MethodPost, "/api/v1/namespaces/argocd/secrets", true, true},
+		{http.MethodPut, "/api/v1/namespaces/argocd/configmaps/argocd-tls-certs-cm", true, true},
+		{http.MethodPut, "/apis/coordination.k8s.io/v1/namespaces/argocd/leases/slipway-agent", true, true},
+		{http.MethodPost, "/api/v1/namespaces/shop/secrets", true, false},
+		{http.MethodPut, "/api/v1/namespaces/argocd", true, false},
+		{http.MethodPost, "/api/v1/namespaces", true, false},
+		{http.MethodPost, "/api/v1/namespaces/argocd/pods/web/exec", true, false},
+		{http.MethodPost, "/api/v1/namespaces/argocd/events", true, false},
+		{http.MethodPatch, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/applications.argoproj.io", true, false},
+		{http.MethodGet, "/api/v1/namespaces/shop/pods", true, true},
+		{http.MethodPatch, "/api/v1/namespaces/shop/configmaps/a?dryRun=All", true, true},
+		{http.MethodPatch, "/api/v1/namespaces/shop/configmaps/a?dryRun=All", false, true},
+		{http.MethodPatch, argo + "argocd/applications/web", false, false},
+		{http.MethodPost, "/api/v1/namespaces/argocd/secrets", false, false},
+		{http.MethodGet, "/api/v1/namespaces/shop/pods", false, true},
+	} {
+		passed := false
+		next := roundTripper(func(*http.Request) (*http.Response, error) {
+			passed = true
+			return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
+		})
+		resp, err := d.guard(c.home)(next).RoundTrip(httptest.NewRequest(c.method, "https://cluster"+c.path, strings.NewReader("{}")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if passed != c.pass {
+			t.Errorf("%s %s, home %t: passed %t", c.method, c.path, c.home, passed)
+		}
+	}
+}
+
+func TestAnArgoCDThatTakesNothingUpIsNotHealthy(t *testing.T) {
+	t.Parallel()
+	d := newArgoCD(&Agent{})
+	app := func(change func(*v1alpha1.Application)) *v1alpha1.Application {
+		a := &v1alpha1.Application{ObjectMeta: metav1.ObjectMeta{Namespace: "argocd", Name: "web"}}
+		change(a)
+		return a
+	}
+	asked := app(func(a *v1alpha1.Application) { a.Operation = &v1alpha1.Operation{} })
+	taken := app(func(a *v1alpha1.Application) {
+		a.Operation = &v1alpha1.Operation{}
+		a.Status.OperationState = &v1alpha1.OperationState{Phase: v1alpha1.OperationRunning}
+	})
+	d.moved(nil, asked)
+	if d.health().Status != agentapi.ComponentHealthy {
+		t.Error("it had no time")
+	}
+	late := func() {
+		for id := range d.asked {
+			d.asked[id] = time.Now().Add(-2 * queueLate)
+		}
+	}
+	late()
+	if c := d.health(); c.Status != agentapi.ComponentDegraded || !strings.Contains(c.Message, "1 applications") {
+		t.Errorf("%+v", c)
+	}
+	d.moved(asked, taken)
+	if d.health().Status != agentapi.ComponentHealthy {
+		t.Error("it has taken the operation up")
+	}
+	refreshing := app(func(a *v1alpha1.Application) { a.Annotations = map[string]string{v1alpha1.AnnotationRefresh: "hard"} })
+	d.moved(taken, refreshing)
+	late()
+	if d.health().Status != agentapi.ComponentDegraded {
+		t.Error("the refresh waits")
+	}
+	d.moved(refreshing, nil)
+	if d.health().Status != agentapi.ComponentHealthy {
+		t.Error("the application is gone")
+	}
+}
+
+func TestAnEntryOfArgoCDSaysWhatTheStatusTellsAndWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	at := func(second int) metav1.Time { return metav1.NewTime(time.Date(2030, 1, 1, 0, 0, second, 0, time.UTC)) }
+	end, earlier := at(9), at(1)
+	app := &v1alpha1.Application{ObjectMeta: metav1.ObjectMeta{Namespace: "argocd", Name: "web", UID: "u"}}
+	app.Spec.Source = &v1alpha1.ApplicationSource{RepoURL: "https://git.example.org/web.git", Path: "app"}
+	start := at(5)
+	app.Status.History = []v1alpha1.RevisionHistory{
+		{ID: 0, Revision: "aaaa", DeployedAt: earlier, DeployStartedAt: &earlier}, {ID: 1, Revision: "bbbb", DeployedAt: end, DeployStartedAt: &start},
+	}
+	app.Status.OperationState = &v1alpha1.OperationState{
+		Phase: v1alpha1.OperationSucceeded, StartedAt: start, FinishedAt: &end,
+		Operation: v1alpha1.Operation{Sync: &v1alpha1.SyncOperation{Revision: "bbbb"}, InitiatedBy: v1alpha1.OperationInitiator{Username: "ada"}},
+		SyncResult: &v1alpha1.SyncOperationResult{Revision: "bbbb", Source: *app.Spec.Source, Resources: []v1alpha1.ResourceResult{
+			{Kind: "ConfigMap", Namespace: "shop", Name: "web", Status: v1alpha1.ResultSynced}, {Kind: "ConfigMap", Namespace: "shop", Name: "old", Status: v1alpha1.ResultPruned},
+		}},
+	}
+	d := besideOf(app, false)
+	if d.Engine != "argocd" || d.Actor != "ada" || d.Revision != "bbbb" || d.Sources[0].Before != "aaaa" || d.Recovered || len(d.Notes) != len(notesBeside()) {
+		t.Errorf("%+v", d.LedgerEntry)
+	}
+	if d.Counts.Changed != 1 || d.Counts.Deleted != 1 || len(d.Changes) != 2 {
+		t.Errorf("%+v %+v", d.Counts, d.Changes)
+	}
+	app.Status.Health.Status = v1alpha1.HealthHealthy
+	if _, ok := healthySince(app); ok {
+		t.Error("it was not looked at since")
+	}
+	reconciled, since := at(20), at(15)
+	app.Status.ReconciledAt, app.Status.Health.LastTransitionTime = &reconciled, &since
+	if when, ok := healthySince(app); !ok || !when.Equal(since.Time) {
+		t.Errorf("healthy since %s, %t", when, ok)
+	}
+}
+
+func TestWhatArgoCDHasNoWordForIsRefusedWithWhatToDo(t *testing.T) {
+	t.Parallel()
+	for _, l := range agentapi.EngineArgoCD.Lacks() {
+		if l.Kind.Nature() == agentapi.Unknown || l.Why == "" {
+			t.Errorf("%+v", l)
+		}
+	}
+	if agentapi.EngineArgoCD.Lacking(agentapi.KindUnpin) == "" || agentapi.EngineArgoCD.Lacking(agentapi.KindSync) != "" || agentapi.Engine("").Lacking(agentapi.KindUnpin) != "" {
+		t.Error("the wrong commands are lacking")
+	}
+}

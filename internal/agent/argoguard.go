@@ -1,0 +1,54 @@
+package agent
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"k8s.io/client-go/transport"
+
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+)
+
+// refusedBeside is what whoever tries to write something else beside Argo CD is told.
+const refusedBeside = "beside Argo CD the agent writes Argo CD's own resources and its own objects, and nothing else"
+
+// guard lets the agent write Argo CD's resources and settings, and its own lease, identity and journal, which are all in
+// its namespace but for Applications; nothing in any other place. It stands in front of every request, so that this does
+// not depend on each place that could write.
+func (d *argoCD) guard(home bool) transport.WrapperFunc {
+	refuse := refuseWrites(d.agent.log, refusedBeside)
+	if !home {
+		return refuse
+	}
+	namespace := d.agent.cfg.Namespace
+	return func(next http.RoundTripper) http.RoundTripper {
+		refusing := refuse(next)
+		return roundTripper(func(req *http.Request) (*http.Response, error) {
+			if writable(req.URL.Path, namespace) {
+				return next.RoundTrip(req)
+			}
+			return refusing.RoundTrip(req)
+		})
+	}
+}
+
+// writable reports whether a path is that of something which the agent writes beside Argo CD, home being its namespace.
+func writable(path, home string) bool {
+	collection, inHome := "", false
+	for _, group := range []string{"/api/v1", "/apis/coordination.k8s.io/v1", "/apis/" + v1alpha1.Group + "/" + v1alpha1.Version} {
+		rest, ok := strings.CutPrefix(path, group+"/namespaces/")
+		if !ok {
+			continue
+		}
+		parts := strings.Split(rest, "/")
+		if len(parts) < 2 || len(parts) > 3 { // a namespace itself, or a part of an object
+			return false
+		}
+		collection, inHome = group+" "+parts[1], parts[0] == home
+	}
+	argo := "/apis/" + v1alpha1.Group + "/" + v1alpha1.Version + " "
+	anywhere := []string{argo + v1alpha1.ResourceApplications, argo + v1alpha1.ResourceApplicationSets}
+	at := append([]string{argo + v1alpha1.ResourceAppProjects, "/api/v1 secrets", "/api/v1 configmaps", "/apis/coordination.k8s.io/v1 leases"}, anywhere...)
+	return slices.Contains(anywhere, collection) || inHome && slices.Contains(at, collection)
+}

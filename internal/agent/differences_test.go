@@ -1,0 +1,25 @@
+package agent
+
+import (
+	"log/slog"
+	"testing"
+)
+
+func TestSettingsAboutDifferencesAreReadAgainWhenTheyChange(t *testing.T) {
+	t.Parallel()
+	config := map[string]string{}
+	d := newDifferences(func() map[string]string { return config }, slog.New(slog.DiscardHandler))
+	first := d.get()
+	config = map[string]string{"url": "https://example.com", "resource.customizations.health.apps_Deployment": "x"}
+	if now, changed := d.refresh(); changed || now != first {
+		t.Error("another setting counts")
+	}
+	config = map[string]string{"resource.customizations.ignoreDifferences.all": "jsonPointers: [/spec/replicas, wrong]"}
+	now, changed := d.refresh()
+	if !changed || now == first || d.get() != now {
+		t.Error("the change was not seen, or seen twice")
+	}
+	if _, again := d.refresh(); again {
+		t.Error("the same setting counts as a change")
+	}
+}

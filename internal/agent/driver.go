@@ -1,0 +1,86 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/transport"
+
+	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/link"
+)
+
+// driver is what works on the Applications that this agent knows: the engine in this process (ownEngine), or an Argo CD
+// beside it (argoCD). What is watched, told to a server and asked by it is the same with both; what differs is here.
+type driver interface {
+	// engine is how a server is told of it.
+	engine() agentapi.Engine
+	// guard stands between the agent and an API server; home is whether it is that of the Applications. nil lets
+	// everything through.
+	guard(home bool) transport.WrapperFunc
+	// prepare makes, or looks for, what it needs in the cluster, before anything is watched.
+	prepare(ctx context.Context) error
+	// wants hears of an Application that asks for a turn. It must not block.
+	wants(id name)
+	// moved hears of every change of an Application while there is a link: old is nil for one that was not known, fresh for
+	// one that is gone. It must not block.
+	moved(old, fresh *v1alpha1.Application)
+	// work begins with the Applications, all of which are known.
+	work(ctx context.Context, g *errgroup.Group)
+	// executors are the commands that it carries out in another way than by a change which the engine in this process
+	// understands.
+	executors(v *verbs) map[agentapi.Kind]link.Executor
+	// health says how it is; it must not block.
+	health() agentapi.Component
+}
+
+// newDriver makes the driver that the configuration names.
+func newDriver(a *Agent) (driver, error) {
+	switch a.cfg.Engine {
+	case "", agentapi.EngineSlipway:
+		return &ownEngine{a}, nil
+	case agentapi.EngineArgoCD:
+		return newArgoCD(a), nil
+	}
+	return nil, fmt.Errorf("there is no engine %q: it is %s or %s", a.cfg.Engine, agentapi.EngineSlipway, agentapi.EngineArgoCD)
+}
+
+// ownEngine gives Applications their turns in this process.
+type ownEngine struct{ agent *Agent }
+
+func (o *ownEngine) engine() agentapi.Engine { return agentapi.EngineSlipway }
+
+// guard lets nothing be written in shadow mode.
+func (o *ownEngine) guard(bool) transport.WrapperFunc {
+	if !o.agent.cfg.Shadow {
+		return nil
+	}
+	return refuseWrites(o.agent.log, refusedInShadow)
+}
+
+func (o *ownEngine) prepare(ctx context.Context) error { return o.agent.install(ctx) }
+
+func (o *ownEngine) wants(id name) { o.agent.queue.add(id) }
+
+// moved has nothing to do: what comes of a turn is told when it is over.
+func (o *ownEngine) moved(_, _ *v1alpha1.Application) {}
+
+func (o *ownEngine) work(ctx context.Context, g *errgroup.Group) {
+	for range o.agent.cfg.Workers {
+		g.Go(func() error { o.agent.work(ctx); return nil })
+	}
+}
+
+func (o *ownEngine) executors(*verbs) map[agentapi.Kind]link.Executor { return nil }
+
+func (o *ownEngine) health() agentapi.Component {
+	c := agentapi.Component{Name: "engine", Status: agentapi.ComponentHealthy}
+	if depth, oldest := o.agent.queue.depth(); oldest > queueLate {
+		c.Status = agentapi.ComponentDegraded
+		c.Message = fmt.Sprintf("%d applications wait for their turn, the first for %s", depth, oldest.Round(time.Second))
+	}
+	return c
+}

@@ -1,0 +1,91 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine"
+)
+
+// setFinalizers replaces the finalizers of an Application, unless somebody else has changed them meanwhile.
+func (a *Agent) setFinalizers(ctx context.Context, app *v1alpha1.Application, finalizers []string) error {
+	var have any // null stands for none
+	if len(app.Finalizers) > 0 {
+		have = app.Finalizers
+	}
+	raw, err := json.Marshal([]map[string]any{
+		{"op": "test", "path": "/metadata/finalizers", "value": have}, {"op": "add", "path": "/metadata/finalizers", "value": finalizers},
+	})
+	if err != nil {
+		return fmt.Errorf("encode patch: %w", err)
+	}
+	_, err = a.apps.in(app.Namespace).Patch(ctx, app.Name, types.JSONPatchType, raw, metav1.PatchOptions{FieldManager: "slipway-agent"})
+	if err != nil {
+		return fmt.Errorf("set finalizers of %s/%s: %w", app.Namespace, app.Name, err)
+	}
+	return nil
+}
+
+// dropFinalizers takes finalizers off an Application.
+func (a *Agent) dropFinalizers(ctx context.Context, app *v1alpha1.Application, gone ...string) error {
+	rest := make([]string, 0, len(app.Finalizers))
+	for _, f := range app.Finalizers {
+		if !slices.Contains(gone, f) {
+			rest = append(rest, f)
+		}
+	}
+	return a.setFinalizers(ctx, app, rest)
+}
+
+// hookFinalizers are the finalizers that keep an Application until the hooks of its deletion have run.
+func hookFinalizers(phase v1alpha1.HookType) []string {
+	if phase == v1alpha1.HookPreDelete {
+		return []string{v1alpha1.FinalizerPreDelete, v1alpha1.FinalizerPreDeleteCleanup}
+	}
+	return []string{v1alpha1.FinalizerPostDelete, v1alpha1.FinalizerPostDeleteCleanup}
+}
+
+// keepForHooks sees to it that an Application with hooks for its deletion is not gone before they have run, and is not
+// kept when it has none any more.
+func (a *Agent) keepForHooks(ctx context.Context, log *slog.Logger, app *v1alpha1.Application, res engine.Result) {
+	if res.Err != nil {
+		return
+	}
+	want := slices.Clone(app.Finalizers)
+	for _, phase := range []v1alpha1.HookType{v1alpha1.HookPreDelete, v1alpha1.HookPostDelete} {
+		for _, f := range hookFinalizers(phase) {
+			has, needs := slices.Contains(want, f), slices.Contains(res.DeleteHooks, phase)
+			if needs && !has {
+				want = append(want, f)
+			} else if !needs && has {
+				want = slices.DeleteFunc(want, func(have string) bool { return have == f })
+			}
+		}
+	}
+	if slices.Equal(want, app.Finalizers) {
+		return
+	}
+	if err := a.setFinalizers(ctx, app, want); err != nil {
+		log.Warn("finalizers of deletion hooks not set", "err", err)
+		a.queue.addAfter(name{Namespace: app.Namespace, Name: app.Name}, writePause)
+	}
+}
+
+// deletionHooks runs the hooks of one phase of a deletion, if the Application waits for them.
+func (a *Agent) deletionHooks(ctx context.Context, e entry, req engine.Request, phase v1alpha1.HookType) (done bool, err error) {
+	finalizers := hookFinalizers(phase)
+	if !slices.ContainsFunc(e.app.Finalizers, func(f string) bool { return slices.Contains(finalizers, f) }) {
+		return true, nil
+	}
+	if done, err = a.engine.DeleteHooks(ctx, req, phase); err != nil || !done {
+		return false, err
+	}
+	return false, a.dropFinalizers(ctx, e.app, finalizers...) // the write brings the next turn
+}

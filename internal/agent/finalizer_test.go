@@ -1,0 +1,120 @@
+package agent
+
+import (
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/rest"
+
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine"
+)
+
+const (
+	preDelete, preCleanup   = v1alpha1.FinalizerPreDelete, v1alpha1.FinalizerPreDeleteCleanup
+	postDelete, postCleanup = v1alpha1.FinalizerPostDelete, v1alpha1.FinalizerPostDeleteCleanup
+	cascades                = v1alpha1.FinalizerResources
+)
+
+// patched notes the JSON patches that an Agent sends, and answers with code.
+func patched(t *testing.T, code int) (a *Agent, patches *[]string) {
+	t.Helper()
+	patches = &[]string{}
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		raw, err := io.ReadAll(req.Body)
+		if err != nil || req.Method != http.MethodPatch || req.Header.Get("Content-Type") != "application/json-patch+json" {
+			t.Errorf("%s %s, %v", req.Method, req.Header.Get("Content-Type"), err)
+		}
+		*patches = append(*patches, string(raw))
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(code)
+		_, _ = io.WriteString(w, `{"apiVersion":"argoproj.io/v1alpha1","kind":"Application","metadata":{"name":"web","namespace":"argocd"}}`)
+	}))
+	t.Cleanup(srv.Close)
+	apps, err := newAppClient(&rest.Config{Host: srv.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a = &Agent{apps: apps, queue: newQueue()}
+	t.Cleanup(a.queue.close)
+	return a, patches
+}
+
+// finalizersOf returns what a patch makes of the finalizers, and what it takes them to be before.
+func finalizersOf(t *testing.T, patch string) (before, after []string) {
+	t.Helper()
+	var steps []struct {
+		Op, Path string
+		Value    []string
+	}
+	if err := json.Unmarshal([]byte(patch), &steps); err != nil {
+		t.Fatal(err)
+	}
+	if len(steps) != 2 || steps[0].Op != "test" || steps[1].Op != "add" || steps[0].Path != "/metadata/finalizers" || steps[1].Path != "/metadata/finalizers" {
+		t.Fatalf("%s", patch)
+	}
+	return steps[0].Value, steps[1].Value
+}
+
+func TestAnApplicationIsKeptForItsDeletionHooks(t *testing.T) {
+	t.Parallel()
+	pre, post := v1alpha1.HookPreDelete, v1alpha1.HookPostDelete
+	for _, c := range []struct {
+		name  string
+		have  []string
+		hooks []v1alpha1.HookType
+		err   bool
+		want  []string // nil: nothing is written
+	}{
+		{"it has none", []string{cascades}, nil, false, nil},
+		{"it has one before", nil, []v1alpha1.HookType{pre}, false, []string{preDelete, preCleanup}},
+		{"it has both", []string{cascades}, []v1alpha1.HookType{pre, post}, false, []string{cascades, preDelete, preCleanup, postDelete, postCleanup}},
+		{"it is kept already", []string{postDelete, cascades, postCleanup}, []v1alpha1.HookType{post}, false, nil},
+		{"it lacks one", []string{postDelete, cascades}, []v1alpha1.HookType{post}, false, []string{postDelete, cascades, postCleanup}},
+		{"it has none any more", []string{preDelete, cascades, preCleanup, "example.org/other"}, nil, false, []string{cascades, "example.org/other"}},
+		{"it has another one now", []string{preDelete, preCleanup}, []v1alpha1.HookType{post}, false, []string{postDelete, postCleanup}},
+		{"it was the last", []string{preDelete, preCleanup}, nil, false, []string{}},
+		{"nothing is known of it", []string{preDelete, preCleanup}, nil, true, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			a, patches := patched(t, http.StatusOK)
+			app := settled()
+			app.Name, app.Namespace, app.Finalizers = "web", "argocd", c.have
+			res := engine.Result{DeleteHooks: c.hooks}
+			if c.err {
+				res.Err = &engine.StageError{}
+			}
+			a.keepForHooks(t.Context(), slog.New(slog.DiscardHandler), app, res)
+			if (c.want == nil) != (len(*patches) == 0) {
+				t.Fatalf("%d patches", len(*patches))
+			}
+			if c.want == nil {
+				return
+			}
+			before, after := finalizersOf(t, (*patches)[0])
+			if d := cmp.Diff(c.want, after); d != "" || !cmp.Equal(before, c.have) {
+				t.Errorf("from %v (-want +got):\n%s", before, d)
+			}
+			if !cmp.Equal(app.Finalizers, c.have) {
+				t.Errorf("the Application of the turn was changed: %v", app.Finalizers)
+			}
+		})
+	}
+}
+
+func TestFinalizersThatCannotBeWrittenAreTriedAgain(t *testing.T) {
+	t.Parallel()
+	a, patches := patched(t, http.StatusUnprocessableEntity)
+	app := settled()
+	app.Name, app.Namespace = "web", "argocd"
+	a.keepForHooks(t.Context(), slog.New(slog.DiscardHandler), app, engine.Result{DeleteHooks: []v1alpha1.HookType{v1alpha1.HookPreDelete}})
+	if id, _, ok := a.queue.next(); !ok || id.Name != "web" || len(*patches) != 1 {
+		t.Errorf("%s, %d patches", id, len(*patches))
+	}
+}

@@ -1,0 +1,318 @@
+package agent
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/link"
+	"github.com/slipway-gitops/slipway/internal/agent/record"
+	"github.com/slipway-gitops/slipway/internal/engine"
+	"github.com/slipway-gitops/slipway/internal/engine/health"
+	"github.com/slipway-gitops/slipway/internal/engine/object"
+)
+
+const (
+	// maxDetected is how many revisions are remembered with the time at which they were learned of.
+	maxDetected = 4096
+	// ledgerMemory is how long ago an operation may have ended for the server to be asked about it after a start.
+	ledgerMemory = 24 * time.Hour
+)
+
+// ledger tells the server what operations were. A nil ledger tells nobody.
+type ledger struct {
+	agent *Agent
+	book  *record.Book
+	// recall makes the entry of an operation that was over before this process began.
+	recall func(ctx context.Context, entry string, app *v1alpha1.Application)
+
+	mu       sync.Mutex
+	waiting  map[name]string      // entries whose applications are not healthy yet
+	last     map[name]numbered    // the entry of each application's last operation
+	detected map[string]time.Time // revisions
+	order    []string             // of detected, oldest first
+	others   chan struct{}        // has one in it for each operation of another replica that an entry is made of
+}
+
+// numbered is the id of an entry, and how often it was given.
+type numbered struct {
+	id    string
+	times int
+}
+
+// openLedger keeps what operations were, where there is a link.
+func (a *Agent) openLedger() error {
+	if a.cfg.Link == nil || a.cfg.Shadow {
+		return nil
+	}
+	book, err := record.Open(record.Config{
+		Dir: a.cfg.Data + "/ledger", Key: func() []byte { return a.link.RecordKey() }, Log: a.log.With("component", "ledger"),
+		Clean:  func(raw []byte) []byte { return []byte(link.CleanText(string(a.linked.Redact(raw)))) },
+		Hidden: func() []string { return a.differences.get().Mask },
+	})
+	if err != nil {
+		return err
+	}
+	a.ledger = &ledger{
+		agent: a, book: book, waiting: map[name]string{}, last: map[name]numbered{}, detected: map[string]time.Time{},
+		others: make(chan struct{}, recoverWide),
+	}
+	a.ledger.recall = a.ledger.recover
+	a.engine.Ledger = book
+	a.sources.resolved = a.ledger.learned
+	return nil
+}
+
+// learned notes when a revision was heard of first.
+func (l *ledger) learned(revision string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, known := l.detected[revision]; known {
+		return
+	}
+	if len(l.order) == maxDetected {
+		delete(l.detected, l.order[0])
+		l.order = append(l.order[:0:0], l.order[1:]...)
+	}
+	l.detected[revision] = time.Now()
+	l.order = append(l.order, revision)
+}
+
+// turned tells what came of a turn: an operation that is over, or that an Application became healthy after one.
+func (l *ledger) turned(id name, app *v1alpha1.Application, res engine.Result) {
+	if l == nil {
+		return
+	}
+	if res.Account != nil {
+		l.ended(id, app, res)
+		return
+	}
+	if res.Err != nil || res.Health.Status != health.Healthy {
+		return
+	}
+	l.mu.Lock()
+	entry, ok := l.waiting[id]
+	delete(l.waiting, id)
+	l.mu.Unlock()
+	if ok {
+		l.book.Healthy(entry, time.Now())
+	}
+}
+
+// ended tells of an operation.
+func (l *ledger) ended(id name, app *v1alpha1.Application, res engine.Result) {
+	d := entryOf(app, res)
+	healthy := time.Time{}
+	if res.Health.Status == health.Healthy {
+		healthy = d.FinishedAt
+	}
+	l.add(id, recordID(app, res.Operation), d, healthy)
+}
+
+// add keeps the entry of an operation that is over. healthy is since when its application is, the zero time where it is not.
+func (l *ledger) add(id name, entry string, d *api.LedgerDetail, healthy time.Time) {
+	l.mu.Lock()
+	t := l.last[id]
+	if t.id == entry { // another one in the same second
+		t.times++
+		entry += fmt.Sprintf("%04x", t.times)
+	} else {
+		t = numbered{id: entry}
+	}
+	l.last[id] = t
+	delete(l.waiting, id)
+	if at, ok := l.detected[d.Revision]; ok && !at.After(d.StartedAt.Add(time.Second)) {
+		d.DetectedAt = at
+	}
+	if d.Phase == string(v1alpha1.OperationSucceeded) && d.Action != api.LedgerDryRun {
+		if !healthy.IsZero() {
+			d.HealthyAt = healthy
+		} else {
+			l.waiting[id] = entry
+		}
+	}
+	l.mu.Unlock()
+	l.book.Add(entry, d)
+}
+
+// forget drops what is kept of an Application that is gone.
+func (l *ledger) forget(id name) {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.waiting, id)
+	delete(l.last, id)
+}
+
+// deleted tells that an Application was deleted with its objects.
+func (l *ledger) deleted(app *v1alpha1.Application, removed []object.Key) {
+	if l == nil || !l.book.Open() || app.DeletionTimestamp == nil {
+		return
+	}
+	now := time.Now()
+	d := &api.LedgerDetail{LedgerEntry: api.LedgerEntry{
+		Namespace: app.Namespace, Name: app.Name, ApplicationUID: string(app.UID), ArgoProject: app.Spec.ProjectName(),
+		Destination: destinationOf(app), Action: api.LedgerDelete, Phase: string(v1alpha1.OperationSucceeded), Message: "deleted with its objects",
+		StartedAt: app.DeletionTimestamp.Time, FinishedAt: now, AppliedAt: now, Sources: sourcesOf(app.Spec.EffectiveSources(), nil, nil, nil),
+	}}
+	for _, k := range removed {
+		d.Changes = append(d.Changes, api.LedgerChange{LedgerKey: ledgerKey(k), Verb: api.LedgerDeleted, Outcome: string(v1alpha1.OperationSucceeded)})
+	}
+	d.Counts.Deleted = len(d.Changes)
+	shorten(d)
+	l.book.Add(hexID(string(app.UID), "deletion", app.DeletionTimestamp.UTC().Format(time.RFC3339)), d)
+}
+
+// run keeps what is told of operations until ctx ends.
+func (l *ledger) run(ctx context.Context) error {
+	<-ctx.Done()
+	return l.book.Close()
+}
+
+// survey asks the server about operations that were over before this process began: the one before may have been ended
+// between the last apply, or the write of the status, and the entry.
+func (l *ledger) survey(ctx context.Context) {
+	if l == nil {
+		return
+	}
+	var checks []record.Check
+	l.agent.registry.each(func(id name, app *v1alpha1.Application) {
+		op := app.Status.OperationState
+		if op == nil || !op.Phase.Completed() || op.FinishedAt == nil || time.Since(op.FinishedAt.Time) > ledgerMemory {
+			return
+		}
+		c := record.Check{ID: recordID(app, op)}
+		c.Missing = func() { l.recall(ctx, c.ID, app) }
+		dry := op.Operation.Sync != nil && op.Operation.Sync.DryRun
+		if op.Phase == v1alpha1.OperationSucceeded && !dry {
+			if app.Status.Health.Status == v1alpha1.HealthHealthy {
+				c.Healthy = op.FinishedAt.Time
+				if since := app.Status.Health.LastTransitionTime; since != nil && since.After(c.Healthy) {
+					c.Healthy = since.Time
+				}
+			} else {
+				l.mu.Lock()
+				l.waiting[id] = c.ID
+				l.mu.Unlock()
+			}
+		}
+		checks = append(checks, c)
+	})
+	l.book.Ask(checks)
+}
+
+// elsewhere tells of an operation that another replica has ended, from the status that it left.
+func (l *ledger) elsewhere(id name, old, fresh *v1alpha1.Application) {
+	if l == nil || l.agent.shards.holds(id) || !l.book.Open() {
+		return
+	}
+	op := fresh.Status.OperationState
+	if op == nil || !op.Phase.Completed() || op.FinishedAt == nil {
+		return
+	}
+	healthy := fresh.Status.Health.Status == v1alpha1.HealthHealthy
+	if old != nil && old.Status.OperationState != nil && old.Status.OperationState.Phase.Completed() &&
+		recordID(old, old.Status.OperationState) == recordID(fresh, op) {
+		l.mu.Lock()
+		entry, waits := l.waiting[id]
+		if healthy {
+			delete(l.waiting, id)
+		}
+		l.mu.Unlock()
+		if healthy && waits {
+			l.book.Healthy(entry, time.Now())
+		}
+		return
+	}
+	l.mu.Lock()
+	delete(l.waiting, id)
+	if !healthy && op.Phase == v1alpha1.OperationSucceeded {
+		l.waiting[id] = recordID(fresh, op)
+	}
+	l.mu.Unlock()
+	l.agent.background.Go(func() {
+		l.others <- struct{}{}
+		defer func() { <-l.others }()
+		if l.agent.ctx.Err() == nil {
+			l.recover(l.agent.ctx, recordID(fresh, op), fresh)
+		}
+	})
+}
+
+// recoverWide is how many operations of other replicas are made entries of at a time.
+const recoverWide = 2
+
+// recover makes the entry of an operation from the status that it left.
+func (l *ledger) recover(ctx context.Context, entry string, app *v1alpha1.Application) {
+	op := app.Status.OperationState
+	res := engine.Result{
+		Operation: op, Health: health.Result{Status: health.Status(app.Status.Health.Status)}, Account: &engine.Account{Recovered: true},
+	}
+	for _, t := range app.Status.SourceTypes {
+		res.Tools = append(res.Tools, string(t))
+	}
+	d := entryOf(app, res)
+	d.Changes, d.Counts = changesOfStatus(op)
+	ctx, cancel := context.WithTimeout(ctx, recoverLimit)
+	defer cancel()
+	if wish, err := l.agent.engine.Manifests(ctx, app); err == nil && strings.Join(wish.Revisions, " ") == strings.Join(revisionsIn(op), " ") {
+		for _, m := range wish.Objects {
+			c := l.book.Keep(wish.Target.Live.Server, m, false)
+			d.Objects = append(d.Objects, api.LedgerObject{LedgerKey: ledgerKey(m.Key), Hash: hex.EncodeToString(c[:])})
+		}
+	} else {
+		d.Notes = append(d.Notes, "what was rendered is not known any more")
+	}
+	shorten(d)
+	l.book.Add(entry, d)
+}
+
+// recoverLimit is how long rendering once more may take, for one entry.
+const recoverLimit = 20 * time.Second
+
+// recordID names an operation of an Application. Two of them can begin in the same second, which is all that a status says
+// of the time.
+func recordID(app *v1alpha1.Application, op *v1alpha1.OperationState) string {
+	heals := ""
+	if op.Operation.Sync != nil && op.Operation.Sync.AutoHealAttemptsCount > 0 {
+		heals = "heals"
+	}
+	started := *op
+	started.StartedAt.Time = op.StartedAt.Truncate(time.Second)
+	return hexID(string(app.UID), operationID(&started), strings.Join(revisionsIn(op), " "), heals)
+}
+
+func hexID(parts ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\n")))
+	return hex.EncodeToString(sum[:16])
+}
+
+// revisionsIn are what an operation was about.
+func revisionsIn(op *v1alpha1.OperationState) []string {
+	if op.SyncResult == nil {
+		return nil
+	}
+	if op.SyncResult.Revision != "" {
+		return []string{op.SyncResult.Revision}
+	}
+	return op.SyncResult.Revisions
+}
+
+func ledgerKey(k object.Key) api.LedgerKey {
+	return api.LedgerKey{Group: k.Group, Kind: k.Kind, Namespace: k.Namespace, Name: k.Name}
+}
+
+func destinationOf(app *v1alpha1.Application) string {
+	if app.Spec.Destination.Server != "" {
+		return app.Spec.Destination.Server
+	}
+	return app.Spec.Destination.Name
+}

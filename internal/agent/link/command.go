@@ -1,0 +1,369 @@
+package link
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/slipway-gitops/slipway/api/agentapi"
+)
+
+// Bounds of what is done at a time.
+const (
+	maxRunning  = 512 // that the agent has got
+	maxAtOnce   = 16  // of these, that it carries out: as many reads, and as many changes
+	maxStreams  = 64
+	readLimit   = 2 * time.Minute
+	changeLimit = 10 * time.Minute
+)
+
+// command takes a Command that came down. It does not block: the connection's other messages wait behind it.
+func (s *session) command(msg *nats.Msg) {
+	l := s.link
+	var cmd agentapi.Command
+	if err := agentapi.Open(s.id.serverKey, agentapi.PurposeCommand, s.id.uid, msg.Data, &cmd); err != nil {
+		l.log.Error("a command is not taken", "err", err)
+		return
+	}
+	// The epoch is known before the server sends commands: it waits for the first heartbeat.
+	if cmd.Agent != s.id.uid || cmd.Epoch != s.currentEpoch() || !agentapi.ValidID(cmd.ID) || len(cmd.Body) > agentapi.MaxCommand {
+		l.log.Debug("a command is dropped: it is of another session", "command", cutTo(cmd.ID, agentapi.MaxStreamID), "epoch", cmd.Epoch)
+		return
+	}
+	switch cmd.Kind.Nature() {
+	case agentapi.Changes:
+		s.change(cmd)
+	case agentapi.Streams:
+		s.openStream(cmd)
+	default: // also those that nobody knows: the server waits for a Result
+		s.read(cmd)
+	}
+}
+
+// permit says why a command may not be carried out.
+func (l *Link) permit(cmd agentapi.Command) *agentapi.Error {
+	l.mu.Lock()
+	now := l.now().Add(l.skew)
+	l.mu.Unlock()
+	switch {
+	case cmd.Deadline.IsZero():
+		return &agentapi.Error{Code: agentapi.CodeInvalid, Message: "the command has no deadline"}
+	case now.After(cmd.Deadline):
+		return &agentapi.Error{Code: agentapi.CodeExpired, Message: fmt.Sprintf("the command came at %s, after its deadline %s: send it again", now.UTC().Format(time.RFC3339), cmd.Deadline.UTC().Format(time.RFC3339))}
+	case l.cfg.ReadOnly && cmd.Kind.Nature() != agentapi.Reads && cmd.Kind != agentapi.KindResourceLogs:
+		return &agentapi.Error{Code: agentapi.CodePolicy, Message: "the agent is in shadow mode: it writes nothing"}
+	case cmd.Target.Namespace != "" && !l.cfg.Manages(cmd.Target.Namespace):
+		return &agentapi.Error{Code: agentapi.CodeForbidden, Message: fmt.Sprintf("this agent does not manage namespace %.64s: see its --application-namespaces", cmd.Target.Namespace)}
+	}
+	return allowed(l.cfg.Policy(), cmd)
+}
+
+// read carries out a command that changes nothing, and replies.
+func (s *session) read(cmd agentapi.Command) {
+	l := s.link
+	if !l.running.begin(cmd.ID, maxRunning) {
+		return // it is under way, or there are too many: whoever asked sees that nothing comes
+	}
+	began := l.now()
+	if !s.work(func() {
+		defer l.running.end(cmd.ID)
+		var result agentapi.Result
+		if refusal := l.permit(cmd); refusal != nil {
+			result = failed(cmd.ID, refusal)
+		} else {
+			ctx, cancel := context.WithTimeout(s.ctx, readLimit)
+			defer cancel()
+			if !turn(ctx, l.reads) {
+				return // nobody waits any more
+			}
+			result = l.clean(l.execute(ctx, cmd))
+			<-l.reads
+		}
+		result.Finished = l.now()
+		l.cfg.Meter.Command(cmd.Kind, result.Status, result.Finished.Sub(began))
+		parts, err := agentapi.Split(s.epoch, result)
+		if err != nil {
+			result = failed(cmd.ID, &agentapi.Error{Code: agentapi.CodeTooLarge, Message: err.Error()})
+			if parts, err = agentapi.Split(s.epoch, result); err != nil {
+				return
+			}
+		}
+		for _, part := range parts {
+			body, err := encode(part)
+			if err == nil {
+				err = s.conn.Publish(agentapi.UpReply(s.id.uid, cmd.ID), body)
+			}
+			if err != nil {
+				return // the connection is gone, and so is whoever waited
+			}
+		}
+	}) {
+		l.running.end(cmd.ID)
+	}
+}
+
+// change carries out a command that changes something, once, and puts what came of it into the outbox.
+func (s *session) change(cmd agentapi.Command) {
+	l := s.link
+	if l.outbox.has(cmd.ID) || !l.running.begin(cmd.ID, maxRunning) {
+		return // it is under way or told soon; where there are too many, the server sends it again
+	}
+	if !s.work(func() {
+		defer l.running.end(cmd.ID)
+		// Not the session's context: what was begun goes on without a connection.
+		ctx, cancel := context.WithTimeout(l.ctx, changeLimit)
+		defer cancel()
+		if !turn(ctx, l.changes) {
+			return
+		}
+		defer func() { <-l.changes }()
+		if result := l.carryOut(ctx, cmd); result != nil {
+			l.outbox.put(*result)
+		}
+	}) {
+		l.running.end(cmd.ID)
+	}
+}
+
+// turn waits for a place among those that are carried out.
+func turn(ctx context.Context, places chan struct{}) bool {
+	select {
+	case places <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// carryOut claims a command, executes it and writes down what came of it. It returns nil where nothing is to be told: it
+// could not be begun and may be sent again.
+func (l *Link) carryOut(ctx context.Context, cmd agentapi.Command) *agentapi.Result {
+	start := l.now()
+	if !l.cfg.ReadOnly {
+		// Before the permission: what was done once keeps its answer, also after its deadline.
+		if r := l.journal.find(cmd.ID); r != nil {
+			return l.journal.answer(cmd.ID, r)
+		}
+	}
+	if refusal := l.permit(cmd); refusal != nil {
+		l.log.Warn("a command is refused", "command", cmd.ID, "kind", cmd.Kind, "user", cut(cmd.User), "err", refusal)
+		result := failed(cmd.ID, refusal)
+		result.Finished = l.now()
+		l.cfg.Meter.Command(cmd.Kind, result.Status, result.Finished.Sub(start))
+		return &result
+	}
+	before, err := l.journal.claim(ctx, cmd)
+	switch {
+	case errors.Is(err, errJournalFull):
+		result := failed(cmd.ID, &agentapi.Error{Code: agentapi.CodeBusy, Message: err.Error()})
+		return &result
+	case err != nil:
+		l.log.Warn("a command could not be begun; it is begun when it comes again", "command", cmd.ID, "kind", cmd.Kind, "err", err)
+		return nil
+	case before != nil:
+		return l.journal.answer(cmd.ID, before)
+	}
+	result := l.clean(l.execute(ctx, cmd))
+	result.Finished = l.now()
+	if len(result.Body) > agentapi.MaxResult {
+		result.Body = nil
+	}
+	if l.ctx.Err() != nil && result.Status == agentapi.StatusFailed {
+		result = *interrupted(cmd.ID, l.now()) // by our own end
+	}
+	if err := l.journal.finish(context.WithoutCancel(ctx), result); err != nil {
+		// After a restart the agent would say that it does not know. Until then it does.
+		l.log.Warn("the end of a command is not in the journal", "command", cmd.ID, "err", err)
+	}
+	l.cfg.Meter.Command(cmd.Kind, result.Status, result.Finished.Sub(start))
+	l.log.Info("command", "command", cmd.ID, "kind", cmd.Kind, "namespace", cmd.Target.Namespace, "name", cmd.Target.Name, "user", cut(cmd.User),
+		"reason", cut(cmd.Reason), "status", result.Status, "message", cut(result.Message), "took", l.now().Sub(start).Round(time.Millisecond).String())
+	return &result
+}
+
+// answer is what a command gets that was begun before; nil where it is still under way here.
+func (j *journal) answer(id string, r *record) *agentapi.Result {
+	switch {
+	case r.Result != nil:
+		return r.Result
+	case r.By != j.by:
+		return interrupted(id, j.now())
+	}
+	// Begun by this process and not under way: its end could not be written.
+	return interrupted(id, j.now())
+}
+
+// execute calls the executor of a command. A crash is a failure of this command alone.
+func (l *Link) execute(ctx context.Context, cmd agentapi.Command) (result agentapi.Result) {
+	defer func() {
+		if r := recover(); r != nil {
+			l.log.Error("a command crashed", "command", cmd.ID, "kind", cmd.Kind, "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
+			result = failed(cmd.ID, &agentapi.Error{Code: agentapi.CodeInternal, Message: "the agent has a fault and could not do this; its log says more"})
+			result.Status = agentapi.StatusFailed
+		}
+	}()
+	run := l.cfg.Executors[cmd.Kind]
+	if cmd.Kind == agentapi.KindRotate {
+		run = l.rotate
+	}
+	if run == nil {
+		return failed(cmd.ID, &agentapi.Error{Code: agentapi.CodeUnsupported, Message: fmt.Sprintf("this agent cannot do %.64q: it may be older than the server", cmd.Kind)})
+	}
+	body, err := run(ctx, cmd)
+	if err != nil {
+		return failed(cmd.ID, asError(err))
+	}
+	result = agentapi.Result{ID: cmd.ID, Status: agentapi.StatusDone}
+	if body != nil {
+		raw, err := json.Marshal(body)
+		if err != nil {
+			return failed(cmd.ID, &agentapi.Error{Code: agentapi.CodeInternal, Message: "the answer cannot be written: " + err.Error()})
+		}
+		result.Body = raw
+	}
+	return result
+}
+
+// clean takes secrets that the agent knows out of a Result.
+func (l *Link) clean(r agentapi.Result) agentapi.Result {
+	r.Message = string(l.cfg.Redact([]byte(r.Message)))
+	if len(r.Body) > 0 {
+		r.Body = l.cfg.Redact(r.Body)
+	}
+	return r
+}
+
+// failed is the Result for an error.
+func failed(id string, e *agentapi.Error) agentapi.Result {
+	status := agentapi.StatusFailed
+	switch e.Code {
+	case agentapi.CodePolicy, agentapi.CodeUnsupported, agentapi.CodeInvalid, agentapi.CodeForbidden, agentapi.CodeSignature, agentapi.CodeBusy:
+		status = agentapi.StatusRefused
+	case agentapi.CodeExpired:
+		status = agentapi.StatusExpired
+	}
+	return agentapi.Result{ID: id, Status: status, Code: e.Code, Message: cutTo(CleanText(e.Message), agentapi.MaxText)}
+}
+
+// asError finds the code of an error.
+func asError(err error) *agentapi.Error {
+	var known *agentapi.Error
+	if errors.As(err, &known) {
+		out := *known
+		if message := err.Error(); !strings.HasPrefix(message, known.Message) { // somebody has said more
+			out.Message = strings.TrimSuffix(message, " ("+string(known.Code)+")")
+		}
+		return &out
+	}
+	code := agentapi.Code("")
+	switch {
+	case apierrors.IsNotFound(err):
+		code = agentapi.CodeNotFound
+	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
+		code = agentapi.CodeConflict
+	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
+		code = agentapi.CodeForbidden
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
+		code = agentapi.CodeInvalid
+	case apierrors.IsTooManyRequests(err), apierrors.IsServiceUnavailable(err):
+		code = agentapi.CodeBusy
+	case errors.Is(err, context.DeadlineExceeded), apierrors.IsTimeout(err), apierrors.IsServerTimeout(err):
+		code = agentapi.CodeUnreachable
+	}
+	return &agentapi.Error{Code: code, Message: err.Error()}
+}
+
+// openStream carries out a command that opens a stream.
+func (s *session) openStream(cmd agentapi.Command) {
+	l := s.link
+	id := cmd.Stream
+	ctx, cancel := context.WithCancel(s.ctx)
+	st := newStream(id, cmd.Credit, func(c agentapi.Chunk) error {
+		body, err := encode(c)
+		if err != nil {
+			return fmt.Errorf("write a chunk: %w", err)
+		}
+		return s.conn.Publish(agentapi.UpStream(s.id.uid, id), body)
+	}, cancel)
+	refuse := func(code agentapi.Code, message string) {
+		st.finish(&agentapi.Error{Code: code, Message: message})
+	}
+	if !agentapi.ValidID(id) {
+		cancel()
+		return
+	}
+	s.mu.Lock()
+	_, known := s.streams[id]
+	full := len(s.streams) >= maxStreams
+	if !known && !full {
+		s.streams[id] = st
+	}
+	s.mu.Unlock()
+	switch {
+	case known:
+		cancel()
+		return
+	case full:
+		refuse(agentapi.CodeBusy, fmt.Sprintf("%d streams are open already: close one", maxStreams))
+		return
+	}
+	if !s.work(func() {
+		defer cancel()
+		defer func() {
+			s.mu.Lock()
+			delete(s.streams, id)
+			s.mu.Unlock()
+		}()
+		st.finish(l.stream(ctx, cmd, st))
+	}) {
+		cancel()
+	}
+}
+
+// stream calls the streamer of a command and returns why the stream ends; nil where all is said.
+func (l *Link) stream(ctx context.Context, cmd agentapi.Command, st *Stream) (cause *agentapi.Error) {
+	defer func() {
+		if r := recover(); r != nil {
+			l.log.Error("a stream crashed", "command", cmd.ID, "kind", cmd.Kind, "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
+			cause = &agentapi.Error{Code: agentapi.CodeInternal, Message: "the agent has a fault and could not do this; its log says more"}
+		}
+	}()
+	if refusal := l.permit(cmd); refusal != nil {
+		return refusal
+	}
+	run := l.cfg.Streamers[cmd.Kind]
+	if run == nil {
+		return &agentapi.Error{Code: agentapi.CodeUnsupported, Message: fmt.Sprintf("this agent cannot do %.64q: it may be older than the server", cmd.Kind)}
+	}
+	if st.open() != nil {
+		return nil // the connection is gone, and so is whoever waited
+	}
+	if err := run(ctx, cmd, st); err != nil && !errors.Is(err, errStreamOver) {
+		e := asError(err)
+		e.Message = cutTo(CleanText(string(l.cfg.Redact([]byte(e.Message)))), agentapi.MaxText)
+		return e
+	}
+	return nil
+}
+
+// chunk takes a Chunk that came down.
+func (s *session) chunk(msg *nats.Msg) {
+	var c agentapi.Chunk
+	if err := agentapi.Open(s.id.serverKey, agentapi.PurposeStream, s.id.uid, msg.Data, &c); err != nil {
+		s.link.log.Error("a chunk of a stream is not taken", "err", err)
+		return
+	}
+	s.mu.Lock()
+	st := s.streams[c.Stream]
+	s.mu.Unlock()
+	if st != nil {
+		st.deliver(c)
+	}
+}

@@ -1,0 +1,289 @@
+package link
+
+import (
+	"bufio"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"io"
+	"log"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// authority signs certificates for a test.
+type authority struct {
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+	file string // its certificate, PEM
+	dir  string
+}
+
+func newAuthority(t *testing.T) *authority {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority of " + t.Name()}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	raw, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, err := x509.ParseCertificate(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &authority{cert: cert, key: key, dir: t.TempDir()}
+	a.file = a.write(t, "ca.pem", "CERTIFICATE", raw)
+	return a
+}
+
+func (a *authority) write(t *testing.T, name, kind string, raw []byte) string {
+	t.Helper()
+	file := filepath.Join(a.dir, name)
+	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// issue makes a certificate for loopback, or for a client, and returns its files.
+func (a *authority) issue(t *testing.T, name string) (cert tls.Certificate, certFile, keyFile string) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
+	raw, err := x509.CreateCertificate(rand.Reader, template, a.cert, &key.PublicKey, a.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	certFile, keyFile = a.write(t, name+".pem", "CERTIFICATE", raw), a.write(t, name+"-key.pem", "EC PRIVATE KEY", der)
+	if cert, err = tls.LoadX509KeyPair(certFile, keyFile); err != nil {
+		t.Fatal(err)
+	}
+	return cert, certFile, keyFile
+}
+
+// serve starts a server that says who called.
+func serve(t *testing.T, cfg *tls.Config) *url.URL {
+	t.Helper()
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name := "nobody"
+		if r.TLS != nil && len(r.TLS.PeerCertificates) > 0 {
+			name = r.TLS.PeerCertificates[0].Subject.CommonName
+		}
+		_, _ = io.WriteString(w, "hello "+name)
+	}))
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	if cfg != nil {
+		s.TLS = cfg
+		s.StartTLS()
+	} else {
+		s.Start()
+	}
+	t.Cleanup(s.Close)
+	u, err := url.Parse(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// proxy starts a proxy that passes on what it is asked for by CONNECT, and counts.
+func proxy(t *testing.T, want string) (*url.URL, *int) {
+	t.Helper()
+	n := 0
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodConnect {
+			http.Error(w, "only CONNECT", http.StatusMethodNotAllowed)
+			return
+		}
+		if r.Header.Get("Proxy-Authorization") != want {
+			w.WriteHeader(http.StatusProxyAuthRequired)
+			return
+		}
+		n++
+		far, err := net.Dial("tcp", r.Host)
+		if err != nil {
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		near, buf, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			return
+		}
+		_, _ = buf.WriteString("HTTP/1.1 200 Connection established\r\n\r\n")
+		_ = buf.Flush()
+		go func() { _, _ = io.Copy(far, near); far.Close() }()
+		_, _ = io.Copy(near, far)
+		near.Close()
+	}))
+	t.Cleanup(s.Close)
+	u, err := url.Parse(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u, &n
+}
+
+func to(u *url.URL) func(*url.URL) (*url.URL, error) {
+	return func(*url.URL) (*url.URL, error) { return u, nil }
+}
+
+// greet dials and returns what the server says.
+func greet(ctx context.Context, tr Transport, server *url.URL) (string, error) {
+	conn, err := tr.dial(ctx, server)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	req, _ := http.NewRequestWithContext(ctx, http.MethodGet, server.String(), nil)
+	if err := req.Write(conn); err != nil {
+		return "", err
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(conn), req)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	raw, err := io.ReadAll(resp.Body)
+	return string(raw), err
+}
+
+func TestTheServerIsReachedThroughAProxyWithItsOwnAuthority(t *testing.T) {
+	t.Parallel()
+	ca := newAuthority(t)
+	cert, _, _ := ca.issue(t, "server")
+	server := serve(t, &tls.Config{Certificates: []tls.Certificate{cert}})
+	p, n := proxy(t, "Basic YW5uOnB3") // ann:pw
+	p.User = url.UserPassword("ann", "pw")
+	got, err := greet(t.Context(), Transport{CAFile: ca.file, Proxy: to(p)}, server)
+	if err != nil || got != "hello nobody" || *n != 1 {
+		t.Errorf("got %q, %v, over the proxy %d times", got, err, *n)
+	}
+	_, err = greet(t.Context(), Transport{Proxy: to(p)}, server)
+	if err == nil || !strings.Contains(err.Error(), "--server-ca") {
+		t.Errorf("without the authority: %v", err)
+	}
+	if got, err := greet(t.Context(), Transport{Insecure: true, Proxy: to(nil)}, server); err != nil || got != "hello nobody" {
+		t.Errorf("insecure: %q, %v", got, err)
+	}
+}
+
+func TestTheAgentShowsItsCertificate(t *testing.T) {
+	t.Parallel()
+	ca := newAuthority(t)
+	cert, _, _ := ca.issue(t, "server")
+	_, certFile, keyFile := ca.issue(t, "agent-7")
+	pool := x509.NewCertPool()
+	pool.AddCert(ca.cert)
+	server := serve(t, &tls.Config{Certificates: []tls.Certificate{cert}, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert})
+	tr := Transport{CAFile: ca.file, CertFile: certFile, KeyFile: keyFile, Proxy: to(nil)}
+	if got, err := greet(t.Context(), tr, server); err != nil || got != "hello agent-7" {
+		t.Errorf("got %q, %v", got, err)
+	}
+	if got, err := greet(t.Context(), Transport{CAFile: ca.file, Proxy: to(nil)}, server); err == nil {
+		t.Errorf("without a certificate: %q", got)
+	}
+}
+
+func TestATroubleOnTheWaySaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	server := serve(t, nil)
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nobody := &url.URL{Scheme: "http", Host: closed.Addr().String()}
+	closed.Close()
+	strict, _ := proxy(t, "Basic YW5uOnB3")
+	loose, _ := proxy(t, "")
+	web := serve(t, nil)
+	tests := []struct {
+		name, want  string
+		proxy       *url.URL
+		server      *url.URL
+		unreachable bool
+	}{
+		{"nobody there", "reach the server", nil, nobody, true},
+		{"no proxy there", "reach the proxy", nobody, server, true},
+		{"a proxy that wants a password", "HTTPS_PROXY", strict, server, false},
+		{"a proxy that reaches nobody", "502", loose, nobody, true},
+		{"a proxy of another kind", "socks5", &url.URL{Scheme: "socks5", Host: "127.0.0.1:1"}, server, false},
+		{"no proxy at all", "more than its answer", web, server, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := greet(t.Context(), Transport{Proxy: to(tt.proxy)}, tt.server)
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Fatalf("got %v, want %q", err, tt.want)
+			}
+			var u *unreachable
+			if errors.As(err, &u) != tt.unreachable {
+				t.Errorf("unreachable: %v", !tt.unreachable)
+			}
+		})
+	}
+}
+
+func TestAServerIsNamedByAURLWithTLS(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		in       string
+		insecure bool
+		ok       bool
+	}{
+		{"https://slipway.example", false, true},
+		{"https://slipway.example:8443/base/", false, true},
+		{"http://127.0.0.1:8080", false, true},
+		{"http://localhost:8080", false, true},
+		{"http://slipway.example", false, false},
+		{"http://slipway.example", true, true},
+		{"https://ann:s3cret@slipway.example", false, false},
+		{"slipway.example", false, false},
+		{"ftp://slipway.example", true, false},
+		{"https://slipway.example?x=1", false, false},
+		{"https://", false, false},
+		{"https://%zz", false, false},
+	}
+	for _, tt := range tests {
+		u, err := ParseServer(tt.in, tt.insecure)
+		if (err == nil) != tt.ok {
+			t.Errorf("%s: %v", tt.in, err)
+		}
+		if err == nil && strings.HasSuffix(u.String(), "/") {
+			t.Errorf("%s became %s", tt.in, u)
+		}
+		if err != nil && strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%s: the error has the password: %v", tt.in, err)
+		}
+	}
+}

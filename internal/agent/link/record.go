@@ -1,0 +1,78 @@
+package link
+
+import (
+	"context"
+	"errors"
+
+	"github.com/slipway-gitops/slipway/api/agentapi"
+)
+
+// Records is what waits to be told of operations. Its methods are called from any goroutine.
+type Records interface {
+	// Begin says that a session begins: what was sent and not answered is sent again.
+	Begin()
+	// Next returns what is to be sent, nil for nothing. It is answered, or refused, before it is called again.
+	Next() *agentapi.Records
+	// Answered takes in what the server said.
+	Answered(sent *agentapi.Records, ack agentapi.RecordAck)
+	// Refused says that the server cannot read it at all.
+	Refused(sent *agentapi.Records, why error)
+	// Wake has something in it when there may be something to send.
+	Wake() <-chan struct{}
+}
+
+// records sends what operations were.
+func (s *session) records(ctx context.Context) error {
+	r := s.link.cfg.Records
+	if r == nil || !s.ledger {
+		return nil
+	}
+	r.Begin()
+	for {
+		next := r.Next()
+		if next == nil {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-r.Wake():
+			}
+			continue
+		}
+		next.Epoch = s.epoch
+		ack, err := request(ctx, s, agentapi.UpRecord(s.id.uid), next, func(a agentapi.RecordAck) *agentapi.Error { return a.Error })
+		var refused *agentapi.Error
+		switch {
+		case err == nil:
+			r.Answered(next, ack)
+		case errors.As(err, &refused) && (refused.Code == agentapi.CodeMalformed || refused.Code == agentapi.CodeTooLarge):
+			r.Refused(next, err)
+		default:
+			return s.end(ctx, err)
+		}
+	}
+}
+
+// Prepare finds out who the agent is, so that its first operation is recorded already. Who is nobody yet records nothing.
+func (l *Link) Prepare(ctx context.Context) {
+	if l.secrets == nil || l.known() != nil {
+		return
+	}
+	id, err := l.secrets.load(ctx)
+	if err != nil {
+		l.log.Warn("who the agent is cannot be read yet: what it does before it can is not in the ledger", "err", err)
+		return
+	}
+	if id != nil && id.registered() {
+		l.keepIdentity(id)
+	}
+}
+
+// RecordKey returns what secret values are hashed with in records of operations; nil where there is nobody to record for.
+func (l *Link) RecordKey() []byte {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.identity == nil || !l.identity.registered() || l.cfg.ReadOnly {
+		return nil
+	}
+	return l.identity.records
+}

@@ -1,0 +1,236 @@
+package link
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/slipway-gitops/slipway/api/agentapi"
+)
+
+const (
+	registerLimit = 30 * time.Second
+	maxAnswer     = 64 << 10
+)
+
+// errUnregistered says that the agent is nobody yet and has nothing to become somebody with.
+var errUnregistered = errors.New("this agent is not registered: create it on the server (slipway agent create NAME) and start it with the token that this prints (--registration-token-file)")
+
+// errToken says that the server does not take the token.
+var errToken = errors.New("the server does not take the registration token: it was used, has expired or is wrong; make a new one (slipway agent register ID)")
+
+// identify returns who the agent is, and registers it where it is nobody yet, or where it was given another token than the
+// one that it registered with.
+func (l *Link) identify(ctx context.Context) (*identity, error) {
+	token, err := l.cfg.Token()
+	if err != nil {
+		return nil, err
+	}
+	if id := l.known(); id != nil && (token == "" || id.token == tokenHash(token)) {
+		return id, nil // an attempt to connect asks nothing of the API server
+	}
+	id, err := l.secrets.load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	known := id != nil && id.registered()
+	if known && (token == "" || id.token == tokenHash(token)) {
+		l.keepIdentity(id)
+		return id, nil
+	}
+	if token == "" {
+		return nil, errUnregistered
+	}
+	if l.cfg.ReadOnly {
+		if known {
+			l.keepIdentity(id)
+			return id, nil
+		}
+		return nil, fmt.Errorf("%w; shadow mode writes nothing, so it cannot keep an identity: start the agent once without --shadow", errUnregistered)
+	}
+	fresh, err := l.registerAnew(ctx, id, token)
+	if known && errors.Is(err, errToken) {
+		// A manifest that was applied once holds its token for ever.
+		l.log.Warn("the registration token is not taken; going on as the agent that is registered already", "agent", id.agent)
+		id.token, id.tried = tokenHash(token), nil
+		if err := l.secrets.save(ctx, id); err != nil {
+			return nil, err
+		}
+		fresh, err = id, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	l.keepIdentity(fresh)
+	return fresh, nil
+}
+
+func (l *Link) keepIdentity(id *identity) {
+	l.mu.Lock()
+	l.identity, l.stale = id, false
+	l.mu.Unlock()
+	l.status.named(id.agent)
+}
+
+// known returns the identity, if it was read and not forgotten.
+func (l *Link) known() *identity {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.stale || l.identity == nil || !l.identity.registered() {
+		return nil
+	}
+	return l.identity
+}
+
+// forget lets the identity be read again. What is sealed to it is still opened.
+func (l *Link) forget() {
+	l.mu.Lock()
+	l.stale = true
+	l.mu.Unlock()
+}
+
+// SealKeys returns the keys that secrets for this agent are sealed to, newest first; none before the identity is known.
+func (l *Link) SealKeys() []SealKey {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.identity == nil {
+		return nil
+	}
+	return append([]SealKey(nil), l.identity.seal...)
+}
+
+// registerAnew makes keys, registers them and keeps what came of it. Keys are kept before they are shown, so that a
+// registration of which the answer got lost, or after which the agent was killed, is tried again with the same ones: the
+// server answers again who has the key that the token was used with.
+func (l *Link) registerAnew(ctx context.Context, old *identity, token string) (*identity, error) {
+	id := old
+	if id == nil || id.registered() {
+		fresh, isNew, err := candidate(old, token)
+		if err != nil {
+			return nil, err
+		}
+		keep := fresh
+		if old != nil {
+			keep = old
+		}
+		if isNew {
+			if err := l.secrets.save(ctx, keep); err != nil {
+				return nil, err
+			}
+		}
+		if id = fresh; old != nil {
+			id = fresh.copy()
+			id.version, id.records, id.token = old.version, old.records, ""
+			id.seal = append(id.seal, old.seal[0])
+		}
+	}
+	answer, err := l.register(ctx, id, token)
+	if err != nil {
+		return nil, err
+	}
+	id.agent, id.uid, id.serverKey, id.server = answer.Agent, answer.UID, answer.ServerKey, l.cfg.Server.String()
+	id.token = tokenHash(token)
+	if err := l.secrets.save(ctx, id); err != nil {
+		return nil, err
+	}
+	l.log.Info("registered", "agent", id.agent, "server", id.server)
+	return id, nil
+}
+
+// candidate is the identity to show with a token: one that is new, or the one that the registered identity holds for this
+// token. The latter holds it from then on.
+func candidate(old *identity, token string) (fresh *identity, isNew bool, err error) {
+	if old != nil && old.tried != nil && old.tried.token == tokenHash(token) {
+		return old.tried, false, nil
+	}
+	if fresh, err = newIdentity(); err != nil {
+		return nil, false, err
+	}
+	if old != nil {
+		fresh.token = tokenHash(token)
+		old.tried = fresh
+	}
+	return fresh, true, nil
+}
+
+// register shows the token and the keys to the server.
+func (l *Link) register(ctx context.Context, id *identity, token string) (*agentapi.Registered, error) {
+	cluster, err := l.cluster(ctx)
+	if err != nil {
+		return nil, err
+	}
+	public, err := publicKey(id.seed)
+	if err != nil {
+		return nil, err
+	}
+	in := agentapi.Registration{
+		Token: token, PublicKey: public, SealKey: id.seal[0].Public[:], ClusterUID: cluster, Namespace: l.cfg.Namespace,
+		Version: l.cfg.Versions().Agent,
+	}
+	if in.Signature, err = sign(id.seed, agentapi.RegistrationText(in)); err != nil {
+		return nil, err
+	}
+	body, err := json.Marshal(in)
+	if err != nil {
+		return nil, fmt.Errorf("write the registration: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, registerLimit)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, l.cfg.Server.JoinPath(agentapi.PathRegister).String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("write the registration: %w", err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", "slipway-agent")
+	client := l.client()
+	defer client.CloseIdleConnections()
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("register: %w", err)
+	}
+	defer resp.Body.Close()
+	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return nil, fmt.Errorf("register: read the answer: %w", err)
+	}
+	return readRegistered(resp, raw)
+}
+
+// client is an HTTP client that reaches the server as the link does.
+func (l *Link) client() *http.Client {
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return l.cfg.Transport.dial(ctx, l.cfg.Server)
+	}
+	return &http.Client{
+		Transport: &http.Transport{DialContext: dial, DialTLSContext: dial, DisableKeepAlives: true, ResponseHeaderTimeout: registerLimit},
+		// A token is for whom it was given for.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+func readRegistered(resp *http.Response, raw []byte) (*agentapi.Registered, error) {
+	switch {
+	case resp.StatusCode == http.StatusUnauthorized:
+		return nil, errToken
+	case resp.StatusCode != http.StatusOK:
+		var problem struct {
+			Detail string `json:"detail"`
+		}
+		_ = json.Unmarshal(raw, &problem) // what cannot be read says nothing
+		return nil, fmt.Errorf("register: the server answered %s: %.300s", resp.Status, problem.Detail)
+	}
+	var out agentapi.Registered
+	if err := json.Unmarshal(raw, &out); err != nil {
+		return nil, fmt.Errorf("register: read the answer: %w: is --server the address of a Slipway server?", err)
+	}
+	if !agentapi.ValidUID(out.UID) || len(out.ServerKey) != keySize || out.Agent == "" {
+		return nil, errors.New("register: the answer is not that of a Slipway server: check --server")
+	}
+	return &out, nil
+}

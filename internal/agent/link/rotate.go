@@ -1,0 +1,78 @@
+package link
+
+import (
+	"bytes"
+	"context"
+	"errors"
+
+	"github.com/slipway-gitops/slipway/api/agentapi"
+)
+
+// rotate carries out KindRotate: it makes the next keys, keeps them, announces the next key, and asks for a session with it.
+// Where it is interrupted, the next session is made with whichever key the server takes.
+func (l *Link) rotate(ctx context.Context, _ agentapi.Command) (any, error) {
+	l.mu.Lock()
+	s, id := l.session, l.identity
+	l.mu.Unlock()
+	if s == nil || id == nil {
+		return nil, &agentapi.Error{Code: agentapi.CodeDisconnected, Message: "the connection was lost before the next key was announced: send it again"}
+	}
+	next := id.copy()
+	if len(next.next) == 0 {
+		seed, err := newSeed()
+		if err != nil {
+			return nil, err
+		}
+		seal, err := newSealKey()
+		if err != nil {
+			return nil, err
+		}
+		next.next = seed
+		next.seal = []SealKey{seal, id.seal[0]} // what is on its way is sealed to the one before
+		if err := l.secrets.save(ctx, next); err != nil {
+			if errors.Is(err, errRaced) {
+				l.forget()
+			}
+			return nil, err
+		}
+		l.keepIdentity(next)
+	}
+	public, err := publicKey(next.next)
+	if err != nil {
+		return nil, err
+	}
+	in := agentapi.Rotation{Epoch: s.currentEpoch(), PublicKey: public}
+	text := agentapi.RotationText(next.uid, public)
+	if in.Signature, err = sign(s.seed, text); err != nil {
+		return nil, err
+	}
+	if in.Proof, err = sign(next.next, text); err != nil {
+		return nil, err
+	}
+	_, err = request(ctx, s, agentapi.UpRotate(next.uid), in, func(a agentapi.RotationAck) *agentapi.Error { return a.Error })
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case l.again <- struct{}{}:
+	default: // asked for already
+	}
+	return map[string]string{"publicKey": public}, nil
+}
+
+// confirm makes the next key the present one, once a session was made with it. Where that cannot be written, the next
+// session tries again: until then both are kept.
+func (l *Link) confirm(ctx context.Context, id *identity, seed []byte) {
+	if len(id.next) == 0 || !bytes.Equal(seed, id.next) {
+		return
+	}
+	fresh := id.copy()
+	fresh.seed, fresh.next = id.next, nil
+	if err := l.secrets.save(ctx, fresh); err != nil {
+		l.forget()
+		l.log.Warn("the agent has another key, which could not be written; it is tried again", "err", err)
+		return
+	}
+	l.keepIdentity(fresh)
+	l.log.Info("the agent has another key now", "agent", id.agent)
+}

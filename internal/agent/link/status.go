@@ -1,0 +1,223 @@
+package link
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/slipway-gitops/slipway/api/agentapi"
+)
+
+// State is how the link is.
+type State string
+
+// The states of a link.
+const (
+	StateStarting     State = "Starting"
+	StateConnected    State = "Connected"
+	StateConnecting   State = "Connecting"   // it is tried again
+	StateUnregistered State = "Unregistered" // a token is missing
+	StateTwin         State = "Twin"         // another cluster has an agent with this identity
+	StateRefused      State = "Refused"      // the server does not take this agent
+	StateStopped      State = "Stopped"
+)
+
+// Status is how the link is now. It is told in health, metrics and log.
+type Status struct {
+	State   State     `json:"state"`
+	Since   time.Time `json:"since"`
+	Message string    `json:"message,omitempty"`
+	Server  string    `json:"server"`
+	Agent   string    `json:"agent,omitempty"`
+	// Insecure says that the server's certificate is not verified.
+	Insecure bool `json:"insecure,omitempty"`
+	// Pending is how many changes and events the server has not acknowledged.
+	Pending int `json:"pending"`
+	// Oldest is how long the first of them waits, in seconds.
+	Oldest float64 `json:"oldestSeconds"`
+	// Lost is how many events were dropped.
+	Lost uint64 `json:"eventsLost"`
+	// Sessions is how often the link was made; all but the first are reconnects.
+	Sessions uint64 `json:"sessions"`
+	// Skew is how far the server's clock is before the agent's, in seconds.
+	Skew float64 `json:"clockSkewSeconds,omitempty"`
+}
+
+// board is where the state is written.
+type board struct {
+	now func() time.Time
+
+	mu sync.Mutex
+	s  Status
+}
+
+func newBoard(server *url.URL, insecure bool, now func() time.Time) *board {
+	b := &board{now: now, s: Status{State: StateStarting, Since: now(), Insecure: insecure}}
+	if server != nil {
+		b.s.Server = server.String()
+	}
+	return b
+}
+
+// set changes the state; since moves with it alone.
+func (b *board) set(state State, message string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.s.State != state {
+		b.s.State, b.s.Since = state, b.now()
+		if state == StateConnected {
+			b.s.Sessions++
+		}
+	}
+	b.s.Message = message
+}
+
+func (b *board) named(agent string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.s.Agent = agent
+}
+
+func (b *board) skewed(d time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.s.Skew = d.Round(time.Millisecond).Seconds()
+}
+
+func (b *board) get() Status {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.s
+}
+
+// lost says why there is no session.
+func (b *board) lost(err error) {
+	state := StateConnecting
+	var refused *agentapi.Error
+	switch {
+	case errors.Is(err, errUnregistered):
+		state = StateUnregistered
+	case errors.Is(err, errToken), forbidden(err):
+		state = StateRefused
+	case errors.As(err, &refused) && refused.Code == agentapi.CodeTwin:
+		state = StateTwin
+	case errors.As(err, &refused) && (refused.Code == agentapi.CodeRevoked || refused.Code == agentapi.CodeProtocol):
+		state = StateRefused
+	}
+	message := ""
+	if err != nil {
+		message = err.Error()
+	}
+	b.set(state, message)
+}
+
+// forbidden reports whether the server does not take the agent's key.
+func forbidden(err error) bool {
+	return errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthExpired) || errors.Is(err, nats.ErrAuthRevoked) ||
+		errors.Is(err, nats.ErrAccountAuthExpired)
+}
+
+// Status returns how the link is.
+func (l *Link) Status() Status {
+	s := l.status.get()
+	b := l.buffer.backlog()
+	s.Pending, s.Oldest, s.Lost = b.pending, b.oldest.Seconds(), b.lost
+	return s
+}
+
+// Component is the link as part of an agent's health. It is healthy while there is a session.
+func (s Status) Component() agentapi.Component {
+	c := agentapi.Component{Name: "link", Status: agentapi.ComponentHealthy}
+	switch {
+	case s.State != StateConnected:
+		c.Status, c.Message = agentapi.ComponentDegraded, fmt.Sprintf("%s: %s", s.State, s.Message)
+	case s.Lost > 0:
+		c.Message = fmt.Sprintf("%d events were lost since the agent started", s.Lost)
+	case s.Skew > 60 || s.Skew < -60:
+		c.Message = fmt.Sprintf("the clocks of server and agent differ by %.0f s", s.Skew)
+	}
+	return c
+}
+
+// Pauses before the next attempt. An attempt to reach nobody costs some packets, so that a network that is back is noticed
+// at once; one that a server has to answer costs more, and many agents come back at a time.
+const (
+	firstPause     = 50 * time.Millisecond
+	pauseDown      = 1300 * time.Millisecond // where nobody is reached
+	pauseFault     = 15 * time.Second        // where somebody answers, and it does not work
+	pauseForbidden = time.Minute
+	steady         = 5 * time.Second // a session that lasted so long was a good one
+)
+
+// pace is how fast attempts follow each other.
+type pace struct{ next time.Duration }
+
+// after returns the pause after an attempt that ended with err and lasted so long. It grows and has jitter.
+func (p *pace) after(err error, lasted time.Duration) time.Duration {
+	if lasted > steady {
+		p.next = 0
+	}
+	p.next = max(firstPause, 2*p.next)
+	limit := pauseFault
+	var u *unreachable
+	var refused *agentapi.Error
+	switch {
+	case errors.As(err, &u), errors.Is(err, errSessionOver):
+		limit = pauseDown
+	case forbidden(err), errors.Is(err, errUnregistered), errors.Is(err, errToken):
+		limit = pauseForbidden
+		p.next = max(p.next, time.Second)
+	case errors.As(err, &refused):
+		if wait := time.Duration(refused.RetryAfter) * time.Second; wait > 0 {
+			return jittered(min(wait, time.Hour))
+		}
+		switch refused.Code {
+		case agentapi.CodeTwin:
+			return jittered(agentapi.TwinRetry)
+		case agentapi.CodeRevoked, agentapi.CodeProtocol:
+			limit = pauseForbidden
+			p.next = max(p.next, 5*time.Second)
+		}
+	}
+	p.next = min(p.next, limit)
+	return spread(p.next)
+}
+
+// jittered returns d or up to a fifth more: never less than what the other side asked for.
+func jittered(d time.Duration) time.Duration { return d + rand.N(d/5+1) }
+
+// spread returns between a half of d and d.
+func spread(d time.Duration) time.Duration { return d/2 + rand.N(d/2+1) }
+
+// say logs why there is no session: once in a while where that goes on, and loudly where somebody must act.
+func (l *Link) say(err error, pause time.Duration) {
+	s := l.status.get()
+	key := string(s.State) + s.Message
+	l.mu.Lock()
+	again := l.said == key && l.now().Sub(l.saidAt) < sayEvery
+	if !again {
+		l.said, l.saidAt = key, l.now()
+	}
+	l.mu.Unlock()
+	level := l.log.Debug
+	switch {
+	case again:
+	case s.State == StateTwin:
+		l.log.Error("TWIN: another cluster has an agent with this identity; this one works on and is not seen by the server: register one of the two anew", "err", err, "next_try", pause.Round(time.Second).String())
+		return
+	case s.State == StateRefused || s.State == StateUnregistered:
+		l.log.Error("the server does not know this agent; it works on without it", "err", err, "next_try", pause.Round(time.Millisecond).String())
+		return
+	default:
+		level = l.log.Warn
+	}
+	level("no link to the server; the agent works on", "err", err, "next_try", pause.Round(time.Millisecond).String())
+}
+
+// sayEvery is how often one and the same trouble is logged.
+const sayEvery = 5 * time.Minute

@@ -1,0 +1,447 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/instance"
+	"github.com/slipway-gitops/slipway/internal/agent/link"
+	"github.com/slipway-gitops/slipway/internal/engine/live"
+	"github.com/slipway-gitops/slipway/internal/engine/live/stream"
+	"github.com/slipway-gitops/slipway/internal/git"
+)
+
+// linkSource is what the server is told: of what the agent knows anyway, as it is when it is sent.
+type linkSource struct {
+	agent *Agent
+	link  *link.Link
+	sets  *setStore
+	// instances are the pods of Applications; nil where they are not told.
+	instances *instance.Reporter
+	counts    atomic.Pointer[func(namespace string) bool]
+	known     atomic.Pointer[agentapi.Versions]
+	speaks    atomic.Bool // this replica tells the server
+
+	mu      sync.Mutex
+	reached map[string]*reachable // clusters by server
+	seen    string                // connections, as last looked at
+	entries map[string]parsed     // of ConfigMaps with several items
+	hide    redaction
+}
+
+var _ link.Source = (*linkSource)(nil)
+
+// parsed are the items of a ConfigMap by name.
+type parsed struct {
+	edition string
+	items   map[string][]byte
+}
+
+func newLinkSource(a *Agent) *linkSource {
+	s := &linkSource{agent: a, reached: map[string]*reachable{}, entries: map[string]parsed{}}
+	s.sets = &setStore{changed: s.setChanged, unready: map[string]bool{}, raw: map[name][]byte{}}
+	return s
+}
+
+func itemKey(kind agentapi.ItemKind, namespace, called string) agentapi.Key {
+	return agentapi.Key{Kind: kind, Namespace: namespace, Name: called}
+}
+
+// applicationMoved tells of an Application that appeared, changed or went.
+func (s *linkSource) applicationMoved(old, fresh *v1alpha1.Application) {
+	app := fresh
+	if app == nil {
+		app = old
+	}
+	if !s.speaks.Load() {
+		return // who does tells of it
+	}
+	id := name{Namespace: app.Namespace, Name: app.Name}
+	s.link.Changed(itemKey(agentapi.ItemApplication, app.Namespace, app.Name))
+	s.reach(s.agent.ctx, fresh)
+	s.useInstances(id, fresh)
+	s.agent.driver.moved(old, fresh)
+	if fresh == nil {
+		return
+	}
+	s.agent.ledger.elsewhere(id, old, fresh)
+	for _, e := range syncEvents(old, fresh) {
+		e.Message, e.Reason = s.redactText(e.Message), s.redactText(e.Reason)
+		s.link.Event(e)
+	}
+}
+
+func (s *linkSource) projectMoved(called string) {
+	s.link.Changed(itemKey(agentapi.ItemArgoProject, s.agent.cfg.Namespace, called))
+}
+
+func (s *linkSource) setChanged(id name) {
+	if id == (name{}) {
+		s.link.Rescan(agentapi.ItemApplicationSet)
+		return
+	}
+	s.link.Changed(itemKey(agentapi.ItemApplicationSet, id.Namespace, id.Name))
+}
+
+// settingsChanged tells of anything in the settings.
+func (s *linkSource) settingsChanged() {
+	if s != nil {
+		s.link.Rescan(agentapi.ItemRepository, agentapi.ItemRepoCreds, agentapi.ItemCluster, agentapi.ItemCertificate, agentapi.ItemGPGKey)
+	}
+}
+
+// lookAtConnections tells of repositories and clusters that can be reached no more, or again.
+func (s *linkSource) lookAtConnections() {
+	var b strings.Builder
+	for _, r := range s.agent.pool.Repos() {
+		if err := r.Err(); err != nil {
+			fmt.Fprintf(&b, "%s %v\n", r.Scope(), err)
+		}
+	}
+	s.mu.Lock()
+	for _, server := range slices.Sorted(maps.Keys(s.reached)) {
+		fmt.Fprintf(&b, "%s %s\n", server, s.reached[server].state())
+	}
+	news := b.String() != s.seen
+	s.seen = b.String()
+	s.mu.Unlock()
+	if news {
+		s.link.Rescan(agentapi.ItemRepository, agentapi.ItemCluster)
+	}
+}
+
+// secretKind is the value of the secret-type label for a kind of items.
+func secretKind(kind agentapi.ItemKind) string {
+	switch kind {
+	case agentapi.ItemRepository:
+		return v1alpha1.SecretTypeRepository
+	case agentapi.ItemRepoCreds:
+		return v1alpha1.SecretTypeRepoCreds
+	case agentapi.ItemCluster:
+		return v1alpha1.SecretTypeCluster
+	}
+	return ""
+}
+
+// Keys implements link.Source.
+func (s *linkSource) Keys(kind agentapi.ItemKind) ([]agentapi.Key, bool) {
+	a := s.agent
+	var out []agentapi.Key
+	switch kind {
+	case agentapi.ItemApplication:
+		a.registry.each(func(id name, _ *v1alpha1.Application) { out = append(out, itemKey(kind, id.Namespace, id.Name)) })
+	case agentapi.ItemApplicationSet:
+		names, ready := s.sets.names()
+		if !ready {
+			return nil, false
+		}
+		for _, id := range names {
+			out = append(out, itemKey(kind, id.Namespace, id.Name))
+		}
+	case agentapi.ItemArgoProject:
+		for _, called := range a.projects.names() {
+			out = append(out, itemKey(kind, a.cfg.Namespace, called))
+		}
+	case agentapi.ItemRepository, agentapi.ItemRepoCreds, agentapi.ItemCluster:
+		for _, called := range a.settings.named(secretKind(kind)) {
+			out = append(out, itemKey(kind, a.cfg.Namespace, called))
+		}
+	case agentapi.ItemInstances:
+		return s.instanceKeys()
+	case agentapi.ItemCertificate, agentapi.ItemGPGKey:
+		for called := range s.configItems(kind) {
+			out = append(out, itemKey(kind, a.cfg.Namespace, called))
+		}
+	}
+	return out, true
+}
+
+// Has implements link.Source.
+func (s *linkSource) Has(key agentapi.Key) bool {
+	a, id := s.agent, name{Namespace: key.Namespace, Name: key.Name}
+	switch key.Kind {
+	case agentapi.ItemApplication:
+		_, ok := a.registry.get(id)
+		return ok
+	case agentapi.ItemApplicationSet:
+		return s.sets.get(id) != nil
+	case agentapi.ItemArgoProject:
+		return a.projects.get(key.Name, a.cfg.Namespace) != nil
+	case agentapi.ItemRepository, agentapi.ItemRepoCreds, agentapi.ItemCluster:
+		_, ok := a.settings.secret(key.Name, secretKind(key.Kind))
+		return ok
+	case agentapi.ItemInstances:
+		return s.instances != nil && s.instances.Instances(id) != nil
+	}
+	return s.configItems(key.Kind)[key.Name] != nil
+}
+
+// Body implements link.Source.
+func (s *linkSource) Body(key agentapi.Key) []byte {
+	a, id := s.agent, name{Namespace: key.Namespace, Name: key.Name}
+	var raw []byte
+	var err error
+	switch key.Kind {
+	case agentapi.ItemApplication:
+		if app, ok := a.registry.get(id); ok {
+			raw, err = link.Application(app)
+		}
+	case agentapi.ItemApplicationSet:
+		raw = s.sets.get(id)
+	case agentapi.ItemArgoProject:
+		if p := a.projects.get(key.Name, a.cfg.Namespace); p != nil {
+			raw, err = link.Project(p)
+		}
+	case agentapi.ItemRepository, agentapi.ItemRepoCreds, agentapi.ItemCluster:
+		if sec, ok := a.settings.secret(key.Name, secretKind(key.Kind)); ok {
+			labels := maps.Clone(sec.labels)
+			delete(labels, v1alpha1.LabelSecretType)
+			raw, err = link.SecretSetting(sec.data, labels, sec.edition, s.connection(key.Kind, sec))
+		}
+	case agentapi.ItemInstances:
+		raw, err = s.instanceBody(id)
+	default:
+		raw = s.configItems(key.Kind)[key.Name]
+	}
+	if err != nil {
+		a.log.Error("an item cannot be told", "item", key.String(), "err", err)
+		return nil
+	}
+	return s.Redact(raw)
+}
+
+// connection returns what is known of the way to a repository or a cluster.
+func (s *linkSource) connection(kind agentapi.ItemKind, sec secret) *agentapi.Connection {
+	unknown := &agentapi.Connection{Status: "Unknown"}
+	switch kind {
+	case agentapi.ItemCluster:
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if r := s.reached[sec.get("server")]; r != nil {
+			return &agentapi.Connection{Status: r.state()}
+		}
+		return unknown
+	case agentapi.ItemRepository:
+		remote, _, err := git.ParseRemote(sec.get("url"), true)
+		if err != nil {
+			return unknown
+		}
+		for _, r := range s.agent.pool.Repos() {
+			if r.URL() != remote.URL {
+				continue
+			}
+			if err := r.Err(); err != nil {
+				return &agentapi.Connection{Status: "Failed", Message: link.CleanText(err.Error())}
+			}
+			if _, at := r.Refs(); !at.IsZero() {
+				return &agentapi.Connection{Status: "Successful"}
+			}
+		}
+		return unknown
+	}
+	return nil
+}
+
+// configItems returns the items of a kind that are entries of ConfigMaps, by name. They are not to be changed.
+func (s *linkSource) configItems(kind agentapi.ItemKind) map[string][]byte {
+	if kind == agentapi.ItemGPGKey {
+		return s.parse(configGPGKeys, link.GPGKeys)
+	}
+	if kind != agentapi.ItemCertificate {
+		return nil
+	}
+	tls := s.parse(configCertificate, link.Certificates)
+	hosts := s.parse(configKnownHosts, func(data map[string]string, edition string) map[string][]byte {
+		return link.KnownHosts(data["ssh_known_hosts"], edition)
+	})
+	out := make(map[string][]byte, len(tls)+len(hosts))
+	maps.Copy(out, tls)
+	maps.Copy(out, hosts)
+	return out
+}
+
+// parse reads a ConfigMap, once for each of its versions.
+func (s *linkSource) parse(config string, read func(map[string]string, string) map[string][]byte) map[string][]byte {
+	data, edition := s.agent.settings.configAt(config)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p, ok := s.entries[config]; ok && p.edition == edition {
+		return p.items
+	}
+	items := read(data, edition)
+	s.entries[config] = parsed{edition: edition, items: items}
+	return items
+}
+
+// named returns the names of the Secrets of a kind.
+func (s *settings) named(kind string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []string
+	for called, sec := range s.secrets {
+		if sec.kind == kind {
+			out = append(out, called)
+		}
+	}
+	return out
+}
+
+// secret returns a Secret of a kind.
+func (s *settings) secret(called, kind string) (secret, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sec, ok := s.secrets[called]
+	return sec, ok && sec.kind == kind
+}
+
+// configAt returns the data of a ConfigMap and its version.
+func (s *settings) configAt(called string) (map[string]string, string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.configs[called], s.edition[called]
+}
+
+// names returns the names of all projects.
+func (p *projects) names() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Collect(maps.Keys(p.seen))
+}
+
+// get returns a project as last seen; nil for none. One that cannot be read is there, and has nothing but its name.
+func (p *projects) get(called, namespace string) *v1alpha1.AppProject {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	one, ok := p.seen[called]
+	if ok && one.project == nil {
+		return &v1alpha1.AppProject{ObjectMeta: metav1.ObjectMeta{Name: called, Namespace: namespace}}
+	}
+	return one.project
+}
+
+// setStore holds the ApplicationSets as the server is told of them.
+type setStore struct {
+	changed func(id name) // the empty name: any may be another one
+
+	mu      sync.Mutex
+	unready map[string]bool // namespaces that were not listed yet
+	raw     map[name][]byte
+}
+
+// watch starts the watch on the ApplicationSets of a namespace, or of all.
+func (s *setStore) watch(ctx context.Context, g *errgroup.Group, c *appClient, namespace string, counts func(string) bool) {
+	s.mu.Lock()
+	s.unready[namespace] = true
+	s.mu.Unlock()
+	path := strings.TrimSuffix(c.path(namespace), v1alpha1.ResourceApplications) + v1alpha1.ResourceApplicationSets
+	feed := &setFeed{store: s, namespace: namespace, counts: counts}
+	r := cache.NewReflectorWithOptions(c.stream.ListWatch(path, nil, nil), nil, feed, cache.ReflectorOptions{Name: "applicationsets", Clock: live.ClockUntil(ctx)})
+	g.Go(func() error { r.RunWithContext(ctx); return nil })
+}
+
+// names returns all that is known; false before each namespace was listed.
+func (s *setStore) names() ([]name, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Keys(s.raw)), len(s.unready) == 0
+}
+
+func (s *setStore) get(id name) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.raw[id]
+}
+
+func (s *setStore) put(id name, raw []byte) {
+	s.mu.Lock()
+	if raw == nil {
+		delete(s.raw, id)
+	} else {
+		s.raw[id] = raw
+	}
+	s.mu.Unlock()
+	s.changed(id)
+}
+
+// setFeed feeds the store with the ApplicationSets of one namespace, or of all.
+type setFeed struct {
+	store     *setStore
+	namespace string
+	counts    func(namespace string) bool
+}
+
+// Add takes a new set.
+func (f *setFeed) Add(v any) error { return f.Update(v) }
+
+// Update takes a changed set. One that cannot be read is left out.
+func (f *setFeed) Update(v any) error {
+	o, ok := v.(*stream.Object)
+	if !ok {
+		return fmt.Errorf("watch of ApplicationSets delivered a %T", v)
+	}
+	if !f.counts(o.Namespace) {
+		return nil
+	}
+	var obj map[string]any
+	_ = json.Unmarshal(o.Raw, &obj) // what cannot be read is told as nothing
+	if obj == nil {
+		return nil
+	}
+	obj["apiVersion"], obj["kind"] = v1alpha1.GroupVersion().String(), v1alpha1.KindApplicationSet
+	raw, err := link.Object(obj)
+	if err != nil {
+		return fmt.Errorf("keep ApplicationSet %s/%s: %w", o.Namespace, o.Name, err)
+	}
+	f.store.put(name{Namespace: o.Namespace, Name: o.Name}, raw)
+	return nil
+}
+
+// Delete takes a set out.
+func (f *setFeed) Delete(v any) error {
+	if o, ok := v.(*stream.Object); ok {
+		f.store.put(name{Namespace: o.Namespace, Name: o.Name}, nil)
+	}
+	return nil
+}
+
+// Replace takes a complete list.
+func (f *setFeed) Replace(items []any, _ string) error {
+	listed := make(map[name]bool, len(items))
+	for _, v := range items {
+		if o, ok := v.(*stream.Object); ok {
+			listed[name{Namespace: o.Namespace, Name: o.Name}] = true
+		}
+		if err := f.Update(v); err != nil {
+			return err
+		}
+	}
+	known, _ := f.store.names()
+	for _, id := range known {
+		if (f.namespace == "" || id.Namespace == f.namespace) && !listed[id] {
+			f.store.put(id, nil)
+		}
+	}
+	f.store.mu.Lock()
+	first := f.store.unready[f.namespace]
+	delete(f.store.unready, f.namespace)
+	f.store.mu.Unlock()
+	if first {
+		f.store.changed(name{})
+	}
+	return nil
+}
+
+// Resync has nothing to do.
+func (f *setFeed) Resync() error { return nil }

@@ -1,0 +1,100 @@
+package record
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/slipway-gitops/slipway/internal/engine/object"
+)
+
+// masker makes manifests ones that may leave the agent. Values of Secrets are replaced by hashes with a key that never
+// does: for one field of one object equal values have equal hashes, and nobody can find a value by trying, not even who
+// may write another Secret.
+type masker struct {
+	key     []byte
+	cluster string
+	object  object.Key
+	hidden  []string // annotations
+	private bool     // nothing is told but what it is
+}
+
+// mask returns the content of a manifest without secrets, as canonical JSON.
+func (k masker) mask(m object.Manifest) ([]byte, error) {
+	secret := m.Key.Group == "" && m.Key.Kind == "Secret"
+	if !secret && !k.private && !k.annotated(m.JSON) {
+		return m.JSON, nil
+	}
+	obj, err := m.Decode()
+	if err != nil {
+		return nil, err
+	}
+	if meta, ok := obj["metadata"].(map[string]any); ok {
+		if notes, ok := meta["annotations"].(map[string]any); ok {
+			delete(notes, corev1.LastAppliedConfigAnnotation)
+			for _, name := range k.hidden {
+				if value, there := notes[name]; there {
+					notes[name] = k.hash("annotation "+name, value)
+				}
+			}
+		}
+	}
+	if secret || k.private {
+		k.contents(obj)
+	}
+	if meta, ok := obj["metadata"].(map[string]any); ok && k.private {
+		for _, field := range slices.Collect(maps.Keys(meta)) {
+			if field != "name" && field != "namespace" {
+				meta[field] = k.hash("metadata "+field, meta[field])
+			}
+		}
+	}
+	return json.Marshal(obj)
+}
+
+// annotated reports whether an object may have an annotation that is not to be seen.
+func (k masker) annotated(raw []byte) bool {
+	return bytes.Contains(raw, []byte(corev1.LastAppliedConfigAnnotation)) ||
+		slices.ContainsFunc(k.hidden, func(name string) bool { return bytes.Contains(raw, []byte(name)) })
+}
+
+// contents hides the values of a Secret, and whatever it should not have at all: a misspelt field can hold a value too.
+func (k masker) contents(obj map[string]any) {
+	for _, field := range slices.Collect(maps.Keys(obj)) {
+		switch field {
+		case "apiVersion", "kind", "metadata":
+			continue
+		case "type", "immutable":
+			if !k.private {
+				continue
+			}
+		}
+		values, ok := obj[field].(map[string]any)
+		if !ok || field != "data" && field != "stringData" {
+			obj[field] = k.hash("field "+field, obj[field])
+			continue
+		}
+		for name, value := range values {
+			values[name] = k.hash(field+" "+name, value)
+		}
+	}
+}
+
+func (k masker) hash(place string, value any) string {
+	raw, err := json.Marshal(value)
+	if err != nil {
+		raw = []byte("?")
+	}
+	h := hmac.New(sha256.New, k.key)
+	for _, part := range []string{k.cluster, k.object.String(), place, string(raw)} {
+		sum := sha256.Sum256([]byte(part))
+		_, _ = h.Write(sum[:])
+	}
+	return "hmac:" + hex.EncodeToString(h.Sum(nil)[:16])
+}

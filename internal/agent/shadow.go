@@ -1,0 +1,173 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine"
+)
+
+// shadow is what an agent that writes nothing has found out: what it would do, beside what is done by whoever works on the
+// Applications.
+type shadow struct {
+	registry *registry
+	changed  chan struct{} // has something in it when the report may be another one
+
+	mu    sync.Mutex
+	found map[name]*finding
+}
+
+func newShadow(r *registry) *shadow {
+	s := &shadow{registry: r, changed: make(chan struct{}, 1), found: map[name]*finding{}}
+	r.noted = s.stir
+	return s
+}
+
+// stir says that the report may be another one.
+func (s *shadow) stir() {
+	select {
+	case s.changed <- struct{}{}:
+	default: // somebody has said so already
+	}
+}
+
+// finding is what came of one comparison.
+type finding struct {
+	Revisions  []string
+	Sync       v1alpha1.SyncStatusCode
+	Health     v1alpha1.HealthStatusCode
+	WouldSync  bool
+	Error      string
+	Conditions []v1alpha1.ApplicationCondition
+	Objects    []wouldObject
+}
+
+// wouldObject is what would be done to one object, as it is told.
+type wouldObject struct {
+	Group     string              `json:"group,omitempty"`
+	Kind      string              `json:"kind"`
+	Namespace string              `json:"namespace,omitempty"`
+	Name      string              `json:"name"`
+	Verb      string              `json:"verb"`
+	Why       string              `json:"why,omitempty"`
+	Fields    []engine.WouldField `json:"fields,omitempty"`
+	More      int                 `json:"moreFields,omitempty"`
+}
+
+// String names the object and what would be done to it.
+func (o wouldObject) String() string {
+	text := o.Verb + " " + o.Kind + " " + o.Namespace + "/" + o.Name
+	if len(o.Fields) > 0 {
+		text += " " + o.Fields[0].Path
+	}
+	if n := len(o.Fields) + o.More; n > 1 {
+		text += fmt.Sprintf(" and %d more fields", n-1)
+	}
+	return text
+}
+
+func findingOf(res engine.Result) *finding {
+	f := &finding{
+		Revisions: res.Revisions, Sync: res.Sync, Health: v1alpha1.HealthStatusCode(res.Health.Status), WouldSync: res.WouldSync,
+		Conditions: res.Conditions,
+	}
+	if res.Err != nil {
+		f.Error = res.Err.Error()
+	}
+	for _, w := range res.Would {
+		f.Objects = append(f.Objects, wouldObject{
+			Group: w.Key.Group, Kind: w.Key.Kind, Namespace: w.Key.Namespace, Name: w.Key.Name,
+			Verb: string(w.Verb), Why: w.Why, Fields: w.Fields, More: w.More,
+		})
+	}
+	return f
+}
+
+// put keeps what came of a comparison, and reports whether it is news.
+func (s *shadow) put(id name, f *finding) bool {
+	fresh, err := json.Marshal(f)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if old := s.found[id]; old != nil && err == nil {
+		before, err := json.Marshal(old)
+		if err == nil && bytes.Equal(before, fresh) {
+			return false
+		}
+	}
+	s.found[id] = f
+	s.stir()
+	return true
+}
+
+// drop forgets an Application.
+func (s *shadow) drop(id name) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.found, id)
+	s.stir()
+}
+
+// get returns what is known of an Application; nil for nothing.
+func (s *shadow) get(id name) *finding {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.found[id]
+}
+
+// failed reports whether the last comparison of an Application failed. Its status tells about somebody else's.
+func (s *shadow) failed(id name) bool {
+	if s == nil {
+		return false
+	}
+	f := s.get(id)
+	return f != nil && f.Error != ""
+}
+
+// lookOn is the turn of an Application in shadow mode.
+func (a *Agent) lookOn(ctx context.Context, log *slog.Logger, e entry, start time.Time) {
+	app := *e.app
+	app.Operation = nil // it is for whoever works on the Application
+	e.app = &app
+	id := name{Namespace: app.Namespace, Name: app.Name}
+	if app.DeletionTimestamp != nil {
+		a.shadow.drop(id)
+		return
+	}
+	a.sources.follow(id, e.app)
+	res := a.engine.Reconcile(ctx, a.request(e, start))
+	if ctx.Err() != nil {
+		return
+	}
+	a.metrics.reconciled(res)
+	f := findingOf(res)
+	if a.shadow.put(id, f) {
+		logFinding(log, e.app, f, time.Since(start))
+	}
+	a.followUp(id, e.app, res)
+}
+
+// logFinding says in one line what would be done, and what the status says.
+func logFinding(log *slog.Logger, app *v1alpha1.Application, f *finding, took time.Duration) {
+	const shown = 5
+	objects := make([]string, 0, shown)
+	for _, o := range f.Objects[:min(len(f.Objects), shown)] {
+		objects = append(objects, o.String())
+	}
+	attrs := []any{
+		"took", took.Round(time.Microsecond).String(), "sync", f.Sync, "sync_in_status", app.Status.Sync.Status,
+		"health", f.Health, "health_in_status", app.Status.Health.Status, "would_sync", f.WouldSync,
+		"objects", len(f.Objects), "first", strings.Join(objects, "; "),
+	}
+	if f.Error != "" {
+		log.Warn("shadow: not compared", append(attrs, "err", f.Error)...)
+		return
+	}
+	log.Info("shadow: compared", attrs...)
+}

@@ -1,0 +1,62 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/transport"
+)
+
+// refusedInShadow is what whoever tries to write in shadow mode is told.
+const refusedInShadow = "shadow mode writes nothing"
+
+// refuseWrites lets requests pass that change nothing: reads and dry runs, and answers others with why. It stands between
+// the agent and every API server, so that shadow mode does not depend on each place that could write.
+func refuseWrites(log *slog.Logger, why string) transport.WrapperFunc {
+	return func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(req *http.Request) (*http.Response, error) {
+			if harmless(req) {
+				return next.RoundTrip(req)
+			}
+			log.Error("a request was refused", "method", req.Method, "path", req.URL.Path, "err", why)
+			return refusal(req, why)
+		})
+	}
+}
+
+// harmless reports whether a request changes nothing in the cluster.
+func harmless(req *http.Request) bool {
+	switch req.Method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions:
+		return true
+	case http.MethodPatch, http.MethodPut:
+		dry := req.URL.Query()["dryRun"]
+		return len(dry) > 0 && !slices.ContainsFunc(dry, func(v string) bool { return v != metav1.DryRunAll })
+	}
+	return false
+}
+
+// refusal answers a request as an API server would that allows none of its kind.
+func refusal(req *http.Request, why string) (*http.Response, error) {
+	if req.Body != nil {
+		req.Body.Close()
+	}
+	body, err := json.Marshal(metav1.Status{
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure,
+		Code: http.StatusMethodNotAllowed, Reason: metav1.StatusReasonMethodNotAllowed, Message: why,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("encode refusal: %w", err)
+	}
+	return &http.Response{
+		Status: "405 Method Not Allowed", StatusCode: http.StatusMethodNotAllowed, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(body)),
+		ContentLength: int64(len(body)), Request: req,
+	}, nil
+}

@@ -1,0 +1,492 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"log/slog"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	coordination "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	leaseclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
+)
+
+const (
+	// labelShards is on all Leases of shards, with what they are about: a shard or a member.
+	labelShards             = "slipway.io/agent-shards"
+	leaseShard, leaseMember = "shard", "member"
+	// labelCount says of how many shards a Lease is one: two replicas that count differently must not work at a time.
+	labelCount = "slipway.io/agent-shard-count"
+	// maxShards bounds the requests that renewing takes.
+	maxShards = 64
+)
+
+// shardOf is the shard of an Application among n: by FNV-1a of "namespace/name", so that it is the same in each replica.
+func shardOf(id name, n int) int {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(id.String())) // never fails
+	return int(h.Sum32() % uint32(n))
+}
+
+// shards are the parts of the Applications that this replica works on: those whose Leases it holds. All replicas look at all
+// Leases, so each knows how many replicas there are, and holds its share.
+type shards struct {
+	n        int
+	identity string
+	times    leaseTimes
+	leases   leaseclient.LeaseInterface
+	log      *slog.Logger
+	// taken is called once this replica holds shards, before their Applications have turns, begun when these may have them, and
+	// given after the last turn, while it still holds them.
+	taken func(context.Context, []int) error
+	begun func([]int)
+	given func(int)
+
+	seen   map[string]sighting // Leases, by name; of run
+	others string              // a replica with another number of shards; of run
+
+	mu   sync.Mutex
+	held map[int]*holding
+	wake chan struct{} // a shard that is given up has no turn any more
+}
+
+// sighting is when a Lease was first seen as it is.
+type sighting struct {
+	version string
+	at      time.Time
+}
+
+// holding is a shard that this replica holds.
+type holding struct {
+	lease   *coordination.Lease
+	renewed time.Time       // when the request was made that renewed it last
+	ctx     context.Context // of turns: it ends before the Lease may be another's
+	cancel  context.CancelFunc
+	fence   *time.Timer
+	active  bool // its Applications have turns
+	giving  bool // no turn begins any more
+	turns   int
+}
+
+// enter begins a turn of an Application, if this replica holds its shard. The context ends before another replica may have
+// it. A nil shards holds everything.
+func (s *shards) enter(ctx context.Context, id name) (turn context.Context, leave func(), ok bool) {
+	if s == nil {
+		return ctx, func() {}, true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h := s.held[shardOf(id, s.n)]
+	if h == nil || !h.active || h.giving || h.ctx.Err() != nil {
+		return nil, nil, false
+	}
+	h.turns++
+	return h.ctx, func() {
+		s.mu.Lock()
+		h.turns--
+		idle := h.turns == 0 && h.giving
+		s.mu.Unlock()
+		if idle {
+			s.poke()
+		}
+	}, true
+}
+
+// holds reports whether this replica works on an Application.
+func (s *shards) holds(id name) bool {
+	if s == nil {
+		return true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h := s.held[shardOf(id, s.n)]
+	return h != nil && h.active && !h.giving
+}
+
+// count is how many shards this replica holds.
+func (s *shards) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.held)
+}
+
+func (s *shards) poke() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run takes and gives shards until ctx ends, and gives all back then. It fails where a Lease was lost: another replica may
+// work on what this one knows.
+func (s *shards) run(ctx context.Context) error {
+	defer s.end(ctx)
+	ticker := time.NewTicker(s.times.look())
+	defer ticker.Stop()
+	for {
+		err := s.step(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, errLeaseLost):
+			return err
+		case err != nil:
+			s.log.Warn("leases of shards", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		case <-s.wake:
+		}
+	}
+}
+
+// step renews what is held, and takes or gives a shard where the replicas do not have their shares.
+func (s *shards) step(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.times.retry())
+	defer cancel()
+	if err := s.renew(ctx); err != nil {
+		return err
+	}
+	list, err := s.leases.List(ctx, metav1.ListOptions{LabelSelector: labelShards})
+	if err != nil {
+		return fmt.Errorf("list leases: %w", err)
+	}
+	members, err := s.look(ctx, list.Items)
+	if err != nil {
+		return err
+	}
+	if err := s.giveIdle(ctx); err != nil {
+		return err
+	}
+	mine := share(s.n, members, s.identity)
+	s.giveUp(mine)
+	if mine <= s.count() {
+		return nil
+	}
+	if who, err := s.stranger(ctx, members); err != nil || who != "" {
+		if who != "" {
+			s.log.Warn("a replica with another --shards works on the Applications; waiting for its end", "replica", who)
+		}
+		return err
+	}
+	return s.take(ctx, mine, list.Items)
+}
+
+// share is how many of n shards a member holds: members in order have one more than the others while there is a rest.
+func share(n int, members []string, who string) int {
+	slices.Sort(members)
+	members = slices.Compact(members)
+	at := slices.Index(members, who)
+	if at < 0 {
+		return 0
+	}
+	out := n / len(members)
+	if at < n%len(members) {
+		out++
+	}
+	return out
+}
+
+// look notes how Leases are, says that this replica is there, and returns all that are.
+func (s *shards) look(ctx context.Context, list []coordination.Lease) (members []string, err error) {
+	now := time.Now()
+	s.others = ""
+	fresh := map[string]sighting{leaseName: s.seen[leaseName]}
+	me := memberName(s.identity)
+	var own *coordination.Lease
+	for i := range list {
+		l := &list[i]
+		at := sighting{l.ResourceVersion, now}
+		if old, ok := s.seen[l.Name]; ok && old.version == l.ResourceVersion {
+			at = old
+		}
+		fresh[l.Name] = at
+		if l.Labels[labelShards] != leaseMember {
+			continue
+		}
+		age := now.Sub(at.at)
+		switch {
+		case l.Name == me:
+			own = l
+		case age < s.times.duration && holder(l) != "" && l.Labels[labelCount] != strconv.Itoa(s.n):
+			s.others = holder(l)
+		case age < s.times.duration && holder(l) != "":
+			members = append(members, holder(l))
+		case age >= s.times.duration:
+			// It died, or comes back with a new one. Whoever joins need not wait for it.
+			_ = s.leases.Delete(ctx, l.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &l.ResourceVersion}})
+		}
+	}
+	s.seen = fresh
+	members = append(members, s.identity)
+	if own != nil && holder(own) == s.identity && own.Spec.RenewTime != nil && now.Sub(own.Spec.RenewTime.Time) < s.times.retry() {
+		return members, nil
+	}
+	if own == nil {
+		own = s.lease(me, leaseMember)
+	}
+	_, err = s.write(ctx, own, s.identity)
+	return members, err
+}
+
+// stranger is a replica that shares the Applications in another way, or not at all: nobody may begin beside it.
+func (s *shards) stranger(ctx context.Context, members []string) (string, error) {
+	if s.others != "" {
+		return s.others, nil
+	}
+	l, err := s.leases.Get(ctx, leaseName, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read leader lease: %w", err)
+	}
+	if s.seen[leaseName].version != l.ResourceVersion {
+		s.seen[leaseName] = sighting{l.ResourceVersion, time.Now()}
+	}
+	who := holder(l)
+	if who == "" || slices.Contains(members, who) || time.Since(s.seen[leaseName].at) >= s.times.lasts(l) {
+		return "", nil
+	}
+	return who, nil
+}
+
+// renew says of what is held that it goes on being held. What another one has by now is lost.
+func (s *shards) renew(ctx context.Context) error {
+	for shard, h := range s.all() {
+		if h.ctx.Err() != nil {
+			return fmt.Errorf("shard %d: %w", shard, errLeaseLost)
+		}
+		now := time.Now()
+		if now.Sub(h.renewed) < s.times.retry() {
+			continue
+		}
+		fresh, err := s.write(ctx, h.lease, s.identity)
+		switch {
+		case apierrors.IsConflict(err), apierrors.IsNotFound(err):
+			h.cancel()
+			return fmt.Errorf("shard %d: %w", shard, errLeaseLost)
+		case err != nil:
+			return fmt.Errorf("renew lease of shard %d: %w", shard, err) // the fence ends it where that goes on
+		}
+		s.mu.Lock()
+		h.lease, h.renewed = fresh, now
+		h.fence.Reset(time.Until(now.Add(s.times.deadline())))
+		s.mu.Unlock()
+	}
+	return nil
+}
+
+func (s *shards) all() map[int]*holding {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := map[int]*holding{}
+	for shard, h := range s.held {
+		out[shard] = h
+	}
+	return out
+}
+
+// giveUp has no turn begin in shards beyond this replica's share.
+func (s *shards) giveUp(mine int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var keep []int
+	for shard, h := range s.held {
+		if !h.giving {
+			keep = append(keep, shard)
+		}
+	}
+	slices.Sort(keep)
+	for _, shard := range keep[min(mine, len(keep)):] {
+		h := s.held[shard]
+		h.giving = true
+		if h.turns == 0 {
+			s.poke()
+		}
+	}
+}
+
+// giveIdle releases the shards that are given up and have no turn any more.
+func (s *shards) giveIdle(ctx context.Context) error {
+	for shard, h := range s.all() {
+		s.mu.Lock()
+		idle := h.giving && h.turns == 0
+		s.mu.Unlock()
+		if !idle {
+			continue
+		}
+		if err := s.release(ctx, shard, h); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *shards) release(ctx context.Context, shard int, h *holding) error {
+	s.given(shard)
+	h.fence.Stop()
+	h.cancel()
+	s.log.Info("shard given up", "shard", shard)
+	_, err := s.write(ctx, h.lease, "")
+	s.mu.Lock()
+	delete(s.held, shard)
+	s.mu.Unlock()
+	if err != nil {
+		return fmt.Errorf("release lease of shard %d: %w", shard, err) // it ends by itself
+	}
+	return nil
+}
+
+// take takes free shards up to this replica's share.
+func (s *shards) take(ctx context.Context, mine int, list []coordination.Lease) error {
+	byName := map[string]*coordination.Lease{}
+	for i := range list {
+		byName[list[i].Name] = &list[i]
+	}
+	held := s.all()
+	var fresh []int
+	for shard := 0; shard < s.n && len(held)+len(fresh) < mine; shard++ {
+		if held[shard] != nil {
+			continue
+		}
+		l := byName[shardName(shard)]
+		if l == nil {
+			l = s.lease(shardName(shard), leaseShard)
+		} else if who := holder(l); who != "" && who != s.identity && time.Since(s.seen[l.Name].at) < s.times.lasts(l) {
+			continue
+		}
+		now := time.Now()
+		got, err := s.write(ctx, l, s.identity)
+		if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
+			continue // another one was faster
+		}
+		if err != nil {
+			return fmt.Errorf("take lease of shard %d: %w", shard, err)
+		}
+		s.hold(ctx, shard, got, now)
+		fresh = append(fresh, shard)
+	}
+	if len(fresh) == 0 {
+		return nil
+	}
+	if err := s.taken(ctx, fresh); err != nil {
+		return s.back(ctx, fresh, err)
+	}
+	s.log.Info("shards taken", "shards", fresh, "held", len(held)+len(fresh), "of", s.n)
+	s.mu.Lock()
+	for _, shard := range fresh {
+		s.held[shard].active = true
+	}
+	s.mu.Unlock()
+	s.begun(fresh)
+	return nil
+}
+
+// back releases what was taken and cannot be worked on.
+func (s *shards) back(ctx context.Context, fresh []int, why error) error {
+	errs := []error{fmt.Errorf("take shards: %w", why)}
+	for _, shard := range fresh {
+		errs = append(errs, s.release(context.WithoutCancel(ctx), shard, s.all()[shard]))
+	}
+	return errors.Join(errs...)
+}
+
+// hold notes a shard that was taken with a request made at a time.
+func (s *shards) hold(ctx context.Context, shard int, l *coordination.Lease, at time.Time) {
+	h := &holding{lease: l, renewed: at}
+	h.ctx, h.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	h.fence = time.AfterFunc(time.Until(at.Add(s.times.deadline())), h.cancel)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held[shard] = h
+}
+
+// end ends all turns, waits for them, and gives all back.
+func (s *shards) end(ctx context.Context) {
+	s.mu.Lock()
+	for _, h := range s.held {
+		h.giving = true
+		h.cancel()
+	}
+	s.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.times.deadline()/2)
+	defer cancel()
+	for {
+		idle := true
+		for shard, h := range s.all() {
+			s.mu.Lock()
+			busy := h.turns > 0
+			s.mu.Unlock()
+			if busy {
+				idle = false
+			} else if err := s.release(ctx, shard, h); err != nil {
+				s.log.Warn("shard not released", "err", err)
+			}
+		}
+		if idle {
+			break
+		}
+		select {
+		case <-s.wake:
+		case <-ctx.Done():
+			return // the Leases end by themselves
+		}
+	}
+	_ = s.leases.Delete(ctx, memberName(s.identity), metav1.DeleteOptions{}) // it ends by itself
+}
+
+// write makes a Lease a holder's; nobody's where holder is empty. A Lease that changed since it was read is left alone.
+func (s *shards) write(ctx context.Context, l *coordination.Lease, who string) (*coordination.Lease, error) {
+	l = l.DeepCopy()
+	l.Labels[labelCount] = strconv.Itoa(s.n)
+	now := metav1.NowMicro()
+	seconds := int32(s.times.duration / time.Second)
+	if holder(l) != who {
+		l.Spec.AcquireTime = &now
+		changes := int32(1)
+		if l.Spec.LeaseTransitions != nil {
+			changes += *l.Spec.LeaseTransitions
+		}
+		l.Spec.LeaseTransitions = &changes
+	}
+	l.Spec.HolderIdentity, l.Spec.RenewTime, l.Spec.LeaseDurationSeconds = &who, &now, &seconds
+	if l.ResourceVersion == "" {
+		return s.leases.Create(ctx, l, metav1.CreateOptions{})
+	}
+	return s.leases.Update(ctx, l, metav1.UpdateOptions{})
+}
+
+func (s *shards) lease(called, kind string) *coordination.Lease {
+	return &coordination.Lease{ObjectMeta: metav1.ObjectMeta{Name: called, Labels: map[string]string{labelShards: kind}}}
+}
+
+func holder(l *coordination.Lease) string {
+	if l.Spec.HolderIdentity == nil {
+		return ""
+	}
+	return *l.Spec.HolderIdentity
+}
+
+func shardName(shard int) string { return leaseName + "-shard-" + strconv.Itoa(shard) }
+
+// memberName is that of a replica's Lease: by hash, since an identity may be no name of an object.
+func memberName(identity string) string {
+	return leaseName + "-member-" + strconv.FormatUint(hashOf([]byte(identity)), 16)
+}
+
+// lasts is how long a Lease counts after it was renewed: as its holder says, who may have other settings.
+func (t leaseTimes) lasts(l *coordination.Lease) time.Duration {
+	if l.Spec.LeaseDurationSeconds == nil {
+		return t.duration
+	}
+	return max(t.duration, time.Duration(*l.Spec.LeaseDurationSeconds)*time.Second)
+}

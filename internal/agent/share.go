@@ -1,0 +1,126 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	coordination "k8s.io/client-go/kubernetes/typed/coordination/v1"
+
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+)
+
+// addShards prepares to work on a part of the Applications, where there are several.
+func (a *Agent) addShards() error {
+	if a.cfg.Shards <= 1 {
+		return nil
+	}
+	leases, err := coordination.NewForConfig(a.cfg.REST)
+	if err != nil {
+		return fmt.Errorf("make client for leases: %w", err)
+	}
+	a.shards = &shards{
+		n: a.cfg.Shards, identity: a.cfg.Identity, times: a.cfg.times(), leases: leases.Leases(a.cfg.Namespace),
+		log: a.log.With("component", "shards"), taken: a.shardsTaken, begun: a.shardsBegun, given: a.shardGiven,
+		held: map[int]*holding{}, wake: make(chan struct{}, 1),
+	}
+	return nil
+}
+
+// reconcileShare is what each of several replicas does that share the Applications: all watch everything, each works on its
+// shards, and one speaks with the server.
+func (a *Agent) reconcileShare(ctx context.Context) error {
+	err := a.awaitServer(ctx)
+	if ctx.Err() != nil {
+		return nil //nolint:nilerr // stopped while waiting
+	}
+	if err != nil {
+		return err
+	}
+	if err := a.ensureNamespace(ctx); err != nil {
+		return err
+	}
+	return a.reconcile(ctx)
+}
+
+// speak keeps the link while this replica leads: for all Applications, whoever works on them. Those who do hear of what the
+// server asks for as of any change of an Application.
+func (a *Agent) speak(ctx context.Context) error {
+	if a.link == nil {
+		<-ctx.Done()
+		return nil
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	a.linked.speaks.Store(true)
+	a.registry.each(func(id name, app *v1alpha1.Application) {
+		a.linked.reach(ctx, app)
+		a.linked.useInstances(id, app)
+	})
+	a.watchForLink(ctx, g)
+	a.runLink(ctx, g)
+	return g.Wait()
+}
+
+// reach opens the connection to where an Application is deployed, if another replica works on it: this one tells of its
+// pods. It asks nothing of the cluster.
+func (s *linkSource) reach(ctx context.Context, app *v1alpha1.Application) {
+	if s.instances != nil && app != nil && !s.agent.shards.holds(name{Namespace: app.Namespace, Name: app.Name}) {
+		_, _ = s.agent.clusters.Target(ctx, app.Spec.ProjectName(), app.Spec.Destination) // its status says why there is none
+	}
+}
+
+// shardsTaken begins to work on shards. What the one before wrote last may not have been seen yet, and a hook that it began
+// must not run twice: so all Applications are read once more, before any of them has a turn.
+func (a *Agent) shardsTaken(ctx context.Context, taken []int) error {
+	watched, counts, err := a.applicationNamespaces()
+	if err != nil {
+		return err
+	}
+	for _, ns := range watched {
+		list, err := a.apps.in(ns).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return fmt.Errorf("list Applications: %w", err)
+		}
+		for i := range list.Items {
+			if !counts(list.Items[i].GetNamespace()) {
+				continue
+			}
+			raw, err := list.Items[i].MarshalJSON()
+			if err != nil {
+				return fmt.Errorf("read Application: %w", err)
+			}
+			if app, unknown, err := decodeApplication(raw); err == nil { // the watch says what cannot be read
+				a.registry.seen(app, unknown)
+			}
+		}
+	}
+	a.eachIn(taken, func(_ name, app *v1alpha1.Application) {
+		a.engine.Unsettle(ctx, app) // another one may have applied something else meanwhile
+	})
+	return nil
+}
+
+// shardsBegun gives all Applications of shards a turn.
+func (a *Agent) shardsBegun(taken []int) {
+	a.eachIn(taken, func(id name, _ *v1alpha1.Application) { a.queue.add(id) })
+}
+
+// eachIn calls f for every Application of some shards.
+func (a *Agent) eachIn(some []int, f func(name, *v1alpha1.Application)) {
+	a.registry.each(func(id name, app *v1alpha1.Application) {
+		if slices.Contains(some, shardOf(id, a.shards.n)) {
+			f(id, app)
+		}
+	})
+}
+
+// shardGiven forgets what is known of Applications that another replica works on from here on.
+func (a *Agent) shardGiven(shard int) {
+	a.eachIn([]int{shard}, func(id name, app *v1alpha1.Application) {
+		a.engine.Forget(context.Background(), app)
+		a.sources.unfollow(id)
+		a.registry.reset(id)
+	})
+}

@@ -1,0 +1,128 @@
+package agent
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/agent/link"
+	"github.com/slipway-gitops/slipway/internal/engine"
+	gitsource "github.com/slipway-gitops/slipway/internal/source/git"
+	"github.com/slipway-gitops/slipway/internal/trace"
+)
+
+// traces follows work through the agent. Nil where nobody asked for it: nothing is done then. The engine knows nothing of
+// it; its stages become spans from the times that it reports.
+type traces struct {
+	*trace.Tracer
+
+	mu      sync.Mutex
+	written map[name]string // the trace in which an Application was written last, until that is told
+}
+
+func newTraces(t *trace.Tracer) *traces {
+	if t == nil {
+		return nil
+	}
+	return &traces{Tracer: t, written: map[name]string{}}
+}
+
+// moved begins the trace of a revision that moved, for the Applications that it concerns, and returns its traceparent.
+func (t *traces) moved(revisions []gitsource.Revision) string {
+	if t == nil {
+		return ""
+	}
+	revision := ""
+	if len(revisions) > 0 {
+		revision = revisions[0].Name
+	}
+	ctx, span := t.Start(context.Background(), "revision moved", "slipway.target_revision", revision)
+	span.Done()
+	return trace.Parent(ctx)
+}
+
+// turn begins the span of a turn.
+func (t *traces) turn(ctx context.Context, id name, parent string) (context.Context, *trace.Span) {
+	if t == nil {
+		return ctx, nil
+	}
+	return t.Start(trace.Trusted(ctx, parent), "reconcile", "slipway.application", id.Name, "slipway.namespace", id.Namespace)
+}
+
+// reconciled adds the stages of a turn, one after the other.
+func (t *traces) reconciled(ctx context.Context, span *trace.Span, start time.Time, res engine.Result) {
+	if t == nil {
+		return
+	}
+	for _, stage := range []engine.Stage{engine.StagePermit, engine.StageFetch, engine.StageRender, engine.StageLive, engine.StageCompare, engine.StageApply} {
+		if took := res.Times[stage]; took > 0 {
+			t.Past(ctx, string(stage), start, start.Add(took))
+			start = start.Add(took)
+		}
+	}
+	span.Set("slipway.sync", string(res.Sync), "slipway.health", string(res.Health.Status))
+	if len(res.Revisions) > 0 {
+		span.Set("slipway.revision", res.Revisions[0])
+	}
+	if res.Operation != nil {
+		span.Set("slipway.phase", string(res.Operation.Phase))
+	}
+	if res.Err != nil {
+		span.Fail(string(res.Err.Stage))
+	}
+}
+
+// wrote notes in which trace an Application was written.
+func (t *traces) wrote(ctx context.Context, id name) {
+	if t == nil {
+		return
+	}
+	if parent := trace.Parent(ctx); parent != "" {
+		t.mu.Lock()
+		t.written[id] = parent
+		t.mu.Unlock()
+	}
+}
+
+// of is the trace that an item was written in last, once.
+func (t *traces) of(key agentapi.Key) string {
+	if t == nil || key.Kind != agentapi.ItemApplication {
+		return ""
+	}
+	id := name{Namespace: key.Namespace, Name: key.Name}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	parent := t.written[id]
+	delete(t.written, id)
+	return parent
+}
+
+// commands has commands carried out in the trace of who asked, and turns that follow from them too.
+func (t *traces) commands(run map[agentapi.Kind]link.Executor, ask func(name, ask, bool)) map[agentapi.Kind]link.Executor {
+	if t == nil {
+		return run
+	}
+	out := map[agentapi.Kind]link.Executor{}
+	for kind, do := range run {
+		out[kind] = func(ctx context.Context, cmd agentapi.Command) (any, error) {
+			id := name{Namespace: cmd.Target.Namespace, Name: cmd.Target.Name}
+			ctx, span := t.Start(trace.Trusted(ctx, cmd.Traceparent), "command "+string(kind), "slipway.application", id.Name, "slipway.namespace", id.Namespace)
+			defer span.Done()
+			if kind.Nature() == agentapi.Changes && cmd.Target.Kind == agentapi.ItemApplication {
+				t.follow(ctx, id, ask) // before the watch tells of the change
+			}
+			body, err := do(ctx, cmd)
+			if err != nil {
+				span.Fail("failed")
+			}
+			return body, err
+		}
+	}
+	return out
+}
+
+// follow has the next turn of an Application in the trace of ctx.
+func (t *traces) follow(ctx context.Context, id name, wish func(name, ask, bool)) {
+	wish(id, ask{trace: trace.Parent(ctx)}, false)
+}

@@ -1,0 +1,63 @@
+package agent
+
+import (
+	"testing"
+	"time"
+
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine"
+)
+
+// restful is an Agent that has a queue and a registry with one Application, and nothing else.
+func restful(t *testing.T, app *v1alpha1.Application) (*Agent, name) {
+	t.Helper()
+	app.Name, app.Namespace, app.ResourceVersion = "web", "argocd", "1"
+	a := &Agent{queue: newQueue()}
+	t.Cleanup(a.queue.close)
+	a.registry = newRegistry("argocd", func(name) {}, func(*v1alpha1.Application) {})
+	a.registry.seen(app, nil)
+	return a, name{Namespace: "argocd", Name: "web"}
+}
+
+func TestAnotherAttemptIsNotForgottenOverADateThatIsFarAway(t *testing.T) {
+	t.Parallel()
+	a, id := restful(t, settled())
+	a.followUp(id, settled(), engine.Result{Wake: 30 * 24 * time.Hour, Retry: time.Millisecond})
+	if e, _ := a.registry.take(id); e.due.IsZero() {
+		t.Error("the attempt is not noted")
+	}
+	if got, _, ok := a.queue.next(); !ok || got != id {
+		t.Errorf("the next turn is for %s", got)
+	}
+}
+
+func TestADeploymentOfSomethingElseIsComparedAgainOnceItIsOver(t *testing.T) {
+	t.Parallel()
+	app := settled()
+	app.Operation = &v1alpha1.Operation{Sync: &v1alpha1.SyncOperation{Revision: "r2"}}
+	for phase, want := range map[v1alpha1.OperationPhase]int{v1alpha1.OperationRunning: 0, v1alpha1.OperationSucceeded: 1, v1alpha1.OperationFailed: 1} {
+		a, id := restful(t, app)
+		a.followUp(id, app, engine.Result{Operation: &v1alpha1.OperationState{Phase: phase}})
+		if n, _ := a.queue.depth(); n != want {
+			t.Errorf("%s: %d turns, want %d", phase, n, want)
+		}
+	}
+}
+
+func TestManifestsOfAnOperationAreSomethingElseThanTheSpecification(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		op   *v1alpha1.SyncOperation
+		want bool
+	}{
+		{nil, false},
+		{&v1alpha1.SyncOperation{Prune: true}, false},
+		{&v1alpha1.SyncOperation{Revision: "r2"}, true},
+		{&v1alpha1.SyncOperation{Manifests: []string{"{}"}}, true},
+		{&v1alpha1.SyncOperation{Sources: []v1alpha1.ApplicationSource{{}}}, true},
+	} {
+		if got := overrides(c.op); got != c.want {
+			t.Errorf("%+v: %t", c.op, got)
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/engine/action"
+	"github.com/slipway-gitops/slipway/internal/engine/live"
+	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/inspect"
+)
+
+func (v *verbs) resourceActions(ctx context.Context, cmd agentapi.Command) (any, error) {
+	req, err := bodyOf[query](cmd)
+	if err != nil {
+		return nil, err
+	}
+	_, s, err := v.subject(ctx, cmd, req.Resource)
+	if err != nil {
+		return nil, err
+	}
+	list, err := action.New(v.settings.config(configArgoCD)).List(bare(s.obj), action.Env{Now: v.now()})
+	if err != nil {
+		return nil, refusedAs(agentapi.CodeInvalid, "%v", err)
+	}
+	out := api.ResourceActions{Actions: []api.ResourceActionInfo{}}
+	for _, a := range list {
+		info := api.ResourceActionInfo{Name: a.Name, DisplayName: a.DisplayName, Disabled: a.Disabled}
+		for _, name := range a.Params {
+			info.Parameters = append(info.Parameters, api.ResourceActionParameter{Name: name})
+		}
+		out.Actions = append(out.Actions, info)
+	}
+	return out, nil
+}
+
+// bare is an object without its managed fields.
+func bare(obj map[string]any) map[string]any {
+	u := (&unstructured.Unstructured{Object: obj}).DeepCopy()
+	unstructured.RemoveNestedField(u.Object, "metadata", "managedFields")
+	return u.Object
+}
+
+func (v *verbs) resourceAction(ctx context.Context, cmd agentapi.Command) (any, error) {
+	req, err := bodyOf[api.ResourceAction](cmd)
+	if err != nil {
+		return nil, err
+	}
+	p, s, err := v.subject(ctx, cmd, req.Resource)
+	if err != nil {
+		return nil, err
+	}
+	c, err := v.write(p)
+	if err != nil {
+		return nil, err
+	}
+	before := bare(s.obj)
+	impacts, err := action.New(v.settings.config(configArgoCD)).Run(before, req.Action, req.Parameters, action.Env{Now: v.now()})
+	if err != nil {
+		return nil, quiet(s.key, refusedAs(agentapi.CodeInvalid, "run %s on %s: %v", req.Action, s.key, err))
+	}
+	// All of it as a dry run first: half an action is nobody's wish.
+	w := writer{verbs: v, place: p, subject: s, before: before, client: c}
+	for _, dry := range []bool{true, false} {
+		if !dry && req.DryRun {
+			break
+		}
+		for _, i := range impacts {
+			if err := w.write(ctx, i, dry); err != nil {
+				return nil, quiet(s.key, fmt.Errorf("run %s on %s: %w", req.Action, s.key, err))
+			}
+		}
+	}
+	out := api.ResourceActionAnswer{Impacts: []api.ResourceImpact{}}
+	for _, i := range impacts {
+		raw, err := inspect.ShownJSON(i.Object, v.mask())
+		if err != nil {
+			return nil, err
+		}
+		out.Impacts = append(out.Impacts, api.ResourceImpact{Operation: string(i.Operation), Object: raw})
+	}
+	return out, nil
+}
+
+// writer does what an action wants.
+type writer struct {
+	*verbs
+	*place
+	*subject
+	before map[string]any
+	client dynamic.Interface
+}
+
+func (w *writer) write(ctx context.Context, i action.Impact, dry bool) error {
+	if i.Operation == action.Create {
+		return w.create(ctx, i.Object, dry)
+	}
+	return w.patch(ctx, i.Object, dry)
+}
+
+func (w *writer) create(ctx context.Context, fields map[string]any, dry bool) error {
+	obj := &unstructured.Unstructured{Object: fields}
+	gvk := obj.GroupVersionKind()
+	key := object.Key{Group: gvk.Group, Kind: gvk.Kind, Namespace: obj.GetNamespace(), Name: obj.GetName()}
+	res, err := w.cluster.Find(ctx, key.GroupKind(), gvk.Version)
+	if err != nil {
+		return err
+	}
+	if !res.Namespaced {
+		key.Namespace = ""
+	}
+	if err := w.engine.Permits(w.app)(key, ""); err != nil {
+		return err
+	}
+	_, err = of(w.client, res, gvk.Version, key.Namespace).Create(ctx, obj, metav1.CreateOptions{FieldManager: live.Manager, DryRun: dryRunOf(dry)})
+	if err != nil {
+		return fmt.Errorf("create %s: %w", key, err)
+	}
+	return nil
+}
+
+// patch changes the object itself. Where its kind has a status of its own (the subresource), what concerns the status is
+// written there, and the rest apart from it.
+func (w *writer) patch(ctx context.Context, fields map[string]any, dry bool) error {
+	change, err := inspect.NewActionPatch(w.before, fields)
+	if err != nil {
+		return refusedAs(agentapi.CodeInvalid, "%v", err)
+	}
+	rest := change.Rest
+	if len(change.Status) > 0 {
+		if err := w.send(ctx, change.Status, dry, "status"); apierrors.IsNotFound(err) {
+			rest = change.Whole
+		} else if err != nil {
+			return err
+		}
+	}
+	if len(rest) == 0 {
+		return nil
+	}
+	return w.send(ctx, rest, dry)
+}
+
+func (w *writer) send(ctx context.Context, change map[string]any, dry bool, subresource ...string) error {
+	raw, err := json.Marshal(change)
+	if err != nil {
+		return fmt.Errorf("encode patch: %w", err)
+	}
+	opts := metav1.PatchOptions{FieldManager: live.Manager, DryRun: dryRunOf(dry)}
+	_, err = w.on(w.client).Patch(ctx, w.key.Name, types.MergePatchType, raw, opts, subresource...)
+	return err
+}

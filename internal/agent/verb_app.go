@@ -1,0 +1,357 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/live"
+	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/inspect"
+	"github.com/slipway-gitops/slipway/internal/operate"
+)
+
+func (v *verbs) readApplication(ctx context.Context, namespace, name string) (*v1alpha1.Application, error) {
+	obj, err := v.apps.Resource(v1alpha1.Resource(v1alpha1.ResourceApplications)).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("read application %s: %w", name, err)
+	}
+	raw, err := obj.MarshalJSON()
+	if err != nil {
+		return nil, fmt.Errorf("encode application %s: %w", name, err)
+	}
+	app, _, err := decodeApplication(raw)
+	if err != nil {
+		return nil, fmt.Errorf("read application %s: %w; correct its fields", name, err)
+	}
+	return app, nil
+}
+
+// change makes a change of an Application as it is now; what makes it is asked again when somebody else was faster.
+func (v *verbs) change(ctx context.Context, cmd agentapi.Command, f func(*v1alpha1.Application) (operate.Change, error)) (any, error) {
+	var answer api.OperationAnswer
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		app, err := v.application(ctx, cmd)
+		if err != nil {
+			return err
+		}
+		c, err := f(app)
+		if err != nil {
+			return err
+		}
+		answer = c.Answer
+		if c.Patch == nil {
+			return nil
+		}
+		answer.Version, err = v.patchApplication(ctx, app, c.Patch)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
+// patchApplication changes an Application and returns its new resourceVersion.
+func (v *verbs) patchApplication(ctx context.Context, app *v1alpha1.Application, patch map[string]any) (string, error) {
+	raw, err := json.Marshal(patch)
+	if err != nil {
+		return "", fmt.Errorf("encode change of application %s: %w", app.Name, err)
+	}
+	fresh, err := v.apps.Resource(v1alpha1.Resource(v1alpha1.ResourceApplications)).Namespace(app.Namespace).
+		Patch(ctx, app.Name, types.MergePatchType, raw, metav1.PatchOptions{FieldManager: live.Manager})
+	if err != nil {
+		return "", fmt.Errorf("change application %s: %w", app.Name, err)
+	}
+	return fresh.GetResourceVersion(), nil
+}
+
+// asker makes the change of an Application that a request asks for.
+type asker[T any] func(*v1alpha1.Application, T, operate.Who, time.Time) (operate.Change, error)
+
+func (v *verbs) sync(ctx context.Context, cmd agentapi.Command) (any, error) {
+	return v.syncBy(ctx, cmd, operate.Sync)
+}
+
+func (v *verbs) syncBy(ctx context.Context, cmd agentapi.Command, by asker[api.SyncRequest]) (any, error) {
+	req, err := bodyOf[api.SyncRequest](cmd)
+	if err != nil {
+		return nil, err
+	}
+	req.Reason = reasonOf(cmd, req.Reason)
+	if err := operate.CheckSync(req); err != nil {
+		return nil, err
+	}
+	if len(req.Labels) > 0 {
+		app, err := v.application(ctx, cmd)
+		if err != nil {
+			return nil, err
+		}
+		if req, err = v.labelled(ctx, app, req); err != nil {
+			return nil, err
+		}
+	}
+	return v.change(ctx, cmd, func(app *v1alpha1.Application) (operate.Change, error) {
+		return by(app, req, who(cmd), v.now())
+	})
+}
+
+// labelled finds the objects that a sync is limited to by labels.
+func (v *verbs) labelled(ctx context.Context, app *v1alpha1.Application, req api.SyncRequest) (api.SyncRequest, error) {
+	revision := ""
+	if len(req.Revisions) > 0 {
+		revision = req.Revisions[0]
+	}
+	wish, err := v.engine.Manifests(ctx, revised(app, revision))
+	if err != nil {
+		return req, err
+	}
+	objects := wish.Objects
+	if req.Prune {
+		gone := app.DeepCopy()
+		gone.Status.Resources = nil
+		for _, r := range app.Status.Resources {
+			if r.RequiresPruning {
+				gone.Status.Resources = append(gone.Status.Resources, r)
+			}
+		}
+		p, err := v.place(ctx, app)
+		if err != nil {
+			return req, err
+		}
+		live, err := v.readAll(ctx, p, keysOf(gone.Status.Resources))
+		if err != nil {
+			return req, err
+		}
+		for _, obj := range live {
+			m, err := object.NewManifest(obj)
+			if err != nil {
+				return req, err
+			}
+			objects = append(objects, m)
+		}
+	}
+	return operate.Select(app, req, objects)
+}
+
+// revised is an Application whose first source is at another revision, where one is given.
+func revised(app *v1alpha1.Application, revision string) *v1alpha1.Application {
+	if revision == "" {
+		return app
+	}
+	sources := app.Spec.EffectiveSources()
+	if len(sources) == 0 {
+		return app
+	}
+	return operate.AsDeployed(app, sources, []string{revision})
+}
+
+func (v *verbs) refresh(ctx context.Context, cmd agentapi.Command) (any, error) {
+	return v.refreshBy(ctx, cmd, operate.Refresh)
+}
+
+func (v *verbs) refreshBy(ctx context.Context, cmd agentapi.Command, by asker[api.RefreshRequest]) (any, error) {
+	req, err := bodyOf[api.RefreshRequest](cmd)
+	if err != nil {
+		return nil, err
+	}
+	return v.change(ctx, cmd, func(app *v1alpha1.Application) (operate.Change, error) {
+		return by(app, req, who(cmd), v.now())
+	})
+}
+
+func (v *verbs) terminate(ctx context.Context, cmd agentapi.Command) (any, error) {
+	req, err := bodyOf[api.TerminateRequest](cmd)
+	if err != nil {
+		return nil, err
+	}
+	return v.change(ctx, cmd, func(app *v1alpha1.Application) (operate.Change, error) {
+		return operate.Terminate(app, req, who(cmd), v.now())
+	})
+}
+
+func (v *verbs) rollback(ctx context.Context, cmd agentapi.Command) (any, error) {
+	return v.rollbackBy(ctx, cmd, operate.Rollback)
+}
+
+func (v *verbs) rollbackBy(ctx context.Context, cmd agentapi.Command, by asker[api.RollbackRequest]) (any, error) {
+	req, err := bodyOf[api.RollbackRequest](cmd)
+	if err != nil {
+		return nil, err
+	}
+	req.Reason = reasonOf(cmd, req.Reason)
+	return v.change(ctx, cmd, func(app *v1alpha1.Application) (operate.Change, error) {
+		return by(app, req, who(cmd), v.now())
+	})
+}
+
+func (v *verbs) unpin(ctx context.Context, cmd agentapi.Command) (any, error) {
+	req, err := bodyOf[api.UnpinRequest](cmd)
+	if err != nil {
+		return nil, err
+	}
+	return v.change(ctx, cmd, func(app *v1alpha1.Application) (operate.Change, error) {
+		return operate.Unpin(app, req, who(cmd), v.now())
+	})
+}
+
+func (v *verbs) confirm(ctx context.Context, cmd agentapi.Command) (any, error) {
+	req, err := bodyOf[api.ConfirmRequest](cmd)
+	if err != nil {
+		return nil, err
+	}
+	return v.change(ctx, cmd, func(app *v1alpha1.Application) (operate.Change, error) {
+		return operate.Confirm(app, req, who(cmd), v.now())
+	})
+}
+
+func (v *verbs) allow(ctx context.Context, cmd agentapi.Command) (any, error) {
+	req, err := bodyOf[api.AllowRequest](cmd)
+	if err != nil {
+		return nil, err
+	}
+	req.Reason = reasonOf(cmd, req.Reason)
+	return v.change(ctx, cmd, func(app *v1alpha1.Application) (operate.Change, error) {
+		return operate.Allow(app, req, who(cmd), v.now())
+	})
+}
+
+func (v *verbs) revert(ctx context.Context, cmd agentapi.Command) (any, error) {
+	req, err := bodyOf[api.RevertRequest](cmd)
+	if err != nil {
+		return nil, err
+	}
+	req.Reason = reasonOf(cmd, req.Reason)
+	var drifted []object.Key
+	if len(req.Objects) == 0 {
+		app, err := v.application(ctx, cmd)
+		if err != nil {
+			return nil, err
+		}
+		changes, _, _, err := v.compare(ctx, app, api.DiffRequest{Drift: true})
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range changes {
+			if c.After != nil {
+				drifted = append(drifted, c.Key)
+			}
+		}
+	}
+	return v.change(ctx, cmd, func(app *v1alpha1.Application) (operate.Change, error) {
+		return operate.Revert(app, req, drifted, who(cmd), v.now())
+	})
+}
+
+func (v *verbs) restore(ctx context.Context, cmd agentapi.Command) (any, error) {
+	req, err := bodyOf[api.RestoreRequest](cmd)
+	if err != nil {
+		return nil, err
+	}
+	req.Reason = reasonOf(cmd, req.Reason)
+	app, err := v.application(ctx, cmd)
+	if err != nil {
+		return nil, err
+	}
+	past, warnings, err := v.past(ctx, app, req.From)
+	if err != nil {
+		return nil, err
+	}
+	alive := map[object.Key]bool{}
+	if len(req.Objects) == 0 && len(past) > 0 {
+		p, err := v.place(ctx, app)
+		if err != nil {
+			return nil, err
+		}
+		var asked []versioned
+		for _, l := range operate.Candidates(past) {
+			asked = append(asked, versioned{l.Manifest.Key, l.Manifest.Version})
+		}
+		found, err := v.readAll(ctx, p, asked)
+		if err != nil {
+			return nil, err
+		}
+		for key := range found {
+			alive[key] = true
+		}
+	}
+	answer, err := v.change(ctx, cmd, func(now *v1alpha1.Application) (operate.Change, error) {
+		c, err := operate.Restore(now, req, past, alive, who(cmd), v.now())
+		c.Answer.Warnings = append(c.Answer.Warnings, warnings...)
+		return c, err
+	})
+	if err != nil && len(past) == 0 && len(warnings) > 0 {
+		err = fmt.Errorf("%w: %s", err, warnings[0])
+	}
+	return answer, err
+}
+
+// past renders the deployments of the history. One that cannot be rendered any more is left out, with a warning.
+func (v *verbs) past(ctx context.Context, app *v1alpha1.Application, from *int64) (past []operate.Version, warnings []string, err error) {
+	entries, err := operate.Past(app, from)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, entry := range entries {
+		sources, revisions := operate.Deployed(entry)
+		wish, err := v.engine.Manifests(ctx, operate.AsDeployed(app, sources, revisions))
+		if ctx.Err() != nil {
+			return nil, nil, ctx.Err()
+		}
+		if err != nil {
+			warnings = append(warnings, fmt.Sprintf("deployment %d, %s, is left out: %v", entry.ID, operate.Revisions(revisions), err))
+			continue
+		}
+		kept, err := operate.Lasting(wish.Objects)
+		if err != nil {
+			return nil, nil, err
+		}
+		past = append(past, operate.Version{Entry: entry, Objects: kept})
+	}
+	return past, warnings, nil
+}
+
+func (v *verbs) deleteApplication(ctx context.Context, cmd agentapi.Command) (any, error) {
+	req, err := bodyOf[api.DeleteApplicationRequest](cmd)
+	if err != nil {
+		return nil, err
+	}
+	return v.removeApplication(ctx, cmd, req)
+}
+
+// removeApplication says what becomes of the objects, and deletes.
+func (v *verbs) removeApplication(ctx context.Context, cmd agentapi.Command, req api.DeleteApplicationRequest) (any, error) {
+	var found *v1alpha1.Application
+	answer, err := v.change(ctx, cmd, func(app *v1alpha1.Application) (operate.Change, error) {
+		if req.Version != "" && app.ResourceVersion != req.Version && found == nil {
+			return operate.Change{}, refusedAs(agentapi.CodeConflict, "application %s has changed since version %s: read it again and repeat the change", app.Name, req.Version)
+		}
+		found = app
+		return operate.Delete(app, req)
+	})
+	if err != nil || req.DryRun {
+		return answer, err
+	}
+	err = v.apps.Resource(v1alpha1.Resource(v1alpha1.ResourceApplications)).Namespace(found.Namespace).
+		Delete(ctx, found.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(found.UID))})
+	if err != nil {
+		return nil, fmt.Errorf("delete application %s: %w", found.Name, err)
+	}
+	return answer, nil
+}
+
+func keysOf(resources []v1alpha1.ResourceStatus) []versioned {
+	out := make([]versioned, 0, len(resources))
+	for i := range resources {
+		out = append(out, versioned{inspect.KeyOf(&resources[i]), resources[i].Version})
+	}
+	return out
+}

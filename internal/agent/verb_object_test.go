@@ -1,0 +1,148 @@
+package agent
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+)
+
+// raw reads an Application as its cluster holds it.
+func (s *stand) raw(name string) *unstructured.Unstructured {
+	s.t.Helper()
+	obj, err := s.in(v1alpha1.Group, v1alpha1.Version, v1alpha1.ResourceApplications).Get(s.t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return obj
+}
+
+func TestAnEditKeepsWhatNobodyHereKnows(t *testing.T) {
+	t.Parallel()
+	s := newStand(t)
+	s.project()
+	// Automated sync is off, so nobody but this test changes the specification.
+	object := strings.Replace(string(s.manifest(s.name)), `"metadata":{`, `"metadata":{"annotations":{"later.example.org/field":"kept"},"labels":{"team":"shop"},`, 1)
+	object = strings.Replace(object, s.repo.URL(), strings.Replace(s.repo.URL(), "://", "://bot:"+planted+"@", 1), 1)
+	object = strings.Replace(object, `"spec":{`, `"operation":{"sync":{}},"status":{"sync":{"status":"Synced"}},"spec":{"revisionHistoryLimit":7,`, 1)
+	shown := must[json.RawMessage](s, agentapi.KindObjectApply, s.app(s.name), agentapi.ObjectApply{Create: true, Object: json.RawMessage(object)})
+	first := s.raw(s.name)
+	if _, has := first.Object["operation"]; has {
+		t.Error("whoever may write an application syncs it too")
+	}
+	s.refused(agentapi.KindObjectApply, s.app(s.name), agentapi.ObjectApply{Create: true, Object: json.RawMessage(object)}, agentapi.CodeConflict)
+
+	// A person edits what was shown: takes the label away, and changes the path.
+	var edited unstructured.Unstructured
+	if err := edited.UnmarshalJSON(shown); err != nil {
+		t.Fatal(err)
+	}
+	edited.SetLabels(nil)
+	if err := unstructured.SetNestedField(edited.Object, "other", "spec", "source", "path"); err != nil {
+		t.Fatal(err)
+	}
+	next, err := edited.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Meanwhile somebody else adds something.
+	if _, err := s.in(v1alpha1.Group, v1alpha1.Version, v1alpha1.ResourceApplications).Patch(t.Context(), s.name, types.MergePatchType,
+		[]byte(`{"metadata":{"annotations":{"another":"one"}}}`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	s.refused(agentapi.KindObjectApply, s.app(s.name), agentapi.ObjectApply{Object: next, Base: shown, Version: first.GetResourceVersion()}, agentapi.CodeConflict)
+	must[any](s, agentapi.KindObjectApply, s.app(s.name), agentapi.ObjectApply{Object: next, Base: shown, DryRun: true})
+	if path, _, _ := unstructured.NestedString(s.raw(s.name).Object, "spec", "source", "path"); path != "web" {
+		t.Errorf("a dry run changed the path to %s", path)
+	}
+	must[any](s, agentapi.KindObjectApply, s.app(s.name), agentapi.ObjectApply{Object: next, Base: shown})
+	got := s.raw(s.name)
+	path, _, _ := unstructured.NestedString(got.Object, "spec", "source", "path")
+	address, _, _ := unstructured.NestedString(got.Object, "spec", "source", "repoURL")
+	limit, _, _ := unstructured.NestedInt64(got.Object, "spec", "revisionHistoryLimit")
+	if path != "other" || len(got.GetLabels()) != 0 || limit != 7 || got.GetAnnotations()["another"] != "one" || got.GetAnnotations()["later.example.org/field"] != "kept" {
+		t.Errorf("after the edit it is %v", got.Object)
+	}
+	if !strings.Contains(address, planted) {
+		t.Errorf("the address that was shown without its password has lost it: %s", address)
+	}
+}
+
+func TestAPatchChangesWhatItNamesAtTheVersionThatItIsFor(t *testing.T) {
+	t.Parallel()
+	s := newStand(t)
+	s.project()
+	must[any](s, agentapi.KindObjectApply, s.app(s.name), agentapi.ObjectApply{Object: s.manifest(s.name)})
+	patch := func(kind, text, version string) agentapi.ObjectPatch {
+		return agentapi.ObjectPatch{Type: kind, Patch: json.RawMessage(text), Version: version}
+	}
+	must[any](s, agentapi.KindObjectPatch, s.app(s.name), patch("merge", `{"metadata":{"labels":{"a":"b"}}}`, ""))
+	must[any](s, agentapi.KindObjectPatch, s.app(s.name), patch("json", `[{"op":"replace","path":"/metadata/labels/a","value":"c"}]`, ""))
+	if got := s.raw(s.name).GetLabels()["a"]; got != "c" {
+		t.Errorf("the label is %q", got)
+	}
+	s.refused(agentapi.KindObjectPatch, s.app(s.name), patch("merge", `{"metadata":{"labels":{"a":"d"}}}`, "1"), agentapi.CodeConflict)
+	for _, bad := range []agentapi.ObjectPatch{
+		patch("merge", `{"operation":{"sync":{}}}`, ""), patch("merge", `{"status":null}`, ""), patch("merge", `[]`, ""), patch("other", `{}`, ""),
+		patch("json", `[{"op":"add","path":"/operation","value":{}}]`, ""), patch("json", `[{"op":"move","from":"/status/sync","path":"/spec/x"}]`, ""),
+		patch("json", `[{"op":"replace","path":"","value":{}}]`, ""), patch("json", `{}`, ""),
+	} {
+		s.refused(agentapi.KindObjectPatch, s.app(s.name), bad, agentapi.CodeInvalid)
+	}
+	s.refused(agentapi.KindObjectPatch, agentapi.Target{Kind: agentapi.ItemCluster, Namespace: s.ns, Name: "a"}, patch("merge", `{}`, ""), agentapi.CodeInvalid)
+	s.refused(agentapi.KindObjectPatch, agentapi.Target{Kind: agentapi.ItemArgoProject, Namespace: "kube-system", Name: "a"}, patch("merge", `{}`, ""), agentapi.CodeForbidden)
+	s.refused(agentapi.KindObjectDelete, agentapi.Target{Kind: agentapi.ItemArgoProject, Namespace: s.ns, Name: "shop"}, api.DeleteApplicationRequest{Version: "1"}, agentapi.CodeConflict)
+	must[any](s, agentapi.KindObjectDelete, agentapi.Target{Kind: agentapi.ItemArgoProject, Namespace: s.ns, Name: "shop"}, nil)
+	must[any](s, agentapi.KindObjectDelete, s.app(s.name), api.DeleteApplicationRequest{})
+	s.gone(s.in(v1alpha1.Group, v1alpha1.Version, v1alpha1.ResourceApplications), s.name)
+}
+
+func TestAnObjectIsTheOneThatTheCommandNames(t *testing.T) {
+	t.Parallel()
+	d, _ := kindOf(agentapi.ItemApplication)
+	target := agentapi.Target{Kind: agentapi.ItemApplication, Namespace: "argocd", Name: "web"}
+	for _, text := range []string{
+		``, `[]`, `{}`, `{"apiVersion":"argoproj.io/v1alpha1","kind":"Application"}`,
+		`{"apiVersion":"argoproj.io/v1alpha1","kind":"AppProject","metadata":{"name":"web"}}`,
+		`{"apiVersion":"v1","kind":"Application","metadata":{"name":"web"}}`,
+		`{"apiVersion":"argoproj.io/v1alpha1","kind":"Application","metadata":{"name":"other"}}`,
+		`{"apiVersion":"argoproj.io/v1alpha1","kind":"Application","metadata":{"name":"web","namespace":"kube-system"}}`,
+		`{"apiVersion":"argoproj.io/v1alpha1","kind":"Application","metadata":"web"}`,
+	} {
+		if got, err := readDeclared(json.RawMessage(text), d, target); err == nil {
+			t.Errorf("%s is read as %v", text, got)
+		}
+	}
+}
+
+// What an editor takes out goes, what it puts in comes, and what it never saw stays.
+func TestAMergeIsOfThreeSides(t *testing.T) {
+	t.Parallel()
+	fields := rapid.MapOf(rapid.SampledFrom([]string{"a", "b", "c", "d"}), rapid.SampledFrom([]any{"1", "2", "3"}))
+	rapid.Check(t, func(t *rapid.T) {
+		have, base, want := fields.Draw(t, "have"), fields.Draw(t, "base"), fields.Draw(t, "want")
+		spec := func(m map[string]any) map[string]any { return map[string]any{"spec": m} }
+		got, err := merged(spec(have), spec(want), spec(base))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, _ := got["spec"].(map[string]any)
+		for _, key := range []string{"a", "b", "c", "d"} {
+			expected := have[key]
+			if want[key] != base[key] {
+				expected = want[key]
+			}
+			if out[key] != expected {
+				t.Errorf("%s is %v: have %v, base %v, want %v", key, out[key], have[key], base[key], want[key])
+			}
+		}
+	})
+}

@@ -1,0 +1,282 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/live"
+	"github.com/slipway-gitops/slipway/internal/engine/object"
+)
+
+// place is where an Application deploys to, as people reach it: they read with the agent's rights, within the project's
+// rules, and write as the engine would.
+type place struct {
+	app      *v1alpha1.Application
+	instance string // how its objects name it
+	d        *destination
+	who      actor
+	cluster  *live.Cluster
+	read     dynamic.Interface
+}
+
+// place finds the destination of an Application.
+func (v *verbs) place(ctx context.Context, app *v1alpha1.Application) (*place, error) {
+	project := app.Spec.ProjectName()
+	entry, err := v.clusters.find(project, app.Spec.Destination)
+	if err != nil {
+		return nil, err
+	}
+	p := &place{
+		app: app, instance: object.InstanceName(app.Namespace, app.Name, v.namespace),
+		who: v.clusters.actor(project, entry, app.Spec.Destination.Namespace),
+	}
+	v.clusters.mu.Lock()
+	p.d, err = v.clusters.destination(ctx, entry)
+	v.clusters.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	p.cluster = p.d.target.Live
+	p.read, err = v.client(p.d, actor{})
+	return p, err
+}
+
+// client names a client: of a cluster, as somebody.
+type client struct {
+	d   *destination
+	who actor
+}
+
+// maxClients bounds the clients that are kept. What is dropped is made again.
+const maxClients = 64
+
+func (v *verbs) client(d *destination, who actor) (dynamic.Interface, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	key := client{d, who}
+	if c := v.clients[key]; c != nil {
+		return c, nil
+	}
+	c, err := dynamic.NewForConfig(who.config(d.rest))
+	if err != nil {
+		return nil, fmt.Errorf("make client for %s: %w", d.target.Live.Server, err)
+	}
+	if len(v.clients) >= maxClients {
+		clear(v.clients)
+	}
+	v.clients[key] = c
+	return c, nil
+}
+
+// config is a cluster's configuration for requests as somebody.
+func (who actor) config(of *rest.Config) *rest.Config {
+	config := rest.CopyConfig(of)
+	config.WarningHandler = rest.NoWarnings{}
+	if who.user != "" {
+		config.Impersonate = rest.ImpersonationConfig{UserName: who.user}
+	}
+	return config
+}
+
+// write returns the client for changes, or why nothing may be changed.
+func (v *verbs) write(p *place) (dynamic.Interface, error) {
+	if p.who.denial != "" {
+		return nil, refusedAs(agentapi.CodeForbidden, "%s", p.who.denial)
+	}
+	return v.client(p.d, p.who)
+}
+
+// versioned is an object and the version to read it at; "" for the one that the cluster prefers.
+type versioned struct {
+	object.Key
+	Version string
+}
+
+// of returns the client of one object.
+func of(c dynamic.Interface, res live.Resource, version, namespace string) dynamic.ResourceInterface {
+	in := c.Resource(schema.GroupVersionResource{Group: res.Kind.Group, Version: version, Resource: res.Plural})
+	if res.Namespaced {
+		return in.Namespace(namespace)
+	}
+	return in
+}
+
+// readOne reads an object with its managed fields; nil where it does not exist, or its kind does not.
+func (v *verbs) readOne(ctx context.Context, p *place, want versioned) (map[string]any, error) {
+	res, err := p.cluster.Find(ctx, want.GroupKind(), want.Version)
+	if unknownKind(err) && want.Version != "" {
+		res, err = p.cluster.Find(ctx, want.GroupKind(), "")
+		want.Version = ""
+	}
+	if unknownKind(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if want.Version == "" {
+		want.Version = res.Version
+	}
+	obj, err := of(p.read, res, want.Version, want.Namespace).Get(ctx, want.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", want.Key, err)
+	}
+	return obj.Object, nil
+}
+
+func unknownKind(err error) bool {
+	var unknown *live.UnknownKindError
+	return errors.As(err, &unknown)
+}
+
+// readers is how many objects are asked for at once.
+const readers = 8
+
+// readAll reads objects; those that are missing are left out.
+func (v *verbs) readAll(ctx context.Context, p *place, asked []versioned) (map[object.Key]map[string]any, error) {
+	out := make(map[object.Key]map[string]any, len(asked))
+	var mu sync.Mutex
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(readers)
+	for _, a := range asked {
+		g.Go(func() error {
+			obj, err := v.readOne(ctx, p, a)
+			if err != nil || obj == nil {
+				return err
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			out[a.Key] = obj
+			return nil
+		})
+	}
+	return out, g.Wait()
+}
+
+// subject is an object that a command is about, and how it is reached.
+type subject struct {
+	key     object.Key
+	res     live.Resource
+	version string
+	obj     map[string]any // nil where it is not there
+	ours    bool           // it belongs to the Application
+}
+
+func (s *subject) on(c dynamic.Interface) dynamic.ResourceInterface {
+	return of(c, s.res, s.version, s.key.Namespace)
+}
+
+// find reads the object that a command names. Whether it is the Application's is told by the object itself, or by what owns
+// it: anybody who may write the Application can write its status. The project must permit it.
+func (v *verbs) find(ctx context.Context, p *place, ref api.ResourceRef) (*subject, error) {
+	s := &subject{key: object.Key{Group: ref.Group, Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}}
+	if ref.Kind == "" || ref.Name == "" {
+		return nil, refusedAs(agentapi.CodeInvalid, "say kind and name of the object")
+	}
+	var err error
+	if s.res, err = p.cluster.Find(ctx, s.key.GroupKind(), ref.Version); err != nil {
+		return nil, err
+	}
+	if s.version = ref.Version; s.version == "" {
+		s.version = s.res.Version
+	}
+	switch {
+	case !s.res.Namespaced:
+		s.key.Namespace = ""
+	case s.key.Namespace == "":
+		s.key.Namespace = p.app.Spec.Destination.Namespace
+	}
+	if s.obj, err = v.readOne(ctx, p, versioned{s.key, s.version}); err != nil {
+		return nil, err
+	}
+	root := s.key
+	if s.obj != nil {
+		if root, s.ours, err = v.root(ctx, p, s.key, s.obj); err != nil {
+			return nil, err
+		}
+	}
+	if !s.ours {
+		root = s.key
+	}
+	if err := v.engine.Permits(p.app)(root, s.key.Namespace); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// own is find for commands that need the object to be there, and the Application's.
+func (v *verbs) own(ctx context.Context, p *place, ref api.ResourceRef) (*subject, error) {
+	s, err := v.find(ctx, p, ref)
+	switch {
+	case err != nil:
+		return nil, err
+	case s.obj == nil:
+		return nil, refusedAs(agentapi.CodeNotFound, "%s does not exist", s.key)
+	case !s.ours:
+		return nil, refusedAs(agentapi.CodeForbidden, "%s does not belong to application %s; `slipway app tree %s` shows what does", s.key, p.app.Name, p.app.Name)
+	}
+	return s, nil
+}
+
+// maxAncestors bounds a look at what owns an object.
+const maxAncestors = 16
+
+// root returns the object of the Application that an object is, or that owns it.
+func (v *verbs) root(ctx context.Context, p *place, key object.Key, obj map[string]any) (object.Key, bool, error) {
+	type ancestor struct {
+		key object.Key
+		obj map[string]any
+	}
+	open := []ancestor{{key, obj}}
+	seen := map[object.Key]bool{key: true}
+	for len(open) > 0 {
+		a := open[0]
+		open = open[1:]
+		if owner, _ := p.cluster.Tracking.Owner(a.obj, a.key); owner == p.instance {
+			return a.key, true, nil
+		}
+		u := unstructured.Unstructured{Object: a.obj}
+		for _, ref := range u.GetOwnerReferences() {
+			group, _ := object.SplitAPIVersion(ref.APIVersion)
+			k := object.Key{Group: group, Kind: ref.Kind, Name: ref.Name}
+			res, err := p.cluster.Find(ctx, k.GroupKind(), "")
+			if unknownKind(err) {
+				continue
+			}
+			if err != nil {
+				return object.Key{}, false, err
+			}
+			if res.Namespaced {
+				k.Namespace = a.key.Namespace
+			}
+			if seen[k] || len(seen) > maxAncestors {
+				continue
+			}
+			seen[k] = true
+			owner, err := v.readOne(ctx, p, versioned{k, res.Version})
+			if err != nil {
+				return object.Key{}, false, err
+			}
+			if above := (unstructured.Unstructured{Object: owner}); owner != nil && above.GetUID() == ref.UID {
+				open = append(open, ancestor{k, owner})
+			}
+		}
+	}
+	return object.Key{}, false, nil
+}

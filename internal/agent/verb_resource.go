@@ -1,0 +1,227 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/engine/live"
+	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/inspect"
+	"github.com/slipway-gitops/slipway/internal/operate"
+)
+
+// query is the body of commands that only name an object.
+type query struct {
+	Resource api.ResourceRef `json:"resource"`
+}
+
+// subject reads the body of a command that names an object of an Application, and the object.
+func (v *verbs) subject(ctx context.Context, cmd agentapi.Command, ref api.ResourceRef) (*place, *subject, error) {
+	app, err := v.application(ctx, cmd)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := v.place(ctx, app)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := v.own(ctx, p, ref)
+	return p, s, err
+}
+
+func (v *verbs) resourceGet(ctx context.Context, cmd agentapi.Command) (any, error) {
+	req, err := bodyOf[query](cmd)
+	if err != nil {
+		return nil, err
+	}
+	app, err := v.application(ctx, cmd)
+	if err != nil {
+		return nil, err
+	}
+	p, err := v.place(ctx, app)
+	if err != nil {
+		return nil, err
+	}
+	s, err := v.find(ctx, p, req.Resource)
+	if err != nil {
+		return nil, err
+	}
+	wish, err := v.engine.Manifests(ctx, operate.Effective(app))
+	if err != nil && !s.ours {
+		return nil, err
+	}
+	var desired map[string]any // what is live can be seen also while Git cannot be reached
+	for _, m := range wish.Objects {
+		if m.Key == s.key {
+			if desired, err = m.Decode(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if desired == nil && !s.ours {
+		return nil, refusedAs(agentapi.CodeNotFound, "application %s has no %s; `slipway app tree %s` shows what it has", app.Name, s.key, app.Name)
+	}
+	shownDesired, shownLive := inspect.ShownPair(desired, s.obj, v.mask())
+	var out api.ResourceState
+	if out.Desired, err = json.Marshal(shownDesired); err != nil {
+		return nil, fmt.Errorf("encode %s: %w", s.key, err)
+	}
+	if out.Live, err = json.Marshal(shownLive); err != nil {
+		return nil, fmt.Errorf("encode %s: %w", s.key, err)
+	}
+	return out, nil
+}
+
+func dryRunOf(dry bool) []string {
+	if dry {
+		return []string{metav1.DryRunAll}
+	}
+	return nil
+}
+
+func (v *verbs) resourcePatch(ctx context.Context, cmd agentapi.Command) (any, error) {
+	req, err := bodyOf[api.ResourcePatch](cmd)
+	if err != nil {
+		return nil, err
+	}
+	kind, known := map[string]types.PatchType{
+		"merge": types.MergePatchType, "json": types.JSONPatchType, "strategic": types.StrategicMergePatchType,
+	}[cmp.Or(req.Type, "merge")]
+	if !known || len(req.Patch) == 0 {
+		return nil, refusedAs(agentapi.CodeInvalid, "a patch has the type merge, json or strategic, and something in it")
+	}
+	p, s, err := v.subject(ctx, cmd, req.Resource)
+	if err != nil {
+		return nil, err
+	}
+	c, err := v.write(p)
+	if err != nil {
+		return nil, err
+	}
+	obj, err := s.on(c).Patch(ctx, s.key.Name, kind, req.Patch, metav1.PatchOptions{FieldManager: live.Manager, DryRun: dryRunOf(req.DryRun)})
+	if err != nil {
+		return nil, quiet(s.key, fmt.Errorf("patch %s: %w", s.key, err))
+	}
+	raw, err := inspect.ShownJSON(obj.Object, v.mask())
+	return api.ResourceState{Live: raw, Desired: json.RawMessage("null")}, err
+}
+
+// quiet leaves out the words of an API server about a Secret: they can quote it.
+func quiet(key object.Key, err error) error {
+	if err == nil || !isSecret(key) {
+		return err
+	}
+	code := agentapi.CodeInvalid
+	if e := asStatus(err); e != "" {
+		code = e
+	}
+	return refusedAs(code, "the API server refuses a change of %s (its words are left out: they can quote the Secret); check type, data and stringData", key)
+}
+
+func (v *verbs) resourceDelete(ctx context.Context, cmd agentapi.Command) (any, error) {
+	req, err := bodyOf[api.ResourceDelete](cmd)
+	if err != nil {
+		return nil, err
+	}
+	p, s, err := v.subject(ctx, cmd, req.Resource)
+	if err != nil {
+		return nil, err
+	}
+	c, err := v.write(p)
+	if err != nil {
+		return nil, err
+	}
+	u := unstructured.Unstructured{Object: s.obj}
+	how := metav1.DeletePropagationForeground
+	options := metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(u.GetUID())), PropagationPolicy: &how, DryRun: dryRunOf(req.DryRun)}
+	if req.Orphan {
+		how = metav1.DeletePropagationOrphan
+	}
+	if req.Force {
+		now := int64(0)
+		options.GracePeriodSeconds = &now
+		if !req.Orphan {
+			how = metav1.DeletePropagationBackground
+		}
+	}
+	if err := s.on(c).Delete(ctx, s.key.Name, options); err != nil {
+		return nil, fmt.Errorf("delete %s: %w", s.key, err)
+	}
+	return nil, nil
+}
+
+// maxEvents bounds the events of one object that are told; the newest are.
+const maxEvents = 500
+
+func (v *verbs) resourceEvents(ctx context.Context, cmd agentapi.Command) (any, error) {
+	req, err := bodyOf[query](cmd)
+	if err != nil {
+		return nil, err
+	}
+	p, s, err := v.subject(ctx, cmd, req.Resource)
+	if err != nil {
+		return nil, err
+	}
+	namespace := s.key.Namespace
+	if namespace == "" {
+		namespace = metav1.NamespaceDefault // where events about what has no namespace are
+	}
+	u := unstructured.Unstructured{Object: s.obj}
+	got, err := p.read.Resource(schema.GroupVersionResource{Version: "v1", Resource: "events"}).Namespace(namespace).List(ctx, metav1.ListOptions{
+		FieldSelector: fields.OneTermEqualSelector("involvedObject.uid", string(u.GetUID())).String(), Limit: 10 * maxEvents,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list events of %s: %w", s.key, err)
+	}
+	out := api.ResourceEvents{Events: []api.ResourceEvent{}}
+	for i := range got.Items {
+		var e corev1.Event
+		if runtime.DefaultUnstructuredConverter.FromUnstructured(got.Items[i].Object, &e) == nil {
+			out.Events = append(out.Events, eventOf(&e))
+		}
+	}
+	slices.SortStableFunc(out.Events, func(a, b api.ResourceEvent) int { return a.Last.Compare(b.Last) })
+	out.Events = out.Events[max(0, len(out.Events)-maxEvents):]
+	return out, nil
+}
+
+func eventOf(e *corev1.Event) api.ResourceEvent {
+	out := api.ResourceEvent{
+		Type: e.Type, Reason: e.Reason, Message: e.Message, Count: int(e.Count), First: e.FirstTimestamp.Time, Last: e.LastTimestamp.Time,
+		Source: cmp.Or(e.Source.Component, e.ReportingController),
+	}
+	if out.First.IsZero() {
+		out.First = firstOf(e.EventTime.Time, e.CreationTimestamp.Time)
+	}
+	if e.Series != nil {
+		out.Count, out.Last = max(out.Count, int(e.Series.Count)), firstOf(e.Series.LastObservedTime.Time, out.Last)
+	}
+	if out.Last.IsZero() {
+		out.Last = out.First
+	}
+	out.Count = max(out.Count, 1)
+	return out
+}
+
+func firstOf(times ...time.Time) time.Time {
+	for _, t := range times {
+		if !t.IsZero() {
+			return t
+		}
+	}
+	return time.Time{}
+}

@@ -1,0 +1,362 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/util/retry"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/link"
+	"github.com/slipway-gitops/slipway/internal/engine/live"
+	"github.com/slipway-gitops/slipway/internal/seal"
+)
+
+// Limits of a setting.
+const (
+	maxSettingFields = 100
+	maxSettingBytes  = 512 << 10
+)
+
+// labelOf is the value of the secret-type label for a type of settings; "" for what is kept in ConfigMaps.
+func labelOf(t agentapi.SettingType) string {
+	switch t {
+	case agentapi.SettingRepository:
+		return v1alpha1.SecretTypeRepository
+	case agentapi.SettingRepoCreds:
+		return v1alpha1.SecretTypeRepoCreds
+	case agentapi.SettingCluster:
+		return v1alpha1.SecretTypeCluster
+	}
+	return ""
+}
+
+// setting reads the body of a command about a setting. Its fields are those that are public and those that were sealed.
+func (v *verbs) setting(cmd agentapi.Command) (agentapi.SettingChange, error) {
+	req, err := bodyOf[agentapi.SettingChange](cmd)
+	if err != nil {
+		return req, err
+	}
+	switch req.Type {
+	case agentapi.SettingRepository, agentapi.SettingRepoCreds, agentapi.SettingCluster:
+		if wrong := validation.IsDNS1123Subdomain(req.Name); len(wrong) > 0 {
+			return req, refusedAs(agentapi.CodeInvalid, "%.80q cannot be the name of a Secret: %s", req.Name, wrong[0])
+		}
+	case agentapi.SettingCertificate, agentapi.SettingKnownHost, agentapi.SettingGPGKey:
+	default:
+		return req, refusedAs(agentapi.CodeUnsupported, "this agent knows no settings of the type %.40q", req.Type)
+	}
+	if cmd.Target.Namespace != "" && cmd.Target.Namespace != v.namespace {
+		return req, refusedAs(agentapi.CodeForbidden, "settings count in the agent's namespace %s only, not in %s", v.namespace, cmd.Target.Namespace)
+	}
+	sealed, err := v.unseal(cmd, req)
+	if err != nil {
+		return req, err
+	}
+	fields := maps.Clone(req.Fields)
+	if fields == nil {
+		fields = map[string]string{}
+	}
+	maps.Copy(fields, sealed)
+	size := 0
+	for name, value := range fields {
+		if wrong := validation.IsConfigMapKey(name); len(wrong) > 0 {
+			return req, refusedAs(agentapi.CodeInvalid, "%.80q cannot be the name of a field: %s", name, wrong[0])
+		}
+		size += len(name) + len(value)
+	}
+	if len(fields) > maxSettingFields || size > maxSettingBytes {
+		return req, refusedAs(agentapi.CodeTooLarge, "a setting has at most %d fields and %d KiB", maxSettingFields, maxSettingBytes>>10)
+	}
+	req.Fields, req.Sealed = fields, nil
+	return req, nil
+}
+
+// unseal opens what was sealed for this setting.
+func (v *verbs) unseal(cmd agentapi.Command, req agentapi.SettingChange) (map[string]string, error) {
+	if len(req.Sealed) == 0 {
+		return nil, nil
+	}
+	err := error(refusedAs(agentapi.CodeConflict, "this agent has no key to open secrets with yet: register it first"))
+	for _, k := range v.keys() {
+		key, wrong := seal.PrivateKeyFrom(k.Private[:])
+		if wrong != nil {
+			return nil, wrong
+		}
+		fields, wrong := seal.Open(&key, req.Sealed, seal.Purpose{Agent: cmd.Agent, Type: string(req.Type), Name: req.Name})
+		if wrong == nil {
+			return fields, nil
+		}
+		err = refusedAs(agentapi.CodeInvalid, "%v", wrong)
+	}
+	return nil, err
+}
+
+func (v *verbs) config(kind string) dynamic.ResourceInterface {
+	return v.apps.Resource(schema.GroupVersionResource{Version: "v1", Resource: kind}).Namespace(v.namespace)
+}
+
+func (v *verbs) settingApply(ctx context.Context, cmd agentapi.Command) (any, error) {
+	req, err := v.setting(cmd)
+	if err != nil {
+		return nil, err
+	}
+	if labelOf(req.Type) == "" {
+		return v.entryApply(ctx, req)
+	}
+	var got agentapi.Setting
+	err = retry.OnError(retry.DefaultBackoff, func(err error) bool { return req.Version == "" && apierrors.IsConflict(err) }, func() error {
+		got, err = v.secretApply(ctx, req)
+		return err
+	})
+	return agentapi.SettingResult{Setting: got}, err
+}
+
+// labelled is a Secret as it is, and what it holds.
+type keptSecret struct {
+	obj  *unstructured.Unstructured // nil where it is not there
+	data map[string][]byte
+}
+
+// readSecret reads a Secret of a type. One of another kind, such as the agent's own, is never touched.
+func (v *verbs) readSecret(ctx context.Context, t agentapi.SettingType, name string) (keptSecret, error) {
+	obj, err := v.config("secrets").Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return keptSecret{}, nil
+	}
+	if err != nil {
+		return keptSecret{}, fmt.Errorf("read Secret %s: %w", name, err)
+	}
+	if obj.GetLabels()[v1alpha1.LabelSecretType] != labelOf(t) {
+		return keptSecret{}, refusedAs(agentapi.CodeConflict, "there is a Secret %s already, which is no %s: choose another name", name, t)
+	}
+	out := keptSecret{obj: obj, data: map[string][]byte{}}
+	data, _, _ := unstructured.NestedStringMap(obj.Object, "data")
+	for key, value := range data {
+		if raw, err := base64.StdEncoding.DecodeString(value); err == nil {
+			out.data[key] = raw
+		}
+	}
+	return out, nil
+}
+
+func (v *verbs) secretApply(ctx context.Context, req agentapi.SettingChange) (agentapi.Setting, error) {
+	have, err := v.readSecret(ctx, req.Type, req.Name)
+	switch {
+	case err != nil:
+		return agentapi.Setting{}, err
+	case have.obj == nil && (req.Update || req.Version != ""):
+		return agentapi.Setting{}, refusedAs(agentapi.CodeNotFound, "%s %s does not exist", req.Type, req.Name)
+	case have.obj != nil && req.Create:
+		return agentapi.Setting{}, refusedAs(agentapi.CodeConflict, "%s %s exists already: change it, or choose another name", req.Type, req.Name)
+	case have.obj != nil && req.Version != "" && have.obj.GetResourceVersion() != req.Version:
+		return agentapi.Setting{}, refusedAs(agentapi.CodeConflict, "%s %s has changed since version %s: read it again and repeat the change", req.Type, req.Name, req.Version)
+	}
+	next := nextData(have.data, req)
+	if err := v.checkSetting(req, next); err != nil {
+		return agentapi.Setting{}, err
+	}
+	if req.Test {
+		if _, err := v.try(ctx, req.Type, next); err != nil {
+			return agentapi.Setting{}, fmt.Errorf("nothing was changed: %w", err)
+		}
+	}
+	got, err := v.writeSecret(ctx, have, next, req)
+	if err != nil {
+		// The words of an API server about a Secret can quote it.
+		return agentapi.Setting{}, v.worded(err, "write Secret %s of %s %s", req.Name, req.Type, req.Name)
+	}
+	return told(next, got)
+}
+
+// worded is an error of an API server without its words, which can quote a Secret.
+func (v *verbs) worded(err error, format string, args ...any) error {
+	what := fmt.Sprintf(format, args...)
+	if apierrors.IsConflict(err) {
+		return fmt.Errorf("%s: it changed meanwhile: %w", what, apierrors.NewConflict(schema.GroupResource{Resource: "secrets"}, "", nil))
+	}
+	return refusedAs(cmp.Or(asStatus(err), agentapi.CodeInvalid), "%s: the API server says %s", what, apierrors.ReasonForError(err))
+}
+
+// nextData is what a Secret holds after a change: a field that is not named stays, an empty one goes.
+func nextData(have map[string][]byte, req agentapi.SettingChange) map[string][]byte {
+	out := maps.Clone(have)
+	if out == nil {
+		out = map[string][]byte{}
+	}
+	for name, value := range req.Fields {
+		if out[name] = []byte(value); value == "" {
+			delete(out, name)
+		}
+	}
+	return out
+}
+
+func (v *verbs) writeSecret(ctx context.Context, have keptSecret, next map[string][]byte, req agentapi.SettingChange) (*unstructured.Unstructured, error) {
+	if have.obj == nil {
+		labels := map[string]any{v1alpha1.LabelSecretType: labelOf(req.Type)}
+		for name, value := range req.Labels {
+			if name != v1alpha1.LabelSecretType {
+				labels[name] = value
+			}
+		}
+		data := make(map[string]any, len(next))
+		for name, raw := range next {
+			data[name] = base64.StdEncoding.EncodeToString(raw)
+		}
+		return v.config("secrets").Create(ctx, &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "data": data,
+			"metadata": map[string]any{"name": req.Name, "namespace": v.namespace, "labels": labels},
+		}}, metav1.CreateOptions{FieldManager: live.Manager, DryRun: dryRunOf(req.DryRun)})
+	}
+	// What is there and not named stays, also what no type of ours has.
+	obj := have.obj.DeepCopy()
+	data, _ := obj.Object["data"].(map[string]any)
+	if data == nil {
+		data = map[string]any{}
+	}
+	for name := range req.Fields {
+		if raw, ok := next[name]; ok {
+			data[name] = base64.StdEncoding.EncodeToString(raw)
+		} else {
+			delete(data, name)
+		}
+	}
+	obj.Object["data"] = data
+	if req.Labels != nil {
+		obj.SetLabels(nextLabels(obj.GetLabels(), req))
+	}
+	return v.config("secrets").Update(ctx, obj, metav1.UpdateOptions{FieldManager: live.Manager, DryRun: dryRunOf(req.DryRun)})
+}
+
+// nextLabels are the labels that somebody wants, and those that mean something to programs of the cluster.
+func nextLabels(have map[string]string, req agentapi.SettingChange) map[string]string {
+	out := maps.Clone(req.Labels)
+	for name, value := range have {
+		if strings.Contains(name, "kubernetes.io/") || strings.HasPrefix(name, v1alpha1.Group) || strings.HasPrefix(name, "argocd.argoproj.io/") {
+			out[name] = value
+		}
+	}
+	out[v1alpha1.LabelSecretType] = labelOf(req.Type)
+	return out
+}
+
+// told is what may be known of a Secret.
+func told(data map[string][]byte, obj *unstructured.Unstructured) (agentapi.Setting, error) {
+	labels := maps.Clone(obj.GetLabels())
+	delete(labels, v1alpha1.LabelSecretType)
+	raw, err := link.SecretSetting(data, labels, obj.GetResourceVersion(), nil)
+	if err != nil {
+		return agentapi.Setting{}, err
+	}
+	var out agentapi.Setting
+	err = json.Unmarshal(raw, &out)
+	return out, err
+}
+
+// checkSetting finds what makes no sense before anything is written.
+func (v *verbs) checkSetting(req agentapi.SettingChange, next map[string][]byte) error {
+	field := "url"
+	if req.Type == agentapi.SettingCluster {
+		field = "server"
+	}
+	address := strings.TrimSpace(string(next[field]))
+	if address == "" {
+		return refusedAs(agentapi.CodeInvalid, "a %s needs the field %s", req.Type, field)
+	}
+	if u, err := url.Parse(address); err == nil && u.User != nil && u.Scheme != "ssh" {
+		return refusedAs(agentapi.CodeInvalid, "the %s of a %s must not hold a user or password: give username and password as sealed fields", field, req.Type)
+	}
+	if req.Type == agentapi.SettingCluster {
+		entry := clusterEntry{server: address, secret: req.Name, config: next["config"]}
+		if _, err := entry.rest(); err != nil {
+			return refusedAs(agentapi.CodeInvalid, "%v", err)
+		}
+	}
+	// Two Secrets for one address and project: which of them counts is nobody's decision.
+	v.settings.mu.Lock()
+	defer v.settings.mu.Unlock()
+	for name, other := range v.settings.secrets {
+		if name != req.Name && other.kind == labelOf(req.Type) && other.get(field) == address && other.get("project") == strings.TrimSpace(string(next["project"])) {
+			return refusedAs(agentapi.CodeConflict, "the Secret %s is about %s and the same project already: change that one", name, address)
+		}
+	}
+	return nil
+}
+
+func (v *verbs) settingDelete(ctx context.Context, cmd agentapi.Command) (any, error) {
+	req, err := v.setting(cmd)
+	if err != nil {
+		return nil, err
+	}
+	if labelOf(req.Type) == "" {
+		return v.entryDelete(ctx, req)
+	}
+	have, err := v.readSecret(ctx, req.Type, req.Name)
+	switch {
+	case err != nil:
+		return nil, err
+	case have.obj == nil:
+		return nil, refusedAs(agentapi.CodeNotFound, "%s %s does not exist", req.Type, req.Name)
+	case req.Version != "" && have.obj.GetResourceVersion() != req.Version:
+		return nil, refusedAs(agentapi.CodeConflict, "%s %s has changed since version %s: read it again and repeat the change", req.Type, req.Name, req.Version)
+	}
+	options := metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(have.obj.GetUID())), DryRun: dryRunOf(req.DryRun)}
+	if err := v.config("secrets").Delete(ctx, req.Name, options); err != nil {
+		return nil, v.worded(err, "delete Secret %s", req.Name)
+	}
+	out, err := told(have.data, have.obj)
+	return agentapi.SettingResult{Setting: out}, err
+}
+
+func (v *verbs) settingTest(ctx context.Context, cmd agentapi.Command) (any, error) {
+	req, err := v.setting(cmd)
+	if err != nil {
+		return nil, err
+	}
+	if labelOf(req.Type) == "" || req.Type == agentapi.SettingRepoCreds {
+		return nil, refusedAs(agentapi.CodeUnsupported, "there is nothing to try about a %s: try a repository that uses it", req.Type)
+	}
+	have, err := v.readSecret(ctx, req.Type, req.Name)
+	if err != nil {
+		return nil, err
+	}
+	next := nextData(have.data, req)
+	message, err := v.try(ctx, req.Type, next)
+	if err != nil {
+		return nil, err
+	}
+	return api.SettingTest{OK: true, Message: message}, nil
+}
+
+// hide takes the values of secret fields out of a text.
+func hide(text string, data map[string][]byte) string {
+	const shortest = 6 // what is shorter would be found in words that are none
+	var pairs []string
+	for _, name := range slices.Sorted(maps.Keys(data)) {
+		if link.PublicField(name) {
+			continue
+		}
+		for line := range strings.Lines(string(data[name])) {
+			if line = strings.TrimSpace(line); len(line) >= shortest {
+				pairs = append(pairs, line, "***")
+			}
+		}
+	}
+	return link.CleanText(strings.NewReplacer(pairs...).Replace(text))
+}

@@ -1,0 +1,253 @@
+package agent
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"maps"
+	"math/big"
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/seal"
+	"github.com/slipway-gitops/slipway/internal/testenv"
+)
+
+// sealed seals fields for a setting of the stand's agent.
+func (s *stand) sealed(t agentapi.SettingType, name string, fields map[string]string) []byte {
+	s.t.Helper()
+	blob, err := seal.Seal(s.public, fields, seal.Purpose{Agent: standUID, Type: string(t), Name: name})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return blob
+}
+
+func (s *stand) setting(t agentapi.SettingType, name string) agentapi.Target {
+	return agentapi.Target{Kind: agentapi.ItemKind(t), Namespace: s.ns, Name: name}
+}
+
+// secretOf reads what a Secret holds.
+func (s *stand) secretOf(name string) (map[string]string, *unstructured.Unstructured) {
+	s.t.Helper()
+	obj, err := s.in("", "v1", "secrets").Get(s.t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	data, _, _ := unstructured.NestedStringMap(obj.Object, "data")
+	for key, value := range data {
+		raw, err := base64.StdEncoding.DecodeString(value)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		data[key] = string(raw)
+	}
+	return data, obj
+}
+
+func TestARepositoryIsWrittenAndItsSecretsGoOneWay(t *testing.T) {
+	t.Parallel()
+	s := newStand(t)
+	private := testenv.Git(t, testenv.GitBasicAuth("bot", planted))
+	repo := private.NewRepo("hidden")
+	repo.Commit(map[string]string{"a": "b"}, "first")
+	const kind = agentapi.SettingRepository
+	change := agentapi.SettingChange{Type: kind, Name: "hidden", Create: true, Test: true, Fields: map[string]string{"url": repo.URL(), "type": "git"}}
+
+	s.refused(agentapi.KindSettingsApply, s.setting(kind, "hidden"), change, agentapi.CodeInvalid) // without a password
+	if _, err := s.in("", "v1", "secrets").Get(t.Context(), "hidden", metav1.GetOptions{}); err == nil {
+		t.Error("a repository that cannot be reached was written")
+	}
+	change.Sealed = s.sealed(kind, "other", map[string]string{"username": "bot", "password": planted})
+	s.refused(agentapi.KindSettingsApply, s.setting(kind, "hidden"), change, agentapi.CodeInvalid) // sealed for another name
+	change.Sealed = s.sealed(kind, "hidden", map[string]string{"username": "bot", "password": planted + "-wrong"})
+	s.refused(agentapi.KindSettingsApply, s.setting(kind, "hidden"), change, agentapi.CodeInvalid)
+	change.Sealed = s.sealed(kind, "hidden", map[string]string{"username": "bot", "password": planted})
+	made := must[agentapi.SettingResult](s, agentapi.KindSettingsApply, s.setting(kind, "hidden"), change)
+	if made.Setting.Fields["url"] != repo.URL() || !slices.Contains(made.Setting.Secrets, "password") || made.Setting.Version == "" {
+		t.Errorf("the setting is told as %+v", made)
+	}
+	data, obj := s.secretOf("hidden")
+	if data["password"] != planted || data["username"] != "bot" || obj.GetLabels()["argocd.argoproj.io/secret-type"] != "repository" {
+		t.Errorf("the Secret holds %v with labels %v", slices.Collect(maps.Keys(data)), obj.GetLabels())
+	}
+	s.refused(agentapi.KindSettingsApply, s.setting(kind, "hidden"), change, agentapi.CodeConflict) // it is there
+
+	// Somebody else's field survives an edit; one that is left out stays, an empty one goes.
+	if _, err := s.in("", "v1", "secrets").Patch(t.Context(), "hidden", "application/merge-patch+json",
+		[]byte(`{"stringData":{"later":"kept"},"metadata":{"annotations":{"a":"b"}}}`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	edit := agentapi.SettingChange{Type: kind, Name: "hidden", Update: true, Version: made.Setting.Version, Fields: map[string]string{"type": "", "project": "shop"}}
+	s.refused(agentapi.KindSettingsApply, s.setting(kind, "hidden"), edit, agentapi.CodeConflict) // an old version
+	edit.Version = ""
+	must[agentapi.SettingResult](s, agentapi.KindSettingsApply, s.setting(kind, "hidden"), edit)
+	data, obj = s.secretOf("hidden")
+	if _, has := data["type"]; has || data["later"] != "kept" || data["password"] != planted || data["project"] != "shop" || obj.GetAnnotations()["a"] != "b" {
+		t.Errorf("after an edit the Secret holds %v", slices.Collect(maps.Keys(data)))
+	}
+
+	tried := must[api.SettingTest](s, agentapi.KindSettingsTest, s.setting(kind, "hidden"), agentapi.SettingChange{Type: kind, Name: "hidden"})
+	if !tried.OK || !strings.Contains(tried.Message, "1 branches, the default is main") {
+		t.Errorf("the test says %+v", tried)
+	}
+	if _, err := s.in("", "v1", "secrets").Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": "mine"}, "stringData": map[string]any{"a": planted},
+	}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"mine", "Not A Name", "../x"} {
+		_, err := s.do(agentapi.KindSettingsApply, s.setting(kind, name), agentapi.SettingChange{Type: kind, Name: name, Fields: map[string]string{"url": repo.URL()}})
+		if err == nil {
+			t.Errorf("a Secret %s was written", name)
+		}
+	}
+	s.refused(agentapi.KindSettingsDelete, s.setting(kind, "mine"), agentapi.SettingChange{Type: kind, Name: "mine"}, agentapi.CodeConflict)
+	must[any](s, agentapi.KindSettingsDelete, s.setting(kind, "hidden"), agentapi.SettingChange{Type: kind, Name: "hidden"})
+	s.gone(s.in("", "v1", "secrets"), "hidden")
+}
+
+func TestAClusterIsTriedBeforeItIsWritten(t *testing.T) {
+	t.Parallel()
+	s := newStand(t)
+	config := testenv.Cluster(t)
+	const kind = agentapi.SettingCluster
+	tls := map[string]any{"caData": config.CAData, "certData": config.CertData, "keyData": config.KeyData}
+	connection, err := json.Marshal(map[string]any{"bearerToken": config.BearerToken, "tlsClientConfig": tls})
+	if err != nil {
+		t.Fatal(err)
+	}
+	change := agentapi.SettingChange{Type: kind, Name: "edge", Test: true, Fields: map[string]string{"name": "edge", "server": config.Host}}
+	change.Sealed = s.sealed(kind, "edge", map[string]string{"config": `{"bearerToken":"` + planted + `","tlsClientConfig":{"insecure":true}}`})
+	s.refused(agentapi.KindSettingsApply, s.setting(kind, "edge"), change, agentapi.CodeInvalid)
+	change.Sealed = s.sealed(kind, "edge", map[string]string{"config": `{"execProviderConfig":{"command":"sh"}}`})
+	s.refused(agentapi.KindSettingsApply, s.setting(kind, "edge"), change, agentapi.CodeInvalid)
+	change.Sealed = s.sealed(kind, "edge", map[string]string{"config": string(connection)})
+	made := must[agentapi.SettingResult](s, agentapi.KindSettingsApply, s.setting(kind, "edge"), change)
+	if made.Setting.Fields["server"] != config.Host {
+		t.Errorf("the cluster is told as %+v", made)
+	}
+	tried := must[api.SettingTest](s, agentapi.KindSettingsTest, s.setting(kind, "edge"), agentapi.SettingChange{Type: kind, Name: "edge"})
+	if !tried.OK || !strings.Contains(tried.Message, "Kubernetes v1.") {
+		t.Errorf("the test says %+v", tried)
+	}
+}
+
+// certificate makes a certificate that signs itself.
+func certificate(t *testing.T) string {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"git.example.org"}}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+}
+
+func TestCertificatesHostsAndKeysAreEntriesOfConfigMaps(t *testing.T) {
+	t.Parallel()
+	s := newStand(t)
+	put := func(kind agentapi.SettingType, name string, fields map[string]string) (agentapi.Setting, error) {
+		raw, err := s.do(agentapi.KindSettingsApply, s.setting(kind, name), agentapi.SettingChange{Type: kind, Name: name, Fields: fields})
+		var out agentapi.SettingResult
+		if err == nil {
+			err = json.Unmarshal(raw, &out)
+		}
+		return out.Setting, err
+	}
+	data := func(config string) map[string]string {
+		obj, err := s.in("", "v1", "configmaps").Get(t.Context(), config, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, _, _ := unstructured.NestedStringMap(obj.Object, "data")
+		return out
+	}
+	if got, err := put(agentapi.SettingCertificate, "git.example.org", map[string]string{"certData": certificate(t)}); err != nil || got.Fields["certType"] != "https" {
+		t.Errorf("a certificate is %+v, %v", got, err)
+	}
+	for name, text := range map[string]string{"none": "x", "private": certificate(t) + "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"} {
+		if _, err := put(agentapi.SettingCertificate, name, map[string]string{"certData": text}); err == nil {
+			t.Errorf("%s was taken for a certificate", name)
+		}
+	}
+	if len(data(configCertificate)) != 1 {
+		t.Errorf("certificates are of %v", slices.Collect(maps.Keys(data(configCertificate))))
+	}
+
+	const one, two = "git.example.org,git2.example.org ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl", "other.example.org ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAAAgQ=="
+	if _, err := put(agentapi.SettingKnownHost, "git.example.org", map[string]string{"data": "# a comment\n" + one + "\n" + two + "\n"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := put(agentapi.SettingKnownHost, "bad", map[string]string{"data": "what is this"}); err == nil {
+		t.Error("any text is a known host")
+	}
+	// They are listed with the certificates, and deleted as such.
+	must[any](s, agentapi.KindSettingsDelete, s.setting(agentapi.SettingCertificate, "ssh:git2.example.org:ssh-ed25519"),
+		agentapi.SettingChange{Type: agentapi.SettingCertificate, Name: "ssh:git2.example.org:ssh-ed25519"})
+	if got, want := data(configKnownHosts)[fieldKnownHosts], strings.Replace(one, ",git2.example.org", "", 1)+"\n"+two+"\n"; got != want {
+		t.Errorf("known hosts are\n%s\nwant\n%s", got, want)
+	}
+
+	for name, text := range map[string]string{"116AC4DBCC85FA767B505ADEF880E05CE294E5F0": publicKey, "": publicKey} {
+		got, err := put(agentapi.SettingGPGKey, name, map[string]string{"keyData": text})
+		if err != nil || got.Fields["keyID"] != "F880E05CE294E5F0" {
+			t.Errorf("a key is %+v, %v", got, err)
+		}
+	}
+	if _, err := put(agentapi.SettingGPGKey, "AAAAAAAAAAAAAAAA", map[string]string{"keyData": publicKey}); err == nil {
+		t.Error("a key has the name of another one")
+	}
+	must[any](s, agentapi.KindSettingsDelete, s.setting(agentapi.SettingGPGKey, "F880E05CE294E5F0"), agentapi.SettingChange{Type: agentapi.SettingGPGKey, Name: "F880E05CE294E5F0"})
+	if left := data(configGPGKeys); len(left) != 0 {
+		t.Errorf("after it was deleted, keys are %v", left)
+	}
+}
+
+// publicKey is a key of nobody, made for this test.
+const publicKey = `-----BEGIN PGP PUBLIC KEY BLOCK-----
+
+mDMEawIMsBYJKwYBBAHaRw8BAQdArMLc03iwZi6VLICGHFiuA2eErhYWYqF/VYA3
+vmzVKQe0F3Rlc3QgPHRlc3RAZXhhbXBsZS5vcmc+iJAEExYIADgWIQQRasTbzIX6
+dntQWt74gOBc4pTl8AUCawIMsAIbAwULCQgHAgYVCgkICwIEFgIDAQIeAQIXgAAK
+CRD4gOBc4pTl8GlYAP9yF5pHTg3FfdYnpRbvRNSXuJYguT2SsYS6m1Wpm+VuQAD/
+ZTcjifyfnsdkh+Zkom28CsQI7XmqCrVRdZI2CK7pYQs=
+=Cs5u
+-----END PGP PUBLIC KEY BLOCK-----
+`
+
+func FuzzKeyID(f *testing.F) {
+	f.Add(publicKey)
+	f.Add("-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nmA==\n-----END PGP PUBLIC KEY BLOCK-----")
+	f.Add("-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nxv////8=\n-----END PGP PUBLIC KEY BLOCK-----")
+	f.Fuzz(func(t *testing.T, text string) {
+		if id, err := keyID(text); err == nil && len(id) != 16 {
+			t.Errorf("the id is %q", id)
+		}
+	})
+}
+
+func FuzzKnownHosts(f *testing.F) {
+	f.Add("git.example.org,b ssh-ed25519 AAAA\n", "ssh:b:ssh-ed25519")
+	f.Add("@cert-authority *.a ssh-rsa AAAA\n|1|x|y ssh-rsa AAAA", "ssh:*.a:ssh-rsa")
+	f.Fuzz(func(t *testing.T, text, name string) {
+		if left := withoutHost(text, name); len(left) > len(text)+strings.Count(text, "\n")+1 {
+			t.Errorf("taking %q out makes it longer: %q", name, left)
+		}
+		_, _, _ = knownHosts(map[string]string{"data": text})
+	})
+}

@@ -1,0 +1,170 @@
+package agent
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/discovery"
+
+	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/git"
+)
+
+// tryLimit bounds the try of a connection.
+const tryLimit = 30 * time.Second
+
+// try connects with what a Secret of a type would hold, and says what it found.
+func (v *verbs) try(ctx context.Context, t agentapi.SettingType, data map[string][]byte) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, tryLimit)
+	defer cancel()
+	var message string
+	var err error
+	switch {
+	case t == agentapi.SettingCluster:
+		message, err = v.tryCluster(ctx, data)
+	case t == agentapi.SettingRepoCreds:
+		return "", nil // there is no repository to try it on
+	case string(data["type"]) == "oci" || string(data["enableOCI"]) == "true":
+		return "", refusedAs(agentapi.CodeUnsupported, "repositories in OCI registries cannot be tried by this version: leave the test out")
+	case string(data["type"]) == "helm":
+		message, err = v.tryHelm(ctx, data)
+	default:
+		message, err = v.tryGit(ctx, data)
+	}
+	if err != nil {
+		text := hide(err.Error(), data)
+		if ctx.Err() != nil {
+			text += fmt.Sprintf("; there was no answer within %s: check address, proxy and firewall", tryLimit)
+		}
+		return "", refusedAs(agentapi.CodeInvalid, "the connection does not work: %s", text)
+	}
+	return hide(message, data), nil
+}
+
+// tryGit lists the references of a repository. Where it has no credential of its own, the template that fits is used, as for
+// an Application.
+func (v *verbs) tryGit(ctx context.Context, data map[string][]byte) (string, error) {
+	address := strings.TrimSpace(string(data["url"]))
+	cred, err := v.credential(address, data)
+	if err != nil {
+		return "", err
+	}
+	mirror, err := v.git.Mirror(address, cred)
+	if err != nil {
+		return "", err
+	}
+	refs, err := mirror.LsRemote(ctx)
+	if err != nil {
+		return "", err
+	}
+	branches := 0
+	for name := range refs.IDs {
+		if strings.HasPrefix(name, "refs/heads/") {
+			branches++
+		}
+	}
+	return fmt.Sprintf("the repository answers: %d branches, the default is %s", branches, strings.TrimPrefix(refs.Default, "refs/heads/")), nil
+}
+
+func (v *verbs) credential(address string, data map[string][]byte) (git.Credential, error) {
+	for _, field := range []string{"username", "password", "bearerToken", "sshPrivateKey", "tlsClientCertData", "githubAppPrivateKey", "gcpServiceAccountKey"} {
+		if len(data[field]) > 0 {
+			v.settings.mu.Lock()
+			defer v.settings.mu.Unlock()
+			return v.settings.toCredential(secret{data: data}, "of the repository", address)
+		}
+	}
+	return v.settings.credential(strings.TrimSpace(string(data["project"])), address)
+}
+
+// tryHelm reads the beginning of the index of a Helm repository.
+func (v *verbs) tryHelm(ctx context.Context, data map[string][]byte) (string, error) {
+	address := strings.TrimSuffix(strings.TrimSpace(string(data["url"])), "/")
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
+		return "", refusedAs(agentapi.CodeInvalid, "the url of a Helm repository begins with https://")
+	}
+	config := &tls.Config{InsecureSkipVerify: string(data["insecure"]) == "true", MinVersion: tls.VersionTLS12} //nolint:gosec // on the user's word
+	if ca := v.settings.config(configCertificate)[u.Hostname()]; ca != "" {
+		config.RootCAs = x509.NewCertPool()
+		config.RootCAs.AppendCertsFromPEM([]byte(ca))
+	}
+	if len(data["tlsClientCertData"]) > 0 {
+		pair, err := tls.X509KeyPair(data["tlsClientCertData"], data["tlsClientCertKey"])
+		if err != nil {
+			return "", fmt.Errorf("read client certificate: tlsClientCertData and tlsClientCertKey do not fit, or are no PEM")
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	transport := &http.Transport{TLSClientConfig: config, Proxy: http.ProxyFromEnvironment, ResponseHeaderTimeout: tryLimit}
+	defer transport.CloseIdleConnections()
+	if proxy := strings.TrimSpace(string(data["proxy"])); proxy != "" {
+		to, err := url.Parse(proxy)
+		if err != nil {
+			return "", fmt.Errorf("read proxy: it is no URL")
+		}
+		transport.Proxy = http.ProxyURL(to)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/index.yaml", nil)
+	if err != nil {
+		return "", fmt.Errorf("ask for %s/index.yaml: %w", address, err)
+	}
+	if len(data["username"])+len(data["password"]) > 0 {
+		req.SetBasicAuth(strings.TrimSpace(string(data["username"])), strings.TrimSpace(string(data["password"])))
+	}
+	resp, err := (&http.Client{Transport: transport}).Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	const enough = 4 << 10
+	begin, err := io.ReadAll(io.LimitReader(resp.Body, enough))
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("read %s/index.yaml: %w", address, err)
+	case resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden:
+		return "", fmt.Errorf("%s/index.yaml: %s: check username and password", address, resp.Status)
+	case resp.StatusCode != http.StatusOK:
+		return "", fmt.Errorf("%s/index.yaml: %s: check the url", address, resp.Status)
+	case !strings.Contains(string(begin), "apiVersion") && !strings.Contains(string(begin), "entries"):
+		return "", fmt.Errorf("%s/index.yaml is no index of a Helm repository: check the url", address)
+	}
+	return "the repository has an index", nil
+}
+
+// tryCluster asks a cluster for its version.
+func (v *verbs) tryCluster(ctx context.Context, data map[string][]byte) (string, error) {
+	entry := clusterEntry{server: strings.TrimSpace(string(data["server"])), secret: "of the cluster", config: data["config"]}
+	config, err := entry.rest()
+	if err != nil {
+		return "", err
+	}
+	config.Timeout = tryLimit
+	client, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return "", fmt.Errorf("make client for %s: %w", entry.server, err)
+	}
+	raw, err := client.RESTClient().Get().AbsPath("/version").Do(ctx).Raw()
+	if err != nil {
+		return "", err
+	}
+	var version struct {
+		GitVersion string `json:"gitVersion"`
+	}
+	if err := json.Unmarshal(raw, &version); err != nil || version.GitVersion == "" {
+		return "", fmt.Errorf("what answers at %s is no Kubernetes: check the address", entry.server)
+	}
+	// A version is told to anybody; that the credentials are good is seen by asking for more.
+	if err := client.RESTClient().Get().AbsPath("/api/v1").Do(ctx).Error(); err != nil {
+		return "", fmt.Errorf("the cluster answers (%s), but does not take these credentials: %w", version.GitVersion, err)
+	}
+	return "the cluster answers: Kubernetes " + version.GitVersion, nil
+}

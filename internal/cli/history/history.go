@@ -1,0 +1,151 @@
+// Package history is `slipway ledger`: what operations on applications were, and what ran at a time.
+package history
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/iostream"
+	"github.com/slipway-gitops/slipway/internal/cli/noun"
+)
+
+// NewCmd returns the command `ledger` with its verbs.
+func NewCmd(common *access.Common) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "ledger", Short: "What was deployed when, by whom and how, and what ran at a time",
+		Example: "  slipway ledger list --app shop --from 24h\n  slipway ledger at 2030-06-01T12:00:00Z --environment org.acme.production",
+	}
+	cmd.AddCommand(newListCmd(common), newShowCmd(common), newAtCmd(common), newDiffCmd(common), newObjectCmd(common), newExportCmd(common), newVerifyCmd(common))
+	return cmd
+}
+
+// choice says which applications a question is about.
+type choice struct {
+	*access.Common
+	api.LedgerFilter
+	app, scope string
+	limit      int
+}
+
+func (o *choice) addFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&o.app, "app", "", "only the `application` NAME, NAMESPACE/NAME or AGENT/NAMESPACE/NAME")
+	flags.StringVar(&o.Agent, "agent", "", "only applications of this `agent`")
+	flags.StringVar(&o.Service, "service", "", "only applications that were linked to this `service` then")
+	flags.StringVar(&o.Environment, "environment", "", "only applications that were linked to this `environment` then")
+	flags.StringVar(&o.scope, "scope", "", "only what was of this `scope` or inside it")
+}
+
+func (o *choice) parse() error {
+	parts := strings.Split(o.app, "/")
+	switch {
+	case o.app == "":
+	case len(parts) == 1:
+		o.Name = parts[0]
+	case len(parts) == 2:
+		o.Namespace, o.Name = parts[0], parts[1]
+	case len(parts) == 3:
+		o.Agent, o.Namespace, o.Name = parts[0], parts[1], parts[2]
+	default:
+		return iostream.Usagef("--app %q: write NAME, NAMESPACE/NAME or AGENT/NAMESPACE/NAME", o.app)
+	}
+	if o.scope == "" {
+		return nil
+	}
+	scope, err := api.ParseScope(o.scope)
+	if err != nil {
+		return iostream.Usagef("--scope: %w", err)
+	}
+	o.Scope = scope
+	return nil
+}
+
+// entries are the flags of a list of entries.
+type entries struct {
+	choice
+	from, to  string
+	automatic bool
+	manual    bool
+}
+
+func (o *entries) addFlags(flags *pflag.FlagSet) {
+	o.choice.addFlags(flags)
+	flags.StringVar(&o.Phase, "phase", "", "only what ended like this: `Succeeded|Failed|Error`")
+	flags.StringVar(&o.Action, "action", "", "only `sync|rollback|restore|dry-run|partial|delete`")
+	flags.StringVar(&o.Actor, "actor", "", "only what this `user` asked for")
+	flags.StringVar(&o.Revision, "revision", "", "only revisions that begin with this `text`")
+	flags.BoolVar(&o.automatic, "automatic", false, "only what nobody asked for")
+	flags.BoolVar(&o.manual, "manual", false, "only what somebody asked for")
+	flags.BoolVar(&o.Changed, "changed", false, "only what changed something")
+	flags.StringVar(&o.from, "from", "", "only what ended from this `time` on: RFC 3339, a date, or how long ago, such as 24h")
+	flags.StringVar(&o.to, "to", "", "only what ended before this `time`")
+}
+
+func (o *entries) parse(now time.Time) error {
+	if o.automatic && o.manual {
+		return iostream.Usagef("--automatic and --manual exclude each other: give one of them")
+	}
+	if o.automatic || o.manual {
+		o.Automatic = &o.automatic
+	}
+	var err error
+	if o.From, err = noun.ReadTime("--from", o.from, now); err != nil {
+		return err
+	}
+	if o.To, err = noun.ReadTime("--to", o.to, now); err != nil {
+		return err
+	}
+	return o.choice.parse()
+}
+
+// application is how people name the application of an entry.
+func application(e *api.LedgerEntry) string { return api.ItemID(e.Agent, e.Namespace, e.Name) }
+
+// who is who asked for an operation.
+func who(e *api.LedgerEntry) string {
+	if e.Automatic {
+		return "automated"
+	}
+	return e.Actor
+}
+
+func shortRevision(text string) string {
+	if len(text) == 40 {
+		return text[:7]
+	}
+	return text
+}
+
+// counts say on one line what an operation did.
+func counts(n api.LedgerCounts) string {
+	var out []string
+	for _, c := range []struct {
+		sign string
+		n    int
+	}{{"+", n.Created}, {"~", n.Changed}, {"-", n.Deleted}, {"!", n.Failed}} {
+		if c.n > 0 {
+			out = append(out, c.sign+strconv.Itoa(c.n))
+		}
+	}
+	if len(out) == 0 {
+		return "none"
+	}
+	return strings.Join(out, " ")
+}
+
+func objectText(k api.LedgerKey) string {
+	kind := k.Kind
+	if k.Group != "" {
+		kind += "." + k.Group
+	}
+	if k.Namespace == "" {
+		return fmt.Sprintf("%s %s", kind, k.Name)
+	}
+	return fmt.Sprintf("%s %s/%s", kind, k.Namespace, k.Name)
+}

@@ -1,0 +1,339 @@
+package history
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/iostream"
+	"github.com/slipway-gitops/slipway/internal/cli/noun"
+	"github.com/slipway-gitops/slipway/internal/engine/diff"
+	"github.com/slipway-gitops/slipway/internal/engine/object"
+)
+
+// pages reads pages until there are enough, or no more.
+func pages[T any](filter *api.LedgerFilter, limit int, read func() (api.Page[T], error)) ([]T, error) {
+	var all []T
+	for len(all) < limit {
+		filter.Limit = min(limit-len(all), api.MaxLimit)
+		page, err := read()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page.Items...)
+		if page.NextCursor == "" {
+			break
+		}
+		filter.Cursor = page.NextCursor
+	}
+	return all, nil
+}
+
+func newListCmd(common *access.Common) *cobra.Command {
+	o := entries{choice: choice{Common: common}}
+	cmd := &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List operations, the newest first", Args: cobra.NoArgs,
+		Example: "  slipway ledger list --app shop --changed\n  slipway ledger list --environment org.acme.production --from 2030-06-01 -o json",
+		RunE:    func(cmd *cobra.Command, _ []string) error { return listRun(cmd.Context(), o) },
+	}
+	o.addFlags(cmd.Flags())
+	cmd.Flags().IntVar(&o.limit, "limit", api.DefaultLimit, "how many at most")
+	return cmd
+}
+
+func listRun(ctx context.Context, o entries) error {
+	if err := o.parse(time.Now()); err != nil {
+		return err
+	}
+	if o.limit < 1 {
+		return iostream.Usagef("--limit is at least 1")
+	}
+	s, err := o.MustServer()
+	if err != nil {
+		return err
+	}
+	all, err := pages(&o.LedgerFilter, o.limit, func() (api.Page[api.LedgerEntry], error) { return s.Client.Ledger(ctx, o.LedgerFilter) })
+	if err != nil {
+		return s.Explain(err)
+	}
+	return noun.PrintList(o.Common, all, []string{"ID", "ENDED", "APPLICATION", "ACTION", "PHASE", "REVISION", "CHANGES", "BY", "REASON"}, func(e *api.LedgerEntry) []string {
+		return []string{e.ID, noun.Time(e.FinishedAt), application(e), e.Action, e.Phase, shortRevision(e.Revision), counts(e.Counts), who(e), e.Reason}
+	}, "no operation that you may see")
+}
+
+type showOptions struct {
+	*access.Common
+	id        string
+	manifests bool
+}
+
+func newShowCmd(common *access.Common) *cobra.Command {
+	o := showOptions{Common: common}
+	cmd := &cobra.Command{
+		Use: "show ID", Short: "Show what one operation was asked, decided, rendered and changed", Args: cobra.ExactArgs(1),
+		Example: "  slipway ledger show 6b1f0c5a9d2e4f708192a3b4c5d6e7f8\n  slipway ledger show 6b1f0c5a9d2e4f708192a3b4c5d6e7f8 --manifests",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.id = args[0]
+			return showRun(cmd.Context(), o)
+		},
+	}
+	cmd.Flags().BoolVar(&o.manifests, "manifests", false, "print the manifests that it rendered, secrets as hashes")
+	return cmd
+}
+
+func showRun(ctx context.Context, o showOptions) error {
+	s, err := o.MustServer()
+	if err != nil {
+		return err
+	}
+	if o.manifests {
+		found, err := s.Client.LedgerManifests(ctx, o.id, api.LedgerKey{})
+		if err != nil {
+			return s.Explain(err)
+		}
+		return printManifests(o.Common, found)
+	}
+	d, err := s.Client.LedgerEntry(ctx, o.id)
+	if err != nil {
+		return s.Explain(err)
+	}
+	if o.Output != iostream.Table {
+		return o.Print(o.Output, d)
+	}
+	if err := noun.Facts(o.Common, &iostream.Rows{Header: []string{"FIELD", "VALUE"}}, d.LedgerEntry); err != nil {
+		return err
+	}
+	rows := iostream.Rows{Header: []string{"OBJECT", "CHANGE", "OUTCOME", "MESSAGE"}}
+	for _, c := range d.Changes {
+		rows.Add(objectText(c.LedgerKey), c.Verb, c.Outcome, c.Message)
+	}
+	if rows.Len() > 0 {
+		fmt.Fprintln(o.Out)
+		if err := o.Table(&rows); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintln(o.Out)
+	return o.Table(objectRows(d.Objects))
+}
+
+func objectRows(list []api.LedgerObject) *iostream.Rows {
+	rows := &iostream.Rows{Header: []string{"OBJECT", "HASH", "IMAGES"}}
+	for _, x := range list {
+		hash := x.Hash[:min(12, len(x.Hash))]
+		if x.Lacking {
+			hash += " (manifest lost)"
+		}
+		rows.Add(objectText(x.LedgerKey), hash, strings.Join(x.Images, ", "))
+	}
+	return rows
+}
+
+func printManifests(common *access.Common, found api.LedgerManifests) error {
+	if common.Output == iostream.JSON {
+		return common.Print(common.Output, found)
+	}
+	for _, m := range found.Manifests {
+		fmt.Fprintf(common.Out, "---\n# %s, sha256:%s\n", objectText(m.LedgerKey), m.Hash)
+		if m.Manifest == nil {
+			fmt.Fprintln(common.Out, "# the manifest is not there")
+			continue
+		}
+		raw, err := object.YAML(m.Manifest)
+		if err != nil {
+			return fmt.Errorf("print %s: %w", objectText(m.LedgerKey), err)
+		}
+		if _, err := common.Out.Write(raw); err != nil {
+			return err
+		}
+	}
+	if found.Truncated {
+		common.Sayf("there is more than one answer holds: use `slipway ledger export --format tar`")
+	}
+	return nil
+}
+
+func newAtCmd(common *access.Common) *cobra.Command {
+	o := choice{Common: common}
+	cmd := &cobra.Command{
+		Use: "at [TIME]", Short: "Show what ran at a time: objects with hashes and images", Args: cobra.MaximumNArgs(1),
+		Long: "Show what ran at TIME, or runs now: for each application its last deployment before that, with what later operations\n" +
+			"changed in parts of it. TIME is RFC 3339, a date, or how long ago.",
+		Example: "  slipway ledger at 2030-06-01T12:00:00Z --app shop\n  slipway ledger at 720h --environment org.acme.production -o json",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return atRun(cmd.Context(), o, strings.Join(args, ""))
+		},
+	}
+	o.addFlags(cmd.Flags())
+	return cmd
+}
+
+func atRun(ctx context.Context, o choice, text string) error {
+	when, err := noun.ReadTime("TIME", text, time.Now())
+	if err != nil {
+		return err
+	}
+	if err := o.parse(); err != nil {
+		return err
+	}
+	s, err := o.MustServer()
+	if err != nil {
+		return err
+	}
+	const most = 1_000_000
+	all, err := pages(&o.LedgerFilter, most, func() (api.Page[api.LedgerState], error) { return s.Client.LedgerAt(ctx, when, o.LedgerFilter) })
+	if err != nil {
+		return s.Explain(err)
+	}
+	if o.Output != iostream.Table {
+		return o.Print(o.Output, map[string]any{"items": all})
+	}
+	rows := iostream.Rows{Header: []string{"APPLICATION", "REVISION", "DEPLOYED", "OBJECT", "HASH", "IMAGES"}}
+	for _, state := range all {
+		e := &state.Entry
+		for _, x := range state.Objects {
+			rows.Add(application(e), shortRevision(e.Revision), noun.Time(e.FinishedAt), objectText(x.LedgerKey), x.Hash[:min(12, len(x.Hash))], strings.Join(x.Images, ", "))
+		}
+	}
+	if rows.Len() == 0 {
+		o.Sayf("nothing that you may see ran then, as far as the ledger knows")
+		return nil
+	}
+	return o.Table(&rows)
+}
+
+type diffOptions struct {
+	choice
+	names bool
+}
+
+func newDiffCmd(common *access.Common) *cobra.Command {
+	o := diffOptions{choice: choice{Common: common}}
+	cmd := &cobra.Command{
+		Use: "diff FROM [TO]", Short: "Show what differs between two times, as a unified diff for each object", Args: cobra.RangeArgs(1, 2),
+		Example: "  slipway ledger diff 2030-05-31 2030-06-01 --app shop\n  slipway ledger diff 24h --environment org.acme.production --names",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return diffRun(cmd.Context(), o, append(args, "")[:2])
+		},
+	}
+	o.addFlags(cmd.Flags())
+	cmd.Flags().BoolVar(&o.names, "names", false, "list the objects that differ, without the manifests")
+	return cmd
+}
+
+func diffRun(ctx context.Context, o diffOptions, times []string) error {
+	now := time.Now()
+	var err error
+	if o.From, err = noun.ReadTime("FROM", times[0], now); err != nil {
+		return err
+	}
+	if o.To, err = noun.ReadTime("TO", times[1], now); err != nil {
+		return err
+	}
+	if err := o.parse(); err != nil {
+		return err
+	}
+	s, err := o.MustServer()
+	if err != nil {
+		return err
+	}
+	found, err := s.Client.LedgerDiff(ctx, o.LedgerFilter)
+	if err != nil {
+		return s.Explain(err)
+	}
+	if found.Truncated {
+		o.Sayf("warning: there is more than one answer holds: ask for fewer applications (--app, --agent)")
+	}
+	if o.Output != iostream.Table {
+		return o.Print(o.Output, found)
+	}
+	if len(found.Differences) == 0 {
+		o.Sayf("nothing differs")
+		return nil
+	}
+	if o.names {
+		rows := iostream.Rows{Header: []string{"APPLICATION", "OBJECT", "CHANGE", "IMAGES"}}
+		for _, d := range found.Differences {
+			rows.Add(d.Application, objectText(d.LedgerKey), d.Change, strings.Join(d.Images, ", "))
+		}
+		return o.Table(&rows)
+	}
+	for _, d := range found.Differences {
+		if err := printDifference(o.Common, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func printDifference(common *access.Common, d api.LedgerDifference) error {
+	fmt.Fprintf(common.Out, "%s: %s %s\n", d.Application, objectText(d.LedgerKey), d.Change)
+	if d.Before != "" && d.ManifestBefore == nil || d.After != "" && d.ManifestAfter == nil {
+		fmt.Fprintf(common.Out, "  a manifest is not there; hashes %.12s and %.12s\n", d.Before, d.After)
+		return nil
+	}
+	var from, to map[string]any
+	for raw, into := range map[*json.RawMessage]*map[string]any{&d.ManifestBefore: &from, &d.ManifestAfter: &to} {
+		if *raw == nil {
+			continue
+		}
+		obj, err := object.DecodeJSON(*raw)
+		if err != nil {
+			return fmt.Errorf("read the manifest of %s: %w", objectText(d.LedgerKey), err)
+		}
+		*into = obj
+	}
+	text, err := diff.Unified(from, to, diff.Text{From: "before", To: "after", Context: 3})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(common.Out, strings.TrimSuffix(text, "\n"))
+	return err
+}
+
+func newObjectCmd(common *access.Common) *cobra.Command {
+	o := entries{choice: choice{Common: common}}
+	cmd := &cobra.Command{
+		Use: "object KIND[.GROUP] [NAMESPACE/]NAME", Short: "List every change to an object, the newest first", Args: cobra.ExactArgs(2),
+		Example: "  slipway ledger object Deployment shop/web\n  slipway ledger object ConfigMap shop/web --from 720h",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			kind, group, _ := strings.Cut(args[0], ".")
+			o.Kind, o.ObjectGroup, o.Object = kind, group, args[1]
+			if namespace, name, ok := strings.Cut(args[1], "/"); ok {
+				o.ObjectNS, o.Object = namespace, name
+			}
+			return objectRun(cmd.Context(), o)
+		},
+	}
+	o.addFlags(cmd.Flags())
+	cmd.Flags().IntVar(&o.limit, "limit", api.DefaultLimit, "how many at most")
+	return cmd
+}
+
+func objectRun(ctx context.Context, o entries) error {
+	if err := o.parse(time.Now()); err != nil {
+		return err
+	}
+	s, err := o.MustServer()
+	if err != nil {
+		return err
+	}
+	all, err := pages(&o.LedgerFilter, max(o.limit, 1), func() (api.Page[api.LedgerObjectChange], error) { return s.Client.LedgerObject(ctx, o.LedgerFilter) })
+	if err != nil {
+		return s.Explain(err)
+	}
+	return noun.PrintList(o.Common, all, []string{"ENDED", "APPLICATION", "CHANGE", "OUTCOME", "REVISION", "BY", "REASON", "HASH", "ENTRY"},
+		func(c *api.LedgerObjectChange) []string {
+			e := &c.Entry
+			return []string{
+				noun.Time(e.FinishedAt), application(e), c.Change.Verb, c.Change.Outcome, shortRevision(e.Revision), who(e), e.Reason,
+				c.Hash[:min(12, len(c.Hash))], e.ID,
+			}
+		}, "no change to such an object that you may see")
+}

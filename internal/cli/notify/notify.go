@@ -1,0 +1,226 @@
+// Package notify is `slipway notify`: where notifications go, which there are, and what became of them.
+package notify
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/api/client"
+	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/iostream"
+	"github.com/slipway-gitops/slipway/internal/cli/noun"
+)
+
+// NewCmd returns the command.
+func NewCmd(common *access.Common) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "notify", Aliases: []string{"notification", "notifications"}, Short: "Notifications: channels, rules, and what became of messages",
+		Example: "  slipway notify channel list\n  slipway notify delivery list --state Dead",
+	}
+	cmd.AddCommand(newChannelCmd(common), newRuleCmd(common), newDeliveryCmd(common))
+	return cmd
+}
+
+func newChannelCmd(common *access.Common) *cobra.Command {
+	n := &noun.Noun[api.NotificationChannel, *api.NotificationChannel]{
+		Use: "channel", Aliases: []string{"channels"}, Called: "notification channel", Short: "Where notifications go",
+		Entities: (*client.Client).NotificationChannels, Name: "org.acme.ops",
+		Header: []string{"KIND", "SECRET", "URL"}, Row: func(v *api.NotificationChannel) []string { return []string{v.Kind, v.Secret, v.URL} },
+		Flags: func(flags *pflag.FlagSet) func(*api.NotificationChannel, func(string) bool) error {
+			kind := flags.String("kind", "", "`slack|teams|email|webhook|pagerduty|…` that it sends to")
+			secret := flags.String("secret", "", "`name` of the file <scope>.<name> in the directory of the server's --notify-secrets")
+			url := flags.String("url", "", "`URL` where a webhook goes")
+			options := flags.StringArray("option", nil, "`name=value` of a field of the kind that is no secret, in place of those of before; repeat for several")
+			return func(v *api.NotificationChannel, given func(string) bool) error {
+				for flag, into := range map[string]struct{ from, to *string }{"kind": {kind, &v.Kind}, "secret": {secret, &v.Secret}, "url": {url, &v.URL}} {
+					if given(flag) {
+						*into.to = *into.from
+					}
+				}
+				if !given("option") {
+					return nil
+				}
+				v.Options = map[string]string{}
+				for _, text := range *options {
+					name, value, ok := strings.Cut(text, "=")
+					if !ok {
+						return iostream.Usagef("--option %q is none: write name=value, as color=danger", text)
+					}
+					v.Options[name] = value
+				}
+				return nil
+			}
+		},
+		Example: "  slipway notify channel create org.acme.ops --kind slack --secret slack-prod\n" +
+			"  slipway notify channel create hooks --kind webhook --url https://hooks.example.org/slipway --secret hooks",
+	}
+	cmd := n.Cmd(common)
+	test := &cobra.Command{
+		Use: "test ID", Short: "Send a message to see whether it works", Args: cobra.ExactArgs(1), ValidArgsFunction: n.Complete(common),
+		Example: "  slipway notify channel test org.acme.ops",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := common.MustServer()
+			if err != nil {
+				return err
+			}
+			result, err := s.Client.TestChannel(cmd.Context(), idOf(args[0]))
+			if err != nil {
+				return s.Explain(err)
+			}
+			if !result.Sent {
+				return errors.New("the message was not sent: " + result.Message)
+			}
+			common.Sayf("sent")
+			return nil
+		},
+	}
+	cmd.AddCommand(test)
+	return cmd
+}
+
+// idOf is the id that an argument stands for: a name alone is of the account.
+func idOf(arg string) string {
+	if strings.Contains(arg, ".") {
+		return arg
+	}
+	return api.ScopeAccount.ID(arg)
+}
+
+func newRuleCmd(common *access.Common) *cobra.Command {
+	n := &noun.Noun[api.NotificationRule, *api.NotificationRule]{
+		Use: "rule", Aliases: []string{"rules"}, Called: "notification rule", Short: "What is told to whom",
+		Entities: (*client.Client).NotificationRules, Name: "org.acme.failures",
+		Header: []string{"EVENTS", "CHANNEL", "SELECTOR", "PAUSED"},
+		Row: func(v *api.NotificationRule) []string {
+			return []string{strings.Join(v.Events, ","), v.Channel, v.Selector, strconv.FormatBool(v.Paused)}
+		},
+		Flags: ruleFlags,
+		Example: "  slipway notify rule create org.acme.failures --event sync.failed --event degraded --channel org.acme.ops --repeat 1h\n" +
+			"  slipway notify rule create drift --event drift --after 4h --channel ops --selector team=shop",
+	}
+	cmd := n.Cmd(common)
+	preview := &cobra.Command{
+		Use: "preview ID", Short: "Show what one would send about an event that is made up", Args: cobra.ExactArgs(1), ValidArgsFunction: n.Complete(common),
+		Example: "  slipway notify rule preview org.acme.failures",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := common.MustServer()
+			if err != nil {
+				return err
+			}
+			rule, err := s.Client.NotificationRules().Get(cmd.Context(), idOf(args[0]))
+			if err != nil {
+				return s.Explain(err)
+			}
+			text, err := s.Client.PreviewRule(cmd.Context(), rule)
+			if err != nil {
+				return s.Explain(err)
+			}
+			return noun.Print(common, &text)
+		},
+	}
+	cmd.AddCommand(preview)
+	return cmd
+}
+
+func ruleFlags(flags *pflag.FlagSet) func(*api.NotificationRule, func(string) bool) error {
+	events := flags.StringArray("event", nil, "`event` that it is about: "+strings.Join(api.NotificationEvents(), ", ")+"; repeat for several")
+	channel := flags.String("channel", "", "`id` of the channel")
+	selector := flags.String("selector", "", "only objects with such `labels`, as team=shop,env!=dev")
+	services := flags.StringArray("service", nil, "only applications of this service, by `id`; repeat for several")
+	environments := flags.StringArray("environment", nil, "only applications of this environment, by `id`; repeat for several")
+	after := flags.String("after", "", "how `long` something has drifted or is away before it is told (default 1h)")
+	before := flags.String("before", "", "how `long` before the end of a certificate or token it is told (default 168h)")
+	repeat := flags.String("repeat", "", "tell the same at most once in this `time`")
+	title := flags.String("title", "", "`template` of the first line")
+	text := flags.String("text", "", "`template` of the text")
+	paused := flags.Bool("paused", false, "tell nothing for now")
+	return func(v *api.NotificationRule, given func(string) bool) error {
+		for flag, into := range map[string]struct{ from, to *string }{
+			"selector": {selector, &v.Selector}, "after": {after, &v.After}, "before": {before, &v.Before},
+			"repeat": {repeat, &v.Repeat}, "title": {title, &v.Title}, "text": {text, &v.Text},
+		} {
+			if given(flag) {
+				*into.to = *into.from
+			}
+		}
+		for flag, into := range map[string]struct{ from, to *[]string }{
+			"event": {events, &v.Events}, "service": {services, &v.Services}, "environment": {environments, &v.Environments},
+		} {
+			if given(flag) {
+				*into.to = *into.from
+			}
+		}
+		if given("channel") {
+			v.Channel = idOf(*channel)
+		}
+		if given("paused") {
+			v.Paused = *paused
+		}
+		return nil
+	}
+}
+
+func newDeliveryCmd(common *access.Common) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "delivery", Aliases: []string{"deliveries"}, Short: "Messages: those that wait, were sent, or are dead",
+		Example: "  slipway notify delivery list --state Dead\n  slipway notify delivery resend 6b1f0c5a9d2e4f708192a3b4c5d6e7f8",
+	}
+	var filter api.DeliveryFilter
+	list := &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List those that you may see, the newest first", Args: cobra.NoArgs,
+		Example: "  slipway notify delivery list --rule org.acme.failures",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := common.MustServer()
+			if err != nil {
+				return err
+			}
+			page, err := s.Client.Deliveries(cmd.Context(), filter)
+			if err != nil {
+				return s.Explain(err)
+			}
+			return noun.PrintList(common, page.Items, []string{"ID", "STATE", "CREATED", "ATTEMPTS", "RULE", "EVENT", "OBJECT", "MESSAGE"},
+				func(d *api.NotificationDelivery) []string {
+					return []string{
+						d.ID, d.State, d.CreatedAt.Format(time.RFC3339), strconv.FormatInt(d.Attempts, 10), d.Rule, d.Event.Event, d.Event.Object.ID, d.Message,
+					}
+				}, "no messages that you may see")
+		},
+	}
+	flags := list.Flags()
+	flags.StringVar(&filter.State, "state", "", "only those in this `state`: Waiting, Sent, Dead or Quiet")
+	flags.StringVar(&filter.Rule, "rule", "", "only those of this rule, by `id`")
+	flags.StringVar(&filter.Channel, "channel", "", "only those to this channel, by `id`")
+	flags.StringVar(&filter.Event, "event", "", "only those about this `event`")
+	flags.StringVar(&filter.Object, "object", "", "only those about this object, by `id`")
+	flags.IntVar(&filter.Limit, "limit", api.DefaultLimit, "how `many` at most")
+	one := func(verb, short string, do func(*cobra.Command, *access.Server, string) (api.NotificationDelivery, error)) *cobra.Command {
+		return &cobra.Command{
+			Use: verb + " ID", Short: short, Args: cobra.ExactArgs(1), Example: "  slipway notify delivery " + verb + " 6b1f0c5a9d2e4f708192a3b4c5d6e7f8",
+			RunE: func(cmd *cobra.Command, args []string) error {
+				s, err := common.MustServer()
+				if err != nil {
+					return err
+				}
+				d, err := do(cmd, s, args[0])
+				if err != nil {
+					return s.Explain(err)
+				}
+				return noun.Print(common, &d)
+			},
+		}
+	}
+	cmd.AddCommand(list,
+		one("get", "Show one", func(cmd *cobra.Command, s *access.Server, id string) (api.NotificationDelivery, error) {
+			return s.Client.Delivery(cmd.Context(), id)
+		}),
+		one("resend", "Send one again, with all attempts", func(cmd *cobra.Command, s *access.Server, id string) (api.NotificationDelivery, error) {
+			return s.Client.ResendDelivery(cmd.Context(), id)
+		}))
+	return cmd
+}

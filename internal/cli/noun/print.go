@@ -1,0 +1,133 @@
+package noun
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/iostream"
+)
+
+// Print prints one thing: as JSON and YAML whole, else a line for each of its fields that has a value.
+func Print(common *access.Common, v any) error {
+	if common.Output != iostream.Table {
+		return common.Print(common.Output, v)
+	}
+	return Facts(common, &iostream.Rows{Header: []string{"FIELD", "VALUE"}}, v)
+}
+
+// Facts prints a table of what rows have, and of the fields of v that have a value, in their order.
+func Facts(common *access.Common, rows *iostream.Rows, v any) error {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("encode output: %w", err)
+	}
+	if err := addFacts(rows, "", raw); err != nil {
+		return err
+	}
+	return common.Table(rows)
+}
+
+func addFacts(rows *iostream.Rows, prefix string, raw json.RawMessage) error {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	if _, err := dec.Token(); err != nil {
+		return fmt.Errorf("read output: %w", err)
+	}
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return fmt.Errorf("read output: %w", err)
+		}
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			return fmt.Errorf("read output: %w", err)
+		}
+		name := prefix + fmt.Sprint(key)
+		if value[0] == '{' {
+			if err := addFacts(rows, name+".", value); err != nil {
+				return err
+			}
+			continue
+		}
+		if text := factText(value); text != "" {
+			rows.Add(name, text)
+		}
+	}
+	return nil
+}
+
+// factText is a value as people read it.
+func factText(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	var list []string
+	if json.Unmarshal(raw, &list) == nil {
+		return strings.Join(list, ", ")
+	}
+	if string(raw) == "null" {
+		return ""
+	}
+	return string(raw)
+}
+
+// Time prints a time; "" for none.
+func Time(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+// Ago prints how long ago something was, in its largest unit; "" for never.
+func Ago(t, now time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	d := now.Sub(t)
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", max(0, int(d.Seconds())))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd", int(d.Hours()/24))
+}
+
+// ReadTime reads a time, or how long ago one was, that a flag or argument says; the zero one for no text.
+func ReadTime(what, text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
+		return now.Add(-ago), nil
+	}
+	for _, layout := range []string{time.RFC3339, time.DateOnly} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, iostream.Usagef("%s %q is no time: write 2030-06-01T08:00:00Z, 2030-06-01, or 24h for a day ago", what, text)
+}
+
+// ReadLabels reads key=value and key.
+func ReadLabels(list []string) (map[string]string, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	out := map[string]string{}
+	for _, text := range list {
+		key, value, _ := strings.Cut(text, "=")
+		if key == "" {
+			return nil, iostream.Usagef("label %q has no key: write key=value or key", text)
+		}
+		out[key] = value
+	}
+	return out, nil
+}

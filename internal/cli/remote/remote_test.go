@@ -1,0 +1,97 @@
+package remote
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/slipway-gitops/slipway/internal/cli/iostream"
+)
+
+func TestContextsAreForNobodyElse(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Setenv("SLIPWAY_CONFIG", "")
+	c, err := Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Set(Context{Name: "prod", Server: "https://slipway.example.org", Token: "slp_secret"})
+	if err := c.Save(); err != nil {
+		t.Fatal(err)
+	}
+	file, err := File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Mode().Perm() != 0o600 {
+		t.Errorf("%s has the mode %v, want that of a secret", file, info.Mode())
+	}
+	if left, err := os.ReadDir(filepath.Dir(file)); err != nil || len(left) != 1 {
+		t.Errorf("beside the file there are %v, %v", left, err)
+	}
+	again, err := Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, ok := again.Get("prod")
+	if !ok || got.Token != "slp_secret" || again.Current != "prod" {
+		t.Errorf("got %v, current %q", got, again.Current)
+	}
+	if text := fmt.Sprint(got); strings.Contains(text, "slp_secret") {
+		t.Errorf("printed, it shows its token: %s", text)
+	}
+}
+
+func TestWhichServerIsMeant(t *testing.T) {
+	c := &Contexts{Current: "prod", Contexts: []Context{
+		{Name: "prod", Server: "https://prod.example.org", Token: "one"},
+		{Name: "again", Server: "https://prod.example.org", Token: "two"},
+		{Name: "test", Server: "https://test.example.org", Token: "three"},
+	}}
+	for _, x := range []struct{ name, given, server, token, want string }{
+		{"the current one", "", "", "", "one"},
+		{"by name", "test", "", "", "three"},
+		{"by address, the current one first", "https://prod.example.org", "", "", "one"},
+		{"by address", "test.example.org", "", "", "three"},
+		{"by the environment", "", "again", "", "two"},
+		{"a flag before the environment", "test", "again", "", "three"},
+		{"another token", "test", "", "four", "four"},
+		{"an address with a token", "https://other.example.org", "", "four", "four"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			t.Setenv("SLIPWAY_SERVER", x.server)
+			t.Setenv("SLIPWAY_TOKEN", x.token)
+			got, err := c.Choose(x.given)
+			if err != nil || got.Token != x.want {
+				t.Errorf("got the token %q, %v, want %q", got.Token, err, x.want)
+			}
+		})
+	}
+	t.Setenv("SLIPWAY_SERVER", "")
+	t.Setenv("SLIPWAY_TOKEN", "")
+	if _, err := c.Choose("https://other.example.org"); (iostream.Streams{Err: &strings.Builder{}}).Report(err) != iostream.CodeNotLoggedIn {
+		t.Errorf("got %v, want that nobody is signed in", err)
+	}
+}
+
+func TestAKeyThatChangedIsNotTakenUnasked(t *testing.T) {
+	t.Parallel()
+	var c Contexts
+	for i, x := range []struct {
+		key          string
+		accept, want bool
+	}{{"a", false, true}, {"a", false, true}, {"b", false, false}, {"a", false, true}, {"b", true, true}, {"b", false, true}, {"a", false, false}} {
+		if got := c.Trust("https://prod.example.org", "uid", x.key, x.accept); got != x.want {
+			t.Errorf("step %d: the key %s is trusted: %v, want %v", i, x.key, got, x.want)
+		}
+	}
+	if !c.Trust("https://prod.example.org", "other", "b", false) {
+		t.Error("the first key of another agent is refused")
+	}
+}

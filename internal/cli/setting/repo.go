@@ -1,0 +1,152 @@
+package setting
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/api/client"
+	"github.com/slipway-gitops/slipway/internal/cli/access"
+)
+
+func repositories() *kind {
+	return &kind{
+		setting: agentapi.SettingRepository, use: "repo", called: "repository", example: "shop", of: (*client.Client).Repositories, tests: true,
+		header: []string{"URL", "TYPE", "PROJECT", "CONNECTION"},
+		row: func(s agentapi.Setting) []string {
+			return []string{s.Fields["url"], s.Fields["type"], s.Fields["project"], connectionText(s)}
+		},
+	}
+}
+
+func templates() *kind {
+	return &kind{
+		setting: agentapi.SettingRepoCreds, use: "repo template", called: "credential template", example: "example-org", of: (*client.Client).CredentialTemplates,
+		header: []string{"URL", "TYPE"},
+		row:    func(s agentapi.Setting) []string { return []string{s.Fields["url"], s.Fields["type"]} },
+	}
+}
+
+// newRepoCmd is `slipway repo` and, below it, the templates.
+func newRepoCmd(common *access.Common) *cobra.Command {
+	cmd := repoCmd(common, repositories(), "repo", "Repositories that agents read, with their credentials")
+	cmd.Aliases = []string{"repos", "repository"}
+	cmd.AddCommand(repoCmd(common, templates(), "template", "Credentials for all repositories whose address begins like theirs"))
+	return cmd
+}
+
+func repoCmd(common *access.Common, k *kind, use, short string) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: use, Short: short,
+		Example: fmt.Sprintf("  slipway %s create https://git.example.org/shop.git --username bot --password-file token.txt\n  slipway %s list", k.use, k.use),
+	}
+	cmd.AddCommand(k.list(common), k.get(common), newRepoWriteCmd(common, k, "create"), newRepoWriteCmd(common, k, "update"), k.remove(common))
+	if k.tests {
+		cmd.AddCommand(newRepoWriteCmd(common, k, "test"))
+	}
+	return cmd
+}
+
+// repoFlags are what a repository or a template has.
+type repoFlags struct {
+	kind, project, proxy, appID, installation, enterprise string
+	username                                              string
+	lfs, insecure                                         bool
+	files                                                 map[string]*string
+}
+
+func (f *repoFlags) addFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&f.kind, "type", "git", "`git|helm|oci`")
+	flags.StringVar(&f.project, "project", "", "`name` of the AppProject that it is for (default all)")
+	flags.StringVar(&f.proxy, "proxy", "", "`URL` of a proxy to reach it through")
+	flags.BoolVar(&f.lfs, "enable-lfs", false, "fetch files of Git LFS")
+	flags.BoolVar(&f.insecure, "insecure-skip-verify", false, "do not check its certificate or host key")
+	flags.StringVar(&f.username, "username", "", "`name` to sign in with; it is sealed with the password")
+	flags.StringVar(&f.appID, "github-app-id", "", "`id` of a GitHub App")
+	flags.StringVar(&f.installation, "github-app-installation-id", "", "`id` of its installation")
+	flags.StringVar(&f.enterprise, "github-app-enterprise-base-url", "", "`URL` of the API of a GitHub Enterprise")
+	f.files = map[string]*string{
+		"password":            flags.String("password-file", "", "`file` with the password or token, - for standard input"),
+		"bearerToken":         flags.String("bearer-token-file", "", "`file` with a bearer token, - for standard input"),
+		"sshPrivateKey":       flags.String("ssh-key-file", "", "`file` with a private key for SSH, - for standard input"),
+		"tlsClientCertData":   flags.String("tls-cert-file", "", "PEM `file` with a client certificate"),
+		"tlsClientCertKey":    flags.String("tls-key-file", "", "PEM `file` with its key"),
+		"githubAppPrivateKey": flags.String("github-app-key-file", "", "`file` with the private key of a GitHub App"),
+	}
+}
+
+// read gives the fields that were given.
+func (f *repoFlags) read(c *change, url string, given func(string) bool) error {
+	public := map[string]string{}
+	if url != "" {
+		public["url"], public["type"] = url, f.kind
+	}
+	for flag, field := range map[string]struct {
+		name, value string
+	}{
+		"type": {"type", f.kind}, "project": {"project", f.project}, "proxy": {"proxy", f.proxy},
+		"enable-lfs":           {"enableLfs", strconv.FormatBool(f.lfs)},
+		"insecure-skip-verify": {"insecure", strconv.FormatBool(f.insecure)},
+		"github-app-id":        {"githubAppID", f.appID}, "github-app-installation-id": {"githubAppInstallationID", f.installation},
+		"github-app-enterprise-base-url": {"githubAppEnterpriseBaseUrl", f.enterprise},
+	} {
+		if given(flag) {
+			public[field.name] = field.value
+		}
+	}
+	secret := map[string]string{}
+	for field, file := range f.files {
+		if *file != "" {
+			secret[field] = *file
+		}
+	}
+	if err := gather(c, public, secret); err != nil {
+		return err
+	}
+	if f.username != "" {
+		c.secret["username"] = f.username
+	}
+	return nil
+}
+
+func newRepoWriteCmd(common *access.Common, k *kind, verb string) *cobra.Command {
+	c := change{Common: common, onlyTry: verb == "test"}
+	var f repoFlags
+	short := map[string]string{
+		"create": "Have an agent know one, with credentials that only it can read",
+		"update": "Change what flags say of one, and leave the rest, secrets too",
+		"test":   "Have an agent try a connection; nothing is changed",
+	}
+	cmd := &cobra.Command{
+		Use: verb + " URL", Short: short[verb], Args: cobra.ExactArgs(1),
+		Example: fmt.Sprintf("  slipway %s %s https://git.example.org/shop.git --username bot --password-file token.txt\n"+
+			"  slipway %s %s git@git.example.org:shop.git --ssh-key-file id_ed25519 --agent account.prod", k.use, verb, k.use, verb),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			url := args[0]
+			if verb == "update" {
+				url = ""
+			}
+			if err := f.read(&c, url, cmd.Flags().Changed); err != nil {
+				return err
+			}
+			if verb == "update" {
+				return c.update(cmd.Context(), k, args[0])
+			}
+			return c.create(cmd.Context(), k, args[0])
+		},
+	}
+	f.addFlags(cmd.Flags())
+	c.addFlags(cmd.Flags(), k)
+	switch verb {
+	case "update":
+		cmd.Use, cmd.ValidArgsFunction = "update NAME", k.complete(common)
+		cmd.Example = fmt.Sprintf("  slipway %s update %s --password-file token.txt", k.use, k.example)
+	default:
+		cmd.Flags().StringVar(&c.name, "name", "", "`name` of it in the agent's cluster (default made from the address)")
+		cmd.Flags().BoolVar(&c.upsert, "upsert", false, "change it where it is there already")
+	}
+	return cmd
+}

@@ -1,0 +1,217 @@
+package stack
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/api/client"
+	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/remote"
+)
+
+const (
+	// contextName is the context that `slipway up` signs in, firstUser who it is there, and agentName the agent of the demo.
+	contextName = "local"
+	firstUser   = "admin"
+	agentName   = "demo"
+
+	serverGrace = 15 * time.Second
+	// lookAgain is the wait between two looks at something that is about to be there.
+	lookAgain = 50 * time.Millisecond
+	// copyLimit is how long the server may take to learn of the applications.
+	copyLimit = 30 * time.Second
+
+	// identitySecret is where an agent that is registered keeps who it is.
+	identitySecret = "slipway-agent-identity"
+)
+
+func (s *stack) serverURL() string { return "http://" + loopback(s.ports.Server) }
+
+// startServer starts the server, and returns when it answers.
+func (s *stack) startServer(ctx context.Context, group *errgroup.Group) error {
+	if s.server == "" {
+		return nil
+	}
+	if err := os.MkdirAll(s.dir.server(), 0o700); err != nil {
+		return fmt.Errorf("make data directory of the server: %w", err)
+	}
+	password, err := s.dir.firstPassword()
+	if err != nil {
+		return err
+	}
+	// The password counts for a database that has no user yet, and is not said anywhere.
+	p, err := spawn("slipway-server", s.server, []string{
+		"--data", s.dir.server(), "--listen", loopback(s.ports.Server), "--public-url", s.serverURL(),
+	}, s.dir.processLog("server"), nil, "SLIPWAY_ADMIN_PASSWORD="+password)
+	if err != nil {
+		return err
+	}
+	s.watch(group, p, serverGrace)
+	for !s.answers(ctx) {
+		select {
+		case <-p.done:
+			return p.ended()
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(lookAgain):
+		}
+	}
+	s.say("started the server at %s", s.serverURL())
+	return nil
+}
+
+// answers reports whether the server is ready.
+func (s *stack) answers(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.serverURL()+"/readyz", http.NoBody)
+	if err != nil {
+		return false
+	}
+	res, err := http.DefaultClient.Do(req) //nolint:forbidigo // ctx has a limit
+	if err != nil {
+		return false
+	}
+	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 4096)) // so that the connection can be used again
+	return res.Body.Close() == nil && res.StatusCode == http.StatusOK
+}
+
+// firstPassword is the password of the first user, made up once.
+func (d dir) firstPassword() (string, error) {
+	raw, err := os.ReadFile(d.password())
+	if err == nil && len(raw) > 0 {
+		return strings.TrimSpace(string(raw)), nil
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", fmt.Errorf("read first password: %w", err)
+	}
+	password := rand.Text()
+	return password, replaceFile(d.password(), []byte(password+"\n"))
+}
+
+// join signs this user in to the server, and registers the agent there. The client is nil without a server, and where
+// somebody changed the first password.
+func (s *stack) join(ctx context.Context, cluster *access.Cluster) (*client.Client, error) {
+	if s.server == "" {
+		return nil, nil //nolint:nilnil // no server is no error
+	}
+	c, err := s.signIn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if c == nil {
+		s.say("the first password is not that of %s any more: sign in with `slipway login %s`", s.dir.password(), s.serverURL())
+		return nil, nil //nolint:nilnil // the agent knows itself from the last time
+	}
+	return c, s.register(ctx, c, cluster)
+}
+
+// signIn makes the context; what it is signed in with is used as long as the server takes it.
+func (s *stack) signIn(ctx context.Context) (*client.Client, error) {
+	contexts, err := remote.Load()
+	if err != nil {
+		return nil, err
+	}
+	mine, ok := contexts.Get(contextName)
+	if !ok || mine.Server != s.serverURL() || mine.Token == "" {
+		mine = remote.Context{Name: contextName, Server: s.serverURL()}
+	}
+	c, err := mine.Client(s.options.Version)
+	if err != nil {
+		return nil, err
+	}
+	who, err := c.Whoami(ctx)
+	if api.CodeOf(err) == api.CodeUnauthenticated {
+		password, err := s.dir.firstPassword()
+		if err != nil {
+			return nil, err
+		}
+		session, err := c.SignIn(ctx, api.SignIn{Username: firstUser, Password: password, Token: "slipway-up"})
+		if code := api.CodeOf(err); err != nil && (code == api.CodeUnauthenticated || code == api.CodeForbidden || code == api.CodeInvalid) {
+			return nil, nil //nolint:nilnil // another password
+		}
+		if err != nil {
+			return nil, err
+		}
+		mine.Token = session.Token
+		c = c.With(session.Token)
+		if who, err = c.Whoami(ctx); err != nil {
+			return nil, err
+		}
+	} else if err != nil {
+		return nil, err
+	}
+	mine.User, mine.ExpiresAt = who.Principal.ID, who.ExpiresAt
+	contexts.Set(mine)
+	return c, contexts.Save()
+}
+
+// register makes the agent of the demo, and a token with which it joins unless it has.
+func (s *stack) register(ctx context.Context, c *client.Client, cluster *access.Cluster) error {
+	id := api.ScopeAccount.ID(agentName)
+	have, err := c.AgentEntities().Get(ctx, id)
+	var made api.AgentRegistration
+	switch {
+	case api.CodeOf(err) == api.CodeNotFound && err != nil:
+		made, err = c.CreateAgent(ctx, api.Agent{Meta: api.Meta{Name: agentName, Description: "the agent of slipway up"}}, false)
+	case err != nil:
+		return err
+	case have.Status.State != api.AgentNever && have.Status.State != api.AgentRevoked && s.registered(ctx, cluster):
+		return nil
+	default:
+		made, err = c.RegisterAgent(ctx, id)
+	}
+	if err != nil {
+		return fmt.Errorf("register the agent: %w", err)
+	}
+	return replaceFile(s.dir.registration(), []byte(made.Token+"\n"))
+}
+
+// registered reports whether the agent of the cluster knows who it is.
+func (s *stack) registered(ctx context.Context, cluster *access.Cluster) bool {
+	_, err := cluster.Dynamic.Resource(core("secrets")).Namespace(s.options.Namespace).Get(ctx, identitySecret, metav1.GetOptions{})
+	return err == nil
+}
+
+// awaitCopy waits until the server knows of the applications that are in the cluster.
+func (s *stack) awaitCopy(ctx context.Context, c *client.Client, cluster *access.Cluster) error {
+	if c == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, copyLimit, fmt.Errorf("the server did not learn of the applications within %s; the logs are in %s", copyLimit, s.dir.file("log")))
+	defer cancel()
+	apps, err := cluster.Apps.List(ctx, "")
+	if err != nil {
+		return err
+	}
+	id := api.ScopeAccount.ID(agentName)
+	for {
+		agent, err := c.AgentEntities().Get(ctx, id)
+		if err == nil && agent.Status.State == api.AgentConnected {
+			all, err := c.AllApplications(ctx, api.ApplicationFilter{ItemFilter: api.ItemFilter{Agent: id}})
+			if err == nil && len(all) >= len(apps) {
+				s.say("the agent is connected, the server knows %d applications", len(all))
+				return nil
+			}
+		}
+		if err != nil && api.CodeOf(err) != api.CodeUnavailable && ctx.Err() == nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(lookAgain):
+		}
+	}
+}

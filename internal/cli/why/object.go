@@ -1,0 +1,256 @@
+package why
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/operate"
+)
+
+// differs says why objects that are not as Git says are left like that.
+func (t *teller) differs() {
+	if t.settled || t.app.Status.Sync.Status != v1alpha1.SyncStatusOutOfSync {
+		return
+	}
+	changed, gone, extra := t.split()
+	if changed = t.shared(changed); len(changed)+len(gone)+len(extra) == 0 && slices.ContainsFunc(t.reasons, func(r Reason) bool { return r.Code == Shared }) {
+		return
+	}
+	differing := slices.Concat(changed, gone)
+	policy := t.app.Spec.SyncPolicy
+	switch {
+	case len(differing) == 0 && len(extra) > 0 && t.atSame() && t.pruned():
+		t.add("", t.unprunable(extra))
+		return
+	case !policy.AutomatedEnabled():
+		next := t.command("sync")
+		if len(extra) > 0 {
+			next = "`slipway app sync " + t.Name + " --prune`"
+		}
+		t.add("", Reason{
+			Code: AutomatedOff, What: "it differs from Git, and automated sync is off", Why: t.compared(slices.Concat(differing, extra)),
+			Next: t.command("diff") + " shows how, " + next + " changes it; or commit spec.syncPolicy.automated: {}",
+		})
+		return
+	case len(differing) > 0 && t.atSame() && !isTrue(policy.Automated.SelfHeal):
+		t.add("", Reason{
+			Code: SelfHealOff, What: "it was changed in the cluster, and self-heal is off", Why: t.compared(differing),
+			Next: t.command("drift") + " shows who changed what, `slipway app drift revert " + t.Name + "` puts it back; or commit spec.syncPolicy.automated.selfHeal: true",
+		})
+	case len(differing) > 0:
+		t.add("", Reason{Code: SyncDue, What: "it differs from Git, and will be synced", Why: t.compared(differing), Next: t.command("wait") + " follows it"})
+	}
+	switch {
+	case len(extra) == 0:
+	case !isTrue(policy.Automated.Prune):
+		t.add("", Reason{
+			Code: PruneOff, What: "objects are there that Git does not have any more, and pruning is off", Why: t.compared(extra),
+			Next: "`slipway app sync " + t.Name + " --prune` deletes them; or commit spec.syncPolicy.automated.prune: true, or the objects",
+		})
+	case len(differing) == 0:
+		t.add("", t.unprunable(extra))
+	}
+}
+
+// unprunable is the reason for objects that a sync leaves.
+func (t *teller) unprunable(extra []v1alpha1.ResourceStatus) Reason {
+	return Reason{
+		Code: PruneForbidden, What: "objects are there that Git does not have any more, and must not be pruned", Why: t.compared(extra) + "; sync option Prune=false, or the agent has not come to it",
+		Next: "delete them with kubectl, or put them back into Git",
+	}
+}
+
+// pruned reports whether the last sync deleted what it might.
+func (t *teller) pruned() bool {
+	op := t.app.Status.OperationState
+	return op != nil && op.Operation.Sync != nil && op.Operation.Sync.Prune && len(op.Operation.Sync.Resources) == 0
+}
+
+// shared tells of objects that another Application has as well, and gives the others.
+func (t *teller) shared(changed []v1alpha1.ResourceStatus) []v1alpha1.ResourceStatus {
+	for _, c := range t.conditions(v1alpha1.ConditionSharedResourceWarning) {
+		t.add("", Reason{
+			Code: Shared, What: "an object of it is another application's, too", Why: c.Message, Since: timeOf(c.LastTransitionTime),
+			Next: "leave the object out of the source of one of the two, and push",
+		})
+		changed = slices.DeleteFunc(changed, func(r v1alpha1.ResourceStatus) bool { return strings.Contains(c.Message, r.Name) })
+	}
+	return changed
+}
+
+// compared names objects, and when they were looked at. Since when they differ nobody has noted.
+func (t *teller) compared(resources []v1alpha1.ResourceStatus) string {
+	out := list(resources)
+	if at := timeOf(t.app.Status.ReconciledAt); !at.IsZero() {
+		out = strings.TrimPrefix(out+"; last compared at "+at.UTC().Format(time.RFC3339), "; ")
+	}
+	return out
+}
+
+// split sorts the objects that differ, those left out whose drift is allowed.
+func (t *teller) split() (changed, gone, extra []v1alpha1.ResourceStatus) {
+	allowances, _ := operate.ReadAllowances(t.app)
+	for _, r := range t.app.Status.Resources {
+		left := slices.ContainsFunc(allowances, func(a v1alpha1.Allowance) bool {
+			return a.Until.After(t.Now) && a.Group == r.Group && a.Kind == r.Kind && a.Namespace == r.Namespace && a.Name == r.Name
+		})
+		switch {
+		case r.Hook || left || r.Status != v1alpha1.SyncStatusOutOfSync:
+		case r.RequiresPruning:
+			extra = append(extra, r)
+		case r.Health != nil && r.Health.Status == v1alpha1.HealthMissing:
+			gone = append(gone, r)
+		default:
+			changed = append(changed, r)
+		}
+	}
+	return changed, gone, extra
+}
+
+// atSame reports whether the last sync was to what Git says now, and went well.
+func (t *teller) atSame() bool {
+	op := t.app.Status.OperationState
+	if op == nil || op.Phase != v1alpha1.OperationSucceeded || op.SyncResult == nil {
+		return false
+	}
+	now := revisions(t.app.Status.Sync.Revision, t.app.Status.Sync.Revisions)
+	return slices.Equal(now, revisions(op.SyncResult.Revision, op.SyncResult.Revisions))
+}
+
+func isTrue(b *bool) bool { return b != nil && *b }
+
+// list names some objects of many.
+func list(resources []v1alpha1.ResourceStatus) string {
+	const most = 5
+	if len(resources) == 0 {
+		return ""
+	}
+	names := make([]string, 0, most)
+	for _, r := range resources[:min(len(resources), most)] {
+		names = append(names, objectText(r.Group, r.Kind, r.Namespace, r.Name))
+	}
+	out := strings.Join(names, ", ")
+	if n := len(resources) - most; n > 0 {
+		out += fmt.Sprintf(" and %d more", n)
+	}
+	return out
+}
+
+// health says which objects are not healthy.
+func (t *teller) health() {
+	for _, kind := range []struct {
+		status v1alpha1.HealthStatusCode
+		code   Code
+		what   string
+		next   func(v1alpha1.ResourceStatus) string
+	}{
+		{v1alpha1.HealthDegraded, Degraded, "is degraded", t.mend},
+		{v1alpha1.HealthMissing, Missing, "is missing", t.bring},
+		{v1alpha1.HealthProgressing, Progressing, "is on its way", t.follow},
+		{v1alpha1.HealthSuspended, Suspended, "is suspended", t.resume},
+		{v1alpha1.HealthUnknown, Unjudged, "has a health that cannot be told", t.mend},
+	} {
+		var bad []v1alpha1.ResourceStatus
+		for _, r := range t.app.Status.Resources {
+			if !r.Hook && !r.RequiresPruning && r.Health != nil && r.Health.Status == kind.status {
+				bad = append(bad, r)
+			}
+		}
+		t.unhealthy(bad, kind.code, kind.what, kind.next)
+	}
+	known := slices.ContainsFunc(t.reasons, func(r Reason) bool {
+		return slices.Contains([]Code{Degraded, Missing, Progressing, Suspended, Unjudged}, r.Code)
+	})
+	if h := t.app.Status.Health; !known && len(t.reasons) == 0 && h.Status != v1alpha1.HealthHealthy {
+		t.add("", Reason{
+			Code: Unjudged, What: "it is not healthy, and no object says why", Why: h.Message, Since: timeOf(h.LastTransitionTime),
+			Next: t.command("tree") + " shows what its objects own; `slipway app refresh " + t.Name + " --hard` looks again",
+		})
+	}
+}
+
+// unhealthy tells of each object, or of all in one where there are many.
+func (t *teller) unhealthy(bad []v1alpha1.ResourceStatus, code Code, what string, next func(v1alpha1.ResourceStatus) string) {
+	const single = 2
+	for i, r := range bad {
+		since := timeOf(r.Health.LastTransitionTime)
+		if since.IsZero() {
+			since = timeOf(t.app.Status.Health.LastTransitionTime)
+		}
+		out := Reason{Code: code, What: objectText(r.Group, r.Kind, r.Namespace, r.Name) + " " + what, Why: r.Health.Message, Since: since, Next: next(r)}
+		if rest := bad[i:]; i == single && len(rest) > 1 {
+			out.What = fmt.Sprintf("%d more: each %s", len(rest), what)
+			out.Why, out.Next = list(rest), t.command("get")+" lists all of them"
+			t.add("", out)
+			return
+		}
+		t.add("", out)
+	}
+}
+
+func describe(r v1alpha1.ResourceStatus) string {
+	kind := strings.ToLower(r.Kind)
+	if r.Group != "" {
+		kind += "." + r.Group
+	}
+	if r.Namespace == "" {
+		return fmt.Sprintf("`kubectl describe %s %s`", safe(kind), safe(r.Name))
+	}
+	return fmt.Sprintf("`kubectl -n %s describe %s %s`", safe(r.Namespace), safe(kind), safe(r.Name))
+}
+
+func (t *teller) mend(r v1alpha1.ResourceStatus) string {
+	if r.Group == v1alpha1.Group && r.Kind == v1alpha1.KindApplication {
+		return fmt.Sprintf("`slipway app why %s -n %s`", safe(r.Name), safe(r.Namespace))
+	}
+	out := describe(r) + " and " + t.command("tree") + " show more; push a fix"
+	if len(t.app.Status.History) > 1 {
+		out += ", or " + t.command("rollback")
+	}
+	return out
+}
+
+func (t *teller) bring(v1alpha1.ResourceStatus) string {
+	op := t.app.Status.OperationState
+	if t.app.Operation != nil || op != nil && !op.Phase.Completed() || t.app.Spec.SyncPolicy.AutomatedEnabled() {
+		return "it comes with the next sync; " + t.command("wait") + " follows it"
+	}
+	return t.command("sync")
+}
+
+func (t *teller) follow(r v1alpha1.ResourceStatus) string {
+	if r.Group == v1alpha1.Group && r.Kind == v1alpha1.KindApplication {
+		return fmt.Sprintf("`slipway app why %s -n %s`", safe(r.Name), safe(r.Namespace))
+	}
+	return "wait: `slipway app wait " + t.Name + " --healthy`; if it takes too long, " + describe(r)
+}
+
+func (t *teller) resume(r v1alpha1.ResourceStatus) string {
+	return fmt.Sprintf("`slipway action list --app %s --resource %s` shows what resumes it", t.Name, word(r.Group, r.Kind, r.Namespace, r.Name))
+}
+
+// warnings tells what else the agent has to say.
+func (t *teller) warnings() {
+	told := []v1alpha1.ConditionType{
+		v1alpha1.ConditionDeletionError, v1alpha1.ConditionInvalidSpecError, v1alpha1.ConditionComparisonError, v1alpha1.ConditionSyncError,
+		v1alpha1.ConditionHeld, v1alpha1.ConditionPinned, v1alpha1.ConditionDriftAllowed,
+	}
+	for _, c := range t.app.Status.Conditions {
+		if c.Type == v1alpha1.ConditionSharedResourceWarning && slices.ContainsFunc(t.reasons, func(r Reason) bool { return r.Code == Shared && r.Why == c.Message }) {
+			continue
+		}
+		r := Reason{Code: Warned, What: "warning: " + string(c.Type), Why: c.Message, Since: timeOf(c.LastTransitionTime), Next: "do what it says; nothing waits for it"}
+		switch {
+		case slices.Contains(told, c.Type):
+			continue
+		case c.Type == v1alpha1.ConditionUnsupported:
+			r.Code, r.What, r.Next = Unsupported, "it asks for what is not done", "commit it without that, or leave it: everything else is done"
+		case strings.HasSuffix(string(c.Type), "Error"):
+			r.What, r.Next = "error: "+string(c.Type), t.command("get")+" shows more"
+		}
+		t.add("", r)
+	}
+}

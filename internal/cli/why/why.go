@@ -1,0 +1,383 @@
+// Package why says in what state an Application is, for what reason, since when, and which command or commit would change
+// that. It reads what the cluster tells and asks nothing, so that the same facts give the same answer.
+package why
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/operate"
+	"github.com/slipway-gitops/slipway/internal/project"
+)
+
+// Facts are what an answer is made of.
+type Facts struct {
+	Name, Namespace string
+	App             *v1alpha1.Application // nil: there is none
+	Project         *project.Rules        // nil: not known
+	ProjectError    error                 // why not, where that is the project's fault
+	Now             time.Time
+}
+
+// Answer says how an Application stands and why, the most important reason first. There is always one.
+type Answer struct {
+	Name    string    `json:"name"`
+	State   string    `json:"state"` // for example "OutOfSync, Healthy, held"
+	Since   time.Time `json:"since,omitzero"`
+	Reasons []Reason  `json:"reasons"`
+}
+
+// Reason is one thing that makes the state what it is.
+type Reason struct {
+	Code  Code      `json:"code"`
+	What  string    `json:"what"`
+	Why   string    `json:"why,omitempty"`
+	Since time.Time `json:"since,omitzero"`
+	Next  string    `json:"next"` // what would change it: a command, or what to commit
+}
+
+// Code names a kind of reason, for programs.
+type Code string
+
+// The codes.
+const (
+	NotFound          Code = "NotFound"
+	Deleting          Code = "Deleting"
+	Skipped           Code = "Skipped"           // nobody is to look at it (annotation skip-reconcile)
+	Unseen            Code = "Unseen"            // no agent has looked at it
+	Denied            Code = "Denied"            // by the project, or the specification is wrong
+	CannotFetch       Code = "CannotFetch"       // the repository
+	CannotRender      Code = "CannotRender"      // what is in it
+	CannotCompare     Code = "CannotCompare"     // with the destination cluster
+	Terminating       Code = "Terminating"       //
+	WaitingForRetry   Code = "WaitingForRetry"   //
+	WaitingForHook    Code = "WaitingForHook"    //
+	WaitingForHealth  Code = "WaitingForHealth"  // of a wave
+	WaitingForConfirm Code = "WaitingForConfirm" // sync options Prune=confirm, Delete=confirm
+	Operating         Code = "Operating"         //
+	Asked             Code = "Asked"             // an operation has not begun
+	HeldByGuard       Code = "HeldByGuard"       //
+	HeldByWindow      Code = "HeldByWindow"      //
+	Held              Code = "Held"              // by something else
+	Pinned            Code = "Pinned"            //
+	Failed            Code = "Failed"            // and is not tried again
+	AutomatedOff      Code = "AutomatedOff"      //
+	SelfHealOff       Code = "SelfHealOff"       //
+	PruneOff          Code = "PruneOff"          //
+	PruneForbidden    Code = "PruneForbidden"    // by a sync option of the object
+	SyncDue           Code = "SyncDue"           //
+	Shared            Code = "Shared"            // another Application has an object of it
+	DriftAllowed      Code = "DriftAllowed"      //
+	Degraded          Code = "Degraded"          //
+	Progressing       Code = "Progressing"       //
+	Missing           Code = "Missing"           //
+	Suspended         Code = "Suspended"         //
+	Unjudged          Code = "Unjudged"          // health is not known
+	Unsupported       Code = "Unsupported"       //
+	Warned            Code = "Warned"            //
+	Done              Code = "Done"              // synced and healthy
+)
+
+// teller collects reasons.
+type teller struct {
+	Facts
+	app     *v1alpha1.Application
+	reasons []Reason
+	words   []string // of the state, besides sync and health
+	settled bool     // something above says why it is not synced
+}
+
+// Explain answers why an Application is as it is.
+func Explain(f Facts) Answer {
+	if f.App == nil {
+		return Answer{Name: f.Name, State: "not there", Reasons: []Reason{{
+			Code: NotFound, What: "there is no such application", Why: fmt.Sprintf("namespace %s has no Application called %s", f.Namespace, f.Name),
+			Next: fmt.Sprintf("`slipway app list -n %s` shows those that it has; `slipway app create %s` makes one", f.Namespace, f.Name),
+		}}}
+	}
+	t := &teller{Facts: f, app: f.App}
+	t.Name, t.Namespace = safe(f.App.Name), safe(f.App.Namespace)
+	for _, tell := range []func(){
+		t.deletion, t.skipped, t.denied, t.broken, t.operation, t.held, t.pinned, t.failed, t.unseen, t.allowed, t.differs, t.health, t.warnings,
+	} {
+		tell()
+	}
+	if len(t.reasons) == 0 {
+		t.done()
+	}
+	out := Answer{Name: f.App.Name, State: t.state(), Reasons: t.reasons}
+	for _, r := range t.reasons {
+		if !r.Since.IsZero() {
+			out.Since = r.Since
+			break
+		}
+	}
+	return out
+}
+
+func (t *teller) state() string {
+	s := t.app.Status
+	words := []string{string(cmp.Or(s.Sync.Status, v1alpha1.SyncStatusUnknown)), string(cmp.Or(s.Health.Status, v1alpha1.HealthUnknown))}
+	for _, w := range t.words {
+		if !slices.Contains(words, w) {
+			words = append(words, w)
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// add appends a reason, and a word to the state.
+func (t *teller) add(word string, r Reason) {
+	if word != "" {
+		t.words = append(t.words, word)
+	}
+	t.reasons = append(t.reasons, r)
+}
+
+// settle is add for a reason that keeps the Application from being synced.
+func (t *teller) settle(word string, r Reason) {
+	t.settled = true
+	t.add(word, r)
+}
+
+func (t *teller) conditions(kind v1alpha1.ConditionType) []v1alpha1.ApplicationCondition {
+	var out []v1alpha1.ApplicationCondition
+	for _, c := range t.app.Status.Conditions {
+		if c.Type == kind {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+func (t *teller) command(verb string) string { return "`slipway app " + verb + " " + t.Name + "`" }
+
+// deletion says what an Application waits for that is being deleted.
+func (t *teller) deletion() {
+	if t.app.DeletionTimestamp == nil {
+		return
+	}
+	r := Reason{Code: Deleting, What: "it is being deleted", Since: t.app.DeletionTimestamp.Time}
+	ours := []string{v1alpha1.FinalizerResources, v1alpha1.FinalizerResourcesForeground, v1alpha1.FinalizerResourcesBackground}
+	wrong := t.conditions(v1alpha1.ConditionDeletionError)
+	switch {
+	case len(wrong) > 0:
+		r.Why, r.Next = wrong[0].Message, "do what it says; "+t.command("get")+" shows what is left"
+		if strings.Contains(wrong[0].Message, confirming) {
+			r.Next = t.command("confirm") + " lets it go on"
+		}
+	case slices.ContainsFunc(t.app.Finalizers, func(f string) bool { return slices.Contains(ours, f) }):
+		r.Why = fmt.Sprintf("it waits until its objects are gone: at most %d are left", len(t.app.Status.Resources))
+		r.Next = t.command("tree") + " shows what is left; an object that stays has a finalizer of somebody else: `kubectl get KIND NAME -o yaml` tells whose"
+	default:
+		r.Why = "it waits for its finalizers: " + strings.Join(t.app.Finalizers, ", ")
+		r.Next = "hooks of the deletion show in " + t.command("tree") + "; a finalizer of somebody else is removed by its owner"
+	}
+	t.settle("being deleted", r)
+}
+
+// confirming is in every message of the agent that asks for a confirmation.
+const confirming = "slipway app confirm "
+
+func (t *teller) skipped() {
+	if t.app.Annotations[v1alpha1.AnnotationSkipReconcile] == v1alpha1.OptionTrue {
+		t.settle("left alone", Reason{
+			Code: Skipped, What: "no agent looks at it", Why: "it has the annotation " + v1alpha1.AnnotationSkipReconcile + ": \"true\", so what is shown may be old",
+			Since: timeOf(t.app.Status.ReconciledAt),
+			Next:  fmt.Sprintf("`kubectl -n %s annotate application %s %s-`", t.Namespace, t.Name, v1alpha1.AnnotationSkipReconcile),
+		})
+	}
+}
+
+// unseen says that no agent has taken notice.
+func (t *teller) unseen() {
+	next := fmt.Sprintf("look whether an agent runs, and whether it looks at namespace %s: `kubectl get pods -A -l app.kubernetes.io/name=slipway-agent`, flag --application-namespaces", t.Namespace)
+	switch {
+	case t.app.Status.Sync.Status == "" && len(t.app.Status.Conditions) == 0 && !t.settled:
+		t.settle("", Reason{Code: Unseen, What: "no agent has looked at it yet", Since: t.app.CreationTimestamp.Time, Next: next})
+	case t.app.Annotations[v1alpha1.AnnotationRefresh] != "":
+		asked, err := time.Parse(time.RFC3339Nano, t.app.Annotations[v1alpha1.AnnotationRefreshTimestamp])
+		const patience = time.Minute
+		if err == nil && t.Now.Sub(asked) > patience {
+			t.add("", Reason{Code: Unseen, What: "a refresh is asked for, and no agent has done it", Since: asked, Next: next})
+		}
+	}
+}
+
+// denied says what is wrong with the specification, or forbidden by the project.
+func (t *teller) denied() {
+	list := t.conditions(v1alpha1.ConditionInvalidSpecError)
+	next := fmt.Sprintf("commit what project %q permits, or have the project changed: `kubectl -n %s edit appproject %s`", t.app.Spec.ProjectName(), t.Namespace, t.app.Spec.ProjectName())
+	if slices.ContainsFunc(list, func(c v1alpha1.ApplicationCondition) bool {
+		return strings.HasPrefix(c.Message, "project ") && strings.Contains(c.Message, " does not exist")
+	}) {
+		next = fmt.Sprintf("`slipway proj create %s -n %s` makes the project; or commit another one in spec.project", safe(t.app.Spec.ProjectName()), t.Namespace)
+	}
+	for _, c := range list {
+		t.settle("", Reason{Code: Denied, What: "its project does not permit it, or its specification is wrong", Why: c.Message, Since: timeOf(c.LastTransitionTime), Next: next})
+	}
+	if len(list) == 0 && t.ProjectError != nil {
+		t.settle("", Reason{
+			Code: Denied, What: "its project cannot be used", Why: t.ProjectError.Error(),
+			Next: "correct the project, or commit another one in spec.project",
+		})
+	}
+}
+
+// broken says why what Git says could not be compared with the cluster.
+func (t *teller) broken() {
+	for _, c := range t.conditions(v1alpha1.ConditionComparisonError) {
+		r := Reason{Why: c.Message, Since: timeOf(c.LastTransitionTime)}
+		switch {
+		case t.namesRepository(c.Message):
+			r.Code, r.What = CannotFetch, "its source cannot be fetched"
+			r.Next = "correct spec.source (repoURL, targetRevision), or the credentials of the repository; then " + t.command("refresh")
+		case strings.Contains(c.Message, "cluster"):
+			r.Code, r.What = CannotCompare, "its destination cluster cannot be used"
+			r.Next = "correct spec.destination, or the Secret of the cluster; then " + t.command("refresh")
+		default:
+			r.Code, r.What = CannotRender, "its source cannot be rendered or compared"
+			r.Next = "correct the source and push; " + t.command("manifests") + " renders it here, and with --repo DIR what is not pushed yet"
+		}
+		t.settle("", r)
+	}
+}
+
+// namesRepository reports whether a message is about a repository: those of fetching begin with its address.
+func (t *teller) namesRepository(message string) bool {
+	return slices.ContainsFunc(t.app.Spec.EffectiveSources(), func(s v1alpha1.ApplicationSource) bool {
+		address := s.RepoURL
+		if _, rest, ok := strings.Cut(address, "://"); ok {
+			address = rest[strings.LastIndex(rest, "@")+1:]
+		}
+		return address != "" && strings.Contains(message, address)
+	})
+}
+
+func (t *teller) done() {
+	since := timeOf(t.app.Status.Health.LastTransitionTime)
+	if op := t.app.Status.OperationState; op != nil && op.FinishedAt != nil && op.FinishedAt.After(since) {
+		since = op.FinishedAt.Time
+	}
+	at := shown(revisions(t.app.Status.Sync.Revision, t.app.Status.Sync.Revisions))
+	t.add("", Reason{
+		Code: Done, What: "nothing to do", Why: "the cluster is at what Git says" + at + ", and what is there is healthy", Since: since,
+		Next: "push a commit to change it",
+	})
+}
+
+// revisions are those of one or several sources.
+func revisions(one string, several []string) []string {
+	if len(several) == 0 && one != "" {
+		return []string{one}
+	}
+	return several
+}
+
+func shown(revisions []string) string {
+	if len(revisions) == 0 {
+		return ""
+	}
+	return " (" + short(revisions) + ")"
+}
+
+func short(revisions []string) string {
+	out := make([]string, len(revisions))
+	for i, r := range revisions {
+		out[i] = r
+		if len(r) == 40 && strings.Trim(r, "0123456789abcdef") == "" {
+			out[i] = r[:10]
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+func timeOf(t *metav1.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.Time
+}
+
+// pinned says that an Application stays at an earlier deployment.
+func (t *teller) pinned() {
+	pin, err := operate.ReadPin(t.app)
+	switch {
+	case err != nil:
+		t.add("", Reason{Code: Pinned, What: "it is to be pinned to an earlier deployment, but nobody can read to which", Why: err.Error(), Next: t.command("unpin")})
+	case pin == nil:
+	case !t.app.Spec.SyncPolicy.AutomatedEnabled():
+		t.add("pinned", Reason{
+			Code: Pinned, What: fmt.Sprintf("it was rolled back to deployment %d%s", pin.ID, shown(pin.Revisions)), Since: pin.At,
+			Why:  byAndWhy(pin.By, pin.Reason) + "; automated sync is off, so nothing else is deployed unless somebody asks",
+			Next: "commit a fix and " + t.command("sync") + "; " + t.command("unpin") + " forgets the rollback",
+		})
+	default:
+		t.add("pinned", Reason{
+			Code: Pinned, What: fmt.Sprintf("it is pinned to deployment %d%s by a rollback", pin.ID, shown(pin.Revisions)), Since: pin.At,
+			Why:  byAndWhy(pin.By, pin.Reason) + "; what Git says" + shown(pin.Quarantine.Revisions) + " is in quarantine",
+			Next: "push a fix: the first commit that changes what the application renders ends it; or " + t.command("unpin"),
+		})
+	}
+}
+
+func byAndWhy(by, reason string) string {
+	return "by " + cmp.Or(by, "somebody") + ": " + cmp.Or(reason, "no reason given")
+}
+
+// allowed says which objects are left as somebody changed them.
+func (t *teller) allowed() {
+	list, err := operate.ReadAllowances(t.app)
+	if err != nil {
+		t.add("", Reason{Code: DriftAllowed, What: "drift is to be allowed, but nobody can read of what", Why: err.Error(), Next: "`slipway app drift allow " + t.Name + " ...` writes it anew"})
+	}
+	for _, a := range list {
+		if !a.Until.After(t.Now) {
+			continue
+		}
+		object := objectText(a.Group, a.Kind, a.Namespace, a.Name)
+		t.add("drift allowed", Reason{
+			Code: DriftAllowed, What: fmt.Sprintf("%s is left as it is until %s", object, a.Until.UTC().Format(time.RFC3339)), Why: byAndWhy(a.By, a.Reason),
+			Next: fmt.Sprintf("`slipway app drift revert %s %s` puts it back now", t.Name, word(a.Group, a.Kind, a.Namespace, a.Name)),
+		})
+	}
+}
+
+// objectText names an object for people.
+func objectText(group, kind, namespace, name string) string {
+	if group != "" {
+		kind += "." + group
+	}
+	if namespace != "" {
+		name = namespace + "/" + name
+	}
+	return kind + " " + name
+}
+
+// word names an object for a command.
+func word(group, kind, namespace, name string) string {
+	if namespace != "" {
+		name = namespace + "/" + name
+	}
+	if group != "" {
+		kind = group + "/" + kind
+	}
+	return safe(kind + ":" + name)
+}
+
+// safe quotes what comes from outside for a shell, so that a command that is shown can be pasted.
+func safe(text string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-._:/", r)
+	}
+	if text != "" && !strings.HasPrefix(text, "-") && !strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}

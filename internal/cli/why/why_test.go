@@ -1,0 +1,310 @@
+package why
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/project"
+)
+
+var update = flag.Bool("update", false, "write the answers to testdata")
+
+func now() time.Time { return time.Date(2030, 5, 6, 12, 0, 0, 0, time.UTC) }
+
+const (
+	auto     = `{spec: {syncPolicy: {automated: {prune: true, selfHeal: true}}}}`
+	noHeal   = `{spec: {syncPolicy: {automated: {prune: true}}}}`
+	noPrune  = `{spec: {syncPolicy: {automated: {selfHeal: true}}}}`
+	out      = `{status: {sync: {status: OutOfSync}}}`
+	succeded = `{status: {operationState: {phase: Succeeded, message: successfully synced, startedAt: "2030-05-06T10:00:00Z", finishedAt: "2030-05-06T10:00:05Z",
+  syncResult: {revision: 1f2e3d4c5b6a79881f2e3d4c5b6a79881f2e3d4c}}}}`
+	changed = `{status: {resources: [
+  {kind: ConfigMap, version: v1, namespace: shop, name: settings, status: OutOfSync},
+  {group: apps, kind: Deployment, version: v1, namespace: shop, name: web, status: Synced, health: {status: Healthy}}]}}`
+	extra = `{status: {resources: [{kind: ConfigMap, version: v1, namespace: shop, name: old, status: OutOfSync, requiresPruning: true}]}}`
+)
+
+func condition(kind, message string) string {
+	return `{status: {conditions: [{type: ` + kind + `, lastTransitionTime: "2030-05-06T11:50:00Z", message: ` + quoted(message) + `}]}}`
+}
+
+func quoted(text string) string {
+	raw, _ := json.Marshal(text)
+	return string(raw)
+}
+
+func operation(phase, message, more string) string {
+	return `{status: {operationState: {phase: ` + phase + `, message: ` + quoted(message) + `, startedAt: "2030-05-06T11:58:00Z"` + more + `}}}`
+}
+
+func object(group, kind, name, health, message string) string {
+	return `{group: ` + quoted(group) + `, kind: ` + kind + `, version: v1, namespace: shop, name: ` + name + `, status: Synced, health: {status: ` + health +
+		`, message: ` + quoted(message) + `}}`
+}
+
+func objects(list ...string) string {
+	return `{status: {resources: [` + strings.Join(list, ", ") + `]}}`
+}
+
+// application merges parts, in YAML, over an Application that is synced and healthy.
+func application(t *testing.T, parts ...string) *v1alpha1.Application {
+	t.Helper()
+	whole := map[string]any{}
+	for _, part := range append([]string{`
+metadata: {name: web, namespace: argocd, creationTimestamp: "2030-05-01T00:00:00Z"}
+spec:
+  project: shop
+  source: {repoURL: "https://git.example.com/web.git", path: app}
+  destination: {name: in-cluster, namespace: shop}
+status:
+  sync: {status: Synced, revision: 1f2e3d4c5b6a79881f2e3d4c5b6a79881f2e3d4c}
+  health: {status: Healthy, lastTransitionTime: "2030-05-06T11:00:00Z"}
+  reconciledAt: "2030-05-06T11:55:00Z"
+`}, parts...) {
+		more := map[string]any{}
+		if err := yaml.Unmarshal([]byte(part), &more); err != nil {
+			t.Fatalf("%v in %s", err, part)
+		}
+		merge(whole, more)
+	}
+	raw, err := yaml.Marshal(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	app := &v1alpha1.Application{}
+	if err := yaml.UnmarshalStrict(raw, app); err != nil {
+		t.Fatal(err)
+	}
+	return app
+}
+
+func merge(into, from map[string]any) {
+	for k, v := range from {
+		inner, isMap := v.(map[string]any)
+		have, has := into[k].(map[string]any)
+		if isMap && has {
+			merge(have, inner)
+			continue
+		}
+		into[k] = v
+	}
+}
+
+func rules(t *testing.T, windows string) *project.Rules {
+	t.Helper()
+	p := &v1alpha1.AppProject{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
+	if err := yaml.UnmarshalStrict([]byte(`{syncWindows: `+windows+`}`), &p.Spec); err != nil {
+		t.Fatal(err)
+	}
+	r, err := project.New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+type question struct {
+	name    string
+	parts   []string
+	code    Code
+	windows string
+	wrong   error
+}
+
+func questions() []question {
+	const guard = "held: this sync would delete 11 objects (ConfigMap shop/a and 10 more): put the objects back into Git, or confirm with `slipway app confirm web` (plan 1f2e3d4c5b6a7988)"
+	const night = `[{kind: deny, schedule: "0 11 * * *", duration: 3h, applications: ["*"]}]`
+	const nightManual = `[{kind: deny, schedule: "0 11 * * *", duration: 3h, applications: ["*"], manualSync: true}]`
+	hook := `, syncResult: {revision: abc, resources: [{group: batch, version: v1, kind: Job, namespace: shop, name: migrate, hookType: PreSync, hookPhase: Running, syncPhase: PreSync}]}`
+	failure := `, finishedAt: "2030-05-06T11:59:00Z", syncResult: {revision: abc, resources: [
+  {group: apps, version: v1, kind: Deployment, namespace: shop, name: web, status: SyncFailed, message: "spec.replicas: must not be negative"}]}`
+	return []question{
+		{name: "done", code: Done},
+		{name: "done by an operation", parts: []string{auto, succeded}, code: Done},
+		{name: "never looked at", parts: []string{`{status: null}`}, code: Unseen},
+		{name: "refresh not done", code: Unseen, parts: []string{`{metadata: {annotations: {argocd.argoproj.io/refresh: normal, argocd.argoproj.io/refresh-timestamp: "2030-05-06T11:30:00Z"}}}`}},
+		{name: "left alone", parts: []string{`{metadata: {annotations: {argocd.argoproj.io/skip-reconcile: "true"}}}`, auto, out, changed}, code: Skipped},
+		{name: "project denies", parts: []string{condition("InvalidSpecError", `project "shop" does not permit repository "https://git.example.com/web.git"`)}, code: Denied},
+		{name: "project is wrong", wrong: errors.New(`project "shop" does not exist in namespace argocd`), code: Denied},
+		{name: "cannot fetch", parts: []string{condition("ComparisonError", "https://git.example.com/web.git: repository not found: check the address")}, code: CannotFetch},
+		{name: "cannot render", parts: []string{condition("ComparisonError", "app/web.yaml:7: mapping values are not allowed: correct the file")}, code: CannotRender},
+		{name: "cannot compare", parts: []string{condition("ComparisonError", "destination cluster: connection refused")}, code: CannotCompare},
+		{name: "automated off", parts: []string{out, changed}, code: AutomatedOff},
+		{name: "automated off and prune needed", parts: []string{out, extra}, code: AutomatedOff},
+		{name: "self-heal off", parts: []string{out, changed, noHeal, succeded}, code: SelfHealOff},
+		{name: "prune off", parts: []string{out, extra, noPrune, succeded}, code: PruneOff},
+		{name: "prune forbidden", parts: []string{out, extra, auto, succeded}, code: PruneForbidden},
+		{name: "sync due", parts: []string{out, changed, auto}, code: SyncDue},
+		{name: "failed", parts: []string{out, auto, operation("Failed", "one or more objects failed to apply", failure), condition("SyncError", "the last sync to abc failed and is not tried again: one or more objects failed to apply")}, code: Failed},
+		{name: "terminated", parts: []string{out, operation("Failed", "Operation terminated", `, finishedAt: "2030-05-06T11:59:00Z"`)}, code: Failed},
+		{name: "renders nothing", parts: []string{out, auto, condition("SyncError", "the source renders no objects: nothing was deleted")}, code: Failed},
+		{name: "shared object", code: Shared, parts: []string{
+			out, changed, noHeal, succeded,
+			condition("SharedResourceWarning", "ConfigMap shop/settings belongs to Application win: it is left to it"),
+		}},
+		{name: "kept from pruning", code: PruneForbidden, parts: []string{out, extra, succeded, `{status: {operationState: {operation: {sync: {prune: true}}}}}`}},
+		{name: "window forbids what failed", code: HeldByWindow, windows: night, parts: []string{out, auto, operation("Error", "sync window of project shop: nothing is synced now", `, finishedAt: "2030-05-06T11:59:00Z"`)}},
+		{name: "missing and nothing comes", code: Failed, parts: []string{out, objects(object("", "ConfigMap", "settings", "Missing", "")), operation("Failed", "one or more objects failed to apply", failure)}},
+		{name: "project is missing", code: Denied, parts: []string{condition("InvalidSpecError", `project "shop" does not exist: create the AppProject shop in namespace argocd, or name another one in spec.project`)}},
+		{name: "waiting for a retry", parts: []string{out, auto, operation("Running", "one or more objects failed to apply. Retrying attempt #3 at 12:00:20.", failure)}, code: WaitingForRetry},
+		{name: "waiting for a hook", parts: []string{out, auto, operation("Running", "waiting for completion of hook batch/Job/migrate", hook)}, code: WaitingForHook},
+		{name: "waiting for a wave", parts: []string{out, auto, operation("Running", "waiting for healthy state of apps/Deployment/db and 1 more resources", "")}, code: WaitingForHealth},
+		{name: "waiting for a confirmation", parts: []string{out, operation("Running", "waiting for pruning confirmation of /Namespace/shop", "")}, code: WaitingForConfirm},
+		{name: "terminating", parts: []string{out, auto, operation("Terminating", "waiting for completion of hook batch/Job/migrate", hook)}, code: Terminating},
+		{name: "syncing", parts: []string{out, operation("Running", "3 of 10 objects done", `, operation: {initiatedBy: {username: ann}}`)}, code: Operating},
+		{name: "asked for", parts: []string{out, changed, `{operation: {sync: {}, initiatedBy: {username: ann}}}`}, code: Asked},
+		{name: "held by the guard", parts: []string{out, auto, extra, condition("Held", guard)}, code: HeldByGuard},
+		{name: "held by the guard when asked", parts: []string{out, extra, operation("Running", guard, "")}, code: HeldByGuard},
+		{name: "held by a window", parts: []string{out, auto, changed, condition("Held", "deny window: automatic syncs wait")}, windows: night, code: HeldByWindow},
+		{name: "held by a window with manual sync", parts: []string{out, auto, changed}, windows: nightManual, code: HeldByWindow},
+		{name: "held by a window that is over", parts: []string{out, auto, changed, condition("Held", "deny window: automatic syncs wait")}, windows: `[{kind: deny, schedule: "0 2 * * *", duration: 1h, applications: ["*"]}]`, code: Held},
+		{name: "held by a window of a project that is not known", parts: []string{out, auto, changed, condition("Held", "deny window: automatic syncs wait until 2030-05-06T14:00:00Z")}, code: Held},
+		{name: "pinned", code: Pinned, parts: []string{auto, `{metadata: {annotations: {slipway.io/rollback: '{"id":3,"revisions":["abc"],"by":"ann","reason":"orders are lost","at":"2030-05-06T09:00:00Z","quarantine":{"revisions":["bad"]}}'}}}`}},
+		{name: "pinned and changed in the cluster", code: Pinned, parts: []string{out, noHeal, changed, succeded, `{metadata: {annotations: {slipway.io/rollback: '{"id":3,"revisions":["abc"],"by":"ann","at":"2030-05-06T09:00:00Z","quarantine":{"revisions":["bad"]}}'}}}`}},
+		{name: "pinned without automated sync", code: Pinned, parts: []string{out, changed, `{metadata: {annotations: {slipway.io/rollback: '{"id":3,"revisions":["abc"],"at":"2030-05-06T09:00:00Z"}'}}}`}},
+		{name: "pin that nobody can read", code: Pinned, parts: []string{auto, `{metadata: {annotations: {slipway.io/rollback: 'to the last one'}}}`}},
+		{name: "drift allowed", code: DriftAllowed, parts: []string{out, auto, changed, succeded, `{metadata: {annotations: {slipway.io/drift-allowed: '[{"kind":"ConfigMap","namespace":"shop","name":"settings","until":"2030-05-06T14:00:00Z","by":"ann","reason":"trying it out"}]'}}}`}},
+		{name: "drift was allowed", code: SelfHealOff, parts: []string{out, noHeal, changed, succeded, `{metadata: {annotations: {slipway.io/drift-allowed: '[{"kind":"ConfigMap","namespace":"shop","name":"settings","until":"2030-05-06T11:00:00Z"}]'}}}`}},
+		{name: "degraded and progressing", code: Degraded, parts: []string{
+			`{status: {health: {status: Degraded}}}`,
+			objects(object("apps", "Deployment", "web", "Degraded", "exceeded its progress deadline"), object("apps", "Deployment", "db", "Progressing", "1 of 2 updated replicas are available"),
+				object("argoproj.io", "Application", "child", "Degraded", ""), object("argoproj.io", "Rollout", "canary", "Suspended", "paused")),
+		}},
+		{name: "many missing", code: Missing, parts: []string{
+			`{status: {health: {status: Missing}}}`,
+			objects(object("apps", "Deployment", "a", "Missing", ""), object("apps", "Deployment", "b", "Missing", ""), object("apps", "Deployment", "c", "Missing", ""), object("apps", "Deployment", "d", "Missing", "")),
+		}},
+		{name: "unhealthy and no object says why", code: Unjudged, parts: []string{`{status: {health: {status: Degraded}}}`}},
+		{name: "unsupported", code: Unsupported, parts: []string{condition("UnsupportedWarning", "not acted on by this version: spec.sourceHydrator")}},
+		{name: "shared", code: Warned, parts: []string{condition("SharedResourceWarning", "ConfigMap shop/settings is part of other as well")}},
+		{name: "being deleted", code: Deleting, parts: []string{changed, `{metadata: {deletionTimestamp: "2030-05-06T11:59:00Z", finalizers: [resources-finalizer.argocd.argoproj.io]}}`}},
+		{name: "deletion held", code: Deleting, parts: []string{
+			`{metadata: {deletionTimestamp: "2030-05-06T11:59:00Z", finalizers: [resources-finalizer.argocd.argoproj.io]}}`,
+			condition("DeletionError", "held: Namespace shop must be confirmed before it is deleted: confirm with `slipway app confirm web`"),
+		}},
+		{name: "deletion waits for somebody else", code: Deleting, parts: []string{`{metadata: {deletionTimestamp: "2030-05-06T11:59:00Z", finalizers: [example.com/backup]}}`}},
+	}
+}
+
+func TestAnAnswerSaysWhyAndWhatNext(t *testing.T) {
+	t.Parallel()
+	for _, q := range questions() {
+		t.Run(q.name, func(t *testing.T) {
+			t.Parallel()
+			facts := Facts{App: application(t, q.parts...), Now: now(), ProjectError: q.wrong}
+			if q.windows != "" {
+				facts.Project = rules(t, q.windows)
+			}
+			answer := Explain(facts)
+			if got := answer.Reasons[0].Code; got != q.code {
+				t.Errorf("the first reason is %s, want %s", got, q.code)
+			}
+			for _, r := range answer.Reasons {
+				if r.What == "" || r.Next == "" {
+					t.Errorf("%s does not say what it is, or what would change it: %+v", r.Code, r)
+				}
+			}
+			golden(t, strings.ReplaceAll(q.name, " ", "-"), answer.Text(now()))
+		})
+	}
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name+".txt")
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), got); d != "" {
+		t.Errorf("%s (-want +got):\n%s", file, d)
+	}
+}
+
+func TestAnApplicationThatIsNotThereIsSaidSo(t *testing.T) {
+	t.Parallel()
+	a := Explain(Facts{Name: "web", Namespace: "argocd", Now: now()})
+	if a.Reasons[0].Code != NotFound || !strings.Contains(a.Text(now()), "slipway app list -n argocd") {
+		t.Errorf("the answer is %+v", a)
+	}
+}
+
+func TestAnAnswerFitsOnAScreen(t *testing.T) {
+	t.Parallel()
+	app := application(t, out, auto, condition("ComparisonError", strings.Repeat("a long story\n", 1000)))
+	for range 100 {
+		app.Status.Conditions = append(app.Status.Conditions, app.Status.Conditions[0])
+	}
+	text := Explain(Facts{App: app, Now: now()}).Text(now())
+	if lines, most := strings.Count(text, "\n"), 4*maxReasons+4; lines > most || len(text) > 8000 {
+		t.Errorf("%d lines and %d bytes, want at most %d and 8000", lines, len(text), most)
+	}
+}
+
+func TestForeignTextStaysOnItsLine(t *testing.T) {
+	t.Parallel()
+	app := application(t, condition("ComparisonError", "one\ntwo\x1b[31m"))
+	if text := Explain(Facts{App: app, Now: now()}).Text(now()); strings.Contains(text, "\x1b") || !strings.Contains(text, "one two") {
+		t.Errorf("the text is %q", text)
+	}
+}
+
+func TestACommandThatIsShownCanBePasted(t *testing.T) {
+	t.Parallel()
+	app := application(t, `{metadata: {annotations: {slipway.io/drift-allowed: '[{"kind":"ConfigMap","name":"x; reboot $(id) it''s","until":"2030-05-06T14:00:00Z"}]'}}}`)
+	want := `revert web 'ConfigMap:x; reboot $(id) it'\''s'`
+	if text := Explain(Facts{App: app, Now: now()}).Text(now()); !strings.Contains(text, want) {
+		t.Errorf("the text is %q, want %s in it", text, want)
+	}
+}
+
+func TestAnAgeHasItsLargestUnits(t *testing.T) {
+	t.Parallel()
+	for want, d := range map[string]time.Duration{
+		"0s": -time.Hour, "12s": 12*time.Second + time.Millisecond, "1m": time.Minute, "1m5s": 65 * time.Second,
+		"2h": 2*time.Hour + 59*time.Second, "2h59m": 3*time.Hour - time.Second, "1d": 24 * time.Hour, "3d4h": 76 * time.Hour,
+	} {
+		if got := Age(d); got != want {
+			t.Errorf("%s is %s, want %s", d, got, want)
+		}
+	}
+}
+
+func FuzzExplain(f *testing.F) {
+	for _, q := range questions() {
+		for _, part := range q.parts {
+			raw, err := yaml.YAMLToJSON([]byte(part))
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(raw)
+		}
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		app := &v1alpha1.Application{}
+		if json.Unmarshal(raw, app) != nil {
+			return
+		}
+		a := Explain(Facts{App: app, Now: now()})
+		if len(a.Reasons) == 0 || a.Text(now()) == "" {
+			t.Errorf("no answer: %+v", a)
+		}
+	})
+}

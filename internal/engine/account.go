@@ -1,0 +1,295 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/diff"
+	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/engine/plan"
+	"github.com/slipway-gitops/slipway/internal/source"
+)
+
+// Ledger takes in what operations render. It must not block.
+type Ledger interface {
+	// Keep takes the content of an object of a cluster in, and returns what names it. What is private is not from Git, and
+	// may hold anything.
+	Keep(cluster string, m object.Manifest, private bool) Content
+	// Keeps reports whether a content need not be taken in once more.
+	Keeps(c Content) bool
+	// Open reports whether anybody wants to know.
+	Open() bool
+}
+
+// Content names the content of an object: equal contents have equal names.
+type Content [32]byte
+
+// Account is what an operation that is over has rendered, decided and done.
+type Account struct {
+	Objects    []Rendered // all that the sources gave; nil where they could not be rendered
+	Deeds      []Deed     // in the order of the operation
+	Unchanged  int
+	Decisions  []Verdict
+	RenderedAt time.Time
+	AppliedAt  time.Time       // when the last object was applied or deleted; zero for never
+	Changes    []source.Change // who made what was deployed
+	Pinned     bool            // it went by a rollback
+	// Recovered reports that the process before this one did it, or a part of it: what it did was found in the cluster.
+	Recovered bool
+}
+
+// Rendered is an object that an operation wanted.
+type Rendered struct {
+	Key     object.Key
+	Hook    bool
+	Content Content
+}
+
+// Deed is what an operation did with one object.
+type Deed struct {
+	Key     object.Key
+	Verb    diff.Verb
+	Hook    v1alpha1.SyncPhase // the phase that it is a hook of; "" for none
+	Skipped bool               // a deletion that was not allowed
+	Failed  bool
+	Message string
+}
+
+// Verdict is what one gate said to an operation.
+type Verdict struct{ Gate, Outcome, Message string }
+
+// Gates and what they say.
+const (
+	gateGuard, gateWindow, gatePin, gateApproval = "guard", "window", "pin", "approval"
+	allowed, confirmed, refused                  = "allowed", "confirmed", "refused"
+)
+
+// deed is what was done of a task, beyond its State.
+type deed struct {
+	verb   diff.Verb
+	hook   bool
+	failed bool
+}
+
+// didTask notes that a task was done.
+func (r *run) didTask(u *underway, t plan.Task, err error) {
+	if u.did == nil || !r.accounts() {
+		return
+	}
+	u.applied = r.engine.Now()
+	if _, before := u.did[t.ID()]; !before || t.Verb != diff.Keep {
+		u.did[t.ID()] = deed{verb: t.Verb, hook: t.Hook, failed: err != nil}
+	}
+}
+
+// cutOff says what an operation had done that was ended before it was over.
+func cutOff(u *underway) []Deed {
+	out := make([]Deed, 0, len(u.did))
+	for id, did := range u.did {
+		d := Deed{Key: id.Key, Verb: did.verb, Failed: did.failed, Message: u.states[id].Message}
+		if did.hook {
+			d.Hook = id.Phase
+		}
+		out = append(out, d)
+	}
+	slices.SortFunc(out, func(a, b Deed) int { return strings.Compare(a.Key.String(), b.Key.String()) })
+	return out
+}
+
+// judged notes what a gate said.
+func (r *run) judged(gate, outcome, message string) {
+	if r.accounts() {
+		r.verdicts = append(r.verdicts, Verdict{gate, outcome, message})
+	}
+}
+
+// tellApproval notes that somebody has approved the deletions of an operation that ask for it. That comes while it is under
+// way, and is noted once.
+func (r *run) tellApproval(u *underway, tasks []plan.Task) {
+	told := slices.ContainsFunc(u.verdicts, func(v Verdict) bool { return v.Gate == gateApproval })
+	if told || !r.accounts() {
+		return
+	}
+	var asked []object.Key
+	for _, t := range tasks {
+		if t.Deletes() && t.Prune == v1alpha1.OptionConfirm {
+			asked = append(asked, t.Key)
+		}
+	}
+	if len(asked) > 0 {
+		at := r.app.Annotations[v1alpha1.AnnotationDeletionApproved]
+		u.verdicts = append(u.verdicts, Verdict{gateApproval, confirmed, fmt.Sprintf("somebody approved at %s the deletion of what asks for it: %s", at, some(asked))})
+	}
+}
+
+// accounts reports whether somebody wants to know what operations do.
+func (r *run) accounts() bool { return r.engine.Ledger != nil && r.engine.Ledger.Open() }
+
+// account adds to a result what an operation that is over was about.
+func (r *run) account(ctx context.Context, res *Result) {
+	if res.Operation == nil || !res.Operation.Phase.Completed() || !r.accounts() {
+		return
+	}
+	a := &Account{Decisions: r.verdicts, Pinned: r.rollback != nil, Changes: res.Changes}
+	if u := r.under; u != nil {
+		a.Decisions, a.AppliedAt, a.Recovered = u.verdicts, u.applied, u.resumed
+	}
+	if a.Changes == nil {
+		a.Changes = r.changesMade()
+	}
+	switch {
+	case r.rendering && r.memory != nil:
+		a.RenderedAt = r.memory.renderedAt
+		a.Objects = r.keepAll(ctx)
+		r.deeds(a)
+	case r.under != nil:
+		a.Deeds = cutOff(r.under)
+	}
+	if r.untellable {
+		a.Recovered = true
+	}
+	res.Account = a
+	if r.memory != nil {
+		r.memory.accounted = true
+	}
+}
+
+// keepAll hands out the contents of all that is wanted, as far as they are not known already.
+func (r *run) keepAll(ctx context.Context) []Rendered {
+	l := r.engine.Ledger
+	var lacking []object.Key
+	hooks := false
+	for i := range r.memory.wanted {
+		if w := &r.memory.wanted[i]; w.content == nil || !l.Keeps(*w.content) {
+			lacking = append(lacking, w.key)
+		}
+	}
+	for i := range r.memory.hooks {
+		h := &r.memory.hooks[i]
+		hooks = hooks || h.content == nil || !l.Keeps(*h.content)
+	}
+	if len(lacking) > 0 || hooks {
+		if err := r.contentOf(ctx, lacking); err != nil {
+			return nil // the deeds are told all the same
+		}
+	}
+	cluster := r.target.Live.Server
+	op := r.operation()
+	private := op != nil && op.Sync != nil && len(op.Sync.Manifests) > 0
+	out := make([]Rendered, 0, len(r.memory.wanted)+len(r.memory.hooks))
+	for i := range r.memory.wanted {
+		w := &r.memory.wanted[i]
+		if m, ok := r.manifests[w.key]; ok && (w.content == nil || !l.Keeps(*w.content)) {
+			c := l.Keep(cluster, m, private)
+			w.content = &c
+		}
+		if w.content != nil {
+			out = append(out, Rendered{Key: w.key, Content: *w.content})
+		}
+	}
+	for i := range r.memory.hooks {
+		h := &r.memory.hooks[i]
+		if i < len(r.hooks) && (h.content == nil || !l.Keeps(*h.content)) {
+			c := l.Keep(cluster, r.hooks[i], private)
+			h.content = &c
+		}
+		key := h.key
+		if key.Name == "" {
+			key.Name = h.prefix + "*" // its operations give it the rest
+		}
+		if h.content != nil {
+			out = append(out, Rendered{Key: key, Hook: true, Content: *h.content})
+		}
+	}
+	return out
+}
+
+// deeds says what became of the objects of the operation.
+func (r *run) deeds(a *Account) {
+	if r.op == nil || r.under == nil {
+		return
+	}
+	found := r.foundDone()
+	r.op.Each(func(t plan.Task, s plan.State) {
+		d := Deed{Key: t.Key, Verb: t.Verb, Message: s.Message, Failed: s.Phase.Completed() && s.Phase != v1alpha1.OperationSucceeded}
+		d.Skipped = s.Code == v1alpha1.ResultPruneSkipped
+		if t.Hook {
+			d.Hook = t.Phase
+		}
+		if did, ok := r.under.did[t.ID()]; ok {
+			d.Verb = did.verb // now that it is done there is nothing to do
+		}
+		switch {
+		case s == (plan.State{}) && d.Verb != diff.Keep:
+			return // its turn has not come
+		case d.Verb == diff.Keep && found[t.Key]:
+			d.Verb = diff.Update
+			delete(found, t.Key)
+			a.Recovered = true
+		case d.Verb == diff.Keep && !d.Failed:
+			return
+		}
+		if t.First && s.Message == "" {
+			return
+		}
+		delete(found, t.Key)
+		a.Deeds = append(a.Deeds, d)
+	})
+	for _, s := range r.states {
+		if found[s.key] {
+			a.Deeds = append(a.Deeds, Deed{Key: s.key, Verb: diff.Update})
+			a.Recovered = true
+		}
+	}
+	told := make(map[object.Key]bool, len(a.Deeds))
+	for _, d := range a.Deeds {
+		told[d.Key] = true
+	}
+	for i := range r.memory.wanted {
+		if k := r.memory.wanted[i].key; !told[k] && r.lives(k) {
+			a.Unchanged++
+		}
+	}
+}
+
+func (r *run) lives(k object.Key) bool {
+	_, tracked, _ := r.target.Live.Get(k)
+	return tracked
+}
+
+// foundDone returns objects that were applied after the last operation that is told of, where this is the first one of this
+// process: the process before did it, and was ended before it could tell.
+func (r *run) foundDone() map[object.Key]bool {
+	out := map[object.Key]bool{}
+	last := r.app.Status.OperationState
+	if r.memory.accounted && !r.untellable || last == nil || r.under.operation.Sync != nil && r.under.operation.Sync.DryRun {
+		return out
+	}
+	told := r.under.started.Unix()
+	switch {
+	case r.under.resumed:
+		told-- // in the same second
+	case last.FinishedAt != nil && !r.sameInputs(last):
+		told = last.FinishedAt.Unix()
+	case !r.untellable:
+		return out
+	}
+	for _, s := range r.states {
+		if _, did := r.under.did[plan.ID{Key: s.key, Phase: v1alpha1.PhaseSync}]; !did && s.applied > told && !s.hook {
+			out[s.key] = true
+		}
+	}
+	return out
+}
+
+// Removed returns what the deletion of an Application has deleted so far.
+func (e *Engine) Removed(app *v1alpha1.Application) []object.Key {
+	if kept, ok := e.memory.Load(e.instance(app)); ok {
+		return slices.Clone(kept.(*memory).removed)
+	}
+	return nil
+}

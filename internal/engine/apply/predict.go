@@ -1,0 +1,88 @@
+package apply
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	"github.com/slipway-gitops/slipway/internal/engine/diff"
+	"github.com/slipway-gitops/slipway/internal/engine/live"
+	"github.com/slipway-gitops/slipway/internal/engine/object"
+)
+
+// Predict returns what Write would make of an object that is there, and writes nothing: dry runs tell, defaults and
+// admission included. have is the object with its managed fields, at the version of its manifest. What Write would do by
+// deleting the object first is an error, with the API server's reason.
+func (t Target) Predict(ctx context.Context, res live.Resource, have map[string]any, m object.Manifest, how How) (map[string]any, error) {
+	how.DryRun = true
+	w := writing{target: t, change: diff.Change{Key: m.Key}, resource: res, manifest: m, how: how}
+	w.settleOptions(object.OptionsOf(have))
+	if w.options.Replace.Is() {
+		return w.put(ctx, have)
+	}
+	then, err := w.applied(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rest, changed := w.leave(have, then)
+	if !changed {
+		return then, nil
+	}
+	// A dry run remembers nothing, so no dry run of an apply shows what goes with fields that pass to us by a write
+	// before it. A dry run of writing the rest does, with the defaults for what is left out.
+	body, err := json.Marshal(rest)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", m.Key, err)
+	}
+	return t.Client.update(ctx, res, m, body, w.validation(), true)
+}
+
+// leave takes out of the answer to an apply what had passed to us before it, and is not wanted.
+func (w *writing) leave(have, then map[string]any) (map[string]any, bool) {
+	meta, _ := have["metadata"].(map[string]any)
+	entries, changed := inherited(meta, w.options.Migrate != object.No, w.how.Manager)
+	if !changed {
+		return then, false
+	}
+	var before map[string]any
+	var keep []map[string]any
+	for _, e := range entries {
+		entry, _ := e.(map[string]any)
+		switch {
+		case entry["apiVersion"] != have["apiVersion"]: // its fields may have other names
+		case entry["manager"] == live.Manager && entry["operation"] == "Apply" && entry["subresource"] == nil:
+			before = fieldSet(entry["fieldsV1"])
+		default:
+			keep = append(keep, fieldSet(entry["fieldsV1"]))
+		}
+	}
+	rest, changed := diff.Leave(then, before, append(keep, appliedSet(then))...)
+	if !changed {
+		return then, false
+	}
+	return withVersion(rest, meta["resourceVersion"]), true
+}
+
+// appliedSet is what we own by apply in an object, in the format fieldsV1.
+func appliedSet(obj map[string]any) map[string]any {
+	meta, _ := obj["metadata"].(map[string]any)
+	list, _ := meta["managedFields"].([]any)
+	for _, e := range list {
+		entry, _ := e.(map[string]any)
+		if entry["manager"] == live.Manager && entry["operation"] == "Apply" && entry["subresource"] == nil {
+			return fieldSet(entry["fieldsV1"])
+		}
+	}
+	return nil
+}
+
+// withVersion returns obj at a resourceVersion.
+func withVersion(obj map[string]any, version any) map[string]any {
+	meta, _ := obj["metadata"].(map[string]any)
+	out, at := maps.Clone(obj), map[string]any{}
+	maps.Copy(at, meta)
+	at["resourceVersion"] = version
+	out["metadata"] = at
+	return out
+}

@@ -1,0 +1,110 @@
+package diff
+
+// tree is a set of places, by their first keys.
+type tree struct {
+	whole bool // the place itself
+	below map[any]*tree
+}
+
+// grove gathers places of obj in a tree; slices become the indices that they cover.
+func grove(places []*jqStep, obj any) *tree {
+	root := &tree{}
+	for _, p := range places {
+		root.add(p.elements(), obj)
+	}
+	return root
+}
+
+func (t *tree) add(path []any, value any) {
+	if len(path) == 0 {
+		t.whole = true
+		return
+	}
+	switch key := path[0].(type) {
+	case string:
+		fields, _ := value.(map[string]any)
+		if sub, ok := fields[key]; ok {
+			t.child(key).add(path[1:], sub)
+		}
+	case int:
+		list, _ := value.([]any)
+		if key < 0 {
+			key += len(list)
+		}
+		if key >= 0 && key < len(list) {
+			t.child(key).add(path[1:], list[key])
+		}
+	case jqSlice:
+		list, _ := value.([]any)
+		if len(path) > 1 { // a place inside of the slice
+			t.addShifted(path[1:], list, key)
+			return
+		}
+		for i := key.from; i < min(key.to, len(list)); i++ {
+			t.child(i).whole = true
+		}
+	}
+}
+
+// addShifted adds a place that is told from the start of a slice.
+func (t *tree) addShifted(path []any, list []any, s jqSlice) {
+	part := list[min(s.from, len(list)):min(s.to, len(list))]
+	switch key := path[0].(type) {
+	case int:
+		if key < 0 {
+			key += len(part)
+		}
+		if key >= 0 && key < len(part) {
+			t.child(s.from+key).add(path[1:], part[key])
+		}
+	case jqSlice:
+		t.add(append([]any{jqSlice{s.from + key.from, min(s.from+key.to, s.to)}}, path[1:]...), list)
+	}
+}
+
+func (t *tree) child(key any) *tree {
+	if t.below == nil {
+		t.below = map[any]*tree{}
+	}
+	sub := t.below[key]
+	if sub == nil {
+		sub = &tree{}
+		t.below[key] = sub
+	}
+	return sub
+}
+
+// prune returns value without the places of the tree; nil when the place itself is one. It copies what it changes.
+func prune(value any, t *tree) any {
+	if t.whole {
+		return nil
+	}
+	if len(t.below) == 0 {
+		return value
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		out := shallow(v)
+		for key, sub := range t.below {
+			name, _ := key.(string)
+			if sub.whole {
+				delete(out, name)
+			} else {
+				out[name] = prune(v[name], sub)
+			}
+		}
+		return out
+	case []any:
+		out := make([]any, 0, len(v))
+		for i, item := range v {
+			switch sub := t.below[i]; {
+			case sub == nil:
+				out = append(out, item)
+			case !sub.whole:
+				out = append(out, prune(item, sub))
+			}
+		}
+		return out
+	}
+	return value
+}

@@ -1,0 +1,93 @@
+package engine
+
+import (
+	"context"
+	"slices"
+
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/apply"
+	"github.com/slipway-gitops/slipway/internal/engine/object"
+)
+
+// Wish is what an Application wants, ready to apply.
+type Wish struct {
+	Objects   []object.Manifest // in the order of their rendering, hooks among them
+	Revisions []string          // that they were rendered from, one for each source
+	Target    apply.Target      // where they are to be
+}
+
+// Manifests says what the sources of an Application's specification give. A rollback and an operation do not count; its
+// project does. It changes nothing, and what is kept of the Application stays as it is.
+func (e *Engine) Manifests(ctx context.Context, app *v1alpha1.Application) (Wish, error) {
+	r := e.look(app)
+	if err := r.permit(); err != nil {
+		return Wish{}, err
+	}
+	if err := r.fetch(ctx); err != nil {
+		return Wish{}, err
+	}
+	requests, err := r.requests(ctx)
+	if err != nil {
+		return Wish{}, err
+	}
+	objects, _, _, err := r.rendered(ctx, requests)
+	if err != nil {
+		return Wish{}, err
+	}
+	var m memory
+	manifests, hooks, err := r.prepare(ctx, objects, &m)
+	if err != nil {
+		return Wish{}, err
+	}
+	if err := r.permitWanted(ctx, &m); err != nil {
+		return Wish{}, err
+	}
+	type placed struct {
+		at int
+		object.Manifest
+	}
+	order := make([]placed, 0, len(m.wanted)+len(m.hooks))
+	for _, w := range m.wanted {
+		order = append(order, placed{w.at, manifests[w.key]})
+	}
+	for i, h := range m.hooks {
+		order = append(order, placed{h.at, hooks[i]})
+	}
+	slices.SortFunc(order, func(a, b placed) int { return a.at - b.at })
+	out := Wish{Revisions: r.revisions, Target: r.target}
+	for _, p := range order {
+		out.Objects = append(out.Objects, p.Manifest)
+	}
+	return out, nil
+}
+
+// Permits returns what says why the project of an Application does not let it have an object, or something that the object
+// makes in a namespace ("" for none). What is said holds for the rules as they are now.
+func (e *Engine) Permits(app *v1alpha1.Application) func(key object.Key, namespace string) error {
+	r := e.look(app)
+	whole := r.permit()
+	return func(key object.Key, namespace string) error {
+		if whole != nil {
+			return whole
+		}
+		if err := r.permits(key); err != nil {
+			return &ProjectError{err}
+		}
+		if namespace == "" || namespace == key.Namespace {
+			return nil
+		}
+		if err := r.grant.rules.PermitsDestination(r.grant.cluster, namespace); err != nil {
+			return &ProjectError{err}
+		}
+		return nil
+	}
+}
+
+// look begins a run that keeps nothing and heeds nothing but the specification.
+func (e *Engine) look(app *v1alpha1.Application) *run {
+	bare := *app
+	bare.Operation, bare.Status, bare.Annotations = nil, v1alpha1.ApplicationStatus{}, nil
+	r := e.begin(Request{App: &bare})
+	r.memory = nil
+	return r
+}

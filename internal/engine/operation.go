@@ -1,0 +1,478 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/apply"
+	"github.com/slipway-gitops/slipway/internal/engine/diff"
+	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/engine/plan"
+)
+
+// underway is an operation that has begun and is not over. What must not be lost with the process is in the status as
+// well: how far the hooks are. What was applied already shows in the cluster.
+type underway struct {
+	operation v1alpha1.Operation
+	revisions []string
+	started   time.Time
+	states    map[plan.ID]plan.State
+	written   map[plan.ID]written
+	pruned    []plan.Task // deletions that are no differences any more; what comes after them waits until they are gone
+	waiting   []plan.Task
+
+	// For whoever wants to know of it in the end.
+	did      map[plan.ID]deed
+	applied  time.Time // when the last object was applied or deleted
+	verdicts []Verdict
+	resumed  bool // it was begun by another process
+}
+
+// written says when and at which version we wrote an object.
+type written struct {
+	version uint64
+	at      time.Time
+}
+
+// staleFor is how long bad health is taken for old news after a write, as long as the object has not changed since:
+// not every controller says which spec it speaks of.
+const staleFor = 5 * time.Second
+
+// underway returns what is remembered of an operation at the present revisions, nil when that is nothing.
+func (r *run) underway(d Decision) *underway {
+	u := r.memory.underway
+	if u == nil || !sameOperation(u.operation, d.Operation) || !slices.Equal(u.revisions, r.revisions) {
+		return nil
+	}
+	return u
+}
+
+// resume finds the operation that has begun, or makes the record of a new one.
+func (r *run) resume(d Decision) *underway {
+	if u := r.underway(d); d.Going && u != nil {
+		return u
+	}
+	u := &underway{
+		operation: d.Operation, revisions: r.revisions, started: r.started,
+		states: map[plan.ID]plan.State{}, written: map[plan.ID]written{},
+		did: map[plan.ID]deed{}, verdicts: r.verdicts, resumed: d.Going,
+	}
+	last := r.app.Status.OperationState
+	if begun(last) && sameOperation(last.Operation, d.Operation) {
+		u.started = last.StartedAt.Time // it may have been held until now
+	}
+	if d.Going && last != nil {
+		for _, res := range last.SyncResult.Resources {
+			if res.HookType != "" {
+				u.states[resultID(res)] = plan.State{Code: res.Status, Phase: res.HookPhase, Message: res.Message}
+			}
+		}
+	}
+	r.memory.underway = u
+	return u
+}
+
+func resultID(res v1alpha1.ResourceResult) plan.ID {
+	return plan.ID{
+		Key:   object.Key{Group: res.Group, Kind: res.Kind, Namespace: res.Namespace, Name: res.Name},
+		Phase: res.SyncPhase,
+	}
+}
+
+// tasks turns what was compared into what an operation does.
+func (r *run) tasks(d Decision, u *underway) []plan.Task {
+	options := object.AppOptions(r.options(d))
+	chosen := selection(d.Operation.Sync)
+	whole := len(chosen) == 0 && !d.Heal
+	known := make(map[object.Key]*wanted, len(r.memory.wanted))
+	for i := range r.memory.wanted {
+		known[r.memory.wanted[i].key] = &r.memory.wanted[i]
+	}
+	out := make([]plan.Task, 0, len(r.changes)+len(r.memory.hooks)+1)
+	differs := make(map[object.Key]bool, len(r.changes))
+	for _, c := range r.changes {
+		differs[c.Key] = true
+		if len(chosen) > 0 && !chosen.has(c.Key) {
+			continue
+		}
+		_, begun := u.states[plan.ID{Key: c.Key, Phase: v1alpha1.PhaseSync}]
+		if c.Verb == diff.Keep && !begun && (!whole || options.OutOfSync.Is()) {
+			continue
+		}
+		t := plan.Task{Change: c}
+		if w := known[c.Key]; w != nil {
+			t.Defines = w.defines
+		} else if rec, ok, _ := r.target.Live.Get(c.Key); ok {
+			t.Last = rec.PruneLast
+			if d.Prune && rec.Prune.Or(options.Prune) == object.ConsentAsked {
+				t.Prune = v1alpha1.OptionConfirm
+			}
+		}
+		out = append(out, t)
+	}
+	for _, t := range u.pruned {
+		if !differs[t.Key] {
+			out = append(out, t)
+		}
+	}
+	if whole {
+		for _, c := range r.spared {
+			out = append(out, plan.Task{Change: c, Prune: v1alpha1.OptionFalse})
+		}
+	}
+	_, made := u.states[plan.ID{Key: r.namespaceKey(), Phase: v1alpha1.PhasePreSync}]
+	if made || r.makesNamespace(d) {
+		out = append(out, plan.Task{First: true, Change: diff.Change{
+			Key: r.namespaceKey(), Version: "v1", Verb: diff.Update, Phase: v1alpha1.PhasePreSync,
+		}})
+	}
+	if whole && runsHooks(d.Operation.Sync) {
+		out = append(out, r.hookTasks(u)...)
+	}
+	return out
+}
+
+func runsHooks(op *v1alpha1.SyncOperation) bool {
+	return op == nil || op.SyncStrategy == nil || op.SyncStrategy.Apply == nil
+}
+
+// hookTasks makes a task of every phase that a hook takes part in. A hook that leaves its name to the cluster gets one
+// for each operation and phase.
+func (r *run) hookTasks(u *underway) []plan.Task {
+	var out []plan.Task
+	for i, h := range r.memory.hooks {
+		for _, phase := range h.Phases() {
+			key := h.key
+			if key.Name == "" {
+				key.Name = h.prefix + hookSuffix(r.revisions, phase, u.started)
+			}
+			out = append(out, plan.Task{
+				Change: diff.Change{Key: key, Version: h.version, Verb: diff.Update, Why: "hook", Phase: phase, Wave: h.Wave},
+				Hook:   true, Policies: h.Delete, Index: i,
+			})
+		}
+	}
+	return out
+}
+
+// hookSuffix names a hook after the revision, the phase, and the start of its operation.
+func hookSuffix(revisions []string, phase v1alpha1.SyncPhase, started time.Time) string {
+	revision := ""
+	if len(revisions) > 0 {
+		if revision = revisions[0]; len(revision) >= 8 {
+			revision = revision[:7]
+		}
+	}
+	return strings.ToLower(fmt.Sprintf("%s-%s-%d", revision, phase, started.UTC().Unix()))
+}
+
+// selected are the objects that an operation is limited to; none for all.
+type selected []v1alpha1.SyncOperationResource
+
+func selection(op *v1alpha1.SyncOperation) selected {
+	if op == nil {
+		return nil
+	}
+	return op.Resources
+}
+
+func (s selected) has(k object.Key) bool {
+	return slices.ContainsFunc(s, func(s v1alpha1.SyncOperationResource) bool {
+		return s.Group == k.Group && s.Kind == k.Kind && s.Name == k.Name && (s.Namespace == "" || s.Namespace == k.Namespace)
+	})
+}
+
+// look tells an operation what is live.
+func (r *run) look(u *underway) func(plan.Task) plan.Fact {
+	now := r.engine.Now()
+	return func(t plan.Task) plan.Fact {
+		if t.First {
+			return plan.Fact{Exists: true}
+		}
+		rec, tracked, foreign := r.target.Live.Get(t.Key)
+		f := plan.Fact{
+			Exists: tracked || foreign, Deleting: tracked && (t.Deletes() || t.Hook && rec.Deleting), Finalizer: rec.Finalizer,
+			Assessed: rec.Assessed, Health: rec.Health.Status, Message: rec.Health.Message, Stale: rec.Behind,
+		}
+		if w, ok := u.written[t.ID()]; ok && w.version >= rec.Version && f.Health != v1alpha1.HealthHealthy {
+			if rest := staleFor - now.Sub(w.at); rest > 0 {
+				f.Stale = true
+				r.wakeIn(rest)
+			}
+		}
+		return f
+	}
+}
+
+// wakeIn has the Application looked at again, after d at the latest.
+func (r *run) wakeIn(d time.Duration) {
+	if r.wake == 0 || d < r.wake {
+		r.wake = d
+	}
+}
+
+// Waits reports whether an Application's operation waits for an object that is still not where it should be: a turn
+// would find nothing to do. It costs next to nothing, however large the Application is.
+func (e *Engine) Waits(app *v1alpha1.Application) bool {
+	kept, ok := e.memory.Load(e.instance(app))
+	if !ok || !begun(app.Status.OperationState) || app.Status.OperationState.Phase != v1alpha1.OperationRunning {
+		return false
+	}
+	m := kept.(*memory)
+	if m.underway == nil || len(m.underway.waiting) == 0 {
+		return false
+	}
+	target := m.target
+	return slices.ContainsFunc(m.underway.waiting, func(t plan.Task) bool {
+		rec, tracked, _ := target.Live.Get(t.Key)
+		return tracked && rec.Assessed && (rec.Health.Status == v1alpha1.HealthProgressing || rec.Behind)
+	})
+}
+
+// apply carries the plan out as far as it goes without waiting, and returns the move that it stopped at.
+func (r *run) apply(ctx context.Context, op *plan.Operation, u *underway, d Decision) plan.Move {
+	defer r.lap(StageApply)
+	look := r.look(u)
+	for {
+		m := op.Next(look)
+		switch m.Verb {
+		case plan.End:
+			return m
+		case plan.Wait:
+			u.waiting = m.Tasks
+			if !m.Again || ctx.Err() != nil {
+				return m
+			}
+		case plan.Release:
+			for _, t := range m.Tasks {
+				r.releaseHook(ctx, op, t)
+			}
+		case plan.Remove:
+			for _, t := range m.Tasks {
+				r.removeHook(ctx, op, t, d)
+			}
+		case plan.Try, plan.Do:
+			if err := r.do(ctx, op, u, m, d); err != nil {
+				return plan.Move{Verb: plan.End, Phase: v1alpha1.OperationError, Message: err.Error()}
+			}
+		}
+		if ctx.Err() != nil {
+			return plan.Move{Verb: plan.Wait, Message: "the agent was stopped during the operation: it goes on after the start"}
+		}
+	}
+}
+
+func troubleOf(out apply.Outcome) string {
+	if out.Err == nil {
+		return ""
+	}
+	return out.Message
+}
+
+// do tries or does the tasks of a move, and records what came of each.
+func (r *run) do(ctx context.Context, op *plan.Operation, u *underway, m plan.Move, d Decision) error {
+	keys := make([]object.Key, len(m.Tasks))
+	for i, t := range m.Tasks {
+		keys[i] = t.Key
+	}
+	if err := r.contentOf(ctx, keys); err != nil {
+		return err
+	}
+	trial := m.Verb == plan.Try
+	place := make(map[plan.ID]plan.Task, len(m.Tasks))
+	changes := make([]diff.Change, 0, len(m.Tasks))
+	for _, t := range m.Tasks {
+		if t.Hook {
+			if err := r.trespass(t.Key); err != nil {
+				op.Record(t, plan.State{Code: v1alpha1.ResultSyncFailed, Phase: v1alpha1.OperationFailed, Message: err.Error()})
+				continue
+			}
+		}
+		switch {
+		case trial && ((t.Deletes() && !d.DryRun) || (t.Hook && r.exists(t.Key))):
+			continue // what is there already is deleted first, or need not be valid
+		case t.First:
+			op.Record(t, r.makeNamespace(ctx))
+			continue
+		case t.Deletes() && t.Prune == v1alpha1.OptionFalse:
+			op.Record(t, plan.State{Code: v1alpha1.ResultPruneSkipped, Phase: v1alpha1.OperationSucceeded, Message: apply.MessageNotPruned})
+			continue
+		case t.Deletes() && !d.Prune:
+			op.Record(t, plan.State{Code: v1alpha1.ResultPruneSkipped, Phase: v1alpha1.OperationSucceeded, Message: "ignored (requires pruning)"})
+			continue
+		}
+		place[t.ID()] = t
+		changes = append(changes, t.Change)
+	}
+	kept, err := r.respect(ctx, changes, d)
+	if err != nil {
+		return err
+	}
+	options := r.applyOptions(d, m, kept)
+	if !trial {
+		options.Progress = func(done, _ int) { r.tell(op, u, d, done) }
+	}
+	original := make(map[object.Key]diff.Change, len(r.changes)) // with the wave that the plan may have moved
+	for _, c := range r.changes {
+		original[c.Key] = c
+	}
+	outcomes := r.target.Step(ctx, changes, options)
+	for _, out := range outcomes {
+		t := place[plan.ID{Key: out.Change.Key, Phase: out.Change.Phase}]
+		if trial && out.Err == nil && !d.DryRun {
+			continue
+		}
+		op.Record(t, stateOf(t, out))
+		if trial {
+			continue
+		}
+		r.didTask(u, t, out.Err)
+		if rec, ok, _ := r.target.Live.Get(t.Key); ok && out.Err == nil {
+			u.written[t.ID()] = written{version: rec.Version, at: r.engine.Now()}
+		}
+		if out.Err == nil && t.Deletes() {
+			r.pruned[t.Key] = true
+			u.pruned = append(u.pruned, plan.Task{Change: original[t.Key], Last: t.Last})
+		}
+	}
+	r.done = r.done || !trial
+	return nil
+}
+
+func (r *run) exists(k object.Key) bool {
+	_, tracked, foreign := r.target.Live.Get(k)
+	return tracked || foreign
+}
+
+func stateOf(t plan.Task, out apply.Outcome) plan.State {
+	out.Message = clip(out.Message)
+	switch {
+	case out.Err != nil:
+		return plan.State{Code: v1alpha1.ResultSyncFailed, Phase: v1alpha1.OperationFailed, Message: out.Message}
+	case t.Deletes():
+		return plan.State{Code: v1alpha1.ResultPruned, Phase: v1alpha1.OperationSucceeded, Message: out.Message}
+	}
+	return plan.State{Code: v1alpha1.ResultSynced, Phase: v1alpha1.OperationRunning, Message: out.Message}
+}
+
+func (r *run) applyOptions(d Decision, m plan.Move, kept map[object.Key]object.Manifest) apply.Options {
+	own := object.AppOptions(r.options(d))
+	if forced(d.Operation.Sync) {
+		own.Force = object.Yes
+	}
+	options := make(map[object.Key]*object.Options, len(r.memory.wanted))
+	for i := range r.memory.wanted {
+		if w := &r.memory.wanted[i]; w.options != nil {
+			options[w.key] = w.options
+		}
+	}
+	hooks := make(map[object.Key]int)
+	for _, t := range m.Tasks {
+		if t.Hook {
+			hooks[t.Key] = t.Index
+			if o := r.memory.hooks[t.Index].options; o != nil {
+				options[t.Key] = o
+			}
+		}
+	}
+	manager := r.app.Annotations[v1alpha1.AnnotationClientSideApplyMigrationManager]
+	var namespaces []string
+	if r.lacksNamespace(d) {
+		namespaces = []string{r.app.Spec.Destination.Namespace}
+	}
+	return apply.Options{
+		DryRun: m.Verb == plan.Try, Propagation: propagation(r.options(d)), Namespaces: namespaces,
+		How: func(k object.Key) apply.How {
+			how := apply.How{App: own, Manager: manager}
+			if o := options[k]; o != nil {
+				how.Own = *o
+			}
+			return how
+		},
+		Manifest: func(k object.Key) (object.Manifest, bool) {
+			if i, ok := hooks[k]; ok {
+				return r.hookManifest(i, k)
+			}
+			if m, ok := kept[k]; ok {
+				return m, true
+			}
+			m, ok := r.manifests[k]
+			if ok && restoring(d.Operation) {
+				return spareFromPrune(m)
+			}
+			return m, ok
+		},
+	}
+}
+
+func forced(op *v1alpha1.SyncOperation) bool {
+	if op == nil || op.SyncStrategy == nil {
+		return false
+	}
+	s := op.SyncStrategy
+	return (s.Apply != nil && s.Apply.Force) || (s.Hook != nil && s.Hook.Force)
+}
+
+// hookManifest returns a hook as it is applied: under the name that its operation gave it.
+func (r *run) hookManifest(i int, k object.Key) (object.Manifest, bool) {
+	if i >= len(r.hooks) {
+		return object.Manifest{}, false
+	}
+	m := r.hooks[i]
+	if m.Key == k {
+		return m, true
+	}
+	obj, err := m.Decode()
+	if err != nil {
+		return object.Manifest{}, false
+	}
+	meta, _ := obj["metadata"].(map[string]any)
+	delete(meta, "generateName")
+	meta["name"] = k.Name
+	r.target.Live.Tracking.Mark(obj, r.instance, k, r.app.Spec.Destination.Namespace)
+	named, err := object.NewManifest(obj)
+	return named, err == nil
+}
+
+// plan puts what an operation does in order.
+func (r *run) plan(d Decision) (*plan.Operation, *underway) {
+	u := r.resume(d)
+	r.under = u
+	tasks, approved := r.tasks(d, u), r.approved(u.started)
+	if approved {
+		r.tellApproval(u, tasks)
+	}
+	p := plan.Build(tasks, plan.Options{PruneLast: object.AppOptions(r.options(d)).PruneLast.Is()})
+	r.op = plan.NewOperation(p, plan.Settings{
+		DryRunFirst: p.Staged() && !d.Heal && !d.DryRun,
+		DryRun:      d.DryRun,
+		Confirmed:   approved,
+	}, u.states)
+	return r.op, u
+}
+
+// approved reports whether a person has confirmed deletions since a moment (annotation deletion-approved).
+func (r *run) approved(since time.Time) bool {
+	at, err := time.Parse(time.RFC3339, r.app.Annotations[v1alpha1.AnnotationDeletionApproved])
+	return err == nil && !at.Before(since.Truncate(time.Second))
+}
+
+// timeLeft is how long an operation may still take, 0 when there is no limit.
+func (r *run) timeLeft(u *underway) time.Duration {
+	limit := r.engine.timeLimit()
+	if limit <= 0 {
+		return 0
+	}
+	return max(time.Millisecond, limit-r.engine.Now().Sub(u.started))
+}
+
+func (e *Engine) timeLimit() time.Duration {
+	if e.TimeLimit == nil {
+		return 0
+	}
+	return e.TimeLimit()
+}

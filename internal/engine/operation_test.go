@@ -1,0 +1,497 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/apply"
+	"github.com/slipway-gitops/slipway/internal/engine/diff"
+	"github.com/slipway-gitops/slipway/internal/engine/health"
+	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/engine/plan"
+)
+
+func moment(second int64) metav1.Time { return metav1.NewTime(time.Unix(second, 0)) }
+
+// fresh is the record of an operation that begins.
+func fresh() *underway {
+	return &underway{started: time.Unix(1000, 0), states: map[plan.ID]plan.State{}, written: map[plan.ID]written{}}
+}
+
+func names(tasks []plan.Task) []string {
+	out := make([]string, 0, len(tasks))
+	for _, t := range tasks {
+		text := string(t.Verb) + " " + t.Key.Name
+		if t.Hook {
+			text = "hook " + t.Key.Name + " " + string(t.Phase)
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+func TestTasksAreWhatAnOperationIsToDo(t *testing.T) {
+	t.Parallel()
+	hooked := func(r *run) {
+		r.changes = []diff.Change{{Key: key("a"), Verb: diff.Update}, {Key: key("b"), Verb: diff.Keep}}
+		r.memory.wanted = []wanted{{key: key("a")}, {key: key("b")}}
+		r.memory.hooks = []hook{{key: key("h"), Hook: plan.Hook{Is: true, Types: []v1alpha1.HookType{v1alpha1.HookPreSync, v1alpha1.HookPostDelete}}}}
+	}
+	only := []v1alpha1.SyncOperationResource{{Kind: "ConfigMap", Name: "b"}}
+	for _, c := range []struct {
+		name string
+		d    Decision
+		u    func(*underway)
+		want []string
+	}{
+		{"all of it", Decision{Operation: v1alpha1.Operation{Sync: &v1alpha1.SyncOperation{}}}, nil, []string{"update a", "keep b", "hook h PreSync"}},
+		{"without a word on how", Decision{}, nil, []string{"update a", "keep b", "hook h PreSync"}},
+		{"self-heal", Decision{Heal: true}, nil, []string{"update a"}},
+		{
+			"what is out of sync only",
+			Decision{Operation: v1alpha1.Operation{Sync: &v1alpha1.SyncOperation{SyncOptions: []string{"ApplyOutOfSyncOnly=true"}}}},
+			nil,
+			[]string{"update a", "hook h PreSync"},
+		},
+		{
+			"what was chosen, though it is in sync now that it was done",
+			Decision{Operation: v1alpha1.Operation{Sync: &v1alpha1.SyncOperation{Resources: only}}},
+			func(u *underway) {
+				u.states[plan.ID{Key: key("b"), Phase: v1alpha1.PhaseSync}] = plan.State{Phase: v1alpha1.OperationRunning}
+			},
+			[]string{"keep b"},
+		},
+		{"what was chosen, and differs in nothing", Decision{Operation: v1alpha1.Operation{Sync: &v1alpha1.SyncOperation{Resources: only}}}, nil, []string{}},
+		{
+			"no hooks, where it is to apply alone",
+			Decision{Operation: v1alpha1.Operation{Sync: &v1alpha1.SyncOperation{SyncStrategy: &v1alpha1.SyncStrategy{Apply: &v1alpha1.SyncStrategyApply{}}}}},
+			nil,
+			[]string{"update a", "keep b"},
+		},
+		{
+			"what it has deleted already",
+			Decision{},
+			func(u *underway) {
+				u.pruned = []plan.Task{{Change: diff.Change{Key: key("old"), Verb: diff.Delete, Wave: 3}}}
+			},
+			[]string{"update a", "keep b", "delete old", "hook h PreSync"},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r, u := compared(hooked), fresh()
+			if c.u != nil {
+				c.u(u)
+			}
+			if d := cmp.Diff(c.want, names(r.tasks(c.d, u))); d != "" {
+				t.Errorf("tasks (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+func TestWhatMayNotBeDeletedIsInThePlanAndSaysSo(t *testing.T) {
+	t.Parallel()
+	r := compared(func(r *run) { r.spared = []diff.Change{{Key: key("kept"), Verb: diff.Delete}} })
+	tasks := r.tasks(Decision{}, fresh())
+	if last := tasks[len(tasks)-1]; last.Key != key("kept") || last.Prune != v1alpha1.OptionFalse {
+		t.Errorf("%+v", last)
+	}
+}
+
+func TestAHookWithoutANameGetsOneForEachPhaseAndOperation(t *testing.T) {
+	t.Parallel()
+	r := compared(func(r *run) {
+		r.revisions = []string{"0123456789abcdef"}
+		k := key("")
+		r.memory.hooks = []hook{{key: k, prefix: "job-", Hook: plan.Hook{Is: true, Types: []v1alpha1.HookType{v1alpha1.HookPreSync, v1alpha1.HookPostSync}}}}
+	})
+	u := fresh()
+	want := []string{"hook job-0123456-presync-1000 PreSync", "hook job-0123456-postsync-1000 PostSync"}
+	if d := cmp.Diff(want, names(r.hookTasks(u))); d != "" {
+		t.Errorf("hooks (-want +got):\n%s", d)
+	}
+	r.revisions = nil
+	if got := names(r.hookTasks(u))[0]; got != "hook job--presync-1000 PreSync" {
+		t.Errorf("without a revision: %s", got)
+	}
+	if got := hookSuffix([]string{"ABCDEFG"}, v1alpha1.PhaseSync, time.Unix(7, 0)); got != "abcdefg-sync-7" {
+		t.Errorf("a short revision: %s", got)
+	}
+}
+
+func TestAHookWithoutANameKeepsItsPoliciesWhenItsOperationEnds(t *testing.T) {
+	t.Parallel()
+	r := compared(func(r *run) {
+		r.memory.hooks = []hook{{key: key(""), prefix: "job-", Hook: plan.Hook{Delete: plan.Policies{Failed: true}}}, {key: key("x")}}
+	})
+	if p := r.policies(plan.ID{Key: key("job-0123456-presync-1000")}); !p.Failed {
+		t.Errorf("%+v", p)
+	}
+	if p := r.policies(plan.ID{Key: key("x")}); p.Failed {
+		t.Errorf("of another hook: %+v", p)
+	}
+}
+
+func TestAnOperationIsLimitedToWhatWasChosen(t *testing.T) {
+	t.Parallel()
+	if chosen := selection(nil); len(chosen) != 0 {
+		t.Errorf("%v", chosen)
+	}
+	chosen := selection(&v1alpha1.SyncOperation{Resources: []v1alpha1.SyncOperationResource{
+		{Kind: "ConfigMap", Name: "a"}, {Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "b"},
+	}})
+	for k, want := range map[object.Key]bool{
+		key("a"): true, key("b"): false,
+		{Kind: "Secret", Namespace: "shop", Name: "a"}:                    false,
+		{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "b"}: true,
+		{Group: "apps", Kind: "Deployment", Namespace: "x", Name: "b"}:    false,
+		{Kind: "Deployment", Namespace: "shop", Name: "b"}:                false,
+	} {
+		if got := chosen.has(k); got != want {
+			t.Errorf("%s: %t", k, got)
+		}
+	}
+}
+
+// done is an operation of n objects whose states f gives.
+func done(n int, f func(int) (plan.Task, plan.State)) *plan.Operation {
+	tasks, states := make([]plan.Task, 0, n), map[plan.ID]plan.State{}
+	for i := range n {
+		task, s := f(i)
+		if task.Key == (object.Key{}) {
+			task.Key = key(fmt.Sprintf("o%05d", i))
+		}
+		if task.Phase == "" {
+			task.Phase = v1alpha1.PhaseSync
+		}
+		tasks = append(tasks, task)
+		states[task.ID()] = s
+	}
+	return plan.NewOperation(plan.Build(tasks, plan.Options{}), plan.Settings{}, states)
+}
+
+func TestResultsKeepWhatFailedWhenThereAreTooMany(t *testing.T) {
+	t.Parallel()
+	update := plan.Task{Change: diff.Change{Verb: diff.Update}}
+	remove := plan.Task{Change: diff.Change{Verb: diff.Delete}}
+	synced := plan.State{Code: v1alpha1.ResultSynced, Phase: v1alpha1.OperationSucceeded, Message: "applied"}
+	pruned := plan.State{Code: v1alpha1.ResultPruned, Phase: v1alpha1.OperationSucceeded, Message: "pruned"}
+	failed := plan.State{Code: v1alpha1.ResultSyncFailed, Phase: v1alpha1.OperationFailed, Message: "no"}
+	for _, c := range []struct {
+		name  string
+		most  func(int) (plan.Task, plan.State)
+		plain bool
+	}{
+		{"applied", func(int) (plan.Task, plan.State) { return update, synced }, true},
+		{"deleted", func(int) (plan.Task, plan.State) { return remove, pruned }, false},
+	} {
+		const n = maxResults + 500
+		op := done(n, func(i int) (plan.Task, plan.State) {
+			switch i {
+			case n - 1:
+				return update, failed
+			case n - 2:
+				return plan.Task{Hook: true, Change: diff.Change{Verb: diff.Update, Phase: v1alpha1.PhasePostSync}}, plan.State{Phase: v1alpha1.OperationRunning}
+			}
+			return c.most(i)
+		})
+		got := results(op, fresh(), statusRoom)
+		var bad, hooks int
+		for _, out := range got {
+			if out.HookPhase == v1alpha1.OperationFailed && out.Message == "no" {
+				bad++
+			}
+			if out.HookType == v1alpha1.HookPostSync && hookRunning(&v1alpha1.SyncOperationResult{Resources: got}) {
+				hooks++
+			}
+			if c.plain && out.Status == v1alpha1.ResultSynced && out.HookType == "" && out.Message != "" {
+				t.Fatalf("%s: what went well still has a message: %+v", c.name, out)
+			}
+		}
+		if len(got) != maxResults || bad != 1 || hooks != 1 || got[0].Message != "no" {
+			t.Errorf("%s: %d results, %d failed, %d hooks, the first is %+v", c.name, len(got), bad, hooks, got[0])
+		}
+	}
+}
+
+func TestResultsLeaveOutWhatStayedAsItWas(t *testing.T) {
+	t.Parallel()
+	states := []plan.State{
+		{}, {Code: v1alpha1.ResultSynced, Phase: v1alpha1.OperationRunning}, {Code: v1alpha1.ResultSynced, Phase: v1alpha1.OperationFailed, Message: "degraded"},
+	}
+	op := done(len(states), func(i int) (plan.Task, plan.State) { return plan.Task{Change: diff.Change{Verb: diff.Keep}}, states[i] })
+	if got := results(op, fresh(), statusRoom); len(got) != 1 || got[0].Message != "degraded" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// resumable has a status of an operation that has begun with a hook and an object.
+func resumable(r *run) {
+	src := *r.app.Spec.Source
+	r.revisions = []string{"r1"}
+	r.app.Status.OperationState = &v1alpha1.OperationState{
+		Phase: v1alpha1.OperationRunning, StartedAt: moment(900), Operation: automatic(),
+		SyncResult: &v1alpha1.SyncOperationResult{Revision: "r1", Source: src, Resources: []v1alpha1.ResourceResult{
+			{Kind: "ConfigMap", Namespace: "shop", Name: "a", Status: v1alpha1.ResultSynced, HookPhase: v1alpha1.OperationRunning, SyncPhase: v1alpha1.PhaseSync},
+			{
+				Group: "batch", Kind: "Job", Namespace: "shop", Name: "h", Status: v1alpha1.ResultSynced, HookPhase: v1alpha1.OperationRunning,
+				SyncPhase: v1alpha1.PhasePreSync, HookType: v1alpha1.HookPreSync, Message: "runs",
+			},
+		}},
+	}
+}
+
+func TestAnOperationGoesOnFromItsStatusAfterARestart(t *testing.T) {
+	t.Parallel()
+	r := compared(resumable)
+	d, ok := r.decideGoing()
+	if !ok || !d.Going {
+		t.Fatalf("%+v", d)
+	}
+	u := r.resume(d)
+	hook := plan.ID{Key: object.Key{Group: "batch", Kind: "Job", Namespace: "shop", Name: "h"}, Phase: v1alpha1.PhasePreSync}
+	want := map[plan.ID]plan.State{hook: {Code: v1alpha1.ResultSynced, Phase: v1alpha1.OperationRunning, Message: "runs"}}
+	if d := cmp.Diff(want, u.states); d != "" || !u.started.Equal(time.Unix(900, 0)) || r.memory.underway != u {
+		t.Errorf("began %s, states (-want +got):\n%s", u.started, d)
+	}
+	if again := r.resume(d); again != u {
+		t.Error("the next turn does not find what this one keeps")
+	}
+	r.revisions = []string{"r2"}
+	if other := r.resume(d); other == u {
+		t.Error("another revision goes on with the operation of this one")
+	}
+}
+
+func TestAnAttemptBeginsWhenItsStatusSaysSo(t *testing.T) {
+	t.Parallel()
+	r := compared(func(r *run) {
+		resumable(r)
+		end := moment(950)
+		last(r).FinishedAt, last(r).RetryCount, r.req.Retries, r.started = &end, 1, 1, time.Unix(1000, 0)
+	})
+	d := Decision{Go: true, Operation: last(r).Operation}
+	u := r.resume(d)
+	state := r.operationState(d, u)
+	if !state.StartedAt.Time.Equal(u.started) || !u.started.Equal(time.Unix(1000, 0)) || len(u.states) != 0 {
+		t.Errorf("hooks are named after %s, and after a restart after %s", u.started, state.StartedAt)
+	}
+}
+
+func TestAnOperationKeepsItsRevisions(t *testing.T) {
+	t.Parallel()
+	ask := asked()
+	for _, c := range []struct {
+		name   string
+		change func(*run)
+		want   bool
+	}{
+		{"no operation", func(r *run) { r.app.Status.OperationState = nil }, false},
+		{"one that is over", func(r *run) { last(r).Phase = v1alpha1.OperationSucceeded }, false},
+		{"an automated one whose hook runs", nil, true},
+		{"an automated one without hooks", func(r *run) { last(r).SyncResult.Resources = nil }, false},
+		{"an automated one whose hook is done", func(r *run) { last(r).SyncResult.Resources[1].HookPhase = v1alpha1.OperationSucceeded }, false},
+		{"an automated one that waits for its next attempt", func(r *run) { end := moment(950); last(r).FinishedAt = &end }, false},
+		{"one that was asked for", func(r *run) { last(r).Operation, r.app.Operation, last(r).SyncResult.Resources = ask, &ask, nil }, true},
+		{"one that was asked for, before its next attempt", func(r *run) {
+			end := moment(950)
+			last(r).Operation, r.app.Operation, last(r).FinishedAt = ask, &ask, &end
+		}, true},
+		{"the same with refresh", func(r *run) {
+			end, again := moment(950), ask
+			again.Retry.Refresh = true
+			last(r).Operation, r.app.Operation, last(r).FinishedAt = again, &again, &end
+		}, false},
+		{"another one was asked for meanwhile", func(r *run) { r.app.Operation, last(r).SyncResult.Resources = &ask, nil }, false},
+		{"the sources are others now, though its hook runs", func(r *run) { r.sources[0].Path = "elsewhere" }, false},
+		{"there are more sources now", func(r *run) { r.sources = append(r.sources, r.sources[0]) }, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := compared(func(r *run) {
+				resumable(r)
+				r.sources = append([]v1alpha1.ApplicationSource{}, r.sources...)
+				if c.change != nil {
+					c.change(r)
+				}
+			})
+			var want []string
+			if c.want {
+				want = []string{"r1"}
+			}
+			if d := cmp.Diff(want, r.pin()); d != "" {
+				t.Errorf("revisions (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+func TestAnOperationGoesOnUntilSomethingElseIsWanted(t *testing.T) {
+	t.Parallel()
+	ask, other := asked(), asked()
+	other.Sync = &v1alpha1.SyncOperation{Prune: true}
+	for _, c := range []struct {
+		name   string
+		change func(*run)
+		want   bool
+	}{
+		{"an automated one", nil, true},
+		{"another revision", func(r *run) { r.revisions = []string{"r2"} }, false},
+		{"it waits for its next attempt", func(r *run) { end := moment(950); last(r).FinishedAt = &end }, false},
+		{"one that was asked for", func(r *run) { last(r).Operation, r.app.Operation = ask, &ask }, true},
+		{"another one is asked for", func(r *run) { last(r).Operation, r.app.Operation = ask, &other }, false},
+		{"what was asked for was taken back", func(r *run) { last(r).Operation = ask }, false},
+		{"one is asked for while an automated one runs", func(r *run) { r.app.Operation = &ask }, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := compared(func(r *run) {
+				resumable(r)
+				if c.change != nil {
+					c.change(r)
+				}
+			})
+			if d, ok := r.decideGoing(); ok != c.want || d.Going != c.want {
+				t.Errorf("goes on: %t (%+v)", ok, d)
+			}
+		})
+	}
+	r := compared(func(r *run) {
+		resumable(r)
+		last(r).Operation.Sync = &v1alpha1.SyncOperation{Prune: true, DryRun: true, AutoHealAttemptsCount: 1}
+	})
+	if d, _ := r.decideGoing(); !d.Prune || !d.DryRun || !d.Heal {
+		t.Errorf("it forgets what it is: %+v", d)
+	}
+}
+
+func TestTurnsBetweenAttemptsDoNotPutThemOff(t *testing.T) {
+	t.Parallel()
+	now := int64(1000)
+	r := compared(func(r *run) {
+		r.revisions, r.req.Retries, last(r).Phase = []string{"r1"}, 1, v1alpha1.OperationRunning
+		r.engine.Now = func() time.Time { return time.Unix(now, 0) }
+	})
+	for at, want := range map[int64]time.Duration{1000: 5 * time.Second, 1003: 2 * time.Second, 1005: 0, 1100: 0, 900: 5 * time.Second} {
+		now = at
+		if d := r.decide(); d.Retry != want || d.Go != (want == 0) {
+			t.Errorf("after %d s: %+v", at-1000, d)
+		}
+	}
+}
+
+func TestAStageThatFailsBetweenAttemptsIsNone(t *testing.T) {
+	t.Parallel()
+	op := asked()
+	op.Retry.Limit = 5
+	failing := func(change func(*run)) Result {
+		r := compared(func(r *run) {
+			r.app.Operation, last(r).Operation, last(r).Phase, last(r).RetryCount, r.req.Retries = &op, op, v1alpha1.OperationRunning, 2, 2
+			change(r)
+		})
+		return r.failed(StageFetch, errTest)
+	}
+	if res := failing(func(*run) {}); res.Operation != nil || res.Retry != 10*time.Second {
+		t.Errorf("an attempt is lost: %+v", res.Operation)
+	}
+	if res := failing(func(r *run) { r.req.Due = true }); res.Operation == nil || res.Operation.RetryCount != 3 {
+		t.Errorf("%+v", res.Operation)
+	}
+	if res := failing(func(r *run) { last(r).Operation = automatic() }); res.Operation == nil || res.Operation.RetryCount != 1 {
+		t.Errorf("attempts of another operation count: %+v", res.Operation)
+	}
+}
+
+func TestAnOperationThatNobodyGoesOnWithEnds(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		change func(*run)
+		d      Decision
+		want   string
+	}{
+		{"it goes on by itself", nil, Decision{}, ""},
+		{"automated sync was turned off", func(r *run) { r.app.Spec.SyncPolicy = nil }, Decision{}, "automated sync is off"},
+		{"and another revision is there", func(r *run) { r.app.Spec.SyncPolicy, r.revisions = nil, []string{"r2"} }, Decision{}, "the sources have moved on"},
+		{"another revision is there, and is held", func(r *run) { r.revisions = []string{"r2"} }, Decision{Held: "held: by a budget"}, "the sources have moved on"},
+		{"it waits for its next attempt", func(r *run) { r.app.Spec.SyncPolicy = nil }, Decision{Retry: time.Second}, ""},
+		{"a window holds it", func(r *run) { r.app.Spec.SyncPolicy = nil }, Decision{Condition: &v1alpha1.ApplicationCondition{}}, ""},
+		{"it is over", func(r *run) { r.app.Spec.SyncPolicy, last(r).Phase = nil, v1alpha1.OperationFailed }, Decision{}, ""},
+		{"somebody asks", func(r *run) { r.app.Spec.SyncPolicy, r.app.Operation = nil, &v1alpha1.Operation{} }, Decision{}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := compared(func(r *run) {
+				resumable(r)
+				if c.change != nil {
+					c.change(r)
+				}
+			})
+			res := r.unsynced(c.d)
+			got := ""
+			if res.Operation != nil {
+				got = res.Operation.Message
+				if res.Operation.Phase != v1alpha1.OperationFailed || res.Operation.FinishedAt == nil || last(r).Phase.Completed() {
+					t.Errorf("%+v", res.Operation)
+				}
+			}
+			if (got == "") != (c.want == "") || !strings.HasSuffix(got, c.want) {
+				t.Errorf("message %q", got)
+			}
+		})
+	}
+}
+
+func TestASharedObjectKeepsAutomatedSyncsBackToo(t *testing.T) {
+	t.Parallel()
+	r := compared(func(r *run) {
+		r.shared = []string{"ConfigMap shop/a belongs to Application other"}
+		r.app.Spec.SyncPolicy.SyncOptions = []string{"FailOnSharedResource=true"}
+	})
+	if d := r.decide(); d.Go || d.Condition == nil || !strings.Contains(d.Condition.Message, "other") {
+		t.Errorf("%+v", d)
+	}
+}
+
+func TestMessagesOfOthersFitIntoAStatus(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("é", 40<<10)
+	update := plan.Task{Change: diff.Change{Verb: diff.Update}}
+	failed := stateOf(update, apply.Outcome{Err: errTest, Message: long})
+	if len(failed.Message) > maxWords+len(" … ") || !utf8.ValidString(failed.Message) {
+		t.Errorf("%d bytes", len(failed.Message))
+	}
+	total := 0
+	op := done(maxResults, func(int) (plan.Task, plan.State) { return update, failed })
+	got := results(op, fresh(), statusRoom)
+	for _, out := range got {
+		total += len(out.Message)
+	}
+	if total > maxTold || len(got) != maxResults || got[0].Message != failed.Message {
+		t.Errorf("%d results say %d bytes", len(got), total)
+	}
+	r := compared(func(r *run) {
+		for i := range 1000 {
+			r.states = append(r.states, state{
+				key: key(fmt.Sprintf("o%04d", i)), assessed: true, health: health.Result{Status: health.Degraded, Message: strings.Repeat("x", 2<<10)},
+			})
+		}
+	})
+	total = 0
+	for _, s := range r.result(Decision{}).Resources {
+		if s.Health != nil {
+			total += len(s.Health.Message)
+		}
+	}
+	if total > maxTold || total == 0 {
+		t.Errorf("objects say %d bytes of their health", total)
+	}
+}

@@ -1,0 +1,192 @@
+package plan
+
+import (
+	"cmp"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/diff"
+	"github.com/slipway-gitops/slipway/internal/engine/object"
+)
+
+func job(name string, phase v1alpha1.SyncPhase, policies Policies) Task {
+	return Task{
+		Change: diff.Change{Key: object.Key{Group: "batch", Kind: "Job", Namespace: "shop", Name: name}, Verb: diff.Update, Phase: phase},
+		Hook:   true, Policies: policies,
+	}
+}
+
+func config(name string, verb diff.Verb, wave int) Task {
+	return Task{Change: diff.Change{Key: object.Key{Kind: "ConfigMap", Namespace: "shop", Name: name}, Verb: verb, Wave: wave}}
+}
+
+// follow does what an operation says until it waits or ends, and returns the verbs and names of its moves.
+func follow(op *Operation, facts map[string]Fact, outcomes map[string]State) []string {
+	var out []string
+	for range 50 {
+		m := op.Next(func(t Task) Fact { return facts[t.Key.Name] })
+		line := string(m.Verb)
+		for _, t := range m.Tasks {
+			line += " " + t.Key.Name
+		}
+		out = append(out, line)
+		for _, t := range m.Tasks {
+			switch m.Verb {
+			case Do:
+				s, special := outcomes[t.Key.Name]
+				if !special {
+					s = State{Code: v1alpha1.ResultSynced, Phase: v1alpha1.OperationRunning}
+				}
+				op.Record(t, s)
+			case Release:
+				op.Released(t, "")
+			case Remove:
+				op.Removed(t, true, "")
+			}
+		}
+		if m.Verb == End || m.Verb == Wait && !m.Again {
+			return append(out, string(cmp.Or(m.Phase, v1alpha1.OperationRunning))+": "+m.Message)
+		}
+	}
+	return append(out, "no end")
+}
+
+var (
+	failed  = State{Code: v1alpha1.ResultSyncFailed, Phase: v1alpha1.OperationFailed, Message: "no"}
+	healthy = Fact{Exists: true, Assessed: true, Health: v1alpha1.HealthHealthy}
+)
+
+// story is an operation, and the moves that it makes.
+type story struct {
+	name     string
+	tasks    []Task
+	settings Settings
+	states   map[ID]State
+	facts    map[string]Fact
+	outcomes map[string]State
+	want     []string
+}
+
+func stories() []story {
+	both := Policies{BeforeCreation: true, Succeeded: true}
+	old := healthy
+	old.Stale = true
+	held := healthy
+	held.Finalizer = true
+	going := Fact{Exists: true, Deleting: true}
+	return []story{
+		{
+			name: "nothing to do", want: []string{"end", "Succeeded: successfully synced (no more tasks)"},
+		},
+		{
+			name:  "a hook that is made anew loses its finalizer again, and is deleted again",
+			tasks: []Task{job("check", v1alpha1.PhasePreSync, both)}, facts: map[string]Fact{"check": held},
+			want: []string{
+				"release check", "remove check", "do check", "wait check", "release check", "remove check", "end",
+				"Succeeded: successfully synced (no more tasks)",
+			},
+		},
+		{
+			name:  "a hook is not done by good health from before it was applied",
+			tasks: []Task{job("check", v1alpha1.PhasePreSync, Policies{}), config("a", diff.Update, 0)}, facts: map[string]Fact{"check": old},
+			want: []string{"do check", "wait check", "wait check", "Running: waiting for completion of hook batch/Job/check"},
+		},
+		{
+			name:  "a hook that somebody deletes while it runs has failed, and may go",
+			tasks: []Task{job("check", v1alpha1.PhasePreSync, Policies{}), config("a", diff.Update, 0)},
+			states: map[ID]State{
+				job("check", v1alpha1.PhasePreSync, Policies{}).ID(): {Code: v1alpha1.ResultSynced, Phase: v1alpha1.OperationRunning},
+			},
+			facts: map[string]Fact{"check": {Exists: true, Deleting: true, Finalizer: true, Assessed: true, Health: v1alpha1.HealthProgressing}},
+			want: []string{
+				"release check", "end", "Failed: one or more synchronization tasks completed unsuccessfully, " +
+					"reason: Resource batch/Job/check was deleted before it was done",
+			},
+		},
+		{
+			name:  "what is as wanted is waited for, and not applied",
+			tasks: []Task{config("a", diff.Keep, 0), config("b", diff.Update, 1)},
+			facts: map[string]Fact{"a": {Exists: true, Assessed: true, Health: v1alpha1.HealthProgressing}},
+			want:  []string{"wait a", "wait a", "Running: waiting for healthy state of /ConfigMap/a"},
+		},
+		{
+			name:  "nothing is deleted after a failure",
+			tasks: []Task{config("a", diff.Update, 0), config("b", diff.Delete, 1), job("undo", v1alpha1.PhaseSyncFail, Policies{})},
+			facts: map[string]Fact{"undo": healthy, "b": {Exists: true}}, outcomes: map[string]State{"a": failed},
+			want: []string{
+				"do a", "do undo", "wait undo", "end", "Failed: one or more synchronization tasks completed unsuccessfully, reason: no",
+			},
+		},
+		{
+			name:  "a deletion is waited for before the next wave",
+			tasks: []Task{config("a", diff.Delete, 1), config("b", diff.Delete, 0)}, facts: map[string]Fact{"a": going, "b": {Exists: true}},
+			outcomes: map[string]State{"a": {Code: v1alpha1.ResultPruned, Phase: v1alpha1.OperationSucceeded}},
+			want:     []string{"do a", "wait a", "wait", "Running: waiting for deletion of /ConfigMap/a"},
+		},
+		{
+			name: "a deletion that asks waits for a person", tasks: []Task{func() Task {
+				task := config("a", diff.Delete, 0)
+				task.Prune = v1alpha1.OptionConfirm
+				return task
+			}()},
+			want: []string{"wait a", "Running: waiting for pruning confirmation of /ConfigMap/a"},
+		},
+		{
+			name: "the namespace comes before the dry run", settings: Settings{DryRunFirst: true}, tasks: []Task{
+				{First: true, Change: diff.Change{Key: object.Key{Kind: "Namespace", Name: "shop"}, Verb: diff.Update, Phase: v1alpha1.PhasePreSync}},
+				config("a", diff.Update, 0),
+			},
+			facts: map[string]Fact{"shop": {Exists: true}},
+			want:  []string{"do shop", "try a", "do a", "end", "Succeeded: successfully synced (all tasks run)"},
+		},
+		{
+			name: "without its namespace nothing is tried", settings: Settings{DryRunFirst: true}, tasks: []Task{
+				{First: true, Change: diff.Change{Key: object.Key{Kind: "Namespace", Name: "shop"}, Verb: diff.Update, Phase: v1alpha1.PhasePreSync}},
+				config("a", diff.Update, 0),
+			},
+			outcomes: map[string]State{"shop": failed},
+			want:     []string{"do shop", "end", "Failed: the namespace failed to apply, reason: no"},
+		},
+		{
+			name:  "an operation goes on where it was",
+			tasks: []Task{config("a", diff.Update, 0), config("b", diff.Update, 1)}, settings: Settings{DryRunFirst: true},
+			states: map[ID]State{
+				{Key: config("a", diff.Update, 0).Key, Phase: v1alpha1.PhaseSync}: {Code: v1alpha1.ResultSynced, Phase: v1alpha1.OperationRunning},
+			},
+			facts: map[string]Fact{"a": healthy},
+			want:  []string{"do b", "end", "Succeeded: successfully synced (all tasks run)"},
+		},
+	}
+}
+
+func TestStories(t *testing.T) {
+	t.Parallel()
+	for _, test := range stories() {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			op := NewOperation(Build(test.tasks, Options{}), test.settings, test.states)
+			got := follow(op, test.facts, test.outcomes)
+			if d := gocmp.Diff(test.want, got); d != "" {
+				t.Errorf("moves (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+func TestAHookStaysInItsPhase(t *testing.T) {
+	t.Parallel()
+	namespace := func(phase v1alpha1.SyncPhase) Task {
+		return Task{Change: diff.Change{Key: object.Key{Kind: "Namespace", Name: "shop"}, Verb: diff.Update, Phase: phase}, Hook: true}
+	}
+	p := Build([]Task{
+		job("check", v1alpha1.PhasePreSync, Policies{}), namespace(v1alpha1.PhaseSync), namespace(v1alpha1.PhasePostSync),
+	}, Options{})
+	want := []v1alpha1.SyncPhase{v1alpha1.PhasePreSync, v1alpha1.PhaseSync, v1alpha1.PhasePostSync}
+	for i, task := range p.Tasks {
+		if task.Phase != want[i] {
+			t.Errorf("%s is in phase %s, want %s:\n%s", task, task.Phase, want[i], p)
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package engine
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/health"
+)
+
+func TestAnApplicationOfWhichNothingIsThereIsMissing(t *testing.T) {
+	t.Parallel()
+	gone, there := state{key: key("a"), missing: true}, state{key: key("b"), synced: true}
+	for _, c := range []struct {
+		name   string
+		states []state
+		want   health.Status
+	}{
+		{"nothing is wanted", nil, health.Healthy},
+		{"its only object is gone", []state{gone}, health.Missing},
+		{"one of two is gone", []state{gone, there}, health.Healthy},
+		{"a hook does not count", []state{gone, {key: key("h"), hook: true}}, health.Missing},
+		{"nor a hook alone", []state{{key: key("h"), hook: true}}, health.Healthy},
+		{"what is left to prune is there", []state{gone, {key: key("old"), prune: true}}, health.Healthy},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if got := compared(func(r *run) { r.states = c.states }).result(Decision{}).Health.Status; got != c.want {
+				t.Errorf("%s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestARevisionThatCannotBeDeployedIsNoErrorOfTheApplication(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, nil)
+	b.automate()
+	b.commit("r1", good)
+	b.turn()
+	b.revisions["broken"] = "{"
+	b.app.Operation = &v1alpha1.Operation{Sync: &v1alpha1.SyncOperation{Revision: "broken"}, Retry: v1alpha1.RetryStrategy{Limit: 1}}
+	for _, phase := range []v1alpha1.OperationPhase{v1alpha1.OperationRunning, v1alpha1.OperationError} {
+		res := b.turn()
+		if res.Operation == nil || res.Operation.Phase != phase || res.Err == nil {
+			t.Fatalf("%v, %+v", res, res.Operation)
+		}
+		if res.Sync != v1alpha1.SyncStatusSynced || len(res.Conditions) != 0 || len(res.Sources) != 1 || res.Sources[0].TargetRevision != "" || len(res.Revisions) != 0 {
+			t.Errorf("%v, %+v, %+v at %v", res, res.Conditions, res.Sources, res.Revisions)
+		}
+	}
+	b.commit("r2", "{")
+	b.app.Operation = &v1alpha1.Operation{Sync: &v1alpha1.SyncOperation{}}
+	if res := b.turn(); res.Err == nil || res.Sync != v1alpha1.SyncStatusUnknown || condition(res, v1alpha1.ConditionComparisonError) == "" {
+		t.Errorf("what Git says cannot be deployed: %v, %+v", res, res.Conditions)
+	}
+}
+
+func TestAnOperationNamesTheFirstObjectThatWasRefused(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, nil)
+	b.automate()
+	b.commit("r1", `[{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {argocd.argoproj.io/sync-wave: "-1"}}},
+{apiVersion: v1, kind: Service, metadata: {name: s}, spec: {ports: [{port: 800000}]}},
+{apiVersion: v1, kind: Service, metadata: {name: t}, spec: {ports: [{port: 800001}]}}]`)
+	res := b.turn()
+	if res.Operation == nil || res.Operation.Phase != v1alpha1.OperationRunning {
+		t.Fatalf("%v, %+v", res, res.Operation)
+	}
+	told := res.Operation.Message
+	if !strings.HasPrefix(told, "one or more objects failed to apply (dry run): Service ") || !strings.Contains(told, "800000") || strings.Contains(told, "800001") ||
+		!strings.Contains(told, ". Retrying attempt #1 at") {
+		t.Errorf("%q", told)
+	}
+	wrong := condition(res, v1alpha1.ConditionSyncError)
+	if strings.Count(wrong, "Service \"s\"") != 1 || strings.Count(wrong, "Service \"t\"") != 1 {
+		t.Errorf("%q", wrong)
+	}
+}
+
+func TestALongMessageKeepsItsLastWords(t *testing.T) {
+	t.Parallel()
+	text := "Job web: spec.template: Invalid value: {" + strings.Repeat("x", 8<<10) + "}: field is immutable: set Replace=true"
+	all := shorten([]v1alpha1.ResourceResult{{Message: text}}, statusRoom)
+	for name, got := range map[string]string{"of an object": clip(text), "where not all have room": all[0].Message} {
+		if !strings.HasPrefix(got, "Job web: spec.template") || !strings.HasSuffix(got, "field is immutable: set Replace=true") {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}

@@ -1,0 +1,187 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/engine/render"
+)
+
+// ReadPin reads the pin of an Application; nil when it has none.
+func ReadPin(app *v1alpha1.Application) (*v1alpha1.Pin, error) {
+	text := app.Annotations[v1alpha1.AnnotationRollback]
+	if text == "" {
+		return nil, nil //nolint:nilnil // no pin is no error
+	}
+	var p v1alpha1.Pin
+	err := error(nil)
+	if len(text) > v1alpha1.MaxAnnotation {
+		err = fmt.Errorf("it is longer than %d bytes", v1alpha1.MaxAnnotation)
+	} else {
+		err = json.Unmarshal([]byte(text), &p)
+	}
+	sources := len(app.Spec.EffectiveSources())
+	if len(p.Sources) > 0 {
+		sources = len(p.Sources)
+	}
+	if err == nil && (len(p.Revisions) == 0 || len(p.Revisions) != sources) {
+		err = fmt.Errorf("it has %d revisions for %d sources", len(p.Revisions), sources)
+	}
+	if err == nil && slices.Contains(p.Revisions, "") {
+		err = errors.New("one of its revisions is empty")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("annotation %s: %w: set it by `slipway app rollback`, or remove it", v1alpha1.AnnotationRollback, err)
+	}
+	return &p, nil
+}
+
+// pinnedSources are the sources that a pin stands for.
+func pinnedSources(p *v1alpha1.Pin, spec []v1alpha1.ApplicationSource) []v1alpha1.ApplicationSource {
+	from := spec
+	if len(p.Sources) > 0 {
+		from = p.Sources
+	}
+	out := slices.Clone(from)
+	for i := range out {
+		out[i].TargetRevision = p.Revisions[i]
+	}
+	return out
+}
+
+// PinText says what is pinned, by whom and why, on one line.
+func PinText(p *v1alpha1.Pin) string {
+	text := fmt.Sprintf("pinned to %s (deployment %d)", short(p.Revisions), p.ID)
+	if p.By != "" {
+		text += " by " + object.Brief(p.By, maxSaid)
+	}
+	if !p.At.IsZero() {
+		text += " since " + p.At.UTC().Format(time.RFC3339)
+	}
+	if p.Reason != "" {
+		text += ": " + object.Brief(p.Reason, maxSaid)
+	}
+	return text
+}
+
+// unpin looks whether Git has moved past what is in quarantine. Until it has, the sources are those of the pin.
+func (r *run) unpin(ctx context.Context) {
+	if r.rollback == nil {
+		return
+	}
+	moved, err := r.movedPast(ctx, r.rollback.Quarantine)
+	if moved && len(r.pinned) > 0 { // what has begun keeps its revision
+		r.wakeIn(unpinPause)
+		r.notices = append(r.notices, v1alpha1.ApplicationCondition{
+			Type: v1alpha1.ConditionPinned, Message: PinText(r.rollback) + "; Git has moved past it, and it ends with the operation under way",
+		})
+		return
+	}
+	if err == nil && moved {
+		r.released, r.rollback = r.rollback, nil
+		r.sources = r.app.Spec.EffectiveSources()
+		return
+	}
+	text := PinText(r.rollback) + "; what Git says (" + short(r.rollback.Quarantine.Revisions) +
+		") is in quarantine until a commit changes what this application renders; `slipway app unpin " + r.app.Name + "` ends it"
+	if err != nil {
+		text += "; what Git says now cannot be rendered: " + err.Error()
+	}
+	r.notices = append(r.notices, v1alpha1.ApplicationCondition{Type: v1alpha1.ConditionPinned, Message: text})
+}
+
+// unpinPause is how often to look whether an operation is over that keeps a pin which Git has moved past.
+const unpinPause = 2 * time.Second
+
+// movedPast reports whether the specification renders something else than it did at the revisions in quarantine.
+func (r *run) movedPast(ctx context.Context, q v1alpha1.Quarantine) (bool, error) {
+	spec := r.app.Spec.EffectiveSources()
+	now, fetched, err := r.resolve(ctx, spec, nil)
+	if err != nil {
+		return false, err
+	}
+	if len(q.Revisions) != len(spec) || slices.Equal(now, q.Revisions) {
+		return len(q.Revisions) != len(spec), nil
+	}
+	fresh, err := r.digest(ctx, spec, fetched)
+	if err != nil {
+		return false, err
+	}
+	_, fetched, err = r.resolve(ctx, spec, q.Revisions)
+	if err != nil {
+		return true, nil //nolint:nilerr // the commit is gone from Git, so Git is past it
+	}
+	bad, err := r.digest(ctx, spec, fetched)
+	if err != nil {
+		return true, nil //nolint:nilerr // it could not even be rendered, and what is there now can
+	}
+	return fresh != bad, nil
+}
+
+// resolve fetches sources, at other revisions than they name where at is given.
+func (r *run) resolve(ctx context.Context, sources []v1alpha1.ApplicationSource, at []string) (revisions []string, fetched []Fetched, err error) {
+	for i, src := range sources {
+		if i < len(at) {
+			src.TargetRevision = at[i]
+		}
+		f, err := r.engine.Sources.Fetch(ctx, r.app.Spec.ProjectName(), src, r.req.Since)
+		if err != nil {
+			return nil, nil, err
+		}
+		fetched = append(fetched, f)
+		revisions = append(revisions, f.Tree.Revision())
+	}
+	return revisions, fetched, nil
+}
+
+// digest stands for everything that sources render. The results are remembered, so asking again costs little.
+func (r *run) digest(ctx context.Context, sources []v1alpha1.ApplicationSource, fetched []Fetched) (string, error) {
+	requests, err := r.requestsFor(ctx, sources, fetched)
+	if err != nil {
+		return "", err
+	}
+	h := xxhash.New()
+	for i, q := range requests {
+		if q.Source.IsRef() {
+			continue
+		}
+		result, _, err := r.engine.Renderer.Render(ctx, q, fetched[i].Scope)
+		if err != nil {
+			return "", err
+		}
+		for _, m := range result.Objects {
+			_, _ = h.WriteString(m.Key.String())
+			_, _ = h.Write(m.JSON)
+		}
+	}
+	return strconv.FormatUint(h.Sum64(), 16), nil
+}
+
+// requestsFor describes the rendering of sources.
+func (r *run) requestsFor(ctx context.Context, sources []v1alpha1.ApplicationSource, fetched []Fetched) ([]render.Request, error) {
+	version, apis, err := r.target.Live.Capabilities(ctx)
+	if err != nil {
+		return nil, &StageError{Stage: StageLive, Err: fmt.Errorf("destination cluster: %w", err)}
+	}
+	out := make([]render.Request, 0, len(sources))
+	for i, src := range sources {
+		out = append(out, render.Request{
+			App:       render.App{Name: r.app.Name, Namespace: r.app.Namespace, Project: r.app.Spec.ProjectName()},
+			Source:    src,
+			Tree:      fetched[i].Tree,
+			Refs:      refsOf(sources, fetched),
+			Namespace: r.app.Spec.Destination.Namespace,
+			Cluster:   render.Capabilities{KubeVersion: version, APIVersions: apis},
+		})
+	}
+	return out, nil
+}

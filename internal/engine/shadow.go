@@ -1,0 +1,225 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/apply"
+	"github.com/slipway-gitops/slipway/internal/engine/diff"
+	"github.com/slipway-gitops/slipway/internal/engine/live"
+	"github.com/slipway-gitops/slipway/internal/engine/object"
+)
+
+// Would is what a sync would do to one object.
+type Would struct {
+	Key    object.Key
+	Verb   diff.Verb // Create, Update or Delete
+	Why    string
+	Fields []WouldField // that would change; of an Update
+	More   int          // how many others would
+}
+
+// WouldField is a field that would change. Values are JSON, cut where they are long and masked where they are secret; an
+// empty one is a field that is not there.
+type WouldField struct {
+	Path   string       `json:"path"`
+	Live   string       `json:"live,omitempty"`
+	Wanted string       `json:"wanted,omitempty"`
+	By     []diff.Owner `json:"by,omitempty"` // who has set it
+}
+
+// What is kept of an Application's would-be changes.
+const (
+	maxWouldFields = 20  // of one object
+	maxWouldValue  = 160 // bytes of one value
+	maxWould       = 1000
+)
+
+// foresight is what a sync would make of an object, as long as neither the object nor its manifest is another one.
+type foresight struct {
+	hash, print, rules uint64
+	uid                string
+	would              *Would // nil where nothing would change
+}
+
+// bystander is a request for an engine that only looks on: what somebody has asked of the Application is for the engine
+// that works on it.
+func bystander(req Request) Request {
+	app := *req.App
+	app.Operation = nil
+	if last := app.Status.OperationState; last != nil && !last.Phase.Completed() {
+		app.Status.OperationState = nil
+	}
+	req.App, req.Operating, req.Retries = &app, nil, 0
+	return req
+}
+
+// shadow is the result of a comparison where nothing may be written: what would be done.
+func (r *run) shadow(d Decision) Result {
+	res := r.result(d)
+	if d.Held != "" {
+		res.Conditions = append(res.Conditions, v1alpha1.ApplicationCondition{Type: v1alpha1.ConditionHeld, Message: d.Held})
+	}
+	kept := make(map[object.Key]foresight, len(r.states))
+	for _, s := range r.states {
+		if f, ok := r.memory.foreseen[s.key]; ok {
+			kept[s.key] = f
+		}
+	}
+	maps.Copy(kept, r.foreseen)
+	r.memory.foreseen = kept
+	policy := r.automated()
+	prunes := policy != nil && isTrue(policy.Prune, false)
+	for _, c := range r.changes {
+		if c.Verb == diff.Keep || len(res.Would) >= maxWould {
+			continue
+		}
+		w := Would{Key: c.Key, Verb: c.Verb, Why: c.Why}
+		if f := kept[c.Key]; c.Verb == diff.Update && f.would != nil {
+			w = *f.would
+		}
+		if c.Verb == diff.Delete && !prunes {
+			w.Why += "; only a sync that prunes deletes it"
+		}
+		res.Would = append(res.Would, w)
+	}
+	res.WouldSync = d.Go && len(res.Would) > 0
+	return res
+}
+
+// foresee compares one object by what a dry run makes of it: what we own in it tells nothing, for we have never written it.
+func (r *run) foresee(ctx context.Context, w wanted, rec live.Record, c diff.Change, s state) (diff.Change, state, error) {
+	seen := foresight{hash: w.hash, print: rec.Print, rules: rec.Rules.ID(), uid: rec.UID}
+	if r.memory.foreseen == nil {
+		r.memory.foreseen = map[object.Key]foresight{}
+	}
+	known, ok := r.memory.foreseen[w.key]
+	seen.would = known.would
+	if !ok || known != seen || r.req.Hard || rec.App == "" {
+		var err error
+		if seen.would, err = r.predict(ctx, w, rec); err != nil {
+			return c, s, err
+		}
+	}
+	if r.foreseen == nil {
+		r.foreseen = map[object.Key]foresight{}
+	}
+	r.foreseen[w.key] = seen // r.memory may have become another one meanwhile
+	if seen.would == nil {
+		c.Verb, s.synced = diff.Keep, true
+	} else {
+		c.Why = seen.would.Why
+	}
+	return c, s, nil
+}
+
+// predict asks the API server what a sync would make of an object; nil when nothing that counts.
+func (r *run) predict(ctx context.Context, w wanted, rec live.Record) (*Would, error) {
+	if err := r.content(ctx); err != nil {
+		return nil, err
+	}
+	m := r.manifests[w.key]
+	res, err := r.target.Live.Find(ctx, w.key.GroupKind(), m.Version)
+	if err != nil {
+		return nil, err
+	}
+	at := res
+	at.Version = m.Version // fields of other versions may have other names
+	now, err := r.target.Client.Get(ctx, at, w.key)
+	if apierrors.IsNotFound(err) {
+		return &Would{Key: w.key, Verb: diff.Create, Why: "missing"}, nil // the watch will say so
+	}
+	if err != nil {
+		return nil, fmt.Errorf("compare %s: %w", w.key, err)
+	}
+	how := apply.How{App: object.AppOptions(r.syncOptions()), Manager: r.app.Annotations[v1alpha1.AnnotationClientSideApplyMigrationManager]}
+	if w.options != nil {
+		how.Own = *w.options
+	}
+	then, err := r.target.Predict(ctx, res, now, m, how)
+	if apply.Retriable(err) {
+		return nil, fmt.Errorf("compare %s: %s", w.key, apply.Explain(w.key, err)) // no answer is no difference
+	}
+	if err != nil {
+		return &Would{Key: w.key, Verb: diff.Update, Why: "a dry run was refused: " + apply.Explain(w.key, err)}, nil
+	}
+	return r.wouldChange(w.key, rec, now, then, how.App.Respect.Is()), nil
+}
+
+// wouldChange lists the fields in which the answer to a dry run differs from what is live, without what only says who
+// has written. respect leaves out what does not count: it would not be written either.
+func (r *run) wouldChange(key object.Key, rec live.Record, now, then map[string]any, respect bool) *Would {
+	before, after := declared(now), declared(then)
+	if rec.App == r.instance {
+		before, after = r.target.Live.Tracking.Unmark(before), r.target.Live.Tracking.Unmark(after)
+	}
+	rules := r.ignore.For(key).Of(now)
+	kept, left := rules.Strip(before), rules.Strip(after)
+	if len(diff.FieldChanges(kept, left)) == 0 {
+		return nil
+	}
+	if respect {
+		before, after = kept, left
+	}
+	var hidden []string
+	if r.engine.Differences != nil {
+		if settings := r.engine.Differences(); settings != nil {
+			hidden = settings.Mask
+		}
+	}
+	after, before = diff.Mask(after, before, hidden)
+	out := &Would{Key: key, Verb: diff.Update, Why: "differs"}
+	switch {
+	case rec.App == "":
+		out.Why = "not tracked yet"
+	case rec.App != r.instance:
+		out.Why = "tracked by " + rec.App + ", which is gone"
+	}
+	for _, f := range diff.FieldChanges(before, after) {
+		if len(out.Fields) == maxWouldFields {
+			out.More++
+			continue
+		}
+		out.Fields = append(out.Fields, WouldField{
+			Path: f.Path.String(), Live: shown(f.Live), Wanted: shown(f.Wanted), By: diff.Owners(now, f.Path),
+		})
+	}
+	return out
+}
+
+// declared is an object without its status and what the API server itself keeps in the metadata.
+func declared(obj map[string]any) map[string]any {
+	out := maps.Clone(obj)
+	delete(out, "status")
+	meta, _ := obj["metadata"].(map[string]any)
+	kept := map[string]any{}
+	for _, field := range []string{"name", "namespace", "labels", "annotations", "finalizers", "ownerReferences"} {
+		if v, ok := meta[field]; ok {
+			kept[field] = v
+		}
+	}
+	out["metadata"] = kept
+	return out
+}
+
+// shown prints a value as JSON, "" for none.
+func shown(v any) string {
+	if v == nil {
+		return ""
+	}
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return "?"
+	}
+	text := string(raw)
+	if len(text) > maxWouldValue {
+		text = strings.ToValidUTF8(text[:maxWouldValue], "") + "…"
+	}
+	return text
+}

@@ -1,0 +1,61 @@
+package engine
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+)
+
+func TestWhoLooksOnLeavesOperationsToOthers(t *testing.T) {
+	t.Parallel()
+	for phase, kept := range map[v1alpha1.OperationPhase]bool{
+		v1alpha1.OperationRunning: false, v1alpha1.OperationTerminating: false, v1alpha1.OperationSucceeded: true, v1alpha1.OperationFailed: true,
+	} {
+		t.Run(string(phase), func(t *testing.T) {
+			t.Parallel()
+			app := &v1alpha1.Application{Operation: &v1alpha1.Operation{Sync: &v1alpha1.SyncOperation{Revision: "other"}}}
+			app.Status.OperationState = &v1alpha1.OperationState{Phase: phase}
+			got := bystander(Request{App: app, Retries: 3, Operating: func(func() v1alpha1.OperationState) {}})
+			if got.App.Operation != nil || got.Operating != nil || got.Retries != 0 || (got.App.Status.OperationState != nil) != kept {
+				t.Errorf("%+v", got)
+			}
+			if app.Operation == nil || app.Status.OperationState == nil {
+				t.Error("the Application itself has changed")
+			}
+		})
+	}
+}
+
+func TestWhatTheAPIServerKeepsIsNoDifference(t *testing.T) {
+	t.Parallel()
+	obj := map[string]any{
+		"kind": "ConfigMap", "status": "new", "data": map[string]any{"a": "b"},
+		"metadata": map[string]any{"name": "web", "uid": "1", "resourceVersion": "2", "generation": int64(3), "managedFields": []any{}, "labels": map[string]any{"x": "y"}},
+	}
+	want := map[string]any{
+		"kind": "ConfigMap", "data": map[string]any{"a": "b"}, "metadata": map[string]any{"name": "web", "labels": map[string]any{"x": "y"}},
+	}
+	if diff := cmp.Diff(want, declared(obj)); diff != "" {
+		t.Error(diff)
+	}
+	if obj["status"] != "new" {
+		t.Error("the object itself has changed")
+	}
+}
+
+func TestALongValueIsShownInPart(t *testing.T) {
+	t.Parallel()
+	long := shown(strings.Repeat("ä", 2*maxWouldValue))
+	if len(long) > maxWouldValue+len("…") || !strings.HasSuffix(long, "…") || !utf8.ValidString(long) {
+		t.Errorf("%d bytes: %s", len(long), long)
+	}
+	for value, want := range map[any]string{nil: "", "a": `"a"`, int64(3): "3", false: "false"} {
+		if got := shown(value); got != want {
+			t.Errorf("%v: %s", value, got)
+		}
+	}
+}

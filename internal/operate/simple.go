@@ -1,0 +1,140 @@
+package operate
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+)
+
+// Refresh asks to look at Git and the cluster again. It does not matter which version of the Application it changes.
+func Refresh(app *v1alpha1.Application, req api.RefreshRequest, _ Who, now time.Time) (Change, error) {
+	kind := v1alpha1.RefreshNormal
+	if req.Hard {
+		kind = v1alpha1.RefreshHard
+	}
+	return nothing("%s refresh of application %s asked for", kind, app.Name).with(map[string]any{"metadata": map[string]any{"annotations": map[string]any{
+		v1alpha1.AnnotationRefresh:          string(kind),
+		v1alpha1.AnnotationRefreshTimestamp: now.UTC().Format(time.RFC3339Nano),
+	}}}), nil
+}
+
+// Terminate ends the operation under way, or takes back one that has not begun.
+func Terminate(app *v1alpha1.Application, req api.TerminateRequest, _ Who, _ time.Time) (Change, error) {
+	if err := checkReason(req.Reason); err != nil {
+		return Change{}, err
+	}
+	what, patch := ending(app)
+	switch {
+	case what == "":
+		return nothing("no operation is under way"), nil
+	case req.DryRun:
+		return nothing("would end %s", what), nil
+	case patch == nil:
+		return nothing("ending %s", what), nil
+	}
+	patch["metadata"] = map[string]any{"resourceVersion": app.ResourceVersion}
+	return nothing("ending %s", what).with(patch), nil
+}
+
+// ending says which operation is under way, and returns the change that ends it; nothing where somebody asked for its
+// end already.
+func ending(app *v1alpha1.Application) (what string, change map[string]any) {
+	op := app.Status.OperationState
+	switch {
+	case op != nil && op.Phase == v1alpha1.OperationTerminating:
+		return "the operation that is terminating already", nil
+	case op != nil && !op.Phase.Completed():
+		began := ""
+		if !op.StartedAt.IsZero() {
+			began = op.StartedAt.UTC().Format(time.RFC3339)
+		}
+		what = fmt.Sprintf("the operation that %s began at %s: %s", Initiator(op.Operation.InitiatedBy), began, op.Message)
+		return what, map[string]any{"status": map[string]any{"operationState": map[string]any{"phase": v1alpha1.OperationTerminating}}}
+	case app.Operation != nil:
+		return "the operation that was asked for and has not begun", map[string]any{"operation": nil}
+	}
+	return "", nil
+}
+
+// Initiator says who asked for an operation.
+func Initiator(by v1alpha1.OperationInitiator) string {
+	switch {
+	case by.Automated && by.Username != "":
+		return by.Username + " (automated sync)"
+	case by.Automated:
+		return "automated sync"
+	}
+	return by.Username
+}
+
+// Unpin ends a rollback.
+func Unpin(app *v1alpha1.Application, req api.UnpinRequest, _ Who, _ time.Time) (Change, error) {
+	if err := checkReason(req.Reason); err != nil {
+		return Change{}, err
+	}
+	if app.Annotations[v1alpha1.AnnotationRollback] == "" {
+		return nothing("it is not pinned"), nil
+	}
+	what := "its pin, which cannot be read"
+	pin, err := ReadPin(app)
+	if err == nil {
+		what = fmt.Sprintf("its pin to deployment %d, %s", pin.ID, Revisions(pin.Revisions))
+	}
+	if req.DryRun {
+		return nothing("would lose %s", what), nil
+	}
+	c := nothing("has lost %s; it goes by what Git says again", what)
+	c.Pin = pin
+	return c.with(map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1alpha1.AnnotationRollback: nil}}}), nil
+}
+
+// Delete says what becomes of the objects of an Application that is deleted: the patch sets its finalizers. It is nil where
+// they are set already, and deleting is another request.
+func Delete(app *v1alpha1.Application, req api.DeleteApplicationRequest) (Change, error) {
+	if req.Propagation != "" && req.Propagation != "foreground" && req.Propagation != "background" {
+		return Change{}, faultf(Invalid, "propagation is foreground or background, not %q", req.Propagation)
+	}
+	if err := checkReason(req.Reason); err != nil {
+		return Change{}, err
+	}
+	c := nothing("application %s is being deleted", app.Name)
+	if req.DryRun {
+		c = nothing("would delete application %s", app.Name)
+	}
+	if req.Cascade {
+		for i := range app.Status.Resources {
+			c.Answer.Objects = append(c.Answer.Objects, api.OperationObject{ObjectName: nameOf(keyOf(&app.Status.Resources[i]))})
+		}
+	}
+	// An Application that is going already cannot get new finalizers and is left as it is.
+	want := finalizers(app.Finalizers, req.Cascade, req.Propagation)
+	if req.DryRun || app.DeletionTimestamp != nil {
+		return c, nil
+	}
+	c.Answer.Changed = true
+	if slices.Equal(want, app.Finalizers) {
+		return c, nil
+	}
+	return c.with(map[string]any{"metadata": map[string]any{"resourceVersion": app.ResourceVersion, "finalizers": want}}), nil
+}
+
+// finalizers returns have with exactly the resources finalizer that is asked for, and every other one kept.
+func finalizers(have []string, cascade bool, propagation string) []string {
+	ours := []string{
+		v1alpha1.FinalizerResources, v1alpha1.FinalizerResourcesForeground, v1alpha1.FinalizerResourcesBackground,
+	}
+	want := slices.DeleteFunc(slices.Clone(have), func(f string) bool { return slices.Contains(ours, f) })
+	switch {
+	case cascade && propagation == "background":
+		want = append(want, v1alpha1.FinalizerResourcesBackground)
+	case cascade:
+		want = append(want, v1alpha1.FinalizerResources)
+	}
+	if want == nil {
+		return []string{}
+	}
+	return want
+}

@@ -1,0 +1,164 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/server/audit"
+	"github.com/slipway-gitops/slipway/internal/server/job"
+	"github.com/slipway-gitops/slipway/internal/server/rbac"
+)
+
+// doer does the jobs of a world by hand.
+func (w *world) doer() *bulk {
+	s := w.server
+	return &bulk{
+		store: s.store, gateway: s.gateway, policies: &policies{store: s.store}, audit: s.audit, log: slog.New(slog.DiscardHandler), now: time.Now,
+	}
+}
+
+// work is the only application of a job that somebody wants synced.
+func work(id, user string) job.Work {
+	return job.Work{
+		Job:    &api.Job{ID: id, By: api.Principal{Type: api.PrincipalUser, ID: user}, Request: api.JobRequest{Action: api.JobSync, Reason: "a test"}},
+		Target: api.JobTarget{Place: 1, Application: "account.prod/argocd/thing", StartedAt: time.Now()}, Command: id + "-1",
+		Began: func(string) error { return nil },
+	}
+}
+
+// answers has the agent's answer to a job be there already, as after a server that ended before it read it.
+func (w *world) answers(of job.Work, result agentapi.Result) {
+	w.t.Helper()
+	ctx, s := w.t.Context(), w.server.store
+	uid, err := s.AgentUID(ctx, "account.prod")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	command := agentapi.Command{
+		ID: of.Command, Agent: uid, Kind: agentapi.KindSync, User: "user:" + of.Job.By.ID, Issued: time.Now(), Deadline: time.Now().Add(time.Hour),
+		Target: agentapi.Target{Kind: agentapi.ItemApplication, Namespace: "argocd", Name: "thing"},
+	}
+	if err := s.AddCommand(ctx, command); err != nil {
+		w.t.Fatal(err)
+	}
+	result.ID = of.Command
+	if _, err := s.FinishCommand(ctx, uid, result, false, time.Now()); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// noted are the entries of the audit about a job, without those of its commands.
+func (w *world) noted(id string) []api.AuditEntry {
+	w.t.Helper()
+	every := rbac.Filter{Type: api.TypeAudit, Terms: []rbac.Term{{Scope: api.ScopeAccount, All: true}}}
+	page, err := w.server.store.ListAudit(w.t.Context(), every, api.AuditFilter{Action: string(agentapi.KindSync)})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var list []api.AuditEntry
+	for _, e := range page.Items {
+		if e.RequestID == id {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+func TestTheAuditOfAJobSaysWhatTheAgentAnswered(t *testing.T) {
+	w := newWorld(t)
+	for _, c := range []struct {
+		job     string
+		result  agentapi.Result
+		state   string
+		outcome string
+		message string
+	}{
+		{"done", agentapi.Result{Status: agentapi.StatusDone}, api.TargetDone, api.OutcomeSucceeded, ""},
+		{"window", agentapi.Result{Status: agentapi.StatusRefused, Code: agentapi.CodePolicy, Message: "the window is closed"}, api.TargetFailed, api.OutcomeDenied, "the window is closed"},
+		{"busy", agentapi.Result{Status: agentapi.StatusFailed, Code: agentapi.CodeConflict, Message: "another operation runs"}, api.TargetFailed, api.OutcomeFailed, "another operation runs"},
+	} {
+		of := work(c.job, "admin")
+		w.answers(of, c.result)
+		for range 2 { // the second time as another server would
+			state, message, err := w.doer().Do(t.Context(), of)
+			if err != nil || state != c.state || !strings.Contains(message, c.message) {
+				t.Errorf("%s: it is %s, %q, %v", c.job, state, message, err)
+			}
+		}
+		if list := w.noted(c.job); len(list) != 1 || list[0].Outcome != c.outcome || !strings.Contains(list[0].Message, c.message) {
+			t.Errorf("%s: the audit has %+v", c.job, list)
+		}
+	}
+}
+
+// fullDisk keeps nothing.
+type fullDisk struct{ audit.Storage }
+
+var errFullDisk = errors.New("the disk is full")
+
+// AppendAudit implements audit.Storage.
+func (fullDisk) AppendAudit(context.Context, string, audit.Entry) (audit.Entry, error) {
+	return audit.Entry{}, errFullDisk
+}
+
+func TestAJobDoesNotGoOnWithoutItsEntryInTheAudit(t *testing.T) {
+	w := newWorld(t)
+	w.user("eve", "", "")
+	allowed := work("allowed", "admin")
+	w.answers(allowed, agentapi.Result{Status: agentapi.StatusDone})
+	for _, of := range []job.Work{work("denied", "eve"), allowed} {
+		doer := w.doer()
+		doer.audit = &audit.Recorder{Storage: fullDisk{w.server.store}, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+		if state, message, err := doer.Do(t.Context(), of); !errors.Is(err, errFullDisk) {
+			t.Errorf("%s: it is %s, %q, %v", of.Job.ID, state, message, err)
+		}
+		if _, _, err := w.doer().Do(t.Context(), of); err != nil || len(w.noted(of.Job.ID)) != 1 {
+			t.Errorf("%s: once there is space again there are %d entries, %v", of.Job.ID, len(w.noted(of.Job.ID)), err)
+		}
+	}
+}
+
+func TestADryRunSaysWhichNamedApplicationsWouldBeRefused(t *testing.T) {
+	w := newWorld(t)
+	reader := w.user("reader", "account.viewer", "account")
+	ask := func(token, action string) api.JobPlan {
+		t.Helper()
+		body := `{"action":"` + action + `","targets":[{"agent":"account.prod","namespace":"argocd","name":"thing"},{"agent":"account.prod","namespace":"argocd","name":"none"}]}`
+		code, answer := w.do(token, http.MethodPost, "/api/v1/jobs?dryRun=true", body)
+		var plan api.JobPlan
+		if err := json.Unmarshal([]byte(answer), &plan); code != http.StatusOK || err != nil || len(plan.Targets) != 2 {
+			t.Fatalf("%s: %d %s", action, code, answer)
+		}
+		return plan
+	}
+	plan := ask(w.admin, api.JobSync)
+	if plan.Targets[0].State != api.TargetWaiting || plan.Targets[1].State != api.TargetRefused || !strings.Contains(plan.Targets[1].Message, "there is no application") {
+		t.Errorf("the plan is %+v", plan)
+	}
+	if c := plan.Job.Counts; c.Total != 2 || c.Waiting != 1 || c.Refused != 1 {
+		t.Errorf("it counts %+v", c)
+	}
+	if plan := ask(reader, api.JobRefresh); plan.Targets[0].State != api.TargetWaiting {
+		t.Errorf("who may see it cannot have it refreshed: %+v", plan)
+	}
+}
+
+func TestAJobDoesNotTellOfApplicationsThatOneMayNotSee(t *testing.T) {
+	w := newWorld(t)
+	w.user("eve", "", "")
+	here, gone := work("here", "eve"), work("gone", "eve")
+	gone.Target.Application = "account.prod/argocd/none"
+	_, one, err := w.doer().Do(t.Context(), here)
+	_, other, fault := w.doer().Do(t.Context(), gone)
+	if one != other || one == "" || err != nil || fault != nil {
+		t.Errorf("one that is there: %q, %v; one that is not: %q, %v", one, err, other, fault)
+	}
+}

@@ -1,0 +1,144 @@
+package census
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/rbac"
+)
+
+// Selection is what a filter leaves of what may be seen, at the moment at which it was made.
+type Selection struct {
+	rows   []*compact
+	texts  [columns][]string
+	orders [columns]*ranking
+	agents *ranking
+	labels []string
+	places map[string]Place
+	now    time.Time
+}
+
+// Total is how much was found.
+func (s *Selection) Total() int64 { return int64(len(s.rows)) }
+
+// Select finds what a filter leaves of what may be seen. Its RepoURL is written as the column Repos has it.
+func (t *Turn) Select(visible rbac.Filter, filter api.FleetFilter, now time.Time) (*Selection, error) {
+	driftBefore, endedAfter, err := filter.Times(now)
+	if err != nil {
+		return nil, err
+	}
+	c := t.census
+	v := sieve{
+		census: c, visible: visible, filter: filter,
+		driftBefore: driftBefore.UnixMicro(), endedAfter: endedAfter.UnixMicro(),
+		drifted: !driftBefore.IsZero(), ended: !endedAfter.IsZero(),
+	}
+	v.prepare()
+	s := &Selection{rows: make([]*compact, 0, c.rows), orders: c.orders, agents: c.agents, labels: c.labels.texts, places: c.places, now: now}
+	for i := range c.texts {
+		s.texts[i] = c.texts[i].texts
+	}
+	for _, p := range c.parts {
+		for _, row := range p.rows {
+			if v.lets(row) {
+				s.rows = append(s.rows, row)
+			}
+		}
+	}
+	return s, nil
+}
+
+// sieve is a filter, said in the numbers of the copy.
+type sieve struct {
+	census                  *Census
+	visible                 rbac.Filter
+	filter                  api.FleetFilter
+	driftBefore, endedAfter int64
+	drifted, ended          bool
+
+	cells []condition
+	// texts are the columns that are searched, and where they contain what is searched for.
+	texts  []condition
+	labels [][]bool
+	sight  sight
+}
+
+type condition struct {
+	column int
+	good   []bool
+}
+
+func (s *sieve) prepare() {
+	c, f := s.census, &s.filter
+	where := func(column int, good func(string) bool) {
+		s.cells = append(s.cells, condition{column, c.texts[column].where(good)})
+	}
+	for column, want := range map[int]string{
+		Agent: f.Agent, ArgoProject: f.ArgoProject, Namespace: f.Namespace, Cluster: f.Cluster, Service: f.Service, Environment: f.Environment, Version: f.Version,
+	} {
+		if want != "" {
+			where(column, func(text string) bool { return text == want })
+		}
+	}
+	for column, want := range map[int][]string{Sync: f.Sync, Health: f.Health, Phase: f.Phase} {
+		if len(want) > 0 {
+			where(column, func(text string) bool { return slices.Contains(want, text) })
+		}
+	}
+	if f.Region != "" || f.Type != "" {
+		where(Environment, func(id string) bool {
+			at, known := c.places[id]
+			return known && (f.Region == "" || at.Region == f.Region) && (f.Type == "" || at.Type == f.Type)
+		})
+	}
+	if f.Scope != "" && f.Scope != api.ScopeAccount {
+		where(Scope, func(text string) bool { return f.Scope.Contains(api.Scope(text)) })
+	}
+	if f.RepoURL != "" {
+		where(Repos, func(text string) bool { return strings.Contains(text, "\n"+f.RepoURL+"\n") })
+	}
+	if f.Search != "" {
+		search := strings.ToLower(f.Search)
+		for _, column := range []int{Name, Namespace, Repo, Cluster, Repos} {
+			found := c.texts[column].where(func(text string) bool { return strings.Contains(strings.ToLower(text), search) })
+			s.texts = append(s.texts, condition{column, found})
+		}
+	}
+	for key, value := range f.Labels {
+		s.labels = append(s.labels, c.labels.where(func(text string) bool {
+			have, has, _ := strings.Cut(text, "\x00")
+			return have == key && (value == "" || has == value)
+		}))
+	}
+	s.sight = c.sight(s.visible)
+}
+
+func (s *sieve) lets(row *compact) bool {
+	for _, c := range s.cells {
+		if !c.good[row.cells[c.column]] {
+			return false
+		}
+	}
+	switch {
+	case s.filter.Held && !row.held, s.filter.Stale && !row.stale:
+		return false
+	case s.drifted && (row.driftSince == 0 || row.driftSince > s.driftBefore):
+		return false
+	case s.ended && row.finishedAt < s.endedAfter:
+		return false
+	case len(s.texts) > 0 && !s.found(row):
+		return false
+	}
+	for _, good := range s.labels {
+		if !slices.ContainsFunc(row.labels, func(l uint32) bool { return good[l] }) {
+			return false
+		}
+	}
+	return s.sight.sees(row)
+}
+
+func (s *sieve) found(row *compact) bool {
+	return slices.ContainsFunc(s.texts, func(c condition) bool { return c.good[row.cells[c.column]] })
+}

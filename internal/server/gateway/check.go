@@ -1,0 +1,265 @@
+package gateway
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/slipway-gitops/slipway/api/agentapi"
+)
+
+// Bounds of what agents tell, beside those that package agentapi names.
+const (
+	maxName       = 253
+	maxDepth      = 100
+	maxComponents = 32
+	maxRunning    = 1000
+)
+
+// isName reports whether a text is a short one without blanks or what cannot be printed.
+func isName(s string) bool {
+	return s != "" && len(s) <= maxName && utf8.ValidString(s) &&
+		!strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) || unicode.IsSpace(r) })
+}
+
+// line makes a text of an agent one that can be stored and shown: no control characters but line breaks and tabs, and
+// not longer than limit bytes.
+func line(s string, limit int) string {
+	s = strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && (unicode.IsControl(r) || r == utf8.RuneError) {
+			return -1
+		}
+		return r
+	}, s)
+	if len(s) <= limit {
+		return s
+	}
+	cut := limit - len("…")
+	for cut > 0 && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "…"
+}
+
+// checkJSON says what is wrong with JSON that a store is to keep: it must be text without the character NUL, which no
+// column takes, and not nest without end.
+func checkJSON(data []byte, limit int) error {
+	switch {
+	case len(data) > limit:
+		return fmt.Errorf("it has %d bytes, more than %d", len(data), limit)
+	case !utf8.Valid(data):
+		return errors.New("it is not UTF-8")
+	case hasNUL(data):
+		return errors.New("it holds the character NUL")
+	case depth(data) > maxDepth:
+		return fmt.Errorf("it nests more than %d times", maxDepth)
+	case !json.Valid(data):
+		return errors.New("it is no JSON")
+	}
+	return nil
+}
+
+// hasNUL reports whether valid JSON has an escape for NUL in a text.
+func hasNUL(data []byte) bool {
+	for rest := data; ; {
+		at := bytes.Index(rest, []byte(`\u0000`))
+		if at < 0 {
+			return bytes.IndexByte(data, 0) >= 0
+		}
+		// An even number of backslashes before it are backslashes themselves.
+		before := 0
+		for at-1-before >= 0 && rest[at-1-before] == '\\' {
+			before++
+		}
+		if before%2 == 0 {
+			return true
+		}
+		rest = rest[at+1:]
+	}
+}
+
+// depth returns how deep JSON nests.
+func depth(data []byte) int {
+	deepest, _ := shape(data)
+	return deepest
+}
+
+// breadth returns how many values JSON has, at most.
+func breadth(data []byte) int {
+	_, values := shape(data)
+	return values
+}
+
+func shape(data []byte) (deepest, values int) {
+	at, text := 0, false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case text && c == '\\':
+			i++
+		case c == '"':
+			text = !text
+		case text:
+		case c == '{' || c == '[':
+			at++
+			values++
+			deepest = max(deepest, at)
+		case c == '}' || c == ']':
+			at--
+		case c == ',':
+			values++
+		}
+	}
+	return deepest, values
+}
+
+func checkKey(key agentapi.Key) error {
+	switch {
+	case !slices.Contains(agentapi.ItemKinds(), key.Kind):
+		return fmt.Errorf("kind %.40q is unknown", key.Kind)
+	case !isName(key.Name):
+		return errors.New("the name is empty, too long, or has characters that cannot be")
+	case key.Namespace != "" && !isName(key.Namespace):
+		return errors.New("the namespace is too long, or has characters that cannot be")
+	}
+	return nil
+}
+
+func isHash(s string) bool {
+	return s != "" && len(s) <= 64 && strings.Trim(s, "0123456789abcdef") == ""
+}
+
+// checkItem says why an item cannot be kept.
+func checkItem(item agentapi.Item) error {
+	if item.Deleted {
+		return nil
+	}
+	if !isHash(item.Hash) {
+		return errors.New("the hash is not 1 to 64 hexadecimal digits")
+	}
+	if len(item.Body) == 0 || item.Body[0] != '{' {
+		return errors.New("the body is no JSON object")
+	}
+	if err := checkJSON(item.Body, agentapi.MaxItem); err != nil {
+		return fmt.Errorf("the body: %w", err)
+	}
+	return nil
+}
+
+// sift parts the items of a batch into those that can be kept and those that cannot. A batch that names an item twice, or
+// one that has no proper key, is an error.
+func sift(items []agentapi.Item) (kept []agentapi.Item, rejected []agentapi.Rejected, err error) {
+	seen := make(map[agentapi.Key]bool, len(items))
+	for _, item := range items {
+		if err := checkKey(item.Key); err != nil {
+			return nil, nil, err
+		}
+		if seen[item.Key] {
+			return nil, nil, fmt.Errorf("%s is in the batch twice", item.Key)
+		}
+		seen[item.Key] = true
+		if err := checkItem(item); err != nil {
+			rejected = append(rejected, agentapi.Rejected{Key: item.Key, Message: err.Error()})
+			continue
+		}
+		if item.Deleted {
+			item = agentapi.Item{Key: item.Key, Deleted: true}
+		}
+		kept = append(kept, item)
+	}
+	return kept, rejected, nil
+}
+
+// checkEvents makes the texts of events proper ones. An event without id, type or time is an error.
+func checkEvents(events []agentapi.Event) error {
+	if len(events) > agentapi.MaxEvents {
+		return fmt.Errorf("a batch has at most %d events", agentapi.MaxEvents)
+	}
+	for i := range events {
+		e := &events[i]
+		if !isName(e.ID) || len(e.ID) > 128 || !isName(string(e.Type)) || e.At.IsZero() || e.At.Year() < 1 || e.At.Year() > 9999 {
+			return errors.New("an event has no proper id, type or time")
+		}
+		if e.Target != (agentapi.Key{}) {
+			if err := checkKey(e.Target); err != nil {
+				return fmt.Errorf("the target of an event: %w", err)
+			}
+		}
+		for _, text := range []*string{&e.Project, &e.User, &e.Command, &e.Revision, &e.Before, &e.Outcome} {
+			*text = line(*text, maxName)
+		}
+		e.Reason, e.Message = line(e.Reason, agentapi.MaxText), line(e.Message, agentapi.MaxText)
+	}
+	return nil
+}
+
+func checkInventory(part *agentapi.Inventory) error {
+	if len(part.Entries) > agentapi.MaxInventoryPart {
+		return fmt.Errorf("a part of an inventory has at most %d entries", agentapi.MaxInventoryPart)
+	}
+	for _, entry := range part.Entries {
+		if err := checkKey(entry.Key); err != nil {
+			return fmt.Errorf("an entry of the inventory: %w", err)
+		}
+		if !isHash(entry.Hash) {
+			return fmt.Errorf("the hash of %s in the inventory is not 1 to 64 hexadecimal digits", entry.Key)
+		}
+	}
+	return nil
+}
+
+func checkHello(h *agentapi.Hello) error {
+	switch {
+	case !isName(h.ClusterUID) || !isName(h.Namespace):
+		return errors.New("cluster and namespace must be short names")
+	case len(h.SealKey) != 0 && len(h.SealKey) != 32:
+		return errors.New("the seal key must have 32 bytes")
+	}
+	h.Instance = line(h.Instance, maxName)
+	h.Versions = versions(h.Versions)
+	return nil
+}
+
+func versions(v agentapi.Versions) agentapi.Versions {
+	return agentapi.Versions{Agent: line(v.Agent, 64), Kubernetes: line(v.Kubernetes, 64), Git: line(v.Git, 64), Engine: v.Engine.Known()}
+}
+
+func checkHeartbeat(h *agentapi.Heartbeat) error {
+	if len(h.Components) > maxComponents || len(h.Running) > maxRunning {
+		return fmt.Errorf("a heartbeat has at most %d components and %d commands", maxComponents, maxRunning)
+	}
+	for i := range h.Components {
+		c := &h.Components[i]
+		c.Name, c.Message = line(c.Name, 64), line(c.Message, 1024)
+		if c.Status != agentapi.ComponentHealthy {
+			c.Status = agentapi.ComponentDegraded
+		}
+	}
+	h.Items, h.Pending, h.Lag = max(h.Items, 0), max(h.Pending, 0), max(h.Lag, 0)
+	h.Versions = versions(h.Versions)
+	return nil
+}
+
+func checkResult(r *agentapi.Result) error {
+	switch {
+	case !agentapi.ValidID(r.ID):
+		return errors.New("the id of the command cannot be one")
+	case !r.Status.Final():
+		return fmt.Errorf("%.20q is no status that ends a command", r.Status)
+	case r.Finished.Year() < 1 || r.Finished.Year() > 9999:
+		return errors.New("the time cannot be one")
+	}
+	r.Code = agentapi.Code(line(string(r.Code), 64))
+	r.Message = line(r.Message, agentapi.MaxText)
+	if len(r.Body) == 0 {
+		return nil
+	}
+	if err := checkJSON(r.Body, agentapi.MaxResult); err != nil {
+		return fmt.Errorf("the body: %w", err)
+	}
+	return nil
+}

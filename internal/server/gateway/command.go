@@ -1,0 +1,361 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/slipway-gitops/slipway/api/agentapi"
+)
+
+// Bounds of commands.
+const (
+	// changeDeadline and readDeadline are how long a command has that names no deadline.
+	changeDeadline, readDeadline = 5 * time.Minute, 30 * time.Second
+	// maxDeadline is the longest that one may have.
+	maxDeadline = 24 * time.Hour
+	// giveUp is how long after its deadline a command that was sent has for its result.
+	giveUp = 24 * time.Hour
+	// maxOpen is how many commands of an agent may be without a result, maxOpenBytes how large all of them may be, and
+	// maxReads how many may be under way that only read.
+	maxOpen, maxOpenBytes, maxReads = 1000, 32 << 20, 64
+	// maxReplies is how many bytes of results of an agent may be in memory before they are whole.
+	maxReplies = 32 << 20
+)
+
+// Do gives a command to an agent and waits for its result until ctx ends. One that only reads needs the agent to be
+// connected. One that changes something is kept first, and given to the agent when it connects, until its deadline; when
+// ctx ends before the result is there, Do returns the Result with the Status so far, and the error of ctx.
+//
+// ID, Issued and Deadline are filled in where they are empty. The same ID again does nothing and waits for the same result.
+// An error that is no *agentapi.Error is a fault of the server.
+func (g *Gateway) Do(ctx context.Context, uid string, c agentapi.Command) (agentapi.Result, error) {
+	nature := c.Kind.Nature()
+	if nature != agentapi.Reads && nature != agentapi.Changes {
+		return agentapi.Result{}, invalid(fmt.Errorf("%.40q is no command with a result", c.Kind))
+	}
+	if err := g.complete(uid, &c, nature); err != nil {
+		return agentapi.Result{}, invalid(err)
+	}
+	if err := g.lacks(uid, c.Kind); err != nil {
+		return agentapi.Result{}, err
+	}
+	if nature == agentapi.Reads {
+		return g.read(ctx, uid, c)
+	}
+	return g.change(ctx, uid, c)
+}
+
+// complete fills in what a command needs and checks the rest.
+func (g *Gateway) complete(uid string, c *agentapi.Command, nature agentapi.Nature) error {
+	now := g.now()
+	if c.ID == "" {
+		c.ID = newID()
+	}
+	c.Agent, c.Epoch = uid, 0
+	if c.Issued.IsZero() {
+		c.Issued = now.UTC()
+	}
+	if c.Deadline.IsZero() {
+		c.Deadline = now.Add(readDeadline).UTC()
+		if nature == agentapi.Changes {
+			c.Deadline = now.Add(changeDeadline).UTC()
+		}
+	}
+	switch {
+	case !agentapi.ValidUID(uid):
+		return errors.New("the agent has no uid")
+	case !agentapi.ValidID(c.ID):
+		return errors.New("the id of the command must be at most 64 letters, digits, hyphens and underscores")
+	case c.User == "":
+		return errors.New("the command names no user")
+	case len(c.Body) > agentapi.MaxCommand:
+		return fmt.Errorf("the body of the command has %d bytes, more than %d", len(c.Body), agentapi.MaxCommand)
+	case len(c.Body) > 0 && !json.Valid(c.Body):
+		return errors.New("the body of the command is no JSON")
+	case len(c.Reason) > agentapi.MaxText:
+		return fmt.Errorf("the reason has %d bytes, more than %d", len(c.Reason), agentapi.MaxText)
+	case c.Deadline.Sub(now) > maxDeadline:
+		return fmt.Errorf("the deadline is more than %s away", maxDeadline)
+	}
+	return nil
+}
+
+// lacks says why commands of a kind cannot be carried out with the engine of an agent; nil where they can, as far as is
+// known here. The agent would say the same.
+func (g *Gateway) lacks(uid string, kind agentapi.Kind) error {
+	at, _ := g.presence.get(uid)
+	if why := at.health.Versions.Engine.Lacking(kind); why != "" {
+		return &agentapi.Error{Code: agentapi.CodeUnsupported, Message: why}
+	}
+	return nil
+}
+
+func invalid(err error) *agentapi.Error {
+	return &agentapi.Error{Code: agentapi.CodeInvalid, Message: err.Error()}
+}
+
+// connectedAgent returns what is known of an agent that can be asked now.
+func (g *Gateway) connectedAgent(uid string) (seen, error) {
+	at, known := g.presence.get(uid)
+	if !known {
+		at.id = uid
+	}
+	if !at.ready {
+		return at, g.disconnected(at)
+	}
+	return at, nil
+}
+
+// read gives an agent a command that only reads.
+func (g *Gateway) read(ctx context.Context, uid string, c agentapi.Command) (agentapi.Result, error) {
+	at, err := g.connectedAgent(uid)
+	if err != nil {
+		return agentapi.Result{}, err
+	}
+	w, err := g.waiting.add(uid, c.ID, at.epoch)
+	if err != nil {
+		return agentapi.Result{}, err
+	}
+	defer g.waiting.remove(uid, c.ID, w)
+	if err := g.send(uid, at.epoch, c); err != nil {
+		return agentapi.Result{}, err
+	}
+	ctx, cancel := context.WithDeadline(ctx, c.Deadline)
+	defer cancel()
+	select {
+	case answer := <-w.done:
+		g.cfg.Meter.Command(c.Kind, answer.result.Status, g.now().Sub(c.Issued))
+		return answer.result, answer.err()
+	case <-ctx.Done():
+		g.cfg.Meter.Command(c.Kind, agentapi.StatusExpired, g.now().Sub(c.Issued))
+		return agentapi.Result{}, fmt.Errorf("agent %s did not answer in time: %w", at.id, ctx.Err())
+	}
+}
+
+// change keeps a command and gives it to an agent now or later.
+func (g *Gateway) change(ctx context.Context, uid string, c agentapi.Command) (agentapi.Result, error) {
+	if g.open.full(uid) {
+		return agentapi.Result{}, busy("too many commands wait for agent " + g.presence.name(uid))
+	}
+	w, err := g.waiting.add(uid, c.ID, 0)
+	if err != nil {
+		return agentapi.Result{}, err
+	}
+	defer g.waiting.remove(uid, c.ID, w)
+	switch err := g.cfg.Commands.AddCommand(ctx, c); {
+	case errors.Is(err, ErrExists):
+		kept, err := g.cfg.Commands.GetCommand(ctx, c.ID)
+		if err != nil {
+			return agentapi.Result{}, fmt.Errorf("read command %s: %w", c.ID, err)
+		}
+		if kept.Agent != uid || kept.Kind != c.Kind || kept.Target != c.Target {
+			return agentapi.Result{}, &agentapi.Error{Code: agentapi.CodeConflict, Message: "the id of the command was used for another one"}
+		}
+		if kept.Result.Status.Final() {
+			return kept.Result, nil
+		}
+	case errors.Is(err, ErrUnknown):
+		return agentapi.Result{}, &agentapi.Error{Code: agentapi.CodeNotFound, Message: "there is no such agent"}
+	case err != nil:
+		return agentapi.Result{}, fmt.Errorf("keep command %s: %w", c.ID, err)
+	default:
+		// Neither the timer nor the sending end with the request of the user.
+		g.settleAt(ctx, c)
+		if at, ok := g.presence.get(uid); ok && at.ready {
+			g.sendKept(context.WithoutCancel(ctx), uid, at.epoch, []agentapi.Command{c})
+		}
+	}
+	select {
+	case answer := <-w.done:
+		return answer.result, answer.err()
+	case <-ctx.Done():
+	}
+	result := agentapi.Result{ID: c.ID, Status: agentapi.StatusPending}
+	if g.open.wasSent(uid, c.ID) {
+		result.Status = agentapi.StatusSent
+	}
+	return result, fmt.Errorf("the result of command %s is not there yet: %w", c.ID, ctx.Err())
+}
+
+// send signs a command and sends it to an agent.
+func (g *Gateway) send(uid string, epoch int64, c agentapi.Command) error {
+	c.Epoch = epoch
+	data, err := agentapi.Sign(g.cfg.Key, agentapi.PurposeCommand, uid, c)
+	if err != nil {
+		return err
+	}
+	return g.publish(agentapi.DownCommand(uid), data)
+}
+
+// sendKept sends commands that are kept, except those that have a result by now.
+func (g *Gateway) sendKept(ctx context.Context, uid string, epoch int64, commands []agentapi.Command) {
+	if len(commands) == 0 {
+		return
+	}
+	ids := make([]string, 0, len(commands))
+	for _, c := range commands {
+		ids = append(ids, c.ID)
+	}
+	open, err := g.cfg.Commands.MarkSent(ctx, uid, ids, g.now())
+	if err != nil {
+		g.cfg.Log.Error("keep that commands are sent", "agent", g.presence.name(uid), "error", err)
+		return // with the next heartbeat, or the next session
+	}
+	for _, c := range commands {
+		if !slices.Contains(open, c.ID) {
+			continue
+		}
+		g.open.sent(uid, c.ID, g.now())
+		if err := g.send(uid, epoch, c); err != nil {
+			g.cfg.Log.Error("send a command", "agent", g.presence.name(uid), "command", c.ID, "error", err)
+		}
+	}
+}
+
+// sendOpen sends all commands that wait for an agent that has just connected.
+func (g *Gateway) sendOpen(ctx context.Context, uid string, epoch int64) {
+	g.resend(ctx, uid, epoch, func(string) bool { return true })
+}
+
+// sendAgain sends the commands that were sent a while ago and that the agent does not have. Where there are other servers,
+// one of them may have kept a command and been killed before it sent it.
+func (g *Gateway) sendAgain(ctx context.Context, uid string, epoch int64, running []string) {
+	before := g.now().Add(-agentapi.HeartbeatInterval)
+	if g.cfg.Cluster == nil && len(g.open.due(uid, before, running)) == 0 {
+		return
+	}
+	g.resend(ctx, uid, epoch, func(id string) bool { return g.open.due(uid, before, running)[id] })
+}
+
+func (g *Gateway) resend(ctx context.Context, uid string, epoch int64, wanted func(id string) bool) {
+	kept, err := g.cfg.Commands.OpenCommands(ctx, uid)
+	if err != nil {
+		g.cfg.Log.Error("list commands that wait", "agent", g.presence.name(uid), "error", err)
+		return
+	}
+	var commands []agentapi.Command
+	for _, c := range kept {
+		g.settleAt(ctx, c.Command)
+		// One that was sent before its deadline is sent after it too: only the agent knows what became of it.
+		if wanted(c.ID) && (c.Result.Status == agentapi.StatusSent || c.Deadline.After(g.now())) {
+			commands = append(commands, c.Command)
+		}
+	}
+	g.sendKept(ctx, uid, epoch, commands)
+}
+
+// settleAt has a command looked at when its deadline has passed.
+func (g *Gateway) settleAt(ctx context.Context, c agentapi.Command) {
+	ctx = context.WithoutCancel(ctx)
+	g.open.watch(c.Agent, c.ID, len(c.Body), c.Deadline.Sub(g.now()), func() {
+		g.lanes.must(c.Agent, func() { g.settle(ctx, c.Agent, c.ID) })
+	})
+}
+
+// SettleOverdue ends commands whose deadline has passed, those included that no server that runs knows. One of several
+// servers does it now and then.
+func (g *Gateway) SettleOverdue(ctx context.Context) error {
+	overdue, err := g.cfg.Commands.OverdueCommands(ctx, g.now())
+	for uid, ids := range overdue {
+		for _, id := range ids {
+			g.lanes.must(uid, func() { g.settle(context.WithoutCancel(ctx), uid, id) })
+		}
+	}
+	return err
+}
+
+// settle ends a command whose deadline has passed without its being sent, or that nobody has reported long after it.
+func (g *Gateway) settle(ctx context.Context, uid, id string) {
+	ctx, cancel := context.WithTimeout(ctx, handleTimeout)
+	defer cancel()
+	kept, err := g.cfg.Commands.GetCommand(ctx, id)
+	if err != nil || kept.Result.Status.Final() {
+		g.open.drop(uid, id)
+		return
+	}
+	now := g.now()
+	result := agentapi.Result{
+		ID: id, Status: agentapi.StatusExpired, Code: agentapi.CodeExpired, Finished: now.UTC(),
+		Message: "the agent did not connect before the deadline",
+	}
+	if kept.Result.Status == agentapi.StatusSent {
+		if left := kept.Deadline.Add(giveUp).Sub(now); left > 0 {
+			g.open.again(uid, id, left)
+			return
+		}
+		result.Status, result.Code = agentapi.StatusUnknown, agentapi.CodeInterrupted
+		result.Message = "the agent never reported what became of it"
+	} else if left := kept.Deadline.Sub(now); left > 0 {
+		g.open.again(uid, id, left)
+		return
+	}
+	if err := g.finish(ctx, uid, result, result.Status == agentapi.StatusExpired); err != nil {
+		g.cfg.Log.Error("end a command after its deadline", "agent", g.presence.name(uid), "command", id, "error", err)
+	}
+}
+
+// finish keeps a result and tells those who wait for it. A result that comes again is told to the audit again: the server
+// may have been killed after it was kept.
+func (g *Gateway) finish(ctx context.Context, uid string, result agentapi.Result, pendingOnly bool) error {
+	first, err := g.cfg.Commands.FinishCommand(ctx, uid, result, pendingOnly, g.now())
+	if err != nil {
+		return err
+	}
+	if !first && pendingOnly { // it was sent at the same moment
+		g.open.again(uid, result.ID, giveUp)
+		return nil
+	}
+	kept, err := g.cfg.Commands.GetCommand(ctx, result.ID)
+	if err == nil {
+		g.cfg.Audit.CommandFinished(ctx, kept)
+	}
+	if first {
+		g.cfg.Meter.Command(kept.Kind, result.Status, g.now().Sub(kept.Issued))
+		g.open.drop(uid, result.ID)
+		g.waiting.deliver(uid, result)
+		g.tell(peerNote{Type: noteResult, UID: uid, Result: &result})
+		g.cfg.Notify(Change{UID: uid, Command: result.ID})
+	}
+	return err
+}
+
+// result takes the Result of a command that is kept.
+func (g *Gateway) result(ctx context.Context, uid string, r *agentapi.ResultReport) agentapi.ResultAck {
+	if g.session(uid, r.Epoch) == nil {
+		return agentapi.ResultAck{Error: fenced()}
+	}
+	if err := checkResult(&r.Result); err != nil {
+		return agentapi.ResultAck{Error: malformed(err)}
+	}
+	if r.Result.Finished.IsZero() {
+		r.Result.Finished = g.now().UTC()
+	}
+	if err := g.finish(ctx, uid, r.Result, false); err != nil && !errors.Is(err, ErrUnknown) {
+		return agentapi.ResultAck{Error: g.fault(uid, "keep the result", err)}
+	}
+	return agentapi.ResultAck{}
+}
+
+// receiveReply takes a Part of the Result of a command that only reads.
+func (g *Gateway) receiveReply(m *nats.Msg) {
+	uid, _, id := sender(m.Subject)
+	if uid == "" || !g.waiting.has(uid, id) {
+		return
+	}
+	if !g.lanes.add(uid+"/streams", len(m.Data), streamJobs, streamBytes, func() {
+		var part agentapi.Part
+		if err := json.Unmarshal(m.Data, &part); err != nil {
+			g.waiting.fail(uid, id, malformed(errors.New("a part of the result is no JSON")))
+			return
+		}
+		g.waiting.part(uid, id, part)
+	}) {
+		g.waiting.fail(uid, id, busy("the agent sends too much at once"))
+	}
+}

@@ -1,0 +1,63 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/slipway-gitops/slipway/api/agentapi"
+)
+
+// What tests outside of the package need of its inside.
+
+// HandleHello does what a Hello does, without a connection.
+func (g *Gateway) HandleHello(ctx context.Context, uid string, h agentapi.Hello) agentapi.Welcome {
+	return g.hello(ctx, uid, &h)
+}
+
+// HandleHeartbeat does what a Heartbeat does, without a connection.
+func (g *Gateway) HandleHeartbeat(ctx context.Context, uid string, h agentapi.Heartbeat) agentapi.HeartbeatAck {
+	return g.heartbeat(ctx, uid, &h)
+}
+
+// Handle does what a message of any kind does, without a connection.
+func (g *Gateway) Handle(ctx context.Context, uid, verb string, data []byte) error {
+	request, ok := g.request(verb)
+	if !ok {
+		return fmt.Errorf("no request is called %s", verb)
+	}
+	request.serve(ctx, uid, data)
+	return nil
+}
+
+// HearBegun does what the word of another server does that it began a session.
+func (g *Gateway) HearBegun(ctx context.Context, uid, id string, epoch int64) {
+	data, _ := json.Marshal(peerNote{Type: noteBegun, UID: uid, ID: id, Epoch: epoch, At: g.now()})
+	g.hear(ctx, data)
+}
+
+// Remember reads what the store knows, as Run does at its beginning.
+func (g *Gateway) Remember(ctx context.Context) error { return g.remember(ctx) }
+
+// Forget stops all timers and waits for what is under way.
+func (g *Gateway) Forget() {
+	g.forget()
+	g.lanes.close()
+}
+
+// HasNUL, Depth, Line and Compare are the functions of these names.
+var (
+	HasNUL  = hasNUL
+	Depth   = depth
+	Line    = line
+	Compare = compare
+)
+
+// Allow takes one from the rate of an address.
+func Allow(a *addressRate, ip string) bool { return a.allow(ip) }
+
+// NewAddressRate is newAddressRate without refill.
+func NewAddressRate(burst int) *addressRate { return newAddressRate(0, burst) }
+
+// ClusterAddress is where other servers reach this one.
+func (g *Gateway) ClusterAddress() string { return g.broker.Load().server.ClusterAddr().String() }

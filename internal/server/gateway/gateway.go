@@ -1,0 +1,263 @@
+// Package gateway is where agents connect to: it authenticates them, keeps what they report, and brings commands down to
+// them. The link is NATS, embedded, over WebSocket through the server's one HTTPS port; package agentapi says what is
+// spoken on it. Whatever an agent sends is taken for hostile: it can reach its own copies and nothing else, has limits for
+// all that it makes the server keep in memory, and is one of many.
+package gateway
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/trace"
+)
+
+// Config is what a Gateway needs.
+type Config struct {
+	Agents   Agents
+	Copies   Copies
+	Commands Commands
+	Audit    Audit
+	// Ledger keeps what operations were; nil: nobody does, and agents do not tell.
+	Ledger Ledger
+	// Notify is told of changes, of those on other servers too. It must not block. Nil: nobody is told.
+	Notify func(Change)
+	// Heard is given what other servers broadcast (Gateway.Broadcast). Nil: nothing is heard.
+	Heard func(data []byte)
+	// Key signs what goes down. All servers of a cluster have the same; see LoadKey.
+	Key ed25519.PrivateKey
+	// Version is that of the server.
+	Version string
+	// Meter is told what comes and goes; nil: nobody is.
+	Meter Meter
+	// Tracer makes spans; nil: there are none.
+	Tracer *trace.Tracer
+	// ClientIP tells where a request came from; nil: its RemoteAddr.
+	ClientIP func(*http.Request) string
+	// Reachable says why agents cannot be looked up now; nil: they always can.
+	Reachable func(context.Context) error
+	// Cluster connects several servers; nil: this is the only one.
+	Cluster *Cluster
+	Log     *slog.Logger
+	// Now is the clock; nil: time.Now.
+	Now func() time.Time
+}
+
+// Cluster is how several servers reach one another.
+type Cluster struct {
+	// Bus is where servers meet; nil: they reach each other. The other fields count for nothing where it is set.
+	Bus *Bus
+	// Listen is the address for the others, host:port.
+	Listen string
+	// Routes are URLs of the others, nats://host:port. The own one may be among them.
+	Routes []string
+	// Secret is what servers show each other. It must not be empty.
+	Secret string
+	// TLS is for both directions; nil: none, which is said loudly.
+	TLS *tls.Config
+}
+
+// Bus is a NATS server, or several of a cluster, that takes leaf nodes. Whoever uses the same account there is taken for a
+// server.
+type Bus struct {
+	// URLs are where it takes leaf nodes, nats://[USER:PASSWORD@]HOST:PORT, tls:// or wss://.
+	URLs []*url.URL
+	// Credentials is a file as NATS makes it, with a user's JWT and seed; "" for none.
+	Credentials string
+	// TLS is for the connection; nil: as the scheme of the URL says, with the authorities of the system.
+	TLS *tls.Config
+}
+
+// Gateway is the server's end of the links of all agents.
+type Gateway struct {
+	cfg   Config
+	now   func() time.Time
+	ready chan struct{} // closed when agents can connect
+	// instance tells servers of a cluster apart.
+	instance string
+	started  time.Time
+
+	lanes    *lanes
+	conns    *connections
+	limits   *limits
+	presence *presence
+	waiting  *waiting
+	open     *openCommands
+	streams  *streams
+
+	// linkRate and registerRate bound what one address may try.
+	linkRate, registerRate *addressRate
+	pace                   *pace
+
+	sessionsMu sync.Mutex
+	sessions   map[string]*session // by uid
+
+	broker atomic.Pointer[broker] // nil before Run has started it
+}
+
+// New puts a Gateway together. It does nothing before Run.
+func New(cfg Config) (*Gateway, error) {
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Notify == nil {
+		cfg.Notify = func(Change) {}
+	}
+	if cfg.Reachable == nil {
+		cfg.Reachable = func(context.Context) error { return nil }
+	}
+	if cfg.Heard == nil {
+		cfg.Heard = func([]byte) {}
+	}
+	if cfg.Meter == nil {
+		cfg.Meter = unmetered{}
+	}
+	if cfg.ClientIP == nil {
+		cfg.ClientIP = remoteIP
+	}
+	return &Gateway{
+		cfg: cfg, now: cfg.Now, ready: make(chan struct{}), instance: newID(), started: cfg.Now(),
+		lanes: newLanes(cfg.Log), conns: newConnections(), limits: newLimits(), presence: newPresence(),
+		waiting: newWaiting(), open: newOpenCommands(), streams: newStreams(),
+		linkRate: newAddressRate(20, 400), registerRate: newAddressRate(1, 20), pace: newPace(), sessions: map[string]*session{},
+	}, nil
+}
+
+func (c Config) check() error {
+	switch {
+	case c.Agents == nil || c.Copies == nil || c.Commands == nil || c.Audit == nil:
+		return errors.New("the gateway needs somebody who keeps agents, copies, commands and the audit")
+	case len(c.Key) != ed25519.PrivateKeySize:
+		return errors.New("the gateway needs a key to sign with")
+	case c.Log == nil:
+		return errors.New("the gateway needs a logger")
+	case c.Cluster != nil && c.Cluster.Bus == nil && c.Cluster.Secret == "":
+		return errors.New("servers of a cluster need a secret to recognize each other")
+	}
+	return nil
+}
+
+// Connections is how many agents are connected to this server.
+func (g *Gateway) Connections() int {
+	b := g.broker.Load()
+	if b == nil {
+		return 0
+	}
+	return max(b.server.NumClients()-1, 0) // one is ours
+}
+
+// Run lets agents connect until ctx ends. Then it takes no more messages, finishes those that it has begun, and closes all
+// connections. It is called once.
+func (g *Gateway) Run(ctx context.Context) error {
+	// What was begun is finished after ctx has ended, within the time limit of each.
+	work, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	if err := g.remember(work); err != nil {
+		return err
+	}
+	defer g.forget()
+	b, err := startBroker(g.cfg, func(c connecting) bool { return g.authenticate(work, c) }, g.instance)
+	if err != nil {
+		return err
+	}
+	defer b.stop()
+	if err := g.listen(work, b); err != nil {
+		return err
+	}
+	g.broker.Store(b)
+	close(g.ready)
+	g.cfg.Log.Info("agents can connect", "agents", g.presence.len())
+	g.askAround(ctx)
+	<-ctx.Done()
+	b.quiet()
+	g.lanes.close()
+	g.streams.endAll(&agentapi.Error{Code: agentapi.CodeDisconnected, Message: "the server is shutting down"})
+	return nil
+}
+
+// Ready is closed when agents can connect.
+func (g *Gateway) Ready() <-chan struct{} { return g.ready }
+
+// ServerKey is the public key that agents pin.
+func (g *Gateway) ServerKey() ed25519.PublicKey {
+	key, _ := g.cfg.Key.Public().(ed25519.PublicKey)
+	return key
+}
+
+// Register adds the paths of the link to a mux: GET /link and POST /link/register. Both authenticate by themselves.
+func (g *Gateway) Register(mux *http.ServeMux) {
+	mux.HandleFunc("GET "+agentapi.PathLink, g.serveLink)
+	mux.HandleFunc("POST "+agentapi.PathRegister, g.serveRegister)
+}
+
+// Revoke ends all that an agent has going: its connections are cut, its streams end, who waits for it is told. Whoever
+// calls it has revoked or deleted the agent in the store before.
+func (g *Gateway) Revoke(uid string) {
+	id := g.cut(uid, "its identity was revoked")
+	g.forgetLater(uid)
+	g.tell(peerNote{Type: noteCut, UID: uid})
+	g.cfg.Audit.LinkEvent(context.Background(), LinkEvent{
+		Type: LinkCut, UID: uid, ID: id, At: g.now(), Message: "its identity was revoked: all its connections were cut",
+	})
+}
+
+// cut ends all that an agent has going on this server, and returns what people call it.
+func (g *Gateway) cut(uid, why string) string {
+	id := g.presence.drop(uid)
+	g.limits.drop(uid)
+	fault := &agentapi.Error{Code: agentapi.CodeDisconnected, Message: "the agent was disconnected: " + why}
+	g.streams.endAgent(uid, fault)
+	g.waiting.failReads(uid, 0, fault)
+	g.setSession(uid, nil)
+	n := g.disconnect(g.conns.forget(uid))
+	g.cfg.Log.Info("agent cut", "agent", id, "uid", uid, "connections", n, "why", why)
+	g.cfg.Notify(Change{UID: uid, Agent: true})
+	return id
+}
+
+// forgetLater removes what a message left behind that was being served while the agent was cut.
+func (g *Gateway) forgetLater(uid string) {
+	g.lanes.must(uid, func() {
+		g.setSession(uid, nil)
+		g.presence.drop(uid)
+	})
+}
+
+// remember reads what the store knows from before: who was connected, and which commands wait.
+func (g *Gateway) remember(ctx context.Context) error {
+	agents, err := g.cfg.Agents.LinkedAgents(ctx)
+	if err != nil {
+		return fmt.Errorf("list agents: %w", err)
+	}
+	for _, agent := range agents {
+		if g.presence.load(agent, g.started) {
+			g.watch(ctx, agent.UID)
+		}
+	}
+	open, err := g.cfg.Commands.OpenCommands(ctx, "")
+	if err != nil {
+		return fmt.Errorf("list commands that wait: %w", err)
+	}
+	for _, command := range open {
+		g.settleAt(ctx, command.Command)
+	}
+	return nil
+}
+
+// forget stops all timers.
+func (g *Gateway) forget() {
+	g.presence.stop()
+	g.open.stop()
+}

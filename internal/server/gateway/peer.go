@@ -1,0 +1,187 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/slipway-gitops/slipway/api/agentapi"
+)
+
+// noteType is what servers of a cluster tell each other.
+type noteType string
+
+const (
+	// noteBegun: a server began a session, and the others drop theirs.
+	noteBegun noteType = "begun"
+	// noteAlive: an agent sent a heartbeat.
+	noteAlive noteType = "alive"
+	// noteCut: an agent is to be cut.
+	noteCut noteType = "cut"
+	// noteRotated: connections with another key are to be cut.
+	noteRotated noteType = "rotated"
+	// noteResult: a command that is kept has its result.
+	noteResult noteType = "result"
+	// noteWho: a server that began asks who has sessions with agents.
+	noteWho noteType = "who"
+	// noteBroadcast: something that is not the gateway's.
+	noteBroadcast noteType = "broadcast"
+)
+
+// A server that began asks the others every askEvery, about so many agents in a note.
+const (
+	askEvery = 250 * time.Millisecond
+	mostAsks = 5000
+)
+
+// peerNote is what servers of a cluster tell each other. None of it is needed to be right: what counts is in the store.
+type peerNote struct {
+	Type    noteType         `json:"type"`
+	UID     string           `json:"uid,omitempty"`
+	ID      string           `json:"id,omitempty"`
+	Epoch   int64            `json:"epoch,omitempty"`
+	At      time.Time        `json:"at,omitzero"`
+	Key     string           `json:"key,omitempty"`
+	Health  *Health          `json:"health,omitempty"`
+	Changed bool             `json:"changed,omitempty"`
+	Result  *agentapi.Result `json:"result,omitempty"`
+	Data    []byte           `json:"data,omitempty"`
+	UIDs    []string         `json:"uids,omitempty"`
+}
+
+// tell tells the other servers something.
+func (g *Gateway) tell(note peerNote) {
+	if g.cfg.Cluster == nil {
+		return
+	}
+	data, err := json.Marshal(note)
+	if err == nil {
+		err = g.publish(peerSubject, data)
+	}
+	if err != nil {
+		g.cfg.Log.Warn("tell other servers", "what", note.Type, "error", err)
+	}
+}
+
+// hear takes what another server tells. It never waits: all that may do so is done in the lane of the agent.
+func (g *Gateway) hear(ctx context.Context, data []byte) {
+	var note peerNote
+	if err := json.Unmarshal(data, &note); err != nil {
+		return
+	}
+	if note.Type == noteBroadcast {
+		g.lanes.must(string(noteBroadcast), func() { g.cfg.Heard(note.Data) })
+		return
+	}
+	if note.Type == noteWho {
+		for _, uid := range note.UIDs[:min(len(note.UIDs), mostAsks)] {
+			if agentapi.ValidUID(uid) && g.holds(uid) {
+				g.lanes.must(uid, func() { g.tellOf(uid) })
+			}
+		}
+		return
+	}
+	if agentapi.ValidUID(note.UID) {
+		g.lanes.must(note.UID, func() { g.heed(ctx, note) })
+	}
+}
+
+// heed acts on what another server tells of an agent.
+func (g *Gateway) heed(ctx context.Context, note peerNote) {
+	switch note.Type {
+	case noteBegun:
+		if at, known := g.presence.get(note.UID); known && at.epoch > note.Epoch {
+			return // it came late: a later session has begun, maybe here
+		}
+		g.setSession(note.UID, nil)
+		g.overtaken(note)
+		g.presence.update(note.UID, func(at *seen) {
+			at.id, at.epoch, at.ready, at.alive = note.ID, note.Epoch, false, note.At
+		})
+		g.watch(ctx, note.UID)
+	case noteAlive:
+		g.overtaken(note)
+		g.presence.update(note.UID, func(at *seen) {
+			if at.epoch <= note.Epoch && note.Health != nil {
+				at.id, at.epoch, at.ready, at.alive, at.health = note.ID, note.Epoch, true, note.At, *note.Health
+			}
+		})
+		g.watch(ctx, note.UID)
+		if note.Changed {
+			g.cfg.Notify(Change{UID: note.UID, Agent: true, Heard: true})
+		}
+	case noteCut:
+		g.cut(note.UID, "another server said so")
+	case noteRotated:
+		g.disconnect(g.conns.forgetExcept(note.UID, note.Key))
+	case noteResult:
+		if note.Result != nil {
+			g.waiting.deliver(note.UID, *note.Result)
+			g.open.drop(note.UID, note.Result.ID)
+			g.cfg.Notify(Change{UID: note.UID, Command: note.Result.ID, Heard: true})
+		}
+	case noteWho, noteBroadcast:
+	}
+}
+
+// askAround asks the other servers about the agents that were connected when this one began: until their next heartbeats it
+// could give them nothing. It ends when all are known, or would have been heard anyway.
+func (g *Gateway) askAround(ctx context.Context) {
+	if g.cfg.Cluster == nil {
+		return
+	}
+	ticker := time.NewTicker(askEvery)
+	defer ticker.Stop()
+	for range agentapi.HeartbeatInterval / askEvery {
+		missing := g.presence.unheard()
+		if len(missing) == 0 {
+			return
+		}
+		for part := range slices.Chunk(missing, mostAsks) {
+			g.tell(peerNote{Type: noteWho, UIDs: part})
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// holds reports whether an agent has a session with this server.
+func (g *Gateway) holds(uid string) bool {
+	g.sessionsMu.Lock()
+	defer g.sessionsMu.Unlock()
+	return g.sessions[uid] != nil
+}
+
+// tellOf tells the other servers of an agent that has a session with this one and takes commands.
+func (g *Gateway) tellOf(uid string) {
+	at, known := g.presence.get(uid)
+	if known && at.ready && g.session(uid, at.epoch) != nil {
+		g.tell(peerNote{Type: noteAlive, UID: uid, ID: at.id, Epoch: at.epoch, At: at.alive, Health: &at.health})
+	}
+}
+
+// overtaken refuses at once what was asked of the session before, if the note is of a later one: that session may have ended
+// with the server that had it, and nobody would answer. Who asks again reaches the agent through its present session.
+func (g *Gateway) overtaken(note peerNote) {
+	if at, known := g.presence.get(note.UID); !known || at.epoch >= note.Epoch {
+		return
+	}
+	fault := &agentapi.Error{Code: agentapi.CodeDisconnected, Message: "agent " + note.ID + " connected anew: try again"}
+	g.streams.endAgent(note.UID, fault)
+	g.waiting.failReads(note.UID, note.Epoch, fault)
+}
+
+// Broadcast gives data to Config.Heard of all other servers. It is lost where they cannot be reached.
+func (g *Gateway) Broadcast(data []byte) {
+	g.tell(peerNote{Type: noteBroadcast, Data: data})
+}
+
+// Meets reports whether the Bus of the cluster is reached; false where there is none.
+func (g *Gateway) Meets() bool {
+	b := g.broker.Load()
+	return b != nil && b.server.NumLeafNodes() > 0
+}

@@ -1,0 +1,310 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/slipway-gitops/slipway/api/agentapi"
+)
+
+// saveEvery is how often a heartbeat is kept that brings nothing new. Where there are other servers, each one is: they may
+// not have heard of it.
+const saveEvery = 30 * time.Second
+
+// presence is how each agent is, as this server has heard.
+type presence struct {
+	mu     sync.Mutex
+	agents map[string]*seen
+}
+
+// seen is what is known of one agent.
+type seen struct {
+	id    string
+	epoch int64
+	// ready says that the agent takes commands: it sent a heartbeat in this epoch.
+	ready bool
+	// alive is when the agent was last heard.
+	alive  time.Time
+	health Health
+	saved  time.Time
+	timer  *time.Timer
+}
+
+func newPresence() *presence { return &presence{agents: map[string]*seen{}} }
+
+// load takes over what the store knows of an agent, and reports whether it was connected then. Such a one counts as alive
+// at started: it had no chance to say anything while the server was away.
+func (p *presence) load(agent Agent, started time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at := p.at(agent.UID)
+	at.id, at.epoch, at.health, at.alive, at.ready = agent.ID, agent.Epoch, agent.Health, agent.Health.LastHeartbeat, false
+	if at.health.State == "" {
+		at.health.State = agentapi.StateNever
+	}
+	connected := at.health.State == agentapi.StateConnected || at.health.State == agentapi.StateDegraded
+	if connected && !started.IsZero() {
+		at.alive = started
+	}
+	return connected
+}
+
+// at returns what is known of an agent. The caller holds the lock.
+func (p *presence) at(uid string) *seen {
+	at := p.agents[uid]
+	if at == nil {
+		at = &seen{health: Health{State: agentapi.StateNever}}
+		p.agents[uid] = at
+	}
+	return at
+}
+
+// unheard are the agents that the store says are connected, and of which nothing was heard since.
+func (p *presence) unheard() (uids []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for uid, at := range p.agents {
+		if state := at.health.State; !at.ready && (state == agentapi.StateConnected || state == agentapi.StateDegraded) {
+			uids = append(uids, uid)
+		}
+	}
+	return uids
+}
+
+func (p *presence) len() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.agents)
+}
+
+// name is what people call an agent.
+func (p *presence) name(uid string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if at := p.agents[uid]; at != nil && at.id != "" {
+		return at.id
+	}
+	return uid
+}
+
+// get returns what is known of an agent.
+func (p *presence) get(uid string) (seen, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if at := p.agents[uid]; at != nil {
+		return *at, true
+	}
+	return seen{}, false
+}
+
+// update changes what is known of an agent and returns it as it is then.
+func (p *presence) update(uid string, change func(*seen)) seen {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at := p.at(uid)
+	change(at)
+	return *at
+}
+
+// drop forgets an agent and returns what people call it.
+func (p *presence) drop(uid string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at := p.agents[uid]
+	if at == nil {
+		return uid
+	}
+	if at.timer != nil {
+		at.timer.Stop()
+	}
+	delete(p.agents, uid)
+	return at.id
+}
+
+func (p *presence) stop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, at := range p.agents {
+		if at.timer != nil {
+			at.timer.Stop()
+		}
+	}
+}
+
+// Health returns how an agent is, as far as this server has heard of it.
+func (g *Gateway) Health(uid string) (Health, bool) {
+	at, ok := g.presence.get(uid)
+	at.health.LastHeartbeat = at.alive
+	return at.health, ok
+}
+
+// watch has an agent found Disconnected when it was not heard for DisconnectedAfter. Each call begins anew.
+func (g *Gateway) watch(ctx context.Context, uid string) {
+	ctx = context.WithoutCancel(ctx) // the timer outlives the message or session that began it; stop ends it
+	g.presence.update(uid, func(at *seen) {
+		if at.timer != nil {
+			at.timer.Reset(agentapi.DisconnectedAfter)
+			return
+		}
+		at.timer = time.AfterFunc(agentapi.DisconnectedAfter, func() {
+			// In the lane of the agent: a heartbeat that is being taken counts.
+			g.lanes.must(uid, func() { g.lost(ctx, uid) })
+		})
+	})
+}
+
+// lost makes an agent Disconnected, unless it was heard in between, by whichever server. One of the servers tells of it.
+func (g *Gateway) lost(ctx context.Context, uid string) {
+	now := g.now()
+	var gone bool
+	at := g.presence.update(uid, func(at *seen) {
+		gone = now.Sub(at.alive) >= agentapi.DisconnectedAfter &&
+			at.health.State != agentapi.StateDisconnected && at.health.State != agentapi.StateNever
+		if gone {
+			at.health.State, at.health.Since, at.ready = agentapi.StateDisconnected, now, false
+			at.health.LastHeartbeat = at.alive
+			at.health.Message = "no heartbeat since " + at.alive.UTC().Format(time.RFC3339) +
+				": see whether the agent runs and reaches the server"
+		}
+	})
+	if !gone {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, handleTimeout)
+	defer cancel()
+	mine, err := g.cfg.Agents.MarkLost(ctx, uid, at.epoch, at.health, now.Add(-agentapi.DisconnectedAfter))
+	if err != nil {
+		g.cfg.Log.Warn("keep that an agent is disconnected", "agent", at.id, "error", err)
+	}
+	if !mine && g.elsewhere(ctx, uid, err, now) {
+		return
+	}
+	fault := g.disconnected(at)
+	g.streams.endAgent(uid, fault)
+	g.waiting.failReads(uid, 0, fault)
+	if !mine {
+		return // another server told of it
+	}
+	g.cfg.Log.Warn("agent disconnected", "agent", at.id, "uid", uid, "last", at.alive)
+	g.cfg.Audit.LinkEvent(ctx, LinkEvent{Type: LinkLost, UID: uid, ID: at.id, At: now, Message: at.health.Message})
+	g.cfg.Notify(Change{UID: uid, Agent: true})
+}
+
+// elsewhere takes over what the store knows of an agent that this server has not heard, and reports whether it lives, or
+// whether that cannot be told now.
+func (g *Gateway) elsewhere(ctx context.Context, uid string, err error, now time.Time) bool {
+	var agent Agent
+	if err == nil {
+		agent, err = g.cfg.Agents.AgentByUID(ctx, uid)
+	}
+	if errors.Is(err, ErrUnknown) || agent.Revoked {
+		return false
+	}
+	lives := err != nil || agent.Health.State != agentapi.StateDisconnected
+	if !lives {
+		return false
+	}
+	g.presence.update(uid, func(at *seen) {
+		if err != nil { // it is looked at again
+			at.health.State = agentapi.StateConnected
+			return
+		}
+		at.id, at.epoch, at.health, at.alive = agent.ID, agent.Epoch, agent.Health, agent.Health.LastHeartbeat
+		if now.Sub(at.alive) >= agentapi.DisconnectedAfter { // it said hello, and no more yet
+			at.alive = now
+		}
+	})
+	g.watch(ctx, uid)
+	return true
+}
+
+// disconnected says that an agent cannot be asked now.
+func (g *Gateway) disconnected(at seen) *agentapi.Error {
+	message := fmt.Sprintf("agent %s is not connected", at.id)
+	if !at.alive.IsZero() {
+		message = fmt.Sprintf("agent %s is not connected; it was last heard at %s", at.id, at.alive.UTC().Format(time.RFC3339))
+	}
+	return &agentapi.Error{Code: agentapi.CodeDisconnected, Message: message}
+}
+
+// heartbeat takes a Heartbeat.
+func (g *Gateway) heartbeat(ctx context.Context, uid string, h *agentapi.Heartbeat) agentapi.HeartbeatAck {
+	if err := checkHeartbeat(h); err != nil {
+		return agentapi.HeartbeatAck{Error: malformed(err)}
+	}
+	s := g.session(uid, h.Epoch)
+	if s == nil {
+		return agentapi.HeartbeatAck{Error: fenced()}
+	}
+	now := g.now()
+	var first, changed, save bool
+	at := g.presence.update(uid, func(at *seen) {
+		first, at.ready, at.alive = !at.ready, true, now
+		next := health(at.health, h, now)
+		changed = news(at.health, next)
+		save = first || changed || now.Sub(at.saved) >= saveEvery || g.cfg.Cluster != nil
+		if at.health = next; save {
+			at.saved = now
+		}
+	})
+	g.watch(ctx, uid)
+	if save {
+		if err := g.cfg.Agents.SaveHealth(ctx, uid, h.Epoch, at.health); err != nil {
+			return agentapi.HeartbeatAck{Error: g.fault(uid, "keep the heartbeat", err)}
+		}
+	}
+	g.tell(peerNote{Type: noteAlive, UID: uid, ID: at.id, Epoch: h.Epoch, At: now, Health: &at.health, Changed: first || changed})
+	if changed {
+		g.cfg.Notify(Change{UID: uid, Agent: true})
+	}
+	if first {
+		g.sendOpen(ctx, uid, h.Epoch)
+	} else {
+		g.sendAgain(ctx, uid, h.Epoch, h.Running)
+	}
+	ask, err := g.differs(ctx, uid, s, h.Digest, h.Pending, placeWait)
+	if err != nil {
+		return agentapi.HeartbeatAck{Error: g.fault(uid, "compare the digest", err)}
+	}
+	return agentapi.HeartbeatAck{Inventory: ask}
+}
+
+// health returns how an agent is that sent a heartbeat.
+func health(before Health, h *agentapi.Heartbeat, now time.Time) Health {
+	next := before
+	next.LastHeartbeat, next.Components, next.Versions = now, h.Components, h.Versions
+	next.Pending, next.Items = h.Pending, h.Items
+	next.Lag = time.Duration(min(h.Lag, int64(365*24*time.Hour/time.Millisecond))) * time.Millisecond
+	var wrong []string
+	for _, c := range h.Components {
+		if c.Status != agentapi.ComponentHealthy {
+			wrong = append(wrong, c.Name+": "+c.Message)
+		}
+	}
+	state := agentapi.StateConnected
+	if next.Lag > agentapi.DegradedLag {
+		wrong = append(wrong, fmt.Sprintf("what changed %s ago is not acknowledged", agentapi.DegradedLag))
+	}
+	if len(wrong) > 0 {
+		state = agentapi.StateDegraded
+	}
+	if next.Stale > 0 {
+		wrong = append(wrong, fmt.Sprintf("%d copies are kept that the agent has no more: "+
+			"delete them from the server, if they are gone for good", next.Stale))
+	}
+	if next.State != state {
+		next.State, next.Since = state, now
+	}
+	next.Message = line(strings.Join(wrong, "; "), agentapi.MaxText)
+	return next
+}
+
+// news reports whether somebody who watches an agent sees a difference.
+func news(a, b Health) bool {
+	return a.State != b.State || a.Message != b.Message || a.Versions != b.Versions || a.Items != b.Items || !slices.Equal(a.Components, b.Components)
+}

@@ -1,0 +1,194 @@
+package gateway_test
+
+import (
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/server/gateway"
+	"github.com/slipway-gitops/slipway/internal/server/gateway/gatewaytest"
+)
+
+// bare returns a gateway without a broker, which knows what the store knows.
+func bare(t testing.TB, store *gatewaytest.Memory) *gateway.Gateway {
+	t.Helper()
+	g, err := gateway.New(gateway.Config{
+		Agents: store, Copies: store, Commands: store, Audit: store, Key: make(ed25519.PrivateKey, ed25519.PrivateKeySize),
+		Log: quiet(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Remember(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// registered adds an agent that has a key.
+func registered(t testing.TB, store *gatewaytest.Memory) string {
+	t.Helper()
+	uid := gateway.NewUID()
+	token, hash := gateway.NewToken()
+	if err := errors.Join(store.AddAgent(t.Context(), uid, "account.prod"), store.AddToken(t.Context(), uid, hash, time.Now().Add(time.Hour))); err != nil {
+		t.Fatal(err)
+	}
+	_, err := store.RegisterAgent(t.Context(), gateway.TokenHash(token), gateway.Registration{PublicKey: uid, ClusterUID: "c", Namespace: "n"}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return uid
+}
+
+// pass lets time pass in a bubble, where it costs none.
+func pass(d time.Duration) { <-time.After(d) }
+
+func hello() agentapi.Hello {
+	return agentapi.Hello{Protocol: agentapi.Protocol, ClusterUID: "c", Namespace: "n"}
+}
+
+func TestAnAgentIsDisconnectedThirtySecondsAfterItsLastHeartbeat(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := gatewaytest.NewMemory()
+		uid := registered(t, store)
+		g := bare(t, store)
+		defer g.Forget()
+		state := func() (agentapi.State, time.Duration) {
+			synctest.Wait()
+			kept, err := store.AgentByUID(t.Context(), uid)
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen, _ := g.Health(uid)
+			if kept.Health.State != seen.State {
+				t.Errorf("kept as %s, seen as %s", kept.Health.State, seen.State)
+			}
+			return seen.State, time.Since(seen.Since)
+		}
+		if s, _ := state(); s != agentapi.StateNever {
+			t.Errorf("%s before it connected", s)
+		}
+		// What a message began outlives it.
+		message, over := context.WithCancel(t.Context())
+		w := g.HandleHello(message, uid, hello())
+		over()
+		beat := func(h agentapi.Heartbeat) {
+			message, over := context.WithCancel(t.Context())
+			defer over()
+			h.Epoch = w.Epoch
+			if ack := g.HandleHeartbeat(message, uid, h); ack.Error != nil {
+				t.Fatal(ack.Error)
+			}
+		}
+		for range 20 {
+			beat(agentapi.Heartbeat{})
+			pass(10 * time.Second)
+		}
+		if s, since := state(); s != agentapi.StateConnected || since != 200*time.Second {
+			t.Errorf("%s since %s", s, since)
+		}
+		pass(20*time.Second - 1)
+		if s, _ := state(); s != agentapi.StateConnected {
+			t.Errorf("%s just before 30 s", s)
+		}
+		pass(1)
+		if s, since := state(); s != agentapi.StateDisconnected || since != 0 {
+			t.Errorf("%s since %s", s, since)
+		}
+		_, err := g.Do(t.Context(), uid, agentapi.Command{Kind: agentapi.KindTree, User: "u"})
+		if code(err) != agentapi.CodeDisconnected {
+			t.Errorf("a question: %v", err)
+		}
+		beat(agentapi.Heartbeat{Components: []agentapi.Component{{Name: "git", Status: agentapi.ComponentDegraded, Message: "no git"}}})
+		if s, _ := state(); s != agentapi.StateDegraded {
+			t.Errorf("%s with a component that is not well", s)
+		}
+		if h, _ := g.Health(uid); h.Message != "git: no git" {
+			t.Errorf("message %q", h.Message)
+		}
+		beat(agentapi.Heartbeat{Lag: 31_000})
+		if s, _ := state(); s != agentapi.StateDegraded {
+			t.Errorf("%s with a lag of 31 s", s)
+		}
+		pass(time.Second)
+		beat(agentapi.Heartbeat{Lag: 30_000})
+		if s, since := state(); s != agentapi.StateConnected || since != 0 {
+			t.Errorf("%s since %s with a lag of 30 s", s, since)
+		}
+	})
+}
+
+func TestARestartOfTheServerDisconnectsNobodyWhoComesBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := gatewaytest.NewMemory()
+		back, gone := registered(t, store), registered(t, store)
+		g := bare(t, store)
+		for _, uid := range []string{back, gone} {
+			w := g.HandleHello(t.Context(), uid, hello())
+			g.HandleHeartbeat(t.Context(), uid, agentapi.Heartbeat{Epoch: w.Epoch})
+		}
+		g.Forget()
+		pass(time.Hour)
+		g = bare(t, store)
+		defer g.Forget()
+		pass(20 * time.Second)
+		w := g.HandleHello(t.Context(), back, hello())
+		g.HandleHeartbeat(t.Context(), back, agentapi.Heartbeat{Epoch: w.Epoch})
+		pass(20 * time.Second)
+		synctest.Wait()
+		if h, _ := g.Health(back); h.State != agentapi.StateConnected || time.Since(h.Since) < time.Hour {
+			t.Errorf("who came back: %s since %s", h.State, time.Since(h.Since))
+		}
+		if h, _ := g.Health(gone); h.State != agentapi.StateDisconnected {
+			t.Errorf("who did not: %s", h.State)
+		}
+		var lost []string
+		for _, e := range store.Links() {
+			if e.Type == gateway.LinkLost {
+				lost = append(lost, e.UID)
+			}
+		}
+		if len(lost) != 1 || lost[0] != gone {
+			t.Errorf("the audit says that %v were lost", lost)
+		}
+	})
+}
+
+func TestACommandThatWasSentIsGivenUpAfterADay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := gatewaytest.NewMemory()
+		uid := registered(t, store)
+		now := time.Now()
+		for _, id := range []string{"sent", "pending"} {
+			if err := store.AddCommand(t.Context(), agentapi.Command{ID: id, Agent: uid, Kind: agentapi.KindSync, Deadline: now.Add(time.Minute)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := store.MarkSent(t.Context(), uid, []string{"sent"}, now); err != nil {
+			t.Fatal(err)
+		}
+		g := bare(t, store)
+		defer g.Forget()
+		check := func(after time.Duration, sent, pending agentapi.Status) {
+			t.Helper()
+			pass(time.Until(now.Add(after)))
+			synctest.Wait()
+			for id, want := range map[string]agentapi.Status{"sent": sent, "pending": pending} {
+				if c, err := store.GetCommand(t.Context(), id); err != nil || c.Result.Status != want {
+					t.Errorf("%s after %s: %s, %v", id, after, c.Result.Status, err)
+				}
+			}
+		}
+		check(59*time.Second, agentapi.StatusSent, agentapi.StatusPending)
+		check(time.Minute, agentapi.StatusSent, agentapi.StatusExpired)
+		check(24*time.Hour, agentapi.StatusSent, agentapi.StatusExpired)
+		check(24*time.Hour+time.Minute, agentapi.StatusUnknown, agentapi.StatusExpired)
+	})
+}

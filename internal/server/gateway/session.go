@@ -1,0 +1,216 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nkeys"
+
+	"github.com/slipway-gitops/slipway/api/agentapi"
+)
+
+// session is what is known of an agent from its Hello on. Only the lane of the agent uses it.
+type session struct {
+	agent Agent
+	epoch int64
+	// sameCluster says that the session before came from the same cluster: only then can what is missing be gone.
+	sameCluster bool
+	digest      agentapi.Digest
+	// settled is the digest of the inventory that was compared last, at a time.
+	settled   agentapi.Digest
+	settledAt time.Time
+	// last is the answer to the batch that was stored last.
+	last agentapi.Ack
+	// inventory is what has come of one.
+	inventory map[agentapi.Key]string
+	nextPart  int
+}
+
+// askAgain is how long the same difference does not bring another inventory: an item that cannot be kept always differs.
+const askAgain = 10 * time.Minute
+
+// session returns the session of an agent, if the epoch is its.
+func (g *Gateway) session(uid string, epoch int64) *session {
+	g.sessionsMu.Lock()
+	defer g.sessionsMu.Unlock()
+	if s := g.sessions[uid]; s != nil && s.epoch == epoch {
+		return s
+	}
+	return nil
+}
+
+func (g *Gateway) setSession(uid string, s *session) {
+	g.sessionsMu.Lock()
+	defer g.sessionsMu.Unlock()
+	if s == nil {
+		delete(g.sessions, uid)
+		return
+	}
+	g.sessions[uid] = s
+}
+
+// hello takes a Hello: it refuses a twin, and begins a session otherwise.
+func (g *Gateway) hello(ctx context.Context, uid string, h *agentapi.Hello) agentapi.Welcome {
+	if h.Protocol != agentapi.Protocol {
+		return agentapi.Welcome{Error: &agentapi.Error{
+			Code:    agentapi.CodeProtocol,
+			Message: fmt.Sprintf("the agent speaks protocol %d, the server %d: update the older of them", h.Protocol, agentapi.Protocol),
+		}}
+	}
+	if err := checkHello(h); err != nil {
+		return agentapi.Welcome{Error: malformed(err)}
+	}
+	agent, err := g.cfg.Agents.AgentByUID(ctx, uid)
+	if err != nil {
+		return agentapi.Welcome{Error: g.fault(uid, "look up the agent", err)}
+	}
+	if agent.Revoked {
+		return agentapi.Welcome{Error: revoked()}
+	}
+	now := g.now()
+	if g.isTwin(agent, h, now) {
+		g.refuseTwin(ctx, agent, h, now)
+		return agentapi.Welcome{Error: &agentapi.Error{
+			Code: agentapi.CodeTwin, RetryAfter: int(agentapi.TwinRetry.Seconds()),
+			Message: fmt.Sprintf("agent %s is connected from another cluster (%s): if this one was copied from there, "+
+				"create an agent of its own for it", agent.ID, agent.ClusterUID),
+		}}
+	}
+	begun, err := g.cfg.Agents.BeginSession(ctx, uid, Session{
+		ClusterUID: h.ClusterUID, Namespace: h.Namespace, Namespaced: h.Namespaced, Instance: h.Instance, SealKey: h.SealKey,
+		Versions: h.Versions,
+	}, now)
+	if err != nil {
+		return agentapi.Welcome{Error: g.fault(uid, "begin a session", err)}
+	}
+	s := &session{agent: begun, epoch: begun.Epoch, sameCluster: agent.ClusterUID == h.ClusterUID}
+	stale, err := g.recount(ctx, s)
+	if err != nil {
+		return agentapi.Welcome{Error: g.fault(uid, "read what is kept of the agent", err)}
+	}
+	g.begin(ctx, s, stale, now)
+	ask, err := g.differs(ctx, uid, s, h.Digest, 0, 0)
+	if err != nil {
+		return agentapi.Welcome{Error: g.fault(uid, "compare the digest", err)}
+	}
+	return agentapi.Welcome{
+		Epoch: s.epoch, Heartbeat: int(agentapi.HeartbeatInterval.Seconds()), Inventory: ask, Time: now.UTC(), Version: g.cfg.Version,
+	}
+}
+
+// begin ends what was under way in the session before, and makes this one the present one.
+func (g *Gateway) begin(ctx context.Context, s *session, stale int, now time.Time) {
+	uid := s.agent.UID
+	fault := &agentapi.Error{Code: agentapi.CodeDisconnected, Message: "agent " + s.agent.ID + " connected anew: try again"}
+	g.streams.endAgent(uid, fault)
+	g.waiting.failReads(uid, s.epoch, fault)
+	before := g.presence.update(uid, func(at *seen) {
+		if at.health.State == agentapi.StateNever || at.id == "" {
+			at.health = s.agent.Health
+		}
+		if at.health.State == "" {
+			at.health.State = agentapi.StateNever
+		}
+		at.id, at.epoch, at.ready, at.alive = s.agent.ID, s.epoch, false, now
+		at.health.Stale = stale
+	})
+	g.setSession(uid, s)
+	g.watch(ctx, uid)
+	g.tell(peerNote{Type: noteBegun, UID: uid, ID: s.agent.ID, Epoch: s.epoch, At: now})
+	g.cfg.Log.Info("agent connected", "agent", s.agent.ID, "uid", uid, "epoch", s.epoch, "cluster", s.agent.ClusterUID)
+	if state := before.health.State; state == agentapi.StateNever || state == agentapi.StateDisconnected {
+		g.cfg.Audit.LinkEvent(ctx, LinkEvent{
+			Type: LinkConnected, UID: uid, ID: s.agent.ID, Address: g.address(uid), At: now,
+			Message: "connected from cluster " + s.agent.ClusterUID,
+		})
+	}
+}
+
+// isTwin reports whether an agent says Hello from another cluster than the one that holds the identity and lives.
+func (g *Gateway) isTwin(agent Agent, h *agentapi.Hello, now time.Time) bool {
+	if agent.ClusterUID == "" || agent.ClusterUID == h.ClusterUID {
+		return false
+	}
+	alive := agent.Health.LastHeartbeat
+	if at, ok := g.presence.get(agent.UID); ok && at.alive.After(alive) && at.epoch == agent.Epoch {
+		alive = at.alive
+	}
+	return now.Sub(alive) < agentapi.HolderAlive
+}
+
+func (g *Gateway) refuseTwin(ctx context.Context, agent Agent, h *agentapi.Hello, now time.Time) {
+	twin := &Twin{ClusterUID: h.ClusterUID, Address: g.address(agent.UID), At: now}
+	var again bool
+	at := g.presence.update(agent.UID, func(at *seen) {
+		before := at.health.Twin
+		again = before != nil && before.ClusterUID == twin.ClusterUID && now.Sub(before.At) < agentapi.TwinRetry
+		if !again {
+			at.id, at.health.Twin = agent.ID, twin
+		}
+	})
+	if again { // it tries more often than it may; it was told already
+		return
+	}
+	g.cfg.Log.Warn("A SECOND AGENT USES AN IDENTITY AND WAS REFUSED", "agent", agent.ID, "holder", agent.ClusterUID, "twin", h.ClusterUID,
+		"from", twin.Address)
+	if err := g.cfg.Agents.SaveHealth(ctx, agent.UID, agent.Epoch, at.health); err != nil {
+		g.cfg.Log.Warn("keep that an agent has a twin", "agent", agent.ID, "error", err)
+	}
+	g.cfg.Audit.LinkEvent(ctx, LinkEvent{
+		Type: LinkTwin, UID: agent.UID, ID: agent.ID, Address: twin.Address, At: now,
+		Message: fmt.Sprintf("an agent of cluster %s, namespace %s, was refused: cluster %s holds the identity",
+			h.ClusterUID, h.Namespace, agent.ClusterUID),
+	})
+	g.cfg.Notify(Change{UID: agent.UID, Agent: true})
+}
+
+// rotate keeps the next key of an agent.
+func (g *Gateway) rotate(ctx context.Context, uid string, r *agentapi.Rotation) agentapi.RotationAck {
+	s := g.session(uid, r.Epoch)
+	if s == nil {
+		return agentapi.RotationAck{Error: fenced()}
+	}
+	agent, err := g.cfg.Agents.AgentByUID(ctx, uid)
+	if err != nil {
+		return agentapi.RotationAck{Error: g.fault(uid, "look up the agent", err)}
+	}
+	text := agentapi.RotationText(uid, r.PublicKey)
+	if !verify(agent.PublicKey, text, r.Signature) || !verify(r.PublicKey, text, r.Proof) {
+		return agentapi.RotationAck{Error: &agentapi.Error{
+			Code: agentapi.CodeSignature, Message: "the next key must be signed with the present one, and with itself",
+		}}
+	}
+	if r.PublicKey == agent.PublicKey {
+		return agentapi.RotationAck{}
+	}
+	if err := g.cfg.Agents.SetNextKey(ctx, uid, r.Epoch, r.PublicKey); err != nil {
+		return agentapi.RotationAck{Error: g.fault(uid, "keep the next key", err)}
+	}
+	return agentapi.RotationAck{}
+}
+
+func verify(publicKey string, text, signature []byte) bool {
+	if !nkeys.IsValidPublicUserKey(publicKey) {
+		return false
+	}
+	key, err := nkeys.FromPublicKey(publicKey)
+	return err == nil && key.Verify(text, signature) == nil
+}
+
+// promote makes the key that an agent connected with its present one, and cuts what is connected with the one before.
+func (g *Gateway) promote(ctx context.Context, agent Agent, key string) {
+	ctx, cancel := context.WithTimeout(ctx, handleTimeout)
+	defer cancel()
+	if err := g.cfg.Agents.PromoteKey(ctx, agent.UID, key); err != nil {
+		g.cfg.Log.Error("end the key before", "agent", agent.ID, "error", err)
+		return
+	}
+	g.disconnect(g.conns.forgetExcept(agent.UID, key))
+	g.tell(peerNote{Type: noteRotated, UID: agent.UID, Key: key})
+	g.cfg.Log.Info("agent has a new key", "agent", agent.ID, "uid", agent.UID)
+	g.cfg.Audit.LinkEvent(ctx, LinkEvent{
+		Type: LinkRotated, UID: agent.UID, ID: agent.ID, Address: g.address(agent.UID), At: g.now(), Message: "the key before it ended",
+	})
+	g.cfg.Notify(Change{UID: agent.UID, Agent: true})
+}

@@ -1,0 +1,271 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/trace"
+)
+
+// maxMissing is how many keys an Ack names at most.
+const maxMissing = 2000
+
+// errInventory says that the parts of an inventory do not fit together.
+var errInventory = errors.New("the inventory")
+
+// state takes a Batch. Items come first, then events, then the inventory; the answer says that all of it is stored.
+func (g *Gateway) state(ctx context.Context, uid string, b *agentapi.Batch) (ack agentapi.Ack) {
+	start := time.Now() // not g.now, which may stand still
+	defer func() { g.cfg.Meter.Batch(len(b.Items), time.Since(start), ack.Error) }()
+	s := g.session(uid, b.Epoch)
+	switch {
+	case s == nil:
+		return agentapi.Ack{Error: fenced()}
+	case b.Seq == s.last.Seq && b.Seq > 0:
+		return s.last // the answer was lost
+	}
+	done, ok := g.pace.turn(ctx, len(b.Items))
+	if !ok {
+		return agentapi.Ack{Error: busy("many agents bring much")}
+	}
+	defer done()
+	ack = g.store(ctx, uid, s, b)
+	if ack.Error == nil {
+		s.last = ack
+		g.pace.brought(uid, len(b.Items), g.now())
+	}
+	return ack
+}
+
+// store keeps what a batch brings.
+func (g *Gateway) store(ctx context.Context, uid string, s *session, b *agentapi.Batch) agentapi.Ack {
+	kept, rejected, err := sift(b.Items)
+	if err == nil {
+		err = checkEvents(b.Events)
+	}
+	if err == nil && b.Inventory != nil {
+		err = checkInventory(b.Inventory)
+	}
+	if err == nil && b.Seq < 1 {
+		err = fmt.Errorf("the sequence %d is none", b.Seq)
+	}
+	if err != nil {
+		return agentapi.Ack{Error: malformed(err)}
+	}
+	start := time.Now()
+	changed, err := g.cfg.Copies.ApplyItems(ctx, uid, b.Epoch, b.Seq, kept, g.now())
+	if err != nil {
+		return agentapi.Ack{Error: g.fault(uid, "keep what changed", err)}
+	}
+	g.traced(ctx, s, start, kept, changed)
+	g.applied(s, changed)
+	if len(b.Events) > 0 {
+		if err := g.cfg.Audit.AgentEvents(ctx, s.agent, b.Events); err != nil {
+			return agentapi.Ack{Error: g.fault(uid, "keep what happened", err)}
+		}
+	}
+	ack := agentapi.Ack{Seq: b.Seq, Rejected: rejected}
+	for _, r := range rejected {
+		g.cfg.Log.Warn("an item of an agent cannot be kept", "agent", s.agent.ID, "item", r.Key.String(), "why", r.Message)
+	}
+	if b.Inventory == nil {
+		return ack
+	}
+	switch ack.Missing, ack.Stale, err = g.take(ctx, s, b.Inventory); {
+	case errors.Is(err, errInventory):
+		return agentapi.Ack{Error: malformed(err)}
+	case err != nil:
+		return agentapi.Ack{Error: g.fault(uid, "compare the inventory", err)}
+	}
+	return ack
+}
+
+// applied follows the digest, and tells what changed.
+func (g *Gateway) applied(s *session, changed []Changed) {
+	var told []Changed
+	for _, c := range changed {
+		if c.Before != "" {
+			s.digest = s.digest.Toggle(c.Key, c.Before)
+		}
+		if c.After != "" {
+			s.digest = s.digest.Toggle(c.Key, c.After)
+		}
+		if c.Before != c.After || c.Removed {
+			told = append(told, c)
+		}
+	}
+	if len(told) == 0 {
+		return
+	}
+	g.cfg.Notify(Change{UID: s.agent.UID, Items: told})
+}
+
+// recount makes the digest anew, and returns how many copies are stale.
+func (g *Gateway) recount(ctx context.Context, s *session) (stale int, err error) {
+	entries, err := g.cfg.Copies.Entries(ctx, s.agent.UID)
+	if err != nil {
+		return 0, err
+	}
+	s.digest = 0
+	for _, e := range entries {
+		if e.Stale {
+			stale++
+			continue
+		}
+		s.digest = s.digest.Toggle(e.Key, e.Hash)
+	}
+	return stale, nil
+}
+
+// differs reports whether the agent is to send an inventory: its digest is another one than that of the copies, and it has
+// a place among those that catch up, for which it may wait.
+func (g *Gateway) differs(ctx context.Context, uid string, s *session, digest agentapi.Digest, pending int, wait time.Duration) (bool, error) {
+	if pending > 0 {
+		return false, nil
+	}
+	if digest == s.digest {
+		g.pace.leave(uid)
+		return false, nil
+	}
+	if s.settled == digest && g.now().Sub(s.settledAt) < askAgain {
+		return false, nil
+	}
+	if !g.pace.enter(ctx, uid, g.now(), wait) {
+		return false, nil
+	}
+	// Another server may have changed what is kept, or an administrator.
+	if _, err := g.recount(ctx, s); err != nil {
+		return false, err
+	}
+	if digest == s.digest {
+		g.pace.leave(uid)
+		return false, nil
+	}
+	g.cfg.Log.Info("the copies differ from what the agent has: it sends an inventory", "agent", g.presence.name(uid))
+	return true, nil
+}
+
+// take adds a part of an inventory, and acts on it when it was the last.
+func (g *Gateway) take(ctx context.Context, s *session, part *agentapi.Inventory) (missing []agentapi.Key, stale int, err error) {
+	if part.Part == 0 {
+		s.inventory, s.nextPart = map[agentapi.Key]string{}, 0
+	}
+	if s.inventory == nil || part.Part != s.nextPart {
+		s.inventory = nil
+		return nil, 0, fmt.Errorf("%w: part %d came where part %d was due", errInventory, part.Part, s.nextPart)
+	}
+	for _, e := range part.Entries {
+		s.inventory[e.Key] = e.Hash
+	}
+	s.nextPart = part.Part + 1
+	if len(s.inventory) > agentapi.MaxInventory {
+		s.inventory = nil
+		return nil, 0, fmt.Errorf("%w: it has more than %d entries", errInventory, agentapi.MaxInventory)
+	}
+	if !part.Last {
+		return nil, 0, nil
+	}
+	inventory := s.inventory
+	s.inventory = nil
+	return g.reconcile(ctx, s, inventory)
+}
+
+// reconcile makes the copies agree with an inventory, as far as that can be done without the items themselves.
+func (g *Gateway) reconcile(ctx context.Context, s *session, inventory map[agentapi.Key]string) (missing []agentapi.Key, stale int, err error) {
+	entries, err := g.cfg.Copies.Entries(ctx, s.agent.UID)
+	if err != nil {
+		return nil, 0, err
+	}
+	s.settled, s.settledAt = 0, g.now()
+	for key, hash := range inventory {
+		s.settled = s.settled.Toggle(key, hash)
+	}
+	r, missing := compare(entries, inventory, s.sameCluster)
+	if len(r.Remove)+len(r.MarkStale)+len(r.Unmark) > 0 {
+		changed, err := g.cfg.Copies.Reconcile(ctx, s.agent.UID, s.epoch, r, g.now())
+		if err != nil {
+			return nil, 0, err
+		}
+		g.applied(s, changed)
+	}
+	if stale, err = g.recount(ctx, s); err != nil {
+		return nil, 0, err
+	}
+	g.presence.update(s.agent.UID, func(at *seen) { at.health.Stale = stale })
+	g.cfg.Log.Info("inventory compared", "agent", s.agent.ID, "entries", len(inventory), "missing", len(missing), "removed", len(r.Remove),
+		"stale", len(r.MarkStale), "back", len(r.Unmark))
+	if len(r.MarkStale) > 0 {
+		g.cfg.Log.Warn("the agent has lost more than can be believed: the copies are kept and marked", "agent", s.agent.ID, "stale", len(r.MarkStale))
+	}
+	if len(missing) > maxMissing {
+		missing, s.settledAt = missing[:maxMissing], time.Time{} // the next digest asks for the rest
+	}
+	g.pace.asked(s.agent.UID, len(missing))
+	return missing, stale, nil
+}
+
+// compare says what follows from an inventory. What is missing from it is removed where the agent is in the same cluster
+// as before and at most half of the copies of a kind are missing. Otherwise it is more likely that the agent, its
+// definitions or its rights were taken away than that somebody deleted all that, and the copies are kept and marked.
+// Instances come and go by themselves: nothing is lost with them, and they say nothing of what else is missing.
+func compare(entries []Entry, inventory map[agentapi.Key]string, sameCluster bool) (r Reconciliation, missing []agentapi.Key) {
+	kept := make(map[agentapi.Key]bool, len(entries))
+	gone, all := map[agentapi.ItemKind][]agentapi.Key{}, map[agentapi.ItemKind]int{}
+	for _, e := range entries {
+		hash, there := inventory[e.Key]
+		if there && hash == e.Hash {
+			kept[e.Key] = true
+		}
+		switch {
+		case e.Kind == agentapi.ItemInstances && !there && sameCluster:
+			r.Remove = append(r.Remove, e.Key)
+		case there && hash == e.Hash && e.Stale:
+			r.Unmark = append(r.Unmark, e.Key)
+		case !e.Stale:
+			if all[e.Kind]++; !there {
+				gone[e.Kind] = append(gone[e.Kind], e.Key)
+			}
+		}
+	}
+	lost, total := 0, 0
+	for kind, n := range all {
+		lost, total = lost+len(gone[kind]), total+n
+	}
+	for _, kind := range agentapi.ItemKinds() {
+		if sameCluster && 2*lost <= total && 2*len(gone[kind]) <= all[kind] {
+			r.Remove = append(r.Remove, gone[kind]...)
+		} else {
+			r.MarkStale = append(r.MarkStale, gone[kind]...)
+		}
+	}
+	for key := range inventory {
+		if !kept[key] {
+			missing = append(missing, key)
+		}
+	}
+	return r, missing
+}
+
+// traced adds that items were stored to the traces that they changed in, and says so in what changed.
+func (g *Gateway) traced(ctx context.Context, s *session, start time.Time, items []agentapi.Item, changed []Changed) {
+	seen := map[string]bool{}
+	for i := range min(len(items), len(changed)) {
+		parent := items[i].Traceparent
+		id := trace.ID(parent)
+		if id == "" {
+			continue
+		}
+		changed[i].Traceparent = parent
+		if !seen[id] && len(seen) < maxTraces {
+			seen[id] = true
+			g.cfg.Tracer.Past(trace.Trusted(ctx, parent), "store state", start, time.Now(), "slipway.agent", s.agent.ID,
+				"slipway.application", items[i].Name, "slipway.namespace", items[i].Namespace)
+		}
+	}
+}
+
+// maxTraces is how many traces a batch of an agent gets spans in.
+const maxTraces = 50

@@ -1,0 +1,89 @@
+package httpapi
+
+import (
+	"context"
+	"slices"
+
+	"github.com/slipway-gitops/slipway/api"
+)
+
+// loss is what a change takes away.
+type loss struct {
+	// binding goes, or gives something else.
+	binding string
+	// user goes, or is disabled.
+	user string
+	// group goes, or becomes something else.
+	group   string
+	becomes *api.Group
+}
+
+// keepAdministrator refuses a change after which nobody is left who may do everything: nobody could take it back.
+func (c *call) keepAdministrator(ctx context.Context, l loss) error {
+	after, err := c.administered(ctx, l)
+	if err != nil || after {
+		return err
+	}
+	if before, err := c.administered(ctx, loss{}); err != nil || !before {
+		return err // programs do it here
+	}
+	return api.Errorf(api.CodeConflict, "nobody would be left who may do everything: bind another user to the role %s at the account first", api.RoleAdmin)
+}
+
+// administered reports whether there is a person who may do everything.
+func (c *call) administered(ctx context.Context, l loss) (bool, error) {
+	for _, who := range c.policy.Administrators(l.binding) {
+		found, err := false, error(nil)
+		switch who.Type {
+		case api.PrincipalUser:
+			found, err = c.enters(ctx, who.ID, l)
+		case api.PrincipalGroup:
+			found, err = c.peopled(ctx, who.ID, l)
+		}
+		if found || err != nil {
+			return found, err
+		}
+	}
+	return false, nil
+}
+
+// enters reports whether a user can sign in.
+func (c *call) enters(ctx context.Context, id string, l loss) (bool, error) {
+	if id == l.user {
+		return false, nil
+	}
+	u, err := c.cfg.Users.Get(ctx, id)
+	if api.CodeOf(err) == api.CodeNotFound {
+		return false, nil
+	}
+	return err == nil && !u.Disabled, err
+}
+
+// peopled reports whether a group has somebody in it who can sign in. Whom an identity provider puts into it nobody here
+// can shut out.
+func (c *call) peopled(ctx context.Context, id string, l loss) (bool, error) {
+	group := api.Group{}
+	if id == l.group {
+		if l.becomes == nil {
+			return false, nil
+		}
+		group = *l.becomes
+	} else {
+		var err error
+		if group, err = c.cfg.Groups.Get(ctx, id); err != nil {
+			if api.CodeOf(err) == api.CodeNotFound {
+				err = nil
+			}
+			return false, err
+		}
+	}
+	if group.Claim != "" && c.cfg.Providers.Methods(ctx).OIDC != "" {
+		return true, nil
+	}
+	for _, member := range slices.Compact(slices.Sorted(slices.Values(group.Members))) {
+		if found, err := c.enters(ctx, member, l); found || err != nil {
+			return found, err
+		}
+	}
+	return false, nil
+}

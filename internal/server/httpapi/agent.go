@@ -1,0 +1,309 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/install"
+)
+
+func (h *Handler) agents() *noun[api.Agent, *api.Agent] {
+	return &noun[api.Agent, *api.Agent]{
+		store: h.cfg.AgentList, kind: api.TypeAgent, many: "agents", called: "agent",
+		example: `{"name":"prod","scope":"org.acme","labels":{"region":"eu"}}`,
+		check: func(_ context.Context, c *call, before, after *api.Agent) error {
+			switch {
+			case after == nil:
+				return nil
+			case after.Engine == api.EngineArgoCD && (after.Hosted != nil || before != nil && before.Hosted != nil):
+				return &api.Error{Code: api.CodeInvalid, Field: "body.engine", Message: "an agent that the server runs works with its own engine: leave engine out, or install the agent beside the Argo CD"}
+			case before == nil:
+				return c.mayHost(after)
+			case after.Hosted != nil && (before.Hosted == nil || after.Hosted.Cluster != before.Hosted.Cluster):
+				return &api.Error{Code: api.CodeInvalid, Field: "body.hosted", Message: "where an agent runs never changes: make another and delete this one"}
+			}
+			after.UID, after.Status, after.SealKey, after.Hosted = before.UID, before.Status, before.SealKey, before.Hosted
+			return nil
+		},
+	}
+}
+
+type registrationOutput struct{ Body api.AgentRegistration }
+
+// mayHost checks that an agent may be hosted where it asks for, and says where that is.
+func (c *call) mayHost(a *api.Agent) error {
+	if a.Hosted == nil {
+		return nil
+	}
+	if c.cfg.Hosting == nil {
+		return &api.Error{Code: api.CodeInvalid, Field: "body.hosted", Message: "this server hosts no agents: leave it out and install the agent in its cluster, or ask the operator of the server for --hosted-dir"}
+	}
+	everything := c.policy.MayBind(c.who.Subject, api.Binding{
+		Meta: api.Meta{ID: "account.everything", Name: "everything", Scope: api.ScopeAccount}, Principal: c.who.Principal,
+		Role: api.RoleAdmin, ResourceGroup: api.AllResources,
+	}).Allowed
+	cluster, namespace, err := c.cfg.Hosting.Permit(a.Hosted.Cluster, a.Scope, everything)
+	if err != nil {
+		return err
+	}
+	a.Hosted = &api.Hosting{Cluster: cluster, Namespace: namespace}
+	return nil
+}
+
+func (h *Handler) agentRoutes() []Route {
+	n := h.agents()
+	create := n.create()
+	create.Secret, create.Summary = true, "Create an agent and a token that registers it; the token is said once"
+	create.mount = mount(handler[createInput[api.Agent], registrationOutput]{
+		find: func(_ context.Context, _ *call, in *createInput[api.Agent]) (target, error) { return n.fresh(&in.Body) },
+		do: func(ctx context.Context, c *call, in *createInput[api.Agent]) (*registrationOutput, error) {
+			in.Body.UID, in.Body.Status, in.Body.SealKey = "", api.AgentStatus{}, ""
+			made, err := n.make(ctx, c, in.Body, in.DryRun)
+			if err != nil || in.DryRun {
+				return &registrationOutput{api.AgentRegistration{Agent: in.Body}}, err
+			}
+			return h.register(ctx, made.Body)
+		},
+	})
+	byID := func(method, path, audit, id, summary string, permission api.Permission) Route {
+		return Route{Method: method, Path: "/api/v1/agents/{id}" + path, Permission: permission, Audit: audit, ID: id, Summary: summary, Tag: "agents"}
+	}
+	find := func(ctx context.Context, _ *call, in *IDInput) (target, error) { return n.find(ctx, in.ID) }
+
+	register := byID(http.MethodPost, "/registration", "agent.register", "register-agent", "Make a new registration token; the agent's present key counts until it is used", api.PermAgentEdit)
+	register.Secret = true
+	register.mount = mount(handler[IDInput, registrationOutput]{find: find, do: func(ctx context.Context, c *call, _ *IDInput) (*registrationOutput, error) {
+		a, _ := c.before.(*api.Agent)
+		c.before = nil
+		return h.register(ctx, *a)
+	}})
+	rotate := byID(http.MethodPost, "/rotate", "agent.rotate", "rotate-agent", "Have the agent make a new key pair", api.PermAgentEdit)
+	type rotateInput struct {
+		IDInput
+		WaitInput
+	}
+	rotate.mount = mount(handler[rotateInput, commandOutput]{
+		find: func(ctx context.Context, _ *call, in *rotateInput) (target, error) { return n.find(ctx, in.ID) },
+		do: func(ctx context.Context, c *call, in *rotateInput) (*commandOutput, error) {
+			c.before = nil
+			return c.command(ctx, in.WaitInput, Order{Agent: in.ID, Kind: "agent.rotate"})
+		},
+	})
+	revoke := byID(http.MethodPost, "/revoke", "agent.revoke", "revoke-agent", "Make the agent's key worth nothing and cut its connection at once", api.PermAgentDelete)
+	revoke.mount = mount(handler[IDInput, noOutput]{find: find, do: func(ctx context.Context, c *call, in *IDInput) (*noOutput, error) {
+		c.before = nil
+		if err := h.cfg.Agents.Revoke(ctx, in.ID); err != nil {
+			return nil, err
+		}
+		c.changed(ctx, c.object, nil, api.EventChanged, nil)
+		return nil, nil //nolint:nilnil // no content
+	}})
+	remove := n.remove()
+	remove.mount = mount(handler[deleteInput, noOutput]{
+		find: func(ctx context.Context, _ *call, in *deleteInput) (target, error) { return n.find(ctx, in.ID) },
+		do:   h.deleteAgent,
+	})
+	manifest := byID(http.MethodGet, "/manifest", "", "agent-manifest", "Get what installs the agent, as YAML or Helm values; never with a secret in it", api.PermAgentView)
+	manifest.mount = mount(handler[manifestInput, manifestOutput]{
+		find: func(ctx context.Context, _ *call, in *manifestInput) (target, error) { return n.find(ctx, in.ID) },
+		do:   h.manifest,
+	})
+	commands := byID(http.MethodGet, "/commands", "", "list-agent-commands", "List what the agent was asked to do", api.PermAgentView)
+	type commandsInput struct {
+		IDInput
+		ListInput
+	}
+	commands.mount = mount(handler[commandsInput, pageOutput[api.Command]]{
+		find: func(ctx context.Context, _ *call, in *commandsInput) (target, error) { return n.find(ctx, in.ID) },
+		do: func(ctx context.Context, _ *call, in *commandsInput) (*pageOutput[api.Command], error) {
+			options, err := in.options()
+			if err != nil {
+				return nil, err
+			}
+			page, err := h.cfg.Commands.ListCommands(ctx, in.ID, options)
+			return pageOf(page), err
+		},
+	})
+	return append(n.routes("create", "delete"), create, remove, register, rotate, revoke, manifest, commands)
+}
+
+// deleteAgent forgets an agent. What it deployed stays, and so do the agent's own objects in its cluster.
+func (h *Handler) deleteAgent(ctx context.Context, c *call, in *deleteInput) (*noOutput, error) {
+	a, _ := c.before.(*api.Agent)
+	asked, err := version(in.IfMatch)
+	if err != nil {
+		return nil, err
+	}
+	if in.DryRun {
+		c.quiet = true
+		return nil, nil //nolint:nilnil // no content
+	}
+	// What refers to it is found first, so that a refused deletion leaves the agent connected.
+	if err := h.cfg.AgentList.Delete(ctx, a.ID, api.DeleteOptions{Version: asked, Force: in.Force}); err != nil {
+		return nil, err
+	}
+	if err := h.cfg.Agents.Cut(ctx, a.UID); err != nil {
+		return nil, err
+	}
+	c.changed(ctx, c.object, a.Labels, api.EventDeleted, nil)
+	return nil, nil //nolint:nilnil // no content
+}
+
+// register makes a token and says what to do with it. Who hosts an agent makes its own.
+func (h *Handler) register(ctx context.Context, a api.Agent) (*registrationOutput, error) {
+	token, expires, err := h.cfg.Agents.Register(ctx, a.ID)
+	if err != nil {
+		return nil, err
+	}
+	if a.Hosted != nil {
+		return &registrationOutput{api.AgentRegistration{Agent: a, ExpiresAt: expires, Commands: []string{}}}, nil
+	}
+	return &registrationOutput{api.AgentRegistration{Agent: a, Token: token, ExpiresAt: expires, Commands: []string{
+		"export SLIPWAY_REGISTRATION_TOKEN=" + token, // in the environment: arguments are seen by others on the machine
+		"slipway agent install " + a.ID + " --kubeconfig KUBECONFIG",
+	}}}, nil
+}
+
+type manifestInput struct {
+	IDInput
+	Format         string `query:"format" enum:"yaml,helm" default:"yaml" doc:"A manifest for kubectl, or values for the Helm chart"`
+	Namespace      string `query:"namespace" maxLength:"63" default:"argocd" doc:"Namespace of the agent and of the Applications"`
+	Namespaced     bool   `query:"namespaced" doc:"Roles of the namespace only; implied where the agent is namespaced"`
+	Registry       string `query:"registry" maxLength:"300" doc:"Registry to take the image from instead" example:"registry.example.org/mirror"`
+	PullSecret     string `query:"pullSecret" maxLength:"253" doc:"Secret with the registry's credentials"`
+	Proxy          string `query:"proxy" maxLength:"500" doc:"Proxy for what leaves the cluster; without user and password, which belong into a Secret" example:"http://proxy.example.org:3128"`
+	NoProxy        string `query:"noProxy" maxLength:"2000" doc:"What the proxy is not used for, with commas"`
+	CA             string `query:"ca" maxLength:"60000" doc:"Certificates that sign the server's, PEM; the server's own where it is left out"`
+	ExistingSecret string `query:"existingSecret" maxLength:"253" doc:"Secret that holds the registration token"`
+	SkipCRDs       bool   `query:"skipCRDs" doc:"Leave out the custom resource definitions, where they are installed already"`
+}
+
+type manifestOutput struct {
+	ContentType string `header:"Content-Type" doc:"application/yaml"`
+	Body        []byte
+}
+
+func (h *Handler) manifest(_ context.Context, c *call, in *manifestInput) (*manifestOutput, error) {
+	a, _ := c.before.(*api.Agent)
+	ca := in.CA
+	if ca == "" {
+		ca = h.cfg.AgentCA
+	}
+	options := install.Options{
+		Server: h.cfg.PublicURL, Image: h.cfg.Image, Version: h.cfg.Version, Agent: a.ID, Engine: a.Engine,
+		InstallOptions: api.InstallOptions{
+			Namespace: in.Namespace, Namespaced: in.Namespaced || a.Namespaced, Registry: strings.TrimSuffix(in.Registry, "/"),
+			PullSecret: in.PullSecret, Proxy: in.Proxy, NoProxy: in.NoProxy, CA: ca, ExistingSecret: in.ExistingSecret, SkipCRDs: in.SkipCRDs,
+		},
+	}
+	write := install.Manifest
+	if in.Format == "helm" {
+		write = install.Values
+	}
+	text, err := write(options)
+	if err != nil {
+		return nil, api.Errorf(api.CodeInvalid, "%s", err)
+	}
+	return &manifestOutput{"application/yaml", text}, nil
+}
+
+// MappingInput names a mapping. Its fields are parameters: the decoder sees only what is exported.
+type MappingInput struct {
+	IDInput
+	ArgoProject string `path:"argoProject" maxLength:"253" doc:"Name of the AppProject" example:"shop"`
+}
+
+type mappingPut struct {
+	MappingInput
+	Body api.Mapping
+}
+
+func (h *Handler) mappingRoutes() []Route {
+	n := h.agents()
+	route := func(method, path, audit, id, summary string, permission api.Permission) Route {
+		return Route{Method: method, Path: "/api/v1/agents/{id}/mappings" + path, Permission: permission, Audit: audit, ID: id, Summary: summary, Tag: "mappings"}
+	}
+	type listOutput struct{ Body api.Page[api.Mapping] }
+	list := route(http.MethodGet, "", "", "list-mappings", "List which Argo projects of the agent belong to which projects", api.PermAgentView)
+	list.mount = mount(handler[IDInput, listOutput]{
+		find: func(ctx context.Context, _ *call, in *IDInput) (target, error) { return n.find(ctx, in.ID) },
+		do: func(ctx context.Context, _ *call, in *IDInput) (*listOutput, error) {
+			all, err := h.cfg.Agents.Mappings(ctx, in.ID)
+			return &listOutput{pageOf(api.Page[api.Mapping]{Items: all, Total: int64(len(all))}).Body}, err
+		},
+	})
+	put := route(http.MethodPut, "/{argoProject}", "mapping.update", "set-mapping", "Say which project an Argo project belongs to", api.PermAgentEdit)
+	put.Example = `{"argoProject":"shop","project":"acme.shop"}`
+	put.mount = mount(handler[mappingPut, output[api.Mapping]]{
+		find: func(ctx context.Context, _ *call, in *mappingPut) (target, error) { return n.find(ctx, in.ID) },
+		do:   h.setMapping,
+	})
+	remove := route(http.MethodDelete, "/{argoProject}", "mapping.delete", "delete-mapping", "Have an Argo project belong to the scope of its agent again", api.PermAgentEdit)
+	remove.mount = mount(handler[MappingInput, noOutput]{
+		find: func(ctx context.Context, _ *call, in *MappingInput) (target, error) { return n.find(ctx, in.ID) },
+		do: func(ctx context.Context, c *call, in *MappingInput) (*noOutput, error) {
+			c.before = api.Mapping{Agent: in.ID, ArgoProject: in.ArgoProject}
+			if err := h.mayUnmap(ctx, c, in.ID, in.ArgoProject); err != nil {
+				return nil, err
+			}
+			return nil, h.cfg.Agents.DeleteMapping(ctx, in.ID, in.ArgoProject)
+		},
+	})
+	return []Route{list, put, remove}
+}
+
+// setMapping takes the right to edit the agent, and the project: what is mapped is seen by everybody there.
+func (h *Handler) setMapping(ctx context.Context, c *call, in *mappingPut) (*output[api.Mapping], error) {
+	a, _ := c.before.(*api.Agent)
+	c.before = nil
+	m := in.Body
+	if m.ArgoProject != in.ArgoProject {
+		return nil, api.Errorf(api.CodeInvalid, "the body is about %q and the path about %q: make them the same", m.ArgoProject, in.ArgoProject)
+	}
+	org, project, err := api.ParseProjectID(m.Project)
+	if err != nil {
+		return nil, &api.Error{Code: api.CodeInvalid, Message: err.Error(), Field: "body.project"}
+	}
+	if !a.Scope.Contains(api.ProjectScope(org, project)) {
+		return nil, &api.Error{Code: api.CodeInvalid, Message: "project " + m.Project + " is not inside " + string(a.Scope) + ", where the agent is", Field: "body.project"}
+	}
+	to, err := h.projects().find(ctx, m.Project)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.may(api.PermProjectEdit, to); err != nil {
+		return nil, err
+	}
+	if err := h.mayUnmap(ctx, c, in.ID, m.ArgoProject); err != nil {
+		return nil, err
+	}
+	m.Agent = in.ID
+	stored, err := h.cfg.Agents.SetMapping(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	c.after = stored
+	c.changed(ctx, c.object, a.Labels, api.EventChanged, nil)
+	return &output[api.Mapping]{etag(stored.Version), stored}, nil
+}
+
+// mayUnmap takes the right to edit the project that an Argo project belongs to now: nobody takes it from others.
+func (h *Handler) mayUnmap(ctx context.Context, c *call, agent, argoProject string) error {
+	all, err := h.cfg.Agents.Mappings(ctx, agent)
+	if err != nil {
+		return err
+	}
+	for _, m := range all {
+		if m.ArgoProject != argoProject {
+			continue
+		}
+		from, err := h.projects().find(ctx, m.Project)
+		if err != nil {
+			return err
+		}
+		return c.may(api.PermProjectEdit, from)
+	}
+	return nil
+}

@@ -1,0 +1,171 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/redact"
+	"github.com/slipway-gitops/slipway/internal/server/rbac"
+)
+
+// call is one request on its way through the wrapper.
+type call struct {
+	*Handler
+	route  *Route
+	id     string
+	client Client
+	who    Identity
+	policy *rbac.Policy
+	// visible is what a list may show.
+	visible rbac.Filter
+	request *http.Request
+
+	// What the audit says of it. A handler fills in what only it knows.
+	object api.Ref
+	before any
+	after  any
+	reason string
+	// told is what went wrong where the answer, which is no error, tells it already.
+	told error
+	// quiet is a change that was not made: a dry run.
+	quiet bool
+}
+
+type callKey struct{}
+
+func callOf(ctx context.Context) *call {
+	c, _ := ctx.Value(callKey{}).(*call)
+	return c
+}
+
+// target is the object that a request is about.
+type target struct {
+	object rbac.Object
+	// value is what the object is now, for the handler and the audit; nil for one that is to be made.
+	value any
+}
+
+func (t target) ref() api.Ref {
+	return api.Ref{Type: string(t.object.Type), ID: t.object.ID, Scope: api.Scope(t.object.Scope)}
+}
+
+// may says whether the caller has a permission for an object. What they may not even see is not found.
+func (c *call) may(want api.Permission, t target) error {
+	decision := c.policy.Can(c.who.Subject, want, t.object)
+	if decision.Allowed {
+		return nil
+	}
+	view := api.Permission(string(t.object.Type) + "_view")
+	if t.value != nil && !c.policy.Can(c.who.Subject, view, t.object).Allowed {
+		return notFound(string(t.object.Type), t.object.ID)
+	}
+	return api.Errorf(api.CodeForbidden, "you may not do this (%s): %s; ask somebody who may edit bindings there", want, decision.Why)
+}
+
+func notFound(what, id string) error {
+	return api.Errorf(api.CodeNotFound, "there is no %s %q, or you may not see it: list what there is, or ask for the permission %s_view", what, id, what)
+}
+
+// authorise lets a request through or says why not.
+func (c *call) authorise(find func() (target, error)) error {
+	switch c.route.Access {
+	case Public, SignedIn:
+		return nil
+	case Listed:
+		c.visible = c.policy.Filter(c.who.Subject, c.route.Permission)
+		if c.visible.Nothing() {
+			return api.Errorf(api.CodeForbidden, "nothing gives you %s: ask somebody who may edit bindings for a role with it", c.route.Permission)
+		}
+		return nil
+	case Addressed:
+	}
+	t, err := find()
+	if err != nil {
+		return err
+	}
+	c.object, c.before = t.ref(), t.value
+	return c.may(c.route.Permission, t)
+}
+
+// record writes the audit entry of a request that changes something. A change that could not be recorded is told as an
+// error: the caller must not believe that all is well.
+func (c *call) record(ctx context.Context, failure error) error {
+	if c.route.Audit == "" || c.quiet {
+		return failure
+	}
+	entry := c.entry(cmp.Or(failure, c.told))
+	// The client may have gone; what it did is recorded all the same.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	if err := c.cfg.Audits.Record(ctx, entry); err != nil {
+		c.log.Error("audit", "request_id", c.id, "action", entry.Action, "object", entry.Object.ID, "err", err)
+		if failure == nil {
+			return fmt.Errorf("record %s of %s: %w", entry.Action, entry.Object.ID, err)
+		}
+	}
+	return failure
+}
+
+func (c *call) entry(failure error) api.AuditEntry {
+	entry := api.AuditEntry{
+		At: c.now().UTC(), Actor: c.who.Principal, IP: c.client.IP, UserAgent: c.client.UserAgent, RequestID: c.id,
+		Action: c.route.Audit, Object: c.object, Reason: c.reason, Outcome: api.OutcomeSucceeded,
+		Before: document(c.before), After: document(c.after),
+	}
+	if entry.Actor.Type == "" {
+		entry.Actor = api.Principal{Type: api.PrincipalAnonymous}
+	}
+	if failure == nil {
+		return entry
+	}
+	entry.Outcome, entry.After = api.OutcomeFailed, nil
+	switch api.CodeOf(failure) {
+	case api.CodeForbidden, api.CodeUnauthenticated, api.CodeNotFound:
+		entry.Outcome, entry.Before = api.OutcomeDenied, nil
+	case api.CodeInternal:
+		entry.Message = "internal error"
+		return entry
+	}
+	entry.Message = cut(newProblem(failure, "").Detail, 1000)
+	return entry
+}
+
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return s[:n] + "…"
+}
+
+// document is a value as JSON for the audit, which takes secrets out of it; nothing for what has no JSON.
+func document(v any) json.RawMessage {
+	if v == nil {
+		return nil
+	}
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	return raw
+}
+
+// maxData is how much of an object an event carries.
+const maxData = 16 << 10
+
+// changed tells who looks that something is different now.
+func (c *call) changed(ctx context.Context, ref api.Ref, labels map[string]string, what string, value any) {
+	var data json.RawMessage
+	if value != nil {
+		if data = redact.JSON(document(value)); len(data) > maxData {
+			data = nil
+		}
+	}
+	c.cfg.Events.Publish(ctx, api.Event{
+		Type: ref.Type + "." + what, At: c.now().UTC(), Object: ref, Labels: labels, Data: data,
+	})
+}

@@ -1,0 +1,120 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/slipway-gitops/slipway/api"
+)
+
+// orderTime is how long an agent that is not connected may come back and begin.
+const orderTime = 5 * time.Minute
+
+// keepTime is what it takes to keep a command, even where nobody waits for its result.
+const keepTime = 500 * time.Millisecond
+
+// askTime is how long a question to an agent may take.
+const askTime = 60 * time.Second
+
+// WaitInput says how long to wait for an agent. Its fields are parameters: the decoder sees only what is exported.
+type WaitInput struct {
+	Wait int `query:"wait" minimum:"0" maximum:"300" default:"30" doc:"Seconds to wait for the agent's answer; after that the answer is 202 and the command goes on"`
+}
+
+type commandOutput struct {
+	Status int
+	Body   api.Command
+}
+
+// command has an agent do something, for the caller and in the audit's name.
+func (c *call) command(ctx context.Context, in WaitInput, o Order) (*commandOutput, error) {
+	o.By, o.Groups, o.RequestID, o.Object, o.Timeout = c.who.Principal, c.who.Subject.Groups, c.id, c.object, orderTime
+	if o.Reason == "" {
+		o.Reason = c.reason
+	}
+	c.reason = o.Reason
+	c.after = told(o.Body)
+	if c.request.URL.Query().Get("wait") == "0" {
+		in.Wait = 0 // the decoder takes 0 for nothing, and puts the default there
+	}
+	wait, cancel := context.WithTimeout(ctx, max(keepTime, time.Duration(in.Wait)*time.Second))
+	defer cancel()
+	done, err := c.cfg.Commands.Do(wait, o)
+	if err != nil {
+		return nil, err
+	}
+	out := &commandOutput{http.StatusOK, done}
+	if done.Status == api.CommandPending || done.Status == api.CommandSent {
+		out.Status = http.StatusAccepted
+	}
+	return out, nil
+}
+
+// told is what the audit is told of a command: what was written into a Secret, and what local manifests hold, is not it.
+func told(body any) any {
+	switch b := body.(type) {
+	case api.ResourcePatch:
+		if b.Resource.Group == "" && b.Resource.Kind == "Secret" {
+			b.Patch = json.RawMessage(`"(hidden)"`)
+		}
+		return b
+	case api.SyncRequest:
+		names := make([]string, 0, len(b.Manifests))
+		for _, text := range b.Manifests {
+			var m manifest
+			_ = json.Unmarshal([]byte(text), &m) // the agent says what is wrong with it
+			names = append(names, cut(m.Kind, maxToldName)+" "+cut(m.Metadata.Namespace, maxToldName)+"/"+cut(m.Metadata.Name, maxToldName))
+		}
+		b.Manifests = names
+		return b
+	}
+	return body
+}
+
+// maxToldName is how much of a name that nobody has looked at is told.
+const maxToldName = 253
+
+// ask reads something from an agent.
+func (c *call) ask(ctx context.Context, o Order, into any) error {
+	o.By, o.Groups, o.RequestID, o.Object, o.Timeout = c.who.Principal, c.who.Subject.Groups, c.id, c.object, askTime
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	raw, err := c.cfg.Commands.Ask(ctx, o)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(raw, into); err != nil {
+		return api.Errorf(api.CodeUnavailable, "the agent's answer cannot be read: its version may not fit the server's, update the agent")
+	}
+	return nil
+}
+
+func (h *Handler) commandRoutes() []Route {
+	get := Route{
+		Method: http.MethodGet, Path: "/api/v1/commands/{id}", Access: SignedIn, ID: "get-command", Tag: "commands",
+		Summary: "Get a command of your own, or one for an object that you may see, and what came of it",
+	}
+	type out struct{ Body api.Command }
+	get.mount = mount(handler[IDInput, out]{do: func(ctx context.Context, c *call, in *IDInput) (*out, error) {
+		cmd, err := h.cfg.Commands.GetCommand(ctx, in.ID)
+		if api.CodeOf(err) == api.CodeNotFound {
+			return nil, notFound("command", in.ID)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if cmd.By != c.who.Principal {
+			t, err := h.agents().find(ctx, cmd.Agent)
+			if err != nil {
+				return nil, err
+			}
+			if !c.policy.Can(c.who.Subject, "agent_view", t.object).Allowed {
+				return nil, notFound("command", in.ID)
+			}
+		}
+		return &out{cmd}, nil
+	}})
+	return []Route{get}
+}

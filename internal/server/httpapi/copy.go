@@ -1,0 +1,92 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"github.com/slipway-gitops/slipway/api"
+)
+
+// copyTime is how long an answer waits for the server's copy of what it is about. The agent has done what was asked, so
+// that a copy which is later than this is no error.
+const copyTime = 2 * time.Second
+
+// copied waits until the server's copy of a resource has come as far as what its agent answered. Who was answered must
+// find there what they made: the copy takes a way of its own, and may be later than the answer.
+func (h *Handler) copied(ctx context.Context, kind string, in ItemInput, answer json.RawMessage) {
+	if version := stateOf(answer).version; version > 0 {
+		h.await(ctx, kind, in, func(there state) bool { return there.version >= version })
+	}
+}
+
+// dropped waits until the server's copy of a resource is gone, or says that it is being deleted: what has finalizers stays
+// until they are done, which takes as long as it takes.
+func (h *Handler) dropped(ctx context.Context, kind string, in ItemInput, before any) {
+	raw, _ := before.(json.RawMessage)
+	uid := stateOf(raw).uid
+	h.await(ctx, kind, in, func(there state) bool { return there.gone || there.deleted || there.uid != uid })
+}
+
+// await looks at the server's copy with every event about it, until it is as wanted or copyTime is over.
+func (h *Handler) await(ctx context.Context, kind string, in ItemInput, wanted func(state) bool) {
+	ctx, cancel := context.WithTimeout(ctx, copyTime)
+	defer cancel()
+	events, err := h.cfg.Events.Subscribe(ctx, "") // before the look, so that nothing is missed between the two
+	if err != nil {
+		return
+	}
+	id := api.ItemID(in.Agent, in.Namespace, in.Name)
+	for {
+		there, err := h.findItem(ctx, kind, in.Agent, in.Namespace, in.Name)
+		raw, _ := resourceOf(there).(json.RawMessage)
+		have := stateOf(raw)
+		item, _ := there.value.(*api.Item)
+		have.gone = api.CodeOf(err) == api.CodeNotFound || item != nil && !item.StaleSince.IsZero()
+		if (err == nil || have.gone) && wanted(have) {
+			return
+		}
+		if !toldOf(events, id) {
+			return
+		}
+	}
+}
+
+// toldOf waits for an event about something, and reports whether there was one before the events ended.
+func toldOf(events <-chan api.Event, id string) bool {
+	for e := range events {
+		if e.Object.ID == id || e.Type == api.EventReset {
+			return true
+		}
+	}
+	return false
+}
+
+// state is how far a copy has come.
+type state struct {
+	// version is the resourceVersion as a number: Kubernetes lets versions of one resource be compared so.
+	version uint64
+	uid     string
+	deleted bool // it is there until its finalizers are done
+	gone    bool
+}
+
+// stateOf reads a resource, or a setting as the copy or an agent's answer has it.
+func stateOf(resource json.RawMessage) state {
+	var read struct {
+		Metadata struct {
+			ResourceVersion, UID string
+			DeletionTimestamp    *time.Time
+		}
+		Version string // of a setting
+		Setting struct{ Version string }
+	}
+	if json.Unmarshal(resource, &read) != nil {
+		return state{}
+	}
+	out := state{uid: read.Metadata.UID, deleted: read.Metadata.DeletionTimestamp != nil}
+	out.version, _ = strconv.ParseUint(cmp.Or(read.Metadata.ResourceVersion, read.Version, read.Setting.Version), 10, 64)
+	return out
+}

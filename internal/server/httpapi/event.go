@@ -1,0 +1,139 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/rbac"
+)
+
+type eventInput struct {
+	LastEventID string   `header:"Last-Event-ID" maxLength:"100" doc:"Id of the last event that was read: what came after it is sent first"`
+	After       string   `query:"after" maxLength:"100" doc:"The same, for who cannot set headers"`
+	Type        []string `query:"type,explode" maxItems:"30" doc:"Only events about objects of these types" example:"[\"application\"]"`
+}
+
+func (h *Handler) eventRoutes() []Route {
+	r := Route{
+		Method: http.MethodGet, Path: "/api/v1/events", Access: SignedIn, Streams: true, ID: "events", Tag: "events",
+		Summary: "Changes as server-sent events, of objects that you may see",
+	}
+	r.mount = mount(handler[eventInput, streamOutput]{do: func(_ context.Context, c *call, in *eventInput) (*streamOutput, error) {
+		after := in.LastEventID
+		if after == "" {
+			after = in.After
+		}
+		return &streamOutput{func(hc huma.Context) { //nolint:contextcheck // it has the context of the request
+			_, w := humago.Unwrap(hc)
+			closed, err := h.limits.open(c.who.Principal)
+			if err != nil {
+				writeProblem(w, err, c.id)
+				return
+			}
+			defer closed()
+			// Who is in other groups now begins anew, with what the last event was.
+			ctx, cancel := c.guard(hc.Context(), func(now *call) bool { return slices.Equal(now.who.Subject.Groups, c.who.Subject.Groups) })
+			defer cancel()
+			events, err := h.cfg.Events.Subscribe(ctx, after)
+			if err != nil {
+				writeProblem(w, err, c.id)
+				return
+			}
+			h.sendEvents(ctx, w, c, events, in.Type)
+		}}, nil
+	}})
+	return []Route{r}
+}
+
+func (h *Handler) sendEvents(ctx context.Context, w http.ResponseWriter, c *call, events <-chan api.Event, types []string) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("X-Accel-Buffering", "no")
+	w.WriteHeader(http.StatusOK)
+	control := http.NewResponseController(w)
+	beat := time.NewTicker(beatTime)
+	defer beat.Stop()
+	send := func(text string) bool {
+		_ = control.SetWriteDeadline(time.Now().Add(writeTime)) // an error shows at the write
+		if _, err := w.Write([]byte(text)); err != nil {
+			return false
+		}
+		return control.Flush() == nil
+	}
+	if !send(": welcome\n\n") {
+		return
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-beat.C:
+			if !send(": still here\n\n") {
+				return
+			}
+		case event, open := <-events:
+			if !open {
+				return
+			}
+			if len(types) > 0 && event.Type != api.EventReset && !slices.Contains(types, event.Object.Type) {
+				continue
+			}
+			sees, err := c.sees(ctx, event)
+			if err != nil {
+				return // what was not read is read by who comes back
+			}
+			if !sees {
+				continue
+			}
+			raw, err := json.Marshal(event)
+			if err != nil {
+				continue // of plain values: it cannot
+			}
+			if !send(fmt.Sprintf("id: %s\nevent: %s\ndata: %s\n\n", oneLine(event.ID), oneLine(event.Type), raw)) {
+				return
+			}
+		}
+	}
+}
+
+// oneLine makes one line of a text: what is in several lines of it stays apart.
+func oneLine(s string) string {
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }), " ")
+}
+
+// sees is true for an event about an object that the reader may see now.
+func (c *call) sees(ctx context.Context, e api.Event) (bool, error) {
+	if e.Type == api.EventReset {
+		return true, nil
+	}
+	policy, err := c.cfg.Policies.Policy(ctx)
+	if err != nil {
+		return false, err
+	}
+	kind := typeOf(e.Object.Type)
+	object := rbac.Object{Type: kind, Scope: e.Object.Scope, ID: e.Object.ID, Labels: e.Labels}
+	if policy.Can(c.who.Subject, api.Permission(string(kind)+"_view"), object).Allowed {
+		return true, nil
+	}
+	return kind == api.TypeJob && c.ownJob(ctx, e), nil
+}
+
+// ownJob is true for an event about a job that the reader has asked for.
+func (c *call) ownJob(ctx context.Context, e api.Event) bool {
+	var j api.Job
+	if json.Unmarshal(e.Data, &j) != nil || j.By.ID == "" { // it was too large
+		var err error
+		if j, err = c.cfg.Jobs.GetJob(ctx, e.Object.ID); err != nil {
+			return false
+		}
+	}
+	return j.By == c.who.Principal
+}

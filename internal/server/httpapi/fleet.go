@@ -1,0 +1,190 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/rbac"
+)
+
+// Fleet knows the applications of all agents.
+type Fleet interface {
+	// Summary counts what a filter leaves of what may be seen.
+	Summary(ctx context.Context, visible rbac.Filter, filter api.FleetFilter) (api.FleetSummary, error)
+	// ListFleet lists it; of the options only those of the page count.
+	ListFleet(ctx context.Context, visible rbac.Filter, filter api.FleetFilter, options api.ListOptions) (api.Page[api.Application], error)
+	// FleetIDs are the ids of it, one more than limit where there are more.
+	FleetIDs(ctx context.Context, visible rbac.Filter, filter api.FleetFilter, limit int) ([]string, error)
+	// DORA are the figures of delivery for a time, ServiceLevels how long deliveries took.
+	DORA(ctx context.Context, visible rbac.Filter, filter api.DORAFilter) (api.DORAReport, error)
+	ServiceLevels(ctx context.Context, visible rbac.Filter, filter api.LedgerFilter) (api.ServiceLevels, error)
+}
+
+// FleetInput is api.FleetFilter as parameters. Its fields are parameters: the decoder sees only what is exported.
+type FleetInput struct {
+	View        string   `query:"view" maxLength:"63" doc:"Saved filter to begin with; what else is given takes the place of what it says" example:"degraded"`
+	Search      string   `query:"search" maxLength:"200" doc:"Text that name, namespace, repository or cluster contain"`
+	Scope       string   `query:"scope" maxLength:"140" doc:"Only what is of this scope or inside it" example:"org.acme"`
+	Label       []string `query:"label,explode" maxItems:"20" doc:"Only what has this label, key=value or key; several for all of them" example:"[\"team=shop\"]"`
+	Agent       string   `query:"agent" maxLength:"210" doc:"Only those of this agent" example:"account.prod"`
+	ArgoProject string   `query:"argoProject" maxLength:"253" doc:"Only those of this Argo project" example:"default"`
+	Namespace   string   `query:"namespace" maxLength:"63" doc:"Only those in this namespace" example:"argocd"`
+	Sync        []string `query:"sync,explode" maxItems:"5" enum:"Synced,OutOfSync,Unknown" doc:"Only those with one of these sync statuses"`
+	Health      []string `query:"health,explode" maxItems:"8" enum:"Healthy,Progressing,Degraded,Suspended,Missing,Unknown" doc:"Only those with one of these health statuses"`
+	Phase       []string `query:"phase,explode" maxItems:"8" enum:"Running,Terminating,Succeeded,Failed,Error" doc:"Only those whose last operation is in one of these phases"`
+	RepoURL     string   `query:"repoURL" maxLength:"2000" doc:"Only those with a source in this repository"`
+	Cluster     string   `query:"cluster" maxLength:"500" doc:"Only those that deploy to this cluster, by name or address"`
+	Service     string   `query:"service" maxLength:"210" doc:"Only those that run this service" example:"org.acme.checkout"`
+	Environment string   `query:"environment" maxLength:"210" doc:"Only those of this environment" example:"org.acme.production"`
+	Region      string   `query:"region" maxLength:"63" doc:"Only those of environments of this region"`
+	Type        string   `query:"type" enum:"Production,PreProduction" doc:"Only those of environments of this type"`
+	Version     string   `query:"version" maxLength:"1000" doc:"Only those that run this version" example:"1.4.2"`
+	Held        bool     `query:"held" doc:"Only those whose sync waits for somebody or something"`
+	Stale       bool     `query:"stale" doc:"Only those that their agent does not tell of any more"`
+	DriftOlder  string   `query:"driftOlder" maxLength:"20" doc:"Only those that are out of sync for longer than this: 90m, 36h, 7d" example:"2h"`
+	Since       string   `query:"since" maxLength:"20" doc:"Only those whose last operation ended within this time before now" example:"7d"`
+}
+
+func (in *FleetInput) filter(ctx context.Context, c *call) (f api.FleetFilter, err error) {
+	list := ListInput{Scope: in.Scope, Label: in.Label}
+	options, err := list.options()
+	if err != nil {
+		return f, err
+	}
+	f = api.FleetFilter{
+		Search: in.Search, Scope: options.Scope, Labels: options.Labels, Agent: in.Agent, ArgoProject: in.ArgoProject, Namespace: in.Namespace,
+		Sync: in.Sync, Health: in.Health, Phase: in.Phase, RepoURL: in.RepoURL, Cluster: in.Cluster, Service: in.Service,
+		Environment: in.Environment, Region: in.Region, Type: in.Type, Version: in.Version, Held: in.Held, Stale: in.Stale,
+		DriftOlder: in.DriftOlder, Since: in.Since,
+	}
+	if in.View != "" {
+		v, err := c.findView(ctx, c, in.View, false)
+		if err != nil {
+			return f, err
+		}
+		f = f.Over(v.Filter)
+	}
+	return f, checkFleet(&f, c.now())
+}
+
+// checkFleet looks at what the decoder does not: scope, labels and ages.
+func checkFleet(f *api.FleetFilter, now time.Time) error {
+	if f.Scope != "" {
+		if _, err := api.ParseScope(string(f.Scope)); err != nil {
+			return &api.Error{Code: api.CodeInvalid, Message: err.Error(), Field: "filter.scope"}
+		}
+	}
+	if len(f.Labels) > maxLabels {
+		return &api.Error{Code: api.CodeInvalid, Message: "there are more than 64 labels: leave some out", Field: "filter.labels"}
+	}
+	_, _, err := f.Times(now)
+	return err
+}
+
+type fleetList struct {
+	FleetInput
+	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"How many at most"`
+	Cursor string `query:"cursor" maxLength:"2000" doc:"nextCursor of the page before"`
+	Page   int    `query:"page" minimum:"1" maximum:"100000" doc:"Number of the page, from 1: another way than the cursor"`
+	Sort   string `query:"sort" maxLength:"64" doc:"Field to sort by, with - before it the other way round" example:"-driftSince"`
+}
+
+type summaryOutput struct{ Body api.FleetSummary }
+
+func (h *Handler) fleetRoutes() []Route {
+	route := func(path, id, summary string) Route {
+		return Route{
+			Method: http.MethodGet, Path: "/api/v1/fleet/" + path, Permission: api.PermApplicationView, Access: Listed, ID: id, Summary: summary, Tag: "fleet",
+		}
+	}
+	summary := route("summary", "fleet-summary", "Count applications of all agents by what they are and how they are, for any filter")
+	summary.mount = mount(handler[FleetInput, summaryOutput]{do: func(ctx context.Context, c *call, in *FleetInput) (*summaryOutput, error) {
+		filter, err := in.filter(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		out, err := h.cfg.Fleet.Summary(ctx, c.visible, filter)
+		return &summaryOutput{out}, err
+	}})
+	list := route("applications", "fleet-applications", "List applications of all agents, for any filter")
+	list.mount = mount(handler[fleetList, pageOutput[api.Application]]{do: func(ctx context.Context, c *call, in *fleetList) (*pageOutput[api.Application], error) {
+		filter, err := in.filter(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		options, err := (&ListInput{Limit: in.Limit, Cursor: in.Cursor, Page: in.Page, Sort: in.Sort}).options()
+		if err != nil {
+			return nil, err
+		}
+		page, err := h.cfg.Fleet.ListFleet(ctx, c.visible, filter, options)
+		return pageOf(page), err
+	}})
+	figures := route("dora", "fleet-dora", "How often, how fast and how well changes are delivered, automatic syncs included")
+	type doraOutput struct{ Body api.DORAReport }
+	figures.mount = mount(handler[doraInput, doraOutput]{do: func(ctx context.Context, c *call, in *doraInput) (*doraOutput, error) {
+		filter, err := in.filter(c.now())
+		if err != nil {
+			return nil, err
+		}
+		out, err := h.cfg.Fleet.DORA(ctx, c.visible, api.DORAFilter{LedgerFilter: filter, Group: in.Group, Week: in.By == "week"})
+		return &doraOutput{out}, err
+	}})
+	levels := route("service-levels", "fleet-service-levels", "How long deliveries take: commit, detected, rendered, applied, healthy")
+	type levelsOutput struct{ Body api.ServiceLevels }
+	levels.mount = mount(handler[DeliveryInput, levelsOutput]{do: func(ctx context.Context, c *call, in *DeliveryInput) (*levelsOutput, error) {
+		filter, err := in.filter(c.now())
+		if err != nil {
+			return nil, err
+		}
+		out, err := h.cfg.Fleet.ServiceLevels(ctx, c.visible, filter)
+		return &levelsOutput{out}, err
+	}})
+	return []Route{summary, list, figures, levels}
+}
+
+// DeliveryInput says which operations are measured. Its fields are parameters: the decoder sees only what is exported.
+type DeliveryInput struct {
+	From        time.Time `query:"from" doc:"From when; 30 days before the end where it is left out" example:"2030-06-01T00:00:00Z"`
+	To          time.Time `query:"to" doc:"Until when; now where it is left out" example:"2030-07-01T00:00:00Z"`
+	Scope       string    `query:"scope" maxLength:"140" doc:"Only what is of this scope or inside it" example:"org.acme"`
+	Agent       string    `query:"agent" maxLength:"210" doc:"Only those of this agent" example:"account.prod"`
+	Namespace   string    `query:"namespace" maxLength:"63" doc:"Only Applications in this namespace" example:"argocd"`
+	Name        string    `query:"name" maxLength:"253" doc:"Only Applications of this name" example:"shop"`
+	ArgoProject string    `query:"argoProject" maxLength:"253" doc:"Only those of this Argo project" example:"default"`
+	Service     string    `query:"service" maxLength:"210" doc:"Only those of this service" example:"org.acme.checkout"`
+	Environment string    `query:"environment" maxLength:"210" doc:"Only those of this environment" example:"org.acme.production"`
+}
+
+type doraInput struct {
+	DeliveryInput
+	Group string `query:"group" enum:"application,service,environment,project,scope" doc:"Figures for each of these too; project is the Argo project"`
+	By    string `query:"by" enum:"day,week" doc:"What the series is made of; days where it is left out"`
+}
+
+const (
+	// doraTime is what is measured where nothing is said, longestDORA the longest that can be.
+	doraTime, longestDORA = 30 * 24 * time.Hour, 400 * 24 * time.Hour
+)
+
+func (in *DeliveryInput) filter(now time.Time) (f api.LedgerFilter, err error) {
+	options, err := (&ListInput{Scope: in.Scope}).options()
+	if err != nil {
+		return f, err
+	}
+	f = api.LedgerFilter{
+		ListOptions: options, From: in.From, To: in.To, Agent: in.Agent, Namespace: in.Namespace, Name: in.Name, ArgoProject: in.ArgoProject,
+		Service: in.Service, Environment: in.Environment,
+	}
+	if f.To.IsZero() {
+		f.To = now
+	}
+	if f.From.IsZero() {
+		f.From = f.To.Add(-doraTime)
+	}
+	if !f.From.Before(f.To) || f.To.Sub(f.From) > longestDORA {
+		return f, &api.Error{Code: api.CodeInvalid, Message: "from is before to, and at most 400 days before it", Field: "query.from"}
+	}
+	return f, nil
+}

@@ -1,0 +1,355 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"runtime/debug"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/trace"
+)
+
+const (
+	// maxBody is how much a request may hold: an Application is at most 1.5 MiB in etcd.
+	maxBody = 2 << 20
+	// bodyTime is how long a client may take to send it.
+	bodyTime = 30 * time.Second
+	// answerTime is how long an answer may take that is no stream, waiting for an agent and a slow reader included.
+	answerTime = 6 * time.Minute
+)
+
+// Config is what a Handler needs.
+type Config struct {
+	Users           Entities[api.User]
+	Groups          Entities[api.Group]
+	ServiceAccounts Entities[api.ServiceAccount]
+	Organizations   Entities[api.Organization]
+	Projects        Entities[api.Project]
+	Roles           Entities[api.Role]
+	ResourceGroups  Entities[api.ResourceGroup]
+	Bindings        Entities[api.Binding]
+	AgentList       Entities[api.Agent]
+	Services        Entities[api.Service]
+	Environments    Entities[api.Environment]
+	Linking         Linking
+	Fleet           Fleet
+	Views           Views
+	Jobs            Jobs
+	Ledger          Ledger
+
+	NotificationChannels Entities[api.NotificationChannel]
+	NotificationRules    Entities[api.NotificationRule]
+	Notifications        Notifications
+
+	Tokens    Tokens
+	Authn     Authn
+	Providers Providers
+	Policies  Policies
+	Agents    Agents
+	Hosting   Hosting // nil where the server hosts none
+	Items     Items
+	Commands  Commands
+	Audits    Audits
+	Events    Events
+	Keeper    Keeper
+
+	Log *slog.Logger
+	// Now is time.Now where it is nil.
+	Now func() time.Time
+	// PublicURL is where people and agents reach the server, without a slash at the end.
+	PublicURL string
+	Version   string
+	// Image is that of the agent, in install manifests.
+	Image string
+	// AgentCA is PEM: what agents need to trust the server; "" where the system's certificates do.
+	AgentCA string
+	// TrustedProxies may say where a request comes from, in X-Forwarded-For.
+	TrustedProxies []netip.Prefix
+	// AllowedOrigins may call the API from a browser, with a token.
+	AllowedOrigins []string
+	Limits         Limits
+	// FingerprintKey is a secret of at least 32 bytes that is not in the database, the same at every server of an
+	// installation: what is kept to tell requests apart is keyed with it.
+	FingerprintKey []byte
+	// Metrics answers GET /metrics, to who may see the settings; nil for none.
+	Metrics http.Handler
+	// Observe is told of every finished request; nil for nobody.
+	Observe func(route string, status int, took time.Duration)
+	// Tracer makes spans; nil for none. TrustTraces lets callers decide which of their traces are kept.
+	Tracer      *trace.Tracer
+	TrustTraces bool
+}
+
+// Handler answers HTTP.
+type Handler struct {
+	cfg    Config
+	log    *slog.Logger
+	now    func() time.Time
+	limits *limiter
+	routes []Route
+	mux    *http.ServeMux
+	doc    *huma.OpenAPI
+	chain  http.Handler
+	// sameOrigin is true for a browser's request that a page of ours made.
+	sameOrigin *http.CrossOriginProtection
+}
+
+// New puts the interface together.
+func New(cfg Config) (*Handler, error) {
+	h := &Handler{cfg: cfg, log: cfg.Log, now: cfg.Now, mux: http.NewServeMux(), sameOrigin: http.NewCrossOriginProtection()}
+	if len(cfg.FingerprintKey) < sha256.Size {
+		return nil, fmt.Errorf("the key for fingerprints of requests has %d bytes: it needs %d", len(cfg.FingerprintKey), sha256.Size)
+	}
+	if h.log == nil {
+		h.log = slog.New(slog.DiscardHandler)
+	}
+	if h.now == nil {
+		h.now = time.Now
+	}
+	h.sameOrigin.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		writeProblem(w, api.Errorf(api.CodeForbidden, "a page of another origin asked for this: use the API with a token, or have the origin allowed with --allowed-origins"), requestID(r.Context()))
+	}))
+	h.limits = newLimiter(cfg.Limits, h.now)
+	if cfg.PublicURL != "" {
+		origin, err := originOf(cfg.PublicURL)
+		if err != nil {
+			return nil, err
+		}
+		if err := h.sameOrigin.AddTrustedOrigin(origin); err != nil {
+			return nil, fmt.Errorf("trust the origin of the public URL: %w", err)
+		}
+	}
+	for _, origin := range cfg.AllowedOrigins {
+		if err := h.sameOrigin.AddTrustedOrigin(origin); err != nil {
+			return nil, fmt.Errorf("allow origin %q: %w: write https://HOST", origin, err)
+		}
+	}
+	h.routes = h.table()
+	h.describe()
+	h.mux.HandleFunc("GET /{$}", h.page)
+	h.mux.HandleFunc("GET /healthz", h.healthz)
+	h.mux.HandleFunc("GET /readyz", h.readyz)
+	if cfg.Metrics != nil {
+		h.mux.HandleFunc("GET /metrics", h.metrics)
+	}
+	h.chain = h.protect(h.sameOrigin.Handler(http.HandlerFunc(h.route)))
+	return h, nil
+}
+
+// ServeHTTP answers a request.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.chain.ServeHTTP(w, r) }
+
+// Routes is the table.
+func (h *Handler) Routes() []Route { return h.routes }
+
+// describe registers the routes, which describes them too.
+func (h *Handler) describe() {
+	config := description()
+	config.Transformers = []huma.Transformer{func(ctx huma.Context, _ string, v any) (any, error) {
+		if m, ok := v.(*huma.ErrorModel); ok {
+			id := ""
+			if c := callOf(ctx.Context()); c != nil {
+				id = c.id
+			}
+			v = fromHuma(m, id)
+		}
+		if p, ok := v.(*problem); ok && p.TraceID == "" {
+			traced := *p
+			traced.TraceID = trace.ID(trace.Parent(ctx.Context()))
+			return &traced, nil
+		}
+		return v, nil
+	}}
+	to := humago.New(h.mux, config)
+	h.doc = to.OpenAPI()
+	for i := range h.routes {
+		route := &h.routes[i]
+		op := route.operation()
+		op.Middlewares = huma.Middlewares{func(ctx huma.Context, next func(huma.Context)) {
+			r, w := humago.Unwrap(ctx)
+			h.serve(route, w, r, func(w http.ResponseWriter, r *http.Request) { next(humago.NewContext(ctx.Operation(), r, w)) })
+		}}
+		route.mount(to, op)
+		described := h.described(route)
+		route.parameters = queryNames(described)
+		route.addExample(described)
+	}
+}
+
+type requestKey struct{}
+
+func requestID(ctx context.Context) string {
+	id, _ := ctx.Value(requestKey{}).(string)
+	return id
+}
+
+// protect is what every request goes through, whatever it asks for.
+func (h *Handler) protect(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id := rand.Text()
+		start := h.now()
+		out := &recorder{ResponseWriter: w}
+		r = r.WithContext(context.WithValue(r.Context(), requestKey{}, id))
+		out.Header().Set("X-Request-Id", id)
+		r, span := h.traced(out.Header(), r)
+		h.headers(out.Header(), r)
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerTime)) // not every writer can, in tests
+		defer func() {
+			cause := recover()
+			if cause == http.ErrAbortHandler { //nolint:errorlint,err113 // it is the value itself that net/http looks for
+				panic(cause) //nolint:forbidigo // a half answer must not look like a whole one
+			}
+			if cause != nil {
+				h.log.Error("panic", "request_id", id, "method", r.Method, "path", r.URL.Path, "cause", fmt.Sprint(cause), "stack", string(debug.Stack()))
+				if !out.written {
+					writeProblem(out, errors.New("panic"), id)
+				}
+			}
+			span.end(r.Pattern, out.status)
+			took := h.now().Sub(start)
+			h.log.Debug("request", "request_id", id, "method", r.Method, "path", r.URL.Path, "status", out.status, "took", took)
+			if h.cfg.Observe != nil {
+				h.cfg.Observe(r.Pattern, out.status, took)
+			}
+		}()
+		if h.preflight(out, r) {
+			return
+		}
+		next.ServeHTTP(out, r)
+	})
+}
+
+// route finds who answers, and answers itself where nobody does.
+func (h *Handler) route(w http.ResponseWriter, r *http.Request) {
+	_, pattern := h.mux.Handler(r)
+	if pattern == "" {
+		probe := &verdict{header: http.Header{}}
+		h.mux.ServeHTTP(probe, r)
+		if allow := probe.header.Get("Allow"); allow != "" {
+			w.Header().Set("Allow", allow)
+			p := newProblem(api.Errorf(api.CodeNotFound, "%s is not possible here: use one of %s", r.Method, allow), requestID(r.Context()))
+			p.Status, p.Title = http.StatusMethodNotAllowed, http.StatusText(http.StatusMethodNotAllowed)
+			writeStatus(w, p)
+			return
+		}
+		writeProblem(w, api.Errorf(api.CodeNotFound, "there is nothing at this path: GET /api/v1/openapi.json describes what there is"), requestID(r.Context()))
+		return
+	}
+	h.mux.ServeHTTP(w, r)
+}
+
+// verdict takes what the multiplexer says where nothing matches.
+type verdict struct{ header http.Header }
+
+func (v *verdict) Header() http.Header         { return v.header }
+func (v *verdict) Write(b []byte) (int, error) { return len(b), nil }
+func (v *verdict) WriteHeader(int)             {}
+
+// serve is the wrapper of a route: who asks, how often, with what, and once.
+func (h *Handler) serve(route *Route, w http.ResponseWriter, r *http.Request, next http.HandlerFunc) {
+	c := &call{Handler: h, route: route, id: requestID(r.Context()), client: h.client(r)}
+	refuse := func(err error) { c.refuse(w, err) }
+	if err := h.limits.address(c.client.IP, route); err != nil {
+		refuse(err)
+		return
+	}
+	if route.Access != Public {
+		if err := h.identify(c, r); err != nil {
+			refuse(err)
+			return
+		}
+	}
+	if err := route.checkQuery(r.URL.RawQuery); err != nil {
+		refuse(err)
+		return
+	}
+	if route.Streams {
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // each piece has its own
+	}
+	body, err := readBody(w, r)
+	if err != nil {
+		refuse(err)
+		return
+	}
+	c.reason = cut(r.Header.Get("X-Slipway-Reason"), 1000)
+	r = r.WithContext(context.WithValue(r.Context(), callKey{}, c))
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	c.request = r
+	key := r.Header.Get("Idempotency-Key")
+	if key == "" || route.Method != http.MethodPost || route.Access == Public || route.Audit == "" {
+		next(w, r)
+		return
+	}
+	if err := h.once(w, r, c, key, body, next); err != nil {
+		refuse(err)
+	}
+}
+
+// refuse answers a request that does not reach its route.
+func (c *call) refuse(w http.ResponseWriter, err error) {
+	switch api.CodeOf(err) {
+	case api.CodeInternal:
+		c.log.Error("request", "request_id", c.id, "method", c.route.Method, "path", c.route.Path, "err", err)
+	case api.CodeUnauthenticated:
+		w.Header().Set("WWW-Authenticate", `Bearer realm="slipway"`)
+	}
+	writeProblem(w, err, c.id)
+}
+
+// identify finds out who asks and what the rules are.
+func (h *Handler) identify(c *call, r *http.Request) error {
+	// An allowed origin is one of the pages of others all the same: what the browser keeps for ours is not theirs.
+	if r.Header.Get("Authorization") == "" && h.foreign(r) {
+		return api.Errorf(api.CodeUnauthenticated, "a page of another origin needs a token: send it as Authorization: Bearer slp_…")
+	}
+	var err error
+	if c.who, err = h.cfg.Authn.Identify(r); err != nil {
+		return err
+	}
+	if err := h.limits.principal(c.who.Principal); err != nil {
+		return err
+	}
+	if c.who.MustChangePassword && !c.route.Unsettled {
+		return api.Errorf(api.CodeForbidden, "your password was chosen by somebody else: choose your own first, with POST /api/v1/session/password or `slipway password`")
+	}
+	if c.policy, err = h.cfg.Policies.Policy(r.Context()); err != nil {
+		return fmt.Errorf("read policy: %w", err)
+	}
+	return nil
+}
+
+// readBody reads the body within its limits of size and time. After that no deadline is left, so that a long answer is
+// not cut off.
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	if r.Body == nil || r.Body == http.NoBody || r.Header.Get("Upgrade") != "" {
+		return nil, nil
+	}
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(bodyTime)) // not every writer can, in tests
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	_ = control.SetReadDeadline(time.Time{})
+	var large *http.MaxBytesError
+	var timeout net.Error
+	switch {
+	case errors.As(err, &large):
+		return nil, api.Errorf(api.CodeTooLarge, "the body is larger than %d bytes: send less", maxBody)
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return nil, api.Errorf(api.CodeInvalid, "the body did not come within %s: send it faster, or less of it", bodyTime)
+	case err != nil:
+		return nil, api.Errorf(api.CodeInvalid, "the body ended early: send it again")
+	}
+	return body, nil
+}

@@ -1,0 +1,278 @@
+package httpapi
+
+import (
+	"context"
+	"crypto/rand"
+	"net/http"
+	"strings"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/rbac"
+)
+
+// Jobs keeps bulk jobs and has them run.
+type Jobs interface {
+	// AddJob keeps a job with its applications, by id, and has it begin. token is the id of the token that it was asked for
+	// with; empty for none.
+	AddJob(ctx context.Context, j api.Job, token string, applications []string) error
+	GetJob(ctx context.Context, id string) (api.Job, error)
+	ListJobs(ctx context.Context, f api.JobFilter) (api.Page[api.Job], error)
+	ListJobTargets(ctx context.Context, job, state string, options api.ListOptions) (api.Page[api.JobTarget], error)
+	// StopBulk has a job begin nothing more; false where it is over, or was stopped already.
+	StopBulk(ctx context.Context, id, by string) (bool, error)
+}
+
+// JobInput names a job. Its fields are parameters: the decoder sees only what is exported.
+type JobInput struct {
+	ID string `path:"id" maxLength:"64" doc:"Identifier" example:"b7k2m4x6q3w5"`
+}
+
+type jobList struct {
+	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"How many at most"`
+	Cursor string `query:"cursor" maxLength:"2000" doc:"nextCursor of the page before"`
+	Page   int    `query:"page" minimum:"1" maximum:"100000" doc:"Number of the page, from 1: another way than the cursor"`
+	Sort   string `query:"sort" maxLength:"64" doc:"Field to sort by, with - before it the other way round" example:"-createdAt"`
+	Search string `query:"search" maxLength:"200" doc:"Text that id, action, reason or who asked contain"`
+	State  string `query:"state" enum:"running,done,stopped" doc:"Only those in this state"`
+	Mine   bool   `query:"mine" doc:"Only your own, also for who may see those of others"`
+}
+
+type jobTargets struct {
+	JobInput
+	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"How many at most"`
+	Cursor string `query:"cursor" maxLength:"2000" doc:"nextCursor of the page before"`
+	Sort   string `query:"sort" maxLength:"64" doc:"startedAt, finishedAt or state, with - before it the other way round; by id where it is left out" example:"-finishedAt"`
+	State  string `query:"state" enum:"waiting,running,done,failed,refused,skipped" doc:"Only those in this state"`
+	Search string `query:"search" maxLength:"200" doc:"Text that id or message contain"`
+}
+
+type jobCreate struct {
+	TryInput
+	Body api.JobRequest
+}
+
+type jobOutput struct{ Body api.Job }
+
+type jobPlanOutput struct{ Body api.JobPlan }
+
+// jobObject is a job as rights know it: all are the account's.
+func jobObject(id string) target {
+	return target{object: rbac.Object{Type: api.TypeJob, Scope: rbac.Account, ID: id}}
+}
+
+// findJob finds a job of the caller, or one of somebody else for who may.
+func (c *call) findJob(ctx context.Context, id string, want api.Permission) (api.Job, error) {
+	c.object = jobObject(id).ref()
+	j, err := c.cfg.Jobs.GetJob(ctx, id)
+	if api.CodeOf(err) == api.CodeNotFound {
+		return j, notFound("job", id)
+	}
+	if err != nil || j.By == c.who.Principal {
+		return j, err
+	}
+	if !c.policy.Can(c.who.Subject, api.PermJobView, jobObject(id).object).Allowed {
+		return j, notFound("job", id)
+	}
+	return j, c.may(want, jobObject(id))
+}
+
+func (h *Handler) jobRoutes() []Route {
+	route := func(method, path, audit, id, summary string) Route {
+		return Route{Method: method, Path: "/api/v1/jobs" + path, Access: SignedIn, Audit: audit, ID: id, Summary: summary, Tag: "jobs"}
+	}
+	create := route(http.MethodPost, "", "job.create", "create-job",
+		"Do the same with many applications, so many at a time; with dryRun it says with which, and which would be refused. Each takes the permission for itself, when its turn comes")
+	create.Access, create.Permission = Listed, api.PermApplicationView
+	create.Example = `{"action":"refresh","filter":{"sync":["OutOfSync"]},"limit":5,"reason":"the proxy is back"}`
+	create.mount = mount(handler[jobCreate, jobPlanOutput]{do: h.createJob})
+	list := route(http.MethodGet, "", "", "list-jobs", "List jobs, the newest first: your own, and with job_view those of others")
+	list.mount = mount(handler[jobList, pageOutput[api.Job]]{do: func(ctx context.Context, c *call, in *jobList) (*pageOutput[api.Job], error) {
+		options, err := (&ListInput{Limit: in.Limit, Cursor: in.Cursor, Page: in.Page, Sort: in.Sort, Search: in.Search}).options()
+		if err != nil {
+			return nil, err
+		}
+		filter := api.JobFilter{ListOptions: options, State: in.State}
+		if in.Mine || !c.policy.Can(c.who.Subject, api.PermJobView, jobObject("").object).Allowed {
+			filter.By = c.who.Principal
+		}
+		page, err := h.cfg.Jobs.ListJobs(ctx, filter)
+		return pageOf(page), err
+	}})
+	get := route(http.MethodGet, "/{id}", "", "get-job", "Get a job and how far it is")
+	get.mount = mount(handler[JobInput, jobOutput]{do: func(ctx context.Context, c *call, in *JobInput) (*jobOutput, error) {
+		j, err := c.findJob(ctx, in.ID, api.PermJobView)
+		return &jobOutput{j}, err
+	}})
+	targets := route(http.MethodGet, "/{id}/targets", "", "list-job-targets", "List the applications of a job, and what came of each")
+	targets.mount = mount(handler[jobTargets, pageOutput[api.JobTarget]]{do: func(ctx context.Context, c *call, in *jobTargets) (*pageOutput[api.JobTarget], error) {
+		if _, err := c.findJob(ctx, in.ID, api.PermJobView); err != nil {
+			return nil, err
+		}
+		options := api.ListOptions{Limit: in.Limit, Cursor: in.Cursor, Sort: in.Sort, Search: in.Search}
+		page, err := h.cfg.Jobs.ListJobTargets(ctx, in.ID, in.State, options)
+		return pageOf(page), err
+	}})
+	stop := route(http.MethodPost, "/{id}/stop", "job.stop", "stop-job", "Begin nothing more of a job; what has begun goes on. Those of others take job_edit")
+	type stopInput struct {
+		JobInput
+		TryInput
+	}
+	stop.mount = mount(handler[stopInput, jobOutput]{do: func(ctx context.Context, c *call, in *stopInput) (*jobOutput, error) {
+		j, err := c.findJob(ctx, in.ID, api.PermJobEdit)
+		if err != nil || in.DryRun {
+			c.quiet = err == nil
+			return &jobOutput{j}, err
+		}
+		did, err := h.cfg.Jobs.StopBulk(ctx, in.ID, c.who.Principal.Type+":"+c.who.Principal.ID)
+		if err != nil {
+			return nil, err
+		}
+		c.quiet = !did
+		j, err = h.cfg.Jobs.GetJob(ctx, in.ID)
+		return &jobOutput{j}, err
+	}})
+	return []Route{create, list, get, targets, stop}
+}
+
+// shownTargets is how many applications of a dry run are listed.
+const shownTargets = 1000
+
+// createJob makes a job of what may be done now. Each application is asked for again when its turn comes.
+func (h *Handler) createJob(ctx context.Context, c *call, in *jobCreate) (*jobPlanOutput, error) {
+	c.object, c.quiet = api.Ref{Type: api.TypeJob, Scope: api.ScopeAccount}, in.DryRun
+	request := in.Body
+	if request.Reason == "" {
+		request.Reason = c.reason
+	}
+	c.reason = request.Reason
+	if err := h.checkJob(&request); err != nil {
+		return nil, err
+	}
+	applications, err := h.jobApplications(ctx, c, &request)
+	if err != nil {
+		return nil, err
+	}
+	request.Targets = nil
+	j := api.Job{
+		By: c.who.Principal, Request: request, State: api.JobRunning, CreatedAt: h.now().UTC(),
+		Counts: api.JobCounts{Total: int64(len(applications)), Waiting: int64(len(applications))},
+	}
+	if in.DryRun {
+		out := &jobPlanOutput{api.JobPlan{Job: j, Targets: []api.JobTarget{}}}
+		return out, h.planTargets(ctx, c, &in.Body, &out.Body, applications)
+	}
+	if len(applications) == 0 {
+		return nil, api.Errorf(api.CodeInvalid, "no application that you may do this with is left by the filter: see what there is with a dry run")
+	}
+	token := ""
+	if c.who.Token != nil {
+		token = c.who.Token.ID
+	}
+	j.ID = strings.ToLower(rand.Text())
+	c.object.ID, c.after = j.ID, j
+	if err := h.cfg.Jobs.AddJob(ctx, j, token, applications); err != nil {
+		return nil, err
+	}
+	c.changed(ctx, c.object, nil, api.EventChanged, &j)
+	return &jobPlanOutput{api.JobPlan{Job: j}}, nil
+}
+
+// planTargets lists the applications of a dry run. Those of a filter are such as it may be done with; each that was named is
+// asked for, as it will be when its turn comes. Those that are not listed count as waiting.
+func (h *Handler) planTargets(ctx context.Context, c *call, asked *api.JobRequest, plan *api.JobPlan, applications []string) error {
+	object := c.object
+	defer func() { c.object = object }()
+	for i, id := range applications[:min(len(applications), shownTargets)] {
+		t := api.JobTarget{Place: int64(i + 1), Application: id, State: api.TargetWaiting}
+		if asked.Filter == nil {
+			err := h.mayTarget(ctx, c, id, jobPermission(asked.Action))
+			switch code := api.CodeOf(err); {
+			case err == nil:
+			case code == api.CodeNotFound || code == api.CodeForbidden:
+				t.State, t.Message = api.TargetRefused, newProblem(err, c.id).Detail
+				plan.Job.Counts.Waiting--
+				plan.Job.Counts.Refused++
+			default:
+				return err
+			}
+		}
+		plan.Targets = append(plan.Targets, t)
+	}
+	return nil
+}
+
+// mayTarget is the error of an application that is not there, or that the caller may not do this with.
+func (h *Handler) mayTarget(ctx context.Context, c *call, id string, want api.Permission) error {
+	agent, namespace, name, err := api.ParseItemID(id)
+	if err != nil {
+		return err
+	}
+	at, err := h.findApplication(ctx, ItemInput{AgentInput{agent}, namespace, name})
+	if err != nil {
+		return err
+	}
+	return c.may(want, at)
+}
+
+// jobPermission is what an action takes of each application.
+func jobPermission(action string) api.Permission {
+	if action == api.JobSync || action == api.JobRollback {
+		return api.PermApplicationSync
+	}
+	return api.PermApplicationView
+}
+
+func (h *Handler) checkJob(r *api.JobRequest) error {
+	invalid := func(field, message string) error {
+		return &api.Error{Code: api.CodeInvalid, Message: message, Field: "body." + field}
+	}
+	switch {
+	case (r.Filter == nil) == (len(r.Targets) == 0):
+		return invalid("filter", "a job has a filter or targets: give one of them; an empty filter stands for all applications")
+	case r.Sync != nil && r.Action != api.JobSync:
+		return invalid("sync", "this says how to sync, and the action is "+r.Action)
+	case r.Rollback != nil && r.Action != api.JobRollback:
+		return invalid("rollback", "this says how to roll back, and the action is "+r.Action)
+	case r.Sync != nil && len(r.Sync.Manifests) > 0:
+		return invalid("sync.manifests", "manifests are of one application: sync that one by itself")
+	}
+	if r.Limit == 0 {
+		r.Limit = api.DefaultJobLimit
+	}
+	if r.Timeout == 0 {
+		r.Timeout = api.DefaultJobTimeout
+	}
+	if r.Filter != nil {
+		return checkFleet(r.Filter, h.now())
+	}
+	return nil
+}
+
+// jobApplications are the ids of what a job is about: of a filter what may be done now, of targets what was named.
+func (h *Handler) jobApplications(ctx context.Context, c *call, r *api.JobRequest) ([]string, error) {
+	permission := jobPermission(r.Action)
+	may := c.policy.Filter(c.who.Subject, permission)
+	if may.Nothing() {
+		return nil, api.Errorf(api.CodeForbidden, "nothing gives you %s: ask somebody who may edit bindings for a role with it", permission)
+	}
+	if r.Filter != nil {
+		ids, err := h.cfg.Fleet.FleetIDs(ctx, may, *r.Filter, api.MaxJobTargets)
+		if err == nil && len(ids) > api.MaxJobTargets {
+			err = api.Errorf(api.CodeInvalid, "the filter leaves more than %d applications: narrow it", api.MaxJobTargets)
+		}
+		return ids, err
+	}
+	seen := map[string]bool{}
+	var ids []string
+	for _, t := range r.Targets {
+		id := api.ItemID(t.Agent, t.Namespace, t.Name)
+		if _, _, _, err := api.ParseItemID(id); err != nil {
+			return nil, err
+		}
+		if !seen[id] {
+			ids = append(ids, id)
+		}
+		seen[id] = true
+	}
+	return ids, nil
+}

@@ -1,0 +1,198 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/rbac"
+)
+
+// Notifications tells people what happened.
+type Notifications interface {
+	// CheckChannel and CheckRule say what is wrong with what is to be stored.
+	CheckChannel(*api.NotificationChannel) error
+	CheckRule(*api.NotificationRule) error
+	// Preview makes what a rule would send.
+	Preview(*api.NotificationRule) (api.NotificationText, error)
+	// Try sends a message to see whether a channel works.
+	Try(context.Context, *api.NotificationChannel) api.NotificationResult
+	ListNotifications(context.Context, rbac.Filter, api.DeliveryFilter) (api.Page[api.NotificationDelivery], error)
+	GetNotification(ctx context.Context, id string) (api.NotificationDelivery, error)
+	// Resend has a message sent again, at once.
+	Resend(ctx context.Context, id string) (api.NotificationDelivery, error)
+}
+
+func (h *Handler) notificationChannels() *noun[api.NotificationChannel, *api.NotificationChannel] {
+	return &noun[api.NotificationChannel, *api.NotificationChannel]{
+		store: h.cfg.NotificationChannels, kind: api.TypeNotificationChannel, many: "notification-channels", called: "notification channel",
+		example: `{"name":"hooks","scope":"org.acme","kind":"webhook","secret":"hooks","url":"https://hooks.example.org/slipway"}`,
+		check: func(_ context.Context, _ *call, _, after *api.NotificationChannel) error {
+			if after == nil {
+				return nil
+			}
+			return h.cfg.Notifications.CheckChannel(after)
+		},
+	}
+}
+
+func (h *Handler) notificationRules() *noun[api.NotificationRule, *api.NotificationRule] {
+	return &noun[api.NotificationRule, *api.NotificationRule]{
+		store: h.cfg.NotificationRules, kind: api.TypeNotificationRule, many: "notification-rules", called: "notification rule",
+		example: `{"name":"failures","scope":"org.acme","events":["sync.failed","degraded"],"channel":"org.acme.ops","repeat":"1h"}`,
+		check:   h.checkRule,
+	}
+}
+
+// seen are the permissions for what events tell of.
+//
+//nolint:gochecknoglobals // a table
+var seen = map[string]struct {
+	permission api.Permission
+	kind       string
+}{
+	api.NotifyDisconnected: {api.PermAgentView, api.TypeAgent},
+	api.NotifyCertificate:  {api.PermCertView, api.TypeCert},
+	api.NotifyToken:        {api.PermTokenView, api.TypeToken},
+}
+
+// checkRule takes the right to see the channel, and all that the rule tells of: whoever reads the channel learns of it.
+func (h *Handler) checkRule(ctx context.Context, c *call, _, after *api.NotificationRule) error {
+	if after == nil {
+		return nil
+	}
+	if err := h.cfg.Notifications.CheckRule(after); err != nil {
+		return err
+	}
+	channel, err := h.notificationChannels().find(ctx, after.Channel)
+	if err == nil {
+		err = c.may(api.PermNotificationChannelView, channel)
+	}
+	if err != nil {
+		return err
+	}
+	for _, event := range after.Events {
+		takes, other := seen[event]
+		if !other {
+			takes.permission, takes.kind = api.PermApplicationView, api.TypeApplication
+		}
+		if err := c.may(takes.permission, target{object: rbac.Object{Type: takes.kind, Scope: after.Scope}}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type deliveryList struct {
+	ListInput
+	Rule    string `query:"rule" maxLength:"210" doc:"Only those of this rule" example:"org.acme.failures"`
+	Channel string `query:"channel" maxLength:"210" doc:"Only those to this channel" example:"org.acme.ops"`
+	State   string `query:"state" enum:"Waiting,Sent,Dead,Quiet" doc:"Only those in this state"`
+	Event   string `query:"event" maxLength:"64" doc:"Only those about this event" example:"sync.failed"`
+	Object  string `query:"object" maxLength:"540" doc:"Only those about this object" example:"account.prod/argocd/shop"`
+}
+
+type previewInput struct{ Body api.NotificationRule }
+
+type (
+	previewOutput  struct{ Body api.NotificationText }
+	tryOutput      struct{ Body api.NotificationResult }
+	deliveryOutput struct{ Body api.NotificationDelivery }
+)
+
+// findDelivery finds the message of a rule, which rights go by.
+func (h *Handler) findDelivery(ctx context.Context, id string) (target, error) {
+	d, err := h.cfg.Notifications.GetNotification(ctx, id)
+	if api.CodeOf(err) == api.CodeNotFound {
+		return target{}, api.Errorf(api.CodeNotFound, "there is no delivery %q, or you may not see it: list what there is", id)
+	}
+	if err != nil {
+		return target{}, err
+	}
+	t, err := h.notificationRules().find(ctx, d.Rule)
+	t.value = &d
+	return t, err
+}
+
+// notificationRoutes try channels and rules, and say what became of messages.
+func (h *Handler) notificationRoutes() []Route {
+	try := Route{
+		Method: http.MethodPost, Path: "/api/v1/notification-channels/{id}/test", Permission: api.PermNotificationChannelEdit,
+		Audit: "notification-channel.test", ID: "test-notification-channel", Tag: "notification-channels", Summary: "Send a message to see whether a channel works",
+	}
+	try.mount = mount(handler[linkAgentInput, tryOutput]{
+		find: func(ctx context.Context, _ *call, in *linkAgentInput) (target, error) {
+			return h.notificationChannels().find(ctx, in.ID)
+		},
+		do: func(ctx context.Context, c *call, in *linkAgentInput) (*tryOutput, error) {
+			channel, _ := c.before.(*api.NotificationChannel)
+			c.before = nil
+			if in.DryRun {
+				c.quiet = true
+				return &tryOutput{api.NotificationResult{Message: "nothing was sent: it was a dry run"}}, nil
+			}
+			return &tryOutput{h.cfg.Notifications.Try(ctx, channel)}, nil
+		},
+	})
+	preview := Route{
+		Method: http.MethodPost, Path: "/api/v1/notification-rules/preview", Permission: api.PermNotificationRuleEdit, Reads: true,
+		ID: "preview-notification-rule", Tag: "notification-rules", Summary: "Check a rule, and show what it would send about an event that is made up",
+		Example: h.notificationRules().example,
+	}
+	preview.mount = mount(handler[previewInput, previewOutput]{
+		find: func(_ context.Context, _ *call, in *previewInput) (target, error) {
+			return h.notificationRules().fresh(&in.Body)
+		},
+		do: func(_ context.Context, _ *call, in *previewInput) (*previewOutput, error) {
+			text, err := h.cfg.Notifications.Preview(&in.Body)
+			return &previewOutput{text}, err
+		},
+	})
+	list := Route{
+		Method: http.MethodGet, Path: "/api/v1/notification-deliveries", Permission: api.PermNotificationRuleView, Access: Listed,
+		ID: "list-notification-deliveries", Tag: "notification-deliveries", Summary: "List messages of rules: those that wait, were sent, or are dead",
+	}
+	list.mount = mount(handler[deliveryList, pageOutput[api.NotificationDelivery]]{
+		do: func(ctx context.Context, c *call, in *deliveryList) (*pageOutput[api.NotificationDelivery], error) {
+			options, err := in.options()
+			if err != nil {
+				return nil, err
+			}
+			page, err := h.cfg.Notifications.ListNotifications(ctx, c.visible, api.DeliveryFilter{
+				ListOptions: options, Rule: in.Rule, Channel: in.Channel, State: in.State, Event: in.Event, Object: in.Object,
+			})
+			return pageOf(page), err
+		},
+	})
+	get := Route{
+		Method: http.MethodGet, Path: "/api/v1/notification-deliveries/{id}", Permission: api.PermNotificationRuleView,
+		ID: "get-notification-delivery", Tag: "notification-deliveries", Summary: "Get a message",
+	}
+	get.mount = mount(handler[IDInput, deliveryOutput]{
+		find: func(ctx context.Context, _ *call, in *IDInput) (target, error) { return h.findDelivery(ctx, in.ID) },
+		do: func(_ context.Context, c *call, _ *IDInput) (*deliveryOutput, error) {
+			d, _ := c.before.(*api.NotificationDelivery)
+			return &deliveryOutput{*d}, nil
+		},
+	})
+	resend := Route{
+		Method: http.MethodPost, Path: "/api/v1/notification-deliveries/{id}/resend", Permission: api.PermNotificationRuleEdit,
+		Audit: "notification-delivery.resend", ID: "resend-notification-delivery", Tag: "notification-deliveries", Summary: "Send a message again, with all attempts",
+	}
+	resend.mount = mount(handler[linkAgentInput, deliveryOutput]{
+		find: func(ctx context.Context, _ *call, in *linkAgentInput) (target, error) {
+			return h.findDelivery(ctx, in.ID)
+		},
+		do: func(ctx context.Context, c *call, in *linkAgentInput) (*deliveryOutput, error) {
+			d, _ := c.before.(*api.NotificationDelivery)
+			c.before = nil
+			if in.DryRun {
+				c.quiet = true
+				return &deliveryOutput{*d}, nil
+			}
+			again, err := h.cfg.Notifications.Resend(ctx, in.ID)
+			return &deliveryOutput{again}, err
+		},
+	})
+	return []Route{try, preview, list, get, resend}
+}

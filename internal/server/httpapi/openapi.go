@@ -1,0 +1,95 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/slipway-gitops/slipway/api"
+)
+
+// description is what does not come from the routes.
+func description() huma.Config {
+	registry := huma.NewMapRegistry("#/components/schemas/", schemaName)
+	problems := registry.Schema(reflect.TypeFor[api.Problem](), true, "Problem")
+	config := huma.Config{
+		OpenAPI: &huma.OpenAPI{
+			OpenAPI: "3.1.0",
+			Info: &huma.Info{
+				Title: "Slipway", Version: "v1",
+				Description: "The control plane of Slipway. Sign in with POST /api/v1/session, or send a token as `Authorization: Bearer slp_…`. " +
+					"Errors are application/problem+json: `code` is for programs, `detail` says what to do next. " +
+					"Lists are read on with `nextCursor`. A POST with an Idempotency-Key is done once, and answered alike for 24 hours.",
+			},
+			Servers: []*huma.Server{{URL: "/", Description: "This server"}},
+			Components: &huma.Components{
+				Schemas: registry,
+				Responses: map[string]*huma.Response{"problem": {
+					Description: "What went wrong, and what to do next",
+					Content: map[string]*huma.MediaType{"application/problem+json": {
+						Schema:  problems,
+						Example: map[string]any{"title": "Conflict", "status": 409, "code": "conflict", "detail": "role org.acme.deployer has changed since version 3, it is at 4: read it again and repeat the change"},
+					}},
+				}},
+				SecuritySchemes: map[string]*huma.SecurityScheme{
+					"token":   {Type: "http", Scheme: "bearer", Description: "An API token"},
+					"session": {Type: "apiKey", In: "cookie", Name: "__Host-slipway_session", Description: "Session of a browser; the name has no __Host- without TLS"},
+				},
+			},
+		},
+		OpenAPIPath:   "/api/v1/openapi",
+		Formats:       map[string]huma.Format{"application/json": huma.DefaultJSONFormat, "json": huma.DefaultJSONFormat},
+		DefaultFormat: "application/json",
+	}
+	return config
+}
+
+// schemaName names a type in the description: "ApplicationDetail", "PageUser".
+func schemaName(t reflect.Type, hint string) string {
+	name := huma.DefaultSchemaNamer(t, hint)
+	return strings.ReplaceAll(name, "Api", "")
+}
+
+// described is a route's part of the description; nil for one that is not in it.
+func (h *Handler) described(route *Route) *huma.Operation {
+	item := h.doc.Paths[route.Path]
+	if item == nil {
+		return nil
+	}
+	ops := map[string]*huma.Operation{"GET": item.Get, "POST": item.Post, "PUT": item.Put, "PATCH": item.Patch, "DELETE": item.Delete}
+	return ops[route.Method]
+}
+
+// addExample puts the example of a route into its description, beside what the types say.
+func (r *Route) addExample(op *huma.Operation) {
+	if op == nil || op.RequestBody == nil || r.Example == "" {
+		return
+	}
+	var value any
+	if json.Unmarshal([]byte(r.Example), &value) != nil {
+		return // the test of the description finds it
+	}
+	for _, media := range op.RequestBody.Content {
+		media.Example = value
+	}
+}
+
+// OpenAPI is the description of the interface, as it is committed.
+func (h *Handler) OpenAPI() ([]byte, error) {
+	raw, err := json.Marshal(h.doc)
+	if err != nil {
+		return nil, fmt.Errorf("write description of the interface: %w", err)
+	}
+	var value any
+	if err := json.Unmarshal(raw, &value); err != nil {
+		return nil, fmt.Errorf("read description of the interface: %w", err)
+	}
+	pretty, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("write description of the interface: %w", err)
+	}
+	return append(pretty, '\n'), nil
+}

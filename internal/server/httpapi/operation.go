@@ -1,0 +1,141 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"sync"
+
+	"github.com/slipway-gitops/slipway/api"
+)
+
+type operationInput[T any] struct {
+	ItemInput
+	WaitInput
+	Body T
+}
+
+// operation is a route that asks something of an application. The reason in the body is also the audit's.
+func operation[T any](h *Handler, verb, id, summary, example string, permission api.Permission, reason func(*T) string) Route {
+	type in = operationInput[T]
+	return Route{
+		Method: http.MethodPost, Path: applicationPath + "/" + verb, Permission: permission, Audit: "application." + verb,
+		ID: id, Summary: summary, Tag: "operations", Example: example,
+		mount: mount(handler[in, commandOutput]{
+			find: func(ctx context.Context, _ *call, in *in) (target, error) {
+				return h.findApplication(ctx, in.ItemInput)
+			},
+			do: func(ctx context.Context, c *call, in *in) (*commandOutput, error) {
+				c.before = nil // the cluster has it, and the application's history says what came of it
+				o := in.order("application."+verb, in.Body)
+				o.Reason = reason(&in.Body)
+				return c.command(ctx, in.WaitInput, o)
+			},
+		}),
+	}
+}
+
+func (h *Handler) operationRoutes() []Route {
+	return append([]Route{
+		operation(h, "sync", "sync-application", "Bring an application to what Git says", `{"prune":true,"reason":"release 1.2"}`,
+			api.PermApplicationSync, func(r *api.SyncRequest) string { return r.Reason }),
+		operation(h, "refresh", "refresh-application", "Look at Git and the cluster again", `{"hard":true}`,
+			api.PermApplicationView, func(*api.RefreshRequest) string { return "" }),
+		operation(h, "terminate", "terminate-operation", "End the operation under way", `{"reason":"wrong revision"}`,
+			api.PermApplicationSync, func(r *api.TerminateRequest) string { return r.Reason }),
+		operation(h, "rollback", "rollback-application", "Go back to an earlier deployment and stay there", `{"id":3,"reason":"orders are lost"}`,
+			api.PermApplicationSync, func(r *api.RollbackRequest) string { return r.Reason }),
+		operation(h, "unpin", "unpin-application", "End a rollback", `{"reason":"fixed"}`,
+			api.PermApplicationSync, func(r *api.UnpinRequest) string { return r.Reason }),
+		operation(h, "confirm", "confirm-deletion", "Let a sync or a deletion go on that waits for somebody's word", `{"plan":"5f2b7c0d9a1e4f36"}`,
+			api.PermApplicationSync, func(r *api.ConfirmRequest) string { return r.Reason }),
+		operation(h, "restore", "restore-objects", "Bring back objects that an earlier deployment had", `{"dryRun":true}`,
+			api.PermApplicationSync, func(r *api.RestoreRequest) string { return r.Reason }),
+		operation(h, "revert", "revert-drift", "Put back what somebody changed in the cluster", `{"dryRun":true}`,
+			api.PermApplicationSync, func(r *api.RevertRequest) string { return r.Reason }),
+		operation(h, "allow", "allow-drift", "Leave an object as somebody changed it, until a time",
+			`{"object":{"kind":"Deployment","group":"apps","name":"web"},"until":"2030-06-01T08:00:00Z"}`,
+			api.PermApplicationSync, func(r *api.AllowRequest) string { return r.Reason }),
+	}, h.bulkRoutes()...)
+}
+
+type bulkSync struct {
+	Targets []api.Target    `json:"targets" minItems:"1" maxItems:"500" doc:"Which applications"`
+	Request api.SyncRequest `json:"request,omitzero" doc:"How, for all of them"`
+}
+
+type bulkRefresh struct {
+	Targets []api.Target       `json:"targets" minItems:"1" maxItems:"500" doc:"Which applications"`
+	Request api.RefreshRequest `json:"request,omitzero" doc:"How, for all of them"`
+}
+
+type bulkInput[T any] struct {
+	WaitInput
+	Body T
+}
+
+type bulkOutput struct{ Body api.BulkResult }
+
+func (h *Handler) bulkRoutes() []Route {
+	route := func(verb, example string, permission api.Permission) Route {
+		return Route{
+			Method: http.MethodPost, Path: "/api/v1/applications/" + verb, Permission: permission, Access: Listed, Audit: "application.bulk" + verb,
+			ID: "bulk-" + verb, Summary: "The same as " + verb + " for many applications; each is allowed or refused by itself", Tag: "operations", Example: example,
+		}
+	}
+	sync := route("sync", `{"targets":[{"agent":"account.prod","namespace":"argocd","name":"shop"}],"request":{"prune":true}}`, api.PermApplicationSync)
+	sync.mount = mount(handler[bulkInput[bulkSync], bulkOutput]{do: func(ctx context.Context, c *call, in *bulkInput[bulkSync]) (*bulkOutput, error) {
+		return h.bulk(ctx, c, in.WaitInput, in.Body.Targets, "application.sync", in.Body.Request, in.Body.Request.Reason)
+	}})
+	refresh := route("refresh", `{"targets":[{"agent":"account.prod","namespace":"argocd","name":"shop"}]}`, api.PermApplicationView)
+	refresh.mount = mount(handler[bulkInput[bulkRefresh], bulkOutput]{do: func(ctx context.Context, c *call, in *bulkInput[bulkRefresh]) (*bulkOutput, error) {
+		return h.bulk(ctx, c, in.WaitInput, in.Body.Targets, "application.refresh", in.Body.Request, "")
+	}})
+	return []Route{sync, refresh}
+}
+
+// bulkWorkers is how many commands of one request are under way at a time.
+const bulkWorkers = 16
+
+// bulk does the same with many applications. One that is refused or fails does not stop the others.
+func (h *Handler) bulk(ctx context.Context, c *call, wait WaitInput, targets []api.Target, kind string, body any, reason string) (*bulkOutput, error) {
+	out := &bulkOutput{api.BulkResult{Outcomes: make([]api.BulkOutcome, len(targets))}}
+	var group sync.WaitGroup
+	slots := make(chan struct{}, bulkWorkers)
+	for i, t := range targets {
+		slots <- struct{}{}
+		group.Go(func() {
+			defer func() { <-slots }()
+			out.Body.Outcomes[i] = h.bulkOne(ctx, c, wait, t, kind, body, reason)
+		})
+	}
+	group.Wait()
+	c.object = api.Ref{Type: api.TypeApplication, Scope: api.ScopeAccount}
+	c.after, c.reason = out.Body, reason
+	return out, nil
+}
+
+func (h *Handler) bulkOne(ctx context.Context, c *call, wait WaitInput, t api.Target, kind string, body any, reason string) api.BulkOutcome {
+	out := api.BulkOutcome{Target: t}
+	in := ItemInput{AgentInput{t.Agent}, t.Namespace, t.Name}
+	at, err := h.findApplication(ctx, in)
+	if err == nil {
+		err = c.may(c.route.Permission, at)
+	}
+	if err == nil {
+		one := *c
+		one.object = at.ref()
+		o := in.order(kind, body)
+		o.Reason = reason
+		var done *commandOutput
+		if done, err = one.command(ctx, wait, o); err == nil {
+			out.Command, out.Status, out.Message = done.Body.ID, done.Body.Status, done.Body.Message
+			return out
+		}
+	}
+	p := newProblem(err, c.id)
+	out.Status, out.Message = api.CommandFailed, p.Detail
+	if p.Code == api.CodeForbidden || p.Code == api.CodeNotFound {
+		out.Status = api.CommandRefused
+	}
+	return out
+}

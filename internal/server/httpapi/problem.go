@@ -1,0 +1,97 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/trace"
+)
+
+// problem is an api.Problem on its way to the client.
+type problem struct {
+	api.Problem
+	retryAfter int
+}
+
+// Error is what happened.
+func (p *problem) Error() string { return p.Detail }
+
+// GetStatus is the status of the answer.
+func (p *problem) GetStatus() int { return p.Status }
+
+// ContentType is that of problems.
+func (p *problem) ContentType(string) string { return "application/problem+json" }
+
+// GetHeaders tells when to try again.
+func (p *problem) GetHeaders() http.Header {
+	if p.retryAfter <= 0 {
+		return nil
+	}
+	return http.Header{"Retry-After": {strconv.Itoa(p.retryAfter)}}
+}
+
+// newProblem makes what the client is told of an error. What has no code is not told.
+func newProblem(err error, requestID string) *problem {
+	var ready *problem
+	if errors.As(err, &ready) {
+		return ready
+	}
+	e := &api.Error{
+		Code:    api.CodeInternal,
+		Message: "internal error: try again, and give the request id to whoever runs the server, who finds the cause in its log",
+	}
+	var known *api.Error
+	if errors.As(err, &known) {
+		e = known
+	}
+	status := e.Code.Status()
+	out := &problem{retryAfter: e.RetryAfter, Problem: api.Problem{
+		Type: "about:blank", Title: http.StatusText(status), Status: status,
+		Detail: e.Message, Code: e.Code, RequestID: requestID, References: e.References,
+	}}
+	if e.Field != "" {
+		out.Errors = []api.FieldProblem{{Field: e.Field, Message: e.Message}}
+	}
+	return out
+}
+
+// fromHuma makes a problem of what the decoder found. The values themselves are left out: one may be a password.
+func fromHuma(m *huma.ErrorModel, requestID string) *problem {
+	out := &problem{Problem: api.Problem{
+		Type: "about:blank", Title: http.StatusText(m.Status), Status: m.Status,
+		Code: api.CodeOfStatus(m.Status), RequestID: requestID, Detail: m.Detail,
+	}}
+	if out.Code == api.CodeInternal {
+		return newProblem(errors.New(m.Detail), requestID)
+	}
+	texts := make([]string, 0, len(m.Errors))
+	for _, e := range m.Errors {
+		if e == nil {
+			continue
+		}
+		out.Errors = append(out.Errors, api.FieldProblem{Field: e.Location, Message: e.Message})
+		texts = append(texts, strings.TrimSpace(e.Location+" "+e.Message))
+	}
+	if len(texts) > 0 {
+		out.Detail = "the request is not valid: " + strings.Join(texts, "; ") + ": correct it and send it again"
+	}
+	return out
+}
+
+// writeProblem answers outside of an operation.
+func writeProblem(w http.ResponseWriter, err error, requestID string) {
+	p := newProblem(err, requestID)
+	p.TraceID = trace.ID(w.Header().Get(trace.Header))
+	for key, values := range p.GetHeaders() {
+		w.Header()[key] = values
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(p.Status)
+	_ = json.NewEncoder(w).Encode(p.Problem) // nobody is left to tell
+}

@@ -1,0 +1,102 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/slipway-gitops/slipway/api"
+)
+
+// ResourceInput names an object of an application. Its fields are parameters: the decoder sees only what is exported.
+type ResourceInput struct {
+	ItemInput
+	Group     string `query:"group" maxLength:"253" doc:"API group of the object; empty for core kinds" example:"apps"`
+	Version   string `query:"version" maxLength:"63" doc:"API version of the object" example:"v1"`
+	Kind      string `query:"kind" required:"true" maxLength:"253" doc:"Kind of the object" example:"Deployment"`
+	ResourceN string `query:"resourceNamespace" maxLength:"63" doc:"Namespace of the object" example:"shop"`
+	Resource  string `query:"resourceName" required:"true" maxLength:"253" doc:"Name of the object" example:"web"`
+}
+
+func (in *ResourceInput) ref() api.ResourceRef {
+	return api.ResourceRef{Group: in.Group, Version: in.Version, Kind: in.Kind, Namespace: in.ResourceN, Name: in.Resource}
+}
+
+type resourceQuery struct {
+	Resource api.ResourceRef `json:"resource"`
+}
+
+// resourceAnswer is a route that asks the agent about one object of an application.
+func resourceAnswer[T any](h *Handler, path, id, summary, kind string) Route {
+	type out struct{ Body T }
+	return Route{
+		Method: http.MethodGet, Path: applicationPath + "/resource" + path, Permission: api.PermApplicationView, ID: id, Summary: summary, Tag: "resources",
+		mount: mount(handler[ResourceInput, out]{
+			find: func(ctx context.Context, _ *call, in *ResourceInput) (target, error) {
+				return h.findApplication(ctx, in.ItemInput)
+			},
+			do: func(ctx context.Context, c *call, in *ResourceInput) (*out, error) {
+				var o out
+				return &o, c.ask(ctx, in.order(kind, resourceQuery{in.ref()}), &o.Body)
+			},
+		}),
+	}
+}
+
+type resourceDelete struct {
+	ResourceInput
+	WaitInput
+	TryInput
+	Force  bool   `query:"force" doc:"Delete without waiting for its end"`
+	Orphan bool   `query:"orphan" doc:"Leave what belongs to it"`
+	Reason string `query:"reason" maxLength:"1000" doc:"Why"`
+}
+
+func (h *Handler) resourceRoutes() []Route {
+	remove := Route{
+		Method: http.MethodDelete, Path: applicationPath + "/resource", Permission: api.PermApplicationEdit, Audit: "resource.delete",
+		ID: "delete-resource", Summary: "Delete an object of an application", Tag: "resources",
+	}
+	remove.mount = mount(handler[resourceDelete, commandOutput]{
+		find: func(ctx context.Context, _ *call, in *resourceDelete) (target, error) {
+			return h.findApplication(ctx, in.ItemInput)
+		},
+		do: func(ctx context.Context, c *call, in *resourceDelete) (*commandOutput, error) {
+			c.before = nil
+			o := in.order("resource.delete", api.ResourceDelete{Resource: in.ref(), Force: in.Force, Orphan: in.Orphan, DryRun: in.DryRun})
+			o.Reason = in.Reason
+			return c.command(ctx, in.WaitInput, o)
+		},
+	})
+	patch := operation(h, "resource", "patch-resource", "Patch an object of an application",
+		`{"resource":{"group":"apps","kind":"Deployment","namespace":"shop","name":"web"},"type":"merge","patch":{"spec":{"replicas":3}}}`,
+		api.PermApplicationEdit, func(r *api.ResourcePatch) string { return r.Reason })
+	patch.Method, patch.Audit, patch.Tag = http.MethodPatch, "resource.patch", "resources"
+	patch.mount = resourceCommand[api.ResourcePatch](h, "resource.patch", func(r *api.ResourcePatch) string { return r.Reason })
+	action := patch
+	action.Method, action.Path, action.Permission, action.Audit = http.MethodPost, applicationPath+"/resource/actions", api.PermApplicationResourceAction, "resource.action"
+	action.ID, action.Summary = "run-action", "Run an action of an object, such as restart"
+	action.Example = `{"resource":{"group":"apps","kind":"Deployment","namespace":"shop","name":"web"},"action":"restart"}`
+	action.mount = resourceCommand[api.ResourceAction](h, "resource.action", func(r *api.ResourceAction) string { return r.Reason })
+	return []Route{
+		resourceAnswer[api.ResourceState](h, "", "get-resource", "An object of an application, live and as rendered, secrets masked", "resource.get"),
+		resourceAnswer[api.ResourceActions](h, "/actions", "list-actions", "The actions that an object offers", "resource.actions"),
+		resourceAnswer[api.ResourceEvents](h, "/events", "resource-events", "The Events of Kubernetes about an object", "resource.events"),
+		patch, action, remove,
+	}
+}
+
+// resourceCommand has the agent change an object of an application.
+func resourceCommand[T any](h *Handler, kind string, reason func(*T) string) mounter {
+	type in = operationInput[T]
+	return mount(handler[in, commandOutput]{
+		find: func(ctx context.Context, _ *call, in *in) (target, error) {
+			return h.findApplication(ctx, in.ItemInput)
+		},
+		do: func(ctx context.Context, c *call, in *in) (*commandOutput, error) {
+			c.before = nil
+			o := in.order(kind, in.Body)
+			o.Reason = reason(&in.Body)
+			return c.command(ctx, in.WaitInput, o)
+		},
+	})
+}

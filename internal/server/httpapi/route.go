@@ -1,0 +1,137 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/slipway-gitops/slipway/api"
+)
+
+// Access is how a route is protected.
+type Access int
+
+// Kinds of access.
+const (
+	// Addressed needs the permission for the object that the request is about.
+	Addressed Access = iota
+	// Listed needs the permission for anything at all, and shows or does only what it is held for.
+	Listed
+	// SignedIn needs somebody, whoever it is: it is about themselves.
+	SignedIn
+	// Public needs nobody.
+	Public
+)
+
+// Route is a line of the table.
+type Route struct {
+	Method, Path string
+	Permission   api.Permission
+	Access       Access
+	// Audit is the action that the audit is told of; "" for what changes nothing.
+	Audit string
+	// ID names the operation for programs, Summary for people, Tag its noun.
+	ID, Summary, Tag string
+	// Example is a body that is accepted, as JSON.
+	Example string
+	// Reads changes nothing although it is no GET.
+	Reads bool
+	// Secret answers are never kept for an idempotency key.
+	Secret bool
+	// Unsettled routes are also for who has to choose a password first.
+	Unsettled bool
+	// Begins to sign somebody in: how often an address may is limited, as it is for signing in.
+	Begins bool
+	// Streams last as long as both ends like.
+	Streams bool
+	// Returns somebody that another server sends here, with parameters of its own beside those that count (RFC 6749, 4.1.2).
+	Returns bool
+
+	mount mounter
+	// parameters are the names of those that may be in the query, in order.
+	parameters []string
+}
+
+// mounter registers a route with the types of its input and output.
+type mounter func(huma.API, huma.Operation)
+
+// handler is how a route is answered: find says what it is about, do does it.
+type handler[I, O any] struct {
+	find func(context.Context, *call, *I) (target, error)
+	do   func(context.Context, *call, *I) (*O, error)
+}
+
+// mount registers a route with its types.
+func mount[I, O any](h handler[I, O]) mounter {
+	return func(to huma.API, op huma.Operation) {
+		huma.Register(to, op, func(ctx context.Context, in *I) (*O, error) {
+			c := callOf(ctx)
+			out, err := answer(ctx, c, h, in)
+			if err = c.record(ctx, err); err != nil {
+				if api.CodeOf(err) == api.CodeInternal && ctx.Err() == nil {
+					c.log.Error("request", "request_id", c.id, "method", c.route.Method, "path", c.route.Path, "err", err)
+				}
+				return nil, newProblem(err, c.id)
+			}
+			return out, nil
+		})
+	}
+}
+
+func answer[I, O any](ctx context.Context, c *call, h handler[I, O], in *I) (*O, error) {
+	err := c.authorise(func() (target, error) { return h.find(ctx, c, in) })
+	if err != nil {
+		return nil, err
+	}
+	return h.do(ctx, c, in)
+}
+
+// operation is the description of a route.
+func (r *Route) operation() huma.Operation {
+	op := huma.Operation{
+		OperationID: r.ID, Method: r.Method, Path: r.Path, Summary: r.Summary, Tags: []string{r.Tag},
+		Description:     r.description(),
+		MaxBodyBytes:    maxBody,
+		BodyReadTimeout: -1, // the body has been read when it comes here
+		Responses:       map[string]*huma.Response{},
+		Security:        []map[string][]string{{"token": {}}, {"session": {}}},
+	}
+	if r.Access == Public {
+		op.Security = []map[string][]string{{}}
+	}
+	for _, status := range r.problems() {
+		op.Responses[status] = &huma.Response{Ref: "#/components/responses/problem"}
+	}
+	return op
+}
+
+func (r *Route) description() string {
+	switch r.Access {
+	case Addressed:
+		return "Takes the permission `" + string(r.Permission) + "` for the object."
+	case Listed:
+		return "Takes the permission `" + string(r.Permission) + "` somewhere, and counts only for objects that it is held for."
+	case SignedIn:
+		return "Takes a session or a token, and no permission."
+	case Public:
+	}
+	return "Takes no session and no token."
+}
+
+// problems are the statuses of errors that a client has to expect.
+func (r *Route) problems() []string {
+	out := []string{"429", "500"}
+	if r.Access != Public {
+		out = append(out, "401", "403")
+	}
+	if r.Access == Addressed {
+		out = append(out, "404")
+	}
+	if r.Method != http.MethodGet {
+		out = append(out, "409", "413", "422")
+	} else {
+		out = append(out, "422")
+	}
+	return out
+}

@@ -1,0 +1,162 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/slipway-gitops/slipway/api"
+)
+
+type cookieOutput[T any] struct {
+	SetCookie []http.Cookie `header:"Set-Cookie" doc:"Session of a browser"`
+	Body      T
+}
+
+type noBody struct {
+	SetCookie []http.Cookie `header:"Set-Cookie" doc:"Session of a browser"`
+}
+
+type redirect struct {
+	Status    int           `doc:"Always 303"`
+	Location  string        `header:"Location" doc:"Where to go on"`
+	SetCookie []http.Cookie `header:"Set-Cookie" doc:"Session of a browser"`
+}
+
+func values(in []*http.Cookie) []http.Cookie {
+	out := make([]http.Cookie, 0, len(in))
+	for _, c := range in {
+		out = append(out, *c)
+	}
+	return out
+}
+
+type empty struct{}
+
+type signInInput struct{ Body api.SignIn }
+
+type exchangeInput struct{ Body api.CodeExchange }
+
+type exchangeOutput struct{ Body api.Session }
+
+type passwordInput struct{ Body api.PasswordChange }
+
+type oidcBegin struct {
+	ReturnTo  string `query:"returnTo" maxLength:"500" doc:"Path to come back to" example:"/"`
+	Provider  string `query:"provider" maxLength:"1000" doc:"Name of the identity provider; left out: the first" example:"company"`
+	Redirect  string `query:"cli_redirect" maxLength:"500" doc:"Of a command line: its address on loopback, to send the browser to" example:"http://127.0.0.1:40123/signed-in"`
+	Challenge string `query:"cli_challenge" maxLength:"500" doc:"Of a command line: SHA-256 of the verifier that it shows for the token, in base64url"`
+	State     string `query:"cli_state" maxLength:"500" doc:"Of a command line: what it knows its browser by"`
+}
+
+func (h *Handler) sessionRoutes() []Route {
+	route := func(method, path string, access Access, audit, id, summary string) Route {
+		return Route{Method: method, Path: "/api/v1/session" + path, Access: access, Audit: audit, ID: id, Summary: summary, Tag: "session"}
+	}
+	methods := route(http.MethodGet, "/methods", Public, "", "sign-in-methods", "How one can sign in")
+	type methodsOut struct{ Body api.SignInMethods }
+	methods.mount = mount(handler[empty, methodsOut]{do: func(ctx context.Context, _ *call, _ *empty) (*methodsOut, error) {
+		return &methodsOut{h.cfg.Providers.Methods(ctx)}, nil
+	}})
+	in := route(http.MethodPost, "", Public, "session.create", "sign-in", "Sign in with a password, for a browser's session or a token")
+	in.Secret, in.Example = true, `{"username":"ada","password":"correct horse battery"}`
+	in.mount = mount(handler[signInInput, cookieOutput[api.Session]]{do: h.signIn})
+	out := route(http.MethodDelete, "", SignedIn, "session.delete", "sign-out", "Sign out: end the session, or delete the token of this request")
+	out.Unsettled = true
+	out.mount = mount(handler[empty, noBody]{do: func(_ context.Context, c *call, _ *empty) (*noBody, error) {
+		c.object = api.Ref{Type: c.who.Principal.Type, ID: c.who.Principal.ID, Scope: api.ScopeAccount}
+		cookies, err := h.cfg.Authn.SignOut(c.request)
+		return &noBody{values(cookies)}, err
+	}})
+	who := route(http.MethodGet, "", SignedIn, "", "whoami", "Who you are and what you may do")
+	who.Unsettled = true
+	type whoOut struct{ Body api.Whoami }
+	who.mount = mount(handler[empty, whoOut]{do: func(_ context.Context, c *call, _ *empty) (*whoOut, error) {
+		return &whoOut{c.whoami()}, nil
+	}})
+	password := route(http.MethodPost, "/password", SignedIn, "session.password", "change-password", "Change your own password; all other sessions end, and with endTokens all other API tokens")
+	password.Unsettled = true
+	password.Example = `{"current":"correct horse battery","new":"staple orbit lantern"}`
+	password.mount = mount(handler[passwordInput, noOutput]{do: h.changePassword})
+	begin := route(http.MethodGet, "/oidc", Public, "", "begin-oidc", "Begin to sign in with the identity provider")
+	begin.Begins = true
+	begin.mount = mount(handler[oidcBegin, redirect]{do: func(_ context.Context, c *call, in *oidcBegin) (*redirect, error) {
+		to, cookies, err := h.cfg.Providers.BeginOIDC(c.request, localPath(in.ReturnTo))
+		return &redirect{http.StatusSeeOther, to, values(cookies)}, err
+	}})
+	finish := route(http.MethodGet, "/oidc/callback", Public, "session.create", "finish-oidc", "Where the identity provider sends the browser back to")
+	finish.Secret, finish.Returns = true, true
+	finish.mount = mount(handler[empty, redirect]{do: func(_ context.Context, c *call, _ *empty) (*redirect, error) {
+		to, who, cookies, err := h.cfg.Providers.FinishOIDC(c.request, c.client)
+		c.who.Principal = who
+		c.object = api.Ref{Type: who.Type, ID: who.ID, Scope: api.ScopeAccount}
+		if err != nil && to != "" { // a command line waits, and tells it
+			if api.CodeOf(err) == api.CodeInternal {
+				c.log.Error("sign in", "request_id", c.id, "err", err)
+			}
+			c.told, err = err, nil
+		}
+		return &redirect{http.StatusSeeOther, to, values(cookies)}, err
+	}})
+	exchange := route(http.MethodPost, "/oidc/exchange", Public, "session.create", "exchange-oidc", "Give a command line the token for the code that its browser brought")
+	exchange.Secret, exchange.Example = true, `{"code":"…","verifier":"…","token":"laptop"}`
+	exchange.mount = mount(handler[exchangeInput, exchangeOutput]{do: func(ctx context.Context, c *call, in *exchangeInput) (*exchangeOutput, error) {
+		session, err := h.cfg.Providers.ExchangeCode(ctx, in.Body.Code, in.Body.Verifier, in.Body.Token)
+		if err != nil {
+			return nil, err
+		}
+		c.who.Principal = api.Principal{Type: api.PrincipalUser, ID: session.User.ID}
+		c.object = api.Ref{Type: api.PrincipalUser, ID: session.User.ID, Scope: api.ScopeAccount}
+		return &exchangeOutput{session}, nil
+	}})
+	return []Route{methods, in, out, who, password, begin, finish, exchange}
+}
+
+// localPath keeps a browser from being sent elsewhere.
+func localPath(to string) string {
+	if !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.ContainsAny(to, "\\\r\n") {
+		return "/"
+	}
+	return to
+}
+
+func (h *Handler) signIn(ctx context.Context, c *call, in *signInInput) (*cookieOutput[api.Session], error) {
+	c.object = api.Ref{Type: api.PrincipalUser, ID: cut(in.Body.Username, 63), Scope: api.ScopeAccount}
+	session, cookies, err := h.cfg.Authn.SignIn(ctx, in.Body, c.client)
+	if err != nil {
+		return nil, err
+	}
+	c.who.Principal = api.Principal{Type: api.PrincipalUser, ID: session.User.ID}
+	c.object.ID = session.User.ID
+	return &cookieOutput[api.Session]{values(cookies), session}, nil
+}
+
+func (h *Handler) changePassword(ctx context.Context, c *call, in *passwordInput) (*noOutput, error) {
+	c.object = api.Ref{Type: c.who.Principal.Type, ID: c.who.Principal.ID, Scope: api.ScopeAccount}
+	if c.who.User == nil || c.who.User.Origin == api.OriginOIDC {
+		return nil, api.Errorf(api.CodeInvalid, "you have no password here: change it where you sign in")
+	}
+	return nil, h.cfg.Authn.ChangePassword(ctx, c.who, in.Body)
+}
+
+// whoami says who asks. The permissions are those at the scopes that the caller's bindings are at.
+func (c *call) whoami() api.Whoami {
+	out := api.Whoami{
+		Principal: c.who.Principal, User: c.who.User, Groups: c.who.Subject.Groups,
+		Token: c.who.Token, ExpiresAt: c.who.ExpiresAt, Grants: []api.Grant{},
+	}
+	seen := map[api.Scope]bool{}
+	for _, want := range api.Permissions() {
+		for _, term := range c.policy.Filter(c.who.Subject, want).Terms {
+			seen[term.Scope] = true
+		}
+	}
+	for _, scope := range sortedKeys(seen) {
+		grant := api.Grant{Scope: api.Scope(scope)}
+		for _, p := range c.policy.Allowed(c.who.Subject, scope) {
+			grant.Permissions = append(grant.Permissions, api.Permission(p))
+		}
+		out.Grants = append(out.Grants, grant)
+	}
+	return out
+}

@@ -1,0 +1,276 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/base64"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/api/agentapi"
+)
+
+// settingNoun is something that an agent keeps in a Secret or a ConfigMap of its cluster. The server has a copy without
+// secrets, and passes on what a client sealed for the agent.
+type settingNoun struct {
+	h            *Handler
+	setting      agentapi.SettingType
+	kind         string // of items
+	many, called string
+	tests        bool // a connection can be tried
+	example      string
+}
+
+func (h *Handler) settingNouns() []*settingNoun {
+	return []*settingNoun{
+		{h, agentapi.SettingRepository, api.KindRepository, "repositories", "repository", true, `{"name":"shop","fields":{"url":"https://git.example.org/shop.git","type":"git"}}`},
+		{h, agentapi.SettingRepoCreds, api.KindRepoCreds, "credential-templates", "credential template", false, `{"name":"example-org","fields":{"url":"https://git.example.org/"}}`},
+		{h, agentapi.SettingCluster, api.KindCluster, "clusters", "cluster", true, `{"name":"edge","fields":{"name":"edge","server":"https://edge.example.org:6443"}}`},
+		{h, agentapi.SettingCertificate, api.KindCertificate, "certificates", "certificate", false, `{"name":"git.example.org","fields":{"serverName":"git.example.org","certData":"-----BEGIN CERTIFICATE-----"}}`},
+		{h, agentapi.SettingGPGKey, api.KindGPGKey, "gpg-keys", "GnuPG key", false, `{"name":"4AEE18F83AFDEB23","fields":{"keyData":"-----BEGIN PGP PUBLIC KEY BLOCK-----"}}`},
+	}
+}
+
+func (n *settingNoun) name() string { return strings.ReplaceAll(strings.ToLower(n.called), " ", "-") }
+
+func (n *settingNoun) permission(verb string) api.Permission {
+	return api.Permission(string(typeOf(n.kind)) + "_" + verb)
+}
+
+type settingCreate struct {
+	AgentInput
+	WaitInput
+	TryInput
+	Body api.SettingWrite
+}
+
+type settingUpdate struct {
+	ItemInput
+	WaitInput
+	TryInput
+	Body api.SettingWrite
+}
+
+func (n *settingNoun) route(method, path, verb, id, summary string) Route {
+	return Route{Method: method, Path: "/api/v1/agents/{agent}/" + n.many + path, Permission: n.permission(verb), ID: id, Summary: summary, Tag: n.many}
+}
+
+func (n *settingNoun) routes() []Route {
+	create := n.route(http.MethodPost, "", "edit", "create-"+n.name(), "Create a "+n.called+"; secrets are sealed by the client")
+	create.Audit, create.Example = n.name()+".create", n.example
+	create.mount = mount(handler[settingCreate, commandOutput]{
+		find: func(ctx context.Context, _ *call, in *settingCreate) (target, error) {
+			return n.fresh(ctx, in.Agent, &in.Body)
+		},
+		do: n.create,
+	})
+	update := n.route(http.MethodPut, "/{namespace}/{name}", "edit", "update-"+n.name(), "Change a "+n.called+"; secrets that are not sent stay as they are")
+	update.Audit, update.Example = n.name()+".update", n.example
+	update.mount = mount(handler[settingUpdate, commandOutput]{
+		find: func(ctx context.Context, _ *call, in *settingUpdate) (target, error) {
+			return n.h.findItem(ctx, n.kind, in.Agent, in.Namespace, in.Name)
+		},
+		do: n.update,
+	})
+	remove := n.route(http.MethodDelete, "/{namespace}/{name}", "delete", "delete-"+n.name(), "Delete a "+n.called)
+	remove.Audit = n.name() + ".delete"
+	remove.mount = mount(handler[objectDelete, commandOutput]{
+		find: func(ctx context.Context, _ *call, in *objectDelete) (target, error) {
+			return n.h.findItem(ctx, n.kind, in.Agent, in.Namespace, in.Name)
+		},
+		do: n.remove,
+	})
+	all := append(n.h.itemReads(n.kind, n.many, n.name(), n.called), create, update, remove)
+	if n.tests {
+		all = append(all, n.test())
+	}
+	return all
+}
+
+// fresh checks what is to be written, and says where it will belong.
+func (n *settingNoun) fresh(ctx context.Context, agent string, w *api.SettingWrite) (target, error) {
+	if err := n.check(w); err != nil {
+		return target{}, err
+	}
+	at, err := n.h.agents().find(ctx, agent)
+	if err != nil {
+		return target{}, err
+	}
+	a, _ := at.value.(*api.Agent)
+	return n.h.freshItem(ctx, n.kind, agent, a.Status.Namespace, w.Name, w.Fields["project"], w.Labels)
+}
+
+// check refuses secrets that the server could read.
+func (n *settingNoun) check(w *api.SettingWrite) error {
+	for name, value := range w.Fields {
+		if n.secret(name) {
+			return &api.Error{Code: api.CodeInvalid, Field: "body.fields." + cut(name, 64), Message: "the field " + cut(name, 64) +
+				" is a secret, and the server must not see it: send it in sealed, which is a JSON object of field and value in NaCl's anonymous box (crypto_box_seal) to the agent's sealKey, in base64; the command line does it by itself"}
+		}
+		if u, err := url.Parse(value); err == nil && u.User != nil && u.Host != "" {
+			if _, has := u.User.Password(); has || u.Scheme == "https" || u.Scheme == "http" {
+				return &api.Error{Code: api.CodeInvalid, Field: "body.fields." + cut(name, 64), Message: "the address has a user in it: leave that out, and send username and password in sealed"}
+			}
+		}
+	}
+	if _, err := base64.StdEncoding.DecodeString(string(w.Sealed)); err != nil {
+		return &api.Error{Code: api.CodeInvalid, Field: "body.sealed", Message: "sealed is no base64: write it with the standard alphabet and padding"}
+	}
+	if w.Name == "" {
+		address := w.Fields["url"]
+		if address == "" {
+			address = w.Fields["server"]
+		}
+		if address == "" {
+			return &api.Error{Code: api.CodeInvalid, Field: "body.name", Message: "a name is missing: give one"}
+		}
+		w.Name = string(n.setting) + "-" + digest(address)[:10]
+	}
+	if len(w.Name) > 253 || strings.ContainsAny(w.Name, "/ \t\r\n\x00") {
+		return &api.Error{Code: api.CodeInvalid, Field: "body.name", Message: "the name has a slash or a blank, or is longer than 253 bytes: give another"}
+	}
+	return checkLabels(w.Labels)
+}
+
+// secret is true for fields that an agent must get sealed. Of certificates and keys nothing is secret: they are public.
+func (n *settingNoun) secret(name string) bool {
+	if n.setting == agentapi.SettingGPGKey || n.setting == agentapi.SettingCertificate || n.setting == agentapi.SettingKnownHost {
+		return strings.Contains(strings.ToLower(name), "private")
+	}
+	switch strings.ToLower(name) {
+	case "config", "password", "bearertoken", "token", "sshprivatekey", "tlsclientcertkey", "githubappprivatekey", "gcpserviceaccountkey",
+		"privatekey", "keydata", "clientsecret", "secretkey", "secretaccesskey":
+		return true
+	}
+	return false
+}
+
+func (n *settingNoun) change(w *api.SettingWrite, dry bool) agentapi.SettingChange {
+	sealed, _ := base64.StdEncoding.DecodeString(string(w.Sealed)) // checked
+	return agentapi.SettingChange{
+		Type: n.setting, Name: w.Name, Fields: w.Fields, Sealed: sealed, Labels: w.Labels, Version: w.Version, Test: w.Test, DryRun: dry,
+	}
+}
+
+func (n *settingNoun) create(ctx context.Context, c *call, in *settingCreate) (*commandOutput, error) {
+	change := n.change(&in.Body, in.DryRun)
+	change.Create = !in.Body.Upsert
+	agent, namespace, name, err := api.ParseItemID(c.object.ID)
+	if err != nil {
+		return nil, api.Errorf(api.CodeUnavailable, "agent %s has not told its namespace yet: wait until it is connected", in.Agent)
+	}
+	there, err := n.h.findItem(ctx, n.kind, agent, namespace, name)
+	switch {
+	case err == nil && !in.Body.Upsert:
+		return nil, api.Errorf(api.CodeConflict, "%s %s is there already: choose another name, or change it with upsert", n.called, name)
+	case err == nil:
+		if err := c.may(c.route.Permission, there); err != nil {
+			return nil, err
+		}
+	case api.CodeOf(err) != api.CodeNotFound:
+		return nil, err
+	}
+	return n.apply(ctx, c, in.WaitInput, ItemInput{in.AgentInput, namespace, name}, change, in.Body)
+}
+
+func (n *settingNoun) update(ctx context.Context, c *call, in *settingUpdate) (*commandOutput, error) {
+	if in.Body.Name != "" && in.Body.Name != in.Name {
+		return nil, api.Errorf(api.CodeInvalid, "the body is about %q and the path about %q: names never change", cut(in.Body.Name, 100), in.Name)
+	}
+	in.Body.Name = in.Name
+	if err := n.check(&in.Body); err != nil {
+		return nil, err
+	}
+	item, _ := c.before.(*api.Item)
+	project, given := in.Body.Fields["project"]
+	if !given {
+		project = item.ArgoProject
+	}
+	labels := in.Body.Labels
+	if labels == nil {
+		labels = item.Labels
+	}
+	to, err := n.h.freshItem(ctx, n.kind, in.Agent, in.Namespace, in.Name, project, labels)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.may(c.route.Permission, to); err != nil {
+		return nil, err
+	}
+	change := n.change(&in.Body, in.DryRun)
+	change.Update = true
+	return n.apply(ctx, c, in.WaitInput, in.ItemInput, change, in.Body)
+}
+
+func (n *settingNoun) apply(ctx context.Context, c *call, wait WaitInput, in ItemInput, change agentapi.SettingChange, w api.SettingWrite) (*commandOutput, error) {
+	out, err := c.command(ctx, wait, n.order(agentapi.KindSettingsApply, in, change, w.Reason))
+	w.Sealed = ""
+	c.after = w
+	if err == nil && out.Body.Status == api.CommandDone && !change.DryRun {
+		n.h.copied(ctx, n.kind, in, out.Body.Result)
+	}
+	return out, err
+}
+
+func (n *settingNoun) order(kind agentapi.Kind, in ItemInput, change agentapi.SettingChange, reason string) Order {
+	return Order{Agent: in.Agent, Kind: string(kind), TargetKind: n.kind, Namespace: in.Namespace, Name: in.Name, Body: change, Reason: reason}
+}
+
+func (n *settingNoun) remove(ctx context.Context, c *call, in *objectDelete) (*commandOutput, error) {
+	item, _ := c.before.(*api.Item)
+	if in.Forget {
+		if err := n.h.cfg.Items.DropItem(ctx, n.kind, in.Agent, in.Namespace, in.Name); err != nil {
+			return nil, err
+		}
+		return &commandOutput{http.StatusOK, api.Command{Agent: in.Agent, Kind: "item.forget", Object: c.object, By: c.who.Principal, Status: api.CommandDone, Message: "the server's copy is forgotten", CreatedAt: n.h.now(), Deadline: n.h.now()}}, nil
+	}
+	if err := c.checkReferences(ctx, item, in.Force); err != nil {
+		return nil, err
+	}
+	change := agentapi.SettingChange{Type: n.setting, Name: in.Name, Version: in.Version, DryRun: in.DryRun}
+	out, err := c.command(ctx, in.WaitInput, n.order(agentapi.KindSettingsDelete, in.ItemInput, change, in.Reason))
+	c.after = nil
+	if err == nil && out.Body.Status == api.CommandDone && !in.DryRun {
+		n.h.dropped(ctx, n.kind, in.ItemInput, item.Resource)
+	}
+	return out, err
+}
+
+type testOutput struct{ Body api.SettingTest }
+
+// test tries a connection; nothing is changed.
+func (n *settingNoun) test() Route {
+	r := n.route(http.MethodPost, "/test", "edit", "test-"+n.name(), "Have the agent try a connection to a "+n.called+"; nothing is changed")
+	r.Reads, r.Example = true, n.example
+	r.mount = mount(handler[settingCreate, testOutput]{
+		find: func(ctx context.Context, _ *call, in *settingCreate) (target, error) {
+			return n.fresh(ctx, in.Agent, &in.Body)
+		},
+		do: func(ctx context.Context, c *call, in *settingCreate) (*testOutput, error) {
+			_, namespace, name, _ := api.ParseItemID(c.object.ID) // the agent does not need it
+			var answer any
+			err := c.ask(ctx, n.order(agentapi.KindSettingsTest, ItemInput{in.AgentInput, namespace, name}, n.change(&in.Body, in.DryRun), ""), &answer)
+			if err == nil {
+				return &testOutput{api.SettingTest{OK: true}}, nil
+			}
+			if code := api.CodeOf(err); code == api.CodeInternal || code == api.CodeUnavailable {
+				return nil, err
+			}
+			return &testOutput{api.SettingTest{Message: newProblem(err, c.id).Detail}}, nil
+		},
+	})
+	return r
+}
+
+// knownHosts is where known hosts are written; they are listed with the certificates.
+func (h *Handler) knownHostRoutes() []Route {
+	n := &settingNoun{h, agentapi.SettingKnownHost, api.KindCertificate, "known-hosts", "known host", false, `{"name":"git.example.org","fields":{"data":"git.example.org ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIExample"}}`}
+	var out []Route
+	for _, r := range n.routes() {
+		if r.Method != http.MethodGet {
+			out = append(out, r)
+		}
+	}
+	return out
+}

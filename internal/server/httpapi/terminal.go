@@ -1,0 +1,195 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+	"github.com/gorilla/websocket"
+
+	"github.com/slipway-gitops/slipway/api"
+)
+
+type terminalInput struct {
+	ItemInput
+	PodNamespace string   `query:"podNamespace" required:"true" maxLength:"63" doc:"Namespace of the pod" example:"shop"`
+	Pod          string   `query:"pod" required:"true" maxLength:"253" doc:"Name of the pod" example:"web-0"`
+	Container    string   `query:"container" maxLength:"63" doc:"Container; the first where it is left out"`
+	Command      []string `query:"command,explode" maxItems:"50" doc:"Command and arguments; a shell where it is left out"`
+	TTY          bool     `query:"tty" default:"true" doc:"A terminal; false for bytes both ways as they are"`
+	Columns      int      `query:"columns" minimum:"1" maximum:"1000" default:"80" doc:"Width"`
+	Rows         int      `query:"rows" minimum:"1" maximum:"1000" default:"24" doc:"Height"`
+}
+
+// terminalBody is the body of the command to the agent.
+type terminalBody struct {
+	Resource  api.ResourceRef `json:"resource"`
+	Container string          `json:"container,omitempty"`
+	Command   []string        `json:"command,omitempty"`
+	Size      size            `json:"size"`
+	Pipe      bool            `json:"pipe,omitempty"`
+}
+
+type size struct {
+	Columns int `json:"columns"`
+	Rows    int `json:"rows"`
+}
+
+const (
+	// terminalTime is how long a terminal may be open, and idleTime how long nobody may type.
+	terminalTime = 8 * time.Hour
+	idleTime     = 30 * time.Minute
+	maxFrame     = 64 << 10
+	// maxReason is how much, in bytes, is told of why one ended; the reason of a WebSocket's end holds less.
+	maxReason = 2000
+)
+
+func (h *Handler) terminalRoute() Route {
+	r := Route{
+		Method: http.MethodGet, Path: applicationPath + "/terminal", Permission: api.PermApplicationExec, Audit: "application.terminal", Streams: true,
+		ID: "application-terminal", Tag: "resources",
+		Summary: "A shell in a container, over a WebSocket: binary frames are what is typed and shown, text frames of the client are {\"columns\":80,\"rows\":24} or {\"end\":true} for the end of the input, and the last frame of the server is text: {\"exit\":0} with the exit code, or {\"error\":\"…\"} with why it ended",
+	}
+	r.mount = mount(handler[terminalInput, streamOutput]{
+		find: func(ctx context.Context, _ *call, in *terminalInput) (target, error) {
+			return h.findApplication(ctx, in.ItemInput)
+		},
+		do: h.terminal,
+	})
+	return r
+}
+
+func (h *Handler) terminal(ctx context.Context, c *call, in *terminalInput) (*streamOutput, error) {
+	if !websocket.IsWebSocketUpgrade(c.request) {
+		return nil, api.Errorf(api.CodeInvalid, "a terminal needs a WebSocket: use `slipway app terminal`, or a client that upgrades the connection")
+	}
+	if !h.allowed(c.request) {
+		return nil, api.Errorf(api.CodeForbidden, "a page of another origin may not open a terminal")
+	}
+	body := terminalBody{
+		Resource:  api.ResourceRef{Version: "v1", Kind: "Pod", Namespace: in.PodNamespace, Name: in.Pod},
+		Container: in.Container, Command: in.Command, Size: size{in.Columns, in.Rows}, Pipe: !in.TTY,
+	}
+	c.before, c.after = nil, body
+	o := in.order("resource.terminal", body)
+	o.By, o.Groups, o.RequestID, o.Object, o.Timeout, o.Reason = c.who.Principal, c.who.Subject.Groups, c.id, c.object, askTime, c.reason
+	stream, err := h.cfg.Commands.Open(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	return &streamOutput{func(hc huma.Context) { //nolint:contextcheck // it has the context of the request
+		r, w := humago.Unwrap(hc)
+		defer stream.Close()
+		begun := h.now()
+		upgrader := websocket.Upgrader{
+			HandshakeTimeout: 10 * time.Second, ReadBufferSize: 4096, WriteBufferSize: 4096,
+			CheckOrigin: h.allowed,
+			Error: func(w http.ResponseWriter, _ *http.Request, _ int, reason error) {
+				writeProblem(w, api.Errorf(api.CodeInvalid, "no WebSocket came about: %v", reason), c.id)
+			},
+		}
+		conn, err := upgrader.Upgrade(w, r, nil)
+		if err != nil {
+			return
+		}
+		defer conn.Close() //nolint:errcheck // closed twice is closed
+		ctx, cancel := c.guard(hc.Context(), stillMay(hc.Context(), in.ItemInput))
+		defer cancel()
+		ctx, stop := context.WithTimeout(ctx, terminalTime)
+		defer stop()
+		told := h.connect(ctx, stop, conn, stream)
+		c.ended(hc.Context(), h.now().Sub(begun), told)
+	}}, nil
+}
+
+// session is what came of a terminal.
+type session struct {
+	typed, shown int64 // bytes
+	exit         *Exited
+}
+
+// ended records the end of a terminal, as another entry of the same action. What was typed is not kept: it may hold secrets.
+func (c *call) ended(ctx context.Context, took time.Duration, s session) {
+	entry := c.entry(nil)
+	entry.After = nil
+	entry.Message = fmt.Sprintf("ended: open for %s, %d bytes typed, %d bytes shown", took.Round(time.Second), s.typed, s.shown)
+	if s.exit != nil {
+		entry.Message += fmt.Sprintf(", exit code %d", s.exit.Code)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	if err := c.cfg.Audits.Record(ctx, entry); err != nil {
+		c.log.Error("audit", "request_id", c.id, "action", entry.Action, "err", err)
+	}
+}
+
+// connect copies both ways until one end is closed.
+func (h *Handler) connect(ctx context.Context, stop func(), conn *websocket.Conn, stream Stream) (s session) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer stop()
+		conn.SetReadLimit(maxFrame)
+		for {
+			_ = conn.SetReadDeadline(time.Now().Add(idleTime)) // an error shows at the read
+			kind, data, err := conn.ReadMessage()
+			if err != nil {
+				return
+			}
+			s.typed += int64(len(data))
+			if err := h.typed(ctx, stream, kind, data); err != nil {
+				return
+			}
+		}
+	}()
+	reason := ""
+	for {
+		data, err := stream.Recv(ctx)
+		if err != nil {
+			switch {
+			case errors.As(err, &s.exit):
+				_ = conn.SetWriteDeadline(time.Now().Add(writeTime)) // an error shows at the write
+				_ = conn.WriteJSON(map[string]int{"exit": s.exit.Code})
+			case !errors.Is(err, io.EOF) && ctx.Err() == nil:
+				reason = newProblem(err, "").Detail
+				_ = conn.SetWriteDeadline(time.Now().Add(writeTime)) // likewise
+				_ = conn.WriteJSON(map[string]string{"error": cut(reason, maxReason)})
+			}
+			break
+		}
+		s.shown += int64(len(data))
+		_ = conn.SetWriteDeadline(time.Now().Add(writeTime)) // an error shows at the write
+		if conn.WriteMessage(websocket.BinaryMessage, data) != nil {
+			break
+		}
+	}
+	message := websocket.FormatCloseMessage(websocket.CloseNormalClosure, cut(reason, 100))
+	_ = conn.WriteControl(websocket.CloseMessage, message, time.Now().Add(time.Second)) // the other end may have gone
+	_ = conn.Close()                                                                    // what reads from it ends
+	<-done
+	return s
+}
+
+func (h *Handler) typed(ctx context.Context, stream Stream, kind int, data []byte) error {
+	if kind == websocket.BinaryMessage {
+		return stream.Send(ctx, data)
+	}
+	var to struct {
+		size
+		End bool `json:"end"`
+	}
+	err := json.Unmarshal(data, &to)
+	switch {
+	case err == nil && to.End:
+		return stream.EndInput(ctx)
+	case err != nil || to.Columns < 1 || to.Rows < 1 || to.Columns > 1000 || to.Rows > 1000:
+		return errors.New("a text frame is no size, and no end of the input")
+	}
+	return stream.Resize(ctx, to.Columns, to.Rows)
+}

@@ -1,0 +1,181 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/authn"
+	"github.com/slipway-gitops/slipway/internal/server/rbac"
+)
+
+const (
+	// tokenTime is how long a token lasts where nothing is said; maxTokenTime how long it may.
+	tokenTime    = 30 * 24 * time.Hour
+	maxTokenTime = 366 * 24 * time.Hour
+)
+
+// tokenObject is a token as an object of rights: it is where its owner is.
+func tokenObject(t *api.Token) rbac.Object {
+	scope := api.ScopeAccount
+	if t.Owner.Type == api.PrincipalServiceAccount {
+		if at, _, err := api.ParseID(t.Owner.ID); err == nil {
+			scope = at
+		}
+	}
+	return rbac.Object{Type: api.TypeToken, Scope: scope, ID: t.ID}
+}
+
+// findToken lets owners at their own tokens without a permission, and others with it.
+func (h *Handler) findToken(ctx context.Context, c *call, id string, want api.Permission) (*api.Token, error) {
+	t, err := h.cfg.Tokens.GetToken(ctx, id)
+	if api.CodeOf(err) == api.CodeNotFound {
+		return nil, notFound("token", id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	at := target{object: tokenObject(&t), value: &t}
+	c.object, c.before = at.ref(), at.value
+	// A limited token has to do with what is within its limits only.
+	if t.Owner == c.who.Principal && c.who.Subject.MayLimit(authn.CeilingOf(t)).Allowed {
+		return &t, nil
+	}
+	return &t, c.may(want, at)
+}
+
+type tokenList struct {
+	ListInput
+	Owner string `query:"owner" maxLength:"210" doc:"Id of the user or service account whose tokens are wanted; your own where it is left out, * for all that you may see" example:"org.acme.ci"`
+	Type  string `query:"ownerType" enum:"user,serviceaccount" default:"user" doc:"What the owner is"`
+}
+
+func (h *Handler) tokenRoutes() []Route {
+	route := func(method, path, audit, id, summary string) Route {
+		return Route{Method: method, Path: path, Access: SignedIn, Audit: audit, ID: id, Summary: summary, Tag: "tokens"}
+	}
+	list := route(http.MethodGet, "/api/v1/tokens", "", "list-tokens", "List your own tokens, or others with token_view")
+	list.mount = mount(handler[tokenList, pageOutput[api.Token]]{do: h.listTokens})
+	get := route(http.MethodGet, "/api/v1/tokens/{id}", "", "get-token", "Get a token, without its secret")
+	type out struct{ Body api.Token }
+	get.mount = mount(handler[IDInput, out]{do: func(ctx context.Context, c *call, in *IDInput) (*out, error) {
+		t, err := h.findToken(ctx, c, in.ID, api.PermTokenView)
+		if err != nil {
+			return nil, err
+		}
+		return &out{*t}, nil
+	}})
+	create := route(http.MethodPost, "/api/v1/tokens", "token.create", "create-token", "Create a token for yourself, or for others with token_edit")
+	create.Secret, create.Example = true, `{"name":"ci","permissions":["application_view","application_sync"],"scope":"org.acme"}`
+	create.mount = mount(handler[tokenInput, tokenOutput]{do: h.createToken})
+	remove := route(http.MethodDelete, "/api/v1/tokens/{id}", "token.delete", "delete-token", "Delete a token of your own, or of others with token_delete")
+	remove.mount = mount(handler[IDInput, noOutput]{do: func(ctx context.Context, c *call, in *IDInput) (*noOutput, error) {
+		if _, err := h.findToken(ctx, c, in.ID, api.PermTokenDelete); err != nil {
+			return nil, err
+		}
+		return nil, h.cfg.Tokens.DeleteToken(ctx, in.ID)
+	}})
+	return []Route{list, get, create, remove}
+}
+
+func (h *Handler) listTokens(ctx context.Context, c *call, in *tokenList) (*pageOutput[api.Token], error) {
+	options, err := in.options()
+	if err != nil {
+		return nil, err
+	}
+	owner := c.who.Principal
+	visible := rbac.Filter{Type: api.TypeToken, Terms: []rbac.Term{{Scope: api.ScopeAccount, All: true}}}
+	if in.Owner != "" && (in.Owner != owner.ID || in.Type != owner.Type) {
+		owner = api.Principal{Type: in.Type, ID: in.Owner}
+		if in.Owner == "*" {
+			owner = api.Principal{}
+		}
+		if visible = c.policy.Filter(c.who.Subject, api.PermTokenView); visible.Nothing() {
+			return nil, api.Errorf(api.CodeForbidden, "nothing gives you token_view: leave owner out to see your own tokens")
+		}
+	}
+	page, err := h.cfg.Tokens.ListTokens(ctx, visible, owner, options)
+	return pageOf(page), err
+}
+
+type tokenInput struct {
+	TryInput
+	Body api.Token
+}
+
+type tokenOutput struct{ Body api.TokenCreated }
+
+func (h *Handler) createToken(ctx context.Context, c *call, in *tokenInput) (*tokenOutput, error) {
+	t := &in.Body
+	if t.Owner == (api.Principal{}) {
+		t.Owner = c.who.Principal
+	}
+	at := target{object: tokenObject(t)}
+	c.object = at.ref()
+	until := h.longest(c)
+	if t.ExpiresAt.IsZero() && until.Before(h.now().Add(tokenTime)) {
+		t.ExpiresAt = until
+	}
+	if err := h.checkToken(t); err != nil {
+		return nil, err
+	}
+	if t.ExpiresAt.After(until) {
+		return nil, api.Errorf(api.CodeForbidden, "a limited token makes no token that lasts longer than itself: end it by %s", until.Format(time.RFC3339))
+	}
+	if t.Owner != c.who.Principal {
+		if err := c.may(api.PermTokenEdit, at); err != nil {
+			return nil, err
+		}
+		if err := c.mayActAs(ctx, t.Owner); err != nil {
+			return nil, err
+		}
+	}
+	if err := allow(c.who.Subject.MayLimit(authn.CeilingOf(*t))); err != nil {
+		return nil, err
+	}
+	if in.DryRun {
+		c.quiet = true
+		return &tokenOutput{api.TokenCreated{Token: *t}}, nil
+	}
+	made, err := h.cfg.Tokens.MakeToken(ctx, *t, c.who.Grounds())
+	if err != nil {
+		return nil, err
+	}
+	c.object.ID, c.after = made.ID, &made.Token
+	return &tokenOutput{made}, nil
+}
+
+// longest is until when a token may last that is made with this request.
+func (h *Handler) longest(c *call) time.Time {
+	if c.who.Token != nil && c.who.Subject.Ceiling != nil {
+		return c.who.Token.ExpiresAt
+	}
+	return h.now().UTC().Add(maxTokenTime)
+}
+
+// checkToken puts a token in shape.
+func (h *Handler) checkToken(t *api.Token) error {
+	if err := api.CheckName(t.Name); err != nil {
+		return &api.Error{Code: api.CodeInvalid, Message: err.Error(), Field: "body.name"}
+	}
+	if t.Owner.Type != api.PrincipalUser && t.Owner.Type != api.PrincipalServiceAccount {
+		return &api.Error{Code: api.CodeInvalid, Message: "a token belongs to a user or a service account", Field: "body.owner.type"}
+	}
+	scope, err := api.ParseScope(string(t.Scope))
+	if err != nil {
+		return &api.Error{Code: api.CodeInvalid, Message: err.Error(), Field: "body.scope"}
+	}
+	t.Scope, t.ID = scope, ""
+	if _, err := rbac.Expand(t.Permissions); err != nil {
+		return &api.Error{Code: api.CodeInvalid, Message: err.Error(), Field: "body.permissions"}
+	}
+	now := h.now().UTC()
+	if t.ExpiresAt.IsZero() {
+		t.ExpiresAt = now.Add(tokenTime)
+	}
+	if !t.ExpiresAt.After(now) || t.ExpiresAt.After(now.Add(maxTokenTime)) {
+		return &api.Error{Code: api.CodeInvalid, Message: "expiresAt has to be in the future and at most a year from now", Field: "body.expiresAt"}
+	}
+	return nil
+}

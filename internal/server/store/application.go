@@ -1,0 +1,238 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/server/rbac"
+)
+
+// items is the table of items, for rights on a kind of them.
+func items(kind string) guarded {
+	return guarded{name: "item", of: typeOf(agentapi.ItemKind(kind)), kind: kind}
+}
+
+// applicationColumns are what a list of applications shows.
+const applicationColumns = `item.id, item.agent_id, item.namespace, item.name, item.scope, item.argo_project, item.labels, item.sync, item.health,
+	item.phase, item.message, item.revision, item.repo_url, item.path, item.destination, item.destination_namespace, item.auto_sync,
+	item.conditions, item.finished_at, item.changed_at, item.stale_since, item.service, item.environment,
+	item.held, item.drift_since, ` + deployedVersion
+
+func scanApplication(rows interface{ Scan(...any) error }, a *api.Application, more ...any) error {
+	var namespace string
+	var finished time.Time
+	into := []any{
+		&a.ID, &a.Agent, &a.Namespace, &a.Name, (*string)(&a.Scope), &a.ArgoProject, decode(&a.Labels), &a.Sync, &a.Health,
+		&a.Phase, &a.Message, &a.Revision, &a.RepoURL, &a.Path, &a.Destination, &namespace, &a.AutoSync,
+		decode(&a.Conditions), instant(&finished), instant(&a.UpdatedAt), instant(&a.StaleSince), &a.Service, &a.Environment,
+		&a.Held, instant(&a.DriftSince), &a.Version,
+	}
+	err := rows.Scan(append(into, more...)...)
+	if namespace != "" {
+		a.Destination += "/" + namespace
+	}
+	if !finished.IsZero() {
+		a.FinishedAt = &finished
+	}
+	return err
+}
+
+// itemSorts are what lists of items can be sorted by.
+func itemSorts() map[string]string {
+	return map[string]string{
+		"name": "item.name", "namespace": "item.namespace", "agent": "item.agent_id", "argoProject": "item.argo_project",
+		"scope": "item.scope", "updatedAt": "item.changed_at", "sync": "item.sync", "health": "item.health", "phase": "item.phase",
+		"repoURL": "item.repo_url", "destination": "item.destination", "finishedAt": "item.finished_at",
+		"service": "item.service", "environment": "item.environment", "driftSince": "item.drift_since",
+	}
+}
+
+// narrow adds what lists of items are filtered by.
+func (w *where) narrow(kind string, filter api.ItemFilter, visible rbac.Filter) {
+	w.and("item.kind = ?", kind)
+	w.permitted(items(kind), visible)
+	options := filter.ListOptions
+	if options.Search != "" {
+		w.like("item.words", "%", strings.ToLower(options.Search), "%")
+		options.Search = ""
+	}
+	w.options(items(kind), options)
+	if filter.Agent != "" {
+		w.and("item.agent_id = ?", filter.Agent)
+	}
+	if filter.ArgoProject != "" {
+		w.and("item.argo_project = ?", filter.ArgoProject)
+	}
+	if filter.Stale {
+		w.and("item.stale_since <> 0")
+	}
+}
+
+// repository adds that an item has a source in a repository. The words, which an index holds, spare most looks at rows.
+func (w *where) repository(address string) {
+	repo := sameRepo(address)
+	w.and("(item.words LIKE ? ESCAPE '!' OR item.words LIKE ?)", "%\n"+literal(repo)+"\n%", "%"+cutWords)
+	w.like("item.repos", "%\n", repo, "\n%")
+}
+
+// ListApplications gives what the filter lets through.
+func (s *Store) ListApplications(ctx context.Context, visible rbac.Filter, filter api.ApplicationFilter) (api.Page[api.Application], error) {
+	return s.ListFleet(ctx, visible, api.FleetFilter{
+		Search: filter.Search, Scope: filter.Scope, Labels: filter.Labels, Agent: filter.Agent, ArgoProject: filter.ArgoProject,
+		Namespace: filter.Namespace, Sync: filter.Sync, Health: filter.Health, RepoURL: filter.RepoURL, Cluster: filter.Destination,
+		Service: filter.Service, Environment: filter.Environment, Stale: filter.Stale,
+	}, filter.ListOptions)
+}
+
+// listItems reads a page of items.
+func listItems[T any](
+	ctx context.Context, s *Store, w *where, options api.ListOptions, columns string,
+	scan func(*sql.Rows, *T, ...any) error, id func(*T) string,
+) (page api.Page[T], err error) {
+	order, err := newOrder(options, "item.id", itemSorts())
+	if err != nil {
+		return page, err
+	}
+	err = s.read(ctx, func(t tx) error {
+		page, err = readPage(ctx, t, "item", columns, w, order, scan, id)
+		return err
+	})
+	return page, err
+}
+
+// GetApplication reads one with its resource.
+func (s *Store) GetApplication(ctx context.Context, agent, namespace, name string) (detail api.ApplicationDetail, err error) {
+	err = s.read(ctx, func(t tx) error {
+		var body string
+		id := api.ItemID(agent, namespace, name)
+		query := "SELECT " + applicationColumns + ", item.body FROM item WHERE item.kind = ? AND item.id = ?"
+		row := t.QueryRowContext(ctx, t.dialect.rebind(query), api.KindApplication, clean(id))
+		err := scanApplication(row, &detail.Application, &body)
+		if errors.Is(err, sql.ErrNoRows) {
+			return notFound("application", id)
+		}
+		detail.Resource = json.RawMessage(body)
+		return err
+	})
+	return detail, err
+}
+
+const genericColumns = `item.agent_id, item.agent, item.kind, item.namespace, item.name, item.scope, item.argo_project, item.labels, item.body,
+	item.hash, item.changed_at, item.stale_since`
+
+func scanItem(rows *sql.Rows, i *api.Item, more ...any) error {
+	var body string
+	into := []any{
+		&i.Agent, &i.AgentUID, &i.Kind, &i.Namespace, &i.Name, (*string)(&i.Scope), &i.ArgoProject, decode(&i.Labels), &body,
+		&i.Hash, instant(&i.UpdatedAt), instant(&i.StaleSince),
+	}
+	err := rows.Scan(append(into, more...)...)
+	if body != "" {
+		i.Resource = json.RawMessage(body)
+	}
+	return err
+}
+
+// ListItems gives the items of a kind that the filter lets through.
+func (s *Store) ListItems(ctx context.Context, kind string, visible rbac.Filter, filter api.ItemFilter) (api.Page[api.Item], error) {
+	w := &where{}
+	w.narrow(kind, filter, visible)
+	return listItems(ctx, s, w, filter.ListOptions, genericColumns, scanItem, (*api.Item).ID)
+}
+
+// GetItem reads one item.
+func (s *Store) GetItem(ctx context.Context, kind, agent, namespace, name string) (item api.Item, err error) {
+	err = s.read(ctx, func(t tx) error {
+		found := false
+		id := api.ItemID(agent, namespace, name)
+		query := "SELECT " + genericColumns + " FROM item WHERE item.kind = ? AND item.id = ?"
+		err := t.each(ctx, query, []any{kind, id}, func(rows *sql.Rows) error {
+			found = true
+			return scanItem(rows, &item)
+		})
+		if err == nil && !found {
+			return notFound(kind, id)
+		}
+		return err
+	})
+	return item, err
+}
+
+// DropItem forgets an item that its agent does not tell of any more. One that it
+// tells of stays: it is to be deleted in the cluster.
+func (s *Store) DropItem(ctx context.Context, kind, agent, namespace, name string) error {
+	return s.write(ctx, func(t tx) error {
+		var since int64
+		id := api.ItemID(agent, namespace, name)
+		err := t.one(ctx, "SELECT stale_since FROM item WHERE kind = ? AND id = ?", []any{kind, id}, &since)
+		if isNotFound(err) {
+			return notFound(kind, id)
+		}
+		if err != nil {
+			return err
+		}
+		if since == 0 {
+			return &refusal{ErrReferenced, api.Error{
+				Code:    api.CodeConflict,
+				Message: fmt.Sprintf("the agent still tells of %s %q: delete it in the cluster, and its copy goes by itself", kind, id),
+			}}
+		}
+		var uid string
+		if err := t.one(ctx, "SELECT uid FROM agent WHERE id = ?", []any{agent}, &uid); err != nil {
+			return err
+		}
+		if _, err := t.revise(ctx, uid, true); err != nil {
+			return err
+		}
+		return t.dropItems(ctx, "kind = ? AND id = ? AND stale_since <> 0", kind, id)
+	})
+}
+
+// ItemReferences are the applications that use a repository, a cluster or an
+// Argo project: as many as an error names.
+func (s *Store) ItemReferences(ctx context.Context, item api.Item) (refs []api.Ref, err error) {
+	w := &where{}
+	w.and("item.kind = ? AND item.agent_id = ?", api.KindApplication, item.Agent)
+	var setting struct {
+		Fields map[string]string `json:"fields"`
+	}
+	_ = json.Unmarshal(item.Resource, &setting) // what cannot be read has no fields
+	switch item.Kind {
+	case api.KindArgoProject:
+		w.and("item.argo_project = ?", item.Name)
+	case api.KindRepository:
+		if setting.Fields["url"] == "" {
+			return nil, nil
+		}
+		w.repository(setting.Fields["url"])
+	case api.KindCluster:
+		w.and("item.destination IN (?, ?)", orName(setting.Fields["name"], item.Name), orName(setting.Fields["server"], item.Name))
+	default:
+		return nil, nil
+	}
+	err = s.read(ctx, func(t tx) error {
+		refs = nil
+		query := "SELECT item.id, item.scope FROM item" + w.String() + " ORDER BY item.id LIMIT 100"
+		return t.each(ctx, query, append([]any(nil), w.args...), func(rows *sql.Rows) error {
+			ref := api.Ref{Type: api.TypeApplication}
+			err := rows.Scan(&ref.ID, (*string)(&ref.Scope))
+			refs = append(refs, ref)
+			return err
+		})
+	})
+	return refs, err
+}
+
+func orName(text, name string) string {
+	if text == "" {
+		return name
+	}
+	return text
+}

@@ -1,0 +1,69 @@
+package store
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// column is one column of a row: what to write, and where to read it into.
+type column struct {
+	name  string
+	value any
+	into  any
+}
+
+// encode writes a value as JSON; nothing as "".
+func encode(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil { // of types of this repository, which all can be written
+		return ""
+	}
+	switch string(text) {
+	case "null", "{}", "[]", `""`:
+		return ""
+	}
+	return string(text)
+}
+
+// decode returns what Scan reads JSON into.
+func decode[V any](v *V) sql.Scanner {
+	return scanner(func(text string) error { return json.Unmarshal([]byte(text), v) })
+}
+
+// instant returns what Scan reads microseconds into.
+func instant(at *time.Time) sql.Scanner { return (*microseconds)(at) }
+
+type scanner func(string) error
+
+// Scan reads a text; nothing where it is empty.
+func (s scanner) Scan(value any) error {
+	switch value := value.(type) {
+	case nil:
+		return nil
+	case string:
+		if value == "" {
+			return nil
+		}
+		return s(value)
+	case []byte:
+		if len(value) == 0 {
+			return nil
+		}
+		return s(string(value))
+	}
+	return fmt.Errorf("read text: it is a %T", value)
+}
+
+type microseconds time.Time
+
+// Scan reads microseconds since 1970.
+func (m *microseconds) Scan(value any) error {
+	us, ok := value.(int64)
+	if !ok {
+		return fmt.Errorf("read time: it is a %T", value)
+	}
+	*m = microseconds(moment(us))
+	return nil
+}

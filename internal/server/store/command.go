@@ -1,0 +1,248 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/server/gateway"
+)
+
+// AddCommand keeps a command as pending. Its id must never have been used.
+func (s *Store) AddCommand(ctx context.Context, c agentapi.Command) error {
+	return s.write(ctx, func(t tx) error {
+		var agent, scope string
+		if err := t.one(ctx, "SELECT id, scope FROM agent WHERE uid = ?", []any{c.Agent}, &agent, &scope); err != nil {
+			if isNotFound(err) {
+				return gateway.ErrUnknown
+			}
+			return err
+		}
+		object := api.Ref{Type: api.TypeAgent, ID: agent, Scope: api.Scope(scope)}
+		if c.Target.Name != "" {
+			object = api.Ref{Type: typeOf(c.Target.Kind), ID: api.ItemID(agent, c.Target.Namespace, c.Target.Name), Scope: api.Scope(scope)}
+			err := t.one(ctx, "SELECT scope FROM item WHERE kind = ? AND id = ?", []any{string(c.Target.Kind), object.ID}, (*string)(&object.Scope))
+			if err != nil && !isNotFound(err) {
+				return err
+			}
+		}
+		_, err := t.exec(ctx, "INSERT INTO command_id (id, created_at) VALUES (?, ?)", c.ID, t.now)
+		if isExists(err) {
+			return gateway.ErrExists
+		}
+		if err != nil {
+			return err
+		}
+		// One row that all of them change puts them in an order.
+		var place int64
+		if err := t.one(ctx, "UPDATE setting SET version = version + 1 WHERE id = ? RETURNING version", []any{settingCommands}, &place); err != nil {
+			return fmt.Errorf("place command: %w", err)
+		}
+		body := string(c.Body)
+		c.Body = nil
+		_, err = t.exec(ctx, `INSERT INTO command (id, place, agent, agent_id, kind, object_type, object_id, object_scope, command, body, status, code,
+			message, result, created_at, sent_at, deadline, finished_at) VALUES (`+marks(18)+")",
+			c.ID, place, c.Agent, agent, string(c.Kind), object.Type, object.ID, string(object.Scope), encode(c), body, string(agentapi.StatusPending), "",
+			"", "", c.Issued, 0, c.Deadline, 0)
+		if err != nil {
+			return fmt.Errorf("keep command: %w", err)
+		}
+		return nil
+	})
+}
+
+// settingCommands is the row whose version is the place of the newest command.
+const settingCommands = "commands"
+
+// typeOf is what rights call a kind of item.
+func typeOf(kind agentapi.ItemKind) string {
+	switch kind {
+	case agentapi.ItemRepoCreds:
+		return api.TypeRepository
+	case agentapi.ItemCertificate:
+		return api.TypeCert
+	}
+	return string(kind)
+}
+
+// MarkSent makes pending commands sent, and returns the ids of those that are
+// pending or sent.
+func (s *Store) MarkSent(ctx context.Context, uid string, ids []string, now time.Time) (open []string, err error) {
+	err = s.write(ctx, func(t tx) error {
+		open = nil
+		for part := range slices.Chunk(ids, chunk) {
+			condition := "agent = ? AND finished_at = 0 AND id IN (" + marks(len(part)) + ")"
+			args := append([]any{uid}, anys(part)...)
+			set := append([]any{string(agentapi.StatusSent), now}, args...)
+			if _, err := t.exec(ctx, "UPDATE command SET status = ?, sent_at = CASE WHEN sent_at = 0 THEN ? ELSE sent_at END WHERE "+condition, set...); err != nil {
+				return fmt.Errorf("mark commands as sent: %w", err)
+			}
+			if err := t.each(ctx, "SELECT id FROM command WHERE "+condition+" ORDER BY place", args, collect(&open)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return open, err
+}
+
+// FinishCommand keeps the result of a command that has none yet, and reports
+// whether it did.
+func (s *Store) FinishCommand(ctx context.Context, uid string, r agentapi.Result, pendingOnly bool, now time.Time) (done bool, err error) {
+	err = s.write(ctx, func(t tx) error {
+		done = false
+		finished := r.Finished
+		if finished.IsZero() {
+			finished = now
+		}
+		condition := "id = ? AND agent = ? AND finished_at = 0"
+		args := []any{string(r.Status), string(r.Code), r.Message, string(r.Body), finished, r.ID, uid}
+		if pendingOnly {
+			condition += " AND status = ?"
+			args = append(args, string(agentapi.StatusPending))
+		}
+		n, err := t.exec(ctx, "UPDATE command SET status = ?, code = ?, message = ?, result = ?, finished_at = ?, body = '' WHERE "+condition, args...)
+		if err != nil {
+			return fmt.Errorf("keep result of command: %w", err)
+		}
+		if n > 0 {
+			done = true
+			return nil
+		}
+		_, err = t.commands(ctx, "id = ? AND agent = ?", r.ID, uid)
+		return err
+	})
+	return done, err
+}
+
+// commands reads commands; gateway.ErrUnknown where there are none.
+func (t tx) commands(ctx context.Context, condition string, args ...any) ([]gateway.Command, error) {
+	var list []gateway.Command
+	query := "SELECT id, command, body, status, code, message, result, finished_at FROM command WHERE " + condition + " ORDER BY place"
+	err := t.each(ctx, query, args, func(rows *sql.Rows) error {
+		var c gateway.Command
+		var id, body, result string
+		err := rows.Scan(&id, decode(&c.Command), &body, (*string)(&c.Result.Status), (*string)(&c.Result.Code), &c.Result.Message, &result,
+			instant(&c.Result.Finished))
+		c.ID, c.Result.ID = id, id
+		c.Body, c.Result.Body = raw(body), raw(result)
+		list = append(list, c)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read commands: %w", err)
+	}
+	if len(list) == 0 {
+		return nil, gateway.ErrUnknown
+	}
+	return list, nil
+}
+
+// raw is JSON, or nil where there is none.
+func raw(text string) json.RawMessage {
+	if text == "" {
+		return nil
+	}
+	return json.RawMessage(text)
+}
+
+// OpenCommands returns the commands without a result, in the order they were added.
+func (s *Store) OpenCommands(ctx context.Context, uid string) (list []gateway.Command, err error) {
+	err = s.read(ctx, func(t tx) error {
+		condition, args := "finished_at = 0", []any(nil)
+		if uid != "" {
+			condition, args = "finished_at = 0 AND agent = ?", []any{uid}
+		}
+		list, err = t.commands(ctx, condition, args...)
+		return ignoreUnknown(err)
+	})
+	return list, err
+}
+
+// GetCommand returns a command and its result, as far as there is one.
+func (s *Store) GetCommand(ctx context.Context, id string) (c gateway.Command, err error) {
+	err = s.read(ctx, func(t tx) error {
+		found, err := t.commands(ctx, "id = ?", id)
+		if err == nil {
+			c = found[0]
+		}
+		return err
+	})
+	return c, err
+}
+
+const shownColumns = `command.id, command.agent_id, command.kind, command.object_type, command.object_id, command.object_scope,
+	command.command, command.status, command.message, command.result, command.created_at, command.deadline, command.finished_at`
+
+func scanShown(rows *sql.Rows, c *api.Command, more ...any) error {
+	var asked agentapi.Command
+	var result string
+	err := rows.Scan(append([]any{
+		&c.ID, &c.Agent, &c.Kind, &c.Object.Type, &c.Object.ID, (*string)(&c.Object.Scope), decode(&asked), &c.Status,
+		&c.Message, &result, instant(&c.CreatedAt), instant(&c.Deadline), instant(&c.FinishedAt),
+	}, more...)...)
+	c.Reason, c.Result = asked.Reason, raw(result)
+	if kind, id, ok := strings.Cut(asked.User, ":"); ok {
+		c.By = api.Principal{Type: kind, ID: id}
+	}
+	return err
+}
+
+// ShowCommand reads a command as the API tells it.
+func (s *Store) ShowCommand(ctx context.Context, id string) (c api.Command, err error) {
+	err = s.read(ctx, func(t tx) error {
+		found := false
+		err := t.each(ctx, "SELECT "+shownColumns+" FROM command WHERE id = ?", []any{id}, func(rows *sql.Rows) error {
+			found = true
+			return scanShown(rows, &c)
+		})
+		if err == nil && !found {
+			return notFound("command", id)
+		}
+		return err
+	})
+	return c, err
+}
+
+// ListCommands lists the commands of an agent, or of all where it is "": the
+// newest first, unless something else is asked for.
+func (s *Store) ListCommands(ctx context.Context, agent string, options api.ListOptions) (page api.Page[api.Command], err error) {
+	if options.Sort == "" {
+		options.Sort = "-createdAt"
+	}
+	order, err := newOrder(options, "command.id", map[string]string{
+		"createdAt": "command.created_at", "finishedAt": "command.finished_at", "status": "command.status", "kind": "command.kind",
+	})
+	if err != nil {
+		return page, err
+	}
+	w := &where{}
+	if agent != "" {
+		w.and("command.agent_id = ?", agent)
+	}
+	if options.Scope != "" {
+		condition, args := compileScope("command.object_scope", options.Scope)
+		w.and(condition, args...)
+	}
+	w.contains(options.Search, "command.kind", "command.object_id", "command.message")
+	err = s.read(ctx, func(t tx) error {
+		page, err = readPage(ctx, t, "command", shownColumns, w, order, scanShown, func(c *api.Command) string { return c.ID })
+		return err
+	})
+	return page, err
+}
+
+// DropCommands forgets commands that were finished before a time. Their ids stay used.
+func (s *Store) DropCommands(ctx context.Context, before time.Time) (dropped int64, err error) {
+	err = s.write(ctx, func(t tx) error {
+		dropped, err = t.exec(ctx, "DELETE FROM command WHERE finished_at <> 0 AND finished_at < ?", before)
+		return err
+	})
+	return dropped, err
+}

@@ -1,0 +1,47 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/dora"
+	"github.com/slipway-gitops/slipway/internal/server/rbac"
+)
+
+// maxDeliveries is how many operations are measured at a time.
+const maxDeliveries = 200_000
+
+// ListDeliveries reads the operations of a time that changed something or
+// failed, and those of the lookback before it, in the order of their end.
+func (s *Store) ListDeliveries(ctx context.Context, visible rbac.Filter, f api.LedgerFilter, lookback time.Duration) (list []dora.Operation, err error) {
+	w := &where{}
+	f.From = f.From.Add(-lookback)
+	w.ledger(visible, f)
+	w.and("ledger_entry.action IN (?, ?, ?)", api.LedgerSync, api.LedgerRollback, api.LedgerPartial)
+	query := `SELECT ledger_entry.id, ledger_entry.service, ledger_entry.environment, ledger_entry.argo_project, ledger_entry.scope, ledger_entry.action, ledger_entry.phase,
+		ledger_entry.automatic, ledger_entry.revisions, ledger_entry.created + ledger_entry.changed + ledger_entry.deleted, ledger_entry.committed_at,
+		ledger_entry.detected_at, ledger_entry.rendered_at, ledger_entry.applied_at, ledger_entry.finished_at, ledger_entry.healthy_at
+		FROM ledger_entry` + w.String() + " ORDER BY ledger_entry.finished_at, ledger_entry.number LIMIT ?"
+	err = s.read(ctx, func(t tx) error {
+		list = nil
+		return t.each(ctx, query, append(append([]any(nil), w.args...), maxDeliveries+1), func(rows *sql.Rows) error {
+			var o dora.Operation
+			var changed int64
+			err := rows.Scan(&o.Application, &o.Service, &o.Environment, &o.ArgoProject, &o.Scope, &o.Action, &o.Phase, &o.Automatic, &o.Revision, &changed,
+				instant(&o.Committed), instant(&o.Detected), instant(&o.Rendered), instant(&o.Applied), instant(&o.Finished), instant(&o.Healthy))
+			o.Changed = changed > 0
+			list = append(list, o)
+			return err
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read what was delivered: %w", err)
+	}
+	if len(list) > maxDeliveries {
+		return nil, invalid("from", "there are more than %d operations in that time: ask for less of it, or for fewer applications", maxDeliveries)
+	}
+	return list, nil
+}

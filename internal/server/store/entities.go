@@ -1,0 +1,137 @@
+package store
+
+import (
+	"context"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/rbac"
+)
+
+// Entities keeps the entities of one noun. Each method is one transaction.
+type Entities[T any] struct {
+	store *Store
+	kept  *entity[T]
+}
+
+// List gives what the filter lets through.
+func (e Entities[T]) List(ctx context.Context, visible rbac.Filter, options api.ListOptions) (page api.Page[T], err error) {
+	err = e.store.read(ctx, func(t tx) error {
+		page, err = e.kept.list(ctx, t, options, visible)
+		return err
+	})
+	return page, err
+}
+
+// Get reads one; ErrNotFound where there is none.
+func (e Entities[T]) Get(ctx context.Context, id string) (T, error) {
+	var v T
+	err := e.store.read(ctx, func(t tx) error {
+		found, err := e.kept.get(ctx, t, id)
+		if err == nil {
+			v = *found
+		}
+		return err
+	})
+	return v, err
+}
+
+// Create makes one and gives it back with id, version and times. ErrExists
+// where there is one of that id.
+func (e Entities[T]) Create(ctx context.Context, v T) (T, error) {
+	err := e.store.write(ctx, func(t tx) error {
+		made := v // a second try begins with what was handed in
+		if err := e.kept.insert(ctx, t, &made); err != nil {
+			return err
+		}
+		found, err := e.kept.get(ctx, t, e.kept.meta(&made).ID)
+		if err == nil {
+			v = *found
+		}
+		return firstError(err, t.policyChanged(ctx, e.kept.kind))
+	})
+	return v, err
+}
+
+// Update replaces what can change. ErrStale where the version is another one
+// than that of v; 0 is any.
+func (e Entities[T]) Update(ctx context.Context, v T) (T, error) {
+	err := e.store.write(ctx, func(t tx) error {
+		changed := v
+		if err := e.kept.update(ctx, t, &changed); err != nil {
+			return err
+		}
+		found, err := e.kept.get(ctx, t, e.kept.meta(&changed).ID)
+		if err == nil {
+			v = *found
+		}
+		return firstError(err, t.policyChanged(ctx, e.kept.kind))
+	})
+	return v, err
+}
+
+// Delete deletes one. ErrReferenced where something refers to it; with Force
+// what refers to it goes too.
+func (e Entities[T]) Delete(ctx context.Context, id string, options api.DeleteOptions) error {
+	return e.store.write(ctx, func(t tx) error {
+		if err := e.kept.remove(ctx, t, id, options); err != nil {
+			return err
+		}
+		return t.policyChanged(ctx, "")
+	})
+}
+
+// firstError returns the first of some errors.
+func firstError(list ...error) error {
+	for _, err := range list {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settingPolicy is the row whose version counts changes of what rights follow from.
+const settingPolicy = "policy"
+
+// policyChanged notes that rights may be others from now on.
+func (t tx) policyChanged(ctx context.Context, kind string) error {
+	switch kind {
+	case "", api.TypeRole, api.TypeResourceGroup, api.TypeBinding:
+		_, err := t.exec(ctx, "UPDATE setting SET version = version + 1 WHERE id = ?", settingPolicy)
+		return err
+	}
+	return nil
+}
+
+// checkScope checks that a scope exists, and keeps it from being deleted until
+// the end of the transaction.
+func (t tx) checkScope(ctx context.Context, scope api.Scope) error {
+	if !scope.Valid() {
+		return invalid("scope", "scope %.150q is none: write account, org.<organisation> or project.<organisation>.<project>", scope)
+	}
+	org, project := scope.Org(), scope.Project()
+	switch {
+	case project != "":
+		return t.hold(ctx, "project", "project", api.ProjectID(org, project))
+	case org != "":
+		return t.hold(ctx, "organization", "organization", org)
+	}
+	return nil
+}
+
+// hold checks that a row exists, and keeps it from being deleted until the end
+// of the transaction.
+func (t tx) hold(ctx context.Context, table, noun, id string) error {
+	query := "SELECT 1 FROM " + table + " WHERE id = ?"
+	if t.dialect == postgres {
+		query += " FOR SHARE"
+	}
+	var one int64
+	if err := t.one(ctx, query, []any{id}, &one); err != nil {
+		if isNotFound(err) {
+			return notFound(noun, id)
+		}
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,187 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/slipway-gitops/slipway/api"
+)
+
+// Environments keeps environments and which clusters they have.
+func (s *Store) Environments() Entities[api.Environment] {
+	return Entities[api.Environment]{s, environments()}
+}
+
+func environments() *entity[api.Environment] {
+	sorts := entitySorts("environment")
+	sorts["type"], sorts["region"] = "environment.type", "environment.region"
+	return &entity[api.Environment]{
+		table: "environment", noun: "environment", kind: api.TypeEnvironment,
+		meta: func(v *api.Environment) *api.Meta { return &v.Meta },
+		id:   func(v *api.Environment) string { return v.Scope.ID(v.Name) },
+		columns: func(v *api.Environment) []column {
+			return []column{{"type", v.Type, &v.Type}, {"region", v.Region, &v.Region}}
+		},
+		sorts:   sorts,
+		fill:    fillClusters,
+		prepare: prepareEnvironment,
+		written: writeClusters,
+		references: func(ctx context.Context, t tx, v *api.Environment) ([]api.Ref, error) {
+			refs, err := t.linkReferences(ctx, "environment", v.ID)
+			for _, c := range v.Clusters {
+				refs = append(refs, api.Ref{Type: api.TypeCluster, ID: c.Agent + "/" + c.Cluster})
+			}
+			return refs, err
+		},
+		release: func(ctx context.Context, t tx, v *api.Environment) error {
+			return t.unlink(ctx, "environment", v.Base())
+		},
+	}
+}
+
+func fillClusters(ctx context.Context, t tx, list []*api.Environment) error {
+	byID, ids := map[string]*api.Environment{}, make([]string, 0, len(list))
+	for _, v := range list {
+		byID[v.ID] = v
+		ids = append(ids, v.ID)
+	}
+	for part := range slices.Chunk(ids, chunk) {
+		query := "SELECT environment, agent, cluster FROM environment_cluster WHERE environment IN (" + marks(len(part)) + ") ORDER BY agent, cluster"
+		err := t.each(ctx, query, anys(part), func(rows *sql.Rows) error {
+			var id string
+			var c api.EnvironmentCluster
+			err := rows.Scan(&id, &c.Agent, &c.Cluster)
+			if v := byID[id]; v != nil {
+				v.Clusters = append(v.Clusters, c)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// prepareEnvironment checks type and clusters, and calls clusters by their names.
+func prepareEnvironment(ctx context.Context, t tx, v, before *api.Environment) error {
+	v.Type = cmp.Or(v.Type, api.EnvironmentPreProduction)
+	if v.Type != api.EnvironmentProduction && v.Type != api.EnvironmentPreProduction {
+		return invalid("type", "an environment is %s or %s", api.EnvironmentProduction, api.EnvironmentPreProduction)
+	}
+	var was []api.EnvironmentCluster
+	if before != nil {
+		was = before.Clusters
+	}
+	for i, c := range v.Clusters {
+		if slices.Contains(was, c) {
+			continue
+		}
+		cluster, err := t.clusterFor(ctx, c, v.Scope)
+		if err != nil {
+			return err
+		}
+		v.Clusters[i].Cluster = cluster
+	}
+	slices.SortFunc(v.Clusters, func(a, b api.EnvironmentCluster) int {
+		return cmp.Or(cmp.Compare(a.Agent, b.Agent), cmp.Compare(a.Cluster, b.Cluster))
+	})
+	v.Clusters = slices.Compact(v.Clusters)
+	return nil
+}
+
+// clusterFor finds a cluster for an environment, and returns what it is called.
+func (t tx) clusterFor(ctx context.Context, c api.EnvironmentCluster, scope api.Scope) (string, error) {
+	if err := t.refers(ctx, "clusters", "agent", "agent", c.Agent); err != nil {
+		return "", err
+	}
+	in, _, err := api.ParseID(c.Agent)
+	if err != nil {
+		return "", invalid("clusters", "%s", err)
+	}
+	found := false
+	query := "SELECT destination, title, scope FROM item WHERE agent_id = ? AND kind = ? AND (title = ? OR destination = ?) ORDER BY id"
+	err = t.each(ctx, query, []any{c.Agent, api.KindCluster, c.Cluster, c.Cluster}, func(rows *sql.Rows) error {
+		var server, name string
+		var of api.Scope
+		err := rows.Scan(&server, &name, (*string)(&of))
+		if !found || of.Contains(in) { // of several Secrets for one cluster the one that most may use
+			found, in, c.Cluster = true, of, cmp.Or(name, server)
+		}
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	switch {
+	case !found && (c.Cluster == api.InCluster || c.Cluster == api.InClusterServer):
+		c.Cluster = api.InCluster
+	case !found:
+		return "", invalid("clusters", "agent %s knows no cluster %q: `slipway cluster list` shows those that it has; %s is its own", c.Agent, c.Cluster, api.InCluster)
+	}
+	if !in.Contains(scope) {
+		return "", invalid("clusters", "cluster %s of agent %s is at %s, which does not reach %s, where the environment is: make the environment there or inside", c.Cluster, c.Agent, in, scope)
+	}
+	return c.Cluster, nil
+}
+
+// writeClusters makes the clusters those of the value, and says anew what their
+// applications are of.
+func writeClusters(ctx context.Context, t tx, v, before *api.Environment) error {
+	if err := t.lockLinks(ctx, true); err != nil {
+		return err
+	}
+	var was []api.EnvironmentCluster
+	if before != nil {
+		was = before.Clusters
+	}
+	agents := map[string]bool{}
+	for _, c := range was {
+		if slices.Contains(v.Clusters, c) {
+			continue
+		}
+		agents[c.Agent] = true
+		if _, err := t.exec(ctx, "DELETE FROM environment_cluster WHERE environment = ? AND agent = ? AND cluster = ?", v.ID, c.Agent, c.Cluster); err != nil {
+			return err
+		}
+	}
+	for _, c := range v.Clusters {
+		if slices.Contains(was, c) {
+			continue
+		}
+		agents[c.Agent] = true
+		query := "INSERT INTO environment_cluster (environment, scope, agent, cluster) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
+		n, err := t.exec(ctx, query, v.ID, string(v.Scope), c.Agent, c.Cluster)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return t.clusterTaken(ctx, v.Scope, c)
+		}
+	}
+	if before == nil {
+		if err := t.relinkNamed(ctx, api.LabelEnvironment, v.Base()); err != nil {
+			return err
+		}
+	}
+	for part := range slices.Chunk(slices.Sorted(maps.Keys(agents)), chunk) {
+		if err := t.relink(ctx, "agent_id IN ("+marks(len(part))+")", anys(part)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// clusterTaken says which environment has a cluster already.
+func (t tx) clusterTaken(ctx context.Context, scope api.Scope, c api.EnvironmentCluster) error {
+	var by string
+	query := "SELECT environment FROM environment_cluster WHERE scope = ? AND agent = ? AND cluster = ?"
+	if err := t.one(ctx, query, []any{string(scope), c.Agent, c.Cluster}, &by); err != nil && !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	return invalid("clusters", "cluster %s of agent %s is in environment %s already: take it out there first", c.Cluster, c.Agent, by)
+}

@@ -1,0 +1,274 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/server/gateway"
+	"github.com/slipway-gitops/slipway/internal/server/rbac"
+	"github.com/slipway-gitops/slipway/internal/server/store"
+)
+
+// state is an edit of an application as an agent sends it.
+func state(sync, health string, conditions ...string) func(map[string]any) {
+	return func(resource map[string]any) {
+		status, _ := resource["status"].(map[string]any)
+		status["sync"], status["health"] = map[string]any{"status": sync, "revision": "abc"}, map[string]any{"status": health}
+		var list []any
+		for _, c := range conditions {
+			list = append(list, map[string]any{"type": c})
+		}
+		status["conditions"] = list
+		status["summary"] = map[string]any{"images": []any{"registry.example.org/shop:1.4.2"}}
+	}
+}
+
+// fleetFilters are filters of every kind.
+func fleetFilters() map[string]api.FleetFilter {
+	return map[string]api.FleetFilter{
+		"all": {}, "sync": {Sync: []string{"OutOfSync"}}, "health": {Health: []string{"Degraded", "Missing"}}, "phase": {Phase: []string{"Succeeded"}},
+		"held": {Held: true}, "old drift": {DriftOlder: "1h"}, "recent": {Since: "7d"}, "not recent": {Since: "1m"}, "version": {Version: "1.4.2"},
+		"no version": {Version: "9"}, "agent": {Agent: "account.prod"}, "cluster": {Cluster: "in-cluster"}, "namespace": {Namespace: "argocd"},
+		"repository": {RepoURL: "https://git.example.org/a1"}, "label": {Labels: map[string]string{"team": "a2"}}, "a label": {Labels: map[string]string{"team": ""}},
+		"search": {Search: "A1"}, "search repository": {Search: "git.example"}, "scope": {Scope: "org.acme"}, "Argo project": {ArgoProject: "shop"},
+		"environment": {Environment: "org.acme.production"}, "region": {Region: "eu"}, "type": {Type: "Production"}, "stale": {Stale: true},
+		"several": {Sync: []string{"OutOfSync"}, Health: []string{"Degraded"}, Held: true},
+	}
+}
+
+// leaves says what a filter should let through, the long way.
+func leaves(f api.FleetFilter, a *api.Application, places map[string]api.Environment, now time.Time) bool {
+	is := func(want, have string) bool { return want == "" || want == have }
+	among := func(want []string, have string) bool { return len(want) == 0 || slices.Contains(want, have) }
+	holds := func(text string) bool { return strings.Contains(strings.ToLower(text), strings.ToLower(f.Search)) }
+	for key, value := range f.Labels {
+		if have, there := a.Labels[key]; !there || value != "" && value != have {
+			return false
+		}
+	}
+	cluster, _, _ := strings.Cut(a.Destination, "/")
+	drifted, recent := true, true
+	if f.DriftOlder != "" {
+		age, _ := api.ParseAge(f.DriftOlder)
+		drifted = !a.DriftSince.IsZero() && !a.DriftSince.After(now.Add(-age))
+	}
+	if f.Since != "" {
+		age, _ := api.ParseAge(f.Since)
+		recent = a.FinishedAt != nil && !a.FinishedAt.Before(now.Add(-age))
+	}
+	at := places[a.Environment]
+	return is(f.Agent, a.Agent) && is(f.ArgoProject, a.ArgoProject) && is(f.Namespace, a.Namespace) && is(f.Cluster, cluster) && is(f.Version, a.Version) &&
+		is(f.Environment, a.Environment) && is(f.Service, a.Service) && is(f.Region, at.Region) && is(f.Type, at.Type) &&
+		among(f.Sync, a.Sync) && among(f.Health, a.Health) && among(f.Phase, a.Phase) && (f.Scope == "" || f.Scope.Contains(a.Scope)) &&
+		is(f.RepoURL, strings.TrimSuffix(a.RepoURL, ".git")) && (holds(a.Name) || holds(a.Namespace) || holds(a.RepoURL) || holds(cluster)) &&
+		drifted && recent && (!f.Held || a.Held) && (!f.Stale || !a.StaleSince.IsZero())
+}
+
+// sameAsListed compares, for all filters and rights, what is counted and listed with what a look at every application gives,
+// read by a store that has seen nothing before.
+func (b *bench) sameAsListed(t *testing.T, when string) {
+	t.Helper()
+	fresh := open(t, b.url, false)
+	every := must[api.Page[api.Application]](t)(fresh.ListApplications(t.Context(), all(api.TypeApplication), api.ApplicationFilter{}))
+	places := map[string]api.Environment{}
+	for _, e := range must[api.Page[api.Environment]](t)(b.Environments().List(t.Context(), all(api.TypeEnvironment), api.ListOptions{})).Items {
+		places[e.ID] = e
+	}
+	for who, visible := range map[string]rbac.Filter{
+		"all":      all(api.TypeApplication),
+		"acme":     {Type: api.TypeApplication, Terms: []rbac.Term{{Scope: "org.acme", All: true}}},
+		"one":      {Type: api.TypeApplication, Terms: []rbac.Term{{Scope: "account", IDs: []string{"account.prod/argocd/a1"}}}},
+		"selected": {Type: api.TypeApplication, Terms: []rbac.Term{{Scope: "account", Selectors: []rbac.Selector{must[rbac.Selector](t)(rbac.ParseSelector("team in (a1,a2)"))}}}},
+		"nobody":   {Type: api.TypeApplication},
+		"others":   all(api.TypeAgent),
+	} {
+		for name, filter := range fleetFilters() {
+			want := []api.Application{}
+			var drifted, held int64
+			for _, a := range every.Items {
+				if !visible.Matches(rbac.Object{Type: api.TypeApplication, Scope: a.Scope, ID: a.ID, Labels: a.Labels}) || !leaves(filter, &a, places, b.clock.Now()) {
+					continue
+				}
+				want = append(want, a)
+				if !a.DriftSince.IsZero() {
+					drifted++
+				}
+				if a.Held {
+					held++
+				}
+			}
+			listed := must[api.Page[api.Application]](t)(b.ListFleet(t.Context(), visible, filter, api.ListOptions{}))
+			if diff := cmp.Diff(api.Page[api.Application]{Items: want, Total: int64(len(want))}, listed); diff != "" {
+				t.Errorf("%s, filter %s, who sees %s: listed (-want +got):\n%s", when, name, who, diff)
+			}
+			ids := must[[]string](t)(b.FleetIDs(t.Context(), visible, filter, 100))
+			counted := must[api.FleetSummary](t)(b.Summary(t.Context(), visible, filter))
+			var ages int64
+			for _, v := range counted.DriftAge.Values {
+				ages += v.Count
+			}
+			if counted.Total != listed.Total || len(ids) != len(want) || ages != drifted || counted.Held != held {
+				t.Errorf("%s, filter %s, who sees %s: counted %d, of which %d drift and %d are held, want %d, %d and %d; ids %v",
+					when, name, who, counted.Total, ages, counted.Held, len(want), drifted, held, ids)
+			}
+		}
+	}
+}
+
+func TestWhatIsCountedIsWhatIsListed(t *testing.T) {
+	onBoth(t, func(t *testing.T, b *bench) {
+		ctx := t.Context()
+		b.tree(t)
+		prod, epoch := b.agent(t, "prod", "account")
+		acme, acmeEpoch := b.agent(t, "edge", "org.acme")
+		b.sameAsListed(t, "empty")
+		seq := int64(0)
+		send := func(a api.Agent, epoch int64, items ...agentapi.Item) {
+			t.Helper()
+			seq++
+			must[[]gateway.Changed](t)(b.ApplyItems(ctx, a.UID, epoch, seq, items, b.clock.Now()))
+		}
+		send(prod, epoch, app("a1", "shop", state("OutOfSync", "Degraded", "Held")), app("a2", "shop", state("Synced", "Healthy")), app("a3", "default"))
+		send(acme, acmeEpoch, app("a1", "shop", state("OutOfSync", "Missing")), app("a4", "default"))
+		b.sameAsListed(t, "reported")
+		sum := must[api.FleetSummary](t)(b.Summary(ctx, all(api.TypeApplication), api.FleetFilter{}))
+		if sum.Total != 5 || sum.Held != 3 || !slices.Contains(sum.Sync.Values, api.FleetCount{Value: "OutOfSync", Count: 2}) ||
+			!slices.Contains(sum.Label.Values, api.FleetCount{Value: "team=a1", Count: 2}) {
+			t.Errorf("counted %+v", sum)
+		}
+
+		b.clock.now = b.clock.now.Add(3 * time.Hour)
+		b.sameAsListed(t, "later")
+		send(prod, epoch, app("a1", "shop", state("OutOfSync", "Progressing")), app("a2", "shop", state("OutOfSync", "Healthy")))
+		b.sameAsListed(t, "changed")
+		drift := must[api.Page[api.Application]](t)(b.ListFleet(ctx, rbac.Filter{Type: api.TypeApplication, Terms: []rbac.Term{{Scope: "account", All: true}}}, api.FleetFilter{DriftOlder: "2h"}, api.ListOptions{}))
+		if drift.Total != 2 {
+			t.Errorf("%d are out of sync for two hours, want 2: a new state does not begin anew, and what drifts now is not old", drift.Total)
+		}
+		must[api.Environment](t)(b.Environments().Create(ctx, api.Environment{
+			Meta: api.Meta{Name: "production", Scope: "org.acme"}, Type: api.EnvironmentProduction, Region: "eu", Clusters: []api.EnvironmentCluster{{Agent: acme.ID, Cluster: "in-cluster"}},
+		}))
+		b.sameAsListed(t, "linked")
+		must[api.Mapping](t)(b.SetMapping(ctx, api.Mapping{Agent: prod.ID, ArgoProject: "shop", Project: "acme.shop"}))
+		b.sameAsListed(t, "mapped")
+		gone := app("a2", "shop")
+		send(prod, epoch, agentapi.Item{Key: gone.Key, Deleted: true})
+		b.sameAsListed(t, "deleted")
+		must[[]gateway.Changed](t)(b.Reconcile(ctx, prod.UID, epoch, gateway.Reconciliation{MarkStale: []agentapi.Key{app("a3", "default").Key}}, b.clock.Now()))
+		b.sameAsListed(t, "lost")
+		if err := b.Agents().Delete(ctx, acme.ID, api.DeleteOptions{Force: true}); err != nil {
+			t.Fatal(err)
+		}
+		b.sameAsListed(t, "without an agent")
+	})
+}
+
+func TestAJobIsOneServersAtATime(t *testing.T) {
+	onBoth(t, func(t *testing.T, b *bench) {
+		ctx := t.Context()
+		by := api.Principal{Type: api.PrincipalUser, ID: "ada"}
+		made := api.Job{ID: "j", By: by, Request: api.JobRequest{Action: api.JobSync, Limit: 2, Reason: "why"}}
+		var ids []string
+		for i := range 450 {
+			ids = append(ids, fmt.Sprintf("account.prod/argocd/a%03d", i))
+		}
+		if err := b.AddJob(ctx, made, "token", ids); err != nil {
+			t.Fatal(err)
+		}
+		const hold = time.Hour
+		claim := func(who string) *api.Job {
+			t.Helper()
+			j, token, err := b.ClaimBulk(ctx, who, hold)
+			if err != nil || j != nil && token != "token" {
+				t.Fatalf("claim: %v, token %q", err, token)
+			}
+			return j
+		}
+		if j := claim("one"); j == nil || j.By != by || j.Request.Limit != 2 {
+			t.Fatalf("claimed %+v", j)
+		}
+		if j := claim("two"); j != nil {
+			t.Errorf("two servers have job %s", j.ID)
+		}
+		open := must[[]api.JobTarget](t)(b.OpenTargets(ctx, "j", 2))
+		if len(open) != 2 || open[0].Place != 1 || open[1].Application != ids[1] {
+			t.Fatalf("open are %+v", open)
+		}
+		open[1].State = api.TargetRunning
+		if err := b.KeepTarget(ctx, "j", "one", open[1]); err != nil {
+			t.Fatal(err)
+		}
+		if next := must[[]api.JobTarget](t)(b.OpenTargets(ctx, "j", 2)); next[0].Place != 2 || next[1].Place != 1 {
+			t.Errorf("what has begun does not come first: %+v", next)
+		}
+		if err := b.KeepTarget(ctx, "j", "two", open[1]); !errors.Is(err, store.ErrLost) {
+			t.Errorf("who does not have it writes: %v", err)
+		}
+		if was := must[bool](t)(b.StopBulk(ctx, "j", "user:bob")); !was {
+			t.Error("it is not stopped")
+		}
+		if who := must[string](t)(b.HoldBulk(ctx, "j", "one", hold)); who != "user:bob" {
+			t.Errorf("stopped by %q", who)
+		}
+		if err := b.ReleaseBulk(ctx, "j", "one", 0); err != nil {
+			t.Fatal(err)
+		}
+		if j := claim("two"); j == nil || j.StoppedBy != "user:bob" {
+			t.Fatalf("claimed after it was given back: %+v", j)
+		}
+		if _, err := b.HoldBulk(ctx, "j", "one", hold); !errors.Is(err, store.ErrLost) {
+			t.Errorf("who gave it back holds it: %v", err)
+		}
+		if err := b.EndBulk(ctx, "j", "two", api.JobStopped, "stopped by user:bob"); err != nil {
+			t.Fatal(err)
+		}
+		j := must[api.Job](t)(b.GetJob(ctx, "j"))
+		if j.State != api.JobStopped || j.Counts.Total != 450 || j.Counts.Running != 1 || j.Counts.Skipped != 449 {
+			t.Errorf("it ended as %+v", j)
+		}
+		if page := must[api.Page[api.Job]](t)(b.ListJobs(ctx, api.JobFilter{By: by})); page.Total != 1 || page.Items[0].Counts.Total != 450 {
+			t.Errorf("listed %+v", page)
+		}
+		if page := must[api.Page[api.Job]](t)(b.ListJobs(ctx, api.JobFilter{By: api.Principal{Type: "user", ID: "eve"}})); page.Total != 0 {
+			t.Errorf("listed for somebody else: %+v", page)
+		}
+		if page := must[api.Page[api.JobTarget]](t)(b.ListJobTargets(ctx, "j", api.TargetRunning, api.ListOptions{})); page.Total != 1 || page.Items[0].Application != ids[1] {
+			t.Errorf("targets %+v", page)
+		}
+	})
+}
+
+func TestAViewIsOnesOwnOrEveryones(t *testing.T) {
+	onBoth(t, func(t *testing.T, b *bench) {
+		ctx := t.Context()
+		ada, bob := api.Principal{Type: api.PrincipalUser, ID: "ada"}, api.Principal{Type: api.PrincipalUser, ID: "bob"}
+		save := func(owner api.Principal, health string) {
+			t.Helper()
+			must[api.View](t)(b.SaveView(ctx, owner, api.View{Name: "bad", Filter: api.FleetFilter{Health: []string{health}}}))
+		}
+		save(ada, "Degraded")
+		save(ada, "Missing")
+		save(api.Principal{}, "Unknown")
+		list := must[[]api.View](t)(b.ListViews(ctx, ada))
+		if len(list) != 2 || list[0].Everyone || list[0].Filter.Health[0] != "Missing" || !list[1].Everyone {
+			t.Errorf("ada has %+v", list)
+		}
+		if list := must[[]api.View](t)(b.ListViews(ctx, bob)); len(list) != 1 || !list[0].Everyone {
+			t.Errorf("bob has %+v", list)
+		}
+		_, err := b.GetView(ctx, bob, "bad")
+		code(t, err, api.CodeNotFound)
+		code(t, b.DeleteView(ctx, bob, "bad"), api.CodeNotFound)
+		if err := b.DeleteView(ctx, api.Principal{}, "bad"); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,92 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+
+	"github.com/slipway-gitops/slipway/api"
+)
+
+// Groups keeps groups and who is a member.
+func (s *Store) Groups() Entities[api.Group] { return Entities[api.Group]{s, groups()} }
+
+func groups() *entity[api.Group] {
+	return &entity[api.Group]{
+		table: "team", noun: "group", kind: api.TypeGroup,
+		meta:    func(g *api.Group) *api.Meta { return &g.Meta },
+		id:      func(g *api.Group) string { return g.Scope.ID(g.Name) },
+		columns: func(g *api.Group) []column { return []column{{"claim", g.Claim, &g.Claim}} },
+		sorts:   entitySorts("team"),
+		fill:    fillMembers,
+		written: writeMembers,
+		references: func(ctx context.Context, t tx, g *api.Group) ([]api.Ref, error) {
+			return bindings().refs(ctx, t, "principal_type = ? AND principal_id = ?", api.PrincipalGroup, g.ID)
+		},
+		release: func(ctx context.Context, t tx, g *api.Group) error {
+			return t.releasePrincipal(ctx, api.PrincipalGroup, g.ID)
+		},
+	}
+}
+
+func fillMembers(ctx context.Context, t tx, list []*api.Group) error {
+	byID, ids := map[string]*api.Group{}, make([]string, 0, len(list))
+	for _, g := range list {
+		byID[g.ID] = g
+		ids = append(ids, g.ID)
+	}
+	for part := range slices.Chunk(ids, chunk) {
+		query := "SELECT team, person FROM team_member WHERE team IN (" + marks(len(part)) + ") ORDER BY person"
+		err := t.each(ctx, query, anys(part), func(rows *sql.Rows) error {
+			var team, person string
+			err := rows.Scan(&team, &person)
+			if g := byID[team]; g != nil {
+				g.Members = append(g.Members, person)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeMembers makes the members those of the value.
+func writeMembers(ctx context.Context, t tx, g, before *api.Group) error {
+	var was []string
+	if before != nil {
+		was = before.Members
+	}
+	now := slices.Compact(slices.Sorted(slices.Values(g.Members)))
+	for part := range slices.Chunk(without(was, now), chunk) {
+		args := append([]any{g.ID}, anys(part)...)
+		if _, err := t.exec(ctx, "DELETE FROM team_member WHERE team = ? AND person IN ("+marks(len(part))+")", args...); err != nil {
+			return err
+		}
+	}
+	for part := range slices.Chunk(without(now, was), chunk) {
+		var known []string
+		if err := t.each(ctx, "SELECT id FROM person WHERE id IN ("+marks(len(part))+")", anys(part), collect(&known)); err != nil {
+			return err
+		}
+		if missing := without(part, known); len(missing) > 0 {
+			return invalid("members", "user %q does not exist", missing[0])
+		}
+		for _, person := range part {
+			if _, err := t.exec(ctx, "INSERT INTO team_member (team, person) VALUES (?, ?)", g.ID, person); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// without returns what is in one list and not in the other.
+func without(list, other []string) []string {
+	there := map[string]bool{}
+	for _, s := range other {
+		there[s] = true
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return there[s] })
+}

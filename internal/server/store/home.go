@@ -1,0 +1,31 @@
+package store
+
+import (
+	"context"
+
+	"github.com/slipway-gitops/slipway/api"
+)
+
+// DeleteHome deletes an organisation or a project as Delete does, and returns
+// the agents that went with it: whoever calls this cuts their connections next.
+func (e Entities[T]) DeleteHome(ctx context.Context, id string, options api.DeleteOptions) (gone []*api.Agent, err error) {
+	err = e.store.write(ctx, func(t tx) error {
+		// Until the end of the transaction nobody makes an agent in it.
+		v, err := e.kept.lock(ctx, t, id)
+		if err != nil {
+			return err
+		}
+		condition, args := compileScope("scope", scopeOf(e.kept.meta(v).Scope))
+		if gone, err = agents().query(ctx, t, " WHERE "+condition, args...); err != nil {
+			return err
+		}
+		if err := e.kept.remove(ctx, t, id, options); err != nil {
+			return err
+		}
+		return t.policyChanged(ctx, "")
+	})
+	if err != nil {
+		return nil, err
+	}
+	return gone, nil
+}

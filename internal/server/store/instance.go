@@ -1,0 +1,55 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/rbac"
+)
+
+// ListInstances gives the pods of the applications that the filter lets through,
+// an entry for each application that has some.
+func (s *Store) ListInstances(ctx context.Context, visible rbac.Filter, filter api.InstanceFilter) (page api.Page[api.Instances], err error) {
+	w := &where{}
+	w.narrow(api.KindApplication, filter.ItemFilter, visible)
+	w.and("i.kind = ? AND i.id = item.id", api.KindInstances)
+	for column, value := range map[string]string{"service": filter.Service, "environment": filter.Environment, "id": filter.Application} {
+		if value != "" {
+			w.and("item."+column+" = ?", value)
+		}
+	}
+	if filter.Unready {
+		w.and("i.ready < i.total")
+	}
+	order, err := newOrder(filter.ListOptions, "item.id", itemSorts())
+	if err != nil {
+		return page, err
+	}
+	columns := "item.id, item.scope, item.service, item.environment, i.ready, i.total, i.body, i.changed_at, i.stale_since"
+	err = s.read(ctx, func(t tx) error {
+		page, err = readPage(ctx, t, "item, item i", columns, w, order, scanInstances, func(v *api.Instances) string { return v.Application })
+		return err
+	})
+	return page, err
+}
+
+func scanInstances(rows *sql.Rows, v *api.Instances, more ...any) error {
+	var body string
+	into := []any{
+		&v.Application, (*string)(&v.Scope), &v.Service, &v.Environment, &v.Ready, &v.Total, &body, instant(&v.UpdatedAt), instant(&v.StaleSince),
+	}
+	if err := rows.Scan(append(into, more...)...); err != nil {
+		return err
+	}
+	v.Instances = []api.Instance{}
+	var in struct {
+		Instances []api.Instance `json:"instances"`
+	}
+	_ = json.Unmarshal([]byte(body), &in) // what an agent says wrong is nothing
+	if in.Instances != nil {
+		v.Instances = in.Instances
+	}
+	return nil
+}

@@ -1,0 +1,408 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/server/gateway"
+)
+
+// rowsAtOnce is how many rows one statement writes.
+const rowsAtOnce = 200
+
+// kept is what a batch needs to know of a row that is there.
+type kept struct {
+	hash   string
+	scope  string
+	labels map[string]string
+	stale  bool
+	// argoProject, deployed and driftSince are those of an application.
+	argoProject string
+	deployed    deployed
+	driftSince  int64
+}
+
+// ApplyItems stores the items of a batch in one transaction that compares epoch
+// and sequence first.
+func (s *Store) ApplyItems(ctx context.Context, uid string, epoch, seq int64, items []agentapi.Item, now time.Time) (changes []gateway.Changed, err error) {
+	err = s.write(ctx, func(t tx) error {
+		changes = make([]gateway.Changed, 0, len(items))
+		owner, err := t.lockEpoch(ctx, uid, epoch)
+		if err != nil {
+			return err
+		}
+		if seq < owner.seq {
+			return gateway.ErrStale
+		}
+		if _, err := t.exec(ctx, "UPDATE agent SET seq = ? WHERE uid = ?", seq, uid); err != nil {
+			return fmt.Errorf("note sequence of batch: %w", err)
+		}
+		where, err := t.places(ctx, owner.id, owner.scope)
+		if err != nil {
+			return fmt.Errorf("read mappings: %w", err)
+		}
+		keys := make([]agentapi.Key, 0, len(items))
+		for _, item := range items {
+			keys = append(keys, item.Key)
+			if item.Kind == agentapi.ItemInstances {
+				keys = append(keys, applicationOf(item.Key))
+			}
+		}
+		before, err := t.keptItems(ctx, uid, keys)
+		if err != nil {
+			return fmt.Errorf("read items: %w", err)
+		}
+		b := batch{tx: t, uid: uid, id: owner.id, now: micros(now), stored: before, before: maps.Clone(before), last: map[string]row{}}
+		for _, item := range items {
+			changes = append(changes, b.apply(item, where))
+		}
+		if err := b.link(ctx); err != nil {
+			return fmt.Errorf("link applications: %w", err)
+		}
+		return b.write(ctx)
+	})
+	return changes, err
+}
+
+// owner is what a batch must know of its agent.
+type owner struct {
+	id    string
+	scope api.Scope
+	seq   int64
+}
+
+// lockEpoch reads an agent that this transaction goes on to change, if the
+// epoch is its present one.
+func (t tx) lockEpoch(ctx context.Context, uid string, epoch int64) (owner, error) {
+	var o owner
+	var present, revoked int64
+	query := "SELECT id, scope, epoch, seq, revoked FROM agent WHERE uid = ?"
+	if t.dialect == postgres {
+		query += " FOR UPDATE"
+	}
+	err := t.one(ctx, query, []any{uid}, &o.id, (*string)(&o.scope), &present, &o.seq, &revoked)
+	switch {
+	case isNotFound(err):
+		return o, gateway.ErrUnknown
+	case err != nil:
+		return o, fmt.Errorf("read agent: %w", err)
+	case present != epoch || revoked != 0:
+		return o, gateway.ErrFenced
+	}
+	return o, nil
+}
+
+// keptItems reads those of some items that are there, by entry.
+func (t tx) keptItems(ctx context.Context, uid string, keys []agentapi.Key) (map[string]kept, error) {
+	found := make(map[string]kept, len(keys))
+	for part := range slices.Chunk(keys, chunk) {
+		args := []any{uid}
+		for _, key := range part {
+			args = append(args, key.String())
+		}
+		query := "SELECT entry, hash, scope, labels, stale_since, argo_project, deployed_image, deployed_tag, deployed_chart, deployed_commit, deployed_at, drift_since" +
+			" FROM item WHERE agent = ? AND entry IN (" + marks(len(part)) + ")"
+		err := t.each(ctx, query, args, func(rows *sql.Rows) error {
+			var entry string
+			var k kept
+			var since int64
+			d := &k.deployed
+			err := rows.Scan(&entry, &k.hash, &k.scope, decode(&k.labels), &since, &k.argoProject, &d.image, &d.tag, &d.chart, &d.commit, &d.at, &k.driftSince)
+			k.stale = since != 0
+			found[entry] = k
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// applicationOf is the application that instances are of.
+func applicationOf(key agentapi.Key) agentapi.Key {
+	key.Kind = agentapi.ItemApplication
+	return key
+}
+
+// batch gathers what a batch writes: of each item the last state only.
+type batch struct {
+	tx
+	uid, id string
+	now     int64
+	stored  map[string]kept // as the database has it
+	before  map[string]kept // as the batch has got so far
+	last    map[string]row  // to be written
+	gone    []string        // entries to be removed
+	renamed bool            // a cluster may have another name or address
+	// edition is that of what is written.
+	edition int64
+}
+
+// row is an item to be written.
+type row struct {
+	key    agentapi.Key
+	scope  api.Scope
+	hash   string
+	body   string
+	fields fields
+	linked linked
+}
+
+// apply takes in one item and says what it changes.
+func (b *batch) apply(item agentapi.Item, where places) gateway.Changed {
+	entry := clean(item.Key.String())
+	was, there := b.before[entry]
+	change := gateway.Changed{Key: item.Key}
+	if there && !was.stale {
+		change.Before = was.hash
+	}
+	if item.Deleted {
+		change.Scope, change.Labels, change.Removed = was.scope, was.labels, there
+		if there {
+			b.gone = append(b.gone, entry)
+			delete(b.before, entry)
+			delete(b.last, entry)
+		}
+		return change
+	}
+	if there && !was.stale && was.hash == item.Hash && item.Hash != "" {
+		change.After, change.Scope, change.Labels = was.hash, was.scope, was.labels
+		return change
+	}
+	r := row{key: item.Key, hash: item.Hash, body: string(item.Body), fields: readFields(item.Kind, item.Name, item.Body)}
+	labels := r.fields.labels
+	switch item.Kind {
+	case agentapi.ItemApplication:
+		r.fields.deployed = r.fields.deployed.after(was.deployed, there, r.fields.firstDeployed, b.now)
+		r.fields.driftSince = driftSince(r.fields.sync, was.driftSince, b.now)
+	case agentapi.ItemInstances: // they are where their application is, and seen by whoever sees that
+		of := b.before[clean(applicationOf(item.Key).String())]
+		r.fields.argoProject, labels = of.argoProject, of.labels
+	}
+	r.scope = where.of(r.fields.argoProject)
+	b.last[entry] = r
+	b.gone = slices.DeleteFunc(b.gone, func(g string) bool { return g == entry })
+	b.before[entry] = kept{
+		hash: item.Hash, scope: string(r.scope), labels: r.fields.labels, argoProject: r.fields.argoProject, deployed: r.fields.deployed,
+		driftSince: r.fields.driftSince,
+	}
+	change.After, change.Scope, change.Labels = item.Hash, string(r.scope), labels
+	return change
+}
+
+// write writes what was gathered.
+func (b *batch) write(ctx context.Context) error {
+	var err error
+	if b.edition, err = b.revise(ctx, b.uid, len(b.gone) > 0); err != nil {
+		return err
+	}
+	if err := b.removeItems(ctx, b.uid, b.id, b.gone); err != nil {
+		return fmt.Errorf("remove items: %w", err)
+	}
+	entries := make([]string, 0, len(b.last))
+	for entry := range b.last {
+		entries = append(entries, entry)
+	}
+	slices.Sort(entries) // the same order for all, so that nobody waits in a circle
+	for part := range slices.Chunk(entries, rowsAtOnce) {
+		if err := b.upsert(ctx, part); err != nil {
+			return fmt.Errorf("write items: %w", err)
+		}
+		if err := b.relabel(ctx, part); err != nil {
+			return fmt.Errorf("write labels of items: %w", err)
+		}
+	}
+	if b.renamed {
+		return b.relink(ctx, "agent = ? AND EXISTS (SELECT 1 FROM environment_cluster e WHERE e.agent = item.agent_id)", b.uid)
+	}
+	return nil
+}
+
+// itemColumns are those of the table item, in the order of upsert.
+const itemColumns = `agent, entry, kind, namespace, name, id, agent_id, scope, argo_project, hash, body, labels, changed_at, stale_since,
+	sync, health, phase, message, revision, repo_url, repos, path, destination, destination_namespace, auto_sync, conditions, finished_at,
+	service, environment, title, deployed_image, deployed_tag, deployed_chart, deployed_commit, deployed_at, ready, total,
+	held, drift_since, edition, words`
+
+const itemColumnCount = 41
+
+func (b *batch) upsert(ctx context.Context, entries []string) error {
+	args := make([]any, 0, len(entries)*itemColumnCount)
+	for _, entry := range entries {
+		r := b.last[entry]
+		f := r.fields
+		args = append(args, b.uid, entry, string(r.key.Kind), r.key.Namespace, r.key.Name,
+			api.ItemID(b.id, r.key.Namespace, r.key.Name), b.id, string(r.scope), f.argoProject, r.hash, r.body, encode(f.labels), b.now, 0,
+			f.sync, f.health, f.phase, f.message, f.revision, f.repoURL, f.repos, f.path, f.destination, f.destinationNamespace,
+			f.autoSync, encode(f.conditions), f.finishedAt,
+			r.linked.service, r.linked.environment, f.title, f.deployed.image, f.deployed.tag, f.deployed.chart, f.deployed.commit, f.deployed.at,
+			f.ready, f.total, f.held, f.driftSince, b.edition, f.words(r.key))
+	}
+	var sets []string
+	for column := range strings.SplitSeq(itemColumns, ",") {
+		if column = strings.TrimSpace(column); column != "agent" && column != "entry" {
+			sets = append(sets, column+" = excluded."+column)
+		}
+	}
+	line := "(" + marks(itemColumnCount) + ")"
+	_, err := b.exec(ctx, "INSERT INTO item ("+itemColumns+") VALUES "+strings.Repeat(line+", ", len(entries)-1)+line+
+		" ON CONFLICT (agent, entry) DO UPDATE SET "+strings.Join(sets, ", "), args...)
+	return err
+}
+
+// relabel writes the labels of items whose labels are others than before.
+func (b *batch) relabel(ctx context.Context, entries []string) error {
+	var args []any
+	rows := 0
+	flush := func() error {
+		if rows == 0 {
+			return nil
+		}
+		line := "(?, ?, ?, ?)"
+		_, err := b.exec(ctx, "INSERT INTO label (type, id, name, value) VALUES "+strings.Repeat(line+", ", rows-1)+line, args...)
+		args, rows = nil, 0
+		return err
+	}
+	for _, entry := range entries {
+		r := b.last[entry]
+		was := b.stored[entry].labels
+		if maps.Equal(was, r.fields.labels) {
+			continue
+		}
+		id := api.ItemID(b.id, r.key.Namespace, r.key.Name)
+		if len(was) > 0 {
+			if _, err := b.exec(ctx, "DELETE FROM label WHERE type = ? AND id = ?", string(r.key.Kind), id); err != nil {
+				return err
+			}
+		}
+		for name, value := range r.fields.labels {
+			args = append(args, string(r.key.Kind), id, name, value)
+			if rows++; rows == chunk {
+				if err := flush(); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return flush()
+}
+
+// removeItems deletes items with their labels.
+func (t tx) removeItems(ctx context.Context, uid, agent string, entries []string) error {
+	for part := range slices.Chunk(entries, chunk) {
+		args := append([]any{uid}, anys(part)...)
+		condition := "item.agent = ? AND item.entry IN (" + marks(len(part)) + ")"
+		if err := t.dropItems(ctx, condition, args...); err != nil {
+			return fmt.Errorf("of agent %s: %w", agent, err)
+		}
+	}
+	return nil
+}
+
+// dropItems deletes the items of a condition with their labels.
+func (t tx) dropItems(ctx context.Context, condition string, args ...any) error {
+	var kinds, ids []string
+	err := t.each(ctx, "SELECT kind, id FROM item WHERE labels <> '' AND "+condition, slices.Clone(args), func(rows *sql.Rows) error {
+		var kind, id string
+		err := rows.Scan(&kind, &id)
+		kinds, ids = append(kinds, kind), append(ids, id)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for i := range ids {
+		if _, err := t.exec(ctx, "DELETE FROM label WHERE type = ? AND id = ?", kinds[i], ids[i]); err != nil {
+			return err
+		}
+	}
+	_, err = t.exec(ctx, "DELETE FROM item WHERE "+condition, args...)
+	return err
+}
+
+// Entries returns all that is kept of an agent.
+func (s *Store) Entries(ctx context.Context, uid string) (list []gateway.Entry, err error) {
+	err = s.read(ctx, func(t tx) error {
+		list = nil
+		query := "SELECT kind, namespace, name, hash, stale_since FROM item WHERE agent = ? ORDER BY entry"
+		return t.each(ctx, query, []any{uid}, func(rows *sql.Rows) error {
+			var e gateway.Entry
+			var since int64
+			err := rows.Scan((*string)(&e.Kind), &e.Namespace, &e.Name, &e.Hash, &since)
+			e.Stale = since != 0
+			list = append(list, e)
+			return err
+		})
+	})
+	return list, err
+}
+
+// Reconcile does what follows from an inventory, in one transaction that
+// compares the epoch first.
+func (s *Store) Reconcile(ctx context.Context, uid string, epoch int64, r gateway.Reconciliation, now time.Time) (changes []gateway.Changed, err error) {
+	err = s.write(ctx, func(t tx) error {
+		changes = nil
+		owner, err := t.lockEpoch(ctx, uid, epoch)
+		if err != nil {
+			return err
+		}
+		before, err := t.keptItems(ctx, uid, slices.Concat(r.Remove, r.MarkStale, r.Unmark))
+		if err != nil {
+			return fmt.Errorf("read items: %w", err)
+		}
+		edition, err := t.revise(ctx, uid, len(r.Remove) > 0)
+		if err != nil {
+			return err
+		}
+		// concern notes those of some items that are there and to be changed.
+		concern := func(keys []agentapi.Key, removed bool, when func(kept) bool) []string {
+			var entries []string
+			for _, key := range keys {
+				entry := clean(key.String())
+				was, there := before[entry]
+				if !there || !when(was) {
+					continue
+				}
+				delete(before, entry)
+				change := gateway.Changed{Key: key, Scope: was.scope, Labels: was.labels, Removed: removed}
+				if was.stale && !removed {
+					change.After = was.hash
+				} else if !was.stale {
+					change.Before = was.hash
+				}
+				entries, changes = append(entries, entry), append(changes, change)
+			}
+			return entries
+		}
+		gone := concern(r.Remove, true, func(kept) bool { return true })
+		if err := t.removeItems(ctx, uid, owner.id, gone); err != nil {
+			return fmt.Errorf("remove items: %w", err)
+		}
+		lost := concern(r.MarkStale, false, func(k kept) bool { return !k.stale })
+		if err := t.markItems(ctx, uid, lost, micros(now), edition); err != nil {
+			return err
+		}
+		back := concern(r.Unmark, false, func(k kept) bool { return k.stale })
+		return t.markItems(ctx, uid, back, 0, edition)
+	})
+	return changes, err
+}
+
+// markItems says since when an agent does not tell of items.
+func (t tx) markItems(ctx context.Context, uid string, entries []string, since, edition int64) error {
+	for part := range slices.Chunk(entries, chunk) {
+		args := append([]any{since, edition, uid}, anys(part)...)
+		if _, err := t.exec(ctx, "UPDATE item SET stale_since = ?, edition = ? WHERE agent = ? AND entry IN ("+marks(len(part))+")", args...); err != nil {
+			return fmt.Errorf("mark items: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,172 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/census"
+	"github.com/slipway-gitops/slipway/internal/server/rbac"
+)
+
+// settingServer is the row of api.Settings.
+const settingServer = "settings"
+
+// Settings reads the settings of the server.
+func (s *Store) Settings(ctx context.Context) (settings api.Settings, err error) {
+	err = s.read(ctx, func(t tx) error {
+		settings, err = t.settings(ctx)
+		return err
+	})
+	return settings, err
+}
+
+func (t tx) settings(ctx context.Context) (api.Settings, error) {
+	settings := api.Settings{AuditRetentionDays: 365, CommandRetentionDays: 30, LedgerRetentionDays: 400, LedgerRetentionGiB: 10}
+	var version int64
+	err := t.one(ctx, "SELECT value, version FROM setting WHERE id = ?", []any{settingServer}, decode(&settings), &version)
+	settings.Version = version
+	if err != nil {
+		return settings, fmt.Errorf("read settings: %w", err)
+	}
+	return settings, nil
+}
+
+// SetSettings changes the settings of the server. ErrStale where the version is
+// another one than that of the settings; 0 is any.
+func (s *Store) SetSettings(ctx context.Context, settings api.Settings) (api.Settings, error) {
+	err := s.write(ctx, func(t tx) error {
+		text, err := json.Marshal(settings)
+		if err != nil {
+			return fmt.Errorf("write settings: %w", err)
+		}
+		query, args := "UPDATE setting SET value = ?, version = version + 1 WHERE id = ?", []any{string(text), settingServer}
+		if settings.Version != 0 {
+			query, args = query+" AND version = ?", append(args, settings.Version)
+		}
+		n, err := t.exec(ctx, query, args...)
+		if err != nil {
+			return fmt.Errorf("change settings: %w", err)
+		}
+		present, err := t.settings(ctx)
+		if err == nil && n == 0 {
+			return stale("the settings", "", settings.Version, present.Version)
+		}
+		settings = present
+		return err
+	})
+	return settings, err
+}
+
+// Overview counts what the filters let through.
+func (s *Store) Overview(ctx context.Context, ofAgents, applications, clusters, repositories rbac.Filter) (o api.Overview, err error) {
+	err = s.survey(ctx, applications, api.FleetFilter{}, func(t tx, found *census.Selection) error {
+		o = api.Overview{Applications: found.Total(), Agents: map[string]int64{}, Sync: map[string]int64{}, Health: map[string]int64{}}
+		w := &where{}
+		w.permitted(agents().guarded(), ofAgents)
+		state := "CASE WHEN agent.revoked <> 0 THEN '" + api.AgentRevoked + "' ELSE agent.state END"
+		if err := t.count(ctx, "SELECT "+state+", COUNT(*) FROM agent"+w.String()+" GROUP BY 1", w.args, o.Agents); err != nil {
+			return err
+		}
+		kind := func(kind string, filter rbac.Filter) *where {
+			w := &where{}
+			w.and("item.kind = ?", kind)
+			w.permitted(items(kind), filter)
+			return w
+		}
+		for column, into := range map[int]map[string]int64{census.Sync: o.Sync, census.Health: o.Health} {
+			for name, n := range found.Count(column) {
+				into[cmp.Or(name, "Unknown")] += n
+			}
+		}
+		w = kind(api.KindCluster, clusters)
+		if err := t.one(ctx, "SELECT COUNT(*) FROM item"+w.String(), w.args, &o.Clusters); err != nil {
+			return err
+		}
+		w = kind(api.KindRepository, repositories)
+		return t.one(ctx, "SELECT COUNT(*) FROM item"+w.String(), w.args, &o.Repositories)
+	})
+	if err != nil {
+		return o, fmt.Errorf("count what there is: %w", err)
+	}
+	return o, nil
+}
+
+func (t tx) count(ctx context.Context, query string, args []any, into map[string]int64) error {
+	return t.each(ctx, query, args, func(rows *sql.Rows) error {
+		var name string
+		var n int64
+		err := rows.Scan(&name, &n)
+		if name == "" {
+			name = "Unknown"
+		}
+		into[name] += n
+		return err
+	})
+}
+
+// Kept is an answer to an idempotent request.
+type Kept struct {
+	Status int
+	Header map[string]string
+	Body   []byte
+}
+
+// Claim takes an idempotency key, or gives what was kept for it. A key that is
+// taken and has no answer yet is a conflict, and so is one that was taken for
+// another request.
+func (s *Store) Claim(ctx context.Context, key, fingerprint string, until time.Time) (kept *Kept, err error) {
+	err = s.write(ctx, func(t tx) error {
+		kept = nil
+		if _, err := t.exec(ctx, "DELETE FROM idempotency WHERE expires_at <= ?", t.now); err != nil {
+			return err
+		}
+		n, err := t.exec(ctx, `INSERT INTO idempotency (id, fingerprint, done, status, header, body, expires_at)
+			VALUES (?, ?, 0, 0, '', '', ?) ON CONFLICT (id) DO NOTHING`, key, fingerprint, until)
+		if err != nil || n > 0 {
+			return err
+		}
+		var was, body string
+		var done int64
+		answer := &Kept{}
+		var expires time.Time
+		err = t.one(ctx, "SELECT fingerprint, done, status, header, body, expires_at FROM idempotency WHERE id = ?", []any{key},
+			&was, &done, &answer.Status, decode(&answer.Header), &body, instant(&expires))
+		switch {
+		case err != nil:
+			return err
+		case was != fingerprint:
+			return &refusal{ErrExists, api.Error{Code: api.CodeConflict, Message: "the idempotency key was used for another request: take a new one", Field: "Idempotency-Key"}}
+		case done == 0 && until.Sub(expires) > longestRequest:
+			return &refusal{ErrExists, api.Error{Code: api.CodeConflict, Message: "the server ended while it did this, and cannot say what came of it: " +
+				"look whether it was done (the audit, or the commands of the agent), and ask again with a new key"}}
+		case done == 0:
+			return &refusal{ErrExists, api.Error{Code: api.CodeConflict, Message: "a request with this idempotency key is under way: try again when it has ended", RetryAfter: 1}}
+		}
+		answer.Body = []byte(body)
+		kept = answer
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("claim idempotency key: %w", err)
+	}
+	return kept, nil
+}
+
+// longestRequest is after what time a request is not under way any more, but was cut off with its server.
+const longestRequest = 10 * time.Minute
+
+// Keep keeps the answer for a key that was claimed.
+func (s *Store) Keep(ctx context.Context, key string, answer Kept) error {
+	return s.run(ctx, "UPDATE idempotency SET done = 1, status = ?, header = ?, body = ? WHERE id = ?",
+		answer.Status, encode(answer.Header), string(answer.Body), key)
+}
+
+// Release gives a key back whose request came to nothing.
+func (s *Store) Release(ctx context.Context, key string) error {
+	return s.run(ctx, "DELETE FROM idempotency WHERE id = ? AND done = 0", key)
+}

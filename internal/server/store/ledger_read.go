@@ -1,0 +1,249 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/rbac"
+)
+
+// ledger is the table of entries: who may view an application may view what was
+// done with it.
+func ledger() guarded {
+	return guarded{name: "ledger_entry", of: api.TypeApplication, kind: api.KindApplication}
+}
+
+const ledgerColumns = `ledger_entry.body, ledger_entry.entry, ledger_entry.agent_id, ledger_entry.scope, ledger_entry.service, ledger_entry.environment,
+	ledger_entry.healthy_at`
+
+// ledgerBody is what the column body holds.
+type ledgerBody struct {
+	api.LedgerEntry
+	Changes []api.LedgerChange `json:"changes,omitempty"`
+}
+
+func scanLedger(rows interface{ Scan(...any) error }, b *ledgerBody, more ...any) error {
+	var id, agent, service, environment string
+	var scope api.Scope
+	var healthy time.Time
+	into := []any{decode(b), &id, &agent, (*string)(&scope), &service, &environment, instant(&healthy)}
+	err := rows.Scan(append(into, more...)...)
+	// The columns count: what they say may have changed since.
+	b.ID, b.Agent, b.Scope, b.Service, b.Environment, b.HealthyAt = id, agent, scope, service, environment, healthy
+	return err
+}
+
+func ledgerSorts() map[string]string {
+	return map[string]string{
+		"finishedAt": "ledger_entry.finished_at", "startedAt": "ledger_entry.started_at", "application": "ledger_entry.id",
+	}
+}
+
+// ledgerWhere adds what entries are filtered by.
+func (w *where) ledger(visible rbac.Filter, f api.LedgerFilter) {
+	w.permitted(ledger(), visible)
+	w.options(ledger(), f.ListOptions, "ledger_entry.name", "ledger_entry.namespace", "ledger_entry.revision", "ledger_entry.actor", "ledger_entry.commit_author")
+	for _, c := range []struct{ column, value string }{
+		{"agent_id", f.Agent},
+		{"namespace", f.Namespace},
+		{"name", f.Name},
+		{"argo_project", f.ArgoProject},
+		{"service", f.Service},
+		{"environment", f.Environment},
+		{"phase", f.Phase},
+		{"action", f.Action},
+		{"command", f.Command},
+		{"destination", f.Destination},
+	} {
+		if c.value != "" {
+			w.and("ledger_entry."+c.column+" = ?", c.value)
+		}
+	}
+	if f.Actor != "" { // people write the name, the cluster has the type as well
+		w.among("ledger_entry.actor", []string{f.Actor, api.PrincipalUser + ":" + f.Actor, api.PrincipalServiceAccount + ":" + f.Actor})
+	}
+	if f.Revision != "" {
+		w.like("ledger_entry.revision", "", f.Revision, "%")
+	}
+	if f.Automatic != nil {
+		w.and("ledger_entry.automatic = ?", *f.Automatic)
+	}
+	if f.Changed {
+		w.and("ledger_entry.created + ledger_entry.changed + ledger_entry.deleted > 0")
+	}
+	if !f.From.IsZero() {
+		w.and("ledger_entry.finished_at >= ?", f.From)
+	}
+	if !f.To.IsZero() {
+		w.and("ledger_entry.finished_at < ?", f.To)
+	}
+}
+
+// ListLedger gives the entries that the filter lets through.
+func (s *Store) ListLedger(ctx context.Context, visible rbac.Filter, filter api.LedgerFilter) (page api.Page[api.LedgerEntry], err error) {
+	w := &where{}
+	w.ledger(visible, filter)
+	if filter.Sort == "" {
+		filter.Sort = "-finishedAt"
+	}
+	order, err := newOrder(filter.ListOptions, "ledger_entry.entry", ledgerSorts())
+	if err != nil {
+		return page, err
+	}
+	err = s.read(ctx, func(t tx) error {
+		page, err = readPage(ctx, t, "ledger_entry", ledgerColumns, w, order,
+			func(rows *sql.Rows, e *api.LedgerEntry, more ...any) error {
+				var b ledgerBody
+				err := scanLedger(rows, &b, more...)
+				*e = b.LedgerEntry
+				return err
+			}, func(e *api.LedgerEntry) string { return e.ID })
+		return err
+	})
+	return page, err
+}
+
+// GetLedger reads an entry with its changes and objects.
+func (s *Store) GetLedger(ctx context.Context, id string) (d api.LedgerDetail, err error) {
+	err = s.read(ctx, func(t tx) error {
+		if d, err = t.ledgerEntry(ctx, id); err != nil {
+			return err
+		}
+		d.Objects, err = t.ledgerObjects(ctx, "e.entry = ?", id)
+		return err
+	})
+	return d, err
+}
+
+// ledgerEntry reads an entry without its objects.
+func (t tx) ledgerEntry(ctx context.Context, id string) (d api.LedgerDetail, err error) {
+	var b ledgerBody
+	row := t.QueryRowContext(ctx, t.dialect.rebind("SELECT "+ledgerColumns+" FROM ledger_entry WHERE entry = ?"), clean(id))
+	err = scanLedger(row, &b)
+	if errors.Is(err, sql.ErrNoRows) {
+		return d, notFound("entry of the ledger", id)
+	}
+	d.LedgerEntry, d.Changes = b.LedgerEntry, b.Changes
+	return d, err
+}
+
+// ledgerObjects reads what an entry rendered, by name.
+func (t tx) ledgerObjects(ctx context.Context, condition string, args ...any) (list []api.LedgerObject, err error) {
+	query := `SELECT n.api_group, n.kind, n.namespace, n.name, o.hook, b.hash, b.images, CASE WHEN b.content = '' THEN 1 ELSE 0 END
+		FROM ledger_entry e JOIN ledger_object o ON o.entry = e.number JOIN ledger_name n ON n.number = o.object JOIN ledger_blob b ON b.number = o.blob
+		WHERE ` + condition + " ORDER BY n.kind, n.namespace, n.name, n.api_group"
+	err = t.each(ctx, query, args, func(rows *sql.Rows) error {
+		var o api.LedgerObject
+		var hook, lacking int64
+		err := rows.Scan(&o.Group, &o.Kind, &o.Namespace, &o.Name, &hook, &o.Hash, decode(&o.Images), &lacking)
+		o.Hook, o.Lacking = hook != 0, lacking != 0
+		list = append(list, o)
+		return err
+	})
+	return list, err
+}
+
+// LedgerContents reads the manifests behind hashes of an agent, given by its id:
+// those that are there, up to a size in bytes.
+func (s *Store) LedgerContents(ctx context.Context, entry string, hashes []string, limit int) (found map[string][]byte, err error) {
+	err = s.read(ctx, func(t tx) error {
+		found = map[string][]byte{}
+		var uid string
+		if err := t.one(ctx, "SELECT agent FROM ledger_entry WHERE entry = ?", []any{entry}, &uid); err != nil {
+			if isNotFound(err) {
+				return notFound("entry of the ledger", entry)
+			}
+			return err
+		}
+		left := limit
+		for part := range slices.Chunk(hashes, chunk) {
+			query := "SELECT hash, content, size FROM ledger_blob WHERE agent = ? AND content <> '' AND hash IN (" + marks(len(part)) + ")"
+			err := t.each(ctx, query, append([]any{uid}, anys(part)...), func(rows *sql.Rows) error {
+				var hash, content string
+				var size int
+				if err := rows.Scan(&hash, &content, &size); err != nil {
+					return err
+				}
+				if left -= size; left < 0 {
+					return nil
+				}
+				raw, err := unpackContent(content)
+				found[hash] = raw
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return found, err
+}
+
+// unpackContent reverses what KeepRecords was given.
+func unpackContent(text string) ([]byte, error) {
+	packed, err := base64.RawStdEncoding.DecodeString(text)
+	if err != nil {
+		return nil, fmt.Errorf("read manifest: %w", err)
+	}
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(api.MaxLedgerManifest))
+	if err != nil {
+		return nil, fmt.Errorf("make a decoder: %w", err)
+	}
+	defer d.Close()
+	raw, err := d.DecodeAll(packed, nil)
+	if err != nil {
+		return nil, fmt.Errorf("read manifest: %w", err)
+	}
+	return raw, nil
+}
+
+// LedgerObjectChanges gives the changes to an object, the newest first.
+func (s *Store) LedgerObjectChanges(ctx context.Context, visible rbac.Filter, f api.LedgerFilter) (page api.Page[api.LedgerObjectChange], err error) {
+	w := &where{}
+	w.ledger(visible, f)
+	w.and("o.verb <> ''")
+	w.and("n.kind = ?", f.Kind)
+	w.and("n.name = ?", f.Object)
+	if f.ObjectNS != "" {
+		w.and("n.namespace = ?", f.ObjectNS)
+	}
+	if f.ObjectGroup != "" {
+		w.and("n.api_group = ?", f.ObjectGroup)
+	}
+	options := f.ListOptions
+	if options.Sort == "" {
+		options.Sort = "-finishedAt"
+	}
+	// An operation may change several objects of a name.
+	order, err := newOrder(options, "(ledger_entry.entry || n.key)", ledgerSorts())
+	if err != nil {
+		return page, err
+	}
+	tables := `ledger_name n JOIN ledger_object o ON o.object = n.number JOIN ledger_entry ON ledger_entry.number = o.entry
+		LEFT JOIN ledger_blob b ON b.number = o.blob`
+	columns := ledgerColumns + ", n.api_group, n.kind, n.namespace, n.name, o.verb, o.outcome, COALESCE(b.hash, '')"
+	err = s.read(ctx, func(t tx) error {
+		page, err = readPage(ctx, t, tables, columns, w, order,
+			func(rows *sql.Rows, c *api.LedgerObjectChange, more ...any) error {
+				var b ledgerBody
+				k := &c.Change
+				err := scanLedger(rows, &b, append([]any{&k.Group, &k.Kind, &k.Namespace, &k.Name, &k.Verb, &k.Outcome, &c.Hash}, more...)...)
+				c.Entry = b.LedgerEntry
+				if i := slices.IndexFunc(b.Changes, func(x api.LedgerChange) bool { return x.LedgerKey == k.LedgerKey }); i >= 0 {
+					k.Hook, k.Message = b.Changes[i].Hook, b.Changes[i].Message
+				}
+				return err
+			}, func(c *api.LedgerObjectChange) string { return c.Entry.ID + c.Change.String() })
+		return err
+	})
+	return page, err
+}

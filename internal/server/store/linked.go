@@ -1,0 +1,288 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/api/agentapi"
+)
+
+// linked is what an application runs, where, and who says so.
+type linked struct {
+	service, serviceBy         string
+	environment, environmentBy string
+	unknown                    []string // labels that name nothing
+}
+
+// linkable is what it follows from.
+type linkable struct {
+	namespace, name string
+	scope           api.Scope
+	labels          map[string]string
+	destination     string // name or address of a cluster
+}
+
+// linker says what the applications of one agent are of. What it knows is read
+// for some of them at a time.
+type linker struct {
+	services, environments map[string]bool // ids that there are, of those that labels may mean
+	links                  map[[2]string]api.ApplicationLink
+	clusters               map[string][]string // environments by cluster
+	names                  map[string]string   // of clusters, by address
+}
+
+// settingLinks is the row that whoever changes services, environments and links
+// has, and whoever stores applications shares: an application that is being
+// stored is seen by the change, or sees it.
+const settingLinks = "links"
+
+func (t tx) lockLinks(ctx context.Context, change bool) error {
+	if t.dialect != postgres { // SQLite has one writer, and this is it
+		return nil
+	}
+	how := "FOR SHARE"
+	if change {
+		how = "FOR UPDATE"
+	}
+	_, err := t.exec(ctx, "SELECT 1 FROM setting WHERE id = ? "+how, settingLinks)
+	return err
+}
+
+// newLinker reads what the links of some applications of an agent follow from.
+func (t tx) newLinker(ctx context.Context, agent string, apps []linkable) (*linker, error) {
+	l := &linker{links: map[[2]string]api.ApplicationLink{}, clusters: map[string][]string{}, names: map[string]string{}}
+	var services, environments, called []string
+	for _, a := range apps {
+		services = append(services, meanings(a.labels[api.LabelService], a.scope)...)
+		environments = append(environments, meanings(a.labels[api.LabelEnvironment], a.scope)...)
+		called = append(called, a.name)
+	}
+	var err error
+	if l.services, err = t.there(ctx, "service", services); err != nil {
+		return nil, err
+	}
+	if l.environments, err = t.there(ctx, "environment", environments); err != nil {
+		return nil, err
+	}
+	for part := range slices.Chunk(called, chunk) {
+		args := append([]any{agent}, anys(part)...)
+		query := "SELECT namespace, name, " + linkColumns + " FROM application_link WHERE agent = ? AND name IN (" + marks(len(part)) + ")"
+		err := t.each(ctx, query, args, func(rows *sql.Rows) error {
+			var at [2]string
+			var link api.ApplicationLink
+			err := rows.Scan(append([]any{&at[0], &at[1]}, scanLink(&link)...)...)
+			l.links[at] = link
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return l, t.readClusters(ctx, agent, l)
+}
+
+// readClusters reads which environments have clusters of an agent, and what
+// these are called.
+func (t tx) readClusters(ctx context.Context, agent string, l *linker) error {
+	err := t.each(ctx, "SELECT cluster, environment FROM environment_cluster WHERE agent = ?", []any{agent}, func(rows *sql.Rows) error {
+		var cluster, environment string
+		err := rows.Scan(&cluster, &environment)
+		l.clusters[cluster] = append(l.clusters[cluster], environment)
+		return err
+	})
+	if err != nil || len(l.clusters) == 0 {
+		return err
+	}
+	l.names, err = t.clusterNames(ctx, agent)
+	return err
+}
+
+// clusterNames are the names of an agent's clusters by address.
+func (t tx) clusterNames(ctx context.Context, agent string) (map[string]string, error) {
+	names := map[string]string{api.InClusterServer: api.InCluster}
+	query := "SELECT destination, title FROM item WHERE agent_id = ? AND kind = ? AND title <> '' ORDER BY id"
+	err := t.each(ctx, query, []any{agent, api.KindCluster}, func(rows *sql.Rows) error {
+		var server, name string
+		err := rows.Scan(&server, &name)
+		if _, known := names[server]; !known {
+			names[server] = name
+		}
+		return err
+	})
+	return names, err
+}
+
+// there returns those of some ids that a table has.
+func (t tx) there(ctx context.Context, table string, ids []string) (map[string]bool, error) {
+	found := map[string]bool{}
+	slices.Sort(ids)
+	for part := range slices.Chunk(slices.Compact(ids), chunk) {
+		var known []string
+		if err := t.each(ctx, "SELECT id FROM "+table+" WHERE id IN ("+marks(len(part))+")", anys(part), collect(&known)); err != nil {
+			return nil, err
+		}
+		for _, id := range known {
+			found[id] = true
+		}
+	}
+	return found, nil
+}
+
+// meanings are the ids that a name on a label may mean, the nearest first: that
+// of the application's scope, and of those around it. An id means itself.
+func meanings(name string, scope api.Scope) []string {
+	if name == "" {
+		return nil
+	}
+	if strings.Contains(name, ".") {
+		if in, _, err := api.ParseID(name); err != nil || !in.Contains(scope) {
+			return nil
+		}
+		return []string{name}
+	}
+	if api.CheckName(name) != nil {
+		return nil
+	}
+	out := []string{scope.ID(name)}
+	for parent, ok := scope.Parent(); ok; parent, ok = parent.Parent() {
+		out = append(out, parent.ID(name))
+	}
+	return out
+}
+
+// reaches reports whether something with an id may be meant by an application
+// of a scope: it belongs there or around it.
+func reaches(id string, scope api.Scope) bool {
+	in, _, err := api.ParseID(id)
+	return err == nil && in.Contains(scope)
+}
+
+// of says what an application is of: what its labels say, else what somebody has
+// said, else where its cluster is.
+func (l *linker) of(a linkable) linked {
+	var out linked
+	labelled := func(label string, there map[string]bool) string {
+		name := a.labels[label]
+		for _, id := range meanings(name, a.scope) {
+			if there[id] {
+				return id
+			}
+		}
+		if name != "" {
+			out.unknown = append(out.unknown, label+"="+name)
+		}
+		return ""
+	}
+	link := l.links[[2]string{a.namespace, a.name}]
+	if out.service = labelled(api.LabelService, l.services); out.service != "" {
+		out.serviceBy = api.LinkedByLabel
+	} else if reaches(link.Service, a.scope) {
+		out.service, out.serviceBy = link.Service, api.LinkedByHand
+	}
+	if out.environment = labelled(api.LabelEnvironment, l.environments); out.environment != "" {
+		out.environmentBy = api.LinkedByLabel
+	} else if reaches(link.Environment, a.scope) {
+		out.environment, out.environmentBy = link.Environment, api.LinkedByHand
+	} else if out.environment = l.environmentAt(a); out.environment != "" {
+		out.environmentBy = api.LinkedByCluster
+	}
+	return out
+}
+
+// environmentAt is the environment that has the cluster of an application: the
+// one that is nearest to its scope.
+func (l *linker) environmentAt(a linkable) string {
+	cluster := a.destination
+	if name := l.names[cluster]; name != "" {
+		cluster = name
+	}
+	nearest := ""
+	for _, id := range l.clusters[cluster] {
+		// Of two scopes around the application the longer one is inside the other.
+		scope, _, err := api.ParseID(id)
+		if err == nil && scope.Contains(a.scope) && (nearest == "" || strings.Count(id, ".") > strings.Count(nearest, ".")) {
+			nearest = id
+		}
+	}
+	return nearest
+}
+
+// link says of the applications of a batch what they are of.
+func (b *batch) link(ctx context.Context) error {
+	var apps []linkable
+	var entries []string
+	renamed := false
+	for entry, r := range b.last {
+		switch r.key.Kind {
+		case agentapi.ItemApplication:
+			apps = append(apps, linkable{r.key.Namespace, r.key.Name, r.scope, r.fields.labels, r.fields.destination})
+			entries = append(entries, entry)
+		case agentapi.ItemCluster:
+			renamed = true
+		}
+	}
+	if len(apps) == 0 && !renamed {
+		return nil
+	}
+	if err := b.lockLinks(ctx, false); err != nil {
+		return err
+	}
+	if len(apps) > 0 {
+		l, err := b.newLinker(ctx, b.id, apps)
+		if err != nil {
+			return err
+		}
+		for i, entry := range entries {
+			r := b.last[entry]
+			r.linked = l.of(apps[i])
+			b.last[entry] = r
+		}
+	}
+	b.renamed = renamed
+	return nil
+}
+
+// relink says anew what the applications of a condition are of.
+func (t tx) relink(ctx context.Context, condition string, args ...any) error {
+	type place struct{ agent, uid, entry, service, environment string }
+	places, apps := map[string][]place{}, map[string][]linkable{}
+	query := "SELECT agent_id, agent, entry, service, environment, namespace, name, scope, labels, destination FROM item WHERE kind = ? AND (" + condition + ")"
+	err := t.each(ctx, query, append([]any{api.KindApplication}, args...), func(rows *sql.Rows) error {
+		var p place
+		var a linkable
+		err := rows.Scan(&p.agent, &p.uid, &p.entry, &p.service, &p.environment, &a.namespace, &a.name, (*string)(&a.scope), decode(&a.labels), &a.destination)
+		places[p.agent], apps[p.agent] = append(places[p.agent], p), append(apps[p.agent], a)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("read applications to link: %w", err)
+	}
+	for _, agent := range slices.Sorted(maps.Keys(apps)) {
+		l, err := t.newLinker(ctx, agent, apps[agent])
+		if err != nil {
+			return fmt.Errorf("read links: %w", err)
+		}
+		var edition int64
+		for i, a := range apps[agent] {
+			p, now := places[agent][i], l.of(a)
+			if now.service == p.service && now.environment == p.environment {
+				continue
+			}
+			if edition == 0 {
+				if edition, err = t.revise(ctx, p.uid, false); err != nil {
+					return err
+				}
+			}
+			query := "UPDATE item SET service = ?, environment = ?, edition = ? WHERE agent = ? AND entry = ?"
+			if _, err := t.exec(ctx, query, now.service, now.environment, edition, p.uid, p.entry); err != nil {
+				return fmt.Errorf("link applications: %w", err)
+			}
+		}
+	}
+	return nil
+}

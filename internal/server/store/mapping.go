@@ -1,0 +1,183 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/slipway-gitops/slipway/api"
+)
+
+const mappingColumns = "agent, argo_project, project, version, created_at, updated_at"
+
+func scanMapping(m *api.Mapping) []any {
+	return []any{&m.Agent, &m.ArgoProject, &m.Project, &m.Version, instant(&m.CreatedAt), instant(&m.UpdatedAt)}
+}
+
+// Mappings lists the mappings of an agent, or all where it is "".
+func (s *Store) Mappings(ctx context.Context, agent string) (list []api.Mapping, err error) {
+	err = s.read(ctx, func(t tx) error {
+		list = []api.Mapping{}
+		w := &where{}
+		if agent != "" {
+			if _, err := agents().get(ctx, t, agent); err != nil {
+				return err
+			}
+			w.and("agent = ?", agent)
+		}
+		return t.each(ctx, "SELECT "+mappingColumns+" FROM mapping"+w.String()+" ORDER BY agent, argo_project", w.args, func(rows *sql.Rows) error {
+			var m api.Mapping
+			err := rows.Scan(scanMapping(&m)...)
+			list = append(list, m)
+			return err
+		})
+	})
+	return list, err
+}
+
+// SetMapping makes or changes a mapping, and moves the items of the Argo project
+// to their new scope. The agent must be at the scope of the project or above.
+func (s *Store) SetMapping(ctx context.Context, m api.Mapping) (api.Mapping, error) {
+	err := s.write(ctx, func(t tx) error {
+		var before api.Mapping
+		id := m.Agent + "/" + m.ArgoProject
+		agent, err := agents().lock(ctx, t, m.Agent)
+		if err != nil {
+			return err
+		}
+		org, project, err := api.ParseProjectID(m.Project)
+		if err != nil {
+			return invalid("project", "%s", err)
+		}
+		scope := api.ProjectScope(org, project)
+		if !agent.Scope.Contains(scope) {
+			return invalid("project", "agent %s is at %s, so what it has cannot belong to project %s: use an agent of the account, or of that organisation", agent.ID, agent.Scope, m.Project)
+		}
+		if m.ArgoProject == "" {
+			return invalid("argoProject", "a mapping is of an Argo project: name it")
+		}
+		if err := t.refers(ctx, "project", "project", "project", m.Project); err != nil {
+			return err
+		}
+		err = t.one(ctx, "SELECT "+mappingColumns+" FROM mapping WHERE agent = ? AND argo_project = ?", []any{m.Agent, m.ArgoProject}, scanMapping(&before)...)
+		switch {
+		case isNotFound(err) && m.Version > 1:
+			return notFound("mapping", id)
+		case isNotFound(err):
+			_, err = t.exec(ctx, "INSERT INTO mapping ("+mappingColumns+") VALUES (?, ?, ?, 1, ?, ?)", m.Agent, m.ArgoProject, m.Project, t.now, t.now)
+		case err == nil && m.Version != 0 && m.Version != before.Version:
+			return stale("mapping", id, m.Version, before.Version)
+		case err == nil:
+			_, err = t.exec(ctx, "UPDATE mapping SET project = ?, version = version + 1, updated_at = ? WHERE agent = ? AND argo_project = ?",
+				m.Project, t.now, m.Agent, m.ArgoProject)
+		}
+		if err != nil {
+			return fmt.Errorf("set mapping %s: %w", id, err)
+		}
+		if err := t.moveItems(ctx, agent.UID, m.ArgoProject, scope); err != nil {
+			return fmt.Errorf("move items of mapping %s: %w", id, err)
+		}
+		if err := t.relinkMoved(ctx, agent.UID, m.ArgoProject); err != nil {
+			return err
+		}
+		return t.one(ctx, "SELECT "+mappingColumns+" FROM mapping WHERE agent = ? AND argo_project = ?", []any{m.Agent, m.ArgoProject}, scanMapping(&m)...)
+	})
+	return m, err
+}
+
+// DeleteMapping deletes a mapping. What it mapped belongs to the agent's scope
+// from then on.
+func (s *Store) DeleteMapping(ctx context.Context, agent, argoProject string) error {
+	return s.write(ctx, func(t tx) error {
+		n, err := t.unmapped(ctx, "agent = ? AND argo_project = ?", agent, argoProject)
+		if err == nil && n == 0 {
+			return notFound("mapping", agent+"/"+argoProject)
+		}
+		return err
+	})
+}
+
+// unmap deletes mappings.
+func (t tx) unmap(ctx context.Context, condition string, args ...any) error {
+	_, err := t.unmapped(ctx, condition, args...)
+	return err
+}
+
+func (t tx) unmapped(ctx context.Context, condition string, args ...any) (int64, error) {
+	var found []api.Mapping
+	err := t.each(ctx, "SELECT "+mappingColumns+" FROM mapping WHERE "+condition, args, func(rows *sql.Rows) error {
+		var m api.Mapping
+		err := rows.Scan(scanMapping(&m)...)
+		found = append(found, m)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	for _, m := range found {
+		// Locked like for SetMapping and a batch of items.
+		agent, err := agents().lock(ctx, t, m.Agent)
+		if err != nil {
+			return 0, err
+		}
+		if _, err := t.exec(ctx, "DELETE FROM mapping WHERE agent = ? AND argo_project = ?", m.Agent, m.ArgoProject); err != nil {
+			return 0, err
+		}
+		if err := t.moveItems(ctx, agent.UID, m.ArgoProject, agent.Scope); err != nil {
+			return 0, err
+		}
+		if err := t.relinkMoved(ctx, agent.UID, m.ArgoProject); err != nil {
+			return 0, err
+		}
+	}
+	return int64(len(found)), nil
+}
+
+// relinkMoved says anew what applications are of that have moved to another scope.
+func (t tx) relinkMoved(ctx context.Context, uid, argoProject string) error {
+	if err := t.lockLinks(ctx, false); err != nil {
+		return err
+	}
+	return t.relink(ctx, "agent = ? AND argo_project = ?", uid, argoProject)
+}
+
+// ItemScope is where an item of an Argo project of an agent belongs.
+func (s *Store) ItemScope(ctx context.Context, agent, argoProject string) (scope api.Scope, err error) {
+	err = s.read(ctx, func(t tx) error {
+		found, err := agents().get(ctx, t, agent)
+		if err != nil {
+			return err
+		}
+		places, err := t.places(ctx, found.ID, found.Scope)
+		scope = places.of(argoProject)
+		return err
+	})
+	return scope, err
+}
+
+// places is where the items of an agent belong, by Argo project.
+type places struct {
+	agent  api.Scope
+	mapped map[string]api.Scope
+}
+
+func (p places) of(argoProject string) api.Scope {
+	if scope, ok := p.mapped[argoProject]; ok && argoProject != "" {
+		return scope
+	}
+	return p.agent
+}
+
+func (t tx) places(ctx context.Context, agent string, scope api.Scope) (places, error) {
+	p := places{agent: scope, mapped: map[string]api.Scope{}}
+	err := t.each(ctx, "SELECT argo_project, project FROM mapping WHERE agent = ?", []any{agent}, func(rows *sql.Rows) error {
+		var argoProject, project string
+		if err := rows.Scan(&argoProject, &project); err != nil {
+			return err
+		}
+		org, name, err := api.ParseProjectID(project)
+		p.mapped[argoProject] = api.ProjectScope(org, name)
+		return err
+	})
+	return p, err
+}

@@ -1,0 +1,367 @@
+package store_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/server/authn"
+	"github.com/slipway-gitops/slipway/internal/server/gateway"
+)
+
+// telling is a store with a channel and an agent.
+type telling struct {
+	*shipping
+	channel api.NotificationChannel
+}
+
+func newTelling(t *testing.T, b *bench) *telling {
+	t.Helper()
+	s := &telling{shipping: newShipping(t, b)}
+	s.channel = must[api.NotificationChannel](t)(s.NotificationChannels().Create(t.Context(),
+		api.NotificationChannel{Meta: api.Meta{Name: "ops"}, Kind: api.ChannelWebhook, Secret: "ops", URL: "https://hooks.example.org/"}))
+	return s
+}
+
+// rule makes a rule, and reads what there is before it.
+func (s *telling) rule(name string, change func(*api.NotificationRule), events ...string) api.NotificationRule {
+	s.t.Helper()
+	r := api.NotificationRule{Meta: api.Meta{Name: name}, Channel: s.channel.ID, Events: events}
+	if change != nil {
+		change(&r)
+	}
+	r = must[api.NotificationRule](s.t)(s.NotificationRules().Create(s.t.Context(), r))
+	s.gather(false)
+	return r
+}
+
+// about is what tells of every event that a rule names, at or below its scope.
+func about(r *api.NotificationRule, e *api.NotificationEvent) (title, text string, ok bool) {
+	return e.Event, e.Object.ID, slices.Contains(r.Events, e.Event) && r.Scope.Contains(e.Object.Scope)
+}
+
+func (s *telling) gather(timed bool) time.Duration {
+	s.t.Helper()
+	for {
+		more, next, err := s.GatherNotifications(s.t.Context(), timed, about)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		if !more {
+			return next
+		}
+	}
+}
+
+// told compares what was told: state, event and object.
+func (s *telling) told(when string, want ...string) {
+	s.t.Helper()
+	s.gather(true)
+	page := must[api.Page[api.NotificationDelivery]](s.t)(s.ListNotifications(s.t.Context(), all(api.TypeNotificationRule), api.DeliveryFilter{}))
+	got := []string{}
+	for _, d := range page.Items {
+		got = append(got, d.State+" "+d.Event.Event+" "+d.Event.Object.ID)
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if diff := cmp.Diff(append([]string{}, want...), got); diff != "" {
+		s.t.Errorf("%s (-want +got):\n%s", when, diff)
+	}
+}
+
+// status is an application in a state.
+func status(name, project, sync, health string, held bool) agentapi.Item {
+	return app(name, project, func(r map[string]any) {
+		conditions := []any{}
+		if held {
+			conditions = append(conditions, map[string]any{"type": "Held"})
+		}
+		r["status"] = map[string]any{"sync": map[string]any{"status": sync}, "health": map[string]any{"status": health}, "conditions": conditions}
+	})
+}
+
+func TestANotificationIsOfWhatChangedSinceItsRuleWasMade(t *testing.T) {
+	onBoth(t, func(t *testing.T, b *bench) {
+		s := newTelling(t, b)
+		s.tell(status("old", "shop", "OutOfSync", "Degraded", true), status("fine", "shop", "Synced", "Healthy", false))
+		s.rule("all", nil, api.NotifyOutOfSync, api.NotifyDegraded, api.NotifyHeld)
+		s.rule("org", func(r *api.NotificationRule) { r.Scope = "org.other" }, api.NotifyOutOfSync)
+		s.clock.move(time.Second)
+		s.told("how things are is no news")
+		s.tell(status("old", "shop", "OutOfSync", "Degraded", true), status("new", "shop", "OutOfSync", "Missing", false))
+		s.told("a new application is no news")
+		s.tell(status("fine", "shop", "OutOfSync", "Degraded", true))
+		want := []string{"Waiting out-of-sync account.prod/argocd/fine", "Waiting degraded account.prod/argocd/fine", "Waiting held account.prod/argocd/fine"}
+		s.told("what changed is news, for those who may see it", want...)
+		s.told("once", want...)
+		s.tell(status("fine", "shop", "OutOfSync", "Degraded", false), status("fine", "shop", "OutOfSync", "Degraded", true))
+		s.told("what came and went between two readings is not", want...)
+		s.tell(status("fine", "shop", "Synced", "Healthy", false))
+		s.told("recovery is none of these events", want...)
+		s.tell(status("fine", "shop", "OutOfSync", "Healthy", false))
+		s.told("again", append(want, "Waiting out-of-sync account.prod/argocd/fine")...)
+	})
+}
+
+func TestOperationsAreToldOnceByHoweverManyServers(t *testing.T) {
+	onBoth(t, func(t *testing.T, b *bench) {
+		s := newTelling(t, b)
+		s.rule("syncs", nil, api.NotifySyncSucceeded, api.NotifySyncFailed)
+		s.rule("twice", nil, api.NotifySyncFailed)
+		var records []gateway.Record
+		for i := range 30 {
+			phase := []string{"Succeeded", "Failed", "Error"}[i%3]
+			records = append(records, gateway.Record{ID: fmt.Sprint("op", i), LedgerDetail: api.LedgerDetail{LedgerEntry: api.LedgerEntry{
+				Namespace: "argocd", Name: fmt.Sprint("app", i), ApplicationUID: fmt.Sprint(i), ArgoProject: "shop", Action: api.LedgerSync, Phase: phase,
+				StartedAt: s.clock.Now(), FinishedAt: s.clock.Now().Add(time.Second),
+			}}})
+		}
+		records = append(records, gateway.Record{ID: "dry", LedgerDetail: api.LedgerDetail{LedgerEntry: api.LedgerEntry{
+			Namespace: "argocd", Name: "dry", ApplicationUID: "dry", Action: api.LedgerDryRun, Phase: "Succeeded",
+			StartedAt: s.clock.Now(), FinishedAt: s.clock.Now().Add(time.Second),
+		}}})
+		_, err := s.KeepRecords(t.Context(), s.agent.UID, s.epoch, gateway.RecordBatch{Records: records}, s.clock.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var group sync.WaitGroup
+		for range 4 {
+			group.Go(func() {
+				if _, _, err := s.GatherNotifications(t.Context(), true, about); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		page := must[api.Page[api.NotificationDelivery]](t)(s.ListNotifications(t.Context(), all(api.TypeNotificationRule), api.DeliveryFilter{ListOptions: api.ListOptions{Limit: 1000}}))
+		if page.Total != 30+20 {
+			t.Errorf("%d notifications of 10 syncs and 20 that failed, with a rule for all and one for failures: want 50", page.Total)
+		}
+		if len(page.Items) > 0 && page.Items[0].Scope != "account" || !strings.HasPrefix(page.Items[0].Event.ID, "ledger/") {
+			t.Errorf("unexpected notification %+v", page.Items[0])
+		}
+	})
+}
+
+func TestWhatLastsOrEndsIsToldInTime(t *testing.T) {
+	onBoth(t, func(t *testing.T, b *bench) {
+		s := newTelling(t, b)
+		account := must[api.ServiceAccount](t)(s.ServiceAccounts().Create(t.Context(), api.ServiceAccount{Meta: api.Meta{Name: "ci"}}))
+		err := s.CreateToken(t.Context(), authn.Token{Hash: "h", Token: api.Token{
+			ID: "t-ci", Name: "ci", Owner: api.Principal{Type: api.PrincipalServiceAccount, ID: account.ID}, ExpiresAt: s.clock.Now().Add(10 * 24 * time.Hour),
+		}}, authn.Grounds{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.rule("late", func(r *api.NotificationRule) { r.After, r.Before = "2h", "48h" }, api.NotifyDrift, api.NotifyToken, api.NotifyCertificate)
+		s.rule("others", func(r *api.NotificationRule) { r.After, r.Selector = "2h", "team=none" }, api.NotifyDrift, api.NotifyToken)
+		s.clock.move(time.Second)
+		s.tell(status("web", "shop", "OutOfSync", "Healthy", false), certificate("git.example.org", s.clock.Now().Add(5*24*time.Hour)), certificate("gone.example.org", s.clock.Now().Add(-time.Hour)))
+		if next := s.gather(true); next < 2*time.Hour-time.Second || next > 2*time.Hour+time.Second {
+			t.Errorf("the drift is due in %s, want 2h", next)
+		}
+		s.told("too early")
+		s.clock.move(2*time.Hour + time.Second)
+		drift := "Waiting drift account.prod/argocd/web"
+		s.told("after two hours", drift)
+		s.tell(status("web", "shop", "OutOfSync", "Degraded", false))
+		s.told("once for each drift", drift)
+		s.tell(status("web", "shop", "Synced", "Healthy", false))
+		s.clock.move(time.Hour)
+		s.tell(status("web", "shop", "OutOfSync", "Healthy", false))
+		s.clock.move(3 * time.Hour)
+		s.told("a new drift", drift, drift)
+		s.tell(status("web", "shop", "Synced", "Healthy", false))
+		s.clock.move(3 * 24 * time.Hour)
+		cert := "Waiting certificate.expiring account.prod/argocd/git.example.org"
+		s.told("two days before the end of the certificate", drift, drift, cert)
+		s.tell(certificate("git.example.org", s.clock.Now().Add(30*24*time.Hour)))
+		s.clock.move(5*24*time.Hour + time.Hour)
+		s.told("two days before the end of the token", drift, drift, cert, "Waiting token.expiring t-ci")
+	})
+}
+
+func certificate(host string, ends time.Time) agentapi.Item {
+	body, _ := json.Marshal(agentapi.Setting{Fields: map[string]string{"serverName": host, "notAfter": ends.UTC().Format(time.RFC3339)}})
+	return agentapi.Item{Key: agentapi.Key{Kind: agentapi.ItemCertificate, Namespace: "argocd", Name: host}, Hash: agentapi.Hash(body), Body: body}
+}
+
+func TestAnAgentThatIsAwayForLongIsTold(t *testing.T) {
+	onBoth(t, func(t *testing.T, b *bench) {
+		s := newTelling(t, b)
+		s.rule("away", func(r *api.NotificationRule) { r.After = "10m" }, api.NotifyDisconnected)
+		s.rule("services", func(r *api.NotificationRule) { r.Services = []string{"account.none"} }, api.NotifyDisconnected)
+		now := s.clock.Now()
+		health := gateway.Health{State: agentapi.StateDisconnected, Since: now, LastHeartbeat: now, Message: "no heartbeat"}
+		if _, err := s.MarkLost(t.Context(), s.agent.UID, s.epoch, health, now.Add(time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+		if next := s.gather(true); next < 10*time.Minute || next > 10*time.Minute+time.Second {
+			t.Errorf("due in %s, want 10m", next)
+		}
+		s.told("too early")
+		s.clock.move(11 * time.Minute)
+		s.told("after ten minutes", "Waiting agent.disconnected account.prod")
+		s.clock.move(time.Hour)
+		s.told("once", "Waiting agent.disconnected account.prod")
+	})
+}
+
+func TestARuleIsQuietForAsLongAsItSays(t *testing.T) {
+	onBoth(t, func(t *testing.T, b *bench) {
+		s := newTelling(t, b)
+		s.rule("calm", func(r *api.NotificationRule) { r.Repeat = "1h" }, api.NotifyDegraded)
+		s.tell(status("one", "shop", "Synced", "Healthy", false), status("two", "shop", "Synced", "Healthy", false))
+		flap := func(name string) {
+			s.clock.move(time.Minute)
+			s.tell(status(name, "shop", "Synced", "Degraded", false))
+			s.gather(true)
+			s.clock.move(time.Minute)
+			s.tell(status(name, "shop", "Synced", "Healthy", false))
+			s.gather(true)
+		}
+		s.gather(true)
+		for range 3 {
+			flap("one")
+		}
+		flap("two")
+		const one, two = "degraded account.prod/argocd/one", "degraded account.prod/argocd/two"
+		s.told("within the hour", "Waiting "+one, "Quiet "+one, "Quiet "+one, "Waiting "+two)
+		s.clock.move(time.Hour)
+		flap("one")
+		s.told("after it", "Waiting "+one, "Quiet "+one, "Quiet "+one, "Waiting "+two, "Waiting "+one)
+	})
+}
+
+func TestAMessageIsClaimedByOneAndComesBackWhenItIsLost(t *testing.T) {
+	onBoth(t, func(t *testing.T, b *bench) {
+		s := newTelling(t, b)
+		ctx := t.Context()
+		s.rule("all", nil, api.NotifyDegraded)
+		s.tell(status("web", "shop", "Synced", "Healthy", false))
+		s.gather(true)
+		s.tell(status("web", "shop", "Synced", "Degraded", false))
+		s.gather(true)
+		due, _, err := s.DueChannels(ctx)
+		if err != nil || !slices.Equal(due, []string{s.channel.ID}) {
+			t.Fatalf("due %v, %v", due, err)
+		}
+		claim := func(holder string, hold time.Duration) (api.NotificationDelivery, bool) {
+			t.Helper()
+			d, there, err := s.ClaimNotification(ctx, s.channel.ID, holder, hold)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return d, there
+		}
+		// One that was killed at once: its claim is over when it is made.
+		d, there := claim("killed", 0)
+		if !there || d.Attempts != 1 {
+			t.Fatalf("claimed %v %+v", there, d)
+		}
+		if d, there = claim("one", time.Hour); !there || d.Attempts != 2 {
+			t.Fatalf("claimed after a kill: %v %+v", there, d)
+		}
+		if _, there := claim("two", time.Hour); there {
+			t.Error("two have the same message")
+		}
+		if _, err := s.ResendNotification(ctx, d.ID); api.CodeOf(err) != api.CodeConflict {
+			t.Errorf("send again what is on its way: %v", err)
+		}
+		if err := s.EndNotification(ctx, d.ID, "killed", api.DeliverySent, "", 0); err != nil {
+			t.Fatal(err)
+		}
+		if got := must[api.NotificationDelivery](t)(s.GetNotification(ctx, d.ID)); got.State != api.DeliveryWaiting {
+			t.Errorf("whoever lost a message says that it is %s", got.State)
+		}
+		if err := s.EndNotification(ctx, d.ID, "one", api.DeliveryWaiting, "no answer", time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		due, next, err := s.DueChannels(ctx)
+		if err != nil || len(due) != 0 || next < 50*time.Minute || next > time.Hour {
+			t.Errorf("due %v in %s, %v: want in an hour", due, next, err)
+		}
+		if got := must[api.NotificationDelivery](t)(s.ResendNotification(ctx, d.ID)); got.State != api.DeliveryWaiting || got.Attempts != 0 || got.Message != "" {
+			t.Errorf("to be sent again: %+v", got)
+		}
+		if d, there = claim("two", time.Hour); !there {
+			t.Error("what is to be sent again is not there")
+		}
+		if err := s.EndNotification(ctx, d.ID, "two", api.DeliverySent, "", 0); err != nil {
+			t.Fatal(err)
+		}
+		if got := must[api.NotificationDelivery](t)(s.GetNotification(ctx, d.ID)); got.State != api.DeliverySent || got.FinishedAt.IsZero() {
+			t.Errorf("sent: %+v", got)
+		}
+	})
+}
+
+func TestARuleReachesAChannelOfItsScopeOrOneAroundIt(t *testing.T) {
+	onBoth(t, func(t *testing.T, b *bench) {
+		s := newTelling(t, b)
+		ctx := t.Context()
+		own := must[api.NotificationChannel](t)(s.NotificationChannels().Create(ctx, api.NotificationChannel{
+			Meta: api.Meta{Name: "own", Scope: "org.acme"}, Kind: "slack", Secret: "own", Options: map[string]string{"color": "good"},
+		}))
+		for _, c := range []struct {
+			scope api.Scope
+			want  bool
+		}{{"org.acme", true}, {"project.acme.shop", true}, {"account", false}, {"org.other", false}} {
+			_, err := s.NotificationRules().Create(ctx, api.NotificationRule{Meta: api.Meta{Name: "r", Scope: c.scope}, Channel: own.ID, Events: []string{api.NotifyHeld}})
+			if (err == nil) != c.want {
+				t.Errorf("a rule at %s with a channel of org.acme: %v", c.scope, err)
+			}
+		}
+		if err := s.NotificationChannels().Delete(ctx, own.ID, api.DeleteOptions{}); api.CodeOf(err) != api.CodeConflict {
+			t.Errorf("delete a channel that rules use: %v", err)
+		}
+		if err := s.Organizations().Delete(ctx, "acme", api.DeleteOptions{Force: true}); err != nil {
+			t.Errorf("delete an organisation with its channels: %v", err)
+		}
+		if _, err := s.NotificationChannels().Get(ctx, own.ID); api.CodeOf(err) != api.CodeNotFound {
+			t.Errorf("the channel of an organisation that is gone: %v", err)
+		}
+	})
+}
+
+func TestAReadingEndsHoweverManyAgentsBringMuch(t *testing.T) {
+	onBoth(t, func(t *testing.T, b *bench) {
+		s := newTelling(t, b)
+		other := &shipping{bench: b, t: t}
+		other.agent, other.epoch = b.agent(t, "stage", "account")
+		const each = 500
+		bring := func(health string) {
+			t.Helper()
+			for _, agent := range []*shipping{s.shipping, other} {
+				var items []agentapi.Item
+				for i := range each {
+					items = append(items, status(fmt.Sprint("app", i), "shop", "Synced", health, false))
+				}
+				agent.tell(items...)
+			}
+		}
+		bring("Healthy")
+		s.rule("all", nil, api.NotifyDegraded)
+		s.clock.move(time.Second)
+		bring("Degraded")
+		total := func() int64 {
+			t.Helper()
+			return must[api.Page[api.NotificationDelivery]](t)(s.ListNotifications(t.Context(), all(api.TypeNotificationRule), api.DeliveryFilter{})).Total
+		}
+		more, _, err := s.GatherNotifications(t.Context(), false, about)
+		if err != nil || !more || total() != each {
+			t.Errorf("one reading told %d, and says that there is more: %v, %v; want %d", total(), more, err, each)
+		}
+		if s.gather(false); total() != 2*each {
+			t.Errorf("all of them told %d, want %d", total(), 2*each)
+		}
+	})
+}

@@ -1,0 +1,83 @@
+package store
+
+import (
+	"context"
+	"errors"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/rbac"
+)
+
+// Organizations keeps organisations.
+func (s *Store) Organizations() Entities[api.Organization] {
+	return Entities[api.Organization]{s, organizations()}
+}
+
+func organizations() *entity[api.Organization] {
+	return &entity[api.Organization]{
+		table: "organization", noun: "organization", kind: api.TypeOrganization,
+		meta:  func(o *api.Organization) *api.Meta { return &o.Meta },
+		id:    func(o *api.Organization) string { return o.Name },
+		sorts: entitySorts("organization"),
+		home: func(o *api.Organization) (api.Scope, error) {
+			own := api.OrgScope(o.Name)
+			if o.Scope != api.ScopeAccount && o.Scope != own {
+				return "", invalid("scope", "an organization is at its own scope, %s: leave the scope out", own)
+			}
+			o.Scope = own
+			return api.ScopeAccount, nil
+		},
+		references: func(ctx context.Context, t tx, o *api.Organization) ([]api.Ref, error) {
+			return t.below(ctx, api.OrgScope(o.Name))
+		},
+		release: func(ctx context.Context, t tx, o *api.Organization) error { return t.clear(ctx, api.OrgScope(o.Name)) },
+	}
+}
+
+// entitySorts are what lists of all entities can be sorted by.
+func entitySorts(table string) map[string]string {
+	return map[string]string{
+		"name": table + ".name", "displayName": table + ".display_name",
+		"createdAt": table + ".created_at", "updatedAt": table + ".updated_at",
+	}
+}
+
+// below names what is at a scope and below it, but for the scope itself.
+func (t tx) below(ctx context.Context, scope api.Scope) ([]api.Ref, error) {
+	var all []api.Ref
+	for _, find := range []func(context.Context, tx, string, ...any) ([]api.Ref, error){
+		projects().refs, agents().refs, groups().refs, serviceAccounts().refs, roles().refs, resourceGroups().refs, bindings().refs,
+		services().refs, environments().refs, notificationRules().refs, channels().refs,
+	} {
+		condition, args := compileScope("scope", scopeOf(scope))
+		found, err := find(ctx, t, condition+" AND id <> ?", append(args, idOfScope(scope))...)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}
+
+// clear deletes what is at a scope and below it, but for the scope itself.
+func (t tx) clear(ctx context.Context, scope api.Scope) error {
+	var all []error
+	for _, destroy := range []func(context.Context, tx, string, ...any) error{
+		notificationRules().destroyAll, channels().destroyAll, bindings().destroyAll, resourceGroups().destroyAll, roles().destroyAll, serviceAccounts().destroyAll,
+		groups().destroyAll, environments().destroyAll, services().destroyAll, agents().destroyAll, projects().destroyAll,
+	} {
+		condition, args := compileScope("scope", scopeOf(scope))
+		all = append(all, destroy(ctx, t, condition+" AND id <> ?", append(args, idOfScope(scope))...))
+	}
+	return errors.Join(all...)
+}
+
+// idOfScope is the id of the organisation or project that a scope is of.
+func idOfScope(scope api.Scope) string {
+	if scope.Project() != "" {
+		return api.ProjectID(scope.Org(), scope.Project())
+	}
+	return scope.Org()
+}
+
+func scopeOf(scope api.Scope) rbac.Scope { return rbac.Scope(scope) }

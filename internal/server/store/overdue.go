@@ -1,0 +1,233 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/server/rbac"
+)
+
+// What rules mean that do not say how long something has to last, or how long
+// before its end it is told.
+const (
+	standardAfter  = time.Hour
+	standardBefore = 7 * 24 * time.Hour
+)
+
+// untold is a condition: a rule has told nothing of an event of an object since
+// a time. It takes the rule and the event.
+func untold(object, since string) string {
+	return "NOT EXISTS (SELECT 1 FROM notification_delivery d WHERE d.id = ? AND d.event = ? AND d.object_id = " + object + " AND d.created_at > " + since + ")"
+}
+
+// timed tells of what has lasted long enough or ends soon, and says when
+// something will.
+func (n *news) timed(ctx context.Context) error {
+	for _, rule := range n.rules {
+		selector, err := readSelector(rule.Selector)
+		if err != nil {
+			continue // it was checked when it was stored
+		}
+		for _, event := range rule.Events {
+			switch event {
+			case api.NotifyDrift:
+				err = n.drift(ctx, rule, selector)
+			case api.NotifyDisconnected:
+				err = n.away(ctx, rule, selector)
+			case api.NotifyToken:
+				err = n.tokens(ctx, rule)
+			case api.NotifyCertificate:
+				err = n.certificates(ctx, rule, selector)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func readSelector(text string) (rbac.Selector, error) {
+	if text == "" {
+		return nil, nil
+	}
+	return rbac.ParseSelector(text)
+}
+
+// reach is what of a table a rule is about.
+func reach(table guarded, rule *api.NotificationRule, selector rbac.Selector) *where {
+	w := &where{}
+	condition, args := compileScope(table.name+".scope", rule.Scope)
+	w.and(condition, args...)
+	if len(selector) > 0 {
+		condition, args := compileSelector(table, selector)
+		w.and(condition, args...)
+	}
+	return w
+}
+
+// due notes when something happens, in microseconds; 0 for never.
+func (n *news) due(at int64) {
+	if at == 0 {
+		return
+	}
+	// A moment later, so that it has happened by then.
+	if wait := time.Duration(at-n.now)*time.Microsecond + time.Millisecond; n.next < 0 || wait < n.next {
+		n.next = max(wait, 0)
+	}
+}
+
+// lasting tells of rows whose time, a column, is longer ago than the rule says.
+func (n *news) lasting(
+	ctx context.Context, rule *api.NotificationRule, event, table, column string, w *where, columns string, scan func(*api.NotificationEvent) []any,
+) error {
+	after := span(rule.After, standardAfter)
+	limit := n.now - after.Microseconds()
+	var first int64
+	query := "SELECT COALESCE(MIN(" + column + "), 0) FROM " + table + w.String() + " AND " + column + " > ?"
+	if err := n.one(ctx, query, append(slices.Clone(w.args), limit), &first); err != nil {
+		return err
+	}
+	if first != 0 {
+		n.due(first + after.Microseconds())
+	}
+	w.and(column+" <> 0 AND "+column+" <= ?", limit)
+	w.and(untold(table+".id", column), rule.ID, event)
+	var found []*api.NotificationEvent
+	query = "SELECT " + columns + ", " + column + " FROM " + table + w.String() + " ORDER BY " + column + " LIMIT ?"
+	err := n.each(ctx, query, append(w.args, mostNews), func(rows *sql.Rows) error {
+		e := &api.NotificationEvent{Event: event, At: moment(n.now)}
+		err := rows.Scan(append(scan(e), instant(&e.Since))...)
+		e.ID = event + "/" + e.Object.ID + "/" + e.Since.Format(time.RFC3339Nano)
+		found = append(found, e)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return n.all(ctx, rule, found)
+}
+
+// all keeps messages of a rule. Where one was new and the query gave as much as
+// it may, there is more.
+func (n *news) all(ctx context.Context, rule *api.NotificationRule, found []*api.NotificationEvent) error {
+	fresh := false
+	for _, e := range found {
+		added, err := n.add(ctx, rule, e)
+		if err != nil {
+			return err
+		}
+		fresh = fresh || added
+	}
+	n.more = n.more || fresh && len(found) == mostNews
+	return nil
+}
+
+// drift tells of applications that have been out of sync for long.
+func (n *news) drift(ctx context.Context, rule *api.NotificationRule, selector rbac.Selector) error {
+	w := reach(items(api.KindApplication), rule, selector)
+	w.and("item.kind = ?", api.KindApplication)
+	w.among("item.service", rule.Services)
+	w.among("item.environment", rule.Environments)
+	return n.lasting(ctx, rule, api.NotifyDrift, "item", "item.drift_since", w, appColumns, scanApp)
+}
+
+// away tells of agents that have been disconnected for long.
+func (n *news) away(ctx context.Context, rule *api.NotificationRule, selector rbac.Selector) error {
+	if ofApplications(rule) {
+		return nil
+	}
+	w := reach(agents().guarded(), rule, selector)
+	w.and("agent.state = ? AND agent.revoked = 0", api.AgentDisconnected)
+	columns := "agent.id, agent.scope, agent.name, agent.id, agent.labels, agent.message"
+	return n.lasting(ctx, rule, api.NotifyDisconnected, "agent", "agent.state_since", w, columns, func(e *api.NotificationEvent) []any {
+		e.Object.Type = api.TypeAgent
+		return []any{&e.Object.ID, (*string)(&e.Object.Scope), &e.Name, &e.Agent, decode(&e.Labels), &e.Message}
+	})
+}
+
+// ofApplications reports whether a rule names what only applications have.
+func ofApplications(rule *api.NotificationRule) bool {
+	return len(rule.Services) > 0 || len(rule.Environments) > 0
+}
+
+// tokens tells of API tokens that end soon. They have no labels.
+func (n *news) tokens(ctx context.Context, rule *api.NotificationRule) error {
+	if rule.Selector != "" || ofApplications(rule) {
+		return nil
+	}
+	before := span(rule.Before, standardBefore).Microseconds()
+	w := reach(guarded{name: "token", of: api.TypeToken, kind: api.TypeToken}, rule, nil)
+	var first int64
+	if err := n.one(ctx, "SELECT COALESCE(MIN(expires_at), 0) FROM token"+w.String()+" AND expires_at > ?", append(slices.Clone(w.args), n.now+before), &first); err != nil {
+		return err
+	}
+	if first != 0 {
+		n.due(first - before)
+	}
+	w.and("expires_at > ? AND expires_at <= ?", n.now, n.now+before)
+	w.and(untold("token.id", "token.expires_at - ?"), rule.ID, api.NotifyToken, before)
+	var found []*api.NotificationEvent
+	query := "SELECT id, scope, name, owner_id, expires_at FROM token" + w.String() + " ORDER BY expires_at LIMIT ?"
+	err := n.each(ctx, query, append(w.args, mostNews), func(rows *sql.Rows) error {
+		e := &api.NotificationEvent{Event: api.NotifyToken, At: moment(n.now), Object: api.Ref{Type: api.TypeToken}}
+		err := rows.Scan(&e.Object.ID, (*string)(&e.Object.Scope), &e.Name, &e.Actor, instant(&e.ExpiresAt))
+		found = append(found, e)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return n.ending(ctx, rule, found)
+}
+
+// ending keeps messages about what ends soon.
+func (n *news) ending(ctx context.Context, rule *api.NotificationRule, found []*api.NotificationEvent) error {
+	for _, e := range found {
+		e.ID = e.Event + "/" + e.Object.ID + "/" + e.ExpiresAt.Format(time.RFC3339Nano)
+	}
+	return n.all(ctx, rule, found)
+}
+
+// certificates tells of certificates for repositories that end soon: their end
+// is in the body only, and there are few.
+func (n *news) certificates(ctx context.Context, rule *api.NotificationRule, selector rbac.Selector) error {
+	if ofApplications(rule) {
+		return nil
+	}
+	before := span(rule.Before, standardBefore).Microseconds()
+	w := reach(items(api.KindCertificate), rule, selector)
+	w.and("item.kind = ?", api.KindCertificate)
+	var found []*api.NotificationEvent
+	query := "SELECT id, scope, namespace, name, agent_id, labels, body FROM item" + w.String() + " ORDER BY id"
+	err := n.each(ctx, query, w.args, func(rows *sql.Rows) error {
+		e := &api.NotificationEvent{Event: api.NotifyCertificate, At: moment(n.now), Object: api.Ref{Type: api.TypeCert}}
+		var body string
+		if err := rows.Scan(&e.Object.ID, (*string)(&e.Object.Scope), &e.Namespace, &e.Name, &e.Agent, decode(&e.Labels), &body); err != nil {
+			return err
+		}
+		var setting agentapi.Setting
+		_ = json.Unmarshal([]byte(body), &setting) // what cannot be read has no end
+		ends, err := time.Parse(time.RFC3339, setting.Fields["notAfter"])
+		if err != nil {
+			return nil //nolint:nilerr // a known host has no end
+		}
+		e.ExpiresAt, e.Message = ends, setting.Fields["subject"]
+		switch at := micros(ends); {
+		case at > n.now+before:
+			n.due(at - before)
+		case at > n.now:
+			found = append(found, e)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return n.ending(ctx, rule, found)
+}

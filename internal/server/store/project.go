@@ -1,0 +1,63 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/slipway-gitops/slipway/api"
+)
+
+// Projects keeps projects.
+func (s *Store) Projects() Entities[api.Project] { return Entities[api.Project]{s, projects()} }
+
+func projects() *entity[api.Project] {
+	return &entity[api.Project]{
+		table: "project", noun: "project", kind: api.TypeProject,
+		meta: func(p *api.Project) *api.Meta { return &p.Meta },
+		id:   func(p *api.Project) string { return api.ProjectID(p.Organization, p.Name) },
+		fixed: func(p *api.Project) []column {
+			return []column{{"organization", p.Organization, &p.Organization}}
+		},
+		sorts: entitySorts("project"),
+		home: func(p *api.Project) (api.Scope, error) {
+			if p.Organization == "" {
+				p.Organization = p.Scope.Org()
+			}
+			if p.Organization == "" {
+				return "", invalid("organization", "a project belongs to an organization: name it")
+			}
+			above, own := api.OrgScope(p.Organization), api.ProjectScope(p.Organization, p.Name)
+			if p.Scope != api.ScopeAccount && p.Scope != above && p.Scope != own {
+				return "", invalid("scope", "project %s of organization %s is at its own scope, %s: leave the scope out", p.Name, p.Organization, own)
+			}
+			p.Scope = own
+			return above, nil
+		},
+		prepare: func(_ context.Context, _ tx, p, before *api.Project) error {
+			if before != nil {
+				p.Organization = before.Organization
+			}
+			return nil
+		},
+		references: func(ctx context.Context, t tx, p *api.Project) ([]api.Ref, error) {
+			all, err := t.below(ctx, api.ProjectScope(p.Organization, p.Name))
+			if err != nil {
+				return nil, err
+			}
+			query := "SELECT agent, argo_project FROM mapping WHERE project = ? ORDER BY agent, argo_project LIMIT 100"
+			err = t.each(ctx, query, []any{p.ID}, func(rows *sql.Rows) error {
+				var agent, argoProject string
+				err := rows.Scan(&agent, &argoProject)
+				all = append(all, api.Ref{Type: "mapping", ID: agent + "/" + argoProject})
+				return err
+			})
+			return all, err
+		},
+		release: func(ctx context.Context, t tx, p *api.Project) error {
+			if err := t.clear(ctx, api.ProjectScope(p.Organization, p.Name)); err != nil {
+				return err
+			}
+			return t.unmap(ctx, "project = ?", p.ID)
+		},
+	}
+}

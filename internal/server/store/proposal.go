@@ -1,0 +1,293 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/slipway-gitops/slipway/api"
+)
+
+// stageNames are names of environments that are known at the end of the name of
+// an application, and whether they are of production.
+//
+//nolint:gochecknoglobals // a table
+var stageNames = map[string]bool{
+	"dev": false, "development": false, "test": false, "testing": false, "qa": false, "int": false, "integration": false, "stage": false, "staging": false,
+	"uat": false, "preprod": false, "pre-prod": false, "preproduction": false, "demo": false, "sandbox": false,
+	"prod": true, "prd": true, "production": true, "live": true,
+}
+
+// LinkApplications finds services and environments for the applications of an
+// agent that lack one, and makes and links what is missing. may is asked before
+// anything is made, perhaps more than once; with dryRun nothing is.
+func (s *Store) LinkApplications(ctx context.Context, agent string, dryRun bool, may func(api.LinkPlan) error) (plan api.LinkPlan, err error) {
+	return s.linkApplications(ctx, agent, nil, dryRun, may)
+}
+
+// LinkSome does it for some of them, whoever asks.
+func (s *Store) LinkSome(ctx context.Context, agent string, ids []string) (plan api.LinkPlan, err error) {
+	only := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		only[id] = true
+	}
+	return s.linkApplications(ctx, agent, only, false, func(api.LinkPlan) error { return nil })
+}
+
+// linkApplications does it for those of some ids; for all of nil.
+func (s *Store) linkApplications(ctx context.Context, agent string, only map[string]bool, dryRun bool, may func(api.LinkPlan) error) (plan api.LinkPlan, err error) {
+	do := s.write
+	if dryRun {
+		do = s.read
+	}
+	err = do(ctx, func(t tx) error {
+		if _, err := agents().get(ctx, t, agent); err != nil {
+			return err
+		}
+		if !dryRun {
+			if err := t.lockLinks(ctx, true); err != nil {
+				return err
+			}
+		}
+		if plan, err = t.propose(ctx, agent, only); err != nil {
+			return fmt.Errorf("find services of applications: %w", err)
+		}
+		if err := may(plan); err != nil || dryRun {
+			return err
+		}
+		return t.carryOut(ctx, plan)
+	})
+	return plan, err
+}
+
+// propose says what the applications of an agent would be linked to.
+func (t tx) propose(ctx context.Context, agent string, only map[string]bool) (api.LinkPlan, error) {
+	plan := api.LinkPlan{Items: []api.LinkProposal{}, Services: []string{}, Environments: []string{}}
+	var apps []linkable
+	query := "SELECT namespace, name, scope, labels, destination FROM item WHERE kind = ? AND agent_id = ? AND stale_since = 0 ORDER BY id"
+	err := t.each(ctx, query, []any{api.KindApplication, agent}, func(rows *sql.Rows) error {
+		var a linkable
+		err := rows.Scan(&a.namespace, &a.name, (*string)(&a.scope), decode(&a.labels), &a.destination)
+		if only == nil || only[api.ItemID(agent, a.namespace, a.name)] {
+			apps = append(apps, a)
+		}
+		return err
+	})
+	if err != nil {
+		return plan, err
+	}
+	p := proposer{plan: &plan, agent: agent}
+	if p.linker, err = t.newLinker(ctx, agent, apps); err != nil {
+		return plan, err
+	}
+	var known []string
+	for _, table := range []string{"service", "environment"} {
+		known = nil
+		if err := t.each(ctx, "SELECT id FROM "+table, nil, collect(&known)); err != nil {
+			return plan, err
+		}
+		there := map[string]bool{}
+		for _, id := range known {
+			there[id] = true
+		}
+		if table == "service" {
+			p.services = there
+		} else {
+			p.environments = there
+		}
+	}
+	for _, a := range apps {
+		p.add(a)
+	}
+	slices.Sort(plan.Services)
+	slices.Sort(plan.Environments)
+	return plan, nil
+}
+
+// proposer makes a plan of what is known.
+type proposer struct {
+	plan                   *api.LinkPlan
+	agent                  string
+	linker                 *linker
+	services, environments map[string]bool // ids that there are, or will be
+}
+
+// add proposes what an application lacks.
+func (p *proposer) add(a linkable) {
+	now := p.linker.of(a)
+	out := api.LinkProposal{Application: api.ItemID(p.agent, a.namespace, a.name)}
+	base, stage := p.split(a)
+	var why []string
+	if now.service == "" {
+		if id := nameable(a.labels[api.LabelService], a.scope); id != "" {
+			out.Service = id
+			why = append(why, "its label "+api.LabelService)
+		} else if base != "" {
+			out.Service, out.Link = nearest(base, a.scope, p.services), true
+			why = append(why, "its name")
+		}
+		out.MakesService = out.Service != "" && !p.services[out.Service]
+	}
+	if now.environment == "" {
+		if id := nameable(a.labels[api.LabelEnvironment], a.scope); id != "" {
+			out.Environment = id
+			why = append(why, "its label "+api.LabelEnvironment)
+		} else if stage != "" {
+			out.Environment, out.Link = nearest(stage, a.scope, p.environments), true
+			why = append(why, "its name, which ends in -"+stage)
+		}
+		out.MakesEnvironment = out.Environment != "" && !p.environments[out.Environment]
+	}
+	if out.Service == "" && out.Environment == "" {
+		return
+	}
+	out.Why = strings.Join(why, ", ")
+	if out.MakesService {
+		p.services[out.Service] = true
+		p.plan.Services = append(p.plan.Services, out.Service)
+	}
+	if out.MakesEnvironment {
+		p.environments[out.Environment] = true
+		p.plan.Environments = append(p.plan.Environments, out.Environment)
+	}
+	p.plan.Items = append(p.plan.Items, out)
+}
+
+// split takes the name of an environment off the end of an application's name:
+// one that there is, or one that is usual. Of several the longest counts.
+func (p *proposer) split(a linkable) (base, stage string) {
+	base = strings.ReplaceAll(a.name, ".", "-")
+	for at := 1; at < len(base)-1; at++ {
+		if base[at] != '-' {
+			continue
+		}
+		end := base[at+1:]
+		_, usual := stageNames[end]
+		if usual || p.environments[nearest(end, a.scope, p.environments)] {
+			base, stage = base[:at], end
+			break
+		}
+	}
+	if len(base) > api.MaxName {
+		base = base[:api.MaxName]
+	}
+	base = strings.Trim(base, "-")
+	if api.CheckName(base) != nil {
+		return "", stage
+	}
+	return base, stage
+}
+
+// nameable is the id of what a label names and is not there: at the scope of the
+// application. "" where it names nothing.
+func nameable(name string, scope api.Scope) string {
+	if ids := meanings(name, scope); len(ids) > 0 {
+		return ids[0]
+	}
+	return ""
+}
+
+// nearest is the id of what a name means that is there, else of what would be
+// made at the scope.
+func nearest(name string, scope api.Scope, there map[string]bool) string {
+	ids := meanings(name, scope)
+	for _, id := range ids {
+		if there[id] {
+			return id
+		}
+	}
+	if len(ids) == 0 {
+		return ""
+	}
+	return ids[0]
+}
+
+// carryOut makes and links what a plan says.
+func (t tx) carryOut(ctx context.Context, plan api.LinkPlan) error {
+	var errs []error
+	for _, id := range plan.Services {
+		scope, name, err := api.ParseID(id)
+		if err == nil {
+			err = services().insert(ctx, t, &api.Service{Meta: api.Meta{Name: name, Scope: scope}})
+		}
+		errs = append(errs, err)
+	}
+	for _, id := range plan.Environments {
+		scope, name, err := api.ParseID(id)
+		if err == nil {
+			made := api.Environment{Meta: api.Meta{Name: name, Scope: scope}, Type: api.EnvironmentPreProduction}
+			if stageNames[name] {
+				made.Type = api.EnvironmentProduction
+			}
+			err = environments().insert(ctx, t, &made)
+		}
+		errs = append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	for _, p := range plan.Items {
+		if !p.Link {
+			continue
+		}
+		agent, namespace, name, err := api.ParseItemID(p.Application)
+		if err != nil {
+			return err
+		}
+		link, err := t.getLink(ctx, agent, namespace, name)
+		if err != nil {
+			return err
+		}
+		if link == nil {
+			link = &api.ApplicationLink{}
+		}
+		if p.Service != "" {
+			link.Service = p.Service
+		}
+		if p.Environment != "" {
+			link.Environment = p.Environment
+		}
+		if err := t.setLink(ctx, agent, namespace, name, *link); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AutoLinked reports whether services and environments are made for the
+// applications of an agent, and which agent that is.
+func (s *Store) AutoLinked(ctx context.Context, uid string) (id string, on bool, err error) {
+	err = s.read(ctx, func(t tx) error {
+		return t.one(ctx, "SELECT id, auto_create FROM agent WHERE uid = ?", []any{uid}, &id, number64(func(n int64) { on = n != 0 }))
+	})
+	if isNotFound(err) {
+		return "", false, nil
+	}
+	return id, on, err
+}
+
+// FindCluster finds a cluster of an agent by name or address: its item without
+// the resource. The cluster of the agent itself has the agent's scope and no
+// name where its agent knows no Secret for it.
+func (s *Store) FindCluster(ctx context.Context, agent, cluster string) (item api.Item, err error) {
+	err = s.read(ctx, func(t tx) error {
+		of, err := agents().get(ctx, t, agent)
+		if err != nil {
+			return err
+		}
+		item = api.Item{Agent: agent, Kind: api.KindCluster, Scope: of.Scope}
+		query := "SELECT namespace, name, scope, labels FROM item WHERE agent_id = ? AND kind = ? AND (title = ? OR destination = ?) ORDER BY id LIMIT 1"
+		err = t.one(ctx, query, []any{agent, api.KindCluster, cluster, cluster}, &item.Namespace, &item.Name, (*string)(&item.Scope), decode(&item.Labels))
+		if isNotFound(err) && (cluster == api.InCluster || cluster == api.InClusterServer) {
+			return nil
+		}
+		if isNotFound(err) {
+			return notFound("cluster", agent+"/"+cluster)
+		}
+		return err
+	})
+	return item, err
+}

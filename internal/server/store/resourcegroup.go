@@ -1,0 +1,45 @@
+package store
+
+import (
+	"context"
+
+	"github.com/slipway-gitops/slipway/api"
+)
+
+// ResourceGroups keeps resource groups, the built-in one too.
+func (s *Store) ResourceGroups() Entities[api.ResourceGroup] {
+	return Entities[api.ResourceGroup]{s, resourceGroups()}
+}
+
+func resourceGroups() *entity[api.ResourceGroup] {
+	return &entity[api.ResourceGroup]{
+		table: "resource_group", noun: "resource group", kind: api.TypeResourceGroup,
+		meta: func(g *api.ResourceGroup) *api.Meta { return &g.Meta },
+		id:   func(g *api.ResourceGroup) string { return g.Scope.ID(g.Name) },
+		columns: func(g *api.ResourceGroup) []column {
+			return []column{
+				{"types", encode(g.Types), decode(&g.Types)},
+				{"everything", g.All, &g.All},
+				{"ids", encode(g.IDs), decode(&g.IDs)},
+				{"selectors", encode(g.Selectors), decode(&g.Selectors)},
+			}
+		},
+		fixed: func(g *api.ResourceGroup) []column { return []column{{"built_in", g.BuiltIn, &g.BuiltIn}} },
+		sorts: entitySorts("resource_group"),
+		prepare: func(ctx context.Context, _ tx, g, before *api.ResourceGroup) error {
+			if before != nil && before.BuiltIn {
+				return builtIn("resource group", g.ID)
+			}
+			return nil
+		},
+		references: func(ctx context.Context, t tx, g *api.ResourceGroup) ([]api.Ref, error) {
+			return bindings().refs(ctx, t, "resource_group = ?", g.ID)
+		},
+		release: func(ctx context.Context, t tx, g *api.ResourceGroup) error {
+			if g.BuiltIn {
+				return builtIn("resource group", g.ID)
+			}
+			return bindings().destroyAll(ctx, t, "resource_group = ?", g.ID)
+		},
+	}
+}

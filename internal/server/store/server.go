@@ -1,0 +1,136 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+)
+
+// Server is one of the servers that share the database.
+type Server struct {
+	// ID is that of the process.
+	ID string
+	// Address is where the others reach it, host:port; empty where they cannot.
+	Address string
+	// KeyPrint tells the keys that servers sign with apart.
+	KeyPrint string
+	Version  string
+}
+
+// clock is the time of the database, which is the same for all servers: of
+// SQLite, which has one server, that of the program.
+func (t tx) clock(ctx context.Context) (now int64, err error) {
+	if t.dialect == sqlite {
+		return t.now, nil
+	}
+	err = t.one(ctx, "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint", nil, &now)
+	if err != nil {
+		return 0, fmt.Errorf("read the clock of the database: %w", err)
+	}
+	return now, nil
+}
+
+// KeepServer says that a server runs, and returns the others that were seen
+// within life.
+func (s *Store) KeepServer(ctx context.Context, me Server, life time.Duration) (others []Server, err error) {
+	err = s.write(ctx, func(t tx) error {
+		others = nil
+		now, err := t.clock(ctx)
+		if err != nil {
+			return err
+		}
+		_, err = t.exec(ctx, `INSERT INTO server (id, address, key_print, version, started_at, seen_at) VALUES (?, ?, ?, ?, ?, ?)
+			ON CONFLICT (id) DO UPDATE SET address = excluded.address, seen_at = excluded.seen_at`,
+			me.ID, me.Address, me.KeyPrint, me.Version, now, now)
+		if err != nil {
+			return fmt.Errorf("keep that this server runs: %w", err)
+		}
+		query := "SELECT id, address, key_print, version FROM server WHERE id <> ? AND seen_at > ? ORDER BY started_at, id"
+		return t.each(ctx, query, []any{me.ID, now - life.Microseconds()}, func(rows *sql.Rows) error {
+			var o Server
+			err := rows.Scan(&o.ID, &o.Address, &o.KeyPrint, &o.Version)
+			others = append(others, o)
+			return err
+		})
+	})
+	return others, err
+}
+
+// BuryServers forgets servers that were not seen within life, and those that
+// had the address of this one before it: they were killed. It returns how many
+// there were; each is returned to one caller only.
+func (s *Store) BuryServers(ctx context.Context, me Server, life time.Duration) (n int64, err error) {
+	err = s.write(ctx, func(t tx) error {
+		now, err := t.clock(ctx)
+		if err != nil {
+			return err
+		}
+		n, err = t.exec(ctx, "DELETE FROM server WHERE id <> ? AND (seen_at <= ? OR address <> '' AND address = ?)", me.ID, now-life.Microseconds(), me.Address)
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("forget servers that are gone: %w", err)
+	}
+	return n, nil
+}
+
+// DropServer forgets a server that ended in order.
+func (s *Store) DropServer(ctx context.Context, id string) error {
+	return s.run(ctx, "DELETE FROM server WHERE id = ?", id)
+}
+
+// ClaimJob takes a job for a while, and reports whether it did: it is due, and
+// nobody else has it. Who has it claims it again before the while is over.
+func (s *Store) ClaimJob(ctx context.Context, job, holder string, hold time.Duration) (mine bool, err error) {
+	err = s.write(ctx, func(t tx) error {
+		now, err := t.clock(ctx)
+		if err != nil {
+			return err
+		}
+		n, err := t.exec(ctx, `INSERT INTO job (id, holder, held_until, due_at) VALUES (?, ?, ?, 0)
+			ON CONFLICT (id) DO UPDATE SET holder = excluded.holder, held_until = excluded.held_until
+			WHERE job.due_at <= ? AND (job.held_until <= ? OR job.holder = excluded.holder)`,
+			job, holder, now+hold.Microseconds(), now, now)
+		mine = n > 0
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("claim job %s: %w", job, err)
+	}
+	return mine, nil
+}
+
+// EndJob gives a job back that is to be done again after a while.
+func (s *Store) EndJob(ctx context.Context, job, holder string, again time.Duration) error {
+	err := s.write(ctx, func(t tx) error {
+		now, err := t.clock(ctx)
+		if err != nil {
+			return err
+		}
+		_, err = t.exec(ctx, "UPDATE job SET held_until = 0, due_at = ? WHERE id = ? AND holder = ?", now+again.Microseconds(), job, holder)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("end job %s: %w", job, err)
+	}
+	return nil
+}
+
+// OverdueCommands returns the ids of commands without a result whose deadline
+// has passed, by the uid of their agent.
+func (s *Store) OverdueCommands(ctx context.Context, now time.Time) (list map[string][]string, err error) {
+	err = s.read(ctx, func(t tx) error {
+		list = map[string][]string{}
+		return t.each(ctx, "SELECT agent, id FROM command WHERE finished_at = 0 AND deadline <= ?", []any{now}, func(rows *sql.Rows) error {
+			var uid, id string
+			err := rows.Scan(&uid, &id)
+			list[uid] = append(list[uid], id)
+			return err
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list commands that are overdue: %w", err)
+	}
+	return list, nil
+}

@@ -1,0 +1,98 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+
+	"github.com/slipway-gitops/slipway/api"
+)
+
+// Services keeps services.
+func (s *Store) Services() Entities[api.Service] { return Entities[api.Service]{s, services()} }
+
+func services() *entity[api.Service] {
+	return &entity[api.Service]{
+		table: "service", noun: "service", kind: api.TypeService,
+		meta:  func(v *api.Service) *api.Meta { return &v.Meta },
+		id:    func(v *api.Service) string { return v.Scope.ID(v.Name) },
+		sorts: entitySorts("service"),
+		written: func(ctx context.Context, t tx, v, before *api.Service) error {
+			if before != nil { // name and scope are what they were
+				return nil
+			}
+			if err := t.lockLinks(ctx, true); err != nil {
+				return err
+			}
+			return t.relinkNamed(ctx, api.LabelService, v.Base())
+		},
+		references: func(ctx context.Context, t tx, v *api.Service) ([]api.Ref, error) {
+			return t.linkReferences(ctx, "service", v.ID)
+		},
+		release: func(ctx context.Context, t tx, v *api.Service) error { return t.unlink(ctx, "service", v.Base()) },
+	}
+}
+
+// relinkNamed says anew what those applications are of whose label names
+// something that is there now.
+func (t tx) relinkNamed(ctx context.Context, label string, m *api.Meta) error {
+	var ids []string
+	query := "SELECT id FROM label WHERE type = ? AND name = ? AND value IN (?, ?)"
+	if err := t.each(ctx, query, []any{api.KindApplication, label, m.Name, m.ID}, collect(&ids)); err != nil {
+		return err
+	}
+	for part := range slices.Chunk(ids, chunk) {
+		if err := t.relink(ctx, "id IN ("+marks(len(part))+")", anys(part)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// linkReferences are the applications that are of a service or environment, also
+// those that are linked to it and not there: as many as an error names.
+func (t tx) linkReferences(ctx context.Context, column, id string) ([]api.Ref, error) {
+	var found []api.Ref
+	add := func(rows *sql.Rows) error {
+		ref := api.Ref{Type: api.TypeApplication}
+		err := rows.Scan(&ref.ID, (*string)(&ref.Scope))
+		found = append(found, ref)
+		return err
+	}
+	if err := t.each(ctx, "SELECT id, scope FROM item WHERE "+column+" = ? AND "+column+" <> '' ORDER BY id LIMIT 100", []any{id}, add); err != nil {
+		return nil, err
+	}
+	here := map[string]bool{}
+	for _, ref := range found {
+		here[ref.ID] = true
+	}
+	query := "SELECT agent, namespace, name FROM application_link WHERE " + column + " = ? ORDER BY agent, namespace, name LIMIT 100"
+	err := t.each(ctx, query, []any{id}, func(rows *sql.Rows) error {
+		var agent, namespace, name string
+		err := rows.Scan(&agent, &namespace, &name)
+		if at := api.ItemID(agent, namespace, name); !here[at] {
+			scope, _, _ := api.ParseID(agent)
+			found = append(found, api.Ref{Type: api.TypeApplication, ID: at, Scope: scope})
+		}
+		return err
+	})
+	return found, err
+}
+
+// unlink has no application be of a service or environment that goes.
+func (t tx) unlink(ctx context.Context, column string, m *api.Meta) error {
+	if err := t.lockLinks(ctx, true); err != nil {
+		return err
+	}
+	if _, err := t.exec(ctx, "UPDATE application_link SET "+column+" = '', version = version + 1, updated_at = ? WHERE "+column+" = ?", t.now, m.ID); err != nil {
+		return err
+	}
+	if _, err := t.exec(ctx, "DELETE FROM application_link WHERE service = '' AND environment = ''"); err != nil {
+		return err
+	}
+	// The row itself goes first, so that it is not found again.
+	if _, err := t.exec(ctx, "DELETE FROM "+column+" WHERE id = ?", m.ID); err != nil {
+		return err
+	}
+	return t.relink(ctx, column+" = ? AND "+column+" <> ''", m.ID)
+}

@@ -1,0 +1,157 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/authn"
+)
+
+// CreateSession keeps a session, if its grounds hold.
+func (s *Store) CreateSession(ctx context.Context, v authn.Session, on authn.Grounds) error {
+	return s.write(ctx, func(t tx) error {
+		if err := t.hold(ctx, "person", "user", v.User); err != nil {
+			return err
+		}
+		if err := t.stand(ctx, on); err != nil {
+			return err
+		}
+		_, err := t.exec(ctx, `INSERT INTO session (hash, person, method, ip, user_agent, created_at, seen_at, expires_at)
+			VALUES (`+marks(8)+")", v.Hash, v.User, v.Method, v.IP, v.UserAgent, v.CreatedAt, v.SeenAt, v.ExpiresAt)
+		if err != nil {
+			return fmt.Errorf("keep session: %w", err)
+		}
+		return nil
+	})
+}
+
+// stand checks that grounds hold, and holds them until the transaction ends. What would end them waits for it, or was
+// waited for.
+func (t tx) stand(ctx context.Context, on authn.Grounds) error {
+	over := api.Errorf(api.CodeUnauthenticated, "a password was changed, or what you signed in with has ended, at this moment: sign in again")
+	lock := ""
+	if t.dialect == postgres {
+		lock = " FOR SHARE"
+	}
+	for _, ground := range []struct{ query, key string }{
+		{"SELECT password_hash, disabled FROM person WHERE id = ?", on.User},
+		{"SELECT '', 0 FROM session WHERE hash = ?", on.Session},
+		{"SELECT '', 0 FROM token WHERE id = ?", on.Token},
+	} {
+		if ground.key == "" {
+			continue
+		}
+		var hash string
+		var disabled bool
+		err := t.one(ctx, ground.query+lock, []any{ground.key}, &hash, &disabled)
+		if isNotFound(err) || err == nil && (disabled || ground.key == on.User && hash != on.PasswordHash) {
+			return over
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Session reads a session.
+func (s *Store) Session(ctx context.Context, hash string) (v authn.Session, err error) {
+	err = s.read(ctx, func(t tx) error {
+		err := t.one(ctx, "SELECT hash, person, method, ip, user_agent, created_at, seen_at, expires_at FROM session WHERE hash = ?", []any{hash},
+			&v.Hash, &v.User, &v.Method, &v.IP, &v.UserAgent, instant(&v.CreatedAt), instant(&v.SeenAt), instant(&v.ExpiresAt))
+		if isNotFound(err) {
+			return notFound("session", "")
+		}
+		return err
+	})
+	return v, err
+}
+
+// TouchSession notes that a session was used.
+func (s *Store) TouchSession(ctx context.Context, hash string, seen time.Time) error {
+	return s.run(ctx, "UPDATE session SET seen_at = ? WHERE hash = ? AND seen_at < ?", seen, hash, micros(seen))
+}
+
+// DeleteSession ends a session. One that is not there is no error.
+func (s *Store) DeleteSession(ctx context.Context, hash string) error {
+	return s.run(ctx, "DELETE FROM session WHERE hash = ?", hash)
+}
+
+// DeleteSessionsOf ends all sessions of a user.
+func (s *Store) DeleteSessionsOf(ctx context.Context, user string) error {
+	return s.run(ctx, "DELETE FROM session WHERE person = ?", user)
+}
+
+// DeleteOldSessions removes those that expired, or were not seen since.
+func (s *Store) DeleteOldSessions(ctx context.Context, now, unseenSince time.Time) error {
+	return s.run(ctx, "DELETE FROM session WHERE expires_at <= ? OR seen_at < ?", now, unseenSince)
+}
+
+// run is a transaction of one statement.
+func (s *Store) run(ctx context.Context, statement string, args ...any) error {
+	return s.write(ctx, func(t tx) error {
+		_, err := t.exec(ctx, statement, append([]any(nil), args...)...)
+		return err
+	})
+}
+
+// Attempt reads what is remembered of wrong passwords for a key, writes what
+// next makes of it, and returns that. No other call for the key comes between.
+func (s *Store) Attempt(ctx context.Context, key string, next func(authn.Attempt) authn.Attempt) (now authn.Attempt, err error) {
+	err = s.write(ctx, func(t tx) error {
+		// The row is there before it is read, so that it can be locked.
+		_, err := t.exec(ctx, "INSERT INTO attempt (id, failures, last_at, locked_until) VALUES (?, 0, 0, 0) ON CONFLICT (id) DO NOTHING", key)
+		if err != nil {
+			return err
+		}
+		query := "SELECT failures, last_at, locked_until FROM attempt WHERE id = ?"
+		if t.dialect == postgres {
+			query += " FOR UPDATE"
+		}
+		var was authn.Attempt
+		if err := t.one(ctx, query, []any{key}, &was.Failures, instant(&was.LastAt), instant(&was.LockedUntil)); err != nil {
+			return err
+		}
+		now = next(was)
+		_, err = t.exec(ctx, "UPDATE attempt SET failures = ?, last_at = ?, locked_until = ? WHERE id = ?", now.Failures, now.LastAt, now.LockedUntil, key)
+		return err
+	})
+	return now, err
+}
+
+// ClearAttempts forgets a key.
+func (s *Store) ClearAttempts(ctx context.Context, key string) error {
+	return s.run(ctx, "DELETE FROM attempt WHERE id = ?", key)
+}
+
+// DeleteOldAttempts forgets those whose last one was before.
+func (s *Store) DeleteOldAttempts(ctx context.Context, before time.Time) error {
+	return s.run(ctx, "DELETE FROM attempt WHERE last_at < ?", before)
+}
+
+// CreatePending keeps something that is finished once and soon.
+func (s *Store) CreatePending(ctx context.Context, p authn.Pending) error {
+	return s.run(ctx, "INSERT INTO pending (kind, hash, body, expires_at) VALUES (?, ?, ?, ?)", p.Kind, p.Hash, string(p.Body), p.ExpiresAt)
+}
+
+// TakePending gives what is pending and removes it.
+func (s *Store) TakePending(ctx context.Context, kind, hash string) (p authn.Pending, err error) {
+	err = s.write(ctx, func(t tx) error {
+		var body string
+		p = authn.Pending{Kind: kind, Hash: hash}
+		err := t.one(ctx, "DELETE FROM pending WHERE kind = ? AND hash = ? RETURNING body, expires_at", []any{kind, hash}, &body, instant(&p.ExpiresAt))
+		if isNotFound(err) {
+			return notFound(kind, "")
+		}
+		p.Body = []byte(body)
+		return err
+	})
+	return p, err
+}
+
+// DeleteOldPending removes what expired.
+func (s *Store) DeleteOldPending(ctx context.Context, now time.Time) error {
+	return s.run(ctx, "DELETE FROM pending WHERE expires_at <= ?", now)
+}

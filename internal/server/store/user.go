@@ -1,0 +1,299 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/authn"
+)
+
+// Users keeps users, without what they sign in with.
+func (s *Store) Users() Entities[api.User] { return Entities[api.User]{s, users()} }
+
+func users() *entity[api.User] {
+	return &entity[api.User]{
+		table: "person", noun: "user", kind: api.TypeUser,
+		meta: func(u *api.User) *api.Meta { return &u.Meta },
+		id:   func(u *api.User) string { return u.Name },
+		columns: func(u *api.User) []column {
+			return []column{
+				{"email", u.Email, &u.Email},
+				{"disabled", u.Disabled, &u.Disabled},
+				{"must_change_password", u.MustChangePassword, &u.MustChangePassword},
+			}
+		},
+		fixed: func(u *api.User) []column {
+			return []column{
+				{"origin", u.Origin, &u.Origin},
+				{"locked_until", u.LockedUntil, instant(&u.LockedUntil)},
+				{"last_sign_in_at", u.LastSignInAt, instant(&u.LastSignInAt)},
+				{"provider_teams", "", decode(&u.Groups)},
+			}
+		},
+		fill:    fillGroupsOfUsers,
+		sorts:   userSorts(),
+		prepare: prepareUser,
+		written: func(ctx context.Context, t tx, u, before *api.User) error {
+			if before == nil || !u.Disabled {
+				return nil
+			}
+			_, err := t.exec(ctx, "DELETE FROM session WHERE person = ?", u.ID)
+			return err
+		},
+		references: func(ctx context.Context, t tx, u *api.User) ([]api.Ref, error) {
+			return bindings().refs(ctx, t, "principal_type = ? AND principal_id = ?", api.PrincipalUser, u.ID)
+		},
+		release: func(ctx context.Context, t tx, u *api.User) error {
+			return t.releasePrincipal(ctx, api.PrincipalUser, u.ID)
+		},
+	}
+}
+
+func userSorts() map[string]string {
+	sorts := entitySorts("person")
+	sorts["email"], sorts["lastSignInAt"] = "person.email", "person.last_sign_in_at"
+	return sorts
+}
+
+func prepareUser(ctx context.Context, _ tx, u, _ *api.User) error {
+	if u.Scope != api.ScopeAccount {
+		return invalid("scope", "users belong to the account: leave the scope out")
+	}
+	if u.Origin == "" {
+		u.Origin = api.OriginLocal
+	}
+	return nil
+}
+
+// releasePrincipal deletes what goes with somebody: rights and tokens.
+func (t tx) releasePrincipal(ctx context.Context, kind, id string) error {
+	if err := bindings().destroyAll(ctx, t, "principal_type = ? AND principal_id = ?", kind, id); err != nil {
+		return err
+	}
+	_, err := t.exec(ctx, "DELETE FROM token WHERE owner_type = ? AND owner_id = ?", kind, id)
+	return err
+}
+
+// mapped comes before the ids of groups, among those of the last sign-in, that
+// the configuration of the provider named.
+const mapped = "="
+
+// fillGroupsOfUsers adds the groups that people made them members of to those
+// that follow from the last sign-in at a provider, if that is not too long ago.
+// Of these it leaves out what is gone since, or has no claim any more and came
+// by that.
+func fillGroupsOfUsers(ctx context.Context, t tx, list []*api.User) error {
+	byID, ids := map[string]*api.User{}, make([]string, 0, len(list))
+	var said []string
+	for _, u := range list {
+		byID[u.ID] = u
+		ids = append(ids, u.ID)
+		if t.now-micros(u.LastSignInAt) >= t.providerGroups.Microseconds() {
+			u.Groups = nil
+		}
+		for _, id := range u.Groups {
+			said = append(said, strings.TrimPrefix(id, mapped))
+		}
+	}
+	slices.Sort(said)
+	present := map[string]bool{}
+	for part := range slices.Chunk(slices.Compact(said), chunk) {
+		query := "SELECT id, claim FROM team WHERE id IN (" + marks(len(part)) + ")"
+		err := t.each(ctx, query, anys(part), func(rows *sql.Rows) error {
+			var id, claim string
+			err := rows.Scan(&id, &claim)
+			present[mapped+id], present[id] = true, claim != ""
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for _, u := range list {
+		u.Groups = slices.DeleteFunc(u.Groups, func(id string) bool { return !present[id] })
+		for i, id := range u.Groups {
+			u.Groups[i] = strings.TrimPrefix(id, mapped)
+		}
+	}
+	for part := range slices.Chunk(ids, chunk) {
+		query := "SELECT person, team FROM team_member WHERE person IN (" + marks(len(part)) + ")"
+		err := t.each(ctx, query, anys(part), func(rows *sql.Rows) error {
+			var person, team string
+			err := rows.Scan(&person, &team)
+			if u := byID[person]; u != nil {
+				u.Groups = append(u.Groups, team)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for _, u := range list {
+		slices.Sort(u.Groups)
+		u.Groups = slices.Compact(u.Groups)
+	}
+	return nil
+}
+
+// AuthUser reads a user with what they sign in with.
+func (s *Store) AuthUser(ctx context.Context, name string) (authn.User, error) {
+	return s.authUser(ctx, func(t tx) (*api.User, error) { return users().get(ctx, t, name) })
+}
+
+// AuthUserByProvider reads the user that an identity provider knows by a subject.
+func (s *Store) AuthUserByProvider(ctx context.Context, provider, subject string) (authn.User, error) {
+	return s.authUser(ctx, func(t tx) (*api.User, error) {
+		if subject == "" {
+			return nil, notFound("user", subject)
+		}
+		found, err := users().query(ctx, t, " WHERE provider = ? AND provider_subject = ?", provider, subject)
+		if err == nil && len(found) == 0 {
+			return nil, notFound("user of "+provider, subject)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return found[0], nil
+	})
+}
+
+func (s *Store) authUser(ctx context.Context, find func(tx) (*api.User, error)) (u authn.User, err error) {
+	err = s.read(ctx, func(t tx) error {
+		found, err := find(t)
+		if err != nil {
+			return err
+		}
+		u.User = *found
+		return t.one(ctx, "SELECT password_hash, provider, provider_subject FROM person WHERE id = ?", []any{found.ID},
+			&u.PasswordHash, &u.Provider, &u.ProviderSubject)
+	})
+	return u, err
+}
+
+// CreateAuthUser makes a user with what they sign in with.
+func (s *Store) CreateAuthUser(ctx context.Context, u authn.User) error {
+	return s.write(ctx, func(t tx) error { return t.createAuthUser(ctx, u) })
+}
+
+func (t tx) createAuthUser(ctx context.Context, u authn.User) error {
+	if err := users().insert(ctx, t, &u.User); err != nil {
+		return err
+	}
+	_, err := t.exec(ctx, "UPDATE person SET password_hash = ?, provider = ?, provider_subject = ?, provider_teams = ? WHERE id = ?",
+		u.PasswordHash, u.Provider, u.ProviderSubject, encode(u.Groups), u.ID)
+	if errors.Is(err, ErrExists) {
+		return exists("user of "+u.Provider, u.ProviderSubject)
+	}
+	return err
+}
+
+// CreateFirstAdmin makes a user who may do everything, if there is none at all,
+// and reports whether it did.
+func (s *Store) CreateFirstAdmin(ctx context.Context, u authn.User) (made bool, err error) {
+	err = s.write(ctx, func(t tx) error {
+		made = false
+		// Several servers may start at a time: this one row makes them wait.
+		if err := t.policyChanged(ctx, ""); err != nil {
+			return err
+		}
+		var count int64
+		if err := t.one(ctx, "SELECT COUNT(*) FROM person", nil, &count); err != nil || count > 0 {
+			return err
+		}
+		if err := t.createAuthUser(ctx, u); err != nil {
+			return err
+		}
+		made = true
+		return bindings().insert(ctx, t, &api.Binding{
+			Meta:      api.Meta{Name: u.Name, Scope: api.ScopeAccount, DisplayName: "The first administrator"},
+			Principal: api.Principal{Type: api.PrincipalUser, ID: u.Name}, Role: api.RoleAdmin,
+		})
+	})
+	return made, err
+}
+
+// SetPassword sets the hash of a password, and ends sessions and tokens of the
+// user as it says. Conflict where the password is another one than it says.
+func (s *Store) SetPassword(ctx context.Context, name string, p authn.NewPassword) error {
+	return s.write(ctx, func(t tx) error {
+		// Written first, so that nobody else writes it before this is over.
+		if err := t.changeUser(ctx, name, "id = id"); err != nil {
+			return err
+		}
+		var was string
+		if err := t.one(ctx, "SELECT password_hash FROM person WHERE id = ?", []any{name}, &was); err != nil {
+			return err
+		}
+		if p.Was != "" && p.Was != was {
+			return &refusal{ErrStale, api.Error{Code: api.CodeConflict, Message: "the password was changed by somebody else at this moment: sign in with the one that counts now"}}
+		}
+		err := t.changeUser(ctx, name, "password_hash = ?, must_change_password = ?", p.Hash, p.MustChange)
+		if err != nil {
+			return err
+		}
+		_, err = t.exec(ctx, "DELETE FROM session WHERE person = ? AND hash <> ?", name, p.KeepSession)
+		if err != nil || !p.EndTokens {
+			return err
+		}
+		_, err = t.exec(ctx, "DELETE FROM token WHERE owner_type = ? AND owner_id = ? AND id <> ?", api.PrincipalUser, name, p.KeepToken)
+		return err
+	})
+}
+
+// SignedIn notes the time of a sign-in.
+func (s *Store) SignedIn(ctx context.Context, name string, at time.Time) error {
+	return s.write(ctx, func(t tx) error { return t.changeUser(ctx, name, "last_sign_in_at = ?", at) })
+}
+
+// SignedInByProvider notes the time of a sign-in and what the provider said.
+func (s *Store) SignedInByProvider(ctx context.Context, name string, at time.Time, displayName, email string, groups authn.ProviderGroups) error {
+	kept := slices.Clone(groups.Claimed)
+	for _, id := range groups.Mapped {
+		kept = append(kept, mapped+id)
+	}
+	return s.write(ctx, func(t tx) error {
+		return t.changeUser(ctx, name, "last_sign_in_at = ?, display_name = ?, email = ?, provider_teams = ?", at, displayName, email, encode(kept))
+	})
+}
+
+func (t tx) changeUser(ctx context.Context, name, set string, args ...any) error {
+	n, err := t.exec(ctx, "UPDATE person SET "+set+" WHERE id = ?", append(args, name)...)
+	if err == nil && n == 0 {
+		return notFound("user", name)
+	}
+	return err
+}
+
+// GroupsByClaim returns the ids of groups with one of these claims.
+func (s *Store) GroupsByClaim(ctx context.Context, claims []string) (ids []string, err error) {
+	err = s.read(ctx, func(t tx) error {
+		ids = nil
+		for part := range slices.Chunk(claims, chunk) {
+			query := "SELECT id FROM team WHERE claim <> '' AND claim IN (" + marks(len(part)) + ") ORDER BY id"
+			if err := t.each(ctx, query, anys(part), collect(&ids)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return ids, err
+}
+
+// chunk is how many values go into one statement.
+const chunk = 500
+
+// collect gathers the text of a query's only column.
+func collect(into *[]string) func(*sql.Rows) error {
+	return func(rows *sql.Rows) error {
+		var text string
+		err := rows.Scan(&text)
+		*into = append(*into, text)
+		return err
+	}
+}

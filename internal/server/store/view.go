@@ -1,0 +1,88 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/slipway-gitops/slipway/api"
+)
+
+const viewColumns = "owner_id, name, description, filter, created_at, updated_at"
+
+func scanView(rows *sql.Rows, v *api.View) error {
+	var owner string
+	err := rows.Scan(&owner, &v.Name, &v.Description, decode(&v.Filter), instant(&v.CreatedAt), instant(&v.UpdatedAt))
+	v.Everyone = owner == ""
+	return err
+}
+
+// ListViews gives the views of somebody and those of everyone: by name, one's own first.
+func (s *Store) ListViews(ctx context.Context, owner api.Principal) (list []api.View, err error) {
+	err = s.read(ctx, func(t tx) error {
+		list = []api.View{}
+		query := "SELECT " + viewColumns + " FROM saved_view WHERE owner_type = ? AND owner_id = ? OR owner_id = '' ORDER BY name, owner_id DESC"
+		return t.each(ctx, query, []any{owner.Type, owner.ID}, func(rows *sql.Rows) error {
+			var v api.View
+			err := scanView(rows, &v)
+			list = append(list, v)
+			return err
+		})
+	})
+	return list, err
+}
+
+// GetView reads a view of an owner; of everyone where the owner is empty.
+func (s *Store) GetView(ctx context.Context, owner api.Principal, name string) (v api.View, err error) {
+	err = s.read(ctx, func(t tx) error {
+		v, err = t.view(ctx, owner, name)
+		return err
+	})
+	return v, err
+}
+
+func (t tx) view(ctx context.Context, owner api.Principal, name string) (v api.View, err error) {
+	found := false
+	query := "SELECT " + viewColumns + " FROM saved_view WHERE owner_type = ? AND owner_id = ? AND name = ?"
+	err = t.each(ctx, query, []any{owner.Type, owner.ID, name}, func(rows *sql.Rows) error {
+		found = true
+		return scanView(rows, &v)
+	})
+	if err == nil && !found {
+		return v, notFound("view", name)
+	}
+	return v, err
+}
+
+// SaveView makes or replaces a view of an owner; of everyone where the owner is empty.
+func (s *Store) SaveView(ctx context.Context, owner api.Principal, v api.View) (saved api.View, err error) {
+	err = s.write(ctx, func(t tx) error {
+		var others int64
+		query := "SELECT COUNT(*) FROM saved_view WHERE owner_type = ? AND owner_id = ? AND name <> ?"
+		if err := t.one(ctx, query, []any{owner.Type, owner.ID, v.Name}, &others); err != nil {
+			return err
+		}
+		if others >= api.MaxViews {
+			return invalid("name", "there are %d views already: delete one that nobody needs", others)
+		}
+		_, err := t.exec(ctx, `INSERT INTO saved_view (owner_type, owner_id, name, description, filter, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT (owner_type, owner_id, name) DO UPDATE SET description = excluded.description, filter = excluded.filter, updated_at = excluded.updated_at`,
+			owner.Type, owner.ID, v.Name, v.Description, encode(v.Filter), t.now, t.now)
+		if err != nil {
+			return err
+		}
+		saved, err = t.view(ctx, owner, v.Name)
+		return err
+	})
+	return saved, err
+}
+
+// DeleteView deletes a view of an owner; of everyone where the owner is empty.
+func (s *Store) DeleteView(ctx context.Context, owner api.Principal, name string) error {
+	return s.write(ctx, func(t tx) error {
+		n, err := t.exec(ctx, "DELETE FROM saved_view WHERE owner_type = ? AND owner_id = ? AND name = ?", owner.Type, owner.ID, name)
+		if err == nil && n == 0 {
+			return notFound("view", name)
+		}
+		return err
+	})
+}

@@ -1,0 +1,96 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/audit"
+	"github.com/slipway-gitops/slipway/internal/server/gateway"
+)
+
+const (
+	// tidyEvery is how often what expired is removed, settleEvery how often commands are looked for that are overdue and
+	// that no server has a timer for.
+	tidyEvery, settleEvery = 5 * time.Minute, 30 * time.Second
+)
+
+// tidyOnce removes what expired.
+func (s *Server) tidyOnce(ctx context.Context) error {
+	settings, err := s.store.Settings(ctx)
+	if err != nil {
+		return err
+	}
+	errs := []error{s.authn.Clean(ctx)}
+	if days := settings.AuditRetentionDays; days > 0 {
+		_, err := s.audit.Prune(ctx, audit.Retention{For: time.Duration(days) * 24 * time.Hour})
+		errs = append(errs, err)
+	}
+	if days := settings.CommandRetentionDays; days > 0 {
+		before := s.cfg.Now().Add(-time.Duration(days) * 24 * time.Hour)
+		_, err := s.store.DropCommands(ctx, before)
+		errs = append(errs, err, s.store.DropJobs(ctx, before))
+	}
+	errs = append(errs, s.pruneLedger(ctx, settings), s.dropNotifications(ctx))
+	return errors.Join(errs...)
+}
+
+// publish tells who watches.
+func (s *Server) publish(ctx context.Context, e api.Event) { s.events.Publish(ctx, e) }
+
+// notify tells who watches what agents changed.
+func (s *Server) notify(c gateway.Change) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if c.Heard || len(c.Items) == 0 && !c.Agent {
+		return
+	}
+	id, labels, scope := s.agentOf(ctx, c.UID)
+	if id == "" {
+		return
+	}
+	if c.Agent {
+		s.events.Publish(ctx, api.Event{
+			Type: api.TypeAgent + "." + api.EventChanged, Object: api.Ref{Type: api.TypeAgent, ID: id, Scope: scope}, Labels: labels,
+		})
+	}
+	for _, item := range c.Items {
+		what := api.EventChanged
+		if item.Removed {
+			what = api.EventDeleted
+		}
+		kind := string(item.Key.Kind)
+		s.events.Publish(ctx, api.Event{
+			Type: kind + "." + what, Labels: item.Labels, Traceparent: item.Traceparent,
+			Object: api.Ref{Type: kind, ID: api.ItemID(id, item.Key.Namespace, item.Key.Name), Scope: api.Scope(item.Scope)},
+		})
+	}
+}
+
+// agentOf finds out what people call an agent, and who may see it.
+func (s *Server) agentOf(ctx context.Context, uid string) (string, map[string]string, api.Scope) {
+	known, err := s.store.AgentByUID(ctx, uid)
+	if err != nil {
+		return "", nil, ""
+	}
+	a, err := s.store.Agents().Get(ctx, known.ID)
+	if err != nil {
+		return "", nil, ""
+	}
+	return a.ID, a.Labels, a.Scope
+}
+
+// agentCA is what agents need to trust the server: its own certificate, where nobody else has signed it.
+func (s *Server) agentCA() (string, error) {
+	if !s.cfg.SelfSigned {
+		return "", nil
+	}
+	raw, err := os.ReadFile(s.cfg.TLSCert)
+	if err != nil {
+		return "", fmt.Errorf("read certificate: %w", err)
+	}
+	return string(raw), nil
+}

@@ -1,0 +1,73 @@
+package testenv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+)
+
+// Ports that Address gives: below those that connections go out from, one of which could be a server's own otherwise.
+const (
+	firstPort    = 20000
+	ports        = 12000
+	addressTries = 1000
+)
+
+// Address returns an address on loopback that is the test's until its end, for a server that must come back to it: no other
+// call gives it, in no other process either, and no connection goes out from it, even while nobody listens.
+func Address(t testing.TB) string {
+	t.Helper()
+	port, held, err := reservePort(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = held.Close() })
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+}
+
+// reservePort finds a port that Address may give; it is the caller's until the file is closed.
+func reservePort(ctx context.Context) (port int, held *os.File, err error) {
+	dir := filepath.Join(os.TempDir(), fmt.Sprintf("slipway-ports-%d", os.Getuid()))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return 0, nil, fmt.Errorf("make directory of ports: %w", err)
+	}
+	for range addressTries {
+		port = firstPort + rand.IntN(ports)
+		held, err = reserve(filepath.Join(dir, strconv.Itoa(port)))
+		if err != nil {
+			return 0, nil, err
+		}
+		if held == nil {
+			continue
+		}
+		if l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port))); err == nil {
+			return port, held, l.Close()
+		}
+		_ = held.Close() // somebody who does not ask here has it
+	}
+	return 0, nil, fmt.Errorf("find a free port: %d of loopback are taken", addressTries)
+}
+
+// reserve takes the lock of a port; nil where another has it. The lock goes with the file, or with this process.
+func reserve(path string) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("reserve a port: %w", err)
+	}
+	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if err == nil {
+		return file, nil
+	}
+	_ = file.Close()
+	if errors.Is(err, syscall.EWOULDBLOCK) || errors.Is(err, syscall.EINTR) {
+		return nil, nil
+	}
+	return nil, fmt.Errorf("reserve a port: %w", err)
+}

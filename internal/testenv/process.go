@@ -1,0 +1,148 @@
+package testenv
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const (
+	// endLimit is how long a program may take to end after a signal, on a machine that has much else to do.
+	endLimit = time.Minute
+	// tailBytes is how much of a program's log a failed test shows.
+	tailBytes = 8 << 10
+)
+
+// Process is a program of ours that a test starts, kills and starts again with the same arguments.
+type Process struct {
+	// Name is what errors call it, Log the file that takes what it prints, over all its starts.
+	Name, Log string
+	// Env is added to the environment of the test.
+	Env []string
+
+	t      testing.TB
+	binary string
+	args   []string
+
+	mu   sync.Mutex
+	cmd  *exec.Cmd
+	done chan struct{}
+}
+
+// NewProcess prepares a program (slipway-agent, slipway-server), whose log goes into dir. It is the one that SLIPWAY_AGENT
+// or SLIPWAY_SERVER names, else the one in bin, else it is built. It is killed at the end of the test.
+func NewProcess(t testing.TB, name, program, dir string, args ...string) *Process {
+	t.Helper()
+	p := &Process{Name: name, Log: filepath.Join(dir, name+".log"), t: t, binary: Binary(t, program), args: args}
+	t.Cleanup(p.Kill)
+	return p
+}
+
+// Binary is the path of a program of ours: the one that a variable such as SLIPWAY_AGENT names, else the one in bin, else
+// one that is built.
+func Binary(t testing.TB, program string) string {
+	t.Helper()
+	if path := os.Getenv(strings.ToUpper(strings.ReplaceAll(program, "-", "_"))); path != "" {
+		return path
+	}
+	root, err := repositoryRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	built := filepath.Join(root, "bin", program)
+	if _, err := os.Stat(built); err == nil {
+		return built
+	}
+	path := filepath.Join(t.TempDir(), program)
+	command := exec.CommandContext(t.Context(), "go", "build", "-o", path, "./cmd/"+program)
+	command.Dir = root
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("build %s: %v\n%s", program, err, out)
+	}
+	return path
+}
+
+// Start starts the program and waits for nothing.
+func (p *Process) Start() {
+	p.t.Helper()
+	log, err := os.OpenFile(p.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer func() { _ = log.Close() }()
+	cmd := exec.CommandContext(context.WithoutCancel(p.t.Context()), p.binary, p.args...)
+	cmd.Stdout, cmd.Stderr, cmd.Env = log, log, append(os.Environ(), p.Env...)
+	if err := cmd.Start(); err != nil {
+		p.t.Fatalf("start %s: %v", p.Name, err)
+	}
+	done := make(chan struct{})
+	go func() {
+		_ = cmd.Wait()
+		close(done)
+	}()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cmd, p.done = cmd, done
+}
+
+// Kill ends the program without a warning, as a crash would, and waits for its end.
+func (p *Process) Kill() { p.end(syscall.SIGKILL) }
+
+// Stop ends it in order. One that does not end within a minute is killed, and fails the test.
+func (p *Process) Stop() { p.end(syscall.SIGTERM) }
+
+func (p *Process) end(how syscall.Signal) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cmd == nil {
+		return
+	}
+	_ = p.cmd.Process.Signal(how) // it may have ended by itself
+	select {
+	case <-p.done:
+	case <-time.After(endLimit):
+		_ = p.cmd.Process.Kill()
+		<-p.done
+		p.t.Errorf("%s did not end within %s of %s", p.Name, endLimit, how)
+	}
+	p.cmd = nil
+}
+
+// Ended reports whether the program ended although nobody ended it.
+func (p *Process) Ended() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cmd == nil {
+		return false
+	}
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
+func (p *Process) output() []byte {
+	raw, err := os.ReadFile(p.Log)
+	if err != nil {
+		return []byte(err.Error())
+	}
+	return raw
+}
+
+// Logged counts how often a text is in the log.
+func (p *Process) Logged(text string) int { return bytes.Count(p.output(), []byte(text)) }
+
+// Tail is the end of the log, at most 8 KiB.
+func (p *Process) Tail() []byte {
+	raw := p.output()
+	return raw[max(0, len(raw)-tailBytes):]
+}

@@ -1,0 +1,349 @@
+package chaos
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	coordination "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/testenv"
+)
+
+const (
+	shardCount, sharedApps = 6, 60
+	// leaseOf the replicas is short, so that the test is, and long enough for a busy machine.
+	leaseOf = 15 * time.Second
+	// moved bounds the wait for shards to be with those who shall have them.
+	moved = 2 * time.Minute
+)
+
+// leaseWatch records every Lease of a shard as the API server had it.
+type leaseWatch struct {
+	mu     sync.Mutex
+	states map[string][]coordination.LeaseSpec
+}
+
+func watchLeases(t *testing.T, config *rest.Config, ns string) *leaseWatch {
+	t.Helper()
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := client.CoordinationV1().Leases(ns)
+	list, err := in.List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &leaseWatch{states: map[string][]coordination.LeaseSpec{}}
+	events, err := in.Watch(t.Context(), metav1.ListOptions{ResourceVersion: list.ResourceVersion})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var work sync.WaitGroup
+	work.Go(func() {
+		for e := range events.ResultChan() {
+			if l, ok := e.Object.(*coordination.Lease); ok && strings.Contains(l.Name, "-shard-") {
+				w.mu.Lock()
+				w.states[l.Name] = append(w.states[l.Name], l.Spec)
+				w.mu.Unlock()
+			}
+		}
+	})
+	t.Cleanup(func() { events.Stop(); work.Wait() })
+	return w
+}
+
+// holders are who holds which shard now.
+func (w *leaseWatch) holders() map[string]int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out := map[string]int{}
+	for _, states := range w.states {
+		if who := *states[len(states)-1].HolderIdentity; who != "" {
+			out[who]++
+		}
+	}
+	return out
+}
+
+// check looks for a Lease that changed its holder before the one before had released it, or could not hold it any more.
+func (w *leaseWatch) check(t *testing.T) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	changes := 0
+	for called, states := range w.states {
+		for n := 1; n < len(states); n++ {
+			was, is := states[n-1], states[n]
+			if *was.HolderIdentity == *is.HolderIdentity {
+				continue
+			}
+			changes++
+			if *was.HolderIdentity != "" && *is.HolderIdentity != "" && is.AcquireTime.Sub(was.RenewTime.Time) < leaseOf {
+				t.Errorf("%s went from %s to %s after %s", called, *was.HolderIdentity, *is.HolderIdentity, is.AcquireTime.Sub(was.RenewTime.Time))
+			}
+		}
+	}
+	t.Logf("%d shards changed hands %d times", len(w.states), changes)
+}
+
+// span is a time in which a replica said that it held a shard.
+type span struct{ from, to time.Time }
+
+// replica is one of those that share the Applications.
+type replica struct {
+	*testenv.Process
+	data  string
+	ended time.Time // when it was killed
+}
+
+func (r *replica) identity(t *testing.T) string {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(r.data, "identity"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
+// line is of a replica's log.
+type line struct {
+	Time   time.Time
+	Msg    string
+	App    string
+	Shard  int
+	Shards []int
+}
+
+// told reads the log: when it held which shard, and its syncs.
+func (r *replica) told(t *testing.T) (held map[int][]span, syncs []line) {
+	t.Helper()
+	raw, err := os.ReadFile(r.Log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	held = map[int][]span{}
+	for _, text := range bytes.Split(raw, []byte("\n")) {
+		var l line
+		if json.Unmarshal(text, &l) != nil {
+			continue
+		}
+		switch l.Msg {
+		case "shards taken":
+			for _, shard := range l.Shards {
+				held[shard] = append(held[shard], span{from: l.Time})
+			}
+		case "shard given up":
+			if spans := held[l.Shard]; len(spans) > 0 {
+				spans[len(spans)-1].to = l.Time
+			}
+		case "synced":
+			syncs = append(syncs, l)
+		}
+	}
+	for _, spans := range held {
+		for n := range spans {
+			if spans[n].to.IsZero() {
+				spans[n].to = r.ended
+			}
+		}
+	}
+	return held, syncs
+}
+
+func shardOf(ns, app string) int {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(ns + "/" + app))
+	return int(h.Sum32() % shardCount)
+}
+
+// shared is what the replicas work on.
+type shared struct {
+	t        *testing.T
+	ns       string
+	repo     *testenv.GitRepo
+	view     *view
+	leases   *leaseWatch
+	replicas []*replica
+	hook     string // address of the first one's webhook
+	commits  int
+}
+
+// process prepares a replica. Nobody looks at the repository by itself within the test.
+func (s *shared) process(dir string, more ...string) *replica {
+	return &replica{data: filepath.Join(dir, "data"), Process: testenv.NewProcess(s.t, fmt.Sprintf("replica%d", len(s.replicas)), "slipway-agent", dir, append([]string{
+		"--standalone", "--kubeconfig", testenv.Kubeconfig(s.t), "--namespace", s.ns, "--data", filepath.Join(dir, "data"), "--poll", "10m",
+		"--shards", fmt.Sprint(shardCount), "--lease-duration", leaseOf.String(), "--workers", "4",
+	}, more...)...)}
+}
+
+// add starts a replica. The first one has the webhook.
+func (s *shared) add() *replica {
+	s.t.Helper()
+	dir := s.t.TempDir()
+	r := s.process(dir)
+	if len(s.replicas) == 0 {
+		s.hook = testenv.Address(s.t)
+		r = s.process(dir, "--webhook-listen", s.hook)
+	}
+	r.Start()
+	s.replicas = append(s.replicas, r)
+	return r
+}
+
+// commit changes every Application.
+func (s *shared) commit() {
+	s.commits++
+	files := map[string]string{}
+	for n := range sharedApps {
+		files[fmt.Sprintf("app%02d/cm.yaml", n)] = fmt.Sprintf(
+			"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: shared%02d}\ndata: {value: \"%d\"}\n", n, s.commits)
+	}
+	s.repo.Commit(files, fmt.Sprint("commit ", s.commits))
+}
+
+// push commits, and tells the first replica of it.
+func (s *shared) push() {
+	s.t.Helper()
+	s.commit()
+	body := fmt.Sprintf(`{"ref":"refs/heads/main","repository":{"clone_url":%q,"html_url":%q,"default_branch":"main"}}`, s.repo.URL(), s.repo.URL())
+	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, "http://"+s.hook+"/api/webhook", strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.Header.Set("X-GitHub-Event", "push")
+	req.Header.Set("Content-Type", "application/json")
+	client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{DisableKeepAlives: true}}
+	answer, err := client.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	if answer.StatusCode/100 != 2 {
+		s.t.Fatalf("the webhook: %s", answer.Status)
+	}
+}
+
+// settle waits until so many replicas hold all shards evenly, and everything is at the last commit.
+func (s *shared) settle(what string, replicas ...*replica) {
+	s.t.Helper()
+	began := time.Now()
+	problem := s.view.await(s.t.Context(), moved, func(objects map[ref]object) string {
+		holders := s.leases.holders()
+		for _, r := range replicas {
+			if n := holders[r.identity(s.t)]; n != shardCount/len(replicas) {
+				return fmt.Sprintf("%s holds %d shards of %d: %v", r.Name, n, shardCount, holders)
+			}
+		}
+		for n := range sharedApps {
+			have, _, _ := unstructured.NestedString(objects[ref{"ConfigMap", fmt.Sprintf("shared%02d", n)}], "data", "value")
+			if have != fmt.Sprint(s.commits) {
+				return fmt.Sprintf("Application %d is at %q, not at %d", n, have, s.commits)
+			}
+		}
+		return ""
+	})
+	if problem != "" {
+		tails := ""
+		for _, r := range s.replicas {
+			tails += fmt.Sprintf("\nthe end of the log of %s:\n%s", r.Name, r.Tail())
+		}
+		s.t.Fatalf("%s: %s%s", what, problem, tails)
+	}
+	s.t.Logf("%s: settled after %s", what, time.Since(began).Round(time.Millisecond))
+}
+
+func TestReplicasShareTheApplicationsAndEachHasOneHolder(t *testing.T) {
+	t.Parallel()
+	config, ns := testenv.Cluster(t), testenv.Namespace(t)
+	s := &shared{t: t, ns: ns, repo: testenv.Git(t).NewRepo("shared"), view: newView(t, config, ns), leases: watchLeases(t, config, ns)}
+	s.commit()
+	first := s.add()
+	s.view.awaitApplicationKind(t)
+	for n := range sharedApps {
+		createApplication(t, config, ns, fmt.Sprintf("shared%02d", n), map[string]any{"repoURL": s.repo.URL(), "path": fmt.Sprintf("app%02d", n)},
+			map[string]any{"server": v1alpha1.InClusterServer, "namespace": ns}, true)
+	}
+	s.settle("one alone has everything", first)
+	second, third := s.add(), s.add()
+	s.push()
+	s.settle("two join", first, second, third)
+	s.push()
+	second.Kill()
+	second.ended = time.Now()
+	s.settle("one is killed", first, third)
+	s.push()
+	third.Stop()
+	third.ended = time.Now()
+	s.settle("one stops in order", first)
+	s.push()
+	fourth := s.add()
+	s.settle("one joins again", first, fourth)
+	first.Stop()
+	fourth.Stop()
+	first.ended, fourth.ended = time.Now(), time.Now()
+	s.leases.check(t)
+	s.check(config)
+}
+
+// check compares what replicas said with what is in the cluster.
+func (s *shared) check(config *rest.Config) {
+	type claim struct {
+		who string
+		span
+	}
+	byShard := map[int][]claim{}
+	syncs := map[string]int{}
+	for _, r := range s.replicas {
+		held, lines := r.told(s.t)
+		for shard, spans := range held {
+			for _, sp := range spans {
+				byShard[shard] = append(byShard[shard], claim{r.Name, sp})
+			}
+		}
+		for _, l := range lines {
+			ns, app, _ := strings.Cut(l.App, "/")
+			syncs[app]++
+			if !slices.ContainsFunc(held[shardOf(ns, app)], func(sp span) bool { return !l.Time.Before(sp.from) && !l.Time.After(sp.to) }) {
+				s.t.Errorf("%s synced %s at %s without holding shard %d", r.Name, app, l.Time, shardOf(ns, app))
+			}
+		}
+	}
+	for shard, claims := range byShard {
+		slices.SortFunc(claims, func(a, b claim) int { return a.from.Compare(b.from) })
+		for n := 1; n < len(claims); n++ {
+			if claims[n].from.Before(claims[n-1].to) {
+				s.t.Errorf("shard %d: %s held it until %s, and %s from %s", shard, claims[n-1].who, claims[n-1].to, claims[n].who, claims[n].from)
+			}
+		}
+	}
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for n := range sharedApps {
+		app, err := client.Resource(v1alpha1.Resource(v1alpha1.ResourceApplications)).Namespace(s.ns).Get(s.t.Context(), fmt.Sprintf("shared%02d", n), metav1.GetOptions{})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		history, _, _ := unstructured.NestedSlice(app.Object, "status", "history")
+		if len(history) > s.commits {
+			s.t.Errorf("%s was deployed %d times for %d commits", app.GetName(), len(history), s.commits)
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package link
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/slipway-gitops/slipway/internal/testenv"
+)
+
+// connectProxy starts a proxy that passes on what it is asked for by CONNECT, and counts.
+func connectProxy(t *testing.T, asked *atomic.Int32) *url.URL {
+	t.Helper()
+	var mu sync.Mutex // a group that is waited for gets no more work
+	var work sync.WaitGroup
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodConnect {
+			http.Error(w, "only CONNECT", http.StatusMethodNotAllowed)
+			return
+		}
+		asked.Add(1)
+		far, err := (&net.Dialer{}).DialContext(ctx, "tcp", r.Host)
+		if err != nil {
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		near, buf, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			far.Close()
+			return
+		}
+		_, _ = buf.WriteString("HTTP/1.1 200 Connection established\r\n\r\n")
+		_ = buf.Flush()
+		end := context.AfterFunc(ctx, func() { near.Close(); far.Close() })
+		mu.Lock()
+		defer mu.Unlock()
+		work.Go(func() { _, _ = io.Copy(far, near); far.Close() })
+		work.Go(func() { _, _ = io.Copy(near, far); near.Close(); end() })
+	}))
+	t.Cleanup(func() {
+		s.Close()
+		cancel()
+		mu.Lock()
+		defer mu.Unlock()
+		work.Wait()
+	})
+	u, err := url.Parse(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// cutter passes connections on to an address until it is cut.
+type cutter struct {
+	t  *testing.T
+	to string
+
+	mu       sync.Mutex
+	listener net.Listener
+	address  string
+	conns    map[net.Conn]bool
+	work     sync.WaitGroup
+}
+
+func newCutter(t *testing.T, to string) *cutter {
+	t.Helper()
+	c := &cutter{t: t, to: to, conns: map[net.Conn]bool{}, address: testenv.Address(t)}
+	c.restore()
+	t.Cleanup(c.cut)
+	return c
+}
+
+func (c *cutter) url() string { return "https://" + c.address }
+
+// cut kills the proxy with all its connections.
+func (c *cutter) cut() {
+	c.mu.Lock()
+	if c.listener != nil {
+		c.listener.Close()
+		c.listener = nil
+	}
+	for conn := range c.conns {
+		conn.Close()
+	}
+	c.mu.Unlock()
+	c.work.Wait()
+}
+
+// restore starts it again at the same address.
+func (c *cutter) restore() {
+	l := listen(c.t, c.address)
+	c.mu.Lock()
+	c.listener = l
+	c.mu.Unlock()
+	c.work.Go(func() {
+		for {
+			near, err := l.Accept()
+			if err != nil {
+				return
+			}
+			far, err := (&net.Dialer{}).DialContext(context.WithoutCancel(c.t.Context()), "tcp", c.to)
+			if err != nil {
+				near.Close()
+				continue
+			}
+			if !c.keep(near, far) {
+				return
+			}
+			c.work.Go(func() { _, _ = io.Copy(far, near); c.drop(near, far) })
+			c.work.Go(func() { _, _ = io.Copy(near, far); c.drop(near, far) })
+		}
+	})
+}
+
+func (c *cutter) keep(conns ...net.Conn) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, conn := range conns {
+		if c.listener == nil {
+			conn.Close()
+			continue
+		}
+		c.conns[conn] = true
+	}
+	return c.listener != nil
+}
+
+func (c *cutter) drop(conns ...net.Conn) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, conn := range conns {
+		conn.Close()
+		delete(c.conns, conn)
+	}
+}
