@@ -11,7 +11,8 @@
 //   - SLIPWAY_REQUIRE_CLUSTER=1: a test that gets no cluster fails instead of
 //     being skipped.
 //
-// SLIPWAY_REQUIRE_POSTGRES=1 does the same for tests that get no PostgreSQL.
+// SLIPWAY_REQUIRE_POSTGRES=1 does the same for tests that get no PostgreSQL,
+// SLIPWAY_TEST_DELAY slows programs down (see DelayEnv).
 package testenv
 
 import (

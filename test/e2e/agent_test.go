@@ -3,7 +3,6 @@ package e2e
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"io"
 	"os"
@@ -39,7 +38,7 @@ type agentProcess struct {
 	data      string
 	flags     []string
 	env       []string // beside what every agent gets
-	// kubeconfig is that of an agent with rights of its own; "" for an administrator's.
+	// kubeconfig is an administrator's, unless the story narrows it.
 	kubeconfig string
 
 	command *exec.Cmd
@@ -51,7 +50,9 @@ type agentProcess struct {
 // newAgent prepares an agent; start runs it. It is stopped at the end of the test.
 func newAgent(t testing.TB, flags ...string) *agentProcess {
 	t.Helper()
-	a := &agentProcess{t: t, namespace: testenv.Namespace(t), data: t.TempDir(), flags: flags, logged: &logTail{}}
+	a := &agentProcess{
+		t: t, namespace: testenv.Namespace(t), data: t.TempDir(), flags: flags, kubeconfig: testenv.DelayedKubeconfig(t), logged: &logTail{},
+	}
 	t.Cleanup(a.stop)
 	return a
 }
@@ -73,7 +74,7 @@ func (a *agentProcess) start() {
 		hooks = nil // Argo CD takes them itself
 	}
 	args := slices.Concat(place, []string{
-		"--namespace", a.namespace, "--data", a.data, "--kubeconfig", cmp.Or(a.kubeconfig, testenv.Kubeconfig(a.t)),
+		"--namespace", a.namespace, "--data", a.data, "--kubeconfig", a.kubeconfig,
 		"--health-listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0",
 	}, hooks, a.flags)
 	command := exec.Command(program, args...)

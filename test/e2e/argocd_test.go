@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/testenv"
 )
 
 // argoCD stands in for the application controller of an Argo CD. It does with Applications what Argo CD's documentation
@@ -126,6 +127,7 @@ func (a *argoCD) follow(ctx context.Context, events watch.Interface, ticks <-cha
 // work does what an Application asks for, until it asks for nothing that can be done now.
 func (a *argoCD) work(ctx context.Context, name string) {
 	for ctx.Err() == nil {
+		testenv.Dawdle(ctx)
 		obj, err := a.apps.Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return

@@ -48,6 +48,7 @@ type serverProcess struct {
 func newServer(t testing.TB) *serverProcess {
 	t.Helper()
 	s := &serverProcess{t: t, data: t.TempDir(), listen: testenv.Address(t), logged: &logTail{}}
+	s.url = "http://" + testenv.Delayed(t, s.listen)
 	t.Cleanup(s.stop)
 	return s
 }
@@ -55,7 +56,7 @@ func newServer(t testing.TB) *serverProcess {
 // start runs the server and returns when it listens.
 func (s *serverProcess) start() {
 	s.t.Helper()
-	command := exec.Command("slipway-server", append([]string{"--data", s.data, "--listen", s.listen}, s.flags...)...) // TestMain put it into PATH
+	command := exec.Command("slipway-server", append([]string{"--data", s.data, "--listen", s.listen, "--public-url", s.url}, s.flags...)...) // TestMain put it into PATH
 	command.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.data, "SLIPWAY_ADMIN_PASSWORD=" + firstPassword}
 	stderr, err := command.StderrPipe()
 	if err != nil {
@@ -65,14 +66,14 @@ func (s *serverProcess) start() {
 		s.t.Fatalf("start server: %v", err)
 	}
 	s.command, s.ended = command, make(chan struct{})
-	addresses := make(chan string, 1)
+	listens := make(chan struct{}, 1)
 	go func() {
-		s.readLog(stderr, addresses)
+		s.readLog(stderr, listens)
 		_ = command.Wait()
 		close(s.ended)
 	}()
 	select {
-	case s.url = <-addresses:
+	case <-listens:
 	case <-s.ended:
 		s.t.Fatalf("the server ended: %s", s.logged.tail("", shownLines))
 	case <-time.After(serverStartLimit):
@@ -80,7 +81,7 @@ func (s *serverProcess) start() {
 	}
 }
 
-func (s *serverProcess) readLog(r io.Reader, addresses chan<- string) {
+func (s *serverProcess) readLog(r io.Reader, listens chan<- struct{}) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 4<<20)
 	for lines.Scan() {
@@ -90,7 +91,7 @@ func (s *serverProcess) readLog(r io.Reader, addresses chan<- string) {
 		}
 		var entry struct{ Msg, URL string }
 		if json.Unmarshal(lines.Bytes(), &entry) == nil && entry.Msg == "listening" && entry.URL != "" {
-			addresses <- entry.URL
+			listens <- struct{}{}
 		}
 	}
 }
@@ -193,7 +194,7 @@ func (s *story) asAgent(ts *testscript.TestScript) string {
 	defer cancel()
 	token, err := client.CoreV1().ServiceAccounts(s.agent.namespace).CreateToken(ctx, "slipway-agent", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	ts.Check(err)
-	kubeconfig, err := clientcmd.LoadFromFile(testenv.Kubeconfig(s.t))
+	kubeconfig, err := clientcmd.LoadFromFile(s.agent.kubeconfig)
 	ts.Check(err)
 	for _, user := range kubeconfig.AuthInfos {
 		*user = clientcmdapi.AuthInfo{Token: token.Status.Token}

@@ -85,8 +85,6 @@ func signedIn(t *testing.T, who goidc.AuthnFunc) *serverProcess {
 	t.Helper()
 	const secret = "sesame-of-the-client"
 	s := newServer(t)
-	s.start() // only now it is known where it listens, which the provider has to know
-	s.stop()
 	issuer := newProvider(t, s.url+"/api/v1/session/oidc/callback", secret, who)
 	dir := t.TempDir()
 	secretFile := filepath.Join(dir, "secret")
@@ -103,7 +101,7 @@ func signedIn(t *testing.T, who goidc.AuthnFunc) *serverProcess {
 	if err := os.WriteFile(file, config, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.flags = []string{"--oidc-config", file, "--public-url", s.url}
+	s.flags = []string{"--oidc-config", file}
 	s.start()
 	return s
 }

@@ -55,7 +55,7 @@ func TestStories(t *testing.T) {
 			s.app = name + "-" + unique
 			env.Values[storyKey{}] = s
 			for name, value := range map[string]string{
-				"NS": s.namespace, "APP": s.app, "TENANT": tenant, "KUBECONFIG": testenv.Kubeconfig(s.t), "UNIQUE": unique,
+				"NS": s.namespace, "APP": s.app, "TENANT": tenant, "KUBECONFIG": testenv.DelayedKubeconfig(s.t), "UNIQUE": unique,
 			} {
 				env.Setenv(name, value)
 			}
