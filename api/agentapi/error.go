@@ -18,6 +18,9 @@ const (
 	CodeRevoked Code = "revoked"
 	// CodeProtocol is the answer to a Hello of a protocol that the server does not speak. One of the two must be updated.
 	CodeProtocol Code = "protocol"
+	// CodeEngine is the answer to a Hello of an agent that runs another engine than it was created for. The agent ends, and
+	// works on nothing until it is started with the right one, or the server says that it is for this one.
+	CodeEngine Code = "engine"
 	// CodeMalformed is the answer to what cannot be read or has a value that cannot be. Sending it again is of no use.
 	CodeMalformed Code = "malformed"
 	// CodeTooLarge is the answer to what exceeds a limit. Sending it again is of no use.

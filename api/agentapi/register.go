@@ -31,4 +31,7 @@ type Registered struct {
 	// ServerKey is the Ed25519 public key, 32 bytes, that all commands are signed with. The agent keeps it and takes
 	// commands from nobody else.
 	ServerKey []byte `json:"serverKey"`
+	// Engine is what the agent was created for; empty from a server that does not say. An agent that runs another one
+	// leaves Applications alone.
+	Engine Engine `json:"engine,omitempty"`
 }

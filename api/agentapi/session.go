@@ -48,6 +48,8 @@ type Welcome struct {
 	Version string `json:"version,omitempty"`
 	// Ledger says that the server keeps a ledger, and takes Records.
 	Ledger bool `json:"ledger,omitempty"`
+	// Engine is what the agent was created for, also where Error is CodeEngine; empty from a server that does not say.
+	Engine Engine `json:"engine,omitempty"`
 }
 
 // Heartbeat says that an agent lives, and how well.

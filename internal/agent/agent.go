@@ -90,9 +90,10 @@ type Agent struct {
 	differences *differences
 	projects    *projects
 	metrics     *metrics
-	traces      *traces    // nil where nobody asked for them
-	shards      *shards    // nil where one replica works on all
-	pushes      *pushes    // nil likewise
+	traces      *traces // nil where nobody asked for them
+	shards      *shards // nil where one replica works on all
+	pushes      *pushes // nil likewise
+	others      *others
 	shadow      *shadow    // nil unless nothing is to be written
 	link        *link.Link // nil without a server
 	linked      *linkSource
@@ -152,9 +153,12 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 		Sources: a.sources, Renderer: renderer, Clusters: a.clusters, Projects: a.projects, Namespace: cfg.Namespace, Now: time.Now,
 		TimeLimit: a.settings.timeLimit, Differences: a.differences.get, Budget: &cfg.Budget,
 		Shadow: cfg.Shadow,
+		Namesake: func(ctx context.Context, app *v1alpha1.Application) (string, error) {
+			return a.others.namesake(ctx, app)
+		},
 		Exists: func(instance string) bool { _, ok := a.registry.byInstance(instance); return ok },
 	}
-	if err := errors.Join(a.addShards(), a.addPushes()); err != nil {
+	if err := errors.Join(a.addShards(), a.addPushes(), a.addOthers()); err != nil {
 		return nil, err
 	}
 	if err := a.openLedger(); err != nil {
@@ -239,8 +243,9 @@ func (a *Agent) reconcile(ctx context.Context) error {
 				return nil
 			}
 		}
-		close(a.ready)
-		a.log.Info("ready", "applications", a.registry.size())
+		if err := a.driver.alone(ctx, g); err != nil {
+			return err
+		}
 		if a.shards != nil {
 			a.watchPushes(ctx, g)
 			g.Go(func() error { return a.shards.run(ctx) })
@@ -248,6 +253,13 @@ func (a *Agent) reconcile(ctx context.Context) error {
 		} else {
 			a.runLink(ctx, g)
 		}
+		if a.link != nil {
+			if err := a.link.Cleared(ctx); err != nil {
+				return nil //nolint:nilerr // it was stopped while waiting
+			}
+		}
+		close(a.ready)
+		a.log.Info("ready", "applications", a.registry.size())
 		// Not before: an object of an Application that is not known yet would be taken for that of one which is gone.
 		a.driver.work(ctx, g)
 		return nil
@@ -261,6 +273,7 @@ func (a *Agent) forget(app *v1alpha1.Application) {
 	id := name{Namespace: app.Namespace, Name: app.Name}
 	a.sources.unfollow(id)
 	a.ledger.forget(id)
+	a.others.forget(app)
 	if a.shadow != nil {
 		a.shadow.drop(id)
 	}

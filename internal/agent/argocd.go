@@ -59,6 +59,9 @@ func (d *argoCD) prepare(context.Context) error {
 	return nil
 }
 
+// alone has nothing to make sure of: this agent works on nothing.
+func (d *argoCD) alone(context.Context, *errgroup.Group) error { return nil }
+
 // wants has nothing to do: whoever works on the Application sees it too.
 func (d *argoCD) wants(name) {}
 

@@ -23,6 +23,8 @@ type driver interface {
 	guard(home bool) transport.WrapperFunc
 	// prepare makes, or looks for, what it needs in the cluster, before anything is watched.
 	prepare(ctx context.Context) error
+	// alone makes sure, once all Applications are known, that nobody else works on them, and looks again from time to time.
+	alone(ctx context.Context, g *errgroup.Group) error
 	// wants hears of an Application that asks for a turn. It must not block.
 	wants(id name)
 	// moved hears of every change of an Application while there is a link: old is nil for one that was not known, fresh for
@@ -62,6 +64,17 @@ func (o *ownEngine) guard(bool) transport.WrapperFunc {
 }
 
 func (o *ownEngine) prepare(ctx context.Context) error { return o.agent.install(ctx) }
+
+func (o *ownEngine) alone(ctx context.Context, g *errgroup.Group) error {
+	if o.agent.cfg.Shadow {
+		return nil // whoever looks on is in nobody's way
+	}
+	if err := o.agent.others.look(ctx); err != nil {
+		return err
+	}
+	g.Go(func() error { return o.agent.others.watch(ctx) })
+	return nil
+}
 
 func (o *ownEngine) wants(id name) { o.agent.queue.add(id) }
 

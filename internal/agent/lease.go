@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -70,7 +71,7 @@ func (a *Agent) lead(ctx context.Context, f func(context.Context) error) error {
 		Lock: &resourcelock.LeaseLock{
 			LeaseMeta:  metav1.ObjectMeta{Namespace: a.cfg.Namespace, Name: leaseName},
 			Client:     client,
-			LockConfig: resourcelock.ResourceLockConfig{Identity: a.cfg.Identity},
+			LockConfig: resourcelock.ResourceLockConfig{Identity: a.cfg.Identity}, Labels: a.leaseLabels(),
 		},
 		LeaseDuration: times.duration, RenewDeadline: times.deadline(), RetryPeriod: times.retry(), ReleaseOnCancel: true,
 		Callbacks: leaderelection.LeaderCallbacks{
@@ -101,6 +102,14 @@ func (a *Agent) lead(ctx context.Context, f func(context.Context) error) error {
 		return errLeaseLost
 	}
 	return nil
+}
+
+// leaseLabels tell other agents on the cluster that objects of this one have more in their mark than a name.
+func (a *Agent) leaseLabels() map[string]string {
+	if a.cfg.Installation == "" {
+		return map[string]string{labelInstallation: ""} // there may have been one
+	}
+	return map[string]string{labelInstallation: strconv.FormatUint(hashOf([]byte(a.cfg.Installation)), 16)}
 }
 
 // awaitServer waits until the API server answers. The election would find that out too, but asks only now and then.

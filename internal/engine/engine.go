@@ -31,6 +31,9 @@ type Engine struct {
 	TimeLimit func() time.Duration
 	// Exists reports whether an Application of that instance name exists: its objects are not taken over.
 	Exists func(instance string) bool
+	// Namesake says which Application of another installation marks its objects as this one does, so that it is not known
+	// whose an object is; "" for none. nil: there are none.
+	Namesake func(context.Context, *v1alpha1.Application) (string, error)
 	// Differences says what does not count as a difference anywhere; nil, or a nil result, is the standard.
 	Differences func() *diff.Settings
 	// Ledger is told what operations rendered and did; nil: nobody is.
@@ -98,6 +101,9 @@ func (e *Engine) Reconcile(ctx context.Context, req Request) (res Result) {
 
 	if run.terminating() {
 		return run.terminate(ctx)
+	}
+	if err := e.unmistakable(ctx, req.App); err != nil { // its objects are told from those of others
+		return run.failed(StagePermit, err)
 	}
 	if err := run.permit(); err != nil { // its project permits what it asks for
 		return run.failed(StagePermit, err)

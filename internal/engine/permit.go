@@ -65,6 +65,18 @@ func (r *run) permit() error {
 	return nil
 }
 
+// unmistakable asks whether the objects of an Application can be told from those of every other.
+func (e *Engine) unmistakable(ctx context.Context, app *v1alpha1.Application) error {
+	if e.Namesake == nil {
+		return nil
+	}
+	why, err := e.Namesake(ctx, app)
+	if err == nil && why != "" {
+		err = errors.New(why)
+	}
+	return err
+}
+
 // consult finds the rules, and what they need to know of the destination.
 func (r *run) consult() error {
 	rules, err := r.engine.Projects.Rules(r.app.Spec.ProjectName())

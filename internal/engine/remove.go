@@ -17,6 +17,9 @@ import (
 // Remove deletes what an Application owns in its destination, in the reverse order of kinds, and returns how many
 // objects are still there. Each of them tells when it is gone, so that Remove need only be called again then.
 func (e *Engine) Remove(ctx context.Context, req Request, background bool) (left int, err error) {
+	if err := e.unmistakable(ctx, req.App); err != nil {
+		return 0, fmt.Errorf("%w; or delete it and leave its objects (slipway app delete %s --cascade=false)", err, req.App.Name)
+	}
 	r := e.begin(req)
 	defer r.finish()
 	if r.target, err = e.Clusters.Target(ctx, r.app.Spec.ProjectName(), r.app.Spec.Destination); err != nil {

@@ -93,7 +93,7 @@ func scopeOfAgent(id string) api.Scope {
 // LinkEvent keeps what happened to a link.
 func (a *auditor) LinkEvent(ctx context.Context, e gateway.LinkEvent) {
 	outcome := api.OutcomeSucceeded
-	if e.Type == gateway.LinkTwin {
+	if e.Type == gateway.LinkTwin || e.Type == gateway.LinkEngine {
 		outcome = api.OutcomeDenied
 	}
 	a.write(ctx, "", api.AuditEntry{

@@ -60,6 +60,42 @@ func newAgent(t testing.TB, flags ...string) *agentProcess {
 // start runs the agent and returns when it leads and has seen all Applications.
 func (a *agentProcess) start() {
 	a.t.Helper()
+	ready, addresses := a.begin()
+	limit := time.After(agentStartLimit)
+	for range 2 {
+		select {
+		case a.address = <-addresses:
+		case <-ready:
+			ready = nil
+		case <-a.ended:
+			a.t.Fatalf("the agent ended: %s", a.logged.tail("", shownLines))
+		case <-limit:
+			a.t.Fatalf("the agent is not ready after %s: %s", agentStartLimit, a.logged.tail("", shownLines))
+		}
+	}
+}
+
+// refuse runs the agent, which is to end by itself and never be ready, and returns what it said.
+func (a *agentProcess) refuse() string {
+	a.t.Helper()
+	ready, _ := a.begin()
+	select {
+	case <-a.ended:
+	case <-time.After(agentStartLimit):
+		a.t.Fatalf("the agent has not ended after %s: %s", agentStartLimit, a.logged.tail("", shownLines))
+	}
+	select {
+	case <-ready:
+		a.t.Fatalf("the agent was ready before it ended: %s", a.logged.tail("", shownLines))
+	default:
+	}
+	a.command = nil
+	return a.logged.tail("", shownLines)
+}
+
+// begin runs the agent. The channels tell when it is ready, and where it listens.
+func (a *agentProcess) begin() (<-chan struct{}, <-chan string) {
+	a.t.Helper()
 	program := os.Getenv(agentEnv)
 	if program == "" {
 		program = "slipway-agent" // TestMain put it into PATH
@@ -94,18 +130,7 @@ func (a *agentProcess) start() {
 		_ = command.Wait()
 		close(a.ended)
 	}()
-	limit := time.After(agentStartLimit)
-	for range 2 {
-		select {
-		case a.address = <-addresses:
-		case <-ready:
-			ready = nil
-		case <-a.ended:
-			a.t.Fatalf("the agent ended: %s", a.logged.tail("", shownLines))
-		case <-limit:
-			a.t.Fatalf("the agent is not ready after %s: %s", agentStartLimit, a.logged.tail("", shownLines))
-		}
-	}
+	return ready, addresses
 }
 
 // readLog keeps what the agent says, and finds in it when it is ready and where it listens.

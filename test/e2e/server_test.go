@@ -3,6 +3,7 @@ package e2e
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -168,7 +169,7 @@ func cmdJoin(ts *testscript.TestScript, neg bool, args []string) {
 	if narrow {
 		args = args[1:]
 	}
-	need(ts, !neg && len(args) == 1, "join [-rights] FILE")
+	need(ts, len(args) == 1, "join [-rights] FILE, or ! join [-rights] FILE")
 	lines := strings.Split(strings.TrimSpace(ts.ReadFile(args[0])), "\n")
 	need(ts, len(lines) == 2, "join FILE, with two commands in it")
 	name, value, words := commandLine(ts, lines[0])
@@ -181,6 +182,10 @@ func cmdJoin(ts *testscript.TestScript, neg bool, args []string) {
 	s.agent.flags, s.agent.env = linkFlags(words[1:]), []string{name + "=" + value}
 	if narrow {
 		s.agent.kubeconfig = s.asAgent(ts)
+	}
+	if neg {
+		fmt.Fprintln(ts.Stdout(), s.agent.refuse())
+		return
 	}
 	s.agent.start()
 }

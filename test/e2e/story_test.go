@@ -107,10 +107,11 @@ func TestStories(t *testing.T) {
 }
 
 // cmdAgent starts, stops and kills an agent of the story's own: agent start [FLAG...], agent stop, agent kill. agent new
-// makes one more, in a namespace of its own, that is the story's from then on; those of before go on.
+// makes one more, in a namespace of its own, that is the story's from then on; those of before go on. ! agent start runs one
+// that is to end by itself and never be ready, and prints what it said.
 func cmdAgent(ts *testscript.TestScript, neg bool, args []string) {
 	s := of(ts)
-	need(ts, !neg && len(args) > 0, "agent new | start [FLAG...] | stop | kill")
+	need(ts, len(args) > 0 && (!neg || args[0] == "start"), "agent new | start [FLAG...] | stop | kill, or ! agent start [FLAG...]")
 	switch args[0] {
 	case "new":
 		s.agent = newAgent(s.t, args[1:]...)
@@ -124,6 +125,10 @@ func cmdAgent(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		if len(args) > 1 {
 			s.agent.flags = args[1:]
+		}
+		if neg {
+			fmt.Fprintln(ts.Stdout(), s.agent.refuse())
+			return
 		}
 		s.agent.start()
 	case "stop", "kill":

@@ -17,6 +17,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	typed "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"github.com/slipway-gitops/slipway/api/agentapi"
 )
 
 // SecretIdentity is the Secret in the agent's namespace that says who the agent is.
@@ -34,6 +36,7 @@ const (
 	fieldServerKey  = "server-key"
 	fieldToken      = "token-sha256"
 	fieldRecords    = "record-key"
+	fieldEngine     = "engine"
 
 	fieldTriedSeed  = "candidate-seed"
 	fieldTriedSeal  = "candidate-seal-key"
@@ -66,6 +69,8 @@ type identity struct {
 	server    string // URL that it registered at, for people
 	serverKey []byte
 	token     string // hash of the token that it registered with
+	// engine is what the server created the agent for; "" where it has never said.
+	engine agentapi.Engine
 	// records is what secret values are hashed with in what the server keeps of operations. It stays when the other keys
 	// change, so that equal values of different years are seen as equal.
 	records []byte
@@ -202,6 +207,7 @@ func decodeIdentity(secret *corev1.Secret) (*identity, error) {
 	id := &identity{
 		seed: d[fieldSeed], next: d[fieldNext], agent: string(d[fieldAgent]), uid: string(d[fieldUID]), server: string(d[fieldServer]),
 		serverKey: d[fieldServerKey], token: string(d[fieldToken]), version: secret.ResourceVersion,
+		engine: agentapi.Engine(d[fieldEngine]),
 	}
 	if _, err := publicKey(id.seed); err != nil {
 		return nil, err
@@ -243,7 +249,7 @@ func (i *identity) encode() *corev1.Secret {
 		Data: map[string][]byte{
 			fieldSeed: i.seed, fieldSeal: i.seal[0].Private[:], fieldAgent: []byte(i.agent), fieldUID: []byte(i.uid),
 			fieldServer: []byte(i.server), fieldServerKey: i.serverKey, fieldToken: []byte(i.token),
-			fieldRecords: i.records,
+			fieldRecords: i.records, fieldEngine: []byte(i.engine),
 		},
 	}
 	if len(i.next) > 0 {

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"net/url"
 	"sync"
@@ -97,6 +98,7 @@ type Link struct {
 	reads   chan struct{}   // has one in it for each that is carried out
 	changes chan struct{}
 	again   chan struct{} // asks for another session: the key is another one
+	welcome chan struct{} // has something in it after a Hello was answered
 
 	mu       sync.Mutex
 	identity *identity
@@ -124,7 +126,7 @@ func New(cfg Config) *Link {
 		cfg.Redact = func(b []byte) []byte { return b }
 	}
 	l := &Link{
-		cfg: cfg, log: cfg.Log, now: cfg.Now, again: make(chan struct{}, 1), reads: make(chan struct{}, maxAtOnce), changes: make(chan struct{}, maxAtOnce),
+		cfg: cfg, log: cfg.Log, now: cfg.Now, again: make(chan struct{}, 1), welcome: make(chan struct{}, 1), reads: make(chan struct{}, maxAtOnce), changes: make(chan struct{}, maxAtOnce),
 		buffer: newBuffer(cfg.Source, cfg.Now, cfg.Log), outbox: newOutbox(), running: newRunning(),
 		status: newBoard(cfg.Server, cfg.Transport.Insecure, cfg.Now),
 	}
@@ -145,7 +147,8 @@ func (l *Link) Rescan(kinds ...agentapi.ItemKind) { l.buffer.rescan(kinds...) }
 // Event tells the server's audit of something. It never blocks; when too many wait, the oldest are dropped and counted.
 func (l *Link) Event(e agentapi.Event) { l.buffer.event(e) }
 
-// Run keeps the link until ctx ends. Whatever goes wrong with it, it tries again.
+// Run keeps the link until ctx ends. Whatever goes wrong with it, it tries again, but where the server says that the agent
+// runs another engine than it was created for: then it fails.
 func (l *Link) Run(ctx context.Context) error {
 	if l.cfg.Transport.Insecure {
 		l.log.Warn("INSECURE: the server's certificate is not verified (--insecure-skip-verify): whoever is on the way can read what this agent tells; commands are still verified by the server's key")
@@ -158,22 +161,25 @@ func (l *Link) Run(ctx context.Context) error {
 		g.Go(func() error { l.journal.run(writing); return nil })
 	}
 	l.ctx = ctx
-	l.keep(ctx)
+	err := l.keep(ctx)
 	l.work.Wait()
 	stop()
-	return g.Wait()
+	return errors.Join(err, g.Wait())
 }
 
 // keep has one session after the other, with growing pauses where they fail.
-func (l *Link) keep(ctx context.Context) {
+func (l *Link) keep(ctx context.Context) error {
 	var pace pace
 	for ctx.Err() == nil {
 		began := l.now()
 		err := l.once(ctx)
 		if ctx.Err() != nil {
-			return
+			return nil
 		}
 		l.status.lost(err)
+		if wrongEngine(err) {
+			return err
+		}
 		pause := pace.after(err, l.now().Sub(began))
 		l.say(err, pause)
 		timer := time.NewTimer(pause)
@@ -183,6 +189,7 @@ func (l *Link) keep(ctx context.Context) {
 		}
 		timer.Stop()
 	}
+	return nil
 }
 
 // once does what is missing for a session, and has one.

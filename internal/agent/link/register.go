@@ -135,7 +135,7 @@ func (l *Link) registerAnew(ctx context.Context, old *identity, token string) (*
 		return nil, err
 	}
 	id.agent, id.uid, id.serverKey, id.server = answer.Agent, answer.UID, answer.ServerKey, l.cfg.Server.String()
-	id.token = tokenHash(token)
+	id.token, id.engine = tokenHash(token), answer.Engine
 	if err := l.secrets.save(ctx, id); err != nil {
 		return nil, err
 	}

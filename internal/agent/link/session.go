@@ -93,6 +93,9 @@ func (l *Link) connect(ctx context.Context, id *identity, cluster string) error 
 	if err := s.begin(ctx, cluster); err != nil {
 		return err
 	}
+	if fresh := l.known(); fresh != nil {
+		id = fresh // what the Hello was answered with may be kept in it
+	}
 	l.confirm(ctx, id, seed)
 	l.mu.Lock()
 	l.session = s
@@ -299,6 +302,13 @@ func (s *session) begin(ctx context.Context, cluster string) error {
 	}
 	asked := l.now()
 	welcome, err := request(ctx, s, agentapi.UpHello(s.id.uid), hello, func(w agentapi.Welcome) *agentapi.Error { return w.Error })
+	if err == nil || wrongEngine(err) {
+		l.learn(ctx, welcome.Engine)
+	}
+	select {
+	case l.welcome <- struct{}{}:
+	default:
+	}
 	if err != nil {
 		return fmt.Errorf("say hello: %w", err)
 	}

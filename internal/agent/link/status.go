@@ -106,7 +106,7 @@ func (b *board) lost(err error) {
 		state = StateRefused
 	case errors.As(err, &refused) && refused.Code == agentapi.CodeTwin:
 		state = StateTwin
-	case errors.As(err, &refused) && (refused.Code == agentapi.CodeRevoked || refused.Code == agentapi.CodeProtocol):
+	case errors.As(err, &refused) && (refused.Code == agentapi.CodeRevoked || refused.Code == agentapi.CodeProtocol || refused.Code == agentapi.CodeEngine):
 		state = StateRefused
 	}
 	message := ""
@@ -211,7 +211,7 @@ func (l *Link) say(err error, pause time.Duration) {
 		l.log.Error("TWIN: another cluster has an agent with this identity; this one works on and is not seen by the server: register one of the two anew", "err", err, "next_try", pause.Round(time.Second).String())
 		return
 	case s.State == StateRefused || s.State == StateUnregistered:
-		l.log.Error("the server does not know this agent; it works on without it", "err", err, "next_try", pause.Round(time.Millisecond).String())
+		l.log.Error("the server does not know this agent", "err", err, "next_try", pause.Round(time.Millisecond).String())
 		return
 	default:
 		level = l.log.Warn

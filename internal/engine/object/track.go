@@ -79,12 +79,12 @@ func (t Tracking) labels() bool {
 // another installation belongs to nobody here.
 func (t Tracking) Owner(obj map[string]any, k Key) (app string, byLabel bool) {
 	installation := Annotation(obj, v1alpha1.AnnotationInstallationID)
-	if t.Installation == "" || t.Installation == installation {
+	if t.Installation == installation {
 		if app, ok := TrackedBy(Annotation(obj, TrackingAnnotation), k); ok {
 			return app, false
 		}
 	}
-	if t.Method != v1alpha1.TrackingLabel || t.Installation != "" && installation != "" && installation != t.Installation {
+	if t.Method != v1alpha1.TrackingLabel || installation != "" && installation != t.Installation {
 		return "", false
 	}
 	meta, _ := obj["metadata"].(map[string]any)

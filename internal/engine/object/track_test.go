@@ -46,7 +46,11 @@ func TestTheMethodOfTrackingSaysWhoOwnsAnObject(t *testing.T) {
 			annotations: map[string]any{TrackingAnnotation: mine, v1alpha1.AnnotationInstallationID: "west"}, labels: map[string]any{v1alpha1.LabelInstance: "one"},
 		},
 		{name: "no installation where there are several", tracking: Tracking{Installation: "east"}, annotations: map[string]any{TrackingAnnotation: mine}},
-		{name: "an installation where there is one", annotations: map[string]any{TrackingAnnotation: mine, v1alpha1.AnnotationInstallationID: "west"}, app: "one"},
+		{name: "an installation where there is none", annotations: map[string]any{TrackingAnnotation: mine, v1alpha1.AnnotationInstallationID: "west"}},
+		{
+			name: "an installation and a label where there is none", tracking: label,
+			annotations: map[string]any{v1alpha1.AnnotationInstallationID: "west"}, labels: map[string]any{v1alpha1.LabelInstance: "one"},
+		},
 		{name: "odd labels", tracking: label, labels: map[string]any{v1alpha1.LabelInstance: int64(1)}},
 	}
 	for _, test := range tests {

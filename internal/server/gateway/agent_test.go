@@ -295,10 +295,20 @@ func (a *agent) hello(digest agentapi.Digest) agentapi.Welcome {
 
 func (a *agent) tryHello(digest agentapi.Digest) agentapi.Welcome {
 	a.t.Helper()
+	return a.sayHello(digest, agentapi.Versions{Agent: "1.0.0"})
+}
+
+// tryHelloOf says Hello as an agent that runs an engine.
+func (a *agent) tryHelloOf(engine agentapi.Engine) agentapi.Welcome {
+	a.t.Helper()
+	return a.sayHello(0, agentapi.Versions{Agent: "1.0.0", Engine: engine})
+}
+
+func (a *agent) sayHello(digest agentapi.Digest, versions agentapi.Versions) agentapi.Welcome {
+	a.t.Helper()
 	var w agentapi.Welcome
 	a.ask(agentapi.UpHello(a.uid), agentapi.Hello{
-		Protocol: agentapi.Protocol, ClusterUID: a.cluster, Namespace: "slipway", Instance: "i", Digest: digest,
-		Versions: agentapi.Versions{Agent: "1.0.0"},
+		Protocol: agentapi.Protocol, ClusterUID: a.cluster, Namespace: "slipway", Instance: "i", Digest: digest, Versions: versions,
 	}, &w)
 	return w
 }

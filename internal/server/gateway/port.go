@@ -80,6 +80,8 @@ type Agent struct {
 	// PublicKey is the present key, NextKey one that was announced.
 	PublicKey, NextKey string
 	Revoked            bool
+	// Engine is what it was created for; EngineSlipway where it is empty.
+	Engine agentapi.Engine
 	// ClusterUID is that of the session begun last; empty before the first.
 	ClusterUID string
 	// Epoch is that of the session begun last, or of the registration.
@@ -237,6 +239,7 @@ const (
 	LinkConnected  LinkEventType = "agent.connected"
 	LinkLost       LinkEventType = "agent.disconnected"
 	LinkTwin       LinkEventType = "agent.twin"
+	LinkEngine     LinkEventType = "agent.engine"
 	LinkRotated    LinkEventType = "agent.rotated"
 	LinkCut        LinkEventType = "agent.cut"
 )

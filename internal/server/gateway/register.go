@@ -153,6 +153,7 @@ func (g *Gateway) serveRegister(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	_ = json.NewEncoder(w).Encode(agentapi.Registered{ // the agent is gone: it asks again
 		Agent: agent.ID, UID: agent.UID, Heartbeat: int(agentapi.HeartbeatInterval.Seconds()), ServerKey: g.ServerKey(),
+		Engine: agent.Engine.Known(),
 	})
 }
 

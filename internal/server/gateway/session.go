@@ -77,6 +77,11 @@ func (g *Gateway) hello(ctx context.Context, uid string, h *agentapi.Hello) agen
 				"create an agent of its own for it", agent.ID, agent.ClusterUID),
 		}}
 	}
+	if h.Versions.Engine.Known() != agent.Engine.Known() {
+		why := otherEngine(agent)
+		g.refuseEngine(ctx, agent, why, now)
+		return agentapi.Welcome{Engine: agent.Engine.Known(), Error: &agentapi.Error{Code: agentapi.CodeEngine, Message: why}}
+	}
 	begun, err := g.cfg.Agents.BeginSession(ctx, uid, Session{
 		ClusterUID: h.ClusterUID, Namespace: h.Namespace, Namespaced: h.Namespaced, Instance: h.Instance, SealKey: h.SealKey,
 		Versions: h.Versions,
@@ -96,6 +101,7 @@ func (g *Gateway) hello(ctx context.Context, uid string, h *agentapi.Hello) agen
 	}
 	return agentapi.Welcome{
 		Epoch: s.epoch, Heartbeat: int(agentapi.HeartbeatInterval.Seconds()), Inventory: ask, Time: now.UTC(), Version: g.cfg.Version,
+		Engine: agent.Engine.Known(),
 	}
 }
 

@@ -66,9 +66,9 @@ func (t tx) agent(ctx context.Context, condition string, args ...any) (gateway.A
 	var revoked, lag int64
 	var components, twin string
 	h := &a.Health
-	err := t.one(ctx, `SELECT uid, id, public_key, next_key, revoked, cluster_uid, epoch, state, state_since, heartbeat_at, components,
+	err := t.one(ctx, `SELECT uid, id, public_key, next_key, revoked, engine, cluster_uid, epoch, state, state_since, heartbeat_at, components,
 		pending, lag, items, program, kubernetes, git, engine_told, stale, message, twin FROM agent WHERE `+condition, args,
-		&a.UID, &a.ID, &a.PublicKey, &a.NextKey, &revoked, &a.ClusterUID, &a.Epoch, &h.State, instant(&h.Since),
+		&a.UID, &a.ID, &a.PublicKey, &a.NextKey, &revoked, (*string)(&a.Engine), &a.ClusterUID, &a.Epoch, &h.State, instant(&h.Since),
 		instant(&h.LastHeartbeat), &components, &h.Pending, &lag, &h.Items, &h.Versions.Agent, &h.Versions.Kubernetes,
 		&h.Versions.Git, (*string)(&h.Versions.Engine), &h.Stale, &h.Message, &twin)
 	if isNotFound(err) {

@@ -62,6 +62,13 @@ func (m *Memory) AddAgent(_ context.Context, uid, id string) error {
 	return nil
 }
 
+// SetEngine says what an agent was created for, as an administrator does.
+func (m *Memory) SetEngine(_ context.Context, uid string, engine agentapi.Engine) error {
+	defer m.lock()()
+	m.agents[uid].Engine = engine
+	return nil
+}
+
 // AddToken adds a one-time token for an agent, known by its hash.
 func (m *Memory) AddToken(_ context.Context, uid, hash string, expires time.Time) error {
 	defer m.lock()()

@@ -1,0 +1,89 @@
+package link
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/slipway-gitops/slipway/api/agentapi"
+)
+
+// clearPause is the time between two looks at whether another replica has heard what the agent is for.
+const clearPause = time.Second
+
+// wrongEngine reports whether the server has said that the agent runs another engine than it was created for.
+func wrongEngine(err error) bool {
+	var refused *agentapi.Error
+	return errors.As(err, &refused) && refused.Code == agentapi.CodeEngine
+}
+
+// learn keeps what the server says that the agent is for, so that the next start knows it without asking.
+func (l *Link) learn(ctx context.Context, engine agentapi.Engine) {
+	l.mu.Lock()
+	id := l.identity
+	l.mu.Unlock()
+	if engine == "" || id == nil || id.engine == engine {
+		return
+	}
+	fresh := id.copy()
+	fresh.engine = engine
+	if !l.cfg.ReadOnly {
+		if err := l.secrets.save(ctx, fresh); err != nil {
+			l.forget() // the next session tries again
+			l.log.Warn("what this agent is for could not be kept", "engine", engine, "err", err)
+			return
+		}
+	}
+	l.keepIdentity(fresh)
+}
+
+// Cleared returns once it is known that the agent was created for the engine that it runs: two engines must not work on the
+// same Applications. Who has registered for this engine may begin, whether there is a server or not. Who has never registered
+// waits for that, and who was created for another engine for the server to say that this has changed; Run fails where it
+// says that it has not. An agent whose server has never said may begin.
+func (l *Link) Cleared(ctx context.Context) error {
+	if l.cfg.ReadOnly {
+		return nil
+	}
+	ticker := time.NewTicker(clearPause)
+	defer ticker.Stop()
+	said := ""
+	for {
+		why, err := l.unclear(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			why = err.Error()
+		case why == "":
+			return nil
+		}
+		if why != said {
+			l.log.Warn("nothing is worked on yet", "why", why)
+			said = why
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticker.C:
+		case <-l.welcome:
+		}
+	}
+}
+
+// unclear says why it is not known that the agent is for the engine that it runs; "" where it is.
+func (l *Link) unclear(ctx context.Context) (string, error) {
+	id, err := l.secrets.load(ctx)
+	if err != nil {
+		return "", err
+	}
+	mine := l.cfg.Versions().Engine.Known()
+	switch {
+	case id == nil || !id.registered():
+		return "the agent has not registered at its server yet, which knows what it is for", nil
+	case id.engine != "" && id.engine.Known() != mine:
+		return fmt.Sprintf("the agent was created for engine %s and runs %s: the server is asked whether that has changed", id.engine.Known(), mine), nil
+	}
+	return "", nil
+}
