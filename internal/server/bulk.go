@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
-	"strconv"
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
@@ -27,6 +25,8 @@ const (
 	followEvery = time.Second
 	// jobCommandTime is how long an agent that is not connected may come back and begin.
 	jobCommandTime = 5 * time.Minute
+	// lastLook is how long an application is looked at at least whose time is over when a server gets it.
+	lastLook = 15 * time.Second
 	// requestInfo is the name under which an operation has the id of its request, see api.OperationAnswer.
 	requestInfo = "slipway-request"
 )
@@ -119,7 +119,10 @@ func (b *bulk) Do(ctx context.Context, w job.Work) (state, message string, err e
 	if seconds <= 0 {
 		seconds = api.DefaultJobTimeout
 	}
-	limited, cancel := context.WithDeadline(ctx, w.Target.StartedAt.Add(time.Duration(seconds)*time.Second))
+	// Whichever server has it, an application has as long as was asked for; one whose time ran out while no server had the job
+	// is looked at all the same, for it may be over long since.
+	whole := time.Duration(seconds) * time.Second
+	limited, cancel := context.WithTimeout(ctx, max(w.Target.StartedAt.Add(whole).Sub(b.now()), min(whole, lastLook)))
 	defer cancel()
 	message, err = b.do(limited, w)
 	var no refusal
@@ -131,13 +134,18 @@ func (b *bulk) Do(ctx context.Context, w job.Work) (state, message string, err e
 	case errors.As(err, &no):
 		state, message = api.TargetRefused, no.Error()
 	case limited.Err() != nil:
-		state, message = api.TargetFailed, fmt.Sprintf("it was not over after %s: see the application, the agent goes on with it", time.Duration(seconds)*time.Second)
-	case api.CodeOf(err) == api.CodeInternal:
+		state, message = api.TargetFailed, fmt.Sprintf("it was not over after %s: see the application, the agent goes on with it", whole)
+	case unable(err):
 		return "", "", err
 	default:
 		state, message = api.TargetFailed, err.Error()
 	}
 	return state, message, nil
+}
+
+// unable reports whether it is this server that cannot go on, for a fault of its own or of the database.
+func unable(err error) bool {
+	return errors.Is(err, store.ErrAway) || api.CodeOf(err) == api.CodeInternal
 }
 
 func (b *bulk) do(ctx context.Context, w job.Work) (string, error) {
@@ -148,8 +156,14 @@ func (b *bulk) do(ctx context.Context, w job.Work) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if err := json.Unmarshal(result, &answer); err != nil || answer.Request == "" {
-			return answer.Message, nil //nolint:nilerr // a refresh has nothing to follow, nor has what is as wanted already
+		if err := json.Unmarshal(result, &answer); err != nil {
+			return "", nil //nolint:nilerr // an agent of another version, which did it all the same
+		}
+		if answer.Request == "" {
+			if w.Job.Request.Action == api.JobRollback && answer.Changed { // it syncs by itself, and goes there by itself
+				return b.arrive(ctx, w.Target.Application, &answer)
+			}
+			return answer.Message, nil // a refresh has nothing to follow, nor has what is as wanted already
 		}
 		if err := w.Began(answer.Request); err != nil {
 			return "", err
@@ -236,6 +250,9 @@ func (b *bulk) command(ctx context.Context, w job.Work) (json.RawMessage, error)
 	}
 	uid, err := b.store.AgentUID(ctx, agent)
 	if err != nil {
+		if unable(err) {
+			return nil, err
+		}
 		return nil, refusal{err}
 	}
 	result, err := b.gateway.Do(ctx, uid, agentapi.Command{
@@ -259,7 +276,7 @@ func (b *bulk) answered(ctx context.Context, w job.Work, entry api.AuditEntry, e
 	case err == nil:
 	case late:
 		entry.Outcome, entry.Message = api.OutcomeFailed, "the agent did not answer in time"
-	case ctx.Err() != nil, api.CodeOf(err) == api.CodeInternal:
+	case ctx.Err() != nil, unable(err):
 		return err
 	case api.CodeOf(err) == api.CodeForbidden:
 		entry.Outcome, entry.Message = api.OutcomeDenied, err.Error()
@@ -328,73 +345,6 @@ func (b *bulk) subject(ctx context.Context, w job.Work) (rbac.Subject, error) {
 	}
 	out.Ceiling = authn.CeilingOf(token)
 	return out, err
-}
-
-// progress is what is read of an Application to follow an operation.
-type progress struct {
-	Metadata struct {
-		ResourceVersion string `json:"resourceVersion"`
-	} `json:"metadata"`
-	Operation *operation `json:"operation"`
-	Status    struct {
-		OperationState struct {
-			Phase     string    `json:"phase"`
-			Message   string    `json:"message"`
-			Operation operation `json:"operation"`
-		} `json:"operationState"`
-	} `json:"status"`
-}
-
-type operation struct {
-	Info []info `json:"info"`
-}
-
-type info struct{ Name, Value string }
-
-// follow waits until an operation is over. version is that of the application with the request in it; "" where it is not known.
-func (b *bulk) follow(ctx context.Context, application, request, version string) (string, error) {
-	agent, namespace, name, err := api.ParseItemID(application)
-	if err != nil {
-		return "", err
-	}
-	ticker := time.NewTicker(followEvery)
-	defer ticker.Stop()
-	seen := false
-	for {
-		app, err := b.store.GetApplication(ctx, agent, namespace, name)
-		if err != nil {
-			return "", err
-		}
-		var p progress
-		_ = json.Unmarshal(app.Resource, &p) // what cannot be read is not over
-		mine := info{requestInfo, request}
-		state := &p.Status.OperationState
-		switch {
-		case slices.Contains(state.Operation.Info, mine):
-			seen = true
-			switch state.Phase {
-			case "Succeeded":
-				return state.Message, nil
-			case "Failed", "Error":
-				return "", api.Errorf(api.CodeConflict, "the operation ended as %s: %s", state.Phase, state.Message)
-			}
-		case p.Operation != nil && slices.Contains(p.Operation.Info, mine):
-		case seen || newer(p.Metadata.ResourceVersion, version):
-			return "it is over, and another operation began: the history of the application shows what it deployed", nil
-		}
-		select {
-		case <-ctx.Done():
-			return "", ctx.Err()
-		case <-ticker.C:
-		}
-	}
-}
-
-// newer reports whether a copy is of a version or a later one, as far as that can be said.
-func newer(have, version string) bool {
-	a, err := strconv.ParseUint(have, 10, 64)
-	b, wrong := strconv.ParseUint(version, 10, 64)
-	return err == nil && wrong == nil && a >= b
 }
 
 var _ httpapi.Jobs = (*jobs)(nil)

@@ -42,8 +42,9 @@ func (w *world) answers(of job.Work, result agentapi.Result) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	kind, _ := jobCommand(&of.Job.Request)
 	command := agentapi.Command{
-		ID: of.Command, Agent: uid, Kind: agentapi.KindSync, User: "user:" + of.Job.By.ID, Issued: time.Now(), Deadline: time.Now().Add(time.Hour),
+		ID: of.Command, Agent: uid, Kind: kind, User: "user:" + of.Job.By.ID, Issued: time.Now(), Deadline: time.Now().Add(time.Hour),
 		Target: agentapi.Target{Kind: agentapi.ItemApplication, Namespace: "argocd", Name: "thing"},
 	}
 	if err := s.AddCommand(ctx, command); err != nil {
@@ -160,5 +161,69 @@ func TestAJobDoesNotTellOfApplicationsThatOneMayNotSee(t *testing.T) {
 	_, other, fault := w.doer().Do(t.Context(), gone)
 	if one != other || one == "" || err != nil || fault != nil {
 		t.Errorf("one that is there: %q, %v; one that is not: %q, %v", one, err, other, fault)
+	}
+}
+
+// told has the agent tell of the application, as it is after what a job asked for.
+func (w *world) told(metadata, status string) {
+	w.t.Helper()
+	ctx, s := w.t.Context(), w.server.store
+	uid, err := s.AgentUID(ctx, "account.prod")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	agent, err := s.AgentByUID(ctx, uid)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	body := `{"apiVersion":"argoproj.io/v1alpha1","kind":"Application","metadata":{"name":"thing","namespace":"argocd",` + metadata + `},"spec":{"project":"default"},"status":` + status + `}`
+	w.batches++
+	_, err = s.ApplyItems(ctx, uid, agent.Epoch, 1+w.batches, []agentapi.Item{{
+		Key:  agentapi.Key{Kind: agentapi.ItemApplication, Namespace: "argocd", Name: "thing"},
+		Hash: agentapi.Hash([]byte(body)), Body: json.RawMessage(body),
+	}}, time.Now())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func TestARollbackOfWhatSyncsByItselfIsDoneOnceItIsThere(t *testing.T) {
+	w := newWorld(t)
+	const before, after = `"resourceVersion":"7"`, `"resourceVersion":"9","annotations":{"slipway.io/rollback":"{}"}`
+	const pinned = `{"type":"Pinned","message":"pinned to r1 (deployment 3) by ada"}`
+	at := func(revision, sync, phase, conditions string) string {
+		return `{"sync":{"status":"` + sync + `","revision":"` + revision + `"},"conditions":[` + conditions + `],
+			"operationState":{"phase":"` + phase + `","message":"as it is","operation":{"sync":{}},"syncResult":{"revision":"` + revision + `"}}}`
+	}
+	for _, c := range []struct{ name, metadata, status, state, message string }{
+		{"there", after, at("r1", "Synced", "Succeeded", pinned), api.TargetDone, "it is back at deployment 3"},
+		{"unnoticed", before, at("r1", "Synced", "Succeeded", ""), api.TargetFailed, "it was not over after 1s"},
+		{"under-way", after, at("r1", "Synced", "Running", pinned), api.TargetFailed, "it was not over after 1s"},
+		{"elsewhere", after, at("r2", "Synced", "Succeeded", pinned), api.TargetFailed, "it was not over after 1s"},
+		{"held", after, at("r2", "Synced", "Succeeded", pinned+`,{"type":"Held","message":"the window is closed"}`), api.TargetFailed, "it is pinned to deployment 3, but not there: the window is closed"},
+		{"fails", after, at("r1", "OutOfSync", "Failed", pinned), api.TargetFailed, "going back ended as Failed: as it is"},
+		{"unpinned", `"resourceVersion":"10"`, at("r2", "Synced", "Succeeded", ""), api.TargetFailed, "the rollback was ended before it was there"},
+	} {
+		w.told(c.metadata, c.status)
+		of := work(c.name, "admin")
+		of.Job.Request.Action, of.Job.Request.Timeout, of.Target.StartedAt = api.JobRollback, 1, time.Now()
+		w.answers(of, agentapi.Result{
+			Status: agentapi.StatusDone, Body: json.RawMessage(`{"message":"going back to deployment 3","changed":true,"version":"9","deployment":3,"revisions":["r1"]}`),
+		})
+		state, message, err := w.doer().Do(t.Context(), of)
+		if err != nil || state != c.state || !strings.HasPrefix(message, c.message) {
+			t.Errorf("%s: it is %s, %q, %v; want %s, %q", c.name, state, message, err, c.state, c.message)
+		}
+	}
+}
+
+func TestWhatIsOverIsSeenByAServerThatGetsTheJobTooLate(t *testing.T) {
+	w := newWorld(t)
+	w.told(`"resourceVersion":"9"`, `{"operationState":{"phase":"Succeeded","message":"all is well","operation":{"info":[{"name":"slipway-request","value":"r"}]}}}`)
+	of := work("late", "admin")
+	of.Target.Request, of.Target.StartedAt = "r", time.Now().Add(-24*time.Hour)
+	state, message, err := w.doer().Do(t.Context(), of)
+	if err != nil || state != api.TargetDone || message != "all is well" {
+		t.Errorf("it is %s, %q, %v", state, message, err)
 	}
 }

@@ -31,6 +31,8 @@ type world struct {
 	admin string
 	// delivery is the id of a notification.
 	delivery string
+	// batches are how many the agent brought after the first.
+	batches int64
 	// entry is the id of the entry of the ledger.
 	entry string
 }

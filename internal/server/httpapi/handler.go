@@ -300,10 +300,10 @@ func (h *Handler) serve(route *Route, w http.ResponseWriter, r *http.Request, ne
 
 // refuse answers a request that does not reach its route.
 func (c *call) refuse(w http.ResponseWriter, err error) {
-	switch api.CodeOf(err) {
-	case api.CodeInternal:
+	if untold(err) {
 		c.log.Error("request", "request_id", c.id, "method", c.route.Method, "path", c.route.Path, "err", err)
-	case api.CodeUnauthenticated:
+	}
+	if api.CodeOf(err) == api.CodeUnauthenticated {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="slipway"`)
 	}
 	writeProblem(w, err, c.id)

@@ -61,6 +61,18 @@ func newProblem(err error, requestID string) *problem {
 	return out
 }
 
+// untold reports whether an error says more than its reader is told of it: that goes to the log. What has no code is a fault
+// of ours; what has to come back first has a cause at times.
+func untold(err error) bool {
+	switch api.CodeOf(err) {
+	case api.CodeInternal:
+		return true
+	case api.CodeUnavailable:
+		return err.Error() != newProblem(err, "").Detail
+	}
+	return false
+}
+
 // fromHuma makes a problem of what the decoder found. The values themselves are left out: one may be a password.
 func fromHuma(m *huma.ErrorModel, requestID string) *problem {
 	out := &problem{Problem: api.Problem{

@@ -69,7 +69,7 @@ func mount[I, O any](h handler[I, O]) mounter {
 			c := callOf(ctx)
 			out, err := answer(ctx, c, h, in)
 			if err = c.record(ctx, err); err != nil {
-				if api.CodeOf(err) == api.CodeInternal && ctx.Err() == nil {
+				if untold(err) && ctx.Err() == nil {
 					c.log.Error("request", "request_id", c.id, "method", c.route.Method, "path", c.route.Path, "err", err)
 				}
 				return nil, newProblem(err, c.id)

@@ -91,7 +91,7 @@ func (h *Handler) sessionRoutes() []Route {
 		c.who.Principal = who
 		c.object = api.Ref{Type: who.Type, ID: who.ID, Scope: api.ScopeAccount}
 		if err != nil && to != "" { // a command line waits, and tells it
-			if api.CodeOf(err) == api.CodeInternal {
+			if untold(err) {
 				c.log.Error("sign in", "request_id", c.id, "err", err)
 			}
 			c.told, err = err, nil

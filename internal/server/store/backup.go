@@ -227,7 +227,7 @@ func (t tx) load(ctx context.Context, in *json.Decoder) error {
 	for {
 		var line json.RawMessage
 		if err := in.Decode(&line); err != nil {
-			return fmt.Errorf("the backup ends before its end: it is not whole (%w)", err)
+			return fmt.Errorf("the backup ends before its end: it is not whole (%s)", err.Error()) // its end is not that of a connection
 		}
 		if len(line) > 0 && line[0] == '[' {
 			if err := l.row(ctx, line); err != nil {

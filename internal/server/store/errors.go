@@ -22,6 +22,8 @@ var (
 	ErrReferenced = errors.New("still in use")
 	// ErrInvalid says that it cannot be kept as it is.
 	ErrInvalid = errors.New("not valid")
+	// ErrAway says that the database cannot be reached, or takes nothing just now.
+	ErrAway = errors.New("the database is away")
 )
 
 // maxReferences is how many of those that refer to a thing an error names.

@@ -39,10 +39,10 @@ func (s *Store) write(ctx context.Context, do func(tx) error) error {
 	var err error
 	for range conflictTries {
 		if err = s.transact(ctx, s.writer, nil, do); !isConflict(err) {
-			return err
+			break
 		}
 	}
-	return err
+	return reached(ctx, err)
 }
 
 // read runs do in a transaction that sees one state of the database.
@@ -51,7 +51,7 @@ func (s *Store) read(ctx context.Context, do func(tx) error) error {
 	if s.dialect == postgres {
 		options.Isolation = sql.LevelRepeatableRead
 	}
-	return s.transact(ctx, s.reader, options, do)
+	return reached(ctx, s.transact(ctx, s.reader, options, do))
 }
 
 func (s *Store) transact(ctx context.Context, db *sql.DB, options *sql.TxOptions, do func(tx) error) error {
