@@ -132,3 +132,32 @@ func TestAnExportEndsInTheMiddleWhenRightsAreTaken(t *testing.T) {
 		t.Errorf("an export of whose reader the rights were taken has %d lines, cut off: %t", lines, cut)
 	}
 }
+
+func TestADifferenceOfMoreThanFitsNamesNobodyWhoOnlyDoesNotFit(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	edge, now := w.newAgent("edge"), time.Now()
+	key, hash := api.LedgerKey{Kind: "ConfigMap", Namespace: "shop", Name: "web"}, strings.Repeat("ab", 32)
+	var batch gateway.RecordBatch
+	record := func(id, name string, at time.Time) {
+		batch.Records = append(batch.Records, gateway.Record{ID: id, LedgerDetail: api.LedgerDetail{
+			LedgerEntry: api.LedgerEntry{Namespace: "argocd", Name: name, Action: api.LedgerSync, Phase: "Succeeded", StartedAt: at, FinishedAt: at},
+			Objects:     []api.LedgerObject{{LedgerKey: key, Hash: hash}},
+		}})
+	}
+	for i := range 201 { // one more than an answer is about
+		record(fmt.Sprintf("%04x", i+1), fmt.Sprintf("b%03d", i), now.Add(-48*time.Hour))
+	}
+	record("ffff", "a", now.Add(-time.Hour))
+	if _, err := w.server.store.KeepRecords(t.Context(), edge.UID, edge.Epoch, batch, now); err != nil {
+		t.Fatal(err)
+	}
+	code, answer := w.do(w.admin, http.MethodGet, "/api/v1/ledger/diff?agent=account.edge", "")
+	var out api.LedgerDiff
+	if err := json.Unmarshal([]byte(answer), &out); err != nil || code != http.StatusOK {
+		t.Fatal(code, answer, err)
+	}
+	if len(out.Differences) != 1 || out.Differences[0].Application != "account.edge/argocd/a" || out.Differences[0].Change != "added" || !out.Truncated {
+		t.Errorf("one application was added: got %+v", out)
+	}
+}

@@ -227,6 +227,11 @@ func TestAQueryHasOnlyParametersThatTheRouteTakes(t *testing.T) {
 		"applications?Health=Degraded":             `there is no parameter \"Health\" here`,
 		"applications?health=Degraded;helth=x":     "the query cannot be read",
 		"applications?%zz":                         "the query cannot be read",
+		"ledger/diff?limit=5":                      `there is no parameter \"limit\" here`,
+		"ledger/diff?sort=application":             `there is no parameter \"sort\" here`,
+		"ledger/diff?cursor=x":                     `there is no parameter \"cursor\" here`,
+		"ledger/export?sort=-finishedAt":           `there is no parameter \"sort\" here`,
+		"ledger/at?sort=phase":                     "it can be application, id",
 		"session?x":                                `there is no parameter \"x\" here: this path takes none`,
 		"users?" + strings.Repeat("x", 5000) + "=": "there is no parameter",
 	} {

@@ -32,22 +32,34 @@ type noun[T any, P entity[T]] struct {
 	check func(ctx context.Context, c *call, before, after P) error
 }
 
-// ListInput says which part of a list is wanted. Its fields are parameters: the decoder sees only what is exported.
-type ListInput struct {
-	Limit  int      `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"How many at most"`
-	Cursor string   `query:"cursor" maxLength:"2000" doc:"nextCursor of the page before"`
-	Page   int      `query:"page" minimum:"1" maximum:"100000" doc:"Number of the page, from 1: another way than the cursor"`
-	Sort   string   `query:"sort" maxLength:"64" doc:"Field to sort by, with - before it the other way round" example:"-updatedAt"`
+// PageInput says which part of a list is wanted, and in which order. Its fields are parameters: the decoder sees only what is
+// exported.
+type PageInput struct {
+	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"How many at most"`
+	Cursor string `query:"cursor" maxLength:"2000" doc:"nextCursor of the page before"`
+	Page   int    `query:"page" minimum:"1" maximum:"100000" doc:"Number of the page, from 1: another way than the cursor"`
+	Sort   string `query:"sort" maxLength:"64" doc:"Field to sort by, with - before it the other way round" example:"-updatedAt"`
+}
+
+// put puts them into the options of a list.
+func (in *PageInput) put(out *api.ListOptions) error {
+	if in.Cursor != "" && in.Page > 0 {
+		return api.Errorf(api.CodeInvalid, "cursor and page exclude each other: give one of them")
+	}
+	out.Limit, out.Cursor, out.Page, out.Sort = in.Limit, in.Cursor, in.Page, in.Sort
+	return nil
+}
+
+// SelectInput says what is wanted of what has a scope and labels. Its fields are parameters: the decoder sees only what is
+// exported.
+type SelectInput struct {
 	Search string   `query:"search" maxLength:"200" doc:"Text that name, display name or description contain"`
 	Scope  string   `query:"scope" maxLength:"140" doc:"Only what is of this scope or inside it" example:"org.acme"`
 	Label  []string `query:"label,explode" maxItems:"20" doc:"Only what has this label, key=value or key; several for all of them" example:"[\"team=shop\"]"`
 }
 
-func (in *ListInput) options() (api.ListOptions, error) {
-	out := api.ListOptions{Limit: in.Limit, Cursor: in.Cursor, Page: in.Page, Sort: in.Sort, Search: in.Search}
-	if in.Cursor != "" && in.Page > 0 {
-		return out, api.Errorf(api.CodeInvalid, "cursor and page exclude each other: give one of them")
-	}
+func (in *SelectInput) selection() (api.ListOptions, error) {
+	out := api.ListOptions{Search: in.Search}
 	if in.Scope != "" {
 		scope, err := api.ParseScope(in.Scope)
 		if err != nil {
@@ -66,6 +78,20 @@ func (in *ListInput) options() (api.ListOptions, error) {
 		out.Labels[key] = value
 	}
 	return out, nil
+}
+
+// ListInput says what of a list is wanted. Its fields are parameters: the decoder sees only what is exported.
+type ListInput struct {
+	PageInput
+	SelectInput
+}
+
+func (in *ListInput) options() (api.ListOptions, error) {
+	out, err := in.selection()
+	if err != nil {
+		return out, err
+	}
+	return out, in.put(&out)
 }
 
 // IDInput names an entity. Its fields are parameters: the decoder sees only what is exported.

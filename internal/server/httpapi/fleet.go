@@ -48,8 +48,7 @@ type FleetInput struct {
 }
 
 func (in *FleetInput) filter(ctx context.Context, c *call) (f api.FleetFilter, err error) {
-	list := ListInput{Scope: in.Scope, Label: in.Label}
-	options, err := list.options()
+	options, err := (&SelectInput{Scope: in.Scope, Label: in.Label}).selection()
 	if err != nil {
 		return f, err
 	}
@@ -114,8 +113,8 @@ func (h *Handler) fleetRoutes() []Route {
 		if err != nil {
 			return nil, err
 		}
-		options, err := (&ListInput{Limit: in.Limit, Cursor: in.Cursor, Page: in.Page, Sort: in.Sort}).options()
-		if err != nil {
+		var options api.ListOptions
+		if err := (&PageInput{Limit: in.Limit, Cursor: in.Cursor, Page: in.Page, Sort: in.Sort}).put(&options); err != nil {
 			return nil, err
 		}
 		page, err := h.cfg.Fleet.ListFleet(ctx, c.visible, filter, options)
@@ -169,7 +168,7 @@ const (
 )
 
 func (in *DeliveryInput) filter(now time.Time) (f api.LedgerFilter, err error) {
-	options, err := (&ListInput{Scope: in.Scope}).options()
+	options, err := (&SelectInput{Scope: in.Scope}).selection()
 	if err != nil {
 		return f, err
 	}

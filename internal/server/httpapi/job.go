@@ -87,8 +87,8 @@ func (h *Handler) jobRoutes() []Route {
 	create.mount = mount(handler[jobCreate, jobPlanOutput]{do: h.createJob})
 	list := route(http.MethodGet, "", "", "list-jobs", "List jobs, the newest first: your own, and with job_view those of others")
 	list.mount = mount(handler[jobList, pageOutput[api.Job]]{do: func(ctx context.Context, c *call, in *jobList) (*pageOutput[api.Job], error) {
-		options, err := (&ListInput{Limit: in.Limit, Cursor: in.Cursor, Page: in.Page, Sort: in.Sort, Search: in.Search}).options()
-		if err != nil {
+		options := api.ListOptions{Search: in.Search}
+		if err := (&PageInput{Limit: in.Limit, Cursor: in.Cursor, Page: in.Page, Sort: in.Sort}).put(&options); err != nil {
 			return nil, err
 		}
 		filter := api.JobFilter{ListOptions: options, State: in.State}

@@ -30,9 +30,9 @@ const (
 	maxStates        = 200
 )
 
-// LedgerList says which entries are wanted. Its fields are parameters: the decoder sees only what is exported.
-type LedgerList struct {
-	ListInput
+// LedgerEntries says which entries are wanted. Its fields are parameters: the decoder sees only what is exported.
+type LedgerEntries struct {
+	SelectInput
 	Agent       string    `query:"agent" maxLength:"210" doc:"Only those of this agent" example:"account.prod"`
 	Namespace   string    `query:"namespace" maxLength:"63" doc:"Only those of applications in this namespace" example:"argocd"`
 	Name        string    `query:"name" maxLength:"253" doc:"Only those of applications of this name" example:"shop"`
@@ -51,8 +51,22 @@ type LedgerList struct {
 	To          time.Time `query:"to" doc:"Only those that ended before this time"`
 }
 
+// LedgerList is a list of entries. Its fields are parameters: the decoder sees only what is exported.
+type LedgerList struct {
+	PageInput
+	LedgerEntries
+}
+
 func (in *LedgerList) filter() (api.LedgerFilter, error) {
-	options, err := in.options()
+	f, err := in.LedgerEntries.filter()
+	if err != nil {
+		return f, err
+	}
+	return f, in.put(&f.ListOptions)
+}
+
+func (in *LedgerEntries) filter() (api.LedgerFilter, error) {
+	options, err := in.selection()
 	f := api.LedgerFilter{
 		ListOptions: options, Agent: in.Agent, Namespace: in.Namespace, Name: in.Name, ArgoProject: in.ArgoProject, Service: in.Service,
 		Environment: in.Environment, Destination: in.Destination, Phase: in.Phase, Action: in.Action, Actor: in.Actor, Command: in.Command,
@@ -80,7 +94,7 @@ type ledgerManifestsInput struct {
 // LedgerApplications are the applications that a question about a time is about. Its fields are parameters: the decoder sees
 // only what is exported.
 type LedgerApplications struct {
-	ListInput
+	SelectInput
 	Agent       string `query:"agent" maxLength:"210" doc:"Only those of this agent" example:"account.prod"`
 	Namespace   string `query:"namespace" maxLength:"63" doc:"Only those in this namespace" example:"argocd"`
 	Name        string `query:"name" maxLength:"253" doc:"Only those of this name" example:"shop"`
@@ -89,13 +103,14 @@ type LedgerApplications struct {
 }
 
 func (in *LedgerApplications) filter() (api.LedgerFilter, error) {
-	options, err := in.options()
+	options, err := in.selection()
 	return api.LedgerFilter{
 		ListOptions: options, Agent: in.Agent, Namespace: in.Namespace, Name: in.Name, Service: in.Service, Environment: in.Environment,
 	}, err
 }
 
 type ledgerAtInput struct {
+	PageInput
 	LedgerApplications
 	At time.Time `query:"at" doc:"The time; now where it is left out" example:"2030-06-01T00:00:00Z"`
 }
@@ -156,7 +171,10 @@ func (h *Handler) ledgerRoutes() []Route {
 	at := route("/at", "ledger-at", "What ran at a time, at most 200 applications to a page", Listed)
 	at.mount = mount(handler[ledgerAtInput, pageOutput[api.LedgerState]]{
 		do: func(ctx context.Context, c *call, in *ledgerAtInput) (*pageOutput[api.LedgerState], error) {
-			filter, err := in.LedgerApplications.filter()
+			filter, err := in.filter()
+			if err == nil {
+				err = in.put(&filter.ListOptions)
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -234,7 +252,7 @@ func (h *Handler) ledgerManifests(ctx context.Context, d *api.LedgerDetail, in *
 
 // states gives what ran at a time, of as many applications as an answer may be about.
 func (h *Handler) states(ctx context.Context, c *call, filter api.LedgerFilter, at time.Time) (list []api.LedgerState, truncated bool, err error) {
-	filter.To, filter.Limit, filter.Cursor, filter.Page, filter.Sort = at, maxStates, "", 0, ""
+	filter.To, filter.Limit = at, maxStates
 	page, err := h.cfg.Ledger.LedgerAt(ctx, c.visible, filter)
 	return page.Items, page.NextCursor != "", err
 }
@@ -242,7 +260,7 @@ func (h *Handler) states(ctx context.Context, c *call, filter api.LedgerFilter, 
 // ledgerDiff compares what ran at two times.
 func (h *Handler) ledgerDiff(ctx context.Context, c *call, in *ledgerDiffInput) (api.LedgerDiff, error) {
 	out := api.LedgerDiff{Differences: []api.LedgerDifference{}}
-	filter, err := in.LedgerApplications.filter()
+	filter, err := in.filter()
 	if err != nil {
 		return out, err
 	}
@@ -260,6 +278,7 @@ func (h *Handler) ledgerDiff(ctx context.Context, c *call, in *ledgerDiffInput) 
 		return out, err
 	}
 	out.Truncated = more || evenMore
+	before, after = common(before, more, after, evenMore)
 	left := maxManifestBytes
 	for _, pair := range pairs(before, after) {
 		found := compareStates(pair)
@@ -277,6 +296,28 @@ func (h *Handler) ledgerDiff(ctx context.Context, c *call, in *ledgerDiffInput) 
 	return out, nil
 }
 
+// common leaves out applications that were read of one time only because there are more than are read: nobody has removed
+// or added those.
+func common(before []api.LedgerState, more bool, after []api.LedgerState, evenMore bool) (was, is []api.LedgerState) {
+	last := ""
+	for _, read := range []struct {
+		list []api.LedgerState
+		cut  bool
+	}{{before, more}, {after, evenMore}} {
+		if n := len(read.list); n > 0 && read.cut {
+			if id := stateID(&read.list[n-1]); last == "" || id < last {
+				last = id
+			}
+		}
+	}
+	beyond := func(s api.LedgerState) bool { return last != "" && stateID(&s) > last }
+	return slices.DeleteFunc(before, beyond), slices.DeleteFunc(after, beyond)
+}
+
+func stateID(s *api.LedgerState) string {
+	return api.ItemID(s.Entry.Agent, s.Entry.Namespace, s.Entry.Name)
+}
+
 // statePair is what ran for one application at two times; either can be missing.
 type statePair struct {
 	application   string
@@ -287,7 +328,7 @@ func pairs(before, after []api.LedgerState) []statePair {
 	byID := map[string]*statePair{}
 	var out []*statePair
 	at := func(s *api.LedgerState) *statePair {
-		id := api.ItemID(s.Entry.Agent, s.Entry.Namespace, s.Entry.Name)
+		id := stateID(s)
 		if byID[id] == nil {
 			byID[id] = &statePair{application: id}
 			out = append(out, byID[id])

@@ -17,7 +17,7 @@ import (
 const maxSeen = 200_000
 
 type ledgerExportInput struct {
-	LedgerList
+	LedgerEntries
 	Format string `query:"format" enum:"jsonl,tar" default:"jsonl" doc:"jsonl: an entry on each line. tar: entries/ID.json, and manifests/AGENT/HASH.json for each manifest, once; the SHA-256 of such a file is its name"`
 }
 
