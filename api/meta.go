@@ -4,11 +4,11 @@ import "time"
 
 // Meta is what every entity has in common.
 type Meta struct {
-	// ID is made of scope and name by the server; an organisation's is its name, a project's "<organisation>.<project>".
+	// ID is made of scope and name by the server; an organization's is its name, a project's "<organization>.<project>".
 	ID   string `json:"id,omitempty" readOnly:"true" doc:"Identifier, made by the server from scope and name" example:"org.acme.prod"`
 	Name string `json:"name" maxLength:"63" doc:"Lower-case letters, digits and inner hyphens; it never changes" example:"prod"`
-	// Scope never changes. The account where it is left out; an organisation and a project are at their own.
-	Scope       Scope             `json:"scope,omitempty" maxLength:"140" doc:"account, org.<organisation> or project.<organisation>.<project>; it never changes" example:"org.acme"`
+	// Scope never changes. The account where it is left out; an organization and a project are at their own.
+	Scope       Scope             `json:"scope,omitempty" maxLength:"140" doc:"account, org.<organization> or project.<organization>.<project>; it never changes" example:"org.acme"`
 	DisplayName string            `json:"displayName,omitempty" maxLength:"200" doc:"Name for people" example:"Production"`
 	Description string            `json:"description,omitempty" maxLength:"2000" doc:"What it is for"`
 	Labels      map[string]string `json:"labels,omitempty" doc:"Labels, by which resource groups select and lists filter"`

@@ -5,9 +5,9 @@ type Organization struct {
 	Meta
 }
 
-// Project holds what a team works with. Its id is "<organisation>.<name>", its scope its
-// own: "project.<organisation>.<name>".
+// Project holds what a team works with. Its id is "<organization>.<name>", its scope its
+// own: "project.<organization>.<name>".
 type Project struct {
 	Meta
-	Organization string `json:"organization" maxLength:"63" doc:"Id of the organisation; it never changes" example:"acme"`
+	Organization string `json:"organization" maxLength:"63" doc:"Id of the organization; it never changes" example:"acme"`
 }

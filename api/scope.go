@@ -9,8 +9,8 @@ import (
 // MaxName is how long a name may be, in bytes: it also has to be a label of Kubernetes.
 const MaxName = 63
 
-// Scope is where something belongs, and with it who may see it: "account", "org.<organisation>" or
-// "project.<organisation>.<project>". Only ParseScope and the functions here make one that is well formed.
+// Scope is where something belongs, and with it who may see it: "account", "org.<organization>" or
+// "project.<organization>.<project>". Only ParseScope and the functions here make one that is well formed.
 type Scope string
 
 // ScopeAccount is the whole installation; every other scope is inside it.
@@ -21,10 +21,10 @@ const (
 	projectPrefix = "project."
 )
 
-// OrgScope is the scope of an organisation. The name is not checked.
+// OrgScope is the scope of an organization. The name is not checked.
 func OrgScope(org string) Scope { return Scope(orgPrefix + org) }
 
-// ProjectScope is the scope of a project of an organisation. The names are not checked.
+// ProjectScope is the scope of a project of an organization. The names are not checked.
 func ProjectScope(org, project string) Scope { return Scope(projectPrefix + org + "." + project) }
 
 // CheckName says what is wrong with a name; nil where nothing is. A name has 1 to 63 lower-case letters, digits and
@@ -60,7 +60,7 @@ func ParseScope(s string) (Scope, error) {
 	case parts[0] == "org" && len(parts) == 2, parts[0] == "project" && len(parts) == 3:
 		return Scope(s), nil
 	}
-	return "", fmt.Errorf(`read scope %.200q: write "account", "org.<organisation>" or "project.<organisation>.<project>"`, s)
+	return "", fmt.Errorf(`read scope %.200q: write "account", "org.<organization>" or "project.<organization>.<project>"`, s)
 }
 
 // split takes a scope or an id apart. Its names, all but the first part, are well formed.
@@ -80,7 +80,7 @@ func (s Scope) Valid() bool {
 	return err == nil && parsed == s
 }
 
-// Org is the organisation of a scope; "" for the account.
+// Org is the organization of a scope; "" for the account.
 func (s Scope) Org() string {
 	if org, ok := strings.CutPrefix(string(s), orgPrefix); ok {
 		return org
@@ -92,7 +92,7 @@ func (s Scope) Org() string {
 	return ""
 }
 
-// Project is the project of a scope, without its organisation; "" for the account and an organisation.
+// Project is the project of a scope, without its organization; "" for the account and an organization.
 func (s Scope) Project() string {
 	if rest, ok := strings.CutPrefix(string(s), projectPrefix); ok {
 		_, project, _ := strings.Cut(rest, ".")
@@ -129,8 +129,8 @@ func (s Scope) Contains(other Scope) bool {
 // ID is the identifier of something of this scope: "<scope>.<name>".
 func (s Scope) ID(name string) string { return string(s) + "." + name }
 
-// ParseID takes the identifier of something with a scope apart: "account.<name>", "org.<organisation>.<name>" or
-// "project.<organisation>.<project>.<name>".
+// ParseID takes the identifier of something with a scope apart: "account.<name>", "org.<organization>.<name>" or
+// "project.<organization>.<project>.<name>".
 func ParseID(id string) (Scope, string, error) {
 	parts, err := split(id)
 	if err != nil {
@@ -144,17 +144,17 @@ func ParseID(id string) (Scope, string, error) {
 	case parts[0] == "project" && len(parts) == 4:
 		return ProjectScope(parts[1], parts[2]), parts[3], nil
 	}
-	return "", "", fmt.Errorf(`read id %.200q: write "account.<name>", "org.<organisation>.<name>" or "project.<organisation>.<project>.<name>"`, id)
+	return "", "", fmt.Errorf(`read id %.200q: write "account.<name>", "org.<organization>.<name>" or "project.<organization>.<project>.<name>"`, id)
 }
 
-// ProjectID is the identifier of a project: "<organisation>.<project>".
+// ProjectID is the identifier of a project: "<organization>.<project>".
 func ProjectID(org, project string) string { return org + "." + project }
 
 // ParseProjectID takes the identifier of a project apart.
 func ParseProjectID(id string) (org, project string, err error) {
 	parts := strings.SplitN(id, ".", 3)
 	if len(parts) != 2 {
-		return "", "", fmt.Errorf(`read project %.200q: write "<organisation>.<project>"`, id)
+		return "", "", fmt.Errorf(`read project %.200q: write "<organization>.<project>"`, id)
 	}
 	for _, name := range parts {
 		if err := CheckName(name); err != nil {

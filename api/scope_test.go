@@ -14,9 +14,9 @@ func TestAScopeIsTakenApartAndPutTogether(t *testing.T) {
 		parent                    api.Scope
 	}{
 		{"account", "account", "", "", ""},
-		{"organisation", "org.acme", "acme", "", "account"},
+		{"organization", "org.acme", "acme", "", "account"},
 		{"project", "project.acme.shop", "acme", "shop", "org.acme"},
-		{"an organisation called org", "org.org", "org", "", "account"},
+		{"an organization called org", "org.org", "org", "", "account"},
 		{"a project called project", "project.org.project", "org", "project", "org.org"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

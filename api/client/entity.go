@@ -9,7 +9,7 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 )
 
-// Entities are all entities of one noun: organisations, roles and so on.
+// Entities are all entities of one noun: organizations, roles and so on.
 type Entities[T any] struct {
 	c    *Client
 	many string
@@ -75,7 +75,7 @@ func (c *Client) Organizations() Entities[api.Organization] {
 	return Entities[api.Organization]{c, "organizations"}
 }
 
-// Projects of organisations.
+// Projects of organizations.
 func (c *Client) Projects() Entities[api.Project] { return Entities[api.Project]{c, "projects"} }
 
 // Groups of users.

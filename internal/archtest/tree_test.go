@@ -107,6 +107,17 @@ func TestNoFileNamesAPlaceOnOneMachine(t *testing.T) {
 	})
 }
 
+// TestOneWordIsSpelledInOneWay holds texts to the names of the API, which people meet first.
+func TestOneWordIsSpelledInOneWay(t *testing.T) {
+	t.Parallel()
+	other := "organ" + "isation"
+	eachFile(t, func(name string, content []byte) {
+		if strings.Contains(strings.ToLower(string(content)), other) {
+			t.Errorf("%s says %s: the API says organization", name, other)
+		}
+	})
+}
+
 func TestTheMapShowsEveryRoom(t *testing.T) {
 	t.Parallel()
 	const chart = "ARCHITECTURE.md"

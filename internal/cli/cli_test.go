@@ -10,6 +10,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/engine/render/worker"
@@ -88,6 +89,25 @@ func TestExamplesUseFlagsThatExist(t *testing.T) {
 				t.Errorf("%s has an example with the flag --%s, which it does not have", cmd.CommandPath(), name)
 			}
 		}
+		for _, sub := range cmd.Commands() {
+			check(sub)
+		}
+	}
+	check(newRoot(iostream.Streams{}))
+}
+
+// TestAFlagIsCalledTheSameEverywhere looks at flags by what they take: whoever has learned one knows it for all commands.
+func TestAFlagIsCalledTheSameEverywhere(t *testing.T) {
+	t.Parallel()
+	var check func(cmd *cobra.Command)
+	check = func(cmd *cobra.Command) {
+		cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+			for _, noun := range []string{"environment", "service"} {
+				if takes, _ := pflag.UnquoteUsage(flag); takes == noun && flag.Name != noun || flag.Name == "env" {
+					t.Errorf("%s calls the flag for a %s --%s, others call it --%s", cmd.CommandPath(), noun, flag.Name, noun)
+				}
+			}
+		})
 		for _, sub := range cmd.Commands() {
 			check(sub)
 		}

@@ -47,7 +47,7 @@ func (a *agents) Cut(_ context.Context, uid string) error {
 	return nil
 }
 
-// homes keeps organisations or projects. Agents that go with one lose their connections.
+// homes keeps organizations or projects. Agents that go with one lose their connections.
 type homes[T any] struct {
 	store.Entities[T]
 	gateway *gateway.Gateway

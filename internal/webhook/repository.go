@@ -156,7 +156,7 @@ func (r Repository) canonical() Repository {
 			r.Host = host
 		}
 	}
-	// Azure DevOps: ssh has v3/organisation/project/repository, https organisation/project/_git/repository.
+	// Azure DevOps: ssh has v3/organization/project/repository, https organization/project/_git/repository.
 	if r.Host == "dev.azure.com" {
 		if parts := strings.Split(r.Path, "/"); len(parts) == 4 && parts[0] == "v3" {
 			r.Path = parts[1] + "/" + parts[2] + "/_git/" + parts[3]

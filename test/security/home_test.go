@@ -32,7 +32,7 @@ func another(t *testing.T, r agentapi.Registration) []byte {
 	return body
 }
 
-func TestAnAgentIsCutWithTheOrganisationOrProjectThatItWasIn(t *testing.T) {
+func TestAnAgentIsCutWithTheOrganizationOrProjectThatItWasIn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.must(w.admin, "POST", "/organizations", `{"name":"leaving"}`)

@@ -25,14 +25,14 @@ func newLinkCmd(common *access.Common) *cobra.Command {
 		Long: "Link an application to a service and an environment of the server, by id or name. Labels of the Application\n" +
 			"(" + api.LabelService + ", " + api.LabelEnvironment + ") count before a link, and a link before the environment of the application's cluster.\n" +
 			"A link stays when the application is deleted and made anew. With both flags left out, what counts now is shown.",
-		Example: "  slipway app link checkout --service checkout --env production\n  slipway app link checkout\n  slipway app link checkout --remove",
+		Example: "  slipway app link checkout --service checkout --environment production\n  slipway app link checkout\n  slipway app link checkout --remove",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.name, o.given = args[0], cmd.Flags().Changed("service") || cmd.Flags().Changed("env")
+			o.name, o.given = args[0], cmd.Flags().Changed("service") || cmd.Flags().Changed("environment")
 			return linkRun(cmd.Context(), o)
 		},
 	}
 	cmd.Flags().StringVar(&o.service, "service", "", "`service` that it runs, by id or name")
-	cmd.Flags().StringVar(&o.environment, "env", "", "`environment` that it belongs to, by id or name")
+	cmd.Flags().StringVar(&o.environment, "environment", "", "`environment` that it belongs to, by id or name")
 	cmd.Flags().BoolVar(&o.remove, "remove", false, "forget what it was linked to")
 	cmd.Flags().StringVar(&o.reason, "reason", "", "why, for the audit")
 	return cmd
@@ -40,7 +40,7 @@ func newLinkCmd(common *access.Common) *cobra.Command {
 
 func linkRun(ctx context.Context, o linkOptions) error {
 	if o.remove && o.given {
-		return iostream.Usagef("--remove forgets both, leave out --service and --env")
+		return iostream.Usagef("--remove forgets both, leave out --service and --environment")
 	}
 	s, err := o.MustServer()
 	if err != nil {

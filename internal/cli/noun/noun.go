@@ -55,7 +55,7 @@ const (
 	Scoped Identity = iota
 	// Named ids are the name.
 	Named
-	// Nested ids are "<organisation>.<name>".
+	// Nested ids are "<organization>.<name>".
 	Nested
 )
 

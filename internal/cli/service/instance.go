@@ -28,12 +28,12 @@ func newInstanceCmd(common *access.Common) *cobra.Command {
 	o := instanceOptions{Common: common}
 	list := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the pods of applications", Args: cobra.NoArgs,
-		Example: "  slipway instance list --service checkout --env production\n  slipway instance list --unready\n  slipway instance list --app account.prod/argocd/shop",
+		Example: "  slipway instance list --service checkout --environment production\n  slipway instance list --unready\n  slipway instance list --app account.prod/argocd/shop",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return instanceRun(cmd.Context(), o) },
 	}
 	flags := list.Flags()
 	flags.StringVar(&o.Service, "service", "", "only those of this `service`, by id or name")
-	flags.StringVar(&o.Environment, "env", "", "only those of this `environment`, by id or name")
+	flags.StringVar(&o.Environment, "environment", "", "only those of this `environment`, by id or name")
 	flags.StringVar(&o.app, "app", "", "only those of this `application`")
 	flags.StringVar(&o.InstanceFilter.Agent, "of-agent", "", "only those of this `agent`, by id")
 	flags.BoolVar(&o.Unready, "unready", false, "only those that are not ready")

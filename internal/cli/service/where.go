@@ -36,7 +36,7 @@ func newWhereCmd(common *access.Common) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.Service, "service", "", "only this `service`, by id or name")
-	flags.StringVar(&o.Environment, "env", "", "only this `environment`, by id or name")
+	flags.StringVar(&o.Environment, "environment", "", "only this `environment`, by id or name")
 	flags.StringVar(&o.Type, "type", "", "only environments of this type: `Production|PreProduction`")
 	flags.StringVar(&o.Region, "region", "", "only environments of this `region`")
 	flags.StringVar(&o.ServiceFilter.Agent, "of-agent", "", "only what this `agent` deploys, by id")

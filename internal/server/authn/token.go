@@ -52,7 +52,7 @@ func (a *Authn) MakeToken(ctx context.Context, t api.Token, on Grounds) (api.Tok
 		return api.TokenCreated{}, &api.Error{Code: api.CodeInvalid, Field: "permissions", Message: err.Error()}
 	}
 	if t.Scope != "" && !t.Scope.Valid() {
-		return api.TokenCreated{}, &api.Error{Code: api.CodeInvalid, Field: "scope", Message: fmt.Sprintf("scope %.140q is none: write account, org.<organisation> or project.<organisation>.<project>", t.Scope)}
+		return api.TokenCreated{}, &api.Error{Code: api.CodeInvalid, Field: "scope", Message: fmt.Sprintf("scope %.140q is none: write account, org.<organization> or project.<organization>.<project>", t.Scope)}
 	}
 	if t.ExpiresAt.IsZero() {
 		t.ExpiresAt = now.Add(tokenLasts)

@@ -51,9 +51,9 @@ func TestAClusterIsForWhomItsOperatorNames(t *testing.T) {
 	}{
 		{name: "what nothing is said of is for who may do everything", cluster: "plain", scope: "account", everything: true, want: "plain"},
 		{name: "and for nobody else", cluster: "plain", scope: "account", code: api.CodeInvalid},
-		{name: "an organisation", cluster: "acme", scope: "org.acme", want: "acme"},
+		{name: "an organization", cluster: "acme", scope: "org.acme", want: "acme"},
 		{name: "a project of it", cluster: "acme", scope: "project.acme.shop", want: "acme"},
-		{name: "another organisation", cluster: "acme", scope: "org.evil", code: api.CodeInvalid},
+		{name: "another organization", cluster: "acme", scope: "org.evil", code: api.CodeInvalid},
 		{name: "the scope above", cluster: "shop", scope: "org.acme", code: api.CodeInvalid},
 		{name: "a namespace that is given", cluster: "shop", scope: "project.acme.shop", want: "shop", space: "shop-agent"},
 		{name: "an unknown field permits nothing", cluster: "broken", scope: "org.acme", code: api.CodeInternal},

@@ -70,7 +70,7 @@ func TestARuleIsAboutObjectsOfItsScope(t *testing.T) {
 		want bool
 	}{
 		"account":       {api.NotificationRule{Meta: api.Meta{Scope: "account"}}, true},
-		"organisation":  {api.NotificationRule{Meta: api.Meta{Scope: "org.acme"}}, true},
+		"organization":  {api.NotificationRule{Meta: api.Meta{Scope: "org.acme"}}, true},
 		"another":       {api.NotificationRule{Meta: api.Meta{Scope: "org.other"}}, false},
 		"inside":        {api.NotificationRule{Meta: api.Meta{Scope: "project.acme.web"}}, false},
 		"label":         {api.NotificationRule{Meta: api.Meta{Scope: "account"}, Selector: "team in (shop)"}, true},

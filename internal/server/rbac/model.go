@@ -36,7 +36,7 @@ type Ceiling struct {
 }
 
 // Object is what something is done with. What does not exist yet is asked for with the id that it will have. An
-// organisation and a project are at their own scope, and are made with a permission at the scope above.
+// organization and a project are at their own scope, and are made with a permission at the scope above.
 type Object struct {
 	Type   string // as permissions name it, see [api.Permission.Type]
 	Scope  Scope

@@ -105,7 +105,7 @@ func btoi(b bool) int {
 }
 
 // grant reads a binding, and refuses one that reaches for what is not above it: else whoever may edit a role in one
-// organisation would give rights in another.
+// organization would give rights in another.
 func (p *Policy) grant(b Binding) (grant, error) {
 	out := grant{binding: b}
 	if !b.Scope.Valid() {

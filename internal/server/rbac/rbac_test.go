@@ -76,7 +76,7 @@ func TestTheReasonSaysWhichBindingAllowsItOrWhatIsMissing(t *testing.T) {
 			"no binding of alice or its groups gives application_delete at project.acme.shop",
 		},
 		{
-			"other organisation",
+			"other organization",
 			Subject{UserID: "alice"},
 			api.PermApplicationSync, application(api.OrgScope("acme-two"), "x"), false,
 			"no binding of alice or its groups gives application_sync at org.acme-two",
@@ -205,14 +205,14 @@ func TestWhatCannotBeReadAllowsNothingAndIsTold(t *testing.T) {
 		{"no role", Role{}, ResourceGroup{}, binding("account.b", "alice", "account.none", ""), `there is no role "account.none"`},
 		{"no resource group", Role{}, ResourceGroup{}, binding("account.b", "alice", api.RoleAdmin, "account.none"), `there is no resource group "account.none"`},
 		{
-			"a role of another organisation", role("org.evil.all", "*"),
+			"a role of another organization", role("org.evil.all", "*"),
 			ResourceGroup{},
 			binding("org.acme.b", "alice", "org.evil.all", ""),
 			"org.evil.all is not at org.acme or above",
 		},
 		{"a role below", role("project.acme.shop.all", "*"), ResourceGroup{}, binding("org.acme.b", "alice", "project.acme.shop.all", ""), "is not at org.acme or above"},
 		{
-			"a resource group of another organisation",
+			"a resource group of another organization",
 			Role{},
 			ResourceGroup{Meta: meta("org.evil.all"), All: true},
 			binding("org.acme.b", "alice", api.RoleAdmin, "org.evil.all"), "org.evil.all is not at org.acme or above",

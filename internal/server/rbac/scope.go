@@ -2,14 +2,14 @@ package rbac
 
 import "github.com/slipway-gitops/slipway/api"
 
-// Scope is a place in the tree of the account, its organisations and their projects. What is given at a scope holds
+// Scope is a place in the tree of the account, its organizations and their projects. What is given at a scope holds
 // there and below.
 type Scope = api.Scope
 
 // Account is the scope above all others.
 const Account = api.ScopeAccount
 
-// Prefix is what the scopes of all projects of an organisation begin with; empty for other scopes. So what is in a scope
+// Prefix is what the scopes of all projects of an organization begin with; empty for other scopes. So what is in a scope
 // is: everything for the account, else the rows whose scope is the same or, where there is a prefix, begins with it.
 func Prefix(s Scope) string {
 	if s.Org() == "" || s.Project() != "" {

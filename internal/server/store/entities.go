@@ -107,7 +107,7 @@ func (t tx) policyChanged(ctx context.Context, kind string) error {
 // the end of the transaction.
 func (t tx) checkScope(ctx context.Context, scope api.Scope) error {
 	if !scope.Valid() {
-		return invalid("scope", "scope %.150q is none: write account, org.<organisation> or project.<organisation>.<project>", scope)
+		return invalid("scope", "scope %.150q is none: write account, org.<organization> or project.<organization>.<project>", scope)
 	}
 	org, project := scope.Org(), scope.Project()
 	switch {

@@ -70,14 +70,14 @@ func TestNothingIsMadeAtAScopeThatIsNotThere(t *testing.T) {
 	})
 }
 
-func TestAnOrganisationAndAProjectAreAtTheirOwnScope(t *testing.T) {
+func TestAnOrganizationAndAProjectAreAtTheirOwnScope(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *bench) {
 		ctx := t.Context()
 		for i, scope := range []api.Scope{"", "account", "org.o-2"} {
 			name := fmt.Sprintf("o-%d", i)
 			o := must[api.Organization](t)(b.Organizations().Create(ctx, api.Organization{Meta: api.Meta{Name: name, Scope: scope}}))
 			if o.Scope != api.OrgScope(name) || o.ID != name {
-				t.Errorf("organisation of %q: %+v", scope, o.Meta)
+				t.Errorf("organization of %q: %+v", scope, o.Meta)
 			}
 		}
 		for i, scope := range []api.Scope{"", "account", "org.o-0", "project.o-0.p-3"} {
@@ -199,7 +199,7 @@ func TestAListIsNarrowedByScopeLabelsAndText(t *testing.T) {
 			want    []string
 		}{
 			{"account", api.ListOptions{Scope: "account"}, []string{"account.devs", "org.acme.devs", "org.other.devs", "project.acme.shop.devs"}},
-			{"organisation", api.ListOptions{Scope: "org.acme"}, []string{"org.acme.devs", "project.acme.shop.devs"}},
+			{"organization", api.ListOptions{Scope: "org.acme"}, []string{"org.acme.devs", "project.acme.shop.devs"}},
 			{"project", api.ListOptions{Scope: "project.acme.shop"}, []string{"project.acme.shop.devs"}},
 			{"label", api.ListOptions{Labels: map[string]string{"team": "a"}}, []string{"account.devs", "project.acme.shop.devs"}},
 			{"label that exists", api.ListOptions{Labels: map[string]string{"tier": ""}}, []string{"org.acme.devs", "project.acme.shop.devs"}},
@@ -237,7 +237,7 @@ func TestWhatIsReferredToIsDeletedByForceOnly(t *testing.T) {
 			"role":           b.Roles().Delete(ctx, "org.acme.r", api.DeleteOptions{}),
 			"resource group": b.ResourceGroups().Delete(ctx, "org.acme.g", api.DeleteOptions{}),
 			"project":        b.Projects().Delete(ctx, "acme.shop", api.DeleteOptions{}),
-			"organisation":   b.Organizations().Delete(ctx, "acme", api.DeleteOptions{}),
+			"organization":   b.Organizations().Delete(ctx, "acme", api.DeleteOptions{}),
 		}
 		for name, err := range refused {
 			var said *api.Error

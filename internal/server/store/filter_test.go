@@ -23,7 +23,7 @@ type world struct {
 	objects map[string][]rbac.Object // by type
 }
 
-// newWorld makes organisations of which one's name begins like another's, with
+// newWorld makes organizations of which one's name begins like another's, with
 // projects, agents, applications and groups in each.
 func newWorld(t *testing.T, b *bench) *world {
 	ctx := t.Context()
@@ -169,7 +169,7 @@ func TestAListHasExactlyWhatThePolicyAllows(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *bench) {
 		w := newWorld(t, b)
 		if got := w.compare(t, partial(w.scopes[1]), rbac.Subject{UserID: "ada"}); got == 0 {
-			t.Error("a policy for one organisation let through nothing or all: the test says nothing")
+			t.Error("a policy for one organization let through nothing or all: the test says nothing")
 		}
 		rapid.Check(t, func(t *rapid.T) {
 			policy, subject := w.policy(t)

@@ -6,7 +6,7 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 )
 
-// DeleteHome deletes an organisation or a project as Delete does, and returns
+// DeleteHome deletes an organization or a project as Delete does, and returns
 // the agents that went with it: whoever calls this cuts their connections next.
 func (e Entities[T]) DeleteHome(ctx context.Context, id string, options api.DeleteOptions) (gone []*api.Agent, err error) {
 	err = e.store.write(ctx, func(t tx) error {

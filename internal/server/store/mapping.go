@@ -51,7 +51,7 @@ func (s *Store) SetMapping(ctx context.Context, m api.Mapping) (api.Mapping, err
 		}
 		scope := api.ProjectScope(org, project)
 		if !agent.Scope.Contains(scope) {
-			return invalid("project", "agent %s is at %s, so what it has cannot belong to project %s: use an agent of the account, or of that organisation", agent.ID, agent.Scope, m.Project)
+			return invalid("project", "agent %s is at %s, so what it has cannot belong to project %s: use an agent of the account, or of that organization", agent.ID, agent.Scope, m.Project)
 		}
 		if m.ArgoProject == "" {
 			return invalid("argoProject", "a mapping is of an Argo project: name it")

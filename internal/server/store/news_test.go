@@ -324,10 +324,10 @@ func TestARuleReachesAChannelOfItsScopeOrOneAroundIt(t *testing.T) {
 			t.Errorf("delete a channel that rules use: %v", err)
 		}
 		if err := s.Organizations().Delete(ctx, "acme", api.DeleteOptions{Force: true}); err != nil {
-			t.Errorf("delete an organisation with its channels: %v", err)
+			t.Errorf("delete an organization with its channels: %v", err)
 		}
 		if _, err := s.NotificationChannels().Get(ctx, own.ID); api.CodeOf(err) != api.CodeNotFound {
-			t.Errorf("the channel of an organisation that is gone: %v", err)
+			t.Errorf("the channel of an organization that is gone: %v", err)
 		}
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
 
-// Organizations keeps organisations.
+// Organizations keeps organizations.
 func (s *Store) Organizations() Entities[api.Organization] {
 	return Entities[api.Organization]{s, organizations()}
 }
@@ -72,7 +72,7 @@ func (t tx) clear(ctx context.Context, scope api.Scope) error {
 	return errors.Join(all...)
 }
 
-// idOfScope is the id of the organisation or project that a scope is of.
+// idOfScope is the id of the organization or project that a scope is of.
 func idOfScope(scope api.Scope) string {
 	if scope.Project() != "" {
 		return api.ProjectID(scope.Org(), scope.Project())

@@ -87,7 +87,7 @@ func must[T any](t testing.TB) func(T, error) T {
 	}
 }
 
-// tree makes organisations acme and other, with projects acme.shop and acme.web.
+// tree makes organizations acme and other, with projects acme.shop and acme.web.
 func (b *bench) tree(t *testing.T) {
 	t.Helper()
 	ctx := t.Context()

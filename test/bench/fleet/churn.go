@@ -172,7 +172,7 @@ func (b *bench) queries(ctx context.Context) ([]query, error) {
 		{"by two labels and sync", admin, page(func(f *api.ApplicationFilter) {
 			f.Labels, f.Sync, f.Sort = map[string]string{"team": team, "tier": "critical"}, []string{"OutOfSync"}, "name"
 		})},
-		{"of an organisation", admin, page(func(f *api.ApplicationFilter) { f.Scope, f.Sort = api.OrgScope(b.world.Project.Org()), "name" })},
+		{"of an organization", admin, page(func(f *api.ApplicationFilter) { f.Scope, f.Sort = api.OrgScope(b.world.Project.Org()), "name" })},
 		{"of a project", admin, page(func(f *api.ApplicationFilter) { f.Scope, f.Sort = b.world.Project, "name" })},
 		{"of an Argo project", admin, page(func(f *api.ApplicationFilter) { f.ArgoProject = team })},
 		{"of an agent", admin, page(func(f *api.ApplicationFilter) { f.Agent, f.Sort = b.world.Agents[0], "name" })},

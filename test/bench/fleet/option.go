@@ -29,7 +29,7 @@ func parse(arguments []string, stderr io.Writer) (options, error) {
 	flags.SetOutput(io.Discard)
 	flags.IntVar(&o.agents, "agents", 200, "number of agents")
 	flags.IntVar(&o.applications, "applications", 250, "number of applications of each agent")
-	flags.IntVar(&o.organizations, "organizations", 4, "number of organisations; each has five projects")
+	flags.IntVar(&o.organizations, "organizations", 4, "number of organizations; each has five projects")
 	flags.Uint64Var(&o.seed, "seed", 1, "what the applications and all random choices follow from")
 	flags.Float64Var(&o.churn, "churn", 100, "how many applications change in a second")
 	flags.DurationVar(&o.length, "length", 30*time.Second, "how long they change while people read")

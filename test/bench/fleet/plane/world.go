@@ -10,8 +10,8 @@ import (
 	"github.com/slipway-gitops/slipway/api/client"
 )
 
-// World is who owns what on a server: agents belong to organisations, and the Argo projects of an agent to projects of
-// its organisation.
+// World is who owns what on a server: agents belong to organizations, and the Argo projects of an agent to projects of
+// its organization.
 type World struct {
 	// Agents are ids, Tokens what each registers with.
 	Agents, Tokens []string
@@ -23,13 +23,13 @@ type World struct {
 // atOnce is how many requests are made at a time, few enough for the server's bound for one address.
 const atOnce = 4
 
-// Populate makes organisations, projects, agents and somebody with few rights. Each Argo project is mapped to a project.
+// Populate makes organizations, projects, agents and somebody with few rights. Each Argo project is mapped to a project.
 func (s *Server) Populate(ctx context.Context, organizations, agents int, argoProjects []string) (*World, error) {
 	org := func(i int) string { return fmt.Sprintf("org-%d", i%organizations) }
 	w := &World{Agents: make([]string, agents), Tokens: make([]string, agents), Project: api.ProjectScope(org(0), argoProjects[0])}
 	for i := range organizations {
 		if _, err := s.Admin.Organizations().Create(ctx, api.Organization{Meta: api.Meta{Name: org(i)}}, false); err != nil {
-			return nil, fmt.Errorf("make organisation %s: %w", org(i), err)
+			return nil, fmt.Errorf("make organization %s: %w", org(i), err)
 		}
 		for _, name := range argoProjects {
 			project := api.Project{Meta: api.Meta{Name: name}, Organization: org(i)}
