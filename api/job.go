@@ -84,6 +84,9 @@ type Job struct {
 	StoppedBy  string    `json:"stoppedBy,omitempty" doc:"Who has stopped it" example:"user:ada"`
 	CreatedAt  time.Time `json:"createdAt,omitzero" doc:"When it was asked for"`
 	FinishedAt time.Time `json:"finishedAt,omitzero" doc:"When it ended"`
+	// Traceparent is the trace in which it was asked for (W3C Trace Context); missing where there is none. Its commands are
+	// part of it.
+	Traceparent string `json:"traceparent,omitempty" doc:"Trace in which it was asked for" example:"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"`
 }
 
 // JobTarget is what came of one application in a job.

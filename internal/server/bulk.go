@@ -257,8 +257,9 @@ func (b *bulk) command(ctx context.Context, w job.Work) (json.RawMessage, error)
 	}
 	result, err := b.gateway.Do(ctx, uid, agentapi.Command{
 		ID: w.Command, Kind: kind, User: w.Job.By.Type + ":" + w.Job.By.ID, Groups: who.Groups, Reason: w.Job.Request.Reason, Origin: w.Job.ID,
-		Target: agentapi.Target{Kind: agentapi.ItemApplication, Namespace: namespace, Name: name},
-		Body:   raw, Issued: b.now().UTC(), Deadline: b.now().Add(jobCommandTime).UTC(),
+		Traceparent: w.Job.Traceparent,
+		Target:      agentapi.Target{Kind: agentapi.ItemApplication, Namespace: namespace, Name: name},
+		Body:        raw, Issued: b.now().UTC(), Deadline: b.now().Add(jobCommandTime).UTC(),
 	})
 	if err != nil {
 		err = readable(err)

@@ -227,3 +227,28 @@ func TestWhatIsOverIsSeenByAServerThatGetsTheJobTooLate(t *testing.T) {
 		t.Errorf("it is %s, %q, %v", state, message, err)
 	}
 }
+
+func TestTheCommandsOfAJobAreInTheTraceOfWhoAskedForIt(t *testing.T) {
+	w := newWorld(t)
+	const trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+	r := w.request(w.admin, http.MethodPost, "/api/v1/jobs", `{"action":"sync","targets":[{"agent":"account.prod","namespace":"argocd","name":"thing"}],"timeout":1}`)
+	r.Header.Set("Traceparent", "00-"+trace+"-00f067aa0ba902b7-01")
+	out := w.send(r)
+	var plan api.JobPlan
+	if err := json.Unmarshal(out.Body.Bytes(), &plan); err != nil || out.Code != http.StatusOK {
+		t.Fatal(out.Code, out.Body, err)
+	}
+	made, err := w.server.store.GetJob(t.Context(), plan.Job.ID)
+	if err != nil || !strings.Contains(made.Traceparent, trace) || made.Request.Action != api.JobSync {
+		t.Fatalf("the job is %+v, %v", made, err)
+	}
+	of := work(made.ID, "admin")
+	of.Job = &made
+	if state, message, err := w.doer().Do(t.Context(), of); err != nil || state != api.TargetFailed { // no agent is there
+		t.Fatalf("it is %s, %q, %v", state, message, err)
+	}
+	kept, err := w.server.store.GetCommand(t.Context(), of.Command)
+	if err != nil || kept.Traceparent != made.Traceparent {
+		t.Errorf("the command is %+v, %v", kept, err)
+	}
+}

@@ -79,6 +79,11 @@ func TestOtherOriginsMayCallOnlyWhenTheyAreAllowed(t *testing.T) {
 	if out := preflight(allowing, "https://tool.example"); out.Code != http.StatusNoContent || out.Header().Get("Access-Control-Allow-Origin") != "https://tool.example" || out.Header().Get("Access-Control-Allow-Credentials") != "" {
 		t.Errorf("the allowed origin: %d %v", out.Code, out.Header())
 	}
+	for _, header := range []string{"Access-Control-Allow-Headers", "Access-Control-Expose-Headers"} { // a page follows its own requests
+		if out := preflight(allowing, "https://tool.example"); !strings.Contains(out.Header().Get(header), "Traceparent") {
+			t.Errorf("%s: %s", header, out.Header().Get(header))
+		}
+	}
 	if out := preflight(allowing, "https://tool.example.evil"); out.Header().Get("Access-Control-Allow-Origin") != "" {
 		t.Errorf("an origin that only begins alike is allowed: %v", out.Header())
 	}

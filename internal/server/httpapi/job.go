@@ -8,6 +8,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
+	"github.com/slipway-gitops/slipway/internal/trace"
 )
 
 // Jobs keeps bulk jobs and has them run.
@@ -154,7 +155,7 @@ func (h *Handler) createJob(ctx context.Context, c *call, in *jobCreate) (*jobPl
 	}
 	request.Targets = nil
 	j := api.Job{
-		By: c.who.Principal, Request: request, State: api.JobRunning, CreatedAt: h.now().UTC(),
+		By: c.who.Principal, Request: request, State: api.JobRunning, CreatedAt: h.now().UTC(), Traceparent: trace.Parent(ctx),
 		Counts: api.JobCounts{Total: int64(len(applications)), Waiting: int64(len(applications))},
 	}
 	if in.DryRun {

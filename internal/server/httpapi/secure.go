@@ -43,12 +43,12 @@ func (h *Handler) preflight(w http.ResponseWriter, r *http.Request) bool {
 	out.Add("Vary", "Origin")
 	out.Set("Access-Control-Allow-Origin", origin)
 	out.Set("Cross-Origin-Resource-Policy", "cross-origin")
-	out.Set("Access-Control-Expose-Headers", "ETag, Location, Retry-After, X-Request-Id, Idempotency-Replayed")
+	out.Set("Access-Control-Expose-Headers", "ETag, Location, Retry-After, Traceparent, X-Request-Id, Idempotency-Replayed")
 	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
 		return false
 	}
 	out.Set("Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE")
-	out.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Idempotency-Key, If-Match, Last-Event-ID, X-Slipway-Reason")
+	out.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Idempotency-Key, If-Match, Last-Event-ID, Traceparent, X-Slipway-Reason")
 	out.Set("Access-Control-Max-Age", "600")
 	w.WriteHeader(http.StatusNoContent)
 	return true

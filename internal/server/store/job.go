@@ -20,7 +20,7 @@ var ErrLost = errors.New("the job is another server's")
 func (s *Store) AddJob(ctx context.Context, j api.Job, token string, applications []string) error {
 	err := s.write(ctx, func(t tx) error {
 		_, err := t.exec(ctx, `INSERT INTO bulk_job (id, by_type, by_id, token, action, reason, body, state, message, stopped_by, created_at, finished_at, holder, held_until)
-			VALUES (`+marks(14)+")", j.ID, j.By.Type, j.By.ID, token, j.Request.Action, j.Request.Reason, encode(j.Request), api.JobRunning, "", "", t.now, 0, "", 0)
+			VALUES (`+marks(14)+")", j.ID, j.By.Type, j.By.ID, token, j.Request.Action, j.Request.Reason, encode(jobBody{j.Request, j.Traceparent}), api.JobRunning, "", "", t.now, 0, "", 0)
 		if err != nil {
 			return err
 		}
@@ -48,10 +48,19 @@ func (s *Store) AddJob(ctx context.Context, j api.Job, token string, application
 
 const jobColumns = "bulk_job.id, bulk_job.by_type, bulk_job.by_id, bulk_job.body, bulk_job.state, bulk_job.message, bulk_job.stopped_by, bulk_job.created_at, bulk_job.finished_at"
 
+// jobBody is what the column body holds.
+type jobBody struct {
+	api.JobRequest
+	Traceparent string `json:"traceparent,omitempty"`
+}
+
 func scanJob(rows *sql.Rows, j *api.Job, more ...any) error {
-	return rows.Scan(append([]any{
-		&j.ID, &j.By.Type, &j.By.ID, decode(&j.Request), &j.State, &j.Message, &j.StoppedBy, instant(&j.CreatedAt), instant(&j.FinishedAt),
+	var body jobBody
+	err := rows.Scan(append([]any{
+		&j.ID, &j.By.Type, &j.By.ID, decode(&body), &j.State, &j.Message, &j.StoppedBy, instant(&j.CreatedAt), instant(&j.FinishedAt),
 	}, more...)...)
+	j.Request, j.Traceparent = body.JobRequest, body.Traceparent
+	return err
 }
 
 // GetJob reads a job with how far it is.
