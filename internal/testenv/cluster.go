@@ -39,7 +39,7 @@ const (
 	// startLimit bounds the wait for a cluster. Usually it takes 3 seconds.
 	startLimit = 2 * time.Minute
 	// requestLimit bounds one request that this package itself makes.
-	requestLimit = 30 * time.Second
+	requestLimit = time.Minute
 	// probeEvery is the time between two looks at a file of another process.
 	probeEvery = 20 * time.Millisecond
 )

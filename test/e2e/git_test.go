@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -184,7 +183,7 @@ func (a *agentProcess) tell(url, ref string) error {
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("X-GitHub-Event", "push")
-	client := http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	client := http.Client{Timeout: requestLimit, Transport: &http.Transport{DisableKeepAlives: true}}
 	answer, err := client.Do(request)
 	if err != nil {
 		return err

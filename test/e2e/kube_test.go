@@ -31,9 +31,9 @@ import (
 
 const (
 	// requestLimit bounds one request of a story.
-	requestLimit = 30 * time.Second
+	requestLimit = time.Minute
 	// kindLimit is how long a kind may take to be known after its definition was made.
-	kindLimit = 30 * time.Second
+	kindLimit = time.Minute
 	// kindProbe is the time between two questions for it.
 	kindProbe = 50 * time.Millisecond
 )

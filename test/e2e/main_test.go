@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.uber.org/goleak"
@@ -54,12 +55,23 @@ func (c checked) Run() int {
 	}
 	code := c.m.Run()
 	if code == 0 {
-		if err := goleak.Find(); err != nil {
+		if err := leaked(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
 	}
 	return code
+}
+
+// leaked waits until no goroutine is left: each look at them is a short one, for a quiet machine.
+func leaked() error {
+	var err error
+	for end := time.Now().Add(waitLimit); time.Now().Before(end); {
+		if err = goleak.Find(); err == nil {
+			return nil
+		}
+	}
+	return err
 }
 
 func agentMain() {
