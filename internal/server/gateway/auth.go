@@ -49,6 +49,8 @@ func (g *Gateway) authenticate(ctx context.Context, c connecting) bool {
 		if err != nil {
 			if !errors.Is(err, ErrUnknown) {
 				g.cfg.Log.Error("look up an agent by its key", "error", err)
+				// Cut off, it comes back at once. Told that its key is not taken, it would leave the server alone for a minute.
+				g.disconnect([]uint64{c.GetID()})
 			}
 			return false
 		}

@@ -148,9 +148,12 @@ func (g *Gateway) change(ctx context.Context, uid string, c agentapi.Command) (a
 		return agentapi.Result{}, err
 	}
 	defer g.waiting.remove(uid, c.ID, w)
-	switch err := g.cfg.Commands.AddCommand(ctx, c); {
+	// However short somebody waits for the result, the database has its time to keep the command.
+	keeping, cancel := context.WithTimeout(context.WithoutCancel(ctx), handleTimeout)
+	defer cancel()
+	switch err := g.cfg.Commands.AddCommand(keeping, c); {
 	case errors.Is(err, ErrExists):
-		kept, err := g.cfg.Commands.GetCommand(ctx, c.ID)
+		kept, err := g.cfg.Commands.GetCommand(keeping, c.ID)
 		if err != nil {
 			return agentapi.Result{}, fmt.Errorf("read command %s: %w", c.ID, err)
 		}

@@ -128,6 +128,39 @@ func TestACommandWaitsForItsAgent(t *testing.T) {
 	}
 }
 
+// slow has a database that takes its time to keep a command.
+type slow struct {
+	*gatewaytest.Memory
+	asked, answers chan struct{}
+}
+
+func (s slow) AddCommand(ctx context.Context, c agentapi.Command) error {
+	close(s.asked)
+	<-s.answers
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return s.Memory.AddCommand(ctx, c)
+}
+
+func TestACommandIsKeptHoweverShortSomebodyWaits(t *testing.T) {
+	t.Parallel()
+	store := slow{gatewaytest.NewMemory(), make(chan struct{}), make(chan struct{})}
+	s := start(t, store.Memory, func(c *gateway.Config) { c.Commands = store })
+	i := s.register("account.prod", "cluster")
+	ctx, cancel := context.WithCancel(t.Context())
+	came := s.do(ctx, i.uid, sync1("one"))
+	wait(t, store.asked, "the command at the database")
+	cancel()
+	close(store.answers)
+	if got := wait(t, came, "the end"); !errors.Is(got.err, context.Canceled) || got.result.Status != agentapi.StatusPending {
+		t.Errorf("who did not wait got %+v", got)
+	}
+	if _, err := store.GetCommand(t.Context(), "one"); err != nil {
+		t.Errorf("the command was not kept: %v", err)
+	}
+}
+
 func TestACommandExpiresWhenItsAgentDoesNotCome(t *testing.T) {
 	t.Parallel()
 	s := start(t, gatewaytest.NewMemory())

@@ -361,3 +361,33 @@ func TestAnAgentThatCannotBeLookedUpIsNotToldThatItsKeyIsNotTaken(t *testing.T) 
 	away.Store(false)
 	s.connect(i).hello(0)
 }
+
+// absent has a database that may be away when an agent is looked up.
+type absent struct {
+	*gatewaytest.Memory
+	away atomic.Bool
+}
+
+func (a *absent) AgentByKey(ctx context.Context, key string) (gateway.Agent, error) {
+	if a.away.Load() {
+		return gateway.Agent{}, errors.New("no database")
+	}
+	return a.Memory.AgentByKey(ctx, key)
+}
+
+func TestAnAgentIsCutOffAndNotRefusedWhereTheDatabaseGoesAwayJustThen(t *testing.T) {
+	t.Parallel()
+	store := &absent{Memory: gatewaytest.NewMemory()}
+	s := start(t, store.Memory, func(c *gateway.Config) { c.Agents = store })
+	i := s.register("account.prod", "cluster")
+	store.away.Store(true)
+	conn, err := s.dial(i)
+	if err == nil {
+		conn.Close()
+	}
+	if err == nil || errors.Is(err, nats.ErrAuthorization) {
+		t.Errorf("without a database: %v", err)
+	}
+	store.away.Store(false)
+	s.connect(i).hello(0)
+}

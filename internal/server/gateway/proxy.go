@@ -36,7 +36,7 @@ func (g *Gateway) serveLink(w http.ResponseWriter, r *http.Request) {
 			"a proxy in between must let the upgrade pass")
 		return
 	}
-	// Past here an agent that cannot be looked up is told that its key is not taken, and comes back after a long while.
+	// Past here an agent that cannot be looked up can only be cut off, without a word.
 	limited, cancel := context.WithTimeout(r.Context(), authTimeout)
 	err := g.cfg.Reachable(limited)
 	cancel()

@@ -11,8 +11,8 @@ import (
 )
 
 // copyTime is how long an answer waits for the server's copy of what it is about. The agent has done what was asked, so
-// that a copy which is later than this is no error.
-const copyTime = 2 * time.Second
+// that a copy which is later than this is no error. It takes milliseconds, and much longer on a machine that has much else to do.
+const copyTime = 10 * time.Second
 
 // copied waits until the server's copy of a resource has come as far as what its agent answered. Who was answered must
 // find there what they made: the copy takes a way of its own, and may be later than the answer.
