@@ -125,7 +125,8 @@ func TestAShardIsGivenUpAfterItsLastTurnAndNotBefore(t *testing.T) {
 func TestTurnsEndBeforeALeaseThatIsNotRenewedIsAnothers(t *testing.T) {
 	t.Parallel()
 	ns := testenv.Namespace(t)
-	a := newShards(t, ns, "a", 2, 3*time.Second)
+	const lease = 12 * time.Second // long enough for a first turn on a busy machine
+	a := newShards(t, ns, "a", 2, lease)
 	mustStep(t, a)
 	began := time.Now()
 	turn, leave, ok := a.enter(t.Context(), ofShard(0, 2))
@@ -135,7 +136,7 @@ func TestTurnsEndBeforeALeaseThatIsNotRenewedIsAnothers(t *testing.T) {
 	defer leave()
 	select {
 	case <-turn.Done():
-		if took := time.Since(began); took > 3*time.Second && took < time.Minute {
+		if took := time.Since(began); took > lease {
 			t.Logf("the machine is slow: the fence fell after %s", took)
 		}
 	case <-time.After(time.Minute):

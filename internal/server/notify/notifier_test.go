@@ -163,8 +163,8 @@ func TestWhatWasTakenWhileTheDatabaseIsAwayIsNotSentAgain(t *testing.T) {
 	running.Go(func() { n.Run(ctx) })
 	defer running.Wait()
 	defer cancel()
-	// Half a minute is less than it takes until a message counts as lost.
-	limit, stop := context.WithTimeout(t.Context(), 30*time.Second)
+	// This is less than it takes until a message counts as lost: a minute.
+	limit, stop := context.WithTimeout(t.Context(), 50*time.Second)
 	defer stop()
 	every := rbac.Filter{Type: api.TypeNotificationRule, Terms: []rbac.Term{{Scope: api.ScopeAccount, All: true}}}
 	tick := time.NewTicker(20 * time.Millisecond)

@@ -374,7 +374,8 @@ func TestAnAgentGoesWithAllThatItTold(t *testing.T) {
 	})
 }
 
-func TestAThousandItemsAreStoredInWellUnderASecond(t *testing.T) {
+// How long it takes is the benchmark's; here it is only said.
+func TestAThousandItemsAreStoredAtOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *bench) {
 		a, epoch := b.agent(t, "prod", "account")
 		var items, changed []agentapi.Item
@@ -385,11 +386,10 @@ func TestAThousandItemsAreStoredInWellUnderASecond(t *testing.T) {
 		}
 		for seq, batch := range [][]agentapi.Item{items, changed, changed} {
 			start := time.Now()
-			must[[]gateway.Changed](t)(b.ApplyItems(t.Context(), a.UID, epoch, int64(seq+1), batch, b.clock.Now()))
-			took := time.Since(start)
-			t.Logf("batch %d: %v", seq, took)
-			if took > 5*time.Second { // a machine that does much else at the same time
-				t.Errorf("batch %d took %v", seq, took)
+			told := must[[]gateway.Changed](t)(b.ApplyItems(t.Context(), a.UID, epoch, int64(seq+1), batch, b.clock.Now()))
+			t.Logf("batch %d: %v", seq, time.Since(start))
+			if len(told) != len(batch) {
+				t.Errorf("batch %d: %d of %d are told of", seq, len(told), len(batch))
 			}
 		}
 	})
