@@ -113,13 +113,13 @@ func (f *fleet) commit() int {
 		}
 		touched[f.add(a, n)] = true
 		var dropped []string
-		if name := names[f.rng.IntN(len(names))]; name != "base" {
+		// A value of this commit stays: it is how the commit is seen in the cluster.
+		if name := names[f.rng.IntN(len(names))]; name != "base" && !touched[name] {
 			if !a.prune {
 				a.left[name] = "" // which of its values was applied last is not known
 			}
 			dropped = append(dropped, name)
 			delete(a.maps, name)
-			delete(touched, name)
 		}
 		image := f.rng.IntN(3) == 0
 		if image {

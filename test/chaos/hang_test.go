@@ -18,6 +18,10 @@ import (
 	"github.com/slipway-gitops/slipway/internal/testenv"
 )
 
+// undelayed bounds the wait for a commit in a cluster that answers: it takes a second, and one that does not answer keeps all
+// workers for half a minute where nobody keeps it from that.
+const undelayed = 30 * time.Second
+
 func TestAClusterThatNeverAnswersDelaysNoApplicationOfAnother(t *testing.T) {
 	t.Parallel()
 	config, ns := testenv.Cluster(t), testenv.Namespace(t)
@@ -46,7 +50,7 @@ func TestAClusterThatNeverAnswersDelaysNoApplicationOfAnother(t *testing.T) {
 			commit(value)
 		}
 		start := time.Now()
-		problem := v.await(t.Context(), 10*time.Second, func(objects map[ref]object) string {
+		problem := v.await(t.Context(), undelayed, func(objects map[ref]object) string {
 			have, _, _ := unstructured.NestedString(objects[ref{"ConfigMap", "told"}], "data", "value")
 			if have != fmt.Sprint(value) {
 				return fmt.Sprintf("the healthy cluster is at %q, not at %d", have, value)
@@ -58,7 +62,7 @@ func TestAClusterThatNeverAnswersDelaysNoApplicationOfAnother(t *testing.T) {
 		}
 		t.Logf("commit %d after %s", value, time.Since(start).Round(time.Millisecond))
 	}
-	problem := v.await(t.Context(), 2*converged, func(objects map[ref]object) string {
+	problem := v.await(t.Context(), converged, func(objects map[ref]object) string {
 		for i := range hanging {
 			app := objects[ref{"Application", fmt.Sprintf("hangs-%d", i)}]
 			conditions, _, _ := unstructured.NestedSlice(app, "status", "conditions")

@@ -3,16 +3,12 @@ package chaos
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/testenv"
 )
-
-// takeover bounds the time in which a second agent follows one that stopped in order: it looks every 10 s, or 20.
-const takeover = 30 * time.Second
 
 func TestTheSecondOfTwoAgentsTakesOverWhenTheFirstStops(t *testing.T) {
 	t.Parallel()
@@ -33,9 +29,9 @@ func TestTheSecondOfTwoAgentsTakesOverWhenTheFirstStops(t *testing.T) {
 			return ""
 		}
 	}
-	await := func(p *testenv.Process, longest time.Duration, value int) {
+	await := func(p *testenv.Process, value int) {
 		t.Helper()
-		if problem := v.await(t.Context(), longest, at(value)); problem != "" {
+		if problem := v.await(t.Context(), converged, at(value)); problem != "" {
 			t.Fatalf("%s\nthe end of the agent's log:\n%s", problem, p.Tail())
 		}
 	}
@@ -45,21 +41,21 @@ func TestTheSecondOfTwoAgentsTakesOverWhenTheFirstStops(t *testing.T) {
 	v.awaitApplicationKind(t)
 	createApplication(t, config, ns, "two", map[string]any{"repoURL": repo.URL(), "path": "."},
 		map[string]any{"server": v1alpha1.InClusterServer, "namespace": ns}, true)
-	await(first, converged, 1)
+	await(first, 1)
 
 	second := newAgent(t, testenv.Kubeconfig(t), "--namespace", ns, "--poll", "1s")
 	second.Start()
 	commit(2)
-	await(first, converged, 2)
+	await(first, 2)
 	first.Kill()
 	first.Start() // on the same data directory: it is the same agent, and leads on at once
 	commit(3)
-	await(first, converged, 3)
+	await(first, 3)
 	if second.Logged(`"msg":"synced"`) > 0 {
 		t.Errorf("the second agent worked while the first led:\n%s", second.Tail())
 	}
 
 	first.Stop()
 	commit(4)
-	await(second, takeover, 4)
+	await(second, 4)
 }

@@ -1,8 +1,8 @@
 // Package fleet runs the server and several agents as the programs that they are, and kills the server, cuts the link,
 // copies and wipes agents while people and commits keep all of them busy. These variables of the environment change it:
 //
-//   - SLIPWAY_SOAK_ROUNDS: how often the server is killed. Where it is set, bounds are the promised ones and everything
-//     is as large as is promised: 20 agents, a link that is cut for 10 minutes.
+//   - SLIPWAY_SOAK_ROUNDS: how often the server is killed. Where it is set, promised times are checked, and everything is
+//     as large as is promised: 20 agents, a link that is cut for 10 minutes.
 //   - SLIPWAY_SOAK_CUT: for how long the link is cut.
 //   - SLIPWAY_SOAK_AGENTS: how many agents there are.
 //   - SLIPWAY_SOAK_SEED: repeats the random choices of an earlier run.
@@ -40,14 +40,6 @@ const (
 
 // soak reports whether there is time for all of it.
 func soak() bool { return os.Getenv("SLIPWAY_SOAK_ROUNDS") != "" }
-
-// bound is what is promised. On a machine that runs other tests as well, it is allowed to take three times as long.
-func bound(promised time.Duration) time.Duration {
-	if soak() {
-		return promised
-	}
-	return 3 * promised
-}
 
 // choose returns a number of the environment, else one for a soak or one for other runs.
 func choose(t *testing.T, name string, soaking, otherwise int) int {

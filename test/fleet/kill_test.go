@@ -81,8 +81,8 @@ func TestAServerThatIsKilledLosesNothingAndNothingIsDoneTwice(t *testing.T) {
 	slices.Sort(back)
 	t.Logf("%d agents, %d kills: back after p50 %s, p99 %s, at most %s of the start of the server", len(s.members), kills,
 		short(back[len(back)/2]), short(back[len(back)*99/100]), short(back[len(back)-1]))
-	if slowest := back[len(back)-1]; slowest > bound(backIn) {
-		t.Errorf("an agent was back after %s; promised are %s", slowest, bound(backIn))
+	if slowest := back[len(back)-1]; soak() && slowest > backIn {
+		t.Errorf("an agent was back after %s; promised are %s", slowest, backIn)
 	}
 	for _, m := range s.members {
 		if m.process.Ended() {

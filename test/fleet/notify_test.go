@@ -314,10 +314,11 @@ func (w *told) deadLetter() {
 		}
 		return "there was none"
 	}, w.server.Process)
-	// Hours of attempts are behind it.
-	w.sql("UPDATE notification_delivery SET attempts = 11, next_at = 0 WHERE channel = 'account.down' AND state = 'Waiting' AND held_until = 0")
+	// Hours of attempts are behind it. One that is under way just then would write over that: it is said again.
+	const hours = "UPDATE notification_delivery SET attempts = 11, next_at = 0 WHERE channel = 'account.down' AND state = 'Waiting' AND held_until = 0 AND attempts < 11"
 	var dead api.NotificationDelivery
 	await(w.t, settled, "the message that nobody takes", func(ctx context.Context) string {
+		w.sql(hours)
 		list, err := w.deliveries(ctx, api.DeliveryDead)
 		if err != nil {
 			return err.Error()

@@ -96,14 +96,29 @@ func (s *stage) trace() trace {
 			}
 		}
 	}
-	for _, e := range s.server.audit(s.t, "command.") {
-		out.ended[e.Reason]++
-	}
 	for _, action := range []string{"resource.patch", "application.sync", "application.refresh"} {
 		for _, e := range s.server.audit(s.t, action) {
 			out.told[e.Reason]++
 		}
 	}
+	// What became of a command is kept first, and told after that.
+	await(s.t, settled, "commands whose outcome the audit does not tell", func(context.Context) string {
+		clear(out.ended)
+		for _, e := range s.server.audit(s.t, "command.") {
+			out.ended[e.Reason]++
+		}
+		for mark := range out.commands {
+			if out.ended[mark] == 0 {
+				return mark
+			}
+		}
+		return ""
+	}, s.server.Process)
+	await(s.t, settled, "syncs that the cluster does not show", func(context.Context) string {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return out.lacks(s.runs)
+	}, s.server.Process)
 	await(s.t, settled, "syncs that the audit does not tell of", func(context.Context) string {
 		clear(out.synced)
 		for _, e := range s.server.audit(s.t, "application.sync.finished") {

@@ -183,10 +183,10 @@ func TestAWholeAgentIsSeenAndAskedThroughTheServer(t *testing.T) {
 	if _, err := p.core.ConfigMaps(p.ns).Get(t.Context(), "shop", metav1.GetOptions{}); err != nil {
 		t.Error(err)
 	}
-	h, _ := s.gateway.Health(uid)
-	if h.Versions.Agent != "1.2.3" || !strings.HasPrefix(h.Versions.Kubernetes, "v") || len(h.Components) != 4 {
-		t.Errorf("the server sees %+v", h)
-	}
+	s.store.until(t, "what a heartbeat says of the agent", func() bool {
+		h, _ := s.gateway.Health(uid)
+		return h.Versions.Agent == "1.2.3" && strings.HasPrefix(h.Versions.Kubernetes, "v") && len(h.Components) == 4
+	})
 	if text := s.store.everything(); strings.Contains(text, planted) {
 		t.Errorf("a secret reached the server: %s", text)
 	}

@@ -383,10 +383,10 @@ func startAgent(t *testing.T, at, token string, c *cluster, change ...func(*agen
 	return a
 }
 
-// command is one about an Application, due within a minute.
+// command is one about an Application, due within the time of the whole test.
 func command(kind agentapi.Kind) agentapi.Command {
 	return agentapi.Command{
 		Kind: kind, Target: agentapi.Target{Kind: agentapi.ItemApplication, Namespace: "argocd", Name: "app-0"},
-		User: "user:ann", Issued: time.Now(), Deadline: time.Now().Add(time.Minute),
+		User: "user:ann", Issued: time.Now(), Deadline: time.Now().Add(10 * limit),
 	}
 }

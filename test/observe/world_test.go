@@ -27,7 +27,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const (
 	password = "a-harbour-with-20-boats"
 	// longest bounds the waits for what has no bound of its own; lookEvery is the time between two looks.
-	longest   = time.Minute
+	longest   = 2 * time.Minute
 	lookEvery = 50 * time.Millisecond
 )
 

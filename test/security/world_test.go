@@ -28,7 +28,7 @@ import (
 )
 
 // limit bounds every wait of these tests.
-const limit = time.Minute
+const limit = 2 * time.Minute
 
 // password is that of everybody here.
 const password = "correct horse battery"
