@@ -125,6 +125,9 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 	if guard := a.driver.guard(true); guard != nil {
 		cfg.REST.Wrap(guard)
 	}
+	if cfg.Shards > 1 {
+		cfg.REST.Wrap(fenced)
+	}
 	a.registry = newRegistry(cfg.Namespace, a.driver.wants, a.forget)
 	if cfg.Shadow {
 		a.shadow = newShadow(a.registry)
@@ -143,7 +146,9 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 	a.differences = newDifferences(func() map[string]string { return a.settings.config(configArgoCD) }, cfg.Log)
 	a.sources = &sources{pool: a.pool, settings: a.settings}
 	a.clusters = newClusters(cfg, a.settings, a.projects.Rules, a.liveEvent, a.kindsChanged)
-	a.clusters.guard = a.driver.guard(false)
+	if a.clusters.guard = a.driver.guard(false); cfg.Shards > 1 {
+		a.clusters.guard = fenced
+	}
 	renderer, children, err := newRenderer()
 	if err != nil {
 		return nil, err
@@ -195,9 +200,19 @@ func (a *Agent) Run(ctx context.Context) error {
 	if a.shards != nil {
 		g.Go(func() error { return a.reconcileShare(ctx) })
 	} else {
-		g.Go(func() error { return a.lead(ctx, a.reconcile) })
+		g.Go(func() error { return a.lead(ctx, a.reconcileAll) })
 	}
 	return g.Wait()
+}
+
+// reconcileAll is what an agent does that shares the Applications with nobody.
+func (a *Agent) reconcileAll(ctx context.Context) error {
+	if a.shadow == nil {
+		if err := a.awaitShards(ctx); err != nil || ctx.Err() != nil {
+			return err
+		}
+	}
+	return a.reconcile(ctx)
 }
 
 // reconcile is what the leader does: watch, and work.

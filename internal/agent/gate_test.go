@@ -63,6 +63,7 @@ func TestThoseParkedBehindOthersThatDoNotComeHaveTheirTurns(t *testing.T) {
 	t.Cleanup(a.queue.close)
 	for shard := range a.shards.n {
 		a.shards.held[shard] = &holding{ctx: t.Context(), active: true}
+		a.shards.held[shard].until.Store(new(time.Now().Add(time.Hour)))
 	}
 	see := func(id name, version, cluster string) {
 		app := &v1alpha1.Application{}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	coordination "k8s.io/api/coordination/v1"
@@ -23,6 +24,8 @@ const (
 	leaseShard, leaseMember = "shard", "member"
 	// labelCount says of how many shards a Lease is one: two replicas that count differently must not work at a time.
 	labelCount = "slipway.io/agent-shard-count"
+	// labelWaits is on the Lease of a member that takes no shard, since another one shares the Applications in another way.
+	labelWaits = "slipway.io/agent-shards-waits"
 	// maxShards bounds the requests that renewing takes.
 	maxShards = 64
 )
@@ -48,8 +51,10 @@ type shards struct {
 	begun func([]int)
 	given func(int)
 
-	seen   map[string]sighting // Leases, by name; of run
-	others string              // a replica with another number of shards; of run
+	seen map[string]sighting // Leases, by name; of run
+	crew crew                // who there is; of run
+	// waits says that this replica takes no shard, and that it has said so; of run.
+	waits bool
 
 	mu   sync.Mutex
 	held map[int]*holding
@@ -69,8 +74,9 @@ type holding struct {
 	ctx     context.Context // of turns: it ends before the Lease may be another's
 	cancel  context.CancelFunc
 	fence   *time.Timer
-	active  bool // its Applications have turns
-	giving  bool // no turn begins any more
+	until   atomic.Pointer[time.Time] // when ctx ends
+	active  bool                      // its Applications have turns
+	giving  bool                      // no turn begins any more
 	turns   int
 }
 
@@ -83,7 +89,7 @@ func (s *shards) enter(ctx context.Context, id name) (turn context.Context, leav
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h := s.held[shardOf(id, s.n)]
-	if h == nil || !h.active || h.giving || h.ctx.Err() != nil {
+	if h == nil || !h.active || h.giving || h.over() {
 		return nil, nil, false
 	}
 	h.turns++
@@ -155,114 +161,40 @@ func (s *shards) step(ctx context.Context) error {
 	if err := s.renew(ctx); err != nil {
 		return err
 	}
-	list, err := s.leases.List(ctx, metav1.ListOptions{LabelSelector: labelShards})
-	if err != nil {
-		return fmt.Errorf("list leases: %w", err)
-	}
-	members, err := s.look(ctx, list.Items)
+	list, err := s.survey(ctx)
 	if err != nil {
 		return err
 	}
 	if err := s.giveIdle(ctx); err != nil {
 		return err
 	}
-	mine := share(s.n, members, s.identity)
-	s.giveUp(mine)
-	if mine <= s.count() {
-		return nil
-	}
-	if who, err := s.stranger(ctx, members); err != nil || who != "" {
-		if who != "" {
-			s.log.Warn("a replica with another --shards works on the Applications; waiting for its end", "replica", who)
+	s.giveUp(share(s.n, s.crew.members, s.identity))
+	for {
+		mine, waited := share(s.n, s.crew.members, s.identity), s.waits
+		if mine <= s.count() {
+			return nil
 		}
-		return err
-	}
-	return s.take(ctx, mine, list.Items)
-}
-
-// share is how many of n shards a member holds: members in order have one more than the others while there is a rest.
-func share(n int, members []string, who string) int {
-	slices.Sort(members)
-	members = slices.Compact(members)
-	at := slices.Index(members, who)
-	if at < 0 {
-		return 0
-	}
-	out := n / len(members)
-	if at < n%len(members) {
-		out++
-	}
-	return out
-}
-
-// look notes how Leases are, says that this replica is there, and returns all that are.
-func (s *shards) look(ctx context.Context, list []coordination.Lease) (members []string, err error) {
-	now := time.Now()
-	s.others = ""
-	fresh := map[string]sighting{leaseName: s.seen[leaseName]}
-	me := memberName(s.identity)
-	var own *coordination.Lease
-	for i := range list {
-		l := &list[i]
-		at := sighting{l.ResourceVersion, now}
-		if old, ok := s.seen[l.Name]; ok && old.version == l.ResourceVersion {
-			at = old
+		clear, err := s.cleared(ctx)
+		if err != nil {
+			return err
 		}
-		fresh[l.Name] = at
-		if l.Labels[labelShards] != leaseMember {
-			continue
+		if clear {
+			return s.take(ctx, mine, list)
 		}
-		age := now.Sub(at.at)
-		switch {
-		case l.Name == me:
-			own = l
-		case age < s.times.duration && holder(l) != "" && l.Labels[labelCount] != strconv.Itoa(s.n):
-			s.others = holder(l)
-		case age < s.times.duration && holder(l) != "":
-			members = append(members, holder(l))
-		case age >= s.times.duration:
-			// It died, or comes back with a new one. Whoever joins need not wait for it.
-			_ = s.leases.Delete(ctx, l.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &l.ResourceVersion}})
+		if s.waits == waited {
+			return nil
+		}
+		if list, err = s.survey(ctx); err != nil { // after it has said that it waits, or waits no more
+			return err
 		}
 	}
-	s.seen = fresh
-	members = append(members, s.identity)
-	if own != nil && holder(own) == s.identity && own.Spec.RenewTime != nil && now.Sub(own.Spec.RenewTime.Time) < s.times.retry() {
-		return members, nil
-	}
-	if own == nil {
-		own = s.lease(me, leaseMember)
-	}
-	_, err = s.write(ctx, own, s.identity)
-	return members, err
-}
-
-// stranger is a replica that shares the Applications in another way, or not at all: nobody may begin beside it.
-func (s *shards) stranger(ctx context.Context, members []string) (string, error) {
-	if s.others != "" {
-		return s.others, nil
-	}
-	l, err := s.leases.Get(ctx, leaseName, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return "", nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("read leader lease: %w", err)
-	}
-	if s.seen[leaseName].version != l.ResourceVersion {
-		s.seen[leaseName] = sighting{l.ResourceVersion, time.Now()}
-	}
-	who := holder(l)
-	if who == "" || slices.Contains(members, who) || time.Since(s.seen[leaseName].at) >= s.times.lasts(l) {
-		return "", nil
-	}
-	return who, nil
 }
 
 // renew says of what is held that it goes on being held. What another one has by now is lost.
 func (s *shards) renew(ctx context.Context) error {
 	for shard, h := range s.all() {
-		if h.ctx.Err() != nil {
+		if h.over() {
+			h.cancel()
 			return fmt.Errorf("shard %d: %w", shard, errLeaseLost)
 		}
 		now := time.Now()
@@ -279,6 +211,7 @@ func (s *shards) renew(ctx context.Context) error {
 		}
 		s.mu.Lock()
 		h.lease, h.renewed = fresh, now
+		h.until.Store(new(now.Add(s.times.deadline())))
 		h.fence.Reset(time.Until(now.Add(s.times.deadline())))
 		s.mu.Unlock()
 	}
@@ -403,7 +336,9 @@ func (s *shards) back(ctx context.Context, fresh []int, why error) error {
 // hold notes a shard that was taken with a request made at a time.
 func (s *shards) hold(ctx context.Context, shard int, l *coordination.Lease, at time.Time) {
 	h := &holding{lease: l, renewed: at}
-	h.ctx, h.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	h.until.Store(new(at.Add(s.times.deadline())))
+	ctx = context.WithValue(context.WithoutCancel(ctx), fenceKey{}, h)
+	h.ctx, h.cancel = context.WithCancel(ctx)
 	h.fence = time.AfterFunc(time.Until(at.Add(s.times.deadline())), h.cancel)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -477,11 +412,6 @@ func holder(l *coordination.Lease) string {
 }
 
 func shardName(shard int) string { return leaseName + "-shard-" + strconv.Itoa(shard) }
-
-// memberName is that of a replica's Lease: by hash, since an identity may be no name of an object.
-func memberName(identity string) string {
-	return leaseName + "-member-" + strconv.FormatUint(hashOf([]byte(identity)), 16)
-}
 
 // lasts is how long a Lease counts after it was renewed: as its holder says, who may have other settings.
 func (t leaseTimes) lasts(l *coordination.Lease) time.Duration {

@@ -2,14 +2,18 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
+	"strings"
 	"testing"
 	"time"
 
 	coordination "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	leaseclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 
 	"github.com/slipway-gitops/slipway/internal/testenv"
 )
@@ -147,6 +151,146 @@ func TestTurnsEndBeforeALeaseThatIsNotRenewedIsAnothers(t *testing.T) {
 	}
 	if err := a.step(t.Context()); err == nil {
 		t.Error("a replica that lost its shards goes on")
+	}
+}
+
+func TestAProcessThatWasStoppedWritesNothingWhenItGoesOn(t *testing.T) {
+	t.Parallel()
+	passed := 0
+	guarded := fenced(roundTripper(func(*http.Request) (*http.Response, error) {
+		passed++
+		return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
+	}))
+	s := newShards(t, testenv.Namespace(t), "a", 1, time.Hour)
+	mustStep(t, s)
+	t.Cleanup(func() { s.end(context.WithoutCancel(t.Context())) })
+	id := ofShard(0, 1)
+	turn, leave, ok := s.enter(t.Context(), id)
+	if !ok {
+		t.Fatal("who holds the shard has no turn")
+	}
+	defer leave()
+	ask := func(ctx context.Context) error {
+		req, err := http.NewRequestWithContext(ctx, http.MethodPatch, "https://cluster/api/v1/namespaces/a/configmaps/b", strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := guarded.RoundTrip(req)
+		if err == nil {
+			resp.Body.Close()
+		}
+		return err
+	}
+	if err := ask(turn); err != nil || passed != 1 {
+		t.Fatalf("a turn that holds its shard: %v", err)
+	}
+	// As after a stop: time has gone by, and no timer has had its turn yet.
+	s.held[0].until.Store(new(time.Now().Add(-time.Millisecond)))
+	if err := ask(turn); !errors.Is(err, errLeaseLost) || passed != 1 || turn.Err() != nil {
+		t.Errorf("a turn of which the lease may be another's: %v, %d requests", err, passed)
+	}
+	if _, _, ok := s.enter(t.Context(), id); ok {
+		t.Error("a turn begins")
+	}
+	if err := ask(t.Context()); err != nil || passed != 2 {
+		t.Errorf("what is of no turn: %v", err)
+	}
+	// A virtual machine that stood still: the clock of the process has not gone on.
+	s.held[0].until.Store(new(time.Now().Round(0).Add(-time.Millisecond)))
+	if err := ask(turn); !errors.Is(err, errLeaseLost) {
+		t.Errorf("by the clock of the machine: %v", err)
+	}
+	s.held[0].until.Store(new(time.Now().Add(time.Hour)))
+}
+
+// interrupted has something else happen before the first Lease is made.
+type interrupted struct {
+	leaseclient.LeaseInterface
+	before func()
+}
+
+func (i *interrupted) Create(ctx context.Context, l *coordination.Lease, o metav1.CreateOptions) (*coordination.Lease, error) {
+	if before := i.before; before != nil {
+		i.before = nil
+		before()
+	}
+	return i.LeaseInterface.Create(ctx, l, o)
+}
+
+func TestOfTwoThatBeginAtATimeAndShareInDifferentWaysOneBegins(t *testing.T) {
+	t.Parallel()
+	for _, names := range [][2]string{{"a", "b"}, {"b", "a"}} {
+		t.Run(names[0], func(t *testing.T) {
+			t.Parallel()
+			ns := testenv.Namespace(t)
+			one, other := newShards(t, ns, names[0], 2, time.Hour), newShards(t, ns, names[1], 4, time.Hour)
+			// The other one begins when this one has seen that nobody is there, and has not said yet that it is.
+			one.leases = &interrupted{LeaseInterface: one.leases, before: func() { mustStep(t, other) }}
+			mustStep(t, one)
+			if one.count() != 0 || other.count() != 4 {
+				t.Fatalf("one holds %d of 2, the other %d of 4", one.count(), other.count())
+			}
+			mustStep(t, other)
+			mustStep(t, one)
+			if one.count() != 0 || other.count() != 4 {
+				t.Fatalf("later one holds %d of 2, the other %d of 4", one.count(), other.count())
+			}
+			other.end(t.Context())
+			mustStep(t, one)
+			if one.count() != 2 {
+				t.Errorf("the other one has ended, and this one holds %d of 2", one.count())
+			}
+			one.end(t.Context())
+		})
+	}
+}
+
+func TestTwoThatSeeEachOtherDoNotWaitForEachOtherForEver(t *testing.T) {
+	t.Parallel()
+	ns := testenv.Namespace(t)
+	a, b := newShards(t, ns, "a", 2, time.Hour), newShards(t, ns, "b", 4, time.Hour)
+	for _, s := range []*shards{a, b} { // both have said that they are there, and have looked no further
+		if _, err := s.survey(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 3 {
+		mustStep(t, b)
+		mustStep(t, a)
+		if a.count() > 0 && b.count() > 0 {
+			t.Fatalf("one holds %d of 2, the other %d of 4", a.count(), b.count())
+		}
+	}
+	if a.count() != 2 || b.count() != 0 {
+		t.Errorf("the first by name holds %d of 2, the other %d of 4", a.count(), b.count())
+	}
+	a.end(t.Context())
+	b.end(t.Context())
+}
+
+func TestOneThatWorksOnEverythingWaitsForThoseWhoWorkOnAPart(t *testing.T) {
+	t.Parallel()
+	ns := testenv.Namespace(t)
+	s := newShards(t, ns, "a", 2, 6*time.Second)
+	mustStep(t, s)
+	said := testenv.NewRecord()
+	alone := &Agent{cfg: Config{REST: testenv.Cluster(t), Namespace: ns, Identity: "alone", LeaseDuration: 6 * time.Second}, log: slog.New(slog.NewTextHandler(said, nil))}
+	done := make(chan error, 1)
+	go func() { done <- alone.awaitShards(t.Context()) }()
+	said.Await(t, time.Minute, "a replica with --shards works on the Applications")
+	select {
+	case err := <-done:
+		t.Fatalf("it does not wait: %v", err)
+	default:
+	}
+	s.end(t.Context())
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(time.Minute):
+		t.Error("the one before has ended, and it still waits")
 	}
 }
 

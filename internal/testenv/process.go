@@ -115,6 +115,20 @@ func (p *Process) end(how syscall.Signal) {
 	p.cmd = nil
 }
 
+// Freeze stops the program without ending it, as a machine that is paused would. The result lets it go on.
+func (p *Process) Freeze() (thaw func()) {
+	p.t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	process := p.cmd.Process
+	if err := process.Signal(syscall.SIGSTOP); err != nil {
+		p.t.Fatalf("freeze %s: %v", p.Name, err)
+	}
+	thaw = func() { _ = process.Signal(syscall.SIGCONT) } // it may have been killed
+	p.t.Cleanup(thaw)
+	return thaw
+}
+
 // Ended reports whether the program ended although nobody ended it.
 func (p *Process) Ended() bool {
 	p.mu.Lock()
@@ -126,6 +140,19 @@ func (p *Process) Ended() bool {
 	case <-p.done:
 		return true
 	default:
+		return false
+	}
+}
+
+// EndsWithin waits until the program has ended although nobody ended it, and reports whether it has.
+func (p *Process) EndsWithin(limit time.Duration) bool {
+	p.mu.Lock()
+	done := p.done
+	p.mu.Unlock()
+	select {
+	case <-done:
+		return true
+	case <-time.After(limit):
 		return false
 	}
 }

@@ -9,12 +9,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	coordination "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
@@ -39,7 +41,8 @@ type leaseWatch struct {
 	states map[string][]coordination.LeaseSpec
 }
 
-func watchLeases(t *testing.T, config *rest.Config, ns string) *leaseWatch {
+// watchLeases has whoever waits for something in a view look again, since shards may be all that changes.
+func watchLeases(t *testing.T, config *rest.Config, ns string, seen *view) *leaseWatch {
 	t.Helper()
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -62,6 +65,9 @@ func watchLeases(t *testing.T, config *rest.Config, ns string) *leaseWatch {
 				w.mu.Lock()
 				w.states[l.Name] = append(w.states[l.Name], l.Spec)
 				w.mu.Unlock()
+				seen.mu.Lock()
+				seen.notify()
+				seen.mu.Unlock()
 			}
 		}
 	})
@@ -109,7 +115,7 @@ type span struct{ from, to time.Time }
 type replica struct {
 	*testenv.Process
 	data  string
-	ended time.Time // when it was killed
+	ended time.Time // when it was killed, or frozen for good
 }
 
 func (r *replica) identity(t *testing.T) string {
@@ -158,7 +164,7 @@ func (r *replica) told(t *testing.T) (held map[int][]span, syncs []line) {
 	}
 	for _, spans := range held {
 		for n := range spans {
-			if spans[n].to.IsZero() {
+			if to := spans[n].to; to.IsZero() || !r.ended.IsZero() && to.After(r.ended) { // one that was frozen says so late
 				spans[n].to = r.ended
 			}
 		}
@@ -179,6 +185,7 @@ type shared struct {
 	repo     *testenv.GitRepo
 	view     *view
 	leases   *leaseWatch
+	values   *valueWatch
 	replicas []*replica
 	hook     string // address of the first one's webhook
 	commits  int
@@ -268,10 +275,91 @@ func (s *shared) settle(what string, replicas ...*replica) {
 	s.t.Logf("%s: settled after %s", what, time.Since(began).Round(time.Millisecond))
 }
 
+// freezeAtWork commits, and stops a replica once it has synced one Application of several. Nothing that it logs later counts
+// as done while it held a shard.
+func (s *shared) freezeAtWork(r *replica) (thaw func()) {
+	s.t.Helper()
+	const synced = `"msg":"synced"`
+	before := r.Logged(synced)
+	s.push()
+	problem := s.view.await(s.t.Context(), moved, func(map[ref]object) string {
+		if r.Logged(synced) == before {
+			return "it has not begun"
+		}
+		return ""
+	})
+	if problem != "" {
+		s.t.Fatalf("%s: %s: %s", r.Name, problem, r.Tail())
+	}
+	thaw = r.Freeze()
+	r.ended = time.Now()
+	s.t.Logf("%s is frozen after %d syncs of this commit", r.Name, r.Logged(synced)-before)
+	return thaw
+}
+
+// ends waits until a replica that lost its shards has ended by itself.
+func (s *shared) ends(r *replica) {
+	s.t.Helper()
+	if !r.EndsWithin(moved) {
+		s.t.Fatalf("%s lost its shards and goes on: %s", r.Name, r.Tail())
+	}
+}
+
+// valueWatch looks for an object that goes back to a commit before: somebody wrote it who did not hold its shard any more.
+type valueWatch struct {
+	mu    sync.Mutex
+	last  map[string]int
+	wrong []string
+	seen  int
+}
+
+func watchValues(t *testing.T, config *rest.Config, ns string) *valueWatch {
+	t.Helper()
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	events, err := client.CoreV1().ConfigMaps(ns).Watch(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &valueWatch{last: map[string]int{}}
+	var work sync.WaitGroup
+	work.Go(func() {
+		for e := range events.ResultChan() {
+			cm, ok := e.Object.(*corev1.ConfigMap)
+			if !ok || !strings.HasPrefix(cm.Name, "shared") {
+				continue
+			}
+			value, _ := strconv.Atoi(cm.Data["value"])
+			w.mu.Lock()
+			if w.seen++; value < w.last[cm.Name] {
+				w.wrong = append(w.wrong, fmt.Sprintf("%s went from %d back to %d", cm.Name, w.last[cm.Name], value))
+			}
+			w.last[cm.Name] = value
+			w.mu.Unlock()
+		}
+	})
+	t.Cleanup(func() { events.Stop(); work.Wait() })
+	return w
+}
+
+func (w *valueWatch) check(t *testing.T) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, wrong := range w.wrong {
+		t.Error(wrong)
+	}
+	if w.seen < sharedApps {
+		t.Errorf("only %d objects were seen", w.seen)
+	}
+}
+
 func TestReplicasShareTheApplicationsAndEachHasOneHolder(t *testing.T) {
 	t.Parallel()
 	config, ns := testenv.Cluster(t), testenv.Namespace(t)
-	s := &shared{t: t, ns: ns, repo: testenv.Git(t).NewRepo("shared"), view: newView(t, config, ns), leases: watchLeases(t, config, ns)}
+	seen := newView(t, config, ns)
+	s := &shared{t: t, ns: ns, repo: testenv.Git(t).NewRepo("shared"), view: seen, leases: watchLeases(t, config, ns, seen), values: watchValues(t, config, ns)}
 	s.commit()
 	first := s.add()
 	s.view.awaitApplicationKind(t)
@@ -283,21 +371,26 @@ func TestReplicasShareTheApplicationsAndEachHasOneHolder(t *testing.T) {
 	second, third := s.add(), s.add()
 	s.push()
 	s.settle("two join", first, second, third)
+	thaw := s.freezeAtWork(second)
+	s.settle("one is frozen in the middle of its work", first, third)
+	thaw()
+	s.ends(second)
+	s.settle("it went on, and has ended", first, third)
 	s.push()
-	second.Kill()
-	second.ended = time.Now()
-	s.settle("one is killed", first, third)
-	s.push()
-	third.Stop()
+	third.Kill()
 	third.ended = time.Now()
-	s.settle("one stops in order", first)
+	s.settle("one is killed", first)
 	s.push()
 	fourth := s.add()
 	s.settle("one joins again", first, fourth)
-	first.Stop()
+	s.push()
 	fourth.Stop()
-	first.ended, fourth.ended = time.Now(), time.Now()
+	fourth.ended = time.Now()
+	s.settle("one stops in order", first)
+	first.Stop()
+	first.ended = time.Now()
 	s.leases.check(t)
+	s.values.check(t)
 	s.check(config)
 }
 

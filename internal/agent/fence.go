@@ -1,0 +1,31 @@
+package agent
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// fenceKey is the key of the holding in the context of a turn.
+type fenceKey struct{}
+
+// over reports whether the Lease may be another's by now. The clock of the machine counts beside that of the process: the
+// latter stands still while a virtual machine does.
+func (h *holding) over() bool {
+	until, now := *h.until.Load(), time.Now()
+	return h.ctx.Err() != nil || now.After(until) || now.Round(0).After(until.Round(0))
+}
+
+// fenced lets no request of a turn pass when the Lease of its shard may be another's. A context that ends would tell, but not
+// at once: in a process that was stopped for a while, what was about to write is faster than the timer.
+func fenced(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(req *http.Request) (*http.Response, error) {
+		if h, ok := req.Context().Value(fenceKey{}).(*holding); ok && h.over() {
+			if req.Body != nil {
+				_ = req.Body.Close()
+			}
+			return nil, fmt.Errorf("%s %s: %w", req.Method, req.URL.Path, errLeaseLost)
+		}
+		return next.RoundTrip(req)
+	})
+}

@@ -1,0 +1,222 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	coordination "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	leaseclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
+)
+
+// crew is who there is, by the Leases as they were listed.
+type crew struct {
+	members []string // who shares the Applications as this replica does, this one included
+	all     []string // the same, and those who share them in another way
+	// stranger shares the Applications in another way, and may hold shards; "" for none. works says that it does.
+	stranger string
+	works    bool
+	// announced says that the Lease of this replica, as it is to be, was in the list: who lists later knows of it.
+	announced bool
+}
+
+// share is how many of n shards a member holds: members in order have one more than the others while there is a rest.
+func share(n int, members []string, who string) int {
+	slices.Sort(members)
+	members = slices.Compact(members)
+	at := slices.Index(members, who)
+	if at < 0 {
+		return 0
+	}
+	out := n / len(members)
+	if at < n%len(members) {
+		out++
+	}
+	return out
+}
+
+// survey lists the Leases after this replica has said that it is there. Of two that begin at a time and share in different
+// ways at least one so sees the other.
+func (s *shards) survey(ctx context.Context) ([]coordination.Lease, error) {
+	for range 2 {
+		list, err := s.leases.List(ctx, metav1.ListOptions{LabelSelector: labelShards})
+		if err != nil {
+			return nil, fmt.Errorf("list leases: %w", err)
+		}
+		if err := s.look(ctx, list.Items); err != nil || s.crew.announced {
+			return list.Items, err
+		}
+	}
+	return nil, fmt.Errorf("the lease of this replica, %s, was written and is not listed", memberName(s.identity))
+}
+
+// look notes how Leases are, and who there is, and says that this replica is there.
+func (s *shards) look(ctx context.Context, list []coordination.Lease) error {
+	now := time.Now()
+	s.crew = crew{}
+	fresh := map[string]sighting{leaseName: s.seen[leaseName]}
+	me := memberName(s.identity)
+	var own *coordination.Lease
+	var strangers []string
+	for i := range list {
+		l := &list[i]
+		at := sighting{l.ResourceVersion, now}
+		if old, ok := s.seen[l.Name]; ok && old.version == l.ResourceVersion {
+			at = old
+		}
+		fresh[l.Name] = at
+		if l.Labels[labelShards] != leaseMember {
+			continue
+		}
+		age := now.Sub(at.at)
+		switch {
+		case l.Name == me:
+			own = l
+		case age >= s.times.duration:
+			// It died, or comes back with a new one. Whoever joins need not wait for it.
+			_ = s.leases.Delete(ctx, l.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &l.ResourceVersion}})
+		case holder(l) == "":
+		case l.Labels[labelCount] == strconv.Itoa(s.n):
+			s.crew.members = append(s.crew.members, holder(l))
+		default:
+			s.crew.all = append(s.crew.all, holder(l))
+			if l.Labels[labelWaits] == "" {
+				strangers = append(strangers, holder(l))
+			}
+		}
+	}
+	s.seen = fresh
+	s.crew.members = append(s.crew.members, s.identity)
+	s.crew.all = append(s.crew.all, s.crew.members...)
+	s.crew.meet(strangers, list)
+	return s.announce(ctx, own)
+}
+
+// meet notes who of some strangers matters most: one that holds shards, or the first by name.
+func (c *crew) meet(strangers []string, list []coordination.Lease) {
+	if len(strangers) == 0 {
+		return
+	}
+	c.stranger = slices.Min(strangers)
+	for i := range list {
+		if l := &list[i]; l.Labels[labelShards] == leaseShard && slices.Contains(strangers, holder(l)) {
+			c.stranger, c.works = holder(l), true
+		}
+	}
+}
+
+// announce says that this replica is there, and whether it waits, unless its Lease says so.
+func (s *shards) announce(ctx context.Context, own *coordination.Lease) error {
+	said := own != nil && holder(own) == s.identity && (own.Labels[labelWaits] != "") == s.waits && own.Labels[labelCount] == strconv.Itoa(s.n)
+	if s.crew.announced = said; said && own.Spec.RenewTime != nil {
+		if age := time.Since(own.Spec.RenewTime.Time); age >= 0 && age < s.times.retry() {
+			return nil
+		}
+	}
+	if own == nil {
+		own = s.lease(memberName(s.identity), leaseMember)
+	}
+	delete(own.Labels, labelWaits)
+	if s.waits {
+		own.Labels[labelWaits] = "true"
+	}
+	_, err := s.write(ctx, own, s.identity)
+	return err
+}
+
+// cleared reports whether this replica may take shards: nobody who shares the Applications in another way, or not at all,
+// works on them or is about to. Where there is one, a replica that holds nothing says that it waits: of two that begin at a
+// time the one with the greater name does, so that the other one can begin.
+func (s *shards) cleared(ctx context.Context) (bool, error) {
+	alone, err := s.alone(ctx)
+	if err != nil {
+		return false, err
+	}
+	who := s.crew.stranger
+	behind := alone != "" || who != "" && (s.crew.works || who < s.identity)
+	if who == "" {
+		who = alone
+	}
+	if who != "" {
+		s.log.Warn("a replica with another --shards works on the Applications; waiting for its end", "replica", who)
+	}
+	if waits := behind && s.count() == 0; waits != s.waits {
+		s.waits = waits // nothing is taken before that is said
+		return false, nil
+	}
+	return who == "" && !s.waits, nil
+}
+
+// alone is a replica that shares the Applications with nobody, and works on all of them; "" for none.
+func (s *shards) alone(ctx context.Context) (string, error) {
+	l, err := s.leases.Get(ctx, leaseName, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read leader lease: %w", err)
+	}
+	if s.seen[leaseName].version != l.ResourceVersion {
+		s.seen[leaseName] = sighting{l.ResourceVersion, time.Now()}
+	}
+	who := holder(l)
+	if who == "" || slices.Contains(s.crew.all, who) || time.Since(s.seen[leaseName].at) >= s.times.lasts(l) {
+		return "", nil
+	}
+	return who, nil
+}
+
+// awaitShards waits until no replica works on a part of the Applications: this one, which holds the leader's Lease, works on
+// all. An agent that may not list Leases has none that shares.
+func (a *Agent) awaitShards(ctx context.Context) error {
+	client, err := leaseclient.NewForConfig(a.cfg.REST)
+	if err != nil {
+		return fmt.Errorf("make client for leases: %w", err)
+	}
+	times, seen := a.cfg.times(), map[string]sighting{}
+	ticker := time.NewTicker(times.look())
+	defer ticker.Stop()
+	for {
+		list, err := client.Leases(a.cfg.Namespace).List(ctx, metav1.ListOptions{LabelSelector: labelShards})
+		switch {
+		case apierrors.IsForbidden(err):
+			return nil
+		case err != nil && ctx.Err() == nil:
+			a.log.Warn("leases of shards", "err", err)
+		case err == nil:
+			who := sharer(list.Items, seen, times, a.cfg.Identity)
+			if who == "" {
+				return nil
+			}
+			a.log.Warn("a replica with --shards works on the Applications; waiting for its end", "replica", who)
+		}
+		select {
+		case <-ctx.Done():
+			return nil // whoever called sees that
+		case <-ticker.C:
+		}
+	}
+}
+
+// sharer is a replica that works, or is about to work, on a part of the Applications; "" for none.
+func sharer(list []coordination.Lease, seen map[string]sighting, times leaseTimes, me string) string {
+	for i := range list {
+		l := &list[i]
+		if seen[l.Name].version != l.ResourceVersion {
+			seen[l.Name] = sighting{l.ResourceVersion, time.Now()}
+		}
+		if who := holder(l); who != "" && who != me && l.Labels[labelWaits] == "" && time.Since(seen[l.Name].at) < times.lasts(l) {
+			return who
+		}
+	}
+	return ""
+}
+
+// memberName is that of a replica's Lease: by hash, since an identity may be no name of an object.
+func memberName(identity string) string {
+	return leaseName + "-member-" + strconv.FormatUint(hashOf([]byte(identity)), 16)
+}
