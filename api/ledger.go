@@ -232,7 +232,10 @@ type LedgerDifference struct {
 // LedgerDiff is what differs between two times.
 type LedgerDiff struct {
 	Differences []LedgerDifference `json:"differences" doc:"By application and object"`
-	Truncated   bool               `json:"truncated,omitempty" doc:"There are more than fit into an answer: ask for fewer applications"`
+	// NextCursor is where the next applications begin; "" where there are none.
+	NextCursor string `json:"nextCursor,omitempty" doc:"What to send as cursor for the next applications; missing on the last page"`
+	// Truncated is about one application: those of others are on the next page.
+	Truncated bool `json:"truncated,omitempty" doc:"There are more differences of one application, or larger ones, than fit into an answer: compare without manifests, or export"`
 }
 
 // LedgerObjectChange is one change to an object.

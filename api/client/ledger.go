@@ -46,10 +46,12 @@ func (c *Client) LedgerAt(ctx context.Context, when time.Time, filter api.Ledger
 	return out, err
 }
 
-// LedgerDiff says what differs between filter.From and filter.To, with the manifests.
-func (c *Client) LedgerDiff(ctx context.Context, filter api.LedgerFilter) (api.LedgerDiff, error) {
+// LedgerDiff gives a page of what differs between filter.From and filter.To, with the manifests where they are asked for.
+func (c *Client) LedgerDiff(ctx context.Context, filter api.LedgerFilter, manifests bool) (api.LedgerDiff, error) {
 	query := ledgerQuery(filter)
-	query.Set("manifests", "true")
+	if manifests {
+		query.Set("manifests", "true")
+	}
 	var out api.LedgerDiff
 	err := c.do(ctx, call{method: http.MethodGet, path: at("ledger", "diff"), query: query}, &out)
 	return out, err

@@ -115,6 +115,30 @@ func TestAFlagIsCalledTheSameEverywhere(t *testing.T) {
 	check(newRoot(iostream.Streams{}))
 }
 
+func TestExamplesNameCommandsThatExist(t *testing.T) {
+	t.Parallel()
+	root := newRoot(iostream.Streams{})
+	var check func(cmd *cobra.Command)
+	check = func(cmd *cobra.Command) {
+		for line := range strings.Lines(cmd.Example) {
+			_, call, isCall := strings.Cut(line, "slipway ")
+			if !isCall {
+				continue
+			}
+			found, rest, err := root.Find(strings.Fields(call))
+			// What has commands below it takes no arguments of its own, unless it says so.
+			unknown := found.HasSubCommands() && !strings.Contains(found.Use, " ") && len(rest) > 0 && !strings.HasPrefix(rest[0], "-")
+			if err != nil || unknown {
+				t.Errorf("%s has an example with a command that there is none of: %s", cmd.CommandPath(), strings.TrimSpace(line))
+			}
+		}
+		for _, sub := range cmd.Commands() {
+			check(sub)
+		}
+	}
+	check(root)
+}
+
 func TestTableIsAlignedOnATerminalAndTabSeparatedElsewhere(t *testing.T) {
 	t.Parallel()
 	rows := iostream.Rows{Header: []string{"NAME", "STATE"}}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/slipway-gitops/slipway/api"
@@ -49,10 +50,16 @@ func (w *world) session(id string) gateway.Agent {
 // deployed has an agent tell of an operation of the application web that deployed one ConfigMap.
 func (w *world) deployed(agent gateway.Agent, id, text string, at time.Time) {
 	w.t.Helper()
+	w.operated(agent, id, "web", api.LedgerSync, text, at)
+}
+
+// operated has an agent tell of an operation of an application, which has one ConfigMap.
+func (w *world) operated(agent gateway.Agent, id, application, action, text string, at time.Time) {
+	w.t.Helper()
 	sum := sha256.Sum256([]byte(text))
 	key := api.LedgerKey{Kind: "ConfigMap", Namespace: "shop", Name: "web"}
 	record := gateway.Record{ID: id, LedgerDetail: api.LedgerDetail{
-		LedgerEntry: api.LedgerEntry{Namespace: "argocd", Name: "web", Action: api.LedgerSync, Phase: "Succeeded", StartedAt: at, FinishedAt: at},
+		LedgerEntry: api.LedgerEntry{Namespace: "argocd", Name: application, Action: action, Phase: "Succeeded", StartedAt: at, FinishedAt: at},
 		Objects:     []api.LedgerObject{{LedgerKey: key, Hash: hex.EncodeToString(sum[:])}},
 	}}
 	e, err := zstd.NewWriter(nil)
@@ -85,6 +92,47 @@ func TestADifferenceHasTheManifestsOfAnAgentAndOfTheOneInItsPlace(t *testing.T) 
 	d := out.Differences[0]
 	if d.Change != "changed" || !strings.Contains(string(d.ManifestBefore), "before") || !strings.Contains(string(d.ManifestAfter), "after") {
 		t.Errorf("before %s, after %s: %+v", d.ManifestBefore, d.ManifestAfter, d)
+	}
+}
+
+func TestADifferenceOfManyApplicationsComesInPages(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	edge, now := w.newAgent("edge"), time.Now()
+	before, after := now.Add(-48*time.Hour), now.Add(-time.Hour)
+	// One goes, one comes, one changes and one stays: what is a page of one day is none of the other.
+	w.operated(edge, "01", "goes", api.LedgerSync, `{"x":1}`, before)
+	w.operated(edge, "02", "goes", api.LedgerDelete, `{"x":1}`, after)
+	w.operated(edge, "03", "comes", api.LedgerSync, `{"x":1}`, after)
+	w.operated(edge, "04", "turns", api.LedgerSync, `{"x":1}`, before)
+	w.operated(edge, "05", "turns", api.LedgerSync, `{"x":2}`, after)
+	w.operated(edge, "06", "stays", api.LedgerSync, `{"x":1}`, before)
+	for _, limit := range []int{1, 2, 3, 200} {
+		var have []string
+		cursor, pages := "", 0
+		for {
+			code, answer := w.do(w.admin, http.MethodGet, fmt.Sprintf("/api/v1/ledger/diff?manifests=true&agent=account.edge&limit=%d&cursor=%s", limit, cursor), "")
+			var out api.LedgerDiff
+			if err := json.Unmarshal([]byte(answer), &out); err != nil || code != http.StatusOK || out.Truncated {
+				t.Fatal(code, answer, err)
+			}
+			for _, d := range out.Differences {
+				have = append(have, fmt.Sprintf("%s %s %s %s", strings.TrimPrefix(d.Application, "account.edge/argocd/"), d.Change, d.ManifestBefore, d.ManifestAfter))
+			}
+			if pages++; out.NextCursor == "" || pages > 10 {
+				break
+			}
+			cursor = out.NextCursor
+		}
+		want := []string{`comes added  {"x":1}`, `goes removed {"x":1} `, `turns changed {"x":1} {"x":2}`}
+		if d := cmp.Diff(want, have); d != "" || limit == 200 && pages != 1 {
+			t.Errorf("in %d pages of %d (-want +got):\n%s", pages, limit, d)
+		}
+	}
+	for _, query := range []string{"from=2030-06-02T00:00:00Z&to=2030-06-01T00:00:00Z", "sort=application", "page=2"} {
+		if code, answer := w.do(w.admin, http.MethodGet, "/api/v1/ledger/diff?"+query, ""); code != http.StatusUnprocessableEntity && code != http.StatusBadRequest {
+			t.Errorf("%s: %d %s", query, code, answer)
+		}
 	}
 }
 
@@ -157,7 +205,7 @@ func TestADifferenceOfMoreThanFitsNamesNobodyWhoOnlyDoesNotFit(t *testing.T) {
 	if err := json.Unmarshal([]byte(answer), &out); err != nil || code != http.StatusOK {
 		t.Fatal(code, answer, err)
 	}
-	if len(out.Differences) != 1 || out.Differences[0].Application != "account.edge/argocd/a" || out.Differences[0].Change != "added" || !out.Truncated {
+	if len(out.Differences) != 1 || out.Differences[0].Application != "account.edge/argocd/a" || out.Differences[0].Change != "added" || out.NextCursor == "" {
 		t.Errorf("one application was added: got %+v", out)
 	}
 }

@@ -182,6 +182,36 @@ func TestARouteAnswersOnlyThoseItMay(t *testing.T) {
 	})
 }
 
+func TestWhatMayNotBeSeenLooksAsIfItWereNotThere(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	nobody := w.user("nobody", "", "")
+	w.walk(func(r httpapi.Route) {
+		if r.Method != http.MethodGet || r.Access != httpapi.Addressed {
+			return
+		}
+		there := strings.NewReplacer(ledgerEntry, w.entry, "SOMEDELIVERY", w.delivery).Replace(targetOf(r))
+		path, query, _ := strings.Cut(there, "?")
+		at := slices.IndexFunc(strings.Split(r.Path, "/"), func(part string) bool { return part == "{id}" || part == "{name}" })
+		if at < 0 {
+			return // the permission is not for a thing of its own
+		}
+		last := strings.Split(path, "/")[at]
+		answers := map[string]string{}
+		for what, name := range map[string]string{"hidden": last, "missing": last[:strings.LastIndexByte(last, '.')+1] + "nosuch"} {
+			code, answer := w.do(nobody, r.Method, strings.Replace(path, "/"+last, "/"+name, 1)+"?"+query, "")
+			if code == http.StatusNotFound {
+				answers[what] = strings.ReplaceAll(problemOf(t, answer).Detail, name, "IT")
+			} else {
+				answers[what] = answer
+			}
+		}
+		if answers["hidden"] != answers["missing"] {
+			t.Errorf("%s tells what is hidden from what is missing:\n%s\n%s", r.Path, answers["hidden"], answers["missing"])
+		}
+	})
+}
+
 // walk visits all routes, several at a time.
 func (w *world) walk(visit func(httpapi.Route)) {
 	var group sync.WaitGroup
@@ -227,9 +257,9 @@ func TestAQueryHasOnlyParametersThatTheRouteTakes(t *testing.T) {
 		"applications?Health=Degraded":             `there is no parameter \"Health\" here`,
 		"applications?health=Degraded;helth=x":     "the query cannot be read",
 		"applications?%zz":                         "the query cannot be read",
-		"ledger/diff?limit=5":                      `there is no parameter \"limit\" here`,
+		"ledger/diff?page=2":                       `there is no parameter \"page\" here`,
 		"ledger/diff?sort=application":             `there is no parameter \"sort\" here`,
-		"ledger/diff?cursor=x":                     `there is no parameter \"cursor\" here`,
+		"ledger/diff?cursor=x":                     "the cursor is none of this list",
 		"ledger/export?sort=-finishedAt":           `there is no parameter \"sort\" here`,
 		"ledger/at?sort=phase":                     "it can be application, id",
 		"session?x":                                `there is no parameter \"x\" here: this path takes none`,

@@ -131,7 +131,7 @@ func (st *harbour) differs(repo *testenv.GitRepo, from, to time.Time, before, af
 	}
 	filter := st.ledger()
 	filter.From, filter.To = from, to
-	found, err := st.server.admin.LedgerDiff(st.t.Context(), filter)
+	found, err := st.server.admin.LedgerDiff(st.t.Context(), filter, false)
 	if err != nil {
 		st.t.Fatal(err)
 	}

@@ -152,6 +152,10 @@ func askRun(ctx context.Context, o *askOptions, request api.JobRequest) error {
 		if err != nil {
 			return err
 		}
+		// A saved filter can be empty; then it is every application, which somebody has to say.
+		if words(&filter) == "" && !o.all {
+			return iostream.Usagef("saved filter %s leaves every application: say --all in its place if that is meant", o.view)
+		}
 		request.Filter = &filter
 	}
 	for _, name := range o.applications {

@@ -72,6 +72,11 @@ func (o *measured) filter(ctx context.Context) (s *access.Server, f api.LedgerFi
 	return s, f, err
 }
 
+// groups are what figures can be put together by.
+func groups() []string {
+	return []string{api.GroupApplication, api.GroupService, api.GroupEnvironment, api.GroupArgoProject, api.GroupScope}
+}
+
 type doraOptions struct {
 	measured
 	group, by string
@@ -80,7 +85,6 @@ type doraOptions struct {
 
 func newDORACmd(common *access.Common) *cobra.Command {
 	o := doraOptions{measured: measured{Common: common}}
-	groups := []string{api.GroupApplication, api.GroupService, api.GroupEnvironment, api.GroupArgoProject, api.GroupScope}
 	cmd := &cobra.Command{
 		Use: "dora", Short: "How often, how fast and how well changes are delivered, automatic syncs included", Args: cobra.NoArgs,
 		Long: "Show the four figures of delivery: how often was deployed, how long a commit took until it was healthy, how many changes\n" +
@@ -94,7 +98,7 @@ func newDORACmd(common *access.Common) *cobra.Command {
 	cmd.Flags().StringVar(&o.by, "by", "", "what a series is made of: `day|week` (default day)")
 	cmd.Flags().BoolVar(&o.series, "series", false, "a line for each day or week, in place of groups")
 	cmd.MarkFlagsMutuallyExclusive("group", "series")
-	fixed(cmd, "group", groups...)
+	fixed(cmd, "group", groups()...)
 	fixed(cmd, "by", "day", "week")
 	return cmd
 }
@@ -102,6 +106,9 @@ func newDORACmd(common *access.Common) *cobra.Command {
 func doraRun(ctx context.Context, o *doraOptions) error {
 	if o.by != "" && o.by != "day" && o.by != "week" {
 		return iostream.Usagef("--by is day or week, not %q", o.by)
+	}
+	if err := noun.OneOf("group", groups(), o.group); err != nil {
+		return err
 	}
 	s, f, err := o.filter(ctx)
 	if err != nil {

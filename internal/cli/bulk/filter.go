@@ -1,6 +1,7 @@
 package bulk
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -14,6 +15,21 @@ import (
 	"github.com/slipway-gitops/slipway/internal/cli/noun"
 	"github.com/slipway-gitops/slipway/internal/cli/service"
 )
+
+// What flags that choose can say.
+func syncs() []string { return []string{"Synced", "OutOfSync", "Unknown"} }
+
+func healths() []string {
+	return []string{"Healthy", "Progressing", "Degraded", "Suspended", "Missing", "Unknown"}
+}
+
+func phases() []string {
+	return []string{"Running", "Terminating", "Succeeded", "Failed", "Error"}
+}
+
+func types() []string {
+	return []string{api.EnvironmentProduction, api.EnvironmentPreProduction}
+}
 
 // choice says which applications a command is about.
 type choice struct {
@@ -51,10 +67,10 @@ func (o *choice) addFlags(common *access.Common, cmd *cobra.Command, saved bool)
 	flags.StringVar(&o.Since, "since", "", "only those whose last operation ended within this `time` before now")
 	o.flags = flags
 	cmd.Flags().AddFlagSet(flags)
-	fixed(cmd, "sync", "Synced", "OutOfSync", "Unknown")
-	fixed(cmd, "health", "Healthy", "Progressing", "Degraded", "Suspended", "Missing", "Unknown")
-	fixed(cmd, "phase", "Running", "Terminating", "Succeeded", "Failed", "Error")
-	fixed(cmd, "type", api.EnvironmentProduction, api.EnvironmentPreProduction)
+	fixed(cmd, "sync", syncs()...)
+	fixed(cmd, "health", healths()...)
+	fixed(cmd, "phase", phases()...)
+	fixed(cmd, "type", types()...)
 	if saved {
 		_ = cmd.RegisterFlagCompletionFunc("view", completeViews(common)) // it is there
 	}
@@ -75,6 +91,11 @@ func (o *choice) check() (err error) {
 		}
 	}
 	if o.Labels, err = noun.ReadLabels(o.labels); err != nil {
+		return err
+	}
+	err = cmp.Or(noun.OneOf("sync", syncs(), o.Sync...), noun.OneOf("health", healths(), o.Health...),
+		noun.OneOf("phase", phases(), o.Phase...), noun.OneOf("type", types(), o.FleetFilter.Type))
+	if err != nil {
 		return err
 	}
 	if _, _, err = o.Times(time.Time{}); err != nil {

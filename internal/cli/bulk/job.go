@@ -44,11 +44,21 @@ func newJobListCmd(common *access.Common) *cobra.Command {
 	flags.BoolVar(&o.mine, "mine", false, "only your own")
 	flags.StringVar(&o.Search, "search", "", "only those with this `text` in id, action, reason or who asked")
 	flags.IntVar(&o.limit, "limit", api.DefaultLimit, "how many at most; 0 for all")
-	fixed(cmd, "state", api.JobRunning, api.JobDone, api.JobStopped)
+	fixed(cmd, "state", states()...)
 	return cmd
 }
 
+// states are those of jobs, targetStates those of the applications of one.
+func states() []string { return []string{api.JobRunning, api.JobDone, api.JobStopped} }
+
+func targetStates() []string {
+	return []string{api.TargetWaiting, api.TargetRunning, api.TargetDone, api.TargetFailed, api.TargetRefused, api.TargetSkipped}
+}
+
 func jobListRun(ctx context.Context, o *jobListOptions) error {
+	if err := noun.OneOf("state", states(), o.State); err != nil {
+		return err
+	}
 	if o.limit < 0 {
 		return iostream.Usagef("--limit is 0 or more")
 	}
@@ -100,11 +110,14 @@ func newJobGetCmd(common *access.Common) *cobra.Command {
 	flags.BoolVar(&o.wait, "wait", false, "follow it until it is over")
 	flags.DurationVar(&o.timeout, "timeout", 0, "how long to wait; 0 waits without end")
 	cmd.MarkFlagsMutuallyExclusive("wait", "state")
-	fixed(cmd, "state", api.TargetWaiting, api.TargetRunning, api.TargetDone, api.TargetFailed, api.TargetRefused, api.TargetSkipped)
+	fixed(cmd, "state", targetStates()...)
 	return cmd
 }
 
 func jobGetRun(ctx context.Context, o *jobGetOptions) error {
+	if err := noun.OneOf("state", targetStates(), o.state); err != nil {
+		return err
+	}
 	if o.timeout < 0 {
 		return iostream.Usagef("--timeout cannot be negative; 0 waits without end")
 	}

@@ -42,7 +42,7 @@ func exportRun(ctx context.Context, o entries, format, file string) error {
 	if err := o.parse(time.Now()); err != nil {
 		return err
 	}
-	s, err := o.MustServer()
+	s, err := o.server(ctx)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,8 @@
 package history
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -14,6 +16,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/cli/access"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/cli/noun"
+	"github.com/slipway-gitops/slipway/internal/cli/service"
 )
 
 // NewCmd returns the command `ledger` with its verbs.
@@ -36,9 +39,11 @@ type choice struct {
 
 func (o *choice) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.app, "app", "", "only the `application` NAME, NAMESPACE/NAME or AGENT/NAMESPACE/NAME")
-	flags.StringVar(&o.Agent, "agent", "", "only applications of this `agent`")
-	flags.StringVar(&o.Service, "service", "", "only applications that were linked to this `service` then")
-	flags.StringVar(&o.Environment, "environment", "", "only applications that were linked to this `environment` then")
+	flags.StringVar(&o.Agent, "agent", "", "only applications of this `agent`, by id or name")
+	flags.StringVar(&o.ArgoProject, "project", "", "only those of this Argo `project`")
+	flags.StringVar(&o.Destination, "cluster", "", "only those to this `cluster`, by address or name as the application says it")
+	flags.StringVar(&o.Service, "service", "", "only applications that were linked to this `service` then, by id or name")
+	flags.StringVar(&o.Environment, "environment", "", "only applications that were linked to this `environment` then, by id or name")
 	flags.StringVar(&o.scope, "scope", "", "only what was of this `scope` or inside it")
 }
 
@@ -50,6 +55,8 @@ func (o *choice) parse() error {
 		o.Name = parts[0]
 	case len(parts) == 2:
 		o.Namespace, o.Name = parts[0], parts[1]
+	case len(parts) == 3 && o.Agent != "":
+		return iostream.Usagef("--app names an agent, and so does --agent: leave one of them out")
 	case len(parts) == 3:
 		o.Agent, o.Namespace, o.Name = parts[0], parts[1], parts[2]
 	default:
@@ -64,6 +71,30 @@ func (o *choice) parse() error {
 	}
 	o.Scope = scope
 	return nil
+}
+
+// server is the one that is asked. It knows the ids of what was named: an id is taken as it is, since what it was of may be
+// gone by now.
+func (o *choice) server(ctx context.Context) (*access.Server, error) {
+	s, err := o.MustServer()
+	if err != nil {
+		return nil, err
+	}
+	if o.Agent, err = service.Agent(ctx, s, o.Agent); err != nil {
+		return nil, err
+	}
+	if o.Service, err = service.Service(ctx, s, o.Service); err != nil {
+		return nil, err
+	}
+	o.Environment, err = service.Environment(ctx, s, o.Environment)
+	return s, err
+}
+
+// What flags can say.
+func phases() []string { return []string{"Succeeded", "Failed", "Error"} }
+
+func actions() []string {
+	return []string{api.LedgerSync, api.LedgerRollback, api.LedgerRestore, api.LedgerDryRun, api.LedgerPartial, api.LedgerDelete}
 }
 
 // entries are the flags of a list of entries.
@@ -88,6 +119,9 @@ func (o *entries) addFlags(flags *pflag.FlagSet) {
 }
 
 func (o *entries) parse(now time.Time) error {
+	if err := cmp.Or(noun.OneOf("phase", phases(), o.Phase), noun.OneOf("action", actions(), o.Action)); err != nil {
+		return err
+	}
 	if o.automatic && o.manual {
 		return iostream.Usagef("--automatic and --manual exclude each other: give one of them")
 	}

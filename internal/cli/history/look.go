@@ -17,22 +17,28 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
-// pages reads pages until there are enough, or no more.
-func pages[T any](filter *api.LedgerFilter, limit int, read func() (api.Page[T], error)) ([]T, error) {
-	var all []T
+// pages reads pages until there are enough, or no more. more is how many there are that it did not read.
+func pages[T any](filter *api.LedgerFilter, limit int, read func() (api.Page[T], error)) (all []T, more int64, err error) {
 	for len(all) < limit {
 		filter.Limit = min(limit-len(all), api.MaxLimit)
 		page, err := read()
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		all = append(all, page.Items...)
 		if page.NextCursor == "" {
-			break
+			return all, 0, nil
 		}
-		filter.Cursor = page.NextCursor
+		filter.Cursor, more = page.NextCursor, page.Total-int64(len(all))
 	}
-	return all, nil
+	return all, more, nil
+}
+
+// sayMore says that a list was cut.
+func sayMore(common *access.Common, more int64) {
+	if more > 0 && common.Output == iostream.Table {
+		common.Sayf("there are %d more, older ones: raise --limit, or narrow the time with --from and --to", more)
+	}
 }
 
 func newListCmd(common *access.Common) *cobra.Command {
@@ -54,14 +60,15 @@ func listRun(ctx context.Context, o entries) error {
 	if o.limit < 1 {
 		return iostream.Usagef("--limit is at least 1")
 	}
-	s, err := o.MustServer()
+	s, err := o.server(ctx)
 	if err != nil {
 		return err
 	}
-	all, err := pages(&o.LedgerFilter, o.limit, func() (api.Page[api.LedgerEntry], error) { return s.Client.Ledger(ctx, o.LedgerFilter) })
+	all, more, err := pages(&o.LedgerFilter, o.limit, func() (api.Page[api.LedgerEntry], error) { return s.Client.Ledger(ctx, o.LedgerFilter) })
 	if err != nil {
 		return s.Explain(err)
 	}
+	defer sayMore(o.Common, more)
 	return noun.PrintList(o.Common, all, []string{"ID", "ENDED", "APPLICATION", "ACTION", "PHASE", "REVISION", "CHANGES", "BY", "REASON"}, func(e *api.LedgerEntry) []string {
 		return []string{e.ID, noun.Time(e.FinishedAt), application(e), e.Action, e.Phase, shortRevision(e.Revision), counts(e.Counts), who(e), e.Reason}
 	}, "no operation that you may see")
@@ -182,12 +189,12 @@ func atRun(ctx context.Context, o choice, text string) error {
 	if err := o.parse(); err != nil {
 		return err
 	}
-	s, err := o.MustServer()
+	s, err := o.server(ctx)
 	if err != nil {
 		return err
 	}
 	const most = 1_000_000
-	all, err := pages(&o.LedgerFilter, most, func() (api.Page[api.LedgerState], error) { return s.Client.LedgerAt(ctx, when, o.LedgerFilter) })
+	all, _, err := pages(&o.LedgerFilter, most, func() (api.Page[api.LedgerState], error) { return s.Client.LedgerAt(ctx, when, o.LedgerFilter) })
 	if err != nil {
 		return s.Explain(err)
 	}
@@ -207,6 +214,9 @@ func atRun(ctx context.Context, o choice, text string) error {
 	}
 	return o.Table(&rows)
 }
+
+// diffPage is how many applications are compared at a time.
+const diffPage = 200
 
 type diffOptions struct {
 	choice
@@ -236,19 +246,26 @@ func diffRun(ctx context.Context, o diffOptions, times []string) error {
 	if o.To, err = noun.ReadTime("TO", times[1], now); err != nil {
 		return err
 	}
+	to := o.To
+	if to.IsZero() {
+		to = now
+	}
+	if !o.From.Before(to) {
+		return iostream.Usagef("FROM, %s, is not before TO, %s: turn them round", noun.Time(o.From), noun.Time(to))
+	}
 	if err := o.parse(); err != nil {
 		return err
 	}
-	s, err := o.MustServer()
+	s, err := o.server(ctx)
 	if err != nil {
 		return err
 	}
-	found, err := s.Client.LedgerDiff(ctx, o.LedgerFilter)
+	found, err := wholeDiff(ctx, s, &o)
 	if err != nil {
 		return s.Explain(err)
 	}
 	if found.Truncated {
-		o.Sayf("warning: there is more than one answer holds: ask for fewer applications (--app, --agent)")
+		o.Sayf("warning: of one application there is more than an answer holds; --names lists more of it, `slipway ledger export --format tar` has all")
 	}
 	if o.Output != iostream.Table {
 		return o.Print(o.Output, found)
@@ -270,6 +287,24 @@ func diffRun(ctx context.Context, o diffOptions, times []string) error {
 		}
 	}
 	return nil
+}
+
+// wholeDiff reads all pages.
+func wholeDiff(ctx context.Context, s *access.Server, o *diffOptions) (api.LedgerDiff, error) {
+	var all api.LedgerDiff
+	o.Limit = diffPage
+	for {
+		page, err := s.Client.LedgerDiff(ctx, o.LedgerFilter, !o.names)
+		if err != nil {
+			return all, err
+		}
+		all.Differences = append(all.Differences, page.Differences...)
+		all.Truncated = all.Truncated || page.Truncated
+		if page.NextCursor == "" || page.NextCursor == o.Cursor {
+			return all, nil
+		}
+		o.Cursor = page.NextCursor
+	}
 }
 
 func printDifference(common *access.Common, d api.LedgerDifference) error {
@@ -320,14 +355,18 @@ func objectRun(ctx context.Context, o entries) error {
 	if err := o.parse(time.Now()); err != nil {
 		return err
 	}
-	s, err := o.MustServer()
+	if o.limit < 1 {
+		return iostream.Usagef("--limit is at least 1")
+	}
+	s, err := o.server(ctx)
 	if err != nil {
 		return err
 	}
-	all, err := pages(&o.LedgerFilter, max(o.limit, 1), func() (api.Page[api.LedgerObjectChange], error) { return s.Client.LedgerObject(ctx, o.LedgerFilter) })
+	all, more, err := pages(&o.LedgerFilter, o.limit, func() (api.Page[api.LedgerObjectChange], error) { return s.Client.LedgerObject(ctx, o.LedgerFilter) })
 	if err != nil {
 		return s.Explain(err)
 	}
+	defer sayMore(o.Common, more)
 	return noun.PrintList(o.Common, all, []string{"ENDED", "APPLICATION", "CHANGE", "OUTCOME", "REVISION", "BY", "REASON", "HASH", "ENTRY"},
 		func(c *api.LedgerObjectChange) []string {
 			e := &c.Entry

@@ -3,9 +3,9 @@ package notify
 
 import (
 	"errors"
+	"reflect"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -29,11 +29,11 @@ func NewCmd(common *access.Common) *cobra.Command {
 
 func newChannelCmd(common *access.Common) *cobra.Command {
 	n := &noun.Noun[api.NotificationChannel, *api.NotificationChannel]{
-		Use: "channel", Aliases: []string{"channels"}, Called: "notification channel", Short: "Where notifications go",
+		Use: "channel", Under: "notify", Aliases: []string{"channels"}, Called: "notification channel", Short: "Where notifications go",
 		Entities: (*client.Client).NotificationChannels, Name: "org.acme.ops",
 		Header: []string{"KIND", "SECRET", "URL"}, Row: func(v *api.NotificationChannel) []string { return []string{v.Kind, v.Secret, v.URL} },
 		Flags: func(flags *pflag.FlagSet) func(*api.NotificationChannel, func(string) bool) error {
-			kind := flags.String("kind", "", "`slack|teams|email|webhook|pagerduty|…` that it sends to")
+			kind := flags.String("kind", "", "`kind` that it sends to: "+strings.Join(kinds(), ", "))
 			secret := flags.String("secret", "", "`name` of the file <scope>.<name> in the directory of the server's --notify-secrets")
 			url := flags.String("url", "", "`URL` where a webhook goes")
 			options := flags.StringArray("option", nil, "`name=value` of a field of the kind that is no secret, in place of those of before; repeat for several")
@@ -42,6 +42,9 @@ func newChannelCmd(common *access.Common) *cobra.Command {
 					if given(flag) {
 						*into.to = *into.from
 					}
+				}
+				if err := noun.OneOf("kind", kinds(), v.Kind); err != nil {
+					return err
 				}
 				if !given("option") {
 					return nil
@@ -84,6 +87,12 @@ func newChannelCmd(common *access.Common) *cobra.Command {
 	return cmd
 }
 
+// kinds are those of channels, as the API says them.
+func kinds() []string {
+	field, _ := reflect.TypeFor[api.NotificationChannel]().FieldByName("Kind")
+	return strings.Split(field.Tag.Get("enum"), ",")
+}
+
 // idOf is the id that an argument stands for: a name alone is of the account.
 func idOf(arg string) string {
 	if strings.Contains(arg, ".") {
@@ -94,7 +103,7 @@ func idOf(arg string) string {
 
 func newRuleCmd(common *access.Common) *cobra.Command {
 	n := &noun.Noun[api.NotificationRule, *api.NotificationRule]{
-		Use: "rule", Aliases: []string{"rules"}, Called: "notification rule", Short: "What is told to whom",
+		Use: "rule", Under: "notify", Aliases: []string{"rules"}, Called: "notification rule", Short: "What is told to whom",
 		Entities: (*client.Client).NotificationRules, Name: "org.acme.failures",
 		Header: []string{"EVENTS", "CHANNEL", "SELECTOR", "PAUSED"},
 		Row: func(v *api.NotificationRule) []string {
@@ -159,68 +168,12 @@ func ruleFlags(flags *pflag.FlagSet) func(*api.NotificationRule, func(string) bo
 		if given("channel") {
 			v.Channel = idOf(*channel)
 		}
+		if err := noun.OneOf("event", api.NotificationEvents(), v.Events...); err != nil {
+			return err
+		}
 		if given("paused") {
 			v.Paused = *paused
 		}
 		return nil
 	}
-}
-
-func newDeliveryCmd(common *access.Common) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "delivery", Aliases: []string{"deliveries"}, Short: "Messages: those that wait, were sent, or are dead",
-		Example: "  slipway notify delivery list --state Dead\n  slipway notify delivery resend 6b1f0c5a9d2e4f708192a3b4c5d6e7f8",
-	}
-	var filter api.DeliveryFilter
-	list := &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List those that you may see, the newest first", Args: cobra.NoArgs,
-		Example: "  slipway notify delivery list --rule org.acme.failures",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := common.MustServer()
-			if err != nil {
-				return err
-			}
-			page, err := s.Client.Deliveries(cmd.Context(), filter)
-			if err != nil {
-				return s.Explain(err)
-			}
-			return noun.PrintList(common, page.Items, []string{"ID", "STATE", "CREATED", "ATTEMPTS", "RULE", "EVENT", "OBJECT", "MESSAGE"},
-				func(d *api.NotificationDelivery) []string {
-					return []string{
-						d.ID, d.State, d.CreatedAt.Format(time.RFC3339), strconv.FormatInt(d.Attempts, 10), d.Rule, d.Event.Event, d.Event.Object.ID, d.Message,
-					}
-				}, "no messages that you may see")
-		},
-	}
-	flags := list.Flags()
-	flags.StringVar(&filter.State, "state", "", "only those in this `state`: Waiting, Sent, Dead or Quiet")
-	flags.StringVar(&filter.Rule, "rule", "", "only those of this rule, by `id`")
-	flags.StringVar(&filter.Channel, "channel", "", "only those to this channel, by `id`")
-	flags.StringVar(&filter.Event, "event", "", "only those about this `event`")
-	flags.StringVar(&filter.Object, "object", "", "only those about this object, by `id`")
-	flags.IntVar(&filter.Limit, "limit", api.DefaultLimit, "how `many` at most")
-	one := func(verb, short string, do func(*cobra.Command, *access.Server, string) (api.NotificationDelivery, error)) *cobra.Command {
-		return &cobra.Command{
-			Use: verb + " ID", Short: short, Args: cobra.ExactArgs(1), Example: "  slipway notify delivery " + verb + " 6b1f0c5a9d2e4f708192a3b4c5d6e7f8",
-			RunE: func(cmd *cobra.Command, args []string) error {
-				s, err := common.MustServer()
-				if err != nil {
-					return err
-				}
-				d, err := do(cmd, s, args[0])
-				if err != nil {
-					return s.Explain(err)
-				}
-				return noun.Print(common, &d)
-			},
-		}
-	}
-	cmd.AddCommand(list,
-		one("get", "Show one", func(cmd *cobra.Command, s *access.Server, id string) (api.NotificationDelivery, error) {
-			return s.Client.Delivery(cmd.Context(), id)
-		}),
-		one("resend", "Send one again, with all attempts", func(cmd *cobra.Command, s *access.Server, id string) (api.NotificationDelivery, error) {
-			return s.Client.ResendDelivery(cmd.Context(), id)
-		}))
-	return cmd
 }

@@ -27,7 +27,9 @@ type Entity[T any] interface {
 type Noun[T any, P Entity[T]] struct {
 	// Use is the word of the command line, Called is for people, Short says what one is.
 	Use, Called, Short string
-	Aliases            []string
+	// Under is the command that it is below, "notify" of `slipway notify rule`; "" for none.
+	Under   string
+	Aliases []string
 	// Entities are those of a server.
 	Entities func(*client.Client) client.Entities[T]
 	// Header and Row are the columns of a list after ID.
@@ -63,11 +65,14 @@ const (
 func (n *Noun[T, P]) Cmd(common *access.Common) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: n.Use, Aliases: n.Aliases, Short: n.Short,
-		Example: fmt.Sprintf("  slipway %s list\n  slipway %s get %s -o yaml", n.Use, n.Use, n.Name),
+		Example: fmt.Sprintf("  slipway %s list\n  slipway %s get %s -o yaml", n.path(), n.path(), n.Name),
 	}
 	cmd.AddCommand(n.list(common), n.get(common), n.create(common), n.update(common), n.remove(common))
 	return cmd
 }
+
+// path is how the command is written.
+func (n *Noun[T, P]) path() string { return strings.TrimSpace(n.Under + " " + n.Use) }
 
 // common flags of those that choose one.
 type choice struct{ scope string }
@@ -101,7 +106,7 @@ func (n *Noun[T, P]) list(common *access.Common) *cobra.Command {
 	o := listOptions{Common: common}
 	cmd := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List those that you may see", Args: cobra.NoArgs,
-		Example: fmt.Sprintf("  slipway %s list\n  slipway %s list --search shop -o json", n.Use, n.Use),
+		Example: fmt.Sprintf("  slipway %s list\n  slipway %s list --search shop -o json", n.path(), n.path()),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return n.listRun(cmd.Context(), o) },
 	}
 	addListFlags(cmd.Flags(), &o)
@@ -141,7 +146,7 @@ func (n *Noun[T, P]) listRun(ctx context.Context, o listOptions) error {
 	}
 	return PrintList(o.Common, all, append([]string{"ID"}, n.Header...), func(v *T) []string {
 		return append([]string{P(v).Base().ID}, n.Row(v)...)
-	}, "no "+n.Called+" that you may see; make one with `slipway "+n.Use+" create`")
+	}, "no "+n.Called+" that you may see; make one with `slipway "+n.path()+" create`")
 }
 
 // PrintList prints a list: as JSON and YAML {"items": […]}, else a table; what to say where there is nothing.
@@ -167,7 +172,7 @@ func (n *Noun[T, P]) get(common *access.Common) *cobra.Command {
 	var c choice
 	cmd := &cobra.Command{
 		Use: "get ID", Short: "Show one", Args: cobra.ExactArgs(1),
-		Example:           fmt.Sprintf("  slipway %s get %s\n  slipway %s get %s -o yaml", n.Use, n.Name, n.Use, n.Name),
+		Example:           fmt.Sprintf("  slipway %s get %s\n  slipway %s get %s -o yaml", n.path(), n.Name, n.path(), n.Name),
 		ValidArgsFunction: n.Complete(common),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return n.with(cmd.Context(), common, args[0], c, func(_ *access.Server, _ string, v P) error { return Print(common, v) })
@@ -353,7 +358,7 @@ func changeLabels(m *api.Meta, labels []string) error {
 }
 
 func (n *Noun[T, P]) update(common *access.Common) *cobra.Command {
-	example := fmt.Sprintf("  slipway %s update %s --description 'what it is for' --label team=shop", n.Use, n.Name)
+	example := fmt.Sprintf("  slipway %s update %s --description 'what it is for' --label team=shop", n.path(), n.Name)
 	cmd := n.write("update ID", "Change what flags say of one, and leave the rest", example, common, n.updateRun)
 	cmd.Aliases = []string{"edit"}
 	cmd.ValidArgsFunction = n.Complete(common)
@@ -396,7 +401,7 @@ func (n *Noun[T, P]) remove(common *access.Common) *cobra.Command {
 	var o removeOptions
 	cmd := &cobra.Command{
 		Use: "delete ID...", Short: "Delete some; what something refers to only with --force", Args: cobra.MinimumNArgs(1),
-		Example:           fmt.Sprintf("  slipway %s delete %s\n  slipway %s delete %s --force --reason 'not needed any more'", n.Use, n.Name, n.Use, n.Name),
+		Example:           fmt.Sprintf("  slipway %s delete %s\n  slipway %s delete %s --force --reason 'not needed any more'", n.path(), n.Name, n.path(), n.Name),
 		ValidArgsFunction: n.Complete(common),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := common.MustServer()

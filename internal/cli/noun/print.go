@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/cli/access"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 )
@@ -108,12 +110,25 @@ func ReadTime(what, text string, now time.Time) (time.Time, error) {
 	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
 		return now.Add(-ago), nil
 	}
+	if ago, err := api.ParseAge(text); err == nil { // it knows days
+		return now.Add(-ago), nil
+	}
 	for _, layout := range []string{time.RFC3339, time.DateOnly} {
 		if t, err := time.Parse(layout, text); err == nil {
 			return t, nil
 		}
 	}
-	return time.Time{}, iostream.Usagef("%s %q is no time: write 2030-06-01T08:00:00Z, 2030-06-01, or 24h for a day ago", what, text)
+	return time.Time{}, iostream.Usagef("%s %q is no time: write 2030-06-01T08:00:00Z, 2030-06-01, or 24h for a day ago, 7d for a week", what, text)
+}
+
+// OneOf looks whether each text that a flag was given is one of those that there are.
+func OneOf(flag string, known []string, given ...string) error {
+	for _, text := range given {
+		if text != "" && !slices.Contains(known, text) {
+			return iostream.Usagef("--%s %q is none: it can be %s", flag, text, strings.Join(known, ", "))
+		}
+	}
+	return nil
 }
 
 // ReadLabels reads key=value and key.

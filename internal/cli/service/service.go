@@ -116,7 +116,7 @@ func newClusterCmd(
 			if err != nil {
 				return err
 			}
-			id, err := resolve(cmd.Context(), s, s.Client.Environments(), "environment", args[0], func(v *api.Environment) *api.Meta { return &v.Meta })
+			id, err := resolve(cmd.Context(), s, s.Client.Environments(), "environment", "env", args[0], func(v *api.Environment) *api.Meta { return &v.Meta })
 			if err != nil {
 				return err
 			}
@@ -155,8 +155,9 @@ func editEnvironment(
 	return v, err
 }
 
-// resolve finds the id that somebody means: an id, or the name of the only one that has it.
-func resolve[T any](ctx context.Context, s *access.Server, all client.Entities[T], called, text string, meta func(*T) *api.Meta) (string, error) {
+// resolve finds the id that somebody means: an id, or the name of the only one that has it. list is the command that lists
+// what there is.
+func resolve[T any](ctx context.Context, s *access.Server, all client.Entities[T], called, list, text string, meta func(*T) *api.Meta) (string, error) {
 	if text == "" || strings.Contains(text, ".") {
 		return text, nil
 	}
@@ -172,7 +173,7 @@ func resolve[T any](ctx context.Context, s *access.Server, all client.Entities[T
 	}
 	switch len(ids) {
 	case 0:
-		return "", fmt.Errorf("there is no %s %q, or you may not see it: list what there is", called, text)
+		return "", fmt.Errorf("there is no %s %q, or you may not see it: `slipway %s list` shows what there is", called, text, list)
 	case 1:
 		return ids[0], nil
 	}
@@ -181,15 +182,15 @@ func resolve[T any](ctx context.Context, s *access.Server, all client.Entities[T
 
 // Service finds the id of a service by id or name.
 func Service(ctx context.Context, s *access.Server, text string) (string, error) {
-	return resolve(ctx, s, s.Client.Services(), "service", text, func(v *api.Service) *api.Meta { return &v.Meta })
+	return resolve(ctx, s, s.Client.Services(), "service", "service", text, func(v *api.Service) *api.Meta { return &v.Meta })
 }
 
 // Environment finds the id of an environment by id or name.
 func Environment(ctx context.Context, s *access.Server, text string) (string, error) {
-	return resolve(ctx, s, s.Client.Environments(), "environment", text, func(v *api.Environment) *api.Meta { return &v.Meta })
+	return resolve(ctx, s, s.Client.Environments(), "environment", "env", text, func(v *api.Environment) *api.Meta { return &v.Meta })
 }
 
 // Agent finds the id of an agent by id or name.
 func Agent(ctx context.Context, s *access.Server, text string) (string, error) {
-	return resolve(ctx, s, s.Client.AgentEntities(), "agent", text, func(v *api.Agent) *api.Meta { return &v.Meta })
+	return resolve(ctx, s, s.Client.AgentEntities(), "agent", "agent", text, func(v *api.Agent) *api.Meta { return &v.Meta })
 }

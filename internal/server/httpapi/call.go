@@ -48,6 +48,9 @@ type target struct {
 	object rbac.Object
 	// value is what the object is now, for the handler and the audit; nil for one that is to be made.
 	value any
+	// unseen is what somebody is told who may not see it, where it was not asked for by its own id: the same as where it is
+	// not there.
+	unseen error
 }
 
 func (t target) ref() api.Ref {
@@ -62,13 +65,44 @@ func (c *call) may(want api.Permission, t target) error {
 	}
 	view := api.Permission(string(t.object.Type) + "_view")
 	if t.value != nil && !c.policy.Can(c.who.Subject, view, t.object).Allowed {
+		if t.unseen != nil {
+			return t.unseen
+		}
 		return notFound(string(t.object.Type), t.object.ID)
 	}
 	return api.Errorf(api.CodeForbidden, "you may not do this (%s): %s; ask somebody who may edit bindings there", want, decision.Why)
 }
 
-func notFound(what, id string) error {
-	return api.Errorf(api.CodeNotFound, "there is no %s %q, or you may not see it: list what there is, or ask for the permission %s_view", what, id, what)
+// calledOf is what people call a type of objects.
+func calledOf(kind string) string {
+	switch kind {
+	case api.TypeArgoProject:
+		return "Argo project"
+	case api.TypeApplicationSet:
+		return "ApplicationSet"
+	case api.TypeCert:
+		return "certificate"
+	case api.TypeGPGKey:
+		return "GnuPG key"
+	case api.TypeNotificationChannel:
+		return "notification channel"
+	case api.TypeNotificationRule:
+		return "notification rule"
+	case api.TypeResourceGroup:
+		return "resource group"
+	case api.TypeServiceAccount:
+		return "service account"
+	}
+	return kind
+}
+
+// notFound is the answer for what is not there. It is the same for what may not be seen: kind is the type of the object.
+func notFound(kind, id string) error {
+	next := "list what there is"
+	if view := api.Permission(kind + "_view"); view.Known() {
+		next += ", or ask for the permission " + string(view)
+	}
+	return api.Errorf(api.CodeNotFound, "there is no %s %q, or you may not see it: %s", calledOf(kind), id, next)
 }
 
 // authorise lets a request through or says why not.

@@ -165,7 +165,7 @@ func (n *noun[T, P]) find(ctx context.Context, id string) (target, error) {
 	v, err := n.store.Get(ctx, id)
 	if err != nil {
 		if api.CodeOf(err) == api.CodeNotFound {
-			return target{}, notFound(n.called, id)
+			return target{}, notFound(n.kind, id)
 		}
 		return target{}, err
 	}

@@ -39,22 +39,22 @@ func (h *Handler) findItem(ctx context.Context, kind, agent, namespace, name str
 	if kind == api.KindApplication {
 		app, err := h.cfg.Items.GetApplication(ctx, agent, namespace, name)
 		if err != nil {
-			return target{}, missing(err, kind, id)
+			return target{}, missing(err, typeOf(kind), id)
 		}
 		object.Scope, object.Labels = app.Scope, app.Labels
 		return target{object: object, value: &app}, nil
 	}
 	item, err := h.cfg.Items.GetItem(ctx, kind, agent, namespace, name)
 	if err != nil {
-		return target{}, missing(err, kind, id)
+		return target{}, missing(err, typeOf(kind), id)
 	}
 	object.Scope, object.Labels = item.Scope, item.Labels
 	return target{object: object, value: &item}, nil
 }
 
-func missing(err error, what, id string) error {
+func missing(err error, kind, id string) error {
 	if api.CodeOf(err) == api.CodeNotFound {
-		return notFound(what, id)
+		return notFound(kind, id)
 	}
 	return err
 }

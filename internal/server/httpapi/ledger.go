@@ -2,10 +2,8 @@ package httpapi
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
@@ -18,8 +16,10 @@ type Ledger interface {
 	GetLedger(ctx context.Context, id string) (api.LedgerDetail, error)
 	// LedgerContents gives the manifests behind hashes that an entry names, those that are there: up to limit bytes.
 	LedgerContents(ctx context.Context, entry string, hashes []string, limit int) (map[string][]byte, error)
-	// LedgerAt says what ran at filter.To.
+	// LedgerAt says what ran at filter.To, by the ids of applications unless filter.Sort says otherwise.
 	LedgerAt(context.Context, rbac.Filter, api.LedgerFilter) (api.Page[api.LedgerState], error)
+	// LedgerAfter is the cursor of LedgerAt behind an application.
+	LedgerAfter(application string) string
 	LedgerObjectChanges(context.Context, rbac.Filter, api.LedgerFilter) (api.Page[api.LedgerObjectChange], error)
 }
 
@@ -98,14 +98,17 @@ type LedgerApplications struct {
 	Agent       string `query:"agent" maxLength:"210" doc:"Only those of this agent" example:"account.prod"`
 	Namespace   string `query:"namespace" maxLength:"63" doc:"Only those in this namespace" example:"argocd"`
 	Name        string `query:"name" maxLength:"253" doc:"Only those of this name" example:"shop"`
+	ArgoProject string `query:"argoProject" maxLength:"253" doc:"Only those of this Argo project"`
 	Service     string `query:"service" maxLength:"210" doc:"Only those that were linked to this service then"`
 	Environment string `query:"environment" maxLength:"210" doc:"Only those that were linked to this environment then"`
+	Destination string `query:"destination" maxLength:"500" doc:"Only those to this cluster, by address or name as the application says it"`
 }
 
 func (in *LedgerApplications) filter() (api.LedgerFilter, error) {
 	options, err := in.selection()
 	return api.LedgerFilter{
-		ListOptions: options, Agent: in.Agent, Namespace: in.Namespace, Name: in.Name, Service: in.Service, Environment: in.Environment,
+		ListOptions: options, Agent: in.Agent, Namespace: in.Namespace, Name: in.Name, ArgoProject: in.ArgoProject, Service: in.Service,
+		Environment: in.Environment, Destination: in.Destination,
 	}, err
 }
 
@@ -117,6 +120,8 @@ type ledgerAtInput struct {
 
 type ledgerDiffInput struct {
 	LedgerApplications
+	Limit     int       `query:"limit" minimum:"1" maximum:"200" default:"200" doc:"How many applications at most, with what differs in them"`
+	Cursor    string    `query:"cursor" maxLength:"2000" doc:"nextCursor of the page before"`
 	From      time.Time `query:"from" doc:"The time before; a day before to where it is left out" example:"2030-05-31T00:00:00Z"`
 	To        time.Time `query:"to" doc:"The time after; now where it is left out" example:"2030-06-01T00:00:00Z"`
 	Manifests bool      `query:"manifests" doc:"Bring the manifests along, before and after"`
@@ -183,7 +188,7 @@ func (h *Handler) ledgerRoutes() []Route {
 			return pageOf(page), err
 		},
 	})
-	diff := route("/diff", "ledger-diff", "What differs between two times, of the first 200 applications", Listed)
+	diff := route("/diff", "ledger-diff", "What differs between two times, of at most 200 applications to a page", Listed)
 	type differences struct{ Body api.LedgerDiff }
 	diff.mount = mount(handler[ledgerDiffInput, differences]{
 		do: func(ctx context.Context, c *call, in *ledgerDiffInput) (*differences, error) {
@@ -216,7 +221,11 @@ func (h *Handler) moment(t time.Time) time.Time {
 
 // findEntry finds an entry; rights are those of its application where it was then.
 func (h *Handler) findEntry(ctx context.Context, id string) (target, error) {
+	unseen := api.Errorf(api.CodeNotFound, "there is no entry %q in the ledger, or you may not see it: list what there is", id)
 	d, err := h.cfg.Ledger.GetLedger(ctx, id)
+	if api.CodeOf(err) == api.CodeNotFound {
+		return target{}, unseen
+	}
 	if err != nil {
 		return target{}, err
 	}
@@ -227,7 +236,7 @@ func (h *Handler) findEntry(ctx context.Context, id string) (target, error) {
 	} else if api.CodeOf(err) != api.CodeNotFound {
 		return target{}, err
 	}
-	return target{object: object, value: &d}, nil
+	return target{object: object, value: &d, unseen: unseen}, nil
 }
 
 func (h *Handler) ledgerManifests(ctx context.Context, d *api.LedgerDetail, in *ledgerManifestsInput) (api.LedgerManifests, error) {
@@ -248,169 +257,4 @@ func (h *Handler) ledgerManifests(ctx context.Context, d *api.LedgerDetail, in *
 		out.Truncated = out.Truncated || m.Manifest == nil && !lacking
 	}
 	return out, err
-}
-
-// states gives what ran at a time, of as many applications as an answer may be about.
-func (h *Handler) states(ctx context.Context, c *call, filter api.LedgerFilter, at time.Time) (list []api.LedgerState, truncated bool, err error) {
-	filter.To, filter.Limit = at, maxStates
-	page, err := h.cfg.Ledger.LedgerAt(ctx, c.visible, filter)
-	return page.Items, page.NextCursor != "", err
-}
-
-// ledgerDiff compares what ran at two times.
-func (h *Handler) ledgerDiff(ctx context.Context, c *call, in *ledgerDiffInput) (api.LedgerDiff, error) {
-	out := api.LedgerDiff{Differences: []api.LedgerDifference{}}
-	filter, err := in.filter()
-	if err != nil {
-		return out, err
-	}
-	to := h.moment(in.To)
-	from := in.From
-	if from.IsZero() {
-		from = to.Add(-24 * time.Hour)
-	}
-	before, more, err := h.states(ctx, c, filter, from)
-	if err != nil {
-		return out, err
-	}
-	after, evenMore, err := h.states(ctx, c, filter, to)
-	if err != nil {
-		return out, err
-	}
-	out.Truncated = more || evenMore
-	before, after = common(before, more, after, evenMore)
-	left := maxManifestBytes
-	for _, pair := range pairs(before, after) {
-		found := compareStates(pair)
-		if len(out.Differences)+len(found) > maxDifferences {
-			out.Truncated = true
-			break
-		}
-		if in.Manifests {
-			if err := h.bringManifests(ctx, pair, found, &left, &out.Truncated); err != nil {
-				return out, err
-			}
-		}
-		out.Differences = append(out.Differences, found...)
-	}
-	return out, nil
-}
-
-// common leaves out applications that were read of one time only because there are more than are read: nobody has removed
-// or added those.
-func common(before []api.LedgerState, more bool, after []api.LedgerState, evenMore bool) (was, is []api.LedgerState) {
-	last := ""
-	for _, read := range []struct {
-		list []api.LedgerState
-		cut  bool
-	}{{before, more}, {after, evenMore}} {
-		if n := len(read.list); n > 0 && read.cut {
-			if id := stateID(&read.list[n-1]); last == "" || id < last {
-				last = id
-			}
-		}
-	}
-	beyond := func(s api.LedgerState) bool { return last != "" && stateID(&s) > last }
-	return slices.DeleteFunc(before, beyond), slices.DeleteFunc(after, beyond)
-}
-
-func stateID(s *api.LedgerState) string {
-	return api.ItemID(s.Entry.Agent, s.Entry.Namespace, s.Entry.Name)
-}
-
-// statePair is what ran for one application at two times; either can be missing.
-type statePair struct {
-	application   string
-	before, after *api.LedgerState
-}
-
-func pairs(before, after []api.LedgerState) []statePair {
-	byID := map[string]*statePair{}
-	var out []*statePair
-	at := func(s *api.LedgerState) *statePair {
-		id := stateID(s)
-		if byID[id] == nil {
-			byID[id] = &statePair{application: id}
-			out = append(out, byID[id])
-		}
-		return byID[id]
-	}
-	for i := range before {
-		at(&before[i]).before = &before[i]
-	}
-	for i := range after {
-		at(&after[i]).after = &after[i]
-	}
-	list := make([]statePair, 0, len(out))
-	for _, p := range out {
-		list = append(list, *p)
-	}
-	slices.SortFunc(list, func(a, b statePair) int { return strings.Compare(a.application, b.application) })
-	return list
-}
-
-func compareStates(p statePair) []api.LedgerDifference {
-	found := map[api.LedgerKey]*api.LedgerDifference{}
-	if p.before != nil {
-		for _, o := range p.before.Objects {
-			found[o.LedgerKey] = &api.LedgerDifference{Application: p.application, LedgerKey: o.LedgerKey, Change: "removed", Before: o.Hash}
-		}
-	}
-	if p.after != nil {
-		for _, o := range p.after.Objects {
-			d := found[o.LedgerKey]
-			switch {
-			case d == nil:
-				d = &api.LedgerDifference{Application: p.application, LedgerKey: o.LedgerKey, Change: "added"}
-				found[o.LedgerKey] = d
-			case d.Before == o.Hash:
-				delete(found, o.LedgerKey)
-				continue
-			default:
-				d.Change = "changed"
-			}
-			d.After, d.Images = o.Hash, o.Images
-		}
-	}
-	out := make([]api.LedgerDifference, 0, len(found))
-	for _, d := range found {
-		out = append(out, *d)
-	}
-	slices.SortFunc(out, func(a, b api.LedgerDifference) int { return strings.Compare(a.String(), b.String()) })
-	return out
-}
-
-// bringManifests fills in the manifests of differences, as far as there is room. Those before are those of the agent that
-// told of them: another one may have come in its place since.
-func (h *Handler) bringManifests(ctx context.Context, p statePair, list []api.LedgerDifference, left *int, truncated *bool) error {
-	for _, side := range []struct {
-		state *api.LedgerState
-		hash  func(*api.LedgerDifference) string
-		into  func(*api.LedgerDifference) *json.RawMessage
-	}{
-		{p.before, func(d *api.LedgerDifference) string { return d.Before }, func(d *api.LedgerDifference) *json.RawMessage { return &d.ManifestBefore }},
-		{p.after, func(d *api.LedgerDifference) string { return d.After }, func(d *api.LedgerDifference) *json.RawMessage { return &d.ManifestAfter }},
-	} {
-		var hashes []string
-		for i := range list {
-			if hash := side.hash(&list[i]); hash != "" {
-				hashes = append(hashes, hash)
-			}
-		}
-		if side.state == nil || len(hashes) == 0 {
-			continue
-		}
-		found, err := h.cfg.Ledger.LedgerContents(ctx, side.state.Entry.ID, hashes, max(*left, 0))
-		if err != nil {
-			return err
-		}
-		for _, raw := range found {
-			*left -= len(raw)
-		}
-		for i := range list {
-			*side.into(&list[i]) = found[side.hash(&list[i])]
-		}
-		*truncated = *truncated || *left <= 0
-	}
-	return nil
 }

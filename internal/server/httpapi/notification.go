@@ -102,15 +102,16 @@ type (
 
 // findDelivery finds the message of a rule, which rights go by.
 func (h *Handler) findDelivery(ctx context.Context, id string) (target, error) {
+	unseen := notFound("delivery", id)
 	d, err := h.cfg.Notifications.GetNotification(ctx, id)
 	if api.CodeOf(err) == api.CodeNotFound {
-		return target{}, api.Errorf(api.CodeNotFound, "there is no delivery %q, or you may not see it: list what there is", id)
+		return target{}, unseen
 	}
 	if err != nil {
 		return target{}, err
 	}
 	t, err := h.notificationRules().find(ctx, d.Rule)
-	t.value = &d
+	t.value, t.unseen = &d, unseen
 	return t, err
 }
 

@@ -63,7 +63,7 @@ func (h *Handler) findView(ctx context.Context, c *call, name string, everyone b
 	}
 	v, err := h.cfg.Views.GetView(ctx, api.Principal{}, name)
 	if api.CodeOf(err) == api.CodeNotFound {
-		err = api.Errorf(api.CodeNotFound, "there is no view %q: list those that there are", name)
+		err = api.Errorf(api.CodeNotFound, "there is no saved filter %q of yours or everyone's: `slipway fleet view list` shows what there is", name)
 	}
 	return v, err
 }

@@ -29,6 +29,14 @@ func TestATemplateThatCouldTakeLongIsRefused(t *testing.T) {
 	}
 }
 
+func TestATemplateWithAFieldThatThereIsNoneOfSaysWhichThereAre(t *testing.T) {
+	t.Parallel()
+	_, err := notify.ReadTemplate("", "{{.Foo}}")
+	if err == nil || !strings.Contains(err.Error(), "no field .Foo") || !strings.Contains(err.Error(), ".ExpiresAt") || strings.Contains(err.Error(), "notify.Fields") {
+		t.Error(err)
+	}
+}
+
 func TestATemplateIsGivenTheEventAndCutAtItsBounds(t *testing.T) {
 	t.Parallel()
 	tmpl, err := notify.ReadTemplate("{{upper .Name}}\nx{{.Message}}", `{{range $k, $v := .Labels}}{{$k}}={{$v}} {{end}}{{short .Revision}} {{default "nobody" .Actor}}`+strings.Repeat("{{.Message}}", 8))

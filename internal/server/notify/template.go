@@ -262,9 +262,27 @@ func execute(t *template.Template, fields *Fields, most int) (string, error) {
 	var b strings.Builder
 	err := t.Execute(&full{&b, most}, fields)
 	if err != nil && !errors.Is(err, errFull) {
-		return "", &api.Error{Code: api.CodeInvalid, Message: "template " + cut(err.Error(), 300), Field: "body." + t.Name()}
+		return "", &api.Error{Code: api.CodeInvalid, Message: cut(whyNot(t.Name(), err), maxWhy), Field: "body." + t.Name()}
 	}
 	return b.String(), nil
+}
+
+// maxWhy is how much is said of a template that does not work.
+const maxWhy = 600
+
+// whyNot says what is wrong with a template, in the words of those who write it.
+func whyNot(name string, err error) string {
+	text := strings.TrimPrefix(err.Error(), "template: ")
+	_, rest, found := strings.Cut(text, "can't evaluate field ")
+	if !found {
+		return "template " + text
+	}
+	field, _, _ := strings.Cut(rest, " ")
+	var known []string
+	for f := range reflect.TypeFor[Fields]().Fields() {
+		known = append(known, "."+f.Name)
+	}
+	return fmt.Sprintf("template %s: there is no field .%s: it can be %s", name, field, strings.Join(known, ", "))
 }
 
 // full takes so much and no more.

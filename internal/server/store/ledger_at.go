@@ -50,6 +50,12 @@ func (s *Store) LedgerAt(ctx context.Context, visible rbac.Filter, filter api.Le
 	return page, err
 }
 
+// LedgerAfter is the cursor of a page of LedgerAt, by id, that begins behind an
+// application.
+func (s *Store) LedgerAfter(application string) string {
+	return (&order{}).cursor(application, application)
+}
+
 // stateAt fills in the objects of a state.
 func (t tx) stateAt(ctx context.Context, state *api.LedgerState, at int64) error {
 	objects, err := t.ledgerObjects(ctx, "e.entry = ?", state.Entry.ID)
