@@ -66,6 +66,17 @@ const (
 	Streams
 )
 
+// String is the nature in a word, as metrics have it: reads, changes, or other.
+func (n Nature) String() string {
+	switch n {
+	case Reads:
+		return "reads"
+	case Changes:
+		return "changes"
+	}
+	return "other"
+}
+
 // Nature returns how commands of a kind are carried out; Unknown for a kind that does not exist.
 func (k Kind) Nature() Nature {
 	switch k {

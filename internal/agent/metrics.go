@@ -125,7 +125,7 @@ func (m *metrics) begin() {
 		m.commands.WithLabelValues(string(agentapi.KindSync), string(status))
 	}
 	for _, nature := range []agentapi.Nature{agentapi.Reads, agentapi.Changes} {
-		m.commandTime.WithLabelValues(natureLabel(nature))
+		m.commandTime.WithLabelValues(nature.String())
 	}
 }
 
@@ -157,18 +157,7 @@ func (m *metrics) Command(kind agentapi.Kind, status agentapi.Status, took time.
 		kind = labelOther
 	}
 	m.commands.WithLabelValues(string(kind), string(status)).Inc()
-	m.commandTime.WithLabelValues(natureLabel(nature)).Observe(took.Seconds())
-}
-
-// natureLabel says whether a command reads or changes.
-func natureLabel(n agentapi.Nature) string {
-	switch n {
-	case agentapi.Reads:
-		return "reads"
-	case agentapi.Changes:
-		return "changes"
-	}
-	return labelOther
+	m.commandTime.WithLabelValues(nature.String()).Observe(took.Seconds())
 }
 
 func (m *metrics) reconciled(res engine.Result) {

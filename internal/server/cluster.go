@@ -56,7 +56,7 @@ func (s *Server) join(ctx context.Context, key ed25519.PrivateKey) (*gateway.Clu
 		if s.cfg.ClusterListen != "" || len(s.cfg.NatsURLs) > 0 {
 			return nil, errors.New("several servers need one database: give --database with the URL of PostgreSQL")
 		}
-		return nil, nil //nolint:nilnil // there are no others
+		return nil, s.store.StandAlone(ctx, s.member.me.ID)
 	}
 	shared, err := event.NewShared(ctx, event.SharedConfig{
 		Config: event.Config{Now: s.cfg.Now}, Storage: s.store, Log: s.log, Told: s.member.told,
@@ -148,12 +148,15 @@ func (m *member) heard([]byte) {
 }
 
 // bury forgets servers that were killed. What changed at the moment of their death may not have been told: all who watch
-// begin anew.
+// begin anew. What they were sending is sent by this one.
 func (m *member) bury(ctx context.Context) error {
 	n, err := m.server.store.BuryServers(ctx, m.me, serverLife)
 	if err == nil && n > 0 {
 		m.server.log.Warn("servers ended without a word: who watches events begins anew", "servers", n)
 		m.events.Reset(ctx)
+		if m.server.notifier != nil { // one that only starts looks by itself
+			m.server.notifier.Flush()
+		}
 	}
 	return err
 }

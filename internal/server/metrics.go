@@ -84,7 +84,7 @@ func (m *metrics) begin() {
 		m.store.WithLabelValues(kind)
 	}
 	for _, nature := range []agentapi.Nature{agentapi.Reads, agentapi.Changes} {
-		m.commandTime.WithLabelValues(natureLabel(nature))
+		m.commandTime.WithLabelValues(nature.String())
 	}
 	for _, status := range []agentapi.Status{agentapi.StatusDone, agentapi.StatusFailed, agentapi.StatusRefused, agentapi.StatusExpired, agentapi.StatusUnknown} {
 		m.commands.WithLabelValues(string(agentapi.KindSync), string(status))
@@ -142,18 +142,7 @@ func (m *metrics) Command(kind agentapi.Kind, status agentapi.Status, took time.
 		status = labelOther
 	}
 	m.commands.WithLabelValues(string(kind), string(status)).Inc()
-	m.commandTime.WithLabelValues(natureLabel(nature)).Observe(took.Seconds())
-}
-
-// natureLabel says whether a command reads or changes.
-func natureLabel(n agentapi.Nature) string {
-	switch n {
-	case agentapi.Reads:
-		return "reads"
-	case agentapi.Changes:
-		return "changes"
-	}
-	return labelOther
+	m.commandTime.WithLabelValues(nature.String()).Observe(took.Seconds())
 }
 
 // notified counts an attempt to send a notification.

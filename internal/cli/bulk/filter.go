@@ -126,6 +126,19 @@ func (o *choice) filter(ctx context.Context, s *access.Server) (f api.FleetFilte
 	return f.Over(v.Filter), nil
 }
 
+// ask checks what was said, and gives the server and the whole filter.
+func (o *choice) ask(ctx context.Context, common *access.Common) (*access.Server, api.FleetFilter, error) {
+	if err := o.check(); err != nil {
+		return nil, api.FleetFilter{}, err
+	}
+	s, err := common.MustServer()
+	if err != nil {
+		return nil, api.FleetFilter{}, err
+	}
+	filter, err := o.filter(ctx, s)
+	return s, filter, err
+}
+
 // words are a filter as one would write it on the command line.
 func words(f *api.FleetFilter) string {
 	var out []string

@@ -77,14 +77,7 @@ func summaryRun(ctx context.Context, o summaryOptions, known []string) error {
 	if o.top < 1 {
 		return iostream.Usagef("--top is at least 1")
 	}
-	if err := o.check(); err != nil {
-		return err
-	}
-	s, err := o.MustServer()
-	if err != nil {
-		return err
-	}
-	filter, err := o.filter(ctx, s)
+	s, filter, err := o.ask(ctx, o.Common)
 	if err != nil {
 		return err
 	}
@@ -153,14 +146,7 @@ func listRun(ctx context.Context, o *listOptions) error {
 	if o.limit < 0 {
 		return iostream.Usagef("--limit is 0 or more")
 	}
-	if err := o.check(); err != nil {
-		return err
-	}
-	s, err := o.MustServer()
-	if err != nil {
-		return err
-	}
-	filter, err := o.filter(ctx, s)
+	s, filter, err := o.ask(ctx, o.Common)
 	if err != nil {
 		return err
 	}

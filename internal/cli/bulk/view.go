@@ -74,14 +74,7 @@ func newViewSaveCmd(common *access.Common) *cobra.Command {
 }
 
 func saveRun(ctx context.Context, o *saveOptions) error {
-	if err := o.check(); err != nil {
-		return err
-	}
-	s, err := o.MustServer()
-	if err != nil {
-		return err
-	}
-	filter, err := o.filter(ctx, s)
+	s, filter, err := o.ask(ctx, o.Common)
 	if err != nil {
 		return err
 	}

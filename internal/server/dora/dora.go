@@ -4,6 +4,7 @@ package dora
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -79,26 +80,33 @@ func judgeOne(all []read, places []int, now time.Time) {
 			changes = append(changes, i)
 		}
 	}
+	cures := healthyFrom(all, places)
 	for n, i := range changes {
 		next := time.Time{}
 		if n+1 < len(changes) {
 			next = all[changes[n+1]].Finished
 		}
-		all[i].failed = failed(all, places, i, next, now)
+		from, _ := slices.BinarySearch(places, i)
+		all[i].failed = failed(all, places[from:], next, now)
 		if all[i].failed {
-			all[i].restored = restored(all, places, i)
+			all[i].restored = restored(&all[i], cures[from+1])
 		}
 	}
 }
 
-// failed reports whether a change failed: by itself, or since somebody went back from it, or since it was not healthy in time.
-func failed(all []read, places []int, at int, next, now time.Time) bool {
-	o := &all[at]
+// failed reports whether the change at the first of some places failed: by itself, or since somebody went back from it, or
+// since it was not healthy in time.
+func failed(all []read, places []int, next, now time.Time) bool {
+	o := &all[places[0]]
 	if !o.succeeded() {
 		return true
 	}
-	for _, i := range places {
-		if p := &all[i]; i > at && (next.IsZero() || p.Finished.Before(next)) && p.Action == api.LedgerRollback && p.succeeded() {
+	for _, i := range places[1:] {
+		p := &all[i]
+		if !next.IsZero() && !p.Finished.Before(next) {
+			break
+		}
+		if p.Action == api.LedgerRollback && p.succeeded() {
 			return true
 		}
 	}
@@ -112,23 +120,34 @@ func failed(all []read, places []int, at int, next, now time.Time) bool {
 	return o.Healthy.After(limit)
 }
 
-// restored is when an application was healthy first after a change of it failed.
-func restored(all []read, places []int, at int) time.Time {
-	var first time.Time
-	for _, i := range places {
-		o := &all[i]
-		if i < at || !o.succeeded() || o.Healthy.Before(all[at].Finished) || o.Healthy.IsZero() {
-			continue
-		}
-		// One that was healthy and was left all the same was no cure.
-		if i == at && o.Healthy.Before(o.Finished.Add(healthyWithin)) {
-			continue
-		}
-		if first.IsZero() || o.Healthy.Before(first) {
-			first = o.Healthy
+// healthyFrom says for each of some places when an application was healthy first of what succeeded there or later; the last
+// one more is zero.
+func healthyFrom(all []read, places []int) []time.Time {
+	out := make([]time.Time, len(places)+1)
+	for n := len(places) - 1; n >= 0; n-- {
+		out[n] = out[n+1]
+		if o := &all[places[n]]; o.succeeded() && !o.Healthy.IsZero() {
+			out[n] = sooner(later(o.Healthy, o.Finished), out[n])
 		}
 	}
-	return first
+	return out
+}
+
+// restored is when an application was healthy first after a change of it failed; then is when it was by a later operation.
+func restored(change *read, then time.Time) time.Time {
+	// One that was healthy in time and was left all the same was no cure.
+	if !change.succeeded() || change.Healthy.Before(change.Finished.Add(healthyWithin)) {
+		return then
+	}
+	return sooner(change.Healthy, then)
+}
+
+// sooner is the earlier of two times of which the second may be zero.
+func sooner(a, b time.Time) time.Time {
+	if b.IsZero() || a.Before(b) {
+		return a
+	}
+	return b
 }
 
 // maxGroups is how many groups a report has.
@@ -147,14 +166,21 @@ func Report(list []Operation, from, to, now time.Time, group string, week bool) 
 		name := nameOf(&o.Operation, group)
 		byGroup[name] = append(byGroup[name], o)
 	}
+	// The series of all groups may be larger than what they are made of: only those that are shown have one.
+	deployments, names := map[string]int{}, slices.Collect(maps.Keys(byGroup))
 	for name, of := range byGroup {
-		out.Groups = append(out.Groups, row(name, of, from, to, week))
+		for i := range of {
+			if of[i].deployment() {
+				deployments[name]++
+			}
+		}
 	}
-	slices.SortFunc(out.Groups, func(a, b api.DORARow) int {
-		return cmp.Or(cmp.Compare(b.Deployments, a.Deployments), cmp.Compare(a.Name, b.Name))
-	})
-	if more := len(out.Groups) - maxGroups; more > 0 {
-		out.Groups, out.More = out.Groups[:maxGroups], more
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(deployments[b], deployments[a]), cmp.Compare(a, b)) })
+	if more := len(names) - maxGroups; more > 0 {
+		names, out.More = names[:maxGroups], more
+	}
+	for _, name := range names {
+		out.Groups = append(out.Groups, row(name, byGroup[name], from, to, week))
 	}
 	return out
 }

@@ -1,6 +1,8 @@
 package dora_test
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -98,6 +100,44 @@ func TestServiceLevelsAreThoseOfTheWay(t *testing.T) {
 	} {
 		if c.have.P99 == nil || *c.have.P99 != c.want {
 			t.Errorf("%s is %+v, want %v s", name, c.have, c.want)
+		}
+	}
+}
+
+func TestAnApplicationWithVeryManyChangesIsMeasuredInTime(t *testing.T) {
+	t.Parallel()
+	begun := time.Now()
+	list := make([]dora.Operation, 200_000)
+	for i := range list {
+		list[i] = sync(float64(i)/1000, fmt.Sprint(i), 0) // none is healthy, so each failed
+	}
+	got := dora.Report(list, start, at(200), at(400), "", false)
+	if got.Changes != int64(len(list)) || got.Failures != got.Changes {
+		t.Errorf("%d changes, %d failures", got.Changes, got.Failures)
+	}
+	if took := time.Since(begun); took > time.Minute {
+		t.Errorf("it took %s", took)
+	}
+}
+
+func TestTheGroupsWithMostDeploymentsAreShown(t *testing.T) {
+	t.Parallel()
+	var list []dora.Operation
+	for i := range 150 {
+		for n := range 1 + i%3 {
+			o := sync(1+float64(n), fmt.Sprint(n), 5)
+			o.Application = fmt.Sprintf("account.prod/argocd/a%03d", i)
+			list = append(list, o)
+		}
+	}
+	slices.SortFunc(list, func(a, b dora.Operation) int { return a.Finished.Compare(b.Finished) })
+	got := dora.Report(list, start, at(48), at(48), api.GroupApplication, false)
+	if len(got.Groups) != 100 || got.More != 50 {
+		t.Fatalf("%d groups and %d more", len(got.Groups), got.More)
+	}
+	for i, g := range got.Groups {
+		if want := int64(3 - i/50); g.Deployments != want || len(g.Series) != 2 {
+			t.Errorf("group %d, %s, has %d deployments, want %d", i, g.Name, g.Deployments, want)
 		}
 	}
 }

@@ -24,8 +24,11 @@ const (
 	// retell is the pause before the database is told again what came of an attempt, lastWord how long a server that ends
 	// tries to.
 	retell, lastWord = 250 * time.Millisecond, 5 * time.Second
-	// atOnce is how many messages a server sends at a time, of as many channels; triesAtOnce how many people try channels.
-	atOnce, triesAtOnce = 32, 8
+	// promptly is how many messages a server sends at a time, of as many channels, slowly how many more whose receivers let it
+	// wait for longer than patience. triesAtOnce is how many people try channels.
+	promptly, slowly, triesAtOnce = 24, 24, 8
+	// patience is how long a receiver may take before its message leaves its place to those of others.
+	patience = 2 * time.Second
 )
 
 // Storage keeps rules, news and messages.
@@ -58,10 +61,12 @@ type Notifier struct {
 	news chan struct{} // has one in it while there may be news
 	out  chan struct{} // has one in it while there may be something to send
 
-	slots   chan struct{} // of messages
+	prompt  chan struct{} // places of messages
+	slow    chan struct{} // places of messages whose receivers let one wait
 	tries   chan struct{} // of people who try channels: they take none of those
 	mu      sync.Mutex
 	sending map[string]bool // channels
+	late    map[string]bool // channels that let one wait the last time: they have places of their own
 	work    sync.WaitGroup
 }
 
@@ -77,8 +82,8 @@ func New(cfg Config) *Notifier {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Notifier{
-		cfg: cfg, news: make(chan struct{}, 1), out: make(chan struct{}, 1), slots: make(chan struct{}, atOnce),
-		tries: make(chan struct{}, triesAtOnce), sending: map[string]bool{},
+		cfg: cfg, news: make(chan struct{}, 1), out: make(chan struct{}, 1), prompt: make(chan struct{}, promptly), slow: make(chan struct{}, slowly),
+		tries: make(chan struct{}, triesAtOnce), sending: map[string]bool{}, late: map[string]bool{},
 	}
 }
 
@@ -211,12 +216,11 @@ func (n *Notifier) start(ctx context.Context, channel string) {
 
 // one sends the next message of a channel, and reports whether there was one.
 func (n *Notifier) one(ctx context.Context, channel string) bool {
-	select {
-	case <-ctx.Done():
+	at := n.enter(ctx, channel)
+	if at == nil {
 		return false
-	case n.slots <- struct{}{}:
 	}
-	defer func() { <-n.slots }()
+	defer at.leave()
 	d, there, err := n.cfg.Storage.ClaimNotification(ctx, channel, n.cfg.Holder, hold)
 	if err != nil || !there {
 		if err != nil && ctx.Err() == nil {
@@ -228,7 +232,11 @@ func (n *Notifier) one(ctx context.Context, channel string) bool {
 	// What is begun is ended, also when the server is: the receiver has it then, and the database says so.
 	sending, cancel := context.WithTimeout(context.WithoutCancel(ctx), hold-sendTime)
 	defer cancel()
+	begun := time.Now()
+	arrived := at.moves(sending, n.slow)
 	err = n.deliver(sending, &d)
+	arrived()
+	n.judge(channel, time.Since(begun) >= patience)
 	state, message, again := api.DeliverySent, "", time.Duration(0)
 	if err != nil {
 		state, message, again = api.DeliveryWaiting, err.Error(), n.cfg.Wait(d.Attempts)

@@ -3,6 +3,7 @@ package notify_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -119,7 +120,20 @@ func fill(t *testing.T, s *store.Store) {
 			ID: id, Name: id, Owner: api.Principal{Type: api.PrincipalServiceAccount, ID: account.ID}, ExpiresAt: time.Now().Add(time.Hour),
 		}}, authn.Grounds{}))
 	}
-	for _, name := range []string{"hangs", "works"} {
+	channels(t, s, "hangs", "works")
+}
+
+// channels makes channels, each with a rule that tells of every token.
+func channels(t *testing.T, s *store.Store, names ...string) {
+	t.Helper()
+	ctx := t.Context()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range names {
 		c, err := s.NotificationChannels().Create(ctx, api.NotificationChannel{Meta: api.Meta{Name: name}, Kind: api.ChannelWebhook, Secret: name})
 		must(err)
 		_, err = s.NotificationRules().Create(ctx, api.NotificationRule{Meta: api.Meta{Name: name}, Channel: c.ID, Events: []string{api.NotifyToken}})
@@ -226,4 +240,51 @@ func TestWhoTriesAChannelThatHangsHoldsUpNoMessage(t *testing.T) {
 	wait("nobody tries the channel", tried, 8)
 	running.Go(func() { n.Run(ctx) })
 	wait("messages are held up", sent, 2*tokens)
+}
+
+// TestHoweverManyChannelsHangTheOthersAreServed has more channels hang than messages may be sent at a time that are taken at
+// once.
+func TestHoweverManyChannelsHangTheOthersAreServed(t *testing.T) {
+	t.Parallel()
+	s, err := store.Open(t.Context(), store.Config{URL: filepath.Join(t.TempDir(), "slipway.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	fill(t, s)
+	var more []string
+	for i := range 31 {
+		more = append(more, fmt.Sprint("hangs-", i))
+	}
+	channels(t, s, more...)
+	hang, sent, over := make(chan struct{}, 100), make(chan struct{}, 100), make(chan struct{})
+	n := notify.New(notify.Config{Storage: storage{s}, Holder: "one", Send: func(ctx context.Context, c *api.NotificationChannel, _ *api.NotificationDelivery) error {
+		if c.Name == "works" {
+			sent <- struct{}{}
+			return nil
+		}
+		select {
+		case hang <- struct{}{}:
+		default:
+		}
+		select { // for longer than the test waits for the others
+		case <-ctx.Done():
+		case <-over:
+		}
+		return errors.New("it hangs")
+	}})
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer cancel()
+	defer close(over)
+	running.Go(func() { n.Run(ctx) })
+	limit := time.After(30 * time.Second) // an attempt may take longer
+	for i := range tokens {
+		select {
+		case <-sent:
+		case <-limit:
+			t.Fatalf("%d of %d messages of a channel that works were sent while %d others hung", i, tokens, len(hang))
+		}
+	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/internal/server/authn"
 	"github.com/slipway-gitops/slipway/internal/server/gateway"
+	"github.com/slipway-gitops/slipway/internal/server/store"
 )
 
 // telling is a store with a channel and an agent.
@@ -189,6 +190,42 @@ func TestWhatLastsOrEndsIsToldInTime(t *testing.T) {
 	})
 }
 
+func TestManyCertificatesThatEndAreToldSomeAtATime(t *testing.T) {
+	onBoth(t, func(t *testing.T, b *bench) {
+		s := newTelling(t, b)
+		s.rule("late", func(r *api.NotificationRule) { r.Before = "48h" }, api.NotifyCertificate)
+		s.rule("others", func(r *api.NotificationRule) { r.Before, r.Scope = "48h", "account" }, api.NotifyCertificate)
+		var list []agentapi.Item
+		for i := range 700 {
+			list = append(list, certificate(fmt.Sprintf("git%03d.example.org", i), s.clock.Now().Add(24*time.Hour)))
+		}
+		s.tell(list...)
+		const atOnce = 500 // of a rule
+		count := func() int64 {
+			page := must[api.Page[api.NotificationDelivery]](t)(s.ListNotifications(t.Context(), all(api.TypeNotificationRule), api.DeliveryFilter{Rule: "account.late"}))
+			return page.Total
+		}
+		more, _, err := s.GatherNotifications(t.Context(), true, about)
+		if err != nil || !more || count() != atOnce {
+			t.Errorf("one reading tells of %d, and of more: %t, %v", count(), more, err)
+		}
+		s.gather(true)
+		if count() != 700 {
+			t.Errorf("all readings tell of %d of 700", count())
+		}
+		// Those that no rule tells of hold nobody up.
+		s.clock.move(time.Second)
+		for range 3 {
+			more, _, err = s.GatherNotifications(t.Context(), true, func(*api.NotificationRule, *api.NotificationEvent) (title, text string, ok bool) {
+				return "", "", false
+			})
+			if err != nil || more {
+				t.Fatalf("there is more: %t, %v", more, err)
+			}
+		}
+	})
+}
+
 func certificate(host string, ends time.Time) agentapi.Item {
 	body, _ := json.Marshal(agentapi.Setting{Fields: map[string]string{"serverName": host, "notAfter": ends.UTC().Format(time.RFC3339)}})
 	return agentapi.Item{Key: agentapi.Key{Kind: agentapi.ItemCertificate, Namespace: "argocd", Name: host}, Hash: agentapi.Hash(body), Body: body}
@@ -238,6 +275,56 @@ func TestARuleIsQuietForAsLongAsItSays(t *testing.T) {
 		s.clock.move(time.Hour)
 		flap("one")
 		s.told("after it", "Waiting "+one, "Quiet "+one, "Quiet "+one, "Waiting "+two, "Waiting "+one)
+	})
+}
+
+func TestWhatAKilledServerWasSendingIsSentWhenItIsBuried(t *testing.T) {
+	onBoth(t, func(t *testing.T, b *bench) {
+		s := newTelling(t, b)
+		ctx := t.Context()
+		s.rule("all", nil, api.NotifyDegraded)
+		s.tell(status("web", "shop", "Synced", "Healthy", false))
+		s.gather(true)
+		s.tell(status("web", "shop", "Synced", "Degraded", false))
+		s.gather(true)
+		me := store.Server{ID: "me"}
+		for _, id := range []string{"killed", "me"} {
+			must[[]store.Server](t)(b.KeepServer(ctx, store.Server{ID: id}, life))
+		}
+		claim := func(holder string) (id string, there bool) {
+			t.Helper()
+			d, there, err := s.ClaimNotification(ctx, s.channel.ID, holder, time.Hour)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return d.ID, there
+		}
+		id, there := claim("killed")
+		if _, again := claim("me"); !there || again {
+			t.Fatalf("one has it %t, two %t", there, again)
+		}
+		if n := must[int64](t)(b.BuryServers(ctx, me, life)); n != 0 {
+			t.Fatalf("%d are buried that live", n)
+		}
+		if _, there := claim("me"); there {
+			t.Error("what a server sends that lives is sent by another one")
+		}
+		if n := must[int64](t)(b.BuryServers(ctx, me, 0)); n != 1 {
+			t.Fatalf("%d are buried", n)
+		}
+		if due, _, err := s.DueChannels(ctx); err != nil || len(due) != 1 {
+			t.Errorf("nothing is to be sent: %v, %v", due, err)
+		}
+		if got, there := claim("me"); !there || got != id {
+			t.Error("what a killed server was sending waits on")
+		}
+		// One that is alone has nobody who is buried.
+		if err := b.StandAlone(ctx, "after"); err != nil {
+			t.Fatal(err)
+		}
+		if got, there := claim("after"); !there || got != id {
+			t.Error("what the one before was sending waits on")
+		}
 	})
 }
 

@@ -189,27 +189,68 @@ func (n *news) tokens(ctx context.Context, rule *api.NotificationRule) error {
 // ending keeps messages about what ends soon.
 func (n *news) ending(ctx context.Context, rule *api.NotificationRule, found []*api.NotificationEvent) error {
 	for _, e := range found {
-		e.ID = e.Event + "/" + e.Object.ID + "/" + e.ExpiresAt.Format(time.RFC3339Nano)
+		e.ID = endID(e)
 	}
 	return n.all(ctx, rule, found)
 }
 
-// certificates tells of certificates for repositories that end soon: their end
-// is in the body only, and there are few.
+// endID is what an event about the end of something is known by.
+func endID(e *api.NotificationEvent) string {
+	return e.Event + "/" + e.Object.ID + "/" + e.ExpiresAt.Format(time.RFC3339Nano)
+}
+
+// certificates tells of certificates for repositories that end soon. Their end
+// is in the body only, so all are looked at, some at a time; those that were told
+// are left out before they count.
 func (n *news) certificates(ctx context.Context, rule *api.NotificationRule, selector rbac.Selector) error {
 	if ofApplications(rule) {
 		return nil
 	}
+	fresh := 0
+	for after, more := "", true; more; more = after != "" {
+		found, last, err := n.endingCertificates(ctx, rule, selector, after)
+		if err == nil {
+			found, err = n.untoldOf(ctx, rule, found)
+		}
+		if err != nil {
+			return err
+		}
+		for _, e := range found {
+			if fresh == mostNews { // the rest is found next, behind those that are told by then
+				n.more = true
+				return nil
+			}
+			added, err := n.add(ctx, rule, e)
+			if err != nil {
+				return err
+			}
+			if added {
+				fresh++
+			}
+		}
+		after = last
+	}
+	return nil
+}
+
+// endingCertificates looks at certificates whose ids come after one. It returns
+// the last that it looked at where there may be more.
+func (n *news) endingCertificates(
+	ctx context.Context, rule *api.NotificationRule, selector rbac.Selector, after string,
+) (found []*api.NotificationEvent, last string, err error) {
 	before := span(rule.Before, standardBefore).Microseconds()
 	w := reach(items(api.KindCertificate), rule, selector)
-	w.and("item.kind = ?", api.KindCertificate)
-	var found []*api.NotificationEvent
-	query := "SELECT id, scope, namespace, name, agent_id, labels, body FROM item" + w.String() + " ORDER BY id"
-	err := n.each(ctx, query, w.args, func(rows *sql.Rows) error {
+	w.and("item.kind = ? AND item.id > ?", api.KindCertificate, after)
+	seen := 0
+	query := "SELECT id, scope, namespace, name, agent_id, labels, body FROM item" + w.String() + " ORDER BY id LIMIT ?"
+	err = n.each(ctx, query, append(w.args, mostNews), func(rows *sql.Rows) error {
 		e := &api.NotificationEvent{Event: api.NotifyCertificate, At: moment(n.now), Object: api.Ref{Type: api.TypeCert}}
 		var body string
 		if err := rows.Scan(&e.Object.ID, (*string)(&e.Object.Scope), &e.Namespace, &e.Name, &e.Agent, decode(&e.Labels), &body); err != nil {
 			return err
+		}
+		if seen++; seen == mostNews {
+			last = e.Object.ID
 		}
 		var setting agentapi.Setting
 		_ = json.Unmarshal([]byte(body), &setting) // what cannot be read has no end
@@ -218,6 +259,7 @@ func (n *news) certificates(ctx context.Context, rule *api.NotificationRule, sel
 			return nil //nolint:nilerr // a known host has no end
 		}
 		e.ExpiresAt, e.Message = ends, setting.Fields["subject"]
+		e.ID = endID(e)
 		switch at := micros(ends); {
 		case at > n.now+before:
 			n.due(at - before)
@@ -226,8 +268,30 @@ func (n *news) certificates(ctx context.Context, rule *api.NotificationRule, sel
 		}
 		return nil
 	})
-	if err != nil {
-		return err
+	return found, last, err
+}
+
+// untoldOf leaves out of events those that a rule has told.
+func (n *news) untoldOf(ctx context.Context, rule *api.NotificationRule, events []*api.NotificationEvent) ([]*api.NotificationEvent, error) {
+	if len(events) == 0 {
+		return nil, nil
 	}
-	return n.ending(ctx, rule, found)
+	ids := make([]string, len(events))
+	for i, e := range events {
+		ids[i] = deliveryID(rule, e)
+	}
+	told := map[string]bool{}
+	for part := range slices.Chunk(ids, chunk) {
+		query := "SELECT delivery FROM notification_delivery WHERE delivery IN (" + marks(len(part)) + ")"
+		err := n.each(ctx, query, anys(part), func(rows *sql.Rows) error {
+			var id string
+			err := rows.Scan(&id)
+			told[id] = true
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return slices.DeleteFunc(events, func(e *api.NotificationEvent) bool { return told[deliveryID(rule, e)] }), nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -58,21 +59,41 @@ func (s *Store) KeepServer(ctx context.Context, me Server, life time.Duration) (
 }
 
 // BuryServers forgets servers that were not seen within life, and those that
-// had the address of this one before it: they were killed. It returns how many
-// there were; each is returned to one caller only.
+// had the address of this one before it: they were killed. What they were
+// sending is to be sent now, by whoever is there. It returns how many there were;
+// each is returned to one caller only.
 func (s *Store) BuryServers(ctx context.Context, me Server, life time.Duration) (n int64, err error) {
 	err = s.write(ctx, func(t tx) error {
 		now, err := t.clock(ctx)
 		if err != nil {
 			return err
 		}
-		n, err = t.exec(ctx, "DELETE FROM server WHERE id <> ? AND (seen_at <= ? OR address <> '' AND address = ?)", me.ID, now-life.Microseconds(), me.Address)
+		var gone []string
+		query := "DELETE FROM server WHERE id <> ? AND (seen_at <= ? OR address <> '' AND address = ?) RETURNING id"
+		err = t.each(ctx, query, []any{me.ID, now - life.Microseconds(), me.Address}, func(rows *sql.Rows) error {
+			var id string
+			err := rows.Scan(&id)
+			gone = append(gone, id)
+			return err
+		})
+		n = int64(len(gone))
+		for part := range slices.Chunk(gone, chunk) {
+			if err == nil {
+				_, err = t.exec(ctx, "UPDATE notification_delivery SET held_until = 0 WHERE state = 'Waiting' AND holder IN ("+marks(len(part))+")", anys(part)...)
+			}
+		}
 		return err
 	})
 	if err != nil {
 		return 0, fmt.Errorf("forget servers that are gone: %w", err)
 	}
 	return n, nil
+}
+
+// StandAlone says that there is no other server: what another one was sending is
+// to be sent now.
+func (s *Store) StandAlone(ctx context.Context, me string) error {
+	return s.run(ctx, "UPDATE notification_delivery SET held_until = 0 WHERE state = 'Waiting' AND holder <> ?", me)
 }
 
 // DropServer forgets a server that ended in order.

@@ -7,6 +7,9 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 )
 
+// lockViews is the number of PostgreSQL's lock that who saves a view holds.
+const lockViews = 7_301_001
+
 const viewColumns = "owner_id, name, description, filter, created_at, updated_at"
 
 func scanView(rows *sql.Rows, v *api.View) error {
@@ -56,6 +59,11 @@ func (t tx) view(ctx context.Context, owner api.Principal, name string) (v api.V
 // SaveView makes or replaces a view of an owner; of everyone where the owner is empty.
 func (s *Store) SaveView(ctx context.Context, owner api.Principal, v api.View) (saved api.View, err error) {
 	err = s.write(ctx, func(t tx) error {
+		if t.dialect == postgres { // SQLite has one writer, and here two that come at a time are counted one after the other
+			if _, err := t.exec(ctx, "SELECT pg_advisory_xact_lock(?)", lockViews); err != nil {
+				return err
+			}
+		}
 		var others int64
 		query := "SELECT COUNT(*) FROM saved_view WHERE owner_type = ? AND owner_id = ? AND name <> ?"
 		if err := t.one(ctx, query, []any{owner.Type, owner.ID, v.Name}, &others); err != nil {
