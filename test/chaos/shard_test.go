@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -54,13 +55,11 @@ func watchLeases(t *testing.T, config *rest.Config, ns string, seen *view) *leas
 		t.Fatal(err)
 	}
 	w := &leaseWatch{states: map[string][]coordination.LeaseSpec{}}
-	events, err := in.Watch(t.Context(), metav1.ListOptions{ResourceVersion: list.ResourceVersion})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ctx, cancel := context.WithCancel(t.Context())
+	events := testenv.Watch(ctx, t, list.ResourceVersion, in.Watch)
 	var work sync.WaitGroup
 	work.Go(func() {
-		for e := range events.ResultChan() {
+		for e := range events {
 			if l, ok := e.Object.(*coordination.Lease); ok && strings.Contains(l.Name, "-shard-") {
 				w.mu.Lock()
 				w.states[l.Name] = append(w.states[l.Name], l.Spec)
@@ -71,7 +70,7 @@ func watchLeases(t *testing.T, config *rest.Config, ns string, seen *view) *leas
 			}
 		}
 	})
-	t.Cleanup(func() { events.Stop(); work.Wait() })
+	t.Cleanup(func() { cancel(); work.Wait() })
 	return w
 }
 

@@ -99,13 +99,9 @@ func (r *recorder) watch(ctx context.Context, resource schema.GroupVersionResour
 	if err != nil {
 		return fmt.Errorf("list %s: %w", resource, err)
 	}
-	events, err := in.Watch(ctx, metav1.ListOptions{ResourceVersion: list.GetResourceVersion()})
-	if err != nil {
-		return fmt.Errorf("watch %s: %w", resource, err)
-	}
+	events := testenv.Watch(ctx, r.s.t, list.GetResourceVersion(), in.Watch)
 	r.done.Go(func() {
-		defer events.Stop()
-		for event := range events.ResultChan() {
+		for event := range events {
 			obj, ok := event.Object.(*unstructured.Unstructured)
 			if ctx.Err() != nil {
 				return

@@ -11,21 +11,25 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/testenv"
 )
 
 // countRuns counts the operations that Applications begin, from what the cluster shows.
 func (s *stage) countRuns() {
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(s.t.Context())
-	seen, err := s.client.Resource(applications()).Watch(ctx, metav1.ListOptions{})
+	in := s.client.Resource(applications())
+	// What there is by now was asked for by nobody.
+	list, err := in.List(ctx, metav1.ListOptions{})
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	seen := testenv.Watch(ctx, s.t, list.GetResourceVersion(), in.Watch)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		last := map[types.UID]v1alpha1.OperationState{}
-		for event := range seen.ResultChan() {
+		for event := range seen {
 			live, ok := event.Object.(*unstructured.Unstructured)
 			if !ok {
 				continue
@@ -49,7 +53,6 @@ func (s *stage) countRuns() {
 	}()
 	s.t.Cleanup(func() {
 		cancel()
-		seen.Stop()
 		<-done
 	})
 }
