@@ -261,6 +261,7 @@ func TestWhatPeopleAskOfAnApplicationIsDone(t *testing.T) {
 	}
 
 	s.edit("settings", `{"data":{"size":"7"}}`)
+	s.await(func(app *v1alpha1.Application) bool { return app.Status.Sync.Status == v1alpha1.SyncStatusOutOfSync }) // the agent has seen it
 	drift := must[api.DiffAnswer](s, agentapi.KindDiff, s.app(s.name), api.DiffRequest{Drift: true})
 	if len(drift.Items) != 1 || len(drift.Items[0].Fields) != 1 || drift.Items[0].Fields[0].Manager != "kubectl-edit" || drift.Items[0].Fields[0].Since == "" {
 		t.Errorf("drift is %+v", drift)

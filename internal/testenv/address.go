@@ -13,12 +13,30 @@ import (
 	"testing"
 )
 
-// Ports that Address gives: below those that connections go out from, one of which could be a server's own otherwise.
+// Ports that Address gives where the system does not say otherwise.
 const (
-	firstPort    = 20000
-	ports        = 12000
-	addressTries = 1000
+	firstPort, lastPort = 20000, 31999
+	// fewPorts is how many there must be at least, lowestPort the first that is nobody's by custom.
+	fewPorts, lowestPort = 2000, 5000
+	highestPort          = 65535
+	addressTries         = 1000
 )
+
+// portsOf returns the ports that Address gives: none of those that connections go out from, from which they could go out
+// to themselves while nobody listens. text is what Linux says of those; where it leaves too few, they are taken all the same.
+func portsOf(text string) (first, last int) {
+	var from, to int
+	if _, err := fmt.Sscan(text, &from, &to); err != nil || from > lastPort || to < firstPort {
+		return firstPort, lastPort
+	}
+	switch {
+	case from-1-lowestPort >= fewPorts:
+		return max(lowestPort, from-1-(lastPort-firstPort)), from - 1
+	case highestPort-to >= fewPorts:
+		return to + 1, highestPort
+	}
+	return firstPort, lastPort
+}
 
 // Address returns an address on loopback that is the test's until its end, for a server that must come back to it: no other
 // call gives it, in no other process either, and no connection goes out from it, even while nobody listens.
@@ -38,8 +56,10 @@ func reservePort(ctx context.Context) (port int, held *os.File, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return 0, nil, fmt.Errorf("make directory of ports: %w", err)
 	}
+	said, _ := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range") // of no other system
+	first, last := portsOf(string(said))
 	for range addressTries {
-		port = firstPort + rand.IntN(ports)
+		port = first + rand.IntN(last-first+1)
 		held, err = reserve(filepath.Join(dir, strconv.Itoa(port)))
 		if err != nil {
 			return 0, nil, err

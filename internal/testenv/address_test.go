@@ -45,3 +45,15 @@ func TestAnAddressIsFreeAfterItsTest(t *testing.T) {
 	}
 	_ = again.Close()
 }
+
+func TestAddressesAreNotThoseThatConnectionsGoOutFrom(t *testing.T) {
+	t.Parallel()
+	for said, want := range map[string][2]int{
+		"32768\t60999\n": {20000, 31999}, "": {20000, 31999}, "49152\t65535\n": {20000, 31999},
+		"15000\t64999\n": {5000, 14999}, "28000\t65535": {16000, 27999}, "1024\t60999\n": {61000, 65535}, "1024\t65535\n": {20000, 31999},
+	} {
+		if first, last := portsOf(said); first != want[0] || last != want[1] {
+			t.Errorf("where connections go out from %q, addresses are %d to %d, not %v", said, first, last, want)
+		}
+	}
+}
