@@ -88,14 +88,15 @@ func (u *unit) see(ctx context.Context, a Agent) error {
 		default:
 		}
 	}
-	u.running(ctx)
 	if a.Registered && !a.Invited {
+		defer u.running(ctx) // who is told that it runs finds no token any more
 		u.token = time.Time{}
 		if err := os.Remove(u.file(tokenFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("remove its registration token: %w", err)
 		}
 		return nil
 	}
+	u.running(ctx)
 	if a.Revoked && !a.Invited || time.Since(u.token) < renew || a.Registered && !u.token.IsZero() {
 		return nil
 	}
