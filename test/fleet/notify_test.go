@@ -278,6 +278,7 @@ func TestWhatHappensInAClusterIsToldToReceiversOfEveryKind(t *testing.T) {
 func (w *told) last() {
 	w.t.Helper()
 	w.agent.Kill()
+	w.awaitSent() // what is on its way when a server is killed is sent again
 	if soak() {
 		await(w.t, settled, "the end of the agent", func(ctx context.Context) string {
 			all, err := w.server.agents(ctx)

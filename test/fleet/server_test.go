@@ -69,7 +69,7 @@ func startServerWith(t *testing.T, env []string, more ...string) *server {
 
 // probeOf asks whether a server answers, each time anew.
 func probeOf(roots *x509.CertPool) *http.Client {
-	return &http.Client{Timeout: time.Second, Transport: &http.Transport{
+	return &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, DisableKeepAlives: true,
 	}}
 }

@@ -86,7 +86,7 @@ func (w *world) awaitEachThroughEach() {
 	for _, s := range w.servers {
 		for _, a := range w.agents {
 			await(w.t, a.id+" through "+s.Name, func(ctx context.Context) string {
-				asking, cancel := context.WithTimeout(ctx, 2*time.Second)
+				asking, cancel := context.WithTimeout(ctx, answerIn())
 				defer cancel()
 				_, err := s.admin.Application(api.Target{Agent: a.id, Namespace: place, Name: "app-0"}).Tree(asking)
 				return errText(err)

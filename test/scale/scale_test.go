@@ -2,7 +2,7 @@
 // connections, kills each of them, and stops and kills the database, while agents report, people ask for syncs, and what
 // came of those is told to a webhook.
 //
-//   - SLIPWAY_SOAK_ROUNDS: how often each of them is ended. Where it is set, bounds are the promised ones.
+//   - SLIPWAY_SOAK_ROUNDS: how often each of them is ended. Where it is set, promised times are checked.
 //   - SLIPWAY_SOAK_AGENTS: how many agents there are.
 package scale
 
@@ -30,6 +30,15 @@ const (
 	// lookEvery is the time between two looks.
 	lookEvery = 50 * time.Millisecond
 )
+
+// answerIn is how long one question may take before it is asked again. An answer counts from the first question on, so that
+// where promised times are checked, one that was lost must not cost more than it takes to ask again.
+func answerIn() time.Duration {
+	if os.Getenv("SLIPWAY_SOAK_ROUNDS") != "" {
+		return 2 * time.Second
+	}
+	return 10 * time.Second
+}
 
 // choose returns a number of the environment, else one for a soak or one for other runs.
 func choose(t *testing.T, name string, soaking, otherwise int) int {

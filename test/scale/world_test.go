@@ -121,7 +121,7 @@ func clientOf(t *testing.T, at string) *client.Client {
 // awaitReady waits until the server answers.
 func (s *server) awaitReady() {
 	s.t.Helper()
-	probe := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	probe := &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 	await(s.t, s.Name+" does not answer", func(ctx context.Context) string {
 		if s.Ended() {
 			s.t.Fatalf("%s ended by itself:\n%s", s.Name, s.Tail())
@@ -176,7 +176,7 @@ func (w *world) awaitAgents(begun time.Time, before []uint64) (took times) {
 	for i, a := range w.agents {
 		all.Go(func() {
 			for problems[i] = "not asked"; problems[i] != "" && ctx.Err() == nil; {
-				asking, cancel := context.WithTimeout(ctx, 2*time.Second)
+				asking, cancel := context.WithTimeout(ctx, answerIn())
 				_, err := w.admin.Application(api.Target{Agent: a.id, Namespace: place, Name: "app-0"}).Tree(asking)
 				cancel()
 				took.answers[i], problems[i] = time.Since(begun), errText(err)
