@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 const (
@@ -37,11 +39,17 @@ type Process struct {
 }
 
 // NewProcess prepares a program (slipway-agent, slipway-server), whose log goes into dir. It is the one that SLIPWAY_AGENT
-// or SLIPWAY_SERVER names, else the one in bin, else it is built. It is killed at the end of the test.
+// or SLIPWAY_SERVER names, else the one in bin, else it is built. It is killed at the end of the test, which removes dir.
 func NewProcess(t testing.TB, name, program, dir string, args ...string) *Process {
 	t.Helper()
 	p := &Process{Name: name, Log: filepath.Join(dir, name+".log"), t: t, binary: Binary(t, program), args: args}
-	t.Cleanup(p.Kill)
+	t.Cleanup(func() {
+		p.Kill()
+		// Programs that it had started, git above all, end a moment after it, and write until then.
+		_ = wait.PollUntilContextTimeout(context.Background(), probeEvery, endLimit, true, func(context.Context) (bool, error) {
+			return os.RemoveAll(dir) == nil, nil
+		})
+	})
 	return p
 }
 

@@ -37,6 +37,29 @@ func TestAProcessIsKilledAndStartedAgain(t *testing.T) {
 	}
 }
 
+func TestWhatAKilledProcessHadStartedMayWriteForAMoment(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "program")
+	script := "#!/bin/sh\nmkdir $1/data\n(for n in $(seq 20000); do : >$1/data/$n || exit; done) 2>/dev/null &\necho begun\nexec sleep 600\n"
+	if err := os.WriteFile(program, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("SLIPWAY_AGENT", program)
+	dir := t.TempDir()
+	t.Run("it is killed", func(t *testing.T) {
+		p := NewProcess(t, "one", "slipway-agent", dir, dir)
+		p.Start()
+		err := wait.PollUntilContextTimeout(t.Context(), probeEvery, time.Minute, true, func(context.Context) (bool, error) {
+			return p.Logged("begun") > 0, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+	if _, err := os.Stat(dir); !os.IsNotExist(err) {
+		t.Errorf("its directory is there: %v", err)
+	}
+}
+
 func TestAProcessThatEndsByItselfIsNoticed(t *testing.T) {
 	t.Setenv("SLIPWAY_AGENT", "/bin/true")
 	p := NewProcess(t, "one", "slipway-agent", t.TempDir())
