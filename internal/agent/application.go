@@ -65,13 +65,22 @@ func decodeApplication(raw []byte) (*v1alpha1.Application, []string, error) {
 	return app, unknown, nil
 }
 
-// seen takes an Application in; it is queued when something changed that concerns us.
-func (r *registry) seen(app *v1alpha1.Application, unknown []string) {
+// seen takes an Application in, as a watch or a list has it; it is queued when something changed that concerns us.
+func (r *registry) seen(app *v1alpha1.Application, unknown []string) { r.takeIn(app, unknown, false) }
+
+// answered takes in the answer to a write of ours. It may come after what the watch says since: an Application that is gone
+// stays gone, and one that was made anew by its name stays.
+func (r *registry) answered(app *v1alpha1.Application, unknown []string) {
+	r.takeIn(app, unknown, true)
+}
+
+func (r *registry) takeIn(app *v1alpha1.Application, unknown []string, answer bool) {
 	id := name{Namespace: app.Namespace, Name: app.Name}
 	version, _ := strconv.ParseUint(app.ResourceVersion, 10, 64)
 	r.mu.Lock()
 	old := r.entries[id]
-	if old != nil && old.version >= version && old.app.UID == app.UID {
+	same := old != nil && old.app.UID == app.UID
+	if same && old.version >= version || answer && !same {
 		r.mu.Unlock()
 		return
 	}
@@ -81,7 +90,7 @@ func (r *registry) seen(app *v1alpha1.Application, unknown []string) {
 	if old != nil {
 		before = old.app
 	}
-	if old != nil && old.app.UID == app.UID {
+	if same {
 		fresh.asked, fresh.due, fresh.fails = old.asked, old.due, old.fails
 		fresh.untold, fresh.told, fresh.pace = old.untold, old.told, old.pace
 		concerns = concernsUs(old.app, app)

@@ -65,6 +65,27 @@ func TestAnApplicationIsQueuedForWhatConcernsTheAgent(t *testing.T) {
 	}
 }
 
+func TestALateAnswerBringsNoApplicationBack(t *testing.T) {
+	t.Parallel()
+	b := newBook()
+	id := name{Namespace: "argocd", Name: "web"}
+	b.seen(version(5, nil), nil)
+	b.answered(version(6, nil), nil)
+	if e, _ := b.take(id); e.version != 6 {
+		t.Errorf("after the answer to a write it is known at version %d", e.version)
+	}
+	b.removed(id)
+	b.answered(version(7, nil), nil)
+	if b.size() != 0 {
+		t.Error("one that is gone is there again")
+	}
+	b.seen(version(9, func(a *v1alpha1.Application) { a.UID = "2" }), nil)
+	b.answered(version(7, nil), nil)
+	if app, _ := b.get(id); app == nil || app.UID != "2" {
+		t.Errorf("one that was made anew is forgotten for %v", app)
+	}
+}
+
 func TestWhatIsAskedIsForTheNextTurnAlone(t *testing.T) {
 	t.Parallel()
 	b := newBook()

@@ -172,6 +172,7 @@ func statusPatch(app *v1alpha1.Application, next v1alpha1.ApplicationStatus, now
 		return nil, fmt.Errorf("encode time: %w", err)
 	}
 	patch["status"] = status
+	onlyThis(app, patch)
 	raw, err := json.Marshal(patch)
 	if err != nil {
 		return nil, fmt.Errorf("encode patch: %w", err)
@@ -240,5 +241,21 @@ func progressPatch(app *v1alpha1.Application, now *v1alpha1.OperationState) ([]b
 			return nil, fmt.Errorf("compare operations: %w", err)
 		}
 	}
-	return json.Marshal(map[string]any{"status": map[string]any{"operationState": json.RawMessage(patch)}})
+	whole := map[string]any{"status": map[string]any{"operationState": json.RawMessage(patch)}}
+	onlyThis(app, whole)
+	return json.Marshal(whole)
+}
+
+// onlyThis has a patch refused where the Application was deleted and made anew by the same name: that has not done what this
+// one has.
+func onlyThis(app *v1alpha1.Application, patch map[string]any) {
+	if app.UID == "" {
+		return
+	}
+	meta, _ := patch["metadata"].(map[string]any)
+	if meta == nil {
+		meta = map[string]any{}
+		patch["metadata"] = meta
+	}
+	meta["uid"] = app.UID
 }

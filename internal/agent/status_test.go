@@ -99,6 +99,9 @@ func TestAPatchHoldsWhatChangedAndNoMore(t *testing.T) {
 		{"a refresh that was asked for", func(a *v1alpha1.Application) {
 			a.Annotations = map[string]string{v1alpha1.AnnotationRefresh: "normal", "other": "stays"}
 		}, nil, `{"metadata":{"annotations":{"argocd.argoproj.io/refresh":null}},"status":{"reconciledAt":"2026-01-01T00:09:00Z"}}`},
+		{"one of several by that name, one after the other", func(a *v1alpha1.Application) {
+			a.UID, a.Annotations = "1", map[string]string{v1alpha1.AnnotationRefresh: "normal"}
+		}, nil, `{"metadata":{"uid":"1","annotations":{"argocd.argoproj.io/refresh":null}},"status":{"reconciledAt":"2026-01-01T00:09:00Z"}}`},
 		{"an operation that ended", func(a *v1alpha1.Application) {
 			a.Operation = &v1alpha1.Operation{}
 			a.Status.OperationState = succeeded("r1", 9)

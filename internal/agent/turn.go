@@ -11,6 +11,7 @@ import (
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine"
@@ -272,7 +273,7 @@ func annotated(patch []byte, name string, value any) ([]byte, error) {
 func (a *Agent) write(ctx context.Context, app *v1alpha1.Application, patch []byte) error {
 	start := time.Now()
 	fresh, unknown, err := a.apps.patch(ctx, app, patch)
-	if apierrors.IsNotFound(err) {
+	if apierrors.IsNotFound(err) || anew(err) {
 		return nil // deleted meanwhile: the watch says so
 	}
 	if err != nil {
@@ -280,10 +281,19 @@ func (a *Agent) write(ctx context.Context, app *v1alpha1.Application, patch []by
 	}
 	a.metrics.wrote()
 	a.traces.wrote(ctx, name{Namespace: app.Namespace, Name: app.Name})
-	a.registry.seen(fresh, unknown)
+	a.registry.answered(fresh, unknown)
 	now := time.Now()
 	a.registry.wrote(name{Namespace: app.Namespace, Name: app.Name}, now, now.Sub(start))
 	return nil
+}
+
+// anew reports whether a write was refused because the Application was made anew by the same name (onlyThis).
+func anew(err error) bool {
+	var status apierrors.APIStatus
+	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {
+		return false
+	}
+	return slices.ContainsFunc(status.Status().Details.Causes, func(c metav1.StatusCause) bool { return c.Field == "metadata.uid" })
 }
 
 // logHeld says once that a sync is held, and why.

@@ -47,6 +47,15 @@ func Dawdle(ctx context.Context) {
 	}
 }
 
+// DelayedEnv is what a program of ours needs in its environment so that each of its watches is late by itself: a connection
+// that they share would keep their order.
+func DelayedEnv() []string {
+	if os.Getenv(DelayEnv) == "" {
+		return nil
+	}
+	return []string{"DISABLE_HTTP2=1"}
+}
+
 // Delayed returns an address of loopback behind which address (host:port) is, slower by what DelayEnv says, until the end
 // of the test; address itself where it says nothing. Nobody needs to listen at address yet.
 func Delayed(t testing.TB, address string) string {
