@@ -14,7 +14,8 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine"
 )
 
-// setFinalizers replaces the finalizers of an Application, unless somebody else has changed them meanwhile.
+// setFinalizers replaces the finalizers of an Application, unless somebody else has changed them meanwhile. The next turn
+// builds on the answer: it may come before the watch tells.
 func (a *Agent) setFinalizers(ctx context.Context, app *v1alpha1.Application, finalizers []string) error {
 	var have any // null stands for none
 	if len(app.Finalizers) > 0 {
@@ -26,9 +27,18 @@ func (a *Agent) setFinalizers(ctx context.Context, app *v1alpha1.Application, fi
 	if err != nil {
 		return fmt.Errorf("encode patch: %w", err)
 	}
-	_, err = a.apps.in(app.Namespace).Patch(ctx, app.Name, types.JSONPatchType, raw, metav1.PatchOptions{FieldManager: "slipway-agent"})
+	obj, err := a.apps.in(app.Namespace).Patch(ctx, app.Name, types.JSONPatchType, raw, metav1.PatchOptions{FieldManager: "slipway-agent"})
 	if err != nil {
 		return fmt.Errorf("set finalizers of %s/%s: %w", app.Namespace, app.Name, err)
+	}
+	if app.DeletionTimestamp != nil && len(finalizers) == 0 {
+		return nil // it is gone, and the watch says so
+	}
+	if raw, err = obj.MarshalJSON(); err != nil {
+		return fmt.Errorf("encode application: %w", err)
+	}
+	if fresh, unknown, err := decodeApplication(raw); err == nil { // the watch says what cannot be read
+		a.registry.answered(fresh, unknown)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/client-go/rest"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
@@ -33,14 +34,18 @@ func patched(t *testing.T, code int) (a *Agent, patches *[]string) {
 		*patches = append(*patches, string(raw))
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(code)
-		_, _ = io.WriteString(w, `{"apiVersion":"argoproj.io/v1alpha1","kind":"Application","metadata":{"name":"web","namespace":"argocd"}}`)
+		_, after := finalizersOf(t, string(raw))
+		_ = json.NewEncoder(w).Encode(map[string]any{
+			"apiVersion": "argoproj.io/v1alpha1", "kind": "Application",
+			"metadata": map[string]any{"name": "web", "namespace": "argocd", "uid": "1", "resourceVersion": "6", "finalizers": after},
+		})
 	}))
 	t.Cleanup(srv.Close)
 	apps, err := newAppClient(&rest.Config{Host: srv.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
-	a = &Agent{apps: apps, queue: newQueue()}
+	a = &Agent{apps: apps, queue: newQueue(), registry: newBook().registry}
 	t.Cleanup(a.queue.close)
 	return a, patches
 }
@@ -84,8 +89,8 @@ func TestAnApplicationIsKeptForItsDeletionHooks(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			a, patches := patched(t, http.StatusOK)
-			app := settled()
-			app.Name, app.Namespace, app.Finalizers = "web", "argocd", c.have
+			app := version(5, func(app *v1alpha1.Application) { app.Finalizers = c.have })
+			a.registry.seen(app, nil)
 			res := engine.Result{DeleteHooks: c.hooks}
 			if c.err {
 				res.Err = &engine.StageError{}
@@ -100,6 +105,10 @@ func TestAnApplicationIsKeptForItsDeletionHooks(t *testing.T) {
 			before, after := finalizersOf(t, (*patches)[0])
 			if d := cmp.Diff(c.want, after); d != "" || !cmp.Equal(before, c.have) {
 				t.Errorf("from %v (-want +got):\n%s", before, d)
+			}
+			next, _ := a.registry.get(name{Namespace: "argocd", Name: "web"})
+			if d := cmp.Diff(c.want, next.Finalizers, cmpopts.EquateEmpty()); d != "" {
+				t.Errorf("what the next turn builds on (-want +got):\n%s", d)
 			}
 			if !cmp.Equal(app.Finalizers, c.have) {
 				t.Errorf("the Application of the turn was changed: %v", app.Finalizers)
