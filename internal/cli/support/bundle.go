@@ -92,7 +92,7 @@ func (b *bundle) fit(got *found) ([]byte, error) {
 	if got.text != "" {
 		raw := text(cut(got.text, limit))
 		if raw = cut(raw, limit); len(got.text) > limit {
-			got.note = fmt.Sprintf("cut: the rest of %d bytes is left out", len(got.text))
+			got.note = strings.TrimPrefix(fmt.Sprintf("%s; cut: the rest of %d bytes is left out", got.note, len(got.text)), "; ")
 		}
 		return []byte(raw), nil
 	}

@@ -103,7 +103,8 @@ func (s *site) list(ctx context.Context, group, version, resource, selector stri
 
 func (s *site) deployments(ctx context.Context) (found, error) {
 	kept := keep("kind", "metadata.name", "metadata.creationTimestamp", "metadata.generation", "spec.replicas", "spec.template.spec.containers.name",
-		"spec.template.spec.containers.image", "spec.template.spec.containers.resources", "status")
+		"spec.template.spec.containers.image", "spec.template.spec.containers.resources", "status.observedGeneration", "status.replicas",
+		"status.readyReplicas", "status.updatedReplicas", "status.availableReplicas", "status.unavailableReplicas", "status.conditions")
 	out, err := s.list(ctx, "apps", "v1", "deployments", labelled, kept)
 	if err != nil {
 		return out, err
@@ -200,39 +201,50 @@ func one(source *v1alpha1.ApplicationSource) []v1alpha1.ApplicationSource {
 	return []v1alpha1.ApplicationSource{*source}
 }
 
-// served reads what the agent serves on a port of its pods, through the API server.
+// served reads what the agent serves on a port of its pods, through the API server. One that cannot be reached is told, and
+// the others are read all the same.
 func (s *site) served(what agentPart) func(context.Context) (found, error) {
 	return func(ctx context.Context) (found, error) {
 		pods, err := s.list(ctx, "", "v1", "pods", labelled, nil)
 		if err != nil || len(pods.items) == 0 {
 			return found{note: pods.note}, err
 		}
-		var said strings.Builder
+		var out found
+		var fault error
 		for _, pod := range pods.items {
 			fields, _ := pod.(map[string]any)
-			obj := unstructured.Unstructured{Object: fields}
-			port := portOf(fields, what.port)
+			name, port := (&unstructured.Unstructured{Object: fields}).GetName(), portOf(fields, what.port)
 			if port == 0 {
 				continue
 			}
-			body, err := s.Discovery.RESTClient().Get().
-				AbsPath("/api/v1/namespaces", s.namespace, "pods", obj.GetName()+":"+strconv.FormatInt(port, 10), "proxy", what.path).
-				Param("debug", "1").Stream(ctx)
+			raw, err := s.proxied(ctx, name, port, what.path)
 			if err != nil {
-				return found{}, access.Explain(fmt.Errorf("read %s of pod %s: %w", what.path, obj.GetName(), err))
+				fault = access.Explain(fmt.Errorf("read %s of pod %s: %w", what.path, name, err))
+				out.note = "FAILED for one: " + fault.Error()
+				continue
 			}
-			raw, err := io.ReadAll(io.LimitReader(body, maxFile))
-			_ = body.Close() // it was read as far as it matters
-			if err != nil {
-				return found{}, fmt.Errorf("read %s of pod %s: %w", what.path, obj.GetName(), err)
-			}
-			fmt.Fprintf(&said, "# pod %s\n%s\n", obj.GetName(), raw)
+			out.text += fmt.Sprintf("# pod %s\n%s\n", name, raw)
 		}
-		if said.Len() > 0 {
-			return found{text: said.String()}, nil
+		switch {
+		case out.text != "":
+			return out, nil
+		case fault != nil:
+			return found{}, fault
 		}
 		return found{note: fmt.Sprintf("no pod of the agent has a port that is called %s", what.port)}, nil
 	}
+}
+
+// proxied reads what a pod serves.
+func (s *site) proxied(ctx context.Context, pod string, port int64, path string) ([]byte, error) {
+	body, err := s.Discovery.RESTClient().Get().
+		AbsPath("/api/v1/namespaces", s.namespace, "pods", pod+":"+strconv.FormatInt(port, 10), "proxy", path).
+		Param("debug", "1").Stream(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = body.Close() }() // it was read as far as it matters
+	return io.ReadAll(io.LimitReader(body, maxFile))
 }
 
 // portOf is the number of a port of a pod: the API server knows no names of them on the way to a pod. 0 for none.

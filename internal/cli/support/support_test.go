@@ -91,8 +91,9 @@ func TestMetricsComeThroughTheAPIServer(t *testing.T) {
 		switch r.URL.Path {
 		case "/api/v1/namespaces/argocd/pods":
 			w.Header().Set("Content-Type", "application/json")
-			_, _ = io.WriteString(w, `{"kind":"PodList","apiVersion":"v1","items":[{"kind":"Pod","apiVersion":"v1","metadata":{"name":"agent-0"},`+
-				`"spec":{"containers":[{"name":"agent","ports":[{"name":"health","containerPort":8081},{"name":"metrics","containerPort":8082}]}]}}]}`)
+			const pod = `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"NAME"},` +
+				`"spec":{"containers":[{"name":"agent","ports":[{"name":"health","containerPort":8081},{"name":"metrics","containerPort":8082}]}]}}`
+			_, _ = io.WriteString(w, `{"kind":"PodList","apiVersion":"v1","items":[`+strings.ReplaceAll(pod, "NAME", "agent-0")+`,`+strings.ReplaceAll(pod, "NAME", "gone")+`]}`)
 		case "/api/v1/namespaces/argocd/pods/agent-0:8082/proxy/metrics":
 			_, _ = io.WriteString(w, "fetches{repo=\"https://ada:hunter2@git.example.org/shop?token=hunter2\"} 7\n")
 		default:
@@ -126,6 +127,9 @@ func TestMetricsComeThroughTheAPIServer(t *testing.T) {
 	}
 	if got, want := string(b.files["metrics.txt"]), "# pod agent-0\nfetches{repo=\"https://git.example.org/shop\"} 7\n\n"; got != want {
 		t.Errorf("metrics %q, want %q", got, want)
+	}
+	if !strings.Contains(b.index.String(), "FAILED for one: read metrics of pod gone") {
+		t.Errorf("the index does not tell of the pod that is gone:\n%s", b.index.String())
 	}
 	if !strings.Contains(b.index.String(), "no pod of the agent has a port that is called pprof") {
 		t.Errorf("index:\n%s", b.index.String())

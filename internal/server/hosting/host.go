@@ -192,11 +192,17 @@ func (h *Host) look(ctx context.Context) error {
 		}
 	}
 	h.abandon()
+	// All are asked to end before one is waited for: meanwhile nobody says that the others are this server's.
+	var gone []*unit
 	for uid, u := range h.units {
 		if !known[uid] {
-			h.stop(u)
-			h.cfg.Log.Info("hosted agent is gone", "agent", u.agent.ID)
+			u.cancel()
+			gone = append(gone, u)
 		}
+	}
+	for _, u := range gone {
+		h.stop(u)
+		h.cfg.Log.Info("hosted agent is gone", "agent", u.agent.ID)
 	}
 	return errors.Join(append(errs, h.sweep(known))...)
 }

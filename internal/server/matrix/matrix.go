@@ -40,10 +40,12 @@ func Row(of api.Service, places []Place) api.ServiceRow {
 	return row
 }
 
-// cell is what runs in an environment.
+// cell is what runs in an environment: the same, in whichever order its applications are read.
 func cell(places []Place) api.ServiceCell {
+	slices.SortFunc(places, func(a, b Place) int { return cmp.Compare(a.ID, b.ID) })
 	out := api.ServiceCell{Environment: places[0].Environment, Type: places[0].Type, Region: places[0].Region}
-	out.Deployed, out.Health, out.Sync = places[0].Deployed, places[0].Health, places[0].Sync
+	out.Health, out.Sync = places[0].Health, places[0].Sync
+	var versions []api.Deployed
 	for _, p := range places {
 		out.Ready, out.Total = out.Ready+p.Ready, out.Total+p.Total
 		if rank(healths(), p.Health) > rank(healths(), out.Health) {
@@ -52,20 +54,28 @@ func cell(places []Place) api.ServiceCell {
 		if rank(syncs(), p.Sync) > rank(syncs(), out.Sync) {
 			out.Sync = p.Sync
 		}
-		switch {
-		case p.Version == out.Version:
-			out.Since = together(out.Since, p.Since)
-		case p.Version == "": // it never ran
-			out.Mixed = true
-		default:
-			out.Mixed = true
-			if order, _ := compare(p.Deployed, out.Deployed); order < 0 || out.Version == "" {
-				out.Deployed = p.Deployed
-			}
+		if at := slices.IndexFunc(versions, func(v api.Deployed) bool { return v.Version == p.Version }); at >= 0 {
+			versions[at].Since = together(versions[at].Since, p.Since)
+		} else {
+			versions = append(versions, p.Deployed)
 		}
 		out.Applications = append(out.Applications, p.ServiceApplication)
 	}
-	slices.SortFunc(out.Applications, func(a, b api.ServiceApplication) int { return cmp.Compare(a.ID, b.ID) })
+	out.Deployed, out.Mixed = oldest(versions), len(versions) > 1
+	return out
+}
+
+// oldest is the oldest of some versions, each of which is there once. What never ran has none.
+func oldest(versions []api.Deployed) api.Deployed {
+	out := versions[0]
+	for _, v := range versions[1:] {
+		if v.Version == "" {
+			continue
+		}
+		if order, _ := compare(v, out); order < 0 || out.Version == "" {
+			out = v
+		}
+	}
 	return out
 }
 

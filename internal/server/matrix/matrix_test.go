@@ -93,3 +93,17 @@ func TestSeveralVersionsInAnEnvironmentAreSaid(t *testing.T) {
 		t.Errorf("the cell is %+v", got)
 	}
 }
+
+func TestACellIsTheSameInWhicheverOrderItsApplicationsAreRead(t *testing.T) {
+	t.Parallel()
+	a, b, c := place("a", "account.prod", "main-1", at(3)), place("b", "account.prod", "main-2", at(1)), place("c", "account.prod", "main-2", at(5))
+	want := Row(api.Service{}, []Place{a, b, c}).Cells
+	if want[0].Version != "main-1" || !want[0].Since.Equal(at(3)) {
+		t.Errorf("all run main-2 since 5 only, so main-1 is the older one: %+v", want[0])
+	}
+	for _, places := range [][]Place{{a, c, b}, {b, a, c}, {b, c, a}, {c, a, b}, {c, b, a}} {
+		if diff := cmp.Diff(want, Row(api.Service{}, places).Cells); diff != "" {
+			t.Errorf("in another order (-want +got):\n%s", diff)
+		}
+	}
+}
