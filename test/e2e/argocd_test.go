@@ -138,8 +138,11 @@ func (a *argoCD) work(ctx context.Context, name string) {
 			return
 		}
 		more, err := a.step(ctx, app)
-		if apierrors.IsConflict(err) {
+		switch {
+		case apierrors.IsConflict(err):
 			continue // somebody was faster
+		case apierrors.IsNotFound(err):
+			return // it is gone
 		}
 		if err != nil && ctx.Err() == nil {
 			a.s.t.Errorf("the stand-in for Argo CD cannot work on application %s: %v", name, err)

@@ -3,8 +3,10 @@ package e2e
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -146,10 +148,13 @@ func cmdDatabase(ts *testscript.TestScript, neg bool, args []string) {
 	s := of(ts)
 	need(ts, neg && len(args) == 1 && s.plane != nil, "! database TEXT, after server start")
 	ts.Check(filepath.WalkDir(s.plane.data, func(path string, entry os.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
+		var raw []byte
+		if err == nil && !entry.IsDir() {
+			raw, err = os.ReadFile(path)
 		}
-		raw, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // a file of the database that has just gone
+		}
 		if err != nil {
 			return err
 		}
