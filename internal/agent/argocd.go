@@ -25,9 +25,15 @@ type argoCD struct {
 
 	mu    sync.Mutex
 	asked map[name]time.Time // since when an Application has something asked of it that Argo CD has not taken up
+	// leaving are Applications as they were when their deletion began.
+	leaving map[name]*v1alpha1.Application
+
+	deployed statusObjects
 }
 
-func newArgoCD(a *Agent) *argoCD { return &argoCD{agent: a, asked: map[name]time.Time{}} }
+func newArgoCD(a *Agent) *argoCD {
+	return &argoCD{agent: a, asked: map[name]time.Time{}, leaving: map[name]*v1alpha1.Application{}, deployed: newStatusObjects()}
+}
 
 func (d *argoCD) engine() agentapi.Engine { return agentapi.EngineArgoCD }
 
@@ -67,9 +73,32 @@ func (d *argoCD) wants(name) {}
 
 func (d *argoCD) moved(old, fresh *v1alpha1.Application) {
 	d.note(old, fresh)
+	d.place(old, fresh)
 	if fresh != nil {
 		d.agent.ledger.observed(old, fresh)
 	}
+	if gone := d.left(old, fresh); gone != nil {
+		d.agent.ledger.deletedBeside(gone)
+	}
+}
+
+// left returns an Application that is gone with its objects, as it was when its deletion began; nil for any other.
+func (d *argoCD) left(old, fresh *v1alpha1.Application) *v1alpha1.Application {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if fresh != nil {
+		id := name{Namespace: fresh.Namespace, Name: fresh.Name}
+		if known := d.leaving[id]; fresh.DeletionTimestamp == nil || known != nil && known.UID != fresh.UID {
+			delete(d.leaving, id)
+		}
+		if finalizer, _ := cascade(fresh); fresh.DeletionTimestamp != nil && finalizer != "" && d.leaving[id] == nil {
+			d.leaving[id] = fresh
+		}
+		return nil
+	}
+	id := name{Namespace: old.Namespace, Name: old.Name}
+	defer delete(d.leaving, id)
+	return d.leaving[id]
 }
 
 // note remembers since when Argo CD is asked for something.

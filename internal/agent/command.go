@@ -152,7 +152,6 @@ func (f *flags) chooseEngine() error {
 		return errors.New("--webhook-listen is for the engine in this process: Argo CD takes webhooks itself, so send them there")
 	}
 	f.cfg.InstallCRDs = false
-	f.cfg.Link.NoInstances = true // which object has an owner is known of kinds that our engine watches
 	return nil
 }
 

@@ -10,7 +10,9 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/instance"
 	"github.com/slipway-gitops/slipway/internal/agent/link"
+	"github.com/slipway-gitops/slipway/internal/engine/live"
 )
 
 // driver is what works on the Applications that this agent knows: the engine in this process (ownEngine), or an Argo CD
@@ -35,6 +37,10 @@ type driver interface {
 	// executors are the commands that it carries out in another way than by a change which the engine in this process
 	// understands.
 	executors(v *verbs) map[agentapi.Kind]link.Executor
+	// works reports whether an Application has its turns in this process.
+	works(id name) bool
+	// objects are those that Applications have in a cluster, by the cluster's key; state is what this process knows of it.
+	objects(key string, state *live.Cluster) instance.Objects
 	// health says how it is; it must not block.
 	health() agentapi.Component
 }
@@ -88,6 +94,10 @@ func (o *ownEngine) work(ctx context.Context, g *errgroup.Group) {
 }
 
 func (o *ownEngine) executors(*verbs) map[agentapi.Kind]link.Executor { return nil }
+
+func (o *ownEngine) works(id name) bool { return o.agent.shards.holds(id) }
+
+func (o *ownEngine) objects(_ string, state *live.Cluster) instance.Objects { return state }
 
 func (o *ownEngine) health() agentapi.Component {
 	c := agentapi.Component{Name: "engine", Status: agentapi.ComponentHealthy}

@@ -157,6 +157,11 @@ func (l *ledger) deleted(app *v1alpha1.Application, removed []object.Key) {
 	if l == nil || !l.book.Open() || app.DeletionTimestamp == nil {
 		return
 	}
+	l.bury(app, deletionOf(app, removed))
+}
+
+// deletionOf is the entry of the deletion of an Application with its objects.
+func deletionOf(app *v1alpha1.Application, removed []object.Key) *api.LedgerDetail {
 	now := time.Now()
 	d := &api.LedgerDetail{LedgerEntry: api.LedgerEntry{
 		Namespace: app.Namespace, Name: app.Name, ApplicationUID: string(app.UID), ArgoProject: app.Spec.ProjectName(),
@@ -167,6 +172,11 @@ func (l *ledger) deleted(app *v1alpha1.Application, removed []object.Key) {
 		d.Changes = append(d.Changes, api.LedgerChange{LedgerKey: ledgerKey(k), Verb: api.LedgerDeleted, Outcome: string(v1alpha1.OperationSucceeded)})
 	}
 	d.Counts.Deleted = len(d.Changes)
+	return d
+}
+
+// bury keeps the entry of a deletion.
+func (l *ledger) bury(app *v1alpha1.Application, d *api.LedgerDetail) {
 	shorten(d)
 	l.book.Add(hexID(string(app.UID), "deletion", app.DeletionTimestamp.UTC().Format(time.RFC3339)), d)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/health"
+	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
 // notesBeside says what an entry lacks that is made of what Argo CD writes into the status.
@@ -45,6 +46,22 @@ func (l *ledger) observed(old, fresh *v1alpha1.Application) {
 	if ok {
 		l.book.Healthy(entry, at)
 	}
+}
+
+// deletedBeside tells of an Application that Argo CD has deleted with its objects, app being how it was when that began.
+func (l *ledger) deletedBeside(app *v1alpha1.Application) {
+	if l == nil || !l.book.Open() {
+		return
+	}
+	var had []object.Key
+	for _, r := range app.Status.Resources {
+		had = append(had, object.Key{Group: r.Group, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name})
+	}
+	d := deletionOf(app, had)
+	d.Engine = string(agentapi.EngineArgoCD)
+	d.Notes = append(d.Notes, "Argo CD deleted it, and the entry is made of its last status: every object in it counts as deleted, "+
+		"those that were to be kept already among them")
+	l.bury(app, d)
 }
 
 // recallBeside makes the entry of an operation that Argo CD ended while no agent looked on.

@@ -26,7 +26,9 @@ func (a *Agent) addInstances() {
 		Application: a.registry.byInstance,
 		Log:         a.log.With("component", "instances"),
 	})
-	a.clusters.opened = func(key string, config *rest.Config, state *live.Cluster) { s.instances.Open(key, config, state) }
+	a.clusters.opened = func(key string, config *rest.Config, state *live.Cluster) {
+		s.instances.Open(key, config, a.driver.objects(key, state))
+	}
 }
 
 // closeInstances ends what addInstances has begun.

@@ -262,10 +262,11 @@ func (v *verbs) manifests(ctx context.Context, cmd agentapi.Command) (any, error
 		return nil, err
 	}
 	resources := v.permitted(app)
-	found, err := v.readAll(ctx, p, keysOf(resources))
+	found, unread, err := v.readSome(ctx, p, keysOf(resources))
 	if err != nil {
 		return nil, err
 	}
+	out.Warnings = unread
 	for i := range resources {
 		key := inspect.KeyOf(&resources[i])
 		obj := found[key]

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -167,6 +168,44 @@ func (v *verbs) readAll(ctx context.Context, p *place, asked []versioned) (map[o
 		})
 	}
 	return out, g.Wait()
+}
+
+// readSome reads what may be read of some objects, and says of the others why not. It fails where that is all of them.
+func (v *verbs) readSome(ctx context.Context, p *place, asked []versioned) (found map[object.Key]map[string]any, unread []string, err error) {
+	found = make(map[object.Key]map[string]any, len(asked))
+	var mu sync.Mutex
+	var refused error
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(readers)
+	for _, a := range asked {
+		g.Go(func() error {
+			obj, err := v.readOne(ctx, p, a)
+			if err != nil && !refusedOne(err) {
+				return err
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				refused, unread = err, append(unread, fmt.Sprintf("%s could not be read: %v", a.Key, err))
+			} else if obj != nil {
+				found[a.Key] = obj
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, nil, err
+	}
+	if refused != nil && len(unread) == len(asked) {
+		return nil, nil, refused
+	}
+	slices.Sort(unread)
+	return found, unread, nil
+}
+
+// refusedOne reports whether an API server answers, and does not give this object.
+func refusedOne(err error) bool {
+	return apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err)
 }
 
 // subject is an object that a command is about, and how it is reached.

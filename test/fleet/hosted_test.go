@@ -182,6 +182,13 @@ func TestAServerHostsAnAgentThroughItsWholeLife(t *testing.T) {
 	}
 	await(t, settled, "the first commit", value("one"), s.Process)
 
+	// What is made through the server is in the agent's namespace, where nobody says another one.
+	repo.Commit(map[string]string{"app/a.yaml": configMap("hosted", "one"), "more/b.yaml": configMap("more", "one")}, "more")
+	slipway("", "app", "create", "more", "--agent", a.ID, "--repo", repo.URL(), "--path", "more", "--dest-namespace", ns, "--auto-sync")
+	await(t, settled, "an application that was made by its name alone", func(ctx context.Context) string {
+		return valueIn(ctx, cluster, ns, "more", "one")
+	}, s.Process)
+
 	// The agent is killed.
 	if err := syscall.Kill(first, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
@@ -194,7 +201,7 @@ func TestAServerHostsAnAgentThroughItsWholeLife(t *testing.T) {
 	// The server is killed: the agent ends with it, and comes back with it, as who it was.
 	s.Kill()
 	h.ends(data, "the server was killed")
-	repo.Commit(map[string]string{"app/a.yaml": configMap("hosted", "two")}, "two")
+	repo.Commit(map[string]string{"app/a.yaml": configMap("hosted", "two"), "more/b.yaml": configMap("more", "one")}, "two")
 	s.Start()
 	s.awaitReady()
 	_, a = h.runs(second, s.Process, data)

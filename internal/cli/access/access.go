@@ -28,10 +28,22 @@ type Options struct {
 	Namespace  string // where Application resources live
 	ServerName string // a server's address or the name of a context; empty: the current context, if there is one
 	Agent      string // of a server: only what is this agent's
+
+	flags *pflag.FlagSet
+}
+
+// ChosenNamespace is the namespace that somebody has named, by a flag or the environment; "" for none. At a server, what is
+// made goes into that of the agent then.
+func (o *Options) ChosenNamespace() string {
+	if os.Getenv("SLIPWAY_NAMESPACE") == "" && (o.flags == nil || !o.flags.Changed("namespace")) {
+		return ""
+	}
+	return o.Namespace
 }
 
 // AddFlags registers the flags that every command on a cluster has.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
+	o.flags = flags
 	namespace := os.Getenv("SLIPWAY_NAMESPACE")
 	if namespace == "" {
 		namespace = "argocd"
@@ -40,7 +52,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Agent, "agent", "", "at a server: only this `agent`, and where to create things")
 	flags.StringVar(&o.Kubeconfig, "kubeconfig", "", "talk to a cluster without a server: kubeconfig `file` (default $KUBECONFIG, then ~/.kube/config)")
 	flags.StringVar(&o.Context, "context", "", "`name` of the kubeconfig's context to use")
-	flags.StringVarP(&o.Namespace, "namespace", "n", namespace, "`namespace` of the Application resources ($SLIPWAY_NAMESPACE)")
+	flags.StringVarP(&o.Namespace, "namespace", "n", namespace, "`namespace` of the Application resources ($SLIPWAY_NAMESPACE); what is made at a server goes into that of its agent where nobody says")
 }
 
 // Cluster is a connection to one API server.

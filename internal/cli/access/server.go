@@ -234,10 +234,32 @@ func (s *Server) TheAgent(ctx context.Context) (api.Agent, error) {
 	return api.Agent{}, iostream.Usagef("say which agent, with --agent: one of %s", strings.Join(ids[:min(len(ids), 20)], ", "))
 }
 
+// PlaceAt puts an object that says no namespace into that of an agent.
+func PlaceAt(agent api.Agent, obj *unstructured.Unstructured) error {
+	if obj.GetNamespace() != "" {
+		return nil
+	}
+	namespace := ""
+	if agent.Hosted != nil {
+		namespace = agent.Hosted.Namespace
+	}
+	if agent.Status.Namespace != "" {
+		namespace = agent.Status.Namespace
+	}
+	if namespace == "" {
+		return iostream.Usagef("agent %s has not said yet in which namespace it is: say where, with -n", agent.ID)
+	}
+	obj.SetNamespace(namespace)
+	return nil
+}
+
 // Create has an agent make an Application.
 func (s *Server) Create(ctx context.Context, obj *unstructured.Unstructured, upsert, dryRun bool) (Application, error) {
 	agent, err := s.TheAgent(ctx)
 	if err != nil {
+		return Application{}, err
+	}
+	if err := PlaceAt(agent, obj); err != nil {
 		return Application{}, err
 	}
 	raw, err := obj.MarshalJSON()

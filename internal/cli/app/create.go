@@ -48,11 +48,15 @@ func newCreateCmd(common *access.Common) *cobra.Command {
 }
 
 func createRun(ctx context.Context, o createOptions) error {
-	objects, err := o.applications()
+	site, err := o.Site()
 	if err != nil {
 		return err
 	}
-	site, err := o.Site()
+	namespace := o.Namespace
+	if _, atServer := site.(*access.Server); atServer {
+		namespace = o.ChosenNamespace()
+	}
+	objects, err := o.applications(namespace)
 	if err != nil {
 		return err
 	}
@@ -88,13 +92,13 @@ func verb(app access.Application) string {
 	return "configured"
 }
 
-// applications returns the Applications to create, in the namespace of the command.
-func (o *createOptions) applications() ([]*unstructured.Unstructured, error) {
+// applications returns the Applications to create, in a namespace; where that is "", each in its own, if it has one.
+func (o *createOptions) applications(namespace string) ([]*unstructured.Unstructured, error) {
 	switch {
 	case o.file == "" && o.spec.name == "":
 		return nil, iostream.Usagef("give the application's name, or a manifest with -f")
 	case o.file == "":
-		obj, err := o.spec.application(o.Namespace)
+		obj, err := o.spec.application(namespace)
 		if err != nil {
 			return nil, err
 		}
@@ -116,10 +120,12 @@ func (o *createOptions) applications() ([]*unstructured.Unstructured, error) {
 		if obj.GetName() == "" {
 			return nil, fmt.Errorf("document %d of %s has no metadata.name; give it one", i+1, o.file)
 		}
-		if ns := obj.GetNamespace(); ns != "" && ns != o.Namespace {
+		if ns := obj.GetNamespace(); ns != "" && namespace != "" && ns != namespace {
 			return nil, fmt.Errorf("application %s of %s is for namespace %s; call again with -n %s", obj.GetName(), o.file, ns, ns)
 		}
-		obj.SetNamespace(o.Namespace)
+		if namespace != "" {
+			obj.SetNamespace(namespace)
+		}
 		out = append(out, obj)
 	}
 	return out, nil

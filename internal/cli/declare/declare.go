@@ -199,11 +199,15 @@ func (k *kind) create(common *access.Common) *cobra.Command {
 }
 
 func (k *kind) createRun(ctx context.Context, o createOptions) error {
-	objects, err := k.wanted(o)
+	place, err := k.place(o.Common)
 	if err != nil {
 		return err
 	}
-	place, err := k.place(o.Common)
+	namespace := o.Namespace
+	if _, atServer := place.(*served); atServer {
+		namespace = o.ChosenNamespace()
+	}
+	objects, err := k.wanted(o, namespace)
 	if err != nil {
 		return err
 	}
@@ -233,13 +237,13 @@ func (k *kind) createRun(ctx context.Context, o createOptions) error {
 	return o.Print(o.Output, map[string]any{"items": made})
 }
 
-// wanted are the resources that a command is to write, in its namespace.
-func (k *kind) wanted(o createOptions) ([]*unstructured.Unstructured, error) {
+// wanted are the resources that a command is to write, in a namespace; where that is "", each in its own, if it has one.
+func (k *kind) wanted(o createOptions, namespace string) ([]*unstructured.Unstructured, error) {
 	switch {
 	case o.file != "" && o.name != "":
 		return nil, iostream.Usagef("give a name or -f, not both: the manifest has the name")
 	case o.name != "":
-		obj, err := o.build(o.name, o.Namespace)
+		obj, err := o.build(o.name, namespace)
 		return []*unstructured.Unstructured{obj}, err
 	case o.file == "" && o.build != nil:
 		return nil, iostream.Usagef("give a name, or a manifest with -f")
@@ -253,7 +257,7 @@ func (k *kind) wanted(o createOptions) ([]*unstructured.Unstructured, error) {
 	out := make([]*unstructured.Unstructured, 0, len(docs))
 	for i, doc := range docs {
 		obj := &unstructured.Unstructured{Object: doc}
-		if err := k.check(obj, o.Namespace); err != nil {
+		if err := k.check(obj, namespace); err != nil {
 			return nil, fmt.Errorf("document %d of %s: %w", i+1, o.file, err)
 		}
 		out = append(out, obj)
@@ -269,10 +273,12 @@ func (k *kind) check(obj *unstructured.Unstructured, namespace string) error {
 	if obj.GetName() == "" {
 		return errors.New("it has no metadata.name; give it one")
 	}
-	if ns := obj.GetNamespace(); ns != "" && ns != namespace {
+	if ns := obj.GetNamespace(); ns != "" && namespace != "" && ns != namespace {
 		return fmt.Errorf("%s %s is for namespace %s; call again with -n %s", k.called, obj.GetName(), ns, ns)
 	}
-	obj.SetNamespace(namespace)
+	if namespace != "" {
+		obj.SetNamespace(namespace)
+	}
 	return nil
 }
 

@@ -274,6 +274,9 @@ func (s *served) create(ctx context.Context, obj *unstructured.Unstructured, ups
 	if err != nil {
 		return nil, err
 	}
+	if err := access.PlaceAt(agent, obj); err != nil {
+		return nil, err
+	}
 	raw, err := obj.MarshalJSON()
 	if err != nil {
 		return nil, fmt.Errorf("encode %s %s: %w", s.k.called, obj.GetName(), err)
