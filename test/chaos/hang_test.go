@@ -35,7 +35,7 @@ func TestAClusterThatNeverAnswersDelaysNoApplicationOfAnother(t *testing.T) {
 	v := newView(t, config, ns)
 	// More Applications go to the cluster that hangs than the agent works on at a time.
 	const workers, hanging = 4, 12
-	agent := newAgent(t, testenv.Kubeconfig(t), "--namespace", ns, "--poll", "1s", "--workers", fmt.Sprint(workers))
+	agent := newAgent(t, testenv.Kubeconfig(t), "--namespace", ns, "--installation-id", ns, "--poll", "1s", "--workers", fmt.Sprint(workers))
 	agent.Start()
 	v.awaitApplicationKind(t)
 	v.followApplications(t, ns)

@@ -36,14 +36,14 @@ func TestTheSecondOfTwoAgentsTakesOverWhenTheFirstStops(t *testing.T) {
 		}
 	}
 
-	first := newAgent(t, testenv.Kubeconfig(t), "--namespace", ns, "--poll", "1s")
+	first := newAgent(t, testenv.Kubeconfig(t), "--namespace", ns, "--installation-id", ns, "--poll", "1s")
 	first.Start()
 	v.awaitApplicationKind(t)
 	createApplication(t, config, ns, "two", map[string]any{"repoURL": repo.URL(), "path": "."},
 		map[string]any{"server": v1alpha1.InClusterServer, "namespace": ns}, true)
 	await(first, 1)
 
-	second := newAgent(t, testenv.Kubeconfig(t), "--namespace", ns, "--poll", "1s")
+	second := newAgent(t, testenv.Kubeconfig(t), "--namespace", ns, "--installation-id", ns, "--poll", "1s")
 	second.Start()
 	commit(2)
 	await(first, 2)

@@ -31,7 +31,7 @@ import (
 const (
 	shardCount, sharedApps = 6, 60
 	// leaseOf the replicas is short, so that the test is, and long enough for a busy machine.
-	leaseOf = 15 * time.Second
+	leaseOf = 30 * time.Second
 	// moved bounds the wait for shards to be with those who shall have them.
 	moved = 2 * time.Minute
 )
@@ -193,7 +193,7 @@ type shared struct {
 // process prepares a replica. Nobody looks at the repository by itself within the test.
 func (s *shared) process(dir string, more ...string) *replica {
 	return &replica{data: filepath.Join(dir, "data"), Process: testenv.NewProcess(s.t, fmt.Sprintf("replica%d", len(s.replicas)), "slipway-agent", dir, append([]string{
-		"--standalone", "--kubeconfig", testenv.Kubeconfig(s.t), "--namespace", s.ns, "--data", filepath.Join(dir, "data"), "--poll", "10m",
+		"--standalone", "--kubeconfig", testenv.Kubeconfig(s.t), "--namespace", s.ns, "--installation-id", s.ns, "--data", filepath.Join(dir, "data"), "--poll", "10m",
 		"--shards", fmt.Sprint(shardCount), "--lease-duration", leaseOf.String(), "--workers", "4",
 	}, more...)...)}
 }

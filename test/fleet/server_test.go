@@ -145,7 +145,8 @@ func (s *server) agentProcess(name, token, url, kubeconfig, ns string, more ...s
 		s.t.Fatal(err)
 	}
 	return testenv.NewProcess(s.t, name, "slipway-agent", dir, append([]string{
-		"--kubeconfig", kubeconfig, "--namespace", ns, "--poll", "2s", "--data", filepath.Join(dir, "data"), "--server", url,
+		// Agents of other tests work on the same cluster, some on Applications of the same names.
+		"--kubeconfig", kubeconfig, "--namespace", ns, "--installation-id", ns, "--poll", "2s", "--data", filepath.Join(dir, "data"), "--server", url,
 		"--server-ca", s.ca, "--registration-token-file", file, "--workers", "2",
 	}, more...)...)
 }

@@ -13,7 +13,7 @@ func TestReplicasThatShareApplicationsAreOneAgentToTheServer(t *testing.T) {
 	const apps = 12
 	s := startServer(t)
 	cluster, ns := clientOf(t, testenv.Cluster(t)), testenv.Namespace(t)
-	flags := []string{"--shards", "4", "--lease-duration", "15s"}
+	flags := []string{"--shards", "4", "--lease-duration", "1m"}
 	id, one := s.newAgent("shared", s.url, testenv.Kubeconfig(t), ns, flags...)
 	one.Start()
 	await(t, settled, "the first replica", s.connected(id), one)

@@ -144,7 +144,7 @@ func (c *cluster) application(name, path string, source map[string]any) {
 func (c *cluster) startAgent(through *tap, token string) (log *record, metrics func() string) {
 	c.t.Helper()
 	log = newRecord()
-	command := exec.Command("slipway-agent", "--server", through.url, "--namespace", c.ns, "--data", c.t.TempDir(), "--kubeconfig", testenv.Kubeconfig(c.t), "--poll", "1h", //nolint:noctx // it is stopped in order
+	command := exec.Command("slipway-agent", "--server", through.url, "--namespace", c.ns, "--installation-id", c.ns, "--data", c.t.TempDir(), "--kubeconfig", testenv.Kubeconfig(c.t), "--poll", "1h", //nolint:noctx // it is stopped in order
 		"--webhook-listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0")
 	command.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + c.t.TempDir(), "SLIPWAY_REGISTRATION_TOKEN=" + token}
 	command.Stderr, command.Stdout = log, log
