@@ -31,7 +31,7 @@ func (w *where) contains(text string, columns ...string) {
 	if text == "" {
 		return
 	}
-	pattern := "%" + literal(strings.ToLower(text)) + "%"
+	pattern := "%" + literal(lower(text)) + "%"
 	var or []string
 	var args []any
 	for _, column := range columns {
@@ -39,6 +39,17 @@ func (w *where) contains(text string, columns ...string) {
 		args = append(args, pattern)
 	}
 	w.and("("+strings.Join(or, " OR ")+")", args...)
+}
+
+// lower is what LOWER makes of a text in both databases: it knows the letters of
+// ASCII only.
+func lower(text string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			r += 'a' - 'A'
+		}
+		return r
+	}, text)
 }
 
 // like adds that a column matches a pattern around a text that is taken as it is.

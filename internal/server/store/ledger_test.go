@@ -190,6 +190,7 @@ func TestTheLedgerIsFiltered(t *testing.T) {
 			"automatic ones":        {api.LedgerFilter{Automatic: &yes}, []string{"rev-0c", "rev-0b"}},
 			"those with an effect":  {api.LedgerFilter{Changed: true}, []string{"rev-0a"}},
 			"by revision":           {api.LedgerFilter{Revision: "rev-0b"}, []string{"rev-0b"}},
+			"by another revision":   {api.LedgerFilter{Revision: "REV-0b"}, []string{}},
 			"from a time": {
 				api.LedgerFilter{From: time.Date(2026, 3, 1, 12, 20, 0, 0, time.UTC), To: time.Date(2026, 3, 1, 12, 30, 0, 0, time.UTC)}, []string{"rev-0b"},
 			},

@@ -107,3 +107,17 @@ func planOf(t *testing.T, db *sql.DB, query string) string {
 	}
 	return plan.String()
 }
+
+func TestASearchFindsWhatIsWrittenInOtherLetters(t *testing.T) {
+	onBoth(t, func(t *testing.T, b *bench) {
+		must[api.Organization](t)(b.Organizations().Create(t.Context(), api.Organization{Meta: api.Meta{Name: "acme", DisplayName: "Österreich WIEN"}}))
+		for search, want := range map[string][]string{
+			"Österreich": {"acme"}, "wien": {"acme"}, "ÖSTERREICH": {"acme"}, "Ostende": {},
+		} {
+			page := must[api.Page[api.Organization]](t)(b.Organizations().List(t.Context(), all(api.TypeOrganization), api.ListOptions{Search: search}))
+			if diff := cmp.Diff(want, ids(page, func(o api.Organization) string { return o.Name })); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", search, diff)
+			}
+		}
+	})
+}

@@ -131,8 +131,9 @@ func (s *Store) openSQLite(address string) error {
 	if err := file.Close(); err != nil {
 		return fmt.Errorf("open SQLite: %w", err)
 	}
-	// What was deleted is overwritten, so that it is not in a copy of the file.
-	common := fmt.Sprintf("_busy_timeout=%d&_journal_mode=WAL&_synchronous=FULL&_foreign_keys=on&_pragma=secure_delete(on)", busyLimit.Milliseconds())
+	// What was deleted is overwritten, so that it is not in a copy of the file. LIKE tells letters apart as that of PostgreSQL
+	// does.
+	common := fmt.Sprintf("_busy_timeout=%d&_journal_mode=WAL&_synchronous=FULL&_foreign_keys=on&_pragma=secure_delete(on)&_pragma=case_sensitive_like(on)", busyLimit.Milliseconds())
 	name := "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + common
 	if s.writer, err = sql.Open("sqlite", name+"&_txlock=immediate"); err != nil {
 		return fmt.Errorf("open SQLite: %w", err)
