@@ -45,7 +45,7 @@ const (
 func object(apiVersion, kind string) string {
 	text, err := json.Marshal(said)
 	if err != nil {
-		panic(err) //nolint:forbidigo // of a text: it cannot
+		panic(err) // of a text: it cannot
 	}
 	out := strings.ReplaceAll(resource, "SAID", string(text))
 	return strings.Replace(out, `"argoproj.io/v1alpha1","kind":"Application"`, `"`+apiVersion+`","kind":"`+kind+`"`, 1)
@@ -95,7 +95,7 @@ func full[T any](change func(*T)) string {
 	}
 	raw, err := json.Marshal(v)
 	if err != nil {
-		panic(err) //nolint:forbidigo // of values of the API: it cannot
+		panic(err) // of values of the API: it cannot
 	}
 	return string(raw)
 }
@@ -117,7 +117,7 @@ func (p *planet) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.asked[r.URL.Path] = true
 	switch {
 	case r.URL.Path == p.broken:
-		panic(http.ErrAbortHandler) //nolint:forbidigo // as a process that is killed
+		panic(http.ErrAbortHandler) // as a process that is killed
 	case !there:
 		http.NotFound(w, r)
 		return
