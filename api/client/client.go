@@ -58,6 +58,7 @@ type Client struct {
 	http      *http.Client
 	timeout   time.Duration
 	wait      time.Duration
+	waits     func(api.Command)
 }
 
 // New makes a client. It does not talk to the server yet.
@@ -98,6 +99,14 @@ func (c *Client) With(token string) *Client {
 func (c *Client) Because(reason string) *Client {
 	other := *c
 	other.reason = reason
+	return &other
+}
+
+// OnWait is a client that tells of a command which its agent has not answered after some seconds: once, then it goes on
+// waiting.
+func (c *Client) OnWait(tell func(api.Command)) *Client {
+	other := *c
+	other.waits = tell
 	return &other
 }
 

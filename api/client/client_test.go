@@ -221,6 +221,25 @@ func TestACommandIsFollowedToItsEnd(t *testing.T) {
 	}
 }
 
+func TestACommandThatNobodyTellsOfIsNotWaitedForWithoutEnd(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	client := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		deadline := time.Now().Add(time.Hour) // at first
+		if asked++; asked > 1 {
+			deadline = time.Now().Add(-time.Hour)
+		}
+		fmt.Fprintf(w, `{"id":"c1","agent":"account.prod","status":"sent","deadline":%q}`, deadline.Format(time.RFC3339))
+	})
+	var told []string
+	client = client.OnWait(func(cmd api.Command) { told = append(told, cmd.ID) })
+	app := client.Application(api.Target{Agent: "account.prod", Namespace: "argocd", Name: "shop"})
+	_, err := app.Operate(t.Context(), api.SyncRequest{})
+	if err == nil || !strings.Contains(err.Error(), "look whether it was done") || !slices.Equal(told, []string{"c1"}) {
+		t.Errorf("got %v, and was told of %v", err, told)
+	}
+}
+
 func TestEventsAreReadOnAfterTheLastOne(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

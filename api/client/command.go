@@ -14,7 +14,10 @@ import (
 
 const (
 	// askWait is for how many seconds the server waits for the agent's answer in one request.
-	askWait = 30
+	askWait = 10
+	// overdue is how long after its deadline a command is waited for: the server's clock may be another one, and an answer
+	// takes its time. The server keeps one that was sent for longer, since only the agent knows what became of it.
+	overdue = 15 * time.Second
 	// lookAgain is how long to wait between two looks at a command that is not over.
 	lookAgain = time.Second
 )
@@ -44,7 +47,15 @@ func (c *Client) command(ctx context.Context, r call, out any) (api.Command, err
 	if err := c.do(ctx, r, &cmd); err != nil {
 		return cmd, err
 	}
-	for cmd.Status == api.CommandPending || cmd.Status == api.CommandSent {
+	for told := false; cmd.Status == api.CommandPending || cmd.Status == api.CommandSent; told = true {
+		if c.waits != nil && !told {
+			c.waits(cmd)
+		}
+		if !cmd.Deadline.IsZero() && time.Since(cmd.Deadline) > overdue {
+			return cmd, &Error{Server: c.base.String(), Err: &api.Error{Code: api.CodeUnavailable, Message: fmt.Sprintf(
+				"agent %s got command %s and has not told by %s what came of it: look whether it was done before you ask again; `slipway agent get %s` says how the agent is",
+				cmd.Agent, cmd.ID, cmd.Deadline.Format(time.RFC3339), cmd.Agent)}}
+		}
 		if err := sleep(ctx, lookAgain); err != nil {
 			return cmd, &Error{cause: err, Server: c.base.String(), Err: &api.Error{Code: api.CodeUnavailable, Message: fmt.Sprintf(
 				"agent %s has not answered yet; it goes on with command %s until %s: `slipway agent get %s` says how the agent is",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/util/retry"
@@ -103,6 +104,10 @@ func (c *Common) signedIn(contexts *remote.Contexts) (*Server, error) {
 	if chosen.Insecure {
 		c.Sayf("warning: the certificate of %s is not checked (insecure): anybody on the way can pretend to be it", chosen.Server)
 	}
+	to = to.OnWait(func(cmd api.Command) {
+		c.Sayf("agent %s has not answered yet; waiting until %s. Ctrl-C ends the waiting, not the request; `slipway agent get %s` says how the agent is",
+			cmd.Agent, cmd.Deadline.UTC().Format(time.RFC3339), cmd.Agent)
+	})
 	return &Server{Client: to, Name: chosen, agent: c.Agent}, nil
 }
 

@@ -138,8 +138,18 @@ func (o *syncOptions) carryOut(ctx context.Context, site access.Site, asked map[
 // ask sends a request. Two operations at a time would hide the first one's result, so it waits for the end of one that is
 // under way, such as an automated sync; with --async that is an error.
 func (o *syncOptions) ask(ctx context.Context, site access.Site, name string, e errand) (api.OperationAnswer, error) {
+	limited := ctx
+	if o.timeout > 0 {
+		var cancel context.CancelFunc
+		limited, cancel = context.WithTimeout(ctx, o.timeout)
+		defer cancel()
+	}
 	for {
-		answer, err := e.ask(ctx, site, name)
+		answer, err := e.ask(limited, site, name)
+		if err != nil && limited.Err() != nil && ctx.Err() == nil {
+			return answer, iostream.NotYetf("%s: its agent has not taken the request within %s, and may do so in the next minutes still; `slipway agent list` shows how agents are",
+				name, o.timeout)
+		}
 		if !busy(err) || o.async {
 			return answer, err
 		}

@@ -160,7 +160,10 @@ func seconds(q *float64) string {
 		return ""
 	}
 	d := time.Duration(*q * float64(time.Second))
-	if d < time.Minute {
+	switch {
+	case d < time.Second:
+		return d.Round(time.Millisecond).String()
+	case d < time.Minute:
 		return d.Round(time.Second / 10).String()
 	}
 	return d.Round(time.Second).String()
@@ -176,7 +179,8 @@ func newLevelsCmd(common *access.Common) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "slo", Aliases: []string{"service-levels"}, Short: "How long deliveries take on their way, for all and for each application", Args: cobra.NoArgs,
 		Long: "Show how long first deployments of revisions took: from commit to detected by the agent, to rendered, to the last object\n" +
-			"applied, to healthy, and all of it; p50 and p99 of each. The slowest applications come first.",
+			"applied, to healthy, and all of it. Each column has p50 / p99; json and yaml have p90 as well. The slowest applications come\n" +
+			"first.",
 		Example: "  slipway fleet slo --from 168h\n  slipway fleet slo --environment org.acme.production -o json",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return levelsRun(cmd.Context(), &o) },
 	}
@@ -200,7 +204,7 @@ func levelsRun(ctx context.Context, o *levelOptions) error {
 	if o.Output != iostream.Table {
 		return o.Print(o.Output, found)
 	}
-	rows := &iostream.Rows{Header: []string{"APPLICATION", "DELIVERIES", "DETECTED", "RENDERED", "APPLIED", "HEALTHY", "WHOLE"}}
+	rows := &iostream.Rows{Header: []string{"APPLICATION", "DELIVERIES", "DETECTED P50/P99", "RENDERED P50/P99", "APPLIED P50/P99", "HEALTHY P50/P99", "WHOLE P50/P99"}}
 	addLevel(rows, "all", &found.All)
 	shown := found.Applications[:min(o.limit, len(found.Applications))]
 	for i := range shown {

@@ -173,7 +173,7 @@ func listRun(ctx context.Context, o *listOptions) error {
 // notes say what else a person wants to know of an application.
 func notes(a *api.Application) string {
 	held, stale := "", ""
-	if a.Held {
+	if a.Held && !slices.Contains(a.Conditions, "Held") {
 		held = "held"
 	}
 	if !a.StaleSince.IsZero() {

@@ -35,7 +35,7 @@ func newInstanceCmd(common *access.Common) *cobra.Command {
 	flags.StringVar(&o.Service, "service", "", "only those of this `service`, by id or name")
 	flags.StringVar(&o.Environment, "environment", "", "only those of this `environment`, by id or name")
 	flags.StringVar(&o.app, "app", "", "only those of this `application`")
-	flags.StringVar(&o.InstanceFilter.Agent, "of-agent", "", "only those of this `agent`, by id")
+	flags.StringVar(&o.InstanceFilter.Agent, "agent", "", "only those of this `agent`, by id or name")
 	flags.BoolVar(&o.Unready, "unready", false, "only those that are not ready")
 	cmd.AddCommand(list)
 	return cmd
@@ -56,6 +56,9 @@ func instanceRun(ctx context.Context, o instanceOptions) error {
 		return err
 	}
 	if o.Environment, err = Environment(ctx, s, o.Environment); err != nil {
+		return err
+	}
+	if o.InstanceFilter.Agent, err = Agent(ctx, s, o.InstanceFilter.Agent); err != nil {
 		return err
 	}
 	if o.app != "" {

@@ -39,7 +39,7 @@ func newWhereCmd(common *access.Common) *cobra.Command {
 	flags.StringVar(&o.Environment, "environment", "", "only this `environment`, by id or name")
 	flags.StringVar(&o.Type, "type", "", "only environments of this type: `Production|PreProduction`")
 	flags.StringVar(&o.Region, "region", "", "only environments of this `region`")
-	flags.StringVar(&o.ServiceFilter.Agent, "of-agent", "", "only what this `agent` deploys, by id")
+	flags.StringVar(&o.ServiceFilter.Agent, "agent", "", "only what this `agent` deploys, by id or name")
 	flags.StringVar(&o.scope, "scope", "", "only services of this `scope` or inside it")
 	flags.BoolVar(&o.Drift, "drift", false, "only services that do not have the same version everywhere")
 	flags.BoolVar(&o.long, "long", false, "a line for each service and environment, with instances and what it is behind")
@@ -64,11 +64,17 @@ func whereRun(ctx context.Context, o whereOptions) error {
 	if o.Environment, err = Environment(ctx, s, o.Environment); err != nil {
 		return err
 	}
+	if o.ServiceFilter.Agent, err = Agent(ctx, s, o.ServiceFilter.Agent); err != nil {
+		return err
+	}
 	rows, err := s.Client.AllServiceRows(ctx, o.ServiceFilter)
 	if err != nil {
 		return s.Explain(err)
 	}
-	const nothing = "nothing that you may see runs anywhere: link applications to services with `slipway app link`, or by the label " + api.LabelService
+	nothing := "nothing that you may see runs anywhere: link applications to services with `slipway app link`, or by the label " + api.LabelService
+	if o.Drift || o.Service+o.Environment+o.Type+o.Region+o.ServiceFilter.Agent+string(o.Scope) != "" {
+		nothing = "nothing that you may see passes the filter; `slipway where` alone shows all that runs"
+	}
 	if o.Output != iostream.Table {
 		return noun.PrintList(o.Common, rows, nil, nil, nothing)
 	}

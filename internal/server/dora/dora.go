@@ -44,6 +44,12 @@ func (o *Operation) succeeded() bool { return o.Phase == "Succeeded" }
 // deployment is an operation that succeeded and changed something.
 func (o *Operation) deployment() bool { return o.succeeded() && o.Changed }
 
+// touched reports whether the revision concerns the application. What was rendered before the agent learned of the revision
+// did not change with it: others in the repository did, and something else made this operation.
+func (o *Operation) touched() bool {
+	return o.Revision != "" && (o.Rendered.IsZero() || o.Detected.IsZero() || !o.Rendered.Before(o.Detected))
+}
+
 // judge finds changes and failures. The operations are in the order of their end; now is when it is asked.
 func judge(list []Operation, now time.Time) []read {
 	byApplication := map[string][]int{}
@@ -66,8 +72,8 @@ func judgeOne(all []read, places []int, now time.Time) {
 	for _, i := range places {
 		o := &all[i]
 		// A retry of what failed is no further change.
-		o.change = o.Action == api.LedgerSync && o.Revision != "" && o.Revision != deployed && o.Revision != tried
-		o.first = o.Action == api.LedgerSync && o.succeeded() && o.Revision != "" && !known[o.Revision]
+		o.change = o.Action == api.LedgerSync && o.touched() && o.Revision != deployed && o.Revision != tried
+		o.first = o.Action == api.LedgerSync && o.touched() && o.succeeded() && !known[o.Revision]
 		switch {
 		case o.Action == api.LedgerPartial: // the application is of two revisions then
 		case o.succeeded():

@@ -34,6 +34,12 @@ func as(o dora.Operation, action, phase string) dora.Operation {
 	return o
 }
 
+// elsewhere is an operation at a commit that changed nothing of what the application renders.
+func elsewhere(o dora.Operation) dora.Operation {
+	o.Rendered = o.Detected.Add(-48 * time.Hour)
+	return o
+}
+
 func TestDeliveriesAreJudged(t *testing.T) {
 	t.Parallel()
 	type figures struct {
@@ -59,6 +65,7 @@ func TestDeliveriesAreJudged(t *testing.T) {
 		{"healthy late", []dora.Operation{sync(1, "a", 90)}, figures{Deployments: 1, Changes: 1, Failures: 1, Lead: 1, Restores: 1}},
 		{"not healthy before the next", []dora.Operation{sync(1, "a", 0), sync(1.5, "b", 5)}, figures{Deployments: 2, Changes: 2, Failures: 1, Lead: 1, Restores: 1}},
 		{"still in time", []dora.Operation{sync(47.5, "a", 0)}, figures{Deployments: 1, Changes: 1}},
+		{"drift is put back at a commit that was about others", []dora.Operation{sync(1, "a", 5), elsewhere(sync(40, "b", 5))}, figures{Deployments: 2, Changes: 1, Lead: 1}},
 		{"a partial sync", []dora.Operation{sync(1, "a", 5), as(sync(2, "b", 5), "partial", "Succeeded"), sync(3, "b", 5)}, figures{Deployments: 3, Changes: 2, Lead: 2}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
