@@ -172,6 +172,9 @@ func (o *loginOptions) signIn(ctx context.Context, c *client.Client) (string, er
 	}
 	in := api.SignIn{Username: o.username, Password: password, Token: tokenName()}
 	session, err := c.SignIn(ctx, in)
+	if err == nil && o.newFile != "" {
+		o.Sayf("warning: --new-password-file is not used, since nobody else chose the present password: `slipway password` changes it")
+	}
 	if api.CodeOf(err) == api.CodeForbidden && err != nil {
 		o.Sayf("this password was chosen by somebody else: choose your own now")
 		if in.Password, err = o.chooseFirst(ctx, c, in); err != nil {

@@ -27,13 +27,14 @@ func Facts(common *access.Common, rows *iostream.Rows, v any) error {
 	if err != nil {
 		return fmt.Errorf("encode output: %w", err)
 	}
-	if err := addFacts(rows, "", raw); err != nil {
+	if err := addFacts(func(name, text string) { rows.Add(name, text) }, "", raw); err != nil {
 		return err
 	}
 	return common.Table(rows)
 }
 
-func addFacts(rows *iostream.Rows, prefix string, raw json.RawMessage) error {
+// addFacts adds what has a value: each thing in a list of things is one fact, which says what it has one after the other.
+func addFacts(add func(name, text string), prefix string, raw json.RawMessage) error {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	if _, err := dec.Token(); err != nil {
 		return fmt.Errorf("read output: %w", err)
@@ -49,16 +50,36 @@ func addFacts(rows *iostream.Rows, prefix string, raw json.RawMessage) error {
 		}
 		name := prefix + fmt.Sprint(key)
 		if value[0] == '{' {
-			if err := addFacts(rows, name+".", value); err != nil {
+			if err := addFacts(add, name+".", value); err != nil {
 				return err
 			}
 			continue
 		}
-		if text := factText(value); text != "" {
-			rows.Add(name, text)
+		things := thingsOf(value)
+		for _, thing := range things {
+			var has []string
+			if err := addFacts(func(name, text string) { has = append(has, name+"="+text) }, "", thing); err != nil {
+				return err
+			}
+			add(name, strings.Join(has, "  "))
+		}
+		if text := factText(value); text != "" && things == nil {
+			add(name, text)
 		}
 	}
 	return nil
+}
+
+// thingsOf are the elements of a list that have fields; nil for whatever else a value is.
+func thingsOf(raw json.RawMessage) []json.RawMessage {
+	var list []json.RawMessage
+	if raw[0] != '[' || json.Unmarshal(raw, &list) != nil {
+		return nil
+	}
+	if slices.ContainsFunc(list, func(one json.RawMessage) bool { return one[0] != '{' }) || len(list) == 0 {
+		return nil
+	}
+	return list
 }
 
 // factText is a value as people read it.
