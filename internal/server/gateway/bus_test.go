@@ -23,10 +23,14 @@ type bus struct {
 	address string
 	secure  *tls.Config
 	trust   *tls.Config
-	stop    func()
+	// users says whom it knows.
+	users func(*nats.Options)
+	stop  func()
 }
 
-func newBus(t *testing.T) *bus {
+// newBus starts one that knows whom it is told of; two users with a password, each of an account of its own, where that is
+// nobody.
+func newBus(t *testing.T, users ...func(*nats.Options)) *bus {
 	t.Helper()
 	// The certificate of a test's web server is for 127.0.0.1.
 	web := httptest.NewUnstartedServer(nil)
@@ -35,7 +39,7 @@ func newBus(t *testing.T) *bus {
 	roots := x509.NewCertPool()
 	roots.AddCert(web.Certificate())
 	b := &bus{
-		t: t, address: testenv.Address(t), secure: &tls.Config{MinVersion: tls.VersionTLS12, Certificates: web.TLS.Certificates},
+		t: t, address: testenv.Address(t), users: append(users, byPassword)[0], secure: &tls.Config{MinVersion: tls.VersionTLS12, Certificates: web.TLS.Certificates},
 		trust: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots},
 	}
 	b.start()
@@ -57,11 +61,7 @@ func (b *bus) start() {
 		ServerName: "bus", DontListen: true, NoSigs: true, NoLog: true,
 		LeafNode: nats.LeafNodeOpts{Host: host, Port: number, TLSConfig: b.secure, TLSTimeout: 10},
 	}
-	for _, user := range []string{"slipway", "other"} {
-		account := nats.NewAccount(user)
-		options.Accounts = append(options.Accounts, account)
-		options.Users = append(options.Users, &nats.User{Username: user, Password: "s3cret", Account: account})
-	}
+	b.users(options)
 	ns, err := nats.NewServer(options)
 	if err != nil {
 		b.t.Fatal(err)
@@ -73,6 +73,14 @@ func (b *bus) start() {
 	}
 	if !ns.ReadyForConnections(time.Minute) {
 		b.t.Fatal("the NATS server does not start")
+	}
+}
+
+func byPassword(options *nats.Options) {
+	for _, user := range []string{"slipway", "other"} {
+		account := nats.NewAccount(user)
+		options.Accounts = append(options.Accounts, account)
+		options.Users = append(options.Users, &nats.User{Username: user, Password: "s3cret", Account: account})
 	}
 }
 
