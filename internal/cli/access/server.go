@@ -314,7 +314,7 @@ func older(version, than string) bool {
 const lookAnyway = 2 * time.Second
 
 // patience is how long Follow takes a copy from before a change for an old one. What was asked for may have changed nothing.
-const patience = 10 * time.Second
+const patience = 30 * time.Second
 
 // Follow calls seen after each change, which the server's events tell of.
 func (s *Server) Follow(ctx context.Context, names []string, seen Seen) error {
