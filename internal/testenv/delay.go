@@ -129,12 +129,12 @@ func (r *relay) run(ctx context.Context, listener net.Listener) {
 
 // serve connects one client, until both ends have said all or ctx is done.
 func (r *relay) serve(ctx context.Context, from net.Conn) {
-	defer from.Close()
+	defer func() { _ = from.Close() }()
 	to, err := (&net.Dialer{}).DialContext(ctx, "tcp", r.to)
 	if err != nil {
 		return // the client sees a connection that ends at once
 	}
-	defer to.Close()
+	defer func() { _ = to.Close() }()
 	defer context.AfterFunc(ctx, func() {
 		_ = from.Close()
 		_ = to.Close()

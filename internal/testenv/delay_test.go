@@ -1,6 +1,7 @@
 package testenv
 
 import (
+	"errors"
 	"io"
 	"net"
 	"testing"
@@ -63,7 +64,7 @@ func TestAClientSeesThatNobodyIsBehindADelay(t *testing.T) {
 	if err := conn.SetReadDeadline(time.Now().Add(requestLimit)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := conn.Read(make([]byte, 1)); err != io.EOF {
+	if _, err := conn.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 		t.Errorf("reading ends with %v", err)
 	}
 }
