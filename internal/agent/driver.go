@@ -18,22 +18,10 @@ import (
 // driver is what works on the Applications that this agent knows: the engine in this process (ownEngine), or an Argo CD
 // beside it (argoCD). What is watched, told to a server and asked by it is the same with both; what differs is here.
 type driver interface {
+	starter
+	listener
 	// engine is how a server is told of it.
 	engine() agentapi.Engine
-	// guard stands between the agent and an API server; home is whether it is that of the Applications. nil lets
-	// everything through.
-	guard(home bool) transport.WrapperFunc
-	// prepare makes, or looks for, what it needs in the cluster, before anything is watched.
-	prepare(ctx context.Context) error
-	// alone makes sure, once all Applications are known, that nobody else works on them, and looks again from time to time.
-	alone(ctx context.Context, g *errgroup.Group) error
-	// wants hears of an Application that asks for a turn. It must not block.
-	wants(id name)
-	// moved hears of every change of an Application while there is a link: old is nil for one that was not known, fresh for
-	// one that is gone. It must not block.
-	moved(old, fresh *v1alpha1.Application)
-	// work begins with the Applications, all of which are known.
-	work(ctx context.Context, g *errgroup.Group)
 	// executors are the commands that it carries out in another way than by a change which the engine in this process
 	// understands.
 	executors(v *verbs) map[agentapi.Kind]link.Executor
@@ -43,6 +31,28 @@ type driver interface {
 	objects(key string, state *live.Cluster) instance.Objects
 	// health says how it is; it must not block.
 	health() agentapi.Component
+}
+
+// starter is how a driver begins, in the order of its methods.
+type starter interface {
+	// guard stands between the agent and an API server; home is whether it is that of the Applications. nil lets
+	// everything through.
+	guard(home bool) transport.WrapperFunc
+	// prepare makes, or looks for, what it needs in the cluster, before anything is watched.
+	prepare(ctx context.Context) error
+	// alone makes sure, once all Applications are known, that nobody else works on them, and looks again from time to time.
+	alone(ctx context.Context, g *errgroup.Group) error
+	// work begins with the Applications, all of which are known.
+	work(ctx context.Context, g *errgroup.Group)
+}
+
+// listener hears of Applications. Its methods must not block.
+type listener interface {
+	// wants hears of an Application that asks for a turn.
+	wants(id name)
+	// moved hears of every change of an Application while there is a link: old is nil for one that was not known, fresh for
+	// one that is gone.
+	moved(old, fresh *v1alpha1.Application)
 }
 
 // newDriver makes the driver that the configuration names.

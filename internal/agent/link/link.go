@@ -173,23 +173,29 @@ func (l *Link) keep(ctx context.Context) error {
 	for ctx.Err() == nil {
 		began := l.now()
 		err := l.once(ctx)
-		if ctx.Err() != nil {
-			return nil
-		}
-		l.status.lost(err)
 		if wrongEngine(err) {
+			l.status.lost(err)
 			return err
 		}
-		pause := pace.after(err, l.now().Sub(began))
-		l.say(err, pause)
-		timer := time.NewTimer(pause)
-		select {
-		case <-ctx.Done():
-		case <-timer.C:
-		}
-		timer.Stop()
+		l.rest(ctx, err, &pace, began)
 	}
 	return nil
+}
+
+// rest says what a session ended with, and waits until it is time for the next one.
+func (l *Link) rest(ctx context.Context, err error, pace *pace, began time.Time) {
+	if ctx.Err() != nil {
+		return
+	}
+	l.status.lost(err)
+	pause := pace.after(err, l.now().Sub(began))
+	l.say(err, pause)
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
 }
 
 // once does what is missing for a session, and has one.

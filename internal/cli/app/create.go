@@ -48,6 +48,10 @@ func newCreateCmd(common *access.Common) *cobra.Command {
 }
 
 func createRun(ctx context.Context, o createOptions) error {
+	objects, err := o.applications()
+	if err != nil {
+		return err
+	}
 	site, err := o.Site()
 	if err != nil {
 		return err
@@ -56,8 +60,7 @@ func createRun(ctx context.Context, o createOptions) error {
 	if _, atServer := site.(*access.Server); atServer {
 		namespace = o.ChosenNamespace()
 	}
-	objects, err := o.applications(namespace)
-	if err != nil {
+	if err := manifest.Place(objects, namespace); err != nil {
 		return err
 	}
 	made := make([]access.Application, 0, len(objects))
@@ -92,13 +95,13 @@ func verb(app access.Application) string {
 	return "configured"
 }
 
-// applications returns the Applications to create, in a namespace; where that is "", each in its own, if it has one.
-func (o *createOptions) applications(namespace string) ([]*unstructured.Unstructured, error) {
+// applications returns the Applications to create, as flags or a file describe them.
+func (o *createOptions) applications() ([]*unstructured.Unstructured, error) {
 	switch {
 	case o.file == "" && o.spec.name == "":
 		return nil, iostream.Usagef("give the application's name, or a manifest with -f")
 	case o.file == "":
-		obj, err := o.spec.application(namespace)
+		obj, err := o.spec.application()
 		if err != nil {
 			return nil, err
 		}
@@ -119,12 +122,6 @@ func (o *createOptions) applications(namespace string) ([]*unstructured.Unstruct
 		}
 		if obj.GetName() == "" {
 			return nil, fmt.Errorf("document %d of %s has no metadata.name; give it one", i+1, o.file)
-		}
-		if ns := obj.GetNamespace(); ns != "" && namespace != "" && ns != namespace {
-			return nil, fmt.Errorf("application %s of %s is for namespace %s; call again with -n %s", obj.GetName(), o.file, ns, ns)
-		}
-		if namespace != "" {
-			obj.SetNamespace(namespace)
 		}
 		out = append(out, obj)
 	}

@@ -61,8 +61,8 @@ func (s *specFlags) addFlags(flags *pflag.FlagSet) []string {
 	return names
 }
 
-// application builds the Application that the flags describe.
-func (s *specFlags) application(namespace string) (*unstructured.Unstructured, error) {
+// application builds the Application that the flags describe, in no namespace yet.
+func (s *specFlags) application() (*unstructured.Unstructured, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func (s *specFlags) application(namespace string) (*unstructured.Unstructured, e
 		app.Spec.Destination.Server = cmp.Or(s.destServer, v1alpha1.InClusterServer)
 	}
 	app.APIVersion, app.Kind = v1alpha1.GroupVersion().String(), v1alpha1.KindApplication
-	app.Name, app.Namespace = s.name, namespace
+	app.Name = s.name
 	for _, p := range labels {
 		if app.Labels == nil {
 			app.Labels = map[string]string{}

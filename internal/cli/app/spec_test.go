@@ -90,13 +90,13 @@ source: {repoURL: https://git.example.com/demo.git, path: k, kustomize: {images:
 			if err := flags.Parse(c.args); err != nil {
 				t.Fatal(err)
 			}
-			got, err := spec.application("argocd")
+			got, err := spec.application()
 			if err != nil {
 				t.Fatal(err)
 			}
 			want := map[string]any{
 				"apiVersion": "argoproj.io/v1alpha1", "kind": "Application",
-				"metadata": map[string]any{"name": "web", "namespace": "argocd"},
+				"metadata": map[string]any{"name": "web"},
 			}
 			var below map[string]any
 			if err := yaml.Unmarshal([]byte(c.want), &below); err != nil {
@@ -131,7 +131,7 @@ func TestFlagsThatContradictEachOtherAreWrongUsage(t *testing.T) {
 			if err := flags.Parse(args); err != nil {
 				t.Fatal(err)
 			}
-			_, err := spec.application("argocd")
+			_, err := spec.application()
 			var exit *iostream.ExitError
 			if !errors.As(err, &exit) || exit.Code != iostream.CodeUsage {
 				t.Errorf("got %v, want an error of usage", err)

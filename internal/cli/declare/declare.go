@@ -45,7 +45,7 @@ type kind struct {
 }
 
 // build makes a resource of what flags say.
-type build func(name, namespace string) (*unstructured.Unstructured, error)
+type build func(name string) (*unstructured.Unstructured, error)
 
 // NewCmds returns the commands.
 func NewCmds(common *access.Common) []*cobra.Command {
@@ -199,6 +199,10 @@ func (k *kind) create(common *access.Common) *cobra.Command {
 }
 
 func (k *kind) createRun(ctx context.Context, o createOptions) error {
+	objects, err := k.wanted(o)
+	if err != nil {
+		return err
+	}
 	place, err := k.place(o.Common)
 	if err != nil {
 		return err
@@ -207,8 +211,7 @@ func (k *kind) createRun(ctx context.Context, o createOptions) error {
 	if _, atServer := place.(*served); atServer {
 		namespace = o.ChosenNamespace()
 	}
-	objects, err := k.wanted(o, namespace)
-	if err != nil {
+	if err := manifest.Place(objects, namespace); err != nil {
 		return err
 	}
 	made := make([]any, 0, len(objects))
@@ -237,13 +240,13 @@ func (k *kind) createRun(ctx context.Context, o createOptions) error {
 	return o.Print(o.Output, map[string]any{"items": made})
 }
 
-// wanted are the resources that a command is to write, in a namespace; where that is "", each in its own, if it has one.
-func (k *kind) wanted(o createOptions, namespace string) ([]*unstructured.Unstructured, error) {
+// wanted are the resources that a command is to write, as flags or a file describe them.
+func (k *kind) wanted(o createOptions) ([]*unstructured.Unstructured, error) {
 	switch {
 	case o.file != "" && o.name != "":
 		return nil, iostream.Usagef("give a name or -f, not both: the manifest has the name")
 	case o.name != "":
-		obj, err := o.build(o.name, namespace)
+		obj, err := o.build(o.name)
 		return []*unstructured.Unstructured{obj}, err
 	case o.file == "" && o.build != nil:
 		return nil, iostream.Usagef("give a name, or a manifest with -f")
@@ -257,7 +260,7 @@ func (k *kind) wanted(o createOptions, namespace string) ([]*unstructured.Unstru
 	out := make([]*unstructured.Unstructured, 0, len(docs))
 	for i, doc := range docs {
 		obj := &unstructured.Unstructured{Object: doc}
-		if err := k.check(obj, namespace); err != nil {
+		if err := k.check(obj); err != nil {
 			return nil, fmt.Errorf("document %d of %s: %w", i+1, o.file, err)
 		}
 		out = append(out, obj)
@@ -265,19 +268,13 @@ func (k *kind) wanted(o createOptions, namespace string) ([]*unstructured.Unstru
 	return out, nil
 }
 
-// check says whether an object is of the kind, and puts it into the namespace where it says none.
-func (k *kind) check(obj *unstructured.Unstructured, namespace string) error {
+// check says whether an object is of the kind.
+func (k *kind) check(obj *unstructured.Unstructured) error {
 	if obj.GetKind() != k.kind || obj.GetAPIVersion() != v1alpha1.GroupVersion().String() {
 		return fmt.Errorf("it is a %s %s, not an %s of %s", obj.GetAPIVersion(), obj.GetKind(), k.kind, v1alpha1.GroupVersion())
 	}
 	if obj.GetName() == "" {
 		return errors.New("it has no metadata.name; give it one")
-	}
-	if ns := obj.GetNamespace(); ns != "" && namespace != "" && ns != namespace {
-		return fmt.Errorf("%s %s is for namespace %s; call again with -n %s", k.called, obj.GetName(), ns, ns)
-	}
-	if namespace != "" {
-		obj.SetNamespace(namespace)
 	}
 	return nil
 }

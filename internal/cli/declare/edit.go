@@ -114,7 +114,10 @@ func (k *kind) write(ctx context.Context, o editOptions, place place, base found
 		return iostream.Usagef("%s has %d resources: one is changed at a time", file, len(docs))
 	}
 	obj := withoutStatus(&unstructured.Unstructured{Object: docs[0]})
-	if err := k.check(obj, base.obj.GetNamespace()); err != nil {
+	if err := k.check(obj); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	if err := manifest.Place([]*unstructured.Unstructured{obj}, base.obj.GetNamespace()); err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	if obj.GetName() != base.obj.GetName() {

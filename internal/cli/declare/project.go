@@ -65,7 +65,7 @@ func projectFlags(flags *pflag.FlagSet) build {
 	dests := flags.StringArray("dest", nil, "`CLUSTER,NAMESPACE`: name or address of a cluster, and namespace, or patterns of them; repeat for several (default none)")
 	namespaces := flags.StringArray("source-namespace", nil, "`namespace` or pattern of Applications elsewhere that may be of it; repeat for several")
 	kinds := flags.StringArray("allow-cluster-resource", nil, "`[GROUP/]KIND` without a namespace that may be deployed, or a pattern; repeat for several (default none)")
-	return func(name, namespace string) (*unstructured.Unstructured, error) {
+	return func(name string) (*unstructured.Unstructured, error) {
 		spec := map[string]any{}
 		put := func(field string, list []any) {
 			if len(list) > 0 {
@@ -99,7 +99,7 @@ func projectFlags(flags *pflag.FlagSet) build {
 		put("clusterResourceWhitelist", allowed)
 		return &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": v1alpha1.GroupVersion().String(), "kind": v1alpha1.KindAppProject,
-			"metadata": map[string]any{"name": name, "namespace": namespace}, "spec": spec,
+			"metadata": map[string]any{"name": name}, "spec": spec,
 		}}, nil
 	}
 }

@@ -163,20 +163,24 @@ func aCluster() *planet {
 	lease := `{"apiVersion":"coordination.k8s.io/v1","kind":"LeaseList","metadata":{},"items":[{"apiVersion":"coordination.k8s.io/v1","kind":"Lease",
 		"metadata":{"name":"agent","annotations":{"a":"hunter2"}},"spec":{"holderIdentity":"agent-0"}}]}`
 	const core, apps, argo = "/api/v1/namespaces/argocd/", "/apis/apps/v1/namespaces/argocd/", "/apis/argoproj.io/v1alpha1/namespaces/argocd/"
-	return &planet{asked: map[string]bool{}, answers: map[string]string{
+	const leases = "/apis/coordination.k8s.io/v1/namespaces/argocd/leases"
+	identities := `{"apiVersion":"meta.k8s.io/v1","kind":"PartialObjectMetadataList","items":[{"metadata":` +
+		strings.TrimSuffix(strings.TrimSpace(metadata), ",") + `}]}`
+	answers := map[string]string{
 		"/version":            `{"gitVersion":"v1.34.0","gitCommit":"hunter2"}`,
+		leases:                lease,
 		apps + "deployments":  list("apps/v1", "Deployment"),
 		apps + "statefulsets": list("apps/v1", "StatefulSet"),
 		core + "pods":         list("v1", "Pod"),
-		"/apis/coordination.k8s.io/v1/namespaces/argocd/leases": lease,
-		core + "events":                       list("v1", "Event"),
-		core + "configmaps":                   settings,
-		core + "secrets":                      `{"apiVersion":"meta.k8s.io/v1","kind":"PartialObjectMetadataList","items":[{"metadata":` + strings.TrimSuffix(strings.TrimSpace(metadata), ",") + `}]}`,
-		argo + "applications":                 list("argoproj.io/v1alpha1", "Application"),
-		argo + "appprojects":                  list("argoproj.io/v1alpha1", "AppProject"),
-		core + "pods/shop:8082/proxy/metrics": "# HELP hunter\nfetches{repo=\"https://ada:hunter2@git.invalid/shop?q=hunter2\"} 7\n",
-		core + "pods/shop:8083/proxy/debug/pprof/goroutine": "goroutine 1 [running]:\nmain.main() password=hunter2\n",
-	}}
+		core + "events":       list("v1", "Event"),
+		core + "configmaps":   settings,
+		core + "secrets":      identities,
+		argo + "applications": list("argoproj.io/v1alpha1", "Application"),
+		argo + "appprojects":  list("argoproj.io/v1alpha1", "AppProject"),
+	}
+	answers[core+"pods/shop:8082/proxy/metrics"] = "# HELP hunter\nfetches{repo=\"https://ada:hunter2@git.invalid/shop?q=hunter2\"} 7\n"
+	answers[core+"pods/shop:8083/proxy/debug/pprof/goroutine"] = "goroutine 1 [running]:\nmain.main() password=hunter2\n"
+	return &planet{asked: map[string]bool{}, answers: answers}
 }
 
 // worlds are the places that a bundle may be of, with what is to be asked of each.
