@@ -113,6 +113,9 @@ type bulk struct {
 // refusal says why an application is left alone.
 type refusal struct{ error }
 
+// errUnanswered says that the agent of an application had said nothing when the time of that was over.
+var errUnanswered = errors.New("the agent did not answer")
+
 // Do does it, and follows the operation until it is over.
 func (b *bulk) Do(ctx context.Context, w job.Work) (state, message string, err error) {
 	seconds := w.Job.Request.Timeout
@@ -133,6 +136,9 @@ func (b *bulk) Do(ctx context.Context, w job.Work) (state, message string, err e
 		return "", "", ctx.Err() // another server goes on with it
 	case errors.As(err, &no):
 		state, message = api.TargetRefused, no.Error()
+	case errors.Is(err, errUnanswered):
+		state, message = api.TargetFailed, fmt.Sprintf("%s within %s: see whether it is connected; it may still do it when it is back, until %s", err, whole,
+			w.Target.StartedAt.Add(jobCommandTime).UTC().Format(time.RFC3339))
 	case limited.Err() != nil:
 		state, message = api.TargetFailed, fmt.Sprintf("it was not over after %s: see the application, the agent goes on with it", whole)
 	case unable(err):
@@ -153,6 +159,9 @@ func (b *bulk) do(ctx context.Context, w job.Work) (string, error) {
 	var answer api.OperationAnswer
 	if request == "" {
 		result, err := b.command(ctx, w)
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) && err != nil {
+			return "", errUnanswered
+		}
 		if err != nil {
 			return "", err
 		}

@@ -217,6 +217,16 @@ func TestARollbackOfWhatSyncsByItselfIsDoneOnceItIsThere(t *testing.T) {
 	}
 }
 
+func TestAnAgentThatIsAwayIsNotSaidToGoOn(t *testing.T) {
+	w := newWorld(t)
+	of := work("away", "admin")
+	of.Job.Request.Timeout = 1
+	state, message, err := w.doer().Do(t.Context(), of)
+	if err != nil || state != api.TargetFailed || !strings.HasPrefix(message, "the agent did not answer within 1s: see whether it is connected") {
+		t.Errorf("it is %s, %q, %v", state, message, err)
+	}
+}
+
 func TestWhatIsOverIsSeenByAServerThatGetsTheJobTooLate(t *testing.T) {
 	w := newWorld(t)
 	w.told(`"resourceVersion":"9"`, `{"operationState":{"phase":"Succeeded","message":"all is well","operation":{"info":[{"name":"slipway-request","value":"r"}]}}}`)

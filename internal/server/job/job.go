@@ -326,7 +326,7 @@ func (r *running) fail(n int64) {
 	defer r.mu.Unlock()
 	r.failures += n
 	if most := int64(r.job.Request.StopAfter); most > 0 && r.failures >= most && r.stopped == "" {
-		r.stopped = fmt.Sprintf("stopped after %d failures", r.failures)
+		r.stopped = fmt.Sprintf("stopped, since %d failed", r.failures)
 	}
 }
 
