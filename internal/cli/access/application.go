@@ -112,6 +112,8 @@ func (a *Applications) explain(verb, name string, err error) error {
 	switch {
 	case err == nil:
 		return nil
+	case apierrors.IsNotFound(err) && ofKind(err, "namespaces"):
+		return fmt.Errorf("namespace %s does not exist in this cluster; create it, or give another with -n: %w", a.namespace, err)
 	case apierrors.IsNotFound(err) && name != "" && Named(err, name):
 		return fmt.Errorf("application %s does not exist in namespace %s; `slipway app list -n %s` shows those that do: %w",
 			name, a.namespace, a.namespace, err)
@@ -127,6 +129,12 @@ func (a *Applications) explain(verb, name string, err error) error {
 func Named(err error, name string) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Name == name
+}
+
+// ofKind reports whether err is about a resource, which the API server names in the plural.
+func ofKind(err error, resource string) bool {
+	var status apierrors.APIStatus
+	return errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Kind == resource
 }
 
 func decode(obj *unstructured.Unstructured) (Application, error) {
