@@ -105,6 +105,17 @@ type entries struct {
 	manual    bool
 }
 
+// begin reads what the flags say, and finds the server.
+func (o *entries) begin(ctx context.Context) (*access.Server, error) {
+	if err := o.parse(time.Now()); err != nil {
+		return nil, err
+	}
+	if o.limit < 1 {
+		return nil, iostream.Usagef("--limit is at least 1")
+	}
+	return o.server(ctx)
+}
+
 func (o *entries) addFlags(flags *pflag.FlagSet) {
 	o.choice.addFlags(flags)
 	flags.StringVar(&o.Phase, "phase", "", "only what ended like this: `Succeeded|Failed|Error`")

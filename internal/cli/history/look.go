@@ -54,13 +54,7 @@ func newListCmd(common *access.Common) *cobra.Command {
 }
 
 func listRun(ctx context.Context, o entries) error {
-	if err := o.parse(time.Now()); err != nil {
-		return err
-	}
-	if o.limit < 1 {
-		return iostream.Usagef("--limit is at least 1")
-	}
-	s, err := o.server(ctx)
+	s, err := o.begin(ctx)
 	if err != nil {
 		return err
 	}
@@ -352,13 +346,7 @@ func newObjectCmd(common *access.Common) *cobra.Command {
 }
 
 func objectRun(ctx context.Context, o entries) error {
-	if err := o.parse(time.Now()); err != nil {
-		return err
-	}
-	if o.limit < 1 {
-		return iostream.Usagef("--limit is at least 1")
-	}
-	s, err := o.server(ctx)
+	s, err := o.begin(ctx)
 	if err != nil {
 		return err
 	}
