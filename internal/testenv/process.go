@@ -38,8 +38,8 @@ type Process struct {
 	done chan struct{}
 }
 
-// NewProcess prepares a program (slipway-agent, slipway-server), whose log goes into dir. It is the one that SLIPWAY_AGENT
-// or SLIPWAY_SERVER names, else the one in bin, else it is built. It is killed at the end of the test, which removes dir.
+// NewProcess prepares a program (slipway-agent, slipway-server), whose log goes into dir. It is the one that TEST_SLIPWAY_AGENT
+// or TEST_SLIPWAY_SERVER names, else the one in bin, else it is built. It is killed at the end of the test, which removes dir.
 func NewProcess(t testing.TB, name, program, dir string, args ...string) *Process {
 	t.Helper()
 	p := &Process{Name: name, Log: filepath.Join(dir, name+".log"), t: t, binary: Binary(t, program), args: args}
@@ -53,11 +53,11 @@ func NewProcess(t testing.TB, name, program, dir string, args ...string) *Proces
 	return p
 }
 
-// Binary is the path of a program of ours: the one that a variable such as SLIPWAY_AGENT names, else the one in bin, else
-// one that is built.
+// Binary is the path of a program of ours: the one that a variable such as TEST_SLIPWAY_AGENT names, else the one in bin,
+// else one that is built. SLIPWAY_SERVER is an address for the command line, and may be set where tests run.
 func Binary(t testing.TB, program string) string {
 	t.Helper()
-	if path := os.Getenv(strings.ToUpper(strings.ReplaceAll(program, "-", "_"))); path != "" {
+	if path := os.Getenv("TEST_" + strings.ToUpper(strings.ReplaceAll(program, "-", "_"))); path != "" {
 		return path
 	}
 	root, err := repositoryRoot()

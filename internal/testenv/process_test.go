@@ -15,7 +15,7 @@ func TestAProcessIsKilledAndStartedAgain(t *testing.T) {
 	if err := os.WriteFile(program, []byte("#!/bin/sh\necho begun with $1 and $WHAT\nexec sleep 600\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("SLIPWAY_AGENT", program)
+	t.Setenv("TEST_SLIPWAY_AGENT", program)
 	p := NewProcess(t, "one", "slipway-agent", t.TempDir(), "a word")
 	p.Env = []string{"WHAT=more"}
 	for round := range 2 {
@@ -43,7 +43,7 @@ func TestWhatAKilledProcessHadStartedMayWriteForAMoment(t *testing.T) {
 	if err := os.WriteFile(program, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("SLIPWAY_AGENT", program)
+	t.Setenv("TEST_SLIPWAY_AGENT", program)
 	dir := t.TempDir()
 	t.Run("it is killed", func(t *testing.T) {
 		p := NewProcess(t, "one", "slipway-agent", dir, dir)
@@ -61,7 +61,7 @@ func TestWhatAKilledProcessHadStartedMayWriteForAMoment(t *testing.T) {
 }
 
 func TestAProcessThatEndsByItselfIsNoticed(t *testing.T) {
-	t.Setenv("SLIPWAY_AGENT", "/bin/true")
+	t.Setenv("TEST_SLIPWAY_AGENT", "/bin/true")
 	p := NewProcess(t, "one", "slipway-agent", t.TempDir())
 	p.Start()
 	err := wait.PollUntilContextTimeout(t.Context(), probeEvery, time.Minute, true, func(context.Context) (bool, error) { return p.Ended(), nil })

@@ -93,10 +93,10 @@ func TestATableShowsWhatWasMissedAndTheBaseline(t *testing.T) {
 	}
 }
 
-// server returns the program that SLIPWAY_SERVER names, or the built one, or builds it.
+// server returns the program that TEST_SLIPWAY_SERVER names, or the built one, or builds it.
 func server(t *testing.T) string {
 	t.Helper()
-	if path := os.Getenv("SLIPWAY_SERVER"); path != "" {
+	if path := os.Getenv("TEST_SLIPWAY_SERVER"); path != "" {
 		return path
 	}
 	const root = "../../.."
