@@ -1,0 +1,21 @@
+import { fileURLToPath } from "node:url";
+import tailwindcss from "@tailwindcss/vite";
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vite";
+
+// A server to develop against: SLIPWAY_SERVER=http://127.0.0.1:8080 npm run dev
+const server = process.env.SLIPWAY_SERVER ?? "http://127.0.0.1:8080";
+
+export default defineConfig({
+  plugins: [react(), tailwindcss()],
+  resolve: { alias: { "@": fileURLToPath(new URL("./src", import.meta.url)) } },
+  build: {
+    target: "es2023",
+    // Inlined pieces would be data: URLs and inline scripts, which the Content-Security-Policy forbids.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    emptyOutDir: false,
+    chunkSizeWarningLimit: 700,
+  },
+  server: { proxy: { "/api": { target: server, changeOrigin: true, ws: true } } },
+});
