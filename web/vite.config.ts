@@ -14,7 +14,7 @@ export default defineConfig({
     // Inlined pieces would be data: URLs and inline scripts, which the Content-Security-Policy forbids.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    emptyOutDir: false,
+    emptyOutDir: true,
     chunkSizeWarningLimit: 700,
   },
   server: { proxy: { "/api": { target: server, changeOrigin: true, ws: true } } },

@@ -40,6 +40,7 @@ func rooms() map[string][]string {
 		"internal/project":  {api, object},
 		"internal/seal":     {api},
 		"internal/trace":    nil,
+		"web":               nil,
 		"internal/podlog":   {api},
 		chained:             {api},
 		redact:              {chained},
@@ -51,7 +52,7 @@ func rooms() map[string][]string {
 		},
 
 		// The control plane. Its parts meet in server.go only.
-		"internal/server":  {api, "internal/trace", server + "..."},
+		"internal/server":  {api, "web", "internal/trace", server + "..."},
 		server + "address": nil,
 		server + "rbac":    {api},
 		server + "authn":   {api, server + "rbac"},
