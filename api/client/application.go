@@ -134,6 +134,13 @@ func (a Application) delete(ctx context.Context, r api.DeleteApplicationRequest)
 	return out, err
 }
 
+// Why says why it is as it is, from the server's copy.
+func (a Application) Why(ctx context.Context) (api.Why, error) {
+	var out api.Why
+	err := a.c.do(ctx, call{method: http.MethodGet, path: a.at("why")}, &out)
+	return out, err
+}
+
 // Resource reads one object of it, live and desired.
 func (a Application) Resource(ctx context.Context, ref api.ResourceRef) (api.ResourceState, error) {
 	var out api.ResourceState

@@ -45,6 +45,7 @@ func rooms() map[string][]string {
 		chained:             {api},
 		redact:              {chained},
 		"internal/operate":  {api, object, "internal/project"},
+		"internal/why":      {api, object, "internal/project", "internal/operate"},
 		"internal/inspect":  {api, object, diff, health},
 		"internal/agent": {
 			api, source, source + "/...", "internal/git", "internal/webhook", "internal/project", "internal/engine/...",
@@ -70,12 +71,12 @@ func rooms() map[string][]string {
 		server + "hosting": {api},
 		server + "notify":  {api, server + "rbac"},
 		server + "gateway": {api, "internal/trace", server + "event", server + "address"},
-		server + "httpapi": {api, "internal/trace", redact, server + "address", server + "rbac", server + "authn", server + "audit", server + "event", server + "install"},
+		server + "httpapi": {api, "internal/trace", redact, server + "address", server + "rbac", server + "authn", server + "audit", server + "event", server + "install", "internal/project", "internal/why"},
 
 		"internal/cli": {
 			api, source + "/...", "internal/git", "internal/gitserve", "dev/demo",
 			object, diff, plan, health, "internal/engine/render/...", "internal/engine/action", "internal/project",
-			"internal/operate", "internal/inspect", "internal/seal", "internal/podlog", chained, redact,
+			"internal/operate", "internal/inspect", "internal/why", "internal/seal", "internal/podlog", chained, redact,
 		},
 		"internal/testenv":  {api, "internal/gitserve"},
 		"internal/archtest": nil,

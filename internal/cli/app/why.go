@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/cli/access"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/cli/manifest"
-	"github.com/slipway-gitops/slipway/internal/cli/why"
+	"github.com/slipway-gitops/slipway/internal/why"
 	"github.com/slipway-gitops/slipway/internal/project"
 )
 

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
-	"unicode"
 
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
@@ -114,14 +113,4 @@ func cells(line []string) []string {
 
 // Clean makes one printable line of foreign text: line breaks and tabs become spaces, other control characters go, and so
 // do those that turn the direction of what follows, by which a line can say something else than it shows.
-func Clean(text string) string {
-	return strings.TrimSpace(strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t' || r == '\r':
-			return ' '
-		case r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0, unicode.Is(unicode.Bidi_Control, r):
-			return -1
-		}
-		return r
-	}, text))
-}
+func Clean(text string) string { return object.Line(text) }

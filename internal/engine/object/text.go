@@ -2,6 +2,7 @@ package object
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -30,4 +31,36 @@ func Brief(text string, most int) string {
 		return string(runes[:most-1]) + "…"
 	}
 	return text
+}
+
+// Line makes one printable line of foreign text: line breaks and tabs become spaces, other control characters go, and so
+// do those that turn the direction of what follows, by which a line can say something else than it shows.
+func Line(text string) string {
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' || r == '\r' {
+			return ' '
+		}
+		return printable(r)
+	}, text))
+}
+
+// Lines is Line for a text of several lines, which it stays; of at most so many bytes.
+func Lines(text string, most int) string {
+	if len(text) > most {
+		text = text[:most]
+	}
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' {
+			return r
+		}
+		return printable(r)
+	}, strings.ToValidUTF8(text, "")))
+}
+
+// printable is r, or less than nothing where it is not for people.
+func printable(r rune) rune {
+	if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || unicode.Is(unicode.Bidi_Control, r) {
+		return -1
+	}
+	return r
 }

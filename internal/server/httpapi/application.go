@@ -60,7 +60,12 @@ func (h *Handler) applicationRoutes() []Route {
 			return &applicationOutput{*app}, nil
 		},
 	})
-	return append([]Route{list, get}, h.applicationAnswers()...)
+	return append([]Route{list, get, h.whyRoute()}, h.applicationAnswers()...)
+}
+
+// applicationRoute reads something of one application.
+func (h *Handler) applicationRoute(path, id, summary string) Route {
+	return Route{Method: http.MethodGet, Path: applicationPath + path, Permission: api.PermApplicationView, ID: id, Summary: summary, Tag: "applications"}
 }
 
 type diffInput struct {

@@ -48,7 +48,7 @@ func operation(phase, message, more string) string {
 	return `{status: {operationState: {phase: ` + phase + `, message: ` + quoted(message) + `, startedAt: "2030-05-06T11:58:00Z"` + more + `}}}`
 }
 
-func object(group, kind, name, health, message string) string {
+func thing(group, kind, name, health, message string) string {
 	return `{group: ` + quoted(group) + `, kind: ` + kind + `, version: v1, namespace: shop, name: ` + name + `, status: Synced, health: {status: ` + health +
 		`, message: ` + quoted(message) + `}}`
 }
@@ -155,7 +155,7 @@ func questions() []question {
 		}},
 		{name: "kept from pruning", code: PruneForbidden, parts: []string{out, extra, succeded, `{status: {operationState: {operation: {sync: {prune: true}}}}}`}},
 		{name: "window forbids what failed", code: HeldByWindow, windows: night, parts: []string{out, auto, operation("Error", "sync window of project shop: nothing is synced now", `, finishedAt: "2030-05-06T11:59:00Z"`)}},
-		{name: "missing and nothing comes", code: Failed, parts: []string{out, objects(object("", "ConfigMap", "settings", "Missing", "")), operation("Failed", "one or more objects failed to apply", failure)}},
+		{name: "missing and nothing comes", code: Failed, parts: []string{out, objects(thing("", "ConfigMap", "settings", "Missing", "")), operation("Failed", "one or more objects failed to apply", failure)}},
 		{name: "project is missing", code: Denied, parts: []string{condition("InvalidSpecError", `project "shop" does not exist: create the AppProject shop in namespace argocd, or name another one in spec.project`)}},
 		{name: "waiting for a retry", parts: []string{out, auto, operation("Running", "one or more objects failed to apply. Retrying attempt #3 at 12:00:20.", failure)}, code: WaitingForRetry},
 		{name: "waiting for a hook", parts: []string{out, auto, operation("Running", "waiting for completion of hook batch/Job/migrate", hook)}, code: WaitingForHook},
@@ -178,12 +178,12 @@ func questions() []question {
 		{name: "drift was allowed", code: SelfHealOff, parts: []string{out, noHeal, changed, succeded, `{metadata: {annotations: {slipway.io/drift-allowed: '[{"kind":"ConfigMap","namespace":"shop","name":"settings","until":"2030-05-06T11:00:00Z"}]'}}}`}},
 		{name: "degraded and progressing", code: Degraded, parts: []string{
 			`{status: {health: {status: Degraded}}}`,
-			objects(object("apps", "Deployment", "web", "Degraded", "exceeded its progress deadline"), object("apps", "Deployment", "db", "Progressing", "1 of 2 updated replicas are available"),
-				object("argoproj.io", "Application", "child", "Degraded", ""), object("argoproj.io", "Rollout", "canary", "Suspended", "paused")),
+			objects(thing("apps", "Deployment", "web", "Degraded", "exceeded its progress deadline"), thing("apps", "Deployment", "db", "Progressing", "1 of 2 updated replicas are available"),
+				thing("argoproj.io", "Application", "child", "Degraded", ""), thing("argoproj.io", "Rollout", "canary", "Suspended", "paused")),
 		}},
 		{name: "many missing", code: Missing, parts: []string{
 			`{status: {health: {status: Missing}}}`,
-			objects(object("apps", "Deployment", "a", "Missing", ""), object("apps", "Deployment", "b", "Missing", ""), object("apps", "Deployment", "c", "Missing", ""), object("apps", "Deployment", "d", "Missing", "")),
+			objects(thing("apps", "Deployment", "a", "Missing", ""), thing("apps", "Deployment", "b", "Missing", ""), thing("apps", "Deployment", "c", "Missing", ""), thing("apps", "Deployment", "d", "Missing", "")),
 		}},
 		{name: "unhealthy and no object says why", code: Unjudged, parts: []string{`{status: {health: {status: Degraded}}}`}},
 		{name: "unsupported", code: Unsupported, parts: []string{condition("UnsupportedWarning", "not acted on by this version: spec.sourceHydrator")}},

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/project"
 )
@@ -18,33 +19,37 @@ func (t *teller) operation() {
 		if t.app.Operation != nil {
 			t.settle("sync asked for", Reason{
 				Code: Asked, What: "a sync is asked for and has not begun", Why: "by " + starter(t.app.Operation.InitiatedBy),
-				Next: t.command("wait") + " follows it, " + t.command("terminate-op") + " takes it back",
+				Actions: actions(api.WhyTerminate),
+				Next:    t.command("wait") + " follows it, " + t.command("terminate-op") + " takes it back",
 			})
 		}
 		return
 	}
-	r := Reason{Why: op.Message, Since: op.StartedAt.Time, Next: t.command("wait") + " follows it, " + t.command("terminate-op") + " ends it"}
+	r := Reason{Why: op.Message, Since: op.StartedAt.Time, Next: t.command("wait") + " follows it, " + t.command("terminate-op") + " ends it", Actions: actions(api.WhyTerminate)}
 	word := "sync under way"
 	switch {
 	case op.Phase == v1alpha1.OperationTerminating:
 		r.Code, r.What, r.Next = Terminating, "its operation is ending, as somebody asked", t.command("wait")+" follows it"
+		r.Actions = nil
 		word = "terminating"
 	case strings.Contains(op.Message, confirming):
 		return // held says it
 	case op.FinishedAt != nil:
 		r.Code, r.What = WaitingForRetry, "its last sync failed, and is tried again"+at(retryAt(op))
-		r.Since, r.Why = op.FinishedAt.Time, because(op)
+		r.Since, r.Why, r.Objects = op.FinishedAt.Time, because(op), resultsOf(op, failedResult)
 		r.Next = "push a fix, which is tried at once; " + t.command("terminate-op") + " ends the attempts"
 		word = "waiting for a retry"
 	case strings.HasPrefix(op.Message, "waiting for pruning confirmation of "):
 		r.Code, r.What = WaitingForConfirm, "its sync waits until somebody confirms what it deletes"
+		r.Actions, r.Objects = actions(api.WhyConfirm, api.WhyTerminate), t.leftover()
 		r.Next = t.command("confirm") + " lets it go on, " + t.command("terminate-op") + " ends it"
 		word = "held"
 	case strings.Contains(op.Message, "waiting for completion of hook "), strings.Contains(op.Message, "waiting for deletion of hook "):
-		r.Code, r.What = WaitingForHook, "its sync waits for a hook"
+		r.Code, r.What, r.Objects = WaitingForHook, "its sync waits for a hook", resultsOf(op, runningHook)
 		r.Next = t.lookAt(hookRunning(op)) + t.command("terminate-op") + " ends the sync"
 	case strings.Contains(op.Message, "waiting for "):
 		r.Code, r.What = WaitingForHealth, "its sync waits for the objects of a wave, before it does the next one"
+		r.Objects = resultsOf(op, runningResult)
 		r.Next = t.command("tree") + " shows them; push a fix if they cannot become healthy, or " + t.command("terminate-op")
 	default:
 		r.Code, r.What = Operating, "a sync is under way, started by "+starter(op.Operation.InitiatedBy)
@@ -134,7 +139,8 @@ func (t *teller) held() {
 func (t *teller) guarded(message string, since time.Time) {
 	t.settle("held", Reason{
 		Code: HeldByGuard, What: "its sync is held, because it would delete too much", Why: message, Since: since,
-		Next: t.command("confirm") + " lists what goes and lets it go on; or put the objects back into Git and push",
+		Next:    t.command("confirm") + " lists what goes and lets it go on; or put the objects back into Git and push",
+		Objects: t.leftover(), Actions: confirmation(message),
 	})
 }
 
@@ -148,7 +154,7 @@ func (t *teller) windows() {
 	}
 	if t.Project == nil {
 		if said != nil {
-			t.settle("held", Reason{Code: Held, What: "its sync is held", Why: said.Message, Since: timeOf(said.LastTransitionTime), Next: t.command("sync") + " syncs it now, where the windows permit a manual sync"})
+			t.settle("held", Reason{Code: Held, What: "its sync is held", Why: said.Message, Since: timeOf(said.LastTransitionTime), Next: t.command("sync") + " syncs it now, where the windows permit a manual sync", Actions: actions(api.WhySync)})
 		}
 		return
 	}
@@ -168,7 +174,7 @@ func (t *teller) windows() {
 	case v.Allowed:
 		r.Code, r.What, r.Why, r.Next = Held, "its sync was held", said.Message, "nothing: no window holds it now, so the agent goes on; "+t.command("wait")+" follows it"
 	case list.CanSync(true, t.Now).Allowed:
-		r.Next = t.command("sync") + " syncs it now: a manual sync is allowed; or " + next
+		r.Next, r.Actions = t.command("sync")+" syncs it now: a manual sync is allowed; or "+next, actions(api.WhySync)
 	default:
 		r.Next = next + "; a manual sync is not allowed either"
 	}
@@ -199,21 +205,23 @@ func (t *teller) failed() {
 	var told string
 	if op != nil && (op.Phase == v1alpha1.OperationFailed || op.Phase == v1alpha1.OperationError) {
 		told = op.Message
-		r := Reason{Code: Failed, What: "its last sync failed, and is not tried again", Why: because(op), Since: timeOf(op.FinishedAt)}
+		r := Reason{Code: Failed, What: "its last sync failed, and is not tried again", Why: because(op), Since: timeOf(op.FinishedAt), Objects: resultsOf(op, failedResult), Actions: actions(api.WhySync)}
 		r.Next = "push a fix, and " + t.command("sync")
 		if t.app.Spec.SyncPolicy.AutomatedEnabled() {
 			r.Next = "push a fix, which is synced by itself; " + t.command("sync") + " tries the same again"
 		}
 		if len(t.app.Status.History) > 1 && op.SyncResult != nil {
 			r.Next += "; " + t.command("rollback") + " goes back to what was there before"
+			r.Actions = append(r.Actions, act(api.WhyRollback))
 		}
 		switch {
 		case strings.HasPrefix(op.Message, "Operation terminated"):
 			r.What, r.Next = "its last sync was ended before it was done", t.command("sync")+" starts another one"
+			r.Actions = actions(api.WhySync)
 		case slices.ContainsFunc(t.reasons, func(r Reason) bool { return r.Code == HeldByWindow }):
-			r.Next = "the sync window first, as it says above"
+			r.Next, r.Actions = "the sync window first, as it says above", nil
 		case op.Operation.Sync != nil && op.Operation.Sync.DryRun:
-			r.What, r.Next = "its last dry run failed", "push a fix; nothing was changed"
+			r.What, r.Next, r.Actions = "its last dry run failed", "push a fix; nothing was changed", nil
 		}
 		if t.app.Status.Sync.Status == v1alpha1.SyncStatusOutOfSync {
 			t.settle("failed", r)
@@ -226,7 +234,7 @@ func (t *teller) failed() {
 		if retrying || told != "" && (strings.Contains(c.Message, told) || strings.Contains(told, c.Message)) {
 			continue
 		}
-		t.settle("failed", Reason{Code: Failed, What: "it is not synced", Why: c.Message, Since: timeOf(c.LastTransitionTime), Next: "push a fix, or " + t.command("sync")})
+		t.settle("failed", Reason{Code: Failed, What: "it is not synced", Why: c.Message, Since: timeOf(c.LastTransitionTime), Next: "push a fix, or " + t.command("sync"), Actions: actions(api.WhySync)})
 	}
 }
 
@@ -237,7 +245,7 @@ func because(op *v1alpha1.OperationState) string {
 	more := 0
 	if op.SyncResult != nil {
 		for _, r := range op.SyncResult.Resources {
-			bad := r.Status == v1alpha1.ResultSyncFailed || r.HookPhase == v1alpha1.OperationFailed || r.HookPhase == v1alpha1.OperationError
+			bad := failedResult(r)
 			switch {
 			case !bad || strings.Contains(op.Message, r.Message) && r.Message != "":
 			case len(lines) == most:

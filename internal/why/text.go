@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/slipway-gitops/slipway/internal/cli/iostream"
+	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
 // Limits of one screen.
@@ -17,16 +17,16 @@ const (
 // Text prints an answer for people: one screen.
 func (a Answer) Text(now time.Time) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "%s: %s%s\n", iostream.Clean(a.Name), iostream.Clean(a.State), since(a.Since, now))
+	fmt.Fprintf(&out, "%s: %s%s\n", object.Line(a.Name), object.Line(a.State), since(a.Since, now))
 	for _, r := range a.Reasons[:min(len(a.Reasons), maxReasons)] {
-		fmt.Fprintf(&out, "\n%s%s\n", iostream.Clean(r.What), since(r.Since, now))
+		fmt.Fprintf(&out, "\n%s%s\n", object.Line(r.What), since(r.Since, now))
 		if r.Why != "" {
-			fmt.Fprintf(&out, "  why:  %s\n", cut(iostream.Clean(r.Why)))
+			fmt.Fprintf(&out, "  why:  %s\n", cut(object.Line(r.Why)))
 		}
-		fmt.Fprintf(&out, "  next: %s\n", iostream.Clean(r.Next))
+		fmt.Fprintf(&out, "  next: %s\n", object.Line(r.Next))
 	}
 	if n := len(a.Reasons) - maxReasons; n > 0 {
-		fmt.Fprintf(&out, "\nand %d more reasons: `slipway app why %s -o yaml` lists all of them\n", n, iostream.Clean(a.Name))
+		fmt.Fprintf(&out, "\nand %d more reasons: `slipway app why %s -o yaml` lists all of them\n", n, object.Line(a.Name))
 	}
 	return out.String()
 }

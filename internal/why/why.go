@@ -11,6 +11,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/operate"
 	"github.com/slipway-gitops/slipway/internal/project"
@@ -40,6 +41,10 @@ type Reason struct {
 	Why   string    `json:"why,omitempty"`
 	Since time.Time `json:"since,omitzero"`
 	Next  string    `json:"next"` // what would change it: a command, or what to commit
+
+	// For programs that offer what Next says: the objects that it is about, and what can be asked for. They are not printed.
+	Objects []api.ObjectName `json:"-"`
+	Actions []api.WhyAction  `json:"-"`
 }
 
 // Code names a kind of reason, for programs.
@@ -171,6 +176,7 @@ func (t *teller) deletion() {
 		r.Why, r.Next = wrong[0].Message, "do what it says; "+t.command("get")+" shows what is left"
 		if strings.Contains(wrong[0].Message, confirming) {
 			r.Next = t.command("confirm") + " lets it go on"
+			r.Actions = confirmation(wrong[0].Message)
 		}
 	case slices.ContainsFunc(t.app.Finalizers, func(f string) bool { return slices.Contains(ours, f) }):
 		r.Why = fmt.Sprintf("it waits until its objects are gone: at most %d are left", len(t.app.Status.Resources))
@@ -233,7 +239,7 @@ func (t *teller) denied() {
 // broken says why what Git says could not be compared with the cluster.
 func (t *teller) broken() {
 	for _, c := range t.conditions(v1alpha1.ConditionComparisonError) {
-		r := Reason{Why: c.Message, Since: timeOf(c.LastTransitionTime)}
+		r := Reason{Why: c.Message, Since: timeOf(c.LastTransitionTime), Actions: actions(api.WhyRefresh)}
 		switch {
 		case t.namesRepository(c.Message):
 			r.Code, r.What = CannotFetch, "its source cannot be fetched"
@@ -243,6 +249,7 @@ func (t *teller) broken() {
 			r.Next = "correct spec.destination, or the Secret of the cluster; then " + t.command("refresh")
 		default:
 			r.Code, r.What = CannotRender, "its source cannot be rendered or compared"
+			r.Actions = nil
 			r.Next = "correct the source and push; " + t.command("manifests") + " renders it here, and with --repo DIR what is not pushed yet"
 		}
 		t.settle("", r)
@@ -310,19 +317,19 @@ func (t *teller) pinned() {
 	pin, err := operate.ReadPin(t.app)
 	switch {
 	case err != nil:
-		t.add("", Reason{Code: Pinned, What: "it is to be pinned to an earlier deployment, but nobody can read to which", Why: err.Error(), Next: t.command("unpin")})
+		t.add("", Reason{Code: Pinned, What: "it is to be pinned to an earlier deployment, but nobody can read to which", Why: err.Error(), Next: t.command("unpin"), Actions: actions(api.WhyUnpin)})
 	case pin == nil:
 	case !t.app.Spec.SyncPolicy.AutomatedEnabled():
 		t.add("pinned", Reason{
 			Code: Pinned, What: fmt.Sprintf("it was rolled back to deployment %d%s", pin.ID, shown(pin.Revisions)), Since: pin.At,
 			Why:  byAndWhy(pin.By, pin.Reason) + "; automated sync is off, so nothing else is deployed unless somebody asks",
-			Next: "commit a fix and " + t.command("sync") + "; " + t.command("unpin") + " forgets the rollback",
+			Next: "commit a fix and " + t.command("sync") + "; " + t.command("unpin") + " forgets the rollback", Actions: actions(api.WhySync, api.WhyUnpin),
 		})
 	default:
 		t.add("pinned", Reason{
 			Code: Pinned, What: fmt.Sprintf("it is pinned to deployment %d%s by a rollback", pin.ID, shown(pin.Revisions)), Since: pin.At,
 			Why:  byAndWhy(pin.By, pin.Reason) + "; what Git says" + shown(pin.Quarantine.Revisions) + " is in quarantine",
-			Next: "push a fix: the first commit that changes what the application renders ends it; or " + t.command("unpin"),
+			Next: "push a fix: the first commit that changes what the application renders ends it; or " + t.command("unpin"), Actions: actions(api.WhyUnpin),
 		})
 	}
 }
@@ -342,9 +349,11 @@ func (t *teller) allowed() {
 			continue
 		}
 		object := objectText(a.Group, a.Kind, a.Namespace, a.Name)
+		about := []api.ObjectName{{Group: a.Group, Kind: a.Kind, Namespace: a.Namespace, Name: a.Name}}
 		t.add("drift allowed", Reason{
 			Code: DriftAllowed, What: fmt.Sprintf("%s is left as it is until %s", object, a.Until.UTC().Format(time.RFC3339)), Why: byAndWhy(a.By, a.Reason),
-			Next: fmt.Sprintf("`slipway app drift revert %s %s` puts it back now", t.Name, word(a.Group, a.Kind, a.Namespace, a.Name)),
+			Next:    fmt.Sprintf("`slipway app drift revert %s %s` puts it back now", t.Name, word(a.Group, a.Kind, a.Namespace, a.Name)),
+			Objects: about, Actions: []api.WhyAction{{Action: api.WhyRevert, Objects: about}},
 		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/operate"
 )
@@ -32,23 +33,26 @@ func (t *teller) differs() {
 		}
 		t.add("", Reason{
 			Code: AutomatedOff, What: "it differs from Git, and automated sync is off", Why: t.compared(slices.Concat(differing, extra)),
-			Next: t.command("diff") + " shows how, " + next + " changes it; or commit spec.syncPolicy.automated: {}",
+			Next:    t.command("diff") + " shows how, " + next + " changes it; or commit spec.syncPolicy.automated: {}",
+			Objects: namesOf(slices.Concat(differing, extra)), Actions: syncing(len(extra) > 0),
 		})
 		return
 	case len(differing) > 0 && t.atSame() && !isTrue(policy.Automated.SelfHeal):
 		t.add("", Reason{
 			Code: SelfHealOff, What: "it was changed in the cluster, and self-heal is off", Why: t.compared(differing),
-			Next: t.command("drift") + " shows who changed what, `slipway app drift revert " + t.Name + "` puts it back; or commit spec.syncPolicy.automated.selfHeal: true",
+			Next:    t.command("drift") + " shows who changed what, `slipway app drift revert " + t.Name + "` puts it back; or commit spec.syncPolicy.automated.selfHeal: true",
+			Objects: namesOf(differing), Actions: actions(api.WhyRevert, api.WhyAllow),
 		})
 	case len(differing) > 0:
-		t.add("", Reason{Code: SyncDue, What: "it differs from Git, and will be synced", Why: t.compared(differing), Next: t.command("wait") + " follows it"})
+		t.add("", Reason{Code: SyncDue, What: "it differs from Git, and will be synced", Why: t.compared(differing), Next: t.command("wait") + " follows it", Objects: namesOf(differing)})
 	}
 	switch {
 	case len(extra) == 0:
 	case !isTrue(policy.Automated.Prune):
 		t.add("", Reason{
 			Code: PruneOff, What: "objects are there that Git does not have any more, and pruning is off", Why: t.compared(extra),
-			Next: "`slipway app sync " + t.Name + " --prune` deletes them; or commit spec.syncPolicy.automated.prune: true, or the objects",
+			Next:    "`slipway app sync " + t.Name + " --prune` deletes them; or commit spec.syncPolicy.automated.prune: true, or the objects",
+			Objects: namesOf(extra), Actions: syncing(true),
 		})
 	case len(differing) == 0:
 		t.add("", t.unprunable(extra))
@@ -59,7 +63,7 @@ func (t *teller) differs() {
 func (t *teller) unprunable(extra []v1alpha1.ResourceStatus) Reason {
 	return Reason{
 		Code: PruneForbidden, What: "objects are there that Git does not have any more, and must not be pruned", Why: t.compared(extra) + "; sync option Prune=false, or the agent has not come to it",
-		Next: "delete them with kubectl, or put them back into Git",
+		Next: "delete them with kubectl, or put them back into Git", Objects: namesOf(extra),
 	}
 }
 
@@ -146,12 +150,13 @@ func (t *teller) health() {
 		code   Code
 		what   string
 		next   func(v1alpha1.ResourceStatus) string
+		offer  []api.WhyAction
 	}{
-		{v1alpha1.HealthDegraded, Degraded, "is degraded", t.mend},
-		{v1alpha1.HealthMissing, Missing, "is missing", t.bring},
-		{v1alpha1.HealthProgressing, Progressing, "is on its way", t.follow},
-		{v1alpha1.HealthSuspended, Suspended, "is suspended", t.resume},
-		{v1alpha1.HealthUnknown, Unjudged, "has a health that cannot be told", t.mend},
+		{v1alpha1.HealthDegraded, Degraded, "is degraded", t.mend, t.back()},
+		{v1alpha1.HealthMissing, Missing, "is missing", t.bring, t.bringing()},
+		{v1alpha1.HealthProgressing, Progressing, "is on its way", t.follow, nil},
+		{v1alpha1.HealthSuspended, Suspended, "is suspended", t.resume, actions(api.WhyResourceAction)},
+		{v1alpha1.HealthUnknown, Unjudged, "has a health that cannot be told", t.mend, t.back()},
 	} {
 		var bad []v1alpha1.ResourceStatus
 		for _, r := range t.app.Status.Resources {
@@ -159,7 +164,7 @@ func (t *teller) health() {
 				bad = append(bad, r)
 			}
 		}
-		t.unhealthy(bad, kind.code, kind.what, kind.next)
+		t.unhealthy(bad, Reason{Code: kind.code, What: kind.what, Actions: kind.offer}, kind.next)
 	}
 	known := slices.ContainsFunc(t.reasons, func(r Reason) bool {
 		return slices.Contains([]Code{Degraded, Missing, Progressing, Suspended, Unjudged}, r.Code)
@@ -167,22 +172,33 @@ func (t *teller) health() {
 	if h := t.app.Status.Health; !known && len(t.reasons) == 0 && h.Status != v1alpha1.HealthHealthy {
 		t.add("", Reason{
 			Code: Unjudged, What: "it is not healthy, and no object says why", Why: h.Message, Since: timeOf(h.LastTransitionTime),
-			Next: t.command("tree") + " shows what its objects own; `slipway app refresh " + t.Name + " --hard` looks again",
+			Next:    t.command("tree") + " shows what its objects own; `slipway app refresh " + t.Name + " --hard` looks again",
+			Actions: []api.WhyAction{{Action: api.WhyRefresh, Hard: true}},
 		})
 	}
 }
 
-// unhealthy tells of each object, or of all in one where there are many.
-func (t *teller) unhealthy(bad []v1alpha1.ResourceStatus, code Code, what string, next func(v1alpha1.ResourceStatus) string) {
+// unhealthy tells of each object, or of all in one where there are many. What of the reason is what they all are.
+func (t *teller) unhealthy(bad []v1alpha1.ResourceStatus, like Reason, next func(v1alpha1.ResourceStatus) string) {
 	const single = 2
 	for i, r := range bad {
 		since := timeOf(r.Health.LastTransitionTime)
 		if since.IsZero() {
 			since = timeOf(t.app.Status.Health.LastTransitionTime)
 		}
-		out := Reason{Code: code, What: objectText(r.Group, r.Kind, r.Namespace, r.Name) + " " + what, Why: r.Health.Message, Since: since, Next: next(r)}
+		out := Reason{Code: like.Code, What: objectText(r.Group, r.Kind, r.Namespace, r.Name) + " " + like.What, Why: r.Health.Message, Since: since, Next: next(r)}
+		out.Objects, out.Actions = namesOf(bad[i:i+1]), slices.Clone(like.Actions)
+		if isApplication(r) {
+			out.Actions = nil // the child says itself what helps
+		}
+		for j := range out.Actions {
+			if out.Actions[j].Action == api.WhyResourceAction {
+				out.Actions[j].Objects = out.Objects
+			}
+		}
 		if rest := bad[i:]; i == single && len(rest) > 1 {
-			out.What = fmt.Sprintf("%d more: each %s", len(rest), what)
+			out.What = fmt.Sprintf("%d more: each %s", len(rest), like.What)
+			out.Objects, out.Actions = namesOf(rest), nil // the first ones say what helps
 			out.Why, out.Next = list(rest), t.command("get")+" lists all of them"
 			t.add("", out)
 			return
@@ -203,7 +219,7 @@ func describe(r v1alpha1.ResourceStatus) string {
 }
 
 func (t *teller) mend(r v1alpha1.ResourceStatus) string {
-	if r.Group == v1alpha1.Group && r.Kind == v1alpha1.KindApplication {
+	if isApplication(r) {
 		return fmt.Sprintf("`slipway app why %s -n %s`", safe(r.Name), safe(r.Namespace))
 	}
 	out := describe(r) + " and " + t.command("tree") + " show more; push a fix"
@@ -214,15 +230,27 @@ func (t *teller) mend(r v1alpha1.ResourceStatus) string {
 }
 
 func (t *teller) bring(v1alpha1.ResourceStatus) string {
-	op := t.app.Status.OperationState
-	if t.app.Operation != nil || op != nil && !op.Phase.Completed() || t.app.Spec.SyncPolicy.AutomatedEnabled() {
+	if len(t.bringing()) == 0 {
 		return "it comes with the next sync; " + t.command("wait") + " follows it"
 	}
 	return t.command("sync")
 }
 
+// bringing is what brings what is missing, where it does not come by itself.
+func (t *teller) bringing() []api.WhyAction {
+	op := t.app.Status.OperationState
+	if t.app.Operation != nil || op != nil && !op.Phase.Completed() || t.app.Spec.SyncPolicy.AutomatedEnabled() {
+		return nil
+	}
+	return actions(api.WhySync)
+}
+
+func isApplication(r v1alpha1.ResourceStatus) bool {
+	return r.Group == v1alpha1.Group && r.Kind == v1alpha1.KindApplication
+}
+
 func (t *teller) follow(r v1alpha1.ResourceStatus) string {
-	if r.Group == v1alpha1.Group && r.Kind == v1alpha1.KindApplication {
+	if isApplication(r) {
 		return fmt.Sprintf("`slipway app why %s -n %s`", safe(r.Name), safe(r.Namespace))
 	}
 	return "wait: `slipway app wait " + t.Name + " --healthy`; if it takes too long, " + describe(r)

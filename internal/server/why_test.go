@@ -1,0 +1,86 @@
+package server
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/api/agentapi"
+)
+
+const shopPath = "/api/v1/agents/account.prod/applications/argocd/thing"
+
+// tell has the agent tell of its Application and its project as they are now.
+func (w *world) tell(app, project string) {
+	w.t.Helper()
+	ctx := w.t.Context()
+	agent, err := w.server.store.Agents().Get(ctx, "account.prod")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.batches++
+	var batch []agentapi.Item
+	for kind, body := range map[agentapi.ItemKind]string{agentapi.ItemApplication: app, agentapi.ItemArgoProject: project} {
+		if body == "" {
+			continue
+		}
+		name := "thing"
+		if kind == agentapi.ItemArgoProject {
+			name = "default"
+		}
+		batch = append(batch, agentapi.Item{Key: agentapi.Key{Kind: kind, Namespace: "argocd", Name: name}, Hash: agentapi.Hash([]byte(body)), Body: json.RawMessage(body)})
+	}
+	if _, err := w.server.store.ApplyItems(ctx, agent.UID, agent.Status.Epoch, 1+w.batches, batch, time.Now()); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// appOf is an Application, with more of its spec and its status.
+func appOf(spec, status string) string {
+	return `{"apiVersion":"argoproj.io/v1alpha1","kind":"Application","metadata":{"name":"thing","namespace":"argocd","resourceVersion":"9","labels":{"team":"shop"}},` +
+		`"spec":{"project":"default","source":{"repoURL":"https://git.example.org/shop.git","path":"deploy"},"destination":{"server":"https://edge.example.org:6443","namespace":"shop"}` + spec + `},` +
+		`"status":` + status + `}`
+}
+
+func TestWhyIsToldFromWhatTheServerKnows(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.tell(appOf(`,"syncPolicy":{"automated":{}}`, `{"sync":{"status":"OutOfSync"},"health":{"status":"Healthy"},"resources":[
+		{"kind":"ConfigMap","version":"v1","namespace":"shop","name":"settings","status":"OutOfSync","health":{"status":"Healthy"}}]}`),
+		`{"apiVersion":"argoproj.io/v1alpha1","kind":"AppProject","metadata":{"name":"default","namespace":"argocd","resourceVersion":"3"},
+		"spec":{"syncWindows":[{"kind":"deny","schedule":"* * * * *","duration":"1h","applications":["*"],"manualSync":true}]}}`)
+	ask := func(token string) api.Why {
+		t.Helper()
+		code, answer := w.do(token, http.MethodGet, shopPath+"/why", "")
+		var out api.Why
+		if err := json.Unmarshal([]byte(answer), &out); code != http.StatusOK || err != nil {
+			t.Fatalf("%d %s", code, answer)
+		}
+		return out
+	}
+	got := ask(w.admin)
+	if r := got.Reasons[0]; r.Code != "HeldByWindow" || len(r.Actions) != 1 || r.Actions[0].Action != api.WhySync || !strings.HasPrefix(got.State, "OutOfSync, Healthy, held") {
+		t.Errorf("the answer is %+v", got)
+	}
+	// Who may not see the project is not told of its windows, and is told that they were not looked at.
+	if code, answer := w.do(w.admin, http.MethodPost, "/api/v1/roles", `{"name":"looker","permissions":["application_view"]}`); code != http.StatusOK {
+		t.Fatal(code, answer)
+	}
+	got = ask(w.user("looker", "account.looker", "account"))
+	if len(got.Warnings) != 1 || !strings.Contains(got.Warnings[0], "sync windows are not looked at") || got.Reasons[0].Code != "SyncDue" {
+		t.Errorf("without the permission to see the project the answer is %+v", got)
+	}
+}
+
+func TestAnApplicationThatNobodyCanReadIsSaidSo(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.tell(strings.Replace(appOf("", "{}"), `"path":"deploy"`, `"path":7`, 1), "")
+	code, answer := w.do(w.admin, http.MethodGet, shopPath+"/why", "")
+	if p := problemOf(t, answer); code != http.StatusUnprocessableEntity || !strings.Contains(p.Detail, "correct its fields") {
+		t.Errorf("%d %s", code, answer)
+	}
+}
