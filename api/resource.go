@@ -63,26 +63,6 @@ type AllowedDrift struct {
 	Reason string    `json:"reason,omitempty" doc:"Why"`
 }
 
-// TreeAnswer is the objects of an application and what they own.
-type TreeAnswer struct {
-	Items    []*TreeNode `json:"items" doc:"The application's own objects"`
-	Warnings []string    `json:"warnings,omitempty" doc:"What could not be listed"`
-}
-
-// TreeNode is one object of a tree.
-type TreeNode struct {
-	Group     string `json:"group,omitempty" doc:"API group; empty for core kinds" example:"apps"`
-	Kind      string `json:"kind" doc:"Kind" example:"Deployment"`
-	Namespace string `json:"namespace,omitempty" doc:"Namespace" example:"shop"`
-	Name      string `json:"name" doc:"Name" example:"web"`
-	// Sync is of the application's own objects only.
-	Sync    string `json:"sync,omitempty" doc:"Synced or OutOfSync; of the application's own objects only" example:"Synced"`
-	Health  string `json:"health,omitempty" doc:"Health" example:"Healthy"`
-	Message string `json:"message,omitempty" doc:"Why it is not healthy"`
-	// Children are what it owns.
-	Children []*TreeNode `json:"children,omitempty" doc:"What it owns"`
-}
-
 // ManifestsRequest asks for the objects of an application.
 type ManifestsRequest struct {
 	// Live asks for what is in the cluster, in place of what is wanted.

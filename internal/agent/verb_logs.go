@@ -50,7 +50,7 @@ func (v *verbs) reader(ctx context.Context, cmd agentapi.Command, ref api.Resour
 		}
 		return &podlog.Reader{Core: core, Of: sub.key.String(), Pods: func(ctx context.Context) ([]corev1.Pod, error) { return v.podsOf(ctx, p, sub, core) }}, nil
 	}
-	_, namespaces := inspect.Heirs(v.permitted(app))
+	namespaces := inspect.Namespaces(v.permitted(app))
 	return &podlog.Reader{Core: core, Of: "application " + app.Name, Later: append([]string{}, namespaces...), Pods: func(ctx context.Context) ([]corev1.Pod, error) {
 		now, err := v.application(ctx, cmd) // it may have other objects meanwhile, or be gone
 		if err != nil {
@@ -65,7 +65,7 @@ func (v *verbs) podsOf(ctx context.Context, p *place, s *subject, core typedcore
 	pod := object.Kind{Kind: "Pod"}
 	keys := []object.Key{s.key}
 	if s.key.GroupKind() != pod {
-		roots, _, err := v.family(ctx, p, []v1alpha1.ResourceStatus{{Group: s.key.Group, Kind: s.key.Kind, Namespace: s.key.Namespace, Name: s.key.Name}})
+		roots, err := v.family(ctx, p, []v1alpha1.ResourceStatus{{Group: s.key.Group, Kind: s.key.Kind, Namespace: s.key.Namespace, Name: s.key.Name}})
 		if err != nil {
 			return nil, err
 		}
@@ -82,7 +82,7 @@ func (v *verbs) podsOf(ctx context.Context, p *place, s *subject, core typedcore
 func (v *verbs) podsOfAll(ctx context.Context, p *place, app *v1alpha1.Application, core typedcorev1.CoreV1Interface) ([]corev1.Pod, error) {
 	pod := object.Kind{Kind: "Pod"}
 	resources := v.permitted(app)
-	roots, _, err := v.family(ctx, p, resources)
+	roots, err := v.family(ctx, p, resources)
 	if err != nil {
 		return nil, err
 	}

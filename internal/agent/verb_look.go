@@ -3,11 +3,9 @@ package agent
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
@@ -151,92 +149,6 @@ func (v *verbs) tryOut(ctx context.Context, p *place, m object.Manifest, rules i
 
 // isSecret reports whether an object is a Secret.
 func isSecret(k object.Key) bool { return k.Group == "" && k.Kind == "Secret" }
-
-func (v *verbs) tree(ctx context.Context, cmd agentapi.Command) (any, error) {
-	app, err := v.application(ctx, cmd)
-	if err != nil {
-		return nil, err
-	}
-	p, err := v.place(ctx, app)
-	if err != nil {
-		return nil, err
-	}
-	roots, warnings, err := v.family(ctx, p, v.permitted(app))
-	return api.TreeAnswer{Items: roots, Warnings: warnings}, err
-}
-
-// permitted are the objects of a status that the project lets the Application have.
-func (v *verbs) permitted(app *v1alpha1.Application) []v1alpha1.ResourceStatus {
-	permits := v.engine.Permits(app)
-	var out []v1alpha1.ResourceStatus
-	for i := range app.Status.Resources {
-		if permits(inspect.KeyOf(&app.Status.Resources[i]), "") == nil {
-			out = append(out, app.Status.Resources[i])
-		}
-	}
-	return out
-}
-
-// family reads the tree below objects. What may not be listed is left out and named in warnings.
-func (v *verbs) family(ctx context.Context, p *place, resources []v1alpha1.ResourceStatus) ([]*api.TreeNode, []string, error) {
-	kinds, namespaces := inspect.Heirs(resources)
-	var mu sync.Mutex
-	var listed []map[string]any
-	var warnings []string
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(readers)
-	for _, kind := range kinds {
-		res, err := p.cluster.Find(ctx, kind, "")
-		if unknownKind(err) {
-			continue
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-		for _, namespace := range namespaces {
-			g.Go(func() error {
-				objects, err := v.list(ctx, p, res, namespace)
-				mu.Lock()
-				defer mu.Unlock()
-				listed = append(listed, objects...)
-				if apierrors.IsForbidden(err) {
-					warnings = append(warnings, fmt.Sprintf("may not list %s in namespace %s; the tree is without them", kind, namespace))
-					return nil
-				}
-				return err
-			})
-		}
-	}
-	if err := g.Wait(); err != nil {
-		return nil, nil, err
-	}
-	var judge inspect.Judge
-	if assessor, _ := v.clusters.scripts.get(); assessor != nil {
-		judge = assessor.Judge
-	}
-	return inspect.Tree(resources, listed, judge), warnings, nil
-}
-
-func (v *verbs) list(ctx context.Context, p *place, res live.Resource, namespace string) ([]map[string]any, error) {
-	const page = 500
-	var out []map[string]any
-	opts := metav1.ListOptions{Limit: page}
-	for {
-		got, err := of(p.read, res, res.Version, namespace).List(ctx, opts)
-		if err != nil {
-			return nil, fmt.Errorf("list %s in namespace %s: %w", res.Plural, namespace, err)
-		}
-		for i := range got.Items {
-			out = append(out, got.Items[i].Object)
-		}
-		if len(out) > inspect.MaxObjects {
-			return nil, refusedAs(agentapi.CodeTooLarge, "namespace %s has more than %d %s: too many for a tree", namespace, inspect.MaxObjects, res.Plural)
-		}
-		if opts.Continue = got.GetContinue(); opts.Continue == "" {
-			return out, nil
-		}
-	}
-}
 
 func (v *verbs) manifests(ctx context.Context, cmd agentapi.Command) (any, error) {
 	req, err := bodyOf[api.ManifestsRequest](cmd)

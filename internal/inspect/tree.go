@@ -1,12 +1,12 @@
 package inspect
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
-	"github.com/slipway-gitops/slipway/internal/engine/health"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
@@ -18,38 +18,125 @@ const (
 	maxNodes   = 200000
 )
 
-// Heirs says what must be listed for the tree below resources: which kinds, in which namespaces.
-func Heirs(resources []v1alpha1.ResourceStatus) ([]object.Kind, []string) {
-	var kinds []object.Kind
-	var namespaces []string
-	for _, r := range resources {
-		kinds = append(kinds, object.Kind{Group: r.Group, Kind: r.Kind})
-		if r.Namespace != "" && !slices.Contains(namespaces, r.Namespace) {
-			namespaces = append(namespaces, r.Namespace)
-		}
-	}
-	return heirs(kinds), namespaces
+// Place is where objects are listed for a tree.
+type Place struct {
+	Kind      object.Kind
+	Namespace string // empty for what has none
+	// Bare says that nothing but metadata is needed.
+	Bare bool
 }
 
-// Judge says how a live object is, and whether that is known of its kind.
-type Judge func(obj map[string]any) (health.Result, bool)
-
-// Tree puts what was listed (Heirs) below resources, which are the roots. A nil judge knows the kinds that Slipway knows.
-func Tree(resources []v1alpha1.ResourceStatus, listed []map[string]any, judge Judge) []*api.TreeNode {
-	if judge == nil {
-		judge = health.Assess
-	}
-	f := family{owned: byOwner(listed), judge: judge}
-	roots := make([]*api.TreeNode, 0, len(resources))
+// Heirs says what must be listed for the tree below resources.
+func Heirs(resources []v1alpha1.ResourceStatus) []Place {
+	kinds := map[string][]object.Kind{}
+	var order []string
 	for _, r := range resources {
-		node := &api.TreeNode{Group: r.Group, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, Sync: string(r.Status)}
-		if r.Health != nil {
-			node.Health, node.Message = string(r.Health.Status), r.Health.Message
+		if r.Namespace == "" {
+			continue
 		}
-		node.Children = f.children(owner{kind: object.Kind{Group: r.Group, Kind: r.Kind}, namespace: r.Namespace, name: r.Name}, 0)
+		kind := object.Kind{Group: r.Group, Kind: r.Kind}
+		if _, known := kinds[r.Namespace]; !known {
+			order = append(order, r.Namespace)
+		}
+		if !slices.Contains(kinds[r.Namespace], kind) {
+			kinds[r.Namespace] = append(kinds[r.Namespace], kind)
+		}
+	}
+	var out []Place
+	for _, namespace := range order {
+		for _, kind := range heirs(kinds[namespace]) {
+			out = append(out, Place{Kind: kind, Namespace: namespace})
+		}
+	}
+	return out
+}
+
+// Places says what must be listed for resources and the tree below them. Of a kind that is all in the tree, or that tells
+// nothing more of itself, metadata will do: the data of ConfigMaps and Secrets is never read.
+func Places(resources []v1alpha1.ResourceStatus) []Place {
+	out := Heirs(resources)
+	seen := make(map[Place]bool, len(out))
+	for _, p := range out {
+		seen[p] = true
+	}
+	for _, r := range resources {
+		p := Place{Kind: object.Kind{Group: r.Group, Kind: r.Kind}, Namespace: r.Namespace}
+		if !seen[p] {
+			seen[p] = true
+			p.Bare = !tells(p.Kind)
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// tells reports whether objects of a kind tell more than their metadata.
+func tells(kind object.Kind) bool {
+	switch kind.Group {
+	case "apps", "batch", "networking.istio.io", gatewayGroup:
+		return true
+	case "networking.k8s.io", "extensions":
+		return kind.Kind == "Ingress"
+	case "argoproj.io":
+		return kind.Kind == "Rollout"
+	case "":
+		return slices.Contains([]string{"Pod", "Service", "ReplicationController", "PersistentVolumeClaim"}, kind.Kind)
+	}
+	return false
+}
+
+// Namespaces lists the namespaces of resources.
+func Namespaces(resources []v1alpha1.ResourceStatus) []string {
+	var out []string
+	for _, r := range resources {
+		if r.Namespace != "" && !slices.Contains(out, r.Namespace) {
+			out = append(out, r.Namespace)
+		}
+	}
+	return out
+}
+
+// Tree puts what was listed (Places, Heirs) below resources, which are the roots. Of a root, a leaf counts that is marked as
+// one of app: whoever can write the status of an Application can name any object in it.
+func Tree(resources []v1alpha1.ResourceStatus, leaves []*Leaf, app string) []*api.TreeNode {
+	f := family{
+		owned: byOwner(leaves), leaves: make(map[object.Key]*Leaf, len(leaves)),
+		nodes: make(map[object.Key][]*api.TreeNode, len(resources)+len(leaves)),
+	}
+	for _, l := range leaves {
+		f.leaves[l.Key()] = l
+	}
+	roots := make([]*api.TreeNode, 0, len(resources))
+	for i := range resources {
+		node := f.root(&resources[i], app)
+		self := owner{kind: object.Kind{Group: node.Group, Kind: node.Kind}, namespace: node.Namespace, name: node.Name}
+		f.put(keyOfNode(node), node)
+		node.Children = f.children(self, 0)
+		f.count(node)
 		roots = append(roots, node)
 	}
+	routes(f.nodes, f.leaves)
 	return roots
+}
+
+// root is a node for an object of an Application. What was read of it is newer than the status.
+func (f *family) root(r *v1alpha1.ResourceStatus, app string) *api.TreeNode {
+	key := KeyOf(r)
+	node := &api.TreeNode{Group: r.Group, Version: r.Version, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}
+	l := f.leaves[key]
+	if l != nil && (app == "" || l.app != app) {
+		delete(f.leaves, key)
+		l = nil
+	}
+	if l != nil {
+		*node = l.node
+		node.Version, node.Hook = cmp.Or(r.Version, node.Version), l.hook
+	}
+	node.Sync, node.Wave, node.RequiresPruning = string(r.Status), r.SyncWave, r.RequiresPruning
+	if node.Health == "" && r.Health != nil {
+		node.Health, node.Message = string(r.Health.Status), clip(r.Health.Message, maxMessage)
+	}
+	return node
 }
 
 // Walk calls visit for every node, parents first. The parent of a root is nil.
@@ -68,7 +155,7 @@ func walk(nodes []*api.TreeNode, parent *api.TreeNode, depth int, visit func(int
 func Has(roots []*api.TreeNode, key object.Key) bool {
 	found := false
 	Walk(roots, func(_ int, _, n *api.TreeNode) {
-		found = found || object.Key{Group: n.Group, Kind: n.Kind, Namespace: n.Namespace, Name: n.Name} == key
+		found = found || keyOfNode(n) == key
 	})
 	return found
 }
@@ -79,7 +166,7 @@ func Below(roots []*api.TreeNode, key object.Key, kind object.Kind) []object.Key
 	var look func(nodes []*api.TreeNode, inside bool)
 	look = func(nodes []*api.TreeNode, inside bool) {
 		for _, n := range nodes {
-			k := object.Key{Group: n.Group, Kind: n.Kind, Namespace: n.Namespace, Name: n.Name}
+			k := keyOfNode(n)
 			in := inside || k == key
 			if in && k.GroupKind() == kind && !slices.Contains(out, k) {
 				out = append(out, k)
@@ -100,9 +187,14 @@ type owner struct {
 }
 
 type family struct {
-	owned map[owner][]map[string]any
-	judge Judge
-	nodes int
+	owned  map[owner][]*Leaf
+	leaves map[object.Key]*Leaf
+	nodes  map[object.Key][]*api.TreeNode // more than one for what has several owners
+	many   int
+}
+
+func (f *family) put(key object.Key, node *api.TreeNode) {
+	f.nodes[key] = append(f.nodes[key], node)
 }
 
 func (f *family) children(of owner, depth int) []*api.TreeNode {
@@ -110,49 +202,51 @@ func (f *family) children(of owner, depth int) []*api.TreeNode {
 		return nil
 	}
 	var out []*api.TreeNode
-	for _, obj := range f.owned[of] {
-		if f.nodes++; f.nodes > maxNodes {
+	for _, l := range f.owned[of] {
+		if f.many++; f.many > maxNodes {
 			break
 		}
-		self := identify(obj)
-		node := &api.TreeNode{Group: self.kind.Group, Kind: self.kind.Kind, Namespace: self.namespace, Name: self.name}
-		if h, ok := f.judge(obj); ok {
-			node.Health, node.Message = string(h.Status), h.Message
-		}
-		node.Children = f.children(self, depth+1)
-		out = append(out, node)
+		node := l.node
+		f.put(l.Key(), &node)
+		node.Children = f.children(l.self(), depth+1)
+		f.count(&node)
+		out = append(out, &node)
 	}
 	slices.SortFunc(out, func(a, b *api.TreeNode) int {
-		return strings.Compare(a.Kind+"/"+a.Name, b.Kind+"/"+b.Name)
+		return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name), strings.Compare(a.Group, b.Group))
 	})
 	return out
 }
 
-func identify(obj map[string]any) owner {
-	meta, _ := obj["metadata"].(map[string]any)
-	apiVersion, kind := text(obj, "apiVersion"), text(obj, "kind")
-	group, _ := object.SplitAPIVersion(apiVersion)
-	return owner{kind: object.Kind{Group: group, Kind: kind}, namespace: text(meta, "namespace"), name: text(meta, "name"), uid: text(meta, "uid")}
+// count numbers a rollout by the revision that the workload is at, where that is an object of its own.
+func (f *family) count(node *api.TreeNode) {
+	l := f.leaves[keyOfNode(node)]
+	if l == nil || l.updated == "" {
+		return
+	}
+	for _, child := range node.Children {
+		if child.Kind == "ControllerRevision" && child.Name == l.updated {
+			node.Revision = child.Revision
+		}
+	}
 }
 
-func text(from map[string]any, field string) string {
-	s, _ := from[field].(string)
-	return s
+// self is the leaf as an owner.
+func (l *Leaf) self() owner {
+	return owner{kind: object.Kind{Group: l.node.Group, Kind: l.node.Kind}, namespace: l.node.Namespace, name: l.node.Name, uid: l.node.UID}
 }
 
 // byOwner indexes objects by each of their owners, with and without the owner's uid.
-func byOwner(objects []map[string]any) map[owner][]map[string]any {
-	out := map[owner][]map[string]any{}
-	for _, obj := range objects {
-		meta, _ := obj["metadata"].(map[string]any)
-		refs, _ := meta["ownerReferences"].([]any)
-		for _, one := range refs {
-			ref, _ := one.(map[string]any)
-			group, _ := object.SplitAPIVersion(text(ref, "apiVersion"))
-			key := owner{kind: object.Kind{Group: group, Kind: text(ref, "kind")}, namespace: text(meta, "namespace"), name: text(ref, "name")}
-			out[key] = append(out[key], obj)
-			if key.uid = text(ref, "uid"); key.uid != "" {
-				out[key] = append(out[key], obj)
+func byOwner(leaves []*Leaf) map[owner][]*Leaf {
+	out := map[owner][]*Leaf{}
+	for _, l := range leaves {
+		for _, of := range l.owners {
+			uid := of.uid
+			of.uid = ""
+			out[of] = append(out[of], l)
+			if uid != "" {
+				of.uid = uid
+				out[of] = append(out[of], l)
 			}
 		}
 	}

@@ -53,14 +53,14 @@ func order(a, b object.Kind) int {
 
 func TestObjectsStandBelowTheirOwnersAndLoopsEnd(t *testing.T) {
 	t.Parallel()
-	listed := []map[string]any{
+	listed := leaves(
 		owns("ReplicaSet", "web-1", "rs", "Deployment", "web", "d"),
 		owns("Pod", "web-1-b", "p2", "ReplicaSet", "web-1", "rs"),
 		owns("Pod", "web-1-a", "p1", "ReplicaSet", "web-1", "rs"),
 		owns("Pod", "stray", "p3", "ReplicaSet", "web-1", "an earlier one of that name"),
 		owns("Loop", "loop", "l", "Loop", "loop", "l"),
-	}
-	roots := Tree([]v1alpha1.ResourceStatus{{Group: "apps", Kind: "Deployment", Namespace: "web", Name: "web", Status: "Synced"}}, listed, nil)
+	)
+	roots := Tree([]v1alpha1.ResourceStatus{{Group: "apps", Kind: "Deployment", Namespace: "web", Name: "web", Status: "Synced"}}, listed, "")
 	var names []string
 	Walk(roots, func(depth int, _, n *api.TreeNode) { names = append(names, n.Name+"@"+string(rune('0'+depth))) })
 	if diff := cmp.Diff([]string{"web@0", "web-1@1", "web-1-a@2", "web-1-b@2"}, names); diff != "" {
@@ -75,11 +75,19 @@ func TestObjectsStandBelowTheirOwnersAndLoopsEnd(t *testing.T) {
 		t.Errorf("below the ReplicaSet are %v", pods)
 	}
 	depth := 0
-	loop := Tree([]v1alpha1.ResourceStatus{{Group: "apps", Kind: "Loop", Namespace: "web", Name: "loop"}}, listed, nil)
+	loop := Tree([]v1alpha1.ResourceStatus{{Group: "apps", Kind: "Loop", Namespace: "web", Name: "loop"}}, listed, "")
 	Walk(loop, func(d int, _, _ *api.TreeNode) { depth = max(depth, d) })
 	if depth > maxLevels {
 		t.Errorf("an object that owns itself is shown %d levels deep", depth)
 	}
+}
+
+func leaves(objects ...map[string]any) []*Leaf {
+	var out []*Leaf
+	for _, obj := range objects {
+		out = append(out, Eye{}.Leaf(obj, false))
+	}
+	return out
 }
 
 func owns(kind, name, uid, ownerKind, ownerName, ownerUID string) map[string]any {
@@ -104,7 +112,7 @@ func TestATreeOfAnyObjectsEnds(t *testing.T) {
 			listed = append(listed, owns("K", n, n, "K", o, o))
 		}
 		nodes := 0
-		Walk(Tree([]v1alpha1.ResourceStatus{{Group: "apps", Kind: "K", Namespace: "web", Name: "a"}}, listed, nil),
+		Walk(Tree([]v1alpha1.ResourceStatus{{Group: "apps", Kind: "K", Namespace: "web", Name: "a"}}, leaves(listed...), ""),
 			func(int, *api.TreeNode, *api.TreeNode) { nodes++ })
 		if nodes > maxNodes+1 {
 			t.Errorf("%d nodes", nodes)

@@ -128,7 +128,7 @@ func (o *logsOptions) atCluster(ctx context.Context) error {
 			return podsBelow(ctx, cluster, core, app.Status.Resources, r.Of, key)
 		}
 	} else {
-		_, namespaces := inspect.Heirs(app.Status.Resources)
+		namespaces := inspect.Namespaces(app.Status.Resources)
 		r.Later = append([]string{}, namespaces...)
 		r.Pods = func(ctx context.Context) ([]corev1.Pod, error) {
 			now, err := cluster.Apps.Get(ctx, o.name) // it may have other objects meanwhile, or be gone

@@ -15,7 +15,6 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/cli/access"
-	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/inspect"
 )
 
@@ -27,43 +26,44 @@ const (
 
 // Read reads the tree below resources, which are the roots. What may not be listed is left out and named in warnings.
 func Read(ctx context.Context, cluster *access.Cluster, resources []v1alpha1.ResourceStatus) (roots []*api.TreeNode, warnings []string, err error) {
-	kinds, namespaces := inspect.Heirs(resources)
-	found, warnings, err := list(ctx, cluster, kinds, namespaces)
+	found, warnings, err := list(ctx, cluster, inspect.Heirs(resources))
 	if err != nil {
 		return nil, nil, err
 	}
-	return inspect.Tree(resources, found, nil), warnings, nil
+	leaves := make([]*inspect.Leaf, 0, len(found))
+	for _, obj := range found {
+		leaves = append(leaves, inspect.Eye{}.Leaf(obj, false))
+	}
+	return inspect.Tree(resources, leaves, ""), warnings, nil
 }
 
-// list reads all objects of kinds in namespaces.
-func list(ctx context.Context, cluster *access.Cluster, kinds []object.Kind, namespaces []string) ([]map[string]any, []string, error) {
+// list reads all objects of places.
+func list(ctx context.Context, cluster *access.Cluster, places []inspect.Place) ([]map[string]any, []string, error) {
 	type part struct {
 		objects []map[string]any
 		warning string
 	}
-	parts := make([]part, len(kinds)*len(namespaces))
+	parts := make([]part, len(places))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(parallel)
-	for i, kind := range kinds {
-		mapping, err := cluster.Mapper.RESTMapping(schema.GroupKind{Group: kind.Group, Kind: kind.Kind})
+	for i, at := range places {
+		mapping, err := cluster.Mapper.RESTMapping(schema.GroupKind{Group: at.Kind.Group, Kind: at.Kind.Kind})
 		if meta.IsNoMatchError(err) {
 			continue
 		}
 		if err != nil {
-			return nil, nil, access.Explain(fmt.Errorf("find %s: %w", kind, err))
+			return nil, nil, access.Explain(fmt.Errorf("find %s: %w", at.Kind, err))
 		}
-		for j, namespace := range namespaces {
-			group.Go(func() error {
-				objects, err := page(ctx, cluster, mapping.Resource, namespace)
-				p := &parts[i*len(namespaces)+j]
-				p.objects = objects
-				if apierrors.IsForbidden(err) {
-					p.warning = fmt.Sprintf("may not list %s in namespace %s; the tree is without them", kind, namespace)
-					return nil
-				}
-				return err
-			})
-		}
+		group.Go(func() error {
+			objects, err := page(ctx, cluster, mapping.Resource, at.Namespace)
+			p := &parts[i]
+			p.objects = objects
+			if apierrors.IsForbidden(err) {
+				p.warning = fmt.Sprintf("may not list %s in namespace %s; the tree is without them", at.Kind, at.Namespace)
+				return nil
+			}
+			return err
+		})
 	}
 	if err := group.Wait(); err != nil {
 		return nil, nil, access.Explain(err)
