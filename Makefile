@@ -95,17 +95,19 @@ generate-out:
 	go run -C tools ./crdkeep $(root)/$(out)/crd
 
 .PHONY: generate
-generate: generate-out ## make the generated files again: *.gen.*, api/openapi.json, pages of docs/reference
+generate: generate-out ## make the generated files again: *.gen.*, api/openapi.json, pages of docs/reference (fetches a generator with npx)
 	@cp $(out)/deepcopy.gen.go $(argo)/
 	@cp $(out)/crd/*.gen.yaml $(argo)/crd/
 	go test -run Description ./internal/server -update
 	go test -run Reference ./internal/cli ./internal/engine/health -update
+	cd web && npm run --silent generate
 
 .PHONY: generated
 generated: generate-out
 	@for file in $$(cd $(out) && find . -type f); do \
 		cmp $(out)/$$file $(argo)/$$file || { echo "generated files are out of date: run make generate" >&2; exit 1; }; \
 	done
+	@node web/scripts/schema.mjs --check
 
 .PHONY: fmt
 fmt: $(lint) ## format all Go code
