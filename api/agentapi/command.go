@@ -26,6 +26,14 @@ const (
 	KindTree      Kind = "application.tree"
 	KindManifests Kind = "application.manifests"
 
+	// KindPreview says what an Application would do. The Target names the Application, the Body is an api.PreviewRequest.
+	KindPreview Kind = "application.preview"
+
+	// What a repository has. The Target has the namespace of the Application that it is looked at for; the Body is an
+	// api.RepositoryRefsRequest or an api.RepositoryPathsRequest.
+	KindRepositoryRefs  Kind = "repository.refs"
+	KindRepositoryPaths Kind = "repository.paths"
+
 	// The Body of these is an ObjectApply, ObjectPatch or ObjectDelete; the Target names the object.
 	KindObjectApply  Kind = "object.apply"
 	KindObjectPatch  Kind = "object.patch"
@@ -85,7 +93,8 @@ func (k Kind) Nature() Nature {
 		KindResourcePatch, KindResourceDelete, KindResourceAction,
 		KindSettingsApply, KindSettingsDelete, KindRotate:
 		return Changes
-	case KindDiff, KindTree, KindManifests, KindResourceGet, KindResourceActions, KindResourceEvents, KindSettingsTest:
+	case KindDiff, KindTree, KindManifests, KindPreview, KindRepositoryRefs, KindRepositoryPaths,
+		KindResourceGet, KindResourceActions, KindResourceEvents, KindSettingsTest:
 		return Reads
 	case KindResourceLogs, KindResourceTerminal:
 		return Streams

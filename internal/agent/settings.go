@@ -89,8 +89,21 @@ func (s *settings) webhookSecrets() webhook.Secrets {
 func (s *settings) credential(project, url string) (git.Credential, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var best secret
-	var bestName string
+	best, name := s.pick(project, url)
+	return s.toCredential(best, name, url)
+}
+
+// repository returns what the Secret holds that a project reaches a repository with; nothing where there is none. It is not
+// to be changed.
+func (s *settings) repository(project, url string) map[string][]byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	best, _ := s.pick(project, url)
+	return best.data
+}
+
+// pick finds the Secret that a project reaches a repository with. Callers hold the lock.
+func (s *settings) pick(project, url string) (best secret, bestName string) {
 	rank, length := 0, -1
 	for name, sec := range s.secrets {
 		r, n := 0, 0
@@ -111,7 +124,7 @@ func (s *settings) credential(project, url string) (git.Credential, error) {
 			best, bestName, rank, length = sec, name, r, n
 		}
 	}
-	return s.toCredential(best, bestName, url)
+	return best, bestName
 }
 
 // below reports whether a URL is at or under a prefix. The prefix ends at a boundary, so that what is meant for

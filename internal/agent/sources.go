@@ -27,6 +27,9 @@ type sources struct {
 	known   map[reach]reached // thousands of Applications reach one repository: finding the credential is done once
 }
 
+// maxKnown bounds the repositories whose credential is remembered. What is dropped is found again.
+const maxKnown = 50_000
+
 // reach is a repository as a project names it.
 type reach struct{ project, url string }
 
@@ -74,6 +77,9 @@ func (s *sources) repo(project string, src v1alpha1.ApplicationSource) (*gitsour
 	r.err = err
 	s.mu.Lock()
 	if s.version == version {
+		if len(s.known) >= maxKnown { // whoever looks at repositories names what they like
+			clear(s.known)
+		}
 		s.known[key] = r
 	}
 	s.mu.Unlock()

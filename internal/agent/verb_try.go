@@ -87,10 +87,60 @@ func (v *verbs) credential(address string, data map[string][]byte) (git.Credenti
 
 // tryHelm reads the beginning of the index of a Helm repository.
 func (v *verbs) tryHelm(ctx context.Context, data map[string][]byte) (string, error) {
-	address := strings.TrimSuffix(strings.TrimSpace(string(data["url"])), "/")
+	const enough = 4 << 10
+	begin, err := v.helmIndex(ctx, data, enough, nil)
+	if err != nil {
+		return "", err
+	}
+	if !strings.Contains(string(begin), "apiVersion") && !strings.Contains(string(begin), "entries") {
+		return "", fmt.Errorf("%s/index.yaml is no index of a Helm repository: check the url", helmAddress(data))
+	}
+	return "the repository has an index", nil
+}
+
+func helmAddress(data map[string][]byte) string {
+	return strings.TrimSuffix(strings.TrimSpace(string(data["url"])), "/")
+}
+
+// helmIndex reads the index of a Helm repository, as much of it as enough; redirects says which are followed, nil for all.
+func (v *verbs) helmIndex(ctx context.Context, data map[string][]byte, enough int64, redirects func(*http.Request, []*http.Request) error) ([]byte, error) {
+	address := helmAddress(data)
+	transport, err := v.helmTransport(address, data)
+	if err != nil {
+		return nil, err
+	}
+	defer transport.CloseIdleConnections()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/index.yaml", nil)
+	if err != nil {
+		return nil, fmt.Errorf("ask for %s/index.yaml: %w", address, err)
+	}
+	if len(data["username"])+len(data["password"]) > 0 {
+		req.SetBasicAuth(strings.TrimSpace(string(data["username"])), strings.TrimSpace(string(data["password"])))
+	}
+	resp, err := (&http.Client{Transport: transport, CheckRedirect: redirects}).Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	switch resp.StatusCode {
+	case http.StatusOK:
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return nil, fmt.Errorf("%s/index.yaml: %s: check username and password", address, resp.Status)
+	default:
+		return nil, fmt.Errorf("%s/index.yaml: %s: check the url", address, resp.Status)
+	}
+	raw, err := io.ReadAll(io.LimitReader(resp.Body, enough))
+	if err != nil {
+		return nil, fmt.Errorf("read %s/index.yaml: %w", address, err)
+	}
+	return raw, nil
+}
+
+// helmTransport connects to a Helm repository as its Secret says.
+func (v *verbs) helmTransport(address string, data map[string][]byte) (*http.Transport, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
-		return "", refusedAs(agentapi.CodeInvalid, "the url of a Helm repository begins with https://")
+		return nil, refusedAs(agentapi.CodeInvalid, "the url of a Helm repository begins with https://")
 	}
 	config := &tls.Config{InsecureSkipVerify: string(data["insecure"]) == "true", MinVersion: tls.VersionTLS12} //nolint:gosec // on the user's word
 	if ca := v.settings.config(configCertificate)[u.Hostname()]; ca != "" {
@@ -100,44 +150,19 @@ func (v *verbs) tryHelm(ctx context.Context, data map[string][]byte) (string, er
 	if len(data["tlsClientCertData"]) > 0 {
 		pair, err := tls.X509KeyPair(data["tlsClientCertData"], data["tlsClientCertKey"])
 		if err != nil {
-			return "", fmt.Errorf("read client certificate: tlsClientCertData and tlsClientCertKey do not fit, or are no PEM")
+			return nil, fmt.Errorf("read client certificate: tlsClientCertData and tlsClientCertKey do not fit, or are no PEM")
 		}
 		config.Certificates = []tls.Certificate{pair}
 	}
 	transport := &http.Transport{TLSClientConfig: config, Proxy: http.ProxyFromEnvironment, ResponseHeaderTimeout: tryLimit}
-	defer transport.CloseIdleConnections()
 	if proxy := strings.TrimSpace(string(data["proxy"])); proxy != "" {
 		to, err := url.Parse(proxy)
 		if err != nil {
-			return "", fmt.Errorf("read proxy: it is no URL")
+			return nil, fmt.Errorf("read proxy: it is no URL")
 		}
 		transport.Proxy = http.ProxyURL(to)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/index.yaml", nil)
-	if err != nil {
-		return "", fmt.Errorf("ask for %s/index.yaml: %w", address, err)
-	}
-	if len(data["username"])+len(data["password"]) > 0 {
-		req.SetBasicAuth(strings.TrimSpace(string(data["username"])), strings.TrimSpace(string(data["password"])))
-	}
-	resp, err := (&http.Client{Transport: transport}).Do(req)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	const enough = 4 << 10
-	begin, err := io.ReadAll(io.LimitReader(resp.Body, enough))
-	switch {
-	case err != nil:
-		return "", fmt.Errorf("read %s/index.yaml: %w", address, err)
-	case resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden:
-		return "", fmt.Errorf("%s/index.yaml: %s: check username and password", address, resp.Status)
-	case resp.StatusCode != http.StatusOK:
-		return "", fmt.Errorf("%s/index.yaml: %s: check the url", address, resp.Status)
-	case !strings.Contains(string(begin), "apiVersion") && !strings.Contains(string(begin), "entries"):
-		return "", fmt.Errorf("%s/index.yaml is no index of a Helm repository: check the url", address)
-	}
-	return "the repository has an index", nil
+	return transport, nil
 }
 
 // tryCluster asks a cluster for its version.

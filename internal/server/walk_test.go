@@ -74,6 +74,7 @@ func targetOf(r httpapi.Route) string {
 	query := url.Values{}
 	for name, value := range map[string]string{
 		"dryRun": "true", "wait": "0", "resourceName": "web", "objectName": "web", "podNamespace": "shop", "pod": "web-0",
+		"repoURL": "https://git.example.org/shop.git",
 	} {
 		if r.Takes(name) {
 			query.Set(name, value)

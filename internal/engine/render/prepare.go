@@ -27,7 +27,7 @@ const maxOverride = 1 << 20
 // disabled are not looked for. Preparing a Request twice is wrong: an escaped $$ would be read again.
 func Prepare(req Request, disabled ...Tool) (Request, Deps, error) {
 	req.Limits = req.Limits.WithDefaults()
-	clean, err := cleanPath(req.Source.Path)
+	clean, err := CleanPath(req.Source.Path)
 	if err != nil {
 		return req, Deps{}, err
 	}
@@ -49,8 +49,8 @@ func Prepare(req Request, disabled ...Tool) (Request, Deps, error) {
 	return req, env.used, nil
 }
 
-// cleanPath accepts a path that stays inside the repository.
-func cleanPath(p string) (string, error) {
+// CleanPath accepts a path that stays inside the repository, and gives it as a Tree takes it.
+func CleanPath(p string) (string, error) {
 	if strings.HasPrefix(p, "/") {
 		return "", fmt.Errorf("%s: app path is absolute; write it relative to the root of the repository", p)
 	}
@@ -143,6 +143,9 @@ func copyOf(src v1alpha1.ApplicationSource) (v1alpha1.ApplicationSource, error) 
 	}
 	return *src.DeepCopy(), nil
 }
+
+// ToolOf is the tool that renders a directory with these entries, where nothing but its files says so.
+func ToolOf(entries []source.Entry) Tool { return detect(&v1alpha1.ApplicationSource{}, entries, nil) }
 
 // detect finds the tool: the block that is given, else what the files of the directory say. Where a directory has
 // both a chart and a kustomization, the kustomization wins.

@@ -26,7 +26,7 @@ func (h *Handler) table() []Route {
 		h.matrixRoutes(),
 		h.fleetRoutes(), h.viewRoutes(), h.jobRoutes(),
 		h.notificationChannels().routes(), h.notificationRules().routes(), h.notificationRoutes(),
-		h.applicationObjects().writes(),
+		h.applicationObjects().writes(), h.sourceRoutes(),
 		h.operationRoutes(),
 		h.resourceRoutes(),
 		{h.logsRoute(), h.terminalRoute()},

@@ -1,0 +1,191 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/git"
+	"github.com/slipway-gitops/slipway/internal/testenv"
+)
+
+// until waits for what the agent hears of by a watch.
+func (s *stand) until(what string, f func(context.Context) bool) {
+	s.t.Helper()
+	err := wait.PollUntilContextTimeout(s.t.Context(), 50*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) { return f(ctx), nil })
+	if err != nil {
+		s.t.Fatalf("%s: %v", what, err)
+	}
+}
+
+// permits makes an AppProject with these source repositories.
+func (s *stand) permits(project string, repositories ...string) {
+	s.t.Helper()
+	list, err := json.Marshal(repositories)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	must[any](s, agentapi.KindObjectApply, agentapi.Target{Kind: agentapi.ItemArgoProject, Namespace: s.ns, Name: project}, agentapi.ObjectApply{
+		Object: json.RawMessage(`{"apiVersion":"argoproj.io/v1alpha1","kind":"AppProject","metadata":{"name":"` + project + `"},
+			"spec":{"sourceRepos":` + string(list) + `,"destinations":[{"server":"*","namespace":"` + s.ns + `"}]}}`),
+	})
+	s.until("project "+project, func(context.Context) bool {
+		_, err := s.verbs.engine.Projects.Rules(project)
+		return err == nil
+	})
+}
+
+// refuses makes sure that a question is refused with a code, and in words that have this in them.
+func (s *stand) refuses(kind agentapi.Kind, body any, code agentapi.Code, word string) {
+	s.t.Helper()
+	target := agentapi.Target{Kind: agentapi.ItemApplication, Namespace: s.ns}
+	s.refused(kind, target, body, code)
+	if _, err := s.do(kind, target, body); err == nil || !strings.Contains(err.Error(), word) {
+		s.t.Errorf("%s %+v is answered %v, want %q in it", kind, body, err, word)
+	}
+}
+
+func TestARepositoryIsLookedIntoWithTheCredentialsOfItsProject(t *testing.T) {
+	t.Parallel()
+	s := newStand(t)
+	private := testenv.Git(t, testenv.GitBasicAuth("bot", planted))
+	repo := private.NewRepo("hidden")
+	repo.Commit(map[string]string{"apps/web/a.yaml": "kind: ConfigMap", "apps/README": ""}, "first")
+	head := repo.Head("main")
+	s.permits("shop", private.Base()+"/**")
+	s.permits("other", "https://git.example.org/**")
+	at := agentapi.Target{Kind: agentapi.ItemApplication, Namespace: s.ns}
+	refs := api.RepositoryRefsRequest{RepoURL: repo.URL(), ArgoProject: "shop"}
+	s.refuses(agentapi.KindRepositoryRefs, refs, agentapi.CodeInvalid, "authentication failed") // nobody has given it a password yet
+
+	const kind = agentapi.SettingRepository
+	must[any](s, agentapi.KindSettingsApply, s.setting(kind, "hidden"), agentapi.SettingChange{
+		Type: kind, Name: "hidden", Create: true, Fields: map[string]string{"url": repo.URL(), "project": "shop"},
+		Sealed: s.sealed(kind, "hidden", map[string]string{"username": "bot", "password": planted}),
+	})
+	s.until("the credential", func(context.Context) bool { return len(s.verbs.settings.repository("shop", repo.URL())) > 0 })
+	got := must[api.RepositoryRefs](s, agentapi.KindRepositoryRefs, at, refs)
+	want := api.RepositoryRefs{Default: "main", Branches: []api.RepositoryRef{{Name: "main", Commit: head}}, Tags: []api.RepositoryRef{}}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("references (-want +got):\n%s", d)
+	}
+	paths := must[api.RepositoryPaths](s, agentapi.KindRepositoryPaths, at, api.RepositoryPathsRequest{RepoURL: repo.URL(), ArgoProject: "shop", Revision: "main", Path: "apps"})
+	if paths.Revision != head || len(paths.Items) != 2 || paths.Items[0] != (api.RepositoryPath{Path: "apps/web", Type: "directory", Tool: "directory"}) {
+		t.Errorf("paths are %+v", paths)
+	}
+
+	// A project that does not permit it learns nothing, whoever asks; nor does one that has no credential of its own.
+	refs.ArgoProject = "other"
+	s.refuses(agentapi.KindRepositoryRefs, refs, agentapi.CodeForbidden, "does not permit")
+	s.refuses(agentapi.KindRepositoryPaths, api.RepositoryPathsRequest{RepoURL: repo.URL(), ArgoProject: "other"}, agentapi.CodeForbidden, "does not permit")
+	s.permits("third", "*")
+	refs.ArgoProject = "third"
+	s.refuses(agentapi.KindRepositoryRefs, refs, agentapi.CodeInvalid, "authentication failed")
+	refs.ArgoProject = "none"
+	s.refuses(agentapi.KindRepositoryRefs, refs, agentapi.CodeForbidden, "does not exist")
+	s.refused(agentapi.KindRepositoryRefs, agentapi.Target{Kind: agentapi.ItemApplication, Namespace: "elsewhere"},
+		api.RepositoryRefsRequest{RepoURL: repo.URL(), ArgoProject: "shop"}, agentapi.CodeForbidden) // applications there are none of the project
+}
+
+func TestAHostileAddressOrPathIsRefused(t *testing.T) {
+	t.Parallel()
+	s := newStand(t)
+	s.permits("shop", "*")
+	for _, address := range []string{
+		"", "file:///etc", "/etc", "ext::sh -c id", "--upload-pack=id", "ftp://git.example.org/a", "http://", "ssh://-oProxyCommand=id/a",
+		"https://bot:" + planted + "@git.example.org/a", "https://" + planted + "@git.example.org/a", "https://git.example.org/" + strings.Repeat("a", 4000),
+	} {
+		s.refuses(agentapi.KindRepositoryRefs, api.RepositoryRefsRequest{RepoURL: address, ArgoProject: "shop"}, agentapi.CodeInvalid, "")
+		s.refuses(agentapi.KindRepositoryPaths, api.RepositoryPathsRequest{RepoURL: address, ArgoProject: "shop"}, agentapi.CodeInvalid, "")
+	}
+	for _, at := range []string{"/etc", "../..", "web/../../..", "none", "web/all.yaml", "a\x00b"} {
+		s.refuses(agentapi.KindRepositoryPaths, api.RepositoryPathsRequest{RepoURL: s.repo.URL(), ArgoProject: "shop", Path: at}, agentapi.CodeInvalid, "")
+	}
+	s.refuses(agentapi.KindRepositoryPaths, api.RepositoryPathsRequest{RepoURL: s.repo.URL(), ArgoProject: "shop", Revision: "none"}, agentapi.CodeInvalid, "revision not found")
+	s.refuses(agentapi.KindRepositoryPaths, api.RepositoryPathsRequest{RepoURL: s.repo.URL(), ArgoProject: "shop", Revision: "--all"}, agentapi.CodeInvalid, "")
+	s.refuses(agentapi.KindRepositoryRefs, api.RepositoryRefsRequest{RepoURL: "oci://registry.example.org/charts", ArgoProject: "shop"}, agentapi.CodeUnsupported, "by hand")
+	s.refuses(agentapi.KindRepositoryRefs, api.RepositoryRefsRequest{RepoURL: s.repo.URL(), ArgoProject: "shop", Type: "svn"}, agentapi.CodeInvalid, "git, helm or oci")
+}
+
+func TestChartsOfAHelmRepositoryAreListed(t *testing.T) {
+	t.Parallel()
+	s := newStand(t)
+	var stolen atomic.Int32
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		stolen.Add(1)
+		fmt.Fprint(w, "entries: {}")
+	}))
+	defer elsewhere.Close()
+	charts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		user, password, _ := r.BasicAuth()
+		switch {
+		case r.URL.Path == "/away/index.yaml":
+			http.Redirect(w, r, elsewhere.URL+"/index.yaml", http.StatusFound)
+		case r.URL.Path == "/huge/index.yaml":
+			fmt.Fprint(w, "entries: {a: [{description: "+strings.Repeat("x", 5<<20)+"}]}")
+		case r.URL.Path == "/page/index.yaml":
+			fmt.Fprint(w, "<html>"+planted)
+		case user != "bot" || password != planted:
+			w.WriteHeader(http.StatusUnauthorized)
+		default:
+			fmt.Fprint(w, "apiVersion: v1\nentries:\n  web: [{version: 1.9.0}, {version: 1.10.0, description: a shop}]\n  cache: [{version: 0.1.0}]\n")
+		}
+	}))
+	defer charts.Close()
+	s.permits("shop", charts.URL+"/**")
+	const kind = agentapi.SettingRepoCreds
+	must[any](s, agentapi.KindSettingsApply, s.setting(kind, "charts"), agentapi.SettingChange{
+		Type: kind, Name: "charts", Create: true, Fields: map[string]string{"url": charts.URL, "type": "helm"},
+		Sealed: s.sealed(kind, "charts", map[string]string{"username": "bot", "password": planted}),
+	})
+	s.until("the credential", func(context.Context) bool { return len(s.verbs.settings.repository("shop", charts.URL+"/all")) > 0 })
+	at := agentapi.Target{Kind: agentapi.ItemApplication, Namespace: s.ns}
+	got := must[api.RepositoryRefs](s, agentapi.KindRepositoryRefs, at, api.RepositoryRefsRequest{RepoURL: charts.URL + "/all", ArgoProject: "shop"})
+	want := []api.RepositoryChart{{Name: "cache", Versions: []string{"0.1.0"}}, {Name: "web", Description: "a shop", Versions: []string{"1.10.0", "1.9.0"}}}
+	if d := cmp.Diff(want, got.Charts); d != "" {
+		t.Errorf("charts (-want +got):\n%s", d)
+	}
+	for path, word := range map[string]string{"/away": "another address", "/huge": "larger than", "/page": "no index"} {
+		s.refuses(agentapi.KindRepositoryRefs, api.RepositoryRefsRequest{RepoURL: charts.URL + path, ArgoProject: "shop"}, agentapi.CodeInvalid, word)
+	}
+	if stolen.Load() > 0 {
+		t.Error("a redirection was followed to a place that the project does not permit")
+	}
+	s.refuses(agentapi.KindRepositoryRefs, api.RepositoryRefsRequest{RepoURL: elsewhere.URL, ArgoProject: "shop", Type: "helm"}, agentapi.CodeForbidden, "does not permit")
+	s.refuses(agentapi.KindRepositoryPaths, api.RepositoryPathsRequest{RepoURL: charts.URL + "/all", ArgoProject: "shop"}, agentapi.CodeUnsupported, "no paths")
+}
+
+func TestReferencesAreInAnOrderOfUseAndBounded(t *testing.T) {
+	t.Parallel()
+	refs := git.Refs{Default: "refs/heads/trunk", IDs: map[string]string{
+		"HEAD": "a", "refs/heads/trunk": "a", "refs/heads/alpha": "b", "refs/tags/v1.9.0": "c", "refs/tags/v1.10.0": "d", "refs/tags/latest": "e", "refs/pull/1/head": "f",
+	}}
+	got := refsOf(refs, "")
+	want := api.RepositoryRefs{
+		Default: "trunk", Branches: []api.RepositoryRef{{Name: "trunk", Commit: "a"}, {Name: "alpha", Commit: "b"}},
+		Tags: []api.RepositoryRef{{Name: "v1.10.0", Commit: "d"}, {Name: "v1.9.0", Commit: "c"}, {Name: "latest", Commit: "e"}},
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("references (-want +got):\n%s", d)
+	}
+	if got = refsOf(refs, "ALPH"); len(got.Branches) != 1 || len(got.Tags) != 0 {
+		t.Errorf("a search finds %+v", got)
+	}
+	for i := range 3 * maxRefs {
+		refs.IDs[fmt.Sprintf("refs/heads/b%05d", i)] = "a"
+	}
+	if got = refsOf(refs, ""); len(got.Branches) != maxRefs || !got.Truncated || got.Branches[0].Name != "trunk" {
+		t.Errorf("of many, %d branches are told, the first %v", len(got.Branches), got.Branches[0])
+	}
+}

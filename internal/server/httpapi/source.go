@@ -1,0 +1,127 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/server/rbac"
+)
+
+// SourceInput says which repository is looked at, and for which application. Its fields are parameters: the decoder sees
+// only what is exported.
+type SourceInput struct {
+	AgentInput
+	RepoURL     string `query:"repoURL" required:"true" minLength:"1" maxLength:"2000" doc:"Address of the repository, without user and password" example:"https://git.example.org/shop.git"`
+	ArgoProject string `query:"argoProject" maxLength:"253" default:"default" doc:"Argo project that the application is of, or will be: its rules count" example:"default"`
+	Namespace   string `query:"namespace" maxLength:"63" doc:"Namespace of the application; left out: that of the agent" example:"argocd"`
+	Application string `query:"application" maxLength:"253" doc:"Name of the application; left out: one that has none yet" example:"shop"`
+}
+
+type refsInput struct {
+	SourceInput
+	Type   string `query:"type" enum:"git,helm,oci" doc:"What the repository is, where the agent has no setting that says so"`
+	Search string `query:"search" maxLength:"200" doc:"Only names that contain this"`
+}
+
+type pathsInput struct {
+	SourceInput
+	Revision string `query:"revision" maxLength:"253" doc:"Branch, tag, commit or range of versions; left out: the default branch" example:"main"`
+	Path     string `query:"path" maxLength:"1000" doc:"Directory; left out: the root" example:"apps/web"`
+}
+
+type refsOutput struct{ Body api.RepositoryRefs }
+
+type pathsOutput struct{ Body api.RepositoryPaths }
+
+// sourceRoutes look into repositories for somebody who writes an application. Whoever may write one of a project sees what
+// the project permits it to deploy, by deploying it; to look into the repository they must be allowed to see repositories as
+// well. The agent asks the project before it asks the repository.
+func (h *Handler) sourceRoutes() []Route {
+	route := func(path, id, summary string) Route {
+		return Route{Method: http.MethodGet, Path: "/api/v1/agents/{agent}/" + path, Permission: api.PermApplicationEdit, ID: id, Summary: summary, Tag: "repositories"}
+	}
+	refs := route("repository-refs", "repository-refs", "Branches, tags or charts of a repository that an application of an Argo project may deploy; takes repository_view as well")
+	refs.mount = mount(handler[refsInput, refsOutput]{
+		find: func(ctx context.Context, _ *call, in *refsInput) (target, error) {
+			return h.findSource(ctx, &in.SourceInput)
+		},
+		do: func(ctx context.Context, c *call, in *refsInput) (*refsOutput, error) {
+			var out refsOutput
+			return &out, h.look(ctx, c, &in.SourceInput, agentapi.KindRepositoryRefs, api.RepositoryRefsRequest{
+				RepoURL: in.RepoURL, ArgoProject: in.ArgoProject, Type: in.Type, Search: in.Search,
+			}, &out.Body)
+		},
+	})
+	paths := route("repository-paths", "repository-paths", "One directory of a repository that an application of an Argo project may deploy, and what renders it; takes repository_view as well")
+	paths.mount = mount(handler[pathsInput, pathsOutput]{
+		find: func(ctx context.Context, _ *call, in *pathsInput) (target, error) {
+			return h.findSource(ctx, &in.SourceInput)
+		},
+		do: func(ctx context.Context, c *call, in *pathsInput) (*pathsOutput, error) {
+			var out pathsOutput
+			return &out, h.look(ctx, c, &in.SourceInput, agentapi.KindRepositoryPaths, api.RepositoryPathsRequest{
+				RepoURL: in.RepoURL, Revision: in.Revision, Path: in.Path, ArgoProject: in.ArgoProject,
+			}, &out.Body)
+		},
+	})
+	return []Route{refs, paths}
+}
+
+// findSource is the application that a repository is looked at for: one of the project that was named, in the place where
+// it is or would be.
+func (h *Handler) findSource(ctx context.Context, in *SourceInput) (target, error) {
+	if in.Namespace == "" {
+		at, err := h.agents().find(ctx, in.Agent)
+		if err != nil {
+			return target{}, err
+		}
+		a, _ := at.value.(*api.Agent)
+		in.Namespace = a.Status.Namespace
+	}
+	return h.freshItem(ctx, api.KindApplication, in.Agent, in.Namespace, in.Application, in.ArgoProject, h.labelsOf(ctx, in))
+}
+
+// labelsOf are those of the application, where there is one: rights may go by them.
+func (h *Handler) labelsOf(ctx context.Context, in *SourceInput) map[string]string {
+	if in.Application == "" {
+		return nil
+	}
+	app, err := h.cfg.Items.GetApplication(ctx, in.Agent, in.Namespace, in.Application)
+	if err != nil {
+		return nil
+	}
+	return app.Labels
+}
+
+// look asks the agent, for whoever may see repositories where the application is. That the application may be edited was
+// asked before.
+func (h *Handler) look(ctx context.Context, c *call, in *SourceInput, kind agentapi.Kind, body, into any) error {
+	scope := rbac.Scope(c.object.Scope)
+	repository := target{object: rbac.Object{Type: api.TypeRepository, Scope: scope, ID: api.ItemID(in.Agent, in.Namespace, "")}}
+	if err := c.may(api.PermRepositoryView, repository); err != nil {
+		return err
+	}
+	if err := h.mayChange(ctx, c, in.Agent, in.Namespace, in.Application); err != nil {
+		return err
+	}
+	return c.ask(ctx, Order{
+		Agent: in.Agent, Kind: string(kind), TargetKind: api.KindApplication, Namespace: in.Namespace, Name: in.Application, Body: body,
+	}, into)
+}
+
+// mayChange asks whether the application that is there under a name may be edited; nil where none is.
+func (h *Handler) mayChange(ctx context.Context, c *call, agent, namespace, name string) error {
+	if name == "" {
+		return nil
+	}
+	there, err := h.findItem(ctx, api.KindApplication, agent, namespace, name)
+	switch {
+	case api.CodeOf(err) == api.CodeNotFound:
+		return nil
+	case err != nil:
+		return err
+	}
+	return c.may(api.PermApplicationEdit, there)
+}
