@@ -67,6 +67,7 @@ func rooms() map[string][]string {
 		server + "matrix":  {api},
 		server + "census":  {api, server + "rbac"},
 		server + "dora":    {api},
+		server + "page":    nil,
 		server + "job":     {api},
 		server + "hosting": {api},
 		server + "notify":  {api, server + "rbac"},

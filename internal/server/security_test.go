@@ -109,8 +109,15 @@ func TestEveryAnswerHasARequestIDAndTheHeadersThatProtectBrowsers(t *testing.T) 
 			t.Errorf("%s may be kept by proxies", path)
 		}
 	}
-	if out := w.send(w.request("", http.MethodGet, "/", "")); !strings.Contains(out.Body.String(), "control plane") {
-		t.Errorf("the front page does not say what this is: %s", out.Body)
+	for path, want := range map[string]int{"/": http.StatusOK, "/applications/account.prod/argocd/web": http.StatusOK, "/assets/none.js": http.StatusNotFound, "/api/nothing": http.StatusNotFound, "/metrics/x": http.StatusOK} {
+		r := w.request("", http.MethodGet, path, "")
+		r.Header.Set("Accept", "text/html")
+		if out := w.send(r); out.Code != want || (want == http.StatusOK) != strings.Contains(out.Body.String(), "<title>Slipway</title>") {
+			t.Errorf("a browser at %s gets %d %s", path, out.Code, out.Body)
+		}
+		if out := w.send(w.request("", http.MethodPost, path, "{}")); out.Code != http.StatusNotFound && out.Code != http.StatusMethodNotAllowed {
+			t.Errorf("POST %s: %d", path, out.Code)
+		}
 	}
 }
 

@@ -26,7 +26,9 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/httpapi"
 	"github.com/slipway-gitops/slipway/internal/server/job"
 	"github.com/slipway-gitops/slipway/internal/server/notify"
+	"github.com/slipway-gitops/slipway/internal/server/page"
 	"github.com/slipway-gitops/slipway/internal/server/store"
+	"github.com/slipway-gitops/slipway/web"
 )
 
 // KeyFile is the server's key in the data directory: agents obey whoever has it. It belongs into every backup.
@@ -169,6 +171,10 @@ func (s *Server) serve(secure *tls.Config, key ed25519.PrivateKey) error {
 	if err != nil {
 		return fmt.Errorf("make the key for fingerprints: %w", err)
 	}
+	pages, err := page.New(web.Files())
+	if err != nil {
+		return err
+	}
 	s.handler, err = httpapi.New(s.notifying(httpapi.Config{
 		Users: s.store.Users(), Groups: s.store.Groups(), ServiceAccounts: s.store.ServiceAccounts(),
 		Organizations: homes[api.Organization]{s.store.Organizations(), s.gateway, s.publish}, Projects: homes[api.Project]{s.store.Projects(), s.gateway, s.publish},
@@ -180,7 +186,7 @@ func (s *Server) serve(secure *tls.Config, key ed25519.PrivateKey) error {
 		Events: s.events, Keeper: keeper{s.store},
 		Log: s.log, Now: s.cfg.Now, PublicURL: s.cfg.PublicURL, Version: s.cfg.Version, Image: s.cfg.AgentImage, AgentCA: ca,
 		TrustedProxies: s.cfg.TrustedProxies, AllowedOrigins: s.cfg.AllowedOrigins, Limits: s.cfg.Limits,
-		FingerprintKey: fingerprints, Metrics: s.measured.publish(s.metrics.handler()), Observe: s.metrics.observe,
+		FingerprintKey: fingerprints, Metrics: s.measured.publish(s.metrics.handler()), Observe: s.metrics.observe, Pages: pages,
 		Tracer: s.cfg.Tracer, TrustTraces: s.cfg.TrustTraces,
 	}))
 	if err != nil {

@@ -84,6 +84,8 @@ type Config struct {
 	// FingerprintKey is a secret of at least 32 bytes that is not in the database, the same at every server of an
 	// installation: what is kept to tell requests apart is keyed with it.
 	FingerprintKey []byte
+	// Pages are the user interface; nil for none.
+	Pages Pages
 	// Metrics answers GET /metrics, to who may see the settings; nil for none.
 	Metrics http.Handler
 	// Observe is told of every finished request; nil for nobody.
@@ -139,7 +141,6 @@ func New(cfg Config) (*Handler, error) {
 	}
 	h.routes = h.table()
 	h.describe()
-	h.mux.HandleFunc("GET /{$}", h.page)
 	h.mux.HandleFunc("GET /healthz", h.healthz)
 	h.mux.HandleFunc("GET /readyz", h.readyz)
 	if cfg.Metrics != nil {
@@ -236,6 +237,9 @@ func (h *Handler) protect(next http.Handler) http.Handler {
 func (h *Handler) route(w http.ResponseWriter, r *http.Request) {
 	_, pattern := h.mux.Handler(r)
 	if pattern == "" {
+		if h.showed(w, r) {
+			return
+		}
 		probe := &verdict{header: http.Header{}}
 		h.mux.ServeHTTP(probe, r)
 		if allow := probe.header.Get("Allow"); allow != "" {

@@ -1,40 +1,32 @@
 package httpapi
 
 import (
-	"crypto/sha256"
-	"encoding/base64"
 	"net/http"
+	"strings"
 
 	"github.com/slipway-gitops/slipway/api"
 )
 
-const (
-	style = `body{font:16px/1.5 system-ui,sans-serif;max-width:40rem;margin:4rem auto;padding:0 1rem}code,pre{font-family:ui-monospace,monospace}`
-	front = `<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Slipway</title><style>` + style + `</style></head>
-<body>
-<h1>Slipway</h1>
-<p>This is the control plane of an installation of Slipway, which brings Kubernetes clusters to what Git says.</p>
-<p>Sign in from a terminal:</p>
-<pre>slipway login URL-OF-THIS-PAGE
-slipway app list</pre>
-<p>Programs use the API, which <a href="/api/v1/openapi.json">openapi.json</a> describes.</p>
-</body>
-</html>
-`
-)
+// Pages are what people see in a browser. Serve reports whether there is something to be seen; where there is not, it has
+// not answered.
+type Pages interface {
+	Serve(w http.ResponseWriter, r *http.Request) bool
+}
 
-//nolint:gochecknoglobals // never changes
-var styleHash = func() string {
-	sum := sha256.Sum256([]byte(style))
-	return base64.StdEncoding.EncodeToString(sum[:])
-}()
-
-// page says what this is.
-func (h *Handler) page(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write([]byte(front)) // the reader may have gone
+// showed answers with a page or a file of one, outside of what programs ask for.
+func (h *Handler) showed(w http.ResponseWriter, r *http.Request) bool {
+	if h.cfg.Pages == nil || (r.Method != http.MethodGet && r.Method != http.MethodHead) {
+		return false
+	}
+	path := r.URL.Path
+	if path == "/api" || strings.HasPrefix(path, "/api/") || path == "/metrics" {
+		return false
+	}
+	if !h.cfg.Pages.Serve(w, r) {
+		return false
+	}
+	r.Pattern = "GET /" // what it is counted as
+	return true
 }
 
 // healthz says that the process answers.

@@ -18,7 +18,7 @@ func (h *Handler) headers(out http.Header, r *http.Request) {
 	out.Set("Cross-Origin-Opener-Policy", "same-origin")
 	out.Set("Cross-Origin-Resource-Policy", "same-origin")
 	out.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
-	out.Set("Content-Security-Policy", "default-src 'none'; style-src 'sha256-"+styleHash+"'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
+	out.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
 	if strings.HasPrefix(r.URL.Path, "/api/") {
 		out.Set("Cache-Control", "no-store")
 	}
