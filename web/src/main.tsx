@@ -1,11 +1,24 @@
+import { QueryClientProvider } from "@tanstack/react-query";
+import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
+import { nonce } from "./lib/csp";
+import { queryClient } from "./lib/query";
+import { router } from "./router";
+import "./style.css";
+import { Toasts } from "./ui/toast";
+import { TooltipProvider } from "./ui/tooltip";
 
-const root = document.getElementById("root");
-if (root) {
-  createRoot(root).render(
-    <StrictMode>
-      <main>Slipway</main>
-    </StrictMode>,
-  );
-}
+// What makes style elements of its own reads the nonce from here.
+Object.assign(globalThis, { __webpack_nonce__: nonce });
+
+createRoot(document.getElementById("root") as HTMLElement).render(
+  <StrictMode>
+    <QueryClientProvider client={queryClient}>
+      <TooltipProvider delayDuration={300}>
+        <RouterProvider router={router} />
+        <Toasts />
+      </TooltipProvider>
+    </QueryClientProvider>
+  </StrictMode>,
+);

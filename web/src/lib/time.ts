@@ -1,0 +1,85 @@
+import { useSyncExternalStore } from "react";
+
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+const day = 24 * hour;
+
+// known is false for a missing time and for the zero time of Go, which stands for one.
+export function known(at: string | undefined | null): at is string {
+  return Boolean(at) && !at?.startsWith("0001-");
+}
+
+// ago says how long before now something was: "12 s ago", "in 3 min".
+export function ago(at: string, now: number): string {
+  const age = now - Date.parse(at);
+  if (Number.isNaN(age)) {
+    return "";
+  }
+  if (Math.abs(age) < 3 * second) {
+    return "just now";
+  }
+  return age < 0 ? `in ${span(-age)}` : `${span(age)} ago`;
+}
+
+// span says how long a time in ms is, in its largest one or two units.
+export function span(ms: number): string {
+  if (ms < second) {
+    return `${Math.round(ms)} ms`;
+  }
+  if (ms < minute) {
+    return `${Math.round(ms / second)} s`;
+  }
+  if (ms < hour) {
+    const rest = Math.floor((ms % minute) / second);
+    return ms < 10 * minute && rest > 0 ? `${Math.floor(ms / minute)} min ${rest} s` : `${Math.floor(ms / minute)} min`;
+  }
+  if (ms < day) {
+    const rest = Math.floor((ms % hour) / minute);
+    return ms < 6 * hour && rest > 0 ? `${Math.floor(ms / hour)} h ${rest} min` : `${Math.floor(ms / hour)} h`;
+  }
+  return `${Math.floor(ms / day)} d`;
+}
+
+// between says how long it took from one time to another.
+export function between(from: string, to: string): string {
+  return span(Math.max(0, Date.parse(to) - Date.parse(from)));
+}
+
+// exact is a time as its reader writes it, with the zone.
+export function exact(at: string): string {
+  return new Date(at).toLocaleString(undefined, {
+    year: "numeric",
+    month: "short",
+    day: "numeric",
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
+    timeZoneName: "short",
+  });
+}
+
+// One clock for all times on the page: each ticks with it.
+let current = Date.now();
+let ticking: ReturnType<typeof setInterval> | undefined;
+const watchers = new Set<() => void>();
+
+function watch(watcher: () => void): () => void {
+  watchers.add(watcher);
+  ticking ??= setInterval(() => {
+    current = Date.now();
+    for (const each of watchers) {
+      each();
+    }
+  }, 5 * second);
+  return () => {
+    watchers.delete(watcher);
+    if (watchers.size === 0) {
+      clearInterval(ticking);
+      ticking = undefined;
+    }
+  };
+}
+
+// useNow is the time in ms, each 5 s anew.
+export const useNow = (): number => useSyncExternalStore(watch, () => current);

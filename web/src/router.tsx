@@ -1,0 +1,105 @@
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
+import { Broken, NotFound } from "./features/shell/broken";
+import { Shell } from "./features/shell/shell";
+import { queryClient } from "./lib/query";
+import { parseSearch, stringifySearch, texts } from "./lib/search";
+import { sessionQuery } from "./lib/session";
+
+// The only place where features meet: each address and which page it shows. What follows "?" is what a page is filtered by.
+
+const root = createRootRoute({ notFoundComponent: NotFound, errorComponent: Broken });
+
+const signIn = createRoute({
+  getParentRoute: () => root,
+  path: "/sign-in",
+  validateSearch: texts("to"),
+  component: lazyRouteComponent(() => import("./features/session/sign-in")),
+});
+
+const shell = createRoute({
+  getParentRoute: () => root,
+  id: "shell",
+  component: Shell,
+  beforeLoad: async ({ location }) => {
+    const who = await queryClient.ensureQueryData({ ...sessionQuery, revalidateIfStale: true });
+    if (!who) {
+      throw redirect({ to: "/sign-in", search: location.href === "/" ? {} : { to: location.href } });
+    }
+  },
+});
+
+type Load = () => Promise<{ default: React.ComponentType }>;
+
+// page is one address and the page that it shows. Its search parameters are texts, checked by the page itself.
+const page = <P extends string>(path: P, load: Load) =>
+  createRoute({ getParentRoute: () => shell, path, validateSearch: texts(), component: lazyRouteComponent(load) });
+
+const application = createRoute({
+  getParentRoute: () => shell,
+  path: "/applications/$agent/$namespace/$name",
+  validateSearch: texts(),
+  component: lazyRouteComponent(() => import("./features/application/application")),
+});
+
+const part = <P extends string>(path: P, load: Load) =>
+  createRoute({
+    getParentRoute: () => application,
+    path,
+    validateSearch: texts(),
+    component: lazyRouteComponent(load),
+  });
+
+const tree = root.addChildren([
+  signIn,
+  shell.addChildren([
+    page("/", () => import("./features/fleet/fleet")),
+    page("/applications", () => import("./features/applications/applications")),
+    page("/applications/new", () => import("./features/create/create")),
+    application.addChildren([
+      part("/", () => import("./features/resources/resources")),
+      part("/diff", () => import("./features/application/diff")),
+      part("/sync", () => import("./features/application/sync")),
+      part("/history", () => import("./features/application/history")),
+      part("/why", () => import("./features/application/why")),
+      part("/parameters", () => import("./features/application/parameters")),
+      part("/events", () => import("./features/application/events")),
+      part("/logs", () => import("./features/resources/logs")),
+      part("/settings", () => import("./features/application/settings")),
+    ]),
+    page("/application-sets", () => import("./features/sets/sets")),
+    page("/application-sets/$agent/$namespace/$name", () => import("./features/sets/set")),
+    page("/projects", () => import("./features/delivery/projects")),
+    page("/clusters", () => import("./features/delivery/clusters")),
+    page("/repositories", () => import("./features/delivery/repositories")),
+    page("/certificates", () => import("./features/delivery/certificates")),
+    page("/keys", () => import("./features/delivery/keys")),
+    page("/agents", () => import("./features/agents/agents")),
+    page("/agents/connect", () => import("./features/agents/connect")),
+    page("/agents/$agent", () => import("./features/agents/agent")),
+    page("/services", () => import("./features/services/services")),
+    page("/services/$service", () => import("./features/services/service")),
+    page("/environments", () => import("./features/services/environments")),
+    page("/jobs", () => import("./features/jobs/jobs")),
+    page("/audit", () => import("./features/audit/audit")),
+    page("/ledger", () => import("./features/audit/ledger")),
+    page("/notifications", () => import("./features/notifications/notifications")),
+    page("/access", () => import("./features/access/access")),
+    page("/settings", () => import("./features/access/settings")),
+    page("/profile", () => import("./features/profile/profile")),
+  ]),
+]);
+
+export const router = createRouter({
+  routeTree: tree,
+  defaultPreload: "intent",
+  defaultPreloadStaleTime: 0,
+  scrollRestoration: true,
+  parseSearch,
+  stringifySearch,
+});
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+}

@@ -1,0 +1,53 @@
+import { Check, Copy as CopyIcon } from "lucide-react";
+import { useEffect, useState } from "react";
+import { IconButton } from "./button";
+
+// copyText puts a text on the clipboard, also where the page is not served by HTTPS.
+export async function copyText(text: string): Promise<void> {
+  if (navigator.clipboard) {
+    await navigator.clipboard.writeText(text);
+    return;
+  }
+  const area = document.createElement("textarea");
+  area.value = text;
+  (document.querySelector('[role="dialog"]') ?? document.body).append(area);
+  area.select();
+  document.execCommand("copy");
+  area.remove();
+}
+
+// Copy copies a text.
+export function Copy({ text, label = "Copy" }: { text: string; label?: string }) {
+  const [done, setDone] = useState(false);
+  useEffect(() => {
+    if (!done) {
+      return undefined;
+    }
+    const timer = setTimeout(() => setDone(false), 1_500);
+    return () => clearTimeout(timer);
+  }, [done]);
+  return (
+    <IconButton
+      small
+      label={done ? "Copied" : label}
+      className="size-6 text-muted"
+      onClick={() => void copyText(text).then(() => setDone(true))}
+    >
+      {done ? <Check size={13} aria-hidden className="text-ok" /> : <CopyIcon size={13} aria-hidden />}
+    </IconButton>
+  );
+}
+
+// Snippet is a text to copy, such as a command.
+export function Snippet({ text, label }: { text: string; label?: string }) {
+  return (
+    <div className="relative rounded-md border bg-ground">
+      <pre tabIndex={0} aria-label={label ?? "Command"} className="overflow-auto p-3 pr-10 font-mono text-sm">
+        {text}
+      </pre>
+      <div className="absolute top-1.5 right-1.5">
+        <Copy text={text} label={label ? `Copy: ${label}` : "Copy"} />
+      </div>
+    </div>
+  );
+}

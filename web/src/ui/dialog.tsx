@@ -1,0 +1,80 @@
+import { X } from "lucide-react";
+import { Dialog as Radix } from "radix-ui";
+import type { ReactNode } from "react";
+import { cn } from "@/lib/cn";
+import { IconButton } from "./button";
+
+interface Props {
+  open: boolean;
+  onClose: () => void;
+  title: ReactNode;
+  // description is read with the title by screen readers.
+  description?: ReactNode;
+  footer?: ReactNode;
+  children?: ReactNode;
+  className?: string;
+}
+
+const shade = "fixed inset-0 z-40 bg-black/40 dark:bg-black/60";
+
+function Head({ title, description }: Pick<Props, "title" | "description">) {
+  return (
+    <header className="flex items-start gap-3 border-b px-4 py-3">
+      <div className="min-w-0 flex-1">
+        <Radix.Title className="text-lg font-semibold break-words">{title}</Radix.Title>
+        {description && (
+          <Radix.Description className="mt-0.5 text-sm break-words text-muted">{description}</Radix.Description>
+        )}
+      </div>
+      <Radix.Close asChild>
+        <IconButton label="Close" small>
+          <X size={16} aria-hidden />
+        </IconButton>
+      </Radix.Close>
+    </header>
+  );
+}
+
+// Dialog asks for something before anything else goes on.
+export function Dialog({ open, onClose, title, description, footer, children, className }: Props) {
+  return (
+    <Radix.Root open={open} onOpenChange={(next) => !next && onClose()}>
+      <Radix.Portal>
+        <Radix.Overlay className={shade} />
+        <Radix.Content
+          {...(description ? {} : { "aria-describedby": undefined })}
+          className={cn(
+            "animate-appear fixed inset-x-2 top-[6vh] z-40 mx-auto flex max-h-[88vh] max-w-lg flex-col rounded-lg border bg-raised shadow-2xl",
+            className,
+          )}
+        >
+          <Head title={title} description={description} />
+          {children && <div className="min-h-0 flex-1 overflow-auto p-4">{children}</div>}
+          {footer && <footer className="flex flex-wrap justify-end gap-2 border-t px-4 py-3">{footer}</footer>}
+        </Radix.Content>
+      </Radix.Portal>
+    </Radix.Root>
+  );
+}
+
+// Drawer shows one thing in full beside the page that it is on.
+export function Drawer({ open, onClose, title, description, footer, children, className }: Props) {
+  return (
+    <Radix.Root open={open} onOpenChange={(next) => !next && onClose()}>
+      <Radix.Portal>
+        <Radix.Overlay className={shade} />
+        <Radix.Content
+          {...(description ? {} : { "aria-describedby": undefined })}
+          className={cn(
+            "animate-slide fixed inset-y-0 right-0 z-40 flex w-full max-w-3xl flex-col border-l bg-raised shadow-2xl",
+            className,
+          )}
+        >
+          <Head title={title} description={description} />
+          <div className="min-h-0 flex-1 overflow-auto">{children}</div>
+          {footer && <footer className="flex flex-wrap justify-end gap-2 border-t px-4 py-3">{footer}</footer>}
+        </Radix.Content>
+      </Radix.Portal>
+    </Radix.Root>
+  );
+}

@@ -1,0 +1,108 @@
+import { Link, type LinkProps } from "@tanstack/react-router";
+import { type ReactNode, useEffect } from "react";
+import { cn } from "@/lib/cn";
+
+// Page is what every page begins with: its title, what can be done, and its content.
+export function Page({
+  title,
+  name,
+  about,
+  actions,
+  children,
+  className,
+}: {
+  title: ReactNode;
+  name?: string;
+  about?: ReactNode;
+  actions?: ReactNode;
+  children: ReactNode;
+  className?: string;
+}) {
+  useTitle(name ?? (typeof title === "string" ? title : ""));
+  return (
+    <div className={cn("mx-auto w-full max-w-[1600px] min-w-0 space-y-4 p-3 sm:p-5", className)}>
+      <header className="flex flex-wrap items-center gap-x-4 gap-y-2">
+        <div className="min-w-0 flex-1">
+          <h1 className="truncate text-xl font-semibold">{title}</h1>
+          {about && <p className="text-muted">{about}</p>}
+        </div>
+        {actions && <div className="flex flex-wrap items-center gap-2">{actions}</div>}
+      </header>
+      {children}
+    </div>
+  );
+}
+
+// useTitle names the browser's tab.
+export function useTitle(title: string): void {
+  useEffect(() => {
+    document.title = title ? `${title} · Slipway` : "Slipway";
+  }, [title]);
+}
+
+// Card is a piece of a page with a heading of its own.
+export function Card({
+  title,
+  actions,
+  children,
+  className,
+  flush,
+}: {
+  title?: ReactNode;
+  actions?: ReactNode;
+  children: ReactNode;
+  className?: string;
+  flush?: boolean;
+}) {
+  return (
+    <section className={cn("min-w-0 rounded-lg border bg-surface", className)}>
+      {(title || actions) && (
+        <header className="flex flex-wrap items-center justify-between gap-2 border-b px-4 py-2.5">
+          <h2 className="font-semibold">{title}</h2>
+          {actions && <div className="flex flex-wrap items-center gap-2">{actions}</div>}
+        </header>
+      )}
+      <div className={cn(!flush && "p-4")}>{children}</div>
+    </section>
+  );
+}
+
+export interface Tab extends Pick<LinkProps, "to" | "params" | "search"> {
+  label: ReactNode;
+  count?: number | undefined;
+  exact?: boolean;
+}
+
+// Tabs are links to the parts of a page: each has an address of its own.
+export function Tabs({ label, tabs }: { label: string; tabs: Tab[] }) {
+  return (
+    <nav aria-label={label} className="-mb-px flex gap-1 overflow-x-auto border-b">
+      {tabs.map((tab, i) => (
+        <Link
+          key={i}
+          {...(tab as LinkProps)}
+          activeOptions={{ exact: tab.exact ?? false, includeSearch: Boolean(tab.search) }}
+          className="border-b-2 border-transparent px-3 py-2 whitespace-nowrap text-muted hover:text-text"
+          activeProps={{ className: "border-accent! text-text! font-medium", "aria-current": "page" }}
+        >
+          {tab.label}
+          {tab.count !== undefined && <span className="ml-1.5 rounded bg-idle-soft px-1 text-xs">{tab.count}</span>}
+        </Link>
+      ))}
+    </nav>
+  );
+}
+
+// Facts are names and values, one below the other.
+export function Facts({ facts, className }: { facts: [ReactNode, ReactNode][]; className?: string }) {
+  return (
+    <dl className={cn("grid grid-cols-[minmax(6rem,auto)_1fr] gap-x-4 gap-y-1.5", className)}>
+      {facts.map(([name, value], i) => (
+        <div key={i} className="contents">
+          <dt className="text-muted">{name}</dt>
+          <dd className="min-w-0 break-words">{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

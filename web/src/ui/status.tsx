@@ -1,0 +1,126 @@
+import {
+  Ban,
+  CircleCheck,
+  CircleDashed,
+  CircleHelp,
+  CirclePause,
+  CircleX,
+  Clock,
+  HeartCrack,
+  Hourglass,
+  type LucideIcon,
+  LoaderCircle,
+  PlugZap,
+  RefreshCwOff,
+} from "lucide-react";
+import { cn } from "@/lib/cn";
+
+export type Tone = "ok" | "busy" | "warn" | "bad" | "idle" | "held";
+
+// The one table of what statuses look like, for health, sync, phases, states of agents, jobs and deliveries.
+const table: Record<string, { tone: Tone; icon: LucideIcon; label?: string }> = {
+  Healthy: { tone: "ok", icon: CircleCheck },
+  Synced: { tone: "ok", icon: CircleCheck },
+  Succeeded: { tone: "ok", icon: CircleCheck },
+  Connected: { tone: "ok", icon: CircleCheck },
+  done: { tone: "ok", icon: CircleCheck, label: "Done" },
+  sent: { tone: "ok", icon: CircleCheck, label: "Sent" },
+  Progressing: { tone: "busy", icon: LoaderCircle },
+  Running: { tone: "busy", icon: LoaderCircle },
+  running: { tone: "busy", icon: LoaderCircle, label: "Running" },
+  Terminating: { tone: "warn", icon: LoaderCircle },
+  OutOfSync: { tone: "warn", icon: RefreshCwOff, label: "Out of sync" },
+  Missing: { tone: "warn", icon: CircleDashed },
+  Stale: { tone: "warn", icon: Clock },
+  Degraded: { tone: "bad", icon: HeartCrack },
+  Failed: { tone: "bad", icon: CircleX },
+  failed: { tone: "bad", icon: CircleX, label: "Failed" },
+  Error: { tone: "bad", icon: CircleX },
+  dead: { tone: "bad", icon: CircleX, label: "Dead" },
+  Disconnected: { tone: "bad", icon: PlugZap },
+  Revoked: { tone: "bad", icon: Ban },
+  refused: { tone: "bad", icon: Ban, label: "Refused" },
+  Held: { tone: "held", icon: Hourglass },
+  Suspended: { tone: "held", icon: CirclePause },
+  Never: { tone: "idle", icon: CircleDashed, label: "Not connected yet" },
+  waiting: { tone: "idle", icon: Hourglass, label: "Waiting" },
+  skipped: { tone: "idle", icon: CircleDashed, label: "Skipped" },
+  stopped: { tone: "idle", icon: Ban, label: "Stopped" },
+  Unknown: { tone: "idle", icon: CircleHelp },
+};
+
+export const toneOf = (status: string): Tone => table[status]?.tone ?? "idle";
+export const labelOf = (status: string): string => table[status]?.label ?? status;
+
+export const toneText: Record<Tone, string> = {
+  ok: "text-ok",
+  busy: "text-busy",
+  warn: "text-warn",
+  bad: "text-bad",
+  idle: "text-idle",
+  held: "text-held",
+};
+
+export const toneFill: Record<Tone, string> = {
+  ok: "bg-ok",
+  busy: "bg-busy",
+  warn: "bg-warn",
+  bad: "bg-bad",
+  idle: "bg-idle",
+  held: "bg-held",
+};
+
+export const toneSoft: Record<Tone, string> = {
+  ok: "bg-ok-soft text-ok",
+  busy: "bg-busy-soft text-busy",
+  warn: "bg-warn-soft text-warn",
+  bad: "bg-bad-soft text-bad",
+  idle: "bg-idle-soft text-idle",
+  held: "bg-held-soft text-held",
+};
+
+export function StatusIcon({ status, size = 14, className }: { status: string; size?: number; className?: string }) {
+  const { icon: Icon, tone } = table[status] ?? { icon: CircleHelp, tone: "idle" as Tone };
+  return (
+    <Icon
+      size={size}
+      aria-label={labelOf(status)}
+      role="img"
+      className={cn("shrink-0", toneText[tone], Icon === LoaderCircle && "animate-spin", className)}
+    />
+  );
+}
+
+// Status is a status with its picture and its word, never colour alone.
+export function Status({ status, label, className }: { status: string; label?: string; className?: string }) {
+  const { icon: Icon, tone } = table[status] ?? { icon: CircleHelp, tone: "idle" as Tone };
+  return (
+    <span className={cn("inline-flex items-center gap-1 whitespace-nowrap", toneText[tone], className)}>
+      <Icon size={14} aria-hidden className={cn("shrink-0", Icon === LoaderCircle && "animate-spin")} />
+      {label ?? labelOf(status)}
+    </span>
+  );
+}
+
+// Badge is a short word on a ground of its tone.
+export function Badge({
+  tone = "idle",
+  className,
+  children,
+}: {
+  tone?: Tone;
+  className?: string;
+  children: React.ReactNode;
+}) {
+  return (
+    <span
+      className={cn(
+        "inline-flex items-center gap-1 rounded px-1.5 py-0.5 text-xs font-medium whitespace-nowrap",
+        toneSoft[tone],
+        className,
+      )}
+    >
+      {children}
+    </span>
+  );
+}
