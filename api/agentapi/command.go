@@ -25,6 +25,9 @@ const (
 	KindDiff      Kind = "application.diff"
 	KindTree      Kind = "application.tree"
 	KindManifests Kind = "application.manifests"
+	KindPlan      Kind = "application.plan"
+	KindOperation Kind = "application.operation"
+	KindRevisions Kind = "application.revisions"
 
 	// KindPreview says what an Application would do. The Target names the Application, the Body is an api.PreviewRequest.
 	KindPreview Kind = "application.preview"
@@ -93,7 +96,7 @@ func (k Kind) Nature() Nature {
 		KindResourcePatch, KindResourceDelete, KindResourceAction,
 		KindSettingsApply, KindSettingsDelete, KindRotate:
 		return Changes
-	case KindDiff, KindTree, KindManifests, KindPreview, KindRepositoryRefs, KindRepositoryPaths,
+	case KindDiff, KindTree, KindManifests, KindPreview, KindPlan, KindOperation, KindRevisions, KindRepositoryRefs, KindRepositoryPaths,
 		KindResourceGet, KindResourceActions, KindResourceEvents, KindSettingsTest:
 		return Reads
 	case KindResourceLogs, KindResourceTerminal:

@@ -141,6 +141,13 @@ func (a Application) Why(ctx context.Context) (api.Why, error) {
 	return out, err
 }
 
+// Plan says what a sync would do, and changes nothing.
+func (a Application) Plan(ctx context.Context, req api.SyncRequest) (api.SyncPlan, error) {
+	var out api.SyncPlan
+	err := a.c.do(ctx, call{method: http.MethodPost, path: a.at("plan"), body: req}, &out)
+	return out, err
+}
+
 // Resource reads one object of it, live and desired.
 func (a Application) Resource(ctx context.Context, ref api.ResourceRef) (api.ResourceState, error) {
 	var out api.ResourceState

@@ -65,17 +65,26 @@ func (v *verbs) compare(ctx context.Context, app *v1alpha1.Application, req api.
 	if err != nil {
 		return nil, rules, nil, err
 	}
+	changes, err := v.differing(ctx, app, wish, rules)
+	for _, err := range rules.Problems() {
+		warnings = append(warnings, "not in force: "+err.Error())
+	}
+	return changes, rules, warnings, err
+}
+
+// differing finds how what is live differs from what is wanted.
+func (v *verbs) differing(ctx context.Context, app *v1alpha1.Application, wish engine.Wish, rules inspect.Rules) ([]inspect.Change, error) {
 	p, err := v.place(ctx, app)
 	if err != nil {
-		return nil, rules, nil, err
+		return nil, err
 	}
 	changes, err := v.tryAll(ctx, p, wish, rules)
 	if err != nil {
-		return nil, rules, nil, err
+		return nil, err
 	}
 	extra, err := v.readAll(ctx, p, keysOf(inspect.Extra(app, wish.Objects)))
 	if err != nil {
-		return nil, rules, nil, err
+		return nil, err
 	}
 	permits := v.engine.Permits(app)
 	for key, obj := range extra {
@@ -84,10 +93,7 @@ func (v *verbs) compare(ctx context.Context, app *v1alpha1.Application, req api.
 			changes = append(changes, *rules.Deleted(key, obj))
 		}
 	}
-	for _, err := range rules.Problems() {
-		warnings = append(warnings, "not in force: "+err.Error())
-	}
-	return changes, rules, warnings, nil
+	return changes, nil
 }
 
 // tryAll lets the API server try every wanted object out; hooks are not kept and so not compared.

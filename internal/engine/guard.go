@@ -16,17 +16,7 @@ func (r *run) guard(d Decision) string {
 	if !d.Prune || d.DryRun || r.passed(d) {
 		return ""
 	}
-	chosen := selection(d.Operation.Sync)
-	var deletions []object.Key
-	total := 0
-	for _, c := range r.changes {
-		if c.Verb != diff.Create {
-			total++
-		}
-		if c.Verb == diff.Delete && (len(chosen) == 0 || chosen.has(c.Key)) {
-			deletions = append(deletions, c.Key)
-		}
-	}
+	deletions, total := r.deletions(d)
 	budget, whose := r.budget()
 	why := budget.Exceeds(deletions, total)
 	digest := plan.Digest(deletions)
@@ -48,6 +38,20 @@ func (r *run) guard(d Decision) string {
 	return fmt.Sprintf("held: this sync would delete %d objects (%s), and %s (deletion budget %q of the %s): nothing was changed; "+
 		"put the objects back into Git, or confirm with `slipway app confirm %s` (plan %s)%s",
 		len(deletions), some(deletions), why, budget, whose, r.app.Name, digest, other)
+}
+
+// deletions are the objects that an operation would delete where it prunes, and how many there are in all.
+func (r *run) deletions(d Decision) (deletions []object.Key, total int) {
+	chosen := selection(d.Operation.Sync)
+	for _, c := range r.changes {
+		if c.Verb != diff.Create {
+			total++
+		}
+		if c.Verb == diff.Delete && (len(chosen) == 0 || chosen.has(c.Key)) {
+			deletions = append(deletions, c.Key)
+		}
+	}
+	return deletions, total
 }
 
 // passed reports whether an operation has done something already, so that nothing held it when it began. One that is

@@ -19,28 +19,38 @@ type Wish struct {
 // Manifests says what the sources of an Application's specification give. A rollback and an operation do not count; its
 // project does. It changes nothing, and what is kept of the Application stays as it is.
 func (e *Engine) Manifests(ctx context.Context, app *v1alpha1.Application) (Wish, error) {
-	r := e.look(app)
+	wish, _, err := e.look(app).wish(ctx)
+	return wish, err
+}
+
+// wish finds out what is wanted, with content and as it is remembered. It keeps nothing.
+func (r *run) wish(ctx context.Context) (Wish, *memory, error) {
 	if err := r.permit(); err != nil {
-		return Wish{}, err
+		return Wish{}, nil, err
 	}
 	if err := r.fetch(ctx); err != nil {
-		return Wish{}, err
+		return Wish{}, nil, err
 	}
-	requests, err := r.requests(ctx)
+	objects, local, err := r.localManifests()
 	if err != nil {
-		return Wish{}, err
+		return Wish{}, nil, err
 	}
-	objects, _, _, err := r.rendered(ctx, requests)
+	if !local {
+		requests, err := r.requests(ctx)
+		if err != nil {
+			return Wish{}, nil, err
+		}
+		if objects, _, _, err = r.rendered(ctx, requests); err != nil {
+			return Wish{}, nil, err
+		}
+	}
+	m := &memory{ignore: r.ignore}
+	manifests, hooks, err := r.prepare(ctx, objects, m)
 	if err != nil {
-		return Wish{}, err
+		return Wish{}, nil, err
 	}
-	var m memory
-	manifests, hooks, err := r.prepare(ctx, objects, &m)
-	if err != nil {
-		return Wish{}, err
-	}
-	if err := r.permitWanted(ctx, &m); err != nil {
-		return Wish{}, err
+	if err := r.permitWanted(ctx, m); err != nil {
+		return Wish{}, nil, err
 	}
 	type placed struct {
 		at int
@@ -58,7 +68,7 @@ func (e *Engine) Manifests(ctx context.Context, app *v1alpha1.Application) (Wish
 	for _, p := range order {
 		out.Objects = append(out.Objects, p.Manifest)
 	}
-	return out, nil
+	return out, m, nil
 }
 
 // Permits returns what says why the project of an Application does not let it have an object, or something that the object

@@ -39,6 +39,17 @@ func Sync(app *v1alpha1.Application, req api.SyncRequest, who Who, _ time.Time) 
 	return c.with(held(app)), nil
 }
 
+// Plan is the operation that a sync would be, for those who only want to know what it would do. Labels of the request must
+// have been resolved (Select). It does not matter whether another one is under way.
+func Plan(app *v1alpha1.Application, req api.SyncRequest, who Who) (*v1alpha1.Operation, error) {
+	req.DryRun = true // it changes nothing, so automated sync does not mind manifests that are brought along
+	op, err := syncOperation(app, &req, who)
+	if err == nil {
+		op.Sync.DryRun = false
+	}
+	return op, err
+}
+
 // unknownObjects warns of objects that the Application does not have as far as its status tells: it may be a slip, or they
 // came with a commit that was not looked at yet.
 func unknownObjects(app *v1alpha1.Application, asked []api.ObjectName) []string {

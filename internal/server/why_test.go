@@ -84,3 +84,21 @@ func TestAnApplicationThatNobodyCanReadIsSaidSo(t *testing.T) {
 		t.Errorf("%d %s", code, answer)
 	}
 }
+
+func TestManifestsAreOnlyPlannedForWhoMaySyncThem(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	if code, answer := w.do(w.admin, http.MethodPost, "/api/v1/roles", `{"name":"looker","permissions":["application_view"]}`); code != http.StatusOK {
+		t.Fatal(code, answer)
+	}
+	looker := w.user("looker", "account.looker", "account")
+	for body, want := range map[string]int{
+		`{"manifests":["{}"]}`: http.StatusForbidden,
+		`{"prune":true}`:       http.StatusServiceUnavailable, // it may, and no agent is there
+		`{"prune":"yes"}`:      http.StatusUnprocessableEntity,
+	} {
+		if code, answer := w.do(looker, http.MethodPost, shopPath+"/plan", body); code != want {
+			t.Errorf("%s: %d %s, want %d", body, code, answer, want)
+		}
+	}
+}

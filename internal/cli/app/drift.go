@@ -10,9 +10,9 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/cli/access"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
-	"github.com/slipway-gitops/slipway/internal/why"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/operate"
+	"github.com/slipway-gitops/slipway/internal/why"
 )
 
 type driftOptions struct {

@@ -18,8 +18,8 @@ import (
 	"github.com/slipway-gitops/slipway/internal/cli/access"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/cli/manifest"
-	"github.com/slipway-gitops/slipway/internal/why"
 	"github.com/slipway-gitops/slipway/internal/project"
+	"github.com/slipway-gitops/slipway/internal/why"
 )
 
 type whyOptions struct {

@@ -60,7 +60,7 @@ func (h *Handler) applicationRoutes() []Route {
 			return &applicationOutput{*app}, nil
 		},
 	})
-	return append([]Route{list, get, h.whyRoute()}, h.applicationAnswers()...)
+	return append([]Route{list, get, h.whyRoute(), h.planRoute()}, h.applicationAnswers()...)
 }
 
 // applicationRoute reads something of one application.

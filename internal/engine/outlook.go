@@ -1,0 +1,134 @@
+package engine
+
+import (
+	"context"
+	"slices"
+
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/diff"
+	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/engine/plan"
+	"github.com/slipway-gitops/slipway/internal/project"
+)
+
+// Outlook is what an operation on an Application would do, in order, and what would keep it from that.
+type Outlook struct {
+	Revisions []string
+	Plan      plan.Plan
+	Refused   string // why it would not be done at all
+	Guard     GuardView
+	Manual    project.Verdict // of the sync windows, for what somebody asks for
+	Refusal   string          // in words, where these say no
+	Automatic project.Verdict // for what nobody asks for
+	Warnings  []string
+}
+
+// GuardView is what the deletion guard says to an operation.
+type GuardView struct {
+	Held      string // why it would be held; "" where it would not be
+	Budget    string
+	Whose     string
+	Digest    string // of what would be deleted; "" for nothing
+	Deletions int
+	Total     int
+	Confirmed bool
+}
+
+// Outlook says what the operation of an Application (spec.operation) would do as things are now. It changes nothing, and
+// neither does it wait for an operation under way. differs is asked for what differs from what is wanted: objects that would
+// be created, updated or deleted, with their waves where they are to be deleted.
+func (e *Engine) Outlook(ctx context.Context, app *v1alpha1.Application, differs func(Wish) ([]diff.Change, error)) (Outlook, error) {
+	as := *app
+	as.Status.OperationState = nil
+	r := e.begin(Request{App: &as})
+	r.memory, r.pinned = nil, nil
+	wish, m, err := r.wish(ctx)
+	if err != nil {
+		return Outlook{}, err
+	}
+	r.memory = m
+	found, err := differs(wish)
+	if err != nil {
+		return Outlook{}, err
+	}
+	r.differing(found)
+	op := *r.operation()
+	d := Decision{Go: true, Operation: op, Prune: op.Sync != nil && op.Sync.Prune}
+	now, windows := e.Now(), r.windows()
+	out := Outlook{
+		Revisions: r.revisions, Refused: r.refuse(op.Sync), Guard: r.guardView(d),
+		Manual: windows.CanSync(true, now), Automatic: windows.CanSync(false, now),
+	}
+	if h := r.window(op); h != nil {
+		out.Refusal = h.Refusal
+	}
+	tasks := r.tasks(d, &underway{operation: op, revisions: r.revisions, started: r.started})
+	for i := range tasks {
+		t := &tasks[i]
+		switch {
+		case t.Hook && m.hooks[t.Index].key.Name == "":
+			t.Key.Name = m.hooks[t.Index].prefix // each operation makes another name of it
+		case t.Deletes() && !d.Prune:
+			t.Verb, t.Why = diff.Keep, "not in Git; only a sync that prunes deletes it"
+		case t.Deletes() && t.Prune == v1alpha1.OptionFalse:
+			t.Why = "not in Git; sync option Prune=false keeps it"
+		}
+	}
+	out.Plan = plan.Build(tasks, plan.Options{PruneLast: object.AppOptions(r.options(d)).PruneLast.Is()})
+	r.warnUnsupported()
+	r.warnIgnoring()
+	for _, c := range append(r.notices, r.conditions...) {
+		out.Warnings = append(out.Warnings, c.Message)
+	}
+	slices.Sort(out.Warnings)
+	out.Warnings = slices.Compact(out.Warnings)
+	return out, nil
+}
+
+// differing takes what was found to differ for what a comparison would have found.
+func (r *run) differing(found []diff.Change) {
+	own := object.AppOptions(r.syncOptions())
+	what := make(map[object.Key]diff.Change, len(found))
+	for _, c := range found {
+		what[c.Key] = c
+	}
+	for _, w := range r.memory.wanted {
+		c := diff.Change{Key: w.key, Version: w.version, Wave: w.wave, Verb: diff.Keep}
+		if rec, tracked, _ := r.target.Live.Get(w.key); tracked && rec.App != r.instance && r.engine.Exists(rec.App) {
+			r.shared = append(r.shared, w.key.String()+" belongs to Application "+rec.App+", and would be left to it: remove it from one of the two sources")
+			continue
+		}
+		if f, ok := what[w.key]; ok && f.Verb != diff.Delete {
+			c.Verb, c.Why = f.Verb, f.Why
+		}
+		r.changes = append(r.changes, c)
+	}
+	for _, c := range found {
+		if c.Verb != diff.Delete || r.outside(c.Key) {
+			continue
+		}
+		if rec, _, _ := r.target.Live.Get(c.Key); rec.IgnoreExtra {
+			continue
+		} else if rec.Prune.Or(own.Prune) == object.ConsentDenied {
+			r.spared = append(r.spared, c)
+			continue
+		}
+		r.changes = append(r.changes, c)
+	}
+	r.warn(v1alpha1.ConditionSharedResourceWarning, r.shared)
+}
+
+// guardView is guard, with what it goes by.
+func (r *run) guardView(d Decision) GuardView {
+	deletions, total := r.deletions(d)
+	if !d.Prune {
+		deletions = nil
+	}
+	budget, whose := r.budget()
+	out := GuardView{Held: r.guard(d), Budget: budget.String(), Whose: whose, Deletions: len(deletions), Total: total}
+	if len(deletions) > 0 {
+		out.Digest = plan.Digest(deletions)
+		out.Confirmed = r.app.Annotations[v1alpha1.AnnotationDeletionConfirmed] == out.Digest
+	}
+	return out
+}

@@ -1,0 +1,39 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/slipway-gitops/slipway/api"
+)
+
+type planInput struct {
+	ItemInput
+	Body api.SyncRequest
+}
+
+// planRoute reads, although it takes the body of a sync.
+func (h *Handler) planRoute() Route {
+	r := h.applicationRoute("/plan", "plan-sync", "What a sync would do, in order, and what would keep it from that; nothing is changed")
+	r.Method, r.Reads, r.Tag, r.Example = http.MethodPost, true, "operations", `{"prune":true}`
+	type out struct{ Body api.SyncPlan }
+	r.mount = mount(handler[planInput, out]{
+		find: func(ctx context.Context, _ *call, in *planInput) (target, error) {
+			return h.findApplication(ctx, in.ItemInput)
+		},
+		do: func(ctx context.Context, c *call, in *planInput) (*out, error) {
+			if len(in.Body.Manifests) > 0 { // what is live shows in the differences, also of objects that are not the application's
+				t, err := h.findApplication(ctx, in.ItemInput)
+				if err == nil {
+					err = c.may(api.PermApplicationSync, t)
+				}
+				if err != nil {
+					return nil, err
+				}
+			}
+			var o out
+			return &o, c.ask(ctx, in.order("application.plan", in.Body), &o.Body)
+		},
+	})
+	return r
+}
