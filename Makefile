@@ -35,10 +35,21 @@ build: programs devcluster ## build bin/slipway, bin/slipway-agent, bin/slipway-
 # The agent as it is shipped: with cgo it is linked for kustomize's Go plugins, which it never loads, and that takes 20 MiB
 # of memory for the names of everything in it.
 .PHONY: programs
-programs:
+programs: web
 	@go build $(flags) -o $(bin)/ ./cmd/slipway ./cmd/slipway-server
 	@CGO_ENABLED=0 go build $(flags) -o $(bin)/ ./cmd/slipway-agent
 	@go build $(flags) -o $(bin)/bench ./test/bench
+
+.PHONY: web
+web: packages web/dist/index.html ## build the pages of the user interface, which are inside bin/slipway-server
+
+.PHONY: packages
+packages:
+	@node web/scripts/packages.mjs || (cd web && echo "web: installing packages" >&2 && npm ci --loglevel error)
+
+web/dist/index.html: $(shell find web/src web/public -not -name '*.test.ts*') $(addprefix web/,index.html package.json package-lock.json vite.config.ts scripts/compress.mjs)
+	@cd web && npm run --silent build
+	@touch $@
 
 .PHONY: devcluster
 devcluster:

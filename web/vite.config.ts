@@ -15,6 +15,7 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     emptyOutDir: true,
+    reportCompressedSize: false,
     chunkSizeWarningLimit: 700,
   },
   server: { proxy: { "/api": { target: server, changeOrigin: true, ws: true } } },

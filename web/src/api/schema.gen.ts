@@ -1,5 +1,5 @@
 // Made from api/openapi.json by "make generate": do not edit.
-// sha256 of it: 8ee42735ff636658f153c207460be0ecc1964e501d3c4abea465116218068c1b
+// sha256 of it: 441c59c593661f980303f59f8642ac3487103b2e3401fd41dd9ef5d0fe9eec63
 
 export interface paths {
 	"/api/v1/access/can": {
@@ -370,6 +370,22 @@ export interface paths {
 		patch?: never;
 		trace?: never;
 	};
+	"/api/v1/agents/{agent}/applications/{namespace}/{name}/why": {
+		parameters: {
+			query?: never;
+			header?: never;
+			path?: never;
+			cookie?: never;
+		};
+		get: operations["why-application"];
+		put?: never;
+		post?: never;
+		delete?: never;
+		options?: never;
+		head?: never;
+		patch?: never;
+		trace?: never;
+	};
 	"/api/v1/agents/{agent}/applicationsets": {
 		parameters: {
 			query?: never;
@@ -653,6 +669,38 @@ export interface paths {
 		put: operations["update-repository"];
 		post?: never;
 		delete: operations["delete-repository"];
+		options?: never;
+		head?: never;
+		patch?: never;
+		trace?: never;
+	};
+	"/api/v1/agents/{agent}/repository-paths": {
+		parameters: {
+			query?: never;
+			header?: never;
+			path?: never;
+			cookie?: never;
+		};
+		get: operations["repository-paths"];
+		put?: never;
+		post?: never;
+		delete?: never;
+		options?: never;
+		head?: never;
+		patch?: never;
+		trace?: never;
+	};
+	"/api/v1/agents/{agent}/repository-refs": {
+		parameters: {
+			query?: never;
+			header?: never;
+			path?: never;
+			cookie?: never;
+		};
+		get: operations["repository-refs"];
+		put?: never;
+		post?: never;
+		delete?: never;
 		options?: never;
 		head?: never;
 		patch?: never;
@@ -2259,6 +2307,18 @@ export interface components {
 			request?: components["schemas"]["SyncRequest"];
 			targets: components["schemas"]["Target"][] | null;
 		};
+		ChartDetails: {
+			appVersion?: string;
+			description?: string;
+			name: string;
+			parameters?: components["schemas"]["ChartParameter"][] | null;
+			version: string;
+		};
+		ChartParameter: {
+			name: string;
+			/** @enum {string} */
+			type: "string" | "number" | "boolean" | "list" | "map" | "null";
+		};
 		CodeExchange: {
 			code: string;
 			token: string;
@@ -2620,6 +2680,20 @@ export interface components {
 			/** Format: date-time */
 			startedAt?: string;
 			state: string;
+		};
+		KustomizeDetails: {
+			components?: string[] | null;
+			images?: components["schemas"]["KustomizeImage"][] | null;
+			namePrefix?: string;
+			nameSuffix?: string;
+			namespace?: string;
+			resources?: string[] | null;
+		};
+		KustomizeImage: {
+			digest?: string;
+			name: string;
+			newName?: string;
+			newTag?: string;
 		};
 		LedgerChange: {
 			group?: string;
@@ -3228,6 +3302,40 @@ export interface components {
 			hard?: boolean;
 			reason?: string;
 		};
+		RepositoryChart: {
+			description?: string;
+			name: string;
+			versions: string[] | null;
+		};
+		RepositoryPath: {
+			path: string;
+			/** @enum {string} */
+			tool: "helm" | "kustomize" | "jsonnet" | "directory" | "plugin" | "";
+			/** @enum {string} */
+			type: "directory" | "file";
+		};
+		RepositoryPaths: {
+			details?: components["schemas"]["SourceDetails"];
+			items: components["schemas"]["RepositoryPath"][] | null;
+			path: string;
+			revision: string;
+			/** @enum {string} */
+			tool: "helm" | "kustomize" | "jsonnet" | "directory" | "plugin" | "";
+			truncated?: boolean;
+			valueFiles?: string[] | null;
+			warnings?: string[] | null;
+		};
+		RepositoryRef: {
+			commit: string;
+			name: string;
+		};
+		RepositoryRefs: {
+			branches: components["schemas"]["RepositoryRef"][] | null;
+			charts?: components["schemas"]["RepositoryChart"][] | null;
+			default?: string;
+			tags: components["schemas"]["RepositoryRef"][] | null;
+			truncated?: boolean;
+		};
 		ResourceAction: {
 			action: string;
 			dryRun?: boolean;
@@ -3507,6 +3615,12 @@ export interface components {
 			oidcName?: string;
 			password: boolean;
 		};
+		SourceDetails: {
+			helm?: components["schemas"]["ChartDetails"];
+			kustomize?: components["schemas"]["KustomizeDetails"];
+			/** Format: int64 */
+			manifests?: number;
+		};
 		SyncRequest: {
 			applyOnly?: boolean;
 			dryRun?: boolean;
@@ -3572,14 +3686,48 @@ export interface components {
 			warnings?: string[] | null;
 		};
 		TreeNode: {
+			addresses?: string[] | null;
 			children?: components["schemas"]["TreeNode"][] | null;
+			/** Format: date-time */
+			createdAt?: string;
 			group?: string;
 			health?: string;
+			hook?: string[] | null;
+			images?: string[] | null;
 			kind: string;
 			message?: string;
 			name: string;
 			namespace?: string;
+			pod?: components["schemas"]["TreePod"];
+			replicas?: components["schemas"]["TreeReplicas"];
+			requiresPruning?: boolean;
+			/** Format: int64 */
+			revision?: number;
+			routes?: string[] | null;
 			sync?: string;
+			uid?: string;
+			urls?: string[] | null;
+			version?: string;
+			/** Format: int64 */
+			wave?: number;
+		};
+		TreePod: {
+			/** Format: int64 */
+			containers: number;
+			ip?: string;
+			node?: string;
+			phase?: string;
+			/** Format: int64 */
+			ready: number;
+			reason?: string;
+			/** Format: int64 */
+			restarts?: number;
+		};
+		TreeReplicas: {
+			/** Format: int64 */
+			desired: number;
+			/** Format: int64 */
+			ready: number;
 		};
 		UnpinRequest: {
 			dryRun?: boolean;
@@ -3686,6 +3834,32 @@ export interface components {
 			principal: components["schemas"]["Principal"];
 			token?: components["schemas"]["Token"];
 			user?: components["schemas"]["User"];
+		};
+		Why: {
+			name: string;
+			reasons: components["schemas"]["WhyReason"][] | null;
+			/** Format: date-time */
+			since?: string;
+			state: string;
+			warnings?: string[] | null;
+		};
+		WhyAction: {
+			/** @enum {string} */
+			action: "sync" | "refresh" | "confirm" | "unpin" | "rollback" | "terminate" | "revert" | "allow" | "resource-action";
+			hard?: boolean;
+			objects?: components["schemas"]["ObjectName"][] | null;
+			plan?: string;
+			prune?: boolean;
+		};
+		WhyReason: {
+			actions?: components["schemas"]["WhyAction"][] | null;
+			code: string;
+			next: string;
+			objects?: components["schemas"]["ObjectName"][] | null;
+			/** Format: date-time */
+			since?: string;
+			what: string;
+			why?: string;
 		};
 	};
 	responses: {
@@ -4784,6 +4958,35 @@ export interface operations {
 			404: components["responses"]["problem"];
 			409: components["responses"]["problem"];
 			413: components["responses"]["problem"];
+			422: components["responses"]["problem"];
+			429: components["responses"]["problem"];
+			500: components["responses"]["problem"];
+		};
+	};
+	"why-application": {
+		parameters: {
+			query?: never;
+			header?: never;
+			path: {
+				agent: string;
+				namespace: string;
+				name: string;
+			};
+			cookie?: never;
+		};
+		requestBody?: never;
+		responses: {
+			200: {
+				headers: {
+					[name: string]: unknown;
+				};
+				content: {
+					"application/json": components["schemas"]["Why"];
+				};
+			};
+			401: components["responses"]["problem"];
+			403: components["responses"]["problem"];
+			404: components["responses"]["problem"];
 			422: components["responses"]["problem"];
 			429: components["responses"]["problem"];
 			500: components["responses"]["problem"];
@@ -5971,6 +6174,74 @@ export interface operations {
 			404: components["responses"]["problem"];
 			409: components["responses"]["problem"];
 			413: components["responses"]["problem"];
+			422: components["responses"]["problem"];
+			429: components["responses"]["problem"];
+			500: components["responses"]["problem"];
+		};
+	};
+	"repository-paths": {
+		parameters: {
+			query: {
+				repoURL: string;
+				argoProject?: string;
+				namespace?: string;
+				application?: string;
+				revision?: string;
+				path?: string;
+			};
+			header?: never;
+			path: {
+				agent: string;
+			};
+			cookie?: never;
+		};
+		requestBody?: never;
+		responses: {
+			200: {
+				headers: {
+					[name: string]: unknown;
+				};
+				content: {
+					"application/json": components["schemas"]["RepositoryPaths"];
+				};
+			};
+			401: components["responses"]["problem"];
+			403: components["responses"]["problem"];
+			404: components["responses"]["problem"];
+			422: components["responses"]["problem"];
+			429: components["responses"]["problem"];
+			500: components["responses"]["problem"];
+		};
+	};
+	"repository-refs": {
+		parameters: {
+			query: {
+				repoURL: string;
+				argoProject?: string;
+				namespace?: string;
+				application?: string;
+				type?: "git" | "helm" | "oci";
+				search?: string;
+			};
+			header?: never;
+			path: {
+				agent: string;
+			};
+			cookie?: never;
+		};
+		requestBody?: never;
+		responses: {
+			200: {
+				headers: {
+					[name: string]: unknown;
+				};
+				content: {
+					"application/json": components["schemas"]["RepositoryRefs"];
+				};
+			};
+			401: components["responses"]["problem"];
+			403: components["responses"]["problem"];
+			404: components["responses"]["problem"];
 			422: components["responses"]["problem"];
 			429: components["responses"]["problem"];
 			500: components["responses"]["problem"];
