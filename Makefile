@@ -69,6 +69,10 @@ test: build ## build what the tests need, then run them all; ARGS go to go test
 	cd tools && go test $(ARGS) ./...
 	cd dev/cluster && go test -trimpath -timeout 5m $(ARGS) $$(go list ./... | grep -v '/e2e$$')
 
+.PHONY: web-e2e
+web-e2e: build ## run the specs of the user interface in Chromium; ARGS go to playwright test
+	cd web && npm run --silent e2e -- $(ARGS)
+
 .PHONY: unit
 unit: ## run the tests that need no cluster; ARGS go to go test
 	SLIPWAY_DEVCLUSTER=none go test -short -timeout 5m $(ARGS) ./...

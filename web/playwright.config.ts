@@ -1,0 +1,24 @@
+import { defineConfig } from "@playwright/test";
+import { chromium } from "./e2e/support/chromium";
+
+export default defineConfig({
+  testDir: "e2e",
+  outputDir: "test-results",
+  globalSetup: "./e2e/support/setup.ts",
+  globalTeardown: "./e2e/support/teardown.ts",
+  // All specs share one server, and each makes what it changes itself.
+  workers: 2,
+  fullyParallel: false,
+  forbidOnly: Boolean(process.env.CI),
+  timeout: 90_000,
+  expect: { timeout: 20_000 },
+  reporter: "list",
+  use: {
+    launchOptions: chromium,
+    viewport: { width: 1440, height: 900 },
+    locale: "en-GB",
+    timezoneId: "UTC",
+    trace: "retain-on-failure",
+    screenshot: "only-on-failure",
+  },
+});
