@@ -1,10 +1,83 @@
-import { Page } from "@/ui/page";
-import { Empty } from "@/ui/states";
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate, useParams } from "@tanstack/react-router";
+import { useState } from "react";
+import { stringify } from "yaml";
+import { finished, type Schemas, send } from "@/api/client";
+import { queryClient } from "@/lib/query";
+import { useMissing } from "@/lib/session";
+import { Button } from "@/ui/button";
+import { Code } from "@/ui/code";
+import { Confirm } from "@/ui/confirm";
+import { Card, Facts, Page } from "@/ui/page";
+import { Loaded } from "@/ui/states";
+import { Badge, Status } from "@/ui/status";
+import { toast } from "@/ui/toast";
+import { conditionsOf, generatorsOf, type SetItem, stateOf } from "./set-state";
 
+// ApplicationSet is one set as its cluster has it.
 export default function ApplicationSet() {
+  const { agent = "", namespace = "", name = "" } = useParams({ strict: false });
+  const path = `/api/v1/agents/${[agent, "applicationsets", namespace, name].map(encodeURIComponent).join("/")}`;
+  const set = useQuery({ queryKey: ["applicationset", "one", path], queryFn: () => send<SetItem>("GET", path) });
+  return <Loaded query={set}>{(item) => <One item={item} path={path} />}</Loaded>;
+}
+
+function One({ item, path }: { item: SetItem; path: string }) {
+  const [remove, setRemove] = useState(false);
+  const navigate = useNavigate();
+  const missing = useMissing("applicationset_delete", item.scope);
+  const conditions = conditionsOf(item);
   return (
-    <Page title="Application set">
-      <Empty title="Nothing here yet" />
+    <Page
+      title={item.name}
+      about={`Application set in ${item.namespace}, agent ${item.agent}`}
+      actions={
+        <Button look="danger" why={missing} onClick={() => setRemove(true)}>
+          Delete
+        </Button>
+      }
+    >
+      <Card title="State">
+        <Facts
+          facts={[
+            ["State", <Status key="s" {...stateOf(item)} />],
+            [
+              "Generators",
+              generatorsOf(item).map((g) => (
+                <Badge key={g} className="mr-1">
+                  {g}
+                </Badge>
+              )),
+            ],
+            ["Argo project", item.argoProject || <span className="text-muted">made by the template</span>],
+            ...conditions.map((c): [React.ReactNode, React.ReactNode] => [
+              c.type,
+              `${c.status}${c.message ? `: ${c.message}` : ""}`,
+            ]),
+          ]}
+        />
+      </Card>
+      <Card title="As the cluster has it" flush>
+        <Code value={stringify(item.resource)} label="Application set as YAML" className="h-[60vh] border-0" />
+      </Card>
+      <Confirm
+        open={remove}
+        onClose={() => setRemove(false)}
+        title={`Delete application set ${item.name}?`}
+        action={`Delete ${item.name}`}
+        typed={item.name}
+        onConfirm={async () => {
+          finished(await send<Schemas["Command"]>("DELETE", path));
+          toast("The application set was deleted", item.name);
+          void queryClient.invalidateQueries({ queryKey: ["applicationset"] });
+          await navigate({ to: "/application-sets" });
+        }}
+      >
+        <p>
+          It goes from the cluster of agent {item.agent}. The applications that it made go with it, and what these
+          deployed too, unless the set says preserveResourcesOnDeletion.
+        </p>
+      </Confirm>
     </Page>
   );
 }

@@ -1,10 +1,105 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { Link, useNavigate } from "@tanstack/react-router";
+import { client, data } from "@/api/client";
+import { useAddress } from "@/lib/address";
+import { plural } from "@/lib/format";
+import { one } from "@/lib/search";
+import { known } from "@/lib/time";
+import { Ago } from "@/ui/ago";
+import { Button } from "@/ui/button";
+import { Input } from "@/ui/field";
 import { Page } from "@/ui/page";
-import { Empty } from "@/ui/states";
+import { Empty, Loaded } from "@/ui/states";
+import { Status } from "@/ui/status";
+import { type Column, Table } from "@/ui/table";
+import { generatorsOf, type SetItem, stateOf } from "./set-state";
 
+const columns: Column<SetItem>[] = [
+  {
+    key: "name",
+    title: "Name",
+    width: "minmax(12rem, 2fr)",
+    cell: (i) => (
+      <Link to="/application-sets/$agent/$namespace/$name" params={i} className="font-medium hover:underline">
+        {i.name}
+      </Link>
+    ),
+  },
+  {
+    key: "state",
+    title: "State",
+    width: "minmax(8rem, 1fr)",
+    cell: (i) =>
+      known(i.staleSince) ? <Status status="Stale" label="Not told of any more" /> : <Status {...stateOf(i)} />,
+  },
+  {
+    key: "generators",
+    title: "Generators",
+    width: "minmax(9rem, 1fr)",
+    cell: (i) => generatorsOf(i).join(", ") || "none",
+  },
+  { key: "agent", title: "Agent", width: "minmax(9rem, 1fr)", cell: (i) => i.agent },
+  { key: "scope", title: "Scope", width: "minmax(8rem, 1fr)", cell: (i) => i.scope },
+  { key: "updated", title: "Changed", width: "8rem", cell: (i) => <Ago at={i.updatedAt} /> },
+];
+
+// ApplicationSets are what agents tell of those in their clusters.
 export default function ApplicationSets() {
+  const [search, go] = useAddress();
+  const navigate = useNavigate();
+  const text = one(search, "q");
+  const list = useInfiniteQuery({
+    queryKey: ["applicationset", "list", text],
+    initialPageParam: "",
+    queryFn: ({ pageParam }) =>
+      data(
+        client.GET("/api/v1/applicationsets", {
+          params: { query: { limit: 200, search: text || undefined, cursor: pageParam || undefined } },
+        }),
+      ),
+    getNextPageParam: (last) => last.nextCursor || undefined,
+  });
   return (
-    <Page title="Application sets">
-      <Empty title="Nothing here yet" />
+    <Page
+      title="Application sets"
+      about="Templates that make many applications: one for each cluster, directory or list entry."
+    >
+      <Input
+        type="search"
+        aria-label="Search"
+        placeholder="Search"
+        value={text}
+        onChange={(e) => go({ q: e.target.value }, true)}
+        className="max-w-xs"
+      />
+      <Loaded query={list}>
+        {(pages) => {
+          const items = pages.pages.flatMap((p) => p.items ?? []);
+          return items.length === 0 ? (
+            <Empty
+              filtered={text !== ""}
+              title={text ? "None is called like that" : "No application sets yet"}
+              action={text ? <Button onClick={() => go({ q: undefined })}>Clear the search</Button> : undefined}
+            >
+              {!text && "Those in the clusters of your agents are shown here, as they are."}
+            </Empty>
+          ) : (
+            <div className="rounded-lg border bg-surface">
+              <Table
+                label="Application sets"
+                rows={items}
+                columns={columns}
+                rowKey={(i) => `${i.agent}/${i.namespace}/${i.name}`}
+                onOpen={(i) => void navigate({ to: "/application-sets/$agent/$namespace/$name", params: i })}
+                onEnd={() => list.hasNextPage && !list.isFetchingNextPage && void list.fetchNextPage()}
+              />
+              <p className="border-t px-3 py-2 text-sm text-muted">
+                {plural(pages.pages[0]?.total ?? items.length, "application set")}
+              </p>
+            </div>
+          );
+        }}
+      </Loaded>
     </Page>
   );
 }

@@ -1,0 +1,220 @@
+import { useQuery } from "@tanstack/react-query";
+import { PlugZap } from "lucide-react";
+import { type FormEvent, useState } from "react";
+import { finished, type Schemas, send } from "@/api/client";
+import { queryClient } from "@/lib/query";
+import { sealFields } from "@/lib/seal";
+import { Button } from "@/ui/button";
+import { Checkbox, Field, Input, Select, Textarea } from "@/ui/field";
+import { ErrorNote, Loaded } from "@/ui/states";
+import { Status } from "@/ui/status";
+import { toast } from "@/ui/toast";
+import { agentPath, agentsQuery, itemPath } from "./items";
+import { divide, type Kind, nameOf, type SettingField, type SettingItem, settingOf, wrong } from "./setting";
+
+type Values = Record<string, string>;
+
+// SettingForm makes or changes a setting of an agent. What is secret is sealed here, to the agent's key: the server passes on
+// what it cannot read.
+export function SettingForm({ kind, item, onDone }: { kind: Kind; item?: SettingItem; onDone: () => void }) {
+  const agents = useQuery(agentsQuery);
+  return (
+    <Loaded query={agents}>
+      {(page) => {
+        const usable = (page.items ?? []).filter((a) => a.sealKey);
+        return usable.length === 0 ? (
+          <p className="p-4">No agent is connected yet: connect one first, since credentials live in its cluster.</p>
+        ) : (
+          <Form kind={kind} item={item} agents={usable} onDone={onDone} />
+        );
+      }}
+    </Loaded>
+  );
+}
+
+interface FormProps {
+  kind: Kind;
+  item: SettingItem | undefined;
+  agents: Schemas["Agent"][];
+  onDone: () => void;
+}
+
+function Form({ kind, item, agents, onDone }: FormProps) {
+  const old = item && settingOf(item);
+  const [agentID, setAgentID] = useState(item?.agent ?? agents[0]?.id ?? "");
+  const [values, setValues] = useState<Values>(() => ({ ...old?.fields }));
+  const [name, setName] = useState<string>();
+  const [tried, setTried] = useState(false);
+  const [busy, setBusy] = useState<"save" | "test">();
+  const [error, setError] = useState<unknown>(null);
+  const [found, setFound] = useState<Schemas["SettingTest"]>();
+  const problems = wrong(kind, values);
+  const called = item?.name ?? name ?? nameOf(kind, values);
+  const set = (field: string, value: string) => {
+    setFound(undefined);
+    setValues((v) => ({ ...v, [field]: value }));
+  };
+  const body = async (): Promise<Schemas["SettingWrite"]> => {
+    const { fields, secrets } = divide(kind, values);
+    const agent = agents.find((a) => a.id === agentID);
+    const sealed =
+      Object.keys(secrets).length > 0
+        ? sealFields(agent?.sealKey, secrets, { agent: agent?.uid ?? "", type: kind.type, name: called })
+        : undefined;
+    return { name: called, fields, ...(sealed ? { sealed } : {}), ...(old?.version ? { version: old.version } : {}) };
+  };
+  const run = async (what: "save" | "test") => {
+    setTried(true);
+    if (Object.keys(problems).length > 0) {
+      return;
+    }
+    setBusy(what);
+    setError(null);
+    setFound(undefined);
+    try {
+      if (what === "test") {
+        setFound(await send<Schemas["SettingTest"]>("POST", `${agentPath(agentID, kind.noun)}/test`, await body()));
+        return;
+      }
+      finished(
+        item
+          ? await send<Schemas["Command"]>("PUT", itemPath(item, kind.noun), await body())
+          : await send<Schemas["Command"]>("POST", agentPath(agentID, kind.noun), await body()),
+      );
+      toast(item ? `The ${kind.called} was changed` : `The ${kind.called} was added`, values[kind.title]);
+      void queryClient.invalidateQueries({ queryKey: [kind.event] });
+      onDone();
+    } catch (problem) {
+      setError(problem);
+    } finally {
+      setBusy(undefined);
+    }
+  };
+  return (
+    <form
+      className="space-y-4 p-4"
+      noValidate
+      onSubmit={(event: FormEvent) => {
+        event.preventDefault();
+        void run("save");
+      }}
+    >
+      <Field label="Agent" hint="The credentials live in its cluster, and nowhere else.">
+        <Select value={agentID} disabled={Boolean(item)} onChange={(e) => setAgentID(e.target.value)}>
+          {agents.map((a) => (
+            <option key={a.id} value={a.id}>
+              {a.displayName || a.name} ({a.id})
+            </option>
+          ))}
+        </Select>
+      </Field>
+      {kind.fields
+        .filter((f) => !f.when || f.when(values))
+        .map((f) => (
+          <Control
+            key={f.name}
+            field={f}
+            value={values[f.name] ?? ""}
+            kept={Boolean(old?.secrets?.includes(f.name))}
+            disabled={Boolean(item && f.fixed)}
+            error={tried ? problems[f.name] : undefined}
+            onChange={(v) => set(f.name, v)}
+          />
+        ))}
+      {!item && (
+        <Field label="Name" hint="Of the Secret or entry in the agent's cluster">
+          <Input value={called} onChange={(e) => setName(e.target.value)} spellCheck={false} />
+        </Field>
+      )}
+      {found && <Found test={found} kind={kind} />}
+      {error != null && <ErrorNote error={error} />}
+      <div className="flex flex-wrap gap-2">
+        <Button type="submit" look="primary" busy={busy === "save"}>
+          {item ? "Save" : `Add ${kind.called}`}
+        </Button>
+        {kind.tests && (
+          <Button busy={busy === "test"} onClick={() => void run("test")}>
+            <PlugZap size={14} aria-hidden />
+            Test the connection
+          </Button>
+        )}
+      </div>
+    </form>
+  );
+}
+
+interface ControlProps {
+  field: SettingField;
+  value: string;
+  // kept is true where the agent has a value that is not told.
+  kept: boolean;
+  disabled: boolean;
+  error: string | undefined;
+  onChange: (value: string) => void;
+}
+
+function Control({ field: f, value, kept, disabled, error, onChange }: ControlProps) {
+  if (f.flag) {
+    return (
+      <Checkbox
+        label={f.label}
+        hint={f.hint}
+        checked={value === "true"}
+        onChange={(e) => onChange(String(e.target.checked))}
+      />
+    );
+  }
+  const hint = kept ? "The agent has one: leave this empty to keep it." : f.hint;
+  const common = { value, disabled, spellCheck: false, autoComplete: f.secret ? "new-password" : "off" };
+  return (
+    <Field label={f.label} hint={hint} error={error}>
+      {f.choices ? (
+        <Select value={value || f.choices[0]?.[0]} disabled={disabled} onChange={(e) => onChange(e.target.value)}>
+          {f.choices.map(([choice, label]) => (
+            <option key={choice} value={choice}>
+              {label}
+            </option>
+          ))}
+        </Select>
+      ) : f.lines ? (
+        <Textarea {...common} rows={5} className="font-mono text-sm" onChange={(e) => onChange(e.target.value)} />
+      ) : (
+        <Input
+          {...common}
+          type={f.secret && f.name !== "username" ? "password" : "text"}
+          onChange={(e) => onChange(e.target.value)}
+        />
+      )}
+    </Field>
+  );
+}
+
+function Found({ test, kind }: { test: Schemas["SettingTest"]; kind: Kind }) {
+  return (
+    <div role="status" className={test.ok ? "rounded-md bg-ok-soft px-3 py-2" : "rounded-md bg-bad-soft px-3 py-2"}>
+      <Status
+        status={test.ok ? "Succeeded" : "Failed"}
+        label={test.ok ? `The agent can use this ${kind.called}` : `The agent cannot use this ${kind.called}`}
+      />
+      {test.message && <p className="mt-1 break-words whitespace-pre-wrap">{test.message}</p>}
+    </div>
+  );
+}
+
+// methodOf is which way to sign in a setting's fields and secrets stand for.
+export function methodOf(fields: Values, secrets: string[]): string {
+  const has = (name: string) => secrets.includes(name);
+  return has("sshPrivateKey")
+    ? "SSH key"
+    : has("bearerToken")
+      ? "bearer token"
+      : has("githubAppPrivateKey") || fields.githubAppID
+        ? "GitHub App"
+        : has("tlsClientCertKey")
+          ? "client certificate"
+          : has("password")
+            ? "password or token"
+            : has("config")
+              ? "credentials"
+              : "none";
+}

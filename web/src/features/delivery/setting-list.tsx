@@ -1,0 +1,266 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { Pencil, Plus, Trash2 } from "lucide-react";
+import { type ReactNode, useState } from "react";
+import { finished, type Schemas, send } from "@/api/client";
+import { plural } from "@/lib/format";
+import { queryClient } from "@/lib/query";
+import { useAddress } from "@/lib/address";
+import { one } from "@/lib/search";
+import { useMissing } from "@/lib/session";
+import { known } from "@/lib/time";
+import { Ago } from "@/ui/ago";
+import { Button } from "@/ui/button";
+import { Confirm } from "@/ui/confirm";
+import { Copy } from "@/ui/copy";
+import { Drawer } from "@/ui/dialog";
+import { Checkbox, Input } from "@/ui/field";
+import { Facts } from "@/ui/page";
+import { Empty, Loaded } from "@/ui/states";
+import { Badge, Status } from "@/ui/status";
+import { type Column, Table } from "@/ui/table";
+import { toast } from "@/ui/toast";
+import { itemPath, settingsQuery } from "./items";
+import { type Kind, type SettingItem, settingOf } from "./setting";
+import { methodOf, SettingForm } from "./setting-form";
+
+interface Props {
+  // kind is what the list shows, kinds what can be added from it.
+  kind: Kind;
+  kinds?: Kind[];
+  columns: Column<SettingItem>[];
+  about: string;
+}
+
+const idOf = (item: SettingItem): string => `${item.agent}/${item.namespace}/${item.name}`;
+
+// Connection is what an agent found when it last used a repository or a cluster.
+export function Connection({ item }: { item: SettingItem }) {
+  const connection = settingOf(item).connection;
+  if (known(item.staleSince)) {
+    return <Status status="Stale" label="Not told of any more" />;
+  }
+  const status = { Successful: "Succeeded", Failed: "Failed" }[connection?.status ?? ""] ?? "Unknown";
+  const label = { Successful: "Works", Failed: "Does not work" }[connection?.status ?? ""] ?? "Not used yet";
+  return <Status status={status} label={label} />;
+}
+
+// SettingList is the page of one kind of setting: search, table, one in full, and what can be done with it.
+export function SettingList({ kind, kinds = [kind], columns, about }: Props) {
+  const [search, go] = useAddress();
+  const missing = useMissing(`${kind.permission}_edit`);
+  const text = one(search, "q");
+  const open = one(search, "open");
+  const adding = kinds.find((k) => k.noun === one(search, "add"));
+  const list = useInfiniteQuery(settingsQuery(kind, { search: text, agent: one(search, "agent") }));
+  const add = kinds.map((k) => (
+    <Button key={k.noun} look="primary" why={missing} onClick={() => go({ add: k.noun })}>
+      <Plus size={15} aria-hidden />
+      Add {k.called}
+    </Button>
+  ));
+  return (
+    <>
+      <div className="flex flex-wrap items-center gap-2">
+        <Input
+          type="search"
+          aria-label={`Search ${kind.plural}`}
+          placeholder="Search"
+          value={text}
+          onChange={(e) => go({ q: e.target.value }, true)}
+          className="max-w-xs"
+        />
+        <div className="ml-auto flex flex-wrap gap-2">{add}</div>
+      </div>
+      <Loaded query={list}>
+        {(pages) => {
+          const items = pages.pages.flatMap((p) => p.items ?? []);
+          const shown = items.find((i) => idOf(i) === open);
+          return (
+            <>
+              {items.length === 0 ? (
+                text ? (
+                  <Empty
+                    filtered
+                    title={`No ${kind.called} is called like that`}
+                    action={<Button onClick={() => go({ q: undefined })}>Clear the search</Button>}
+                  />
+                ) : (
+                  <Empty title={`No ${kind.plural} yet`} action={add}>
+                    {about}
+                  </Empty>
+                )
+              ) : (
+                <div className="rounded-lg border bg-surface">
+                  <Table
+                    label={kind.plural}
+                    rows={items}
+                    columns={columns}
+                    rowKey={idOf}
+                    onOpen={(item) => go({ open: idOf(item) })}
+                    onEnd={() => list.hasNextPage && !list.isFetchingNextPage && void list.fetchNextPage()}
+                  />
+                  <p className="border-t px-3 py-2 text-sm text-muted">
+                    {plural(pages.pages[0]?.total ?? items.length, kind.called, kind.plural)}
+                  </p>
+                </div>
+              )}
+              {shown && (
+                <One
+                  key={idOf(shown)}
+                  kind={kindOf(kind, kinds, shown)}
+                  item={shown}
+                  onClose={() => go({ open: undefined })}
+                />
+              )}
+            </>
+          );
+        }}
+      </Loaded>
+      <Drawer
+        open={Boolean(adding)}
+        onClose={() => go({ add: undefined })}
+        title={`Add a ${adding?.called ?? kind.called}`}
+        description={about}
+      >
+        {adding && <SettingForm kind={adding} onDone={() => go({ add: undefined })} />}
+      </Drawer>
+    </>
+  );
+}
+
+// kindOf is the kind of an item in a list that shows several: known hosts are among the certificates.
+function kindOf(kind: Kind, kinds: Kind[], item: SettingItem): Kind {
+  return settingOf(item).fields.certType === "ssh" ? (kinds.find((k) => k.type === "knownhost") ?? kind) : kind;
+}
+
+function One({ kind, item, onClose }: { kind: Kind; item: SettingItem; onClose: () => void }) {
+  const [edit, setEdit] = useState(false);
+  const [remove, setRemove] = useState(false);
+  const setting = settingOf(item);
+  const cannotEdit = useMissing(`${kind.permission}_edit`, item.scope);
+  const cannotDelete = useMissing(`${kind.permission}_delete`, item.scope);
+  const facts: [ReactNode, ReactNode][] = [
+    ["Agent", item.agent],
+    ["Name", `${item.namespace}/${item.name}`],
+    ["Scope", item.scope],
+    ...Object.entries(setting.fields)
+      .filter(([, value]) => value !== "")
+      .map(([name, value]): [string, ReactNode] => [name, <Value key={name} text={value} />]),
+    ...((setting.secrets ?? []).length > 0
+      ? ([
+          [
+            "Secrets",
+            <span key="s">
+              {(setting.secrets ?? []).map((s) => (
+                <Badge key={s} className="mr-1">
+                  {s}
+                </Badge>
+              ))}{" "}
+              kept in the agent's cluster, not shown to anybody
+            </span>,
+          ],
+        ] as [ReactNode, ReactNode][])
+      : []),
+    ...(kind.tests || kind.type === "repocreds"
+      ? ([["Signs in with", methodOf(setting.fields, setting.secrets ?? [])]] as [ReactNode, ReactNode][])
+      : []),
+    ["Told of", <Ago key="t" at={item.updatedAt} />],
+  ];
+  return (
+    <Drawer
+      open
+      onClose={onClose}
+      title={setting.fields[kind.title] || item.name}
+      description={kind.called}
+      footer={
+        !edit && (
+          <>
+            <Button look="danger" why={cannotDelete} onClick={() => setRemove(true)}>
+              <Trash2 size={14} aria-hidden /> Delete
+            </Button>
+            {kind.type !== "knownhost" && (
+              <Button why={cannotEdit} onClick={() => setEdit(true)}>
+                <Pencil size={14} aria-hidden /> Change
+              </Button>
+            )}
+          </>
+        )
+      }
+    >
+      {edit ? (
+        <SettingForm kind={kind} item={item} onDone={() => setEdit(false)} />
+      ) : (
+        <div className="space-y-4 p-4">
+          {kind.tests && (
+            <div>
+              <Connection item={item} /> {known(setting.connection?.at) && <Ago at={setting.connection?.at} />}
+              {setting.connection?.message && (
+                <p className="mt-1 break-words whitespace-pre-wrap text-muted">{setting.connection.message}</p>
+              )}
+            </div>
+          )}
+          <Facts facts={facts} />
+        </div>
+      )}
+      <Remove kind={kind} item={item} open={remove} onClose={() => setRemove(false)} onDone={onClose} />
+    </Drawer>
+  );
+}
+
+function Value({ text }: { text: string }) {
+  return (
+    <span className="flex items-start gap-1">
+      <span className="min-w-0 break-all whitespace-pre-wrap">{text}</span>
+      <Copy text={text} />
+    </span>
+  );
+}
+
+function Remove({
+  kind,
+  item,
+  open,
+  onClose,
+  onDone,
+}: {
+  kind: Kind;
+  item: SettingItem;
+  open: boolean;
+  onClose: () => void;
+  onDone: () => void;
+}) {
+  const [force, setForce] = useState(false);
+  const title = settingOf(item).fields[kind.title] || item.name;
+  const stale = known(item.staleSince);
+  return (
+    <Confirm
+      open={open}
+      onClose={onClose}
+      title={`Delete ${kind.called} ${title}?`}
+      action={`Delete ${kind.called}`}
+      onConfirm={async () => {
+        const noun = kind.type === "knownhost" ? "known-hosts" : kind.noun;
+        const query = stale ? "?forget=true" : force ? "?force=true" : "";
+        const done = await send<Schemas["Command"] | undefined>("DELETE", `${itemPath(item, noun)}${query}`);
+        if (done && "status" in done) {
+          finished(done);
+        }
+        toast(`The ${kind.called} was deleted`, title);
+        void queryClient.invalidateQueries({ queryKey: [kind.event] });
+        onDone();
+      }}
+    >
+      <p>
+        It goes from the cluster of agent {item.agent}, with its credentials. Applications that need it cannot be
+        compared or synced any more; what they have deployed stays.
+      </p>
+      {(kind.tests || kind.type === "repocreds") && !stale && (
+        <Checkbox
+          label="Also where applications refer to it"
+          checked={force}
+          onChange={(e) => setForce(e.target.checked)}
+        />
+      )}
+    </Confirm>
+  );
+}

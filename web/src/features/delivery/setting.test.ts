@@ -1,0 +1,52 @@
+import { describe, expect, it } from "vitest";
+import { auth, certificates, clusters, divide, keys, nameOf, repositories, wrong } from "./setting";
+
+describe("nameOf", () => {
+  it("makes a name that a Secret can have", () => {
+    expect(nameOf(repositories, { url: "https://git.example.org/Team/Shop.git" })).toBe(
+      "repository-git-example-org-team-shop",
+    );
+    expect(nameOf(repositories, { url: "git@git.example.org:shop.git" })).toBe("repository-git-example-org-shop");
+    expect(nameOf(repositories, { url: "" })).toBe("");
+    expect(nameOf(repositories, { url: `https://h/${"a".repeat(100)}` }).length).toBeLessThanOrEqual(71);
+  });
+  it("takes the host of a certificate and the id of a key as they are", () => {
+    expect(nameOf(certificates, { serverName: "git.example.org" })).toBe("git.example.org");
+    expect(nameOf(keys, { keyID: "4AEE18F83AFDEB23" })).toBe("4AEE18F83AFDEB23");
+  });
+});
+
+describe("divide", () => {
+  it("tells no secret, and only what is on the form", () => {
+    const values = {
+      url: "https://h/r.git",
+      type: "git",
+      [auth]: "password",
+      username: "bot",
+      password: "p",
+      sshPrivateKey: "old",
+    };
+    expect(divide(repositories, values)).toEqual({
+      fields: { url: "https://h/r.git", type: "git" },
+      secrets: { username: "bot", password: "p" },
+    });
+  });
+  it("leaves secrets that were not written as they are", () => {
+    expect(divide(repositories, { url: "u", [auth]: "password", password: "" }).secrets).toEqual({});
+  });
+  it("ends keys with a line end, as OpenSSH wants", () => {
+    expect(divide(repositories, { url: "u", [auth]: "ssh", sshPrivateKey: "-----KEY" }).secrets.sshPrivateKey).toBe(
+      "-----KEY\n",
+    );
+  });
+});
+
+describe("wrong", () => {
+  it("names what is missing", () => {
+    expect(wrong(repositories, {})).toEqual({ url: "Write address." });
+  });
+  it("finds credentials that are no JSON", () => {
+    expect(wrong(clusters, { name: "edge", server: "https://h", config: "token" })).toHaveProperty("config");
+    expect(wrong(clusters, { name: "edge", server: "https://h", config: '{"bearerToken":"x"}' })).toEqual({});
+  });
+});

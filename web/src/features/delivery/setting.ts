@@ -1,0 +1,282 @@
+import type { Schemas } from "@/api/client";
+
+// Settings are what an agent's cluster keeps beside its Applications: repositories, credentials, clusters, certificates and
+// keys. Of secret fields only the names are known here.
+
+export type SettingItem = Schemas["Item"];
+
+// Setting is the resource of such an item.
+export interface Setting {
+  fields: Record<string, string>;
+  secrets?: string[];
+  labels?: Record<string, string>;
+  connection?: { status: string; message?: string; at?: string };
+  version?: string;
+}
+
+export interface SettingField {
+  name: string;
+  label: string;
+  hint?: string;
+  secret?: boolean;
+  // lines: written in several lines, such as a key
+  lines?: boolean;
+  choices?: [value: string, label: string][];
+  // flag: true or false
+  flag?: boolean;
+  required?: boolean;
+  // fixed: it names the setting and does not change
+  fixed?: boolean;
+  when?: (values: Record<string, string>) => boolean;
+}
+
+export interface Kind {
+  // type is what a seal is for, and noun its part of the API's address.
+  type: "repository" | "repocreds" | "cluster" | "certificate" | "knownhost" | "gpgkey";
+  // event names it in events and keys of queries.
+  event: string;
+  noun: string;
+  called: string;
+  plural: string;
+  permission: string;
+  // tests: a connection can be tried
+  tests: boolean;
+  fields: SettingField[];
+  // title is the field that it is known by.
+  title: string;
+}
+
+const method = (value: string) => (values: Record<string, string>) => values[auth] === value;
+
+// auth is a choice of the form, not a field of the setting.
+export const auth = "_auth";
+
+const git = (values: Record<string, string>) => (values.type ?? "git") === "git";
+
+const repository: SettingField[] = [
+  { name: "url", label: "Address", required: true, fixed: true, hint: "https://…, ssh://…, git@host:path, or oci://…" },
+  {
+    name: "type",
+    label: "Type",
+    choices: [
+      ["git", "Git"],
+      ["helm", "Helm repository"],
+      ["oci", "OCI registry"],
+    ],
+  },
+];
+
+const credentials: SettingField[] = [
+  {
+    name: auth,
+    label: "Sign in with",
+    choices: [
+      ["none", "nothing (public), or as it is"],
+      ["password", "user name and password or token"],
+      ["bearer", "bearer token"],
+      ["ssh", "SSH key"],
+      ["app", "GitHub App"],
+      ["tls", "client certificate"],
+    ],
+  },
+  { name: "username", label: "User name", secret: true, when: method("password") },
+  { name: "password", label: "Password or token", secret: true, when: method("password") },
+  { name: "bearerToken", label: "Bearer token", secret: true, when: method("bearer") },
+  { name: "sshPrivateKey", label: "SSH private key", secret: true, lines: true, when: method("ssh") },
+  { name: "githubAppID", label: "GitHub App id", when: method("app") },
+  { name: "githubAppInstallationID", label: "Installation id", when: method("app") },
+  {
+    name: "githubAppEnterpriseBaseUrl",
+    label: "API of GitHub Enterprise",
+    hint: "Left out: github.com",
+    when: method("app"),
+  },
+  { name: "githubAppPrivateKey", label: "GitHub App private key", secret: true, lines: true, when: method("app") },
+  { name: "tlsClientCertData", label: "Client certificate (PEM)", secret: true, lines: true, when: method("tls") },
+  { name: "tlsClientCertKey", label: "Key of the certificate (PEM)", secret: true, lines: true, when: method("tls") },
+  { name: "proxy", label: "Proxy", hint: "URL of a proxy to reach it through" },
+  { name: "insecure", label: "Do not check its certificate or host key", flag: true },
+  { name: "enableLfs", label: "Fetch files of Git LFS", flag: true, when: git },
+];
+
+export const repositories: Kind = {
+  type: "repository",
+  event: "repository",
+  noun: "repositories",
+  called: "repository",
+  plural: "repositories",
+  permission: "repository",
+  tests: true,
+  title: "url",
+  fields: [
+    ...repository,
+    { name: "project", label: "Argo project", hint: "Only applications of this project may use it; left out: all" },
+    ...credentials,
+  ],
+};
+
+export const templates: Kind = {
+  type: "repocreds",
+  event: "repository",
+  noun: "credential-templates",
+  called: "credential template",
+  plural: "credential templates",
+  permission: "repository",
+  tests: false,
+  title: "url",
+  fields: [
+    { ...repository[0], hint: "Counts for all repositories whose address begins like this" } as SettingField,
+    repository[1] as SettingField,
+    ...credentials,
+  ],
+};
+
+export const clusters: Kind = {
+  type: "cluster",
+  event: "cluster",
+  noun: "clusters",
+  called: "cluster",
+  plural: "clusters",
+  permission: "cluster",
+  tests: true,
+  title: "name",
+  fields: [
+    { name: "name", label: "Name", required: true, hint: "What applications name it by" },
+    { name: "server", label: "Address of the API server", required: true, fixed: true, hint: "https://host:6443" },
+    {
+      name: "project",
+      label: "Argo project",
+      hint: "Only applications of this project may deploy to it; left out: all",
+    },
+    {
+      name: "namespaces",
+      label: "Namespaces",
+      hint: "Separated by commas: the agent touches these only; left out: all",
+    },
+    {
+      name: "clusterResources",
+      label: "With namespaces: also objects of the cluster",
+      flag: true,
+      when: (v) => Boolean(v.namespaces),
+    },
+    {
+      name: "config",
+      label: "Credentials",
+      secret: true,
+      lines: true,
+      hint: 'As Argo CD\'s cluster Secrets have them: {"bearerToken":"…","tlsClientConfig":{"caData":"…"}}',
+    },
+  ],
+};
+
+export const certificates: Kind = {
+  type: "certificate",
+  event: "cert",
+  noun: "certificates",
+  called: "certificate",
+  plural: "certificates",
+  permission: "cert",
+  tests: false,
+  title: "serverName",
+  fields: [
+    { name: "serverName", label: "Host", required: true, fixed: true, hint: "git.example.org" },
+    { name: "certData", label: "Certificates (PEM)", required: true, lines: true },
+  ],
+};
+
+export const knownHosts: Kind = {
+  type: "knownhost",
+  event: "cert",
+  noun: "known-hosts",
+  called: "known host",
+  plural: "known hosts",
+  permission: "cert",
+  tests: false,
+  title: "serverName",
+  fields: [{ name: "data", label: "Host keys", required: true, lines: true, hint: "What ssh-keyscan prints" }],
+};
+
+export const keys: Kind = {
+  type: "gpgkey",
+  event: "gpgkey",
+  noun: "gpg-keys",
+  called: "signing key",
+  plural: "signing keys",
+  permission: "gpgkey",
+  tests: false,
+  title: "keyID",
+  fields: [
+    { name: "keyID", label: "Key id", required: true, fixed: true, hint: "16 hexadecimal digits" },
+    { name: "keyData", label: "Public key", required: true, lines: true, hint: "What gpg --armor --export prints" },
+  ],
+};
+
+// settingOf is the setting that an item holds.
+export function settingOf(item: SettingItem): Setting {
+  const raw = item.resource as Partial<Setting> | undefined;
+  return { ...raw, fields: raw?.fields ?? {} };
+}
+
+// nameOf makes a name for the agent's cluster from what a setting is known by.
+export function nameOf(kind: Kind, values: Record<string, string>): string {
+  if (kind.type === "gpgkey") {
+    return values.keyID ?? "";
+  }
+  if (kind.type === "certificate") {
+    return values.serverName ?? "";
+  }
+  const slug = (values[kind.title] ?? "")
+    .toLowerCase()
+    .replace(/^[a-z+]+:\/\//, "")
+    .replace(/^[^@/]*@/, "")
+    .replace(/\.git$/, "")
+    .replaceAll(/[^a-z0-9]+/g, "-")
+    .replaceAll(/^-+|-+$/g, "")
+    .slice(0, 60);
+  return kind.type === "knownhost" ? "known-host" : slug ? `${kind.type}-${slug}` : "";
+}
+
+// divide takes what was written apart: what is told as it is, and what is sealed first. Fields that are not shown, and
+// secrets that were left empty, are not sent: they stay as they are.
+export function divide(
+  kind: Kind,
+  values: Record<string, string>,
+): { fields: Record<string, string>; secrets: Record<string, string> } {
+  const fields: Record<string, string> = {};
+  const secrets: Record<string, string> = {};
+  for (const field of kind.fields) {
+    const value = values[field.name];
+    if (field.name === auth || value === undefined || (field.when && !field.when(values))) {
+      continue;
+    }
+    if (!field.secret) {
+      fields[field.name] = value;
+    } else if (value !== "") {
+      secrets[field.name] = field.lines && !value.endsWith("\n") && field.name !== "config" ? `${value}\n` : value;
+    }
+  }
+  if (kind.type === "gpgkey") {
+    delete fields.keyID;
+  }
+  return { fields, secrets };
+}
+
+// wrong says what is missing or malformed, by field.
+export function wrong(kind: Kind, values: Record<string, string>): Record<string, string> {
+  const out: Record<string, string> = {};
+  for (const field of kind.fields) {
+    const value = values[field.name]?.trim() ?? "";
+    if (field.required && !value) {
+      out[field.name] = `Write ${field.label.toLowerCase()}.`;
+    }
+  }
+  const config = values.config?.trim();
+  if (kind.type === "cluster" && config) {
+    try {
+      JSON.parse(config);
+    } catch {
+      out.config = "This is no JSON: write it as in the hint, or take it from a kubeconfig.";
+    }
+  }
+  return out;
+}

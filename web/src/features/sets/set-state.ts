@@ -1,0 +1,43 @@
+import type { Schemas } from "@/api/client";
+
+export type SetItem = Schemas["Item"];
+
+interface Condition {
+  type: string;
+  status: string;
+  message?: string;
+  reason?: string;
+}
+
+interface Resource {
+  spec?: { generators?: Record<string, unknown>[] };
+  status?: { conditions?: Condition[] };
+}
+
+const resourceOf = (item: SetItem): Resource => (item.resource ?? {}) as Resource;
+
+// generatorsOf names what a set makes applications from, such as "clusters" and "git".
+export function generatorsOf(item: SetItem): string[] {
+  const names = (resourceOf(item).spec?.generators ?? [])
+    .flatMap((g) => Object.keys(g))
+    .filter((name) => name !== "selector");
+  return [...new Set(names)];
+}
+
+// conditionsOf is what whoever works on the set says of it.
+export const conditionsOf = (item: SetItem): Condition[] => resourceOf(item).status?.conditions ?? [];
+
+// stateOf puts the conditions into one status: what failed counts before all.
+export function stateOf(item: SetItem): { status: string; label: string } {
+  const conditions = conditionsOf(item);
+  const is = (type: string, status: string) => conditions.some((c) => c.type === type && c.status === status);
+  if (is("ErrorOccurred", "True")) {
+    return { status: "Failed", label: "Failed" };
+  }
+  if (is("ResourcesUpToDate", "True")) {
+    return { status: "Synced", label: "Up to date" };
+  }
+  return conditions.length === 0
+    ? { status: "Unknown", label: "Not worked on" }
+    : { status: "Progressing", label: "Under way" };
+}
