@@ -3,7 +3,7 @@ import { PlugZap } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import { finished, type Schemas, send } from "@/api/client";
 import { queryClient } from "@/lib/query";
-import { sealFields } from "@/lib/seal";
+import { sealFields, trusts } from "@/lib/seal";
 import { Button } from "@/ui/button";
 import { Checkbox, Field, Input, Select, Textarea } from "@/ui/field";
 import { ErrorNote, Loaded } from "@/ui/states";
@@ -13,6 +13,9 @@ import { agentPath, agentsQuery, itemPath } from "./items";
 import { divide, type Kind, nameOf, type SettingField, type SettingItem, settingOf, wrong } from "./setting";
 
 type Values = Record<string, string>;
+
+const otherKey =
+  "The key of this agent is another one than before: either it was installed anew, or somebody wants to read what is sealed to it. Ask who runs the agent before you go on.";
 
 // SettingForm makes or changes a setting of an agent. What is secret is sealed here, to the agent's key: the server passes on
 // what it cannot read.
@@ -48,6 +51,9 @@ function Form({ kind, item, agents, onDone }: FormProps) {
   const [busy, setBusy] = useState<"save" | "test">();
   const [error, setError] = useState<unknown>(null);
   const [found, setFound] = useState<Schemas["SettingTest"]>();
+  // other is true where the agent's key is another one than this browser has sealed to before.
+  const [other, setOther] = useState(false);
+  const [accept, setAccept] = useState(false);
   const problems = wrong(kind, values);
   const called = item?.name ?? name ?? nameOf(kind, values);
   const set = (field: string, value: string) => {
@@ -57,6 +63,10 @@ function Form({ kind, item, agents, onDone }: FormProps) {
   const body = async (): Promise<Schemas["SettingWrite"]> => {
     const { fields, secrets } = divide(kind, values);
     const agent = agents.find((a) => a.id === agentID);
+    if (Object.keys(secrets).length > 0 && !trusts(agent?.uid ?? "", agent?.sealKey ?? "", accept)) {
+      setOther(true);
+      throw new Error(otherKey);
+    }
     const sealed =
       Object.keys(secrets).length > 0
         ? sealFields(agent?.sealKey, secrets, { agent: agent?.uid ?? "", type: kind.type, name: called })
@@ -128,6 +138,13 @@ function Form({ kind, item, agents, onDone }: FormProps) {
       )}
       {found && <Found test={found} kind={kind} />}
       {error != null && <ErrorNote error={error} />}
+      {other && (
+        <Checkbox
+          label="The agent was installed anew: seal to its new key"
+          checked={accept}
+          onChange={(e) => setAccept(e.target.checked)}
+        />
+      )}
       <div className="flex flex-wrap gap-2">
         <Button type="submit" look="primary" busy={busy === "save"}>
           {item ? "Save" : `Add ${kind.called}`}
