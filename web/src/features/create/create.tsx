@@ -1,10 +1,174 @@
-import { Page } from "@/ui/page";
-import { Empty } from "@/ui/states";
+import { useQuery } from "@tanstack/react-query";
+import { Link, useNavigate } from "@tanstack/react-router";
+import { Eye, Plus } from "lucide-react";
+import { useDeferredValue, useEffect, useMemo, useState } from "react";
+import { finished, type Schemas, send } from "@/api/client";
+import { queryClient } from "@/lib/query";
+import { useMissing } from "@/lib/session";
+import { Button } from "@/ui/button";
+import { Code } from "@/ui/code";
+import { Card, Page } from "@/ui/page";
+import { Empty, ErrorNote, Loaded } from "@/ui/states";
+import { toast } from "@/ui/toast";
+import { begin, change, type Draft, get, lineOf, read, resource } from "./draft";
+import { DraftForm } from "./draft-form";
+import { PreviewCard } from "./preview";
+import { checkQuery, choicesQuery, preview } from "./queries";
 
+// CreateApplication makes an Application: a form and its YAML side by side, checked while one writes, with a preview of what
+// would be deployed.
 export default function CreateApplication() {
+  const agents = useQuery(choicesQuery);
   return (
-    <Page title="Create an application">
-      <Empty title="Nothing here yet" />
+    <Page title="Create an application" about="What it deploys is shown before anything is written.">
+      <Loaded query={agents}>
+        {(page) =>
+          (page.items ?? []).length === 0 ? (
+            <Empty
+              title="There is no agent to deploy it"
+              action={
+                <Button look="primary" asChild>
+                  <Link to="/agents/connect">Connect an agent</Link>
+                </Button>
+              }
+            >
+              An agent in a cluster brings applications to what Git says.
+            </Empty>
+          ) : (
+            <Editor agents={page.items ?? []} />
+          )
+        }
+      </Loaded>
     </Page>
   );
+}
+
+function useSettled<T>(value: T, ms: number): T {
+  const [settled, setSettled] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), ms);
+    return () => clearTimeout(timer);
+  }, [value, ms]);
+  return settled;
+}
+
+function Editor({ agents }: { agents: Schemas["Agent"][] }) {
+  const [agent, setAgent] = useState(agents[0]?.id ?? "");
+  const of = agents.find((a) => a.id === agent);
+  const missing = useMissing("application_edit", of?.scope);
+  const [draft, setDraft] = useState<Draft>(() =>
+    change(read(begin), ["metadata", "namespace"], of?.status?.namespace || "argocd"),
+  );
+  const [touched, setTouched] = useState(false);
+  const [busy, setBusy] = useState<"preview" | "create">();
+  const [error, setError] = useState<unknown>(null);
+  const [shown, setShown] = useState<{ text: string; preview: Awaited<ReturnType<typeof preview>> }>();
+  const navigate = useNavigate();
+  const settled = useSettled(draft, 250);
+  const wanted = useMemo(() => safely(settled), [settled]);
+  const check = useQuery(checkQuery(agent, wanted, touched && wanted !== undefined && !missing));
+  const problems = useDeferredValue(touched ? (check.data?.problems ?? []) : []);
+  const edit = (next: Draft) => {
+    setTouched(true);
+    setError(null);
+    setDraft(next);
+  };
+  const run = async (what: "preview" | "create") => {
+    setTouched(true);
+    setBusy(what);
+    setError(null);
+    try {
+      if (what === "preview") {
+        setShown({ text: draft.text, preview: await preview(agent, resource(draft), false) });
+        return;
+      }
+      finished(
+        await send<Schemas["Command"]>("POST", `/api/v1/agents/${encodeURIComponent(agent)}/applications`, {
+          resource: resource(draft),
+        }),
+      );
+      const name = get(draft, ["metadata", "name"]);
+      toast(`The application ${name} was created`);
+      void queryClient.invalidateQueries({ queryKey: ["application"] });
+      await navigate({
+        to: "/applications/$agent/$namespace/$name",
+        params: { agent, namespace: get(draft, ["metadata", "namespace"]), name },
+      });
+    } catch (problem) {
+      setError(problem);
+    } finally {
+      setBusy(undefined);
+    }
+  };
+  const marks: { line: number; message: string; level?: "error" | "warning" }[] = [
+    ...(draft.problem ? [draft.problem] : []),
+    ...problems.map((p) => ({ line: lineOf(draft, p.field), message: `${p.field}: ${p.message}`, level: p.level })),
+  ];
+  return (
+    <>
+      <div className="grid gap-4 xl:grid-cols-2">
+        <Card title="Form">
+          <DraftForm
+            agents={agents}
+            agent={agent}
+            onAgent={setAgent}
+            draft={draft}
+            onDraft={edit}
+            problems={problems}
+          />
+        </Card>
+        <Card title="YAML" flush className="flex flex-col">
+          <Code
+            value={draft.text}
+            label="The application as YAML"
+            onChange={(text) => text !== draft.text && edit(read(text))}
+            problems={marks}
+            className="h-[36rem] rounded-none border-0"
+          />
+          {marks.length > 0 && (
+            <ul aria-label="Problems" className="max-h-40 overflow-auto border-t p-3 text-sm">
+              {marks.map((m, i) => (
+                <li key={i} className={m.level === "warning" ? "text-warn" : "text-bad"}>
+                  Line {m.line}: {m.message}
+                </li>
+              ))}
+            </ul>
+          )}
+        </Card>
+      </div>
+      {error != null && <ErrorNote error={error} />}
+      <div className="flex flex-wrap gap-2">
+        <Button
+          busy={busy === "preview"}
+          disabled={Boolean(draft.problem)}
+          why={missing}
+          onClick={() => void run("preview")}
+        >
+          <Eye size={15} aria-hidden /> Preview
+        </Button>
+        <Button
+          look="primary"
+          busy={busy === "create"}
+          disabled={Boolean(draft.problem)}
+          why={missing}
+          onClick={() => void run("create")}
+        >
+          <Plus size={15} aria-hidden /> Create
+        </Button>
+      </div>
+      {shown && <PreviewCard preview={shown.preview} old={shown.text !== draft.text} />}
+    </>
+  );
+}
+
+// safely is the draft as an object; undefined where it is none.
+function safely(draft: Draft): Record<string, unknown> | undefined {
+  if (draft.problem) {
+    return undefined;
+  }
+  try {
+    return resource(draft);
+  } catch {
+    return undefined;
+  }
 }

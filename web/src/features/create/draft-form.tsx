@@ -1,0 +1,247 @@
+import { useQuery } from "@tanstack/react-query";
+import { useId } from "react";
+import type { Schemas } from "@/api/client";
+import { Checkbox, Field, Input, Select } from "@/ui/field";
+import { textOf } from "@/ui/states";
+import { change, type Draft, get, has, isChart, option, type Path, setOption, sourcePath } from "./draft";
+import { PathPicker } from "./path-picker";
+import { clustersQuery, projectsQuery, refsQuery, repositoriesQuery } from "./queries";
+
+interface Props {
+  agents: Schemas["Agent"][];
+  agent: string;
+  onAgent: (agent: string) => void;
+  draft: Draft;
+  onDraft: (draft: Draft) => void;
+  problems: { field: string; message: string; level: string }[];
+}
+
+const inCluster = "https://kubernetes.default.svc";
+
+// DraftForm is what most applications say, as a form over the text of the draft.
+export function DraftForm({ agents, agent, onAgent, draft, onDraft, problems }: Props) {
+  const off = Boolean(draft.problem);
+  const set = (path: Path, value: unknown) => onDraft(change(draft, path, value));
+  const text = (path: Path) => ({ value: get(draft, path), disabled: off, spellCheck: false, autoComplete: "off" });
+  const wrong = (path: Path) => problems.find((p) => p.level === "error" && p.field === path.join("."))?.message;
+  const projects = useQuery(projectsQuery(agent));
+  const name: Path = ["metadata", "name"];
+  const project: Path = ["spec", "project"];
+  return (
+    <div className="space-y-4">
+      {off && (
+        <p role="alert" className="rounded-md bg-warn-soft px-3 py-2">
+          The YAML has a mistake in line {draft.problem?.line}: the form is there again when it is mended.
+        </p>
+      )}
+      <div className="grid gap-4 sm:grid-cols-2">
+        <Field label="Name" error={wrong(name)}>
+          <Input {...text(name)} autoFocus onChange={(e) => set(name, e.target.value)} />
+        </Field>
+        <Field label="Agent" hint="It runs in a cluster, and brings the application to what Git says.">
+          <Select value={agent} onChange={(e) => onAgent(e.target.value)}>
+            {agents.map((a) => (
+              <option key={a.id} value={a.id}>
+                {a.displayName || a.name} ({a.status?.state ?? "Never"})
+              </option>
+            ))}
+          </Select>
+        </Field>
+        <Field label="Argo project" error={wrong(project)} hint="It says what may be deployed where.">
+          <Select value={get(draft, project)} disabled={off} onChange={(e) => set(project, e.target.value)}>
+            {[...new Set(["default", ...(projects.data?.items ?? []).map((p) => p.name), get(draft, project)])]
+              .filter(Boolean)
+              .map((p) => (
+                <option key={p}>{p}</option>
+              ))}
+          </Select>
+        </Field>
+      </div>
+      <Source agent={agent} draft={draft} onDraft={onDraft} text={text} wrong={wrong} off={off} />
+      <Destination agent={agent} draft={draft} onDraft={onDraft} text={text} wrong={wrong} off={off} />
+      <Policy draft={draft} onDraft={onDraft} off={off} />
+    </div>
+  );
+}
+
+interface PartProps {
+  agent: string;
+  draft: Draft;
+  onDraft: (draft: Draft) => void;
+  text: (path: Path) => { value: string; disabled: boolean; spellCheck: boolean; autoComplete: string };
+  wrong: (path: Path) => string | undefined;
+  off: boolean;
+}
+
+function Source({ agent, draft, onDraft, text, wrong, off }: PartProps) {
+  const at = sourcePath(draft);
+  const url: Path = [...at, "repoURL"];
+  const revision: Path = [...at, "targetRevision"];
+  const repoURL = get(draft, url);
+  const argoProject = get(draft, ["spec", "project"]);
+  const refs = useQuery(refsQuery(agent, repoURL, argoProject));
+  const repositories = useQuery(repositoriesQuery(agent));
+  const list = useId();
+  const known = useId();
+  const chart = isChart(draft);
+  const charts = refs.data?.charts ?? [];
+  const offered = chart
+    ? (charts.find((c) => c.name === get(draft, [...at, "chart"]))?.versions ?? [])
+    : [...(refs.data?.branches ?? []), ...(refs.data?.tags ?? [])].map((r) => r.name);
+  const setURL = (value: string) => onDraft(change(draft, url, value));
+  const toggleChart = (on: boolean) =>
+    onDraft(
+      on
+        ? change(change(draft, [...at, "path"], undefined), [...at, "chart"], "")
+        : change(change(draft, [...at, "chart"], undefined), [...at, "path"], ""),
+    );
+  return (
+    <fieldset className="space-y-3 rounded-md border p-3" disabled={off}>
+      <legend className="px-1 font-medium">Source</legend>
+      <Field
+        label="Repository"
+        error={wrong(url)}
+        hint={
+          refs.error
+            ? textOf(refs.error)
+            : refs.isFetching
+              ? "Looking at it"
+              : "Git, a Helm repository or an OCI registry"
+        }
+      >
+        <Input
+          {...text(url)}
+          list={known}
+          placeholder="https://git.example.org/shop.git"
+          onChange={(e) => setURL(e.target.value.trim())}
+        />
+      </Field>
+      <datalist id={known}>
+        {(repositories.data?.items ?? []).map((r) => (
+          <option
+            key={`${r.namespace}/${r.name}`}
+            value={(r.resource as { fields?: { url?: string } } | undefined)?.fields?.url ?? ""}
+          />
+        ))}
+      </datalist>
+      <Checkbox
+        label="It is a chart of a Helm repository or registry"
+        checked={chart}
+        onChange={(e) => toggleChart(e.target.checked)}
+      />
+      {chart && (
+        <Field label="Chart" error={wrong([...at, "chart"])}>
+          <Input
+            {...text([...at, "chart"])}
+            list={`${list}-charts`}
+            onChange={(e) => onDraft(change(draft, [...at, "chart"], e.target.value))}
+          />
+        </Field>
+      )}
+      <datalist id={`${list}-charts`}>
+        {charts.map((c) => (
+          <option key={c.name} value={c.name} />
+        ))}
+      </datalist>
+      <Field
+        label={chart ? "Version" : "Revision"}
+        error={wrong(revision)}
+        hint={
+          chart
+            ? "A version, or a range such as 1.x"
+            : `A branch, tag or commit${refs.data?.default ? `; HEAD is ${refs.data.default} now` : ""}`
+        }
+      >
+        <Input {...text(revision)} list={list} onChange={(e) => onDraft(change(draft, revision, e.target.value))} />
+      </Field>
+      <datalist id={list}>
+        {offered.slice(0, 200).map((r) => (
+          <option key={r} value={r} />
+        ))}
+      </datalist>
+      {!chart && (
+        <PathPicker
+          agent={agent}
+          repoURL={repoURL}
+          revision={get(draft, revision)}
+          argoProject={argoProject}
+          ready={refs.isSuccess}
+          path={get(draft, [...at, "path"])}
+          error={wrong([...at, "path"])}
+          onPath={(path) => onDraft(change(draft, [...at, "path"], path))}
+        />
+      )}
+    </fieldset>
+  );
+}
+
+function Destination({ agent, draft, onDraft, text, wrong, off }: PartProps) {
+  const clusters = useQuery(clustersQuery(agent));
+  const at: Path = ["spec", "destination"];
+  const namespace: Path = [...at, "namespace"];
+  const value = has(draft, [...at, "name"])
+    ? `name:${get(draft, [...at, "name"])}`
+    : `server:${get(draft, [...at, "server"])}`;
+  const names = (clusters.data?.items ?? []).map(
+    (c) => (c.resource as { fields?: { name?: string } } | undefined)?.fields?.name || c.name,
+  );
+  const choose = (next: string) => {
+    const [, kind = "", to = ""] = /^(name|server):(.*)$/.exec(next) ?? [];
+    onDraft(change(change(draft, [...at, kind === "name" ? "server" : "name"], undefined), [...at, kind], to));
+  };
+  const choices = [...new Set([`server:${inCluster}`, ...names.map((n) => `name:${n}`), value])];
+  return (
+    <fieldset className="grid gap-3 rounded-md border p-3 sm:grid-cols-2" disabled={off}>
+      <legend className="px-1 font-medium">Destination</legend>
+      <Field label="Cluster" error={wrong([...at, "server"]) ?? wrong([...at, "name"])}>
+        <Select value={value} onChange={(e) => choose(e.target.value)}>
+          {choices.map((c) => (
+            <option key={c} value={c}>
+              {c === `server:${inCluster}` ? "The agent's own" : c.replace(/^(name|server):/, "")}
+            </option>
+          ))}
+        </Select>
+      </Field>
+      <Field label="Namespace" error={wrong(namespace)} hint="For objects that name none">
+        <Input {...text(namespace)} onChange={(e) => onDraft(change(draft, namespace, e.target.value))} />
+      </Field>
+    </fieldset>
+  );
+}
+
+function Policy({ draft, onDraft, off }: { draft: Draft; onDraft: (draft: Draft) => void; off: boolean }) {
+  const at: Path = ["spec", "syncPolicy", "automated"];
+  const automatic = has(draft, at);
+  const flag = (name: string) => get(draft, [...at, name]) === "true";
+  return (
+    <fieldset className="grid gap-2 rounded-md border p-3 sm:grid-cols-2" disabled={off}>
+      <legend className="px-1 font-medium">Syncing</legend>
+      <Checkbox
+        label="Sync by itself"
+        hint="Each commit is deployed without being asked for"
+        checked={automatic}
+        onChange={(e) => onDraft(change(draft, at, e.target.checked ? {} : undefined))}
+      />
+      <Checkbox
+        label="Create the namespace"
+        hint="Where it is not there"
+        checked={option(draft, "CreateNamespace")}
+        onChange={(e) => onDraft(setOption(draft, "CreateNamespace", e.target.checked))}
+      />
+      <Checkbox
+        label="Prune"
+        hint="Delete what Git no longer has"
+        disabled={!automatic}
+        checked={flag("prune")}
+        onChange={(e) => onDraft(change(draft, [...at, "prune"], e.target.checked))}
+      />
+      <Checkbox
+        label="Self heal"
+        hint="Put back what somebody changes in the cluster"
+        disabled={!automatic}
+        checked={flag("selfHeal")}
+        onChange={(e) => onDraft(change(draft, [...at, "selfHeal"], e.target.checked))}
+      />
+    </fieldset>
+  );
+}

@@ -1,0 +1,96 @@
+import { keepPreviousData, queryOptions } from "@tanstack/react-query";
+import { client, data, type Schemas, send } from "@/api/client";
+
+// What the API says of an application before it is made.
+export interface Preview {
+  valid: boolean;
+  problems: { field: string; message: string; level: "error" | "warning" }[];
+  objects: {
+    group?: string;
+    kind: string;
+    namespace?: string;
+    name: string;
+    wave: number;
+    hook?: string;
+    verb: "create" | "update" | "delete" | "keep" | "error";
+    diff?: string;
+    error?: string;
+  }[];
+  counts: { create: number; update: number; delete: number; unchanged: number; error?: number; hooks?: number };
+  revisions: string[];
+  warnings?: string[];
+}
+
+const at = (agent: string, what: string): string => `/api/v1/agents/${encodeURIComponent(agent)}/${what}`;
+
+// preview asks what an application would do; quick asks neither repositories nor the destination. Nothing is written.
+export function preview(agent: string, resource: unknown, quick: boolean): Promise<Preview> {
+  return send<Preview>("POST", `${at(agent, "applications/preview")}${quick ? "?quick=true" : ""}`, { resource });
+}
+
+export const checkQuery = (agent: string, resource: unknown, enabled: boolean) =>
+  queryOptions({
+    queryKey: ["preview", "quick", agent, resource],
+    enabled,
+    staleTime: 60_000,
+    gcTime: 10_000,
+    placeholderData: keepPreviousData,
+    queryFn: () => preview(agent, resource, true),
+  });
+
+// refsQuery is the branches, tags and charts of a repository.
+export const refsQuery = (agent: string, repoURL: string, argoProject: string) =>
+  queryOptions({
+    queryKey: ["browse", "refs", agent, repoURL, argoProject],
+    enabled: agent !== "" && /^[a-z+]+:\/\/.+|^[^@\s]+@[^:]+:.+/.test(repoURL),
+    staleTime: 60_000,
+    retry: false,
+    queryFn: ({ signal }) =>
+      data(
+        client.GET("/api/v1/agents/{agent}/repository-refs", {
+          params: { path: { agent }, query: { repoURL, argoProject } },
+          signal,
+        }),
+      ),
+  });
+
+// pathsQuery is what one directory of a repository has.
+export const pathsQuery = (
+  agent: string,
+  repoURL: string,
+  revision: string,
+  path: string,
+  argoProject: string,
+  enabled: boolean,
+) =>
+  queryOptions({
+    queryKey: ["browse", "paths", agent, repoURL, revision, path, argoProject],
+    enabled: enabled && agent !== "" && repoURL !== "",
+    staleTime: 60_000,
+    retry: false,
+    placeholderData: keepPreviousData,
+    queryFn: ({ signal }) =>
+      data(
+        client.GET("/api/v1/agents/{agent}/repository-paths", {
+          params: { path: { agent }, query: { repoURL, revision, path, argoProject } },
+          signal,
+        }),
+      ),
+  });
+
+export const choicesQuery = queryOptions({
+  queryKey: ["agent", "choices"],
+  queryFn: () => data(client.GET("/api/v1/agents", { params: { query: { limit: 1000 } } })),
+});
+
+const items = (noun: "argo-projects" | "clusters" | "repositories", type: string, agent: string) =>
+  queryOptions({
+    queryKey: [type, "choices", agent],
+    enabled: agent !== "",
+    retry: false,
+    queryFn: () => send<Schemas["PageItem"]>("GET", `/api/v1/${noun}?limit=1000&agent=${encodeURIComponent(agent)}`),
+  });
+
+export const projectsQuery = (agent: string) => items("argo-projects", "argoproject", agent);
+export const clustersQuery = (agent: string) => items("clusters", "cluster", agent);
+export const repositoriesQuery = (agent: string) => items("repositories", "repository", agent);
