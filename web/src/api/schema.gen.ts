@@ -1,5 +1,5 @@
 // Made from api/openapi.json by "make generate": do not edit.
-// sha256 of it: 441c59c593661f980303f59f8642ac3487103b2e3401fd41dd9ef5d0fe9eec63
+// sha256 of it: a426200d6c8f49d4990c35eade4066ea2816d23db2570b455a70b7344d53d393
 
 export interface paths {
 	"/api/v1/access/can": {
@@ -172,6 +172,22 @@ export interface paths {
 		get: operations["application-manifests"];
 		put?: never;
 		post?: never;
+		delete?: never;
+		options?: never;
+		head?: never;
+		patch?: never;
+		trace?: never;
+	};
+	"/api/v1/agents/{agent}/applications/{namespace}/{name}/plan": {
+		parameters: {
+			query?: never;
+			header?: never;
+			path?: never;
+			cookie?: never;
+		};
+		get?: never;
+		put?: never;
+		post: operations["plan-sync"];
 		delete?: never;
 		options?: never;
 		head?: never;
@@ -3249,6 +3265,60 @@ export interface components {
 		PasswordReset: {
 			password: string;
 		};
+		PlanCounts: {
+			/** Format: int64 */
+			create: number;
+			/** Format: int64 */
+			delete: number;
+			/** Format: int64 */
+			hooks: number;
+			/** Format: int64 */
+			unchanged: number;
+			/** Format: int64 */
+			update: number;
+		};
+		PlanGuard: {
+			budget?: string;
+			confirmed?: boolean;
+			/** Format: int64 */
+			deletions: number;
+			held: boolean;
+			/** @enum {string} */
+			of?: "Application" | "project" | "agent";
+			reason?: string;
+			/** Format: int64 */
+			total: number;
+		};
+		PlanItem: {
+			confirm?: boolean;
+			diff?: string;
+			error?: string;
+			group?: string;
+			hook?: string;
+			kind: string;
+			name: string;
+			namespace?: string;
+			reason?: string;
+			/** @enum {string} */
+			verb: "create" | "update" | "delete" | "keep" | "hook";
+		};
+		PlanPhase: {
+			/** @enum {string} */
+			phase: "PreSync" | "Sync" | "PostSync" | "SyncFail" | "PreDelete" | "PostDelete";
+			waves: components["schemas"]["PlanWave"][] | null;
+		};
+		PlanWave: {
+			items: components["schemas"]["PlanItem"][] | null;
+			/** Format: int64 */
+			wave: number;
+		};
+		PlanWindows: {
+			allowed: boolean;
+			automatic: boolean;
+			reason?: string;
+			/** Format: date-time */
+			until?: string;
+		};
 		Principal: {
 			id: string;
 			type: string;
@@ -3620,6 +3690,16 @@ export interface components {
 			kustomize?: components["schemas"]["KustomizeDetails"];
 			/** Format: int64 */
 			manifests?: number;
+		};
+		SyncPlan: {
+			counts: components["schemas"]["PlanCounts"];
+			digest?: string;
+			guard: components["schemas"]["PlanGuard"];
+			phases: components["schemas"]["PlanPhase"][] | null;
+			refused?: string;
+			revisions: string[] | null;
+			warnings: string[] | null;
+			windows: components["schemas"]["PlanWindows"];
 		};
 		SyncRequest: {
 			applyOnly?: boolean;
@@ -4414,6 +4494,41 @@ export interface operations {
 			401: components["responses"]["problem"];
 			403: components["responses"]["problem"];
 			404: components["responses"]["problem"];
+			422: components["responses"]["problem"];
+			429: components["responses"]["problem"];
+			500: components["responses"]["problem"];
+		};
+	};
+	"plan-sync": {
+		parameters: {
+			query?: never;
+			header?: never;
+			path: {
+				agent: string;
+				namespace: string;
+				name: string;
+			};
+			cookie?: never;
+		};
+		requestBody: {
+			content: {
+				"application/json": components["schemas"]["SyncRequest"];
+			};
+		};
+		responses: {
+			200: {
+				headers: {
+					[name: string]: unknown;
+				};
+				content: {
+					"application/json": components["schemas"]["SyncPlan"];
+				};
+			};
+			401: components["responses"]["problem"];
+			403: components["responses"]["problem"];
+			404: components["responses"]["problem"];
+			409: components["responses"]["problem"];
+			413: components["responses"]["problem"];
 			422: components["responses"]["problem"];
 			429: components["responses"]["problem"];
 			500: components["responses"]["problem"];
