@@ -57,3 +57,32 @@ type TreePod struct {
 	Restarts   int64  `json:"restarts,omitempty" doc:"How often its containers were started again" example:"4"`
 	IP         string `json:"ip,omitempty" doc:"IP address" example:"10.1.2.3"`
 }
+
+// Kinds of events of a live tree, as the stream names them.
+const (
+	// TreeEventTree is the first: its data is a TreeState. One that comes later takes the place of all before it.
+	TreeEventTree = "tree"
+	// TreeEventPatch says what is another since: its data is a TreePatch.
+	TreeEventPatch = "patch"
+)
+
+// FlatNode is a node of a live tree: parents come before what they own.
+type FlatNode struct {
+	ID string `json:"id" doc:"group/kind/namespace/name" example:"apps/ReplicaSet/shop/web-6d5f"`
+	// Parent is what owns it; empty for the application's own objects.
+	Parent string `json:"parent,omitempty" doc:"Id of the node that owns it; left out for the application's own objects" example:"apps/Deployment/shop/web"`
+	TreeNode
+}
+
+// TreeState is a whole live tree.
+type TreeState struct {
+	Nodes []*FlatNode `json:"nodes" doc:"All nodes; of a very large tree the first, and patches with the rest follow"`
+	// Warnings name what could not be listed.
+	Warnings []string `json:"warnings,omitempty" doc:"What could not be listed"`
+}
+
+// TreePatch is what is another in a live tree.
+type TreePatch struct {
+	Set    []*FlatNode `json:"set,omitempty" doc:"Nodes that are new, or are another: they take the place of those with their ids"`
+	Remove []string    `json:"remove,omitempty" doc:"Ids of nodes that are gone"`
+}

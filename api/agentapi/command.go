@@ -37,6 +37,9 @@ const (
 	KindRepositoryRefs  Kind = "repository.refs"
 	KindRepositoryPaths Kind = "repository.paths"
 
+	// KindTreeWatch opens a stream of the events of a live tree (TreeWriter). It has no body.
+	KindTreeWatch Kind = "application.tree.watch"
+
 	// The Body of these is an ObjectApply, ObjectPatch or ObjectDelete; the Target names the object.
 	KindObjectApply  Kind = "object.apply"
 	KindObjectPatch  Kind = "object.patch"
@@ -99,7 +102,7 @@ func (k Kind) Nature() Nature {
 	case KindDiff, KindTree, KindManifests, KindPreview, KindPlan, KindOperation, KindRevisions, KindRepositoryRefs, KindRepositoryPaths,
 		KindResourceGet, KindResourceActions, KindResourceEvents, KindSettingsTest:
 		return Reads
-	case KindResourceLogs, KindResourceTerminal:
+	case KindResourceLogs, KindResourceTerminal, KindTreeWatch:
 		return Streams
 	}
 	return Unknown

@@ -20,6 +20,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/kin"
 	"github.com/slipway-gitops/slipway/internal/agent/link"
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
@@ -97,6 +98,7 @@ type Agent struct {
 	shadow      *shadow    // nil unless nothing is to be written
 	link        *link.Link // nil without a server
 	linked      *linkSource
+	trees       *kin.Watcher // nil without a server
 	ledger      *ledger // nil without a server
 	receiver    *webhook.Receiver
 	git         *git.Client
@@ -185,6 +187,7 @@ const treeCacheBytes = 16 << 20
 func (a *Agent) Run(ctx context.Context) error {
 	defer func() {
 		a.closeInstances()
+		a.trees.Close()
 		a.clusters.close()
 		_ = a.children.Close()
 		if err := a.git.Close(); err != nil {
@@ -300,6 +303,7 @@ func (a *Agent) liveEvent(e live.Event) {
 	a.linked.liveMoved(e)
 	if id, ok := a.registry.byInstance(e.App); ok {
 		a.queue.add(id)
+		a.trees.Changed(id)
 	}
 }
 

@@ -65,10 +65,11 @@ func (s *linkSource) applicationMoved(old, fresh *v1alpha1.Application) {
 	if app == nil {
 		app = old
 	}
+	id := name{Namespace: app.Namespace, Name: app.Name}
+	s.agent.trees.Changed(id)
 	if !s.speaks.Load() {
 		return // who does tells of it
 	}
-	id := name{Namespace: app.Namespace, Name: app.Name}
 	s.link.Changed(itemKey(agentapi.ItemApplication, app.Namespace, app.Name))
 	s.reach(s.agent.ctx, fresh)
 	s.useInstances(id, fresh)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/kin"
 	"github.com/slipway-gitops/slipway/internal/agent/link"
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
@@ -35,6 +36,9 @@ type verbs struct {
 	keys      func() []link.SealKey // that open what is sealed to the agent, the newest first
 	now       func() time.Time
 	log       *slog.Logger
+	trees     *kin.Watcher
+	known     func(name) (*v1alpha1.Application, bool) // Applications as last seen
+	redact    func([]byte) []byte
 
 	mu      sync.Mutex
 	clients map[client]dynamic.Interface
@@ -52,7 +56,10 @@ func (a *Agent) executors() (map[agentapi.Kind]link.Executor, map[agentapi.Kind]
 	v := &verbs{
 		apps: a.apps.dynamic, namespace: a.cfg.Namespace, engine: a.engine, clusters: a.clusters, settings: a.settings, git: a.git,
 		keys: func() []link.SealKey { return a.link.SealKeys() }, now: time.Now, log: a.log, clients: map[client]dynamic.Interface{},
+		known: a.registry.get, redact: a.linked.Redact,
 	}
+	v.trees = kin.New(kin.Config{Look: v.look, Log: a.log})
+	a.trees = v.trees
 	run := v.executors()
 	for kind, executor := range a.driver.executors(v) {
 		run[kind] = withCode(executor)
@@ -106,6 +113,9 @@ func (v *verbs) streamers() map[agentapi.Kind]link.Streamer {
 		},
 		agentapi.KindResourceTerminal: func(ctx context.Context, cmd agentapi.Command, s *link.Stream) error {
 			return coded(v.terminal(ctx, cmd, s))
+		},
+		agentapi.KindTreeWatch: func(ctx context.Context, cmd agentapi.Command, s *link.Stream) error {
+			return coded(v.treeWatch(ctx, cmd, s))
 		},
 	}
 }

@@ -2,19 +2,16 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
-	"golang.org/x/sync/errgroup"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
-	"github.com/slipway-gitops/slipway/internal/engine/live"
+	"github.com/slipway-gitops/slipway/internal/agent/kin"
 	"github.com/slipway-gitops/slipway/internal/engine/live/stream"
-	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/inspect"
 )
 
@@ -23,16 +20,64 @@ func (v *verbs) tree(ctx context.Context, cmd agentapi.Command) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	view, err := v.view(ctx, app)
+	if err != nil {
+		return nil, err
+	}
+	leaves, warnings, err := kin.List(ctx, view.Cluster, inspect.Places(view.Resources))
+	if err != nil {
+		return nil, err
+	}
+	return api.TreeAnswer{Items: inspect.Tree(view.Resources, leaves, view.App), Warnings: warnings}, nil
+}
+
+// look says how an Application is now, to those who watch its tree.
+func (v *verbs) look(ctx context.Context, id name) (kin.View, error) {
+	app, ok := v.known(id)
+	if !ok {
+		return kin.View{}, refusedAs(agentapi.CodeNotFound, "there is no application %s in namespace %s any more", id.Name, id.Namespace)
+	}
+	return v.view(ctx, app)
+}
+
+// view is an Application as its tree is made of it.
+func (v *verbs) view(ctx context.Context, app *v1alpha1.Application) (kin.View, error) {
 	p, err := v.place(ctx, app)
 	if err != nil {
-		return nil, err
+		return kin.View{}, err
 	}
-	resources := v.permitted(app)
-	leaves, warnings, err := v.leaves(ctx, p, inspect.Places(resources))
+	cluster, err := v.seen(p)
+	return kin.View{Cluster: cluster, App: p.instance, Resources: v.judged(p, v.permitted(app))}, err
+}
+
+// seen is how objects of a cluster are read for trees: with the agent's own rights, as whoever judges and owns them.
+func (v *verbs) seen(p *place) (kin.Cluster, error) {
+	client, err := watcherOf(actor{}.config(p.d.rest))
+	eye := inspect.Eye{Owner: p.cluster.Tracking.Owner}
+	if assessor, _ := v.clusters.scripts.get(); assessor != nil {
+		eye.Judge = assessor.Judge
+	}
+	return kin.Cluster{ID: p.d, Client: client, Find: p.cluster.Find, Eye: eye}, err
+}
+
+// watcherOf is a client that lists and watches in a cluster, over the connections that there are.
+func watcherOf(config *rest.Config) (*stream.Client, error) {
+	client, err := rest.HTTPClientFor(config)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("make HTTP client: %w", err)
 	}
-	return api.TreeAnswer{Items: inspect.Tree(resources, leaves, p.instance), Warnings: warnings}, nil
+	return stream.NewClient(config, client)
+}
+
+// judged are resources with the health that the engine has seen, which is newer than what it has told.
+func (v *verbs) judged(p *place, resources []v1alpha1.ResourceStatus) []v1alpha1.ResourceStatus {
+	for i := range resources {
+		r := &resources[i]
+		if rec, tracked, _ := p.cluster.Get(inspect.KeyOf(r)); tracked && rec.App == p.instance && rec.Assessed {
+			r.Health = &v1alpha1.HealthStatus{Status: rec.Health.Status, Message: rec.Health.Message}
+		}
+	}
+	return resources
 }
 
 // permitted are the objects of a status that the project lets the Application have.
@@ -49,134 +94,94 @@ func (v *verbs) permitted(app *v1alpha1.Application) []v1alpha1.ResourceStatus {
 
 // family reads what objects own, as a tree. What may not be listed is left out.
 func (v *verbs) family(ctx context.Context, p *place, resources []v1alpha1.ResourceStatus) ([]*api.TreeNode, error) {
-	leaves, _, err := v.leaves(ctx, p, inspect.Heirs(resources))
+	cluster, err := v.seen(p)
+	if err != nil {
+		return nil, err
+	}
+	leaves, _, err := kin.List(ctx, cluster, inspect.Heirs(resources))
 	if err != nil {
 		return nil, err
 	}
 	return inspect.Tree(resources, leaves, p.instance), nil
 }
 
-// leaves lists objects for a tree. What may not be listed is left out and named in warnings.
-func (v *verbs) leaves(ctx context.Context, p *place, places []inspect.Place) ([]*inspect.Leaf, []string, error) {
-	client, err := watcherOf(actor{}.config(p.d.rest))
+// treeWatch shows the tree of an Application as it changes.
+func (v *verbs) treeWatch(ctx context.Context, cmd agentapi.Command, s duplex) error {
+	app, err := v.application(ctx, cmd)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	eye := v.eye(p)
-	found, barred := make([][]*inspect.Leaf, len(places)), make([]string, len(places))
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(readers)
-	for i, at := range places {
-		res, err := p.cluster.Find(ctx, at.Kind, "")
-		if unknownKind(err) || err == nil && !res.Watchable {
-			continue
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-		g.Go(func() (err error) {
-			found[i], err = listLeaves(ctx, client, res, at, eye)
-			if lack, passed := without(at, err); passed {
-				barred[i] = lack
-				return nil
-			}
-			return err
-		})
-	}
-	if err := g.Wait(); err != nil {
-		return nil, nil, err
-	}
-	var warnings []string
-	for _, one := range barred {
-		if one != "" {
-			warnings = append(warnings, one)
-		}
-	}
-	var all []*inspect.Leaf
-	for _, some := range found {
-		all = append(all, some...)
-	}
-	return all, warnings, nil
-}
-
-// without reports whether a tree can do without what was not listed, and what to say of that. What is in the status is in the
-// tree all the same: where there is only metadata to it, nobody misses it.
-func without(at inspect.Place, err error) (warning string, can bool) {
-	switch {
-	case err == nil:
-		return "", false
-	case at.Bare && apierrors.IsForbidden(err):
-		return "", true
-	case apierrors.IsForbidden(err):
-		return fmt.Sprintf("may not list %s in namespace %s; the tree is without them", at.Kind, at.Namespace), true
-	case at.Bare && apierrors.ReasonForError(err) != metav1.StatusReasonUnknown:
-		return fmt.Sprintf("could not list %s, so the tree knows less of them: %v", at.Kind, err), true
-	}
-	return "", false
-}
-
-// eye looks at objects as the agent does that judges and owns them.
-func (v *verbs) eye(p *place) inspect.Eye {
-	eye := inspect.Eye{Owner: p.cluster.Tracking.Owner}
-	if assessor, _ := v.clusters.scripts.get(); assessor != nil {
-		eye.Judge = assessor.Judge
-	}
-	return eye
-}
-
-// watcherOf is a client that lists and watches in a cluster, over the connections that there are.
-func watcherOf(config *rest.Config) (*stream.Client, error) {
-	client, err := rest.HTTPClientFor(config)
+	reader, err := v.trees.Open(name{Namespace: app.Namespace, Name: app.Name})
 	if err != nil {
-		return nil, fmt.Errorf("make HTTP client: %w", err)
+		return err
 	}
-	return stream.NewClient(config, client)
-}
-
-// listLeaves reads all objects of a kind in a namespace, page by page.
-func listLeaves(ctx context.Context, client *stream.Client, res live.Resource, at inspect.Place, eye inspect.Eye) ([]*inspect.Leaf, error) {
-	const page = 500
-	if at.Bare {
-		client = client.Metadata()
+	defer reader.Close()
+	out, err := agentapi.NewTreeWriter(s)
+	if err != nil {
+		return err
 	}
-	in := client.ListWatch(res.Path(res.Version, at.Namespace, ""), nil, nil)
-	var out []*inspect.Leaf
-	opts := metav1.ListOptions{Limit: page}
 	for {
-		got, err := in.ListWithContextFunc(ctx, opts)
+		event, err := reader.Next(ctx)
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // nobody looks any more
+		}
 		if err != nil {
-			return nil, fmt.Errorf("list %s in namespace %s: %w", res.Plural, at.Namespace, err)
+			return err
 		}
-		list, ok := got.(*stream.List)
-		if !ok {
-			return nil, fmt.Errorf("list %s in namespace %s: the answer is a %T", res.Plural, at.Namespace, got)
-		}
-		for i := range list.Items {
-			leaf, err := leafOf(&list.Items[i], res, at.Bare, eye)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, leaf)
-		}
-		if len(out) > inspect.MaxObjects {
-			return nil, refusedAs(agentapi.CodeTooLarge, "namespace %s has more than %d %s: too many for a tree", at.Namespace, inspect.MaxObjects, res.Plural)
-		}
-		if opts.Continue = list.Continue; opts.Continue == "" {
-			return out, nil
+		if err := sendTree(event, func(kind string, data []byte) error { return out.Write(kind, v.redact(data)) }); err != nil {
+			return err
 		}
 	}
 }
 
-// leafOf reads an object of a list or a watch. In a list, and where only metadata was asked for, it does not say of what kind
-// it is.
-func leafOf(o *stream.Object, res live.Resource, bare bool, eye inspect.Eye) (*inspect.Leaf, error) {
-	obj, err := object.DecodeJSON(o.Raw)
-	if err != nil {
-		return nil, fmt.Errorf("read %s %s/%s: %w", res.Kind, o.Namespace, o.Name, err)
+// mostOfTree is how many bytes of nodes are in one event. What is more is in patches behind it.
+const mostOfTree = agentapi.MaxTreeEvent / 2
+
+// sendTree makes messages of an event.
+func sendTree(e kin.Event, send func(kind string, data []byte) error) error {
+	var nodes []*api.FlatNode
+	var removed []string
+	if e.Tree != nil {
+		nodes = e.Tree.Nodes
+	} else {
+		nodes, removed = e.Patch.Set, e.Patch.Remove
 	}
-	obj["kind"], obj["apiVersion"] = res.Kind.Kind, res.Version
-	if res.Kind.Group != "" {
-		obj["apiVersion"] = res.Kind.Group + "/" + res.Version
+	whole := e.Tree != nil
+	for whole || len(nodes)+len(removed) > 0 {
+		part := []json.RawMessage{}
+		for size := 0; len(nodes) > 0; nodes = nodes[1:] {
+			raw, err := json.Marshal(nodes[0])
+			if err != nil {
+				return fmt.Errorf("write %s: %w", nodes[0].ID, err)
+			}
+			if size += len(raw); size > mostOfTree && len(part) > 0 {
+				break
+			}
+			part = append(part, raw)
+		}
+		kind, body := api.TreeEventPatch, any(struct {
+			Set    []json.RawMessage `json:"set,omitempty"`
+			Remove []string          `json:"remove,omitempty"`
+		}{part, removed[:min(len(removed), maxRemoved)]})
+		removed = removed[min(len(removed), maxRemoved):]
+		if whole {
+			whole, kind = false, api.TreeEventTree
+			body = struct {
+				Nodes    []json.RawMessage `json:"nodes"`
+				Warnings []string          `json:"warnings,omitempty"`
+			}{part, e.Tree.Warnings}
+		}
+		data, err := json.Marshal(body)
+		if err != nil {
+			return fmt.Errorf("write tree: %w", err)
+		}
+		if err := send(kind, data); err != nil {
+			return err
+		}
 	}
-	return eye.Leaf(obj, bare), nil
+	return nil
 }
+
+// maxRemoved is how many ids one event takes away.
+const maxRemoved = 2000
+

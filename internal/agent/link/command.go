@@ -19,7 +19,7 @@ import (
 const (
 	maxRunning  = 512 // that the agent has got
 	maxAtOnce   = 16  // of these, that it carries out: as many reads, and as many changes
-	maxStreams  = 64
+	maxStreams  = 256
 	readLimit   = 2 * time.Minute
 	changeLimit = 10 * time.Minute
 )
@@ -57,7 +57,7 @@ func (l *Link) permit(cmd agentapi.Command) *agentapi.Error {
 		return &agentapi.Error{Code: agentapi.CodeInvalid, Message: "the command has no deadline"}
 	case now.After(cmd.Deadline):
 		return &agentapi.Error{Code: agentapi.CodeExpired, Message: fmt.Sprintf("the command came at %s, after its deadline %s: send it again", now.UTC().Format(time.RFC3339), cmd.Deadline.UTC().Format(time.RFC3339))}
-	case l.cfg.ReadOnly && cmd.Kind.Nature() != agentapi.Reads && cmd.Kind != agentapi.KindResourceLogs:
+	case l.cfg.ReadOnly && cmd.Kind.Nature() != agentapi.Reads && cmd.Kind != agentapi.KindResourceLogs && cmd.Kind != agentapi.KindTreeWatch:
 		return &agentapi.Error{Code: agentapi.CodePolicy, Message: "the agent is in shadow mode: it writes nothing"}
 	case cmd.Target.Namespace != "" && !l.cfg.Manages(cmd.Target.Namespace):
 		return &agentapi.Error{Code: agentapi.CodeForbidden, Message: fmt.Sprintf("this agent does not manage namespace %.64s: see its --application-namespaces", cmd.Target.Namespace)}

@@ -20,7 +20,7 @@ const (
 	// window is how much an agent may send on a stream that nobody has read.
 	window = 256 << 10
 	// maxAgentStreams and maxStreams are how many streams there may be of one agent, and on this server.
-	maxAgentStreams, maxStreams = 32, 512
+	maxAgentStreams, maxStreams = 128, 1024
 	openTimeout                 = 20 * time.Second
 )
 
@@ -320,7 +320,7 @@ func (s *streams) add(stream *Stream) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.of[stream.uid] >= maxAgentStreams || len(s.all) >= maxStreams {
-		return busy("too many logs and terminals are open")
+		return busy("too many logs, terminals and trees are open: close some, or try again later")
 	}
 	s.all[waitKey{stream.uid, stream.id}] = stream
 	s.of[stream.uid]++

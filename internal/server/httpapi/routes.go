@@ -29,7 +29,7 @@ func (h *Handler) table() []Route {
 		h.applicationObjects().writes(), h.sourceRoutes(),
 		h.operationRoutes(),
 		h.resourceRoutes(),
-		{h.logsRoute(), h.terminalRoute()},
+		{h.treeEventsRoute(), h.logsRoute(), h.terminalRoute()},
 		h.applicationSetObjects().reads(), h.applicationSetObjects().writes(),
 		h.argoProjectObjects().reads(), h.argoProjectObjects().writes(),
 		h.knownHostRoutes(),

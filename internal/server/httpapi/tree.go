@@ -1,0 +1,149 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/api/agentapi"
+)
+
+// treeEventsRoute shows the tree of an application as it changes.
+func (h *Handler) treeEventsRoute() Route {
+	r := Route{
+		Method: http.MethodGet, Path: applicationPath + "/tree/events", Permission: api.PermApplicationView, Streams: true,
+		ID: "application-tree-events", Summary: "The tree of an application as it changes, as server-sent events: tree, then patch", Tag: "applications",
+	}
+	r.mount = mount(handler[ItemInput, streamOutput]{
+		find: func(ctx context.Context, _ *call, in *ItemInput) (target, error) { return h.findApplication(ctx, *in) },
+		do: func(_ context.Context, c *call, in *ItemInput) (*streamOutput, error) {
+			o := in.order("application.tree.watch", nil)
+			o.By, o.Groups, o.RequestID, o.Object, o.Timeout = c.who.Principal, c.who.Subject.Groups, c.id, c.object, askTime
+			return &streamOutput{func(hc huma.Context) { //nolint:contextcheck // it has the context of the request
+				_, w := humago.Unwrap(hc)
+				closed, err := h.limits.open(c.who.Principal)
+				if err != nil {
+					writeProblem(w, err, c.id)
+					return
+				}
+				defer closed()
+				ctx, cancel := c.guard(hc.Context(), stillMay(hc.Context(), *in))
+				defer cancel()
+				stream, err := h.cfg.Commands.Open(ctx, o)
+				if err != nil {
+					writeProblem(w, err, c.id)
+					return
+				}
+				defer stream.Close()
+				copyTree(ctx, w, stream)
+			}}, nil
+		},
+	})
+	return r
+}
+
+// treeEvent is what came of a live tree, or why no more comes.
+type treeEvent struct {
+	kind string
+	data []byte
+	err  error
+}
+
+// copyTree sends events as they come. Nothing is gathered for a slow reader: while it does not read, the agent is not read,
+// which sends what is another since as soon as it can. An error after the beginning is an event.
+func copyTree(ctx context.Context, w http.ResponseWriter, stream Stream) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("X-Accel-Buffering", "no")
+	w.WriteHeader(http.StatusOK)
+	control := http.NewResponseController(w)
+	send := func(text []byte) bool {
+		_ = control.SetWriteDeadline(time.Now().Add(writeTime)) // an error shows at the write
+		if _, err := w.Write(text); err != nil {
+			return false
+		}
+		return control.Flush() == nil
+	}
+	if !send([]byte(": welcome\n\n")) {
+		return
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	events := make(chan treeEvent)
+	done := make(chan struct{})
+	defer func() { cancel(); <-done }()
+	go func() {
+		defer close(done)
+		readTree(ctx, stream, events)
+	}()
+	beat := time.NewTicker(beatTime)
+	defer beat.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-beat.C:
+			if !send([]byte(": still here\n\n")) {
+				return
+			}
+		case e := <-events:
+			if e.err != nil {
+				send([]byte("event: error\ndata: " + oneLine(newProblem(e.err, "").Detail) + "\n\n"))
+				return
+			}
+			if !send(fmt.Appendf(nil, "event: %s\ndata: %s\n\n", e.kind, e.data)) {
+				return
+			}
+		}
+	}
+}
+
+// readTree reads a live tree until it ends.
+func readTree(ctx context.Context, stream Stream, events chan<- treeEvent) {
+	from := agentapi.NewTreeReader(&received{ctx: ctx, stream: stream})
+	for {
+		kind, data, err := from.Next()
+		switch {
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+			err = api.Errorf(api.CodeUnavailable, "the agent does not show this tree any more: ask again")
+		case err != nil && api.CodeOf(err) == api.CodeInternal:
+			err = api.Errorf(api.CodeUnavailable, "the agent sends something that is no tree: see its version, and ask again")
+		case err == nil && kind != api.TreeEventTree && kind != api.TreeEventPatch:
+			continue // of a later version
+		}
+		select {
+		case events <- treeEvent{kind, data, err}:
+		case <-ctx.Done():
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// received is the data of a stream as a reader.
+type received struct {
+	ctx    context.Context //nolint:containedctx // io.Reader has no place for it
+	stream Stream
+	rest   []byte
+}
+
+// Read implements io.Reader.
+func (r *received) Read(p []byte) (int, error) {
+	for len(r.rest) == 0 {
+		data, err := r.stream.Recv(r.ctx)
+		if err != nil {
+			return 0, err
+		}
+		r.rest = data
+	}
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
+}
