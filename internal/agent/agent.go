@@ -99,7 +99,7 @@ type Agent struct {
 	link        *link.Link // nil without a server
 	linked      *linkSource
 	trees       *kin.Watcher // nil without a server
-	ledger      *ledger // nil without a server
+	ledger      *ledger      // nil without a server
 	receiver    *webhook.Receiver
 	git         *git.Client
 	pool        *gitsource.Pool

@@ -184,4 +184,3 @@ func sendTree(e kin.Event, send func(kind string, data []byte) error) error {
 
 // maxRemoved is how many ids one event takes away.
 const maxRemoved = 2000
-
