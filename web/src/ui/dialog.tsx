@@ -15,6 +15,16 @@ interface Props {
   className?: string;
 }
 
+// The first field gets the focus; without one, what is shown does: the button that closes it is no place to begin.
+function focusFirst(event: Event): void {
+  event.preventDefault();
+  const content = event.currentTarget as HTMLElement;
+  const field = content.querySelector<HTMLElement>(
+    "input:not([type=hidden]):not(:disabled), textarea:not(:disabled), select:not(:disabled)",
+  );
+  (field ?? content).focus();
+}
+
 const shade = "fixed inset-0 z-40 bg-black/40 dark:bg-black/60";
 
 function Head({ title, description }: Pick<Props, "title" | "description">) {
@@ -42,6 +52,7 @@ export function Dialog({ open, onClose, title, description, footer, children, cl
       <Radix.Portal>
         <Radix.Overlay className={shade} />
         <Radix.Content
+          onOpenAutoFocus={focusFirst}
           {...(description ? {} : { "aria-describedby": undefined })}
           className={cn(
             "animate-appear fixed inset-x-2 top-[6vh] z-40 mx-auto flex max-h-[88vh] max-w-lg flex-col rounded-lg border bg-raised shadow-2xl",
@@ -64,6 +75,7 @@ export function Drawer({ open, onClose, title, description, footer, children, cl
       <Radix.Portal>
         <Radix.Overlay className={shade} />
         <Radix.Content
+          onOpenAutoFocus={focusFirst}
           {...(description ? {} : { "aria-describedby": undefined })}
           className={cn(
             "animate-slide fixed inset-y-0 right-0 z-40 flex w-full max-w-3xl flex-col border-l bg-raised shadow-2xl",

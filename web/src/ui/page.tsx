@@ -1,4 +1,4 @@
-import { Link, type LinkProps } from "@tanstack/react-router";
+import { Link, type LinkProps, useSearch } from "@tanstack/react-router";
 import { type ReactNode, useEffect } from "react";
 import { cn } from "@/lib/cn";
 
@@ -73,25 +73,37 @@ export interface Tab extends Pick<LinkProps, "to" | "params" | "search"> {
   exact?: boolean;
 }
 
-// Tabs are links to the parts of a page: each has an address of its own.
+// Tabs are links to the parts of a page: each has an address of its own. Of tabs that differ in what follows "?", the one is
+// active whose names there have the values of the address, whatever else is in it.
 export function Tabs({ label, tabs }: { label: string; tabs: Tab[] }) {
+  const here: Record<string, unknown> = useSearch({ strict: false });
+  const names = [...new Set(tabs.flatMap((tab) => Object.keys((tab.search as object | undefined) ?? {})))];
   return (
     <nav aria-label={label} className="-mb-px flex gap-1 overflow-x-auto border-b">
-      {tabs.map((tab, i) => (
-        <Link
-          key={i}
-          {...(tab as LinkProps)}
-          activeOptions={{ exact: tab.exact ?? false, includeSearch: Boolean(tab.search) }}
-          className="border-b-2 border-transparent px-3 py-2 whitespace-nowrap text-muted hover:text-text"
-          activeProps={{ className: "border-accent! text-text! font-medium", "aria-current": "page" }}
-        >
-          {tab.label}
-          {tab.count !== undefined && <span className="ml-1.5 rounded bg-idle-soft px-1 text-xs">{tab.count}</span>}
-        </Link>
-      ))}
+      {tabs.map(({ label: text, count, exact, ...to }, i) => {
+        const search = to.search as Record<string, unknown> | undefined;
+        const active = names.length > 0 ? names.every((n) => (here[n] ?? "") === (search?.[n] ?? "")) : undefined;
+        const on = "border-accent! text-text! font-medium";
+        return (
+          <Link
+            key={i}
+            {...(to as LinkProps)}
+            activeOptions={{ exact: exact ?? false, includeSearch: false }}
+            {...(active === undefined
+              ? { activeProps: { className: on } }
+              : { activeProps: {}, className: cn(tabLook, active && on), "aria-current": active ? "page" : undefined })}
+            {...(active === undefined && { className: tabLook })}
+          >
+            {text}
+            {count !== undefined && <span className="ml-1.5 rounded bg-idle-soft px-1 text-xs">{count}</span>}
+          </Link>
+        );
+      })}
     </nav>
   );
 }
+
+const tabLook = "border-b-2 border-transparent px-3 py-2 whitespace-nowrap text-muted hover:text-text";
 
 // Facts are names and values, one below the other.
 export function Facts({ facts, className }: { facts: [ReactNode, ReactNode][]; className?: string }) {
