@@ -148,6 +148,20 @@ func (a Application) Plan(ctx context.Context, req api.SyncRequest) (api.SyncPla
 	return out, err
 }
 
+// Operation is its last or running operation, step by step.
+func (a Application) Operation(ctx context.Context) (api.OperationTimeline, error) {
+	var out api.OperationTimeline
+	err := a.c.do(ctx, call{method: http.MethodGet, path: a.at("operation")}, &out)
+	return out, err
+}
+
+// Revisions tells who made commits of its repositories, in their order.
+func (a Application) Revisions(ctx context.Context, revisions ...string) ([]api.RevisionInfo, error) {
+	var out api.RevisionsAnswer
+	err := a.c.do(ctx, call{method: http.MethodGet, path: a.at("revisions"), query: url.Values{"revision": revisions}}, &out)
+	return out.Items, err
+}
+
 // Resource reads one object of it, live and desired.
 func (a Application) Resource(ctx context.Context, ref api.ResourceRef) (api.ResourceState, error) {
 	var out api.ResourceState

@@ -94,7 +94,7 @@ func (v *verbs) executors() map[agentapi.Kind]link.Executor {
 		agentapi.KindAllow: v.allow, agentapi.KindAppDelete: v.deleteApplication,
 		agentapi.KindDiff: v.diff, agentapi.KindTree: v.tree, agentapi.KindManifests: v.manifests,
 		agentapi.KindRepositoryRefs: v.repositoryRefs, agentapi.KindRepositoryPaths: v.repositoryPaths,
-		agentapi.KindPlan:        v.plan,
+		agentapi.KindPlan: v.plan, agentapi.KindOperation: v.operation, agentapi.KindRevisions: v.revisions,
 		agentapi.KindObjectApply: v.objectApply, agentapi.KindObjectPatch: v.objectPatch, agentapi.KindObjectDelete: v.objectDelete,
 		agentapi.KindResourceGet: v.resourceGet, agentapi.KindResourcePatch: v.resourcePatch, agentapi.KindResourceDelete: v.resourceDelete,
 		agentapi.KindResourceActions: v.resourceActions, agentapi.KindResourceAction: v.resourceAction, agentapi.KindResourceEvents: v.resourceEvents,

@@ -72,7 +72,7 @@ func rooms() map[string][]string {
 		server + "hosting": {api},
 		server + "notify":  {api, server + "rbac"},
 		server + "gateway": {api, "internal/trace", server + "event", server + "address"},
-		server + "httpapi": {api, "internal/trace", redact, server + "address", server + "rbac", server + "authn", server + "audit", server + "event", server + "install", "internal/project", "internal/why"},
+		server + "httpapi": {api, "internal/trace", redact, server + "address", server + "rbac", server + "authn", server + "audit", server + "event", server + "install", "internal/project", "internal/why", "internal/inspect"},
 
 		"internal/cli": {
 			api, source + "/...", "internal/git", "internal/gitserve", "dev/demo",

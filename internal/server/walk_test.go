@@ -56,6 +56,9 @@ func TestEveryRouteHasAPermissionAndEveryChangeAnAuditVerb(t *testing.T) {
 	}
 }
 
+// someCommit is one that nobody has.
+const someCommit = "0123456789abcdef0123456789abcdef01234567"
+
 // ledgerEntry stands for the entry of the ledger that a world has.
 const ledgerEntry = "ledgerentry"
 
@@ -70,10 +73,10 @@ var ids = map[string]string{
 // target is a path of a route with something that is there.
 func targetOf(r httpapi.Route) string {
 	noun := strings.Split(r.Path, "/")[3]
-	path := strings.NewReplacer("{id}", ids[noun], "{agent}", "account.prod", "{namespace}", "argocd", "{name}", "thing", "{argoProject}", "shop").Replace(r.Path)
+	path := strings.NewReplacer("{id}", ids[noun], "{agent}", "account.prod", "{namespace}", "argocd", "{name}", "thing", "{argoProject}", "shop", "{revision}", someCommit).Replace(r.Path)
 	query := url.Values{}
 	for name, value := range map[string]string{
-		"dryRun": "true", "wait": "0", "resourceName": "web", "objectName": "web", "podNamespace": "shop", "pod": "web-0",
+		"dryRun": "true", "wait": "0", "resourceName": "web", "objectName": "web", "podNamespace": "shop", "pod": "web-0", "revision": someCommit,
 		"repoURL": "https://git.example.org/shop.git",
 	} {
 		if r.Takes(name) {

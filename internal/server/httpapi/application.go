@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"net/http"
+	"slices"
 
 	"github.com/slipway-gitops/slipway/api"
 )
@@ -60,7 +61,7 @@ func (h *Handler) applicationRoutes() []Route {
 			return &applicationOutput{*app}, nil
 		},
 	})
-	return append([]Route{list, get, h.whyRoute(), h.planRoute()}, h.applicationAnswers()...)
+	return slices.Concat([]Route{list, get, h.whyRoute(), h.planRoute(), h.timelineRoute()}, h.revisionRoutes(), h.applicationAnswers())
 }
 
 // applicationRoute reads something of one application.
