@@ -1,6 +1,7 @@
 import { hsalsa, xsalsa20poly1305 } from "@noble/ciphers/salsa.js";
 import { x25519 } from "@noble/curves/ed25519.js";
 import { blake2b } from "@noble/hashes/blake2.js";
+import { InputError } from "./input";
 
 // Secrets are sealed here, for one agent and one setting, so that the server relays what it cannot read: an anonymous NaCl
 // box (crypto_box_seal), as internal/seal of the server's repository. It is not made with the browser's own cryptography,
@@ -27,7 +28,7 @@ export function sealFields(
   once: Uint8Array = x25519.utils.randomSecretKey(),
 ): string {
   if (!purpose.agent || !purpose.name) {
-    throw new Error("A secret is sealed for one agent and one name: say both.");
+    throw new InputError("A secret is sealed for one agent and one name: say both.");
   }
   const to = publicKey(sealKey);
   const { agent, type, name } = purpose;
@@ -36,12 +37,12 @@ export function sealFields(
   // What is half of a character would be another one in the cluster.
   for (const [field, value] of Object.entries(fields)) {
     if (/\p{Surrogate}/u.test(value)) {
-      throw new Error(`The field ${field} is no text: keys and certificates are given as PEM.`);
+      throw new InputError(`The field ${field} is no text: keys and certificates are given as PEM.`);
     }
   }
   const inside = new TextEncoder().encode(letter);
   if (inside.length + overhead > largest) {
-    throw new Error(`The secret has more than ${largest >> 10} KiB.`);
+    throw new InputError(`The secret has more than ${largest >> 10} KiB.`);
   }
   const from = x25519.getPublicKey(once);
   const nonce = blake2b(join(from, to), { dkLen: 24 });
@@ -53,7 +54,9 @@ export function sealFields(
 
 function publicKey(text: string | undefined): Uint8Array {
   if (!text) {
-    throw new Error("The agent has no key to seal secrets to yet: it gets one when it connects for the first time.");
+    throw new InputError(
+      "The agent has no key to seal secrets to yet: it gets one when it connects for the first time.",
+    );
   }
   let key = new Uint8Array();
   try {
@@ -62,7 +65,7 @@ function publicKey(text: string | undefined): Uint8Array {
     // said below
   }
   if (key.length !== 32 || key.every((b) => b === 0)) {
-    throw new Error("What the server says is the agent's key is none: load the page again, or look at the agent.");
+    throw new InputError("What the server says is the agent's key is none: load the page again, or look at the agent.");
   }
   return key;
 }

@@ -2,6 +2,7 @@ import { CircleAlert, Inbox, Lock, SearchX } from "lucide-react";
 import type { ReactNode } from "react";
 import { ApiError } from "@/api/client";
 import { cn } from "@/lib/cn";
+import { InputError } from "@/lib/input";
 import { Button } from "./button";
 import { Copy } from "./copy";
 
@@ -68,6 +69,9 @@ export function Empty({
 // textOf is what to tell of an error.
 export function textOf(error: unknown): string {
   if (error instanceof ApiError) {
+    return error.message;
+  }
+  if (error instanceof InputError) {
     return error.message;
   }
   return error instanceof Error && error.message

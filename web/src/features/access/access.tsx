@@ -1,10 +1,43 @@
-import { Page } from "@/ui/page";
-import { Empty } from "@/ui/states";
+import { useEffect } from "react";
+import { useAddress } from "@/lib/navigate";
+import { one } from "@/lib/search";
+import { may, useMissing, useSession } from "@/lib/session";
+import { Page, Tabs } from "@/ui/page";
+import { NoPermission } from "@/ui/states";
+import { Can } from "./can";
+import { Groups, ServiceAccounts, Users } from "./people";
+import { Bindings, ResourceGroups, Roles } from "./rights";
+
+const tabs = [
+  { tab: "users", label: "Users", permission: "user_view", Show: Users },
+  { tab: "groups", label: "Groups", permission: "group_view", Show: Groups },
+  { tab: "service-accounts", label: "Service accounts", permission: "serviceaccount_view", Show: ServiceAccounts },
+  { tab: "roles", label: "Roles", permission: "role_view", Show: Roles },
+  { tab: "resource-groups", label: "Resource groups", permission: "resourcegroup_view", Show: ResourceGroups },
+  { tab: "bindings", label: "Bindings", permission: "binding_view", Show: Bindings },
+  { tab: "can", label: "Who may what", permission: "", Show: Can },
+];
 
 export default function Access() {
+  const [search, set] = useAddress();
+  const who = useSession();
+  const asked = tabs.find((t) => t.tab === one(search, "tab"));
+  // Without a tab in the address it is the first that may be seen.
+  const current = asked ?? tabs.find((t) => !t.permission || may(who, t.permission)) ?? tabs[0]!;
+  useEffect(() => {
+    if (!asked) {
+      set({ tab: current.tab });
+    }
+  }, [asked, current.tab, set]);
+  const missing = useMissing(current.permission);
+  const { Show } = current;
   return (
-    <Page title="Access">
-      <Empty title="Nothing here yet" />
+    <Page title="Access" name={`${current.label} · Access`} about="Who may do what, and where.">
+      <Tabs
+        label="Parts of access"
+        tabs={tabs.map((t) => ({ label: t.label, to: "/access", search: { tab: t.tab } }))}
+      />
+      {current.permission && missing ? <NoPermission why={missing} /> : <Show key={current.tab} />}
     </Page>
   );
 }

@@ -1,0 +1,382 @@
+import { useState } from "react";
+import { send, useAll } from "@/lib/entity";
+import { useMissing } from "@/lib/session";
+import { Ago } from "@/ui/ago";
+import { Button } from "@/ui/button";
+import { Chips } from "@/ui/chips";
+import { Confirm } from "@/ui/confirm";
+import { Dialog } from "@/ui/dialog";
+import { Entities, type FormProps } from "@/ui/entities";
+import { Checkbox, Field, Input } from "@/ui/field";
+import { FormDrawer } from "@/ui/form";
+import { metaBody, MetaFields, useMeta } from "@/ui/meta";
+import { Facts } from "@/ui/page";
+import { Secret } from "@/ui/secret";
+import { Badge } from "@/ui/status";
+import type { Column } from "@/ui/table";
+import { type Group, groups, ids, type ServiceAccount, serviceAccounts, type User, users } from "./kinds";
+import { Tokens } from "@/ui/tokens";
+
+const described = <T extends { description?: string }>(): Column<T> => ({
+  key: "description",
+  title: "Description",
+  width: "minmax(10rem,2fr)",
+  cell: (row) => <span className="text-muted">{row.description}</span>,
+});
+
+export const named = <T extends { name: string; displayName?: string; id?: string }>(): Column<T> => ({
+  key: "name",
+  title: "Name",
+  width: "minmax(12rem,2fr)",
+  sort: "name",
+  cell: (row) => (
+    <>
+      <span className="font-medium">{row.name}</span>
+      {row.displayName && <span className="ml-2 text-muted">{row.displayName}</span>}
+    </>
+  ),
+});
+
+export const scoped = <T extends { scope?: string }>(): Column<T> => ({
+  key: "scope",
+  title: "Scope",
+  width: "minmax(8rem,1fr)",
+  cell: (row) => row.scope,
+});
+
+const userColumns: Column<User>[] = [
+  named(),
+  { key: "email", title: "Mail", width: "minmax(10rem,1fr)", cell: (u) => u.email },
+  { key: "groups", title: "Groups", width: "minmax(10rem,1fr)", cell: (u) => (u.groups ?? []).join(", ") },
+  {
+    key: "state",
+    title: "State",
+    width: "12rem",
+    cell: (u) =>
+      u.disabled ? (
+        <Badge tone="bad">Disabled</Badge>
+      ) : u.lockedUntil && Date.parse(u.lockedUntil) > Date.now() ? (
+        <Badge tone="warn">Locked</Badge>
+      ) : u.mustChangePassword ? (
+        <Badge tone="held">Has to choose a password</Badge>
+      ) : (
+        <Badge tone="ok">Active</Badge>
+      ),
+  },
+  {
+    key: "origin",
+    title: "Signs in with",
+    width: "9rem",
+    cell: (u) => (u.origin === "oidc" ? "Provider" : "Password"),
+  },
+  { key: "last", title: "Last sign-in", width: "8rem", cell: (u) => <Ago at={u.lastSignInAt} /> },
+];
+
+function UserForm({ value, onClose, save, readOnly, onReload, onDelete, whyNotDelete }: FormProps<User>) {
+  const [meta, setMeta] = useMeta(value);
+  const [email, setEmail] = useState(value?.email ?? "");
+  const [password, setPassword] = useState("");
+  const [disabled, setDisabled] = useState(Boolean(value?.disabled));
+  const [said, setSaid] = useState("");
+  const [resetting, setResetting] = useState(false);
+  const submit = async () => {
+    const body = { ...metaBody(meta), email: email.trim(), disabled, version: value?.version };
+    const made = (await save(value ? body : { ...body, ...(password ? { password } : {}) })) as { password?: string };
+    if (made.password) {
+      setSaid(made.password);
+    } else {
+      onClose();
+    }
+  };
+  if (said) {
+    return <Said name={meta.name} password={said} onClose={onClose} />;
+  }
+  return (
+    <FormDrawer
+      open
+      onClose={onClose}
+      title={value ? `User ${value.name}` : "New user"}
+      description={value?.id}
+      action={value ? "Save" : "Create user"}
+      why={readOnly}
+      submit={submit}
+      onReload={onReload}
+      footer={
+        value && (
+          <>
+            <Button look="ghost" className="text-bad" onClick={onDelete} why={whyNotDelete}>
+              Delete
+            </Button>
+            {value.origin !== "oidc" && (
+              <Button onClick={() => setResetting(true)} why={readOnly}>
+                Reset password
+              </Button>
+            )}
+          </>
+        )
+      }
+    >
+      {(wrong) => (
+        <>
+          <MetaFields
+            meta={meta}
+            onChange={setMeta}
+            there={Boolean(value)}
+            wrong={wrong}
+            scoped={false}
+            disabled={Boolean(readOnly)}
+          />
+          <Field label="Mail" error={wrong("email")}>
+            <Input type="email" value={email} disabled={Boolean(readOnly)} onChange={(e) => setEmail(e.target.value)} />
+          </Field>
+          {!value && (
+            <Field
+              label="First password"
+              hint="At least 12 characters, to be changed at the first sign-in. Left empty, the server makes one and says it once."
+              error={wrong("password")}
+            >
+              <Input
+                type="password"
+                autoComplete="new-password"
+                minLength={12}
+                value={password}
+                onChange={(e) => setPassword(e.target.value)}
+              />
+            </Field>
+          )}
+          {value && (
+            <Checkbox
+              label="Disabled"
+              hint="Cannot sign in; sessions end, and tokens are worth nothing as long as this is set."
+              checked={disabled}
+              disabled={Boolean(readOnly)}
+              onChange={(e) => setDisabled(e.target.checked)}
+            />
+          )}
+          {value && (
+            <Facts
+              facts={[
+                ["Groups", (value.groups ?? []).join(", ") || "none"],
+                ["Signs in with", value.origin === "oidc" ? "the identity provider" : "a password"],
+                ["Last sign-in", <Ago key="l" at={value.lastSignInAt} />],
+                ["Created", <Ago key="c" at={value.createdAt} />],
+              ]}
+            />
+          )}
+          {resetting && value && (
+            <Confirm
+              open
+              onClose={() => setResetting(false)}
+              title={`Reset the password of ${value.name}`}
+              action="Reset password"
+              onConfirm={async () => {
+                const got = await send<{ password: string }>("POST", `${users.path}/${value.id}/password`);
+                setSaid(got.password);
+              }}
+            >
+              <p>
+                All sessions and API tokens of {value.name} end at once. A new password is said once, and has to be
+                changed at the next sign-in.
+              </p>
+            </Confirm>
+          )}
+        </>
+      )}
+    </FormDrawer>
+  );
+}
+
+function Said({ name, password, onClose }: { name: string; password: string; onClose: () => void }) {
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title={`Password of ${name}`}
+      description="It is said once. Give it to them over a safe way: they choose their own at the next sign-in."
+      footer={
+        <Button look="primary" onClick={onClose}>
+          Done
+        </Button>
+      }
+    >
+      <Secret label={`Password of ${name}`} value={password} />
+    </Dialog>
+  );
+}
+
+export function Users() {
+  return (
+    <Entities
+      kind={users}
+      columns={userColumns}
+      Form={UserForm}
+      warn={(u) => (
+        <p>
+          {u.name} cannot sign in any more; their sessions, tokens and memberships go. What they did stays in the audit.
+        </p>
+      )}
+    >
+      People sign in as users. Those of an identity provider come by themselves.
+    </Entities>
+  );
+}
+
+const groupColumns: Column<Group>[] = [
+  named(),
+  scoped(),
+  { key: "members", title: "Members", width: "7rem", align: "right", cell: (g) => g.members?.length ?? 0 },
+  { key: "claim", title: "Claim", width: "minmax(8rem,1fr)", cell: (g) => g.claim },
+  described(),
+];
+
+function GroupForm({ value, onClose, save, readOnly, onReload, onDelete, whyNotDelete }: FormProps<Group>) {
+  const [meta, setMeta] = useMeta(value);
+  const [members, setMembers] = useState(value?.members ?? []);
+  const [claim, setClaim] = useState(value?.claim ?? "");
+  const seesUsers = !useMissing("user_view");
+  const all = ids(useAll(users, seesUsers));
+  const submit = async () => {
+    await save({ ...metaBody(meta), members, claim: claim.trim(), version: value?.version });
+    onClose();
+  };
+  return (
+    <FormDrawer
+      open
+      onClose={onClose}
+      title={value ? `Group ${value.name}` : "New group"}
+      description={value?.id}
+      action={value ? "Save" : "Create group"}
+      why={readOnly}
+      submit={submit}
+      onReload={onReload}
+      footer={
+        value && (
+          <Button look="ghost" className="text-bad" onClick={onDelete} why={whyNotDelete}>
+            Delete
+          </Button>
+        )
+      }
+    >
+      {(wrong) => (
+        <>
+          <MetaFields
+            meta={meta}
+            onChange={setMeta}
+            there={Boolean(value)}
+            wrong={wrong}
+            disabled={Boolean(readOnly)}
+          />
+          <Chips
+            label="Members"
+            hint="Names of users."
+            values={members}
+            onChange={setMembers}
+            options={all}
+            error={wrong("members")}
+            disabled={Boolean(readOnly)}
+          />
+          <Field
+            label="Claim of the identity provider"
+            hint="Who has this value in the group claim is a member as long as their session lasts."
+            error={wrong("claim")}
+          >
+            <Input value={claim} disabled={Boolean(readOnly)} onChange={(e) => setClaim(e.target.value)} />
+          </Field>
+        </>
+      )}
+    </FormDrawer>
+  );
+}
+
+export function Groups() {
+  return (
+    <Entities
+      kind={groups}
+      columns={groupColumns}
+      Form={GroupForm}
+      warn={(g) => (
+        <p>
+          Its {g.members?.length ?? 0} members lose what they may do through {g.id}.
+        </p>
+      )}
+    >
+      Groups give several people the same rights: name members, or a group of the identity provider.
+    </Entities>
+  );
+}
+
+const accountColumns: Column<ServiceAccount>[] = [
+  named(),
+  scoped(),
+  {
+    key: "state",
+    title: "State",
+    width: "8rem",
+    cell: (a) => (a.disabled ? <Badge tone="bad">Disabled</Badge> : <Badge tone="ok">Active</Badge>),
+  },
+  described(),
+  { key: "created", title: "Created", width: "8rem", cell: (a) => <Ago at={a.createdAt} /> },
+];
+
+function AccountForm({ value, onClose, save, readOnly, onReload, onDelete, whyNotDelete }: FormProps<ServiceAccount>) {
+  const [meta, setMeta] = useMeta(value);
+  const [disabled, setDisabled] = useState(Boolean(value?.disabled));
+  const submit = async () => {
+    await save({ ...metaBody(meta), disabled, version: value?.version });
+    onClose();
+  };
+  return (
+    <FormDrawer
+      open
+      onClose={onClose}
+      title={value ? `Service account ${value.name}` : "New service account"}
+      description={value?.id}
+      action={value ? "Save" : "Create service account"}
+      why={readOnly}
+      submit={submit}
+      onReload={onReload}
+      footer={
+        value && (
+          <Button look="ghost" className="text-bad" onClick={onDelete} why={whyNotDelete}>
+            Delete
+          </Button>
+        )
+      }
+    >
+      {(wrong) => (
+        <>
+          <MetaFields
+            meta={meta}
+            onChange={setMeta}
+            there={Boolean(value)}
+            wrong={wrong}
+            disabled={Boolean(readOnly)}
+          />
+          {value && (
+            <Checkbox
+              label="Disabled"
+              hint="Its tokens are worth nothing as long as this is set."
+              checked={disabled}
+              disabled={Boolean(readOnly)}
+              onChange={(e) => setDisabled(e.target.checked)}
+            />
+          )}
+          {value?.id && <Tokens owner={{ type: "serviceaccount", id: value.id }} />}
+        </>
+      )}
+    </FormDrawer>
+  );
+}
+
+export function ServiceAccounts() {
+  return (
+    <Entities
+      kind={serviceAccounts}
+      columns={accountColumns}
+      Form={AccountForm}
+      warn={(a) => <p>Its tokens end at once: programs that use {a.id} are refused.</p>}
+    >
+      Programs, such as a pipeline, use the API as a service account, with tokens of its own.
+    </Entities>
+  );
+}

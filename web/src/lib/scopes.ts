@@ -1,0 +1,38 @@
+import type { Schemas } from "@/api/client";
+import { type Kind, useAll } from "./entity";
+
+const organizations: Kind<Schemas["Organization"]> = {
+  type: "organization",
+  path: "/api/v1/organizations",
+  one: "organization",
+  many: "organizations",
+};
+const projects: Kind<Schemas["Project"]> = {
+  type: "project",
+  path: "/api/v1/projects",
+  one: "project",
+  many: "projects",
+};
+
+// useScopes are the scopes that there are, the wider ones first.
+export function useScopes(): string[] {
+  const orgs = useAll(organizations);
+  const all = useAll(projects);
+  return [
+    "account",
+    ...orgs.map((o) => o.scope || `org.${o.name}`),
+    ...all.map((p) => p.scope || `project.${p.id}`),
+  ].filter((scope, i, list) => list.indexOf(scope) === i);
+}
+
+// scopeName is a scope as people say it.
+export function scopeName(scope: string | undefined): string {
+  if (!scope || scope === "account") {
+    return "Whole account";
+  }
+  const [kind, ...rest] = scope.split(".");
+  return kind === "org" ? `Organization ${rest.join(".")}` : `Project ${rest.join(".")}`;
+}
+
+// inScope writes the id of something of a scope: "org.acme" and "prod" are "org.acme.prod".
+export const inScope = (scope: string, name: string): string => `${scope}.${name}`;

@@ -1,0 +1,273 @@
+import { Plus, Search as SearchIcon } from "lucide-react";
+import { type ComponentType, type ReactNode, useEffect, useState } from "react";
+import { ApiError } from "@/api/client";
+import { create, type Entity, type Kind, type Params, remove, update, useEntity, useList } from "@/lib/entity";
+import { count } from "@/lib/format";
+import { useAddress } from "@/lib/navigate";
+import { useCommands } from "@/lib/palette";
+import { queryClient } from "@/lib/query";
+import { scopeName, useScopes } from "@/lib/scopes";
+import { one } from "@/lib/search";
+import { useMissing } from "@/lib/session";
+import { Button } from "./button";
+import { Confirm } from "./confirm";
+import { Drawer } from "./dialog";
+import { Input, Select } from "./field";
+import { Empty, Failed, Loading } from "./states";
+import { type Column, Table } from "./table";
+import { toast } from "./toast";
+
+// FormProps is what the form of one entity gets: value is undefined for one that is to be made.
+export interface FormProps<T> {
+  value: T | undefined;
+  onClose: () => void;
+  // save makes or changes it, and closes the form.
+  save: (body: unknown) => Promise<unknown>;
+  // readOnly says why it cannot be changed.
+  readOnly: string | undefined;
+  onReload: () => void;
+  onDelete: (() => void) | undefined;
+  whyNotDelete: string | undefined;
+}
+
+// SearchBox filters by a text of the address, a moment after the last letter.
+export function SearchBox({ name = "q", label = "Search" }: { name?: string; label?: string }) {
+  const [search, set] = useAddress();
+  const there = one(search, name);
+  const [text, setText] = useState(there);
+  useEffect(() => setText(there), [there]);
+  useEffect(() => {
+    if (text === there) {
+      return undefined;
+    }
+    const timer = setTimeout(() => set({ [name]: text }), 250);
+    return () => clearTimeout(timer);
+  }, [text, there, name, set]);
+  return (
+    <div className="relative min-w-40 flex-1 sm:max-w-xs">
+      <SearchIcon size={14} aria-hidden className="absolute top-2.5 left-2.5 text-muted" />
+      <Input
+        type="search"
+        aria-label={label}
+        placeholder={label}
+        value={text}
+        onChange={(e) => setText(e.target.value)}
+        className="pl-8"
+      />
+    </div>
+  );
+}
+
+// ScopeFilter keeps what is of a scope or inside it.
+export function ScopeFilter() {
+  const [search, set] = useAddress();
+  const scopes = useScopes();
+  const value = one(search, "scope");
+  if (scopes.length < 2 && !value) {
+    return null;
+  }
+  return (
+    <Select
+      aria-label="Scope"
+      value={value}
+      onChange={(e) => set({ scope: e.target.value })}
+      className="w-auto max-w-full"
+    >
+      <option value="">All scopes</option>
+      {[...new Set([...scopes.slice(1), ...(value ? [value] : [])])].map((scope) => (
+        <option key={scope} value={scope}>
+          {scopeName(scope)}
+        </option>
+      ))}
+    </Select>
+  );
+}
+
+// Entities is a list of one kind with a form for each: what is searched and which one is open are in the address.
+export function Entities<T extends Entity>({
+  kind,
+  columns,
+  Form,
+  params,
+  filters,
+  children,
+  changeable,
+  about,
+  warn,
+}: {
+  kind: Kind<T>;
+  columns: Column<T>[];
+  Form: ComponentType<FormProps<T>>;
+  params?: Params;
+  filters?: ReactNode;
+  // children say what such a thing is for, where there is none yet.
+  children: ReactNode;
+  // changeable says why one cannot be changed or deleted; undefined where it can.
+  changeable?: (value: T) => string | undefined;
+  about?: ReactNode;
+  // warn says what goes with one that is deleted.
+  warn: (value: T) => ReactNode;
+}) {
+  const [search, set] = useAddress();
+  const [deleting, setDeleting] = useState<T | null>(null);
+  // A form keeps what it began with, whatever comes in meanwhile, until it is read again on purpose.
+  const [reads, setReads] = useState(0);
+  const open = one(search, "open");
+  const making = open === "new";
+  const mayEdit = useMissing(`${kind.type}_edit`);
+  const mayDelete = useMissing(`${kind.type}_delete`);
+  const sort = one(search, "sort");
+  const filter = { search: one(search, "q"), scope: one(search, "scope"), sort, ...params };
+  const list = useList<T>(kind.type, kind.path, filter);
+  const chosen = useEntity(kind, making ? undefined : open || undefined);
+  const close = () => set({ open: "" }, false);
+  const add = () => set({ open: "new" }, false);
+  const again = () => queryClient.invalidateQueries({ queryKey: [kind.type] });
+  const save = async (value: T | undefined, body: unknown) => {
+    const made = await (value?.id ? update<T>(kind, value.id, body) : create<T>(kind, body));
+    void again();
+    toast(`${upper(kind.one)} ${made.name} ${value ? "changed" : "created"}.`);
+    return made;
+  };
+  useCommands([
+    {
+      id: `new-${kind.type}`,
+      title: `New ${kind.one}`,
+      group: "Actions",
+      ...(mayEdit ? { disabled: mayEdit } : {}),
+      run: add,
+    },
+  ]);
+  const filtered = Boolean(filter.search || filter.scope);
+  const fresh = (
+    <Button look="primary" onClick={add} why={mayEdit}>
+      <Plus size={15} aria-hidden /> New {kind.one}
+    </Button>
+  );
+  const rows = list.query.data;
+  return (
+    <div className="space-y-3">
+      {about && <p className="text-muted">{about}</p>}
+      <div className="flex flex-wrap items-center gap-2">
+        <SearchBox label={`Search ${kind.many}`} />
+        <ScopeFilter />
+        {filters}
+        <span role="status" className="text-sm text-muted">
+          {rows && `${count(list.total < 0 ? rows.length : list.total)} ${list.total === 1 ? kind.one : kind.many}`}
+        </span>
+        <span className="ml-auto">{fresh}</span>
+      </div>
+      <section className="min-w-0 rounded-lg border bg-surface">
+        {rows === undefined ? (
+          list.query.error != null ? (
+            <Failed error={list.query.error} retry={() => void list.query.refetch()} />
+          ) : (
+            <Loading />
+          )
+        ) : rows.length === 0 ? (
+          <Empty
+            filtered={filtered}
+            title={filtered ? `No ${kind.one} is like that` : `No ${kind.many} yet`}
+            action={filtered ? <Button onClick={() => set({ q: "", scope: "" })}>Show all</Button> : fresh}
+          >
+            {filtered ? "Search for less, or show all." : children}
+          </Empty>
+        ) : (
+          <Table
+            label={upper(kind.many)}
+            rows={rows}
+            columns={columns}
+            rowKey={(row) => row.id ?? row.name}
+            sort={sort || "name"}
+            onSort={(next) => set({ sort: next === "name" ? "" : next })}
+            onOpen={(row) => set({ open: row.id ?? "" }, false)}
+            selected={(row) => row.id === open}
+            {...(list.more ? { onEnd: list.more } : {})}
+          />
+        )}
+      </section>
+      {making && (
+        <Form
+          value={undefined}
+          onClose={close}
+          save={(body) => save(undefined, body)}
+          readOnly={mayEdit}
+          onReload={() => undefined}
+          onDelete={undefined}
+          whyNotDelete={undefined}
+        />
+      )}
+      {!making && open && chosen.data && (
+        <Form
+          key={`${open} ${reads}`}
+          value={chosen.data}
+          onClose={close}
+          save={(body) => save(chosen.data, body)}
+          readOnly={changeable?.(chosen.data) ?? mayEdit}
+          onReload={() => void chosen.refetch().then(() => setReads(reads + 1))}
+          onDelete={() => setDeleting(chosen.data ?? null)}
+          whyNotDelete={changeable?.(chosen.data) ?? mayDelete}
+        />
+      )}
+      {!making && open && !chosen.data && (
+        <Drawer open onClose={close} title={open} className="max-w-xl">
+          {chosen.error ? <Failed error={chosen.error} retry={() => void chosen.refetch()} /> : <Loading />}
+        </Drawer>
+      )}
+      {deleting && (
+        <Delete
+          kind={kind}
+          value={deleting}
+          warning={warn(deleting)}
+          onClose={() => setDeleting(null)}
+          onGone={() => {
+            void again();
+            close();
+          }}
+        />
+      )}
+    </div>
+  );
+}
+
+// Delete asks before something goes; what stands in the way is named, and may go with it.
+export function Delete<T extends Entity>({
+  kind,
+  value,
+  warning,
+  onClose,
+  onGone,
+}: {
+  kind: Kind<T>;
+  value: T;
+  warning: ReactNode;
+  onClose: () => void;
+  onGone: () => void;
+}) {
+  const [blocked, setBlocked] = useState<ApiError | null>(null);
+  return (
+    <Confirm
+      open
+      onClose={onClose}
+      title={`Delete ${kind.one} ${value.name}`}
+      action={blocked ? `Delete ${value.name} and all of these` : `Delete ${value.name}`}
+      onConfirm={async () => {
+        try {
+          await remove(kind, value.id ?? value.name, Boolean(blocked));
+        } catch (problem) {
+          if (problem instanceof ApiError && problem.references.length > 0 && !blocked) {
+            setBlocked(problem);
+          }
+          throw problem;
+        }
+        toast(`${upper(kind.one)} ${value.name} deleted.`);
+        onGone();
+      }}
+    >
+      <div>{warning}</div>
+      {blocked && <p>What refers to it goes as well, if you go on.</p>}
+    </Confirm>
+  );
+}
+
+export const upper = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
