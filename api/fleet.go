@@ -159,6 +159,25 @@ type FleetSummary struct {
 	Label       FleetCounts `json:"label" doc:"By label, as key=value; one that has several counts for each"`
 }
 
+// FleetTally is how the applications are that have one value, such as those of one agent.
+type FleetTally struct {
+	Value string `json:"value" doc:"The value; empty for those that have none" example:"account.prod"`
+	Total int64  `json:"total" doc:"How many applications have it"`
+	Held  int64  `json:"held" doc:"How many of them wait for somebody or something"`
+	Stale int64  `json:"stale" doc:"How many of them their agent does not tell of any more"`
+	// Sync and Health leave out what is 0. What is none of the known statuses is Unknown.
+	Sync   map[string]int64 `json:"sync" doc:"How many of them have which sync status"`
+	Health map[string]int64 `json:"health" doc:"How many of them have which health"`
+}
+
+// FleetMatrix says how the applications that a filter leaves are, for each value of one kind.
+type FleetMatrix struct {
+	Rows []FleetTally `json:"rows" doc:"Those with the most applications that are not healthy or out of sync first, at most 100"`
+	// Distinct is how many values there are, Others how many applications have one that is not listed.
+	Distinct int   `json:"distinct" doc:"How many values there are"`
+	Others   int64 `json:"others,omitempty" doc:"How many applications have a value that is not listed"`
+}
+
 // What deliveries are put together by, in DORAFilter.Group.
 const (
 	GroupApplication = "application"

@@ -13,6 +13,8 @@ import (
 type Fleet interface {
 	// Summary counts what a filter leaves of what may be seen.
 	Summary(ctx context.Context, visible rbac.Filter, filter api.FleetFilter) (api.FleetSummary, error)
+	// Matrix says how it is, for each value of agent, cluster, environment, region, service, argoProject or scope.
+	Matrix(ctx context.Context, visible rbac.Filter, filter api.FleetFilter, by string) (api.FleetMatrix, error)
 	// ListFleet lists it; of the options only those of the page count.
 	ListFleet(ctx context.Context, visible rbac.Filter, filter api.FleetFilter, options api.ListOptions) (api.Page[api.Application], error)
 	// FleetIDs are the ids of it, one more than limit where there are more.
@@ -90,6 +92,11 @@ type fleetList struct {
 	Sort   string `query:"sort" maxLength:"64" doc:"Field to sort by, with - before it the other way round" example:"-driftSince"`
 }
 
+type matrixOf struct {
+	FleetInput
+	By string `query:"by" required:"true" enum:"agent,cluster,environment,region,service,argoProject,scope" doc:"What applications are put together by" example:"environment"`
+}
+
 type summaryOutput struct{ Body api.FleetSummary }
 
 func (h *Handler) fleetRoutes() []Route {
@@ -106,6 +113,16 @@ func (h *Handler) fleetRoutes() []Route {
 		}
 		out, err := h.cfg.Fleet.Summary(ctx, c.visible, filter)
 		return &summaryOutput{out}, err
+	}})
+	matrix := route("matrix", "fleet-matrix", "How applications of all agents are, for each agent, environment or what else they are put together by, for any filter")
+	type matrixOutput struct{ Body api.FleetMatrix }
+	matrix.mount = mount(handler[matrixOf, matrixOutput]{do: func(ctx context.Context, c *call, in *matrixOf) (*matrixOutput, error) {
+		filter, err := in.filter(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		out, err := h.cfg.Fleet.Matrix(ctx, c.visible, filter, in.By)
+		return &matrixOutput{out}, err
 	}})
 	list := route("applications", "fleet-applications", "List applications of all agents, for any filter")
 	list.mount = mount(handler[fleetList, pageOutput[api.Application]]{do: func(ctx context.Context, c *call, in *fleetList) (*pageOutput[api.Application], error) {
@@ -140,7 +157,7 @@ func (h *Handler) fleetRoutes() []Route {
 		out, err := h.cfg.Fleet.ServiceLevels(ctx, c.visible, filter)
 		return &levelsOutput{out}, err
 	}})
-	return []Route{summary, list, figures, levels}
+	return []Route{summary, matrix, list, figures, levels}
 }
 
 // DeliveryInput says which operations are measured. Its fields are parameters: the decoder sees only what is exported.

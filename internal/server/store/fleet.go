@@ -51,6 +51,23 @@ func (s *Store) Summary(ctx context.Context, visible rbac.Filter, filter api.Fle
 	return out, err
 }
 
+// Matrix says how the applications that a filter leaves of what may be seen are, for
+// each value of by, which is what a summary calls it.
+func (s *Store) Matrix(ctx context.Context, visible rbac.Filter, filter api.FleetFilter, by string) (out api.FleetMatrix, err error) {
+	column, known := map[string]int{
+		"agent": census.Agent, "cluster": census.Cluster, "environment": census.Environment, "region": census.Region, "service": census.Service,
+		"argoProject": census.ArgoProject, "scope": census.Scope,
+	}[by]
+	if !known {
+		return out, api.Errorf(api.CodeInvalid, "%.40q is nothing that applications are put together by: take agent, cluster, environment, region, service, argoProject or scope", by)
+	}
+	err = s.survey(ctx, visible, filter, func(_ tx, found *census.Selection) error {
+		out = found.Matrix(column)
+		return nil
+	})
+	return out, err
+}
+
 // ListFleet gives the applications that a filter leaves of what may be seen.
 func (s *Store) ListFleet(ctx context.Context, visible rbac.Filter, filter api.FleetFilter, options api.ListOptions) (page api.Page[api.Application], err error) {
 	order, err := newOrder(options, "item.id", itemSorts())

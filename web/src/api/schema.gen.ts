@@ -1,5 +1,5 @@
 // Made from api/openapi.json by "make generate": do not edit.
-// sha256 of it: a426200d6c8f49d4990c35eade4066ea2816d23db2570b455a70b7344d53d393
+// sha256 of it: 7f32f92919a576b77e33a28f6a3f905b91cd26fe261d8d4cd187376bf1239edf
 
 export interface paths {
 	"/api/v1/access/can": {
@@ -1162,6 +1162,22 @@ export interface paths {
 			cookie?: never;
 		};
 		get: operations["fleet-dora"];
+		put?: never;
+		post?: never;
+		delete?: never;
+		options?: never;
+		head?: never;
+		patch?: never;
+		trace?: never;
+	};
+	"/api/v1/fleet/matrix": {
+		parameters: {
+			query?: never;
+			header?: never;
+			path?: never;
+			cookie?: never;
+		};
+		get: operations["fleet-matrix"];
 		put?: never;
 		post?: never;
 		delete?: never;
@@ -2536,6 +2552,13 @@ export interface components {
 			type?: "Production" | "PreProduction";
 			version?: string;
 		};
+		FleetMatrix: {
+			/** Format: int64 */
+			distinct: number;
+			/** Format: int64 */
+			others?: number;
+			rows: components["schemas"]["FleetTally"][] | null;
+		};
 		FleetSummary: {
 			agent: components["schemas"]["FleetCounts"];
 			argoProject: components["schemas"]["FleetCounts"];
@@ -2556,6 +2579,21 @@ export interface components {
 			/** Format: int64 */
 			total: number;
 			version: components["schemas"]["FleetCounts"];
+		};
+		FleetTally: {
+			health: {
+				[key: string]: number;
+			};
+			/** Format: int64 */
+			held: number;
+			/** Format: int64 */
+			stale: number;
+			sync: {
+				[key: string]: number;
+			};
+			/** Format: int64 */
+			total: number;
+			value: string;
 		};
 		Grant: {
 			binding?: string;
@@ -7588,6 +7626,53 @@ export interface operations {
 				};
 				content: {
 					"application/json": components["schemas"]["DORAReport"];
+				};
+			};
+			401: components["responses"]["problem"];
+			403: components["responses"]["problem"];
+			422: components["responses"]["problem"];
+			429: components["responses"]["problem"];
+			500: components["responses"]["problem"];
+		};
+	};
+	"fleet-matrix": {
+		parameters: {
+			query: {
+				view?: string;
+				search?: string;
+				scope?: string;
+				label?: string[] | null;
+				agent?: string;
+				argoProject?: string;
+				namespace?: string;
+				sync?: ("Synced" | "OutOfSync" | "Unknown")[] | null;
+				health?: ("Healthy" | "Progressing" | "Degraded" | "Suspended" | "Missing" | "Unknown")[] | null;
+				phase?: ("Running" | "Terminating" | "Succeeded" | "Failed" | "Error")[] | null;
+				repoURL?: string;
+				cluster?: string;
+				service?: string;
+				environment?: string;
+				region?: string;
+				type?: "Production" | "PreProduction";
+				version?: string;
+				held?: boolean;
+				stale?: boolean;
+				driftOlder?: string;
+				since?: string;
+				by: "agent" | "cluster" | "environment" | "region" | "service" | "argoProject" | "scope";
+			};
+			header?: never;
+			path?: never;
+			cookie?: never;
+		};
+		requestBody?: never;
+		responses: {
+			200: {
+				headers: {
+					[name: string]: unknown;
+				};
+				content: {
+					"application/json": components["schemas"]["FleetMatrix"];
 				};
 			};
 			401: components["responses"]["problem"];
