@@ -1,10 +1,452 @@
-import { Page } from "@/ui/page";
-import { Empty } from "@/ui/states";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { Filter as FilterIcon, LayoutGrid, PanelLeft, Plus, Rows3, Search as SearchIcon, X } from "lucide-react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { useHotkeys } from "@/lib/hotkeys";
+import { useCommands } from "@/lib/palette";
+import { one, type Search } from "@/lib/search";
+import { useMissing } from "@/lib/session";
+import { count, plural } from "@/lib/format";
+import { cn } from "@/lib/cn";
+import { Button, IconButton } from "@/ui/button";
+import { copyText } from "@/ui/copy";
+import { Drawer } from "@/ui/dialog";
+import { Input } from "@/ui/field";
+import { JobDrawer } from "@/ui/job";
+import { useTitle } from "@/ui/page";
+import { Empty, ErrorNote, Failed, Loading, NoPermission } from "@/ui/states";
+import { toast, toastError } from "@/ui/toast";
+import { labelOf } from "@/ui/status";
+import { Bulk } from "./bulk";
+import { rangeIds, useList, useLive, useSummaries } from "./data";
+import { FacetPanel } from "./facet-panel";
+import { chips, type Filter, filterOf, narrows, searchOf, sortOf, toggle, defaultSort, type Dimension } from "./filter";
+import type { Actions } from "./row";
+import { add, everything, flip, nothing, range, type Selection, sizeOf } from "./selection";
+import { ApplicationTiles, ApplicationsTable } from "./table";
+import { Views } from "./views";
+
+type Doing = { action: "sync" | "refresh" | "hard-refresh" | "rollback"; selection: Selection };
+
+// useAddress reads the filter from the address and writes it there; what is not the filter stays.
+function useAddress() {
+  const search = useSearch({ strict: false }) as Search;
+  const navigate = useNavigate();
+  const text = JSON.stringify([searchOf(filterOf(search)), sortOf(search)]);
+  // The same filter is the same object, so that nothing is read again for a drawer that opens.
+  const { filter, sort } = useMemo(() => ({ filter: filterOf(search), sort: sortOf(search) }), [text]);
+  const keep = { view: one(search, "view"), sort: one(search, "sort") };
+  const go = (next: Search, replace = false) => void navigate({ to: "/applications", search: next as never, replace });
+  return {
+    filter,
+    sort,
+    view: one(search, "view"),
+    job: one(search, "job"),
+    setFilter: (next: Filter, replace = false) => go({ ...keep, ...searchOf(next) }, replace),
+    setSort: (next: string) => go({ ...keep, ...searchOf(filter), sort: next === defaultSort ? "" : next }, true),
+    setView: (next: string) => go({ ...keep, ...searchOf(filter), view: next }, true),
+    setJob: (next: string) => go({ ...keep, ...searchOf(filter), job: next }),
+  };
+}
+
+function useNarrow(): boolean {
+  const [narrow, setNarrow] = useState(() => matchMedia("(max-width: 767px)").matches);
+  useEffect(() => {
+    const media = matchMedia("(max-width: 767px)");
+    const look = () => setNarrow(media.matches);
+    media.addEventListener("change", look);
+    return () => media.removeEventListener("change", look);
+  }, []);
+  return narrow;
+}
 
 export default function Applications() {
+  const missing = useMissing("application_view");
+  useTitle("Applications");
+  return missing ? <NoPermission why={missing} /> : <List />;
+}
+
+function List() {
+  const at = useAddress();
+  const { filter, sort } = at;
+  const navigate = useNavigate();
+  const narrow = useNarrow();
+  const [seen, setSeen] = useState<readonly [number, number]>([0, 40]);
+  const list = useList(filter, sort, seen);
+  const { summaries } = useSummaries(filter);
+  useLive(filter, sort);
+  const [selection, setSelection] = useState<Selection>(nothing);
+  const [doing, setDoing] = useState<Doing | null>(null);
+  const [facets, setFacets] = useState(() => localStorage.getItem("slipway.facets.shown") !== "no");
+  const [sheet, setSheet] = useState(false);
+  const onSeen = useCallback((first: number, last: number) => setSeen([first, last]), []);
+  useEffect(() => setSelection(nothing), [list.filter]);
+
+  const rows = useRef(list);
+  rows.current = list;
+  const chosen = useRef(selection);
+  chosen.current = selection;
+  const onToggle = useCallback((index: number, shift: boolean) => {
+    const { row, filter: f, sort: s } = rows.current;
+    const app = row(index);
+    const was = chosen.current;
+    if (!app) {
+      return;
+    }
+    if (!shift || was.anchor < 0) {
+      setSelection(flip(was, app.id, index));
+      return;
+    }
+    rangeIds(f, s, ...range(was, index)).then(
+      (ids) => setSelection((now) => add(now, ids, index)),
+      (error: unknown) => toastError(error, "The rows in between could not be read"),
+    );
+  }, []);
+  const actions: Actions = useMemo(
+    () => ({
+      open: (a) =>
+        void navigate({
+          to: "/applications/$agent/$namespace/$name",
+          params: { agent: a.agent, namespace: a.namespace, name: a.name },
+        }),
+      sync: (id) => setDoing({ action: "sync", selection: flip(nothing, id, 0) }),
+      refresh: (id) => setDoing({ action: "refresh", selection: flip(nothing, id, 0) }),
+      copy: (a) => void copyText(a.name).then(() => toast(`${a.name} is copied`)),
+    }),
+    [navigate],
+  );
+  const pick = (dimension: Dimension, value: string) => at.setFilter(toggle(filter, dimension, value));
+  const clear = () => at.setFilter({});
+  const tiles = narrow || at.view === "tiles";
+  const waiting = list.filter !== filter || list.sort !== sort;
+  const missingSync = useMissing("application_sync");
+  useCommands([
+    {
+      id: "applications.bad",
+      group: "Applications",
+      title: "Show what is degraded or missing",
+      run: () => at.setFilter({ health: ["Degraded", "Missing"] }),
+    },
+    {
+      id: "applications.drift",
+      group: "Applications",
+      title: "Show what is out of sync",
+      run: () => at.setFilter({ sync: ["OutOfSync"] }),
+    },
+    {
+      id: "applications.all.sync",
+      group: "Applications",
+      title: "Sync all that match the filter",
+      ...(missingSync ? { disabled: missingSync } : {}),
+      run: () => setDoing({ action: "sync", selection: everything }),
+    },
+  ]);
+  const panel = <FacetPanel filter={filter} summaries={summaries} onToggle={pick} onFilter={(f) => at.setFilter(f)} />;
+  const grid = { list, selection, actions, onSeen, onSort: at.setSort, onToggle, stale: waiting };
+  const showFacets = (to: boolean) => {
+    localStorage.setItem("slipway.facets.shown", to ? "yes" : "no");
+    setFacets(to);
+  };
   return (
-    <Page title="Applications">
-      <Empty title="Nothing here yet" />
-    </Page>
+    <div className="flex h-full min-w-0">
+      {facets && !narrow && (
+        <aside aria-label="Filters" className="w-56 shrink-0 overflow-y-auto border-r bg-surface">
+          {panel}
+        </aside>
+      )}
+      <div className="flex min-w-0 flex-1 flex-col">
+        <header className="flex flex-wrap items-center gap-2 p-3">
+          {!narrow && (
+            <IconButton
+              label={facets ? "Hide the filters" : "Show the filters"}
+              aria-expanded={facets}
+              onClick={() => showFacets(!facets)}
+            >
+              <PanelLeft size={16} aria-hidden />
+            </IconButton>
+          )}
+          <h1 className="mr-1 text-xl font-semibold">Applications</h1>
+          <span role="status" className="text-muted tabular-nums">
+            {list.loaded && count(list.total)}
+          </span>
+          <SearchBox text={filter.search ?? ""} onText={(text) => at.setFilter({ ...filter, search: text }, true)} />
+          <div className="ml-auto flex flex-wrap items-center gap-2">
+            {narrow && (
+              <Button onClick={() => setSheet(true)}>
+                <FilterIcon size={14} aria-hidden />
+                Filters{chips(filter).length > 0 && ` (${chips(filter).length})`}
+              </Button>
+            )}
+            <Views filter={filter} onApply={(f) => at.setFilter(f)} />
+            {!narrow && (
+              <div role="group" aria-label="Show as" className="flex">
+                <IconButton
+                  label="Table"
+                  aria-pressed={!tiles}
+                  className={cn(!tiles && "bg-accent-soft")}
+                  onClick={() => at.setView("")}
+                >
+                  <Rows3 size={16} aria-hidden />
+                </IconButton>
+                <IconButton
+                  label="Tiles"
+                  aria-pressed={tiles}
+                  className={cn(tiles && "bg-accent-soft")}
+                  onClick={() => at.setView("tiles")}
+                >
+                  <LayoutGrid size={16} aria-hidden />
+                </IconButton>
+              </div>
+            )}
+            <Button asChild look="primary">
+              <Link to="/applications/new">
+                <Plus size={14} aria-hidden />
+                New
+              </Link>
+            </Button>
+          </div>
+        </header>
+        <Chips filter={filter} onRemove={pick} onClear={clear} />
+        <SelectionBar
+          selection={selection}
+          total={list.total}
+          onAll={() => setSelection(everything)}
+          onNone={() => setSelection(nothing)}
+          onDo={(action) => setDoing({ action, selection })}
+        />
+        {list.error != null && list.loaded && <ErrorNote error={list.error} className="mx-3 mb-2" />}
+        {list.loaded ? (
+          list.total === 0 ? (
+            <None filter={list.filter} onClear={clear} />
+          ) : (
+            <div className={cn("flex min-h-0 flex-1 flex-col border-t bg-surface", tiles && "bg-ground")}>
+              {tiles ? (
+                <ApplicationTiles {...grid} onAll={() => undefined} />
+              ) : (
+                <ApplicationsTable
+                  {...grid}
+                  onAll={() => setSelection(selection.all || selection.ids.size > 0 ? nothing : everything)}
+                />
+              )}
+            </div>
+          )
+        ) : list.error != null ? (
+          <Failed error={list.error} retry={list.retry} />
+        ) : (
+          <Loading rows={14} label="Reading the applications" />
+        )}
+      </div>
+      <Drawer open={sheet && narrow} onClose={() => setSheet(false)} title="Filters" className="max-w-sm">
+        {panel}
+      </Drawer>
+      {doing && (
+        <Bulk
+          {...doing}
+          filter={filter}
+          onClose={() => setDoing(null)}
+          onStarted={(job) => {
+            setDoing(null);
+            setSelection(nothing);
+            at.setJob(job);
+          }}
+        />
+      )}
+      <JobDrawer id={at.job} onClose={() => at.setJob("")} onJob={at.setJob} />
+    </div>
+  );
+}
+
+const pause = 80; // how long typing rests before the list follows, in ms
+
+// SearchBox follows what is typed; the address follows it when typing rests.
+function SearchBox({ text, onText }: { text: string; onText: (text: string) => void }) {
+  const [value, setValue] = useState(text);
+  const field = useRef<HTMLInputElement>(null);
+  const sent = useRef(text);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const latest = useRef(onText);
+  latest.current = onText;
+  useEffect(() => {
+    // Somebody went back, or took another view: what was typed here is old.
+    if (text !== sent.current) {
+      sent.current = text;
+      setValue(text);
+    }
+  }, [text]);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  useHotkeys([{ keys: "/", what: "Search in the list", run: () => field.current?.focus() }]);
+  const type = (next: string, wait = pause) => {
+    setValue(next);
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => {
+      sent.current = next.trim();
+      latest.current(sent.current);
+    }, wait);
+  };
+  return (
+    <div className="relative min-w-40 flex-1 sm:max-w-md">
+      <SearchIcon size={14} aria-hidden className="pointer-events-none absolute top-2 left-2.5 text-muted" />
+      <Input
+        ref={field}
+        type="text"
+        role="searchbox"
+        aria-label="Search applications"
+        placeholder="Name, namespace, repository or cluster"
+        className="px-8"
+        maxLength={200}
+        value={value}
+        onChange={(e) => type(e.target.value)}
+        onKeyDown={(e) => {
+          if (e.key === "Escape") {
+            if (value) {
+              type("", 0);
+            } else {
+              field.current?.blur();
+            }
+          } else if (e.key === "ArrowDown") {
+            e.preventDefault();
+            document.querySelector<HTMLElement>('[data-testid="applications-table"] [tabindex="0"]')?.focus();
+          }
+        }}
+      />
+      {value && (
+        <button
+          type="button"
+          aria-label="Clear the search"
+          className="absolute top-1.5 right-1.5 rounded p-0.5 text-muted hover:text-text"
+          onClick={() => {
+            type("", 0);
+            field.current?.focus();
+          }}
+        >
+          <X size={15} aria-hidden />
+        </button>
+      )}
+    </div>
+  );
+}
+
+function Chips({
+  filter,
+  onRemove,
+  onClear,
+}: {
+  filter: Filter;
+  onRemove: (dimension: Dimension, value: string) => void;
+  onClear: () => void;
+}) {
+  const list = chips(filter);
+  if (list.length === 0) {
+    return null;
+  }
+  return (
+    <ul aria-label="Conditions" className="flex flex-wrap items-center gap-1.5 px-3 pb-2">
+      {list.map((c) => (
+        <li key={`${c.dimension} ${c.value}`}>
+          <button
+            type="button"
+            aria-label={`Remove ${c.name} ${c.value}`}
+            onClick={() => onRemove(c.dimension, c.value)}
+            className="flex max-w-80 items-center gap-1 rounded-full bg-accent-soft px-2 py-0.5 text-sm text-accent hover:brightness-95"
+          >
+            <span className="truncate">{c.value === "true" ? c.name : `${c.name}: ${labelOf(c.value)}`}</span>
+            <X size={12} aria-hidden className="shrink-0" />
+          </button>
+        </li>
+      ))}
+      <li>
+        <Button small look="ghost" onClick={onClear}>
+          Clear all
+        </Button>
+      </li>
+    </ul>
+  );
+}
+
+function SelectionBar({
+  selection,
+  total,
+  onAll,
+  onNone,
+  onDo,
+}: {
+  selection: Selection;
+  total: number;
+  onAll: () => void;
+  onNone: () => void;
+  onDo: (action: Doing["action"]) => void;
+}) {
+  const missing = useMissing("application_sync");
+  const size = sizeOf(selection, total);
+  if (size === 0) {
+    return null;
+  }
+  return (
+    <div
+      role="region"
+      aria-label="Selection"
+      className="flex flex-wrap items-center gap-2 border-t bg-accent-soft px-3 py-1.5"
+    >
+      <span role="status" className="font-medium">
+        {selection.all ? `All ${plural(size, "application")} that match` : `${plural(size, "application")} selected`}
+      </span>
+      {!selection.all && size < total && (
+        <Button small look="ghost" onClick={onAll}>
+          Select all {count(total)} that match
+        </Button>
+      )}
+      <Button small look="ghost" onClick={onNone}>
+        Select none
+      </Button>
+      <div className="ml-auto flex flex-wrap gap-2">
+        <Button small look="primary" why={missing} onClick={() => onDo("sync")}>
+          Sync
+        </Button>
+        <Button small onClick={() => onDo("refresh")}>
+          Refresh
+        </Button>
+        <Button small onClick={() => onDo("hard-refresh")}>
+          Hard refresh
+        </Button>
+        <Button small why={missing} onClick={() => onDo("rollback")}>
+          Roll back
+        </Button>
+      </div>
+    </div>
+  );
+}
+
+function None({ filter, onClear }: { filter: Filter; onClear: () => void }) {
+  if (narrows(filter)) {
+    return (
+      <Empty
+        filtered
+        title="No application matches"
+        action={
+          <Button look="primary" onClick={onClear}>
+            Clear the filter
+          </Button>
+        }
+      >
+        Nothing that you may see has all of these conditions.
+      </Empty>
+    );
+  }
+  return (
+    <Empty
+      title="There are no applications yet"
+      action={
+        <>
+          <Button asChild look="primary">
+            <Link to="/applications/new">Create an application</Link>
+          </Button>
+          <Button asChild>
+            <Link to="/agents/connect">Connect an agent</Link>
+          </Button>
+        </>
+      }
+    >
+      An agent keeps applications in its cluster at what Git says. Those that are in a connected cluster already show up
+      here by themselves.
+    </Empty>
   );
 }

@@ -1,0 +1,216 @@
+import { keepPreviousData, useQueries, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useMemo, useRef, useState } from "react";
+import { client, data, type Schemas } from "@/api/client";
+import { patchOn, queryClient } from "@/lib/query";
+import { loosened, looser, type Summaries } from "./facets";
+import { type Dimension, type Filter, queryOf } from "./filter";
+import { type Application, moves, pageSize, pagesFor, patched, place } from "./window";
+
+type Page = Schemas["PageApplication"];
+
+// Pages out of sight are forgotten after this: scrolling through 50,000 rows keeps a few hundred.
+const forget = 20_000;
+
+export function pageQuery(filter: Filter, sort: string, page: number) {
+  return {
+    queryKey: ["application", "page", filter, sort, page] as const,
+    gcTime: forget,
+    queryFn: ({ signal }: { signal: AbortSignal }) =>
+      data(
+        client.GET("/api/v1/fleet/applications", {
+          params: { query: { ...queryOf(filter), sort, page, limit: pageSize } },
+          signal,
+        }),
+      ),
+  };
+}
+
+export interface List {
+  // filter and sort are those that the rows belong to: those before, until the first rows of new ones are there.
+  filter: Filter;
+  sort: string;
+  total: number;
+  row: (index: number) => Application | undefined;
+  loaded: boolean;
+  error: unknown;
+  retry: () => void;
+}
+
+// useList reads the rows in sight, wherever in the list they are. seen is from which row to which.
+export function useList(filter: Filter, sort: string, seen: readonly [number, number]): List {
+  const first = useQuery(pageQuery(filter, sort, 1));
+  const shown = useRef({ filter, sort });
+  if (first.data !== undefined && (shown.current.filter !== filter || shown.current.sort !== sort)) {
+    shown.current = { filter, sort };
+  }
+  const now = shown.current;
+  const last = useRef(0);
+  if (now.filter === filter && now.sort === sort && first.data) {
+    last.current = first.data.total;
+  }
+  const total = last.current;
+  const [from, to] = useSettled(seen);
+  const pages = pagesFor(from, to, total);
+  const list = useQueries({
+    queries: pages.map((page) => ({ ...pageQuery(now.filter, now.sort, page), enabled: total > 0 })),
+    combine: (results) => results.map((r) => r.data as Page | undefined),
+  });
+  const byPage = useMemo(() => {
+    const out = new Map<number, Application[]>();
+    pages.forEach((page, i) => {
+      const items = list[i]?.items;
+      if (items) {
+        out.set(page, items);
+      }
+    });
+    return out;
+  }, [list, pages.join()]);
+  const row = useMemo(
+    () => (index: number) => {
+      const { page, at } = place(index);
+      const items =
+        byPage.get(page) ?? queryClient.getQueryData<Page>(pageQuery(now.filter, now.sort, page).queryKey)?.items;
+      return items?.[at];
+    },
+    [byPage, now],
+  );
+  return {
+    ...now,
+    total,
+    row,
+    loaded: first.data !== undefined || last.current > 0,
+    error: first.error,
+    retry: () => void first.refetch(),
+  };
+}
+
+// useSettled follows which rows are in sight, some times a second: what is scrolled past in between is not read.
+function useSettled(seen: readonly [number, number]): readonly [number, number] {
+  const [settled, setSettled] = useState(seen);
+  const latest = useRef(seen);
+  latest.current = seen;
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useEffect(() => {
+    timer.current ??= setTimeout(() => {
+      timer.current = undefined;
+      setSettled(latest.current);
+    }, 90);
+  }, [seen[0], seen[1]]);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  return settled;
+}
+
+// rangeIds are the ids of the rows from one to another, read where they are not there yet.
+export async function rangeIds(filter: Filter, sort: string, from: number, to: number): Promise<string[]> {
+  const out: string[] = [];
+  for (let page = place(from).page; page <= place(to).page; page++) {
+    const { items } = await queryClient.ensureQueryData(pageQuery(filter, sort, page));
+    const start = (page - 1) * pageSize;
+    out.push(...(items ?? []).slice(Math.max(0, from - start), to - start + 1).map((a) => a.id));
+  }
+  return out;
+}
+
+export function summaryQuery(filter: Filter) {
+  return {
+    queryKey: ["application", "summary", filter] as const,
+    gcTime: 60_000,
+    placeholderData: keepPreviousData<Schemas["FleetSummary"]>,
+    queryFn: ({ signal }: { signal: AbortSignal }) =>
+      data(client.GET("/api/v1/fleet/summary", { params: { query: queryOf(filter) }, signal })),
+  };
+}
+
+// useSummaries counts what the filter leaves, and for each facet that something is chosen of, without that.
+export function useSummaries(filter: Filter): { summaries: Summaries | undefined; error: unknown } {
+  const all = useQuery(summaryQuery(filter));
+  const dimensions = looser(filter);
+  const rest = useQueries({
+    queries: dimensions.map((d) => summaryQuery(loosened(filter, d))),
+    combine: (results) => results.map((r) => r.data),
+  });
+  return useMemo(() => {
+    if (!all.data) {
+      return { summaries: undefined, error: all.error };
+    }
+    const without: Partial<Record<Dimension, Schemas["FleetSummary"]>> = {};
+    dimensions.forEach((d, i) => {
+      const one = rest[i];
+      if (one) {
+        without[d] = one;
+      }
+    });
+    return { summaries: { all: all.data, without }, error: null };
+  }, [all.data, all.error, rest, dimensions.join()]);
+}
+
+const flush = 100; // how long events are gathered before rows are painted anew, in ms
+const again = 1_000; // at most so often are counts read again
+
+// useLive puts what events say into the rows, and has counts and pages read again where that is not enough.
+export function useLive(filter: Filter, sort: string): void {
+  const cache = useQueryClient();
+  const now = useRef({ filter, sort });
+  now.current = { filter, sort };
+  useEffect(() => {
+    const changes = new Map<string, Application>();
+    let moved = false;
+    let flushing: ReturnType<typeof setTimeout> | undefined;
+    let reading: ReturnType<typeof setTimeout> | undefined;
+    const paint = () => {
+      flushing = undefined;
+      const known = new Set<string>();
+      for (const [key, page] of cache.getQueriesData<Page>({ queryKey: ["application", "page"] })) {
+        if (!page?.items) {
+          continue;
+        }
+        const items = patched(page.items, changes);
+        if (items !== page.items) {
+          for (const before of page.items) {
+            const after = changes.get(before.id);
+            if (after) {
+              known.add(before.id);
+              moved ||= moves(before, after, now.current.filter, now.current.sort);
+            }
+          }
+          cache.setQueryData(key, { ...page, items });
+        }
+      }
+      // Of a row that is on no page nobody knows whether it comes into the list: the counts, which are read again, tell.
+      changes.clear();
+    };
+    const read = () => {
+      reading = undefined;
+      const total = totalOf(now.current.filter);
+      void cache
+        .invalidateQueries(
+          { queryKey: ["application"], predicate: (q) => q.queryKey[1] !== "page" },
+          { cancelRefetch: false },
+        )
+        .then(() => {
+          if (moved || totalOf(now.current.filter) !== total) {
+            moved = false;
+            void cache.invalidateQueries({ queryKey: ["application", "page"] }, { cancelRefetch: false });
+          }
+        });
+    };
+    const stop = patchOn("application", (event) => {
+      if (event.data) {
+        changes.set(event.object.id, event.data as Application);
+        flushing ??= setTimeout(paint, flush);
+      } else {
+        moved = true;
+      }
+      reading ??= setTimeout(read, again);
+      return true;
+    });
+    return () => {
+      stop();
+      clearTimeout(flushing);
+      clearTimeout(reading);
+    };
+  }, [cache]);
+}
+
+const totalOf = (filter: Filter): number | undefined =>
+  queryClient.getQueryData<Schemas["FleetSummary"]>(summaryQuery(filter).queryKey)?.total;

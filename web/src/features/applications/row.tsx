@@ -1,0 +1,223 @@
+import { Link } from "@tanstack/react-router";
+import { EllipsisVertical } from "lucide-react";
+import { Fragment, memo } from "react";
+import { cn } from "@/lib/cn";
+import { repository, short } from "@/lib/format";
+import { ago, exact, known, span, useNow } from "@/lib/time";
+import { Button } from "@/ui/button";
+import { Menu } from "@/ui/menu";
+import { Badge, Status } from "@/ui/status";
+import type { Application } from "./window";
+
+// Actions are what can be done with one application from its row.
+export interface Actions {
+  sync: (id: string) => void;
+  refresh: (id: string) => void;
+  open: (a: Application) => void;
+  copy: (a: Application) => void;
+}
+
+// A column of the table has cells of two lines, and can be sorted by each.
+interface Column {
+  key: string;
+  sorts: { title: string; by: string }[];
+  width: string;
+}
+
+export const columns: Column[] = [
+  {
+    key: "name",
+    sorts: [
+      { title: "Application", by: "name" },
+      { title: "project", by: "argoProject" },
+    ],
+    width: "minmax(12rem, 2fr)",
+  },
+  { key: "health", sorts: [{ title: "Health", by: "health" }], width: "6.75rem" },
+  { key: "sync", sorts: [{ title: "Sync", by: "sync" }], width: "7rem" },
+  { key: "version", sorts: [{ title: "Service, version", by: "service" }], width: "minmax(7rem, 1fr)" },
+  {
+    key: "environment",
+    sorts: [
+      { title: "Environment", by: "environment" },
+      { title: "cluster", by: "destination" },
+    ],
+    width: "minmax(10.5rem, 1fr)",
+  },
+  { key: "source", sorts: [{ title: "Source", by: "repoURL" }], width: "minmax(9rem, 1.6fr)" },
+  { key: "last", sorts: [{ title: "Operation", by: "finishedAt" }], width: "6.5rem" },
+];
+
+export const template = `2.25rem ${columns.map((c) => c.width).join(" ")} 2.25rem`;
+
+// nameOf is an id without the scope that is before it: checkout of org.acme.checkout.
+export const nameOf = (id: string | undefined): string => id?.split(".").at(-1) ?? "";
+
+const Two = ({ one, two, title }: { one: React.ReactNode; two?: React.ReactNode; title?: string | undefined }) => (
+  <div className="min-w-0 px-2 leading-tight" title={title}>
+    <div className="truncate">{one || <span className="text-muted">–</span>}</div>
+    {two && <div className="truncate text-xs text-muted">{two}</div>}
+  </div>
+);
+
+export function AppLink({ app, className }: { app: Application; className?: string }) {
+  return (
+    <Link
+      to="/applications/$agent/$namespace/$name"
+      params={{ agent: app.agent, namespace: app.namespace, name: app.name }}
+      preload={false}
+      className={cn("font-medium hover:text-accent hover:underline", className)}
+    >
+      {app.name}
+    </Link>
+  );
+}
+
+// Flags are what somebody should know of an application beside how it is.
+export function Flags({ app }: { app: Application }) {
+  const now = useNow();
+  return (
+    <>
+      {app.held && (
+        <Badge tone="held" className="mr-1">
+          Held
+        </Badge>
+      )}
+      {known(app.staleSince) && (
+        <Badge tone="warn" className="mr-1">
+          Stale
+        </Badge>
+      )}
+      {known(app.driftSince) && now - Date.parse(app.driftSince) > 3_600_000 && (
+        <Badge tone="warn">drift {span(now - Date.parse(app.driftSince))}</Badge>
+      )}
+    </>
+  );
+}
+
+// Time is Ago without a picture of its own for each row: the browser shows the exact time.
+export function Time({ at }: { at: string | undefined }) {
+  const now = useNow();
+  return known(at) ? (
+    <time dateTime={at} title={exact(at)}>
+      {ago(at, now)}
+    </time>
+  ) : (
+    <span className="text-muted">never</span>
+  );
+}
+
+export function RowMenu({ app, actions }: { app: Application; actions: Actions }) {
+  return (
+    <Menu
+      trigger={
+        <Button look="ghost" small aria-label={`Actions of ${app.name}`} className="w-7 px-0 text-muted">
+          <EllipsisVertical size={15} aria-hidden />
+        </Button>
+      }
+      items={[
+        { label: "Open", run: () => actions.open(app) },
+        { label: "Sync", run: () => actions.sync(app.id) },
+        { label: "Refresh", run: () => actions.refresh(app.id) },
+        null,
+        { label: "Copy name", run: () => actions.copy(app) },
+      ]}
+    />
+  );
+}
+
+const cells: Record<string, (a: Application) => React.ReactNode> = {
+  name: (a) => (
+    <Two
+      one={
+        <>
+          <AppLink app={a} className="mr-1.5" />
+          <Flags app={a} />
+        </>
+      }
+      two={`${a.argoProject} · ${nameOf(a.agent)}`}
+      title={a.id}
+    />
+  ),
+  health: (a) => <Status status={a.health} className="px-2" />,
+  sync: (a) => <Status status={a.sync} className="px-2" />,
+  version: (a) => (
+    <Two one={nameOf(a.service)} two={short(a.version)} title={[a.service, a.version].join(" ").trim()} />
+  ),
+  environment: (a) => (
+    <Two
+      one={nameOf(a.environment)}
+      two={cluster(a.destination)}
+      title={[a.environment, a.destination].filter(Boolean).join("\n")}
+    />
+  ),
+  source: (a) => (
+    <Two
+      one={repository(a.repoURL)}
+      two={[a.path, short(a.revision)].filter(Boolean).join(" @ ")}
+      title={[a.repoURL, a.path, a.revision].filter(Boolean).join("\n")}
+    />
+  ),
+  last: (a) => <Two one={<Time at={a.finishedAt} />} two={a.phase} title={a.message} />,
+};
+
+const cluster = (destination: string | undefined): string =>
+  (destination ?? "").replace(/^https?:\/\//, "").replace(/^kubernetes\.default\.svc/, "in-cluster");
+
+export interface RowProps {
+  app: Application | undefined;
+  index: number;
+  start: number;
+  height: number;
+  selected: boolean;
+  locked: boolean;
+  focused: boolean;
+  actions: Actions;
+  onToggle: (index: number, shift: boolean) => void;
+}
+
+// Row is one application, or the room for one that is being read.
+export const Row = memo(function Row(p: RowProps) {
+  const { app } = p;
+  return (
+    <div
+      role="row"
+      data-index={p.index}
+      aria-rowindex={p.index + 2}
+      aria-selected={p.selected}
+      tabIndex={p.focused ? 0 : -1}
+      style={{ gridTemplateColumns: template, height: p.height, transform: `translateY(${p.start}px)` }}
+      className={cn(
+        "absolute inset-x-0 top-0 grid items-center border-b outline-offset-[-2px] [contain:layout_paint] hover:bg-idle-soft/60",
+        p.selected && "bg-accent-soft hover:bg-accent-soft",
+      )}
+    >
+      <div role="gridcell" className="pl-3">
+        <input
+          type="checkbox"
+          tabIndex={-1}
+          checked={p.selected}
+          disabled={!app || p.locked}
+          aria-label={app ? `Select ${app.name}` : "Select"}
+          className="size-4 accent-accent"
+          onChange={() => undefined}
+          onClick={(event) => p.onToggle(p.index, event.shiftKey)}
+        />
+      </div>
+      {app ? (
+        columns.map((c) => (
+          <Fragment key={c.key}>
+            <div role="gridcell" className="min-w-0">
+              {cells[c.key]?.(app)}
+            </div>
+          </Fragment>
+        ))
+      ) : (
+        <div role="gridcell" className="px-2" style={{ gridColumn: `span ${columns.length}` }}>
+          <div className="h-3 w-2/3 rounded bg-idle-soft" />
+        </div>
+      )}
+      <div role="gridcell">{app && <RowMenu app={app} actions={p.actions} />}</div>
+    </div>
+  );
+});

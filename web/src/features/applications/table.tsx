@@ -1,0 +1,260 @@
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { ArrowDown, ArrowUp } from "lucide-react";
+import { Fragment, type KeyboardEvent, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { cn } from "@/lib/cn";
+import type { List } from "./data";
+import { type Actions, columns, Row, template } from "./row";
+import type { Selection } from "./selection";
+import { Tile } from "./tile";
+
+export interface GridProps {
+  list: List;
+  selection: Selection;
+  actions: Actions;
+  onSeen: (first: number, last: number) => void;
+  onSort: (sort: string) => void;
+  onToggle: (index: number, shift: boolean) => void;
+  onAll: () => void;
+  stale: boolean;
+}
+
+const rowHeight = 46;
+
+// place keeps where a list is scrolled to: to its beginning with each other filter, and otherwise where it was.
+function useBeginning(list: List, scroller: React.RefObject<HTMLDivElement | null>) {
+  const was = useRef(list.filter);
+  const sorted = useRef(list.sort);
+  useLayoutEffect(() => {
+    if (was.current !== list.filter || sorted.current !== list.sort) {
+      was.current = list.filter;
+      sorted.current = list.sort;
+      scroller.current?.scrollTo({ top: 0 });
+    }
+  }, [list.filter, list.sort, scroller]);
+}
+
+const box = "relative min-h-40 flex-1 overflow-auto";
+
+// ApplicationsTable shows any number of applications: only rows in sight are on the page. Arrow keys move between rows, Enter opens
+// one, Space selects it, and with Shift all from the one before.
+export function ApplicationsTable({ list, selection, actions, onSeen, onSort, onToggle, onAll, stale }: GridProps) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const [focused, setFocused] = useState(0);
+  useBeginning(list, scroller);
+  const virtual = useVirtualizer({
+    count: list.total,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => rowHeight,
+    overscan: 8,
+  });
+  const items = virtual.getVirtualItems();
+  const first = items[0]?.index ?? 0;
+  const last = items.at(-1)?.index ?? -1;
+  useEffect(() => onSeen(first, last), [first, last, onSeen]);
+  const go = (to: number) => {
+    const next = Math.max(0, Math.min(list.total - 1, to));
+    setFocused(next);
+    virtual.scrollToIndex(next);
+    requestAnimationFrame(() => scroller.current?.querySelector<HTMLElement>(`[data-index="${next}"]`)?.focus());
+  };
+  const key = (event: KeyboardEvent<HTMLDivElement>) => {
+    const row = (event.target as HTMLElement).closest<HTMLElement>("[data-index]");
+    if (!row || event.target !== row) {
+      return;
+    }
+    const index = Number(row.dataset["index"]);
+    const page = Math.max(1, Math.floor((scroller.current?.clientHeight ?? 400) / rowHeight) - 2);
+    const to: Record<string, number> = {
+      ArrowDown: index + 1,
+      ArrowUp: index - 1,
+      PageDown: index + page,
+      PageUp: index - page,
+      Home: 0,
+      End: list.total - 1,
+    };
+    const app = list.row(index);
+    if (to[event.key] !== undefined) {
+      event.preventDefault();
+      go(to[event.key] as number);
+    } else if (event.key === "Enter" && app) {
+      actions.open(app);
+    } else if (event.key === " " && !selection.all) {
+      event.preventDefault();
+      onToggle(index, event.shiftKey);
+    }
+  };
+  const shownFocus = focused >= first && focused <= last ? focused : first;
+  return (
+    <div
+      ref={scroller}
+      role="grid"
+      aria-label="Applications"
+      aria-multiselectable
+      aria-rowcount={list.total + 1}
+      aria-colcount={columns.length + 2}
+      aria-busy={stale}
+      data-testid="applications-table"
+      data-total={list.total}
+      data-filter={list.filter.search ?? ""}
+      className={box}
+      onKeyDown={key}
+      onFocus={(event) => {
+        const index = (event.target as HTMLElement).closest<HTMLElement>("[data-index]")?.dataset["index"];
+        if (index !== undefined) {
+          setFocused(Number(index));
+        }
+      }}
+    >
+      <div role="rowgroup" className="sticky top-0 z-10 min-w-[60rem] border-b bg-surface">
+        <div
+          role="row"
+          aria-rowindex={1}
+          style={{ gridTemplateColumns: template }}
+          className="grid items-center text-sm font-medium text-muted"
+        >
+          <div role="columnheader" className="pl-3">
+            <input
+              type="checkbox"
+              aria-label={selection.all ? "Select none" : "Select all that match"}
+              className="size-4 accent-accent"
+              checked={selection.all}
+              ref={(box) => {
+                if (box) {
+                  box.indeterminate = !selection.all && selection.ids.size > 0;
+                }
+              }}
+              onChange={onAll}
+            />
+          </div>
+          {columns.map((c) => (
+            <Head key={c.key} sorts={c.sorts} sort={list.sort} onSort={onSort} />
+          ))}
+          <div role="columnheader">
+            <span className="sr-only">Actions</span>
+          </div>
+        </div>
+      </div>
+      <div role="rowgroup" className="relative min-w-[60rem]" style={{ height: virtual.getTotalSize() }}>
+        {items.map((item) => {
+          const app = list.row(item.index);
+          return (
+            <Row
+              key={item.key}
+              app={app}
+              index={item.index}
+              start={item.start}
+              height={rowHeight}
+              selected={selection.all || (app !== undefined && selection.ids.has(app.id))}
+              locked={selection.all}
+              focused={item.index === shownFocus}
+              actions={actions}
+              onToggle={onToggle}
+            />
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+function Head({
+  sorts,
+  sort,
+  onSort,
+}: {
+  sorts: { title: string; by: string }[];
+  sort: string;
+  onSort: (sort: string) => void;
+}) {
+  const by = sort.replace(/^-/, "");
+  const down = sort.startsWith("-");
+  const mine = sorts.some((s) => s.by === by);
+  return (
+    <div
+      role="columnheader"
+      aria-sort={mine ? (down ? "descending" : "ascending") : "none"}
+      className="truncate px-2 py-2 whitespace-nowrap"
+    >
+      {sorts.map((s, i) => (
+        <Fragment key={s.by}>
+          {i > 0 && ", "}
+          <button
+            type="button"
+            onClick={() => onSort(by === s.by && !down ? `-${s.by}` : s.by)}
+            className={cn("inline-flex items-center gap-0.5 hover:text-text", by === s.by && "text-text")}
+          >
+            {s.title}
+            {by === s.by && (down ? <ArrowDown size={12} aria-hidden /> : <ArrowUp size={12} aria-hidden />)}
+          </button>
+        </Fragment>
+      ))}
+    </div>
+  );
+}
+
+const tileWidth = 290;
+const tileHeight = 132;
+
+// ApplicationTiles shows the same as tiles beside each other, or one below the other where it is narrow.
+export function ApplicationTiles({ list, selection, actions, onSeen, onToggle, stale }: GridProps) {
+  const scroller = useRef<HTMLUListElement & HTMLDivElement>(null);
+  const [across, setAcross] = useState(1);
+  useBeginning(list, scroller);
+  useLayoutEffect(() => {
+    const element = scroller.current;
+    if (!element) {
+      return undefined;
+    }
+    const watch = new ResizeObserver(() => setAcross(Math.max(1, Math.floor(element.clientWidth / tileWidth))));
+    watch.observe(element);
+    return () => watch.disconnect();
+  }, []);
+  const virtual = useVirtualizer({
+    count: Math.ceil(list.total / across),
+    getScrollElement: () => scroller.current,
+    estimateSize: () => tileHeight,
+    overscan: 3,
+  });
+  const items = virtual.getVirtualItems();
+  const first = (items[0]?.index ?? 0) * across;
+  const last = Math.min(list.total - 1, ((items.at(-1)?.index ?? -1) + 1) * across - 1);
+  useEffect(() => onSeen(first, last), [first, last, onSeen]);
+  return (
+    <div
+      ref={scroller}
+      tabIndex={0}
+      role="region"
+      aria-label="Applications"
+      aria-busy={stale}
+      data-testid="applications-table"
+      data-total={list.total}
+      data-filter={list.filter.search ?? ""}
+      className={box}
+    >
+      <ul className="relative" style={{ height: virtual.getTotalSize() }}>
+        {items.flatMap((item) =>
+          Array.from({ length: across }, (_, column) => {
+            const index = item.index * across + column;
+            const app = list.row(index);
+            return index < list.total ? (
+              <Tile
+                key={index}
+                app={app}
+                index={index}
+                style={{
+                  width: `${100 / across}%`,
+                  height: tileHeight,
+                  transform: `translate(${column * 100}%, ${item.start}px)`,
+                }}
+                selected={selection.all || (app !== undefined && selection.ids.has(app.id))}
+                locked={selection.all}
+                actions={actions}
+                onToggle={onToggle}
+              />
+            ) : null;
+          }),
+        )}
+      </ul>
+    </div>
+  );
+}

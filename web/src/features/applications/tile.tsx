@@ -1,0 +1,65 @@
+import { type CSSProperties, memo } from "react";
+import { cn } from "@/lib/cn";
+import { repository, short } from "@/lib/format";
+import { Status, toneFill, toneOf } from "@/ui/status";
+import { type Actions, AppLink, Flags, nameOf, RowMenu, Time } from "./row";
+import type { Application } from "./window";
+
+interface Props {
+  app: Application | undefined;
+  index: number;
+  style: CSSProperties;
+  selected: boolean;
+  locked: boolean;
+  actions: Actions;
+  onToggle: (index: number, shift: boolean) => void;
+}
+
+// Tile is an application as a card.
+export const Tile = memo(function Tile({ app, index, style, selected, locked, actions, onToggle }: Props) {
+  return (
+    <li className="absolute top-0 left-0 p-1.5" style={style}>
+      <div
+        className={cn(
+          "relative flex h-full flex-col gap-1 overflow-hidden rounded-md border bg-surface py-2 pr-2 pl-3.5",
+          selected && "border-accent bg-accent-soft",
+        )}
+      >
+        {app ? (
+          <>
+            <span aria-hidden className={cn("absolute inset-y-0 left-0 w-1", toneFill[toneOf(app.health)])} />
+            <div className="flex items-center gap-2">
+              <input
+                type="checkbox"
+                checked={selected}
+                disabled={locked}
+                aria-label={`Select ${app.name}`}
+                className="size-4 shrink-0 accent-accent"
+                onChange={() => undefined}
+                onClick={(event) => onToggle(index, event.shiftKey)}
+              />
+              <AppLink app={app} className="min-w-0 flex-1 truncate" />
+              <RowMenu app={app} actions={actions} />
+            </div>
+            <div className="flex items-center gap-3">
+              <Status status={app.health} />
+              <Status status={app.sync} />
+            </div>
+            <div className="truncate text-sm text-muted" title={[app.repoURL, app.path].join(" ")}>
+              {repository(app.repoURL)} {app.path} {short(app.revision)}
+            </div>
+            <div className="flex items-center gap-2 text-sm text-muted">
+              <span className="min-w-0 flex-1 truncate" title={app.id}>
+                {[nameOf(app.environment), nameOf(app.agent), app.argoProject].filter(Boolean).join(" · ")}
+              </span>
+              <Flags app={app} />
+              <Time at={app.finishedAt} />
+            </div>
+          </>
+        ) : (
+          <div className="h-3 w-2/3 rounded bg-idle-soft" />
+        )}
+      </div>
+    </li>
+  );
+});
