@@ -1,10 +1,400 @@
-import { Page } from "@/ui/page";
-import { Empty } from "@/ui/states";
+import { useQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import type { Schemas } from "@/api/client";
+import { cn } from "@/lib/cn";
+import { count, plural, short } from "@/lib/format";
+import { one, type Search } from "@/lib/search";
+import { may, useSession } from "@/lib/session";
+import { known } from "@/lib/time";
+import { Ago } from "@/ui/ago";
+import { Button } from "@/ui/button";
+import { Select } from "@/ui/field";
+import { Card, Page } from "@/ui/page";
+import { Loaded, Loading } from "@/ui/states";
+import { Badge, labelOf, Status, StatusIcon, toneFill, toneOf } from "@/ui/status";
+import {
+  agentsQuery,
+  type By,
+  degradedQuery,
+  dimensions,
+  driftQuery,
+  heldQuery,
+  matrixQuery,
+  recentQuery,
+  summaryQuery,
+  useCalm,
+} from "./data";
+import { Deliveries } from "./deliveries";
+import { countsOf, healths, rowsOf, segments, syncs } from "./figures";
+import { FirstRun } from "./first";
 
+type Application = Schemas["Application"];
+
+// Fleet shows at a glance how everything is, and what needs somebody.
 export default function Fleet() {
+  const summary = useQuery(summaryQuery);
+  const mayAgents = may(useSession(), "agent_view");
+  const agents = useQuery({ ...agentsQuery, enabled: mayAgents });
+  const degraded = useQuery(degradedQuery);
+  const held = useQuery(heldQuery);
+  const drift = useQuery(driftQuery);
+  useCalm();
+  const empty = summary.data?.total === 0;
   return (
     <Page title="Fleet">
-      <Empty title="Nothing here yet" />
+      <Loaded query={summary} loading={<Loading rows={10} label="Reading the fleet" />}>
+        {(s) =>
+          empty ? (
+            agents.isLoading ? (
+              <Loading rows={4} />
+            ) : (
+              <FirstRun agents={agents.data?.items ?? []} knows={mayAgents} />
+            )
+          ) : (
+            <div className="space-y-4">
+              <Totals summary={s} />
+              <div className="grid items-start gap-4 xl:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]">
+                <div className="min-w-0 space-y-4">
+                  <Matrix />
+                  <Deliveries />
+                </div>
+                <div className="min-w-0 space-y-4">
+                  <Agents agents={agents.data?.items ?? []} />
+                  <Worst
+                    title="Degraded or missing"
+                    query={degraded}
+                    search={{ health: ["Degraded", "Missing"] }}
+                    none="Nothing is degraded or missing."
+                    when={(a) => (known(a.finishedAt) ? <Ago at={a.finishedAt} /> : null)}
+                  />
+                  <Worst
+                    title="Held"
+                    query={held}
+                    search={{ held: "true" }}
+                    none="Nothing waits for somebody."
+                    when={(a) => (a.conditions ?? [])[0]}
+                  />
+                  <Worst
+                    title="Out of sync the longest"
+                    query={drift}
+                    search={{ driftOlder: "1h", sort: "finishedAt" }}
+                    none="Nothing is out of sync for more than an hour."
+                    when={(a) => <Ago at={a.driftSince} />}
+                  />
+                  <Recent />
+                </div>
+              </div>
+            </div>
+          )
+        }
+      </Loaded>
     </Page>
+  );
+}
+
+// Bar is how many there are of each status, as parts of one bar; each leads to the applications that have it.
+function Bar({
+  kind,
+  counts,
+  search,
+  tall,
+  of,
+}: {
+  kind: "health" | "sync";
+  counts: Record<string, number>;
+  search?: Search;
+  tall?: boolean;
+  of: string;
+}) {
+  return (
+    <div className={cn("flex overflow-hidden rounded", tall ? "h-7" : "h-3.5")}>
+      {segments(counts, kind === "health" ? healths : syncs).map((s) => (
+        <Link
+          key={s.status}
+          to="/applications"
+          search={{ ...search, [kind]: s.status } as never}
+          preload={false}
+          title={`${labelOf(s.status)}: ${count(s.count)}`}
+          aria-label={`${of}: ${plural(s.count, "application")} ${labelOf(s.status)}`}
+          style={{ width: `${s.share * 100}%` }}
+          className={cn(
+            "h-full border-r border-surface last:border-r-0 hover:brightness-110",
+            toneFill[toneOf(s.status)],
+          )}
+        />
+      ))}
+    </div>
+  );
+}
+
+function Legend({ kind, counts }: { kind: "health" | "sync"; counts: Record<string, number> }) {
+  return (
+    <ul className="flex flex-wrap gap-x-4 gap-y-1">
+      {(kind === "health" ? healths : syncs)
+        .filter((status) => (counts[status] ?? 0) > 0)
+        .map((status) => (
+          <li key={status}>
+            <Link
+              to="/applications"
+              search={{ [kind]: status } as never}
+              preload={false}
+              className="inline-flex items-center gap-1 hover:underline"
+            >
+              <Status status={status} />
+              <span className="font-medium tabular-nums">{count(counts[status] ?? 0)}</span>
+            </Link>
+          </li>
+        ))}
+    </ul>
+  );
+}
+
+function Totals({ summary: s }: { summary: Schemas["FleetSummary"] }) {
+  const health = countsOf(s.health);
+  const sync = countsOf(s.sync);
+  const fact = (label: string, n: number, search: Search, tone: "held" | "warn") =>
+    n > 0 && (
+      <Link to="/applications" search={search as never} preload={false} className="hover:underline">
+        <Badge tone={tone}>
+          {count(n)} {label}
+        </Badge>
+      </Link>
+    );
+  return (
+    <section
+      aria-label="All applications"
+      className="grid gap-4 rounded-lg border bg-surface p-4 lg:grid-cols-[9rem_1fr_1fr]"
+    >
+      <div>
+        <Link to="/applications" className="block text-2xl font-semibold tabular-nums hover:underline">
+          {count(s.total)}
+        </Link>
+        <span className="text-muted">{s.total === 1 ? "application" : "applications"}</span>
+        <div className="mt-1 flex flex-wrap gap-1">
+          {fact("held", s.held, { held: "true" }, "held")}
+          {fact("stale", s.stale, { stale: "true" }, "warn")}
+        </div>
+      </div>
+      <div className="space-y-2">
+        <h2 className="text-sm font-medium text-muted">Health</h2>
+        <Bar kind="health" counts={health} tall of="All" />
+        <Legend kind="health" counts={health} />
+      </div>
+      <div className="space-y-2">
+        <h2 className="text-sm font-medium text-muted">Sync</h2>
+        <Bar kind="sync" counts={sync} tall of="All" />
+        <Legend kind="sync" counts={sync} />
+      </div>
+    </section>
+  );
+}
+
+const fewRows = 12;
+
+function Matrix() {
+  const search = useSearch({ strict: false }) as Search;
+  const navigate = useNavigate();
+  const by = (Object.keys(dimensions) as By[]).find((d) => d === one(search, "by")) ?? "agent";
+  const all = one(search, "all") === "true";
+  const set = (next: Search) =>
+    void navigate({ to: "/", search: { ...search, ...next } as never, replace: true, resetScroll: false });
+  const query = useQuery(matrixQuery(by));
+  return (
+    <Card
+      flush
+      title={`How each ${dimensions[by].toLowerCase()} is`}
+      actions={
+        <Select aria-label="By" className="w-36" value={by} onChange={(e) => set({ by: e.target.value, all: "" })}>
+          {Object.entries(dimensions).map(([value, label]) => (
+            <option key={value} value={value}>
+              By {label.toLowerCase()}
+            </option>
+          ))}
+        </Select>
+      }
+    >
+      <Loaded query={query}>
+        {(m) => {
+          const rows = rowsOf(m.rows ?? []);
+          const shown = all ? rows : rows.slice(0, fewRows);
+          return (
+            <>
+              <ul className="divide-y">
+                {shown.map((r) => (
+                  <li
+                    key={r.value}
+                    className="grid grid-cols-[minmax(0,1fr)_4rem] items-center gap-x-3 gap-y-1 px-4 py-2 sm:grid-cols-[minmax(7rem,11rem)_4rem_1fr_1fr]"
+                  >
+                    {r.value ? (
+                      <Link
+                        to="/applications"
+                        search={{ [by]: r.value } as never}
+                        preload={false}
+                        title={r.value}
+                        className="truncate font-medium hover:underline"
+                      >
+                        {r.value}
+                      </Link>
+                    ) : (
+                      <span className="text-muted">No {dimensions[by].toLowerCase()}</span>
+                    )}
+                    <span className="text-right tabular-nums">
+                      {count(r.total)}
+                      {r.held > 0 && (
+                        <span title={`${count(r.held)} held`} className="ml-1 text-held">
+                          ⧗{count(r.held)}
+                        </span>
+                      )}
+                    </span>
+                    {r.value ? (
+                      <>
+                        <Bar kind="health" counts={r.health} search={{ [by]: r.value }} of={r.value} />
+                        <Bar kind="sync" counts={r.sync} search={{ [by]: r.value }} of={r.value} />
+                      </>
+                    ) : (
+                      <span className="col-span-2" />
+                    )}
+                  </li>
+                ))}
+              </ul>
+              {m.distinct > fewRows && (
+                <div className="flex items-center gap-3 border-t px-4 py-2 text-sm text-muted">
+                  <Button small onClick={() => set({ all: all ? "" : "true" })}>
+                    {all ? "Show fewer" : `Show ${count(rows.length)}`}
+                  </Button>
+                  {m.distinct > rows.length && `of ${count(m.distinct)}, the worst first`}
+                </div>
+              )}
+            </>
+          );
+        }}
+      </Loaded>
+    </Card>
+  );
+}
+
+function More({ search, children }: { search: Search; children: ReactNode }) {
+  return (
+    <Link to="/applications" search={search as never} preload={false} className="text-sm text-accent hover:underline">
+      {children}
+    </Link>
+  );
+}
+
+function Worst({
+  title,
+  query,
+  search,
+  none,
+  when,
+}: {
+  title: string;
+  query: { data: Schemas["PageApplication"] | undefined; error: unknown; refetch: () => unknown };
+  search: Search;
+  none: string;
+  when: (a: Application) => ReactNode;
+}) {
+  const total = query.data?.total ?? 0;
+  return (
+    <Card flush title={title} actions={total > 6 && <More search={search}>All {count(total)}</More>}>
+      <Loaded query={query} loading={<Loading rows={2} />}>
+        {(page) =>
+          total === 0 ? (
+            <p className="flex items-center gap-2 px-4 py-3 text-muted">
+              <StatusIcon status="Healthy" /> {none}
+            </p>
+          ) : (
+            <ul className="divide-y">
+              {(page.items ?? []).map((a) => (
+                <li key={a.id} className="flex items-center gap-2 px-4 py-1.5">
+                  <StatusIcon status={a.held ? "Held" : a.health === "Healthy" ? a.sync : a.health} />
+                  <Link
+                    to="/applications/$agent/$namespace/$name"
+                    params={{ agent: a.agent, namespace: a.namespace, name: a.name }}
+                    title={a.id}
+                    className="min-w-0 flex-1 truncate hover:underline"
+                  >
+                    {a.name} <span className="text-muted">{a.agent}</span>
+                  </Link>
+                  <span className="max-w-48 truncate text-sm text-muted">{when(a)}</span>
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Loaded>
+    </Card>
+  );
+}
+
+function Agents({ agents }: { agents: Schemas["Agent"][] }) {
+  const away = agents.filter((a) => !["Connected", "Revoked"].includes(a.status?.state ?? "Never"));
+  if (agents.length === 0 || away.length === 0) {
+    return null;
+  }
+  return (
+    <Card flush title={`${plural(away.length, "agent")} not connected`}>
+      <ul className="divide-y">
+        {away.slice(0, 6).map((a) => (
+          <li key={a.id} className="flex items-center gap-2 px-4 py-1.5">
+            <Link
+              to="/agents/$agent"
+              params={{ agent: a.id ?? "" }}
+              className="min-w-0 flex-1 truncate hover:underline"
+            >
+              {a.id}
+            </Link>
+            <Status status={a.status?.state ?? "Never"} />
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}
+
+function Recent() {
+  const query = useQuery(recentQuery);
+  return (
+    <Card
+      flush
+      title="What changed in the last hour"
+      actions={
+        <Link to="/ledger" className="text-sm text-accent hover:underline">
+          Ledger
+        </Link>
+      }
+    >
+      <Loaded query={query} loading={<Loading rows={3} />}>
+        {(page) =>
+          (page.items ?? []).length === 0 ? (
+            <p className="px-4 py-3 text-muted">No operation ended in the last hour.</p>
+          ) : (
+            <ul className="divide-y">
+              {(page.items ?? []).map((e) => (
+                <li key={e.id} className="flex items-center gap-2 px-4 py-1.5">
+                  <StatusIcon status={e.phase} />
+                  <span className="min-w-0 flex-1 truncate" title={e.message}>
+                    <Link
+                      to="/applications/$agent/$namespace/$name/history"
+                      params={{ agent: e.agent, namespace: e.namespace, name: e.name }}
+                      className="hover:underline"
+                    >
+                      {e.name}
+                    </Link>{" "}
+                    <span className="text-muted">
+                      {e.action} {short(e.revision)} {e.actor && !e.automatic ? `by ${e.actor}` : ""}
+                    </span>
+                  </span>
+                  <span className="text-sm text-muted">
+                    <Ago at={e.finishedAt} />
+                  </span>
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Loaded>
+    </Card>
   );
 }

@@ -1,0 +1,107 @@
+import { keepPreviousData, useQueryClient } from "@tanstack/react-query";
+import { useEffect } from "react";
+import { client, data } from "@/api/client";
+import { patchOn } from "@/lib/query";
+
+export const dimensions = {
+  agent: "Agent",
+  cluster: "Cluster",
+  environment: "Environment",
+  region: "Region",
+  service: "Service",
+  argoProject: "Project",
+} as const;
+export type By = keyof typeof dimensions;
+
+type Signal = { signal: AbortSignal };
+
+export const summaryQuery = {
+  queryKey: ["application", "summary", {}] as const,
+  queryFn: ({ signal }: Signal) => data(client.GET("/api/v1/fleet/summary", { params: { query: {} }, signal })),
+};
+
+export const matrixQuery = (by: By) => ({
+  queryKey: ["application", "matrix", by] as const,
+  placeholderData: keepPreviousData,
+  queryFn: ({ signal }: Signal) => data(client.GET("/api/v1/fleet/matrix", { params: { query: { by } }, signal })),
+});
+
+export const agentsQuery = {
+  queryKey: ["agent", "list", "fleet"] as const,
+  queryFn: ({ signal }: Signal) => data(client.GET("/api/v1/agents", { params: { query: { limit: 1000 } }, signal })),
+};
+
+export const degradedQuery = {
+  queryKey: ["application", "worst", "degraded"] as const,
+  queryFn: ({ signal }: Signal) =>
+    data(
+      client.GET("/api/v1/fleet/applications", {
+        params: { query: { health: ["Degraded", "Missing"], limit: 6, sort: "-finishedAt" } },
+        signal,
+      }),
+    ),
+};
+
+export const heldQuery = {
+  queryKey: ["application", "worst", "held"] as const,
+  queryFn: ({ signal }: Signal) =>
+    data(client.GET("/api/v1/fleet/applications", { params: { query: { held: true, limit: 6 } }, signal })),
+};
+
+export const driftQuery = {
+  queryKey: ["application", "worst", "drift"] as const,
+  queryFn: ({ signal }: Signal) =>
+    data(
+      client.GET("/api/v1/fleet/applications", {
+        params: { query: { driftOlder: "1h", limit: 6, sort: "driftSince" } },
+        signal,
+      }),
+    ),
+};
+
+export const recentQuery = {
+  queryKey: ["application", "recent"] as const,
+  queryFn: ({ signal }: Signal) =>
+    data(
+      client.GET("/api/v1/ledger", {
+        params: { query: { from: new Date(Date.now() - 3_600_000).toISOString(), limit: 8 } },
+        signal,
+      }),
+    ),
+};
+
+export const doraQuery = {
+  queryKey: ["dora", "month"] as const,
+  staleTime: 60_000,
+  refetchInterval: 60_000,
+  queryFn: ({ signal }: Signal) => data(client.GET("/api/v1/fleet/dora", { params: { query: {} }, signal })),
+};
+
+export const levelsQuery = {
+  queryKey: ["dora", "levels"] as const,
+  staleTime: 60_000,
+  refetchInterval: 60_000,
+  queryFn: ({ signal }: Signal) => data(client.GET("/api/v1/fleet/service-levels", { params: { query: {} }, signal })),
+};
+
+// useCalm reads what counts applications again once a second at most, however much happens.
+export function useCalm(): void {
+  const cache = useQueryClient();
+  useEffect(() => {
+    let waiting: ReturnType<typeof setTimeout> | undefined;
+    let last = 0;
+    const read = () => {
+      waiting = undefined;
+      last = Date.now();
+      void cache.invalidateQueries({ queryKey: ["application"] }, { cancelRefetch: false });
+    };
+    const stop = patchOn("application", () => {
+      waiting ??= setTimeout(read, Math.max(100, 1_000 - (Date.now() - last)));
+      return true;
+    });
+    return () => {
+      stop();
+      clearTimeout(waiting);
+    };
+  }, [cache]);
+}

@@ -1,0 +1,95 @@
+import { Link } from "@tanstack/react-router";
+import { Check } from "lucide-react";
+import type { ReactNode } from "react";
+import type { Schemas } from "@/api/client";
+import { cn } from "@/lib/cn";
+import { useMissing } from "@/lib/session";
+import { Button } from "@/ui/button";
+
+// FirstRun is what there is to do where there are no applications yet: one step after the other.
+export function FirstRun({ agents, knows }: { agents: Schemas["Agent"][]; knows: boolean }) {
+  const missingAgent = useMissing("agent_edit");
+  const missingApp = useMissing("application_edit");
+  const connected = agents.some((a) => a.status?.state === "Connected" || a.status?.state === "Degraded");
+  return (
+    <section aria-label="First steps" className="mx-auto max-w-2xl rounded-lg border bg-surface p-6">
+      <h2 className="text-lg font-semibold">Welcome to Slipway</h2>
+      <p className="mt-1 text-muted">
+        Agents keep clusters at what Git says, and tell this server how everything is. There are no applications yet
+        {knows ? "" : " that you may see"}.
+      </p>
+      <ol className="mt-4 space-y-4">
+        <Step n={1} done={connected} title="Connect an agent">
+          <p className="text-muted">
+            {connected
+              ? "An agent is connected. Applications that are in its cluster show up by themselves."
+              : agents.length > 0
+                ? "An agent is known and not connected: look at it, or connect another one."
+                : "Install one in a cluster with one command. It dials out; nothing has to reach into the cluster."}
+          </p>
+          {!connected && (
+            <div className="mt-2 flex flex-wrap gap-2">
+              <Go to="/agents/connect" why={missingAgent} primary>
+                Connect an agent
+              </Go>
+              {agents.length > 0 && <Go to="/agents">Agents</Go>}
+            </div>
+          )}
+        </Step>
+        <Step n={2} done={false} title="Create an application">
+          <p className="text-muted">
+            Say which directory of which repository belongs into which cluster, and preview it first.
+          </p>
+          <div className="mt-2">
+            <Go to="/applications/new" why={connected ? missingApp : "Connect an agent first."} primary={connected}>
+              Create an application
+            </Go>
+          </div>
+        </Step>
+        <Step n={3} done={false} title="See it here">
+          <p className="text-muted">This page shows then how everything is, what changed, and what needs somebody.</p>
+        </Step>
+      </ol>
+    </section>
+  );
+}
+
+function Go({
+  to,
+  why,
+  primary,
+  children,
+}: {
+  to: string;
+  why?: string | undefined;
+  primary?: boolean;
+  children: ReactNode;
+}) {
+  if (why) {
+    return <Button why={why}>{children}</Button>;
+  }
+  return (
+    <Button asChild look={primary ? "primary" : "plain"}>
+      <Link to={to}>{children}</Link>
+    </Button>
+  );
+}
+
+function Step({ n, done, title, children }: { n: number; done: boolean; title: string; children: ReactNode }) {
+  return (
+    <li className="flex gap-3">
+      <span
+        className={cn(
+          "flex size-7 shrink-0 items-center justify-center rounded-full text-sm font-semibold",
+          done ? "bg-ok-soft text-ok" : "bg-idle-soft text-idle",
+        )}
+      >
+        {done ? <Check size={15} aria-label="Done" role="img" /> : n}
+      </span>
+      <div className="min-w-0 flex-1">
+        <h3 className="font-medium">{title}</h3>
+        {children}
+      </div>
+    </li>
+  );
+}
