@@ -1,6 +1,126 @@
-import { Outlet } from "@tanstack/react-router";
+import { useQuery } from "@tanstack/react-query";
+import { Link, Outlet } from "@tanstack/react-router";
+import { lazy, Suspense, useMemo } from "react";
+import { ApiError } from "@/api/client";
+import { Button } from "@/ui/button";
+import { Tabs, useTitle } from "@/ui/page";
+import { Empty, Failed, Loading, Skeleton } from "@/ui/states";
+import { type Part, partPath, useAddress } from "./address";
+import { Banners, Progress } from "./banners";
+import { Dialogs } from "./dialogs";
+import { Header } from "./header";
+import { resourceOf } from "./resource";
+import { type App, detailQuery, useApp, useFollow } from "./use";
 
-// ApplicationPage is the header of one application with its parts below.
+// The panel for a sync is large, and comes when somebody opens it.
+const SyncPanel = lazy(() => import("./sync-panel"));
+
+const parts: [Part, string][] = [
+  ["", "Resources"],
+  ["diff", "Diff"],
+  ["sync", "Sync"],
+  ["history", "History"],
+  ["why", "Why"],
+  ["parameters", "Parameters"],
+  ["events", "Events"],
+  ["logs", "Logs"],
+  ["settings", "Settings"],
+];
+
+// ApplicationPage is one application: what is always there of it, and its parts below.
 export default function ApplicationPage() {
-  return <Outlet />;
+  const app = useApp();
+  useTitle(app.name);
+  useFollow(app);
+  const query = useQuery(detailQuery(app));
+  const resource = useMemo(() => resourceOf(query.data ?? {}), [query.data]);
+  return (
+    <div className="mx-auto w-full max-w-[1600px] min-w-0 space-y-3 p-3 sm:p-5">
+      {query.data ? (
+        <>
+          <Header app={app} detail={query.data} resource={resource} />
+          <Banners app={app} detail={query.data} resource={resource} />
+          <Progress app={app} resource={resource} />
+          <Parts app={app} />
+          <div className="min-w-0">
+            <Suspense fallback={<Loading />}>
+              <Outlet />
+            </Suspense>
+          </div>
+          <Dialogs app={app} />
+          <Panel />
+        </>
+      ) : (
+        <Without app={app} error={query.error} retry={() => void query.refetch()} />
+      )}
+    </div>
+  );
+}
+
+function Panel() {
+  const { get } = useAddress();
+  return get("sync") ? (
+    <Suspense>
+      <SyncPanel />
+    </Suspense>
+  ) : null;
+}
+
+function Parts({ app }: { app: App }) {
+  const params = { agent: app.agent, namespace: app.namespace, name: app.name };
+  return (
+    <Tabs
+      label="Parts of the application"
+      tabs={parts.map(([part, label]) => ({
+        label,
+        to: partPath(part),
+        params: params as never,
+        exact: part === "",
+      }))}
+    />
+  );
+}
+
+// Without is the page as long as the application is not there: its name, and how it stands.
+function Without({ app, error, retry }: { app: App; error: unknown; retry: () => void }) {
+  const title = <h1 className="text-xl font-semibold break-words">{app.name}</h1>;
+  if (error instanceof ApiError && error.status === 404) {
+    return (
+      <>
+        {title}
+        <Empty
+          title="There is no such application"
+          action={
+            <Button asChild>
+              <Link to="/applications">All applications</Link>
+            </Button>
+          }
+        >
+          The agent {app.agent} has none of this name in the namespace {app.namespace}, or you may not see it. It may
+          have been deleted.
+        </Empty>
+      </>
+    );
+  }
+  if (error != null) {
+    return (
+      <>
+        {title}
+        <Failed error={error} retry={retry} />
+      </>
+    );
+  }
+  return (
+    <div role="status" aria-label="Loading" className="space-y-3">
+      <Skeleton className="h-4 w-64" />
+      {title}
+      <div className="grid gap-3 lg:grid-cols-3">
+        {[0, 1, 2].map((i) => (
+          <Skeleton key={i} className="h-28 w-full rounded-lg" />
+        ))}
+      </div>
+      <Skeleton className="h-9 w-full" />
+      <Loading />
+    </div>
+  );
 }

@@ -1,0 +1,155 @@
+import { useQuery } from "@tanstack/react-query";
+import { Hourglass, Pin as PinIcon, PlugZap, Snowflake } from "lucide-react";
+import type { ReactNode } from "react";
+import { cn } from "@/lib/cn";
+import { known } from "@/lib/time";
+import { Ago } from "@/ui/ago";
+import { Button } from "@/ui/button";
+import { type Tone, toneSoft } from "@/ui/status";
+import { useActions } from "./actions";
+import { sentence } from "./dialogs";
+import { conditionOf, type Detail, pinOf, type Resource, revisionsText, running } from "./resource";
+import { timelineOf } from "./timeline";
+import { type App, useMay, whyQuery } from "./use";
+
+function Banner({
+  tone,
+  icon,
+  title,
+  action,
+  children,
+}: {
+  tone: Tone;
+  icon: ReactNode;
+  title: string;
+  action?: ReactNode;
+  children?: ReactNode;
+}) {
+  return (
+    <section
+      aria-label={title}
+      className="flex flex-wrap items-start gap-x-3 gap-y-2 rounded-lg border bg-surface px-3 py-2"
+    >
+      <span className={cn("mt-0.5 rounded p-1", toneSoft[tone])}>{icon}</span>
+      <div className="min-w-0 flex-1 basis-64">
+        <h2 className="font-medium">{title}</h2>
+        <div className="text-sm break-words text-muted">{children}</div>
+      </div>
+      {action}
+    </section>
+  );
+}
+
+// Banners tell what keeps the application from going on by itself: a plan that is held, a rollback, a window, an agent that
+// is away.
+export function Banners({ app, detail, resource }: { app: App; detail: Detail; resource: Resource }) {
+  const actions = useActions(app);
+  const may = useMay(app);
+  const why = useQuery(whyQuery(app)).data;
+  const reason = (...codes: string[]) => why?.reasons?.find((r) => codes.includes(r.code));
+  const window = reason("HeldByWindow");
+  const guard = reason("HeldByGuard", "WaitingForConfirm");
+  const held = conditionOf(resource, "Held");
+  const pin = pinOf(resource);
+  return (
+    <>
+      {known(detail.staleSince) && (
+        <Banner tone="warn" icon={<PlugZap size={15} aria-hidden />} title="The agent tells nothing of it">
+          What is shown was so <Ago at={detail.staleSince} />. The agent is away, or does not find the application any
+          more; what is asked for now waits for it.
+        </Banner>
+      )}
+      {guard && (
+        <Banner
+          tone="held"
+          icon={<Hourglass size={15} aria-hidden />}
+          title="Its sync is held: somebody has to confirm what it deletes"
+          action={
+            <Button look="primary" why={may.sync} onClick={() => actions.open("confirm")}>
+              See and confirm…
+            </Button>
+          }
+        >
+          {sentence(guard.why || held?.message || guard.what)}
+        </Banner>
+      )}
+      {window && (
+        <Banner tone="held" icon={<Snowflake size={15} aria-hidden />} title="A sync window holds it">
+          {sentence(window.why || window.what)}
+        </Banner>
+      )}
+      {held && !guard && !window && why && (
+        <Banner tone="held" icon={<Hourglass size={15} aria-hidden />} title="Its sync is held">
+          {sentence(held.message)}
+        </Banner>
+      )}
+      {pin && (
+        <Banner
+          tone="held"
+          icon={<PinIcon size={15} aria-hidden />}
+          title={`Rolled back to deployment ${pin.id}${pin.revisions?.length ? `, ${revisionsText(pin.revisions)}` : ""}`}
+          action={
+            <Button why={may.sync} onClick={() => actions.open("unpin")}>
+              End the rollback…
+            </Button>
+          }
+        >
+          {pin.by ? `By ${pin.by} ` : ""}
+          {pin.at && <Ago at={pin.at} />}
+          {pin.reason ? `: ${sentence(pin.reason)}` : "."} What Git said then
+          {pin.quarantine?.revisions?.length ? ` (${revisionsText(pin.quarantine.revisions)})` : ""} is not deployed
+          until a commit changes what this application renders.
+        </Banner>
+      )}
+    </>
+  );
+}
+
+// Progress is the operation that is under way.
+export function Progress({ app, resource }: { app: App; resource: Resource }) {
+  const actions = useActions(app);
+  const may = useMay(app);
+  const state = running(resource);
+  if (!state) {
+    return null;
+  }
+  const { done, total, failed } = timelineOf(state, resource.status?.resources ?? []);
+  const part = total > 0 ? Math.round((100 * done) / total) : 0;
+  return (
+    <section aria-label="The operation under way" className="rounded-lg border bg-surface px-3 py-2">
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+        <h2 className="font-medium">
+          {state.phase === "Terminating" ? "It is being terminated" : "A sync is under way"}
+        </h2>
+        <span className="min-w-0 flex-1 truncate text-sm text-muted" title={state.message}>
+          {state.message}
+        </span>
+        <span className="text-sm text-muted tabular-nums">
+          {done}/{total}
+          {failed > 0 && `, ${failed} failed`}, begun <Ago at={state.startedAt} />
+        </span>
+        <Button small onClick={() => actions.go("sync")}>
+          Watch
+        </Button>
+        {state.phase !== "Terminating" && (
+          <Button small why={may.sync} onClick={() => actions.open("terminate")}>
+            Terminate…
+          </Button>
+        )}
+      </div>
+      <div
+        role="progressbar"
+        aria-label="Objects that are done"
+        aria-valuemin={0}
+        aria-valuemax={100}
+        aria-valuenow={part}
+        className="mt-2 h-1.5 overflow-hidden rounded-full bg-idle-soft"
+      >
+        <div
+          className={cn("h-full transition-[width]", failed > 0 ? "bg-bad" : "bg-busy")}
+          style={{ width: `${part}%` }}
+        />
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,81 @@
+import { useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import { plural } from "@/lib/format";
+import { Confirm } from "@/ui/confirm";
+import { toast } from "@/ui/toast";
+import { Objects, Reason } from "./dialogs";
+import { type App, remove, useDetail } from "./use";
+
+const choices = [
+  {
+    value: "foreground",
+    label: "Delete what it deployed, and wait until it is gone",
+    hint: "The Application goes last (foreground).",
+  },
+  {
+    value: "background",
+    label: "Delete what it deployed, in the background",
+    hint: "The Application goes when the deletions were asked for; what they own goes after it.",
+  },
+  {
+    value: "orphan",
+    label: "Leave what it deployed",
+    hint: "Only the Application goes. Nobody keeps its objects at what Git says any more.",
+  },
+];
+
+// DeleteApplication names what goes before anything does.
+export function DeleteApplication({ app, onClose }: { app: App; onClose: () => void }) {
+  const { resource } = useDetail(app);
+  const [how, setHow] = useState("foreground");
+  const [reason, setReason] = useState("");
+  const navigate = useNavigate();
+  const objects = (resource.status?.resources ?? []).filter((o) => !o.hook);
+  const cascade = how !== "orphan";
+  const run = async () => {
+    await remove(app, { cascade, ...(cascade ? { propagation: how } : {}), ...(reason ? { reason } : {}) });
+    toast(`${app.name} is being deleted`, cascade ? `with ${plural(objects.length, "object")}` : "its objects stay");
+    await navigate({ to: "/applications" });
+  };
+  return (
+    <Confirm
+      open
+      onClose={onClose}
+      title={`Delete ${app.name}`}
+      action={`Delete ${app.name}`}
+      typed={app.name}
+      onConfirm={run}
+    >
+      <fieldset className="space-y-2">
+        <legend className="mb-1 text-sm font-medium">What goes</legend>
+        {choices.map((c) => (
+          <label key={c.value} className="flex items-start gap-2">
+            <input
+              type="radio"
+              name="how"
+              value={c.value}
+              checked={how === c.value}
+              onChange={() => setHow(c.value)}
+              className="mt-1 accent-accent"
+            />
+            <span>
+              {c.label}
+              <span className="block text-sm text-muted">{c.hint}</span>
+            </span>
+          </label>
+        ))}
+      </fieldset>
+      {objects.length > 0 && (
+        <div>
+          <p className="mb-1">
+            {cascade
+              ? `${plural(objects.length, "object")} and what they own are deleted from the cluster:`
+              : `${plural(objects.length, "object")} stay in the cluster:`}
+          </p>
+          <Objects objects={objects} label={cascade ? "Objects that are deleted" : "Objects that stay"} />
+        </div>
+      )}
+      <Reason value={reason} onChange={setReason} />
+    </Confirm>
+  );
+}

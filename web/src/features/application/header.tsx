@@ -1,0 +1,358 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { EllipsisVertical, GitCommitHorizontal, RefreshCw, RotateCcw, Trash2 } from "lucide-react";
+import { plural, repository, short } from "@/lib/format";
+import { useHotkeys } from "@/lib/hotkeys";
+import { safeLink } from "@/lib/links";
+import { useCommands } from "@/lib/palette";
+import { Ago } from "@/ui/ago";
+import { Button, IconButton } from "@/ui/button";
+import { Copy } from "@/ui/copy";
+import { Menu } from "@/ui/menu";
+import { Skeleton } from "@/ui/states";
+import { Badge, Status } from "@/ui/status";
+import { type Action, type Actions, labelOf, useActions } from "./actions";
+import { partPath } from "./address";
+import { sentence } from "./dialogs";
+import { type Detail, notesOf, type Resource, revisionsOf, running, type Source, sourcesOf } from "./resource";
+import { type App, useMay, whyQuery } from "./use";
+
+// Header says what Git wants, what runs and why they differ, and offers what follows from it.
+export function Header({ app, detail, resource }: { app: App; detail: Detail; resource: Resource }) {
+  const actions = useActions(app);
+  const why = useQuery(whyQuery(app));
+  const may = useMay(app);
+  const primary = why.data?.reasons?.find((r) => r.actions?.length)?.actions?.[0];
+  useOffers(app, actions, resource, primary);
+  return (
+    <header className="space-y-3">
+      <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
+        <div className="min-w-0 flex-1 basis-64">
+          <p className="truncate text-sm text-muted">
+            <Link to="/applications" className="hover:underline">
+              Applications
+            </Link>{" "}
+            / {app.agent} / {app.namespace}
+          </p>
+          <h1 className="flex flex-wrap items-center gap-x-3 gap-y-1 text-xl font-semibold">
+            <span className="min-w-0 break-words">{app.name}</span>
+            <span className="flex flex-wrap items-center gap-x-3 text-base font-normal">
+              <Status status={detail.health} />
+              <Status status={detail.sync} />
+              {detail.held && <Badge tone="held">Held</Badge>}
+              {resource.metadata.deletionTimestamp && <Badge tone="warn">Being deleted</Badge>}
+            </span>
+          </h1>
+        </div>
+        <div className="flex flex-wrap items-center gap-2">
+          {primary && primary.action !== "sync" && (
+            <Button look="primary" why={actions.why(primary)} onClick={() => actions.run(primary)}>
+              {labelOf(primary)}
+            </Button>
+          )}
+          <Button
+            look={primary?.action === "sync" ? "primary" : "plain"}
+            why={may.sync}
+            onClick={() => (primary?.action === "sync" ? actions.run(primary) : actions.sync())}
+          >
+            {primary?.action === "sync" ? labelOf(primary) : "Sync…"}
+          </Button>
+          <Button onClick={() => actions.refresh(false)}>
+            <RefreshCw size={14} aria-hidden />
+            Refresh
+          </Button>
+          <Menu
+            trigger={
+              <IconButton label="More">
+                <EllipsisVertical size={16} aria-hidden />
+              </IconButton>
+            }
+            items={[
+              { label: "Hard refresh", icon: <RotateCcw size={15} aria-hidden />, run: () => actions.refresh(true) },
+              {
+                label: "Roll back…",
+                why: may.sync,
+                icon: <GitCommitHorizontal size={15} aria-hidden />,
+                run: () => actions.go("history", { do: "rollback" }),
+              },
+              ...(running(resource)
+                ? [{ label: "Terminate the operation…", why: may.sync, run: () => actions.open("terminate") }]
+                : []),
+              null,
+              {
+                label: `Delete ${app.name}…`,
+                icon: <Trash2 size={15} aria-hidden />,
+                danger: true,
+                why: may.remove,
+                run: () => actions.open("delete"),
+              },
+            ]}
+          />
+        </div>
+      </div>
+      <div className="grid gap-3 lg:grid-cols-3">
+        <Wanted resource={resource} />
+        <Runs detail={detail} resource={resource} />
+        <section aria-label="Why" className="min-h-28 min-w-0 rounded-lg border bg-surface p-3">
+          <Reason app={app} query={why} actions={actions} />
+        </section>
+      </div>
+    </header>
+  );
+}
+
+function Heading({ children }: { children: string }) {
+  return <h2 className="mb-1 text-xs font-medium text-muted">{children}</h2>;
+}
+
+// Revision is a commit or version, with what is known of it.
+export function Revision({
+  revision,
+  note,
+}: {
+  revision: string;
+  note?: { subject?: string; author?: string } | undefined;
+}) {
+  return (
+    <span className="inline-flex max-w-full min-w-0 items-center gap-1">
+      <code className="shrink-0 text-sm">{short(revision) || "unknown"}</code>
+      {revision && <Copy text={revision} label="Copy the revision" />}
+      {note?.subject && (
+        <span className="truncate" title={note.author}>
+          {note.subject}
+          {note.author && <span className="text-muted"> — {note.author.replace(/ <.*>$/, "")}</span>}
+        </span>
+      )}
+    </span>
+  );
+}
+
+const shown = 3; // sources and images that there is room for
+
+function SourceLine({ source, revision, resource }: { source: Source; revision: string; resource: Resource }) {
+  const link = safeLink(source.repoURL);
+  // What is known of a commit is known of those that were deployed.
+  const notes = notesOf(resource);
+  const made = resource.status?.history?.findLast((d) => revisionsOf(d).includes(revision));
+  const text = repository(source.repoURL);
+  return (
+    <li className="min-w-0">
+      <div className="flex min-w-0 items-baseline gap-1.5">
+        {link ? (
+          <a
+            href={link}
+            rel="noreferrer"
+            target="_blank"
+            className="truncate text-accent hover:underline"
+            title={source.repoURL}
+          >
+            {text}
+          </a>
+        ) : (
+          <span className="truncate">{text}</span>
+        )}
+        <span className="truncate text-muted">
+          {source.chart ? `chart ${source.chart}` : source.path || (source.ref ? `as $${source.ref}` : "")}
+        </span>
+      </div>
+      <div className="flex min-w-0 items-center gap-1.5">
+        <span className="shrink-0 text-sm text-muted">{source.targetRevision || "HEAD"} is</span>
+        <Revision revision={revision} note={made ? notes[String(made.id)] : undefined} />
+      </div>
+    </li>
+  );
+}
+
+function Wanted({ resource }: { resource: Resource }) {
+  const sources = sourcesOf(resource.spec);
+  const revisions = revisionsOf(resource.status?.sync);
+  return (
+    <section aria-label="What Git wants" className="min-h-28 min-w-0 rounded-lg border bg-surface p-3">
+      <Heading>Git wants</Heading>
+      <ul className="space-y-1.5">
+        {sources.slice(0, shown).map((s, i) => (
+          <SourceLine key={i} source={s} revision={revisions[i] ?? ""} resource={resource} />
+        ))}
+      </ul>
+      {sources.length > shown && (
+        <p className="mt-1 text-sm text-muted">and {plural(sources.length - shown, "more source")}: see Parameters</p>
+      )}
+      {sources.length === 0 && <p className="text-muted">It has no source: set one in Settings.</p>}
+    </section>
+  );
+}
+
+function Runs({ detail, resource }: { detail: Detail; resource: Resource }) {
+  const last = resource.status?.history?.at(-1);
+  const images = resource.status?.summary?.images ?? [];
+  return (
+    <section aria-label="What runs" className="min-h-28 min-w-0 rounded-lg border bg-surface p-3">
+      <Heading>Runs</Heading>
+      {last ? (
+        <>
+          <div className="flex flex-wrap items-center gap-x-2">
+            {detail.version && <span className="font-medium">{detail.version}</span>}
+            {revisionsOf(last).map((r, i) => (
+              <span key={i} className="inline-flex items-center">
+                <code className="text-sm">{short(r)}</code>
+                <Copy text={r} label="Copy the revision that runs" />
+              </span>
+            ))}
+            <span className="text-sm text-muted">
+              deployed <Ago at={last.deployedAt} />
+            </span>
+          </div>
+          <p className="truncate text-sm text-muted">to {detail.destination || "an unknown cluster"}</p>
+        </>
+      ) : (
+        <p className="text-muted">Nothing was deployed yet.</p>
+      )}
+      <ul className="mt-1 font-mono text-xs">
+        {images.slice(0, shown).map((image) => (
+          <li key={image} className="truncate" title={image}>
+            {image}
+          </li>
+        ))}
+        {images.length > shown && (
+          <li className="font-sans text-muted">and {plural(images.length - shown, "more image")}</li>
+        )}
+      </ul>
+    </section>
+  );
+}
+
+type WhyQuery = { data: import("@/api/client").Schemas["Why"] | undefined; error: unknown };
+
+function Reason({ app, query, actions }: { app: App; query: WhyQuery; actions: Actions }) {
+  const first = query.data?.reasons?.[0];
+  if (!first) {
+    return (
+      <>
+        <Heading>Why</Heading>
+        {query.error != null ? (
+          <p className="text-muted">Why it stands like this could not be read: see the tab Why.</p>
+        ) : (
+          <div className="space-y-2" role="status" aria-label="Loading">
+            <Skeleton className="w-full" />
+            <Skeleton className="w-2/3" />
+          </div>
+        )}
+      </>
+    );
+  }
+  const more = (query.data?.reasons?.length ?? 1) - 1;
+  return (
+    <>
+      <Heading>{query.data?.state ?? "Why"}</Heading>
+      <p className="line-clamp-3 break-words">
+        {sentence(first.what)}{" "}
+        {first.since && (
+          <span className="text-sm text-muted">
+            <Ago at={first.since} none="" />
+          </span>
+        )}
+      </p>
+      {first.why && <p className="line-clamp-2 text-sm break-words text-muted">{first.why}</p>}
+      <p className="mt-1 flex flex-wrap gap-x-3 text-sm">
+        {(first.actions ?? []).slice(1, 3).map((action: Action, i) => (
+          <button
+            key={i}
+            type="button"
+            disabled={Boolean(actions.why(action))}
+            onClick={() => actions.run(action)}
+            className="text-accent hover:underline disabled:text-muted"
+          >
+            {labelOf(action)}
+          </button>
+        ))}
+        <Link
+          to={partPath("why")}
+          params={{ agent: app.agent, namespace: app.namespace, name: app.name } as never}
+          className="text-accent hover:underline"
+        >
+          {more > 0 ? `${plural(more, "more reason")}` : "What to do next"}
+        </Link>
+      </p>
+    </>
+  );
+}
+
+// useOffers has the actions in the palette and on keys.
+function useOffers(app: App, actions: Actions, resource: Resource, primary: Action | undefined): void {
+  const may = useMay(app);
+  const group = app.name;
+  const under = running(resource) !== undefined;
+  useCommands([
+    ...(primary && primary.action !== "sync" && primary.action !== "refresh"
+      ? [
+          {
+            id: "application.next",
+            title: `${labelOf(primary).replace("…", "")}: what helps now`,
+            group,
+            disabled: actions.why(primary),
+            run: () => actions.run(primary),
+          },
+        ]
+      : []),
+    {
+      id: "application.sync",
+      title: `Sync ${app.name}`,
+      group,
+      shortcut: "s",
+      disabled: may.sync,
+      run: () => actions.sync(),
+    },
+    {
+      id: "application.refresh",
+      title: `Refresh ${app.name}`,
+      group,
+      shortcut: "r",
+      run: () => actions.refresh(false),
+    },
+    { id: "application.hard", title: `Hard refresh ${app.name}`, group, run: () => actions.refresh(true) },
+    {
+      id: "application.rollback",
+      title: `Roll back ${app.name}`,
+      group,
+      disabled: may.sync,
+      run: () => actions.go("history", { do: "rollback" }),
+    },
+    ...(under
+      ? [
+          {
+            id: "application.terminate",
+            title: `Terminate the operation of ${app.name}`,
+            group,
+            disabled: may.sync,
+            run: () => actions.open("terminate"),
+          },
+        ]
+      : []),
+    {
+      id: "application.diff",
+      title: "Show differences",
+      group,
+      shortcut: "d",
+      keywords: "drift",
+      run: () => actions.go("diff"),
+    },
+    { id: "application.history", title: "Show the history", group, shortcut: "h", run: () => actions.go("history") },
+    { id: "application.why", title: "Show why it is like this", group, shortcut: "w", run: () => actions.go("why") },
+    { id: "application.settings", title: `Edit ${app.name}`, group, shortcut: "e", run: () => actions.go("settings") },
+    {
+      id: "application.delete",
+      title: `Delete ${app.name}`,
+      group,
+      disabled: may.remove,
+      run: () => actions.open("delete"),
+    },
+  ]);
+  useHotkeys([
+    { keys: "s", what: "Sync", run: () => !may.sync && actions.sync() },
+    { keys: "r", what: "Refresh", run: () => actions.refresh(false) },
+    { keys: "d", what: "Differences", run: () => actions.go("diff") },
+    { keys: "h", what: "History", run: () => actions.go("history") },
+    { keys: "w", what: "Why", run: () => actions.go("why") },
+    { keys: "e", what: "Settings of the application", run: () => actions.go("settings") },
+  ]);
+}

@@ -1,0 +1,161 @@
+import { queryOptions, useQuery } from "@tanstack/react-query";
+import { useParams } from "@tanstack/react-router";
+import { useEffect, useMemo } from "react";
+import { ApiError, client, data, request, type Schemas } from "@/api/client";
+import { events } from "@/lib/events";
+import { queryClient } from "@/lib/query";
+import { useMissing } from "@/lib/session";
+import { type Detail, type Resource, resourceOf } from "./resource";
+
+export interface App {
+  agent: string;
+  namespace: string;
+  name: string;
+  // id is what events call it.
+  id: string;
+}
+
+// useApp is the application that the address names.
+export function useApp(): App {
+  const { agent = "", namespace = "", name = "" } = useParams({ strict: false });
+  return useMemo(() => ({ agent, namespace, name, id: `${agent}/${namespace}/${name}` }), [agent, namespace, name]);
+}
+
+const pathOf = (app: App) => ({ agent: app.agent, namespace: app.namespace, name: app.name });
+
+// Queries about one application have keys of their own, so that events of the thousands of others read nothing again.
+export const liveKey = (app: App, ...rest: unknown[]) => ["one-application", app.id, ...rest];
+
+// lookKey is for what asks the agent and its cluster: it is read again when what it depends on changed, not with each event.
+export const lookKey = (app: App, ...rest: unknown[]) => ["look", app.id, ...rest];
+
+const settle = 120; // ms to gather events that come together
+
+// useFollow reads what is shown of the application again whenever something about it changed.
+export function useFollow(app: App): void {
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const stop = events.listen((event) => {
+      const about =
+        (event.object.type === "application" && event.object.id === app.id) ||
+        (event.object.type === "agent" && event.object.id === app.agent);
+      if (about) {
+        timer ??= setTimeout(() => {
+          timer = undefined;
+          void queryClient.invalidateQueries({ queryKey: ["one-application", app.id] });
+        }, settle);
+      }
+    });
+    return () => {
+      clearTimeout(timer);
+      stop();
+    };
+  }, [app.id, app.agent]);
+}
+
+export const detailQuery = (app: App) =>
+  queryOptions({
+    queryKey: liveKey(app, "detail"),
+    queryFn: (): Promise<Detail> =>
+      data(client.GET("/api/v1/agents/{agent}/applications/{namespace}/{name}", { params: { path: pathOf(app) } })),
+  });
+
+// useDetail is the application as the server knows it; the pages below the header are shown only when it is there.
+export function useDetail(app: App): { detail: Detail | undefined; resource: Resource } {
+  const { data: detail } = useQuery(detailQuery(app));
+  const resource = useMemo(() => resourceOf(detail ?? {}), [detail]);
+  return { detail, resource };
+}
+
+export const whyQuery = (app: App) =>
+  queryOptions({
+    queryKey: liveKey(app, "why"),
+    queryFn: () =>
+      data(client.GET("/api/v1/agents/{agent}/applications/{namespace}/{name}/why", { params: { path: pathOf(app) } })),
+  });
+
+// useMay says for each right at the application's scope why it is missing.
+export function useMay(app: App): { sync: string | undefined; edit: string | undefined; remove: string | undefined } {
+  const scope = useDetail(app).detail?.scope;
+  return {
+    sync: useMissing("application_sync", scope),
+    edit: useMissing("application_edit", scope),
+    remove: useMissing("application_delete", scope),
+  };
+}
+
+export const basePath = (app: App): string =>
+  `/api/v1/agents/${encodeURIComponent(app.agent)}/applications/${encodeURIComponent(app.namespace)}/${encodeURIComponent(app.name)}`;
+
+export type Command = Schemas["Command"];
+export type Answer = Schemas["OperationAnswer"];
+
+// finished is the answer of a command that was carried out. What was not is an error that says why.
+export function finished(command: Command): Command {
+  if (command.status === "done" || command.status === "pending" || command.status === "sent") {
+    return command;
+  }
+  throw new ApiError(409, {
+    detail: command.message || `The agent did not do it (${command.status}): look at the application and try again.`,
+    code: command.status,
+  });
+}
+
+async function send(path: string, method: string, body?: unknown): Promise<Command> {
+  const response = await request(path, {
+    method,
+    ...(body === undefined ? {} : { headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) }),
+  });
+  return finished((await response.json()) as Command);
+}
+
+export interface Requests {
+  sync: Schemas["SyncRequest"];
+  refresh: Schemas["RefreshRequest"];
+  terminate: Schemas["TerminateRequest"];
+  rollback: Schemas["RollbackRequest"];
+  unpin: Schemas["UnpinRequest"];
+  confirm: Schemas["ConfirmRequest"];
+  restore: Schemas["RestoreRequest"];
+  revert: Schemas["RevertRequest"];
+  allow: Schemas["AllowRequest"];
+}
+
+// operate asks the application for something and gives what came of it.
+export async function operate<V extends keyof Requests>(app: App, verb: V, body: Requests[V]): Promise<Answer> {
+  const command = await send(`${basePath(app)}/${verb}`, "POST", body);
+  void queryClient.invalidateQueries({ queryKey: ["one-application", app.id] });
+  const answer = (command.result ?? {}) as Partial<Answer>;
+  return {
+    ...answer,
+    message: answer.message ?? (command.status === "done" ? "asked for" : "the agent has not answered yet"),
+    changed: answer.changed ?? false,
+  };
+}
+
+// write puts a changed resource in place of the one that it was made from. Who was faster is told by a 409.
+export async function write(app: App, resource: unknown, base: unknown, reason: string, dryRun = false): Promise<void> {
+  await send(`${basePath(app)}${dryRun ? "?dryRun=true" : ""}`, "PUT", {
+    resource,
+    base,
+    ...(reason ? { reason } : {}),
+  });
+  if (!dryRun) {
+    await queryClient.invalidateQueries({ queryKey: ["one-application", app.id] });
+  }
+}
+
+// remove deletes the application.
+export async function remove(
+  app: App,
+  how: { cascade: boolean; propagation?: string; reason?: string },
+): Promise<void> {
+  const query = new URLSearchParams({ cascade: String(how.cascade) });
+  if (how.propagation && how.cascade) {
+    query.set("propagation", how.propagation);
+  }
+  if (how.reason) {
+    query.set("reason", how.reason);
+  }
+  await send(`${basePath(app)}?${query}`, "DELETE");
+}

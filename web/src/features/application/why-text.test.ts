@@ -1,0 +1,17 @@
+import { expect, test } from "vitest";
+import { commandsOf, split } from "./why-text";
+
+test("commands are what is in backticks and begins with a program", () => {
+  const next = "push a fix, and `slipway app sync web`; `spec.source` says where; `slipway app sync web` again";
+  expect(commandsOf(next)).toEqual(["slipway app sync web"]);
+  expect(split("a `b` c").map((p) => [p.text, p.code])).toEqual([
+    ["a ", false],
+    ["b", true],
+    [" c", false],
+  ]);
+});
+
+test("a lone backtick is a backtick", () => {
+  expect(split("it's ` here")).toEqual([{ text: "it's ` here", code: false }]);
+  expect(commandsOf("`slipway app get web")).toEqual([]);
+});
