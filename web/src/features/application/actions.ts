@@ -88,7 +88,7 @@ export function useActions(app: App): Actions {
         case "rollback":
           return go("history", { do: "rollback" });
         case "resource-action":
-          return go("", objects[0] ? { object: nodeOf(objects[0]) } : {});
+          return go("", objects[0] ? { resource: nodeOf(objects[0]) } : {});
         default:
           return open(action.action);
       }

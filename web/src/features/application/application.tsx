@@ -3,7 +3,7 @@ import { Link, Outlet } from "@tanstack/react-router";
 import { lazy, Suspense, useMemo } from "react";
 import { ApiError } from "@/api/client";
 import { Button } from "@/ui/button";
-import { Tabs, useTitle } from "@/ui/page";
+import { type Tab, Tabs, useTitle } from "@/ui/page";
 import { Empty, Failed, Loading, Skeleton } from "@/ui/states";
 import { type Part, partPath, useAddress } from "./address";
 import { Banners, Progress } from "./banners";
@@ -71,12 +71,7 @@ function Parts({ app }: { app: App }) {
   return (
     <Tabs
       label="Parts of the application"
-      tabs={parts.map(([part, label]) => ({
-        label,
-        to: partPath(part),
-        params: params as never,
-        exact: part === "",
-      }))}
+      tabs={parts.map(([part, label]) => ({ label, to: partPath(part), params, exact: part === "" }) as unknown as Tab)}
     />
   );
 }

@@ -3,33 +3,8 @@ import { plural } from "@/lib/format";
 
 // What a sync would do, as POST .../plan says it.
 
-export interface PlanItem extends Schemas["ObjectName"] {
-  verb: "create" | "update" | "delete" | "keep" | "hook";
-  hook?: string;
-  diff?: string;
-  reason?: string;
-  error?: string;
-  confirm?: boolean;
-}
-
-export interface Plan {
-  revisions: string[] | null;
-  digest?: string;
-  phases: { phase: string; waves: { wave: number; items: PlanItem[] | null }[] | null }[] | null;
-  counts: { create: number; update: number; delete: number; unchanged: number; hooks: number };
-  guard: {
-    held: boolean;
-    reason?: string;
-    budget?: string;
-    of?: string;
-    deletions: number;
-    total: number;
-    confirmed?: boolean;
-  };
-  windows: { allowed: boolean; reason?: string; until?: string; automatic: boolean };
-  refused?: string;
-  warnings: string[] | null;
-}
+export type Plan = Schemas["SyncPlan"];
+export type PlanItem = Schemas["PlanItem"];
 
 // summary says in a line what a plan does.
 export function summary(plan: Plan): string {
@@ -88,7 +63,10 @@ export function requestOf(choice: Choice, targets: string[]): Schemas["SyncReque
     }
   }
   if (choice.options !== undefined) {
-    request.options = choice.options.split("\n").map((o) => o.trim()).filter(Boolean);
+    request.options = choice.options
+      .split("\n")
+      .map((o) => o.trim())
+      .filter(Boolean);
   }
   if (choice.objects.length > 0) {
     request.objects = choice.objects;

@@ -5,7 +5,7 @@ import { ApiError, client, data, request, type Schemas } from "@/api/client";
 import { events } from "@/lib/events";
 import { queryClient } from "@/lib/query";
 import { useMissing } from "@/lib/session";
-import { type Detail, type Resource, resourceOf } from "./resource";
+import { type Detail, type Named, type Resource, resourceOf } from "./resource";
 
 export interface App {
   agent: string;
@@ -88,7 +88,19 @@ export const basePath = (app: App): string =>
   `/api/v1/agents/${encodeURIComponent(app.agent)}/applications/${encodeURIComponent(app.namespace)}/${encodeURIComponent(app.name)}`;
 
 export type Command = Schemas["Command"];
-export type Answer = Schemas["OperationAnswer"];
+
+// Answer is what came of a request to the application; the API's description has the result of a command as any value.
+export interface Answer {
+  message: string;
+  changed: boolean;
+  request?: string;
+  deployment?: number;
+  revisions?: string[];
+  quarantine?: string[];
+  plan?: string;
+  objects?: (Named & { deployment?: number })[];
+  warnings?: string[];
+}
 
 // finished is the answer of a command that was carried out. What was not is an error that says why.
 export function finished(command: Command): Command {
@@ -97,7 +109,7 @@ export function finished(command: Command): Command {
   }
   throw new ApiError(409, {
     detail: command.message || `The agent did not do it (${command.status}): look at the application and try again.`,
-    code: command.status,
+    code: "conflict",
   });
 }
 

@@ -73,7 +73,7 @@ function Reason({ app, reason, first }: { app: App; reason: Schemas["WhyReason"]
               <Link
                 to={partPath("")}
                 params={params}
-                search={{ object: nodeOf(o) } as never}
+                search={{ resource: nodeOf(o) } as never}
                 className="inline-block max-w-full truncate rounded bg-idle-soft px-1.5 py-0.5 text-sm hover:underline"
               >
                 {placeOf(o)}
