@@ -1,10 +1,258 @@
-import { Page } from "@/ui/page";
-import { Empty } from "@/ui/states";
+import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
+import { client, data } from "@/api/client";
+import { short } from "@/lib/format";
+import { between, known } from "@/lib/time";
+import { Ago } from "@/ui/ago";
+import { Button } from "@/ui/button";
+import { Copy } from "@/ui/copy";
+import { Empty, ErrorNote, Loading } from "@/ui/states";
+import { Badge, Status } from "@/ui/status";
+import { type Column, Table } from "@/ui/table";
+import { useAddress } from "./address";
+import { Compare } from "./compare";
+import { compose, type Past } from "./past";
+import { Restore } from "./restore";
+import { Rollback } from "./rollback";
+import { type App, liveKey, useApp, useDetail, useMay } from "./use";
 
+const page = 100;
+
+// useLedger is what the ledger knows of the application, the newest first; more comes with each page.
+export function useLedger(app: App) {
+  return useInfiniteQuery({
+    queryKey: liveKey(app, "ledger"),
+    initialPageParam: "",
+    placeholderData: keepPreviousData,
+    queryFn: ({ pageParam }) =>
+      data(
+        client.GET("/api/v1/ledger", {
+          params: {
+            query: {
+              agent: app.agent,
+              namespace: app.namespace,
+              name: app.name,
+              limit: page,
+              ...(pageParam ? { cursor: pageParam } : {}),
+            },
+          },
+        }),
+      ),
+    getNextPageParam: (last) => last.nextCursor || undefined,
+  });
+}
+
+const actions: Record<string, string> = {
+  sync: "Sync",
+  rollback: "Rollback",
+  restore: "Restore",
+  "dry-run": "Dry run",
+  partial: "Some objects",
+  delete: "Deletion",
+};
+
+// ApplicationHistory is what was done with the application: who, what, why and how it ended.
 export default function ApplicationHistory() {
+  const app = useApp();
+  const { resource } = useDetail(app);
+  const { get, set } = useAddress();
+  const may = useMay(app);
+  const ledger = useLedger(app);
+  const all = useMemo(
+    () => compose(resource, ledger.data?.pages.flatMap((p) => p.items ?? []) ?? []),
+    [resource, ledger.data],
+  );
+  const dry = get("show") === "all";
+  const rows = useMemo(() => (dry ? all : all.filter((p) => p.action !== "dry-run")), [all, dry]);
+  const from = rows.find((p) => p.key === get("from"));
+  const to = rows.find((p) => p.key === get("to"));
+  // The first press chooses what to compare with, the second compares, the older on the left.
+  const choose = (past: Past) => {
+    const other = from && !to ? from : undefined;
+    if (!other || other.key === past.key) {
+      set({ from: from?.key === past.key && !to ? "" : past.key, to: "" }, true);
+    } else {
+      const [a, b] = other.at < past.at ? [other, past] : [past, other];
+      set({ from: a.key, to: b.key });
+    }
+  };
+  const columns = useColumns(choose, from, may.sync, (past) => set({ do: "rollback", id: String(past.deployment) }));
+  if (ledger.isPending && all.length === 0) {
+    return <Loading />;
+  }
   return (
-    <Page title="History">
-      <Empty title="Nothing here yet" />
-    </Page>
+    <div className="space-y-3">
+      <div className="flex flex-wrap items-center justify-between gap-2">
+        <p className="text-muted">
+          {from && !to ? `Choose what to compare with ${title(from)}.` : "What was done, the newest first."}
+        </p>
+        <div className="flex flex-wrap gap-2">
+          {from && !to && (
+            <Button small onClick={() => set({ from: "" }, true)}>
+              Compare nothing
+            </Button>
+          )}
+          <Button small aria-pressed={dry} onClick={() => set({ show: dry ? "" : "all" }, true)}>
+            {dry ? "Hide dry runs" : "Show dry runs"}
+          </Button>
+          <Button small why={may.sync} onClick={() => set({ do: "restore" })}>
+            Restore deleted objects…
+          </Button>
+          <Button small why={may.sync} onClick={() => set({ do: "rollback", id: "" })}>
+            Roll back…
+          </Button>
+        </div>
+      </div>
+      {ledger.error != null && <ErrorNote error={ledger.error} />}
+      {rows.length === 0 ? (
+        <Empty title="Nothing was deployed yet">The first sync is the first line here.</Empty>
+      ) : (
+        <div className="rounded-lg border bg-surface">
+          <Table
+            label="History"
+            rows={rows}
+            columns={columns}
+            rowKey={(p) => p.key}
+            rowHeight={56}
+            selected={(p) => p.key === from?.key || p.key === to?.key}
+            onEnd={() => ledger.hasNextPage && !ledger.isFetchingNextPage && void ledger.fetchNextPage()}
+          />
+        </div>
+      )}
+      {from && to && <Compare app={app} from={from} to={to} onClose={() => set({ from: "", to: "" }, true)} />}
+      {get("do") === "rollback" && <Rollback app={app} history={all} onClose={() => set({ do: "", id: "" }, true)} />}
+      {get("do") === "restore" && <Restore app={app} onClose={() => set({ do: "" }, true)} />}
+    </div>
+  );
+}
+
+const title = (past: Past): string =>
+  past.deployment === undefined ? (actions[past.action] ?? past.action).toLowerCase() : `deployment ${past.deployment}`;
+
+function What({ past }: { past: Past }) {
+  return (
+    <span className="block min-w-0">
+      <span className="flex min-w-0 items-center gap-1.5">
+        {past.revisions.map((r, i) => (
+          <span key={i} className="inline-flex items-center">
+            <code className="text-sm">{short(r)}</code>
+            {i === 0 && r && <Copy text={r} label="Copy the revision" />}
+          </span>
+        ))}
+        {past.current && <Badge tone="ok">Current</Badge>}
+        {past.pinned && <Badge tone="held">Pinned</Badge>}
+        {past.quarantined && <Badge tone="bad">Quarantined</Badge>}
+        <span className="truncate" title={past.subject}>
+          {past.subject}
+        </span>
+      </span>
+      <span className="block truncate text-sm text-muted">
+        {[past.author.replace(/ <.*>$/, ""), past.reason].filter(Boolean).join(" · ")}
+      </span>
+    </span>
+  );
+}
+
+function useColumns(
+  choose: (past: Past) => void,
+  from: Past | undefined,
+  missing: string | undefined,
+  rollback: (past: Past) => void,
+): Column<Past>[] {
+  return [
+    { key: "what", title: "What", width: "minmax(18rem, 3fr)", cell: (p) => <What past={p} /> },
+    {
+      key: "outcome",
+      title: "Outcome",
+      width: "8rem",
+      cell: (p) => (
+        <span title={p.message}>
+          <Status status={p.phase} />
+          <span className="block truncate text-sm text-muted">
+            {p.deployment === undefined ? "" : `#${p.deployment} · `}
+            {actions[p.action] ?? p.action}
+          </span>
+        </span>
+      ),
+    },
+    {
+      key: "who",
+      title: "Asked by",
+      width: "9rem",
+      cell: (p) => p.who || <span className="text-muted">automated sync</span>,
+    },
+    {
+      key: "at",
+      title: "When",
+      width: "8rem",
+      cell: (p) => (
+        <span>
+          <Ago at={p.at} none="unknown" />
+          {known(p.startedAt) && known(p.at) && (
+            <span className="block text-sm text-muted">took {between(p.startedAt, p.at)}</span>
+          )}
+        </span>
+      ),
+    },
+    {
+      key: "counts",
+      title: "Objects",
+      width: "9rem",
+      cell: (p) => <Counts past={p} />,
+    },
+    {
+      key: "do",
+      title: <span className="sr-only">Actions</span>,
+      width: "13rem",
+      cell: (p) => (
+        <span className="flex justify-end gap-1.5">
+          <Button
+            small
+            look="ghost"
+            aria-label={`Compare ${title(p)}`}
+            aria-pressed={p.key === from?.key}
+            onClick={() => choose(p)}
+          >
+            Compare
+          </Button>
+          {p.deployment !== undefined && !p.current && (
+            <Button small why={missing} aria-label={`Roll back to ${title(p)}`} onClick={() => rollback(p)}>
+              Roll back…
+            </Button>
+          )}
+        </span>
+      ),
+    },
+  ];
+}
+
+function Counts({ past }: { past: Past }) {
+  const c = past.entry?.counts;
+  if (!c) {
+    return <span className="text-muted">not recorded</span>;
+  }
+  const parts: [number, string, string][] = [
+    [c.created, "+", "made"],
+    [c.changed, "~", "changed"],
+    [c.deleted, "−", "deleted"],
+    [c.failed, "!", "failed"],
+  ];
+  const some = parts.filter(([n]) => n > 0);
+  return some.length === 0 ? (
+    <span className="text-muted">none changed</span>
+  ) : (
+    <span className="flex gap-2 text-sm">
+      {some.map(([n, sign, word]) => (
+        <span key={word} title={`${n} ${word}`}>
+          <span aria-hidden>
+            {sign}
+            {n}
+          </span>
+          <span className="sr-only">
+            {n} {word}
+          </span>
+        </span>
+      ))}
+    </span>
   );
 }

@@ -1,0 +1,106 @@
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { stringify } from "yaml";
+import { client, data, type Schemas } from "@/api/client";
+import { plural } from "@/lib/format";
+import { exact } from "@/lib/time";
+import { CodeDiff } from "@/ui/code";
+import { Drawer } from "@/ui/dialog";
+import { Empty, Loaded } from "@/ui/states";
+import { Badge, type Tone } from "@/ui/status";
+import { keyOf, placeOf, revisionsText } from "./resource";
+import type { Past } from "./past";
+import { type App, lookKey } from "./use";
+
+type Difference = Schemas["LedgerDifference"];
+
+// just is the moment in which an entry counts already: the ledger is asked what ran at a time.
+export const just = (at: string): string => new Date(Date.parse(at) + 1_000).toISOString();
+
+// differenceQuery is what differs for the application between two times.
+export const differenceQuery = (app: App, from: string, to: string, manifests: boolean) => ({
+  queryKey: lookKey(app, "between", from, to, manifests),
+  queryFn: () =>
+    data(
+      client.GET("/api/v1/ledger/diff", {
+        params: { query: { agent: app.agent, namespace: app.namespace, name: app.name, from, to, manifests } },
+      }),
+    ),
+});
+
+const tones: Record<string, Tone> = { added: "ok", removed: "bad", changed: "busy" };
+
+// Compare is what differs between two moments of the application's history.
+export function Compare({ app, from, to, onClose }: { app: App; from: Past; to: Past; onClose: () => void }) {
+  const query = useQuery(differenceQuery(app, just(from.at), just(to.at), true));
+  const name = (p: Past) => (p.deployment === undefined ? p.action : `deployment ${p.deployment}`);
+  return (
+    <Drawer
+      open
+      onClose={onClose}
+      title={`What changed from ${name(from)} to ${name(to)}`}
+      description={`${revisionsText(from.revisions)} of ${exact(from.at)}, and ${revisionsText(to.revisions)} of ${exact(to.at)}. Values of secrets are hashes.`}
+      className="max-w-5xl"
+    >
+      <div className="p-4">
+        <Loaded query={query}>
+          {(found) =>
+            (found.differences?.length ?? 0) === 0 ? (
+              <Empty title="Nothing differs">
+                What was rendered was the same at both times, or the ledger does not reach back that far.
+              </Empty>
+            ) : (
+              <div className="space-y-2">
+                <p className="text-muted">
+                  {plural(found.differences?.length ?? 0, "object differs", "objects differ")}
+                </p>
+                <ul className="space-y-2">
+                  {found.differences?.map((d, i) => (
+                    <Item key={keyOf(d)} difference={d} first={i === 0} />
+                  ))}
+                </ul>
+                {found.truncated && (
+                  <p className="text-muted">There is more than fits here: the ledger's export has all of it.</p>
+                )}
+              </div>
+            )
+          }
+        </Loaded>
+      </div>
+    </Drawer>
+  );
+}
+
+const yaml = (manifest: unknown): string => (manifest ? stringify(manifest) : "");
+
+function Item({ difference: d, first }: { difference: Difference; first: boolean }) {
+  const [open, setOpen] = useState(first);
+  const stored = Boolean(d.manifestBefore ?? d.manifestAfter);
+  return (
+    <li className="rounded-md border">
+      <button
+        type="button"
+        aria-expanded={open}
+        onClick={() => setOpen(!open)}
+        className="flex w-full items-center gap-2 px-3 py-2 text-left hover:bg-idle-soft"
+      >
+        <Badge tone={tones[d.change] ?? "idle"}>{d.change}</Badge>
+        <span className="min-w-0 break-all">{placeOf(d)}</span>
+      </button>
+      {open && (
+        <div className="border-t p-2">
+          {stored ? (
+            <CodeDiff
+              unified
+              label={`Difference of ${placeOf(d)}`}
+              before={yaml(d.manifestBefore)}
+              after={yaml(d.manifestAfter)}
+            />
+          ) : (
+            <p className="text-muted">Its manifests were not stored: only that it differs is known.</p>
+          )}
+        </div>
+      )}
+    </li>
+  );
+}

@@ -1,0 +1,132 @@
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { plural, short } from "@/lib/format";
+import { Confirm } from "@/ui/confirm";
+import { Field, Select } from "@/ui/field";
+import { ErrorNote, Loading } from "@/ui/states";
+import { toast } from "@/ui/toast";
+import { useAddress } from "./address";
+import { differenceQuery, just } from "./compare";
+import { Objects, Reason, sentence, Warnings } from "./dialogs";
+import type { Past } from "./past";
+import { automated, revisionsText } from "./resource";
+import { type App, lookKey, operate, useDetail } from "./use";
+
+// Rollback says what going back means before anybody does it.
+export function Rollback({ app, history, onClose }: { app: App; history: Past[]; onClose: () => void }) {
+  const { resource } = useDetail(app);
+  const { get } = useAddress();
+  const [id, setId] = useState(get("id"));
+  const [reason, setReason] = useState("");
+  const choices = history.filter((p) => p.deployment !== undefined);
+  const which = id === "" ? {} : { id: Number(id) };
+  const tried = useQuery({
+    queryKey: lookKey(app, "try", "rollback", id),
+    gcTime: 0,
+    queryFn: () => operate(app, "rollback", { ...which, dryRun: true }),
+  });
+  const past = choices.find((p) => p.deployment === (tried.data?.deployment ?? Number(id || Number.NaN)));
+  const by = automated(resource);
+  const to = revisionsText(tried.data?.revisions ?? past?.revisions ?? []);
+  const kept = revisionsText(tried.data?.quarantine ?? []);
+  const run = async () => {
+    const answer = await operate(app, "rollback", {
+      ...(tried.data?.deployment === undefined ? which : { id: tried.data.deployment }),
+      ...(reason ? { reason } : {}),
+    });
+    toast(sentence(answer.message));
+  };
+  return (
+    <Confirm
+      open
+      onClose={onClose}
+      title={`Roll ${app.name} back`}
+      action={tried.data ? `Roll back to ${to}` : "Roll back"}
+      danger={false}
+      onConfirm={run}
+    >
+      <Field label="Back to">
+        <Select value={id} onChange={(e) => setId(e.target.value)}>
+          <option value="">The deployment before the present one</option>
+          {choices.map((p) => (
+            <option key={p.key} value={p.deployment} disabled={p.current && !p.quarantined}>
+              {`${p.deployment}: ${p.revisions.map(short).join(", ")} ${p.subject}${p.current ? " (current)" : ""}`}
+            </option>
+          ))}
+        </Select>
+      </Field>
+      {tried.error != null ? (
+        <ErrorNote error={tried.error} />
+      ) : tried.data === undefined ? (
+        <Loading rows={3} label="Asking the agent what it would do" />
+      ) : (
+        <div className="space-y-2" aria-live="polite">
+          <ul className="list-disc space-y-1 pl-5">
+            <li>
+              Deployment {tried.data.deployment}, <code>{to}</code>
+              {past?.subject ? ` (${past.subject})` : ""}, is deployed again, with its hooks and waves.
+            </li>
+            {by ? (
+              <>
+                <li>The application is pinned to it. Automated sync stays on, and keeps the objects there.</li>
+                <li>
+                  {kept ? (
+                    <>
+                      What Git says now, <code>{kept}</code>, is skipped
+                    </>
+                  ) : (
+                    "What Git says now is skipped"
+                  )}{" "}
+                  until a commit changes what this application renders: that one is deployed by itself.
+                </li>
+              </>
+            ) : (
+              <li>Automated sync is off: nothing holds it there. The next sync takes what Git says.</li>
+            )}
+            <li>The deletion guard and sync windows count, as for any sync.</li>
+          </ul>
+          {past && <Consequences app={app} past={past} />}
+          <Warnings list={tried.data.warnings} />
+        </div>
+      )}
+      <Reason value={reason} onChange={setReason} />
+    </Confirm>
+  );
+}
+
+// now is a time in the near future, rounded so that it is the same question for a while.
+const now = (): string => new Date((Math.floor(Date.now() / 60_000) + 1) * 60_000).toISOString();
+
+// Consequences are the objects that come and go with a rollback, as the ledger knows them.
+function Consequences({ app, past }: { app: App; past: Past }) {
+  const [until] = useState(now);
+  const query = useQuery(differenceQuery(app, just(past.at), until, false));
+  const objects = (change: string) => (query.data?.differences ?? []).filter((d) => d.change === change);
+  const goes = objects("added");
+  const comes = objects("removed");
+  const changes = objects("changed").length;
+  if (!query.data) {
+    return null;
+  }
+  return (
+    <div className="space-y-2">
+      <p>
+        {goes.length + comes.length + changes === 0
+          ? "As far as the ledger knows, no object differs between then and now."
+          : `Since then ${plural(changes, "object")} changed, ${plural(goes.length, "object")} came and ${plural(comes.length, "object")} went.`}
+      </p>
+      {goes.length > 0 && (
+        <div>
+          <p className="mb-1 text-sm">Not there then: deleted, where prune is allowed:</p>
+          <Objects objects={goes} label="Objects that are deleted" />
+        </div>
+      )}
+      {comes.length > 0 && (
+        <div>
+          <p className="mb-1 text-sm">There then: made again:</p>
+          <Objects objects={comes} label="Objects that are made again" />
+        </div>
+      )}
+    </div>
+  );
+}
