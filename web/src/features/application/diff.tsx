@@ -1,10 +1,244 @@
-import { Page } from "@/ui/page";
-import { Empty } from "@/ui/states";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { Columns2, RefreshCw, Rows2 } from "lucide-react";
+import { useMemo, useState } from "react";
+import { client, data } from "@/api/client";
+import { plural } from "@/lib/format";
+import { one } from "@/lib/search";
+import { Button, IconButton } from "@/ui/button";
+import { Input, Select } from "@/ui/field";
+import { type Tab, Tabs } from "@/ui/page";
+import { Empty, Loaded } from "@/ui/states";
+import { useActions } from "./actions";
+import { partPath, useAddress } from "./address";
+import { AllowDrift, Adopt, RevertDrift } from "./diff-answers";
+import { DiffItem } from "./diff-item";
+import { Warnings } from "./dialogs";
+import { found, type ObjectDiff } from "./drift";
+import { keyOf, type Resource, revisionsOf } from "./resource";
+import { type App, lookKey, useApp, useDetail, useMay } from "./use";
 
+// What a difference depends on, as far as the server knows it: the agent is asked again when that changes, and when somebody
+// presses the button.
+function seen(resource: Resource): string {
+  const status = resource.status;
+  return JSON.stringify([
+    revisionsOf(status?.sync),
+    (status?.resources ?? []).filter((r) => r.status === "OutOfSync").map(keyOf),
+    status?.operationState?.finishedAt,
+    resource.metadata.annotations?.["slipway.io/drift-allowed"],
+  ]);
+}
+
+function useDiff(app: App, resource: Resource, drift: boolean, ignored: boolean, revision: string) {
+  const key = useMemo(() => seen(resource), [resource]);
+  return useQuery({
+    queryKey: lookKey(app, "diff", drift, ignored, revision, key),
+    placeholderData: keepPreviousData,
+    staleTime: 60_000,
+    queryFn: () =>
+      data(
+        client.GET("/api/v1/agents/{agent}/applications/{namespace}/{name}/diff", {
+          params: {
+            path: { agent: app.agent, namespace: app.namespace, name: app.name },
+            query: { drift, ignored, ...(revision && !drift ? { revision } : {}) },
+          },
+        }),
+      ),
+  });
+}
+
+// ApplicationDiff is what a sync would change, or what somebody changed in the cluster, with the answers to that.
 export default function ApplicationDiff() {
+  const app = useApp();
+  const { resource } = useDetail(app);
+  const { search, get, set } = useAddress();
+  const drift = get("kind") === "drift";
+  const query = useDiff(app, resource, drift, get("ignored") === "1", get("revision"));
+  const params = { agent: app.agent, namespace: app.namespace, name: app.name };
+  const tab = (label: string, kind: string) =>
+    ({ label, to: partPath("diff"), params, search: kind ? { kind } : {}, exact: true }) as unknown as Tab;
   return (
-    <Page title="Diff">
-      <Empty title="Nothing here yet" />
-    </Page>
+    <div className="space-y-3">
+      <div className="flex flex-wrap items-end justify-between gap-2">
+        <Tabs label="Differences" tabs={[tab("What a sync would change", ""), tab("Drift in the cluster", "drift")]} />
+        <Tools
+          drift={drift}
+          split={get("view") === "split"}
+          busy={query.isFetching}
+          refetch={() => void query.refetch()}
+        />
+      </div>
+      <Loaded query={query}>
+        {(answer) => (
+          <div className={query.isPlaceholderData ? "space-y-3 opacity-60" : "space-y-3"}>
+            <Warnings list={answer.warnings} />
+            <Items app={app} items={answer.items ?? []} drift={drift} split={get("view") === "split"} />
+          </div>
+        )}
+      </Loaded>
+      {drift && (
+        <Dialogs
+          app={app}
+          items={query.data?.items ?? []}
+          open={one(search, "do")}
+          onClose={() => set({ do: "", of: "" }, true)}
+        />
+      )}
+    </div>
   );
+}
+
+function Tools({
+  drift,
+  split,
+  busy,
+  refetch,
+}: {
+  drift: boolean;
+  split: boolean;
+  busy: boolean;
+  refetch: () => void;
+}) {
+  const { get, set } = useAddress();
+  return (
+    <div className="flex flex-wrap items-center gap-2 pb-1">
+      <Input
+        aria-label="Search objects"
+        placeholder="Search"
+        className="h-7 w-40"
+        value={get("q")}
+        onChange={(e) => set({ q: e.target.value }, true)}
+      />
+      <Select
+        aria-label="What is done"
+        className="h-7 w-32"
+        value={get("verb")}
+        onChange={(e) => set({ verb: e.target.value }, true)}
+      >
+        <option value="">All</option>
+        <option value="create">Made</option>
+        <option value="update">Changed</option>
+        <option value="delete">Deleted</option>
+      </Select>
+      {!drift && <Revision />}
+      <Button
+        small
+        aria-pressed={get("ignored") === "1"}
+        onClick={() => set({ ignored: get("ignored") ? "" : "1" }, true)}
+      >
+        {get("ignored") ? "Hide what does not count" : "Show what does not count"}
+      </Button>
+      <IconButton
+        small
+        label={split ? "One below the other" : "Side by side"}
+        onClick={() => set({ view: split ? "" : "split" }, true)}
+      >
+        {split ? <Rows2 size={15} aria-hidden /> : <Columns2 size={15} aria-hidden />}
+      </IconButton>
+      <IconButton small label="Compare again" busy={busy} onClick={refetch}>
+        {!busy && <RefreshCw size={14} aria-hidden />}
+      </IconButton>
+    </div>
+  );
+}
+
+function Revision() {
+  const { get, set } = useAddress();
+  const [text, setText] = useState(get("revision"));
+  return (
+    <form
+      onSubmit={(e) => {
+        e.preventDefault();
+        set({ revision: text.trim() }, true);
+      }}
+    >
+      <Input
+        aria-label="Revision to compare with"
+        placeholder="Another revision"
+        className="h-7 w-40"
+        value={text}
+        spellCheck={false}
+        onChange={(e) => setText(e.target.value)}
+      />
+    </form>
+  );
+}
+
+const most = 50; // objects that are shown at once
+
+function Items({ app, items, drift, split }: { app: App; items: ObjectDiff[]; drift: boolean; split: boolean }) {
+  const { get, set } = useAddress();
+  const actions = useActions(app);
+  const may = useMay(app);
+  const [limit, setLimit] = useState(most);
+  const list = useMemo(() => found(items, get("q"), get("verb")), [items, get]);
+  if (items.length === 0) {
+    return (
+      <Empty title={drift ? "Nobody changed anything" : "Nothing differs"}>
+        {drift
+          ? "The cluster is as the last deployment left it."
+          : `A sync would change nothing${get("revision") ? ` at ${get("revision")}` : ""}.`}
+      </Empty>
+    );
+  }
+  if (list.length === 0) {
+    return (
+      <Empty
+        filtered
+        title="No difference is like that"
+        action={<Button onClick={() => set({ q: "", verb: "" }, true)}>Show all</Button>}
+      />
+    );
+  }
+  const counts = items.filter((i) => i.verb !== "keep").length;
+  return (
+    <>
+      <div className="flex flex-wrap items-center justify-between gap-2">
+        <p className="text-muted">{plural(counts, "object differs", "objects differ")}</p>
+        {drift ? (
+          <Button look="primary" small why={may.sync} onClick={() => set({ do: "revert", of: "" })}>
+            Revert all…
+          </Button>
+        ) : (
+          counts > 0 && (
+            <Button look="primary" small why={may.sync} onClick={() => actions.sync()}>
+              Sync…
+            </Button>
+          )
+        )}
+      </div>
+      <ul className="space-y-3">
+        {list.slice(0, limit).map((item, i) => (
+          <DiffItem
+            key={keyOf(item)}
+            item={item}
+            split={split}
+            open={get("object") ? get("object") === keyOf(item) : i < 5}
+            why={may.sync}
+            onAnswer={drift ? (answer) => set({ do: answer, of: keyOf(item) }) : undefined}
+          />
+        ))}
+      </ul>
+      {list.length > limit && (
+        <Button onClick={() => setLimit(limit + most)}>
+          Show {Math.min(most, list.length - limit)} more of {list.length}
+        </Button>
+      )}
+    </>
+  );
+}
+
+function Dialogs({ app, items, open, onClose }: { app: App; items: ObjectDiff[]; open: string; onClose: () => void }) {
+  const { get } = useAddress();
+  const item = items.find((i) => keyOf(i) === get("of"));
+  if (open === "revert") {
+    return <RevertDrift app={app} items={item ? [item] : items} all={!item} onClose={onClose} />;
+  }
+  if (open === "allow" && item) {
+    return <AllowDrift app={app} item={item} onClose={onClose} />;
+  }
+  if (open === "adopt" && item) {
+    return <Adopt app={app} item={item} onClose={onClose} />;
+  }
+  return null;
 }
