@@ -1,10 +1,106 @@
-import { Page } from "@/ui/page";
-import { Empty } from "@/ui/states";
+import { useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
+import { client, data } from "@/api/client";
+import { useMissing } from "@/lib/session";
+import { Ago } from "@/ui/ago";
+import { Select } from "@/ui/field";
+import { Empty, ErrorNote, Loading } from "@/ui/states";
+import { Badge } from "@/ui/status";
+import { type Column, Table } from "@/ui/table";
+import { useAddress } from "./address";
+import { type Happening, happenings } from "./happenings";
+import { useLedger } from "./ledger";
+import { compose } from "./past";
+import { type App, liveKey, useApp, useDetail } from "./use";
 
+const many = 100;
+
+function useAudit(app: App, allowed: boolean) {
+  return useQuery({
+    queryKey: liveKey(app, "audit"),
+    enabled: allowed,
+    queryFn: () =>
+      data(
+        client.GET("/api/v1/audit", {
+          params: { query: { objectType: "application", objectId: app.id, limit: many } },
+        }),
+      ),
+  });
+}
+
+const columns: Column<Happening>[] = [
+  { key: "at", title: "When", width: "8rem", cell: (h) => <Ago at={h.at} none="unknown" /> },
+  {
+    key: "what",
+    title: "What",
+    width: "minmax(16rem, 3fr)",
+    cell: (h) => (
+      <span className="block min-w-0">
+        <span className="flex items-center gap-1.5">
+          <span className={h.bad ? "truncate text-bad" : "truncate"}>{h.what}</span>
+        </span>
+        <span className="block truncate text-sm text-muted" title={h.detail}>
+          {h.detail}
+        </span>
+      </span>
+    ),
+  },
+  { key: "who", title: "Who", width: "11rem", cell: (h) => h.who },
+  { key: "from", title: "Told by", width: "8rem", cell: (h) => <Badge>{h.from}</Badge> },
+];
+
+// ApplicationEvents is one line of time of all that is told of the application.
 export default function ApplicationEvents() {
+  const app = useApp();
+  const { detail, resource } = useDetail(app);
+  const { get, set } = useAddress();
+  const ledger = useLedger(app);
+  const noAudit = useMissing("audit_view", detail?.scope);
+  const audit = useAudit(app, noAudit === undefined);
+  const from = get("from");
+  const all = useMemo(
+    () =>
+      happenings(
+        compose(resource, ledger.data?.pages.flatMap((p) => p.items ?? []) ?? []),
+        audit.data?.items ?? [],
+        resource.status?.conditions,
+      ),
+    [resource, ledger.data, audit.data],
+  );
+  const rows = useMemo(() => (from ? all.filter((h) => h.from === from) : all), [all, from]);
+  if (ledger.isPending && all.length === 0) {
+    return <Loading />;
+  }
   return (
-    <Page title="Events">
-      <Empty title="Nothing here yet" />
-    </Page>
+    <div className="space-y-3">
+      <div className="flex flex-wrap items-center justify-between gap-2">
+        <p className="text-muted">
+          {noAudit ? "What happened, without the audit: you may not read that." : "What happened, the newest first."}
+        </p>
+        <Select
+          aria-label="Told by"
+          className="w-44"
+          value={from}
+          onChange={(e) => set({ from: e.target.value }, true)}
+        >
+          <option value="">Told by anybody</option>
+          {["ledger", "audit", "condition"].map((f) => (
+            <option key={f} value={f}>
+              {f}
+            </option>
+          ))}
+        </Select>
+      </div>
+      {[ledger.error, audit.error].map((e, i) => e != null && <ErrorNote key={i} error={e} />)}
+      {rows.length === 0 ? (
+        <Empty filtered={from !== ""} title="Nothing is told of it">
+          Syncs and changes are listed here as they happen; Events of Kubernetes are with each object.
+        </Empty>
+      ) : (
+        <div className="rounded-lg border bg-surface">
+          <Table label="What happened" rows={rows} columns={columns} rowKey={(h) => h.key} rowHeight={52} />
+        </div>
+      )}
+    </div>
   );
 }

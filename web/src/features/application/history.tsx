@@ -1,6 +1,4 @@
-import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
-import { client, data } from "@/api/client";
 import { short } from "@/lib/format";
 import { between, known } from "@/lib/time";
 import { Ago } from "@/ui/ago";
@@ -11,36 +9,11 @@ import { Badge, Status } from "@/ui/status";
 import { type Column, Table } from "@/ui/table";
 import { useAddress } from "./address";
 import { Compare } from "./compare";
+import { useLedger } from "./ledger";
 import { compose, type Past } from "./past";
 import { Restore } from "./restore";
 import { Rollback } from "./rollback";
-import { type App, liveKey, useApp, useDetail, useMay } from "./use";
-
-const page = 100;
-
-// useLedger is what the ledger knows of the application, the newest first; more comes with each page.
-export function useLedger(app: App) {
-  return useInfiniteQuery({
-    queryKey: liveKey(app, "ledger"),
-    initialPageParam: "",
-    placeholderData: keepPreviousData,
-    queryFn: ({ pageParam }) =>
-      data(
-        client.GET("/api/v1/ledger", {
-          params: {
-            query: {
-              agent: app.agent,
-              namespace: app.namespace,
-              name: app.name,
-              limit: page,
-              ...(pageParam ? { cursor: pageParam } : {}),
-            },
-          },
-        }),
-      ),
-    getNextPageParam: (last) => last.nextCursor || undefined,
-  });
-}
+import { useApp, useDetail, useMay } from "./use";
 
 const actions: Record<string, string> = {
   sync: "Sync",
@@ -184,7 +157,7 @@ function useColumns(
     {
       key: "at",
       title: "When",
-      width: "8rem",
+      width: "9.5rem",
       cell: (p) => (
         <span>
           <Ago at={p.at} none="unknown" />

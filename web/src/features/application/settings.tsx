@@ -1,10 +1,119 @@
-import { Page } from "@/ui/page";
-import { Empty } from "@/ui/states";
+import { useNavigate } from "@tanstack/react-router";
+import { useMemo, useState } from "react";
+import { parse } from "yaml";
+import { Button } from "@/ui/button";
+import { Code } from "@/ui/code";
+import { Card } from "@/ui/page";
+import { useActions } from "./actions";
+import { useAddress } from "./address";
+import { type Draft, useDraft } from "./draft";
+import { editable, type Raw } from "./edit";
+import { EditBar, yamlOf } from "./edit-bar";
+import { ServiceLink } from "./link";
+import { SettingsForm } from "./settings-form";
+import { useApp, useDetail, useMay } from "./use";
 
+// ApplicationSettings edits the Application, by form or as YAML.
 export default function ApplicationSettings() {
+  const app = useApp();
+  const { resource } = useDetail(app);
+  const { get, set } = useAddress();
+  const edit = useDraft(resource);
+  const actions = useActions(app);
+  const may = useMay(app);
+  const navigate = useNavigate();
+  const yaml = get("as") === "yaml";
+  const [wrong, setWrong] = useState<string>();
+  // The editor begins anew when the draft was taken back.
+  const [round, setRound] = useState(0);
+  const reset = () => {
+    edit.reset();
+    setWrong(undefined);
+    setRound(round + 1);
+  };
   return (
-    <Page title="Settings">
-      <Empty title="Nothing here yet" />
-    </Page>
+    <div className="space-y-3">
+      <Card
+        title="Application"
+        actions={
+          <>
+            <Button small aria-pressed={!yaml} disabled={Boolean(wrong)} onClick={() => set({ as: "" }, true)}>
+              Form
+            </Button>
+            <Button small aria-pressed={yaml} onClick={() => set({ as: "yaml" }, true)}>
+              YAML
+            </Button>
+          </>
+        }
+      >
+        {yaml ? <AsYaml key={round} edit={edit} onWrong={setWrong} /> : <SettingsForm edit={edit} />}
+      </Card>
+      <EditBar app={app} draft={edit.draft} base={edit.base} wrong={wrong} onReset={reset} />
+      <ServiceLink app={app} />
+      <Card title="Danger zone">
+        <div className="flex flex-wrap items-center justify-between gap-3">
+          <p className="min-w-0 text-muted">Deletes the application, with what it deployed or without.</p>
+          <div className="flex flex-wrap gap-2">
+            <Button onClick={() => void navigate({ to: "/applications" })}>All applications</Button>
+            <Button look="danger" why={may.remove} onClick={() => actions.open("delete")}>
+              Delete {app.name}…
+            </Button>
+          </div>
+        </div>
+      </Card>
+    </div>
   );
+}
+
+// AsYaml edits all that people say in the resource; what is in the cluster beside it stays.
+function AsYaml({ edit, onWrong }: { edit: Draft; onWrong: (wrong: string | undefined) => void }) {
+  // The text is the editor's own: a draft that is written anew would move the cursor.
+  const [text, setText] = useState(() => yamlOf(edit.draft));
+  const [problem, setProblem] = useState<{ line: number; message: string }>();
+  const problems = useMemo(() => (problem ? [problem] : []), [problem]);
+  const change = (next: string) => {
+    setText(next);
+    const { draft, error } = read(next, edit.draft);
+    setProblem(error);
+    onWrong(error ? `The YAML cannot be read: line ${error.line}: ${error.message}` : undefined);
+    if (draft) {
+      edit.replace(draft);
+    }
+  };
+  return (
+    <Code label="The application as YAML" value={text} className="h-[32rem]" problems={problems} onChange={change} />
+  );
+}
+
+interface YamlProblem {
+  message: string;
+  linePos?: { line: number }[];
+}
+
+// read makes of a text the resource that it says, with what the text does not have of the metadata.
+function read(text: string, before: Raw): { draft?: Raw; error?: { line: number; message: string } } {
+  let said: unknown;
+  try {
+    said = parse(text);
+  } catch (problem) {
+    const { message, linePos } = problem as YamlProblem;
+    return { error: { line: linePos?.[0]?.line ?? 1, message: message.split("\n")[0] ?? message } };
+  }
+  const of = said as { metadata?: Raw["metadata"]; spec?: Raw["spec"] } | null;
+  if (typeof of !== "object" || of === null || typeof of.spec !== "object" || of.spec === null) {
+    return { error: { line: 1, message: "an Application has a spec" } };
+  }
+  const { name, namespace } = before.metadata;
+  if (of.metadata?.name !== name || (of.metadata?.namespace ?? namespace) !== namespace) {
+    return { error: { line: 1, message: "name and namespace stay as they are: create another application instead" } };
+  }
+  const { labels: _, annotations: __, finalizers: ___, ...metadata } = editable(before).metadata;
+  const some = Object.fromEntries(
+    Object.entries({
+      labels: of.metadata.labels,
+      annotations: of.metadata.annotations,
+      finalizers: of.metadata.finalizers,
+    }).filter(([, v]) => v !== undefined && v !== null),
+  );
+  return { draft: { ...before, metadata: { ...metadata, ...some }, spec: of.spec } };
 }

@@ -1,0 +1,137 @@
+import { useState } from "react";
+import { stringify } from "yaml";
+import { Button } from "@/ui/button";
+import { CodeDiff } from "@/ui/code";
+import { Dialog } from "@/ui/dialog";
+import { ErrorNote } from "@/ui/states";
+import { toast } from "@/ui/toast";
+import { Reason } from "./dialogs";
+import { changed, EditConflict, editable, save } from "./edit";
+import type { Resource } from "./resource";
+import { type App, useMay } from "./use";
+
+// yamlOf is what people say in the resource, for reading and writing.
+export function yamlOf(resource: Resource): string {
+  const { metadata, ...rest } = editable(resource);
+  const { name, namespace, labels, annotations, finalizers } = metadata;
+  const said = Object.fromEntries(
+    Object.entries({ name, namespace, labels, annotations, finalizers }).filter(([, v]) => v !== undefined),
+  );
+  return stringify({ apiVersion: rest.apiVersion, kind: rest.kind, metadata: said, spec: rest.spec }, { lineWidth: 0 });
+}
+
+// EditBar is below a form: it shows what was changed before that is written.
+export function EditBar({
+  app,
+  draft,
+  base,
+  wrong,
+  onReset,
+}: {
+  app: App;
+  draft: Resource;
+  base: Resource;
+  // wrong says why the draft cannot be saved.
+  wrong?: string | undefined;
+  // onReset takes the draft back to what is there now.
+  onReset: () => void;
+}) {
+  const may = useMay(app);
+  const [open, setOpen] = useState(false);
+  const dirty = changed(draft, base);
+  if (!dirty && !wrong) {
+    return null;
+  }
+  return (
+    <div className="sticky bottom-0 z-10 flex flex-wrap items-center justify-end gap-2 border-t bg-ground py-3">
+      <p className="mr-auto min-w-0 break-words text-muted" role="status">
+        {wrong ?? "There are changes that are not saved."}
+      </p>
+      <Button onClick={onReset}>Discard</Button>
+      <Button look="primary" why={may.edit ?? wrong} onClick={() => setOpen(true)}>
+        Review and save…
+      </Button>
+      {open && (
+        <Review
+          app={app}
+          draft={draft}
+          base={base}
+          onReset={() => {
+            setOpen(false);
+            onReset();
+          }}
+          onClose={() => setOpen(false)}
+        />
+      )}
+    </div>
+  );
+}
+
+function Review({
+  app,
+  draft,
+  base,
+  onReset,
+  onClose,
+}: {
+  app: App;
+  draft: Resource;
+  base: Resource;
+  onReset: () => void;
+  onClose: () => void;
+}) {
+  const [reason, setReason] = useState("");
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+  const run = async () => {
+    setBusy(true);
+    setError(null);
+    try {
+      await save(app, draft, base, reason.trim());
+      toast(`${app.name} was changed`);
+      onReset();
+    } catch (problem) {
+      setError(problem);
+      setBusy(false);
+    }
+  };
+  const conflict = error instanceof EditConflict;
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title={`Change ${app.name}`}
+      className="max-w-3xl"
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          {conflict ? (
+            <Button look="primary" onClick={onReset}>
+              Load it as it is now
+            </Button>
+          ) : (
+            <Button look="primary" busy={busy} onClick={() => void run()}>
+              Save
+            </Button>
+          )}
+        </>
+      }
+    >
+      <div className="space-y-3">
+        <CodeDiff unified before={yamlOf(base)} after={yamlOf(draft)} label="What is changed in the application" />
+        <p className="text-sm text-muted">
+          The agent checks it and looks at Git and the cluster again. With automated sync, what follows from it is
+          deployed.
+        </p>
+        <Reason value={reason} onChange={setReason} />
+        {conflict ? (
+          <p role="alert" className="rounded-md bg-warn-soft px-3 py-2">
+            {error.message}
+          </p>
+        ) : (
+          error != null && <ErrorNote error={error} />
+        )}
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,98 @@
+import { ApiError } from "@/api/client";
+import { queryClient } from "@/lib/query";
+import { type Resource, resourceOf } from "./resource";
+import { type App, detailQuery, write } from "./use";
+
+// An edit is made of the resource as it was read, and written with it: what is in neither stays, unknown fields included.
+
+export type Raw = Resource & Record<string, unknown>;
+
+// Annotations that agents write by themselves; they are nobody's edit.
+const theirs =
+  /^(slipway\.io\/history-notes|argocd\.argoproj\.io\/(refresh|refresh-timestamp|hydrate|hydrate-timestamp))$/;
+
+// editable is the resource without what only the cluster and the agent write.
+export function editable(resource: Resource): Raw {
+  const { status: _, operation: __, ...rest } = structuredClone(resource) as Raw;
+  const { managedFields: ___, ...metadata } = rest.metadata as Raw["metadata"] & { managedFields?: unknown };
+  const annotations = Object.fromEntries(Object.entries(metadata.annotations ?? {}).filter(([k]) => !theirs.test(k)));
+  return {
+    ...rest,
+    metadata: { ...metadata, ...(Object.keys(annotations).length > 0 ? { annotations } : { annotations: undefined }) },
+  } as Raw;
+}
+
+// ordered writes an object with sorted names, so that two that say the same are the same text.
+export function ordered(value: unknown): string {
+  return JSON.stringify(value, (_, v: unknown) =>
+    typeof v === "object" && v !== null && !Array.isArray(v)
+      ? Object.fromEntries(Object.entries(v).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : v,
+  );
+}
+
+// intent is what people say in a resource: what changes beside it, such as the status, is no conflict with an edit.
+export function intent(resource: Resource): string {
+  const { metadata, spec } = editable(resource);
+  return ordered([spec, metadata.labels ?? {}, metadata.annotations ?? {}, metadata.finalizers ?? []]);
+}
+
+// changed says whether an edit says something else than what it was made of.
+export const changed = (draft: Resource, base: Resource): boolean => intent(draft) !== intent(base);
+
+// EditConflict is when somebody else has changed what an edit was made of.
+export class EditConflict extends Error {
+  constructor() {
+    super(
+      "Somebody else has changed the application since you began: load it as it is now, and make your change again.",
+    );
+  }
+}
+
+const attempts = 4;
+
+// save writes an edit with the version that the server knows now. An agent writes the status at any time, and with it comes
+// a new version: as long as nobody has changed what the edit is about, it is tried again with that.
+export async function save(app: App, draft: Resource, base: Resource, reason: string): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    const now = resourceOf(await queryClient.fetchQuery({ ...detailQuery(app), staleTime: 0 }));
+    if (changed(now, base)) {
+      throw new EditConflict();
+    }
+    const version = now.metadata.resourceVersion;
+    const at = (of: Resource) => {
+      const out = editable(of);
+      return { ...out, metadata: { ...out.metadata, resourceVersion: version } };
+    };
+    try {
+      await write(app, at(draft), at(base), reason);
+      return;
+    } catch (error) {
+      if (!(error instanceof ApiError && error.status === 409) || attempt === attempts) {
+        throw error;
+      }
+      await new Promise((resolve) => setTimeout(resolve, 250 * attempt));
+    }
+  }
+}
+
+// pairsText writes labels one a line, as name=value, and parsePairs reads them.
+export const pairsText = (pairs: Record<string, string> | undefined): string =>
+  Object.entries(pairs ?? {})
+    .map(([k, v]) => `${k}=${v}`)
+    .join("\n");
+
+export function parsePairs(text: string): Record<string, string> {
+  const out: Record<string, string> = {};
+  for (const line of text.split("\n").filter((l) => l.trim() !== "")) {
+    const at = line.indexOf("=");
+    out[(at < 0 ? line : line.slice(0, at)).trim()] = at < 0 ? "" : line.slice(at + 1).trim();
+  }
+  return out;
+}
+
+export const linesOf = (text: string): string[] =>
+  text
+    .split("\n")
+    .map((l) => l.trim())
+    .filter(Boolean);
