@@ -42,7 +42,7 @@ export default function ApplicationPage() {
           <Banners app={app} detail={query.data} resource={resource} />
           <Progress app={app} resource={resource} />
           <Parts app={app} />
-          <div className="min-w-0 pt-1">
+          <div className="min-w-0 pt-2">
             <Suspense fallback={<Loading />}>
               <Outlet />
             </Suspense>
