@@ -79,7 +79,7 @@ export function Tabs({ label, tabs }: { label: string; tabs: Tab[] }) {
   const here: Record<string, unknown> = useSearch({ strict: false });
   const names = [...new Set(tabs.flatMap((tab) => Object.keys((tab.search as object | undefined) ?? {})))];
   return (
-    <nav aria-label={label} className="-mb-px flex gap-1 overflow-x-auto border-b">
+    <nav aria-label={label} className="flex gap-1 overflow-x-auto border-b">
       {tabs.map(({ label: text, count, exact, ...to }, i) => {
         const search = to.search as Record<string, unknown> | undefined;
         const active = names.length > 0 ? names.every((n) => (here[n] ?? "") === (search?.[n] ?? "")) : undefined;
