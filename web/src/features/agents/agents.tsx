@@ -1,10 +1,173 @@
+import { Link } from "@tanstack/react-router";
+import { Plus, TriangleAlert } from "lucide-react";
+import { useList } from "@/lib/entity";
+import { count } from "@/lib/format";
+import { useAddress } from "@/lib/navigate";
+import { useCommands } from "@/lib/palette";
+import { one } from "@/lib/search";
+import { useMissing } from "@/lib/session";
+import { useNavigate } from "@tanstack/react-router";
+import { Ago } from "@/ui/ago";
+import { Button } from "@/ui/button";
+import { ScopeFilter, SearchBox } from "@/ui/entities";
 import { Page } from "@/ui/page";
-import { Empty } from "@/ui/states";
+import { Empty, Failed, Loading, NoPermission } from "@/ui/states";
+import { Badge, Status } from "@/ui/status";
+import { type Column, Table } from "@/ui/table";
+import { type Agent, agents, differs, stateOf, useApplications, useServerVersion } from "./data";
+
+// warnings are what an operator should know of an agent, in short.
+export function warnings(agent: Agent, server: string): string[] {
+  const status = agent.status;
+  return [
+    ...(status?.twin ? ["another process claims to be it"] : []),
+    ...(status?.components ?? []).filter((c) => c.status !== "Healthy").map((c) => `${c.name} is not healthy`),
+    ...(status?.stale ? [`${count(status.stale)} stale`] : []),
+    ...(differs(agent, server) ? [`server is ${server}`] : []),
+  ];
+}
+
+function Applications({ agent }: { agent: string }) {
+  const apps = useApplications(agent);
+  return (
+    <Link to="/applications" search={{ agent }} className="text-accent hover:underline">
+      {apps.data ? count(apps.data.total) : "…"}
+    </Link>
+  );
+}
+
+const columns = (server: string): Column<Agent>[] => [
+  {
+    key: "name",
+    title: "Agent",
+    width: "minmax(13rem,2fr)",
+    sort: "name",
+    cell: (a) => (
+      <>
+        <Link to="/agents/$agent" params={{ agent: a.id ?? "" }} className="font-medium hover:underline">
+          {a.name}
+        </Link>
+        <span className="ml-2 text-muted">{a.displayName || a.scope}</span>
+      </>
+    ),
+  },
+  { key: "state", title: "State", width: "11rem", cell: (a) => <Status status={stateOf(a)} /> },
+  {
+    key: "version",
+    title: "Version",
+    width: "minmax(8rem,1fr)",
+    cell: (a) => a.status?.version || <span className="text-muted">none yet</span>,
+  },
+  {
+    key: "engine",
+    title: "Engine",
+    width: "8rem",
+    cell: (a) => ((a.status?.engine || a.engine) === "argocd" ? "Argo CD" : "Slipway"),
+  },
+  {
+    key: "apps",
+    title: "Applications",
+    width: "7rem",
+    align: "right",
+    cell: (a) => <Applications agent={a.id ?? ""} />,
+  },
+  {
+    key: "lag",
+    title: "Lag",
+    width: "6rem",
+    align: "right",
+    cell: (a) => (a.status?.lagSeconds ? `${a.status.lagSeconds.toFixed(1)} s` : "0 s"),
+  },
+  { key: "seen", title: "Last seen", width: "8rem", cell: (a) => <Ago at={a.status?.lastHeartbeatAt} /> },
+  {
+    key: "warnings",
+    title: "To look at",
+    width: "minmax(12rem,2fr)",
+    cell: (a) => {
+      const all = warnings(a, server);
+      return (
+        all.length > 0 && (
+          <Badge tone="warn" className="max-w-full">
+            <TriangleAlert size={12} aria-hidden className="shrink-0" />
+            <span className="truncate">{all.join("; ")}</span>
+          </Badge>
+        )
+      );
+    },
+  },
+];
 
 export default function Agents() {
+  const [search, set] = useAddress();
+  const navigate = useNavigate();
+  const missing = useMissing("agent_view");
+  const mayEdit = useMissing("agent_edit");
+  const server = useServerVersion();
+  const sort = one(search, "sort");
+  const filter = { search: one(search, "q"), scope: one(search, "scope"), sort };
+  const list = useList<Agent>("agent", agents.path, filter, !missing);
+  const connect = () => void navigate({ to: "/agents/connect" });
+  useCommands([
+    {
+      id: "connect-agent",
+      title: "Connect an agent",
+      group: "Actions",
+      ...(mayEdit ? { disabled: mayEdit } : {}),
+      run: connect,
+    },
+  ]);
+  const button = (
+    <Button look="primary" why={mayEdit} onClick={connect}>
+      <Plus size={15} aria-hidden /> Connect an agent
+    </Button>
+  );
+  const rows = list.query.data;
+  const filtered = Boolean(filter.search || filter.scope);
   return (
-    <Page title="Agents">
-      <Empty title="Nothing here yet" />
+    <Page title="Agents" about="They keep clusters at what Git says, and dial out to this server." actions={button}>
+      {missing ? (
+        <NoPermission why={missing} />
+      ) : (
+        <>
+          <div className="flex flex-wrap items-center gap-2">
+            <SearchBox label="Search agents" />
+            <ScopeFilter />
+            <span role="status" className="text-sm text-muted">
+              {rows && `${count(list.total)} ${list.total === 1 ? "agent" : "agents"}`}
+            </span>
+          </div>
+          <section className="min-w-0 rounded-lg border bg-surface">
+            {rows === undefined ? (
+              list.query.error != null ? (
+                <Failed error={list.query.error} retry={() => void list.query.refetch()} />
+              ) : (
+                <Loading />
+              )
+            ) : rows.length === 0 ? (
+              <Empty
+                filtered={filtered}
+                title={filtered ? "No agent is like that" : "No agents yet"}
+                action={filtered ? <Button onClick={() => set({ q: "", scope: "" })}>Show all</Button> : button}
+              >
+                {filtered
+                  ? "Search for less, or show all."
+                  : "Install one into a cluster with one command: its applications show here at once."}
+              </Empty>
+            ) : (
+              <Table
+                label="Agents"
+                rows={rows}
+                columns={columns(server)}
+                rowKey={(a) => a.id ?? a.name}
+                sort={sort || "name"}
+                onSort={(next) => set({ sort: next === "name" ? "" : next })}
+                onOpen={(a) => void navigate({ to: "/agents/$agent", params: { agent: a.id ?? "" } })}
+                {...(list.more ? { onEnd: list.more } : {})}
+              />
+            )}
+          </section>
+        </>
+      )}
     </Page>
   );
 }

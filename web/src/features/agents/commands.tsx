@@ -1,0 +1,79 @@
+import { Link } from "@tanstack/react-router";
+import type { Schemas } from "@/api/client";
+import { useList } from "@/lib/entity";
+import { Ago } from "@/ui/ago";
+import { Card } from "@/ui/page";
+import { Failed, Loading } from "@/ui/states";
+import { Badge, type Tone } from "@/ui/status";
+import { type Column, Table } from "@/ui/table";
+
+type Command = Schemas["Command"];
+
+const tones: Record<string, Tone> = {
+  done: "ok",
+  pending: "idle",
+  sent: "busy",
+  failed: "bad",
+  refused: "bad",
+  expired: "warn",
+  unknown: "warn",
+};
+
+const columns: Column<Command>[] = [
+  { key: "at", title: "When", width: "8rem", cell: (c) => <Ago at={c.createdAt} /> },
+  { key: "kind", title: "What", width: "minmax(10rem,1fr)", cell: (c) => <code>{c.kind}</code> },
+  { key: "object", title: "With", width: "minmax(12rem,2fr)", cell: (c) => c.object?.id },
+  { key: "by", title: "Who", width: "minmax(8rem,1fr)", cell: (c) => c.by.id },
+  {
+    key: "status",
+    title: "Status",
+    width: "7rem",
+    cell: (c) => <Badge tone={tones[c.status] ?? "idle"}>{c.status}</Badge>,
+  },
+  {
+    key: "message",
+    title: "What came of it",
+    width: "minmax(12rem,3fr)",
+    cell: (c) => (
+      <span className="text-muted" title={c.message}>
+        {c.message || c.reason}
+      </span>
+    ),
+  },
+];
+
+// Commands are what the agent was asked to do.
+export function Commands({ agent }: { agent: string }) {
+  const list = useList<Command>("agent", `/api/v1/agents/${encodeURIComponent(agent)}/commands`, {});
+  const rows = list.query.data;
+  return (
+    <Card
+      flush
+      title="Commands"
+      actions={
+        <Link to="/audit" search={{ object: agent }} className="text-sm text-accent hover:underline">
+          Audit of this agent
+        </Link>
+      }
+    >
+      {rows === undefined ? (
+        list.query.error != null ? (
+          <Failed error={list.query.error} retry={() => void list.query.refetch()} />
+        ) : (
+          <Loading rows={3} />
+        )
+      ) : rows.length === 0 ? (
+        <p className="p-4 text-muted">It was asked nothing yet: syncs, rollbacks and changes of settings show here.</p>
+      ) : (
+        <Table
+          label="Commands"
+          rows={rows}
+          columns={columns}
+          rowKey={(c) => c.id}
+          className="max-h-96"
+          {...(list.more ? { onEnd: list.more } : {})}
+        />
+      )}
+    </Card>
+  );
+}

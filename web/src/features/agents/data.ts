@@ -1,0 +1,42 @@
+import { useQuery } from "@tanstack/react-query";
+import { client, data, request, type Schemas } from "@/api/client";
+import { type Kind, query } from "@/lib/entity";
+
+export type Agent = Schemas["Agent"];
+export type Registration = Schemas["AgentRegistration"];
+
+export const agents: Kind<Agent> = { type: "agent", path: "/api/v1/agents", one: "agent", many: "agents" };
+
+export const stateOf = (agent: Agent): string => agent.status?.state ?? "Never";
+
+// useServerVersion is what agents are held to: one of another version can be upgraded.
+export function useServerVersion(): string {
+  const info = useQuery({
+    queryKey: ["info"],
+    staleTime: 300_000,
+    queryFn: () => data(client.GET("/api/v1/info")),
+  });
+  return info.data?.version ?? "";
+}
+
+// differs is true where an agent runs another version than the server.
+export const differs = (agent: Agent, server: string): boolean =>
+  Boolean(server && agent.status?.version && agent.status.version !== server);
+
+// useApplications counts the applications of an agent.
+export function useApplications(agent: string) {
+  return useQuery({
+    queryKey: ["application", "count", agent],
+    queryFn: () => data(client.GET("/api/v1/applications", { params: { query: { agent, limit: 1 } } })),
+    enabled: Boolean(agent),
+  });
+}
+
+// readManifest is what installs an agent; there is no secret in it.
+export async function readManifest(
+  id: string,
+  options: { format: "yaml" | "helm"; namespace?: string; namespaced?: boolean },
+): Promise<string> {
+  const response = await request(`/api/v1/agents/${encodeURIComponent(id)}/manifest${query(options)}`);
+  return response.text();
+}

@@ -1,0 +1,36 @@
+import { describe, expect, it } from "vitest";
+import { parseAllDocuments } from "yaml";
+import { helmCommand, hereDocument, kubectlCommand, secretOf } from "./install";
+
+describe("kubectlCommand", () => {
+  it("is one command with manifest and token", () => {
+    const command = kubectlCommand("kind: Namespace\nmetadata:\n  name: argocd\n", 'tok"en', "argocd");
+    const lines = command.split("\n");
+    expect(lines[0]).toBe("kubectl apply -f - <<'EOF'");
+    expect(lines.at(-2)).toBe("EOF");
+    const documents = parseAllDocuments(lines.slice(1, -2).join("\n")).map((d) => d.toJS());
+    expect(documents).toEqual([
+      { kind: "Namespace", metadata: { name: "argocd" } },
+      {
+        apiVersion: "v1",
+        kind: "Secret",
+        metadata: { name: "slipway-agent-registration", namespace: "argocd" },
+        stringData: { token: 'tok"en' },
+      },
+    ]);
+  });
+});
+
+describe("hereDocument", () => {
+  it("ends with a word that is not in the text", () => {
+    expect(hereDocument("cat", "a\nEOF\nb")).toBe("cat <<'EOF_'\na\nEOF\nb\nEOF_\n");
+  });
+});
+
+describe("helmCommand", () => {
+  it("makes the namespace only where it is asked to", () => {
+    expect(helmCommand("a: 1", "t", "edge", true)).toContain("create namespace edge");
+    expect(helmCommand("a: 1", "t", "edge", false)).not.toContain("create namespace");
+    expect(helmCommand("a: 1", "t", "edge", true)).toContain(secretOf("t", "edge").trimEnd());
+  });
+});
