@@ -200,3 +200,18 @@ type SettingChange struct {
 type SettingResult struct {
 	Setting Setting `json:"setting"`
 }
+
+// Preview asks what an Application would do: the Body of KindPreview. The answer is an api.Preview.
+type Preview struct {
+	// Object is the Application, and Base what it was before it was edited, as in ObjectApply.
+	Object json.RawMessage `json:"object"`
+	Base   json.RawMessage `json:"base,omitempty"`
+	// Update says that it is there already.
+	Update bool `json:"update,omitempty"`
+	// Project is that of the Application as it is there, as far as the server knows: rights were asked for it.
+	Project string `json:"project,omitempty"`
+	// Quick asks neither repositories nor the destination.
+	Quick bool `json:"quick,omitempty"`
+	// Manifests wants the objects as rendered, too.
+	Manifests bool `json:"manifests,omitempty"`
+}

@@ -29,7 +29,7 @@ const (
 	KindOperation Kind = "application.operation"
 	KindRevisions Kind = "application.revisions"
 
-	// KindPreview says what an Application would do. The Target names the Application, the Body is an api.PreviewRequest.
+	// KindPreview says what an Application would do. The Target names it, the Body is a Preview.
 	KindPreview Kind = "application.preview"
 
 	// What a repository has. The Target has the namespace of the Application that it is looked at for; the Body is an

@@ -32,3 +32,19 @@ func (c *Client) RepositoryPaths(ctx context.Context, agent string, req api.Repo
 	err := c.do(ctx, call{method: http.MethodGet, path: at("agents", agent, "repository-paths"), query: query}, &out)
 	return out, err
 }
+
+// PreviewOptions say how much a preview tells.
+type PreviewOptions struct {
+	// Quick checks the resource and its project only; Manifests wants the objects as rendered, too.
+	Quick, Manifests bool
+}
+
+// Preview says what an application, or a change of one, would do. Nothing is written.
+func (c *Client) Preview(ctx context.Context, agent string, req api.PreviewRequest, o PreviewOptions) (api.Preview, error) {
+	query := url.Values{}
+	setBool(query, "quick", o.Quick)
+	setBool(query, "manifests", o.Manifests)
+	var out api.Preview
+	err := c.do(ctx, call{method: http.MethodPost, path: at("agents", agent, "applications", "preview"), query: query, body: req}, &out)
+	return out, err
+}

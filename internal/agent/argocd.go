@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -165,7 +166,32 @@ func (d *argoCD) executors(v *verbs) map[agentapi.Kind]link.Executor {
 			out, err := v.diff(ctx, cmd)
 			return diffBeside(out, err, cmd.Target.Name)
 		},
+		agentapi.KindPreview: func(ctx context.Context, cmd agentapi.Command) (any, error) {
+			out, err := v.preview(ctx, cmd)
+			return previewBeside(out, err)
+		},
 	}
+}
+
+// previewBeside says once that the agent may not try objects out. That is no fault of the Application.
+func previewBeside(out any, err error) (any, error) {
+	answer, ok := out.(api.Preview)
+	if err != nil || !ok {
+		return out, err
+	}
+	untried := 0
+	for i := range answer.Objects {
+		if o := &answer.Objects[i]; strings.Contains(o.Error, cannotPatch) {
+			o.Error = "it was not tried out: the agent beside Argo CD has no right to patch, which a dry run takes"
+			untried++
+		}
+	}
+	if untried > 0 && untried == answer.Counts.Error {
+		answer.Problems = slices.DeleteFunc(answer.Problems, func(one api.PreviewProblem) bool { return one.Field == "" && one.Level == api.ProblemError })
+		answer.Valid = !slices.ContainsFunc(answer.Problems, func(one api.PreviewProblem) bool { return one.Level == api.ProblemError })
+		answer.Warnings = append(answer.Warnings, "objects were not tried out: give the agent's service account the right to patch, with which nothing is changed, to see what a sync would do to them")
+	}
+	return answer, nil
 }
 
 // cannotPatch is in the words of an API server that misses the right to patch; admission says no in other words.

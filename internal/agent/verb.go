@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -39,6 +40,8 @@ type verbs struct {
 	trees     *kin.Watcher
 	known     func(name) (*v1alpha1.Application, bool) // Applications as last seen
 	redact    func([]byte) []byte
+
+	previews atomic.Int32 // under way
 
 	mu      sync.Mutex
 	clients map[client]dynamic.Interface
@@ -92,7 +95,7 @@ func (v *verbs) executors() map[agentapi.Kind]link.Executor {
 		agentapi.KindSync: v.sync, agentapi.KindRefresh: v.refresh, agentapi.KindTerminate: v.terminate, agentapi.KindRollback: v.rollback,
 		agentapi.KindUnpin: v.unpin, agentapi.KindConfirm: v.confirm, agentapi.KindRestore: v.restore, agentapi.KindRevert: v.revert,
 		agentapi.KindAllow: v.allow, agentapi.KindAppDelete: v.deleteApplication,
-		agentapi.KindDiff: v.diff, agentapi.KindTree: v.tree, agentapi.KindManifests: v.manifests,
+		agentapi.KindDiff: v.diff, agentapi.KindTree: v.tree, agentapi.KindManifests: v.manifests, agentapi.KindPreview: v.preview,
 		agentapi.KindRepositoryRefs: v.repositoryRefs, agentapi.KindRepositoryPaths: v.repositoryPaths,
 		agentapi.KindPlan: v.plan, agentapi.KindOperation: v.operation, agentapi.KindRevisions: v.revisions,
 		agentapi.KindObjectApply: v.objectApply, agentapi.KindObjectPatch: v.objectPatch, agentapi.KindObjectDelete: v.objectDelete,

@@ -27,6 +27,7 @@ import (
 // Bounds of what a repository is asked.
 const (
 	lookLimit        = 45 * time.Second
+	lookAge          = 5 * time.Second // what is known of the references for longer is asked anew
 	maxAddress       = 2000
 	maxRefs          = 1000 // branches, and tags
 	maxCharts        = 500
@@ -306,7 +307,7 @@ func (v *verbs) repositoryPaths(ctx context.Context, cmd agentapi.Command) (any,
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookLimit)
 	defer cancel()
-	fetched, err := v.engine.Sources.Fetch(ctx, req.ArgoProject, v1alpha1.ApplicationSource{RepoURL: req.RepoURL, TargetRevision: req.Revision}, time.Time{})
+	fetched, err := v.engine.Sources.Fetch(ctx, req.ArgoProject, v1alpha1.ApplicationSource{RepoURL: req.RepoURL, TargetRevision: req.Revision}, v.now().Add(-lookAge))
 	if err != nil {
 		return nil, unread(ctx, err)
 	}

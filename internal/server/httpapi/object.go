@@ -40,6 +40,7 @@ type manifest struct {
 		Namespace       string            `json:"namespace"`
 		Labels          map[string]string `json:"labels"`
 		ResourceVersion string            `json:"resourceVersion"`
+		UID             string            `json:"uid"`
 	} `json:"metadata"`
 	Spec struct {
 		Project       string `json:"project"`

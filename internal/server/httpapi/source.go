@@ -66,7 +66,7 @@ func (h *Handler) sourceRoutes() []Route {
 			}, &out.Body)
 		},
 	})
-	return []Route{refs, paths}
+	return []Route{refs, paths, h.previewRoute()}
 }
 
 // findSource is the application that a repository is looked at for: one of the project that was named, in the place where

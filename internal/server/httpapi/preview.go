@@ -1,0 +1,87 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/api/agentapi"
+)
+
+type applicationPreviewInput struct {
+	AgentInput
+	Quick     bool `query:"quick" doc:"Check the resource and its Argo project only, while somebody types: neither repositories nor the destination are asked"`
+	Manifests bool `query:"manifests" doc:"Tell the objects as rendered, too, secrets masked"`
+	Body      api.PreviewRequest
+}
+
+type applicationPreviewOutput struct{ Body api.Preview }
+
+// previewRoute says what an application would do. It takes what making the application takes, and what reading it afterwards
+// would: it shows nothing that the caller could not deploy and see.
+func (h *Handler) previewRoute() Route {
+	n := h.applicationObjects()
+	r := n.route(http.MethodPost, "/preview", "edit", "preview-application", "What an application, or a change of one, would do; nothing is written. Takes application_view as well")
+	r.Reads, r.Example = true, n.example
+	r.mount = mount(handler[applicationPreviewInput, applicationPreviewOutput]{
+		find: func(ctx context.Context, _ *call, in *applicationPreviewInput) (target, error) {
+			m, err := n.read(in.Body.Resource)
+			if err != nil {
+				return target{}, err
+			}
+			return n.wanted(ctx, in.Agent, m)
+		},
+		do: func(ctx context.Context, c *call, in *applicationPreviewInput) (*applicationPreviewOutput, error) {
+			order, err := n.preview(ctx, c, in)
+			if err != nil {
+				return nil, err
+			}
+			var out applicationPreviewOutput
+			return &out, c.ask(ctx, order, &out.Body)
+		},
+	})
+	return r
+}
+
+// preview asks for the rights that are left to be asked for, and makes the question to the agent.
+func (n *manifestNoun) preview(ctx context.Context, c *call, in *applicationPreviewInput) (Order, error) {
+	m, err := n.read(in.Body.Resource)
+	if err != nil {
+		return Order{}, err
+	}
+	to, err := n.wanted(ctx, in.Agent, m)
+	if err != nil {
+		return Order{}, err
+	}
+	if err := c.may(api.PermApplicationView, to); err != nil {
+		return Order{}, err
+	}
+	body := agentapi.Preview{
+		Object: in.Body.Resource, Base: in.Body.Base, Quick: in.Quick, Manifests: in.Manifests,
+		Update: in.Body.Update || m.Metadata.ResourceVersion != "" || m.Metadata.UID != "",
+	}
+	if body.Update {
+		// A change takes the rights for what is there: what it would become was asked for above.
+		there, err := n.h.findItem(ctx, n.kind, in.Agent, m.Metadata.Namespace, m.Metadata.Name)
+		if err != nil {
+			return Order{}, err
+		}
+		for _, permission := range []api.Permission{api.PermApplicationView, api.PermApplicationEdit} {
+			if err := c.may(permission, there); err != nil {
+				return Order{}, err
+			}
+		}
+		app, _ := there.value.(*api.ApplicationDetail)
+		body.Project = app.ArgoProject
+		if len(body.Base) == 0 && m.Metadata.ResourceVersion != "" {
+			body.Base = sameVersion(resourceOf(there), m.Metadata.ResourceVersion)
+		}
+	}
+	if len(body.Base) > 0 && !json.Valid(body.Base) {
+		return Order{}, &api.Error{Code: api.CodeInvalid, Field: "body.base", Message: "base is no JSON: leave it out, or give the resource as it was"}
+	}
+	return Order{
+		Agent: in.Agent, Kind: string(agentapi.KindPreview), TargetKind: n.kind, Namespace: m.Metadata.Namespace, Name: m.Metadata.Name, Body: body,
+	}, nil
+}
