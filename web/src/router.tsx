@@ -22,7 +22,7 @@ const shell = createRoute({
   component: Shell,
   beforeLoad: async ({ location }) => {
     const who = await queryClient.ensureQueryData({ ...sessionQuery, revalidateIfStale: true });
-    if (!who) {
+    if (!who || who.user?.mustChangePassword) {
       throw redirect({ to: "/sign-in", search: location.href === "/" ? {} : { to: location.href } });
     }
   },

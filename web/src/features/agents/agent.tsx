@@ -44,7 +44,7 @@ function Shown({ agent }: { agent: Agent }) {
   const status = agent.status;
   const connected = stateOf(agent) === "Connected" || stateOf(agent) === "Degraded";
   const away = connected ? undefined : "The agent is not connected: it can be asked when it is back.";
-  const install = () => void navigate({ to: "/agents/connect", search: { agent: id } });
+  const install = () => void navigate({ to: "/agents/connect", search: { agent: id, again: "yes" } });
   useCommands([
     { id: "agent-rotate", title: `Rotate the keys of ${agent.name}`, group: "Actions", run: () => setAsked("rotate") },
     { id: "agent-install", title: `Install ${agent.name} again`, group: "Actions", run: install },

@@ -44,7 +44,7 @@ export default function Connect() {
         <Loaded query={agent}>
           {(value) => (
             <div className="space-y-4">
-              {!value.hosted && stateOf(value) !== "Connected" && (
+              {!value.hosted && (stateOf(value) !== "Connected" || one(search, "again")) && (
                 <Install agent={value} made={made} namespace={namespace} onNamespace={setNamespace} onMade={setMade} />
               )}
               <Live agent={value} />

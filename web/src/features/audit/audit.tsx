@@ -1,10 +1,282 @@
-import { Page } from "@/ui/page";
-import { Empty } from "@/ui/states";
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { Download, ShieldCheck } from "lucide-react";
+import { client, data } from "@/api/client";
+import { query, readJSON, useList } from "@/lib/entity";
+import { count } from "@/lib/format";
+import { useAddress } from "@/lib/navigate";
+import { useCommands } from "@/lib/palette";
+import { one } from "@/lib/search";
+import { useMissing } from "@/lib/session";
+import { Ago } from "@/ui/ago";
+import { Button } from "@/ui/button";
+import { CodeDiff } from "@/ui/code";
+import { Copy } from "@/ui/copy";
+import { Drawer } from "@/ui/dialog";
+import { ScopeFilter, SearchBox } from "@/ui/entities";
+import { Menu } from "@/ui/menu";
+import { Card, Facts, Page } from "@/ui/page";
+import { Empty, ErrorNote, Failed, Loading, NoPermission } from "@/ui/states";
+import { Badge, type Tone } from "@/ui/status";
+import { type Column, Table } from "@/ui/table";
+import { auditFilter, type Entry, filtered, pretty } from "./data";
+import { ChoiceFilter, TextFilter } from "./filters";
+
+const tones: Record<string, Tone> = { succeeded: "ok", failed: "bad", denied: "warn" };
+
+const columns: Column<Entry>[] = [
+  { key: "at", title: "When", width: "8rem", cell: (e) => <Ago at={e.at} /> },
+  {
+    key: "who",
+    title: "Who",
+    width: "minmax(9rem,1fr)",
+    cell: (e) => (
+      <>
+        <span className="text-muted">{e.actor.type}</span> {e.actor.id}
+      </>
+    ),
+  },
+  { key: "action", title: "What", width: "minmax(11rem,1fr)", cell: (e) => <code>{e.action}</code> },
+  { key: "object", title: "With", width: "minmax(12rem,2fr)", cell: (e) => e.object?.id },
+  {
+    key: "outcome",
+    title: "Outcome",
+    width: "7rem",
+    cell: (e) => <Badge tone={tones[e.outcome] ?? "idle"}>{e.outcome}</Badge>,
+  },
+  {
+    key: "why",
+    title: "Why",
+    width: "minmax(10rem,2fr)",
+    cell: (e) => <span className="text-muted">{e.message || e.reason}</span>,
+  },
+];
+
+const clean = {
+  q: "",
+  scope: "",
+  actor: "",
+  action: "",
+  type: "",
+  object: "",
+  outcome: "",
+  request: "",
+  from: "",
+  to: "",
+};
 
 export default function Audit() {
+  const [search, set] = useAddress();
+  const missing = useMissing("audit_view");
+  const filter = auditFilter(search);
+  const list = useList<Entry>("audit", "/api/v1/audit", filter, !missing);
+  const verify = useMutation({ mutationFn: () => data(client.GET("/api/v1/audit/verification")) });
+  const save = (format: string) => location.assign(`/api/v1/audit/export${query({ ...filter, format })}`);
+  useCommands([
+    {
+      id: "verify-audit",
+      title: "Verify the chain of the audit",
+      group: "Actions",
+      ...(missing ? { disabled: missing } : {}),
+      run: () => verify.mutate(),
+    },
+  ]);
+  if (missing) {
+    return (
+      <Page title="Audit">
+        <NoPermission why={missing} />
+      </Page>
+    );
+  }
+  const rows = list.query.data;
+  const open = one(search, "open");
   return (
-    <Page title="Audit">
-      <Empty title="Nothing here yet" />
+    <Page
+      title="Audit"
+      about="Who did what, when, and what came of it."
+      actions={
+        <>
+          <Button busy={verify.isPending} onClick={() => verify.mutate()}>
+            <ShieldCheck size={15} aria-hidden /> Verify
+          </Button>
+          <Menu
+            trigger={
+              <Button>
+                <Download size={15} aria-hidden /> Export
+              </Button>
+            }
+            items={[
+              "All entries that pass the filters",
+              { label: "JSON lines", run: () => save("jsonl") },
+              { label: "CSV, for spreadsheets", run: () => save("csv") },
+            ]}
+          />
+        </>
+      }
+    >
+      <div role="status" aria-live="polite">
+        {verify.error != null && <ErrorNote error={verify.error} />}
+        {verify.data && (
+          <Card title={verify.data.ok ? "The audit is whole" : "The audit does not fit together"}>
+            <p className={verify.data.ok ? "text-ok" : "text-bad"}>{verify.data.message}</p>
+            <p className="mt-1 text-sm text-muted">
+              {count(verify.data.checked)} entries were checked.{" "}
+              {verify.data.head &&
+                "Keep this hash of the newest entry elsewhere: with it, removed newest entries show too."}
+            </p>
+            {verify.data.head && (
+              <p className="mt-1 flex items-center gap-1">
+                <code className="text-sm break-all">{verify.data.head}</code>
+                <Copy text={verify.data.head} label="Copy the hash" />
+              </p>
+            )}
+          </Card>
+        )}
+      </div>
+      <div className="flex flex-wrap items-end gap-2">
+        <SearchBox label="Search the audit" />
+        <ScopeFilter />
+        <TextFilter name="actor" label="Who" />
+        <TextFilter name="action" label="What" />
+        <TextFilter name="object" label="Object" />
+        <ChoiceFilter
+          name="outcome"
+          label="Outcome"
+          options={[
+            ["succeeded", "Succeeded"],
+            ["failed", "Failed"],
+            ["denied", "Denied"],
+          ]}
+        />
+        <TextFilter name="from" label="From" type="datetime-local" />
+        <TextFilter name="to" label="Until" type="datetime-local" />
+        {filtered(filter) && <Button onClick={() => set(clean)}>Show all</Button>}
+      </div>
+      <Card
+        flush
+        title={rows ? `${count(Math.max(list.total, rows.length))} entries, the newest first` : "Entries"}
+        actions={
+          <Button small busy={list.busy} onClick={() => void list.query.refetch()}>
+            Read again
+          </Button>
+        }
+      >
+        {rows === undefined ? (
+          list.query.error != null ? (
+            <Failed error={list.query.error} retry={() => void list.query.refetch()} />
+          ) : (
+            <Loading />
+          )
+        ) : rows.length === 0 ? (
+          <Empty filtered title="No entry is like that" action={<Button onClick={() => set(clean)}>Show all</Button>}>
+            Search for less, or for a longer time.
+          </Empty>
+        ) : (
+          <Table
+            label="Audit"
+            rows={rows}
+            columns={columns}
+            rowKey={(e) => String(e.id)}
+            onOpen={(e) => set({ open: String(e.id) }, false)}
+            selected={(e) => String(e.id) === open}
+            {...(list.more ? { onEnd: list.more } : {})}
+          />
+        )}
+      </Card>
+      {open && (
+        <EntryDrawer
+          id={open}
+          entry={rows?.find((e) => String(e.id) === open)}
+          onClose={() => set({ open: "" }, false)}
+          onRequest={(request) => set({ ...clean, request, open: "" }, false)}
+        />
+      )}
     </Page>
+  );
+}
+
+function EntryDrawer({
+  id,
+  entry,
+  onClose,
+  onRequest,
+}: {
+  id: string;
+  entry: Entry | undefined;
+  onClose: () => void;
+  onRequest: (request: string) => void;
+}) {
+  // A link may lead to an entry that the list has not read: it is looked for among the newest.
+  const found = useQuery({
+    queryKey: ["audit", "one", id],
+    enabled: !entry,
+    queryFn: async () => {
+      const all = await readJSON<{ items: Entry[]; total: number }>("/api/v1/audit?limit=1000");
+      return all.items.find((e) => String(e.id) === id) ?? null;
+    },
+  });
+  const e = entry ?? found.data;
+  return (
+    <Drawer
+      open
+      onClose={onClose}
+      title={e ? `${e.action} ${e.object?.id ?? ""}` : `Entry ${id}`}
+      description={`Entry ${id}`}
+    >
+      {!e ? (
+        found.data === null ? (
+          <Empty filtered title="It is not among the newest 1,000">
+            Filter the list by time to find entry {id}.
+          </Empty>
+        ) : found.error ? (
+          <Failed error={found.error} retry={() => void found.refetch()} />
+        ) : (
+          <Loading />
+        )
+      ) : (
+        <div className="space-y-4 p-4">
+          <Facts
+            facts={[
+              [
+                "Outcome",
+                <Badge key="o" tone={tones[e.outcome] ?? "idle"}>
+                  {e.outcome}
+                </Badge>,
+              ],
+              ["When", <Ago key="w" at={e.at} />],
+              ["Who", `${e.actor.type} ${e.actor.id}`],
+              ["From", [e.ip, e.userAgent].filter(Boolean).join(" · ") || "the server itself"],
+              ["Why", e.reason || "nothing was said"],
+              ...(e.message ? ([["What went wrong", e.message]] as [string, string][]) : []),
+              [
+                "Request",
+                e.requestId ? (
+                  <span key="r" className="inline-flex flex-wrap items-center gap-1">
+                    <code className="break-all">{e.requestId}</code>
+                    <Copy text={e.requestId} label="Copy the request id" />
+                    <Button small look="ghost" onClick={() => onRequest(e.requestId ?? "")}>
+                      All of this request
+                    </Button>
+                  </span>
+                ) : (
+                  "none"
+                ),
+              ],
+              [
+                "Hash",
+                <code key="h" className="text-sm break-all">
+                  {e.hash}
+                </code>,
+              ],
+            ]}
+          />
+          {(e.before !== undefined || e.after !== undefined) && (
+            <section aria-label="Before and after" className="space-y-1">
+              <h3 className="font-semibold">Before and after</h3>
+              <CodeDiff label="What it changed" before={pretty(e.before)} after={pretty(e.after)} unified />
+            </section>
+          )}
+        </div>
+      )}
+    </Drawer>
   );
 }

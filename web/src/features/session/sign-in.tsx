@@ -3,42 +3,47 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
 import { client, data } from "@/api/client";
 import { queryClient } from "@/lib/query";
+import { sessionQuery } from "@/lib/session";
 import { one } from "@/lib/search";
 import { Button } from "@/ui/button";
 import { Field, Input } from "@/ui/field";
+import { localPath } from "./path";
+import { ChoosePassword } from "./password";
 import { useTitle } from "@/ui/page";
 import { ErrorNote, Loaded } from "@/ui/states";
-
-// localPath keeps a link from leading elsewhere after the sign-in.
-export function localPath(to: string): string {
-  return to.startsWith("/") && !to.startsWith("//") && !to.includes("\\") ? to : "/";
-}
 
 export default function SignIn() {
   useTitle("Sign in");
   const to = localPath(one(useSearch({ strict: false }), "to"));
   const methods = useQuery({ queryKey: ["methods"], queryFn: () => data(client.GET("/api/v1/session/methods")) });
+  // Only what is known already: who comes here is mostly nobody yet.
+  const session = useQuery({ ...sessionQuery, enabled: false });
+  const choose = Boolean(session.data?.user?.mustChangePassword);
   return (
     <main className="grid min-h-dvh place-items-center p-4">
       <div className="w-full max-w-sm rounded-lg border bg-surface p-6 shadow-sm">
         <h1 className="mb-5 flex items-center gap-2.5 text-xl font-semibold">
           <img src="/favicon.svg" alt="" width={28} height={28} />
-          Sign in to Slipway
+          {choose ? "Choose your password" : "Sign in to Slipway"}
         </h1>
-        <Loaded query={methods}>
-          {(m) => (
-            <div className="space-y-4">
-              {m.oidc && (
-                <Button look="primary" asChild className="w-full">
-                  <a href={`${m.oidc}?returnTo=${encodeURIComponent(to)}`}>
-                    Sign in with {m.oidcName || "your identity provider"}
-                  </a>
-                </Button>
-              )}
-              {m.password && <Password to={to} plain={Boolean(m.oidc)} />}
-            </div>
-          )}
-        </Loaded>
+        {choose ? (
+          <ChoosePassword to={to} />
+        ) : (
+          <Loaded query={methods}>
+            {(m) => (
+              <div className="space-y-4">
+                {m.oidc && (
+                  <Button look="primary" asChild className="w-full">
+                    <a href={`${m.oidc}?returnTo=${encodeURIComponent(to)}`}>
+                      Sign in with {m.oidcName || "your identity provider"}
+                    </a>
+                  </Button>
+                )}
+                {m.password && <Password to={to} plain={Boolean(m.oidc)} />}
+              </div>
+            )}
+          </Loaded>
+        )}
       </div>
     </main>
   );
@@ -57,7 +62,10 @@ function Password({ to, plain }: { to: string; plain: boolean }) {
     try {
       await data(client.POST("/api/v1/session", { body: { username, password } }));
       queryClient.clear();
-      await navigate({ href: to });
+      const who = await queryClient.fetchQuery(sessionQuery);
+      if (!who?.user?.mustChangePassword) {
+        await navigate({ href: to });
+      }
     } catch (problem) {
       setError(problem);
       setPassword("");

@@ -31,6 +31,9 @@ import { type Place, places } from "./navigation";
 const Palette = lazy(() => import("./palette"));
 const Keys = lazy(() => import("./keys"));
 
+// signedOutKey is written at sign-out, so that other tabs of this browser follow at once.
+const signedOutKey = "slipway.signed-out";
+
 // Shell is what is around every page: where one can go, the palette, whether what is shown is live, and who is signed in.
 export function Shell() {
   const [open, setOpen] = useState(false);
@@ -48,6 +51,15 @@ export function Shell() {
       end();
       events.stop();
     };
+  }, []);
+  useEffect(() => {
+    const out = (event: StorageEvent) => {
+      if (event.key === signedOutKey) {
+        queryClient.setQueryData(sessionQuery.queryKey, null);
+      }
+    };
+    addEventListener("storage", out);
+    return () => removeEventListener("storage", out);
   }, []);
   useEffect(() => {
     if (session === null) {
@@ -246,6 +258,7 @@ function UserMenu() {
       toastError(error, "You could not be signed out");
       return;
     }
+    localStorage.setItem(signedOutKey, String(Date.now()));
     events.stop();
     queryClient.clear();
     await navigate({ to: "/sign-in" });
