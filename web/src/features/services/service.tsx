@@ -1,10 +1,308 @@
-import { Page } from "@/ui/page";
-import { Empty } from "@/ui/states";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useParams } from "@tanstack/react-router";
+import { useState } from "react";
+import { client, data, type Schemas } from "@/api/client";
+import { plural, short } from "@/lib/format";
+import { useMissing } from "@/lib/session";
+import { Ago } from "@/ui/ago";
+import { Button } from "@/ui/button";
+import { Confirm } from "@/ui/confirm";
+import { Card, Page } from "@/ui/page";
+import { Empty, Loaded, Loading } from "@/ui/states";
+import { Badge, Status, StatusIcon } from "@/ui/status";
+import { Table } from "@/ui/table";
+import { toast } from "@/ui/toast";
+import { behind, placesOf } from "./columns";
+import { type Cell, matrixQuery, reread, type Row, type Service, useAlso } from "./data";
+import { EditService } from "./edit-service";
 
+// ServicePage is one service: where it runs in which version, its pods, and what was deployed.
 export default function ServicePage() {
+  const { service: id } = useParams({ strict: false }) as { service: string };
+  const query = useQuery({
+    queryKey: ["service", "one", id],
+    queryFn: ({ signal }) => data(client.GET("/api/v1/services/{id}", { params: { path: { id } }, signal })),
+  });
+  const rows = useInfiniteQuery(matrixQuery({ service: id }));
+  useAlso();
   return (
-    <Page title="Service">
-      <Empty title="Nothing here yet" />
+    <Page
+      title={query.data?.displayName || query.data?.name || id}
+      name={query.data?.name ?? id}
+      about={query.data?.description}
+      actions={query.data && <Actions service={query.data} />}
+    >
+      <Loaded query={query}>
+        {() => (
+          <div className="space-y-4">
+            <Loaded query={{ ...rows, data: rows.data }} loading={<Loading rows={4} />}>
+              {(pages) => <Places row={pages.pages[0]?.items?.[0]} />}
+            </Loaded>
+            <Instances service={id} />
+            <History service={id} />
+          </div>
+        )}
+      </Loaded>
     </Page>
+  );
+}
+
+function Actions({ service }: { service: Service }) {
+  const navigate = useNavigate();
+  const [editing, setEditing] = useState(false);
+  const [deleting, setDeleting] = useState(false);
+  const missing = useMissing("service_edit", service.scope);
+  const missingDelete = useMissing("service_delete", service.scope);
+  return (
+    <>
+      <Button asChild>
+        <Link to="/applications" search={{ service: service.id } as never}>
+          Applications
+        </Link>
+      </Button>
+      <Button why={missing} onClick={() => setEditing(true)}>
+        Change
+      </Button>
+      <Button why={missingDelete} onClick={() => setDeleting(true)}>
+        Delete
+      </Button>
+      {editing && <EditService service={service} onClose={() => setEditing(false)} />}
+      <Confirm
+        open={deleting}
+        onClose={() => setDeleting(false)}
+        title={`Delete the service ${service.name}`}
+        action={`Delete ${service.name}`}
+        onConfirm={async () => {
+          await data(
+            client.DELETE("/api/v1/services/{id}", {
+              params: { path: { id: service.id ?? "" }, query: { force: true } },
+            }),
+          );
+          toast(`The service ${service.name} is deleted`);
+          await navigate({ to: "/services" });
+          void reread();
+        }}
+      >
+        <p>
+          The service {service.id} goes, and the links of applications to it. The applications stay and go on running.
+        </p>
+      </Confirm>
+    </>
+  );
+}
+
+function Places({ row }: { row: Row | undefined }) {
+  if (!row || (row.cells ?? []).length === 0) {
+    return (
+      <Card>
+        <Empty title="It runs nowhere that you may see">
+          Give an Application the label slipway.io/service with the name of this service, or link it on its settings
+          page.
+        </Empty>
+      </Card>
+    );
+  }
+  const cells = new Map((row.cells ?? []).map((c) => [c.environment, c]));
+  return (
+    <div className="grid gap-4 md:grid-cols-2 xl:grid-cols-3">
+      {placesOf([row], []).map((place) => {
+        const cell = cells.get(place.id);
+        return cell ? <Place key={place.id} row={row} cell={cell} name={place.name} /> : null;
+      })}
+    </div>
+  );
+}
+
+function Place({ row, cell, name }: { row: Row; cell: Cell; name: string }) {
+  const late = behind(row, cell.environment);
+  return (
+    <Card
+      flush
+      title={
+        <span title={cell.environment}>
+          {name} {cell.region && <span className="font-normal text-muted">{cell.region}</span>}
+        </span>
+      }
+      actions={cell.type === "Production" && <Badge tone="busy">Production</Badge>}
+    >
+      <div className="space-y-1 border-b px-4 py-3">
+        <div className="flex flex-wrap items-center gap-2">
+          <span className="text-lg font-semibold break-all">{short(cell.version) || "unknown"}</span>
+          {cell.mixed && <Badge tone="warn">several versions</Badge>}
+          {late && <Badge tone="held">behind {short(late.newest)}</Badge>}
+        </div>
+        <div className="flex flex-wrap gap-x-3 text-sm">
+          <Status status={cell.health} />
+          <Status status={cell.sync} />
+          {cell.total > 0 && (
+            <span className="text-muted">
+              {cell.ready} of {plural(cell.total, "pod")} ready
+            </span>
+          )}
+        </div>
+        <p className="text-sm text-muted">
+          since <Ago at={cell.since} none="it never was healthy" />
+          {late && `; ${short(late.newest)} runs in ${late.behind}`}
+        </p>
+      </div>
+      <ul className="max-h-60 divide-y overflow-auto">
+        {(cell.applications ?? []).map((a) => {
+          const [agent = "", namespace = "", app = ""] = a.id.split("/");
+          return (
+            <li key={a.id} className="flex items-center gap-2 px-4 py-1.5">
+              <StatusIcon status={a.health} />
+              <Link
+                to="/applications/$agent/$namespace/$name"
+                params={{ agent, namespace, name: app }}
+                title={a.id}
+                className="min-w-0 flex-1 truncate hover:underline"
+              >
+                {app} <span className="text-muted">{agent}</span>
+              </Link>
+              <span className="max-w-32 truncate text-sm text-muted">{short(a.version)}</span>
+            </li>
+          );
+        })}
+      </ul>
+    </Card>
+  );
+}
+
+type Pod = Schemas["Instance"] & {
+  application: string;
+  environment: string;
+};
+
+function Instances({ service }: { service: string }) {
+  const query = useQuery({
+    queryKey: ["application", "instances", service],
+    queryFn: ({ signal }) =>
+      data(client.GET("/api/v1/instances", { params: { query: { service, limit: 200 } }, signal })),
+    refetchInterval: 10_000,
+  });
+  return (
+    <Card flush title="Pods">
+      <Loaded query={query} loading={<Loading rows={3} />}>
+        {(page) => {
+          const pods: Pod[] = (page.items ?? []).flatMap((i) =>
+            (i.instances ?? []).map((p) => ({ ...p, application: i.application, environment: i.environment ?? "" })),
+          );
+          return pods.length === 0 ? (
+            <p className="px-4 py-3 text-muted">Its applications have no pods.</p>
+          ) : (
+            <Table
+              label="Pods"
+              className="max-h-80"
+              rowHeight={34}
+              rows={pods}
+              rowKey={(p) => `${p.application} ${p.namespace}/${p.pod}`}
+              columns={[
+                {
+                  key: "pod",
+                  title: "Pod",
+                  width: "minmax(14rem, 1.5fr)",
+                  cell: (p) => <span title={p.pod}>{p.pod}</span>,
+                },
+                {
+                  key: "ready",
+                  title: "Ready",
+                  width: "7rem",
+                  cell: (p) => (
+                    <Status
+                      status={p.ready ? "Healthy" : "Progressing"}
+                      label={p.ready ? "Ready" : (p.phase ?? "Not ready")}
+                    />
+                  ),
+                },
+                {
+                  key: "environment",
+                  title: "Environment",
+                  width: "minmax(8rem, 1fr)",
+                  cell: (p) => p.environment.split(".").at(-1),
+                },
+                {
+                  key: "image",
+                  title: "Image",
+                  width: "minmax(12rem, 1.5fr)",
+                  cell: (p) => <span title={(p.images ?? []).join("\n")}>{p.images?.[0]}</span>,
+                },
+                { key: "node", title: "Node", width: "minmax(7rem, 1fr)", cell: (p) => p.node },
+                { key: "started", title: "Started", width: "8rem", cell: (p) => <Ago at={p.startedAt} /> },
+              ]}
+            />
+          );
+        }}
+      </Loaded>
+    </Card>
+  );
+}
+
+function History({ service }: { service: string }) {
+  const query = useQuery({
+    queryKey: ["application", "ledger", service],
+    queryFn: ({ signal }) => data(client.GET("/api/v1/ledger", { params: { query: { service, limit: 50 } }, signal })),
+  });
+  return (
+    <Card
+      flush
+      title="History"
+      actions={
+        <Link to="/ledger" search={{ service } as never} className="text-sm text-accent hover:underline">
+          Ledger
+        </Link>
+      }
+    >
+      <Loaded query={query} loading={<Loading rows={3} />}>
+        {(page) =>
+          (page.items ?? []).length === 0 ? (
+            <p className="px-4 py-3 text-muted">No operation is known.</p>
+          ) : (
+            <Table
+              label="Operations"
+              className="max-h-96"
+              rowHeight={34}
+              rows={page.items ?? []}
+              rowKey={(e) => e.id}
+              columns={[
+                { key: "phase", title: "How it ended", width: "8rem", cell: (e) => <Status status={e.phase} /> },
+                { key: "action", title: "What", width: "6rem", cell: (e) => e.action },
+                {
+                  key: "application",
+                  title: "Application",
+                  width: "minmax(9rem, 1fr)",
+                  cell: (e) => (
+                    <Link
+                      to="/applications/$agent/$namespace/$name/history"
+                      params={{ agent: e.agent, namespace: e.namespace, name: e.name }}
+                      className="hover:underline"
+                    >
+                      {e.name}
+                    </Link>
+                  ),
+                },
+                {
+                  key: "environment",
+                  title: "Environment",
+                  width: "minmax(8rem, 1fr)",
+                  cell: (e) => e.environment?.split(".").at(-1),
+                },
+                {
+                  key: "revision",
+                  title: "Revision",
+                  width: "minmax(10rem, 1.5fr)",
+                  cell: (e) => (
+                    <span title={e.commit?.subject}>
+                      <code>{short(e.revision)}</code> {e.commit?.subject}
+                    </span>
+                  ),
+                },
+                { key: "by", title: "By", width: "8rem", cell: (e) => (e.automatic ? "automatic" : e.actor) },
+                { key: "at", title: "When", width: "8rem", cell: (e) => <Ago at={e.finishedAt} /> },
+              ]}
+            />
+          )
+        }
+      </Loaded>
+    </Card>
   );
 }

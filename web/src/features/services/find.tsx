@@ -1,0 +1,111 @@
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { client, data } from "@/api/client";
+import { plural } from "@/lib/format";
+import { Button } from "@/ui/button";
+import { Dialog } from "@/ui/dialog";
+import { Field, Select } from "@/ui/field";
+import { ErrorNote, Loaded, Loading } from "@/ui/states";
+import { Table } from "@/ui/table";
+import { toast } from "@/ui/toast";
+import { reread } from "./data";
+
+// FindServices proposes services and environments for the applications of an agent that belong to none, and makes them.
+export function FindServices({ onClose }: { onClose: () => void }) {
+  const [agent, setAgent] = useState("");
+  const agents = useQuery({
+    queryKey: ["agent", "list", "names"],
+    queryFn: ({ signal }) => data(client.GET("/api/v1/agents", { params: { query: { limit: 1000 } }, signal })),
+  });
+  const at = agent || agents.data?.items?.[0]?.id || "";
+  const plan = useQuery({
+    queryKey: ["application", "links", at],
+    enabled: at !== "",
+    queryFn: ({ signal }) =>
+      data(client.POST("/api/v1/agents/{id}/links", { params: { path: { id: at }, query: { dryRun: true } }, signal })),
+  });
+  const make = useMutation({
+    mutationFn: () => data(client.POST("/api/v1/agents/{id}/links", { params: { path: { id: at }, query: {} } })),
+    onSuccess: async (made) => {
+      await reread();
+      toast(`${plural((made.items ?? []).length, "application")} linked`);
+      onClose();
+    },
+  });
+  const items = plan.data?.items ?? [];
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      className="max-w-3xl"
+      title="Find services"
+      description="From the labels of applications, or else their names without that of an environment at the end."
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button look="primary" busy={make.isPending} disabled={items.length === 0} onClick={() => make.mutate()}>
+            Link {plural(items.length, "application")}
+          </Button>
+        </>
+      }
+    >
+      <div className="space-y-3">
+        <Field label="Applications of">
+          <Select value={at} onChange={(e) => setAgent(e.target.value)}>
+            {(agents.data?.items ?? []).map((a) => (
+              <option key={a.id} value={a.id}>
+                {a.id}
+              </option>
+            ))}
+          </Select>
+        </Field>
+        {agents.error && <ErrorNote error={agents.error} />}
+        {at !== "" && (
+          <Loaded query={plan} loading={<Loading rows={3} />}>
+            {(p) =>
+              items.length === 0 ? (
+                <p className="text-muted">All its applications belong to a service, or nothing can be said of them.</p>
+              ) : (
+                <>
+                  <p>
+                    {plural((p.services ?? []).length, "service")} and{" "}
+                    {plural((p.environments ?? []).length, "environment")} are made.
+                  </p>
+                  <Table
+                    label="Proposals"
+                    className="max-h-72 rounded-md border"
+                    rowHeight={32}
+                    rows={items}
+                    rowKey={(i) => i.application}
+                    columns={[
+                      {
+                        key: "application",
+                        title: "Application",
+                        width: "minmax(9rem, 1fr)",
+                        cell: (i) => <span title={i.application}>{i.application.split("/").at(-1)}</span>,
+                      },
+                      { key: "service", title: "Service", width: "minmax(9rem, 1fr)", cell: (i) => i.service },
+                      {
+                        key: "environment",
+                        title: "Environment",
+                        width: "minmax(9rem, 1fr)",
+                        cell: (i) => i.environment,
+                      },
+                      {
+                        key: "why",
+                        title: "Why",
+                        width: "minmax(10rem, 1.5fr)",
+                        cell: (i) => <span title={i.why}>{i.why}</span>,
+                      },
+                    ]}
+                  />
+                </>
+              )
+            }
+          </Loaded>
+        )}
+        {make.error && <ErrorNote error={make.error} />}
+      </div>
+    </Dialog>
+  );
+}
