@@ -19,13 +19,16 @@ export function Menu({
   trigger,
   items,
   align = "end",
+  defaultOpen = false,
 }: {
   trigger: ReactElement;
   items: (MenuItem | string | null)[];
   align?: "start" | "end";
+  // defaultOpen opens it with its appearance: for lists, which make a menu only for the row that was asked for it.
+  defaultOpen?: boolean;
 }) {
   return (
-    <DropdownMenu.Root>
+    <DropdownMenu.Root defaultOpen={defaultOpen}>
       <DropdownMenu.Trigger asChild>{trigger}</DropdownMenu.Trigger>
       <DropdownMenu.Portal>
         <DropdownMenu.Content

@@ -17,11 +17,11 @@ import { Empty, ErrorNote, Failed, Loading, NoPermission } from "@/ui/states";
 import { toast, toastError } from "@/ui/toast";
 import { labelOf } from "@/ui/status";
 import { Bulk } from "./bulk";
-import { rangeIds, useList, useLive, useSummaries } from "./data";
+import { rangeIds, useList, useLive, useSeen, useSummaries } from "./data";
 import { FacetPanel } from "./facet-panel";
 import { chips, type Filter, filterOf, narrows, searchOf, sortOf, toggle, defaultSort, type Dimension } from "./filter";
 import type { Actions } from "./row";
-import { add, everything, flip, nothing, range, type Selection, sizeOf } from "./selection";
+import { add, everything, flip, nothing, range, type Selection, sizeOf, targetOf } from "./selection";
 import { ApplicationTiles, ApplicationsTable } from "./table";
 import { Views } from "./views";
 
@@ -70,15 +70,16 @@ function List() {
   const { filter, sort } = at;
   const navigate = useNavigate();
   const narrow = useNarrow();
-  const [seen, setSeen] = useState<readonly [number, number]>([0, 40]);
-  const list = useList(filter, sort, seen);
+  const total = useRef(0);
+  const [pages, onSeen] = useSeen(total);
+  const list = useList(filter, sort, pages);
+  total.current = list.total;
   const { summaries } = useSummaries(filter);
   useLive(filter, sort);
   const [selection, setSelection] = useState<Selection>(nothing);
   const [doing, setDoing] = useState<Doing | null>(null);
   const [facets, setFacets] = useState(() => localStorage.getItem("slipway.facets.shown") !== "no");
   const [sheet, setSheet] = useState(false);
-  const onSeen = useCallback((first: number, last: number) => setSeen([first, last]), []);
   useEffect(() => setSelection(nothing), [list.filter]);
 
   const rows = useRef(list);
@@ -103,19 +104,21 @@ function List() {
   }, []);
   const actions: Actions = useMemo(
     () => ({
-      open: (a) =>
-        void navigate({
-          to: "/applications/$agent/$namespace/$name",
-          params: { agent: a.agent, namespace: a.namespace, name: a.name },
-        }),
+      open: (id) => void navigate({ to: "/applications/$agent/$namespace/$name", params: targetOf(id) }),
       sync: (id) => setDoing({ action: "sync", selection: flip(nothing, id, 0) }),
       refresh: (id) => setDoing({ action: "refresh", selection: flip(nothing, id, 0) }),
       copy: (a) => void copyText(a.name).then(() => toast(`${a.name} is copied`)),
     }),
     [navigate],
   );
-  const pick = (dimension: Dimension, value: string) => at.setFilter(toggle(filter, dimension, value));
-  const clear = () => at.setFilter({});
+  const setFilter = useRef(at.setFilter);
+  setFilter.current = at.setFilter;
+  const pick = useCallback(
+    (dimension: Dimension, value: string) => setFilter.current(toggle(filter, dimension, value)),
+    [filter],
+  );
+  const apply = useCallback((next: Filter) => setFilter.current(next), []);
+  const clear = () => apply({});
   const tiles = narrow || at.view === "tiles";
   const waiting = list.filter !== filter || list.sort !== sort;
   const missingSync = useMissing("application_sync");
@@ -140,7 +143,7 @@ function List() {
       run: () => setDoing({ action: "sync", selection: everything }),
     },
   ]);
-  const panel = <FacetPanel filter={filter} summaries={summaries} onToggle={pick} onFilter={(f) => at.setFilter(f)} />;
+  const panel = <FacetPanel filter={filter} summaries={summaries} onToggle={pick} onFilter={apply} />;
   const grid = { list, selection, actions, onSeen, onSort: at.setSort, onToggle, stale: waiting };
   const showFacets = (to: boolean) => {
     localStorage.setItem("slipway.facets.shown", to ? "yes" : "no");

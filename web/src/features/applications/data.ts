@@ -1,5 +1,5 @@
 import { keepPreviousData, useQueries, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useEffect, useMemo, useRef, useState } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { client, data, type Schemas } from "@/api/client";
 import { patchOn, queryClient } from "@/lib/query";
 import { loosened, looser, type Summaries } from "./facets";
@@ -36,8 +36,8 @@ export interface List {
   retry: () => void;
 }
 
-// useList reads the rows in sight, wherever in the list they are. seen is from which row to which.
-export function useList(filter: Filter, sort: string, seen: readonly [number, number]): List {
+// useList reads the rows in sight, wherever in the list they are; pages are the numbers of theirs.
+export function useList(filter: Filter, sort: string, wanted: readonly number[]): List {
   const first = useQuery(pageQuery(filter, sort, 1));
   const shown = useRef({ filter, sort });
   if (first.data !== undefined && (shown.current.filter !== filter || shown.current.sort !== sort)) {
@@ -49,8 +49,7 @@ export function useList(filter: Filter, sort: string, seen: readonly [number, nu
     last.current = first.data.total;
   }
   const total = last.current;
-  const [from, to] = useSettled(seen);
-  const pages = pagesFor(from, to, total);
+  const pages = wanted.filter((page) => (page - 1) * pageSize < Math.max(1, total));
   const list = useQueries({
     queries: pages.map((page) => ({ ...pageQuery(now.filter, now.sort, page), enabled: total > 0 })),
     combine: (results) => results.map((r) => r.data as Page | undefined),
@@ -65,15 +64,17 @@ export function useList(filter: Filter, sort: string, seen: readonly [number, nu
     });
     return out;
   }, [list, pages.join()]);
-  const row = useMemo(
-    () => (index: number) => {
+  const row = useMemo(() => {
+    const kept = new Map<number, Application[] | undefined>(byPage);
+    return (index: number) => {
       const { page, at } = place(index);
-      const items =
-        byPage.get(page) ?? queryClient.getQueryData<Page>(pageQuery(now.filter, now.sort, page).queryKey)?.items;
-      return items?.[at];
-    },
-    [byPage, now],
-  );
+      if (!kept.has(page)) {
+        const key = pageQuery(now.filter, now.sort, page).queryKey;
+        kept.set(page, queryClient.getQueryData<Page>(key)?.items ?? undefined);
+      }
+      return kept.get(page)?.[at];
+    };
+  }, [byPage, now]);
   return {
     ...now,
     total,
@@ -84,20 +85,26 @@ export function useList(filter: Filter, sort: string, seen: readonly [number, nu
   };
 }
 
-// useSettled follows which rows are in sight, some times a second: what is scrolled past in between is not read.
-function useSettled(seen: readonly [number, number]): readonly [number, number] {
-  const [settled, setSettled] = useState(seen);
-  const latest = useRef(seen);
-  latest.current = seen;
+// useSeen follows which rows are in sight, some times a second, and only as far as other pages are wanted for them: what is
+// scrolled past in between is not read, and nothing but the rows is painted anew.
+export function useSeen(total: React.RefObject<number>): [readonly number[], (first: number, last: number) => void] {
+  const [pages, setPages] = useState<readonly number[]>([1]);
+  const latest = useRef([0, 0]);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  useEffect(() => {
-    timer.current ??= setTimeout(() => {
-      timer.current = undefined;
-      setSettled(latest.current);
-    }, 90);
-  }, [seen[0], seen[1]]);
   useEffect(() => () => clearTimeout(timer.current), []);
-  return settled;
+  const onSeen = useCallback(
+    (first: number, last: number) => {
+      latest.current = [first, last];
+      timer.current ??= setTimeout(() => {
+        timer.current = undefined;
+        const [from = 0, to = 0] = latest.current;
+        const next = pagesFor(from, to, total.current);
+        setPages((was) => (was.join() === next.join() ? was : next));
+      }, 90);
+    },
+    [total],
+  );
+  return [pages, onSeen];
 }
 
 // rangeIds are the ids of the rows from one to another, read where they are not there yet.

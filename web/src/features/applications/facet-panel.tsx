@@ -1,5 +1,5 @@
 import { ChevronDown, ChevronRight } from "lucide-react";
-import { useState } from "react";
+import { memo, useState } from "react";
 import { cn } from "@/lib/cn";
 import { count } from "@/lib/format";
 import { labelOf, StatusIcon } from "@/ui/status";
@@ -27,7 +27,7 @@ function remembered(): Record<string, boolean> {
 }
 
 // FacetPanel counts the applications by what they are and how they are; a click keeps those with a value.
-export function FacetPanel({ filter, summaries, onToggle, onFilter }: Props) {
+export const FacetPanel = memo(function FacetPanel({ filter, summaries, onToggle, onFilter }: Props) {
   const [open, setOpen] = useState(remembered);
   if (!summaries) {
     return <Loading rows={12} label="Counting" />;
@@ -78,7 +78,7 @@ export function FacetPanel({ filter, summaries, onToggle, onFilter }: Props) {
       })}
     </div>
   );
-}
+});
 
 function Options({
   facet,

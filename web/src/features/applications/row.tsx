@@ -1,10 +1,8 @@
-import { Link } from "@tanstack/react-router";
 import { EllipsisVertical } from "lucide-react";
-import { Fragment, memo } from "react";
+import { memo, useState } from "react";
 import { cn } from "@/lib/cn";
 import { repository, short } from "@/lib/format";
 import { ago, exact, known, span, useNow } from "@/lib/time";
-import { Button } from "@/ui/button";
 import { Menu } from "@/ui/menu";
 import { Badge, Status } from "@/ui/status";
 import type { Application } from "./window";
@@ -13,7 +11,7 @@ import type { Application } from "./window";
 export interface Actions {
   sync: (id: string) => void;
   refresh: (id: string) => void;
-  open: (a: Application) => void;
+  open: (id: string) => void;
   copy: (a: Application) => void;
 }
 
@@ -60,18 +58,18 @@ const Two = ({ one, two, title }: { one: React.ReactNode; two?: React.ReactNode;
   </div>
 );
 
+// AppLink is a plain link, since a list makes many of them at each frame that it is scrolled by; the list itself follows it
+// without loading the page anew.
 export function AppLink({ app, className }: { app: Application; className?: string }) {
   return (
-    <Link
-      to="/applications/$agent/$namespace/$name"
-      params={{ agent: app.agent, namespace: app.namespace, name: app.name }}
-      preload={false}
-      className={cn("font-medium hover:text-accent hover:underline", className)}
-    >
+    <a href={hrefOf(app)} data-app={app.id} className={cn("font-medium hover:text-accent hover:underline", className)}>
       {app.name}
-    </Link>
+    </a>
   );
 }
+
+const hrefOf = (app: Application): string =>
+  `/applications/${[app.agent, app.namespace, app.name].map(encodeURIComponent).join("/")}`;
 
 // Flags are what somebody should know of an application beside how it is.
 export function Flags({ app }: { app: Application }) {
@@ -107,22 +105,34 @@ export function Time({ at }: { at: string | undefined }) {
   );
 }
 
+// RowMenu is a button until it is asked for.
 export function RowMenu({ app, actions }: { app: Application; actions: Actions }) {
-  return (
+  const [asked, setAsked] = useState(false);
+  const button = (
+    <button
+      type="button"
+      aria-haspopup="menu"
+      aria-label={`Actions of ${app.name}`}
+      className="inline-flex size-7 items-center justify-center rounded-md text-muted hover:bg-idle-soft"
+      {...(asked ? {} : { onClick: () => setAsked(true) })}
+    >
+      <EllipsisVertical size={15} aria-hidden />
+    </button>
+  );
+  return asked ? (
     <Menu
-      trigger={
-        <Button look="ghost" small aria-label={`Actions of ${app.name}`} className="w-7 px-0 text-muted">
-          <EllipsisVertical size={15} aria-hidden />
-        </Button>
-      }
+      defaultOpen
+      trigger={button}
       items={[
-        { label: "Open", run: () => actions.open(app) },
+        { label: "Open", run: () => actions.open(app.id) },
         { label: "Sync", run: () => actions.sync(app.id) },
         { label: "Refresh", run: () => actions.refresh(app.id) },
         null,
         { label: "Copy name", run: () => actions.copy(app) },
       ]}
     />
+  ) : (
+    button
   );
 }
 
@@ -206,11 +216,9 @@ export const Row = memo(function Row(p: RowProps) {
       </div>
       {app ? (
         columns.map((c) => (
-          <Fragment key={c.key}>
-            <div role="gridcell" className="min-w-0">
-              {cells[c.key]?.(app)}
-            </div>
-          </Fragment>
+          <div key={c.key} role="gridcell" className="min-w-0">
+            {cells[c.key]?.(app)}
+          </div>
         ))
       ) : (
         <div role="gridcell" className="px-2" style={{ gridColumn: `span ${columns.length}` }}>

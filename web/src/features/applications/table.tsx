@@ -1,6 +1,6 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ArrowDown, ArrowUp } from "lucide-react";
-import { Fragment, type KeyboardEvent, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { Fragment, type KeyboardEvent, type MouseEvent, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { cn } from "@/lib/cn";
 import type { List } from "./data";
 import { type Actions, columns, Row, template } from "./row";
@@ -31,6 +31,16 @@ function useBeginning(list: List, scroller: React.RefObject<HTMLDivElement | nul
       scroller.current?.scrollTo({ top: 0 });
     }
   }, [list.filter, list.sort, scroller]);
+}
+
+// follow has a click on a link of a row go there without loading the page anew; with a key held, or the middle button, the
+// browser opens it elsewhere as any link.
+function follow(event: MouseEvent, actions: Actions): void {
+  const id = (event.target as HTMLElement).closest<HTMLElement>("a[data-app]")?.dataset["app"];
+  if (id && event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey) {
+    event.preventDefault();
+    actions.open(id);
+  }
 }
 
 const box = "relative min-h-40 flex-1 overflow-auto";
@@ -77,7 +87,7 @@ export function ApplicationsTable({ list, selection, actions, onSeen, onSort, on
       event.preventDefault();
       go(to[event.key] as number);
     } else if (event.key === "Enter" && app) {
-      actions.open(app);
+      actions.open(app.id);
     } else if (event.key === " " && !selection.all) {
       event.preventDefault();
       onToggle(index, event.shiftKey);
@@ -97,6 +107,7 @@ export function ApplicationsTable({ list, selection, actions, onSeen, onSort, on
       data-total={list.total}
       data-filter={list.filter.search ?? ""}
       className={box}
+      onClick={(event) => follow(event, actions)}
       onKeyDown={key}
       onFocus={(event) => {
         const index = (event.target as HTMLElement).closest<HTMLElement>("[data-index]")?.dataset["index"];
@@ -230,6 +241,7 @@ export function ApplicationTiles({ list, selection, actions, onSeen, onToggle, s
       data-total={list.total}
       data-filter={list.filter.search ?? ""}
       className={box}
+      onClick={(event) => follow(event, actions)}
     >
       <ul className="relative" style={{ height: virtual.getTotalSize() }}>
         {items.flatMap((item) =>

@@ -16,12 +16,12 @@ const app = (name: string, over: Partial<Application> = {}): Application => ({
 describe("the pages that are read", () => {
   it("hold what is in sight and some around it", () => {
     expect(pagesFor(0, 30, 50_000)).toEqual([1]);
-    expect(pagesFor(190, 220, 50_000)).toEqual([1, 2]);
-    expect(pagesFor(25_100, 25_130, 50_000)).toEqual([126]);
+    expect(pagesFor(190, 220, 50_000)).toEqual([2, 3]);
+    expect(pagesFor(25_040, 25_060, 50_000)).toEqual([251]);
   });
 
   it("are bounded by the end of the list, also when it has become shorter", () => {
-    expect(pagesFor(49_980, 50_010, 50_000)).toEqual([250]);
+    expect(pagesFor(49_980, 50_010, 50_000)).toEqual([500]);
     expect(pagesFor(900, 930, 10)).toEqual([1]);
     expect(pagesFor(0, -1, 0)).toEqual([1]);
   });

@@ -4,7 +4,7 @@ import type { Filter } from "./filter";
 export type Application = Schemas["Application"];
 
 // pageSize is how many rows are read at a time.
-export const pageSize = 200;
+export const pageSize = 100;
 
 // pagesFor are the numbers of the pages, from 1, that hold the rows from one to another, and a third of a page around them.
 export function pagesFor(first: number, last: number, total: number): number[] {
