@@ -1,0 +1,206 @@
+import { api, createUser, signIn } from "./support/api";
+import { kube } from "./support/kube";
+import { commit, stack } from "./support/stack";
+import { expect, expectAccessible, test } from "./support/test";
+
+// One application of this file's own, from its making to its end. The specs follow each other, as its life does.
+test.describe.configure({ mode: "serial" });
+
+const name = `life-${Date.now().toString(36)}`;
+const directory = `apps/${name}`;
+const page_ = `/applications/account.demo/argocd/${name}`;
+
+const configMap = (key: string, value: string) =>
+  `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: ${key}\ndata:\n  greeting: ${value}\n`;
+
+const base = () => `/api/v1/agents/${stack().agent}/applications`;
+const own = () => `${base()}/${stack().namespace}/${name}`;
+const live = (key: string) => `/api/v1/namespaces/${name}/configmaps/${key}`;
+
+interface State {
+  sync: string;
+  phase?: string;
+}
+
+const state = async () => {
+  const { sync, phase } = await api<State>("GET", own());
+  return `${sync} ${phase ?? ""}`;
+};
+
+test.beforeAll(async () => {
+  await commit(`Begin ${name}`, {
+    [`${directory}/one.yaml`]: configMap("one", "hello"),
+    [`${directory}/two.yaml`]: configMap("two", "hello"),
+  });
+  await api("POST", base(), {
+    resource: {
+      apiVersion: "argoproj.io/v1alpha1",
+      kind: "Application",
+      metadata: { name, namespace: stack().namespace, finalizers: ["resources-finalizer.argocd.argoproj.io"] },
+      spec: {
+        project: "default",
+        source: { repoURL: stack().repository, path: directory, targetRevision: "main" },
+        destination: { server: "https://kubernetes.default.svc", namespace: name },
+        syncPolicy: { syncOptions: ["CreateNamespace=true"] },
+      },
+    },
+  });
+  await expect.poll(state).toBe("OutOfSync ");
+});
+
+test("a sync shows what it does before, and how it goes", async ({ page }) => {
+  await page.goto(page_);
+  await expect(page.getByRole("heading", { level: 1, name })).toBeVisible();
+  await expect(page.getByRole("region", { name: "What runs" })).toContainText("Nothing was deployed yet");
+  await page.getByRole("button", { name: "Sync…" }).click();
+  const panel = page.getByRole("dialog", { name: `Sync ${name}` });
+  await expect(panel.getByText(/It creates 2 objects/)).toBeVisible();
+  await expect(panel.getByText(`ConfigMap ${name}/two`)).toBeVisible();
+  await expectAccessible(page);
+  await panel.getByLabel("Reason").fill("the first one");
+  await panel.getByRole("button", { name: "Sync", exact: true }).click();
+  await expect(page).toHaveURL(/\/sync$/);
+  const steps = page.getByRole("list", { name: "Steps of the operation" });
+  await expect(steps.getByText(`ConfigMap ${name}/one`)).toBeVisible();
+  // What the agent says comes by itself.
+  await expect(page.locator("h1")).toContainText("Synced");
+  await expect(page.getByText("the first one")).toBeVisible();
+  await expectAccessible(page);
+});
+
+test("drift is shown with who made it, and is put back", async ({ page }) => {
+  await kube("PATCH", live("one"), { data: { greeting: "by hand" } });
+  await page.goto(`${page_}/diff?kind=drift`);
+  await expect(page.getByText("by hand").first()).toBeVisible();
+  await expect(page.getByRole("region", { name: `Fields of ConfigMap ${name}/one` })).toContainText(".data.greeting");
+  await expectAccessible(page);
+  await page.getByRole("button", { name: "Adopt in Git…" }).click();
+  await expect(page.getByRole("dialog")).toContainText("+  greeting: by hand");
+  await page.getByRole("dialog").getByRole("button", { name: "Close" }).last().click();
+  await page.getByRole("button", { name: "Revert all…" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Revert 1 object" }).click();
+  await expect(page.getByText("Nobody changed anything")).toBeVisible();
+  const { data } = await kube<{ data: { greeting: string } }>("GET", live("one"));
+  expect(data.greeting).toBe("hello");
+});
+
+test("a rollback says what it means, and holds", async ({ page }) => {
+  await commit(`Break ${name}`, { [`${directory}/one.yaml`]: configMap("one", "broken") });
+  await api("POST", `${own()}/refresh`, {});
+  await expect.poll(state).toContain("OutOfSync");
+  await api("POST", `${own()}/sync`, {});
+  await expect.poll(state).toBe("Synced Succeeded");
+  await page.goto(`${page_}/history`);
+  const history = page.getByRole("table", { name: "History" });
+  await expect(history.getByText(`Break ${name}`)).toBeVisible();
+  await history.getByRole("button", { name: "Compare deployment 0" }).click();
+  await history.getByRole("button", { name: "Compare deployment 1" }).click();
+  await expect(page.getByRole("dialog", { name: /What changed/ })).toContainText("broken");
+  await page.keyboard.press("Escape");
+  await history.getByRole("button", { name: "Roll back to deployment 0" }).click();
+  const dialog = page.getByRole("dialog", { name: `Roll ${name} back` });
+  await expect(dialog).toContainText("Automated sync is off: nothing holds it there");
+  await expectAccessible(page);
+  await dialog.getByLabel("Reason").fill("it is broken");
+  await dialog.getByRole("button", { name: /^Roll back to/ }).click();
+  await expect(page.getByRole("region", { name: /^Rolled back to deployment 0/ })).toContainText("it is broken");
+  await expect
+    .poll(async () => (await kube<{ data: { greeting: string } }>("GET", live("one"))).data.greeting)
+    .toBe("hello");
+  await page.getByRole("button", { name: "End the rollback…" }).first().click();
+  await page.getByRole("dialog").getByRole("button", { name: "End the rollback" }).click();
+  await expect(page.getByRole("region", { name: /^Rolled back to/ })).toHaveCount(0);
+});
+
+test("what a held sync would delete is confirmed by name", async ({ page }) => {
+  await commit(`Empty ${name}`, { [`${directory}/two.yaml`]: null });
+  const { resource } = await api<{ resource: { metadata: { annotations?: object } } }>("GET", own());
+  const { metadata } = resource;
+  await api("PUT", own(), {
+    resource: {
+      ...resource,
+      metadata: { ...metadata, annotations: { ...metadata.annotations, "slipway.io/deletion-budget": "0" } },
+    },
+  });
+  await page.goto(`${page_}?sync=1&prune=1`);
+  const panel = page.getByRole("dialog", { name: `Sync ${name}` });
+  await expect(panel.getByText(/The deletion guard holds it/)).toBeVisible();
+  await panel.getByRole("button", { name: "Sync and delete 1 object" }).click();
+  const banner = page.getByRole("region", { name: /^Its sync is held/ });
+  await banner.getByRole("button", { name: "See and confirm…" }).click();
+  const dialog = page.getByRole("dialog", { name: "Confirm what is deleted" });
+  await expect(dialog.getByRole("list", { name: "Objects that are deleted" })).toContainText(`ConfigMap ${name}/two`);
+  await expectAccessible(page);
+  await dialog.getByRole("button", { name: "Delete 1 object" }).click();
+  await expect(banner).toHaveCount(0);
+  await expect.poll(state).toBe("Synced Succeeded");
+});
+
+test("an edit that somebody else was faster with is a conflict, and unknown fields survive", async ({ page }) => {
+  await page.goto(`${page_}/settings`);
+  await page.getByLabel("Sync options").fill("CreateNamespace=true\nPruneLast=true");
+  const detail = await api<{ resource: { spec: object } }>("GET", own());
+  await api("PUT", own(), {
+    resource: { ...detail.resource, spec: { ...detail.resource.spec, revisionHistoryLimit: 7 } },
+  });
+  await expect(page.getByText("There are changes that are not saved.")).toBeVisible();
+  await page.getByRole("button", { name: "Review and save…" }).click();
+  const dialog = page.getByRole("dialog", { name: `Change ${name}` });
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await expect(dialog.getByRole("alert")).toContainText("Somebody else has changed the application");
+  await dialog.getByRole("button", { name: "Load it as it is now" }).click();
+  await expect(page.getByLabel("Deployments that are kept")).toHaveValue("7");
+  await page.getByLabel("Sync options").fill("CreateNamespace=true\nPruneLast=true");
+  await page.getByRole("button", { name: "Review and save…" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
+  await expect(page.getByText(`${name} was changed`)).toBeVisible();
+  const saved = await api<{ resource: { spec: { revisionHistoryLimit: number; syncPolicy: object } } }>("GET", own());
+  expect(saved.resource.spec).toMatchObject({
+    revisionHistoryLimit: 7,
+    syncPolicy: { syncOptions: ["CreateNamespace=true", "PruneLast=true"] },
+  });
+  await expectAccessible(page);
+});
+
+test.describe("somebody who may only look", () => {
+  test.use({ signedIn: false });
+
+  test("is told why nothing can be done", async ({ page, context }) => {
+    await signIn(context, await createUser(`look-${name}`, [{ role: "account.viewer", scope: "account" }]));
+    await page.goto(`${page_}/why`);
+    await expect(page.getByRole("heading", { level: 1, name })).toBeVisible();
+    const sync = page.getByRole("button", { name: "Sync…" }).first();
+    await expect(sync).toHaveAttribute("aria-disabled", "true");
+    await sync.hover();
+    await expect(page.getByRole("tooltip")).toContainText("application_sync");
+    await expectAccessible(page);
+  });
+});
+
+test("it is deleted with what it deployed, by its name; then its page says that it is gone", async ({
+  page,
+  complaints,
+}) => {
+  complaints.expect(/status of 404/);
+  await page.goto(`${page_}/settings`);
+  await page.getByRole("button", { name: `Delete ${name}…` }).click();
+  const dialog = page.getByRole("dialog", { name: `Delete ${name}` });
+  await expect(dialog.getByRole("list", { name: "Objects that are deleted" })).toContainText(`ConfigMap ${name}/one`);
+  const button = dialog.getByRole("button", { name: `Delete ${name}` });
+  await expect(button).toBeDisabled();
+  await dialog.getByLabel(`Write ${name} to go on`).fill(name);
+  await expectAccessible(page);
+  await button.click();
+  await expect(page).toHaveURL(/\/applications$/);
+  await expect
+    .poll(() =>
+      kube("GET", live("one")).then(
+        () => "there",
+        () => "gone",
+      ),
+    )
+    .toBe("gone");
+  await page.goto(page_);
+  await expect(page.getByText("There is no such application")).toBeVisible();
+  await expectAccessible(page);
+});
