@@ -74,14 +74,15 @@ export function Toasts() {
     () => list,
   );
   return (
-    <ul
-      role="status"
-      aria-live="polite"
-      className="pointer-events-auto fixed right-3 bottom-3 z-50 w-[min(26rem,calc(100vw-1.5rem))] space-y-2"
-    >
-      {toasts.map((t) => (
-        <One key={t.id} toast={t} />
-      ))}
-    </ul>
+    // A list keeps its role for its lines: what tells of new ones is around it.
+    <div role="status" aria-live="polite" className="fixed right-3 bottom-3 z-50 w-[min(26rem,calc(100vw-1.5rem))]">
+      {toasts.length > 0 && (
+        <ul className="pointer-events-auto space-y-2">
+          {toasts.map((t) => (
+            <One key={t.id} toast={t} />
+          ))}
+        </ul>
+      )}
+    </div>
   );
 }

@@ -8,7 +8,7 @@ import { Button } from "@/ui/button";
 import { type Tone, toneSoft } from "@/ui/status";
 import { useActions } from "./actions";
 import { sentence } from "./dialogs";
-import { conditionOf, type Detail, pinOf, type Resource, revisionsText, running } from "./resource";
+import { conditionOf, type Detail, person, pinOf, type Resource, revisionsText, running } from "./resource";
 import { timelineOf } from "./timeline";
 import { type App, useMay, whyQuery } from "./use";
 
@@ -94,9 +94,9 @@ export function Banners({ app, detail, resource }: { app: App; detail: Detail; r
             </Button>
           }
         >
-          {pin.by ? `By ${pin.by} ` : ""}
+          {pin.by ? `By ${person(pin.by)} ` : ""}
           {pin.at && <Ago at={pin.at} />}
-          {pin.reason ? `: ${sentence(pin.reason)}` : "."} What Git said then
+          {pin.reason ? `: ${pin.reason}` : ""}. What Git said then
           {pin.quarantine?.revisions?.length ? ` (${revisionsText(pin.quarantine.revisions)})` : ""} is not deployed
           until a commit changes what this application renders.
         </Banner>

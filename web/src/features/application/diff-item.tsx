@@ -9,7 +9,7 @@ import { counts, parseUnified } from "./diff-text";
 import { DiffView } from "./diff-view";
 import { sentence } from "./dialogs";
 import { type FieldDiff, type ObjectDiff, owner, text } from "./drift";
-import { placeOf } from "./resource";
+import { person, placeOf } from "./resource";
 import { Verb } from "./steps";
 
 export type DriftAnswer = "revert" | "adopt" | "allow";
@@ -72,7 +72,7 @@ export function DiffItem({
           {item.error && <p className="break-words text-bad">{sentence(item.error)}</p>}
           {item.allowed?.reason && (
             <p className="text-sm text-muted">
-              Allowed{item.allowed.by ? ` by ${item.allowed.by}` : ""}: {sentence(item.allowed.reason)}
+              Allowed{item.allowed.by ? ` by ${person(item.allowed.by)}` : ""}: {item.allowed.reason}
             </p>
           )}
           {item.diff && <DiffView text={item.diff} split={split} label={`Difference of ${placeOf(item)}`} />}

@@ -1,5 +1,5 @@
 import type { Schemas } from "@/api/client";
-import { type Deployment, notesOf, pinOf, type Resource, revisionsOf } from "./resource";
+import { type Deployment, notesOf, person, pinOf, type Resource, revisionsOf } from "./resource";
 
 export type Entry = Schemas["LedgerEntry"];
 
@@ -61,7 +61,7 @@ function ofEntry(entry: Entry): Past {
       : [entry.revision ?? ""].filter(Boolean),
     startedAt: entry.startedAt,
     at: entry.finishedAt,
-    who: entry.automatic ? "" : (entry.actor ?? ""),
+    who: entry.automatic ? "" : person(entry.actor ?? ""),
     reason: entry.reason ?? "",
     author: entry.commit?.author ?? "",
     subject: entry.commit?.subject ?? "",
@@ -95,13 +95,13 @@ export function compose(resource: Resource, entries: Entry[]): Past[] {
         revisions: revisionsOf(deployment),
         startedAt: deployment.deployStartedAt ?? "",
         at: deployment.deployedAt ?? "",
-        who: deployment.initiatedBy?.automated ? "" : (deployment.initiatedBy?.username ?? ""),
+        who: deployment.initiatedBy?.automated ? "" : person(deployment.initiatedBy?.username ?? ""),
         reason: note.reason ?? "",
       };
       list.push(one);
     }
     one.deployment = deployment.id;
-    one.who ||= note.by ?? "";
+    one.who ||= person(note.by ?? "");
     one.author ||= note.author ?? "";
     one.subject ||= note.subject ?? "";
     one.current = deployment.id === latest;

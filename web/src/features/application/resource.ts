@@ -234,3 +234,6 @@ export const nameOf = (o: Named): Schemas["ObjectName"] => ({
 
 // placeOf is an object as people say it: "Deployment shop/web".
 export const placeOf = (o: Named): string => `${o.kind} ${o.namespace ? `${o.namespace}/` : ""}${o.name}`;
+
+// person is who did something, as people call them: servers and agents say "user:ann".
+export const person = (who: string): string => who.replace(/^user:/, "");

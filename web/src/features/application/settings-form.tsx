@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { parse, stringify } from "yaml";
 import { Checkbox, Field, Input, Textarea } from "@/ui/field";
 import type { Draft } from "./draft";
@@ -114,12 +114,19 @@ function Text({
   );
 }
 
-// Lines keeps what is being written, also while it does not say anything yet.
+// Lines keeps what is being written, also while it does not say anything yet. When nobody writes, it follows the value.
 function Lines({ value, onChange, ...rest }: { value: string; onChange: (text: string) => void; id?: string }) {
   const [text, setText] = useState(value);
+  const field = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => {
+    if (document.activeElement !== field.current) {
+      setText(value);
+    }
+  }, [value]);
   return (
     <Textarea
       {...rest}
+      ref={field}
       value={text}
       className="font-mono text-sm"
       spellCheck={false}

@@ -24,7 +24,7 @@ export default function ApplicationSettings() {
   const navigate = useNavigate();
   const yaml = get("as") === "yaml";
   const [wrong, setWrong] = useState<string>();
-  // The editor begins anew when the draft was taken back.
+  // Editor and form begin anew when the draft was taken back.
   const [round, setRound] = useState(0);
   const reset = () => {
     edit.reset();
@@ -46,7 +46,7 @@ export default function ApplicationSettings() {
           </>
         }
       >
-        {yaml ? <AsYaml key={round} edit={edit} onWrong={setWrong} /> : <SettingsForm edit={edit} />}
+        {yaml ? <AsYaml key={round} edit={edit} onWrong={setWrong} /> : <SettingsForm key={round} edit={edit} />}
       </Card>
       <EditBar app={app} draft={edit.draft} base={edit.base} wrong={wrong} onReset={reset} />
       <ServiceLink app={app} />

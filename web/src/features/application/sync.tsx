@@ -9,7 +9,7 @@ import { Status } from "@/ui/status";
 import { useActions } from "./actions";
 import { sentence } from "./dialogs";
 import type { Plan } from "./plan";
-import { keyOf, type OperationState, type Resource, revisionsOf, revisionsText } from "./resource";
+import { keyOf, type OperationState, person, type Resource, revisionsOf, revisionsText } from "./resource";
 import { Line, StateIcon, Verb, Waves } from "./steps";
 import { stateOfAll, type Step, timelineOf } from "./timeline";
 import { type App, lookKey, useApp, useDetail, useMay } from "./use";
@@ -79,7 +79,7 @@ function Operation({ app, state, resource }: { app: App; state: OperationState; 
               "Asked by",
               state.operation.initiatedBy?.automated
                 ? "nobody: automated sync"
-                : (state.operation.initiatedBy?.username ?? "unknown"),
+                : person(state.operation.initiatedBy?.username ?? "unknown"),
             ],
             ["Revision", revisionsText(revisionsOf(state.syncResult ?? sync)) || "unknown"],
             ["Objects", `${timeline.done} of ${timeline.total}${timeline.failed ? `, ${timeline.failed} failed` : ""}`],
