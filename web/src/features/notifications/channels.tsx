@@ -1,0 +1,178 @@
+import { useMutation } from "@tanstack/react-query";
+import { useState } from "react";
+import type { Schemas } from "@/api/client";
+import { send } from "@/lib/entity";
+import { InputError } from "@/lib/input";
+import { readLabels, writeLabels } from "@/lib/labels";
+import { safeLink } from "@/lib/links";
+import { Button } from "@/ui/button";
+import { Entities, type FormProps } from "@/ui/entities";
+import { Field, Input, Select, Textarea } from "@/ui/field";
+import { FormDrawer } from "@/ui/form";
+import { metaBody, MetaFields, useMeta } from "@/ui/meta";
+import { ErrorNote } from "@/ui/states";
+import type { Column } from "@/ui/table";
+import { type Channel, channels, services } from "./kinds";
+
+const columns: Column<Channel>[] = [
+  {
+    key: "name",
+    title: "Name",
+    width: "minmax(12rem,2fr)",
+    sort: "name",
+    cell: (c) => (
+      <>
+        <span className="font-medium">{c.name}</span> <span className="text-muted">{c.displayName}</span>
+      </>
+    ),
+  },
+  { key: "kind", title: "Sends to", width: "10rem", cell: (c) => services[c.kind]?.label ?? c.kind },
+  { key: "scope", title: "Scope", width: "minmax(8rem,1fr)", cell: (c) => c.scope },
+  {
+    key: "secret",
+    title: "File of the secret",
+    width: "minmax(10rem,1fr)",
+    cell: (c) => (
+      <code>
+        {c.scope}.{c.secret}
+      </code>
+    ),
+  },
+  { key: "description", title: "Description", width: "minmax(10rem,2fr)", cell: (c) => c.description },
+];
+
+function Test({ channel, why }: { channel: string; why: string | undefined }) {
+  const test = useMutation({
+    mutationFn: () =>
+      send<Schemas["NotificationResult"]>("POST", `${channels.path}/${encodeURIComponent(channel)}/test`),
+  });
+  return (
+    <section aria-label="Test" className="space-y-2">
+      <Button busy={test.isPending} why={why} onClick={() => test.mutate()}>
+        Send a test message
+      </Button>
+      <div role="status" aria-live="polite">
+        {test.error != null && <ErrorNote error={test.error} />}
+        {test.data?.sent && <p className="text-ok">The receiver took it: look there.</p>}
+        {test.data && !test.data.sent && (
+          <div className="rounded-md bg-bad-soft px-3 py-2">
+            <p className="font-medium">It was not sent.</p>
+            <p className="break-words">{test.data.message}</p>
+          </div>
+        )}
+      </div>
+    </section>
+  );
+}
+
+function Form({ value, onClose, save, readOnly, onReload, onDelete, whyNotDelete }: FormProps<Channel>) {
+  const [meta, setMeta] = useMeta(value);
+  const [kind, setKind] = useState<string>(value?.kind ?? "slack");
+  const [secret, setSecret] = useState(value?.secret ?? "");
+  const [url, setURL] = useState(value?.url ?? "");
+  const [options, setOptions] = useState(writeLabels(value?.options));
+  const off = Boolean(readOnly);
+  const service = services[kind];
+  const submit = async () => {
+    const read = readLabels(options);
+    if (typeof read === "string") {
+      throw new InputError(read.replace("label", "option"));
+    }
+    if (kind === "webhook" && !safeLink(url)) {
+      throw new InputError("The address of the webhook is none: write https://HOST/PATH.");
+    }
+    await save({
+      ...metaBody(meta),
+      kind,
+      secret: secret.trim(),
+      ...(kind === "webhook" ? { url: url.trim() } : {}),
+      options: read,
+      version: value?.version,
+    });
+    onClose();
+  };
+  return (
+    <FormDrawer
+      open
+      onClose={onClose}
+      title={value ? `Channel ${value.name}` : "New channel"}
+      description={value?.id}
+      action={value ? "Save" : "Create channel"}
+      why={readOnly}
+      submit={submit}
+      onReload={onReload}
+      footer={
+        value && (
+          <Button look="ghost" className="text-bad" onClick={onDelete} why={whyNotDelete}>
+            Delete
+          </Button>
+        )
+      }
+    >
+      {(wrong) => (
+        <>
+          <Field label="Sends to" error={wrong("kind")}>
+            <Select value={kind} disabled={off} onChange={(e) => setKind(e.target.value)}>
+              {Object.entries(services).map(([name, { label }]) => (
+                <option key={name} value={name}>
+                  {label}
+                </option>
+              ))}
+            </Select>
+          </Field>
+          <Field
+            label="Name of the secret"
+            hint={`Its file is ${meta.scope}.${secret || "NAME"} in the directory of the server's --notify-secrets. It holds: ${service?.secret ?? ""} The server never shows or stores it.`}
+            error={wrong("secret")}
+          >
+            <Input
+              value={secret}
+              disabled={off}
+              required
+              maxLength={63}
+              placeholder="slack-prod"
+              autoComplete="off"
+              spellCheck={false}
+              onChange={(e) => setSecret(e.target.value)}
+            />
+          </Field>
+          {kind === "webhook" && (
+            <Field label="Address" hint="https, and without credentials." error={wrong("url")}>
+              <Input type="url" value={url} disabled={off} required onChange={(e) => setURL(e.target.value)} />
+            </Field>
+          )}
+          {(service?.options.length ?? 0) > 0 && (
+            <Field
+              label="Options"
+              hint={`One name=value to a line: ${service?.options.join(", ")}.`}
+              error={wrong("options")}
+            >
+              <Textarea
+                className="min-h-14 font-mono"
+                value={options}
+                disabled={off}
+                spellCheck={false}
+                onChange={(e) => setOptions(e.target.value)}
+              />
+            </Field>
+          )}
+          <MetaFields meta={meta} onChange={setMeta} there={Boolean(value)} wrong={wrong} disabled={off} />
+          {value?.id && <Test channel={value.id} why={readOnly} />}
+        </>
+      )}
+    </FormDrawer>
+  );
+}
+
+export function Channels() {
+  return (
+    <Entities
+      kind={channels}
+      columns={columns}
+      Form={Form}
+      warn={(c) => <p>Nothing is told to {c.id} any more. Rules that name it stand in the way, and can go with it.</p>}
+    >
+      A channel is where messages go: a chat, mail, a pager, or a webhook of your own.
+    </Entities>
+  );
+}

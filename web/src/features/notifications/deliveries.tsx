@@ -1,0 +1,174 @@
+import { useState } from "react";
+import { send, useList } from "@/lib/entity";
+import { count } from "@/lib/format";
+import { useAddress } from "@/lib/navigate";
+import { queryClient } from "@/lib/query";
+import { one } from "@/lib/search";
+import { useMissing } from "@/lib/session";
+import { known } from "@/lib/time";
+import { Ago } from "@/ui/ago";
+import { Button } from "@/ui/button";
+import { Drawer } from "@/ui/dialog";
+import { ScopeFilter } from "@/ui/entities";
+import { Select } from "@/ui/field";
+import { Facts } from "@/ui/page";
+import { Empty, Failed, Loading } from "@/ui/states";
+import { Badge, type Tone } from "@/ui/status";
+import { type Column, Table } from "@/ui/table";
+import { toast, toastError } from "@/ui/toast";
+import { type Delivery, events } from "./kinds";
+
+const tones: Record<string, Tone> = { Waiting: "busy", Sent: "ok", Dead: "bad", Quiet: "idle" };
+
+const columns: Column<Delivery>[] = [
+  { key: "at", title: "When", width: "8rem", cell: (d) => <Ago at={d.createdAt} /> },
+  {
+    key: "state",
+    title: "State",
+    width: "7rem",
+    cell: (d) => <Badge tone={tones[d.state] ?? "idle"}>{d.state}</Badge>,
+  },
+  { key: "title", title: "Message", width: "minmax(16rem,3fr)", cell: (d) => d.title },
+  { key: "rule", title: "Rule", width: "minmax(10rem,1fr)", cell: (d) => d.rule },
+  { key: "channel", title: "Channel", width: "minmax(10rem,1fr)", cell: (d) => d.channel },
+  { key: "attempts", title: "Attempts", width: "6rem", align: "right", cell: (d) => d.attempts },
+  {
+    key: "why",
+    title: "Why not",
+    width: "minmax(12rem,2fr)",
+    cell: (d) => <span className="text-muted">{d.message}</span>,
+  },
+];
+
+export function Deliveries() {
+  const [search, set] = useAddress();
+  const filter = { scope: one(search, "scope"), state: one(search, "state"), event: one(search, "event") };
+  const list = useList<Delivery>("notificationrule", "/api/v1/notification-deliveries", filter);
+  const rows = list.query.data;
+  const open = rows?.find((d) => d.id === one(search, "open"));
+  const filtered = Object.values(filter).some(Boolean);
+  const clear = () => set({ scope: "", state: "", event: "" });
+  return (
+    <div className="space-y-3">
+      <div className="flex flex-wrap items-center gap-2">
+        <Select
+          aria-label="State"
+          className="w-auto"
+          value={filter.state}
+          onChange={(e) => set({ state: e.target.value })}
+        >
+          <option value="">All states</option>
+          {["Waiting", "Sent", "Dead", "Quiet"].map((state) => (
+            <option key={state}>{state}</option>
+          ))}
+        </Select>
+        <Select
+          aria-label="Event"
+          className="w-auto"
+          value={filter.event}
+          onChange={(e) => set({ event: e.target.value })}
+        >
+          <option value="">All events</option>
+          {events.map(([event, label]) => (
+            <option key={event} value={event}>
+              {label}
+            </option>
+          ))}
+        </Select>
+        <ScopeFilter />
+        <span role="status" className="text-sm text-muted">
+          {rows && `${count(Math.max(list.total, rows.length))} messages`}
+        </span>
+        <Button small busy={list.busy} className="ml-auto" onClick={() => void list.query.refetch()}>
+          Read again
+        </Button>
+      </div>
+      <section className="min-w-0 rounded-lg border bg-surface">
+        {rows === undefined ? (
+          list.query.error != null ? (
+            <Failed error={list.query.error} retry={() => void list.query.refetch()} />
+          ) : (
+            <Loading />
+          )
+        ) : rows.length === 0 ? (
+          <Empty
+            filtered={filtered}
+            title={filtered ? "No message is like that" : "No messages yet"}
+            {...(filtered ? { action: <Button onClick={clear}>Show all</Button> } : {})}
+          >
+            {filtered ? "Show all." : "What rules tell shows here: what waits, was sent, or could not be sent."}
+          </Empty>
+        ) : (
+          <Table
+            label="Messages"
+            rows={rows}
+            columns={columns}
+            rowKey={(d) => d.id}
+            onOpen={(d) => set({ open: d.id }, false)}
+            {...(list.more ? { onEnd: list.more } : {})}
+          />
+        )}
+      </section>
+      {open && <Shown delivery={open} onClose={() => set({ open: "" }, false)} />}
+    </div>
+  );
+}
+
+function Shown({ delivery: d, onClose }: { delivery: Delivery; onClose: () => void }) {
+  const missing = useMissing("notificationrule_edit", d.scope);
+  const [busy, setBusy] = useState(false);
+  const resend = async () => {
+    setBusy(true);
+    try {
+      await send("POST", `/api/v1/notification-deliveries/${encodeURIComponent(d.id)}/resend`);
+      toast("It is sent again.");
+      void queryClient.invalidateQueries({ queryKey: ["notificationrule"] });
+    } catch (problem) {
+      toastError(problem, "It could not be sent again");
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <Drawer
+      open
+      onClose={onClose}
+      title={d.title}
+      description={`Message ${d.id}`}
+      className="max-w-xl"
+      footer={
+        <Button
+          busy={busy}
+          why={missing ?? (d.state === "Waiting" ? "It waits already: it is tried again by itself." : undefined)}
+          onClick={() => void resend()}
+        >
+          Send again
+        </Button>
+      }
+    >
+      <div className="space-y-4 p-4">
+        <Facts
+          facts={[
+            [
+              "State",
+              <Badge key="s" tone={tones[d.state] ?? "idle"}>
+                {d.state}
+              </Badge>,
+            ],
+            ...(d.message ? ([["Why", d.message]] as [string, string][]) : []),
+            ["Rule", d.rule],
+            ["Channel", d.channel],
+            ["Event", d.event.event],
+            ["Object", `${d.event.object.type} ${d.event.object.id}`],
+            ["Attempts", d.attempts],
+            ["Made", <Ago key="m" at={d.createdAt} />],
+            known(d.finishedAt)
+              ? ["Ended", <Ago key="f" at={d.finishedAt} />]
+              : ["Tried next", <Ago key="n" at={d.nextAt} none="not planned" />],
+          ]}
+        />
+        <p className="rounded-md border bg-ground p-3 break-words whitespace-pre-wrap">{d.text}</p>
+      </div>
+    </Drawer>
+  );
+}

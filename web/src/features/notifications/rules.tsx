@@ -1,0 +1,251 @@
+import { useMutation } from "@tanstack/react-query";
+import { useState } from "react";
+import type { Schemas } from "@/api/client";
+import { send, useAll } from "@/lib/entity";
+import { contains, useMissing } from "@/lib/session";
+import { Button } from "@/ui/button";
+import { Chips } from "@/ui/chips";
+import { Entities, type FormProps } from "@/ui/entities";
+import { Checkbox, Field, Input, Select, Textarea } from "@/ui/field";
+import { FormDrawer } from "@/ui/form";
+import { metaBody, MetaFields, useMeta } from "@/ui/meta";
+import { ErrorNote } from "@/ui/states";
+import { Badge } from "@/ui/status";
+import type { Column } from "@/ui/table";
+import { channels, events, type Rule, rules } from "./kinds";
+
+const columns: Column<Rule>[] = [
+  {
+    key: "name",
+    title: "Name",
+    width: "minmax(12rem,2fr)",
+    sort: "name",
+    cell: (r) => (
+      <>
+        <span className="font-medium">{r.name}</span> <span className="text-muted">{r.displayName}</span>
+      </>
+    ),
+  },
+  { key: "events", title: "Tells of", width: "minmax(14rem,2fr)", cell: (r) => (r.events ?? []).join(", ") },
+  { key: "channel", title: "Channel", width: "minmax(10rem,1fr)", cell: (r) => r.channel },
+  { key: "scope", title: "Scope", width: "minmax(8rem,1fr)", cell: (r) => r.scope },
+  {
+    key: "state",
+    title: "State",
+    width: "7rem",
+    cell: (r) => (r.paused ? <Badge tone="held">Paused</Badge> : <Badge tone="ok">On</Badge>),
+  },
+];
+
+const simple = ["service", "environment"].map((type) => ({
+  type,
+  path: `/api/v1/${type}s`,
+  one: type,
+  many: `${type}s`,
+}));
+
+function useRule(value: Rule | undefined) {
+  const [meta, setMeta] = useMeta(value);
+  const [rule, set] = useState({
+    events: (value?.events ?? ["sync.failed"]) as string[],
+    channel: value?.channel ?? "",
+    selector: value?.selector ?? "",
+    services: value?.services ?? [],
+    environments: value?.environments ?? [],
+    after: value?.after ?? "",
+    before: value?.before ?? "",
+    repeat: value?.repeat ?? "",
+    title: value?.title ?? "",
+    text: value?.text ?? "",
+    paused: Boolean(value?.paused),
+  });
+  return { meta, setMeta, rule, change: (next: Partial<typeof rule>) => set((was) => ({ ...was, ...next })) };
+}
+
+function Preview({ body }: { body: () => unknown }) {
+  const preview = useMutation({
+    mutationFn: async () => send<Schemas["NotificationText"]>("POST", `${rules.path}/preview`, body()),
+  });
+  return (
+    <section aria-label="Preview" className="space-y-2">
+      <Button busy={preview.isPending} onClick={() => preview.mutate()}>
+        Show what it would send
+      </Button>
+      <div role="status" aria-live="polite">
+        {preview.error != null && <ErrorNote error={preview.error} />}
+        {preview.data && (
+          <div className="rounded-md border bg-ground p-3">
+            <p className="font-semibold break-words">{preview.data.title}</p>
+            <p className="mt-1 break-words whitespace-pre-wrap">{preview.data.text}</p>
+          </div>
+        )}
+      </div>
+    </section>
+  );
+}
+
+function Form({ value, onClose, save, readOnly, onReload, onDelete, whyNotDelete }: FormProps<Rule>) {
+  const { meta, setMeta, rule, change } = useRule(value);
+  const all = useAll(channels, !useMissing("notificationchannel_view"))
+    .filter((c) => contains(c.scope || "account", meta.scope))
+    .map((c) => c.id ?? "");
+  const serviceIds = useAll(simple[0]!, !useMissing("service_view")).map((s) => s.id ?? "");
+  const environmentIds = useAll(simple[1]!, !useMissing("environment_view")).map((s) => s.id ?? "");
+  const off = Boolean(readOnly);
+  const has = (event: string) => rule.events.includes(event);
+  const body = () => ({ ...metaBody(meta), ...rule, version: value?.version });
+  const submit = async () => {
+    await save(body());
+    onClose();
+  };
+  return (
+    <FormDrawer
+      open
+      onClose={onClose}
+      title={value ? `Rule ${value.name}` : "New rule"}
+      description={value?.id}
+      action={value ? "Save" : "Create rule"}
+      why={readOnly ?? (rule.events.length === 0 ? "Choose at least one event." : undefined)}
+      submit={submit}
+      onReload={onReload}
+      footer={
+        value && (
+          <Button look="ghost" className="text-bad" onClick={onDelete} why={whyNotDelete}>
+            Delete
+          </Button>
+        )
+      }
+    >
+      {(wrong) => (
+        <>
+          <fieldset className="space-y-1.5">
+            <legend className="mb-1 text-sm font-medium">Tells of</legend>
+            {events.map(([event, label]) => (
+              <Checkbox
+                key={event}
+                label={label}
+                checked={has(event)}
+                disabled={off}
+                onChange={(e) =>
+                  change({
+                    events: e.target.checked ? [...rule.events, event] : rule.events.filter((x) => x !== event),
+                  })
+                }
+              />
+            ))}
+          </fieldset>
+          <Field label="Channel" hint="Of the same scope, or one around it." error={wrong("channel")}>
+            <Select value={rule.channel} disabled={off} required onChange={(e) => change({ channel: e.target.value })}>
+              <option value="">Choose</option>
+              {[...new Set([...all, ...(rule.channel ? [rule.channel] : [])])].map((id) => (
+                <option key={id} value={id}>
+                  {id}
+                </option>
+              ))}
+            </Select>
+          </Field>
+          <Field label="Only objects with labels" hint="As Kubernetes selects: team=shop" error={wrong("selector")}>
+            <Input value={rule.selector} disabled={off} onChange={(e) => change({ selector: e.target.value })} />
+          </Field>
+          <Chips
+            label="Only services"
+            hint="All where none is named."
+            values={rule.services}
+            options={serviceIds}
+            disabled={off}
+            onChange={(v) => change({ services: v })}
+          />
+          <Chips
+            label="Only environments"
+            hint="All where none is named."
+            values={rule.environments}
+            options={environmentIds}
+            disabled={off}
+            onChange={(v) => change({ environments: v })}
+          />
+          {(has("drift") || has("agent.disconnected")) && (
+            <Field label="Tell after" hint="How long it has lasted; 1h where it is left out." error={wrong("after")}>
+              <Input
+                value={rule.after}
+                disabled={off}
+                placeholder="1h"
+                onChange={(e) => change({ after: e.target.value })}
+              />
+            </Field>
+          )}
+          {(has("certificate.expiring") || has("token.expiring")) && (
+            <Field label="Tell before the end" hint="168h where it is left out." error={wrong("before")}>
+              <Input
+                value={rule.before}
+                disabled={off}
+                placeholder="168h"
+                onChange={(e) => change({ before: e.target.value })}
+              />
+            </Field>
+          )}
+          <Field
+            label="At most once in"
+            hint="For the same event of the same object; each time where it is left out."
+            error={wrong("repeat")}
+          >
+            <Input
+              value={rule.repeat}
+              disabled={off}
+              placeholder="1h"
+              onChange={(e) => change({ repeat: e.target.value })}
+            />
+          </Field>
+          <Field
+            label="Template of the first line"
+            hint="The standard one where it is left out."
+            error={wrong("title")}
+          >
+            <Input
+              value={rule.title}
+              disabled={off}
+              className="font-mono"
+              placeholder="{{.Name}}: {{.Event}}"
+              onChange={(e) => change({ title: e.target.value })}
+            />
+          </Field>
+          <Field label="Template of the text" error={wrong("text")}>
+            <Textarea
+              value={rule.text}
+              disabled={off}
+              className="font-mono"
+              placeholder="{{.Message}}"
+              spellCheck={false}
+              onChange={(e) => change({ text: e.target.value })}
+            />
+          </Field>
+          <Checkbox
+            label="Paused"
+            hint="It tells nothing for now."
+            checked={rule.paused}
+            disabled={off}
+            onChange={(e) => change({ paused: e.target.checked })}
+          />
+          <MetaFields meta={meta} onChange={setMeta} there={Boolean(value)} wrong={wrong} disabled={off} />
+          <Preview body={body} />
+        </>
+      )}
+    </FormDrawer>
+  );
+}
+
+export function Rules() {
+  return (
+    <Entities
+      kind={rules}
+      columns={columns}
+      Form={Form}
+      warn={(r) => (
+        <p>
+          {r.id} tells nothing to {r.channel} any more.
+        </p>
+      )}
+    >
+      A rule says which events of which objects are told, and to which channel. Make a channel first.
+    </Entities>
+  );
+}
