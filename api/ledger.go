@@ -244,3 +244,23 @@ type LedgerObjectChange struct {
 	Change LedgerChange `json:"change" doc:"What it did"`
 	Hash   string       `json:"hash,omitempty" doc:"SHA-256 of the manifest that was applied"`
 }
+
+// LedgerComparison is what differs between what two operations rendered.
+type LedgerComparison struct {
+	From LedgerEntry `json:"from" doc:"The operation that is compared"`
+	To   LedgerEntry `json:"to" doc:"The one that it is compared with"`
+	// Items are by group, kind, namespace and name.
+	Items []LedgerComparedObject `json:"items" doc:"The objects that differ, by group, kind, namespace and name"`
+	Same  int                    `json:"same" doc:"How many objects both rendered alike"`
+	// Truncated says that objects or texts were left out; Warnings say which.
+	Truncated bool     `json:"truncated" doc:"There is more than fits into an answer: objects, or texts of some"`
+	Warnings  []string `json:"warnings" doc:"What is missing, and why"`
+}
+
+// LedgerComparedObject is an object that two operations did not render alike.
+type LedgerComparedObject struct {
+	LedgerKey
+	Change string `json:"change" enum:"added,removed,changed" doc:"added where only the second rendered it, removed where only the first did" example:"changed"`
+	// Diff is empty where a manifest is not there or does not fit; LedgerComparison.Warnings say so.
+	Diff string `json:"diff" doc:"Difference of the manifests as YAML, unified, secrets as hashes; empty where a manifest is not there or does not fit"`
+}

@@ -57,6 +57,13 @@ func (c *Client) LedgerDiff(ctx context.Context, filter api.LedgerFilter, manife
 	return out, err
 }
 
+// CompareLedger gives what differs between what two operations rendered.
+func (c *Client) CompareLedger(ctx context.Context, id, other string) (api.LedgerComparison, error) {
+	var out api.LedgerComparison
+	err := c.do(ctx, call{method: http.MethodGet, path: at("ledger", id, "diff", other)}, &out)
+	return out, err
+}
+
 // LedgerObject gives the changes to the object that the filter names by Kind, ObjectNS, Object and ObjectGroup, the newest
 // first.
 func (c *Client) LedgerObject(ctx context.Context, filter api.LedgerFilter) (api.Page[api.LedgerObjectChange], error) {

@@ -73,7 +73,7 @@ var ids = map[string]string{
 // target is a path of a route with something that is there.
 func targetOf(r httpapi.Route) string {
 	noun := strings.Split(r.Path, "/")[3]
-	path := strings.NewReplacer("{id}", ids[noun], "{agent}", "account.prod", "{namespace}", "argocd", "{name}", "thing", "{argoProject}", "shop", "{revision}", someCommit).Replace(r.Path)
+	path := strings.NewReplacer("{id}", ids[noun], "{other}", ids[noun], "{agent}", "account.prod", "{namespace}", "argocd", "{name}", "thing", "{argoProject}", "shop", "{revision}", someCommit).Replace(r.Path)
 	query := url.Values{}
 	for name, value := range map[string]string{
 		"dryRun": "true", "wait": "0", "resourceName": "web", "objectName": "web", "podNamespace": "shop", "pod": "web-0", "revision": someCommit,

@@ -208,7 +208,7 @@ func (h *Handler) ledgerRoutes() []Route {
 			return pageOf(page), err
 		},
 	})
-	return []Route{list, at, diff, object, h.ledgerExport(), get, manifests}
+	return []Route{list, at, diff, object, h.ledgerExport(), get, manifests, h.ledgerCompare()}
 }
 
 // moment is a time that was asked for, or now.

@@ -1,5 +1,5 @@
 // Made from api/openapi.json by "make generate": do not edit.
-// sha256 of it: 7f32f92919a576b77e33a28f6a3f905b91cd26fe261d8d4cd187376bf1239edf
+// sha256 of it: 8112044c0e4b0216f9dd92d578bc8b195bc21797d4722d45b56c7d6e94224c62
 
 export interface paths {
 	"/api/v1/access/can": {
@@ -178,6 +178,22 @@ export interface paths {
 		patch?: never;
 		trace?: never;
 	};
+	"/api/v1/agents/{agent}/applications/{namespace}/{name}/operation": {
+		parameters: {
+			query?: never;
+			header?: never;
+			path?: never;
+			cookie?: never;
+		};
+		get: operations["get-operation"];
+		put?: never;
+		post?: never;
+		delete?: never;
+		options?: never;
+		head?: never;
+		patch?: never;
+		trace?: never;
+	};
 	"/api/v1/agents/{agent}/applications/{namespace}/{name}/plan": {
 		parameters: {
 			query?: never;
@@ -290,6 +306,38 @@ export interface paths {
 		patch?: never;
 		trace?: never;
 	};
+	"/api/v1/agents/{agent}/applications/{namespace}/{name}/revisions": {
+		parameters: {
+			query?: never;
+			header?: never;
+			path?: never;
+			cookie?: never;
+		};
+		get: operations["list-revisions"];
+		put?: never;
+		post?: never;
+		delete?: never;
+		options?: never;
+		head?: never;
+		patch?: never;
+		trace?: never;
+	};
+	"/api/v1/agents/{agent}/applications/{namespace}/{name}/revisions/{revision}": {
+		parameters: {
+			query?: never;
+			header?: never;
+			path?: never;
+			cookie?: never;
+		};
+		get: operations["get-revision"];
+		put?: never;
+		post?: never;
+		delete?: never;
+		options?: never;
+		head?: never;
+		patch?: never;
+		trace?: never;
+	};
 	"/api/v1/agents/{agent}/applications/{namespace}/{name}/rollback": {
 		parameters: {
 			query?: never;
@@ -362,6 +410,22 @@ export interface paths {
 			cookie?: never;
 		};
 		get: operations["application-tree"];
+		put?: never;
+		post?: never;
+		delete?: never;
+		options?: never;
+		head?: never;
+		patch?: never;
+		trace?: never;
+	};
+	"/api/v1/agents/{agent}/applications/{namespace}/{name}/tree/events": {
+		parameters: {
+			query?: never;
+			header?: never;
+			path?: never;
+			cookie?: never;
+		};
+		get: operations["application-tree-events"];
 		put?: never;
 		post?: never;
 		delete?: never;
@@ -1498,6 +1562,22 @@ export interface paths {
 			cookie?: never;
 		};
 		get: operations["get-ledger"];
+		put?: never;
+		post?: never;
+		delete?: never;
+		options?: never;
+		head?: never;
+		patch?: never;
+		trace?: never;
+	};
+	"/api/v1/ledger/{id}/diff/{other}": {
+		parameters: {
+			query?: never;
+			header?: never;
+			path?: never;
+			cookie?: never;
+		};
+		get: operations["compare-ledger"];
 		put?: never;
 		post?: never;
 		delete?: never;
@@ -2765,6 +2845,24 @@ export interface components {
 			committedAt?: string;
 			subject?: string;
 		};
+		LedgerComparedObject: {
+			/** @enum {string} */
+			change: "added" | "removed" | "changed";
+			diff: string;
+			group?: string;
+			kind: string;
+			name: string;
+			namespace?: string;
+		};
+		LedgerComparison: {
+			from: components["schemas"]["LedgerEntry"];
+			items: components["schemas"]["LedgerComparedObject"][] | null;
+			/** Format: int64 */
+			same: number;
+			to: components["schemas"]["LedgerEntry"];
+			truncated: boolean;
+			warnings: string[] | null;
+		};
 		LedgerCounts: {
 			/** Format: int64 */
 			changed: number;
@@ -3096,6 +3194,48 @@ export interface components {
 			reason?: string;
 			resource: unknown;
 			upsert?: boolean;
+		};
+		OperationItem: {
+			group?: string;
+			hook?: string;
+			kind: string;
+			message?: string;
+			name: string;
+			namespace?: string;
+			/** @enum {string} */
+			state: "waiting" | "running" | "succeeded" | "failed" | "pruned" | "skipped";
+			/** @enum {string} */
+			verb: "apply" | "delete" | "hook";
+		};
+		OperationProgress: {
+			/** Format: int64 */
+			done: number;
+			/** Format: int64 */
+			total: number;
+		};
+		OperationStep: {
+			items: components["schemas"]["OperationItem"][] | null;
+			/** @enum {string} */
+			phase: "PreSync" | "Sync" | "PostSync" | "SyncFail" | "PreDelete" | "PostDelete";
+			/** Format: int64 */
+			wave: number;
+		};
+		OperationTimeline: {
+			automatic: boolean;
+			dryRun?: boolean;
+			/** Format: date-time */
+			finishedAt?: string;
+			initiatedBy?: string;
+			message?: string;
+			phase: string;
+			progress: components["schemas"]["OperationProgress"];
+			/** Format: int64 */
+			retryCount: number;
+			revisions: string[] | null;
+			/** Format: date-time */
+			startedAt?: string;
+			steps: components["schemas"]["OperationStep"][] | null;
+			warnings: string[] | null;
 		};
 		Organization: {
 			/** Format: date-time */
@@ -3532,6 +3672,27 @@ export interface components {
 			dryRun?: boolean;
 			objects?: components["schemas"]["ObjectName"][] | null;
 			reason?: string;
+		};
+		RevisionInfo: {
+			author?: components["schemas"]["RevisionPerson"];
+			/** Format: date-time */
+			date?: string;
+			known: boolean;
+			message?: string;
+			reason?: string;
+			repoURL?: string;
+			revision: string;
+			/** @enum {string} */
+			signature?: "gpg" | "ssh" | "x509" | "unknown";
+			tags?: string[] | null;
+			webURL: string;
+		};
+		RevisionPerson: {
+			email?: string;
+			name: string;
+		};
+		RevisionsAnswer: {
+			items: components["schemas"]["RevisionInfo"][] | null;
 		};
 		Role: {
 			readonly builtIn?: boolean;
@@ -4537,6 +4698,35 @@ export interface operations {
 			500: components["responses"]["problem"];
 		};
 	};
+	"get-operation": {
+		parameters: {
+			query?: never;
+			header?: never;
+			path: {
+				agent: string;
+				namespace: string;
+				name: string;
+			};
+			cookie?: never;
+		};
+		requestBody?: never;
+		responses: {
+			200: {
+				headers: {
+					[name: string]: unknown;
+				};
+				content: {
+					"application/json": components["schemas"]["OperationTimeline"];
+				};
+			};
+			401: components["responses"]["problem"];
+			403: components["responses"]["problem"];
+			404: components["responses"]["problem"];
+			422: components["responses"]["problem"];
+			429: components["responses"]["problem"];
+			500: components["responses"]["problem"];
+		};
+	};
 	"plan-sync": {
 		parameters: {
 			query?: never;
@@ -4904,6 +5094,67 @@ export interface operations {
 			500: components["responses"]["problem"];
 		};
 	};
+	"list-revisions": {
+		parameters: {
+			query: {
+				revision: string[] | null;
+			};
+			header?: never;
+			path: {
+				agent: string;
+				namespace: string;
+				name: string;
+			};
+			cookie?: never;
+		};
+		requestBody?: never;
+		responses: {
+			200: {
+				headers: {
+					[name: string]: unknown;
+				};
+				content: {
+					"application/json": components["schemas"]["RevisionsAnswer"];
+				};
+			};
+			401: components["responses"]["problem"];
+			403: components["responses"]["problem"];
+			404: components["responses"]["problem"];
+			422: components["responses"]["problem"];
+			429: components["responses"]["problem"];
+			500: components["responses"]["problem"];
+		};
+	};
+	"get-revision": {
+		parameters: {
+			query?: never;
+			header?: never;
+			path: {
+				agent: string;
+				namespace: string;
+				name: string;
+				revision: string;
+			};
+			cookie?: never;
+		};
+		requestBody?: never;
+		responses: {
+			200: {
+				headers: {
+					[name: string]: unknown;
+				};
+				content: {
+					"application/json": components["schemas"]["RevisionInfo"];
+				};
+			};
+			401: components["responses"]["problem"];
+			403: components["responses"]["problem"];
+			404: components["responses"]["problem"];
+			422: components["responses"]["problem"];
+			429: components["responses"]["problem"];
+			500: components["responses"]["problem"];
+		};
+	};
 	"rollback-application": {
 		parameters: {
 			query?: {
@@ -5070,6 +5321,33 @@ export interface operations {
 				content: {
 					"application/json": components["schemas"]["TreeAnswer"];
 				};
+			};
+			401: components["responses"]["problem"];
+			403: components["responses"]["problem"];
+			404: components["responses"]["problem"];
+			422: components["responses"]["problem"];
+			429: components["responses"]["problem"];
+			500: components["responses"]["problem"];
+		};
+	};
+	"application-tree-events": {
+		parameters: {
+			query?: never;
+			header?: never;
+			path: {
+				agent: string;
+				namespace: string;
+				name: string;
+			};
+			cookie?: never;
+		};
+		requestBody?: never;
+		responses: {
+			200: {
+				headers: {
+					[name: string]: unknown;
+				};
+				content?: never;
 			};
 			401: components["responses"]["problem"];
 			403: components["responses"]["problem"];
@@ -8571,6 +8849,34 @@ export interface operations {
 				};
 				content: {
 					"application/json": components["schemas"]["LedgerDetail"];
+				};
+			};
+			401: components["responses"]["problem"];
+			403: components["responses"]["problem"];
+			404: components["responses"]["problem"];
+			422: components["responses"]["problem"];
+			429: components["responses"]["problem"];
+			500: components["responses"]["problem"];
+		};
+	};
+	"compare-ledger": {
+		parameters: {
+			query?: never;
+			header?: never;
+			path: {
+				id: string;
+				other: string;
+			};
+			cookie?: never;
+		};
+		requestBody?: never;
+		responses: {
+			200: {
+				headers: {
+					[name: string]: unknown;
+				};
+				content: {
+					"application/json": components["schemas"]["LedgerComparison"];
 				};
 			};
 			401: components["responses"]["problem"];
