@@ -83,7 +83,7 @@ export function JobDrawer({
       onClose={onClose}
       title={query.data ? jobTitle(query.data) : "Job"}
       description={query.data?.request.reason || undefined}
-      footer={query.data && <Foot job={query.data} onJob={onJob} />}
+      footer={query.data && answerable(query.data) ? <Foot job={query.data} onJob={onJob} /> : undefined}
     >
       <Loaded query={query} loading={<Loading />}>
         {(job) => <Body job={job} />}
@@ -248,6 +248,9 @@ async function failedOf(job: string): Promise<Target[]> {
     cursor = page.nextCursor;
   }
 }
+
+// answerable is true where there is something left to do about a job.
+const answerable = (job: Job): boolean => job.state === "running" || job.counts.failed > 0;
 
 function Foot({ job, onJob }: { job: Job; onJob: (id: string) => void }) {
   const [asking, setAsking] = useState(false);

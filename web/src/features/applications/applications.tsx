@@ -315,7 +315,7 @@ function SearchBox({ text, onText }: { text: string; onText: (text: string) => v
         <button
           type="button"
           aria-label="Clear the search"
-          className="absolute top-1.5 right-1.5 rounded p-0.5 text-muted hover:text-text"
+          className="absolute top-1 right-1 flex size-6 items-center justify-center rounded text-muted hover:text-text"
           onClick={() => {
             type("", 0);
             field.current?.focus();
@@ -349,7 +349,7 @@ function Chips({
             type="button"
             aria-label={`Remove ${c.name} ${c.value}`}
             onClick={() => onRemove(c.dimension, c.value)}
-            className="flex max-w-80 items-center gap-1 rounded-full bg-accent-soft px-2 py-0.5 text-sm text-accent hover:brightness-95"
+            className="flex min-h-6 max-w-80 items-center gap-1 rounded-full bg-accent-soft px-2 py-0.5 text-sm text-accent hover:brightness-95"
           >
             <span className="truncate">{c.value === "true" ? c.name : `${c.name}: ${labelOf(c.value)}`}</span>
             <X size={12} aria-hidden className="shrink-0" />

@@ -170,7 +170,7 @@ function Plan({ plan, refused, can }: { plan: Schemas["JobPlan"]; refused: Schem
       <p>
         {can === 0
           ? "There is no application that you may do this with."
-          : `${plural(can, "application")} ${can === 1 ? "is" : "are"} done.`}{" "}
+          : `This is done with ${plural(can, "application")}.`}{" "}
         {refused.length > 0 && (
           <span className="text-bad">{plural(refused.length, "application")} would be refused.</span>
         )}

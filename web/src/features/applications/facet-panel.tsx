@@ -49,7 +49,7 @@ export const FacetPanel = memo(function FacetPanel({ filter, summaries, onToggle
                 type="button"
                 aria-expanded={shown}
                 onClick={() => fold(facet, !shown)}
-                className="flex min-w-0 flex-1 items-center gap-1 py-0.5 text-left text-sm font-medium"
+                className="flex min-h-7 min-w-0 flex-1 items-center gap-1 text-left text-sm font-medium"
               >
                 {shown ? <ChevronDown size={14} aria-hidden /> : <ChevronRight size={14} aria-hidden />}
                 {facet.title}
@@ -57,7 +57,7 @@ export const FacetPanel = memo(function FacetPanel({ filter, summaries, onToggle
               {n > 0 && (
                 <button
                   type="button"
-                  className="text-xs text-accent hover:underline"
+                  className="min-h-6 px-1 text-xs text-accent hover:underline"
                   aria-label={`Clear ${facet.title}`}
                   onClick={() => onFilter(without(filter, facet.dimension))}
                 >
@@ -108,7 +108,7 @@ function Options({
               title={o.label}
               onClick={() => onToggle(o.dimension, o.value)}
               className={cn(
-                "relative flex w-full items-center gap-1.5 px-3 py-0.5 text-left text-sm hover:bg-idle-soft",
+                "relative flex min-h-6 w-full items-center gap-1.5 px-3 text-left text-sm hover:bg-idle-soft",
                 o.on && "bg-accent-soft font-medium text-accent hover:bg-accent-soft",
                 o.count === 0 && !o.on && "text-muted",
               )}
@@ -126,7 +126,7 @@ function Options({
         ))}
       </ul>
       {options.length > few && (
-        <button type="button" className="px-3 py-0.5 text-sm text-accent hover:underline" onClick={() => setAll(!all)}>
+        <button type="button" className="min-h-6 px-3 text-sm text-accent hover:underline" onClick={() => setAll(!all)}>
           {all ? "Show fewer" : `Show all ${options.length}`}
         </button>
       )}

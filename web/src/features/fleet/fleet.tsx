@@ -108,7 +108,7 @@ function Bar({
   of: string;
 }) {
   return (
-    <div className={cn("flex overflow-hidden rounded", tall ? "h-7" : "h-3.5")}>
+    <div className={cn("flex overflow-hidden rounded", tall ? "h-7" : "h-6 sm:h-4")}>
       {segments(counts, kind === "health" ? healths : syncs).map((s) => (
         <Link
           key={s.status}
@@ -232,7 +232,7 @@ function Matrix() {
                         search={{ [by]: r.value } as never}
                         preload={false}
                         title={r.value}
-                        className="truncate font-medium hover:underline"
+                        className="min-h-6 truncate font-medium hover:underline"
                       >
                         {r.value}
                       </Link>
@@ -248,10 +248,10 @@ function Matrix() {
                       )}
                     </span>
                     {r.value ? (
-                      <>
+                      <div className="col-span-2 grid grid-cols-2 gap-3">
                         <Bar kind="health" counts={r.health} search={{ [by]: r.value }} of={r.value} />
                         <Bar kind="sync" counts={r.sync} search={{ [by]: r.value }} of={r.value} />
-                      </>
+                      </div>
                     ) : (
                       <span className="col-span-2" />
                     )}
@@ -313,7 +313,7 @@ function Worst({
                     to="/applications/$agent/$namespace/$name"
                     params={{ agent: a.agent, namespace: a.namespace, name: a.name }}
                     title={a.id}
-                    className="min-w-0 flex-1 truncate hover:underline"
+                    className="min-h-6 min-w-0 flex-1 truncate hover:underline"
                   >
                     {a.name} <span className="text-muted">{a.agent}</span>
                   </Link>
@@ -341,7 +341,7 @@ function Agents({ agents }: { agents: Schemas["Agent"][] }) {
             <Link
               to="/agents/$agent"
               params={{ agent: a.id ?? "" }}
-              className="min-w-0 flex-1 truncate hover:underline"
+              className="min-h-6 min-w-0 flex-1 truncate hover:underline"
             >
               {a.id}
             </Link>
