@@ -11,6 +11,7 @@ import (
 // options are the flags.
 type options struct {
 	agents, applications, organizations int
+	big                                 int
 	seed                                uint64
 	churn                               float64
 	length                              time.Duration
@@ -29,6 +30,7 @@ func parse(arguments []string, stderr io.Writer) (options, error) {
 	flags.SetOutput(io.Discard)
 	flags.IntVar(&o.agents, "agents", 200, "number of agents")
 	flags.IntVar(&o.applications, "applications", 250, "number of applications of each agent")
+	flags.IntVar(&o.big, "big", 0, "nodes in the tree of one more application of each agent, named big; 0 for none")
 	flags.IntVar(&o.organizations, "organizations", 4, "number of organizations; each has five projects")
 	flags.Uint64Var(&o.seed, "seed", 1, "what the applications and all random choices follow from")
 	flags.Float64Var(&o.churn, "churn", 100, "how many applications change in a second")
@@ -68,6 +70,8 @@ func (o options) validate() error {
 		return fmt.Errorf("--agents: %d is not between 1 and 1000", o.agents)
 	case o.applications < 1 || o.applications > 10000:
 		return fmt.Errorf("--applications: %d is not between 1 and 10000", o.applications)
+	case o.big < 0 || o.big > 6000: // its status must fit into what an agent tells
+		return fmt.Errorf("--big: %d is not between 0 and 6000", o.big)
 	case o.organizations < 1 || o.organizations > 100:
 		return fmt.Errorf("--organizations: %d is not between 1 and 100", o.organizations)
 	case o.length < time.Second:
@@ -93,6 +97,8 @@ Examples:
   bench-fleet --postgres --targets
   # a fleet to look at, until Ctrl-C
   bench-fleet --hold --churn 20
+  # an application with 3,000 objects to look at
+  bench-fleet --hold --agents 2 --applications 20 --big 3000
 
 Exit code: 0 done, 1 error, 2 wrong usage, 3 a target was missed (with --targets).
 

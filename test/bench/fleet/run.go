@@ -55,7 +55,7 @@ func measure(ctx context.Context, o options, log *slog.Logger, stdout io.Writer)
 	}()
 	b := &bench{o: o, log: log, result: result{
 		Version: resultVersion, Time: time.Now().UTC(), Machine: rig.Machine(), Load: rig.Load(), Database: "SQLite",
-		Server: rig.Version(ctx, o.server), Agents: o.agents, Applications: o.agents * o.applications, Seed: o.seed, Churn: o.churn,
+		Server: rig.Version(ctx, o.server), Agents: o.agents, Applications: o.agents * (o.applications + min(o.big, 1)), Seed: o.seed, Churn: o.churn,
 	}}
 	if o.postgres {
 		db, err := plane.StartPostgres(ctx)
@@ -106,7 +106,7 @@ func (b *bench) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	b.swarm, err = swarm.New(ctx, swarm.Options{
-		Agents: b.o.agents, Applications: b.o.applications, Seed: b.o.seed, Server: b.server.URL, CA: b.server.CA, Log: slog.New(quiet{b.log.Handler()}),
+		Agents: b.o.agents, Applications: b.o.applications, Big: b.o.big, Seed: b.o.seed, Server: b.server.URL, CA: b.server.CA, Log: slog.New(quiet{b.log.Handler()}),
 	}, b.world.Tokens)
 	if err != nil {
 		return err

@@ -29,7 +29,7 @@ type agent struct {
 
 // newAgent makes an agent that is not registered yet.
 func newAgent(o Options, number int) (*agent, error) {
-	have, err := newItems(o.Seed, number, o.Applications)
+	have, err := newItems(o.Seed, number, o.Applications, o.Big)
 	if err != nil {
 		return nil, err
 	}
@@ -84,6 +84,8 @@ func (a *agent) connect(server *url.URL, ca string, log *slog.Logger) {
 		a.executed.Add(1)
 		return nil, nil //nolint:nilnil // a refresh has no body
 	}
+	run := a.looks()
+	run[agentapi.KindRefresh] = done
 	a.link = link.New(link.Config{
 		Server: server, Transport: link.Transport{CAFile: ca, Proxy: func(*url.URL) (*url.URL, error) { return nil, nil }}, //nolint:nilnil // none
 		Token: func() (string, error) { return "", nil }, Core: a.core, Namespace: Namespace, Instance: fmt.Sprintf("bench-%d", a.number), Source: a.items,
@@ -95,7 +97,7 @@ func (a *agent) connect(server *url.URL, ca string, log *slog.Logger) {
 		},
 		Policy:    func() map[string]string { return nil },
 		Manages:   func(namespace string) bool { return namespace == Namespace },
-		Executors: map[agentapi.Kind]link.Executor{agentapi.KindRefresh: done},
-		Log:       log.With("agent", a.number),
+		Executors: run, Streamers: map[agentapi.Kind]link.Streamer{agentapi.KindTreeWatch: a.watchTree},
+		Log: log.With("agent", a.number),
 	})
 }

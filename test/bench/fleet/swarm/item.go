@@ -20,8 +20,8 @@ type items struct {
 	byKind   map[agentapi.ItemKind][]agentapi.Key
 }
 
-// newItems makes all of an agent.
-func newItems(seed uint64, agent, applications int) (*items, error) {
+// newItems makes all of an agent; nodes is how many the tree of its Application Big has, 0 where it has none.
+func newItems(seed uint64, agent, applications, nodes int) (*items, error) {
 	s := &items{
 		seed: seed, agent: agent, versions: make([]int, applications),
 		bodies: make(map[agentapi.Key][]byte, applications+16), byKind: map[agentapi.ItemKind][]agentapi.Key{},
@@ -32,6 +32,13 @@ func newItems(seed uint64, agent, applications int) (*items, error) {
 			return nil, fmt.Errorf("make Application %d of agent %d: %w", i, agent, err)
 		}
 		s.put(applicationKey(i), body)
+	}
+	if nodes > 0 {
+		body, err := big(seed, agent, nodes)
+		if err != nil {
+			return nil, fmt.Errorf("make Application %s of agent %d: %w", Big, agent, err)
+		}
+		s.put(agentapi.Key{Kind: agentapi.ItemApplication, Namespace: Namespace, Name: Big}, body)
 	}
 	for i := range Teams {
 		s.put(agentapi.Key{Kind: agentapi.ItemArgoProject, Namespace: Namespace, Name: Team(i)}, fmt.Appendf(nil,

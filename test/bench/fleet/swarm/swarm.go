@@ -22,6 +22,7 @@ const atOnce = 8
 // Options say how large a swarm is.
 type Options struct {
 	Agents, Applications int // of each agent
+	Big                  int // nodes in the tree of the Application Big of each agent; 0 for none
 	Seed                 uint64
 	Server               *url.URL
 	CA                   string // file with the certificate of the server
