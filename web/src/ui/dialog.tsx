@@ -77,6 +77,10 @@ export function Drawer({ open, onClose, title, description, footer, children, cl
         <Radix.Content
           onOpenAutoFocus={focusFirst}
           {...(description ? {} : { "aria-describedby": undefined })}
+          // What is inside may need the key for itself: a terminal, or the search of an editor.
+          onEscapeKeyDown={(event) =>
+            event.target instanceof Element && event.target.closest("[data-escape=own]") && event.preventDefault()
+          }
           className={cn(
             "animate-slide fixed inset-y-0 right-0 z-40 flex w-full max-w-3xl flex-col border-l bg-raised shadow-2xl",
             className,

@@ -1,10 +1,157 @@
-import { Page } from "@/ui/page";
-import { Empty } from "@/ui/states";
+import { useQuery } from "@tanstack/react-query";
+import { lazy, Suspense, useCallback, useMemo } from "react";
+import { many, one } from "@/lib/search";
+import { Button } from "@/ui/button";
+import { useTitle } from "@/ui/page";
+import { Empty, Failed, Skeleton } from "@/ui/states";
+import { applicationQuery, useAddress, usePlace } from "./address";
+import { filters, narrow, readFilter } from "./filter";
+import { fold } from "./group";
+import { place } from "./layout";
+import { ResourceList } from "./list";
+import { type Address, forest } from "./model";
+import { network } from "./network";
+import { Pods } from "./pods";
+import { Toolbar, viewOf } from "./toolbar";
+import { useTree } from "./tree";
+import type { Tree } from "./tree-stream";
 
+// The renderer of graphs is large, and so is what a drawer shows: both come when they are needed.
+const Graph = lazy(() => import("./graph"));
+const ResourceDrawer = lazy(() => import("./drawer"));
+
+const frame = "h-[max(26rem,calc(100dvh-17rem))] overflow-hidden rounded-lg border bg-ground";
+
+const Waiting = () => (
+  <div role="status" aria-label="Loading the objects" className={frame}>
+    <div className="grid gap-4 p-6 sm:grid-cols-3">
+      {Array.from({ length: 9 }, (_, i) => (
+        <Skeleton key={i} className="h-14" />
+      ))}
+    </div>
+  </div>
+);
+
+// Resources shows the objects of an application and what they own: as a graph, by the ways of traffic, as a list, or its pods by
+// the nodes that they run on.
 export default function Resources() {
+  const app = useAddress();
+  useTitle(app.name);
+  const tree = useTree(app);
+  if (!tree.data) {
+    return tree.error ? <Failed error={tree.error} retry={() => void tree.refetch()} /> : <Waiting />;
+  }
+  return <Shown app={app} tree={tree.data} live={tree.live} />;
+}
+
+function Shown({ app, tree, live }: { app: Address; tree: Tree; live: boolean }) {
+  const [search, set] = usePlace();
+  const view = viewOf(one(search, "view"));
+  const filter = useMemo(() => readFilter(search), [search]);
+  const whole = useMemo(() => forest(tree.nodes), [tree.nodes]);
+  const shown = useMemo(() => narrow(whole, filter), [whole, filter]);
+  const hits = useMemo(() => tree.nodes.filter((n) => shown.nodes.has(n.id) && !shown.dim.has(n.id)), [tree, shown]);
+  const chosen = one(search, "resource");
+  const open = useCallback((id: string) => set({ resource: id, tab: undefined }, "push"), [set]);
+  const clear = () => set({ kind: undefined, health: undefined, sync: undefined, q: undefined });
   return (
-    <Page title="Resources">
-      <Empty title="Nothing here yet" />
-    </Page>
+    <section aria-label="Resources" className="min-w-0 space-y-3">
+      <Toolbar view={view} filter={filter} set={set} nodes={tree.nodes} hits={shown.hits} live={live} />
+      {tree.warnings.length > 0 && (
+        <ul role="status" className="rounded-md bg-warn-soft px-3 py-2 text-sm text-warn">
+          {tree.warnings.map((warning) => (
+            <li key={warning}>{warning}</li>
+          ))}
+        </ul>
+      )}
+      {tree.nodes.length === 0 ? (
+        <Empty title="No objects yet">Sync the application to create what its source says.</Empty>
+      ) : shown.hits === 0 ? (
+        <Empty
+          filtered
+          title="No object is like that"
+          action={filters(filter) && <Button onClick={clear}>Clear filters</Button>}
+        />
+      ) : view === "list" ? (
+        <ResourceList
+          nodes={hits}
+          sort={one(search, "sort")}
+          onSort={(sort) => set({ sort })}
+          chosen={chosen}
+          onOpen={open}
+        />
+      ) : view === "pods" ? (
+        <Pods nodes={hits} chosen={chosen} onOpen={open} />
+      ) : (
+        <Drawn key={view} app={app} view={view} shown={shown} chosen={chosen} onOpen={open} />
+      )}
+      {chosen && (
+        <Suspense fallback={null}>
+          <ResourceDrawer
+            app={app}
+            id={chosen}
+            tree={whole}
+            tab={one(search, "tab")}
+            onTab={(tab) => set({ tab })}
+            onOpen={open}
+            onClose={() => set({ resource: undefined, tab: undefined, container: undefined })}
+          />
+        </Suspense>
+      )}
+    </section>
+  );
+}
+
+function Drawn({
+  app,
+  view,
+  shown,
+  chosen,
+  onOpen,
+}: {
+  app: Address;
+  view: "graph" | "network";
+  shown: ReturnType<typeof narrow>;
+  chosen: string;
+  onOpen: (id: string) => void;
+}) {
+  const [search, set] = usePlace();
+  const { data: detail } = useQuery(applicationQuery(app));
+  const unfolded = many(search, "unfold").join("\n");
+  const layout = useMemo(() => {
+    const open = new Set(unfolded ? unfolded.split("\n") : []);
+    return view === "graph" ? place(fold(shown, open)) : network([...shown.nodes.values()], open);
+  }, [view, shown, unfolded]);
+  const { name } = app;
+  const { health = "", sync = "" } = detail ?? {};
+  const root = useMemo(() => ({ name, health, sync }), [name, health, sync]);
+  const onFold = useCallback(
+    (id: string, to: boolean) => {
+      const now = unfolded ? unfolded.split("\n") : [];
+      set({ unfold: to ? [...now, id] : now.filter((other) => other !== id) });
+    },
+    [unfolded, set],
+  );
+  if (view === "network" && layout.items.length === 0) {
+    return (
+      <Empty title="Nothing here sends or gets traffic">
+        Gateways, ingresses and services of the application show here, with the pods behind them.
+      </Empty>
+    );
+  }
+  return (
+    <div className={frame}>
+      <Suspense fallback={<Waiting />}>
+        <Graph
+          layout={layout}
+          root={view === "graph" ? root : undefined}
+          label={view === "graph" ? `Objects of ${name}` : `Ways of traffic in ${name}`}
+          dim={shown.dim}
+          chosen={chosen}
+          onOpen={onOpen}
+          onFold={onFold}
+        />
+      </Suspense>
+    </div>
   );
 }

@@ -1,0 +1,221 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { ChevronDown, RefreshCw, Trash2 } from "lucide-react";
+import { useState } from "react";
+import type { Schemas } from "@/api/client";
+import { plural } from "@/lib/format";
+import { useMissing } from "@/lib/session";
+import { Button } from "@/ui/button";
+import { Confirm } from "@/ui/confirm";
+import { Checkbox, Field, Input } from "@/ui/field";
+import { Menu, type MenuItem } from "@/ui/menu";
+import { toast, toastError } from "@/ui/toast";
+import { useScope } from "./address";
+import type { Address, Forest, Node } from "./model";
+import { actionsQuery, deleteObject, refFrom, runAction, syncObject, waiting } from "./object-query";
+
+type Action = Schemas["ResourceActionInfo"];
+
+interface Props {
+  app: Address;
+  node: Node;
+  tree: Forest;
+  onGone: () => void;
+}
+
+// below counts what an object owns, at any depth.
+export function below(tree: Forest, id: string): number {
+  let n = 0;
+  const stack = [id];
+  for (let at = stack.pop(); at !== undefined; at = stack.pop()) {
+    for (const child of tree.children.get(at) ?? []) {
+      n++;
+      stack.push(child.id);
+    }
+  }
+  return n;
+}
+
+const nameOf = (action: Action): string =>
+  action.displayName || action.name.charAt(0).toUpperCase() + action.name.slice(1);
+
+// Actions are what can be done with one object: its own actions, a sync of it alone, and its end.
+export function Actions({ app, node, tree, onGone }: Props) {
+  const scope = useScope(app);
+  const noAction = useMissing("application_resourceaction", scope);
+  const noSync = useMissing("application_sync", scope);
+  const noEdit = useMissing("application_edit", scope);
+  const [chosen, setChosen] = useState<Action>();
+  const [deleting, setDeleting] = useState(false);
+  const [syncing, setSyncing] = useState(false);
+  const queries = useQueryClient();
+  const ref = refFrom(node);
+  const actions = useQuery(actionsQuery(app, ref));
+  const again = () => void queries.invalidateQueries({ queryKey: ["object"] });
+  const sync = async () => {
+    setSyncing(true);
+    try {
+      const command = await syncObject(app, ref, Boolean(node.requiresPruning));
+      toast(`Sync of ${node.kind} ${node.name} ${waiting(command) ? "begins when its agent answers" : "has begun"}`);
+      again();
+    } catch (error) {
+      toastError(error, `Sync of ${node.name}`);
+    } finally {
+      setSyncing(false);
+    }
+  };
+  const items = (actions.data?.actions ?? []).map((action): MenuItem => ({
+    label: nameOf(action),
+    why: noAction ?? (action.disabled ? "It makes no sense now." : undefined),
+    run: () => setChosen(action),
+  }));
+  return (
+    <div className="flex flex-wrap gap-2 pb-2">
+      {items.length > 0 && (
+        <Menu
+          trigger={
+            <Button small>
+              Actions
+              <ChevronDown size={13} aria-hidden />
+            </Button>
+          }
+          items={items}
+        />
+      )}
+      {node.sync && (
+        <Button
+          small
+          busy={syncing}
+          why={
+            noSync ??
+            (node.requiresPruning
+              ? "A sync would delete it: use Delete, or sync the application with prune."
+              : undefined)
+          }
+          onClick={() => void sync()}
+        >
+          <RefreshCw size={13} aria-hidden />
+          Sync this
+        </Button>
+      )}
+      <Button small why={noEdit} onClick={() => setDeleting(true)} className="text-bad">
+        <Trash2 size={13} aria-hidden />
+        Delete
+      </Button>
+      {chosen && (
+        <RunAction app={app} node={node} action={chosen} onClose={() => setChosen(undefined)} onDone={again} />
+      )}
+      {deleting && (
+        <DeleteObject app={app} node={node} tree={tree} onClose={() => setDeleting(false)} onGone={onGone} />
+      )}
+    </div>
+  );
+}
+
+function RunAction({
+  app,
+  node,
+  action,
+  onClose,
+  onDone,
+}: {
+  app: Address;
+  node: Node;
+  action: Action;
+  onClose: () => void;
+  onDone: () => void;
+}) {
+  const parameters = action.parameters ?? [];
+  const [values, setValues] = useState<Record<string, string>>(() =>
+    Object.fromEntries(parameters.map((p) => [p.name, p.default ?? ""])),
+  );
+  const run = async () => {
+    const command = await runAction(app, {
+      resource: refFrom(node),
+      action: action.name,
+      ...(parameters.length > 0 ? { parameters: values } : {}),
+    });
+    toast(`${nameOf(action)}: ${waiting(command) ? "it is done when the agent answers" : `done with ${node.name}`}`);
+    onDone();
+  };
+  return (
+    <Confirm
+      open
+      onClose={onClose}
+      title={`${nameOf(action)}: ${node.kind} ${node.name}`}
+      action={nameOf(action)}
+      danger={false}
+      onConfirm={run}
+    >
+      <p>
+        This runs the action <b className="font-medium">{action.name}</b> of {node.kind} {node.name}
+        {node.namespace && ` in namespace ${node.namespace}`} in the cluster now.
+      </p>
+      {parameters.map((p) => (
+        <Field key={p.name} label={p.name}>
+          <Input
+            value={values[p.name] ?? ""}
+            onChange={(event) => setValues({ ...values, [p.name]: event.target.value })}
+            autoComplete="off"
+          />
+        </Field>
+      ))}
+    </Confirm>
+  );
+}
+
+function DeleteObject({ app, node, tree, onClose, onGone }: Props & { onClose: () => void }) {
+  const [force, setForce] = useState(false);
+  const [orphan, setOrphan] = useState(false);
+  const [reason, setReason] = useState("");
+  const owned = below(tree, node.id);
+  const run = async () => {
+    const command = await deleteObject(app, refFrom(node), { force, orphan, reason });
+    toast(`${node.kind} ${node.name} ${waiting(command) ? "is deleted when the agent answers" : "is being deleted"}`);
+    onGone();
+  };
+  return (
+    <Confirm
+      open
+      onClose={onClose}
+      title={`Delete ${node.kind} ${node.name}?`}
+      action={`Delete ${node.name}`}
+      typed={
+        ["Namespace", "PersistentVolumeClaim", "PersistentVolume", "CustomResourceDefinition"].includes(node.kind)
+          ? node.name
+          : undefined
+      }
+      onConfirm={run}
+    >
+      <p>
+        This deletes {node.kind} {node.name}
+        {node.namespace && ` in namespace ${node.namespace}`} from the cluster
+        {owned > 0 && !orphan && `, with ${plural(owned, "object")} that it owns`}.
+        {node.kind === "Namespace" && " Everything in the namespace goes with it."}
+        {node.kind === "CustomResourceDefinition" && " All objects of this kind go with it."}
+        {node.kind === "PersistentVolumeClaim" && " Its data may go with it."}
+      </p>
+      <p>
+        {node.sync && !node.requiresPruning
+          ? "It is still in the application's source: the next sync, or self-healing, creates it again."
+          : node.parent
+            ? "What owns it may create another one in its place."
+            : "It is not created again by itself."}
+      </p>
+      <Checkbox
+        label="Orphan"
+        hint={`Leave what it owns in the cluster${owned > 0 ? ` (${plural(owned, "object")})` : ""}.`}
+        checked={orphan}
+        onChange={(event) => setOrphan(event.target.checked)}
+      />
+      <Checkbox
+        label="Force"
+        hint="Do not wait for its end: a pod's processes may run on for a while."
+        checked={force}
+        onChange={(event) => setForce(event.target.checked)}
+      />
+      <Field label="Reason" hint="For the audit; may be left out.">
+        <Input value={reason} maxLength={1000} onChange={(event) => setReason(event.target.value)} />
+      </Field>
+    </Confirm>
+  );
+}

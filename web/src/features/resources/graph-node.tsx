@@ -1,0 +1,104 @@
+import type { NodeProps } from "@xyflow/react";
+import { ChevronDown, ChevronRight } from "lucide-react";
+import { memo } from "react";
+import { cn } from "@/lib/cn";
+import { ago, known } from "@/lib/time";
+import { labelOf, StatusIcon, toneFill, toneOf } from "@/ui/status";
+import { type Item, told } from "./group";
+import { fact, type Node, short } from "./model";
+
+export interface GraphData extends Record<string, unknown> {
+  item?: Item;
+  root?: { name: string; health: string; sync: string };
+  dim: boolean;
+  chosen: boolean;
+  active: boolean;
+}
+
+// nodeLabel says an item in words, for those who hear it.
+export function nodeLabel(item: Item): string {
+  if (item.fold) {
+    return `${told(item.fold)}, ${item.fold.open ? "unfolded" : "folded"}`;
+  }
+  const n = item.node;
+  return [n.kind, n.name, n.health && labelOf(n.health), n.sync && labelOf(n.sync), fact(n)].filter(Boolean).join(", ");
+}
+
+const hint = (n: Node): string =>
+  [
+    `${n.kind} ${n.namespace ? `${n.namespace}/` : ""}${n.name}`,
+    n.message,
+    known(n.createdAt) ? `created ${ago(n.createdAt, Date.now())}` : "",
+    n.pod?.node && `on ${n.pod.node}`,
+  ]
+    .filter(Boolean)
+    .join("\n");
+
+const box =
+  "flex h-14 w-[252px] cursor-pointer items-center gap-2 rounded-md border bg-surface px-2 text-left shadow-xs";
+
+const look = (data: GraphData, bad: boolean) =>
+  cn(
+    box,
+    bad && "border-bad",
+    data.dim && "opacity-50",
+    data.chosen && "border-accent bg-accent-soft",
+    data.active && "outline-2 outline-offset-2 outline-accent",
+  );
+
+// GraphNode is one object, or what stands for many.
+export const GraphNode = memo(function GraphNode({ data }: NodeProps & { data: GraphData }) {
+  const item = data.item as Item;
+  if (item.fold) {
+    const f = item.fold;
+    return (
+      <div className={cn(look(data, false), "border-dashed")} title={told(f)} data-id={item.id}>
+        <span className="shrink-0 text-muted">
+          {f.open ? <ChevronDown size={16} aria-hidden /> : <ChevronRight size={16} aria-hidden />}
+        </span>
+        <span className="min-w-0 flex-1">
+          <span className="line-clamp-2 font-medium">{told(f)}</span>
+          <span aria-hidden className="mt-0.5 flex h-1 overflow-hidden rounded">
+            {f.health.map(([health, n]) => (
+              <span key={health} className={toneFill[toneOf(health)]} style={{ flexGrow: n }} />
+            ))}
+          </span>
+        </span>
+        {f.outOfSync > 0 && <StatusIcon status="OutOfSync" />}
+      </div>
+    );
+  }
+  const n = item.node;
+  return (
+    <div className={look(data, n.health === "Degraded")} title={hint(n)} data-id={item.id}>
+      <span className="w-11 shrink-0 truncate rounded bg-idle-soft px-1 py-1 text-center font-mono text-xs text-idle">
+        {short(n.kind)}
+      </span>
+      <span className="min-w-0 flex-1">
+        <span className="block truncate font-medium">{n.name}</span>
+        <span className="block truncate text-xs text-muted">{fact(n) || n.kind}</span>
+      </span>
+      <span className="flex shrink-0 flex-col gap-1">
+        {n.health && <StatusIcon status={n.health} />}
+        {n.sync && <StatusIcon status={n.sync} />}
+      </span>
+    </div>
+  );
+});
+
+// RootNode is the application that all hangs at.
+export const RootNode = memo(function RootNode({ data }: NodeProps & { data: GraphData }) {
+  const { root } = data;
+  return (
+    <div className={cn(look(data, false), "cursor-default border-accent")}>
+      <span className="w-11 shrink-0 rounded bg-accent-soft px-1 py-1 text-center font-mono text-xs text-accent">
+        app
+      </span>
+      <span className="min-w-0 flex-1 truncate font-semibold">{root?.name}</span>
+      <span className="flex shrink-0 flex-col gap-1">
+        {root?.health && <StatusIcon status={root.health} />}
+        {root?.sync && <StatusIcon status={root.sync} />}
+      </span>
+    </div>
+  );
+});

@@ -1,0 +1,186 @@
+import type { Schemas } from "@/api/client";
+
+// TreeNode is an object in the tree of an application, as the API says it.
+export type TreeNode = Schemas["TreeNode"];
+
+// Node is one of a flat tree: it names its parent; the application's own objects have none.
+export interface Node extends Omit<TreeNode, "children"> {
+  // id is group/kind/namespace/name, as links name it too.
+  id: string;
+  parent?: string;
+}
+
+// Address names an application in paths of the API.
+export interface Address {
+  agent: string;
+  namespace: string;
+  name: string;
+}
+
+export const pathOf = (app: Address): string =>
+  `/api/v1/agents/${encodeURIComponent(app.agent)}/applications/${encodeURIComponent(app.namespace)}/${encodeURIComponent(app.name)}`;
+
+type Named = Pick<TreeNode, "group" | "kind" | "namespace" | "name">;
+
+export const idOf = (n: Named): string => `${n.group ?? ""}/${n.kind}/${n.namespace ?? ""}/${n.name}`;
+
+// refOf reads an id; undefined where it is none.
+export function refOf(id: string): { group: string; kind: string; namespace: string; name: string } | undefined {
+  const [group, kind, namespace, ...name] = id.split("/");
+  if (group === undefined || !kind || namespace === undefined || name.length === 0 || name[0] === "") {
+    return undefined;
+  }
+  return { group, kind, namespace, name: name.join("/") };
+}
+
+// flatten makes a flat tree of a nested one: parents come before what they own.
+export function flatten(items: readonly TreeNode[]): Node[] {
+  const out: Node[] = [];
+  const stack: [TreeNode, string][] = [...items].reverse().map((item) => [item, ""]);
+  for (let next = stack.pop(); next; next = stack.pop()) {
+    const [{ children, ...node }, parent] = next;
+    const id = idOf(node);
+    out.push({ ...node, id, ...(parent ? { parent } : {}) });
+    for (const child of [...(children ?? [])].reverse()) {
+      stack.push([child, id]);
+    }
+  }
+  return out;
+}
+
+// Forest is a flat tree with the ways down: children by the id of their parent, "" for the roots.
+export interface Forest {
+  nodes: Map<string, Node>;
+  children: Map<string, Node[]>;
+}
+
+const collator = new Intl.Collator("en", { numeric: true });
+
+const byName = (a: Node, b: Node): number =>
+  a.kind === b.kind ? collator.compare(a.name, b.name) : collator.compare(a.kind, b.kind);
+
+// forest finds the ways down. What names a parent that is not there, or that it owns itself, is a root: nothing is lost.
+export function forest(list: readonly Node[]): Forest {
+  const nodes = new Map(list.map((n) => [n.id, n]));
+  const roots = new Map<string, boolean>(); // whether the way up from a node ends at a root
+  const ends = (start: Node): boolean => {
+    const way: string[] = [];
+    let at: Node | undefined = start;
+    let good = true;
+    while (at) {
+      const known = roots.get(at.id);
+      if (known !== undefined) {
+        good = known;
+        break;
+      }
+      way.push(at.id);
+      roots.set(at.id, false); // seen again on this way, it is a ring
+      at = at.parent ? nodes.get(at.parent) : undefined;
+    }
+    for (const id of way) {
+      roots.set(id, good);
+    }
+    return good;
+  };
+  const children = new Map<string, Node[]>();
+  for (const node of nodes.values()) {
+    const parent = node.parent && nodes.has(node.parent) && ends(node) ? node.parent : "";
+    const siblings = children.get(parent);
+    if (siblings) {
+      siblings.push(node);
+    } else {
+      children.set(parent, [node]);
+    }
+  }
+  for (const siblings of children.values()) {
+    siblings.sort(byName);
+  }
+  return { nodes, children };
+}
+
+// tag is the version part of an image: "1.2", or the first of its digest.
+export function tag(image: string): string {
+  const [name, digest] = image.split("@");
+  const last = (name ?? "").split("/").pop() ?? "";
+  const at = last.indexOf(":");
+  if (at >= 0) {
+    return last.slice(at + 1);
+  }
+  return digest ? digest.replace(/^sha256:/, "").slice(0, 8) : "latest";
+}
+
+// fact is the one thing more that is worth saying of a node beside its name.
+export function fact(n: Node): string {
+  if (n.pod) {
+    const restarts = n.pod.restarts ? ` · ${n.pod.restarts} restarts` : "";
+    return `${n.pod.reason ?? n.pod.phase ?? ""} ${n.pod.ready}/${n.pod.containers}${restarts}`.trim();
+  }
+  const parts: string[] = [];
+  if (n.replicas) {
+    parts.push(`${n.replicas.ready}/${n.replicas.desired} ready`);
+  }
+  if (n.revision) {
+    parts.push(`revision ${n.revision}`);
+  } else if (n.images?.[0]) {
+    parts.push(tag(n.images[0]));
+  }
+  if (parts.length === 0 && n.hook?.length) {
+    parts.push(`${n.hook.join(", ")} hook`);
+  }
+  if (parts.length === 0 && n.addresses?.[0]) {
+    parts.push(n.addresses[0]);
+  }
+  if (parts.length === 0 && n.requiresPruning) {
+    parts.push("to be pruned");
+  }
+  return parts.join(" · ");
+}
+
+// abbreviations that people who work with clusters know.
+const shorts: Record<string, string> = {
+  Application: "app",
+  ConfigMap: "cm",
+  CronJob: "cj",
+  CustomResourceDefinition: "crd",
+  ClusterRole: "c-role",
+  ClusterRoleBinding: "c-bind",
+  DaemonSet: "ds",
+  Deployment: "deploy",
+  EndpointSlice: "eps",
+  Endpoints: "ep",
+  HTTPRoute: "route",
+  HorizontalPodAutoscaler: "hpa",
+  Ingress: "ing",
+  Namespace: "ns",
+  NetworkPolicy: "netpol",
+  PersistentVolume: "pv",
+  PersistentVolumeClaim: "pvc",
+  PodDisruptionBudget: "pdb",
+  ReplicaSet: "rs",
+  RoleBinding: "bind",
+  Secret: "secret",
+  Service: "svc",
+  ServiceAccount: "sa",
+  StatefulSet: "sts",
+};
+
+export const short = (kind: string): string =>
+  shorts[kind] ??
+  kind
+    .replaceAll(/[^A-Za-z]/g, "")
+    .slice(0, 6)
+    .toLowerCase();
+
+// hasPods is true for what logs can be read of.
+export const hasPods = (kind: string): boolean =>
+  [
+    "Pod",
+    "Deployment",
+    "StatefulSet",
+    "DaemonSet",
+    "ReplicaSet",
+    "Job",
+    "CronJob",
+    "ReplicationController",
+    "Rollout",
+  ].includes(kind);

@@ -1,0 +1,45 @@
+import { type Address, pathOf } from "./model";
+
+// Shells that are tried, the first that a container has. "" is what the server takes.
+export const shells = ["", "bash", "sh", "ash"] as const;
+
+// addressOf is where a terminal is opened.
+export function addressOf(
+  app: Address,
+  pod: { namespace: string; name: string },
+  how: { container: string; shell: string; columns: number; rows: number },
+  origin: string,
+): string {
+  const query = new URLSearchParams({
+    podNamespace: pod.namespace,
+    pod: pod.name,
+    columns: String(clamp(how.columns)),
+    rows: String(clamp(how.rows)),
+  });
+  if (how.container) {
+    query.set("container", how.container);
+  }
+  if (how.shell) {
+    query.append("command", how.shell);
+  }
+  return `${origin.replace(/^http/, "ws")}${pathOf(app)}/terminal?${query}`;
+}
+
+// clamp keeps a size in what the server takes.
+export const clamp = (n: number): number => Math.min(1_000, Math.max(1, Math.floor(n) || 1));
+
+// endOf says in words why a terminal ended, from the last text that the server sent.
+export function endOf(text: string): string {
+  try {
+    const said = JSON.parse(text) as { exit?: unknown; error?: unknown };
+    if (typeof said.exit === "number") {
+      return said.exit === 0 ? "The shell has ended." : `The shell has ended with exit code ${said.exit}.`;
+    }
+    if (typeof said.error === "string" && said.error) {
+      return `The terminal was closed: ${said.error}`;
+    }
+  } catch {
+    // of a later version
+  }
+  return "The terminal was closed.";
+}
