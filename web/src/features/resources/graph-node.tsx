@@ -1,4 +1,4 @@
-import type { NodeProps } from "@xyflow/react";
+import { Handle, type NodeProps, Position } from "@xyflow/react";
 import { ChevronDown, ChevronRight } from "lucide-react";
 import { memo } from "react";
 import { cn } from "@/lib/cn";
@@ -46,6 +46,15 @@ const look = (data: GraphData, bad: boolean) =>
     data.active && "outline-2 outline-offset-2 outline-accent",
   );
 
+// Ends are where lines begin and end: the renderer looks for them on the page.
+const end = "pointer-events-none! size-px! min-h-0! min-w-0! border-0! opacity-0";
+const Ends = () => (
+  <>
+    <Handle type="target" position={Position.Left} isConnectable={false} className={end} />
+    <Handle type="source" position={Position.Right} isConnectable={false} className={end} />
+  </>
+);
+
 // GraphNode is one object, or what stands for many.
 export const GraphNode = memo(function GraphNode({ data }: NodeProps & { data: GraphData }) {
   const item = data.item as Item;
@@ -65,13 +74,14 @@ export const GraphNode = memo(function GraphNode({ data }: NodeProps & { data: G
           </span>
         </span>
         {f.outOfSync > 0 && <StatusIcon status="OutOfSync" />}
+        <Ends />
       </div>
     );
   }
   const n = item.node;
   return (
     <div className={look(data, n.health === "Degraded")} title={hint(n)} data-id={item.id}>
-      <span className="w-11 shrink-0 truncate rounded bg-idle-soft px-1 py-1 text-center font-mono text-xs text-idle">
+      <span className="w-12 shrink-0 truncate rounded bg-idle-soft px-0.5 py-1 text-center font-mono text-xs text-idle">
         {short(n.kind)}
       </span>
       <span className="min-w-0 flex-1">
@@ -82,6 +92,7 @@ export const GraphNode = memo(function GraphNode({ data }: NodeProps & { data: G
         {n.health && <StatusIcon status={n.health} />}
         {n.sync && <StatusIcon status={n.sync} />}
       </span>
+      <Ends />
     </div>
   );
 });
@@ -91,7 +102,7 @@ export const RootNode = memo(function RootNode({ data }: NodeProps & { data: Gra
   const { root } = data;
   return (
     <div className={cn(look(data, false), "cursor-default border-accent")}>
-      <span className="w-11 shrink-0 rounded bg-accent-soft px-1 py-1 text-center font-mono text-xs text-accent">
+      <span className="w-12 shrink-0 rounded bg-accent-soft px-0.5 py-1 text-center font-mono text-xs text-accent">
         app
       </span>
       <span className="min-w-0 flex-1 truncate font-semibold">{root?.name}</span>
@@ -99,6 +110,7 @@ export const RootNode = memo(function RootNode({ data }: NodeProps & { data: Gra
         {root?.health && <StatusIcon status={root.health} />}
         {root?.sync && <StatusIcon status={root.sync} />}
       </span>
+      <Ends />
     </div>
   );
 });

@@ -221,7 +221,6 @@ function Graph(props: Props) {
         zoomOnDoubleClick={false}
         minZoom={0.15}
         maxZoom={1.5}
-        proOptions={{ hideAttribution: true }}
       >
         <Zoom />
         {layout.items.length > 40 && (
