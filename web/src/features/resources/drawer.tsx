@@ -160,8 +160,11 @@ function Panel({
     case "diff":
       return <ObjectDiff app={app} node={node} />;
     case "logs":
+      // Which containers there are is known first: a pod of one is read as that one.
       return noLogs ? (
         <NoPermission why={noLogs} />
+      ) : state.isPending ? (
+        <Loading />
       ) : (
         <LogView app={app} target={refFrom(node)} object={state.data?.live} className="min-h-80 flex-1" />
       );

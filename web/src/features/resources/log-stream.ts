@@ -89,6 +89,10 @@ export class LogStream {
   subscribe = (watcher: () => void): (() => void) => {
     this.watchers.add(watcher);
     if (this.watchers.size === 1) {
+      // Who comes back reads from the beginning: what came meanwhile is not known.
+      this.buffer.clear();
+      this.came = [];
+      this.heard = "";
       addEventListener("online", this.wake);
       this.connect();
     }

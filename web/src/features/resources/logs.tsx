@@ -3,7 +3,7 @@ import { one } from "@/lib/search";
 import { useMissing } from "@/lib/session";
 import { Field, Select } from "@/ui/field";
 import { useTitle } from "@/ui/page";
-import { NoPermission } from "@/ui/states";
+import { Loading, NoPermission } from "@/ui/states";
 import { useAddress, usePlace, useScope } from "./address";
 import { LogView } from "./log-view";
 import { hasPods, refOf } from "./model";
@@ -39,7 +39,11 @@ export default function ApplicationLogs() {
           ))}
         </Select>
       </Field>
-      <LogView app={app} target={target} object={state.data?.live} className="h-[max(24rem,calc(100dvh-18rem))]" />
+      {target && state.isPending ? (
+        <Loading />
+      ) : (
+        <LogView app={app} target={target} object={state.data?.live} className="h-[max(24rem,calc(100dvh-18rem))]" />
+      )}
     </section>
   );
 }

@@ -61,6 +61,6 @@ export function useTree(app: Address): TreeQuery {
     data: better ?? asked.data,
     error: gone ?? asked.error,
     refetch: asked.refetch,
-    live: now.live,
+    live: now.live || now.error === undefined,
   };
 }
