@@ -1,5 +1,6 @@
 import {
   type Edge,
+  type EdgeProps,
   MiniMap,
   type Node as FlowNode,
   Panel,
@@ -33,6 +34,8 @@ interface Props {
 type Flow = FlowNode<GraphData>;
 
 const types = { item: GraphNode, root: RootNode };
+// The overview draws a box for each item, which more of them make slow.
+const mapped = 1_000;
 const handle = { width: 1, height: 1, y: size.height / 2 };
 const handles = [
   { ...handle, type: "target" as const, position: Position.Left, x: 0 },
@@ -61,14 +64,35 @@ const boxOf = (id: string, x: number, y: number, data: GraphData): Flow => ({
   data,
 });
 
-const edgeOf = (from: string, to: string): Edge => ({
+// Branch leads from an owner to the first that it owns, and from each of these to the next, along one line beside them all.
+// A line from the owner to each of thousands would have most of them cross what is in sight.
+function Branch({ sourceX, sourceY, targetX, targetY, data }: EdgeProps) {
+  const turn = targetX - size.gapX / 2;
+  const from = data?.first ? `M${sourceX} ${sourceY}H${turn}` : `M${turn} ${sourceY}`;
+  return <path d={`${from}V${targetY}H${targetX}`} className="react-flow__edge-path" style={edgeLook} />;
+}
+
+const edgeTypes = { branch: Branch };
+
+const edgeOf = (from: string, to: string, type: "branch" | "smoothstep", first = false): Edge => ({
   id: `${from} ${to}`,
   source: from,
   target: to,
-  type: "smoothstep",
+  type,
+  data: { first },
   style: edgeLook,
   domAttributes: hidden,
 });
+
+// branches are the lines of a tree; items of one owner come in their order.
+function branches(items: readonly Placed[]): Edge[] {
+  const last = new Map<string, string>();
+  return items.map((item) => {
+    const before = last.get(item.parent);
+    last.set(item.parent, item.id);
+    return edgeOf(before ?? item.parent, item.id, "branch", before === undefined);
+  });
+}
 
 // useBoxes makes the renderer's nodes of a layout. One that did not change stays the same object, and is not drawn again.
 function useBoxes({ layout, root, dim, chosen }: Props, active: string): Flow[] {
@@ -100,13 +124,11 @@ function useBoxes({ layout, root, dim, chosen }: Props, active: string): Flow[] 
   }, [layout, root, dim, chosen, active]);
 }
 
-function useEdges({ layout, root }: Props): Edge[] {
-  return useMemo(() => {
-    if ("links" in layout) {
-      return layout.links.map((l) => edgeOf(l.from, l.to));
-    }
-    return layout.items.filter((i) => root || i.parent !== rootId).map((i) => edgeOf(i.parent, i.id));
-  }, [layout, root]);
+function useEdges({ layout }: Props): Edge[] {
+  return useMemo(
+    () => ("links" in layout ? layout.links.map((l) => edgeOf(l.from, l.to, "smoothstep")) : branches(layout.items)),
+    [layout],
+  );
 }
 
 function Graph(props: Props) {
@@ -202,6 +224,7 @@ function Graph(props: Props) {
         nodes={boxes}
         edges={edges}
         nodeTypes={types}
+        edgeTypes={edgeTypes}
         onInit={show}
         onNodeClick={(_, node) => {
           setAt(node.id);
@@ -223,7 +246,7 @@ function Graph(props: Props) {
         maxZoom={1.5}
       >
         <Zoom />
-        {layout.items.length > 40 && (
+        {layout.items.length > 40 && layout.items.length <= mapped && (
           <MiniMap<Flow>
             pannable
             zoomable

@@ -10,23 +10,22 @@ import { containersOf, objectOf } from "./manifest";
 import type { Address, Node } from "./model";
 import { addressOf, clamp, endOf, shells } from "./terminal-protocol";
 
-// The page's policy lets in style elements by their nonce only. The terminal makes some: it gets a document whose style
-// elements have it, and that is the page's in all else.
-const withNonce = new Proxy(document, {
-  get(target, name) {
-    if (name === "createElement") {
-      return (tag: string, options?: ElementCreationOptions) => {
-        const element = target.createElement(tag, options);
-        if (tag.toLowerCase() === "style") {
-          element.setAttribute("nonce", nonce);
-        }
-        return element;
-      };
+// withNonce has style elements that are made meanwhile carry the nonce: the page's policy lets in no others. The terminal makes
+// some while it opens; it takes another document to make them with, but for those of its scrollbar.
+function withNonce(make: () => void): void {
+  document.createElement = (tag: string, options?: ElementCreationOptions): HTMLElement => {
+    const element = Document.prototype.createElement.call(document, tag, options);
+    if (element instanceof HTMLStyleElement) {
+      element.nonce = nonce;
     }
-    const value: unknown = Reflect.get(target, name, target);
-    return typeof value === "function" ? value.bind(target) : value;
-  },
-});
+    return element;
+  };
+  try {
+    make();
+  } finally {
+    Reflect.deleteProperty(document, "createElement"); // what every document has shows again
+  }
+}
 
 const theme = {
   background: "#0e141a",
@@ -73,7 +72,7 @@ function open(xterm: Xterm, address: string, tell: (phase: Phase) => void): () =
   });
   socket.addEventListener("close", (event) => {
     const fallback = !opened
-      ? "The terminal could not be opened: the container may not run, or its agent may be away. Look at the pod, then try again."
+      ? "The terminal could not be opened: the container may not run, its agent may be away, or not allow terminals, which it does only where its ConfigMap slipway-agent-policy says so."
       : event.code === 1000
         ? "The terminal was closed."
         : "The connection was lost. What ran in the terminal may have ended with it.";
@@ -104,7 +103,6 @@ export default function Terminal({ app, node, object }: { app: Address; node: No
     }
     const box = host.current as HTMLDivElement;
     const xterm = new Xterm({
-      documentOverride: withNonce,
       fontFamily: getComputedStyle(document.body).getPropertyValue("--font-mono") || "monospace",
       fontSize: 13,
       cursorBlink: true,
@@ -114,7 +112,7 @@ export default function Terminal({ app, node, object }: { app: Address; node: No
     });
     const fit = new FitAddon();
     xterm.loadAddon(fit);
-    xterm.open(box);
+    withNonce(() => xterm.open(box));
     fit.fit();
     setPhase({ state: "opening" });
     const how = { container, shell, columns: xterm.cols, rows: xterm.rows };
