@@ -241,6 +241,7 @@ function Graph(props: Props) {
         selectionKeyCode={null}
         multiSelectionKeyCode={null}
         panOnScroll
+        className="[&_.react-flow\_\_attribution]:bg-transparent! [&_.react-flow\_\_attribution_a]:text-muted!"
         zoomOnDoubleClick={false}
         minZoom={0.15}
         maxZoom={1.5}
