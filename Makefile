@@ -68,18 +68,20 @@ test: build ## build what the tests need, then run them all; ARGS go to go test
 	SLIPWAY_REQUIRE_CLUSTER=1 SLIPWAY_REQUIRE_POSTGRES=1 go test -timeout 14m $(ARGS) ./...
 	cd tools && go test $(ARGS) ./...
 	cd dev/cluster && go test -trimpath -timeout 5m $(ARGS) $$(go list ./... | grep -v '/e2e$$')
+	@$(MAKE) web-e2e ARGS=
 
 .PHONY: web-e2e
 web-e2e: build ## run the specs of the user interface in Chromium; ARGS go to playwright test
 	cd web && npm run --silent e2e -- $(ARGS)
 
 .PHONY: unit
-unit: ## run the tests that need no cluster; ARGS go to go test
+unit: web ## run the tests that need no cluster; ARGS go to go test
+	cd web && npm run --silent size && npm run --silent test
 	SLIPWAY_DEVCLUSTER=none go test -short -timeout 5m $(ARGS) ./...
 	cd tools && go test -short $(ARGS) ./...
 
 .PHONY: lint
-lint: $(lint) ## check the rules of style, imports and formatting in all modules
+lint: $(lint) packages ## check the rules of style, imports and formatting in all modules
 	$(lint) run ./...
 	cd tools && $(lint) run ./...
 	cd dev/cluster && GOFLAGS="$$(go env GOFLAGS) -trimpath" $(lint) run ./...
@@ -87,6 +89,7 @@ lint: $(lint) ## check the rules of style, imports and formatting in all modules
 	go vet ./...
 	cd tools && go vet ./...
 	cd dev/cluster && go vet -trimpath ./...
+	cd web && npm run --silent lint
 
 .PHONY: check
 check: lint generated unit ## what must hold before a commit: lint, generated files, tests without a cluster
@@ -125,8 +128,9 @@ generated: generate-out
 	@node web/scripts/schema.mjs --check
 
 .PHONY: fmt
-fmt: $(lint) ## format all Go code
+fmt: $(lint) packages ## format all code
 	$(lint) fmt
+	cd web && npm run --silent format
 
 .PHONY: bench
 bench: build ## measure the engine against its targets; ARGS go to bin/bench

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import tailwindcss from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
-import { defineConfig } from "vite";
+import { defineConfig } from "vitest/config";
 
 // A server to develop against: SLIPWAY_SERVER=http://127.0.0.1:8080 npm run dev
 const server = process.env.SLIPWAY_SERVER ?? "http://127.0.0.1:8080";
@@ -18,5 +18,6 @@ export default defineConfig({
     reportCompressedSize: false,
     chunkSizeWarningLimit: 700,
   },
+  test: { include: ["src/**/*.test.{ts,tsx}"] },
   server: { proxy: { "/api": { target: server, changeOrigin: true, ws: true } } },
 });
