@@ -43,6 +43,7 @@ const roleColumns: Column<Role>[] = [
 function RoleForm({ value, onClose, save, readOnly, onReload, onDelete, whyNotDelete }: FormProps<Role>) {
   const [meta, setMeta] = useMeta(value);
   const [permissions, setPermissions] = useState<string[]>(value?.permissions ?? []);
+  const known = usePermissions();
   const submit = async () => {
     await save({ ...metaBody(meta), permissions, version: value?.version });
     onClose();
@@ -80,7 +81,7 @@ function RoleForm({ value, onClose, save, readOnly, onReload, onDelete, whyNotDe
             hint="Names, or * for all, application_* for all of a type, *_view for a verb of every type."
             values={permissions}
             onChange={setPermissions}
-            options={usePermissions()}
+            options={known}
             error={wrong("permissions")}
             disabled={Boolean(readOnly)}
           />
@@ -152,6 +153,7 @@ function ResourceGroupForm({
   const [named, setNamed] = useState(value?.ids ?? []);
   const [selectors, setSelectors] = useState((value?.selectors ?? []).join("\n"));
   const off = Boolean(readOnly);
+  const known = usePermissions();
   const submit = async () => {
     await save({
       ...metaBody(meta),
@@ -195,7 +197,7 @@ function ResourceGroupForm({
             hint="Types of the objects; all where none is named."
             values={types}
             onChange={setTypes}
-            options={matrix(usePermissions()).types}
+            options={matrix(known).types}
             error={wrong("types")}
             disabled={off}
           />
