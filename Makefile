@@ -74,6 +74,10 @@ test: build ## build what the tests need, then run them all; ARGS go to go test
 web-e2e: build ## run the specs of the user interface in Chromium; ARGS go to playwright test
 	cd web && npm run --silent e2e -- $(ARGS)
 
+.PHONY: screenshots
+screenshots: build ## make pictures of all pages, light and dark, wide and narrow, in .run/screenshots
+	cd web && SLIPWAY_PICTURES=1 npm run --silent e2e -- $(ARGS)
+
 .PHONY: unit
 unit: web ## run the tests that need no cluster; ARGS go to go test
 	cd web && npm run --silent size && npm run --silent test

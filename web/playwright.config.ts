@@ -3,6 +3,8 @@ import { chromium } from "./e2e/support/chromium";
 
 export default defineConfig({
   testDir: "e2e",
+  // What makes pictures and what measures runs when it is asked for: see the Makefile.
+  testMatch: process.env.SLIPWAY_PICTURES ? "**/*.pictures.ts" : "**/*.spec.ts",
   outputDir: "test-results",
   globalSetup: "./e2e/support/setup.ts",
   globalTeardown: "./e2e/support/teardown.ts",
