@@ -198,6 +198,7 @@ type LedgerFilter struct {
 	ArgoProject              string
 	Service, Environment     string
 	Phase, Action, Actor     string
+	Actions                  []string // one of these; nil for all. No parameter says it
 	Revision                 string
 	Command                  string
 	Automatic                *bool

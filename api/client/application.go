@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 
 	"github.com/slipway-gitops/slipway/api"
 )
@@ -152,6 +153,21 @@ func (a Application) Plan(ctx context.Context, req api.SyncRequest) (api.SyncPla
 func (a Application) Operation(ctx context.Context) (api.OperationTimeline, error) {
 	var out api.OperationTimeline
 	err := a.c.do(ctx, call{method: http.MethodGet, path: a.at("operation")}, &out)
+	return out, err
+}
+
+// History is what was deployed, and what failed to be, the newest first: limit at most, behind a cursor. 0 and "" are for the
+// first page, as long as the server makes one.
+func (a Application) History(ctx context.Context, limit int, cursor string) (api.DeploymentHistory, error) {
+	query := url.Values{}
+	if limit > 0 {
+		query.Set("limit", strconv.Itoa(limit))
+	}
+	if cursor != "" {
+		query.Set("cursor", cursor)
+	}
+	var out api.DeploymentHistory
+	err := a.c.do(ctx, call{method: http.MethodGet, path: a.at("history"), query: query}, &out)
 	return out, err
 }
 

@@ -67,6 +67,12 @@ func (w *where) ledger(visible rbac.Filter, f api.LedgerFilter) {
 			w.and("ledger_entry."+c.column+" = ?", c.value)
 		}
 	}
+	if f.Agent != "" && f.Namespace != "" && f.Name != "" { // one application: there is an index for it
+		w.and("ledger_entry.id = ?", api.ItemID(f.Agent, f.Namespace, f.Name))
+	}
+	if len(f.Actions) > 0 {
+		w.among("ledger_entry.action", f.Actions)
+	}
 	if f.Actor != "" { // people write the name, the cluster has the type as well
 		w.among("ledger_entry.actor", []string{f.Actor, api.PrincipalUser + ":" + f.Actor, api.PrincipalServiceAccount + ":" + f.Actor})
 	}

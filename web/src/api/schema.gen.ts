@@ -1,5 +1,5 @@
 // Made from api/openapi.json by "make generate": do not edit.
-// sha256 of it: 8112044c0e4b0216f9dd92d578bc8b195bc21797d4722d45b56c7d6e94224c62
+// sha256 of it: 35436b0eb8087fe45467a642f42523d571ea60d2ae6cf62871b20b373ef305fb
 
 export interface paths {
 	"/api/v1/access/can": {
@@ -66,6 +66,22 @@ export interface paths {
 		patch?: never;
 		trace?: never;
 	};
+	"/api/v1/agents/{agent}/applications/preview": {
+		parameters: {
+			query?: never;
+			header?: never;
+			path?: never;
+			cookie?: never;
+		};
+		get?: never;
+		put?: never;
+		post: operations["preview-application"];
+		delete?: never;
+		options?: never;
+		head?: never;
+		patch?: never;
+		trace?: never;
+	};
 	"/api/v1/agents/{agent}/applications/{namespace}/{name}": {
 		parameters: {
 			query?: never;
@@ -122,6 +138,22 @@ export interface paths {
 			cookie?: never;
 		};
 		get: operations["diff-application"];
+		put?: never;
+		post?: never;
+		delete?: never;
+		options?: never;
+		head?: never;
+		patch?: never;
+		trace?: never;
+	};
+	"/api/v1/agents/{agent}/applications/{namespace}/{name}/history": {
+		parameters: {
+			query?: never;
+			header?: never;
+			path?: never;
+			cookie?: never;
+		};
+		get: operations["application-history"];
 		put?: never;
 		post?: never;
 		delete?: never;
@@ -2527,6 +2559,35 @@ export interface components {
 			/** Format: int64 */
 			unrestored: number;
 		};
+		Deployment: {
+			/** @enum {string} */
+			action?: "sync" | "rollback" | "restore" | "partial";
+			automatic: boolean;
+			changes?: components["schemas"]["LedgerCounts"];
+			commit?: components["schemas"]["LedgerCommit"];
+			current: boolean;
+			/** Format: date-time */
+			deployedAt?: string;
+			/** Format: date-time */
+			finishedAt?: string;
+			/** Format: int64 */
+			id?: number;
+			initiatedBy?: string;
+			ledgerID?: string;
+			message?: string;
+			outcome: string;
+			pinned: boolean;
+			reason?: string;
+			revision?: string;
+			revisions: string[] | null;
+			/** Format: date-time */
+			startedAt?: string;
+		};
+		DeploymentHistory: {
+			items: components["schemas"]["Deployment"][] | null;
+			nextCursor?: string;
+			warnings: string[] | null;
+		};
 		DiffAnswer: {
 			items: components["schemas"]["ObjectDiff"][] | null;
 			warnings?: string[] | null;
@@ -3497,6 +3558,54 @@ export interface components {
 			/** Format: date-time */
 			until?: string;
 		};
+		Preview: {
+			counts: components["schemas"]["PreviewCounts"];
+			manifests?: unknown[] | null;
+			objects: components["schemas"]["PreviewObject"][] | null;
+			problems: components["schemas"]["PreviewProblem"][] | null;
+			quick?: boolean;
+			revisions: string[] | null;
+			valid: boolean;
+			warnings?: string[] | null;
+		};
+		PreviewCounts: {
+			/** Format: int64 */
+			create: number;
+			/** Format: int64 */
+			delete: number;
+			/** Format: int64 */
+			error: number;
+			/** Format: int64 */
+			hooks: number;
+			/** Format: int64 */
+			unchanged: number;
+			/** Format: int64 */
+			update: number;
+		};
+		PreviewObject: {
+			diff?: string;
+			error?: string;
+			group?: string;
+			hook?: string;
+			kind: string;
+			name: string;
+			namespace?: string;
+			/** @enum {string} */
+			verb: "create" | "update" | "delete" | "keep" | "error";
+			/** Format: int64 */
+			wave: number;
+		};
+		PreviewProblem: {
+			field: string;
+			/** @enum {string} */
+			level: "error" | "warning";
+			message: string;
+		};
+		PreviewRequest: {
+			base?: unknown;
+			resource: unknown;
+			update?: boolean;
+		};
 		Principal: {
 			id: string;
 			type: string;
@@ -4313,6 +4422,42 @@ export interface operations {
 			500: components["responses"]["problem"];
 		};
 	};
+	"preview-application": {
+		parameters: {
+			query?: {
+				quick?: boolean;
+				manifests?: boolean;
+			};
+			header?: never;
+			path: {
+				agent: string;
+			};
+			cookie?: never;
+		};
+		requestBody: {
+			content: {
+				"application/json": components["schemas"]["PreviewRequest"];
+			};
+		};
+		responses: {
+			200: {
+				headers: {
+					[name: string]: unknown;
+				};
+				content: {
+					"application/json": components["schemas"]["Preview"];
+				};
+			};
+			401: components["responses"]["problem"];
+			403: components["responses"]["problem"];
+			404: components["responses"]["problem"];
+			409: components["responses"]["problem"];
+			413: components["responses"]["problem"];
+			422: components["responses"]["problem"];
+			429: components["responses"]["problem"];
+			500: components["responses"]["problem"];
+		};
+	};
 	"get-application": {
 		parameters: {
 			query?: never;
@@ -4517,6 +4662,38 @@ export interface operations {
 				};
 				content: {
 					"application/json": components["schemas"]["DiffAnswer"];
+				};
+			};
+			401: components["responses"]["problem"];
+			403: components["responses"]["problem"];
+			404: components["responses"]["problem"];
+			422: components["responses"]["problem"];
+			429: components["responses"]["problem"];
+			500: components["responses"]["problem"];
+		};
+	};
+	"application-history": {
+		parameters: {
+			query?: {
+				limit?: number;
+				cursor?: string;
+			};
+			header?: never;
+			path: {
+				agent: string;
+				namespace: string;
+				name: string;
+			};
+			cookie?: never;
+		};
+		requestBody?: never;
+		responses: {
+			200: {
+				headers: {
+					[name: string]: unknown;
+				};
+				content: {
+					"application/json": components["schemas"]["DeploymentHistory"];
 				};
 			};
 			401: components["responses"]["problem"];
