@@ -83,6 +83,9 @@ func targetOf(r httpapi.Route) string {
 			query.Set(name, value)
 		}
 	}
+	if strings.HasSuffix(r.Path, "/fleet/matrix") {
+		query.Set("by", "agent")
+	}
 	if query.Has("resourceName") || query.Has("objectName") {
 		query.Set("kind", "Deployment")
 	}
