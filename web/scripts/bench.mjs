@@ -65,7 +65,13 @@ async function firstPaint(open) {
     times.push(await page.evaluate(`(${once})(() => document.querySelectorAll('${rows}').length > 0)`));
     await context.close();
   }
-  figure("applications: first rows painted, nothing cached", "ms", quantile(times, 0.5), 1000, `p95 ${Math.round(quantile(times, 0.95))}`);
+  figure(
+    "applications: first rows painted, nothing cached",
+    "ms",
+    quantile(times, 0.5),
+    1000,
+    `p95 ${Math.round(quantile(times, 0.95))}`,
+  );
 }
 
 async function filter(page) {
@@ -83,7 +89,13 @@ async function filter(page) {
     await search.fill(text);
     times.push(await done);
   }
-  figure("applications: filter to painted rows", "ms", quantile(times, 0.5), 200, `p95 ${Math.round(quantile(times, 0.95))}`);
+  figure(
+    "applications: filter to painted rows",
+    "ms",
+    quantile(times, 0.5),
+    200,
+    `p95 ${Math.round(quantile(times, 0.95))}`,
+  );
 }
 
 async function scroll(page) {
@@ -112,7 +124,13 @@ async function scroll(page) {
   );
   const fps = 1000 / (gaps.reduce((a, b) => a + b, 0) / gaps.length);
   const late = gaps.filter((gap) => gap > 34).length;
-  figure("applications: frames a second while scrolling", "fps", fps, -58, `p99 ${quantile(gaps, 0.99).toFixed(1)} ms, ${late} of ${gaps.length} frames late`);
+  figure(
+    "applications: frames a second while scrolling",
+    "fps",
+    fps,
+    -58,
+    `p99 ${quantile(gaps, 0.99).toFixed(1)} ms, ${late} of ${gaps.length} frames late`,
+  );
 }
 
 async function memory(browser, page) {
@@ -152,7 +170,13 @@ async function graph(page) {
     await link.click();
     times.push(await done);
   }
-  figure(`application of ${o.big} resources: click to graph`, "ms", quantile(times, 0.5), 1000, `at most ${Math.round(Math.max(...times))}`);
+  figure(
+    `application of ${o.big} resources: click to graph`,
+    "ms",
+    quantile(times, 0.5),
+    1000,
+    `at most ${Math.round(Math.max(...times))}`,
+  );
 }
 
 function print() {
@@ -160,7 +184,9 @@ function print() {
     const most = f.limit < 0;
     const ok = most ? f.value >= -f.limit : f.value <= f.limit;
     f.ok = ok;
-    console.log(`${ok ? "ok  " : "MISS"}  ${f.name.padEnd(52)} ${String(f.value).padStart(8)} ${f.unit.padEnd(4)} ${most ? ">=" : "<="} ${Math.abs(f.limit)}  ${f.note}`);
+    console.log(
+      `${ok ? "ok  " : "MISS"}  ${f.name.padEnd(52)} ${String(f.value).padStart(8)} ${f.unit.padEnd(4)} ${most ? ">=" : "<="} ${Math.abs(f.limit)}  ${f.note}`,
+    );
   }
 }
 
@@ -172,7 +198,12 @@ const browser = await chromium.launch({
 try {
   const { url, username, password } = await fleet.ready;
   const open = async (state) => {
-    const context = await browser.newContext({ baseURL: url, ignoreHTTPSErrors: true, viewport: { width: 1440, height: 900 }, storageState: state });
+    const context = await browser.newContext({
+      baseURL: url,
+      ignoreHTTPSErrors: true,
+      viewport: { width: 1440, height: 900 },
+      storageState: state,
+    });
     return { context, page: await context.newPage() };
   };
   const first = await open();
@@ -193,7 +224,10 @@ try {
   if (o.json) {
     const version = browser.version();
     const machine = { cores: cpus().length, processor: cpus()[0]?.model, load: Math.round(loadavg()[0] * 100) / 100 };
-    writeFileSync(o.json, `${JSON.stringify({ time: new Date().toISOString(), machine, chromium: version, agents: Number(o.agents), applications: Number(o.applications) * Number(o.agents), churn: Number(o.churn), figures }, null, 2)}\n`);
+    writeFileSync(
+      o.json,
+      `${JSON.stringify({ time: new Date().toISOString(), machine, chromium: version, agents: Number(o.agents), applications: Number(o.applications) * Number(o.agents), churn: Number(o.churn), figures }, null, 2)}\n`,
+    );
   }
 } finally {
   await browser.close();
@@ -205,7 +239,9 @@ if (o.targets && figures.some((f) => !f.ok)) {
 
 function sizes() {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [fileURLToPath(new URL("size.mjs", import.meta.url)), "--json"], { stdio: ["ignore", "pipe", "inherit"] });
+    const child = spawn(process.execPath, [fileURLToPath(new URL("size.mjs", import.meta.url)), "--json"], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
     let text = "";
     child.stdout.on("data", (piece) => (text += piece));
     child.on("exit", (status) => (status === 0 ? resolve(text) : reject(new Error("size.mjs failed"))));
