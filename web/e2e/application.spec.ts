@@ -8,7 +8,7 @@ test.describe.configure({ mode: "serial" });
 
 const name = `life-${Date.now().toString(36)}`;
 const directory = `apps/${name}`;
-const page_ = `/applications/account.demo/argocd/${name}`;
+const address = `/applications/account.demo/argocd/${name}`;
 
 const configMap = (key: string, value: string) =>
   `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: ${key}\ndata:\n  greeting: ${value}\n`;
@@ -49,7 +49,7 @@ test.beforeAll(async () => {
 });
 
 test("a sync shows what it does before, and how it goes", async ({ page }) => {
-  await page.goto(page_);
+  await page.goto(address);
   await expect(page.getByRole("heading", { level: 1, name })).toBeVisible();
   await expect(page.getByRole("region", { name: "What runs" })).toContainText("Nothing was deployed yet");
   await page.getByRole("button", { name: "Sync…" }).click();
@@ -70,7 +70,7 @@ test("a sync shows what it does before, and how it goes", async ({ page }) => {
 
 test("drift is shown with who made it, and is put back", async ({ page }) => {
   await kube("PATCH", live("one"), { data: { greeting: "by hand" } });
-  await page.goto(`${page_}/diff?kind=drift`);
+  await page.goto(`${address}/diff?kind=drift`);
   await expect(page.getByText("by hand").first()).toBeVisible();
   await expect(page.getByRole("region", { name: `Fields of ConfigMap ${name}/one` })).toContainText(".data.greeting");
   await expectAccessible(page);
@@ -90,7 +90,7 @@ test("a rollback says what it means, and holds", async ({ page }) => {
   await expect.poll(state).toContain("OutOfSync");
   await api("POST", `${own()}/sync`, {});
   await expect.poll(state).toBe("Synced Succeeded");
-  await page.goto(`${page_}/history`);
+  await page.goto(`${address}/history`);
   const history = page.getByRole("table", { name: "History" });
   await expect(history.getByText(`Break ${name}`)).toBeVisible();
   await history.getByRole("button", { name: "Compare deployment 0" }).click();
@@ -122,7 +122,7 @@ test("what a held sync would delete is confirmed by name", async ({ page }) => {
       metadata: { ...metadata, annotations: { ...metadata.annotations, "slipway.io/deletion-budget": "0" } },
     },
   });
-  await page.goto(`${page_}?sync=1&prune=1`);
+  await page.goto(`${address}?sync=1&prune=1`);
   const panel = page.getByRole("dialog", { name: `Sync ${name}` });
   await expect(panel.getByText(/The deletion guard holds it/)).toBeVisible();
   await panel.getByRole("button", { name: "Sync and delete 1 object" }).click();
@@ -137,7 +137,7 @@ test("what a held sync would delete is confirmed by name", async ({ page }) => {
 });
 
 test("an edit that somebody else was faster with is a conflict, and unknown fields survive", async ({ page }) => {
-  await page.goto(`${page_}/settings`);
+  await page.goto(`${address}/settings`);
   await page.getByLabel("Sync options").fill("CreateNamespace=true\nPruneLast=true");
   const detail = await api<{ resource: { spec: object } }>("GET", own());
   await api("PUT", own(), {
@@ -167,7 +167,7 @@ test.describe("somebody who may only look", () => {
 
   test("is told why nothing can be done", async ({ page, context }) => {
     await signIn(context, await createUser(`look-${name}`, [{ role: "account.viewer", scope: "account" }]));
-    await page.goto(`${page_}/why`);
+    await page.goto(`${address}/why`);
     await expect(page.getByRole("heading", { level: 1, name })).toBeVisible();
     const sync = page.getByRole("button", { name: "Sync…" }).first();
     await expect(sync).toHaveAttribute("aria-disabled", "true");
@@ -182,7 +182,7 @@ test("it is deleted with what it deployed, by its name; then its page says that 
   complaints,
 }) => {
   complaints.expect(/status of 404/);
-  await page.goto(`${page_}/settings`);
+  await page.goto(`${address}/settings`);
   await page.getByRole("button", { name: `Delete ${name}…` }).click();
   const dialog = page.getByRole("dialog", { name: `Delete ${name}` });
   await expect(dialog.getByRole("list", { name: "Objects that are deleted" })).toContainText(`ConfigMap ${name}/one`);
@@ -200,7 +200,7 @@ test("it is deleted with what it deployed, by its name; then its page says that 
       ),
     )
     .toBe("gone");
-  await page.goto(page_);
+  await page.goto(address);
   await expect(page.getByText("There is no such application")).toBeVisible();
   await expectAccessible(page);
 });

@@ -35,4 +35,4 @@ export function scopeName(scope: string | undefined): string {
 }
 
 // inScope writes the id of something of a scope: "org.acme" and "prod" are "org.acme.prod".
-export const inScope = (scope: string, name: string): string => `${scope}.${name}`;
+const inScope = (scope: string, name: string): string => `${scope}.${name}`;

@@ -35,4 +35,3 @@ function watch(watcher: () => void): () => void {
 }
 
 export const useTheme = (): Theme => useSyncExternalStore(watch, theme);
-export const useDark = (): boolean => useSyncExternalStore(watch, isDark);

@@ -7,7 +7,7 @@ import { Ago } from "@/ui/ago";
 import { Button } from "@/ui/button";
 import { type Tone, toneSoft } from "@/ui/status";
 import { useActions } from "./actions";
-import { sentence } from "./dialogs";
+import { sentence } from "./dialog-parts";
 import { conditionOf, type Detail, person, pinOf, type Resource, revisionsText, running } from "./resource";
 import { timelineOf } from "./timeline";
 import { type App, useMay, whyQuery } from "./use";

@@ -3,7 +3,7 @@ import { useState } from "react";
 import { plural } from "@/lib/format";
 import { Confirm } from "@/ui/confirm";
 import { toast } from "@/ui/toast";
-import { Objects, Reason } from "./dialogs";
+import { Objects, Reason } from "./dialog-parts";
 import { type App, remove, useDetail } from "./use";
 
 const choices = [

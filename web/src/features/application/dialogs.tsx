@@ -1,15 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { plural } from "@/lib/format";
-import { Button } from "@/ui/button";
 import { Confirm } from "@/ui/confirm";
-import { Dialog } from "@/ui/dialog";
-import { Field, Input } from "@/ui/field";
-import { Failed, Loading } from "@/ui/states";
 import { toast } from "@/ui/toast";
 import { useAddress } from "./address";
 import { DeleteApplication } from "./delete";
-import { conditionOf, keyOf, type Named, placeOf, planOf } from "./resource";
+import { Objects, Reason, sentence, Trying, Warnings } from "./dialog-parts";
+import { conditionOf, planOf } from "./resource";
 import { type Answer, type App, lookKey, operate, type Requests, useDetail } from "./use";
 
 // The dialogs of the application: which one is open is in the address.
@@ -30,38 +27,6 @@ export function Dialogs({ app }: { app: App }) {
     default:
       return null;
   }
-}
-
-// Reason is why somebody does something, for those who look at the application later.
-export function Reason({ value, onChange }: { value: string; onChange: (value: string) => void }) {
-  return (
-    <Field label="Reason" hint="For those who look at it later; it is kept in the ledger and the audit.">
-      <Input value={value} maxLength={1000} onChange={(e) => onChange(e.target.value)} />
-    </Field>
-  );
-}
-
-// Objects names objects; beyond some it scrolls.
-export function Objects({ objects, label }: { objects: Named[]; label: string }) {
-  return (
-    <ul
-      aria-label={label}
-      tabIndex={0}
-      className="max-h-56 overflow-auto rounded-md border bg-ground p-2 font-mono text-sm"
-    >
-      {objects.map((o) => (
-        <li key={keyOf(o)} className="break-all">
-          {placeOf(o)}
-        </li>
-      ))}
-    </ul>
-  );
-}
-
-// sentence begins with a capital and ends with a stop, as what an agent says does not.
-export function sentence(text: string): string {
-  const whole = text.charAt(0).toUpperCase() + text.slice(1);
-  return whole === "" || /[.!?]$/.test(whole) ? whole : `${whole}.`;
 }
 
 // Asked asks for something after it was tried out: what the agent says that it would do is shown before.
@@ -111,41 +76,6 @@ async function ask<V extends keyof Requests>(app: App, verb: V, body: Requests[V
   const answer = await operate(app, verb, body);
   toast(sentence(answer.message));
   return answer;
-}
-
-// Trying is a dialog whose content is being asked for.
-export function Trying({
-  title,
-  error,
-  retry,
-  onClose,
-}: {
-  title: string;
-  error: unknown;
-  retry: () => void;
-  onClose: () => void;
-}) {
-  return (
-    <Dialog open onClose={onClose} title={title} footer={<Button onClick={onClose}>Cancel</Button>}>
-      {error != null ? <Failed error={error} retry={retry} /> : <Loading rows={3} label="Asking the agent" />}
-    </Dialog>
-  );
-}
-
-// Warnings are what could not be looked at, or is not in force.
-export function Warnings({ list }: { list: string[] | null | undefined }) {
-  if (!list?.length) {
-    return null;
-  }
-  return (
-    <ul className="space-y-1 rounded-md bg-warn-soft px-3 py-2 text-sm">
-      {list.map((w) => (
-        <li key={w} className="break-words">
-          {sentence(w)}
-        </li>
-      ))}
-    </ul>
-  );
 }
 
 // ConfirmPlan shows what a held sync or deletion would delete, and confirms just that.

@@ -9,7 +9,7 @@ import { Dialog } from "@/ui/dialog";
 import { Field, Input, Select } from "@/ui/field";
 import { toast } from "@/ui/toast";
 import { reversed } from "./diff-text";
-import { Objects, Reason, sentence, Trying, Warnings } from "./dialogs";
+import { Objects, Reason, sentence, Trying, Warnings } from "./dialog-parts";
 import { type ObjectDiff, text, untils } from "./drift";
 import { nameOf, placeOf, sourcesOf } from "./resource";
 import { type App, lookKey, operate, useDetail } from "./use";

@@ -7,7 +7,7 @@ import { Copy } from "@/ui/copy";
 import { Badge } from "@/ui/status";
 import { counts, parseUnified } from "./diff-text";
 import { DiffView } from "./diff-view";
-import { sentence } from "./dialogs";
+import { sentence } from "./dialog-parts";
 import { type FieldDiff, type ObjectDiff, owner, text } from "./drift";
 import { person, placeOf } from "./resource";
 import { Verb } from "./steps";

@@ -12,7 +12,7 @@ import { useActions } from "./actions";
 import { partPath, useAddress } from "./address";
 import { AllowDrift, Adopt, RevertDrift } from "./diff-answers";
 import { DiffItem } from "./diff-item";
-import { Warnings } from "./dialogs";
+import { Warnings } from "./dialog-parts";
 import { found, type ObjectDiff } from "./drift";
 import { keyOf, type Resource, revisionsOf } from "./resource";
 import { type App, lookKey, useApp, useDetail, useMay } from "./use";

@@ -5,7 +5,7 @@ import { CodeDiff } from "@/ui/code";
 import { Dialog } from "@/ui/dialog";
 import { ErrorNote } from "@/ui/states";
 import { toast } from "@/ui/toast";
-import { Reason } from "./dialogs";
+import { Reason } from "./dialog-parts";
 import { changed, EditConflict, editable, save } from "./edit";
 import type { Resource } from "./resource";
 import { type App, useMay } from "./use";

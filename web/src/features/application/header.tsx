@@ -13,7 +13,7 @@ import { Skeleton } from "@/ui/states";
 import { Badge, Status } from "@/ui/status";
 import { type Action, type Actions, labelOf, useActions } from "./actions";
 import { partPath } from "./address";
-import { sentence } from "./dialogs";
+import { sentence } from "./dialog-parts";
 import { type Detail, notesOf, type Resource, revisionsOf, running, type Source, sourcesOf } from "./resource";
 import { type App, useMay, whyQuery } from "./use";
 

@@ -6,7 +6,7 @@ import { Confirm } from "@/ui/confirm";
 import { Dialog } from "@/ui/dialog";
 import { Checkbox } from "@/ui/field";
 import { toast } from "@/ui/toast";
-import { Reason, sentence, Trying, Warnings } from "./dialogs";
+import { Reason, sentence, Trying, Warnings } from "./dialog-parts";
 import { keyOf, nameOf, placeOf } from "./resource";
 import { type App, lookKey, operate } from "./use";
 

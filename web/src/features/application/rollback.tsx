@@ -7,7 +7,7 @@ import { ErrorNote, Loading } from "@/ui/states";
 import { toast } from "@/ui/toast";
 import { useAddress } from "./address";
 import { differenceQuery, just } from "./compare";
-import { Objects, Reason, sentence, Warnings } from "./dialogs";
+import { Objects, Reason, sentence, Warnings } from "./dialog-parts";
 import type { Past } from "./past";
 import { automated, revisionsText } from "./resource";
 import { type App, lookKey, operate, useDetail } from "./use";

@@ -3,7 +3,7 @@ import { plural, repository } from "@/lib/format";
 import { Button } from "@/ui/button";
 import { Checkbox, Field, Input, Textarea } from "@/ui/field";
 import { Badge } from "@/ui/status";
-import { Reason } from "./dialogs";
+import { Reason } from "./dialog-parts";
 import type { Choice } from "./plan";
 import { keyOf, nameOf, type OwnObject, placeOf, type Resource, sourcesOf } from "./resource";
 

@@ -3,7 +3,7 @@ import { type ReactNode, useState } from "react";
 import { known } from "@/lib/time";
 import { Ago } from "@/ui/ago";
 import { DiffView } from "./diff-view";
-import { sentence, Warnings } from "./dialogs";
+import { sentence, Warnings } from "./dialog-parts";
 import { type Plan, type PlanItem, summary } from "./plan";
 import { keyOf, revisionsText } from "./resource";
 import { Line, Verb, Waves } from "./steps";

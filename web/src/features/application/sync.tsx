@@ -7,7 +7,7 @@ import { Card, Facts } from "@/ui/page";
 import { Empty } from "@/ui/states";
 import { Status } from "@/ui/status";
 import { useActions } from "./actions";
-import { sentence } from "./dialogs";
+import { sentence } from "./dialog-parts";
 import type { Plan } from "./plan";
 import { keyOf, type OperationState, person, type Resource, revisionsOf, revisionsText } from "./resource";
 import { Line, StateIcon, Verb, Waves } from "./steps";

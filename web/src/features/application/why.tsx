@@ -9,7 +9,7 @@ import { Snippet } from "@/ui/copy";
 import { Loaded } from "@/ui/states";
 import { labelOf, nodeOf, useActions } from "./actions";
 import { partPath } from "./address";
-import { sentence, Warnings } from "./dialogs";
+import { sentence, Warnings } from "./dialog-parts";
 import { keyOf, placeOf } from "./resource";
 import { type App, useApp, whyQuery } from "./use";
 import { commandsOf, split } from "./why-text";

@@ -33,6 +33,7 @@ function useAddress() {
   const navigate = useNavigate();
   const text = JSON.stringify([searchOf(filterOf(search)), sortOf(search)]);
   // The same filter is the same object, so that nothing is read again for a drawer that opens.
+  // oxlint-disable-next-line react-hooks/exhaustive-deps -- text says what of the address counts
   const { filter, sort } = useMemo(() => ({ filter: filterOf(search), sort: sortOf(search) }), [text]);
   const keep = { view: one(search, "view"), sort: one(search, "sort") };
   const go = (next: Search, replace = false) => void navigate({ to: "/applications", search: next as never, replace });

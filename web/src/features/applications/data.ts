@@ -63,6 +63,7 @@ export function useList(filter: Filter, sort: string, wanted: readonly number[])
       }
     });
     return out;
+    // oxlint-disable-next-line react-hooks/exhaustive-deps -- pages is a new array each time, and counts by what is in it
   }, [list, pages.join()]);
   const row = useMemo(() => {
     const kept = new Map<number, Application[] | undefined>(byPage);
@@ -148,6 +149,7 @@ export function useSummaries(filter: Filter): { summaries: Summaries | undefined
       }
     });
     return { summaries: { all: all.data, without }, error: null };
+    // oxlint-disable-next-line react-hooks/exhaustive-deps -- dimensions is a new array each time, and counts by what is in it
   }, [all.data, all.error, rest, dimensions.join()]);
 }
 

@@ -4,7 +4,7 @@ import { Plus } from "lucide-react";
 import { useState } from "react";
 import { stringify } from "yaml";
 import { finished, type Schemas, send } from "@/api/client";
-import { useAddress } from "@/lib/address";
+import { useAddress } from "@/lib/navigate";
 import { plural } from "@/lib/format";
 import { queryClient } from "@/lib/query";
 import { one } from "@/lib/search";
@@ -81,7 +81,7 @@ export function ArgoProjects() {
   const open = one(search, "open");
   const missing = useMissing("argoproject_edit");
   const list = useInfiniteQuery(settingsQuery(kind, { search: text }));
-  const close = () => go({ open: undefined });
+  const close = () => go({ open: undefined }, false);
   return (
     <>
       <div className="flex flex-wrap items-center gap-2">
@@ -93,7 +93,7 @@ export function ArgoProjects() {
           onChange={(e) => go({ q: e.target.value }, true)}
           className="max-w-xs"
         />
-        <Button look="primary" why={missing} className="ml-auto" onClick={() => go({ open: "new" })}>
+        <Button look="primary" why={missing} className="ml-auto" onClick={() => go({ open: "new" }, false)}>
           <Plus size={15} aria-hidden /> Add Argo project
         </Button>
       </div>
@@ -115,7 +115,7 @@ export function ArgoProjects() {
                     rows={items}
                     columns={columns}
                     rowKey={idOf}
-                    onOpen={(i) => go({ open: idOf(i) })}
+                    onOpen={(i) => go({ open: idOf(i) }, false)}
                     onEnd={() => list.hasNextPage && !list.isFetchingNextPage && void list.fetchNextPage()}
                   />
                   <p className="border-t px-3 py-2 text-sm text-muted">

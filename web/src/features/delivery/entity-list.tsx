@@ -2,7 +2,7 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { Plus } from "lucide-react";
 import { type FormEvent, type ReactNode, useState } from "react";
 import { ApiError, type Schemas, send } from "@/api/client";
-import { useAddress } from "@/lib/address";
+import { useAddress } from "@/lib/navigate";
 import { plural } from "@/lib/format";
 import { queryClient } from "@/lib/query";
 import { one } from "@/lib/search";
@@ -53,7 +53,7 @@ export function EntityList({ noun, called, type, about, goes, columns = [], extr
     getNextPageParam: (last) => last.nextCursor || undefined,
   });
   const add = (
-    <Button look="primary" why={missing} onClick={() => go({ open: "new" })}>
+    <Button look="primary" why={missing} onClick={() => go({ open: "new" }, false)}>
       <Plus size={15} aria-hidden /> Add {called}
     </Button>
   );
@@ -64,7 +64,7 @@ export function EntityList({ noun, called, type, about, goes, columns = [], extr
     { key: "description", title: "For", width: "minmax(12rem, 2fr)", cell: (e) => e.description },
     { key: "updated", title: "Changed", width: "8rem", cell: (e) => <Ago at={e.updatedAt} /> },
   ];
-  const close = () => go({ open: undefined });
+  const close = () => go({ open: undefined }, false);
   return (
     <>
       <div className="flex flex-wrap items-center gap-2">
@@ -100,7 +100,7 @@ export function EntityList({ noun, called, type, about, goes, columns = [], extr
                     rows={items}
                     columns={all}
                     rowKey={(e) => e.id ?? e.name}
-                    onOpen={(e) => go({ open: e.id })}
+                    onOpen={(e) => go({ open: e.id }, false)}
                     onEnd={() => list.hasNextPage && !list.isFetchingNextPage && void list.fetchNextPage()}
                   />
                   <p className="border-t px-3 py-2 text-sm text-muted">

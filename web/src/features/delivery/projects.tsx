@@ -1,4 +1,4 @@
-import { useAddress } from "@/lib/address";
+import { useAddress } from "@/lib/navigate";
 import { one } from "@/lib/search";
 import { Page, Tabs } from "@/ui/page";
 import { ArgoProjects } from "./argo-projects";

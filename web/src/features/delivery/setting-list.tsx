@@ -4,7 +4,7 @@ import { type ReactNode, useState } from "react";
 import { finished, type Schemas, send } from "@/api/client";
 import { plural } from "@/lib/format";
 import { queryClient } from "@/lib/query";
-import { useAddress } from "@/lib/address";
+import { useAddress } from "@/lib/navigate";
 import { one } from "@/lib/search";
 import { useMissing } from "@/lib/session";
 import { known } from "@/lib/time";
@@ -53,7 +53,7 @@ export function SettingList({ kind, kinds = [kind], columns, about }: Props) {
   const adding = kinds.find((k) => k.noun === one(search, "add"));
   const list = useInfiniteQuery(settingsQuery(kind, { search: text, agent: one(search, "agent") }));
   const add = kinds.map((k) => (
-    <Button key={k.noun} look="primary" why={missing} onClick={() => go({ add: k.noun })}>
+    <Button key={k.noun} look="primary" why={missing} onClick={() => go({ add: k.noun }, false)}>
       <Plus size={15} aria-hidden />
       Add {k.called}
     </Button>
@@ -96,7 +96,7 @@ export function SettingList({ kind, kinds = [kind], columns, about }: Props) {
                     rows={items}
                     columns={columns}
                     rowKey={idOf}
-                    onOpen={(item) => go({ open: idOf(item) })}
+                    onOpen={(item) => go({ open: idOf(item) }, false)}
                     onEnd={() => list.hasNextPage && !list.isFetchingNextPage && void list.fetchNextPage()}
                   />
                   <p className="border-t px-3 py-2 text-sm text-muted">
@@ -109,7 +109,7 @@ export function SettingList({ kind, kinds = [kind], columns, about }: Props) {
                   key={idOf(shown)}
                   kind={kindOf(kind, kinds, shown)}
                   item={shown}
-                  onClose={() => go({ open: undefined })}
+                  onClose={() => go({ open: undefined }, false)}
                 />
               )}
             </>
@@ -118,11 +118,11 @@ export function SettingList({ kind, kinds = [kind], columns, about }: Props) {
       </Loaded>
       <Drawer
         open={Boolean(adding)}
-        onClose={() => go({ add: undefined })}
+        onClose={() => go({ add: undefined }, false)}
         title={`Add a ${adding?.called ?? kind.called}`}
         description={about}
       >
-        {adding && <SettingForm kind={adding} onDone={() => go({ add: undefined })} />}
+        {adding && <SettingForm kind={adding} onDone={() => go({ add: undefined }, false)} />}
       </Drawer>
     </>
   );

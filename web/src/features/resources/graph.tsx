@@ -174,7 +174,7 @@ function Graph(props: Props) {
     }
   };
 
-  const use = (item: Placed | undefined) => {
+  const open = (item: Placed | undefined) => {
     if (item?.fold) {
       onFold(item.id, !item.fold.open);
     } else if (item) {
@@ -188,7 +188,7 @@ function Graph(props: Props) {
     }
     if (event.key === "Enter" || event.key === " ") {
       event.preventDefault();
-      use(byId.get(active));
+      open(byId.get(active));
     } else if (event.key === "+" || event.key === "-") {
       void (event.key === "+" ? flow.zoomIn() : flow.zoomOut());
     } else if (event.key === "0") {
@@ -228,7 +228,7 @@ function Graph(props: Props) {
         onInit={show}
         onNodeClick={(_, node) => {
           setAt(node.id);
-          use(byId.get(node.id));
+          open(byId.get(node.id));
         }}
         onlyRenderVisibleElements
         nodesDraggable={false}

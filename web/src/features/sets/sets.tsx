@@ -1,7 +1,7 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { client, data } from "@/api/client";
-import { useAddress } from "@/lib/address";
+import { useAddress } from "@/lib/navigate";
 import { plural } from "@/lib/format";
 import { one } from "@/lib/search";
 import { known } from "@/lib/time";

@@ -1,0 +1,72 @@
+import { Button } from "@/ui/button";
+import { Dialog } from "@/ui/dialog";
+import { Field, Input } from "@/ui/field";
+import { Failed, Loading } from "@/ui/states";
+import { keyOf, type Named, placeOf } from "./resource";
+
+// Reason is why somebody does something, for those who look at the application later.
+export function Reason({ value, onChange }: { value: string; onChange: (value: string) => void }) {
+  return (
+    <Field label="Reason" hint="For those who look at it later; it is kept in the ledger and the audit.">
+      <Input value={value} maxLength={1000} onChange={(e) => onChange(e.target.value)} />
+    </Field>
+  );
+}
+
+// Objects names objects; beyond some it scrolls.
+export function Objects({ objects, label }: { objects: Named[]; label: string }) {
+  return (
+    <ul
+      aria-label={label}
+      tabIndex={0}
+      className="max-h-56 overflow-auto rounded-md border bg-ground p-2 font-mono text-sm"
+    >
+      {objects.map((o) => (
+        <li key={keyOf(o)} className="break-all">
+          {placeOf(o)}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+// sentence begins with a capital and ends with a stop, as what an agent says does not.
+export function sentence(text: string): string {
+  const whole = text.charAt(0).toUpperCase() + text.slice(1);
+  return whole === "" || /[.!?]$/.test(whole) ? whole : `${whole}.`;
+}
+
+// Warnings are what could not be looked at, or is not in force.
+export function Warnings({ list }: { list: string[] | null | undefined }) {
+  if (!list?.length) {
+    return null;
+  }
+  return (
+    <ul className="space-y-1 rounded-md bg-warn-soft px-3 py-2 text-sm">
+      {list.map((w) => (
+        <li key={w} className="break-words">
+          {sentence(w)}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+// Trying is a dialog whose content is being asked for.
+export function Trying({
+  title,
+  error,
+  retry,
+  onClose,
+}: {
+  title: string;
+  error: unknown;
+  retry: () => void;
+  onClose: () => void;
+}) {
+  return (
+    <Dialog open onClose={onClose} title={title} footer={<Button onClick={onClose}>Cancel</Button>}>
+      {error != null ? <Failed error={error} retry={retry} /> : <Loading rows={3} label="Asking the agent" />}
+    </Dialog>
+  );
+}
