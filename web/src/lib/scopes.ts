@@ -33,6 +33,3 @@ export function scopeName(scope: string | undefined): string {
   const [kind, ...rest] = scope.split(".");
   return kind === "org" ? `Organization ${rest.join(".")}` : `Project ${rest.join(".")}`;
 }
-
-// inScope writes the id of something of a scope: "org.acme" and "prod" are "org.acme.prod".
-const inScope = (scope: string, name: string): string => `${scope}.${name}`;

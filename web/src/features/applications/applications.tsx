@@ -66,23 +66,10 @@ export default function Applications() {
   return missing ? <NoPermission why={missing} /> : <List />;
 }
 
-function List() {
-  const at = useAddress();
-  const { filter, sort } = at;
-  const navigate = useNavigate();
-  const narrow = useNarrow();
-  const total = useRef(0);
-  const [pages, onSeen] = useSeen(total);
-  const list = useList(filter, sort, pages);
-  total.current = list.total;
-  const { summaries } = useSummaries(filter);
-  useLive(filter, sort);
+// useSelecting is which rows are chosen, and what chooses them: one, or with shift all from the last one.
+function useSelecting(list: ReturnType<typeof useList>) {
   const [selection, setSelection] = useState<Selection>(nothing);
-  const [doing, setDoing] = useState<Doing | null>(null);
-  const [facets, setFacets] = useState(() => localStorage.getItem("slipway.facets.shown") !== "no");
-  const [sheet, setSheet] = useState(false);
   useEffect(() => setSelection(nothing), [list.filter]);
-
   const rows = useRef(list);
   rows.current = list;
   const chosen = useRef(selection);
@@ -103,6 +90,50 @@ function List() {
       (error: unknown) => toastError(error, "The rows in between could not be read"),
     );
   }, []);
+  return { selection, setSelection, onToggle };
+}
+
+// useListCommands offers what can be done with the list in the palette.
+function useListCommands(setFilter: (filter: Filter) => void, syncAll: () => void) {
+  const missingSync = useMissing("application_sync");
+  useCommands([
+    {
+      id: "applications.bad",
+      group: "Applications",
+      title: "Show what is degraded or missing",
+      run: () => setFilter({ health: ["Degraded", "Missing"] }),
+    },
+    {
+      id: "applications.drift",
+      group: "Applications",
+      title: "Show what is out of sync",
+      run: () => setFilter({ sync: ["OutOfSync"] }),
+    },
+    {
+      id: "applications.all.sync",
+      group: "Applications",
+      title: "Sync all that match the filter",
+      ...(missingSync ? { disabled: missingSync } : {}),
+      run: syncAll,
+    },
+  ]);
+}
+
+function List() {
+  const at = useAddress();
+  const { filter, sort } = at;
+  const navigate = useNavigate();
+  const narrow = useNarrow();
+  const total = useRef(0);
+  const [pages, onSeen] = useSeen(total);
+  const list = useList(filter, sort, pages);
+  total.current = list.total;
+  const { summaries } = useSummaries(filter);
+  useLive(filter, sort);
+  const { selection, setSelection, onToggle } = useSelecting(list);
+  const [doing, setDoing] = useState<Doing | null>(null);
+  const [facets, setFacets] = useState(() => localStorage.getItem("slipway.facets.shown") !== "no");
+  const [sheet, setSheet] = useState(false);
   const actions: Actions = useMemo(
     () => ({
       open: (id) => void navigate({ to: "/applications/$agent/$namespace/$name", params: targetOf(id) }),
@@ -122,28 +153,7 @@ function List() {
   const clear = () => apply({});
   const tiles = narrow || at.view === "tiles";
   const waiting = list.filter !== filter || list.sort !== sort;
-  const missingSync = useMissing("application_sync");
-  useCommands([
-    {
-      id: "applications.bad",
-      group: "Applications",
-      title: "Show what is degraded or missing",
-      run: () => at.setFilter({ health: ["Degraded", "Missing"] }),
-    },
-    {
-      id: "applications.drift",
-      group: "Applications",
-      title: "Show what is out of sync",
-      run: () => at.setFilter({ sync: ["OutOfSync"] }),
-    },
-    {
-      id: "applications.all.sync",
-      group: "Applications",
-      title: "Sync all that match the filter",
-      ...(missingSync ? { disabled: missingSync } : {}),
-      run: () => setDoing({ action: "sync", selection: everything }),
-    },
-  ]);
+  useListCommands(at.setFilter, () => setDoing({ action: "sync", selection: everything }));
   const panel = <FacetPanel filter={filter} summaries={summaries} onToggle={pick} onFilter={apply} />;
   const grid = { list, selection, actions, onSeen, onSort: at.setSort, onToggle, stale: waiting };
   const showFacets = (to: boolean) => {

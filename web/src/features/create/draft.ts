@@ -91,7 +91,6 @@ export function resource(draft: Draft): Record<string, unknown> {
 export const sourcePath = (draft: Draft): Path =>
   has(draft, ["spec", "sources"]) ? ["spec", "sources", 0] : ["spec", "source"];
 
-
 // setOption sets a sync option such as CreateNamespace=true, and keeps all others.
 export function setOption(draft: Draft, name: string, on: boolean): Draft {
   const path = ["spec", "syncPolicy", "syncOptions"];

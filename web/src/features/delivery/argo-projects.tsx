@@ -182,7 +182,14 @@ function One({ item, onClose }: { item: SettingItem; onClose: () => void }) {
         <div className="space-y-4 p-4">
           <Facts
             facts={[
-              ["For", spec.description || <span className="text-muted">not said</span>],
+              [
+                "For",
+                spec.description || (
+                  <span key="n" className="text-muted">
+                    not said
+                  </span>
+                ),
+              ],
               ["Scope", item.scope],
               [
                 "Applications",

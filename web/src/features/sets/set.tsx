@@ -49,7 +49,14 @@ function One({ item, path }: { item: SetItem; path: string }) {
                 </Badge>
               )),
             ],
-            ["Argo project", item.argoProject || <span className="text-muted">made by the template</span>],
+            [
+              "Argo project",
+              item.argoProject || (
+                <span key="n" className="text-muted">
+                  made by the template
+                </span>
+              ),
+            ],
             ...conditions.map((c): [React.ReactNode, React.ReactNode] => [
               c.type,
               `${c.status}${c.message ? `: ${c.message}` : ""}`,
