@@ -83,56 +83,59 @@ export function Table<T>({
       aria-rowcount={rows.length + 1}
       className={cn("relative max-h-[70vh] overflow-auto", className)}
     >
-      <div role="rowgroup" className="sticky top-0 z-10 min-w-max border-b bg-surface">
-        <div
-          role="row"
-          style={{ gridTemplateColumns: template }}
-          className="grid items-center text-sm font-medium text-muted"
-        >
-          {columns.map((c) => (
-            <Head key={c.key} column={c} sort={sort} onSort={onSort} />
-          ))}
+      {/* One box for head and rows, so that both have the same width and their columns stand below each other. */}
+      <div role="presentation" className="relative min-w-max">
+        <div role="rowgroup" className="sticky top-0 z-10 border-b bg-surface">
+          <div
+            role="row"
+            style={{ gridTemplateColumns: template }}
+            className="grid items-center text-sm font-medium text-muted"
+          >
+            {columns.map((c) => (
+              <Head key={c.key} column={c} sort={sort} onSort={onSort} />
+            ))}
+          </div>
         </div>
-      </div>
-      <div role="rowgroup" className="relative min-w-max" style={{ height: virtual.getTotalSize() }}>
-        {items.map((item) => {
-          const row = rows[item.index] as T;
-          return (
-            <div
-              key={item.key}
-              role="row"
-              data-index={item.index}
-              aria-rowindex={item.index + 2}
-              tabIndex={0}
-              onKeyDown={(event) => move(event, item.index)}
-              onClick={(event) => {
-                if (
-                  onOpen &&
-                  !(event.target as Element).closest("a,button,input,label,select") &&
-                  !getSelection()?.toString()
-                ) {
-                  onOpen(row);
-                }
-              }}
-              style={{ gridTemplateColumns: template, height: rowHeight, transform: `translateY(${item.start}px)` }}
-              className={cn(
-                "absolute inset-x-0 top-0 grid items-center border-b hover:bg-idle-soft/60",
-                onOpen && "cursor-pointer",
-                selected?.(row) && "bg-accent-soft hover:bg-accent-soft",
-              )}
-            >
-              {columns.map((c) => (
-                <div
-                  key={c.key}
-                  role="cell"
-                  className={cn("min-w-0 truncate px-3", c.align === "right" && "text-right tabular-nums")}
-                >
-                  {c.cell(row)}
-                </div>
-              ))}
-            </div>
-          );
-        })}
+        <div role="rowgroup" className="relative" style={{ height: virtual.getTotalSize() }}>
+          {items.map((item) => {
+            const row = rows[item.index] as T;
+            return (
+              <div
+                key={item.key}
+                role="row"
+                data-index={item.index}
+                aria-rowindex={item.index + 2}
+                tabIndex={0}
+                onKeyDown={(event) => move(event, item.index)}
+                onClick={(event) => {
+                  if (
+                    onOpen &&
+                    !(event.target as Element).closest("a,button,input,label,select") &&
+                    !getSelection()?.toString()
+                  ) {
+                    onOpen(row);
+                  }
+                }}
+                style={{ gridTemplateColumns: template, height: rowHeight, transform: `translateY(${item.start}px)` }}
+                className={cn(
+                  "absolute inset-x-0 top-0 grid items-center border-b hover:bg-idle-soft/60",
+                  onOpen && "cursor-pointer",
+                  selected?.(row) && "bg-accent-soft hover:bg-accent-soft",
+                )}
+              >
+                {columns.map((c) => (
+                  <div
+                    key={c.key}
+                    role="cell"
+                    className={cn("min-w-0 truncate px-3", c.align === "right" && "text-right tabular-nums")}
+                  >
+                    {c.cell(row)}
+                  </div>
+                ))}
+              </div>
+            );
+          })}
+        </div>
       </div>
     </div>
   );
