@@ -8,7 +8,7 @@ import { Snippet } from "@/ui/copy";
 import { Dialog } from "@/ui/dialog";
 import { Field, Input, Select } from "@/ui/field";
 import { toast } from "@/ui/toast";
-import { reversed } from "./diff-text";
+import { reversed } from "@/lib/diff-text";
 import { Objects, Reason, sentence, Trying, Warnings } from "./dialog-parts";
 import { type ObjectDiff, text, untils } from "./drift";
 import { nameOf, placeOf, sourcesOf } from "./resource";

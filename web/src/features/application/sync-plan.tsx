@@ -2,7 +2,7 @@ import { CircleAlert, CircleCheck, Hourglass, Snowflake } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { known } from "@/lib/time";
 import { Ago } from "@/ui/ago";
-import { DiffView } from "./diff-view";
+import { DiffView } from "@/ui/diff-view";
 import { sentence, Warnings } from "./dialog-parts";
 import { type Plan, type PlanItem, summary } from "./plan";
 import { keyOf, revisionsText } from "./resource";

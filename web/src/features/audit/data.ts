@@ -34,25 +34,6 @@ export function auditFilter(search: Search): Record<string, string> {
   };
 }
 
-// ledgerFilter is what of the address the ledger is asked for.
-export function ledgerFilter(search: Search): Record<string, string> {
-  return {
-    search: one(search, "q"),
-    scope: one(search, "scope"),
-    agent: one(search, "agent"),
-    name: one(search, "name"),
-    namespace: one(search, "namespace"),
-    phase: one(search, "phase"),
-    action: one(search, "action"),
-    actor: one(search, "actor"),
-    revision: one(search, "revision"),
-    automatic: one(search, "automatic"),
-    changed: one(search, "changed"),
-    from: instant(one(search, "from")),
-    to: instant(one(search, "to")),
-  };
-}
-
 // filtered is true where a filter leaves something out.
 export const filtered = (filter: Record<string, string>): boolean => Object.values(filter).some(Boolean);
 

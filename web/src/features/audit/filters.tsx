@@ -1,11 +1,23 @@
-import { useEffect, useState } from "react";
+import { useEffect, useId, useState } from "react";
 import { useAddress } from "@/lib/navigate";
 import { one } from "@/lib/search";
 import { Input, Select } from "@/ui/field";
 
-// TextFilter is a filter of the address that is written; it counts when it is left, or with Enter.
-export function TextFilter({ name, label, type = "text" }: { name: string; label: string; type?: string }) {
+// TextFilter is a filter of the address that is written; it counts when it is left, or with Enter. Options are offered, and
+// anything else can be written as well: what is gone is still known by its name.
+export function TextFilter({
+  name,
+  label,
+  type = "text",
+  options = [],
+}: {
+  name: string;
+  label: string;
+  type?: string;
+  options?: string[];
+}) {
   const [search, set] = useAddress();
+  const id = useId();
   const there = one(search, name);
   const [text, setText] = useState(there);
   useEffect(() => setText(there), [there]);
@@ -16,6 +28,7 @@ export function TextFilter({ name, label, type = "text" }: { name: string; label
       <Input
         type={type}
         value={text}
+        {...(options.length > 0 ? { list: id } : {})}
         autoComplete="off"
         spellCheck={false}
         className="w-44 text-base text-text"
@@ -28,6 +41,13 @@ export function TextFilter({ name, label, type = "text" }: { name: string; label
         onBlur={take}
         onKeyDown={(e) => e.key === "Enter" && take()}
       />
+      {options.length > 0 && (
+        <datalist id={id}>
+          {options.slice(0, 500).map((option) => (
+            <option key={option} value={option} />
+          ))}
+        </datalist>
+      )}
     </label>
   );
 }

@@ -1,10 +1,93 @@
-import { Page } from "@/ui/page";
-import { Empty } from "@/ui/states";
+import type { Schemas } from "@/api/client";
+import { type Kind, useAll } from "@/lib/entity";
+import { useAddress } from "@/lib/navigate";
+import { one, type Search } from "@/lib/search";
+import { useMissing } from "@/lib/session";
+import { ScopeFilter, SearchBox } from "@/ui/entities";
+import { Page, Tabs } from "@/ui/page";
+import { NoPermission } from "@/ui/states";
+import { applicationFilter } from "./entries";
+import { EntryDrawer } from "./entry";
+import { TextFilter } from "./filters";
+import { Operations } from "./operations";
+import { AtATime, BetweenTimes } from "./times";
 
-export default function Ledger() {
+const agents: Kind<Schemas["Agent"]> = { type: "agent", path: "/api/v1/agents", one: "agent", many: "agents" };
+const services: Kind<Schemas["Service"]> = {
+  type: "service",
+  path: "/api/v1/services",
+  one: "service",
+  many: "services",
+};
+const environments: Kind<Schemas["Environment"]> = {
+  type: "environment",
+  path: "/api/v1/environments",
+  one: "environment",
+  many: "environments",
+};
+
+const ids = (list: { id?: string; name: string }[]): string[] => list.map((each) => each.id ?? each.name);
+
+// ApplicationFilters choose applications, by the names that they had then: all tabs have them.
+function ApplicationFilters() {
+  const agentIds = ids(useAll(agents, !useMissing("agent_view")));
+  const serviceIds = ids(useAll(services, !useMissing("service_view")));
+  const environmentIds = ids(useAll(environments, !useMissing("environment_view")));
   return (
-    <Page title="Ledger">
-      <Empty title="Nothing here yet" />
+    <>
+      <SearchBox label="Search applications" />
+      <ScopeFilter />
+      <TextFilter name="name" label="Application" />
+      <TextFilter name="agent" label="Agent" options={agentIds} />
+      <TextFilter name="service" label="Service" options={serviceIds} />
+      <TextFilter name="environment" label="Environment" options={environmentIds} />
+    </>
+  );
+}
+
+// kept is what of the address the tabs share: which applications it is about.
+function kept(search: Search): Search {
+  const { search: q, ...rest } = applicationFilter(search);
+  return { q, ...rest };
+}
+
+// Ledger is what was done with applications, what ran at a time, and what differs between two times.
+export default function Ledger() {
+  const [search, set] = useAddress();
+  const missing = useMissing("application_view");
+  if (missing) {
+    return (
+      <Page title="Ledger">
+        <NoPermission why={missing} />
+      </Page>
+    );
+  }
+  const tab = one(search, "tab");
+  const open = one(search, "open");
+  const to = (name: string) => ({ to: "/ledger" as const, search: { ...kept(search), tab: name } as never });
+  return (
+    <Page
+      title="Ledger"
+      about="What was done with applications, what ran when, and how it ended. Entries stay when an application is gone."
+    >
+      <Tabs
+        label="Parts of the ledger"
+        tabs={[
+          { ...to(""), label: "Operations" },
+          { ...to("at"), label: "What ran at a time" },
+          { ...to("between"), label: "Between two times" },
+        ]}
+      />
+      {tab === "at" ? (
+        <AtATime filters={<ApplicationFilters />} />
+      ) : tab === "between" ? (
+        <BetweenTimes filters={<ApplicationFilters />} />
+      ) : (
+        <Operations filters={<ApplicationFilters />} />
+      )}
+      {open && (
+        <EntryDrawer key={open} id={open} onClose={() => set({ open: "", part: "", with: "", object: "" }, false)} />
+      )}
     </Page>
   );
 }

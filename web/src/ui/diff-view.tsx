@@ -1,8 +1,8 @@
 import { useMemo, useState } from "react";
 import { cn } from "@/lib/cn";
+import { type Line, pairs, parseUnified } from "@/lib/diff-text";
 import { count } from "@/lib/format";
-import { Button } from "@/ui/button";
-import { type Line, pairs, parseUnified } from "./diff-text";
+import { Button } from "./button";
 
 const grounds = { same: "", gap: "bg-idle-soft text-muted", out: "bg-bad-soft", in: "bg-ok-soft" };
 const signs = { same: " ", gap: "", out: "-", in: "+" };

@@ -1,0 +1,233 @@
+import { Download } from "lucide-react";
+import { type ReactNode, useEffect, useState } from "react";
+import { query, useList } from "@/lib/entity";
+import { events } from "@/lib/events";
+import { count, plural, short } from "@/lib/format";
+import { useAddress } from "@/lib/navigate";
+import { useCommands } from "@/lib/palette";
+import { queryClient } from "@/lib/query";
+import { one, type Search } from "@/lib/search";
+import { between, known } from "@/lib/time";
+import { Ago } from "@/ui/ago";
+import { Button } from "@/ui/button";
+import { Menu } from "@/ui/menu";
+import { Card } from "@/ui/page";
+import { Empty, Failed, Loading } from "@/ui/states";
+import { Badge, Status } from "@/ui/status";
+import { type Column, Table } from "@/ui/table";
+import { filtered } from "./data";
+import { actionName, actions, counted, ledgerFilter, type Operation, who } from "./entries";
+import { ChoiceFilter, TextFilter } from "./filters";
+
+const columns: Column<Operation>[] = [
+  { key: "at", title: "When", width: "8rem", cell: (e) => <Ago at={e.finishedAt} /> },
+  {
+    key: "application",
+    title: "Application",
+    width: "minmax(12rem,2fr)",
+    cell: (e) => (
+      <>
+        <span className="font-medium">{e.name}</span> <span className="text-muted">{e.agent}</span>
+      </>
+    ),
+  },
+  {
+    key: "outcome",
+    title: "Outcome",
+    width: "8rem",
+    cell: (e) => <Status status={e.phase} />,
+  },
+  { key: "action", title: "What", width: "8rem", cell: (e) => actionName(e.action) },
+  {
+    key: "revision",
+    title: "Revision",
+    width: "minmax(12rem,2fr)",
+    cell: (e) => (
+      <>
+        <code className="text-sm">{short(e.revision)}</code> <span className="text-muted">{e.commit?.subject}</span>
+      </>
+    ),
+  },
+  {
+    key: "who",
+    title: "Asked by",
+    width: "9rem",
+    cell: (e) => who(e) || <Badge>automatic</Badge>,
+  },
+  { key: "counts", title: "Objects", width: "minmax(10rem,1fr)", cell: (e) => counted(e.counts) },
+  {
+    key: "took",
+    title: "Took",
+    width: "6rem",
+    align: "right",
+    cell: (e) => (known(e.startedAt) ? between(e.startedAt, e.finishedAt) : ""),
+  },
+  {
+    key: "place",
+    title: "Environment",
+    width: "minmax(9rem,1fr)",
+    cell: (e) => <span className="text-muted">{e.environment ?? e.service ?? ""}</span>,
+  },
+];
+
+export const clean: Search = {
+  q: "",
+  scope: "",
+  agent: "",
+  namespace: "",
+  name: "",
+  service: "",
+  environment: "",
+  phase: "",
+  action: "",
+  actor: "",
+  revision: "",
+  automatic: "",
+  changed: "",
+  from: "",
+  to: "",
+};
+
+const key = "ledger";
+const quiet = 300; // ms for which records are gathered before the list is read
+
+// useRecords reads the list again when operations are recorded. Whoever reads far down is not moved: they are told how many
+// there are, and decide.
+function useRecords(far: boolean): [number, () => void] {
+  const [news, setNews] = useState(0);
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const stop = events.listen((event) => {
+      if (event.type === "reset") {
+        void queryClient.invalidateQueries({ queryKey: [key] });
+      }
+      if (event.type !== "application.recorded") {
+        return;
+      }
+      const id = (event.data as { id?: unknown } | undefined)?.id;
+      void queryClient.invalidateQueries({ queryKey: [key, "one", id] });
+      if (far) {
+        setNews((n) => n + 1);
+        return;
+      }
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        void queryClient.invalidateQueries({ queryKey: [key, "list", "/api/v1/ledger"] }, { cancelRefetch: false });
+      }, quiet);
+    });
+    return () => {
+      stop();
+      clearTimeout(timer);
+    };
+  }, [far]);
+  return [news, () => setNews(0)];
+}
+
+// Operations is the list of what was done, the newest first.
+export function Operations({ filters }: { filters: ReactNode }) {
+  const [search, set] = useAddress();
+  const filter = ledgerFilter(search);
+  const list = useList<Operation>(key, "/api/v1/ledger", filter);
+  const rows = list.query.data;
+  const [news, seen] = useRecords((rows?.length ?? 0) > 200);
+  const save = (format: string) => location.assign(`/api/v1/ledger/export${query({ ...filter, format })}`);
+  useCommands([
+    {
+      id: "export-ledger",
+      title: "Export the operations that pass the filters",
+      group: "Actions",
+      run: () => save("jsonl"),
+    },
+  ]);
+  const some = filtered(filter);
+  const again = () => {
+    seen();
+    void list.query.refetch();
+  };
+  return (
+    <>
+      <div className="flex flex-wrap items-end gap-2">
+        {filters}
+        <ChoiceFilter
+          name="phase"
+          label="Outcome"
+          options={[
+            ["Succeeded", "Succeeded"],
+            ["Failed", "Failed"],
+            ["Error", "Error"],
+          ]}
+        />
+        <ChoiceFilter name="action" label="What" options={actions} />
+        <ChoiceFilter
+          name="automatic"
+          label="Asked for"
+          options={[
+            ["true", "By the policy"],
+            ["false", "By somebody"],
+          ]}
+        />
+        <TextFilter name="actor" label="Asked by" />
+        <TextFilter name="revision" label="Revision" />
+        <ChoiceFilter name="changed" label="Objects" options={[["true", "Changed some"]]} />
+        <TextFilter name="from" label="From" type="datetime-local" />
+        <TextFilter name="to" label="Until" type="datetime-local" />
+        {some && <Button onClick={() => set(clean)}>Show all</Button>}
+      </div>
+      <Card
+        flush
+        title={rows ? `${plural(Math.max(list.total, rows.length), "operation")}, the newest first` : "Operations"}
+        actions={
+          <>
+            <Button small busy={list.busy} onClick={again}>
+              {news > 0 ? `Show ${count(news)} new` : "Read again"}
+            </Button>
+            <Menu
+              trigger={
+                <Button small>
+                  <Download size={15} aria-hidden /> Export
+                </Button>
+              }
+              items={[
+                "All operations that pass the filters",
+                { label: "JSON lines", run: () => save("jsonl") },
+                { label: "tar, with manifests", run: () => save("tar") },
+              ]}
+            />
+          </>
+        }
+      >
+        {rows === undefined ? (
+          list.query.error != null ? (
+            <Failed error={list.query.error} retry={() => void list.query.refetch()} />
+          ) : (
+            <Loading />
+          )
+        ) : rows.length === 0 ? (
+          some ? (
+            <Empty
+              filtered
+              title="No operation is like that"
+              action={<Button onClick={() => set(clean)}>Show all</Button>}
+            >
+              Search for less, or for a longer time.
+            </Empty>
+          ) : (
+            <Empty title="Nothing was done yet">
+              The first sync of an application that you may view is the first line here.
+            </Empty>
+          )
+        ) : (
+          <Table
+            label="Operations"
+            rows={rows}
+            columns={columns}
+            rowKey={(e) => e.id}
+            onOpen={(e) => set({ open: e.id }, false)}
+            selected={(e) => e.id === one(search, "open")}
+            {...(list.more ? { onEnd: list.more } : {})}
+          />
+        )}
+      </Card>
+    </>
+  );
+}
