@@ -215,7 +215,7 @@ function Deployed({ entry: e }: { entry: Detail }) {
             <li key={i} className="min-w-0 rounded-md border px-3 py-2">
               <p className="break-all">
                 {link ? (
-                  <a href={link} target="_blank" rel="noreferrer" className="text-accent hover:underline">
+                  <a href={link} target="_blank" rel="noreferrer" className="text-accent underline">
                     {repository(s.repoURL)}
                   </a>
                 ) : (

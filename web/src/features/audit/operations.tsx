@@ -20,14 +20,15 @@ import { actionName, actions, counted, ledgerFilter, type Operation, who } from 
 import { ChoiceFilter, TextFilter } from "./filters";
 
 const columns: Column<Operation>[] = [
-  { key: "at", title: "When", width: "8rem", cell: (e) => <Ago at={e.finishedAt} /> },
+  { key: "at", title: "When", width: "9.5rem", cell: (e) => <Ago at={e.finishedAt} /> },
   {
     key: "application",
     title: "Application",
     width: "minmax(12rem,2fr)",
     cell: (e) => (
       <>
-        <span className="font-medium">{e.name}</span> <span className="text-muted">{e.agent}</span>
+        <span className="font-medium">{e.name}</span>{" "}
+        <span className="text-muted">{[e.agent, e.environment].filter(Boolean).join(" · ")}</span>
       </>
     ),
   },
@@ -37,7 +38,7 @@ const columns: Column<Operation>[] = [
     width: "8rem",
     cell: (e) => <Status status={e.phase} />,
   },
-  { key: "action", title: "What", width: "8rem", cell: (e) => actionName(e.action) },
+  { key: "action", title: "What", width: "7.5rem", cell: (e) => actionName(e.action) },
   {
     key: "revision",
     title: "Revision",
@@ -54,19 +55,13 @@ const columns: Column<Operation>[] = [
     width: "9rem",
     cell: (e) => who(e) || <Badge>automatic</Badge>,
   },
-  { key: "counts", title: "Objects", width: "minmax(10rem,1fr)", cell: (e) => counted(e.counts) },
+  { key: "counts", title: "Objects", width: "10rem", cell: (e) => counted(e.counts) },
   {
     key: "took",
     title: "Took",
     width: "6rem",
     align: "right",
     cell: (e) => (known(e.startedAt) ? between(e.startedAt, e.finishedAt) : ""),
-  },
-  {
-    key: "place",
-    title: "Environment",
-    width: "minmax(9rem,1fr)",
-    cell: (e) => <span className="text-muted">{e.environment ?? e.service ?? ""}</span>,
   },
 ];
 

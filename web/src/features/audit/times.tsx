@@ -47,7 +47,7 @@ const states: Column<State>[] = [
   {
     key: "images",
     title: "Images",
-    width: "minmax(14rem,3fr)",
+    width: "minmax(12rem,2fr)",
     cell: (s) => {
       const list = images(s.objects ?? []).join(", ");
       return <span title={list}>{list || <span className="text-muted">none</span>}</span>;
