@@ -8,8 +8,17 @@ import { Button } from "@/ui/button";
 import { type Tone, toneSoft } from "@/ui/status";
 import { useActions } from "./actions";
 import { sentence } from "./dialog-parts";
-import { conditionOf, type Detail, person, pinOf, type Resource, revisionsText, running } from "./resource";
-import { timelineOf } from "./timeline";
+import { useTimeline } from "./operation";
+import {
+  conditionOf,
+  type Detail,
+  type OperationState,
+  person,
+  pinOf,
+  type Resource,
+  revisionsText,
+  running,
+} from "./resource";
 import { type App, useMay, whyQuery } from "./use";
 
 function Banner({
@@ -107,13 +116,14 @@ export function Banners({ app, detail, resource }: { app: App; detail: Detail; r
 
 // Progress is the operation that is under way.
 export function Progress({ app, resource }: { app: App; resource: Resource }) {
+  const state = running(resource);
+  return state ? <Under app={app} state={state} resource={resource} /> : null;
+}
+
+function Under({ app, state, resource }: { app: App; state: OperationState; resource: Resource }) {
   const actions = useActions(app);
   const may = useMay(app);
-  const state = running(resource);
-  if (!state) {
-    return null;
-  }
-  const { done, total, failed } = timelineOf(state, resource.status?.resources ?? []);
+  const { done, total, failed } = useTimeline(app, state, resource).timeline;
   const part = total > 0 ? Math.round((100 * done) / total) : 0;
   return (
     <section aria-label="The operation under way" className="rounded-lg border bg-surface px-3 py-2">

@@ -1,14 +1,18 @@
+import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { stringify } from "yaml";
+import { preview } from "@/lib/preview";
+import { plural } from "@/lib/format";
 import { Button } from "@/ui/button";
 import { CodeDiff } from "@/ui/code";
 import { Dialog } from "@/ui/dialog";
-import { ErrorNote } from "@/ui/states";
+import { PreviewCard } from "@/ui/preview";
+import { ErrorNote, Failed, Loading } from "@/ui/states";
 import { toast } from "@/ui/toast";
 import { Reason } from "./dialog-parts";
-import { changed, EditConflict, editable, save } from "./edit";
-import type { Resource } from "./resource";
-import { type App, useMay } from "./use";
+import { changed, EditConflict, editable, ordered, save, tried } from "./edit";
+import { automated, type Resource } from "./resource";
+import { type App, lookKey, useMay } from "./use";
 
 // yamlOf is what people say in the resource, for reading and writing.
 export function yamlOf(resource: Resource): string {
@@ -96,6 +100,16 @@ function Review({
     }
   };
   const conflict = error instanceof EditConflict;
+  const body = tried(draft, base);
+  const would = useQuery({
+    queryKey: lookKey(app, "preview", ordered(body)),
+    staleTime: 0,
+    gcTime: 0,
+    retry: false,
+    queryFn: () => preview(app.agent, body),
+  });
+  const gone = automated(draft) && draft.spec.syncPolicy?.automated?.prune ? (would.data?.counts.delete ?? 0) : 0;
+  const invalid = would.data?.valid === false;
   return (
     <Dialog
       open
@@ -110,8 +124,8 @@ function Review({
               Load it as it is now
             </Button>
           ) : (
-            <Button look="primary" busy={busy} onClick={() => void run()}>
-              Save
+            <Button look={gone > 0 || invalid ? "danger" : "primary"} busy={busy} onClick={() => void run()}>
+              {gone > 0 ? `Save and delete ${plural(gone, "object")}` : invalid ? "Save all the same" : "Save"}
             </Button>
           )}
         </>
@@ -119,9 +133,17 @@ function Review({
     >
       <div className="space-y-3">
         <CodeDiff unified before={yamlOf(base)} after={yamlOf(draft)} label="What is changed in the application" />
+        {would.error != null ? (
+          <Failed error={would.error} retry={() => void would.refetch()} />
+        ) : would.data ? (
+          <PreviewCard title="What a sync would do then" preview={would.data} />
+        ) : (
+          <Loading rows={4} label="Asking the agent what it would do" />
+        )}
         <p className="text-sm text-muted">
-          The agent checks it and looks at Git and the cluster again. With automated sync, what follows from it is
-          deployed.
+          {automated(draft)
+            ? "Automated sync is on: what follows from it is deployed when it is saved."
+            : "Automated sync is off: nothing is deployed until somebody syncs."}
         </p>
         <Reason value={reason} onChange={setReason} />
         {conflict ? (

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { changed, editable, pairsText, parsePairs } from "./edit";
+import { changed, editable, pairsText, parsePairs, tried } from "./edit";
 import type { Resource } from "./resource";
 
 const resource = (of: object = {}): Resource =>
@@ -37,6 +37,21 @@ test("a new status or version is no change, another field or label is", () => {
   expect(changed(resource({ spec: { somethingNew: { a: 1 }, project: "default" } }), base)).toBe(false);
   expect(changed(resource({ spec: { project: "default" } }), base)).toBe(true);
   expect(changed(resource({ metadata: { ...base.metadata, labels: { a: "b" } } }), base)).toBe(true);
+});
+
+test("an edit is tried as a change of what is there, whatever its status and version are by now", () => {
+  const base = resource({ status: { sync: { status: "Synced" } } });
+  const draft = { ...base, spec: { project: "other" } };
+  const body = JSON.parse(JSON.stringify(tried(draft, base)));
+  expect(body).toEqual({
+    resource: {
+      metadata: { name: "shop", namespace: "argocd", annotations: { "team/owner": "ann" } },
+      spec: draft.spec,
+    },
+    base: { metadata: { name: "shop", namespace: "argocd", annotations: { "team/owner": "ann" } }, spec: base.spec },
+    update: true,
+  });
+  expect(base.metadata.resourceVersion).toBe("7");
 });
 
 test("labels are read as they are written", () => {

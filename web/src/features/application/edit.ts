@@ -22,6 +22,16 @@ export function editable(resource: Resource): Raw {
   } as Raw;
 }
 
+// tried is an edit as a preview takes it. It goes with no version: a new status alone would make it an old one, and what was
+// changed by somebody else meanwhile is seen when it is saved.
+export function tried(draft: Resource, base: Resource): { resource: Raw; base: Raw; update: true } {
+  const at = (of: Resource) => {
+    const out = editable(of);
+    return { ...out, metadata: { ...out.metadata, resourceVersion: undefined } };
+  };
+  return { resource: at(draft) as Raw, base: at(base) as Raw, update: true };
+}
+
 // ordered writes an object with sorted names, so that two that say the same are the same text.
 export function ordered(value: unknown): string {
   return JSON.stringify(value, (_, v: unknown) =>

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { EllipsisVertical, GitCommitHorizontal, RefreshCw, RotateCcw, Trash2 } from "lucide-react";
-import { plural, repository, short } from "@/lib/format";
+import { plural, repository } from "@/lib/format";
 import { useHotkeys } from "@/lib/hotkeys";
 import { safeLink } from "@/lib/links";
 import { useCommands } from "@/lib/palette";
@@ -15,6 +15,7 @@ import { type Action, type Actions, labelOf, useActions } from "./actions";
 import { partPath } from "./address";
 import { sentence } from "./dialog-parts";
 import { type Detail, notesOf, type Resource, revisionsOf, running, type Source, sourcesOf } from "./resource";
+import { CommitName, Revision } from "./revision";
 import { type App, useMay, whyQuery } from "./use";
 
 // Header says what Git wants, what runs and why they differ, and offers what follows from it.
@@ -91,8 +92,8 @@ export function Header({ app, detail, resource }: { app: App; detail: Detail; re
         </div>
       </div>
       <div className="grid gap-3 lg:grid-cols-3">
-        <Wanted resource={resource} />
-        <Runs detail={detail} resource={resource} />
+        <Wanted app={app} resource={resource} />
+        <Runs app={app} detail={detail} resource={resource} />
         <section aria-label="Why" className="min-h-28 min-w-0 rounded-lg border bg-surface p-3">
           <Reason app={app} query={why} actions={actions} />
         </section>
@@ -105,33 +106,21 @@ function Heading({ children }: { children: string }) {
   return <h2 className="mb-1 text-xs font-medium text-muted">{children}</h2>;
 }
 
-// Revision is a commit or version, with what is known of it.
-export function Revision({
-  revision,
-  note,
-}: {
-  revision: string;
-  note?: { subject?: string; author?: string } | undefined;
-}) {
-  return (
-    <span className="inline-flex max-w-full min-w-0 items-center gap-1">
-      <code className="shrink-0 text-sm">{short(revision) || "unknown"}</code>
-      {revision && <Copy text={revision} label="Copy the revision" />}
-      {note?.subject && (
-        <span className="truncate" title={note.author}>
-          {note.subject}
-          {note.author && <span className="text-muted"> — {note.author.replace(/ <.*>$/, "")}</span>}
-        </span>
-      )}
-    </span>
-  );
-}
-
 const shown = 3; // sources and images that there is room for
 
-function SourceLine({ source, revision, resource }: { source: Source; revision: string; resource: Resource }) {
+function SourceLine({
+  app,
+  source,
+  revision,
+  resource,
+}: {
+  app: App;
+  source: Source;
+  revision: string;
+  resource: Resource;
+}) {
   const link = safeLink(source.repoURL);
-  // What is known of a commit is known of those that were deployed.
+  // What was noted of a commit, for when the agent is away, was noted of those that were deployed.
   const notes = notesOf(resource);
   const made = resource.status?.history?.findLast((d) => revisionsOf(d).includes(revision));
   const text = repository(source.repoURL);
@@ -155,15 +144,15 @@ function SourceLine({ source, revision, resource }: { source: Source; revision: 
           {source.chart ? `chart ${source.chart}` : source.path || (source.ref ? `as $${source.ref}` : "")}
         </span>
       </div>
-      <div className="flex min-w-0 items-center gap-1.5">
-        <span className="shrink-0 text-sm text-muted">{source.targetRevision || "HEAD"} is</span>
-        <Revision revision={revision} note={made ? notes[String(made.id)] : undefined} />
+      <div className="flex min-w-0 items-start gap-1.5">
+        <span className="shrink-0 pt-0.5 text-sm text-muted">{source.targetRevision || "HEAD"} is</span>
+        <Revision app={app} revision={revision} note={made ? notes[String(made.id)] : undefined} />
       </div>
     </li>
   );
 }
 
-function Wanted({ resource }: { resource: Resource }) {
+function Wanted({ app, resource }: { app: App; resource: Resource }) {
   const sources = sourcesOf(resource.spec);
   const revisions = revisionsOf(resource.status?.sync);
   return (
@@ -171,7 +160,7 @@ function Wanted({ resource }: { resource: Resource }) {
       <Heading>Git wants</Heading>
       <ul className="space-y-1.5">
         {sources.slice(0, shown).map((s, i) => (
-          <SourceLine key={i} source={s} revision={revisions[i] ?? ""} resource={resource} />
+          <SourceLine key={i} app={app} source={s} revision={revisions[i] ?? ""} resource={resource} />
         ))}
       </ul>
       {sources.length > shown && (
@@ -182,7 +171,7 @@ function Wanted({ resource }: { resource: Resource }) {
   );
 }
 
-function Runs({ detail, resource }: { detail: Detail; resource: Resource }) {
+function Runs({ app, detail, resource }: { app: App; detail: Detail; resource: Resource }) {
   const last = resource.status?.history?.at(-1);
   const images = resource.status?.summary?.images ?? [];
   return (
@@ -194,7 +183,7 @@ function Runs({ detail, resource }: { detail: Detail; resource: Resource }) {
             {detail.version && <span className="font-medium">{detail.version}</span>}
             {revisionsOf(last).map((r, i) => (
               <span key={i} className="inline-flex items-center">
-                <code className="text-sm">{short(r)}</code>
+                <CommitName app={app} revision={r} />
                 <Copy text={r} label="Copy the revision that runs" />
               </span>
             ))}

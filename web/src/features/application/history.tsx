@@ -1,5 +1,4 @@
 import { useMemo } from "react";
-import { short } from "@/lib/format";
 import { between, known } from "@/lib/time";
 import { Ago } from "@/ui/ago";
 import { Button } from "@/ui/button";
@@ -10,10 +9,12 @@ import { type Column, Table } from "@/ui/table";
 import { useAddress } from "./address";
 import { Compare } from "./compare";
 import { useLedger } from "./ledger";
+import { madeOf, useCommit } from "./commit";
 import { compose, type Past } from "./past";
 import { Restore } from "./restore";
+import { CommitName } from "./revision";
 import { Rollback } from "./rollback";
-import { useApp, useDetail, useMay } from "./use";
+import { type App, useApp, useDetail, useMay } from "./use";
 
 const actions: Record<string, string> = {
   sync: "Sync",
@@ -49,7 +50,9 @@ export default function ApplicationHistory() {
       set({ from: a.key, to: b.key });
     }
   };
-  const columns = useColumns(choose, from, may.sync, (past) => set({ do: "rollback", id: String(past.deployment) }));
+  const columns = useColumns(app, choose, from, may.sync, (past) =>
+    set({ do: "rollback", id: String(past.deployment) }),
+  );
   if (ledger.isPending && all.length === 0) {
     return <Loading />;
   }
@@ -102,38 +105,48 @@ export default function ApplicationHistory() {
 const title = (past: Past): string =>
   past.deployment === undefined ? (actions[past.action] ?? past.action).toLowerCase() : `deployment ${past.deployment}`;
 
-function What({ past }: { past: Past }) {
+function What({ app, past }: { app: App; past: Past }) {
+  // The first source is the one that people mean; the others are links.
+  const made = madeOf(useCommit(app, past.revisions[0] ?? ""), past);
   return (
     <span className="block min-w-0">
       <span className="flex min-w-0 items-center gap-1.5">
         {past.revisions.map((r, i) => (
           <span key={i} className="inline-flex items-center">
-            <code className="text-sm">{short(r)}</code>
+            <CommitName app={app} revision={r} />
             {i === 0 && r && <Copy text={r} label="Copy the revision" />}
           </span>
         ))}
         {past.current && <Badge tone="ok">Current</Badge>}
         {past.pinned && <Badge tone="held">Pinned</Badge>}
         {past.quarantined && <Badge tone="bad">Quarantined</Badge>}
-        <span className="truncate" title={past.subject}>
-          {past.subject}
+        <span className="truncate" title={made.subject}>
+          {made.subject}
         </span>
       </span>
       <span className="block truncate text-sm text-muted">
-        {[past.author.replace(/ <.*>$/, ""), past.reason].filter(Boolean).join(" · ")}
+        <span title={made.by}>{made.author}</span>
+        {made.author && known(made.at) && ", "}
+        {known(made.at) && (
+          <>
+            committed <Ago at={made.at} />
+          </>
+        )}
+        {past.reason && `${made.author || known(made.at) ? " · " : ""}${past.reason}`}
       </span>
     </span>
   );
 }
 
 function useColumns(
+  app: App,
   choose: (past: Past) => void,
   from: Past | undefined,
   missing: string | undefined,
   rollback: (past: Past) => void,
 ): Column<Past>[] {
   return [
-    { key: "what", title: "What", width: "minmax(18rem, 3fr)", cell: (p) => <What past={p} /> },
+    { key: "what", title: "What", width: "minmax(18rem, 3fr)", cell: (p) => <What app={app} past={p} /> },
     {
       key: "outcome",
       title: "Outcome",

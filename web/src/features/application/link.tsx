@@ -3,10 +3,11 @@ import { useState } from "react";
 import { client, data, type Schemas } from "@/api/client";
 import { queryClient } from "@/lib/query";
 import { Button } from "@/ui/button";
-import { Field, Input } from "@/ui/field";
+import { Field } from "@/ui/field";
 import { Card } from "@/ui/page";
 import { ErrorNote, Loaded } from "@/ui/states";
 import { toast } from "@/ui/toast";
+import { Suggest } from "./suggest";
 import { type App, liveKey, useMay } from "./use";
 
 type Linked = Schemas["ApplicationLinked"];
@@ -78,20 +79,10 @@ function Form({ app, linked }: { app: App; linked: Linked }) {
     >
       <div className="grid gap-3 sm:grid-cols-2">
         <Field label="Service" hint={says(linked.service, linked.serviceBy)}>
-          <Input
-            value={service}
-            placeholder="org.acme.checkout"
-            spellCheck={false}
-            onChange={(e) => setService(e.target.value)}
-          />
+          <Suggest of="service" value={service} placeholder="org.acme.checkout" onChange={setService} />
         </Field>
         <Field label="Environment" hint={says(linked.environment, linked.environmentBy)}>
-          <Input
-            value={environment}
-            placeholder="org.acme.production"
-            spellCheck={false}
-            onChange={(e) => setEnvironment(e.target.value)}
-          />
+          <Suggest of="environment" value={environment} placeholder="org.acme.production" onChange={setEnvironment} />
         </Field>
       </div>
       {(linked.unknown?.length ?? 0) > 0 && (

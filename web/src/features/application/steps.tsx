@@ -1,4 +1,5 @@
 import {
+  ArrowRight,
   Ban,
   CircleCheck,
   CircleDashed,
@@ -20,6 +21,7 @@ import type { State } from "./timeline";
 const verbs: Record<string, { icon: LucideIcon; tone: Tone; label: string }> = {
   create: { icon: Plus, tone: "ok", label: "create" },
   update: { icon: Pencil, tone: "busy", label: "change" },
+  apply: { icon: ArrowRight, tone: "busy", label: "apply" },
   delete: { icon: Minus, tone: "bad", label: "delete" },
   keep: { icon: Ban, tone: "idle", label: "left" },
   hook: { icon: Zap, tone: "held", label: "hook" },

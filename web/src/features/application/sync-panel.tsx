@@ -1,8 +1,9 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { useEffect, useMemo, useState } from "react";
+import { useMemo, useState } from "react";
 import { client, data } from "@/api/client";
 import { plural } from "@/lib/format";
 import { queryClient } from "@/lib/query";
+import { useSettled } from "@/lib/settled";
 import { Button } from "@/ui/button";
 import { Drawer } from "@/ui/dialog";
 import { ErrorNote, Failed, Loading } from "@/ui/states";
@@ -15,16 +16,6 @@ import { plannedKey } from "./sync";
 import { SyncForm } from "./sync-form";
 import { PlanView } from "./sync-plan";
 import { type App, lookKey, operate, useApp, useDetail, useMay } from "./use";
-
-// settled is a value once it has not changed for a moment: a plan asks the agent and its cluster.
-function useSettled<T>(value: T, ms: number): T {
-  const [settled, set] = useState(value);
-  useEffect(() => {
-    const timer = setTimeout(() => set(value), ms);
-    return () => clearTimeout(timer);
-  }, [value, ms]);
-  return settled;
-}
 
 function usePlan(app: App, request: ReturnType<typeof requestOf>) {
   // Who asks and for how often does not change what it does.

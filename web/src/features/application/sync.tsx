@@ -1,5 +1,4 @@
 import { useQuery } from "@tanstack/react-query";
-import { useMemo } from "react";
 import { known, between } from "@/lib/time";
 import { Ago } from "@/ui/ago";
 import { Button } from "@/ui/button";
@@ -7,11 +6,13 @@ import { Card, Facts } from "@/ui/page";
 import { Empty } from "@/ui/states";
 import { Status } from "@/ui/status";
 import { useActions } from "./actions";
-import { sentence } from "./dialog-parts";
+import { sentence, Warnings } from "./dialog-parts";
+import { useTimeline } from "./operation";
 import type { Plan } from "./plan";
-import { keyOf, type OperationState, person, type Resource, revisionsOf, revisionsText } from "./resource";
+import { keyOf, type OperationState, person, type Resource, revisionsOf } from "./resource";
+import { Revision } from "./revision";
 import { Line, StateIcon, Verb, Waves } from "./steps";
-import { stateOfAll, type Step, timelineOf } from "./timeline";
+import { stateOfAll, type Step } from "./timeline";
 import { type App, lookKey, useApp, useDetail, useMay } from "./use";
 
 // ApplicationSync is the last or running operation, step by step.
@@ -58,8 +59,9 @@ function Operation({ app, state, resource }: { app: App; state: OperationState; 
   }).data;
   const request = state.operation.info?.find((i) => i.name === "slipway-request")?.value;
   const plan = planned && planned.request === request ? planned.plan : undefined;
-  const timeline = useMemo(() => timelineOf(state, resource.status?.resources ?? [], plan), [state, resource, plan]);
   const sync = state.operation.sync;
+  const { timeline, warnings } = useTimeline(app, state, resource, plan);
+  const revisions = revisionsOf(state.syncResult ?? sync);
   const options = [
     sync?.prune && "prune",
     sync?.dryRun && "dry run",
@@ -81,7 +83,10 @@ function Operation({ app, state, resource }: { app: App; state: OperationState; 
                 ? "nobody: automated sync"
                 : person(state.operation.initiatedBy?.username ?? "unknown"),
             ],
-            ["Revision", revisionsText(revisionsOf(state.syncResult ?? sync)) || "unknown"],
+            [
+              "Revision",
+              revisions.length === 0 ? "unknown" : revisions.map((r, i) => <Revision key={i} app={app} revision={r} />),
+            ],
             ["Objects", `${timeline.done} of ${timeline.total}${timeline.failed ? `, ${timeline.failed} failed` : ""}`],
             ...(options.length > 0 ? ([["Options", options.join(", ")]] as [string, string][]) : []),
             ...(state.retryCount ? ([["Attempts before", state.retryCount]] as [string, number][]) : []),
@@ -94,32 +99,40 @@ function Operation({ app, state, resource }: { app: App; state: OperationState; 
           </p>
         )}
       </Card>
-      {timeline.total > 0 ? (
-        <Waves<Step>
-          label="Steps of the operation"
-          phases={timeline.phases.map((p) => ({
-            phase: p.phase,
-            waves: p.waves.map((w) => ({ wave: w.wave, items: w.steps })),
-          }))}
-          mark={(steps) => <StateIcon state={stateOfAll(steps)} />}
-          item={(step) => (
-            <Line
-              key={`${step.hook} ${keyOf(step)}`}
-              object={step}
-              note={step.message}
-              bad={step.state === "failed"}
-              before={
-                <span className="inline-flex items-center gap-2">
-                  <StateIcon state={step.state} />
-                  <Verb verb={step.verb} />
-                </span>
-              }
-            />
-          )}
-        />
-      ) : (
-        <Empty title={known(state.finishedAt) ? "It did nothing" : "It has done nothing yet"}>{state.message}</Empty>
-      )}
+      <div className="min-w-0 space-y-3">
+        {resource.operation && known(state.finishedAt) && (
+          <p role="status" className="rounded-lg border bg-surface px-3 py-2">
+            Another operation was asked for and has not begun yet. Below is the one before it.
+          </p>
+        )}
+        <Warnings list={warnings} />
+        {timeline.total > 0 ? (
+          <Waves<Step>
+            label="Steps of the operation"
+            phases={timeline.phases.map((p) => ({
+              phase: p.phase,
+              waves: p.waves.map((w) => ({ wave: w.wave, items: w.steps })),
+            }))}
+            mark={(steps) => <StateIcon state={stateOfAll(steps)} />}
+            item={(step) => (
+              <Line
+                key={`${step.hook} ${keyOf(step)}`}
+                object={step}
+                note={step.message}
+                bad={step.state === "failed"}
+                before={
+                  <span className="inline-flex items-center gap-2">
+                    <StateIcon state={step.state} />
+                    <Verb verb={step.verb} />
+                  </span>
+                }
+              />
+            )}
+          />
+        ) : (
+          <Empty title={known(state.finishedAt) ? "It did nothing" : "It has done nothing yet"}>{state.message}</Empty>
+        )}
+      </div>
     </div>
   );
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { OperationState, OwnObject } from "./resource";
 import type { Plan } from "./plan";
-import { stateOfAll, timelineOf } from "./timeline";
+import { isOf, stateOfAll, type Told, timelineOf, timelineOfAnswer } from "./timeline";
 
 const config = { kind: "ConfigMap", namespace: "shop", name: "settings" };
 const web = { group: "apps", kind: "Deployment", namespace: "shop", name: "web" };
@@ -113,4 +113,99 @@ test("stateOfAll says a failure first, then what is under way", () => {
   expect(all("waiting", "waiting")).toBe("waiting");
   expect(all("done", "skipped")).toBe("done");
   expect(all("skipped")).toBe("skipped");
+});
+
+describe("timelineOfAnswer", () => {
+  const answer = (phase: string, steps: Told["steps"], of: Partial<Told> = {}): Told => ({
+    phase,
+    automatic: false,
+    retryCount: 0,
+    revisions: [],
+    progress: { done: 0, total: 0 },
+    warnings: [],
+    startedAt: "2026-03-01T12:00:00Z",
+    steps,
+    ...of,
+  });
+
+  test("steps keep the order in which they are done, and are counted as the agent counts them", () => {
+    const t = timelineOfAnswer(
+      answer("Running", [
+        { phase: "PreDelete", wave: 0, items: [{ ...migrate, hook: "PreDelete", verb: "hook", state: "succeeded" }] },
+        {
+          phase: "Sync",
+          wave: -1,
+          items: [
+            { ...config, verb: "delete", state: "pruned" },
+            { ...config, name: "kept", verb: "delete", state: "skipped" },
+          ],
+        },
+        {
+          phase: "Sync",
+          wave: 2,
+          items: [
+            { ...web, verb: "apply", state: "failed", message: "no" },
+            { ...web, name: "api", verb: "apply", state: "running" },
+            { ...web, name: "late", verb: "apply", state: "waiting" },
+          ],
+        },
+      ]),
+    );
+    expect(t.phases.map((p) => [p.phase, p.waves.map((w) => [w.wave, w.steps.map((s) => [s.verb, s.state])])])).toEqual(
+      [
+        ["PreDelete", [[0, [["hook", "done"]]]]],
+        [
+          "Sync",
+          [
+            [
+              -1,
+              [
+                ["delete", "done"],
+                ["keep", "skipped"],
+              ],
+            ],
+            [
+              2,
+              [
+                ["apply", "failed"],
+                ["apply", "running"],
+                ["apply", "waiting"],
+              ],
+            ],
+          ],
+        ],
+      ],
+    );
+    expect([t.done, t.failed, t.total]).toEqual([4, 1, 6]);
+  });
+
+  test("a plan that was looked at says what is made and what is changed", () => {
+    const steps: Told["steps"] = [
+      { phase: "Sync", wave: 0, items: [config, web].map((o) => ({ ...o, verb: "apply", state: "waiting" })) },
+    ];
+    const verbs = (p?: Plan) =>
+      timelineOfAnswer(answer("Running", steps), p).phases[0]?.waves[0]?.steps.map((s) => s.verb);
+    expect(verbs(plan)).toEqual(["update", "create"]);
+    expect(verbs()).toEqual(["apply", "apply"]);
+  });
+
+  test("nothing is under way when the operation is over: what was applied is done, a hook that had not ended has failed", () => {
+    const steps: Told["steps"] = [
+      { phase: "PreSync", wave: 0, items: [{ ...migrate, hook: "PreSync", verb: "hook", state: "running" }] },
+      { phase: "Sync", wave: 0, items: [{ ...web, verb: "apply", state: "running" }] },
+    ];
+    const ofAll = (phase: string) =>
+      timelineOfAnswer(answer(phase, steps)).phases.flatMap((p) => p.waves.flatMap((w) => w.steps.map((s) => s.state)));
+    expect(ofAll("Terminating")).toEqual(["running", "running"]);
+    expect(ofAll("Failed")).toEqual(["failed", "done"]);
+  });
+
+  test("an answer about another operation does not count", () => {
+    const state = operation("Running", []);
+    expect(isOf(answer("Running", []), state)).toBe(true);
+    expect(isOf(answer("Running", [], { startedAt: "2026-03-01T12:00:00.000Z" }), state)).toBe(true);
+    expect(isOf(answer("Succeeded", [], { startedAt: "2026-03-01T11:00:00Z" }), state)).toBe(false);
+    expect(isOf({ ...answer("Pending", []), startedAt: "0001-01-01T00:00:00Z" }, state)).toBe(false);
+    expect(isOf(undefined, state)).toBe(false);
+  });
 });

@@ -1,3 +1,4 @@
+import type { Schemas } from "@/api/client";
 import type { Plan } from "./plan";
 import { keyOf, type Named, type OperationState, type OwnObject, type Result } from "./resource";
 
@@ -7,7 +8,7 @@ export type State = "done" | "running" | "waiting" | "failed" | "skipped";
 
 export interface Step extends Named {
   state: State;
-  // what is or was done with it: create, update, delete, keep, hook; "" where that is not known.
+  // what is or was done with it: create, update, apply (one of these), delete, keep, hook; "" where that is not known.
   verb: string;
   hook: string;
   message: string;
@@ -22,6 +23,9 @@ export interface Phase {
   phase: string;
   waves: Wave[];
 }
+
+export type Told = Schemas["OperationTimeline"];
+type Item = NonNullable<NonNullable<Told["steps"]>[number]["items"]>[number];
 
 export interface Timeline {
   phases: Phase[];
@@ -54,6 +58,67 @@ function verbOf(result: Result): string {
   return { Pruned: "delete", PruneSkipped: "keep" }[result.status ?? ""] ?? "";
 }
 
+const states: Record<Item["state"], State> = {
+  waiting: "waiting",
+  running: "running",
+  succeeded: "done",
+  pruned: "done",
+  failed: "failed",
+  skipped: "skipped",
+};
+
+const isUnder = (phase: string): boolean => phase === "Running" || phase === "Terminating";
+
+// isOf says whether an answer about the operation is about the one that the status tells of: the one of the two may be older.
+export const isOf = (answer: Told | undefined, state: OperationState): answer is Told =>
+  answer !== undefined && Date.parse(answer.startedAt ?? "") === Date.parse(state.startedAt);
+
+// timelineOfAnswer is the timeline as the agent tells it, its steps in their order. A plan that was looked at before says
+// which objects are made and which are changed.
+export function timelineOfAnswer(answer: Told, plan?: Plan): Timeline {
+  const planned = plannedOf(plan);
+  // What an operation that is over left running nobody waits for any more: objects were applied, hooks had not ended.
+  const left = (item: Item): State => (item.hook ? "failed" : "done");
+  const list = (answer.steps ?? []).flatMap((s) =>
+    (s.items ?? []).map((item): Placed => {
+      const state = item.state === "running" && !isUnder(answer.phase) ? left(item) : (states[item.state] ?? "waiting");
+      const known = item.verb === "apply" ? planned.get(`${s.phase} ${keyOf(item)}`)?.verb : undefined;
+      return {
+        phase: s.phase,
+        wave: s.wave,
+        step: {
+          ...named(item),
+          state,
+          verb:
+            (known !== "keep" && known) || (item.verb === "delete" && item.state === "skipped" ? "keep" : item.verb),
+          hook: item.hook ?? "",
+          message: item.message ?? "",
+        },
+      };
+    }),
+  );
+  return group(list);
+}
+
+interface Placed {
+  phase: string;
+  wave: number;
+  step: Step;
+}
+
+// plannedOf is in which wave a plan has each object, and what it does with it.
+function plannedOf(plan: Plan | undefined): Map<string, { wave: number; verb: string }> {
+  const planned = new Map<string, { wave: number; verb: string }>();
+  for (const phase of plan?.phases ?? []) {
+    for (const wave of phase.waves ?? []) {
+      for (const item of wave.items ?? []) {
+        planned.set(`${phase.phase} ${keyOf(item)}`, { wave: wave.wave, verb: item.verb });
+      }
+    }
+  }
+  return planned;
+}
+
 // What an operation was asked to do with objects that it has not come to yet.
 function awaited(state: OperationState, own: OwnObject[]): { object: OwnObject; verb: string }[] {
   const only = state.operation.sync?.resources;
@@ -64,26 +129,19 @@ function awaited(state: OperationState, own: OwnObject[]): { object: OwnObject; 
     .map((object) => ({ object, verb: object.requiresPruning ? "delete" : "" }));
 }
 
-// timelineOf puts together what the operation says of each object, in which waves they are, and what a plan that was looked
-// at before says of those that it has not come to.
+// timelineOf is for as long as the agent has not told it: it puts together what the status says of each object, in which waves
+// they are, and what a plan that was looked at before says of those that the operation has not come to.
 export function timelineOf(state: OperationState, own: OwnObject[], plan?: Plan): Timeline {
-  const under = state.phase === "Running" || state.phase === "Terminating";
+  const under = isUnder(state.phase);
   const waves = new Map(own.map((o) => [keyOf(o), o.syncWave ?? 0]));
-  const steps = new Map<string, { phase: string; wave: number; step: Step }>();
+  const steps = new Map<string, Placed>();
   const put = (phase: string, wave: number, step: Step) => {
     const key = `${phase} ${keyOf(step)}`;
     if (!steps.has(key)) {
       steps.set(key, { phase, wave, step });
     }
   };
-  const planned = new Map<string, { wave: number; verb: string }>();
-  for (const phase of plan?.phases ?? []) {
-    for (const wave of phase.waves ?? []) {
-      for (const item of wave.items ?? []) {
-        planned.set(`${phase.phase} ${keyOf(item)}`, { wave: wave.wave, verb: item.verb });
-      }
-    }
-  }
+  const planned = plannedOf(plan);
   for (const result of state.syncResult?.resources ?? []) {
     const phase = result.syncPhase || result.hookType || "Sync";
     const known = planned.get(`${phase} ${keyOf(result)}`);
@@ -118,7 +176,8 @@ export function timelineOf(state: OperationState, own: OwnObject[], plan?: Plan)
       }
     }
   }
-  return arrange([...steps.values()]);
+  const place = (phase: string) => (order.indexOf(phase) + order.length + 1) % (order.length + 1);
+  return group([...steps.values()].sort((a, b) => place(a.phase) - place(b.phase) || a.wave - b.wave));
 }
 
 const named = (o: Named): Named => ({
@@ -128,10 +187,10 @@ const named = (o: Named): Named => ({
   namespace: o.namespace ?? "",
 });
 
-function arrange(list: { phase: string; wave: number; step: Step }[]): Timeline {
+// group puts what is in order into its phases and waves, and counts it.
+function group(list: Placed[]): Timeline {
   const phases: Phase[] = [];
-  const place = (phase: string) => (order.indexOf(phase) + order.length + 1) % (order.length + 1);
-  for (const one of [...list].sort((a, b) => place(a.phase) - place(b.phase) || a.wave - b.wave)) {
+  for (const one of list) {
     let phase = phases.at(-1);
     if (phase?.phase !== one.phase) {
       phase = { phase: one.phase, waves: [] };

@@ -1,19 +1,21 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { Eye, Plus } from "lucide-react";
-import { useDeferredValue, useEffect, useMemo, useState } from "react";
+import { useDeferredValue, useMemo, useState } from "react";
 import { finished, type Schemas, send } from "@/api/client";
+import { type Preview, preview } from "@/lib/preview";
 import { queryClient } from "@/lib/query";
 import { useMissing } from "@/lib/session";
+import { useSettled } from "@/lib/settled";
 import { Button } from "@/ui/button";
 import { Code } from "@/ui/code";
 import { Card, Page } from "@/ui/page";
+import { PreviewCard } from "@/ui/preview";
 import { Empty, ErrorNote, Loaded } from "@/ui/states";
 import { toast } from "@/ui/toast";
 import { begin, change, type Draft, get, lineOf, read, resource } from "./draft";
 import { DraftForm } from "./draft-form";
-import { PreviewCard } from "./preview";
-import { checkQuery, choicesQuery, preview } from "./queries";
+import { checkQuery, choicesQuery } from "./queries";
 
 // CreateApplication makes an Application: a form and its YAML side by side, checked while one writes, with a preview of what
 // would be deployed.
@@ -43,15 +45,6 @@ export default function CreateApplication() {
   );
 }
 
-function useSettled<T>(value: T, ms: number): T {
-  const [settled, setSettled] = useState(value);
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(value), ms);
-    return () => clearTimeout(timer);
-  }, [value, ms]);
-  return settled;
-}
-
 function Editor({ agents }: { agents: Schemas["Agent"][] }) {
   const [agent, setAgent] = useState(agents[0]?.id ?? "");
   const of = agents.find((a) => a.id === agent);
@@ -62,7 +55,7 @@ function Editor({ agents }: { agents: Schemas["Agent"][] }) {
   const [touched, setTouched] = useState(false);
   const [busy, setBusy] = useState<"preview" | "create">();
   const [error, setError] = useState<unknown>(null);
-  const [shown, setShown] = useState<{ text: string; preview: Awaited<ReturnType<typeof preview>> }>();
+  const [shown, setShown] = useState<{ text: string; preview: Preview }>();
   const navigate = useNavigate();
   const settled = useSettled(draft, 250);
   const wanted = useMemo(() => safely(settled), [settled]);
@@ -79,7 +72,7 @@ function Editor({ agents }: { agents: Schemas["Agent"][] }) {
     setError(null);
     try {
       if (what === "preview") {
-        setShown({ text: draft.text, preview: await preview(agent, resource(draft), false) });
+        setShown({ text: draft.text, preview: await preview(agent, { resource: resource(draft) }) });
         return;
       }
       finished(

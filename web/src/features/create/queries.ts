@@ -1,32 +1,6 @@
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { client, data, type Schemas, send } from "@/api/client";
-
-// What the API says of an application before it is made.
-export interface Preview {
-  valid: boolean;
-  problems: { field: string; message: string; level: "error" | "warning" }[];
-  objects: {
-    group?: string;
-    kind: string;
-    namespace?: string;
-    name: string;
-    wave: number;
-    hook?: string;
-    verb: "create" | "update" | "delete" | "keep" | "error";
-    diff?: string;
-    error?: string;
-  }[];
-  counts: { create: number; update: number; delete: number; unchanged: number; error?: number; hooks?: number };
-  revisions: string[];
-  warnings?: string[];
-}
-
-const at = (agent: string, what: string): string => `/api/v1/agents/${encodeURIComponent(agent)}/${what}`;
-
-// preview asks what an application would do; quick asks neither repositories nor the destination. Nothing is written.
-export function preview(agent: string, resource: unknown, quick: boolean): Promise<Preview> {
-  return send<Preview>("POST", `${at(agent, "applications/preview")}${quick ? "?quick=true" : ""}`, { resource });
-}
+import { preview } from "@/lib/preview";
 
 export const checkQuery = (agent: string, resource: unknown, enabled: boolean) =>
   queryOptions({
@@ -35,7 +9,7 @@ export const checkQuery = (agent: string, resource: unknown, enabled: boolean) =
     staleTime: 60_000,
     gcTime: 10_000,
     placeholderData: keepPreviousData,
-    queryFn: () => preview(agent, resource, true),
+    queryFn: () => preview(agent, { resource }, true),
   });
 
 // refsQuery is the branches, tags and charts of a repository.

@@ -1,10 +1,10 @@
 import { ChevronDown, ChevronRight } from "lucide-react";
-import { useState } from "react";
+import { useMemo, useState } from "react";
 import { cn } from "@/lib/cn";
 import { plural, short } from "@/lib/format";
-import { Card } from "@/ui/page";
-import { Badge, type Tone } from "@/ui/status";
-import type { Preview } from "./queries";
+import type { Preview } from "@/lib/preview";
+import { Card } from "./page";
+import { Badge, type Tone } from "./status";
 
 const tones: Record<string, Tone> = { create: "ok", update: "warn", delete: "bad", error: "bad", keep: "idle" };
 const words: Record<string, string> = {
@@ -15,26 +15,39 @@ const words: Record<string, string> = {
   keep: "as it is",
 };
 
-// PreviewCard shows what an application would do. old is true where the draft has changed since.
-export function PreviewCard({ preview: p, old }: { preview: Preview; old: boolean }) {
+// PreviewCard shows what an application would do, first what it would change. old is true where the draft has changed since.
+export function PreviewCard({
+  preview: p,
+  old = false,
+  title = "Preview",
+}: {
+  preview: Preview;
+  old?: boolean;
+  title?: string;
+}) {
   const [all, setAll] = useState(false);
-  const shown = all ? p.objects : p.objects.slice(0, 200);
+  const objects = useMemo(() => {
+    const some = p.objects ?? [];
+    return [...some.filter((o) => o.verb !== "keep"), ...some.filter((o) => o.verb === "keep")];
+  }, [p.objects]);
+  const shown = all ? objects : objects.slice(0, 200);
   return (
     <Card
-      title="Preview"
+      title={title}
       actions={
         <span className="flex flex-wrap gap-1.5">
           {old && <Badge tone="warn">The draft has changed since</Badge>}
           <Badge tone="ok">{p.counts.create} create</Badge>
           <Badge tone="warn">{p.counts.update} change</Badge>
           <Badge tone="bad">{p.counts.delete} delete</Badge>
+          {(p.counts.error ?? 0) > 0 && <Badge tone="bad">{p.counts.error} refused</Badge>}
           <Badge>{p.counts.unchanged} as they are</Badge>
         </span>
       }
       flush
     >
       <div role="status" className="border-b px-4 py-2">
-        {p.valid ? `It can be deployed: ${plural(p.objects.length, "object")}` : "It cannot be deployed as it is"}
+        {p.valid ? `It can be deployed: ${plural(objects.length, "object")}` : "It cannot be deployed as it is"}
         {(p.revisions ?? []).filter(Boolean).length > 0 && (
           <> from {p.revisions.filter(Boolean).map(short).join(", ")}</>
         )}
@@ -59,10 +72,10 @@ export function PreviewCard({ preview: p, old }: { preview: Preview; old: boolea
         {shown.map((o) => (
           <Item key={`${o.group}/${o.kind}/${o.namespace}/${o.name}`} object={o} />
         ))}
-        {shown.length < p.objects.length && (
+        {shown.length < objects.length && (
           <li className="p-3">
             <button type="button" className="text-accent underline" onClick={() => setAll(true)}>
-              Show all {p.objects.length}
+              Show all {objects.length}
             </button>
           </li>
         )}
