@@ -146,6 +146,8 @@ test("an edit that somebody else was faster with is a conflict, and unknown fiel
   await expect(page.getByText("There are changes that are not saved.")).toBeVisible();
   await page.getByRole("button", { name: "Review and save…" }).click();
   const dialog = page.getByRole("dialog", { name: `Change ${name}` });
+  await expect(dialog.getByRole("heading", { name: "What a sync would do then" })).toBeVisible();
+  await expect(dialog.getByText(/^It can be deployed: 1 object/)).toBeVisible();
   await dialog.getByRole("button", { name: "Save" }).click();
   await expect(dialog.getByRole("alert")).toContainText("Somebody else has changed the application");
   await dialog.getByRole("button", { name: "Load it as it is now" }).click();

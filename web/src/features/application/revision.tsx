@@ -31,13 +31,13 @@ export function Revision({ app, revision, note }: { app: App; revision: string; 
   const made = madeOf(useCommit(app, revision), note);
   return (
     <span className="block min-w-0 flex-1">
-      <span className="flex min-w-0 items-center gap-1">
+      <span className="flex min-w-0 flex-wrap items-center gap-x-1">
         <span className="shrink-0">
           <CommitName app={app} revision={revision} />
         </span>
         {revision && <Copy text={revision} label="Copy the revision" />}
         {made.subject && (
-          <span className="min-w-0 truncate" title={made.subject}>
+          <span className="min-w-0 flex-1 basis-40 truncate" title={made.subject}>
             {made.subject}
           </span>
         )}

@@ -105,7 +105,7 @@ function Operation({ app, state, resource }: { app: App; state: OperationState; 
             Another operation was asked for and has not begun yet. Below is the one before it.
           </p>
         )}
-        <Warnings list={warnings} />
+        {state.phase !== "Succeeded" && <Warnings list={warnings} />}
         {timeline.total > 0 ? (
           <Waves<Step>
             label="Steps of the operation"
