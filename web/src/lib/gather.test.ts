@@ -1,7 +1,9 @@
 import { expect, test, vi } from "vitest";
 import { gather } from "./gather";
 
-const echo = () => vi.fn(async (group: string, keys: string[]) => keys.map((key) => `${group} ${key}`));
+type Ask = (group: string, keys: string[]) => Promise<string[]>;
+
+const echo = () => vi.fn<Ask>(async (group, keys) => keys.map((key) => `${group} ${key}`));
 
 test("what is wanted at once is asked for at once, each key once", async () => {
   const ask = echo();
@@ -14,9 +16,10 @@ test("what is wanted at once is asked for at once, each key once", async () => {
 test("no question has more keys than are allowed, and none is of two groups", async () => {
   const ask = echo();
   const get = gather(2, 0, ask);
-  const wanted = [..."abcde"].map((key) => get("shop", "shop", key));
+  const keys = ["a", "b", "c", "d", "e"];
+  const wanted = keys.map((key) => get("shop", "shop", key));
   expect(await Promise.all([...wanted, get("cart", "cart", "a")])).toEqual([
-    ...[..."abcde"].map((key) => `shop ${key}`),
+    ...keys.map((key) => `shop ${key}`),
     "cart a",
   ]);
   expect(ask.mock.calls).toEqual([

@@ -24,12 +24,12 @@ export function editable(resource: Resource): Raw {
 
 // tried is an edit as a preview takes it. It goes with no version: a new status alone would make it an old one, and what was
 // changed by somebody else meanwhile is seen when it is saved.
-export function tried(draft: Resource, base: Resource): { resource: Raw; base: Raw; update: true } {
+export function tried(draft: Resource, base: Resource): { resource: unknown; base: unknown; update: true } {
   const at = (of: Resource) => {
     const out = editable(of);
     return { ...out, metadata: { ...out.metadata, resourceVersion: undefined } };
   };
-  return { resource: at(draft) as Raw, base: at(base) as Raw, update: true };
+  return { resource: at(draft), base: at(base), update: true };
 }
 
 // ordered writes an object with sorted names, so that two that say the same are the same text.
