@@ -1,6 +1,6 @@
 import { X } from "lucide-react";
 import { Dialog as Radix } from "radix-ui";
-import type { ReactNode } from "react";
+import { type ReactNode, useRef } from "react";
 import { cn } from "@/lib/cn";
 import { IconButton } from "./button";
 
@@ -15,14 +15,27 @@ interface Props {
   className?: string;
 }
 
-// The first field gets the focus; without one, what is shown does: the button that closes it is no place to begin.
-function focusFirst(event: Event): void {
-  event.preventDefault();
-  const content = event.currentTarget as HTMLElement;
-  const field = content.querySelector<HTMLElement>(
-    "input:not([type=hidden]):not(:disabled), textarea:not(:disabled), select:not(:disabled)",
-  );
-  (field ?? content).focus();
+// useFocus has the first field get the focus; without one, what is shown does: the button that closes it is no place to begin.
+// When it closes, the focus goes back to where it was: most are opened by an address, and have no button that opened them.
+function useFocus() {
+  const before = useRef<Element | null>(null);
+  return {
+    onOpenAutoFocus(event: Event): void {
+      event.preventDefault();
+      before.current = document.activeElement;
+      const content = event.currentTarget as HTMLElement;
+      const field = content.querySelector<HTMLElement>(
+        "input:not([type=hidden]):not(:disabled), textarea:not(:disabled), select:not(:disabled)",
+      );
+      (field ?? content).focus();
+    },
+    onCloseAutoFocus(event: Event): void {
+      event.preventDefault();
+      if (before.current instanceof HTMLElement && before.current.isConnected) {
+        before.current.focus({ preventScroll: true });
+      }
+    },
+  };
 }
 
 const shade = "fixed inset-0 z-40 bg-black/40 dark:bg-black/60";
@@ -47,12 +60,13 @@ function Head({ title, description }: Pick<Props, "title" | "description">) {
 
 // Dialog asks for something before anything else goes on.
 export function Dialog({ open, onClose, title, description, footer, children, className }: Props) {
+  const focus = useFocus();
   return (
     <Radix.Root open={open} onOpenChange={(next) => !next && onClose()}>
       <Radix.Portal>
         <Radix.Overlay className={shade} />
         <Radix.Content
-          onOpenAutoFocus={focusFirst}
+          {...focus}
           {...(description ? {} : { "aria-describedby": undefined })}
           className={cn(
             "animate-appear fixed inset-x-2 top-[6vh] z-40 mx-auto flex max-h-[88vh] max-w-lg flex-col rounded-lg border bg-raised shadow-2xl",
@@ -70,12 +84,13 @@ export function Dialog({ open, onClose, title, description, footer, children, cl
 
 // Drawer shows one thing in full beside the page that it is on.
 export function Drawer({ open, onClose, title, description, footer, children, className }: Props) {
+  const focus = useFocus();
   return (
     <Radix.Root open={open} onOpenChange={(next) => !next && onClose()}>
       <Radix.Portal>
         <Radix.Overlay className={shade} />
         <Radix.Content
-          onOpenAutoFocus={focusFirst}
+          {...focus}
           {...(description ? {} : { "aria-describedby": undefined })}
           // What is inside may need the key for itself: a terminal, or the search of an editor.
           onEscapeKeyDown={(event) =>
