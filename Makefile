@@ -145,6 +145,11 @@ bench-fleet: programs ## measure the control plane with a simulated fleet; ARGS 
 	@go build $(flags) -o $(bin)/bench-fleet ./test/bench/fleet
 	$(bin)/bench-fleet --targets $(ARGS)
 
+.PHONY: bench-ui
+bench-ui: programs ## measure the pages in Chromium over a simulated fleet; ARGS go to web/scripts/bench.mjs
+	@go build $(flags) -o $(bin)/bench-fleet ./test/bench/fleet
+	node web/scripts/bench.mjs --targets $(ARGS)
+
 .PHONY: soak
 soak: build ## kill and restart things while commits arrive, for ROUNDS rounds (20)
 	SLIPWAY_REQUIRE_CLUSTER=1 SLIPWAY_SOAK_ROUNDS=$(ROUNDS) go test -count=1 -p 1 -timeout 3h -v $(ARGS) ./test/chaos ./test/fleet ./test/scale

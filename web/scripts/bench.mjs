@@ -161,7 +161,7 @@ async function graph(page) {
   }
   const times = [];
   for (let i = 0; i < Math.min(rounds, 5); i++) {
-    await page.goto("/applications?q=big");
+    await page.goto("/applications?search=big");
     const link = page.getByRole("link", { name: app.name, exact: true }).first();
     await link.waitFor();
     const done = page.evaluate(

@@ -1,0 +1,100 @@
+import { api } from "./support/api";
+import { kube } from "./support/kube";
+import { commit, stack } from "./support/stack";
+import { expect, test } from "./support/test";
+
+// What comes from Git and clusters is text, whatever is in it; and what is in Secrets is nowhere.
+
+const name = `hostile-${Date.now().toString(36)}`;
+const script = "<img src=x onerror=window.owned=1><script>window.owned=1</script>";
+const secret = `secret-of-${name}`;
+const application = () => `/api/v1/agents/${stack().agent}/applications`;
+const address = () => `/applications/${stack().agent}/${stack().namespace}/${name}`;
+
+const manifests = `apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: ${name}
+  annotations:
+    note: ${JSON.stringify(script)}
+    link.argocd.argoproj.io/run: "javascript:window.owned=1"
+data:
+  page: ${JSON.stringify(script)}
+---
+apiVersion: v1
+kind: Secret
+metadata:
+  name: ${name}
+stringData:
+  password: ${secret}
+`;
+
+test.beforeAll(async () => {
+  const revision = await commit(`Add ${script}`, { [`apps/${name}/all.yaml`]: manifests });
+  await api("POST", application(), {
+    resource: {
+      apiVersion: "argoproj.io/v1alpha1",
+      kind: "Application",
+      metadata: { name, namespace: stack().namespace, finalizers: ["resources-finalizer.argocd.argoproj.io"] },
+      spec: {
+        project: "default",
+        source: { repoURL: stack().repository, targetRevision: revision, path: `apps/${name}` },
+        destination: { server: "https://kubernetes.default.svc", namespace: "default" },
+        info: [{ name: script, value: "javascript:window.owned=1" }],
+        syncPolicy: { automated: { selfHeal: false } },
+      },
+    },
+  });
+  await expect
+    .poll(async () => (await api<{ sync: string }>("GET", `${application()}/${stack().namespace}/${name}`)).sync, {
+      timeout: 60_000,
+    })
+    .toBe("Synced");
+  await kube("PATCH", `/api/v1/namespaces/default/secrets/${name}`, { stringData: { password: `${secret}-changed` } });
+});
+
+test.afterAll(async () => {
+  await api("DELETE", `${application()}/${stack().namespace}/${name}?cascade=true`);
+});
+
+test("nothing that Git or the cluster says runs, and no page has a secret", async ({ page }) => {
+  const answers: string[] = [];
+  page.on("response", (response) => {
+    if (response.url().includes("/api/v1/") && !/events/.test(response.url())) {
+      response.text().then(
+        (text) => answers.push(text),
+        () => undefined, // of a page that was left
+      );
+    }
+  });
+  for (const part of [
+    "",
+    `?resource=${encodeURIComponent(`/ConfigMap/default/${name}`)}`,
+    `?resource=${encodeURIComponent(`/Secret/default/${name}`)}`,
+    "/diff",
+    "/diff?kind=drift",
+    "/sync",
+    "/history",
+    "/why",
+    "/parameters",
+    "/events",
+    "/settings",
+  ]) {
+    await page.goto(`${address()}${part}`);
+    await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
+    await expect(page.getByRole("status", { name: /loading|reading|asking/i })).toHaveCount(0);
+    expect(await page.evaluate(() => "owned" in window)).toBe(false);
+    expect(await page.locator('a[href^="javascript:" i], img[src="x"]').count()).toBe(0);
+    expect(await page.content()).not.toContain(secret);
+  }
+  expect(answers.length).toBeGreaterThan(10);
+  expect(answers.join("\n")).not.toContain(secret);
+});
+
+test("a change in the cluster is on the page without loading it again", async ({ page }) => {
+  await page.goto(`${address()}?view=list`);
+  await expect(page.getByText(name).first()).toBeVisible();
+  await expect(page.getByTestId("connection")).toHaveAttribute("data-state", "live");
+  await kube("DELETE", `/api/v1/namespaces/default/configmaps/${name}`);
+  await expect(page.getByText("Missing").first()).toBeVisible();
+});
