@@ -112,7 +112,7 @@ func (t *timeline) results() {
 		if i := t.stepOf(key, r.SyncPhase); i >= 0 {
 			wave = t.steps[i].Wave
 		}
-		item := api.OperationItem{ObjectName: nameOf(key), Hook: string(r.HookType), Verb: "apply", State: stateOf(r), Message: object.Lines(r.Message, maxTimelineText)}
+		item := api.OperationItem{ObjectName: nameOf(key), Hook: string(r.HookType), Verb: "apply", State: stateOf(r, t.op.Phase.Completed()), Message: object.Lines(r.Message, maxTimelineText)}
 		switch {
 		case r.HookType != "":
 			item.Verb = "hook"
@@ -123,7 +123,9 @@ func (t *timeline) results() {
 	}
 }
 
-func stateOf(r v1alpha1.ResourceResult) string {
+// stateOf is how far an object is. Objects that were applied stay Running in the status, as Argo CD has it: once the operation
+// is over they succeeded. A hook that nobody saw the end of did not.
+func stateOf(r v1alpha1.ResourceResult, over bool) string {
 	switch {
 	case r.Status == v1alpha1.ResultPruneSkipped:
 		return "skipped"
@@ -131,8 +133,10 @@ func stateOf(r v1alpha1.ResourceResult) string {
 		return "failed"
 	case r.Status == v1alpha1.ResultPruned:
 		return "pruned"
-	case r.HookPhase == v1alpha1.OperationRunning:
+	case r.HookPhase == v1alpha1.OperationRunning && !over:
 		return "running"
+	case r.HookPhase == v1alpha1.OperationRunning && r.HookType != "":
+		return "failed"
 	}
 	return "succeeded"
 }

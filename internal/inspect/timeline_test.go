@@ -51,6 +51,23 @@ func TestATimelineTellsWhatIsDoneAndWhatNeverCame(t *testing.T) {
 	}
 }
 
+func TestNothingRunsOfAnOperationThatIsOver(t *testing.T) {
+	t.Parallel()
+	for phase, want := range map[string]string{"Running": "running running", "Failed": "succeeded failed"} {
+		app := &v1alpha1.Application{}
+		status := `{"status":{"operationState":{"phase":"` + phase + `","syncResult":{"resources":[
+		 {"kind":"ConfigMap","name":"a","status":"Synced","hookPhase":"Running","syncPhase":"Sync"},
+		 {"group":"batch","kind":"Job","name":"j","hookType":"PostSync","hookPhase":"Running","syncPhase":"PostSync"}]}}}}`
+		if err := json.Unmarshal([]byte(status), app); err != nil {
+			t.Fatal(err)
+		}
+		steps := Timeline(app, nil).Steps
+		if got := steps[0].Items[0].State + " " + steps[1].Items[0].State; got != want {
+			t.Errorf("%s: %q, want %q", phase, got, want)
+		}
+	}
+}
+
 func TestAnOperationThatHasNotBegunIsPending(t *testing.T) {
 	t.Parallel()
 	app := &v1alpha1.Application{Operation: &v1alpha1.Operation{InitiatedBy: v1alpha1.OperationInitiator{Username: "ann"}}}
