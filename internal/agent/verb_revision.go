@@ -110,7 +110,7 @@ func lookUpRevision(ctx context.Context, repos []*gitsource.Repo, revision strin
 		return out
 	}
 	revision = strings.ToLower(revision)
-	find := func(repo *gitsource.Repo) *git.Commit {
+	find := func(repo *gitsource.Repo) *git.Commit { //nolint:contextcheck // it reads a copy on disk, which ends by itself
 		c, err := repo.Commit(revision)
 		if err != nil || c.ID.String() != revision { // an object that is no commit leads to one, or to none
 			return nil

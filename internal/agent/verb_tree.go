@@ -123,7 +123,7 @@ func (v *verbs) treeWatch(ctx context.Context, cmd agentapi.Command, s duplex) e
 	for {
 		event, err := reader.Next(ctx)
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // nobody looks any more
+			return nil // nobody looks any more
 		}
 		if err != nil {
 			return err

@@ -29,34 +29,56 @@ func TestAPodSaysInOneWordWhatItDoes(t *testing.T) {
 		name, pod string
 		want      api.TreePod
 	}{
-		{"runs", `{"spec":{"nodeName":"w1","containers":[{},{}]},"status":{"phase":"Running","podIP":"10.0.0.1","containerStatuses":[
+		{
+			"runs", `{"spec":{"nodeName":"w1","containers":[{},{}]},"status":{"phase":"Running","podIP":"10.0.0.1","containerStatuses":[
 			{"ready":true,"restartCount":2,"state":{"running":{}}},{"ready":true,"restartCount":1,"state":{"running":{}}}]}}`,
-			api.TreePod{Node: "w1", Phase: "Running", Ready: 2, Containers: 2, Restarts: 3, IP: "10.0.0.1"}},
-		{"crashes beside one that runs", `{"spec":{"containers":[{},{}]},"status":{"phase":"Running","containerStatuses":[
+			api.TreePod{Node: "w1", Phase: "Running", Ready: 2, Containers: 2, Restarts: 3, IP: "10.0.0.1"},
+		},
+		{
+			"crashes beside one that runs", `{"spec":{"containers":[{},{}]},"status":{"phase":"Running","containerStatuses":[
 			{"ready":true,"state":{"running":{}}},{"restartCount":7,"state":{"waiting":{"reason":"CrashLoopBackOff"}}}]}}`,
-			api.TreePod{Phase: "Running", Reason: "CrashLoopBackOff", Ready: 1, Containers: 2, Restarts: 7}},
-		{"was killed", `{"spec":{"containers":[{}]},"status":{"phase":"Failed","reason":"Evicted"}}`,
-			api.TreePod{Phase: "Failed", Reason: "Evicted", Containers: 1}},
-		{"ended with a code", `{"spec":{"containers":[{}]},"status":{"phase":"Failed","containerStatuses":[{"state":{"terminated":{"exitCode":3}}}]}}`,
-			api.TreePod{Phase: "Failed", Reason: "ExitCode:3", Containers: 1}},
-		{"one of two is done", `{"spec":{"containers":[{},{}]},"status":{"phase":"Running","containerStatuses":[
+			api.TreePod{Phase: "Running", Reason: "CrashLoopBackOff", Ready: 1, Containers: 2, Restarts: 7},
+		},
+		{
+			"was killed", `{"spec":{"containers":[{}]},"status":{"phase":"Failed","reason":"Evicted"}}`,
+			api.TreePod{Phase: "Failed", Reason: "Evicted", Containers: 1},
+		},
+		{
+			"ended with a code", `{"spec":{"containers":[{}]},"status":{"phase":"Failed","containerStatuses":[{"state":{"terminated":{"exitCode":3}}}]}}`,
+			api.TreePod{Phase: "Failed", Reason: "ExitCode:3", Containers: 1},
+		},
+		{
+			"one of two is done", `{"spec":{"containers":[{},{}]},"status":{"phase":"Running","containerStatuses":[
 			{"state":{"terminated":{"exitCode":0,"reason":"Completed"}}},{"ready":true,"state":{"running":{}}}]}}`,
-			api.TreePod{Phase: "Running", Ready: 1, Containers: 2}},
-		{"done", `{"spec":{"containers":[{}]},"status":{"phase":"Succeeded","containerStatuses":[{"state":{"terminated":{"exitCode":0,"reason":"Completed"}}}]}}`,
-			api.TreePod{Phase: "Succeeded", Reason: "Completed", Containers: 1}},
-		{"starts", `{"spec":{"initContainers":[{"name":"a"},{"name":"b"}],"containers":[{}]},"status":{"phase":"Pending","initContainerStatuses":[
+			api.TreePod{Phase: "Running", Ready: 1, Containers: 2},
+		},
+		{
+			"done", `{"spec":{"containers":[{}]},"status":{"phase":"Succeeded","containerStatuses":[{"state":{"terminated":{"exitCode":0,"reason":"Completed"}}}]}}`,
+			api.TreePod{Phase: "Succeeded", Reason: "Completed", Containers: 1},
+		},
+		{
+			"starts", `{"spec":{"initContainers":[{"name":"a"},{"name":"b"}],"containers":[{}]},"status":{"phase":"Pending","initContainerStatuses":[
 			{"name":"a","state":{"terminated":{"exitCode":0}}},{"name":"b","state":{"running":{}}}],"containerStatuses":[{"state":{"waiting":{"reason":"PodInitializing"}}}]}}`,
-			api.TreePod{Phase: "Pending", Reason: "Init:1/2", Containers: 1}},
-		{"does not start", `{"spec":{"initContainers":[{"name":"a"}],"containers":[{}]},"status":{"phase":"Pending","initContainerStatuses":[
+			api.TreePod{Phase: "Pending", Reason: "Init:1/2", Containers: 1},
+		},
+		{
+			"does not start", `{"spec":{"initContainers":[{"name":"a"}],"containers":[{}]},"status":{"phase":"Pending","initContainerStatuses":[
 			{"name":"a","restartCount":4,"state":{"waiting":{"reason":"CrashLoopBackOff"}}}]}}`,
-			api.TreePod{Phase: "Pending", Reason: "Init:CrashLoopBackOff", Containers: 1, Restarts: 4}},
-		{"has a container that stays beside it", `{"spec":{"initContainers":[{"name":"proxy","restartPolicy":"Always"}],"containers":[{}]},"status":{"phase":"Running",
+			api.TreePod{Phase: "Pending", Reason: "Init:CrashLoopBackOff", Containers: 1, Restarts: 4},
+		},
+		{
+			"has a container that stays beside it", `{"spec":{"initContainers":[{"name":"proxy","restartPolicy":"Always"}],"containers":[{}]},"status":{"phase":"Running",
 			"initContainerStatuses":[{"name":"proxy","started":true,"ready":true,"state":{"running":{}}}],"containerStatuses":[{"ready":true,"state":{"running":{}}}]}}`,
-			api.TreePod{Phase: "Running", Ready: 2, Containers: 2}},
-		{"goes", `{"metadata":{"deletionTimestamp":"2026-01-01T00:00:00Z"},"spec":{"containers":[{}]},"status":{"phase":"Running","containerStatuses":[{"ready":true,"state":{"running":{}}}]}}`,
-			api.TreePod{Phase: "Running", Reason: "Terminating", Ready: 1, Containers: 1}},
-		{"finds no node", `{"spec":{"containers":[{}]},"status":{"phase":"Pending","conditions":[{"type":"PodScheduled","status":"False","reason":"Unschedulable"}]}}`,
-			api.TreePod{Phase: "Pending", Reason: "Unschedulable", Containers: 1}},
+			api.TreePod{Phase: "Running", Ready: 2, Containers: 2},
+		},
+		{
+			"goes", `{"metadata":{"deletionTimestamp":"2026-01-01T00:00:00Z"},"spec":{"containers":[{}]},"status":{"phase":"Running","containerStatuses":[{"ready":true,"state":{"running":{}}}]}}`,
+			api.TreePod{Phase: "Running", Reason: "Terminating", Ready: 1, Containers: 1},
+		},
+		{
+			"finds no node", `{"spec":{"containers":[{}]},"status":{"phase":"Pending","conditions":[{"type":"PodScheduled","status":"False","reason":"Unschedulable"}]}}`,
+			api.TreePod{Phase: "Pending", Reason: "Unschedulable", Containers: 1},
+		},
 		{"is nonsense", `{"spec":{"containers":"x","nodeName":7},"status":{"phase":{},"containerStatuses":[7,{"state":[],"restartCount":"x"}]}}`, api.TreePod{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -74,18 +96,28 @@ func TestWorkloadsTellImagesReplicasAndRevision(t *testing.T) {
 		name, object string
 		want         api.TreeNode
 	}{
-		{"a ReplicaSet", `{"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":"web-1","annotations":{"deployment.kubernetes.io/revision":"7"},"creationTimestamp":"x"},
+		{
+			"a ReplicaSet", `{"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":"web-1","annotations":{"deployment.kubernetes.io/revision":"7"},"creationTimestamp":"x"},
 			"spec":{"replicas":3,"template":{"spec":{"containers":[{"image":"a:1"},{"image":"a:1"},{"image":"b:2"}]}}},"status":{"readyReplicas":2}}`,
-			api.TreeNode{Group: "apps", Version: "v1", Kind: "ReplicaSet", Name: "web-1", Revision: 7, Replicas: &api.TreeReplicas{Desired: 3, Ready: 2}, Images: []string{"a:1", "b:2"}}},
-		{"a DaemonSet", `{"apiVersion":"apps/v1","kind":"DaemonSet","metadata":{"name":"d"},"status":{"desiredNumberScheduled":5,"numberReady":4}}`,
-			api.TreeNode{Group: "apps", Version: "v1", Kind: "DaemonSet", Name: "d", Replicas: &api.TreeReplicas{Desired: 5, Ready: 4}}},
-		{"a CronJob", `{"apiVersion":"batch/v1","kind":"CronJob","metadata":{"name":"c"},"spec":{"jobTemplate":{"spec":{"template":{"spec":{"containers":[{"image":"a:1"}]}}}}}}`,
-			api.TreeNode{Group: "batch", Version: "v1", Kind: "CronJob", Name: "c", Images: []string{"a:1"}}},
-		{"a Secret", `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s","uid":"u"},"data":{"password":"aHVudGVyMg=="}}`,
-			api.TreeNode{Version: "v1", Kind: "Secret", Name: "s", UID: "u"}},
-		{"links", `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c","annotations":{"link.argocd.argoproj.io/a":"Docs|https://user:pw@docs.example.com/x",
+			api.TreeNode{Group: "apps", Version: "v1", Kind: "ReplicaSet", Name: "web-1", Revision: 7, Replicas: &api.TreeReplicas{Desired: 3, Ready: 2}, Images: []string{"a:1", "b:2"}},
+		},
+		{
+			"a DaemonSet", `{"apiVersion":"apps/v1","kind":"DaemonSet","metadata":{"name":"d"},"status":{"desiredNumberScheduled":5,"numberReady":4}}`,
+			api.TreeNode{Group: "apps", Version: "v1", Kind: "DaemonSet", Name: "d", Replicas: &api.TreeReplicas{Desired: 5, Ready: 4}},
+		},
+		{
+			"a CronJob", `{"apiVersion":"batch/v1","kind":"CronJob","metadata":{"name":"c"},"spec":{"jobTemplate":{"spec":{"template":{"spec":{"containers":[{"image":"a:1"}]}}}}}}`,
+			api.TreeNode{Group: "batch", Version: "v1", Kind: "CronJob", Name: "c", Images: []string{"a:1"}},
+		},
+		{
+			"a Secret", `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s","uid":"u"},"data":{"password":"aHVudGVyMg=="}}`,
+			api.TreeNode{Version: "v1", Kind: "Secret", Name: "s", UID: "u"},
+		},
+		{
+			"links", `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c","annotations":{"link.argocd.argoproj.io/a":"Docs|https://user:pw@docs.example.com/x",
 			"link.argocd.argoproj.io/b":"javascript:alert(1)","link.argocd.argoproj.io/c":"data:text/html,x"}}}`,
-			api.TreeNode{Version: "v1", Kind: "ConfigMap", Name: "c", URLs: []string{"https://docs.example.com/x"}}},
+			api.TreeNode{Version: "v1", Kind: "ConfigMap", Name: "c", URLs: []string{"https://docs.example.com/x"}},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -186,8 +218,12 @@ func TestHooksTellTheirPhases(t *testing.T) {
 func TestMetadataIsEnoughForWhatTellsNothingElse(t *testing.T) {
 	t.Parallel()
 	got := Places([]v1alpha1.ResourceStatus{
-		{Group: "apps", Kind: "Deployment", Namespace: "a", Name: "web"}, {Kind: "Secret", Namespace: "a", Name: "s"}, {Kind: "Secret", Namespace: "a", Name: "t"},
-		{Kind: "ConfigMap", Namespace: "b", Name: "c"}, {Kind: "Pod", Namespace: "a", Name: "p"}, {Group: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: "r"},
+		{Group: "apps", Kind: "Deployment", Namespace: "a", Name: "web"},
+		{Kind: "Secret", Namespace: "a", Name: "s"},
+		{Kind: "Secret", Namespace: "a", Name: "t"},
+		{Kind: "ConfigMap", Namespace: "b", Name: "c"},
+		{Kind: "Pod", Namespace: "a", Name: "p"},
+		{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: "r"},
 	})
 	want := []Place{
 		{Kind: object.Kind{Group: "apps", Kind: "ReplicaSet"}, Namespace: "a"},

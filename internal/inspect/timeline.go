@@ -157,6 +157,22 @@ func (s *Step) is(key object.Key, phase v1alpha1.SyncPhase) bool {
 	return bare == named && s.Phase == phase && strings.HasPrefix(key.Name, s.Prefix)
 }
 
+// had is which steps, and which objects, had their turn.
+func (t *timeline) had() (steps map[int]bool, objects map[object.Key]bool) {
+	steps, objects = make(map[int]bool, len(t.steps)), map[object.Key]bool{}
+	if t.op.SyncResult == nil {
+		return steps, objects
+	}
+	for _, r := range t.op.SyncResult.Resources {
+		key := object.Key{Group: r.Group, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}
+		objects[key] = true
+		if i := t.stepOf(key, r.SyncPhase); i >= 0 {
+			steps[i] = true
+		}
+	}
+	return steps, objects
+}
+
 // toCome are what has not had its turn yet, or never had it: objects that differ, and hooks of an operation on everything.
 func (t *timeline) toCome() {
 	state := "waiting"
@@ -166,16 +182,7 @@ func (t *timeline) toCome() {
 	case t.op.Phase.Completed() || t.op.Phase == v1alpha1.OperationTerminating:
 		state = "skipped"
 	}
-	done := make(map[int]bool, len(t.steps))
-	did := map[object.Key]bool{}
-	if t.op.SyncResult != nil {
-		for _, r := range t.op.SyncResult.Resources {
-			key := object.Key{Group: r.Group, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}
-			if did[key] = true; t.stepOf(key, r.SyncPhase) >= 0 {
-				done[t.stepOf(key, r.SyncPhase)] = true
-			}
-		}
-	}
+	done, did := t.had()
 	sync := t.op.Operation.Sync
 	limited := sync != nil && len(sync.Resources) > 0
 	hooks := !limited && (sync == nil || (sync.SyncStrategy == nil || sync.SyncStrategy.Apply == nil) && sync.AutoHealAttemptsCount == 0)

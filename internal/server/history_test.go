@@ -36,8 +36,12 @@ func (w *world) historied(agent gateway.Agent, now time.Time) {
 		hours                         int
 		name, action, phase, revision string
 	}{
-		{6, "web", api.LedgerSync, "Succeeded", "b"}, {4, "web", api.LedgerSync, "Failed", "x"}, {3, "web", api.LedgerPartial, "Succeeded", "c"},
-		{2, "web", api.LedgerDryRun, "Succeeded", "d"}, {1, "web", api.LedgerSync, "Succeeded", "d"}, {1, "other", api.LedgerSync, "Succeeded", "d"},
+		{6, "web", api.LedgerSync, "Succeeded", "b"},
+		{4, "web", api.LedgerSync, "Failed", "x"},
+		{3, "web", api.LedgerPartial, "Succeeded", "c"},
+		{2, "web", api.LedgerDryRun, "Succeeded", "d"},
+		{1, "web", api.LedgerSync, "Succeeded", "d"},
+		{1, "other", api.LedgerSync, "Succeeded", "d"},
 	} {
 		end := now.Add(-time.Duration(e.hours) * time.Hour)
 		batch.Records = append(batch.Records, gateway.Record{ID: fmt.Sprintf("%02x", i+1), LedgerDetail: api.LedgerDetail{LedgerEntry: api.LedgerEntry{

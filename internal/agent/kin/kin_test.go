@@ -42,7 +42,7 @@ type world struct {
 	gone      atomic.Bool
 }
 
-var shop = types.NamespacedName{Namespace: "argocd", Name: "shop"} //nolint:gochecknoglobals // a constant that cannot be one
+var shop = types.NamespacedName{Namespace: "argocd", Name: "shop"}
 
 var errGone = errors.New("the application is gone")
 

@@ -11,6 +11,8 @@ import (
 const Region = ChangedAt + 1
 
 // The statuses that a Matrix tells apart. What a cluster says is anything, so all else counts as the last of them.
+//
+//nolint:gochecknoglobals // tables
 var (
 	syncs   = []string{"Synced", "OutOfSync", "Unknown"}
 	healths = []string{"Healthy", "Progressing", "Degraded", "Suspended", "Missing", "Unknown"}

@@ -41,23 +41,33 @@ func TestALiveTreeComesAsEventsAndSaysWhyItEnds(t *testing.T) {
 		want  string
 	}{
 		{
-			"in pieces", []string{whole[:20], whole[20:21], whole[21:]}, nil,
+			"in pieces",
+			[]string{whole[:20], whole[20:21], whole[21:]},
+			nil,
 			first + "event: patch\ndata: " + patch + "\n\nevent: error\ndata: the agent does not show this tree any more: ask again\n\n",
 		},
 		{
-			"the agent goes away", []string{shown(t, "tree", tree)}, api.Errorf(api.CodeUnavailable, "agent account.prod is not connected\nany more"),
+			"the agent goes away",
+			[]string{shown(t, "tree", tree)},
+			api.Errorf(api.CodeUnavailable, "agent account.prod is not connected\nany more"),
 			first + "event: error\ndata: agent account.prod is not connected any more\n\n",
 		},
 		{
-			"lines within JSON are no lines of events", []string{shown(t, "tree", "{\r\"nodes\":[]}")}, api.Errorf(api.CodeUnavailable, "over"),
+			"lines within JSON are no lines of events",
+			[]string{shown(t, "tree", "{\r\"nodes\":[]}")},
+			api.Errorf(api.CodeUnavailable, "over"),
 			": welcome\n\nevent: tree\ndata: { \"nodes\":[]}\n\nevent: error\ndata: over\n\n",
 		},
 		{
-			"no JSON", []string{shown(t, "tree", "{")}, nil,
+			"no JSON",
+			[]string{shown(t, "tree", "{")},
+			nil,
 			": welcome\n\nevent: error\ndata: the agent sends something that is no tree: see its version, and ask again\n\n",
 		},
 		{
-			"no tree at all", []string{strings.Repeat("\xff", 100)}, nil,
+			"no tree at all",
+			[]string{strings.Repeat("\xff", 100)},
+			nil,
 			": welcome\n\nevent: error\ndata: the agent sends something that is no tree: see its version, and ask again\n\n",
 		},
 	} {

@@ -57,9 +57,14 @@ func TestADirectoryIsListedWithWhatRendersIt(t *testing.T) {
 		"jsonnet/a.yaml": "", "docs/index.md": "", "deep/below/a.yaml": "",
 	}, "")
 	want := []api.RepositoryPath{
-		{Path: "chart", Type: "directory", Tool: "helm"}, {Path: "deep", Type: "directory"}, {Path: "docs", Type: "directory"},
-		{Path: "jsonnet", Type: "directory", Tool: "jsonnet"}, {Path: "overlay", Type: "directory", Tool: "kustomize"},
-		{Path: "plain", Type: "directory", Tool: "directory"}, {Path: "Makefile", Type: "file"}, {Path: "README.md", Type: "file"},
+		{Path: "chart", Type: "directory", Tool: "helm"},
+		{Path: "deep", Type: "directory"},
+		{Path: "docs", Type: "directory"},
+		{Path: "jsonnet", Type: "directory", Tool: "jsonnet"},
+		{Path: "overlay", Type: "directory", Tool: "kustomize"},
+		{Path: "plain", Type: "directory", Tool: "directory"},
+		{Path: "Makefile", Type: "file"},
+		{Path: "README.md", Type: "file"},
 	}
 	if d := cmp.Diff(want, got.Items); d != "" {
 		t.Errorf("items (-want +got):\n%s", d)
@@ -89,8 +94,14 @@ func TestAChartTellsItsNamesAndNoValue(t *testing.T) {
 		t.Errorf("values files (-want +got):\n%s", d)
 	}
 	want := &api.ChartDetails{Name: "web", Version: "1.2.3", AppVersion: "1.16", Description: "a shop", Parameters: []api.ChartParameter{
-		{Name: `a\.b`, Type: "string"}, {Name: "debug", Type: "boolean"}, {Name: "extra", Type: "map"}, {Name: "hosts", Type: "list"},
-		{Name: "image.repository", Type: "string"}, {Name: "image.tag", Type: "string"}, {Name: "none", Type: "null"}, {Name: "replicas", Type: "number"},
+		{Name: `a\.b`, Type: "string"},
+		{Name: "debug", Type: "boolean"},
+		{Name: "extra", Type: "map"},
+		{Name: "hosts", Type: "list"},
+		{Name: "image.repository", Type: "string"},
+		{Name: "image.tag", Type: "string"},
+		{Name: "none", Type: "null"},
+		{Name: "replicas", Type: "number"},
 	}}
 	if d := cmp.Diff(want, got.Details.Helm); d != "" {
 		t.Errorf("chart (-want +got):\n%s", d)
