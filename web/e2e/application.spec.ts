@@ -114,8 +114,12 @@ test("a rollback says what it means, and holds", async ({ page }) => {
 
 test("what a held sync would delete is confirmed by name", async ({ page }) => {
   await commit(`Empty ${name}`, { [`${directory}/two.yaml`]: null });
-  const { resource } = await api<{ resource: { metadata: { annotations?: object } } }>("GET", own());
-  const { metadata } = resource;
+  const { resource } = await api<{ resource: { metadata: { annotations?: object; resourceVersion?: string } } }>(
+    "GET",
+    own(),
+  );
+  // Whatever the status became meanwhile.
+  const { resourceVersion: _, ...metadata } = resource.metadata;
   await api("PUT", own(), {
     resource: {
       ...resource,

@@ -42,7 +42,7 @@ export function Button({
     <Element
       {...(asChild ? {} : { type: "button" as const })}
       {...rest}
-      {...(why ? { "aria-disabled": true } : asChild ? {} : { disabled: off })}
+      {...(why ? { "aria-disabled": true, "aria-description": why } : asChild ? {} : { disabled: off })}
       onClick={off ? (event) => event.preventDefault() : onClick}
       className={cn(
         "inline-flex shrink-0 items-center justify-center gap-1.5 rounded-md font-medium whitespace-nowrap transition-colors",

@@ -259,7 +259,7 @@ function Reason({ app, query, actions }: { app: App; query: WhyQuery; actions: A
           params={{ agent: app.agent, namespace: app.namespace, name: app.name } as never}
           className="text-accent hover:underline"
         >
-          {more > 0 ? `${plural(more, "more reason")}` : "What to do next"}
+          {more > 0 ? plural(more, "more reason") : "What to do next"}
         </Link>
       </p>
     </>

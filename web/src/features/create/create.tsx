@@ -45,6 +45,12 @@ export default function CreateApplication() {
   );
 }
 
+const nameless = {
+  field: "metadata.name",
+  message: "Write a name of lower-case letters, digits, hyphens and dots.",
+  level: "error" as const,
+};
+
 function Editor({ agents }: { agents: Schemas["Agent"][] }) {
   const [agent, setAgent] = useState(agents[0]?.id ?? "");
   const of = agents.find((a) => a.id === agent);
@@ -59,8 +65,10 @@ function Editor({ agents }: { agents: Schemas["Agent"][] }) {
   const navigate = useNavigate();
   const settled = useSettled(draft, 250);
   const wanted = useMemo(() => safely(settled), [settled]);
-  const check = useQuery(checkQuery(agent, wanted, touched && wanted !== undefined && !missing));
-  const problems = useDeferredValue(touched ? (check.data?.problems ?? []) : []);
+  // Without a name there is no Application to ask about.
+  const named = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(get(settled, ["metadata", "name"]));
+  const check = useQuery(checkQuery(agent, wanted, touched && named && wanted !== undefined && !missing));
+  const problems = useDeferredValue(!touched ? [] : named ? (check.data?.problems ?? []) : [nameless]);
   const edit = (next: Draft) => {
     setTouched(true);
     setError(null);

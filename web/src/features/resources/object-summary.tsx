@@ -17,7 +17,7 @@ function Pairs({ pairs }: { pairs: Record<string, string> }) {
     <ul className="flex flex-wrap gap-1">
       {Object.entries(pairs).map(([name, value]) => (
         <li key={name} className="max-w-full rounded bg-idle-soft px-1.5 py-0.5 font-mono text-xs break-all">
-          {name}={String(value).length > 200 ? `${String(value).slice(0, 200)}…` : String(value)}
+          {name}={value.length > 200 ? `${value.slice(0, 200)}…` : value}
         </li>
       ))}
     </ul>
