@@ -88,7 +88,7 @@ func rooms() map[string][]string {
 		"dev/demo":           nil,
 		"test":               nil, // tests import what they like; see the linter
 		"test/bench":         {api, "internal/gitserve"},
-		"test/bench/fleet":   {api, "test/bench/...", "internal/agent/link"},
+		"test/bench/fleet":   {api, "test/bench/...", "internal/agent/link", "internal/inspect"},
 	}
 }
 
