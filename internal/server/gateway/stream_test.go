@@ -217,7 +217,7 @@ func TestStreamsEndWithTheSessionAndHaveALimit(t *testing.T) {
 	i := s.register("account.prod", "cluster")
 	a := s.join(i)
 	var all []*gateway.Stream
-	for range 32 {
+	for range 128 {
 		stream, _ := s.stream(a, 0)
 		all = append(all, stream)
 	}
