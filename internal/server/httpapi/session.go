@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"net/http"
-	"strings"
 
 	"github.com/slipway-gitops/slipway/api"
 )
@@ -81,7 +80,7 @@ func (h *Handler) sessionRoutes() []Route {
 	begin := route(http.MethodGet, "/oidc", Public, "", "begin-oidc", "Begin to sign in with the identity provider")
 	begin.Begins = true
 	begin.mount = mount(handler[oidcBegin, redirect]{do: func(_ context.Context, c *call, in *oidcBegin) (*redirect, error) {
-		to, cookies, err := h.cfg.Providers.BeginOIDC(c.request, localPath(in.ReturnTo))
+		to, cookies, err := h.cfg.Providers.BeginOIDC(c.request, in.ReturnTo)
 		return &redirect{http.StatusSeeOther, to, values(cookies)}, err
 	}})
 	finish := route(http.MethodGet, "/oidc/callback", Public, "session.create", "finish-oidc", "Where the identity provider sends the browser back to")
@@ -110,14 +109,6 @@ func (h *Handler) sessionRoutes() []Route {
 		return &exchangeOutput{session}, nil
 	}})
 	return []Route{methods, in, out, who, password, begin, finish, exchange}
-}
-
-// localPath keeps a browser from being sent elsewhere.
-func localPath(to string) string {
-	if !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.ContainsAny(to, "\\\r\n") {
-		return "/"
-	}
-	return to
 }
 
 func (h *Handler) signIn(ctx context.Context, c *call, in *signInInput) (*cookieOutput[api.Session], error) {
