@@ -75,7 +75,8 @@ web-e2e: build ## run the specs of the user interface in Chromium; ARGS go to pl
 	cd web && npm run --silent e2e -- $(ARGS)
 
 .PHONY: screenshots
-screenshots: build ## make pictures of all pages, light and dark, wide and narrow, in .run/screenshots
+screenshots: build ## make pictures of all pages, light and dark, wide and narrow, in .run/screenshots; ARGS go to playwright test
+	@go build $(flags) -o $(bin)/bench-fleet ./test/bench/fleet
 	cd web && SLIPWAY_PICTURES=1 npm run --silent e2e -- $(ARGS)
 
 .PHONY: unit

@@ -1,13 +1,15 @@
 import { defineConfig } from "@playwright/test";
 import { chromium } from "./e2e/support/chromium";
 
+// What makes pictures and what measures runs when it is asked for: see the Makefile.
+const pictures = Boolean(process.env.SLIPWAY_PICTURES);
+
 export default defineConfig({
   testDir: "e2e",
-  // What makes pictures and what measures runs when it is asked for: see the Makefile.
-  testMatch: process.env.SLIPWAY_PICTURES ? "**/*.pictures.ts" : "**/*.spec.ts",
+  testMatch: pictures ? "**/*.pictures.ts" : "**/*.spec.ts",
   outputDir: "test-results",
-  globalSetup: "./e2e/support/setup.ts",
-  globalTeardown: "./e2e/support/teardown.ts",
+  // Each state that pictures are made of starts what it needs by itself.
+  ...(!pictures && { globalSetup: "./e2e/support/setup.ts", globalTeardown: "./e2e/support/teardown.ts" }),
   // All specs share one server, and each makes what it changes itself.
   workers: 2,
   fullyParallel: false,

@@ -42,7 +42,8 @@ export async function signInOnce(s: Stack): Promise<void> {
   writeFileSync(sessionFile(s), JSON.stringify(await sessionOf(s, s.user, s.password)), { mode: 0o600 });
 }
 
-function session(): Cookie {
+// session is that of the first user.
+export function session(): Cookie {
   return JSON.parse(readFileSync(sessionFile(stack()), "utf8")) as Cookie;
 }
 

@@ -1,5 +1,18 @@
-import { useAll } from "./entity";
-import { organizations, projects } from "./kinds";
+import type { Schemas } from "@/api/client";
+import { type Kind, useAll } from "./entity";
+
+const organizations: Kind<Schemas["Organization"]> = {
+  type: "organization",
+  path: "/api/v1/organizations",
+  one: "organization",
+  many: "organizations",
+};
+const projects: Kind<Schemas["Project"]> = {
+  type: "project",
+  path: "/api/v1/projects",
+  one: "project",
+  many: "projects",
+};
 
 // useScopes are the scopes that there are, the wider ones first.
 export function useScopes(): string[] {

@@ -2,22 +2,20 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Columns2, RefreshCw, Rows2 } from "lucide-react";
 import { useMemo, useState } from "react";
 import { client, data } from "@/api/client";
-import { type App, lookKey, useApp } from "@/lib/application";
 import { plural } from "@/lib/format";
-import { useAddress } from "@/lib/navigate";
 import { one } from "@/lib/search";
 import { Button, IconButton } from "@/ui/button";
 import { Input, Select } from "@/ui/field";
 import { type Tab, Tabs } from "@/ui/page";
 import { Empty, Loaded } from "@/ui/states";
 import { useActions } from "./actions";
-import { partPath } from "./address";
+import { partPath, useAddress } from "./address";
 import { AllowDrift, Adopt, RevertDrift } from "./diff-answers";
 import { DiffItem } from "./diff-item";
 import { Warnings } from "./dialog-parts";
 import { found, type ObjectDiff } from "./drift";
 import { keyOf, type Resource, revisionsOf } from "./resource";
-import { useDetail, useMay } from "./use";
+import { type App, lookKey, useApp, useDetail, useMay } from "./use";
 
 // What a difference depends on, as far as the server knows it: the agent is asked again when that changes, and when somebody
 // presses the button.
@@ -53,9 +51,9 @@ function useDiff(app: App, resource: Resource, drift: boolean, ignored: boolean,
 export default function ApplicationDiff() {
   const app = useApp();
   const { resource } = useDetail(app);
-  const [search, set] = useAddress();
-  const drift = one(search, "kind") === "drift";
-  const query = useDiff(app, resource, drift, one(search, "ignored") === "1", one(search, "revision"));
+  const { search, get, set } = useAddress();
+  const drift = get("kind") === "drift";
+  const query = useDiff(app, resource, drift, get("ignored") === "1", get("revision"));
   const params = { agent: app.agent, namespace: app.namespace, name: app.name };
   const tab = (label: string, kind: string) =>
     ({ label, to: partPath("diff"), params, search: kind ? { kind } : {}, exact: true }) as unknown as Tab;
@@ -65,7 +63,7 @@ export default function ApplicationDiff() {
         <Tabs label="Differences" tabs={[tab("What a sync would change", ""), tab("Drift in the cluster", "drift")]} />
         <Tools
           drift={drift}
-          split={one(search, "view") === "split"}
+          split={get("view") === "split"}
           busy={query.isFetching}
           refetch={() => void query.refetch()}
         />
@@ -74,7 +72,7 @@ export default function ApplicationDiff() {
         {(answer) => (
           <div className={query.isPlaceholderData ? "space-y-3 opacity-60" : "space-y-3"}>
             <Warnings list={answer.warnings} />
-            <Items app={app} items={answer.items ?? []} drift={drift} split={one(search, "view") === "split"} />
+            <Items app={app} items={answer.items ?? []} drift={drift} split={get("view") === "split"} />
           </div>
         )}
       </Loaded>
@@ -83,7 +81,7 @@ export default function ApplicationDiff() {
           app={app}
           items={query.data?.items ?? []}
           open={one(search, "do")}
-          onClose={() => set({ do: "", of: "" })}
+          onClose={() => set({ do: "", of: "" }, true)}
         />
       )}
     </div>
@@ -101,21 +99,21 @@ function Tools({
   busy: boolean;
   refetch: () => void;
 }) {
-  const [search, set] = useAddress();
+  const { get, set } = useAddress();
   return (
     <div className="flex flex-wrap items-center gap-2 pb-1">
       <Input
         aria-label="Search objects"
         placeholder="Search"
         className="h-7 w-40"
-        value={one(search, "q")}
-        onChange={(e) => set({ q: e.target.value })}
+        value={get("q")}
+        onChange={(e) => set({ q: e.target.value }, true)}
       />
       <Select
         aria-label="What is done"
         className="h-7 w-32"
-        value={one(search, "verb")}
-        onChange={(e) => set({ verb: e.target.value })}
+        value={get("verb")}
+        onChange={(e) => set({ verb: e.target.value }, true)}
       >
         <option value="">All</option>
         <option value="create">Made</option>
@@ -125,15 +123,15 @@ function Tools({
       {!drift && <Revision />}
       <Button
         small
-        aria-pressed={one(search, "ignored") === "1"}
-        onClick={() => set({ ignored: one(search, "ignored") ? "" : "1" })}
+        aria-pressed={get("ignored") === "1"}
+        onClick={() => set({ ignored: get("ignored") ? "" : "1" }, true)}
       >
-        {one(search, "ignored") ? "Hide what does not count" : "Show what does not count"}
+        {get("ignored") ? "Hide what does not count" : "Show what does not count"}
       </Button>
       <IconButton
         small
         label={split ? "One below the other" : "Side by side"}
-        onClick={() => set({ view: split ? "" : "split" })}
+        onClick={() => set({ view: split ? "" : "split" }, true)}
       >
         {split ? <Rows2 size={15} aria-hidden /> : <Columns2 size={15} aria-hidden />}
       </IconButton>
@@ -145,13 +143,13 @@ function Tools({
 }
 
 function Revision() {
-  const [search, set] = useAddress();
-  const [text, setText] = useState(one(search, "revision"));
+  const { get, set } = useAddress();
+  const [text, setText] = useState(get("revision"));
   return (
     <form
       onSubmit={(e) => {
         e.preventDefault();
-        set({ revision: text.trim() });
+        set({ revision: text.trim() }, true);
       }}
     >
       <Input
@@ -169,17 +167,17 @@ function Revision() {
 const most = 50; // objects that are shown at once
 
 function Items({ app, items, drift, split }: { app: App; items: ObjectDiff[]; drift: boolean; split: boolean }) {
-  const [search, set] = useAddress();
+  const { get, set } = useAddress();
   const actions = useActions(app);
   const may = useMay(app);
   const [limit, setLimit] = useState(most);
-  const list = useMemo(() => found(items, one(search, "q"), one(search, "verb")), [items, search]);
+  const list = useMemo(() => found(items, get("q"), get("verb")), [items, get]);
   if (items.length === 0) {
     return (
       <Empty title={drift ? "Nobody changed anything" : "Nothing differs"}>
         {drift
           ? "The cluster is as the last deployment left it."
-          : `A sync would change nothing${one(search, "revision") ? ` at ${one(search, "revision")}` : ""}.`}
+          : `A sync would change nothing${get("revision") ? ` at ${get("revision")}` : ""}.`}
       </Empty>
     );
   }
@@ -188,7 +186,7 @@ function Items({ app, items, drift, split }: { app: App; items: ObjectDiff[]; dr
       <Empty
         filtered
         title="No difference is like that"
-        action={<Button onClick={() => set({ q: "", verb: "" })}>Show all</Button>}
+        action={<Button onClick={() => set({ q: "", verb: "" }, true)}>Show all</Button>}
       />
     );
   }
@@ -198,7 +196,7 @@ function Items({ app, items, drift, split }: { app: App; items: ObjectDiff[]; dr
       <div className="flex flex-wrap items-center justify-between gap-2">
         <p className="text-muted">{plural(counts, "object differs", "objects differ")}</p>
         {drift ? (
-          <Button look="primary" small why={may.sync} onClick={() => set({ do: "revert", of: "" }, false)}>
+          <Button look="primary" small why={may.sync} onClick={() => set({ do: "revert", of: "" })}>
             Revert all…
           </Button>
         ) : (
@@ -215,9 +213,9 @@ function Items({ app, items, drift, split }: { app: App; items: ObjectDiff[]; dr
             key={keyOf(item)}
             item={item}
             split={split}
-            open={one(search, "object") ? one(search, "object") === keyOf(item) : i < 5}
+            open={get("object") ? get("object") === keyOf(item) : i < 5}
             why={may.sync}
-            onAnswer={drift ? (answer) => set({ do: answer, of: keyOf(item) }, false) : undefined}
+            onAnswer={drift ? (answer) => set({ do: answer, of: keyOf(item) }) : undefined}
           />
         ))}
       </ul>
@@ -231,8 +229,8 @@ function Items({ app, items, drift, split }: { app: App; items: ObjectDiff[]; dr
 }
 
 function Dialogs({ app, items, open, onClose }: { app: App; items: ObjectDiff[]; open: string; onClose: () => void }) {
-  const [search] = useAddress();
-  const item = items.find((i) => keyOf(i) === one(search, "of"));
+  const { get } = useAddress();
+  const item = items.find((i) => keyOf(i) === get("of"));
   if (open === "revert") {
     return <RevertDrift app={app} items={item ? [item] : items} all={!item} onClose={onClose} />;
   }

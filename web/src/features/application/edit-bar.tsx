@@ -1,7 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { stringify } from "yaml";
-import { type App, lookKey } from "@/lib/application";
 import { preview } from "@/lib/preview";
 import { plural } from "@/lib/format";
 import { Button } from "@/ui/button";
@@ -13,7 +12,7 @@ import { toast } from "@/ui/toast";
 import { Reason } from "./dialog-parts";
 import { changed, EditConflict, editable, ordered, save, tried } from "./edit";
 import { automated, type Resource } from "./resource";
-import { useMay } from "./use";
+import { type App, lookKey, useMay } from "./use";
 
 // yamlOf is what people say in the resource, for reading and writing.
 export function yamlOf(resource: Resource): string {

@@ -1,8 +1,7 @@
 import { ApiError } from "@/api/client";
-import { type App, detailQuery } from "@/lib/application";
 import { queryClient } from "@/lib/query";
 import { type Resource, resourceOf } from "./resource";
-import { write } from "./use";
+import { type App, detailQuery, write } from "./use";
 
 // An edit is made of the resource as it was read, and written with it: what is in neither stays, unknown fields included.
 

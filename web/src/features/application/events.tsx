@@ -1,19 +1,17 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { client, data } from "@/api/client";
-import { type App, liveKey, useApp } from "@/lib/application";
-import { useAddress } from "@/lib/navigate";
-import { one } from "@/lib/search";
 import { useMissing } from "@/lib/session";
 import { Ago } from "@/ui/ago";
 import { Select } from "@/ui/field";
 import { Empty, ErrorNote, Loading } from "@/ui/states";
 import { Badge } from "@/ui/status";
 import { type Column, Table } from "@/ui/table";
+import { useAddress } from "./address";
 import { type Happening, happenings } from "./happenings";
 import { useLedger } from "./ledger";
 import { compose } from "./past";
-import { useDetail } from "./use";
+import { type App, liveKey, useApp, useDetail } from "./use";
 
 const many = 100;
 
@@ -55,11 +53,11 @@ const columns: Column<Happening>[] = [
 export default function ApplicationEvents() {
   const app = useApp();
   const { detail, resource } = useDetail(app);
-  const [search, set] = useAddress();
+  const { get, set } = useAddress();
   const ledger = useLedger(app);
   const noAudit = useMissing("audit_view", detail?.scope);
   const audit = useAudit(app, noAudit === undefined);
-  const from = one(search, "from");
+  const from = get("from");
   const all = useMemo(
     () =>
       happenings(
@@ -79,7 +77,12 @@ export default function ApplicationEvents() {
         <p className="text-muted">
           {noAudit ? "What happened, without the audit: you may not read that." : "What happened, the newest first."}
         </p>
-        <Select aria-label="Told by" className="w-44" value={from} onChange={(e) => set({ from: e.target.value })}>
+        <Select
+          aria-label="Told by"
+          className="w-44"
+          value={from}
+          onChange={(e) => set({ from: e.target.value }, true)}
+        >
           <option value="">Told by anybody</option>
           {["ledger", "audit", "condition"].map((f) => (
             <option key={f} value={f}>

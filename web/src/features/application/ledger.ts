@@ -1,6 +1,6 @@
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { client, data } from "@/api/client";
-import { type App, liveKey } from "@/lib/application";
+import { type App, liveKey } from "./use";
 
 const page = 100;
 

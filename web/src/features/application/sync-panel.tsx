@@ -1,23 +1,21 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { client, data } from "@/api/client";
-import { type App, lookKey, useApp } from "@/lib/application";
 import { plural } from "@/lib/format";
-import { useAddress } from "@/lib/navigate";
 import { queryClient } from "@/lib/query";
-import { one } from "@/lib/search";
 import { useSettled } from "@/lib/settled";
 import { Button } from "@/ui/button";
 import { Drawer } from "@/ui/dialog";
 import { ErrorNote, Failed, Loading } from "@/ui/states";
 import { toast } from "@/ui/toast";
 import { useActions } from "./actions";
+import { useAddress } from "./address";
 import { type Choice, noChoice, requestOf } from "./plan";
 import { nameOf, running, sourcesOf } from "./resource";
 import { plannedKey } from "./sync";
 import { SyncForm } from "./sync-form";
 import { PlanView } from "./sync-plan";
-import { operate, useDetail, useMay } from "./use";
+import { type App, lookKey, operate, useApp, useDetail, useMay } from "./use";
 
 function usePlan(app: App, request: ReturnType<typeof requestOf>) {
   // Who asks and for how often does not change what it does.
@@ -41,16 +39,16 @@ function usePlan(app: App, request: ReturnType<typeof requestOf>) {
 // SyncPanel asks what to sync and how, and shows what that would do before it is asked for.
 export default function SyncPanel() {
   const app = useApp();
-  const [search, set] = useAddress();
+  const { get, set } = useAddress();
   const { resource } = useDetail(app);
   const actions = useActions(app);
   const may = useMay(app);
   const targets = useMemo(() => sourcesOf(resource.spec).map((s) => s.targetRevision ?? ""), [resource.spec]);
   const [choice, setChoice] = useState<Choice>(() => ({
     ...noChoice,
-    prune: one(search, "prune") === "1",
+    prune: get("prune") === "1",
     objects:
-      one(search, "objects") === "out"
+      get("objects") === "out"
         ? (resource.status?.resources ?? []).filter((o) => o.status === "OutOfSync").map(nameOf)
         : [],
   }));
@@ -58,7 +56,7 @@ export default function SyncPanel() {
   const [error, setError] = useState<unknown>(null);
   const request = requestOf(choice, targets);
   const plan = usePlan(app, request);
-  const close = () => set({ sync: "", prune: "", objects: "" });
+  const close = () => set({ sync: "", prune: "", objects: "" }, true);
   const start = async () => {
     setBusy(true);
     setError(null);

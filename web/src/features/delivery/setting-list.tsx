@@ -1,8 +1,7 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Pencil, Plus, Trash2 } from "lucide-react";
 import { type ReactNode, useState } from "react";
-import { type Schemas, send } from "@/api/client";
-import { finished } from "@/lib/command";
+import { finished, type Schemas, send } from "@/api/client";
 import { plural } from "@/lib/format";
 import { queryClient } from "@/lib/query";
 import { useAddress } from "@/lib/navigate";

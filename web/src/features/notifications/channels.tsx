@@ -1,23 +1,33 @@
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
-import { type Schemas, send } from "@/api/client";
+import type { Schemas } from "@/api/client";
+import { send } from "@/lib/entity";
 import { InputError } from "@/lib/input";
 import { readLabels, writeLabels } from "@/lib/labels";
 import { safeLink } from "@/lib/links";
 import { Button } from "@/ui/button";
-import { described, named, scoped } from "@/ui/columns";
-import { Entities } from "@/ui/entities";
-import { EntityForm, type FormProps } from "@/ui/entity-form";
+import { Entities, type FormProps } from "@/ui/entities";
 import { Field, Input, Select, Textarea } from "@/ui/field";
+import { FormDrawer } from "@/ui/form";
 import { metaBody, MetaFields, useMeta } from "@/ui/meta";
 import { ErrorNote } from "@/ui/states";
 import type { Column } from "@/ui/table";
 import { type Channel, channels, services } from "./kinds";
 
 const columns: Column<Channel>[] = [
-  named(),
+  {
+    key: "name",
+    title: "Name",
+    width: "minmax(12rem,2fr)",
+    sort: "name",
+    cell: (c) => (
+      <>
+        <span className="font-medium">{c.name}</span> <span className="text-muted">{c.displayName}</span>
+      </>
+    ),
+  },
   { key: "kind", title: "Sends to", width: "10rem", cell: (c) => services[c.kind]?.label ?? c.kind },
-  scoped(),
+  { key: "scope", title: "Scope", width: "minmax(8rem,1fr)", cell: (c) => c.scope },
   {
     key: "secret",
     title: "File of the secret",
@@ -28,7 +38,7 @@ const columns: Column<Channel>[] = [
       </code>
     ),
   },
-  described(),
+  { key: "description", title: "Description", width: "minmax(10rem,2fr)", cell: (c) => c.description },
 ];
 
 function Test({ channel, why }: { channel: string; why: string | undefined }) {
@@ -55,8 +65,7 @@ function Test({ channel, why }: { channel: string; why: string | undefined }) {
   );
 }
 
-function Form(form: FormProps<Channel>) {
-  const { value, readOnly } = form;
+function Form({ value, onClose, save, readOnly, onReload, onDelete, whyNotDelete }: FormProps<Channel>) {
   const [meta, setMeta] = useMeta(value);
   const [kind, setKind] = useState<string>(value?.kind ?? "slack");
   const [secret, setSecret] = useState(value?.secret ?? "");
@@ -64,7 +73,7 @@ function Form(form: FormProps<Channel>) {
   const [options, setOptions] = useState(writeLabels(value?.options));
   const off = Boolean(readOnly);
   const service = services[kind];
-  const body = () => {
+  const submit = async () => {
     const read = readLabels(options);
     if (typeof read === "string") {
       throw new InputError(read.replace("label", "option"));
@@ -72,16 +81,34 @@ function Form(form: FormProps<Channel>) {
     if (kind === "webhook" && !safeLink(url)) {
       throw new InputError("The address of the webhook is none: write https://HOST/PATH.");
     }
-    return {
+    await save({
       ...metaBody(meta),
       kind,
       secret: secret.trim(),
       ...(kind === "webhook" ? { url: url.trim() } : {}),
       options: read,
-    };
+      version: value?.version,
+    });
+    onClose();
   };
   return (
-    <EntityForm of={form} kind={channels} body={body}>
+    <FormDrawer
+      open
+      onClose={onClose}
+      title={value ? `Channel ${value.name}` : "New channel"}
+      description={value?.id}
+      action={value ? "Save" : "Create channel"}
+      why={readOnly}
+      submit={submit}
+      onReload={onReload}
+      footer={
+        value && (
+          <Button look="ghost" className="text-bad" onClick={onDelete} why={whyNotDelete}>
+            Delete
+          </Button>
+        )
+      }
+    >
       {(wrong) => (
         <>
           <Field label="Sends to" error={wrong("kind")}>
@@ -133,7 +160,7 @@ function Form(form: FormProps<Channel>) {
           {value?.id && <Test channel={value.id} why={readOnly} />}
         </>
       )}
-    </EntityForm>
+    </FormDrawer>
   );
 }
 

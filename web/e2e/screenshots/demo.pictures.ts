@@ -1,0 +1,4 @@
+import { take } from "./take";
+import { demo } from "./world";
+
+take("demo", demo);

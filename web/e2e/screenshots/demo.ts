@@ -1,0 +1,174 @@
+import { api, createUser } from "../support/api";
+import { kube } from "../support/kube";
+import { commit, stack } from "../support/stack";
+import { chart, shop, waiting } from "./manifests";
+
+// fill brings life into the demo of `slipway up`: applications in each state that people have to do with, services and
+// environments, and somebody who may do less. It gives the names that addresses of pictures use.
+
+type Named = Record<string, string>;
+interface List {
+  items: Named[] | null;
+}
+
+const applications = () => `/api/v1/agents/${stack().agent}/applications`;
+const pathOf = (name: string) => `${applications()}/${stack().namespace}/${name}`;
+const pageOf = (name: string) => `/applications/${stack().agent}/${stack().namespace}/${name}`;
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+// until waits for what an application says of itself.
+async function until(name: string, what: (app: Named) => boolean): Promise<void> {
+  for (const end = Date.now() + 90_000; ; await pause(200)) {
+    const app = await api<Named>("GET", pathOf(name));
+    if (what(app)) {
+      return;
+    }
+    if (Date.now() > end) {
+      throw new Error(`${name} is ${app.sync}, ${app.health}, ${app.phase}: that is not what the picture is to show`);
+    }
+  }
+}
+
+async function create(name: string, environment: string, automated: boolean, service = name): Promise<void> {
+  await api("POST", applications(), {
+    resource: {
+      apiVersion: "argoproj.io/v1alpha1",
+      kind: "Application",
+      metadata: {
+        name,
+        namespace: stack().namespace,
+        labels: { "slipway.io/service": service, "slipway.io/environment": environment, team: "storefront" },
+        finalizers: ["resources-finalizer.argocd.argoproj.io"],
+      },
+      spec: {
+        project: "default",
+        source: { repoURL: stack().repository, path: `apps/${name}`, targetRevision: "main" },
+        destination: { server: "https://kubernetes.default.svc", namespace: name },
+        syncPolicy: {
+          syncOptions: ["CreateNamespace=true"],
+          ...(automated && { automated: { prune: true, selfHeal: true } }),
+        },
+      },
+    },
+  });
+}
+
+const sync = (name: string, reason: string) => api("POST", `${pathOf(name)}/sync`, { reason });
+
+// deploy commits files and, where nobody does it by itself, syncs them.
+async function deploy(name: string, message: string, files: Record<string, string | null>): Promise<void> {
+  await commit(message, Object.fromEntries(Object.entries(files).map(([f, text]) => [`apps/${name}/${f}`, text])));
+  await api("POST", `${pathOf(name)}/refresh`, {});
+}
+
+async function delivery(): Promise<void> {
+  await api("POST", "/api/v1/environments", { name: "staging", type: "PreProduction", region: "eu-central" });
+  await api("POST", "/api/v1/environments", { name: "production", type: "Production", region: "eu-north" });
+  for (const name of ["checkout", "catalog", "orders", "search"]) {
+    await api("POST", "/api/v1/services", { name, displayName: name.replace(/^./, (c) => c.toUpperCase()) });
+  }
+  await api("POST", "/api/v1/organizations", { name: "acme", displayName: "Acme" });
+  await api("POST", "/api/v1/projects", { name: "storefront", organization: "acme" });
+  await api("POST", "/api/v1/groups", { name: "operators", description: "Who is called at night" });
+  await api("POST", "/api/v1/notification-channels", {
+    name: "operators",
+    kind: "webhook",
+    secret: "operators",
+    url: "https://hooks.example.org/slipway",
+  });
+  await api("POST", "/api/v1/notification-rules", {
+    name: "failures",
+    channel: "account.operators",
+    events: ["sync.failed", "degraded", "held"],
+  });
+}
+
+// checkout has a history, a commit that waits, and drift.
+async function checkout(): Promise<void> {
+  await commit("Add the checkout", {
+    "apps/checkout/all.yaml": shop("checkout", "1.4.1", 3),
+    "apps/checkout-staging/all.yaml": shop("checkout", "1.5.0", 1),
+  });
+  await create("checkout-staging", "staging", true, "checkout");
+  await create("checkout", "production", false);
+  const settled = (app: Named) => app.sync === "Synced" && app.health === "Healthy" && app.phase === "Succeeded";
+  await until("checkout", (app) => app.sync === "OutOfSync");
+  await sync("checkout", "first release");
+  await until("checkout", settled);
+  await deploy("checkout", "Release checkout 1.4.2", { "all.yaml": shop("checkout", "1.4.2", 3) });
+  await until("checkout", (app) => app.sync === "OutOfSync");
+  await sync("checkout", "");
+  await until("checkout", settled);
+  await deploy("checkout", "Release checkout 1.5.0 with smaller baskets", {
+    "all.yaml": shop("checkout", "1.5.0", 4),
+  });
+  await kube("PATCH", "/api/v1/namespaces/checkout/configmaps/checkout", { data: { "log-level": "debug" } });
+  await until("checkout", (app) => app.sync === "OutOfSync");
+}
+
+// catalog waits for somebody, orders for a deployment that never is ready, and search is degraded.
+async function troubled(): Promise<void> {
+  const regions = Array.from({ length: 14 }, (_, i) => `region-${String(i + 1).padStart(2, "0")}`);
+  await commit("Add catalog, orders and search", {
+    ...Object.fromEntries(regions.map((name) => [`apps/catalog/${name}.yaml`, chart(name)])),
+    "apps/orders/all.yaml": waiting("orders", "pending"),
+    "apps/search/all.yaml": waiting("search", "broken"),
+  });
+  await create("catalog", "production", true);
+  await create("orders", "production", true);
+  await create("search", "staging", true);
+  await until("catalog", (app) => app.sync === "Synced" && app.phase === "Succeeded");
+  await deploy(
+    "catalog",
+    "Move the regions",
+    Object.fromEntries(regions.slice(2).map((name) => [`${name}.yaml`, null])),
+  );
+  await until("catalog", (app) => Boolean(app.held));
+  await until("orders", (app) => app.phase === "Running");
+  await until("search", (app) => app.health === "Degraded");
+}
+
+async function namesOf(): Promise<Record<string, string>> {
+  const [entry] = (await api<List>("GET", "/api/v1/audit?limit=1")).items ?? [];
+  const [operation] = (await api<List>("GET", "/api/v1/ledger?name=checkout&limit=1")).items ?? [];
+  const { job } = await api<{ job: Named }>("POST", "/api/v1/jobs", {
+    action: "refresh",
+    filter: { search: "checkout" },
+    reason: "after the release",
+  });
+  const pods = await kube<{ items: { metadata: Named }[] }>("GET", "/api/v1/namespaces/checkout/pods");
+  const inAddress = (object: string) => encodeURIComponent(object);
+  return {
+    application: pageOf("checkout"),
+    held: pageOf("catalog"),
+    running: pageOf("orders"),
+    degraded: pageOf("search"),
+    object: inAddress("apps/Deployment/checkout/checkout"),
+    pod: inAddress(`/Pod/checkout/${pods.items[0]?.metadata.name}`),
+    agent: `/agents/${stack().agent}`,
+    service: "/services/account.checkout",
+    entry: entry?.id ?? "",
+    operation: operation?.id ?? "",
+    job: job.id ?? "",
+  };
+}
+
+export interface Filled {
+  names: Record<string, string>;
+  viewer: { name: string; value: string };
+}
+
+export async function fill(): Promise<Filled> {
+  const { total } = await api<{ total: number }>("GET", "/api/v1/fleet/applications?search=checkout&limit=1");
+  if (total === 0) {
+    await delivery();
+    await checkout();
+    await troubled();
+  }
+  // Somebody who sees one project, in which nothing is.
+  const viewer = await createUser(`visitor-${Date.now().toString(36)}`, [
+    { role: "account.viewer", scope: "org.acme.storefront" },
+  ]);
+  return { names: await namesOf(), viewer };
+}

@@ -1,0 +1,4 @@
+import { take } from "./take";
+import { empty } from "./world";
+
+take("empty", empty);

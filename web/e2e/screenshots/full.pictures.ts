@@ -1,0 +1,4 @@
+import { take } from "./take";
+import { full } from "./world";
+
+take("full", full);

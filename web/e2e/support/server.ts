@@ -1,0 +1,70 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { repositoryRoot } from "./stack";
+
+const password = "a spare harbour with no boats";
+
+// Server is a slipway-server of its own, with nothing in it and no agent.
+export interface Server {
+  url: string;
+  user: string;
+  password: string;
+  stop: () => Promise<void>;
+}
+
+// freePort is a port of this machine that nobody listens at.
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const listener = createServer();
+    listener.on("error", reject);
+    listener.listen(0, "127.0.0.1", () => {
+      const address = listener.address();
+      listener.close(() => resolve(typeof address === "object" && address ? address.port : 0));
+    });
+  });
+}
+
+// ended resolves when a process that was told to end has done so.
+export function ended(child: ChildProcess): Promise<void> {
+  return new Promise((resolve) => {
+    if (child.exitCode !== null || child.signalCode !== null) {
+      resolve();
+      return;
+    }
+    child.once("exit", () => resolve());
+    child.kill("SIGTERM");
+  });
+}
+
+// startServer starts a server and waits until it answers.
+export async function startServer(): Promise<Server> {
+  const data = await mkdtemp(join(tmpdir(), "slipway-server-"));
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const child = spawn(
+    join(repositoryRoot, "bin/slipway-server"),
+    ["--data", data, "--listen", `127.0.0.1:${port}`, "--public-url", url],
+    { env: { ...process.env, SLIPWAY_ADMIN_PASSWORD: password }, stdio: "ignore" },
+  );
+  const stop = async () => {
+    await ended(child);
+    await rm(data, { recursive: true, force: true });
+  };
+  for (const end = Date.now() + 60_000; ;) {
+    const ready = await fetch(`${url}/readyz`).then(
+      (answer) => answer.ok,
+      () => false, // it does not listen yet
+    );
+    if (ready) {
+      return { url, user: "admin", password, stop };
+    }
+    if (child.exitCode !== null || Date.now() > end) {
+      await stop();
+      throw new Error(`slipway-server does not start at ${url}; run make build first`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
