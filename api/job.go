@@ -36,6 +36,8 @@ const (
 const (
 	// MaxJobTargets is how many applications a job may have.
 	MaxJobTargets = 20_000
+	// MaxJobExcept is how many may be left out of what a filter leaves.
+	MaxJobExcept = 500
 	// MaxJobLimit is how many may be under way at a time.
 	MaxJobLimit = 50
 	// DefaultJobLimit is how many are under way at a time where nothing is said.
@@ -50,6 +52,8 @@ type JobRequest struct {
 	// Filter or Targets say which. What Filter leaves is looked up once, when the job is made.
 	Filter  *FleetFilter `json:"filter,omitempty" doc:"Which applications: those that the filter leaves now, and that you may do this with"`
 	Targets []Target     `json:"targets,omitempty" maxItems:"20000" doc:"Which applications, in place of a filter"`
+	// Except are kept with the job, so there are few.
+	Except []Target `json:"except,omitempty" maxItems:"500" doc:"Which applications are left out of what the filter leaves"`
 	// Sync and Rollback are how, for those actions. A reason in them counts for nothing: that of the job does.
 	Sync     *SyncRequest     `json:"sync,omitempty" doc:"How to sync"`
 	Rollback *RollbackRequest `json:"rollback,omitempty" doc:"How to roll back; without it to the deployment before the present one"`

@@ -152,6 +152,28 @@ func TestADryRunSaysWhichNamedApplicationsWouldBeRefused(t *testing.T) {
 	}
 }
 
+func TestAJobLeavesOutWhatItsFilterIsToldToExcept(t *testing.T) {
+	w := newWorld(t)
+	const thing = `{"agent":"account.prod","namespace":"argocd","name":"thing"}`
+	for _, c := range []struct {
+		name, body string
+		code       int
+		left       int64
+	}{
+		{"nothing", `{"action":"refresh","filter":{}}`, http.StatusOK, 1},
+		{"one", `{"action":"refresh","filter":{},"except":[` + thing + `,` + thing + `]}`, http.StatusOK, 0},
+		{"another", `{"action":"refresh","filter":{},"except":[{"agent":"account.prod","namespace":"argocd","name":"other"}]}`, http.StatusOK, 1},
+		{"of targets", `{"action":"refresh","targets":[` + thing + `],"except":[` + thing + `]}`, http.StatusUnprocessableEntity, 0},
+		{"no name", `{"action":"refresh","filter":{},"except":[{"agent":"account.prod","namespace":"argocd","name":""}]}`, http.StatusUnprocessableEntity, 0},
+	} {
+		code, answer := w.do(w.admin, http.MethodPost, "/api/v1/jobs?dryRun=true", c.body)
+		var plan api.JobPlan
+		if err := json.Unmarshal([]byte(answer), &plan); code != c.code || err != nil || plan.Job.Counts.Total != c.left {
+			t.Errorf("%s: %d %s", c.name, code, answer)
+		}
+	}
+}
+
 func TestAJobDoesNotTellOfApplicationsThatOneMayNotSee(t *testing.T) {
 	w := newWorld(t)
 	w.user("eve", "", "")

@@ -22,6 +22,7 @@ type askOptions struct {
 	choice
 	names
 	applications []string
+	except       []string
 	all          bool
 	concurrency  int
 	maxFailures  int
@@ -46,6 +47,7 @@ func newAskCmd(common *access.Common, verb, short, example string, fill func(*co
 	o.choice.addFlags(common, cmd, true)
 	o.names.addFlags(common, flags, "applications")
 	flags.BoolVar(&o.all, "all", false, "all applications, where there is no filter")
+	flags.StringArrayVar(&o.except, "except", nil, "`application` to leave out of what the filter leaves; can be repeated")
 	flags.IntVar(&o.concurrency, "concurrency", api.DefaultJobLimit, "how many at a time, at most "+strconv.Itoa(api.MaxJobLimit))
 	flags.IntVar(&o.maxFailures, "max-failures", 0, "after how many that failed or were refused nothing more is begun; 0 for never")
 	flags.DurationVar(&o.each, "each", api.DefaultJobTimeout*time.Second, "how long one application may take")
@@ -129,6 +131,10 @@ func (o *askOptions) request() (r api.JobRequest, err error) {
 		return r, iostream.Usagef("--all is for no filter at all: leave one of them out")
 	case len(o.applications) == 0 && !o.given() && !o.all:
 		return r, iostream.Usagef("say which applications: with a filter, by name, or --all; --dry-run lists them")
+	case len(o.applications) > 0 && len(o.except) > 0:
+		return r, iostream.Usagef("--except is for a filter or --all: leave out the names in its place")
+	case len(o.except) > api.MaxJobExcept:
+		return r, iostream.Usagef("--except can be given %d times at most: narrow the filter", api.MaxJobExcept)
 	case o.concurrency < 1 || o.concurrency > api.MaxJobLimit:
 		return r, iostream.Usagef("--concurrency is from 1 to %d", api.MaxJobLimit)
 	case o.maxFailures < 0:
@@ -158,14 +164,11 @@ func askRun(ctx context.Context, o *askOptions, request api.JobRequest) error {
 		}
 		request.Filter = &filter
 	}
-	for _, name := range o.applications {
-		target, err := s.Target(ctx, name)
-		if err != nil {
-			return err
-		}
-		if !slices.Contains(request.Targets, target) {
-			request.Targets = append(request.Targets, target)
-		}
+	if request.Targets, err = targetsOf(ctx, s, o.applications); err != nil {
+		return err
+	}
+	if request.Except, err = targetsOf(ctx, s, o.except); err != nil {
+		return err
 	}
 	plan, err := s.Client.CreateJob(ctx, request, o.dryRun)
 	switch {
@@ -181,6 +184,20 @@ func askRun(ctx context.Context, o *askOptions, request api.JobRequest) error {
 	o.Sayf("job %s: %s of %s", plan.Job.ID, plan.Job.Request.Action, count(plan.Job.Counts.Total, "application"))
 	f := &follower{Common: o.Common, server: s, id: plan.Job.ID, seen: map[string]bool{}}
 	return f.untilOver(ctx, o.timeout, o.names)
+}
+
+// targetsOf finds applications by their names, each once.
+func targetsOf(ctx context.Context, s *access.Server, names []string) (out []api.Target, err error) {
+	for _, name := range names {
+		target, err := s.Target(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(out, target) {
+			out = append(out, target)
+		}
+	}
+	return out, nil
 }
 
 func printPlan(o *askOptions, plan *api.JobPlan) error {

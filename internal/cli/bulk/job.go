@@ -153,6 +153,9 @@ func printJob(common *access.Common, j *api.Job, targets []api.JobTarget) error 
 		if which = words(j.Request.Filter); which == "" {
 			which = "all applications"
 		}
+		for _, t := range j.Request.Except {
+			which += " --except " + api.ItemID(t.Agent, t.Namespace, t.Name)
+		}
 	}
 	facts := iostream.Rows{Header: []string{"FIELD", "VALUE"}}
 	for _, fact := range [][2]string{

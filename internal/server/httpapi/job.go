@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/slipway-gitops/slipway/api"
@@ -230,6 +231,8 @@ func (h *Handler) checkJob(r *api.JobRequest) error {
 	switch {
 	case (r.Filter == nil) == (len(r.Targets) == 0):
 		return invalid("filter", "a job has a filter or targets: give one of them; an empty filter stands for all applications")
+	case r.Filter == nil && len(r.Except) > 0:
+		return invalid("except", "this leaves applications out of a filter, and there is none: name the others only")
 	case r.Sync != nil && r.Action != api.JobSync:
 		return invalid("sync", "this says how to sync, and the action is "+r.Action)
 	case r.Rollback != nil && r.Action != api.JobRollback:
@@ -256,16 +259,35 @@ func (h *Handler) jobApplications(ctx context.Context, c *call, r *api.JobReques
 	if may.Nothing() {
 		return nil, api.Errorf(api.CodeForbidden, "nothing gives you %s: ask somebody who may edit bindings for a role with it", permission)
 	}
-	if r.Filter != nil {
-		ids, err := h.cfg.Fleet.FleetIDs(ctx, may, *r.Filter, api.MaxJobTargets)
-		if err == nil && len(ids) > api.MaxJobTargets {
-			err = api.Errorf(api.CodeInvalid, "the filter leaves more than %d applications: narrow it", api.MaxJobTargets)
-		}
-		return ids, err
+	if r.Filter == nil {
+		return targetIDs(r.Targets)
 	}
-	seen := map[string]bool{}
+	except, err := targetIDs(r.Except)
+	if err != nil {
+		return nil, err
+	}
+	ids, err := h.cfg.Fleet.FleetIDs(ctx, may, *r.Filter, api.MaxJobTargets+len(except))
+	if err != nil {
+		return nil, err
+	}
+	if len(except) > 0 {
+		out := make(map[string]bool, len(except))
+		for _, id := range except {
+			out[id] = true
+		}
+		ids = slices.DeleteFunc(ids, func(id string) bool { return out[id] })
+	}
+	if len(ids) > api.MaxJobTargets {
+		return nil, api.Errorf(api.CodeInvalid, "the filter leaves more than %d applications: narrow it", api.MaxJobTargets)
+	}
+	return ids, nil
+}
+
+// targetIDs are the ids of applications that were named, each once.
+func targetIDs(targets []api.Target) ([]string, error) {
+	seen := make(map[string]bool, len(targets))
 	var ids []string
-	for _, t := range r.Targets {
+	for _, t := range targets {
 		id := api.ItemID(t.Agent, t.Namespace, t.Name)
 		if _, _, _, err := api.ParseItemID(id); err != nil {
 			return nil, err

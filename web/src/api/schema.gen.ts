@@ -1,5 +1,5 @@
 // Made from api/openapi.json by "make generate": do not edit.
-// sha256 of it: 35436b0eb8087fe45467a642f42523d571ea60d2ae6cf62871b20b373ef305fb
+// sha256 of it: 2fd43ddb3191df34346e2a05726379452031932c36d401a6f288449c943c1763
 
 export interface paths {
 	"/api/v1/access/can": {
@@ -2852,6 +2852,7 @@ export interface components {
 		JobRequest: {
 			/** @enum {string} */
 			action: "sync" | "refresh" | "hard-refresh" | "rollback";
+			except?: components["schemas"]["Target"][] | null;
 			filter?: components["schemas"]["FleetFilter"];
 			/** Format: int64 */
 			limit?: number;

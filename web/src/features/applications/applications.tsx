@@ -21,7 +21,7 @@ import { rangeIds, useList, useLive, useSeen, useSummaries } from "./data";
 import { FacetPanel } from "./facet-panel";
 import { chips, type Filter, filterOf, narrows, searchOf, sortOf, toggle, defaultSort, type Dimension } from "./filter";
 import type { Actions } from "./row";
-import { add, everything, flip, nothing, range, type Selection, sizeOf, targetOf } from "./selection";
+import { everything, flip, nothing, range, reach, type Selection, sizeOf, targetOf } from "./selection";
 import { ApplicationTiles, ApplicationsTable } from "./table";
 import { Views } from "./views";
 
@@ -86,7 +86,7 @@ function useSelecting(list: ReturnType<typeof useList>) {
       return;
     }
     rangeIds(f, s, ...range(was, index)).then(
-      (ids) => setSelection((now) => add(now, ids, index)),
+      (ids) => setSelection((now) => reach(now, ids, index)),
       (error: unknown) => toastError(error, "The rows in between could not be read"),
     );
   }, []);
@@ -401,9 +401,11 @@ function SelectionBar({
       className="flex flex-wrap items-center gap-2 border-t bg-accent-soft px-3 py-1.5"
     >
       <span role="status" className="font-medium">
-        {selection.all ? `All ${plural(size, "application")} that match` : `${plural(size, "application")} selected`}
+        {selection.all && size === total
+          ? `All ${plural(size, "application")} that match`
+          : `${plural(size, "application")} selected`}
       </span>
-      {!selection.all && size < total && (
+      {size < total && (
         <Button small look="ghost" onClick={onAll}>
           Select all {count(total)} that match
         </Button>

@@ -10,7 +10,7 @@ import { ErrorNote, Loading } from "@/ui/states";
 import { Status } from "@/ui/status";
 import { Table } from "@/ui/table";
 import { type Filter } from "./filter";
-import { type Selection, targetOf } from "./selection";
+import { type Selection, wanted } from "./selection";
 
 type Action = Schemas["JobRequest"]["action"];
 
@@ -57,9 +57,7 @@ export function Bulk({
   const [stopAfter, setStopAfter] = useState("");
   const [reason, setReason] = useState("");
   const [on, setOn] = useState<ReadonlySet<Option>>(new Set());
-  const which: Pick<Schemas["JobRequest"], "filter" | "targets"> = selection.all
-    ? { filter }
-    : { targets: [...selection.ids].map(targetOf) };
+  const which = wanted(selection, filter);
   const plan = useQuery({
     queryKey: ["job", "plan", action, which],
     gcTime: 0,

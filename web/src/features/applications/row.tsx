@@ -180,7 +180,6 @@ export interface RowProps {
   start: number;
   height: number;
   selected: boolean;
-  locked: boolean;
   focused: boolean;
   actions: Actions;
   onToggle: (index: number, shift: boolean) => void;
@@ -207,7 +206,7 @@ export const Row = memo(function Row(p: RowProps) {
           type="checkbox"
           tabIndex={-1}
           checked={p.selected}
-          disabled={!app || p.locked}
+          disabled={!app}
           aria-label={app ? `Select ${app.name}` : "Select"}
           className="size-4 accent-accent"
           onChange={() => undefined}

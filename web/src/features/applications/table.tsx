@@ -4,7 +4,7 @@ import { Fragment, type KeyboardEvent, type MouseEvent, useEffect, useLayoutEffe
 import { cn } from "@/lib/cn";
 import type { List } from "./data";
 import { type Actions, columns, Row, template } from "./row";
-import type { Selection } from "./selection";
+import { has, type Selection } from "./selection";
 import { Tile } from "./tile";
 
 export interface GridProps {
@@ -88,7 +88,7 @@ export function ApplicationsTable({ list, selection, actions, onSeen, onSort, on
       go(to[event.key] as number);
     } else if (event.key === "Enter" && app) {
       actions.open(app.id);
-    } else if (event.key === " " && !selection.all) {
+    } else if (event.key === " ") {
       event.preventDefault();
       onToggle(index, event.shiftKey);
     }
@@ -128,10 +128,10 @@ export function ApplicationsTable({ list, selection, actions, onSeen, onSort, on
               type="checkbox"
               aria-label={selection.all ? "Select none" : "Select all that match"}
               className="size-4 accent-accent"
-              checked={selection.all}
+              checked={selection.all && selection.ids.size === 0}
               ref={(box) => {
                 if (box) {
-                  box.indeterminate = !selection.all && selection.ids.size > 0;
+                  box.indeterminate = selection.ids.size > 0;
                 }
               }}
               onChange={onAll}
@@ -155,8 +155,7 @@ export function ApplicationsTable({ list, selection, actions, onSeen, onSort, on
               index={item.index}
               start={item.start}
               height={rowHeight}
-              selected={selection.all || (app !== undefined && selection.ids.has(app.id))}
-              locked={selection.all}
+              selected={has(selection, app?.id)}
               focused={item.index === shownFocus}
               actions={actions}
               onToggle={onToggle}
@@ -258,8 +257,7 @@ export function ApplicationTiles({ list, selection, actions, onSeen, onToggle, s
                   height: tileHeight,
                   transform: `translate(${column * 100}%, ${item.start}px)`,
                 }}
-                selected={selection.all || (app !== undefined && selection.ids.has(app.id))}
-                locked={selection.all}
+                selected={has(selection, app?.id)}
                 actions={actions}
                 onToggle={onToggle}
               />

@@ -10,13 +10,12 @@ interface Props {
   index: number;
   style: CSSProperties;
   selected: boolean;
-  locked: boolean;
   actions: Actions;
   onToggle: (index: number, shift: boolean) => void;
 }
 
 // Tile is an application as a card.
-export const Tile = memo(function Tile({ app, index, style, selected, locked, actions, onToggle }: Props) {
+export const Tile = memo(function Tile({ app, index, style, selected, actions, onToggle }: Props) {
   return (
     <li className="absolute top-0 left-0 p-1.5" style={style}>
       <div
@@ -32,7 +31,6 @@ export const Tile = memo(function Tile({ app, index, style, selected, locked, ac
               <input
                 type="checkbox"
                 checked={selected}
-                disabled={locked}
                 aria-label={`Select ${app.name}`}
                 className="size-4 shrink-0 accent-accent"
                 onChange={() => undefined}
