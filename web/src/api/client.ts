@@ -87,25 +87,16 @@ export async function request(path: string, init?: RequestInit): Promise<Respons
   return response;
 }
 
-// send is for addresses that are put together, such as those of several nouns with the same form.
-export async function send<T>(method: "GET" | "POST" | "PUT" | "DELETE", path: string, body?: unknown): Promise<T> {
-  const response = await request(path, {
-    method,
-    headers: { Accept: "application/json", ...(body === undefined ? {} : { "Content-Type": "application/json" }) },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
+// readJSON and send are for addresses that are put together, such as those of several nouns with the same form.
+export async function readJSON<T>(path: string, init?: RequestInit): Promise<T> {
+  const response = await request(path, init);
   return (response.status === 204 ? undefined : await response.json()) as T;
 }
 
-// finished is the command, where it was done, and throws what it says where it was not.
-export function finished(command: Schemas["Command"]): Schemas["Command"] {
-  if (command.status !== "done") {
-    throw new ApiError(422, {
-      code: "invalid",
-      detail:
-        command.message ||
-        `The agent did not do it: the command is ${command.status}. Look at the commands of agent ${command.agent}.`,
-    });
-  }
-  return command;
-}
+export const send = <T>(method: "POST" | "PUT" | "DELETE", path: string, body?: unknown): Promise<T> =>
+  readJSON<T>(
+    path,
+    body === undefined
+      ? { method }
+      : { method, headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) },
+  );

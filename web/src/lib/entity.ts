@@ -1,6 +1,6 @@
-import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { keepPreviousData, queryOptions, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
-import { request } from "@/api/client";
+import { readJSON, send } from "@/api/client";
 
 // Entity is what has a name, a scope and a version: users, roles, channels and the like. They are all listed, made, changed
 // and deleted in the same way.
@@ -40,20 +40,6 @@ export function query(params: Params): string {
   }
   const text = out.toString();
   return text ? `?${text}` : "";
-}
-
-export async function readJSON<T>(path: string, init?: RequestInit): Promise<T> {
-  const response = await request(path, init);
-  return (response.status === 204 ? undefined : await response.json()) as T;
-}
-
-export function send<T>(method: "POST" | "PUT" | "DELETE", path: string, body?: unknown): Promise<T> {
-  return readJSON<T>(
-    path,
-    body === undefined
-      ? { method }
-      : { method, headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) },
-  );
 }
 
 const place = (kind: { path: string }, id: string) => `${kind.path}/${encodeURIComponent(id)}`;
@@ -101,12 +87,16 @@ export function useEntity<T extends Entity>(kind: Kind<T>, id: string | undefine
   });
 }
 
-// useAll reads so much of a list as a choice in a form needs: the first thousand.
-export function useAll<T extends Entity>(kind: Kind<T>, on = true): T[] {
-  const all = useQuery({
-    queryKey: [kind.type, "all", kind.path],
-    queryFn: ({ signal }) => readJSON<Listed<T>>(kind.path + query({ limit: 1000 }), { signal }),
-    enabled: on,
+// allQuery reads so much of a list as a choice in a form needs: the first thousand.
+export const allQuery = <T extends Entity>(kind: Kind<T>) =>
+  queryOptions({
+    queryKey: [kind.type, "all"],
+    queryFn: async ({ signal }): Promise<T[]> =>
+      (await readJSON<Listed<T>>(kind.path + query({ limit: 1000 }), { signal })).items ?? [],
   });
-  return all.data?.items ?? [];
-}
+
+export const useAll = <T extends Entity>(kind: Kind<T>, on = true): T[] =>
+  useQuery({ ...allQuery(kind), enabled: on }).data ?? [];
+
+// ids are those of entities, in order.
+export const ids = (list: { id?: string }[]): string[] => list.map((e) => e.id ?? "").filter(Boolean);

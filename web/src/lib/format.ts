@@ -18,3 +18,6 @@ export function repository(url: string | undefined): string {
     .replace(/^git@([^:]+):/, "$1/")
     .replace(/\.git$/, "");
 }
+
+// upper begins a sentence with a text.
+export const upper = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -2,23 +2,25 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback } from "react";
 import type { Search } from "./search";
 
-// useAddress is what follows "?" of the page's address, and how to change it. What is set to "" goes away. A change of a
-// filter takes the place of the address before, so that "back" leads to another page and not through every letter.
-export function useAddress(): [Search, (change: Search, replace?: boolean) => void] {
-  const search = useSearch({ strict: false }) as Search;
+export type SetAddress = (change: Search, replace?: boolean) => void;
+
+// useAddress is what follows "?" of the page's address, and how to change it. What is set to "" or undefined goes away. A
+// change of a filter takes the place of the address before, so that "back" leads to another page and not through every letter;
+// with false for replace, "back" leads to what was before.
+export function useAddress(): [Search, SetAddress] {
+  const search: Search = useSearch({ strict: false });
   const navigate = useNavigate();
-  const set = useCallback(
-    (change: Search, replace = true) => {
+  const set = useCallback<SetAddress>(
+    (change, replace = true) =>
       void navigate({
         to: ".",
-        search: ((before: Search) => {
-          const next = { ...before, ...change };
-          return Object.fromEntries(Object.entries(next).filter(([, v]) => v !== "" && v !== undefined));
-        }) as never,
+        search: ((before: Search) =>
+          Object.fromEntries(
+            Object.entries({ ...before, ...change }).filter(([, v]) => v !== "" && v !== undefined),
+          )) as never,
         replace,
         resetScroll: false,
-      });
-    },
+      }),
     [navigate],
   );
   return [search, set];

@@ -1,18 +1,5 @@
-import type { Schemas } from "@/api/client";
-import { type Kind, useAll } from "./entity";
-
-const organizations: Kind<Schemas["Organization"]> = {
-  type: "organization",
-  path: "/api/v1/organizations",
-  one: "organization",
-  many: "organizations",
-};
-const projects: Kind<Schemas["Project"]> = {
-  type: "project",
-  path: "/api/v1/projects",
-  one: "project",
-  many: "projects",
-};
+import { useAll } from "./entity";
+import { organizations, projects } from "./kinds";
 
 // useScopes are the scopes that there are, the wider ones first.
 export function useScopes(): string[] {

@@ -2,7 +2,7 @@ import { Plus, Search as SearchIcon } from "lucide-react";
 import { type ComponentType, type ReactNode, useEffect, useState } from "react";
 import { ApiError } from "@/api/client";
 import { create, type Entity, type Kind, type Params, remove, update, useEntity, useList } from "@/lib/entity";
-import { count } from "@/lib/format";
+import { count, upper } from "@/lib/format";
 import { useAddress } from "@/lib/navigate";
 import { useCommands } from "@/lib/palette";
 import { queryClient } from "@/lib/query";
@@ -12,23 +12,11 @@ import { useMissing } from "@/lib/session";
 import { Button } from "./button";
 import { Confirm } from "./confirm";
 import { Drawer } from "./dialog";
+import type { FormProps } from "./entity-form";
 import { Input, Select } from "./field";
 import { Empty, Failed, Loading } from "./states";
 import { type Column, Table } from "./table";
 import { toast } from "./toast";
-
-// FormProps is what the form of one entity gets: value is undefined for one that is to be made.
-export interface FormProps<T> {
-  value: T | undefined;
-  onClose: () => void;
-  // save makes or changes it, and closes the form.
-  save: (body: unknown) => Promise<unknown>;
-  // readOnly says why it cannot be changed.
-  readOnly: string | undefined;
-  onReload: () => void;
-  onDelete: (() => void) | undefined;
-  whyNotDelete: string | undefined;
-}
 
 // SearchBox filters by a text of the address, a moment after the last letter.
 export function SearchBox({ name = "q", label = "Search" }: { name?: string; label?: string }) {
@@ -251,6 +239,7 @@ export function Delete<T extends Entity>({
       onClose={onClose}
       title={`Delete ${kind.one} ${value.name}`}
       action={blocked ? `Delete ${value.name} and all of these` : `Delete ${value.name}`}
+      {...(blocked ? { typed: value.name } : {})}
       onConfirm={async () => {
         try {
           await remove(kind, value.id ?? value.name, Boolean(blocked));
@@ -269,5 +258,3 @@ export function Delete<T extends Entity>({
     </Confirm>
   );
 }
-
-export const upper = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -1,7 +1,7 @@
 import { Plus, Trash2 } from "lucide-react";
 import { useState } from "react";
-import type { Schemas } from "@/api/client";
-import { send, useList } from "@/lib/entity";
+import { type Schemas, send } from "@/api/client";
+import { useList } from "@/lib/entity";
 import { queryClient } from "@/lib/query";
 import { Ago } from "./ago";
 import { Button, IconButton } from "./button";

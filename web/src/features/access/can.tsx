@@ -1,8 +1,8 @@
 import { useMutation } from "@tanstack/react-query";
 import { CircleCheck, CircleX } from "lucide-react";
 import { type FormEvent, useState } from "react";
-import type { Schemas } from "@/api/client";
-import { send, useAll } from "@/lib/entity";
+import { type Schemas, send } from "@/api/client";
+import { ids, useAll } from "@/lib/entity";
 import { useAddress } from "@/lib/navigate";
 import { one } from "@/lib/search";
 import { useMissing, useSession } from "@/lib/session";
@@ -12,7 +12,7 @@ import { Field, Input, Select } from "@/ui/field";
 import { Card } from "@/ui/page";
 import { usePermissions } from "@/ui/permissions";
 import { ErrorNote } from "@/ui/states";
-import { groups, ids, serviceAccounts, users } from "./kinds";
+import { groups, serviceAccounts, users } from "./kinds";
 
 type Answer = Schemas["AccessAnswer"];
 

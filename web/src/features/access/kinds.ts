@@ -29,6 +29,3 @@ export const bindings: Kind<Binding> = {
   one: "binding",
   many: "bindings",
 };
-
-// ids are those of entities, in order.
-export const ids = (list: { id?: string }[]): string[] => list.map((e) => e.id ?? "").filter(Boolean);

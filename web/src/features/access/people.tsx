@@ -1,48 +1,23 @@
 import { useState } from "react";
-import { send, useAll } from "@/lib/entity";
+import { send } from "@/api/client";
+import { ids, useAll } from "@/lib/entity";
 import { useMissing } from "@/lib/session";
 import { Ago } from "@/ui/ago";
 import { Button } from "@/ui/button";
 import { Chips } from "@/ui/chips";
+import { described, named, scoped } from "@/ui/columns";
 import { Confirm } from "@/ui/confirm";
 import { Dialog } from "@/ui/dialog";
-import { Entities, type FormProps } from "@/ui/entities";
+import { Entities } from "@/ui/entities";
+import { EntityForm, type FormProps } from "@/ui/entity-form";
 import { Checkbox, Field, Input } from "@/ui/field";
-import { FormDrawer } from "@/ui/form";
 import { metaBody, MetaFields, useMeta } from "@/ui/meta";
 import { Facts } from "@/ui/page";
 import { Secret } from "@/ui/secret";
 import { Badge } from "@/ui/status";
 import type { Column } from "@/ui/table";
-import { type Group, groups, ids, type ServiceAccount, serviceAccounts, type User, users } from "./kinds";
+import { type Group, groups, type ServiceAccount, serviceAccounts, type User, users } from "./kinds";
 import { Tokens } from "@/ui/tokens";
-
-const described = <T extends { description?: string }>(): Column<T> => ({
-  key: "description",
-  title: "Description",
-  width: "minmax(10rem,2fr)",
-  cell: (row) => <span className="text-muted">{row.description}</span>,
-});
-
-export const named = <T extends { name: string; displayName?: string; id?: string }>(): Column<T> => ({
-  key: "name",
-  title: "Name",
-  width: "minmax(12rem,2fr)",
-  sort: "name",
-  cell: (row) => (
-    <>
-      <span className="font-medium">{row.name}</span>
-      {row.displayName && <span className="ml-2 text-muted">{row.displayName}</span>}
-    </>
-  ),
-});
-
-export const scoped = <T extends { scope?: string }>(): Column<T> => ({
-  key: "scope",
-  title: "Scope",
-  width: "minmax(8rem,1fr)",
-  cell: (row) => row.scope,
-});
 
 const userColumns: Column<User>[] = [
   named(),
@@ -72,47 +47,40 @@ const userColumns: Column<User>[] = [
   { key: "last", title: "Last sign-in", width: "8rem", cell: (u) => <Ago at={u.lastSignInAt} /> },
 ];
 
-function UserForm({ value, onClose, save, readOnly, onReload, onDelete, whyNotDelete }: FormProps<User>) {
+function UserForm(form: FormProps<User>) {
+  const { value, onClose, readOnly } = form;
   const [meta, setMeta] = useMeta(value);
   const [email, setEmail] = useState(value?.email ?? "");
   const [password, setPassword] = useState("");
   const [disabled, setDisabled] = useState(Boolean(value?.disabled));
   const [said, setSaid] = useState("");
   const [resetting, setResetting] = useState(false);
-  const submit = async () => {
-    const body = { ...metaBody(meta), email: email.trim(), disabled, version: value?.version };
-    const made = (await save(value ? body : { ...body, ...(password ? { password } : {}) })) as { password?: string };
-    if (made.password) {
-      setSaid(made.password);
-    } else {
-      onClose();
-    }
-  };
+  const body = () => ({
+    ...metaBody(meta),
+    email: email.trim(),
+    disabled,
+    ...(!value && password ? { password } : {}),
+  });
   if (said) {
     return <Said name={meta.name} password={said} onClose={onClose} />;
   }
   return (
-    <FormDrawer
-      open
-      onClose={onClose}
-      title={value ? `User ${value.name}` : "New user"}
-      description={value?.id}
-      action={value ? "Save" : "Create user"}
-      why={readOnly}
-      submit={submit}
-      onReload={onReload}
-      footer={
-        value && (
-          <>
-            <Button look="ghost" className="text-bad" onClick={onDelete} why={whyNotDelete}>
-              Delete
-            </Button>
-            {value.origin !== "oidc" && (
-              <Button onClick={() => setResetting(true)} why={readOnly}>
-                Reset password
-              </Button>
-            )}
-          </>
+    <EntityForm
+      of={form}
+      kind={users}
+      body={body}
+      onSaved={(saved: User & { password?: string }) => {
+        if (saved.password) {
+          setSaid(saved.password);
+        } else {
+          onClose();
+        }
+      }}
+      more={
+        value?.origin !== "oidc" && (
+          <Button onClick={() => setResetting(true)} why={readOnly}>
+            Reset password
+          </Button>
         )
       }
     >
@@ -182,7 +150,7 @@ function UserForm({ value, onClose, save, readOnly, onReload, onDelete, whyNotDe
           )}
         </>
       )}
-    </FormDrawer>
+    </EntityForm>
   );
 }
 
@@ -229,34 +197,16 @@ const groupColumns: Column<Group>[] = [
   described(),
 ];
 
-function GroupForm({ value, onClose, save, readOnly, onReload, onDelete, whyNotDelete }: FormProps<Group>) {
+function GroupForm(form: FormProps<Group>) {
+  const { value, readOnly } = form;
   const [meta, setMeta] = useMeta(value);
   const [members, setMembers] = useState(value?.members ?? []);
   const [claim, setClaim] = useState(value?.claim ?? "");
   const seesUsers = !useMissing("user_view");
   const all = ids(useAll(users, seesUsers));
-  const submit = async () => {
-    await save({ ...metaBody(meta), members, claim: claim.trim(), version: value?.version });
-    onClose();
-  };
+  const body = () => ({ ...metaBody(meta), members, claim: claim.trim() });
   return (
-    <FormDrawer
-      open
-      onClose={onClose}
-      title={value ? `Group ${value.name}` : "New group"}
-      description={value?.id}
-      action={value ? "Save" : "Create group"}
-      why={readOnly}
-      submit={submit}
-      onReload={onReload}
-      footer={
-        value && (
-          <Button look="ghost" className="text-bad" onClick={onDelete} why={whyNotDelete}>
-            Delete
-          </Button>
-        )
-      }
-    >
+    <EntityForm of={form} kind={groups} body={body}>
       {(wrong) => (
         <>
           <MetaFields
@@ -284,7 +234,7 @@ function GroupForm({ value, onClose, save, readOnly, onReload, onDelete, whyNotD
           </Field>
         </>
       )}
-    </FormDrawer>
+    </EntityForm>
   );
 }
 
@@ -318,31 +268,13 @@ const accountColumns: Column<ServiceAccount>[] = [
   { key: "created", title: "Created", width: "8rem", cell: (a) => <Ago at={a.createdAt} /> },
 ];
 
-function AccountForm({ value, onClose, save, readOnly, onReload, onDelete, whyNotDelete }: FormProps<ServiceAccount>) {
+function AccountForm(form: FormProps<ServiceAccount>) {
+  const { value, readOnly } = form;
   const [meta, setMeta] = useMeta(value);
   const [disabled, setDisabled] = useState(Boolean(value?.disabled));
-  const submit = async () => {
-    await save({ ...metaBody(meta), disabled, version: value?.version });
-    onClose();
-  };
+  const body = () => ({ ...metaBody(meta), disabled });
   return (
-    <FormDrawer
-      open
-      onClose={onClose}
-      title={value ? `Service account ${value.name}` : "New service account"}
-      description={value?.id}
-      action={value ? "Save" : "Create service account"}
-      why={readOnly}
-      submit={submit}
-      onReload={onReload}
-      footer={
-        value && (
-          <Button look="ghost" className="text-bad" onClick={onDelete} why={whyNotDelete}>
-            Delete
-          </Button>
-        )
-      }
-    >
+    <EntityForm of={form} kind={serviceAccounts} body={body}>
       {(wrong) => (
         <>
           <MetaFields
@@ -364,7 +296,7 @@ function AccountForm({ value, onClose, save, readOnly, onReload, onDelete, whyNo
           {value?.id && <Tokens owner={{ type: "serviceaccount", id: value.id }} />}
         </>
       )}
-    </FormDrawer>
+    </EntityForm>
   );
 }
 

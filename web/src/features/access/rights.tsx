@@ -1,12 +1,12 @@
 import { useState } from "react";
-import { useAll } from "@/lib/entity";
+import { ids, useAll } from "@/lib/entity";
 import { matrix } from "@/lib/permissions";
 import { contains, useMissing } from "@/lib/session";
-import { Button } from "@/ui/button";
 import { Chips } from "@/ui/chips";
-import { Entities, type FormProps } from "@/ui/entities";
+import { named, scoped } from "@/ui/columns";
+import { Entities } from "@/ui/entities";
+import { EntityForm, type FormProps } from "@/ui/entity-form";
 import { Field, Select, Textarea } from "@/ui/field";
-import { FormDrawer } from "@/ui/form";
 import { metaBody, MetaFields, useMeta } from "@/ui/meta";
 import { PermissionMatrix, usePermissions } from "@/ui/permissions";
 import { Badge } from "@/ui/status";
@@ -15,7 +15,6 @@ import {
   type Binding,
   bindings,
   groups,
-  ids,
   type ResourceGroup,
   resourceGroups,
   type Role,
@@ -23,7 +22,6 @@ import {
   serviceAccounts,
   users,
 } from "./kinds";
-import { named, scoped } from "./people";
 
 const builtIn = (value: { builtIn?: boolean }): string | undefined =>
   value.builtIn ? "It comes with the server and cannot be changed: make another one." : undefined;
@@ -40,31 +38,19 @@ const roleColumns: Column<Role>[] = [
   { key: "builtIn", title: "", width: "7rem", cell: (r) => r.builtIn && <Badge>Built in</Badge> },
 ];
 
-function RoleForm({ value, onClose, save, readOnly, onReload, onDelete, whyNotDelete }: FormProps<Role>) {
+function RoleForm(form: FormProps<Role>) {
+  const { value, readOnly } = form;
   const [meta, setMeta] = useMeta(value);
   const [permissions, setPermissions] = useState<string[]>(value?.permissions ?? []);
   const known = usePermissions();
-  const submit = async () => {
-    await save({ ...metaBody(meta), permissions, version: value?.version });
-    onClose();
-  };
+  const body = () => ({ ...metaBody(meta), permissions });
   return (
-    <FormDrawer
-      open
-      onClose={onClose}
-      title={value ? `Role ${value.name}` : "New role"}
-      description={value?.id}
-      action={value?.builtIn ? undefined : value ? "Save" : "Create role"}
-      why={readOnly ?? (permissions.length === 0 ? "Choose at least one permission." : undefined)}
-      submit={submit}
-      onReload={onReload}
-      footer={
-        value && (
-          <Button look="ghost" className="text-bad" onClick={onDelete} why={whyNotDelete}>
-            Delete
-          </Button>
-        )
-      }
+    <EntityForm
+      of={form}
+      kind={roles}
+      looks={value?.builtIn}
+      why={permissions.length === 0 ? "Choose at least one permission." : undefined}
+      body={body}
     >
       {(wrong) => (
         <>
@@ -92,7 +78,7 @@ function RoleForm({ value, onClose, save, readOnly, onReload, onDelete, whyNotDe
           />
         </>
       )}
-    </FormDrawer>
+    </EntityForm>
   );
 }
 
@@ -136,15 +122,8 @@ const groupColumns: Column<ResourceGroup>[] = [
 
 type Which = "all" | "ids" | "selectors";
 
-function ResourceGroupForm({
-  value,
-  onClose,
-  save,
-  readOnly,
-  onReload,
-  onDelete,
-  whyNotDelete,
-}: FormProps<ResourceGroup>) {
+function ResourceGroupForm(form: FormProps<ResourceGroup>) {
+  const { value, readOnly } = form;
   const [meta, setMeta] = useMeta(value);
   const [types, setTypes] = useState(value?.types ?? []);
   const [which, setWhich] = useState<Which>(
@@ -154,41 +133,21 @@ function ResourceGroupForm({
   const [selectors, setSelectors] = useState((value?.selectors ?? []).join("\n"));
   const off = Boolean(readOnly);
   const known = usePermissions();
-  const submit = async () => {
-    await save({
-      ...metaBody(meta),
-      types,
-      all: which === "all",
-      ids: which === "ids" ? named : [],
-      selectors:
-        which === "selectors"
-          ? selectors
-              .split("\n")
-              .map((s) => s.trim())
-              .filter(Boolean)
-          : [],
-      version: value?.version,
-    });
-    onClose();
-  };
+  const body = () => ({
+    ...metaBody(meta),
+    types,
+    all: which === "all",
+    ids: which === "ids" ? named : [],
+    selectors:
+      which === "selectors"
+        ? selectors
+            .split("\n")
+            .map((s) => s.trim())
+            .filter(Boolean)
+        : [],
+  });
   return (
-    <FormDrawer
-      open
-      onClose={onClose}
-      title={value ? `Resource group ${value.name}` : "New resource group"}
-      description={value?.id}
-      action={value?.builtIn ? undefined : value ? "Save" : "Create resource group"}
-      why={readOnly}
-      submit={submit}
-      onReload={onReload}
-      footer={
-        value && (
-          <Button look="ghost" className="text-bad" onClick={onDelete} why={whyNotDelete}>
-            Delete
-          </Button>
-        )
-      }
-    >
+    <EntityForm of={form} kind={resourceGroups} looks={value?.builtIn} body={body}>
       {(wrong) => (
         <>
           <MetaFields meta={meta} onChange={setMeta} there={Boolean(value)} wrong={wrong} disabled={off} />
@@ -237,7 +196,7 @@ function ResourceGroupForm({
           )}
         </>
       )}
-    </FormDrawer>
+    </EntityForm>
   );
 }
 
@@ -277,7 +236,8 @@ const bindingColumns: Column<Binding>[] = [
   scoped(),
 ];
 
-function BindingForm({ value, onClose, save, readOnly, onReload, onDelete, whyNotDelete }: FormProps<Binding>) {
+function BindingForm(form: FormProps<Binding>) {
+  const { value, readOnly } = form;
   const [meta, setMeta] = useMeta(value);
   const [type, setType] = useState(value?.principal.type ?? "user");
   const [who, setWho] = useState(value?.principal.id ?? "");
@@ -292,33 +252,18 @@ function BindingForm({ value, onClose, save, readOnly, onReload, onDelete, whyNo
   const within = (e: { scope?: string }) => contains(e.scope || "account", meta.scope);
   const allRoles = ids(useAll(roles).filter(within));
   const allGroups = ids(useAll(resourceGroups).filter(within)).filter((id) => id !== "account.all");
-  const submit = async () => {
-    await save({
-      ...metaBody(meta),
-      principal: { type, id: who.trim() },
-      role,
-      resourceGroup: group,
-      version: value?.version,
-    });
-    onClose();
-  };
+  const body = () => ({
+    ...metaBody(meta),
+    principal: { type, id: who.trim() },
+    role,
+    resourceGroup: group,
+  });
   return (
-    <FormDrawer
-      open
-      onClose={onClose}
-      title={value ? `Binding ${value.name}` : "New binding"}
-      description={value?.id ?? "Gives somebody a role, for some objects or all, at a scope and below it."}
-      action={value ? "Save" : "Create binding"}
-      why={readOnly}
-      submit={submit}
-      onReload={onReload}
-      footer={
-        value && (
-          <Button look="ghost" className="text-bad" onClick={onDelete} why={whyNotDelete}>
-            Delete
-          </Button>
-        )
-      }
+    <EntityForm
+      of={form}
+      kind={bindings}
+      about="Gives somebody a role, for some objects or all, at a scope and below it."
+      body={body}
     >
       {(wrong) => (
         <>
@@ -370,7 +315,7 @@ function BindingForm({ value, onClose, save, readOnly, onReload, onDelete, whyNo
           <MetaFields meta={meta} onChange={setMeta} there={Boolean(value)} wrong={wrong} disabled={off} />
         </>
       )}
-    </FormDrawer>
+    </EntityForm>
   );
 }
 

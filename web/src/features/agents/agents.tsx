@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { Plus, TriangleAlert } from "lucide-react";
 import { useList } from "@/lib/entity";
+import { agents } from "@/lib/kinds";
 import { count } from "@/lib/format";
 import { useAddress } from "@/lib/navigate";
 import { useCommands } from "@/lib/palette";
@@ -14,7 +15,7 @@ import { Page } from "@/ui/page";
 import { Empty, Failed, Loading, NoPermission } from "@/ui/states";
 import { Badge, Status } from "@/ui/status";
 import { type Column, Table } from "@/ui/table";
-import { type Agent, agents, differs, stateOf, useApplications, useServerVersion } from "./data";
+import { type Agent, differs, stateOf, useApplications, useServerVersion } from "./data";
 
 // warnings are what an operator should know of an agent, in short.
 export function warnings(agent: Agent, server: string): string[] {

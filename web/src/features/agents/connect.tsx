@@ -2,7 +2,9 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { CircleCheck, LoaderCircle } from "lucide-react";
 import { type FormEvent, useEffect, useState } from "react";
-import { create, send, useEntity } from "@/lib/entity";
+import { send } from "@/api/client";
+import { create, useEntity } from "@/lib/entity";
+import { agents } from "@/lib/kinds";
 import { count } from "@/lib/format";
 import { useAddress } from "@/lib/navigate";
 import { queryClient } from "@/lib/query";
@@ -15,7 +17,7 @@ import { Checkbox, Field, Input, Select } from "@/ui/field";
 import { ScopeField, wrongOf } from "@/ui/form";
 import { Card, Page } from "@/ui/page";
 import { ErrorNote, Loaded, NoPermission } from "@/ui/states";
-import { type Agent, agents, readManifest, type Registration, stateOf, useApplications } from "./data";
+import { type Agent, readManifest, type Registration, stateOf, useApplications } from "./data";
 import { helmCommand, kubectlCommand } from "./install";
 
 // Connect leads from nothing to an agent that is connected. The token is only ever in this page: who loads it again makes

@@ -1,11 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { client, data, request, type Schemas } from "@/api/client";
-import { type Kind, query } from "@/lib/entity";
+import { query } from "@/lib/entity";
 
 export type Agent = Schemas["Agent"];
 export type Registration = Schemas["AgentRegistration"];
-
-export const agents: Kind<Agent> = { type: "agent", path: "/api/v1/agents", one: "agent", many: "agents" };
 
 export const stateOf = (agent: Agent): string => agent.status?.state ?? "Never";
 

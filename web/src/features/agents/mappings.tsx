@@ -1,8 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { Trash2 } from "lucide-react";
 import { type FormEvent, useState } from "react";
-import { client, data, type Schemas } from "@/api/client";
-import { readJSON, send, useAll } from "@/lib/entity";
+import { client, data, readJSON, type Schemas, send } from "@/api/client";
+import { useAll } from "@/lib/entity";
+import { projects } from "@/lib/kinds";
 import { queryClient } from "@/lib/query";
 import { useMissing } from "@/lib/session";
 import { Button, IconButton } from "@/ui/button";
@@ -11,14 +12,6 @@ import { Card } from "@/ui/page";
 import { ErrorNote, Loaded, Loading } from "@/ui/states";
 import { toast, toastError } from "@/ui/toast";
 import type { Agent } from "./data";
-
-const projects = {
-  type: "project",
-  path: "/api/v1/projects",
-  one: "project",
-  many: "projects",
-  sample: undefined as Schemas["Project"] | undefined,
-};
 
 // Mappings say which Argo projects of the agent belong to which projects of this server.
 export function Mappings({ agent }: { agent: Agent }) {
@@ -31,7 +24,7 @@ export function Mappings({ agent }: { agent: Agent }) {
     queryKey: ["argoproject", "names", id],
     queryFn: () => data(client.GET("/api/v1/argo-projects", { params: { query: { agent: id, limit: 500 } } })),
   });
-  const all = useAll<Schemas["Project"]>(projects);
+  const all = useAll(projects);
   const [from, setFrom] = useState("");
   const [to, setTo] = useState("");
   const [busy, setBusy] = useState(false);

@@ -1,10 +1,12 @@
 import { useNavigate } from "@tanstack/react-router";
 import { useCallback } from "react";
 import type { Schemas } from "@/api/client";
+import type { App } from "@/lib/application";
+import { useAddress } from "@/lib/navigate";
 import { toast, toastError } from "@/ui/toast";
-import { type Part, partPath, useAddress } from "./address";
+import { type Part, partPath } from "./address";
 import type { Named } from "./resource";
-import { type App, operate, useMay } from "./use";
+import { operate, useMay } from "./use";
 
 export type Action = Schemas["WhyAction"];
 
@@ -48,7 +50,7 @@ export interface Actions {
 
 // useActions are what can be done with the application, for buttons, the palette and keys alike.
 export function useActions(app: App): Actions {
-  const { set } = useAddress();
+  const [, set] = useAddress();
   const navigate = useNavigate();
   const may = useMay(app);
   const go = useCallback(
@@ -68,8 +70,11 @@ export function useActions(app: App): Actions {
       ),
     [app],
   );
-  const open = useCallback((dialog: string, more: Record<string, string> = {}) => set({ do: dialog, ...more }), [set]);
-  const sync = useCallback((more: Record<string, string> = {}) => set({ sync: "1", ...more }), [set]);
+  const open = useCallback(
+    (dialog: string, more: Record<string, string> = {}) => set({ do: dialog, ...more }, false),
+    [set],
+  );
+  const sync = useCallback((more: Record<string, string> = {}) => set({ sync: "1", ...more }, false), [set]);
   const run = useCallback(
     (action: Action) => {
       const objects = action.objects ?? [];

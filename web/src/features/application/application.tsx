@@ -2,15 +2,18 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, Outlet } from "@tanstack/react-router";
 import { lazy, Suspense, useMemo } from "react";
 import { ApiError } from "@/api/client";
+import { type App, detailQuery, useApp } from "@/lib/application";
+import { useAddress } from "@/lib/navigate";
+import { one } from "@/lib/search";
 import { Button } from "@/ui/button";
 import { type Tab, Tabs, useTitle } from "@/ui/page";
 import { Empty, Failed, Loading, Skeleton } from "@/ui/states";
-import { type Part, partPath, useAddress } from "./address";
+import { type Part, partPath } from "./address";
 import { Banners, Progress } from "./banners";
 import { Dialogs } from "./dialogs";
 import { Header } from "./header";
 import { resourceOf } from "./resource";
-import { type App, detailQuery, useApp, useFollow } from "./use";
+import { useFollow } from "./use";
 
 // The panel for a sync is large, and comes when somebody opens it.
 const SyncPanel = lazy(() => import("./sync-panel"));
@@ -58,8 +61,8 @@ export default function ApplicationPage() {
 }
 
 function Panel() {
-  const { get } = useAddress();
-  return get("sync") ? (
+  const [search] = useAddress();
+  return one(search, "sync") ? (
     <Suspense>
       <SyncPanel />
     </Suspense>

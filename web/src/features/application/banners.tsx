@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Hourglass, Pin as PinIcon, PlugZap, Snowflake } from "lucide-react";
 import type { ReactNode } from "react";
+import type { App } from "@/lib/application";
 import { cn } from "@/lib/cn";
 import { known } from "@/lib/time";
 import { Ago } from "@/ui/ago";
@@ -19,7 +20,7 @@ import {
   revisionsText,
   running,
 } from "./resource";
-import { type App, useMay, whyQuery } from "./use";
+import { useMay, whyQuery } from "./use";
 
 function Banner({
   tone,

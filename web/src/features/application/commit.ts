@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { client, data, type Schemas } from "@/api/client";
+import { type App, lookKey } from "@/lib/application";
 import { gather } from "@/lib/gather";
-import { type App, lookKey } from "./use";
 
 export type Commit = Schemas["RevisionInfo"];
 

@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { stringify } from "yaml";
 import { client, data, type Schemas } from "@/api/client";
+import { type App, lookKey } from "@/lib/application";
 import { plural } from "@/lib/format";
 import { exact } from "@/lib/time";
 import { CodeDiff } from "@/ui/code";
@@ -10,7 +11,6 @@ import { Empty, Loaded } from "@/ui/states";
 import { Badge, type Tone } from "@/ui/status";
 import { keyOf, placeOf, revisionsText } from "./resource";
 import type { Past } from "./past";
-import { type App, lookKey } from "./use";
 
 type Difference = Schemas["LedgerDifference"];
 

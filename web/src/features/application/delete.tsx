@@ -1,10 +1,11 @@
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
+import type { App } from "@/lib/application";
 import { plural } from "@/lib/format";
 import { Confirm } from "@/ui/confirm";
 import { toast } from "@/ui/toast";
 import { Objects, Reason } from "./dialog-parts";
-import { type App, remove, useDetail } from "./use";
+import { remove, useDetail } from "./use";
 
 const choices = [
   {

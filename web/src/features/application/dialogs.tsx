@@ -1,19 +1,21 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import { type App, lookKey } from "@/lib/application";
 import { plural } from "@/lib/format";
+import { useAddress } from "@/lib/navigate";
+import { one } from "@/lib/search";
 import { Confirm } from "@/ui/confirm";
 import { toast } from "@/ui/toast";
-import { useAddress } from "./address";
 import { DeleteApplication } from "./delete";
 import { Objects, Reason, sentence, Trying, Warnings } from "./dialog-parts";
 import { conditionOf, planOf } from "./resource";
-import { type Answer, type App, lookKey, operate, type Requests, useDetail } from "./use";
+import { type Answer, operate, type Requests, useDetail } from "./use";
 
 // The dialogs of the application: which one is open is in the address.
 export function Dialogs({ app }: { app: App }) {
-  const { get, set } = useAddress();
-  const close = () => set({ do: "", id: "" }, true);
-  switch (get("do")) {
+  const [search, set] = useAddress();
+  const close = () => set({ do: "", id: "" });
+  switch (one(search, "do")) {
     case "confirm":
       return <ConfirmPlan app={app} onClose={close} />;
     case "unpin":

@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import { type App, lookKey } from "@/lib/application";
 import { plural, repository } from "@/lib/format";
 import { queryClient } from "@/lib/query";
 import { Button } from "@/ui/button";
@@ -12,7 +13,7 @@ import { reversed } from "@/lib/diff-text";
 import { Objects, Reason, sentence, Trying, Warnings } from "./dialog-parts";
 import { type ObjectDiff, text, untils } from "./drift";
 import { nameOf, placeOf, sourcesOf } from "./resource";
-import { type App, lookKey, operate, useDetail } from "./use";
+import { operate, useDetail } from "./use";
 
 // The three answers to drift: put it back, take it over into Git, or let it be for a while.
 

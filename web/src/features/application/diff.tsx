@@ -2,20 +2,22 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Columns2, RefreshCw, Rows2 } from "lucide-react";
 import { useMemo, useState } from "react";
 import { client, data } from "@/api/client";
+import { type App, lookKey, useApp } from "@/lib/application";
 import { plural } from "@/lib/format";
+import { useAddress } from "@/lib/navigate";
 import { one } from "@/lib/search";
 import { Button, IconButton } from "@/ui/button";
 import { Input, Select } from "@/ui/field";
 import { type Tab, Tabs } from "@/ui/page";
 import { Empty, Loaded } from "@/ui/states";
 import { useActions } from "./actions";
-import { partPath, useAddress } from "./address";
+import { partPath } from "./address";
 import { AllowDrift, Adopt, RevertDrift } from "./diff-answers";
 import { DiffItem } from "./diff-item";
 import { Warnings } from "./dialog-parts";
 import { found, type ObjectDiff } from "./drift";
 import { keyOf, type Resource, revisionsOf } from "./resource";
-import { type App, lookKey, useApp, useDetail, useMay } from "./use";
+import { useDetail, useMay } from "./use";
 
 // What a difference depends on, as far as the server knows it: the agent is asked again when that changes, and when somebody
 // presses the button.
@@ -51,9 +53,9 @@ function useDiff(app: App, resource: Resource, drift: boolean, ignored: boolean,
 export default function ApplicationDiff() {
   const app = useApp();
   const { resource } = useDetail(app);
-  const { search, get, set } = useAddress();
-  const drift = get("kind") === "drift";
-  const query = useDiff(app, resource, drift, get("ignored") === "1", get("revision"));
+  const [search, set] = useAddress();
+  const drift = one(search, "kind") === "drift";
+  const query = useDiff(app, resource, drift, one(search, "ignored") === "1", one(search, "revision"));
   const params = { agent: app.agent, namespace: app.namespace, name: app.name };
   const tab = (label: string, kind: string) =>
     ({ label, to: partPath("diff"), params, search: kind ? { kind } : {}, exact: true }) as unknown as Tab;
@@ -63,7 +65,7 @@ export default function ApplicationDiff() {
         <Tabs label="Differences" tabs={[tab("What a sync would change", ""), tab("Drift in the cluster", "drift")]} />
         <Tools
           drift={drift}
-          split={get("view") === "split"}
+          split={one(search, "view") === "split"}
           busy={query.isFetching}
           refetch={() => void query.refetch()}
         />
@@ -72,7 +74,7 @@ export default function ApplicationDiff() {
         {(answer) => (
           <div className={query.isPlaceholderData ? "space-y-3 opacity-60" : "space-y-3"}>
             <Warnings list={answer.warnings} />
-            <Items app={app} items={answer.items ?? []} drift={drift} split={get("view") === "split"} />
+            <Items app={app} items={answer.items ?? []} drift={drift} split={one(search, "view") === "split"} />
           </div>
         )}
       </Loaded>
@@ -81,7 +83,7 @@ export default function ApplicationDiff() {
           app={app}
           items={query.data?.items ?? []}
           open={one(search, "do")}
-          onClose={() => set({ do: "", of: "" }, true)}
+          onClose={() => set({ do: "", of: "" })}
         />
       )}
     </div>
@@ -99,21 +101,21 @@ function Tools({
   busy: boolean;
   refetch: () => void;
 }) {
-  const { get, set } = useAddress();
+  const [search, set] = useAddress();
   return (
     <div className="flex flex-wrap items-center gap-2 pb-1">
       <Input
         aria-label="Search objects"
         placeholder="Search"
         className="h-7 w-40"
-        value={get("q")}
-        onChange={(e) => set({ q: e.target.value }, true)}
+        value={one(search, "q")}
+        onChange={(e) => set({ q: e.target.value })}
       />
       <Select
         aria-label="What is done"
         className="h-7 w-32"
-        value={get("verb")}
-        onChange={(e) => set({ verb: e.target.value }, true)}
+        value={one(search, "verb")}
+        onChange={(e) => set({ verb: e.target.value })}
       >
         <option value="">All</option>
         <option value="create">Made</option>
@@ -123,15 +125,15 @@ function Tools({
       {!drift && <Revision />}
       <Button
         small
-        aria-pressed={get("ignored") === "1"}
-        onClick={() => set({ ignored: get("ignored") ? "" : "1" }, true)}
+        aria-pressed={one(search, "ignored") === "1"}
+        onClick={() => set({ ignored: one(search, "ignored") ? "" : "1" })}
       >
-        {get("ignored") ? "Hide what does not count" : "Show what does not count"}
+        {one(search, "ignored") ? "Hide what does not count" : "Show what does not count"}
       </Button>
       <IconButton
         small
         label={split ? "One below the other" : "Side by side"}
-        onClick={() => set({ view: split ? "" : "split" }, true)}
+        onClick={() => set({ view: split ? "" : "split" })}
       >
         {split ? <Rows2 size={15} aria-hidden /> : <Columns2 size={15} aria-hidden />}
       </IconButton>
@@ -143,13 +145,13 @@ function Tools({
 }
 
 function Revision() {
-  const { get, set } = useAddress();
-  const [text, setText] = useState(get("revision"));
+  const [search, set] = useAddress();
+  const [text, setText] = useState(one(search, "revision"));
   return (
     <form
       onSubmit={(e) => {
         e.preventDefault();
-        set({ revision: text.trim() }, true);
+        set({ revision: text.trim() });
       }}
     >
       <Input
@@ -167,17 +169,17 @@ function Revision() {
 const most = 50; // objects that are shown at once
 
 function Items({ app, items, drift, split }: { app: App; items: ObjectDiff[]; drift: boolean; split: boolean }) {
-  const { get, set } = useAddress();
+  const [search, set] = useAddress();
   const actions = useActions(app);
   const may = useMay(app);
   const [limit, setLimit] = useState(most);
-  const list = useMemo(() => found(items, get("q"), get("verb")), [items, get]);
+  const list = useMemo(() => found(items, one(search, "q"), one(search, "verb")), [items, search]);
   if (items.length === 0) {
     return (
       <Empty title={drift ? "Nobody changed anything" : "Nothing differs"}>
         {drift
           ? "The cluster is as the last deployment left it."
-          : `A sync would change nothing${get("revision") ? ` at ${get("revision")}` : ""}.`}
+          : `A sync would change nothing${one(search, "revision") ? ` at ${one(search, "revision")}` : ""}.`}
       </Empty>
     );
   }
@@ -186,7 +188,7 @@ function Items({ app, items, drift, split }: { app: App; items: ObjectDiff[]; dr
       <Empty
         filtered
         title="No difference is like that"
-        action={<Button onClick={() => set({ q: "", verb: "" }, true)}>Show all</Button>}
+        action={<Button onClick={() => set({ q: "", verb: "" })}>Show all</Button>}
       />
     );
   }
@@ -196,7 +198,7 @@ function Items({ app, items, drift, split }: { app: App; items: ObjectDiff[]; dr
       <div className="flex flex-wrap items-center justify-between gap-2">
         <p className="text-muted">{plural(counts, "object differs", "objects differ")}</p>
         {drift ? (
-          <Button look="primary" small why={may.sync} onClick={() => set({ do: "revert", of: "" })}>
+          <Button look="primary" small why={may.sync} onClick={() => set({ do: "revert", of: "" }, false)}>
             Revert all…
           </Button>
         ) : (
@@ -213,9 +215,9 @@ function Items({ app, items, drift, split }: { app: App; items: ObjectDiff[]; dr
             key={keyOf(item)}
             item={item}
             split={split}
-            open={get("object") ? get("object") === keyOf(item) : i < 5}
+            open={one(search, "object") ? one(search, "object") === keyOf(item) : i < 5}
             why={may.sync}
-            onAnswer={drift ? (answer) => set({ do: answer, of: keyOf(item) }) : undefined}
+            onAnswer={drift ? (answer) => set({ do: answer, of: keyOf(item) }, false) : undefined}
           />
         ))}
       </ul>
@@ -229,8 +231,8 @@ function Items({ app, items, drift, split }: { app: App; items: ObjectDiff[]; dr
 }
 
 function Dialogs({ app, items, open, onClose }: { app: App; items: ObjectDiff[]; open: string; onClose: () => void }) {
-  const { get } = useAddress();
-  const item = items.find((i) => keyOf(i) === get("of"));
+  const [search] = useAddress();
+  const item = items.find((i) => keyOf(i) === one(search, "of"));
   if (open === "revert") {
     return <RevertDrift app={app} items={item ? [item] : items} all={!item} onClose={onClose} />;
   }

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { stringify } from "yaml";
+import { type App, lookKey } from "@/lib/application";
 import { preview } from "@/lib/preview";
 import { plural } from "@/lib/format";
 import { Button } from "@/ui/button";
@@ -12,7 +13,7 @@ import { toast } from "@/ui/toast";
 import { Reason } from "./dialog-parts";
 import { changed, EditConflict, editable, ordered, save, tried } from "./edit";
 import { automated, type Resource } from "./resource";
-import { type App, lookKey, useMay } from "./use";
+import { useMay } from "./use";
 
 // yamlOf is what people say in the resource, for reading and writing.
 export function yamlOf(resource: Resource): string {

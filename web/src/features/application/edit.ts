@@ -1,7 +1,8 @@
 import { ApiError } from "@/api/client";
+import { type App, detailQuery } from "@/lib/application";
 import { queryClient } from "@/lib/query";
 import { type Resource, resourceOf } from "./resource";
-import { type App, detailQuery, write } from "./use";
+import { write } from "./use";
 
 // An edit is made of the resource as it was read, and written with it: what is in neither stays, unknown fields included.
 

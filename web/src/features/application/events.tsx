@@ -1,17 +1,19 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { client, data } from "@/api/client";
+import { type App, liveKey, useApp } from "@/lib/application";
+import { useAddress } from "@/lib/navigate";
+import { one } from "@/lib/search";
 import { useMissing } from "@/lib/session";
 import { Ago } from "@/ui/ago";
 import { Select } from "@/ui/field";
 import { Empty, ErrorNote, Loading } from "@/ui/states";
 import { Badge } from "@/ui/status";
 import { type Column, Table } from "@/ui/table";
-import { useAddress } from "./address";
 import { type Happening, happenings } from "./happenings";
 import { useLedger } from "./ledger";
 import { compose } from "./past";
-import { type App, liveKey, useApp, useDetail } from "./use";
+import { useDetail } from "./use";
 
 const many = 100;
 
@@ -53,11 +55,11 @@ const columns: Column<Happening>[] = [
 export default function ApplicationEvents() {
   const app = useApp();
   const { detail, resource } = useDetail(app);
-  const { get, set } = useAddress();
+  const [search, set] = useAddress();
   const ledger = useLedger(app);
   const noAudit = useMissing("audit_view", detail?.scope);
   const audit = useAudit(app, noAudit === undefined);
-  const from = get("from");
+  const from = one(search, "from");
   const all = useMemo(
     () =>
       happenings(
@@ -77,12 +79,7 @@ export default function ApplicationEvents() {
         <p className="text-muted">
           {noAudit ? "What happened, without the audit: you may not read that." : "What happened, the newest first."}
         </p>
-        <Select
-          aria-label="Told by"
-          className="w-44"
-          value={from}
-          onChange={(e) => set({ from: e.target.value }, true)}
-        >
+        <Select aria-label="Told by" className="w-44" value={from} onChange={(e) => set({ from: e.target.value })}>
           <option value="">Told by anybody</option>
           {["ledger", "audit", "condition"].map((f) => (
             <option key={f} value={f}>

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { EllipsisVertical, GitCommitHorizontal, RefreshCw, RotateCcw, Trash2 } from "lucide-react";
+import type { App } from "@/lib/application";
 import { plural, repository } from "@/lib/format";
 import { useHotkeys } from "@/lib/hotkeys";
 import { safeLink } from "@/lib/links";
@@ -16,7 +17,7 @@ import { partPath } from "./address";
 import { sentence } from "./dialog-parts";
 import { type Detail, notesOf, type Resource, revisionsOf, running, type Source, sourcesOf } from "./resource";
 import { CommitName, Revision } from "./revision";
-import { type App, useMay, whyQuery } from "./use";
+import { useMay, whyQuery } from "./use";
 
 // Header says what Git wants, what runs and why they differ, and offers what follows from it.
 export function Header({ app, detail, resource }: { app: App; detail: Detail; resource: Resource }) {

@@ -1,4 +1,7 @@
 import { useMemo } from "react";
+import { type App, useApp } from "@/lib/application";
+import { useAddress } from "@/lib/navigate";
+import { one } from "@/lib/search";
 import { between, known } from "@/lib/time";
 import { Ago } from "@/ui/ago";
 import { Button } from "@/ui/button";
@@ -6,7 +9,6 @@ import { Copy } from "@/ui/copy";
 import { Empty, ErrorNote, Loading } from "@/ui/states";
 import { Badge, Status } from "@/ui/status";
 import { type Column, Table } from "@/ui/table";
-import { useAddress } from "./address";
 import { Compare } from "./compare";
 import { useLedger } from "./ledger";
 import { madeOf, useCommit } from "./commit";
@@ -14,7 +16,7 @@ import { compose, type Past } from "./past";
 import { Restore } from "./restore";
 import { CommitName } from "./revision";
 import { Rollback } from "./rollback";
-import { type App, useApp, useDetail, useMay } from "./use";
+import { useDetail, useMay } from "./use";
 
 const actions: Record<string, string> = {
   sync: "Sync",
@@ -29,29 +31,29 @@ const actions: Record<string, string> = {
 export default function ApplicationHistory() {
   const app = useApp();
   const { resource } = useDetail(app);
-  const { get, set } = useAddress();
+  const [search, set] = useAddress();
   const may = useMay(app);
   const ledger = useLedger(app);
   const all = useMemo(
     () => compose(resource, ledger.data?.pages.flatMap((p) => p.items ?? []) ?? []),
     [resource, ledger.data],
   );
-  const dry = get("show") === "all";
+  const dry = one(search, "show") === "all";
   const rows = useMemo(() => (dry ? all : all.filter((p) => p.action !== "dry-run")), [all, dry]);
-  const from = rows.find((p) => p.key === get("from"));
-  const to = rows.find((p) => p.key === get("to"));
+  const from = rows.find((p) => p.key === one(search, "from"));
+  const to = rows.find((p) => p.key === one(search, "to"));
   // The first press chooses what to compare with, the second compares, the older on the left.
   const choose = (past: Past) => {
     const other = from && !to ? from : undefined;
     if (!other || other.key === past.key) {
-      set({ from: from?.key === past.key && !to ? "" : past.key, to: "" }, true);
+      set({ from: from?.key === past.key && !to ? "" : past.key, to: "" });
     } else {
       const [a, b] = other.at < past.at ? [other, past] : [past, other];
-      set({ from: a.key, to: b.key });
+      set({ from: a.key, to: b.key }, false);
     }
   };
   const columns = useColumns(app, choose, from, may.sync, (past) =>
-    set({ do: "rollback", id: String(past.deployment) }),
+    set({ do: "rollback", id: String(past.deployment) }, false),
   );
   if (ledger.isPending && all.length === 0) {
     return <Loading />;
@@ -64,17 +66,17 @@ export default function ApplicationHistory() {
         </p>
         <div className="flex flex-wrap gap-2">
           {from && !to && (
-            <Button small onClick={() => set({ from: "" }, true)}>
+            <Button small onClick={() => set({ from: "" })}>
               Compare nothing
             </Button>
           )}
-          <Button small aria-pressed={dry} onClick={() => set({ show: dry ? "" : "all" }, true)}>
+          <Button small aria-pressed={dry} onClick={() => set({ show: dry ? "" : "all" })}>
             {dry ? "Hide dry runs" : "Show dry runs"}
           </Button>
-          <Button small why={may.sync} onClick={() => set({ do: "restore" })}>
+          <Button small why={may.sync} onClick={() => set({ do: "restore" }, false)}>
             Restore deleted objects…
           </Button>
-          <Button small why={may.sync} onClick={() => set({ do: "rollback", id: "" })}>
+          <Button small why={may.sync} onClick={() => set({ do: "rollback", id: "" }, false)}>
             Roll back…
           </Button>
         </div>
@@ -95,9 +97,9 @@ export default function ApplicationHistory() {
           />
         </div>
       )}
-      {from && to && <Compare app={app} from={from} to={to} onClose={() => set({ from: "", to: "" }, true)} />}
-      {get("do") === "rollback" && <Rollback app={app} history={all} onClose={() => set({ do: "", id: "" }, true)} />}
-      {get("do") === "restore" && <Restore app={app} onClose={() => set({ do: "" }, true)} />}
+      {from && to && <Compare app={app} from={from} to={to} onClose={() => set({ from: "", to: "" })} />}
+      {one(search, "do") === "rollback" && <Rollback app={app} history={all} onClose={() => set({ do: "", id: "" })} />}
+      {one(search, "do") === "restore" && <Restore app={app} onClose={() => set({ do: "" })} />}
     </div>
   );
 }

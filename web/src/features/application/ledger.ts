@@ -1,6 +1,6 @@
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { client, data } from "@/api/client";
-import { type App, liveKey } from "./use";
+import { type App, liveKey } from "@/lib/application";
 
 const page = 100;
 

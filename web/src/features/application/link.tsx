@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { client, data, type Schemas } from "@/api/client";
+import { type App, liveKey } from "@/lib/application";
 import { queryClient } from "@/lib/query";
 import { Button } from "@/ui/button";
 import { Field } from "@/ui/field";
@@ -8,7 +9,7 @@ import { Card } from "@/ui/page";
 import { ErrorNote, Loaded } from "@/ui/states";
 import { toast } from "@/ui/toast";
 import { Suggest } from "./suggest";
-import { type App, liveKey, useMay } from "./use";
+import { useMay } from "./use";
 
 type Linked = Schemas["ApplicationLinked"];
 

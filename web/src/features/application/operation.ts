@@ -1,10 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useRef } from "react";
 import { client, data } from "@/api/client";
+import { type App, lookKey } from "@/lib/application";
 import type { Plan } from "./plan";
 import type { OperationState, Resource } from "./resource";
 import { isOf, type Timeline, timelineOf, timelineOfAnswer } from "./timeline";
-import { type App, lookKey } from "./use";
 
 // useTimeline is the operation step by step, as the agent tells it. As long as it has not told of the one that the status is
 // about, or cannot, it is put together from the status.

@@ -1,5 +1,6 @@
 import { Plus, Trash2 } from "lucide-react";
 import { lazy, Suspense } from "react";
+import { useApp } from "@/lib/application";
 import { repository, short } from "@/lib/format";
 import { Button, IconButton } from "@/ui/button";
 import { Field, Input, Textarea } from "@/ui/field";
@@ -9,7 +10,7 @@ import { useDraft } from "./draft";
 import { linesOf } from "./edit";
 import { EditBar } from "./edit-bar";
 import { type Resource, revisionsOf, type Source, sourcesOf } from "./resource";
-import { useApp, useDetail } from "./use";
+import { useDetail } from "./use";
 
 const Editor = lazy(() => import("@/ui/code").then((m) => ({ default: m.Code })));
 

@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import { type App, lookKey } from "@/lib/application";
 import { plural } from "@/lib/format";
 import { Button } from "@/ui/button";
 import { Confirm } from "@/ui/confirm";
@@ -8,7 +9,7 @@ import { Checkbox } from "@/ui/field";
 import { toast } from "@/ui/toast";
 import { Reason, sentence, Trying, Warnings } from "./dialog-parts";
 import { keyOf, nameOf, placeOf } from "./resource";
-import { type App, lookKey, operate } from "./use";
+import { operate } from "./use";
 
 // Restore brings back objects that an earlier deployment had and that are gone.
 export function Restore({ app, onClose }: { app: App; onClose: () => void }) {

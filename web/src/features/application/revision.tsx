@@ -1,3 +1,4 @@
+import type { App } from "@/lib/application";
 import { short } from "@/lib/format";
 import { safeLink } from "@/lib/links";
 import { known } from "@/lib/time";
@@ -5,7 +6,6 @@ import { Ago } from "@/ui/ago";
 import { Copy } from "@/ui/copy";
 import { type Made, madeOf, useCommit } from "./commit";
 import type { Note } from "./resource";
-import type { App } from "./use";
 
 // CommitName is a commit or version as people say it, with the way to its page at the forge.
 export function CommitName({ app, revision }: { app: App; revision: string }) {

@@ -1,22 +1,24 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import { type App, lookKey } from "@/lib/application";
 import { plural, short } from "@/lib/format";
+import { useAddress } from "@/lib/navigate";
+import { one } from "@/lib/search";
 import { Confirm } from "@/ui/confirm";
 import { Field, Select } from "@/ui/field";
 import { ErrorNote, Loading } from "@/ui/states";
 import { toast } from "@/ui/toast";
-import { useAddress } from "./address";
 import { differenceQuery, just } from "./compare";
 import { Objects, Reason, sentence, Warnings } from "./dialog-parts";
 import type { Past } from "./past";
 import { automated, revisionsText } from "./resource";
-import { type App, lookKey, operate, useDetail } from "./use";
+import { operate, useDetail } from "./use";
 
 // Rollback says what going back means before anybody does it.
 export function Rollback({ app, history, onClose }: { app: App; history: Past[]; onClose: () => void }) {
   const { resource } = useDetail(app);
-  const { get } = useAddress();
-  const [id, setId] = useState(get("id"));
+  const [search] = useAddress();
+  const [id, setId] = useState(one(search, "id"));
   const [reason, setReason] = useState("");
   const choices = history.filter((p) => p.deployment !== undefined);
   const which = id === "" ? {} : { id: Number(id) };

@@ -1,28 +1,30 @@
 import { useNavigate } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import { parse } from "yaml";
+import { useApp } from "@/lib/application";
+import { useAddress } from "@/lib/navigate";
+import { one } from "@/lib/search";
 import { Button } from "@/ui/button";
 import { Code } from "@/ui/code";
 import { Card } from "@/ui/page";
 import { useActions } from "./actions";
-import { useAddress } from "./address";
 import { type Draft, useDraft } from "./draft";
 import { editable, type Raw } from "./edit";
 import { EditBar, yamlOf } from "./edit-bar";
 import { ServiceLink } from "./link";
 import { SettingsForm } from "./settings-form";
-import { useApp, useDetail, useMay } from "./use";
+import { useDetail, useMay } from "./use";
 
 // ApplicationSettings edits the Application, by form or as YAML.
 export default function ApplicationSettings() {
   const app = useApp();
   const { resource } = useDetail(app);
-  const { get, set } = useAddress();
+  const [search, set] = useAddress();
   const edit = useDraft(resource);
   const actions = useActions(app);
   const may = useMay(app);
   const navigate = useNavigate();
-  const yaml = get("as") === "yaml";
+  const yaml = one(search, "as") === "yaml";
   const [wrong, setWrong] = useState<string>();
   // Editor and form begin anew when the draft was taken back.
   const [round, setRound] = useState(0);
@@ -37,10 +39,10 @@ export default function ApplicationSettings() {
         title="Application"
         actions={
           <>
-            <Button small aria-pressed={!yaml} disabled={Boolean(wrong)} onClick={() => set({ as: "" }, true)}>
+            <Button small aria-pressed={!yaml} disabled={Boolean(wrong)} onClick={() => set({ as: "" })}>
               Form
             </Button>
-            <Button small aria-pressed={yaml} onClick={() => set({ as: "yaml" }, true)}>
+            <Button small aria-pressed={yaml} onClick={() => set({ as: "yaml" })}>
               YAML
             </Button>
           </>

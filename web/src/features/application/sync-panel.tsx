@@ -1,21 +1,23 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { client, data } from "@/api/client";
+import { type App, lookKey, useApp } from "@/lib/application";
 import { plural } from "@/lib/format";
+import { useAddress } from "@/lib/navigate";
 import { queryClient } from "@/lib/query";
+import { one } from "@/lib/search";
 import { useSettled } from "@/lib/settled";
 import { Button } from "@/ui/button";
 import { Drawer } from "@/ui/dialog";
 import { ErrorNote, Failed, Loading } from "@/ui/states";
 import { toast } from "@/ui/toast";
 import { useActions } from "./actions";
-import { useAddress } from "./address";
 import { type Choice, noChoice, requestOf } from "./plan";
 import { nameOf, running, sourcesOf } from "./resource";
 import { plannedKey } from "./sync";
 import { SyncForm } from "./sync-form";
 import { PlanView } from "./sync-plan";
-import { type App, lookKey, operate, useApp, useDetail, useMay } from "./use";
+import { operate, useDetail, useMay } from "./use";
 
 function usePlan(app: App, request: ReturnType<typeof requestOf>) {
   // Who asks and for how often does not change what it does.
@@ -39,16 +41,16 @@ function usePlan(app: App, request: ReturnType<typeof requestOf>) {
 // SyncPanel asks what to sync and how, and shows what that would do before it is asked for.
 export default function SyncPanel() {
   const app = useApp();
-  const { get, set } = useAddress();
+  const [search, set] = useAddress();
   const { resource } = useDetail(app);
   const actions = useActions(app);
   const may = useMay(app);
   const targets = useMemo(() => sourcesOf(resource.spec).map((s) => s.targetRevision ?? ""), [resource.spec]);
   const [choice, setChoice] = useState<Choice>(() => ({
     ...noChoice,
-    prune: get("prune") === "1",
+    prune: one(search, "prune") === "1",
     objects:
-      get("objects") === "out"
+      one(search, "objects") === "out"
         ? (resource.status?.resources ?? []).filter((o) => o.status === "OutOfSync").map(nameOf)
         : [],
   }));
@@ -56,7 +58,7 @@ export default function SyncPanel() {
   const [error, setError] = useState<unknown>(null);
   const request = requestOf(choice, targets);
   const plan = usePlan(app, request);
-  const close = () => set({ sync: "", prune: "", objects: "" }, true);
+  const close = () => set({ sync: "", prune: "", objects: "" });
   const start = async () => {
     setBusy(true);
     setError(null);

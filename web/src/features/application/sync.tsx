@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { type App, lookKey, useApp } from "@/lib/application";
 import { known, between } from "@/lib/time";
 import { Ago } from "@/ui/ago";
 import { Button } from "@/ui/button";
@@ -13,7 +14,7 @@ import { keyOf, type OperationState, person, type Resource, revisionsOf } from "
 import { Revision } from "./revision";
 import { Line, StateIcon, Verb, Waves } from "./steps";
 import { stateOfAll, type Step } from "./timeline";
-import { type App, lookKey, useApp, useDetail, useMay } from "./use";
+import { useDetail, useMay } from "./use";
 
 // ApplicationSync is the last or running operation, step by step.
 export default function ApplicationSync() {

@@ -1,33 +1,12 @@
 import { queryOptions, useQuery } from "@tanstack/react-query";
-import { useParams } from "@tanstack/react-router";
 import { useEffect, useMemo } from "react";
-import { ApiError, client, data, request, type Schemas } from "@/api/client";
+import { client, data, type Schemas, send } from "@/api/client";
+import { type App, basePath, detailQuery, liveKey, pathOf } from "@/lib/application";
+import { accepted, type Command } from "@/lib/command";
 import { events } from "@/lib/events";
 import { queryClient } from "@/lib/query";
 import { useMissing } from "@/lib/session";
 import { type Detail, type Named, type Resource, resourceOf } from "./resource";
-
-export interface App {
-  agent: string;
-  namespace: string;
-  name: string;
-  // id is what events call it.
-  id: string;
-}
-
-// useApp is the application that the address names.
-export function useApp(): App {
-  const { agent = "", namespace = "", name = "" } = useParams({ strict: false });
-  return useMemo(() => ({ agent, namespace, name, id: `${agent}/${namespace}/${name}` }), [agent, namespace, name]);
-}
-
-const pathOf = (app: App) => ({ agent: app.agent, namespace: app.namespace, name: app.name });
-
-// Queries about one application have keys of their own, so that events of the thousands of others read nothing again.
-export const liveKey = (app: App, ...rest: unknown[]) => ["one-application", app.id, ...rest];
-
-// lookKey is for what asks the agent and its cluster: it is read again when what it depends on changed, not with each event.
-export const lookKey = (app: App, ...rest: unknown[]) => ["look", app.id, ...rest];
 
 const settle = 120; // ms to gather events that come together
 
@@ -53,13 +32,6 @@ export function useFollow(app: App): void {
   }, [app.id, app.agent]);
 }
 
-export const detailQuery = (app: App) =>
-  queryOptions({
-    queryKey: liveKey(app, "detail"),
-    queryFn: (): Promise<Detail> =>
-      data(client.GET("/api/v1/agents/{agent}/applications/{namespace}/{name}", { params: { path: pathOf(app) } })),
-  });
-
 // useDetail is the application as the server knows it; the pages below the header are shown only when it is there.
 export function useDetail(app: App): { detail: Detail | undefined; resource: Resource } {
   const { data: detail } = useQuery(detailQuery(app));
@@ -84,11 +56,6 @@ export function useMay(app: App): { sync: string | undefined; edit: string | und
   };
 }
 
-export const basePath = (app: App): string =>
-  `/api/v1/agents/${encodeURIComponent(app.agent)}/applications/${encodeURIComponent(app.namespace)}/${encodeURIComponent(app.name)}`;
-
-export type Command = Schemas["Command"];
-
 // Answer is what came of a request to the application; the API's description has the result of a command as any value.
 export interface Answer {
   message: string;
@@ -100,25 +67,6 @@ export interface Answer {
   plan?: string;
   objects?: (Named & { deployment?: number })[];
   warnings?: string[];
-}
-
-// finished is the answer of a command that was carried out. What was not is an error that says why.
-export function finished(command: Command): Command {
-  if (command.status === "done" || command.status === "pending" || command.status === "sent") {
-    return command;
-  }
-  throw new ApiError(409, {
-    detail: command.message || `The agent did not do it (${command.status}): look at the application and try again.`,
-    code: "conflict",
-  });
-}
-
-async function send(path: string, method: string, body?: unknown): Promise<Command> {
-  const response = await request(path, {
-    method,
-    ...(body === undefined ? {} : { headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) }),
-  });
-  return finished((await response.json()) as Command);
 }
 
 export interface Requests {
@@ -135,7 +83,7 @@ export interface Requests {
 
 // operate asks the application for something and gives what came of it.
 export async function operate<V extends keyof Requests>(app: App, verb: V, body: Requests[V]): Promise<Answer> {
-  const command = await send(`${basePath(app)}/${verb}`, "POST", body);
+  const command = accepted(await send<Command>("POST", `${basePath(app)}/${verb}`, body));
   void queryClient.invalidateQueries({ queryKey: ["one-application", app.id] });
   const answer = (command.result ?? {}) as Partial<Answer>;
   return {
@@ -147,11 +95,8 @@ export async function operate<V extends keyof Requests>(app: App, verb: V, body:
 
 // write puts a changed resource in place of the one that it was made from. Who was faster is told by a 409.
 export async function write(app: App, resource: unknown, base: unknown, reason: string, dryRun = false): Promise<void> {
-  await send(`${basePath(app)}${dryRun ? "?dryRun=true" : ""}`, "PUT", {
-    resource,
-    base,
-    ...(reason ? { reason } : {}),
-  });
+  const body = { resource, base, ...(reason ? { reason } : {}) };
+  accepted(await send<Command>("PUT", `${basePath(app)}${dryRun ? "?dryRun=true" : ""}`, body));
   if (!dryRun) {
     await queryClient.invalidateQueries({ queryKey: ["one-application", app.id] });
   }
@@ -169,5 +114,5 @@ export async function remove(
   if (how.reason) {
     query.set("reason", how.reason);
   }
-  await send(`${basePath(app)}?${query}`, "DELETE");
+  accepted(await send<Command>("DELETE", `${basePath(app)}?${query}`));
 }

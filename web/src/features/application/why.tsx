@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Fragment } from "react";
 import type { Schemas } from "@/api/client";
+import { type App, useApp } from "@/lib/application";
 import { known } from "@/lib/time";
 import { Ago } from "@/ui/ago";
 import { Button } from "@/ui/button";
@@ -11,7 +12,7 @@ import { labelOf, nodeOf, useActions } from "./actions";
 import { partPath } from "./address";
 import { sentence, Warnings } from "./dialog-parts";
 import { keyOf, placeOf } from "./resource";
-import { type App, useApp, whyQuery } from "./use";
+import { whyQuery } from "./use";
 import { commandsOf, split } from "./why-text";
 
 // ApplicationWhy is why the application is as it is: every reason, and what would change it.

@@ -1,7 +1,7 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { Download, ShieldCheck } from "lucide-react";
-import { client, data } from "@/api/client";
-import { query, readJSON, useList } from "@/lib/entity";
+import { client, data, readJSON } from "@/api/client";
+import { query, useList } from "@/lib/entity";
 import { count } from "@/lib/format";
 import { useAddress } from "@/lib/navigate";
 import { useCommands } from "@/lib/palette";

@@ -1,5 +1,5 @@
-import type { Schemas } from "@/api/client";
-import { type Kind, useAll } from "@/lib/entity";
+import { ids, useAll } from "@/lib/entity";
+import { agents, environments, services } from "@/lib/kinds";
 import { useAddress } from "@/lib/navigate";
 import { one, type Search } from "@/lib/search";
 import { useMissing } from "@/lib/session";
@@ -11,22 +11,6 @@ import { EntryDrawer } from "./entry";
 import { TextFilter } from "./filters";
 import { Operations } from "./operations";
 import { AtATime, BetweenTimes } from "./times";
-
-const agents: Kind<Schemas["Agent"]> = { type: "agent", path: "/api/v1/agents", one: "agent", many: "agents" };
-const services: Kind<Schemas["Service"]> = {
-  type: "service",
-  path: "/api/v1/services",
-  one: "service",
-  many: "services",
-};
-const environments: Kind<Schemas["Environment"]> = {
-  type: "environment",
-  path: "/api/v1/environments",
-  one: "environment",
-  many: "environments",
-};
-
-const ids = (list: { id?: string; name: string }[]): string[] => list.map((each) => each.id ?? each.name);
 
 // ApplicationFilters choose applications, by the names that they had then: all tabs have them.
 function ApplicationFilters() {

@@ -1,8 +1,8 @@
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { type ReactNode, useMemo } from "react";
 import { stringify } from "yaml";
-import { client, data, type Schemas } from "@/api/client";
-import { query as written, readJSON, useList } from "@/lib/entity";
+import { client, data, readJSON, type Schemas } from "@/api/client";
+import { query as written, useList } from "@/lib/entity";
 import { plural, short } from "@/lib/format";
 import { useAddress } from "@/lib/navigate";
 import { one } from "@/lib/search";

@@ -2,7 +2,10 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { Eye, Plus } from "lucide-react";
 import { useDeferredValue, useMemo, useState } from "react";
-import { finished, type Schemas, send } from "@/api/client";
+import { type Schemas, send } from "@/api/client";
+import { finished } from "@/lib/command";
+import { allQuery } from "@/lib/entity";
+import { agents } from "@/lib/kinds";
 import { type Preview, preview } from "@/lib/preview";
 import { queryClient } from "@/lib/query";
 import { useMissing } from "@/lib/session";
@@ -15,17 +18,17 @@ import { Empty, ErrorNote, Loaded } from "@/ui/states";
 import { toast } from "@/ui/toast";
 import { begin, change, type Draft, get, lineOf, read, resource } from "./draft";
 import { DraftForm } from "./draft-form";
-import { checkQuery, choicesQuery } from "./queries";
+import { checkQuery } from "./queries";
 
 // CreateApplication makes an Application: a form and its YAML side by side, checked while one writes, with a preview of what
 // would be deployed.
 export default function CreateApplication() {
-  const agents = useQuery(choicesQuery);
+  const all = useQuery(allQuery(agents));
   return (
     <Page title="Create an application" about="What it deploys is shown before anything is written.">
-      <Loaded query={agents}>
-        {(page) =>
-          (page.items ?? []).length === 0 ? (
+      <Loaded query={all}>
+        {(list) =>
+          list.length === 0 ? (
             <Empty
               title="There is no agent to deploy it"
               action={
@@ -37,7 +40,7 @@ export default function CreateApplication() {
               An agent in a cluster brings applications to what Git says.
             </Empty>
           ) : (
-            <Editor agents={page.items ?? []} />
+            <Editor agents={list} />
           )
         }
       </Loaded>

@@ -1,5 +1,5 @@
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
-import { client, data, type Schemas, send } from "@/api/client";
+import { client, data, readJSON, type Schemas } from "@/api/client";
 import { preview } from "@/lib/preview";
 
 export const checkQuery = (agent: string, resource: unknown, enabled: boolean) =>
@@ -52,17 +52,12 @@ export const pathsQuery = (
       ),
   });
 
-export const choicesQuery = queryOptions({
-  queryKey: ["agent", "choices"],
-  queryFn: () => data(client.GET("/api/v1/agents", { params: { query: { limit: 1000 } } })),
-});
-
 const items = (noun: "argo-projects" | "clusters" | "repositories", type: string, agent: string) =>
   queryOptions({
     queryKey: [type, "choices", agent],
     enabled: agent !== "",
     retry: false,
-    queryFn: () => send<Schemas["PageItem"]>("GET", `/api/v1/${noun}?limit=1000&agent=${encodeURIComponent(agent)}`),
+    queryFn: () => readJSON<Schemas["PageItem"]>(`/api/v1/${noun}?limit=1000&agent=${encodeURIComponent(agent)}`),
   });
 
 export const projectsQuery = (agent: string) => items("argo-projects", "argoproject", agent);

@@ -1,7 +1,9 @@
-import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { parse, stringify } from "yaml";
-import { finished, type Schemas, send } from "@/api/client";
+import { type Schemas, send } from "@/api/client";
+import { finished } from "@/lib/command";
+import { useAll } from "@/lib/entity";
+import { agents } from "@/lib/kinds";
 import { queryClient } from "@/lib/query";
 import { useMissing } from "@/lib/session";
 import { Button } from "@/ui/button";
@@ -9,7 +11,7 @@ import { Code } from "@/ui/code";
 import { Field, Select } from "@/ui/field";
 import { ErrorNote } from "@/ui/states";
 import { toast } from "@/ui/toast";
-import { agentPath, agentsQuery, itemPath } from "./items";
+import { agentPath, itemPath } from "./items";
 import type { SettingItem } from "./setting";
 import { readable } from "./yaml";
 
@@ -26,13 +28,13 @@ interface Props {
 
 // ResourceEditor makes or changes a resource of an agent's cluster as YAML. Fields that nobody here knows stay.
 export function ResourceEditor({ noun, called, type, item, template, onDone }: Props) {
-  const agents = useQuery(agentsQuery);
+  const all = useAll(agents);
   const [agent, setAgent] = useState(item?.agent ?? "");
   const [text, setText] = useState(() => stringify(item ? readable(item.resource) : template));
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
   const missing = useMissing(`${type}_edit`, item?.scope);
-  const chosen = agent || agents.data?.items?.[0]?.id || "";
+  const chosen = agent || all[0]?.id || "";
   let resource: unknown;
   let problem: { line: number; message: string } | undefined;
   try {
@@ -72,7 +74,7 @@ export function ResourceEditor({ noun, called, type, item, template, onDone }: P
       {!item && (
         <Field label="Agent">
           <Select value={chosen} onChange={(e) => setAgent(e.target.value)}>
-            {(agents.data?.items ?? []).map((a) => (
+            {all.map((a) => (
               <option key={a.id} value={a.id}>
                 {a.id}
               </option>

@@ -1,7 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { PlugZap } from "lucide-react";
 import { type FormEvent, useState } from "react";
-import { finished, type Schemas, send } from "@/api/client";
+import { type Schemas, send } from "@/api/client";
+import { finished } from "@/lib/command";
+import { allQuery } from "@/lib/entity";
+import { agents } from "@/lib/kinds";
 import { queryClient } from "@/lib/query";
 import { sealFields, trusts } from "@/lib/seal";
 import { Button } from "@/ui/button";
@@ -9,7 +12,7 @@ import { Checkbox, Field, Input, Select, Textarea } from "@/ui/field";
 import { ErrorNote, Loaded } from "@/ui/states";
 import { Status } from "@/ui/status";
 import { toast } from "@/ui/toast";
-import { agentPath, agentsQuery, itemPath } from "./items";
+import { agentPath, itemPath } from "./items";
 import { divide, type Kind, nameOf, type SettingField, type SettingItem, settingOf, wrong } from "./setting";
 
 type Values = Record<string, string>;
@@ -20,11 +23,11 @@ const otherKey =
 // SettingForm makes or changes a setting of an agent. What is secret is sealed here, to the agent's key: the server passes on
 // what it cannot read.
 export function SettingForm({ kind, item, onDone }: { kind: Kind; item?: SettingItem; onDone: () => void }) {
-  const agents = useQuery(agentsQuery);
+  const all = useQuery(allQuery(agents));
   return (
-    <Loaded query={agents}>
-      {(page) => {
-        const usable = (page.items ?? []).filter((a) => a.sealKey);
+    <Loaded query={all}>
+      {(list) => {
+        const usable = list.filter((a) => a.sealKey);
         return usable.length === 0 ? (
           <p className="p-4">No agent is connected yet: connect one first, since credentials live in its cluster.</p>
         ) : (

@@ -1,7 +1,8 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Pencil, Plus, Trash2 } from "lucide-react";
 import { type ReactNode, useState } from "react";
-import { finished, type Schemas, send } from "@/api/client";
+import { type Schemas, send } from "@/api/client";
+import { finished } from "@/lib/command";
 import { plural } from "@/lib/format";
 import { queryClient } from "@/lib/query";
 import { useAddress } from "@/lib/navigate";

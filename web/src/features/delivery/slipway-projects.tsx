@@ -1,35 +1,72 @@
-import { useQuery } from "@tanstack/react-query";
-import { client, data } from "@/api/client";
+import { useState } from "react";
+import type { Schemas } from "@/api/client";
+import { useAll } from "@/lib/entity";
+import { organizations, projects } from "@/lib/kinds";
+import { described, named, updated } from "@/ui/columns";
+import { Entities } from "@/ui/entities";
+import { EntityForm, type FormProps } from "@/ui/entity-form";
 import { Field, Select } from "@/ui/field";
-import { EntityList } from "./entity-list";
+import { metaBody, MetaFields, useMeta } from "@/ui/meta";
+import type { Column } from "@/ui/table";
+
+type Project = Schemas["Project"];
+
+const columns: Column<Project>[] = [
+  named(),
+  { key: "organization", title: "Organization", width: "minmax(8rem,1fr)", cell: (p) => p.organization },
+  described(),
+  updated(),
+];
+
+function Form(form: FormProps<Project>) {
+  const { value, readOnly } = form;
+  const [meta, setMeta] = useMeta(value);
+  const [organization, setOrganization] = useState(value?.organization ?? "");
+  const all = useAll(organizations);
+  return (
+    <EntityForm of={form} kind={projects} body={() => ({ ...metaBody(meta), organization })}>
+      {(wrong) => (
+        <>
+          <Field label="Organization" hint="It never changes." error={wrong("organization")}>
+            <Select
+              required
+              disabled={Boolean(value)}
+              value={organization}
+              onChange={(e) => setOrganization(e.target.value)}
+            >
+              <option value="">Choose one</option>
+              {value && <option value={organization}>{organization}</option>}
+              {!value &&
+                all.map((o) => (
+                  <option key={o.id} value={o.id}>
+                    {o.displayName || o.name}
+                  </option>
+                ))}
+            </Select>
+          </Field>
+          <MetaFields
+            meta={meta}
+            onChange={setMeta}
+            there={Boolean(value)}
+            wrong={wrong}
+            scoped={false}
+            disabled={Boolean(readOnly)}
+          />
+        </>
+      )}
+    </EntityForm>
+  );
+}
 
 export function SlipwayProjects() {
-  const organizations = useQuery({
-    queryKey: ["organization", "choices"],
-    queryFn: () => data(client.GET("/api/v1/organizations", { params: { query: { limit: 1000 } } })),
-  });
   return (
-    <EntityList
-      noun="projects"
-      called="project"
-      type="project"
-      about="A project holds what a team works with. It belongs to an organization: add one first."
-      goes="The project goes, with its roles and bindings. It is refused while something belongs to it. Nothing goes from any cluster."
-      columns={[
-        { key: "organization", title: "Organization", width: "minmax(8rem, 1fr)", cell: (p) => p.organization },
-      ]}
-      extra={(values, set) => (
-        <Field label="Organization" hint="It never changes">
-          <Select required value={values.organization ?? ""} onChange={(e) => set("organization", e.target.value)}>
-            <option value="">Choose one</option>
-            {(organizations.data?.items ?? []).map((o) => (
-              <option key={o.id} value={o.id}>
-                {o.displayName || o.name}
-              </option>
-            ))}
-          </Select>
-        </Field>
-      )}
-    />
+    <Entities
+      kind={projects}
+      columns={columns}
+      Form={Form}
+      warn={() => <p>The project goes, with its roles and bindings. Nothing goes from any cluster.</p>}
+    >
+      A project holds what a team works with. It belongs to an organization: add one first.
+    </Entities>
   );
 }

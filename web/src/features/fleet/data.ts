@@ -26,11 +26,6 @@ export const matrixQuery = (by: By) => ({
   queryFn: ({ signal }: Signal) => data(client.GET("/api/v1/fleet/matrix", { params: { query: { by } }, signal })),
 });
 
-export const agentsQuery = {
-  queryKey: ["agent", "list", "fleet"] as const,
-  queryFn: ({ signal }: Signal) => data(client.GET("/api/v1/agents", { params: { query: { limit: 1000 } }, signal })),
-};
-
 export const degradedQuery = {
   queryKey: ["application", "worst", "degraded"] as const,
   queryFn: ({ signal }: Signal) =>

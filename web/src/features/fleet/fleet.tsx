@@ -3,7 +3,9 @@ import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { Schemas } from "@/api/client";
 import { cn } from "@/lib/cn";
+import { allQuery } from "@/lib/entity";
 import { count, plural, short } from "@/lib/format";
+import { agents } from "@/lib/kinds";
 import { one, type Search } from "@/lib/search";
 import { may, useSession } from "@/lib/session";
 import { known } from "@/lib/time";
@@ -14,7 +16,6 @@ import { Card, Page } from "@/ui/page";
 import { Loaded, Loading } from "@/ui/states";
 import { Badge, labelOf, Status, StatusIcon, toneFill, toneOf } from "@/ui/status";
 import {
-  agentsQuery,
   type By,
   degradedQuery,
   dimensions,
@@ -35,7 +36,7 @@ type Application = Schemas["Application"];
 export default function Fleet() {
   const summary = useQuery(summaryQuery);
   const mayAgents = may(useSession(), "agent_view");
-  const agents = useQuery({ ...agentsQuery, enabled: mayAgents });
+  const all = useQuery({ ...allQuery(agents), enabled: mayAgents });
   const degraded = useQuery(degradedQuery);
   const held = useQuery(heldQuery);
   const drift = useQuery(driftQuery);
@@ -46,10 +47,10 @@ export default function Fleet() {
       <Loaded query={summary} loading={<Loading rows={10} label="Reading the fleet" />}>
         {(s) =>
           empty ? (
-            agents.isLoading ? (
+            all.isLoading ? (
               <Loading rows={4} />
             ) : (
-              <FirstRun agents={agents.data?.items ?? []} knows={mayAgents} />
+              <FirstRun agents={all.data ?? []} knows={mayAgents} />
             )
           ) : (
             <div className="space-y-4">
@@ -60,7 +61,7 @@ export default function Fleet() {
                   <Deliveries />
                 </div>
                 <div className="min-w-0 space-y-4">
-                  <Agents agents={agents.data?.items ?? []} />
+                  <Agents agents={all.data ?? []} />
                   <Worst
                     title="Degraded or missing"
                     query={degraded}

@@ -1,33 +1,23 @@
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
-import type { Schemas } from "@/api/client";
-import { send } from "@/lib/entity";
+import { type Schemas, send } from "@/api/client";
 import { InputError } from "@/lib/input";
 import { readLabels, writeLabels } from "@/lib/labels";
 import { safeLink } from "@/lib/links";
 import { Button } from "@/ui/button";
-import { Entities, type FormProps } from "@/ui/entities";
+import { described, named, scoped } from "@/ui/columns";
+import { Entities } from "@/ui/entities";
+import { EntityForm, type FormProps } from "@/ui/entity-form";
 import { Field, Input, Select, Textarea } from "@/ui/field";
-import { FormDrawer } from "@/ui/form";
 import { metaBody, MetaFields, useMeta } from "@/ui/meta";
 import { ErrorNote } from "@/ui/states";
 import type { Column } from "@/ui/table";
 import { type Channel, channels, services } from "./kinds";
 
 const columns: Column<Channel>[] = [
-  {
-    key: "name",
-    title: "Name",
-    width: "minmax(12rem,2fr)",
-    sort: "name",
-    cell: (c) => (
-      <>
-        <span className="font-medium">{c.name}</span> <span className="text-muted">{c.displayName}</span>
-      </>
-    ),
-  },
+  named(),
   { key: "kind", title: "Sends to", width: "10rem", cell: (c) => services[c.kind]?.label ?? c.kind },
-  { key: "scope", title: "Scope", width: "minmax(8rem,1fr)", cell: (c) => c.scope },
+  scoped(),
   {
     key: "secret",
     title: "File of the secret",
@@ -38,7 +28,7 @@ const columns: Column<Channel>[] = [
       </code>
     ),
   },
-  { key: "description", title: "Description", width: "minmax(10rem,2fr)", cell: (c) => c.description },
+  described(),
 ];
 
 function Test({ channel, why }: { channel: string; why: string | undefined }) {
@@ -65,7 +55,8 @@ function Test({ channel, why }: { channel: string; why: string | undefined }) {
   );
 }
 
-function Form({ value, onClose, save, readOnly, onReload, onDelete, whyNotDelete }: FormProps<Channel>) {
+function Form(form: FormProps<Channel>) {
+  const { value, readOnly } = form;
   const [meta, setMeta] = useMeta(value);
   const [kind, setKind] = useState<string>(value?.kind ?? "slack");
   const [secret, setSecret] = useState(value?.secret ?? "");
@@ -73,7 +64,7 @@ function Form({ value, onClose, save, readOnly, onReload, onDelete, whyNotDelete
   const [options, setOptions] = useState(writeLabels(value?.options));
   const off = Boolean(readOnly);
   const service = services[kind];
-  const submit = async () => {
+  const body = () => {
     const read = readLabels(options);
     if (typeof read === "string") {
       throw new InputError(read.replace("label", "option"));
@@ -81,34 +72,16 @@ function Form({ value, onClose, save, readOnly, onReload, onDelete, whyNotDelete
     if (kind === "webhook" && !safeLink(url)) {
       throw new InputError("The address of the webhook is none: write https://HOST/PATH.");
     }
-    await save({
+    return {
       ...metaBody(meta),
       kind,
       secret: secret.trim(),
       ...(kind === "webhook" ? { url: url.trim() } : {}),
       options: read,
-      version: value?.version,
-    });
-    onClose();
+    };
   };
   return (
-    <FormDrawer
-      open
-      onClose={onClose}
-      title={value ? `Channel ${value.name}` : "New channel"}
-      description={value?.id}
-      action={value ? "Save" : "Create channel"}
-      why={readOnly}
-      submit={submit}
-      onReload={onReload}
-      footer={
-        value && (
-          <Button look="ghost" className="text-bad" onClick={onDelete} why={whyNotDelete}>
-            Delete
-          </Button>
-        )
-      }
-    >
+    <EntityForm of={form} kind={channels} body={body}>
       {(wrong) => (
         <>
           <Field label="Sends to" error={wrong("kind")}>
@@ -160,7 +133,7 @@ function Form({ value, onClose, save, readOnly, onReload, onDelete, whyNotDelete
           {value?.id && <Test channel={value.id} why={readOnly} />}
         </>
       )}
-    </FormDrawer>
+    </EntityForm>
   );
 }
 

@@ -1,5 +1,6 @@
 import { useState } from "react";
-import { send, useList } from "@/lib/entity";
+import { send } from "@/api/client";
+import { useList } from "@/lib/entity";
 import { count } from "@/lib/format";
 import { useAddress } from "@/lib/navigate";
 import { queryClient } from "@/lib/query";

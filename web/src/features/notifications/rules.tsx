@@ -1,13 +1,15 @@
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
-import type { Schemas } from "@/api/client";
-import { send, useAll } from "@/lib/entity";
+import { type Schemas, send } from "@/api/client";
+import { ids, useAll } from "@/lib/entity";
+import { environments, services } from "@/lib/kinds";
 import { contains, useMissing } from "@/lib/session";
 import { Button } from "@/ui/button";
 import { Chips } from "@/ui/chips";
-import { Entities, type FormProps } from "@/ui/entities";
+import { named, scoped } from "@/ui/columns";
+import { Entities } from "@/ui/entities";
+import { EntityForm, type FormProps } from "@/ui/entity-form";
 import { Checkbox, Field, Input, Select, Textarea } from "@/ui/field";
-import { FormDrawer } from "@/ui/form";
 import { metaBody, MetaFields, useMeta } from "@/ui/meta";
 import { ErrorNote } from "@/ui/states";
 import { Badge } from "@/ui/status";
@@ -15,20 +17,10 @@ import type { Column } from "@/ui/table";
 import { channels, events, type Rule, rules } from "./kinds";
 
 const columns: Column<Rule>[] = [
-  {
-    key: "name",
-    title: "Name",
-    width: "minmax(12rem,2fr)",
-    sort: "name",
-    cell: (r) => (
-      <>
-        <span className="font-medium">{r.name}</span> <span className="text-muted">{r.displayName}</span>
-      </>
-    ),
-  },
+  named(),
   { key: "events", title: "Tells of", width: "minmax(14rem,2fr)", cell: (r) => (r.events ?? []).join(", ") },
   { key: "channel", title: "Channel", width: "minmax(10rem,1fr)", cell: (r) => r.channel },
-  { key: "scope", title: "Scope", width: "minmax(8rem,1fr)", cell: (r) => r.scope },
+  scoped(),
   {
     key: "state",
     title: "State",
@@ -36,13 +28,6 @@ const columns: Column<Rule>[] = [
     cell: (r) => (r.paused ? <Badge tone="held">Paused</Badge> : <Badge tone="ok">On</Badge>),
   },
 ];
-
-const simple = ["service", "environment"].map((type) => ({
-  type,
-  path: `/api/v1/${type}s`,
-  one: type,
-  many: `${type}s`,
-}));
 
 function useRule(value: Rule | undefined) {
   const [meta, setMeta] = useMeta(value);
@@ -84,37 +69,23 @@ function Preview({ body }: { body: () => unknown }) {
   );
 }
 
-function Form({ value, onClose, save, readOnly, onReload, onDelete, whyNotDelete }: FormProps<Rule>) {
+function Form(form: FormProps<Rule>) {
+  const { value, readOnly } = form;
   const { meta, setMeta, rule, change } = useRule(value);
-  const all = useAll(channels, !useMissing("notificationchannel_view"))
-    .filter((c) => contains(c.scope || "account", meta.scope))
-    .map((c) => c.id ?? "");
-  const serviceIds = useAll(simple[0]!, !useMissing("service_view")).map((s) => s.id ?? "");
-  const environmentIds = useAll(simple[1]!, !useMissing("environment_view")).map((s) => s.id ?? "");
+  const all = ids(
+    useAll(channels, !useMissing("notificationchannel_view")).filter((c) => contains(c.scope || "account", meta.scope)),
+  );
+  const serviceIds = ids(useAll(services, !useMissing("service_view")));
+  const environmentIds = ids(useAll(environments, !useMissing("environment_view")));
   const off = Boolean(readOnly);
   const has = (event: string) => rule.events.includes(event);
-  const body = () => ({ ...metaBody(meta), ...rule, version: value?.version });
-  const submit = async () => {
-    await save(body());
-    onClose();
-  };
+  const body = () => ({ ...metaBody(meta), ...rule });
   return (
-    <FormDrawer
-      open
-      onClose={onClose}
-      title={value ? `Rule ${value.name}` : "New rule"}
-      description={value?.id}
-      action={value ? "Save" : "Create rule"}
-      why={readOnly ?? (rule.events.length === 0 ? "Choose at least one event." : undefined)}
-      submit={submit}
-      onReload={onReload}
-      footer={
-        value && (
-          <Button look="ghost" className="text-bad" onClick={onDelete} why={whyNotDelete}>
-            Delete
-          </Button>
-        )
-      }
+    <EntityForm
+      of={form}
+      kind={rules}
+      why={rule.events.length === 0 ? "Choose at least one event." : undefined}
+      body={body}
     >
       {(wrong) => (
         <>
@@ -229,7 +200,7 @@ function Form({ value, onClose, save, readOnly, onReload, onDelete, whyNotDelete
           <Preview body={body} />
         </>
       )}
-    </FormDrawer>
+    </EntityForm>
   );
 }
 

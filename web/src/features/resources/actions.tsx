@@ -2,6 +2,8 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { ChevronDown, RefreshCw, Trash2 } from "lucide-react";
 import { useState } from "react";
 import type { Schemas } from "@/api/client";
+import { type App, useScope } from "@/lib/application";
+import { waiting } from "@/lib/command";
 import { plural } from "@/lib/format";
 import { useMissing } from "@/lib/session";
 import { Button } from "@/ui/button";
@@ -9,14 +11,13 @@ import { Confirm } from "@/ui/confirm";
 import { Checkbox, Field, Input } from "@/ui/field";
 import { Menu, type MenuItem } from "@/ui/menu";
 import { toast, toastError } from "@/ui/toast";
-import { useScope } from "./address";
-import type { Address, Forest, Node } from "./model";
-import { actionsQuery, deleteObject, refFrom, runAction, syncObject, waiting } from "./object-query";
+import type { Forest, Node } from "./model";
+import { actionsQuery, deleteObject, refFrom, runAction, syncObject } from "./object-query";
 
 type Action = Schemas["ResourceActionInfo"];
 
 interface Props {
-  app: Address;
+  app: App;
   node: Node;
   tree: Forest;
   onGone: () => void;
@@ -118,7 +119,7 @@ function RunAction({
   onClose,
   onDone,
 }: {
-  app: Address;
+  app: App;
   node: Node;
   action: Action;
   onClose: () => void;

@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { lazy, Suspense } from "react";
+import { type App, useScope } from "@/lib/application";
 import { cn } from "@/lib/cn";
 import { useMissing } from "@/lib/session";
 import { Copy } from "@/ui/copy";
@@ -7,9 +8,8 @@ import { Drawer } from "@/ui/dialog";
 import { Empty, Loading, NoPermission } from "@/ui/states";
 import { Status } from "@/ui/status";
 import { Actions } from "./actions";
-import { useScope } from "./address";
 import { LogView } from "./log-view";
-import { type Address, type Forest, hasPods, type Node, refOf } from "./model";
+import { type Forest, hasPods, type Node, refOf } from "./model";
 import { ObjectDiff } from "./object-diff";
 import { ObjectEvents } from "./object-events";
 import { ObjectManifest } from "./object-manifest";
@@ -44,7 +44,7 @@ export function tabsOf(node: Node): Tab[] {
 }
 
 interface Props {
-  app: Address;
+  app: App;
   id: string;
   tree: Forest;
   tab: string;
@@ -140,7 +140,7 @@ function Panel({
   onOpen,
 }: {
   tab: Tab;
-  app: Address;
+  app: App;
   node: Node;
   tree: Forest;
   onOpen: (id: string) => void;

@@ -1,16 +1,17 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { parse, YAMLParseError } from "yaml";
+import { type App, useScope } from "@/lib/application";
+import { waiting } from "@/lib/command";
 import { useMissing } from "@/lib/session";
 import { Button } from "@/ui/button";
 import { Code } from "@/ui/code";
 import { ErrorNote } from "@/ui/states";
 import { toast } from "@/ui/toast";
-import { useScope } from "./address";
 import { type LiveObject, objectOf, yamlOf } from "./manifest";
 import { mergePatch } from "./merge-patch";
-import type { Address, Node } from "./model";
-import { patchObject, refFrom, waiting } from "./object-query";
+import type { Node } from "./model";
+import { patchObject, refFrom } from "./object-query";
 
 // EditManifest changes an object in the cluster. Only what was changed is sent.
 export function EditManifest({
@@ -19,7 +20,7 @@ export function EditManifest({
   object,
   onDone,
 }: {
-  app: Address;
+  app: App;
   node: Node;
   object: LiveObject;
   onDone: () => void;
@@ -103,7 +104,7 @@ export function EditManifest({
   );
 }
 
-EditManifest.Button = function EditButton({ app, onEdit }: { app: Address; onEdit: () => void }) {
+EditManifest.Button = function EditButton({ app, onEdit }: { app: App; onEdit: () => void }) {
   const missing = useMissing("application_edit", useScope(app));
   return (
     <Button small why={missing} onClick={onEdit}>

@@ -1,7 +1,7 @@
 import { ApiError, request } from "@/api/client";
+import { type App, basePath } from "@/lib/application";
 import { readMessages } from "@/lib/sse";
 import { LogBuffer, type Line } from "./log-buffer";
-import { type Address, pathOf } from "./model";
 import type { Ref } from "./object-query";
 
 // Ask is which log is read, and how.
@@ -80,7 +80,7 @@ export class LogStream {
   private heard = "";
 
   constructor(
-    private readonly app: Address,
+    private readonly app: App,
     private readonly ask: Ask,
   ) {}
 
@@ -143,7 +143,7 @@ export class LogStream {
 
   private async read(abort: AbortController): Promise<void> {
     const query = queryOf(this.ask, this.heard || undefined);
-    const response = await request(`${pathOf(this.app)}/logs?${query}`, {
+    const response = await request(`${basePath(this.app)}/logs?${query}`, {
       headers: { Accept: "text/event-stream" },
       signal: abort.signal,
       cache: "no-store",

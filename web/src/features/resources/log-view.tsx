@@ -1,6 +1,7 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ArrowDownToLine, Download, Pause, Play } from "lucide-react";
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
+import type { App } from "@/lib/application";
 import { cn } from "@/lib/cn";
 import { count, plural } from "@/lib/format";
 import { Button, IconButton } from "@/ui/button";
@@ -10,7 +11,6 @@ import { Empty, ErrorNote } from "@/ui/states";
 import { hue, type Line, marks } from "./log-buffer";
 import { type Ask, LogStream } from "./log-stream";
 import { containersOf, objectOf } from "./manifest";
-import type { Address } from "./model";
 import type { Ref } from "./object-query";
 
 const spans: [number, string][] = [
@@ -35,7 +35,7 @@ export function LogView({
   object,
   className,
 }: {
-  app: Address;
+  app: App;
   target: Ref | undefined;
   // object is the pod or workload as it is in the cluster, which says what containers there are.
   object?: unknown;
@@ -62,11 +62,7 @@ export function LogView({
   // A pod of one container is read as that container: then nothing stands in front of its lines.
   const only = target?.kind === "Pod" && containers.length === 1 ? containers[0] : "";
   const what = JSON.stringify({ ...ask, container: ask.container || only, target });
-  const { agent, namespace, name } = app;
-  const stream = useMemo(
-    () => new LogStream({ agent, namespace, name }, JSON.parse(what) as Ask),
-    [agent, namespace, name, what],
-  );
+  const stream = useMemo(() => new LogStream(app, JSON.parse(what) as Ask), [app, what]);
   const log = useSyncExternalStore(stream.subscribe, stream.get);
   return (
     <div className={cn("flex min-h-0 min-w-0 flex-col gap-2", className)}>
@@ -138,7 +134,7 @@ export function LogView({
         />
         <IconButton
           label="Download what is shown"
-          onClick={() => download(log.lines, name)}
+          onClick={() => download(log.lines, app.name)}
           disabled={log.lines.length === 0}
         >
           <Download size={15} aria-hidden />

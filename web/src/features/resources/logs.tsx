@@ -1,10 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
+import { useApp, useScope } from "@/lib/application";
+import { useAddress } from "@/lib/navigate";
 import { one } from "@/lib/search";
 import { useMissing } from "@/lib/session";
 import { Field, Select } from "@/ui/field";
 import { useTitle } from "@/ui/page";
 import { Loading, NoPermission } from "@/ui/states";
-import { useAddress, usePlace, useScope } from "./address";
 import { LogView } from "./log-view";
 import { hasPods, refOf } from "./model";
 import { refFrom, stateQuery } from "./object-query";
@@ -12,9 +13,9 @@ import { useTree } from "./tree";
 
 // ApplicationLogs shows the logs of all pods of an application, or of one object that has pods.
 export default function ApplicationLogs() {
-  const app = useAddress();
+  const app = useApp();
   useTitle(`Logs of ${app.name}`);
-  const [search, set] = usePlace();
+  const [search, set] = useAddress();
   const missing = useMissing("application_logs", useScope(app));
   const tree = useTree(app);
   const of = one(search, "of");

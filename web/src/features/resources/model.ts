@@ -10,16 +10,6 @@ export interface Node extends Omit<TreeNode, "children"> {
   parent?: string;
 }
 
-// Address names an application in paths of the API.
-export interface Address {
-  agent: string;
-  namespace: string;
-  name: string;
-}
-
-export const pathOf = (app: Address): string =>
-  `/api/v1/agents/${encodeURIComponent(app.agent)}/applications/${encodeURIComponent(app.namespace)}/${encodeURIComponent(app.name)}`;
-
 type Named = Pick<TreeNode, "group" | "kind" | "namespace" | "name">;
 
 export const idOf = (n: Named): string => `${n.group ?? ""}/${n.kind}/${n.namespace ?? ""}/${n.name}`;

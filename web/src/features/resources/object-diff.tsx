@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Schemas } from "@/api/client";
+import type { App } from "@/lib/application";
 import { Ago } from "@/ui/ago";
 import { Button } from "@/ui/button";
 import { CodeDiff } from "@/ui/code";
@@ -8,7 +9,7 @@ import { Copy } from "@/ui/copy";
 import { Checkbox } from "@/ui/field";
 import { Empty, ErrorNote, Loaded } from "@/ui/states";
 import { Badge } from "@/ui/status";
-import { idOf, type Address, type Node } from "./model";
+import { idOf, type Node } from "./model";
 import { differencesQuery } from "./object-query";
 import { sides } from "./unified";
 
@@ -24,7 +25,7 @@ const valueOf = (value: unknown): string =>
   value === null || value === undefined ? "nothing" : typeof value === "string" ? value : JSON.stringify(value);
 
 // ObjectDiff is what differs between an object in the cluster and what is wanted, and who has set it.
-export function ObjectDiff({ app, node }: { app: Address; node: Node }) {
+export function ObjectDiff({ app, node }: { app: App; node: Node }) {
   const [ignored, setIgnored] = useState(false);
   const query = useQuery(differencesQuery(app, ignored));
   return (

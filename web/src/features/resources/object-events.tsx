@@ -1,12 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
+import type { App } from "@/lib/application";
 import { Ago } from "@/ui/ago";
 import { Empty, Loaded } from "@/ui/states";
 import { Badge } from "@/ui/status";
-import type { Address, Node } from "./model";
+import type { Node } from "./model";
 import { eventsQuery, refFrom } from "./object-query";
 
 // ObjectEvents are what Kubernetes says of an object, the newest first.
-export function ObjectEvents({ app, node }: { app: Address; node: Node }) {
+export function ObjectEvents({ app, node }: { app: App; node: Node }) {
   const query = useQuery(eventsQuery(app, refFrom(node)));
   return (
     <Loaded query={query}>

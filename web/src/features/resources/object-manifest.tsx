@@ -1,13 +1,14 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import type { Schemas } from "@/api/client";
+import type { App } from "@/lib/application";
 import { Code } from "@/ui/code";
 import { Copy } from "@/ui/copy";
 import { Checkbox } from "@/ui/field";
 import { Empty, Loaded } from "@/ui/states";
 import { EditManifest } from "./edit";
 import { objectOf, yamlOf } from "./manifest";
-import type { Address, Node } from "./model";
+import type { Node } from "./model";
 
 // ObjectManifest is an object as YAML: as it is in the cluster, or as its source says. Secrets are masked by the server.
 export function ObjectManifest({
@@ -18,7 +19,7 @@ export function ObjectManifest({
 }: {
   state: UseQueryResult<Schemas["ResourceState"]>;
   which: "live" | "desired";
-  app: Address;
+  app: App;
   node: Node;
 }) {
   const [managed, setManaged] = useState(false);

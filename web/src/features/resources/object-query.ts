@@ -1,6 +1,8 @@
 import { queryOptions } from "@tanstack/react-query";
-import { ApiError, client, data, type Schemas } from "@/api/client";
-import type { Address, Node } from "./model";
+import { client, data, type Schemas } from "@/api/client";
+import { type App, pathOf } from "@/lib/application";
+import { accepted } from "@/lib/command";
+import type { Node } from "./model";
 
 // Ref names an object of an application in requests.
 export type Ref = Schemas["ResourceRef"];
@@ -16,8 +18,8 @@ export const refFrom = (n: Pick<Node, "group" | "version" | "kind" | "namespace"
 const base = "/api/v1/agents/{agent}/applications/{namespace}/{name}";
 
 // paramsOf are the parameters of a request about one object.
-export const paramsOf = (app: Address, ref: Ref) => ({
-  path: { ...app },
+export const paramsOf = (app: App, ref: Ref) => ({
+  path: pathOf(app),
   query: {
     ...(ref.group ? { group: ref.group } : {}),
     ...(ref.version ? { version: ref.version } : {}),
@@ -27,7 +29,7 @@ export const paramsOf = (app: Address, ref: Ref) => ({
   },
 });
 
-const keyOf = (app: Address, ref: Ref) => [
+const keyOf = (app: App, ref: Ref) => [
   app.agent,
   app.namespace,
   app.name,
@@ -40,21 +42,21 @@ const keyOf = (app: Address, ref: Ref) => [
 // What is read of one object is read again while somebody looks at it: nothing tells of each change of it.
 const often = { staleTime: 2_000, refetchInterval: 10_000 };
 
-export const stateQuery = (app: Address, ref: Ref) =>
+export const stateQuery = (app: App, ref: Ref) =>
   queryOptions({
     queryKey: ["object", "state", ...keyOf(app, ref)],
     ...often,
     queryFn: () => data(client.GET(`${base}/resource`, { params: paramsOf(app, ref) })),
   });
 
-export const eventsQuery = (app: Address, ref: Ref) =>
+export const eventsQuery = (app: App, ref: Ref) =>
   queryOptions({
     queryKey: ["object", "events", ...keyOf(app, ref)],
     ...often,
     queryFn: () => data(client.GET(`${base}/resource/events`, { params: paramsOf(app, ref) })),
   });
 
-export const actionsQuery = (app: Address, ref: Ref) =>
+export const actionsQuery = (app: App, ref: Ref) =>
   queryOptions({
     queryKey: ["object", "actions", ...keyOf(app, ref)],
     staleTime: 5_000,
@@ -62,34 +64,15 @@ export const actionsQuery = (app: Address, ref: Ref) =>
   });
 
 // differencesQuery is what differs in all objects of an application: the agent compares them together.
-export const differencesQuery = (app: Address, ignored: boolean) =>
+export const differencesQuery = (app: App, ignored: boolean) =>
   queryOptions({
     queryKey: ["object", "differences", app.agent, app.namespace, app.name, ignored],
     staleTime: 5_000,
     queryFn: () =>
-      data(client.GET(`${base}/diff`, { params: { path: { ...app }, query: ignored ? { ignored } : {} } })),
+      data(client.GET(`${base}/diff`, { params: { path: pathOf(app), query: ignored ? { ignored } : {} } })),
   });
 
-// finished takes a command that an agent was given, and throws where it did not do it.
-export function finished(command: Schemas["Command"]): Schemas["Command"] {
-  if (["failed", "refused", "expired", "unknown"].includes(command.status)) {
-    throw new ApiError(422, {
-      detail: command.message || `The agent did not do it: ${command.status}.`,
-      code: "invalid",
-    });
-  }
-  return command;
-}
-
-// waiting is true where the agent has not answered yet; it will do it when it can.
-export const waiting = (command: Schemas["Command"]): boolean =>
-  command.status === "pending" || command.status === "sent";
-
-export const deleteObject = async (
-  app: Address,
-  ref: Ref,
-  how: { force: boolean; orphan: boolean; reason: string },
-) => {
+export const deleteObject = async (app: App, ref: Ref, how: { force: boolean; orphan: boolean; reason: string }) => {
   const params = paramsOf(app, ref);
   const query = {
     ...params.query,
@@ -97,17 +80,17 @@ export const deleteObject = async (
     ...(how.orphan ? { orphan: true } : {}),
     ...(how.reason ? { reason: how.reason } : {}),
   };
-  return finished(await data(client.DELETE(`${base}/resource`, { params: { path: params.path, query } })));
+  return accepted(await data(client.DELETE(`${base}/resource`, { params: { path: params.path, query } })));
 };
 
-export const runAction = async (app: Address, body: Schemas["ResourceAction"]) =>
-  finished(await data(client.POST(`${base}/resource/actions`, { params: { path: { ...app } }, body })));
+export const runAction = async (app: App, body: Schemas["ResourceAction"]) =>
+  accepted(await data(client.POST(`${base}/resource/actions`, { params: { path: pathOf(app) }, body })));
 
-export const syncObject = async (app: Address, ref: Ref, prune: boolean) =>
-  finished(
+export const syncObject = async (app: App, ref: Ref, prune: boolean) =>
+  accepted(
     await data(
       client.POST(`${base}/sync`, {
-        params: { path: { ...app } },
+        params: { path: pathOf(app) },
         body: {
           objects: [{ group: ref.group, kind: ref.kind, namespace: ref.namespace, name: ref.name }],
           ...(prune ? { prune } : {}),
@@ -116,11 +99,11 @@ export const syncObject = async (app: Address, ref: Ref, prune: boolean) =>
     ),
   );
 
-export const patchObject = async (app: Address, ref: Ref, patch: unknown, dryRun: boolean) =>
-  finished(
+export const patchObject = async (app: App, ref: Ref, patch: unknown, dryRun: boolean) =>
+  accepted(
     await data(
       client.PATCH(`${base}/resource`, {
-        params: { path: { ...app } },
+        params: { path: pathOf(app) },
         body: { resource: ref, type: "merge", patch, ...(dryRun ? { dryRun } : {}) },
       }),
     ),

@@ -101,7 +101,7 @@ test("pods are put together by the nodes that they run on", () => {
 });
 
 test("a terminal is opened at its address, and its end is said in words", () => {
-  const app = { agent: "account.demo", namespace: "argocd", name: "shop" };
+  const app = { agent: "account.demo", namespace: "argocd", name: "shop", id: "account.demo/argocd/shop" };
   expect(
     addressOf(
       app,

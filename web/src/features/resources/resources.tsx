@@ -1,15 +1,16 @@
 import { useQuery } from "@tanstack/react-query";
 import { lazy, Suspense, useCallback, useMemo } from "react";
+import { type App, useApp, detailQuery } from "@/lib/application";
+import { useAddress } from "@/lib/navigate";
 import { many, one } from "@/lib/search";
 import { Button } from "@/ui/button";
 import { useTitle } from "@/ui/page";
 import { Empty, Failed, Skeleton } from "@/ui/states";
-import { applicationQuery, useAddress, usePlace } from "./address";
 import { filters, narrow, readFilter } from "./filter";
 import { fold } from "./group";
 import { place } from "./layout";
 import { ResourceList } from "./list";
-import { type Address, forest } from "./model";
+import { forest } from "./model";
 import { network } from "./network";
 import { Pods } from "./pods";
 import { Toolbar, viewOf } from "./toolbar";
@@ -35,7 +36,7 @@ const Waiting = () => (
 // Resources shows the objects of an application and what they own: as a graph, by the ways of traffic, as a list, or its pods by
 // the nodes that they run on.
 export default function Resources() {
-  const app = useAddress();
+  const app = useApp();
   useTitle(app.name);
   const tree = useTree(app);
   if (!tree.data) {
@@ -44,15 +45,15 @@ export default function Resources() {
   return <Shown app={app} tree={tree.data} live={tree.live} />;
 }
 
-function Shown({ app, tree, live }: { app: Address; tree: Tree; live: boolean }) {
-  const [search, set] = usePlace();
+function Shown({ app, tree, live }: { app: App; tree: Tree; live: boolean }) {
+  const [search, set] = useAddress();
   const view = viewOf(one(search, "view"));
   const filter = useMemo(() => readFilter(search), [search]);
   const whole = useMemo(() => forest(tree.nodes), [tree.nodes]);
   const shown = useMemo(() => narrow(whole, filter), [whole, filter]);
   const hits = useMemo(() => tree.nodes.filter((n) => shown.nodes.has(n.id) && !shown.dim.has(n.id)), [tree, shown]);
   const chosen = one(search, "resource");
-  const open = useCallback((id: string) => set({ resource: id, tab: undefined }, "push"), [set]);
+  const open = useCallback((id: string) => set({ resource: id, tab: undefined }, false), [set]);
   const clear = () => set({ kind: undefined, health: undefined, sync: undefined, q: undefined });
   return (
     <section aria-label="Resources" className="min-w-0 space-y-3">
@@ -109,14 +110,14 @@ function Drawn({
   chosen,
   onOpen,
 }: {
-  app: Address;
+  app: App;
   view: "graph" | "network";
   shown: ReturnType<typeof narrow>;
   chosen: string;
   onOpen: (id: string) => void;
 }) {
-  const [search, set] = usePlace();
-  const { data: detail } = useQuery(applicationQuery(app));
+  const [search, set] = useAddress();
+  const { data: detail } = useQuery(detailQuery(app));
   const unfolded = many(search, "unfold").join("\n");
   const layout = useMemo(() => {
     const open = new Set(unfolded ? unfolded.split("\n") : []);

@@ -1,11 +1,11 @@
-import { type Address, pathOf } from "./model";
+import { type App, basePath } from "@/lib/application";
 
 // Shells that are tried, the first that a container has. "" is what the server takes.
 export const shells = ["", "bash", "sh", "ash"] as const;
 
 // addressOf is where a terminal is opened.
 export function addressOf(
-  app: Address,
+  app: App,
   pod: { namespace: string; name: string },
   how: { container: string; shell: string; columns: number; rows: number },
   origin: string,
@@ -22,7 +22,7 @@ export function addressOf(
   if (how.shell) {
     query.append("command", how.shell);
   }
-  return `${origin.replace(/^http/, "ws")}${pathOf(app)}/terminal?${query}`;
+  return `${origin.replace(/^http/, "ws")}${basePath(app)}/terminal?${query}`;
 }
 
 // clamp keeps a size in what the server takes.

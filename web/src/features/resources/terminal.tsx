@@ -3,11 +3,12 @@ import { Terminal as Xterm } from "@xterm/xterm";
 import "@xterm/xterm/css/xterm.css";
 import { Plug } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
+import type { App } from "@/lib/application";
 import { nonce } from "@/lib/csp";
 import { Button } from "@/ui/button";
 import { Select } from "@/ui/field";
 import { containersOf, objectOf } from "./manifest";
-import type { Address, Node } from "./model";
+import type { Node } from "./model";
 import { addressOf, clamp, endOf, shells } from "./terminal-protocol";
 
 // withNonce has style elements that are made meanwhile carry the nonce: the page's policy lets in no others. The terminal makes
@@ -87,14 +88,13 @@ function open(xterm: Xterm, address: string, tell: (phase: Phase) => void): () =
 }
 
 // Terminal is a shell in a container.
-export default function Terminal({ app, node, object }: { app: Address; node: Node; object: unknown }) {
+export default function Terminal({ app, node, object }: { app: App; node: Node; object: unknown }) {
   const host = useRef<HTMLDivElement>(null);
   const [phase, setPhase] = useState<Phase>({ state: "idle" });
   const [container, setContainer] = useState("");
   const [shell, setShell] = useState<string>("");
   const [session, setSession] = useState(0);
   const containers = containersOf(objectOf(object)).filter((c) => !c.init);
-  const { agent, namespace, name } = app;
   const pod = node.name;
   const podNamespace = node.namespace ?? "";
   useEffect(() => {
@@ -116,11 +116,7 @@ export default function Terminal({ app, node, object }: { app: Address; node: No
     fit.fit();
     setPhase({ state: "opening" });
     const how = { container, shell, columns: xterm.cols, rows: xterm.rows };
-    const end = open(
-      xterm,
-      addressOf({ agent, namespace, name }, { namespace: podNamespace, name: pod }, how, location.origin),
-      setPhase,
-    );
+    const end = open(xterm, addressOf(app, { namespace: podNamespace, name: pod }, how, location.origin), setPhase);
     const watch = new ResizeObserver(() => fit.fit());
     watch.observe(box);
     return () => {
@@ -129,7 +125,7 @@ export default function Terminal({ app, node, object }: { app: Address; node: No
       xterm.dispose();
     };
     // oxlint-disable-next-line react-hooks/exhaustive-deps -- another choice counts from the next session on
-  }, [session, agent, namespace, name, pod, podNamespace]);
+  }, [session, app, pod, podNamespace]);
   const busy = phase.state === "opening" || phase.state === "open";
   return (
     <div className="flex min-h-0 flex-1 flex-col gap-2">

@@ -4,12 +4,12 @@ import { type ReactNode, useEffect, useRef } from "react";
 import { cn } from "@/lib/cn";
 import { count, plural } from "@/lib/format";
 import { useHotkeys } from "@/lib/hotkeys";
+import type { SetAddress } from "@/lib/navigate";
 import type { Search } from "@/lib/search";
 import { Button } from "@/ui/button";
 import { Input } from "@/ui/field";
 import { Menu } from "@/ui/menu";
 import { labelOf, StatusIcon } from "@/ui/status";
-import type { SetSearch } from "./address";
 import { counts, type Filter, filters } from "./filter";
 import type { Node } from "./model";
 
@@ -36,7 +36,7 @@ function Choice({
   name: string;
   chosen: string[];
   choices: [string, number][];
-  set: SetSearch;
+  set: SetAddress;
   icons?: boolean;
 }) {
   const toggle = (value: string) =>
@@ -80,7 +80,7 @@ export function Toolbar({
 }: {
   view: View;
   filter: Filter;
-  set: SetSearch;
+  set: SetAddress;
   nodes: Node[];
   hits: number;
   live: boolean;

@@ -1,6 +1,7 @@
 import { ApiError, request } from "@/api/client";
+import { type App, basePath } from "@/lib/application";
 import { readMessages } from "@/lib/sse";
-import { type Address, type Node, pathOf } from "./model";
+import type { Node } from "./model";
 
 // What a live tree says, as the server sends it.
 interface TreeState {
@@ -54,8 +55,8 @@ export class TreeStream {
   private attempt = 0;
   private readonly path: string;
 
-  constructor(app: Address) {
-    this.path = `${pathOf(app)}/tree/events`;
+  constructor(app: App) {
+    this.path = `${basePath(app)}/tree/events`;
   }
 
   get = (): Snapshot => this.snapshot;

@@ -1,8 +1,9 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo, useSyncExternalStore } from "react";
 import { ApiError, client, data } from "@/api/client";
+import { type App, pathOf } from "@/lib/application";
 import { events } from "@/lib/events";
-import { type Address, flatten } from "./model";
+import { flatten } from "./model";
 import { type Tree, TreeStream } from "./tree-stream";
 
 export interface TreeQuery {
@@ -17,20 +18,19 @@ const quiet = 1_000;
 
 // useTree is the tree of an application, live. Where its agent or server cannot show it live, it is read anew with each change
 // of the application.
-export function useTree(app: Address): TreeQuery {
-  const { agent, namespace, name } = app;
-  const stream = useMemo(() => new TreeStream({ agent, namespace, name }), [agent, namespace, name]);
+export function useTree(app: App): TreeQuery {
+  const stream = useMemo(() => new TreeStream(app), [app]);
   const now = useSyncExternalStore(stream.subscribe, stream.get);
   const queries = useQueryClient();
   const needed = !now.live && now.error !== undefined;
   const asked = useQuery({
-    queryKey: ["tree", agent, namespace, name],
+    queryKey: ["tree", app.id],
     enabled: needed,
     staleTime: quiet,
     queryFn: async (): Promise<Tree> => {
       const answer = await data(
         client.GET("/api/v1/agents/{agent}/applications/{namespace}/{name}/tree", {
-          params: { path: { agent, namespace, name } },
+          params: { path: pathOf(app) },
         }),
       );
       return { nodes: flatten(answer.items ?? []), warnings: answer.warnings ?? [] };
@@ -40,13 +40,12 @@ export function useTree(app: Address): TreeQuery {
     if (!needed) {
       return undefined;
     }
-    const id = `${agent}/${namespace}/${name}`;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const end = events.listen((event) => {
-      if (event.object.type === "application" && event.object.id === id) {
+      if (event.object.type === "application" && event.object.id === app.id) {
         timer ??= setTimeout(() => {
           timer = undefined;
-          void queries.invalidateQueries({ queryKey: ["tree", agent, namespace, name] }, { cancelRefetch: false });
+          void queries.invalidateQueries({ queryKey: ["tree", app.id] }, { cancelRefetch: false });
         }, quiet);
       }
     });
@@ -54,7 +53,7 @@ export function useTree(app: Address): TreeQuery {
       clearTimeout(timer);
       end();
     };
-  }, [needed, agent, namespace, name, queries]);
+  }, [needed, app, queries]);
   const better = now.live || !asked.data ? now.tree : asked.data;
   const gone = now.error instanceof ApiError && now.error.status === 403 ? now.error : undefined;
   return {

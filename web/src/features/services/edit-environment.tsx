@@ -2,6 +2,8 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { X } from "lucide-react";
 import { useState } from "react";
 import { client, data, type Schemas } from "@/api/client";
+import { allQuery } from "@/lib/entity";
+import { agents } from "@/lib/kinds";
 import { Button, IconButton } from "@/ui/button";
 import { Dialog } from "@/ui/dialog";
 import { Field, Input, Select, Textarea } from "@/ui/field";
@@ -100,16 +102,13 @@ export function EditEnvironment({ environment, onClose }: { environment?: Enviro
 
 // Clusters chooses whose applications belong to the environment.
 function Clusters({ clusters, onChange }: { clusters: Cluster[]; onChange: (clusters: Cluster[]) => void }) {
-  const agents = useQuery({
-    queryKey: ["agent", "list", "names"],
-    queryFn: ({ signal }) => data(client.GET("/api/v1/agents", { params: { query: { limit: 1000 } }, signal })),
-  });
+  const all = useQuery(allQuery(agents));
   const known = useQuery({
     queryKey: ["cluster", "list", "names"],
     queryFn: ({ signal }) => data(client.GET("/api/v1/clusters", { params: { query: { limit: 1000 } }, signal })),
   });
   const options: Cluster[] = [
-    ...(agents.data?.items ?? []).map((a) => ({ agent: a.id ?? "", cluster: "in-cluster" })),
+    ...(all.data ?? []).map((a) => ({ agent: a.id ?? "", cluster: "in-cluster" })),
     ...(known.data?.items ?? []).map((c) => ({ agent: c.agent, cluster: c.name })),
   ].filter((o, i, all) => all.findIndex((x) => keyOf(x) === keyOf(o)) === i);
   const left = options.filter((o) => !clusters.some((c) => keyOf(c) === keyOf(o)));
@@ -154,7 +153,7 @@ function Clusters({ clusters, onChange }: { clusters: Cluster[]; onChange: (clus
           ))}
         </ul>
       )}
-      {(agents.error ?? known.error) != null && <ErrorNote error={agents.error ?? known.error} />}
+      {(all.error ?? known.error) != null && <ErrorNote error={all.error ?? known.error} />}
     </div>
   );
 }

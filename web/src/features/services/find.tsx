@@ -1,7 +1,9 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { client, data } from "@/api/client";
+import { allQuery } from "@/lib/entity";
 import { plural } from "@/lib/format";
+import { agents } from "@/lib/kinds";
 import { Button } from "@/ui/button";
 import { Dialog } from "@/ui/dialog";
 import { Field, Select } from "@/ui/field";
@@ -13,11 +15,8 @@ import { reread } from "./data";
 // FindServices proposes services and environments for the applications of an agent that belong to none, and makes them.
 export function FindServices({ onClose }: { onClose: () => void }) {
   const [agent, setAgent] = useState("");
-  const agents = useQuery({
-    queryKey: ["agent", "list", "names"],
-    queryFn: ({ signal }) => data(client.GET("/api/v1/agents", { params: { query: { limit: 1000 } }, signal })),
-  });
-  const at = agent || agents.data?.items?.[0]?.id || "";
+  const all = useQuery(allQuery(agents));
+  const at = agent || all.data?.[0]?.id || "";
   const plan = useQuery({
     queryKey: ["application", "links", at],
     enabled: at !== "",
@@ -52,14 +51,14 @@ export function FindServices({ onClose }: { onClose: () => void }) {
       <div className="space-y-3">
         <Field label="Applications of">
           <Select value={at} onChange={(e) => setAgent(e.target.value)}>
-            {(agents.data?.items ?? []).map((a) => (
+            {(all.data ?? []).map((a) => (
               <option key={a.id} value={a.id}>
                 {a.id}
               </option>
             ))}
           </Select>
         </Field>
-        {agents.error && <ErrorNote error={agents.error} />}
+        {all.error && <ErrorNote error={all.error} />}
         {at !== "" && (
           <Loaded query={plan} loading={<Loading rows={3} />}>
             {(p) =>

@@ -2,7 +2,8 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { stringify } from "yaml";
-import { finished, type Schemas, send } from "@/api/client";
+import { readJSON, type Schemas, send } from "@/api/client";
+import { finished } from "@/lib/command";
 import { queryClient } from "@/lib/query";
 import { useMissing } from "@/lib/session";
 import { Button } from "@/ui/button";
@@ -18,7 +19,7 @@ import { conditionsOf, generatorsOf, type SetItem, stateOf } from "./set-state";
 export default function ApplicationSet() {
   const { agent = "", namespace = "", name = "" } = useParams({ strict: false });
   const path = `/api/v1/agents/${[agent, "applicationsets", namespace, name].map(encodeURIComponent).join("/")}`;
-  const set = useQuery({ queryKey: ["applicationset", "one", path], queryFn: () => send<SetItem>("GET", path) });
+  const set = useQuery({ queryKey: ["applicationset", "one", path], queryFn: () => readJSON<SetItem>(path) });
   return <Loaded query={set}>{(item) => <One item={item} path={path} />}</Loaded>;
 }
 
