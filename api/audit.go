@@ -37,6 +37,8 @@ type AuditEntry struct {
 // AuditFilter says which entries are wanted. The newest come first, unless Sort is "id".
 type AuditFilter struct {
 	ListOptions
+	// ID is the number of the only entry that is wanted; 0 for all.
+	ID int64
 	// Actor is an id; "" for all.
 	Actor string
 	// Action is one action or a noun with a dot, "application."; "" for all.

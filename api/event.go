@@ -43,4 +43,6 @@ type Overview struct {
 type ServerInfo struct {
 	Version   string `json:"version" doc:"Version of the server"`
 	PublicURL string `json:"publicURL" doc:"Where it is reached" example:"https://slipway.example.org"`
+	// Hosts says whether the server can run agents beside itself.
+	Hosts bool `json:"hosts" doc:"It can run agents itself, for clusters that its operator offers"`
 }

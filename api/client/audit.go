@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
@@ -14,6 +15,13 @@ import (
 func (c *Client) Audit(ctx context.Context, filter api.AuditFilter) (api.Page[api.AuditEntry], error) {
 	var out api.Page[api.AuditEntry]
 	err := c.do(ctx, call{method: http.MethodGet, path: at("audit"), query: auditQuery(filter)}, &out)
+	return out, err
+}
+
+// AuditEntry gives one entry by its number.
+func (c *Client) AuditEntry(ctx context.Context, id int64) (api.AuditEntry, error) {
+	var out api.AuditEntry
+	err := c.do(ctx, call{method: http.MethodGet, path: at("audit", strconv.FormatInt(id, 10))}, &out)
 	return out, err
 }
 

@@ -3,6 +3,7 @@ package server
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -147,6 +148,15 @@ func TestEveryChangeIsInTheAuditWithWhatItWasAndWhatItIs(t *testing.T) {
 		e.Object.ID != "org.acme.deployer" || e.Object.Scope != "org.acme" || e.Outcome != api.OutcomeSucceeded ||
 		!strings.Contains(string(e.Before), "application_sync") || !strings.Contains(string(e.After), "application_view") {
 		t.Errorf("%+v\nbefore %s\nafter %s", e, e.Before, e.After)
+	}
+	if code, answer := w.do(w.admin, http.MethodGet, fmt.Sprintf("/api/v1/audit/%d", e.ID), ""); code != http.StatusOK || !strings.Contains(answer, "less is more") {
+		t.Errorf("the entry by its number: %d %s", code, answer)
+	}
+	elsewhere := w.user("elsewhere", api.RoleAdmin, "org.other")
+	for token, number := range map[string]int64{w.admin: e.ID + 1_000_000, elsewhere: e.ID} {
+		if code, answer := w.do(token, http.MethodGet, fmt.Sprintf("/api/v1/audit/%d", number), ""); code != http.StatusNotFound || !strings.Contains(answer, "no audit entry") {
+			t.Errorf("entry %d, which is not there or may not be seen: %d %s", number, code, answer)
+		}
 	}
 	nobody := w.user("nobody", "", "")
 	if code, _ := w.do(nobody, http.MethodDelete, "/api/v1/roles/org.acme.deployer", ""); code != http.StatusNotFound {

@@ -45,6 +45,7 @@ func TestAHostedAgentIsMadeByWhoMayUseItsCluster(t *testing.T) {
 		{"it never moves", ada, http.MethodPut, "agents/org.acme.two", `{"name":"two","scope":"org.acme","hosted":{"cluster":"edge"}}`, http.StatusUnprocessableEntity, "never changes"},
 		{"an update that says nothing of it", ada, http.MethodPut, "agents/org.acme.two", `{"name":"two","scope":"org.acme","description":"x"}`, 200, `"cluster":"shop"`},
 		{"no token is told", ada, http.MethodPost, "agents/org.acme.two/registration", "", 200, `"token":""`},
+		{"the server says that it hosts agents", ada, http.MethodGet, "info", "", 200, `"hosts":true`},
 		{"nobody runs it yet", ada, http.MethodGet, "agents/org.acme.two", "", 200, `"state":"Waiting"`},
 	} {
 		code, answer := w.do(x.token, x.method, "/api/v1/"+x.path, x.body)
@@ -53,6 +54,9 @@ func TestAHostedAgentIsMadeByWhoMayUseItsCluster(t *testing.T) {
 		}
 	}
 	plain := newWorld(t)
+	if code, answer := plain.do(plain.admin, http.MethodGet, "/api/v1/info", ""); code != http.StatusOK || !strings.Contains(answer, `"hosts":false`) {
+		t.Errorf("what a server without --hosted-dir says of itself: %d %s", code, answer)
+	}
 	if code, answer := plain.do(plain.admin, http.MethodPost, "/api/v1/agents", `{"name":"x","hosted":{"cluster":"edge"}}`); code != http.StatusUnprocessableEntity || !strings.Contains(answer, "hosts no agents") {
 		t.Errorf("a server without --hosted-dir: %d %s", code, answer)
 	}

@@ -66,7 +66,7 @@ const ledgerEntry = "ledgerentry"
 var ids = map[string]string{
 	"users": "grace", "groups": "org.acme.developers", "service-accounts": "org.acme.ci", "organizations": "other", "projects": "acme.shop",
 	"roles": "org.acme.deployer", "resource-groups": "org.acme.shop-apps", "bindings": "org.acme.developers", "agents": "account.prod",
-	"services": "org.acme.checkout", "environments": "org.acme.production", "tokens": "nosuchtoken", "commands": "nosuchcommand", "jobs": "nosuchjob", "ledger": ledgerEntry,
+	"services": "org.acme.checkout", "environments": "org.acme.production", "tokens": "nosuchtoken", "commands": "nosuchcommand", "jobs": "nosuchjob", "ledger": ledgerEntry, "audit": "1",
 	"notification-channels": "org.acme.ops", "notification-rules": "org.acme.failures", "notification-deliveries": "SOMEDELIVERY",
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -55,6 +56,26 @@ func (h *Handler) auditRoutes() []Route {
 			return pageOf(page), err
 		},
 	})
+	type entryInput struct {
+		ID int64 `path:"id" minimum:"1" doc:"Number of the entry" example:"42"`
+	}
+	type entryOutput struct{ Body api.AuditEntry }
+	get := Route{
+		Method: http.MethodGet, Path: "/api/v1/audit/{id}", Permission: api.PermAuditView, Access: Listed,
+		ID: "get-audit-entry", Summary: "Get what was done once", Tag: "audit",
+	}
+	get.mount = mount(handler[entryInput, entryOutput]{
+		do: func(ctx context.Context, c *call, in *entryInput) (*entryOutput, error) {
+			page, err := h.cfg.Audits.ListAudit(ctx, c.visible, api.AuditFilter{ID: in.ID})
+			if err != nil {
+				return nil, err
+			}
+			if len(page.Items) == 0 {
+				return nil, notFound(api.TypeAudit, strconv.FormatInt(in.ID, 10))
+			}
+			return &entryOutput{page.Items[0]}, nil
+		},
+	})
 	verify := Route{
 		Method: http.MethodGet, Path: "/api/v1/audit/verification", Permission: api.PermAuditView,
 		ID: "verify-audit", Summary: "Whether no entry was changed, removed or put in", Tag: "audit",
@@ -74,7 +95,7 @@ func (h *Handler) auditRoutes() []Route {
 		ID: "export-audit", Summary: "All entries that pass the filters, the oldest first, as JSON lines or CSV", Tag: "audit",
 	}
 	export.mount = mount(handler[auditExport, streamOutput]{do: h.exportAudit})
-	return []Route{list, verify, export}
+	return []Route{list, get, verify, export}
 }
 
 func (h *Handler) exportAudit(ctx context.Context, c *call, in *auditExport) (*streamOutput, error) {

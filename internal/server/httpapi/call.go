@@ -80,6 +80,8 @@ func calledOf(kind string) string {
 		return "Argo project"
 	case api.TypeApplicationSet:
 		return "ApplicationSet"
+	case api.TypeAudit:
+		return "audit entry"
 	case api.TypeCert:
 		return "certificate"
 	case api.TypeGPGKey:

@@ -82,9 +82,9 @@ func (h *Handler) info() Route {
 	type out struct{ Body api.ServerInfo }
 	return Route{
 		Method: http.MethodGet, Path: "/api/v1/info", Access: SignedIn, ID: "server-info", Tag: "overview",
-		Summary: "Version and address of the server",
+		Summary: "Version and address of the server, and what it offers",
 		mount: mount(handler[empty, out]{do: func(context.Context, *call, *empty) (*out, error) {
-			return &out{api.ServerInfo{Version: h.cfg.Version, PublicURL: h.cfg.PublicURL}}, nil
+			return &out{api.ServerInfo{Version: h.cfg.Version, PublicURL: h.cfg.PublicURL, Hosts: h.cfg.Hosting != nil}}, nil
 		}}),
 	}
 }

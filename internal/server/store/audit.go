@@ -173,6 +173,9 @@ func (s *Store) ListAudit(ctx context.Context, visible rbac.Filter, filter api.A
 			w.and(column+" = ?", value)
 		}
 	}
+	if filter.ID != 0 {
+		w.and("audit.id = ?", filter.ID)
+	}
 	if strings.HasSuffix(filter.Action, ".") {
 		w.like("audit.action", "", filter.Action, "%")
 	} else if filter.Action != "" {

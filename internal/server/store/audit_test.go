@@ -168,6 +168,8 @@ func TestTheAuditIsFilteredAndPagedTheNewestFirst(t *testing.T) {
 			"object":       {all(api.TypeAudit), api.AuditFilter{ObjectType: "role", ObjectID: "org.acme.r"}, []int64{10, 6, 2}},
 			"outcome":      {all(api.TypeAudit), api.AuditFilter{Outcome: "failed"}, []int64{}},
 			"actor":        {all(api.TypeAudit), api.AuditFilter{Actor: "ada", Action: "session.create", RequestID: "r"}, []int64{12, 8, 4}},
+			"number":       {all(api.TypeAudit), api.AuditFilter{ID: 7}, []int64{7}},
+			"unseen":       {org, api.AuditFilter{ID: 5}, []int64{}},
 			"scope":        {all(api.TypeAudit), api.AuditFilter{ListOptions: api.ListOptions{Scope: "org.acme", Limit: 3}}, []int64{11, 10, 7, 6, 3, 2}},
 			"rights":       {org, api.AuditFilter{}, []int64{11, 10, 7, 6, 3, 2}},
 			"rights by id": {one, api.AuditFilter{}, []int64{12, 5}},

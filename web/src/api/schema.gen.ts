@@ -1,5 +1,5 @@
 // Made from api/openapi.json by "make generate": do not edit.
-// sha256 of it: 2fd43ddb3191df34346e2a05726379452031932c36d401a6f288449c943c1763
+// sha256 of it: 74278d8be011d7c33b10e5fadeedbdc459efb08c26686434ea056f6929e9049a
 
 export interface paths {
 	"/api/v1/access/can": {
@@ -1082,6 +1082,22 @@ export interface paths {
 			cookie?: never;
 		};
 		get: operations["verify-audit"];
+		put?: never;
+		post?: never;
+		delete?: never;
+		options?: never;
+		head?: never;
+		patch?: never;
+		trace?: never;
+	};
+	"/api/v1/audit/{id}": {
+		parameters: {
+			query?: never;
+			header?: never;
+			path?: never;
+			cookie?: never;
+		};
+		get: operations["get-audit-entry"];
 		put?: never;
 		post?: never;
 		delete?: never;
@@ -3830,6 +3846,7 @@ export interface components {
 			revision?: string;
 		};
 		ServerInfo: {
+			hosts: boolean;
 			publicURL: string;
 			version: string;
 		};
@@ -7512,6 +7529,32 @@ export interface operations {
 			401: components["responses"]["problem"];
 			403: components["responses"]["problem"];
 			404: components["responses"]["problem"];
+			422: components["responses"]["problem"];
+			429: components["responses"]["problem"];
+			500: components["responses"]["problem"];
+		};
+	};
+	"get-audit-entry": {
+		parameters: {
+			query?: never;
+			header?: never;
+			path: {
+				id: number;
+			};
+			cookie?: never;
+		};
+		requestBody?: never;
+		responses: {
+			200: {
+				headers: {
+					[name: string]: unknown;
+				};
+				content: {
+					"application/json": components["schemas"]["AuditEntry"];
+				};
+			};
+			401: components["responses"]["problem"];
+			403: components["responses"]["problem"];
 			422: components["responses"]["problem"];
 			429: components["responses"]["problem"];
 			500: components["responses"]["problem"];

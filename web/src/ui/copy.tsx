@@ -1,5 +1,6 @@
 import { Check, Copy as CopyIcon } from "lucide-react";
 import { useEffect, useState } from "react";
+import { cn } from "@/lib/cn";
 import { IconButton } from "./button";
 
 // copyText puts a text on the clipboard, also where the page is not served by HTTPS.
@@ -39,10 +40,14 @@ export function Copy({ text, label = "Copy" }: { text: string; label?: string })
 }
 
 // Snippet is a text to copy, such as a command.
-export function Snippet({ text, label }: { text: string; label?: string }) {
+export function Snippet({ text, label, className }: { text: string; label?: string; className?: string }) {
   return (
     <div className="relative rounded-md border bg-ground">
-      <pre tabIndex={0} aria-label={label ?? "Command"} className="overflow-auto p-3 pr-10 font-mono text-sm">
+      <pre
+        tabIndex={0}
+        aria-label={label ?? "Command"}
+        className={cn("overflow-auto p-3 pr-10 font-mono text-sm", className)}
+      >
         {text}
       </pre>
       <div className="absolute top-1.5 right-1.5">

@@ -44,7 +44,7 @@ const userColumns: Column<User>[] = [
     width: "9rem",
     cell: (u) => (u.origin === "oidc" ? "Provider" : "Password"),
   },
-  { key: "last", title: "Last sign-in", width: "8rem", cell: (u) => <Ago at={u.lastSignInAt} /> },
+  { key: "last", title: "Last sign-in", width: "9.5rem", cell: (u) => <Ago at={u.lastSignInAt} /> },
 ];
 
 function UserForm(form: FormProps<User>) {
@@ -265,7 +265,7 @@ const accountColumns: Column<ServiceAccount>[] = [
     cell: (a) => (a.disabled ? <Badge tone="bad">Disabled</Badge> : <Badge tone="ok">Active</Badge>),
   },
   described(),
-  { key: "created", title: "Created", width: "8rem", cell: (a) => <Ago at={a.createdAt} /> },
+  { key: "created", title: "Created", width: "9.5rem", cell: (a) => <Ago at={a.createdAt} /> },
 ];
 
 function AccountForm(form: FormProps<ServiceAccount>) {

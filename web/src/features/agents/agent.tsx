@@ -8,6 +8,8 @@ import { agents } from "@/lib/kinds";
 import { count } from "@/lib/format";
 import { useCommands } from "@/lib/palette";
 import { queryClient } from "@/lib/query";
+import { useAddress } from "@/lib/navigate";
+import { one } from "@/lib/search";
 import { useMissing } from "@/lib/session";
 import { Ago } from "@/ui/ago";
 import { Button } from "@/ui/button";
@@ -20,13 +22,14 @@ import { Badge, Status } from "@/ui/status";
 import { toast } from "@/ui/toast";
 import { type Agent, differs, stateOf, useApplications, useServerVersion } from "./data";
 import { Commands } from "./commands";
+import { EditAgent } from "./edit-agent";
 import { Mappings } from "./mappings";
 
 export default function AgentPage() {
   const { agent: id = "" } = useParams({ strict: false });
   const agent = useEntity(agents, id);
   if (agent.data) {
-    return <Shown agent={agent.data} />;
+    return <Shown agent={agent.data} onReload={agent.refetch} />;
   }
   return (
     <Page title={id}>
@@ -35,21 +38,39 @@ export default function AgentPage() {
   );
 }
 
+const disabled = (why: string | undefined) => (why ? { disabled: why } : {});
+
 type Asked = "rotate" | "revoke" | "delete" | "";
 
-function Shown({ agent }: { agent: Agent }) {
+function Shown({ agent, onReload }: { agent: Agent; onReload: () => Promise<unknown> }) {
   const id = agent.id ?? "";
   const navigate = useNavigate();
   const mayEdit = useMissing("agent_edit", agent.scope);
   const mayDelete = useMissing("agent_delete", agent.scope);
   const [asked, setAsked] = useState<Asked>("");
+  const [search, set] = useAddress();
+  const edit = () => set({ edit: "yes" }, false);
+  const [reads, setReads] = useState(0);
   const status = agent.status;
   const connected = stateOf(agent) === "Connected" || stateOf(agent) === "Degraded";
   const away = connected ? undefined : "The agent is not connected: it can be asked when it is back.";
   const install = () => void navigate({ to: "/agents/connect", search: { agent: id, again: "yes" } });
   useCommands([
-    { id: "agent-rotate", title: `Rotate the keys of ${agent.name}`, group: "Actions", run: () => setAsked("rotate") },
-    { id: "agent-install", title: `Install ${agent.name} again`, group: "Actions", run: install },
+    {
+      id: "agent-rotate",
+      title: `Rotate the keys of ${agent.name}`,
+      group: "Actions",
+      ...disabled(mayEdit ?? away),
+      run: () => setAsked("rotate"),
+    },
+    { id: "agent-edit", title: `Edit ${agent.name}`, group: "Actions", ...disabled(mayEdit), run: edit },
+    {
+      id: "agent-install",
+      title: `Install ${agent.name} again`,
+      group: "Actions",
+      ...disabled(mayEdit),
+      run: install,
+    },
   ]);
   return (
     <Page
@@ -59,12 +80,13 @@ function Shown({ agent }: { agent: Agent }) {
       actions={
         <>
           <Status status={stateOf(agent)} />
-          <Button why={mayEdit} onClick={install}>
-            Install again
+          <Button why={mayEdit} onClick={edit}>
+            Edit…
           </Button>
           <Menu
             trigger={<Button>More</Button>}
             items={[
+              { label: "Install again", why: mayEdit, run: install },
               { label: "Rotate keys", why: mayEdit ?? away, run: () => setAsked("rotate") },
               { label: "Revoke", danger: true, why: mayDelete, run: () => setAsked("revoke") },
               { label: "Delete", danger: true, why: mayDelete, run: () => setAsked("delete") },
@@ -109,6 +131,14 @@ function Shown({ agent }: { agent: Agent }) {
       <Mappings agent={agent} />
       <Commands agent={id} />
       <Asks agent={agent} asked={asked} onClose={() => setAsked("")} />
+      {one(search, "edit") && (
+        <EditAgent
+          key={reads}
+          agent={agent}
+          onClose={() => set({ edit: "" }, false)}
+          onReload={() => void onReload().then(() => setReads(reads + 1))}
+        />
+      )}
     </Page>
   );
 }

@@ -1,3 +1,4 @@
+import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Plus, TriangleAlert } from "lucide-react";
 import { useList } from "@/lib/entity";
@@ -15,7 +16,7 @@ import { Page } from "@/ui/page";
 import { Empty, Failed, Loading, NoPermission } from "@/ui/states";
 import { Badge, Status } from "@/ui/status";
 import { type Column, Table } from "@/ui/table";
-import { type Agent, differs, stateOf, useApplications, useServerVersion } from "./data";
+import { type Agent, agentCounts, differs, stateOf, useApplications, useServerVersion } from "./data";
 
 // warnings are what an operator should know of an agent, in short.
 export function warnings(agent: Agent, server: string): string[] {
@@ -28,11 +29,21 @@ export function warnings(agent: Agent, server: string): string[] {
   ];
 }
 
+// Applications is how many an agent has. The summary counts those of all agents at once; of very many agents it lists only
+// those with the most, and the others are asked for one by one.
 function Applications({ agent }: { agent: string }) {
-  const apps = useApplications(agent);
+  const missing = useMissing("application_view");
+  const summary = useQuery({ ...agentCounts, enabled: !missing }).data;
+  const known = summary?.values?.find((v) => v.value === agent)?.count;
+  const unlisted = summary !== undefined && known === undefined && summary.distinct > (summary.values?.length ?? 0);
+  const alone = useApplications(unlisted ? agent : "");
+  const total = known ?? (unlisted ? alone.data?.total : summary && 0);
+  if (missing) {
+    return <span title={missing}>?</span>;
+  }
   return (
     <Link to="/applications" search={{ agent }} className="text-accent hover:underline">
-      {apps.data ? count(apps.data.total) : "…"}
+      {total === undefined ? "…" : count(total)}
     </Link>
   );
 }
@@ -79,7 +90,7 @@ const columns = (server: string): Column<Agent>[] => [
     align: "right",
     cell: (a) => (a.status?.lagSeconds ? `${a.status.lagSeconds.toFixed(1)} s` : "0 s"),
   },
-  { key: "seen", title: "Last seen", width: "8rem", cell: (a) => <Ago at={a.status?.lastHeartbeatAt} /> },
+  { key: "seen", title: "Last seen", width: "9.5rem", cell: (a) => <Ago at={a.status?.lastHeartbeatAt} /> },
   {
     key: "warnings",
     title: "To look at",

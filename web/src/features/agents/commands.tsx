@@ -20,7 +20,7 @@ const tones: Record<string, Tone> = {
 };
 
 const columns: Column<Command>[] = [
-  { key: "at", title: "When", width: "8rem", cell: (c) => <Ago at={c.createdAt} /> },
+  { key: "at", title: "When", width: "9.5rem", cell: (c) => <Ago at={c.createdAt} /> },
   { key: "kind", title: "What", width: "minmax(10rem,1fr)", cell: (c) => <code>{c.kind}</code> },
   { key: "object", title: "With", width: "minmax(12rem,2fr)", cell: (c) => c.object?.id },
   { key: "by", title: "Who", width: "minmax(8rem,1fr)", cell: (c) => c.by.id },

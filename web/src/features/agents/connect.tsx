@@ -1,8 +1,6 @@
-import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { CircleCheck, LoaderCircle } from "lucide-react";
 import { type FormEvent, useEffect, useState } from "react";
-import { send } from "@/api/client";
 import { create, useEntity } from "@/lib/entity";
 import { agents } from "@/lib/kinds";
 import { count } from "@/lib/format";
@@ -10,15 +8,14 @@ import { useAddress } from "@/lib/navigate";
 import { queryClient } from "@/lib/query";
 import { one } from "@/lib/search";
 import { useMissing } from "@/lib/session";
-import { Ago } from "@/ui/ago";
 import { Button } from "@/ui/button";
 import { Snippet } from "@/ui/copy";
 import { Checkbox, Field, Input, Select } from "@/ui/field";
 import { ScopeField, wrongOf } from "@/ui/form";
 import { Card, Page } from "@/ui/page";
 import { ErrorNote, Loaded, NoPermission } from "@/ui/states";
-import { type Agent, readManifest, type Registration, stateOf, useApplications } from "./data";
-import { helmCommand, kubectlCommand } from "./install";
+import { type Agent, type Registration, stateOf, useApplications, useHosts } from "./data";
+import { Install } from "./install-card";
 
 // Connect leads from nothing to an agent that is connected. The token is only ever in this page: who loads it again makes
 // a new one.
@@ -26,9 +23,10 @@ export default function Connect() {
   const [search, set] = useAddress();
   const missing = useMissing("agent_edit");
   const [made, setMade] = useState<Registration | null>(null);
-  const [namespace, setNamespace] = useState("argocd");
   const id = one(search, "agent");
   const agent = useEntity(agents, id || undefined);
+  const namespace = one(search, "namespace") || agent.data?.status?.namespace || "argocd";
+  const setNamespace = (value: string) => set({ namespace: value });
   return (
     <Page title="Connect an agent" about="An agent runs in a cluster and dials out to this server; nothing dials in.">
       {missing ? (
@@ -39,7 +37,7 @@ export default function Connect() {
           onNamespace={setNamespace}
           onMade={(registration) => {
             setMade(registration);
-            set({ agent: registration.agent.id ?? "" }, false);
+            set({ agent: registration.agent.id ?? "", namespace }, false);
           }}
         />
       ) : (
@@ -68,6 +66,7 @@ function Create({
   onMade: (registration: Registration) => void;
 }) {
   const [name, setName] = useState("");
+  const hosts = useHosts();
   const [scope, setScope] = useState("account");
   const [kind, setKind] = useState<"slipway" | "argocd" | "hosted">("slipway");
   const [cluster, setCluster] = useState("");
@@ -121,7 +120,7 @@ function Create({
           <Select value={kind} onChange={(e) => setKind(e.target.value as typeof kind)}>
             <option value="slipway">In a cluster, with its own engine</option>
             <option value="argocd">Beside an Argo CD that stays as it is</option>
-            <option value="hosted">Run by this server, for a cluster that its operator offers</option>
+            {hosts && <option value="hosted">Run by this server, for a cluster that its operator offers</option>}
           </Select>
         </Field>
         {kind === "hosted" ? (
@@ -163,103 +162,6 @@ function Create({
           Create agent
         </Button>
       </form>
-    </Card>
-  );
-}
-
-function Install({
-  agent,
-  made,
-  namespace,
-  onNamespace,
-  onMade,
-}: {
-  agent: Agent;
-  made: Registration | null;
-  namespace: string;
-  onNamespace: (namespace: string) => void;
-  onMade: (registration: Registration) => void;
-}) {
-  const [way, setWay] = useState<"kubectl" | "helm" | "slipway">("kubectl");
-  const [error, setError] = useState<unknown>(null);
-  const [busy, setBusy] = useState(false);
-  const id = agent.id ?? "";
-  const format = way === "helm" ? ("helm" as const) : ("yaml" as const);
-  const text = useQuery({
-    queryKey: ["manifest", id, format, namespace],
-    enabled: way !== "slipway",
-    queryFn: () => readManifest(id, { format, namespace }),
-  });
-  const again = async () => {
-    setBusy(true);
-    setError(null);
-    try {
-      onMade(await send<Registration>("POST", `${agents.path}/${encodeURIComponent(id)}/registration`));
-    } catch (problem) {
-      setError(problem);
-    } finally {
-      setBusy(false);
-    }
-  };
-  if (!made?.token) {
-    return (
-      <Card title={`2. Install ${agent.name}`} className="max-w-4xl">
-        <div className="space-y-3">
-          <p>
-            A registration token is said once. Make one to see the command that installs this agent; its present key
-            counts until the new token is used.
-          </p>
-          <Field label="Namespace" hint="Where the agent and its Applications are in the cluster." className="max-w-sm">
-            <Input value={namespace} autoComplete="off" onChange={(e) => onNamespace(e.target.value)} />
-          </Field>
-          {error != null && <ErrorNote error={error} />}
-          <Button look="primary" busy={busy} onClick={() => void again()}>
-            Make a registration token
-          </Button>
-        </div>
-      </Card>
-    );
-  }
-  const make = !agent.namespaced && agent.engine !== "argocd";
-  return (
-    <Card title={`2. Install ${agent.name}: copy this command`} className="max-w-4xl">
-      <div className="space-y-3">
-        <div role="group" aria-label="Install with" className="flex flex-wrap gap-1">
-          {(["kubectl", "helm", "slipway"] as const).map((each) => (
-            <Button
-              key={each}
-              small
-              look={each === way ? "primary" : "plain"}
-              aria-pressed={each === way}
-              onClick={() => setWay(each)}
-            >
-              {each}
-            </Button>
-          ))}
-        </div>
-        {way === "slipway" ? (
-          <Snippet label="Command that installs the agent" text={made.commands?.join("\n") ?? ""} />
-        ) : (
-          <Loaded query={text}>
-            {(manifest) => (
-              <div className="max-h-72 overflow-auto">
-                <Snippet
-                  label="Command that installs the agent"
-                  text={
-                    way === "helm"
-                      ? helmCommand(manifest, made.token, namespace, make)
-                      : kubectlCommand(manifest, made.token, namespace)
-                  }
-                />
-              </div>
-            )}
-          </Loaded>
-        )}
-        <p className="text-sm text-muted">
-          Run it with a kubeconfig of the cluster. The token in it counts once and ends <Ago at={made.expiresAt} />; it
-          is not shown again.
-        </p>
-      </div>
     </Card>
   );
 }

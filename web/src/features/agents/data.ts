@@ -1,25 +1,35 @@
-import { useQuery } from "@tanstack/react-query";
+import { queryOptions, useQuery } from "@tanstack/react-query";
 import { client, data, request, type Schemas } from "@/api/client";
 import { query } from "@/lib/entity";
+import type { Network } from "./install";
 
 export type Agent = Schemas["Agent"];
 export type Registration = Schemas["AgentRegistration"];
 
 export const stateOf = (agent: Agent): string => agent.status?.state ?? "Never";
 
+const infoQuery = queryOptions({
+  queryKey: ["info"],
+  staleTime: 300_000,
+  queryFn: () => data(client.GET("/api/v1/info")),
+});
+
 // useServerVersion is what agents are held to: one of another version can be upgraded.
-export function useServerVersion(): string {
-  const info = useQuery({
-    queryKey: ["info"],
-    staleTime: 300_000,
-    queryFn: () => data(client.GET("/api/v1/info")),
-  });
-  return info.data?.version ?? "";
-}
+export const useServerVersion = (): string => useQuery(infoQuery).data?.version ?? "";
+
+// useHosts is true where the server can run agents itself.
+export const useHosts = (): boolean => useQuery(infoQuery).data?.hosts ?? false;
 
 // differs is true where an agent runs another version than the server.
 export const differs = (agent: Agent, server: string): boolean =>
   Boolean(server && agent.status?.version && agent.status.version !== server);
+
+// agentCounts says how many applications each agent has.
+export const agentCounts = queryOptions({
+  queryKey: ["application", "summary", {}],
+  queryFn: ({ signal }) => data(client.GET("/api/v1/fleet/summary", { params: { query: {} }, signal })),
+  select: (summary) => summary.agent,
+});
 
 // useApplications counts the applications of an agent.
 export function useApplications(agent: string) {
@@ -33,8 +43,8 @@ export function useApplications(agent: string) {
 // readManifest is what installs an agent; there is no secret in it.
 export async function readManifest(
   id: string,
-  options: { format: "yaml" | "helm"; namespace?: string; namespaced?: boolean },
+  options: { format: "yaml" | "helm"; namespace: string } & Network,
 ): Promise<string> {
-  const response = await request(`/api/v1/agents/${encodeURIComponent(id)}/manifest${query(options)}`);
+  const response = await request(`/api/v1/agents/${encodeURIComponent(id)}/manifest${query({ ...options })}`);
   return response.text();
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";
-import { helmCommand, hereDocument, kubectlCommand, secretOf } from "./install";
+import { helmCommand, hereDocument, kubectlCommand, noNetwork, secretOf, slipwayCommand } from "./install";
 
 describe("kubectlCommand", () => {
   it("is one command with manifest and token", () => {
@@ -32,5 +32,29 @@ describe("helmCommand", () => {
     expect(helmCommand("a: 1", "t", "edge", true)).toContain("create namespace edge");
     expect(helmCommand("a: 1", "t", "edge", false)).not.toContain("create namespace");
     expect(helmCommand("a: 1", "t", "edge", true)).toContain(secretOf("t", "edge").trimEnd());
+  });
+});
+
+describe("slipwayCommand", () => {
+  it("says what was chosen, and nothing of the rest", () => {
+    expect(slipwayCommand("account.edge", "tok", "edge", noNetwork)).toBe(
+      "SLIPWAY_REGISTRATION_TOKEN=tok slipway agent install account.edge --namespace edge --kubeconfig KUBECONFIG",
+    );
+  });
+
+  it("keeps what is written one word of the shell", () => {
+    const command = slipwayCommand("a", "t", "edge", {
+      ...noNetwork,
+      proxy: "http://proxy:3128",
+      noProxy: "$(id) 'x'",
+      ca: "PEM",
+    });
+    expect(command.split("\n")).toEqual([
+      "cat > slipway-agent-ca.pem <<'EOF'",
+      "PEM",
+      "EOF",
+      "SLIPWAY_REGISTRATION_TOKEN=t slipway agent install a --namespace edge --kubeconfig KUBECONFIG" +
+        " --proxy http://proxy:3128 --no-proxy '$(id) '\\''x'\\''' --ca-file slipway-agent-ca.pem",
+    ]);
   });
 });

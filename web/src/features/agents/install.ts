@@ -1,6 +1,18 @@
 // What somebody runs in a terminal to install an agent. The token is in a Secret beside the server's manifest, which never
 // has one in it; all of it is one command, so that there is one thing to copy.
 
+// Network is what an agent needs where its cluster does not reach everything by itself; "" for nothing.
+export interface Network {
+  registry: string;
+  pullSecret: string;
+  proxy: string;
+  noProxy: string;
+  // ca is PEM.
+  ca: string;
+}
+
+export const noNetwork: Network = { registry: "", pullSecret: "", proxy: "", noProxy: "", ca: "" };
+
 const secretName = "slipway-agent-registration";
 
 export function secretOf(token: string, namespace: string): string {
@@ -39,5 +51,28 @@ export function helmCommand(values: string, token: string, namespace: string, ma
       `helm upgrade --install slipway-agent deploy/helm/slipway-agent --namespace ${namespace} -f -`,
       values,
     ),
+  ].join("\n");
+}
+
+// word is a text as one word of a shell.
+const word = (text: string): string => (/^[\w./:,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
+
+// slipwayCommand installs with the command line, which asks the server for the manifest itself. The token is in its
+// environment, since others on the machine see arguments.
+export function slipwayCommand(id: string, token: string, namespace: string, network: Network): string {
+  const file = "slipway-agent-ca.pem";
+  const flags: [string, string][] = [
+    ["namespace", namespace],
+    ["kubeconfig", "KUBECONFIG"],
+    ["registry", network.registry],
+    ["pull-secret", network.pullSecret],
+    ["proxy", network.proxy],
+    ["no-proxy", network.noProxy],
+    ["ca-file", network.ca && file],
+  ];
+  const given = flags.filter(([, value]) => value).map(([flag, value]) => ` --${flag} ${word(value)}`);
+  return [
+    ...(network.ca ? [hereDocument(`cat > ${file}`, network.ca).trimEnd()] : []),
+    `SLIPWAY_REGISTRATION_TOKEN=${word(token)} slipway agent install ${word(id)}${given.join("")}`,
   ].join("\n");
 }

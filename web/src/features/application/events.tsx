@@ -31,7 +31,7 @@ function useAudit(app: App, allowed: boolean) {
 }
 
 const columns: Column<Happening>[] = [
-  { key: "at", title: "When", width: "8rem", cell: (h) => <Ago at={h.at} none="unknown" /> },
+  { key: "at", title: "When", width: "9.5rem", cell: (h) => <Ago at={h.at} none="unknown" /> },
   {
     key: "what",
     title: "What",

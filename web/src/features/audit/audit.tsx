@@ -24,7 +24,7 @@ import { ChoiceFilter, TextFilter } from "./filters";
 const tones: Record<string, Tone> = { succeeded: "ok", failed: "bad", denied: "warn" };
 
 const columns: Column<Entry>[] = [
-  { key: "at", title: "When", width: "8rem", cell: (e) => <Ago at={e.at} /> },
+  { key: "at", title: "When", width: "9.5rem", cell: (e) => <Ago at={e.at} /> },
   {
     key: "who",
     title: "Who",
@@ -205,14 +205,11 @@ function EntryDrawer({
   onClose: () => void;
   onRequest: (request: string) => void;
 }) {
-  // A link may lead to an entry that the list has not read: it is looked for among the newest.
+  // A link may lead to an entry that the list has not read.
   const found = useQuery({
     queryKey: ["audit", "one", id],
     enabled: !entry,
-    queryFn: async () => {
-      const all = await readJSON<{ items: Entry[]; total: number }>("/api/v1/audit?limit=1000");
-      return all.items.find((e) => String(e.id) === id) ?? null;
-    },
+    queryFn: ({ signal }) => readJSON<Entry>(`/api/v1/audit/${encodeURIComponent(id)}`, { signal }),
   });
   const e = entry ?? found.data;
   return (
@@ -223,11 +220,7 @@ function EntryDrawer({
       description={`Entry ${id}`}
     >
       {!e ? (
-        found.data === null ? (
-          <Empty filtered title="It is not among the newest 1,000">
-            Filter the list by time to find entry {id}.
-          </Empty>
-        ) : found.error ? (
+        found.error ? (
           <Failed error={found.error} retry={() => void found.refetch()} />
         ) : (
           <Loading />

@@ -31,7 +31,7 @@ const columns: Column<Job>[] = [
     },
   },
   { key: "by", title: "By", width: "minmax(8rem, 1fr)", cell: (j) => j.by.id },
-  { key: "at", title: "Begun", width: "8rem", cell: (j) => <Ago at={j.createdAt} /> },
+  { key: "at", title: "Begun", width: "9.5rem", cell: (j) => <Ago at={j.createdAt} /> },
   {
     key: "reason",
     title: "Reason",

@@ -1,5 +1,6 @@
+import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { send } from "@/api/client";
+import { readJSON, send } from "@/api/client";
 import { useList } from "@/lib/entity";
 import { count } from "@/lib/format";
 import { useAddress } from "@/lib/navigate";
@@ -19,10 +20,12 @@ import { type Column, Table } from "@/ui/table";
 import { toast, toastError } from "@/ui/toast";
 import { type Delivery, events } from "./kinds";
 
+const path = "/api/v1/notification-deliveries";
+
 const tones: Record<string, Tone> = { Waiting: "busy", Sent: "ok", Dead: "bad", Quiet: "idle" };
 
 const columns: Column<Delivery>[] = [
-  { key: "at", title: "When", width: "8rem", cell: (d) => <Ago at={d.createdAt} /> },
+  { key: "at", title: "When", width: "9.5rem", cell: (d) => <Ago at={d.createdAt} /> },
   {
     key: "state",
     title: "State",
@@ -44,9 +47,9 @@ const columns: Column<Delivery>[] = [
 export function Deliveries() {
   const [search, set] = useAddress();
   const filter = { scope: one(search, "scope"), state: one(search, "state"), event: one(search, "event") };
-  const list = useList<Delivery>("notificationrule", "/api/v1/notification-deliveries", filter);
+  const list = useList<Delivery>("notificationrule", path, filter);
   const rows = list.query.data;
-  const open = rows?.find((d) => d.id === one(search, "open"));
+  const id = one(search, "open");
   const filtered = Object.values(filter).some(Boolean);
   const clear = () => set({ scope: "", state: "", event: "" });
   return (
@@ -110,8 +113,36 @@ export function Deliveries() {
           />
         )}
       </section>
-      {open && <Shown delivery={open} onClose={() => set({ open: "" }, false)} />}
+      {id && (
+        <DeliveryDrawer id={id} delivery={rows?.find((d) => d.id === id)} onClose={() => set({ open: "" }, false)} />
+      )}
     </div>
+  );
+}
+
+function DeliveryDrawer({
+  id,
+  delivery,
+  onClose,
+}: {
+  id: string;
+  delivery: Delivery | undefined;
+  onClose: () => void;
+}) {
+  // A link may lead to a message that the list has not read, or that its filter leaves out.
+  const found = useQuery({
+    queryKey: ["notificationrule", "delivery", id],
+    enabled: !delivery,
+    queryFn: ({ signal }) => readJSON<Delivery>(`${path}/${encodeURIComponent(id)}`, { signal }),
+  });
+  const read = delivery ?? found.data;
+  if (read) {
+    return <Shown delivery={read} onClose={onClose} />;
+  }
+  return (
+    <Drawer open onClose={onClose} title={`Message ${id}`} className="max-w-xl">
+      {found.error ? <Failed error={found.error} retry={() => void found.refetch()} /> : <Loading />}
+    </Drawer>
   );
 }
 
@@ -121,7 +152,7 @@ function Shown({ delivery: d, onClose }: { delivery: Delivery; onClose: () => vo
   const resend = async () => {
     setBusy(true);
     try {
-      await send("POST", `/api/v1/notification-deliveries/${encodeURIComponent(d.id)}/resend`);
+      await send("POST", `${path}/${encodeURIComponent(d.id)}/resend`);
       toast("It is sent again.");
       void queryClient.invalidateQueries({ queryKey: ["notificationrule"] });
     } catch (problem) {
@@ -138,12 +169,8 @@ function Shown({ delivery: d, onClose }: { delivery: Delivery; onClose: () => vo
       description={`Message ${d.id}`}
       className="max-w-xl"
       footer={
-        <Button
-          busy={busy}
-          why={missing ?? (d.state === "Waiting" ? "It waits already: it is tried again by itself." : undefined)}
-          onClick={() => void resend()}
-        >
-          Send again
+        <Button busy={busy} why={missing} onClick={() => void resend()}>
+          {d.state === "Waiting" ? "Send now" : "Send again"}
         </Button>
       }
     >

@@ -34,7 +34,7 @@ const columns: Column<Node>[] = [
     width: "minmax(10rem, 1.5fr)",
     cell: (n) => <span title={n.message}>{n.message ?? fact(n)}</span>,
   },
-  { key: "created", title: "Created", width: "8rem", sort: "created", cell: (n) => <Ago at={n.createdAt} none="" /> },
+  { key: "created", title: "Created", width: "9.5rem", sort: "created", cell: (n) => <Ago at={n.createdAt} none="" /> },
 ];
 
 const collator = new Intl.Collator("en", { numeric: true });

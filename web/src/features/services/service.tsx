@@ -227,7 +227,7 @@ function Instances({ service }: { service: string }) {
                   cell: (p) => <span title={(p.images ?? []).join("\n")}>{p.images?.[0]}</span>,
                 },
                 { key: "node", title: "Node", width: "minmax(7rem, 1fr)", cell: (p) => p.node },
-                { key: "started", title: "Started", width: "8rem", cell: (p) => <Ago at={p.startedAt} /> },
+                { key: "started", title: "Started", width: "9.5rem", cell: (p) => <Ago at={p.startedAt} /> },
               ]}
             />
           );
@@ -297,7 +297,7 @@ function History({ service }: { service: string }) {
                   ),
                 },
                 { key: "by", title: "By", width: "8rem", cell: (e) => (e.automatic ? "automatic" : e.actor) },
-                { key: "at", title: "When", width: "8rem", cell: (e) => <Ago at={e.finishedAt} /> },
+                { key: "at", title: "When", width: "9.5rem", cell: (e) => <Ago at={e.finishedAt} /> },
               ]}
             />
           )

@@ -40,7 +40,7 @@ const columns: Column<SetItem>[] = [
   },
   { key: "agent", title: "Agent", width: "minmax(9rem, 1fr)", cell: (i) => i.agent },
   { key: "scope", title: "Scope", width: "minmax(8rem, 1fr)", cell: (i) => i.scope },
-  { key: "updated", title: "Changed", width: "8rem", cell: (i) => <Ago at={i.updatedAt} /> },
+  { key: "updated", title: "Changed", width: "9.5rem", cell: (i) => <Ago at={i.updatedAt} /> },
 ];
 
 // ApplicationSets are what agents tell of those in their clusters.
