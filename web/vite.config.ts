@@ -19,5 +19,6 @@ export default defineConfig({
     chunkSizeWarningLimit: 700,
   },
   test: { include: ["src/**/*.test.{ts,tsx}"] },
-  server: { proxy: { "/api": { target: server, changeOrigin: true, ws: true } } },
+  // A server to develop against may have made its certificate itself.
+  server: { proxy: { "/api": { target: server, changeOrigin: true, ws: true, secure: false } } },
 });
