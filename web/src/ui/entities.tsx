@@ -28,7 +28,7 @@ export function SearchBox({ name = "q", label = "Search" }: { name?: string; lab
     if (text === there) {
       return undefined;
     }
-    const timer = setTimeout(() => set({ [name]: text }), 250);
+    const timer = setTimeout(() => set({ [name]: text.trim() }), 120);
     return () => clearTimeout(timer);
   }, [text, there, name, set]);
   return (

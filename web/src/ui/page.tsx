@@ -21,12 +21,10 @@ export function Page({
   useTitle(name ?? (typeof title === "string" ? title : ""));
   return (
     <div className={cn("mx-auto w-full max-w-[1600px] min-w-0 space-y-4 p-3 sm:p-5", className)}>
-      <header className="flex flex-wrap items-center gap-x-4 gap-y-2">
-        <div className="min-w-0 flex-1">
-          <h1 className="truncate text-xl font-semibold">{title}</h1>
-          {about && <p className="text-muted">{about}</p>}
-        </div>
+      <header className="flex flex-wrap items-center gap-x-4 gap-y-1">
+        <h1 className="max-w-full min-w-0 grow truncate text-xl font-semibold">{title}</h1>
         {actions && <div className="flex flex-wrap items-center gap-2">{actions}</div>}
+        {about && <p className="basis-full text-muted">{about}</p>}
       </header>
       {children}
     </div>

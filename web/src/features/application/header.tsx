@@ -95,7 +95,7 @@ export function Header({ app, detail, resource }: { app: App; detail: Detail; re
       <div className="grid gap-3 lg:grid-cols-3">
         <Wanted app={app} resource={resource} />
         <Runs app={app} detail={detail} resource={resource} />
-        <section aria-label="Why" className="min-h-28 min-w-0 rounded-lg border bg-surface p-3">
+        <section aria-label="Why" className="min-w-0 lg:min-h-28 rounded-lg border bg-surface p-3">
           <Reason app={app} query={why} actions={actions} />
         </section>
       </div>
@@ -157,7 +157,7 @@ function Wanted({ app, resource }: { app: App; resource: Resource }) {
   const sources = sourcesOf(resource.spec);
   const revisions = revisionsOf(resource.status?.sync);
   return (
-    <section aria-label="What Git wants" className="min-h-28 min-w-0 rounded-lg border bg-surface p-3">
+    <section aria-label="What Git wants" className="min-w-0 lg:min-h-28 rounded-lg border bg-surface p-3">
       <Heading>Git wants</Heading>
       <ul className="space-y-1.5">
         {sources.slice(0, shown).map((s, i) => (
@@ -176,7 +176,7 @@ function Runs({ app, detail, resource }: { app: App; detail: Detail; resource: R
   const last = resource.status?.history?.at(-1);
   const images = resource.status?.summary?.images ?? [];
   return (
-    <section aria-label="What runs" className="min-h-28 min-w-0 rounded-lg border bg-surface p-3">
+    <section aria-label="What runs" className="min-w-0 lg:min-h-28 rounded-lg border bg-surface p-3">
       <Heading>Runs</Heading>
       {last ? (
         <>

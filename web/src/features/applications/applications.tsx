@@ -1,7 +1,10 @@
+import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { Filter as FilterIcon, LayoutGrid, PanelLeft, Plus, Rows3, Search as SearchIcon, X } from "lucide-react";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { allQuery } from "@/lib/entity";
 import { useHotkeys } from "@/lib/hotkeys";
+import { agents } from "@/lib/kinds";
 import { useCommands } from "@/lib/palette";
 import { one, type Search } from "@/lib/search";
 import { useMissing } from "@/lib/session";
@@ -182,7 +185,11 @@ function List() {
           <span role="status" className="text-muted tabular-nums">
             {list.loaded && count(list.total)}
           </span>
-          <SearchBox text={filter.search ?? ""} onText={(text) => at.setFilter({ ...filter, search: text }, true)} />
+          <SearchBox
+            className="max-md:order-last max-md:basis-full"
+            text={filter.search ?? ""}
+            onText={(text) => at.setFilter({ ...filter, search: text }, true)}
+          />
           <div className="ml-auto flex flex-wrap items-center gap-2">
             {narrow && (
               <Button onClick={() => setSheet(true)}>
@@ -272,7 +279,7 @@ function List() {
 const pause = 80; // how long typing rests before the list follows, in ms
 
 // SearchBox follows what is typed; the address follows it when typing rests.
-function SearchBox({ text, onText }: { text: string; onText: (text: string) => void }) {
+function SearchBox({ text, onText, className }: { text: string; onText: (text: string) => void; className?: string }) {
   const [value, setValue] = useState(text);
   const field = useRef<HTMLInputElement>(null);
   const sent = useRef(text);
@@ -297,7 +304,7 @@ function SearchBox({ text, onText }: { text: string; onText: (text: string) => v
     }, wait);
   };
   return (
-    <div className="relative min-w-40 flex-1 sm:max-w-md">
+    <div className={cn("relative min-w-40 flex-1 md:max-w-md", className)}>
       <SearchIcon size={14} aria-hidden className="pointer-events-none absolute top-2 left-2.5 text-muted" />
       <Input
         ref={field}
@@ -432,6 +439,8 @@ function SelectionBar({
 }
 
 function None({ filter, onClear }: { filter: Filter; onClear: () => void }) {
+  const known = useQuery({ ...allQuery(agents), enabled: !useMissing("agent_view") });
+  const first = known.data?.length === 0;
   if (narrows(filter)) {
     return (
       <Empty
@@ -452,10 +461,12 @@ function None({ filter, onClear }: { filter: Filter; onClear: () => void }) {
       title="There are no applications yet"
       action={
         <>
-          <Button asChild look="primary">
-            <Link to="/applications/new">Create an application</Link>
-          </Button>
-          <Button asChild>
+          {!first && (
+            <Button asChild look="primary">
+              <Link to="/applications/new">Create an application</Link>
+            </Button>
+          )}
+          <Button asChild look={first ? "primary" : "plain"}>
             <Link to="/agents/connect">Connect an agent</Link>
           </Button>
         </>

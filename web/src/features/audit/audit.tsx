@@ -2,7 +2,7 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { Download, ShieldCheck } from "lucide-react";
 import { client, data, readJSON } from "@/api/client";
 import { query, useList } from "@/lib/entity";
-import { count } from "@/lib/format";
+import { count, plural } from "@/lib/format";
 import { useAddress } from "@/lib/navigate";
 import { useCommands } from "@/lib/palette";
 import { one } from "@/lib/search";
@@ -12,14 +12,13 @@ import { Button } from "@/ui/button";
 import { CodeDiff } from "@/ui/code";
 import { Copy } from "@/ui/copy";
 import { Drawer } from "@/ui/dialog";
-import { ScopeFilter, SearchBox } from "@/ui/entities";
 import { Menu } from "@/ui/menu";
 import { Card, Facts, Page } from "@/ui/page";
 import { Empty, ErrorNote, Failed, Loading, NoPermission } from "@/ui/states";
 import { Badge, type Tone } from "@/ui/status";
 import { type Column, Table } from "@/ui/table";
 import { auditFilter, type Entry, filtered, pretty } from "./data";
-import { ChoiceFilter, TextFilter } from "./filters";
+import { ChoiceFilter, Filters, TextFilter } from "./filters";
 
 const tones: Record<string, Tone> = { succeeded: "ok", failed: "bad", denied: "warn" };
 
@@ -132,9 +131,7 @@ export default function Audit() {
           </Card>
         )}
       </div>
-      <div className="flex flex-wrap items-end gap-2">
-        <SearchBox label="Search the audit" />
-        <ScopeFilter />
+      <Filters label="Search the audit" filter={filter}>
         <TextFilter name="actor" label="Who" />
         <TextFilter name="action" label="What" />
         <TextFilter name="object" label="Object" />
@@ -150,10 +147,10 @@ export default function Audit() {
         <TextFilter name="from" label="From" type="datetime-local" />
         <TextFilter name="to" label="Until" type="datetime-local" />
         {filtered(filter) && <Button onClick={() => set(clean)}>Show all</Button>}
-      </div>
+      </Filters>
       <Card
         flush
-        title={rows ? `${count(Math.max(list.total, rows.length))} entries, the newest first` : "Entries"}
+        title={rows ? `${plural(Math.max(list.total, rows.length), "entry", "entries")}, the newest first` : "Entries"}
         actions={
           <Button small busy={list.busy} onClick={() => void list.query.refetch()}>
             Read again

@@ -1,7 +1,39 @@
-import { useEffect, useId, useState } from "react";
+import { ListFilter } from "lucide-react";
+import { type ReactNode, useEffect, useId, useState } from "react";
+import { cn } from "@/lib/cn";
 import { useAddress } from "@/lib/navigate";
 import { one } from "@/lib/search";
+import { Button } from "@/ui/button";
+import { ScopeFilter, SearchBox } from "@/ui/entities";
 import { Input, Select } from "@/ui/field";
+
+// Filters are a search and what else leaves entries out. On narrow screens a button shows the rest.
+export function Filters({
+  label,
+  filter,
+  children,
+}: {
+  label: string;
+  // filter is what counts now
+  filter: Record<string, string>;
+  children: ReactNode;
+}) {
+  const [open, setOpen] = useState(false);
+  const on = Object.entries(filter).filter(([name, value]) => name !== "search" && value).length;
+  return (
+    <div className="flex flex-wrap items-end gap-2">
+      <SearchBox label={label} />
+      <Button className="md:hidden" aria-expanded={open} onClick={() => setOpen(!open)}>
+        <ListFilter size={14} aria-hidden />
+        Filters{on > 0 && ` (${on})`}
+      </Button>
+      <div className={cn("md:contents", open ? "grid w-full grid-cols-2 items-end gap-2" : "max-md:hidden")}>
+        <ScopeFilter />
+        {children}
+      </div>
+    </div>
+  );
+}
 
 // TextFilter is a filter of the address that is written; it counts when it is left, or with Enter. Options are offered, and
 // anything else can be written as well: what is gone is still known by its name.
@@ -31,7 +63,7 @@ export function TextFilter({
         {...(options.length > 0 ? { list: id } : {})}
         autoComplete="off"
         spellCheck={false}
-        className="w-44 text-base text-text"
+        className={cn("text-base text-text", type === "datetime-local" ? "md:w-48" : "md:w-34")}
         onChange={(e) => {
           setText(e.target.value);
           if (type !== "text") {
@@ -61,7 +93,7 @@ export function ChoiceFilter({ name, label, options }: { name: string; label: st
       <Select
         value={one(search, name)}
         onChange={(e) => set({ [name]: e.target.value })}
-        className="w-36 text-base text-text"
+        className="text-base text-text md:w-32"
       >
         <option value="">Any</option>
         {options.map(([value, text]) => (

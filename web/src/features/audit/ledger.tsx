@@ -3,7 +3,6 @@ import { agents, environments, services } from "@/lib/kinds";
 import { useAddress } from "@/lib/navigate";
 import { one, type Search } from "@/lib/search";
 import { useMissing } from "@/lib/session";
-import { ScopeFilter, SearchBox } from "@/ui/entities";
 import { Page, Tabs } from "@/ui/page";
 import { NoPermission } from "@/ui/states";
 import { applicationFilter } from "./entries";
@@ -19,8 +18,6 @@ function ApplicationFilters() {
   const environmentIds = ids(useAll(environments, !useMissing("environment_view")));
   return (
     <>
-      <SearchBox label="Search applications" />
-      <ScopeFilter />
       <TextFilter name="name" label="Application" />
       <TextFilter name="agent" label="Agent" options={agentIds} />
       <TextFilter name="service" label="Service" options={serviceIds} />

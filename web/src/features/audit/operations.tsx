@@ -17,7 +17,7 @@ import { Badge, Status } from "@/ui/status";
 import { type Column, Table } from "@/ui/table";
 import { filtered } from "./data";
 import { actionName, actions, counted, ledgerFilter, type Operation, who } from "./entries";
-import { ChoiceFilter, TextFilter } from "./filters";
+import { ChoiceFilter, Filters, TextFilter } from "./filters";
 
 const columns: Column<Operation>[] = [
   { key: "at", title: "When", width: "9.5rem", cell: (e) => <Ago at={e.finishedAt} /> },
@@ -141,7 +141,7 @@ export function Operations({ filters }: { filters: ReactNode }) {
   };
   return (
     <>
-      <div className="flex flex-wrap items-end gap-2">
+      <Filters label="Search applications" filter={filter}>
         {filters}
         <ChoiceFilter
           name="phase"
@@ -167,7 +167,7 @@ export function Operations({ filters }: { filters: ReactNode }) {
         <TextFilter name="from" label="From" type="datetime-local" />
         <TextFilter name="to" label="Until" type="datetime-local" />
         {some && <Button onClick={() => set(clean)}>Show all</Button>}
-      </div>
+      </Filters>
       <Card
         flush
         title={rows ? `${plural(Math.max(list.total, rows.length), "operation")}, the newest first` : "Operations"}

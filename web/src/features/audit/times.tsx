@@ -16,7 +16,7 @@ import { Badge, type Tone } from "@/ui/status";
 import { type Column, Table } from "@/ui/table";
 import { filtered, instant } from "./data";
 import { applicationFilter, applicationOf, images, keyOf, placeOf, who } from "./entries";
-import { TextFilter } from "./filters";
+import { Filters, TextFilter } from "./filters";
 import { clean } from "./operations";
 
 type State = Schemas["LedgerState"];
@@ -74,11 +74,11 @@ export function AtATime({ filters }: { filters: ReactNode }) {
   const some = filtered(filter);
   return (
     <>
-      <div className="flex flex-wrap items-end gap-2">
+      <Filters label="Search applications" filter={filter}>
         {filters}
         <TextFilter name="at" label="At" type="datetime-local" />
         {(some || at) && <Button onClick={() => set({ ...clean, at: "" })}>Show all, now</Button>}
-      </div>
+      </Filters>
       <Card
         flush
         title={at ? "What ran then" : "What runs now"}
@@ -162,12 +162,12 @@ export function BetweenTimes({ filters }: { filters: ReactNode }) {
   );
   return (
     <>
-      <div className="flex flex-wrap items-end gap-2">
+      <Filters label="Search applications" filter={filter}>
         {filters}
         <TextFilter name="from" label="From" type="datetime-local" />
         <TextFilter name="to" label="To" type="datetime-local" />
         {some && <Button onClick={() => set(clean)}>The last day, all</Button>}
-      </div>
+      </Filters>
       <Card
         flush
         title={`${rows ? plural(rows.length, "object differs", "objects differ") : "What differs"}${hasNextPage ? " so far" : ""}`}

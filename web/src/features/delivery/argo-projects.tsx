@@ -14,7 +14,7 @@ import { Button } from "@/ui/button";
 import { Code } from "@/ui/code";
 import { Confirm } from "@/ui/confirm";
 import { Drawer } from "@/ui/dialog";
-import { Input } from "@/ui/field";
+import { SearchBox } from "@/ui/entities";
 import { Facts } from "@/ui/page";
 import { Empty, Loaded } from "@/ui/states";
 import { type Column, Table } from "@/ui/table";
@@ -86,14 +86,7 @@ export function ArgoProjects() {
   return (
     <>
       <div className="flex flex-wrap items-center gap-2">
-        <Input
-          type="search"
-          aria-label="Search"
-          placeholder="Search"
-          value={text}
-          onChange={(e) => go({ q: e.target.value }, true)}
-          className="max-w-xs"
-        />
+        <SearchBox label="Search Argo projects" />
         <Button look="primary" why={missing} className="ml-auto" onClick={() => go({ open: "new" }, false)}>
           <Plus size={15} aria-hidden /> Add Argo project
         </Button>

@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { PlugZap } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import { type Schemas, send } from "@/api/client";
@@ -9,7 +10,7 @@ import { queryClient } from "@/lib/query";
 import { sealFields, trusts } from "@/lib/seal";
 import { Button } from "@/ui/button";
 import { Checkbox, Field, Input, Select, Textarea } from "@/ui/field";
-import { ErrorNote, Loaded } from "@/ui/states";
+import { Empty, ErrorNote, Loaded } from "@/ui/states";
 import { Status } from "@/ui/status";
 import { toast } from "@/ui/toast";
 import { agentPath, itemPath } from "./items";
@@ -29,7 +30,16 @@ export function SettingForm({ kind, item, onDone }: { kind: Kind; item?: Setting
       {(list) => {
         const usable = list.filter((a) => a.sealKey);
         return usable.length === 0 ? (
-          <p className="p-4">No agent is connected yet: connect one first, since credentials live in its cluster.</p>
+          <Empty
+            title="No agent is connected yet"
+            action={
+              <Button asChild look="primary">
+                <Link to="/agents/connect">Connect an agent</Link>
+              </Button>
+            }
+          >
+            Credentials live in the cluster of an agent: connect one first.
+          </Empty>
         ) : (
           <Form kind={kind} item={item} agents={usable} onDone={onDone} />
         );

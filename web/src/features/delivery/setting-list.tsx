@@ -14,7 +14,8 @@ import { Button } from "@/ui/button";
 import { Confirm } from "@/ui/confirm";
 import { Copy } from "@/ui/copy";
 import { Drawer } from "@/ui/dialog";
-import { Checkbox, Input } from "@/ui/field";
+import { SearchBox } from "@/ui/entities";
+import { Checkbox } from "@/ui/field";
 import { Facts } from "@/ui/page";
 import { Empty, Loaded } from "@/ui/states";
 import { Badge, Status } from "@/ui/status";
@@ -62,14 +63,7 @@ export function SettingList({ kind, kinds = [kind], columns, about }: Props) {
   return (
     <>
       <div className="flex flex-wrap items-center gap-2">
-        <Input
-          type="search"
-          aria-label={`Search ${kind.plural}`}
-          placeholder="Search"
-          value={text}
-          onChange={(e) => go({ q: e.target.value }, true)}
-          className="max-w-xs"
-        />
+        <SearchBox label={`Search ${kind.plural}`} />
         <div className="ml-auto flex flex-wrap gap-2">{add}</div>
       </div>
       <Loaded query={list}>

@@ -121,7 +121,8 @@ function Bar({
           style={{ width: `${s.share * 100}%` }}
           className={cn(
             "h-full border-r border-surface last:border-r-0 hover:brightness-110",
-            toneFill[toneOf(s.status)],
+            // What is as it should be is calm beside what is not.
+            toneOf(s.status) === "ok" ? "bg-ok/65" : toneFill[toneOf(s.status)],
           )}
         />
       ))}
@@ -192,6 +193,8 @@ function Totals({ summary: s }: { summary: Schemas["FleetSummary"] }) {
 }
 
 const fewRows = 12;
+const matrixRow =
+  "grid grid-cols-[minmax(0,1fr)_5rem] items-center gap-x-3 gap-y-1 px-4 py-2 sm:grid-cols-[minmax(7rem,12rem)_5rem_1fr_1fr]";
 
 function Matrix() {
   const search = useSearch({ strict: false }) as Search;
@@ -206,7 +209,7 @@ function Matrix() {
       flush
       title={`How each ${dimensions[by].toLowerCase()} is`}
       actions={
-        <Select aria-label="By" className="w-36" value={by} onChange={(e) => set({ by: e.target.value, all: "" })}>
+        <Select aria-label="By" className="w-auto" value={by} onChange={(e) => set({ by: e.target.value, all: "" })}>
           {Object.entries(dimensions).map(([value, label]) => (
             <option key={value} value={value}>
               By {label.toLowerCase()}
@@ -221,12 +224,17 @@ function Matrix() {
           const shown = all ? rows : rows.slice(0, fewRows);
           return (
             <>
+              <div aria-hidden className={cn(matrixRow, "border-b text-xs text-muted")}>
+                <span>{dimensions[by]}</span>
+                <span className="text-right">Applications</span>
+                <div className="col-span-2 grid grid-cols-2 gap-3">
+                  <span>Health</span>
+                  <span>Sync</span>
+                </div>
+              </div>
               <ul className="divide-y">
                 {shown.map((r) => (
-                  <li
-                    key={r.value}
-                    className="grid grid-cols-[minmax(0,1fr)_4rem] items-center gap-x-3 gap-y-1 px-4 py-2 sm:grid-cols-[minmax(7rem,11rem)_4rem_1fr_1fr]"
-                  >
+                  <li key={r.value} className={matrixRow}>
                     {r.value ? (
                       <Link
                         to="/applications"

@@ -21,7 +21,7 @@ import type { Tree } from "./tree-stream";
 const Graph = lazy(() => import("./graph"));
 const ResourceDrawer = lazy(() => import("./drawer"));
 
-const frame = "h-[max(26rem,calc(100dvh-17rem))] overflow-hidden rounded-lg border bg-ground";
+const frame = "h-[max(24rem,calc(100dvh-26.5rem))] overflow-hidden rounded-lg border bg-ground";
 
 const Waiting = () => (
   <div role="status" aria-label="Loading the objects" className={frame}>

@@ -1,11 +1,12 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { Plus, Wand2 } from "lucide-react";
-import { useEffect, useRef, useState } from "react";
+import { useState } from "react";
 import { one, type Search } from "@/lib/search";
 import { may, useMissing, useSession } from "@/lib/session";
 import { Button } from "@/ui/button";
-import { Checkbox, Input, Select } from "@/ui/field";
+import { SearchBox } from "@/ui/entities";
+import { Checkbox, Select } from "@/ui/field";
 import { Card, Page } from "@/ui/page";
 import { Empty, Loaded, NoPermission } from "@/ui/states";
 import { type Column, Table } from "@/ui/table";
@@ -98,7 +99,7 @@ function Matrix() {
       }
     >
       <div className="flex flex-wrap items-center gap-3">
-        <SearchText text={filter.search ?? ""} onText={(text) => set({ search: text }, true)} />
+        <SearchBox name="search" label="Search services" />
         <Select
           aria-label="Type of environment"
           className="w-44"
@@ -174,38 +175,5 @@ function Matrix() {
       {making && <EditService onClose={() => setMaking(false)} />}
       {finding && <FindServices onClose={() => setFinding(false)} />}
     </Page>
-  );
-}
-
-// SearchText is a field whose text the address follows when typing rests.
-function SearchText({ text, onText }: { text: string; onText: (text: string) => void }) {
-  const [value, setValue] = useState(text);
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  const sent = useRef(text);
-  useEffect(() => {
-    if (text !== sent.current) {
-      sent.current = text;
-      setValue(text);
-    }
-  }, [text]);
-  useEffect(() => () => clearTimeout(timer.current), []);
-  return (
-    <Input
-      role="searchbox"
-      aria-label="Search services"
-      placeholder="Search services"
-      className="max-w-64"
-      maxLength={200}
-      value={value}
-      onChange={(e) => {
-        const next = e.target.value;
-        setValue(next);
-        clearTimeout(timer.current);
-        timer.current = setTimeout(() => {
-          sent.current = next.trim();
-          onText(sent.current);
-        }, 100);
-      }}
-    />
   );
 }

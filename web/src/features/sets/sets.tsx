@@ -7,7 +7,7 @@ import { one } from "@/lib/search";
 import { known } from "@/lib/time";
 import { Ago } from "@/ui/ago";
 import { Button } from "@/ui/button";
-import { Input } from "@/ui/field";
+import { SearchBox } from "@/ui/entities";
 import { Page } from "@/ui/page";
 import { Empty, Loaded } from "@/ui/states";
 import { Status } from "@/ui/status";
@@ -64,25 +64,20 @@ export default function ApplicationSets() {
       title="Application sets"
       about="Templates that make many applications: one for each cluster, directory or list entry."
     >
-      <Input
-        type="search"
-        aria-label="Search"
-        placeholder="Search"
-        value={text}
-        onChange={(e) => go({ q: e.target.value }, true)}
-        className="max-w-xs"
-      />
+      <SearchBox label="Search application sets" />
       <Loaded query={list}>
         {(pages) => {
           const items = pages.pages.flatMap((p) => p.items ?? []);
           return items.length === 0 ? (
-            <Empty
-              filtered={text !== ""}
-              title={text ? "None is called like that" : "No application sets yet"}
-              action={text ? <Button onClick={() => go({ q: undefined })}>Clear the search</Button> : undefined}
-            >
-              {!text && "Those in the clusters of your agents are shown here, as they are."}
-            </Empty>
+            <div className="rounded-lg border bg-surface">
+              <Empty
+                filtered={text !== ""}
+                title={text ? "None is called like that" : "No application sets yet"}
+                action={text ? <Button onClick={() => go({ q: undefined })}>Clear the search</Button> : undefined}
+              >
+                {!text && "Apply one to a cluster that an agent is in: it shows here as it is there, at once."}
+              </Empty>
+            </div>
           ) : (
             <div className="rounded-lg border bg-surface">
               <Table

@@ -92,7 +92,7 @@ export function Shell() {
         <IconButton label="Menu" className="md:hidden" aria-expanded={open} onClick={() => setOpen(!open)}>
           <MenuIcon size={18} aria-hidden />
         </IconButton>
-        <Link to="/" aria-label="Slipway" className="flex items-center gap-2 font-semibold">
+        <Link to="/" aria-label="Slipway" className="flex shrink-0 items-center gap-2 font-semibold">
           <img src="/favicon.svg" alt="" width={22} height={22} />
           <span className="hidden sm:inline">Slipway</span>
         </Link>
