@@ -28,6 +28,11 @@ const look = EditorView.theme({
   "&.cm-merge-a .cm-changedLine": {
     backgroundColor: "color-mix(in srgb, var(--bad-soft) 70%, transparent) !important",
   },
+  // What differs inside a line has a ground of its own: a line below each letter is hard to read.
+  "&.cm-merge-b .cm-changedText": { background: "color-mix(in srgb, var(--ok) 18%, transparent)" },
+  "&.cm-merge-a .cm-changedText, .cm-deletedChunk .cm-deletedText": {
+    background: "color-mix(in srgb, var(--bad) 18%, transparent)",
+  },
   ".cm-collapsedLines": { backgroundColor: "var(--idle-soft)", backgroundImage: "none", color: "var(--muted)" },
 });
 

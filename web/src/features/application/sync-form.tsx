@@ -1,4 +1,6 @@
+import { ChevronRight } from "lucide-react";
 import { useState } from "react";
+import { cn } from "@/lib/cn";
 import { plural, repository } from "@/lib/format";
 import { Button } from "@/ui/button";
 import { Checkbox, Field, Input, Textarea } from "@/ui/field";
@@ -70,7 +72,8 @@ export function SyncForm({ resource, choice, onChange }: Props) {
         chosen={choice.objects}
         onChange={(objects) => set({ objects })}
       />
-      <Button small look="ghost" aria-expanded={more} onClick={() => setMore(!more)}>
+      <Button small look="ghost" className="-ml-2" aria-expanded={more} onClick={() => setMore(!more)}>
+        <ChevronRight size={14} aria-hidden className={cn("transition-transform", more && "rotate-90")} />
         {more ? "Fewer options" : "Sync options and retry"}
       </Button>
       {more && <More resource={resource} choice={choice} set={set} />}

@@ -9,7 +9,7 @@ import { one } from "@/lib/search";
 import { useMissing } from "@/lib/session";
 import { Ago } from "@/ui/ago";
 import { Button } from "@/ui/button";
-import { CodeDiff } from "@/ui/code";
+import { Code, CodeDiff } from "@/ui/code";
 import { Copy } from "@/ui/copy";
 import { Drawer } from "@/ui/dialog";
 import { Menu } from "@/ui/menu";
@@ -261,8 +261,14 @@ function EntryDrawer({
           />
           {(e.before !== undefined || e.after !== undefined) && (
             <section aria-label="Before and after" className="space-y-1">
-              <h3 className="font-semibold">Before and after</h3>
-              <CodeDiff label="What it changed" before={pretty(e.before)} after={pretty(e.after)} unified />
+              <h3 className="font-semibold">
+                {e.before === undefined ? "After" : e.after === undefined ? "Before" : "Before and after"}
+              </h3>
+              {e.before === undefined || e.after === undefined ? (
+                <Code label="What it was about" value={pretty(e.before ?? e.after)} />
+              ) : (
+                <CodeDiff label="What it changed" before={pretty(e.before)} after={pretty(e.after)} unified />
+              )}
             </section>
           )}
         </div>
