@@ -79,6 +79,14 @@ screenshots: build ## make pictures of all pages, light and dark, wide and narro
 	@go build $(flags) -o $(bin)/bench-fleet ./test/bench/fleet
 	cd web && SLIPWAY_PICTURES=1 npm run --silent e2e -- $(ARGS)
 
+# Pages of the documentation show these; they change when somebody means them to.
+images := full/fleet demo/resources demo/diff
+
+.PHONY: images
+images: ## take three of the pictures that make screenshots made last into docs/images
+	@mkdir -p docs/images
+	@for name in $(images); do cp .run/screenshots/$$name-light-1440.png docs/images/$${name##*/}.png; done
+
 .PHONY: unit
 unit: web ## run the tests that need no cluster; ARGS go to go test
 	cd web && npm run --silent size && npm run --silent test

@@ -1,5 +1,5 @@
-import { Link, type LinkProps, useSearch } from "@tanstack/react-router";
-import { type ReactNode, useEffect } from "react";
+import { Link, type LinkProps, useLocation, useSearch } from "@tanstack/react-router";
+import { type ReactNode, useEffect, useRef } from "react";
 import { cn } from "@/lib/cn";
 
 // Page is what every page begins with: its title, what can be done, and its content.
@@ -76,8 +76,21 @@ export interface Tab extends Pick<LinkProps, "to" | "params" | "search"> {
 export function Tabs({ label, tabs }: { label: string; tabs: Tab[] }) {
   const here: Record<string, unknown> = useSearch({ strict: false });
   const names = [...new Set(tabs.flatMap((tab) => Object.keys((tab.search as object | undefined) ?? {})))];
+  const place = useLocation({ select: (l) => l.href });
+  const nav = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const row = nav.current;
+    const tab = row?.querySelector<HTMLElement>("[aria-current=page]");
+    if (
+      row &&
+      tab &&
+      (tab.offsetLeft < row.scrollLeft || tab.offsetLeft + tab.offsetWidth > row.scrollLeft + row.clientWidth)
+    ) {
+      row.scrollLeft = tab.offsetLeft - (row.clientWidth - tab.offsetWidth) / 2;
+    }
+  }, [place]);
   return (
-    <nav aria-label={label} className="flex gap-1 overflow-x-auto border-b">
+    <nav ref={nav} aria-label={label} className="relative flex gap-1 overflow-x-auto border-b">
       {tabs.map(({ label: text, count, exact, ...to }, i) => {
         const search = to.search as Record<string, unknown> | undefined;
         const active = names.length > 0 ? names.every((n) => (here[n] ?? "") === (search?.[n] ?? "")) : undefined;

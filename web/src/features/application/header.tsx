@@ -92,10 +92,11 @@ export function Header({ app, detail, resource }: { app: App; detail: Detail; re
           />
         </div>
       </div>
-      <div className="grid gap-3 lg:grid-cols-3">
+      {/* On narrow screens they are beside each other as well, and why comes first: what is below stays in sight. */}
+      <div className="flex snap-x gap-3 overflow-x-auto *:shrink-0 *:basis-[min(88%,24rem)] *:snap-start lg:grid lg:grid-cols-3">
         <Wanted app={app} resource={resource} />
         <Runs app={app} detail={detail} resource={resource} />
-        <section aria-label="Why" className="min-w-0 lg:min-h-28 rounded-lg border bg-surface p-3">
+        <section aria-label="Why" className="min-w-0 max-lg:order-first lg:min-h-28 rounded-lg border bg-surface p-3">
           <Reason app={app} query={why} actions={actions} />
         </section>
       </div>
@@ -127,21 +128,21 @@ function SourceLine({
   const text = repository(source.repoURL);
   return (
     <li className="min-w-0">
-      <div className="flex min-w-0 items-baseline gap-1.5">
+      <div className="flex min-w-0 flex-wrap items-baseline gap-x-1.5">
         {link ? (
           <a
             href={link}
             rel="noreferrer"
             target="_blank"
-            className="truncate text-accent hover:underline"
+            className="max-w-full truncate text-accent hover:underline"
             title={source.repoURL}
           >
             {text}
           </a>
         ) : (
-          <span className="truncate">{text}</span>
+          <span className="max-w-full truncate">{text}</span>
         )}
-        <span className="truncate text-muted">
+        <span className="max-w-full truncate text-muted">
           {source.chart ? `chart ${source.chart}` : source.path || (source.ref ? `as $${source.ref}` : "")}
         </span>
       </div>

@@ -55,6 +55,19 @@ const Ends = () => (
   </>
 );
 
+const ending = 6; // letters of a generated name that tell it from its siblings
+
+// Name keeps the end of a generated name in sight, where pods of one owner differ.
+function Name({ text, generated }: { text: string; generated: boolean }) {
+  const at = generated && text.length > 3 * ending ? text.length - ending : text.length;
+  return (
+    <span className="flex font-medium">
+      <span className="truncate">{text.slice(0, at)}</span>
+      {at < text.length && <span className="shrink-0">{text.slice(at)}</span>}
+    </span>
+  );
+}
+
 // GraphNode is one object, or what stands for many.
 export const GraphNode = memo(function GraphNode({ data }: NodeProps & { data: GraphData }) {
   const item = data.item as Item;
@@ -85,7 +98,7 @@ export const GraphNode = memo(function GraphNode({ data }: NodeProps & { data: G
         {short(n.kind)}
       </span>
       <span className="min-w-0 flex-1">
-        <span className="block truncate font-medium">{n.name}</span>
+        <Name text={n.name} generated={n.parent !== undefined} />
         <span className="block truncate text-xs text-muted">{fact(n) || n.kind}</span>
       </span>
       <span className="flex shrink-0 flex-col gap-1">

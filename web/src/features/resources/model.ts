@@ -1,4 +1,5 @@
 import type { Schemas } from "@/api/client";
+import { plural } from "@/lib/format";
 
 // TreeNode is an object in the tree of an application, as the API says it.
 export type TreeNode = Schemas["TreeNode"];
@@ -102,7 +103,7 @@ export function tag(image: string): string {
 // fact is the one thing more that is worth saying of a node beside its name.
 export function fact(n: Node): string {
   if (n.pod) {
-    const restarts = n.pod.restarts ? ` · ${n.pod.restarts} restarts` : "";
+    const restarts = n.pod.restarts ? ` · ${plural(n.pod.restarts, "restart")}` : "";
     return `${n.pod.reason ?? n.pod.phase ?? ""} ${n.pod.ready}/${n.pod.containers}${restarts}`.trim();
   }
   const parts: string[] = [];

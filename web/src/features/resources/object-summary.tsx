@@ -1,6 +1,7 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import type { Schemas } from "@/api/client";
+import { plural } from "@/lib/format";
 import { safeLink } from "@/lib/links";
 import { Ago } from "@/ui/ago";
 import { Copy } from "@/ui/copy";
@@ -169,7 +170,7 @@ function Containers({ live }: { live: unknown }) {
             <span className="font-medium">{c.name}</span>
             {c.init && <Badge>runs once</Badge>}
             {c.state && <Badge tone={c.ready || c.state === "Completed" ? "ok" : "warn"}>{c.state}</Badge>}
-            {c.restarts ? <Badge tone="warn">{c.restarts} restarts</Badge> : null}
+            {c.restarts ? <Badge tone="warn">{plural(c.restarts, "restart")}</Badge> : null}
             <code className="min-w-0 text-sm break-all text-muted">{c.image}</code>
             {c.ports.length > 0 && <span className="text-sm text-muted">{c.ports.join(", ")}</span>}
           </li>
