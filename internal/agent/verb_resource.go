@@ -5,15 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
-	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slipway-gitops/slipway/api"
@@ -162,66 +156,4 @@ func (v *verbs) resourceDelete(ctx context.Context, cmd agentapi.Command) (any, 
 		return nil, fmt.Errorf("delete %s: %w", s.key, err)
 	}
 	return nil, nil
-}
-
-// maxEvents bounds the events of one object that are told; the newest are.
-const maxEvents = 500
-
-func (v *verbs) resourceEvents(ctx context.Context, cmd agentapi.Command) (any, error) {
-	req, err := bodyOf[query](cmd)
-	if err != nil {
-		return nil, err
-	}
-	p, s, err := v.subject(ctx, cmd, req.Resource)
-	if err != nil {
-		return nil, err
-	}
-	namespace := s.key.Namespace
-	if namespace == "" {
-		namespace = metav1.NamespaceDefault // where events about what has no namespace are
-	}
-	u := unstructured.Unstructured{Object: s.obj}
-	got, err := p.read.Resource(schema.GroupVersionResource{Version: "v1", Resource: "events"}).Namespace(namespace).List(ctx, metav1.ListOptions{
-		FieldSelector: fields.OneTermEqualSelector("involvedObject.uid", string(u.GetUID())).String(), Limit: 10 * maxEvents,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list events of %s: %w", s.key, err)
-	}
-	out := api.ResourceEvents{Events: []api.ResourceEvent{}}
-	for i := range got.Items {
-		var e corev1.Event
-		if runtime.DefaultUnstructuredConverter.FromUnstructured(got.Items[i].Object, &e) == nil {
-			out.Events = append(out.Events, eventOf(&e))
-		}
-	}
-	slices.SortStableFunc(out.Events, func(a, b api.ResourceEvent) int { return a.Last.Compare(b.Last) })
-	out.Events = out.Events[max(0, len(out.Events)-maxEvents):]
-	return out, nil
-}
-
-func eventOf(e *corev1.Event) api.ResourceEvent {
-	out := api.ResourceEvent{
-		Type: e.Type, Reason: e.Reason, Message: e.Message, Count: int(e.Count), First: e.FirstTimestamp.Time, Last: e.LastTimestamp.Time,
-		Source: cmp.Or(e.Source.Component, e.ReportingController),
-	}
-	if out.First.IsZero() {
-		out.First = firstOf(e.EventTime.Time, e.CreationTimestamp.Time)
-	}
-	if e.Series != nil {
-		out.Count, out.Last = max(out.Count, int(e.Series.Count)), firstOf(e.Series.LastObservedTime.Time, out.Last)
-	}
-	if out.Last.IsZero() {
-		out.Last = out.First
-	}
-	out.Count = max(out.Count, 1)
-	return out
-}
-
-func firstOf(times ...time.Time) time.Time {
-	for _, t := range times {
-		if !t.IsZero() {
-			return t
-		}
-	}
-	return time.Time{}
 }

@@ -255,16 +255,9 @@ func PlaceAt(agent api.Agent, obj *unstructured.Unstructured) error {
 
 // Create has an agent make an Application.
 func (s *Server) Create(ctx context.Context, obj *unstructured.Unstructured, upsert, dryRun bool) (Application, error) {
-	agent, err := s.TheAgent(ctx)
+	agent, raw, err := s.draft(ctx, obj)
 	if err != nil {
 		return Application{}, err
-	}
-	if err := PlaceAt(agent, obj); err != nil {
-		return Application{}, err
-	}
-	raw, err := obj.MarshalJSON()
-	if err != nil {
-		return Application{}, fmt.Errorf("encode application %s: %w", obj.GetName(), err)
 	}
 	done, err := s.Client.ApplicationObjects().Create(ctx, agent.ID, api.ObjectWrite{Resource: raw, Upsert: upsert}, dryRun)
 	if err != nil {
@@ -275,6 +268,40 @@ func (s *Server) Create(ctx context.Context, obj *unstructured.Unstructured, ups
 		return made, nil
 	}
 	return fromResource(raw, agent.ID)
+}
+
+// draft is an Application as it is sent, and the agent that it is for.
+func (s *Server) draft(ctx context.Context, obj *unstructured.Unstructured) (api.Agent, json.RawMessage, error) {
+	agent, err := s.TheAgent(ctx)
+	if err != nil {
+		return agent, nil, err
+	}
+	if err := PlaceAt(agent, obj); err != nil {
+		return agent, nil, err
+	}
+	raw, err := obj.MarshalJSON()
+	if err != nil {
+		return agent, nil, fmt.Errorf("encode application %s: %w", obj.GetName(), err)
+	}
+	return agent, raw, nil
+}
+
+// Preview has an agent say what an Application would do. With upsert, it is a change of one that is there.
+func (s *Server) Preview(ctx context.Context, obj *unstructured.Unstructured, upsert bool) (api.Preview, error) {
+	agent, raw, err := s.draft(ctx, obj)
+	if err != nil {
+		return api.Preview{}, err
+	}
+	req := api.PreviewRequest{Resource: raw}
+	if upsert {
+		_, err := s.Client.Application(api.Target{Agent: agent.ID, Namespace: obj.GetNamespace(), Name: obj.GetName()}).Get(ctx)
+		if err != nil && api.CodeOf(err) != api.CodeNotFound {
+			return api.Preview{}, s.Explain(err)
+		}
+		req.Update = err == nil
+	}
+	found, err := s.Client.Preview(ctx, agent.ID, req, client.PreviewOptions{})
+	return found, s.Explain(err)
 }
 
 // Ask passes a request on to the agent.

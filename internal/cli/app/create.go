@@ -15,10 +15,12 @@ import (
 
 type createOptions struct {
 	*access.Common
-	file   string
-	upsert bool
-	dryRun bool
-	spec   specFlags
+	file    string
+	upsert  bool
+	dryRun  bool
+	preview bool
+	diffs   bool // with preview
+	spec    specFlags
 }
 
 func newCreateCmd(common *access.Common) *cobra.Command {
@@ -26,10 +28,13 @@ func newCreateCmd(common *access.Common) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create NAME | -f FILE",
 		Short: "Create an application from flags or from a manifest",
+		Long: "Create an application from flags or from a manifest. --preview says what it would do before it is made: whether its\n" +
+			"fields are right, and what a sync would do to each object. Nothing is written then. Exit code 1 when it could not be synced.",
 		Example: "  slipway app create web --repo https://git.example.com/demo.git --path apps/web \\\n" +
 			"    --dest-namespace web --create-namespace --auto-sync --prune --self-heal\n" +
 			"  slipway app create blog --repo https://charts.example.com --chart blog --revision 1.x --helm-set replicas=2\n" +
-			"  slipway app create -f applications.yaml --upsert",
+			"  slipway app create -f applications.yaml --upsert\n" +
+			"  slipway app create -f applications.yaml --upsert --preview --diff",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
@@ -41,6 +46,9 @@ func newCreateCmd(common *access.Common) *cobra.Command {
 	cmd.Flags().StringVarP(&o.file, "file", "f", "", "manifest `file` with one or more Applications, - for standard input")
 	cmd.Flags().BoolVar(&o.upsert, "upsert", false, "change the application where it exists already")
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "let the API server check the application, but do not create it")
+	cmd.Flags().BoolVar(&o.preview, "preview", false, "through a server, say what a sync would do to each object, and create nothing")
+	cmd.Flags().BoolVar(&o.diffs, "diff", false, "with --preview, also print the differences of the objects")
+	cmd.MarkFlagsMutuallyExclusive("preview", "dry-run")
 	for _, name := range o.spec.addFlags(cmd.Flags()) {
 		cmd.MarkFlagsMutuallyExclusive("file", name)
 	}
@@ -52,6 +60,9 @@ func createRun(ctx context.Context, o createOptions) error {
 	if err != nil {
 		return err
 	}
+	if o.diffs && !o.preview {
+		return iostream.Usagef("--diff is for a --preview")
+	}
 	site, err := o.Site()
 	if err != nil {
 		return err
@@ -62,6 +73,9 @@ func createRun(ctx context.Context, o createOptions) error {
 	}
 	if err := manifest.Place(objects, namespace); err != nil {
 		return err
+	}
+	if o.preview {
+		return previewRun(ctx, o, objects)
 	}
 	made := make([]access.Application, 0, len(objects))
 	for _, obj := range objects {

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/api/client"
 	"github.com/slipway-gitops/slipway/internal/cli/access"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
@@ -57,10 +58,15 @@ func place(ctx context.Context, server *access.Server, name string, ref *api.Res
 
 func newEventsCmd(common *access.Common) *cobra.Command {
 	return &cobra.Command{
-		Use: "events NAME OBJECT", Short: "List what Kubernetes tells of an object, through a server", Args: cobra.ExactArgs(2),
-		Example: "  slipway app events web apps/Deployment:web\n  slipway app events web Pod:shop/web-5d9c7b6d4f-x2x9z -o json", ValidArgsFunction: completeObjects(common),
+		Use: "events NAME [OBJECT]", Short: "List what Kubernetes tells of an application itself or of an object, through a server", Args: cobra.RangeArgs(1, 2),
+		Example:           "  slipway app events web\n  slipway app events web apps/Deployment:web\n  slipway app events web Pod:shop/web-5d9c7b6d4f-x2x9z -o json",
+		ValidArgsFunction: completeObjects(common),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return onObject(cmd.Context(), common, args, func(ctx context.Context, app client.Application, ref api.ResourceRef) error {
+			do := onObject
+			if len(args) == 1 {
+				do = onItself
+			}
+			return do(cmd.Context(), common, args, func(ctx context.Context, app client.Application, ref api.ResourceRef) error {
 				found, err := app.Events(ctx, ref)
 				if err != nil {
 					return err
@@ -71,6 +77,21 @@ func newEventsCmd(common *access.Common) *cobra.Command {
 			})
 		},
 	}
+}
+
+// onItself does something with the Application itself.
+func onItself(ctx context.Context, common *access.Common, args []string, do func(context.Context, client.Application, api.ResourceRef) error) error {
+	server, app, err := served(ctx, common, args[0])
+	if err != nil {
+		return err
+	}
+	t, err := server.Target(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	return server.Explain(do(ctx, app, api.ResourceRef{
+		Group: v1alpha1.Group, Version: v1alpha1.Version, Kind: v1alpha1.KindApplication, Namespace: t.Namespace, Name: t.Name,
+	}))
 }
 
 // onObject does something with one object of an application at a server.

@@ -17,21 +17,29 @@ import (
 
 type treeOptions struct {
 	*access.Common
-	name string
+	name   string
+	follow bool
 }
 
 func newTreeCmd(common *access.Common) *cobra.Command {
 	o := treeOptions{Common: common}
-	return &cobra.Command{
-		Use:     "tree NAME",
-		Short:   "Show the objects of an application and what they own: ReplicaSets, Pods, Jobs, ...",
-		Example: "  slipway app tree web\n  slipway app tree web -o json",
+	cmd := &cobra.Command{
+		Use:   "tree NAME",
+		Short: "Show the objects of an application and what they own: ReplicaSets, Pods, Jobs, ...",
+		Long: "Show the objects of an application and what they own. With --follow, through a server, go on with a line for each object\n" +
+			"that is added, changed or removed, until it is interrupted.",
+		Example: "  slipway app tree web\n  slipway app tree web -o json\n  slipway app tree web --follow",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.name = args[0]
+			if o.follow {
+				return followTree(cmd.Context(), o)
+			}
 			return treeRun(cmd.Context(), o)
 		},
 	}
+	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "go on with what changes")
+	return cmd
 }
 
 func treeRun(ctx context.Context, o treeOptions) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -220,9 +221,18 @@ type diffOptions struct {
 func newDiffCmd(common *access.Common) *cobra.Command {
 	o := diffOptions{choice: choice{Common: common}}
 	cmd := &cobra.Command{
-		Use: "diff FROM [TO]", Short: "Show what differs between two times, as a unified diff for each object", Args: cobra.RangeArgs(1, 2),
-		Example: "  slipway ledger diff 2030-05-31 2030-06-01 --app shop\n  slipway ledger diff 24h --environment org.acme.production --names",
+		Use: "diff FROM [TO] | ENTRY OTHER", Short: "Show what differs between two times or two operations, as a unified diff for each object", Args: cobra.RangeArgs(1, 2),
+		Long: "Show what ran at FROM and not at TO, or now. With the ids of two operations, show what they rendered differently; flags\n" +
+			"that choose applications are for times only. Values of Secrets are hashes.",
+		Example: "  slipway ledger diff 2030-05-31 2030-06-01 --app shop\n  slipway ledger diff 24h --environment org.acme.production --names\n" +
+			"  slipway ledger diff 6b1f0c5a9d2e4f708192a3b4c5d6e7f8 0f1e2d3c4b5a69788796a5b4c3d2e1f0",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if slices.ContainsFunc(args, isEntry) {
+				if narrowed(cmd) {
+					return iostream.Usagef("operations are compared by their ids alone: leave out the flags that choose applications")
+				}
+				return compareRun(cmd.Context(), o, args)
+			}
 			return diffRun(cmd.Context(), o, append(args, "")[:2])
 		},
 	}

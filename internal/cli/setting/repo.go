@@ -34,6 +34,7 @@ func templates() *kind {
 func newRepoCmd(common *access.Common) *cobra.Command {
 	cmd := repoCmd(common, repositories(), "repo", "Repositories that agents read, with their credentials")
 	cmd.Aliases = []string{"repos", "repository"}
+	cmd.AddCommand(newRefsCmd(common), newPathsCmd(common))
 	cmd.AddCommand(repoCmd(common, templates(), "template", "Credentials for all repositories whose address begins like theirs"))
 	return cmd
 }

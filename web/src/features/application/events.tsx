@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { client, data } from "@/api/client";
+import { eventsQuery } from "@/features/resources/object-query";
 import { type App, liveKey, useApp } from "@/lib/application";
 import { useAddress } from "@/lib/navigate";
 import { one } from "@/lib/search";
@@ -29,6 +30,15 @@ function useAudit(app: App, allowed: boolean) {
       ),
   });
 }
+
+// itself is the Application as an object.
+const itself = (app: App) => ({
+  group: "argoproj.io",
+  version: "v1alpha1",
+  kind: "Application",
+  namespace: app.namespace,
+  name: app.name,
+});
 
 const columns: Column<Happening>[] = [
   { key: "at", title: "When", width: "9.5rem", cell: (h) => <Ago at={h.at} none="unknown" /> },
@@ -59,6 +69,7 @@ export default function ApplicationEvents() {
   const ledger = useLedger(app);
   const noAudit = useMissing("audit_view", detail?.scope);
   const audit = useAudit(app, noAudit === undefined);
+  const told = useQuery(eventsQuery(app, itself(app)));
   const from = one(search, "from");
   const all = useMemo(
     () =>
@@ -66,8 +77,9 @@ export default function ApplicationEvents() {
         compose(resource, ledger.data?.pages.flatMap((p) => p.items ?? []) ?? []),
         audit.data?.items ?? [],
         resource.status?.conditions,
+        told.data?.events,
       ),
-    [resource, ledger.data, audit.data],
+    [resource, ledger.data, audit.data, told.data],
   );
   const rows = useMemo(() => (from ? all.filter((h) => h.from === from) : all), [all, from]);
   if (ledger.isPending && all.length === 0) {
@@ -81,17 +93,18 @@ export default function ApplicationEvents() {
         </p>
         <Select aria-label="Told by" className="w-44" value={from} onChange={(e) => set({ from: e.target.value })}>
           <option value="">Told by anybody</option>
-          {["ledger", "audit", "condition"].map((f) => (
+          {["ledger", "audit", "condition", "kubernetes"].map((f) => (
             <option key={f} value={f}>
               {f}
             </option>
           ))}
         </Select>
       </div>
-      {[ledger.error, audit.error].map((e, i) => e != null && <ErrorNote key={i} error={e} />)}
+      {[ledger.error, audit.error, told.error].map((e, i) => e != null && <ErrorNote key={i} error={e} />)}
       {rows.length === 0 ? (
         <Empty filtered={from !== ""} title="Nothing is told of it">
-          Syncs and changes are listed here as they happen; Events of Kubernetes are with each object.
+          Syncs and changes are listed here as they happen, with the Events of Kubernetes about the Application; those about
+          its objects are with each of them.
         </Empty>
       ) : (
         <div className="rounded-lg border bg-surface">

@@ -47,3 +47,15 @@ test("an operation that failed says why, and one that did not says only what it 
   expect(told({ who: "ann", reason: "hotfix" })).toMatchObject({ who: "ann", detail: "hotfix", what: "Synced" });
   expect(told({})?.who).toBe("automated sync");
 });
+
+test("an Event of Kubernetes says how often it came, and one that warns is bad", () => {
+  const event = { type: "Warning", reason: "Refused", message: "no", count: 3, first: "", last: "2026-03-01T12:00:00Z" };
+  const list = happenings([], [], undefined, [
+    { ...event, source: "argocd" },
+    { ...event, type: "Normal", count: 1, last: "2026-03-01T12:00:09Z" },
+  ]);
+  expect(list.map((h) => [h.from, h.what, h.bad, h.who])).toEqual([
+    ["kubernetes", "Refused", false, ""],
+    ["kubernetes", "Refused, 3 times", true, "argocd"],
+  ]);
+});

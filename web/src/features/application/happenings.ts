@@ -6,8 +6,8 @@ import type { Resource } from "./resource";
 export interface Happening {
   key: string;
   at: string;
-  // from is who tells it: the ledger, the audit, or the agent in a condition.
-  from: "ledger" | "audit" | "condition";
+  // from is who tells it: the ledger, the audit, the agent in a condition, or an Event of Kubernetes.
+  from: "ledger" | "audit" | "condition" | "kubernetes";
   bad: boolean;
   what: string;
   detail: string;
@@ -36,13 +36,26 @@ function ofPast(p: Past): Happening {
   };
 }
 
-// happenings puts together what the ledger, the audit and the agent tell, the newest first.
+function ofEvent(e: Schemas["ResourceEvent"]): Happening {
+  return {
+    key: `kubernetes ${e.reason} ${e.last ?? ""} ${e.message}`,
+    at: e.last ?? e.first ?? "",
+    from: "kubernetes",
+    bad: e.type === "Warning",
+    what: e.count > 1 ? `${e.reason}, ${e.count} times` : e.reason,
+    detail: e.message,
+    who: e.source ?? "",
+  };
+}
+
+// happenings puts together what the ledger, the audit, the agent and the cluster tell, the newest first.
 export function happenings(
   past: Past[],
   audit: Schemas["AuditEntry"][],
   conditions: NonNullable<Resource["status"]>["conditions"],
+  events: Schemas["ResourceEvent"][] | null = [],
 ): Happening[] {
-  const list = past.map(ofPast);
+  const list = [...past.map(ofPast), ...(events ?? []).map(ofEvent)];
   for (const a of audit) {
     list.push({
       key: `audit ${a.id}`,

@@ -1,0 +1,153 @@
+package setting
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/iostream"
+	"github.com/slipway-gitops/slipway/internal/cli/noun"
+)
+
+// projectHelp says what --project is for when somebody looks into a repository.
+const projectHelp = "`name` of the AppProject that the application is of, or will be: its rules count (default \"default\")"
+
+func newRefsCmd(common *access.Common) *cobra.Command {
+	var req api.RepositoryRefsRequest
+	cmd := &cobra.Command{
+		Use: "refs URL", Short: "Have an agent list branches and tags of a repository, or its charts", Args: cobra.ExactArgs(1),
+		Long: "List what an application could be deployed at: branches and tags of Git, charts of a Helm repository. The agent looks\n" +
+			"with its credentials, and only where the project permits the repository.",
+		Example: "  slipway repo refs https://git.example.org/shop.git\n  slipway repo refs https://git.example.org/shop.git --search v1. --agent account.prod\n" +
+			"  slipway repo refs https://charts.example.org --type helm",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			req.RepoURL = args[0]
+			return refsRun(cmd.Context(), common, req)
+		},
+	}
+	cmd.Flags().StringVar(&req.ArgoProject, "project", "", projectHelp)
+	cmd.Flags().StringVar(&req.Type, "type", "", "`git|helm|oci`, where the agent has no setting that says so")
+	cmd.Flags().StringVar(&req.Search, "search", "", "only names with this `text` in them")
+	return cmd
+}
+
+func refsRun(ctx context.Context, common *access.Common, req api.RepositoryRefsRequest) error {
+	if req.Type != "" {
+		if err := noun.OneOf("type", []string{"git", "helm", "oci"}, req.Type); err != nil {
+			return err
+		}
+	}
+	s, agent, err := looker(ctx, common)
+	if err != nil {
+		return err
+	}
+	found, err := s.Client.RepositoryRefs(ctx, agent, req)
+	if err != nil {
+		return s.Explain(err)
+	}
+	if found.Truncated {
+		common.Sayf("there are more than are listed: narrow it with --search")
+	}
+	if common.Output != iostream.Table {
+		return common.Print(common.Output, found)
+	}
+	rows := iostream.Rows{Header: []string{"NAME", "TYPE", "AT"}}
+	for _, b := range found.Branches {
+		kind := "branch"
+		if b.Name == found.Default {
+			kind = "default branch"
+		}
+		rows.Add(b.Name, kind, b.Commit)
+	}
+	for _, t := range found.Tags {
+		rows.Add(t.Name, "tag", t.Commit)
+	}
+	for i := range found.Charts {
+		c := &found.Charts[i]
+		rows.Add(c.Name, "chart", strings.Join(c.Versions[:min(5, len(c.Versions))], ", "))
+	}
+	if rows.Len() == 0 {
+		common.Sayf("nothing that an application could be deployed at")
+		return nil
+	}
+	return common.Table(&rows)
+}
+
+func newPathsCmd(common *access.Common) *cobra.Command {
+	var req api.RepositoryPathsRequest
+	cmd := &cobra.Command{
+		Use: "paths URL [PATH]", Short: "Have an agent list a directory of a repository, and what renders it", Args: cobra.RangeArgs(1, 2),
+		Example: "  slipway repo paths https://git.example.org/shop.git\n  slipway repo paths https://git.example.org/shop.git apps/web --revision v1.2.0",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			req.RepoURL, req.Path = args[0], strings.Join(args[1:], "")
+			return pathsRun(cmd.Context(), common, req)
+		},
+	}
+	cmd.Flags().StringVar(&req.ArgoProject, "project", "", projectHelp)
+	cmd.Flags().StringVar(&req.Revision, "revision", "", "`branch`, tag or commit (default the repository's own branch)")
+	return cmd
+}
+
+func pathsRun(ctx context.Context, common *access.Common, req api.RepositoryPathsRequest) error {
+	s, agent, err := looker(ctx, common)
+	if err != nil {
+		return err
+	}
+	found, err := s.Client.RepositoryPaths(ctx, agent, req)
+	if err != nil {
+		return s.Explain(err)
+	}
+	for _, w := range found.Warnings {
+		common.Sayf("warning: %s", iostream.Clean(w))
+	}
+	if found.Truncated {
+		common.Sayf("there is more than is listed: look into a directory of it")
+	}
+	if common.Output != iostream.Table {
+		return common.Print(common.Output, found)
+	}
+	rows := iostream.Rows{Header: []string{"PATH", "TYPE", "RENDERED BY"}}
+	for _, x := range found.Items {
+		rows.Add(x.Path, x.Type, x.Tool)
+	}
+	if rows.Len() > 0 {
+		if err := common.Table(&rows); err != nil {
+			return err
+		}
+	}
+	common.Sayf("%s", summary(&found))
+	return nil
+}
+
+// summary says what an application of the directory would be.
+func summary(p *api.RepositoryPaths) string {
+	where := p.Path
+	if where == "" {
+		where = "the root"
+	}
+	if p.Tool == "" {
+		return fmt.Sprintf("%s at %.10s has nothing to deploy", where, p.Revision)
+	}
+	text := fmt.Sprintf("%s at %.10s is rendered by %s", where, p.Revision, p.Tool)
+	if p.Details != nil && p.Details.Helm != nil {
+		text += fmt.Sprintf(": chart %s %s", p.Details.Helm.Name, p.Details.Helm.Version)
+	}
+	if len(p.ValueFiles) > 0 {
+		text += ", with values " + strings.Join(p.ValueFiles, ", ")
+	}
+	return iostream.Clean(text)
+}
+
+// looker is the server, and the agent that looks into a repository.
+func looker(ctx context.Context, common *access.Common) (*access.Server, string, error) {
+	s, err := common.MustServer()
+	if err != nil {
+		return nil, "", err
+	}
+	agent, err := s.TheAgent(ctx)
+	return s, agent.ID, err
+}
