@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"strconv"
 	"strings"
 	"time"
 
@@ -140,4 +141,16 @@ type lister interface {
 type audits struct {
 	*audit.Recorder
 	lister
+}
+
+// eventAudit says that the audit has an entry more. It does not say which one it is about: whoever may see it reads it.
+const eventAudit = api.TypeAudit + ".recorded"
+
+// audited counts entries of the audit, and tells who looks at it.
+func (s *Server) audited(ctx context.Context, kept audit.Entry, err error) {
+	s.metrics.wrote(kept.Outcome, err)
+	if err == nil {
+		ref := api.Ref{Type: api.TypeAudit, ID: strconv.FormatInt(kept.ID, 10), Scope: kept.Object.Scope}
+		s.publish(ctx, api.Event{Type: eventAudit, At: kept.At, Object: ref})
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -13,10 +14,11 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 )
 
-// watch reads server-sent events of a user until the test ends.
-func (w *world) watch(server *httptest.Server, token, after string) <-chan api.Event {
+// watch reads server-sent events about objects of some types, of a user, until the test ends.
+func (w *world) watch(server *httptest.Server, token, after string, types ...string) <-chan api.Event {
 	w.t.Helper()
-	r, err := http.NewRequestWithContext(w.t.Context(), http.MethodGet, server.URL+"/api/v1/events", http.NoBody)
+	query := url.Values{"type": types}.Encode()
+	r, err := http.NewRequestWithContext(w.t.Context(), http.MethodGet, server.URL+"/api/v1/events?"+query, http.NoBody)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -69,7 +71,7 @@ func TestEventsReachThoseWhoMaySeeTheObjectAndGoOnWhereTheyWere(t *testing.T) {
 	server := httptest.NewServer(w.server.Handler())
 	t.Cleanup(server.Close)
 	elsewhere := w.user("elsewhere", api.RoleAdmin, "org.other")
-	all, some := w.watch(server, w.admin, ""), w.watch(server, elsewhere, "")
+	all, some := w.watch(server, w.admin, "", api.TypeRole), w.watch(server, elsewhere, "", api.TypeRole)
 	create := func(name, scope string) {
 		if code, answer := w.do(w.admin, http.MethodPost, "/api/v1/roles", `{"name":"`+name+`","scope":"`+scope+`","permissions":["agent_view"]}`); code != http.StatusOK {
 			t.Fatalf("%d %s", code, answer)
@@ -87,7 +89,7 @@ func TestEventsReachThoseWhoMaySeeTheObjectAndGoOnWhereTheyWere(t *testing.T) {
 	if only := next(t, some); only.Object.ID != "org.other.two" {
 		t.Errorf("who may not see the first got %+v", only)
 	}
-	if again := next(t, w.watch(server, w.admin, first.ID)); again.Object.ID != "org.other.two" {
+	if again := next(t, w.watch(server, w.admin, first.ID, api.TypeRole)); again.Object.ID != "org.other.two" {
 		t.Errorf("after %s comes %+v", first.ID, again)
 	}
 	if reset := next(t, w.watch(server, w.admin, "another-1")); reset.Type != api.EventReset {
@@ -105,7 +107,7 @@ func TestWhoAskedForAJobIsToldOfIt(t *testing.T) {
 	}
 	reader := w.user("reader", "account.lister", "account")
 	other := w.user("other", "account.developer", "org.other")
-	own, others := w.watch(server, reader, ""), w.watch(server, other, "")
+	own, others := w.watch(server, reader, "", api.TypeJob), w.watch(server, other, "", api.TypeJob, api.TypeRole)
 	const job = `{"action":"refresh","targets":[{"agent":"account.prod","namespace":"argocd","name":"thing"}]}`
 	if code, answer := w.do(reader, http.MethodPost, "/api/v1/jobs", job); code != http.StatusOK {
 		t.Fatalf("%d %s", code, answer)
@@ -118,6 +120,59 @@ func TestWhoAskedForAJobIsToldOfIt(t *testing.T) {
 	}
 	if e := next(t, others); e.Type != "role.changed" {
 		t.Errorf("somebody else got %+v", e)
+	}
+}
+
+func TestWhoMaySeeTheAuditIsToldOfEachEntry(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	server := httptest.NewServer(w.server.Handler())
+	t.Cleanup(server.Close)
+	elsewhere := w.user("elsewhere", api.RoleAdmin, "org.other")
+	reader := w.user("reader", "account.viewer", "org.acme")
+	all, some := w.watch(server, w.admin, "", api.TypeAudit), w.watch(server, elsewhere, "", api.TypeAudit)
+	none := w.watch(server, reader, "", api.TypeAudit, api.TypeRole)
+	for _, scope := range []string{"org.acme", "org.other"} {
+		if code, answer := w.do(w.admin, http.MethodPost, "/api/v1/roles", `{"name":"made","scope":"`+scope+`","permissions":["agent_view"]}`); code != http.StatusOK {
+			t.Fatalf("%d %s", code, answer)
+		}
+	}
+	if code, _ := w.do("", http.MethodPost, "/api/v1/session", `{"username":"admin","password":"wrong"}`); code != http.StatusUnauthorized {
+		t.Fatalf("a wrong password is answered %d", code)
+	}
+	for _, scope := range []api.Scope{"org.acme", "org.other", ""} {
+		e := next(t, all)
+		if e.Type != "audit.recorded" || e.Object.Scope != scope || e.Object.ID == "" || len(e.Data) > 0 {
+			t.Errorf("of what was done in %q comes %+v", scope, e)
+		}
+	}
+	if e := next(t, some); e.Object.Scope != "org.other" {
+		t.Errorf("who may see the audit of org.other only got %+v", e)
+	}
+	if e := next(t, none); e.Type != "role.changed" {
+		t.Errorf("who may not see the audit got %+v", e)
+	}
+}
+
+func TestWhoMaySeeARuleIsToldOfItsMessages(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	server := httptest.NewServer(w.server.Handler())
+	t.Cleanup(server.Close)
+	elsewhere := w.user("elsewhere", api.RoleAdmin, "org.other")
+	all, others := w.watch(server, w.admin, "", api.TypeNotificationRule), w.watch(server, elsewhere, "", api.TypeNotificationRule, api.TypeRole)
+	if code, answer := w.do(w.admin, http.MethodPost, "/api/v1/notification-deliveries/"+w.delivery+"/resend", ""); code != http.StatusOK {
+		t.Fatalf("%d %s", code, answer)
+	}
+	want := api.Ref{Type: api.TypeNotificationRule, ID: "org.acme.failures", Scope: "org.acme"}
+	if e := next(t, all); e.Type != "notificationrule.told" || e.Object != want {
+		t.Errorf("when a message is sent again comes %+v", e)
+	}
+	if code, answer := w.do(w.admin, http.MethodPost, "/api/v1/roles", `{"name":"late","scope":"org.other","permissions":["agent_view"]}`); code != http.StatusOK {
+		t.Fatalf("%d %s", code, answer)
+	}
+	if e := next(t, others); e.Type != "role.changed" {
+		t.Errorf("who may not see the rule got %+v", e)
 	}
 }
 

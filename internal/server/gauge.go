@@ -97,17 +97,17 @@ func (g *gauges) list(out chan<- prometheus.Metric, name, help, label, other str
 	}
 }
 
-// metered is where the audit is kept, with a count of what is written.
+// metered is where the audit is kept; wrote is told of what is written, or could not be.
 type metered struct {
 	audit.Storage
-	wrote func(outcome string, err error)
+	wrote func(ctx context.Context, kept audit.Entry, err error)
 }
 
 // AppendAudit implements audit.Storage.
 func (m metered) AppendAudit(ctx context.Context, key string, e audit.Entry) (audit.Entry, error) {
 	kept, err := m.Storage.AppendAudit(ctx, key, e)
 	if err != nil || kept.ID != 0 { // 0: it was there already
-		m.wrote(kept.Outcome, err)
+		m.wrote(ctx, kept, err)
 	}
 	return kept, err
 }

@@ -20,6 +20,15 @@ type notifications struct {
 	*store.Store
 	notifier *notify.Notifier
 	now      func() time.Time
+	told     func(ctx context.Context, rule api.Ref)
+}
+
+// eventTold says that a rule has messages which are new, or in another state than before.
+const eventTold = api.TypeNotificationRule + ".told"
+
+// told tells who looks at the messages of a rule.
+func (s *Server) told(ctx context.Context, rule api.Ref) {
+	s.publish(ctx, api.Event{Type: eventTold, At: s.cfg.Now().UTC(), Object: rule})
 }
 
 // newNotifier makes what tells people what happened.
@@ -31,7 +40,7 @@ func (s *Server) newNotifier() error {
 		return err
 	}
 	s.sender = sender
-	s.notifier = notify.New(notify.Config{Storage: outbox{s.store}, Send: sender.Send, Holder: s.member.me.ID, Tried: s.metrics.notified, Log: s.log})
+	s.notifier = notify.New(notify.Config{Storage: outbox{s.store}, Send: sender.Send, Holder: s.member.me.ID, Tried: s.metrics.notified, Told: s.told, Log: s.log})
 	return nil
 }
 
@@ -72,6 +81,7 @@ func (n *notifications) Try(ctx context.Context, c *api.NotificationChannel) api
 func (n *notifications) Resend(ctx context.Context, id string) (api.NotificationDelivery, error) {
 	d, err := n.ResendNotification(ctx, id)
 	if err == nil {
+		n.told(ctx, notify.Of(&d))
 		n.notifier.Flush()
 	}
 	return d, err
@@ -105,7 +115,7 @@ func (r rules) Update(ctx context.Context, v api.NotificationRule) (api.Notifica
 func (s *Server) notifying(cfg httpapi.Config) httpapi.Config {
 	cfg.NotificationChannels = s.store.NotificationChannels()
 	cfg.NotificationRules = rules{s.store.NotificationRules(), s.notifier}
-	cfg.Notifications = &notifications{s.store, s.notifier, s.cfg.Now}
+	cfg.Notifications = &notifications{s.store, s.notifier, s.cfg.Now, s.told}
 	return cfg
 }
 

@@ -97,7 +97,7 @@ func (s *Server) open(ctx context.Context) error {
 	if len(done) > 0 {
 		s.log.Info("database migrated", "migrations", len(done))
 	}
-	s.audit = &audit.Recorder{Storage: metered{s.store, s.metrics.wrote}, Now: s.cfg.Now, Log: s.log}
+	s.audit = &audit.Recorder{Storage: metered{s.store, s.audited}, Now: s.cfg.Now, Log: s.log}
 	s.linking = s.newAutolinker()
 	s.events = event.New(event.Config{Now: s.cfg.Now})
 	if err := s.signIn(ctx); err != nil {

@@ -33,8 +33,10 @@ const (
 
 // Storage keeps rules, news and messages.
 type Storage interface {
-	// GatherNotifications reads what happened since, and keeps the messages that tell makes of it, once.
-	GatherNotifications(ctx context.Context, timed bool, tell func(*api.NotificationRule, *api.NotificationEvent) (title, text string, ok bool)) (more bool, next time.Duration, err error)
+	// GatherNotifications reads what happened since, and keeps the messages that tell makes of it, once. made is called for
+	// each rule that has new ones, when they are kept.
+	GatherNotifications(ctx context.Context, timed bool, tell func(*api.NotificationRule, *api.NotificationEvent) (title, text string, ok bool),
+		made func(rule api.Ref)) (more bool, next time.Duration, err error)
 	// DueChannels are those that have a message to be sent now, and in how long the next is.
 	DueChannels(context.Context) (due []string, next time.Duration, err error)
 	ClaimNotification(ctx context.Context, channel, holder string, hold time.Duration) (d api.NotificationDelivery, there bool, err error)
@@ -52,7 +54,10 @@ type Config struct {
 	Wait func(attempts int64) time.Duration
 	// Tried is told what state each attempt left a message in; nil: nobody is. It must not block.
 	Tried func(state string)
-	Log   *slog.Logger
+	// Told is called for a rule that has messages which are new, or in another state than before; nil: nobody is. It must not
+	// block.
+	Told func(ctx context.Context, rule api.Ref)
+	Log  *slog.Logger
 }
 
 // Notifier turns what happened into messages, and sends them.
@@ -77,6 +82,9 @@ func New(cfg Config) *Notifier {
 	}
 	if cfg.Tried == nil {
 		cfg.Tried = func(string) {}
+	}
+	if cfg.Told == nil {
+		cfg.Told = func(context.Context, api.Ref) {}
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
@@ -111,9 +119,19 @@ func nudge(c chan struct{}) {
 
 // Learn reads news now: whoever has made a rule is told of what happens after it.
 func (n *Notifier) Learn(ctx context.Context) error {
-	_, _, err := n.cfg.Storage.GatherNotifications(ctx, false, Tell)
+	_, _, err := n.read(ctx, false)
 	n.Wake()
 	return err
+}
+
+// read reads news, and says which rules have messages of them.
+func (n *Notifier) read(ctx context.Context, timed bool) (more bool, next time.Duration, err error) {
+	return n.cfg.Storage.GatherNotifications(ctx, timed, Tell, func(rule api.Ref) { n.cfg.Told(ctx, rule) })
+}
+
+// Of is the rule that a message is of.
+func Of(d *api.NotificationDelivery) api.Ref {
+	return api.Ref{Type: api.TypeNotificationRule, ID: d.Rule, Scope: d.Scope}
 }
 
 // Run reads news and sends messages until ctx ends, and then waits for what is being sent.
@@ -141,7 +159,7 @@ func (n *Notifier) gather(ctx context.Context) {
 		for more := true; more; {
 			var next time.Duration
 			var err error
-			more, next, err = n.cfg.Storage.GatherNotifications(ctx, timed, Tell)
+			more, next, err = n.read(ctx, timed)
 			if err != nil && ctx.Err() == nil {
 				n.cfg.Log.Error("read news for notifications; it is tried again", "err", err)
 			}
@@ -261,6 +279,7 @@ func (n *Notifier) end(ctx context.Context, d *api.NotificationDelivery, state, 
 		err := n.cfg.Storage.EndNotification(once, d.ID, n.cfg.Holder, state, message, again)
 		cancel()
 		if err == nil {
+			n.cfg.Told(ctx, Of(d))
 			return
 		}
 		if !said {

@@ -199,6 +199,43 @@ func TestWhatWasTakenWhileTheDatabaseIsAwayIsNotSentAgain(t *testing.T) {
 	}
 }
 
+func TestWhoIsToldOfARuleFindsItsMessagesAsTheyAre(t *testing.T) {
+	t.Parallel()
+	s, err := store.Open(t.Context(), store.Config{URL: filepath.Join(t.TempDir(), "slipway.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	fill(t, s)
+	every := rbac.Filter{Type: api.TypeNotificationRule, Terms: []rbac.Term{{Scope: api.ScopeAccount, All: true}}}
+	told := make(chan api.Ref, 1000)
+	n := notify.New(notify.Config{
+		Storage: storage{s}, Holder: "one", Told: func(_ context.Context, rule api.Ref) { told <- rule },
+		Send: func(context.Context, *api.NotificationChannel, *api.NotificationDelivery) error { return nil },
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { n.Run(ctx) })
+	defer running.Wait()
+	defer cancel()
+	limit := time.After(time.Minute)
+	for sent := int64(0); sent < 2*tokens; {
+		select {
+		case rule := <-told:
+			if rule.Type != api.TypeNotificationRule || rule.ID == "" || rule.Scope == "" {
+				t.Fatalf("told of %+v", rule)
+			}
+		case <-limit:
+			t.Fatalf("%d of %d messages are sent, and nothing more is told", sent, 2*tokens)
+		}
+		page, err := s.ListNotifications(t.Context(), every, api.DeliveryFilter{State: api.DeliverySent})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent = page.Total
+	}
+}
+
 func TestWhoTriesAChannelThatHangsHoldsUpNoMessage(t *testing.T) {
 	t.Parallel()
 	s, err := store.Open(t.Context(), store.Config{URL: filepath.Join(t.TempDir(), "slipway.db")})

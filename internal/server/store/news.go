@@ -29,22 +29,27 @@ type told = func(rule *api.NotificationRule, event *api.NotificationEvent) (titl
 // GatherNotifications reads what happened since it was read last, and keeps the
 // messages that follow in the same transaction: what happened is told once,
 // whenever a server is killed and however many there are. With timed it also
-// looks for what has lasted long enough, or ends soon. It returns whether there
-// is more to read, and in how long something will have lasted long enough; less
+// looks for what has lasted long enough, or ends soon. made is called for each
+// rule that has new messages, when they are kept. It returns whether there is
+// more to read, and in how long something will have lasted long enough; less
 // than zero for never.
-func (s *Store) GatherNotifications(ctx context.Context, timed bool, tell told) (more bool, next time.Duration, err error) {
+func (s *Store) GatherNotifications(ctx context.Context, timed bool, tell told, made func(rule api.Ref)) (more bool, next time.Duration, err error) {
 	idle, err := s.noRules(ctx)
 	if err != nil || idle {
 		return false, -1, err
 	}
+	var rules map[string]api.Scope
 	err = s.write(ctx, func(t tx) error {
-		n := &news{tx: t, tell: tell, waiting: map[string]int{}, next: -1}
+		n := &news{tx: t, tell: tell, waiting: map[string]int{}, made: map[string]api.Scope{}, next: -1}
 		err := n.gather(ctx, timed)
-		more, next = n.more, n.next
+		more, next, rules = n.more, n.next, n.made
 		return err
 	})
 	if err != nil {
 		return false, -1, fmt.Errorf("gather notifications: %w", err)
+	}
+	for id, scope := range rules {
+		made(api.Ref{Type: api.TypeNotificationRule, ID: id, Scope: scope})
 	}
 	return more, next, nil
 }
@@ -66,8 +71,9 @@ type news struct {
 	tx
 	tell    told
 	rules   []*api.NotificationRule
-	waiting map[string]int // messages of rules that wait
-	seen    int            // applications that were found changed
+	waiting map[string]int       // messages of rules that wait
+	made    map[string]api.Scope // rules that have new messages
+	seen    int                  // applications that were found changed
 	more    bool
 	next    time.Duration
 }
@@ -157,6 +163,9 @@ func (n *news) add(ctx context.Context, rule *api.NotificationRule, e *api.Notif
 		return false, err
 	}
 	added, err := n.addMessage(ctx, d, clock)
+	if added {
+		n.made[rule.ID] = rule.Scope
+	}
 	if added && d.State == api.DeliveryWaiting {
 		n.waiting[rule.ID]++
 	}

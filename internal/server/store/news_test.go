@@ -22,7 +22,13 @@ import (
 type telling struct {
 	*shipping
 	channel api.NotificationChannel
+	news    []string // rules that had new messages
 }
+
+func (s *telling) made(rule api.Ref) { s.news = append(s.news, string(rule.Scope)+" "+rule.ID) }
+
+// nobody is told which rules have new messages.
+func nobody(api.Ref) {}
 
 func newTelling(t *testing.T, b *bench) *telling {
 	t.Helper()
@@ -52,7 +58,7 @@ func about(r *api.NotificationRule, e *api.NotificationEvent) (title, text strin
 func (s *telling) gather(timed bool) time.Duration {
 	s.t.Helper()
 	for {
-		more, next, err := s.GatherNotifications(s.t.Context(), timed, about)
+		more, next, err := s.GatherNotifications(s.t.Context(), timed, about, s.made)
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -103,6 +109,9 @@ func TestANotificationIsOfWhatChangedSinceItsRuleWasMade(t *testing.T) {
 		want := []string{"Waiting out-of-sync account.prod/argocd/fine", "Waiting degraded account.prod/argocd/fine", "Waiting held account.prod/argocd/fine"}
 		s.told("what changed is news, for those who may see it", want...)
 		s.told("once", want...)
+		if diff := cmp.Diff([]string{"account account.all"}, s.news); diff != "" {
+			s.t.Errorf("rules with new messages (-want +got):\n%s", diff)
+		}
 		s.tell(status("fine", "shop", "OutOfSync", "Degraded", false), status("fine", "shop", "OutOfSync", "Degraded", true))
 		s.told("what came and went between two readings is not", want...)
 		s.tell(status("fine", "shop", "Synced", "Healthy", false))
@@ -136,7 +145,7 @@ func TestOperationsAreToldOnceByHoweverManyServers(t *testing.T) {
 		var group sync.WaitGroup
 		for range 4 {
 			group.Go(func() {
-				if _, _, err := s.GatherNotifications(t.Context(), true, about); err != nil {
+				if _, _, err := s.GatherNotifications(t.Context(), true, about, nobody); err != nil {
 					t.Error(err)
 				}
 			})
@@ -205,7 +214,7 @@ func TestManyCertificatesThatEndAreToldSomeAtATime(t *testing.T) {
 			page := must[api.Page[api.NotificationDelivery]](t)(s.ListNotifications(t.Context(), all(api.TypeNotificationRule), api.DeliveryFilter{Rule: "account.late"}))
 			return page.Total
 		}
-		more, _, err := s.GatherNotifications(t.Context(), true, about)
+		more, _, err := s.GatherNotifications(t.Context(), true, about, nobody)
 		if err != nil || !more || count() != atOnce {
 			t.Errorf("one reading tells of %d, and of more: %t, %v", count(), more, err)
 		}
@@ -218,7 +227,7 @@ func TestManyCertificatesThatEndAreToldSomeAtATime(t *testing.T) {
 		for range 3 {
 			more, _, err = s.GatherNotifications(t.Context(), true, func(*api.NotificationRule, *api.NotificationEvent) (title, text string, ok bool) {
 				return "", "", false
-			})
+			}, nobody)
 			if err != nil || more {
 				t.Fatalf("there is more: %t, %v", more, err)
 			}
@@ -443,7 +452,7 @@ func TestAReadingEndsHoweverManyAgentsBringMuch(t *testing.T) {
 			t.Helper()
 			return must[api.Page[api.NotificationDelivery]](t)(s.ListNotifications(t.Context(), all(api.TypeNotificationRule), api.DeliveryFilter{})).Total
 		}
-		more, _, err := s.GatherNotifications(t.Context(), false, about)
+		more, _, err := s.GatherNotifications(t.Context(), false, about, nobody)
 		if err != nil || !more || total() != each {
 			t.Errorf("one reading told %d, and says that there is more: %v, %v; want %d", total(), more, err, each)
 		}

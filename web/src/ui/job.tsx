@@ -75,7 +75,6 @@ export function JobDrawer({
     queryKey: ["job", "one", id],
     enabled: id !== "",
     queryFn: ({ signal }) => data(client.GET("/api/v1/jobs/{id}", { params: { path: { id } }, signal })),
-    refetchInterval: (q) => (q.state.data?.state === "running" ? 3_000 : false),
   });
   return (
     <Drawer

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { client, data } from "@/api/client";
 import { eventsQuery } from "@/features/resources/object-query";
-import { type App, liveKey, useApp } from "@/lib/application";
+import { type App, useApp } from "@/lib/application";
 import { useAddress } from "@/lib/navigate";
 import { one } from "@/lib/search";
 import { useMissing } from "@/lib/session";
@@ -20,7 +20,7 @@ const many = 100;
 
 function useAudit(app: App, allowed: boolean) {
   return useQuery({
-    queryKey: liveKey(app, "audit"),
+    queryKey: ["audit", "application", app.id],
     enabled: allowed,
     queryFn: () =>
       data(
@@ -103,8 +103,8 @@ export default function ApplicationEvents() {
       {[ledger.error, audit.error, told.error].map((e, i) => e != null && <ErrorNote key={i} error={e} />)}
       {rows.length === 0 ? (
         <Empty filtered={from !== ""} title="Nothing is told of it">
-          Syncs and changes are listed here as they happen, with the Events of Kubernetes about the Application; those about
-          its objects are with each of them.
+          Syncs and changes are listed here as they happen, with the Events of Kubernetes about the Application; those
+          about its objects are with each of them.
         </Empty>
       ) : (
         <div className="rounded-lg border bg-surface">

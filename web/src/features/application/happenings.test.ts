@@ -49,7 +49,14 @@ test("an operation that failed says why, and one that did not says only what it 
 });
 
 test("an Event of Kubernetes says how often it came, and one that warns is bad", () => {
-  const event = { type: "Warning", reason: "Refused", message: "no", count: 3, first: "", last: "2026-03-01T12:00:00Z" };
+  const event = {
+    type: "Warning",
+    reason: "Refused",
+    message: "no",
+    count: 3,
+    first: "",
+    last: "2026-03-01T12:00:00Z",
+  };
   const list = happenings([], [], undefined, [
     { ...event, source: "argocd" },
     { ...event, type: "Normal", count: 1, last: "2026-03-01T12:00:09Z" },

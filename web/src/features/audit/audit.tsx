@@ -1,10 +1,13 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { Download, ShieldCheck } from "lucide-react";
+import { useEffect } from "react";
 import { client, data, readJSON } from "@/api/client";
 import { query, useList } from "@/lib/entity";
 import { count, plural } from "@/lib/format";
 import { useAddress } from "@/lib/navigate";
+import { useNews } from "@/lib/news";
 import { useCommands } from "@/lib/palette";
+import { patchOn } from "@/lib/query";
 import { one } from "@/lib/search";
 import { useMissing } from "@/lib/session";
 import { Ago } from "@/ui/ago";
@@ -68,6 +71,14 @@ export default function Audit() {
   const missing = useMissing("audit_view");
   const filter = auditFilter(search);
   const list = useList<Entry>("audit", "/api/v1/audit", filter, !missing);
+  const far = (list.query.data?.length ?? 0) > 200;
+  const [news, seen] = useNews({ type: "audit.recorded", key: ["audit", "list"], far });
+  // The list follows by itself; all else that is read of an entry never changes.
+  useEffect(() => patchOn("audit", () => true), []);
+  const again = () => {
+    seen();
+    void list.query.refetch();
+  };
   const verify = useMutation({ mutationFn: () => data(client.GET("/api/v1/audit/verification")) });
   const save = (format: string) => location.assign(`/api/v1/audit/export${query({ ...filter, format })}`);
   useCommands([
@@ -152,8 +163,8 @@ export default function Audit() {
         flush
         title={rows ? `${plural(Math.max(list.total, rows.length), "entry", "entries")}, the newest first` : "Entries"}
         actions={
-          <Button small busy={list.busy} onClick={() => void list.query.refetch()}>
-            Read again
+          <Button small busy={list.busy} onClick={again}>
+            {news > 0 ? `Show ${count(news)} new` : "Read again"}
           </Button>
         }
       >

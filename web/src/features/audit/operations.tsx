@@ -1,9 +1,10 @@
 import { Download } from "lucide-react";
-import { type ReactNode, useEffect, useState } from "react";
+import type { ReactNode } from "react";
+import type { Event } from "@/api/event";
 import { query, useList } from "@/lib/entity";
-import { events } from "@/lib/events";
 import { count, plural, short } from "@/lib/format";
 import { useAddress } from "@/lib/navigate";
+import { useNews } from "@/lib/news";
 import { useCommands } from "@/lib/palette";
 import { queryClient } from "@/lib/query";
 import { one, type Search } from "@/lib/search";
@@ -84,39 +85,9 @@ export const clean: Search = {
 };
 
 const key = "ledger";
-const quiet = 300; // ms for which records are gathered before the list is read
-
-// useRecords reads the list again when operations are recorded. Whoever reads far down is not moved: they are told how many
-// there are, and decide.
-function useRecords(far: boolean): [number, () => void] {
-  const [news, setNews] = useState(0);
-  useEffect(() => {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const stop = events.listen((event) => {
-      if (event.type === "reset") {
-        void queryClient.invalidateQueries({ queryKey: [key] });
-      }
-      if (event.type !== "application.recorded") {
-        return;
-      }
-      const id = (event.data as { id?: unknown } | undefined)?.id;
-      void queryClient.invalidateQueries({ queryKey: [key, "one", id] });
-      if (far) {
-        setNews((n) => n + 1);
-        return;
-      }
-      timer ??= setTimeout(() => {
-        timer = undefined;
-        void queryClient.invalidateQueries({ queryKey: [key, "list", "/api/v1/ledger"] }, { cancelRefetch: false });
-      }, quiet);
-    });
-    return () => {
-      stop();
-      clearTimeout(timer);
-    };
-  }, [far]);
-  return [news, () => setNews(0)];
-}
+// renew reads an operation again that is open.
+const renew = (event: Event) =>
+  void queryClient.invalidateQueries({ queryKey: [key, "one", (event.data as { id?: unknown } | undefined)?.id] });
 
 // Operations is the list of what was done, the newest first.
 export function Operations({ filters }: { filters: ReactNode }) {
@@ -124,7 +95,12 @@ export function Operations({ filters }: { filters: ReactNode }) {
   const filter = ledgerFilter(search);
   const list = useList<Operation>(key, "/api/v1/ledger", filter);
   const rows = list.query.data;
-  const [news, seen] = useRecords((rows?.length ?? 0) > 200);
+  const [news, seen] = useNews({
+    type: "application.recorded",
+    key: [key, "list", "/api/v1/ledger"],
+    far: (rows?.length ?? 0) > 200,
+    each: renew,
+  });
   const save = (format: string) => location.assign(`/api/v1/ledger/export${query({ ...filter, format })}`);
   useCommands([
     {

@@ -1,0 +1,45 @@
+import { useEffect, useState } from "react";
+import type { Event } from "@/api/event";
+import { events } from "./events";
+import { queryClient } from "./query";
+
+const quiet = 300; // ms for which news are gathered before a list is read again
+
+interface News {
+  // type is of the events that tell of a line more, key that of the list.
+  type: string;
+  key: readonly unknown[];
+  // far is true where somebody reads far down: they are not moved, but told how many lines are new, and decide.
+  far: boolean;
+  // each is called for each event.
+  each?: (event: Event) => void;
+}
+
+// useNews reads a list of what happened again when there is more of it. It returns how many lines are not shown, and what
+// to call when they are.
+export function useNews({ type, key, far, each }: News): [number, () => void] {
+  const [news, setNews] = useState(0);
+  const list = JSON.stringify(key);
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const stop = events.listen((event) => {
+      if (event.type !== type) {
+        return;
+      }
+      each?.(event);
+      if (far) {
+        setNews((n) => n + 1);
+        return;
+      }
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        void queryClient.invalidateQueries({ queryKey: JSON.parse(list) as unknown[] }, { cancelRefetch: false });
+      }, quiet);
+    });
+    return () => {
+      stop();
+      clearTimeout(timer);
+    };
+  }, [type, list, far, each]);
+  return [news, () => setNews(0)];
+}
