@@ -140,7 +140,7 @@ func TestWhoMaySeeTheAuditIsToldOfEachEntry(t *testing.T) {
 	if code, _ := w.do("", http.MethodPost, "/api/v1/session", `{"username":"admin","password":"wrong"}`); code != http.StatusUnauthorized {
 		t.Fatalf("a wrong password is answered %d", code)
 	}
-	for _, scope := range []api.Scope{"org.acme", "org.other", ""} {
+	for _, scope := range []api.Scope{"org.acme", "org.other", api.ScopeAccount} {
 		e := next(t, all)
 		if e.Type != "audit.recorded" || e.Object.Scope != scope || e.Object.ID == "" || len(e.Data) > 0 {
 			t.Errorf("of what was done in %q comes %+v", scope, e)
