@@ -2,9 +2,13 @@ package engine
 
 import (
 	"context"
+	"maps"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/apply"
+	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/engine/plan"
 )
@@ -57,8 +61,7 @@ func (r *run) makeNamespace(ctx context.Context) plan.State {
 		return fail(err)
 	}
 	if err := r.permits(key); err != nil {
-		managed := r.app.Spec.SyncPolicy != nil && r.app.Spec.SyncPolicy.ManagedNamespaceMetadata != nil
-		if _, missing := r.target.Client.Get(ctx, res, key); missing == nil && !managed {
+		if _, missing := r.target.Client.Get(ctx, res, key); missing == nil && !r.managesNamespace() {
 			return done // it is there, and nothing is asked of it
 		}
 		return fail(err)
@@ -67,6 +70,51 @@ func (r *run) makeNamespace(ctx context.Context) plan.State {
 		return fail(err)
 	}
 	return done
+}
+
+// foreseeNamespace says what makeNamespace would do. What cannot be told counts as a change.
+func (r *run) foreseeNamespace(ctx context.Context) diff.Verb {
+	key := r.namespaceKey()
+	res, err := r.target.Live.Find(ctx, key.GroupKind(), "v1")
+	if err != nil {
+		return diff.Update
+	}
+	have, err := r.target.Client.Get(ctx, res, key)
+	if apierrors.IsNotFound(err) {
+		return diff.Create
+	}
+	m, wrong := r.namespaceManifest()
+	if err != nil || wrong != nil {
+		return diff.Update
+	}
+	if r.permits(key) != nil && !r.managesNamespace() {
+		return diff.Keep
+	}
+	then, err := r.target.Client.Apply(ctx, res, m, true)
+	if err != nil {
+		return diff.Update
+	}
+	return namespaceVerb(have, then)
+}
+
+// namespaceVerb compares what is asked of a namespace: its labels and annotations.
+func namespaceVerb(have, then map[string]any) diff.Verb {
+	of := func(obj map[string]any, field string) map[string]any {
+		meta, _ := obj["metadata"].(map[string]any)
+		found, _ := meta[field].(map[string]any)
+		return found
+	}
+	for _, field := range []string{"labels", "annotations"} {
+		if !maps.Equal(of(have, field), of(then, field)) { // of texts
+			return diff.Update
+		}
+	}
+	return diff.Keep
+}
+
+// managesNamespace reports whether labels or annotations of the namespace are asked for.
+func (r *run) managesNamespace() bool {
+	return r.app.Spec.SyncPolicy != nil && r.app.Spec.SyncPolicy.ManagedNamespaceMetadata != nil
 }
 
 func stringMap(m map[string]string) map[string]any {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
@@ -105,6 +106,36 @@ func TestADryRunLeavesOutWhatLivesInANamespaceThatComesWithTheSync(t *testing.T)
 	for _, out := range res.Operation.SyncResult.Resources {
 		if !strings.Contains(out.Message, "the namespace comes with this sync") {
 			t.Errorf("%+v", out)
+		}
+	}
+}
+
+func TestANamespaceIsChangedWhereItsLabelsOrAnnotationsAre(t *testing.T) {
+	t.Parallel()
+	namespace := func(version string, labels, annotations map[string]any) map[string]any {
+		meta := map[string]any{"name": "shop", "resourceVersion": version, "managedFields": []any{version}}
+		if labels != nil {
+			meta["labels"] = labels
+		}
+		if annotations != nil {
+			meta["annotations"] = annotations
+		}
+		return map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": meta}
+	}
+	named := map[string]any{"kubernetes.io/metadata.name": "shop"}
+	for _, c := range []struct {
+		name       string
+		have, then map[string]any
+		want       diff.Verb
+	}{
+		{"as it is", namespace("1", named, nil), namespace("2", named, nil), diff.Keep},
+		{"none and empty", namespace("1", nil, nil), namespace("2", map[string]any{}, map[string]any{}), diff.Keep},
+		{"a label more", namespace("1", named, nil), namespace("2", map[string]any{"kubernetes.io/metadata.name": "shop", "team": "a"}, nil), diff.Update},
+		{"another value", namespace("1", map[string]any{"team": "a"}, nil), namespace("1", map[string]any{"team": "b"}, nil), diff.Update},
+		{"an annotation less", namespace("1", named, map[string]any{"note": "b"}), namespace("2", named, nil), diff.Update},
+	} {
+		if got := namespaceVerb(c.have, c.then); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
 }

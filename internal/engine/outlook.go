@@ -66,6 +66,8 @@ func (e *Engine) Outlook(ctx context.Context, app *v1alpha1.Application, differs
 	for i := range tasks {
 		t := &tasks[i]
 		switch {
+		case t.First:
+			t.Verb = r.foreseeNamespace(ctx)
 		case t.Hook && m.hooks[t.Index].key.Name == "":
 			t.Key.Name = m.hooks[t.Index].prefix // each operation makes another name of it
 		case t.Deletes() && !d.Prune:
@@ -74,6 +76,8 @@ func (e *Engine) Outlook(ctx context.Context, app *v1alpha1.Application, differs
 			t.Why = "not in Git; sync option Prune=false keeps it"
 		}
 	}
+	// The namespace is none of the Application's objects: as it is, there is nothing to say of it.
+	tasks = slices.DeleteFunc(tasks, func(t plan.Task) bool { return t.First && t.Verb == diff.Keep })
 	out.Plan = plan.Build(tasks, plan.Options{PruneLast: object.AppOptions(r.options(d)).PruneLast.Is()})
 	r.warnUnsupported()
 	r.warnIgnoring()
