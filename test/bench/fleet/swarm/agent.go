@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/url"
 	"sync/atomic"
 
@@ -85,6 +86,7 @@ func (a *agent) connect(server *url.URL, ca string, log *slog.Logger) {
 		return nil, nil //nolint:nilnil // a refresh has no body
 	}
 	run := a.looks()
+	maps.Copy(run, a.foresees())
 	run[agentapi.KindRefresh] = done
 	a.link = link.New(link.Config{
 		Server: server, Transport: link.Transport{CAFile: ca, Proxy: func(*url.URL) (*url.URL, error) { return nil, nil }}, //nolint:nilnil // none
@@ -97,7 +99,7 @@ func (a *agent) connect(server *url.URL, ca string, log *slog.Logger) {
 		},
 		Policy:    func() map[string]string { return nil },
 		Manages:   func(namespace string) bool { return namespace == Namespace },
-		Executors: run, Streamers: map[agentapi.Kind]link.Streamer{agentapi.KindTreeWatch: a.watchTree},
+		Executors: run, Streamers: map[agentapi.Kind]link.Streamer{agentapi.KindTreeWatch: a.watchTree, agentapi.KindResourceLogs: a.showLogs},
 		Log: log.With("agent", a.number),
 	})
 }

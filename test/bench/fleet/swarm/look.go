@@ -67,11 +67,11 @@ func (a *agent) looks() map[agentapi.Kind]link.Executor {
 			return out, err
 		},
 		agentapi.KindResourceGet: func(_ context.Context, cmd agentapi.Command) (any, error) {
-			var in struct {
+			in, err := read[struct {
 				Resource api.ResourceRef `json:"resource"`
-			}
-			if err := json.Unmarshal(cmd.Body, &in); err != nil {
-				return nil, fmt.Errorf("read command: %w", err)
+			}](cmd)
+			if err != nil {
+				return nil, err
 			}
 			r := in.Resource
 			raw := manifest(&api.TreeNode{Group: r.Group, Version: r.Version, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name})
@@ -94,15 +94,24 @@ func manifest(n *api.TreeNode) json.RawMessage {
 	return fmt.Appendf(nil, `{"apiVersion":%q,"kind":%q,"metadata":{"name":%q,"namespace":%q}}`, version, n.Kind, n.Name, n.Namespace)
 }
 
-// tree is the tree of an Application: below each Deployment a ReplicaSet with pods.
-func (a *agent) tree(cmd agentapi.Command) ([]*api.TreeNode, error) {
+// found is the Application that a command is about.
+func (a *agent) found(cmd agentapi.Command) (*v1alpha1.Application, error) {
 	body := a.items.Body(agentapi.Key{Kind: agentapi.ItemApplication, Namespace: cmd.Target.Namespace, Name: cmd.Target.Name})
-	var app v1alpha1.Application
 	if body == nil {
 		return nil, &agentapi.Error{Code: agentapi.CodeNotFound, Message: "there is no such application"}
 	}
+	var app v1alpha1.Application
 	if err := json.Unmarshal(body, &app); err != nil {
 		return nil, fmt.Errorf("read Application: %w", err)
+	}
+	return &app, nil
+}
+
+// tree is the tree of an Application: below each Deployment a ReplicaSet with pods.
+func (a *agent) tree(cmd agentapi.Command) ([]*api.TreeNode, error) {
+	app, err := a.found(cmd)
+	if err != nil {
+		return nil, err
 	}
 	var roots []*api.TreeNode
 	made := metav1.NewTime(begin)
