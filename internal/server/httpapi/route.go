@@ -56,10 +56,12 @@ type Route struct {
 // mounter registers a route with the types of its input and output.
 type mounter func(huma.API, huma.Operation)
 
-// handler is how a route is answered: find says what it is about, do does it.
+// handler is how a route is answered: find says what it is about, do does it. refuse answers what failed in another way than
+// by a problem, or with nil by that.
 type handler[I, O any] struct {
-	find func(context.Context, *call, *I) (target, error)
-	do   func(context.Context, *call, *I) (*O, error)
+	find   func(context.Context, *call, *I) (target, error)
+	do     func(context.Context, *call, *I) (*O, error)
+	refuse func(*call, *problem) *O
 }
 
 // mount registers a route with its types.
@@ -72,7 +74,13 @@ func mount[I, O any](h handler[I, O]) mounter {
 				if untold(err) && ctx.Err() == nil {
 					c.log.Error("request", "request_id", c.id, "method", c.route.Method, "path", c.route.Path, "err", err)
 				}
-				return nil, newProblem(err, c.id)
+				said := newProblem(err, c.id)
+				if h.refuse != nil {
+					if out := h.refuse(c, said); out != nil {
+						return out, nil
+					}
+				}
+				return nil, said
 			}
 			return out, nil
 		})

@@ -32,6 +32,7 @@ type door struct {
 
 	policy *rbac.Policy
 	far    *far
+	refuse error // what is said in place of opening a stream
 
 	mu      sync.Mutex
 	opened  []httpapi.Order
@@ -62,6 +63,9 @@ func (d *door) Open(_ context.Context, o httpapi.Order) (httpapi.Stream, error) 
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.opened = append(d.opened, o)
+	if d.refuse != nil {
+		return nil, d.refuse
+	}
 	return d.far, nil
 }
 
@@ -234,9 +238,9 @@ func TestWhatBreaksInsideIsNotTold(t *testing.T) {
 	}
 }
 
-func dial(t *testing.T, server *httptest.Server, origin string) (*websocket.Conn, *http.Response, error) {
+func dial(t *testing.T, server *httptest.Server, user, origin string) (*websocket.Conn, *http.Response, error) {
 	t.Helper()
-	header := http.Header{"Authorization": {"Bearer ada"}}
+	header := http.Header{"Authorization": {"Bearer " + user}}
 	if origin != "" {
 		header.Set("Origin", origin)
 	}
@@ -251,7 +255,7 @@ func TestATerminalCarriesWhatIsTypedAndShownAndIsInTheAudit(t *testing.T) {
 	end := newFar("$ ")
 	end.fail = &httpapi.Exited{Code: 7}
 	d, server := serve(t, end)
-	conn, _, err := dial(t, server, "")
+	conn, _, err := dial(t, server, "ada", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -312,7 +316,7 @@ func TestATerminalCarriesWhatIsTypedAndShownAndIsInTheAudit(t *testing.T) {
 func TestAPageOfAnotherOriginOpensNoTerminal(t *testing.T) {
 	t.Parallel()
 	d, server := serve(t, newFar())
-	conn, answer, err := dial(t, server, "https://evil.example")
+	conn, answer, err := dial(t, server, "ada", "https://evil.example")
 	if err == nil {
 		conn.Close()
 		t.Fatal("it did")
@@ -320,5 +324,52 @@ func TestAPageOfAnotherOriginOpensNoTerminal(t *testing.T) {
 	answer.Body.Close()
 	if answer.StatusCode != http.StatusForbidden || len(d.opened) != 0 {
 		t.Errorf("%s, %d streams", answer.Status, len(d.opened))
+	}
+}
+
+func TestAPageIsToldWhyItGetsNoTerminal(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, user string
+		refuse     error
+		status     int
+		want       string
+	}{
+		{"the policy of the agent", "ada", api.Errorf(api.CodeForbidden, "the policy of the agent allows no terminal"), http.StatusForbidden, "the policy of the agent allows no terminal"},
+		{"the agent is away", "ada", api.Errorf(api.CodeUnavailable, "agent account.prod is not connected"), http.StatusServiceUnavailable, "agent account.prod is not connected"},
+		{"no permission", "bob", nil, http.StatusForbidden, "application_exec"},
+		{"a fault of ours", "ada", errors.New("postgres://user:secret@host is away"), http.StatusInternalServerError, "internal error"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			d, server := serve(t, newFar())
+			d.refuse = c.refuse
+			conn, _, err := dial(t, server, c.user, "https://tool.example")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			var told struct{ Error, RequestID string }
+			if err := conn.ReadJSON(&told); err != nil || !strings.Contains(told.Error, c.want) || strings.Contains(told.Error, "secret") || told.RequestID == "" {
+				t.Errorf("it is told %+v, %v", told, err)
+			}
+			if _, _, err := conn.ReadMessage(); !websocket.IsCloseError(err, websocket.CloseNormalClosure) {
+				t.Errorf("the end: %v", err)
+			}
+			conn, answer, err := dial(t, server, c.user, "")
+			if err == nil {
+				conn.Close()
+				t.Fatal("a program got a WebSocket")
+			}
+			answer.Body.Close()
+			if answer.StatusCode != c.status {
+				t.Errorf("a program got %s", answer.Status)
+			}
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			if len(d.entries) != 2 || d.entries[0].Outcome == api.OutcomeSucceeded || d.entries[0].Outcome != d.entries[1].Outcome {
+				t.Errorf("the audit has %+v", d.entries)
+			}
+		})
 	}
 }

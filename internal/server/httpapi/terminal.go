@@ -54,13 +54,13 @@ func (h *Handler) terminalRoute() Route {
 	r := Route{
 		Method: http.MethodGet, Path: applicationPath + "/terminal", Permission: api.PermApplicationExec, Audit: "application.terminal", Streams: true,
 		ID: "application-terminal", Tag: "resources",
-		Summary: "A shell in a container, over a WebSocket: binary frames are what is typed and shown, text frames of the client are {\"columns\":80,\"rows\":24} or {\"end\":true} for the end of the input, and the last frame of the server is text: {\"exit\":0} with the exit code, or {\"error\":\"…\"} with why it ended",
+		Summary: "A shell in a container, over a WebSocket: binary frames are what is typed and shown, text frames of the client are {\"columns\":80,\"rows\":24} or {\"end\":true} for the end of the input, and the last frame of the server is text: {\"exit\":0} with the exit code, or {\"error\":\"…\",\"requestId\":\"…\"} with why it ended. A request with an Origin is told in the same way why it was refused: a page cannot read another answer",
 	}
 	r.mount = mount(handler[terminalInput, streamOutput]{
 		find: func(ctx context.Context, _ *call, in *terminalInput) (target, error) {
 			return h.findApplication(ctx, in.ItemInput)
 		},
-		do: h.terminal,
+		do: h.terminal, refuse: h.refuseTerminal,
 	})
 	return r
 }
@@ -84,17 +84,9 @@ func (h *Handler) terminal(ctx context.Context, c *call, in *terminalInput) (*st
 		return nil, err
 	}
 	return &streamOutput{func(hc huma.Context) { //nolint:contextcheck // it has the context of the request
-		r, w := humago.Unwrap(hc)
 		defer stream.Close()
 		begun := h.now()
-		upgrader := websocket.Upgrader{
-			HandshakeTimeout: 10 * time.Second, ReadBufferSize: 4096, WriteBufferSize: 4096,
-			CheckOrigin: h.allowed,
-			Error: func(w http.ResponseWriter, _ *http.Request, _ int, reason error) {
-				writeProblem(w, api.Errorf(api.CodeInvalid, "no WebSocket came about: %v", reason), c.id)
-			},
-		}
-		conn, err := upgrader.Upgrade(w, r, nil)
+		conn, err := h.upgrade(c, hc)
 		if err != nil {
 			return
 		}
@@ -103,9 +95,47 @@ func (h *Handler) terminal(ctx context.Context, c *call, in *terminalInput) (*st
 		defer cancel()
 		ctx, stop := context.WithTimeout(ctx, terminalTime)
 		defer stop()
-		told := h.connect(ctx, stop, conn, stream)
+		told := h.connect(ctx, stop, conn, stream, c.id)
 		c.ended(hc.Context(), h.now().Sub(begun), told)
 	}}, nil
+}
+
+// upgrade makes a WebSocket of a request, or answers why there is none.
+func (h *Handler) upgrade(c *call, hc huma.Context) (*websocket.Conn, error) {
+	r, w := humago.Unwrap(hc)
+	upgrader := websocket.Upgrader{
+		HandshakeTimeout: 10 * time.Second, ReadBufferSize: 4096, WriteBufferSize: 4096,
+		CheckOrigin: h.allowed,
+		Error: func(w http.ResponseWriter, _ *http.Request, _ int, reason error) {
+			writeProblem(w, api.Errorf(api.CodeInvalid, "no WebSocket came about: %v", reason), c.id)
+		},
+	}
+	return upgrader.Upgrade(w, r, nil)
+}
+
+// refuseTerminal tells a page why it gets no terminal: a browser shows it nothing of an answer that is no WebSocket.
+func (h *Handler) refuseTerminal(c *call, why *problem) *streamOutput {
+	if c.request.Header.Get("Origin") == "" || !h.allowed(c.request) || !websocket.IsWebSocketUpgrade(c.request) {
+		return nil
+	}
+	return &streamOutput{func(hc huma.Context) {
+		conn, err := h.upgrade(c, hc)
+		if err != nil {
+			return
+		}
+		farewell(conn, why.Detail, c.id)
+		_ = conn.Close() // all is said
+	}}
+}
+
+// farewell is the last that a client hears; reason is empty where it needs none.
+func farewell(conn *websocket.Conn, reason, requestID string) {
+	if reason != "" {
+		_ = conn.SetWriteDeadline(time.Now().Add(writeTime)) // an error shows at the write
+		_ = conn.WriteJSON(map[string]string{"error": cut(reason, maxReason), "requestId": requestID})
+	}
+	message := websocket.FormatCloseMessage(websocket.CloseNormalClosure, cut(reason, 100))
+	_ = conn.WriteControl(websocket.CloseMessage, message, time.Now().Add(time.Second)) // the other end may have gone
 }
 
 // session is what came of a terminal.
@@ -130,7 +160,7 @@ func (c *call) ended(ctx context.Context, took time.Duration, s session) {
 }
 
 // connect copies both ways until one end is closed.
-func (h *Handler) connect(ctx context.Context, stop func(), conn *websocket.Conn, stream Stream) (s session) {
+func (h *Handler) connect(ctx context.Context, stop func(), conn *websocket.Conn, stream Stream, requestID string) (s session) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -158,8 +188,6 @@ func (h *Handler) connect(ctx context.Context, stop func(), conn *websocket.Conn
 				_ = conn.WriteJSON(map[string]int{"exit": s.exit.Code})
 			case !errors.Is(err, io.EOF) && ctx.Err() == nil:
 				reason = newProblem(err, "").Detail
-				_ = conn.SetWriteDeadline(time.Now().Add(writeTime)) // likewise
-				_ = conn.WriteJSON(map[string]string{"error": cut(reason, maxReason)})
 			}
 			break
 		}
@@ -169,9 +197,8 @@ func (h *Handler) connect(ctx context.Context, stop func(), conn *websocket.Conn
 			break
 		}
 	}
-	message := websocket.FormatCloseMessage(websocket.CloseNormalClosure, cut(reason, 100))
-	_ = conn.WriteControl(websocket.CloseMessage, message, time.Now().Add(time.Second)) // the other end may have gone
-	_ = conn.Close()                                                                    // what reads from it ends
+	farewell(conn, reason, requestID)
+	_ = conn.Close() // what reads from it ends
 	<-done
 	return s
 }

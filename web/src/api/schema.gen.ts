@@ -1,5 +1,5 @@
 // Made from api/openapi.json by "make generate": do not edit.
-// sha256 of it: 74278d8be011d7c33b10e5fadeedbdc459efb08c26686434ea056f6929e9049a
+// sha256 of it: 2e30d7e4403c08d2fd3f2b22c57a821ab16106b4f8a72ab6d995f56b43fccd03
 
 export interface paths {
 	"/api/v1/access/can": {

@@ -113,8 +113,10 @@ test("a terminal is opened at its address, and its end is said in words", () => 
     "wss://x.example/api/v1/agents/account.demo/applications/argocd/shop/terminal?podNamespace=shop&pod=web-1&columns=80&rows=1&container=app&command=sh",
   );
   expect(clamp(5_000)).toBe(1_000);
-  expect(endOf('{"exit":0}')).toBe("The shell has ended.");
-  expect(endOf('{"exit":137}')).toBe("The shell has ended with exit code 137.");
-  expect(endOf('{"error":"no such container"}')).toBe("The terminal was closed: no such container");
-  expect(endOf("?")).toBe("The terminal was closed.");
+  expect(endOf('{"exit":0}')).toEqual({ why: "The shell has ended." });
+  expect(endOf('{"exit":137}')).toEqual({ why: "The shell has ended with exit code 137." });
+  expect(endOf('{"error":"no such container","requestId":"r1"}')).toEqual({
+    error: expect.objectContaining({ message: "no such container", requestId: "r1" }) as unknown,
+  });
+  expect(endOf("?")).toEqual({ why: "The terminal was closed." });
 });

@@ -1,3 +1,4 @@
+import { ApiError } from "@/api/client";
 import { type App, basePath } from "@/lib/application";
 
 // Shells that are tried, the first that a container has. "" is what the server takes.
@@ -28,18 +29,22 @@ export function addressOf(
 // clamp keeps a size in what the server takes.
 export const clamp = (n: number): number => Math.min(1_000, Math.max(1, Math.floor(n) || 1));
 
-// endOf says in words why a terminal ended, from the last text that the server sent.
-export function endOf(text: string): string {
+// Ending is why a terminal ended: in words, or as an error of the server or the agent.
+export type Ending = { why: string } | { error: ApiError };
+
+// endOf reads the last text that the server sent.
+export function endOf(text: string): Ending {
   try {
-    const said = JSON.parse(text) as { exit?: unknown; error?: unknown };
+    const said = JSON.parse(text) as { exit?: unknown; error?: unknown; requestId?: unknown };
     if (typeof said.exit === "number") {
-      return said.exit === 0 ? "The shell has ended." : `The shell has ended with exit code ${said.exit}.`;
+      return { why: said.exit === 0 ? "The shell has ended." : `The shell has ended with exit code ${said.exit}.` };
     }
     if (typeof said.error === "string" && said.error) {
-      return `The terminal was closed: ${said.error}`;
+      const requestId = typeof said.requestId === "string" ? said.requestId : "";
+      return { error: new ApiError(0, { detail: said.error, requestId }) };
     }
   } catch {
     // of a later version
   }
-  return "The terminal was closed.";
+  return { why: "The terminal was closed." };
 }

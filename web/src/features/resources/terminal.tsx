@@ -7,9 +7,10 @@ import type { App } from "@/lib/application";
 import { nonce } from "@/lib/csp";
 import { Button } from "@/ui/button";
 import { Select } from "@/ui/field";
+import { ErrorNote } from "@/ui/states";
 import { containersOf, objectOf } from "./manifest";
 import type { Node } from "./model";
-import { addressOf, clamp, endOf, shells } from "./terminal-protocol";
+import { addressOf, clamp, type Ending, endOf, shells } from "./terminal-protocol";
 
 // withNonce has style elements that are made meanwhile carry the nonce: the page's policy lets in no others. The terminal makes
 // some while it opens; it takes another document to make them with, but for those of its scrollbar.
@@ -35,14 +36,14 @@ const theme = {
   selectionBackground: "#2a5c66",
 };
 
-type Phase = { state: "idle" | "opening" | "open" } | { state: "ended"; why: string };
+type Phase = { state: "idle" | "opening" | "open" } | ({ state: "ended" } & Ending);
 
 // open connects a terminal with a container, and returns what ends it.
 function open(xterm: Xterm, address: string, tell: (phase: Phase) => void): () => void {
   const socket = new WebSocket(address);
   socket.binaryType = "arraybuffer";
   const encoder = new TextEncoder();
-  let why = "";
+  let end: Ending | undefined;
   let opened = false;
   const send = (data: Uint8Array<ArrayBuffer>) => socket.readyState === WebSocket.OPEN && socket.send(data);
   const typed = xterm.onData((text) => {
@@ -66,18 +67,18 @@ function open(xterm: Xterm, address: string, tell: (phase: Phase) => void): () =
   });
   socket.addEventListener("message", (event: MessageEvent<ArrayBuffer | string>) => {
     if (typeof event.data === "string") {
-      why = endOf(event.data);
+      end = endOf(event.data);
     } else {
       xterm.write(new Uint8Array(event.data));
     }
   });
   socket.addEventListener("close", (event) => {
-    const fallback = !opened
-      ? "The terminal could not be opened: the container may not run, its agent may be away, or not allow terminals, which it does only where its ConfigMap slipway-agent-policy says so."
+    const why = !opened
+      ? "The terminal could not be opened: the server cannot be reached, or what is in front of it lets no WebSockets through."
       : event.code === 1000
         ? "The terminal was closed."
         : "The connection was lost. What ran in the terminal may have ended with it.";
-    tell({ state: "ended", why: why || (event.reason ? `The terminal was closed: ${event.reason}` : fallback) });
+    tell({ state: "ended", ...(end ?? { why }) });
   });
   return () => {
     for (const each of [typed, binary, resized]) {
@@ -168,9 +169,10 @@ export default function Terminal({ app, node, object }: { app: App; node: Node; 
         <p role="status" className="text-sm text-muted">
           {phase.state === "opening" && "Opening…"}
           {phase.state === "open" && "Open. That it was opened is recorded; what is typed is not."}
-          {phase.state === "ended" && phase.why}
+          {phase.state === "ended" && "why" in phase && phase.why}
         </p>
       </div>
+      {phase.state === "ended" && "error" in phase && <ErrorNote error={phase.error} />}
       <div
         ref={host}
         role="group"
