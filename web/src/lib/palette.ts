@@ -32,3 +32,34 @@ export function useCommands(list: Command[]): void {
     };
   });
 }
+
+// hits says whether each word is somewhere in the parts, small and large letters alike.
+export function hits(words: readonly string[], ...parts: (string | undefined)[]): boolean {
+  const text = parts.join(" ").toLowerCase();
+  return words.every((word) => text.includes(word.toLowerCase()));
+}
+
+// Finder finds commands by what is typed, where there are too many to offer all of them.
+export interface Finder {
+  // id is another one where it would find something else.
+  id: string;
+  // heading is over what it finds.
+  heading: string;
+  find: (words: string[]) => Promise<Command[]>;
+}
+
+const finders = new Map<string, Finder>();
+
+export const paletteFinders = (): Finder[] => [...finders.values()];
+
+// useFinder has the palette ask it while the component is shown.
+export function useFinder(finder: Finder): void {
+  useEffect(() => {
+    finders.set(finder.id, finder);
+    return () => {
+      if (finders.get(finder.id) === finder) {
+        finders.delete(finder.id);
+      }
+    };
+  });
+}

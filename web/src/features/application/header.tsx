@@ -15,6 +15,7 @@ import { Badge, Status } from "@/ui/status";
 import { type Action, type Actions, labelOf, useActions } from "./actions";
 import { partPath } from "./address";
 import { sentence } from "./dialog-parts";
+import { useObjectFinder } from "./objects";
 import { type Detail, notesOf, type Resource, revisionsOf, running, type Source, sourcesOf } from "./resource";
 import { CommitName, Revision } from "./revision";
 import { useMay, whyQuery } from "./use";
@@ -26,6 +27,7 @@ export function Header({ app, detail, resource }: { app: App; detail: Detail; re
   const may = useMay(app);
   const primary = why.data?.reasons?.find((r) => r.actions?.length)?.actions?.[0];
   useOffers(app, actions, resource, primary);
+  useObjectFinder(app, actions.go);
   return (
     <header className="space-y-3">
       <div className="flex flex-wrap items-center gap-x-4 gap-y-2">

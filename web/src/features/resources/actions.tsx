@@ -5,6 +5,7 @@ import type { Schemas } from "@/api/client";
 import { type App, useScope } from "@/lib/application";
 import { waiting } from "@/lib/command";
 import { plural } from "@/lib/format";
+import { useCommands } from "@/lib/palette";
 import { useMissing } from "@/lib/session";
 import { Button } from "@/ui/button";
 import { Confirm } from "@/ui/confirm";
@@ -44,6 +45,9 @@ export function Actions({ app, node, tree, onGone }: Props) {
   const scope = useScope(app);
   const noAction = useMissing("application_resourceaction", scope);
   const noSync = useMissing("application_sync", scope);
+  const noSyncOf =
+    noSync ??
+    (node.requiresPruning ? "A sync would delete it: use Delete, or sync the application with prune." : undefined);
   const noEdit = useMissing("application_edit", scope);
   const [chosen, setChosen] = useState<Action>();
   const [deleting, setDeleting] = useState(false);
@@ -69,6 +73,20 @@ export function Actions({ app, node, tree, onGone }: Props) {
     why: noAction ?? (action.disabled ? "It makes no sense now." : undefined),
     run: () => setChosen(action),
   }));
+  const group = `${node.kind} ${node.name}`;
+  useCommands([
+    ...items.map((i) => ({
+      id: `object.${i.label}`,
+      title: `${i.label}: ${group}`,
+      group,
+      disabled: i.why,
+      run: i.run,
+    })),
+    ...(node.sync
+      ? [{ id: "object.sync", title: `Sync ${group} alone`, group, disabled: noSyncOf, run: () => void sync() }]
+      : []),
+    { id: "object.delete", title: `Delete ${group}`, group, disabled: noEdit, run: () => setDeleting(true) },
+  ]);
   return (
     <div className="flex flex-wrap gap-2 pb-2">
       {items.length > 0 && (
@@ -83,17 +101,7 @@ export function Actions({ app, node, tree, onGone }: Props) {
         />
       )}
       {node.sync && (
-        <Button
-          small
-          busy={syncing}
-          why={
-            noSync ??
-            (node.requiresPruning
-              ? "A sync would delete it: use Delete, or sync the application with prune."
-              : undefined)
-          }
-          onClick={() => void sync()}
-        >
+        <Button small busy={syncing} why={noSyncOf} onClick={() => void sync()}>
           <RefreshCw size={13} aria-hidden />
           Sync this
         </Button>

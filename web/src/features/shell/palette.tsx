@@ -4,7 +4,7 @@ import { Command } from "cmdk";
 import { Dialog } from "radix-ui";
 import { useDeferredValue, useState } from "react";
 import { client, data } from "@/api/client";
-import { paletteCommands } from "@/lib/palette";
+import { type Command as Offer, hits, paletteCommands, paletteFinders } from "@/lib/palette";
 import { may, useSession } from "@/lib/session";
 import { StatusIcon } from "@/ui/status";
 import { places } from "./navigation";
@@ -44,9 +44,16 @@ export default function Palette({ onClose }: { onClose: () => void }) {
     onClose();
     run();
   };
-  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
-  const hit = (...parts: (string | undefined)[]) => words.every((word) => parts.join(" ").toLowerCase().includes(word));
-  const actions = paletteCommands().filter((c) => hit(c.title, c.group, c.keywords));
+  const words = search.split(/\s+/).filter(Boolean);
+  const actions = paletteCommands().filter((c) => hits(words, c.title, c.group, c.keywords));
+  const finders = paletteFinders();
+  const found = useQuery({
+    queryKey: ["palette", finders.map((f) => f.id), search],
+    enabled: wanted && finders.length > 0,
+    placeholderData: keepPreviousData,
+    gcTime: 0,
+    queryFn: () => Promise.all(finders.map(async (f) => ({ heading: f.heading, commands: await f.find(words) }))),
+  });
   return (
     <Dialog.Root open onOpenChange={(open) => !open && onClose()}>
       <Dialog.Portal>
@@ -67,25 +74,8 @@ export default function Palette({ onClose }: { onClose: () => void }) {
               <Command.Empty className="px-3 py-6 text-center text-muted">
                 {applications.isFetching ? "Looking" : "Nothing is called like that."}
               </Command.Empty>
-              {actions.length > 0 && (
-                <Command.Group heading="Actions" className={heading}>
-                  {actions.map((c) => (
-                    <Command.Item
-                      key={c.id}
-                      value={c.id}
-                      disabled={Boolean(c.disabled)}
-                      onSelect={go(c.run)}
-                      className={item}
-                    >
-                      <span className="min-w-0 flex-1">
-                        {c.title}
-                        {c.disabled && <span className="block text-sm">{c.disabled}</span>}
-                      </span>
-                      <span className="text-sm text-muted">{c.group}</span>
-                    </Command.Item>
-                  ))}
-                </Command.Group>
-              )}
+              <Offers title="Actions" list={actions} go={go} />
+              {wanted && found.data?.map((f) => <Offers key={f.heading} title={f.heading} list={f.commands} go={go} />)}
               {wanted && (applications.data?.items ?? []).length > 0 && (
                 <Command.Group heading="Applications" className={heading}>
                   {(applications.data?.items ?? []).map((a) => (
@@ -137,7 +127,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
               <Command.Group heading="Pages" className={heading}>
                 {places
                   .flatMap((g) => g.places)
-                  .filter((p) => (!p.permission || may(who, p.permission)) && hit(p.label, p.keywords))
+                  .filter((p) => (!p.permission || may(who, p.permission)) && hits(words, p.label, p.keywords))
                   .map((p) => (
                     <Command.Item
                       key={p.to}
@@ -156,5 +146,22 @@ export default function Palette({ onClose }: { onClose: () => void }) {
         </Dialog.Content>
       </Dialog.Portal>
     </Dialog.Root>
+  );
+}
+
+// Offers are commands under one heading.
+function Offers({ title, list, go }: { title: string; list: Offer[]; go: (run: () => void) => () => void }) {
+  return list.length === 0 ? null : (
+    <Command.Group heading={title} className={heading}>
+      {list.map((c) => (
+        <Command.Item key={c.id} value={c.id} disabled={Boolean(c.disabled)} onSelect={go(c.run)} className={item}>
+          <span className="min-w-0 flex-1 break-words">
+            {c.title}
+            {c.disabled && <span className="block text-sm">{c.disabled}</span>}
+          </span>
+          <span className="text-sm text-muted">{c.group}</span>
+        </Command.Item>
+      ))}
+    </Command.Group>
   );
 }
