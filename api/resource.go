@@ -179,6 +179,8 @@ type Logs struct {
 	Tail      int64     `json:"tail,omitempty" minimum:"0" doc:"How many lines at the end; 0: all"`
 	Search    string    `json:"search,omitempty" maxLength:"1000" doc:"Text that lines must contain"`
 	Invert    bool      `json:"invert,omitempty" doc:"Lines must not contain it"`
+	// IgnoreCase takes small and large letters of Search as the same.
+	IgnoreCase bool `json:"ignoreCase,omitempty" doc:"Take small and large letters of the text as the same"`
 	// Timestamps puts the time in front of each line.
 	Timestamps bool `json:"timestamps,omitempty" doc:"Put the time in front of each line"`
 }

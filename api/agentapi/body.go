@@ -143,9 +143,11 @@ type Logs struct {
 	// Tail is how many lines at the end; 0: all.
 	Tail int64 `json:"tail,omitempty"`
 	// Search is a text that lines must contain. With Invert they must not.
-	Search     string `json:"search,omitempty"`
-	Invert     bool   `json:"invert,omitempty"`
-	Timestamps bool   `json:"timestamps,omitempty"`
+	Search string `json:"search,omitempty"`
+	Invert bool   `json:"invert,omitempty"`
+	// IgnoreCase takes small and large letters of Search as the same.
+	IgnoreCase bool `json:"ignoreCase,omitempty"`
+	Timestamps bool `json:"timestamps,omitempty"`
 }
 
 // Terminal opens a shell in a container: the Body of KindResourceTerminal.

@@ -30,6 +30,7 @@ func (a Application) Logs(ctx context.Context, req api.Logs) (io.ReadCloser, err
 	setInt(query, "tail", req.Tail)
 	set(query, "search", req.Search)
 	setBool(query, "invert", req.Invert)
+	setBool(query, "ignoreCase", req.IgnoreCase)
 	setBool(query, "timestamps", req.Timestamps)
 	r := call{method: http.MethodGet, path: a.at("logs"), query: query, accept: "text/plain, application/problem+json"}
 	answer, err := a.c.open(ctx, r) //nolint:bodyclose // whoever reads the output closes it

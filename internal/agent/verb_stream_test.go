@@ -157,6 +157,9 @@ func TestLogsAreOfPodsOfTheApplication(t *testing.T) {
 	}{
 		{"the end", "another\n", of(api.Logs{Tail: 1})},
 		{"what has a text", "one of old\none of app\n", of(api.Logs{Search: "one"})},
+		{"what has a text in small or large letters", "one of old\none of app\n", of(api.Logs{Search: "ONE", IgnoreCase: true})},
+		{"what has a text in just these letters", "", of(api.Logs{Search: "ONE"})},
+		{"what does not have a text in small or large letters", "app started\n", of(api.Logs{Search: "O", Invert: true, IgnoreCase: true})},
 		{"what has a text, of late", "one of app\n", of(api.Logs{Search: "one", Since: 3600})},
 		{"what has a text, since a time", "one of old\none of app\n", of(api.Logs{Search: "one", SinceTime: time.Date(2019, 1, 1, 0, 0, 0, 0, time.UTC)})},
 		{"what does not have a text", "app started\none of old\none of app\nanother\n", of(api.Logs{Search: "long", Invert: true})},

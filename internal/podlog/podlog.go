@@ -148,9 +148,23 @@ func (r *Reader) copyOne(ctx context.Context, s source, req api.Logs, out *lines
 	return copyLines(body, prefix, req, out)
 }
 
+// chosen says of a line whether it is asked for.
+func chosen(req api.Logs) func(line []byte) bool {
+	text := []byte(req.Search)
+	switch {
+	case len(text) == 0:
+		return func([]byte) bool { return true }
+	case !req.IgnoreCase:
+		return func(line []byte) bool { return bytes.Contains(line, text) != req.Invert }
+	}
+	low := bytes.ToLower(text)
+	return func(line []byte) bool { return bytes.Contains(bytes.ToLower(line), low) != req.Invert }
+}
+
 // copyLines sends the lines that are asked for, as many at a time as there are.
 func copyLines(from io.Reader, prefix string, req api.Logs, out *lines) error {
 	in := bufio.NewReaderSize(from, MaxLine)
+	wanted := chosen(req)
 	var batch []byte
 	for {
 		line, long, err := in.ReadLine()
@@ -158,7 +172,7 @@ func copyLines(from io.Reader, prefix string, req api.Logs, out *lines) error {
 			line = bytes.Clone(line)
 			_, long, err = in.ReadLine()
 		}
-		if err == nil && (req.Search == "" || bytes.Contains(line, []byte(req.Search)) != req.Invert) {
+		if err == nil && wanted(line) {
 			batch = append(append(append(batch, prefix...), line...), '\n')
 		}
 		if len(batch) > 0 && (err != nil || in.Buffered() == 0 || len(batch) >= batchSize) {

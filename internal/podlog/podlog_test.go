@@ -43,6 +43,24 @@ func TestLinesOfSeveralContainersSayWhoseTheyAre(t *testing.T) {
 	}
 }
 
+func TestLinesAreChosenByAText(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, want string
+		req        api.Logs
+	}{
+		{"all", "Error one\nwarning\nerror two\n", api.Logs{IgnoreCase: true}},
+		{"just these letters", "error two\n", api.Logs{Search: "error"}},
+		{"small or large letters", "Error one\nerror two\n", api.Logs{Search: "eRRor", IgnoreCase: true}},
+		{"all but those", "warning\n", api.Logs{Search: "eRRor", IgnoreCase: true, Invert: true}},
+	} {
+		var out bytes.Buffer
+		if err := copyLines(strings.NewReader("Error one\nwarning\nerror two\n"), "", c.req, &lines{to: &out}); err != nil || out.String() != c.want {
+			t.Errorf("%s: %q, %v", c.name, out.String(), err)
+		}
+	}
+}
+
 func TestNoMoreLogsThanTheMostAreFollowed(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer

@@ -60,6 +60,7 @@ func newLogsCmd(common *access.Common) *cobra.Command {
 	flags.Int64Var(&o.Tail, "tail", 0, "how many lines at the end, of each container (default all)")
 	flags.StringVar(&o.Search, "search", "", "only lines that contain this `text`")
 	flags.BoolVar(&o.Invert, "invert", false, "only lines that do not contain the text of --search")
+	flags.BoolVar(&o.IgnoreCase, "ignore-case", false, "take small and large letters of --search as the same")
 	flags.BoolVar(&o.Timestamps, "timestamps", false, "put the time in front of each line")
 	return cmd
 }
@@ -70,6 +71,9 @@ func logsRun(ctx context.Context, o logsOptions) error {
 	}
 	if o.Invert && o.Search == "" {
 		return iostream.Usagef("--invert is about --search: add it")
+	}
+	if o.IgnoreCase && o.Search == "" {
+		return iostream.Usagef("--ignore-case is about --search: add it")
 	}
 	if o.object != "" {
 		var err error

@@ -104,6 +104,7 @@ type logsInput struct {
 	Tail       int64     `query:"tail" minimum:"0" doc:"How many lines at the end; left out: all"`
 	Search     string    `query:"search" maxLength:"1000" doc:"Text that lines must contain"`
 	Invert     bool      `query:"invert" doc:"Lines must not contain it"`
+	IgnoreCase bool      `query:"ignoreCase" doc:"Take small and large letters of the text as the same"`
 	Timestamps bool      `query:"timestamps" doc:"Put the time in front of each line"`
 	Accept     string    `header:"Accept" doc:"text/event-stream for events, one a line; plain text otherwise"`
 }
@@ -129,7 +130,7 @@ func (in *logsInput) ref() api.ResourceRef {
 func (h *Handler) logs(ctx context.Context, c *call, in *logsInput) (*streamOutput, error) {
 	o := in.order("resource.logs", api.Logs{
 		Resource: in.ref(), Container: in.Container, Follow: in.Follow, Previous: in.Previous, Since: in.Since, SinceTime: in.SinceTime,
-		Tail: in.Tail, Search: in.Search, Invert: in.Invert, Timestamps: in.Timestamps,
+		Tail: in.Tail, Search: in.Search, Invert: in.Invert, IgnoreCase: in.IgnoreCase, Timestamps: in.Timestamps,
 	})
 	o.By, o.Groups, o.RequestID, o.Object, o.Timeout = c.who.Principal, c.who.Subject.Groups, c.id, c.object, askTime
 	stream, err := h.cfg.Commands.Open(ctx, o)

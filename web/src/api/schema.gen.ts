@@ -1,5 +1,5 @@
 // Made from api/openapi.json by "make generate": do not edit.
-// sha256 of it: 2e30d7e4403c08d2fd3f2b22c57a821ab16106b4f8a72ab6d995f56b43fccd03
+// sha256 of it: 0fe8236e2e8b6e857fd7ad1e19962611c491fea4ed50494b98d0809fadec826a
 
 export interface paths {
 	"/api/v1/access/can": {
@@ -4833,6 +4833,7 @@ export interface operations {
 				tail?: number;
 				search?: string;
 				invert?: boolean;
+				ignoreCase?: boolean;
 				timestamps?: boolean;
 			};
 			header?: {

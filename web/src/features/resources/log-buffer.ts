@@ -67,13 +67,13 @@ export class LogBuffer {
 }
 
 // marks cuts a line at each place where a text is: [text, whether it is what was searched for].
-export function marks(text: string, search: string): [string, boolean][] {
+export function marks(text: string, search: string, ignoreCase: boolean): [string, boolean][] {
   if (!search) {
     return [[text, false]];
   }
   const out: [string, boolean][] = [];
-  const low = text.toLowerCase();
-  const what = search.toLowerCase();
+  const low = ignoreCase ? text.toLowerCase() : text;
+  const what = ignoreCase ? search.toLowerCase() : search;
   // Where small letters take another number of places, places do not fit: then nothing is marked.
   if (low.length !== text.length) {
     return [[text, false]];

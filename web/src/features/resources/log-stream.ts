@@ -16,6 +16,7 @@ export interface Ask {
   tail: number;
   search: string;
   invert: boolean;
+  ignoreCase: boolean;
   timestamps: boolean;
 }
 
@@ -45,6 +46,7 @@ export function queryOf(ask: Ask, since?: string): string {
   set("previous", ask.previous);
   set("search", ask.search);
   set("invert", ask.invert && ask.search !== "");
+  set("ignoreCase", ask.ignoreCase && ask.search !== "");
   set("timestamps", ask.timestamps);
   if (since) {
     set("sinceTime", since);

@@ -1,5 +1,5 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { ArrowDownToLine, Download, Pause, Play } from "lucide-react";
+import { ArrowDownToLine, CaseSensitive, Download, Pause, Play } from "lucide-react";
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import type { App } from "@/lib/application";
 import { cn } from "@/lib/cn";
@@ -28,6 +28,12 @@ interface Look {
   colour: boolean;
 }
 
+// Marked is the text that is marked in each line.
+interface Marked {
+  text: string;
+  ignoreCase: boolean;
+}
+
 // LogView shows the log of one object, or of all pods of an application, as it goes on.
 export function LogView({
   app,
@@ -50,6 +56,7 @@ export function LogView({
     tail: 1_000,
     search: "",
     invert: false,
+    ignoreCase: true,
     timestamps: false,
   });
   const [typed, setTyped] = useState("");
@@ -64,6 +71,7 @@ export function LogView({
   const what = JSON.stringify({ ...ask, container: ask.container || only, target });
   const stream = useMemo(() => new LogStream(app, JSON.parse(what) as Ask), [app, what]);
   const log = useSyncExternalStore(stream.subscribe, stream.get);
+  const marked = { text: ask.invert ? "" : ask.search, ignoreCase: ask.ignoreCase };
   return (
     <div className={cn("flex min-h-0 min-w-0 flex-col gap-2", className)}>
       <div className="flex flex-wrap items-center gap-2">
@@ -75,6 +83,14 @@ export function LogView({
           aria-label="Search the log"
           className="w-full sm:w-48"
         />
+        <IconButton
+          label="Match case"
+          aria-pressed={!ask.ignoreCase}
+          className={cn(!ask.ignoreCase && "bg-accent-soft")}
+          onClick={() => change({ ignoreCase: !ask.ignoreCase })}
+        >
+          <CaseSensitive size={16} aria-hidden />
+        </IconButton>
         {containers.length > 1 && (
           <Select
             aria-label="Container"
@@ -164,13 +180,13 @@ export function LogView({
               : "The log is empty."}
         </Empty>
       ) : (
-        <Lines lines={log.lines} look={look} search={ask.invert ? "" : ask.search} follow={ask.follow} />
+        <Lines lines={log.lines} look={look} marked={marked} follow={ask.follow} />
       )}
     </div>
   );
 }
 
-function Lines({ lines, look, search, follow }: { lines: Line[]; look: Look; search: string; follow: boolean }) {
+function Lines({ lines, look, marked, follow }: { lines: Line[]; look: Look; marked: Marked; follow: boolean }) {
   const scroller = useRef<HTMLDivElement>(null);
   const [held, setHeld] = useState(false);
   // While somebody reads further up, what is shown stays as it is.
@@ -230,7 +246,7 @@ function Lines({ lines, look, search, follow }: { lines: Line[]; look: Look; sea
                 look.wrap ? "w-full break-all whitespace-pre-wrap" : "whitespace-pre",
               )}
             >
-              <OneLine line={shown[item.index] as Line} colour={look.colour} search={search} />
+              <OneLine line={shown[item.index] as Line} colour={look.colour} marked={marked} />
             </div>
           ))}
         </div>
@@ -247,7 +263,7 @@ function Lines({ lines, look, search, follow }: { lines: Line[]; look: Look; sea
   );
 }
 
-function OneLine({ line, colour, search }: { line: Line; colour: boolean; search: string }) {
+function OneLine({ line, colour, marked }: { line: Line; colour: boolean; marked: Marked }) {
   return (
     <>
       {line.source && (
@@ -256,7 +272,7 @@ function OneLine({ line, colour, search }: { line: Line; colour: boolean; search
         </span>
       )}
       {line.at && <span className="mr-2 text-muted">{line.at.slice(0, 23).replace("T", " ")}</span>}
-      {marks(line.text, search).map(([text, hit], i) =>
+      {marks(line.text, marked.text, marked.ignoreCase).map(([text, hit], i) =>
         hit ? (
           <mark key={i} className="rounded bg-warn-soft text-warn">
             {text}

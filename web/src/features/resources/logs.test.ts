@@ -11,6 +11,7 @@ const ask: Ask = {
   tail: 1000,
   search: "",
   invert: true,
+  ignoreCase: true,
   timestamps: false,
 };
 
@@ -52,14 +53,18 @@ test("a list that was handed out does not change", () => {
 });
 
 test("what was searched for is marked, in capitals as well", () => {
-  expect(marks("An Error, an error", "error")).toEqual([
+  expect(marks("An Error, an error", "error", true)).toEqual([
     ["An ", false],
     ["Error", true],
     [", an ", false],
     ["error", true],
   ]);
-  expect(marks("nothing", "error")).toEqual([["nothing", false]]);
-  expect(marks("", "error")).toEqual([["", false]]);
+  expect(marks("An Error, an error", "error", false)).toEqual([
+    ["An Error, an ", false],
+    ["error", true],
+  ]);
+  expect(marks("nothing", "error", true)).toEqual([["nothing", false]]);
+  expect(marks("", "error", true)).toEqual([["", false]]);
 });
 
 test("a source has the same colour each time", () => {
@@ -72,7 +77,7 @@ test("a log is asked for as the API reads it, and goes on from a time after a br
     "group=apps&version=v1&kind=Deployment&resourceNamespace=shop&resourceName=web&follow=true&tail=1000",
   );
   expect(queryOf({ ...ask, target: undefined, search: "a b" }, "2026-01-01T00:00:00Z")).toBe(
-    "follow=true&search=a+b&invert=true&sinceTime=2026-01-01T00%3A00%3A00Z",
+    "follow=true&search=a+b&invert=true&ignoreCase=true&sinceTime=2026-01-01T00%3A00%3A00Z",
   );
 });
 
