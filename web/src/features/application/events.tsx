@@ -1,7 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { client, data } from "@/api/client";
-import { eventsQuery } from "@/features/resources/object-query";
 import { type App, useApp } from "@/lib/application";
 import { useAddress } from "@/lib/navigate";
 import { one } from "@/lib/search";
@@ -31,14 +30,24 @@ function useAudit(app: App, allowed: boolean) {
   });
 }
 
-// itself is the Application as an object.
-const itself = (app: App) => ({
-  group: "argoproj.io",
-  version: "v1alpha1",
-  kind: "Application",
-  namespace: app.namespace,
-  name: app.name,
-});
+// useTold is what Kubernetes tells of the Application itself. Nothing tells when there is more of it, so it is read again while
+// somebody looks.
+function useTold(app: App) {
+  const { agent, namespace, name } = app;
+  return useQuery({
+    queryKey: ["told", app.id],
+    refetchInterval: 10_000,
+    queryFn: () =>
+      data(
+        client.GET("/api/v1/agents/{agent}/applications/{namespace}/{name}/resource/events", {
+          params: {
+            path: { agent, namespace, name },
+            query: { group: "argoproj.io", kind: "Application", resourceNamespace: namespace, resourceName: name },
+          },
+        }),
+      ),
+  });
+}
 
 const columns: Column<Happening>[] = [
   { key: "at", title: "When", width: "9.5rem", cell: (h) => <Ago at={h.at} none="unknown" /> },
@@ -69,7 +78,7 @@ export default function ApplicationEvents() {
   const ledger = useLedger(app);
   const noAudit = useMissing("audit_view", detail?.scope);
   const audit = useAudit(app, noAudit === undefined);
-  const told = useQuery(eventsQuery(app, itself(app)));
+  const told = useTold(app);
   const from = one(search, "from");
   const all = useMemo(
     () =>
