@@ -1,6 +1,7 @@
 import { keepPreviousData, queryOptions, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { readJSON, send } from "@/api/client";
+import { useMissing } from "./session";
 
 // Entity is what has a name, a scope and a version: users, roles, channels and the like. They are all listed, made, changed
 // and deleted in the same way.
@@ -95,8 +96,11 @@ export const allQuery = <T extends Entity>(kind: Kind<T>) =>
       (await readJSON<Listed<T>>(kind.path + query({ limit: 1000 }), { signal })).items ?? [],
   });
 
-export const useAll = <T extends Entity>(kind: Kind<T>, on = true): T[] =>
-  useQuery({ ...allQuery(kind), enabled: on }).data ?? [];
+// useAll is that; nothing for whoever may not see any.
+export function useAll<T extends Entity>(kind: Kind<T>): T[] {
+  const missing = useMissing(`${kind.type}_view`);
+  return useQuery({ ...allQuery(kind), enabled: !missing }).data ?? [];
+}
 
 // ids are those of entities, in order.
 export const ids = (list: { id?: string }[]): string[] => list.map((e) => e.id ?? "").filter(Boolean);

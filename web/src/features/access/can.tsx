@@ -1,10 +1,11 @@
-import { useMutation } from "@tanstack/react-query";
+import { queryOptions, useQuery } from "@tanstack/react-query";
 import { CircleCheck, CircleX } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import { type Schemas, send } from "@/api/client";
 import { ids, useAll } from "@/lib/entity";
 import { useAddress } from "@/lib/navigate";
-import { one } from "@/lib/search";
+import { queryClient } from "@/lib/query";
+import { one, type Search } from "@/lib/search";
 import { useMissing, useSession } from "@/lib/session";
 import { scopeName, useScopes } from "@/lib/scopes";
 import { Button } from "@/ui/button";
@@ -15,6 +16,27 @@ import { ErrorNote } from "@/ui/states";
 import { groups, serviceAccounts, users } from "./kinds";
 
 type Answer = Schemas["AccessAnswer"];
+
+// What becomes of bindings has it asked again.
+const answerKey = ["binding", "can"];
+
+// answerQuery asks what the address says, if it says anything.
+function answerQuery(search: Search) {
+  const [type, id, permission, scope, object] = ["type", "who", "permission", "at", "object"].map((n) =>
+    one(search, n),
+  );
+  return queryOptions({
+    queryKey: [...answerKey, type, id, permission, scope, object],
+    enabled: Boolean(type && id && permission),
+    staleTime: 0,
+    queryFn: () =>
+      send<Answer>("POST", "/api/v1/access/can", {
+        principal: { type, id },
+        permission,
+        ...(object ? { object } : { scope: scope || "account" }),
+      }),
+  });
+}
 
 // Can answers whether somebody may do something, and why. The question is in the address: a link asks it again.
 export function Can() {
@@ -29,22 +51,16 @@ export function Can() {
   const [scope, setScope] = useState(one(search, "at") || "account");
   const [object, setObject] = useState(one(search, "object"));
   const names = {
-    user: ids(useAll(users, !useMissing("user_view"))),
-    group: ids(useAll(groups, !useMissing("group_view"))),
-    serviceaccount: ids(useAll(serviceAccounts, !useMissing("serviceaccount_view"))),
+    user: ids(useAll(users)),
+    group: ids(useAll(groups)),
+    serviceaccount: ids(useAll(serviceAccounts)),
   }[type];
-  const ask = useMutation({
-    mutationFn: () =>
-      send<Answer>("POST", "/api/v1/access/can", {
-        principal: { type, id: who.trim() },
-        permission,
-        ...(object.trim() ? { object: object.trim() } : { scope }),
-      }),
-  });
+  const ask = useQuery(answerQuery(search));
   const submit = (event: FormEvent) => {
     event.preventDefault();
     set({ type, who: who.trim(), permission, at: scope, object: object.trim() });
-    ask.mutate();
+    // The same question is asked again, too.
+    void queryClient.invalidateQueries({ queryKey: answerKey });
   };
   return (
     <div className="grid items-start gap-4 lg:grid-cols-2">
@@ -100,7 +116,7 @@ export function Can() {
               </Select>
             </Field>
           )}
-          <Button type="submit" look="primary" busy={ask.isPending}>
+          <Button type="submit" look="primary" busy={ask.isFetching}>
             Ask
           </Button>
         </form>

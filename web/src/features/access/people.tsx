@@ -1,7 +1,6 @@
 import { useState } from "react";
 import { send } from "@/api/client";
 import { ids, useAll } from "@/lib/entity";
-import { useMissing } from "@/lib/session";
 import { Ago } from "@/ui/ago";
 import { Button } from "@/ui/button";
 import { Chips } from "@/ui/chips";
@@ -202,8 +201,7 @@ function GroupForm(form: FormProps<Group>) {
   const [meta, setMeta] = useMeta(value);
   const [members, setMembers] = useState(value?.members ?? []);
   const [claim, setClaim] = useState(value?.claim ?? "");
-  const seesUsers = !useMissing("user_view");
-  const all = ids(useAll(users, seesUsers));
+  const all = ids(useAll(users));
   const body = () => ({ ...metaBody(meta), members, claim: claim.trim() });
   return (
     <EntityForm of={form} kind={groups} body={body}>

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { ids, useAll } from "@/lib/entity";
 import { matrix } from "@/lib/permissions";
-import { contains, useMissing } from "@/lib/session";
+import { contains } from "@/lib/session";
 import { Chips } from "@/ui/chips";
 import { named, scoped } from "@/ui/columns";
 import { Entities } from "@/ui/entities";
@@ -245,9 +245,9 @@ function BindingForm(form: FormProps<Binding>) {
   const [group, setGroup] = useState(value?.resourceGroup ?? "");
   const off = Boolean(readOnly);
   const people = {
-    user: ids(useAll(users, !useMissing("user_view"))),
-    group: ids(useAll(groups, !useMissing("group_view"))),
-    serviceaccount: ids(useAll(serviceAccounts, !useMissing("serviceaccount_view"))),
+    user: ids(useAll(users)),
+    group: ids(useAll(groups)),
+    serviceaccount: ids(useAll(serviceAccounts)),
   }[type];
   const within = (e: { scope?: string }) => contains(e.scope || "account", meta.scope);
   const allRoles = ids(useAll(roles).filter(within));

@@ -25,8 +25,8 @@ export default function Connect() {
   const [made, setMade] = useState<Registration | null>(null);
   const id = one(search, "agent");
   const agent = useEntity(agents, id || undefined);
-  const namespace = one(search, "namespace") || agent.data?.status?.namespace || "argocd";
-  const setNamespace = (value: string) => set({ namespace: value });
+  const [written, setNamespace] = useState<string>();
+  const namespace = written ?? (one(search, "namespace") || agent.data?.status?.namespace || "argocd");
   return (
     <Page title="Connect an agent" about="An agent runs in a cluster and dials out to this server; nothing dials in.">
       {missing ? (
@@ -45,7 +45,16 @@ export default function Connect() {
           {(value) => (
             <div className="space-y-4">
               {!value.hosted && (stateOf(value) !== "Connected" || one(search, "again")) && (
-                <Install agent={value} made={made} namespace={namespace} onNamespace={setNamespace} onMade={setMade} />
+                <Install
+                  agent={value}
+                  made={made}
+                  namespace={namespace}
+                  onNamespace={setNamespace}
+                  onMade={(registration) => {
+                    setMade(registration);
+                    set({ namespace });
+                  }}
+                />
               )}
               <Live agent={value} />
             </div>

@@ -20,8 +20,10 @@ export function Mappings({ agent }: { agent: Agent }) {
   const missing = useMissing("agent_edit", agent.scope);
   const key = ["agent", "mappings", id];
   const list = useQuery({ queryKey: key, queryFn: () => readJSON<{ items: Schemas["Mapping"][] }>(path) });
+  const unseen = useMissing("argoproject_view");
   const argo = useQuery({
     queryKey: ["argoproject", "names", id],
+    enabled: !unseen,
     queryFn: () => data(client.GET("/api/v1/argo-projects", { params: { query: { agent: id, limit: 500 } } })),
   });
   const all = useAll(projects);

@@ -13,9 +13,9 @@ import { AtATime, BetweenTimes } from "./times";
 
 // ApplicationFilters choose applications, by the names that they had then: all tabs have them.
 function ApplicationFilters() {
-  const agentIds = ids(useAll(agents, !useMissing("agent_view")));
-  const serviceIds = ids(useAll(services, !useMissing("service_view")));
-  const environmentIds = ids(useAll(environments, !useMissing("environment_view")));
+  const agentIds = ids(useAll(agents));
+  const serviceIds = ids(useAll(services));
+  const environmentIds = ids(useAll(environments));
   return (
     <>
       <TextFilter name="name" label="Application" />

@@ -3,7 +3,7 @@ import { useState } from "react";
 import { type Schemas, send } from "@/api/client";
 import { ids, useAll } from "@/lib/entity";
 import { environments, services } from "@/lib/kinds";
-import { contains, useMissing } from "@/lib/session";
+import { contains } from "@/lib/session";
 import { Button } from "@/ui/button";
 import { Chips } from "@/ui/chips";
 import { named, scoped } from "@/ui/columns";
@@ -72,11 +72,9 @@ function Preview({ body }: { body: () => unknown }) {
 function Form(form: FormProps<Rule>) {
   const { value, readOnly } = form;
   const { meta, setMeta, rule, change } = useRule(value);
-  const all = ids(
-    useAll(channels, !useMissing("notificationchannel_view")).filter((c) => contains(c.scope || "account", meta.scope)),
-  );
-  const serviceIds = ids(useAll(services, !useMissing("service_view")));
-  const environmentIds = ids(useAll(environments, !useMissing("environment_view")));
+  const all = ids(useAll(channels).filter((c) => contains(c.scope || "account", meta.scope)));
+  const serviceIds = ids(useAll(services));
+  const environmentIds = ids(useAll(environments));
   const off = Boolean(readOnly);
   const has = (event: string) => rule.events.includes(event);
   const body = () => ({ ...metaBody(meta), ...rule });
