@@ -80,8 +80,10 @@ export function useList<T>(type: string, path: string, params: Params, on = true
 }
 
 // useEntity reads one; nothing where there is no id.
-export function useEntity<T extends Entity>(kind: Kind<T>, id: string | undefined) {
+// every is after how many ms it is read again, where no event tells of all that it says.
+export function useEntity<T extends Entity>(kind: Kind<T>, id: string | undefined, every?: number) {
   return useQuery({
+    ...(every ? { refetchInterval: every } : {}),
     queryKey: [kind.type, "one", id],
     queryFn: ({ signal }) => readJSON<T>(place(kind, id as string), { signal }),
     enabled: Boolean(id),

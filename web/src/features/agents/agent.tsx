@@ -5,7 +5,7 @@ import { useState } from "react";
 import { send } from "@/api/client";
 import { create, remove, useEntity } from "@/lib/entity";
 import { agents } from "@/lib/kinds";
-import { count } from "@/lib/format";
+import { count, plural } from "@/lib/format";
 import { useCommands } from "@/lib/palette";
 import { queryClient } from "@/lib/query";
 import { useAddress } from "@/lib/navigate";
@@ -27,7 +27,8 @@ import { Mappings } from "./mappings";
 
 export default function AgentPage() {
   const { agent: id = "" } = useParams({ strict: false });
-  const agent = useEntity(agents, id);
+  // That it was heard again, and its lag, is no event.
+  const agent = useEntity(agents, id, 5_000);
   if (agent.data) {
     return <Shown agent={agent.data} onReload={agent.refetch} />;
   }
@@ -199,7 +200,7 @@ function Now({ agent }: { agent: Agent }) {
         [
           "Lag",
           status?.pending
-            ? `${count(status.pending)} changes, the oldest ${(status.lagSeconds ?? 0).toFixed(1)} s old`
+            ? `${plural(status.pending, "change")}, the oldest ${(status.lagSeconds ?? 0).toFixed(1)} s old`
             : "none: the server knows everything",
         ],
         [
