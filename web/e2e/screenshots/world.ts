@@ -78,9 +78,12 @@ async function namesOfFleet(url: string, username: string, password: string): Pr
     const first = async (path: string) =>
       ((await (await browser.get(path)).json()) as { items?: Record<string, string>[] }).items?.[0];
     const big = await first("/api/v1/fleet/applications?search=big&limit=1");
+    const degraded = await first("/api/v1/fleet/applications?search=shop-web&health=Degraded&limit=1");
     const agent = await first("/api/v1/agents?limit=1");
+    const pageOf = (app: Record<string, string>) => `/applications/${app.agent}/${app.namespace}/${app.name}`;
     return {
-      ...(big && { application: `/applications/${big.agent}/${big.namespace}/${big.name}` }),
+      ...(big && { application: pageOf(big) }),
+      ...(degraded && { degraded: pageOf(degraded) }),
       ...(agent && { agent: `/agents/${agent.id}` }),
     };
   } finally {
