@@ -84,6 +84,12 @@ async function delivery(): Promise<void> {
   });
 }
 
+// reachable gives an ingress the address that a controller would: without one it is never healthy.
+const reachable = (namespace: string) =>
+  kube("PATCH", `/apis/networking.k8s.io/v1/namespaces/${namespace}/ingresses/checkout/status`, {
+    status: { loadBalancer: { ingress: [{ ip: "203.0.113.10" }] } },
+  });
+
 // checkout has a history, a commit that waits, and drift.
 async function checkout(): Promise<void> {
   await commit("Add the checkout", {
@@ -95,6 +101,8 @@ async function checkout(): Promise<void> {
   const settled = (app: Named) => app.sync === "Synced" && app.health === "Healthy" && app.phase === "Succeeded";
   await until("checkout", (app) => app.sync === "OutOfSync");
   await sync("checkout", "first release");
+  await until("checkout", (app) => app.phase === "Succeeded");
+  await Promise.all(["checkout", "checkout-staging"].map(reachable));
   await until("checkout", settled);
   await deploy("checkout", "Release checkout 1.4.2", { "all.yaml": shop("checkout", "1.4.2", 3) });
   await until("checkout", (app) => app.sync === "OutOfSync");
@@ -168,7 +176,7 @@ export async function fill(): Promise<Filled> {
   }
   // Somebody who sees one project, in which nothing is.
   const viewer = await createUser(`visitor-${Date.now().toString(36)}`, [
-    { role: "account.viewer", scope: "org.acme.storefront" },
+    { role: "account.viewer", scope: "project.acme.storefront" },
   ]);
   return { names: await namesOf(), viewer };
 }
