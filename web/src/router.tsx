@@ -30,24 +30,21 @@ const shell = createRoute({
 
 type Load = () => Promise<{ default: React.ComponentType }>;
 
-// page is one address and the page that it shows. Its search parameters are texts, checked by the page itself.
+// shows is what all pages have in common. Their search parameters are texts, checked by the page itself.
+const shows = (load: Load) => ({ validateSearch: texts(), component: lazyRouteComponent(load) });
+
+// page is one address and the page that it shows.
 const page = <P extends string>(path: P, load: Load) =>
-  createRoute({ getParentRoute: () => shell, path, validateSearch: texts(), component: lazyRouteComponent(load) });
+  createRoute({ getParentRoute: () => shell, path, ...shows(load) });
 
 const application = createRoute({
   getParentRoute: () => shell,
   path: "/applications/$agent/$namespace/$name",
-  validateSearch: texts(),
-  component: lazyRouteComponent(() => import("./features/application/application")),
+  ...shows(() => import("./features/application/application")),
 });
 
 const part = <P extends string>(path: P, load: Load) =>
-  createRoute({
-    getParentRoute: () => application,
-    path,
-    validateSearch: texts(),
-    component: lazyRouteComponent(load),
-  });
+  createRoute({ getParentRoute: () => application, path, ...shows(load) });
 
 const tree = root.addChildren([
   signIn,
@@ -97,6 +94,13 @@ export const router = createRouter({
   parseSearch,
   stringifySearch,
 });
+
+// begin reads the code of the page while the server says who is signed in: neither waits for the other.
+export function begin(): void {
+  for (const { routeId } of router.matchRoutes(router.latestLocation)) {
+    void router.loadRouteChunk(router.routesById[routeId as keyof typeof router.routesById])?.catch(() => undefined); // the page itself tells of it
+  }
+}
 
 declare module "@tanstack/react-router" {
   interface Register {

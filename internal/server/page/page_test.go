@@ -38,7 +38,7 @@ func built(t *testing.T) fstest.MapFS {
 	return fstest.MapFS{
 		".keep":                  {},
 		"index.html":             {Data: []byte(`<meta name="csp-nonce" content="__SLIPWAY_NONCE__"><script src="/assets/main-1a.js"></script>`)},
-		"theme.js":               {Data: []byte("theme()")},
+		"first.js":               {Data: []byte("first()")},
 		"favicon.svg":            {Data: []byte("<svg/>")},
 		"assets/main-1a.js.gz":   {Data: zipped(t, script)},
 		"assets/main-1a.js.br":   {Data: []byte("as brotli")},
@@ -165,7 +165,7 @@ func TestOnlyWhatChangesItsNameIsKeptForAYear(t *testing.T) {
 		"/assets/main-1a.js":    {"text/javascript; charset=utf-8", "public, max-age=31536000, immutable"},
 		"/assets/style-3c.css":  {"text/css; charset=utf-8", "public, max-age=31536000, immutable"},
 		"/assets/face-2b.woff2": {"font/woff2", "public, max-age=31536000, immutable"},
-		"/theme.js":             {"text/javascript; charset=utf-8", "no-cache"},
+		"/first.js":             {"text/javascript; charset=utf-8", "no-cache"},
 		"/favicon.svg":          {"image/svg+xml", "no-cache"},
 	} {
 		out, _ := get(p, http.MethodGet, path)

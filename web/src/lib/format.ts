@@ -1,5 +1,7 @@
+const numbers = new Intl.NumberFormat("en-US");
+
 // count writes a number for people: 12 500.
-export const count = (n: number): string => n.toLocaleString("en-US").replaceAll(",", "\u202f");
+export const count = (n: number): string => numbers.format(n).replaceAll(",", "\u202f");
 
 // plural writes a number with its noun.
 export function plural(n: number, noun: string, nouns = `${noun}s`): string {

@@ -3,11 +3,24 @@ import { ApiError, client, data, type Schemas } from "@/api/client";
 
 export type Whoami = Schemas["Whoami"];
 
+declare global {
+  // slipwaySession is the answer that first.js has asked for; undefined where none came.
+  var slipwaySession: Promise<Response | undefined> | undefined;
+}
+
 // sessionQuery is who is signed in; null for nobody.
 export const sessionQuery = queryOptions({
   queryKey: ["session"],
   staleTime: 60_000,
   queryFn: async (): Promise<Whoami | null> => {
+    const early = await globalThis.slipwaySession;
+    globalThis.slipwaySession = undefined; // it counts once
+    if (early?.ok) {
+      return (await early.json()) as Whoami;
+    }
+    if (early?.status === 401) {
+      return null;
+    }
     try {
       return await data(client.GET("/api/v1/session"));
     } catch (error) {

@@ -7,7 +7,7 @@ export interface Message {
 
 // MessageParser puts server-sent events together from pieces of text as they arrive.
 export class MessageParser {
-  private rest = "";
+  private rest: string[] = [];
   private id = "";
   private event = "";
   private data: string[] = [];
@@ -15,8 +15,12 @@ export class MessageParser {
   // push returns the events that are complete with this piece.
   push(piece: string): Message[] {
     const out: Message[] = [];
-    const lines = (this.rest + piece).split("\n");
-    this.rest = lines.pop() ?? "";
+    this.rest.push(piece);
+    if (!piece.includes("\n")) {
+      return out; // the middle of a long line is put together once, when its end is there
+    }
+    const lines = this.rest.join("").split("\n");
+    this.rest = [lines.pop() ?? ""];
     for (const raw of lines) {
       const line = raw.endsWith("\r") ? raw.slice(0, -1) : raw;
       if (line === "") {

@@ -46,17 +46,20 @@ export function between(from: string, to: string): string {
   return span(Math.max(0, Date.parse(to) - Date.parse(from)));
 }
 
-// exact is a time as its reader writes it, with the zone.
+const moments = new Intl.DateTimeFormat(undefined, {
+  year: "numeric",
+  month: "short",
+  day: "numeric",
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  timeZoneName: "short",
+});
+
+// exact is a time as its reader writes it, with the zone; what is no time stays as it is.
 export function exact(at: string): string {
-  return new Date(at).toLocaleString(undefined, {
-    year: "numeric",
-    month: "short",
-    day: "numeric",
-    hour: "2-digit",
-    minute: "2-digit",
-    second: "2-digit",
-    timeZoneName: "short",
-  });
+  const date = new Date(at);
+  return Number.isNaN(date.getTime()) ? at : moments.format(date);
 }
 
 // One clock for all times on the page: each ticks with it.
@@ -65,6 +68,9 @@ let ticking: ReturnType<typeof setInterval> | undefined;
 const watchers = new Set<() => void>();
 
 function watch(watcher: () => void): () => void {
+  if (watchers.size === 0) {
+    current = Date.now(); // it stood still while nobody looked
+  }
   watchers.add(watcher);
   ticking ??= setInterval(() => {
     current = Date.now();

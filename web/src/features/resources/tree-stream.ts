@@ -164,11 +164,18 @@ export class TreeStream {
       this.abort?.abort(); // what cannot be read leaves a hole: the next stream begins with the whole tree
       return;
     }
-    this.told ??= setTimeout(() => {
-      this.told = undefined;
-      this.set({ tree: { nodes: [...this.nodes.values()], warnings: this.warnings }, live: true, error: undefined });
-    }, together);
+    if (event === "tree") {
+      this.tell(); // somebody waits for it
+    } else {
+      this.told ??= setTimeout(this.tell, together);
+    }
   }
+
+  private tell = (): void => {
+    clearTimeout(this.told);
+    this.told = undefined;
+    this.set({ tree: { nodes: [...this.nodes.values()], warnings: this.warnings }, live: true, error: undefined });
+  };
 
   private set(to: Partial<Snapshot>): void {
     this.snapshot = { ...this.snapshot, ...to };
