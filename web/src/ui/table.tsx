@@ -1,7 +1,7 @@
-import { useVirtualizer } from "@tanstack/react-virtual";
 import { ArrowDown, ArrowUp } from "lucide-react";
 import { type KeyboardEvent, type ReactNode, useEffect, useRef } from "react";
 import { cn } from "@/lib/cn";
+import { useSight } from "@/lib/sight";
 
 export interface Column<T> {
   key: string;
@@ -47,15 +47,7 @@ export function Table<T>({
   selected,
 }: Props<T>) {
   const scroller = useRef<HTMLDivElement>(null);
-  const virtual = useVirtualizer({
-    count: rows.length,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => rowHeight,
-    overscan: 12,
-    getItemKey: (i) => rowKey(rows[i] as T),
-  });
-  const items = virtual.getVirtualItems();
-  const last = items.at(-1)?.index ?? 0;
+  const { first, last, show } = useSight(scroller, rows.length, rowHeight, 12);
   useEffect(() => {
     if (onEnd && rows.length > 0 && last >= rows.length - 20) {
       onEnd();
@@ -71,7 +63,7 @@ export function Table<T>({
       onOpen(rows[index] as T);
     } else if (to !== undefined && to >= 0 && to < rows.length) {
       event.preventDefault();
-      virtual.scrollToIndex(to);
+      show(to);
       requestAnimationFrame(() => scroller.current?.querySelector<HTMLElement>(`[data-index="${to}"]`)?.focus());
     }
   };
@@ -96,17 +88,17 @@ export function Table<T>({
             ))}
           </div>
         </div>
-        <div role="rowgroup" className="relative" style={{ height: virtual.getTotalSize() }}>
-          {items.map((item) => {
-            const row = rows[item.index] as T;
+        <div role="rowgroup" className="relative" style={{ height: rows.length * rowHeight }}>
+          {rows.slice(first, last + 1).map((row, i) => {
+            const index = first + i;
             return (
               <div
-                key={item.key}
+                key={rowKey(row)}
                 role="row"
-                data-index={item.index}
-                aria-rowindex={item.index + 2}
+                data-index={index}
+                aria-rowindex={index + 2}
                 tabIndex={0}
-                onKeyDown={(event) => move(event, item.index)}
+                onKeyDown={(event) => move(event, index)}
                 onClick={(event) => {
                   if (
                     onOpen &&
@@ -116,7 +108,11 @@ export function Table<T>({
                     onOpen(row);
                   }
                 }}
-                style={{ gridTemplateColumns: template, height: rowHeight, transform: `translateY(${item.start}px)` }}
+                style={{
+                  gridTemplateColumns: template,
+                  height: rowHeight,
+                  transform: `translateY(${index * rowHeight}px)`,
+                }}
                 className={cn(
                   "absolute inset-x-0 top-0 grid items-center border-b hover:bg-idle-soft/60",
                   onOpen && "cursor-pointer",

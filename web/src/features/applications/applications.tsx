@@ -6,6 +6,7 @@ import { allQuery } from "@/lib/entity";
 import { useHotkeys } from "@/lib/hotkeys";
 import { agents } from "@/lib/kinds";
 import { useCommands } from "@/lib/palette";
+import { queryClient } from "@/lib/query";
 import { one, type Search } from "@/lib/search";
 import { useMissing } from "@/lib/session";
 import { count, plural } from "@/lib/format";
@@ -20,7 +21,7 @@ import { Empty, ErrorNote, Failed, Loading, NoPermission } from "@/ui/states";
 import { toast, toastError } from "@/ui/toast";
 import { labelOf } from "@/ui/status";
 import { Bulk } from "./bulk";
-import { rangeIds, useList, useLive, useSeen, useSummaries } from "./data";
+import { pageQuery, rangeIds, useList, useLive, useSeen, useSummaries } from "./data";
 import { FacetPanel } from "./facet-panel";
 import { chips, type Filter, filterOf, narrows, searchOf, sortOf, toggle, defaultSort, type Dimension } from "./filter";
 import type { Actions } from "./row";
@@ -45,7 +46,11 @@ function useAddress() {
     sort,
     view: one(search, "view"),
     job: one(search, "job"),
-    setFilter: (next: Filter, replace = false) => go({ ...keep, ...searchOf(next) }, replace),
+    setFilter: (next: Filter, replace = false) => {
+      // The first rows are on their way before the address has changed.
+      void queryClient.prefetchQuery(pageQuery(filterOf(searchOf(next)), sort, 1));
+      go({ ...keep, ...searchOf(next) }, replace);
+    },
     setSort: (next: string) => go({ ...keep, ...searchOf(filter), sort: next === defaultSort ? "" : next }, true),
     setView: (next: string) => go({ ...keep, ...searchOf(filter), view: next }, true),
     setJob: (next: string) => go({ ...keep, ...searchOf(filter), job: next }),
@@ -278,30 +283,42 @@ function List() {
 
 const pause = 80; // how long typing rests before the list follows, in ms
 
-// SearchBox follows what is typed; the address follows it when typing rests.
+// SearchBox follows what is typed; the address follows the first letter at once, and those after it when typing rests.
 function SearchBox({ text, onText, className }: { text: string; onText: (text: string) => void; className?: string }) {
   const [value, setValue] = useState(text);
   const field = useRef<HTMLInputElement>(null);
-  const sent = useRef(text);
+  // What the address was set to from here, from what it is now on: it may come to the later ones yet.
+  const sent = useRef([text]);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const latest = useRef(onText);
   latest.current = onText;
   useEffect(() => {
-    // Somebody went back, or took another view: what was typed here is old.
-    if (text !== sent.current) {
-      sent.current = text;
-      setValue(text);
+    const at = sent.current.lastIndexOf(text);
+    if (at >= 0) {
+      sent.current = sent.current.slice(at);
+      return;
     }
+    // Somebody went back, or took another view: what was typed here is old.
+    sent.current = [text];
+    setValue(text);
   }, [text]);
   useEffect(() => () => clearTimeout(timer.current), []);
   useHotkeys([{ keys: "/", what: "Search in the list", run: () => field.current?.focus() }]);
+  const send = (next: string) => {
+    timer.current = undefined;
+    if (next !== sent.current.at(-1)) {
+      sent.current.push(next);
+      latest.current(next);
+    }
+  };
   const type = (next: string, wait = pause) => {
     setValue(next);
+    const rested = timer.current === undefined;
     clearTimeout(timer.current);
-    timer.current = setTimeout(() => {
-      sent.current = next.trim();
-      latest.current(sent.current);
-    }, wait);
+    if (rested || wait === 0) {
+      send(next.trim());
+    }
+    timer.current = setTimeout(() => send(next.trim()), pause);
   };
   return (
     <div className={cn("relative min-w-40 flex-1 md:max-w-md", className)}>

@@ -195,9 +195,9 @@ export const Row = memo(function Row(p: RowProps) {
       aria-rowindex={p.index + 2}
       aria-selected={p.selected}
       tabIndex={p.focused ? 0 : -1}
-      style={{ gridTemplateColumns: template, height: p.height, transform: `translateY(${p.start}px)` }}
+      style={{ gridTemplateColumns: template, height: p.height, top: p.start }}
       className={cn(
-        "absolute inset-x-0 top-0 grid items-center border-b outline-offset-[-2px] [contain:layout_paint] hover:bg-idle-soft/60",
+        "absolute inset-x-0 grid items-center border-b outline-offset-[-2px] [contain:layout_paint] hover:bg-idle-soft/60",
         p.selected && "bg-accent-soft hover:bg-accent-soft",
       )}
     >

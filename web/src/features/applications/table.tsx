@@ -1,7 +1,7 @@
-import { useVirtualizer } from "@tanstack/react-virtual";
 import { ArrowDown, ArrowUp } from "lucide-react";
 import { Fragment, type KeyboardEvent, type MouseEvent, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { cn } from "@/lib/cn";
+import { useSight } from "@/lib/sight";
 import type { List } from "./data";
 import { type Actions, columns, Row, template } from "./row";
 import { has, type Selection } from "./selection";
@@ -51,20 +51,12 @@ export function ApplicationsTable({ list, selection, actions, onSeen, onSort, on
   const scroller = useRef<HTMLDivElement>(null);
   const [focused, setFocused] = useState(0);
   useBeginning(list, scroller);
-  const virtual = useVirtualizer({
-    count: list.total,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => rowHeight,
-    overscan: 8,
-  });
-  const items = virtual.getVirtualItems();
-  const first = items[0]?.index ?? 0;
-  const last = items.at(-1)?.index ?? -1;
+  const { first, last, show } = useSight(scroller, list.total, rowHeight, 8);
   useEffect(() => onSeen(first, last), [first, last, onSeen]);
   const go = (to: number) => {
     const next = Math.max(0, Math.min(list.total - 1, to));
     setFocused(next);
-    virtual.scrollToIndex(next);
+    show(next);
     requestAnimationFrame(() => scroller.current?.querySelector<HTMLElement>(`[data-index="${next}"]`)?.focus());
   };
   const key = (event: KeyboardEvent<HTMLDivElement>) => {
@@ -145,18 +137,19 @@ export function ApplicationsTable({ list, selection, actions, onSeen, onSort, on
           </div>
         </div>
       </div>
-      <div role="rowgroup" className="relative min-w-[60rem]" style={{ height: virtual.getTotalSize() }}>
-        {items.map((item) => {
-          const app = list.row(item.index);
+      <div role="rowgroup" className="relative min-w-[60rem]" style={{ height: list.total * rowHeight }}>
+        {Array.from({ length: last - first + 1 }, (_, i) => {
+          const index = first + i;
+          const app = list.row(index);
           return (
             <Row
-              key={item.key}
+              key={index}
               app={app}
-              index={item.index}
-              start={item.start}
+              index={index}
+              start={index * rowHeight}
               height={rowHeight}
               selected={has(selection, app?.id)}
-              focused={item.index === shownFocus}
+              focused={index === shownFocus}
               actions={actions}
               onToggle={onToggle}
             />
@@ -219,15 +212,9 @@ export function ApplicationTiles({ list, selection, actions, onSeen, onToggle, s
     watch.observe(element);
     return () => watch.disconnect();
   }, []);
-  const virtual = useVirtualizer({
-    count: Math.ceil(list.total / across),
-    getScrollElement: () => scroller.current,
-    estimateSize: () => tileHeight,
-    overscan: 3,
-  });
-  const items = virtual.getVirtualItems();
-  const first = (items[0]?.index ?? 0) * across;
-  const last = Math.min(list.total - 1, ((items.at(-1)?.index ?? -1) + 1) * across - 1);
+  const sight = useSight(scroller, Math.ceil(list.total / across), tileHeight, 3);
+  const first = sight.first * across;
+  const last = Math.min(list.total, (sight.last + 1) * across) - 1;
   useEffect(() => onSeen(first, last), [first, last, onSeen]);
   return (
     <div
@@ -242,28 +229,26 @@ export function ApplicationTiles({ list, selection, actions, onSeen, onToggle, s
       className={box}
       onClick={(event) => follow(event, actions)}
     >
-      <ul className="relative" style={{ height: virtual.getTotalSize() }}>
-        {items.flatMap((item) =>
-          Array.from({ length: across }, (_, column) => {
-            const index = item.index * across + column;
-            const app = list.row(index);
-            return index < list.total ? (
-              <Tile
-                key={index}
-                app={app}
-                index={index}
-                style={{
-                  width: `${100 / across}%`,
-                  height: tileHeight,
-                  transform: `translate(${column * 100}%, ${item.start}px)`,
-                }}
-                selected={has(selection, app?.id)}
-                actions={actions}
-                onToggle={onToggle}
-              />
-            ) : null;
-          }),
-        )}
+      <ul className="relative" style={{ height: Math.ceil(list.total / across) * tileHeight }}>
+        {Array.from({ length: last - first + 1 }, (_, i) => {
+          const index = first + i;
+          const app = list.row(index);
+          return (
+            <Tile
+              key={index}
+              app={app}
+              index={index}
+              style={{
+                width: `${100 / across}%`,
+                height: tileHeight,
+                transform: `translate(${(index % across) * 100}%, ${Math.floor(index / across) * tileHeight}px)`,
+              }}
+              selected={has(selection, app?.id)}
+              actions={actions}
+              onToggle={onToggle}
+            />
+          );
+        })}
       </ul>
     </div>
   );

@@ -1,0 +1,63 @@
+import { type RefObject, useCallback, useLayoutEffect, useState } from "react";
+import { flushSync } from "react-dom";
+
+// Sight is which of many rows are on the page.
+export interface Sight {
+  first: number;
+  last: number;
+  // show scrolls as far as needed for a row to be seen.
+  show: (index: number) => void;
+}
+
+interface Place {
+  top: number;
+  rows: number;
+}
+
+// inSight are the rows from the first to the last that are to be drawn; last is -1 where there are none.
+export function inSight({ top, rows }: Place, count: number, more: number): { first: number; last: number } {
+  const last = Math.min(count - 1, top + rows + more);
+  return { first: Math.max(0, Math.min(top, count - rows) - more), last };
+}
+
+// useSight says which of count rows of one height are in sight of the box that they scroll in, and some more at both ends. It
+// keeps nothing for each row: a million are as cheap as ten.
+export function useSight(box: RefObject<HTMLElement | null>, count: number, height: number, more: number): Sight {
+  const [place, setPlace] = useState<Place>({ top: 0, rows: 16 });
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (!element) {
+      return undefined;
+    }
+    const look = () => {
+      const top = Math.floor(element.scrollTop / height);
+      const rows = Math.ceil(element.clientHeight / height);
+      setPlace((was) => (was.top === top && was.rows === rows ? was : { top, rows }));
+    };
+    // In the same frame: a later one would show rows that are not there yet.
+    const now = () => flushSync(look);
+    look();
+    element.addEventListener("scroll", now, { passive: true });
+    const watch = new ResizeObserver(look);
+    watch.observe(element);
+    return () => {
+      element.removeEventListener("scroll", now);
+      watch.disconnect();
+    };
+  }, [box, height]);
+  const show = useCallback(
+    (index: number) => {
+      const element = box.current;
+      if (!element) {
+        return;
+      }
+      // The head stays in sight, and covers what is above the rows.
+      const head = Math.max(0, element.scrollHeight - count * height);
+      const start = index * height;
+      const end = start + height + head - element.clientHeight;
+      element.scrollTop = Math.min(start, Math.max(end, element.scrollTop));
+    },
+    [box, count, height],
+  );
+  return { ...inSight(place, count, more), show };
+}
