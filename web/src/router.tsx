@@ -43,8 +43,9 @@ const application = createRoute({
   ...shows(() => import("./features/application/application")),
 });
 
-const part = <P extends string>(path: P, load: Load) =>
-  createRoute({ getParentRoute: () => application, path, ...shows(load) });
+// part is a part of the page of an application; alone it needs nothing of what the page reads.
+const part = <P extends string>(path: P, load: Load, alone = false) =>
+  createRoute({ getParentRoute: () => application, path, ...shows(load), staticData: { alone } });
 
 const tree = root.addChildren([
   signIn,
@@ -53,7 +54,7 @@ const tree = root.addChildren([
     page("/applications", () => import("./features/applications/applications")),
     page("/applications/new", () => import("./features/create/create")),
     application.addChildren([
-      part("/", () => import("./features/resources/resources")),
+      part("/", () => import("./features/resources/resources"), true),
       part("/diff", () => import("./features/application/diff")),
       part("/sync", () => import("./features/application/sync")),
       part("/history", () => import("./features/application/history")),
@@ -105,5 +106,8 @@ export function begin(): void {
 declare module "@tanstack/react-router" {
   interface Register {
     router: typeof router;
+  }
+  interface StaticDataRouteOption {
+    alone?: boolean;
   }
 }

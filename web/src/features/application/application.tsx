@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { Link, Outlet } from "@tanstack/react-router";
+import { Link, Outlet, useMatches } from "@tanstack/react-router";
 import { lazy, Suspense, useMemo } from "react";
 import { ApiError } from "@/api/client";
 import { type App, detailQuery, useApp } from "@/lib/application";
@@ -37,24 +37,33 @@ export default function ApplicationPage() {
   useFollow(app);
   const query = useQuery(detailQuery(app));
   const resource = useMemo(() => resourceOf(query.data ?? {}), [query.data]);
+  // The objects need nothing of what is read here: they are read beside it.
+  const alone = useMatches({ select: (matches) => matches.at(-1)?.staticData.alone === true });
+  const { data } = query;
   return (
     <div className="mx-auto w-full max-w-[1600px] min-w-0 space-y-3 p-3 sm:p-5">
-      {query.data ? (
+      {data ? (
         <>
-          <Header app={app} detail={query.data} resource={resource} />
-          <Banners app={app} detail={query.data} resource={resource} />
+          <Header app={app} detail={data} resource={resource} />
+          <Banners app={app} detail={data} resource={resource} />
           <Progress app={app} resource={resource} />
           <Parts app={app} />
-          <div className="min-w-0 pt-2">
-            <Suspense fallback={<Loading />}>
-              <Outlet />
-            </Suspense>
-          </div>
+        </>
+      ) : (
+        <Without app={app} error={query.error} alone={alone} retry={() => void query.refetch()} />
+      )}
+      {(data || (alone && query.error == null)) && (
+        <div key="part" className="min-w-0 pt-2">
+          <Suspense fallback={<Loading />}>
+            <Outlet />
+          </Suspense>
+        </div>
+      )}
+      {data && (
+        <>
           <Dialogs app={app} />
           <Panel />
         </>
-      ) : (
-        <Without app={app} error={query.error} retry={() => void query.refetch()} />
       )}
     </div>
   );
@@ -80,7 +89,7 @@ function Parts({ app }: { app: App }) {
 }
 
 // Without is the page as long as the application is not there: its name, and how it stands.
-function Without({ app, error, retry }: { app: App; error: unknown; retry: () => void }) {
+function Without({ app, error, alone, retry }: { app: App; error: unknown; alone: boolean; retry: () => void }) {
   const title = <h1 className="text-xl font-semibold break-words">{app.name}</h1>;
   if (error instanceof ApiError && error.status === 404) {
     return (
@@ -118,7 +127,7 @@ function Without({ app, error, retry }: { app: App; error: unknown; retry: () =>
         ))}
       </div>
       <Skeleton className="h-9 w-full" />
-      <Loading />
+      {!alone && <Loading />}
     </div>
   );
 }

@@ -1,9 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { Filter as FilterIcon, LayoutGrid, PanelLeft, Plus, Rows3, Search as SearchIcon, X } from "lucide-react";
+import { Filter as FilterIcon, LayoutGrid, PanelLeft, Plus, Rows3, X } from "lucide-react";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { allQuery } from "@/lib/entity";
-import { useHotkeys } from "@/lib/hotkeys";
 import { agents } from "@/lib/kinds";
 import { useCommands } from "@/lib/palette";
 import { queryClient } from "@/lib/query";
@@ -14,17 +13,17 @@ import { cn } from "@/lib/cn";
 import { Button, IconButton } from "@/ui/button";
 import { copyText } from "@/ui/copy";
 import { Drawer } from "@/ui/dialog";
-import { Input } from "@/ui/field";
 import { JobDrawer } from "@/ui/job";
 import { useTitle } from "@/ui/page";
 import { Empty, ErrorNote, Failed, Loading, NoPermission } from "@/ui/states";
 import { toast, toastError } from "@/ui/toast";
 import { labelOf } from "@/ui/status";
 import { Bulk } from "./bulk";
-import { pageQuery, rangeIds, useList, useLive, useSeen, useSummaries } from "./data";
+import { pageQuery, rangeIds, useList, useLive, useNext, useSeen, useSummaries } from "./data";
 import { FacetPanel } from "./facet-panel";
 import { chips, type Filter, filterOf, narrows, searchOf, sortOf, toggle, defaultSort, type Dimension } from "./filter";
 import type { Actions } from "./row";
+import { SearchBox } from "./search-box";
 import { everything, flip, nothing, range, reach, type Selection, sizeOf, targetOf } from "./selection";
 import { ApplicationTiles, ApplicationsTable } from "./table";
 import { Views } from "./views";
@@ -138,6 +137,7 @@ function List() {
   total.current = list.total;
   const { summaries } = useSummaries(filter);
   useLive(filter, sort);
+  useNext(list.loaded);
   const { selection, setSelection, onToggle } = useSelecting(list);
   const [doing, setDoing] = useState<Doing | null>(null);
   const [facets, setFacets] = useState(() => localStorage.getItem("slipway.facets.shown") !== "no");
@@ -277,88 +277,6 @@ function List() {
         />
       )}
       <JobDrawer id={at.job} onClose={() => at.setJob("")} onJob={at.setJob} />
-    </div>
-  );
-}
-
-const pause = 80; // how long typing rests before the list follows, in ms
-
-// SearchBox follows what is typed; the address follows the first letter at once, and those after it when typing rests.
-function SearchBox({ text, onText, className }: { text: string; onText: (text: string) => void; className?: string }) {
-  const [value, setValue] = useState(text);
-  const field = useRef<HTMLInputElement>(null);
-  // What the address was set to from here, from what it is now on: it may come to the later ones yet.
-  const sent = useRef([text]);
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  const latest = useRef(onText);
-  latest.current = onText;
-  useEffect(() => {
-    const at = sent.current.lastIndexOf(text);
-    if (at >= 0) {
-      sent.current = sent.current.slice(at);
-      return;
-    }
-    // Somebody went back, or took another view: what was typed here is old.
-    sent.current = [text];
-    setValue(text);
-  }, [text]);
-  useEffect(() => () => clearTimeout(timer.current), []);
-  useHotkeys([{ keys: "/", what: "Search in the list", run: () => field.current?.focus() }]);
-  const send = (next: string) => {
-    timer.current = undefined;
-    if (next !== sent.current.at(-1)) {
-      sent.current.push(next);
-      latest.current(next);
-    }
-  };
-  const type = (next: string, wait = pause) => {
-    setValue(next);
-    const rested = timer.current === undefined;
-    clearTimeout(timer.current);
-    if (rested || wait === 0) {
-      send(next.trim());
-    }
-    timer.current = setTimeout(() => send(next.trim()), pause);
-  };
-  return (
-    <div className={cn("relative min-w-40 flex-1 md:max-w-md", className)}>
-      <SearchIcon size={14} aria-hidden className="pointer-events-none absolute top-2 left-2.5 text-muted" />
-      <Input
-        ref={field}
-        type="text"
-        role="searchbox"
-        aria-label="Search applications"
-        placeholder="Name, namespace, repository or cluster"
-        className="px-8"
-        maxLength={200}
-        value={value}
-        onChange={(e) => type(e.target.value)}
-        onKeyDown={(e) => {
-          if (e.key === "Escape") {
-            if (value) {
-              type("", 0);
-            } else {
-              field.current?.blur();
-            }
-          } else if (e.key === "ArrowDown") {
-            e.preventDefault();
-            document.querySelector<HTMLElement>('[data-testid="applications-table"] [tabindex="0"]')?.focus();
-          }
-        }}
-      />
-      {value && (
-        <button
-          type="button"
-          aria-label="Clear the search"
-          className="absolute top-1 right-1 flex size-6 items-center justify-center rounded text-muted hover:text-text"
-          onClick={() => {
-            type("", 0);
-            field.current?.focus();
-          }}
-        >
-          <X size={15} aria-hidden />
-        </button>
-      )}
     </div>
   );
 }

@@ -5,6 +5,7 @@ import { patchOn, queryClient } from "@/lib/query";
 import { loosened, looser, type Summaries } from "./facets";
 import { type Dimension, type Filter, queryOf } from "./filter";
 import { type Application, moves, pageSize, pagesFor, patched, place } from "./window";
+import { useRouter } from "@tanstack/react-router";
 
 type Page = Schemas["PageApplication"];
 
@@ -151,6 +152,21 @@ export function useSummaries(filter: Filter): { summaries: Summaries | undefined
     return { summaries: { all: all.data, without }, error: null };
     // oxlint-disable-next-line react-hooks/exhaustive-deps -- dimensions is a new array each time, and counts by what is in it
   }, [all.data, all.error, rest, dimensions.join()]);
+}
+
+// useNext has the code of the page that mostly comes next ready, when this one is.
+export function useNext(ready: boolean): void {
+  const router = useRouter();
+  useEffect(() => {
+    if (!ready) {
+      return undefined;
+    }
+    const timer = setTimeout(() => {
+      const params = { agent: "-", namespace: "-", name: "-" };
+      void router.preloadRoute({ to: "/applications/$agent/$namespace/$name", params });
+    }, 300);
+    return () => clearTimeout(timer);
+  }, [ready, router]);
 }
 
 const flush = 100; // how long events are gathered before rows are painted anew, in ms

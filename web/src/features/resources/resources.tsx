@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { lazy, Suspense, useCallback, useMemo } from "react";
+import { lazy, Suspense, useCallback, useEffect, useMemo } from "react";
 import { type App, useApp, detailQuery } from "@/lib/application";
 import { useAddress } from "@/lib/navigate";
 import { many, one } from "@/lib/search";
@@ -18,7 +18,8 @@ import { useTree } from "./tree";
 import type { Tree } from "./tree-stream";
 
 // The renderer of graphs is large, and so is what a drawer shows: both come when they are needed.
-const Graph = lazy(() => import("./graph"));
+const drawing = () => import("./graph");
+const Graph = lazy(drawing);
 const ResourceDrawer = lazy(() => import("./drawer"));
 
 const frame = "h-[max(24rem,calc(100dvh-26.5rem))] overflow-hidden rounded-lg border bg-ground";
@@ -39,6 +40,13 @@ export default function Resources() {
   const app = useApp();
   useTitle(app.name);
   const tree = useTree(app);
+  const [search] = useAddress();
+  const drawn = ["graph", "network"].includes(viewOf(one(search, "view")));
+  useEffect(() => {
+    if (drawn) {
+      drawing().catch(() => undefined); // beside the objects; what is wrong with it is told where it is drawn
+    }
+  }, [drawn]);
   if (!tree.data) {
     return tree.error ? <Failed error={tree.error} retry={() => void tree.refetch()} /> : <Waiting />;
   }
