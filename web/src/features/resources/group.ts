@@ -37,13 +37,11 @@ export function told(f: Fold): string {
   return `${count(f.count)} ${f.old ? "old " : ""}${what}${health && !f.old ? `: ${health}` : ""}`;
 }
 
-function old(n: Node, siblings: readonly Node[]): boolean {
-  return (
-    n.kind === "ReplicaSet" &&
-    n.replicas?.desired === 0 &&
-    siblings.some((s) => s.kind === "ReplicaSet" && (s.revision ?? 0) > (n.revision ?? 0))
-  );
-}
+const revisionOf = (n: Node): number => (n.kind === "ReplicaSet" ? (n.revision ?? 0) : 0);
+
+// old is true for what runs no more, where newest is the latest revision beside it.
+const old = (n: Node, newest: number): boolean =>
+  n.kind === "ReplicaSet" && n.replicas?.desired === 0 && revisionOf(n) < newest;
 
 function foldOf(id: string, kind: string, nodes: readonly Node[], isOpen: boolean, isOld: boolean): Fold {
   return {
@@ -64,8 +62,9 @@ export function fold(tree: Forest, open: ReadonlySet<string>): Folded {
   const out = new Map<string, Item[]>();
   for (const [parent, siblings] of tree.children) {
     const sets = new Map<string, Node[]>();
+    const newest = siblings.reduce((most, node) => Math.max(most, revisionOf(node)), 0);
     for (const node of siblings) {
-      const key = `${old(node, siblings) ? "old" : "many"}:${parent}:${node.group ?? ""}/${node.kind}`;
+      const key = `${old(node, newest) ? "old" : "many"}:${parent}:${node.group ?? ""}/${node.kind}`;
       const set = sets.get(key);
       if (set) {
         set.push(node);
