@@ -269,23 +269,30 @@ func (w *recording) names(ctx context.Context, keys map[string]api.LedgerKey) (m
 	if err != nil {
 		return nil, err
 	}
-	fresh := slices.DeleteFunc(all, func(key string) bool { return found[key] != 0 })
-	if len(fresh) == 0 {
-		return found, nil
-	}
-	number, err := w.numbers(ctx, len(fresh))
-	if err != nil {
-		return nil, err
+	fresh, err := w.number(ctx, all, found)
+	if err != nil || len(fresh) == 0 {
+		return found, err
 	}
 	rows := make([][]any, 0, len(fresh))
 	for _, key := range fresh {
 		k := keys[key]
-		rows = append(rows, []any{number, w.uid, key, k.Group, k.Kind, k.Namespace, k.Name})
-		found[key] = number
-		number++
+		rows = append(rows, []any{found[key], w.uid, key, k.Group, k.Kind, k.Namespace, k.Name})
 		w.bytes += int64(2*len(key)) + rowSize
 	}
 	return found, w.insert(ctx, "ledger_name (number, agent, key, api_group, kind, namespace, name)", rows)
+}
+
+// number gives a number to each of all that has none in found, and says which these are.
+func (w *recording) number(ctx context.Context, all []string, found map[string]int64) ([]string, error) {
+	fresh := slices.DeleteFunc(all, func(key string) bool { return found[key] != 0 })
+	if len(fresh) == 0 {
+		return nil, nil
+	}
+	next, err := w.numbers(ctx, len(fresh))
+	for i, key := range fresh {
+		found[key] = next + int64(i)
+	}
+	return fresh, err
 }
 
 // blobs finds or makes the numbers of manifests.
@@ -306,19 +313,13 @@ func (w *recording) blobs(ctx context.Context, hashes map[string]bool) (map[stri
 	if err != nil {
 		return nil, err
 	}
-	fresh := slices.DeleteFunc(all, func(hash string) bool { return found[hash] != 0 })
-	if len(fresh) == 0 {
-		return found, nil
-	}
-	number, err := w.numbers(ctx, len(fresh))
-	if err != nil {
-		return nil, err
+	fresh, err := w.number(ctx, all, found)
+	if err != nil || len(fresh) == 0 {
+		return found, err
 	}
 	rows := make([][]any, 0, len(fresh))
 	for _, hash := range fresh {
-		rows = append(rows, []any{number, w.uid, hash, "", 0, ""})
-		found[hash] = number
-		number++
+		rows = append(rows, []any{found[hash], w.uid, hash, "", 0, ""})
 		w.lack(hash)
 		w.bytes += int64(len(hash)) + rowSize
 	}

@@ -2,6 +2,7 @@ import { QueryCache, QueryClient } from "@tanstack/react-query";
 import { ApiError } from "@/api/client";
 import type { Event } from "@/api/event";
 import { events } from "./events";
+import { type Reread, rereading } from "./reread";
 
 // Keys of queries begin with the type of object that they show, as events name it: ["application", "list", filter]. What an
 // event of that type makes old is read again by itself.
@@ -33,7 +34,7 @@ export const queryClient: QueryClient = new QueryClient({
 export type Patch = (event: Event) => boolean;
 
 const patches = new Map<string, Set<Patch>>();
-const waiting = new Map<string, ReturnType<typeof setTimeout>>();
+const stale = new Map<string, Reread>();
 
 // patchOn has events of a type patch what is shown, in place of reading it again. It returns what ends that.
 export function patchOn(type: string, patch: Patch): () => void {
@@ -44,16 +45,12 @@ export function patchOn(type: string, patch: Patch): () => void {
 }
 
 function invalidate(type: string): void {
-  if (waiting.has(type)) {
-    return;
+  let known = stale.get(type);
+  if (!known) {
+    known = rereading(queryClient, { queryKey: [type] }, quiet);
+    stale.set(type, known);
   }
-  waiting.set(
-    type,
-    setTimeout(() => {
-      waiting.delete(type);
-      void queryClient.invalidateQueries({ queryKey: [type] }, { cancelRefetch: false });
-    }, quiet),
-  );
+  known.soon();
 }
 
 // follow keeps queries at what the event stream says, until the function that it returns is called.

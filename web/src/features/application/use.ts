@@ -5,6 +5,7 @@ import { type App, basePath, detailQuery, liveKey, pathOf } from "@/lib/applicat
 import { accepted, type Command } from "@/lib/command";
 import { events } from "@/lib/events";
 import { queryClient } from "@/lib/query";
+import { rereading } from "@/lib/reread";
 import { useMissing } from "@/lib/session";
 import { type Detail, type Named, type Resource, resourceOf } from "./resource";
 
@@ -13,20 +14,17 @@ const settle = 120; // ms to gather events that come together
 // useFollow reads what is shown of the application again whenever something about it changed.
 export function useFollow(app: App): void {
   useEffect(() => {
-    let timer: ReturnType<typeof setTimeout> | undefined;
+    const reread = rereading(queryClient, { queryKey: ["one-application", app.id] }, settle);
     const stop = events.listen((event) => {
       const about =
         (event.object.type === "application" && event.object.id === app.id) ||
         (event.object.type === "agent" && event.object.id === app.agent);
       if (about) {
-        timer ??= setTimeout(() => {
-          timer = undefined;
-          void queryClient.invalidateQueries({ queryKey: ["one-application", app.id] });
-        }, settle);
+        reread.soon();
       }
     });
     return () => {
-      clearTimeout(timer);
+      reread.stop();
       stop();
     };
   }, [app.id, app.agent]);

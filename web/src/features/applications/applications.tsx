@@ -203,26 +203,7 @@ function List() {
               </Button>
             )}
             <Views filter={filter} onApply={(f) => at.setFilter(f)} />
-            {!narrow && (
-              <div role="group" aria-label="Show as" className="flex">
-                <IconButton
-                  label="Table"
-                  aria-pressed={!tiles}
-                  className={cn(!tiles && "bg-accent-soft")}
-                  onClick={() => at.setView("")}
-                >
-                  <Rows3 size={16} aria-hidden />
-                </IconButton>
-                <IconButton
-                  label="Tiles"
-                  aria-pressed={tiles}
-                  className={cn(tiles && "bg-accent-soft")}
-                  onClick={() => at.setView("tiles")}
-                >
-                  <LayoutGrid size={16} aria-hidden />
-                </IconButton>
-              </div>
-            )}
+            {!narrow && <ShowAs tiles={tiles} onView={at.setView} />}
             <Button asChild look="primary">
               <Link to="/applications/new">
                 <Plus size={14} aria-hidden />
@@ -277,6 +258,29 @@ function List() {
         />
       )}
       <JobDrawer id={at.job} onClose={() => at.setJob("")} onJob={at.setJob} />
+    </div>
+  );
+}
+
+function ShowAs({ tiles, onView }: { tiles: boolean; onView: (view: string) => void }) {
+  return (
+    <div role="group" aria-label="Show as" className="flex">
+      <IconButton
+        label="Table"
+        aria-pressed={!tiles}
+        className={cn(!tiles && "bg-accent-soft")}
+        onClick={() => onView("")}
+      >
+        <Rows3 size={16} aria-hidden />
+      </IconButton>
+      <IconButton
+        label="Tiles"
+        aria-pressed={tiles}
+        className={cn(tiles && "bg-accent-soft")}
+        onClick={() => onView("tiles")}
+      >
+        <LayoutGrid size={16} aria-hidden />
+      </IconButton>
     </div>
   );
 }

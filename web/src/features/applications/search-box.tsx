@@ -7,7 +7,15 @@ import { Input } from "@/ui/field";
 const pause = 80; // how long typing rests before the list follows, in ms
 
 // SearchBox follows what is typed; the address follows the first letter at once, and those after it when typing rests.
-export function SearchBox({ text, onText, className }: { text: string; onText: (text: string) => void; className?: string }) {
+export function SearchBox({
+  text,
+  onText,
+  className,
+}: {
+  text: string;
+  onText: (text: string) => void;
+  className?: string;
+}) {
   const [value, setValue] = useState(text);
   const field = useRef<HTMLInputElement>(null);
   // What the address was set to from here, from what it is now on: it may come to the later ones yet.

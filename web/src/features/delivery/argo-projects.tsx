@@ -1,4 +1,3 @@
-import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
 import { useState } from "react";
@@ -6,7 +5,6 @@ import { stringify } from "yaml";
 import { type Schemas, send } from "@/api/client";
 import { finished } from "@/lib/command";
 import { useAddress } from "@/lib/navigate";
-import { plural } from "@/lib/format";
 import { queryClient } from "@/lib/query";
 import { one } from "@/lib/search";
 import { useMissing } from "@/lib/session";
@@ -15,11 +13,12 @@ import { Code } from "@/ui/code";
 import { Confirm } from "@/ui/confirm";
 import { Drawer } from "@/ui/dialog";
 import { SearchBox } from "@/ui/entities";
+import { Listing } from "@/ui/listing";
 import { Facts } from "@/ui/page";
-import { Empty, Loaded } from "@/ui/states";
-import { type Column, Table } from "@/ui/table";
+import { Empty } from "@/ui/states";
+import type { Column } from "@/ui/table";
 import { toast } from "@/ui/toast";
-import { itemPath, settingsQuery } from "./items";
+import { itemPath, useSettings } from "./items";
 import { ResourceEditor } from "./resource-editor";
 import type { SettingItem } from "./setting";
 import { readable } from "./yaml";
@@ -81,7 +80,8 @@ export function ArgoProjects() {
   const text = one(search, "q");
   const open = one(search, "open");
   const missing = useMissing("argoproject_edit");
-  const list = useInfiniteQuery(settingsQuery(kind, { search: text }));
+  const list = useSettings(kind, { search: text });
+  const shown = list.query.data?.find((i) => idOf(i) === open);
   const close = () => go({ open: undefined }, false);
   return (
     <>
@@ -91,37 +91,21 @@ export function ArgoProjects() {
           <Plus size={15} aria-hidden /> Add Argo project
         </Button>
       </div>
-      <Loaded query={list}>
-        {(pages) => {
-          const items = pages.pages.flatMap((p) => p.items ?? []);
-          const shown = items.find((i) => idOf(i) === open);
-          return (
-            <>
-              {items.length === 0 ? (
-                <Empty
-                  filtered={text !== ""}
-                  title={text ? "None is called like that" : "No agent has told of an Argo project yet"}
-                />
-              ) : (
-                <div className="rounded-lg border bg-surface">
-                  <Table
-                    label="Argo projects"
-                    rows={items}
-                    columns={columns}
-                    rowKey={idOf}
-                    onOpen={(i) => go({ open: idOf(i) }, false)}
-                    onEnd={() => list.hasNextPage && !list.isFetchingNextPage && void list.fetchNextPage()}
-                  />
-                  <p className="border-t px-3 py-2 text-sm text-muted">
-                    {plural(pages.pages[0]?.total ?? items.length, "Argo project")}
-                  </p>
-                </div>
-              )}
-              {shown && <One item={shown} onClose={close} />}
-            </>
-          );
-        }}
-      </Loaded>
+      <Listing
+        list={list}
+        one="Argo project"
+        many="Argo projects"
+        columns={columns}
+        rowKey={idOf}
+        onOpen={(i) => go({ open: idOf(i) }, false)}
+        empty={
+          <Empty
+            filtered={text !== ""}
+            title={text ? "None is called like that" : "No agent has told of an Argo project yet"}
+          />
+        }
+      />
+      {shown && <One item={shown} onClose={close} />}
       <Drawer open={open === "new"} onClose={close} title="Add Argo project">
         <ResourceEditor
           noun="argo-projects"

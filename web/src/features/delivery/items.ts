@@ -1,20 +1,9 @@
-import { infiniteQueryOptions } from "@tanstack/react-query";
-import { readJSON, type Schemas } from "@/api/client";
-import { query } from "@/lib/entity";
+import { useList } from "@/lib/entity";
 import type { Kind, SettingItem } from "./setting";
 
-type Page = Schemas["PageItem"];
-
-// settingsQuery is what agents tell of one kind, page by page.
-export function settingsQuery(kind: Pick<Kind, "event" | "noun">, filter: { search?: string; agent?: string }) {
-  return infiniteQueryOptions({
-    queryKey: [kind.event, kind.noun, filter],
-    initialPageParam: "",
-    queryFn: ({ pageParam, signal }) =>
-      readJSON<Page>(`/api/v1/${kind.noun}${query({ limit: 200, ...filter, cursor: pageParam })}`, { signal }),
-    getNextPageParam: (last) => last.nextCursor || undefined,
-  });
-}
+// useSettings are what agents tell of one kind, page by page.
+export const useSettings = (kind: Pick<Kind, "event" | "noun">, filter: { search?: string; agent?: string }) =>
+  useList<SettingItem>(kind.event, `/api/v1/${kind.noun}`, filter);
 
 export const itemPath = (item: Pick<SettingItem, "agent" | "namespace" | "name">, noun: string): string =>
   `/api/v1/agents/${encodeURIComponent(item.agent)}/${noun}/${encodeURIComponent(item.namespace)}/${encodeURIComponent(item.name)}`;

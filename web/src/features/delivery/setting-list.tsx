@@ -1,9 +1,7 @@
-import { useInfiniteQuery } from "@tanstack/react-query";
 import { Pencil, Plus, Trash2 } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { type Schemas, send } from "@/api/client";
 import { finished } from "@/lib/command";
-import { plural } from "@/lib/format";
 import { queryClient } from "@/lib/query";
 import { useAddress } from "@/lib/navigate";
 import { one } from "@/lib/search";
@@ -16,12 +14,13 @@ import { Copy } from "@/ui/copy";
 import { Drawer } from "@/ui/dialog";
 import { SearchBox } from "@/ui/entities";
 import { Checkbox } from "@/ui/field";
+import { Listing } from "@/ui/listing";
 import { Facts } from "@/ui/page";
-import { Empty, Loaded } from "@/ui/states";
+import { Empty } from "@/ui/states";
 import { Badge, Status } from "@/ui/status";
-import { type Column, Table } from "@/ui/table";
+import type { Column } from "@/ui/table";
 import { toast } from "@/ui/toast";
-import { itemPath, settingsQuery } from "./items";
+import { itemPath, useSettings } from "./items";
 import { type Kind, type SettingItem, settingOf } from "./setting";
 import { methodOf, SettingForm } from "./setting-form";
 
@@ -53,7 +52,8 @@ export function SettingList({ kind, kinds = [kind], columns, about }: Props) {
   const text = one(search, "q");
   const open = one(search, "open");
   const adding = kinds.find((k) => k.noun === one(search, "add"));
-  const list = useInfiniteQuery(settingsQuery(kind, { search: text, agent: one(search, "agent") }));
+  const list = useSettings(kind, { search: text, agent: one(search, "agent") });
+  const shown = list.query.data?.find((i) => idOf(i) === open);
   const add = kinds.map((k) => (
     <Button key={k.noun} look="primary" why={missing} onClick={() => go({ add: k.noun }, false)}>
       <Plus size={15} aria-hidden />
@@ -66,51 +66,35 @@ export function SettingList({ kind, kinds = [kind], columns, about }: Props) {
         <SearchBox label={`Search ${kind.plural}`} />
         <div className="ml-auto flex flex-wrap gap-2">{add}</div>
       </div>
-      <Loaded query={list}>
-        {(pages) => {
-          const items = pages.pages.flatMap((p) => p.items ?? []);
-          const shown = items.find((i) => idOf(i) === open);
-          return (
-            <>
-              {items.length === 0 ? (
-                text ? (
-                  <Empty
-                    filtered
-                    title={`No ${kind.called} is called like that`}
-                    action={<Button onClick={() => go({ q: undefined })}>Clear the search</Button>}
-                  />
-                ) : (
-                  <Empty title={`No ${kind.plural} yet`} action={add}>
-                    {about}
-                  </Empty>
-                )
-              ) : (
-                <div className="rounded-lg border bg-surface">
-                  <Table
-                    label={kind.plural}
-                    rows={items}
-                    columns={columns}
-                    rowKey={idOf}
-                    onOpen={(item) => go({ open: idOf(item) }, false)}
-                    onEnd={() => list.hasNextPage && !list.isFetchingNextPage && void list.fetchNextPage()}
-                  />
-                  <p className="border-t px-3 py-2 text-sm text-muted">
-                    {plural(pages.pages[0]?.total ?? items.length, kind.called, kind.plural)}
-                  </p>
-                </div>
-              )}
-              {shown && (
-                <One
-                  key={idOf(shown)}
-                  kind={kindOf(kind, kinds, shown)}
-                  item={shown}
-                  onClose={() => go({ open: undefined }, false)}
-                />
-              )}
-            </>
-          );
-        }}
-      </Loaded>
+      <Listing
+        list={list}
+        one={kind.called}
+        many={kind.plural}
+        columns={columns}
+        rowKey={idOf}
+        onOpen={(item) => go({ open: idOf(item) }, false)}
+        empty={
+          text ? (
+            <Empty
+              filtered
+              title={`No ${kind.called} is called like that`}
+              action={<Button onClick={() => go({ q: undefined })}>Clear the search</Button>}
+            />
+          ) : (
+            <Empty title={`No ${kind.plural} yet`} action={add}>
+              {about}
+            </Empty>
+          )
+        }
+      />
+      {shown && (
+        <One
+          key={idOf(shown)}
+          kind={kindOf(kind, kinds, shown)}
+          item={shown}
+          onClose={() => go({ open: undefined }, false)}
+        />
+      )}
       <Drawer
         open={Boolean(adding)}
         onClose={() => go({ add: undefined }, false)}

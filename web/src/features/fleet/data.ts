@@ -2,6 +2,7 @@ import { keepPreviousData, useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { client, data } from "@/api/client";
 import { patchOn } from "@/lib/query";
+import { rereading } from "@/lib/reread";
 
 export const dimensions = {
   agent: "Agent",
@@ -83,20 +84,14 @@ export const levelsQuery = {
 export function useCalm(): void {
   const cache = useQueryClient();
   useEffect(() => {
-    let waiting: ReturnType<typeof setTimeout> | undefined;
-    let last = 0;
-    const read = () => {
-      waiting = undefined;
-      last = Date.now();
-      void cache.invalidateQueries({ queryKey: ["application"] }, { cancelRefetch: false });
-    };
+    const reread = rereading(cache, { queryKey: ["application"] }, 100, 1_000);
     const stop = patchOn("application", () => {
-      waiting ??= setTimeout(read, Math.max(100, 1_000 - (Date.now() - last)));
+      reread.soon();
       return true;
     });
     return () => {
       stop();
-      clearTimeout(waiting);
+      reread.stop();
     };
   }, [cache]);
 }

@@ -3,6 +3,7 @@ import { useEffect, useMemo, useSyncExternalStore } from "react";
 import { ApiError, client, data } from "@/api/client";
 import { type App, pathOf } from "@/lib/application";
 import { events } from "@/lib/events";
+import { rereading } from "@/lib/reread";
 import { flatten } from "./model";
 import { type Tree, TreeStream } from "./tree-stream";
 
@@ -40,17 +41,14 @@ export function useTree(app: App): TreeQuery {
     if (!needed) {
       return undefined;
     }
-    let timer: ReturnType<typeof setTimeout> | undefined;
+    const reread = rereading(queries, { queryKey: ["tree", app.id] }, quiet);
     const end = events.listen((event) => {
       if (event.object.type === "application" && event.object.id === app.id) {
-        timer ??= setTimeout(() => {
-          timer = undefined;
-          void queries.invalidateQueries({ queryKey: ["tree", app.id] }, { cancelRefetch: false });
-        }, quiet);
+        reread.soon();
       }
     });
     return () => {
-      clearTimeout(timer);
+      reread.stop();
       end();
     };
   }, [needed, app, queries]);

@@ -2,6 +2,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { client, data, type Schemas } from "@/api/client";
 import { patchOn, queryClient } from "@/lib/query";
+import { rereading } from "@/lib/reread";
 
 export type Cell = Schemas["ServiceCell"];
 export type Row = Schemas["ServiceRow"];
@@ -64,27 +65,21 @@ export async function reread(): Promise<void> {
 export function useAlso(): void {
   const cache = useQueryClient();
   useEffect(() => {
-    let waiting: ReturnType<typeof setTimeout> | undefined;
-    const later = () => {
-      waiting ??= setTimeout(() => {
-        waiting = undefined;
-        void cache.invalidateQueries({ queryKey: ["application"] }, { cancelRefetch: false });
-      }, 800);
-    };
+    const reread = rereading(cache, { queryKey: ["application"] }, 800);
     const stops = [
       patchOn("application", () => {
-        later();
+        reread.soon();
         return true;
       }),
       ...["service", "environment"].map((type) =>
         patchOn(type, () => {
-          later();
+          reread.soon();
           return false;
         }),
       ),
     ];
     return () => {
-      clearTimeout(waiting);
+      reread.stop();
       for (const stop of stops) {
         stop();
       }

@@ -1,17 +1,16 @@
-import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
-import { client, data } from "@/api/client";
+import { useList } from "@/lib/entity";
 import { useAddress } from "@/lib/navigate";
-import { plural } from "@/lib/format";
 import { one } from "@/lib/search";
 import { known } from "@/lib/time";
 import { Ago } from "@/ui/ago";
 import { Button } from "@/ui/button";
 import { SearchBox } from "@/ui/entities";
+import { Listing } from "@/ui/listing";
 import { Page } from "@/ui/page";
-import { Empty, Loaded } from "@/ui/states";
+import { Empty } from "@/ui/states";
 import { Status } from "@/ui/status";
-import { type Column, Table } from "@/ui/table";
+import type { Column } from "@/ui/table";
 import { generatorsOf, type SetItem, stateOf } from "./set-state";
 
 const columns: Column<SetItem>[] = [
@@ -48,53 +47,30 @@ export default function ApplicationSets() {
   const [search, go] = useAddress();
   const navigate = useNavigate();
   const text = one(search, "q");
-  const list = useInfiniteQuery({
-    queryKey: ["applicationset", "list", text],
-    initialPageParam: "",
-    queryFn: ({ pageParam }) =>
-      data(
-        client.GET("/api/v1/applicationsets", {
-          params: { query: { limit: 200, search: text || undefined, cursor: pageParam || undefined } },
-        }),
-      ),
-    getNextPageParam: (last) => last.nextCursor || undefined,
-  });
+  const list = useList<SetItem>("applicationset", "/api/v1/applicationsets", { search: text });
   return (
     <Page
       title="Application sets"
       about="Templates that make many applications: one for each cluster, directory or list entry."
     >
       <SearchBox label="Search application sets" />
-      <Loaded query={list}>
-        {(pages) => {
-          const items = pages.pages.flatMap((p) => p.items ?? []);
-          return items.length === 0 ? (
-            <div className="rounded-lg border bg-surface">
-              <Empty
-                filtered={text !== ""}
-                title={text ? "None is called like that" : "No application sets yet"}
-                action={text ? <Button onClick={() => go({ q: undefined })}>Clear the search</Button> : undefined}
-              >
-                {!text && "Apply one to a cluster that an agent is in: it shows here as it is there, at once."}
-              </Empty>
-            </div>
-          ) : (
-            <div className="rounded-lg border bg-surface">
-              <Table
-                label="Application sets"
-                rows={items}
-                columns={columns}
-                rowKey={(i) => `${i.agent}/${i.namespace}/${i.name}`}
-                onOpen={(i) => void navigate({ to: "/application-sets/$agent/$namespace/$name", params: i })}
-                onEnd={() => list.hasNextPage && !list.isFetchingNextPage && void list.fetchNextPage()}
-              />
-              <p className="border-t px-3 py-2 text-sm text-muted">
-                {plural(pages.pages[0]?.total ?? items.length, "application set")}
-              </p>
-            </div>
-          );
-        }}
-      </Loaded>
+      <Listing
+        list={list}
+        one="application set"
+        many="application sets"
+        columns={columns}
+        rowKey={(i) => `${i.agent}/${i.namespace}/${i.name}`}
+        onOpen={(i) => void navigate({ to: "/application-sets/$agent/$namespace/$name", params: i })}
+        empty={
+          <Empty
+            filtered={text !== ""}
+            title={text ? "None is called like that" : "No application sets yet"}
+            action={text ? <Button onClick={() => go({ q: undefined })}>Clear the search</Button> : undefined}
+          >
+            {!text && "Apply one to a cluster that an agent is in: it shows here as it is there, at once."}
+          </Empty>
+        }
+      />
     </Page>
   );
 }

@@ -1,0 +1,68 @@
+import { QueryClient, QueryObserver } from "@tanstack/react-query";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { rereading } from "./reread";
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+// slow is a query that takes so many ms, with how often it was asked for.
+async function slow(ms: number) {
+  const cache = new QueryClient();
+  const ask = vi.fn(() => new Promise<number>((resolve) => setTimeout(() => resolve(ask.mock.calls.length), ms)));
+  const end = new QueryObserver(cache, { queryKey: ["a", 1], queryFn: ask }).subscribe(() => undefined);
+  return { cache, ask, end };
+}
+
+test("what is told many times within a moment is read once", async () => {
+  const { cache, ask, end } = await slow(10);
+  await vi.advanceTimersByTimeAsync(10);
+  const { soon } = rereading(cache, { queryKey: ["a"] }, 100);
+  soon();
+  soon();
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(ask).toHaveBeenCalledTimes(2);
+  end();
+});
+
+test("what is told while it is read is read once more, after that", async () => {
+  const { cache, ask, end } = await slow(500);
+  await vi.advanceTimersByTimeAsync(500);
+  const { soon } = rereading(cache, { queryKey: ["a"] }, 100);
+  soon();
+  await vi.advanceTimersByTimeAsync(300);
+  soon();
+  soon();
+  await vi.advanceTimersByTimeAsync(200);
+  expect(ask).toHaveBeenCalledTimes(2);
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(ask).toHaveBeenCalledTimes(3);
+  end();
+});
+
+test("an answer that was asked for before the change does not count", async () => {
+  const { cache, ask, end } = await slow(500);
+  const { soon } = rereading(cache, { queryKey: ["a"] }, 100);
+  soon();
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(ask).toHaveBeenCalledTimes(2);
+  end();
+});
+
+test("it rests between two times, and ends", async () => {
+  const { cache, ask, end } = await slow(0);
+  await vi.advanceTimersByTimeAsync(1);
+  const { soon, stop } = rereading(cache, { queryKey: ["a"] }, 100, 1_000);
+  soon();
+  await vi.advanceTimersByTimeAsync(150);
+  expect(ask).toHaveBeenCalledTimes(2);
+  soon();
+  await vi.advanceTimersByTimeAsync(500);
+  expect(ask).toHaveBeenCalledTimes(2);
+  await vi.advanceTimersByTimeAsync(500);
+  expect(ask).toHaveBeenCalledTimes(3);
+  soon();
+  stop();
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect(ask).toHaveBeenCalledTimes(3);
+  end();
+});
