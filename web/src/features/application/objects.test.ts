@@ -28,7 +28,7 @@ it("objects are found at any depth, those of the application first", () => {
 it("logs and terminal are found where they are asked for", () => {
   expect(titles("logs shop")).toEqual(["Logs of Pod shop-1"]);
   expect(titles("terminal")).toEqual(["Terminal in Pod shop-1"]);
-  const go = vi.fn();
+  const go = vi.fn<Parameters<typeof offersOf>[2]>();
   offersOf(roots, ["logs"], go)[0]?.run();
   expect(go).toHaveBeenCalledWith("", { resource: "/Pod/shop/shop-1", tab: "logs" });
 });

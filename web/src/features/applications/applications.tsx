@@ -16,15 +16,16 @@ import { Drawer } from "@/ui/dialog";
 import { JobDrawer } from "@/ui/job";
 import { useTitle } from "@/ui/page";
 import { Empty, ErrorNote, Failed, Loading, NoPermission } from "@/ui/states";
-import { toast, toastError } from "@/ui/toast";
+import { toast } from "@/ui/toast";
 import { labelOf } from "@/ui/status";
 import { Bulk } from "./bulk";
-import { pageQuery, rangeIds, useList, useLive, useNext, useSeen, useSummaries } from "./data";
+import { pageQuery, useList, useLive, useNext, useSeen, useSummaries } from "./data";
 import { FacetPanel } from "./facet-panel";
 import { chips, type Filter, filterOf, narrows, searchOf, sortOf, toggle, defaultSort, type Dimension } from "./filter";
 import type { Actions } from "./row";
 import { SearchBox } from "./search-box";
-import { everything, flip, nothing, range, reach, type Selection, sizeOf, targetOf } from "./selection";
+import { useSelecting } from "./selecting";
+import { everything, flip, nothing, type Selection, sizeOf, targetOf } from "./selection";
 import { ApplicationTiles, ApplicationsTable } from "./table";
 import { Views } from "./views";
 
@@ -73,33 +74,6 @@ export default function Applications() {
   return missing ? <NoPermission why={missing} /> : <List />;
 }
 
-// useSelecting is which rows are chosen, and what chooses them: one, or with shift all from the last one.
-function useSelecting(list: ReturnType<typeof useList>) {
-  const [selection, setSelection] = useState<Selection>(nothing);
-  useEffect(() => setSelection(nothing), [list.filter]);
-  const rows = useRef(list);
-  rows.current = list;
-  const chosen = useRef(selection);
-  chosen.current = selection;
-  const onToggle = useCallback((index: number, shift: boolean) => {
-    const { row, filter: f, sort: s } = rows.current;
-    const app = row(index);
-    const was = chosen.current;
-    if (!app) {
-      return;
-    }
-    if (!shift || was.anchor < 0) {
-      setSelection(flip(was, app.id, index));
-      return;
-    }
-    rangeIds(f, s, ...range(was, index)).then(
-      (ids) => setSelection((now) => reach(now, ids, index)),
-      (error: unknown) => toastError(error, "The rows in between could not be read"),
-    );
-  }, []);
-  return { selection, setSelection, onToggle };
-}
-
 // useListCommands offers what can be done with the list in the palette.
 function useListCommands(setFilter: (filter: Filter) => void, syncAll: () => void) {
   const missingSync = useMissing("application_sync");
@@ -126,6 +100,69 @@ function useListCommands(setFilter: (filter: Filter) => void, syncAll: () => voi
   ]);
 }
 
+// useFacetsShown is whether the facets are beside the list, as they were left.
+function useFacetsShown(): [boolean, (to: boolean) => void] {
+  const [shown, setShown] = useState(() => localStorage.getItem("slipway.facets.shown") !== "no");
+  return [
+    shown,
+    (to) => {
+      localStorage.setItem("slipway.facets.shown", to ? "yes" : "no");
+      setShown(to);
+    },
+  ];
+}
+
+function Head(props: {
+  at: ReturnType<typeof useAddress>;
+  narrow: boolean;
+  found: number | null;
+  facets: boolean;
+  onFacets: (to: boolean) => void;
+  onSheet: () => void;
+}) {
+  const { at, narrow, found, facets, onFacets, onSheet } = props;
+  const { filter } = at;
+  const tiles = at.view === "tiles";
+  return (
+    <header className="flex flex-wrap items-center gap-2 p-3">
+      {!narrow && (
+        <IconButton
+          label={facets ? "Hide the filters" : "Show the filters"}
+          aria-expanded={facets}
+          onClick={() => onFacets(!facets)}
+        >
+          <PanelLeft size={16} aria-hidden />
+        </IconButton>
+      )}
+      <h1 className="mr-1 text-xl font-semibold">Applications</h1>
+      <span role="status" className="text-muted tabular-nums">
+        {found !== null && count(found)}
+      </span>
+      <SearchBox
+        className="max-md:order-last max-md:basis-full"
+        text={filter.search ?? ""}
+        onText={(text) => at.setFilter({ ...filter, search: text }, true)}
+      />
+      <div className="ml-auto flex flex-wrap items-center gap-2">
+        {narrow && (
+          <Button onClick={onSheet}>
+            <FilterIcon size={14} aria-hidden />
+            Filters{chips(filter).length > 0 && ` (${chips(filter).length})`}
+          </Button>
+        )}
+        <Views filter={filter} onApply={(f) => at.setFilter(f)} />
+        {!narrow && <ShowAs tiles={tiles} onView={at.setView} />}
+        <Button asChild look="primary">
+          <Link to="/applications/new">
+            <Plus size={14} aria-hidden />
+            New
+          </Link>
+        </Button>
+      </div>
+    </header>
+  );
+}
+
 function List() {
   const at = useAddress();
   const { filter, sort } = at;
@@ -140,7 +177,7 @@ function List() {
   useNext(list.loaded);
   const { selection, setSelection, onToggle } = useSelecting(list);
   const [doing, setDoing] = useState<Doing | null>(null);
-  const [facets, setFacets] = useState(() => localStorage.getItem("slipway.facets.shown") !== "no");
+  const [facets, showFacets] = useFacetsShown();
   const [sheet, setSheet] = useState(false);
   const actions: Actions = useMemo(
     () => ({
@@ -164,10 +201,6 @@ function List() {
   useListCommands(at.setFilter, () => setDoing({ action: "sync", selection: everything }));
   const panel = <FacetPanel filter={filter} summaries={summaries} onToggle={pick} onFilter={apply} />;
   const grid = { list, selection, actions, onSeen, onSort: at.setSort, onToggle, stale: waiting };
-  const showFacets = (to: boolean) => {
-    localStorage.setItem("slipway.facets.shown", to ? "yes" : "no");
-    setFacets(to);
-  };
   return (
     <div className="flex h-full min-w-0">
       {facets && !narrow && (
@@ -176,42 +209,14 @@ function List() {
         </aside>
       )}
       <div className="flex min-w-0 flex-1 flex-col">
-        <header className="flex flex-wrap items-center gap-2 p-3">
-          {!narrow && (
-            <IconButton
-              label={facets ? "Hide the filters" : "Show the filters"}
-              aria-expanded={facets}
-              onClick={() => showFacets(!facets)}
-            >
-              <PanelLeft size={16} aria-hidden />
-            </IconButton>
-          )}
-          <h1 className="mr-1 text-xl font-semibold">Applications</h1>
-          <span role="status" className="text-muted tabular-nums">
-            {list.loaded && count(list.total)}
-          </span>
-          <SearchBox
-            className="max-md:order-last max-md:basis-full"
-            text={filter.search ?? ""}
-            onText={(text) => at.setFilter({ ...filter, search: text }, true)}
-          />
-          <div className="ml-auto flex flex-wrap items-center gap-2">
-            {narrow && (
-              <Button onClick={() => setSheet(true)}>
-                <FilterIcon size={14} aria-hidden />
-                Filters{chips(filter).length > 0 && ` (${chips(filter).length})`}
-              </Button>
-            )}
-            <Views filter={filter} onApply={(f) => at.setFilter(f)} />
-            {!narrow && <ShowAs tiles={tiles} onView={at.setView} />}
-            <Button asChild look="primary">
-              <Link to="/applications/new">
-                <Plus size={14} aria-hidden />
-                New
-              </Link>
-            </Button>
-          </div>
-        </header>
+        <Head
+          at={at}
+          narrow={narrow}
+          found={list.loaded ? list.total : null}
+          facets={facets}
+          onFacets={showFacets}
+          onSheet={() => setSheet(true)}
+        />
         <Chips filter={filter} onRemove={pick} onClear={clear} />
         <SelectionBar
           selection={selection}
