@@ -8,7 +8,9 @@ afterEach(() => void vi.useRealTimers());
 // slow is a query that takes so many ms, with how often it was asked for.
 async function slow(ms: number) {
   const cache = new QueryClient();
-  const ask = vi.fn(() => new Promise<number>((resolve) => setTimeout(() => resolve(ask.mock.calls.length), ms)));
+  const ask = vi.fn<() => Promise<number>>(
+    () => new Promise<number>((resolve) => setTimeout(() => resolve(ask.mock.calls.length), ms)),
+  );
   const end = new QueryObserver(cache, { queryKey: ["a", 1], queryFn: ask }).subscribe(() => undefined);
   return { cache, ask, end };
 }
