@@ -5,8 +5,8 @@ import { flushSync } from "react-dom";
 export interface Sight {
   first: number;
   last: number;
-  // show scrolls as far as needed for a row to be seen.
-  show: (index: number) => void;
+  // focus scrolls as far as needed for a row to be seen, and puts the focus on what has its data-index.
+  focus: (index: number) => void;
 }
 
 interface Place {
@@ -24,16 +24,19 @@ export function inSight({ top, rows }: Place, count: number, more: number): { fi
 // keeps nothing for each row: a million are as cheap as ten.
 export function useSight(box: RefObject<HTMLElement | null>, count: number, height: number, more: number): Sight {
   const [place, setPlace] = useState<Place>({ top: 0, rows: 16 });
+  const look = useCallback(() => {
+    const element = box.current;
+    if (element) {
+      const top = Math.floor(element.scrollTop / height);
+      const rows = Math.ceil(element.clientHeight / height);
+      setPlace((was) => (was.top === top && was.rows === rows ? was : { top, rows }));
+    }
+  }, [box, height]);
   useLayoutEffect(() => {
     const element = box.current;
     if (!element) {
       return undefined;
     }
-    const look = () => {
-      const top = Math.floor(element.scrollTop / height);
-      const rows = Math.ceil(element.clientHeight / height);
-      setPlace((was) => (was.top === top && was.rows === rows ? was : { top, rows }));
-    };
     // In the same frame: a later one would show rows that are not there yet.
     const now = () => flushSync(look);
     look();
@@ -44,8 +47,8 @@ export function useSight(box: RefObject<HTMLElement | null>, count: number, heig
       element.removeEventListener("scroll", now);
       watch.disconnect();
     };
-  }, [box, height]);
-  const show = useCallback(
+  }, [box, look]);
+  const focus = useCallback(
     (index: number) => {
       const element = box.current;
       if (!element) {
@@ -56,8 +59,11 @@ export function useSight(box: RefObject<HTMLElement | null>, count: number, heig
       const start = index * height;
       const end = start + height + head - element.clientHeight;
       element.scrollTop = Math.min(start, Math.max(end, element.scrollTop));
+      // At once: a key that comes before the next frame goes on from this row.
+      flushSync(look);
+      element.querySelector<HTMLElement>(`[data-index="${index}"]`)?.focus({ preventScroll: true });
     },
-    [box, count, height],
+    [box, count, height, look],
   );
-  return { ...inSight(place, count, more), show };
+  return { ...inSight(place, count, more), focus };
 }

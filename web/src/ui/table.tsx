@@ -47,7 +47,7 @@ export function Table<T>({
   selected,
 }: Props<T>) {
   const scroller = useRef<HTMLDivElement>(null);
-  const { first, last, show } = useSight(scroller, rows.length, rowHeight, 12);
+  const { first, last, focus } = useSight(scroller, rows.length, rowHeight, 12);
   useEffect(() => {
     if (onEnd && rows.length > 0 && last >= rows.length - 20) {
       onEnd();
@@ -63,8 +63,7 @@ export function Table<T>({
       onOpen(rows[index] as T);
     } else if (to !== undefined && to >= 0 && to < rows.length) {
       event.preventDefault();
-      show(to);
-      requestAnimationFrame(() => scroller.current?.querySelector<HTMLElement>(`[data-index="${to}"]`)?.focus());
+      focus(to);
     }
   };
   return (

@@ -51,14 +51,8 @@ export function ApplicationsTable({ list, selection, actions, onSeen, onSort, on
   const scroller = useRef<HTMLDivElement>(null);
   const [focused, setFocused] = useState(0);
   useBeginning(list, scroller);
-  const { first, last, show } = useSight(scroller, list.total, rowHeight, 8);
+  const { first, last, focus } = useSight(scroller, list.total, rowHeight, 8);
   useEffect(() => onSeen(first, last), [first, last, onSeen]);
-  const go = (to: number) => {
-    const next = Math.max(0, Math.min(list.total - 1, to));
-    setFocused(next);
-    show(next);
-    requestAnimationFrame(() => scroller.current?.querySelector<HTMLElement>(`[data-index="${next}"]`)?.focus());
-  };
   const key = (event: KeyboardEvent<HTMLDivElement>) => {
     const row = (event.target as HTMLElement).closest<HTMLElement>("[data-index]");
     if (!row || event.target !== row) {
@@ -77,7 +71,7 @@ export function ApplicationsTable({ list, selection, actions, onSeen, onSort, on
     const app = list.row(index);
     if (to[event.key] !== undefined) {
       event.preventDefault();
-      go(to[event.key] as number);
+      focus(Math.max(0, Math.min(list.total - 1, to[event.key] as number)));
     } else if (event.key === "Enter" && app) {
       actions.open(app.id);
     } else if (event.key === " ") {
