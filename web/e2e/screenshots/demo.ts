@@ -137,6 +137,28 @@ async function troubled(): Promise<void> {
   await until("search", (app) => app.health === "Degraded");
 }
 
+// regions is a set that makes an application for each region.
+async function regions(): Promise<void> {
+  const { namespace, repository } = stack();
+  await kube("POST", `/apis/argoproj.io/v1alpha1/namespaces/${namespace}/applicationsets`, {
+    apiVersion: "argoproj.io/v1alpha1",
+    kind: "ApplicationSet",
+    metadata: { name: "regions", namespace },
+    spec: {
+      goTemplate: true,
+      generators: [{ list: { elements: [{ region: "eu-central" }, { region: "eu-north" }] } }],
+      template: {
+        metadata: { name: "cache-{{.region}}" },
+        spec: {
+          project: "default",
+          source: { repoURL: repository, path: "apps/cache", targetRevision: "main" },
+          destination: { server: "https://kubernetes.default.svc", namespace: "cache-{{.region}}" },
+        },
+      },
+    },
+  });
+}
+
 async function namesOf(): Promise<Record<string, string>> {
   const [entry] = (await api<List>("GET", "/api/v1/audit?limit=1")).items ?? [];
   const [operation] = (await api<List>("GET", "/api/v1/ledger?name=checkout&limit=1")).items ?? [];
@@ -156,6 +178,7 @@ async function namesOf(): Promise<Record<string, string>> {
     pod: inAddress(`/Pod/checkout/${pods.items[0]?.metadata.name}`),
     agent: `/agents/${stack().agent}`,
     service: "/services/account.checkout",
+    set: `/application-sets/${stack().agent}/${stack().namespace}/regions`,
     entry: entry?.id ?? "",
     operation: operation?.id ?? "",
     job: job.id ?? "",
@@ -171,6 +194,7 @@ export async function fill(): Promise<Filled> {
   const { total } = await api<{ total: number }>("GET", "/api/v1/fleet/applications?search=checkout&limit=1");
   if (total === 0) {
     await delivery();
+    await regions();
     await checkout();
     await troubled();
   }

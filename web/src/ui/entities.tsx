@@ -143,7 +143,7 @@ export function Entities<T extends Entity>({
         <span role="status" className="text-sm text-muted">
           {rows && `${count(list.total < 0 ? rows.length : list.total)} ${list.total === 1 ? kind.one : kind.many}`}
         </span>
-        <span className="ml-auto">{fresh}</span>
+        {(filtered || rows?.length !== 0) && <span className="ml-auto">{fresh}</span>}
       </div>
       <section className="min-w-0 rounded-lg border bg-surface">
         {rows === undefined ? (

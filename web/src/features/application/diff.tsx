@@ -10,7 +10,6 @@ import { Button, IconButton } from "@/ui/button";
 import { Input, Select } from "@/ui/field";
 import { type Tab, Tabs } from "@/ui/page";
 import { Empty, Loaded } from "@/ui/states";
-import { useActions } from "./actions";
 import { partPath } from "./address";
 import { AllowDrift, Adopt, RevertDrift } from "./diff-answers";
 import { DiffItem } from "./diff-item";
@@ -170,7 +169,6 @@ const most = 50; // objects that are shown at once
 
 function Items({ app, items, drift, split }: { app: App; items: ObjectDiff[]; drift: boolean; split: boolean }) {
   const [search, set] = useAddress();
-  const actions = useActions(app);
   const may = useMay(app);
   const [limit, setLimit] = useState(most);
   const list = useMemo(() => found(items, one(search, "q"), one(search, "verb")), [items, search]);
@@ -197,16 +195,10 @@ function Items({ app, items, drift, split }: { app: App; items: ObjectDiff[]; dr
     <>
       <div className="flex flex-wrap items-center justify-between gap-2">
         <p className="text-muted">{plural(counts, "object differs", "objects differ")}</p>
-        {drift ? (
+        {drift && (
           <Button look="primary" small why={may.sync} onClick={() => set({ do: "revert", of: "" }, false)}>
             Revert all…
           </Button>
-        ) : (
-          counts > 0 && (
-            <Button look="primary" small why={may.sync} onClick={() => actions.sync()}>
-              Sync…
-            </Button>
-          )
         )}
       </div>
       <ul className="space-y-3">

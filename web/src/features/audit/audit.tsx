@@ -21,7 +21,7 @@ import { Empty, ErrorNote, Failed, Loading, NoPermission } from "@/ui/states";
 import { Badge, type Tone } from "@/ui/status";
 import { type Column, Table } from "@/ui/table";
 import { auditFilter, type Entry, filtered, pretty } from "./data";
-import { ChoiceFilter, Filters, TextFilter } from "./filters";
+import { Between, ChoiceFilter, Filters, TextFilter } from "./filters";
 
 const tones: Record<string, Tone> = { succeeded: "ok", failed: "bad", denied: "warn" };
 
@@ -155,8 +155,7 @@ export default function Audit() {
             ["denied", "Denied"],
           ]}
         />
-        <TextFilter name="from" label="From" type="datetime-local" />
-        <TextFilter name="to" label="Until" type="datetime-local" />
+        <Between until="Until" />
         {filtered(filter) && <Button onClick={() => set(clean)}>Show all</Button>}
       </Filters>
       <Card

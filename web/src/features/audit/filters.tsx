@@ -84,6 +84,16 @@ export function TextFilter({
   );
 }
 
+// Between is two times of the address, which stay beside each other where a line is full.
+export function Between({ until }: { until: string }) {
+  return (
+    <div className="contents md:flex md:gap-2">
+      <TextFilter name="from" label="From" type="datetime-local" />
+      <TextFilter name="to" label={until} type="datetime-local" />
+    </div>
+  );
+}
+
 // ChoiceFilter is a filter of the address that is chosen.
 export function ChoiceFilter({ name, label, options }: { name: string; label: string; options: [string, string][] }) {
   const [search, set] = useAddress();

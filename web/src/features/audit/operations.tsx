@@ -18,7 +18,7 @@ import { Badge, Status } from "@/ui/status";
 import { type Column, Table } from "@/ui/table";
 import { filtered } from "./data";
 import { actionName, actions, counted, ledgerFilter, type Operation, who } from "./entries";
-import { ChoiceFilter, Filters, TextFilter } from "./filters";
+import { Between, ChoiceFilter, Filters, TextFilter } from "./filters";
 
 const columns: Column<Operation>[] = [
   { key: "at", title: "When", width: "9.5rem", cell: (e) => <Ago at={e.finishedAt} /> },
@@ -140,8 +140,7 @@ export function Operations({ filters }: { filters: ReactNode }) {
         <TextFilter name="actor" label="Asked by" />
         <TextFilter name="revision" label="Revision" />
         <ChoiceFilter name="changed" label="Objects" options={[["true", "Changed some"]]} />
-        <TextFilter name="from" label="From" type="datetime-local" />
-        <TextFilter name="to" label="Until" type="datetime-local" />
+        <Between until="Until" />
         {some && <Button onClick={() => set(clean)}>Show all</Button>}
       </Filters>
       <Card

@@ -16,7 +16,7 @@ import { Badge, type Tone } from "@/ui/status";
 import { type Column, Table } from "@/ui/table";
 import { filtered, instant } from "./data";
 import { applicationFilter, applicationOf, images, keyOf, placeOf, who } from "./entries";
-import { Filters, TextFilter } from "./filters";
+import { Between, Filters, TextFilter } from "./filters";
 import { clean } from "./operations";
 
 type State = Schemas["LedgerState"];
@@ -164,8 +164,7 @@ export function BetweenTimes({ filters }: { filters: ReactNode }) {
     <>
       <Filters label="Search applications" filter={filter}>
         {filters}
-        <TextFilter name="from" label="From" type="datetime-local" />
-        <TextFilter name="to" label="To" type="datetime-local" />
+        <Between until="To" />
         {some && <Button onClick={() => set(clean)}>The last day, all</Button>}
       </Filters>
       <Card

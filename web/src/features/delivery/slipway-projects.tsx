@@ -1,3 +1,4 @@
+import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import type { Schemas } from "@/api/client";
 import { useAll } from "@/lib/entity";
@@ -66,7 +67,11 @@ export function SlipwayProjects() {
       Form={Form}
       warn={() => <p>The project goes, with its roles and bindings. Nothing goes from any cluster.</p>}
     >
-      A project holds what a team works with. It belongs to an organization: add one first.
+      A project holds what a team works with. It belongs to an organization:{" "}
+      <Link to="/projects" search={{ tab: "organizations", open: "new" }} className="text-accent underline">
+        make one first
+      </Link>
+      .
     </Entities>
   );
 }

@@ -1,4 +1,5 @@
 import { useMutation } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { type Schemas, send } from "@/api/client";
 import { ids, useAll } from "@/lib/entity";
@@ -214,7 +215,11 @@ export function Rules() {
         </p>
       )}
     >
-      A rule says which events of which objects are told, and to which channel. Make a channel first.
+      A rule says which events of which objects are told, and to which channel:{" "}
+      <Link to="/notifications" search={{ tab: "channels", open: "new" }} className="text-accent underline">
+        make one first
+      </Link>
+      .
     </Entities>
   );
 }
