@@ -152,29 +152,41 @@ func TestAPlanIsToldInTheOrderOfTheSync(t *testing.T) {
 	}{
 		{"nothing to do", []plan.Task{with(task(diff.Keep, "same", 0), func(t *plan.Task) { t.Why = "" })}, false, nil},
 		{
-			"deletions go through their waves backwards", []plan.Task{task(diff.Delete, "old", 0), task(diff.Delete, "older", 3), task(diff.Create, "new", 1)}, false,
+			"deletions go through their waves backwards",
+			[]plan.Task{task(diff.Delete, "old", 0), task(diff.Delete, "older", 3), task(diff.Create, "new", 1)},
+			false,
 			[]string{"Sync 0 delete older", "Sync 1 create new", "Sync 3 delete old"},
 		},
 		{
-			"PruneLast: all of them come after the last wave", []plan.Task{task(diff.Delete, "old", 0), task(diff.Delete, "older", 3), task(diff.Create, "new", 1)}, true,
+			"PruneLast: all of them come after the last wave",
+			[]plan.Task{task(diff.Delete, "old", 0), task(diff.Delete, "older", 3), task(diff.Create, "new", 1)},
+			true,
 			[]string{"Sync 1 create new", "Sync 4 delete old", "Sync 4 delete older"},
 		},
 		{
-			"PruneLast of one object", []plan.Task{
+			"PruneLast of one object",
+			[]plan.Task{
 				task(diff.Create, "new", 2), task(diff.Delete, "first", 2), with(task(diff.Delete, "last", 0), func(t *plan.Task) { t.Last = true }),
-			}, false,
+			},
+			false,
 			[]string{"Sync 0 delete first", "Sync 2 create new", "Sync 3 delete last"},
 		},
 		{
-			"what is kept stays in its wave", []plan.Task{task(diff.Keep, "kept", 1), task(diff.Create, "new", 2), task(diff.Delete, "old", 0)}, true,
+			"what is kept stays in its wave",
+			[]plan.Task{task(diff.Keep, "kept", 1), task(diff.Create, "new", 2), task(diff.Delete, "old", 0)},
+			true,
 			[]string{"Sync 1 keep kept", "Sync 2 create new", "Sync 3 delete old"},
 		},
 		{
-			"hooks and deletions that are last", []plan.Task{hook("after", v1alpha1.PhasePostSync), task(diff.Delete, "old", 0), hook("before", v1alpha1.PhasePreSync), task(diff.Update, "web", 5)}, true,
+			"hooks and deletions that are last",
+			[]plan.Task{hook("after", v1alpha1.PhasePostSync), task(diff.Delete, "old", 0), hook("before", v1alpha1.PhasePreSync), task(diff.Update, "web", 5)},
+			true,
 			[]string{"PreSync 0 hook before", "Sync 5 update web", "Sync 6 delete old", "PostSync 0 hook after"},
 		},
 		{
-			"a namespace that comes with the sync", []plan.Task{task(diff.Create, "web", 0), namespace(diff.Create)}, false,
+			"a namespace that comes with the sync",
+			[]plan.Task{task(diff.Create, "web", 0), namespace(diff.Create)},
+			false,
 			[]string{"PreSync 0 create shop", "Sync 0 create web"},
 		},
 	} {

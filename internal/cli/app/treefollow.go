@@ -23,11 +23,10 @@ func followTree(ctx context.Context, o treeOptions) error {
 		return err
 	}
 	log := treeLog{Common: o.Common, lines: map[string]string{}}
-	err = app.TreeEvents(ctx, log.tell)
-	if ctx.Err() != nil {
-		return nil
+	if err := app.TreeEvents(ctx, log.tell); ctx.Err() == nil {
+		return server.Explain(err)
 	}
-	return server.Explain(err)
+	return nil
 }
 
 // treeLog prints a live tree. It knows the line of each node, so that nothing is said twice.
