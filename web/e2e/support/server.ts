@@ -12,6 +12,8 @@ export interface Server {
   url: string;
   user: string;
   password: string;
+  // restart ends it, and has it come back at the same address with what it knew.
+  restart: () => Promise<void>;
   stop: () => Promise<void>;
 }
 
@@ -39,32 +41,49 @@ export function ended(child: ChildProcess): Promise<void> {
   });
 }
 
-// startServer starts a server and waits until it answers.
-export async function startServer(): Promise<Server> {
-  const data = await mkdtemp(join(tmpdir(), "slipway-server-"));
-  const port = await freePort();
-  const url = `http://127.0.0.1:${port}`;
-  const child = spawn(
-    join(repositoryRoot, "bin/slipway-server"),
-    ["--data", data, "--listen", `127.0.0.1:${port}`, "--public-url", url],
-    { env: { ...process.env, SLIPWAY_ADMIN_PASSWORD: password }, stdio: "ignore" },
-  );
-  const stop = async () => {
-    await ended(child);
-    await rm(data, { recursive: true, force: true });
-  };
+// answers waits until a server that was started answers.
+async function answers(url: string, child: ChildProcess): Promise<void> {
   for (const end = Date.now() + 60_000; ;) {
     const ready = await fetch(`${url}/readyz`).then(
       (answer) => answer.ok,
       () => false, // it does not listen yet
     );
     if (ready) {
-      return { url, user: "admin", password, stop };
+      return;
     }
     if (child.exitCode !== null || Date.now() > end) {
-      await stop();
       throw new Error(`slipway-server does not start at ${url}; run make build first`);
     }
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
+}
+
+// startServer starts a server and waits until it answers.
+export async function startServer(): Promise<Server> {
+  const data = await mkdtemp(join(tmpdir(), "slipway-server-"));
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const start = () =>
+    spawn(
+      join(repositoryRoot, "bin/slipway-server"),
+      ["--data", data, "--listen", `127.0.0.1:${port}`, "--public-url", url],
+      { env: { ...process.env, SLIPWAY_ADMIN_PASSWORD: password }, stdio: "ignore" },
+    );
+  let child = start();
+  const stop = async () => {
+    await ended(child);
+    await rm(data, { recursive: true, force: true });
+  };
+  const restart = async () => {
+    await ended(child);
+    child = start();
+    await answers(url, child);
+  };
+  try {
+    await answers(url, child);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { url, user: "admin", password, restart, stop };
 }
