@@ -59,7 +59,7 @@ export function Bulk({
   const [on, setOn] = useState<ReadonlySet<Option>>(new Set());
   const which = wanted(selection, filter);
   const plan = useQuery({
-    queryKey: ["job", "plan", action, which],
+    queryKey: ["bulk", action, which],
     gcTime: 0,
     staleTime: Infinity,
     queryFn: ({ signal }) =>
