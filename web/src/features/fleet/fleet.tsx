@@ -109,7 +109,7 @@ function Bar({
   of: string;
 }) {
   return (
-    <div className={cn("flex overflow-hidden rounded", tall ? "h-7" : "h-6 sm:h-4")}>
+    <div className={cn("flex overflow-hidden rounded", tall ? "h-7" : "h-6")}>
       {segments(counts, kind === "health" ? healths : syncs).map((s) => (
         <Link
           key={s.status}
@@ -120,7 +120,8 @@ function Bar({
           aria-label={`${of}: ${plural(s.count, "application")} ${labelOf(s.status)}`}
           style={{ width: `${s.share * 100}%` }}
           className={cn(
-            "h-full border-r border-surface last:border-r-0 hover:brightness-110",
+            // However small the part is: it can be hit.
+            "h-full min-w-6 border-r border-surface last:border-r-0 hover:brightness-110",
             // What is as it should be is calm beside what is not.
             toneOf(s.status) === "ok" ? "bg-ok/65" : toneFill[toneOf(s.status)],
           )}
