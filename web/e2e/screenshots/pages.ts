@@ -13,7 +13,7 @@ const at = (name: string, path: string, more: Partial<Picture> = {}): Picture =>
 
 const palette = (text: string) => async (page: Page) => {
   await page.keyboard.press("ControlOrMeta+k");
-  await page.getByRole("combobox").fill(text);
+  await page.getByRole("dialog").getByRole("combobox").fill(text);
 };
 
 // The pages that `make screenshots` makes pictures of.

@@ -7,7 +7,7 @@ import type { World } from "./world";
 const out = join(repositoryRoot, ".run/screenshots");
 
 // addressOf writes what a world has in place of the names in braces; undefined where it has no such thing.
-function addressOf(picture: Picture, world: World): string | undefined {
+export function addressOf(picture: Picture, world: Pick<World, "names">): string | undefined {
   let known = true;
   const address = picture.path.replace(/\{(\w+)\}/g, (_, name: string) => {
     known &&= name in world.names;
@@ -22,7 +22,8 @@ const who = ["admin", "viewer", "nobody"] as const;
 // Pages are those of a browser for each width and everybody who looks; they are kept, so that no page is loaded from nothing.
 type Pages = Record<(typeof who)[number], Page[]>;
 
-async function shown(page: Page): Promise<void> {
+// shown waits until a page has read all that it needs.
+export async function shown(page: Page): Promise<void> {
   await expect(page.getByRole("heading").first()).toBeVisible();
   await expect(page.locator(".skeleton")).toHaveCount(0);
 }
