@@ -75,7 +75,7 @@ export function Banners({ app, detail, resource }: { app: App; detail: Detail; r
           icon={<Hourglass size={15} aria-hidden />}
           title="Its sync is held: somebody has to confirm what it deletes"
           action={
-            <Button look="primary" why={may.sync} onClick={() => actions.open("confirm")}>
+            <Button why={may.sync} onClick={() => actions.open("confirm")}>
               See and confirm…
             </Button>
           }

@@ -184,7 +184,9 @@ function Runs({ app, detail, resource }: { app: App; detail: Detail; resource: R
       {last ? (
         <>
           <div className="flex flex-wrap items-center gap-x-2">
-            {detail.version && <span className="font-medium">{detail.version}</span>}
+            {detail.version && !revisionsOf(last).includes(detail.version) && (
+              <span className="font-medium">{detail.version}</span>
+            )}
             {revisionsOf(last).map((r, i) => (
               <span key={i} className="inline-flex items-center">
                 <CommitName app={app} revision={r} />
