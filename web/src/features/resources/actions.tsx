@@ -10,7 +10,7 @@ import { useMissing } from "@/lib/session";
 import { Button } from "@/ui/button";
 import { Confirm } from "@/ui/confirm";
 import { Checkbox, Field, Input } from "@/ui/field";
-import { Menu, type MenuItem } from "@/ui/menu";
+import { Menu } from "@/ui/menu";
 import { toast, toastError } from "@/ui/toast";
 import type { Forest, Node } from "./model";
 import { actionsQuery, deleteObject, refFrom, runAction, syncObject } from "./object-query";
@@ -68,7 +68,7 @@ export function Actions({ app, node, tree, onGone }: Props) {
       setSyncing(false);
     }
   };
-  const items = (actions.data?.actions ?? []).map((action): MenuItem => ({
+  const items = (actions.data?.actions ?? []).map((action) => ({
     label: nameOf(action),
     why: noAction ?? (action.disabled ? "It makes no sense now." : undefined),
     run: () => setChosen(action),
