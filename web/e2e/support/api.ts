@@ -6,16 +6,18 @@ import { type Stack, stack } from "./stack";
 
 type Schemas = components["schemas"];
 
-// Cookie is the session of somebody, as a browser keeps it.
+// Cookie is the session of somebody, as a browser keeps it; url is the server that it is of, the stack's where it is left out.
 export interface Cookie {
   name: string;
   value: string;
+  url?: string;
 }
 
 const sessionFile = (s: Stack) => join(s.data, "e2e-session.json");
 
-async function sessionOf(s: Stack, username: string, password: string): Promise<Cookie> {
-  const response = await fetch(`${s.url}/api/v1/session`, {
+// sessionOf signs somebody in.
+export async function sessionOf(url: string, username: string, password: string): Promise<Cookie> {
+  const response = await fetch(`${url}/api/v1/session`, {
     method: "POST",
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify({ username, password }),
@@ -26,7 +28,7 @@ async function sessionOf(s: Stack, username: string, password: string): Promise<
   }
   const [pair = ""] = cookie.split(";");
   const at = pair.indexOf("=");
-  return { name: pair.slice(0, at), value: pair.slice(at + 1) };
+  return { name: pair.slice(0, at), value: pair.slice(at + 1), url };
 }
 
 // signInOnce keeps the session of the first user for all specs: how often one may sign in is limited.
@@ -39,7 +41,7 @@ export async function signInOnce(s: Stack): Promise<void> {
   } catch {
     // nobody has signed in here yet
   }
-  writeFileSync(sessionFile(s), JSON.stringify(await sessionOf(s, s.user, s.password)), { mode: 0o600 });
+  writeFileSync(sessionFile(s), JSON.stringify(await sessionOf(s.url, s.user, s.password)), { mode: 0o600 });
 }
 
 // session is that of the first user.
@@ -52,7 +54,11 @@ function call(method: string, path: string, body: unknown, as: Cookie): Promise<
   if (body !== undefined) {
     headers["Content-Type"] = "application/json";
   }
-  return fetch(stack().url + path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
+  return fetch((as.url ?? stack().url) + path, {
+    method,
+    headers,
+    body: body === undefined ? undefined : JSON.stringify(body),
+  });
 }
 
 // api calls the API as the first user, or as somebody else.
@@ -68,7 +74,7 @@ export async function api<T>(method: string, path: string, body?: unknown, as: C
 // signIn makes a browser's context that of the first user, or of somebody else, without the page for it.
 export async function signIn(context: BrowserContext, as: Cookie = session()): Promise<void> {
   // Cookies know no ports: this one is for the pages of SLIPWAY_URL too.
-  await context.addCookies([{ ...as, url: stack().url, httpOnly: true, sameSite: "Lax" }]);
+  await context.addCookies([{ ...as, url: as.url ?? stack().url, httpOnly: true, sameSite: "Lax" }]);
 }
 
 // createUser makes a user who holds roles somewhere, has chosen a password, and is signed in.
@@ -83,7 +89,7 @@ export async function createUser(name: string, roles: { role: string; scope: str
       scope,
     });
   }
-  const cookie = await sessionOf(stack(), name, first);
+  const cookie = await sessionOf(stack().url, name, first);
   if (user.mustChangePassword) {
     await api("POST", "/api/v1/session/password", { current: first, new: `${first} staple` }, cookie);
   }

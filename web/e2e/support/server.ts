@@ -3,6 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { type Cookie, sessionOf } from "./api";
 import { repositoryRoot } from "./stack";
 
 const password = "a spare harbour with no boats";
@@ -12,6 +13,10 @@ export interface Server {
   url: string;
   user: string;
   password: string;
+  // session is that of its first user.
+  session: Cookie;
+  // dir is a directory that goes with it.
+  dir: string;
   // restart ends it, and has it come back at the same address with what it knew.
   restart: () => Promise<void>;
   stop: () => Promise<void>;
@@ -58,21 +63,24 @@ async function answers(url: string, child: ChildProcess): Promise<void> {
   }
 }
 
-// startServer starts a server and waits until it answers.
-export async function startServer(): Promise<Server> {
-  const data = await mkdtemp(join(tmpdir(), "slipway-server-"));
+// startServer starts a server and waits until it answers. {dir} in a flag stands for its directory.
+export async function startServer(flags: string[] = []): Promise<Server> {
+  const dir = await mkdtemp(join(tmpdir(), "slipway-server-"));
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const start = () =>
     spawn(
       join(repositoryRoot, "bin/slipway-server"),
-      ["--data", data, "--listen", `127.0.0.1:${port}`, "--public-url", url],
+      [
+        ...["--data", join(dir, "data"), "--listen", `127.0.0.1:${port}`, "--public-url", url],
+        ...flags.map((flag) => flag.replace("{dir}", dir)),
+      ],
       { env: { ...process.env, SLIPWAY_ADMIN_PASSWORD: password }, stdio: "ignore" },
     );
   let child = start();
   const stop = async () => {
     await ended(child);
-    await rm(data, { recursive: true, force: true });
+    await rm(dir, { recursive: true, force: true });
   };
   const restart = async () => {
     await ended(child);
@@ -81,9 +89,10 @@ export async function startServer(): Promise<Server> {
   };
   try {
     await answers(url, child);
+    const session = await sessionOf(url, "admin", password);
+    return { url, user: "admin", password, session, dir, restart, stop };
   } catch (error) {
     await stop();
     throw error;
   }
-  return { url, user: "admin", password, restart, stop };
 }
