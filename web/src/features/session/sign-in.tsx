@@ -61,8 +61,9 @@ function Password({ to, plain }: { to: string; plain: boolean }) {
     setError(null);
     try {
       await data(client.POST("/api/v1/session", { body: { username, password } }));
-      queryClient.clear();
-      const who = await queryClient.fetchQuery(sessionQuery);
+      // What was read as somebody else goes. What this page shows stays: it would not hear of the session that begins.
+      queryClient.removeQueries({ predicate: (q) => q.getObserversCount() === 0 });
+      const who = await queryClient.fetchQuery({ ...sessionQuery, staleTime: 0 });
       if (!who?.user?.mustChangePassword) {
         await navigate({ href: to });
       }
