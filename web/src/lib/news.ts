@@ -2,6 +2,7 @@ import { useEffect, useState } from "react";
 import type { Event } from "@/api/event";
 import { events } from "./events";
 import { queryClient } from "./query";
+import { rereading } from "./reread";
 
 const quiet = 300; // ms for which news are gathered before a list is read again
 
@@ -21,7 +22,7 @@ export function useNews({ type, key, far, each }: News): [number, () => void] {
   const [news, setNews] = useState(0);
   const list = JSON.stringify(key);
   useEffect(() => {
-    let timer: ReturnType<typeof setTimeout> | undefined;
+    const reread = rereading(queryClient, { queryKey: JSON.parse(list) as unknown[] }, quiet);
     const stop = events.listen((event) => {
       if (event.type !== type) {
         return;
@@ -29,16 +30,13 @@ export function useNews({ type, key, far, each }: News): [number, () => void] {
       each?.(event);
       if (far) {
         setNews((n) => n + 1);
-        return;
+      } else {
+        reread.soon();
       }
-      timer ??= setTimeout(() => {
-        timer = undefined;
-        void queryClient.invalidateQueries({ queryKey: JSON.parse(list) as unknown[] }, { cancelRefetch: false });
-      }, quiet);
     });
     return () => {
       stop();
-      clearTimeout(timer);
+      reread.stop();
     };
   }, [type, list, far, each]);
   return [news, () => setNews(0)];

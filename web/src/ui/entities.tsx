@@ -110,7 +110,12 @@ export function Entities<T extends Entity>({
   const chosen = useEntity(kind, making ? undefined : open || undefined);
   const close = () => set({ open: "" }, false);
   const add = () => set({ open: "new" }, false);
-  const again = () => queryClient.invalidateQueries({ queryKey: [kind.type] });
+  // What is gone is not read again, though its form is still there for a moment.
+  const again = (gone?: string) =>
+    queryClient.invalidateQueries({
+      queryKey: [kind.type],
+      predicate: ({ queryKey: [, what, id] }) => what !== "one" || id !== gone,
+    });
   const save = async (value: T | undefined, body: unknown) => {
     const made = await (value?.id ? update<T>(kind, value.id, body) : create<T>(kind, body));
     void again();
@@ -209,8 +214,8 @@ export function Entities<T extends Entity>({
           warning={warn(deleting)}
           onClose={() => setDeleting(null)}
           onGone={() => {
-            void again();
             close();
+            void again(deleting.id);
           }}
         />
       )}

@@ -10,7 +10,7 @@ export interface MenuItem {
   danger?: boolean;
   // why it cannot be done
   why?: string | undefined;
-  // checked is there for one of several to choose from.
+  // checked is there for what is on or off.
   checked?: boolean;
 }
 
@@ -49,6 +49,7 @@ export function Menu({
                 key={i}
                 disabled={Boolean(item.why)}
                 onSelect={item.run}
+                {...(item.checked === undefined ? {} : { role: "menuitemcheckbox", "aria-checked": item.checked })}
                 className={cn(
                   "flex cursor-pointer items-start gap-2 rounded px-2 py-1.5 outline-none data-[disabled]:cursor-not-allowed data-[disabled]:text-muted data-[highlighted]:bg-accent-soft",
                   item.danger && !item.why && "text-bad",
@@ -59,7 +60,7 @@ export function Menu({
                   {item.label}
                   {item.why && <span className="block text-xs">{item.why}</span>}
                 </span>
-                {item.checked && <Check size={14} aria-label="chosen" className="mt-0.5 shrink-0 text-accent" />}
+                {item.checked && <Check size={14} aria-hidden className="mt-0.5 shrink-0 text-accent" />}
               </DropdownMenu.Item>
             ),
           )}
