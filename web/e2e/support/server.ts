@@ -72,7 +72,9 @@ export async function startServer(flags: string[] = []): Promise<Server> {
     spawn(
       join(repositoryRoot, "bin/slipway-server"),
       [
-        ...["--data", join(dir, "data"), "--listen", `127.0.0.1:${port}`, "--public-url", url],
+        `--data=${join(dir, "data")}`,
+        `--listen=127.0.0.1:${port}`,
+        `--public-url=${url}`,
         ...flags.map((flag) => flag.replace("{dir}", dir)),
       ],
       { env: { ...process.env, SLIPWAY_ADMIN_PASSWORD: password }, stdio: "ignore" },
