@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"time"
@@ -16,11 +17,17 @@ func (h *holding) over() bool {
 	return h.ctx.Err() != nil || now.After(until) || now.Round(0).After(until.Round(0))
 }
 
+// lost reports whether the Lease of the shard that a turn is in may be another's.
+func lost(turn context.Context) bool {
+	h, ok := turn.Value(fenceKey{}).(*holding)
+	return ok && h.over()
+}
+
 // fenced lets no request of a turn pass when the Lease of its shard may be another's. A context that ends would tell, but not
 // at once: in a process that was stopped for a while, what was about to write is faster than the timer.
 func fenced(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(req *http.Request) (*http.Response, error) {
-		if h, ok := req.Context().Value(fenceKey{}).(*holding); ok && h.over() {
+		if lost(req.Context()) {
 			if req.Body != nil {
 				_ = req.Body.Close()
 			}

@@ -105,8 +105,8 @@ func (a *Agent) turn(ctx context.Context, id name) {
 	ctx, span := a.traces.turn(ctx, id, e.asked.trace)
 	defer span.Done()
 	res := a.engine.Reconcile(ctx, req)
-	if ctx.Err() != nil {
-		return // stopped: nothing is written by halves, the next start goes on
+	if ctx.Err() != nil || lost(ctx) {
+		return // stopped: nothing is written or said by halves, the next start goes on
 	}
 	a.metrics.reconciled(res)
 	a.traces.reconciled(ctx, span, start, res)
