@@ -54,7 +54,8 @@ test("a sync shows what it does before, and how it goes", async ({ page }) => {
   await expect(page.getByRole("region", { name: "What runs" })).toContainText("Nothing was deployed yet");
   await page.getByRole("button", { name: "Sync…" }).click();
   const panel = page.getByRole("dialog", { name: `Sync ${name}` });
-  await expect(panel.getByText(/It creates 2 objects/)).toBeVisible();
+  await expect(panel.getByText(/It creates 3 objects/)).toBeVisible();
+  await expect(panel.getByText(`Namespace ${name}`, { exact: true })).toBeVisible();
   await expect(panel.getByText(`ConfigMap ${name}/two`)).toBeVisible();
   await expectAccessible(page);
   await panel.getByLabel("Reason").fill("the first one");
