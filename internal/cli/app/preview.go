@@ -19,6 +19,7 @@ func previewRun(ctx context.Context, o createOptions, objects []*unstructured.Un
 		return err
 	}
 	wrong := 0
+	all := make([]api.Preview, 0, len(objects))
 	for _, obj := range objects {
 		found, err := server.Preview(ctx, obj, o.upsert)
 		if err != nil {
@@ -27,14 +28,29 @@ func previewRun(ctx context.Context, o createOptions, objects []*unstructured.Un
 		if !found.Valid {
 			wrong++
 		}
+		all = append(all, found)
 		if err := o.printPreview(obj.GetName(), found); err != nil {
 			return err
 		}
+	}
+	if err := o.encodePreviews(all); err != nil {
+		return err
 	}
 	if wrong > 0 {
 		return fmt.Errorf("%d of %d applications cannot be synced as they are: see what is said of their fields", wrong, len(objects))
 	}
 	return nil
+}
+
+// encodePreviews prints them for programs: one as it is, several as a list.
+func (o *createOptions) encodePreviews(all []api.Preview) error {
+	switch {
+	case o.Output == iostream.Table:
+		return nil
+	case len(all) == 1:
+		return o.Print(o.Output, all[0])
+	}
+	return o.Print(o.Output, map[string]any{"items": all})
 }
 
 func (o *createOptions) printPreview(name string, found api.Preview) error {
@@ -43,7 +59,7 @@ func (o *createOptions) printPreview(name string, found api.Preview) error {
 	}
 	sayWarnings(o.Common, found.Warnings)
 	if o.Output != iostream.Table {
-		return o.Print(o.Output, found)
+		return nil
 	}
 	rows := iostream.Rows{Header: []string{"APPLICATION", "KIND", "OBJECT", "VERB", "WAVE", "HOOK", "MESSAGE"}}
 	for i := range found.Objects {
