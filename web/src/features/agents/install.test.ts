@@ -33,6 +33,12 @@ describe("helmCommand", () => {
     expect(helmCommand("a: 1", "t", "edge", false)).not.toContain("create namespace");
     expect(helmCommand("a: 1", "t", "edge", true)).toContain(secretOf("t", "edge").trimEnd());
   });
+
+  it("keeps a namespace that came with a link one word of the shell", () => {
+    const command = helmCommand("a: 1", "t", "edge; id", true);
+    expect(command).toContain("create namespace 'edge; id' ");
+    expect(command).toContain("--namespace 'edge; id' -f -");
+  });
 });
 
 describe("slipwayCommand", () => {

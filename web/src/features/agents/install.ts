@@ -42,20 +42,20 @@ export function kubectlCommand(manifest: string, token: string, namespace: strin
   return hereDocument("kubectl apply -f -", `${manifest.trimEnd()}\n---\n${secretOf(token, namespace)}`);
 }
 
+// word is a text as one word of a shell.
+const word = (text: string): string => (/^[\w./:,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
+
 // helmCommand makes the namespace and the Secret first: a chart of ours never has a token in it.
 export function helmCommand(values: string, token: string, namespace: string, make: boolean): string {
   return [
-    ...(make ? [`kubectl create namespace ${namespace} --dry-run=client -o yaml | kubectl apply -f -`] : []),
+    ...(make ? [`kubectl create namespace ${word(namespace)} --dry-run=client -o yaml | kubectl apply -f -`] : []),
     hereDocument("kubectl apply -f -", secretOf(token, namespace)).trimEnd(),
     hereDocument(
-      `helm upgrade --install slipway-agent deploy/helm/slipway-agent --namespace ${namespace} -f -`,
+      `helm upgrade --install slipway-agent deploy/helm/slipway-agent --namespace ${word(namespace)} -f -`,
       values,
     ),
   ].join("\n");
 }
-
-// word is a text as one word of a shell.
-const word = (text: string): string => (/^[\w./:,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
 
 // slipwayCommand installs with the command line, which asks the server for the manifest itself. The token is in its
 // environment, since others on the machine see arguments.
