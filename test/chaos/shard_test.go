@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/fnv"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -117,10 +119,11 @@ type replica struct {
 	ended time.Time // when it was killed, or frozen for good
 }
 
+// identity is what a replica holds Leases as; "" until it has said so.
 func (r *replica) identity(t *testing.T) string {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join(r.data, "identity"))
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		t.Fatal(err)
 	}
 	return string(raw)
@@ -252,7 +255,8 @@ func (s *shared) settle(what string, replicas ...*replica) {
 	problem := s.view.await(s.t.Context(), moved, func(objects map[ref]object) string {
 		holders := s.leases.holders()
 		for _, r := range replicas {
-			if n := holders[r.identity(s.t)]; n != shardCount/len(replicas) {
+			identity := r.identity(s.t)
+			if n := holders[identity]; identity == "" || n != shardCount/len(replicas) {
 				return fmt.Sprintf("%s holds %d shards of %d: %v", r.Name, n, shardCount, holders)
 			}
 		}
