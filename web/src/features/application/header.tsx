@@ -16,7 +16,7 @@ import { type Action, type Actions, labelOf, useActions } from "./actions";
 import { partPath } from "./address";
 import { sentence } from "./dialog-parts";
 import { useObjectFinder } from "./objects";
-import { type Detail, notesOf, type Resource, revisionsOf, running, type Source, sourcesOf } from "./resource";
+import { beside, type Detail, notesOf, type Resource, revisionsOf, running, type Source, sourcesOf } from "./resource";
 import { CommitName, Revision } from "./revision";
 import { useMay, whyQuery } from "./use";
 
@@ -25,7 +25,8 @@ export function Header({ app, detail, resource }: { app: App; detail: Detail; re
   const actions = useActions(app);
   const why = useQuery(whyQuery(app));
   const may = useMay(app);
-  const primary = why.data?.reasons?.find((r) => r.actions?.length)?.actions?.[0];
+  const first = why.data?.reasons?.find((r) => r.actions?.length)?.actions?.[0];
+  const primary = first && beside([first], resource)[0];
   useOffers(app, actions, resource, primary);
   useObjectFinder(app, actions.go);
   return (
@@ -79,9 +80,6 @@ export function Header({ app, detail, resource }: { app: App; detail: Detail; re
                 icon: <GitCommitHorizontal size={15} aria-hidden />,
                 run: () => actions.go("history", { do: "rollback" }),
               },
-              ...(running(resource)
-                ? [{ label: "Terminate the operation…", why: may.sync, run: () => actions.open("terminate") }]
-                : []),
               null,
               {
                 label: `Delete ${app.name}…`,
@@ -99,7 +97,7 @@ export function Header({ app, detail, resource }: { app: App; detail: Detail; re
         <Wanted app={app} resource={resource} />
         <Runs app={app} detail={detail} resource={resource} />
         <section aria-label="Why" className="min-w-0 max-lg:order-first lg:min-h-28 rounded-lg border bg-surface p-3">
-          <Reason app={app} query={why} actions={actions} />
+          <Reason app={app} query={why} actions={actions} resource={resource} />
         </section>
       </div>
     </header>
@@ -218,7 +216,17 @@ function Runs({ app, detail, resource }: { app: App; detail: Detail; resource: R
 
 type WhyQuery = { data: import("@/api/client").Schemas["Why"] | undefined; error: unknown };
 
-function Reason({ app, query, actions }: { app: App; query: WhyQuery; actions: Actions }) {
+function Reason({
+  app,
+  query,
+  actions,
+  resource,
+}: {
+  app: App;
+  query: WhyQuery;
+  actions: Actions;
+  resource: Resource;
+}) {
   const first = query.data?.reasons?.[0];
   if (!first) {
     return (
@@ -249,17 +257,19 @@ function Reason({ app, query, actions }: { app: App; query: WhyQuery; actions: A
       </p>
       {first.why && <p className="line-clamp-2 text-sm break-words text-muted">{first.why}</p>}
       <p className="mt-1 flex flex-wrap gap-x-3 text-sm">
-        {(first.actions ?? []).slice(1, 3).map((action: Action, i) => (
-          <button
-            key={i}
-            type="button"
-            disabled={Boolean(actions.why(action))}
-            onClick={() => actions.run(action)}
-            className="text-accent hover:underline disabled:text-muted"
-          >
-            {labelOf(action)}
-          </button>
-        ))}
+        {beside((first.actions ?? []).slice(1), resource)
+          .slice(0, 2)
+          .map((action: Action, i) => (
+            <button
+              key={i}
+              type="button"
+              disabled={Boolean(actions.why(action))}
+              onClick={() => actions.run(action)}
+              className="text-accent hover:underline disabled:text-muted"
+            >
+              {labelOf(action)}
+            </button>
+          ))}
         <Link
           to={partPath("why")}
           params={{ agent: app.agent, namespace: app.namespace, name: app.name } as never}

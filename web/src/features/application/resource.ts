@@ -208,6 +208,11 @@ export function running(resource: Resource): OperationState | undefined {
   return state && (state.phase === "Running" || state.phase === "Terminating") ? state : undefined;
 }
 
+// beside are the actions for the head of the page: while an operation runs, what is shown of it offers to terminate it.
+export function beside<A extends { action: string }>(actions: readonly A[], resource: Resource): A[] {
+  return running(resource) ? actions.filter((a) => a.action !== "terminate") : [...actions];
+}
+
 // automated says whether it syncs by itself.
 export function automated(resource: Resource): boolean {
   const policy = resource.spec.syncPolicy?.automated;
