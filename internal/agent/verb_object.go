@@ -74,11 +74,7 @@ func (v *verbs) objectApply(ctx context.Context, cmd agentapi.Command) (any, err
 			return nil, fmt.Errorf("base: %w", err)
 		}
 	}
-	var got *unstructured.Unstructured
-	err = retry.OnError(retry.DefaultBackoff, raced(req), func() (err error) {
-		got, err = v.declare(ctx, in, want, base, req)
-		return err
-	})
+	got, err := declare(ctx, in, want, base, req)
 	if err != nil {
 		return nil, fmt.Errorf("write %s %s: %w", d.kind, cmd.Target.Name, err)
 	}
@@ -117,8 +113,16 @@ func readDeclared(raw json.RawMessage, d declared, target agentapi.Target) (map[
 	return u.Object, nil
 }
 
-// declare creates an object, or merges what is wanted into what is there.
-func (v *verbs) declare(ctx context.Context, in dynamic.ResourceInterface, want, base map[string]any, req agentapi.ObjectApply) (*unstructured.Unstructured, error) {
+// declare creates an object, or merges what is wanted into what is there, again where somebody else was faster.
+func declare(ctx context.Context, in dynamic.ResourceInterface, want, base map[string]any, req agentapi.ObjectApply) (got *unstructured.Unstructured, err error) {
+	err = retry.OnError(retry.DefaultBackoff, raced(req), func() error {
+		got, err = declareOnce(ctx, in, want, base, req)
+		return err
+	})
+	return got, err
+}
+
+func declareOnce(ctx context.Context, in dynamic.ResourceInterface, want, base map[string]any, req agentapi.ObjectApply) (*unstructured.Unstructured, error) {
 	u := &unstructured.Unstructured{Object: want}
 	have, err := in.Get(ctx, u.GetName(), metav1.GetOptions{})
 	switch {

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 	"pgregory.net/rapid"
 
 	"github.com/slipway-gitops/slipway/api"
@@ -145,4 +147,44 @@ func TestAMergeIsOfThreeSides(t *testing.T) {
 			}
 		}
 	})
+}
+
+// outrun has somebody else be faster, once.
+type outrun struct {
+	dynamic.ResourceInterface
+	first func()
+}
+
+func (o *outrun) Update(ctx context.Context, obj *unstructured.Unstructured, opts metav1.UpdateOptions, sub ...string) (*unstructured.Unstructured, error) {
+	if first := o.first; first != nil {
+		o.first = nil
+		first()
+	}
+	return o.ResourceInterface.Update(ctx, obj, opts, sub...)
+}
+
+func TestWhoeverIsFasterDoesNotStopAnEditOrItsCheck(t *testing.T) {
+	t.Parallel()
+	for _, dry := range []bool{false, true} {
+		s := newStand(t)
+		s.create()
+		want, in, others := s.raw(s.name).Object, s.in(v1alpha1.Group, v1alpha1.Version, v1alpha1.ResourceApplications), 0
+		raced := &outrun{in, func() {
+			others++
+			if _, err := in.Patch(t.Context(), s.name, types.MergePatchType, []byte(`{"metadata":{"labels":{"by":"another"}}}`), metav1.PatchOptions{}); err != nil {
+				t.Error(err)
+			}
+		}}
+		if err := unstructured.SetNestedField(want, "other", "spec", "source", "path"); err != nil {
+			t.Fatal(err)
+		}
+		unstructured.RemoveNestedField(want, "metadata", "resourceVersion")
+		got, err := declare(t.Context(), raced, want, nil, agentapi.ObjectApply{Update: true, DryRun: dry})
+		if err != nil || others != 1 {
+			t.Fatalf("dry run %t: %v, %d edits of another", dry, err, others)
+		}
+		if path, _, _ := unstructured.NestedString(got.Object, "spec", "source", "path"); path != "other" || got.GetLabels()["by"] != "another" {
+			t.Errorf("dry run %t: the path is %q, labels %v", dry, path, got.GetLabels())
+		}
+	}
 }

@@ -3,7 +3,7 @@ package engine
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/slipway-gitops/slipway/internal/testenv"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testenv.Main(m) }

@@ -116,7 +116,7 @@ func NamespaceOn(t testing.TB, config *rest.Config) string {
 }
 
 // restConfig reads a kubeconfig. At the end of the test the connections that
-// nobody uses are closed, so that a check for leaked goroutines finds none.
+// nobody uses are closed, and at the end of its package all others: see Leaked.
 func restConfig(t testing.TB, kubeconfig string) *rest.Config {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
@@ -125,12 +125,13 @@ func restConfig(t testing.TB, kubeconfig string) *rest.Config {
 	}
 	config.QPS = -1
 	config.UserAgent = "slipway-test"
-	t.Cleanup(func() {
-		// Clients for equal configurations share one transport: this is theirs.
-		if transport, err := rest.TransportFor(config); err == nil {
-			utilnet.CloseIdleConnectionsFor(transport)
-		}
-	})
+	// Clients for equal configurations share one transport: this is theirs.
+	transport, err := rest.TransportFor(config)
+	if err != nil {
+		t.Fatalf("connect with kubeconfig: %v", err)
+	}
+	closeLater(transport)
+	t.Cleanup(func() { utilnet.CloseIdleConnectionsFor(transport) })
 	return config
 }
 

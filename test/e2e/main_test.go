@@ -11,16 +11,15 @@ import (
 	"os/signal"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
-	"go.uber.org/goleak"
 
 	"github.com/slipway-gitops/slipway/internal/agent"
 	"github.com/slipway-gitops/slipway/internal/cli"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/engine/render/worker"
 	"github.com/slipway-gitops/slipway/internal/server"
+	"github.com/slipway-gitops/slipway/internal/testenv"
 )
 
 // parallelStories is how many stories run at a time: they wait most of the time.
@@ -55,23 +54,12 @@ func (c checked) Run() int {
 	}
 	code := c.m.Run()
 	if code == 0 {
-		if err := leaked(); err != nil {
+		if err := testenv.Leaked(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
 	}
 	return code
-}
-
-// leaked waits until no goroutine is left: each look at them is a short one, for a quiet machine.
-func leaked() error {
-	var err error
-	for end := time.Now().Add(waitLimit); time.Now().Before(end); {
-		if err = goleak.Find(); err == nil {
-			return nil
-		}
-	}
-	return err
 }
 
 func agentMain() {

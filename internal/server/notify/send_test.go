@@ -17,10 +17,10 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/notify"
+
+	"github.com/slipway-gitops/slipway/internal/testenv"
 )
 
 // TestMain is the courier as well: the program that sends is this one.
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	goleak.VerifyTestMain(m)
+	testenv.Main(m)
 }
 
 // received is a request as a receiver saw it.
