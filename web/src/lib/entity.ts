@@ -19,6 +19,8 @@ export interface Kind<T extends Entity> {
   // one and many are the words for people: "service account", "service accounts".
   one: string;
   many: string;
+  // account: they belong to the account, and to see those of a project is to see none.
+  account?: true;
   // sample only carries the type.
   sample?: T;
 }
@@ -98,9 +100,13 @@ export const allQuery = <T extends Entity>(kind: Kind<T>) =>
       (await readJSON<Listed<T>>(kind.path + query({ limit: 1000 }), { signal })).items ?? [],
   });
 
+// useMissingView says why none of a kind can be seen; undefined where some can.
+export const useMissingView = (kind: Pick<Kind<Entity>, "type" | "account">): string | undefined =>
+  useMissing(`${kind.type}_view`, kind.account && "account");
+
 // useAll is that; nothing for whoever may not see any.
 export function useAll<T extends Entity>(kind: Kind<T>): T[] {
-  const missing = useMissing(`${kind.type}_view`);
+  const missing = useMissingView(kind);
   return useQuery({ ...allQuery(kind), enabled: !missing }).data ?? [];
 }
 

@@ -53,6 +53,27 @@ export function may(who: Whoami | null, permission: string, scope?: string): boo
   );
 }
 
+// seenIn is where whoever is signed in sees all that a permission is about: "account" for everywhere, a scope of which they see
+// a part only with "some of" before it; nothing where they see nothing.
+export function seenIn(who: Whoami | null, permission: string): string[] {
+  const held = (who?.grants ?? []).filter((grant) => (grant.permissions ?? []).includes(permission));
+  const whole = held.filter((grant) => !grant.partial).map((grant) => grant.scope);
+  if (whole.includes("account")) {
+    return ["account"];
+  }
+  const partly = held.map((grant) => grant.scope).filter((scope) => !whole.some((w) => contains(w, scope)));
+  return [...new Set([...whole, ...partly.map((scope) => `some of ${scope}`)])];
+}
+
+// usePartly is undefined for who sees all that a permission is about, and else what to tell them where a list is empty: there
+// may be more than they see.
+export function usePartly(permission: string): string | undefined {
+  const seen = seenIn(useSession(), permission);
+  return seen.length === 0 || seen[0] === "account"
+    ? undefined
+    : `You have the permission ${permission} in ${seen.join(", ")} only: what else there is, is not shown.`;
+}
+
 // useMissing is undefined for what whoever is signed in may do, and else what to tell them. The server decides; this only
 // keeps people from trying what it would refuse.
 export function useMissing(permission: string, scope?: string): string | undefined {

@@ -1,7 +1,17 @@
 import { Plus, Search as SearchIcon } from "lucide-react";
 import { type ComponentType, type ReactNode, useEffect, useState } from "react";
 import { ApiError } from "@/api/client";
-import { create, type Entity, type Kind, type Params, remove, update, useEntity, useList } from "@/lib/entity";
+import {
+  create,
+  type Entity,
+  type Kind,
+  type Params,
+  remove,
+  update,
+  useEntity,
+  useList,
+  useMissingView,
+} from "@/lib/entity";
 import { count, upper } from "@/lib/format";
 import { useAddress } from "@/lib/navigate";
 import { useCommands } from "@/lib/palette";
@@ -14,7 +24,7 @@ import { Confirm } from "./confirm";
 import { Drawer } from "./dialog";
 import type { FormProps } from "./entity-form";
 import { Input, Select } from "./field";
-import { Empty, Failed, Loading } from "./states";
+import { Empty, Failed, Loaded, Loading, NoneYet, NoPermission } from "./states";
 import { type Column, Table } from "./table";
 import { toast } from "./toast";
 
@@ -72,17 +82,12 @@ export function ScopeFilter() {
 }
 
 // Entities is a list of one kind with a form for each: what is searched and which one is open are in the address.
-export function Entities<T extends Entity>({
-  kind,
-  columns,
-  Form,
-  params,
-  filters,
-  children,
-  changeable,
-  about,
-  warn,
-}: {
+export function Entities<T extends Entity>(props: EntitiesProps<T>) {
+  const missing = useMissingView(props.kind);
+  return missing ? <NoPermission why={missing} /> : <Seen {...props} />;
+}
+
+interface EntitiesProps<T extends Entity> {
   kind: Kind<T>;
   columns: Column<T>[];
   Form: ComponentType<FormProps<T>>;
@@ -95,7 +100,19 @@ export function Entities<T extends Entity>({
   about?: ReactNode;
   // warn says what goes with one that is deleted.
   warn: (value: T) => ReactNode;
-}) {
+}
+
+function Seen<T extends Entity>({
+  kind,
+  columns,
+  Form,
+  params,
+  filters,
+  children,
+  changeable,
+  about,
+  warn,
+}: EntitiesProps<T>) {
   const [search, set] = useAddress();
   const [deleting, setDeleting] = useState<T | null>(null);
   // A form keeps what it began with, whatever comes in meanwhile, until it is read again on purpose.
@@ -151,33 +168,35 @@ export function Entities<T extends Entity>({
         {(filtered || rows?.length !== 0) && <span className="ml-auto">{fresh}</span>}
       </div>
       <section className="min-w-0 rounded-lg border bg-surface">
-        {rows === undefined ? (
-          list.query.error != null ? (
-            <Failed error={list.query.error} retry={() => void list.query.refetch()} />
-          ) : (
-            <Loading />
-          )
-        ) : rows.length === 0 ? (
-          <Empty
-            filtered={filtered}
-            title={filtered ? `No ${kind.one} is like that` : `No ${kind.many} yet`}
-            action={filtered ? <Button onClick={() => set({ q: "", scope: "" })}>Show all</Button> : fresh}
-          >
-            {filtered ? "Search for less, or show all." : children}
-          </Empty>
-        ) : (
-          <Table
-            label={upper(kind.many)}
-            rows={rows}
-            columns={columns}
-            rowKey={(row) => row.id ?? row.name}
-            sort={sort || "name"}
-            onSort={(next) => set({ sort: next === "name" ? "" : next })}
-            onOpen={(row) => set({ open: row.id ?? "" }, false)}
-            selected={(row) => row.id === open}
-            {...(list.more ? { onEnd: list.more } : {})}
-          />
-        )}
+        <Loaded query={list.query}>
+          {(all) =>
+            all.length > 0 ? (
+              <Table
+                label={upper(kind.many)}
+                rows={all}
+                columns={columns}
+                rowKey={(row) => row.id ?? row.name}
+                sort={sort || "name"}
+                onSort={(next) => set({ sort: next === "name" ? "" : next })}
+                onOpen={(row) => set({ open: row.id ?? "" }, false)}
+                selected={(row) => row.id === open}
+                {...(list.more ? { onEnd: list.more } : {})}
+              />
+            ) : filtered ? (
+              <Empty
+                filtered
+                title={`No ${kind.one} is like that`}
+                action={<Button onClick={() => set({ q: "", scope: "" })}>Show all</Button>}
+              >
+                Search for less, or show all.
+              </Empty>
+            ) : (
+              <NoneYet many={kind.many} permission={`${kind.type}_view`} action={fresh}>
+                {children}
+              </NoneYet>
+            )
+          }
+        </Loaded>
       </section>
       {making && (
         <Form

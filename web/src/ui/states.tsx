@@ -3,6 +3,7 @@ import type { ReactNode } from "react";
 import { ApiError } from "@/api/client";
 import { cn } from "@/lib/cn";
 import { InputError } from "@/lib/input";
+import { usePartly } from "@/lib/session";
 import { Button } from "./button";
 import { Copy } from "./copy";
 
@@ -160,6 +161,29 @@ export function Loaded<T>({
     return <Failed error={query.error} retry={() => void query.refetch()} />;
   }
   return loading ?? <Loading />;
+}
+
+// NoneYet says that there are none, and to who sees a part only that there may be others.
+export function NoneYet({
+  many,
+  permission,
+  children,
+  action,
+  title = `No ${many} yet`,
+}: {
+  many: string;
+  // permission to see them; without it they are not listed at all: NoPermission.
+  permission: string;
+  children?: ReactNode;
+  action?: ReactNode;
+  title?: ReactNode;
+}) {
+  const partly = usePartly(permission);
+  return (
+    <Empty title={partly ? `No ${many} that you may see` : title} action={action}>
+      {partly ?? children}
+    </Empty>
+  );
 }
 
 // NoPermission is a page that needs a permission which is missing.

@@ -1,4 +1,4 @@
-import { useEffect } from "react";
+import { type ComponentType, useEffect } from "react";
 import { useAddress } from "@/lib/navigate";
 import { one } from "@/lib/search";
 import { may, useMissing, useSession } from "@/lib/session";
@@ -8,8 +8,17 @@ import { Can } from "./can";
 import { Groups, ServiceAccounts, Users } from "./people";
 import { Bindings, ResourceGroups, Roles } from "./rights";
 
-const tabs = [
-  { tab: "users", label: "Users", permission: "user_view", Show: Users },
+interface Tab {
+  tab: string;
+  label: string;
+  permission: string;
+  // scope that the permission has to be held at; left out: anywhere.
+  scope?: string;
+  Show: ComponentType;
+}
+
+const tabs: Tab[] = [
+  { tab: "users", label: "Users", permission: "user_view", scope: "account", Show: Users },
   { tab: "groups", label: "Groups", permission: "group_view", Show: Groups },
   { tab: "service-accounts", label: "Service accounts", permission: "serviceaccount_view", Show: ServiceAccounts },
   { tab: "roles", label: "Roles", permission: "role_view", Show: Roles },
@@ -23,13 +32,13 @@ export default function Access() {
   const who = useSession();
   const asked = tabs.find((t) => t.tab === one(search, "tab"));
   // Without a tab in the address it is the first that may be seen.
-  const current = asked ?? tabs.find((t) => !t.permission || may(who, t.permission)) ?? tabs[0]!;
+  const current = asked ?? tabs.find((t) => !t.permission || may(who, t.permission, t.scope)) ?? tabs[0]!;
   useEffect(() => {
     if (!asked) {
       set({ tab: current.tab });
     }
   }, [asked, current.tab, set]);
-  const missing = useMissing(current.permission);
+  const missing = useMissing(current.permission, current.scope);
   const { Show } = current;
   return (
     <Page title="Access" name={`${current.label} · Access`} about="Who may do what, and where.">

@@ -8,7 +8,7 @@ export type Role = Schemas["Role"];
 export type ResourceGroup = Schemas["ResourceGroup"];
 export type Binding = Schemas["Binding"];
 
-export const users: Kind<User> = { type: "user", path: "/api/v1/users", one: "user", many: "users" };
+export const users: Kind<User> = { type: "user", path: "/api/v1/users", one: "user", many: "users", account: true };
 export const groups: Kind<Group> = { type: "group", path: "/api/v1/groups", one: "group", many: "groups" };
 export const serviceAccounts: Kind<ServiceAccount> = {
   type: "serviceaccount",

@@ -13,7 +13,7 @@ import { Ago } from "@/ui/ago";
 import { Button } from "@/ui/button";
 import { ScopeFilter, SearchBox } from "@/ui/entities";
 import { Page } from "@/ui/page";
-import { Empty, Failed, Loading, NoPermission } from "@/ui/states";
+import { Empty, Loaded, NoneYet, NoPermission } from "@/ui/states";
 import { Badge, Status } from "@/ui/status";
 import { type Column, Table } from "@/ui/table";
 import { type Agent, agentCounts, differs, stateOf, useApplications, useServerVersion } from "./data";
@@ -149,34 +149,34 @@ export default function Agents() {
             </span>
           </div>
           <section className="min-w-0 rounded-lg border bg-surface">
-            {rows === undefined ? (
-              list.query.error != null ? (
-                <Failed error={list.query.error} retry={() => void list.query.refetch()} />
-              ) : (
-                <Loading />
-              )
-            ) : rows.length === 0 ? (
-              <Empty
-                filtered={filtered}
-                title={filtered ? "No agent is like that" : "No agents yet"}
-                action={filtered ? <Button onClick={() => set({ q: "", scope: "" })}>Show all</Button> : button}
-              >
-                {filtered
-                  ? "Search for less, or show all."
-                  : "Install one into a cluster with one command: its applications show here at once."}
-              </Empty>
-            ) : (
-              <Table
-                label="Agents"
-                rows={rows}
-                columns={columns(server)}
-                rowKey={(a) => a.id ?? a.name}
-                sort={sort || "name"}
-                onSort={(next) => set({ sort: next === "name" ? "" : next })}
-                onOpen={(a) => void navigate({ to: "/agents/$agent", params: { agent: a.id ?? "" } })}
-                {...(list.more ? { onEnd: list.more } : {})}
-              />
-            )}
+            <Loaded query={list.query}>
+              {(all) =>
+                all.length > 0 ? (
+                  <Table
+                    label="Agents"
+                    rows={all}
+                    columns={columns(server)}
+                    rowKey={(a) => a.id ?? a.name}
+                    sort={sort || "name"}
+                    onSort={(next) => set({ sort: next === "name" ? "" : next })}
+                    onOpen={(a) => void navigate({ to: "/agents/$agent", params: { agent: a.id ?? "" } })}
+                    {...(list.more ? { onEnd: list.more } : {})}
+                  />
+                ) : filtered ? (
+                  <Empty
+                    filtered
+                    title="No agent is like that"
+                    action={<Button onClick={() => set({ q: "", scope: "" })}>Show all</Button>}
+                  >
+                    Search for less, or show all.
+                  </Empty>
+                ) : (
+                  <NoneYet many="agents" permission="agent_view" action={button}>
+                    Install one into a cluster with one command: its applications show here at once.
+                  </NoneYet>
+                )
+              }
+            </Loaded>
           </section>
         </>
       )}

@@ -15,7 +15,7 @@ import { copyText } from "@/ui/copy";
 import { Drawer } from "@/ui/dialog";
 import { JobDrawer } from "@/ui/job";
 import { useTitle } from "@/ui/page";
-import { Empty, ErrorNote, Failed, Loading, NoPermission } from "@/ui/states";
+import { Empty, ErrorNote, Failed, Loading, NoneYet, NoPermission } from "@/ui/states";
 import { toast } from "@/ui/toast";
 import { labelOf } from "@/ui/status";
 import { Bulk } from "./bulk";
@@ -401,7 +401,9 @@ function None({ filter, onClear }: { filter: Filter; onClear: () => void }) {
     );
   }
   return (
-    <Empty
+    <NoneYet
+      many="applications"
+      permission="application_view"
       title="There are no applications yet"
       action={
         <>
@@ -418,6 +420,6 @@ function None({ filter, onClear }: { filter: Filter; onClear: () => void }) {
     >
       An agent keeps applications in its cluster at what Git says. Those that are in a connected cluster already show up
       here by themselves.
-    </Empty>
+    </NoneYet>
   );
 }

@@ -17,7 +17,7 @@ import { Copy } from "@/ui/copy";
 import { Drawer } from "@/ui/dialog";
 import { Menu } from "@/ui/menu";
 import { Card, Facts, Page } from "@/ui/page";
-import { Empty, ErrorNote, Failed, Loading, NoPermission } from "@/ui/states";
+import { Empty, ErrorNote, Failed, Loading, NoneYet, NoPermission } from "@/ui/states";
 import { Badge, type Tone } from "@/ui/status";
 import { type Column, Table } from "@/ui/table";
 import { auditFilter, type Entry, filtered, pretty } from "./data";
@@ -69,6 +69,7 @@ const clean = {
 export default function Audit() {
   const [search, set] = useAddress();
   const missing = useMissing("audit_view");
+  const missingAll = useMissing("audit_view", "account"); // what is missing in between cannot be told by a part
   const filter = auditFilter(search);
   const list = useList<Entry>("audit", "/api/v1/audit", filter, !missing);
   const far = (list.query.data?.length ?? 0) > 200;
@@ -86,7 +87,7 @@ export default function Audit() {
       id: "verify-audit",
       title: "Verify the chain of the audit",
       group: "Actions",
-      ...(missing ? { disabled: missing } : {}),
+      ...(missingAll ? { disabled: missingAll } : {}),
       run: () => verify.mutate(),
     },
   ]);
@@ -105,7 +106,7 @@ export default function Audit() {
       about="Who did what, when, and what came of it."
       actions={
         <>
-          <Button busy={verify.isPending} onClick={() => verify.mutate()}>
+          <Button busy={verify.isPending} why={missingAll} onClick={() => verify.mutate()}>
             <ShieldCheck size={15} aria-hidden /> Verify
           </Button>
           <Menu
@@ -173,6 +174,10 @@ export default function Audit() {
           ) : (
             <Loading />
           )
+        ) : rows.length === 0 && !filtered(filter) ? (
+          <NoneYet many="entries" permission="audit_view">
+            Who changes something is named here.
+          </NoneYet>
         ) : rows.length === 0 ? (
           <Empty filtered title="No entry is like that" action={<Button onClick={() => set(clean)}>Show all</Button>}>
             Search for less, or for a longer time.

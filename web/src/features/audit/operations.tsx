@@ -13,7 +13,7 @@ import { Ago } from "@/ui/ago";
 import { Button } from "@/ui/button";
 import { Menu } from "@/ui/menu";
 import { Card } from "@/ui/page";
-import { Empty, Failed, Loading } from "@/ui/states";
+import { Empty, Failed, Loading, NoneYet } from "@/ui/states";
 import { Badge, Status } from "@/ui/status";
 import { type Column, Table } from "@/ui/table";
 import { filtered } from "./data";
@@ -182,9 +182,9 @@ export function Operations({ filters }: { filters: ReactNode }) {
               Search for less, or for a longer time.
             </Empty>
           ) : (
-            <Empty title="Nothing was done yet">
-              The first sync of an application that you may view is the first line here.
-            </Empty>
+            <NoneYet many="operations" permission="application_view" title="Nothing was done yet">
+              The first sync of an application is the first line here.
+            </NoneYet>
           )
         ) : (
           <Table

@@ -15,7 +15,7 @@ import { Drawer } from "@/ui/dialog";
 import { SearchBox } from "@/ui/entities";
 import { Listing } from "@/ui/listing";
 import { Facts } from "@/ui/page";
-import { Empty } from "@/ui/states";
+import { Empty, NoneYet, NoPermission } from "@/ui/states";
 import type { Column } from "@/ui/table";
 import { toast } from "@/ui/toast";
 import { itemPath, useSettings } from "./items";
@@ -76,6 +76,11 @@ const template = {
 
 // ArgoProjects are the AppProjects of all agents: what their applications may deploy, from where, and when.
 export function ArgoProjects() {
+  const missing = useMissing("argoproject_view");
+  return missing ? <NoPermission why={missing} /> : <Seen />;
+}
+
+function Seen() {
   const [search, go] = useAddress();
   const text = one(search, "q");
   const open = one(search, "open");
@@ -99,10 +104,15 @@ export function ArgoProjects() {
         rowKey={idOf}
         onOpen={(i) => go({ open: idOf(i) }, false)}
         empty={
-          <Empty
-            filtered={text !== ""}
-            title={text ? "None is called like that" : "No agent has told of an Argo project yet"}
-          />
+          text ? (
+            <Empty filtered title="None is called like that" />
+          ) : (
+            <NoneYet
+              many="Argo projects"
+              permission="argoproject_view"
+              title="No agent has told of an Argo project yet"
+            />
+          )
         }
       />
       {shown && <One item={shown} onClose={close} />}

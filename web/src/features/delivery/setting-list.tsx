@@ -16,7 +16,7 @@ import { SearchBox } from "@/ui/entities";
 import { Checkbox } from "@/ui/field";
 import { Listing } from "@/ui/listing";
 import { Facts } from "@/ui/page";
-import { Empty } from "@/ui/states";
+import { Empty, NoneYet, NoPermission } from "@/ui/states";
 import { Badge, Status } from "@/ui/status";
 import type { Column } from "@/ui/table";
 import { toast } from "@/ui/toast";
@@ -46,7 +46,12 @@ export function Connection({ item }: { item: SettingItem }) {
 }
 
 // SettingList is the page of one kind of setting: search, table, one in full, and what can be done with it.
-export function SettingList({ kind, kinds = [kind], columns, about }: Props) {
+export function SettingList(props: Props) {
+  const missing = useMissing(`${props.kind.permission}_view`);
+  return missing ? <NoPermission why={missing} /> : <Seen {...props} />;
+}
+
+function Seen({ kind, kinds = [kind], columns, about }: Props) {
   const [search, go] = useAddress();
   const missing = useMissing(`${kind.permission}_edit`);
   const text = one(search, "q");
@@ -81,9 +86,9 @@ export function SettingList({ kind, kinds = [kind], columns, about }: Props) {
               action={<Button onClick={() => go({ q: undefined })}>Clear the search</Button>}
             />
           ) : (
-            <Empty title={`No ${kind.plural} yet`} action={add}>
+            <NoneYet many={kind.plural} permission={`${kind.permission}_view`} action={add}>
               {about}
-            </Empty>
+            </NoneYet>
           )
         }
       />

@@ -3,11 +3,12 @@ import { Check } from "lucide-react";
 import type { ReactNode } from "react";
 import type { Schemas } from "@/api/client";
 import { cn } from "@/lib/cn";
-import { useMissing } from "@/lib/session";
+import { useMissing, usePartly } from "@/lib/session";
 import { Button } from "@/ui/button";
 
 // FirstRun is what there is to do where there are no applications yet: one step after the other.
-export function FirstRun({ agents, knows }: { agents: Schemas["Agent"][]; knows: boolean }) {
+export function FirstRun({ agents }: { agents: Schemas["Agent"][] }) {
+  const partly = usePartly("application_view");
   const missingAgent = useMissing("agent_edit");
   const missingApp = useMissing("application_edit");
   const connected = agents.some((a) => a.status?.state === "Connected" || a.status?.state === "Degraded");
@@ -15,8 +16,8 @@ export function FirstRun({ agents, knows }: { agents: Schemas["Agent"][]; knows:
     <section aria-label="First steps" className="mx-auto max-w-2xl rounded-lg border bg-surface p-6">
       <h2 className="text-lg font-semibold">Welcome to Slipway</h2>
       <p className="mt-1 text-muted">
-        Agents keep clusters at what Git says, and tell this server how everything is. There are no applications yet
-        {knows ? "" : " that you may see"}.
+        Agents keep clusters at what Git says, and tell this server how everything is. There are no applications
+        {partly ? ` that you may see. ${partly}` : " yet."}
       </p>
       <ol className="mt-4 space-y-4">
         <Step n={1} done={connected} title="Connect an agent">

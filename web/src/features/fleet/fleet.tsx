@@ -7,13 +7,13 @@ import { allQuery } from "@/lib/entity";
 import { count, plural, short } from "@/lib/format";
 import { agents } from "@/lib/kinds";
 import { one, type Search } from "@/lib/search";
-import { may, useSession } from "@/lib/session";
+import { may, useMissing, useSession } from "@/lib/session";
 import { known } from "@/lib/time";
 import { Ago } from "@/ui/ago";
 import { Button } from "@/ui/button";
 import { Select } from "@/ui/field";
 import { Card, Page } from "@/ui/page";
-import { Loaded, Loading } from "@/ui/states";
+import { Loaded, Loading, NoPermission } from "@/ui/states";
 import { Badge, labelOf, Status, StatusIcon, toneFill, toneOf } from "@/ui/status";
 import {
   type By,
@@ -34,6 +34,17 @@ type Application = Schemas["Application"];
 
 // Fleet shows at a glance how everything is, and what needs somebody.
 export default function Fleet() {
+  const missing = useMissing("application_view");
+  return missing ? (
+    <Page title="Fleet">
+      <NoPermission why={missing} />
+    </Page>
+  ) : (
+    <Seen />
+  );
+}
+
+function Seen() {
   const summary = useQuery(summaryQuery);
   const mayAgents = may(useSession(), "agent_view");
   const all = useQuery({ ...allQuery(agents), enabled: mayAgents });
@@ -50,7 +61,7 @@ export default function Fleet() {
             all.isLoading ? (
               <Loading rows={4} />
             ) : (
-              <FirstRun agents={all.data ?? []} knows={mayAgents} />
+              <FirstRun agents={all.data ?? []} />
             )
           ) : (
             <div className="space-y-4">

@@ -3,6 +3,7 @@ import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { client, data, type Schemas } from "@/api/client";
 import { count } from "@/lib/format";
 import { one, type Search } from "@/lib/search";
+import { useMissing } from "@/lib/session";
 import { Ago } from "@/ui/ago";
 import { Button } from "@/ui/button";
 import { Checkbox, Select } from "@/ui/field";
@@ -65,6 +66,7 @@ export default function Jobs() {
       ),
     getNextPageParam: (last) => last.nextCursor || undefined,
   });
+  const others = useMissing("job_view", "account");
   const rows = query.data?.pages.flatMap((p) => p.items ?? []) ?? [];
   return (
     <Page
@@ -108,7 +110,7 @@ export default function Jobs() {
               />
             ) : (
               <Empty
-                title="There are no jobs yet"
+                title={others ? "You have begun no jobs yet" : "There are no jobs yet"}
                 action={
                   <Button asChild look="primary">
                     <Link to="/applications">Select applications</Link>
@@ -116,6 +118,7 @@ export default function Jobs() {
                 }
               >
                 Select applications, then sync, refresh or roll back all of them at a time: the job shows up here.
+                {others && ` To see the jobs of others: ${others.charAt(0).toLowerCase()}${others.slice(1)}`}
               </Empty>
             )
           }

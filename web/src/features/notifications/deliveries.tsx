@@ -14,7 +14,7 @@ import { Drawer } from "@/ui/dialog";
 import { ScopeFilter } from "@/ui/entities";
 import { Select } from "@/ui/field";
 import { Facts } from "@/ui/page";
-import { Empty, Failed, Loading } from "@/ui/states";
+import { Empty, Failed, Loading, NoneYet } from "@/ui/states";
 import { Badge, type Tone } from "@/ui/status";
 import { type Column, Table } from "@/ui/table";
 import { toast, toastError } from "@/ui/toast";
@@ -95,13 +95,13 @@ export function Deliveries() {
             <Loading />
           )
         ) : rows.length === 0 ? (
-          <Empty
-            filtered={filtered}
-            title={filtered ? "No message is like that" : "No messages yet"}
-            {...(filtered ? { action: <Button onClick={clear}>Show all</Button> } : {})}
-          >
-            {filtered ? "Show all." : "What rules tell shows here: what waits, was sent, or could not be sent."}
-          </Empty>
+          filtered ? (
+            <Empty filtered title="No message is like that" action={<Button onClick={clear}>Show all</Button>} />
+          ) : (
+            <NoneYet many="messages" permission="notificationrule_view">
+              What rules tell shows here: what waits, was sent, or could not be sent.
+            </NoneYet>
+          )
         ) : (
           <Table
             label="Messages"

@@ -8,7 +8,7 @@ import { useMissing } from "@/lib/session";
 import { Button } from "@/ui/button";
 import { Confirm } from "@/ui/confirm";
 import { Card, Page } from "@/ui/page";
-import { Empty, Loaded, NoPermission } from "@/ui/states";
+import { Loaded, NoneYet, NoPermission } from "@/ui/states";
 import { Badge, StatusIcon } from "@/ui/status";
 import { type Column, Table } from "@/ui/table";
 import { toast } from "@/ui/toast";
@@ -124,7 +124,9 @@ function List() {
         <Loaded query={query}>
           {(list) =>
             list.length === 0 ? (
-              <Empty
+              <NoneYet
+                many="environments"
+                permission="environment_view"
                 title="There are no environments yet"
                 action={
                   <Button look="primary" why={missing} onClick={() => setEditing("new")}>
@@ -134,7 +136,7 @@ function List() {
               >
                 An environment is one or more clusters, such as production or staging. Services are compared between
                 them.
-              </Empty>
+              </NoneYet>
             ) : (
               <Table
                 label="Environments"

@@ -8,7 +8,7 @@ import { Button } from "@/ui/button";
 import { SearchBox } from "@/ui/entities";
 import { Checkbox, Select } from "@/ui/field";
 import { Card, Page } from "@/ui/page";
-import { Empty, Loaded, NoPermission } from "@/ui/states";
+import { Empty, Loaded, NoneYet, NoPermission } from "@/ui/states";
 import { type Column, Table } from "@/ui/table";
 import { VersionCell } from "./cell";
 import { placesOf } from "./columns";
@@ -152,7 +152,9 @@ function Matrix() {
                 }
               />
             ) : (
-              <Empty
+              <NoneYet
+                many="services"
+                permission="service_view"
                 title="There are no services yet"
                 action={
                   <>
@@ -167,7 +169,7 @@ function Matrix() {
               >
                 A service is what runs in one or more environments. Applications belong to it by the label
                 slipway.io/service, or by a link; they can be found by the names of applications.
-              </Empty>
+              </NoneYet>
             )
           }
         </Loaded>

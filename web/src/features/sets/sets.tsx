@@ -2,13 +2,14 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import { useList } from "@/lib/entity";
 import { useAddress } from "@/lib/navigate";
 import { one } from "@/lib/search";
+import { useMissing } from "@/lib/session";
 import { known } from "@/lib/time";
 import { Ago } from "@/ui/ago";
 import { Button } from "@/ui/button";
 import { SearchBox } from "@/ui/entities";
 import { Listing } from "@/ui/listing";
 import { Page } from "@/ui/page";
-import { Empty } from "@/ui/states";
+import { Empty, NoneYet, NoPermission } from "@/ui/states";
 import { Status } from "@/ui/status";
 import type { Column } from "@/ui/table";
 import { generatorsOf, type SetItem, stateOf } from "./set-state";
@@ -44,6 +45,17 @@ const columns: Column<SetItem>[] = [
 
 // ApplicationSets are what agents tell of those in their clusters.
 export default function ApplicationSets() {
+  const missing = useMissing("applicationset_view");
+  return missing ? (
+    <Page title="Application sets">
+      <NoPermission why={missing} />
+    </Page>
+  ) : (
+    <Seen />
+  );
+}
+
+function Seen() {
   const [search, go] = useAddress();
   const navigate = useNavigate();
   const text = one(search, "q");
@@ -62,13 +74,17 @@ export default function ApplicationSets() {
         rowKey={(i) => `${i.agent}/${i.namespace}/${i.name}`}
         onOpen={(i) => void navigate({ to: "/application-sets/$agent/$namespace/$name", params: i })}
         empty={
-          <Empty
-            filtered={text !== ""}
-            title={text ? "None is called like that" : "No application sets yet"}
-            action={text ? <Button onClick={() => go({ q: undefined })}>Clear the search</Button> : undefined}
-          >
-            {!text && "Apply one to a cluster that an agent is in: it shows here as it is there, at once."}
-          </Empty>
+          text ? (
+            <Empty
+              filtered
+              title="None is called like that"
+              action={<Button onClick={() => go({ q: undefined })}>Clear the search</Button>}
+            />
+          ) : (
+            <NoneYet many="application sets" permission="applicationset_view">
+              Apply one to a cluster that an agent is in: it shows here as it is there, at once.
+            </NoneYet>
+          )
         }
       />
     </Page>
