@@ -7,7 +7,7 @@ import { sessionQuery } from "./lib/session";
 
 // The only place where features meet: each address and which page it shows. What follows "?" is what a page is filtered by.
 
-const root = createRootRoute({ notFoundComponent: NotFound, errorComponent: Broken });
+const root = createRootRoute({ errorComponent: Broken });
 
 const signIn = createRoute({
   getParentRoute: () => root,
@@ -84,6 +84,8 @@ const tree = root.addChildren([
     page("/access", () => import("./features/access/access")),
     page("/settings", () => import("./features/access/settings")),
     page("/profile", () => import("./features/profile/profile")),
+    // Any other address: with what leads on around it.
+    createRoute({ getParentRoute: () => shell, path: "/$", component: NotFound }),
   ]),
 ]);
 
@@ -99,7 +101,10 @@ export const router = createRouter({
 // begin reads the code of the page while the server says who is signed in: neither waits for the other.
 export function begin(): void {
   for (const { routeId } of router.matchRoutes(router.latestLocation)) {
-    void router.loadRouteChunk(router.routesById[routeId as keyof typeof router.routesById])?.catch(() => undefined); // the page itself tells of it
+    const route = router.routesById[routeId as keyof typeof router.routesById];
+    if (route) {
+      void router.loadRouteChunk(route)?.catch(() => undefined); // the page itself tells of it
+    }
   }
 }
 

@@ -1,5 +1,7 @@
-import { Link } from "@tanstack/react-router";
+import { Link, useLocation } from "@tanstack/react-router";
+import { may, useSession } from "@/lib/session";
 import { Button } from "@/ui/button";
+import { Page } from "@/ui/page";
 import { Empty, Failed } from "@/ui/states";
 
 // Broken is shown where a page cannot be shown at all.
@@ -30,18 +32,30 @@ export function Broken({ error }: { error: unknown }) {
 
 // NotFound is shown for an address that leads nowhere.
 export function NotFound() {
+  const { pathname } = useLocation();
+  const mayApplications = may(useSession(), "application_view");
   return (
-    <main className="p-6">
+    <Page title="There is no such page">
       <Empty
-        title="There is no such page"
+        filtered
+        title="Nothing is at this address"
         action={
-          <Button asChild>
-            <Link to="/">Go to the fleet</Link>
-          </Button>
+          <>
+            <Button asChild look="primary">
+              <Link to="/">Go to the fleet</Link>
+            </Button>
+            {mayApplications && (
+              <Button asChild>
+                <Link to="/applications">All applications</Link>
+              </Button>
+            )}
+            <Button onClick={() => history.back()}>Back</Button>
+          </>
         }
       >
-        The address may be mistyped, or what it was for is gone.
+        <code className="break-all">{pathname}</code> may be mistyped, or what it was for is gone. Ctrl-K finds
+        applications and pages.
       </Empty>
-    </main>
+    </Page>
   );
 }
