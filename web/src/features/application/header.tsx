@@ -9,6 +9,7 @@ import { useCommands } from "@/lib/palette";
 import { Ago } from "@/ui/ago";
 import { Button, IconButton } from "@/ui/button";
 import { Copy } from "@/ui/copy";
+import { ImageName } from "@/ui/image";
 import { Menu } from "@/ui/menu";
 import { Skeleton } from "@/ui/states";
 import { Badge, Status } from "@/ui/status";
@@ -202,8 +203,8 @@ function Runs({ app, detail, resource }: { app: App; detail: Detail; resource: R
       )}
       <ul className="mt-1 font-mono text-xs">
         {images.slice(0, shown).map((image) => (
-          <li key={image} className="truncate" title={image}>
-            {image}
+          <li key={image}>
+            <ImageName image={image} />
           </li>
         ))}
         {images.length > shown && (

@@ -7,6 +7,7 @@ import { useMissing } from "@/lib/session";
 import { Ago } from "@/ui/ago";
 import { Button } from "@/ui/button";
 import { Confirm } from "@/ui/confirm";
+import { ImageName } from "@/ui/image";
 import { Card, Page } from "@/ui/page";
 import { Empty, Loaded, Loading } from "@/ui/states";
 import { Badge, Status, StatusIcon } from "@/ui/status";
@@ -159,7 +160,9 @@ function Place({ row, cell, name }: { row: Row; cell: Cell; name: string }) {
               >
                 {app} <span className="text-muted">{agent}</span>
               </Link>
-              <span className="max-w-32 truncate text-sm text-muted">{short(a.version)}</span>
+              <span className="max-w-1/2 truncate text-sm text-muted" title={a.version}>
+                {short(a.version)}
+              </span>
             </li>
           );
         })}
@@ -224,7 +227,7 @@ function Instances({ service }: { service: string }) {
                   key: "image",
                   title: "Image",
                   width: "minmax(12rem, 1.5fr)",
-                  cell: (p) => <span title={(p.images ?? []).join("\n")}>{p.images?.[0]}</span>,
+                  cell: (p) => p.images?.[0] && <ImageName image={p.images[0]} title={p.images.join("\n")} />,
                 },
                 { key: "node", title: "Node", width: "minmax(7rem, 1fr)", cell: (p) => p.node },
                 { key: "started", title: "Started", width: "9.5rem", cell: (p) => <Ago at={p.startedAt} /> },
