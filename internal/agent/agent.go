@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -107,7 +108,8 @@ type Agent struct {
 	children    *worker.Renderer
 	ctx         context.Context // of Run: what callbacks start ends with it
 	background  sync.WaitGroup
-	ready       chan struct{} // closed when this agent leads and has seen all Applications
+	ready       chan struct{}          // closed when this agent leads and has seen all Applications
+	waits       atomic.Pointer[string] // why it has not begun, where it waits for the API server; nil otherwise
 }
 
 // New puts an agent together. Nothing runs and nothing is asked of the cluster yet.
@@ -220,7 +222,7 @@ func (a *Agent) reconcileAll(ctx context.Context) error {
 
 // reconcile is what the leader does: watch, and work.
 func (a *Agent) reconcile(ctx context.Context) error {
-	if err := a.driver.prepare(ctx); err != nil {
+	if err := a.persist(ctx, clusterPrepared, a.driver.prepare); err != nil {
 		return err
 	}
 	g, ctx := errgroup.WithContext(ctx)

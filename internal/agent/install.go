@@ -96,7 +96,7 @@ func (a *Agent) awaitCRD(ctx context.Context, in dynamic.ResourceInterface, name
 			return ctx.Err()
 		case event, ok := <-w.ResultChan():
 			if !ok {
-				return fmt.Errorf("watch resource definition %s: the API server ended the watch", name)
+				return fmt.Errorf("watch resource definition %s: %w", name, errWatchEnded)
 			}
 			if u, ok := event.Object.(*unstructured.Unstructured); ok && event.Type != watch.Error && established(u) {
 				return nil

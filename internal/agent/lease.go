@@ -55,7 +55,7 @@ func (a *Agent) lead(ctx context.Context, f func(context.Context) error) error {
 	if a.cfg.Shadow {
 		return f(ctx) // a lease is written, and whoever writes nothing is in nobody's way
 	}
-	if err := a.ensureNamespace(ctx); err != nil {
+	if err := a.persist(ctx, namespaceMade, a.ensureNamespace); err != nil {
 		return err
 	}
 	client, err := v1.NewForConfig(a.cfg.REST)

@@ -67,6 +67,10 @@ func (a *Agent) serve(ctx context.Context, g *errgroup.Group) error {
 }
 
 func (a *Agent) serveReady(w http.ResponseWriter, _ *http.Request) {
+	if why := a.waits.Load(); why != nil {
+		http.Error(w, *why, http.StatusServiceUnavailable)
+		return
+	}
 	if !a.leads() {
 		http.Error(w, "waiting for the leader lease, or for the first list of Applications", http.StatusServiceUnavailable)
 		return
