@@ -75,6 +75,7 @@ export function take(state: string, make: () => Promise<World>): void {
         await shown(page);
         for (const colorScheme of ["light", "dark"] as const) {
           await page.emulateMedia({ colorScheme });
+          await expect(page.locator("html.dark")).toHaveCount(colorScheme === "dark" ? 1 : 0); // it is told later
           await page.screenshot({
             path: join(out, state, `${picture.name}-${colorScheme}-${widths[i]}.png`),
             animations: "disabled",
