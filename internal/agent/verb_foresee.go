@@ -78,11 +78,40 @@ func (p *preview) compare(ctx context.Context, wish engine.Wish) error {
 	if err != nil {
 		return err
 	}
+	first, err := p.namespace(ctx, at)
+	if err != nil {
+		return err
+	}
+	found = append(first, found...)
 	for _, err := range at.rules.Problems() {
 		p.problem("spec.ignoreDifferences", api.ProblemWarning, "not in force: %v", err)
 	}
 	p.tell(append(found, gone...))
 	return nil
+}
+
+// namespace says what a sync would do to the destination namespace, before all else; nothing where it leaves it as it is.
+func (p *preview) namespace(ctx context.Context, at *stage) ([]api.PreviewObject, error) {
+	m, verb, denied := at.wish.Namespace(ctx)
+	if verb == diff.Keep {
+		return nil, denied
+	}
+	out := api.PreviewObject{ObjectName: api.ObjectName{Kind: m.Key.Kind, Name: m.Key.Name}, Verb: string(verb)}
+	if denied != nil {
+		out.Verb, out.Error = verbError, apply.Explain(m.Key, denied)
+		return []api.PreviewObject{out}, nil
+	}
+	if verb != diff.Create {
+		return []api.PreviewObject{out}, nil // it is brought to its labels and annotations
+	}
+	want, err := m.Decode()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.v.describe(&out, at.rules.Created(m.Key, want), at); err != nil {
+		return nil, err
+	}
+	return []api.PreviewObject{out}, nil
 }
 
 func (p *preview) stage(ctx context.Context, wish engine.Wish) (*stage, error) {

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -87,6 +88,44 @@ spec: {template: {spec: {restartPolicy: Never, containers: [{name: m, image: reg
 	}
 	if _, err := s.verbs.readApplication(t.Context(), s.ns, "fresh"); err == nil {
 		t.Error("the preview made the application")
+	}
+}
+
+func TestAPreviewListsTheNamespaceThatASyncMakes(t *testing.T) {
+	t.Parallel()
+	s := newStand(t)
+	project := func(name, more string) {
+		must[any](s, agentapi.KindObjectApply, agentapi.Target{Kind: agentapi.ItemArgoProject, Namespace: s.ns, Name: name}, agentapi.ObjectApply{
+			Object: json.RawMessage(`{"apiVersion":"argoproj.io/v1alpha1","kind":"AppProject","metadata":{"name":"` + name + `"},
+				"spec":{"sourceRepos":["*"],"destinations":[{"server":"*","namespace":"*"}]` + more + `}}`),
+		})
+		s.until("project "+name, func(context.Context) bool {
+			_, err := s.verbs.engine.Projects.Rules(name)
+			return err == nil
+		})
+	}
+	project("open", `,"clusterResourceWhitelist":[{"group":"","kind":"Namespace"}]`)
+	project("closed", "")
+	in := func(project, namespace string) api.Preview {
+		return s.preview("fresh", agentapi.Preview{Object: s.draft("fresh", map[string]any{
+			"spec.project": project, "spec.destination.namespace": namespace, "spec.syncPolicy.syncOptions": []any{"CreateNamespace=true"},
+		})})
+	}
+	fresh := s.ns + "-fresh"
+
+	got := in("open", fresh)
+	if !got.Valid || got.Counts != (api.PreviewCounts{Create: 4}) {
+		t.Fatalf("with a namespace that is not there: %+v", got)
+	}
+	if first := got.Objects[0]; first.Kind != "Namespace" || first.Name != fresh || first.Verb != "create" || !strings.Contains(first.Diff, fresh) {
+		t.Errorf("the first object is %+v", first)
+	}
+	if got := in("open", s.ns); !got.Valid || got.Counts != (api.PreviewCounts{Create: 3}) {
+		t.Errorf("with one that is there: %+v", got)
+	}
+	got = in("closed", fresh)
+	if got.Valid || verbsOf(got)["Namespace/"+fresh] != "error" {
+		t.Errorf("where the project does not let it be made: %+v", got)
 	}
 }
 

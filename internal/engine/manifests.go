@@ -6,6 +6,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/apply"
+	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
@@ -14,13 +15,34 @@ type Wish struct {
 	Objects   []object.Manifest // in the order of their rendering, hooks among them
 	Revisions []string          // that they were rendered from, one for each source
 	Target    apply.Target      // where they are to be
+
+	run *run
 }
 
 // Manifests says what the sources of an Application's specification give. A rollback and an operation do not count; its
 // project does. It changes nothing, and what is kept of the Application stays as it is.
 func (e *Engine) Manifests(ctx context.Context, app *v1alpha1.Application) (Wish, error) {
-	wish, _, err := e.look(app).wish(ctx)
+	r := e.look(app)
+	wish, m, err := r.wish(ctx)
+	r.memory, wish.run = m, r
 	return wish, err
+}
+
+// Namespace says what a sync would do to the destination namespace, which is none of the objects: Keep where it leaves it as it
+// is, and an error where the project does not let it be made. It changes nothing.
+func (w Wish) Namespace(ctx context.Context) (object.Manifest, diff.Verb, error) {
+	if w.run == nil || !w.run.lacksNamespace(Decision{}) {
+		return object.Manifest{}, diff.Keep, nil
+	}
+	m, err := w.run.namespaceManifest()
+	if err != nil {
+		return m, diff.Keep, err
+	}
+	verb := w.run.foreseeNamespace(ctx)
+	if verb == diff.Keep {
+		return m, verb, nil
+	}
+	return m, verb, w.run.permits(m.Key)
 }
 
 // wish finds out what is wanted, with content and as it is remembered. It keeps nothing.

@@ -30,6 +30,8 @@ test("somebody makes an application from a directory that they found, and sees b
   await expect(page.getByRole("heading", { name: "Preview" })).toBeVisible();
   await expect(page.getByText("It can be deployed")).toBeVisible();
   await expect(page.getByRole("button", { name: /ConfigMap/ }).first()).toBeVisible();
+  // What the sync makes before all else is among what is listed.
+  await expect(page.getByRole("button", { name: `Namespace ${name}` })).toBeVisible();
   await expectAccessible(page);
 
   await page.getByRole("button", { name: "Create", exact: true }).click();
