@@ -2,10 +2,10 @@ import { QueryCache, QueryClient } from "@tanstack/react-query";
 import { ApiError } from "@/api/client";
 import type { Event } from "@/api/event";
 import { events } from "./events";
-import { type Reread, rereading } from "./reread";
+import { type Reread, rereadingType } from "./reread";
 
 // Keys of queries begin with the type of object that they show, as events name it: ["application", "list", filter]. What an
-// event of that type makes old is read again by itself.
+// event of that type makes old is read again by itself; counts, whose second word says so, less often than lists.
 const quiet = 400; // at most so often, in ms, is a list read again while events pour in
 
 export const queryClient: QueryClient = new QueryClient({
@@ -47,7 +47,7 @@ export function patchOn(type: string, patch: Patch): () => void {
 function invalidate(type: string): void {
   let known = stale.get(type);
   if (!known) {
-    known = rereading(queryClient, { queryKey: [type] }, quiet);
+    known = rereadingType(queryClient, type, quiet);
     stale.set(type, known);
   }
   known.soon();

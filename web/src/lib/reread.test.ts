@@ -1,6 +1,6 @@
 import { QueryClient, QueryObserver } from "@tanstack/react-query";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { rereading } from "./reread";
+import { paced, rereading, rereadingType } from "./reread";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -67,4 +67,49 @@ test("it rests between two times, and ends", async () => {
   await vi.advanceTimersByTimeAsync(5_000);
   expect(ask).toHaveBeenCalledTimes(3);
   end();
+});
+
+test("while much happens counts are read each few seconds, and lists at their own pace", async () => {
+  const cache = new QueryClient();
+  const asked = { list: 0, summary: 0 };
+  const ends = (["list", "summary"] as const).map((what) =>
+    new QueryObserver(cache, {
+      queryKey: ["application", what],
+      queryFn: () => Promise.resolve(++asked[what]),
+    }).subscribe(() => undefined),
+  );
+  await vi.advanceTimersByTimeAsync(1);
+  const { soon, stop } = rereadingType(cache, "application", 100, 500);
+  soon();
+  await vi.advanceTimersByTimeAsync(150);
+  expect(asked).toEqual({ list: 2, summary: 2 }); // the first change is counted at once
+  for (let ms = 0; ms < 8_000; ms += 50) {
+    soon();
+    await vi.advanceTimersByTimeAsync(50);
+  }
+  expect(asked.summary).toBe(4);
+  expect(asked.list).toBeGreaterThan(14);
+  await vi.advanceTimersByTimeAsync(10_000);
+  const last = { ...asked };
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(asked).toEqual(last); // nothing happens, and nothing is asked
+  stop();
+  ends.forEach((end) => end());
+});
+
+test("what is told while it is done, or fails, is done once more", async () => {
+  const act = vi.fn<() => Promise<void>>(
+    () => new Promise((_, fail) => setTimeout(() => fail(new Error("away")), 300)),
+  );
+  const { soon, stop } = paced(act, 100);
+  soon();
+  await vi.advanceTimersByTimeAsync(200);
+  soon();
+  soon();
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(act).toHaveBeenCalledTimes(2);
+  soon();
+  stop();
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(act).toHaveBeenCalledTimes(2);
 });

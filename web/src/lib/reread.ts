@@ -1,34 +1,33 @@
-import type { InvalidateQueryFilters, QueryClient } from "@tanstack/react-query";
+import type { InvalidateQueryFilters, Query, QueryClient } from "@tanstack/react-query";
 
 export interface Reread {
   soon: () => void;
   stop: () => void;
 }
 
-// rereading reads queries again, wait ms after it is told to, however often that is, and no more often than each rest ms. What
-// was asked for before a change may not have it: what is told while something is read is read once more after that. So
-// nothing is lost, and nothing is asked for twice at a time.
-export function rereading(cache: QueryClient, filters: InvalidateQueryFilters, wait: number, rest = wait): Reread {
+// paced does something wait ms after it is told to, however often that is, no more often than each rest ms, and once at a time.
+// What it is told meanwhile, or where the doing itself says so, has it done once more after that.
+export function paced(act: () => Promise<boolean | void>, wait: number, rest = wait): Reread {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let last = 0;
-  let reading = false;
+  let acting = false;
   let again = false;
   let over = false;
   const soon = () => {
-    if (reading) {
+    if (acting) {
       again = true;
     } else {
-      timer ??= setTimeout(() => void read(), Math.max(wait, last + rest - Date.now()));
+      timer ??= setTimeout(() => void run(), Math.max(wait, last + rest - Date.now()));
     }
   };
-  const read = async () => {
+  const run = async () => {
     timer = undefined;
     last = Date.now();
-    reading = true;
-    again = cache.isFetching(filters) > 0; // by somebody else, who may have asked too early
-    await cache.invalidateQueries(filters, { cancelRefetch: false });
-    reading = false;
-    if (again && !over) {
+    acting = true;
+    again = false;
+    const more = await act().catch(() => false); // whoever shows it says that it failed
+    acting = false;
+    if ((again || more) && !over) {
       soon();
     }
   };
@@ -39,4 +38,38 @@ export function rereading(cache: QueryClient, filters: InvalidateQueryFilters, w
       clearTimeout(timer);
     },
   };
+}
+
+// rereading reads queries again, at the pace of paced. What was asked for before a change may not have it: what is told while
+// something is read is read once more after that. So nothing is lost, and nothing is asked for twice at a time.
+export const rereading = (cache: QueryClient, filters: InvalidateQueryFilters, wait: number, rest = wait): Reread =>
+  paced(
+    async () => {
+      const early = cache.isFetching(filters) > 0; // by somebody else, who may have asked too early
+      await cache.invalidateQueries(filters, { cancelRefetch: false });
+      return early;
+    },
+    wait,
+    rest,
+  );
+
+// To count a whole fleet costs the server more than to list some rows of it. However much happens, counts are read again no more
+// often than each so many ms.
+const calm = 4_000;
+
+// counts are the second words of keys of queries that count.
+const counts: readonly unknown[] = ["summary", "matrix", "count"];
+const counting = (query: Query) => counts.includes(query.queryKey[1]);
+
+// rereadingCounts is that for the counts of a type of object: the first change is counted at once.
+export const rereadingCounts = (cache: QueryClient, type: string, wait: number): Reread =>
+  rereading(cache, { queryKey: [type], predicate: counting }, wait, calm);
+
+// rereadingType is that for all queries about a type of object, its counts among them.
+export function rereadingType(cache: QueryClient, type: string, wait: number, rest = wait): Reread {
+  const both = [
+    rereading(cache, { queryKey: [type], predicate: (query) => !counting(query) }, wait, rest),
+    rereadingCounts(cache, type, wait),
+  ];
+  return { soon: () => both.forEach((r) => r.soon()), stop: () => both.forEach((r) => r.stop()) };
 }

@@ -2,6 +2,7 @@ import { keepPreviousData, useQueries, useQuery, useQueryClient } from "@tanstac
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { client, data, type Schemas } from "@/api/client";
 import { patchOn, queryClient } from "@/lib/query";
+import { paced, rereading, rereadingCounts } from "@/lib/reread";
 import { loosened, looser, type Summaries } from "./facets";
 import { type Dimension, type Filter, queryOf } from "./filter";
 import { type Application, moves, pageSize, pagesFor, patched, place } from "./window";
@@ -170,7 +171,7 @@ export function useNext(ready: boolean): void {
 }
 
 const flush = 100; // how long events are gathered before rows are painted anew, in ms
-const again = 1_000; // at most so often are counts read again
+const again = 1_000; // at most so often are pages read again
 
 // useLive puts what events say into the rows, and has counts and pages read again where that is not enough.
 export function useLive(filter: Filter, sort: string): void {
@@ -179,9 +180,20 @@ export function useLive(filter: Filter, sort: string): void {
   now.current = { filter, sort };
   useEffect(() => {
     const changes = new Map<string, Application>();
-    let moved = false;
     let flushing: ReturnType<typeof setTimeout> | undefined;
-    let reading: ReturnType<typeof setTimeout> | undefined;
+    const pages = rereading(cache, { queryKey: ["application", "page"] }, flush, again);
+    const counts = rereadingCounts(cache, "application", flush);
+    const strangers = paced(
+      async () => {
+        const { filter, sort } = now.current;
+        const shown = cache.getQueryData<Page>(pageQuery(filter, sort, 1).queryKey)?.total;
+        if ((await totalOf(filter)) !== shown) {
+          pages.soon();
+        }
+      },
+      flush,
+      again,
+    );
     const paint = () => {
       flushing = undefined;
       const known = new Set<string>();
@@ -195,47 +207,42 @@ export function useLive(filter: Filter, sort: string): void {
             const after = changes.get(before.id);
             if (after) {
               known.add(before.id);
-              moved ||= moves(before, after, now.current.filter, now.current.sort);
+              if (moves(before, after, now.current.filter, now.current.sort)) {
+                pages.soon();
+              }
             }
           }
           cache.setQueryData(key, { ...page, items });
         }
       }
-      // Of a row that is on no page nobody knows whether it comes into the list: the counts, which are read again, tell.
+      // Of a row that is on no page nobody knows whether it comes into the list: how many there are then tells.
+      if ([...changes.keys()].some((id) => !known.has(id))) {
+        strangers.soon();
+      }
       changes.clear();
-    };
-    const read = () => {
-      reading = undefined;
-      const total = totalOf(now.current.filter);
-      void cache
-        .invalidateQueries(
-          { queryKey: ["application"], predicate: (q) => q.queryKey[1] !== "page" },
-          { cancelRefetch: false },
-        )
-        .then(() => {
-          if (moved || totalOf(now.current.filter) !== total) {
-            moved = false;
-            void cache.invalidateQueries({ queryKey: ["application", "page"] }, { cancelRefetch: false });
-          }
-        });
     };
     const stop = patchOn("application", (event) => {
       if (event.data) {
         changes.set(event.object.id, event.data as Application);
         flushing ??= setTimeout(paint, flush);
       } else {
-        moved = true;
+        pages.soon();
       }
-      reading ??= setTimeout(read, again);
+      counts.soon();
       return true;
     });
     return () => {
       stop();
       clearTimeout(flushing);
-      clearTimeout(reading);
+      for (const each of [pages, counts, strangers]) {
+        each.stop();
+      }
     };
   }, [cache]);
 }
 
-const totalOf = (filter: Filter): number | undefined =>
-  queryClient.getQueryData<Schemas["FleetSummary"]>(summaryQuery(filter).queryKey)?.total;
+// totalOf is how many the filter leaves: all that the server counts for it.
+const totalOf = async (filter: Filter): Promise<number> => {
+  const query = { ...queryOf(filter), limit: 1 };
+  return (await data(client.GET("/api/v1/fleet/applications", { params: { query } }))).total;
+};

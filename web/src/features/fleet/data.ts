@@ -2,7 +2,7 @@ import { keepPreviousData, useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { client, data } from "@/api/client";
 import { patchOn } from "@/lib/query";
-import { rereading } from "@/lib/reread";
+import { rereadingType } from "@/lib/reread";
 
 export const dimensions = {
   agent: "Agent",
@@ -80,11 +80,11 @@ export const levelsQuery = {
   queryFn: ({ signal }: Signal) => data(client.GET("/api/v1/fleet/service-levels", { params: { query: {} }, signal })),
 };
 
-// useCalm reads what counts applications again once a second at most, however much happens.
+// useCalm reads lists of applications again once a second at most, however much happens, and counts less often.
 export function useCalm(): void {
   const cache = useQueryClient();
   useEffect(() => {
-    const reread = rereading(cache, { queryKey: ["application"] }, 100, 1_000);
+    const reread = rereadingType(cache, "application", 100, 1_000);
     const stop = patchOn("application", () => {
       reread.soon();
       return true;

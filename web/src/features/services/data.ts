@@ -2,7 +2,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { client, data, type Schemas } from "@/api/client";
 import { patchOn, queryClient } from "@/lib/query";
-import { rereading } from "@/lib/reread";
+import { rereadingType } from "@/lib/reread";
 
 export type Cell = Schemas["ServiceCell"];
 export type Row = Schemas["ServiceRow"];
@@ -65,7 +65,7 @@ export async function reread(): Promise<void> {
 export function useAlso(): void {
   const cache = useQueryClient();
   useEffect(() => {
-    const reread = rereading(cache, { queryKey: ["application"] }, 800);
+    const reread = rereadingType(cache, "application", 800);
     const stops = [
       patchOn("application", () => {
         reread.soon();
