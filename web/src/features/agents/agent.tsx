@@ -20,7 +20,7 @@ import { Card, Facts, Page } from "@/ui/page";
 import { Failed, Loading } from "@/ui/states";
 import { Badge, Status } from "@/ui/status";
 import { toast } from "@/ui/toast";
-import { type Agent, differs, stateOf, useApplications, useServerVersion } from "./data";
+import { type Agent, connected, differs, stateOf, useApplications, useServerVersion } from "./data";
 import { Commands } from "./commands";
 import { EditAgent } from "./edit-agent";
 import { Mappings } from "./mappings";
@@ -53,8 +53,7 @@ function Shown({ agent, onReload }: { agent: Agent; onReload: () => Promise<unkn
   const edit = () => set({ edit: "yes" }, false);
   const [reads, setReads] = useState(0);
   const status = agent.status;
-  const connected = stateOf(agent) === "Connected" || stateOf(agent) === "Degraded";
-  const away = connected ? undefined : "The agent is not connected: it can be asked when it is back.";
+  const away = connected(agent) ? undefined : "The agent is not connected: it can be asked when it is back.";
   const install = () => void navigate({ to: "/agents/connect", search: { agent: id, again: "yes" } });
   useCommands([
     {

@@ -16,7 +16,8 @@ import { Page } from "@/ui/page";
 import { Empty, Loaded, NoneYet, NoPermission } from "@/ui/states";
 import { Badge, Status } from "@/ui/status";
 import { type Column, Table } from "@/ui/table";
-import { type Agent, agentCounts, differs, stateOf, useApplications, useServerVersion } from "./data";
+import { Tooltip } from "@/ui/tooltip";
+import { type Agent, agentCounts, connected, differs, stateOf, useApplications, useServerVersion } from "./data";
 
 // warnings are what an operator should know of an agent, in short.
 export function warnings(agent: Agent, server: string): string[] {
@@ -45,6 +46,17 @@ function Applications({ agent }: { agent: string }) {
     <Link to="/applications" search={{ agent }} className="text-accent hover:underline">
       {total === undefined ? "…" : count(total)}
     </Link>
+  );
+}
+
+// LastSeen is when an agent was heard. That it was heard again is no event: as long as it is connected, it is heard all the time.
+function LastSeen({ agent }: { agent: Agent }) {
+  return connected(agent) ? (
+    <Tooltip text="It is connected, and says so each 10 s. Not heard for 30 s, it counts as disconnected.">
+      <span tabIndex={0}>now</span>
+    </Tooltip>
+  ) : (
+    <Ago at={agent.status?.lastHeartbeatAt} />
   );
 }
 
@@ -90,7 +102,7 @@ const columns = (server: string): Column<Agent>[] => [
     align: "right",
     cell: (a) => (a.status?.lagSeconds ? `${a.status.lagSeconds.toFixed(1)} s` : "0 s"),
   },
-  { key: "seen", title: "Last seen", width: "9.5rem", cell: (a) => <Ago at={a.status?.lastHeartbeatAt} /> },
+  { key: "seen", title: "Last seen", width: "9.5rem", cell: (a) => <LastSeen agent={a} /> },
   {
     key: "warnings",
     title: "To look at",

@@ -14,6 +14,9 @@ const infoQuery = queryOptions({
   queryFn: () => data(client.GET("/api/v1/info")),
 });
 
+// connected is true of an agent that the server hears: silent for half a minute it is so no longer, and an event tells of it.
+export const connected = (agent: Agent): boolean => ["Connected", "Degraded"].includes(stateOf(agent));
+
 // useServerVersion is what agents are held to: one of another version can be upgraded.
 export const useServerVersion = (): string => useQuery(infoQuery).data?.version ?? "";
 
