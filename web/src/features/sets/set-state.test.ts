@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { generatorsOf, type SetItem, stateOf } from "./set-state";
+import { generatorsOf, type SetItem, stateOf, workedOn } from "./set-state";
 
 const item = (resource: unknown) => ({ resource }) as SetItem;
 const conditions = (...list: [type: string, status: string][]) =>
@@ -17,4 +17,14 @@ it("puts what failed before what is up to date", () => {
   expect(stateOf(conditions(["ErrorOccurred", "False"], ["ResourcesUpToDate", "True"])).status).toBe("Synced");
   expect(stateOf(conditions(["ErrorOccurred", "False"])).status).toBe("Progressing");
   expect(stateOf(item({})).label).toBe("Not worked on");
+});
+
+it.each([
+  [{}, false],
+  [{ status: {} }, false],
+  [{ status: { conditions: [], resources: [] } }, false],
+  [{ status: { conditions: [{ type: "ResourcesUpToDate", status: "True" }] } }, true],
+  [{ status: { resources: [{ kind: "Application" }] } }, true],
+])("a controller is known by what it wrote: %j", (resource, known) => {
+  expect(workedOn({ resource } as unknown as SetItem)).toBe(known);
 });

@@ -11,7 +11,7 @@ interface Condition {
 
 interface Resource {
   spec?: { generators?: Record<string, unknown>[] };
-  status?: { conditions?: Condition[] };
+  status?: { conditions?: Condition[]; resources?: unknown[]; applicationStatus?: unknown[] };
 }
 
 const resourceOf = (item: SetItem): Resource => (item.resource ?? {}) as Resource;
@@ -26,6 +26,12 @@ export function generatorsOf(item: SetItem): string[] {
 
 // conditionsOf is what whoever works on the set says of it.
 export const conditionsOf = (item: SetItem): Condition[] => resourceOf(item).status?.conditions ?? [];
+
+// workedOn is true where a controller has written what came of a set. Nothing else tells whether there is one.
+export function workedOn(item: SetItem): boolean {
+  const { conditions, resources, applicationStatus } = resourceOf(item).status ?? {};
+  return [conditions, resources, applicationStatus].some((list) => (list?.length ?? 0) > 0);
+}
 
 // stateOf puts the conditions into one status: what failed counts before all.
 export function stateOf(item: SetItem): { status: string; label: string } {

@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
+import { TriangleAlert } from "lucide-react";
 import { useState } from "react";
 import { stringify } from "yaml";
 import { readJSON, type Schemas, send } from "@/api/client";
@@ -8,12 +9,13 @@ import { queryClient } from "@/lib/query";
 import { useMissing } from "@/lib/session";
 import { Button } from "@/ui/button";
 import { Code } from "@/ui/code";
+import { Snippet } from "@/ui/copy";
 import { Confirm } from "@/ui/confirm";
 import { Card, Facts, Page } from "@/ui/page";
 import { Loaded } from "@/ui/states";
 import { Badge, Status } from "@/ui/status";
 import { toast } from "@/ui/toast";
-import { conditionsOf, generatorsOf, type SetItem, stateOf } from "./set-state";
+import { conditionsOf, generatorsOf, type SetItem, stateOf, workedOn } from "./set-state";
 
 // ApplicationSet is one set as its cluster has it.
 export default function ApplicationSet() {
@@ -21,6 +23,33 @@ export default function ApplicationSet() {
   const path = `/api/v1/agents/${[agent, "applicationsets", namespace, name].map(encodeURIComponent).join("/")}`;
   const set = useQuery({ queryKey: ["applicationset", "one", path], queryFn: () => readJSON<SetItem>(path) });
   return <Loaded query={set}>{(item) => <One item={item} path={path} />}</Loaded>;
+}
+
+// Controller says who makes applications of a set: nobody does where the cluster has no controller for them.
+function Controller({ item }: { item: SetItem }) {
+  const who =
+    "Slipway's agent shows application sets and writes what is asked for here. Their applications are made by the application set controller of the cluster";
+  if (workedOn(item)) {
+    return <p className="text-sm text-muted">{who}.</p>;
+  }
+  return (
+    <section aria-label="No controller" className="rounded-lg border bg-surface px-4 py-3">
+      <h2 className="flex items-center gap-2 font-medium text-warn">
+        <TriangleAlert size={16} aria-hidden className="shrink-0" />
+        No application set controller has worked on it
+      </h2>
+      <p className="mt-1 text-muted">
+        {who}, and none has written a status here yet. If it stays like this, no such controller runs in the cluster, or
+        none that looks at the namespace {item.namespace}: until one does, no applications come of this set.
+      </p>
+      <div className="mt-2">
+        <Snippet
+          label="Look for the controller"
+          text="kubectl get deployments -A -l app.kubernetes.io/component=applicationset-controller"
+        />
+      </div>
+    </section>
+  );
 }
 
 function One({ item, path }: { item: SetItem; path: string }) {
@@ -65,6 +94,7 @@ function One({ item, path }: { item: SetItem; path: string }) {
           ]}
         />
       </Card>
+      <Controller item={item} />
       <Card title="As the cluster has it" flush>
         <Code value={stringify(item.resource)} label="Application set as YAML" className="h-[60vh] border-0" />
       </Card>
