@@ -153,28 +153,32 @@ function List() {
       {editing !== null && (
         <EditEnvironment {...(editing === "new" ? {} : { environment: editing })} onClose={() => setEditing(null)} />
       )}
-      {deleting && (
-        <Confirm
-          open
-          onClose={() => setDeleting(null)}
-          title={`Delete the environment ${deleting.name}`}
-          action={`Delete ${deleting.name}`}
-          onConfirm={async () => {
-            await data(
-              client.DELETE("/api/v1/environments/{id}", {
-                params: { path: { id: deleting.id ?? "" }, query: { force: true } },
-              }),
-            );
-            toast(`The environment ${deleting.name} is deleted`);
-            void reread();
-          }}
-        >
-          <p>
-            The environment {deleting.id} goes, and the links of applications to it. Its clusters and applications stay
-            as they are.
-          </p>
-        </Confirm>
-      )}
+      {deleting && <Delete environment={deleting} onClose={() => setDeleting(null)} />}
     </Page>
+  );
+}
+
+function Delete({ environment, onClose }: { environment: Environment; onClose: () => void }) {
+  return (
+    <Confirm
+      open
+      onClose={onClose}
+      title={`Delete the environment ${environment.name}`}
+      action={`Delete ${environment.name}`}
+      onConfirm={async () => {
+        await data(
+          client.DELETE("/api/v1/environments/{id}", {
+            params: { path: { id: environment.id ?? "" }, query: { force: true } },
+          }),
+        );
+        toast(`The environment ${environment.name} is deleted`);
+        void reread();
+      }}
+    >
+      <p>
+        The environment {environment.id} goes, and the links of applications to it. Its clusters and applications stay
+        as they are.
+      </p>
+    </Confirm>
   );
 }
