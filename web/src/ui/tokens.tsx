@@ -10,7 +10,7 @@ import { Field, Input, Select } from "./field";
 import { FormDrawer, ScopeField } from "./form";
 import { PermissionMatrix } from "./permissions";
 import { Secret } from "./secret";
-import { Failed, Loading } from "./states";
+import { Loaded, Loading } from "./states";
 import { Badge } from "./status";
 import { toast } from "./toast";
 
@@ -29,7 +29,6 @@ export function Tokens({ owner, mine }: { owner: Owner; mine?: boolean }) {
   const list = useList<Token>("token", "/api/v1/tokens", { owner: owner.id, ownerType: owner.type, limit: 500 });
   const [making, setMaking] = useState(false);
   const [deleting, setDeleting] = useState<Token | null>(null);
-  const rows = list.query.data;
   return (
     <section aria-label="API tokens" className="space-y-2">
       <header className="flex items-center justify-between gap-2">
@@ -38,23 +37,21 @@ export function Tokens({ owner, mine }: { owner: Owner; mine?: boolean }) {
           <Plus size={14} aria-hidden /> New token
         </Button>
       </header>
-      {rows === undefined ? (
-        list.query.error != null ? (
-          <Failed error={list.query.error} retry={() => void list.query.refetch()} />
-        ) : (
-          <Loading rows={2} />
-        )
-      ) : rows.length === 0 ? (
-        <p className="text-muted">
-          No tokens yet. A token lets a program, or the command line, act as {mine ? "you" : owner.id}.
-        </p>
-      ) : (
-        <ul className="max-h-96 divide-y overflow-auto rounded-md border">
-          {rows.map((token) => (
-            <Row key={token.id} token={token} onDelete={() => setDeleting(token)} />
-          ))}
-        </ul>
-      )}
+      <Loaded query={list.query} loading={<Loading rows={2} />}>
+        {(all) =>
+          all.length === 0 ? (
+            <p className="text-muted">
+              No tokens yet. A token lets a program, or the command line, act as {mine ? "you" : owner.id}.
+            </p>
+          ) : (
+            <ul className="max-h-96 divide-y overflow-auto rounded-md border">
+              {all.map((token) => (
+                <Row key={token.id} token={token} onDelete={() => setDeleting(token)} />
+              ))}
+            </ul>
+          )
+        }
+      </Loaded>
       {making && <NewToken owner={owner} onClose={() => setMaking(false)} />}
       {deleting && (
         <Confirm

@@ -3,7 +3,7 @@ import type { Schemas } from "@/api/client";
 import { useList } from "@/lib/entity";
 import { Ago } from "@/ui/ago";
 import { Card } from "@/ui/page";
-import { Failed, Loading } from "@/ui/states";
+import { Loaded, Loading } from "@/ui/states";
 import { Badge, type Tone } from "@/ui/status";
 import { type Column, Table } from "@/ui/table";
 
@@ -45,7 +45,6 @@ const columns: Column<Command>[] = [
 // Commands are what the agent was asked to do.
 export function Commands({ agent }: { agent: string }) {
   const list = useList<Command>("agent", `/api/v1/agents/${encodeURIComponent(agent)}/commands`, {});
-  const rows = list.query.data;
   return (
     <Card
       flush
@@ -56,24 +55,24 @@ export function Commands({ agent }: { agent: string }) {
         </Link>
       }
     >
-      {rows === undefined ? (
-        list.query.error != null ? (
-          <Failed error={list.query.error} retry={() => void list.query.refetch()} />
-        ) : (
-          <Loading rows={3} />
-        )
-      ) : rows.length === 0 ? (
-        <p className="p-4 text-muted">It was asked nothing yet: syncs, rollbacks and changes of settings show here.</p>
-      ) : (
-        <Table
-          label="Commands"
-          rows={rows}
-          columns={columns}
-          rowKey={(c) => c.id}
-          className="max-h-96"
-          {...(list.more ? { onEnd: list.more } : {})}
-        />
-      )}
+      <Loaded query={list.query} loading={<Loading rows={3} />}>
+        {(all) =>
+          all.length === 0 ? (
+            <p className="p-4 text-muted">
+              It was asked nothing yet: syncs, rollbacks and changes of settings show here.
+            </p>
+          ) : (
+            <Table
+              label="Commands"
+              rows={all}
+              columns={columns}
+              rowKey={(c) => c.id}
+              className="max-h-96"
+              {...(list.more ? { onEnd: list.more } : {})}
+            />
+          )
+        }
+      </Loaded>
     </Card>
   );
 }

@@ -17,7 +17,7 @@ import { Copy } from "@/ui/copy";
 import { Drawer } from "@/ui/dialog";
 import { Menu } from "@/ui/menu";
 import { Card, Facts, Page } from "@/ui/page";
-import { Empty, ErrorNote, Failed, Loading, NoneYet, NoPermission } from "@/ui/states";
+import { Empty, ErrorNote, Failed, Loaded, Loading, NoneYet, NoPermission } from "@/ui/states";
 import { Badge, type Tone } from "@/ui/status";
 import { type Column, Table } from "@/ui/table";
 import { auditFilter, type Entry, filtered, pretty } from "./data";
@@ -168,31 +168,33 @@ export default function Audit() {
           </Button>
         }
       >
-        {rows === undefined ? (
-          list.query.error != null ? (
-            <Failed error={list.query.error} retry={() => void list.query.refetch()} />
-          ) : (
-            <Loading />
-          )
-        ) : rows.length === 0 && !filtered(filter) ? (
-          <NoneYet many="entries" permission="audit_view">
-            Who changes something is named here.
-          </NoneYet>
-        ) : rows.length === 0 ? (
-          <Empty filtered title="No entry is like that" action={<Button onClick={() => set(clean)}>Show all</Button>}>
-            Search for less, or for a longer time.
-          </Empty>
-        ) : (
-          <Table
-            label="Audit"
-            rows={rows}
-            columns={columns}
-            rowKey={(e) => String(e.id)}
-            onOpen={(e) => set({ open: String(e.id) }, false)}
-            selected={(e) => String(e.id) === open}
-            {...(list.more ? { onEnd: list.more } : {})}
-          />
-        )}
+        <Loaded query={list.query}>
+          {(all) =>
+            all.length === 0 && !filtered(filter) ? (
+              <NoneYet many="entries" permission="audit_view">
+                Who changes something is named here.
+              </NoneYet>
+            ) : all.length === 0 ? (
+              <Empty
+                filtered
+                title="No entry is like that"
+                action={<Button onClick={() => set(clean)}>Show all</Button>}
+              >
+                Search for less, or for a longer time.
+              </Empty>
+            ) : (
+              <Table
+                label="Audit"
+                rows={all}
+                columns={columns}
+                rowKey={(e) => String(e.id)}
+                onOpen={(e) => set({ open: String(e.id) }, false)}
+                selected={(e) => String(e.id) === open}
+                {...(list.more ? { onEnd: list.more } : {})}
+              />
+            )
+          }
+        </Loaded>
       </Card>
       {open && (
         <EntryDrawer

@@ -13,7 +13,7 @@ import { Ago } from "@/ui/ago";
 import { Button } from "@/ui/button";
 import { Menu } from "@/ui/menu";
 import { Card } from "@/ui/page";
-import { Empty, Failed, Loading, NoneYet } from "@/ui/states";
+import { Empty, Loaded, NoneYet } from "@/ui/states";
 import { Badge, Status } from "@/ui/status";
 import { type Column, Table } from "@/ui/table";
 import { filtered } from "./data";
@@ -166,37 +166,35 @@ export function Operations({ filters }: { filters: ReactNode }) {
           </>
         }
       >
-        {rows === undefined ? (
-          list.query.error != null ? (
-            <Failed error={list.query.error} retry={() => void list.query.refetch()} />
-          ) : (
-            <Loading />
-          )
-        ) : rows.length === 0 ? (
-          some ? (
-            <Empty
-              filtered
-              title="No operation is like that"
-              action={<Button onClick={() => set(clean)}>Show all</Button>}
-            >
-              Search for less, or for a longer time.
-            </Empty>
-          ) : (
-            <NoneYet many="operations" permission="application_view" title="Nothing was done yet">
-              The first sync of an application is the first line here.
-            </NoneYet>
-          )
-        ) : (
-          <Table
-            label="Operations"
-            rows={rows}
-            columns={columns}
-            rowKey={(e) => e.id}
-            onOpen={(e) => set({ open: e.id }, false)}
-            selected={(e) => e.id === one(search, "open")}
-            {...(list.more ? { onEnd: list.more } : {})}
-          />
-        )}
+        <Loaded query={list.query}>
+          {(all) =>
+            all.length === 0 ? (
+              some ? (
+                <Empty
+                  filtered
+                  title="No operation is like that"
+                  action={<Button onClick={() => set(clean)}>Show all</Button>}
+                >
+                  Search for less, or for a longer time.
+                </Empty>
+              ) : (
+                <NoneYet many="operations" permission="application_view" title="Nothing was done yet">
+                  The first sync of an application is the first line here.
+                </NoneYet>
+              )
+            ) : (
+              <Table
+                label="Operations"
+                rows={all}
+                columns={columns}
+                rowKey={(e) => e.id}
+                onOpen={(e) => set({ open: e.id }, false)}
+                selected={(e) => e.id === one(search, "open")}
+                {...(list.more ? { onEnd: list.more } : {})}
+              />
+            )
+          }
+        </Loaded>
       </Card>
     </>
   );

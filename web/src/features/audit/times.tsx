@@ -11,7 +11,7 @@ import { Button } from "@/ui/button";
 import { CodeDiff } from "@/ui/code";
 import { Drawer } from "@/ui/dialog";
 import { Card } from "@/ui/page";
-import { Empty, Failed, Loaded, Loading } from "@/ui/states";
+import { Empty, Failed, Loaded } from "@/ui/states";
 import { Badge, type Tone } from "@/ui/status";
 import { type Column, Table } from "@/ui/table";
 import { filtered, instant } from "./data";
@@ -70,7 +70,6 @@ export function AtATime({ filters }: { filters: ReactNode }) {
   const at = instant(one(search, "at"));
   const filter = applicationFilter(search);
   const list = useList<State>("ledger", "/api/v1/ledger/at", { ...filter, at, limit: 50 });
-  const rows = list.query.data;
   const some = filtered(filter);
   return (
     <>
@@ -88,31 +87,29 @@ export function AtATime({ filters }: { filters: ReactNode }) {
           </Button>
         }
       >
-        {rows === undefined ? (
-          list.query.error != null ? (
-            <Failed error={list.query.error} retry={() => void list.query.refetch()} />
-          ) : (
-            <Loading />
-          )
-        ) : rows.length === 0 ? (
-          <Empty filtered={some || Boolean(at)} title={at ? "Nothing ran then" : "Nothing was deployed yet"}>
-            {some
-              ? "No application is like that: search for less."
-              : at
-                ? "Choose a later time: the ledger has no deployment before it."
-                : "The first sync of an application that you may view is the first line here."}
-          </Empty>
-        ) : (
-          <Table
-            label="What ran"
-            rows={rows}
-            columns={states}
-            rowKey={(s) => `${s.entry.agent}/${s.entry.namespace}/${s.entry.name}`}
-            onOpen={(s) => set({ open: s.entry.id, part: "manifests" }, false)}
-            selected={(s) => s.entry.id === one(search, "open")}
-            {...(list.more ? { onEnd: list.more } : {})}
-          />
-        )}
+        <Loaded query={list.query}>
+          {(all) =>
+            all.length === 0 ? (
+              <Empty filtered={some || Boolean(at)} title={at ? "Nothing ran then" : "Nothing was deployed yet"}>
+                {some
+                  ? "No application is like that: search for less."
+                  : at
+                    ? "Choose a later time: the ledger has no deployment before it."
+                    : "The first sync of an application that you may view is the first line here."}
+              </Empty>
+            ) : (
+              <Table
+                label="What ran"
+                rows={all}
+                columns={states}
+                rowKey={(s) => `${s.entry.agent}/${s.entry.namespace}/${s.entry.name}`}
+                onOpen={(s) => set({ open: s.entry.id, part: "manifests" }, false)}
+                selected={(s) => s.entry.id === one(search, "open")}
+                {...(list.more ? { onEnd: list.more } : {})}
+              />
+            )
+          }
+        </Loaded>
       </Card>
     </>
   );
@@ -181,38 +178,37 @@ export function BetweenTimes({ filters }: { filters: ReactNode }) {
         }
       >
         {list.error != null && rows !== undefined && <Failed error={list.error} retry={() => void list.refetch()} />}
-        {rows === undefined ? (
-          list.error != null ? (
-            <Failed error={list.error} retry={() => void list.refetch()} />
-          ) : (
-            <Loading />
-          )
-        ) : rows.length === 0 ? (
-          <Empty
-            filtered
-            title={hasNextPage ? "Nothing differs so far" : "Nothing differs"}
-            action={hasNextPage && apart}
-          >
-            What was deployed is the same at both times, as far as you may see it.
-          </Empty>
-        ) : (
-          <>
-            <Table
-              label="Differences"
-              rows={rows}
-              columns={differences}
-              rowKey={idOf}
-              onOpen={(d) => set({ difference: idOf(d) }, false)}
-              selected={(d) => idOf(d) === open}
-              {...(more ? { onEnd: more } : {})}
-            />
-            {pages?.some((page) => page.truncated) && (
-              <p className="border-t px-4 py-2 text-sm text-muted">
-                One application differs in more objects than fit into an answer: export the operations to see all of it.
-              </p>
-            )}
-          </>
-        )}
+        <Loaded query={{ data: rows, error: list.error, refetch: list.refetch }}>
+          {(all) =>
+            all.length === 0 ? (
+              <Empty
+                filtered
+                title={hasNextPage ? "Nothing differs so far" : "Nothing differs"}
+                action={hasNextPage && apart}
+              >
+                What was deployed is the same at both times, as far as you may see it.
+              </Empty>
+            ) : (
+              <>
+                <Table
+                  label="Differences"
+                  rows={all}
+                  columns={differences}
+                  rowKey={idOf}
+                  onOpen={(d) => set({ difference: idOf(d) }, false)}
+                  selected={(d) => idOf(d) === open}
+                  {...(more ? { onEnd: more } : {})}
+                />
+                {pages?.some((page) => page.truncated) && (
+                  <p className="border-t px-4 py-2 text-sm text-muted">
+                    One application differs in more objects than fit into an answer: export the operations to see all of
+                    it.
+                  </p>
+                )}
+              </>
+            )
+          }
+        </Loaded>
       </Card>
       {open && <DifferenceDrawer id={open} from={from} to={to} onClose={() => set({ difference: "" }, false)} />}
     </>

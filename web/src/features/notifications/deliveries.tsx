@@ -14,7 +14,7 @@ import { Drawer } from "@/ui/dialog";
 import { ScopeFilter } from "@/ui/entities";
 import { Select } from "@/ui/field";
 import { Facts } from "@/ui/page";
-import { Empty, Failed, Loading, NoneYet } from "@/ui/states";
+import { Empty, Failed, Loaded, Loading, NoneYet } from "@/ui/states";
 import { Badge, type Tone } from "@/ui/status";
 import { type Column, Table } from "@/ui/table";
 import { toast, toastError } from "@/ui/toast";
@@ -88,30 +88,28 @@ export function Deliveries() {
         </Button>
       </div>
       <section className="min-w-0 rounded-lg border bg-surface">
-        {rows === undefined ? (
-          list.query.error != null ? (
-            <Failed error={list.query.error} retry={() => void list.query.refetch()} />
-          ) : (
-            <Loading />
-          )
-        ) : rows.length === 0 ? (
-          filtered ? (
-            <Empty filtered title="No message is like that" action={<Button onClick={clear}>Show all</Button>} />
-          ) : (
-            <NoneYet many="messages" permission="notificationrule_view">
-              What rules tell shows here: what waits, was sent, or could not be sent.
-            </NoneYet>
-          )
-        ) : (
-          <Table
-            label="Messages"
-            rows={rows}
-            columns={columns}
-            rowKey={(d) => d.id}
-            onOpen={(d) => set({ open: d.id }, false)}
-            {...(list.more ? { onEnd: list.more } : {})}
-          />
-        )}
+        <Loaded query={list.query}>
+          {(all) =>
+            all.length === 0 ? (
+              filtered ? (
+                <Empty filtered title="No message is like that" action={<Button onClick={clear}>Show all</Button>} />
+              ) : (
+                <NoneYet many="messages" permission="notificationrule_view">
+                  What rules tell shows here: what waits, was sent, or could not be sent.
+                </NoneYet>
+              )
+            ) : (
+              <Table
+                label="Messages"
+                rows={all}
+                columns={columns}
+                rowKey={(d) => d.id}
+                onOpen={(d) => set({ open: d.id }, false)}
+                {...(list.more ? { onEnd: list.more } : {})}
+              />
+            )
+          }
+        </Loaded>
       </section>
       {id && (
         <DeliveryDrawer id={id} delivery={rows?.find((d) => d.id === id)} onClose={() => set({ open: "" }, false)} />
