@@ -386,6 +386,9 @@ func (s *session) heartbeat(ctx context.Context) error {
 		return s.end(ctx, err)
 	}
 	s.owing.Store(b.pending > 0)
+	if b.pending > 0 && l.buffer.backlog().pending == 0 {
+		s.settled() // what was pending was acknowledged while the heartbeat was under way
+	}
 	if ack.Inventory {
 		l.buffer.inventory()
 	}

@@ -32,7 +32,9 @@ type seen struct {
 	alive  time.Time
 	health Health
 	saved  time.Time
-	timer  *time.Timer
+	// owing says that changes were pending when health was kept last.
+	owing bool
+	timer *time.Timer
 }
 
 func newPresence() *presence { return &presence{agents: map[string]*seen{}} }
@@ -44,6 +46,7 @@ func (p *presence) load(agent Agent, started time.Time) bool {
 	defer p.mu.Unlock()
 	at := p.at(agent.UID)
 	at.id, at.epoch, at.health, at.alive, at.ready = agent.ID, agent.Epoch, agent.Health, agent.Health.LastHeartbeat, false
+	at.owing = at.health.Pending > 0
 	if at.health.State == "" {
 		at.health.State = agentapi.StateNever
 	}
@@ -246,10 +249,10 @@ func (g *Gateway) heartbeat(ctx context.Context, uid string, h *agentapi.Heartbe
 	at := g.presence.update(uid, func(at *seen) {
 		first, at.ready, at.alive = !at.ready, true, now
 		next := health(at.health, h, now)
-		changed = news(at.health, next)
+		changed = news(at.health, next) || at.owing && next.Pending == 0
 		save = first || changed || now.Sub(at.saved) >= saveEvery || g.cfg.Cluster != nil
 		if at.health = next; save {
-			at.saved = now
+			at.saved, at.owing = now, next.Pending > 0
 		}
 	})
 	g.watch(ctx, uid)

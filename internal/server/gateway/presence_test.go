@@ -14,12 +14,16 @@ import (
 )
 
 // bare returns a gateway without a broker, which knows what the store knows.
-func bare(t testing.TB, store *gatewaytest.Memory) *gateway.Gateway {
+func bare(t testing.TB, store *gatewaytest.Memory, change ...func(*gateway.Config)) *gateway.Gateway {
 	t.Helper()
-	g, err := gateway.New(gateway.Config{
+	cfg := gateway.Config{
 		Agents: store, Copies: store, Commands: store, Audit: store, Key: make(ed25519.PrivateKey, ed25519.PrivateKeySize),
 		Log: quiet(),
-	})
+	}
+	for _, c := range change {
+		c(&cfg)
+	}
+	g, err := gateway.New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,6 +125,30 @@ func TestAnAgentIsDisconnectedThirtySecondsAfterItsLastHeartbeat(t *testing.T) {
 			t.Errorf("%s since %s with a lag of 30 s", s, since)
 		}
 	})
+}
+
+func TestThatNothingIsPendingAnyMoreIsToldWithTheHeartbeatThatSaysSo(t *testing.T) {
+	t.Parallel()
+	store := gatewaytest.NewMemory()
+	uid := registered(t, store)
+	told := 0
+	g := bare(t, store, func(c *gateway.Config) { c.Notify = func(gateway.Change) { told++ } })
+	defer g.Forget()
+	w := g.HandleHello(t.Context(), uid, hello())
+	for _, beat := range []struct{ pending, kept, told int }{
+		{pending: 2, kept: 2, told: 1},
+		{pending: 0, kept: 0, told: 1},
+		{pending: 1, kept: 0}, // less than half a minute after the one that was kept
+		{pending: 0, kept: 0},
+	} {
+		told = 0
+		g.HandleHeartbeat(t.Context(), uid, agentapi.Heartbeat{Epoch: w.Epoch, Pending: beat.pending})
+		kept, err := store.AgentByUID(t.Context(), uid)
+		if err != nil || kept.Health.Pending != beat.kept || told != beat.told {
+			t.Errorf("with %d pending, %d are kept and it is told %d times, want %d and %d: %v",
+				beat.pending, kept.Health.Pending, told, beat.kept, beat.told, err)
+		}
+	}
 }
 
 func TestARestartOfTheServerDisconnectsNobodyWhoComesBack(t *testing.T) {
