@@ -98,6 +98,13 @@ export const router = createRouter({
   stringifySearch,
 });
 
+// Who went on from an element that is gone with its page goes on in the page that came. What is opened first is the browser's.
+router.subscribe("onRendered", ({ fromLocation, pathChanged }) => {
+  if (fromLocation && pathChanged && document.activeElement === document.body) {
+    document.getElementById("main")?.focus({ preventScroll: true });
+  }
+});
+
 // begin reads the code of the page while the server says who is signed in: neither waits for the other.
 export function begin(): void {
   for (const { routeId } of router.matchRoutes(router.latestLocation)) {

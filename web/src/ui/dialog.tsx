@@ -16,7 +16,7 @@ interface Props {
 }
 
 // useFocus has the first field get the focus; without one, what is shown does: the button that closes it is no place to begin.
-// When it closes, the focus goes back to where it was: most are opened by an address, and have no button that opened them.
+// When it closes, the focus goes back to where it was: most are opened by an address, and have no button that opened them. What is gone by then leaves it to the page.
 function useFocus() {
   const before = useRef<Element | null>(null);
   return {
@@ -31,9 +31,9 @@ function useFocus() {
     },
     onCloseAutoFocus(event: Event): void {
       event.preventDefault();
-      if (before.current instanceof HTMLElement && before.current.isConnected) {
-        before.current.focus({ preventScroll: true });
-      }
+      const was = before.current;
+      const back = was instanceof HTMLElement && was.isConnected && was !== document.body;
+      (back ? was : document.getElementById("main"))?.focus({ preventScroll: true });
     },
   };
 }

@@ -69,7 +69,8 @@ export function SearchBox({
             if (value) {
               type("", 0);
             } else {
-              field.current?.blur();
+              // Not nowhere: Tab goes on from the page.
+              document.getElementById("main")?.focus({ preventScroll: true });
             }
           } else if (e.key === "ArrowDown") {
             e.preventDefault();

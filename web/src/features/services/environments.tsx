@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
 import { useState } from "react";
 import { client, data } from "@/api/client";
-import { count } from "@/lib/format";
+import { count, plural } from "@/lib/format";
 import { useMissing } from "@/lib/session";
 import { Button } from "@/ui/button";
 import { Confirm } from "@/ui/confirm";
@@ -153,12 +153,26 @@ function List() {
       {editing !== null && (
         <EditEnvironment {...(editing === "new" ? {} : { environment: editing })} onClose={() => setEditing(null)} />
       )}
-      {deleting && <Delete environment={deleting} onClose={() => setDeleting(null)} />}
+      {deleting && (
+        <Delete
+          environment={deleting}
+          applications={tallies.get(deleting.id ?? "")?.total ?? 0}
+          onClose={() => setDeleting(null)}
+        />
+      )}
     </Page>
   );
 }
 
-function Delete({ environment, onClose }: { environment: Environment; onClose: () => void }) {
+function Delete({
+  environment,
+  applications,
+  onClose,
+}: {
+  environment: Environment;
+  applications: number;
+  onClose: () => void;
+}) {
   return (
     <Confirm
       open
@@ -177,7 +191,7 @@ function Delete({ environment, onClose }: { environment: Environment; onClose: (
     >
       <p>
         The environment {environment.id} goes, and the links of applications to it. Its clusters and applications stay
-        as they are.
+        as they are: {plural(applications, "application")} and {plural(environment.clusters?.length ?? 0, "cluster")}.
       </p>
     </Confirm>
   );

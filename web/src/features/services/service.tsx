@@ -31,7 +31,7 @@ export default function ServicePage() {
       title={query.data?.displayName || query.data?.name || id}
       name={query.data?.name ?? id}
       about={query.data?.description}
-      actions={query.data && <Actions service={query.data} />}
+      actions={query.data && <Actions service={query.data} row={rows.data?.pages[0]?.items?.[0]} />}
     >
       <Loaded query={query}>
         {() => (
@@ -48,7 +48,7 @@ export default function ServicePage() {
   );
 }
 
-function Actions({ service }: { service: Service }) {
+function Actions({ service, row }: { service: Service; row: Row | undefined }) {
   const navigate = useNavigate();
   const [editing, setEditing] = useState(false);
   const [deleting, setDeleting] = useState(false);
@@ -87,8 +87,28 @@ function Actions({ service }: { service: Service }) {
         <p>
           The service {service.id} goes, and the links of applications to it. The applications stay and go on running.
         </p>
+        <Applications row={row} />
       </Confirm>
     </>
+  );
+}
+
+// Applications names those that belong to the service.
+function Applications({ row }: { row: Row | undefined }) {
+  const ids = [...new Set((row?.cells ?? []).flatMap((c) => (c.applications ?? []).map((a) => a.id)))].sort();
+  return (
+    ids.length > 0 && (
+      <>
+        <p>{plural(ids.length, "application")} of it that you may see:</p>
+        <ul aria-label="Applications of the service" className="max-h-48 list-disc overflow-auto pl-5">
+          {ids.map((id) => (
+            <li key={id} className="break-all">
+              {id}
+            </li>
+          ))}
+        </ul>
+      </>
+    )
   );
 }
 
