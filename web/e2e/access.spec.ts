@@ -145,6 +145,9 @@ test.describe("the new one", () => {
       "aria-description",
       /agent_edit/,
     );
+    await page.goto("/agents/connect");
+    await expect(page.getByText("agent_edit").first()).toBeVisible();
+    await expectAccessible(page);
     const base = `/api/v1/agents/${stack().agent}/applications/${stack().namespace}/web`;
     for (const [method, path, body] of [
       ["POST", `${base}/sync`, {}],
@@ -153,21 +156,6 @@ test.describe("the new one", () => {
       ["POST", "/api/v1/roles", { name: `own-${unique}`, permissions: ["*"] }],
     ] as const) {
       await expect(api(method, path, body, cookie)).rejects.toThrow(/: 403 /);
-    }
-  });
-
-  test("reads on a page that she may not see which permission is missing", async ({ page, context }) => {
-    await signIn(context, cookie);
-    for (const [path, permission] of [
-      ["/access?tab=users", "user_view"],
-      ["/audit", "audit_view"],
-      ["/notifications?tab=channels", "notificationchannel_view"],
-      ["/settings", "setting_view"],
-      ["/agents/connect", "agent_edit"],
-    ] as const) {
-      await page.goto(path);
-      await expect(page.getByText(permission).first()).toBeVisible();
-      await expectAccessible(page);
     }
   });
 
