@@ -1,55 +1,22 @@
 import { api, createUser, signIn } from "./support/api";
+import { addressOf, commitTo, configMap, createApplication, pathOf, refresh, stateOf } from "./support/application";
 import { kube } from "./support/kube";
-import { commit, stack } from "./support/stack";
 import { expect, expectAccessible, test } from "./support/test";
 
 // One application of this file's own, from its making to its end. The specs follow each other, as its life does.
 test.describe.configure({ mode: "serial" });
 
 const name = `life-${Date.now().toString(36)}`;
-const directory = `apps/${name}`;
-const address = `/applications/account.demo/argocd/${name}`;
-
-const configMap = (key: string, value: string) =>
-  `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: ${key}\ndata:\n  greeting: ${value}\n`;
-
-const base = () => `/api/v1/agents/${stack().agent}/applications`;
-const own = () => `${base()}/${stack().namespace}/${name}`;
+const state = () => stateOf(name);
 const live = (key: string) => `/api/v1/namespaces/${name}/configmaps/${key}`;
 
-interface State {
-  sync: string;
-  phase?: string;
-}
-
-const state = async () => {
-  const { sync, phase } = await api<State>("GET", own());
-  return `${sync} ${phase ?? ""}`;
-};
-
 test.beforeAll(async () => {
-  await commit(`Begin ${name}`, {
-    [`${directory}/one.yaml`]: configMap("one", "hello"),
-    [`${directory}/two.yaml`]: configMap("two", "hello"),
-  });
-  await api("POST", base(), {
-    resource: {
-      apiVersion: "argoproj.io/v1alpha1",
-      kind: "Application",
-      metadata: { name, namespace: stack().namespace, finalizers: ["resources-finalizer.argocd.argoproj.io"] },
-      spec: {
-        project: "default",
-        source: { repoURL: stack().repository, path: directory, targetRevision: "main" },
-        destination: { server: "https://kubernetes.default.svc", namespace: name },
-        syncPolicy: { syncOptions: ["CreateNamespace=true"] },
-      },
-    },
-  });
-  await expect.poll(state).toBe("OutOfSync ");
+  await createApplication(name, { "one.yaml": configMap("one", "hello"), "two.yaml": configMap("two", "hello") });
+  await expect.poll(state).toBe("OutOfSync Missing");
 });
 
 test("a sync shows what it does before, and how it goes", async ({ page }) => {
-  await page.goto(address);
+  await page.goto(addressOf(name));
   await expect(page.getByRole("heading", { level: 1, name })).toBeVisible();
   await expect(page.getByRole("region", { name: "What runs" })).toContainText("Nothing was deployed yet");
   await page.getByRole("button", { name: "Sync…" }).click();
@@ -71,7 +38,7 @@ test("a sync shows what it does before, and how it goes", async ({ page }) => {
 
 test("drift is shown with who made it, and is put back", async ({ page }) => {
   await kube("PATCH", live("one"), { data: { greeting: "by hand" } });
-  await page.goto(`${address}/diff?kind=drift`);
+  await page.goto(`${addressOf(name)}/diff?kind=drift`);
   await expect(page.getByText("by hand").first()).toBeVisible();
   await expect(page.getByRole("region", { name: `Fields of ConfigMap ${name}/one` })).toContainText(".data.greeting");
   await expectAccessible(page);
@@ -86,12 +53,12 @@ test("drift is shown with who made it, and is put back", async ({ page }) => {
 });
 
 test("a rollback says what it means, and holds", async ({ page }) => {
-  await commit(`Break ${name}`, { [`${directory}/one.yaml`]: configMap("one", "broken") });
-  await api("POST", `${own()}/refresh`, {});
+  await commitTo(name, `Break ${name}`, { "one.yaml": configMap("one", "broken") });
+  await refresh(name);
   await expect.poll(state).toContain("OutOfSync");
-  await api("POST", `${own()}/sync`, {});
-  await expect.poll(state).toBe("Synced Succeeded");
-  await page.goto(`${address}/history`);
+  await api("POST", `${pathOf(name)}/sync`, {});
+  await expect.poll(state).toBe("Synced Healthy Succeeded");
+  await page.goto(`${addressOf(name)}/history`);
   const history = page.getByRole("table", { name: "History" });
   await expect(history.getByText(`Break ${name}`)).toBeVisible();
   await history.getByRole("button", { name: "Compare deployment 0" }).click();
@@ -114,20 +81,20 @@ test("a rollback says what it means, and holds", async ({ page }) => {
 });
 
 test("what a held sync would delete is confirmed by name", async ({ page }) => {
-  await commit(`Empty ${name}`, { [`${directory}/two.yaml`]: null });
+  await commitTo(name, `Empty ${name}`, { "two.yaml": null });
   const { resource } = await api<{ resource: { metadata: { annotations?: object; resourceVersion?: string } } }>(
     "GET",
-    own(),
+    pathOf(name),
   );
   // Whatever the status became meanwhile.
   const { resourceVersion: _, ...metadata } = resource.metadata;
-  await api("PUT", own(), {
+  await api("PUT", pathOf(name), {
     resource: {
       ...resource,
       metadata: { ...metadata, annotations: { ...metadata.annotations, "slipway.io/deletion-budget": "0" } },
     },
   });
-  await page.goto(`${address}?sync=1&prune=1`);
+  await page.goto(`${addressOf(name)}?sync=1&prune=1`);
   const panel = page.getByRole("dialog", { name: `Sync ${name}` });
   await expect(panel.getByText(/The deletion guard holds it/)).toBeVisible();
   await panel.getByRole("button", { name: "Sync and delete 1 object" }).click();
@@ -138,14 +105,14 @@ test("what a held sync would delete is confirmed by name", async ({ page }) => {
   await expectAccessible(page);
   await dialog.getByRole("button", { name: "Delete 1 object" }).click();
   await expect(banner).toHaveCount(0);
-  await expect.poll(state).toBe("Synced Succeeded");
+  await expect.poll(state).toBe("Synced Healthy Succeeded");
 });
 
 test("an edit that somebody else was faster with is a conflict, and unknown fields survive", async ({ page }) => {
-  await page.goto(`${address}/settings`);
+  await page.goto(`${addressOf(name)}/settings`);
   await page.getByLabel("Sync options").fill("CreateNamespace=true\nPruneLast=true");
-  const detail = await api<{ resource: { spec: object } }>("GET", own());
-  await api("PUT", own(), {
+  const detail = await api<{ resource: { spec: object } }>("GET", pathOf(name));
+  await api("PUT", pathOf(name), {
     resource: { ...detail.resource, spec: { ...detail.resource.spec, revisionHistoryLimit: 7 } },
   });
   await expect(page.getByText("There are changes that are not saved.")).toBeVisible();
@@ -161,7 +128,10 @@ test("an edit that somebody else was faster with is a conflict, and unknown fiel
   await page.getByRole("button", { name: "Review and save…" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
   await expect(page.getByText(`${name} was changed`)).toBeVisible();
-  const saved = await api<{ resource: { spec: { revisionHistoryLimit: number; syncPolicy: object } } }>("GET", own());
+  const saved = await api<{ resource: { spec: { revisionHistoryLimit: number; syncPolicy: object } } }>(
+    "GET",
+    pathOf(name),
+  );
   expect(saved.resource.spec).toMatchObject({
     revisionHistoryLimit: 7,
     syncPolicy: { syncOptions: ["CreateNamespace=true", "PruneLast=true"] },
@@ -174,7 +144,7 @@ test.describe("somebody who may only look", () => {
 
   test("is told why nothing can be done", async ({ page, context }) => {
     await signIn(context, await createUser(`look-${name}`, [{ role: "account.viewer", scope: "account" }]));
-    await page.goto(`${address}/why`);
+    await page.goto(`${addressOf(name)}/why`);
     await expect(page.getByRole("heading", { level: 1, name })).toBeVisible();
     const sync = page.getByRole("button", { name: "Sync…" }).first();
     await expect(sync).toHaveAttribute("aria-disabled", "true");
@@ -189,7 +159,7 @@ test("it is deleted with what it deployed, by its name; then its page says that 
   complaints,
 }) => {
   complaints.expect(/status of 404/);
-  await page.goto(`${address}/settings`);
+  await page.goto(`${addressOf(name)}/settings`);
   await page.getByRole("button", { name: `Delete ${name}…` }).click();
   const dialog = page.getByRole("dialog", { name: `Delete ${name}` });
   await expect(dialog.getByRole("list", { name: "Objects that are deleted" })).toContainText(`ConfigMap ${name}/one`);
@@ -207,7 +177,7 @@ test("it is deleted with what it deployed, by its name; then its page says that 
       ),
     )
     .toBe("gone");
-  await page.goto(address);
+  await page.goto(addressOf(name));
   await expect(page.getByText("There is no such application")).toBeVisible();
   await expectAccessible(page);
 });

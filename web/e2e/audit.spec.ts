@@ -1,17 +1,20 @@
 import type { Page } from "@playwright/test";
 import { api } from "./support/api";
-import { commit, stack } from "./support/stack";
+import {
+  commitTo,
+  configMap,
+  createApplication,
+  deleteApplication,
+  pathOf,
+  refresh,
+  stateOf,
+} from "./support/application";
+import { stack } from "./support/stack";
 import { expect, expectAccessible, test } from "./support/test";
 
 const unique = Date.now().toString(36);
 const role = `audited-${unique}`;
 const name = `ledger-${unique}`;
-const directory = `apps/${name}`;
-const base = () => `/api/v1/agents/${stack().agent}/applications`;
-const own = () => `${base()}/${stack().namespace}/${name}`;
-
-const configMap = (greeting: string) =>
-  `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: ${name}\ndata:\n  greeting: ${greeting}\n`;
 
 interface Entry {
   id: number;
@@ -89,35 +92,21 @@ test.describe("the audit", () => {
 });
 
 test.describe("the ledger", () => {
-  const sync = async (greeting: string, reason: string) => {
-    const revision = await commit(`Say ${greeting} in ${name}`, { [`${directory}/all.yaml`]: configMap(greeting) });
-    await api("POST", `${own()}/refresh`, {}).catch(() => undefined);
-    await expect
-      .poll(async () => (await api<{ sync: string }>("GET", own())).sync, { message: `the agent knows ${revision}` })
-      .toBe("OutOfSync");
-    await api("POST", `${own()}/sync`, { reason });
-    await expect.poll(async () => (await api<{ sync: string }>("GET", own())).sync).toBe("Synced");
+  const sync = async (reason: string) => {
+    await expect.poll(() => stateOf(name)).toContain("OutOfSync");
+    await api("POST", `${pathOf(name)}/sync`, { reason });
+    await expect.poll(() => stateOf(name)).toBe("Synced Healthy Succeeded");
   };
 
   test.beforeAll(async () => {
-    await commit(`Begin ${name}`, { [`${directory}/all.yaml`]: configMap("nothing yet") });
-    await api("POST", base(), {
-      resource: {
-        apiVersion: "argoproj.io/v1alpha1",
-        kind: "Application",
-        metadata: { name, namespace: stack().namespace, finalizers: ["resources-finalizer.argocd.argoproj.io"] },
-        spec: {
-          project: "default",
-          source: { repoURL: stack().repository, path: directory, targetRevision: "main" },
-          destination: { server: "https://kubernetes.default.svc", namespace: "default" },
-        },
-      },
-    });
-    await sync("hello", "a greeting was asked for");
-    await sync("goodbye", "everybody went home");
+    await createApplication(name, { "all.yaml": configMap(name, "hello") }, { namespace: "default" });
+    await sync("a greeting was asked for");
+    await commitTo(name, `Say goodbye in ${name}`, { "all.yaml": configMap(name, "goodbye") });
+    await refresh(name);
+    await sync("everybody went home");
   });
 
-  test.afterAll(() => api("DELETE", `${own()}?cascade=true`));
+  test.afterAll(() => deleteApplication(name));
 
   const address = `/ledger?name=${name}`;
   const drawerOf = (page: Page) => page.getByRole("dialog", { name: `Sync of ${name}` });

@@ -1,6 +1,5 @@
-import { api } from "./support/api";
+import { addressOf, commitTo, declareApplication, deleteApplication, stateOf } from "./support/application";
 import { kube } from "./support/kube";
-import { commit, stack } from "./support/stack";
 import { expect, test } from "./support/test";
 
 // What comes from Git and clusters is text, whatever is in it; and what is in Secrets is nowhere.
@@ -8,8 +7,6 @@ import { expect, test } from "./support/test";
 const name = `hostile-${Date.now().toString(36)}`;
 const script = "<img src=x onerror=window.owned=1><script>window.owned=1</script>";
 const secret = `secret-of-${name}`;
-const application = () => `/api/v1/agents/${stack().agent}/applications`;
-const address = () => `/applications/${stack().agent}/${stack().namespace}/${name}`;
 
 const manifests = `apiVersion: v1
 kind: ConfigMap
@@ -30,32 +27,19 @@ stringData:
 `;
 
 test.beforeAll(async () => {
-  const revision = await commit(`Add ${script}`, { [`apps/${name}/all.yaml`]: manifests });
-  await api("POST", application(), {
-    resource: {
-      apiVersion: "argoproj.io/v1alpha1",
-      kind: "Application",
-      metadata: { name, namespace: stack().namespace, finalizers: ["resources-finalizer.argocd.argoproj.io"] },
-      spec: {
-        project: "default",
-        source: { repoURL: stack().repository, targetRevision: revision, path: `apps/${name}` },
-        destination: { server: "https://kubernetes.default.svc", namespace: "default" },
-        info: [{ name: script, value: "javascript:window.owned=1" }],
-        syncPolicy: { automated: { selfHeal: false } },
-      },
-    },
+  // Its commit stays the one that it is at, whatever others push.
+  const revision = await commitTo(name, `Add ${script}`, { "all.yaml": manifests });
+  await declareApplication(name, {
+    automated: true,
+    namespace: "default",
+    revision,
+    info: [{ name: script, value: "javascript:window.owned=1" }],
   });
-  await expect
-    .poll(async () => (await api<{ sync: string }>("GET", `${application()}/${stack().namespace}/${name}`)).sync, {
-      timeout: 60_000,
-    })
-    .toBe("Synced");
+  await expect.poll(() => stateOf(name), { timeout: 60_000 }).toBe("Synced Healthy Succeeded");
   await kube("PATCH", `/api/v1/namespaces/default/secrets/${name}`, { stringData: { password: `${secret}-changed` } });
 });
 
-test.afterAll(async () => {
-  await api("DELETE", `${application()}/${stack().namespace}/${name}?cascade=true`);
-});
+test.afterAll(() => deleteApplication(name));
 
 test("nothing that Git or the cluster says runs, and no page has a secret", async ({ page }) => {
   const answers: string[] = [];
@@ -80,7 +64,7 @@ test("nothing that Git or the cluster says runs, and no page has a secret", asyn
     "/events",
     "/settings",
   ]) {
-    await page.goto(`${address()}${part}`);
+    await page.goto(`${addressOf(name)}${part}`);
     await expect(page.locator("h1")).toBeVisible(); // by its role it is hidden behind an object that is open
     await expect(page.getByRole("status", { name: /loading|reading|asking/i })).toHaveCount(0);
     expect(await page.evaluate(() => "owned" in window)).toBe(false);
@@ -92,7 +76,7 @@ test("nothing that Git or the cluster says runs, and no page has a secret", asyn
 });
 
 test("a change in the cluster is on the page without loading it again", async ({ page }) => {
-  await page.goto(`${address()}?view=list`);
+  await page.goto(`${addressOf(name)}?view=list`);
   await expect(page.getByText(name).first()).toBeVisible();
   await expect(page.getByTestId("connection")).toHaveAttribute("data-state", "live");
   await kube("DELETE", `/api/v1/namespaces/default/configmaps/${name}`);

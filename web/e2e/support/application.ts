@@ -1,3 +1,4 @@
+import { expect } from "@playwright/test";
 import { api } from "./api";
 import { commit, stack } from "./stack";
 
@@ -10,20 +11,28 @@ export const addressOf = (name: string) => `/applications/${stack().agent}/${sta
 interface More {
   automated?: boolean;
   labels?: Record<string, string>;
+  info?: { name: string; value: string }[];
+  // namespace is where its objects go: one of its own, which is made and has its name, where it is left out.
+  namespace?: string;
+  // revision is main where it is left out.
+  revision?: string;
 }
 
-// createApplication commits files below apps/NAME, and has an application for them in a namespace of that name.
+// createApplication commits files below apps/NAME, and has an application for them.
 export async function createApplication(name: string, files: Record<string, string>, more: More = {}): Promise<void> {
-  const directory = `apps/${name}`;
-  await commit(
-    `Begin ${name}`,
-    Object.fromEntries(Object.entries(files).map(([file, text]) => [`${directory}/${file}`, text])),
-  );
-  await declareApplication(name, directory, more);
+  await commitTo(name, `Begin ${name}`, files);
+  await declareApplication(name, more);
 }
 
-// declareApplication has an application for a directory of the demo repository, which may not be there.
-export async function declareApplication(name: string, path: string, { automated, labels }: More = {}): Promise<void> {
+// commitTo pushes files below apps/NAME, null for one that is to go, and returns the commit's id.
+export const commitTo = (name: string, message: string, files: Record<string, string | null>): Promise<string> =>
+  commit(message, Object.fromEntries(Object.entries(files).map(([file, text]) => [`apps/${name}/${file}`, text])));
+
+// declareApplication has an application for apps/NAME of the demo repository, which may not be there.
+export async function declareApplication(
+  name: string,
+  { automated, labels, info, namespace, revision }: More = {},
+): Promise<void> {
   await api("POST", applications(), {
     resource: {
       apiVersion: "argoproj.io/v1alpha1",
@@ -32,16 +41,38 @@ export async function declareApplication(name: string, path: string, { automated
         name,
         namespace: stack().namespace,
         finalizers: ["resources-finalizer.argocd.argoproj.io"],
-        ...(labels && { labels }),
+        labels,
       },
       spec: {
         project: "default",
-        source: { repoURL: stack().repository, path, targetRevision: "main" },
-        destination: { server: "https://kubernetes.default.svc", namespace: name },
-        syncPolicy: { syncOptions: ["CreateNamespace=true"], ...(automated && { automated: {} }) },
+        source: { repoURL: stack().repository, path: `apps/${name}`, targetRevision: revision ?? "main" },
+        destination: { server: "https://kubernetes.default.svc", namespace: namespace ?? name },
+        info,
+        syncPolicy: {
+          ...(namespace === undefined && { syncOptions: ["CreateNamespace=true"] }),
+          ...(automated && { automated: {} }),
+        },
       },
     },
   });
+}
+
+// refresh has the agent look at the repository, and waits until it has.
+export async function refresh(name: string): Promise<void> {
+  const from = Date.now();
+  await api("POST", `${pathOf(name)}/refresh`, {});
+  await expect.poll(() => lookedAt(name)).toBeGreaterThanOrEqual(from);
+}
+
+// lookedAt is when a look was asked for that there was one for; 0 while one is waited for.
+async function lookedAt(name: string): Promise<number> {
+  const { resource } = await api<{ resource: { metadata: { annotations?: Record<string, string> } } }>(
+    "GET",
+    pathOf(name),
+  );
+  const { "argocd.argoproj.io/refresh": asked, "argocd.argoproj.io/refresh-timestamp": at } =
+    resource.metadata.annotations ?? {};
+  return asked || !at ? 0 : Date.parse(at);
 }
 
 // stateOf is sync and health of an application, and how its last operation ended.
