@@ -16,7 +16,7 @@ import (
 const leakLimit = time.Minute
 
 // transports are those of the configurations that tests were given.
-var transports struct {
+var transports struct { //nolint:gochecknoglobals // the check belongs to the process as a whole
 	sync.Mutex
 	all []http.RoundTripper
 }

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
-
 	"github.com/slipway-gitops/slipway/internal/testenv"
 )
 

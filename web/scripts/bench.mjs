@@ -7,6 +7,7 @@ import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { fileURLToPath } from "node:url";
 import { chromium } from "@playwright/test";
+import { args, executablePath } from "./chromium.mjs";
 
 const { values: o } = parseArgs({
   options: {
@@ -229,8 +230,8 @@ function print() {
 
 const fleet = startFleet();
 const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-  args: process.getuid?.() === 0 ? ["--no-sandbox", "--disable-dev-shm-usage"] : ["--disable-dev-shm-usage"],
+  executablePath,
+  args,
 });
 try {
   const { url, username, password } = await fleet.ready;

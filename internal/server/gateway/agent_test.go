@@ -25,7 +25,6 @@ import (
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/internal/server/gateway"
 	"github.com/slipway-gitops/slipway/internal/server/gateway/gatewaytest"
-
 	"github.com/slipway-gitops/slipway/internal/testenv"
 )
 

@@ -19,7 +19,6 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/notify"
-
 	"github.com/slipway-gitops/slipway/internal/testenv"
 )
 

@@ -1,14 +1,9 @@
 import { existsSync } from "node:fs";
 import type { LaunchOptions } from "@playwright/test";
-
-const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
+import { args, executablePath } from "../../scripts/chromium.mjs";
 
 // chromium is the browser of the machine: none is downloaded.
-export const chromium: LaunchOptions = {
-  executablePath,
-  // Its sandbox does not work for root, and /dev/shm of a container is small.
-  args: process.getuid?.() === 0 ? ["--no-sandbox", "--disable-dev-shm-usage"] : ["--disable-dev-shm-usage"],
-};
+export const chromium: LaunchOptions = { executablePath, args };
 
 export function requireChromium(): void {
   if (!existsSync(executablePath)) {
