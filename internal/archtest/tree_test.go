@@ -188,7 +188,7 @@ func eachGoFile(t *testing.T, mode parser.Mode, visit func(name string, files *t
 func eachFile(t *testing.T, visit func(name string, content []byte)) {
 	t.Helper()
 	tree := os.DirFS(root)
-	skip := []string{".git", ".run", "bin", "dist"}
+	skip := []string{".git", ".run", "bin", "dist", "web/dist", "web/test-results"}
 	seen := 0
 	err := fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
