@@ -1,4 +1,5 @@
 import createClient from "openapi-fetch";
+import { fetchOnce } from "./early";
 import type { components, paths } from "./schema.gen";
 
 // Schemas are the wire types, by their names in the API's description.
@@ -43,8 +44,7 @@ const unreachable = "The server cannot be reached: check the network. What is sh
 
 export const client = createClient<paths>({
   baseUrl: typeof location === "undefined" ? "http://localhost" : location.origin,
-  // The name is looked up at each call, so that tests can put another one there.
-  fetch: (request) => globalThis.fetch(request),
+  fetch: fetchOnce,
   // Arrays as name=a&name=b, as the API reads them.
   querySerializer: { array: { style: "form", explode: true } },
 });

@@ -1,30 +1,19 @@
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import { ApiError, client, data, type Schemas } from "@/api/client";
+import { forgetEarly } from "@/api/early";
 
 export type Whoami = Schemas["Whoami"];
-
-declare global {
-  // slipwaySession is the answer that first.js has asked for; undefined where none came.
-  var slipwaySession: Promise<Response | undefined> | undefined;
-}
 
 // sessionQuery is who is signed in; null for nobody.
 export const sessionQuery = queryOptions({
   queryKey: ["session"],
   staleTime: 60_000,
   queryFn: async (): Promise<Whoami | null> => {
-    const early = await globalThis.slipwaySession;
-    globalThis.slipwaySession = undefined; // it counts once
-    if (early?.ok) {
-      return (await early.json()) as Whoami;
-    }
-    if (early?.status === 401) {
-      return null;
-    }
     try {
       return await data(client.GET("/api/v1/session"));
     } catch (error) {
       if (error instanceof ApiError && error.status === 401) {
+        forgetEarly();
         return null;
       }
       throw error;

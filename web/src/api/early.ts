@@ -1,0 +1,24 @@
+declare global {
+  // slipwayEarly are the answers that first.js asked for, by path and query, before there was any code of the pages.
+  var slipwayEarly: Record<string, Promise<Response | undefined>> | undefined;
+}
+
+// While pages begin, in ms since their address was opened: an answer that nobody took by then is old.
+const beginning = 10_000;
+
+// fetchOnce is fetch, which takes what was asked for early where it is that. An answer counts once.
+export async function fetchOnce(request: Request): Promise<Response> {
+  const { pathname, search } = new URL(request.url);
+  const answer = request.method === "GET" ? globalThis.slipwayEarly?.[pathname + search] : undefined;
+  if (answer === undefined) {
+    // The name is looked up at each call, so that tests can put another one there.
+    return globalThis.fetch(request);
+  }
+  delete globalThis.slipwayEarly?.[pathname + search];
+  return (performance.now() < beginning ? await answer : undefined) ?? globalThis.fetch(request);
+}
+
+// forgetEarly is for who turns out to be nobody: what was refused to them is not the answer for who signs in next.
+export function forgetEarly(): void {
+  globalThis.slipwayEarly = undefined;
+}
