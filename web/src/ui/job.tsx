@@ -264,7 +264,8 @@ function Foot({ job, onJob }: { job: Job; onJob: (id: string) => void }) {
   });
   const retry = async () => {
     const failed = await failedOf(job.id ?? "");
-    const { filter: _, targets: __, ...request } = job.request;
+    // Those that failed are named: what chose them, and what was left out of it, does not matter any more.
+    const { filter: _, targets: __, except: ___, ...request } = job.request;
     const targets = failed.map((t) => {
       const [agent = "", namespace = "", name = ""] = t.application.split("/");
       return { agent, namespace, name };

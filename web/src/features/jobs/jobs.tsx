@@ -37,7 +37,11 @@ const columns: Column<Job>[] = [
     key: "reason",
     title: "Reason",
     width: "minmax(9rem, 1.5fr)",
-    cell: (j) => <span title={j.message || j.request.reason}>{j.message || j.request.reason}</span>,
+    // A job that was stopped says so, and is still known by its reason.
+    cell: (j) => {
+      const text = [j.request.reason, j.message].filter(Boolean).join(": ");
+      return <span title={text}>{text}</span>;
+    },
   },
 ];
 
