@@ -6,6 +6,7 @@ import { useDeferredValue, useState } from "react";
 import { client, data } from "@/api/client";
 import { type Command as Offer, hits, paletteCommands, paletteFinders } from "@/lib/palette";
 import { may, useSession } from "@/lib/session";
+import { useFocus } from "@/ui/dialog";
 import { StatusIcon } from "@/ui/status";
 import { places } from "./navigation";
 
@@ -20,6 +21,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
   const search = useDeferredValue(text.trim());
   const navigate = useNavigate();
   const who = useSession();
+  const focus = useFocus();
   const wanted = search.length > 0;
   const applications = useQuery({
     queryKey: ["application", "palette", search],
@@ -59,6 +61,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
       <Dialog.Portal>
         <Dialog.Overlay className="fixed inset-0 z-40 bg-black/40 dark:bg-black/60" />
         <Dialog.Content
+          {...focus}
           aria-describedby={undefined}
           className="animate-appear fixed inset-x-2 top-[10vh] z-40 mx-auto max-w-xl overflow-hidden rounded-lg border bg-raised shadow-2xl"
         >
