@@ -292,8 +292,8 @@ function Asks({ agent, asked, onClose }: { agent: Agent; asked: Asked; onClose: 
         onConfirm={async () => {
           await remove(agents, id);
           toast(`${agent.name} deleted.`);
+          await navigate({ to: "/agents" }); // first: this page would ask for what is gone
           again();
-          await navigate({ to: "/agents" });
         }}
       >
         <p>
