@@ -20,6 +20,13 @@ export function inSight({ top, rows }: Place, count: number, more: number): { fi
   return { first: Math.max(0, Math.min(top, count - rows) - more), last };
 }
 
+// stepOf is the row to begin from: rows come and go some at a time, so that most frames of scrolling change nothing on the page.
+// It is at most half of more rows before the first in sight.
+export function stepOf(top: number, more: number): number {
+  const step = Math.max(1, Math.floor(more / 2));
+  return top - (top % step);
+}
+
 // useSight says which of count rows of one height are in sight of the box that they scroll in, and some more at both ends. It
 // keeps nothing for each row: a million are as cheap as ten.
 export function useSight(box: RefObject<HTMLElement | null>, count: number, height: number, more: number): Sight {
@@ -27,11 +34,11 @@ export function useSight(box: RefObject<HTMLElement | null>, count: number, heig
   const look = useCallback(() => {
     const element = box.current;
     if (element) {
-      const top = Math.floor(element.scrollTop / height);
+      const top = stepOf(Math.floor(element.scrollTop / height), more);
       const rows = Math.ceil(element.clientHeight / height);
       setPlace((was) => (was.top === top && was.rows === rows ? was : { top, rows }));
     }
-  }, [box, height]);
+  }, [box, height, more]);
   useLayoutEffect(() => {
     const element = box.current;
     if (!element) {
