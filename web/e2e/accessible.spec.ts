@@ -1,0 +1,62 @@
+import type { Page } from "@playwright/test";
+import { type Filled, fill } from "./screenshots/demo";
+import { type Picture, pictures } from "./screenshots/pages";
+import { addressOf, shown } from "./screenshots/take";
+import { signIn } from "./support/api";
+import { expectAccessible, test } from "./support/test";
+
+// Every page that pictures are made of, and so each tab and each main dialog, light and dark.
+test.describe.configure({ timeout: 180_000 });
+// What fades in has other colours meanwhile.
+test.use({ contextOptions: { reducedMotion: "reduce" } });
+
+let filled: Filled;
+
+test.beforeAll(async () => {
+  filled = await fill();
+});
+
+async function look(page: Page, picture: Picture): Promise<void> {
+  const address = addressOf(picture, filled);
+  if (address === undefined) {
+    return; // the demo has no such thing
+  }
+  await page.emulateMedia({ colorScheme: "light" });
+  await page.goto(address);
+  await shown(page);
+  await picture.open?.(page);
+  await shown(page);
+  await expectAccessible(page, picture.name);
+  // Only the colours are others then.
+  await page.emulateMedia({ colorScheme: "dark" });
+  await expectAccessible(page, `${picture.name}, dark`, "colours");
+}
+
+const seenBy = (as: Picture["as"]) => pictures.filter((picture) => picture.as === as);
+const all = seenBy(undefined);
+const together = 6; // pages that share a browser: to begin one takes as long as to look at two
+
+for (let i = 0; i < all.length; i += together) {
+  const some = all.slice(i, i + together);
+  test(`everybody can use ${some[0]?.name} to ${some.at(-1)?.name}`, async ({ page, complaints }) => {
+    complaints.expect(/status of 404/); // of what is gone
+    for (const picture of some) {
+      await test.step(picture.name, () => look(page, picture));
+    }
+  });
+}
+
+test.describe("pages of those who may do nothing", () => {
+  test.use({ signedIn: false });
+
+  test("everybody can use them", async ({ page, context, complaints }) => {
+    complaints.expect(/status of 40[134]/);
+    for (const picture of seenBy("nobody")) {
+      await test.step(picture.name, () => look(page, picture));
+    }
+    await signIn(context, filled.viewer);
+    for (const picture of seenBy("viewer")) {
+      await test.step(picture.name, () => look(page, picture));
+    }
+  });
+});
