@@ -118,7 +118,8 @@ func (r *registry) takeIn(app *v1alpha1.Application, unknown []string, answer bo
 // concernsUs reports whether the step from old to app asks for a turn. Our own writes to the status do not.
 func concernsUs(old, app *v1alpha1.Application) bool {
 	switch {
-	case app.Annotations[v1alpha1.AnnotationRefresh] != "" && app.Annotations[v1alpha1.AnnotationRefresh] != old.Annotations[v1alpha1.AnnotationRefresh],
+	// A refresh is asked for again while another is answered, which may have looked at Git before: then only its time differs.
+	case app.Annotations[v1alpha1.AnnotationRefresh] != "" && !sameWord(old, app, v1alpha1.AnnotationRefresh, v1alpha1.AnnotationRefreshTimestamp),
 		app.Annotations[v1alpha1.AnnotationSkipReconcile] != old.Annotations[v1alpha1.AnnotationSkipReconcile],
 		app.Operation != nil && !sameJSON(old.Operation, app.Operation),
 		terminating(app) && !terminating(old),

@@ -65,6 +65,30 @@ func TestAnApplicationIsQueuedForWhatConcernsTheAgent(t *testing.T) {
 	}
 }
 
+func TestARefreshThatIsAskedForDuringAnotherIsAnsweredToo(t *testing.T) {
+	t.Parallel()
+	b, id := newBook(), name{Namespace: "argocd", Name: "web"}
+	asks := func(at string) func(*v1alpha1.Application) {
+		return func(a *v1alpha1.Application) {
+			a.Annotations = map[string]string{v1alpha1.AnnotationRefresh: "normal", v1alpha1.AnnotationRefreshTimestamp: at}
+		}
+	}
+	b.seen(version(5, nil), nil)
+	b.seen(version(6, asks("2026-01-02T03:04:05Z")), nil)
+	first, _ := b.take(id) // its turn looks at Git
+	b.queued = nil
+	b.seen(version(7, asks("2026-01-02T03:04:06Z")), nil)
+	b.seen(version(8, func(a *v1alpha1.Application) { // the turn answers
+		a.Annotations = map[string]string{v1alpha1.AnnotationRefreshTimestamp: "2026-01-02T03:04:06Z"}
+	}), nil)
+	if len(b.queued) != 1 {
+		t.Errorf("queued: %v", b.queued)
+	}
+	if second, _ := b.take(id); !second.asked.since.After(first.asked.since) {
+		t.Errorf("the next turn counts what Git said after %s, and the first one asked at %s", second.asked.since, first.asked.since)
+	}
+}
+
 func TestALateAnswerBringsNoApplicationBack(t *testing.T) {
 	t.Parallel()
 	b := newBook()
