@@ -385,14 +385,19 @@ func (s *session) heartbeat(ctx context.Context) error {
 	if err != nil {
 		return s.end(ctx, err)
 	}
-	s.owing.Store(b.pending > 0)
-	if b.pending > 0 && l.buffer.backlog().pending == 0 {
-		s.settled() // what was pending was acknowledged while the heartbeat was under way
-	}
+	s.told(b)
 	if ack.Inventory {
 		l.buffer.inventory()
 	}
 	return nil
+}
+
+// told notes what the server knows from a heartbeat. What was pending may have been acknowledged while that was under way.
+func (s *session) told(b backlog) {
+	s.owing.Store(b.pending > 0)
+	if b.pending > 0 && s.link.buffer.backlog().pending == 0 {
+		s.settled()
+	}
 }
 
 // underWay returns the ids of commands that the agent has and has not reported.
