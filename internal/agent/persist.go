@@ -22,8 +22,8 @@ const (
 )
 
 // persist does what an agent cannot begin without, again and again while the API server is in no state to answer. Each time
-// the log says why, and so does /readyz. What no waiting mends ends it. It returns nil
-// where ctx ended: whatever comes next sees that.
+// the log says why, and so does /readyz. What no waiting mends ends it. It returns nil where ctx ended: whatever comes next
+// sees that.
 func (a *Agent) persist(ctx context.Context, what string, do func(context.Context) error) error {
 	backoff := wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: math.MaxInt32, Cap: 30 * time.Second}
 	defer a.waits.Store(nil)

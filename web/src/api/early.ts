@@ -18,7 +18,7 @@ export async function fetchOnce(request: Request): Promise<Response> {
   return (performance.now() < beginning ? await answer : undefined) ?? globalThis.fetch(request);
 }
 
-// forgetEarly is for who turns out to be nobody: what was refused to them is not the answer for who signs in next.
+// forgetEarly is for who is nobody, or is so from now on: what they were answered is nothing for who signs in next.
 export function forgetEarly(): void {
   globalThis.slipwayEarly = undefined;
 }

@@ -16,7 +16,8 @@ interface Props {
 }
 
 // useFocus has the first field get the focus; without one, what is shown does: the button that closes it is no place to begin.
-// When it closes, the focus goes back to where it was: most are opened by an address, and have no button that opened them. What is gone by then leaves it to the page.
+// When it closes, the focus goes back to where it was: most are opened by an address, and have no button that opened them. What
+// is gone by then leaves it to the page.
 export function useFocus() {
   const before = useRef<Element | null>(null);
   return {

@@ -15,6 +15,7 @@ import {
 } from "lucide-react";
 import { Suspense, lazy, useEffect, useState } from "react";
 import { client, data } from "@/api/client";
+import { forgetEarly } from "@/api/early";
 import { cn } from "@/lib/cn";
 import { events, useConnection } from "@/lib/events";
 import { useHotkeys } from "@/lib/hotkeys";
@@ -261,6 +262,7 @@ function UserMenu() {
     localStorage.setItem(signedOutKey, String(Date.now()));
     events.stop();
     queryClient.clear();
+    forgetEarly();
     await navigate({ to: "/sign-in" });
   };
   return (
