@@ -158,7 +158,11 @@ func find(obj *unstructured.Unstructured, path string) (string, error) {
 		return "", fmt.Errorf("read path %s: %w", path, err)
 	}
 	var out bytes.Buffer
-	if err := j.Execute(&out, obj.Object); err != nil {
+	err := j.Execute(&out, obj.Object)
+	if err != nil && strings.HasPrefix(err.Error(), "<nil> is not array") { // a list that is filtered, and not there yet
+		return "", nil
+	}
+	if err != nil {
 		return "", fmt.Errorf("follow path %s: %w", path, err)
 	}
 	return out.String(), nil
