@@ -3,7 +3,7 @@ import { type Filled, fill } from "./screenshots/demo";
 import { type Picture, pictures } from "./screenshots/pages";
 import { addressOf, shown } from "./screenshots/take";
 import { signIn } from "./support/api";
-import { expectAccessible, test } from "./support/test";
+import { expect, expectAccessible, test } from "./support/test";
 
 // Every page that pictures are made of, and so each tab and each main dialog, light and dark.
 test.describe.configure({ timeout: 180_000 });
@@ -29,6 +29,7 @@ async function look(page: Page, picture: Picture): Promise<void> {
   await expectAccessible(page, picture.name);
   // Only the colours are others then.
   await page.emulateMedia({ colorScheme: "dark" });
+  await expect(page.locator("html.dark")).toHaveCount(1); // the page is told later
   await expectAccessible(page, `${picture.name}, dark`, "colours");
 }
 

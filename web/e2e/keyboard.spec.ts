@@ -114,7 +114,9 @@ test("a sync is looked at, left, and asked for", async ({ page }) => {
 
 test("its parts are reached by one key, and an object by arrow keys", async ({ page }) => {
   await page.goto(addressOf(first));
+  // Its keys are there with its actions: the name is in the address, and shown before anything is read.
   await expect(page.getByRole("heading", { level: 1, name: first })).toBeVisible();
+  await expect(page.getByRole("button", { name: "More" })).toBeVisible();
   for (const [key, part] of [
     ["d", "diff"],
     ["h", "history"],
