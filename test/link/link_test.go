@@ -177,14 +177,11 @@ func TestAWipedAgentDeletesNothing(t *testing.T) {
 			if restarted {
 				a.stop()
 			}
-			all, _ := c.Keys(agentapi.ItemApplication)
 			c.wipe()
 			if restarted {
 				startAgent(t, s.http.URL, token, c)
 			} else {
-				for _, key := range all {
-					a.Changed(key)
-				}
+				a.Rescan(agentapi.ItemApplication)
 			}
 			s.store.until(t, "what is not seen any more to be marked", func() bool {
 				entries, err := s.store.Entries(t.Context(), uid)

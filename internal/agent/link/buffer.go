@@ -18,6 +18,7 @@ const (
 	batchEvents  = 100
 	entryBytes   = 200 // of an item without its body
 	plausible    = 10  // deletions at once that are told as such however few items there are
+	atOnce       = time.Minute
 	manyMissing  = 500 // items that an answer to an inventory names, from which there may be more than it could name
 	maxRejection = 500 // characters of a reason that are logged
 )
@@ -38,8 +39,9 @@ type buffer struct {
 	order    []agentapi.Key // of dirty, oldest first
 	scans    map[agentapi.ItemKind]bool
 	flight   *flight
-	limit    int  // items of one batch; 0: as many as fit
-	unsure   bool // a batch was on its way when a session ended
+	told     []time.Time // when deletions were sent, oldest first, no longer ago than atOnce
+	limit    int         // items of one batch; 0: as many as fit
+	unsure   bool        // a batch was on its way when a session ended
 
 	wanted bool             // an inventory is to be sent
 	again  bool             // another one follows when nothing is left to send
@@ -234,8 +236,11 @@ func (b *buffer) look() {
 
 // holdBack keeps deletions back that are too many to be believed: they are told as an inventory, and the server decides.
 // Callers hold the lock.
+//
+// A cluster that lost everything says so item by item: what was told just now counts too.
 func (b *buffer) holdBack() {
-	if len(b.dirty) <= plausible {
+	b.told = slices.DeleteFunc(b.told, func(at time.Time) bool { return b.now().Sub(at) > atOnce })
+	if len(b.dirty)+len(b.told) <= plausible {
 		return
 	}
 	var gone []agentapi.Key
@@ -244,10 +249,11 @@ func (b *buffer) holdBack() {
 			gone = append(gone, key)
 		}
 	}
-	if len(gone) <= plausible+len(b.sent)/2 {
+	before := len(b.sent) + len(b.told)
+	if len(gone) == 0 || len(gone)+len(b.told) <= plausible+before/2 {
 		return
 	}
-	b.log.Warn("very many items are gone at once: the server is told what is left, and decides", "gone", len(gone), "before", len(b.sent))
+	b.log.Warn("very many items are gone at once: the server is told what is left, and decides", "gone", len(gone), "told", len(b.told), "before", before)
 	lost := make(map[agentapi.Key]bool, len(gone))
 	for _, key := range gone {
 		b.set(key, "")
@@ -311,6 +317,9 @@ func (b *buffer) acknowledged(ack agentapi.Ack) {
 	}
 	b.flight, b.limit = nil, 0
 	for _, item := range f.batch.Items {
+		if item.Deleted {
+			b.told = append(b.told, b.now())
+		}
 		b.set(item.Key, f.hashes[item.Key])
 		delete(b.rejected, item.Key)
 	}

@@ -268,6 +268,41 @@ func TestMoreDeletionsThanCanBeBelievedAreLeftToTheServer(t *testing.T) {
 	}
 }
 
+func TestDeletionsThatComeOneAfterAnotherAreCountedTogether(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		pause   time.Duration
+		deleted int
+	}{
+		"at once":            {0, 25}, // ten, and half of thirty
+		"one in two minutes": {2 * time.Minute, 30},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, h := newShelf(), newHub()
+			for i := range 30 {
+				s.items[app(strconv.Itoa(i))] = "{}"
+			}
+			now := time.Now()
+			b := newBuffer(s, func() time.Time { return now }, quiet())
+			h.session(t, b)
+			deleted := 0
+			for i := range 30 {
+				delete(s.items, app(strconv.Itoa(i)))
+				b.mark(app(strconv.Itoa(i)))
+				for batch := b.next(); batch != nil; batch = b.next() {
+					deleted += len(batch.Items)
+					b.acknowledged(agentapi.Ack{})
+				}
+				now = now.Add(tt.pause)
+			}
+			if deleted != tt.deleted {
+				t.Errorf("%d deletions were told as such, want %d", deleted, tt.deleted)
+			}
+		})
+	}
+}
+
 func TestWhatCannotBeListedIsNotGone(t *testing.T) {
 	t.Parallel()
 	s, h := newShelf("a"), newHub()
