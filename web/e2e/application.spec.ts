@@ -68,6 +68,10 @@ test("a rollback says what it means, and holds", async ({ page }) => {
   await history.getByRole("button", { name: "Roll back to deployment 0" }).click();
   const dialog = page.getByRole("dialog", { name: `Roll ${name} back` });
   await expect(dialog).toContainText("Automated sync is off: nothing holds it there");
+  await expect(dialog).toContainText(/Deployment 0, [0-9a-f]{8} \(.+\), is deployed again/);
+  // What is chosen by itself is said as well; it is the first deployment, too.
+  await dialog.getByLabel("Back to").selectOption("The deployment before the present one");
+  await expect(dialog).toContainText(/Deployment 0, [0-9a-f]{8} \(.+\), is deployed again/);
   await expectAccessible(page);
   await dialog.getByLabel("Reason").fill("it is broken");
   await dialog.getByRole("button", { name: /^Roll back to/ }).click();

@@ -10,7 +10,7 @@ import { ErrorNote, Loading } from "@/ui/states";
 import { toast } from "@/ui/toast";
 import { differenceQuery, just } from "./compare";
 import { Objects, Reason, sentence, Warnings } from "./dialog-parts";
-import type { Past } from "./past";
+import { type Past, wentTo } from "./past";
 import { automated, revisionsText } from "./resource";
 import { operate, useDetail } from "./use";
 
@@ -21,19 +21,21 @@ export function Rollback({ app, history, onClose }: { app: App; history: Past[];
   const [id, setId] = useState(one(search, "id"));
   const [reason, setReason] = useState("");
   const choices = history.filter((p) => p.deployment !== undefined);
-  const which = id === "" ? {} : { id: Number(id) };
+  const which: { id?: number } = id === "" ? {} : { id: Number(id) };
   const tried = useQuery({
     queryKey: lookKey(app, "try", "rollback", id),
     gcTime: 0,
     queryFn: () => operate(app, "rollback", { ...which, dryRun: true }),
   });
-  const past = choices.find((p) => p.deployment === (tried.data?.deployment ?? Number(id || Number.NaN)));
+  // Without an id, and until the agent has answered, it is not known which one.
+  const deployment = wentTo(tried.data) ?? which.id;
+  const past = deployment === undefined ? undefined : choices.find((p) => p.deployment === deployment);
   const by = automated(resource);
   const to = revisionsText(tried.data?.revisions ?? past?.revisions ?? []);
   const kept = revisionsText(tried.data?.quarantine ?? []);
   const run = async () => {
     const answer = await operate(app, "rollback", {
-      ...(tried.data?.deployment === undefined ? which : { id: tried.data.deployment }),
+      ...(deployment === undefined ? {} : { id: deployment }),
       ...(reason ? { reason } : {}),
     });
     toast(sentence(answer.message));
@@ -43,7 +45,7 @@ export function Rollback({ app, history, onClose }: { app: App; history: Past[];
       open
       onClose={onClose}
       title={`Roll ${app.name} back`}
-      action={tried.data ? `Roll back to ${to}` : "Roll back"}
+      action={tried.data && to ? `Roll back to ${to}` : "Roll back"}
       danger={false}
       onConfirm={run}
     >
@@ -65,8 +67,14 @@ export function Rollback({ app, history, onClose }: { app: App; history: Past[];
         <div className="space-y-2" aria-live="polite">
           <ul className="list-disc space-y-1 pl-5">
             <li>
-              Deployment {tried.data.deployment}, <code>{to}</code>
-              {past?.subject ? ` (${past.subject})` : ""}, is deployed again, with its hooks and waves.
+              {deployment === undefined ? "The deployment before the present one" : `Deployment ${deployment}`}
+              {to && (
+                <>
+                  , <code>{to}</code>
+                  {past?.subject ? ` (${past.subject})` : ""},
+                </>
+              )}{" "}
+              is deployed again, with its hooks and waves.
             </li>
             {by ? (
               <>
