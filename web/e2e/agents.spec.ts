@@ -108,6 +108,13 @@ test("one command connects an agent, and the page says so when it is there", asy
   const command = page.getByLabel("Command that installs the agent", { exact: true });
   await expect(command).toContainText("kind: Deployment");
   await expectAccessible(page);
+  // However narrow it is, no line goes under the button that copies it.
+  const wide = page.viewportSize()!;
+  await page.setViewportSize({ width: 390, height: 844 });
+  const text = await command.boundingBox();
+  const button = await page.getByRole("button", { name: "Copy: Command that installs the agent" }).boundingBox();
+  expect(text!.x + text!.width).toBeLessThanOrEqual(button!.x);
+  await page.setViewportSize(wide);
 
   await page.getByText("A registry of your own, a proxy, or a certificate").click();
   await page.getByLabel("Image registry").fill("registry.example.org/mirror");

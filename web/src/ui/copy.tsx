@@ -42,15 +42,16 @@ export function Copy({ text, label = "Copy" }: { text: string; label?: string })
 // Snippet is a text to copy, such as a command.
 export function Snippet({ text, label, className }: { text: string; label?: string; className?: string }) {
   return (
-    <div className="relative rounded-md border bg-ground">
+    // The button has room of its own: the text scrolls, and would go under it.
+    <div className="flex items-start rounded-md border bg-ground">
       <pre
         tabIndex={0}
         aria-label={label ?? "Command"}
-        className={cn("overflow-auto p-3 pr-10 font-mono text-sm", className)}
+        className={cn("min-w-0 flex-1 overflow-auto p-3 font-mono text-sm", className)}
       >
         {text}
       </pre>
-      <div className="absolute top-1.5 right-1.5">
+      <div className="p-1.5">
         <Copy text={text} label={label ? `Copy: ${label}` : "Copy"} />
       </div>
     </div>
