@@ -1,5 +1,5 @@
 import { Link, type LinkProps, useLocation, useSearch } from "@tanstack/react-router";
-import { type ReactNode, useEffect, useRef } from "react";
+import { type ReactNode, useEffect, useId, useRef } from "react";
 import { cn } from "@/lib/cn";
 
 // Page is what every page begins with: its title, what can be done, and its content.
@@ -38,7 +38,7 @@ export function useTitle(title: string): void {
   }, [title]);
 }
 
-// Card is a piece of a page with a heading of its own.
+// Card is a piece of a page with a heading of its own, which names it.
 export function Card({
   title,
   actions,
@@ -52,11 +52,17 @@ export function Card({
   className?: string;
   flush?: boolean;
 }) {
+  const heading = useId();
   return (
-    <section className={cn("min-w-0 rounded-lg border bg-surface", className)}>
+    <section
+      {...(title && { "aria-labelledby": heading })}
+      className={cn("min-w-0 rounded-lg border bg-surface", className)}
+    >
       {(title || actions) && (
         <header className="flex flex-wrap items-center justify-between gap-2 border-b px-4 py-2.5">
-          <h2 className="font-semibold">{title}</h2>
+          <h2 id={heading} className="font-semibold">
+            {title}
+          </h2>
           {actions && <div className="flex flex-wrap items-center gap-2">{actions}</div>}
         </header>
       )}
