@@ -66,7 +66,7 @@ test("a list that cannot be read says why, and is read again", async ({ page, co
 test.describe("somebody without permissions", () => {
   test.use({ signedIn: false });
   test("is told what is missing", async ({ page, context }) => {
-    await signIn(context, await createUser("list-guest", []));
+    await signIn(context, await createUser(`list-guest-${Date.now().toString(36)}`, []));
     await page.goto("/applications");
     await expect(page.getByText("application_view")).toBeVisible();
     await page.goto("/environments");
