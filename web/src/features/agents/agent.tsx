@@ -20,15 +20,14 @@ import { Card, Facts, Page } from "@/ui/page";
 import { Failed, Loading } from "@/ui/states";
 import { Badge, Status } from "@/ui/status";
 import { toast } from "@/ui/toast";
-import { type Agent, connected, differs, stateOf, useApplications, useServerVersion } from "./data";
+import { type Agent, connected, differs, heardEvery, stateOf, useApplications, useServerVersion } from "./data";
 import { Commands } from "./commands";
 import { EditAgent } from "./edit-agent";
 import { Mappings } from "./mappings";
 
 export default function AgentPage() {
   const { agent: id = "" } = useParams({ strict: false });
-  // That it was heard again, and its lag, is no event.
-  const agent = useEntity(agents, id, 5_000);
+  const agent = useEntity(agents, id);
   if (agent.data) {
     return <Shown agent={agent.data} onReload={agent.refetch} />;
   }
@@ -184,6 +183,8 @@ function Warnings({ agent }: { agent: Agent }) {
 
 function Now({ agent }: { agent: Agent }) {
   const apps = useApplications(agent.id ?? "");
+  // Events tell of all that is shown here but when it was heard last, and its lag.
+  useEntity(agents, agent.id, heardEvery(agent));
   const status = agent.status;
   const hosted = agent.hosted;
   return (

@@ -17,6 +17,10 @@ const infoQuery = queryOptions({
 // connected is true of an agent that the server hears: silent for half a minute it is so no longer, and an event tells of it.
 export const connected = (agent: Agent): boolean => ["Connected", "Degraded"].includes(stateOf(agent));
 
+// heardEvery is after how many ms there may be news of an agent that no event tells of: when it was heard last, and its lag,
+// which come with heartbeats. undefined for one that sends none: that it is heard again is an event.
+export const heardEvery = (agent: Agent): number | undefined => (connected(agent) ? 10_000 : undefined);
+
 // useServerVersion is what agents are held to: one of another version can be upgraded.
 export const useServerVersion = (): string => useQuery(infoQuery).data?.version ?? "";
 
