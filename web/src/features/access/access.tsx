@@ -1,4 +1,5 @@
 import { type ComponentType, useEffect } from "react";
+import { accessParts, type Need } from "@/lib/access";
 import { useAddress } from "@/lib/navigate";
 import { one } from "@/lib/search";
 import { may, useMissing, useSession } from "@/lib/session";
@@ -8,23 +9,20 @@ import { Can } from "./can";
 import { Groups, ServiceAccounts, Users } from "./people";
 import { Bindings, ResourceGroups, Roles } from "./rights";
 
-interface Tab {
+interface Tab extends Partial<Need> {
   tab: string;
   label: string;
-  permission: string;
-  // scope that the permission has to be held at; left out: anywhere.
-  scope?: string;
   Show: ComponentType;
 }
 
 const tabs: Tab[] = [
-  { tab: "users", label: "Users", permission: "user_view", scope: "account", Show: Users },
-  { tab: "groups", label: "Groups", permission: "group_view", Show: Groups },
-  { tab: "service-accounts", label: "Service accounts", permission: "serviceaccount_view", Show: ServiceAccounts },
-  { tab: "roles", label: "Roles", permission: "role_view", Show: Roles },
-  { tab: "resource-groups", label: "Resource groups", permission: "resourcegroup_view", Show: ResourceGroups },
-  { tab: "bindings", label: "Bindings", permission: "binding_view", Show: Bindings },
-  { tab: "can", label: "Who may what", permission: "", Show: Can },
+  { tab: "users", label: "Users", ...accessParts.users, Show: Users },
+  { tab: "groups", label: "Groups", ...accessParts.groups, Show: Groups },
+  { tab: "service-accounts", label: "Service accounts", ...accessParts.serviceAccounts, Show: ServiceAccounts },
+  { tab: "roles", label: "Roles", ...accessParts.roles, Show: Roles },
+  { tab: "resource-groups", label: "Resource groups", ...accessParts.resourceGroups, Show: ResourceGroups },
+  { tab: "bindings", label: "Bindings", ...accessParts.bindings, Show: Bindings },
+  { tab: "can", label: "Who may what", Show: Can },
 ];
 
 export default function Access() {
@@ -38,7 +36,7 @@ export default function Access() {
       set({ tab: current.tab });
     }
   }, [asked, current.tab, set]);
-  const missing = useMissing(current.permission, current.scope);
+  const missing = useMissing(current.permission ?? "", current.scope);
   const { Show } = current;
   return (
     <Page title="Access" name={`${current.label} · Access`} about="Who may do what, and where.">

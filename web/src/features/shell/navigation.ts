@@ -18,6 +18,7 @@ import {
   SquareStack,
   Waypoints,
 } from "lucide-react";
+import { accessParts, type Need } from "@/lib/access";
 
 export interface Place {
   to: string;
@@ -25,6 +26,8 @@ export interface Place {
   icon: LucideIcon;
   // permission to see what is there; a place whose permission is missing everywhere is not offered.
   permission?: string;
+  // parts are what each part of the place needs, where they differ: it is offered to whoever sees one.
+  parts?: Need[];
   keys?: string;
   // words to find it by in the palette, beside its label
   keywords?: string;
@@ -97,7 +100,7 @@ export const places: { group: string; places: Place[] }[] = [
         to: "/access",
         label: "Access",
         icon: ShieldCheck,
-        permission: "user_view",
+        parts: Object.values(accessParts),
         keywords: "users groups roles bindings permissions rbac",
       },
       { to: "/settings", label: "Settings", icon: Settings, permission: "setting_view" },

@@ -4,6 +4,7 @@ import { Command } from "cmdk";
 import { Dialog } from "radix-ui";
 import { useDeferredValue, useState } from "react";
 import { client, data } from "@/api/client";
+import { offered } from "@/lib/access";
 import { type Command as Offer, hits, paletteCommands, paletteFinders } from "@/lib/palette";
 import { may, useSession } from "@/lib/session";
 import { useFocus } from "@/ui/dialog";
@@ -130,7 +131,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
               <Command.Group heading="Pages" className={heading}>
                 {places
                   .flatMap((g) => g.places)
-                  .filter((p) => (!p.permission || may(who, p.permission)) && hits(words, p.label, p.keywords))
+                  .filter((p) => offered(who, p) && hits(words, p.label, p.keywords))
                   .map((p) => (
                     <Command.Item
                       key={p.to}

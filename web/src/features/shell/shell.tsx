@@ -16,11 +16,12 @@ import {
 import { Suspense, lazy, useEffect, useState } from "react";
 import { client, data } from "@/api/client";
 import { forgetEarly } from "@/api/early";
+import { offered } from "@/lib/access";
 import { cn } from "@/lib/cn";
 import { events, useConnection } from "@/lib/events";
 import { useHotkeys } from "@/lib/hotkeys";
 import { follow, queryClient } from "@/lib/query";
-import { may, sessionQuery, useSession } from "@/lib/session";
+import { sessionQuery, useSession } from "@/lib/session";
 import { setTheme, type Theme, useTheme } from "@/lib/theme";
 import { IconButton } from "@/ui/button";
 import { Menu } from "@/ui/menu";
@@ -68,7 +69,7 @@ export function Shell() {
       void navigate({ to: "/sign-in", search: { to: here } });
     }
   }, [session, navigate, router]);
-  const seen = places.map((g) => ({ ...g, places: g.places.filter((p) => !p.permission || may(who, p.permission)) }));
+  const seen = places.map((g) => ({ ...g, places: g.places.filter((p) => offered(who, p)) }));
   useHotkeys([
     { keys: "mod+k", what: "Find anything", run: () => setPalette(true) },
     { keys: "?", what: "Show these keys", run: () => setKeys(true) },

@@ -1,0 +1,22 @@
+import { may, type Whoami } from "./session";
+
+// Need is a permission, and the scope that it has to be held at; left out: anywhere.
+export interface Need {
+  permission: string;
+  scope?: string;
+}
+
+// accessParts are the parts of the page on access that need a permission. What is left of it, who may what, everybody may ask
+// about themselves.
+export const accessParts = {
+  users: { permission: "user_view", scope: "account" },
+  groups: { permission: "group_view" },
+  serviceAccounts: { permission: "serviceaccount_view" },
+  roles: { permission: "role_view" },
+  resourceGroups: { permission: "resourcegroup_view" },
+  bindings: { permission: "binding_view" },
+} satisfies Record<string, Need>;
+
+// offered is true of a place where whoever is signed in sees something.
+export const offered = (who: Whoami | null, { permission, parts }: { permission?: string; parts?: Need[] }): boolean =>
+  (!permission || may(who, permission)) && (!parts || parts.some((p) => may(who, p.permission, p.scope)));
