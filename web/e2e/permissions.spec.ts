@@ -1,5 +1,6 @@
 import { api, type Cookie, createUser, signIn } from "./support/api";
-import { expect, test } from "./support/test";
+import { stack } from "./support/stack";
+import { expect, expectAccessible, test } from "./support/test";
 
 // pages are those with a list, as the sidebar groups them, and the permission without which none of it is shown.
 const pages = {
@@ -81,4 +82,63 @@ test("who sees one organization is told that there may be more elsewhere", async
 
   await page.goto("/");
   await expect(page.getByText(`application_view in org.${name} only`)).toBeVisible();
+});
+
+// holding is somebody who has these permissions and no others, everywhere.
+async function holding(...permissions: string[]): Promise<Cookie> {
+  const name = `holds-${permissions[0]}-${Date.now().toString(36)}`.replaceAll("_", "-");
+  await api("POST", "/api/v1/roles", { name, permissions });
+  return createUser(name, [{ role: `account.${name}`, scope: "account" }]);
+}
+
+// What is not seen is not asked for either: the console would say that it was refused.
+test("who sees no agents is told so where one would be chosen", async ({ page, context }) => {
+  const types = ["application", "environment", "service", "repository"];
+  await signIn(context, await holding("role_view", ...types.flatMap((type) => [`${type}_view`, `${type}_edit`])));
+  await page.goto("/applications/new");
+  await expect(page.getByText(/An agent deploys it.* the permission agent_view/)).toBeVisible();
+
+  await page.goto("/environments");
+  await page.getByRole("button", { name: "New environment" }).first().click();
+  const dialog = page.getByRole("dialog");
+  await expect(dialog.getByText(/the permission agent_view/)).toBeVisible();
+  await expect(dialog.getByText(/the permission cluster_view/)).toBeVisible();
+  await expect(dialog.getByLabel("Clusters")).toHaveText("There is no other cluster that you may see");
+  await expectAccessible(page);
+
+  await page.goto("/services");
+  await page.getByRole("button", { name: "Find services" }).first().click();
+  await expect(dialog.getByText(/the permission agent_view/)).toBeVisible();
+  await expectAccessible(page);
+
+  await page.goto("/repositories");
+  await page.getByRole("button", { name: "Add repository", exact: true }).first().click();
+  await expect(dialog.getByText(/the permission agent_view/)).toBeVisible();
+  await expectAccessible(page);
+
+  await page.keyboard.press("Escape");
+  await expect(dialog).toHaveCount(0);
+  await page.keyboard.press("Control+k");
+  await dialog.getByRole("combobox").fill("demo");
+  await expect(dialog.getByText(/^Not looked for: .*agents \(you need agent_view\)/)).toBeVisible();
+  await expectAccessible(page);
+  await page.keyboard.press("Escape");
+
+  // They see roles, and nothing else of who may do what.
+  await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Access" }).click();
+  await expect(page).toHaveURL(/tab=roles/);
+  await expect(page.getByRole("table", { name: "Roles" })).toBeVisible();
+});
+
+test("who writes an application and sees no repositories, clusters and projects is told so at each", async ({
+  page,
+  context,
+}) => {
+  await signIn(context, await holding("agent_view", "application_view", "application_edit"));
+  await page.goto("/applications/new");
+  await page.getByLabel("Repository", { exact: true }).fill(stack().repository);
+  for (const permission of ["argoproject_view", "repository_view", "cluster_view"]) {
+    await expect(page.getByText(new RegExp(`the permission ${permission}`))).toBeVisible();
+  }
+  await expectAccessible(page);
 });

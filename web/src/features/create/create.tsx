@@ -4,7 +4,7 @@ import { Eye, Plus } from "lucide-react";
 import { useDeferredValue, useMemo, useState } from "react";
 import { type Schemas, send } from "@/api/client";
 import { finished } from "@/lib/command";
-import { allQuery } from "@/lib/entity";
+import { allQuery, useMissingView } from "@/lib/entity";
 import { agents } from "@/lib/kinds";
 import { type Preview, preview } from "@/lib/preview";
 import { queryClient } from "@/lib/query";
@@ -14,7 +14,7 @@ import { Button } from "@/ui/button";
 import { Code } from "@/ui/code";
 import { Card, Page } from "@/ui/page";
 import { PreviewCard } from "@/ui/preview";
-import { Empty, ErrorNote, Loaded } from "@/ui/states";
+import { ErrorNote, Loaded, NoneYet, NoPermission } from "@/ui/states";
 import { toast } from "@/ui/toast";
 import { begin, change, type Draft, get, lineOf, read, resource } from "./draft";
 import { DraftForm } from "./draft-form";
@@ -23,27 +23,34 @@ import { checkQuery } from "./queries";
 // CreateApplication makes an Application: a form and its YAML side by side, checked while one writes, with a preview of what
 // would be deployed.
 export default function CreateApplication() {
-  const all = useQuery(allQuery(agents));
+  const missing = useMissingView(agents);
+  const all = useQuery({ ...allQuery(agents), enabled: !missing });
   return (
     <Page title="Create an application" about="What it deploys is shown before anything is written.">
-      <Loaded query={all}>
-        {(list) =>
-          list.length === 0 ? (
-            <Empty
-              title="There is no agent to deploy it"
-              action={
-                <Button look="primary" asChild>
-                  <Link to="/agents/connect">Connect an agent</Link>
-                </Button>
-              }
-            >
-              An agent in a cluster brings applications to what Git says.
-            </Empty>
-          ) : (
-            <Editor agents={list} />
-          )
-        }
-      </Loaded>
+      {missing ? (
+        <NoPermission why={`An agent deploys it, and you see none. ${missing}`} />
+      ) : (
+        <Loaded query={all}>
+          {(list) =>
+            list.length === 0 ? (
+              <NoneYet
+                many="agents"
+                permission="agent_view"
+                title="There is no agent to deploy it"
+                action={
+                  <Button look="primary" asChild>
+                    <Link to="/agents/connect">Connect an agent</Link>
+                  </Button>
+                }
+              >
+                An agent in a cluster brings applications to what Git says.
+              </NoneYet>
+            ) : (
+              <Editor agents={list} />
+            )
+          }
+        </Loaded>
+      )}
     </Page>
   );
 }

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useId } from "react";
 import type { Schemas } from "@/api/client";
+import { useMissing } from "@/lib/session";
 import { Checkbox, Field, Input, Select } from "@/ui/field";
 import { textOf } from "@/ui/states";
 import { change, type Draft, get, has, isChart, option, type Path, setOption, sourcePath } from "./draft";
@@ -24,7 +25,8 @@ export function DraftForm({ agents, agent, onAgent, draft, onDraft, problems }: 
   const set = (path: Path, value: unknown) => onDraft(change(draft, path, value));
   const text = (path: Path) => ({ value: get(draft, path), disabled: off, spellCheck: false, autoComplete: "off" });
   const wrong = (path: Path) => problems.find((p) => p.level === "error" && p.field === path.join("."))?.message;
-  const projects = useQuery(projectsQuery(agent));
+  const noProjects = useMissing("argoproject_view");
+  const projects = useQuery(projectsQuery(agent, !noProjects));
   const name: Path = ["metadata", "name"];
   const project: Path = ["spec", "project"];
   return (
@@ -47,7 +49,13 @@ export function DraftForm({ agents, agent, onAgent, draft, onDraft, problems }: 
             ))}
           </Select>
         </Field>
-        <Field label="Argo project" error={wrong(project)} hint="It says what may be deployed where.">
+        <Field
+          label="Argo project"
+          error={wrong(project)}
+          hint={
+            noProjects ? `Others than default are not offered. ${noProjects}` : "It says what may be deployed where."
+          }
+        >
           <Select value={get(draft, project)} disabled={off} onChange={(e) => set(project, e.target.value)}>
             {[...new Set(["default", ...(projects.data?.items ?? []).map((p) => p.name), get(draft, project)])]
               .filter(Boolean)
@@ -79,8 +87,9 @@ function Source({ agent, draft, onDraft, text, wrong, off }: PartProps) {
   const revision: Path = [...at, "targetRevision"];
   const repoURL = get(draft, url);
   const argoProject = get(draft, ["spec", "project"]);
-  const refs = useQuery(refsQuery(agent, repoURL, argoProject));
-  const repositories = useQuery(repositoriesQuery(agent));
+  const noRepositories = useMissing("repository_view");
+  const refs = useQuery(refsQuery(agent, repoURL, argoProject, !noRepositories));
+  const repositories = useQuery(repositoriesQuery(agent, !noRepositories));
   const list = useId();
   const known = useId();
   const chart = isChart(draft);
@@ -102,11 +111,13 @@ function Source({ agent, draft, onDraft, text, wrong, off }: PartProps) {
         label="Repository"
         error={wrong(url)}
         hint={
-          refs.error
-            ? textOf(refs.error)
-            : refs.isFetching
-              ? "Looking at it"
-              : "Git, a Helm repository or an OCI registry"
+          noRepositories
+            ? `It cannot be looked into from here. ${noRepositories}`
+            : refs.error
+              ? textOf(refs.error)
+              : refs.isFetching
+                ? "Looking at it"
+                : "Git, a Helm repository or an OCI registry"
         }
       >
         <Input
@@ -176,7 +187,8 @@ function Source({ agent, draft, onDraft, text, wrong, off }: PartProps) {
 }
 
 function Destination({ agent, draft, onDraft, text, wrong, off }: PartProps) {
-  const clusters = useQuery(clustersQuery(agent));
+  const noClusters = useMissing("cluster_view");
+  const clusters = useQuery(clustersQuery(agent, !noClusters));
   const at: Path = ["spec", "destination"];
   const namespace: Path = [...at, "namespace"];
   const value = has(draft, [...at, "name"])
@@ -193,7 +205,11 @@ function Destination({ agent, draft, onDraft, text, wrong, off }: PartProps) {
   return (
     <fieldset className="grid gap-3 rounded-md border p-3 sm:grid-cols-2" disabled={off}>
       <legend className="px-1 font-medium">Destination</legend>
-      <Field label="Cluster" error={wrong([...at, "server"]) ?? wrong([...at, "name"])}>
+      <Field
+        label="Cluster"
+        error={wrong([...at, "server"]) ?? wrong([...at, "name"])}
+        hint={noClusters && `Others than the agent's own are not offered. ${noClusters}`}
+      >
         <Select value={value} onChange={(e) => choose(e.target.value)}>
           {choices.map((c) => (
             <option key={c} value={c}>

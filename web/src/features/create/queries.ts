@@ -12,11 +12,11 @@ export const checkQuery = (agent: string, resource: unknown, enabled: boolean) =
     queryFn: () => preview(agent, { resource }, true),
   });
 
-// refsQuery is the branches, tags and charts of a repository.
-export const refsQuery = (agent: string, repoURL: string, argoProject: string) =>
+// refsQuery is the branches, tags and charts of a repository; nothing for whoever sees no repositories.
+export const refsQuery = (agent: string, repoURL: string, argoProject: string, seen: boolean) =>
   queryOptions({
     queryKey: ["browse", "refs", agent, repoURL, argoProject],
-    enabled: agent !== "" && /^[a-z+]+:\/\/.+|^[^@\s]+@[^:]+:.+/.test(repoURL),
+    enabled: seen && agent !== "" && /^[a-z+]+:\/\/.+|^[^@\s]+@[^:]+:.+/.test(repoURL),
     staleTime: 60_000,
     retry: false,
     queryFn: ({ signal }) =>
@@ -52,14 +52,15 @@ export const pathsQuery = (
       ),
   });
 
-const items = (noun: "argo-projects" | "clusters" | "repositories", type: string, agent: string) =>
+const items = (noun: "argo-projects" | "clusters" | "repositories", type: string, agent: string, seen: boolean) =>
   queryOptions({
     queryKey: [type, "choices", agent],
-    enabled: agent !== "",
+    enabled: seen && agent !== "",
     retry: false,
     queryFn: () => readJSON<Schemas["PageItem"]>(`/api/v1/${noun}?limit=1000&agent=${encodeURIComponent(agent)}`),
   });
 
-export const projectsQuery = (agent: string) => items("argo-projects", "argoproject", agent);
-export const clustersQuery = (agent: string) => items("clusters", "cluster", agent);
-export const repositoriesQuery = (agent: string) => items("repositories", "repository", agent);
+// What may be chosen; nothing is asked where none is seen.
+export const projectsQuery = (agent: string, seen: boolean) => items("argo-projects", "argoproject", agent, seen);
+export const clustersQuery = (agent: string, seen: boolean) => items("clusters", "cluster", agent, seen);
+export const repositoriesQuery = (agent: string, seen: boolean) => items("repositories", "repository", agent, seen);

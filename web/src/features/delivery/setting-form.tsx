@@ -4,13 +4,13 @@ import { PlugZap } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import { type Schemas, send } from "@/api/client";
 import { finished } from "@/lib/command";
-import { allQuery } from "@/lib/entity";
+import { allQuery, useMissingView } from "@/lib/entity";
 import { agents } from "@/lib/kinds";
 import { queryClient } from "@/lib/query";
 import { sealFields, trusts } from "@/lib/seal";
 import { Button } from "@/ui/button";
 import { Checkbox, Field, Input, Select, Textarea } from "@/ui/field";
-import { Empty, ErrorNote, Loaded } from "@/ui/states";
+import { ErrorNote, Loaded, NoneYet, NoPermission } from "@/ui/states";
 import { Status } from "@/ui/status";
 import { toast } from "@/ui/toast";
 import { agentPath, itemPath } from "./items";
@@ -24,13 +24,19 @@ const otherKey =
 // SettingForm makes or changes a setting of an agent. What is secret is sealed here, to the agent's key: the server passes on
 // what it cannot read.
 export function SettingForm({ kind, item, onDone }: { kind: Kind; item?: SettingItem; onDone: () => void }) {
-  const all = useQuery(allQuery(agents));
+  const missing = useMissingView(agents);
+  const all = useQuery({ ...allQuery(agents), enabled: !missing });
+  if (missing) {
+    return <NoPermission why={`Credentials live in the cluster of an agent, and you see none. ${missing}`} />;
+  }
   return (
     <Loaded query={all}>
       {(list) => {
         const usable = list.filter((a) => a.sealKey);
         return usable.length === 0 ? (
-          <Empty
+          <NoneYet
+            many="connected agents"
+            permission="agent_view"
             title="No agent is connected yet"
             action={
               <Button asChild look="primary">
@@ -39,7 +45,7 @@ export function SettingForm({ kind, item, onDone }: { kind: Kind; item?: Setting
             }
           >
             Credentials live in the cluster of an agent: connect one first.
-          </Empty>
+          </NoneYet>
         ) : (
           <Form kind={kind} item={item} agents={usable} onDone={onDone} />
         );

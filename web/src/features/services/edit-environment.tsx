@@ -2,8 +2,9 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { X } from "lucide-react";
 import { useState } from "react";
 import { client, data, type Schemas } from "@/api/client";
-import { allQuery } from "@/lib/entity";
+import { allQuery, useMissingView } from "@/lib/entity";
 import { agents } from "@/lib/kinds";
+import { useMissing, usePartly } from "@/lib/session";
 import { Button, IconButton } from "@/ui/button";
 import { Dialog } from "@/ui/dialog";
 import { Field, Input, Select, Textarea } from "@/ui/field";
@@ -102,9 +103,14 @@ export function EditEnvironment({ environment, onClose }: { environment?: Enviro
 
 // Clusters chooses whose applications belong to the environment.
 function Clusters({ clusters, onChange }: { clusters: Cluster[]; onChange: (clusters: Cluster[]) => void }) {
-  const all = useQuery(allQuery(agents));
+  const noAgents = useMissingView(agents);
+  const noClusters = useMissing("cluster_view");
+  const someAgents = usePartly("agent_view");
+  const someClusters = usePartly("cluster_view");
+  const all = useQuery({ ...allQuery(agents), enabled: !noAgents });
   const known = useQuery({
     queryKey: ["cluster", "list", "names"],
+    enabled: !noClusters,
     queryFn: ({ signal }) => data(client.GET("/api/v1/clusters", { params: { query: { limit: 1000 } }, signal })),
   });
   const options: Cluster[] = [
@@ -112,6 +118,11 @@ function Clusters({ clusters, onChange }: { clusters: Cluster[]; onChange: (clus
     ...(known.data?.items ?? []).map((c) => ({ agent: c.agent, cluster: c.name })),
   ].filter((o, i, all) => all.findIndex((x) => keyOf(x) === keyOf(o)) === i);
   const left = options.filter((o) => !clusters.some((c) => keyOf(c) === keyOf(o)));
+  const notOffered = [
+    noAgents && `Clusters of agents themselves are not offered. ${noAgents}`,
+    noClusters && `Further clusters of agents are not offered. ${noClusters}`,
+    ...(left.length === 0 ? [someAgents, someClusters] : []),
+  ].filter(Boolean);
   return (
     <div className="space-y-2">
       <Field
@@ -127,7 +138,11 @@ function Clusters({ clusters, onChange }: { clusters: Cluster[]; onChange: (clus
             }
           }}
         >
-          <option value="">{left.length > 0 ? "Add a cluster" : "There is no other cluster"}</option>
+          <option value="">
+            {left.length > 0
+              ? "Add a cluster"
+              : `There is no other cluster${notOffered.length > 0 ? " that you may see" : ""}`}
+          </option>
           {left.map((o) => (
             <option key={keyOf(o)} value={keyOf(o)}>
               {o.agent}: {o.cluster}
@@ -135,6 +150,11 @@ function Clusters({ clusters, onChange }: { clusters: Cluster[]; onChange: (clus
           ))}
         </Select>
       </Field>
+      {notOffered.map((why) => (
+        <p key={why} className="text-sm text-muted">
+          {why}
+        </p>
+      ))}
       {clusters.length > 0 && (
         <ul className="divide-y rounded-md border">
           {clusters.map((c) => (

@@ -1,13 +1,13 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { client, data } from "@/api/client";
-import { allQuery } from "@/lib/entity";
+import { client, data, type Schemas } from "@/api/client";
+import { allQuery, useMissingView } from "@/lib/entity";
 import { plural } from "@/lib/format";
 import { agents } from "@/lib/kinds";
 import { Button } from "@/ui/button";
 import { Dialog } from "@/ui/dialog";
 import { Field, Select } from "@/ui/field";
-import { ErrorNote, Loaded, Loading } from "@/ui/states";
+import { ErrorNote, Loaded, Loading, NoneYet, NoPermission } from "@/ui/states";
 import { Table } from "@/ui/table";
 import { toast } from "@/ui/toast";
 import { reread } from "./data";
@@ -15,7 +15,8 @@ import { reread } from "./data";
 // FindServices proposes services and environments for the applications of an agent that belong to none, and makes them.
 export function FindServices({ onClose }: { onClose: () => void }) {
   const [agent, setAgent] = useState("");
-  const all = useQuery(allQuery(agents));
+  const missing = useMissingView(agents);
+  const all = useQuery({ ...allQuery(agents), enabled: !missing });
   const at = agent || all.data?.[0]?.id || "";
   const plan = useQuery({
     queryKey: ["application", "links", at],
@@ -49,62 +50,79 @@ export function FindServices({ onClose }: { onClose: () => void }) {
       }
     >
       <div className="space-y-3">
-        <Field label="Applications of">
-          <Select value={at} onChange={(e) => setAgent(e.target.value)}>
-            {(all.data ?? []).map((a) => (
-              <option key={a.id} value={a.id}>
-                {a.id}
-              </option>
-            ))}
-          </Select>
-        </Field>
-        {all.error && <ErrorNote error={all.error} />}
-        {at !== "" && (
-          <Loaded query={plan} loading={<Loading rows={3} />}>
-            {(p) =>
-              items.length === 0 ? (
-                <p className="text-muted">All its applications belong to a service, or nothing can be said of them.</p>
+        {missing ? (
+          <NoPermission why={`They are looked for by agent, and you see none. ${missing}`} />
+        ) : (
+          <Loaded query={all} loading={<Loading rows={3} />}>
+            {(list) =>
+              list.length === 0 ? (
+                <NoneYet many="agents" permission="agent_view">
+                  Services are found from the applications that an agent tells of.
+                </NoneYet>
               ) : (
-                <>
-                  <p>
-                    {plural((p.services ?? []).length, "service")} and{" "}
-                    {plural((p.environments ?? []).length, "environment")} are made.
-                  </p>
-                  <Table
-                    label="Proposals"
-                    className="max-h-72 rounded-md border"
-                    rowHeight={32}
-                    rows={items}
-                    rowKey={(i) => i.application}
-                    columns={[
-                      {
-                        key: "application",
-                        title: "Application",
-                        width: "minmax(9rem, 1fr)",
-                        cell: (i) => <span title={i.application}>{i.application.split("/").at(-1)}</span>,
-                      },
-                      { key: "service", title: "Service", width: "minmax(9rem, 1fr)", cell: (i) => i.service },
-                      {
-                        key: "environment",
-                        title: "Environment",
-                        width: "minmax(9rem, 1fr)",
-                        cell: (i) => i.environment,
-                      },
-                      {
-                        key: "why",
-                        title: "Why",
-                        width: "minmax(10rem, 1.5fr)",
-                        cell: (i) => <span title={i.why}>{i.why}</span>,
-                      },
-                    ]}
-                  />
-                </>
+                <Field label="Applications of">
+                  <Select value={at} onChange={(e) => setAgent(e.target.value)}>
+                    {list.map((a) => (
+                      <option key={a.id} value={a.id}>
+                        {a.id}
+                      </option>
+                    ))}
+                  </Select>
+                </Field>
               )
             }
+          </Loaded>
+        )}
+        {at !== "" && (
+          <Loaded query={plan} loading={<Loading rows={3} />}>
+            {(found) => <Proposals plan={found} />}
           </Loaded>
         )}
         {make.error && <ErrorNote error={make.error} />}
       </div>
     </Dialog>
+  );
+}
+
+// Proposals is what would be made and linked.
+function Proposals({ plan }: { plan: Schemas["LinkPlan"] }) {
+  const items = plan.items ?? [];
+  return items.length === 0 ? (
+    <p className="text-muted">All its applications belong to a service, or nothing can be said of them.</p>
+  ) : (
+    <>
+      <p>
+        {plural((plan.services ?? []).length, "service")} and {plural((plan.environments ?? []).length, "environment")}{" "}
+        are made.
+      </p>
+      <Table
+        label="Proposals"
+        className="max-h-72 rounded-md border"
+        rowHeight={32}
+        rows={items}
+        rowKey={(i) => i.application}
+        columns={[
+          {
+            key: "application",
+            title: "Application",
+            width: "minmax(9rem, 1fr)",
+            cell: (i) => <span title={i.application}>{i.application.split("/").at(-1)}</span>,
+          },
+          { key: "service", title: "Service", width: "minmax(9rem, 1fr)", cell: (i) => i.service },
+          {
+            key: "environment",
+            title: "Environment",
+            width: "minmax(9rem, 1fr)",
+            cell: (i) => i.environment,
+          },
+          {
+            key: "why",
+            title: "Why",
+            width: "minmax(10rem, 1.5fr)",
+            cell: (i) => <span title={i.why}>{i.why}</span>,
+          },
+        ]}
+      />
+    </>
   );
 }

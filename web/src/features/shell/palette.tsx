@@ -47,6 +47,13 @@ export default function Palette({ onClose }: { onClose: () => void }) {
     onClose();
     run();
   };
+  const unseen = (
+    [
+      ["applications", "application_view"],
+      ["agents", "agent_view"],
+      ["clusters", "cluster_view"],
+    ] as const
+  ).filter(([, permission]) => !may(who, permission));
   const words = search.split(/\s+/).filter(Boolean);
   const actions = paletteCommands().filter((c) => hits(words, c.title, c.group, c.keywords));
   const finders = paletteFinders();
@@ -146,6 +153,11 @@ export default function Palette({ onClose }: { onClose: () => void }) {
                   ))}
               </Command.Group>
             </Command.List>
+            {wanted && unseen.length > 0 && (
+              <p className="border-t px-4 py-2 text-sm text-muted">
+                Not looked for: {unseen.map(([many, permission]) => `${many} (you need ${permission})`).join(", ")}.
+              </p>
+            )}
           </Command>
         </Dialog.Content>
       </Dialog.Portal>
