@@ -126,18 +126,18 @@ type AgentRegistration struct {
 
 // InstallOptions is what the manifest of an agent depends on.
 type InstallOptions struct {
-	Namespace string `json:"namespace,omitempty" doc:"Namespace of the agent"`
+	Namespace string `json:"namespace,omitempty" maxLength:"63" doc:"Namespace of the agent and of the Applications; argocd where it is left out" example:"argocd"`
 	// Namespaced makes roles of the namespace instead of the cluster, and no custom resource definitions.
-	Namespaced bool   `json:"namespaced,omitempty" doc:"Roles of the namespace only"`
-	Registry   string `json:"registry,omitempty" doc:"Registry to take the image from"`
-	PullSecret string `json:"pullSecret,omitempty" doc:"Secret with the registry's credentials"`
-	Proxy      string `json:"proxy,omitempty" doc:"Proxy for what leaves the cluster"`
-	NoProxy    string `json:"noProxy,omitempty" doc:"What the proxy is not used for"`
+	Namespaced bool   `json:"namespaced,omitempty" doc:"Roles of the namespace only; implied where the agent is namespaced"`
+	Registry   string `json:"registry,omitempty" maxLength:"300" doc:"Registry to take the image from instead" example:"registry.example.org/mirror"`
+	PullSecret string `json:"pullSecret,omitempty" maxLength:"253" doc:"Secret with the registry's credentials"`
+	Proxy      string `json:"proxy,omitempty" maxLength:"500" doc:"Proxy for what leaves the cluster; without user and password, which belong into a Secret" example:"http://proxy.example.org:3128"`
+	NoProxy    string `json:"noProxy,omitempty" maxLength:"2000" doc:"What the proxy is not used for, with commas"`
 	// CA is PEM: certificates that sign the server's, beside those of the system.
-	CA string `json:"ca,omitempty" doc:"Certificates, PEM"`
+	CA string `json:"ca,omitempty" maxLength:"60000" doc:"Certificates that sign the server's, PEM; the server's own where it is left out"`
 	// ExistingSecret holds the registration token or identity already.
-	ExistingSecret string `json:"existingSecret,omitempty" doc:"Secret that holds the token already"`
-	SkipCRDs       bool   `json:"skipCRDs,omitempty" doc:"Leave out the custom resource definitions"`
+	ExistingSecret string `json:"existingSecret,omitempty" maxLength:"253" doc:"Secret that holds the registration token"`
+	SkipCRDs       bool   `json:"skipCRDs,omitempty" doc:"Leave out the custom resource definitions, where they are installed already"`
 }
 
 // Mapping says which project of the control plane an Argo CD project of an agent belongs to. What is in none belongs

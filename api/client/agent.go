@@ -39,17 +39,8 @@ func (c *Client) AgentManifest(ctx context.Context, id string, o api.InstallOpti
 	if helm {
 		query.Set("format", "helm")
 	}
-	set(query, "namespace", o.Namespace)
-	setBool(query, "namespaced", o.Namespaced)
-	set(query, "registry", o.Registry)
-	set(query, "pullSecret", o.PullSecret)
-	set(query, "proxy", o.Proxy)
-	set(query, "noProxy", o.NoProxy)
-	set(query, "ca", o.CA)
-	set(query, "existingSecret", o.ExistingSecret)
-	setBool(query, "skipCRDs", o.SkipCRDs)
 	var out []byte
-	err := c.do(ctx, call{method: http.MethodGet, path: at("agents", id, "manifest"), query: query, accept: "application/yaml, application/problem+json"}, &out)
+	err := c.do(ctx, call{method: http.MethodPost, path: at("agents", id, "manifest"), query: query, body: o, accept: "application/yaml, application/problem+json"}, &out)
 	return out, err
 }
 

@@ -108,7 +108,17 @@ func (h *Handler) agentRoutes() []Route {
 	manifest := byID(http.MethodGet, "/manifest", "", "agent-manifest", "Get what installs the agent, as YAML or Helm values; never with a secret in it", api.PermAgentView)
 	manifest.mount = mount(handler[manifestInput, manifestOutput]{
 		find: func(ctx context.Context, _ *call, in *manifestInput) (target, error) { return n.find(ctx, in.ID) },
-		do:   h.manifest,
+		do: func(_ context.Context, c *call, in *manifestInput) (*manifestOutput, error) {
+			return h.manifest(c, in.Format, in.options())
+		},
+	})
+	write := byID(http.MethodPost, "/manifest", "", "write-agent-manifest", "Get what installs the agent, with options in the body: certificates are longer than addresses may be on their way", api.PermAgentView)
+	write.Reads, write.Example = true, `{"namespace":"argocd","proxy":"http://proxy.example.org:3128"}`
+	write.mount = mount(handler[manifestWrite, manifestOutput]{
+		find: func(ctx context.Context, _ *call, in *manifestWrite) (target, error) { return n.find(ctx, in.ID) },
+		do: func(_ context.Context, c *call, in *manifestWrite) (*manifestOutput, error) {
+			return h.manifest(c, in.Format, in.Body)
+		},
 	})
 	commands := byID(http.MethodGet, "/commands", "", "list-agent-commands", "List what the agent was asked to do", api.PermAgentView)
 	type commandsInput struct {
@@ -126,7 +136,7 @@ func (h *Handler) agentRoutes() []Route {
 			return pageOf(page), err
 		},
 	})
-	return append(n.routes("create", "delete"), create, remove, register, rotate, revoke, manifest, commands)
+	return append(n.routes("create", "delete"), create, remove, register, rotate, revoke, manifest, write, commands)
 }
 
 // deleteAgent forgets an agent. What it deployed stays, and so do the agent's own objects in its cluster.
@@ -175,9 +185,22 @@ type manifestInput struct {
 	PullSecret     string `query:"pullSecret" maxLength:"253" doc:"Secret with the registry's credentials"`
 	Proxy          string `query:"proxy" maxLength:"500" doc:"Proxy for what leaves the cluster; without user and password, which belong into a Secret" example:"http://proxy.example.org:3128"`
 	NoProxy        string `query:"noProxy" maxLength:"2000" doc:"What the proxy is not used for, with commas"`
-	CA             string `query:"ca" maxLength:"60000" doc:"Certificates that sign the server's, PEM; the server's own where it is left out"`
+	CA             string `query:"ca" maxLength:"60000" doc:"Certificates that sign the server's, PEM; the server's own where it is left out. Proxies take addresses of some 8 kB: send longer ones in the body of a POST"`
 	ExistingSecret string `query:"existingSecret" maxLength:"253" doc:"Secret that holds the registration token"`
 	SkipCRDs       bool   `query:"skipCRDs" doc:"Leave out the custom resource definitions, where they are installed already"`
+}
+
+func (in *manifestInput) options() api.InstallOptions {
+	return api.InstallOptions{
+		Namespace: in.Namespace, Namespaced: in.Namespaced, Registry: in.Registry, PullSecret: in.PullSecret, Proxy: in.Proxy,
+		NoProxy: in.NoProxy, CA: in.CA, ExistingSecret: in.ExistingSecret, SkipCRDs: in.SkipCRDs,
+	}
+}
+
+type manifestWrite struct {
+	IDInput
+	Format string `query:"format" enum:"yaml,helm" default:"yaml" doc:"A manifest for kubectl, or values for the Helm chart"`
+	Body   api.InstallOptions
 }
 
 type manifestOutput struct {
@@ -185,21 +208,19 @@ type manifestOutput struct {
 	Body        []byte
 }
 
-func (h *Handler) manifest(_ context.Context, c *call, in *manifestInput) (*manifestOutput, error) {
+// manifest writes what installs an agent.
+func (h *Handler) manifest(c *call, format string, o api.InstallOptions) (*manifestOutput, error) {
 	a, _ := c.before.(*api.Agent)
-	ca := in.CA
-	if ca == "" {
-		ca = h.cfg.AgentCA
+	o.Namespaced = o.Namespaced || a.Namespaced
+	o.Registry = strings.TrimSuffix(o.Registry, "/")
+	if o.CA == "" {
+		o.CA = h.cfg.AgentCA
 	}
 	options := install.Options{
-		Server: h.cfg.PublicURL, Image: h.cfg.Image, Version: h.cfg.Version, Agent: a.ID, Engine: a.Engine,
-		InstallOptions: api.InstallOptions{
-			Namespace: in.Namespace, Namespaced: in.Namespaced || a.Namespaced, Registry: strings.TrimSuffix(in.Registry, "/"),
-			PullSecret: in.PullSecret, Proxy: in.Proxy, NoProxy: in.NoProxy, CA: ca, ExistingSecret: in.ExistingSecret, SkipCRDs: in.SkipCRDs,
-		},
+		Server: h.cfg.PublicURL, Image: h.cfg.Image, Version: h.cfg.Version, Agent: a.ID, Engine: a.Engine, InstallOptions: o,
 	}
 	write := install.Manifest
-	if in.Format == "helm" {
+	if format == "helm" {
 		write = install.Values
 	}
 	text, err := write(options)

@@ -1,5 +1,5 @@
 // Made from api/openapi.json by "make generate": do not edit.
-// sha256 of it: 0fe8236e2e8b6e857fd7ad1e19962611c491fea4ed50494b98d0809fadec826a
+// sha256 of it: e1a3ad73e7f44ce8374d74f334122f2c5060aee86f4e634504a65b6f5a4f155f
 
 export interface paths {
 	"/api/v1/access/can": {
@@ -875,7 +875,7 @@ export interface paths {
 		};
 		get: operations["agent-manifest"];
 		put?: never;
-		post?: never;
+		post: operations["write-agent-manifest"];
 		delete?: never;
 		options?: never;
 		head?: never;
@@ -2787,6 +2787,17 @@ export interface components {
 			/** Format: date-time */
 			readonly since?: string;
 			readonly state?: string;
+		};
+		InstallOptions: {
+			ca?: string;
+			existingSecret?: string;
+			namespace?: string;
+			namespaced?: boolean;
+			noProxy?: string;
+			proxy?: string;
+			pullSecret?: string;
+			registry?: string;
+			skipCRDs?: boolean;
 		};
 		Instance: {
 			images?: string[] | null;
@@ -7073,6 +7084,42 @@ export interface operations {
 			401: components["responses"]["problem"];
 			403: components["responses"]["problem"];
 			404: components["responses"]["problem"];
+			422: components["responses"]["problem"];
+			429: components["responses"]["problem"];
+			500: components["responses"]["problem"];
+		};
+	};
+	"write-agent-manifest": {
+		parameters: {
+			query?: {
+				format?: "yaml" | "helm";
+			};
+			header?: never;
+			path: {
+				id: string;
+			};
+			cookie?: never;
+		};
+		requestBody: {
+			content: {
+				"application/json": components["schemas"]["InstallOptions"];
+			};
+		};
+		responses: {
+			200: {
+				headers: {
+					"Content-Type"?: string;
+					[name: string]: unknown;
+				};
+				content: {
+					"application/json": string;
+				};
+			};
+			401: components["responses"]["problem"];
+			403: components["responses"]["problem"];
+			404: components["responses"]["problem"];
+			409: components["responses"]["problem"];
+			413: components["responses"]["problem"];
 			422: components["responses"]["problem"];
 			429: components["responses"]["problem"];
 			500: components["responses"]["problem"];
