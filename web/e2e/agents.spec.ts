@@ -131,6 +131,15 @@ test("one command connects an agent, and the page says so when it is there", asy
   await page.getByLabel("Image registry").fill("");
   await page.getByRole("button", { name: "kubectl", exact: true }).click();
   await expect(command).not.toContainText("proxy.example.org");
+  // As many as a company has: no proxy would let an address pass that had them in it.
+  const certificate = `-----BEGIN CERTIFICATE-----\n${`${"A".repeat(64)}\n`.repeat(300)}-----END CERTIFICATE-----\n`;
+  const asked = page.waitForRequest((r) => r.url().includes("/manifest") && (r.postData() ?? "").includes("BEGIN"));
+  const certificates = page.getByLabel("Certificates that sign the server's");
+  await certificates.fill(certificate);
+  expect((await asked).url().length).toBeLessThan(1_000);
+  await expect(command).toContainText("BEGIN CERTIFICATE");
+  await certificates.fill("");
+  await expect(command).not.toContainText("BEGIN CERTIFICATE");
 
   agent = await run(await copied(page));
   // Nothing is loaded again.

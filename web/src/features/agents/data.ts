@@ -47,11 +47,16 @@ export function useApplications(agent: string) {
   });
 }
 
-// readManifest is what installs an agent; there is no secret in it.
+// readManifest is what installs an agent; there is no secret in it. Options are in the body: certificates in an address would
+// make it longer than proxies let through.
 export async function readManifest(
   id: string,
-  options: { format: "yaml" | "helm"; namespace: string } & Network,
+  { format, ...options }: { format: "yaml" | "helm"; namespace: string } & Network,
 ): Promise<string> {
-  const response = await request(`/api/v1/agents/${encodeURIComponent(id)}/manifest${query({ ...options })}`);
+  const response = await request(`/api/v1/agents/${encodeURIComponent(id)}/manifest${query({ format })}`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(options satisfies Schemas["InstallOptions"]),
+  });
   return response.text();
 }
