@@ -164,11 +164,12 @@ test("the page of an agent says how it is, and what people say of it can be chan
     undefined,
     server.session,
   );
-  const facts = page.locator("dl").first();
+  const facts = page.getByRole("region", { name: "Now", exact: true });
   await expect(facts).toContainText(status.version);
   await expect(facts).toContainText("none: the server knows everything");
   await expect(facts).toContainText(name);
-  await expect(page.getByRole("listitem").filter({ hasText: "engine" }).first()).toContainText("Healthy");
+  const parts = page.getByRole("region", { name: "Parts", exact: true });
+  await expect(parts.getByRole("listitem").filter({ hasText: "engine" })).toContainText("Healthy");
   await expectAccessible(page);
 
   await page.getByRole("button", { name: "Edit…" }).click();
