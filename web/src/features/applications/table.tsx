@@ -43,7 +43,8 @@ function follow(event: MouseEvent, actions: Actions): void {
   }
 }
 
-const box = "relative min-h-40 flex-1 overflow-auto";
+// A box with a background of its own is scrolled without being painted again.
+const box = "relative min-h-40 flex-1 overflow-auto bg-ground";
 
 // ApplicationsTable shows any number of applications: only rows in sight are on the page. Arrow keys move between rows, Enter opens
 // one, Space selects it, and with Shift all from the one before.

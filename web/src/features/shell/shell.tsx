@@ -121,7 +121,7 @@ export function Shell() {
           />
         )}
         <Sidebar groups={seen} open={open} narrow={narrow} onFold={fold} onGo={() => setOpen(false)} />
-        <main id="main" tabIndex={-1} className="min-w-0 flex-1 overflow-auto outline-none">
+        <main id="main" tabIndex={-1} className="min-w-0 flex-1 overflow-auto bg-ground outline-none">
           <Suspense fallback={<Loading />}>
             <Outlet />
           </Suspense>
