@@ -126,6 +126,9 @@ func (a *Agent) turn(ctx context.Context, id name) {
 		a.queue.addAfter(id, writePause)
 		return
 	}
+	if lost(ctx) {
+		return // this process was stopped while the answer was on its way: what follows is for who has the shard now
+	}
 	a.registry.toldAll(id, time.Now())
 	a.keepForHooks(ctx, log, app, res)
 	a.dropPin(ctx, log, app, res)
