@@ -4,9 +4,18 @@ import { chromium } from "./e2e/support/chromium";
 // What makes pictures and what measures runs when it is asked for: see the Makefile.
 const pictures = Boolean(process.env.SLIPWAY_PICTURES);
 
+// Looking at every page takes longest, and needs nothing but a demo that is filled: it comes last, at as many pages at a time as
+// there are workers.
+const everyPage = "accessible.spec.ts";
+const specs = [
+  { name: "specs", testMatch: "**/*.spec.ts", testIgnore: everyPage },
+  { name: "demo", testMatch: "demo.setup.ts" },
+  { name: "every-page", testMatch: everyPage, dependencies: ["demo"], fullyParallel: true },
+];
+
 export default defineConfig({
   testDir: "e2e",
-  testMatch: pictures ? "**/*.pictures.ts" : "**/*.spec.ts",
+  ...(pictures ? { testMatch: "**/*.pictures.ts" } : { projects: specs }),
   outputDir: "test-results",
   // Each state that pictures are made of starts what it needs by itself.
   ...(!pictures && { globalSetup: "./e2e/support/setup.ts", globalTeardown: "./e2e/support/teardown.ts" }),

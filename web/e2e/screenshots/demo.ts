@@ -199,7 +199,7 @@ export async function fill(): Promise<Filled> {
     await troubled();
   }
   // Somebody who sees one project, in which nothing is.
-  const viewer = await createUser(`visitor-${Date.now().toString(36)}`, [
+  const viewer = await createUser(`visitor-${Date.now().toString(36)}-${process.pid}`, [
     { role: "account.viewer", scope: "project.acme.storefront" },
   ]);
   return { names: await namesOf(), viewer };
