@@ -135,8 +135,9 @@ type OperationAnswer struct {
 	// Version is the resourceVersion of the Application with the change in it; "" where nothing was changed. A copy with an
 	// earlier one is from before it.
 	Version string `json:"version,omitempty" doc:"resourceVersion of the Application with the change in it" example:"4711"`
-	// Deployment and Revisions are those that a rollback goes to, Quarantine what is not deployed for as long as it holds.
-	Deployment int64    `json:"deployment,omitempty" doc:"Deployment that a rollback or restore goes by" example:"3"`
+	// Deployment and Revisions are those that a rollback goes to, Quarantine what is not deployed for as long as it holds. The
+	// first deployment is 0; nil is none.
+	Deployment *int64   `json:"deployment,omitempty" doc:"Deployment that a rollback or restore goes by" example:"3"`
 	Revisions  []string `json:"revisions,omitempty" doc:"Its revisions, one for each source"`
 	Quarantine []string `json:"quarantine,omitempty" doc:"Revisions that are not deployed while a rollback holds"`
 	// Plan is the digest to confirm.
@@ -150,6 +151,6 @@ type OperationAnswer struct {
 // OperationObject is an object that a request is about.
 type OperationObject struct {
 	ObjectName
-	// Deployment is the newest that had it, for a restore.
-	Deployment int64 `json:"deployment,omitempty" doc:"Newest deployment that had it, for a restore" example:"3"`
+	// Deployment is the newest that had it, for a restore; nil for what is asked otherwise.
+	Deployment *int64 `json:"deployment,omitempty" doc:"Newest deployment that had it, for a restore" example:"3"`
 }

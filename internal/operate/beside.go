@@ -67,7 +67,7 @@ func RollbackBeside(app *v1alpha1.Application, req api.RollbackRequest, who Who,
 		verb = "would go back to"
 	}
 	c := nothing("%s deployment %d, %s, until the next sync: Argo CD has no pin", verb, entry.ID, Revisions(revisions))
-	c.Answer.Deployment, c.Answer.Revisions = entry.ID, revisions
+	c.Answer.Deployment, c.Answer.Revisions = new(entry.ID), revisions
 	if req.DryRun {
 		return c, nil
 	}

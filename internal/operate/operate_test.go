@@ -271,7 +271,7 @@ func TestARollbackFindsTheDeploymentBeforeThePresentOne(t *testing.T) {
 				t.Errorf("pin %+v; want deployment %d, quarantine %s", p, c.id, c.quarantine)
 			}
 			c.req.DryRun = true
-			if dry, err := Rollback(c.app, c.req, anna(), noon()); err != nil || dry.Patch != nil || dry.Answer.Changed || dry.Answer.Deployment != c.id {
+			if dry, err := Rollback(c.app, c.req, anna(), noon()); err != nil || dry.Patch != nil || dry.Answer.Changed || *dry.Answer.Deployment != c.id {
 				t.Errorf("a dry run gives %+v, %v", dry, err)
 			}
 		})

@@ -119,9 +119,9 @@ func Restore(app *v1alpha1.Application, req api.RestoreRequest, past []Version, 
 		verb = "would bring back"
 	}
 	c := nothing("%s %s from deployment %d", verb, objectsText(keys), entry.ID)
-	c.Answer.Deployment, c.Answer.Objects = entry.ID, objectsOf(keys)
+	c.Answer.Deployment, c.Answer.Objects = new(entry.ID), objectsOf(keys)
 	for i := range c.Answer.Objects {
-		c.Answer.Objects[i].Deployment = entry.ID
+		c.Answer.Objects[i].Deployment = new(entry.ID)
 	}
 	_, c.Answer.Revisions = Deployed(entry)
 	if req.DryRun {
@@ -148,7 +148,7 @@ func list(past []Version, alive map[object.Key]bool) Change {
 		c = nothing("1 object that was deployed is gone")
 	}
 	for _, l := range gone {
-		c.Answer.Objects = append(c.Answer.Objects, api.OperationObject{ObjectName: nameOf(l.Manifest.Key), Deployment: l.Entry.ID})
+		c.Answer.Objects = append(c.Answer.Objects, api.OperationObject{ObjectName: nameOf(l.Manifest.Key), Deployment: new(l.Entry.ID)})
 	}
 	return c
 }

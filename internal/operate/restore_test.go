@@ -3,6 +3,7 @@ package operate
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -46,8 +47,8 @@ func TestARestoreTakesTheNewestDeploymentThatHadAll(t *testing.T) {
 		}
 		op := got.Operation
 		_, at := Deployed(&h[q.id])
-		if got.Answer.Deployment != q.id || len(op.Sync.Resources) != len(q.asked) || op.Sync.Revision != at[0] || op.Sync.Prune {
-			t.Errorf("%v comes from deployment %d as %+v, want %d", q.asked, got.Answer.Deployment, op.Sync, q.id)
+		if *got.Answer.Deployment != q.id || len(op.Sync.Resources) != len(q.asked) || op.Sync.Revision != at[0] || op.Sync.Prune {
+			t.Errorf("%v comes from deployment %d as %+v, want %d", q.asked, *got.Answer.Deployment, op.Sync, q.id)
 		}
 		if !slices.Contains(op.Info, v1alpha1.Info{Name: RestoreInfo, Value: "true"}) {
 			t.Errorf("the operation does not say that it restores: %+v", op.Info)
@@ -68,7 +69,7 @@ func TestWhatIsGoneIsListedWithItsNewestDeployment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []api.OperationObject{{ObjectName: api.ObjectName{Kind: "ConfigMap", Name: "b"}, Deployment: 0}}
+	want := []api.OperationObject{{ObjectName: api.ObjectName{Kind: "ConfigMap", Name: "b"}, Deployment: id(0)}}
 	if d := cmp.Diff(want, got.Answer.Objects); d != "" || got.Patch != nil {
 		t.Errorf("(-want +got):\n%s\npatch %v", d, got.Patch)
 	}
@@ -78,6 +79,43 @@ func TestWhatIsGoneIsListedWithItsNewestDeployment(t *testing.T) {
 	}
 	if _, err := Past(app, id(9)); err == nil {
 		t.Error("there is no deployment 9, and that is no error")
+	}
+}
+
+func TestAnAnswerNamesTheFirstDeploymentThoughItIsZero(t *testing.T) {
+	t.Parallel()
+	app := deployedApp("one", "two")
+	b := manifestOf(t, "ConfigMap", "b", map[string]any{})
+	past := []Version{{Entry: &app.Status.History[1]}, {Entry: &app.Status.History[0], Objects: []object.Manifest{b}}}
+	for _, c := range []struct {
+		name string
+		ask  func() (Change, error)
+		want int
+	}{
+		{name: "a rollback", want: 1, ask: func() (Change, error) {
+			return Rollback(app, api.RollbackRequest{ID: id(0), DryRun: true}, anna(), noon())
+		}},
+		{name: "what is gone", want: 1, ask: func() (Change, error) {
+			return Restore(app, api.RestoreRequest{}, past, nil, anna(), noon())
+		}},
+		{name: "an object brought back, and what it is brought back from", want: 2, ask: func() (Change, error) {
+			return Restore(app, api.RestoreRequest{Objects: []api.ObjectName{{Kind: "ConfigMap", Name: "b"}}, DryRun: true}, past, nil, anna(), noon())
+		}},
+		{name: "what is about no deployment", want: 0, ask: func() (Change, error) {
+			return Change{Answer: api.OperationAnswer{Objects: objectsOf([]object.Key{b.Key})}}, nil
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := c.ask()
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := json.Marshal(got.Answer)
+			if n := strings.Count(string(text), `"deployment":0`); err != nil || n != c.want {
+				t.Errorf("deployment 0 is named %d times, want %d: %s (%v)", n, c.want, text, err)
+			}
+		})
 	}
 }
 

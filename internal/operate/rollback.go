@@ -47,7 +47,7 @@ func Rollback(app *v1alpha1.Application, req api.RollbackRequest, who Who, now t
 	c := nothing("%s deployment %d, %s; what Git says now (%s) is in quarantine", verb, pin.ID,
 		Revisions(pin.Revisions), Revisions(pin.Quarantine.Revisions))
 	c.Pin = pin
-	c.Answer.Deployment, c.Answer.Revisions, c.Answer.Quarantine = pin.ID, pin.Revisions, pin.Quarantine.Revisions
+	c.Answer.Deployment, c.Answer.Revisions, c.Answer.Quarantine = new(pin.ID), pin.Revisions, pin.Quarantine.Revisions
 	if req.DryRun {
 		return c, nil
 	}

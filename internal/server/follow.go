@@ -137,7 +137,11 @@ func (b *bulk) follow(ctx context.Context, application, request, version string)
 
 // arrive waits until an application that syncs by itself is at the deployment that it was pinned to.
 func (b *bulk) arrive(ctx context.Context, application string, answer *api.OperationAnswer) (string, error) {
-	pinned := fmt.Sprintf("(deployment %d)", answer.Deployment)
+	var id int64 // an agent of another version may leave the first one out
+	if answer.Deployment != nil {
+		id = *answer.Deployment
+	}
+	pinned := fmt.Sprintf("(deployment %d)", id)
 	return b.untilOver(ctx, application, func(p *progress) (bool, string, error) {
 		if p.Metadata.Annotations[rollbackMark] == "" && newer(p.Metadata.ResourceVersion, answer.Version) {
 			return true, "", api.Errorf(api.CodeConflict, "the rollback was ended before it was there, by somebody or because Git moved on: "+
@@ -147,14 +151,14 @@ func (b *bulk) arrive(ctx context.Context, application string, answer *api.Opera
 			return false, "", nil // its status is from before
 		}
 		if text, held := p.condition(heldCondition); held {
-			return true, "", api.Errorf(api.CodeConflict, "it is pinned to deployment %d, but not there: %s", answer.Deployment, text)
+			return true, "", api.Errorf(api.CodeConflict, "it is pinned to deployment %d, but not there: %s", id, text)
 		}
 		over, good := p.ended()
 		if over && !good && p.Status.OperationState.SyncResult.are(answer.Revisions) {
 			return true, "", endedAs("going back", p)
 		}
 		there := p.Status.Sync.are(answer.Revisions) && p.Status.Sync.Status == "Synced"
-		return there && over && p.Operation == nil, fmt.Sprintf("it is back at deployment %d", answer.Deployment), nil
+		return there && over && p.Operation == nil, fmt.Sprintf("it is back at deployment %d", id), nil
 	})
 }
 

@@ -86,7 +86,7 @@ func restoreRun(ctx context.Context, o restoreOptions) error {
 		}
 		sayWarnings(o.Common, answer.Warnings)
 		for _, r := range answer.Objects {
-			o.Sayf("%s: would bring back %s %s from deployment %d", o.name, kindText(r.Group, r.Kind), objectText(r.Namespace, r.Name), r.Deployment)
+			o.Sayf("%s: would bring back %s %s from deployment %d", o.name, kindText(r.Group, r.Kind), objectText(r.Namespace, r.Name), numberOf(r.Deployment))
 		}
 		if len(answer.Objects) == 0 {
 			o.Sayf("%s: %s", o.name, answer.Message)
@@ -169,7 +169,7 @@ func (o *restoreOptions) print(app *v1alpha1.Application, list []api.OperationOb
 	if o.Output != iostream.Table {
 		items := make([]any, 0, len(list))
 		for _, r := range list {
-			items = append(items, map[string]any{"group": r.Group, "kind": r.Kind, "namespace": r.Namespace, "name": r.Name, "deployment": r.Deployment})
+			items = append(items, map[string]any{"group": r.Group, "kind": r.Kind, "namespace": r.Namespace, "name": r.Name, "deployment": numberOf(r.Deployment)})
 		}
 		return o.Print(o.Output, map[string]any{"items": items})
 	}
@@ -180,11 +180,20 @@ func (o *restoreOptions) print(app *v1alpha1.Application, list []api.OperationOb
 	}
 	rows := iostream.Rows{Header: []string{"KIND", "OBJECT", "DEPLOYMENT", "REVISION"}}
 	for _, r := range list {
-		rows.Add(kindText(r.Group, r.Kind), objectText(r.Namespace, r.Name), strconv.FormatInt(r.Deployment, 10), revision[r.Deployment])
+		id := numberOf(r.Deployment)
+		rows.Add(kindText(r.Group, r.Kind), objectText(r.Namespace, r.Name), strconv.FormatInt(id, 10), revision[id])
 	}
 	if rows.Len() == 0 {
 		o.Sayf("%s: nothing that was deployed is gone", o.name)
 		return nil
 	}
 	return o.Streams.Table(&rows)
+}
+
+// numberOf is the deployment that an answer names. An agent of another version may leave the first one, 0, out.
+func numberOf(id *int64) int64 {
+	if id == nil {
+		return 0
+	}
+	return *id
 }

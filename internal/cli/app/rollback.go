@@ -75,7 +75,7 @@ func rollbackRun(ctx context.Context, o rollbackOptions) error {
 	}
 	if pin == nil {
 		pin = &v1alpha1.Pin{
-			ID: answer.Deployment, Revisions: answer.Revisions, Reason: req.Reason, Quarantine: v1alpha1.Quarantine{Revisions: answer.Quarantine},
+			ID: numberOf(answer.Deployment), Revisions: answer.Revisions, Reason: req.Reason, Quarantine: v1alpha1.Quarantine{Revisions: answer.Quarantine},
 		}
 	}
 	if o.Output != iostream.Table {

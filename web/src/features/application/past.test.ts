@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { compose, type Entry, wentTo } from "./past";
+import { compose, type Entry } from "./past";
 import type { Deployment, Resource } from "./resource";
 
 function resource(history: Deployment[], annotations: Record<string, string> = {}): Resource {
@@ -88,14 +88,5 @@ describe("compose", () => {
       [],
     );
     expect(list[0]).toMatchObject({ pinned: false, subject: "" });
-  });
-});
-
-describe("wentTo", () => {
-  test("an answer without a number goes to the first deployment, and one that says nothing goes nowhere yet", () => {
-    expect(wentTo({ deployment: 3, revisions: ["c"] })).toBe(3);
-    expect(wentTo({ revisions: ["a"] })).toBe(0);
-    expect(wentTo({})).toBeUndefined();
-    expect(wentTo(undefined)).toBeUndefined();
   });
 });

@@ -71,11 +71,6 @@ function ofEntry(entry: Entry): Past {
   };
 }
 
-// wentTo is the deployment that an answer to a rollback goes to. Answers leave zeros out, and the first deployment is 0: one
-// that has revisions and no number is that one. undefined where the agent has not answered yet.
-export const wentTo = (answer: { deployment?: number; revisions?: string[] } | undefined): number | undefined =>
-  answer?.deployment ?? (answer?.revisions?.length ? 0 : undefined);
-
 // compose puts the ledger and the Application's own history together, the newest first.
 export function compose(resource: Resource, entries: Entry[]): Past[] {
   const notes = notesOf(resource);

@@ -69,7 +69,7 @@ export function Restore({ app, onClose }: { app: App; onClose: () => void }) {
               checked={chosen.has(keyOf(o))}
               onChange={() => toggle(keyOf(o))}
               label={<span className="break-all">{placeOf(o)}</span>}
-              hint={`last in deployment ${o.deployment ?? 0}`} // answers leave zeros out
+              hint={o.deployment !== undefined && `last in deployment ${o.deployment}`}
             />
           </li>
         ))}

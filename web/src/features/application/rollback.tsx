@@ -10,7 +10,7 @@ import { ErrorNote, Loading } from "@/ui/states";
 import { toast } from "@/ui/toast";
 import { differenceQuery, just } from "./compare";
 import { Objects, Reason, sentence, Warnings } from "./dialog-parts";
-import { type Past, wentTo } from "./past";
+import type { Past } from "./past";
 import { automated, revisionsText } from "./resource";
 import { operate, useDetail } from "./use";
 
@@ -28,7 +28,7 @@ export function Rollback({ app, history, onClose }: { app: App; history: Past[];
     queryFn: () => operate(app, "rollback", { ...which, dryRun: true }),
   });
   // Without an id, and until the agent has answered, it is not known which one.
-  const deployment = wentTo(tried.data) ?? which.id;
+  const deployment = tried.data?.deployment ?? which.id;
   const past = deployment === undefined ? undefined : choices.find((p) => p.deployment === deployment);
   const by = automated(resource);
   const to = revisionsText(tried.data?.revisions ?? past?.revisions ?? []);
