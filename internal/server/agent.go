@@ -8,6 +8,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/authn"
 	"github.com/slipway-gitops/slipway/internal/server/gateway"
 	"github.com/slipway-gitops/slipway/internal/server/hosting"
+	"github.com/slipway-gitops/slipway/internal/server/rbac"
 	"github.com/slipway-gitops/slipway/internal/server/store"
 )
 
@@ -45,6 +46,43 @@ func (a *agents) Cut(_ context.Context, uid string) error {
 	a.gateway.Revoke(uid) //nolint:contextcheck // it is done whether or not the caller waits
 	a.host.Wake()
 	return nil
+}
+
+// heardAgents gives agents as the store has them, but with when they were heard last: not every heartbeat is kept, see
+// gateway.Health. A list that is sorted by it goes by what is kept.
+type heardAgents struct {
+	store.Entities[api.Agent]
+	gateway *gateway.Gateway
+}
+
+// List gives what the filter lets through.
+func (h heardAgents) List(ctx context.Context, visible rbac.Filter, options api.ListOptions) (api.Page[api.Agent], error) {
+	page, err := h.Entities.List(ctx, visible, options)
+	for i := range page.Items {
+		h.hear(&page.Items[i])
+	}
+	return page, err
+}
+
+// Get reads one.
+func (h heardAgents) Get(ctx context.Context, id string) (api.Agent, error) {
+	a, err := h.Entities.Get(ctx, id)
+	h.hear(&a)
+	return a, err
+}
+
+// Update replaces what can change.
+func (h heardAgents) Update(ctx context.Context, a api.Agent) (api.Agent, error) {
+	a, err := h.Entities.Update(ctx, a)
+	h.hear(&a)
+	return a, err
+}
+
+// hear has an agent say when this server heard it, where another one has not heard it since.
+func (h heardAgents) hear(a *api.Agent) {
+	if seen, _ := h.gateway.Health(a.UID); seen.LastHeartbeat.After(a.Status.LastHeartbeatAt) {
+		a.Status.LastHeartbeatAt = seen.LastHeartbeat.UTC().Truncate(time.Microsecond) // as the store has them
+	}
 }
 
 // homes keeps organizations or projects. Agents that go with one lose their connections.

@@ -139,10 +139,9 @@ func (p *presence) stop() {
 	}
 }
 
-// Health returns how an agent is, as far as this server has heard of it.
+// Health returns how an agent is, as far as this server has heard of it. Its last heartbeat may be one that was not kept.
 func (g *Gateway) Health(uid string) (Health, bool) {
 	at, ok := g.presence.get(uid)
-	at.health.LastHeartbeat = at.alive
 	return at.health, ok
 }
 

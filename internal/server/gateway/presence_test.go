@@ -127,6 +127,46 @@ func TestAnAgentIsDisconnectedThirtySecondsAfterItsLastHeartbeat(t *testing.T) {
 	})
 }
 
+func TestAnAgentIsKnownToBeHeardBetweenHeartbeatsThatAreKept(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := gatewaytest.NewMemory()
+		uid := registered(t, store)
+		g := bare(t, store)
+		w := g.HandleHello(t.Context(), uid, hello())
+		beat := func() {
+			t.Helper()
+			if ack := g.HandleHeartbeat(t.Context(), uid, agentapi.Heartbeat{Epoch: w.Epoch}); ack.Error != nil {
+				t.Fatal(ack.Error)
+			}
+		}
+		// ago is how long before now it was heard, as kept and as known.
+		ago := func(g *gateway.Gateway) [2]time.Duration {
+			t.Helper()
+			kept, err := store.AgentByUID(t.Context(), uid)
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen, _ := g.Health(uid)
+			return [2]time.Duration{time.Since(kept.Health.LastHeartbeat), time.Since(seen.LastHeartbeat)}
+		}
+		beat()
+		pass(10 * time.Second)
+		beat()
+		pass(5 * time.Second)
+		if got, want := ago(g), [2]time.Duration{15 * time.Second, 5 * time.Second}; got != want {
+			t.Errorf("heard before %s, want %s", got, want)
+		}
+		g.Forget()
+		// A server that begins gives agents time to be heard, and has heard nothing of them yet.
+		next := bare(t, store)
+		defer next.Forget()
+		if got, want := ago(next), [2]time.Duration{15 * time.Second, 15 * time.Second}; got != want {
+			t.Errorf("after a restart heard before %s, want %s", got, want)
+		}
+	})
+}
+
 func TestThatNothingIsPendingAnyMoreIsToldWithTheHeartbeatThatSaysSo(t *testing.T) {
 	t.Parallel()
 	store := gatewaytest.NewMemory()
