@@ -63,9 +63,10 @@ up: build ## start a cluster, an agent and a demo on this machine, and print wha
 down: programs ## stop what `make up` started
 	@$(bin)/slipway down --data $(data)
 
+# The longest tests wait for agents and clusters more than they work: three at a time keep two cores busy.
 .PHONY: test
 test: build ## build what the tests need, then run them all; ARGS go to go test
-	SLIPWAY_REQUIRE_CLUSTER=1 SLIPWAY_REQUIRE_POSTGRES=1 go test -timeout 14m $(ARGS) ./...
+	SLIPWAY_REQUIRE_CLUSTER=1 SLIPWAY_REQUIRE_POSTGRES=1 go test -p 3 -timeout 14m $(ARGS) ./...
 	cd tools && go test $(ARGS) ./...
 	cd dev/cluster && go test -trimpath -timeout 5m $(ARGS) $$(go list ./... | grep -v '/e2e$$')
 	@$(MAKE) web-e2e ARGS=
