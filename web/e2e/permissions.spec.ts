@@ -142,3 +142,28 @@ test("who writes an application and sees no repositories, clusters and projects 
   }
   await expectAccessible(page);
 });
+
+test("who sees no applications and no projects is told so where they would be counted or chosen", async ({
+  page,
+  context,
+}) => {
+  const name = `uncounted-${Date.now().toString(36)}`;
+  await api("POST", "/api/v1/environments", { name, type: "PreProduction" });
+  await signIn(context, await holding("environment_view", "environment_delete", "agent_view"));
+  await page.goto("/environments");
+  await expect(page.getByText(/How many applications.* the permission application_view/)).toBeVisible();
+  const row = page.getByRole("row", { name: new RegExp(name) });
+  await expect(row.getByText("?", { exact: true })).toBeVisible();
+  await expectAccessible(page);
+  await row.getByRole("button", { name: `Delete ${name}` }).click();
+  await expect(page.getByRole("dialog").getByText(/as they are: all applications and 0 clusters/)).toBeVisible();
+  await page.keyboard.press("Escape");
+
+  await page.goto(`/agents/${stack().agent}`);
+  const facts = page.getByRole("region", { name: "Now" });
+  await expect(facts.getByText(/the permission application_view/)).toBeVisible();
+  const mappings = page.getByRole("region", { name: "Which Argo projects belong where" });
+  await expect(mappings.getByText(/the permission argoproject_view/)).toBeVisible();
+  await expect(mappings.getByText(/the permission project_view/)).toBeVisible();
+  await expectAccessible(page);
+});

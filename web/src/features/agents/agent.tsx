@@ -205,9 +205,11 @@ function Now({ agent }: { agent: Agent }) {
         ],
         [
           "Applications",
-          <Link key="a" to="/applications" search={{ agent: agent.id }} className="text-accent hover:underline">
-            {apps.data ? count(apps.data.total) : "…"}
-          </Link>,
+          apps.missing ?? (
+            <Link key="a" to="/applications" search={{ agent: agent.id }} className="text-accent hover:underline">
+              {apps.data ? count(apps.data.total) : "…"}
+            </Link>
+          ),
         ],
         ["Version", status?.version || "not known yet"],
         ["Engine", (status?.engine || agent.engine) === "argocd" ? "Argo CD" : "Slipway"],

@@ -1,6 +1,7 @@
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import { client, data, request, type Schemas } from "@/api/client";
 import { query } from "@/lib/entity";
+import { useMissing } from "@/lib/session";
 import type { Network } from "./install";
 
 export type Agent = Schemas["Agent"];
@@ -38,13 +39,15 @@ export const agentCounts = queryOptions({
   select: (summary) => summary.agent,
 });
 
-// useApplications counts the applications of an agent.
+// useApplications counts the applications of an agent; missing says why they cannot be seen.
 export function useApplications(agent: string) {
-  return useQuery({
+  const missing = useMissing("application_view");
+  const counted = useQuery({
     queryKey: ["application", "count", agent],
     queryFn: () => data(client.GET("/api/v1/applications", { params: { query: { agent, limit: 1 } } })),
-    enabled: Boolean(agent),
+    enabled: Boolean(agent) && !missing,
   });
+  return { data: counted.data, missing };
 }
 
 // readManifest is what installs an agent; there is no secret in it. Options are in the body: certificates in an address would

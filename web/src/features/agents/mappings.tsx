@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Trash2 } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import { client, data, readJSON, type Schemas, send } from "@/api/client";
-import { useAll } from "@/lib/entity";
+import { useAll, useMissingView } from "@/lib/entity";
 import { projects } from "@/lib/kinds";
 import { queryClient } from "@/lib/query";
 import { useMissing } from "@/lib/session";
@@ -27,6 +27,7 @@ export function Mappings({ agent }: { agent: Agent }) {
     queryFn: () => data(client.GET("/api/v1/argo-projects", { params: { query: { agent: id, limit: 500 } } })),
   });
   const all = useAll(projects);
+  const noProjects = useMissingView(projects);
   const [from, setFrom] = useState("");
   const [to, setTo] = useState("");
   const [busy, setBusy] = useState(false);
@@ -84,7 +85,11 @@ export function Mappings({ agent }: { agent: Agent }) {
               </ul>
             )}
             <form className="flex flex-wrap items-end gap-3" onSubmit={(event) => void add(event)}>
-              <Field label="Argo project" className="w-56">
+              <Field
+                label="Argo project"
+                className="w-56"
+                hint={unseen && `Those of the agent are not offered. ${unseen}`}
+              >
                 <Input
                   list="argo-projects"
                   value={from}
@@ -98,7 +103,7 @@ export function Mappings({ agent }: { agent: Agent }) {
                   <option key={`${p.namespace}/${p.name}`} value={p.name} />
                 ))}
               </datalist>
-              <Field label="Project" className="w-56">
+              <Field label="Project" className="w-56" hint={noProjects && `None can be chosen. ${noProjects}`}>
                 <Select value={to} required onChange={(e) => setTo(e.target.value)}>
                   <option value="">Choose</option>
                   {all.map((p) => (

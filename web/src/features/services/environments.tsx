@@ -29,7 +29,9 @@ export default function Environments() {
 // List shows all environments with how their applications are.
 function List() {
   const query = useQuery(environmentsQuery);
+  const noApplications = useMissing("application_view");
   const matrix = useQuery({
+    enabled: !noApplications,
     queryKey: ["application", "matrix", "environment"],
     queryFn: ({ signal }) =>
       data(client.GET("/api/v1/fleet/matrix", { params: { query: { by: "environment" } }, signal })),
@@ -40,6 +42,8 @@ function List() {
   const missingDelete = useMissing("environment_delete");
   useAlso();
   const tallies = new Map((matrix.data?.rows ?? []).map((r) => [r.value, r]));
+  // Environments that the matrix does not have, have none.
+  const totalOf = (e: Environment) => matrix.data && (tallies.get(e.id ?? "")?.total ?? 0);
   const columns: Column<Environment>[] = [
     {
       key: "name",
@@ -77,9 +81,13 @@ function List() {
       width: "minmax(9rem, 1fr)",
       cell: (e) => {
         const t = tallies.get(e.id ?? "");
+        const total = totalOf(e);
+        if (noApplications) {
+          return <span title={noApplications}>?</span>;
+        }
         return (
           <Link to="/applications" search={{ environment: e.id } as never} preload={false} className="hover:underline">
-            {count(t?.total ?? 0)}
+            {total === undefined ? "…" : count(total)}
             {(["Degraded", "Missing"] as const).map(
               (h) =>
                 (t?.health[h] ?? 0) > 0 && (
@@ -120,6 +128,7 @@ function List() {
         </Button>
       }
     >
+      {noApplications && <p className="text-muted">How many applications they have cannot be seen. {noApplications}</p>}
       <Card flush>
         <Loaded query={query}>
           {(list) =>
@@ -153,13 +162,7 @@ function List() {
       {editing !== null && (
         <EditEnvironment {...(editing === "new" ? {} : { environment: editing })} onClose={() => setEditing(null)} />
       )}
-      {deleting && (
-        <Delete
-          environment={deleting}
-          applications={tallies.get(deleting.id ?? "")?.total ?? 0}
-          onClose={() => setDeleting(null)}
-        />
-      )}
+      {deleting && <Delete environment={deleting} applications={totalOf(deleting)} onClose={() => setDeleting(null)} />}
     </Page>
   );
 }
@@ -170,7 +173,8 @@ function Delete({
   onClose,
 }: {
   environment: Environment;
-  applications: number;
+  // undefined where it is not known
+  applications: number | undefined;
   onClose: () => void;
 }) {
   return (
@@ -191,7 +195,8 @@ function Delete({
     >
       <p>
         The environment {environment.id} goes, and the links of applications to it. Its clusters and applications stay
-        as they are: {plural(applications, "application")} and {plural(environment.clusters?.length ?? 0, "cluster")}.
+        as they are: {applications === undefined ? "all applications" : plural(applications, "application")} and{" "}
+        {plural(environment.clusters?.length ?? 0, "cluster")}.
       </p>
     </Confirm>
   );
