@@ -167,3 +167,20 @@ test("who sees no applications and no projects is told so where they would be co
   await expect(mappings.getByText(/the permission project_view/)).toBeVisible();
   await expectAccessible(page);
 });
+
+test("a page of several parts begins with the first that may be seen", async ({ page, context }) => {
+  await signIn(context, await holding("notificationchannel_view", "argoproject_view"));
+  await page.goto("/");
+  const sidebar = page.getByRole("navigation", { name: "Pages" });
+  await sidebar.getByRole("link", { name: "Notifications" }).click();
+  await expect(page).toHaveURL(/notifications\?tab=channels/);
+  await sidebar.getByRole("link", { name: "Projects" }).click();
+  await expect(page).toHaveURL(/projects\?tab=argo/);
+  await expect(page.getByRole("table", { name: "Argo projects" })).toBeVisible();
+  await expectAccessible(page);
+
+  // A part that may not be seen says so, and stays where it is.
+  await page.getByRole("navigation", { name: "Kinds" }).getByRole("link", { name: "Organizations" }).click();
+  await expect(page.getByText(/the permission organization_view/)).toBeVisible();
+  await expect(page).toHaveURL(/projects\?tab=organizations/);
+});

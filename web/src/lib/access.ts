@@ -17,6 +17,23 @@ export const accessParts = {
   bindings: { permission: "binding_view" },
 } satisfies Record<string, Need>;
 
+// notificationParts are those of the page on notifications; who sees rules sees what was sent by them.
+export const notificationParts = {
+  rules: { permission: "notificationrule_view" },
+  channels: { permission: "notificationchannel_view" },
+} satisfies Record<string, Need>;
+
+// projectParts are those of the page on projects.
+export const projectParts = {
+  projects: { permission: "project_view" },
+  organizations: { permission: "organization_view" },
+  argo: { permission: "argoproject_view" },
+} satisfies Record<string, Need>;
+
+// firstSeen is the first of the parts of a place that may be seen; where none may, the first of all, which says what is missing.
+export const firstSeen = <T extends Partial<Need>>(who: Whoami | null, parts: readonly T[]): T =>
+  parts.find((p) => !p.permission || may(who, p.permission, p.scope)) ?? parts[0]!;
+
 // offered is true of a place where whoever is signed in sees something.
 export const offered = (who: Whoami | null, { permission, parts }: { permission?: string; parts?: Need[] }): boolean =>
   (!permission || may(who, permission)) && (!parts || parts.some((p) => may(who, p.permission, p.scope)));

@@ -1,16 +1,13 @@
-import { type ComponentType, useEffect } from "react";
-import { accessParts, type Need } from "@/lib/access";
-import { useAddress } from "@/lib/navigate";
-import { one } from "@/lib/search";
-import { may, useMissing, useSession } from "@/lib/session";
+import type { ComponentType } from "react";
+import { accessParts } from "@/lib/access";
+import { type Part, usePart } from "@/lib/part";
 import { Page, Tabs } from "@/ui/page";
 import { NoPermission } from "@/ui/states";
 import { Can } from "./can";
 import { Groups, ServiceAccounts, Users } from "./people";
 import { Bindings, ResourceGroups, Roles } from "./rights";
 
-interface Tab extends Partial<Need> {
-  tab: string;
+interface Tab extends Part {
   label: string;
   Show: ComponentType;
 }
@@ -26,17 +23,7 @@ const tabs: Tab[] = [
 ];
 
 export default function Access() {
-  const [search, set] = useAddress();
-  const who = useSession();
-  const asked = tabs.find((t) => t.tab === one(search, "tab"));
-  // Without a tab in the address it is the first that may be seen.
-  const current = asked ?? tabs.find((t) => !t.permission || may(who, t.permission, t.scope)) ?? tabs[0]!;
-  useEffect(() => {
-    if (!asked) {
-      set({ tab: current.tab });
-    }
-  }, [asked, current.tab, set]);
-  const missing = useMissing(current.permission ?? "", current.scope);
+  const [current, missing] = usePart(tabs);
   const { Show } = current;
   return (
     <Page title="Access" name={`${current.label} · Access`} about="Who may do what, and where.">
@@ -44,7 +31,7 @@ export default function Access() {
         label="Parts of access"
         tabs={tabs.map((t) => ({ label: t.label, to: "/access", search: { tab: t.tab } }))}
       />
-      {current.permission && missing ? <NoPermission why={missing} /> : <Show key={current.tab} />}
+      {missing ? <NoPermission why={missing} /> : <Show key={current.tab} />}
     </Page>
   );
 }

@@ -1,26 +1,25 @@
-import { useAddress } from "@/lib/navigate";
-import { one } from "@/lib/search";
+import { projectParts } from "@/lib/access";
+import { usePart } from "@/lib/part";
 import { Page, Tabs } from "@/ui/page";
+import { NoPermission } from "@/ui/states";
 import { ArgoProjects } from "./argo-projects";
 import { Organizations } from "./organizations";
 import { SlipwayProjects } from "./slipway-projects";
 
+const tabs = [
+  { tab: "projects", label: "Projects", ...projectParts.projects, Show: SlipwayProjects },
+  { tab: "organizations", label: "Organizations", ...projectParts.organizations, Show: Organizations },
+  { tab: "argo", label: "Argo projects", ...projectParts.argo, Show: ArgoProjects },
+];
+
 // Projects are where things belong: Slipway's organizations and projects, and the Argo projects of agents, which say what
 // applications may deploy where.
 export default function Projects() {
-  const [search] = useAddress();
-  const tab = one(search, "tab");
+  const [{ tab, Show }, missing] = usePart(tabs);
   return (
     <Page title="Projects" about="Who works with what, and what applications may deploy where.">
-      <Tabs
-        label="Kinds"
-        tabs={[
-          { label: "Projects", to: "/projects", search: {}, exact: true },
-          { label: "Organizations", to: "/projects", search: { tab: "organizations" } },
-          { label: "Argo projects", to: "/projects", search: { tab: "argo" } },
-        ]}
-      />
-      {tab === "argo" ? <ArgoProjects /> : tab === "organizations" ? <Organizations /> : <SlipwayProjects />}
+      <Tabs label="Kinds" tabs={tabs.map((t) => ({ label: t.label, to: "/projects", search: { tab: t.tab } }))} />
+      {missing ? <NoPermission why={missing} /> : <Show key={tab} />}
     </Page>
   );
 }

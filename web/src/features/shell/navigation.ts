@@ -18,7 +18,7 @@ import {
   SquareStack,
   Waypoints,
 } from "lucide-react";
-import { accessParts, type Need } from "@/lib/access";
+import { accessParts, type Need, notificationParts, projectParts } from "@/lib/access";
 
 export interface Place {
   to: string;
@@ -83,7 +83,7 @@ export const places: { group: string; places: Place[] }[] = [
         to: "/projects",
         label: "Projects",
         icon: FolderKanban,
-        permission: "project_view",
+        parts: Object.values(projectParts),
         keys: "g p",
         keywords: "organizations argo appproject",
       },
@@ -95,7 +95,13 @@ export const places: { group: string; places: Place[] }[] = [
         permission: "application_view",
         keywords: "what ran when difference",
       },
-      { to: "/notifications", label: "Notifications", icon: Bell, permission: "notificationrule_view" },
+      {
+        to: "/notifications",
+        label: "Notifications",
+        icon: Bell,
+        parts: Object.values(notificationParts),
+        keywords: "rules channels deliveries",
+      },
       {
         to: "/access",
         label: "Access",
