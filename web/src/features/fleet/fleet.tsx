@@ -263,8 +263,11 @@ function Matrix() {
                     <span className="text-right tabular-nums">
                       {count(r.total)}
                       {r.held > 0 && (
-                        <span title={`${count(r.held)} held`} className="ml-1 text-held">
-                          ⧗{count(r.held)}
+                        <span
+                          title={`${count(r.held)} held`}
+                          className="ml-1 inline-flex items-center gap-0.5 align-bottom text-held"
+                        >
+                          <StatusIcon status="Held" size={12} /> {count(r.held)}
                         </span>
                       )}
                     </span>
