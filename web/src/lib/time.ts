@@ -41,9 +41,10 @@ export function span(ms: number): string {
   return `${Math.floor(ms / day)} d`;
 }
 
-// between says how long it took from one time to another.
+// between is how long something took. Times of Kubernetes are in whole seconds: between two that are the same may be most of one.
 export function between(from: string, to: string): string {
-  return span(Math.max(0, Date.parse(to) - Date.parse(from)));
+  const ms = Math.max(0, Date.parse(to) - Date.parse(from));
+  return ms === 0 && !from.includes(".") ? "less than 1 s" : span(ms);
 }
 
 const moments = new Intl.DateTimeFormat(undefined, {

@@ -107,8 +107,8 @@ export function Banners({ app, detail, resource }: { app: App; detail: Detail; r
           {pin.by ? `By ${person(pin.by)} ` : ""}
           {pin.at && <Ago at={pin.at} />}
           {pin.reason ? `: ${pin.reason}` : ""}. What Git said then
-          {pin.quarantine?.revisions?.length ? ` (${revisionsText(pin.quarantine.revisions)})` : ""} is not deployed
-          until a commit changes what this application renders.
+          {pin.quarantine?.revisions?.length ? ` (${revisionsText(pin.quarantine.revisions)})` : ""} is not deployed by
+          itself until a commit changes what this application renders.
         </Banner>
       )}
     </>
