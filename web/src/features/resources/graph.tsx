@@ -145,7 +145,10 @@ function Graph(props: Props) {
 
   const show = useCallback(
     (instance: Pick<ReactFlowInstance, "setViewport">) => {
-      const { clientWidth, clientHeight } = host.current as HTMLDivElement;
+      if (!host.current) {
+        return; // React Flow is ready a moment later, and who looks has gone on meanwhile
+      }
+      const { clientWidth, clientHeight } = host.current;
       const fits = Math.min(clientWidth / (layout.width + 60), clientHeight / (layout.height + 60));
       if (fits >= 0.55) {
         void instance.setViewport({
