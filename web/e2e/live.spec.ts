@@ -11,7 +11,7 @@ const name = `live-${Date.now().toString(36)}`;
 const object = `/apis/apps/v1/namespaces/${name}/deployments/${name}`;
 
 test.beforeAll(async () => {
-  await createApplication(name, { "all.yaml": deployment(name, 1) }, { automated: true });
+  await createApplication(name, { "all.yaml": deployment(name, 1) }, { automated: true, pinned: true });
   await expect.poll(() => stateOf(name)).toBe("Synced Healthy Succeeded");
 });
 

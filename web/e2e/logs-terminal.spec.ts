@@ -50,7 +50,7 @@ test.beforeAll(async () => {
         '  labels:\n    devcluster/outcome: restarted\n  annotations:\n    devcluster/log: "calm words"\n    devcluster/previous-log: "the life before"',
       ),
     },
-    { automated: true },
+    { automated: true, pinned: true },
   );
   await expect.poll(() => stateOf(name)).toBe("Synced Healthy Succeeded");
 });

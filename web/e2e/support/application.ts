@@ -19,9 +19,15 @@ interface More {
 }
 
 // createApplication commits files below apps/NAME, and has an application for them.
-export async function createApplication(name: string, files: Record<string, string>, more: More = {}): Promise<void> {
-  await commitTo(name, `Begin ${name}`, files);
-  await declareApplication(name, more);
+// Where it is pinned, it stays at that commit, whatever other specs push: they would have it synced, and what a spec changed in the
+// cluster taken back.
+export async function createApplication(
+  name: string,
+  files: Record<string, string>,
+  { pinned, ...more }: More & { pinned?: boolean } = {},
+): Promise<void> {
+  const revision = await commitTo(name, `Begin ${name}`, files);
+  await declareApplication(name, pinned ? { ...more, revision } : more);
 }
 
 // commitTo pushes files below apps/NAME, null for one that is to go, and returns the commit's id.
