@@ -403,8 +403,9 @@ func TestProblemsTellNothingOfWhatIsInside(t *testing.T) {
 		w.do(w.admin, "POST", "/users", `{"name":"x","password":"top secret value\u0000"}`),
 		w.do(w.admin, "POST", "/users", `{"name":"Not A Name","password":"top secret value"}`),
 	} {
+		text := strings.ReplaceAll(out.text, into[api.Problem](t, out.text).RequestID, "") // any letters may be in that
 		for _, word := range []string{"top secret value", "goroutine", ".go:", "SQL", "sqlite", "/work", "argon2"} {
-			if strings.Contains(out.text, word) {
+			if strings.Contains(text, word) {
 				t.Errorf("%s is told in %s", word, out)
 			}
 		}
