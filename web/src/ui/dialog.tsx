@@ -103,7 +103,7 @@ export function Drawer({ open, onClose, title, description, footer, children, cl
           )}
         >
           <Head title={title} description={description} />
-          <div className="min-h-0 flex-1 overflow-auto bg-raised">{children}</div>
+          <div className="min-h-0 flex-1 overflow-auto">{children}</div>
           {footer && <footer className="flex flex-wrap justify-end gap-2 border-t px-4 py-3">{footer}</footer>}
         </Radix.Content>
       </Radix.Portal>

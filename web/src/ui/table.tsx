@@ -72,7 +72,7 @@ export function Table<T>({
       role="table"
       aria-label={label}
       aria-rowcount={rows.length + 1}
-      className={cn("relative max-h-[70vh] overflow-auto will-change-scroll", className)}
+      className={cn("relative max-h-[70vh] overflow-auto", className)}
     >
       {/* One box for head and rows, so that both have the same width and their columns stand below each other. */}
       <div role="presentation" className="relative min-w-max">

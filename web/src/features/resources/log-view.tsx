@@ -232,7 +232,7 @@ function Lines({ lines, look, marked, follow }: { lines: Line[]; look: Look; mar
         onWheel={(event) => event.deltaY < 0 && hold()}
         onTouchMove={hold}
         onKeyDown={(event) => ["ArrowUp", "PageUp", "Home"].includes(event.key) && hold()}
-        className="absolute inset-0 overflow-auto will-change-scroll rounded-md border bg-surface py-1 font-mono text-[0.78rem] leading-5"
+        className="absolute inset-0 overflow-auto rounded-md border bg-surface py-1 font-mono text-[0.78rem] leading-5"
       >
         <div className={cn("relative", !look.wrap && "w-max min-w-full")} style={{ height: virtual.getTotalSize() }}>
           {virtual.getVirtualItems().map((item) => (
