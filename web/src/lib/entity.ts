@@ -104,11 +104,14 @@ export const allQuery = <T extends Entity>(kind: Kind<T>) =>
 export const useMissingView = (kind: Pick<Kind<Entity>, "type" | "account">): string | undefined =>
   useMissing(`${kind.type}_view`, kind.account && "account");
 
-// useAll is that; nothing for whoever may not see any.
-export function useAll<T extends Entity>(kind: Kind<T>): T[] {
+// useChoices reads those that there are to choose from; missing says why none can be seen, and then they are not asked for.
+export function useChoices<T extends Entity>(kind: Kind<T>) {
   const missing = useMissingView(kind);
-  return useQuery({ ...allQuery(kind), enabled: !missing }).data ?? [];
+  return { missing, query: useQuery({ ...allQuery(kind), enabled: !missing }) };
 }
+
+// useAll is all of a kind; nothing for whoever may not see any.
+export const useAll = <T extends Entity>(kind: Kind<T>): T[] => useChoices(kind).query.data ?? [];
 
 // ids are those of entities, in order.
 export const ids = (list: { id?: string }[]): string[] => list.map((e) => e.id ?? "").filter(Boolean);

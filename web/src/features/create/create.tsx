@@ -4,7 +4,7 @@ import { Eye, Plus } from "lucide-react";
 import { useDeferredValue, useMemo, useState } from "react";
 import { type Schemas, send } from "@/api/client";
 import { finished } from "@/lib/command";
-import { allQuery, useMissingView } from "@/lib/entity";
+import { useChoices } from "@/lib/entity";
 import { agents } from "@/lib/kinds";
 import { type Preview, preview } from "@/lib/preview";
 import { queryClient } from "@/lib/query";
@@ -23,8 +23,7 @@ import { checkQuery } from "./queries";
 // CreateApplication makes an Application: a form and its YAML side by side, checked while one writes, with a preview of what
 // would be deployed.
 export default function CreateApplication() {
-  const missing = useMissingView(agents);
-  const all = useQuery({ ...allQuery(agents), enabled: !missing });
+  const { missing, query: all } = useChoices(agents);
   return (
     <Page title="Create an application" about="What it deploys is shown before anything is written.">
       {missing ? (

@@ -1,10 +1,9 @@
-import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { PlugZap } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import { type Schemas, send } from "@/api/client";
 import { finished } from "@/lib/command";
-import { allQuery, useMissingView } from "@/lib/entity";
+import { useChoices } from "@/lib/entity";
 import { agents } from "@/lib/kinds";
 import { queryClient } from "@/lib/query";
 import { sealFields, trusts } from "@/lib/seal";
@@ -24,8 +23,7 @@ const otherKey =
 // SettingForm makes or changes a setting of an agent. What is secret is sealed here, to the agent's key: the server passes on
 // what it cannot read.
 export function SettingForm({ kind, item, onDone }: { kind: Kind; item?: SettingItem; onDone: () => void }) {
-  const missing = useMissingView(agents);
-  const all = useQuery({ ...allQuery(agents), enabled: !missing });
+  const { missing, query: all } = useChoices(agents);
   if (missing) {
     return <NoPermission why={`Credentials live in the cluster of an agent, and you see none. ${missing}`} />;
   }

@@ -2,7 +2,7 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { X } from "lucide-react";
 import { useState } from "react";
 import { client, data, type Schemas } from "@/api/client";
-import { allQuery, useMissingView } from "@/lib/entity";
+import { useChoices } from "@/lib/entity";
 import { agents } from "@/lib/kinds";
 import { useMissing, usePartly } from "@/lib/session";
 import { Button, IconButton } from "@/ui/button";
@@ -103,11 +103,10 @@ export function EditEnvironment({ environment, onClose }: { environment?: Enviro
 
 // Clusters chooses whose applications belong to the environment.
 function Clusters({ clusters, onChange }: { clusters: Cluster[]; onChange: (clusters: Cluster[]) => void }) {
-  const noAgents = useMissingView(agents);
   const noClusters = useMissing("cluster_view");
   const someAgents = usePartly("agent_view");
   const someClusters = usePartly("cluster_view");
-  const all = useQuery({ ...allQuery(agents), enabled: !noAgents });
+  const { missing: noAgents, query: all } = useChoices(agents);
   const known = useQuery({
     queryKey: ["cluster", "list", "names"],
     enabled: !noClusters,

@@ -1,7 +1,7 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { client, data, type Schemas } from "@/api/client";
-import { allQuery, useMissingView } from "@/lib/entity";
+import { useChoices } from "@/lib/entity";
 import { plural } from "@/lib/format";
 import { agents } from "@/lib/kinds";
 import { Button } from "@/ui/button";
@@ -15,8 +15,7 @@ import { reread } from "./data";
 // FindServices proposes services and environments for the applications of an agent that belong to none, and makes them.
 export function FindServices({ onClose }: { onClose: () => void }) {
   const [agent, setAgent] = useState("");
-  const missing = useMissingView(agents);
-  const all = useQuery({ ...allQuery(agents), enabled: !missing });
+  const { missing, query: all } = useChoices(agents);
   const at = agent || all.data?.[0]?.id || "";
   const plan = useQuery({
     queryKey: ["application", "links", at],
