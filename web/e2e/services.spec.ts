@@ -124,7 +124,9 @@ test("a new image that is synced is in the matrix without a reload, and producti
   await expectAccessible(page);
 });
 
-test("who deletes a service or an environment reads before what goes and what stays", async ({ page }) => {
+test("who deletes a service or an environment reads before what goes and what stays", async ({ page, complaints }) => {
+  // Its page may hear that it is gone before it is left, and looks.
+  complaints.expect(new RegExp(`status of 404.*/services/${id(service)}\\)`));
   await page.goto(`/services/${id(service)}`);
   await page.getByRole("button", { name: "Delete", exact: true }).click();
   const ask = page.getByRole("dialog", { name: `Delete the service ${service}` });
