@@ -106,7 +106,17 @@ lint: $(lint) packages ## check the rules of style, imports and formatting in al
 	cd web && npm run --silent lint
 
 .PHONY: check
-check: lint generated unit ## what must hold before a commit: lint, generated files, tests without a cluster
+check: lint generated licences unit ## what must hold before a commit: lint, generated files, licences, tests without a cluster
+
+.PHONY: licences
+licences: ## check the licences of all modules and packages that are shipped
+	@go run -C tools ./licences $(root) ./cmd/slipway ./cmd/slipway-server ./cmd/slipway-agent
+
+# The databases of known vulnerabilities are on the network. One that cannot be reached is reported, and is no failure.
+.PHONY: audit
+audit: ## look for known vulnerabilities in Go modules (govulncheck) and npm packages (npm audit)
+	@go build -modfile=tools/go.mod -o $(bin)/govulncheck golang.org/x/vuln/cmd/govulncheck
+	@tools/audit.sh $(bin)/govulncheck
 
 # Linking it takes longer than running it, so it is kept until its version changes.
 $(lint): tools/go.mod tools/go.sum
