@@ -19,6 +19,10 @@ version := $(shell git describe --tags --always --dirty 2>/dev/null || echo deve
 # No -trimpath: tests and programs share what was compiled.
 flags := -ldflags "-X $(module)/internal/cli.version=$(version) -X main.version=$(version)"
 
+# Runs go test, and once more alone what failed; its file lists the tests that passed then.
+flaky := $(root)/.run/flaky.txt
+retest := $(bin)/retest -record $(flaky)
+
 ROUNDS ?= 20
 ARGS ?=
 
@@ -65,20 +69,30 @@ down: programs ## stop what `make up` started
 
 # The longest tests wait for agents and clusters more than they work: three at a time keep two cores busy.
 .PHONY: test
-test: build ## build what the tests need, then run them all; ARGS go to go test
-	SLIPWAY_REQUIRE_CLUSTER=1 SLIPWAY_REQUIRE_POSTGRES=1 go test -p 3 -timeout 14m $(ARGS) ./...
-	cd tools && go test $(ARGS) ./...
-	cd dev/cluster && go test -trimpath -timeout 5m $(ARGS) $$(go list ./... | grep -v '/e2e$$')
-	@$(MAKE) web-e2e ARGS=
+test: build retest ## build what the tests need, then run them all; ARGS go to go test
+	SLIPWAY_REQUIRE_CLUSTER=1 SLIPWAY_REQUIRE_POSTGRES=1 $(retest) -p 3 -timeout 14m $(ARGS) -- ./...
+	cd tools && $(retest) $(ARGS) -- ./...
+	cd dev/cluster && $(retest) -trimpath -timeout 5m $(ARGS) -- $$(go list ./... | grep -v '/e2e$$')
+	@$(MAKE) web-specs ARGS=
+	@$(retest) -summary
 
 .PHONY: web-e2e
-web-e2e: build ## run the specs of the user interface in Chromium; ARGS go to playwright test
+web-e2e: build retest web-specs ## run the specs of the user interface in Chromium; ARGS go to playwright test
+
+.PHONY: web-specs
+web-specs:
 	cd web && npm run --silent e2e -- $(ARGS)
+
+# Each run begins with an empty list of flaky tests.
+.PHONY: retest
+retest:
+	@rm -f $(flaky)
+	@go build -C tools -o $(bin)/retest ./retest
 
 .PHONY: screenshots
 screenshots: build ## make pictures of all pages, light and dark, wide and narrow, in .run/screenshots; ARGS go to playwright test
 	@go build $(flags) -o $(bin)/bench-fleet ./test/bench/fleet
-	cd web && SLIPWAY_PICTURES=1 npm run --silent e2e -- $(ARGS)
+	cd web && SLIPWAY_PICTURES=1 node_modules/.bin/playwright test $(ARGS)
 
 # Pages of the documentation show these; they change when somebody means them to.
 images := full/fleet demo/resources demo/diff
@@ -89,10 +103,11 @@ images: ## take three of the pictures that make screenshots made last into docs/
 	@for name in $(images); do cp .run/screenshots/$$name-light-1440.png docs/images/$${name##*/}.png; done
 
 .PHONY: unit
-unit: web ## run the tests that need no cluster; ARGS go to go test
+unit: web retest ## run the tests that need no cluster; ARGS go to go test
 	cd web && npm run --silent size && npm run --silent test
-	SLIPWAY_DEVCLUSTER=none go test -short -timeout 5m $(ARGS) ./...
-	cd tools && go test -short $(ARGS) ./...
+	SLIPWAY_DEVCLUSTER=none $(retest) -short -timeout 5m $(ARGS) -- ./...
+	cd tools && $(retest) -short $(ARGS) -- ./...
+	@$(retest) -summary
 
 .PHONY: lint
 lint: $(lint) packages ## check the rules of style, imports and formatting in all modules
