@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // orderTime is how long an agent that is not connected may come back and begin.
@@ -64,7 +65,7 @@ func told(body any) any {
 		names := make([]string, 0, len(b.Manifests))
 		for _, text := range b.Manifests {
 			var m manifest
-			_ = json.Unmarshal([]byte(text), &m) // the agent says what is wrong with it
+			_ = strict.Decode([]byte(text), &m, strict.Foreign) // the agent says what is wrong with it
 			names = append(names, cut(m.Kind, maxToldName)+" "+cut(m.Metadata.Namespace, maxToldName)+"/"+cut(m.Metadata.Name, maxToldName))
 		}
 		b.Manifests = names
@@ -85,7 +86,7 @@ func (c *call) ask(ctx context.Context, o Order, into any) error {
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(raw, into); err != nil {
+	if err := strict.Decode(raw, into, strict.Foreign); err != nil {
 		return api.Errorf(api.CodeUnavailable, "the agent's answer cannot be read: its version may not fit the server's, update the agent")
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // copyTime is how long an answer waits for the server's copy of what it is about. The agent has done what was asked, so
@@ -77,13 +78,16 @@ type state struct {
 func stateOf(resource json.RawMessage) state {
 	var read struct {
 		Metadata struct {
-			ResourceVersion, UID string
-			DeletionTimestamp    *time.Time
-		}
-		Version string // of a setting
-		Setting struct{ Version string }
+			ResourceVersion   string     `json:"resourceVersion"`
+			UID               string     `json:"uid"`
+			DeletionTimestamp *time.Time `json:"deletionTimestamp"`
+		} `json:"metadata"`
+		Version string `json:"version"` // of a setting
+		Setting struct {
+			Version string `json:"version"`
+		} `json:"setting"`
 	}
-	if json.Unmarshal(resource, &read) != nil {
+	if strict.Decode(resource, &read, strict.Foreign) != nil {
 		return state{}
 	}
 	out := state{uid: read.Metadata.UID, deleted: read.Metadata.DeletionTimestamp != nil}

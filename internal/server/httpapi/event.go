@@ -14,6 +14,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 type eventInput struct {
@@ -129,7 +130,7 @@ func (c *call) sees(ctx context.Context, e api.Event) (bool, error) {
 // ownJob is true for an event about a job that the reader has asked for.
 func (c *call) ownJob(ctx context.Context, e api.Event) bool {
 	var j api.Job
-	if json.Unmarshal(e.Data, &j) != nil || j.By.ID == "" { // it was too large
+	if strict.Decode(e.Data, &j, strict.Foreign) != nil || j.By.ID == "" { // it was too large
 		var err error
 		if j, err = c.cfg.Jobs.GetJob(ctx, e.Object.ID); err != nil {
 			return false

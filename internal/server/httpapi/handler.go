@@ -185,7 +185,7 @@ func (h *Handler) describe() {
 		}}
 		route.mount(to, op)
 		described := h.described(route)
-		route.parameters = queryNames(described)
+		route.parameters, route.lists = queryNames(described)
 		route.addExample(described)
 	}
 }
@@ -277,6 +277,10 @@ func (h *Handler) serve(route *Route, w http.ResponseWriter, r *http.Request, ne
 		}
 	}
 	if err := route.checkQuery(r.URL.RawQuery); err != nil {
+		refuse(err)
+		return
+	}
+	if err := checkHeaders(r.Header); err != nil {
 		refuse(err)
 		return
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 type historyInput struct {
@@ -71,7 +72,7 @@ func readHistoryMark(text string) (m historyMark, err error) {
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(text)
 	if err == nil {
-		err = json.Unmarshal(raw, &m)
+		err = strict.Decode(raw, &m)
 	}
 	if err != nil {
 		return m, &api.Error{Code: api.CodeInvalid, Field: "query.cursor", Message: "the cursor is none of this list: send nextCursor of the page before, or none for the first page"}
@@ -231,7 +232,7 @@ func (w *history) fromStatus(r v1alpha1.RevisionHistory) api.Deployment {
 	}
 	var notes map[string]v1alpha1.Note
 	// Notes that cannot be read tell nothing.
-	if json.Unmarshal([]byte(w.app.Annotations[v1alpha1.AnnotationHistoryNotes]), &notes) == nil {
+	if strict.Decode([]byte(w.app.Annotations[v1alpha1.AnnotationHistoryNotes]), &notes, strict.Foreign) == nil {
 		note := notes[strconv.FormatInt(r.ID, 10)]
 		d.Reason, d.InitiatedBy = note.Reason, cmp.Or(d.InitiatedBy, note.By)
 		if note.Author != "" || note.Subject != "" {
@@ -249,5 +250,5 @@ func (w *history) place(d *api.Deployment, id int64) {
 	var pin v1alpha1.Pin
 	text := w.app.Annotations[v1alpha1.AnnotationRollback]
 	// One that cannot be read pins nothing; the conditions of the application say so.
-	d.Pinned = text != "" && json.Unmarshal([]byte(text), &pin) == nil && pin.ID == id
+	d.Pinned = text != "" && strict.Decode([]byte(text), &pin, strict.Foreign) == nil && pin.ID == id
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // manifestNoun is a resource of Argo CD's that is written as a whole.
@@ -246,7 +247,7 @@ func (n *manifestNoun) update(ctx context.Context, c *call, in *objectUpdate) (*
 func sameVersion(copied any, version string) json.RawMessage {
 	raw, _ := copied.(json.RawMessage)
 	var m manifest
-	if json.Unmarshal(raw, &m) != nil || m.Metadata.ResourceVersion != version {
+	if strict.Decode(raw, &m, strict.Foreign) != nil || m.Metadata.ResourceVersion != version {
 		return nil
 	}
 	return raw

@@ -9,6 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // description is what does not come from the routes.
@@ -41,7 +42,7 @@ func description() huma.Config {
 			},
 		},
 		OpenAPIPath:   "/api/v1/openapi",
-		Formats:       map[string]huma.Format{"application/json": huma.DefaultJSONFormat, "json": huma.DefaultJSONFormat},
+		Formats:       map[string]huma.Format{"application/json": exactJSON(), "json": exactJSON()},
 		DefaultFormat: "application/json",
 	}
 	return config
@@ -69,7 +70,7 @@ func (r *Route) addExample(op *huma.Operation) {
 		return
 	}
 	var value any
-	if json.Unmarshal([]byte(r.Example), &value) != nil {
+	if strict.Decode([]byte(r.Example), &value) != nil {
 		return // the test of the description finds it
 	}
 	for _, media := range op.RequestBody.Content {
@@ -84,7 +85,7 @@ func (h *Handler) OpenAPI() ([]byte, error) {
 		return nil, fmt.Errorf("write description of the interface: %w", err)
 	}
 	var value any
-	if err := json.Unmarshal(raw, &value); err != nil {
+	if err := strict.Decode(raw, &value); err != nil {
 		return nil, fmt.Errorf("read description of the interface: %w", err)
 	}
 	pretty, err := json.MarshalIndent(value, "", "  ")

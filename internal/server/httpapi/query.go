@@ -12,21 +12,26 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 )
 
-// queryNames are the parameters that a description has in the query, in order.
-func queryNames(op *huma.Operation) []string {
-	var out []string
-	if op != nil {
-		for _, p := range op.Parameters {
-			if p.In == "query" {
-				out = append(out, p.Name)
-			}
+// queryNames are the parameters that a description has in the query, in order, and those of them that may come several times.
+func queryNames(op *huma.Operation) (all, lists []string) {
+	if op == nil {
+		return nil, nil
+	}
+	for _, p := range op.Parameters {
+		if p.In != "query" {
+			continue
+		}
+		all = append(all, p.Name)
+		if p.Explode != nil && *p.Explode && p.Schema.Type == huma.TypeArray {
+			lists = append(lists, p.Name)
 		}
 	}
-	slices.Sort(out)
-	return out
+	slices.Sort(all)
+	return all, lists
 }
 
-// checkQuery refuses what the route does not know: a filter with a slip of the pen would let everything pass, and who
+// checkQuery refuses what the route does not know, and what comes twice where one counts: a filter with a slip of the pen
+// would let everything pass, and who
 // deletes with a dryRun that is spelled wrong would delete.
 func (r *Route) checkQuery(raw string) error {
 	if r.Returns || raw == "" {
@@ -38,6 +43,9 @@ func (r *Route) checkQuery(raw string) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		if slices.Contains(r.parameters, name) {
+			if n := len(query[name]); n > 1 && !slices.Contains(r.lists, name) {
+				return &api.Error{Code: api.CodeInvalid, Field: "query." + name, Message: fmt.Sprintf("the parameter %s comes %d times: send it once", name, n)}
+			}
 			continue
 		}
 		known := "this path takes none: leave it out"

@@ -51,6 +51,8 @@ type Route struct {
 	mount mounter
 	// parameters are the names of those that may be in the query, in order.
 	parameters []string
+	// lists are those of the parameters that may come several times.
+	lists []string
 }
 
 // mounter registers a route with the types of its input and output.

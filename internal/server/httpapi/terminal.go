@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +13,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 type terminalInput struct {
@@ -211,7 +211,7 @@ func (h *Handler) typed(ctx context.Context, stream Stream, kind int, data []byt
 		size
 		End bool `json:"end"`
 	}
-	err := json.Unmarshal(data, &to)
+	err := strict.Decode(data, &to)
 	switch {
 	case err == nil && to.End:
 		return stream.EndInput(ctx)

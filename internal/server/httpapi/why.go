@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -48,8 +47,8 @@ func (h *Handler) why(ctx context.Context, c *call, in *ItemInput) (api.Why, err
 // known is the application of a call as the server's copy has it.
 func known(c *call) (*api.ApplicationDetail, *v1alpha1.Application, error) {
 	detail, _ := c.before.(*api.ApplicationDetail)
-	app := &v1alpha1.Application{}
-	if err := json.Unmarshal(detail.Resource, app); err != nil {
+	app, _, err := v1alpha1.Decode(detail.Resource)
+	if err != nil {
 		return nil, nil, api.Errorf(api.CodeInvalid, "the Application cannot be read: %v: correct its fields in the cluster", err)
 	}
 	app.Namespace, app.Name = detail.Namespace, detail.Name
@@ -85,8 +84,8 @@ func (h *Handler) projectOf(ctx context.Context, c *call, agent api.Agent, app *
 		return nil, nil, err
 	}
 	item, _ := t.value.(*api.Item)
-	p := &v1alpha1.AppProject{}
-	if err := json.Unmarshal(item.Resource, p); err != nil {
+	p, _, err := v1alpha1.DecodeProject(item.Resource)
+	if err != nil {
 		return nil, nil, api.Errorf(api.CodeInvalid, "the AppProject %s cannot be read: %v: correct its fields", name, err)
 	}
 	rules, wrong = project.New(p)

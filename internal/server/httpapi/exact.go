@@ -1,0 +1,35 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/strict"
+)
+
+// exactJSON is how every body of every route is read: names of fields are exact, and a document that two readers could
+// understand in different ways is refused.
+func exactJSON() huma.Format {
+	format := huma.DefaultJSONFormat
+	format.Unmarshal = func(data []byte, v any) error { return strict.Decode(data, v) }
+	return format
+}
+
+// oneOfEach are headers that decide something and that are read once: the first of two would be judged, and a proxy may use
+// the last.
+func oneOfEach() []string {
+	return []string{"Authorization", "Content-Type", "Idempotency-Key", "If-Match", "Last-Event-ID", "Origin", "X-Slipway-Reason"}
+}
+
+// checkHeaders refuses a request that gives such a header twice.
+func checkHeaders(header http.Header) error {
+	for _, name := range oneOfEach() {
+		if n := len(header.Values(name)); n > 1 {
+			return &api.Error{Code: api.CodeInvalid, Field: "header." + name, Message: fmt.Sprintf("the header %s comes %d times: send it once", name, n)}
+		}
+	}
+	return nil
+}
