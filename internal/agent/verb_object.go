@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
@@ -262,18 +261,28 @@ func (v *verbs) objectPatch(ctx context.Context, cmd agentapi.Command) (any, err
 func checkPatch(kind types.PatchType, raw []byte) error {
 	touched := map[string]bool{}
 	if kind == types.JSONPatchType {
-		var steps []struct{ Path, From string }
+		// A map keeps names apart that differ in case only: the API server reads "path", and not "Path".
+		var steps []map[string]json.RawMessage
 		if err := json.Unmarshal(raw, &steps); err != nil {
 			return refusedAs(agentapi.CodeInvalid, "read the patch: %v", err)
 		}
 		for _, s := range steps {
-			for _, path := range []string{s.Path, s.From} {
-				field, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+			for _, name := range []string{"path", "from"} {
+				text := s[name]
+				if len(text) == 0 && name == "from" {
+					continue
+				}
+				var path string
+				if err := json.Unmarshal(text, &path); err != nil || path == "" {
+					return refusedAs(agentapi.CodeInvalid, "a patch of the whole object is none: apply the object")
+				}
+				// Of a path without a slash in front, the first field is passed over by those who apply it.
+				if path[0] != '/' {
+					return refusedAs(agentapi.CodeInvalid, "the patch has the %s %.80q: begin it with a slash", name, path)
+				}
+				field, _, _ := strings.Cut(path[1:], "/")
 				touched[field] = true
 			}
-		}
-		if slices.ContainsFunc(steps, func(s struct{ Path, From string }) bool { return s.Path == "" }) {
-			return refusedAs(agentapi.CodeInvalid, "a patch of the whole object is none: apply the object")
 		}
 	} else {
 		obj, err := object.DecodeJSON(raw)
