@@ -79,11 +79,12 @@ func Canonical(e Entry) []byte {
 }
 
 // CanonicalJSON writes a JSON document in one way, however it came: keys sorted, no spaces, whole numbers in full and
-// others as short as they can be. What is no JSON becomes a JSON string.
+// others as short as they can be. What is no JSON becomes a JSON string, without bytes that no text has: read and written
+// again, they would be others.
 func CanonicalJSON(raw []byte) []byte {
 	v, err := DecodeJSON(raw)
 	if err != nil {
-		return EncodeJSON(string(raw))
+		return EncodeJSON(strings.ToValidUTF8(string(raw), "\uFFFD"))
 	}
 	return EncodeJSON(v)
 }
