@@ -1,7 +1,7 @@
 # What to do with this repository. `make` alone lists the targets.
 #
 # Variables: ARGS are more arguments for what up, test, unit, bench and soak run;
-# ROUNDS is how long soak goes on.
+# ROUNDS is how long soak goes on; FUZZTIME is how long fuzz tries each target, FUZZ which of them.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -24,6 +24,8 @@ flaky := $(root)/.run/flaky.txt
 retest := $(bin)/retest -record $(flaky)
 
 ROUNDS ?= 20
+FUZZTIME ?= 10m
+FUZZ ?= Fuzz
 ARGS ?=
 
 # Tests find what they need through these, wherever they run.
@@ -188,6 +190,16 @@ bench-ui: programs ## measure the pages in Chromium over a simulated fleet; ARGS
 .PHONY: soak
 soak: build ## kill and restart things while commits arrive, for ROUNDS rounds (20)
 	SLIPWAY_REQUIRE_CLUSTER=1 SLIPWAY_SOAK_ROUNDS=$(ROUNDS) go test -count=1 -p 1 -timeout 3h -v $(ARGS) ./test/chaos ./test/fleet ./test/scale
+
+# Each fuzzer has one worker, so that a machine can do something else beside it. An input that fails is kept in testdata/fuzz.
+.PHONY: fuzz
+fuzz: ## try each fuzz target for FUZZTIME (10m), one after the other; FUZZ names some of them, ARGS go to go test
+	@failed=; while IFS=: read -r file func; do \
+		name=$${func#func }; dir=./$$(dirname "$$file"); \
+		echo "$$dir $$name" >&2; \
+		SLIPWAY_DEVCLUSTER=none nice -n 19 go test -run='^$$' -fuzz="^$$name\$$" -fuzztime=$(FUZZTIME) -parallel=1 $(ARGS) $$dir || failed="$$failed $$name"; \
+	done < <(grep -roE --include='*_test.go' '^func $(FUZZ)[A-Za-z0-9]*' api internal | sort); \
+	[ -z "$$failed" ] || { echo "fuzz: failed:$$failed" >&2; exit 1; }
 
 .PHONY: clean
 clean: ## stop what runs and remove everything that was built

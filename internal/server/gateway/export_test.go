@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
 )
@@ -35,6 +36,12 @@ func (g *Gateway) HearBegun(ctx context.Context, uid, id string, epoch int64) {
 	data, _ := json.Marshal(peerNote{Type: noteBegun, UID: uid, ID: id, Epoch: epoch, At: g.now()})
 	g.hear(ctx, data)
 }
+
+// Hear does what any word of another server does.
+func (g *Gateway) Hear(ctx context.Context, data []byte) { g.hear(ctx, data) }
+
+// ServeRegister answers a request for registration.
+func (g *Gateway) ServeRegister(w http.ResponseWriter, r *http.Request) { g.serveRegister(w, r) }
 
 // Remember reads what the store knows, as Run does at its beginning.
 func (g *Gateway) Remember(ctx context.Context) error { return g.remember(ctx) }

@@ -1,0 +1,134 @@
+package httpapi
+
+import (
+	"crypto/tls"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/api/agentapi"
+)
+
+func FuzzHistoryCursor(f *testing.F) {
+	for _, text := range []string{"", "e30", "eyJ0IjotMSwiaSI6bnVsbH0", "eyJsIjoiYSIsImQiOnRydWV9", "=", "eyJ0IjoxZTk5OX0"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		m, err := readHistoryMark(text)
+		if err != nil {
+			if api.CodeOf(err) != api.CodeInvalid {
+				t.Error(err)
+			}
+			return
+		}
+		if again, err := readHistoryMark(m.String()); err != nil || again.String() != m.String() {
+			t.Errorf("%q is read as %s, and that as %s (%v)", text, m, again, err)
+		}
+	})
+}
+
+func FuzzIfMatch(f *testing.F) {
+	for _, text := range []string{"", "*", `"1"`, `W/"7"`, `"-1"`, `"1", "2"`, `"9223372036854775808"`, `W/W/"1"`} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		v, err := version(text)
+		if err == nil && v < 0 || err != nil && api.CodeOf(err) != api.CodeInvalid {
+			t.Errorf("%q is version %d (%v)", text, v, err)
+		}
+		if err == nil && v == 0 && strings.Trim(strings.TrimPrefix(text, "W/"), `"*+0-`) != "" {
+			t.Errorf("%q asks for no version", text)
+		}
+		if back, err := version(etag(max(v, 0))); err != nil || back != max(v, 0) {
+			t.Errorf("the ETag of version %d is read as %d (%v)", v, back, err)
+		}
+	})
+}
+
+// A query that is accepted has nothing in it but parameters of its route, for whoever reads it.
+func FuzzQuery(f *testing.F) {
+	for _, raw := range []string{"dryRun=true", "dryRun=true&DryRun=false", "dry%52un=x", "a;b=c", "%zz", "dryRun&&&=", "dryRun=a&dryRun=b", "dryRun[]=1", "+dryRun=1"} {
+		f.Add(raw)
+	}
+	route := &Route{parameters: []string{"dryRun", "limit"}}
+	f.Fuzz(func(t *testing.T, raw string) {
+		if route.checkQuery(raw) != nil {
+			return
+		}
+		r := &http.Request{URL: &url.URL{RawQuery: raw}}
+		for name := range r.URL.Query() {
+			if !route.Takes(name) {
+				t.Errorf("%q passes with %q", raw, name)
+			}
+		}
+	})
+}
+
+// Who is not behind a proxy that is trusted has the address that they come from.
+func FuzzForwardedFor(f *testing.F) {
+	f.Add("192.0.2.1:1", "10.0.0.1", "198.51.100.7")
+	f.Add("[::ffff:10.0.0.9]:1", "10.0.0.1, 192.0.2.1", "10.0.0.2,")
+	f.Add("@", ",,,", "::1%eth0")
+	trusted := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
+	f.Fuzz(func(t *testing.T, remote, first, second string) {
+		r := &http.Request{RemoteAddr: remote, Header: http.Header{"X-Forwarded-For": {first, second}}}
+		alone := ClientIP(&http.Request{RemoteAddr: remote}, nil)
+		if got := ClientIP(r, nil); got != alone {
+			t.Errorf("%q is %q, whatever it says of itself; it was %q", remote, alone, got)
+		}
+		at, err := netip.ParseAddr(alone)
+		if got := ClientIP(r, trusted); (err != nil || !trusted[0].Contains(at.Unmap())) && got != alone {
+			t.Errorf("%q is no proxy of ours, and is taken for %q", remote, got)
+		}
+	})
+}
+
+// A page of another origin opens no WebSocket.
+func FuzzOrigin(f *testing.F) {
+	for _, origin := range []string{"https://slipway.example", "https://evil.example", "null", "https://slipway.example.evil.example", "https://evil@slipway.example", "//slipway.example", "https://slipway.example:443", "data:,", "https://SLIPWAY.example"} {
+		f.Add(origin)
+	}
+	h := &Handler{cfg: Config{PublicURL: "https://slipway.example", AllowedOrigins: []string{"https://ide.example"}}}
+	f.Fuzz(func(t *testing.T, origin string) {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "https://slipway.example/api/v1/x", nil)
+		r.Host, r.TLS = "slipway.example", &tls.ConnectionState{}
+		r.Header.Set("Origin", origin)
+		if !h.allowed(r) || origin == "" || origin == "https://ide.example" {
+			return
+		}
+		if u, err := url.Parse(origin); err != nil || u.Host != "slipway.example" {
+			t.Errorf("a page of %q may open a WebSocket", origin)
+		}
+	})
+}
+
+// What passes as a setting has no secret outside of the seal.
+func FuzzSettingFields(f *testing.F) {
+	f.Add("shop", "url", "https://git.example/x", "QUJD")
+	f.Add("", "Password", "x", "")
+	f.Add("a/b", "url", "https://u:p@h/", "=")
+	f.Add("\x00", "url", "ssh://u:p@h", "QUJD\n")
+	f.Fuzz(func(t *testing.T, name, field, value, sealed string) {
+		for _, n := range (&Handler{}).settingNouns() {
+			w := &api.SettingWrite{Name: name, Fields: map[string]string{field: value}, Sealed: api.Sealed(sealed)}
+			if n.check(w) != nil {
+				continue
+			}
+			if w.Name == "" || len(w.Name) > 253 || strings.ContainsAny(w.Name, "/ \t\r\n\x00") {
+				t.Errorf("%s: the name is %q", n.called, w.Name)
+			}
+			if u, err := url.Parse(value); err == nil && u.User != nil && u.Host != "" {
+				if password, has := u.User.Password(); has {
+					t.Errorf("%s: field %q holds the password %q", n.called, field, password)
+				}
+			}
+			if low := strings.ToLower(field); low == "password" && n.setting == agentapi.SettingRepository {
+				t.Errorf("%s: field %q is not sealed", n.called, field)
+			}
+		}
+	})
+}
