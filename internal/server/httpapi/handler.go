@@ -187,6 +187,7 @@ func (h *Handler) describe() {
 		described := h.described(route)
 		route.parameters, route.lists = queryNames(described)
 		route.addExample(described)
+		route.addAccess(described)
 	}
 }
 

@@ -78,6 +78,28 @@ func (r *Route) addExample(op *huma.Operation) {
 	}
 }
 
+// addAccess says in the description who may: what no type of a request or an answer says.
+func (r *Route) addAccess(op *huma.Operation) {
+	if op == nil {
+		return
+	}
+	says := map[string]any{"access": r.Access.String()}
+	for name, text := range map[string]string{"permission": string(r.Permission), "audit": r.Audit} {
+		if text != "" {
+			says[name] = text
+		}
+	}
+	for name, is := range map[string]bool{"reads": r.Reads, "streams": r.Streams, "unsettled": r.Unsettled} {
+		if is {
+			says[name] = true
+		}
+	}
+	if op.Extensions == nil {
+		op.Extensions = map[string]any{}
+	}
+	op.Extensions["x-slipway"] = says
+}
+
 // OpenAPI is the description of the interface, as it is committed.
 func (h *Handler) OpenAPI() ([]byte, error) {
 	raw, err := json.Marshal(h.doc)

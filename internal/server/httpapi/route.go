@@ -24,6 +24,21 @@ const (
 	Public
 )
 
+// String is the word that the description has for it.
+func (a Access) String() string {
+	switch a {
+	case Addressed:
+		return "addressed"
+	case Listed:
+		return "listed"
+	case SignedIn:
+		return "signed-in"
+	case Public:
+		return "public"
+	}
+	return ""
+}
+
 // Route is a line of the table.
 type Route struct {
 	Method, Path string

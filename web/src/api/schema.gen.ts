@@ -1,5 +1,5 @@
 // Made from api/openapi.json by "make generate": do not edit.
-// sha256 of it: e1a3ad73e7f44ce8374d74f334122f2c5060aee86f4e634504a65b6f5a4f155f
+// sha256 of it: ed79812edde100d02aa337e8f63a2af428c9b99b943599befc7ddc280d3cf938
 
 export interface paths {
 	"/api/v1/access/can": {
