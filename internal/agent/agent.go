@@ -110,6 +110,7 @@ type Agent struct {
 	background  sync.WaitGroup
 	ready       chan struct{}          // closed when this agent leads and has seen all Applications
 	waits       atomic.Pointer[string] // why it has not begun, where it waits for the API server; nil otherwise
+	heard       atomic.Uint64          // grows when something changed that Applications may have failed without
 }
 
 // New puts an agent together. Nothing runs and nothing is asked of the cluster yet.
@@ -150,6 +151,7 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 	a.differences = newDifferences(func() map[string]string { return a.settings.config(configArgoCD) }, cfg.Log)
 	a.sources = &sources{pool: a.pool, settings: a.settings}
 	a.clusters = newClusters(cfg, a.settings, a.projects.Rules, a.liveEvent, a.kindsChanged)
+	a.clusters.missed = a.metrics.missedEvent
 	if a.clusters.guard = a.driver.guard(false); cfg.Shards > 1 {
 		a.clusters.guard = fenced
 	}
@@ -330,7 +332,10 @@ func (a *Agent) inheritProjects() {
 	a.projects.inherit(a.settings.config(configArgoCD)["globalProjects"])
 }
 
+// askFailed queues the Applications that could not be compared. One whose turn is under way is not among them yet: it
+// sees by the count that it has to look again.
 func (a *Agent) askFailed(wish ask) {
+	a.heard.Add(1)
 	a.registry.each(func(id name, app *v1alpha1.Application) {
 		if a.shadow.failed(id) || uncompared(app) {
 			a.registry.ask(id, wish, true)

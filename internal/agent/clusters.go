@@ -26,6 +26,7 @@ type clusters struct {
 	log      *slog.Logger
 	notify   func(live.Event)
 	kinds    func()
+	missed   func(wait string) // told of what a look found that no event told; nil for nobody
 	scripts  *scripts
 	tracking *tracking
 	shadow   bool                                                          // nothing is written
@@ -159,7 +160,7 @@ func (c *clusters) connect(ctx context.Context, cfg *rest.Config, how live.Confi
 	if err != nil {
 		return apply.Target{}, err
 	}
-	how.REST, how.Log, how.Notify, how.KindsChanged = cfg, c.log, c.notify, c.kinds
+	how.REST, how.Log, how.Notify, how.KindsChanged, how.Missed = cfg, c.log, c.notify, c.kinds, c.missed
 	state, err := live.Open(ctx, how)
 	if err != nil {
 		return apply.Target{}, err

@@ -26,6 +26,7 @@ type metrics struct {
 	pushes   *prometheus.CounterVec
 	writes   prometheus.Counter
 	crashes  prometheus.Counter
+	missed   *prometheus.CounterVec
 
 	// With a server:
 	batches     *prometheus.CounterVec
@@ -73,6 +74,9 @@ func newMetrics(a *Agent) *metrics {
 			Name: "slipway_reconcile_crashes_total", Help: "Reconciliations that crashed and were caught.",
 		}),
 	}
+	m.missed = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "slipway_missed_events_total", Help: "What a slow look found although an event should have reported it, by wait; stays 0.",
+	}, []string{"wait"})
 	m.batches = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "slipway_link_batches_total", Help: "Batches that the server answered, by what it said: stored, or why not.",
 	}, []string{"result"})
@@ -92,7 +96,7 @@ func newMetrics(a *Agent) *metrics {
 	build := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "slipway_build_info", Help: "Always 1; the label is the version.", ConstLabels: prometheus.Labels{"version": a.cfg.Version},
 	}, func() float64 { return 1 })
-	m.registry.MustRegister(build, m.stages, m.turns, m.syncs, m.queued, m.events, m.requests, m.pushes, m.writes, m.crashes,
+	m.registry.MustRegister(build, m.stages, m.turns, m.syncs, m.queued, m.events, m.requests, m.pushes, m.writes, m.crashes, m.missed,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), &gauges{agent: a})
 	if a.cfg.MetricsApplications {
 		m.registry.MustRegister(&applicationGauges{a})
@@ -119,6 +123,9 @@ func (m *metrics) begin() {
 		webhook.GitHub, webhook.GitLab, webhook.Gogs, webhook.Gitea, webhook.BitbucketCloud, webhook.BitbucketServer, webhook.AzureDevOps,
 	} {
 		m.pushes.WithLabelValues(string(provider))
+	}
+	for _, wait := range []string{live.WaitKind} {
+		m.missed.WithLabelValues(wait)
 	}
 	m.batches.WithLabelValues(labelOK)
 	for _, status := range []agentapi.Status{agentapi.StatusDone, agentapi.StatusFailed, agentapi.StatusRefused, agentapi.StatusExpired} {
@@ -179,6 +186,9 @@ func (m *metrics) event(e live.Event)     { m.events.WithLabelValues(string(e.Wh
 func (m *metrics) pushed(provider string) { m.pushes.WithLabelValues(provider).Inc() }
 func (m *metrics) wrote()                 { m.writes.Inc() }
 func (m *metrics) crashed()               { m.crashes.Inc() }
+
+// missedEvent counts what a slow look found although an event should have reported it.
+func (m *metrics) missedEvent(wait string) { m.missed.WithLabelValues(wait).Inc() }
 
 // countRequests counts every request to an API server.
 func (m *metrics) countRequests(next http.RoundTripper) http.RoundTripper {

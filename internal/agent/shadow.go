@@ -150,7 +150,7 @@ func (a *Agent) lookOn(ctx context.Context, log *slog.Logger, e entry, start tim
 	if a.shadow.put(id, f) {
 		logFinding(log, e.app, f, time.Since(start))
 	}
-	a.followUp(id, e.app, res)
+	a.followUp(id, e.app, res, a.heard.Load())
 }
 
 // logFinding says in one line what would be done, and what the status says.

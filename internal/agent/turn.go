@@ -104,6 +104,7 @@ func (a *Agent) turn(ctx context.Context, id name) {
 	req.Operating = a.progress(ctx, log, &app, start, e.told)
 	ctx, span := a.traces.turn(ctx, id, e.asked.trace)
 	defer span.Done()
+	heard := a.heard.Load()
 	res := a.engine.Reconcile(ctx, req)
 	if ctx.Err() != nil || lost(ctx) {
 		return // stopped: nothing is written or said by halves, the next start goes on
@@ -132,7 +133,7 @@ func (a *Agent) turn(ctx context.Context, id name) {
 	a.registry.toldAll(id, time.Now())
 	a.keepForHooks(ctx, log, app, res)
 	a.dropPin(ctx, log, app, res)
-	a.followUp(id, app, res)
+	a.followUp(id, app, res, heard)
 	logHeld(log, app, res)
 	logTurn(log, res, time.Since(start))
 }
@@ -162,8 +163,9 @@ func (a *Agent) request(e entry, now time.Time) engine.Request {
 }
 
 // followUp sees to it that what can change by time alone is looked at in time. Repositories tell of revisions, live
-// objects of changes, definitions of kinds; the pause after an error is for everything that tells nothing.
-func (a *Agent) followUp(id name, app *v1alpha1.Application, res engine.Result) {
+// objects of changes, definitions of kinds; the pause after an error is for everything that tells nothing. heard is the
+// count of Agent.heard when the turn began.
+func (a *Agent) followUp(id name, app *v1alpha1.Application, res engine.Result, heard uint64) {
 	if res.Wake > 0 {
 		a.queue.addAfter(id, res.Wake)
 	}
@@ -171,6 +173,9 @@ func (a *Agent) followUp(id name, app *v1alpha1.Application, res engine.Result) 
 	case res.Retry > 0:
 		a.registry.postpone(id, time.Now().Add(res.Retry))
 		a.queue.addAfter(id, res.Retry)
+	case res.Err != nil && a.heard.Load() != heard:
+		a.queue.add(id) // what it failed without may have come while it was under way
+		return
 	case res.Err != nil:
 		a.queue.addAfter(id, pauseAfter(a.registry.failed(id)))
 		return

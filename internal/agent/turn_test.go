@@ -22,7 +22,7 @@ func restful(t *testing.T, app *v1alpha1.Application) (*Agent, name) {
 func TestAnotherAttemptIsNotForgottenOverADateThatIsFarAway(t *testing.T) {
 	t.Parallel()
 	a, id := restful(t, settled())
-	a.followUp(id, settled(), engine.Result{Wake: 30 * 24 * time.Hour, Retry: time.Millisecond})
+	a.followUp(id, settled(), engine.Result{Wake: 30 * 24 * time.Hour, Retry: time.Millisecond}, a.heard.Load())
 	if e, _ := a.registry.take(id); e.due.IsZero() {
 		t.Error("the attempt is not noted")
 	}
@@ -37,7 +37,7 @@ func TestADeploymentOfSomethingElseIsComparedAgainOnceItIsOver(t *testing.T) {
 	app.Operation = &v1alpha1.Operation{Sync: &v1alpha1.SyncOperation{Revision: "r2"}}
 	for phase, want := range map[v1alpha1.OperationPhase]int{v1alpha1.OperationRunning: 0, v1alpha1.OperationSucceeded: 1, v1alpha1.OperationFailed: 1} {
 		a, id := restful(t, app)
-		a.followUp(id, app, engine.Result{Operation: &v1alpha1.OperationState{Phase: phase}})
+		a.followUp(id, app, engine.Result{Operation: &v1alpha1.OperationState{Phase: phase}}, a.heard.Load())
 		if n, _ := a.queue.depth(); n != want {
 			t.Errorf("%s: %d turns, want %d", phase, n, want)
 		}

@@ -33,6 +33,8 @@ type Cluster struct {
 	meta    metadata.Interface
 	index   *index
 	timeout time.Duration // for the first list of a kind
+	look    time.Duration // between two looks that need no event
+	missed  func(wait string)
 
 	ctx    context.Context // ends with the Cluster; watches live as long as it
 	cancel context.CancelFunc
@@ -51,12 +53,16 @@ type Config struct {
 	Notify func(Event)
 	// KindsChanged is told when kinds were added to or removed from the cluster. It must not block.
 	KindsChanged func()
+	// Missed is told when a look that needs no event found what an event should have told; nil for nobody.
+	Missed func(wait string)
 	// Tracking is how objects are marked as those of an Application.
 	Tracking object.Tracking
 	// Shadow is for an engine that writes nothing: any change of an object but of its status is told as drift.
 	Shadow bool
 	// Health judges objects where users have scripts for that; nil where they have none.
 	Health *health.Assessor
+
+	look time.Duration // for tests: the time between two looks that need no event
 }
 
 // firstList is how long the first list of a kind may take before the applications that need it get an error. The
@@ -87,7 +93,13 @@ func open(ctx context.Context, cfg Config, cat *catalog, httpClient *http.Client
 	}
 	c := &Cluster{
 		Server: cfg.Server, Tracking: cfg.Tracking, log: cfg.Log, catalog: cat, stream: feed, meta: meta,
-		index: newIndex(cfg.Notify), timeout: firstList, watches: map[object.Kind]*watcher{},
+		index: newIndex(cfg.Notify), timeout: firstList, watches: map[object.Kind]*watcher{}, look: cfg.look, missed: cfg.Missed,
+	}
+	if c.look == 0 {
+		c.look = kindsLook
+	}
+	if c.missed == nil {
+		c.missed = func(string) {}
 	}
 	c.index.scripts, c.index.tracking, c.index.shadow = cfg.Health, cfg.Tracking, cfg.Shadow
 	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))

@@ -10,7 +10,7 @@ import (
 // one reflector only, so it needs no lock.
 type crdStore struct {
 	generations map[string]int64
-	changed     func()
+	changed     func(name string) // by the name of a definition; "" for any
 }
 
 // Add tells of a new definition.
@@ -24,7 +24,7 @@ func (s *crdStore) Update(v any) error {
 		return err
 	}
 	s.generations[m.GetName()] = m.GetGeneration()
-	s.changed()
+	s.changed(m.GetName())
 	return nil
 }
 
@@ -35,7 +35,7 @@ func (s *crdStore) Delete(v any) error {
 		return err
 	}
 	delete(s.generations, m.GetName())
-	s.changed()
+	s.changed(m.GetName())
 	return nil
 }
 
@@ -55,7 +55,7 @@ func (s *crdStore) Replace(items []any, _ string) error {
 	}
 	s.generations = fresh
 	if !same {
-		s.changed()
+		s.changed("")
 	}
 	return nil
 }

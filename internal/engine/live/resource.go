@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -65,10 +66,14 @@ type catalog struct {
 	client discovery.DiscoveryInterface
 
 	mu      sync.Mutex
-	known   *kinds    // nil: not asked yet, or outdated
-	asking  *question // under way; nil: none
-	failed  error     // of the last question, if it failed
-	askedAt time.Time // when the last question ended
+	known   *kinds                   // nil: not asked yet, or outdated
+	asking  *question                // under way; nil: none
+	failed  error                    // of the last question, if it failed
+	askedAt time.Time                // when the last question ended
+	edition int                      // grows with each invalidate
+	absent  map[absentKind]time.Time // asked for and not there, and when last
+	lacking atomic.Bool              // absent has something in it
+	defined *definitions
 }
 
 // kinds is one answer of discovery. It is immutable.
@@ -100,7 +105,7 @@ func newCatalog(cfg *rest.Config) (*catalog, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make discovery client: %w", err)
 	}
-	return &catalog{client: client}, nil
+	return &catalog{client: client, absent: map[absentKind]time.Time{}, defined: newDefinitions()}, nil
 }
 
 // invalidate makes the next question ask the cluster again. One that is under way may have been answered from before
@@ -108,6 +113,7 @@ func newCatalog(cfg *rest.Config) (*catalog, error) {
 func (c *catalog) invalidate() {
 	c.mu.Lock()
 	c.known, c.asking = nil, nil
+	c.edition++
 	c.mu.Unlock()
 }
 
@@ -216,6 +222,15 @@ func unauthorized(err error) bool {
 
 // find returns how kind is reached; version may be empty for any.
 func (c *catalog) find(ctx context.Context, kind object.Kind, version string) (Resource, error) {
+	res, err := c.seek(ctx, kind, version)
+	var unknown *UnknownKindError
+	if lacks := errors.As(err, &unknown); lacks || err == nil {
+		c.noteAbsent(kind, version, !lacks)
+	}
+	return res, err
+}
+
+func (c *catalog) seek(ctx context.Context, kind object.Kind, version string) (Resource, error) {
 	known, err := c.load(ctx)
 	if err != nil {
 		return Resource{}, err

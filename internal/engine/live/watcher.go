@@ -10,8 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/slipway-gitops/slipway/internal/engine/live/stream"
@@ -191,27 +189,3 @@ func (s *kindStore) Replace(items []any, resourceVersion string) error {
 
 // Resync has nothing to do: the index misses nothing.
 func (s *kindStore) Resync() error { return nil }
-
-// kindsCRD is watched on every cluster, by metadata alone: when it changes, the catalog is outdated.
-var kindsCRD = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"} //nolint:gochecknoglobals // read-only
-
-// watchKinds keeps the catalog fresh.
-func (c *Cluster) watchKinds(changed func()) {
-	client := c.meta.Resource(kindsCRD)
-	lw := &cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			return client.List(ctx, o)
-		},
-		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			return client.Watch(ctx, o)
-		},
-	}
-	store := &crdStore{generations: map[string]int64{}, changed: func() {
-		c.catalog.invalidate()
-		if changed != nil {
-			changed()
-		}
-	}}
-	r := cache.NewReflectorWithOptions(lw, nil, store, cache.ReflectorOptions{Name: "kinds", Clock: ClockUntil(c.ctx)})
-	c.wait.Go(func() { r.RunWithContext(c.ctx) })
-}
