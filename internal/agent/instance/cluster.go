@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
@@ -46,10 +48,19 @@ type cluster struct {
 	used    map[string]bool // namespaces with workloads; nil where there are none
 	narrow  bool            // the agent may not look at all namespaces
 	synced  map[place]bool  // lists of pods that were complete once
+	denied  map[place]int   // how often the agent was refused to watch
+	pause   time.Duration   // until a refused watch begins again; it doubles
 }
 
+// A right that is granted a moment after it was used is not there for good: what was refused is asked for again, more and
+// more seldom.
+const (
+	deniedPause        = 2 * time.Second
+	longestDeniedPause = 5 * time.Minute
+)
+
 func newCluster(ctx context.Context, tell func(map[string]bool), wait *sync.WaitGroup, log *slog.Logger) *cluster {
-	return &cluster{ctx: ctx, tell: tell, wait: wait, log: log, forest: newForest(), feeds: map[place]*feed{}, synced: map[place]bool{}}
+	return &cluster{ctx: ctx, tell: tell, wait: wait, log: log, forest: newForest(), feeds: map[place]*feed{}, synced: map[place]bool{}, denied: map[place]int{}, pause: deniedPause}
 }
 
 // open says how the cluster is reached, from now on. What is known of it stays until the new watches know better.
@@ -151,13 +162,38 @@ func (c *cluster) refused(f *feed, err error) {
 		return
 	}
 	if f.namespace != "" || c.narrow {
-		c.log.Warn("the agent may not watch what instances are told from: grant its service account list and watch on it", "what", f.where(), "err", err)
+		if c.denied[place{f.kind, f.namespace}] == 0 {
+			c.log.Warn("the agent may not watch what instances are told from: grant its service account list and watch on it", "what", f.where(), "err", err)
+		}
+		c.wait.Go(func() { c.again(f) })
 		return
 	}
 	c.log.Info("instances are watched in each namespace: the agent may not watch them in all", "cluster", c.config.Host)
 	c.narrow = true
 	c.halt()
 	c.watch()
+}
+
+// again begins a watch that was refused once more, after a pause.
+func (c *cluster) again(f *feed) {
+	at := place{f.kind, f.namespace}
+	c.mu.Lock()
+	pause := min(c.pause<<min(c.denied[at], 20), longestDeniedPause)
+	c.denied[at]++
+	c.mu.Unlock()
+	timer := time.NewTimer(pause*4/5 + rand.N(pause*2/5+1))
+	defer timer.Stop()
+	select {
+	case <-c.ctx.Done():
+		return
+	case <-timer.C:
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.feeds[at] == f && c.used != nil && c.ctx.Err() == nil {
+		delete(c.feeds, at)
+		c.start(f.watched, f.namespace)
+	}
 }
 
 // found collects the Applications that an object and its owners belong to. Callers hold the lock. A chain that ends at a

@@ -164,15 +164,17 @@ func count(ready, total int) func(*agentapi.Instances) bool {
 func TestThePodsOfAnApplicationAreKnown(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, time.Millisecond)
+	shop := testenv.Name("shop")
+	other := testenv.Name("other")
 	w := newWorld(t, d.Moved)
 	d.Open("one", w.config, w.live)
 	if apps, ready := d.Apps(); len(apps) != 0 || !ready {
 		t.Errorf("before anything is used there are %v (%v)", apps, ready)
 	}
-	d.Use(app("shop"), "one", []string{w.namespace})
-	web := w.deployment("web", "shop", 2)
+	d.Use(app(shop), "one", []string{w.namespace})
+	web := w.deployment("web", shop, 2)
 	w.deployment("foreign", "", 1)
-	have := d.until("two pods", "shop", count(2, 2))
+	have := d.until("two pods", shop, count(2, 2))
 	first := have.Instances[0]
 	if !strings.HasPrefix(first.Pod, "web-") || first.Node == "" || first.StartedAt.IsZero() || first.Phase != "Running" || first.Owner != "Deployment/web" {
 		t.Errorf("a pod is %+v", first)
@@ -181,30 +183,30 @@ func TestThePodsOfAnApplicationAreKnown(t *testing.T) {
 		t.Errorf("images (-want +got):\n%s", diff)
 	}
 	w.scale(web, 3)
-	d.until("one more", "shop", count(3, 3))
-	if apps, ready := d.Apps(); len(apps) != 1 || apps[0] != app("shop") || !ready {
+	d.until("one more", shop, count(3, 3))
+	if apps, ready := d.Apps(); len(apps) != 1 || apps[0] != app(shop) || !ready {
 		t.Errorf("with pods there are %v (%v)", apps, ready)
 	}
 
 	// Somebody takes the object over: it is the other's from then on.
 	key := object.Key{Group: "apps", Kind: "Deployment", Namespace: w.namespace, Name: "web"}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{object.TrackingAnnotation: object.TrackingID("other", key, "")}}})
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{object.TrackingAnnotation: object.TrackingID(other, key, "")}}})
 	w.must(err)
-	d.Use(app("other"), "one", []string{w.namespace})
+	d.Use(app(other), "one", []string{w.namespace})
 	_, err = w.client.AppsV1().Deployments(w.namespace).Patch(t.Context(), "web", types.MergePatchType, patch, metav1.PatchOptions{})
 	w.must(err)
-	d.until("another owner", "other", count(3, 3))
-	d.until("not the one before", "shop", count(0, 0))
+	d.until("another owner", other, count(3, 3))
+	d.until("not the one before", shop, count(0, 0))
 
 	// Another connection, as after a change of credentials: nothing is forgotten meanwhile.
 	d.Open("one", w.config, w.live)
-	if have := d.Instances(app("other")); have == nil || have.Total != 3 {
+	if have := d.Instances(app(other)); have == nil || have.Total != 3 {
 		t.Errorf("after another connection there are %+v", have)
 	}
 	w.scale(web, 0)
-	d.until("none", "other", count(0, 0))
-	d.Use(app("other"), "", nil)
-	d.Use(app("shop"), "", nil)
+	d.until("none", other, count(0, 0))
+	d.Use(app(other), "", nil)
+	d.Use(app(shop), "", nil)
 	if c := d.clusters["one"]; len(c.feeds)+len(c.forest.pods) > 0 {
 		t.Errorf("a cluster that nobody uses is watched by %d, and %d pods are kept", len(c.feeds), len(c.forest.pods))
 	}
@@ -214,6 +216,7 @@ func TestAnAgentOfANamespaceWatchesThatNamespace(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	d := newDesk(t, time.Millisecond)
+	shop := testenv.Name("shop")
 	w := newWorld(t, d.Moved)
 	user := "narrow-" + w.namespace
 	_, err := w.client.RbacV1().Roles(w.namespace).Create(ctx, &rbacv1.Role{
@@ -228,9 +231,9 @@ func TestAnAgentOfANamespaceWatchesThatNamespace(t *testing.T) {
 	narrow := rest.CopyConfig(w.config)
 	narrow.Impersonate = rest.ImpersonationConfig{UserName: user}
 	d.Open("one", narrow, w.live)
-	d.Use(app("shop"), "one", []string{w.namespace, "kube-system"})
-	w.deployment("web", "shop", 2)
-	d.until("two pods", "shop", count(2, 2))
+	d.Use(app(shop), "one", []string{w.namespace, "kube-system"})
+	w.deployment("web", shop, 2)
+	d.until("two pods", shop, count(2, 2))
 }
 
 func TestAnApplicationIsToldOfOnceInAPause(t *testing.T) {

@@ -36,6 +36,7 @@ type world struct {
 	t         *testing.T
 	client    *kubernetes.Clientset
 	namespace string
+	instance  string // what its objects are marked with
 	watcher   *kin.Watcher
 	sync      atomic.Value // of the Deployment, as the status says
 	gone      atomic.Bool
@@ -48,7 +49,7 @@ var errGone = errors.New("the application is gone")
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	config := testenv.Cluster(t)
-	w := &world{t: t, namespace: testenv.Namespace(t)}
+	w := &world{t: t, namespace: testenv.Namespace(t), instance: testenv.Name("shop")}
 	w.sync.Store(v1alpha1.SyncStatusCode("Synced"))
 	var err error
 	if w.client, err = kubernetes.NewForConfig(config); err != nil {
@@ -72,7 +73,7 @@ func newWorld(t *testing.T) *world {
 		if w.gone.Load() {
 			return kin.View{}, errGone
 		}
-		return kin.View{Cluster: cluster, App: "shop", Resources: []v1alpha1.ResourceStatus{
+		return kin.View{Cluster: cluster, App: w.instance, Resources: []v1alpha1.ResourceStatus{
 			{Group: "apps", Version: "v1", Kind: "Deployment", Namespace: w.namespace, Name: "web", Status: w.sync.Load().(v1alpha1.SyncStatusCode)},
 			{Version: "v1", Kind: "Service", Namespace: w.namespace, Name: "web", Status: "Synced"},
 			{Version: "v1", Kind: "Secret", Namespace: w.namespace, Name: "web", Status: "Synced"},
@@ -91,7 +92,7 @@ func (w *world) must(_ any, err error) {
 }
 
 func (w *world) mark(key object.Key) metav1.ObjectMeta {
-	return metav1.ObjectMeta{Name: key.Name, Annotations: map[string]string{object.TrackingAnnotation: object.TrackingID("shop", key, w.namespace)}}
+	return metav1.ObjectMeta{Name: key.Name, Annotations: map[string]string{object.TrackingAnnotation: object.TrackingID(w.instance, key, w.namespace)}}
 }
 
 // deploy makes what the Application has.

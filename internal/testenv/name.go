@@ -1,0 +1,11 @@
+package testenv
+
+import (
+	"crypto/rand"
+	"strings"
+)
+
+// Name makes a name that no other test has, in this process or another: for whatever is told apart by its name over all
+// namespaces of the shared cluster. That is what objects are marked with as those of an Application, and what has no
+// namespace.
+func Name(prefix string) string { return prefix + "-" + strings.ToLower(rand.Text()[:10]) }
