@@ -101,6 +101,7 @@ func (o *ownEngine) work(ctx context.Context, g *errgroup.Group) {
 	for range o.agent.cfg.Workers {
 		g.Go(func() error { o.agent.work(ctx); return nil })
 	}
+	g.Go(func() error { return o.agent.lookAgain(ctx, secondLook) })
 }
 
 func (o *ownEngine) executors(*verbs) map[agentapi.Kind]link.Executor { return nil }

@@ -124,7 +124,7 @@ func (m *metrics) begin() {
 	} {
 		m.pushes.WithLabelValues(string(provider))
 	}
-	for _, wait := range []string{live.WaitKind} {
+	for _, wait := range []string{live.WaitKind, live.WaitObject} {
 		m.missed.WithLabelValues(wait)
 	}
 	m.batches.WithLabelValues(labelOK)

@@ -71,21 +71,42 @@ func (l *autolinker) notice(c gateway.Change) {
 	}
 }
 
-// run links what comes, until ctx ends.
+// What could not be linked is tried again after this time, so many times: its agent may be gone for good.
+const (
+	relink     = time.Minute
+	mostRelink = 60
+)
+
+// run links what comes, until ctx ends. What could not be linked is tried again.
 func (l *autolinker) run(ctx context.Context) {
+	again := time.NewTicker(relink)
+	defer again.Stop()
+	failed := map[string]int{} // in a row, by agent
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-l.wake:
+		case <-again.C:
 		}
 		l.mu.Lock()
 		waiting := l.waiting
 		l.waiting = map[string][]agentapi.Key{}
 		l.mu.Unlock()
 		for uid, keys := range waiting {
-			if err := l.link(ctx, uid, keys); err != nil && ctx.Err() == nil {
-				l.log.Error("link new applications; `slipway agent link` does it again", "agent", uid, "applications", len(keys), "err", err)
+			err := l.link(ctx, uid, keys)
+			if err == nil || ctx.Err() != nil {
+				delete(failed, uid)
+				continue
+			}
+			if failed[uid]++; failed[uid] > mostRelink {
+				delete(failed, uid)
+				l.log.Error("applications are not linked; `slipway agent link` does it", "agent", uid, "applications", len(keys), "err", err)
+			} else {
+				l.log.Error("link new applications; it is tried again", "agent", uid, "applications", len(keys), "err", err)
+				l.mu.Lock()
+				l.waiting[uid] = append(keys, l.waiting[uid]...)
+				l.mu.Unlock()
 			}
 		}
 	}

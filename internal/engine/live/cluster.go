@@ -34,6 +34,7 @@ type Cluster struct {
 	index   *index
 	timeout time.Duration // for the first list of a kind
 	look    time.Duration // between two looks that need no event
+	grace   time.Duration // until what a look found counts as missed
 	missed  func(wait string)
 
 	ctx    context.Context // ends with the Cluster; watches live as long as it
@@ -93,7 +94,7 @@ func open(ctx context.Context, cfg Config, cat *catalog, httpClient *http.Client
 	}
 	c := &Cluster{
 		Server: cfg.Server, Tracking: cfg.Tracking, log: cfg.Log, catalog: cat, stream: feed, meta: meta,
-		index: newIndex(cfg.Notify), timeout: firstList, watches: map[object.Kind]*watcher{}, look: cfg.look, missed: cfg.Missed,
+		index: newIndex(cfg.Notify), timeout: firstList, watches: map[object.Kind]*watcher{}, look: cfg.look, grace: eventGrace, missed: cfg.Missed,
 	}
 	if c.look == 0 {
 		c.look = kindsLook

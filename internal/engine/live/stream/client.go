@@ -108,3 +108,12 @@ func (c *Client) Patch(ctx context.Context, path string, how ktypes.PatchType, b
 	}
 	return res.Raw()
 }
+
+// Get returns the object at path as JSON.
+func (c *Client) Get(ctx context.Context, path string) ([]byte, error) {
+	res := c.rest.Get().AbsPath(path).Do(ctx)
+	if err := res.Error(); err != nil {
+		return nil, err // in the server's own words
+	}
+	return res.Raw()
+}

@@ -1,0 +1,64 @@
+package agent
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/object"
+)
+
+// Applications that wait for objects hear of these by watches. In case an event is lost, whatever still waits is looked at
+// slowly once more.
+const (
+	// secondLook is the time between two looks; each is up to a fifth sooner or later.
+	secondLook = 5 * time.Minute
+	// looksOfOne and looksInAll bound the requests of one look.
+	looksOfOne = 20
+	looksInAll = 200
+)
+
+// lookAgain gives whatever waits a slow second look until ctx ends.
+func (a *Agent) lookAgain(ctx context.Context, every time.Duration) error {
+	before := map[name]bool{}
+	for {
+		timer := time.NewTimer(every*4/5 + rand.N(every*2/5+1))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		case <-timer.C:
+		}
+		before = a.secondLook(ctx, before)
+	}
+}
+
+// secondLook reads the objects that Applications wait for which waited at the look before already, and queues these. It
+// returns those that wait now.
+func (a *Agent) secondLook(ctx context.Context, before map[name]bool) map[name]bool {
+	now := map[name]bool{}
+	left := looksInAll
+	a.registry.each(func(id name, app *v1alpha1.Application) {
+		if !waiting(app) || !a.driver.works(id) || ctx.Err() != nil {
+			return
+		}
+		now[id] = true
+		if !before[id] || left <= 0 {
+			return
+		}
+		target, err := a.clusters.Target(ctx, app.Spec.ProjectName(), app.Spec.Destination)
+		if err != nil {
+			return // its turn says why
+		}
+		left -= target.Live.LookAgain(ctx, object.InstanceName(app.Namespace, app.Name, a.cfg.Namespace), min(left, looksOfOne))
+		a.queue.add(id) // a turn with nothing to do makes no request
+	})
+	return now
+}
+
+// waiting reports whether an Application waits for objects: an operation under way, its deletion, or its health.
+func waiting(app *v1alpha1.Application) bool {
+	return app.DeletionTimestamp != nil || underWay(app.Status.OperationState) || terminating(app) ||
+		app.Status.Health.Status == v1alpha1.HealthProgressing
+}
