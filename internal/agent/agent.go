@@ -85,6 +85,7 @@ type Agent struct {
 	registry    *registry
 	queue       *queue
 	gate        *gate
+	seats       seats
 	engine      *engine.Engine
 	clusters    *clusters
 	sources     *sources
@@ -120,7 +121,11 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 	}
 	cfg.REST = rest.CopyConfig(cfg.REST)
 	cfg.REST.QPS, cfg.REST.Burst = -1, -1
-	a := &Agent{cfg: cfg, log: cfg.Log, queue: newQueue(), gate: newGate(cfg.Workers), ready: make(chan struct{}), traces: newTraces(cfg.Tracer)}
+	a := &Agent{
+		cfg: cfg, log: cfg.Log, gate: newGate(cfg.Workers), seats: make(seats, cfg.Workers), ready: make(chan struct{}),
+		traces: newTraces(cfg.Tracer),
+	}
+	a.queue = newQueue(a.projectOf)
 	a.metrics = newMetrics(a)
 	cfg.REST.Wrap(a.metrics.countRequests)
 	var err error
@@ -155,7 +160,7 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 	if a.clusters.guard = a.driver.guard(false); cfg.Shards > 1 {
 		a.clusters.guard = fenced
 	}
-	renderer, children, err := newRenderer()
+	renderer, children, err := newRenderer(a.metrics.rendered)
 	if err != nil {
 		return nil, err
 	}

@@ -98,9 +98,7 @@ func (o *ownEngine) wants(id name) { o.agent.queue.add(id) }
 func (o *ownEngine) moved(_, _ *v1alpha1.Application) {}
 
 func (o *ownEngine) work(ctx context.Context, g *errgroup.Group) {
-	for range o.agent.cfg.Workers {
-		g.Go(func() error { o.agent.work(ctx); return nil })
-	}
+	g.Go(func() error { o.agent.work(ctx); return nil })
 	g.Go(func() error { return o.agent.lookAgain(ctx, secondLook) })
 }
 

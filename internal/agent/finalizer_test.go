@@ -45,7 +45,7 @@ func patched(t *testing.T, code int) (a *Agent, patches *[]string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a = &Agent{apps: apps, queue: newQueue(), registry: newBook().registry}
+	a = &Agent{apps: apps, queue: newQueue(nil), registry: newBook().registry}
 	t.Cleanup(a.queue.close)
 	return a, patches
 }
@@ -123,7 +123,7 @@ func TestFinalizersThatCannotBeWrittenAreTriedAgain(t *testing.T) {
 	app := settled()
 	app.Name, app.Namespace = "web", "argocd"
 	a.keepForHooks(t.Context(), slog.New(slog.DiscardHandler), app, engine.Result{DeleteHooks: []v1alpha1.HookType{v1alpha1.HookPreDelete}})
-	if id, _, ok := a.queue.next(); !ok || id.Name != "web" || len(*patches) != 1 {
+	if id, ok := a.queue.next(); !ok || id.Name != "web" || len(*patches) != 1 {
 		t.Errorf("%s, %d patches", id, len(*patches))
 	}
 }

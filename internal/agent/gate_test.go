@@ -1,7 +1,9 @@
 package agent
 
 import (
+	"context"
 	"fmt"
+	"runtime"
 	"testing"
 	"time"
 
@@ -16,17 +18,17 @@ func TestADestinationLeavesWorkersToOthers(t *testing.T) {
 	hangs, works := v1alpha1.ApplicationDestination{Name: "hangs"}, v1alpha1.ApplicationDestination{Name: "works"}
 	entered := 0
 	for i := range 8 {
-		if g.enter(hangs, name{Name: fmt.Sprint(i)}) {
+		if g.enter(hangs, "shop", name{Name: fmt.Sprint(i)}) {
 			entered++
 		}
 	}
 	if entered != 6 {
 		t.Errorf("%d of 8 workers are at one destination, want 6", entered)
 	}
-	if !g.enter(works, name{Name: "w"}) {
+	if !g.enter(works, "shop", name{Name: "w"}) {
 		t.Error("another destination has no place")
 	}
-	g.enter(hangs, name{Name: "7"}) // asked for again while it waits
+	g.enter(hangs, "shop", name{Name: "7"}) // asked for again while it waits
 	if d := cmp.Diff([]name{{Name: "6"}}, g.leave(hangs, time.Second)); d != "" {
 		t.Errorf("who is next (-want +got):\n%s", d)
 	}
@@ -42,11 +44,11 @@ func TestASlowDestinationGetsFewerWorkers(t *testing.T) {
 	t.Parallel()
 	g := newGate(16)
 	slow := v1alpha1.ApplicationDestination{Name: "slow"}
-	g.enter(slow, name{Name: "first"})
+	g.enter(slow, "shop", name{Name: "first"})
 	g.leave(slow, time.Minute)
 	entered := 0
 	for i := range 16 {
-		if g.enter(slow, name{Name: fmt.Sprint(i)}) {
+		if g.enter(slow, "shop", name{Name: fmt.Sprint(i)}) {
 			entered++
 		}
 	}
@@ -58,7 +60,7 @@ func TestASlowDestinationGetsFewerWorkers(t *testing.T) {
 // Those who are called and do not come must not keep their places from those parked behind them.
 func TestThoseParkedBehindOthersThatDoNotComeHaveTheirTurns(t *testing.T) {
 	t.Parallel()
-	a := &Agent{queue: newQueue(), gate: newGate(4), shards: &shards{n: 2, wake: make(chan struct{}, 1), held: map[int]*holding{}}}
+	a := &Agent{queue: newQueue(nil), gate: newGate(4), shards: &shards{n: 2, wake: make(chan struct{}, 1), held: map[int]*holding{}}}
 	a.registry = newRegistry("argocd", func(name) {}, func(*v1alpha1.Application) {})
 	t.Cleanup(a.queue.close)
 	for shard := range a.shards.n {
@@ -108,7 +110,8 @@ func TestThoseParkedBehindOthersThatDoNotComeHaveTheirTurns(t *testing.T) {
 	}
 	var admitted []name
 	for waiting, _ := a.queue.depth(); waiting > 0; waiting, _ = a.queue.depth() {
-		id, _, _ := a.queue.next()
+		id, _ := a.queue.next()
+		a.queue.begun(id)
 		if _, _, _, ok := a.admit(t.Context(), id); ok {
 			admitted = append(admitted, id)
 		}
@@ -119,5 +122,167 @@ func TestThoseParkedBehindOthersThatDoNotComeHaveTheirTurns(t *testing.T) {
 	}
 	if len(a.gate.called) != 0 {
 		t.Errorf("%v are still waited for", a.gate.called)
+	}
+}
+
+// room is an Agent with queue, gate and seats, and nothing else.
+func room(t *testing.T, workers int) *Agent {
+	t.Helper()
+	a := &Agent{gate: newGate(workers), seats: make(seats, workers)}
+	a.registry = newRegistry("argocd", func(name) {}, func(*v1alpha1.Application) {})
+	a.queue = newQueue(a.projectOf)
+	t.Cleanup(a.queue.close)
+	return a
+}
+
+// sit begins a turn, as work does.
+func (a *Agent) sit(t *testing.T, app string) context.Context {
+	t.Helper()
+	s := &seat{agent: a, id: name{Name: app}, project: "shop", dest: v1alpha1.ApplicationDestination{Name: "one"}, since: time.Now(), end: func() {}}
+	a.seats.take()
+	if !a.gate.enter(s.dest, s.project, s.id) {
+		t.Fatalf("%s has no place", app)
+	}
+	return withSeat(t.Context(), s)
+}
+
+func TestATurnThatWaitsForARenderWorkerLeavesItsPlacesToOthers(t *testing.T) {
+	t.Parallel()
+	a := room(t, 4)
+	var backs []func()
+	for i := range 20 { // many more than there are workers, or places at a destination
+		backs = append(backs, leave(a.sit(t, fmt.Sprint("burns", i))))
+	}
+	if n := len(a.seats); n != 0 {
+		t.Errorf("turns that wait have %d seats", n)
+	}
+	ctx := a.sit(t, "works")
+	for _, back := range backs[:2] {
+		back()
+	}
+	if busy := a.gate.dest[v1alpha1.ApplicationDestination{Name: "one"}].busy; busy != 3 || len(a.seats) != 3 {
+		t.Errorf("%d at the destination on %d seats, want 3 and 3", busy, len(a.seats))
+	}
+	// The destination is full: who comes back waits for a place, but has no seat, and goes before those who are parked.
+	if a.gate.enter(v1alpha1.ApplicationDestination{Name: "one"}, "shop", name{Name: "parked"}) {
+		t.Error("a fourth turn has a place, three may")
+	}
+	came := make(chan struct{})
+	go func() { backs[2](); close(came) }()
+	for {
+		a.gate.mu.Lock()
+		n := len(a.gate.dest[v1alpha1.ApplicationDestination{Name: "one"}].coming)
+		a.gate.mu.Unlock()
+		if n == 1 {
+			break
+		}
+		runtime.Gosched()
+	}
+	if next := a.gate.leave(v1alpha1.ApplicationDestination{Name: "one"}, time.Second); len(next) != 0 {
+		t.Errorf("%v are called before the turn that comes back", next)
+	}
+	a.seats.give()
+	<-came
+	leave(ctx)
+}
+
+func TestAProjectHasOnlySoManyTurnsThatWaitForRenderWorkers(t *testing.T) {
+	t.Parallel()
+	a := room(t, 4)
+	var backs []func()
+	for i := range maxAway {
+		backs = append(backs, leave(a.sit(t, fmt.Sprint("burns", i))))
+	}
+	one := v1alpha1.ApplicationDestination{Name: "one"}
+	for i := range 3 * maxAway {
+		if a.gate.enter(one, "shop", name{Name: fmt.Sprint("more", i)}) {
+			t.Fatal("another turn of the project has a place")
+		}
+	}
+	if !a.gate.enter(one, "other", name{Name: "web"}) {
+		t.Fatal("a turn of another project has no place")
+	}
+	a.gate.leave(one, time.Second)
+	for _, back := range backs {
+		back()
+		a.seats.give()
+		a.gate.leave(one, time.Second)
+	}
+	if n, _ := a.queue.depth(); n != 3*maxAway {
+		t.Errorf("%d Applications that were parked are called, want %d", n, 3*maxAway)
+	}
+	if len(a.gate.away) != 0 {
+		t.Errorf("%v is kept of turns that are back", a.gate.away)
+	}
+}
+
+func TestATurnThatComesBackDoesNotWaitOnceItIsStopped(t *testing.T) {
+	t.Parallel()
+	a := room(t, 1)
+	ctx, cancel := context.WithCancel(a.sit(t, "burns"))
+	back := leave(ctx)
+	one := v1alpha1.ApplicationDestination{Name: "one"}
+	if !a.gate.enter(one, "other", name{Name: "web"}) {
+		t.Fatal("the place is not free")
+	}
+	cancel()
+	back()
+	if busy := a.gate.dest[one].busy; busy != 2 {
+		t.Errorf("%d are counted at the destination, want 2", busy)
+	}
+}
+
+func TestProjectsHaveTheirTurnsOneAfterTheOther(t *testing.T) {
+	t.Parallel()
+	q := newQueue(func(id name) string { return id.Namespace })
+	t.Cleanup(q.close)
+	for i := range 1000 {
+		q.add(name{Namespace: "many", Name: fmt.Sprint(i)})
+	}
+	q.add(name{Namespace: "one", Name: "a"})
+	q.add(name{Namespace: "two", Name: "a"})
+	q.add(name{Namespace: "one", Name: "b"})
+	q.add(name{Namespace: "many", Name: "0"}) // again
+	var got []name
+	for range 6 {
+		id, _ := q.next()
+		q.begun(id)
+		q.done(id)
+		got = append(got, id)
+	}
+	want := []name{{Namespace: "many", Name: "0"}, {Namespace: "one", Name: "a"}, {Namespace: "two", Name: "a"}, {Namespace: "many", Name: "1"}, {Namespace: "one", Name: "b"}, {Namespace: "many", Name: "2"}}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("the order of turns (-want +got):\n%s", d)
+	}
+	if n, _ := q.depth(); n != 997 {
+		t.Errorf("%d wait, want 997", n)
+	}
+}
+
+func TestATurnThatWaitsForARenderWorkerDoesNotKeepItsShard(t *testing.T) {
+	t.Parallel()
+	a := room(t, 4)
+	a.shards = &shards{n: 1, wake: make(chan struct{}, 1), held: map[int]*holding{0: {ctx: t.Context(), active: true}}}
+	a.shards.held[0].until.Store(new(time.Now().Add(time.Hour)))
+	for name, before := range map[string]bool{"it waits before": true, "it waits after": false} {
+		a.shards.held[0].giving = false
+		ctx, cancel := context.WithCancel(a.sit(t, name))
+		s, _ := ctx.Value(seatKey{}).(*seat)
+		s.end = cancel
+		var back func()
+		if before {
+			back = leave(ctx)
+		}
+		a.shards.giveUp(0)
+		if !before {
+			back = leave(ctx)
+		}
+		if ctx.Err() == nil {
+			t.Errorf("%s: the turn goes on", name)
+		}
+		back()
+		if len(a.shards.held[0].away) != 0 {
+			t.Errorf("%s: it is kept as one that waits", name)
+		}
 	}
 }

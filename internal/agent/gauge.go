@@ -43,6 +43,7 @@ func (g *gauges) Collect(ch chan<- prometheus.Metric) {
 	send(gauge("slipway_render_cache_results", "Renderings kept."), float64(results))
 	send(gauge("slipway_render_cache_bytes", "Memory that kept renderings take, compressed."), float64(bytes))
 	send(gauge("slipway_render_workers", "Processes that render templates, alive now."), float64(g.agent.children.Children()))
+	send(gauge("slipway_render_waiting", "Renderings that wait for a process."), float64(g.agent.children.Waiting()))
 	kinds := gauge("slipway_live_kinds", "Kinds watched.", "server")
 	tracked := gauge("slipway_live_objects", "Live objects known, tracked by an Application or not.", "server", "tracked")
 	flying := gauge("slipway_apply_in_flight", "Writes to the API server under way.", "server")

@@ -11,6 +11,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
+	"github.com/slipway-gitops/slipway/internal/engine/render/worker"
 	"github.com/slipway-gitops/slipway/internal/webhook"
 )
 
@@ -27,6 +28,9 @@ type metrics struct {
 	writes   prometheus.Counter
 	crashes  prometheus.Counter
 	missed   *prometheus.CounterVec
+	renders  *prometheus.HistogramVec
+	cpu      *prometheus.CounterVec
+	yields   prometheus.Counter
 
 	// With a server:
 	batches     *prometheus.CounterVec
@@ -77,6 +81,15 @@ func newMetrics(a *Agent) *metrics {
 	m.missed = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "slipway_missed_events_total", Help: "What a slow look found although an event should have reported it, by wait; stays 0.",
 	}, []string{"wait"})
+	m.renders = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "slipway_render_wait_seconds", Help: "How long renderings waited for a process, by how they ended.", Buckets: []float64{.001, .01, .05, .1, .5, 1, 2, 5, 30, 60, 300},
+	}, []string{"outcome"})
+	m.cpu = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "slipway_render_cpu_seconds_total", Help: "Processor time of renderings in processes of their own, by how they ended.",
+	}, []string{"outcome"})
+	m.yields = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "slipway_render_yields_total", Help: "How often a rendering gave way to one of another project, or to a quick one.",
+	})
 	m.batches = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "slipway_link_batches_total", Help: "Batches that the server answered, by what it said: stored, or why not.",
 	}, []string{"result"})
@@ -96,7 +109,7 @@ func newMetrics(a *Agent) *metrics {
 	build := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "slipway_build_info", Help: "Always 1; the label is the version.", ConstLabels: prometheus.Labels{"version": a.cfg.Version},
 	}, func() float64 { return 1 })
-	m.registry.MustRegister(build, m.stages, m.turns, m.syncs, m.queued, m.events, m.requests, m.pushes, m.writes, m.crashes, m.missed,
+	m.registry.MustRegister(build, m.stages, m.turns, m.syncs, m.queued, m.events, m.requests, m.pushes, m.writes, m.crashes, m.missed, m.renders, m.cpu, m.yields,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), &gauges{agent: a})
 	if a.cfg.MetricsApplications {
 		m.registry.MustRegister(&applicationGauges{a})
@@ -126,6 +139,10 @@ func (m *metrics) begin() {
 	}
 	for _, wait := range []string{live.WaitKind, live.WaitObject} {
 		m.missed.WithLabelValues(wait)
+	}
+	for _, outcome := range worker.Outcomes() {
+		m.renders.WithLabelValues(string(outcome))
+		m.cpu.WithLabelValues(string(outcome))
 	}
 	m.batches.WithLabelValues(labelOK)
 	for _, status := range []agentapi.Status{agentapi.StatusDone, agentapi.StatusFailed, agentapi.StatusRefused, agentapi.StatusExpired} {
@@ -179,6 +196,13 @@ func (m *metrics) reconciled(res engine.Result) {
 	if res.Operation != nil {
 		m.syncs.WithLabelValues(string(res.Operation.Phase)).Inc()
 	}
+}
+
+// rendered takes in what is known of a rendering in a process of its own.
+func (m *metrics) rendered(r worker.Report) {
+	m.renders.WithLabelValues(string(r.Outcome)).Observe(r.Waited.Seconds())
+	m.cpu.WithLabelValues(string(r.Outcome)).Add(r.CPU.Seconds())
+	m.yields.Add(float64(r.Yielded))
 }
 
 func (m *metrics) waited(d time.Duration) { m.queued.Observe(d.Seconds()) }

@@ -10,13 +10,17 @@ import (
 // renderCacheBytes bounds the remembered renderings, compressed.
 const renderCacheBytes = 64 << 20
 
+// plainBytes bounds what plain files of one source are parsed in this process, which all projects share.
+const plainBytes = 4 << 20
+
 // newRenderer puts the renderers together. Plain files are parsed here; whatever runs a program of the source's own
-// making (templates, Jsonnet) runs in a process of its own.
-func newRenderer() (*memo.Memo, *worker.Renderer, error) {
-	children, err := worker.New(worker.Config{})
+// making (templates, Jsonnet) runs in a process of its own, and so do large plain files. done is told of each job of these.
+func newRenderer(done func(worker.Report)) (*memo.Memo, *worker.Renderer, error) {
+	children, err := worker.New(worker.Config{Done: done})
 	if err != nil {
 		return nil, nil, err
 	}
-	pipeline := &render.Pipeline{Plain: plain.Renderer{}, Jsonnet: children, Helm: children, Kustomize: children}
-	return memo.New(pipeline, memo.Options{Bytes: renderCacheBytes}), children, nil
+	apart := unseated{children}
+	pipeline := &render.Pipeline{Plain: plain.Renderer{Bytes: plainBytes}, Jsonnet: apart, Helm: apart, Kustomize: apart}
+	return memo.New(pipeline, memo.Options{Bytes: renderCacheBytes, Waits: leave}), children, nil
 }

@@ -65,7 +65,7 @@ func TestWordsAboutAnOperationAreAsFarApartAsTheyAreDear(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			a := &Agent{queue: newQueue(), registry: newRegistry("argocd", func(name) {}, func(*v1alpha1.Application) {})}
+			a := &Agent{queue: newQueue(nil), registry: newRegistry("argocd", func(name) {}, func(*v1alpha1.Application) {})}
 			defer a.queue.close()
 			app := &v1alpha1.Application{}
 			app.Namespace, app.Name, app.ResourceVersion = "argocd", "web", "1"

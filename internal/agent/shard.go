@@ -77,6 +77,7 @@ type holding struct {
 	until   atomic.Pointer[time.Time] // when ctx ends
 	active  bool                      // its Applications have turns
 	giving  bool                      // no turn begins any more
+	away    map[name]func()           // ends the turns that wait for a render worker
 	turns   int
 }
 
@@ -102,6 +103,30 @@ func (s *shards) enter(ctx context.Context, id name) (turn context.Context, leav
 			s.poke()
 		}
 	}, true
+}
+
+// away notes how to end the turn of an Application while it waits for a render worker: it has changed nothing yet, and must
+// not keep its shard from another replica.
+func (s *shards) away(id name, end func()) (back func()) {
+	if s == nil {
+		return func() {}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h := s.held[shardOf(id, s.n)]
+	if h == nil || h.giving {
+		end()
+		return func() {}
+	}
+	if h.away == nil {
+		h.away = map[name]func(){}
+	}
+	h.away[id] = end
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(h.away, id)
+	}
 }
 
 // holds reports whether this replica works on an Application.
@@ -242,6 +267,9 @@ func (s *shards) giveUp(mine int) {
 	for _, shard := range keep[min(mine, len(keep)):] {
 		h := s.held[shard]
 		h.giving = true
+		for _, end := range h.away {
+			end()
+		}
 		if h.turns == 0 {
 			s.poke()
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 	"time"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
@@ -20,55 +21,54 @@ import (
 
 // work gives Applications their turns until the queue closes.
 func (a *Agent) work(ctx context.Context) {
+	var turns sync.WaitGroup
+	defer turns.Wait()
 	for {
-		id, waited, ok := a.queue.next()
+		id, ok := a.queue.next()
 		if !ok {
 			return
 		}
-		a.metrics.waited(waited)
-		a.gated(ctx, id)
-		a.queue.done(id)
+		a.seats.take()
+		a.metrics.waited(a.queue.begun(id))
+		turns.Go(func() {
+			defer a.seats.give()
+			a.gated(ctx, id)
+			a.queue.done(id)
+		})
 	}
 }
 
 // gated gives an Application its turn if its destination has a place for it.
 func (a *Agent) gated(ctx context.Context, id name) {
-	ctx, dest, leave, ok := a.admit(ctx, id)
+	ctx, s, leave, ok := a.admit(ctx, id)
 	if !ok {
 		return
 	}
 	defer leave()
-	start := time.Now()
-	defer func() {
-		for _, next := range a.gate.leave(dest, time.Since(start)) {
-			a.queue.add(next)
-		}
-	}()
-	a.turn(ctx, id)
+	defer func() { a.requeue(a.gate.leave(s.dest, s.lasted())) }()
+	ctx, s.end = context.WithCancel(ctx)
+	defer s.end()
+	a.turn(withSeat(ctx, s), id)
 }
 
 // admit finds out whether an Application may have its turn now: it is there, of this replica's shards, and its destination
 // has a place for it, which the caller gives back. leave ends the turn in its shard.
-func (a *Agent) admit(ctx context.Context, id name) (_ context.Context, dest v1alpha1.ApplicationDestination, leave func(), ok bool) {
-	defer func() {
-		for _, next := range a.gate.pass(id) {
-			a.queue.add(next)
-		}
-	}()
+func (a *Agent) admit(ctx context.Context, id name) (_ context.Context, s *seat, leave func(), ok bool) {
+	defer func() { a.requeue(a.gate.pass(id)) }()
 	app, ok := a.registry.get(id)
 	if !ok {
-		return nil, dest, nil, false
+		return nil, nil, nil, false
 	}
 	ctx, leave, mine := a.shards.enter(ctx, id)
 	if !mine {
-		return nil, dest, nil, false // whoever takes its shard looks at it
+		return nil, nil, nil, false // whoever takes its shard looks at it
 	}
-	dest = cluster(app)
-	if !a.gate.enter(dest, id) {
+	s = &seat{agent: a, id: id, project: app.Spec.ProjectName(), dest: cluster(app), since: time.Now()}
+	if !a.gate.enter(s.dest, s.project, id) {
 		leave()
-		return nil, dest, nil, false
+		return nil, nil, nil, false
 	}
-	return ctx, dest, leave, true
+	return ctx, s, leave, true
 }
 
 // turn reconciles one Application and writes what came of it. A crash in it is an error of that Application alone.

@@ -12,7 +12,7 @@ import (
 func restful(t *testing.T, app *v1alpha1.Application) (*Agent, name) {
 	t.Helper()
 	app.Name, app.Namespace, app.ResourceVersion = "web", "argocd", "1"
-	a := &Agent{queue: newQueue()}
+	a := &Agent{queue: newQueue(nil)}
 	t.Cleanup(a.queue.close)
 	a.registry = newRegistry("argocd", func(name) {}, func(*v1alpha1.Application) {})
 	a.registry.seen(app, nil)
@@ -26,7 +26,7 @@ func TestAnotherAttemptIsNotForgottenOverADateThatIsFarAway(t *testing.T) {
 	if e, _ := a.registry.take(id); e.due.IsZero() {
 		t.Error("the attempt is not noted")
 	}
-	if got, _, ok := a.queue.next(); !ok || got != id {
+	if got, ok := a.queue.next(); !ok || got != id {
 		t.Errorf("the next turn is for %s", got)
 	}
 }

@@ -145,3 +145,36 @@ func TestTheMapNamesWhatIsInTheCode(t *testing.T) {
 		}
 	}
 }
+
+func TestEveryTestThatASecurityPageNamesExists(t *testing.T) {
+	t.Parallel()
+	named := regexp.MustCompile("`(Test[A-Z][A-Za-z0-9]+)`")
+	var tests strings.Builder
+	for _, dir := range []string{"internal", "test", "cmd", "api"} {
+		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			tests.Write(text)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	n := 0
+	for _, page := range pages(t) {
+		if !strings.HasPrefix(page, "docs/security/") {
+			continue
+		}
+		for _, m := range named.FindAllStringSubmatch(textOf(t, page), -1) {
+			if n++; !strings.Contains(tests.String(), "func "+m[1]+"(t *testing.T)") {
+				t.Errorf("%s names %s, which does not exist", page, m[1])
+			}
+		}
+	}
+	if n == 0 {
+		t.Error("no page in docs/security names a test")
+	}
+}

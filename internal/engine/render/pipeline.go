@@ -15,6 +15,10 @@ import (
 // pipeline then gives the whole source to the Renderer for Jsonnet.
 var ErrJsonnet = errors.New("the directory has Jsonnet files")
 
+// ErrElsewhere is returned by the Renderer for plain files where they are too large to be parsed in this process: the pipeline
+// then gives them to the Renderer for Jsonnet too.
+var ErrElsewhere = errors.New("the files are too large for this process")
+
 // ErrCrash is wrapped by the error that stands for a panic in a Renderer, or for the end of the process it ran in.
 var ErrCrash = errors.New("the renderer crashed")
 
@@ -108,7 +112,7 @@ func (p *Pipeline) dispatch(ctx context.Context, req Request) (Result, error) {
 	switch req.Tool {
 	case Directory:
 		res, err := guard(ctx, Timed(p.Plain), req)
-		if errors.Is(err, ErrJsonnet) && p.Jsonnet != nil {
+		if (errors.Is(err, ErrJsonnet) || errors.Is(err, ErrElsewhere)) && p.Jsonnet != nil {
 			return guard(ctx, p.Jsonnet, req)
 		}
 		return res, err

@@ -100,7 +100,7 @@ func Run(ctx context.Context, config Config) (score.Result, error) {
 	for _, name := range score.Known() {
 		if samples := b.samples[name]; len(samples) > 0 {
 			commits := 1
-			if name == score.One || name == score.LinkedOne {
+			if name == score.One || name == score.LinkedOne || name == score.Fair {
 				commits = config.Commits
 			}
 			m := score.Measure(name, commits, samples)
@@ -278,13 +278,7 @@ func (b *bench) awaitAPI(ctx context.Context) error {
 			return err
 		}
 	}
-	project := fmt.Appendf(nil, `{"apiVersion":"argoproj.io/v1alpha1","kind":"AppProject","metadata":{"name":"default","namespace":%q},`+
-		`"spec":{"sourceRepos":["*"],"destinations":[{"namespace":"*","server":"*"}],"clusterResourceWhitelist":[{"group":"*","kind":"*"}]}}`, b.Namespace)
-	_, err := b.client.do(ctx, call{method: http.MethodPost, path: projects, body: project})
-	if err != nil && !answered(err, http.StatusConflict) {
-		return fmt.Errorf("create project default: %w", err)
-	}
-	return nil
+	return b.makeProject(ctx, "default")
 }
 
 // awaitServed waits until a collection can be listed. A definition that was just installed is unknown at first, and

@@ -40,6 +40,8 @@ type stage struct {
 	states []corpus.State
 	// large is what the workload waves delivers, and its floor.
 	large large
+	// neighbor is what the workload fair delivers.
+	neighbor neighbor
 	// singles is how many commits of one application there were.
 	singles int
 	// linked says that the engine is the one with a link to a server.
@@ -70,6 +72,8 @@ func (s *stage) workloads() []workload {
 		{name: score.Waves, before: s.beforeWaves, work: s.waves, limit: s.Timeout},
 		{name: score.LinkedOne, before: s.link, work: s.one, limit: time.Duration(s.Commits) * (s.Timeout + restTimeout)},
 		{name: score.LinkedIdle, before: s.link, work: s.idle, limit: s.IdleFor + s.Timeout, steady: true},
+		// The last one: what burns goes on until its time limit.
+		{name: score.Fair, before: s.beforeFair, work: s.fair, limit: time.Duration(s.Commits) * s.Timeout, steady: true},
 	}
 }
 

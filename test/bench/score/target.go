@@ -19,19 +19,21 @@ const (
 	// Those of an agent that is linked to a server.
 	LinkedOne  = "linked-one"
 	LinkedIdle = "linked-idle"
+	// Commits of one project while another one burns processor time.
+	Fair = "fair"
 )
 
 // Names lists the workloads that run unless others are asked for, in the order in which they run.
-func Names() []string { return append(ofAnyEngine(), Linked()...) }
+func Names() []string { return slices.Concat(ofAnyEngine(), Linked(), []string{Fair}) }
 
 // Linked lists the workloads that need an agent of ours, which is started again with a link to a server.
 func Linked() []string { return []string{LinkedOne, LinkedIdle} }
 
-// ofAnyEngine lists those that run unless others are asked for, and run with any engine.
+// ofAnyEngine lists those that run first, and with any engine.
 func ofAnyEngine() []string { return []string{Raw, Cold, All, One, Drift, Noop, Idle} }
 
 // Known lists all workloads there are, in the order in which they run.
-func Known() []string { return slices.Concat(ofAnyEngine(), []string{Waves}, Linked()) }
+func Known() []string { return slices.Concat(ofAnyEngine(), []string{Waves}, Linked(), []string{Fair}) }
 
 // The shape that the targets were set for: 200 applications of 10 objects.
 const (
@@ -84,6 +86,13 @@ func Judge(m *Measurement, shape corpus.Shape) {
 			mark("application", float64(m.ApplicationBytes), applicationLimit, "bytes", "")
 		}
 		return // the targets of memory are for applications of 10 objects
+	case Fair:
+		var latencies []float64
+		for _, s := range m.Samples {
+			latencies = append(latencies, s.Latencies...)
+		}
+		mark("p95", Percentile(latencies, 95), 2, "s", "10 applications of another project burn")
+		return // what burns takes what memory it may
 	}
 	if memory := m.MemoryMiB(); memory > 0 {
 		mark("memory", memory, 120+max(0, float64(shape.Apps-targetApps))*180/1800, "MiB", "")

@@ -14,8 +14,10 @@ import (
 
 // Bounds of expanding one pattern.
 const (
-	maxGlobEntries = 20_000
-	maxGlobDepth   = 32
+	maxGlobEntries  = 20_000
+	maxGlobPattern  = 1024 // bytes
+	maxAlternatives = 100
+	maxGlobDepth    = 32
 )
 
 // errOutside is what a path that leaves its repository gives.
@@ -164,6 +166,9 @@ func expandGlob(tree source.Tree, pattern string) ([]string, error) {
 	if !doublestar.ValidatePattern(pattern) {
 		return nil, errors.New("the pattern is malformed; close every [ with a ]")
 	}
+	if len(pattern) > maxGlobPattern || alternatives(pattern) > maxAlternatives {
+		return nil, fmt.Errorf("the pattern is longer than %d bytes, or its {} make more than %d patterns; write several patterns", maxGlobPattern, maxAlternatives)
+	}
 	segs := strings.Split(pattern, "/")
 	base := 0
 	for base < len(segs)-1 && !isGlob(segs[base]) {
@@ -172,6 +177,15 @@ func expandGlob(tree source.Tree, pattern string) ([]string, error) {
 	g := &globber{tree: tree, pattern: pattern, segs: segs, left: maxGlobEntries}
 	err := g.walk(treePath(strings.Join(segs[:base], "/")), base)
 	return g.found, err
+}
+
+// alternatives is how many patterns the {} of one pattern can make, or a little more. They are tried one by one.
+func alternatives(pattern string) int {
+	n := 1
+	for _, group := range strings.Split(pattern, "{")[1:] {
+		n = min(n*(1+strings.Count(group, ",")), 1<<20)
+	}
+	return n
 }
 
 type globber struct {

@@ -3,7 +3,9 @@ package helm
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -87,4 +89,29 @@ func TestCommasOfParametersAreEscaped(t *testing.T) {
 			t.Errorf("escapeSetValue(%q) = %q, want %q", in, got, want)
 		}
 	}
+}
+
+func TestHostilePatternsOfValueFilesTakeBoundedTime(t *testing.T) {
+	t.Parallel()
+	var names []string
+	for i := range 20 {
+		names = append(names, "app/"+strings.Repeat("a/", i)+strings.Repeat("a", 200)+".yaml")
+	}
+	main := treeOf(t, names...)
+	began := time.Now()
+	for _, pattern := range []string{
+		strings.Repeat("**/", 30) + "b", strings.Repeat("*a", 100) + "b", strings.Repeat("**/a*/", 20) + "b", strings.Repeat("{a,b}", 100) + "x",
+		strings.Repeat("{a,", 200) + strings.Repeat("}", 200), strings.Repeat("{*a,a*}", 30) + "b", "**/" + strings.Repeat("*a", 100) + "b",
+	} {
+		j := newJob(render.Request{
+			Source: v1alpha1.ApplicationSource{Path: "app", Helm: &v1alpha1.HelmSource{ValueFiles: []string{pattern}, IgnoreMissingValueFiles: true}},
+			Tree:   main,
+		})
+		one := time.Now()
+		_, err := j.valueFiles()
+		if took := time.Since(one); took > time.Second {
+			t.Errorf("%.20q takes %s: %v", pattern, took, err)
+		}
+	}
+	t.Log(time.Since(began))
 }

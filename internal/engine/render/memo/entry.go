@@ -22,7 +22,8 @@ import (
 // entry is one result with what it was made from. All but place and whole never change.
 type entry struct {
 	key      key
-	place    *list.Element // in Memo.order; nil once dropped
+	project  string        // whose budget it counts for
+	place    *list.Element // in the order of its project; nil once dropped
 	root     string        // the directory of the source
 	main     reads
 	refs     []refReads
@@ -150,7 +151,7 @@ func sumOf(tree source.Tree, root, names string) key {
 
 // pack makes an entry of what was rendered. req is the Request with watched trees.
 func (m *Memo) pack(req render.Request, w *watched, res render.Result, err error) *entry {
-	e := &entry{root: path.Clean(req.Source.Path), deps: res.Deps, tool: res.Tool, err: err}
+	e := &entry{project: req.App.Project, root: path.Clean(req.Source.Path), deps: res.Deps, tool: res.Tool, err: err}
 	if e.root == ".." || strings.HasPrefix(e.root, "../") || strings.HasPrefix(e.root, "/") {
 		e.root = "." // refused before anything was read
 	}

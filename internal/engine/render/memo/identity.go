@@ -34,7 +34,10 @@ func (m *Memo) Identify(req render.Request, scope string) (uint64, bool) {
 func (m *Memo) Stats() (results int, bytes int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.order.Len(), m.bytes
+	for _, one := range m.shares {
+		results += one.order.Len()
+	}
+	return results, m.bytes
 }
 
 // Forget drops what is kept for a source, so that it is rendered anew.

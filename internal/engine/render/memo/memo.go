@@ -16,6 +16,8 @@ type Options struct {
 	Bytes int64
 	// Tools names the versions of the renderers; a result made by others is not used.
 	Tools string
+	// Waits is called before a Render waits for another one of the same source, and what it returns after; nil: nothing is.
+	Waits func(context.Context) func()
 }
 
 // perKey is how many results are kept of one source: the current one and what a flapping branch or a rollback needs.
@@ -31,10 +33,16 @@ type Memo struct {
 	clusters clusters
 
 	mu      sync.Mutex
-	entries map[key][]*entry // newest first
-	order   *list.List       // of *entry, last used first
+	entries map[key][]*entry   // newest first
+	shares  map[string]*shared // by project
 	bytes   int64
 	flights map[key]chan struct{} // closed when the rendering of the key is over
+}
+
+// shared is what is kept for the Applications of one project.
+type shared struct {
+	order *list.List // of *entry, last used first
+	bytes int64
 }
 
 // New returns an empty Memo in front of r, which must tell Deps with every Result, failed ones included.
@@ -46,7 +54,7 @@ func New(r render.Renderer, opts Options) *Memo {
 		renderer: r,
 		opts:     opts,
 		entries:  map[key][]*entry{},
-		order:    list.New(),
+		shares:   map[string]*shared{},
 		flights:  map[key]chan struct{}{},
 	}
 }
@@ -69,10 +77,8 @@ func (m *Memo) Render(ctx context.Context, req render.Request, scope string) (re
 		if mine {
 			break
 		}
-		select {
-		case <-done:
-		case <-ctx.Done():
-			return render.Result{}, false, ctx.Err()
+		if err := m.await(ctx, done); err != nil {
+			return render.Result{}, false, err
 		}
 	}
 	defer m.land(k)
@@ -82,6 +88,18 @@ func (m *Memo) Render(ctx context.Context, req render.Request, scope string) (re
 		m.keep(k, m.pack(req, w, res, err))
 	}
 	return res, false, err
+}
+
+func (m *Memo) await(ctx context.Context, done <-chan struct{}) error {
+	if m.opts.Waits != nil {
+		defer m.opts.Waits(ctx)()
+	}
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // Same reports whether Render would hit. It decodes nothing.
@@ -101,7 +119,7 @@ func (m *Memo) find(k key, req render.Request) *entry {
 		}
 		m.mu.Lock()
 		if e.place != nil {
-			m.order.MoveToFront(e.place)
+			m.shares[e.project].order.MoveToFront(e.place)
 		}
 		m.mu.Unlock()
 		return e
@@ -127,7 +145,7 @@ func (m *Memo) land(k key) {
 	delete(m.flights, k)
 }
 
-// keep adds an entry and lets go of the least recently used ones over the budget.
+// keep adds an entry, and lets go of others over the budget: of the project that has most, the least recently used one.
 func (m *Memo) keep(k key, e *entry) {
 	if e.size() > m.opts.Bytes/4 {
 		return // one giant would drive out everything else
@@ -135,7 +153,13 @@ func (m *Memo) keep(k key, e *entry) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	e.key = k
-	e.place = m.order.PushFront(e)
+	own := m.shares[e.project]
+	if own == nil {
+		own = &shared{order: list.New()}
+		m.shares[e.project] = own
+	}
+	e.place = own.order.PushFront(e)
+	own.bytes += e.size()
 	m.bytes += e.size()
 	old := m.entries[k]
 	m.entries[k] = append([]*entry{e}, old...)
@@ -143,19 +167,35 @@ func (m *Memo) keep(k key, e *entry) {
 		m.drop(old[len(old)-1])
 	}
 	for m.bytes > m.opts.Bytes {
-		last, ok := m.order.Back().Value.(*entry)
-		if !ok || last == e {
+		last := m.dearest(e)
+		if last == nil {
 			return
 		}
 		m.drop(last)
 	}
 }
 
+// dearest returns the least recently used entry of the project that has most, but never the one that is spared.
+func (m *Memo) dearest(spared *entry) (last *entry) {
+	var most int64
+	for _, one := range m.shares {
+		if e, ok := one.order.Back().Value.(*entry); ok && e != spared && one.bytes > most {
+			last, most = e, one.bytes
+		}
+	}
+	return last
+}
+
 // drop forgets an entry. The slice of its key is replaced, since find may be walking the old one.
 func (m *Memo) drop(e *entry) {
-	m.order.Remove(e.place)
+	own := m.shares[e.project]
+	own.order.Remove(e.place)
 	e.place = nil
+	own.bytes -= e.size()
 	m.bytes -= e.size()
+	if own.order.Len() == 0 {
+		delete(m.shares, e.project)
+	}
 	var left []*entry
 	for _, o := range m.entries[e.key] {
 		if o != e {

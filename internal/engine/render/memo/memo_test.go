@@ -331,8 +331,8 @@ func TestOldResultsGoWhenTheBudgetIsUsedUp(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if m.bytes > 20_000 || m.order.Len() != len(m.entries) {
-		t.Errorf("%d bytes in %d entries of %d keys", m.bytes, m.order.Len(), len(m.entries))
+	if n, _ := m.Stats(); m.bytes > 20_000 || n != len(m.entries) {
+		t.Errorf("%d bytes in %d entries of %d keys", m.bytes, n, len(m.entries))
 	}
 	newest, oldest := request(tr), request(tr)
 	newest.App.Name, oldest.App.Name = "app-99", "app-0"
@@ -438,4 +438,38 @@ type plainOnly struct{}
 
 func (plainOnly) Render(ctx context.Context, req render.Request) (render.Result, error) {
 	return (&render.Pipeline{Plain: plain.Renderer{}}).Render(ctx, req)
+}
+
+func TestAProjectThatRendersMuchDrivesOutItsOwnResults(t *testing.T) {
+	t.Parallel()
+	m, c := newMemo(Options{Bytes: 20_000})
+	tr := base()
+	render := func(project string, i int) bool {
+		req := request(tr)
+		req.App.Project, req.App.Name = project, fmt.Sprint("app-", i)
+		_, hit, err := m.Render(t.Context(), req, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return hit
+	}
+	for i := range 5 {
+		render("shop", i)
+	}
+	for i := range 500 {
+		render("evil", i)
+	}
+	before := c.n.Load()
+	for i := range 5 {
+		if !render("shop", i) {
+			t.Errorf("app-%d of another project is rendered again", i)
+		}
+	}
+	// Many projects with one result each are held to the budget too.
+	for i := range 100 {
+		render(fmt.Sprint("project-", i), i)
+	}
+	if n, bytes := m.Stats(); c.n.Load() != before+100 || bytes > 20_000 || n < 6 {
+		t.Errorf("%d results of %d bytes are kept", n, bytes)
+	}
 }

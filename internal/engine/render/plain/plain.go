@@ -38,6 +38,8 @@ type Evaluator interface {
 type Renderer struct {
 	// Jsonnet evaluates Jsonnet files. Without it a directory that has any fails with render.ErrJsonnet.
 	Jsonnet Evaluator
+	// Bytes is how large all files together may be; a larger directory fails with render.ErrElsewhere. 0: Limits.Bytes are.
+	Bytes int64
 }
 
 var _ render.Renderer = Renderer{}
@@ -78,6 +80,9 @@ func (r Renderer) Render(ctx context.Context, req render.Request) (render.Result
 		}
 		if left -= int64(len(data)); left < 0 {
 			return res, tooLarge(req.Limits.Bytes)
+		}
+		if r.Bytes > 0 && req.Limits.Bytes-left > r.Bytes {
+			return res, fmt.Errorf("%s: %w", f.name, render.ErrElsewhere)
 		}
 		docs, err := Documents(f.name, data)
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -201,5 +202,45 @@ spec:
 	all()
 	for b.Loop() {
 		all()
+	}
+}
+
+func TestHostileGlobsOfADirectoryTakeBoundedTime(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{}
+	for i := range 50 {
+		files[fmt.Sprintf("app/%s/%s%d.yaml", strings.Repeat("a", 200), strings.Repeat("a", 200), i)] = config(fmt.Sprint("x", i))
+	}
+	req := at(t, files)
+	req.Source.Directory.Recurse = true
+	began := time.Now()
+	for _, pattern := range []string{
+		strings.Repeat("*a", 2000) + "b", strings.Repeat("**a", 1300) + "b", strings.Repeat("?*", 2000) + "b", strings.Repeat("{a,b}", 800) + "x",
+		strings.Repeat("{*a,a*}", 500) + "b", "{" + strings.Repeat("a*,", 1300) + "b}", strings.Repeat("{a,", 1300) + strings.Repeat("}", 1300) + "{",
+		strings.Repeat("[a-z]*", 600) + "0", strings.Repeat("*", 5000),
+	} {
+		for _, field := range []*string{&req.Source.Directory.Include, &req.Source.Directory.Exclude} {
+			*field = pattern
+			_, _ = Renderer{}.Render(t.Context(), req)
+			*field = ""
+		}
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("18 patterns on 50 files take %s", took)
+	}
+}
+
+func TestALargeDirectoryIsLeftToAnotherProcess(t *testing.T) {
+	t.Parallel()
+	req := at(t, map[string]string{"app/a.yaml": config("a"), "app/b.yaml": config("b") + "data: {x: " + strings.Repeat("x", 2000) + "}\n"})
+	if _, err := (Renderer{Bytes: 1000}).Render(t.Context(), req); !errors.Is(err, render.ErrElsewhere) {
+		t.Errorf("the error is %v", err)
+	}
+	if _, err := (Renderer{Bytes: 4000}).Render(t.Context(), req); err != nil {
+		t.Error(err)
+	}
+	p := render.Pipeline{Plain: Renderer{Bytes: 1000}, Jsonnet: Renderer{}}
+	if res, err := p.Render(t.Context(), req); err != nil || len(res.Objects) != 2 {
+		t.Errorf("%d objects, %v", len(res.Objects), err)
 	}
 }

@@ -32,7 +32,9 @@ type child struct {
 	conn   *conn
 	in     io.Closer // the child's input: closing it asks the child to leave
 	stderr *words
-	timer  *time.Timer // while it is idle
+	timer  *time.Timer   // while it is idle
+	pace   *pace         // of its present or last job
+	before time.Duration // processor time that was used before that job
 	jobs   int
 	heard  bool // it asked or answered something in this job
 	dead   bool // the process is of no use any more
@@ -62,16 +64,21 @@ func start(cfg Config) (*child, error) {
 	return &child{cfg: cfg, cmd: cmd, conn: newConn(out, in), in: in, stderr: said}, nil
 }
 
-// run does one job. Whatever ends it early kills the child.
-func (c *child) run(ctx context.Context, quit <-chan struct{}, req render.Request) (render.Result, error) {
-	limit := time.Duration(req.Limits.Seconds) * time.Second
-	limited, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
+// begin gives a job its time limit, which starts now. It comes before run.
+func (c *child) begin(req render.Request) {
+	c.before = c.cpu()
+	c.pace = newPace(time.Duration(req.Limits.Seconds)*time.Second,
+		func(still bool) { halt(c.cmd.Process, still) },
+		func() { kill(c.cmd.Process) })
+}
+
+// run does one job. Whatever ends it early kills the child. It calls off when nothing may be sent to the process any more.
+func (c *child) run(ctx context.Context, quit <-chan struct{}, req render.Request, off func()) (render.Result, error) {
 	finished := make(chan struct{})
 	var watch sync.WaitGroup
 	watch.Go(func() {
 		select {
-		case <-limited.Done():
+		case <-ctx.Done():
 		case <-quit:
 		case <-finished:
 			return
@@ -83,7 +90,10 @@ func (c *child) run(ctx context.Context, quit <-chan struct{}, req render.Reques
 	res, err := c.talk(req)
 	close(finished)
 	watch.Wait()
+	late := c.pace.end()
+	off() // from here on the process may be waited for, and its number may become that of another
 	if err == nil {
+		c.dead = late // it was just in time, and is stopped nevertheless
 		return res, nil
 	}
 	var broken *brokenError
@@ -103,10 +113,35 @@ func (c *child) run(ctx context.Context, quit <-chan struct{}, req render.Reques
 	switch {
 	case ctx.Err() != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return res, ctx.Err()
-	case limited.Err() != nil:
+	case late || ctx.Err() != nil:
+		limit := time.Duration(req.Limits.Seconds) * time.Second
 		return res, fmt.Errorf("%s: %w: it was stopped after %s; look for a template that loops, or make the source smaller", where, render.ErrTimeout, limit)
 	}
 	return res, fmt.Errorf("%s: %w", where, c.autopsy(broken))
+}
+
+// cpu returns the processor time that the child has used in its whole life. Where that is not known it is the wall time of its
+// job, and of those before it.
+func (c *child) cpu() time.Duration {
+	if used, ok := cpuOf(c.cmd.Process); ok {
+		return used
+	}
+	if c.pace == nil {
+		return 0
+	}
+	return c.before + c.pace.wall()
+}
+
+// spent returns the processor time of the present job.
+func (c *child) spent() time.Duration { return max(0, c.cpu()-c.before) }
+
+// total is spent once the job is over. A process that is of no use any more is waited for.
+func (c *child) total() time.Duration {
+	if !c.dead {
+		return c.spent()
+	}
+	c.stop()
+	return max(0, c.cmd.ProcessState.UserTime()+c.cmd.ProcessState.SystemTime()-c.before)
 }
 
 // autopsy waits for a child that broke off and tells why.

@@ -47,3 +47,13 @@ func killed(s *os.ProcessState) bool {
 	w, ok := s.Sys().(syscall.WaitStatus)
 	return ok && w.Signaled() && w.Signal() == syscall.SIGKILL
 }
+
+// halt lets the process group of p stand still, or go on.
+func halt(p *os.Process, still bool) {
+	signal := syscall.SIGCONT
+	if still {
+		signal = syscall.SIGSTOP
+	}
+	// It fails where the process has ended, and then there is nothing to halt.
+	_ = syscall.Kill(-p.Pid, signal)
+}

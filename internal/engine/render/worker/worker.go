@@ -5,15 +5,14 @@
 package worker
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"sync"
 	"time"
 
 	"github.com/slipway-gitops/slipway/internal/engine/render"
+	"github.com/slipway-gitops/slipway/internal/engine/render/queue"
 )
 
 // ErrMemory is wrapped by the error that says a rendering needed more memory than a child may have. Time and crashes
@@ -25,7 +24,9 @@ var ErrClosed = errors.New("the render workers are closed")
 
 // Config says how many children there are and what they may use. The zero value means the defaults.
 type Config struct {
-	Workers int           // children at a time; default 2, or 1 on one processor
+	Workers int           // children at work at a time, one of which is kept for quick jobs; default 2
+	Paused  int           // children that may stand still halfway beside them; default 2, negative for none
+	Slice   time.Duration // processor time of a job before another may take its place; default 1 s
 	Memory  int64         // bytes of data that a child may have; default 1 GiB
 	MaxJobs int           // jobs after which a child is replaced; default 500
 	MaxRSS  int64         // resident bytes above which a child is replaced after its job; default 256 MiB
@@ -34,11 +35,13 @@ type Config struct {
 	Executable string
 	// KustomizeVersions are the registered names of Kustomize versions (see package kustomize).
 	KustomizeVersions []string
+	// Done is told of every job that is over; nil: nobody is.
+	Done func(Report)
 }
 
 func (c Config) withDefaults() (Config, error) {
 	if c.Workers <= 0 {
-		c.Workers = min(2, runtime.GOMAXPROCS(0))
+		c.Workers = 2
 	}
 	if c.Memory <= 0 {
 		c.Memory = 1 << 30
@@ -72,15 +75,18 @@ func self() (string, error) {
 }
 
 // Renderer is a render.Renderer that runs each job in a child process. Children are started when they are needed, used
-// for many jobs one after another, and stopped when they are idle. It is safe for concurrent use; jobs beyond
-// Config.Workers wait.
+// for many jobs one after another, and stopped when they are idle. It is safe for concurrent use. Jobs beyond
+// Config.Workers wait in a queue that is fair to the projects they are for; one that takes long can be halted, or stopped
+// and begun again, while others have its place.
 type Renderer struct {
-	cfg   Config
-	slots chan struct{} // one token for each running job
-	quit  chan struct{} // closed by Close
+	cfg  Config
+	quit chan struct{} // closed by Close
 
 	mu     sync.Mutex
-	idle   []*child // most recently used last
+	queue  *queue.Queue
+	jobs   map[queue.ID]*pending
+	alarm  *time.Timer // asks the queue again
+	idle   []*child    // most recently used last
 	closed bool
 	wg     sync.WaitGroup // running jobs and stops of idle children
 }
@@ -93,42 +99,15 @@ func New(cfg Config) (*Renderer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Renderer{
+	r := &Renderer{
 		cfg:   cfg,
-		slots: make(chan struct{}, cfg.Workers),
+		queue: queue.New(queue.Config{Workers: cfg.Workers, Paused: cfg.Paused, Slice: cfg.Slice}),
+		jobs:  map[queue.ID]*pending{},
 		quit:  make(chan struct{}),
-	}, nil
-}
-
-// Render runs req, prepared by render.Prepare, in a child. Limits.Seconds counts from when a child is free. Errors wrap
-// render.ErrTimeout, ErrMemory or render.ErrCrash where the child was stopped or died; the next job gets a new one.
-func (r *Renderer) Render(ctx context.Context, req render.Request) (render.Result, error) {
-	req.Limits = req.Limits.WithDefaults()
-	select {
-	case r.slots <- struct{}{}:
-	case <-ctx.Done():
-		return render.Result{}, ctx.Err()
-	case <-r.quit:
-		return render.Result{}, ErrClosed
 	}
-	defer func() { <-r.slots }()
-	c, err := r.take()
-	if err != nil {
-		return render.Result{}, err
-	}
-	defer r.wg.Done()
-	used := c.jobs > 0
-	res, err := c.run(ctx, r.quit, req)
-	if used && c.dead && !c.heard && ctx.Err() == nil && !errors.Is(err, ErrClosed) {
-		// It died while it was idle (of a shortage of memory, say): this job is not to blame.
-		c.stop()
-		if c, err = start(r.cfg); err != nil {
-			return render.Result{}, err
-		}
-		res, err = c.run(ctx, r.quit, req)
-	}
-	r.give(c)
-	return res, err
+	r.alarm = time.AfterFunc(time.Hour, r.ask)
+	r.alarm.Stop()
+	return r, nil
 }
 
 // take returns an idle child or a new one, and counts a running job.
@@ -205,6 +184,7 @@ func (r *Renderer) Close() error {
 	r.mu.Lock()
 	if !r.closed {
 		r.closed = true
+		r.alarm.Stop()
 		close(r.quit)
 	}
 	idle := r.idle

@@ -7,8 +7,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -16,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
@@ -69,6 +73,13 @@ func (prober) Render(_ context.Context, req render.Request) (render.Result, erro
 		err = syscall.Kill(os.Getppid(), 0)
 	case "environment":
 		err = fmt.Errorf("%d variables", len(os.Environ()))
+	case "burn":
+		d, _ := time.ParseDuration(req.Source.RepoURL)
+		var began, now unix.Timespec
+		err = unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &began)
+		for now = began; err == nil && time.Duration(now.Nano()-began.Nano()) < d; {
+			err = unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &now)
+		}
 	case "garbage":
 		fmt.Println("this is no frame, whatever it is, and long enough for a head")
 		select {}
@@ -171,12 +182,36 @@ func TestHostileSourcesHarmOnlyTheirChild(t *testing.T) {
 	endless.Limits.Seconds = 1
 	huge := chart(t, `{{ range $i := 200000 }}{{ repeat 32 "x" }}{{ end }}`)
 	huge.Limits.Bytes = 1 << 20
+	keys := chart(t, `{{ range $i := 1000000000 }}{{ genPrivateKey "rsa" }}{{ end }}`)
+	keys.Limits.Seconds = 1
+	hashes := chart(t, `{{ range $i := 1000000000 }}{{ bcrypt "x" }}{{ derivePassword 1 "long" "x" "y" "z" }}{{ end }}`)
+	hashes.Limits.Seconds = 1
+	expression := chart(t, `{{ range $i := 1000000000 }}{{ regexMatch (repeat 500 "(x?){1,2}") (repeat 100000 "x") }}{{ end }}`)
+	expression.Limits.Seconds = 1
+	program := func(file, content string) render.Request {
+		req := render.Request{Tool: render.Directory, Source: v1alpha1.ApplicationSource{Path: "."}, Tree: tree(t, map[string]string{file: content})}
+		req.Limits.Seconds = 1
+		return req
+	}
+	copies := "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [x.yaml]\npatches:\n- target: {kind: ConfigMap}\n  patch: |\n"
+	for i := range 40 {
+		copies += fmt.Sprintf("    - {op: copy, from: /data, path: /data/a%d}\n", i)
+	}
+	doubling := render.Request{Tool: render.Kustomize, Source: v1alpha1.ApplicationSource{Path: "."}, Tree: tree(t, map[string]string{
+		"kustomization.yaml": copies, "x.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {a: b}\n",
+	})}
 	tests := []struct {
 		name string
 		req  render.Request
 		is   error
 		text string
 	}{
+		{"keys without end", keys, render.ErrTimeout, "stopped after 1s"},
+		{"hashes without end", hashes, render.ErrTimeout, "stopped after 1s"},
+		{"regular expressions without end", expression, render.ErrTimeout, "stopped after 1s"},
+		{"Jsonnet without end", program("a.jsonnet", "local f(n) = if n == 0 then 0 else f(n - 1) tailstrict; f(1e12)"), render.ErrTimeout, "stopped after 1s"},
+		{"Jsonnet that makes a huge list", program("a.jsonnet", "std.foldl(function(a, b) a + b, std.range(1, 1000000000), 0)"), nil, ""},
+		{"a JSON patch that doubles", doubling, worker.ErrMemory, ""},
 		{"a template that never ends", endless, render.ErrTimeout, "stopped after 1s"},
 		{"a template that eats memory", chart(t, `{{ $x := repeat 1000000 "0123456789" }}{{ range $i := 100000 }}{{ $x = print $x $x }}{{ end }}`), worker.ErrMemory, "more than 256 MiB"},
 		{"a range that makes a huge list", chart(t, `{{ range until 2000000000 }}{{ . }}{{ end }}`), worker.ErrMemory, ""},
@@ -375,4 +410,82 @@ func BenchmarkChart(b *testing.B) {
 			}
 		}
 	})
+}
+
+// burner is a request that spends processor time.
+func burner(t testing.TB, project, app string, d time.Duration) render.Request {
+	t.Helper()
+	req := render.Request{Tool: probe, Source: v1alpha1.ApplicationSource{Path: "burn", RepoURL: d.String()}, Tree: tree(t, nil)}
+	req.App = render.App{Name: app, Project: project}
+	return req
+}
+
+func TestAProjectThatBurnsDoesNotHoldUpAnother(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	r := renderer(t, worker.Config{Slice: 200 * time.Millisecond})
+	var burning errgroup.Group
+	t.Cleanup(func() { cancel(); _ = burning.Wait() })
+	for i := range 10 {
+		req := chart(t, `{{ range $i := 1000000000000 }}{{ end }}`)
+		req.App = render.App{Name: fmt.Sprint("burns", i), Project: "evil"}
+		burning.Go(func() error { _, err := r.Render(ctx, req); return err })
+	}
+	for r.Waiting() != 8 {
+		runtime.Gosched()
+	}
+	// Not known, and then known to be quick: neither waits until a burner has reached its limit of a minute.
+	limited, stop := context.WithTimeout(ctx, 20*time.Second)
+	defer stop()
+	for range 3 {
+		req := chart(t, good)
+		req.App = render.App{Name: "web", Project: "shop"}
+		if _, err := r.Render(limited, req); err != nil {
+			t.Fatalf("it waits for another project: %v", err)
+		}
+	}
+}
+
+func TestALongJobStandsStillForOthersAndGoesOnWhereItWas(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var reports []worker.Report
+	r := renderer(t, worker.Config{Slice: 20 * time.Millisecond, Done: func(one worker.Report) {
+		mu.Lock()
+		defer mu.Unlock()
+		reports = append(reports, one)
+	}})
+	// From here on both are known to be long.
+	for _, req := range []render.Request{burner(t, "shop", "web", 40*time.Millisecond), burner(t, "evil", "long", time.Second)} {
+		if _, err := r.Render(t.Context(), req); err != nil {
+			t.Fatal(err)
+		}
+	}
+	long := make(chan error, 1)
+	go func() {
+		_, err := r.Render(t.Context(), burner(t, "evil", "long", time.Second))
+		long <- err
+	}()
+	for over := false; !over; {
+		if _, err := r.Render(t.Context(), burner(t, "shop", "web", 40*time.Millisecond)); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case err := <-long:
+			if err != nil {
+				t.Fatal(err)
+			}
+			over = true
+		default:
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	last := reports[slices.IndexFunc(reports[2:], func(one worker.Report) bool { return one.CPU > 500*time.Millisecond })+2]
+	if last.Outcome != worker.Rendered || last.Yielded == 0 || last.Waited <= 0 {
+		t.Errorf("it is told of as %+v", last)
+	}
+	if last.CPU < 900*time.Millisecond || last.CPU > 1800*time.Millisecond {
+		t.Errorf("the long one took %s of processor time, want one second: what it had done is not lost", last.CPU)
+	}
 }
