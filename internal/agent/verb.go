@@ -9,7 +9,6 @@ import (
 	"io"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -41,7 +40,7 @@ type verbs struct {
 	known     func(name) (*v1alpha1.Application, bool) // Applications as last seen
 	redact    func([]byte) []byte
 
-	previews atomic.Int32 // under way
+	previews places // of those under way
 
 	mu      sync.Mutex
 	clients map[client]dynamic.Interface

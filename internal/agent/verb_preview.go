@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -23,7 +24,8 @@ import (
 // Bounds of previews.
 const (
 	previewLimit      = 50 * time.Second
-	maxPreviews       = 4    // under way at once: the agent's own work goes on beside them
+	maxPreviews       = 6    // under way at a time: the agent's own work goes on beside them
+	maxProjectsOwn    = 4    // of these, of one project
 	maxPreviewObjects = 1000 // that are tried out
 	maxPreviewDiff    = 64 << 10
 	maxPreviewDiffs   = 6 << 20 // all of them together
@@ -58,17 +60,47 @@ func (v *verbs) preview(ctx context.Context, cmd agentapi.Command) (any, error) 
 		return nil, err
 	}
 	if !req.Quick && p.app != nil && !p.wrong() {
-		if v.previews.Add(1) > maxPreviews {
-			v.previews.Add(-1)
+		project := p.app.Spec.ProjectName()
+		if !v.previews.take(project) {
 			return nil, &agentapi.Error{Code: agentapi.CodeBusy, RetryAfter: 2, Message: "the agent is busy with other previews: try again in a moment"}
 		}
-		defer v.previews.Add(-1)
+		defer v.previews.give(project)
 		if err := p.predict(ctx); err != nil {
 			p.late(ctx, err)
 		}
 	}
 	p.Valid = !p.wrong()
 	return p.Preview, nil
+}
+
+// places are those of previews under way. A project that takes long has a share of them, never all.
+type places struct {
+	mu  sync.Mutex
+	all int
+	own map[string]int // by project
+}
+
+func (p *places) take(project string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.all >= maxPreviews || p.own[project] >= maxProjectsOwn {
+		return false
+	}
+	if p.own == nil {
+		p.own = map[string]int{}
+	}
+	p.all++
+	p.own[project]++
+	return true
+}
+
+func (p *places) give(project string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.all--
+	if p.own[project]--; p.own[project] == 0 {
+		delete(p.own, project)
+	}
 }
 
 // late says that a part of the answer is missing.

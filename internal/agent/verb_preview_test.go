@@ -284,3 +284,32 @@ func TestAPreviewShowsNothingThatTheProjectDoesNotPermit(t *testing.T) {
 		t.Errorf("an object in a namespace that the project does not permit gives %+v", got)
 	}
 }
+
+func TestPreviewsOfOneProjectLeavePlacesToOthers(t *testing.T) {
+	t.Parallel()
+	var p places
+	for range maxProjectsOwn {
+		if !p.take("evil") {
+			t.Fatal("a project has no place")
+		}
+	}
+	if p.take("evil") {
+		t.Error("a project has more places than its share")
+	}
+	for i := range maxPreviews - maxProjectsOwn {
+		if !p.take(fmt.Sprint("shop", i)) {
+			t.Error("another project has no place")
+		}
+	}
+	if p.take("last") {
+		t.Error("there are more previews than there may be")
+	}
+	p.give("evil")
+	if !p.take("last") {
+		t.Error("a place that was given back is not free")
+	}
+	p.give("evil")
+	if _, kept := p.own["evil"]; kept {
+		t.Error("something is kept of a project without previews")
+	}
+}
