@@ -12,6 +12,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/render/worker"
+	"github.com/slipway-gitops/slipway/internal/inlet"
 	"github.com/slipway-gitops/slipway/internal/webhook"
 )
 
@@ -31,6 +32,7 @@ type metrics struct {
 	renders  *prometheus.HistogramVec
 	cpu      *prometheus.CounterVec
 	yields   prometheus.Counter
+	ended    *prometheus.CounterVec
 
 	// With a server:
 	batches     *prometheus.CounterVec
@@ -74,6 +76,9 @@ func newMetrics(a *Agent) *metrics {
 		writes: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "slipway_status_writes_total", Help: "Statuses of Applications written.",
 		}),
+		ended: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "slipway_http_cut_total", Help: "Connections and requests of HTTP that a limit ended, by limit.",
+		}, []string{"reason"}),
 		crashes: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "slipway_reconcile_crashes_total", Help: "Reconciliations that crashed and were caught.",
 		}),
@@ -109,7 +114,7 @@ func newMetrics(a *Agent) *metrics {
 	build := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "slipway_build_info", Help: "Always 1; the label is the version.", ConstLabels: prometheus.Labels{"version": a.cfg.Version},
 	}, func() float64 { return 1 })
-	m.registry.MustRegister(build, m.stages, m.turns, m.syncs, m.queued, m.events, m.requests, m.pushes, m.writes, m.crashes, m.missed, m.renders, m.cpu, m.yields,
+	m.registry.MustRegister(build, m.stages, m.turns, m.syncs, m.queued, m.events, m.requests, m.pushes, m.writes, m.crashes, m.missed, m.renders, m.cpu, m.yields, m.ended,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), &gauges{agent: a})
 	if a.cfg.MetricsApplications {
 		m.registry.MustRegister(&applicationGauges{a})
@@ -144,6 +149,9 @@ func (m *metrics) begin() {
 		m.renders.WithLabelValues(string(outcome))
 		m.cpu.WithLabelValues(string(outcome))
 	}
+	for _, why := range inlet.Reasons() {
+		m.ended.WithLabelValues(string(why))
+	}
 	m.batches.WithLabelValues(labelOK)
 	for _, status := range []agentapi.Status{agentapi.StatusDone, agentapi.StatusFailed, agentapi.StatusRefused, agentapi.StatusExpired} {
 		m.commands.WithLabelValues(string(agentapi.KindSync), string(status))
@@ -152,6 +160,9 @@ func (m *metrics) begin() {
 		m.commandTime.WithLabelValues(nature.String())
 	}
 }
+
+// cut counts a connection or a request of HTTP that a limit ended.
+func (m *metrics) cut(why inlet.Reason) { m.ended.WithLabelValues(string(why)).Inc() }
 
 // linked adds what only an agent with a server has.
 func (m *metrics) linked(a *Agent) {

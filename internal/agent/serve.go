@@ -2,16 +2,21 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/pprof"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/slipway-gitops/slipway/internal/inlet"
 )
+
+// serveLimits bounds the connections of one address: forges, Prometheus, probes and an ingress need few.
+func serveLimits() inlet.Limits {
+	return inlet.Limits{Connections: 2048, Waiting: 1024, PerAddress: 256}
+}
 
 // serve starts the listeners that the configuration names. Handlers with one address share its listener.
 func (a *Agent) serve(ctx context.Context, g *errgroup.Group) error {
@@ -41,17 +46,14 @@ func (a *Agent) serve(ctx context.Context, g *errgroup.Group) error {
 	debug.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 	debug.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	for addr, mux := range muxes {
-		listener, err := net.Listen("tcp", addr)
+		listener, err := inlet.Listen(ctx, addr)
 		if err != nil {
 			return fmt.Errorf("listen on %s: %w: choose another address", addr, err)
 		}
 		a.log.Info("listening", "address", listener.Addr().String()) // with port 0 nobody else knows
-		server := &http.Server{
-			Handler: mux, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
-			MaxHeaderBytes: 64 << 10,
-		}
+		server := inlet.New(inlet.Config{Handler: mux, Limits: serveLimits(), Log: a.log, Ended: a.metrics.cut})
 		g.Go(func() error {
-			if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			if err := server.Serve(context.WithoutCancel(ctx), listener); err != nil {
 				return fmt.Errorf("serve on %s: %w", addr, err)
 			}
 			return nil
@@ -60,7 +62,10 @@ func (a *Agent) serve(ctx context.Context, g *errgroup.Group) error {
 			<-ctx.Done()
 			stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 			defer cancel()
-			return server.Shutdown(stop)
+			if err := server.Shutdown(stop); err != nil {
+				return server.Close() // who is too slow is cut off
+			}
+			return nil
 		})
 	}
 	return nil

@@ -44,6 +44,7 @@ func rooms() map[string][]string {
 		"internal/seal":     {api},
 		"internal/trace":    nil,
 		strictly:            nil,
+		"internal/inlet":    nil,
 		"web":               nil,
 		"internal/podlog":   {api},
 		chained:             {api},
@@ -53,11 +54,11 @@ func rooms() map[string][]string {
 		"internal/inspect":  {api, object, diff, health},
 		"internal/agent": {
 			api, source, source + "/...", "internal/git", "internal/webhook", "internal/project", "internal/engine/...",
-			"internal/operate", "internal/inspect", "internal/seal", "internal/podlog", "internal/trace",
+			"internal/operate", "internal/inspect", "internal/seal", "internal/podlog", "internal/trace", "internal/inlet",
 		},
 
 		// The control plane. Its parts meet in server.go only.
-		"internal/server":  {api, "web", "internal/trace", server + "..."},
+		"internal/server":  {api, "web", "internal/trace", "internal/inlet", server + "..."},
 		server + "address": nil,
 		server + "rbac":    {api},
 		server + "authn":   {api, server + "rbac"},
@@ -81,7 +82,7 @@ func rooms() map[string][]string {
 		"internal/cli": {
 			api, source + "/...", "internal/git", "internal/gitserve", "dev/demo",
 			object, diff, plan, health, "internal/engine/render/...", "internal/engine/action", "internal/project",
-			"internal/operate", "internal/inspect", "internal/why", "internal/seal", "internal/podlog", chained, redact,
+			"internal/operate", "internal/inspect", "internal/why", "internal/seal", "internal/podlog", "internal/inlet", chained, redact,
 		},
 		"internal/testenv":  {api, "internal/gitserve"},
 		"internal/archtest": nil,

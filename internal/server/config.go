@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-gitops/slipway/internal/inlet"
 	"github.com/slipway-gitops/slipway/internal/server/authn"
 	"github.com/slipway-gitops/slipway/internal/server/hosting"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi"
@@ -67,6 +68,8 @@ type Config struct {
 	TrustedProxies []netip.Prefix
 	AllowedOrigins []string
 	Limits         httpapi.Limits
+	// Connections bounds those of HTTP.
+	Connections inlet.Limits
 	// AgentImage is that of the agent, in install manifests.
 	AgentImage string
 	Version    string

@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/inlet"
 	"github.com/slipway-gitops/slipway/internal/server/audit"
 	"github.com/slipway-gitops/slipway/internal/server/gateway"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi"
@@ -29,6 +30,7 @@ type gauges struct {
 	store   *store.Store
 	events  changes
 	gateway *gateway.Gateway
+	http    *inlet.Server
 }
 
 var _ prometheus.Collector = (*gauges)(nil)
@@ -49,6 +51,11 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 	one(now, "slipway_server_events_waiting", "Events of this server that are not kept yet.", float64(g.events.Waiting()))
 	one(ever, "slipway_server_events_total", "Events that this server gave to its watchers.", float64(g.events.Given()))
 	one(now, "slipway_server_connections", "Agents that are connected to this server.", float64(g.gateway.Connections()))
+	open, waiting := g.http.Counts()
+	for state, value := range map[string]int{"waiting": waiting, "working": open - waiting} {
+		out <- prometheus.MustNewConstMetric(prometheus.NewDesc("slipway_server_http_connections",
+			"Connections of HTTP to this server: working where a request is answered, waiting for their peer otherwise.", []string{"state"}, nil), now, float64(value), state)
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), gaugeTime)
 	defer cancel()
 	all := func(kind string) rbac.Filter {

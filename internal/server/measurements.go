@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"time"
+
+	"github.com/slipway-gitops/slipway/internal/inlet"
 )
 
 // measurements is the address of its own for /metrics; nil for none.
 type measurements struct {
 	listener net.Listener
-	http     *http.Server
+	http     *inlet.Server
 }
 
 // listenMetrics takes the address; where it is empty there is none.
@@ -20,7 +21,7 @@ func listenMetrics(ctx context.Context, address string) (*measurements, error) {
 	if address == "" {
 		return nil, nil //nolint:nilnil // there is none, and nothing is wrong
 	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	listener, err := inlet.Listen(ctx, address)
 	if err != nil {
 		return nil, fmt.Errorf("listen on --metrics-listen %s: %w", address, err)
 	}
@@ -35,9 +36,7 @@ func (m *measurements) publish(what http.Handler) http.Handler {
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", what)
-	m.http = &http.Server{
-		Handler: mux, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
-	}
+	m.http = inlet.New(inlet.Config{Handler: mux, Limits: inlet.Limits{Connections: 512, Waiting: 256, PerAddress: 64, HeaderBytes: 16 << 10}})
 	return nil
 }
 
@@ -47,7 +46,7 @@ func (m *measurements) run(ctx context.Context) error {
 		return nil
 	}
 	defer context.AfterFunc(ctx, func() { _ = m.http.Close() })() // a scrape that is cut off comes again
-	if err := m.http.Serve(m.listener); !errors.Is(err, http.ErrServerClosed) {
+	if err := m.http.Serve(ctx, m.listener); err != nil {
 		return fmt.Errorf("serve metrics: %w", err)
 	}
 	return nil

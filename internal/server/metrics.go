@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/inlet"
 )
 
 // metrics is what the server measures of itself. What a label may say is known before: no name of an application, an agent
@@ -30,6 +31,7 @@ type metrics struct {
 	audited       *prometheus.CounterVec
 	unaudited     prometheus.Counter
 	recorded      prometheus.Counter
+	ended         *prometheus.CounterVec
 }
 
 // Labels for what is none of the values that are known, and for what went well.
@@ -67,13 +69,15 @@ func newMetrics(version string) *metrics {
 		jobs:      counters("slipway_server_job_applications_total", "Applications that jobs are through with, by outcome.", "outcome"),
 		audited:   counters("slipway_server_audit_entries_total", "Entries written into the audit, by outcome.", "outcome"),
 		unaudited: counter("slipway_server_audit_failures_total", "Entries that could not be written into the audit."),
-		recorded:  counter("slipway_server_ledger_entries_total", "Entries of the ledger that are new, or whose application became healthy."),
+		ended: counters("slipway_server_http_cut_total",
+			"Connections and requests of HTTP that a limit ended, by limit.", "reason"),
+		recorded: counter("slipway_server_ledger_entries_total", "Entries of the ledger that are new, or whose application became healthy."),
 	}
 	build := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "slipway_server_build_info", Help: "Always 1; the label is the version.", ConstLabels: prometheus.Labels{"version": version},
 	}, func() float64 { return 1 })
 	m.registry.MustRegister(m.requests, m.store, m.faults, m.batches, m.batchItems, m.batchTime, m.commands, m.commandTime, m.notifications, m.jobs,
-		m.audited, m.unaudited, m.recorded, build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+		m.audited, m.unaudited, m.recorded, m.ended, build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.begin()
 	return m
 }
@@ -99,7 +103,13 @@ func (m *metrics) begin() {
 	for _, outcome := range []string{api.OutcomeSucceeded, api.OutcomeFailed, api.OutcomeDenied} {
 		m.audited.WithLabelValues(outcome)
 	}
+	for _, why := range inlet.Reasons() {
+		m.ended.WithLabelValues(string(why))
+	}
 }
+
+// cut counts a connection or a request that a limit ended.
+func (m *metrics) cut(why inlet.Reason) { m.ended.WithLabelValues(string(why)).Inc() }
 
 // observe counts a request. The route is a pattern of the table, so that there are not more labels than routes.
 func (m *metrics) observe(route string, status int, took time.Duration) {

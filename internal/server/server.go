@@ -18,6 +18,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/inlet"
 	"github.com/slipway-gitops/slipway/internal/server/audit"
 	"github.com/slipway-gitops/slipway/internal/server/authn"
 	"github.com/slipway-gitops/slipway/internal/server/event"
@@ -51,7 +52,7 @@ type Server struct {
 	events   changes
 	member   *member
 	handler  *httpapi.Handler
-	http     *http.Server
+	http     *inlet.Server
 	metrics  *metrics
 	measured *measurements
 }
@@ -76,7 +77,7 @@ func (s *Server) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", s.cfg.Listen); err != nil {
+	if s.listener, err = inlet.Listen(ctx, s.cfg.Listen); err != nil {
 		return fmt.Errorf("listen on %s: %w", s.cfg.Listen, err)
 	}
 	if s.measured, err = listenMetrics(ctx, s.cfg.MetricsListen); err != nil {
@@ -161,7 +162,6 @@ func (s *Server) serve(secure *tls.Config, key ed25519.PrivateKey) error {
 	if err := s.newHost(); err != nil {
 		return err
 	}
-	s.metrics.registry.MustRegister(&gauges{store: s.store, events: s.events, gateway: s.gateway})
 	people := &agents{Store: s.store, gateway: s.gateway, host: s.host, now: s.cfg.Now}
 	ca, err := s.agentCA()
 	if err != nil {
@@ -202,10 +202,10 @@ func (s *Server) serve(secure *tls.Config, key ed25519.PrivateKey) error {
 	}
 	mux.Handle(agentapi.PathLink, link)
 	mux.Handle(agentapi.PathLink+"/", link)
-	s.http = &http.Server{
-		Handler: mux, TLSConfig: secure, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
-	}
+	s.http = inlet.New(inlet.Config{
+		Handler: mux, TLS: secure, Limits: s.cfg.Connections, Proxies: s.cfg.TrustedProxies, Log: s.log, Ended: s.metrics.cut,
+	})
+	s.metrics.registry.MustRegister(&gauges{store: s.store, events: s.events, gateway: s.gateway, http: s.http})
 	if secure == nil && s.cfg.InsecureHTTP {
 		s.log.Warn("PLAIN HTTP: passwords, tokens and registration tokens travel in clear. Use this only behind a proxy that does TLS, on a network of your own.")
 	}
@@ -235,7 +235,6 @@ func (s *Server) Run(ctx context.Context) error {
 	defer s.Close() //nolint:errcheck // what matters was written
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	s.http.BaseContext = func(net.Listener) context.Context { return work }
 	// What requests and agents change at the very end is told as well.
 	last, leave := context.WithCancel(context.WithoutCancel(ctx))
 	defer leave()
@@ -259,16 +258,10 @@ func (s *Server) Run(ctx context.Context) error {
 			return nil
 		}
 		s.log.Info("listening", "url", s.URL(), "public", s.cfg.PublicURL, "version", s.cfg.Version)
-		var err error
-		if s.http.TLSConfig != nil {
-			err = s.http.ServeTLS(s.listener, "", "")
-		} else {
-			err = s.http.Serve(s.listener)
+		if err := s.http.Serve(work, s.listener); err != nil {
+			return fmt.Errorf("serve: %w", err)
 		}
-		if errors.Is(err, http.ErrServerClosed) {
-			return nil
-		}
-		return fmt.Errorf("serve: %w", err)
+		return nil
 	})
 	group.Go(func() error {
 		<-ctx.Done()
@@ -329,4 +322,4 @@ func (s *Server) Close() error {
 }
 
 // Handler answers HTTP without a network, for tests.
-func (s *Server) Handler() http.Handler { return s.http.Handler }
+func (s *Server) Handler() http.Handler { return s.http.Handler() }

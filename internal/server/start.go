@@ -75,6 +75,9 @@ Every flag can be given in the environment too: --public-url as SLIPWAY_PUBLIC_U
 	fs.BoolVar(&f.cfg.TrustTraces, "trust-traces", false, "let callers decide by their traceparent which traces are kept; without it the share of OTEL_TRACES_SAMPLER_ARG holds for them too")
 	fs.Float64Var(&f.cfg.Limits.PerSecond, "rate-limit", 50, "requests a second of one user or service account")
 	fs.IntVar(&f.cfg.Limits.Burst, "rate-burst", 200, "requests of one user or service account at once")
+	fs.IntVar(&f.cfg.Connections.Connections, "max-connections", 16384, "connections that may be open; the oldest that waits for its peer makes room for a new one")
+	fs.IntVar(&f.cfg.Connections.Waiting, "max-waiting-connections", 4096, "connections that may be open without a request that is answered")
+	fs.IntVar(&f.cfg.Connections.PerAddress, "max-waiting-per-address", 512, "the same for one address, or one /64 of IPv6; --trusted-proxies are exempt")
 	cmd.AddCommand(f.backupCommand(), f.restoreCommand(), f.migrateCommand(), f.passwordCommand(), courierCommand())
 	return cmd
 }

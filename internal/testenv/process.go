@@ -100,6 +100,13 @@ func (p *Process) Start() {
 	p.cmd, p.done = cmd, done
 }
 
+// Pid is the number of the process that runs.
+func (p *Process) Pid() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.cmd.Process.Pid
+}
+
 // Kill ends the program without a warning, as a crash would, and waits for its end.
 func (p *Process) Kill() { p.end(syscall.SIGKILL) }
 

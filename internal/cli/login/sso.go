@@ -18,6 +18,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/client"
 	"github.com/slipway-gitops/slipway/internal/cli/access"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
+	"github.com/slipway-gitops/slipway/internal/inlet"
 )
 
 // returnPath is where the browser comes back to.
@@ -33,7 +34,7 @@ func (o *loginOptions) singleSignOn(ctx context.Context, c *client.Client) (stri
 	if methods.OIDC == "" {
 		return "", iostream.Usagef("server %s has no identity provider: sign in with a password, without --sso", c.Server())
 	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	listener, err := inlet.Listen(ctx, "127.0.0.1:0")
 	if err != nil {
 		return "", fmt.Errorf("wait for the browser: %w", err)
 	}
@@ -96,9 +97,9 @@ func (o *loginOptions) awaitBrowser(ctx context.Context, listener net.Listener, 
 		default:
 		}
 	})
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 5 * time.Second, WriteTimeout: 5 * time.Second}
+	server := inlet.New(inlet.Config{Handler: mux, Limits: inlet.Limits{Connections: 64, Waiting: 32, Header: 5 * time.Second, Body: time.Second}})
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
+	go func() { served <- server.Serve(context.WithoutCancel(ctx), listener) }()
 	defer func() {
 		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 		defer cancel()

@@ -93,7 +93,7 @@ func (s *stack) start(ctx context.Context, group *errgroup.Group) error {
 	if err := os.MkdirAll(s.dir.file("log"), 0o700); err != nil {
 		return fmt.Errorf("make directory of logs: %w", err)
 	}
-	ports, listener, err := s.dir.choosePorts(s.options.port)
+	ports, listener, err := s.dir.choosePorts(ctx, s.options.port)
 	if err != nil {
 		return err
 	}

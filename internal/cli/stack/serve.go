@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/internal/gitserve"
+	"github.com/slipway-gitops/slipway/internal/inlet"
 )
 
 // gitServer serves the demo repository and tells the agent about every push.
@@ -34,17 +35,17 @@ type gitServer struct {
 
 // run serves on listener until ctx is done.
 func (g *gitServer) run(ctx context.Context, listener net.Listener) error {
-	server := &http.Server{
+	server := inlet.New(inlet.Config{
 		Handler: localOnly(&gitserve.Handler{Root: g.dir.git(), Log: g.log, Pushed: func(string) {
 			select {
 			case g.wake <- struct{}{}:
 			default: // one is waiting already and will see this push too
 			}
 		}}),
-		ReadHeaderTimeout: 10 * time.Second,
-	}
+		Log: g.log,
+	})
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
+	go func() { served <- server.Serve(ctx, listener) }()
 	for {
 		select {
 		case <-ctx.Done():

@@ -142,17 +142,17 @@ func TestSeedKeepsWhatPeopleCommitted(t *testing.T) {
 func TestPortsSurviveARestart(t *testing.T) {
 	t.Parallel()
 	d := dir(t.TempDir())
-	first, l, err := d.choosePorts(0)
+	first, l, err := d.choosePorts(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := d.choosePorts(first.Git); err == nil {
+	if _, _, err := d.choosePorts(t.Context(), first.Git); err == nil {
 		t.Error("a wanted port that is taken is no error")
 	}
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	second, l, err := d.choosePorts(0)
+	second, l, err := d.choosePorts(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,6 +61,7 @@ func (g *Gateway) authenticate(ctx context.Context, c connecting) bool {
 		if !ok {
 			continue
 		}
+		g.arriving.settle(c.RemoteAddress())
 		c.RegisterUser(&server.User{Username: agent.UID, Permissions: permissions(agent.UID)})
 		g.lanes.must(agent.UID, func() {
 			g.disconnect(over)

@@ -88,6 +88,7 @@ type Gateway struct {
 
 	lanes    *lanes
 	conns    *connections
+	arriving *arrivals
 	limits   *limits
 	presence *presence
 	waiting  *waiting
@@ -129,7 +130,7 @@ func New(cfg Config) (*Gateway, error) {
 	}
 	return &Gateway{
 		cfg: cfg, now: cfg.Now, ready: make(chan struct{}), instance: newID(), started: cfg.Now(),
-		lanes: newLanes(cfg.Log), conns: newConnections(), limits: newLimits(), presence: newPresence(),
+		lanes: newLanes(cfg.Log), conns: newConnections(), arriving: newArrivals(), limits: newLimits(), presence: newPresence(),
 		waiting: newWaiting(), open: newOpenCommands(), streams: newStreams(),
 		linkRate: newAddressRate(20, 400), registerRate: newAddressRate(1, 20), pace: newPace(), sessions: map[string]*session{},
 	}, nil

@@ -64,6 +64,8 @@ func (g *Gateway) serveLink(w http.ResponseWriter, r *http.Request) {
 			writeProblem(w, http.StatusBadGateway, "the link does not answer: see the server's log")
 		},
 	}
+	r, over := g.arriving.enter(r)
+	defer over()
 	proxy.ServeHTTP(w, r)
 }
 

@@ -25,10 +25,6 @@ import (
 const (
 	// maxBody is how much a request may hold: an Application is at most 1.5 MiB in etcd.
 	maxBody = 2 << 20
-	// bodyTime is how long a client may take to send it.
-	bodyTime = 30 * time.Second
-	// answerTime is how long an answer may take that is no stream, waiting for an agent and a slow reader included.
-	answerTime = 6 * time.Minute
 )
 
 // Config is what a Handler needs.
@@ -208,7 +204,6 @@ func (h *Handler) protect(next http.Handler) http.Handler {
 		out.Header().Set("X-Request-Id", id)
 		r, span := h.traced(out.Header(), r)
 		h.headers(out.Header(), r)
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerTime)) // not every writer can, in tests
 		defer func() {
 			cause := recover()
 			if cause == http.ErrAbortHandler { //nolint:errorlint,err113 // it is the value itself that net/http looks for
@@ -285,9 +280,6 @@ func (h *Handler) serve(route *Route, w http.ResponseWriter, r *http.Request, ne
 		refuse(err)
 		return
 	}
-	if route.Streams {
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // each piece has its own
-	}
 	body, err := readBody(w, r)
 	if err != nil {
 		refuse(err)
@@ -340,23 +332,19 @@ func (h *Handler) identify(c *call, r *http.Request) error {
 	return nil
 }
 
-// readBody reads the body within its limits of size and time. After that no deadline is left, so that a long answer is
-// not cut off.
+// readBody reads the body within its limit of size. Whoever serves sets the deadline, which is an error of the body.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if r.Body == nil || r.Body == http.NoBody || r.Header.Get("Upgrade") != "" {
 		return nil, nil
 	}
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(bodyTime)) // not every writer can, in tests
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	_ = control.SetReadDeadline(time.Time{})
 	var large *http.MaxBytesError
 	var timeout net.Error
 	switch {
 	case errors.As(err, &large):
 		return nil, api.Errorf(api.CodeTooLarge, "the body is larger than %d bytes: send less", maxBody)
 	case errors.As(err, &timeout) && timeout.Timeout():
-		return nil, api.Errorf(api.CodeInvalid, "the body did not come within %s: send it faster, or less of it", bodyTime)
+		return nil, api.Errorf(api.CodeInvalid, "the body came too slowly: send it faster, or less of it")
 	case err != nil:
 		return nil, api.Errorf(api.CodeInvalid, "the body ended early: send it again")
 	}
