@@ -61,7 +61,7 @@ func rooms() map[string][]string {
 		"internal/server":  {api, "web", "internal/trace", "internal/inlet", server + "..."},
 		server + "address": nil,
 		server + "rbac":    {api},
-		server + "authn":   {api, server + "rbac"},
+		server + "authn":   {api, server + "rbac", server + "address"},
 		server + "audit":   {api, chained, redact, server + "rbac"},
 		server + "event":   {api},
 		server + "install": {api},

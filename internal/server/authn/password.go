@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -98,61 +97,19 @@ func newPassword() string {
 	return strings.Join(parts, "-")
 }
 
-// Wrong passwords: so many are free, then each one makes the next wait twice as long, up to a bound. They are forgotten
-// after a day, or with the right one.
-const (
-	freeFailures = 5
-	maxWait      = 15 * time.Minute
-	forgetAfter  = 24 * time.Hour
-)
-
-// attemptAt is what becomes of the record of wrong passwords when there is another try; refused while the name is locked.
-// Every try counts as wrong before it is looked at, so that many at the same moment do not get more than their share.
-func attemptAt(a Attempt, now time.Time) (next Attempt, refused bool) {
-	if now.Before(a.LockedUntil) {
-		return a, true
-	}
-	if now.Sub(a.LastAt) > forgetAfter {
-		a = Attempt{}
-	}
-	a.Failures++
-	a.LastAt = now
-	a.LockedUntil = time.Time{}
-	if more := a.Failures - freeFailures; more >= 0 {
-		a.LockedUntil = now.Add(min(maxWait, time.Second<<min(more, 20)))
-	}
-	return a, false
-}
-
-// attemptKey names the record. It is the same whether there is such a user or not.
-func attemptKey(name string) string { return digest("user " + name) }
-
 // checkPassword finds the user whose password it is. What it answers tells nothing of whether there is a user of that
 // name, neither by its text nor by its time.
-func (a *Authn) checkPassword(ctx context.Context, name, password string) (User, error) {
+func (a *Authn) checkPassword(ctx context.Context, name, password, from string) (User, error) {
 	refused := api.Errorf(api.CodeUnauthenticated, "the user name or the password is wrong")
 	if len(password) > maxSecretText || api.CheckName(name) != nil {
 		_, _, err := a.hasher.verify(ctx, "", "")
 		return User{}, first(err, refused)
 	}
-	var locked bool
-	attempt, err := a.cfg.Attempts.Attempt(ctx, attemptKey(name), func(was Attempt) Attempt {
-		var next Attempt
-		next, locked = attemptAt(was, a.cfg.Now())
-		return next
-	})
-	if err != nil {
-		return User{}, err
-	}
-	if locked {
-		seconds := int((attempt.LockedUntil.Sub(a.cfg.Now()) + time.Second - 1) / time.Second)
-		return User{}, &api.Error{
-			Code: api.CodeTooMany, RetryAfter: seconds,
-			Message: "too many wrong passwords for this user name: try again in " + (time.Duration(seconds) * time.Second).String(),
-		}
-	}
 	user, err := a.cfg.Users.AuthUser(ctx, name)
 	if err != nil && api.CodeOf(err) != api.CodeNotFound {
+		return User{}, err
+	}
+	if err := a.beginAttempt(ctx, user, name, from); err != nil {
 		return User{}, err
 	}
 	ok, old, err := a.hasher.verify(ctx, user.PasswordHash, password)
@@ -162,7 +119,7 @@ func (a *Authn) checkPassword(ctx context.Context, name, password string) (User,
 	if !ok {
 		return User{}, refused
 	}
-	if err := a.cfg.Attempts.ClearAttempts(ctx, attemptKey(name)); err != nil {
+	if err := a.endAttempt(ctx, user, name, from); err != nil {
 		return User{}, err
 	}
 	if user.Disabled {
@@ -205,7 +162,7 @@ func first(errs ...error) error {
 // their API tokens likewise where the change says so.
 func (a *Authn) ChangePassword(ctx context.Context, who Identity, change api.PasswordChange) error {
 	user := who.Subject.UserID
-	checked, err := a.checkPassword(ctx, user, change.Current)
+	checked, err := a.checkPassword(ctx, user, change.Current, signedIn)
 	if err != nil {
 		if api.CodeOf(err) == api.CodeUnauthenticated {
 			return &api.Error{Code: api.CodeInvalid, Field: "current", Message: "the present password is wrong: type it again, or have an administrator reset it"}
@@ -250,7 +207,7 @@ func (a *Authn) ResetPassword(ctx context.Context, user, password string) (strin
 	if err := a.setPassword(ctx, user, password, NewPassword{MustChange: true, EndTokens: true}); err != nil {
 		return "", err
 	}
-	return password, a.cfg.Attempts.ClearAttempts(ctx, attemptKey(user))
+	return password, a.cfg.Attempts.ClearAttempts(ctx, nameKey(user))
 }
 
 // FirstAdmin makes the first user, admin, who may do everything, and gives the password: say it once. It is empty where

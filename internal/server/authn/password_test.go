@@ -3,6 +3,7 @@ package authn
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -11,12 +12,91 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
 
 func (d desk) try(t *testing.T, name, password string) error {
 	t.Helper()
-	_, _, err := d.SignIn(t.Context(), api.SignIn{Username: name, Password: password}, Client{})
+	return d.tryFrom(t, "", name, password)
+}
+
+func (d desk) tryFrom(t *testing.T, from, name, password string) error {
+	t.Helper()
+	_, _, err := d.SignIn(t.Context(), api.SignIn{Username: name, Password: password}, Client{IP: from})
 	return err
+}
+
+func TestAStrangerDoesNotLockOutAUser(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.user(t, "admin")
+	for range 100 {
+		_ = d.tryFrom(t, "203.0.113.9", "admin", "wrong password") // what is told is another test's
+	}
+	if err := d.tryFrom(t, "203.0.113.9", "admin", goodPassword); api.CodeOf(err) != api.CodeTooMany {
+		t.Errorf("the stranger may go on: %v", err)
+	}
+	if err := d.tryFrom(t, "192.0.2.1", "admin", goodPassword); err != nil {
+		t.Errorf("the user, at another address: %v", err)
+	}
+}
+
+func TestManyAddressesTogetherHaveABoundThatIsNotTheUsers(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"admin", "nobody"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t)
+			d.user(t, "admin")
+			if err := d.tryFrom(t, "192.0.2.1", "admin", goodPassword); err != nil {
+				t.Fatal(err)
+			}
+			looked := 0
+			for i := range 300 {
+				if api.CodeOf(d.tryFrom(t, fmt.Sprintf("203.0.113.%d", i), name, "wrong password")) == api.CodeUnauthenticated {
+					looked++
+				}
+			}
+			if looked != freeFailuresAll {
+				t.Errorf("%d guesses from many addresses were looked at, want %d", looked, freeFailuresAll)
+			}
+			if err := d.tryFrom(t, "192.0.2.1", "admin", goodPassword); err != nil {
+				t.Errorf("the user, at the address of before: %v", err)
+			}
+			if err := d.tryFrom(t, "203.0.113.1", name, "wrong password"); api.CodeOf(err) != api.CodeTooMany {
+				t.Errorf("the sign-in of the user gave strangers another share: %v", err)
+			}
+		})
+	}
+}
+
+func TestAStrangerDoesNotKeepWhoIsSignedInFromChangingThePassword(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.user(t, "ada")
+	for i := range 300 {
+		_ = d.tryFrom(t, fmt.Sprintf("203.0.113.%d", i), "ada", "wrong password") // what is told is another test's
+	}
+	who := Identity{Subject: rbac.Subject{UserID: "ada"}}
+	if err := d.ChangePassword(t.Context(), who, api.PasswordChange{Current: goodPassword, New: "several words that differ"}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestANewPasswordEndsALockOut(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.user(t, "ada")
+	for range 50 {
+		_ = d.tryFrom(t, "192.0.2.1", "ada", "wrong password") // what is told is another test's
+	}
+	password, err := d.ResetPassword(t.Context(), "ada", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.tryFrom(t, "192.0.2.1", "ada", password); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestAWrongPasswordAndAnUnknownUserGetTheSameAnswer(t *testing.T) {
@@ -99,17 +179,19 @@ func TestALockedNameIsOpenAgainAfterItsWait(t *testing.T) {
 	if err := d.try(t, "ada", goodPassword); err != nil {
 		t.Fatal(err)
 	}
-	if len(d.store.attempts) != 0 {
-		t.Error("wrong passwords are remembered after the right one")
+	for i := range freeFailures {
+		if err := d.try(t, "ada", "wrong password"); api.CodeOf(err) != api.CodeUnauthenticated {
+			t.Errorf("wrong passwords are remembered after the right one, at try %d: %v", i, err)
+		}
 	}
-	if _, refused := attemptAt(Attempt{Failures: 1000, LastAt: d.clock.now(), LockedUntil: d.clock.now()}, d.clock.now()); refused {
+	if _, refused := attemptAt(Attempt{Failures: 1000, LastAt: d.clock.now(), LockedUntil: d.clock.now()}, d.clock.now(), freeFailures); refused {
 		t.Error("refused at the end of the wait")
 	}
-	next, _ := attemptAt(Attempt{Failures: 1000, LastAt: d.clock.now()}, d.clock.now())
+	next, _ := attemptAt(Attempt{Failures: 1000, LastAt: d.clock.now()}, d.clock.now(), freeFailures)
 	if wait := next.LockedUntil.Sub(d.clock.now()); wait != maxWait {
 		t.Errorf("after 1000 failures the wait is %s", wait)
 	}
-	if next, _ := attemptAt(Attempt{Failures: 1000, LastAt: d.clock.now()}, d.clock.now().Add(25*time.Hour)); next.Failures != 1 {
+	if next, _ := attemptAt(Attempt{Failures: 1000, LastAt: d.clock.now()}, d.clock.now().Add(25*time.Hour), freeFailures); next.Failures != 1 {
 		t.Errorf("a day later there are %d failures", next.Failures)
 	}
 }

@@ -24,7 +24,7 @@ func (a *Authn) SignIn(ctx context.Context, in api.SignIn, from Client) (api.Ses
 	if a.cfg.NoPasswords {
 		return api.Session{}, nil, api.Errorf(api.CodeForbidden, "passwords are turned off here: sign in with %s", a.providers[0].cfg.title())
 	}
-	user, err := a.checkPassword(ctx, in.Username, in.Password)
+	user, err := a.checkPassword(ctx, in.Username, in.Password, from.IP)
 	if err != nil {
 		return api.Session{}, nil, err
 	}
