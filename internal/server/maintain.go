@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -59,11 +60,14 @@ The server may run meanwhile. Keep both safe: they hold hashes of passwords and 
 }
 
 func (f *flags) restoreCommand() *cobra.Command {
-	return &cobra.Command{
+	var options store.RestoreOptions
+	cmd := &cobra.Command{
 		Use:   "restore FILE",
 		Short: "Fill an empty database from a backup; the server must not run",
 		Long: `Fill an empty database from FILE, and put the server's signing key of FILE.key into --data where none is.
-The server must not run. Sessions do not survive: everybody signs in again. Agents bring what changed since.`,
+The server must not run. Users sign in again, and make new API tokens: a backup does not know which sessions and tokens
+ended after it. With --keep-tokens the tokens of the backup count again, deleted ones too. Users, groups, roles and bindings
+are those of the time of the backup: remove again what was removed since. Agents report what changed since.`,
 		Example: "  slipway-server restore --data /var/lib/slipway slipway-2030-06-01.backup",
 		Args:    cobra.ExactArgs(1), SilenceUsage: true, SilenceErrors: true,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
@@ -77,16 +81,31 @@ The server must not run. Sessions do not survive: everybody signs in again. Agen
 				return fmt.Errorf("read backup: %w", err)
 			}
 			defer in.Close() //nolint:errcheck // it was only read
-			if err := s.Restore(cmd.Context(), in); err != nil {
+			if err := s.Hold(); err != nil {
+				return err
+			}
+			done, err := s.Restore(cmd.Context(), in, options)
+			if err != nil {
 				return err
 			}
 			if err := copyKey(args[0]+".key", filepath.Join(cfg.Data, KeyFile)); err != nil {
 				return err
 			}
 			fmt.Fprintln(cmd.OutOrStdout(), "restored")
+			say := cmd.ErrOrStderr()
+			switch {
+			case options.KeepTokens:
+				fmt.Fprintln(say, "API tokens of the backup count again, also those that were deleted after it: delete them again.")
+			case done.Tokens > 0:
+				fmt.Fprintf(say, "API tokens that do not count any more: %d. Make new ones for programs, and new registration tokens for agents that wait.\n", done.Tokens)
+			}
+			fmt.Fprintf(say, "Rights are those of %s: disable again the users that were disabled since, and remove again the bindings that were removed since.\n",
+				done.At.UTC().Format(time.RFC3339))
 			return nil
 		},
 	}
+	cmd.Flags().BoolVar(&options.KeepTokens, "keep-tokens", false, "let the API tokens of the backup count again, deleted ones too")
+	return cmd
 }
 
 // writeFile writes a file that only its owner reads, and leaves none behind that is not whole.
@@ -133,6 +152,11 @@ func (f *flags) migrateCommand() *cobra.Command {
 				return err
 			}
 			defer func() { err = errors.Join(err, s.Close()) }()
+			if !dry {
+				if err := s.Hold(); err != nil {
+					return err
+				}
+			}
 			done, err := s.Migrate(cmd.Context(), dry)
 			if err != nil {
 				return err

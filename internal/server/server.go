@@ -91,6 +91,9 @@ func (s *Server) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := s.store.Hold(); err != nil {
+		return err
+	}
 	done, err := s.store.Migrate(ctx, false)
 	if err != nil {
 		return err

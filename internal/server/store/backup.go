@@ -143,29 +143,64 @@ func (t tx) columns(ctx context.Context, table string) (names []string, err erro
 	return names, rows.Err()
 }
 
+// RestoreOptions say what a restore brings back.
+type RestoreOptions struct {
+	// KeepTokens keeps API tokens, and the one-time tokens of agents. A token that was deleted after the backup counts again
+	// then: nothing in a backup says which.
+	KeepTokens bool
+}
+
+// Restored is what a restore did.
+type Restored struct {
+	// At is when the backup was made: who may do what is as it was then.
+	At time.Time
+	// Tokens is how many API tokens were not kept.
+	Tokens int64
+}
+
 // Restore fills an empty database from a backup, of this program's schema or an
 // older one, and migrates it.
-func (s *Store) Restore(ctx context.Context, r io.Reader) error {
+func (s *Store) Restore(ctx context.Context, r io.Reader, options RestoreOptions) (Restored, error) {
 	zipped, err := gzip.NewReader(r)
 	if err != nil {
-		return fmt.Errorf("read backup: it is no file of slipway-server backup: %w", err)
+		return Restored{}, fmt.Errorf("read backup: it is no file of slipway-server backup: %w", err)
 	}
 	in := json.NewDecoder(bufio.NewReader(zipped))
 	in.UseNumber()
 	var head backupHead
 	if err := in.Decode(&head); err != nil || head.Format != backupFormat {
-		return errors.New("read backup: it is no file of slipway-server backup")
+		return Restored{}, errors.New("read backup: it is no file of slipway-server backup")
 	}
 	if head.Version != backupVersion {
-		return fmt.Errorf("read backup: its format is %d and this program reads %d: use the slipway-server that it was made with, or a newer one", head.Version, backupVersion)
+		return Restored{}, fmt.Errorf("read backup: its format is %d and this program reads %d: use the slipway-server that it was made with, or a newer one", head.Version, backupVersion)
 	}
 	if err := s.makeEmpty(ctx, head.Schema); err != nil {
-		return err
+		return Restored{}, err
 	}
-	if err := s.write(ctx, func(t tx) error { return t.load(ctx, in) }); err != nil {
-		return fmt.Errorf("restore: %w", err)
+	out := Restored{At: head.At}
+	err = s.write(ctx, func(t tx) error {
+		if err := t.load(ctx, in); err != nil || options.KeepTokens {
+			return err
+		}
+		return t.endTokens(ctx, &out.Tokens)
+	})
+	if err != nil {
+		return Restored{}, fmt.Errorf("restore: %w", err)
 	}
 	_, err = s.Migrate(ctx, false)
+	return out, err
+}
+
+// endTokens ends all API tokens, and counts them, and the one-time tokens of agents: some of them were ended, or used, after
+// the backup.
+func (t tx) endTokens(ctx context.Context, tokens *int64) error {
+	if err := t.one(ctx, "SELECT COUNT(*) FROM token", nil, tokens); err != nil {
+		return err
+	}
+	if _, err := t.exec(ctx, "DELETE FROM token"); err != nil {
+		return err
+	}
+	_, err := t.exec(ctx, "UPDATE agent SET registration_hash = '', registration_expires = 0")
 	return err
 }
 

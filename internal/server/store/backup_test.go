@@ -93,10 +93,15 @@ func TestABackupIsRestoredIntoEitherDatabase(t *testing.T) {
 		}
 		for name, url := range map[string]string{"SQLite": filepath.Join(t.TempDir(), "copy.db"), "PostgreSQL": testenv.Postgres(t)} {
 			restored := open(t, url, false)
-			if err := restored.Restore(ctx, bytes.NewReader(backup.Bytes())); err != nil {
+			done, err := restored.Restore(ctx, bytes.NewReader(backup.Bytes()), store.RestoreOptions{})
+			if err != nil {
 				t.Fatalf("restore into %s: %v", name, err)
 			}
-			if err := restored.Restore(ctx, bytes.NewReader(backup.Bytes())); err == nil {
+			// It may have been deleted after the backup.
+			if _, err := restored.AuthToken(ctx, "t"); api.CodeOf(err) != api.CodeNotFound || done.Tokens != 1 || done.At.IsZero() {
+				t.Errorf("%s: a token of the backup counts again: %v, %+v", name, err, done)
+			}
+			if _, err := restored.Restore(ctx, bytes.NewReader(backup.Bytes()), store.RestoreOptions{}); err == nil {
 				t.Errorf("%s: a backup is restored over what is there", name)
 			}
 			if n := restored.verify(t); n != 3 {
@@ -106,7 +111,7 @@ func TestABackupIsRestoredIntoEitherDatabase(t *testing.T) {
 			if a.Status.Epoch < 1_000_000 {
 				t.Errorf("%s: epochs that were given go on at %d", name, a.Status.Epoch)
 			}
-			_, err := restored.Session(ctx, "s")
+			_, err = restored.Session(ctx, "s")
 			code(t, err, api.CodeNotFound)
 			// It goes on where it was.
 			must[any](t)(restored.AppendAudit(ctx, "", restored.entry("role.create", api.Ref{})))
@@ -120,8 +125,11 @@ func TestABackupIsRestoredIntoEitherDatabase(t *testing.T) {
 		}
 		// What is restored is what was there: its backup is the same.
 		same := open(t, filepath.Join(t.TempDir(), "same.db"), false)
-		if err := same.Restore(ctx, bytes.NewReader(backup.Bytes())); err != nil {
+		if _, err := same.Restore(ctx, bytes.NewReader(backup.Bytes()), store.RestoreOptions{KeepTokens: true}); err != nil {
 			t.Fatal(err)
+		}
+		if _, err := same.AuthToken(ctx, "t"); err != nil {
+			t.Errorf("a token that was to be kept: %v", err)
 		}
 		var again bytes.Buffer
 		if err := same.Backup(ctx, &again); err != nil {
@@ -157,7 +165,7 @@ func TestABackupOfTheFirstSchemaIsRestored(t *testing.T) {
 			url = testenv.Postgres(t)
 		}
 		old := open(t, url, false)
-		if err := old.Restore(t.Context(), &backup); err != nil {
+		if _, err := old.Restore(t.Context(), &backup, store.RestoreOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		if pending := must[[]string](t)(old.Migrate(t.Context(), true)); len(pending) > 0 {
@@ -202,11 +210,11 @@ func TestABackupThatIsNotWholeIsRefused(t *testing.T) {
 		"no schema":           zip(`{"format":"slipway-backup","version":1}`, `{"rows":0}`),
 	} {
 		empty := open(t, filepath.Join(t.TempDir(), "b.db"), false)
-		if err := empty.Restore(t.Context(), bytes.NewReader(backup)); err == nil {
+		if _, err := empty.Restore(t.Context(), bytes.NewReader(backup), store.RestoreOptions{}); err == nil {
 			t.Errorf("%s: it is restored", name)
 		}
 		// It can be tried again with a good one.
-		if err := empty.Restore(t.Context(), bytes.NewReader(whole.Bytes())); err != nil {
+		if _, err := empty.Restore(t.Context(), bytes.NewReader(whole.Bytes()), store.RestoreOptions{}); err != nil {
 			t.Errorf("%s: then a good one: %v", name, err)
 		}
 	}
@@ -224,7 +232,7 @@ func FuzzRestore(f *testing.F) {
 		_, _ = zipped.Write(body)
 		_ = zipped.Close()
 		s := open(t, filepath.Join(t.TempDir(), "fuzz.db"), false)
-		_ = s.Restore(t.Context(), &backup)
+		_, _ = s.Restore(t.Context(), &backup, store.RestoreOptions{}) // it may refuse
 	})
 }
 

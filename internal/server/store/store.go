@@ -12,6 +12,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -59,7 +60,8 @@ type Store struct {
 	writer  *sql.DB // of SQLite one connection, since it has one writer
 	reader  *sql.DB // the same as writer on PostgreSQL
 	now     func() time.Time
-	path    string // of SQLite's file
+	path    string    // of SQLite's file
+	held    io.Closer // the lock of Hold; nil for none
 	census  *census.Census
 	// providerGroups is as in Config.
 	providerGroups time.Duration
@@ -170,6 +172,10 @@ func (s *Store) Close() error {
 	err := s.writer.Close()
 	if s.reader != s.writer {
 		err = errors.Join(err, s.reader.Close())
+	}
+	if s.held != nil {
+		err = errors.Join(err, s.held.Close())
+		s.held = nil
 	}
 	return err
 }
