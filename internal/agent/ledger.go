@@ -11,11 +11,11 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
-	"github.com/slipway-gitops/slipway/internal/agent/link"
 	"github.com/slipway-gitops/slipway/internal/agent/record"
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/health"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/redact"
 )
 
 const (
@@ -53,7 +53,7 @@ func (a *Agent) openLedger() error {
 	}
 	book, err := record.Open(record.Config{
 		Dir: a.cfg.Data + "/ledger", Key: func() []byte { return a.link.RecordKey() }, Log: a.log.With("component", "ledger"),
-		Clean:  func(raw []byte) []byte { return []byte(link.CleanText(string(a.linked.Redact(raw)))) },
+		Clean:  func(raw []byte) []byte { return redact.JSONAddresses(a.linked.Redact(raw)) },
 		Hidden: func() []string { return a.differences.get().Mask },
 	})
 	if err != nil {

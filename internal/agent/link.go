@@ -38,7 +38,7 @@ func (a *Agent) addLink() error {
 	a.link = link.New(link.Config{
 		Server: a.cfg.Link.Server, Transport: a.cfg.Link.Transport, Token: a.cfg.Link.Token, Core: core, Namespace: a.cfg.Namespace,
 		Instance: a.cfg.Identity + "_" + uuid.NewString()[:8], Source: a.linked, Records: records, Versions: a.linked.versions, Components: a.linked.components,
-		Policy: func() map[string]string { return a.settings.config(link.ConfigPolicy) }, Manages: a.linked.manages, Redact: a.linked.Redact,
+		Policy: func() map[string]string { return a.settings.config(link.ConfigPolicy) }, Manages: a.linked.manages, Redact: a.linked.Redact, RedactText: a.linked.redactText,
 		Meter: a.metrics, Trace: a.traces.of, ReadOnly: a.cfg.Shadow, Executors: executors, Streamers: streamers, Log: a.log.With("component", "link"),
 	})
 	a.linked.link = a.link

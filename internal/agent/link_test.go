@@ -160,7 +160,7 @@ func TestKnownSecretsAreReplacedWhereverTheyAppear(t *testing.T) {
 	a.settings.secrets["prod"] = secret{kind: v1alpha1.SecretTypeCluster, data: map[string][]byte{"config": []byte(`{"bearerToken":"a.very.long.token"}`)}}
 	a.settings.version.Add(1)
 	in := `{"a":"long\"password","b":"MIIEvQIBADANBgkqhkiG9w0BAQEFAASC","c":"a.very.long.token","d":"administrator at https://git.example/x with git"}`
-	want := `{"a":"***","b":"***","c":"***","d":"administrator at https://git.example/x with git"}`
+	want := `{"a":"(hidden)","b":"(hidden)","c":"(hidden)","d":"administrator at https://git.example/x with git"}`
 	if got := string(s.Redact([]byte(in))); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

@@ -3,11 +3,11 @@ package agent
 import (
 	"encoding/json"
 	"net/http"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/slipway-gitops/slipway/internal/agent/link"
+	"github.com/slipway-gitops/slipway/internal/redact"
 )
 
 // reachable says how requests to one API server went.
@@ -59,86 +59,47 @@ func (s *linkSource) observe(server string) func(http.RoundTripper) http.RoundTr
 	}
 }
 
-// Lengths of secrets that are looked for in what leaves the agent. A short one would be found in words that are none.
-const (
-	shortestSecret = 10
-	shortestLine   = 24 // of those that have several
-)
-
-// redaction replaces known secrets wherever they appear. It is the second lock: what leaves the agent is made of fields that
-// hold none.
+// redaction is what the agent knows of secrets. It is the second lock: what leaves the agent is made of fields that hold none.
 type redaction struct {
-	version  uint64 // of the settings
-	made     bool
-	replacer *strings.Replacer // nil for no secrets
+	version uint64 // of the settings
+	made    bool
+	known   *redact.Known
 }
 
 // Redact returns JSON or a text without the secrets that the agent knows.
-func (s *linkSource) Redact(raw []byte) []byte {
-	if len(raw) == 0 {
-		return raw
-	}
-	if r := s.redactor(); r != nil {
-		return []byte(r.Replace(string(raw)))
-	}
-	return raw
-}
+func (s *linkSource) Redact(raw []byte) []byte { return s.secrets().Document(raw) }
 
-func (s *linkSource) redactText(text string) string {
-	return link.CleanText(string(s.Redact([]byte(text))))
-}
+// redactText returns a message without them, and without those of its addresses.
+func (s *linkSource) redactText(text string) string { return redact.Addresses(s.secrets().Text(text)) }
 
-func (s *linkSource) redactor() *strings.Replacer {
+func (s *linkSource) secrets() *redact.Known {
 	settings := s.agent.settings
 	version := settings.version.Load()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.hide.made || s.hide.version != version {
-		s.hide = redaction{version: version, made: true, replacer: settings.replacer()}
+		s.hide = redaction{version: version, made: true, known: redact.NewKnown(settings.secretValues()...)}
 	}
-	return s.hide.replacer
+	return s.hide.known
 }
 
-// replacer replaces the values of all Secrets; nil where there are none.
-func (s *settings) replacer() *strings.Replacer {
+// secretValues are what must not leave the agent of all Secrets.
+func (s *settings) secretValues() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var pairs []string
-	add := func(value string) {
-		if len(value) < shortestSecret {
-			return
-		}
-		pairs = append(pairs, value, "***")
-		if quoted, err := json.Marshal(value); err == nil && string(quoted[1:len(quoted)-1]) != value {
-			pairs = append(pairs, string(quoted[1:len(quoted)-1]), "***")
-		}
-	}
+	var out []string
 	for _, sec := range s.secrets {
 		for field, raw := range sec.data {
-			if link.PublicField(field) || field == "username" {
-				continue
-			}
-			if field == "config" {
-				for _, v := range configValues(raw) {
-					add(v)
-				}
-				continue
-			}
-			value := strings.TrimSpace(string(raw))
-			add(value)
-			if strings.Contains(value, "\n") {
-				for line := range strings.Lines(value) {
-					if line = strings.TrimSpace(line); len(line) >= shortestLine && !strings.HasPrefix(line, "-----") {
-						add(line)
-					}
-				}
+			switch {
+			case link.PublicField(field), field == "username":
+			case field == "config":
+				out = append(out, configValues(raw)...)
+			default:
+				out = append(out, string(raw))
 			}
 		}
 	}
-	if len(pairs) == 0 {
-		return nil
-	}
-	return strings.NewReplacer(pairs...)
+	return out
 }
 
 // configValues returns what is secret in the connection of a cluster.

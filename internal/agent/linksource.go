@@ -21,6 +21,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/live/stream"
 	"github.com/slipway-gitops/slipway/internal/git"
+	"github.com/slipway-gitops/slipway/internal/redact"
 )
 
 // linkSource is what the server is told: of what the agent knows anyway, as it is when it is sent.
@@ -244,7 +245,7 @@ func (s *linkSource) connection(kind agentapi.ItemKind, sec secret) *agentapi.Co
 				continue
 			}
 			if err := r.Err(); err != nil {
-				return &agentapi.Connection{Status: "Failed", Message: link.CleanText(err.Error())}
+				return &agentapi.Connection{Status: "Failed", Message: redact.Addresses(err.Error())}
 			}
 			if _, at := r.Refs(); !at.IsZero() {
 				return &agentapi.Connection{Status: "Successful"}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -24,6 +23,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
+	"github.com/slipway-gitops/slipway/internal/redact"
 	"github.com/slipway-gitops/slipway/internal/webhook"
 )
 
@@ -103,10 +103,7 @@ func (p *pushes) tell(address, ref string) {
 	if p == nil || len(address) > maxPush || len(ref) > maxPush || !p.known(address) {
 		return
 	}
-	if u, err := url.Parse(address); err == nil && u.User != nil {
-		u.User = nil
-		address = u.String()
-	}
+	address = redact.URLs(address)
 	key := strconv.FormatUint(hashOf([]byte(address+" "+ref))%maxPushes, 10)
 	p.mu.Lock()
 	p.waiting[key] = fmt.Sprintf("%d %s %s", time.Now().UnixNano(), ref, address)

@@ -20,6 +20,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/inspect"
+	"github.com/slipway-gitops/slipway/internal/redact"
 )
 
 // declared are the kinds of resources of ours that can be written over the link.
@@ -196,7 +197,7 @@ func unhidden(now, was any, depth int) any {
 	}
 	switch n := now.(type) {
 	case string:
-		if w, ok := was.(string); ok && n != w && inspect.WithoutUser(w) == n {
+		if w, ok := was.(string); ok && n != w && redact.Addresses(w) == n {
 			return w
 		}
 	case map[string]any:

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -17,8 +16,8 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
-	"github.com/slipway-gitops/slipway/internal/agent/link"
 	"github.com/slipway-gitops/slipway/internal/engine"
+	"github.com/slipway-gitops/slipway/internal/redact"
 )
 
 // Bounds of previews.
@@ -115,13 +114,8 @@ func (p *preview) late(ctx context.Context, err error) {
 // problem notes what is wrong.
 func (p *preview) problem(field, level, format string, args ...any) {
 	if len(p.Problems) < maxProblems {
-		p.Problems = append(p.Problems, api.PreviewProblem{Field: field, Level: level, Message: withoutUsers(link.CleanText(fmt.Sprintf(format, args...)))})
+		p.Problems = append(p.Problems, api.PreviewProblem{Field: field, Level: level, Message: redact.Addresses(fmt.Sprintf(format, args...))})
 	}
-}
-
-// withoutUsers takes user and password out of the addresses in a text: an API server quotes what it does not take.
-func withoutUsers(text string) string {
-	return regexp.MustCompile(`(https?://)[^/\s"'@]*@`).ReplaceAllString(text, "$1")
 }
 
 // wrong reports whether something stands in the way.

@@ -7,8 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net/url"
-	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -24,6 +22,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/link"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
+	"github.com/slipway-gitops/slipway/internal/redact"
 	"github.com/slipway-gitops/slipway/internal/seal"
 )
 
@@ -279,7 +278,7 @@ func (v *verbs) checkSetting(req agentapi.SettingChange, next map[string][]byte)
 	if address == "" {
 		return refusedAs(agentapi.CodeInvalid, "a %s needs the field %s", req.Type, field)
 	}
-	if u, err := url.Parse(address); err == nil && u.User != nil && u.Scheme != "ssh" {
+	if redact.HasUser(address) {
 		return refusedAs(agentapi.CodeInvalid, "the %s of a %s must not hold a user or password: give username and password as sealed fields", field, req.Type)
 	}
 	if req.Type == agentapi.SettingCluster {
@@ -346,17 +345,11 @@ func (v *verbs) settingTest(ctx context.Context, cmd agentapi.Command) (any, err
 
 // hide takes the values of secret fields out of a text.
 func hide(text string, data map[string][]byte) string {
-	const shortest = 6 // what is shorter would be found in words that are none
-	var pairs []string
-	for _, name := range slices.Sorted(maps.Keys(data)) {
-		if link.PublicField(name) {
-			continue
-		}
-		for line := range strings.Lines(string(data[name])) {
-			if line = strings.TrimSpace(line); len(line) >= shortest {
-				pairs = append(pairs, line, "***")
-			}
+	var secrets []string
+	for name, value := range data {
+		if !link.PublicField(name) {
+			secrets = append(secrets, string(value))
 		}
 	}
-	return link.CleanText(strings.NewReplacer(pairs...).Replace(text))
+	return redact.Addresses(redact.NewKnown(secrets...).Text(text))
 }

@@ -27,7 +27,7 @@ func rooms() map[string][]string {
 
 		"internal/engine":        {api, source, "internal/project", "internal/engine/..."},
 		"internal/engine/object": {api},
-		"internal/engine/render": {api, source, object},
+		"internal/engine/render": {api, source, object, redact},
 		"internal/engine/diff":   {api, object},
 		"internal/engine/plan":   {api, object, diff},
 		"internal/engine/health": {api, object, "internal/engine/script"},
@@ -37,10 +37,10 @@ func rooms() map[string][]string {
 		"internal/engine/apply":  {api, object, diff, health, live, plan},
 
 		"internal/source":   {api, "internal/git"},
-		"internal/git":      {api},
+		"internal/git":      {api, redact},
 		"internal/gitserve": {api},
 		"internal/webhook":  {api},
-		"internal/project":  {api, object},
+		"internal/project":  {api, object, redact},
 		"internal/seal":     {api},
 		"internal/trace":    nil,
 		strictly:            nil,
@@ -50,11 +50,11 @@ func rooms() map[string][]string {
 		chained:             {api},
 		redact:              {chained},
 		"internal/operate":  {api, object, "internal/project"},
-		"internal/why":      {api, object, "internal/project", "internal/operate"},
-		"internal/inspect":  {api, object, diff, health},
+		"internal/why":      {api, object, "internal/project", "internal/operate", redact},
+		"internal/inspect":  {api, object, diff, health, redact},
 		"internal/agent": {
 			api, source, source + "/...", "internal/git", "internal/webhook", "internal/project", "internal/engine/...",
-			"internal/operate", "internal/inspect", "internal/seal", "internal/podlog", "internal/trace", "internal/inlet",
+			"internal/operate", "internal/inspect", "internal/seal", "internal/podlog", "internal/trace", "internal/inlet", redact,
 		},
 
 		// The control plane. Its parts meet in server.go only.
@@ -74,8 +74,8 @@ func rooms() map[string][]string {
 		server + "dora":    {api},
 		server + "page":    nil,
 		server + "job":     {api},
-		server + "hosting": {api},
-		server + "notify":  {api, server + "rbac"},
+		server + "hosting": {api, redact},
+		server + "notify":  {api, redact, server + "rbac"},
 		server + "gateway": {api, "internal/trace", server + "event", server + "address"},
 		server + "httpapi": {api, "internal/trace", redact, server + "address", server + "rbac", server + "authn", server + "audit", server + "event", server + "install", "internal/project", "internal/why", "internal/inspect"},
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/slipway-gitops/slipway/internal/redact"
 )
 
 // What can go wrong, for errors.Is. The text of the error around one says what to do.
@@ -132,16 +134,9 @@ func (m *Mirror) explain(err error) error {
 	return &Error{Kind: ErrUnreachable, URL: m.URL(), Detail: clean(message), Hint: "check the address and the credential"}
 }
 
-var userinfo = regexp.MustCompile(`([a-z][a-z0-9+.-]*://)[^/\s@'"]+@`)
-
-// scrub removes user information of addresses, the secrets of the credential and the names of private files.
+// scrub removes what is secret in addresses, the secrets of the credential and the names of private files.
 func (m *Mirror) scrub(s string) string {
-	s = userinfo.ReplaceAllString(s, "$1")
-	for _, secret := range m.cred.Load().secrets() {
-		if secret != "" {
-			s = strings.ReplaceAll(s, secret, "***")
-		}
-	}
+	s = redact.Addresses(redact.NewKnown(m.cred.Load().secrets()...).Text(s))
 	return strings.ReplaceAll(s, m.client.private, "")
 }
 

@@ -4,12 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net/url"
-	"strings"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/redact"
 )
 
 // lastApplied is where kubectl keeps what was applied last.
@@ -47,7 +46,7 @@ func trimmed(masked map[string]any) map[string]any {
 		out["metadata"] = meta
 	}
 	if ours(out) {
-		redact(out)
+		withoutSecrets(out)
 	}
 	return out
 }
@@ -84,8 +83,8 @@ func ours(obj map[string]any) bool {
 	return group == v1alpha1.Group
 }
 
-// redact takes out what is secret in the resources of Argo CD: user information of addresses, and manifests of operations.
-func redact(obj map[string]any) {
+// withoutSecrets takes out what is secret in the resources of Argo CD: user information of addresses, and manifests of operations.
+func withoutSecrets(obj map[string]any) {
 	for field, value := range obj {
 		obj[field] = redacted(value, 0)
 	}
@@ -115,26 +114,7 @@ func redacted(value any, depth int) any {
 		}
 		return out
 	case string:
-		return WithoutUser(v)
+		return redact.Addresses(v)
 	}
 	return value
-}
-
-// WithoutUser takes a password, or a token in its place, out of an address. A name alone, as in ssh://git@host, stays.
-func WithoutUser(text string) string {
-	scheme, rest, ok := strings.Cut(text, "://")
-	if !ok || !strings.Contains(rest, "@") {
-		return text
-	}
-	u, err := url.Parse(text)
-	switch {
-	case err != nil:
-		return scheme + "://" + rest[strings.LastIndex(rest, "@")+1:]
-	case u.User == nil || scheme == "ssh":
-		if _, has := u.User.Password(); !has {
-			return text
-		}
-	}
-	u.User = nil
-	return u.String()
 }

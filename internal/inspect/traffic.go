@@ -9,6 +9,7 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/redact"
 )
 
 // traffic reads where an object sends traffic, and where it is reached.
@@ -198,11 +199,11 @@ func linksOf(meta map[string]any) []string {
 
 // addLink adds an address that a browser can go to, and nothing that a browser would run.
 func addLink(to []string, link string) []string {
+	link = redact.Addresses(link)
 	u, err := url.Parse(link)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || len(link) > maxWord {
 		return to
 	}
-	u.User = nil
 	return addWord(to, u.String())
 }
 

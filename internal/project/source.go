@@ -3,6 +3,8 @@ package project
 import (
 	"net/url"
 	"strings"
+
+	"github.com/slipway-gitops/slipway/internal/redact"
 )
 
 // PermitsSource says whether Applications may read a repository (spec.sourceRepos): nil, or why not. Letter case, a
@@ -14,7 +16,7 @@ func (r *Rules) PermitsSource(repoURL string) error {
 	if len(repoURL) > maxValue {
 		return r.denied("a repository address of %d bytes: at most %d are read; correct repoURL", len(repoURL), maxValue)
 	}
-	shown := withoutSecret(repoURL)
+	shown := redact.Addresses(repoURL)
 	plain := normalize(repoURL)
 	spellings := []string{plain}
 	if decoded, err := url.PathUnescape(plain); err != nil || decoded != plain {
@@ -101,25 +103,6 @@ func anonymous(s string) string {
 	authority, path, slash := strings.Cut(rest, "/")
 	authority = authority[strings.LastIndexByte(authority, '@')+1:]
 	authority = strings.TrimSuffix(authority, map[string]string{"https": ":443", "http": ":80"}[scheme])
-	if slash {
-		path = "/" + path
-	}
-	return scheme + "://" + authority + path
-}
-
-// withoutSecret returns an address as it may be shown: without a password or token in it.
-func withoutSecret(repo string) string {
-	scheme, rest, ok := strings.Cut(repo, "://")
-	if !ok {
-		return repo
-	}
-	authority, path, slash := strings.Cut(rest, "/")
-	if i := strings.LastIndexByte(authority, '@'); i >= 0 && strings.ToLower(scheme) != "ssh" {
-		authority = authority[i+1:]
-	} else if user, host, found := strings.Cut(authority, "@"); found {
-		user, _, _ = strings.Cut(user, ":")
-		authority = user + "@" + host
-	}
 	if slash {
 		path = "/" + path
 	}

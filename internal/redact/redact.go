@@ -81,7 +81,7 @@ func (r *redactor) value(key string, now, was any, depth int) any {
 	if depth > maxNesting {
 		return tooDeep
 	}
-	if secretKey(key) {
+	if SecretKey(key) {
 		return r.all(now, was, depth)
 	}
 	if text, ok := now.(string); ok && text != "" && strings.EqualFold(key, "auth") {
@@ -106,7 +106,7 @@ func (r *redactor) object(now map[string]any, was any, depth int) any {
 	out := make(map[string]any, len(now))
 	for key, value := range now {
 		switch {
-		case isSecret && (key == "data" || key == "stringData"), key == lastApplied, key == "value" && secretKey(variable):
+		case isSecret && (key == "data" || key == "stringData"), key == lastApplied, key == "value" && SecretKey(variable):
 			out[key] = r.all(value, before[key], depth+1)
 		default:
 			out[key] = r.value(key, value, before[key], depth+1)
@@ -127,7 +127,7 @@ func (r *redactor) list(now []any, was any, depth int) any {
 			old = before[i]
 		}
 		if text, ok := value.(string); ok && i > 0 && text != "" {
-			if flag, ok := now[i-1].(string); ok && strings.HasPrefix(flag, "-") && secretKey(flag) {
+			if flag, ok := now[i-1].(string); ok && strings.HasPrefix(flag, "-") && SecretKey(flag) {
 				out[i] = r.hide(value, old)
 				continue
 			}
@@ -231,7 +231,6 @@ func (r *redactor) plain(s string, lines bool) string {
 var (
 	separator = regexp.MustCompile(`(?m)^---[ \t]*\r?\n`)
 
-	userinfo = regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://)([^\s/?#"'<>]*)@`)
 	// assigned is a name of a secret, an equals sign and a value, as on command lines, in queries and in files of settings.
 	assigned     = regexp.MustCompile(`(?i)([a-z0-9_.-]*(?:` + secretWords + `)\\?["']?=)(\\?["'][^"'\n]*["']?|[^\s&;,"']+)`)
 	assignedJSON = regexp.MustCompile(`(?i)(\\?["'][a-z0-9_.-]*(?:` + secretWords + `)\\?["']\s*:\s*)(\\?["'](?:[^"'\\\n]|\\.)*["']?|[^\s&;,"'{}\[\]]+)`)
@@ -260,14 +259,7 @@ func Text(s string) string { return shaped(strings.ToValidUTF8(s, "�")) }
 // shaped replaces what has the form of a secret in valid UTF-8.
 func shaped(s string) string {
 	s = shapes.ReplaceAllString(s, hidden)
-	s = userinfo.ReplaceAllStringFunc(s, func(found string) string {
-		at := strings.Index(found, "://") + len("://")
-		scheme, user := strings.ToLower(found[:at]), found[at:len(found)-1]
-		if !strings.Contains(user, ":") && (scheme == "ssh://" || scheme == "git+ssh://") {
-			return found // the name of a login; a key goes with it
-		}
-		return found[:at]
-	})
+	s = Addresses(s)
 	s = header.ReplaceAllStringFunc(s, func(found string) string {
 		scheme, value, _ := strings.Cut(found, " ")
 		if !strings.ContainsAny(value, "0123456789=ABCDEFGHIJKLMNOPQRSTUVWXYZ") {
@@ -280,8 +272,8 @@ func shaped(s string) string {
 	return assigned.ReplaceAllString(s, "${1}"+hidden)
 }
 
-// secretKey says whether the name of a field or a variable says that its value is secret.
-func secretKey(name string) bool {
+// SecretKey says whether the name of a field or a variable says that its value is secret.
+func SecretKey(name string) bool {
 	if name == "" || len(name) > 300 {
 		return false
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/operate"
 	"github.com/slipway-gitops/slipway/internal/project"
+	"github.com/slipway-gitops/slipway/internal/redact"
 )
 
 // Facts are what an answer is made of.
@@ -259,9 +260,9 @@ func (t *teller) broken() {
 // namesRepository reports whether a message is about a repository: those of fetching begin with its address.
 func (t *teller) namesRepository(message string) bool {
 	return slices.ContainsFunc(t.app.Spec.EffectiveSources(), func(s v1alpha1.ApplicationSource) bool {
-		address := s.RepoURL
+		address := redact.URLs(s.RepoURL)
 		if _, rest, ok := strings.Cut(address, "://"); ok {
-			address = rest[strings.LastIndex(rest, "@")+1:]
+			address = rest
 		}
 		return address != "" && strings.Contains(message, address)
 	})

@@ -5,91 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/redact"
 )
-
-// hidden is what stands for a value that is not told.
-const hidden = "***"
-
-// CleanText takes user information and tokens out of the URLs in a text.
-func CleanText(s string) string {
-	if !strings.Contains(s, "://") {
-		return s
-	}
-	return string(cleanURLs([]byte(s)))
-}
-
-// cleanURLs takes user information and tokens out of the URLs in a text or in JSON, which stays JSON. Who only names a user
-// to SSH keeps it: that is part of the address, and no secret.
-func cleanURLs(b []byte) []byte {
-	sep := []byte("://")
-	at := bytes.Index(b, sep)
-	if at < 0 {
-		return b
-	}
-	out := make([]byte, 0, len(b))
-	for at >= 0 {
-		scheme := schemeBefore(b[:at])
-		out = append(out, b[:at+len(sep)]...)
-		b = b[at+len(sep):]
-		end := bytes.IndexAny(b, " \t\r\n\"'<>\\`,;(){}|")
-		if end < 0 {
-			end = len(b)
-		}
-		url := b[:end]
-		host := bytes.IndexAny(url, "/?#")
-		if host < 0 {
-			host = len(url)
-		}
-		if i := bytes.LastIndexByte(url[:host], '@'); i >= 0 {
-			if scheme != "ssh" || bytes.IndexByte(url[:i], ':') >= 0 {
-				url, host = url[i+1:], host-i-1
-			}
-		}
-		out = append(out, cleanQuery(url, host)...)
-		b = b[end:]
-		at = bytes.Index(b, sep)
-	}
-	return append(out, b...)
-}
-
-// schemeBefore returns the letters at the end of a text, in lower case.
-func schemeBefore(b []byte) string {
-	i := len(b)
-	for i > 0 && (b[i-1]|0x20 >= 'a' && b[i-1]|0x20 <= 'z') {
-		i--
-	}
-	return strings.ToLower(string(b[i:]))
-}
-
-// cleanQuery hides the values of parameters whose names speak of secrets.
-func cleanQuery(url []byte, from int) []byte {
-	q := bytes.IndexByte(url[from:], '?')
-	if q < 0 {
-		return url
-	}
-	q += from + 1
-	parts := bytes.Split(url[q:], []byte("&"))
-	changed := false
-	for i, p := range parts {
-		name, value, _ := bytes.Cut(p, []byte("="))
-		lower := strings.ToLower(string(name))
-		if len(value) > 0 && slices.ContainsFunc([]string{"token", "password", "passwd", "secret", "signature", "apikey", "api_key", "credential"},
-			func(word string) bool { return strings.Contains(lower, word) }) {
-			parts[i] = append(append(slices.Clone(name), '='), hidden...)
-			changed = true
-		}
-	}
-	if !changed {
-		return url
-	}
-	return append(slices.Clone(url[:q]), bytes.Join(parts, []byte("&"))...)
-}
 
 // marshal writes JSON in which URLs stand as they are, and cleans them.
 func marshal(v any) ([]byte, error) {
@@ -99,7 +20,7 @@ func marshal(v any) ([]byte, error) {
 	if err := enc.Encode(v); err != nil {
 		return nil, fmt.Errorf("write an item: %w", err)
 	}
-	return cleanURLs(bytes.TrimSuffix(buf.Bytes(), []byte("\n"))), nil
+	return redact.JSONAddresses(bytes.TrimSuffix(buf.Bytes(), []byte("\n"))), nil
 }
 
 // Application returns what the server is told of an Application.

@@ -11,47 +11,6 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 )
 
-func TestTextsAreToldWithoutCredentials(t *testing.T) {
-	t.Parallel()
-	tests := []struct{ name, in, want string }{
-		{"nothing to hide", "see https://example.org/a@b?c=d", "see https://example.org/a@b?c=d"},
-		{"user and password", "clone https://ann:pw@git.example/x failed", "clone https://git.example/x failed"},
-		{"a token as the user", "https://ghp_abc@github.com/x", "https://github.com/x"},
-		{"a password with an at sign", "https://a:b@c@host/x", "https://host/x"},
-		{"several", "http://a:b@c https://d:e@f", "http://c https://f"},
-		{"a user of SSH", "ssh://git@host/x", "ssh://git@host/x"},
-		{"a password of SSH", "ssh://git:pw@host/x", "ssh://host/x"},
-		{"scp", "git@github.com:a/b", "git@github.com:a/b"},
-		{"a version in a path", "https://github.com/a/b//c@v1?ref=v2", "https://github.com/a/b//c@v1?ref=v2"},
-		{"a token in a query", "https://h/x?a=1&private_token=abc&b=2", "https://h/x?a=1&private_token=***&b=2"},
-		{"in quotes", `"https://a:b@h"`, `"https://h"`},
-		{"the end", "https://", "https://"},
-		{"nothing but a user", "https://a@", "https://"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			if got := CleanText(tt.in); got != tt.want {
-				t.Errorf("got %q, want %q", got, tt.want)
-			}
-		})
-	}
-}
-
-func FuzzCleanJSONStaysJSON(f *testing.F) {
-	for _, seed := range []string{`{"a":"https://u:p@h/x?token=1"}`, `["://","\"https://a@b\"","x://y@z\\"]`, `"https://a\u0026b@c"`} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		if !json.Valid([]byte(text)) {
-			return
-		}
-		if out := cleanURLs([]byte(text)); !json.Valid(out) {
-			t.Errorf("%q became %q", text, out)
-		}
-	})
-}
-
 func FuzzWhatIsReadOfSettingsIsJSON(f *testing.F) {
 	f.Add("host ssh-rsa AAAA", `{"tlsClientConfig":{"caData":"x"}}`)
 	f.Add("@revoked |1|a|b,c ssh-ed25519 AAAA\n#", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----")

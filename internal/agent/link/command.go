@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/redact"
 )
 
 // Bounds of what is done at a time.
@@ -218,7 +219,9 @@ func (l *Link) execute(ctx context.Context, cmd agentapi.Command) (result agenta
 	}
 	body, err := run(ctx, cmd)
 	if err != nil {
-		return failed(cmd.ID, asError(err))
+		known := *asError(err)
+		known.Message = l.cfg.RedactText(known.Message) // before it is cut: half a secret is not known
+		return failed(cmd.ID, &known)
 	}
 	result = agentapi.Result{ID: cmd.ID, Status: agentapi.StatusDone}
 	if body != nil {
@@ -233,7 +236,7 @@ func (l *Link) execute(ctx context.Context, cmd agentapi.Command) (result agenta
 
 // clean takes secrets that the agent knows out of a Result.
 func (l *Link) clean(r agentapi.Result) agentapi.Result {
-	r.Message = string(l.cfg.Redact([]byte(r.Message)))
+	r.Message = l.cfg.RedactText(r.Message)
 	if len(r.Body) > 0 {
 		r.Body = l.cfg.Redact(r.Body)
 	}
@@ -249,7 +252,7 @@ func failed(id string, e *agentapi.Error) agentapi.Result {
 	case agentapi.CodeExpired:
 		status = agentapi.StatusExpired
 	}
-	return agentapi.Result{ID: id, Status: status, Code: e.Code, Message: cutTo(CleanText(e.Message), agentapi.MaxText)}
+	return agentapi.Result{ID: id, Status: status, Code: e.Code, Message: cutTo(redact.Addresses(e.Message), agentapi.MaxText)}
 }
 
 // asError finds the code of an error.
@@ -347,7 +350,7 @@ func (l *Link) stream(ctx context.Context, cmd agentapi.Command, st *Stream) (ca
 	}
 	if err := run(ctx, cmd, st); err != nil && !errors.Is(err, errStreamOver) {
 		e := asError(err)
-		e.Message = cutTo(CleanText(string(l.cfg.Redact([]byte(e.Message)))), agentapi.MaxText)
+		e.Message = cutTo(l.cfg.RedactText(e.Message), agentapi.MaxText)
 		return e
 	}
 	return nil

@@ -29,7 +29,7 @@ func (s *session) heartbeat(ctx context.Context) error {
 	b := l.buffer.backlog()
 	components := append([]agentapi.Component{l.Status().Component()}, l.cfg.Components()...)
 	for i := range components {
-		components[i].Message = cut(CleanText(string(l.cfg.Redact([]byte(components[i].Message)))))
+		components[i].Message = cut(l.cfg.RedactText(components[i].Message))
 	}
 	beat := agentapi.Heartbeat{
 		Epoch: s.epoch, Digest: b.digest, Items: b.items, Pending: b.pending, Lag: b.oldest.Milliseconds(),

@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/redact"
 )
 
 // Executor carries out a command of the nature Reads or Changes and returns the body of its Result, which is written as
@@ -53,6 +54,8 @@ type Config struct {
 	Policy func() map[string]string
 	// Redact takes known secrets out of a text or JSON; nil: none are known.
 	Redact func([]byte) []byte
+	// RedactText takes known secrets out of a message; nil: none are known.
+	RedactText func(string) string
 	// Manages reports whether the agent works on Applications in a namespace.
 	Manages   func(namespace string) bool
 	ReadOnly  bool // nothing is written to any cluster
@@ -124,6 +127,9 @@ func New(cfg Config) *Link {
 	}
 	if cfg.Redact == nil {
 		cfg.Redact = func(b []byte) []byte { return b }
+	}
+	if cfg.RedactText == nil {
+		cfg.RedactText = redact.Addresses
 	}
 	l := &Link{
 		cfg: cfg, log: cfg.Log, now: cfg.Now, again: make(chan struct{}, 1), welcome: make(chan struct{}, 1), reads: make(chan struct{}, maxAtOnce), changes: make(chan struct{}, maxAtOnce),

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/redact"
 )
 
 // publicFields are the fields of Secrets of repositories, credential templates and clusters that may be told. Of all others
@@ -36,7 +37,7 @@ func SecretSetting(data map[string][]byte, labels map[string]string, version str
 		switch {
 		case value == "":
 		case publicFields[name]:
-			out.Fields[name] = cutTo(CleanText(value), maxField)
+			out.Fields[name] = cutTo(redact.Addresses(value), maxField)
 		case name == "config":
 			out.Secrets = append(out.Secrets, configSecrets(raw)...)
 		default:

@@ -16,9 +16,8 @@ const (
 )
 
 var (
-	// userinfo is that of a URL, opaque what may be a token or a key.
-	userinfo = regexp.MustCompile(`://[^/\s@]*@`)
-	opaque   = regexp.MustCompile(`[A-Za-z0-9+_=-]{32,}`)
+	// opaque is what may be a token or a key.
+	opaque = regexp.MustCompile(`[A-Za-z0-9+_=-]{32,}`)
 )
 
 // log is a file of bounded size that what a process says goes to.

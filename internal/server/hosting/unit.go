@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/redact"
 )
 
 const (
@@ -326,7 +327,7 @@ func (h *Host) clean(line string) string {
 			return ' '
 		}
 		return r
-	}, userinfo.ReplaceAllString(line, "://"))
+	}, redact.Addresses(line))
 	line = opaque.ReplaceAllString(line, "…")
 	if len(line) > longestMessage {
 		line = strings.ToValidUTF8(line[:longestMessage], "") + "…"

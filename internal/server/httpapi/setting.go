@@ -4,11 +4,11 @@ import (
 	"context"
 	"encoding/base64"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/redact"
 )
 
 // settingNoun is something that an agent keeps in a Secret or a ConfigMap of its cluster. The server has a copy without
@@ -108,10 +108,8 @@ func (n *settingNoun) check(w *api.SettingWrite) error {
 			return &api.Error{Code: api.CodeInvalid, Field: "body.fields." + cut(name, 64), Message: "the field " + cut(name, 64) +
 				" is a secret, and the server must not see it: send it in sealed, which is a JSON object of field and value in NaCl's anonymous box (crypto_box_seal) to the agent's sealKey, in base64; the command line does it by itself"}
 		}
-		if u, err := url.Parse(value); err == nil && u.User != nil && u.Host != "" {
-			if _, has := u.User.Password(); has || u.Scheme == "https" || u.Scheme == "http" {
-				return &api.Error{Code: api.CodeInvalid, Field: "body.fields." + cut(name, 64), Message: "the address has a user in it: leave that out, and send username and password in sealed"}
-			}
+		if redact.HasUser(value) {
+			return &api.Error{Code: api.CodeInvalid, Field: "body.fields." + cut(name, 64), Message: "the address has a user, a password or a token in it: leave that out, and send username and password in sealed"}
 		}
 	}
 	if _, err := base64.StdEncoding.DecodeString(string(w.Sealed)); err != nil {

@@ -58,7 +58,7 @@ func Courier(ctx context.Context, in io.Reader, out io.Writer) error {
 	defer cancel()
 	r := receipt{Sent: true}
 	if err := p.send(ctx); err != nil {
-		r = receipt{Error: redact(err, p.URL)}
+		r = receipt{Error: quiet(err, p.URL)}
 	}
 	return json.NewEncoder(out).Encode(r)
 }
@@ -173,9 +173,4 @@ func (l *limited) Write(p []byte) (int, error) {
 	}
 	l.left -= len(p)
 	return l.to.Write(p)
-}
-
-// sortByLength puts the longest first.
-func sortByLength(list []string) {
-	slices.SortFunc(list, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
 }

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/slipway-gitops/slipway/internal/redact"
 )
 
 // errPrivate says that an address is one of the server's own network.
@@ -143,12 +145,9 @@ type bounded struct {
 // maxMessage is how long an error is that people are shown.
 const maxMessage = 500
 
-// redact takes a secret out of an error: as it is, its parts, and what encodings make of them.
-func redact(err error, secret string) string {
-	text := err.Error()
-	for _, part := range secretParts(secret) {
-		text = strings.ReplaceAll(text, part, "•••")
-	}
+// quiet takes a secret out of an error: as it is, its parts, and what encodings make of them.
+func quiet(err error, secret string) string {
+	text := redact.Addresses(redact.NewKnown(secretParts(secret)...).Text(err.Error()))
 	text = strings.Join(strings.Fields(text), " ")
 	if len(text) > maxMessage {
 		text = strings.ToValidUTF8(text[:maxMessage], "") + "…"
@@ -156,37 +155,22 @@ func redact(err error, secret string) string {
 	return text
 }
 
-// secretParts are what of a secret must not be shown, the longest first.
+// secretParts are what of the address of a receiver must not be shown.
 func secretParts(secret string) []string {
-	parts := []string{secret, url.QueryEscape(secret), url.PathEscape(secret)}
-	scheme, rest, found := strings.Cut(secret, "://")
+	parts := []string{secret}
+	_, rest, found := strings.Cut(secret, "://")
 	if !found {
-		rest = scheme
+		rest = secret
 	}
 	if u, err := url.Parse(secret); err == nil {
 		password, _ := u.User.Password()
-		for _, part := range []string{u.User.Username(), password} {
-			parts = append(parts, part, url.QueryEscape(part), url.PathEscape(part))
-		}
+		parts = append(parts, u.User.Username(), password)
 	}
 	// A password is not always where it should be.
 	if at := strings.LastIndexByte(rest, '@'); at > 0 {
 		parts = append(parts, rest[:at])
 	}
-	for _, word := range strings.FieldsFunc(rest, func(r rune) bool {
+	return append(parts, strings.FieldsFunc(rest, func(r rune) bool {
 		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9')
-	}) {
-		// Short words without a digit are no tokens, and stand in messages.
-		if len(word) >= 8 || strings.ContainsAny(word, "0123456789") {
-			parts = append(parts, word)
-		}
-	}
-	var out []string
-	for _, part := range parts {
-		if len(part) >= 4 {
-			out = append(out, part)
-		}
-	}
-	sortByLength(out)
-	return out
+	})...)
 }

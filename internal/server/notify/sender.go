@@ -70,7 +70,7 @@ func (s *Sender) Send(ctx context.Context, c *api.NotificationChannel, d *api.No
 	}
 	if c.Kind == api.ChannelWebhook {
 		if err := s.webhook.send(ctx, c.URL, []byte(secret), d); err != nil {
-			return errors.New(redact(err, secret))
+			return errors.New(quiet(err, secret))
 		}
 		return nil
 	}
@@ -96,7 +96,7 @@ func (s *Sender) Send(ctx context.Context, c *api.NotificationChannel, d *api.No
 		p.Options = with(c.Options, "alias", d.ID)
 	}
 	if err := s.couriers.send(ctx, p); err != nil {
-		return errors.New(redact(err, secret))
+		return errors.New(quiet(err, secret))
 	}
 	return nil
 }

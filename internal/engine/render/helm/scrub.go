@@ -7,67 +7,92 @@ import (
 	"strings"
 
 	"github.com/slipway-gitops/slipway/internal/engine/render/document"
+	"github.com/slipway-gitops/slipway/internal/redact"
 )
 
 // maxMessage bounds an error text; Helm's chains repeat themselves.
 const maxMessage = 1500
 
-// scrubber keeps values out of error texts: those that look secret by the name of their key, and those that are long
-// or have several lines. Short plain ones stay, since "unknown type foo" without foo helps nobody.
+// scrubber keeps values out of error texts: those that are secret by the name of their key, and those that are long or
+// have several lines. Others stay, since "unknown type foo" without foo helps nobody. How a secret is looked for depends on
+// what it looks like (see redact.Known): a word such as prometheus is in the paths of templates, too.
 type scrubber struct {
 	secrets []string
+	content []string
 }
 
 const (
-	minSecret = 4  // shorter texts are in every message
 	longValue = 48 // longer texts are content, not settings
+	minLine   = 24 // shorter first lines of content can be in any message
 	maxDepth  = 64
 )
 
-// secretKey matches keys whose values are nobody's business.
-var secretKey = regexp.MustCompile(`(?i)(pass(word|phrase|wd)?|secret|token|credential|auth|private|api[-_]?key|access[-_]?key|\bkey|cert|dsn|connection)`)
+// group matches keys of maps whose values are nobody's business, unless their own names say what else they are.
+var group = regexp.MustCompile(`(?i)(pass(word|phrase|wd)?s?|secrets?|tokens?|credentials?|auth|private|api[-_]?keys?|access[-_]?keys?|key|cert|dsn|connection)$`)
 
-// longQuote matches a quoted text that tpl's errors repeat whole.
-var longQuote = regexp.MustCompile(`"(?:[^"\\]|\\.){81,}"`)
+// plain matches keys that hold no secret, wherever they are.
+var plain = regexp.MustCompile(`(?i)^(enabled|create|type|kind|name|namespace|host|hostname|port|path|class|image|registry|repository|tag|version|mode|method|provider|driver|database|db|schema|existing\w*|\w*(name|namespace|host|port|path|class|ref|type))$`)
 
-func (s *scrubber) addValues(vals map[string]any) { s.walk("", vals, 0) }
+func (s *scrubber) addValues(vals map[string]any) { s.walk(nil, vals, 0) }
 
-func (s *scrubber) walk(key string, v any, depth int) {
+func (s *scrubber) walk(keys []string, v any, depth int) {
 	if depth > maxDepth {
 		return
 	}
 	switch x := v.(type) {
 	case string:
-		s.add(key, x)
+		s.add(keys, x)
 	case map[string]any:
 		for k, e := range x {
-			// The name of a map counts for what is in it: auth.admin is as secret as auth.
-			s.walk(key+"."+k, e, depth+1)
+			s.walk(append(keys[:len(keys):len(keys)], k), e, depth+1)
 		}
 	case []any:
 		for _, e := range x {
-			s.walk(key, e, depth+1)
+			s.walk(keys, e, depth+1)
 		}
 	}
 }
 
-// add takes one value that has the path key.
-func (s *scrubber) add(key, value string) {
-	if len(value) >= longValue || strings.Contains(value, "\n") || len(value) >= minSecret && secretKey.MatchString(key) {
+// add takes one value with the keys that lead to it.
+func (s *scrubber) add(keys []string, value string) {
+	switch {
+	case secret(keys):
 		s.secrets = append(s.secrets, value)
+	case len(value) >= longValue || strings.Contains(value, "\n"):
+		s.content = append(s.content, value)
 	}
 }
+
+// secret says whether keys lead to a secret. The name of a map counts for what is in it: auth.admin is as secret as auth.
+func secret(keys []string) bool {
+	for i, key := range slices.Backward(keys) {
+		last := i == len(keys)-1
+		switch {
+		case redact.SecretKey(key) && last:
+			return true
+		case last && plain.MatchString(key):
+			return false
+		case redact.SecretKey(key), group.MatchString(key):
+			return true
+		}
+	}
+	return false
+}
+
+// longQuote matches a quoted text that tpl's errors repeat whole.
+var longQuote = regexp.MustCompile(`"(?:[^"\\]|\\.){81,}"`)
 
 // err returns err with a clean and bounded text. An error with nothing to hide is returned as it is, so that its
 // chain stays; of the others, what callers test for is kept.
 func (s *scrubber) err(err error) error {
 	text := err.Error()
 	clean := longQuote.ReplaceAllString(text, `"..."`)
-	slices.SortFunc(s.secrets, func(a, b string) int { return len(b) - len(a) })
-	for _, v := range s.secrets {
+	clean = redact.Addresses(redact.NewKnown(s.secrets...).Text(clean))
+	slices.SortFunc(s.content, func(a, b string) int { return len(b) - len(a) })
+	for _, v := range s.content {
 		clean = strings.ReplaceAll(clean, v, "...")
 		// A value can appear as %q prints it.
-		if first, _, several := strings.Cut(strings.TrimSpace(v), "\n"); several && len(first) >= minSecret {
+		if first, _, several := strings.Cut(strings.TrimSpace(v), "\n"); several && len(first) >= minLine {
 			clean = strings.ReplaceAll(clean, strings.TrimSpace(first), "...")
 		}
 	}

@@ -70,7 +70,7 @@ func (j *job) parameters(into map[string]any) error {
 				continue
 			}
 			j.noteCapabilities([]byte(p.Value))
-			j.scrub.add(p.Name, p.Value)
+			j.scrub.add(strings.Split(p.Name, "."), p.Value)
 			set := strvals.ParseInto
 			if force {
 				set = strvals.ParseIntoString
@@ -90,7 +90,7 @@ func (j *job) parameters(into map[string]any) error {
 			return fmt.Errorf("file parameter %s: %w", p.Name, err)
 		}
 		j.noteCapabilities(raw)
-		j.scrub.add(p.Name, string(raw))
+		j.scrub.add(strings.Split(p.Name, "."), string(raw))
 		content := func([]rune) (any, error) { return string(raw), nil }
 		if err := strvals.ParseIntoFile(p.Name+"=file", into, content); err != nil {
 			return fmt.Errorf("set file parameter %s: the name is malformed; see helm's --set-file for the syntax", p.Name)

@@ -8,6 +8,8 @@ import (
 
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/types"
+
+	"github.com/slipway-gitops/slipway/internal/redact"
 )
 
 // isKustomization reports whether base is a name under which Kustomize looks for a kustomization.
@@ -28,7 +30,7 @@ func check(name string, raw []byte) (schema bool, err error) {
 	for field, paths := range references(k) {
 		for _, p := range paths {
 			if isRemote(p) {
-				return false, fmt.Errorf("%s names %s under %s, which is not in the repository, and rendering fetches nothing; copy it into the repository", name, withoutUser(p), field)
+				return false, fmt.Errorf("%s names %s under %s, which is not in the repository, and rendering fetches nothing; copy it into the repository", name, redact.Addresses(p), field)
 			}
 		}
 	}
@@ -97,9 +99,3 @@ func isRemote(p string) bool {
 	}
 	return strings.Contains(l, "://") || scp.MatchString(l)
 }
-
-// userinfo matches the credentials of a URL.
-var userinfo = regexp.MustCompile(`//[^/@]*@`)
-
-// withoutUser hides credentials in a URL.
-func withoutUser(p string) string { return userinfo.ReplaceAllString(p, "//") }

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/redact"
 )
 
 // errNoKustomization is what a directory without a kustomization gives.
@@ -255,7 +256,7 @@ func selector(s *v1alpha1.KustomizeSelector) *types.Selector {
 func (b *build) addComponents(k *types.Kustomization) error {
 	for _, c := range b.opts.Components {
 		if isRemote(c) {
-			return fmt.Errorf("component %s is not in the repository, and rendering fetches nothing; copy it into the repository", withoutUser(c))
+			return fmt.Errorf("component %s is not in the repository, and rendering fetches nothing; copy it into the repository", redact.Addresses(c))
 		}
 		from := path.Join("/", b.dir)
 		if path.IsAbs(c) {
