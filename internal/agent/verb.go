@@ -44,6 +44,7 @@ type verbs struct {
 
 	mu      sync.Mutex
 	clients map[client]dynamic.Interface
+	mark    string // of hidden values, in what actions see
 }
 
 // duplex is the agent's side of a stream.

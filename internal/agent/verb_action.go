@@ -1,10 +1,13 @@
 package agent
 
 import (
+	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -28,7 +31,7 @@ func (v *verbs) resourceActions(ctx context.Context, cmd agentapi.Command) (any,
 	if err != nil {
 		return nil, err
 	}
-	list, err := action.New(v.settings.config(configArgoCD)).List(bare(s.obj), action.Env{Now: v.now()})
+	list, err := action.New(v.settings.config(configArgoCD)).List(v.blind(s.obj), action.Env{Now: v.now()})
 	if err != nil {
 		return nil, refusedAs(agentapi.CodeInvalid, "%v", err)
 	}
@@ -41,6 +44,43 @@ func (v *verbs) resourceActions(ctx context.Context, cmd agentapi.Command) (any,
 		out.Actions = append(out.Actions, info)
 	}
 	return out, nil
+}
+
+// blindMark begins what an action sees in place of a hidden value. Nobody outside knows it, so it stands in nothing else.
+func (v *verbs) blindMark() string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.mark == "" {
+		v.mark = "(hidden " + rand.Text() + ") "
+	}
+	return v.mark
+}
+
+// blind is an object as an action sees it: without its managed fields and without hidden values. What an action makes of
+// them would be written to where it is shown.
+func (v *verbs) blind(obj map[string]any) map[string]any {
+	return object.Blind(bare(obj), v.blindMark(), append(v.mask(), corev1.LastAppliedConfigAnnotation)...)
+}
+
+// withoutCopies refuses what an action wants written where it has put a hidden value into another field.
+func (v *verbs) withoutCopies(key object.Key, before map[string]any, impacts []action.Impact) error {
+	for _, i := range impacts {
+		change := i.Object
+		if i.Operation == action.Patch {
+			var err error
+			if change, err = inspect.MergePatch(before, i.Object); err != nil {
+				return err
+			}
+		}
+		raw, err := json.Marshal(change)
+		if err != nil {
+			return fmt.Errorf("encode what the action made: %w", err)
+		}
+		if bytes.Contains(raw, []byte(v.blindMark())) {
+			return refusedAs(agentapi.CodeForbidden, "the action copies a hidden value of %s, which actions cannot read: change its script", key)
+		}
+	}
+	return nil
 }
 
 // bare is an object without its managed fields.
@@ -63,10 +103,13 @@ func (v *verbs) resourceAction(ctx context.Context, cmd agentapi.Command) (any, 
 	if err != nil {
 		return nil, err
 	}
-	before := bare(s.obj)
+	before := v.blind(s.obj)
 	impacts, err := action.New(v.settings.config(configArgoCD)).Run(before, req.Action, req.Parameters, action.Env{Now: v.now()})
 	if err != nil {
 		return nil, quiet(s.key, refusedAs(agentapi.CodeInvalid, "run %s on %s: %v", req.Action, s.key, err))
+	}
+	if err := v.withoutCopies(s.key, before, impacts); err != nil {
+		return nil, err
 	}
 	// All of it as a dry run first: half an action is nobody's wish.
 	w := writer{verbs: v, place: p, subject: s, before: before, client: c}

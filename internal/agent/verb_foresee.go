@@ -124,6 +124,8 @@ func (p *preview) stage(ctx context.Context, wish engine.Wish) (*stage, error) {
 	if p.app.Spec.SyncPolicy != nil {
 		out.app = object.AppOptions(p.app.Spec.SyncPolicy.SyncOptions)
 	}
+	out.rules.Blind = true // whoever asks says what is wanted
+	p.Warnings = append(p.Warnings, blindNote(out.rules, wish.Objects)...)
 	for _, m := range wish.Objects {
 		out.wanted[m.Key] = true
 	}
@@ -222,6 +224,10 @@ func (v *verbs) foreseeChange(ctx context.Context, at *stage, m object.Manifest,
 	want, err := m.Decode()
 	if err != nil {
 		return out, err
+	}
+	if c := unchangeable(m.Key, have, at.rules); c != nil {
+		out.Error = c.Refused
+		return out, nil
 	}
 	answer, err := at.wish.Target.Predict(ctx, res, have, m, at.how(want))
 	switch {

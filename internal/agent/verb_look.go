@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -48,7 +49,7 @@ func (v *verbs) diff(ctx context.Context, cmd agentapi.Command) (any, error) {
 // compare finds what a sync would change, or what drifted since the last one.
 func (v *verbs) compare(ctx context.Context, app *v1alpha1.Application, req api.DiffRequest) ([]inspect.Change, inspect.Rules, []string, error) {
 	rules, wrong := inspect.NewRules(app, v.settings.config(configArgoCD), live.Manager)
-	rules.All = req.Ignored
+	rules.All, rules.Blind = req.Ignored, req.Revision != ""
 	var warnings []string
 	for _, err := range wrong {
 		warnings = append(warnings, "not in force: "+err.Error())
@@ -65,6 +66,7 @@ func (v *verbs) compare(ctx context.Context, app *v1alpha1.Application, req api.
 	if err != nil {
 		return nil, rules, nil, err
 	}
+	warnings = append(warnings, blindNote(rules, wish.Objects)...)
 	changes, err := v.differing(ctx, app, wish, rules)
 	for _, err := range rules.Problems() {
 		warnings = append(warnings, "not in force: "+err.Error())
@@ -136,6 +138,12 @@ func (v *verbs) tryOut(ctx context.Context, p *place, m object.Manifest, rules i
 	if obj == nil {
 		return rules.Created(m.Key, want), nil
 	}
+	if owner, _ := p.cluster.Tracking.Owner(obj, m.Key); owner != p.instance {
+		rules = rules.ForOthers() // it would become the Application's, and is not yet
+	}
+	if c := unchangeable(m.Key, obj, rules); c != nil {
+		return c, nil
+	}
 	res, err := p.cluster.Find(ctx, m.Key.GroupKind(), m.Version)
 	if err != nil {
 		return nil, err
@@ -153,8 +161,25 @@ func (v *verbs) tryOut(ctx context.Context, p *place, m object.Manifest, rules i
 	return rules.Compare(m.Key, obj, answer), nil
 }
 
+// unchangeable is the Change of an immutable Secret where values are not compared: that the API server takes one without
+// changes, and no other, would tell.
+func unchangeable(key object.Key, live map[string]any, rules inspect.Rules) *inspect.Change {
+	if fixed, _ := live["immutable"].(bool); !rules.Blind || !isSecret(key) || !fixed {
+		return nil
+	}
+	return &inspect.Change{Key: key, Refused: "it is immutable, and its values are not compared here: if they differ, the API server refuses the change"}
+}
+
+// blindNote is what is told where the values of Secrets are not compared.
+func blindNote(rules inspect.Rules, wanted []object.Manifest) []string {
+	if !rules.Blind || !slices.ContainsFunc(wanted, func(m object.Manifest) bool { return object.MayHoldSecret(m.JSON) }) {
+		return nil
+	}
+	return []string{inspect.BlindNote}
+}
+
 // isSecret reports whether an object is a Secret.
-func isSecret(k object.Key) bool { return k.Group == "" && k.Kind == "Secret" }
+func isSecret(k object.Key) bool { return k.IsSecret() }
 
 func (v *verbs) manifests(ctx context.Context, cmd agentapi.Command) (any, error) {
 	req, err := bodyOf[api.ManifestsRequest](cmd)

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -27,6 +28,16 @@ import (
 type declared struct {
 	kind, plural string
 	home         bool // they count in the agent's namespace only
+}
+
+// kindNamed finds a resource of ours by its kind.
+func kindNamed(kind object.Kind) (declared, bool) {
+	for _, item := range []agentapi.ItemKind{agentapi.ItemApplication, agentapi.ItemApplicationSet, agentapi.ItemArgoProject} {
+		if d, _ := kindOf(item); kind == (object.Kind{Group: v1alpha1.Group, Kind: d.kind}) {
+			return d, true
+		}
+	}
+	return declared{}, false
 }
 
 func kindOf(item agentapi.ItemKind) (declared, bool) {
@@ -137,6 +148,9 @@ func declareOnce(ctx context.Context, in dynamic.ResourceInterface, want, base m
 	case req.Version != "" && req.Version != have.GetResourceVersion():
 		return nil, refusedAs(agentapi.CodeConflict, "it has changed since version %s: read it again and repeat the change", req.Version)
 	}
+	if err := inspect.GuardWrite(have.Object, want); err != nil {
+		return nil, refusedAs(agentapi.CodeInvalid, "%v", err)
+	}
 	next, err := merged(have.Object, want, base)
 	if err != nil {
 		return nil, err
@@ -235,14 +249,16 @@ func (v *verbs) objectPatch(ctx context.Context, cmd agentapi.Command) (any, err
 	default:
 		return nil, refusedAs(agentapi.CodeInvalid, "a patch of an %s has the type merge or json", d.kind)
 	}
-	if req.Version != "" {
-		have, err := in.Get(ctx, cmd.Target.Name, metav1.GetOptions{})
-		if err != nil {
-			return nil, fmt.Errorf("read %s %s: %w", d.kind, cmd.Target.Name, err)
-		}
-		if have.GetResourceVersion() != req.Version {
-			return nil, refusedAs(agentapi.CodeConflict, "%s %s has changed since version %s: read it again and repeat the change", d.kind, cmd.Target.Name, req.Version)
-		}
+	have, err := in.Get(ctx, cmd.Target.Name, metav1.GetOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("read %s %s: %w", d.kind, cmd.Target.Name, err)
+	}
+	if req.Version != "" && have.GetResourceVersion() != req.Version {
+		return nil, refusedAs(agentapi.CodeConflict, "%s %s has changed since version %s: read it again and repeat the change", d.kind, cmd.Target.Name, req.Version)
+	}
+	key := object.Key{Group: v1alpha1.Group, Kind: d.kind, Namespace: cmd.Target.Namespace, Name: cmd.Target.Name}
+	if req.Patch, err = v.guarded(key, have.Object, inspect.PatchType(cmp.Or(req.Type, "merge")), req.Patch); err != nil {
+		return nil, err
 	}
 	if err := checkPatch(kind, req.Patch); err != nil {
 		return nil, err

@@ -42,8 +42,11 @@ func (v *verbs) plan(ctx context.Context, cmd agentapi.Command) (any, error) {
 		return nil, err
 	}
 	rules, wrong := inspect.NewRules(app, v.settings.config(configArgoCD), live.Manager)
+	rules.Blind = len(req.Revisions) > 0 || len(req.Manifests) > 0
 	var changes []inspect.Change
+	var notes []string
 	out, err := v.engine.Outlook(ctx, &as, func(wish engine.Wish) ([]diff.Change, error) {
+		notes = blindNote(rules, wish.Objects)
 		changes, err = v.differing(ctx, app, wish, rules)
 		return engineChanges(changes), err
 	})
@@ -54,6 +57,7 @@ func (v *verbs) plan(ctx context.Context, cmd agentapi.Command) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	out.Warnings = append(out.Warnings, notes...)
 	for _, err := range wrong {
 		out.Warnings = append(out.Warnings, "not in force: "+err.Error())
 	}

@@ -244,6 +244,13 @@ func (v *verbs) find(ctx context.Context, p *place, ref api.ResourceRef) (*subje
 	if s.obj, err = v.readOne(ctx, p, versioned{s.key, s.version}); err != nil {
 		return nil, err
 	}
+	if s.obj != nil {
+		// What an object is, and so whether it is shown, is decided by the object and never by what asks for it.
+		u := unstructured.Unstructured{Object: s.obj}
+		if gk := u.GroupVersionKind().GroupKind(); gk.Group != s.key.Group || gk.Kind != s.key.Kind || u.GetName() != s.key.Name || u.GetNamespace() != s.key.Namespace {
+			return nil, refusedAs(agentapi.CodeInvalid, "the API server answers with another object than %s: correct group, version and kind", s.key)
+		}
+	}
 	root := s.key
 	if s.obj != nil {
 		if root, s.ours, err = v.root(ctx, p, s.key, s.obj); err != nil {

@@ -70,6 +70,10 @@ func (v *verbs) resourceGet(ctx context.Context, cmd agentapi.Command) (any, err
 		return nil, refusedAs(agentapi.CodeNotFound, "application %s has no %s; `slipway app tree %s` shows what it has", app.Name, s.key, app.Name)
 	}
 	shownDesired, shownLive := inspect.ShownPair(desired, s.obj, v.mask())
+	if !s.ours && object.HoldsSecret(s.obj) {
+		// It is somebody else's: that its values are equal to those that are wanted would tell what they are.
+		shownDesired, shownLive = inspect.Shown(desired, v.mask()), inspect.Shown(s.obj, v.mask())
+	}
 	var out api.ResourceState
 	if out.Desired, err = json.Marshal(shownDesired); err != nil {
 		return nil, fmt.Errorf("encode %s: %w", s.key, err)
@@ -102,16 +106,37 @@ func (v *verbs) resourcePatch(ctx context.Context, cmd agentapi.Command) (any, e
 	if err != nil {
 		return nil, err
 	}
+	if _, own := kindNamed(s.key.GroupKind()); own {
+		return nil, refusedAs(agentapi.CodeForbidden, "%s is not patched as an object of an application: it has a page, commands and permissions of its own", s.key)
+	}
 	c, err := v.write(p)
 	if err != nil {
 		return nil, err
 	}
-	obj, err := s.on(c).Patch(ctx, s.key.Name, kind, req.Patch, metav1.PatchOptions{FieldManager: live.Manager, DryRun: dryRunOf(req.DryRun)})
+	patch, err := v.guarded(s.key, s.obj, inspect.PatchType(cmp.Or(req.Type, "merge")), req.Patch)
 	if err != nil {
-		return nil, quiet(s.key, fmt.Errorf("patch %s: %w", s.key, err))
+		return nil, err
+	}
+	obj, err := s.on(c).Patch(ctx, s.key.Name, kind, patch, metav1.PatchOptions{FieldManager: live.Manager, DryRun: dryRunOf(req.DryRun)})
+	if err != nil {
+		return nil, fmt.Errorf("patch %s: %w", s.key, err)
 	}
 	raw, err := inspect.ShownJSON(obj.Object, v.mask())
 	return api.ResourceState{Live: raw, Desired: json.RawMessage("null")}, err
+}
+
+// guarded is a patch that shows nothing which its author may not see, as it is to be sent. One that reads the object holds
+// for the version only that it was judged by.
+func (v *verbs) guarded(key object.Key, obj map[string]any, kind inspect.PatchType, patch []byte) ([]byte, error) {
+	g, err := inspect.Guard(obj, kind, patch, v.mask())
+	if err != nil {
+		return nil, refusedAs(agentapi.CodeForbidden, "patch %s: %v", key, err)
+	}
+	if !g.Pinned {
+		return g.JSON, nil
+	}
+	u := unstructured.Unstructured{Object: obj}
+	return pinned(types.JSONPatchType, agentapi.ObjectPatch{Version: u.GetResourceVersion(), Patch: g.JSON})
 }
 
 // quiet leaves out the words of an API server about a Secret: they can quote it.

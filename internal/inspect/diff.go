@@ -19,6 +19,18 @@ type Rules struct {
 	Mask    []string     // annotations whose values are hidden
 	Manager string       // field manager that objects are applied by
 	All     bool         // also differences that do not count
+	// Blind says that values of Secrets are not compared: what is wanted is what somebody asks about, and the answer would
+	// tell whether a guess is right. Which keys there are is.
+	Blind bool
+}
+
+// BlindNote is what people are told where a comparison was blind.
+const BlindNote = "the values of Secrets are not compared, since what is compared is not what the application is set to: only which keys they have is"
+
+// ForOthers are the rules for an object that is not the Application's.
+func (r Rules) ForOthers() Rules {
+	r.Blind = true
+	return r
 }
 
 // NewRules reads what an Application and the data of the ConfigMap argocd-cm say about differences. What is wrong is not in
@@ -87,6 +99,9 @@ func (r Rules) Deleted(key object.Key, live map[string]any) *Change {
 // Compare is the Change that the API server's answer to a dry run of an apply shows; nil for none. Live needs its managed
 // fields.
 func (r Rules) Compare(key object.Key, live, answer map[string]any) *Change {
+	if r.Blind {
+		live, answer = object.WithoutSecrets(live), object.WithoutSecrets(answer)
+	}
 	full := diff.CompareDryRun(live, answer, r.options())
 	rest := full
 	if r.Ignore != nil {

@@ -297,7 +297,7 @@ func (c *cluster) everything() {
 	}
 	named := `"resource":{"version":"v1","kind":"Secret","name":"rendered"}`
 	patch := fmt.Sprintf(`{%s,"type":"merge","patch":{"stringData":{"patched":%q}},"reason":"turn"}`, named, p.plant("patch of a Secret"))
-	w.must(w.admin, "PATCH", shop+"/resource", patch)
+	w.refused(w.admin, "PATCH", shop+"/resource", patch, api.CodeForbidden)
 	w.do(w.admin, "PATCH", shop+"/resource", fmt.Sprintf(`{%s,"type":"merge","patch":{"data":{"patched":%q}}}`, named, p.plant("patch of a Secret that is refused")))
 	w.do(w.admin, "PATCH", shop+"/resource", fmt.Sprintf(`{%s,"type":"json","patch":[{"op":"add","path":"/stringData","value":{"x":%q}}]}`, named, p.plant("JSON patch of a Secret")))
 	w.must(w.admin, "GET", shop+"/diff?drift=true", "")

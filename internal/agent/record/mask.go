@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -27,8 +28,8 @@ type masker struct {
 
 // mask returns the content of a manifest without secrets, as canonical JSON.
 func (k masker) mask(m object.Manifest) ([]byte, error) {
-	secret := m.Key.Group == "" && m.Key.Kind == "Secret"
-	if !secret && !k.private && !k.annotated(m.JSON) {
+	secret := m.Key.IsSecret()
+	if !secret && !k.private && !k.annotated(m.JSON) && !object.MayHoldSecret(m.JSON) {
 		return m.JSON, nil
 	}
 	obj, err := m.Decode()
@@ -47,6 +48,8 @@ func (k masker) mask(m object.Manifest) ([]byte, error) {
 	}
 	if secret || k.private {
 		k.contents(obj)
+	} else {
+		k.within(obj, "", 0)
 	}
 	if meta, ok := obj["metadata"].(map[string]any); ok && k.private {
 		for _, field := range slices.Collect(maps.Keys(meta)) {
@@ -64,8 +67,34 @@ func (k masker) annotated(raw []byte) bool {
 		slices.ContainsFunc(k.hidden, func(name string) bool { return bytes.Contains(raw, []byte(name)) })
 }
 
+// maxWithin bounds how deep an object is looked into for Secrets.
+const maxWithin = 200
+
+// within hides the values of Secrets that an object has in it, in place.
+func (k masker) within(value any, path string, depth int) {
+	if depth > maxWithin {
+		return // a manifest is never so deep
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		if depth > 0 && object.IsSecret(v) {
+			k.contentsAt(v, path+" ")
+			return
+		}
+		for field, inner := range v {
+			k.within(inner, path+"/"+field, depth+1)
+		}
+	case []any:
+		for i, inner := range v {
+			k.within(inner, path+"/"+strconv.Itoa(i), depth+1)
+		}
+	}
+}
+
 // contents hides the values of a Secret, and whatever it should not have at all: a misspelt field can hold a value too.
-func (k masker) contents(obj map[string]any) {
+func (k masker) contents(obj map[string]any) { k.contentsAt(obj, "") }
+
+func (k masker) contentsAt(obj map[string]any, at string) {
 	for _, field := range slices.Collect(maps.Keys(obj)) {
 		switch field {
 		case "apiVersion", "kind", "metadata":
@@ -77,11 +106,11 @@ func (k masker) contents(obj map[string]any) {
 		}
 		values, ok := obj[field].(map[string]any)
 		if !ok || field != "data" && field != "stringData" {
-			obj[field] = k.hash("field "+field, obj[field])
+			obj[field] = k.hash(at+"field "+field, obj[field])
 			continue
 		}
 		for name, value := range values {
-			values[name] = k.hash(field+" "+name, value)
+			values[name] = k.hash(at+field+" "+name, value)
 		}
 	}
 }

@@ -1,8 +1,13 @@
 package diff
 
 import (
+	"encoding/base64"
 	"encoding/json"
+	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
 const (
@@ -11,12 +16,13 @@ const (
 )
 
 // Mask returns copies of a desired and a live Secret that can be shown: every value is replaced by plus signs, and so
-// are the annotations named in hidden, also inside of kubectl's last-applied annotation. For one key, equal values get
+// are the annotations named in hidden, also inside of kubectl's last-applied annotation, and those that repeat a value. So are
+// the values of Secrets within another object. For one key, equal values get
 // equal masks and different ones different masks, numbered in order of appearance, so that nothing tells how long a
 // value is. Of what is not a Secret only the named annotations are replaced; either object can be nil.
 func Mask(desired, live map[string]any, hidden []string) (maskedDesired, maskedLive map[string]any) {
 	secret := isSecret(desired) || isSecret(live)
-	if !secret && len(hidden) == 0 {
+	if !secret && len(hidden) == 0 && !object.HoldsSecret(desired) && !object.HoldsSecret(live) {
 		return desired, live
 	}
 	m := masker{hidden: map[string]bool{}, seen: map[string]map[string]string{}, secret: secret}
@@ -28,7 +34,11 @@ func Mask(desired, live map[string]any, hidden []string) (maskedDesired, maskedL
 	for _, v := range []*secretView{first, second, first.before, second.before} {
 		if v != nil {
 			if secret {
+				values := tellingValues(v.obj)
 				m.contents(v.obj)
+				m.repeated(v.notes(), values)
+			} else {
+				m.within(v.obj)
 			}
 			m.annotations(v.notes())
 		}
@@ -146,6 +156,99 @@ func (m masker) contents(obj map[string]any) {
 		}
 		obj[field] = masked
 	}
+}
+
+// within masks the Secrets that an object has in it, as the wrappers of several operators do.
+func (m masker) within(obj map[string]any) {
+	for field, value := range obj {
+		if next, changed := m.inner(value, field, 0); changed {
+			obj[field] = next
+		}
+	}
+}
+
+// maxInner bounds how deep an object is looked into.
+const maxInner = 200
+
+func (m masker) inner(value any, path string, depth int) (any, bool) {
+	if depth > maxInner {
+		return m.mask("deep", path, value), true
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		out, changed := shallow(v), false
+		if isSecret(v) {
+			for field, inner := range v {
+				switch data, ok := inner.(map[string]any); {
+				case field == "apiVersion" || field == "kind" || field == "type" || field == "immutable" || inner == nil:
+				case field == "metadata":
+					continue
+				case ok && (field == "data" || field == "stringData"):
+					masked := make(map[string]any, len(data))
+					for k, secret := range data {
+						masked[k] = m.mask(path+"/"+field, k, secret)
+					}
+					out[field] = masked
+				default:
+					out[field] = m.mask(path, field, inner)
+				}
+			}
+			return out, true
+		}
+		for field, inner := range v {
+			if next, is := m.inner(inner, path+"/"+field, depth+1); is {
+				out[field], changed = next, true
+			}
+		}
+		return out, changed
+	case []any:
+		out, changed := slices.Clone(v), false
+		for i, inner := range v {
+			if next, is := m.inner(inner, path+"/"+strconv.Itoa(i), depth+1); is {
+				out[i], changed = next, true
+			}
+		}
+		return out, changed
+	}
+	return value, false
+}
+
+// repeated masks annotations of a Secret that hold what it holds.
+func (m masker) repeated(notes map[string]any, values []string) {
+	for name, note := range notes {
+		text, _ := note.(string)
+		if name != lastApplied && (object.RepeatsObject(name) || slices.ContainsFunc(values, func(v string) bool { return strings.Contains(text, v) })) {
+			notes[name] = m.mask("annotation", name, note)
+		}
+	}
+}
+
+// shortestTelling is how long a value is at least that is looked for in other fields.
+const shortestTelling = 8
+
+// tellingValues are the values of a Secret that nobody writes by chance, as they are and in base64.
+func tellingValues(obj map[string]any) []string {
+	var out []string
+	add := func(text string) {
+		if len(text) < shortestTelling {
+			return
+		}
+		lower := text == strings.ToLower(text)
+		if strings.ContainsFunc(text, func(r rune) bool { return r >= '0' && r <= '9' || !lower || strings.ContainsRune("/+=:!@#$%^&*()", r) }) {
+			out = append(out, text)
+		}
+	}
+	for _, field := range []string{"data", "stringData"} {
+		data, _ := obj[field].(map[string]any)
+		for _, value := range data {
+			text, _ := value.(string)
+			add(text)
+			if plain, err := base64.StdEncoding.DecodeString(text); err == nil && field == "data" {
+				add(strings.TrimSpace(string(plain)))
+			}
+		}
+	}
+	return out
 }
 
 func (m masker) annotations(notes map[string]any) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gobwas/glob"
 
+	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/engine/script"
 )
 
@@ -114,7 +115,8 @@ func (o *override) judge(obj map[string]any, now func() time.Time) (Result, bool
 	if err != nil {
 		return Result{Status: Unknown, Message: err.Error()}, true
 	}
-	in := script.Input{Object: obj}
+	// What a script says is shown: no value of a Secret can be in it.
+	in := script.Input{Object: object.WithoutSecrets(obj)}
 	if now != nil {
 		in.Now = now()
 	}
