@@ -29,6 +29,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/render/memo"
 	"github.com/slipway-gitops/slipway/internal/engine/render/worker"
 	"github.com/slipway-gitops/slipway/internal/git"
+	"github.com/slipway-gitops/slipway/internal/outward"
 	"github.com/slipway-gitops/slipway/internal/project"
 	gitsource "github.com/slipway-gitops/slipway/internal/source/git"
 	"github.com/slipway-gitops/slipway/internal/trace"
@@ -55,6 +56,9 @@ type Config struct {
 	Poll          time.Duration // between two looks at a repository
 	AllowFile     bool          // allow file:// repositories
 	AllowUnsigned bool          // take webhooks for which no secret is configured
+	// Outbound is what may be connected to where users choose the address; nil for all but this machine, the link and
+	// services of clouds.
+	Outbound *outward.Policy
 
 	HealthListen  string // /healthz, /readyz; "" for none
 	MetricsListen string // /metrics
@@ -119,6 +123,9 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 	if cfg.Workers == 0 {
 		cfg.Workers = 12 * runtime.GOMAXPROCS(0)
 	}
+	if cfg.Outbound == nil {
+		cfg.Outbound = &outward.Policy{Private: true}
+	}
 	cfg.REST = rest.CopyConfig(cfg.REST)
 	cfg.REST.QPS, cfg.REST.Burst = -1, -1
 	a := &Agent{
@@ -146,7 +153,7 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 	if a.apps, err = newAppClient(cfg.REST); err != nil {
 		return nil, err
 	}
-	a.git, err = git.New(ctx, git.Options{Dir: cfg.Data + "/git", AllowFile: cfg.AllowFile, Log: cfg.Log, CacheBytes: treeCacheBytes})
+	a.git, err = git.New(ctx, git.Options{Dir: cfg.Data + "/git", AllowFile: cfg.AllowFile, Log: cfg.Log, CacheBytes: treeCacheBytes, Hosts: cfg.Outbound})
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/outward"
 )
 
 // clusterEntry is a cluster Secret, read as far as finding it needs.
@@ -74,6 +75,26 @@ func (c clusterEntry) rest() (*rest.Config, error) {
 			CertData: in.TLSClientConfig.CertData, KeyData: in.TLSClientConfig.KeyData,
 		},
 	}, nil
+}
+
+// bounded gives a configuration that connects to nothing but what the policy allows, and has config do so as well. All
+// clients that are made of it share one transport, and with it connections.
+func bounded(config *rest.Config, policy *outward.Policy) (*rest.Config, error) {
+	base, _, err := rest.DefaultServerUrlFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("read address of the cluster: %w", err)
+	}
+	if err := policy.Check(base.Hostname()); err != nil {
+		return nil, err
+	}
+	config.Dial, config.Proxy = policy.Dial, policy.Proxy
+	transport, err := rest.TransportFor(&rest.Config{Host: base.String(), TLSClientConfig: config.TLSClientConfig, Dial: config.Dial, Proxy: config.Proxy})
+	if err != nil {
+		return nil, fmt.Errorf("read TLS settings of the cluster: %w", err)
+	}
+	out := rest.CopyConfig(config)
+	out.Host, out.TLSClientConfig, out.Dial, out.Proxy, out.Transport = base.String(), rest.TLSClientConfig{}, nil, nil, transport
+	return out, nil
 }
 
 func present(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }

@@ -14,6 +14,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/apply"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
+	"github.com/slipway-gitops/slipway/internal/outward"
 	"github.com/slipway-gitops/slipway/internal/project"
 )
 
@@ -27,6 +28,7 @@ type clusters struct {
 	notify   func(live.Event)
 	kinds    func()
 	missed   func(wait string) // told of what a look found that no event told; nil for nobody
+	outbound *outward.Policy // of clusters that users describe
 	scripts  *scripts
 	tracking *tracking
 	shadow   bool                                                          // nothing is written
@@ -43,6 +45,7 @@ type clusters struct {
 type destination struct {
 	config string // identity of the configuration that it was opened with
 	rest   *rest.Config
+	socket *rest.Config // the same, for what dials by itself
 	target apply.Target
 	actors actors
 }
@@ -51,7 +54,7 @@ var _ engine.Clusters = (*clusters)(nil)
 
 func newClusters(cfg Config, s *settings, rules func(string) (*project.Rules, error), notify func(live.Event), kinds func()) *clusters {
 	return &clusters{
-		own: cfg.REST, settings: s, rules: rules, log: cfg.Log, notify: notify, kinds: kinds, scripts: newScripts(s, cfg.Log),
+		own: cfg.REST, settings: s, rules: rules, log: cfg.Log, notify: notify, kinds: kinds, outbound: cfg.Outbound, scripts: newScripts(s, cfg.Log),
 		tracking: newTracking(s, cfg.Installation, cfg.Log), shadow: cfg.Shadow, open: map[string]*destination{},
 	}
 }
@@ -86,11 +89,14 @@ func (c *clusters) destination(ctx context.Context, entry clusterEntry) (*destin
 	if d != nil && d.config == id {
 		return d, nil
 	}
-	config := c.own
+	config, socket := c.own, c.own
 	if entry.id != ownCluster {
 		var err error
-		if config, err = entry.rest(); err != nil {
+		if socket, err = entry.rest(); err != nil {
 			return nil, err
+		}
+		if config, err = bounded(socket, c.outbound); err != nil {
+			return nil, fmt.Errorf("cluster Secret %s: %w", entry.secret, err)
 		}
 	}
 	config = rest.CopyConfig(config)
@@ -109,7 +115,7 @@ func (c *clusters) destination(ctx context.Context, entry clusterEntry) (*destin
 	if d != nil {
 		c.closing.Go(d.target.Live.Close)
 	}
-	d = &destination{config: id, rest: config, target: target}
+	d = &destination{config: id, rest: config, socket: socket, target: target}
 	c.open[key] = d
 	if c.opened != nil {
 		c.opened(key, config, target.Live)

@@ -21,6 +21,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/internal/engine/plan"
+	"github.com/slipway-gitops/slipway/internal/outward"
 	"github.com/slipway-gitops/slipway/internal/trace"
 )
 
@@ -32,6 +33,7 @@ type flags struct {
 	engine     string
 	verbose    bool
 	link       linkFlags
+	outward    outward.Flags
 	cfg        Config
 }
 
@@ -72,6 +74,7 @@ The cluster that holds the Applications is found by --kubeconfig, then KUBECONFI
 	fs.StringVar(&f.cfg.WebhookListen, "webhook-listen", "", "`address` for POST /api/webhook, where forges tell of pushes")
 	fs.BoolVar(&f.cfg.AllowUnsigned, "webhook-allow-unsigned", true, "take webhooks of forges for which argocd-secret holds no secret; they only make the agent look")
 	fs.StringVar(&f.cfg.PprofListen, "pprof-listen", "", "`address` for /debug/pprof; keep it on loopback")
+	f.outward.Register(fs)
 	fs.BoolVar(&f.cfg.AllowFile, "allow-file-repositories", false, "allow repositories in local directories; for development")
 	fs.IntVar(&f.cfg.Workers, "workers", 0, "Applications that are reconciled at a time; 0: by the number of processors")
 	fs.IntVar(&f.cfg.Shards, "shards", 1, "parts of the Applications that replicas share, each working on some; 1: one replica works on all, the others wait")
@@ -112,6 +115,9 @@ func (f *flags) run(ctx context.Context) error {
 	limitMemory(f.cfg.Log)
 	if f.cfg.Budget, err = plan.ParseBudget(f.budget); err != nil {
 		return fmt.Errorf("--deletion-budget: %w", err)
+	}
+	if f.cfg.Outbound, err = f.outward.Policy(); err != nil {
+		return err
 	}
 	if f.cfg.REST, err = connection(f.kubeconfig); err != nil {
 		return err

@@ -91,7 +91,7 @@ func (v *verbs) terminal(ctx context.Context, cmd agentapi.Command, s duplex) er
 	v.log.Info("terminal opened", "command", cmd.ID, "user", cmd.User, "pod", sub.key.String(), "container", container)
 	start := v.now()
 	defer func() { v.log.Info("terminal closed", "command", cmd.ID, "duration", v.now().Sub(start)) }()
-	conn, err := dialExec(ctx, p.who.config(p.d.rest), &pod, container, command, !req.Pipe)
+	conn, err := dialExec(ctx, p.who.config(p.d.socket), &pod, container, command, !req.Pipe)
 	if err != nil {
 		return fmt.Errorf("open a terminal in %s: %w", sub.key, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -23,6 +24,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/link"
 	"github.com/slipway-gitops/slipway/internal/engine/plan"
+	"github.com/slipway-gitops/slipway/internal/outward"
 	"github.com/slipway-gitops/slipway/internal/seal"
 	"github.com/slipway-gitops/slipway/internal/testenv"
 )
@@ -32,6 +34,9 @@ const planted = "sesame-open-up"
 
 // patience bounds the wait for what an agent does.
 const patience = time.Minute
+
+// thisMachine lets agents reach what tests start.
+var thisMachine = &outward.Policy{Private: true, Allow: outward.List{Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}} //nolint:gochecknoglobals // a value
 
 // stand is an agent that works on a real API server, with one Application from a real repository.
 type stand struct {
@@ -77,7 +82,8 @@ spec:
 `}, "first")
 	config := testenv.Cluster(t)
 	a, err := New(t.Context(), Config{
-		REST: config, Namespace: s.ns, Data: t.TempDir(), Identity: "test", InstallCRDs: true, Poll: time.Hour,
+		Outbound: thisMachine,
+		REST:     config, Namespace: s.ns, Data: t.TempDir(), Identity: "test", InstallCRDs: true, Poll: time.Hour,
 		Budget: plan.Budget{Off: true}, Workers: 4, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -117,6 +118,9 @@ func (v *verbs) helmIndex(ctx context.Context, data map[string][]byte, enough in
 	if len(data["username"])+len(data["password"]) > 0 {
 		req.SetBasicAuth(strings.TrimSpace(string(data["username"])), strings.TrimSpace(string(data["password"])))
 	}
+	if redirects == nil {
+		redirects = sameOrBetter
+	}
 	resp, err := (&http.Client{Transport: transport, CheckRedirect: redirects}).Do(req)
 	if err != nil {
 		return nil, err
@@ -134,6 +138,14 @@ func (v *verbs) helmIndex(ctx context.Context, data map[string][]byte, enough in
 		return nil, fmt.Errorf("read %s/index.yaml: %w", address, err)
 	}
 	return raw, nil
+}
+
+// sameOrBetter follows some redirects, but none that gives up TLS.
+func sameOrBetter(r *http.Request, via []*http.Request) error {
+	if len(via) > 5 || via[0].URL.Scheme == "https" && r.URL.Scheme != "https" {
+		return errors.New("it redirects too often, or away from https")
+	}
+	return nil
 }
 
 // helmTransport connects to a Helm repository as its Secret says.
@@ -154,13 +166,14 @@ func (v *verbs) helmTransport(address string, data map[string][]byte) (*http.Tra
 		}
 		config.Certificates = []tls.Certificate{pair}
 	}
-	transport := &http.Transport{TLSClientConfig: config, Proxy: http.ProxyFromEnvironment, ResponseHeaderTimeout: tryLimit}
+	transport := v.clusters.outbound.Transport()
+	transport.TLSClientConfig, transport.ResponseHeaderTimeout = config, tryLimit
 	if proxy := strings.TrimSpace(string(data["proxy"])); proxy != "" {
 		to, err := url.Parse(proxy)
 		if err != nil {
 			return nil, fmt.Errorf("read proxy: it is no URL")
 		}
-		transport.Proxy = http.ProxyURL(to)
+		transport.Proxy = func(r *http.Request) (*url.URL, error) { return to, v.clusters.outbound.Check(r.URL.Hostname()) }
 	}
 	return transport, nil
 }
@@ -172,7 +185,7 @@ func (v *verbs) tryCluster(ctx context.Context, data map[string][]byte) (string,
 	if err != nil {
 		return "", err
 	}
-	config.Timeout = tryLimit
+	config.Timeout, config.Dial, config.Proxy = tryLimit, v.clusters.outbound.Dial, v.clusters.outbound.Proxy
 	client, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
 		return "", fmt.Errorf("make client for %s: %w", entry.server, err)

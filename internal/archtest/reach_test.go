@@ -45,6 +45,7 @@ func rooms() map[string][]string {
 		"internal/trace":    nil,
 		strictly:            nil,
 		"internal/inlet":    nil,
+		"internal/outward":  nil,
 		"web":               nil,
 		"internal/podlog":   {api},
 		chained:             {api},
@@ -54,14 +55,14 @@ func rooms() map[string][]string {
 		"internal/inspect":  {api, object, diff, health, redact},
 		"internal/agent": {
 			api, source, source + "/...", "internal/git", "internal/webhook", "internal/project", "internal/engine/...",
-			"internal/operate", "internal/inspect", "internal/seal", "internal/podlog", "internal/trace", "internal/inlet", redact,
+			"internal/operate", "internal/inspect", "internal/seal", "internal/podlog", "internal/trace", "internal/inlet", "internal/outward", redact,
 		},
 
 		// The control plane. Its parts meet in server.go only.
-		"internal/server":  {api, "web", "internal/trace", "internal/inlet", server + "..."},
+		"internal/server":  {api, "web", "internal/trace", "internal/inlet", "internal/outward", server + "..."},
 		server + "address": nil,
 		server + "rbac":    {api},
-		server + "authn":   {api, server + "rbac", server + "address"},
+		server + "authn":   {api, "internal/outward", server + "rbac", server + "address"},
 		server + "audit":   {api, chained, redact, server + "rbac"},
 		server + "event":   {api},
 		server + "install": {api},
@@ -75,7 +76,7 @@ func rooms() map[string][]string {
 		server + "page":    nil,
 		server + "job":     {api},
 		server + "hosting": {api, redact},
-		server + "notify":  {api, redact, server + "rbac"},
+		server + "notify":  {api, redact, "internal/outward", server + "rbac"},
 		server + "gateway": {api, "internal/trace", server + "event", server + "address"},
 		server + "httpapi": {api, "internal/trace", redact, server + "address", server + "rbac", server + "authn", server + "audit", server + "event", server + "install", "internal/project", "internal/why", "internal/inspect"},
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -37,7 +38,16 @@ type Options struct {
 	Concurrency  int           // commands that talk to remotes at the same time
 	AllowFile    bool          // allow file:// URLs and paths: tests and development only
 	Blobless     bool          // fetch commits and trees only; blobs come through Prefetch or on the first read
-	Log          *slog.Logger
+	// Hosts says which hosts may be connected to, and at which addresses; nil for all. It is for addresses of others.
+	Hosts Hosts
+	Log   *slog.Logger
+}
+
+// Hosts decides which hosts may be connected to.
+type Hosts interface {
+	// Resolve gives addresses that were found harmless. An error that Refuses is about the host, others are about the resolver.
+	Resolve(ctx context.Context, host string) ([]netip.Addr, error)
+	Refuses(err error) bool
 }
 
 // Client runs git. It is safe for concurrent use. Close it to end its processes and remove its private files.

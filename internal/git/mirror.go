@@ -169,7 +169,7 @@ func removeLeftovers(dir string) error {
 
 // remoteRun runs a command that talks to the repository of the mirror.
 func (m *Mirror) remoteRun(ctx context.Context, cmd command, limit time.Duration) ([]byte, error) {
-	a, err := m.client.open(m.remote, *m.cred.Load())
+	a, err := m.client.open(ctx, m.remote, *m.cred.Load())
 	if err != nil {
 		return nil, err
 	}

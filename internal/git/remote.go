@@ -1,6 +1,7 @@
 package git
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -87,6 +88,11 @@ func ParseRemote(raw string, allowFile bool) (Remote, Credential, error) {
 func canonicalHost(u *url.URL) string {
 	host := strings.ToLower(u.Host)
 	port := u.Port()
+	if name := strings.TrimSuffix(host, ":"+port); port != "" {
+		host = strings.TrimSuffix(name, ".") + ":" + port
+	} else {
+		host = strings.TrimSuffix(name, ".")
+	}
 	if u.Scheme == "https" && port == "443" || u.Scheme == "http" && port == "80" || u.Scheme == "ssh" && port == "22" {
 		host = strings.TrimSuffix(host, ":"+port)
 	}
@@ -108,17 +114,20 @@ func (a *access) close() {
 }
 
 // open turns a credential into an access. Secrets go by environment or by files of mode 0600 in a private directory.
-func (c *Client) open(r Remote, cred Credential) (*access, error) {
+func (c *Client) open(ctx context.Context, r Remote, cred Credential) (*access, error) {
 	if err := cred.check(); err != nil {
 		return nil, err
 	}
 	a := &access{config: [][2]string{{"remote.origin.url", r.URL}}}
-	var err error
+	pins, err := c.pin(ctx, r, cred)
+	if err != nil {
+		return nil, err
+	}
 	switch r.scheme {
 	case "https", "http":
-		err = c.openHTTP(a, r, cred)
+		err = c.openHTTP(a, r, cred, pins)
 	case "ssh":
-		err = c.openSSH(a, cred)
+		err = c.openSSH(a, cred, pins)
 	}
 	if err != nil {
 		a.close()
@@ -127,7 +136,10 @@ func (c *Client) open(r Remote, cred Credential) (*access, error) {
 	return a, nil
 }
 
-func (c *Client) openHTTP(a *access, r Remote, cred Credential) error {
+func (c *Client) openHTTP(a *access, r Remote, cred Credential, pins []pinned) error {
+	for _, p := range pins {
+		a.config = append(a.config, [2]string{"http.curloptResolve", p.curl()})
+	}
 	// The header is bound to the address, and redirects are not followed: it reaches no other host.
 	header := "http." + r.scheme + "://" + r.host + "/.extraHeader"
 	switch {
@@ -156,7 +168,7 @@ func (c *Client) openHTTP(a *access, r Remote, cred Credential) error {
 	return nil
 }
 
-func (c *Client) openSSH(a *access, cred Credential) error {
+func (c *Client) openSSH(a *access, cred Credential, pins []pinned) error {
 	known, strict := "/dev/null", "no"
 	if !cred.Insecure {
 		file, err := c.secretFile(a, "known_hosts", cred.KnownHosts)
@@ -171,6 +183,9 @@ func (c *Client) openSSH(a *access, cred Credential) error {
 		"-o", "StrictHostKeyChecking=" + strict, "-o", "UserKnownHostsFile=" + known, "-o", "GlobalKnownHostsFile=/dev/null",
 		"-o", "UpdateHostKeys=no", "-o", "ControlPath=none", "-o", "ConnectTimeout=15", "-o", "ServerAliveInterval=15",
 		"-o", "ServerAliveCountMax=2", "-o", "LogLevel=ERROR",
+	}
+	for _, p := range pins {
+		args = append(args, p.ssh()...)
 	}
 	if len(cred.SSHKey) > 0 {
 		key := cred.SSHKey

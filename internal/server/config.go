@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/internal/inlet"
+	"github.com/slipway-gitops/slipway/internal/outward"
 	"github.com/slipway-gitops/slipway/internal/server/authn"
 	"github.com/slipway-gitops/slipway/internal/server/hosting"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi"
@@ -89,8 +90,11 @@ type Config struct {
 
 	// NotifySecrets is a directory with the secrets of notification channels, files <scope>.<secret>; empty for none.
 	NotifySecrets string
-	// NotifyAllowPrivate lets notifications go to private addresses and to this machine.
+	// NotifyAllowPrivate lets notifications go to private networks.
 	NotifyAllowPrivate bool
+	// Outbound is what may be connected to where users and identity providers choose the address; nil for all but this
+	// machine, the link and services of clouds.
+	Outbound *outward.Policy
 	// courier is the program that sends notifications, with its arguments; this one where it is empty.
 	courier []string
 
@@ -109,6 +113,9 @@ const (
 func (c *Config) check() error {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Outbound == nil {
+		c.Outbound = &outward.Policy{Private: true}
 	}
 	if c.Say == nil {
 		c.Say = io.Discard

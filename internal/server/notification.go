@@ -33,8 +33,10 @@ func (s *Server) told(ctx context.Context, rule api.Ref) {
 
 // newNotifier makes what tells people what happened.
 func (s *Server) newNotifier() error {
+	reach := *s.cfg.Outbound
+	reach.Private = s.cfg.NotifyAllowPrivate
 	sender, err := notify.NewSender(notify.SenderConfig{
-		Secrets: s.cfg.NotifySecrets, Private: s.cfg.NotifyAllowPrivate, Courier: s.cfg.courier, Now: s.cfg.Now,
+		Secrets: s.cfg.NotifySecrets, Outward: reach, Courier: s.cfg.courier, Now: s.cfg.Now,
 	})
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/slipway-gitops/slipway/internal/outward"
 	"github.com/slipway-gitops/slipway/internal/trace"
 )
 
@@ -21,6 +22,7 @@ type flags struct {
 	cfg       Config
 	oidc      string
 	proxies   []string
+	outward   outward.Flags
 	logLevel  string
 	logFormat string
 }
@@ -71,7 +73,8 @@ Every flag can be given in the environment too: --public-url as SLIPWAY_PUBLIC_U
 	fs.StringVar(&f.cfg.AgentImage, "agent-image", "", "`image` of the agent in install manifests, without a tag")
 	f.hostedFlags(fs)
 	fs.StringVar(&f.cfg.NotifySecrets, "notify-secrets", "", "`directory` with the secrets of notification channels, a file <scope>.<secret> for each; read at each sending")
-	fs.BoolVar(&f.cfg.NotifyAllowPrivate, "notify-allow-private", false, "let notifications go to private addresses, to this machine and to the link")
+	fs.BoolVar(&f.cfg.NotifyAllowPrivate, "notify-allow-private", false, "let notifications go to addresses of private networks; this machine and the link need --outbound-allow")
+	f.outward.Register(fs)
 	fs.BoolVar(&f.cfg.TrustTraces, "trust-traces", false, "let callers decide by their traceparent which traces are kept; without it the share of OTEL_TRACES_SAMPLER_ARG holds for them too")
 	fs.Float64Var(&f.cfg.Limits.PerSecond, "rate-limit", 50, "requests a second of one user or service account")
 	fs.IntVar(&f.cfg.Limits.Burst, "rate-burst", 200, "requests of one user or service account at once")
@@ -116,6 +119,10 @@ func (f *flags) config(say io.Writer) (Config, error) {
 		return cfg, err
 	}
 	cfg.Say = say
+	if cfg.Outbound, err = f.outward.Policy(); err != nil {
+		return cfg, err
+	}
+	cfg.Hosted.Outbound = f.outward.Environment()
 	cfg.AdminPassword = os.Getenv("SLIPWAY_ADMIN_PASSWORD")
 	for _, text := range f.proxies {
 		prefix, err := netip.ParsePrefix(text)

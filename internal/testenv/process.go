@@ -86,7 +86,7 @@ func (p *Process) Start() {
 	}
 	defer func() { _ = log.Close() }()
 	cmd := exec.CommandContext(context.WithoutCancel(p.t.Context()), p.binary, p.args...)
-	cmd.Stdout, cmd.Stderr, cmd.Env = log, log, append(os.Environ(), p.Env...)
+	cmd.Stdout, cmd.Stderr, cmd.Env = log, log, append(append(os.Environ(), Outbound), p.Env...)
 	if err := cmd.Start(); err != nil {
 		p.t.Fatalf("start %s: %v", p.Name, err)
 	}

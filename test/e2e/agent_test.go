@@ -115,7 +115,7 @@ func (a *agentProcess) begin() (<-chan struct{}, <-chan string) {
 	}, hooks, a.flags)
 	command := exec.Command(program, args...)
 	// The agent gets nothing of the environment of the tests but where programs are.
-	command.Env = slices.Concat([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + a.data}, a.env, testenv.DelayedEnv())
+	command.Env = slices.Concat([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + a.data, testenv.Outbound}, a.env, testenv.DelayedEnv())
 	stderr, err := command.StderrPipe()
 	if err != nil {
 		a.t.Fatal(err)

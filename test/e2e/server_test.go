@@ -60,7 +60,7 @@ func newServer(t testing.TB) *serverProcess {
 func (s *serverProcess) start() {
 	s.t.Helper()
 	command := exec.Command("slipway-server", append([]string{"--data", s.data, "--listen", s.listen, "--public-url", s.url}, s.flags...)...) // TestMain put it into PATH
-	command.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.data, "SLIPWAY_ADMIN_PASSWORD=" + firstPassword}
+	command.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.data, "SLIPWAY_ADMIN_PASSWORD=" + firstPassword, testenv.Outbound}
 	stderr, err := command.StderrPipe()
 	if err != nil {
 		s.t.Fatal(err)

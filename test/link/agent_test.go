@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"net/netip"
 	"net/url"
 	"strings"
 	"sync"
@@ -22,6 +23,7 @@ import (
 	slipwayagent "github.com/slipway-gitops/slipway/internal/agent"
 	agentlink "github.com/slipway-gitops/slipway/internal/agent/link"
 	"github.com/slipway-gitops/slipway/internal/engine/plan"
+	"github.com/slipway-gitops/slipway/internal/outward"
 	"github.com/slipway-gitops/slipway/internal/testenv"
 )
 
@@ -85,7 +87,8 @@ func (p *place) run(server, token string) *testenv.Record {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(p.t.Context()))
 	a, err := slipwayagent.New(ctx, slipwayagent.Config{
 		REST: testenv.Cluster(p.t), Namespace: p.ns, Data: p.t.TempDir(), Identity: "agent-" + p.ns, Version: "1.2.3", InstallCRDs: true,
-		Poll: time.Hour, Budget: plan.DefaultBudget(), Log: slog.New(slog.NewJSONHandler(log, nil)),
+		Outbound: &outward.Policy{Private: true, Allow: outward.List{Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}},
+		Poll:     time.Hour, Budget: plan.DefaultBudget(), Log: slog.New(slog.NewJSONHandler(log, nil)),
 		Link: &slipwayagent.LinkConfig{
 			Server: u, Transport: agentlink.Transport{Insecure: true, Proxy: func(*url.URL) (*url.URL, error) { return nil, nil }},
 			Token: func() (string, error) { return token, nil },

@@ -146,7 +146,7 @@ func (c *cluster) startAgent(through *tap, token string) (log *record, metrics f
 	log = newRecord()
 	command := exec.Command("slipway-agent", "--server", through.url, "--namespace", c.ns, "--installation-id", c.ns, "--data", c.t.TempDir(), "--kubeconfig", testenv.Kubeconfig(c.t), "--poll", "1h", //nolint:noctx // it is stopped in order
 		"--webhook-listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0")
-	command.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + c.t.TempDir(), "SLIPWAY_REGISTRATION_TOKEN=" + token}
+	command.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + c.t.TempDir(), "SLIPWAY_REGISTRATION_TOKEN=" + token, testenv.Outbound}
 	command.Stderr, command.Stdout = log, log
 	if err := command.Start(); err != nil {
 		c.t.Fatal(err)

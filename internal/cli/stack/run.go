@@ -294,6 +294,8 @@ func (s *stack) agentArgs() []string {
 		"--webhook-listen", loopback(s.ports.Webhook),
 		"--health-listen", loopback(s.ports.Health),
 		"--metrics-listen", loopback(s.ports.Metrics),
+		// The demo's repository and cluster are on this machine.
+		"--outbound-allow", "127.0.0.0/8,::1,localhost",
 	)
 }
 

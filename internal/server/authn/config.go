@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/outward"
 )
 
 // Config is what sign-in stands on.
@@ -34,6 +35,9 @@ type Config struct {
 	GroupsLast time.Duration
 	// Hash is how much work a password's hash is; default [DefaultParams].
 	Hash Params
+	// Outbound is what providers may have this server connect to, besides the hosts of the configured issuers; nil for all
+	// but this machine, the link and services of clouds.
+	Outbound *outward.Policy
 
 	Now func() time.Time
 	Log *slog.Logger
@@ -67,6 +71,9 @@ func New(cfg Config) (*Authn, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
+	if cfg.Outbound == nil {
+		cfg.Outbound = &outward.Policy{Private: true}
+	}
 	if cfg.Idle < time.Minute || cfg.Longest < cfg.Idle {
 		return nil, fmt.Errorf("a session may be idle for %s and last for %s: the first is at least a minute, the second at least as long", cfg.Idle, cfg.Longest)
 	}
@@ -80,7 +87,7 @@ func New(cfg Config) (*Authn, error) {
 	}
 	names := map[string]bool{}
 	for _, p := range cfg.Providers {
-		read, err := newProvider(p, a.callback())
+		read, err := newProvider(p, a.callback(), cfg.Outbound)
 		if err != nil {
 			return nil, err
 		}

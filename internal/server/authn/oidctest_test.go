@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -22,6 +23,7 @@ import (
 	"golang.org/x/crypto/bcrypt"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/outward"
 )
 
 const clientSecret = "the-secret-of-the-client"
@@ -210,7 +212,7 @@ func (s *site) newBrowser(t *testing.T) *browser {
 	}
 	transport := &http.Transport{}
 	if s.issuer.caFile != "" {
-		client, err := providerClient(s.issuer.caFile)
+		client, err := providerClient(s.issuer.caFile, &outward.Policy{Private: true, Allow: outward.List{Names: []string{"localhost"}, Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"os"
 	"slices"
@@ -20,6 +21,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/outward"
 )
 
 // Provider is an identity provider that speaks OpenID Connect.
@@ -81,7 +83,7 @@ type discovered struct {
 	at       time.Time
 }
 
-func newProvider(cfg Provider, redirect string) (*provider, error) {
+func newProvider(cfg Provider, redirect string, outbound *outward.Policy) (*provider, error) {
 	if err := api.CheckName(cfg.Name); err != nil {
 		return nil, fmt.Errorf("identity provider: %w", err)
 	}
@@ -106,7 +108,7 @@ func newProvider(cfg Provider, redirect string) (*provider, error) {
 		cfg.NameClaim = "preferred_username"
 	}
 	p := &provider{cfg: cfg, redirect: redirect, turn: make(chan struct{}, 1)}
-	if p.client, err = providerClient(cfg.CAFile); err != nil {
+	if p.client, err = providerClient(cfg.CAFile, reachable(outbound, issuer.Hostname())); err != nil {
 		return nil, wrong("%w", err)
 	}
 	if _, err := p.secret(); err != nil {
@@ -127,8 +129,20 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
+// reachable is what a provider may have us connect to: its own host is the operator's choice, others are its own.
+func reachable(outbound *outward.Policy, issuer string) *outward.Policy {
+	p := *outbound
+	p.Allow = outward.List{Networks: slices.Clone(p.Allow.Networks), Names: slices.Clone(p.Allow.Names)}
+	if at, err := netip.ParseAddr(issuer); err == nil {
+		p.Allow.Networks = append(p.Allow.Networks, netip.PrefixFrom(at, at.BitLen()))
+	} else {
+		p.Allow.Names = append(p.Allow.Names, strings.TrimSuffix(strings.ToLower(issuer), "."))
+	}
+	return &p
+}
+
 // providerClient is a client with bounds, which goes through the proxy of the environment.
-func providerClient(caFile string) (*http.Client, error) {
+func providerClient(caFile string, outbound *outward.Policy) (*http.Client, error) {
 	pool, err := x509.SystemCertPool()
 	if err != nil {
 		pool = x509.NewCertPool()
@@ -142,21 +156,18 @@ func providerClient(caFile string) (*http.Client, error) {
 			return nil, fmt.Errorf("file %s has no certificate: give one in PEM", caFile)
 		}
 	}
+	transport := outbound.Transport()
+	transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	transport.TLSHandshakeTimeout, transport.ResponseHeaderTimeout, transport.IdleConnTimeout = providerWait, providerWait, time.Minute
 	return &http.Client{
-		Timeout: providerWait,
-		Transport: bounded{&http.Transport{
-			Proxy:                 http.ProxyFromEnvironment,
-			DialContext:           (&net.Dialer{Timeout: providerWait}).DialContext,
-			TLSClientConfig:       &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12},
-			TLSHandshakeTimeout:   providerWait,
-			ResponseHeaderTimeout: providerWait,
-			IdleConnTimeout:       time.Minute,
-			MaxIdleConnsPerHost:   2,
-			ForceAttemptHTTP2:     true,
-		}},
+		Timeout:   providerWait,
+		Transport: bounded{transport},
 		CheckRedirect: func(r *http.Request, via []*http.Request) error {
-			if len(via) > 5 || via[0].URL.Scheme == "https" && r.URL.Scheme != "https" {
+			switch {
+			case len(via) > 5 || via[0].URL.Scheme == "https" && r.URL.Scheme != "https":
 				return errors.New("it sends us elsewhere too often, or away from https")
+			case via[0].Method != http.MethodGet || via[0].Header.Get("Authorization") != "":
+				return errors.New("it sends us elsewhere with what is secret: correct the addresses in its configuration")
 			}
 			return nil
 		},
@@ -305,6 +316,9 @@ func advice(cfg Provider, redirect string, err error) string {
 		flood     *http.MaxBytesError
 		clear     tls.RecordHeaderError
 	)
+	if reach := new(outward.Refused); errors.As(err, &reach) {
+		return "its configuration names a host that this server does not connect to: " + reach.Error()
+	}
 	switch {
 	case errors.As(err, &refused):
 		return refusalAdvice(cfg, redirect, refused)

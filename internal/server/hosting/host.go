@@ -56,6 +56,8 @@ type Options struct {
 	Users string
 	// Server is the URL that agents dial, CA a file with certificates that they trust beside the system's.
 	Server, CA string
+	// Outbound are variables that say what agents may connect to where users choose the address.
+	Outbound []string
 	// Environment names the variables that are handed on, beside PATH.
 	Environment []string
 }

@@ -266,6 +266,7 @@ func (u *unit) arguments(kubeconfig string) []string {
 func (u *unit) environment() []string {
 	home := u.file(dataDir)
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + home, "GOMEMLIMIT=" + u.host.cfg.Memory}
+	env = append(env, u.host.cfg.Outbound...)
 	for _, name := range u.host.cfg.Environment {
 		if value, ok := os.LookupEnv(name); ok {
 			env = append(env, name+"="+value)

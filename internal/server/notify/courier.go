@@ -22,6 +22,8 @@ import (
 	"github.com/nicholas-fedor/shoutrrr/pkg/services/push/gotify"
 	"github.com/nicholas-fedor/shoutrrr/pkg/services/push/ntfy"
 	"github.com/nicholas-fedor/shoutrrr/pkg/types"
+
+	"github.com/slipway-gitops/slipway/internal/outward"
 )
 
 // CourierArgument makes the server's program a courier: a process that sends one message and ends. The library takes no
@@ -35,7 +37,7 @@ type parcel struct {
 	Title   string            `json:"title,omitempty"`
 	Text    string            `json:"text"`
 	Options map[string]string `json:"options,omitempty"`
-	Private bool              `json:"private,omitempty"`
+	Outward outward.Policy    `json:"outward"`
 }
 
 // receipt is what it says.
@@ -70,8 +72,7 @@ func (p *parcel) send(ctx context.Context) (err error) {
 			err = errors.New("the library for this kind of channel broke down")
 		}
 	}()
-	g := newGuard(p.Private)
-	client := &http.Client{Transport: g.transport(), Timeout: sendTime}
+	client := &http.Client{Transport: transport(&p.Outward), Timeout: sendTime}
 	http.DefaultTransport = client.Transport //nolint:forbidigo // services of the library use it; nothing else runs in this process
 	http.DefaultClient = client              //nolint:forbidigo // likewise
 	address, err := url.Parse(p.URL)
@@ -79,7 +80,7 @@ func (p *parcel) send(ctx context.Context) (err error) {
 		return errSecret
 	}
 	if address.Scheme == "smtp" { // it is no HTTP
-		if err := g.reach(ctx, address.Hostname()); err != nil {
+		if err := pin(ctx, &p.Outward, address.Hostname()); err != nil {
 			return err
 		}
 	}
@@ -117,7 +118,7 @@ var errTime = fmt.Errorf("the receiver did not answer within %s", sendTime)
 type couriers struct {
 	// command is the program with its argument.
 	command []string
-	private bool
+	outward outward.Policy
 }
 
 // inherited is what of the environment a courier gets: how to reach others, and whom to trust.
@@ -133,7 +134,7 @@ func inherited() []string {
 
 // send hands a message to a courier and waits for it.
 func (c *couriers) send(ctx context.Context, p parcel) error {
-	p.Private = c.private
+	p.Outward = c.outward
 	in, err := json.Marshal(p)
 	if err != nil {
 		return fmt.Errorf("write what is to be sent: %w", err)

@@ -2,6 +2,7 @@ package notify
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -9,116 +10,82 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"os"
 	"strings"
-	"syscall"
-	"time"
 
+	"github.com/slipway-gitops/slipway/internal/outward"
 	"github.com/slipway-gitops/slipway/internal/redact"
 )
-
-// errPrivate says that an address is one of the server's own network.
-var errPrivate = errors.New("this is an address of a private network, of this machine or of the link: " +
-	"start the server with --notify-allow-private if notifications may go there")
 
 // errRedirect says that a receiver wants the message to go elsewhere.
 var errRedirect = errors.New("the receiver redirects elsewhere, which is not followed: give the address that it redirects to")
 
-// dialTime bounds a connection, maxAnswer what is read of an answer.
-const (
-	dialTime  = 5 * time.Second
-	maxAnswer = 64 << 10
-)
+// maxAnswer is what is read of an answer.
+const maxAnswer = 64 << 10
 
-// guard decides which addresses may be reached.
-type guard struct {
-	private bool
-	// proxies are what the environment says: they are the operator's own choice, and decide about what is behind them.
-	proxies map[string]bool
+// transport speaks HTTP to what may be reached, and follows nothing.
+func transport(p *outward.Policy) http.RoundTripper {
+	t := p.Transport()
+	t.ResponseHeaderTimeout, t.MaxIdleConnsPerHost = sendTime, 1
+	return unmoved{t}
 }
 
-func newGuard(private bool) *guard {
-	g := &guard{private: private, proxies: map[string]bool{}}
-	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {
-		u, err := url.Parse(os.Getenv(name))
-		if err != nil || u.Host == "" {
-			continue
-		}
-		port := u.Port()
-		if port == "" {
-			port = map[string]string{"https": "443", "socks5": "1080"}[u.Scheme]
-		}
-		if port == "" {
-			port = "80"
-		}
-		g.proxies[net.JoinHostPort(u.Hostname(), port)] = true
+// pin checks a host and has all names lead to its addresses from now on: what is dialled by others is what was checked. It
+// is for a process that reaches nothing else.
+func pin(ctx context.Context, p *outward.Policy, host string) error {
+	found, err := p.Resolve(ctx, host)
+	if errors.Is(err, outward.ErrRefused) {
+		return err
 	}
-	return g
-}
-
-// reserved are networks that belong to nobody outside, beside those that netip knows.
-//
-//nolint:gochecknoglobals // a table
-var reserved = []netip.Prefix{
-	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
-	netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("240.0.0.0/4"), netip.MustParsePrefix("64:ff9b::/96"),
-	netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("2002::/16"), netip.MustParsePrefix("2001::/32"),
-}
-
-// check refuses an address that is not one of the internet.
-func (g *guard) check(address netip.Addr) error {
-	if g.private {
-		return nil
-	}
-	address = address.Unmap()
-	inside := !address.IsGlobalUnicast() || address.IsPrivate() || address.IsLoopback() || address.IsLinkLocalUnicast()
-	for _, prefix := range reserved {
-		inside = inside || prefix.Contains(address)
-	}
-	if inside {
-		return fmt.Errorf("connect to %s: %w", address, errPrivate)
-	}
-	return nil
-}
-
-// dial connects. The address is checked as it was resolved, so a name that means something else the next time gains nothing.
-func (g *guard) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	dialer := &net.Dialer{Timeout: dialTime}
-	if !g.proxies[address] {
-		dialer.Control = func(_, resolved string, _ syscall.RawConn) error {
-			at, err := netip.ParseAddrPort(resolved)
-			if err != nil {
-				return fmt.Errorf("read address: %w", err)
-			}
-			return g.check(at.Addr())
-		}
-	}
-	return dialer.DialContext(ctx, network, address)
-}
-
-// reach refuses a name that means an address which must not be reached. It is for what does not dial through the guard.
-func (g *guard) reach(ctx context.Context, host string) error {
-	if g.private {
-		return nil
-	}
-	found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 	if err != nil {
 		return fmt.Errorf("resolve the receiver: %w", err)
 	}
-	for _, address := range found {
-		if err := g.check(address); err != nil {
-			return err
-		}
-	}
+	net.DefaultResolver = only(found)
 	return nil
 }
 
-// transport speaks HTTP to what may be reached, and follows nothing.
-func (g *guard) transport() http.RoundTripper {
-	return unmoved{&http.Transport{
-		Proxy: http.ProxyFromEnvironment, DialContext: g.dial, TLSHandshakeTimeout: dialTime, ResponseHeaderTimeout: sendTime,
-		MaxResponseHeaderBytes: maxAnswer, ForceAttemptHTTP2: true, MaxIdleConns: 20, MaxIdleConnsPerHost: 1, IdleConnTimeout: 30 * time.Second,
+// only is a resolver that has every name lead to the same addresses.
+func only(found []netip.Addr) *net.Resolver {
+	return &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+		here, there := net.Pipe()
+		go func() {
+			defer there.Close()      //nolint:errcheck // nothing is lost
+			_ = answer(there, found) // who asked sees that there is no answer
+		}()
+		return here, nil
 	}}
+}
+
+// answer is a name server for one question, which knows one host only.
+func answer(conn io.ReadWriter, found []netip.Addr) error {
+	const header = 12
+	var size [2]byte
+	if _, err := io.ReadFull(conn, size[:]); err != nil {
+		return err
+	}
+	message := make([]byte, binary.BigEndian.Uint16(size[:]))
+	if _, err := io.ReadFull(conn, message); err != nil {
+		return err
+	}
+	end := header
+	for end < len(message) && message[end] != 0 {
+		end += 1 + int(message[end])
+	}
+	if end += 5; end > len(message) {
+		return errors.New("the question is cut off")
+	}
+	kind := binary.BigEndian.Uint16(message[end-4:])
+	out := append([]byte{message[0], message[1], 0x81, 0x80, 0, 1, 0, 0, 0, 0, 0, 0}, message[header:end]...)
+	for _, at := range found {
+		if at.Is4() != (kind == 1) || at.Is6() != (kind == 28) {
+			continue
+		}
+		raw := at.AsSlice()
+		out = append(out, 0xc0, header, 0, byte(kind), 0, 1, 0, 0, 0, 0, 0, byte(len(raw)))
+		out = append(out, raw...)
+		out[7]++
+	}
+	_, err := conn.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(out))), out...)) //nolint:gosec // some hundred bytes
+	return err
 }
 
 // unmoved takes a redirect for an error, and reads only so much of an answer.

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/outward"
 	"github.com/slipway-gitops/slipway/internal/server/notify"
 	"github.com/slipway-gitops/slipway/internal/testenv"
 )
@@ -63,7 +65,11 @@ func sender(t *testing.T, private bool, secrets map[string]string) *notify.Sende
 			t.Fatal(err)
 		}
 	}
-	s, err := notify.NewSender(notify.SenderConfig{Secrets: dir, Private: private})
+	var reach outward.Policy
+	if private { // of this machine, as an operator allows it
+		reach = outward.Policy{Private: true, Allow: outward.List{Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}}
+	}
+	s, err := notify.NewSender(notify.SenderConfig{Secrets: dir, Outward: reach})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -281,12 +287,12 @@ func TestAPrivateAddressIsRefused(t *testing.T) {
 	c := channel(api.ChannelWebhook, nil)
 	for _, url := range []string{s.URL, "http://localhost:1/", "http://169.254.169.254/latest", "http://[::1]:1/", "http://[::ffff:10.0.0.1]:1/", "http://0.0.0.0:1/", "http://10.1.2.3/"} {
 		c.URL = url
-		if err := sender(t, false, map[string]string{"account.c": "k3y"}).Send(t.Context(), c, message()); err == nil || !strings.Contains(err.Error(), "--notify-allow-private") {
+		if err := sender(t, false, map[string]string{"account.c": "k3y"}).Send(t.Context(), c, message()); err == nil || !strings.Contains(err.Error(), "--outbound-allow") {
 			t.Errorf("%s: %v", url, err)
 		}
 	}
 	mail := sender(t, false, map[string]string{"account.c": "smtp://localhost:1/?fromaddress=a@example.org&toaddresses=b@example.org"})
-	if err := mail.Send(t.Context(), channel("email", nil), message()); err == nil || !strings.Contains(err.Error(), "--notify-allow-private") {
+	if err := mail.Send(t.Context(), channel("email", nil), message()); err == nil || !strings.Contains(err.Error(), "--outbound-allow") {
 		t.Errorf("mail to localhost: %v", err)
 	}
 	if len(got) > 0 {

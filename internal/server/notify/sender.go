@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/outward"
 )
 
 const (
@@ -32,8 +33,8 @@ type Sender struct {
 type SenderConfig struct {
 	// Secrets is a directory with a file <scope>.<secret> for each secret; "" for none, and then nothing can be sent.
 	Secrets string
-	// Private allows addresses of private networks and of this machine.
-	Private bool
+	// Outward is what may be connected to.
+	Outward outward.Policy
 	// Courier is the program that sends, with its arguments; this one where it is empty.
 	Courier []string
 	// Now is time.Now where it is nil.
@@ -54,8 +55,8 @@ func NewSender(cfg SenderConfig) (*Sender, error) {
 	}
 	return &Sender{
 		secrets:  cfg.Secrets,
-		webhook:  webhook{client: &http.Client{Transport: newGuard(cfg.Private).transport(), Timeout: sendTime}, now: cfg.Now},
-		couriers: couriers{command: cfg.Courier, private: cfg.Private},
+		webhook:  webhook{client: &http.Client{Transport: transport(&cfg.Outward), Timeout: sendTime}, now: cfg.Now},
+		couriers: couriers{command: cfg.Courier, outward: cfg.Outward},
 	}, nil
 }
 

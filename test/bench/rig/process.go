@@ -44,7 +44,7 @@ func start(name, log string, argv []string, env ...string) (*Process, error) {
 	}
 	defer func() { _ = out.Close() }()
 	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Stdout, cmd.Stderr, cmd.Env = out, out, append(os.Environ(), env...)
+	cmd.Stdout, cmd.Stderr, cmd.Env = out, out, append(append(os.Environ(), "SLIPWAY_OUTBOUND_ALLOW=127.0.0.0/8,::1,localhost"), env...)
 	// The kernel kills the child with its parent, even one that was killed itself; a group of its own keeps a Ctrl-C
 	// in the terminal away from it, so that this process decides on the order of the end.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}

@@ -20,7 +20,7 @@ export function startAgent(dir: string, token: string, flags: string[]): Agent {
   writeFileSync(file, token, { mode: 0o600 });
   const place = ["--registration-token-file", file, "--kubeconfig", stack().kubeconfig, "--data", join(at, "data")];
   const child = spawn(join(repositoryRoot, "bin/slipway-agent"), [...flags, ...place], {
-    env: { PATH: process.env.PATH, HOME: at },
+    env: { PATH: process.env.PATH, HOME: at, SLIPWAY_OUTBOUND_ALLOW: "127.0.0.0/8,::1,localhost" },
     stdio: "ignore",
   });
   return { stop: () => ended(child) };

@@ -30,7 +30,7 @@ func (p *process) start() error {
 	}
 	defer func() { _ = out.Close() }() // the program has its own by then
 	cmd := exec.Command(p.argv[0], p.argv[1:]...)
-	cmd.Stdout, cmd.Stderr, cmd.Env = out, out, append(os.Environ(), p.env...)
+	cmd.Stdout, cmd.Stderr, cmd.Env = out, out, append(append(os.Environ(), "SLIPWAY_OUTBOUND_ALLOW=127.0.0.0/8,::1,localhost"), p.env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true, Credential: p.cred}
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start %s: %w", p.argv[0], err)
