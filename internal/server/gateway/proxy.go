@@ -24,6 +24,10 @@ func (g *Gateway) serveLink(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, http.StatusServiceUnavailable, "the server is starting: try again in a moment")
 		return
 	}
+	if r.Header.Get("Origin") != "" { // browsers send it with every WebSocket, agents never do
+		writeProblem(w, http.StatusForbidden, agentapi.PathLink+" is for agents: no page may open it")
+		return
+	}
 	ip := g.cfg.ClientIP(r)
 	if !g.linkRate.allow(ip) {
 		w.Header().Set("Retry-After", "5")

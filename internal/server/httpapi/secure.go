@@ -73,8 +73,9 @@ func (h *Handler) allowed(r *http.Request) bool {
 	if ours, err := originOf(h.cfg.PublicURL); err == nil && origin == ours {
 		return true
 	}
+	// Where browsers come by TLS, a page without it was written by anybody who is on the way.
 	u, err := url.Parse(origin)
-	return err == nil && u.Host != "" && u.Host == r.Host
+	return err == nil && u.Host != "" && u.Host == r.Host && (u.Scheme == "https" || u.Scheme == "http" && !h.secure(r))
 }
 
 // originOf is scheme and host of a URL.
