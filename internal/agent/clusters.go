@@ -28,7 +28,7 @@ type clusters struct {
 	notify   func(live.Event)
 	kinds    func()
 	missed   func(wait string) // told of what a look found that no event told; nil for nobody
-	outbound *outward.Policy // of clusters that users describe
+	outbound *outward.Policy   // of clusters that users describe
 	scripts  *scripts
 	tracking *tracking
 	shadow   bool                                                          // nothing is written

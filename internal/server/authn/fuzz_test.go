@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/slipway-gitops/slipway/internal/outward"
 )
 
 // Where a browser goes on after it signed in is a path of ours, as a browser reads it.
@@ -48,7 +50,7 @@ func FuzzProviderAnswers(f *testing.F) {
 	mux.HandleFunc("/.well-known/openid-configuration", answer(&discovery))
 	mux.HandleFunc("/token", answer(&token))
 	mux.HandleFunc("/keys", answer(&keys))
-	p, err := newProvider(Provider{Name: "main", Issuer: server.URL, ClientID: "client"}, "https://slipway.example/callback")
+	p, err := newProvider(Provider{Name: "main", Issuer: server.URL, ClientID: "client"}, "https://slipway.example/callback", new(outward.Policy))
 	if err != nil {
 		f.Fatal(err)
 	}
