@@ -163,7 +163,7 @@ func TestATurnThatWaitsForARenderWorkerLeavesItsPlacesToOthers(t *testing.T) {
 	if busy := a.gate.dest[v1alpha1.ApplicationDestination{Name: "one"}].busy; busy != 3 || len(a.seats) != 3 {
 		t.Errorf("%d at the destination on %d seats, want 3 and 3", busy, len(a.seats))
 	}
-	// The destination is full: who comes back waits for a place, but has no seat, and goes before those who are parked.
+	// The destination is full: a turn that comes back waits for a place without a seat, and goes before those that are parked.
 	if a.gate.enter(v1alpha1.ApplicationDestination{Name: "one"}, "shop", name{Name: "parked"}) {
 		t.Error("a fourth turn has a place, three may")
 	}

@@ -14,7 +14,7 @@ const renderCacheBytes = 64 << 20
 const plainBytes = 4 << 20
 
 // newRenderer puts the renderers together. Plain files are parsed here; whatever runs a program of the source's own
-// making (templates, Jsonnet) runs in a process of its own, and so do large plain files. done is told of each job of these.
+// making (templates, Jsonnet) runs in a process of its own, and so do large plain files. done is called for each job of these.
 func newRenderer(done func(worker.Report)) (*memo.Memo, *worker.Renderer, error) {
 	children, err := worker.New(worker.Config{Done: done})
 	if err != nil {

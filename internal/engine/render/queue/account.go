@@ -116,26 +116,26 @@ func (c *costs) predict(k costKey) float64 {
 		return c.average
 	}
 	c.order.MoveToFront(e)
-	return e.Value.(*cost).seconds //nolint:forcetypeassert // the list holds nothing else
+	return e.Value.(*cost).seconds
 }
 
 // above reports whether the last cost is known, and more than that.
 func (c *costs) above(k costKey, seconds float64) bool {
 	e, ok := c.known[k]
-	return ok && e.Value.(*cost).seconds > seconds //nolint:forcetypeassert // the list holds nothing else
+	return ok && e.Value.(*cost).seconds > seconds
 }
 
 func (c *costs) learn(k costKey, seconds float64) {
 	c.average += (min(seconds, 1) - c.average) / 16
 	if e, ok := c.known[k]; ok {
-		e.Value.(*cost).seconds = seconds //nolint:forcetypeassert // the list holds nothing else
+		e.Value.(*cost).seconds = seconds
 		c.order.MoveToFront(e)
 		return
 	}
 	c.known[k] = c.order.PushFront(&cost{k, seconds})
 	if c.order.Len() > maxCosts {
 		last := c.order.Back()
-		delete(c.known, last.Value.(*cost).key) //nolint:forcetypeassert // the list holds nothing else
+		delete(c.known, last.Value.(*cost).key)
 		c.order.Remove(last)
 	}
 }

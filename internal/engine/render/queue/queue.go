@@ -58,7 +58,7 @@ const (
 	stretch = 3
 )
 
-// Job says who a rendering is for, and of what.
+// Job names the Application that a rendering is for, and its source.
 type Job struct {
 	Project string
 	App     string // with its namespace
@@ -289,7 +289,7 @@ func (q *Queue) claim(a *account, rest float64, now time.Time) float64 {
 	return q.penalty(a, now) + rest - patience*now.Sub(a.served).Seconds()
 }
 
-// hold is what a running job is worth beside the claims of those that wait: who has run long is likely to run long.
+// hold is what a running job is worth beside the claims of those that wait. A job that has run long is likely to run long.
 func (q *Queue) hold(e *entry, now time.Time) float64 {
 	return q.penalty(e.account, now) + max(e.rest(), e.spent.Seconds())
 }

@@ -34,7 +34,7 @@ type Report struct {
 // pending is a job in the queue. All but begin is guarded by Renderer.mu.
 type pending struct {
 	id    queue.ID
-	begin chan struct{} // wakes the one that waits for a start; it has room for one
+	begin chan struct{} // wakes Render, which waits for a start; it has room for one
 
 	goes    bool   // it is to run
 	stopped bool   // its present attempt was stopped, so that others have its place
@@ -44,7 +44,7 @@ type pending struct {
 	report  Report
 }
 
-// jobOf says who a request is for. The project is that of the Application; what a project may render was decided before.
+// jobOf names what a request is for. The project is that of the Application; what a project may render was decided before.
 func jobOf(req render.Request) queue.Job {
 	return queue.Job{
 		Project: req.App.Project,
@@ -157,7 +157,7 @@ func (r *Renderer) wasStopped(p *pending) bool {
 	return p.stopped
 }
 
-// leave takes a job out of the queue, and tells of it.
+// leave takes a job out of the queue, and reports it.
 func (r *Renderer) leave(p *pending, used time.Duration, err error) {
 	p.report.CPU += used
 	switch {

@@ -35,7 +35,7 @@ type Config struct {
 	Executable string
 	// KustomizeVersions are the registered names of Kustomize versions (see package kustomize).
 	KustomizeVersions []string
-	// Done is told of every job that is over; nil: nobody is.
+	// Done is called for every job that is over; it may be nil.
 	Done func(Report)
 }
 

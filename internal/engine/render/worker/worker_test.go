@@ -483,7 +483,7 @@ func TestALongJobStandsStillForOthersAndGoesOnWhereItWas(t *testing.T) {
 	defer mu.Unlock()
 	last := reports[slices.IndexFunc(reports[2:], func(one worker.Report) bool { return one.CPU > 500*time.Millisecond })+2]
 	if last.Outcome != worker.Rendered || last.Yielded == 0 || last.Waited <= 0 {
-		t.Errorf("it is told of as %+v", last)
+		t.Errorf("it is reported as %+v", last)
 	}
 	if last.CPU < 900*time.Millisecond || last.CPU > 1800*time.Millisecond {
 		t.Errorf("the long one took %s of processor time, want one second: what it had done is not lost", last.CPU)
