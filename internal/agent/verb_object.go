@@ -256,11 +256,11 @@ func (v *verbs) objectPatch(ctx context.Context, cmd agentapi.Command) (any, err
 	if req.Version != "" && have.GetResourceVersion() != req.Version {
 		return nil, refusedAs(agentapi.CodeConflict, "%s %s has changed since version %s: read it again and repeat the change", d.kind, cmd.Target.Name, req.Version)
 	}
-	key := object.Key{Group: v1alpha1.Group, Kind: d.kind, Namespace: cmd.Target.Namespace, Name: cmd.Target.Name}
-	if req.Patch, err = v.guarded(key, have.Object, inspect.PatchType(cmp.Or(req.Type, "merge")), req.Patch); err != nil {
+	if err := checkPatch(kind, req.Patch); err != nil {
 		return nil, err
 	}
-	if err := checkPatch(kind, req.Patch); err != nil {
+	key := object.Key{Group: v1alpha1.Group, Kind: d.kind, Namespace: cmd.Target.Namespace, Name: cmd.Target.Name}
+	if req.Patch, err = v.guarded(key, have.Object, inspect.PatchType(cmp.Or(req.Type, "merge")), req.Patch); err != nil {
 		return nil, err
 	}
 	patch, err := pinned(kind, req)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -129,8 +130,12 @@ func (v *verbs) resourcePatch(ctx context.Context, cmd agentapi.Command) (any, e
 // for the version only that it was judged by.
 func (v *verbs) guarded(key object.Key, obj map[string]any, kind inspect.PatchType, patch []byte) ([]byte, error) {
 	g, err := inspect.Guard(obj, kind, patch, v.mask())
-	if err != nil {
+	var hidden *inspect.HiddenError
+	switch {
+	case errors.As(err, &hidden):
 		return nil, refusedAs(agentapi.CodeForbidden, "patch %s: %v", key, err)
+	case err != nil:
+		return nil, refusedAs(agentapi.CodeInvalid, "patch %s: %v", key, err)
 	}
 	if !g.Pinned {
 		return g.JSON, nil

@@ -364,7 +364,7 @@ func TestResourcesOfAnApplicationAreReachedAndNoOthers(t *testing.T) {
 	s.refused(agentapi.KindResourceDelete, s.app(s.name), api.ResourceDelete{Resource: configMap("foreign")}, agentapi.CodeForbidden)
 	s.refused(agentapi.KindResourcePatch, s.app(s.name), api.ResourcePatch{
 		Resource: api.ResourceRef{Kind: "Secret", Name: "login"}, Type: "merge", Patch: json.RawMessage(`{"data":{"password":"` + planted + ` no base64"}}`),
-	}, agentapi.CodeInvalid)
+	}, agentapi.CodeForbidden)
 
 	for _, dry := range []bool{true, false} {
 		got := must[api.ResourceState](s, agentapi.KindResourcePatch, s.app(s.name), merge("settings", `{"data":{"size":"9"}}`, dry))

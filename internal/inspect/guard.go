@@ -37,11 +37,11 @@ type GuardedPatch struct {
 
 // Guard judges a patch of a live object, of which mask names the annotations that are hidden. A patch can read: it copies
 // and moves values to where they are shown, and a test, or a write that changes nothing, answers whether a guess is right.
-// It is refused where it would do so with a value that [Shown] hides, and so is every patch of a Secret. The error says
-// what to do instead.
+// It is refused where it would do so with a value that [Shown] hides, and so is every patch of a Secret, with a [HiddenError]
+// that says what to do instead. Another error is that it cannot be read.
 func Guard(live map[string]any, kind PatchType, patch []byte, mask []string) (GuardedPatch, error) {
 	if object.IsSecret(live) {
-		return GuardedPatch{}, errors.New("a Secret cannot be patched here, since a patch can copy its values to where they are shown, or try them out: change it in its source, or with kubectl")
+		return GuardedPatch{}, hidden("a Secret cannot be patched here, since a patch can copy its values to where they are shown, or try them out: change it in its source, or with kubectl")
 	}
 	g := guard{live: live, shown: Shown(live, mask), ours: ours(live)}
 	g.opaque = !reflect.DeepEqual(without(live, "metadata"), without(g.shown, "metadata"))
@@ -90,8 +90,17 @@ func without(obj map[string]any, field string) map[string]any {
 	return out
 }
 
+// HiddenError is that a patch would show a value that its author may not see.
+type HiddenError struct{ message string }
+
+func (e *HiddenError) Error() string { return e.message }
+
+func hidden(format string, args ...any) error {
+	return &HiddenError{fmt.Sprintf(format, args...)}
+}
+
 func hiddenAt(path string) error {
-	return fmt.Errorf("the patch touches %s, which holds a value that is not shown here: leave it out, or change it in its source or with kubectl", path)
+	return hidden("the patch touches %s, which holds a value that is not shown here: leave it out, or change it in its source or with kubectl", path)
 }
 
 // hiddenUsers collects the addresses of which something is hidden.
@@ -139,7 +148,7 @@ func (g *guard) noGuess(value any, depth int) error {
 		}
 	case string:
 		if clean := redact.Addresses(v); clean != v && g.users[clean] {
-			return fmt.Errorf("the address %s has a password that is not shown: leave user and password out to keep it, or give them in a repository setting of the agent", clean)
+			return hidden("the address %s has a password that is not shown: leave user and password out to keep it, or give them in a repository setting of the agent", clean)
 		}
 	}
 	return nil
