@@ -119,4 +119,6 @@ type JobFilter struct {
 	State string
 	// By is who asked for them; empty for anybody.
 	By Principal
+	// Token is the id of the token that they were asked for with; empty for any, and none.
+	Token string
 }

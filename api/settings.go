@@ -1,7 +1,7 @@
 package api
 
-// Sealed is a secret that only an agent can read: NaCl's anonymous box to the agent's sealKey, standard base64. Inside is
-// a JSON object of field and value, both strings.
+// Sealed is secret fields that only an agent can read: NaCl's anonymous box to the agent's sealKey, standard base64. Inside is
+// a JSON document that is for one request (docs/guide/api.md).
 type Sealed string
 
 // SettingWrite is a repository, credential template, cluster, certificate, known host or GnuPG key to make or change.
@@ -10,7 +10,7 @@ type SettingWrite struct {
 	// Fields that are no secrets.
 	Fields map[string]string `json:"fields" doc:"Fields that are no secrets, by their names in Argo CD's Secrets and ConfigMaps" example:"{\"url\":\"https://git.example.org/shop.git\"}"`
 	// Sealed holds the fields that are.
-	Sealed Sealed            `json:"sealed,omitempty" maxLength:"200000" doc:"Fields that are secrets (password, sshPrivateKey, config), sealed to the agent's sealKey by the client: the server cannot read them"`
+	Sealed Sealed            `json:"sealed,omitempty" maxLength:"200000" doc:"Fields that are secrets (password, sshPrivateKey, config), sealed to the agent's sealKey by the client for this request: the server cannot read them"`
 	Labels map[string]string `json:"labels,omitempty" doc:"Labels of the Secret"`
 	// Version is that of the item's resource; "" for any.
 	Version string `json:"version,omitempty" maxLength:"64" doc:"resource.version of the item that was read; refused with 409 where it has changed"`

@@ -181,11 +181,13 @@ type SettingChange struct {
 	Type SettingType `json:"type"`
 	// Name is that of the Secret, or of the entry in the ConfigMap.
 	Name string `json:"name"`
-	// Fields are the public ones, named as in Argo CD's Secrets. A field that is not there is left as it is, an empty one
-	// is removed.
+	// Judged says for which projects rights were asked, of what is kept in a Secret.
+	Judged *Judged `json:"judged,omitempty"`
+	// Fields are the open ones (SettingType.Open), named as in Argo CD's Secrets. A field that is not there is left as it is,
+	// an empty one is removed.
 	Fields map[string]string `json:"fields,omitempty"`
-	// Sealed is a JSON object of the secret fields, texts by name, sealed to the agent's key. It is left as it is where this
-	// is empty.
+	// Sealed is the secret fields (SettingType.Secret), sealed to the agent's key for this one command (internal/seal). They
+	// are left as they are where this is empty.
 	Sealed []byte            `json:"sealed,omitempty"`
 	Labels map[string]string `json:"labels,omitempty"`
 	// Version is the resourceVersion that it must have; empty: whatever it has.

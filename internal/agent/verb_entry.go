@@ -34,9 +34,16 @@ const sshEntry = "ssh:"
 
 // entryApply writes an entry of a ConfigMap: a certificate, known hosts, or a key.
 func (v *verbs) entryApply(ctx context.Context, req agentapi.SettingChange) (any, error) {
+	if len(req.Labels) > 0 {
+		return nil, refusedAs(agentapi.CodeInvalid, "a %s is an entry of a ConfigMap and has no labels: leave them out", req.Type)
+	}
+	asked := req.Name
 	config, edit, err := entryEdit(&req)
 	if err != nil {
 		return nil, err
+	}
+	if req.Update && req.Name != asked {
+		return nil, refusedAs(agentapi.CodeInvalid, "the entry is %.200s, not %.200s: names never change", req.Name, asked)
 	}
 	return v.entry(ctx, req, config, func(data map[string]string) error {
 		items := itemsOf(config, data, "")
@@ -170,7 +177,10 @@ func entryEdit(req *agentapi.SettingChange) (config string, edit func(map[string
 		if err != nil {
 			return "", nil, err
 		}
-		if !slices.Contains(names, req.Name) {
+		switch {
+		case req.Update && len(names) > 1:
+			return "", nil, refusedAs(agentapi.CodeInvalid, "there are keys of %d names, and the change is about %.200s: change them one by one", len(names), req.Name)
+		case !slices.Contains(names, req.Name):
 			req.Name = names[0]
 		}
 		return configKnownHosts, func(data map[string]string) error {
@@ -188,6 +198,9 @@ func entryEdit(req *agentapi.SettingChange) (config string, edit func(map[string
 	host := req.Fields["serverName"]
 	if host == "" {
 		host = req.Name
+	}
+	if req.Name != "" && req.Name != host {
+		return "", nil, refusedAs(agentapi.CodeInvalid, "the certificates are for %.80q, and the request is about %.80q: name it by its host", host, req.Name)
 	}
 	if req.Name = host; host == "" || strings.ContainsAny(host, "/: \t\r\n") {
 		return "", nil, refusedAs(agentapi.CodeInvalid, "serverName %.80q is no host name", host)

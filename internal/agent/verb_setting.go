@@ -67,17 +67,30 @@ func (v *verbs) setting(cmd agentapi.Command) (agentapi.SettingChange, error) {
 	if err != nil {
 		return req, err
 	}
-	fields := maps.Clone(req.Fields)
-	if fields == nil {
-		fields = map[string]string{}
-	}
-	maps.Copy(fields, sealed)
+	return joined(req, sealed)
+}
+
+// joined is a change with the fields that were sealed beside those that were not. Each is where it belongs: nothing that is
+// judged is sealed, and nothing secret is open.
+func joined(req agentapi.SettingChange, sealed map[string]string) (agentapi.SettingChange, error) {
+	fields := make(map[string]string, len(req.Fields)+len(sealed))
 	size := 0
-	for name, value := range fields {
-		if wrong := validation.IsConfigMapKey(name); len(wrong) > 0 {
-			return req, refusedAs(agentapi.CodeInvalid, "%.80q cannot be the name of a field: %s", name, wrong[0])
+	for _, part := range []struct {
+		fields map[string]string
+		takes  func(string) bool
+		refuse string
+	}{
+		{req.Fields, req.Type.Open, "the field %.80q is none that a %s has in the open: it has %s, and sealed %s"},
+		{sealed, req.Type.Secret, "a field is sealed that is no secret of a %[2]s: open are %[3]s, and sealed %[4]s"},
+	} {
+		for name, value := range part.fields {
+			if !part.takes(name) {
+				open, secret := strings.Join(req.Type.OpenFields(), ", "), cmp.Or(strings.Join(req.Type.SecretFields(), ", "), "nothing")
+				return req, refusedAs(agentapi.CodeInvalid, part.refuse, name, req.Type, open, secret)
+			}
+			fields[name] = value
+			size += len(name) + len(value)
 		}
-		size += len(name) + len(value)
 	}
 	if len(fields) > maxSettingFields || size > maxSettingBytes {
 		return req, refusedAs(agentapi.CodeTooLarge, "a setting has at most %d fields and %d KiB", maxSettingFields, maxSettingBytes>>10)
@@ -86,10 +99,16 @@ func (v *verbs) setting(cmd agentapi.Command) (agentapi.SettingChange, error) {
 	return req, nil
 }
 
-// unseal opens what was sealed for this setting.
+// unseal opens what was sealed for this very command.
 func (v *verbs) unseal(cmd agentapi.Command, req agentapi.SettingChange) (map[string]string, error) {
 	if len(req.Sealed) == 0 {
 		return nil, nil
+	}
+	what := seal.Purpose{
+		Agent: cmd.Agent, Verb: string(cmd.Kind), Type: string(req.Type), Name: req.Name, Actor: cmd.User, Open: req.Fields, At: v.now(),
+	}
+	if req.Judged != nil {
+		what.Project = req.Judged.To
 	}
 	err := error(refusedAs(agentapi.CodeConflict, "this agent has no key to open secrets with yet: register it first"))
 	for _, k := range v.keys() {
@@ -97,7 +116,7 @@ func (v *verbs) unseal(cmd agentapi.Command, req agentapi.SettingChange) (map[st
 		if wrong != nil {
 			return nil, wrong
 		}
-		fields, wrong := seal.Open(&key, req.Sealed, seal.Purpose{Agent: cmd.Agent, Type: string(req.Type), Name: req.Name})
+		fields, wrong := seal.Open(&key, req.Sealed, what)
 		if wrong == nil {
 			return fields, nil
 		}
@@ -154,6 +173,42 @@ func (v *verbs) readSecret(ctx context.Context, t agentapi.SettingType, name str
 	return out, nil
 }
 
+// checkJudged makes sure that rights were asked for the projects that a Secret is of, before a change and after it: what the
+// server knows of it can be older.
+func checkJudged(req agentapi.SettingChange, have keptSecret, next map[string][]byte) error {
+	if req.Judged == nil {
+		return refusedAs(agentapi.CodeUnsupported, "the server does not say for which project rights to the %s were asked: update the server", req.Type)
+	}
+	project := func(data map[string][]byte) string { return strings.TrimSpace(string(data["project"])) }
+	from := req.Judged.To
+	if req.Judged.From != nil {
+		from = *req.Judged.From
+	}
+	if have.obj != nil && project(have.data) != from {
+		return refusedAs(agentapi.CodeConflict, "%s %s is of another project than the server knew: read it again and repeat the change, or choose another name", req.Type, req.Name)
+	}
+	if project(next) != req.Judged.To {
+		return refusedAs(agentapi.CodeForbidden, "%s %s would be of another project than rights were asked for: read it again and repeat the change", req.Type, req.Name)
+	}
+	return nil
+}
+
+// checkAims keeps secrets from being sent elsewhere by who does not know them: with another address all of them are given again.
+func checkAims(req agentapi.SettingChange, have, next map[string][]byte) error {
+	for _, field := range req.Type.Aims() {
+		was, will := strings.TrimSpace(string(have[field])), strings.TrimSpace(string(next[field]))
+		if was == will || will == "" {
+			continue
+		}
+		for _, name := range slices.Sorted(maps.Keys(have)) {
+			if _, given := req.Fields[name]; !given && !req.Type.Open(name) && len(have[name]) > 0 {
+				return refusedAs(agentapi.CodeInvalid, "with another %s the secrets of a %s are given again, so that nobody sends them where they were not meant to go: %s is missing", field, req.Type, name)
+			}
+		}
+	}
+	return nil
+}
+
 func (v *verbs) secretApply(ctx context.Context, req agentapi.SettingChange) (agentapi.Setting, error) {
 	have, err := v.readSecret(ctx, req.Type, req.Name)
 	switch {
@@ -167,6 +222,12 @@ func (v *verbs) secretApply(ctx context.Context, req agentapi.SettingChange) (ag
 		return agentapi.Setting{}, refusedAs(agentapi.CodeConflict, "%s %s has changed since version %s: read it again and repeat the change", req.Type, req.Name, req.Version)
 	}
 	next := nextData(have.data, req)
+	if err := checkJudged(req, have, next); err != nil {
+		return agentapi.Setting{}, err
+	}
+	if err := checkAims(req, have.data, next); err != nil {
+		return agentapi.Setting{}, err
+	}
 	if err := v.checkSetting(req, next); err != nil {
 		return agentapi.Setting{}, err
 	}
@@ -315,6 +376,9 @@ func (v *verbs) settingDelete(ctx context.Context, cmd agentapi.Command) (any, e
 	case req.Version != "" && have.obj.GetResourceVersion() != req.Version:
 		return nil, refusedAs(agentapi.CodeConflict, "%s %s has changed since version %s: read it again and repeat the change", req.Type, req.Name, req.Version)
 	}
+	if err := checkJudged(req, have, have.data); err != nil {
+		return nil, err
+	}
 	options := metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(have.obj.GetUID())), DryRun: dryRunOf(req.DryRun)}
 	if err := v.config("secrets").Delete(ctx, req.Name, options); err != nil {
 		return nil, v.worded(err, "delete Secret %s", req.Name)
@@ -336,6 +400,12 @@ func (v *verbs) settingTest(ctx context.Context, cmd agentapi.Command) (any, err
 		return nil, err
 	}
 	next := nextData(have.data, req)
+	if err := checkJudged(req, have, next); err != nil {
+		return nil, err
+	}
+	if err := checkAims(req, have.data, next); err != nil {
+		return nil, err
+	}
 	message, err := v.try(ctx, req.Type, next)
 	if err != nil {
 		return nil, err

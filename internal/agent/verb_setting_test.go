@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -23,14 +24,21 @@ import (
 	"github.com/slipway-gitops/slipway/internal/testenv"
 )
 
-// sealed seals fields for a setting of the stand's agent.
-func (s *stand) sealed(t agentapi.SettingType, name string, fields map[string]string) []byte {
+// seal seals fields for a change by anna, whose rights are those to the project that it names.
+func (s *stand) seal(verb agentapi.Kind, change *agentapi.SettingChange, fields map[string]string) {
 	s.t.Helper()
-	blob, err := seal.Seal(s.public, fields, seal.Purpose{Agent: standUID, Type: string(t), Name: name})
+	change.Judged = &agentapi.Judged{To: change.Fields["project"]}
+	blob, err := seal.Seal(s.public, fields, s.purpose(verb, change))
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return blob
+	change.Sealed = blob
+}
+
+func (s *stand) purpose(verb agentapi.Kind, change *agentapi.SettingChange) seal.Purpose {
+	return seal.Purpose{
+		Agent: standUID, Verb: string(verb), Type: string(change.Type), Name: change.Name, Project: change.Judged.To, Actor: "user:anna", Open: change.Fields, At: time.Now(),
+	}
 }
 
 func (s *stand) setting(t agentapi.SettingType, name string) agentapi.Target {
@@ -62,17 +70,16 @@ func TestARepositoryIsWrittenAndItsSecretsGoOneWay(t *testing.T) {
 	repo := private.NewRepo("hidden")
 	repo.Commit(map[string]string{"a": "b"}, "first")
 	const kind = agentapi.SettingRepository
-	change := agentapi.SettingChange{Type: kind, Name: "hidden", Create: true, Test: true, Fields: map[string]string{"url": repo.URL(), "type": "git"}}
+	change := agentapi.SettingChange{Type: kind, Name: "hidden", Judged: &agentapi.Judged{}, Create: true, Test: true, Fields: map[string]string{"url": repo.URL(), "type": "git"}}
+	signIn := map[string]string{"username": "bot", "password": planted}
 
 	s.refused(agentapi.KindSettingsApply, s.setting(kind, "hidden"), change, agentapi.CodeInvalid) // without a password
 	if _, err := s.in("", "v1", "secrets").Get(t.Context(), "hidden", metav1.GetOptions{}); err == nil {
 		t.Error("a repository that cannot be reached was written")
 	}
-	change.Sealed = s.sealed(kind, "other", map[string]string{"username": "bot", "password": planted})
-	s.refused(agentapi.KindSettingsApply, s.setting(kind, "hidden"), change, agentapi.CodeInvalid) // sealed for another name
-	change.Sealed = s.sealed(kind, "hidden", map[string]string{"username": "bot", "password": planted + "-wrong"})
+	s.seal(agentapi.KindSettingsApply, &change, map[string]string{"username": "bot", "password": planted + "-wrong"})
 	s.refused(agentapi.KindSettingsApply, s.setting(kind, "hidden"), change, agentapi.CodeInvalid)
-	change.Sealed = s.sealed(kind, "hidden", map[string]string{"username": "bot", "password": planted})
+	s.seal(agentapi.KindSettingsApply, &change, signIn)
 	made := must[agentapi.SettingResult](s, agentapi.KindSettingsApply, s.setting(kind, "hidden"), change)
 	if made.Setting.Fields["url"] != repo.URL() || !slices.Contains(made.Setting.Secrets, "password") || made.Setting.Version == "" {
 		t.Errorf("the setting is told as %+v", made)
@@ -88,7 +95,7 @@ func TestARepositoryIsWrittenAndItsSecretsGoOneWay(t *testing.T) {
 		[]byte(`{"stringData":{"later":"kept"},"metadata":{"annotations":{"a":"b"}}}`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	edit := agentapi.SettingChange{Type: kind, Name: "hidden", Update: true, Version: made.Setting.Version, Fields: map[string]string{"type": "", "project": "shop"}}
+	edit := agentapi.SettingChange{Type: kind, Name: "hidden", Judged: &agentapi.Judged{From: new(string), To: "shop"}, Update: true, Version: made.Setting.Version, Fields: map[string]string{"type": "", "project": "shop"}}
 	s.refused(agentapi.KindSettingsApply, s.setting(kind, "hidden"), edit, agentapi.CodeConflict) // an old version
 	edit.Version = ""
 	must[agentapi.SettingResult](s, agentapi.KindSettingsApply, s.setting(kind, "hidden"), edit)
@@ -97,7 +104,8 @@ func TestARepositoryIsWrittenAndItsSecretsGoOneWay(t *testing.T) {
 		t.Errorf("after an edit the Secret holds %v", slices.Collect(maps.Keys(data)))
 	}
 
-	tried := must[api.SettingTest](s, agentapi.KindSettingsTest, s.setting(kind, "hidden"), agentapi.SettingChange{Type: kind, Name: "hidden"})
+	ofShop := &agentapi.Judged{To: "shop"}
+	tried := must[api.SettingTest](s, agentapi.KindSettingsTest, s.setting(kind, "hidden"), agentapi.SettingChange{Type: kind, Name: "hidden", Judged: ofShop})
 	if !tried.OK || !strings.Contains(tried.Message, "1 branches, the default is main") {
 		t.Errorf("the test says %+v", tried)
 	}
@@ -107,13 +115,14 @@ func TestARepositoryIsWrittenAndItsSecretsGoOneWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"mine", "Not A Name", "../x"} {
-		_, err := s.do(agentapi.KindSettingsApply, s.setting(kind, name), agentapi.SettingChange{Type: kind, Name: name, Fields: map[string]string{"url": repo.URL()}})
+		_, err := s.do(agentapi.KindSettingsApply, s.setting(kind, name), agentapi.SettingChange{Type: kind, Name: name, Judged: &agentapi.Judged{}, Fields: map[string]string{"url": repo.URL()}})
 		if err == nil {
 			t.Errorf("a Secret %s was written", name)
 		}
 	}
-	s.refused(agentapi.KindSettingsDelete, s.setting(kind, "mine"), agentapi.SettingChange{Type: kind, Name: "mine"}, agentapi.CodeConflict)
-	must[any](s, agentapi.KindSettingsDelete, s.setting(kind, "hidden"), agentapi.SettingChange{Type: kind, Name: "hidden"})
+	s.refused(agentapi.KindSettingsDelete, s.setting(kind, "mine"), agentapi.SettingChange{Type: kind, Name: "mine", Judged: &agentapi.Judged{}}, agentapi.CodeConflict)
+	s.refused(agentapi.KindSettingsDelete, s.setting(kind, "hidden"), agentapi.SettingChange{Type: kind, Name: "hidden", Judged: &agentapi.Judged{To: "other"}}, agentapi.CodeConflict)
+	must[any](s, agentapi.KindSettingsDelete, s.setting(kind, "hidden"), agentapi.SettingChange{Type: kind, Name: "hidden", Judged: ofShop})
 	s.gone(s.in("", "v1", "secrets"), "hidden")
 }
 
@@ -128,16 +137,16 @@ func TestAClusterIsTriedBeforeItIsWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	change := agentapi.SettingChange{Type: kind, Name: "edge", Test: true, Fields: map[string]string{"name": "edge", "server": config.Host}}
-	change.Sealed = s.sealed(kind, "edge", map[string]string{"config": `{"bearerToken":"` + planted + `","tlsClientConfig":{"insecure":true}}`})
+	s.seal(agentapi.KindSettingsApply, &change, map[string]string{"config": `{"bearerToken":"` + planted + `","tlsClientConfig":{"insecure":true}}`})
 	s.refused(agentapi.KindSettingsApply, s.setting(kind, "edge"), change, agentapi.CodeInvalid)
-	change.Sealed = s.sealed(kind, "edge", map[string]string{"config": `{"execProviderConfig":{"command":"sh"}}`})
+	s.seal(agentapi.KindSettingsApply, &change, map[string]string{"config": `{"execProviderConfig":{"command":"sh"}}`})
 	s.refused(agentapi.KindSettingsApply, s.setting(kind, "edge"), change, agentapi.CodeInvalid)
-	change.Sealed = s.sealed(kind, "edge", map[string]string{"config": string(connection)})
+	s.seal(agentapi.KindSettingsApply, &change, map[string]string{"config": string(connection)})
 	made := must[agentapi.SettingResult](s, agentapi.KindSettingsApply, s.setting(kind, "edge"), change)
 	if made.Setting.Fields["server"] != config.Host {
 		t.Errorf("the cluster is told as %+v", made)
 	}
-	tried := must[api.SettingTest](s, agentapi.KindSettingsTest, s.setting(kind, "edge"), agentapi.SettingChange{Type: kind, Name: "edge"})
+	tried := must[api.SettingTest](s, agentapi.KindSettingsTest, s.setting(kind, "edge"), agentapi.SettingChange{Type: kind, Name: "edge", Judged: &agentapi.Judged{}})
 	if !tried.OK || !strings.Contains(tried.Message, "Kubernetes v1.") {
 		t.Errorf("the test says %+v", tried)
 	}

@@ -70,10 +70,9 @@ func TestARepositoryIsLookedIntoWithTheCredentialsOfItsProject(t *testing.T) {
 	s.refuses(agentapi.KindRepositoryRefs, refs, agentapi.CodeInvalid, "authentication failed") // nobody has given it a password yet
 
 	const kind = agentapi.SettingRepository
-	must[any](s, agentapi.KindSettingsApply, s.setting(kind, "hidden"), agentapi.SettingChange{
-		Type: kind, Name: "hidden", Create: true, Fields: map[string]string{"url": repo.URL(), "project": "shop"},
-		Sealed: s.sealed(kind, "hidden", map[string]string{"username": "bot", "password": planted}),
-	})
+	change := agentapi.SettingChange{Type: kind, Name: "hidden", Create: true, Fields: map[string]string{"url": repo.URL(), "project": "shop"}}
+	s.seal(agentapi.KindSettingsApply, &change, map[string]string{"username": "bot", "password": planted})
+	must[any](s, agentapi.KindSettingsApply, s.setting(kind, "hidden"), change)
 	s.until("the credential", func(context.Context) bool { return len(s.verbs.settings.repository("shop", repo.URL())) > 0 })
 	got := must[api.RepositoryRefs](s, agentapi.KindRepositoryRefs, at, refs)
 	want := api.RepositoryRefs{Default: "main", Branches: []api.RepositoryRef{{Name: "main", Commit: head}}, Tags: []api.RepositoryRef{}}
@@ -145,10 +144,9 @@ func TestChartsOfAHelmRepositoryAreListed(t *testing.T) {
 	defer charts.Close()
 	s.permits("shop", charts.URL+"/**")
 	const kind = agentapi.SettingRepoCreds
-	must[any](s, agentapi.KindSettingsApply, s.setting(kind, "charts"), agentapi.SettingChange{
-		Type: kind, Name: "charts", Create: true, Fields: map[string]string{"url": charts.URL, "type": "helm"},
-		Sealed: s.sealed(kind, "charts", map[string]string{"username": "bot", "password": planted}),
-	})
+	change := agentapi.SettingChange{Type: kind, Name: "charts", Create: true, Fields: map[string]string{"url": charts.URL, "type": "helm"}}
+	s.seal(agentapi.KindSettingsApply, &change, map[string]string{"username": "bot", "password": planted})
+	must[any](s, agentapi.KindSettingsApply, s.setting(kind, "charts"), change)
 	s.until("the credential", func(context.Context) bool { return len(s.verbs.settings.repository("shop", charts.URL+"/all")) > 0 })
 	at := agentapi.Target{Kind: agentapi.ItemApplication, Namespace: s.ns}
 	got := must[api.RepositoryRefs](s, agentapi.KindRepositoryRefs, at, api.RepositoryRefsRequest{RepoURL: charts.URL + "/all", ArgoProject: "shop"})

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -17,9 +18,10 @@ func TestWhatABrowserSealsOpens(t *testing.T) {
 		t.Fatal(err)
 	}
 	var vector struct {
-		PrivateKey, PublicKey, Sealed string
-		Agent, Type, Name             string
-		Fields                        map[string]string
+		PrivateKey, PublicKey, Once, Sealed     string
+		Agent, Verb, Type, Name, Project, Actor string
+		Open, Fields                            map[string]string
+		At                                      time.Time
 	}
 	if err := json.Unmarshal(raw, &vector); err != nil {
 		t.Fatal(err)
@@ -33,7 +35,9 @@ func TestWhatABrowserSealsOpens(t *testing.T) {
 		t.Errorf("the key's public half is %s, %v, want %s", public, err, vector.PublicKey)
 	}
 	sealed, _ := base64.StdEncoding.DecodeString(vector.Sealed)
-	got, err := Open(&key, sealed, Purpose{Agent: vector.Agent, Type: vector.Type, Name: vector.Name})
+	got, err := Open(&key, sealed, Purpose{
+		Agent: vector.Agent, Verb: vector.Verb, Type: vector.Type, Name: vector.Name, Project: vector.Project, Actor: vector.Actor, Open: vector.Open, At: vector.At,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"time"
 	"unicode/utf8"
 
 	"golang.org/x/crypto/nacl/box"
@@ -88,35 +90,78 @@ func ParsePublicKey(text string) (PublicKey, error) {
 // String is the key as text: standard base64.
 func (k PublicKey) String() string { return base64.StdEncoding.EncodeToString(k[:]) }
 
-// Purpose is what a secret is sealed for: it is inside of the seal, so that nobody can use a blob for something else.
+// Version is that of what is inside of a seal.
+const Version = 2
+
+// Lasts is how far the time of a seal may be from that of the agent that opens it.
+const Lasts = 30 * time.Minute
+
+// Purpose is what a secret is sealed for: it is inside of the seal, and the agent compares all of it with the command that the
+// seal came with. So nobody uses a blob for something else, for somebody else, or later.
 type Purpose struct {
-	Agent string // uid
-	Type  string // of the setting, "repository"
-	Name  string // of the setting
+	Agent   string // uid
+	Verb    string // kind of the command, "settings.apply"
+	Type    string // of the setting, "repository"
+	Name    string // of the setting
+	Project string // AppProject of the setting as it is to be; "" for all
+	Actor   string // who asks, "user:ada"
+	// Open are the fields that are sent beside the seal.
+	Open map[string]string
+	// At is when it was sealed.
+	At time.Time
 }
 
 // letter is what is inside of a seal.
 type letter struct {
-	Agent  string            `json:"agent"`
-	Type   string            `json:"type"`
-	Name   string            `json:"name"`
-	Fields map[string]string `json:"fields"`
+	Version int               `json:"version"`
+	Agent   string            `json:"agent"`
+	Verb    string            `json:"verb"`
+	Type    string            `json:"type"`
+	Name    string            `json:"name"`
+	Project string            `json:"project"`
+	Actor   string            `json:"actor"`
+	At      string            `json:"at"`
+	Open    map[string]string `json:"open"`
+	Fields  map[string]string `json:"fields"`
+}
+
+// differs names what of a purpose is another in a letter; "" for nothing. Nothing of the letter is said.
+func (l *letter) differs(what Purpose) string {
+	for _, part := range []struct{ name, sealed, asked string }{
+		{"agent", l.Agent, what.Agent}, {"verb", l.Verb, what.Verb}, {"type", l.Type, what.Type}, {"name", l.Name, what.Name},
+		{"project", l.Project, what.Project}, {"actor", l.Actor, what.Actor},
+	} {
+		if part.sealed != part.asked {
+			return part.name
+		}
+	}
+	if !maps.Equal(l.Open, what.Open) {
+		return "open field"
+	}
+	return ""
 }
 
 // Seal seals the secret fields of a setting.
 func Seal(to PublicKey, fields map[string]string, what Purpose) ([]byte, error) {
 	switch {
-	case what.Agent == "" || what.Type == "" || what.Name == "":
-		return nil, errors.New("seal secret: say for which agent, type and name it is")
+	case what.Agent == "" || what.Verb == "" || what.Type == "" || what.Name == "" || what.Actor == "" || what.At.IsZero():
+		return nil, errors.New("seal secret: say for which agent, verb, type and name it is, by whom and when")
 	case to == (PublicKey{}):
 		return nil, errors.New("seal secret: the agent has no key yet; it gets one when it registers")
+	}
+	open := maps.Clone(what.Open)
+	if open == nil {
+		open = map[string]string{}
 	}
 	for name, value := range fields {
 		if !utf8.ValidString(name) || !utf8.ValidString(value) {
 			return nil, fmt.Errorf("seal secret: field %q is no text; keys and certificates are given as PEM", name)
 		}
 	}
-	raw, err := json.Marshal(letter{Agent: what.Agent, Type: what.Type, Name: what.Name, Fields: fields})
+	raw, err := json.Marshal(letter{
+		Version: Version, Agent: what.Agent, Verb: what.Verb, Type: what.Type, Name: what.Name, Project: what.Project, Actor: what.Actor,
+		At: what.At.UTC().Format(time.RFC3339), Open: open, Fields: fields,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("seal secret: %w", err)
 	}
@@ -131,7 +176,7 @@ func Seal(to PublicKey, fields map[string]string, what Purpose) ([]byte, error) 
 	return sealed, nil
 }
 
-// Open opens what was sealed for a purpose. The error says nothing of what is inside.
+// Open opens what was sealed for a purpose; its time is that of the agent now. The error says nothing of what is inside.
 func Open(key *PrivateKey, sealed []byte, what Purpose) (map[string]string, error) {
 	if len(sealed) > MaxSize {
 		return nil, fmt.Errorf("open secret: it has more than %d KiB", MaxSize>>10)
@@ -143,19 +188,38 @@ func Open(key *PrivateKey, sealed []byte, what Purpose) (map[string]string, erro
 	mine := [KeySize]byte(public)
 	raw, ok := box.OpenAnonymous(nil, sealed, &mine, &key.key)
 	if !ok {
-		return nil, errors.New("open secret: it was not sealed to this agent's key, or was changed on its way; read the agent's key again and seal it anew")
+		return nil, errors.New("open secret: it was not sealed to this agent's key, or was changed on its way; read the agent's key again and seal it again")
 	}
-	var l letter
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.DisallowUnknownFields()
-	if dec.Decode(&l) != nil || dec.More() {
-		return nil, errors.New("open secret: what is inside cannot be read; seal it with `slipway`, or as docs/guide/api.md says")
+	l, err := read(raw)
+	if err != nil {
+		return nil, err
 	}
-	if (Purpose{l.Agent, l.Type, l.Name}) != what {
-		return nil, errors.New("open secret: it was sealed for another agent or setting; seal it anew for this one")
+	if part := l.differs(what); part != "" {
+		return nil, fmt.Errorf("open secret: it was sealed for another %s than the request has; seal it again for this request", part)
+	}
+	at, err := time.Parse(time.RFC3339, l.At)
+	if err != nil || at.Sub(what.At).Abs() > Lasts {
+		return nil, fmt.Errorf("open secret: the time at which it was sealed is not within %s of the agent's; check the clock, and seal it again", Lasts)
 	}
 	if l.Fields == nil {
 		l.Fields = map[string]string{}
 	}
 	return l.Fields, nil
+}
+
+// read reads what is inside of a seal.
+func read(raw []byte) (*letter, error) {
+	var form struct {
+		Version int `json:"version"`
+	}
+	if json.Unmarshal(raw, &form) == nil && form.Version < Version && bytes.HasPrefix(raw, []byte("{")) {
+		return nil, errors.New("open secret: it was sealed in the form of an earlier version; update the command line, or reload the page, and seal it again")
+	}
+	var l letter
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.DisallowUnknownFields()
+	if dec.Decode(&l) != nil || dec.More() || l.Version != Version {
+		return nil, errors.New("open secret: what is inside cannot be read; seal it with `slipway`, or as docs/guide/api.md says")
+	}
+	return &l, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/crypto/nacl/box"
@@ -25,7 +26,10 @@ func newPair(t interface{ Fatal(args ...any) }) (PrivateKey, PublicKey) {
 }
 
 func shop() Purpose {
-	return Purpose{Agent: "abcdefghijklmnopqrstuvwxyz", Type: "repository", Name: "shop"}
+	return Purpose{
+		Agent: "abcdefghijklmnopqrstuvwxyz", Verb: "settings.apply", Type: "repository", Name: "shop", Project: "team", Actor: "user:ada",
+		Open: map[string]string{"url": "https://git.example.org/shop.git"}, At: time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC),
+	}
 }
 
 func TestOnlyItsPurposeOpensASecret(t *testing.T) {
@@ -46,15 +50,30 @@ func TestOnlyItsPurposeOpensASecret(t *testing.T) {
 	if d := cmp.Diff(map[string]string{"password": "planted"}, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	for name, what := range map[string]Purpose{
-		"another name":  {Agent: shop().Agent, Type: shop().Type, Name: "other"},
-		"another type":  {Agent: shop().Agent, Type: "cluster", Name: "shop"},
-		"another agent": {Agent: "b", Type: shop().Type, Name: "shop"},
-		"none":          {},
+	for name, change := range map[string]func(*Purpose){
+		"another name":          func(p *Purpose) { p.Name = "other" },
+		"another type":          func(p *Purpose) { p.Type = "cluster" },
+		"another agent":         func(p *Purpose) { p.Agent = "b" },
+		"another verb":          func(p *Purpose) { p.Verb = "settings.test" },
+		"another project":       func(p *Purpose) { p.Project = "" },
+		"another actor":         func(p *Purpose) { p.Actor = "serviceaccount:ada" },
+		"another address":       func(p *Purpose) { p.Open = map[string]string{"url": "https://evil.example.org/shop.git"} },
+		"another field as well": func(p *Purpose) { p.Open["proxy"] = "http://evil.example.org" },
+		"no open fields":        func(p *Purpose) { p.Open = nil },
+		"much later":            func(p *Purpose) { p.At = p.At.Add(Lasts + time.Second) },
+		"much earlier":          func(p *Purpose) { p.At = p.At.Add(-Lasts - time.Second) },
+		"none":                  func(p *Purpose) { *p = Purpose{} },
 	} {
+		what := shop()
+		change(&what)
 		if got, err := Open(&key, sealed, what); err == nil || got != nil || strings.Contains(err.Error(), "planted") {
 			t.Errorf("%s opens it: %v, %v", name, got, err)
 		}
+	}
+	soon := shop()
+	soon.At = soon.At.Add(Lasts - time.Minute)
+	if _, err := Open(&key, sealed, soon); err != nil {
+		t.Error(err)
 	}
 	if _, err := Open(&other, sealed, shop()); err == nil {
 		t.Error("another key opens it")
@@ -86,12 +105,20 @@ func TestWhatIsNoLetterDoesNotOpen(t *testing.T) {
 	t.Parallel()
 	key, public := newPair(t)
 	mine := [KeySize]byte(public)
-	for _, inside := range []string{"", "null", "[]", `{"agent":1}`, `{"agent":"a","type":"b","name":"c","fields":{},"more":1}`, "{}{}", "planted"} {
+	sealAs := func(inside string) []byte {
 		sealed, err := box.SealAnonymous(nil, []byte(inside), &mine, rand.Reader)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := Open(&key, sealed, shop()); err == nil || strings.Contains(err.Error(), "planted") {
+		return sealed
+	}
+	// What an earlier version sealed is named as such.
+	if _, err := Open(&key, sealAs(`{"agent":"abcdefghijklmnopqrstuvwxyz","type":"repository","name":"shop","fields":{"password":"planted"}}`), shop()); err == nil ||
+		!strings.Contains(err.Error(), "update the command line, or reload the page") {
+		t.Errorf("the form of an earlier version: %v", err)
+	}
+	for _, inside := range []string{"", "null", `{"version":3,"agent":"a"}`, "[]", `{"agent":1}`, `{"agent":"a","type":"b","name":"c","fields":{},"more":1}`, "{}{}", "planted"} {
+		if got, err := Open(&key, sealAs(inside), shop()); err == nil || strings.Contains(err.Error(), "planted") {
 			t.Errorf("%s opens: %v, %v", inside, got, err)
 		}
 	}

@@ -14,13 +14,54 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
 
+// within are the routes of people's own things that ask themselves what a limited token may, each for a reason.
+var within = map[string]string{
+	"sign-out": "ends the token", "whoami": "says what the token may", "access-can": "says what the token may", "list-permissions": "the same for all",
+	"list-tokens": "those within it", "get-token": "those within it", "create-token": "those within it", "delete-token": "those within it",
+	"get-command": "takes sight of its object", "list-jobs": "its own", "get-job": "its own", "list-job-targets": "its own", "stop-job": "its own",
+	"events": "filtered by rights", "overview": "filtered by rights", "server-info": "no secret",
+}
+
+func TestALimitedTokenIsAskedForAtEveryRouteOfPeoplesOwnThings(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	made := func(body string) string {
+		code, answer := w.do(w.admin, http.MethodPost, "/api/v1/tokens", body)
+		var out api.TokenCreated
+		if err := json.Unmarshal([]byte(answer), &out); err != nil || code != http.StatusOK {
+			t.Fatalf("%d %s", code, answer)
+		}
+		return out.Secret
+	}
+	// Whatever it is for, it is not for the account.
+	inside := made(`{"name":"inside","permissions":["*"],"scope":"org.acme"}`)
+	w.walk(func(r httpapi.Route) {
+		_, listed := within[r.ID]
+		switch {
+		case r.Access != httpapi.SignedIn && (r.Within || r.Own != ""):
+			t.Errorf("%s takes a permission, or nobody, and says what a limited token may", r.ID)
+		case r.Access == httpapi.SignedIn && r.Within != listed:
+			t.Errorf("%s asks itself what a limited token may: %v; say in this test why", r.ID, r.Within)
+		case r.Access != httpapi.SignedIn || r.Within:
+			return
+		case r.Own != "" && !r.Own.Known():
+			t.Errorf("%s needs %q of a token, which there is none of", r.ID, r.Own)
+		}
+		if r.Access == httpapi.SignedIn {
+			if code, answer := w.ask(inside, r); code != http.StatusForbidden {
+				t.Errorf("%s with a token for another scope: %d %s", r.ID, code, answer)
+			}
+		}
+	})
+}
+
 // free are the routes that take no permission, each for a reason: they are about the caller.
 var free = []string{
 	"sign-in-methods", "sign-in", "begin-oidc", "finish-oidc", "exchange-oidc", // nobody is signed in yet
 	"sign-out", "whoami", "change-password", // about oneself
 	"list-tokens", "get-token", "create-token", "delete-token", // one's own; others' with a permission, see TestTokensOfOthersTakeAPermission
 	"access-can", "list-permissions", // one's own rights; others' with binding_view
-	"get-command",                                        // one's own; others' with agent_view
+	"get-command",                                        // takes sight of its object
 	"list-views", "get-view", "save-view", "delete-view", // one's own; everyone's are changed with savedview_edit
 	"list-jobs", "get-job", "list-job-targets", "stop-job", // one's own; others' with job_view and job_edit
 	"events", "overview", "server-info", // filtered by rights, or no secret

@@ -30,6 +30,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/seal"
 	"github.com/slipway-gitops/slipway/internal/server"
@@ -345,20 +346,26 @@ func (c *cluster) seal() {
 	if err != nil {
 		t.Fatal(err)
 	}
-	write := func(kind, many, name, fields string, secrets map[string]string) string {
+	write := func(verb agentapi.Kind, kind, name, fields string, secrets map[string]string) string {
 		t.Helper()
-		sealed, err := seal.Seal(to, secrets, seal.Purpose{Agent: agent.UID, Type: kind, Name: name})
+		sealed, err := seal.Seal(to, secrets, seal.Purpose{
+			Agent: agent.UID, Verb: string(verb), Type: kind, Name: name, Actor: "user:admin", Open: into[map[string]string](t, fields), At: time.Now(),
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return fmt.Sprintf(`{"name":%q,"fields":%s,"sealed":%q}`, name, fields, base64.StdEncoding.EncodeToString(sealed))
 	}
-	repo := write("repository", "repositories", "sealed", `{"url":"https://127.0.0.1:6/x.git","type":"git"}`, map[string]string{"username": "bob", "password": p.plant("sealed password")})
-	w.must(w.admin, "POST", "/agents/account.prod/repositories", repo)
-	w.do(w.admin, "POST", "/agents/account.prod/repositories/test", repo)
-	edge := write("cluster", "clusters", "sealed-edge", `{"name":"sealed-edge","server":"https://127.0.0.1:7"}`, map[string]string{"config": fmt.Sprintf(`{"bearerToken":%q}`, p.plant("sealed token of a cluster"))})
-	w.must(w.admin, "POST", "/agents/account.prod/clusters", edge)
-	w.do(w.admin, "POST", "/agents/account.prod/clusters/test", edge)
+	for many, s := range map[string]struct {
+		kind, name, fields string
+		secrets            map[string]string
+	}{
+		"repositories": {"repository", "sealed", `{"url":"https://127.0.0.1:6/x.git","type":"git"}`, map[string]string{"username": "bob", "password": p.plant("sealed password")}},
+		"clusters":     {"cluster", "sealed-edge", `{"name":"sealed-edge","server":"https://127.0.0.1:7"}`, map[string]string{"config": fmt.Sprintf(`{"bearerToken":%q}`, p.plant("sealed token of a cluster"))}},
+	} {
+		w.must(w.admin, "POST", "/agents/account.prod/"+many, write(agentapi.KindSettingsApply, s.kind, s.name, s.fields, s.secrets))
+		w.do(w.admin, "POST", "/agents/account.prod/"+many+"/test", write(agentapi.KindSettingsTest, s.kind, s.name, s.fields, s.secrets))
+	}
 	// What is not sealed is refused, and not repeated.
 	w.refused(w.admin, "POST", "/agents/account.prod/repositories", fmt.Sprintf(`{"name":"open","fields":{"url":"https://127.0.0.1:8/x.git","password":%q}}`, p.plant("password that was not sealed")), api.CodeInvalid)
 	w.refused(w.admin, "POST", "/agents/account.prod/repositories", fmt.Sprintf(`{"name":"open","fields":{"url":"https://bob:%s@127.0.0.1:8/x.git"}}`, url.QueryEscape(p.plant("user information that was not sealed"))), api.CodeInvalid)

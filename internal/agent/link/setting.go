@@ -15,17 +15,6 @@ import (
 	"github.com/slipway-gitops/slipway/internal/redact"
 )
 
-// publicFields are the fields of Secrets of repositories, credential templates and clusters that may be told. Of all others
-// only the names are.
-//
-//nolint:gochecknoglobals // a table
-var publicFields = map[string]bool{
-	"url": true, "type": true, "name": true, "project": true, "server": true, "namespaces": true, "clusterResources": true, "shard": true,
-	"insecure": true, "insecureIgnoreHostKey": true, "enableLfs": true, "enableOCI": true, "insecureOCIForceHttp": true,
-	"forceHttpBasicAuth": true, "proxy": true, "noProxy": true, "githubAppID": true, "githubAppInstallationID": true,
-	"githubAppEnterpriseBaseUrl": true, "useAzureWorkloadIdentity": true, "depth": true,
-}
-
 // maxField is the longest value of a field that is told, in bytes.
 const maxField = 2 << 10
 
@@ -36,7 +25,7 @@ func SecretSetting(data map[string][]byte, labels map[string]string, version str
 		value := strings.TrimSpace(string(raw))
 		switch {
 		case value == "":
-		case publicFields[name]:
+		case PublicField(name):
 			out.Fields[name] = cutTo(redact.Addresses(value), maxField)
 		case name == "config":
 			out.Secrets = append(out.Secrets, configSecrets(raw)...)
@@ -156,5 +145,8 @@ func put(out map[string][]byte, name string, s agentapi.Setting) {
 // maxName is the longest name of an entry that is told, in bytes.
 const maxName = 253
 
-// PublicField reports whether the value of a field of a Secret may be told.
-func PublicField(name string) bool { return publicFields[name] }
+// PublicField reports whether the value of a field of a Secret of a repository, a credential template or a cluster may be told.
+// Of all others only the names are.
+func PublicField(name string) bool {
+	return agentapi.SettingRepository.Open(name) || agentapi.SettingRepoCreds.Open(name) || agentapi.SettingCluster.Open(name)
+}

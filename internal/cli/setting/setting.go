@@ -12,6 +12,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -235,22 +236,42 @@ func (c *change) addFlags(flags *pflag.FlagSet, k *kind) {
 	}
 }
 
-// body seals what is secret, for this agent and this setting only.
-func (c *change) body(k *kind, s *access.Server, agent *api.Agent) (api.SettingWrite, error) {
+// body seals what is secret, for this agent, this setting, and what is done with it. have is the setting as it is there; nil
+// for none.
+func (c *change) body(ctx context.Context, k *kind, s *access.Server, agent *api.Agent, have *api.Item) (api.SettingWrite, error) {
 	out := api.SettingWrite{Name: c.name, Fields: c.public, Upsert: c.upsert, Test: c.test, Reason: c.reason}
 	var err error
 	if out.Labels, err = noun.ReadLabels(c.labels); err != nil || len(c.secret) == 0 {
 		return out, err
 	}
-	sealed, err := sealTo(s, agent, k.setting, c.name, c.secret, c.accept)
+	what := seal.Purpose{Verb: verb(c.onlyTry), Type: string(k.setting), Name: c.name, Open: c.public}
+	project, given := c.public["project"]
+	if what.Project = project; !given && have != nil {
+		what.Project = have.ArgoProject
+	}
+	sealed, err := sealTo(ctx, s, agent, what, c.secret, c.accept)
 	out.Sealed = api.Sealed(sealed)
 	return out, err
 }
 
-// sealTo seals fields to the key of an agent. A key that changed has to be accepted: the server could have put its own in.
-func sealTo(s *access.Server, agent *api.Agent, what agentapi.SettingType, name string, fields map[string]string, accept bool) (string, error) {
+// verb is what an agent is asked for.
+func verb(onlyTry bool) string {
+	if onlyTry {
+		return string(agentapi.KindSettingsTest)
+	}
+	return string(agentapi.KindSettingsApply)
+}
+
+// sealTo seals fields to the key of an agent, for who is signed in and for now. A key that changed has to be accepted: the
+// server could have put its own in.
+func sealTo(ctx context.Context, s *access.Server, agent *api.Agent, what seal.Purpose, fields map[string]string, accept bool) (string, error) {
 	if agent.SealKey == "" {
 		return "", fmt.Errorf("agent %s has no key to seal secrets to yet: it gets one when it has registered; `slipway agent wait %s`", agent.ID, agent.ID)
+	}
+	for field := range fields {
+		if t := agentapi.SettingType(what.Type); !t.Secret(field) {
+			return "", iostream.Usagef("%s is no field of a %s that is sealed: those are %s", field, t, strings.Join(t.SecretFields(), ", "))
+		}
 	}
 	contexts, err := remote.Load()
 	if err != nil {
@@ -264,11 +285,29 @@ func sealTo(s *access.Server, agent *api.Agent, what agentapi.SettingType, name 
 	if err != nil {
 		return "", fmt.Errorf("seal secrets for agent %s: %w", agent.ID, err)
 	}
-	raw, err := seal.Seal(key, fields, seal.Purpose{Agent: agent.UID, Type: string(what), Name: name})
+	who, err := s.Client.Whoami(ctx)
+	if err != nil {
+		return "", s.Explain(err)
+	}
+	what.Agent, what.Actor, what.At = agent.UID, who.Principal.Type+":"+who.Principal.ID, time.Now()
+	raw, err := seal.Seal(key, fields, what)
 	if err != nil {
 		return "", err
 	}
 	return base64.StdEncoding.EncodeToString(raw), contexts.Save()
+}
+
+// named finds the setting of an agent with a name; nil where there is none that may be seen.
+func (k *kind) named(ctx context.Context, s *access.Server, agent, name string) (*api.Item, error) {
+	items, err := k.items(ctx, s, agent)
+	if err != nil {
+		return nil, s.Explain(err)
+	}
+	at := slices.IndexFunc(items, func(i api.Item) bool { return i.Agent == agent && i.Name == name })
+	if at < 0 {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	return &items[at], nil
 }
 
 // create has the agent make the setting, or only try it.
@@ -284,7 +323,13 @@ func (c *change) create(ctx context.Context, k *kind, address string) error {
 	if c.name == "" {
 		c.name = nameOf(k, address)
 	}
-	body, err := c.body(k, s, &agent)
+	var have *api.Item
+	if (c.upsert || c.onlyTry) && len(c.secret) > 0 {
+		if have, err = k.named(ctx, s, agent.ID, c.name); err != nil {
+			return err
+		}
+	}
+	body, err := c.body(ctx, k, s, &agent, have)
 	if err != nil {
 		return err
 	}
@@ -321,7 +366,7 @@ func (c *change) update(ctx context.Context, k *kind, arg string) error {
 		return s.Explain(err)
 	}
 	c.name = item.Name
-	body, err := c.body(k, s, &agent)
+	body, err := c.body(ctx, k, s, &agent, &item)
 	if err != nil {
 		return err
 	}
@@ -356,14 +401,15 @@ func nameOf(k *kind, address string) string {
 }
 
 func newSealCmd(common *access.Common) *cobra.Command {
-	var what, name string
-	var files []string
-	var accept bool
+	var what, name, project string
+	var files, open []string
+	var accept, try bool
 	cmd := &cobra.Command{
 		Use: "seal", Short: "Seal secrets to an agent's key, for a request that is sent by hand", Args: cobra.NoArgs,
-		Long: "Seal the fields of a setting to the key of the agent, and print the text that belongs into `sealed` of a request. It opens for\n" +
-			"this agent, this type and this name only. What `slipway repo create` and others are given is sealed by themselves.",
-		Example: "  slipway seal --agent account.prod --type repository --name shop --field password=password.txt",
+		Long: "Seal the secret fields of a setting to the key of the agent, and print the text that belongs into `sealed` of a request. It\n" +
+			"opens within 30 minutes, for a request of who is signed in, with this agent, type, name, project and open fields only. What\n" +
+			"`slipway repo create` and others are given is sealed by themselves.",
+		Example: "  slipway seal --agent account.prod --type repository --name shop --open url=https://git.example.org/shop.git --field password=password.txt",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			fields := map[string]string{}
 			for _, text := range files {
@@ -384,7 +430,15 @@ func newSealCmd(common *access.Common) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			sealed, err := sealTo(s, &agent, agentapi.SettingType(what), name, fields, accept)
+			public, err := noun.ReadLabels(open)
+			if err != nil {
+				return err
+			}
+			if given, ok := public["project"]; ok {
+				project = given
+			}
+			purpose := seal.Purpose{Verb: verb(try), Type: what, Name: name, Project: project, Open: public}
+			sealed, err := sealTo(cmd.Context(), s, &agent, purpose, fields, accept)
 			if err != nil {
 				return err
 			}
@@ -394,6 +448,9 @@ func newSealCmd(common *access.Common) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&what, "type", "repository", "`type` of the setting: repository, repocreds, cluster")
 	cmd.Flags().StringVar(&name, "name", "", "`name` of the setting")
+	cmd.Flags().StringVar(&project, "project", "", "`name` of the AppProject that the setting is for, where the request leaves it as it is (default all)")
+	cmd.Flags().StringArrayVar(&open, "open", nil, "`FIELD=VALUE`: a field of the request that is not sealed; all of them, repeat for several")
+	cmd.Flags().BoolVar(&try, "test", false, "for a request that only tries the connection")
 	cmd.Flags().StringArrayVar(&files, "field", nil, "`FIELD=FILE`: a field, and the file with its value, - for standard input; repeat for several")
 	cmd.Flags().BoolVar(&accept, "accept-new-key", false, "seal to the agent's key although it is another one than before")
 	return cmd

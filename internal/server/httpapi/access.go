@@ -20,7 +20,7 @@ type accessOutput struct{ Body api.AccessAnswer }
 
 func (h *Handler) accessRoutes() []Route {
 	can := Route{
-		Method: http.MethodPost, Path: "/api/v1/access/can", Access: SignedIn, ID: "access-can", Tag: "access",
+		Method: http.MethodPost, Path: "/api/v1/access/can", Access: SignedIn, Within: true, ID: "access-can", Tag: "access",
 		Summary: "Whether somebody may do something, and why; about others it takes binding_view",
 		Example: `{"permission":"application_sync","scope":"org.acme"}`,
 		mount:   mount(handler[accessInput, accessOutput]{do: h.can}),
@@ -31,7 +31,7 @@ func (h *Handler) accessRoutes() []Route {
 		}
 	}
 	list := Route{
-		Method: http.MethodGet, Path: "/api/v1/access/permissions", Access: SignedIn, ID: "list-permissions", Tag: "access",
+		Method: http.MethodGet, Path: "/api/v1/access/permissions", Access: SignedIn, Within: true, ID: "list-permissions", Tag: "access",
 		Summary: "List all permissions that there are",
 		mount: mount(handler[empty, out]{do: func(context.Context, *call, *empty) (*out, error) {
 			var o out
@@ -53,7 +53,7 @@ func (h *Handler) can(ctx context.Context, c *call, in *accessInput) (*accessOut
 	}
 	subject := c.who.Subject
 	if asked := in.Body.Principal; asked != (api.Principal{}) && asked != c.who.Principal {
-		if err := c.may(api.PermBindingView, target{object: rbac.Object{Type: api.TypeBinding, Scope: object.Scope}}); err != nil {
+		if err := c.may(api.PermBindingView, target{object: rbac.Object{Type: api.TypeBinding, Scope: object.Scope, Asserted: true}}); err != nil {
 			return nil, err
 		}
 		groups, err := h.cfg.Policies.GroupsOf(ctx, asked)
@@ -62,8 +62,16 @@ func (h *Handler) can(ctx context.Context, c *call, in *accessInput) (*accessOut
 		}
 		subject = subjectOf(asked, groups)
 	}
-	decision := c.policy.Can(subject, want, object)
-	return &accessOutput{api.AccessAnswer{Allowed: decision.Allowed, Why: decision.Why}}, nil
+	answer := c.policy.Can(subject, want, object)
+	if answer.Allowed {
+		limits, err := h.bounds(ctx, c, subject, want, object)
+		if err != nil {
+			return nil, err
+		}
+		answer.Allowed = limits == "" || want != api.PermArgoProjectDelete
+		answer.Why += limits
+	}
+	return &accessOutput{api.AccessAnswer{Allowed: answer.Allowed, Why: answer.Why}}, nil
 }
 
 // objectOf is what is asked about: something that there is, or anything at a scope. The caller may not learn of what

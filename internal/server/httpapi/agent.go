@@ -127,13 +127,24 @@ func (h *Handler) agentRoutes() []Route {
 	}
 	commands.mount = mount(handler[commandsInput, pageOutput[api.Command]]{
 		find: func(ctx context.Context, _ *call, in *commandsInput) (target, error) { return n.find(ctx, in.ID) },
-		do: func(ctx context.Context, _ *call, in *commandsInput) (*pageOutput[api.Command], error) {
+		do: func(ctx context.Context, c *call, in *commandsInput) (*pageOutput[api.Command], error) {
 			options, err := in.options()
 			if err != nil {
 				return nil, err
 			}
 			page, err := h.cfg.Commands.ListCommands(ctx, in.ID, options)
-			return pageOf(page), err
+			if err != nil {
+				return nil, err
+			}
+			// To see an agent is not to see all that is asked of it.
+			seen := page.Items[:0]
+			for i := range page.Items {
+				if h.sight(ctx, c, &page.Items[i]) == nil {
+					seen = append(seen, page.Items[i])
+				}
+			}
+			page.Items = seen
+			return pageOf(page), nil
 		},
 	})
 	return append(n.routes("create", "delete"), create, remove, register, rotate, revoke, manifest, write, commands)

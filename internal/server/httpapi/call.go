@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"time"
 
@@ -24,6 +25,11 @@ type call struct {
 	// visible is what a list may show.
 	visible rbac.Filter
 	request *http.Request
+
+	// kept says that the answer to this request is kept from before: replays, that it may be given again.
+	kept, replays bool
+	// found is what the request is about, as it was when rights were asked for.
+	found target
 
 	// What the audit says of it. A handler fills in what only it knows.
 	object api.Ref
@@ -73,6 +79,25 @@ func (c *call) may(want api.Permission, t target) error {
 	return api.Errorf(api.CodeForbidden, "you may not do this (%s): %s; ask somebody who may edit bindings there", want, decision.Why)
 }
 
+// mayBecome says whether the caller may make of what was found something else. Where it belongs elsewhere then, it takes the
+// permission there, whatever labels it brings. With other labels it stays in the caller's reach, and the caller gets no more
+// rights by them.
+func (c *call) mayBecome(to target) error {
+	was, will := c.found.object, to.object
+	if c.found.value == nil {
+		return c.may(c.route.Permission, to)
+	}
+	moved := was.Scope != will.Scope
+	if !moved && maps.Equal(was.Labels, will.Labels) {
+		return nil
+	}
+	will.Asserted = moved
+	if err := c.may(c.route.Permission, target{object: will}); err != nil || moved {
+		return err
+	}
+	return allow(c.policy.MayRelabel(c.who.Subject, was, will))
+}
+
 // calledOf is what people call a type of objects.
 func calledOf(kind string) string {
 	switch kind {
@@ -107,11 +132,29 @@ func notFound(kind, id string) error {
 	return api.Errorf(api.CodeNotFound, "there is no %s %q, or you may not see it: %s", calledOf(kind), id, next)
 }
 
+// mayOwn says whether the token of a request, where it is limited, may be used for what is its owner's own.
+func (c *call) mayOwn() error {
+	if c.route.Within || c.who.Subject.Ceiling == nil {
+		return nil
+	}
+	return c.holds(c.route.Own)
+}
+
+// holds says whether a limited token is for a permission at the account, where people's own things are.
+func (c *call) holds(want api.Permission) error {
+	if d := c.who.Subject.Admits(want, rbac.Account); !d.Allowed {
+		return api.Errorf(api.CodeForbidden, "your token is limited and may not do this: %s; use a session, or a token without limits", d.Why)
+	}
+	return nil
+}
+
 // authorise lets a request through or says why not.
 func (c *call) authorise(find func() (target, error)) error {
 	switch c.route.Access {
-	case Public, SignedIn:
+	case Public:
 		return nil
+	case SignedIn:
+		return c.mayOwn()
 	case Listed:
 		c.visible = c.policy.Filter(c.who.Subject, c.route.Permission)
 		if c.visible.Nothing() {
@@ -124,7 +167,7 @@ func (c *call) authorise(find func() (target, error)) error {
 	if err != nil {
 		return err
 	}
-	c.object, c.before = t.ref(), t.value
+	c.object, c.before, c.found = t.ref(), t.value, t
 	return c.may(c.route.Permission, t)
 }
 

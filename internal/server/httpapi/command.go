@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/rbac"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
@@ -94,8 +96,8 @@ func (c *call) ask(ctx context.Context, o Order, into any) error {
 
 func (h *Handler) commandRoutes() []Route {
 	get := Route{
-		Method: http.MethodGet, Path: "/api/v1/commands/{id}", Access: SignedIn, ID: "get-command", Tag: "commands",
-		Summary: "Get a command of your own, or one for an object that you may see, and what came of it",
+		Method: http.MethodGet, Path: "/api/v1/commands/{id}", Access: SignedIn, Within: true, ID: "get-command", Tag: "commands",
+		Summary: "Get a command for an object that you may see, and what came of it",
 	}
 	type out struct{ Body api.Command }
 	get.mount = mount(handler[IDInput, out]{do: func(ctx context.Context, c *call, in *IDInput) (*out, error) {
@@ -106,16 +108,37 @@ func (h *Handler) commandRoutes() []Route {
 		if err != nil {
 			return nil, err
 		}
-		if cmd.By != c.who.Principal {
-			t, err := h.agents().find(ctx, cmd.Agent)
-			if err != nil {
-				return nil, err
-			}
-			if !c.policy.Can(c.who.Subject, "agent_view", t.object).Allowed {
-				return nil, notFound("command", in.ID)
-			}
+		if err := h.sight(ctx, c, &cmd); err != nil {
+			return nil, err
 		}
 		return &out{cmd}, nil
 	}})
 	return []Route{get}
+}
+
+// sight lets see a command who may see now what it is about. Who asked for it, and may do anything with that still, sees what
+// came of it without the object. Nobody else learns that there is such a command.
+func (h *Handler) sight(ctx context.Context, c *call, cmd *api.Command) error {
+	kind := typeOf(cmd.Object.Type)
+	t, err := h.lookup(ctx, kind, cmd.Object.ID)
+	gone := err != nil
+	if code := api.CodeOf(err); gone && code != api.CodeNotFound && code != api.CodeInvalid {
+		return err
+	}
+	if gone {
+		t = target{object: rbac.Object{Type: kind, Scope: rbac.Scope(cmd.Object.Scope), ID: cmd.Object.ID, Asserted: true}}
+	}
+	mine := cmd.By == c.who.Principal
+	can := func(want api.Permission) bool {
+		// Of what is gone the labels are not known any more.
+		return c.policy.Can(c.who.Subject, want, t.object).Allowed || gone && mine && c.policy.Filter(c.who.Subject, want).Meets(t.object.Scope)
+	}
+	if can(api.Permission(kind + "_view")) {
+		return nil
+	}
+	if mine && slices.ContainsFunc(api.Permissions(), func(p api.Permission) bool { return p.Type() == kind && can(p) }) {
+		cmd.Result = nil
+		return nil
+	}
+	return notFound("command", cmd.ID)
 }

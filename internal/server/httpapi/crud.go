@@ -189,7 +189,7 @@ func (n *noun[T, P]) fresh(v P) (target, error) {
 		}
 	}
 	object := n.object(v)
-	object.Scope = scope
+	object.Scope, object.Asserted = scope, true
 	return target{object: object}, checkLabels(m.Labels)
 }
 
@@ -353,7 +353,7 @@ func (n *noun[T, P]) change(ctx context.Context, c *call, in *updateInput[T]) (*
 		return nil, err
 	}
 	// Nobody moves something out of their own reach, into that of others.
-	if err := c.may(c.route.Permission, target{object: n.object(after)}); err != nil {
+	if err := c.mayBecome(target{object: n.object(after)}); err != nil {
 		return nil, err
 	}
 	if n.check != nil {

@@ -25,7 +25,7 @@ type eventInput struct {
 
 func (h *Handler) eventRoutes() []Route {
 	r := Route{
-		Method: http.MethodGet, Path: "/api/v1/events", Access: SignedIn, Streams: true, ID: "events", Tag: "events",
+		Method: http.MethodGet, Path: "/api/v1/events", Access: SignedIn, Within: true, Streams: true, ID: "events", Tag: "events",
 		Summary: "Changes as server-sent events, of objects that you may see",
 	}
 	r.mount = mount(handler[eventInput, streamOutput]{do: func(_ context.Context, c *call, in *eventInput) (*streamOutput, error) {
@@ -136,5 +136,6 @@ func (c *call) ownJob(ctx context.Context, e api.Event) bool {
 			return false
 		}
 	}
-	return j.By == c.who.Principal
+	mine, err := c.ownsJob(ctx, &j)
+	return err == nil && mine
 }

@@ -2,11 +2,13 @@ package httpapi
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"hash"
+	"maps"
 	"net/http"
 	"time"
 
@@ -32,6 +34,12 @@ func (h *Handler) once(w http.ResponseWriter, r *http.Request, c *call, key stri
 		return err
 	}
 	if kept != nil {
+		// What was answered then is told to who may still ask for it.
+		c.kept = true
+		now := &held{header: http.Header{}}
+		if next(now, r); !c.replays {
+			return now.pass(w)
+		}
 		return replay(w, kept)
 	}
 	out := &recorder{ResponseWriter: w, kept: &bytes.Buffer{}}
@@ -51,6 +59,35 @@ func (h *Handler) once(w http.ResponseWriter, r *http.Request, c *call, key stri
 	}()
 	next(out, r)
 	done = true
+	return nil
+}
+
+// errReplays ends a request whose answer is kept, after its rights were asked for.
+//
+//nolint:gochecknoglobals // an error
+var errReplays = api.Errorf(api.CodeConflict, "the answer is kept")
+
+// held is an answer that is not sent yet.
+type held struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+// Header implements http.ResponseWriter.
+func (h *held) Header() http.Header { return h.header }
+
+// Write implements http.ResponseWriter.
+func (h *held) Write(b []byte) (int, error) { return h.body.Write(b) }
+
+// WriteHeader implements http.ResponseWriter.
+func (h *held) WriteHeader(status int) { h.status = cmp.Or(h.status, status) }
+
+// pass sends it.
+func (h *held) pass(w http.ResponseWriter) error {
+	maps.Copy(w.Header(), h.header)
+	w.WriteHeader(cmp.Or(h.status, http.StatusOK))
+	_, _ = w.Write(h.body.Bytes()) // the client may have gone
 	return nil
 }
 

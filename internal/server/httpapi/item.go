@@ -67,7 +67,7 @@ func (h *Handler) freshItem(ctx context.Context, kind, agent, namespace, name, a
 		return target{}, missing(err, "agent", agent)
 	}
 	return target{object: rbac.Object{
-		Type: typeOf(kind), Scope: scope, ID: api.ItemID(agent, namespace, name), Labels: labels,
+		Type: typeOf(kind), Scope: scope, ID: api.ItemID(agent, namespace, name), Labels: labels, Asserted: true,
 	}}, nil
 }
 

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"crypto/rand"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -20,6 +21,8 @@ type Jobs interface {
 	GetJob(ctx context.Context, id string) (api.Job, error)
 	ListJobs(ctx context.Context, f api.JobFilter) (api.Page[api.Job], error)
 	ListJobTargets(ctx context.Context, job, state string, options api.ListOptions) (api.Page[api.JobTarget], error)
+	// JobToken is the id of the token that a job was asked for with; empty for none.
+	JobToken(ctx context.Context, id string) (string, error)
 	// StopBulk has a job begin nothing more; false where it is over, or was stopped already.
 	StopBulk(ctx context.Context, id, by string) (bool, error)
 }
@@ -62,6 +65,15 @@ func jobObject(id string) target {
 	return target{object: rbac.Object{Type: api.TypeJob, Scope: rbac.Account, ID: id}}
 }
 
+// ownsJob says whether a job is the caller's own. A limited token owns those that were asked for with it.
+func (c *call) ownsJob(ctx context.Context, j *api.Job) (bool, error) {
+	if j.By != c.who.Principal || c.who.Subject.Ceiling == nil {
+		return j.By == c.who.Principal, nil
+	}
+	token, err := c.cfg.Jobs.JobToken(ctx, j.ID)
+	return token != "" && c.who.Token != nil && token == c.who.Token.ID, err
+}
+
 // findJob finds a job of the caller, or one of somebody else for who may.
 func (c *call) findJob(ctx context.Context, id string, want api.Permission) (api.Job, error) {
 	c.object = jobObject(id).ref()
@@ -69,7 +81,10 @@ func (c *call) findJob(ctx context.Context, id string, want api.Permission) (api
 	if api.CodeOf(err) == api.CodeNotFound {
 		return j, notFound("job", id)
 	}
-	if err != nil || j.By == c.who.Principal {
+	if err != nil {
+		return j, err
+	}
+	if mine, err := c.ownsJob(ctx, &j); err != nil || mine {
 		return j, err
 	}
 	if !c.policy.Can(c.who.Subject, api.PermJobView, jobObject(id).object).Allowed {
@@ -80,11 +95,11 @@ func (c *call) findJob(ctx context.Context, id string, want api.Permission) (api
 
 func (h *Handler) jobRoutes() []Route {
 	route := func(method, path, audit, id, summary string) Route {
-		return Route{Method: method, Path: "/api/v1/jobs" + path, Access: SignedIn, Audit: audit, ID: id, Summary: summary, Tag: "jobs"}
+		return Route{Method: method, Path: "/api/v1/jobs" + path, Access: SignedIn, Within: true, Audit: audit, ID: id, Summary: summary, Tag: "jobs"}
 	}
 	create := route(http.MethodPost, "", "job.create", "create-job",
 		"Do the same with many applications, so many at a time; with dryRun it says with which, and which would be refused. Each takes the permission for itself, when its turn comes")
-	create.Access, create.Permission = Listed, api.PermApplicationView
+	create.Access, create.Within, create.Permission = Listed, false, api.PermApplicationView
 	create.Example = `{"action":"refresh","filter":{"sync":["OutOfSync"]},"limit":5,"reason":"the proxy is back"}`
 	create.mount = mount(handler[jobCreate, jobPlanOutput]{do: h.createJob})
 	list := route(http.MethodGet, "", "", "list-jobs", "List jobs, the newest first: your own, and with job_view those of others")
@@ -96,6 +111,9 @@ func (h *Handler) jobRoutes() []Route {
 		filter := api.JobFilter{ListOptions: options, State: in.State}
 		if in.Mine || !c.policy.Can(c.who.Subject, api.PermJobView, jobObject("").object).Allowed {
 			filter.By = c.who.Principal
+			if c.who.Subject.Ceiling != nil && c.who.Token != nil {
+				filter.Token = c.who.Token.ID
+			}
 		}
 		page, err := h.cfg.Jobs.ListJobs(ctx, filter)
 		return pageOf(page), err
@@ -107,11 +125,16 @@ func (h *Handler) jobRoutes() []Route {
 	}})
 	targets := route(http.MethodGet, "/{id}/targets", "", "list-job-targets", "List the applications of a job, and what came of each")
 	targets.mount = mount(handler[jobTargets, pageOutput[api.JobTarget]]{do: func(ctx context.Context, c *call, in *jobTargets) (*pageOutput[api.JobTarget], error) {
-		if _, err := c.findJob(ctx, in.ID, api.PermJobView); err != nil {
+		j, err := c.findJob(ctx, in.ID, api.PermJobView)
+		if err != nil {
 			return nil, err
 		}
 		options := api.ListOptions{Limit: in.Limit, Cursor: in.Cursor, Sort: in.Sort, Search: in.Search}
 		page, err := h.cfg.Jobs.ListJobTargets(ctx, in.ID, in.State, options)
+		if err != nil {
+			return nil, err
+		}
+		page.Items, err = c.seenTargets(ctx, &j, page.Items)
 		return pageOf(page), err
 	}})
 	stop := route(http.MethodPost, "/{id}/stop", "job.stop", "stop-job", "Begin nothing more of a job; what has begun goes on. Those of others take job_edit")
@@ -134,6 +157,25 @@ func (h *Handler) jobRoutes() []Route {
 		return &jobOutput{j}, err
 	}})
 	return []Route{create, list, get, targets, stop}
+}
+
+// seenTargets are those that the caller may see of the applications of a job of somebody else: to see the job is not to see
+// all that it is about.
+func (c *call) seenTargets(ctx context.Context, j *api.Job, targets []api.JobTarget) ([]api.JobTarget, error) {
+	mine, err := c.ownsJob(ctx, j)
+	visible := c.policy.Filter(c.who.Subject, api.PermApplicationView)
+	if err != nil || mine || visible.Everything() {
+		return targets, err
+	}
+	ids, err := c.cfg.Fleet.FleetIDs(ctx, visible, api.FleetFilter{}, math.MaxInt32)
+	if err != nil {
+		return nil, err
+	}
+	seen := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		seen[id] = true
+	}
+	return slices.DeleteFunc(targets, func(t api.JobTarget) bool { return !seen[t.Application] }), nil
 }
 
 // shownTargets is how many applications of a dry run are listed.

@@ -230,9 +230,9 @@ func (h *Handler) findEntry(ctx context.Context, id string) (target, error) {
 		return target{}, err
 	}
 	app := api.ItemID(d.Agent, d.Namespace, d.Name)
-	object := rbac.Object{Type: api.TypeApplication, ID: app, Scope: d.Scope}
+	object := rbac.Object{Type: api.TypeApplication, ID: app, Scope: d.Scope, Asserted: true}
 	if now, err := h.cfg.Items.GetApplication(ctx, d.Agent, d.Namespace, d.Name); err == nil {
-		object.Labels = now.Labels
+		object.Labels, object.Asserted = now.Labels, false
 	} else if api.CodeOf(err) != api.CodeNotFound {
 		return target{}, err
 	}

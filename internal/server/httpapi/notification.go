@@ -76,7 +76,7 @@ func (h *Handler) checkRule(ctx context.Context, c *call, _, after *api.Notifica
 		if !other {
 			takes.permission, takes.kind = api.PermApplicationView, api.TypeApplication
 		}
-		if err := c.may(takes.permission, target{object: rbac.Object{Type: takes.kind, Scope: after.Scope}}); err != nil {
+		if err := c.may(takes.permission, target{object: rbac.Object{Type: takes.kind, Scope: after.Scope, Asserted: true}}); err != nil {
 			return err
 		}
 	}

@@ -174,6 +174,9 @@ func (n *manifestNoun) writes() []Route {
 			if err != nil {
 				return target{}, err
 			}
+			if there, err := n.h.findItem(ctx, n.kind, in.Agent, m.Metadata.Namespace, m.Metadata.Name); err == nil && in.Body.Upsert {
+				return there, nil
+			}
 			return n.wanted(ctx, in.Agent, m)
 		},
 		do: n.create,
@@ -209,7 +212,11 @@ func (n *manifestNoun) create(ctx context.Context, c *call, in *objectCreate) (*
 		// It may be seen or not: that the name is taken has to be said.
 		return nil, api.Errorf(api.CodeConflict, "%s %s/%s is there already: choose another name, or change it with upsert", n.called, m.Metadata.Namespace, m.Metadata.Name)
 	case err == nil:
-		if err := c.may(c.route.Permission, there); err != nil {
+		to, err := n.wanted(ctx, in.Agent, m)
+		if err != nil {
+			return nil, err
+		}
+		if err := c.mayBecome(to); err != nil {
 			return nil, err
 		}
 		c.before = resourceOf(there)
@@ -232,7 +239,7 @@ func (n *manifestNoun) update(ctx context.Context, c *call, in *objectUpdate) (*
 	if err != nil {
 		return nil, err
 	}
-	if err := c.may(c.route.Permission, to); err != nil {
+	if err := c.mayBecome(to); err != nil {
 		return nil, err
 	}
 	c.before = resourceOf(target{value: c.before})
@@ -265,6 +272,11 @@ func resourceOf(t target) any {
 }
 
 func (n *manifestNoun) apply(ctx context.Context, c *call, wait WaitInput, in ItemInput, apply agentapi.ObjectApply, reason string) (*commandOutput, error) {
+	if n.kind == api.KindArgoProject {
+		if err := n.h.withinParent(ctx, c, in, &apply); err != nil {
+			return nil, err
+		}
+	}
 	out, err := c.command(ctx, wait, Order{
 		Agent: in.Agent, Kind: string(agentapi.KindObjectApply), TargetKind: n.kind, Namespace: in.Namespace, Name: in.Name, Body: apply, Reason: reason,
 	})
@@ -278,6 +290,11 @@ func (n *manifestNoun) apply(ctx context.Context, c *call, wait WaitInput, in It
 func (n *manifestNoun) remove(ctx context.Context, c *call, in *objectDelete) (*commandOutput, error) {
 	item, _ := c.before.(*api.Item)
 	c.before = resourceOf(target{value: c.before})
+	if n.kind == api.KindArgoProject {
+		if err := n.h.mayAbove(ctx, c, in.ItemInput); err != nil {
+			return nil, err
+		}
+	}
 	if in.Forget {
 		if err := n.h.cfg.Items.DropItem(ctx, n.kind, in.Agent, in.Namespace, in.Name); err != nil {
 			return nil, err

@@ -16,6 +16,11 @@ type applicationPreviewInput struct {
 	Body      api.PreviewRequest
 }
 
+// changes says whether the preview is of a change of an application that is there.
+func (in *applicationPreviewInput) changes(m *manifest) bool {
+	return in.Body.Update || m.Metadata.ResourceVersion != "" || m.Metadata.UID != ""
+}
+
 type applicationPreviewOutput struct{ Body api.Preview }
 
 // previewRoute says what an application would do. It takes what making the application takes, and what reading it afterwards
@@ -29,6 +34,9 @@ func (h *Handler) previewRoute() Route {
 			m, err := n.read(in.Body.Resource)
 			if err != nil {
 				return target{}, err
+			}
+			if in.changes(m) {
+				return n.h.findItem(ctx, n.kind, in.Agent, m.Metadata.Namespace, m.Metadata.Name)
 			}
 			return n.wanted(ctx, in.Agent, m)
 		},
@@ -54,12 +62,17 @@ func (n *manifestNoun) preview(ctx context.Context, c *call, in *applicationPrev
 	if err != nil {
 		return Order{}, err
 	}
+	if err := c.mayBecome(to); err != nil {
+		return Order{}, err
+	}
+	// What is made can be seen by who may see what is there: of something new the labels are not known yet.
+	to.object.Asserted = c.found.value == nil
 	if err := c.may(api.PermApplicationView, to); err != nil {
 		return Order{}, err
 	}
 	body := agentapi.Preview{
 		Object: in.Body.Resource, Base: in.Body.Base, Quick: in.Quick, Manifests: in.Manifests,
-		Update: in.Body.Update || m.Metadata.ResourceVersion != "" || m.Metadata.UID != "",
+		Update: in.changes(m),
 	}
 	if body.Update {
 		// A change takes the rights for what is there: what it would become was asked for above.

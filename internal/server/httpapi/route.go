@@ -44,6 +44,10 @@ type Route struct {
 	Method, Path string
 	Permission   api.Permission
 	Access       Access
+	// Own is what a limited token needs, at the account, for a route of SignedIn; Within says instead that the handler asks itself
+	// what the token may. A route with neither is for no limited token.
+	Own    api.Permission
+	Within bool
 	// Audit is the action that the audit is told of; "" for what changes nothing.
 	Audit string
 	// ID names the operation for programs, Summary for people, Tag its noun.
@@ -109,6 +113,10 @@ func answer[I, O any](ctx context.Context, c *call, h handler[I, O], in *I) (*O,
 	if err != nil {
 		return nil, err
 	}
+	if c.kept {
+		c.quiet, c.replays = true, true
+		return nil, errReplays
+	}
 	return h.do(ctx, c, in)
 }
 
@@ -138,7 +146,13 @@ func (r *Route) description() string {
 	case Listed:
 		return "Takes the permission `" + string(r.Permission) + "` somewhere, and counts only for objects that it is held for."
 	case SignedIn:
-		return "Takes a session or a token, and no permission."
+		switch {
+		case r.Within:
+			return "Takes a session or a token, and no permission. A token with limits reaches only what is within them."
+		case r.Own != "":
+			return "Takes a session or a token, and no permission. A token with limits needs `" + string(r.Own) + "` for the account among them."
+		}
+		return "Takes a session, or a token without limits, and no permission."
 	case Public:
 	}
 	return "Takes no session and no token."

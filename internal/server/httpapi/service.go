@@ -290,7 +290,7 @@ func (c *call) mayLink(ctx context.Context, plan api.LinkPlan) error {
 		for _, id := range ids {
 			scope, _, err := api.ParseID(id)
 			if err == nil {
-				err = c.may(permission, target{object: rbac.Object{Type: kind, Scope: scope, ID: id}})
+				err = c.may(permission, target{object: rbac.Object{Type: kind, Scope: scope, ID: id, Asserted: true}})
 			}
 			if err != nil {
 				return err

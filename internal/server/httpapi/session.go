@@ -61,14 +61,14 @@ func (h *Handler) sessionRoutes() []Route {
 	in.Secret, in.Example = true, `{"username":"ada","password":"correct horse battery"}`
 	in.mount = mount(handler[signInInput, cookieOutput[api.Session]]{do: h.signIn})
 	out := route(http.MethodDelete, "", SignedIn, "session.delete", "sign-out", "Sign out: end the session, or delete the token of this request")
-	out.Unsettled = true
+	out.Unsettled, out.Within = true, true // it ends the token
 	out.mount = mount(handler[empty, noBody]{do: func(_ context.Context, c *call, _ *empty) (*noBody, error) {
 		c.object = api.Ref{Type: c.who.Principal.Type, ID: c.who.Principal.ID, Scope: api.ScopeAccount}
 		cookies, err := h.cfg.Authn.SignOut(c.request)
 		return &noBody{values(cookies)}, err
 	}})
 	who := route(http.MethodGet, "", SignedIn, "", "whoami", "Who you are and what you may do")
-	who.Unsettled = true
+	who.Unsettled, who.Within = true, true // it says what the token may
 	type whoOut struct{ Body api.Whoami }
 	who.mount = mount(handler[empty, whoOut]{do: func(_ context.Context, c *call, _ *empty) (*whoOut, error) {
 		return &whoOut{c.whoami()}, nil

@@ -61,7 +61,7 @@ func (n *settingNoun) routes() []Route {
 	create.Audit, create.Example = n.name()+".create", n.example
 	create.mount = mount(handler[settingCreate, commandOutput]{
 		find: func(ctx context.Context, _ *call, in *settingCreate) (target, error) {
-			return n.fresh(ctx, in.Agent, &in.Body)
+			return n.reach(ctx, in.Agent, &in.Body, in.Body.Upsert)
 		},
 		do: n.create,
 	})
@@ -69,17 +69,15 @@ func (n *settingNoun) routes() []Route {
 	update.Audit, update.Example = n.name()+".update", n.example
 	update.mount = mount(handler[settingUpdate, commandOutput]{
 		find: func(ctx context.Context, _ *call, in *settingUpdate) (target, error) {
-			return n.h.findItem(ctx, n.kind, in.Agent, in.Namespace, in.Name)
+			return n.find(ctx, in.ItemInput)
 		},
 		do: n.update,
 	})
 	remove := n.route(http.MethodDelete, "/{namespace}/{name}", "delete", "delete-"+n.name(), "Delete a "+n.called)
 	remove.Audit = n.name() + ".delete"
 	remove.mount = mount(handler[objectDelete, commandOutput]{
-		find: func(ctx context.Context, _ *call, in *objectDelete) (target, error) {
-			return n.h.findItem(ctx, n.kind, in.Agent, in.Namespace, in.Name)
-		},
-		do: n.remove,
+		find: func(ctx context.Context, _ *call, in *objectDelete) (target, error) { return n.find(ctx, in.ItemInput) },
+		do:   n.remove,
 	})
 	all := append(n.h.itemReads(n.kind, n.many, n.name(), n.called), create, update, remove)
 	if n.tests {
@@ -88,8 +86,28 @@ func (n *settingNoun) routes() []Route {
 	return all
 }
 
-// fresh checks what is to be written, and says where it will belong.
-func (n *settingNoun) fresh(ctx context.Context, agent string, w *api.SettingWrite) (target, error) {
+// find finds a setting that is there. What counts for more than its project is the agent's, whatever it says of itself.
+func (n *settingNoun) find(ctx context.Context, in ItemInput) (target, error) {
+	t, err := n.h.findItem(ctx, n.kind, in.Agent, in.Namespace, in.Name)
+	if err != nil || !n.setting.Wide() {
+		return t, err
+	}
+	above, err := n.h.above(ctx, n.kind, in)
+	t.object.Scope, t.object.Asserted = above.object.Scope, true
+	return t, err
+}
+
+// place is where a setting of a project, with labels, belongs.
+func (n *settingNoun) place(ctx context.Context, in ItemInput, project string, labels map[string]string) (target, error) {
+	if n.setting.Wide() {
+		return n.h.above(ctx, n.kind, in)
+	}
+	return n.h.freshItem(ctx, n.kind, in.Agent, in.Namespace, in.Name, project, labels)
+}
+
+// reach checks what is to be written, and finds what rights are asked for: what is there of that name, where it is to be
+// changed or tried then, or else what is to be made.
+func (n *settingNoun) reach(ctx context.Context, agent string, w *api.SettingWrite, change bool) (target, error) {
 	if err := n.check(w); err != nil {
 		return target{}, err
 	}
@@ -98,15 +116,59 @@ func (n *settingNoun) fresh(ctx context.Context, agent string, w *api.SettingWri
 		return target{}, err
 	}
 	a, _ := at.value.(*api.Agent)
-	return n.h.freshItem(ctx, n.kind, agent, a.Status.Namespace, w.Name, w.Fields["project"], w.Labels)
+	in := ItemInput{AgentInput{agent}, a.Status.Namespace, w.Name}
+	if n.setting == agentapi.SettingKnownHost {
+		in.Name = "ssh:*" // its lines name hosts, and may name any
+	}
+	if there, err := n.find(ctx, in); err == nil && change {
+		return there, nil
+	} else if err != nil && api.CodeOf(err) != api.CodeNotFound {
+		return target{}, err
+	}
+	return n.place(ctx, in, w.Fields["project"], w.Labels)
 }
 
-// check refuses secrets that the server could read.
+// judge asks for the rights to what a setting is to be, and says for which projects rights were asked.
+func (n *settingNoun) judge(ctx context.Context, c *call, in ItemInput, w *api.SettingWrite) (*agentapi.Judged, error) {
+	item, there := c.found.value.(*api.Item)
+	project, given := w.Fields["project"]
+	labels := w.Labels
+	var out agentapi.Judged
+	if there {
+		out.From = &item.ArgoProject
+		if !given {
+			project = item.ArgoProject
+		}
+		if labels == nil {
+			labels = item.Labels
+		}
+	}
+	out.To = project
+	if n.setting.Wide() {
+		return &out, nil // the right to all of the agent was asked for
+	}
+	to, err := n.place(ctx, in, project, labels)
+	if err != nil {
+		return nil, err
+	}
+	return &out, c.mayBecome(to)
+}
+
+// check refuses secrets that the server could read, and fields that are not known: the agent would refuse them too.
 func (n *settingNoun) check(w *api.SettingWrite) error {
+	if _, entry := w.Fields["project"]; entry && !n.setting.Open("project") {
+		return &api.Error{Code: api.CodeInvalid, Field: "body.fields.project", Message: "a " + n.called + " counts for all projects of the agent: leave project out"}
+	}
+	if len(w.Labels) > 0 && !n.setting.Open("project") {
+		return &api.Error{Code: api.CodeInvalid, Field: "body.labels", Message: "a " + n.called + " is an entry of a ConfigMap and has no labels: leave them out"}
+	}
 	for name, value := range w.Fields {
-		if n.secret(name) {
+		if n.setting.Secret(name) {
 			return &api.Error{Code: api.CodeInvalid, Field: "body.fields." + cut(name, 64), Message: "the field " + cut(name, 64) +
-				" is a secret, and the server must not see it: send it in sealed, which is a JSON object of field and value in NaCl's anonymous box (crypto_box_seal) to the agent's sealKey, in base64; the command line does it by itself"}
+				" is a secret, and the server must not see it: send it in sealed, which is a JSON document in NaCl's anonymous box (crypto_box_seal) to the agent's sealKey, in base64, as docs/guide/api.md says; the command line does it by itself"}
+		}
+		if !n.setting.Open(name) {
+			return &api.Error{Code: api.CodeInvalid, Field: "body.fields." + cut(name, 64), Message: "a " + n.called + " has no field " + cut(name, 64) + ": it has " + strings.Join(n.setting.OpenFields(), ", ")}
 		}
 		if redact.HasUser(value) {
 			return &api.Error{Code: api.CodeInvalid, Field: "body.fields." + cut(name, 64), Message: "the address has a user, a password or a token in it: leave that out, and send username and password in sealed"}
@@ -131,19 +193,6 @@ func (n *settingNoun) check(w *api.SettingWrite) error {
 	return checkLabels(w.Labels)
 }
 
-// secret is true for fields that an agent must get sealed. Of certificates and keys nothing is secret: they are public.
-func (n *settingNoun) secret(name string) bool {
-	if n.setting == agentapi.SettingGPGKey || n.setting == agentapi.SettingCertificate || n.setting == agentapi.SettingKnownHost {
-		return strings.Contains(strings.ToLower(name), "private")
-	}
-	switch strings.ToLower(name) {
-	case "config", "password", "bearertoken", "token", "sshprivatekey", "tlsclientcertkey", "githubappprivatekey", "gcpserviceaccountkey",
-		"privatekey", "keydata", "clientsecret", "secretkey", "secretaccesskey":
-		return true
-	}
-	return false
-}
-
 func (n *settingNoun) change(w *api.SettingWrite, dry bool) agentapi.SettingChange {
 	sealed, _ := base64.StdEncoding.DecodeString(string(w.Sealed)) // checked
 	return agentapi.SettingChange{
@@ -158,15 +207,16 @@ func (n *settingNoun) create(ctx context.Context, c *call, in *settingCreate) (*
 	if err != nil {
 		return nil, api.Errorf(api.CodeUnavailable, "agent %s has not told its namespace yet: wait until it is connected", in.Agent)
 	}
-	there, err := n.h.findItem(ctx, n.kind, agent, namespace, name)
-	switch {
-	case err == nil && !in.Body.Upsert:
-		return nil, api.Errorf(api.CodeConflict, "%s %s is there already: choose another name, or change it with upsert", n.called, name)
-	case err == nil:
-		if err := c.may(c.route.Permission, there); err != nil {
+	if c.found.value == nil {
+		_, err := n.h.findItem(ctx, n.kind, agent, namespace, name)
+		if err == nil {
+			return nil, api.Errorf(api.CodeConflict, "%s %s is there already: choose another name, or change it with upsert", n.called, name)
+		}
+		if api.CodeOf(err) != api.CodeNotFound {
 			return nil, err
 		}
-	case api.CodeOf(err) != api.CodeNotFound:
+	}
+	if change.Judged, err = n.judge(ctx, c, ItemInput{in.AgentInput, namespace, name}, &in.Body); err != nil {
 		return nil, err
 	}
 	return n.apply(ctx, c, in.WaitInput, ItemInput{in.AgentInput, namespace, name}, change, in.Body)
@@ -180,23 +230,12 @@ func (n *settingNoun) update(ctx context.Context, c *call, in *settingUpdate) (*
 	if err := n.check(&in.Body); err != nil {
 		return nil, err
 	}
-	item, _ := c.before.(*api.Item)
-	project, given := in.Body.Fields["project"]
-	if !given {
-		project = item.ArgoProject
-	}
-	labels := in.Body.Labels
-	if labels == nil {
-		labels = item.Labels
-	}
-	to, err := n.h.freshItem(ctx, n.kind, in.Agent, in.Namespace, in.Name, project, labels)
+	judged, err := n.judge(ctx, c, in.ItemInput, &in.Body)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.may(c.route.Permission, to); err != nil {
-		return nil, err
-	}
 	change := n.change(&in.Body, in.DryRun)
+	change.Judged = judged
 	change.Update = true
 	return n.apply(ctx, c, in.WaitInput, in.ItemInput, change, in.Body)
 }
@@ -226,7 +265,8 @@ func (n *settingNoun) remove(ctx context.Context, c *call, in *objectDelete) (*c
 	if err := c.checkReferences(ctx, item, in.Force); err != nil {
 		return nil, err
 	}
-	change := agentapi.SettingChange{Type: n.setting, Name: in.Name, Version: in.Version, DryRun: in.DryRun}
+	judged := &agentapi.Judged{From: &item.ArgoProject, To: item.ArgoProject}
+	change := agentapi.SettingChange{Type: n.setting, Name: in.Name, Judged: judged, Version: in.Version, DryRun: in.DryRun}
 	out, err := c.command(ctx, in.WaitInput, n.order(agentapi.KindSettingsDelete, in.ItemInput, change, in.Reason))
 	c.after = nil
 	if err == nil && out.Body.Status == api.CommandDone && !in.DryRun {
@@ -243,13 +283,18 @@ func (n *settingNoun) test() Route {
 	r.Reads, r.Example = true, n.example
 	r.mount = mount(handler[settingCreate, testOutput]{
 		find: func(ctx context.Context, _ *call, in *settingCreate) (target, error) {
-			return n.fresh(ctx, in.Agent, &in.Body)
+			return n.reach(ctx, in.Agent, &in.Body, true)
 		},
 		do: func(ctx context.Context, c *call, in *settingCreate) (*testOutput, error) {
 			_, namespace, name, _ := api.ParseItemID(c.object.ID) // the agent does not need it
+			at := ItemInput{in.AgentInput, namespace, name}
+			change := n.change(&in.Body, in.DryRun)
+			var err error
+			if change.Judged, err = n.judge(ctx, c, at, &in.Body); err != nil {
+				return nil, err
+			}
 			var answer any
-			err := c.ask(ctx, n.order(agentapi.KindSettingsTest, ItemInput{in.AgentInput, namespace, name}, n.change(&in.Body, in.DryRun), ""), &answer)
-			if err == nil {
+			if err = c.ask(ctx, n.order(agentapi.KindSettingsTest, at, change, ""), &answer); err == nil {
 				return &testOutput{api.SettingTest{OK: true}}, nil
 			}
 			if code := api.CodeOf(err); code == api.CodeInternal || code == api.CodeUnavailable {

@@ -68,7 +68,7 @@ func (h *Handler) settingsRoutes() []Route {
 func (h *Handler) overview() Route {
 	type out struct{ Body api.Overview }
 	return Route{
-		Method: http.MethodGet, Path: "/api/v1/overview", Access: SignedIn, ID: "overview", Tag: "overview",
+		Method: http.MethodGet, Path: "/api/v1/overview", Access: SignedIn, Within: true, ID: "overview", Tag: "overview",
 		Summary: "Counts of what you may see",
 		mount: mount(handler[empty, out]{do: func(ctx context.Context, c *call, _ *empty) (*out, error) {
 			filter := func(p api.Permission) rbac.Filter { return c.policy.Filter(c.who.Subject, p) }
@@ -81,7 +81,7 @@ func (h *Handler) overview() Route {
 func (h *Handler) info() Route {
 	type out struct{ Body api.ServerInfo }
 	return Route{
-		Method: http.MethodGet, Path: "/api/v1/info", Access: SignedIn, ID: "server-info", Tag: "overview",
+		Method: http.MethodGet, Path: "/api/v1/info", Access: SignedIn, Within: true, ID: "server-info", Tag: "overview",
 		Summary: "Version and address of the server, and what it offers",
 		mount: mount(handler[empty, out]{do: func(context.Context, *call, *empty) (*out, error) {
 			return &out{api.ServerInfo{Version: h.cfg.Version, PublicURL: h.cfg.PublicURL, Hosts: h.cfg.Hosting != nil}}, nil

@@ -99,7 +99,7 @@ func (h *Handler) labelsOf(ctx context.Context, in *SourceInput) map[string]stri
 // asked before.
 func (h *Handler) look(ctx context.Context, c *call, in *SourceInput, kind agentapi.Kind, body, into any) error {
 	scope := rbac.Scope(c.object.Scope)
-	repository := target{object: rbac.Object{Type: api.TypeRepository, Scope: scope, ID: api.ItemID(in.Agent, in.Namespace, "")}}
+	repository := target{object: rbac.Object{Type: api.TypeRepository, Scope: scope, ID: api.ItemID(in.Agent, in.Namespace, ""), Asserted: true}}
 	if err := c.may(api.PermRepositoryView, repository); err != nil {
 		return err
 	}

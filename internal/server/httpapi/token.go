@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
@@ -53,7 +54,7 @@ type tokenList struct {
 
 func (h *Handler) tokenRoutes() []Route {
 	route := func(method, path, audit, id, summary string) Route {
-		return Route{Method: method, Path: path, Access: SignedIn, Audit: audit, ID: id, Summary: summary, Tag: "tokens"}
+		return Route{Method: method, Path: path, Access: SignedIn, Within: true, Audit: audit, ID: id, Summary: summary, Tag: "tokens"}
 	}
 	list := route(http.MethodGet, "/api/v1/tokens", "", "list-tokens", "List your own tokens, or others with token_view")
 	list.mount = mount(handler[tokenList, pageOutput[api.Token]]{do: h.listTokens})
@@ -96,6 +97,10 @@ func (h *Handler) listTokens(ctx context.Context, c *call, in *tokenList) (*page
 		}
 	}
 	page, err := h.cfg.Tokens.ListTokens(ctx, visible, owner, options)
+	if owner == c.who.Principal {
+		// A limited token sees of its owner's those that are within it.
+		page.Items = slices.DeleteFunc(page.Items, func(t api.Token) bool { return !c.who.Subject.MayLimit(authn.CeilingOf(t)).Allowed })
+	}
 	return pageOf(page), err
 }
 

@@ -55,6 +55,9 @@ func (c *call) mayShare(t target, everyone bool) error {
 
 // findView finds a view by name: one's own first, unless everyone's is asked for.
 func (h *Handler) findView(ctx context.Context, c *call, name string, everyone bool) (api.View, error) {
+	if err := c.holds(api.PermApplicationView); err != nil {
+		return api.View{}, err
+	}
 	if !everyone {
 		v, err := h.cfg.Views.GetView(ctx, c.who.Principal, name)
 		if api.CodeOf(err) != api.CodeNotFound {
@@ -72,6 +75,7 @@ func (h *Handler) viewRoutes() []Route {
 	route := func(method, path, audit, id, summary string) Route {
 		return Route{Method: method, Path: "/api/v1/fleet/views" + path, Access: SignedIn, Audit: audit, ID: id, Summary: summary, Tag: "fleet"}
 	}
+	own := func(r Route, want api.Permission) Route { r.Own = want; return r }
 	list := route(http.MethodGet, "", "", "list-views", "List saved filters: your own, and everyone's")
 	type listOutput struct{ Body api.Views }
 	list.mount = mount(handler[struct{}, listOutput]{do: func(ctx context.Context, c *call, _ *struct{}) (*listOutput, error) {
@@ -105,7 +109,9 @@ func (h *Handler) viewRoutes() []Route {
 		c.before, c.quiet = was, in.DryRun
 		return nil, nil //nolint:nilnil // no content
 	}})
-	return []Route{list, get, put, remove}
+	return []Route{
+		own(list, api.PermApplicationView), own(get, api.PermApplicationView), own(put, api.PermSavedViewEdit), own(remove, api.PermSavedViewEdit),
+	}
 }
 
 func (h *Handler) saveView(ctx context.Context, c *call, in *viewPut) (*viewOutput, error) {

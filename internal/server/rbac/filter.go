@@ -50,6 +50,11 @@ func (f Filter) Everything() bool {
 	return len(f.Terms) == 1 && f.Terms[0].All && f.Terms[0].Scope == Account
 }
 
+// Meets says whether something at a scope can be in it.
+func (f Filter) Meets(at Scope) bool {
+	return slices.ContainsFunc(f.Terms, func(t Term) bool { return contains(t.Scope, at) })
+}
+
 // Nothing says whether no object can be in it.
 func (f Filter) Nothing() bool { return len(f.Terms) == 0 }
 

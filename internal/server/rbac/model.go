@@ -42,6 +42,8 @@ type Object struct {
 	Scope  Scope
 	ID     string
 	Labels map[string]string
+	// Asserted says that the labels are a request's own word: no selector finds the object by them, or by their lack.
+	Asserted bool
 }
 
 // Decision is an answer, and the reason as a sentence for people.

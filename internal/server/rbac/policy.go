@@ -134,7 +134,7 @@ func (p *Policy) grant(b Binding) (grant, error) {
 
 // has says whether an object is in the group.
 func (g group) has(o Object) bool {
-	return g.ofType(o.Type) && (g.all || g.ids[o.ID] || slices.ContainsFunc(g.selectors, func(s Selector) bool { return s.Matches(o.Labels) }))
+	return g.ofType(o.Type) && (g.all || g.ids[o.ID] || !o.Asserted && slices.ContainsFunc(g.selectors, func(s Selector) bool { return s.Matches(o.Labels) }))
 }
 
 func (g group) ofType(t string) bool { return len(g.types) == 0 || slices.Contains(g.types, t) }
@@ -165,6 +165,10 @@ func (p *Policy) Can(s Subject, want Permission, o Object) Decision {
 			near = &p.grants[who][i]
 		}
 	}
+	if near != nil && o.Asserted && len(near.group.selectors) > 0 {
+		return no("binding %s gives %s at %s by label, for what has the label already: labels that a request brings do not count",
+			near.binding.ID, want, near.binding.Scope)
+	}
 	if near != nil {
 		return no("binding %s gives %s at %s, but %s %s is not in its resource group %s",
 			near.binding.ID, want, near.binding.Scope, o.Type, o.ID, near.group.id)
@@ -172,7 +176,21 @@ func (p *Policy) Can(s Subject, want Permission, o Object) Decision {
 	return no("no binding of %s or its groups gives %s at %s", s, want, o.Scope)
 }
 
+// MayRelabel says whether the subject may give an object other labels: nobody may do more with it then than before.
+func (p *Policy) MayRelabel(s Subject, before, after Object) Decision {
+	for _, want := range permissions {
+		if want.Type() == after.Type && p.Can(s, want, after).Allowed && !p.Can(s, want, before).Allowed {
+			return no("with these labels the %s is in a resource group that gives you %s, which you do not have now", after.Type, want)
+		}
+	}
+	return Decision{Allowed: true}
+}
+
 func no(format string, args ...any) Decision { return Decision{false, fmt.Sprintf(format, args...)} }
+
+// Admits says whether the token that the subject came with may be used for a permission at a scope: always where it has no
+// limits. Whether the subject has the permission is another question.
+func (s Subject) Admits(want Permission, at Scope) Decision { return s.Ceiling.admits(want, at) }
 
 // admits says whether a token may be used for it at all.
 func (c *Ceiling) admits(want Permission, at Scope) Decision {

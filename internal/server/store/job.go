@@ -136,6 +136,9 @@ func (s *Store) ListJobs(ctx context.Context, f api.JobFilter) (page api.Page[ap
 	if f.By.ID != "" {
 		w.and("bulk_job.by_type = ? AND bulk_job.by_id = ?", f.By.Type, f.By.ID)
 	}
+	if f.Token != "" {
+		w.and("bulk_job.token = ?", f.Token)
+	}
 	w.contains(f.Search, "bulk_job.id", "bulk_job.action", "bulk_job.reason", "bulk_job.by_id")
 	err = s.read(ctx, func(t tx) error {
 		page, err = readPage(ctx, t, "bulk_job", jobColumns, w, order, scanJob, func(j *api.Job) string { return j.ID })
@@ -149,6 +152,14 @@ func (s *Store) ListJobs(ctx context.Context, f api.JobFilter) (page api.Page[ap
 		return t.countTargets(ctx, jobs)
 	})
 	return page, err
+}
+
+// JobToken is the id of the token that a job was asked for with; empty for none.
+func (s *Store) JobToken(ctx context.Context, id string) (token string, err error) {
+	err = s.read(ctx, func(t tx) error {
+		return t.each(ctx, "SELECT token FROM bulk_job WHERE id = ?", []any{id}, func(rows *sql.Rows) error { return rows.Scan(&token) })
+	})
+	return token, err
 }
 
 // ListJobTargets lists the applications of a job by id, unless something else

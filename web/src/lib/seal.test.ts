@@ -5,13 +5,15 @@ import { type Purpose, sealFields } from "./seal";
 // Made by internal/seal, which opens it in its own tests.
 const vector = JSON.parse(
   readFileSync(new URL("../../../internal/seal/testdata/vector.json", import.meta.url), "utf8"),
-) as { publicKey: string; once: string; fields: Record<string, string>; sealed: string } & Purpose;
+) as { publicKey: string; once: string; fields: Record<string, string>; sealed: string; at: string } & Purpose;
 const once = Uint8Array.from(atob(vector.once), (c) => c.charCodeAt(0));
-const purpose: Purpose = { agent: vector.agent, type: vector.type, name: vector.name };
+const { agent, verb, type, name, project, actor, open } = vector;
+const purpose: Purpose = { agent, verb, type, name, project, actor, open };
+const at = new Date(vector.at);
 
 describe("sealFields", () => {
   it("seals as the server's own code does", () => {
-    expect(sealFields(vector.publicKey, vector.fields, purpose, once)).toBe(vector.sealed);
+    expect(sealFields(vector.publicKey, vector.fields, purpose, at, once)).toBe(vector.sealed);
   });
 
   it("is another text each time, of the same length", () => {
@@ -32,6 +34,7 @@ describe("sealFields", () => {
       "The field password is no text: keys and certificates are given as PEM.",
     );
     expect(() => sealFields(vector.publicKey, {}, { ...purpose, agent: "" })).toThrow(/one agent/);
+    expect(() => sealFields(vector.publicKey, {}, { ...purpose, actor: "" })).toThrow(/one person/);
     expect(() => sealFields(vector.publicKey, { a: "x".repeat(1 << 20) }, purpose)).toThrow(/1024 KiB/);
   });
 });

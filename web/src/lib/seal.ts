@@ -7,14 +7,27 @@ import { InputError } from "./input";
 // box (crypto_box_seal), as internal/seal of the server's repository. It is not made with the browser's own cryptography,
 // which pages that are served without HTTPS do not have.
 
-// Purpose is what a secret is sealed for: it is inside of the seal, so that nobody can use the text for something else.
+// Purpose is what a secret is sealed for: it is inside of the seal, and the agent compares it with the request. So nobody can
+// use the text for something else, for another person, or much later.
 export interface Purpose {
   // agent is its uid, not its id.
   agent: string;
+  verb: "settings.apply" | "settings.test";
   type: "repository" | "repocreds" | "cluster" | "certificate" | "knownhost" | "gpgkey";
   // name of the setting, the same as in the request.
   name: string;
+  // project is the Argo project of the setting as it is to be; empty for all.
+  project: string;
+  // actor is who is signed in: type and id.
+  actor: string;
+  // open are the fields of the request that are not sealed.
+  open: Record<string, string>;
 }
+
+const version = 2;
+
+const sorted = (fields: Record<string, string>) =>
+  Object.fromEntries(Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1)));
 
 const largest = 1 << 20;
 const overhead = 48;
@@ -25,15 +38,27 @@ export function sealFields(
   sealKey: string | undefined,
   fields: Record<string, string>,
   purpose: Purpose,
+  now = new Date(),
   once: Uint8Array = x25519.utils.randomSecretKey(),
 ): string {
-  if (!purpose.agent || !purpose.name) {
-    throw new InputError("A secret is sealed for one agent and one name: say both.");
+  if (!purpose.agent || !purpose.name || !purpose.actor) {
+    throw new InputError("A secret is sealed for one agent and one name, by one person: say all of them.");
   }
   const to = publicKey(sealKey);
-  const { agent, type, name } = purpose;
-  const sorted = Object.fromEntries(Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1)));
-  const letter = JSON.stringify({ agent, type, name, fields: sorted });
+  const { agent, verb, type, name, project, actor } = purpose;
+  const at = now.toISOString().replace(/\.\d+Z$/, "Z");
+  const letter = JSON.stringify({
+    version,
+    agent,
+    verb,
+    type,
+    name,
+    project,
+    actor,
+    at,
+    open: sorted(purpose.open),
+    fields: sorted(fields),
+  });
   // What is half of a character would be another one in the cluster.
   for (const [field, value] of Object.entries(fields)) {
     if (/\p{Surrogate}/u.test(value)) {

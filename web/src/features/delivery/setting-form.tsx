@@ -7,6 +7,7 @@ import { useChoices } from "@/lib/entity";
 import { agents } from "@/lib/kinds";
 import { queryClient } from "@/lib/query";
 import { sealFields, trusts } from "@/lib/seal";
+import { useSession } from "@/lib/session";
 import { Button } from "@/ui/button";
 import { Checkbox, Field, Input, Select, Textarea } from "@/ui/field";
 import { ErrorNote, Loaded, NoneYet, NoPermission } from "@/ui/states";
@@ -77,7 +78,8 @@ function Form({ kind, item, agents, onDone }: FormProps) {
     setFound(undefined);
     setValues((v) => ({ ...v, [field]: value }));
   };
-  const body = async (): Promise<Schemas["SettingWrite"]> => {
+  const who = useSession();
+  const body = async (what: "save" | "test"): Promise<Schemas["SettingWrite"]> => {
     const { fields, secrets } = divide(kind, values);
     const agent = agents.find((a) => a.id === agentID);
     if (Object.keys(secrets).length > 0 && !trusts(agent?.uid ?? "", agent?.sealKey ?? "", accept)) {
@@ -86,7 +88,15 @@ function Form({ kind, item, agents, onDone }: FormProps) {
     }
     const sealed =
       Object.keys(secrets).length > 0
-        ? sealFields(agent?.sealKey, secrets, { agent: agent?.uid ?? "", type: kind.type, name: called })
+        ? sealFields(agent?.sealKey, secrets, {
+            agent: agent?.uid ?? "",
+            verb: what === "test" ? "settings.test" : "settings.apply",
+            type: kind.type,
+            name: called,
+            project: fields.project ?? item?.argoProject ?? "",
+            actor: who ? `${who.principal.type}:${who.principal.id}` : "",
+            open: fields,
+          })
         : undefined;
     return { name: called, fields, ...(sealed ? { sealed } : {}), ...(old?.version ? { version: old.version } : {}) };
   };
@@ -100,13 +110,13 @@ function Form({ kind, item, agents, onDone }: FormProps) {
     setFound(undefined);
     try {
       if (what === "test") {
-        setFound(await send<Schemas["SettingTest"]>("POST", `${agentPath(agentID, kind.noun)}/test`, await body()));
+        setFound(await send<Schemas["SettingTest"]>("POST", `${agentPath(agentID, kind.noun)}/test`, await body(what)));
         return;
       }
       finished(
         item
-          ? await send<Schemas["Command"]>("PUT", itemPath(item, kind.noun), await body())
-          : await send<Schemas["Command"]>("POST", agentPath(agentID, kind.noun), await body()),
+          ? await send<Schemas["Command"]>("PUT", itemPath(item, kind.noun), await body(what))
+          : await send<Schemas["Command"]>("POST", agentPath(agentID, kind.noun), await body(what)),
       );
       toast(item ? `The ${kind.called} was changed` : `The ${kind.called} was added`, values[kind.title]);
       void queryClient.invalidateQueries({ queryKey: [kind.event] });

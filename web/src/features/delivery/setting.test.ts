@@ -1,5 +1,38 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { auth, certificates, clusters, divide, keys, nameOf, repositories, wrong } from "./setting";
+import {
+  auth,
+  certificates,
+  clusters,
+  divide,
+  keys,
+  knownHosts,
+  nameOf,
+  repositories,
+  templates,
+  wrong,
+} from "./setting";
+
+// What server, agent and command line take open or sealed; api/agentapi holds the file to their list.
+const taken = JSON.parse(
+  readFileSync(new URL("../../../../api/agentapi/testdata/setting-fields.json", import.meta.url), "utf8"),
+) as Record<string, { open: string[] | null; secret: string[] | null }>;
+
+describe("the fields of forms", () => {
+  for (const kind of [repositories, templates, clusters, certificates, knownHosts, keys]) {
+    it(`of a ${kind.called} are sealed or not, as the agent takes them`, () => {
+      const given = Object.fromEntries(kind.fields.map((f) => [f.name, "x"]));
+      const all = { fields: {} as Record<string, string>, secrets: {} as Record<string, string> };
+      for (const method of ["", "password", "bearer", "ssh", "app", "tls"]) {
+        const part = divide(kind, { ...given, type: "git", [auth]: method });
+        Object.assign(all.fields, part.fields);
+        Object.assign(all.secrets, part.secrets);
+      }
+      expect(taken[kind.type]?.open ?? []).toEqual(expect.arrayContaining(Object.keys(all.fields)));
+      expect(taken[kind.type]?.secret ?? []).toEqual(expect.arrayContaining(Object.keys(all.secrets)));
+    });
+  }
+});
 
 describe("nameOf", () => {
   it("makes a name that a Secret can have", () => {

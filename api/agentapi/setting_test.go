@@ -1,0 +1,73 @@
+package agentapi_test
+
+import (
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-gitops/slipway/api/agentapi"
+)
+
+// judged are fields that somebody decides by: where something is, for whom, and how it is reached.
+func judged() []string {
+	return []string{
+		"url", "server", "project", "name", "serverName", "proxy", "noProxy", "type", "insecure", "insecureIgnoreHostKey", "namespaces", "clusterResources",
+		"githubAppEnterpriseBaseUrl", "shard", "data", "certData", "keyData",
+	}
+}
+
+func TestAFieldOfASettingIsEitherJudgedOrSecret(t *testing.T) {
+	t.Parallel()
+	for _, kind := range agentapi.SettingTypes() {
+		if len(kind.OpenFields()) == 0 {
+			t.Errorf("a %s has no fields", kind)
+		}
+		for _, field := range slices.Concat(kind.OpenFields(), kind.SecretFields(), judged()) {
+			if kind.Open(field) && kind.Secret(field) || kind.Secret(field) && slices.Contains(judged(), field) {
+				t.Errorf("%s of a %s can be sealed, and something is decided by it", field, kind)
+			}
+			for _, other := range []string{strings.ToUpper(field), strings.ToUpper(field[:1]) + field[1:], field + " ", field + "\x00"} {
+				if kind.Open(other) || kind.Secret(other) {
+					t.Errorf("%q is taken for a field of a %s", other, kind)
+				}
+			}
+		}
+		for _, field := range kind.Aims() {
+			if !kind.Open(field) {
+				t.Errorf("%s says where secrets of a %s go, and is not judged", field, kind)
+			}
+		}
+	}
+	if unknown := agentapi.SettingType("later"); unknown.Open("url") || unknown.Secret("password") {
+		t.Error("a type that nobody knows has fields")
+	}
+}
+
+// Pages are held to the same file (web/src/features/delivery/setting.test.ts).
+func TestTheListOfFieldsThatPagesAreHeldToIsThisOne(t *testing.T) {
+	t.Parallel()
+	type fields struct {
+		Open   []string `json:"open"`
+		Secret []string `json:"secret"`
+	}
+	want := map[agentapi.SettingType]fields{}
+	for _, kind := range agentapi.SettingTypes() {
+		want[kind] = fields{kind.OpenFields(), kind.SecretFields()}
+	}
+	raw, err := os.ReadFile("testdata/setting-fields.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got map[agentapi.SettingType]fields
+	if err := json.Unmarshal(raw, &got); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		text, err := json.MarshalIndent(want, "", "  ")
+		t.Errorf("testdata/setting-fields.json (-want +got):\n%s\nit has to be\n%s\n%v", d, text, err)
+	}
+}

@@ -1,0 +1,103 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/project"
+	"github.com/slipway-gitops/slipway/internal/server/rbac"
+	"github.com/slipway-gitops/slipway/internal/strict"
+)
+
+// above is an item as who decides over its agent has rights to it: at the agent's scope, whatever project or labels it has.
+func (h *Handler) above(ctx context.Context, kind string, in ItemInput) (target, error) {
+	return h.freshItem(ctx, kind, in.Agent, in.Namespace, in.Name, "", nil)
+}
+
+// mayAbove asks for the route's permission at the agent's scope: what an Argo project may do is not for those who are in it
+// to decide.
+func (h *Handler) mayAbove(ctx context.Context, c *call, in ItemInput) error {
+	parent, err := h.above(ctx, api.KindArgoProject, in)
+	if err != nil {
+		return err
+	}
+	if d := c.policy.Can(c.who.Subject, c.route.Permission, parent.object); !d.Allowed {
+		return api.Errorf(api.CodeForbidden, "an Argo project is made and deleted with %s above it, at %s: %s", c.route.Permission, parent.object.Scope, d.Why)
+	}
+	return nil
+}
+
+// withinParent lets who has no right above an Argo project write only what permits no more than it does now. What is
+// compared is what is written: the change is made to the version that was read here.
+func (h *Handler) withinParent(ctx context.Context, c *call, in ItemInput, apply *agentapi.ObjectApply) error {
+	was, there := c.before.(json.RawMessage)
+	if !there {
+		return h.mayAbove(ctx, c, in)
+	}
+	parent, err := h.above(ctx, api.KindArgoProject, in)
+	if err != nil {
+		return err
+	}
+	d := c.policy.Can(c.who.Subject, c.route.Permission, parent.object)
+	if d.Allowed {
+		return nil
+	}
+	before, err := readProject(was)
+	if err != nil {
+		return api.Errorf(api.CodeForbidden, "the Argo project cannot be compared with what it is now (%v): it takes %s at %s to change it", err, c.route.Permission, parent.object.Scope)
+	}
+	after, err := readProject(apply.Object)
+	if err != nil {
+		return &api.Error{Code: api.CodeInvalid, Field: "body.resource", Message: "the resource is no AppProject: " + err.Error()}
+	}
+	if wider := project.Widens(before, after); len(wider) > 0 {
+		return api.Errorf(api.CodeForbidden, "this permits the Argo project more than it may do now (%s), which takes %s above it, at %s: %s",
+			strings.Join(wider, ", "), c.route.Permission, parent.object.Scope, d.Why)
+	}
+	if before.ResourceVersion == "" || apply.Version != "" && apply.Version != before.ResourceVersion {
+		return api.Errorf(api.CodeConflict, "the Argo project has changed since version %.64s: read it again and repeat the change", apply.Version)
+	}
+	apply.Base, apply.Version, apply.Update = was, before.ResourceVersion, true
+	return nil
+}
+
+// readProject reads an AppProject by the exact names of its fields, as its agent does. One with a field that is not known
+// here is an error: what it permits is not known either.
+func readProject(raw json.RawMessage) (*v1alpha1.AppProject, error) {
+	if err := strict.Check(raw, nil); err != nil {
+		return nil, err
+	}
+	var fields map[string]any
+	if err := utiljson.Unmarshal(raw, &fields); err != nil {
+		return nil, err
+	}
+	delete(fields, "status") // nobody's wish
+	var out v1alpha1.AppProject
+	return &out, runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(fields, &out, true)
+}
+
+// bounds is what an answer about rights adds for who may edit an Argo project, and not what is above it.
+func (h *Handler) bounds(ctx context.Context, c *call, s rbac.Subject, want api.Permission, object rbac.Object) (string, error) {
+	if object.Type != api.TypeArgoProject || want.Verb() == "view" || object.ID == "" {
+		return "", nil
+	}
+	agent, namespace, name, err := api.ParseItemID(object.ID)
+	if err != nil {
+		return "", err
+	}
+	parent, err := h.above(ctx, api.KindArgoProject, ItemInput{AgentInput{agent}, namespace, name})
+	if err != nil || c.policy.Can(s, want, parent.object).Allowed {
+		return "", err
+	}
+	if want == api.PermArgoProjectDelete {
+		return "; but an Argo project is deleted with " + string(want) + " above it only, at " + string(parent.object.Scope), nil
+	}
+	return "; within what it may do now: to permit it more takes " + string(want) + " above it, at " + string(parent.object.Scope), nil
+}
