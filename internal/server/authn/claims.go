@@ -1,12 +1,17 @@
 package authn
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // Bounds of what is taken over from claims.
@@ -21,6 +26,30 @@ const (
 
 // claims are what a provider says of a person.
 type claims map[string]json.RawMessage
+
+// unambiguous refuses an ID token that can be read in two ways: with a name twice, or with one that a library takes for a
+// registered one, since it compares without letter case.
+func unambiguous(token string, says claims) error {
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 {
+		return errors.New("the ID token does not have three parts")
+	}
+	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil {
+		return errors.New("the ID token is not written as base64")
+	}
+	if err := strict.Check(payload, nil); err != nil {
+		return errors.New("the ID token has a claim twice, or is no plain JSON")
+	}
+	for name := range says {
+		for _, registered := range []string{"iss", "sub", "aud", "azp", "exp", "nbf", "iat", "nonce", "at_hash"} {
+			if name != registered && strings.EqualFold(name, registered) {
+				return fmt.Errorf("the ID token has a claim %.20q beside %s", name, registered)
+			}
+		}
+	}
+	return nil
+}
 
 // text is a claim that is a text; else empty.
 func (c claims) text(name string) string {
@@ -92,7 +121,9 @@ func (p Provider) read(c claims) (person, error) {
 		verified: c.yes("email_verified") || p.TrustMail && !c.has("email_verified"),
 		groups:   c.list(p.GroupsClaim),
 	}
-	if out.subject == "" || len(out.subject) > maxSubject {
+	// A part that cannot be read stands for many: two people would be one.
+	odd := strings.ContainsFunc(out.subject, func(r rune) bool { return r == utf8.RuneError || unicode.IsControl(r) })
+	if out.subject == "" || len(out.subject) > maxSubject || odd {
 		return out, errors.New("the ID token has no subject that can be kept")
 	}
 	if len(out.mail) > maxMail || strings.ContainsAny(out.mail, "\r\n") {

@@ -50,7 +50,7 @@ func FuzzProviderAnswers(f *testing.F) {
 	mux.HandleFunc("/.well-known/openid-configuration", answer(&discovery))
 	mux.HandleFunc("/token", answer(&token))
 	mux.HandleFunc("/keys", answer(&keys))
-	p, err := newProvider(Provider{Name: "main", Issuer: server.URL, ClientID: "client"}, "https://slipway.example/callback", new(outward.Policy))
+	p, err := newProvider(Provider{Name: "main", Issuer: server.URL, ClientID: "client"}, "https://slipway.example/callback", &outward.Policy{Private: true})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -227,7 +227,12 @@ func (p *provider) exchange(ctx context.Context, found *discovered, now func() t
 	if err := id.Claims(&says); err != nil {
 		return person{}, p.fault("read its ID token", err)
 	}
+	if err := unambiguous(raw, says); err != nil {
+		return person{}, p.fault("read its ID token", err)
+	}
 	switch {
+	case id.Subject != says.text("sub"):
+		return person{}, p.fault("read its ID token", errors.New("it names two subjects"))
 	case !same(id.Nonce, nonce):
 		return person{}, p.fault("check its ID token", errors.New("it is not for this sign-in; sign in again"))
 	case len(id.Audience) > 1 && says.text("azp") != p.cfg.ClientID:

@@ -141,6 +141,12 @@ func reachable(outbound *outward.Policy, issuer string) *outward.Policy {
 	return &p
 }
 
+// Redirects that are not followed. What is secret goes to the address of the configuration alone.
+var (
+	errAway       = errors.New("it redirects too often, or away from https: correct the addresses in its configuration")
+	errSecretAway = errors.New("it redirects a request with a secret, which is not followed: correct the addresses in its configuration")
+)
+
 // providerClient is a client with bounds, which goes through the proxy of the environment.
 func providerClient(caFile string, outbound *outward.Policy) (*http.Client, error) {
 	pool, err := x509.SystemCertPool()
@@ -165,9 +171,9 @@ func providerClient(caFile string, outbound *outward.Policy) (*http.Client, erro
 		CheckRedirect: func(r *http.Request, via []*http.Request) error {
 			switch {
 			case len(via) > 5 || via[0].URL.Scheme == "https" && r.URL.Scheme != "https":
-				return errors.New("it sends us elsewhere too often, or away from https")
+				return errAway
 			case via[0].Method != http.MethodGet || via[0].Header.Get("Authorization") != "":
-				return errors.New("it sends us elsewhere with what is secret: correct the addresses in its configuration")
+				return errSecretAway
 			}
 			return nil
 		},
@@ -316,6 +322,11 @@ func advice(cfg Provider, redirect string, err error) string {
 		flood     *http.MaxBytesError
 		clear     tls.RecordHeaderError
 	)
+	for _, known := range []error{errAway, errSecretAway} {
+		if errors.Is(err, known) {
+			return known.Error() // without the address that the provider chose
+		}
+	}
 	if reach := new(outward.Refused); errors.As(err, &reach) {
 		return "its configuration names a host that this server does not connect to: " + reach.Error()
 	}
