@@ -59,15 +59,15 @@ type limiter struct {
 	watching map[api.Principal]int
 }
 
-// maxWatching is how many streams of events somebody may have open: one must not take the place of all.
+// maxWatching is how many streams (events, logs, terminals, trees) somebody may have open: one must not take the place of all.
 const maxWatching = 100
 
-// open counts a stream of events, until what it gives is called.
+// open counts a stream, until what it gives is called.
 func (l *limiter) open(p api.Principal) (closed func(), err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.watching[p] >= maxWatching {
-		return nil, &api.Error{Code: api.CodeTooMany, Message: "too many streams of events are open: close one, and read several types of objects from one stream", RetryAfter: 1}
+		return nil, &api.Error{Code: api.CodeTooMany, Message: "too many streams are open: close one, and read several types of objects from one stream of events", RetryAfter: 1}
 	}
 	l.watching[p]++
 	return func() {

@@ -133,16 +133,22 @@ func (h *Handler) logs(ctx context.Context, c *call, in *logsInput) (*streamOutp
 		Tail: in.Tail, Search: in.Search, Invert: in.Invert, IgnoreCase: in.IgnoreCase, Timestamps: in.Timestamps,
 	})
 	o.By, o.Groups, o.RequestID, o.Object, o.Timeout = c.who.Principal, c.who.Subject.Groups, c.id, c.object, askTime
+	closed, err := h.limits.open(c.who.Principal)
+	if err != nil {
+		return nil, err
+	}
 	stream, err := h.cfg.Commands.Open(ctx, o)
 	if err != nil {
+		closed()
 		return nil, err
 	}
 	events := strings.Contains(in.Accept, "text/event-stream")
 	return &streamOutput{func(hc huma.Context) { //nolint:contextcheck // it has the context of the request
 		_, w := humago.Unwrap(hc)
+		defer stream.Close()
+		defer closed()
 		ctx, cancel := c.guard(hc.Context(), stillMay(hc.Context(), in.ItemInput))
 		defer cancel()
-		defer stream.Close()
 		h.copyLogs(ctx, w, stream, events)
 	}}, nil
 }

@@ -79,12 +79,18 @@ func (h *Handler) terminal(ctx context.Context, c *call, in *terminalInput) (*st
 	c.before, c.after = nil, body
 	o := in.order("resource.terminal", body)
 	o.By, o.Groups, o.RequestID, o.Object, o.Timeout, o.Reason = c.who.Principal, c.who.Subject.Groups, c.id, c.object, askTime, c.reason
+	closed, err := h.limits.open(c.who.Principal)
+	if err != nil {
+		return nil, err
+	}
 	stream, err := h.cfg.Commands.Open(ctx, o)
 	if err != nil {
+		closed()
 		return nil, err
 	}
 	return &streamOutput{func(hc huma.Context) { //nolint:contextcheck // it has the context of the request
 		defer stream.Close()
+		defer closed()
 		begun := h.now()
 		conn, err := h.upgrade(c, hc)
 		if err != nil {
