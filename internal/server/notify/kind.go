@@ -28,7 +28,7 @@ type kind struct {
 var kinds = map[string]kind{
 	"slack":      {scheme: "slack", titled: true, options: []string{"botname", "icon", "color"}, convert: slackURL},
 	"teams":      {scheme: "teams", titled: true, options: []string{"color"}, convert: teamsURL},
-	"email":      {scheme: "smtp", titled: true, options: []string{"to", "fromname", "usehtml"}},
+	"email":      {scheme: "smtp", titled: true, options: []string{"to", "fromname"}},
 	"pagerduty":  {scheme: "pagerduty", options: []string{"severity", "source", "action"}},
 	"opsgenie":   {scheme: "opsgenie", titled: true, options: []string{"tags", "entity", "source", "priority", "responders"}},
 	"discord":    {scheme: "discord", titled: true, options: []string{"username", "avatar", "color"}, convert: discordURL},

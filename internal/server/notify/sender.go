@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -83,12 +85,15 @@ func (s *Sender) Send(ctx context.Context, c *api.NotificationChannel, d *api.No
 	if err != nil {
 		return err
 	}
-	p := parcel{URL: address.String(), Title: d.Title, Text: d.Text, Options: c.Options}
+	// The title becomes a header of some kinds.
+	p := parcel{URL: address.String(), Title: strings.Join(strings.Fields(plain(d.Title)), " "), Text: plain(d.Text), Options: c.Options}
 	if !k.titled {
 		p.Title, p.Text = "", d.Title+"\n"+d.Text
 	}
 	if c.Kind == "email" { // the receiver can tell a repetition
 		p.Text += "\n\n-- \nDelivery " + d.ID
+		// What others wrote is in it: commits, errors, names. It must not become markup.
+		p.URL, p.Options = asText(address), with(c.Options, "usehtml", "no")
 	}
 	if c.Kind == "pagerduty" {
 		p.Options = with(c.Options, "dedup_key", d.ID)
@@ -102,11 +107,25 @@ func (s *Sender) Send(ctx context.Context, c *api.NotificationChannel, d *api.No
 	return nil
 }
 
-func with(options map[string]string, name, value string) map[string]string {
-	out := map[string]string{name: value}
-	for k, v := range options {
-		out[k] = v
+// asText is the address of a mail server for mails without HTML.
+func asText(address *url.URL) string {
+	query := address.Query()
+	for name := range query {
+		if strings.EqualFold(name, "usehtml") {
+			query.Del(name)
+		}
 	}
+	out := *address
+	out.RawQuery = query.Encode()
+	return out.String()
+}
+
+func with(options map[string]string, name, value string) map[string]string {
+	out := maps.Clone(options)
+	if out == nil {
+		out = map[string]string{}
+	}
+	out[name] = value
 	return out
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"regexp"
 	"strings"
 	"text/template"
 	"text/template/parse"
@@ -55,13 +56,27 @@ func fieldsOf(e *api.NotificationEvent) *Fields {
 	values := reflect.ValueOf(f).Elem()
 	for i := range values.NumField() {
 		if field := values.Field(i); field.Kind() == reflect.String {
-			field.SetString(cut(field.String(), MaxField))
+			field.SetString(cut(quiet(field.String()), MaxField))
 		}
 	}
 	for name, value := range e.Labels {
-		f.Labels[cut(name, MaxField)] = cut(value, MaxField)
+		f.Labels[cut(quiet(name), MaxField)] = cut(quiet(value), MaxField)
 	}
 	return f
+}
+
+// What chats take for a link with a text of its own, or for a call to all who are there.
+//
+//nolint:gochecknoglobals // compiled once
+var (
+	markup = regexp.MustCompile(`<([!@#]|[A-Za-z][A-Za-z0-9+.-]*:)`)
+	calls  = regexp.MustCompile(`(?i)@(everyone|here|channel|all)\b`)
+)
+
+// quiet has a text of others stay a text in chats: it links to nothing under another name, and calls nobody.
+func quiet(s string) string {
+	const apart = "\u200b" // it takes no room
+	return calls.ReplaceAllString(markup.ReplaceAllString(s, "<"+apart+"$1"), "@"+apart+"$1")
 }
 
 func moment(at time.Time) string {
