@@ -73,6 +73,21 @@ func TestANamespaceThatTheProjectDoesNotPermitIsUsedAsItIs(t *testing.T) {
 	}
 }
 
+func TestLabelsOfPodSecurityTakeThePermissionForNamespaces(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, nil)
+	b.rules = permissive(t, func(p *v1alpha1.AppProject) { p.Spec.ClusterResourceWhitelist = nil })
+	b.commit("r1", good)
+	b.app.Spec.SyncPolicy = &v1alpha1.SyncPolicy{ManagedNamespaceMetadata: &v1alpha1.ManagedNamespaceMetadata{
+		Labels: map[string]string{"pod-security.kubernetes.io/enforce": "privileged"},
+	}}
+	b.app.Operation = &v1alpha1.Operation{Sync: &v1alpha1.SyncOperation{SyncOptions: []string{"CreateNamespace=true"}}}
+	res := b.turn()
+	if res.Operation == nil || res.Operation.Phase != v1alpha1.OperationFailed || !strings.HasPrefix(res.Operation.Message, "the namespace failed to apply") {
+		t.Errorf("%v, %+v", res, res.Operation)
+	}
+}
+
 func TestTheResultsNameTheNamespaceUntilTheEnd(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, nil)

@@ -194,3 +194,28 @@ func TestCookiesAreForTheServerAlone(t *testing.T) {
 		t.Errorf("a cookie without its prefix: %s", out)
 	}
 }
+
+// TestWhatOthersWriteIsNoPage asks every route as a browser that follows a link does. No answer is a page, whatever texts are
+// in it, and names of objects do not become headers.
+func TestWhatOthersWriteIsNoPage(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const script = `<script>alert(1)</script>`
+	w.must(w.admin, "POST", "/organizations", fmt.Sprintf(`{"name":"acme","displayName":%q,"description":%q}`, script, script))
+	cookie := w.session("admin", password)
+	for _, o := range append(w.operations(), [2]string{"GET", "/api/v1/" + script}, [2]string{"GET", "/api/v1/organizations/acme"}, [2]string{"GET", "/api/v1/users/" + script}, [2]string{"GET", "/api/v1/session/oidc/callback?error=" + script + "&state=x"}) {
+		if o[0] != http.MethodGet || strings.HasSuffix(o[1], "/events") {
+			continue
+		}
+		path := strings.ReplaceAll(strings.ReplaceAll(o[1], "<", "%3C"), ">", "%3E")
+		out := w.browse(cookie, "GET", strings.TrimPrefix(path, "/api/v1"), "", "Accept", "text/html,application/xhtml+xml,*/*;q=0.8", "Sec-Fetch-Dest", "document")
+		kind := out.Header.Get("Content-Type")
+		if strings.Contains(kind, "html") || strings.Contains(kind, "svg") || strings.Contains(kind, "javascript") || out.Header.Get("X-Content-Type-Options") != "nosniff" ||
+			!strings.Contains(out.Header.Get("Content-Security-Policy"), "default-src 'none'") && strings.HasPrefix(o[1], "/api/") {
+			t.Errorf("GET %s: %s %v", path, kind, out.Header)
+		}
+		if at := out.Header.Get("Location"); strings.Contains(at, "script") || at != "" && !strings.HasPrefix(at, "/") {
+			t.Errorf("GET %s leads to %s", path, at)
+		}
+	}
+}
