@@ -56,11 +56,11 @@ func fieldsOf(e *api.NotificationEvent) *Fields {
 	values := reflect.ValueOf(f).Elem()
 	for i := range values.NumField() {
 		if field := values.Field(i); field.Kind() == reflect.String {
-			field.SetString(cut(quiet(field.String()), MaxField))
+			field.SetString(cut(unlinked(field.String()), MaxField))
 		}
 	}
 	for name, value := range e.Labels {
-		f.Labels[cut(quiet(name), MaxField)] = cut(quiet(value), MaxField)
+		f.Labels[cut(unlinked(name), MaxField)] = cut(unlinked(value), MaxField)
 	}
 	return f
 }
@@ -73,8 +73,8 @@ var (
 	calls  = regexp.MustCompile(`(?i)@(everyone|here|channel|all)\b`)
 )
 
-// quiet has a text of others stay a text in chats: it links to nothing under another name, and calls nobody.
-func quiet(s string) string {
+// unlinked keeps a text of others a text in chats: it has no link with a text of its own, and notifies no group.
+func unlinked(s string) string {
 	const apart = "\u200b" // it takes no room
 	return calls.ReplaceAllString(markup.ReplaceAllString(s, "<"+apart+"$1"), "@"+apart+"$1")
 }
