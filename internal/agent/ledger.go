@@ -15,6 +15,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/health"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/legible"
 	"github.com/slipway-gitops/slipway/internal/redact"
 )
 
@@ -53,7 +54,7 @@ func (a *Agent) openLedger() error {
 	}
 	book, err := record.Open(record.Config{
 		Dir: a.cfg.Data + "/ledger", Key: func() []byte { return a.link.RecordKey() }, Log: a.log.With("component", "ledger"),
-		Clean:  func(raw []byte) []byte { return redact.JSONAddresses(a.linked.Redact(raw)) },
+		Clean:  func(raw []byte) []byte { return legible.JSON(redact.JSONAddresses(a.linked.Redact(raw))) },
 		Hidden: func() []string { return a.differences.get().Mask },
 	})
 	if err != nil {

@@ -15,6 +15,9 @@ const module = "github.com/slipway-gitops/slipway"
 // strictly reads JSON that is judged. Every room may stand on it: it stands on the standard library alone.
 const strictly = "internal/strict"
 
+// legibly is the door for texts that are stored or shown, for every room as well.
+const legibly = "internal/legible"
+
 // rooms says for every room which others of ours its packages may import. A path ends in /... where what is below it
 // counts too. Packages of a room may always import each other. Because every package is in a room, a room reaches
 // nothing but these and what these reach.
@@ -46,6 +49,7 @@ func rooms() map[string][]string {
 		strictly:            nil,
 		"internal/inlet":    nil,
 		"internal/outward":  nil,
+		legibly:             nil,
 		"web":               nil,
 		"internal/podlog":   {api},
 		chained:             {api},
@@ -165,7 +169,7 @@ func TestARoomImportsOnlyTheRoomsItStandsOn(t *testing.T) {
 			t.Errorf("%s is in no room: say in rooms() what it may import", path)
 			continue
 		}
-		allowed := append(slices.Clone(rooms()[room]), room+"/...", strictly)
+		allowed := append(slices.Clone(rooms()[room]), room+"/...", strictly, legibly)
 		for _, next := range imports {
 			path, ours := strings.CutPrefix(next, module+"/")
 			if ours && !slices.ContainsFunc(allowed, func(pattern string) bool { return covers(pattern, path) }) {

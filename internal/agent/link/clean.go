@@ -9,10 +9,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/legible"
 	"github.com/slipway-gitops/slipway/internal/redact"
 )
 
-// marshal writes JSON in which URLs stand as they are, and cleans them.
+// marshal writes JSON in which URLs stand as they are, cleans them, and makes texts ones that a server can keep.
 func marshal(v any) ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -20,7 +21,7 @@ func marshal(v any) ([]byte, error) {
 	if err := enc.Encode(v); err != nil {
 		return nil, fmt.Errorf("write an item: %w", err)
 	}
-	return redact.JSONAddresses(bytes.TrimSuffix(buf.Bytes(), []byte("\n"))), nil
+	return legible.JSON(redact.JSONAddresses(bytes.TrimSuffix(buf.Bytes(), []byte("\n")))), nil
 }
 
 // Application returns what the server is told of an Application.

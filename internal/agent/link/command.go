@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/legible"
 	"github.com/slipway-gitops/slipway/internal/redact"
 )
 
@@ -238,7 +239,7 @@ func (l *Link) execute(ctx context.Context, cmd agentapi.Command) (result agenta
 func (l *Link) clean(r agentapi.Result) agentapi.Result {
 	r.Message = l.cfg.RedactText(r.Message)
 	if len(r.Body) > 0 {
-		r.Body = l.cfg.Redact(r.Body)
+		r.Body = legible.JSON(l.cfg.Redact(r.Body))
 	}
 	return r
 }

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/legible"
 )
 
 // masker makes manifests ones that may leave the agent. Values of Secrets are replaced by hashes with a key that never
@@ -26,8 +27,13 @@ type masker struct {
 	private bool     // nothing is told but what it is
 }
 
-// mask returns the content of a manifest without secrets, as canonical JSON.
+// mask returns the content of a manifest without secrets, as canonical JSON that a server can keep.
 func (k masker) mask(m object.Manifest) ([]byte, error) {
+	raw, err := k.masked(m)
+	return legible.JSON(raw), err
+}
+
+func (k masker) masked(m object.Manifest) ([]byte, error) {
 	secret := m.Key.IsSecret()
 	if !secret && !k.private && !k.annotated(m.JSON) && !object.MayHoldSecret(m.JSON) {
 		return m.JSON, nil

@@ -189,6 +189,7 @@ func (s *stack) awaitCopy(ctx context.Context, c *client.Client, cluster *access
 	if c == nil {
 		return nil
 	}
+	parent := ctx
 	ctx, cancel := context.WithTimeoutCause(ctx, copyLimit, fmt.Errorf("the server did not learn of the applications within %s; the logs are in %s", copyLimit, s.dir.file("log")))
 	defer cancel()
 	apps, err := cluster.Apps.List(ctx, "")
@@ -196,10 +197,12 @@ func (s *stack) awaitCopy(ctx context.Context, c *client.Client, cluster *access
 		return err
 	}
 	id := api.ScopeAccount.ID(agentName)
+	known := 0
 	for {
 		agent, err := c.AgentEntities().Get(ctx, id)
 		if err == nil && agent.Status.State == api.AgentConnected {
 			all, err := c.AllApplications(ctx, api.ApplicationFilter{ItemFilter: api.ItemFilter{Agent: id}})
+			known = max(known, len(all))
 			if err == nil && len(all) >= len(apps) {
 				s.say("the agent is connected, the server knows %d applications", len(all))
 				return nil
@@ -210,6 +213,10 @@ func (s *stack) awaitCopy(ctx context.Context, c *client.Client, cluster *access
 		}
 		select {
 		case <-ctx.Done():
+			if known > 0 && parent.Err() == nil { // what the server cannot take is no reason to stop all the rest
+				s.say("the agent is connected, but the server knows only %d of %d applications; the logs are in %s", known, len(apps), s.dir.file("log"))
+				return nil
+			}
 			return context.Cause(ctx)
 		case <-time.After(lookAgain):
 		}

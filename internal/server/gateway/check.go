@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/legible"
 )
 
 // Bounds of what agents tell, beside those that package agentapi names.
@@ -30,20 +31,12 @@ func isName(s string) bool {
 // line makes a text of an agent one that can be stored and shown: no control characters but line breaks and tabs, and
 // not longer than limit bytes.
 func line(s string, limit int) string {
-	s = strings.Map(func(r rune) rune {
+	return legible.Text(strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && (unicode.IsControl(r) || r == utf8.RuneError) {
 			return -1
 		}
 		return r
-	}, s)
-	if len(s) <= limit {
-		return s
-	}
-	cut := limit - len("…")
-	for cut > 0 && !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + "…"
+	}, s), limit)
 }
 
 // checkJSON says what is wrong with JSON that a store is to keep: it must be text without the character NUL, which no
@@ -162,6 +155,10 @@ func sift(items []agentapi.Item) (kept []agentapi.Item, rejected []agentapi.Reje
 			return nil, nil, fmt.Errorf("%s is in the batch twice", item.Key)
 		}
 		seen[item.Key] = true
+		// Its hash stays: it names what the agent has.
+		if len(item.Body) <= agentapi.MaxItem {
+			item.Body = legible.JSON(item.Body)
+		}
 		if err := checkItem(item); err != nil {
 			rejected = append(rejected, agentapi.Rejected{Key: item.Key, Message: err.Error()})
 			continue
@@ -257,6 +254,9 @@ func checkResult(r *agentapi.Result) error {
 	r.Message = line(r.Message, agentapi.MaxText)
 	if len(r.Body) == 0 {
 		return nil
+	}
+	if len(r.Body) <= agentapi.MaxResult {
+		r.Body = legible.JSON(r.Body)
 	}
 	if err := checkJSON(r.Body, agentapi.MaxResult); err != nil {
 		return fmt.Errorf("the body: %w", err)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/legible"
 )
 
 // Ledger is what is kept of operations.
@@ -153,6 +154,7 @@ func readRecord(r agentapi.Record, now time.Time, left *int) (*api.LedgerDetail,
 	}
 	raw, err := unpack(r.Body, agentapi.MaxRecordJSON, left)
 	if err == nil {
+		raw = legible.JSON(raw)
 		err = checkJSON(raw, agentapi.MaxRecordJSON)
 	}
 	if err == nil && breadth(raw) > maxValues {

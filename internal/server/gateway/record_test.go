@@ -47,7 +47,7 @@ func TestWhatCannotBeARecordIsRefused(t *testing.T) {
 		{name: "so many values that they are one", body: pack(t, []byte(`{"sources":[`+strings.Repeat("{},", 1<<20)+`{}]}`)), want: "values"},
 		{name: "no JSON", body: pack(t, []byte("no")), want: "JSON"},
 		{name: "another shape", body: pack(t, []byte(`{"objects":1}`)), want: "shape"},
-		{name: "the character NUL", body: pack(t, []byte(`{"name":"a\u0000"}`)), want: "NUL"},
+		{name: "the character NUL in a message", change: func(d *api.LedgerDetail) { d.Changes[0].Outcome = "a\x00" + strings.Repeat("x", 1000) }},
 		{name: "no name", change: func(d *api.LedgerDetail) { d.Name = "" }, want: "name"},
 		{name: "a name with a line break", change: func(d *api.LedgerDetail) { d.Name = "a\nb" }, want: "name"},
 		{name: "an operation that goes on", change: func(d *api.LedgerDetail) { d.Phase = "Running" }, want: "phase"},

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"reflect"
 	"regexp"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"unicode"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/legible"
 )
 
 // The standard templates.
@@ -327,10 +329,10 @@ func cut(s string, n int) string {
 
 // plain takes out what would not be shown, but for line breaks and tabs.
 func plain(s string) string {
-	return strings.Map(func(r rune) rune {
+	return legible.Text(strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && unicode.IsControl(r) {
 			return -1
 		}
 		return r
-	}, strings.ToValidUTF8(s, ""))
+	}, strings.ToValidUTF8(s, "")), math.MaxInt)
 }

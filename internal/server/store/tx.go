@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -146,6 +147,10 @@ func values(args []any) []any {
 			args[i] = number(arg)
 		case time.Time:
 			args[i] = micros(arg)
+		default:
+			if v := reflect.ValueOf(arg); v.Kind() == reflect.String { // a text with a type of its own
+				args[i] = clean(v.String())
+			}
 		}
 	}
 	return args

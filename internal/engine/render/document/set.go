@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/legible"
 )
 
 // maxListDepth bounds lists inside lists.
@@ -131,7 +132,7 @@ func listOf(v *value) ([]value, bool) {
 
 // manifest checks the identity of an object and encodes it.
 func (s *Set) manifest(v *value) (object.Manifest, error) {
-	if err := checkTexts(v, "kind", "apiVersion"); err != nil {
+	if err := checkTexts(v, legible.Word, "kind", "apiVersion"); err != nil {
 		return object.Manifest{}, err
 	}
 	kind, apiVersion := v.text("kind"), v.text("apiVersion")
@@ -145,7 +146,7 @@ func (s *Set) manifest(v *value) (object.Manifest, error) {
 	if meta == nil || meta.kind != mapping {
 		return object.Manifest{}, fmt.Errorf("%s has no metadata.name; add it", kind)
 	}
-	if err := checkTexts(meta, "name", "namespace", "generateName"); err != nil {
+	if err := checkTexts(meta, legible.Name, "name", "namespace", "generateName"); err != nil {
 		return object.Manifest{}, fmt.Errorf("metadata of %s: %w", kind, err)
 	}
 	if meta.text("name") == "" && meta.text("generateName") == "" {
@@ -167,11 +168,19 @@ func (s *Set) manifest(v *value) (object.Manifest, error) {
 	return object.Manifest{Key: key, Version: version, JSON: raw}, nil
 }
 
-// checkTexts makes sure that fields of an identity are texts: YAML reads an unquoted no, on or 1 as something else.
-func checkTexts(v *value, fields ...string) error {
+// checkTexts makes sure that fields of an identity are texts, since YAML reads an unquoted no, on or 1 as something else,
+// and that these can be stored and shown.
+func checkTexts(v *value, check func(string) error, fields ...string) error {
 	for _, f := range fields {
-		if m, ok := v.get(f); ok && m.kind != text && m.kind != null {
+		m, ok := v.get(f)
+		if !ok || m.kind == null {
+			continue
+		}
+		if m.kind != text {
 			return fmt.Errorf("%s is not a text; quote it", f)
+		}
+		if err := check(m.str); err != nil {
+			return fmt.Errorf("%s cannot be kept: %w", f, err)
 		}
 	}
 	return nil
@@ -194,6 +203,9 @@ func checkStrings(meta *value, field string) error {
 	for i := range m.members {
 		if m.members[i].val.kind != text {
 			return fmt.Errorf("metadata.%s contains non-string value in the map under key %q; quote it", field, m.members[i].key)
+		}
+		if err := legible.Word(m.members[i].key); err != nil {
+			return fmt.Errorf("a key of metadata.%s cannot be kept: %w", field, err)
 		}
 	}
 	return nil
