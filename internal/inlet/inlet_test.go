@@ -83,7 +83,7 @@ func (s *stand) dial(address string) net.Conn {
 	client, server := net.Pipe()
 	s.pipes.next <- from{server, net.TCPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(address), 1234))}
 	synctest.Wait()
-	s.t.Cleanup(func() { client.Close() }) //nolint:errcheck // closed twice is closed
+	s.t.Cleanup(func() { client.Close() })
 	return client
 }
 
@@ -195,7 +195,7 @@ func TestABodyMustKeepARate(t *testing.T) {
 				if err != nil || !strings.Contains(line, c.want) {
 					t.Errorf("%q %v, want %s", line, err, c.want)
 				}
-				at.Close() //nolint:errcheck // the test is over
+				at.Close()
 				<-sent
 			})
 		})
@@ -296,7 +296,7 @@ func TestASlowBodyDoesNotEndItsNeighborsInHTTP2(t *testing.T) {
 		c := s.client(true)
 		r, w := io.Pipe()
 		defer w.Close()
-		go io.WriteString(w, "{") //nolint:errcheck // it may end before
+		go io.WriteString(w, "{")
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://server/", r)
 		if err != nil {
 			t.Fatal(err)
@@ -314,7 +314,7 @@ func TestASlowBodyDoesNotEndItsNeighborsInHTTP2(t *testing.T) {
 		if err != nil || response.StatusCode != http.StatusOK || response.ProtoMajor != 2 {
 			t.Fatal(response, err)
 		}
-		response.Body.Close() //nolint:errcheck // it was only read
+		response.Body.Close()
 		s.wantEnded(inlet.ReasonBody)
 	})
 }

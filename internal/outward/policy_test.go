@@ -48,7 +48,7 @@ func TestWhatIsOfThisMachineOrOfTheLinkIsRefusedInEverySpelling(t *testing.T) {
 			if err == nil {
 				_ = conn.Close()
 			}
-			if !errors.Is(err, ErrRefused) && !(strings.HasSuffix(strings.TrimSuffix(strings.ToLower(host), "."), ".localhost")) {
+			if !errors.Is(err, ErrRefused) && !strings.HasSuffix(strings.TrimSuffix(strings.ToLower(host), "."), ".localhost") {
 				t.Errorf("dial %q, private %t: %v", host, p.Private, err)
 			}
 		}

@@ -128,8 +128,12 @@ type letter struct {
 // differs names what of a purpose is another in a letter; "" for nothing. Nothing of the letter is said.
 func (l *letter) differs(what Purpose) string {
 	for _, part := range []struct{ name, sealed, asked string }{
-		{"agent", l.Agent, what.Agent}, {"verb", l.Verb, what.Verb}, {"type", l.Type, what.Type}, {"name", l.Name, what.Name},
-		{"project", l.Project, what.Project}, {"actor", l.Actor, what.Actor},
+		{"agent", l.Agent, what.Agent},
+		{"verb", l.Verb, what.Verb},
+		{"type", l.Type, what.Type},
+		{"name", l.Name, what.Name},
+		{"project", l.Project, what.Project},
+		{"actor", l.Actor, what.Actor},
 	} {
 		if part.sealed != part.asked {
 			return part.name

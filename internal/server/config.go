@@ -109,14 +109,10 @@ const (
 	groupsLastLongest  = 30 * 24 * time.Hour
 )
 
-// check refuses what would be a danger, and fills in what is left out.
-func (c *Config) check() error {
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
-	if c.Outbound == nil {
-		c.Outbound = &outward.Policy{Private: true}
-	}
+// complete fills in what is left out.
+func (c *Config) complete() {
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
+	c.Outbound = cmp.Or(c.Outbound, &outward.Policy{Private: true})
 	if c.Say == nil {
 		c.Say = io.Discard
 	}
@@ -124,9 +120,12 @@ func (c *Config) check() error {
 		c.Now = time.Now
 	}
 	c.GroupsLast = cmp.Or(c.GroupsLast, groupsLast)
-	if c.Listen == "" {
-		c.Listen = "127.0.0.1:8080"
-	}
+	c.Listen = cmp.Or(c.Listen, "127.0.0.1:8080")
+}
+
+// check refuses what would be a danger, and fills in what is left out.
+func (c *Config) check() error {
+	c.complete()
 	host, _, err := net.SplitHostPort(c.Listen)
 	if err != nil {
 		return fmt.Errorf("--listen %q is no address: write HOST:PORT, such as 0.0.0.0:8443", c.Listen)

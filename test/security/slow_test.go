@@ -203,7 +203,7 @@ func (w *world) awaitReady() {
 			w.t.Fatal(err)
 		}
 		if response, err := client().Do(request); err == nil {
-			response.Body.Close() //nolint:errcheck // it was only asked whether
+			response.Body.Close()
 			if response.StatusCode == http.StatusOK {
 				return
 			}

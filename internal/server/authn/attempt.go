@@ -43,7 +43,8 @@ func attemptAt(a Attempt, now time.Time, free int) (next Attempt, refused bool) 
 }
 
 // The keys name records. There are such records whether there is a user of that name or not.
-func nameKey(name string) string        { return digest("user " + name) }
+func nameKey(name string) string { return digest("user " + name) }
+
 func knownKey(name, from string) string { return digest("user " + name + " known at " + place(from)) }
 
 // placeKey is another one once the user has another password, so that a new password ends what the old one had locked.

@@ -15,10 +15,8 @@ const (
 	longestLine = 8 << 10
 )
 
-var (
-	// opaque is what may be a token or a key.
-	opaque = regexp.MustCompile(`[A-Za-z0-9+_=-]{32,}`)
-)
+// opaque is what may be a token or a key.
+var opaque = regexp.MustCompile(`[A-Za-z0-9+_=-]{32,}`)
 
 // log is a file of bounded size that what a process says goes to.
 type log struct {

@@ -63,8 +63,6 @@ func (h *Handler) once(w http.ResponseWriter, r *http.Request, c *call, key stri
 }
 
 // errReplays ends a request whose answer is kept, after its rights were asked for.
-//
-//nolint:gochecknoglobals // an error
 var errReplays = api.Errorf(api.CodeConflict, "the answer is kept")
 
 // held is an answer that is not sent yet.

@@ -68,8 +68,6 @@ func fieldsOf(e *api.NotificationEvent) *Fields {
 }
 
 // What chats take for a link with a text of its own, or for a call to all who are there.
-//
-//nolint:gochecknoglobals // compiled once
 var (
 	markup = regexp.MustCompile(`<([!@#]|[A-Za-z][A-Za-z0-9+.-]*:)`)
 	calls  = regexp.MustCompile(`(?i)@(everyone|here|channel|all)\b`)
