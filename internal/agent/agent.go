@@ -334,7 +334,11 @@ func (a *Agent) settingsChanged() {
 	a.askFailed(ask{since: time.Now()})
 	_, _, judged := a.clusters.scripts.refresh()
 	_, marked := a.clusters.tracking.refresh()
-	if _, changed := a.differences.refresh(); changed || judged || marked {
+	pruned := a.clusters.prune()
+	if pruned && a.linked != nil {
+		a.registry.each(a.linked.useInstances)
+	}
+	if _, changed := a.differences.refresh(); changed || judged || marked || pruned {
 		a.registry.each(func(id name, _ *v1alpha1.Application) { a.registry.ask(id, ask{}, true) })
 	}
 }

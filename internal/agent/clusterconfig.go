@@ -39,12 +39,23 @@ func (s *settings) cluster(project, server, called string) (clusterEntry, bool) 
 				continue
 			}
 			best = clusterEntry{
-				server: sec.get("server"), name: sec.get("name"), owner: sec.get("project"), secret: name, id: fmt.Sprintf("%s %x", name, hashOf(sec.data["config"])), config: sec.data["config"],
+				server: sec.get("server"), name: sec.get("name"), owner: sec.get("project"), secret: name, id: clusterID(name, sec.data["config"]), config: sec.data["config"],
 			}
 		}
 	}
 	return best, best.secret != ""
 }
+
+// has reports whether the Secret of a cluster is there, and says what it said.
+func (s *settings) has(entry clusterEntry) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sec, ok := s.secrets[entry.secret]
+	return ok && sec.kind == v1alpha1.SecretTypeCluster && sec.get("server") == entry.server && clusterID(entry.secret, sec.data["config"]) == entry.id
+}
+
+// clusterID changes with what a cluster Secret says of the connection.
+func clusterID(name string, config []byte) string { return fmt.Sprintf("%s %x", name, hashOf(config)) }
 
 // rest reads the connection of a cluster Secret. Only what needs no program on the agent's machine is taken.
 func (c clusterEntry) rest() (*rest.Config, error) {

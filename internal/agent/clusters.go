@@ -44,6 +44,7 @@ type clusters struct {
 
 type destination struct {
 	config string // identity of the configuration that it was opened with
+	entry  clusterEntry
 	rest   *rest.Config
 	socket *rest.Config // the same, for what dials by itself
 	target apply.Target
@@ -115,12 +116,30 @@ func (c *clusters) destination(ctx context.Context, entry clusterEntry) (*destin
 	if d != nil {
 		c.closing.Go(d.target.Live.Close)
 	}
-	d = &destination{config: id, rest: config, socket: socket, target: target}
+	d = &destination{config: id, entry: entry, rest: config, socket: socket, target: target}
 	c.open[key] = d
 	if c.opened != nil {
 		c.opened(key, config, target.Live)
 	}
 	return d, nil
+}
+
+// prune closes the connections whose Secret is gone, or is another one by now: what was taken away is not watched on. It
+// reports whether there were any. What is needed again is opened again by the next turn.
+func (c *clusters) prune() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	pruned := false
+	for key, d := range c.open {
+		if d.entry.id == ownCluster || c.settings.has(d.entry) {
+			continue
+		}
+		delete(c.open, key)
+		c.closing.Go(d.target.Live.Close)
+		c.log.Info("cluster closed", "server", d.entry.server, "why", "its Secret is gone, or has changed")
+		pruned = true
+	}
+	return pruned
 }
 
 // key tells connections apart: by server, and by whose credentials it is.
