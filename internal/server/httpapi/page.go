@@ -35,11 +35,11 @@ func (h *Handler) healthz(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write([]byte("ok\n")) // the reader may have gone
 }
 
-// readyz says that the database answers too.
+// readyz says that the database answers too, and that what is to be kept can be written.
 func (h *Handler) readyz(w http.ResponseWriter, r *http.Request) {
 	if err := h.cfg.Keeper.Ping(r.Context()); err != nil {
 		h.log.Warn("not ready", "err", err)
-		writeProblem(w, api.Errorf(api.CodeUnavailable, "the database does not answer: see the server's log"), requestID(r.Context()))
+		writeProblem(w, api.Errorf(api.CodeUnavailable, "the database does not answer, or a disk takes no writes: see the server's log"), requestID(r.Context()))
 		return
 	}
 	h.healthz(w, r)
