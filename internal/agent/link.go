@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -119,9 +117,8 @@ func (s *linkSource) manages(namespace string) bool {
 
 // Bounds from which a part of the agent counts as not healthy.
 const (
-	queueLate   = time.Minute
-	apiSilence  = 30 * time.Second
-	gitFailures = 5 // names in a message
+	queueLate  = time.Minute
+	apiSilence = 30 * time.Second
 )
 
 // components says how the parts of the agent are.
@@ -142,17 +139,25 @@ func (s *linkSource) apiHealth() agentapi.Component {
 }
 
 func (s *linkSource) gitHealth() agentapi.Component {
-	c := agentapi.Component{Name: "git", Status: agentapi.ComponentHealthy}
-	var broken []string
-	for _, r := range s.agent.pool.Repos() {
+	repos, broken := s.agent.pool.Repos(), 0
+	for _, r := range repos {
 		if r.Err() != nil {
-			broken = append(broken, r.URL())
+			broken++
 		}
 	}
-	if len(broken) > 0 {
-		slices.Sort(broken)
-		c.Status = agentapi.ComponentDegraded
-		c.Message = fmt.Sprintf("%d repositories cannot be reached: %s", len(broken), strings.Join(broken[:min(len(broken), gitFailures)], ", "))
+	return gitComponent(len(repos), broken)
+}
+
+// gitComponent says how reading repositories goes. One that cannot be reached is its own matter, and that of its
+// Applications: a wrong address says nothing of the agent. Where none of several can be reached, the agent cannot reach any.
+func gitComponent(all, broken int) agentapi.Component {
+	c := agentapi.Component{Name: "git", Status: agentapi.ComponentHealthy}
+	if broken == 0 {
+		return c
+	}
+	c.Message = fmt.Sprintf("%d of %d repositories cannot be reached: their Applications say why", broken, all)
+	if all > 1 && broken == all {
+		c.Status, c.Message = agentapi.ComponentDegraded, fmt.Sprintf("none of %d repositories can be reached: check the network of the agent", all)
 	}
 	return c
 }
