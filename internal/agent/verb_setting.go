@@ -400,6 +400,10 @@ func (v *verbs) settingTest(ctx context.Context, cmd agentapi.Command) (any, err
 	if err != nil {
 		return nil, err
 	}
+	if req.Create && have.obj != nil {
+		// Nobody was asked whether the caller may use the secrets of what is there.
+		return nil, refusedAs(agentapi.CodeConflict, "%s %s is there already: choose another name, or try again in a moment", req.Type, req.Name)
+	}
 	next := nextData(have.data, req)
 	if err := checkJudged(req, have, next); err != nil {
 		return nil, err

@@ -109,6 +109,9 @@ func TestARepositoryIsWrittenAndItsSecretsGoOneWay(t *testing.T) {
 	if !tried.OK || !strings.Contains(tried.Message, "1 branches, the default is main") {
 		t.Errorf("the test says %+v", tried)
 	}
+	// Whoever was judged as if nothing was there gets nothing of what is.
+	fresh := agentapi.SettingChange{Type: kind, Name: "hidden", Create: true, Fields: map[string]string{"url": repo.URL(), "project": "team"}}
+	s.refused(agentapi.KindSettingsTest, s.setting(kind, "hidden"), fresh, agentapi.CodeConflict)
 	if _, err := s.in("", "v1", "secrets").Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": "mine"}, "stringData": map[string]any{"a": planted},
 	}}, metav1.CreateOptions{}); err != nil {

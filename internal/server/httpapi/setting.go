@@ -289,6 +289,9 @@ func (n *settingNoun) test() Route {
 			_, namespace, name, _ := api.ParseItemID(c.object.ID) // the agent does not need it
 			at := ItemInput{in.AgentInput, namespace, name}
 			change := n.change(&in.Body, in.DryRun)
+			// The agent uses the secrets of what is there, so the right to that was asked for; without it, nothing may be there.
+			change.Update = c.found.value != nil
+			change.Create = !change.Update
 			var err error
 			if change.Judged, err = n.judge(ctx, c, at, &in.Body); err != nil {
 				return nil, err
