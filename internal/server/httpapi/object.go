@@ -60,7 +60,8 @@ func (n *manifestNoun) read(raw json.RawMessage) (*manifest, error) {
 		return &api.Error{Code: api.CodeInvalid, Message: message, Field: "body.resource"}
 	}
 	var m manifest
-	if err := json.Unmarshal(raw, &m); err != nil {
+	// What the agent reads by exact names must not be judged by others.
+	if err := strict.Decode(raw, &m, strict.Unknown); err != nil {
 		return nil, invalid("the resource is no " + n.resource + ": " + err.Error())
 	}
 	switch {
