@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -198,16 +199,20 @@ func (s *Server) serve(secure *tls.Config, key ed25519.PrivateKey) error {
 	}
 	links := http.NewServeMux()
 	s.gateway.Register(links)
-	mux := http.NewServeMux()
-	mux.Handle("/", s.handler)
 	var link http.Handler = links
 	if s.cfg.ClientCA != "" {
 		link = certified(links)
 	}
-	mux.Handle(agentapi.PathLink, link)
-	mux.Handle(agentapi.PathLink+"/", link)
+	// No ServeMux in front: it would answer a path that is not clean by itself, without the headers that every answer has.
+	front := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == agentapi.PathLink || strings.HasPrefix(r.URL.Path, agentapi.PathLink+"/") {
+			link.ServeHTTP(w, r)
+			return
+		}
+		s.handler.ServeHTTP(w, r)
+	})
 	s.http = inlet.New(inlet.Config{
-		Handler: mux, TLS: secure, Limits: s.cfg.Connections, Proxies: s.cfg.TrustedProxies, Log: s.log, Ended: s.metrics.cut,
+		Handler: front, TLS: secure, Limits: s.cfg.Connections, Proxies: s.cfg.TrustedProxies, Log: s.log, Ended: s.metrics.cut,
 	})
 	s.metrics.registry.MustRegister(&gauges{store: s.store, events: s.events, gateway: s.gateway, http: s.http})
 	if secure == nil && s.cfg.InsecureHTTP {
