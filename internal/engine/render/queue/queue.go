@@ -16,9 +16,9 @@ type Config struct {
 	// Paused is how many renderings may stand still halfway, at most one of each project; default 2, negative for none. Each
 	// keeps its memory.
 	Paused int
-	// Slice is the processor time that a rendering may use before another one may take its place; default 1 s.
+	// Slice is the processor time that a rendering may use before another one may take its place; default 0.5 s.
 	Slice time.Duration
-	// Quick is the processor time up to which a rendering is quick; default half a slice.
+	// Quick is the processor time up to which a rendering is quick; default a slice.
 	Quick time.Duration
 	// Budget is the processor time that a project may use without a penalty; default 5 s. What it has used shrinks by half
 	// in each HalfLife; default 1 min.
@@ -35,13 +35,13 @@ func (c Config) withDefaults() Config {
 	for _, d := range []struct {
 		field    *time.Duration
 		standard time.Duration
-	}{{&c.Slice, time.Second}, {&c.Budget, 5 * time.Second}, {&c.HalfLife, time.Minute}} {
+	}{{&c.Slice, 500 * time.Millisecond}, {&c.Budget, 5 * time.Second}, {&c.HalfLife, time.Minute}} {
 		if *d.field <= 0 {
 			*d.field = d.standard
 		}
 	}
 	if c.Quick <= 0 {
-		c.Quick = c.Slice / 2
+		c.Quick = c.Slice
 	}
 	return c
 }
@@ -51,11 +51,11 @@ const (
 	// turn, whatever it has used.
 	patience = 0.5
 	// margin is the advantage, in slices, that a waiting rendering needs to take the place of a running one.
-	margin = 2
+	margin = 4
 	// longest is the largest cost that is predicted, in seconds.
 	longest = 60.0
 	// stretch is how many slices of wall time make a rendering long that uses little processor time.
-	stretch = 3
+	stretch = 2
 )
 
 // Job names the Application that a rendering is for, and its source.

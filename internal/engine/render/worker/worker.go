@@ -26,7 +26,7 @@ var ErrClosed = errors.New("the render workers are closed")
 type Config struct {
 	Workers int           // children at work at a time, one of which is kept for quick jobs; default 2
 	Paused  int           // children that may stand still halfway beside them; default 2, negative for none
-	Slice   time.Duration // processor time of a job before another may take its place; default 1 s
+	Slice   time.Duration // processor time of a job before another may take its place; default 0.5 s
 	Memory  int64         // bytes of data that a child may have; default 1 GiB
 	MaxJobs int           // jobs after which a child is replaced; default 500
 	MaxRSS  int64         // resident bytes above which a child is replaced after its job; default 256 MiB
