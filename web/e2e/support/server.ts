@@ -77,7 +77,10 @@ export async function startServer(flags: string[] = []): Promise<Server> {
         `--public-url=${url}`,
         ...flags.map((flag) => flag.replace("{dir}", dir)),
       ],
-      { env: { ...process.env, SLIPWAY_ADMIN_PASSWORD: password, SLIPWAY_OUTBOUND_ALLOW: "127.0.0.0/8,::1,localhost" }, stdio: "ignore" },
+      {
+        env: { ...process.env, SLIPWAY_ADMIN_PASSWORD: password, SLIPWAY_OUTBOUND_ALLOW: "127.0.0.0/8,::1,localhost" },
+        stdio: "ignore",
+      },
     );
   let child = start();
   const stop = async () => {
