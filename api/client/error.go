@@ -78,7 +78,7 @@ func (c *Client) refusal(answer *http.Response, raw []byte, r call) (again time.
 	out := &Error{Status: answer.StatusCode, RequestID: answer.Header.Get("X-Request-Id"), Server: c.base.String()}
 	var p api.Problem
 	media, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type"))
-	ours := media == "application/problem+json" && json.Unmarshal(raw, &p) == nil && p.Detail != ""
+	ours := media == "application/problem+json" && json.Unmarshal(raw, &p) == nil && strings.TrimSpace(p.Detail) != ""
 	if !ours {
 		out.Err = c.foreign(answer, r)
 		if answer.StatusCode >= http.StatusBadGateway && answer.StatusCode <= http.StatusGatewayTimeout && !r.once {
