@@ -1,5 +1,5 @@
 // Made from api/openapi.json by "make generate": do not edit.
-// sha256 of it: ed79812edde100d02aa337e8f63a2af428c9b99b943599befc7ddc280d3cf938
+// sha256 of it: 95cebbcadf5d62d48ae4d191e2165b16c65da7d6c4a535631aef318867c3b8b2
 
 export interface paths {
 	"/api/v1/access/can": {
