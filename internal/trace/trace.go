@@ -167,18 +167,11 @@ func Parent(ctx context.Context) string {
 
 // ID is the id of the trace that a traceparent is of; "" for what is none.
 func ID(traceparent string) string {
-	parts := strings.SplitN(traceparent, "-", 5)
-	if len(parts) != 4 || len(parts[0]) != 2 || len(parts[3]) != 2 {
+	said := otel.SpanContextFromContext(Trusted(context.Background(), traceparent)) // read as it is where a trace goes on
+	if !said.IsValid() {
 		return ""
 	}
-	if _, err := otel.SpanIDFromHex(parts[2]); err != nil {
-		return ""
-	}
-	id, err := otel.TraceIDFromHex(parts[1])
-	if err != nil {
-		return ""
-	}
-	return id.String()
+	return said.TraceID().String()
 }
 
 // Span is a part of a trace. Nil is none.
