@@ -16,9 +16,8 @@ import (
 	"testing"
 	"time"
 
-	_ "modernc.org/sqlite" // the server's database is looked at
-
 	"github.com/nats-io/nats.go"
+	_ "modernc.org/sqlite" // the server's database is looked at
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
