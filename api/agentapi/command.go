@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // Kind is what a command does.
@@ -120,6 +122,9 @@ type Command struct {
 	Target Target `json:"target"`
 	// Body has the shape that the kind says; empty where it says none.
 	Body json.RawMessage `json:"body,omitempty"`
+	// Judged says what rights were asked for. A command that has it has a Body in normal form, and the agent refuses one that
+	// is not, or that meets something else than what was judged. An older server sends none.
+	Judged *JudgedProject `json:"judged,omitempty"`
 	// User is who asked, "user:anna" or "serviceaccount:account.ci".
 	User   string   `json:"user"`
 	Groups []string `json:"groups,omitempty"`
@@ -138,6 +143,15 @@ type Command struct {
 	Stream string `json:"stream,omitempty"`
 	// Credit is how many bytes of Data the agent may send on the stream before the server grants more.
 	Credit int `json:"credit,omitempty"`
+}
+
+// JudgedProject is what a server asked rights for before it signed a command: an Argo project stands for all that rights depend on.
+type JudgedProject struct {
+	// There is the project of what is there, as far as the server knows it. Where it is empty, rights were asked for all
+	// projects of the agent, or nothing was there.
+	There string `json:"there,omitempty"`
+	// Wanted is the project of what a command writes. Where it is empty, rights were asked for all projects of the agent.
+	Wanted string `json:"wanted,omitempty"`
 }
 
 // Target is what a command is about: an item, or nothing where the command is about the agent.
@@ -258,7 +272,7 @@ func (j *Joiner) Add(part Part) (*Result, error) {
 		return nil, nil //nolint:nilnil // not there yet, and nothing is wrong
 	}
 	var result Result
-	if err := json.Unmarshal(j.data, &result); err != nil {
+	if err := strict.Decode(j.data, &result, strict.Unknown, strict.Envelope); err != nil {
 		return nil, fmt.Errorf("read result: %w", err)
 	}
 	return &result, nil

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // Signed is a Command or a Chunk on its way down, with the server's signature. TLS ends at proxies that look inside, and
@@ -44,13 +46,13 @@ func Open(key ed25519.PublicKey, purpose Purpose, uid string, data []byte, messa
 		return fmt.Errorf("a %s of %d bytes came from the server, more than %d", purpose, len(data), MaxMessage)
 	}
 	var signed Signed
-	if err := json.Unmarshal(data, &signed); err != nil {
+	if err := strict.Decode(data, &signed, strict.Unknown); err != nil {
 		return fmt.Errorf("read %s: %w", purpose, err)
 	}
 	if len(key) != ed25519.PublicKeySize || !ed25519.Verify(key, signedText(purpose, uid, signed.Payload), signed.Signature) {
 		return &Error{Code: CodeSignature, Message: "a " + string(purpose) + " is not signed by the server that this agent registered with"}
 	}
-	if err := json.Unmarshal(signed.Payload, message); err != nil {
+	if err := strict.Decode(signed.Payload, message, strict.Unknown, strict.Envelope); err != nil {
 		return fmt.Errorf("read %s: %w", purpose, err)
 	}
 	return nil

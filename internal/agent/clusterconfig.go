@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/outward"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // clusterEntry is a cluster Secret, read as far as finding it needs.
@@ -73,8 +74,14 @@ func (c clusterEntry) rest() (*rest.Config, error) {
 			KeyData    []byte `json:"keyData"`
 		} `json:"tlsClientConfig"`
 	}
-	if len(c.config) > 0 && json.Unmarshal(c.config, &in) != nil {
-		return nil, fmt.Errorf("cluster Secret %s: config is not valid JSON: correct it", c.secret)
+	if len(c.config) > 0 {
+		// An Argo CD beside the agent reads names in any case: what it would understand in another way is refused.
+		if err := strict.Check(c.config, in, strict.Unknown); err != nil {
+			return nil, fmt.Errorf("cluster Secret %s: config: %w", c.secret, err)
+		}
+		if strict.Decode(c.config, &in, strict.Unknown) != nil {
+			return nil, fmt.Errorf("cluster Secret %s: config is not valid JSON: correct it", c.secret)
+		}
 	}
 	if present(in.AWSAuth) || present(in.Exec) {
 		return nil, fmt.Errorf("cluster Secret %s: %w", c.secret, errors.New("execProviderConfig and awsAuthConfig are not supported by this version: use a bearer token or a client certificate"))

@@ -15,6 +15,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/link"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // addLink makes the link to the server, where one is configured.
@@ -88,7 +89,7 @@ func (s *linkSource) ask(ctx context.Context) {
 			var v struct {
 				GitVersion string `json:"gitVersion"`
 			}
-			if json.Unmarshal(raw, &v) == nil {
+			if strict.Decode(raw, &v, strict.Foreign) == nil {
 				versions.Kubernetes = v.GitVersion
 			}
 		}

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -22,6 +21,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/live/stream"
 	"github.com/slipway-gitops/slipway/internal/git"
 	"github.com/slipway-gitops/slipway/internal/redact"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // linkSource is what the server is told: of what the agent knows anyway, as it is when it is sent.
@@ -397,7 +397,7 @@ func (f *setFeed) Update(v any) error {
 		return nil
 	}
 	var obj map[string]any
-	_ = json.Unmarshal(o.Raw, &obj) // what cannot be read is told as nothing
+	_ = strict.Decode(o.Raw, &obj, strict.Foreign) // what cannot be read is told as nothing
 	if obj == nil {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/source"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // maxNote bounds each text of a note, in characters: people who write commits are not asked.
@@ -20,7 +21,7 @@ func nextNotes(app *v1alpha1.Application, next []v1alpha1.RevisionHistory, op *v
 		return ""
 	}
 	have := map[string]v1alpha1.Note{}
-	_ = json.Unmarshal([]byte(app.Annotations[v1alpha1.AnnotationHistoryNotes]), &have) // what cannot be read is written anew
+	_ = strict.Decode([]byte(app.Annotations[v1alpha1.AnnotationHistoryNotes]), &have, strict.Foreign) // what cannot be read is written anew
 	notes := make(map[string]v1alpha1.Note, len(next))
 	for _, h := range next {
 		id := strconv.FormatInt(h.ID, 10)

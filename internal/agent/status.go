@@ -12,6 +12,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // nextStatus makes the status of an Application from what it was and what a reconciliation found. It changes nothing
@@ -218,7 +219,7 @@ func statusFields(status v1alpha1.ApplicationStatus) (map[string]json.RawMessage
 		return nil, fmt.Errorf("encode status: %w", err)
 	}
 	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(text, &fields); err != nil {
+	if err := strict.Decode(text, &fields, strict.Foreign); err != nil {
 		return nil, fmt.Errorf("read status: %w", err)
 	}
 	return fields, nil

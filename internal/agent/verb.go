@@ -1,9 +1,7 @@
 package agent
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +20,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/git"
 	"github.com/slipway-gitops/slipway/internal/operate"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // verbs carries out what people ask over the link. What an Application is asked to do it writes into the Application, as
@@ -170,12 +169,15 @@ func bodyOf[T any](cmd agentapi.Command) (T, error) {
 	if len(cmd.Body) == 0 || string(cmd.Body) == "null" {
 		return out, nil
 	}
-	dec := json.NewDecoder(bytes.NewReader(cmd.Body))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&out); err != nil {
-		return out, refusedAs(agentapi.CodeUnsupported, "read %s: %v: this agent does not know it; update the agent, or ask without it", cmd.Kind, err)
+	err := strict.Decode(cmd.Body, &out)
+	var wrong *strict.Error
+	switch {
+	case err == nil:
+		return out, nil
+	case errors.As(err, &wrong) && !wrong.Unknown:
+		return out, refusedAs(agentapi.CodeInvalid, "read %s: %v", cmd.Kind, err)
 	}
-	return out, nil
+	return out, refusedAs(agentapi.CodeUnsupported, "read %s: %v: this agent does not know it; update the agent, or ask without it", cmd.Kind, err)
 }
 
 // who asks for a command.
@@ -195,5 +197,9 @@ func (v *verbs) application(ctx context.Context, cmd agentapi.Command) (*v1alpha
 	if t.Kind != "" && t.Kind != agentapi.ItemApplication || t.Name == "" || t.Namespace == "" {
 		return nil, refusedAs(agentapi.CodeInvalid, "%s is about an application: say its namespace and name", cmd.Kind)
 	}
-	return v.readApplication(ctx, t.Namespace, t.Name)
+	app, err := v.readApplication(ctx, t.Namespace, t.Name)
+	if err != nil {
+		return nil, err
+	}
+	return app, meets(cmd.Judged, v1alpha1.KindApplication, t.Name, app.Spec.ProjectName(), true)
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -21,6 +20,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/internal/agent/link"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // fieldKnownHosts is the key of the ConfigMap of known hosts.
@@ -154,7 +154,7 @@ func (v *verbs) entry(ctx context.Context, req agentapi.SettingChange, config st
 	}
 	var out agentapi.SettingResult
 	if len(raw) > 0 {
-		err = json.Unmarshal(raw, &out.Setting)
+		err = strict.Decode(raw, &out.Setting, strict.Foreign)
 	}
 	return out, err
 }

@@ -22,12 +22,14 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/inspect"
 	"github.com/slipway-gitops/slipway/internal/redact"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // declared are the kinds of resources of ours that can be written over the link.
 type declared struct {
 	kind, plural string
 	home         bool // they count in the agent's namespace only
+	like         any  // their type: no field is called like one of its fields in other letters
 }
 
 // kindNamed finds a resource of ours by its kind.
@@ -43,11 +45,11 @@ func kindNamed(kind object.Kind) (declared, bool) {
 func kindOf(item agentapi.ItemKind) (declared, bool) {
 	switch item {
 	case agentapi.ItemApplication:
-		return declared{v1alpha1.KindApplication, v1alpha1.ResourceApplications, false}, true
+		return declared{v1alpha1.KindApplication, v1alpha1.ResourceApplications, false, v1alpha1.Application{}}, true
 	case agentapi.ItemApplicationSet:
-		return declared{"ApplicationSet", "applicationsets", false}, true
+		return declared{v1alpha1.KindApplicationSet, v1alpha1.ResourceApplicationSets, false, v1alpha1.ApplicationSet{}}, true
 	case agentapi.ItemArgoProject:
-		return declared{"AppProject", v1alpha1.ResourceAppProjects, true}, true
+		return declared{v1alpha1.KindAppProject, v1alpha1.ResourceAppProjects, true, v1alpha1.AppProject{}}, true
 	}
 	return declared{}, false
 }
@@ -85,22 +87,33 @@ func (v *verbs) objectApply(ctx context.Context, cmd agentapi.Command) (any, err
 			return nil, fmt.Errorf("base: %w", err)
 		}
 	}
-	got, err := declare(ctx, in, want, base, req)
+	got, err := declare(ctx, in, want, base, judgedApply{req, cmd.Judged, d})
 	if err != nil {
 		return nil, fmt.Errorf("write %s %s: %w", d.kind, cmd.Target.Name, err)
 	}
 	return inspect.ShownJSON(got.Object, v.mask())
 }
 
+// judgedApply is what is to be written, and what rights were asked for.
+type judgedApply struct {
+	agentapi.ObjectApply
+	judged *agentapi.JudgedProject
+	declared
+}
+
 // raced tells an error that comes of somebody else being faster, and can be tried again.
-func raced(req agentapi.ObjectApply) func(error) bool {
+func raced(req judgedApply) func(error) bool {
 	return func(err error) bool {
 		return req.Version == "" && (apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) && !req.Create)
 	}
 }
 
 func readDeclared(raw json.RawMessage, d declared, target agentapi.Target) (map[string]any, error) {
-	obj, err := object.DecodeJSON(raw)
+	err := strict.Check(raw, d.like, strict.Unknown, strict.WholeNumbers)
+	var obj map[string]any
+	if err == nil {
+		obj, err = object.DecodeJSON(raw)
+	}
 	if err != nil {
 		return nil, refusedAs(agentapi.CodeInvalid, "read the object: %v: give one %s as JSON", err, d.kind)
 	}
@@ -125,7 +138,7 @@ func readDeclared(raw json.RawMessage, d declared, target agentapi.Target) (map[
 }
 
 // declare creates an object, or merges what is wanted into what is there, again where somebody else was faster.
-func declare(ctx context.Context, in dynamic.ResourceInterface, want, base map[string]any, req agentapi.ObjectApply) (got *unstructured.Unstructured, err error) {
+func declare(ctx context.Context, in dynamic.ResourceInterface, want, base map[string]any, req judgedApply) (got *unstructured.Unstructured, err error) {
 	err = retry.OnError(retry.DefaultBackoff, raced(req), func() error {
 		got, err = declareOnce(ctx, in, want, base, req)
 		return err
@@ -133,13 +146,16 @@ func declare(ctx context.Context, in dynamic.ResourceInterface, want, base map[s
 	return got, err
 }
 
-func declareOnce(ctx context.Context, in dynamic.ResourceInterface, want, base map[string]any, req agentapi.ObjectApply) (*unstructured.Unstructured, error) {
+func declareOnce(ctx context.Context, in dynamic.ResourceInterface, want, base map[string]any, req judgedApply) (*unstructured.Unstructured, error) {
 	u := &unstructured.Unstructured{Object: want}
 	have, err := in.Get(ctx, u.GetName(), metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err) && (req.Update || req.Version != ""):
 		return nil, refusedAs(agentapi.CodeNotFound, "it does not exist")
 	case apierrors.IsNotFound(err):
+		if err := becomes(req.judged, req.declared, want, u.GetName()); err != nil {
+			return nil, err
+		}
 		return in.Create(ctx, u.DeepCopy(), metav1.CreateOptions{FieldManager: live.Manager, DryRun: dryRunOf(req.DryRun)})
 	case err != nil:
 		return nil, err
@@ -151,7 +167,13 @@ func declareOnce(ctx context.Context, in dynamic.ResourceInterface, want, base m
 	if err := inspect.GuardWrite(have.Object, want); err != nil {
 		return nil, refusedAs(agentapi.CodeInvalid, "%v", err)
 	}
+	if err := meetsThere(req.judged, req.declared, have.Object, u.GetName()); err != nil {
+		return nil, err
+	}
 	next, err := merged(have.Object, want, base)
+	if err == nil {
+		err = becomes(req.judged, req.declared, next, u.GetName())
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -256,6 +278,9 @@ func (v *verbs) objectPatch(ctx context.Context, cmd agentapi.Command) (any, err
 	if req.Version != "" && have.GetResourceVersion() != req.Version {
 		return nil, refusedAs(agentapi.CodeConflict, "%s %s has changed since version %s: read it again and repeat the change", d.kind, cmd.Target.Name, req.Version)
 	}
+	if err := meetsThere(cmd.Judged, d, have.Object, cmd.Target.Name); err != nil {
+		return nil, err
+	}
 	if err := checkPatch(kind, req.Patch); err != nil {
 		return nil, err
 	}
@@ -263,9 +288,19 @@ func (v *verbs) objectPatch(ctx context.Context, cmd agentapi.Command) (any, err
 	if req.Patch, err = v.guarded(key, have.Object, inspect.PatchType(cmp.Or(req.Type, "merge")), req.Patch); err != nil {
 		return nil, err
 	}
+	req.Version = have.GetResourceVersion()
 	patch, err := pinned(kind, req)
 	if err != nil {
 		return nil, err
+	}
+	// A patch is judged by what comes of it, which only the API server knows: it is tried out, for the version that is there.
+	tried, err := in.Patch(ctx, cmd.Target.Name, kind, patch, metav1.PatchOptions{FieldManager: live.Manager, DryRun: dryRunOf(true)})
+	if err != nil {
+		return nil, fmt.Errorf("patch %s %s: %w", d.kind, cmd.Target.Name, err)
+	}
+	was, wasSole := belongs(have.Object, d)
+	if is, isSole := belongs(tried.Object, d); is != was || isSole != wasSole {
+		return nil, refusedAs(agentapi.CodeInvalid, "a patch does not bring %s %s to another project: apply the object", d.kind, cmd.Target.Name)
 	}
 	got, err := in.Patch(ctx, cmd.Target.Name, kind, patch, metav1.PatchOptions{FieldManager: live.Manager, DryRun: dryRunOf(req.DryRun)})
 	if err != nil {
@@ -274,35 +309,44 @@ func (v *verbs) objectPatch(ctx context.Context, cmd agentapi.Command) (any, err
 	return inspect.ShownJSON(got.Object, v.mask())
 }
 
+// step is one of a JSON patch (RFC 6902).
+type step struct {
+	Op    string          `json:"op"`
+	Path  string          `json:"path"`
+	From  *string         `json:"from"`
+	Value json.RawMessage `json:"value"`
+}
+
 // checkPatch refuses patches of what has commands, and permissions, of its own.
 func checkPatch(kind types.PatchType, raw []byte) error {
 	touched := map[string]bool{}
 	if kind == types.JSONPatchType {
-		// A map keeps names apart that differ in case only: the API server reads "path", and not "Path".
-		var steps []map[string]json.RawMessage
-		if err := json.Unmarshal(raw, &steps); err != nil {
+		var steps []step
+		if err := strict.Decode(raw, &steps); err != nil {
 			return refusedAs(agentapi.CodeInvalid, "read the patch: %v", err)
 		}
 		for _, s := range steps {
-			for _, name := range []string{"path", "from"} {
-				text := s[name]
-				if len(text) == 0 && name == "from" {
-					continue
-				}
-				var path string
-				if err := json.Unmarshal(text, &path); err != nil || path == "" {
+			paths := []string{s.Path}
+			if s.From != nil {
+				paths = append(paths, *s.From)
+			}
+			for _, path := range paths {
+				switch {
+				case path == "":
 					return refusedAs(agentapi.CodeInvalid, "a patch of the whole object is none: apply the object")
-				}
-				// Of a path without a slash in front, the first field is passed over by those who apply it.
-				if path[0] != '/' {
-					return refusedAs(agentapi.CodeInvalid, "the patch has the %s %.80q: begin it with a slash", name, path)
+				case path[0] != '/': // the first field is passed over by those who apply it
+					return refusedAs(agentapi.CodeInvalid, "the patch has the path %.80q: begin it with a slash", path)
 				}
 				field, _, _ := strings.Cut(path[1:], "/")
 				touched[field] = true
 			}
 		}
 	} else {
-		obj, err := object.DecodeJSON(raw)
+		err := strict.Check(raw, nil)
+		var obj map[string]any
+		if err == nil {
+			obj, err = object.DecodeJSON(raw)
+		}
 		if err != nil {
 			return refusedAs(agentapi.CodeInvalid, "read the patch: %v", err)
 		}
@@ -318,12 +362,9 @@ func checkPatch(kind types.PatchType, raw []byte) error {
 
 // pinned is a patch that holds only for the version that it was made for.
 func pinned(kind types.PatchType, req agentapi.ObjectPatch) ([]byte, error) {
-	if req.Version == "" {
-		return req.Patch, nil
-	}
 	if kind == types.JSONPatchType {
 		var steps []any
-		if err := json.Unmarshal(req.Patch, &steps); err != nil {
+		if err := strict.Decode(req.Patch, &steps); err != nil {
 			return nil, refusedAs(agentapi.CodeInvalid, "read the patch: %v", err)
 		}
 		test := map[string]any{"op": "test", "path": "/metadata/resourceVersion", "value": req.Version}
@@ -357,6 +398,9 @@ func (v *verbs) objectDelete(ctx context.Context, cmd agentapi.Command) (any, er
 	}
 	if req.Version != "" && have.GetResourceVersion() != req.Version {
 		return nil, refusedAs(agentapi.CodeConflict, "%s %s has changed since version %s: read it again and repeat the change", d.kind, cmd.Target.Name, req.Version)
+	}
+	if err := meetsThere(cmd.Judged, d, have.Object, cmd.Target.Name); err != nil {
+		return nil, err
 	}
 	how := metav1.DeletePropagationForeground
 	if req.Propagation == "background" || cmd.Target.Kind == agentapi.ItemArgoProject { // nothing is owned by a project

@@ -179,7 +179,7 @@ func TestWhoeverIsFasterDoesNotStopAnEditOrItsCheck(t *testing.T) {
 			t.Fatal(err)
 		}
 		unstructured.RemoveNestedField(want, "metadata", "resourceVersion")
-		got, err := declare(t.Context(), raced, want, nil, agentapi.ObjectApply{Update: true, DryRun: dry})
+		got, err := declare(t.Context(), raced, want, nil, judgedApply{ObjectApply: agentapi.ObjectApply{Update: true, DryRun: dry}})
 		if err != nil || others != 1 {
 			t.Fatalf("dry run %t: %v, %d edits of another", dry, err, others)
 		}

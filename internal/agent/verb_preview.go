@@ -227,7 +227,7 @@ func (p *preview) try(ctx context.Context, want map[string]any, d declared) erro
 			return fmt.Errorf("base: %w", err)
 		}
 	}
-	got, err := declare(ctx, in, want, base, agentapi.ObjectApply{Create: !p.req.Update, Update: p.req.Update, DryRun: true})
+	got, err := declare(ctx, in, want, base, judgedApply{agentapi.ObjectApply{Create: !p.req.Update, Update: p.req.Update, DryRun: true}, p.cmd.Judged, d})
 	if err == nil {
 		p.decode(got.Object, false)
 		return nil

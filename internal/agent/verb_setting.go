@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -25,6 +24,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/redact"
 	"github.com/slipway-gitops/slipway/internal/seal"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // Limits of a setting.
@@ -326,7 +326,7 @@ func told(data map[string][]byte, obj *unstructured.Unstructured) (agentapi.Sett
 		return agentapi.Setting{}, err
 	}
 	var out agentapi.Setting
-	err = json.Unmarshal(raw, &out)
+	err = strict.Decode(raw, &out, strict.Foreign)
 	return out, err
 }
 

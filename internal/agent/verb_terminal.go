@@ -23,6 +23,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // Channels of Kubernetes' protocol for a command in a container; the first byte of each message says which.
@@ -175,7 +176,7 @@ func answered(resp *http.Response, err error) error {
 	const most = 64 << 10
 	raw, _ := io.ReadAll(io.LimitReader(resp.Body, most))
 	var status metav1.Status
-	if json.Unmarshal(raw, &status) == nil && status.Kind == "Status" {
+	if strict.Decode(raw, &status, strict.Foreign) == nil && status.Kind == "Status" {
 		return &apierrors.StatusError{ErrStatus: status}
 	}
 	return refusedAs(agentapi.CodeUnreachable, "the API server answers %s; it must let WebSockets through", resp.Status)
@@ -331,7 +332,7 @@ func (t *execTerminal) output() error {
 // ended notes the exit code that a status tells.
 func (t *execTerminal) ended(raw []byte) error {
 	var status metav1.Status
-	if err := json.Unmarshal(raw, &status); err != nil {
+	if err := strict.Decode(raw, &status, strict.Foreign); err != nil {
 		return refusedAs(agentapi.CodeInternal, "the container's runtime says %.200q", raw)
 	}
 	if status.Status == metav1.StatusSuccess {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/internal/git"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // tryLimit bounds the try of a connection.
@@ -197,7 +197,7 @@ func (v *verbs) tryCluster(ctx context.Context, data map[string][]byte) (string,
 	var version struct {
 		GitVersion string `json:"gitVersion"`
 	}
-	if err := json.Unmarshal(raw, &version); err != nil || version.GitVersion == "" {
+	if err := strict.Decode(raw, &version, strict.Foreign); err != nil || version.GitVersion == "" {
 		return "", fmt.Errorf("what answers at %s is no Kubernetes: check the address", entry.server)
 	}
 	// A version is told to anybody; that the credentials are good is seen by asking for more.

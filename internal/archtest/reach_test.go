@@ -72,7 +72,7 @@ func rooms() map[string][]string {
 		server + "install": {api},
 		server + "store": {
 			api, chained, server + "rbac", server + "authn", server + "audit", server + "gateway", server + "event", server + "matrix",
-			server + "census", server + "dora", server + "hosting",
+			server + "census", server + "dora", server + "hosting", "internal/project",
 		},
 		server + "matrix":  {api},
 		server + "census":  {api, server + "rbac"},

@@ -18,6 +18,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/job"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 	"github.com/slipway-gitops/slipway/internal/server/store"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 const (
@@ -165,7 +166,7 @@ func (b *bulk) do(ctx context.Context, w job.Work) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if err := json.Unmarshal(result, &answer); err != nil {
+		if err := strict.Decode(result, &answer, strict.Foreign); err != nil {
 			return "", nil //nolint:nilerr // an agent of another version, which did it all the same
 		}
 		if answer.Request == "" {
@@ -268,6 +269,7 @@ func (b *bulk) command(ctx context.Context, w job.Work) (json.RawMessage, error)
 		ID: w.Command, Kind: kind, User: w.Job.By.Type + ":" + w.Job.By.ID, Groups: who.Groups, Reason: w.Job.Request.Reason, Origin: w.Job.ID,
 		Traceparent: w.Job.Traceparent,
 		Target:      agentapi.Target{Kind: agentapi.ItemApplication, Namespace: namespace, Name: name},
+		Judged:      &agentapi.JudgedProject{There: app.ArgoProject},
 		Body:        raw, Issued: b.now().UTC(), Deadline: b.now().Add(jobCommandTime).UTC(),
 	})
 	if err != nil {

@@ -33,7 +33,7 @@ func (c *commander) command(ctx context.Context, o httpapi.Order) (string, agent
 		Kind: agentapi.Kind(o.Kind), User: o.By.Type + ":" + o.By.ID, Groups: o.Groups, Reason: o.Reason, Origin: o.RequestID,
 		Traceparent: trace.Parent(ctx),
 		Target:      agentapi.Target{Kind: agentapi.ItemKind(o.TargetKind), Namespace: o.Namespace, Name: o.Name},
-		Issued:      c.now().UTC(), Deadline: c.now().Add(o.Timeout).UTC(),
+		Issued:      c.now().UTC(), Deadline: c.now().Add(o.Timeout).UTC(), Judged: o.Judged,
 	}
 	if o.Body != nil {
 		if out.Body, err = json.Marshal(o.Body); err != nil {

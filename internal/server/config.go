@@ -2,7 +2,6 @@ package server
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -20,6 +19,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/authn"
 	"github.com/slipway-gitops/slipway/internal/server/hosting"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi"
+	"github.com/slipway-gitops/slipway/internal/strict"
 	"github.com/slipway-gitops/slipway/internal/trace"
 )
 
@@ -201,9 +201,7 @@ func ReadOIDC(path string) (OIDC, error) {
 	if err != nil {
 		return out, fmt.Errorf("read identity providers: %w", err)
 	}
-	decoder := json.NewDecoder(strings.NewReader(string(raw)))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&out); err != nil {
+	if err := strict.Decode(raw, &out); err != nil {
 		return out, fmt.Errorf("read identity providers of %s: %w: write {\"providers\":[{\"name\":…,\"issuer\":…,\"clientID\":…}]}", path, err)
 	}
 	return out, nil

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // Names of what an Application says of a rollback, as agents write them.
@@ -45,9 +45,15 @@ type operation struct {
 	Info []info `json:"info"`
 }
 
-type info struct{ Name, Value string }
+type info struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
 
-type condition struct{ Type, Message string }
+type condition struct {
+	Type    string `json:"type"`
+	Message string `json:"message"`
+}
 
 type revisions struct {
 	Revision  string   `json:"revision"`
@@ -102,7 +108,7 @@ func (b *bulk) untilOver(ctx context.Context, application string, look looked) (
 			return "", err
 		}
 		var p progress
-		_ = json.Unmarshal(app.Resource, &p) // what cannot be read is not over
+		_ = strict.Decode(app.Resource, &p, strict.Foreign) // what cannot be read is not over
 		if over, message, err := look(&p); over || err != nil {
 			return message, err
 		}

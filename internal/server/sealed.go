@@ -14,6 +14,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/internal/server/gateway"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // sealedCommands keeps commands so that the database, its backups and what is left of deleted rows in its files do not show
@@ -84,7 +85,7 @@ func (s *sealedCommands) GetCommand(ctx context.Context, id string) (gateway.Com
 
 func (s *sealedCommands) open(c *gateway.Command) {
 	var sealed sealedBody
-	if len(c.Body) == 0 || json.Unmarshal(c.Body, &sealed) != nil || len(sealed.Sealed) == 0 {
+	if len(c.Body) == 0 || strict.Decode(c.Body, &sealed, strict.Unknown) != nil || len(sealed.Sealed) == 0 {
 		return // it was finished, or an earlier version kept it
 	}
 	body, err := s.box.Open(nil, nil, sealed.Sealed, bound(c.Command))

@@ -53,7 +53,9 @@ func (s *scanner) document(at reflect.Type) error {
 const maxPath = 200
 
 // wrong is an error at the present place.
-func (s *scanner) wrong(format string, args ...any) error {
+func (s *scanner) wrong(format string, args ...any) error { return s.fault(format, args...) }
+
+func (s *scanner) fault(format string, args ...any) *Error {
 	var b strings.Builder
 	for _, p := range s.path {
 		switch {
@@ -69,6 +71,13 @@ func (s *scanner) wrong(format string, args ...any) error {
 		}
 	}
 	return &Error{Path: b.String(), Problem: fmt.Sprintf(format, args...)}
+}
+
+// unknown is the error of a field that nothing of the type is called like.
+func (s *scanner) unknown(name string) error {
+	err := s.fault("there is no field %s: leave it out", shown(name))
+	err.Unknown = true
+	return err
 }
 
 // shown is a name that somebody gave, as a message may have it.
@@ -129,8 +138,12 @@ func (s *scanner) value(at reflect.Type) error {
 }
 
 func (s *scanner) within(at reflect.Type, read func(*shape) error) error {
-	if s.depth++; s.depth > MaxDepth {
-		return s.wrong("it nests more than %d times: make it flatter", MaxDepth)
+	most := MaxDepth
+	if s.rules&Envelope != 0 {
+		most = maxEnvelope
+	}
+	if s.depth++; s.depth > most {
+		return s.wrong("it nests more than %d times: make it flatter", most)
 	}
 	s.pos++
 	err := read(shapeOf(at))
@@ -244,7 +257,7 @@ func (s *scanner) field(of *shape, called []byte, from, to int) (reflect.Type, e
 	case similar:
 		s.ignored = append(s.ignored, [2]int{from, to})
 	case s.rules&Unknown == 0:
-		return nil, s.wrong("there is no field %s: leave it out", shown(name))
+		return nil, s.unknown(name)
 	}
 	return anything(), nil
 }
@@ -345,7 +358,7 @@ func (s *scanner) escape() error {
 	}
 	s.pos += 4
 	switch {
-	case s.rules&Foreign != 0:
+	case s.rules&Envelope != 0:
 	case r == 0:
 		return s.wrong("a text holds the character NUL: leave it out")
 	case r >= 0xDC00 && r <= 0xDFFF:

@@ -4,6 +4,7 @@
 package strict
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -12,6 +13,8 @@ import (
 const (
 	// MaxDepth is how deep a document may nest.
 	MaxDepth = 100
+	// maxEnvelope is how deep a message may nest that carries documents.
+	maxEnvelope = 10_000
 	// MaxBytes is how large a document may be. Callers that take less look before they read.
 	MaxBytes = 32 << 20
 	// maxNumber is how many digits and signs a number may have.
@@ -28,6 +31,9 @@ const (
 	// Foreign is for what programs of others write, which nothing of ours judged before: fields whose name is that of a known
 	// one in other letters are left out too, and texts may hold NUL and halves of characters.
 	Foreign
+	// Envelope is for a message that carries documents, each of which is looked at by itself: a text that cannot be kept, or
+	// too deep a nesting, is the fault of one of them and not of the message.
+	Envelope
 	// WholeNumbers refuses whole numbers that Kubernetes does not keep: what is written would not be what was judged.
 	WholeNumbers
 )
@@ -38,6 +44,8 @@ type Error struct {
 	Path string
 	// Problem is what is wrong, and what to do.
 	Problem string
+	// Unknown says that all that is wrong is a field that the type does not have.
+	Unknown bool
 }
 
 // Error says where and why.
@@ -80,7 +88,7 @@ func join(rules []Rule) (all Rule) {
 		all |= r
 	}
 	if all&Foreign != 0 {
-		all |= Unknown
+		all |= Unknown | Envelope
 	}
 	return all
 }
@@ -98,6 +106,12 @@ func Normal(raw []byte) ([]byte, error) {
 		return nil, fmt.Errorf("write JSON: %w", err)
 	}
 	return out, nil
+}
+
+// IsNormal reports whether a document is in normal form.
+func IsNormal(raw []byte) bool {
+	normal, err := Normal(raw)
+	return err == nil && bytes.Equal(normal, raw)
 }
 
 // Value reads one document of any shape. Its numbers are json.Number, as they came.

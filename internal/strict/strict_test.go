@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 )
 
 type inner struct {
@@ -96,6 +98,20 @@ func expect(t *testing.T, err error, want string) {
 	}
 }
 
+func TestNULIsFoundWhereverItIs(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringOf(rapid.SampledFrom([]rune{'\\', 'u', '0', '"', 0, 'a'})).Draw(t, "text")
+		data, err := json.Marshal(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := Check(data, nil); (err != nil) != strings.Contains(text, "\x00") {
+			t.Errorf("NUL in %s: %v", data, err)
+		}
+	})
+}
+
 func TestUnknownFieldsAreLeftOutWhereThatIsAllowed(t *testing.T) {
 	t.Parallel()
 	var got outer
@@ -117,6 +133,18 @@ func TestWhatOthersWroteIsReadByExactNames(t *testing.T) {
 	}
 	if !bytes.Contains(raw, []byte(`"Project"`)) {
 		t.Error("the document that was given has changed")
+	}
+}
+
+func TestAMessageOutlivesOneBadDocumentInIt(t *testing.T) {
+	t.Parallel()
+	var got outer
+	raw := `{"list":[{"free":{"a":"\u0000"}},{"free":` + strings.Repeat("[", 500) + strings.Repeat("]", 500) + `}],"later":1}`
+	expect(t, Decode([]byte(raw), &got, Unknown, Envelope), "")
+	expect(t, Decode([]byte(`{"List":[]}`), &got, Unknown, Envelope), "names are exact")
+	expect(t, Decode([]byte(strings.Repeat("[", 1_000_000)), &got, Envelope), "nests more than 10000 times")
+	if err := Check(got.List[0].Free, nil); err == nil {
+		t.Error("the bad document is taken by itself")
 	}
 }
 

@@ -1,10 +1,11 @@
 package webhook
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // Errors of a delivery. They are wrapped with what is wrong with it.
@@ -88,7 +89,7 @@ func decoder(p Provider) func(http.Header, []byte) ([]Event, error) {
 // parse decodes one JSON value that fills body.
 func parse[T any](body []byte) (T, error) {
 	var v T
-	err := json.Unmarshal(body, &v)
+	err := strict.Decode(body, &v, strict.Foreign)
 	return v, err
 }
 

@@ -93,7 +93,8 @@ func decodeGitLab(h http.Header, body []byte) ([]Event, error) {
 type bitbucketPush struct {
 	Push struct {
 		Changes []struct {
-			New, Old *bitbucketRef // New is null for a deleted ref, Old for a new one
+			New *bitbucketRef `json:"new"` // null for a deleted ref
+			Old *bitbucketRef `json:"old"` // null for a new one
 		} `json:"changes"`
 	} `json:"push"`
 	Repository struct {

@@ -15,6 +15,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/internal/legible"
 	"github.com/slipway-gitops/slipway/internal/redact"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // Bounds of what is done at a time.
@@ -63,6 +64,8 @@ func (l *Link) permit(cmd agentapi.Command) *agentapi.Error {
 		return &agentapi.Error{Code: agentapi.CodePolicy, Message: "the agent is in shadow mode: it writes nothing"}
 	case cmd.Target.Namespace != "" && !l.cfg.Manages(cmd.Target.Namespace):
 		return &agentapi.Error{Code: agentapi.CodeForbidden, Message: fmt.Sprintf("this agent does not manage namespace %.64s: see its --application-namespaces", cmd.Target.Namespace)}
+	case cmd.Judged != nil && len(cmd.Body) > 0 && !strict.IsNormal(cmd.Body):
+		return &agentapi.Error{Code: agentapi.CodeInvalid, Message: "the body of the command is not in the form in which it was judged: update the server"}
 	}
 	return allowed(l.cfg.Policy(), cmd)
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // fit returns a body that may be sent: the body itself, or where it is too large, what fits of it, and whether something
@@ -13,7 +14,7 @@ func fit(body []byte) (fitted []byte, truncated bool) {
 		return body, false
 	}
 	var obj map[string]json.RawMessage
-	if json.Unmarshal(body, &obj) != nil {
+	if strict.Decode(body, &obj, strict.Foreign) != nil {
 		return []byte("{}"), true
 	}
 	for _, path := range [][]string{
@@ -46,7 +47,7 @@ func without(obj map[string]json.RawMessage, path []string) map[string]json.RawM
 		return obj
 	}
 	var below map[string]json.RawMessage
-	if json.Unmarshal(raw, &below) != nil {
+	if strict.Decode(raw, &below, strict.Foreign) != nil {
 		return obj
 	}
 	if out, err := json.Marshal(without(below, path[1:])); err == nil {

@@ -15,6 +15,7 @@ import (
 	typed "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // ConfigJournal is the ConfigMap in the agent's namespace that says which commands were begun, and what came of them.
@@ -181,7 +182,7 @@ func (j *journal) load(ctx context.Context) error {
 		version = config.ResourceVersion
 		for id, text := range config.Data {
 			r := &record{}
-			if json.Unmarshal([]byte(text), r) != nil {
+			if strict.Decode([]byte(text), r, strict.Foreign) != nil {
 				// Somebody has edited it: the command counts as begun.
 				r = &record{Began: j.now(), Deadline: j.now()}
 			}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 const (
@@ -222,11 +223,11 @@ func readRegistered(resp *http.Response, raw []byte) (*agentapi.Registered, erro
 		var problem struct {
 			Detail string `json:"detail"`
 		}
-		_ = json.Unmarshal(raw, &problem) // what cannot be read says nothing
+		_ = strict.Decode(raw, &problem, strict.Foreign) // what cannot be read says nothing
 		return nil, fmt.Errorf("register: the server answered %s: %.300s", resp.Status, problem.Detail)
 	}
 	var out agentapi.Registered
-	if err := json.Unmarshal(raw, &out); err != nil {
+	if err := strict.Decode(raw, &out, strict.Unknown); err != nil {
 		return nil, fmt.Errorf("register: read the answer: %w: is --server the address of a Slipway server?", err)
 	}
 	if !agentapi.ValidUID(out.UID) || len(out.ServerKey) != keySize || out.Agent == "" {

@@ -2,7 +2,6 @@ package link
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -17,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // Limits of a session.
@@ -277,7 +277,7 @@ func ask[T any](ctx context.Context, conn *nats.Conn, subject string, body []byt
 	if err != nil {
 		return answer, err
 	}
-	if err := json.Unmarshal(msg.Data, &answer); err != nil {
+	if err := strict.Decode(msg.Data, &answer, strict.Unknown, strict.Envelope); err != nil {
 		return answer, fmt.Errorf("read an answer: %w", err)
 	}
 	return answer, nil

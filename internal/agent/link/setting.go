@@ -13,6 +13,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/internal/redact"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // maxField is the longest value of a field that is told, in bytes.
@@ -40,7 +41,7 @@ func SecretSetting(data map[string][]byte, labels map[string]string, version str
 // configSecrets names what the connection of a cluster has.
 func configSecrets(raw []byte) []string {
 	var in map[string]json.RawMessage
-	if json.Unmarshal(raw, &in) != nil {
+	if strict.Decode(raw, &in, strict.Foreign) != nil {
 		return []string{"config"}
 	}
 	var out []string
@@ -50,7 +51,7 @@ func configSecrets(raw []byte) []string {
 		}
 	}
 	var tls map[string]json.RawMessage
-	if json.Unmarshal(in["tlsClientConfig"], &tls) == nil {
+	if strict.Decode(in["tlsClientConfig"], &tls, strict.Foreign) == nil {
 		for _, name := range []string{"caData", "certData", "keyData"} {
 			if given(tls[name]) {
 				out = append(out, "config."+name)

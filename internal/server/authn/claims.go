@@ -51,10 +51,19 @@ func unambiguous(token string, says claims) error {
 	return nil
 }
 
+// claimsOf reads claims by their exact names. Who says one twice says nothing: readers take another one of the two.
+func claimsOf(from interface{ Claims(v any) error }, into *claims) error {
+	var raw json.RawMessage
+	if err := from.Claims(&raw); err != nil {
+		return err
+	}
+	return strict.Decode(raw, into, strict.Foreign)
+}
+
 // text is a claim that is a text; else empty.
 func (c claims) text(name string) string {
 	var s string
-	if json.Unmarshal(c.find(name), &s) != nil {
+	if strict.Decode(c.find(name), &s, strict.Foreign) != nil {
 		return ""
 	}
 	return strings.ToValidUTF8(s, "")
@@ -63,7 +72,7 @@ func (c claims) text(name string) string {
 // yes is a claim that is true, or the text of it.
 func (c claims) yes(name string) bool {
 	var b bool
-	return json.Unmarshal(c.find(name), &b) == nil && b || c.text(name) == "true"
+	return strict.Decode(c.find(name), &b, strict.Foreign) == nil && b || c.text(name) == "true"
 }
 
 // find gives a claim of that very name, else the one that the path with dots leads to.
@@ -79,7 +88,7 @@ func (c claims) find(name string) json.RawMessage {
 			return raw
 		}
 		at = nil
-		if json.Unmarshal(raw, &at) != nil {
+		if strict.Decode(raw, &at, strict.Foreign) != nil {
 			return nil
 		}
 	}
@@ -93,13 +102,13 @@ func (c claims) has(name string) bool { return c.find(name) != nil }
 func (c claims) list(name string) []string {
 	raw := c.find(name)
 	var many []json.RawMessage
-	if json.Unmarshal(raw, &many) != nil {
+	if strict.Decode(raw, &many, strict.Foreign) != nil {
 		many = []json.RawMessage{raw}
 	}
 	var out []string
 	for _, one := range many[:min(len(many), maxGroups)] {
 		var s string
-		if json.Unmarshal(one, &s) == nil && s != "" && len(s) <= maxGroupName {
+		if strict.Decode(one, &s, strict.Foreign) == nil && s != "" && len(s) <= maxGroupName {
 			out = append(out, s)
 		}
 	}

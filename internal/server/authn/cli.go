@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // cliLogin is what a command line says when it begins a sign-in by an identity provider. It listens on loopback, makes a
@@ -112,7 +113,7 @@ func (a *Authn) ExchangeCode(ctx context.Context, code, verifier, tokenName stri
 		return api.Session{}, instead(err, again)
 	}
 	var in handedOver
-	if err := json.Unmarshal(pending.Body, &in); err != nil {
+	if err := strict.Decode(pending.Body, &in, strict.Unknown); err != nil {
 		return api.Session{}, fmt.Errorf("read a code of the command line: %w", err)
 	}
 	sum := sha256.Sum256([]byte(verifier))

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // Where the interface serves BeginOIDC and FinishOIDC.
@@ -173,7 +174,7 @@ func (a *Authn) takeLogin(ctx context.Context, r *http.Request, state string) (l
 	if err != nil {
 		return begun, nil, "", instead(err, again)
 	}
-	if err := json.Unmarshal(pending.Body, &begun); err != nil {
+	if err := strict.Decode(pending.Body, &begun, strict.Unknown); err != nil {
 		return begun, nil, "", fmt.Errorf("read a sign-in that was begun: %w", err)
 	}
 	if !a.cfg.Now().Before(pending.ExpiresAt) || !same(begun.Browser, digest(cookie)) {
@@ -224,7 +225,7 @@ func (p *provider) exchange(ctx context.Context, found *discovered, now func() t
 		return person{}, p.fault("check its ID token", err)
 	}
 	var says claims
-	if err := id.Claims(&says); err != nil {
+	if err := claimsOf(id, &says); err != nil {
 		return person{}, p.fault("read its ID token", err)
 	}
 	if err := unambiguous(raw, says); err != nil {
@@ -266,7 +267,7 @@ func (p *provider) complete(ctx context.Context, found *discovered, token *oauth
 		return p.fault("ask it about the user", errors.New("it answered about somebody else"))
 	}
 	var more claims
-	if err := info.Claims(&more); err != nil {
+	if err := claimsOf(info, &more); err != nil {
 		return p.fault("read what it says about the user", err)
 	}
 	for name, value := range more {

@@ -1,8 +1,6 @@
 package gateway
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,12 +10,12 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/internal/legible"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // Bounds of what agents tell, beside those that package agentapi names.
 const (
 	maxName       = 253
-	maxDepth      = 100
 	maxComponents = 32
 	maxRunning    = 1000
 )
@@ -39,57 +37,18 @@ func line(s string, limit int) string {
 	}, s), limit)
 }
 
-// checkJSON says what is wrong with JSON that a store is to keep: it must be text without the character NUL, which no
-// column takes, and not nest without end.
+// checkJSON says what is wrong with JSON that a store is to keep: it must have one meaning and texts that a column takes, and
+// not nest without end.
 func checkJSON(data []byte, limit int) error {
-	switch {
-	case len(data) > limit:
+	if len(data) > limit {
 		return fmt.Errorf("it has %d bytes, more than %d", len(data), limit)
-	case !utf8.Valid(data):
-		return errors.New("it is not UTF-8")
-	case hasNUL(data):
-		return errors.New("it holds the character NUL")
-	case depth(data) > maxDepth:
-		return fmt.Errorf("it nests more than %d times", maxDepth)
-	case !json.Valid(data):
-		return errors.New("it is no JSON")
 	}
-	return nil
-}
-
-// hasNUL reports whether valid JSON has an escape for NUL in a text.
-func hasNUL(data []byte) bool {
-	for rest := data; ; {
-		at := bytes.Index(rest, []byte(`\u0000`))
-		if at < 0 {
-			return bytes.IndexByte(data, 0) >= 0
-		}
-		// An even number of backslashes before it are backslashes themselves.
-		before := 0
-		for at-1-before >= 0 && rest[at-1-before] == '\\' {
-			before++
-		}
-		if before%2 == 0 {
-			return true
-		}
-		rest = rest[at+1:]
-	}
-}
-
-// depth returns how deep JSON nests.
-func depth(data []byte) int {
-	deepest, _ := shape(data)
-	return deepest
+	return strict.Check(data, nil)
 }
 
 // breadth returns how many values JSON has, at most.
-func breadth(data []byte) int {
-	_, values := shape(data)
-	return values
-}
-
-func shape(data []byte) (deepest, values int) {
-	at, text := 0, false
+func breadth(data []byte) (values int) {
+	text := false
 	for i := 0; i < len(data); i++ {
 		switch c := data[i]; {
 		case text && c == '\\':
@@ -97,17 +56,11 @@ func shape(data []byte) (deepest, values int) {
 		case c == '"':
 			text = !text
 		case text:
-		case c == '{' || c == '[':
-			at++
-			values++
-			deepest = max(deepest, at)
-		case c == '}' || c == ']':
-			at--
-		case c == ',':
+		case c == '{', c == '[', c == ',':
 			values++
 		}
 	}
-	return deepest, values
+	return values
 }
 
 func checkKey(key agentapi.Key) error {

@@ -1,7 +1,6 @@
 package gateway_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -13,29 +12,6 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/gateway"
 	"github.com/slipway-gitops/slipway/internal/server/gateway/gatewaytest"
 )
-
-func TestNULIsFoundWhereverItIs(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.StringOf(rapid.SampledFrom([]rune{'\\', 'u', '0', '"', 0, 'a'})).Draw(t, "text")
-		data, err := json.Marshal(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, want := gateway.HasNUL(data), strings.Contains(text, "\x00"); got != want {
-			t.Errorf("NUL in %s: %v", data, got)
-		}
-	})
-}
-
-func TestDepthIsThatOfTheBrackets(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]int{`1`: 0, `{}`: 1, `{"a":[{}]}`: 3, `{"[[[\"[[":1}`: 1, `[[],[[]]]`: 3, `"\\"`: 0} {
-		if got := gateway.Depth([]byte(text)); got != want {
-			t.Errorf("depth of %s is %d, want %d", text, got, want)
-		}
-	}
-}
 
 func TestALineIsShortTextWithoutControlCharacters(t *testing.T) {
 	t.Parallel()

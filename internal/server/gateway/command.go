@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // Bounds of commands.
@@ -54,6 +54,14 @@ func (g *Gateway) Do(ctx context.Context, uid string, c agentapi.Command) (agent
 // complete fills in what a command needs and checks the rest.
 func (g *Gateway) complete(uid string, c *agentapi.Command, nature agentapi.Nature) error {
 	now := g.now()
+	if len(c.Body) > 0 {
+		// The one form that is signed: the agent acts on these bytes, and on no others that mean the same.
+		normal, err := strict.Normal(c.Body)
+		if err != nil {
+			return fmt.Errorf("the body of the command: %w", err)
+		}
+		c.Body = normal
+	}
 	if c.ID == "" {
 		c.ID = newID()
 	}
@@ -76,8 +84,6 @@ func (g *Gateway) complete(uid string, c *agentapi.Command, nature agentapi.Natu
 		return errors.New("the command names no user")
 	case len(c.Body) > agentapi.MaxCommand:
 		return fmt.Errorf("the body of the command has %d bytes, more than %d", len(c.Body), agentapi.MaxCommand)
-	case len(c.Body) > 0 && !json.Valid(c.Body):
-		return errors.New("the body of the command is no JSON")
 	case len(c.Reason) > agentapi.MaxText:
 		return fmt.Errorf("the reason has %d bytes, more than %d", len(c.Reason), agentapi.MaxText)
 	case c.Deadline.Sub(now) > maxDeadline:
@@ -353,7 +359,7 @@ func (g *Gateway) receiveReply(m *nats.Msg) {
 	}
 	if !g.lanes.add(uid+"/streams", len(m.Data), streamJobs, streamBytes, func() {
 		var part agentapi.Part
-		if err := json.Unmarshal(m.Data, &part); err != nil {
+		if err := strict.Decode(m.Data, &part, strict.Unknown); err != nil {
 			g.waiting.fail(uid, id, malformed(errors.New("a part of the result is no JSON")))
 			return
 		}

@@ -52,10 +52,8 @@ func (g *Gateway) Forget() {
 	g.lanes.close()
 }
 
-// HasNUL, Depth, Line and Compare are the functions of these names.
+// Line and Compare are the functions of these names.
 var (
-	HasNUL  = hasNUL
-	Depth   = depth
 	Line    = line
 	Compare = compare
 )

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // noteType is what servers of a cluster tell each other.
@@ -67,7 +68,7 @@ func (g *Gateway) tell(note peerNote) {
 // hear takes what another server tells. It never waits: all that may do so is done in the lane of the agent.
 func (g *Gateway) hear(ctx context.Context, data []byte) {
 	var note peerNote
-	if err := json.Unmarshal(data, &note); err != nil {
+	if err := strict.Decode(data, &note, strict.Unknown, strict.Envelope); err != nil {
 		return
 	}
 	if note.Type == noteBroadcast {

@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // handleTimeout is how long the work for one message may take.
@@ -83,7 +84,7 @@ func (g *Gateway) request(verb string) (request, bool) {
 func decoded[Q, A any](serve func(context.Context, string, *Q) A) func(context.Context, string, []byte) any {
 	return func(ctx context.Context, uid string, data []byte) any {
 		q := new(Q)
-		if err := json.Unmarshal(data, q); err != nil {
+		if err := strict.Decode(data, q, strict.Unknown, strict.Envelope); err != nil {
 			return refusal{malformed(errors.New("it is no JSON of the expected shape"))}
 		}
 		return serve(ctx, uid, q)

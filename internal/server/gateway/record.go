@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/internal/legible"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // Ledger is what is kept of operations.
@@ -164,7 +164,7 @@ func readRecord(r agentapi.Record, now time.Time, left *int) (*api.LedgerDetail,
 		return nil, err
 	}
 	d := &api.LedgerDetail{}
-	if err := json.Unmarshal(raw, d); err != nil {
+	if err := strict.Decode(raw, d, strict.Unknown); err != nil {
 		return nil, errors.New("it is no JSON of the expected shape")
 	}
 	if err := checkRecord(d, now); err != nil {
@@ -311,7 +311,7 @@ func imagesOf(raw []byte) []string {
 			} `json:"jobTemplate"`
 		} `json:"spec"`
 	}
-	if json.Unmarshal(raw, &obj) != nil {
+	if strict.Decode(raw, &obj, strict.Foreign) != nil {
 		return nil // any object may have any shape
 	}
 	var out []string

@@ -11,6 +11,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"os"
@@ -21,6 +22,7 @@ import (
 	"github.com/nats-io/nkeys"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // TokenPrefix is what one-time tokens of agents begin with, so that people and scanners recognize them.
@@ -107,7 +109,11 @@ func (g *Gateway) serveRegister(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var request agentapi.Registration
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, agentapi.MaxRegistration)).Decode(&request); err != nil {
+	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, agentapi.MaxRegistration))
+	if err == nil {
+		err = strict.Decode(raw, &request, strict.Unknown)
+	}
+	if err != nil {
 		var large *http.MaxBytesError
 		if errors.As(err, &large) {
 			writeProblem(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("a registration has at most %d bytes", agentapi.MaxRegistration))

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // Bounds of streams.
@@ -234,7 +234,7 @@ func (s *Stream) finish() {
 // take takes a chunk of the agent.
 func (s *Stream) take(data []byte) {
 	var chunk agentapi.Chunk
-	if err := json.Unmarshal(data, &chunk); err != nil {
+	if err := strict.Decode(data, &chunk, strict.Unknown); err != nil {
 		s.end(malformed(errors.New("a piece of the stream is no JSON")))
 		return
 	}

@@ -33,6 +33,7 @@ type call struct {
 
 	// What the audit says of it. A handler fills in what only it knows.
 	object api.Ref
+	there  string
 	before any
 	after  any
 	reason string
@@ -57,6 +58,8 @@ type target struct {
 	// unseen is what somebody is told who may not see it, where it was not asked for by its own id: the same as where it is
 	// not there.
 	unseen error
+	// there is the Argo project of what is there, as the server's copy has it; "" where that is not known or not one.
+	there string
 }
 
 func (t target) ref() api.Ref {
@@ -167,7 +170,7 @@ func (c *call) authorise(find func() (target, error)) error {
 	if err != nil {
 		return err
 	}
-	c.object, c.before, c.found = t.ref(), t.value, t
+	c.object, c.before, c.found, c.there = t.ref(), t.value, t, t.there
 	return c.may(c.route.Permission, t)
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
@@ -33,7 +34,7 @@ type commandOutput struct {
 
 // command has an agent do something, for the caller and in the audit's name.
 func (c *call) command(ctx context.Context, in WaitInput, o Order) (*commandOutput, error) {
-	o.By, o.Groups, o.RequestID, o.Object, o.Timeout = c.who.Principal, c.who.Subject.Groups, c.id, c.object, orderTime
+	c.sign(&o, orderTime)
 	if o.Reason == "" {
 		o.Reason = c.reason
 	}
@@ -53,6 +54,14 @@ func (c *call) command(ctx context.Context, in WaitInput, o Order) (*commandOutp
 		out.Status = http.StatusAccepted
 	}
 	return out, nil
+}
+
+// sign says who orders something and what rights were asked for.
+func (c *call) sign(o *Order, timeout time.Duration) {
+	o.By, o.Groups, o.RequestID, o.Object, o.Timeout = c.who.Principal, c.who.Subject.Groups, c.id, c.object, timeout
+	if o.Judged == nil {
+		o.Judged = &agentapi.JudgedProject{There: c.there}
+	}
 }
 
 // told is what the audit is told of a command: what was written into a Secret, and what local manifests hold, is not it.
@@ -81,7 +90,7 @@ const maxToldName = 253
 
 // ask reads something from an agent.
 func (c *call) ask(ctx context.Context, o Order, into any) error {
-	o.By, o.Groups, o.RequestID, o.Object, o.Timeout = c.who.Principal, c.who.Subject.Groups, c.id, c.object, askTime
+	c.sign(&o, askTime)
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	raw, err := c.cfg.Commands.Ask(ctx, o)

@@ -42,14 +42,14 @@ func (h *Handler) findItem(ctx context.Context, kind, agent, namespace, name str
 			return target{}, missing(err, typeOf(kind), id)
 		}
 		object.Scope, object.Labels = app.Scope, app.Labels
-		return target{object: object, value: &app}, nil
+		return target{object: object, value: &app, there: app.ArgoProject}, nil
 	}
 	item, err := h.cfg.Items.GetItem(ctx, kind, agent, namespace, name)
 	if err != nil {
 		return target{}, missing(err, typeOf(kind), id)
 	}
 	object.Scope, object.Labels = item.Scope, item.Labels
-	return target{object: object, value: &item}, nil
+	return target{object: object, value: &item, there: item.ArgoProject}, nil
 }
 
 func missing(err error, kind, id string) error {

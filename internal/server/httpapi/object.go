@@ -3,12 +3,15 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"maps"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/project"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
@@ -43,25 +46,24 @@ type manifest struct {
 		ResourceVersion string            `json:"resourceVersion"`
 		UID             string            `json:"uid"`
 	} `json:"metadata"`
-	Spec struct {
-		Project       string `json:"project"`
-		Generators    any    `json:"generators"`
-		TemplatePatch string `json:"templatePatch"`
-		Template      struct {
-			Spec struct {
-				Project string `json:"project"`
-			} `json:"spec"`
-		} `json:"template"`
-	} `json:"spec"`
+
+	// normal is the resource in the one form that is judged, signed and used.
+	normal json.RawMessage
+	// project is the Argo project that it belongs to; "" where it may be any.
+	project string
 }
 
+// read reads a resource that somebody wants, and puts it into its normal form: what is judged here is what the agent writes.
 func (n *manifestNoun) read(raw json.RawMessage) (*manifest, error) {
 	invalid := func(message string) error {
 		return &api.Error{Code: api.CodeInvalid, Message: message, Field: "body.resource"}
 	}
 	var m manifest
-	// What the agent reads by exact names must not be judged by others.
-	if err := strict.Decode(raw, &m, strict.Unknown); err != nil {
+	resource, err := normalResource(raw, n.like(), &m.normal)
+	if err == nil {
+		err = strict.Decode(m.normal, &m, strict.Unknown)
+	}
+	if err != nil {
 		return nil, invalid("the resource is no " + n.resource + ": " + err.Error())
 	}
 	switch {
@@ -70,7 +72,55 @@ func (n *manifestNoun) read(raw json.RawMessage) (*manifest, error) {
 	case !dnsName(m.Metadata.Name, 253) || !dnsName(m.Metadata.Namespace, 63):
 		return nil, invalid("the resource needs metadata.name and metadata.namespace as Kubernetes allows them")
 	}
+	name, sole := project.Belongs(resource)
+	if sole {
+		m.project = name
+	}
 	return &m, nil
+}
+
+// like is the type of the noun's resources: their fields have these names and no similar ones.
+func (n *manifestNoun) like() any {
+	switch n.kind {
+	case api.KindApplicationSet:
+		return v1alpha1.ApplicationSet{}
+	case api.KindArgoProject:
+		return v1alpha1.AppProject{}
+	}
+	return v1alpha1.Application{}
+}
+
+// normalResource gives a resource in its normal form, if every reader understands it alike.
+func normalResource(raw json.RawMessage, like any, normal *json.RawMessage) (map[string]any, error) {
+	if err := strict.Check(raw, like, strict.Unknown, strict.WholeNumbers); err != nil {
+		return nil, err
+	}
+	form, err := strict.Normal(raw)
+	if err != nil {
+		return nil, err
+	}
+	value, err := strict.Value(form)
+	if err != nil {
+		return nil, err
+	}
+	resource, ok := value.(map[string]any)
+	if !ok {
+		return nil, errors.New("it is no JSON object")
+	}
+	*normal = form
+	return resource, nil
+}
+
+// base is the resource as it was before somebody edited it, in its normal form; nothing where that was not given.
+func (n *manifestNoun) base(raw json.RawMessage) (json.RawMessage, error) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return nil, nil
+	}
+	var out json.RawMessage
+	if _, err := normalResource(raw, n.like(), &out); err != nil {
+		return nil, &api.Error{Code: api.CodeInvalid, Field: "body.base", Message: "base is no " + n.resource + ": " + err.Error() + "; leave it out, or give the resource as it was"}
+	}
+	return out, nil
 }
 
 // dnsName is true for what Kubernetes takes as a name.
@@ -86,47 +136,26 @@ func dnsName(s string, limit int) bool {
 	return true
 }
 
-// argoProject is what decides where the resource belongs. One that only its generators know is none.
-func (n *manifestNoun) argoProject(m *manifest) string {
-	switch n.kind {
-	case api.KindArgoProject:
-		return m.Metadata.Name
-	case api.KindApplicationSet:
-		project := m.Spec.Template.Spec.Project
-		if strings.Contains(project, "{{") || strings.Contains(m.Spec.TemplatePatch, "project") || elsewhere(m.Spec.Generators, project) {
-			return ""
-		}
-		return project
-	}
-	if m.Spec.Project == "" {
-		return "default"
-	}
-	return m.Spec.Project
-}
-
-// elsewhere reports whether a generator has a template of its own with another project.
-func elsewhere(v any, project string) bool {
-	switch at := v.(type) {
-	case []any:
-		return slices.ContainsFunc(at, func(one any) bool { return elsewhere(one, project) })
-	case map[string]any:
-		template, _ := at["template"].(map[string]any)
-		spec, _ := template["spec"].(map[string]any)
-		if own, there := spec["project"]; there && own != "" && own != project {
-			return true
-		}
-		for _, one := range at {
-			if elsewhere(one, project) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // wanted is the resource as it is to be, as an object that rights are asked for.
 func (n *manifestNoun) wanted(ctx context.Context, agent string, m *manifest) (target, error) {
-	return n.h.freshItem(ctx, n.kind, agent, m.Metadata.Namespace, m.Metadata.Name, n.argoProject(m), m.Metadata.Labels)
+	return n.h.freshItem(ctx, n.kind, agent, m.Metadata.Namespace, m.Metadata.Name, m.project, m.Metadata.Labels)
+}
+
+// changed is what is there as it will be: labels that neither the wish nor its base has stay.
+func (n *manifestNoun) changed(ctx context.Context, agent string, m *manifest, base json.RawMessage, there target) (target, error) {
+	var from manifest
+	if len(base) > 0 {
+		if err := strict.Decode(base, &from, strict.Foreign); err != nil {
+			return target{}, err
+		}
+	}
+	labels := maps.Clone(there.object.Labels)
+	maps.DeleteFunc(labels, func(name, _ string) bool { _, was := from.Metadata.Labels[name]; return was })
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	maps.Copy(labels, m.Metadata.Labels)
+	return n.h.freshItem(ctx, n.kind, agent, m.Metadata.Namespace, m.Metadata.Name, m.project, labels)
 }
 
 type objectCreate struct {
@@ -206,25 +235,35 @@ func (n *manifestNoun) create(ctx context.Context, c *call, in *objectCreate) (*
 	if err != nil {
 		return nil, err
 	}
-	apply := agentapi.ObjectApply{Object: in.Body.Resource, Base: in.Body.Base, Version: m.Metadata.ResourceVersion, Create: !in.Body.Upsert, DryRun: in.DryRun}
+	base, err := n.base(in.Body.Base)
+	if err != nil {
+		return nil, err
+	}
+	apply := agentapi.ObjectApply{Object: m.normal, Base: base, Version: m.Metadata.ResourceVersion, Create: !in.Body.Upsert, DryRun: in.DryRun}
+	judged := agentapi.JudgedProject{Wanted: m.project}
 	there, err := n.h.findItem(ctx, n.kind, in.Agent, m.Metadata.Namespace, m.Metadata.Name)
 	switch {
 	case err == nil && !in.Body.Upsert:
 		// It may be seen or not: that the name is taken has to be said.
 		return nil, api.Errorf(api.CodeConflict, "%s %s/%s is there already: choose another name, or change it with upsert", n.called, m.Metadata.Namespace, m.Metadata.Name)
 	case err == nil:
-		to, err := n.wanted(ctx, in.Agent, m)
+		if err := c.may(c.route.Permission, there); err != nil {
+			return nil, err
+		}
+		to, err := n.changed(ctx, in.Agent, m, base, there)
 		if err != nil {
 			return nil, err
 		}
 		if err := c.mayBecome(to); err != nil {
 			return nil, err
 		}
-		c.before = resourceOf(there)
+		c.before, judged.There = resourceOf(there), there.there
 	case api.CodeOf(err) != api.CodeNotFound:
 		return nil, err
+	default:
+		apply.Create = true // no rights were asked for what the server does not know
 	}
-	return n.apply(ctx, c, in.WaitInput, ItemInput{in.AgentInput, m.Metadata.Namespace, m.Metadata.Name}, apply, in.Body.Reason)
+	return n.apply(ctx, c, in.WaitInput, ItemInput{in.AgentInput, m.Metadata.Namespace, m.Metadata.Name}, apply, judged, in.Body.Reason)
 }
 
 func (n *manifestNoun) update(ctx context.Context, c *call, in *objectUpdate) (*commandOutput, error) {
@@ -235,20 +274,31 @@ func (n *manifestNoun) update(ctx context.Context, c *call, in *objectUpdate) (*
 	if m.Metadata.Name != in.Name || m.Metadata.Namespace != in.Namespace {
 		return nil, api.Errorf(api.CodeInvalid, "the resource is %s/%s and the path %s/%s: names and namespaces never change", m.Metadata.Namespace, m.Metadata.Name, in.Namespace, in.Name)
 	}
+	base, err := n.base(in.Body.Base)
+	if err != nil {
+		return nil, err
+	}
+	there, err := n.h.findItem(ctx, n.kind, in.Agent, in.Namespace, in.Name)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.may(c.route.Permission, there); err != nil {
+		return nil, err
+	}
+	c.before = resourceOf(there)
+	if len(base) == 0 && m.Metadata.ResourceVersion != "" {
+		base = sameVersion(c.before, m.Metadata.ResourceVersion)
+	}
 	// Nobody moves something out of their own reach, into that of others.
-	to, err := n.wanted(ctx, in.Agent, m)
+	to, err := n.changed(ctx, in.Agent, m, base, there)
 	if err != nil {
 		return nil, err
 	}
 	if err := c.mayBecome(to); err != nil {
 		return nil, err
 	}
-	c.before = resourceOf(target{value: c.before})
-	apply := agentapi.ObjectApply{Object: in.Body.Resource, Base: in.Body.Base, Version: m.Metadata.ResourceVersion, Update: true, DryRun: in.DryRun}
-	if len(apply.Base) == 0 && m.Metadata.ResourceVersion != "" {
-		apply.Base = sameVersion(c.before, m.Metadata.ResourceVersion)
-	}
-	return n.apply(ctx, c, in.WaitInput, in.ItemInput, apply, in.Body.Reason)
+	apply := agentapi.ObjectApply{Object: m.normal, Base: base, Version: m.Metadata.ResourceVersion, Update: true, DryRun: in.DryRun}
+	return n.apply(ctx, c, in.WaitInput, in.ItemInput, apply, agentapi.JudgedProject{There: there.there, Wanted: m.project}, in.Body.Reason)
 }
 
 // sameVersion is the server's copy where it has that version: what a client read from here and changed.
@@ -258,7 +308,11 @@ func sameVersion(copied any, version string) json.RawMessage {
 	if strict.Decode(raw, &m, strict.Foreign) != nil || m.Metadata.ResourceVersion != version {
 		return nil
 	}
-	return raw
+	normal, err := strict.Normal(raw)
+	if err != nil {
+		return nil // what nobody can be given cannot be what they edited
+	}
+	return normal
 }
 
 // resourceOf is the resource of an item that was found.
@@ -272,14 +326,14 @@ func resourceOf(t target) any {
 	return nil
 }
 
-func (n *manifestNoun) apply(ctx context.Context, c *call, wait WaitInput, in ItemInput, apply agentapi.ObjectApply, reason string) (*commandOutput, error) {
+func (n *manifestNoun) apply(ctx context.Context, c *call, wait WaitInput, in ItemInput, apply agentapi.ObjectApply, judged agentapi.JudgedProject, reason string) (*commandOutput, error) {
 	if n.kind == api.KindArgoProject {
 		if err := n.h.withinParent(ctx, c, in, &apply); err != nil {
 			return nil, err
 		}
 	}
 	out, err := c.command(ctx, wait, Order{
-		Agent: in.Agent, Kind: string(agentapi.KindObjectApply), TargetKind: n.kind, Namespace: in.Namespace, Name: in.Name, Body: apply, Reason: reason,
+		Agent: in.Agent, Kind: string(agentapi.KindObjectApply), TargetKind: n.kind, Namespace: in.Namespace, Name: in.Name, Body: apply, Reason: reason, Judged: &judged,
 	})
 	c.after = apply.Object
 	if err == nil && out.Body.Status == api.CommandDone && !apply.DryRun {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/internal/server/authn"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
@@ -121,11 +122,13 @@ type Order struct {
 	// TargetKind is "Application" or another kind of Kubernetes'; empty where the command has no target.
 	TargetKind, Namespace, Name string
 	Body                        any
-	By                          api.Principal
-	Groups                      []string
-	Reason                      string
-	RequestID                   string
-	Timeout                     time.Duration
+	// Judged is what rights were asked for; without it, it is what is there as the target of the request was found.
+	Judged    *agentapi.JudgedProject
+	By        api.Principal
+	Groups    []string
+	Reason    string
+	RequestID string
+	Timeout   time.Duration
 }
 
 // Stream is an open stream of an agent.

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 
 	"github.com/slipway-gitops/slipway/api"
@@ -70,8 +69,13 @@ func (n *manifestNoun) preview(ctx context.Context, c *call, in *applicationPrev
 	if err := c.may(api.PermApplicationView, to); err != nil {
 		return Order{}, err
 	}
+	base, err := n.base(in.Body.Base)
+	if err != nil {
+		return Order{}, err
+	}
+	judged := agentapi.JudgedProject{Wanted: m.project}
 	body := agentapi.Preview{
-		Object: in.Body.Resource, Base: in.Body.Base, Quick: in.Quick, Manifests: in.Manifests,
+		Object: m.normal, Base: base, Quick: in.Quick, Manifests: in.Manifests,
 		Update: in.changes(m),
 	}
 	if body.Update {
@@ -85,16 +89,12 @@ func (n *manifestNoun) preview(ctx context.Context, c *call, in *applicationPrev
 				return Order{}, err
 			}
 		}
-		app, _ := there.value.(*api.ApplicationDetail)
-		body.Project = app.ArgoProject
+		body.Project, judged.There = there.there, there.there
 		if len(body.Base) == 0 && m.Metadata.ResourceVersion != "" {
 			body.Base = sameVersion(resourceOf(there), m.Metadata.ResourceVersion)
 		}
 	}
-	if len(body.Base) > 0 && !json.Valid(body.Base) {
-		return Order{}, &api.Error{Code: api.CodeInvalid, Field: "body.base", Message: "base is no JSON: leave it out, or give the resource as it was"}
-	}
 	return Order{
-		Agent: in.Agent, Kind: string(agentapi.KindPreview), TargetKind: n.kind, Namespace: m.Metadata.Namespace, Name: m.Metadata.Name, Body: body,
+		Agent: in.Agent, Kind: string(agentapi.KindPreview), TargetKind: n.kind, Namespace: m.Metadata.Namespace, Name: m.Metadata.Name, Body: body, Judged: &judged,
 	}, nil
 }

@@ -132,7 +132,7 @@ func (h *Handler) logs(ctx context.Context, c *call, in *logsInput) (*streamOutp
 		Resource: in.ref(), Container: in.Container, Follow: in.Follow, Previous: in.Previous, Since: in.Since, SinceTime: in.SinceTime,
 		Tail: in.Tail, Search: in.Search, Invert: in.Invert, IgnoreCase: in.IgnoreCase, Timestamps: in.Timestamps,
 	})
-	o.By, o.Groups, o.RequestID, o.Object, o.Timeout = c.who.Principal, c.who.Subject.Groups, c.id, c.object, askTime
+	c.sign(&o, askTime)
 	closed, err := h.limits.open(c.who.Principal)
 	if err != nil {
 		return nil, err

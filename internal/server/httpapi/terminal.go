@@ -78,7 +78,8 @@ func (h *Handler) terminal(ctx context.Context, c *call, in *terminalInput) (*st
 	}
 	c.before, c.after = nil, body
 	o := in.order("resource.terminal", body)
-	o.By, o.Groups, o.RequestID, o.Object, o.Timeout, o.Reason = c.who.Principal, c.who.Subject.Groups, c.id, c.object, askTime, c.reason
+	o.Reason = c.reason
+	c.sign(&o, askTime)
 	closed, err := h.limits.open(c.who.Principal)
 	if err != nil {
 		return nil, err

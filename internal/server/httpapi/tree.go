@@ -25,7 +25,7 @@ func (h *Handler) treeEventsRoute() Route {
 		find: func(ctx context.Context, _ *call, in *ItemInput) (target, error) { return h.findApplication(ctx, *in) },
 		do: func(_ context.Context, c *call, in *ItemInput) (*streamOutput, error) {
 			o := in.order("application.tree.watch", nil)
-			o.By, o.Groups, o.RequestID, o.Object, o.Timeout = c.who.Principal, c.who.Subject.Groups, c.id, c.object, askTime
+			c.sign(&o, askTime)
 			return &streamOutput{func(hc huma.Context) { //nolint:contextcheck // it has the context of the request
 				_, w := humago.Unwrap(hc)
 				closed, err := h.limits.open(c.who.Principal)

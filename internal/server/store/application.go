@@ -12,6 +12,7 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // items is the table of items, for rights on a kind of them.
@@ -203,7 +204,7 @@ func (s *Store) ItemReferences(ctx context.Context, item api.Item) (refs []api.R
 	var setting struct {
 		Fields map[string]string `json:"fields"`
 	}
-	_ = json.Unmarshal(item.Resource, &setting) // what cannot be read has no fields
+	_ = strict.Decode(item.Resource, &setting, strict.Foreign) // what cannot be read has no fields
 	switch item.Kind {
 	case api.KindArgoProject:
 		w.and("item.argo_project = ?", item.Name)

@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/project"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // fields are what lists of items are filtered, sorted and shown by, taken from
@@ -39,6 +42,8 @@ const (
 	longestName, longestState, longestWords = 253, 64, 700
 	// mostPods bounds what an agent can say of one application.
 	mostPods = 1_000_000
+	// defaultProject is that of an Application which names none.
+	defaultProject = "default"
 	// mostConditions bounds what is taken from a resource.
 	mostConditions = 50
 )
@@ -70,11 +75,6 @@ type argoResource struct {
 				Enabled *bool `json:"enabled"`
 			} `json:"automated"`
 		} `json:"syncPolicy"`
-		Template struct {
-			Spec struct {
-				Project string `json:"project"`
-			} `json:"spec"`
-		} `json:"template"`
 	} `json:"spec"`
 	Status struct {
 		Sync struct {
@@ -108,7 +108,7 @@ func readFields(kind agentapi.ItemKind, name string, body json.RawMessage) field
 	case agentapi.ItemApplication, agentapi.ItemApplicationSet, agentapi.ItemArgoProject:
 		var r argoResource
 		// What has a wrong type is passed over, the rest is read.
-		_ = json.Unmarshal(body, &r)
+		_ = strict.Decode(body, &r, strict.Foreign)
 		f := r.fields()
 		switch kind {
 		case agentapi.ItemApplication:
@@ -116,16 +116,16 @@ func readFields(kind agentapi.ItemKind, name string, body json.RawMessage) field
 		case agentapi.ItemArgoProject:
 			f.argoProject = name
 		case agentapi.ItemApplicationSet:
-			f.argoProject = r.Spec.Template.Spec.Project
+			f.argoProject = setProject(body)
 		}
 		return f.bounded()
 	case agentapi.ItemInstances:
 		var in agentapi.Instances
-		_ = json.Unmarshal(body, &in)
+		_ = strict.Decode(body, &in, strict.Foreign)
 		return fields{ready: min(max(in.Ready, 0), mostPods), total: min(max(in.Total, 0), mostPods)}
 	}
 	var s agentapi.Setting
-	_ = json.Unmarshal(body, &s)
+	_ = strict.Decode(body, &s, strict.Foreign)
 	f := fields{labels: s.Labels, argoProject: s.Fields["project"], repoURL: s.Fields["url"], destination: s.Fields["server"]}
 	if kind == agentapi.ItemCluster {
 		f.title = s.Fields["name"]
@@ -134,6 +134,20 @@ func readFields(kind agentapi.ItemKind, name string, body json.RawMessage) field
 		f.health, f.message = s.Connection.Status, s.Connection.Message
 	}
 	return f.bounded()
+}
+
+// setProject is the project of all that an ApplicationSet makes; nothing where that can be several.
+func setProject(body json.RawMessage) string {
+	var set map[string]any
+	if strict.Decode(body, &set, strict.Foreign) != nil {
+		return ""
+	}
+	set["kind"] = v1alpha1.KindApplicationSet
+	name, sole := project.Belongs(set)
+	if !sole {
+		return ""
+	}
+	return name
 }
 
 func (r *argoResource) fields() fields {
@@ -145,6 +159,9 @@ func (r *argoResource) fields() fields {
 	}
 	if f.destination == "" {
 		f.destination = r.Spec.Destination.Server
+	}
+	if f.argoProject == "" && f.destination != "" {
+		f.argoProject = defaultProject // what was too large to be told has no destination either
 	}
 	sources := r.Spec.Sources
 	if len(sources) == 0 && r.Spec.Source.RepoURL != "" {

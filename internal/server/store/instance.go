@@ -3,10 +3,10 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // ListInstances gives the pods of the applications that the filter lets through,
@@ -47,7 +47,7 @@ func scanInstances(rows *sql.Rows, v *api.Instances, more ...any) error {
 	var in struct {
 		Instances []api.Instance `json:"instances"`
 	}
-	_ = json.Unmarshal([]byte(body), &in) // what an agent says wrong is nothing
+	_ = strict.Decode([]byte(body), &in, strict.Foreign) // what an agent says wrong is nothing
 	if in.Instances != nil {
 		v.Instances = in.Instances
 	}

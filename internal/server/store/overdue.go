@@ -3,13 +3,13 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"slices"
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // What rules mean that do not say how long something has to last, or how long
@@ -253,7 +253,7 @@ func (n *news) endingCertificates(
 			last = e.Object.ID
 		}
 		var setting agentapi.Setting
-		_ = json.Unmarshal([]byte(body), &setting) // what cannot be read has no end
+		_ = strict.Decode([]byte(body), &setting, strict.Foreign) // what cannot be read has no end
 		ends, err := time.Parse(time.RFC3339, setting.Fields["notAfter"])
 		if err != nil {
 			return nil //nolint:nilerr // a known host has no end
