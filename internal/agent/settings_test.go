@@ -91,7 +91,7 @@ func TestAClusterIsFoundByItsServerOrItsName(t *testing.T) {
 	if _, ok := s.cluster("any", "", "two"); ok {
 		t.Error("another project's cluster is found")
 	}
-	for called, want := range map[string]string{"two": "execProviderConfig", "bad": "not valid JSON"} {
+	for called, want := range map[string]string{"two": "execProviderConfig", "bad": "the JSON ends early"} {
 		c, ok := s.cluster("shop", "", called)
 		if !ok {
 			t.Fatalf("%s is not found", called)
