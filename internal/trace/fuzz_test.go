@@ -13,6 +13,9 @@ func FuzzTraceparent(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		parent := trace.Parent(trace.Trusted(t.Context(), text))
 		if parent == "" {
+			if id := trace.ID(text); id != "" {
+				t.Errorf("%q is of trace %q, and none is continued", text, id)
+			}
 			return
 		}
 		if id := trace.ID(parent); id == "" || id != trace.ID(text) {

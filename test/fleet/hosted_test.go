@@ -240,6 +240,10 @@ func (h *hosted) checkProcess(pid int, dir string) {
 			if value != "200MiB" {
 				h.t.Errorf("its memory is bounded by %s", value)
 			}
+		case "SLIPWAY_OUTBOUND_ALLOW": // the server's policy holds for the agents that it runs
+			if want := strings.TrimPrefix(testenv.Outbound, name+"="); value != want {
+				h.t.Errorf("it may connect to %s, and the server to %s", value, want)
+			}
 		default:
 			h.t.Errorf("%s of the server's environment reached the agent", name)
 		}

@@ -188,8 +188,11 @@ func TestWhatIsWrittenIsOfTheProjectThatWasJudged(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, attack := range []struct{ method, path, body string }{
-		{"PUT", one, `{"resource":` + app("team-a") + `}`}, {"POST", many, `{"upsert":true,"resource":` + app("team-a") + `}`},
-		{"POST", one + "/sync", `{}`}, {"GET", one + "/manifests", ""}, {"DELETE", one + "?cascade=true", ""},
+		{"PUT", one, `{"resource":` + app("team-a") + `}`},
+		{"POST", many, `{"upsert":true,"resource":` + app("team-a") + `}`},
+		{"POST", one + "/sync", `{}`},
+		{"GET", one + "/manifests", ""},
+		{"DELETE", one + "?cascade=true", ""},
 	} {
 		w.refused(dev, attack.method, attack.path, attack.body, api.CodeConflict, api.CodeForbidden, api.CodeNotFound)
 	}
