@@ -73,8 +73,18 @@ func (t *traces) reconciled(ctx context.Context, span *trace.Span, start time.Ti
 	}
 }
 
-// wrote notes in which trace an Application was written.
-func (t *traces) wrote(ctx context.Context, id name) {
+// unwritten forgets the trace of a write that failed.
+func (t *traces) unwritten(id name) {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	delete(t.written, id)
+	t.mu.Unlock()
+}
+
+// writes notes in which trace an Application is about to be written.
+func (t *traces) writes(ctx context.Context, id name) {
 	if t == nil {
 		return
 	}

@@ -280,7 +280,12 @@ func annotated(patch []byte, name string, value any) ([]byte, error) {
 // it is no news.
 func (a *Agent) write(ctx context.Context, app *v1alpha1.Application, patch []byte) error {
 	start := time.Now()
+	id := name{Namespace: app.Namespace, Name: app.Name}
+	a.traces.writes(ctx, id) // first: the watch can be quicker than the answer
 	fresh, unknown, err := a.apps.patch(ctx, app, patch)
+	if err != nil {
+		a.traces.unwritten(id)
+	}
 	if apierrors.IsNotFound(err) || anew(err) {
 		return nil // deleted meanwhile: the watch says so
 	}
@@ -288,10 +293,9 @@ func (a *Agent) write(ctx context.Context, app *v1alpha1.Application, patch []by
 		return fmt.Errorf("write status of %s/%s: %w", app.Namespace, app.Name, err)
 	}
 	a.metrics.wrote()
-	a.traces.wrote(ctx, name{Namespace: app.Namespace, Name: app.Name})
 	a.registry.answered(fresh, unknown)
 	now := time.Now()
-	a.registry.wrote(name{Namespace: app.Namespace, Name: app.Name}, now, now.Sub(start))
+	a.registry.wrote(id, now, now.Sub(start))
 	return nil
 }
 
