@@ -93,6 +93,26 @@ func TestAParameterOrAHeaderThatComesTwiceIsRefused(t *testing.T) {
 	}
 }
 
+func TestATextThatNoDatabaseKeepsIsNoParameterAndNoPath(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, text := range []string{"a%00b", "%00", "a%ffb", "%ed%a0%80"} {
+		for method, target := range map[string]string{
+			http.MethodDelete: "/api/v1/agents/account.prod/applications/argocd/thing?wait=0&dryRun=true&reason=" + text,
+			http.MethodGet:    "/api/v1/applications?search=" + text,
+			http.MethodPut:    "/api/v1/users/" + text,
+			http.MethodPost:   "/api/v1/users/" + text + "/password",
+		} {
+			if code, answer := w.do(w.admin, method, target, "{}"); code != http.StatusUnprocessableEntity || !strings.Contains(answer, "NUL") {
+				t.Errorf("%s %s: %d %s", method, target, code, answer)
+			}
+		}
+	}
+	if code, answer := w.do(w.admin, http.MethodGet, "/api/v1/applications?search=%C3%A4%20%F0%9F%9A%80", ""); code != http.StatusOK {
+		t.Errorf("letters of other languages: %d %s", code, answer)
+	}
+}
+
 func firstOf(a, b string) string {
 	if a == "" {
 		return b

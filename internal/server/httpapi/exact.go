@@ -3,6 +3,9 @@ package httpapi
 import (
 	"fmt"
 	"net/http"
+	"net/url"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -33,3 +36,24 @@ func checkHeaders(header http.Header) error {
 	}
 	return nil
 }
+
+// checkTexts refuses a path or a query with a text that no database keeps: it would fail later, or be kept as another one.
+// Bodies are checked by package strict.
+func checkTexts(path string, query url.Values) error {
+	if !textual(path) {
+		return &api.Error{Code: api.CodeInvalid, Field: "path", Message: "the path has the character NUL or is not UTF-8: leave that out"}
+	}
+	for name, values := range query {
+		for _, value := range values {
+			if !textual(name) || !textual(value) {
+				return &api.Error{
+					Code: api.CodeInvalid, Field: "query." + cut(strings.ToValidUTF8(name, ""), maxToldName),
+					Message: "the parameter has the character NUL or is not UTF-8: leave that out",
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func textual(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -272,7 +273,7 @@ func (h *Handler) serve(route *Route, w http.ResponseWriter, r *http.Request, ne
 			return
 		}
 	}
-	if err := route.checkQuery(r.URL.RawQuery); err != nil {
+	if err := cmp.Or(checkTexts(r.URL.Path, r.URL.Query()), route.checkQuery(r.URL.RawQuery)); err != nil {
 		refuse(err)
 		return
 	}
