@@ -153,6 +153,9 @@ const (
 // TestSlowConnectionsAreNobodyElsesMatter measures what people see while 1,000 slow connections are held from 100 addresses;
 // with SLIPWAY_SOAK_ROUNDS 10,000 from 1,000.
 func TestSlowConnectionsAreNobodyElsesMatter(t *testing.T) { //nolint:paralleltest // it measures
+	if testing.Short() {
+		t.Skip("it measures with other processes: make test does")
+	}
 	connections, addresses := 1000, 100
 	if os.Getenv("SLIPWAY_SOAK_ROUNDS") != "" {
 		connections, addresses = 10_000, 1000

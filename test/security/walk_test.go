@@ -304,6 +304,9 @@ func own(r *route) bool { return noun(r.path) == "session" && r.method != http.M
 // The description is all that it knows of routes: a new one, and a new field, is asked for without a word here.
 // SLIPWAY_SOAK_WALK=1 asks for all variants, SLIPWAY_WALK_SEED for others than usual.
 func TestNobodyGetsMoreThanTheyMayOnAnyRoute(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a minute: make test asks every route")
+	}
 	k := &walk{stage: newStage(t), routes: described(t), share: 250, seed: 1}
 	if os.Getenv("SLIPWAY_SOAK_WALK") != "" {
 		k.share = 1
