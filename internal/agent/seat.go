@@ -100,3 +100,27 @@ func (u unseated) Render(ctx context.Context, req render.Request) (render.Result
 	defer back()
 	return u.Renderer.Render(ctx, req)
 }
+
+// slowSource is how long a turn waits for a repository with its places.
+const slowSource = time.Second
+
+// leaveAfter is leave for what takes long only now and then: the turn gives its places to others after a while, so that
+// servers of repositories that hang hold up their own Applications.
+func leaveAfter(ctx context.Context, while time.Duration) (back func()) {
+	var mu sync.Mutex
+	left, over := func() {}, false
+	timer := time.AfterFunc(while, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if !over {
+			left = leave(ctx)
+		}
+	})
+	return func() {
+		timer.Stop()
+		mu.Lock()
+		defer mu.Unlock()
+		over = true
+		left()
+	}
+}

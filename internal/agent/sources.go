@@ -92,6 +92,8 @@ func (s *sources) Fetch(ctx context.Context, project string, src v1alpha1.Applic
 	if err != nil {
 		return engine.Fetched{}, err
 	}
+	back := leaveAfter(ctx, slowSource)
+	defer back()
 	resolved, err := repo.Resolve(ctx, rev, since)
 	if err != nil {
 		return engine.Fetched{}, err

@@ -97,19 +97,29 @@ func (c *Commit) header(key, value string) (err error) {
 	return nil
 }
 
-// parsePerson reads "Name <email> seconds zone" and takes whatever is there: old tools wrote odd lines.
+// parsePerson reads "Name <email> seconds zone" and takes whatever is there: old tools wrote odd lines. A time or a zone
+// that no calendar has is left out: nobody could write it down again.
 func parsePerson(s string) Person {
 	name, rest, _ := strings.Cut(s, "<")
 	email, stamp, _ := strings.Cut(rest, ">")
 	p := Person{Name: strings.TrimSpace(name), Email: email}
 	var sec int64
 	var zone int
-	if n, _ := fmt.Sscanf(strings.TrimSpace(stamp), "%d %d", &sec, &zone); n > 0 {
+	if n, _ := fmt.Sscanf(strings.TrimSpace(stamp), "%d %d", &sec, &zone); n > 0 && sec >= minTime && sec <= maxTime {
 		sign := 1
 		if zone < 0 {
 			sign, zone = -1, -zone
+		}
+		if zone < 0 || zone/100 > 23 || zone%100 > 59 {
+			zone = 0
 		}
 		p.When = time.Unix(sec, 0).In(time.FixedZone("", sign*(zone/100*3600+zone%100*60)))
 	}
 	return p
 }
+
+// The times that RFC 3339 can say, in every zone: from the year 1 to 9999, less a day.
+const (
+	minTime = -62135596800 + 86400
+	maxTime = 253402300799 - 86400
+)

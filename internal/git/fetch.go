@@ -13,7 +13,10 @@ import (
 	"time"
 )
 
-const maintainAfter = 50 // fetches; each adds a small pack, and many packs slow down every lookup
+const (
+	maintainAfter = 50 // fetches; each adds a small pack, and many packs slow down every lookup
+	maintainLimit = 10 * time.Minute
+)
 
 // Fetch brings the given references (full names, such as refs/heads/main) and what they reach into the mirror. It fails
 // with ErrRefGone where one does not exist at the remote; nothing of the others is fetched then.
@@ -25,7 +28,12 @@ func (m *Mirror) Fetch(ctx context.Context, refs ...string) error {
 		}
 		specs = append(specs, "+"+ref+":"+localRef(ref))
 	}
-	return m.fetch(ctx, specs)
+	err := m.fetch(ctx, specs)
+	var gone *Error
+	if errors.As(err, &gone) && errors.Is(gone.Kind, ErrRefGone) && len(refs) == 1 {
+		gone.Detail = refs[0]
+	}
+	return err
 }
 
 // FetchCommit brings one commit into the mirror by its full id. Where the server refuses to hand out a commit that no
@@ -89,9 +97,7 @@ func (m *Mirror) fetchLocked(ctx context.Context, specs, extra []string) error {
 		args = append(args, "--filter=blob:none")
 	}
 	args = append(append(args, extra...), "--stdin", "origin")
-	_, err := m.remoteRun(ctx, command{dir: m.dir, args: args, stdin: strings.NewReader(strings.Join(specs, "\n") + "\n")},
-		m.client.opts.FetchTimeout)
-	return err
+	return m.bring(ctx, command{dir: m.dir, args: args, stdin: strings.NewReader(strings.Join(specs, "\n") + "\n")})
 }
 
 // Prefetch makes sure that every file below dir of a commit is in the mirror, with one request. It does nothing in a
@@ -115,7 +121,7 @@ func (m *Mirror) Prefetch(ctx context.Context, commit, dir string) error {
 		stdin: strings.NewReader(start + "\n"),
 	})
 	if err != nil {
-		return m.explain(err)
+		return m.explainLocal(err)
 	}
 	var ids []string
 	for line := range strings.Lines(string(out)) {
@@ -135,14 +141,13 @@ func (m *Mirror) fetchObjects(ctx context.Context, ids []string) error {
 		return err
 	}
 	defer m.unlock()
-	_, err := m.remoteRun(ctx, command{
+	return m.bring(ctx, command{
 		dir: m.dir, stdin: strings.NewReader(strings.Join(ids, "\n") + "\n"),
 		config: [][2]string{{"fetch.negotiationAlgorithm", "noop"}},
 		args: []string{
 			"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--filter=blob:none", "--stdin", "origin",
 		},
-	}, m.client.opts.FetchTimeout)
-	return err
+	})
 }
 
 // Keep forgets every fetched reference but the given ones (full names or commit ids). Their objects go with the next
@@ -161,7 +166,7 @@ func (m *Mirror) Keep(ctx context.Context, refs []string) error {
 	}
 	out, err := m.client.run(ctx, command{dir: m.dir, args: []string{"for-each-ref", "--format=%(refname)", "refs/"}})
 	if err != nil {
-		return m.explain(err)
+		return m.explainLocal(err)
 	}
 	var drop bytes.Buffer
 	for line := range strings.Lines(string(out)) {
@@ -173,7 +178,7 @@ func (m *Mirror) Keep(ctx context.Context, refs []string) error {
 		return nil
 	}
 	_, err = m.client.run(ctx, command{dir: m.dir, args: []string{"update-ref", "--stdin"}, stdin: &drop})
-	return m.explain(err)
+	return m.explainLocal(err)
 }
 
 // Maintain repacks the mirror when enough was fetched since the last time. It is meant to run when there is nothing
@@ -187,7 +192,7 @@ func (m *Mirror) Maintain(ctx context.Context) error {
 		return err
 	}
 	defer m.unlock()
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, maintainLimit)
 	defer cancel()
 	args := []string{"repack", "-d", "-l", "-q", "--geometric=2"}
 	if m.client.opts.Blobless {
@@ -196,14 +201,18 @@ func (m *Mirror) Maintain(ctx context.Context) error {
 	}
 	_, err := m.client.run(ctx, command{
 		dir: m.dir, args: args,
-		config: [][2]string{{"pack.threads", "1"}, {"pack.windowMemory", "64m"}, {"repack.writeBitmaps", "false"}, {"repack.updateServerInfo", "false"}},
+		config: repackConfig(),
 	})
 	if err != nil {
-		return m.explain(err)
+		return m.explainLocal(err)
 	}
 	m.fetches.Store(0)
 	m.reader.close() // it has the old packs open, and their disk space with them
 	return nil
+}
+
+func repackConfig() [][2]string {
+	return [][2]string{{"pack.threads", "1"}, {"pack.windowMemory", "64m"}, {"repack.writeBitmaps", "false"}, {"repack.updateServerInfo", "false"}}
 }
 
 // localRef is where a remote reference is kept: under a hash, so that no name of one can clash with or hide another
@@ -221,7 +230,7 @@ func CheckRef(ref string) error {
 		bad = bad || r < ' ' || r == 0x7f
 	}
 	if bad {
-		return fmt.Errorf("%w: %q is not a valid reference name", ErrNoRevision, ref)
+		return fmt.Errorf("%w: %.200q is not a valid reference name", ErrNoRevision, ref)
 	}
 	return nil
 }

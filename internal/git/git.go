@@ -25,6 +25,8 @@ const (
 	DefaultIdle         = 5 * time.Minute
 	DefaultCacheBytes   = 64 << 20
 	DefaultConcurrency  = 16
+	DefaultMaxSize      = 4 << 30
+	DefaultMaxMemory    = 512 << 20
 )
 
 // Options configure a Client. The zero value of each field but Dir means its default.
@@ -35,7 +37,10 @@ type Options struct {
 	FetchTimeout time.Duration // of one fetch, the first of a large repository included
 	Idle         time.Duration // after which the reader process of a mirror is ended
 	CacheBytes   int64         // bound on parsed trees kept in memory, all mirrors together
-	Concurrency  int           // commands that talk to remotes at the same time
+	Concurrency  int           // commands that talk to remotes at the same time and are quick; see lane for the slow ones
+	Patience     time.Duration // after which such a command counts as slow, default 10 s
+	MaxSize      int64         // bytes that one mirror may take on disk; a fetch ends where it would take more
+	MaxMemory    int64         // bytes of private memory of each process of git that reads what a remote sends
 	AllowFile    bool          // allow file:// URLs and paths: tests and development only
 	Blobless     bool          // fetch commits and trees only; blobs come through Prefetch or on the first read
 	// Hosts says which hosts may be connected to, and at which addresses; nil for all. It is for addresses of others.
@@ -56,7 +61,7 @@ type Client struct {
 	program string
 	private string // directory of mode 0700 for keys and certificates, and an empty home
 	trees   *treeCache
-	slots   chan struct{}
+	lanes   *lanes
 	log     *slog.Logger
 
 	mu      sync.Mutex
@@ -84,7 +89,7 @@ func New(ctx context.Context, o Options) (*Client, error) {
 	c := &Client{
 		opts: o, program: program, private: private, log: o.Log,
 		trees:   newTreeCache(o.CacheBytes),
-		slots:   make(chan struct{}, o.Concurrency),
+		lanes:   newLanes(o.Concurrency, o.Patience),
 		mirrors: map[string]*Mirror{},
 	}
 	if err := os.Mkdir(c.home(), 0o500); err != nil {
@@ -114,6 +119,15 @@ func withDefaults(o Options) Options {
 	}
 	if o.Concurrency <= 0 {
 		o.Concurrency = DefaultConcurrency
+	}
+	if o.Patience <= 0 {
+		o.Patience = defaultPatience
+	}
+	if o.MaxSize <= 0 {
+		o.MaxSize = DefaultMaxSize
+	}
+	if o.MaxMemory <= 0 {
+		o.MaxMemory = DefaultMaxMemory
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

@@ -6,7 +6,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,7 +29,8 @@ type Mirror struct {
 	turn    chan struct{} // holds one token: the right to change the mirror
 	ready   atomic.Bool   // the directory is there and in order
 	fetches atomic.Int64  // since the last maintenance
-	epoch   atomic.Uint64 // how often the mirror was created
+	epoch   atomic.Uint64 // how often the mirror was created, or lost objects
+	grown   atomic.Bool   // something was fetched since it was compacted
 }
 
 // Mirror returns the mirror of the repository at address, read with cred; the same one for every spelling of the
@@ -78,7 +81,7 @@ func (m *Mirror) Remote() Remote { return m.remote }
 // every cache key of what was read from the mirror.
 func (m *Mirror) Scope() string { return strings.TrimSuffix(filepath.Base(m.dir), ".git") }
 
-// Epoch changes when the mirror was created anew, so that whatever was fetched before is gone.
+// Epoch changes when the mirror was created anew or compacted, so that what was fetched before may be gone.
 func (m *Mirror) Epoch() uint64 { return m.epoch.Load() }
 
 // Close ends the reader process. The mirror can be used again afterwards.
@@ -107,6 +110,7 @@ func (m *Mirror) ensure(ctx context.Context) error {
 			_ = os.Chtimes(m.dir, now, now) // Sweep goes by it; an old date costs a fetch at worst
 			packs, _ := filepath.Glob(filepath.Join(m.dir, "objects", "pack", "*.pack"))
 			m.fetches.Store(int64(len(packs)))
+			m.grown.Store(true)
 			m.ready.Store(true)
 			return nil
 		}
@@ -152,19 +156,19 @@ func removeLeftovers(dir string) error {
 		if err != nil {
 			return err
 		}
-		rel, _ := filepath.Rel(dir, path)
 		if d.IsDir() {
-			// Two-digit directories hold loose objects: nothing to clear there, and there may be many.
-			if filepath.Dir(rel) == "objects" && len(d.Name()) == 2 {
-				return filepath.SkipDir
-			}
 			return nil
 		}
-		if strings.HasSuffix(path, ".lock") || strings.HasPrefix(d.Name(), "tmp_") || strings.HasPrefix(d.Name(), ".tmp-") {
+		if leftover(d.Name()) {
 			return os.Remove(path)
 		}
 		return nil
 	})
+}
+
+// leftover reports whether a file is one that git has not finished.
+func leftover(name string) bool {
+	return strings.HasSuffix(name, ".lock") || strings.HasSuffix(name, ".temp") || strings.HasPrefix(name, "tmp_") || strings.HasPrefix(name, ".tmp-")
 }
 
 // remoteRun runs a command that talks to the repository of the mirror.
@@ -176,8 +180,68 @@ func (m *Mirror) remoteRun(ctx context.Context, cmd command, limit time.Duration
 	defer a.close()
 	cmd.config = append(cmd.config, a.config...)
 	cmd.env = append(cmd.env, a.env...)
+	cmd.limits.memory = m.client.opts.MaxMemory
 	out, err := m.client.remote(ctx, cmd, limit)
 	return out, m.explain(err)
+}
+
+// bring runs a command that writes objects of the remote into the mirror, which stays within the limit of its size. What an
+// unfinished one leaves behind is removed. The lock is held.
+func (m *Mirror) bring(ctx context.Context, cmd command) error {
+	err := m.bringOnce(ctx, cmd)
+	if errors.Is(err, ErrTooLarge) && m.grown.Swap(false) {
+		m.client.log.Info("mirror has reached its limit: drop what nothing refers to, and fetch again", slog.String("repo", m.URL()))
+		if err := m.compact(ctx); err != nil {
+			return err
+		}
+		err = m.bringOnce(ctx, cmd)
+	}
+	if err == nil {
+		m.grown.Store(true)
+	}
+	return err
+}
+
+func (m *Mirror) bringOnce(ctx context.Context, cmd command) error {
+	most := m.client.opts.MaxSize
+	// Something is left for the small files of a fetch that brings nothing.
+	cmd.limits.file = max(most-size(m.dir), minFile)
+	if in, ok := cmd.stdin.(io.Seeker); ok { // it was read before
+		if _, err := in.Seek(0, io.SeekStart); err != nil {
+			return fmt.Errorf("read references to fetch: %w", err)
+		}
+	}
+	ctx, end := guarded(ctx, m.dir, most+minFile)
+	_, err := m.remoteRun(ctx, cmd, m.client.opts.FetchTimeout)
+	end()
+	if err != nil {
+		// git does not say that a process of its own was ended by the limit. A file that is as large as it may be does.
+		if largest(m.dir) >= cmd.limits.file {
+			err = m.tooLarge()
+		}
+		if left := removeLeftovers(m.dir); left != nil {
+			m.client.log.Warn("remove an unfinished fetch", slog.String("repo", m.URL()), slog.Any("err", left))
+		}
+	}
+	return err
+}
+
+// minFile is what git may write into one file in any case: its index of references, a lock.
+const minFile = 1 << 20
+
+// compact drops objects that no fetched reference reaches. An Application that is at one of these gets it by a new fetch. The
+// lock is held.
+func (m *Mirror) compact(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, maintainLimit)
+	defer cancel()
+	for _, args := range [][]string{{"repack", "-a", "-d", "-l", "-q"}, {"prune", "--expire=now"}} {
+		if _, err := m.client.run(ctx, command{dir: m.dir, args: args, config: repackConfig()}); err != nil {
+			return m.explainLocal(err)
+		}
+	}
+	m.reader.close()
+	m.epoch.Add(1)
+	return nil
 }
 
 // Sweep deletes mirrors of earlier runs that were not opened for longer than age, those of changed credentials among

@@ -13,6 +13,7 @@ import (
 const (
 	maxTree   = 32 << 20
 	maxCommit = 1 << 20
+	maxName   = 4096 // bytes of a name in a tree; file systems take 255
 )
 
 // ID is the name of an object: its SHA-1.
@@ -174,9 +175,12 @@ func parseTree(data []byte) (Listing, error) {
 			}
 			mode = mode<<3 | Mode(d-'0')
 		}
+		if nul-sp-1 > maxName {
+			return nil, fmt.Errorf("%w: the tree has a name of %d bytes, more than %d", ErrBadObjects, nul-sp-1, maxName)
+		}
 		e := TreeEntry{Name: text[sp+1 : nul], Mode: mode}
 		if e.Name == "." || e.Name == ".." || strings.ContainsRune(e.Name, '/') {
-			return nil, fmt.Errorf("%w: the tree has an entry named %q", ErrBadObjects, e.Name)
+			return nil, fmt.Errorf("%w: the tree has an entry named %q", ErrBadObjects, clean(e.Name))
 		}
 		copy(e.ID[:], text[nul+1:nul+21])
 		text = text[nul+21:]
@@ -188,7 +192,7 @@ func parseTree(data []byte) (Listing, error) {
 	}
 	for i := 1; i < len(l); i++ {
 		if l[i].Name == l[i-1].Name {
-			return nil, fmt.Errorf("%w: the tree has two entries named %q", ErrBadObjects, l[i].Name)
+			return nil, fmt.Errorf("%w: the tree has two entries named %q", ErrBadObjects, clean(l[i].Name))
 		}
 	}
 	return l, nil

@@ -92,6 +92,12 @@ func (r *reader) ask(request string, answer func(*bufio.Reader) error) error {
 		if r.mirror.client.opts.Blobless && strings.Contains(said, "promisor") {
 			return ErrMissing
 		}
+		if strings.Contains(said, "out of memory") || strings.Contains(said, "Out of memory") {
+			return &Error{
+				Kind: ErrMemory, URL: r.mirror.URL(), Detail: fmt.Sprintf("which is %d MiB", r.mirror.client.opts.MaxMemory>>20),
+				Hint: "remove its very large files, or have the operator raise --repository-memory of the agent",
+			}
+		}
 		if attempt > 0 {
 			return &Error{Kind: ErrCorrupt, URL: r.mirror.URL(), Detail: clean(r.mirror.scrub(said)), Hint: "it is fetched anew", cause: err}
 		}
@@ -133,6 +139,7 @@ func (r *reader) start() error {
 		cancel()
 		return err
 	}
+	limits{memory: c.opts.MaxMemory}.impose(p.Process.Pid)
 	r.cmd, r.in, r.out, r.stop = p, in, bufio.NewReaderSize(out, 64<<10), cancel
 	r.idle = time.AfterFunc(c.opts.Idle, r.close)
 	return nil

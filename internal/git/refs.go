@@ -61,7 +61,7 @@ func parseRefs(out []byte) Refs {
 			continue
 		}
 		if target, symbolic := strings.CutPrefix(id, "ref: "); symbolic {
-			if name == "HEAD" {
+			if name == "HEAD" && CheckRef(target) == nil {
 				r.Default = target
 			}
 			continue

@@ -24,6 +24,7 @@ type command struct {
 	config [][2]string // configuration beside the fixed one; may hold secrets, so it goes by environment
 	env    []string
 	stdin  io.Reader
+	limits limits
 }
 
 // errOutput is returned when a command prints more than maxOutput.
@@ -52,6 +53,13 @@ func (c *Client) fixedConfig() [][2]string {
 		{"core.fsync", "none"},
 		{"fetch.writeCommitGraph", "false"},
 		{"fetch.recurseSubmodules", "false"},
+		// One pack for each fetch, whatever its size: the limit on the size of a file is one on all that a fetch brings.
+		{"fetch.unpackLimit", "1"},
+		// What a server names is not fetched from elsewhere.
+		{"transfer.bundleURI", "false"},
+		{"fetch.uriProtocols", ""},
+		// Nothing larger is read by us; such files go to disk in pieces, and not through memory.
+		{"core.bigFileThreshold", "32m"},
 		{"advice.fetchShowForcedUpdates", "false"},
 	}
 	if c.opts.AllowFile {
@@ -117,9 +125,9 @@ func (c *Client) run(ctx context.Context, cmd command) ([]byte, error) {
 	out := &capped{limit: maxOutput, full: errOutput}
 	msg := &capped{limit: maxErrors}
 	p.Stdout, p.Stderr = out, msg
-	err := p.Run()
+	err := cmd.limits.run(p)
 	switch {
-	case err == nil && out.over:
+	case out.over: // git itself may have ended because nobody read on
 		return nil, fmt.Errorf("git %s: %w", cmd.args[0], errOutput)
 	case err == nil:
 		return out.Bytes(), nil
@@ -131,12 +139,11 @@ func (c *Client) run(ctx context.Context, cmd command) ([]byte, error) {
 
 // remote runs a command that talks to a remote: under a time limit, and not more of them at once than allowed.
 func (c *Client) remote(ctx context.Context, cmd command, limit time.Duration) ([]byte, error) {
-	select {
-	case c.slots <- struct{}{}:
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+	place, err := c.lanes.enter(ctx)
+	if err != nil {
+		return nil, err
 	}
-	defer func() { <-c.slots }()
+	defer place.leave()
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errTimeout)
 	defer cancel()
 	return c.run(ctx, cmd)

@@ -6,7 +6,11 @@ import (
 	"github.com/slipway-gitops/slipway/internal/git"
 )
 
-const maxMemo = 100_000 // entries of each kind; all are dropped beyond, which costs no more than reading them again
+// Bounds of a memo. What is beyond is dropped, which costs no more than reading it again.
+const (
+	maxMemo      = 100_000  // entries of each kind
+	maxMemoBytes = 32 << 20 // of names and targets of links
+)
 
 // memo keeps what was worked out from objects, by object id: it holds for every commit of one mirror.
 type memo struct {
@@ -15,6 +19,7 @@ type memo struct {
 	targets  map[git.ID]string   // blob of a link -> where it points to
 	links    map[git.ID][]string // tree -> links anywhere below
 	listings map[git.ID]string   // tree without links -> hash of its names and types
+	bytes    int                 // of targets and links
 }
 
 func newMemo() *memo {
@@ -42,8 +47,31 @@ func keep[V any](m *memo, in map[git.ID]V, id git.ID, v V) {
 func (m *memo) root(id git.ID) (git.ID, bool)     { return recall(m, m.roots, id) }
 func (m *memo) setRoot(id, root git.ID)           { keep(m, m.roots, id, root) }
 func (m *memo) target(id git.ID) (string, bool)   { return recall(m, m.targets, id) }
-func (m *memo) setTarget(id git.ID, s string)     { keep(m, m.targets, id, s) }
 func (m *memo) linked(id git.ID) ([]string, bool) { return recall(m, m.links, id) }
-func (m *memo) setLinked(id git.ID, l []string)   { keep(m, m.links, id, l) }
 func (m *memo) listing(id git.ID) (string, bool)  { return recall(m, m.listings, id) }
 func (m *memo) setListing(id git.ID, s string)    { keep(m, m.listings, id, s) }
+
+func (m *memo) setTarget(id git.ID, s string) {
+	m.weigh(len(s))
+	keep(m, m.targets, id, s)
+}
+
+func (m *memo) setLinked(id git.ID, l []string) {
+	size := 0
+	for _, name := range l {
+		size += len(name) + 16
+	}
+	m.weigh(size)
+	keep(m, m.links, id, l)
+}
+
+// weigh makes room for size bytes.
+func (m *memo) weigh(size int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.bytes += size; m.bytes > maxMemoBytes {
+		clear(m.targets)
+		clear(m.links)
+		m.bytes = size
+	}
+}

@@ -18,7 +18,7 @@ const (
 	DefaultInterval = time.Minute
 	maxBackoff      = 5 * time.Minute
 	firstBackoff    = 5 * time.Second
-	pollsAtOnce     = 16
+	wakesAtOnce     = 16
 )
 
 // PoolOptions configure a Pool. The zero value of a field means its default.
@@ -102,7 +102,7 @@ func (p *Pool) Wake(ctx context.Context, address string, hints ...string) {
 	}
 	asked := time.Now()
 	var g errgroup.Group
-	g.SetLimit(pollsAtOnce)
+	g.SetLimit(wakesAtOnce)
 	for _, r := range p.all() {
 		if r.mirror.Remote().Same(remote) && r.followed() {
 			g.Go(func() error {
@@ -116,8 +116,7 @@ func (p *Pool) Wake(ctx context.Context, address string, hints ...string) {
 
 // Run looks at every followed repository at its interval until ctx ends.
 func (p *Pool) Run(ctx context.Context) error {
-	var g errgroup.Group
-	g.SetLimit(pollsAtOnce)
+	var g errgroup.Group // without a limit: one that hangs must not hold up others. The client bounds the commands that run
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {

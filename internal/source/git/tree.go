@@ -27,6 +27,9 @@ const (
 	maxTarget = 4096    // bytes of a link's target
 	maxParts  = 4096    // path components walked for one name, links expanded
 	maxWalk   = 200_000 // directories walked for one Sum
+	maxBelow  = 20_000  // links below one directory
+	maxNames  = 4 << 20 // bytes of their names
+	maxDepth  = 1000    // directories in each other
 )
 
 var (
@@ -248,35 +251,51 @@ func (t *Tree) sumDir(name string, n node) (string, error) {
 }
 
 // linksBelow lists the symbolic links anywhere below a directory, by relative name. The answer is kept by tree id, so
-// an unchanged directory of a later commit costs one look-up.
+// an unchanged directory of a later commit costs one look-up. A few objects can describe more names than memory holds, by
+// naming each other often: their number, their length and the depth have limits.
 func (t *Tree) linksBelow(id git.ID) ([]string, error) {
 	budget := maxWalk
-	return t.links(id, &budget)
+	return t.links(id, &budget, maxDepth)
 }
 
-func (t *Tree) links(id git.ID, budget *int) ([]string, error) {
+func (t *Tree) links(id git.ID, budget *int, depth int) ([]string, error) {
 	if l, ok := t.memo.linked(id); ok {
 		return l, nil
 	}
 	if *budget--; *budget < 0 {
 		return nil, fmt.Errorf("the directory has more than %d directories below", maxWalk)
 	}
+	if depth == 0 {
+		return nil, fmt.Errorf("the directory has more than %d levels of directories below", maxDepth)
+	}
 	l, err := t.list(node{git.ModeDir, id})
 	if err != nil {
 		return nil, err
 	}
 	var out []string
+	size := 0
+	add := func(name string) error {
+		if size += len(name); len(out) >= maxBelow || size > maxNames {
+			return fmt.Errorf("the directory has more than %d symbolic links below, or their names have more than %d MiB", maxBelow, maxNames>>20)
+		}
+		out = append(out, name)
+		return nil
+	}
 	for _, e := range l {
 		switch e.Mode {
 		case git.ModeSymlink:
-			out = append(out, e.Name)
+			if err := add(e.Name); err != nil {
+				return nil, err
+			}
 		case git.ModeDir:
-			below, err := t.links(e.ID, budget)
+			below, err := t.links(e.ID, budget, depth-1)
 			if err != nil {
 				return nil, err
 			}
 			for _, b := range below {
-				out = append(out, e.Name+"/"+b)
+				if err := add(e.Name + "/" + b); err != nil {
+					return nil, err
+				}
 			}
 		}
 	}
