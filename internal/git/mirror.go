@@ -204,8 +204,12 @@ func (m *Mirror) bring(ctx context.Context, cmd command) error {
 
 func (m *Mirror) bringOnce(ctx context.Context, cmd command) error {
 	most := m.client.opts.MaxSize
+	used := size(m.dir)
+	if used > most {
+		return m.tooLarge()
+	}
 	// Something is left for the small files of a fetch that brings nothing.
-	cmd.limits.file = max(most-size(m.dir), minFile)
+	cmd.limits.file = max(most-used, minFile)
 	if in, ok := cmd.stdin.(io.Seeker); ok { // it was read before
 		if _, err := in.Seek(0, io.SeekStart); err != nil {
 			return fmt.Errorf("read references to fetch: %w", err)

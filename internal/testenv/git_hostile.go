@@ -94,7 +94,8 @@ func SendPack(pack []byte) func(*http.Request, func(byte, []byte) error) {
 type GitPack struct {
 	entries bytes.Buffer
 	count   uint32
-	loose   map[string][]byte
+	loose   map[string]string
+	packer  *zlib.Writer
 }
 
 var packKinds = map[string]byte{"commit": 1, "tree": 2, "blob": 3, "tag": 4} //nolint:gochecknoglobals // table
@@ -106,19 +107,25 @@ func (p *GitPack) Add(kind, data string) string {
 	raw := fmt.Sprintf("%s %d\x00%s", kind, len(data), data)
 	_, _ = io.WriteString(h, raw)
 	id := hex.EncodeToString(h.Sum(nil))
-	var file bytes.Buffer
-	z := zlib.NewWriter(&file)
-	_, _ = io.WriteString(z, raw) // into memory
-	_ = z.Close()
 	if p.loose == nil {
-		p.loose = map[string][]byte{}
+		p.loose = map[string]string{}
 	}
-	p.loose["/objects/"+id[:2]+"/"+id[2:]] = file.Bytes()
+	p.loose["/objects/"+id[:2]+"/"+id[2:]] = raw
 	return id
 }
 
 // Loose is what a dumb HTTP server has at a path, such as /objects/ab/cd…; nil for what is not there.
-func (p *GitPack) Loose(path string) []byte { return p.loose[path] }
+func (p *GitPack) Loose(path string) []byte {
+	raw, ok := p.loose[path]
+	if !ok {
+		return nil
+	}
+	var file bytes.Buffer
+	z := zlib.NewWriter(&file)
+	_, _ = io.WriteString(z, raw) // into memory
+	_ = z.Close()
+	return file.Bytes()
+}
 
 // AddDelta adds an object that repeats all of another one, of size bytes, so many times. A copy of up to 16 MiB takes seven
 // bytes.
@@ -136,9 +143,12 @@ func (p *GitPack) entry(kind byte, size int, base, data []byte) {
 	p.count++
 	p.entries.Write(PackHead(kind, size))
 	p.entries.Write(base)
-	z := zlib.NewWriter(&p.entries)
-	_, _ = z.Write(data) // into memory
-	_ = z.Close()
+	if p.packer == nil {
+		p.packer = zlib.NewWriter(&p.entries)
+	}
+	p.packer.Reset(&p.entries)
+	_, _ = p.packer.Write(data) // into memory
+	_ = p.packer.Close()
 }
 
 // PackHead begins an object of a pack.
