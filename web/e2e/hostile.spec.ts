@@ -75,6 +75,18 @@ test("nothing that Git or the cluster says runs, and no page has a secret", asyn
   expect(answers.join("\n")).not.toContain(secret);
 });
 
+test("a Secret is shown without a way to edit it, and the page says what to do instead", async ({ page }) => {
+  const open = async (kind: string) => {
+    await page.goto(`${addressOf(name)}?resource=${encodeURIComponent(`/${kind}/default/${name}`)}&tab=live`);
+    await expect(page.getByRole("dialog", { name: new RegExp(`^${name}`) }).getByText(`kind: ${kind}`)).toBeVisible();
+  };
+  await open("Secret");
+  await expect(page.getByRole("note").filter({ hasText: "Change it in its source in Git" })).toBeVisible();
+  await expect(page.getByRole("button", { name: "Edit", exact: true })).toHaveCount(0);
+  await open("ConfigMap");
+  await expect(page.getByRole("button", { name: "Edit", exact: true })).toBeVisible();
+});
+
 test("a change in the cluster is on the page without loading it again", async ({ page }) => {
   await page.goto(`${addressOf(name)}?view=list`);
   await expect(page.getByText(name).first()).toBeVisible();

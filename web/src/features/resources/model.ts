@@ -175,3 +175,15 @@ export const hasPods = (kind: string): boolean =>
     "ReplicationController",
     "Rollout",
   ].includes(kind);
+
+// notEdited says why an object cannot be changed as one of an application, and what to do instead; undefined where it can
+// be. Agents refuse a patch of these kinds.
+export function notEdited(n: Pick<Node, "group" | "kind">): string | undefined {
+  if (!n.group && n.kind === "Secret") {
+    return "Secrets cannot be edited here, because an edit can reveal or test hidden values. Change it in its source in Git, or with kubectl if you have access to the cluster.";
+  }
+  if (n.group === "argoproj.io" && ["Application", "ApplicationSet", "AppProject"].includes(n.kind)) {
+    return `This ${n.kind} cannot be edited as an object of another application. Edit it on its own page, or in its source in Git.`;
+  }
+  return undefined;
+}

@@ -8,7 +8,7 @@ import { Checkbox } from "@/ui/field";
 import { Empty, Loaded } from "@/ui/states";
 import { EditManifest } from "./edit";
 import { objectOf, yamlOf } from "./manifest";
-import type { Node } from "./model";
+import { type Node, notEdited } from "./model";
 
 // ObjectManifest is an object as YAML: as it is in the cluster, or as its source says. Secrets are masked by the server.
 export function ObjectManifest({
@@ -25,6 +25,7 @@ export function ObjectManifest({
   const [managed, setManaged] = useState(false);
   const [editing, setEditing] = useState(false);
   const object = objectOf(state.data?.[which]);
+  const refused = which === "live" ? notEdited(node) : undefined;
   const text = useMemo(() => (object ? yamlOf(object, managed) : ""), [object, managed]);
   return (
     <Loaded query={state}>
@@ -50,10 +51,15 @@ export function ObjectManifest({
                 />
               )}
               <span className="flex items-center gap-2">
-                {which === "live" && <EditManifest.Button app={app} onEdit={() => setEditing(true)} />}
+                {which === "live" && !refused && <EditManifest.Button app={app} onEdit={() => setEditing(true)} />}
                 <Copy text={text} label="Copy the manifest" />
               </span>
             </div>
+            {refused && (
+              <p role="note" className="rounded-md bg-idle-soft px-3 py-2 text-sm text-muted">
+                {refused}
+              </p>
+            )}
             <Code
               value={text}
               label={which === "live" ? "Live manifest" : "Desired manifest"}

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { sorted } from "./list";
 import { containersOf, portsOf, yamlOf } from "./manifest";
 import { mergePatch } from "./merge-patch";
-import type { Node } from "./model";
+import { type Node, notEdited } from "./model";
 import { hosts } from "./pods";
 import { addressOf, clamp, endOf } from "./terminal-protocol";
 import { merge } from "./tree-stream";
@@ -119,4 +119,16 @@ test("a terminal is opened at its address, and its end is said in words", () => 
     error: expect.objectContaining({ message: "no such container", requestId: "r1" }) as unknown,
   });
   expect(endOf("?")).toEqual({ why: "The terminal was closed." });
+});
+
+test("no edit is offered that an agent refuses, and what to do instead is said", () => {
+  expect(notEdited({ kind: "Secret" })).toMatch(/Git, or with kubectl/);
+  expect(notEdited({ group: "", kind: "Secret" })).toBeDefined();
+  for (const kind of ["Application", "ApplicationSet", "AppProject"]) {
+    expect(notEdited({ group: "argoproj.io", kind })).toMatch(/its own page/);
+  }
+  expect(notEdited({ group: "argoproj.io", kind: "Rollout" })).toBeUndefined();
+  expect(notEdited({ group: "app.k8s.io", kind: "Application" })).toBeUndefined();
+  expect(notEdited({ group: "secrets.example", kind: "Secret" })).toBeUndefined();
+  expect(notEdited({ kind: "ConfigMap" })).toBeUndefined();
 });
