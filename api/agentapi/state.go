@@ -161,11 +161,20 @@ type Ack struct {
 	// Rejected are items of the batch that the server cannot keep, with the reason. The agent does not send them again
 	// before they change.
 	Rejected []Rejected `json:"rejected,omitempty"`
+	// RejectedEvents are events of the batch that the server cannot keep, with the reason. The agent does not send them again.
+	// An older server says none: it refuses the batch.
+	RejectedEvents []RejectedEvent `json:"rejectedEvents,omitempty"`
 }
 
 // Rejected is an item that cannot be kept.
 type Rejected struct {
 	Key
+	Message string `json:"message"`
+}
+
+// RejectedEvent is an event, by its id, that cannot be kept.
+type RejectedEvent struct {
+	ID      string `json:"id"`
 	Message string `json:"message"`
 }
 

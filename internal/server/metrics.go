@@ -22,6 +22,7 @@ type metrics struct {
 	store         *prometheus.HistogramVec
 	faults        prometheus.Counter
 	batches       *prometheus.CounterVec
+	rejected      *prometheus.CounterVec
 	batchItems    prometheus.Histogram
 	batchTime     prometheus.Histogram
 	commands      *prometheus.CounterVec
@@ -59,7 +60,9 @@ func newMetrics(version string) *metrics {
 		store: prometheus.NewHistogramVec(histogram("slipway_server_store_seconds", "Time of transactions of the database.", quick), []string{"kind"}),
 		faults: counter("slipway_server_store_faults_total",
 			"Transactions that the database could not begin or end."),
-		batches:     counters("slipway_server_batches_total", "Batches of agents by what came of them: stored, or why not.", "result"),
+		batches: counters("slipway_server_batches_total", "Batches of agents by what came of them: stored, or why not.", "result"),
+		rejected: counters("slipway_server_rejected_total",
+			"Items and events of agents that cannot be kept, by what they are.", "what"),
 		batchItems:  prometheus.NewHistogram(histogram("slipway_server_batch_items", "Items of a batch of an agent.", []float64{0, 1, 2, 5, 10, 50, 100, 500, 1000})),
 		batchTime:   prometheus.NewHistogram(histogram("slipway_server_batch_seconds", "Time that a batch of an agent took.", quick)),
 		commands:    counters("slipway_server_commands_total", "Commands to agents that have a result, by kind and status.", "kind", "status"),
@@ -76,7 +79,7 @@ func newMetrics(version string) *metrics {
 	build := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "slipway_server_build_info", Help: "Always 1; the label is the version.", ConstLabels: prometheus.Labels{"version": version},
 	}, func() float64 { return 1 })
-	m.registry.MustRegister(m.requests, m.store, m.faults, m.batches, m.batchItems, m.batchTime, m.commands, m.commandTime, m.notifications, m.jobs,
+	m.registry.MustRegister(m.requests, m.store, m.faults, m.batches, m.rejected, m.batchItems, m.batchTime, m.commands, m.commandTime, m.notifications, m.jobs,
 		m.audited, m.unaudited, m.recorded, m.ended, build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.begin()
 	return m
@@ -94,6 +97,7 @@ func (m *metrics) begin() {
 		m.commands.WithLabelValues(string(agentapi.KindSync), string(status))
 	}
 	m.batches.WithLabelValues(labelOK)
+	m.Rejected(0, 0)
 	for _, outcome := range []string{api.DeliverySent, api.DeliveryWaiting, api.DeliveryDead} {
 		m.notifications.WithLabelValues(outcome)
 	}
@@ -140,6 +144,12 @@ func (m *metrics) Batch(items int, took time.Duration, refused *agentapi.Error) 
 	m.batches.WithLabelValues(result).Inc()
 	m.batchItems.Observe(float64(items))
 	m.batchTime.Observe(took.Seconds())
+}
+
+// Rejected implements gateway.Meter.
+func (m *metrics) Rejected(items, events int) {
+	m.rejected.WithLabelValues("item").Add(float64(items))
+	m.rejected.WithLabelValues("event").Add(float64(events))
 }
 
 // Command implements gateway.Meter. The status is what an agent says.

@@ -58,7 +58,7 @@ type flight struct {
 
 func newBuffer(source Source, now func() time.Time, log *slog.Logger) *buffer {
 	return &buffer{
-		intake: newIntake(now), source: source, trace: func(agentapi.Key) string { return "" }, log: log, rejected: map[agentapi.Key]string{},
+		intake: newIntake(now), source: &properSource{Source: source, log: log}, trace: func(agentapi.Key) string { return "" }, log: log, rejected: map[agentapi.Key]string{},
 		dirty: map[agentapi.Key]time.Time{}, scans: map[agentapi.ItemKind]bool{},
 	}
 }
@@ -323,7 +323,13 @@ func (b *buffer) acknowledged(ack agentapi.Ack) {
 		b.set(item.Key, f.hashes[item.Key])
 		delete(b.rejected, item.Key)
 	}
-	b.events(func(r *ring) { r.drop(f.batch.Events) })
+	b.events(func(r *ring) {
+		r.drop(f.batch.Events)
+		r.lost += uint64(len(ack.RejectedEvents)) // the server has said no
+	})
+	for _, e := range ack.RejectedEvents {
+		b.log.Warn("the server does not take an event", "event", cutTo(e.ID, maxRejection), "reason", cutTo(e.Message, maxRejection))
+	}
 	for _, r := range ack.Rejected {
 		if hash, asked := f.hashes[r.Key]; asked {
 			b.reject(r.Key, hash, r.Message)

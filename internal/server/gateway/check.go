@@ -3,7 +3,6 @@ package gateway
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -63,18 +62,6 @@ func breadth(data []byte) (values int) {
 	return values
 }
 
-func checkKey(key agentapi.Key) error {
-	switch {
-	case !slices.Contains(agentapi.ItemKinds(), key.Kind):
-		return fmt.Errorf("kind %.40q is unknown", key.Kind)
-	case !isName(key.Name):
-		return errors.New("the name is empty, too long, or has characters that cannot be")
-	case key.Namespace != "" && !isName(key.Namespace):
-		return errors.New("the namespace is too long, or has characters that cannot be")
-	}
-	return nil
-}
-
 func isHash(s string) bool {
 	return s != "" && len(s) <= 64 && strings.Trim(s, "0123456789abcdef") == ""
 }
@@ -96,24 +83,36 @@ func checkItem(item agentapi.Item) error {
 	return nil
 }
 
-// sift parts the items of a batch into those that can be kept and those that cannot. A batch that names an item twice, or
-// one that has no proper key, is an error.
-func sift(items []agentapi.Item) (kept []agentapi.Item, rejected []agentapi.Rejected, err error) {
-	seen := make(map[agentapi.Key]bool, len(items))
+// maxEcho is how much of a key or an id that cannot be is told back, in bytes. What is longer no agent of ours has.
+const maxEcho = 512
+
+// maxRejected is how many items an Ack rejects by name. An agent that has more is not one of ours.
+const maxRejected = 500
+
+// sift parts the items of a batch into those that can be kept and those that cannot. Each is judged alone, but for a key
+// that the batch has more than once: which of its items counts is unknown, so none does.
+func sift(items []agentapi.Item) (kept []agentapi.Item, rejected []agentapi.Rejected) {
+	times := make(map[agentapi.Key]int, len(items))
 	for _, item := range items {
-		if err := checkKey(item.Key); err != nil {
-			return nil, nil, err
+		times[item.Key]++
+	}
+	for _, item := range items {
+		err := item.Check()
+		switch n := times[item.Key]; {
+		case n == 0: // told with the first of them
+			continue
+		case err == nil && n > 1:
+			err = fmt.Errorf("it is in the batch %d times", n)
+		case err == nil:
+			// Its hash stays: it names what the agent has.
+			if len(item.Body) <= agentapi.MaxItem {
+				item.Body = legible.JSON(item.Body)
+			}
+			err = checkItem(item)
 		}
-		if seen[item.Key] {
-			return nil, nil, fmt.Errorf("%s is in the batch twice", item.Key)
-		}
-		seen[item.Key] = true
-		// Its hash stays: it names what the agent has.
-		if len(item.Body) <= agentapi.MaxItem {
-			item.Body = legible.JSON(item.Body)
-		}
-		if err := checkItem(item); err != nil {
-			rejected = append(rejected, agentapi.Rejected{Key: item.Key, Message: err.Error()})
+		if err != nil {
+			delete(times, item.Key)
+			rejected = append(rejected, agentapi.Rejected{Key: echo(item.Key), Message: err.Error()})
 			continue
 		}
 		if item.Deleted {
@@ -121,44 +120,45 @@ func sift(items []agentapi.Item) (kept []agentapi.Item, rejected []agentapi.Reje
 		}
 		kept = append(kept, item)
 	}
-	return kept, rejected, nil
+	return kept, rejected
 }
 
-// checkEvents makes the texts of events proper ones. An event without id, type or time is an error.
-func checkEvents(events []agentapi.Event) error {
-	if len(events) > agentapi.MaxEvents {
-		return fmt.Errorf("a batch has at most %d events", agentapi.MaxEvents)
-	}
-	for i := range events {
-		e := &events[i]
-		if !isName(e.ID) || len(e.ID) > 128 || !isName(string(e.Type)) || e.At.IsZero() || e.At.Year() < 1 || e.At.Year() > 9999 {
-			return errors.New("an event has no proper id, type or time")
-		}
-		if e.Target != (agentapi.Key{}) {
-			if err := checkKey(e.Target); err != nil {
-				return fmt.Errorf("the target of an event: %w", err)
-			}
-		}
-		for _, text := range []*string{&e.Project, &e.User, &e.Command, &e.Revision, &e.Before, &e.Outcome} {
-			*text = line(*text, maxName)
-		}
-		e.Reason, e.Message = line(e.Reason, agentapi.MaxText), line(e.Message, agentapi.MaxText)
-	}
-	return nil
+// echo is a key as it is told back to the agent that sent it.
+func echo(key agentapi.Key) agentapi.Key {
+	cut := func(s string) string { return s[:min(len(s), maxEcho)] }
+	return agentapi.Key{Kind: agentapi.ItemKind(cut(string(key.Kind))), Namespace: cut(key.Namespace), Name: cut(key.Name)}
 }
 
-func checkInventory(part *agentapi.Inventory) error {
-	if len(part.Entries) > agentapi.MaxInventoryPart {
-		return fmt.Errorf("a part of an inventory has at most %d entries", agentapi.MaxInventoryPart)
-	}
-	for _, entry := range part.Entries {
-		if err := checkKey(entry.Key); err != nil {
-			return fmt.Errorf("an entry of the inventory: %w", err)
+// siftEvents parts events into those that can be kept, with texts that are proper ones, and those that cannot.
+func siftEvents(events []agentapi.Event) (kept []agentapi.Event, rejected []agentapi.RejectedEvent) {
+	for _, e := range events {
+		if err := checkEvent(&e); err != nil {
+			rejected = append(rejected, agentapi.RejectedEvent{ID: e.ID[:min(len(e.ID), maxEcho)], Message: err.Error()})
+			continue
 		}
-		if !isHash(entry.Hash) {
-			return fmt.Errorf("the hash of %s in the inventory is not 1 to 64 hexadecimal digits", entry.Key)
+		kept = append(kept, e)
+	}
+	return kept, rejected
+}
+
+// checkEvent makes the texts of an event proper ones, or says why it cannot be kept.
+func checkEvent(e *agentapi.Event) error {
+	switch {
+	case !isName(e.ID) || len(e.ID) > 128:
+		return errors.New("the id is empty, too long, or has characters that cannot be")
+	case !isName(string(e.Type)):
+		return errors.New("the type is empty, too long, or has characters that cannot be")
+	case e.At.IsZero() || e.At.Year() < 1 || e.At.Year() > 9999:
+		return errors.New("the time cannot be one")
+	case e.Target != (agentapi.Key{}):
+		if err := e.Target.Check(); err != nil {
+			return fmt.Errorf("the target: %w", err)
 		}
 	}
+	for _, text := range []*string{&e.Project, &e.User, &e.Command, &e.Revision, &e.Before, &e.Outcome} {
+		*text = line(*text, maxName)
+	}
+	e.Reason, e.Message = line(e.Reason, agentapi.MaxText), line(e.Message, agentapi.MaxText)
 	return nil
 }
 

@@ -206,6 +206,8 @@ type Audit interface {
 type Meter interface {
 	// Batch is told of a batch of an agent: of how many items it was, and why it was refused, nil where it was stored.
 	Batch(items int, took time.Duration, refused *agentapi.Error)
+	// Rejected is told how many items and events of a batch cannot be kept; it is not called where all can.
+	Rejected(items, events int)
 	// Command is told of a command that has its result, and how long after it was asked for.
 	Command(kind agentapi.Kind, status agentapi.Status, took time.Duration)
 }
@@ -215,6 +217,9 @@ type unmetered struct{}
 
 // Batch implements Meter.
 func (unmetered) Batch(int, time.Duration, *agentapi.Error) {}
+
+// Rejected implements Meter.
+func (unmetered) Rejected(int, int) {}
 
 // Command implements Meter.
 func (unmetered) Command(agentapi.Kind, agentapi.Status, time.Duration) {}

@@ -22,8 +22,9 @@ type session struct {
 	settledAt time.Time
 	// last is the answer to the batch that was stored last.
 	last agentapi.Ack
-	// inventory is what has come of one.
+	// inventory is what has come of one, and settling its digest, with the entries that cannot be.
 	inventory map[agentapi.Key]string
+	settling  agentapi.Digest
 	nextPart  int
 }
 

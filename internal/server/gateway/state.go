@@ -40,21 +40,20 @@ func (g *Gateway) state(ctx context.Context, uid string, b *agentapi.Batch) (ack
 	return ack
 }
 
-// store keeps what a batch brings.
+// store keeps what a batch brings. What is wrong with one item, event or entry is no matter of the others.
 func (g *Gateway) store(ctx context.Context, uid string, s *session, b *agentapi.Batch) agentapi.Ack {
-	kept, rejected, err := sift(b.Items)
-	if err == nil {
-		err = checkEvents(b.Events)
+	switch {
+	case b.Seq < 1:
+		return agentapi.Ack{Error: malformed(fmt.Errorf("the sequence %d is none", b.Seq))}
+	case len(b.Events) > agentapi.MaxEvents:
+		return agentapi.Ack{Error: malformed(fmt.Errorf("a batch has at most %d events", agentapi.MaxEvents))}
+	case b.Inventory != nil && len(b.Inventory.Entries) > agentapi.MaxInventoryPart:
+		return agentapi.Ack{Error: malformed(fmt.Errorf("a part of an inventory has at most %d entries", agentapi.MaxInventoryPart))}
 	}
-	if err == nil && b.Inventory != nil {
-		err = checkInventory(b.Inventory)
-	}
-	if err == nil && b.Seq < 1 {
-		err = fmt.Errorf("the sequence %d is none", b.Seq)
-	}
-	if err != nil {
-		return agentapi.Ack{Error: malformed(err)}
-	}
+	ack := agentapi.Ack{Seq: b.Seq}
+	kept, events := []agentapi.Item(nil), []agentapi.Event(nil)
+	kept, ack.Rejected = sift(b.Items)
+	events, ack.RejectedEvents = siftEvents(b.Events)
 	start := time.Now()
 	changed, err := g.cfg.Copies.ApplyItems(ctx, uid, b.Epoch, b.Seq, kept, g.now())
 	if err != nil {
@@ -62,25 +61,45 @@ func (g *Gateway) store(ctx context.Context, uid string, s *session, b *agentapi
 	}
 	g.traced(ctx, s, start, kept, changed)
 	g.applied(s, changed)
-	if len(b.Events) > 0 {
-		if err := g.cfg.Audit.AgentEvents(ctx, s.agent, b.Events); err != nil {
+	if len(events) > 0 {
+		if err := g.cfg.Audit.AgentEvents(ctx, s.agent, events); err != nil {
 			return agentapi.Ack{Error: g.fault(uid, "keep what happened", err)}
 		}
 	}
-	ack := agentapi.Ack{Seq: b.Seq, Rejected: rejected}
-	for _, r := range rejected {
-		g.cfg.Log.Warn("an item of an agent cannot be kept", "agent", s.agent.ID, "item", r.Key.String(), "why", r.Message)
+	if b.Inventory != nil {
+		var odd []agentapi.Rejected
+		switch ack.Missing, ack.Stale, odd, err = g.take(ctx, s, b.Inventory); {
+		case errors.Is(err, errInventory):
+			return agentapi.Ack{Error: malformed(err)}
+		case err != nil:
+			return agentapi.Ack{Error: g.fault(uid, "compare the inventory", err)}
+		}
+		ack.Rejected = append(ack.Rejected, odd...)
 	}
-	if b.Inventory == nil {
-		return ack
-	}
-	switch ack.Missing, ack.Stale, err = g.take(ctx, s, b.Inventory); {
-	case errors.Is(err, errInventory):
-		return agentapi.Ack{Error: malformed(err)}
-	case err != nil:
-		return agentapi.Ack{Error: g.fault(uid, "compare the inventory", err)}
-	}
+	g.rejected(s, ack)
+	ack.Rejected = ack.Rejected[:min(len(ack.Rejected), maxRejected)]
 	return ack
+}
+
+// maxToldRejected is how many of the things that one batch has and that cannot be kept are logged one by one.
+const maxToldRejected = 20
+
+// rejected counts and logs what of a batch cannot be kept.
+func (g *Gateway) rejected(s *session, ack agentapi.Ack) {
+	n := len(ack.Rejected) + len(ack.RejectedEvents)
+	if n == 0 {
+		return
+	}
+	g.cfg.Meter.Rejected(len(ack.Rejected), len(ack.RejectedEvents))
+	for _, r := range ack.Rejected[:min(len(ack.Rejected), maxToldRejected)] {
+		g.cfg.Log.Warn("an item of an agent cannot be kept", "agent", s.agent.ID, "item", line(r.Key.String(), maxName), "why", r.Message)
+	}
+	for _, r := range ack.RejectedEvents[:min(len(ack.RejectedEvents), maxToldRejected)] {
+		g.cfg.Log.Warn("an event of an agent cannot be kept", "agent", s.agent.ID, "event", line(r.ID, maxName), "why", r.Message)
+	}
+	if n > 2*maxToldRejected {
+		g.cfg.Log.Warn("many items or events of an agent cannot be kept", "agent", s.agent.ID, "items", len(ack.Rejected), "events", len(ack.RejectedEvents))
+	}
 }
 
 // applied follows the digest, and tells what changed.
@@ -148,29 +167,39 @@ func (g *Gateway) differs(ctx context.Context, uid string, s *session, digest ag
 	return true, nil
 }
 
-// take adds a part of an inventory, and acts on it when it was the last.
-func (g *Gateway) take(ctx context.Context, s *session, part *agentapi.Inventory) (missing []agentapi.Key, stale int, err error) {
+// take adds a part of an inventory, and acts on it when it was the last. An entry whose key cannot be is left out and
+// returned. One whose hash cannot be stays, as one that differs: the item is there.
+func (g *Gateway) take(ctx context.Context, s *session, part *agentapi.Inventory) (missing []agentapi.Key, stale int, odd []agentapi.Rejected, err error) {
 	if part.Part == 0 {
-		s.inventory, s.nextPart = map[agentapi.Key]string{}, 0
+		s.inventory, s.nextPart, s.settling = map[agentapi.Key]string{}, 0, 0
 	}
 	if s.inventory == nil || part.Part != s.nextPart {
 		s.inventory = nil
-		return nil, 0, fmt.Errorf("%w: part %d came where part %d was due", errInventory, part.Part, s.nextPart)
+		return nil, 0, nil, fmt.Errorf("%w: part %d came where part %d was due", errInventory, part.Part, s.nextPart)
 	}
 	for _, e := range part.Entries {
+		s.settling = s.settling.Toggle(e.Key, e.Hash)
+		if err := e.Check(); err != nil {
+			odd = append(odd, agentapi.Rejected{Key: echo(e.Key), Message: "in the inventory: " + err.Error()})
+			continue
+		}
+		if !isHash(e.Hash) {
+			e.Hash = "" // no copy has that
+		}
 		s.inventory[e.Key] = e.Hash
 	}
 	s.nextPart = part.Part + 1
 	if len(s.inventory) > agentapi.MaxInventory {
 		s.inventory = nil
-		return nil, 0, fmt.Errorf("%w: it has more than %d entries", errInventory, agentapi.MaxInventory)
+		return nil, 0, nil, fmt.Errorf("%w: it has more than %d entries", errInventory, agentapi.MaxInventory)
 	}
 	if !part.Last {
-		return nil, 0, nil
+		return nil, 0, odd, nil
 	}
 	inventory := s.inventory
 	s.inventory = nil
-	return g.reconcile(ctx, s, inventory)
+	missing, stale, err = g.reconcile(ctx, s, inventory)
+	return missing, stale, odd, err
 }
 
 // reconcile makes the copies agree with an inventory, as far as that can be done without the items themselves.
@@ -179,10 +208,7 @@ func (g *Gateway) reconcile(ctx context.Context, s *session, inventory map[agent
 	if err != nil {
 		return nil, 0, err
 	}
-	s.settled, s.settledAt = 0, g.now()
-	for key, hash := range inventory {
-		s.settled = s.settled.Toggle(key, hash)
-	}
+	s.settled, s.settledAt = s.settling, g.now()
 	r, missing := compare(entries, inventory, s.sameCluster)
 	if len(r.Remove)+len(r.MarkStale)+len(r.Unmark) > 0 {
 		changed, err := g.cfg.Copies.Reconcile(ctx, s.agent.UID, s.epoch, r, g.now())
