@@ -113,7 +113,8 @@ type Agent struct {
 	children    *worker.Renderer
 	ctx         context.Context // of Run: what callbacks start ends with it
 	background  sync.WaitGroup
-	ready       chan struct{}          // closed when this agent leads and has seen all Applications
+	ready       chan struct{} // closed when this agent leads and has seen all Applications
+	disk        *disk
 	waits       atomic.Pointer[string] // why it has not begun, where it waits for the API server; nil otherwise
 	heard       atomic.Uint64          // grows when something changed that Applications may have failed without
 }
@@ -130,7 +131,7 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 	cfg.REST.QPS, cfg.REST.Burst = -1, -1
 	a := &Agent{
 		cfg: cfg, log: cfg.Log, gate: newGate(cfg.Workers), seats: make(seats, cfg.Workers), ready: make(chan struct{}),
-		traces: newTraces(cfg.Tracer),
+		traces: newTraces(cfg.Tracer), disk: &disk{dir: cfg.Data},
 	}
 	a.queue = newQueue(a.projectOf)
 	a.metrics = newMetrics(a)

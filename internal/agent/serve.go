@@ -80,6 +80,11 @@ func (a *Agent) serveReady(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "waiting for the leader lease, or for the first list of Applications", http.StatusServiceUnavailable)
 		return
 	}
+	if err := a.disk.err(); err != nil {
+		a.log.Warn("not ready: the data directory takes no writes", "err", err)
+		http.Error(w, "the data directory takes no writes: "+err.Error()+": make room, or check its permissions (--data)", http.StatusServiceUnavailable)
+		return
+	}
 	fmt.Fprintln(w, "ready")
 }
 
