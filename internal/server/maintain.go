@@ -17,8 +17,8 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/store"
 )
 
-// openStore opens the database of the flags, as it is.
-func (f *flags) openStore(ctx context.Context, say io.Writer) (*store.Store, Config, error) {
+// openStore opens the database of the flags, as it is; existing: it has to be there.
+func (f *flags) openStore(ctx context.Context, say io.Writer, existing bool) (*store.Store, Config, error) {
 	cfg, err := f.config(say)
 	if err == nil {
 		err = cfg.check()
@@ -26,10 +26,12 @@ func (f *flags) openStore(ctx context.Context, say io.Writer) (*store.Store, Con
 	if err != nil {
 		return nil, cfg, err
 	}
-	if err := os.MkdirAll(cfg.Data, 0o700); err != nil {
-		return nil, cfg, fmt.Errorf("make --data directory: %w", err)
+	if !existing {
+		if err := os.MkdirAll(cfg.Data, 0o700); err != nil {
+			return nil, cfg, fmt.Errorf("make --data directory: %w", err)
+		}
 	}
-	s, err := store.Open(ctx, store.Config{URL: cfg.Database})
+	s, err := store.Open(ctx, store.Config{URL: cfg.Database, Program: cfg.Version, Existing: existing})
 	return s, cfg, err
 }
 
@@ -42,7 +44,7 @@ The server may run meanwhile. Keep both safe: they hold hashes of passwords and 
 		Example: "  slipway-server backup --data /var/lib/slipway slipway-2030-06-01.backup",
 		Args:    cobra.ExactArgs(1), SilenceUsage: true, SilenceErrors: true,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			s, cfg, err := f.openStore(cmd.Context(), cmd.ErrOrStderr())
+			s, cfg, err := f.openStore(cmd.Context(), cmd.ErrOrStderr(), true)
 			if err != nil {
 				return err
 			}
@@ -71,7 +73,7 @@ are those of the time of the backup: remove again what was removed since. Agents
 		Example: "  slipway-server restore --data /var/lib/slipway slipway-2030-06-01.backup",
 		Args:    cobra.ExactArgs(1), SilenceUsage: true, SilenceErrors: true,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			s, cfg, err := f.openStore(cmd.Context(), cmd.ErrOrStderr())
+			s, cfg, err := f.openStore(cmd.Context(), cmd.ErrOrStderr(), false)
 			if err != nil {
 				return err
 			}
@@ -147,7 +149,7 @@ func (f *flags) migrateCommand() *cobra.Command {
 		Example: "  slipway-server migrate --dry-run --data /var/lib/slipway",
 		Args:    cobra.NoArgs, SilenceUsage: true, SilenceErrors: true,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			s, _, err := f.openStore(cmd.Context(), cmd.ErrOrStderr())
+			s, _, err := f.openStore(cmd.Context(), cmd.ErrOrStderr(), false)
 			if err != nil {
 				return err
 			}
@@ -181,11 +183,14 @@ func (f *flags) passwordCommand() *cobra.Command {
 		Example: "  slipway-server reset-password --data /var/lib/slipway admin",
 		Args:    cobra.ExactArgs(1), SilenceUsage: true, SilenceErrors: true,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			s, cfg, err := f.openStore(cmd.Context(), cmd.ErrOrStderr())
+			s, cfg, err := f.openStore(cmd.Context(), cmd.ErrOrStderr(), true)
 			if err != nil {
 				return err
 			}
 			defer func() { err = errors.Join(err, s.Close()) }()
+			if err := s.Settled(cmd.Context()); err != nil {
+				return err
+			}
 			sign, err := authn.New(authn.Config{
 				Users: s, ServiceAccounts: s, Sessions: s, Tokens: s, Attempts: s, Pendings: s, URL: "http://localhost", Log: cfg.Log,
 			})

@@ -88,7 +88,9 @@ func (s *Server) open(ctx context.Context) error {
 		s.cfg.PublicURL = s.URL()
 	}
 	s.metrics = newMetrics(s.cfg.Version)
-	s.store, err = store.Open(ctx, store.Config{URL: s.cfg.Database, Now: s.cfg.Now, ProviderGroups: s.cfg.GroupsLast, Observe: s.metrics.transaction})
+	s.store, err = store.Open(ctx, store.Config{
+		URL: s.cfg.Database, Program: s.cfg.Version, Now: s.cfg.Now, ProviderGroups: s.cfg.GroupsLast, Observe: s.metrics.transaction,
+	})
 	if err != nil {
 		return err
 	}

@@ -26,6 +26,7 @@ type backupHead struct {
 	Format  string    `json:"format"`
 	Version int       `json:"version"`
 	Schema  int64     `json:"schema"`
+	Program string    `json:"program,omitempty"` // that wrote the schema
 	At      time.Time `json:"at"`
 }
 
@@ -71,16 +72,28 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) error {
 	if schema == 0 {
 		return errUnsettled
 	}
+	all, err := readMigrations(s.dialect)
+	if err != nil {
+		return err
+	}
+	if newest := all[len(all)-1].version; schema > newest { // it may have tables that this program does not know
+		return s.errNewer(ctx, "back up", schema, newest)
+	}
 	zipped := gzip.NewWriter(w)
 	buffered := bufio.NewWriter(zipped)
 	out := json.NewEncoder(buffered)
 	out.SetEscapeHTML(false)
-	if err := out.Encode(backupHead{backupFormat, backupVersion, schema, s.now().UTC()}); err != nil {
+	if err := out.Encode(backupHead{backupFormat, backupVersion, schema, s.writtenBy(ctx), s.now().UTC()}); err != nil {
 		return fmt.Errorf("write backup: %w", err)
 	}
 	var rows int64
 	err = s.read(ctx, func(t tx) error {
 		for _, table := range tables {
+			if there, err := t.hasTable(ctx, table); err != nil {
+				return err
+			} else if !there {
+				continue // the schema is older
+			}
 			n, err := t.dump(ctx, table, out)
 			if err != nil {
 				return fmt.Errorf("back up table %s: %w", table, err)
@@ -174,7 +187,7 @@ func (s *Store) Restore(ctx context.Context, r io.Reader, options RestoreOptions
 	if head.Version != backupVersion {
 		return Restored{}, fmt.Errorf("read backup: its format is %d and this program reads %d: use the slipway-server that it was made with, or a newer one", head.Version, backupVersion)
 	}
-	if err := s.makeEmpty(ctx, head.Schema); err != nil {
+	if err := s.makeEmpty(ctx, head); err != nil {
 		return Restored{}, err
 	}
 	out := Restored{At: head.At}
@@ -205,12 +218,17 @@ func (t tx) endTokens(ctx context.Context, tokens *int64) error {
 }
 
 // makeEmpty brings a database without anything in it to a schema.
-func (s *Store) makeEmpty(ctx context.Context, schema int64) error {
+func (s *Store) makeEmpty(ctx context.Context, head backupHead) error {
+	schema := head.Schema
 	all, err := readMigrations(s.dialect)
 	if err != nil {
 		return err
 	}
-	if newest := all[len(all)-1].version; schema > newest || schema < 1 {
+	newest := all[len(all)-1].version
+	if schema > newest && head.Program != "" {
+		return fmt.Errorf("restore: the backup has schema %d, written by slipway-server %.80s, and this program knows %d: use that slipway-server or a newer one", schema, head.Program, newest)
+	}
+	if schema > newest || schema < 1 {
 		return fmt.Errorf("restore: the backup has schema %d and this program knows %d: use a newer slipway-server", schema, newest)
 	}
 	current, err := s.schemaVersion(ctx)

@@ -23,7 +23,7 @@ func (s *Store) Hold() error {
 	if s.dialect != sqlite || s.held != nil {
 		return nil
 	}
-	file, err := os.OpenFile(s.path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	file, err := os.OpenFile(s.path+lockSuffix, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return fmt.Errorf("lock database: %w", err)
 	}

@@ -14,8 +14,9 @@ import (
 	"github.com/pressly/goose/v3/lock"
 )
 
-// migrations are named VERSION_what_it_does.sql. What is there never changes:
-// a change of the schema is a new file.
+// migrations are named VERSION_what_it_does.sql. What is there never changes,
+// but for one that fails on some database: then it leads to the same schema. A
+// change of the schema is a new file.
 //
 //go:embed migration/*.sql
 var migrations embed.FS
@@ -25,6 +26,16 @@ const versionTable = "goose_db_version"
 
 // errUnsettled says that the schema is not the one of this program.
 var errUnsettled = errors.New("the database is not migrated: run slipway-server migrate")
+
+// errOvertaken says that another server ran a migration first.
+var errOvertaken = errors.New("another server has run this migration")
+
+const (
+	// settingProgram is the row whose value is the version of the program that wrote the schema.
+	settingProgram = "program"
+	// lockEvery (seconds) and lockTries are how often, and how many times, a server asks whether another one has migrated.
+	lockEvery, lockTries = 1, 300
+)
 
 // migration is one file.
 type migration struct {
@@ -36,69 +47,128 @@ type migration struct {
 // Migrate brings the schema to what this program needs, and returns the names
 // of the migrations that ran; with dryRun, of those that would, and changes
 // nothing. There is no way back but a backup. Several servers may call it at a
-// time.
+// time: each migration runs once, and the others wait.
 func (s *Store) Migrate(ctx context.Context, dryRun bool) ([]string, error) {
 	all, err := readMigrations(s.dialect)
 	if err != nil {
 		return nil, err
 	}
-	current, err := s.schemaVersion(ctx)
+	var ran []string
+	for {
+		pending, current, err := s.pending(ctx, all)
+		if dryRun || err != nil {
+			return pending, err
+		}
+		if len(pending) == 0 {
+			return ran, s.settle(ctx, len(ran) > 0)
+		}
+		if err := s.checkWhole(ctx, current); err != nil {
+			return nil, err
+		}
+		names, err := s.up(ctx, all)
+		ran = append(ran, names...)
+		if err != nil && !errors.Is(err, errOvertaken) {
+			return nil, fmt.Errorf("migrate: %w", s.explain(err))
+		}
+	}
+}
+
+// pending returns the names of the migrations that have not run, and the version before them.
+func (s *Store) pending(ctx context.Context, all []migration) (names []string, current int64, err error) {
+	if current, err = s.schemaVersion(ctx); err != nil {
+		return nil, 0, err
+	}
+	if newest := all[len(all)-1].version; current > newest {
+		return nil, current, s.errNewer(ctx, "migrate", current, newest)
+	}
+	for _, m := range all {
+		if m.version > current {
+			names = append(names, m.name)
+		}
+	}
+	return names, current, nil
+}
+
+// errNewer says that a schema is newer than this program, whose newest is known, and which program wrote it.
+func (s *Store) errNewer(ctx context.Context, what string, current, known int64) error {
+	program := s.writtenBy(ctx)
+	if program == "" {
+		return fmt.Errorf("%s: the database has schema %d and this program knows %d: start a newer slipway-server, or restore a backup", what, current, known)
+	}
+	return fmt.Errorf("%s: the database has schema %d, written by slipway-server %s, and this program knows %d: start slipway-server %s or a newer one, or restore a backup",
+		what, current, program, known, program)
+}
+
+// writtenBy is the version of the program that wrote the schema; empty where nothing says it.
+func (s *Store) writtenBy(ctx context.Context) (program string) {
+	err := s.read(ctx, func(t tx) error {
+		return t.one(ctx, "SELECT value FROM setting WHERE id = ?", []any{settingProgram}, &program)
+	})
+	if err != nil {
+		return "" // it is for an error message
+	}
+	return program
+}
+
+// settle writes what this program wants in its schema: what comes with it, and its version where it has migrated, or nobody
+// has said one.
+func (s *Store) settle(ctx context.Context, migrated bool) error {
+	if err := s.writeBuiltins(ctx); err != nil || s.program == "" {
+		return err
+	}
+	if !migrated && s.writtenBy(ctx) != "" {
+		return nil
+	}
+	return s.write(ctx, func(t tx) error {
+		_, err := t.exec(ctx, "INSERT INTO setting (id, value, version) VALUES (?, ?, 0) ON CONFLICT (id) DO UPDATE SET value = excluded.value", settingProgram, s.program)
+		return err
+	})
+}
+
+// Settled returns an error unless the schema is that of this program, for whoever works on a database without Migrate.
+func (s *Store) Settled(ctx context.Context) error {
+	all, err := readMigrations(s.dialect)
+	if err != nil {
+		return err
+	}
+	pending, _, err := s.pending(ctx, all)
+	if err == nil && len(pending) > 0 {
+		err = errUnsettled
+	}
+	return err
+}
+
+// up runs what is to run, and returns the names of what this program ran, also where it ends with an error.
+func (s *Store) up(ctx context.Context, all []migration) (names []string, err error) {
+	provider, err := s.provider(all)
 	if err != nil {
 		return nil, err
 	}
-	newest := all[len(all)-1].version
-	if current > newest {
-		return nil, fmt.Errorf("migrate: the database has schema %d and this program knows %d: start a newer slipway-server, or restore a backup", current, newest)
+	results, err := provider.Up(ctx)
+	var partial *goose.PartialError
+	if errors.As(err, &partial) {
+		results = partial.Applied
 	}
-	var pending []string
-	for _, m := range all {
-		if m.version > current {
-			pending = append(pending, m.name)
+	for _, result := range results {
+		for _, m := range all {
+			if m.version == result.Source.Version {
+				names = append(names, m.name)
+			}
 		}
 	}
-	if dryRun {
-		return pending, nil
-	}
-	if len(pending) == 0 {
-		return nil, s.writeBuiltins(ctx)
-	}
-	provider, err := s.provider(all)
-	if err != nil {
-		return nil, fmt.Errorf("migrate: %w", err)
-	}
-	results, err := provider.Up(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("migrate: %w", err)
-	}
-	names := map[int64]string{}
-	for _, m := range all {
-		names[m.version] = m.name
-	}
-	var ran []string // another server may have been faster
-	for _, result := range results {
-		ran = append(ran, names[result.Source.Version])
-	}
-	return ran, s.writeBuiltins(ctx)
+	return names, err
 }
 
 // provider is goose with these migrations.
 func (s *Store) provider(all []migration) (*goose.Provider, error) {
 	var moves []*goose.Migration
 	for _, m := range all {
-		run := func(ctx context.Context, tx *sql.Tx) error {
-			for _, statement := range m.statements {
-				if _, err := tx.ExecContext(ctx, statement); err != nil {
-					return fmt.Errorf("%s: %w", m.name, err)
-				}
-			}
-			return nil
-		}
-		moves = append(moves, goose.NewGoMigration(m.version, &goose.GoFunc{RunTx: run}, nil))
+		moves = append(moves, goose.NewGoMigration(m.version, &goose.GoFunc{RunTx: m.run}, nil))
 	}
 	options := []goose.ProviderOption{goose.WithGoMigrations(moves...), goose.WithDisableGlobalRegistry(true), goose.WithTableName(versionTable)}
 	dialect := goose.DialectSQLite3
 	if s.dialect == postgres {
-		locker, err := lock.NewPostgresSessionLocker()
+		locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(lockEvery, lockTries))
 		if err != nil {
 			return nil, err
 		}
@@ -106,6 +176,24 @@ func (s *Store) provider(all []migration) (*goose.Provider, error) {
 		dialect = goose.DialectPostgres
 	}
 	return goose.NewProvider(dialect, s.writer, nil, options...)
+}
+
+// run does a migration. Its transaction has SQLite for itself, so another server has run it before or will not.
+func (m migration) run(ctx context.Context, tx *sql.Tx) error {
+	var ran int64
+	err := tx.QueryRowContext(ctx, fmt.Sprintf("SELECT COUNT(*) FROM %s WHERE version_id = %d", versionTable, m.version)).Scan(&ran)
+	if err != nil {
+		return fmt.Errorf("%s: %w", m.name, err)
+	}
+	if ran > 0 {
+		return errOvertaken
+	}
+	for _, statement := range m.statements {
+		if _, err := tx.ExecContext(ctx, statement); err != nil {
+			return fmt.Errorf("%s: %w", m.name, err)
+		}
+	}
+	return nil
 }
 
 // schemaVersion returns the newest migration that ran; zero for none.

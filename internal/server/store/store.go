@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -40,6 +39,10 @@ const (
 type Config struct {
 	// URL is a path or "sqlite:PATH", or "postgres://…" as libpq writes it.
 	URL string
+	// Program is the version of this program, for whoever opens the database with an older one; empty for none.
+	Program string
+	// Existing refuses to make a database where there is no file of SQLite.
+	Existing bool
 	// Now is the clock; time.Now when nil.
 	Now func() time.Time
 	// ProviderGroups is how long after a sign-in at an identity provider the
@@ -65,6 +68,7 @@ type Store struct {
 	census  *census.Census
 	// providerGroups is as in Config.
 	providerGroups time.Duration
+	program        string // as in Config
 	observe        func(write bool, took time.Duration, fault bool)
 }
 
@@ -72,7 +76,8 @@ type Store struct {
 // does not migrate: the caller does, or refuses to go on.
 func Open(ctx context.Context, config Config) (*Store, error) {
 	s := &Store{
-		now: config.Now, census: census.New(), providerGroups: cmp.Or(config.ProviderGroups, ProviderGroupsLast), observe: config.Observe,
+		now: config.Now, census: census.New(), providerGroups: cmp.Or(config.ProviderGroups, ProviderGroupsLast), program: config.Program,
+		observe: config.Observe,
 	}
 	if s.now == nil {
 		s.now = time.Now
@@ -84,7 +89,7 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 	if isPostgres(config.URL) {
 		err = s.openPostgres(config.URL)
 	} else {
-		err = s.openSQLite(config.URL)
+		err = s.openSQLite(config.URL, config.Existing)
 	}
 	if err != nil {
 		return nil, err
@@ -112,7 +117,7 @@ func (s *Store) openPostgres(address string) error {
 	return nil
 }
 
-func (s *Store) openSQLite(address string) error {
+func (s *Store) openSQLite(address string, existing bool) error {
 	path := strings.TrimPrefix(strings.TrimPrefix(address, "sqlite:"), "//")
 	if path == "" {
 		return errors.New("open SQLite: no path: expected sqlite:PATH or a path")
@@ -124,13 +129,7 @@ func (s *Store) openSQLite(address string) error {
 	if err != nil {
 		return fmt.Errorf("open SQLite: %w", err)
 	}
-	// It holds hashes of passwords and tokens, and so do the files beside it,
-	// which get the same mode.
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return fmt.Errorf("open SQLite: %w", err)
-	}
-	if err := file.Close(); err != nil {
+	if err := prepareFile(path, existing); err != nil {
 		return fmt.Errorf("open SQLite: %w", err)
 	}
 	// What was deleted is overwritten, so that it is not in a copy of the file. LIKE tells letters apart as that of PostgreSQL
@@ -159,10 +158,10 @@ func schemeOf(address string) string {
 // Ping asks the database whether it is there.
 func (s *Store) Ping(ctx context.Context) error {
 	if err := s.writer.PingContext(ctx); err != nil {
-		return fmt.Errorf("reach database: %w", err)
+		return fmt.Errorf("reach database: %w", s.explain(err))
 	}
 	if err := s.reader.PingContext(ctx); err != nil {
-		return fmt.Errorf("reach database: %w", err)
+		return fmt.Errorf("reach database: %w", s.explain(err))
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ func (s *Store) write(ctx context.Context, do func(tx) error) error {
 			break
 		}
 	}
-	return reached(ctx, err)
+	return reached(ctx, s.explain(err))
 }
 
 // read runs do in a transaction that sees one state of the database.
@@ -52,7 +52,7 @@ func (s *Store) read(ctx context.Context, do func(tx) error) error {
 	if s.dialect == postgres {
 		options.Isolation = sql.LevelRepeatableRead
 	}
-	return reached(ctx, s.transact(ctx, s.reader, options, do))
+	return reached(ctx, s.explain(s.transact(ctx, s.reader, options, do)))
 }
 
 func (s *Store) transact(ctx context.Context, db *sql.DB, options *sql.TxOptions, do func(tx) error) error {
