@@ -99,7 +99,7 @@ func sharing(t *testing.T, database, keyOf string) Config {
 	t.Helper()
 	cfg := Config{
 		Listen: "127.0.0.1:0", PublicURL: "http://slipway.test", Data: t.TempDir(), Database: database, AdminPassword: password,
-		ClusterListen: testenv.Address(t), hash: authn.Params{Memory: 64, Time: 1, Threads: 1},
+		ClusterListen: testenv.Address(t), Hash: authn.Params{Memory: 64, Time: 1, Threads: 1},
 	}
 	if keyOf != "" {
 		if err := copyKey(filepath.Join(keyOf, KeyFile), filepath.Join(cfg.Data, KeyFile)); err != nil {

@@ -98,8 +98,9 @@ type Config struct {
 	// courier is the program that sends notifications, with its arguments; this one where it is empty.
 	courier []string
 
-	// hash is how much work a password's hash is; the standard of sign-in where it is zero. Tests have many users.
-	hash authn.Params
+	// Hash is how much work a password's hash is; the standard of sign-in where it is zero, and no flag changes that. Tests have
+	// many users.
+	Hash authn.Params
 }
 
 // groupsLast is how long groups of an identity provider count where its file says nothing else, and the bounds of that.

@@ -125,7 +125,7 @@ func (s *Server) signIn(ctx context.Context) error {
 	var err error
 	s.authn, err = authn.New(authn.Config{
 		Users: s.store, ServiceAccounts: s.store, Sessions: s.store, Tokens: s.store, Attempts: s.store, Pendings: s.store,
-		URL: s.cfg.PublicURL, Providers: s.cfg.Providers, NoPasswords: s.cfg.NoPasswords, GroupsLast: s.cfg.GroupsLast, Hash: s.cfg.hash, Now: s.cfg.Now, Log: s.log,
+		URL: s.cfg.PublicURL, Providers: s.cfg.Providers, NoPasswords: s.cfg.NoPasswords, GroupsLast: s.cfg.GroupsLast, Hash: s.cfg.Hash, Now: s.cfg.Now, Log: s.log,
 		Outbound: s.cfg.Outbound,
 	})
 	if err != nil {

@@ -48,7 +48,7 @@ func newServer(t *testing.T, change func(*Config)) *Server {
 	t.Helper()
 	cfg := Config{
 		Listen: "127.0.0.1:0", PublicURL: "http://slipway.test", Data: t.TempDir(), AdminPassword: password, Limits: plenty(), Version: "1.2.3",
-		hash: authn.Params{Memory: 64, Time: 1, Threads: 1},
+		Hash: authn.Params{Memory: 64, Time: 1, Threads: 1},
 	}
 	if change != nil {
 		change(&cfg)

@@ -53,33 +53,18 @@ type stage struct {
 	commands []agentapi.Command
 }
 
+// quiet logs what a person would look at, and not each request.
+type quiet struct{ slog.Handler }
+
+// Enabled leaves out what is for finding faults.
+func (quiet) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelInfo }
+
 func newStage(t *testing.T) *stage {
 	t.Helper()
-	var s *server.Server
-	w := &world{t: t, data: t.TempDir(), log: newRecord(), answers: newRecord()}
-	cfg := server.Config{
-		Listen: "127.0.0.1:0", Data: w.data, AdminPassword: password, Limits: plenty(), Version: "1.2.3",
-		Log: slog.New(slog.NewJSONHandler(w.log, &slog.HandlerOptions{Level: slog.LevelInfo})),
-	}
-	s, err := server.New(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.url = s.URL()
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	ended := make(chan error, 1)
-	go func() { ended <- s.Run(ctx) }()
-	w.stop = sync.OnceFunc(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
-	t.Cleanup(w.stop)
-	w.log.until(t, `"msg":"listening"`)
-	w.admin = w.signIn("admin", password)
+	w, s := start(t, password, func(c *server.Config) { c.Log = slog.New(quiet{c.Log.Handler()}) })
 	g := &stage{world: w, handler: s.Handler()}
 	g.furnish()
+	var err error
 	if g.db, err = sql.Open("sqlite", "file:"+filepath.Join(w.data, "slipway.db")+"?_query_only=on&_pragma=busy_timeout(10000)"); err != nil {
 		t.Fatal(err)
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/agent"
 	"github.com/slipway-gitops/slipway/internal/engine/render/worker"
 	"github.com/slipway-gitops/slipway/internal/server"
+	"github.com/slipway-gitops/slipway/internal/server/authn"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi"
 	"github.com/slipway-gitops/slipway/internal/testenv"
 )
@@ -88,10 +89,19 @@ func newWorld(t *testing.T, change ...func(*server.Config)) *world {
 // newWorldAs starts a server whose first user has a password.
 func newWorldAs(t *testing.T, password string, change ...func(*server.Config)) *world {
 	t.Helper()
+	w, _ := start(t, password, change...)
+	return w
+}
+
+// start starts a server, and gives it too, for who asks it without a connection.
+func start(t *testing.T, password string, change ...func(*server.Config)) (*world, *server.Server) {
+	t.Helper()
 	w := &world{t: t, data: t.TempDir(), log: newRecord(), answers: newRecord()}
 	cfg := server.Config{
 		Listen: "127.0.0.1:0", Data: w.data, AdminPassword: password, Limits: plenty(), Version: "1.2.3",
 		Log: slog.New(slog.NewJSONHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		// What a hash costs is tested where it is made.
+		Hash: authn.Params{Memory: 64, Time: 1, Threads: 1},
 	}
 	for _, f := range change {
 		f(&cfg)
@@ -113,7 +123,7 @@ func newWorldAs(t *testing.T, password string, change ...func(*server.Config)) *
 	t.Cleanup(w.stop)
 	w.log.until(t, `"msg":"listening"`)
 	w.admin = w.signIn("admin", password)
-	return w
+	return w, s
 }
 
 // answer is what came of a request.
