@@ -231,6 +231,8 @@ func (g *stage) target(r *route) (path string, query url.Values) {
 func (g *stage) scope(r *route, body map[string]any) api.Scope {
 	project := api.ProjectScope(ourOrg, ourProject)
 	switch {
+	case below(r.path) == "credential-templates" && r.method != "GET":
+		return api.ScopeAccount // it counts for all addresses below its own, whoever reads them
 	case below(r.path) != "" && placed(r):
 		return project
 	case noun(r.path) == "agents" && strings.Contains(r.path, "/{"):

@@ -30,6 +30,11 @@ type walk struct {
 	// before is what no request may change, at the last look; since are the requests after it.
 	before map[string]bool
 	since  []string
+
+	journal *journal
+	// ordered are the last requests that an agent got a command for; jobs is true once a job was begun.
+	ordered []string
+	jobs    bool
 }
 
 // request is what is asked, and what is known of it before it is answered.
@@ -166,10 +171,14 @@ func (k *walk) judge(q *request, out *httptest.ResponseRecorder) {
 	}
 	k.judgeText(q, out, fail)
 	for _, c := range k.arrived() {
+		k.ordered = append(k.ordered, c.Origin)
 		if said := k.judgeCommand(q, c); said != "" {
 			fail("%s: the agent got %s of %v: %s", said, c.Kind, c.Target, c.Body)
 		}
 	}
+	k.ordered = k.ordered[max(0, len(k.ordered)-200):]
+	k.jobs = k.jobs || q.route.id == "create-job" && out.Code < 300
+	k.judgeAudit(q, out, fail)
 }
 
 // redirected is true for an answer that says where the same is, in one spelling: what is asked there is judged there.
@@ -270,10 +279,12 @@ func (k *walk) picked(parts ...string) bool {
 	return h.Sum64()%uint64(k.share) == 0
 }
 
+const asMeant = "as it is meant"
+
 // base is a request about our tenant, as it is meant, and whether the actor must be refused it.
 func (k *walk) base(r *route, a *actor) *request {
 	path, query := k.target(r)
-	q := &request{route: r, actor: a, what: "as it is meant", method: r.method, path: path}
+	q := &request{route: r, actor: a, what: asMeant, method: r.method, path: path}
 	var body map[string]any
 	if r.example != nil {
 		body = k.body(r, "new-"+strconv.Itoa(k.asked))
@@ -320,6 +331,8 @@ func TestNobodyGetsMoreThanTheyMayOnAnyRoute(t *testing.T) {
 	}
 	t.Logf("SLIPWAY_WALK_SEED=%d, one of %d variants", k.seed, k.share)
 	all := k.actors()
+	k.principals(all)
+	k.journal = k.newJournal()
 	k.before = k.others()
 	k.everyone(all, func(r *route, a *actor) { k.ask(k.base(r, a)) })
 	k.named = true

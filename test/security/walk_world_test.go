@@ -277,6 +277,8 @@ type actor struct {
 	token   string
 	cookie  *http.Cookie
 	headers http.Header
+	// principal is who the server takes it for, as type:id; "" for nobody.
+	principal string
 	// grants are the permissions that it has, and scope is where.
 	grants []api.Permission
 	scope  api.Scope

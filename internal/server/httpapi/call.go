@@ -39,7 +39,7 @@ type call struct {
 	reason string
 	// told is what went wrong where the answer, which is no error, tells it already.
 	told error
-	// quiet is a change that was not made: a dry run.
+	// quiet is a change that was not made: a dry run that nothing refused.
 	quiet bool
 }
 
@@ -177,8 +177,11 @@ func (c *call) authorise(find func() (target, error)) error {
 // record writes the audit entry of a request that changes something. A change that could not be recorded is told as an
 // error: the caller must not believe that all is well.
 func (c *call) record(ctx context.Context, failure error) error {
-	if c.route.Audit == "" || c.quiet {
+	if c.route.Audit == "" || c.replays || c.quiet && failure == nil {
 		return failure
+	}
+	if c.object == (api.Ref{}) {
+		c.object = c.attempted()
 	}
 	entry := c.entry(cmp.Or(failure, c.told))
 	// The client may have gone; what it did is recorded all the same.
@@ -191,6 +194,21 @@ func (c *call) record(ctx context.Context, failure error) error {
 		}
 	}
 	return failure
+}
+
+// attempted is what a request was about where nothing was found: its type, and the id that its path names.
+func (c *call) attempted() api.Ref {
+	out := api.Ref{Type: c.route.Permission.Type()}
+	value := c.request.PathValue
+	switch {
+	case value("id") != "":
+		out.ID = value("id")
+	case value("agent") != "" && value("namespace") != "" && value("name") != "":
+		out.ID = api.ItemID(value("agent"), value("namespace"), value("name"))
+	case out.Type == api.TypeAgent:
+		out.ID = value("agent")
+	}
+	return out
 }
 
 func (c *call) entry(failure error) api.AuditEntry {

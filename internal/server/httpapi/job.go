@@ -148,11 +148,9 @@ func (h *Handler) jobRoutes() []Route {
 			c.quiet = err == nil
 			return &jobOutput{j}, err
 		}
-		did, err := h.cfg.Jobs.StopBulk(ctx, in.ID, c.who.Principal.Type+":"+c.who.Principal.ID)
-		if err != nil {
+		if _, err = h.cfg.Jobs.StopBulk(ctx, in.ID, c.who.Principal.Type+":"+c.who.Principal.ID); err != nil {
 			return nil, err
 		}
-		c.quiet = !did
 		j, err = h.cfg.Jobs.GetJob(ctx, in.ID)
 		return &jobOutput{j}, err
 	}})

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -90,7 +91,14 @@ func mount[I, O any](h handler[I, O]) mounter {
 	return func(to huma.API, op huma.Operation) {
 		huma.Register(to, op, func(ctx context.Context, in *I) (*O, error) {
 			c := callOf(ctx)
+			answered := false
+			defer func() {
+				if !answered { // it panics: what it did until then is not known
+					_ = c.record(ctx, errors.New("panic")) // an error is in the log
+				}
+			}()
 			out, err := answer(ctx, c, h, in)
+			answered = true
 			if err = c.record(ctx, err); err != nil {
 				if untold(err) && ctx.Err() == nil {
 					c.log.Error("request", "request_id", c.id, "method", c.route.Method, "path", c.route.Path, "err", err)

@@ -167,7 +167,6 @@ func (h *Handler) linkRoutes() []Route {
 			}
 			err := h.cfg.Linking.DeleteLink(ctx, in.Agent, in.Namespace, in.Name)
 			if api.CodeOf(err) == api.CodeNotFound {
-				c.quiet = true
 				return nil, nil //nolint:nilnil // there is none, as was asked for
 			}
 			if err != nil {
