@@ -59,6 +59,9 @@ type Config struct {
 	// Outbound is what may be connected to where users choose the address; nil for all but this machine, the link and
 	// services of clouds.
 	Outbound *outward.Policy
+	// RepositorySize is how many MiB the mirror of one repository may have on disk, RepositoryMemory how many a process of git
+	// that reads it may take; 0 for the defaults of git.Options.
+	RepositorySize, RepositoryMemory int64
 
 	HealthListen  string // /healthz, /readyz; "" for none
 	MetricsListen string // /metrics
@@ -154,7 +157,10 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 	if a.apps, err = newAppClient(cfg.REST); err != nil {
 		return nil, err
 	}
-	a.git, err = git.New(ctx, git.Options{Dir: cfg.Data + "/git", AllowFile: cfg.AllowFile, Log: cfg.Log, CacheBytes: treeCacheBytes, Hosts: cfg.Outbound})
+	a.git, err = git.New(ctx, git.Options{
+		Dir: cfg.Data + "/git", AllowFile: cfg.AllowFile, Log: cfg.Log, CacheBytes: treeCacheBytes, Hosts: cfg.Outbound,
+		MaxSize: cfg.RepositorySize << 20, MaxMemory: cfg.RepositoryMemory << 20,
+	})
 	if err != nil {
 		return nil, err
 	}

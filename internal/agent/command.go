@@ -21,6 +21,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/internal/engine/plan"
+	"github.com/slipway-gitops/slipway/internal/git"
 	"github.com/slipway-gitops/slipway/internal/outward"
 	"github.com/slipway-gitops/slipway/internal/trace"
 )
@@ -76,6 +77,8 @@ The cluster that holds the Applications is found by --kubeconfig, then KUBECONFI
 	fs.StringVar(&f.cfg.PprofListen, "pprof-listen", "", "`address` for /debug/pprof; keep it on loopback")
 	f.outward.Register(fs)
 	fs.BoolVar(&f.cfg.AllowFile, "allow-file-repositories", false, "allow repositories in local directories; for development")
+	fs.Int64Var(&f.cfg.RepositorySize, "repository-size", git.DefaultMaxSize>>20, "`MiB` on disk that the mirror of one repository may have; a fetch that would bring more is ended")
+	fs.Int64Var(&f.cfg.RepositoryMemory, "repository-memory", git.DefaultMaxMemory>>20, "`MiB` of memory that one process of git may take for what a repository sends; less than the limit of the container")
 	fs.IntVar(&f.cfg.Workers, "workers", 0, "Applications that are reconciled at a time; 0: by the number of processors")
 	fs.IntVar(&f.cfg.Shards, "shards", 1, "parts of the Applications that replicas share, each working on some; 1: one replica works on all, the others wait")
 	fs.DurationVar(&f.cfg.LeaseDuration, "lease-duration", leaseDuration, "how long the lease of a replica counts that is gone; whole seconds, the same for all")
@@ -87,6 +90,12 @@ The cluster that holds the Applications is found by --kubeconfig, then KUBECONFI
 	return cmd
 }
 
+// Bounds of flags in MiB.
+const (
+	leastGit = 64 // which git needs for small repositories
+	maxMiB   = 1 << 30
+)
+
 func (f *flags) run(ctx context.Context) error {
 	var err error
 	if f.cfg.Link, err = f.link.config(f.standalone); err != nil {
@@ -96,6 +105,10 @@ func (f *flags) run(ctx context.Context) error {
 		return errors.New("--shadow-report is what shadow mode tells: start it with --shadow too")
 	}
 	switch {
+	case f.cfg.RepositorySize < 1 || f.cfg.RepositorySize > maxMiB:
+		return fmt.Errorf("--repository-size %d: give a number of MiB from 1 to %d", f.cfg.RepositorySize, int64(maxMiB))
+	case f.cfg.RepositoryMemory < leastGit || f.cfg.RepositoryMemory > maxMiB:
+		return fmt.Errorf("--repository-memory %d: give a number of MiB from %d to %d", f.cfg.RepositoryMemory, leastGit, int64(maxMiB))
 	case f.cfg.Shards < 1 || f.cfg.Shards > maxShards:
 		return fmt.Errorf("--shards %d: give a number from 1 to %d", f.cfg.Shards, maxShards)
 	case f.cfg.Shards > 1 && f.cfg.Shadow:

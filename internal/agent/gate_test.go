@@ -286,3 +286,36 @@ func TestATurnThatWaitsForARenderWorkerDoesNotKeepItsShard(t *testing.T) {
 		}
 	}
 }
+
+func TestATurnThatWaitsForARepositoryLeavesItsPlacesToOthers(t *testing.T) {
+	t.Parallel()
+	a := room(t, 4)
+	quick := leaveAfter(a.sit(t, "quick"), time.Hour)
+	quick()
+	if n := len(a.seats); n != 1 {
+		t.Errorf("a turn that did not wait has %d seats, want its one", n)
+	}
+	var backs []func()
+	for i := range 20 { // many more than there are workers, or places at a destination: each sits down when another one has left
+		backs = append(backs, leaveAfter(a.sit(t, fmt.Sprint("hangs", i)), time.Millisecond))
+		for end := time.Now().Add(time.Minute); a.gone() < i+1 || len(a.seats) > 1; runtime.Gosched() {
+			if time.Now().After(end) {
+				t.Fatalf("%d turns of %d are away, on %d seats", a.gone(), i+1, len(a.seats)-1)
+			}
+		}
+	}
+	backs[0]()
+	if n := len(a.seats); n != 2 {
+		t.Errorf("a turn that is back has %d seats", n-1)
+	}
+}
+
+// gone is how many turns of the project are away.
+func (a *Agent) gone() int {
+	a.gate.mu.Lock()
+	defer a.gate.mu.Unlock()
+	if at := a.gate.away["shop"]; at != nil {
+		return at.n
+	}
+	return 0
+}

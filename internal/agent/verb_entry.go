@@ -38,7 +38,7 @@ func (v *verbs) entryApply(ctx context.Context, req agentapi.SettingChange) (any
 		return nil, refusedAs(agentapi.CodeInvalid, "a %s is an entry of a ConfigMap and has no labels: leave them out", req.Type)
 	}
 	asked := req.Name
-	config, edit, err := entryEdit(&req)
+	config, names, edit, err := entryEdit(&req)
 	if err != nil {
 		return nil, err
 	}
@@ -47,15 +47,33 @@ func (v *verbs) entryApply(ctx context.Context, req agentapi.SettingChange) (any
 	}
 	return v.entry(ctx, req, config, func(data map[string]string) error {
 		items := itemsOf(config, data, "")
-		_, there := items[req.Name]
+		var there []string
+		for _, name := range names { // lines of known_hosts name several
+			if _, ok := items[name]; ok {
+				there = append(there, name)
+			}
+		}
 		switch {
-		case there && req.Create:
-			return refusedAs(agentapi.CodeConflict, "%s %s exists already: change it", req.Type, req.Name)
-		case !there && req.Update:
+		case len(there) > 0 && req.Create:
+			return refusedAs(agentapi.CodeConflict, "%s %s exists already: leave it out, or replace it with upsert", req.Type, listed(there))
+		case len(there) == 0 && req.Update:
 			return refusedAs(agentapi.CodeNotFound, "%s %s does not exist", req.Type, req.Name)
 		}
 		return edit(data)
 	})
+}
+
+// listed names entries in a message: all of a few, else how many more there are.
+func listed(names []string) string {
+	const most = 10
+	out := make([]string, 0, most)
+	for _, name := range names[:min(len(names), most)] {
+		out = append(out, fmt.Sprintf("%.200s", name))
+	}
+	if more := len(names) - most; more > 0 {
+		out = append(out, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(out, ", ")
 }
 
 func (v *verbs) entryDelete(ctx context.Context, req agentapi.SettingChange) (any, error) {
@@ -159,31 +177,32 @@ func (v *verbs) entry(ctx context.Context, req agentapi.SettingChange, config st
 	return out, err
 }
 
-// entryEdit checks what is to be written, and returns where and how. It may correct the name: the entry decides it.
-func entryEdit(req *agentapi.SettingChange) (config string, edit func(map[string]string) error, err error) {
+// entryEdit checks what is to be written, and returns where, the names of all entries that are written, and how. It may correct
+// the name of the request: the entry decides it.
+func entryEdit(req *agentapi.SettingChange) (config string, names []string, edit func(map[string]string) error, err error) {
 	switch {
 	case req.Type == agentapi.SettingGPGKey:
 		id, err := keyID(req.Fields["keyData"])
 		if err != nil {
-			return "", nil, refusedAs(agentapi.CodeInvalid, "keyData is no public key: %v: give what `gpg --armor --export ID` prints", err)
+			return "", nil, nil, refusedAs(agentapi.CodeInvalid, "keyData is no public key: %v: give what `gpg --armor --export ID` prints", err)
 		}
 		if req.Name != "" && !strings.HasSuffix(strings.ToUpper(req.Name), id) {
-			return "", nil, refusedAs(agentapi.CodeInvalid, "the key is %s, not %.80s: name it by its id", id, req.Name)
+			return "", nil, nil, refusedAs(agentapi.CodeInvalid, "the key is %s, not %.80s: name it by its id", id, req.Name)
 		}
 		req.Name = id
-		return configGPGKeys, func(data map[string]string) error { data[id] = req.Fields["keyData"]; return nil }, nil
+		return configGPGKeys, []string{id}, func(data map[string]string) error { data[id] = req.Fields["keyData"]; return nil }, nil
 	case req.Type == agentapi.SettingKnownHost || strings.HasPrefix(req.Name, sshEntry):
 		lines, names, err := knownHosts(req.Fields)
 		if err != nil {
-			return "", nil, err
+			return "", nil, nil, err
 		}
 		switch {
 		case req.Update && len(names) > 1:
-			return "", nil, refusedAs(agentapi.CodeInvalid, "there are keys of %d names, and the change is about %.200s: change them one by one", len(names), req.Name)
+			return "", nil, nil, refusedAs(agentapi.CodeInvalid, "there are keys of %d names, and the change is about %.200s: change them one by one", len(names), req.Name)
 		case !slices.Contains(names, req.Name):
 			req.Name = names[0]
 		}
-		return configKnownHosts, func(data map[string]string) error {
+		return configKnownHosts, names, func(data map[string]string) error {
 			text := data[fieldKnownHosts]
 			for _, name := range names {
 				text = withoutHost(text, name)
@@ -200,15 +219,15 @@ func entryEdit(req *agentapi.SettingChange) (config string, edit func(map[string
 		host = req.Name
 	}
 	if req.Name != "" && req.Name != host {
-		return "", nil, refusedAs(agentapi.CodeInvalid, "the certificates are for %.80q, and the request is about %.80q: name it by its host", host, req.Name)
+		return "", nil, nil, refusedAs(agentapi.CodeInvalid, "the certificates are for %.80q, and the request is about %.80q: name it by its host", host, req.Name)
 	}
 	if req.Name = host; host == "" || strings.ContainsAny(host, "/: \t\r\n") {
-		return "", nil, refusedAs(agentapi.CodeInvalid, "serverName %.80q is no host name", host)
+		return "", nil, nil, refusedAs(agentapi.CodeInvalid, "serverName %.80q is no host name", host)
 	}
 	if err := checkCertificates(req.Fields["certData"]); err != nil {
-		return "", nil, refusedAs(agentapi.CodeInvalid, "certData: %v: give certificates as PEM", err)
+		return "", nil, nil, refusedAs(agentapi.CodeInvalid, "certData: %v: give certificates as PEM", err)
 	}
-	return configCertificate, func(data map[string]string) error { data[host] = req.Fields["certData"]; return nil }, nil
+	return configCertificate, []string{host}, func(data map[string]string) error { data[host] = req.Fields["certData"]; return nil }, nil
 }
 
 // checkCertificates makes sure that a text is certificates and nothing that must not be seen.

@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"maps"
 	"math/big"
 	"slices"
@@ -262,4 +263,68 @@ func FuzzKnownHosts(f *testing.F) {
 		}
 		_, _, _ = knownHosts(map[string]string{"data": text})
 	})
+}
+
+func TestCreatingReplacesNoEntryThatIsThere(t *testing.T) {
+	t.Parallel()
+	s := newStand(t)
+	const (
+		there = "git.example.org ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl"
+		fresh = "another.example.org ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAAAgQ=="
+		other = "git.example.org,third.example.org ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+	)
+	send := func(kind agentapi.SettingType, change agentapi.SettingChange) error {
+		change.Type = kind
+		_, err := s.do(agentapi.KindSettingsApply, s.setting(kind, change.Name), change)
+		return err
+	}
+	text := func(config, field string) string {
+		obj, err := s.in("", "v1", "configmaps").Get(t.Context(), config, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, _, _ := unstructured.NestedString(obj.Object, "data", field)
+		return out
+	}
+	hosts := func(data string, create bool) error {
+		return send(agentapi.SettingKnownHost, agentapi.SettingChange{Name: "hosts", Create: create, Fields: map[string]string{"data": data}})
+	}
+	if err := hosts(there, true); err != nil {
+		t.Fatal(err)
+	}
+	// The new ones come first by name: the one that is there must not pass behind them.
+	for _, data := range []string{there, fresh + "\n" + other, other, fresh + "\n# a comment\n\n" + there + "\n"} {
+		err := hosts(data, true)
+		var known *agentapi.Error
+		if !errors.As(err, &known) || known.Code != agentapi.CodeConflict || !strings.Contains(err.Error(), "ssh:git.example.org:ssh-ed25519") ||
+			strings.Contains(err.Error(), "another") || !strings.Contains(err.Error(), "upsert") {
+			t.Errorf("%q: %v", data, err)
+		}
+	}
+	if got := text(configKnownHosts, fieldKnownHosts); got != there+"\n" {
+		t.Errorf("known hosts are now\n%s", got)
+	}
+	if err := hosts(fresh+"\n"+other, false); err != nil {
+		t.Error(err)
+	}
+	if got := text(configKnownHosts, fieldKnownHosts); strings.Contains(got, "OMqqnkVzrm0") || !strings.Contains(got, fresh) {
+		t.Errorf("known hosts are then\n%s", got)
+	}
+
+	first, second := certificate(t), certificate(t)
+	for i, data := range []string{first, second} {
+		err := send(agentapi.SettingCertificate, agentapi.SettingChange{Name: "git.example.org", Create: true, Fields: map[string]string{"certData": data}})
+		if (err == nil) != (i == 0) || err != nil && !strings.Contains(err.Error(), "git.example.org") {
+			t.Errorf("certificate %d: %v", i, err)
+		}
+	}
+	if text(configCertificate, "git.example.org") != first {
+		t.Error("the certificate was replaced")
+	}
+	for i := range 2 {
+		err := send(agentapi.SettingGPGKey, agentapi.SettingChange{Create: true, Fields: map[string]string{"keyData": publicKey}})
+		if (err == nil) != (i == 0) || err != nil && !strings.Contains(err.Error(), "F880E05CE294E5F0") {
+			t.Errorf("key %d: %v", i, err)
+		}
+	}
 }
