@@ -13,12 +13,16 @@ type DiffRequest struct {
 	Drift bool `json:"drift,omitempty" doc:"Compare with what was deployed last: what somebody changed in the cluster since"`
 	// Ignored lists also differences that do not count.
 	Ignored bool `json:"ignored,omitempty" doc:"List also differences that do not count"`
+	// Cursor reads on behind an answer that had a NextCursor.
+	Cursor string `json:"cursor,omitempty" maxLength:"1200" doc:"nextCursor of the answer before"`
 }
 
 // DiffAnswer is what differs. Values of Secrets are masked.
 type DiffAnswer struct {
 	Items    []ObjectDiff `json:"items" doc:"One for each object that differs"`
 	Warnings []string     `json:"warnings,omitempty" doc:"What is not in force, or could not be looked at"`
+	// NextCursor asks for the objects that follow; "" at the end.
+	NextCursor string `json:"nextCursor,omitempty" doc:"There is more than one answer holds: give it as ?cursor= to read on; missing at the end"`
 }
 
 // ObjectDiff is what differs in one object.
@@ -68,6 +72,8 @@ type ManifestsRequest struct {
 	// Live asks for what is in the cluster, in place of what is wanted.
 	Live     bool   `json:"live,omitempty" doc:"What is in the cluster, in place of what is wanted"`
 	Revision string `json:"revision,omitempty" maxLength:"253" doc:"Commit, tag or branch to render, instead of the target revision" example:"my-branch"`
+	// Cursor reads on behind an answer that had a NextCursor.
+	Cursor string `json:"cursor,omitempty" maxLength:"1200" doc:"nextCursor of the answer before"`
 }
 
 // ManifestsAnswer is the objects of an application. Values of Secrets are masked.
@@ -76,6 +82,8 @@ type ManifestsAnswer struct {
 	// Revisions are what they were rendered from, one for each source.
 	Revisions []string `json:"revisions,omitempty" doc:"What they were rendered from, one for each source"`
 	Warnings  []string `json:"warnings,omitempty" doc:"What could not be looked at"`
+	// NextCursor asks for the objects that follow; "" at the end.
+	NextCursor string `json:"nextCursor,omitempty" doc:"There is more than one answer holds: give it as ?cursor= to read on; missing at the end"`
 }
 
 // ResourceRef names an object that an application deployed, or that belongs to one of these.

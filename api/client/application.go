@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"github.com/slipway-gitops/slipway/api"
@@ -61,15 +62,36 @@ func (a Application) Get(ctx context.Context) (api.ApplicationDetail, error) {
 	return out, err
 }
 
-// Diff says what a sync would change.
+// Diff says what a sync would change. Where that is more than one answer holds, it asks for the rest too.
 func (a Application) Diff(ctx context.Context, req api.DiffRequest) (api.DiffAnswer, error) {
-	query := url.Values{}
-	set(query, "revision", req.Revision)
-	setBool(query, "drift", req.Drift)
-	setBool(query, "ignored", req.Ignored)
 	var out api.DiffAnswer
-	err := a.c.do(ctx, call{method: http.MethodGet, path: a.at("diff"), query: query}, &out)
-	return out, err
+	for {
+		query := url.Values{}
+		set(query, "revision", req.Revision)
+		set(query, "cursor", req.Cursor)
+		setBool(query, "drift", req.Drift)
+		setBool(query, "ignored", req.Ignored)
+		var part api.DiffAnswer
+		if err := a.c.do(ctx, call{method: http.MethodGet, path: a.at("diff"), query: query}, &part); err != nil {
+			return out, err
+		}
+		out.Items = append(out.Items, part.Items...)
+		out.Warnings = gather(out.Warnings, part.Warnings)
+		if part.NextCursor == "" || part.NextCursor == req.Cursor {
+			return out, nil
+		}
+		req.Cursor = part.NextCursor
+	}
+}
+
+// gather adds warnings that are not there yet: each part of an answer has its own.
+func gather(have, more []string) []string {
+	for _, w := range more {
+		if !slices.Contains(have, w) {
+			have = append(have, w)
+		}
+	}
+	return have
 }
 
 // Tree gives its objects and what they own.
@@ -79,14 +101,25 @@ func (a Application) Tree(ctx context.Context) (api.TreeAnswer, error) {
 	return out, err
 }
 
-// Manifests gives its objects, as rendered or live.
+// Manifests gives its objects, as rendered or live. Where these are more than one answer holds, it asks for the rest too.
 func (a Application) Manifests(ctx context.Context, req api.ManifestsRequest) (api.ManifestsAnswer, error) {
-	query := url.Values{}
-	set(query, "revision", req.Revision)
-	setBool(query, "live", req.Live)
 	var out api.ManifestsAnswer
-	err := a.c.do(ctx, call{method: http.MethodGet, path: a.at("manifests"), query: query}, &out)
-	return out, err
+	for {
+		query := url.Values{}
+		set(query, "revision", req.Revision)
+		set(query, "cursor", req.Cursor)
+		setBool(query, "live", req.Live)
+		var part api.ManifestsAnswer
+		if err := a.c.do(ctx, call{method: http.MethodGet, path: a.at("manifests"), query: query}, &part); err != nil {
+			return out, err
+		}
+		out.Items = append(out.Items, part.Items...)
+		out.Warnings, out.Revisions = gather(out.Warnings, part.Warnings), part.Revisions
+		if part.NextCursor == "" || part.NextCursor == req.Cursor {
+			return out, nil
+		}
+		req.Cursor = part.NextCursor
+	}
 }
 
 // Operate asks for a sync, a refresh and so on: what, is told by the type of the request, one of api.SyncRequest,

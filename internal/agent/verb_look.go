@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -40,9 +41,14 @@ func (v *verbs) diff(ctx context.Context, cmd agentapi.Command) (any, error) {
 			out.Warnings = append(out.Warnings, err.Error())
 		}
 		out.Items, err = inspect.Drifted(changes, allowed, options, v.now())
-		return out, err
+		if err != nil {
+			return nil, err
+		}
+	} else if out.Items, err = inspect.Describe(changes, options); err != nil {
+		return nil, err
 	}
-	out.Items, err = inspect.Describe(changes, options)
+	part, err := pageOfDiffs(out.Items, req.Cursor)
+	out.Items, out.NextCursor, out.Warnings = part.items, part.next, append(out.Warnings, part.warnings...)
 	return out, err
 }
 
@@ -197,7 +203,16 @@ func (v *verbs) manifests(ctx context.Context, cmd agentapi.Command) (any, error
 			return nil, err
 		}
 		out.Revisions = wish.Revisions
-		out.Items, err = inspect.Manifests(wish.Objects, v.mask())
+		items, err := inspect.Manifests(wish.Objects, v.mask())
+		if err != nil {
+			return nil, err
+		}
+		keys := make([]object.Key, len(wish.Objects))
+		for i, m := range wish.Objects {
+			keys[i] = m.Key
+		}
+		part, err := pageOfManifests(items, keys, req.Cursor)
+		out.Items, out.NextCursor, out.Warnings = part.items, part.next, part.warnings
 		return out, err
 	}
 	p, err := v.place(ctx, app)
@@ -209,7 +224,8 @@ func (v *verbs) manifests(ctx context.Context, cmd agentapi.Command) (any, error
 	if err != nil {
 		return nil, err
 	}
-	out.Warnings = unread
+	var items []json.RawMessage
+	var keys []object.Key
 	for i := range resources {
 		key := inspect.KeyOf(&resources[i])
 		obj := found[key]
@@ -220,9 +236,11 @@ func (v *verbs) manifests(ctx context.Context, cmd agentapi.Command) (any, error
 		if err != nil {
 			return nil, err
 		}
-		out.Items = append(out.Items, raw)
+		items, keys = append(items, raw), append(keys, key)
 	}
-	return out, nil
+	part, err := pageOfManifests(items, keys, req.Cursor)
+	out.Items, out.NextCursor, out.Warnings = part.items, part.next, append(unread, part.warnings...)
+	return out, err
 }
 
 // mask names the annotations whose values are hidden.

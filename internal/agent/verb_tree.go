@@ -28,7 +28,7 @@ func (v *verbs) tree(ctx context.Context, cmd agentapi.Command) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return api.TreeAnswer{Items: inspect.Tree(view.Resources, leaves, view.App), Warnings: warnings}, nil
+	return pruned(api.TreeAnswer{Items: inspect.Tree(view.Resources, leaves, view.App), Warnings: warnings})
 }
 
 // look says how an Application is now, to those who watch its tree.

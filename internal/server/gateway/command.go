@@ -357,7 +357,7 @@ func (g *Gateway) receiveReply(m *nats.Msg) {
 	if uid == "" || !g.waiting.has(uid, id) {
 		return
 	}
-	if !g.lanes.add(uid+"/streams", len(m.Data), streamJobs, streamBytes, func() {
+	if !g.lanes.add(uid+"/replies", len(m.Data), replyJobs, replyBytes, func() {
 		var part agentapi.Part
 		if err := strict.Decode(m.Data, &part, strict.Unknown); err != nil {
 			g.waiting.fail(uid, id, malformed(errors.New("a part of the result is no JSON")))

@@ -13,7 +13,10 @@ import (
 const (
 	laneJobs, laneBytes     = 64, 4 << 20
 	streamJobs, streamBytes = 1024, 8 << 20
-	requestRate, burst      = 200, 1000
+	// A reply comes faster than it is read, and one may have agentapi.MaxReply: as messages it is half as large again. How much
+	// is kept of what was read is bounded by maxReplies.
+	replyJobs, replyBytes = 1024, maxReplies * 3 / 2
+	requestRate, burst    = 200, 1000
 	// floodLimit is how many messages too many an agent may send before its connections are cut.
 	floodLimit = 2000
 )

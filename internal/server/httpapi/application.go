@@ -74,12 +74,14 @@ type diffInput struct {
 	Revision string `query:"revision" maxLength:"253" doc:"Commit, tag or branch to compare with, instead of the target revision"`
 	Drift    bool   `query:"drift" doc:"Compare with what was deployed last"`
 	Ignored  bool   `query:"ignored" doc:"List also differences that do not count"`
+	Cursor   string `query:"cursor" maxLength:"1200" doc:"nextCursor of the answer before: the objects that follow"`
 }
 
 type manifestsInput struct {
 	ItemInput
 	Revision string `query:"revision" maxLength:"253" doc:"Commit, tag or branch to render, instead of the target revision"`
 	Live     bool   `query:"live" doc:"What is in the cluster, in place of what is wanted"`
+	Cursor   string `query:"cursor" maxLength:"1200" doc:"nextCursor of the answer before: the objects that follow"`
 }
 
 type diffOutput struct{ Body api.DiffAnswer }
@@ -100,7 +102,7 @@ func (h *Handler) applicationAnswers() []Route {
 		},
 		do: func(ctx context.Context, c *call, in *diffInput) (*diffOutput, error) {
 			var out diffOutput
-			o := in.order("application.diff", api.DiffRequest{Revision: in.Revision, Drift: in.Drift, Ignored: in.Ignored})
+			o := in.order("application.diff", api.DiffRequest{Revision: in.Revision, Drift: in.Drift, Ignored: in.Ignored, Cursor: in.Cursor})
 			return &out, c.ask(ctx, o, &out.Body)
 		},
 	})
@@ -119,7 +121,7 @@ func (h *Handler) applicationAnswers() []Route {
 		},
 		do: func(ctx context.Context, c *call, in *manifestsInput) (*manifestsOutput, error) {
 			var out manifestsOutput
-			o := in.order("application.manifests", api.ManifestsRequest{Live: in.Live, Revision: in.Revision})
+			o := in.order("application.manifests", api.ManifestsRequest{Live: in.Live, Revision: in.Revision, Cursor: in.Cursor})
 			return &out, c.ask(ctx, o, &out.Body)
 		},
 	})

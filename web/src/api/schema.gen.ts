@@ -1,5 +1,5 @@
 // Made from api/openapi.json by "make generate": do not edit.
-// sha256 of it: 95cebbcadf5d62d48ae4d191e2165b16c65da7d6c4a535631aef318867c3b8b2
+// sha256 of it: c27b6bf3180d5e8157c84a3d7f92dbd8aa5ceba91f2fba554cbd6d8de87e04a5
 
 export interface paths {
 	"/api/v1/access/can": {
@@ -2606,6 +2606,7 @@ export interface components {
 		};
 		DiffAnswer: {
 			items: components["schemas"]["ObjectDiff"][] | null;
+			nextCursor?: string;
 			warnings?: string[] | null;
 		};
 		Environment: {
@@ -3139,6 +3140,7 @@ export interface components {
 		};
 		ManifestsAnswer: {
 			items: unknown[] | null;
+			nextCursor?: string;
 			revisions?: string[] | null;
 			warnings?: string[] | null;
 		};
@@ -4674,6 +4676,7 @@ export interface operations {
 				revision?: string;
 				drift?: boolean;
 				ignored?: boolean;
+				cursor?: string;
 			};
 			header?: never;
 			path: {
@@ -4878,6 +4881,7 @@ export interface operations {
 			query?: {
 				revision?: string;
 				live?: boolean;
+				cursor?: string;
 			};
 			header?: never;
 			path: {

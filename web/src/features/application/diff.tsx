@@ -36,16 +36,27 @@ function useDiff(app: App, resource: Resource, drift: boolean, ignored: boolean,
     queryKey: lookKey(app, "diff", drift, ignored, revision, key),
     placeholderData: keepPreviousData,
     staleTime: 60_000,
-    queryFn: () =>
-      data(
-        client.GET("/api/v1/agents/{agent}/applications/{namespace}/{name}/diff", {
-          params: {
-            path: { agent: app.agent, namespace: app.namespace, name: app.name },
-            query: { drift, ignored, ...(revision && !drift ? { revision } : {}) },
-          },
-        }),
-      ),
+    queryFn: () => allDifferences(app, { drift, ignored, ...(revision && !drift ? { revision } : {}) }),
   });
+}
+
+// allDifferences reads on where there is more than one answer holds.
+async function allDifferences(app: App, asked: { drift: boolean; ignored: boolean; revision?: string }) {
+  const path = { agent: app.agent, namespace: app.namespace, name: app.name };
+  const part = (cursor: string) =>
+    data(
+      client.GET("/api/v1/agents/{agent}/applications/{namespace}/{name}/diff", {
+        params: { path, query: { ...asked, ...(cursor ? { cursor } : {}) } },
+      }),
+    );
+  const all = await part("");
+  for (let next = all.nextCursor; next; ) {
+    const more = await part(next);
+    all.items = [...(all.items ?? []), ...(more.items ?? [])];
+    all.warnings = [...new Set([...(all.warnings ?? []), ...(more.warnings ?? [])])];
+    next = more.nextCursor === next ? undefined : more.nextCursor;
+  }
+  return { ...all, nextCursor: undefined };
 }
 
 // ApplicationDiff is what a sync would change, or what somebody changed in the cluster, with the answers to that.
