@@ -271,6 +271,24 @@ func (v *verbs) objectPatch(ctx context.Context, cmd agentapi.Command) (any, err
 	default:
 		return nil, refusedAs(agentapi.CodeInvalid, "a patch of an %s has the type merge or json", d.kind)
 	}
+	if err := checkPatch(kind, req.Patch); err != nil {
+		return nil, err
+	}
+	if req.Version != "" {
+		return v.patchOnce(ctx, cmd, in, d, kind, req)
+	}
+	// What was not made for one version is asked again where somebody else was faster, the status of a turn for one.
+	var out any
+	err = retry.RetryOnConflict(retry.DefaultBackoff, func() (err error) {
+		out, err = v.patchOnce(ctx, cmd, in, d, kind, req)
+		return err
+	})
+	return out, err
+}
+
+// patchOnce patches an object as it is now, judged by what comes of it.
+func (v *verbs) patchOnce(ctx context.Context, cmd agentapi.Command, in dynamic.ResourceInterface, d declared, kind types.PatchType, req agentapi.ObjectPatch,
+) (any, error) {
 	have, err := in.Get(ctx, cmd.Target.Name, metav1.GetOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("read %s %s: %w", d.kind, cmd.Target.Name, err)
@@ -279,9 +297,6 @@ func (v *verbs) objectPatch(ctx context.Context, cmd agentapi.Command) (any, err
 		return nil, refusedAs(agentapi.CodeConflict, "%s %s has changed since version %s: read it again and repeat the change", d.kind, cmd.Target.Name, req.Version)
 	}
 	if err := meetsThere(cmd.Judged, d, have.Object, cmd.Target.Name); err != nil {
-		return nil, err
-	}
-	if err := checkPatch(kind, req.Patch); err != nil {
 		return nil, err
 	}
 	key := object.Key{Group: v1alpha1.Group, Kind: d.kind, Namespace: cmd.Target.Namespace, Name: cmd.Target.Name}
@@ -367,8 +382,8 @@ func pinned(kind types.PatchType, req agentapi.ObjectPatch) ([]byte, error) {
 		if err := strict.Decode(req.Patch, &steps); err != nil {
 			return nil, refusedAs(agentapi.CodeInvalid, "read the patch: %v", err)
 		}
-		test := map[string]any{"op": "test", "path": "/metadata/resourceVersion", "value": req.Version}
-		return json.Marshal(append([]any{test}, steps...))
+		// Of another version it is a conflict, which a test would not be.
+		return json.Marshal(append(steps, map[string]any{"op": "replace", "path": "/metadata/resourceVersion", "value": req.Version}))
 	}
 	obj, err := object.DecodeJSON(req.Patch)
 	if err != nil {

@@ -3,11 +3,13 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"pgregory.net/rapid"
@@ -187,4 +189,60 @@ func TestWhoeverIsFasterDoesNotStopAnEditOrItsCheck(t *testing.T) {
 			t.Errorf("dry run %t: the path is %q, labels %v", dry, path, got.GetLabels())
 		}
 	}
+}
+
+// overtaken is a cluster where somebody else writes an object right after each of the first reads of it.
+type overtaken struct {
+	dynamic.Interface
+	times *int
+}
+
+func (o overtaken) Resource(r schema.GroupVersionResource) dynamic.NamespaceableResourceInterface {
+	return overtakenKind{o.Interface.Resource(r), o.times}
+}
+
+type overtakenKind struct {
+	dynamic.NamespaceableResourceInterface
+	times *int
+}
+
+func (o overtakenKind) Namespace(ns string) dynamic.ResourceInterface {
+	return overtakenObjects{o.NamespaceableResourceInterface.Namespace(ns), o.times}
+}
+
+type overtakenObjects struct {
+	dynamic.ResourceInterface
+	times *int
+}
+
+func (o overtakenObjects) Get(ctx context.Context, name string, options metav1.GetOptions, sub ...string) (*unstructured.Unstructured, error) {
+	read, err := o.ResourceInterface.Get(ctx, name, options, sub...)
+	if err == nil && *o.times > 0 {
+		*o.times--
+		write := fmt.Appendf(nil, `{"metadata":{"annotations":{"example.org/turn":"%s"}}}`, read.GetResourceVersion()) // differs each time
+		_, err = o.Patch(ctx, name, types.MergePatchType, write, metav1.PatchOptions{})
+	}
+	return read, err
+}
+
+func TestAPatchIsForWhatIsThereWhoeverWritesMeanwhile(t *testing.T) {
+	t.Parallel()
+	s := newStand(t)
+	s.create()
+	times := 0
+	s.verbs.apps = overtaken{s.verbs.apps, &times}
+	for kind, patch := range map[string]string{
+		"merge": `{"metadata":{"annotations":{"example.org/merge":"1"}}}`,
+		"json":  `[{"op":"add","path":"/metadata/annotations/example.org~1json","value":"1"}]`,
+	} {
+		times = 2
+		must[any](s, agentapi.KindObjectPatch, s.app(s.name), agentapi.ObjectPatch{Type: kind, Patch: []byte(patch)})
+		if got := s.raw(s.name).GetAnnotations()["example.org/"+kind]; got != "1" || times != 0 {
+			t.Errorf("%s: the annotation is %q, %d writes are left", kind, got, times)
+		}
+	}
+	// What was made for one version is for that alone.
+	read := s.raw(s.name).GetResourceVersion()
+	times = 1
+	s.refused(agentapi.KindObjectPatch, s.app(s.name), agentapi.ObjectPatch{Type: "merge", Version: read, Patch: []byte(`{"metadata":{"annotations":{"example.org/late":"1"}}}`)}, agentapi.CodeConflict)
 }
