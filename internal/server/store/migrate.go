@@ -113,6 +113,9 @@ func (s *Store) writtenBy(ctx context.Context) (program string) {
 // settle writes what this program wants in its schema: what comes with it, and its version where it has migrated, or nobody
 // has said one.
 func (s *Store) settle(ctx context.Context, migrated bool) error {
+	if err := s.rejudge(ctx); err != nil {
+		return err
+	}
 	if err := s.writeBuiltins(ctx); err != nil || s.program == "" {
 		return err
 	}

@@ -1,0 +1,66 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/api/agentapi"
+)
+
+// rejudge has ApplicationSets belong where this program says. An earlier one may have gone by another rule, and an agent reports
+// a set again only when it changes: until then it would be seen and changed with the rights to a project that it reaches beyond.
+func (s *Store) rejudge(ctx context.Context) error {
+	type set struct{ agent, entry, hash, project string }
+	var moved []set
+	err := s.read(ctx, func(t tx) error {
+		moved = nil
+		query := "SELECT agent, entry, hash, name, argo_project, body FROM item WHERE kind = ?"
+		return t.each(ctx, query, []any{string(agentapi.ItemApplicationSet)}, func(rows *sql.Rows) error {
+			var m set
+			var name, was, body string
+			if err := rows.Scan(&m.agent, &m.entry, &m.hash, &name, &was, &body); err != nil {
+				return err
+			}
+			if m.project = readFields(agentapi.ItemApplicationSet, name, json.RawMessage(body)).argoProject; m.project != was {
+				moved = append(moved, m)
+			}
+			return nil
+		})
+	})
+	if err != nil || len(moved) == 0 {
+		return err
+	}
+	err = s.write(ctx, func(t tx) error {
+		for _, m := range moved {
+			var id string
+			var scope api.Scope
+			if err := t.one(ctx, "SELECT id, scope FROM agent WHERE uid = ?", []any{m.agent}, &id, (*string)(&scope)); err != nil {
+				if isNotFound(err) {
+					continue // it went meanwhile, with its items
+				}
+				return err
+			}
+			where, err := t.places(ctx, id, scope)
+			if err != nil {
+				return err
+			}
+			edition, err := t.revise(ctx, m.agent, false)
+			if err != nil {
+				return err
+			}
+			_, err = t.exec(ctx, "UPDATE item SET argo_project = ?, scope = ?, edition = ? WHERE agent = ? AND entry = ? AND hash = ?",
+				m.project, string(where.of(m.project)), edition, m.agent, m.entry, m.hash)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("move ApplicationSets to where they belong: %w", err)
+	}
+	return nil
+}
