@@ -38,6 +38,8 @@ type verbs struct {
 	trees     *kin.Watcher
 	known     func(name) (*v1alpha1.Application, bool) // Applications as last seen
 	redact    func([]byte) []byte
+	// byAddress is true beside an Argo CD, which finds repositories and clusters by their address, whatever project they are of.
+	byAddress bool
 
 	previews places // of those under way
 
@@ -58,7 +60,7 @@ func (a *Agent) executors() (map[agentapi.Kind]link.Executor, map[agentapi.Kind]
 	v := &verbs{
 		apps: a.apps.dynamic, namespace: a.cfg.Namespace, engine: a.engine, clusters: a.clusters, settings: a.settings, git: a.git,
 		keys: func() []link.SealKey { return a.link.SealKeys() }, now: time.Now, log: a.log, clients: map[client]dynamic.Interface{},
-		known: a.registry.get, redact: a.linked.Redact,
+		known: a.registry.get, redact: a.linked.Redact, byAddress: a.driver.engine() == agentapi.EngineArgoCD,
 	}
 	v.trees = kin.New(kin.Config{Look: v.look, Log: a.log})
 	a.trees = v.trees

@@ -25,6 +25,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/redact"
 	"github.com/slipway-gitops/slipway/internal/seal"
 	"github.com/slipway-gitops/slipway/internal/strict"
+	"github.com/slipway-gitops/slipway/internal/webhook"
 )
 
 // Limits of a setting.
@@ -106,7 +107,7 @@ func (v *verbs) unseal(cmd agentapi.Command, req agentapi.SettingChange) (map[st
 		return nil, nil
 	}
 	what := seal.Purpose{
-		Agent: cmd.Agent, Verb: string(cmd.Kind), Type: string(req.Type), Name: req.Name, Actor: cmd.User, Open: req.Fields, At: v.now(),
+		Agent: cmd.Agent, Verb: string(cmd.Kind), Type: string(req.Type), Name: req.Name, Actor: cmd.User, Open: req.Fields, Labels: req.Labels, At: v.now(),
 	}
 	if req.Judged != nil {
 		what.Project = req.Judged.To
@@ -229,7 +230,7 @@ func (v *verbs) secretApply(ctx context.Context, req agentapi.SettingChange) (ag
 	if err := checkAims(req, have.data, next); err != nil {
 		return agentapi.Setting{}, err
 	}
-	if err := v.checkSetting(req, next); err != nil {
+	if err := v.checkSetting(req, have.data, next); err != nil {
 		return agentapi.Setting{}, err
 	}
 	if req.Test {
@@ -331,7 +332,7 @@ func told(data map[string][]byte, obj *unstructured.Unstructured) (agentapi.Sett
 }
 
 // checkSetting finds what makes no sense before anything is written.
-func (v *verbs) checkSetting(req agentapi.SettingChange, next map[string][]byte) error {
+func (v *verbs) checkSetting(req agentapi.SettingChange, have, next map[string][]byte) error {
 	field := "url"
 	if req.Type == agentapi.SettingCluster {
 		field = "server"
@@ -349,15 +350,47 @@ func (v *verbs) checkSetting(req agentapi.SettingChange, next map[string][]byte)
 			return refusedAs(agentapi.CodeInvalid, "%v", err)
 		}
 	}
-	// Two Secrets for one address and project: which of them counts is nobody's decision.
+	return v.checkAddress(req, field, have, next)
+}
+
+// checkAddress refuses a second Secret for an address: which of them counts is nobody's decision. Slipway's own engine goes by
+// the project too. An Argo CD goes by the address alone, and by the name of a cluster, so the Secret of one project would be
+// used for those of another, or keep them from their own.
+func (v *verbs) checkAddress(req agentapi.SettingChange, field string, have, next map[string][]byte) error {
+	text := func(data map[string][]byte, name string) string { return strings.TrimSpace(string(data[name])) }
+	address, title := text(next, field), text(next, "name")
+	moved := text(have, field) != address || text(have, "name") != title
+	if v.byAddress && req.Type == agentapi.SettingCluster && text(next, "project") != "" && (alike(address, v1alpha1.InClusterServer) || title == v1alpha1.InClusterName) {
+		return refusedAs(agentapi.CodeConflict, "the cluster that Argo CD runs in is for all projects, and Argo CD would use this %s for all of them: leave project out, or choose another address and name", req.Type)
+	}
 	v.settings.mu.Lock()
 	defer v.settings.mu.Unlock()
 	for name, other := range v.settings.secrets {
-		if name != req.Name && other.kind == labelOf(req.Type) && other.get(field) == address && other.get("project") == strings.TrimSpace(string(next["project"])) {
+		if name == req.Name || other.kind != labelOf(req.Type) {
+			continue
+		}
+		if other.get(field) == address && other.get("project") == text(next, "project") {
 			return refusedAs(agentapi.CodeConflict, "the Secret %s is about %s and the same project already: change that one", name, address)
+		}
+		if !v.byAddress || !moved {
+			continue
+		}
+		if alike(other.get(field), address) {
+			return refusedAs(agentapi.CodeConflict, "another project has a %s for %s already, and Argo CD looks for it by the address alone: choose another address, or ask who may change the other one", req.Type, address)
+		}
+		if req.Type == agentapi.SettingCluster && title != "" && other.get("name") == title {
+			return refusedAs(agentapi.CodeConflict, "another cluster is called %.80s already, and Argo CD looks for it by the name alone: choose another name", title)
 		}
 	}
 	return nil
+}
+
+// alike reports whether an Argo CD could take an address for another.
+func alike(a, b string) bool {
+	plain := func(s string) string {
+		return strings.TrimSuffix(strings.TrimRight(strings.ToLower(strings.TrimSpace(s)), "/"), ".git")
+	}
+	return plain(a) == plain(b) || webhook.SameRemote(a, b)
 }
 
 func (v *verbs) settingDelete(ctx context.Context, cmd agentapi.Command) (any, error) {

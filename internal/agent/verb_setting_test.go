@@ -38,7 +38,7 @@ func (s *stand) seal(verb agentapi.Kind, change *agentapi.SettingChange, fields 
 
 func (s *stand) purpose(verb agentapi.Kind, change *agentapi.SettingChange) seal.Purpose {
 	return seal.Purpose{
-		Agent: standUID, Verb: string(verb), Type: string(change.Type), Name: change.Name, Project: change.Judged.To, Actor: "user:anna", Open: change.Fields, At: time.Now(),
+		Agent: standUID, Verb: string(verb), Type: string(change.Type), Name: change.Name, Project: change.Judged.To, Actor: "user:anna", Open: change.Fields, Labels: change.Labels, At: time.Now(),
 	}
 }
 

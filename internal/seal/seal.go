@@ -107,6 +107,8 @@ type Purpose struct {
 	Actor   string // who asks, "user:ada"
 	// Open are the fields that are sent beside the seal.
 	Open map[string]string
+	// Labels are those that the setting is to have, by which rights to it are judged; empty where the request says none.
+	Labels map[string]string
 	// At is when it was sealed.
 	At time.Time
 }
@@ -122,6 +124,7 @@ type letter struct {
 	Actor   string            `json:"actor"`
 	At      string            `json:"at"`
 	Open    map[string]string `json:"open"`
+	Labels  map[string]string `json:"labels,omitempty"`
 	Fields  map[string]string `json:"fields"`
 }
 
@@ -141,6 +144,9 @@ func (l *letter) differs(what Purpose) string {
 	}
 	if !maps.Equal(l.Open, what.Open) {
 		return "open field"
+	}
+	if !maps.Equal(l.Labels, what.Labels) {
+		return "label"
 	}
 	return ""
 }
@@ -164,7 +170,7 @@ func Seal(to PublicKey, fields map[string]string, what Purpose) ([]byte, error) 
 	}
 	raw, err := json.Marshal(letter{
 		Version: Version, Agent: what.Agent, Verb: what.Verb, Type: what.Type, Name: what.Name, Project: what.Project, Actor: what.Actor,
-		At: what.At.UTC().Format(time.RFC3339), Open: open, Fields: fields,
+		At: what.At.UTC().Format(time.RFC3339), Open: open, Labels: what.Labels, Fields: fields,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("seal secret: %w", err)

@@ -28,7 +28,7 @@ func newPair(t interface{ Fatal(args ...any) }) (PrivateKey, PublicKey) {
 func shop() Purpose {
 	return Purpose{
 		Agent: "abcdefghijklmnopqrstuvwxyz", Verb: "settings.apply", Type: "repository", Name: "shop", Project: "team", Actor: "user:ada",
-		Open: map[string]string{"url": "https://git.example.org/shop.git"}, At: time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC),
+		Open: map[string]string{"url": "https://git.example.org/shop.git"}, Labels: map[string]string{"team": "shop"}, At: time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC),
 	}
 }
 
@@ -58,6 +58,9 @@ func TestOnlyItsPurposeOpensASecret(t *testing.T) {
 		"another project":       func(p *Purpose) { p.Project = "" },
 		"another actor":         func(p *Purpose) { p.Actor = "serviceaccount:ada" },
 		"another address":       func(p *Purpose) { p.Open = map[string]string{"url": "https://evil.example.org/shop.git"} },
+		"other labels":          func(p *Purpose) { p.Labels = map[string]string{"team": "evil"} },
+		"another label as well": func(p *Purpose) { p.Labels["tier"] = "all" },
+		"no labels":             func(p *Purpose) { p.Labels = nil },
 		"another field as well": func(p *Purpose) { p.Open["proxy"] = "http://evil.example.org" },
 		"no open fields":        func(p *Purpose) { p.Open = nil },
 		"much later":            func(p *Purpose) { p.At = p.At.Add(Lasts + time.Second) },

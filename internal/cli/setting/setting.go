@@ -244,7 +244,7 @@ func (c *change) body(ctx context.Context, k *kind, s *access.Server, agent *api
 	if out.Labels, err = noun.ReadLabels(c.labels); err != nil || len(c.secret) == 0 {
 		return out, err
 	}
-	what := seal.Purpose{Verb: verb(c.onlyTry), Type: string(k.setting), Name: c.name, Open: c.public}
+	what := seal.Purpose{Verb: verb(c.onlyTry), Type: string(k.setting), Name: c.name, Open: c.public, Labels: out.Labels}
 	project, given := c.public["project"]
 	if what.Project = project; !given && have != nil {
 		what.Project = have.ArgoProject
@@ -402,13 +402,13 @@ func nameOf(k *kind, address string) string {
 
 func newSealCmd(common *access.Common) *cobra.Command {
 	var what, name, project string
-	var files, open []string
+	var files, open, labels []string
 	var accept, try bool
 	cmd := &cobra.Command{
 		Use: "seal", Short: "Seal secrets to an agent's key, for a request that is sent by hand", Args: cobra.NoArgs,
 		Long: "Seal the secret fields of a setting to the key of the agent, and print the text that belongs into `sealed` of a request. It\n" +
-			"opens within 30 minutes, for a request of who is signed in, with this agent, type, name, project and open fields only. What\n" +
-			"`slipway repo create` and others are given is sealed by themselves.",
+			"opens within 30 minutes, for a request of who is signed in, with this agent, type, name, project, labels and open fields only.\n" +
+			"What `slipway repo create` and others are given is sealed by themselves.",
 		Example: "  slipway seal --agent account.prod --type repository --name shop --open url=https://git.example.org/shop.git --field password=password.txt",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			fields := map[string]string{}
@@ -437,7 +437,11 @@ func newSealCmd(common *access.Common) *cobra.Command {
 			if given, ok := public["project"]; ok {
 				project = given
 			}
-			purpose := seal.Purpose{Verb: verb(try), Type: what, Name: name, Project: project, Open: public}
+			labelled, err := noun.ReadLabels(labels)
+			if err != nil {
+				return err
+			}
+			purpose := seal.Purpose{Verb: verb(try), Type: what, Name: name, Project: project, Open: public, Labels: labelled}
 			sealed, err := sealTo(cmd.Context(), s, &agent, purpose, fields, accept)
 			if err != nil {
 				return err
@@ -450,6 +454,7 @@ func newSealCmd(common *access.Common) *cobra.Command {
 	cmd.Flags().StringVar(&name, "name", "", "`name` of the setting")
 	cmd.Flags().StringVar(&project, "project", "", "`name` of the AppProject that the setting is for, where the request leaves it as it is (default all)")
 	cmd.Flags().StringArrayVar(&open, "open", nil, "`FIELD=VALUE`: a field of the request that is not sealed; all of them, repeat for several")
+	cmd.Flags().StringArrayVar(&labels, "label", nil, "`key=value`: a label of the request; all of them, repeat for several")
 	cmd.Flags().BoolVar(&try, "test", false, "for a request that only tries the connection")
 	cmd.Flags().StringArrayVar(&files, "field", nil, "`FIELD=FILE`: a field, and the file with its value, - for standard input; repeat for several")
 	cmd.Flags().BoolVar(&accept, "accept-new-key", false, "seal to the agent's key although it is another one than before")
