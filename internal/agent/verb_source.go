@@ -247,7 +247,7 @@ func (v *verbs) charts(ctx context.Context, req api.RepositoryRefsRequest, data 
 	}
 	out.Charts, out.Truncated, err = chartsOf(raw, req.Search)
 	if err != nil {
-		return out, fmt.Errorf("%s/index.yaml is no index of a Helm repository (%w): check the address", helmAddress(as), err)
+		return out, fmt.Errorf("%s/index.yaml is no index of a Helm repository: check the address", helmAddress(as))
 	}
 	return out, nil
 }

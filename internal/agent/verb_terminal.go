@@ -23,6 +23,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/outward"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
@@ -179,7 +180,7 @@ func answered(resp *http.Response, err error) error {
 	if strict.Decode(raw, &status, strict.Foreign) == nil && status.Kind == "Status" {
 		return &apierrors.StatusError{ErrStatus: status}
 	}
-	return refusedAs(agentapi.CodeUnreachable, "the API server answers %s; it must let WebSockets through", resp.Status)
+	return refusedAs(agentapi.CodeUnreachable, "the API server answers with %s; it must let WebSockets through", outward.Status(resp.StatusCode))
 }
 
 // headersOf are the headers by which a configuration says who it is.

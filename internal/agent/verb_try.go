@@ -16,6 +16,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/internal/git"
+	"github.com/slipway-gitops/slipway/internal/outward"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
@@ -123,27 +124,29 @@ func (v *verbs) helmIndex(ctx context.Context, data map[string][]byte, enough in
 	}
 	resp, err := (&http.Client{Transport: transport, CheckRedirect: redirects}).Do(req)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s/index.yaml: %s", address, outward.Reason(err, errRedirect, errAway))
 	}
 	defer func() { _ = resp.Body.Close() }()
 	switch resp.StatusCode {
 	case http.StatusOK:
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return nil, fmt.Errorf("%s/index.yaml: %s: check username and password", address, resp.Status)
+		return nil, fmt.Errorf("%s/index.yaml: %s: check username and password", address, outward.Status(resp.StatusCode))
 	default:
-		return nil, fmt.Errorf("%s/index.yaml: %s: check the url", address, resp.Status)
+		return nil, fmt.Errorf("%s/index.yaml: %s: check the url", address, outward.Status(resp.StatusCode))
 	}
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, enough))
 	if err != nil {
-		return nil, fmt.Errorf("read %s/index.yaml: %w", address, err)
+		return nil, fmt.Errorf("read %s/index.yaml: %s", address, outward.Reason(err))
 	}
 	return raw, nil
 }
 
+var errAway = errors.New("it redirects too often, or away from https: use the address that it redirects to")
+
 // sameOrBetter follows some redirects, but none that gives up TLS.
 func sameOrBetter(r *http.Request, via []*http.Request) error {
 	if len(via) > 5 || via[0].URL.Scheme == "https" && r.URL.Scheme != "https" {
-		return errors.New("it redirects too often, or away from https")
+		return errAway
 	}
 	return nil
 }
@@ -185,24 +188,27 @@ func (v *verbs) tryCluster(ctx context.Context, data map[string][]byte) (string,
 	if err != nil {
 		return "", err
 	}
-	config.Timeout, config.Dial, config.Proxy = tryLimit, v.clusters.outbound.Dial, v.clusters.outbound.Proxy
+	if config, err = bounded(config, v.clusters.outbound); err != nil {
+		return "", err
+	}
+	config.Timeout = tryLimit
 	client, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
 		return "", fmt.Errorf("make client for %s: %w", entry.server, err)
 	}
 	raw, err := client.RESTClient().Get().AbsPath("/version").Do(ctx).Raw()
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("%s: %w", entry.server, refusalOf(err))
 	}
 	var version struct {
 		GitVersion string `json:"gitVersion"`
 	}
-	if err := strict.Decode(raw, &version, strict.Foreign); err != nil || version.GitVersion == "" {
+	if err := strict.Decode(raw, &version, strict.Foreign); err != nil || versionOf(version.GitVersion) == "" {
 		return "", fmt.Errorf("what answers at %s is no Kubernetes: check the address", entry.server)
 	}
 	// A version is told to anybody; that the credentials are good is seen by asking for more.
 	if err := client.RESTClient().Get().AbsPath("/api/v1").Do(ctx).Error(); err != nil {
-		return "", fmt.Errorf("the cluster answers (%s), but does not take these credentials: %w", version.GitVersion, err)
+		return "", fmt.Errorf("the cluster answers (%s), but does not take these credentials: %w", versionOf(version.GitVersion), refusalOf(err))
 	}
-	return "the cluster answers: Kubernetes " + version.GitVersion, nil
+	return "the cluster answers: Kubernetes " + versionOf(version.GitVersion), nil
 }

@@ -334,7 +334,7 @@ func advice(cfg Provider, redirect string, err error) string {
 	case errors.As(err, &refused):
 		return refusalAdvice(cfg, redirect, refused)
 	case errors.As(err, &mismatch):
-		return fmt.Sprintf("it calls itself %.200q, and the issuer that is configured is %.200q: write it to the letter as it does", mismatch.Discovered, mismatch.Provided)
+		return fmt.Sprintf("it does not call itself %.200q, which is the issuer that is configured: write it to the letter as it does, in /.well-known/openid-configuration", mismatch.Provided)
 	case errors.As(err, &expired):
 		return "its ID token has expired: look whether the clocks of the server and of the provider agree"
 	case errors.As(err, &unknownCA):
@@ -342,7 +342,7 @@ func advice(cfg Provider, redirect string, err error) string {
 	case errors.As(err, &hostname):
 		return "its certificate is for another host: look whether the issuer's host is right, or whether a proxy is in between"
 	case errors.As(err, &invalid):
-		return "its certificate does not count: " + invalid.Error()
+		return outward.Reason(err)
 	case errors.As(err, &clear):
 		return noTLS
 	case errors.As(err, &dns):
@@ -383,11 +383,18 @@ func plain(err error) string {
 		return "its answer is no JSON of OpenID Connect: look whether the issuer is right, or whether a proxy answers instead"
 	}
 	var own *os.PathError
+	var talk *url.Error // it quotes what came
+	if errors.As(err, &talk) {
+		return outward.Reason(err)
+	}
 	if errors.As(err, &own) || !strings.Contains(text, "oidc:") && !strings.Contains(text, "oauth2") {
 		return cut(text, 300)
 	}
 	return "its answer is not understood; the log of the server has more"
 }
+
+// oauthErrors are what RFC 6749 lets a token endpoint say.
+var oauthErrors = []string{"invalid_request", "invalid_scope", "unsupported_grant_type", "access_denied", "server_error", "temporarily_unavailable"} //nolint:gochecknoglobals // table
 
 // refusalAdvice is for what the token endpoint said.
 func refusalAdvice(cfg Provider, redirect string, err *oauth2.RetrieveError) string {
@@ -407,5 +414,8 @@ func refusalAdvice(cfg Provider, redirect string, err *oauth2.RetrieveError) str
 		}
 		return fmt.Sprintf("it answers with status %d: look at its log", status)
 	}
-	return fmt.Sprintf("it answers %.60q: look at its log", err.ErrorCode)
+	if !slices.Contains(oauthErrors, err.ErrorCode) { // only these are words of the standard, and not its own
+		return "it refuses, with an error that no standard has: look at its log"
+	}
+	return fmt.Sprintf("it answers %q: look at its log", err.ErrorCode)
 }

@@ -72,7 +72,8 @@ func (p *parcel) send(ctx context.Context) (err error) {
 			err = errors.New("the library for this kind of channel broke down")
 		}
 	}()
-	client := &http.Client{Transport: transport(&p.Outward), Timeout: sendTime}
+	over := transport(&p.Outward)
+	client := &http.Client{Transport: over, Timeout: sendTime}
 	http.DefaultTransport = client.Transport //nolint:forbidigo // services of the library use it; nothing else runs in this process
 	http.DefaultClient = client              //nolint:forbidigo // likewise
 	address, err := url.Parse(p.URL)
@@ -105,7 +106,10 @@ func (p *parcel) send(ctx context.Context) (err error) {
 	go func() { done <- service.Send(p.Text, &params) }()
 	select {
 	case err := <-done:
-		return err
+		if err != nil {
+			return over.refusal(err, address.Scheme == "smtp")
+		}
+		return nil
 	case <-ctx.Done():
 		return errTime
 	}

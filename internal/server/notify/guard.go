@@ -10,7 +10,9 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/slipway-gitops/slipway/internal/outward"
 	"github.com/slipway-gitops/slipway/internal/redact"
@@ -23,10 +25,10 @@ var errRedirect = errors.New("the receiver redirects elsewhere, which is not fol
 const maxAnswer = 64 << 10
 
 // transport speaks HTTP to what may be reached, and follows nothing.
-func transport(p *outward.Policy) http.RoundTripper {
+func transport(p *outward.Policy) *unmoved {
 	t := p.Transport()
 	t.ResponseHeaderTimeout, t.MaxIdleConnsPerHost = sendTime, 1
-	return unmoved{t}
+	return &unmoved{Transport: t}
 }
 
 // pin checks a host and has all names lead to its addresses from now on: what is dialled by others is what was checked. It
@@ -89,19 +91,50 @@ func answer(conn io.ReadWriter, found []netip.Addr) error {
 }
 
 // unmoved takes a redirect for an error, and reads only so much of an answer.
-type unmoved struct{ *http.Transport }
+type unmoved struct {
+	*http.Transport
+	mu     sync.Mutex
+	status int   // of the last answer that was an error
+	fault  error // of the last request without an answer
+}
 
 // RoundTrip implements http.RoundTripper.
-func (u unmoved) RoundTrip(r *http.Request) (*http.Response, error) {
+func (u *unmoved) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer, err := u.Transport.RoundTrip(r)
+	if err == nil && answer.StatusCode >= 300 && answer.StatusCode < 400 {
+		err = errors.Join(errRedirect, answer.Body.Close())
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
 	if err != nil {
+		u.fault = err
 		return nil, err
 	}
-	if answer.StatusCode >= 300 && answer.StatusCode < 400 {
-		return nil, errors.Join(errRedirect, answer.Body.Close())
+	if answer.StatusCode >= 400 {
+		u.status = answer.StatusCode
 	}
 	answer.Body = bounded{io.LimitReader(answer.Body, maxAnswer), answer.Body}
 	return answer, nil
+}
+
+// mailCode is the code of an answer of a mail server.
+var mailCode = regexp.MustCompile(`\b[45]\d\d\b`)
+
+// refusal is why a message did not get to its receiver, when the library says so. Libraries put what the receiver answered into
+// their errors, and who may choose the receiver must not read that.
+func (u *unmoved) refusal(err error, mail bool) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	switch {
+	case u.fault != nil:
+		return errors.New(outward.Reason(u.fault, errRedirect))
+	case u.status != 0:
+		return fmt.Errorf("the receiver answered with %s", outward.Status(u.status))
+	}
+	if code := mailCode.FindString(err.Error()); mail && code != "" {
+		return fmt.Errorf("the mail server answered with code %s: check sender, receivers and password", code)
+	}
+	return errors.New(outward.Reason(err))
 }
 
 type bounded struct {

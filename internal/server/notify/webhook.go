@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/outward"
 )
 
 // Headers of a webhook. The signature is HMAC-SHA256 of the timestamp, a dot and the body, in hexadecimal after "sha256=".
@@ -56,13 +57,13 @@ func (w *webhook) send(ctx context.Context, address string, key []byte, d *api.N
 	r.Header.Set(HeaderSignature, Sign(key, timestamp, body))
 	answer, err := w.client.Do(r)
 	if err != nil {
-		return fmt.Errorf("send to the webhook: %w", err)
+		return fmt.Errorf("send to the webhook: %s", outward.Reason(err, errRedirect))
 	}
 	if err := answer.Body.Close(); err != nil {
 		return fmt.Errorf("end the request to the webhook: %w", err)
 	}
 	if answer.StatusCode >= 300 {
-		return fmt.Errorf("the webhook answered %s", answer.Status)
+		return fmt.Errorf("the webhook answered with %s", outward.Status(answer.StatusCode))
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ async function allDifferences(app: App, asked: { drift: boolean; ignored: boolea
       }),
     );
   const all = await part("");
-  for (let next = all.nextCursor; next; ) {
+  for (let next = all.nextCursor; next;) {
     const more = await part(next);
     all.items = [...(all.items ?? []), ...(more.items ?? [])];
     all.warnings = [...new Set([...(all.warnings ?? []), ...(more.warnings ?? [])])];
