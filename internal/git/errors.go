@@ -121,7 +121,7 @@ var rules = []rule{ //nolint:gochecknoglobals // compiled once
 }
 
 // damage is what git says of a mirror that cannot be read.
-var damage = re(`not a git repository|is corrupt|bad object|loose object|packfile .* (cannot|does not)|unable to read|did not send all necessary objects|bad config|missing (blob|tree|commit)|inflate|object file .* is empty|cannot lock ref|broken ref|unable to resolve reference`)
+var damage = re(`not a git repository|is corrupt|bad object|loose object|packfile .* (cannot|does not)|unable to read|did not send all necessary objects|bad config|missing (blob|tree|commit)|inflate|object file .* is empty|cannot lock ref|broken ref|unable to resolve reference`) //nolint:gochecknoglobals // compiled once
 
 // reasons are short words for what git and its libraries say, the first that matches. They are all that is told of it: who
 // may choose an address must not read what is there (docs/security/classes.md).
@@ -141,7 +141,7 @@ var reasons = []struct { //nolint:gochecknoglobals // compiled once
 	{re(`(?i)does not match target host|no alternative certificate subject`), "the certificate is for another host"},
 }
 
-var (
+var ( //nolint:gochecknoglobals // compiled once
 	status  = re(`returned error: (\d{3})\b`)
 	finding = re(`object ([0-9a-f]{40}): ([a-zA-Z]{1,40}):`) // of git fsck
 )
