@@ -141,9 +141,9 @@ var reasons = []struct { //nolint:gochecknoglobals // compiled once
 	{re(`(?i)does not match target host|no alternative certificate subject`), "the certificate is for another host"},
 }
 
-var ( //nolint:gochecknoglobals // compiled once
-	status  = re(`returned error: (\d{3})\b`)
-	finding = re(`object ([0-9a-f]{40}): ([a-zA-Z]{1,40}):`) // of git fsck
+var (
+	status  = regexp.MustCompile(`returned error: (\d{3})\b`)
+	finding = regexp.MustCompile(`object ([0-9a-f]{40}): ([a-zA-Z]{1,40}):`) // of git fsck
 )
 
 // reason says why, in words of ours and figures.
