@@ -9,8 +9,11 @@ import (
 
 // fit returns a body that may be sent: the body itself, or where it is too large, what fits of it, and whether something
 // was left out. The parts that go first are those that are long and that few people look for.
-func fit(body []byte) (fitted []byte, truncated bool) {
-	if len(body) <= agentapi.MaxItem {
+func fit(body []byte) (fitted []byte, truncated bool) { return fitTo(body, agentapi.MaxItem) }
+
+// fitTo is fit for a limit in bytes, which is at least 2: an empty object fits always.
+func fitTo(body []byte, limit int) (fitted []byte, truncated bool) {
+	if len(body) <= limit {
 		return body, false
 	}
 	var obj map[string]json.RawMessage
@@ -29,7 +32,7 @@ func fit(body []byte) (fitted []byte, truncated bool) {
 		{"spec"},
 	} {
 		obj = without(obj, path)
-		if out, err := json.Marshal(obj); err == nil && len(out) <= agentapi.MaxItem {
+		if out, err := json.Marshal(obj); err == nil && len(out) <= limit {
 			return out, true
 		}
 	}

@@ -1,32 +1,34 @@
 package link
 
 import (
-	"bytes"
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
 )
 
-// What is sent of a resource is JSON, and no larger than an item may be.
+// What is sent of a resource is JSON, and no larger than an item may be. The limit is small here, so that a try costs little;
+// the real one is tested beside.
 func FuzzFit(f *testing.F) {
+	const limit, longest = 256, 4096
 	f.Add([]byte(`{"metadata":{"name":"web"},"status":{"resources":[1]}}`), "x")
 	f.Add([]byte(`{"status":null,"spec":[]}`), "spec")
 	f.Add([]byte(`[]`), "status")
 	f.Fuzz(func(t *testing.T, body []byte, field string) {
-		if !json.Valid(body) {
+		if len(body) > longest || len(field) > longest || !json.Valid(body) {
 			return
 		}
 		long, err := json.Marshal(map[string]any{
-			field: string(bytes.Repeat([]byte("x"), agentapi.MaxItem)), "inside": json.RawMessage(body), "status": json.RawMessage(body), "metadata": json.RawMessage(body),
+			field: strings.Repeat("x", limit), "inside": json.RawMessage(body), "status": json.RawMessage(body), "metadata": json.RawMessage(body),
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, raw := range [][]byte{body, long} {
-			if out, _ := fit(raw); len(out) > agentapi.MaxItem || !json.Valid(out) {
+			if out, cut := fitTo(raw, limit); len(out) > limit || !json.Valid(out) || cut != (len(raw) > limit) {
 				t.Errorf("%d bytes became %d: %.100s", len(raw), len(out), out)
 			}
 		}
