@@ -282,6 +282,9 @@ func (h *Handler) serve(route *Route, w http.ResponseWriter, r *http.Request, ne
 		return
 	}
 	body, err := readBody(w, r)
+	if err == nil && len(body) > 0 {
+		err = checkCoding(r.Header)
+	}
 	if err != nil {
 		refuse(err)
 		return
