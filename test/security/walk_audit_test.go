@@ -68,7 +68,7 @@ func (g *stage) entries(j *journal) (out []noted) {
 // is one entry, with who tried, what, and what came of it. What reads, and what is no request at all, leaves none.
 func (k *walk) judgeAudit(q *request, out *httptest.ResponseRecorder, fail func(string, ...any)) {
 	k.t.Helper()
-	id := out.Header().Get("X-Request-Id")
+	request := id(out)
 	var own []noted
 	for _, n := range k.entries(k.journal) {
 		switch {
@@ -76,9 +76,9 @@ func (k *walk) judgeAudit(q *request, out *httptest.ResponseRecorder, fail func(
 			// The end of a command, which comes when the agent says so.
 		case strings.HasPrefix(n.actor, api.PrincipalAgent+":") || strings.HasPrefix(n.actor, api.PrincipalSystem+":"):
 			// Neither asks here.
-		case k.jobs && n.request == "" && strings.HasPrefix(n.action, "application."):
-			// A job does what was asked for by somebody who may.
-		case n.request != id:
+		case k.jobs && n.request == strings.ToLower(n.request) && strings.HasPrefix(n.action, "application."):
+			// A job does what was asked for by somebody who may. Its requests are its own, those of people are in upper case.
+		case n.request != request:
 			fail("the audit has another entry, of request %q: %s", n.request, n)
 		default:
 			own = append(own, n)
@@ -103,8 +103,10 @@ func due(q *request, out *httptest.ResponseRecorder) (least, most int) {
 		return 0, 0
 	case r.access != "public" && (q.actor.code != 0 || out.Code == http.StatusUnauthorized || q.actor.unsettled && !r.unsettled), q.actor.foreign && r.method != http.MethodGet:
 		return 0, 0 // nobody is there to name, or a page of others asked in their name
-	case elsewhere(out):
+	case elsewhere(out) || id(out) == "":
 		return 0, 0
+	case q.moved():
+		return 0, 1
 	case out.Code < 400 && strings.Contains(q.query, "dryRun=true"):
 		return 0, 1 // a dry run of an agent is a command
 	case q.what == asMeant || code == api.CodeForbidden || code == api.CodeUnauthenticated || code == api.CodeNotFound:
@@ -114,6 +116,8 @@ func due(q *request, out *httptest.ResponseRecorder) (least, most int) {
 	}
 	return 1, 1
 }
+
+func id(out *httptest.ResponseRecorder) string { return out.Header().Get("X-Request-Id") }
 
 // elsewhere is true for an answer that no route gave.
 func elsewhere(out *httptest.ResponseRecorder) bool {
@@ -138,7 +142,7 @@ func (k *walk) misnoted(q *request, out *httptest.ResponseRecorder, n noted) str
 		outcome = api.OutcomeDenied
 	}
 	switch {
-	case n.action != q.route.audit:
+	case !q.moved() && n.action != q.route.audit:
 		return "has another action than " + q.route.audit
 	case n.outcome != outcome:
 		return "has another outcome than " + outcome
@@ -147,7 +151,7 @@ func (k *walk) misnoted(q *request, out *httptest.ResponseRecorder, n noted) str
 	case q.route.access == "public" && n.actor != api.PrincipalAnonymous+":" && !strings.HasPrefix(n.actor, api.PrincipalUser+":"):
 		return "names somebody who signs in nowhere"
 	}
-	if q.route.access != "addressed" || q.what == "path" {
+	if q.route.access != "addressed" || q.what == "path" || q.moved() {
 		return ""
 	}
 	if q.what == asMeant {
@@ -163,6 +167,9 @@ func (k *walk) misnoted(q *request, out *httptest.ResponseRecorder, n noted) str
 	}
 	return ""
 }
+
+// moved is true for a request that may lead to another route, or to another object, than it was made for.
+func (q *request) moved() bool { return q.wire != nil && q.wire.moved }
 
 func orNothing(body string) string {
 	if body == "" {
