@@ -4,12 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"net/http"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -19,15 +14,17 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/slipway-gitops/slipway/api"
-	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/internal/testenv"
 )
 
 // derived is an Application with Secrets, and everything that reads them for somebody who may edit it and no more.
 type derived struct {
 	*cluster
-	editor string
-	app    string // its path
+	editor  string
+	app     string // its path
+	through *tap
+	log     *record // of the agent
+	metrics func() string
 }
 
 // newDerived starts an agent with an Application that has a Secret of Git, and one that an operator made for it.
@@ -55,9 +52,9 @@ func newDerived(t *testing.T) *derived {
 	}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	through := newTap(t, strings.TrimPrefix(c.w.url, "http://"))
+	d.through = newTap(t, strings.TrimPrefix(c.w.url, "http://"))
 	made := into[api.AgentRegistration](t, c.w.must(c.w.admin, "POST", "/agents", `{"name":"prod"}`))
-	c.startAgent(through, made.Token)
+	d.log, d.metrics = c.startAgent(d.through, made.Token, "--verbose")
 	c.application("derived", "all", nil)
 	d.app = "/agents/account.prod/applications/" + c.ns + "/derived"
 	c.settled(d.app, `"OutOfSync"`)
@@ -141,7 +138,8 @@ func TestAnEditorReadsNoSecretByAPatch(t *testing.T) {
 		t.Errorf("a patch of data: %s", out)
 	}
 	d.everyRead()
-	d.p.look(t, "an answer", d.w.answers.String())
+	d.everyKind()
+	d.nowhere()
 }
 
 // everyRead asks for all that an Application offers, with what could carry a value along.
@@ -150,7 +148,7 @@ func (d *derived) everyRead() {
 	for _, name := range []string{"db", "made"} {
 		object := "kind=Secret&version=v1&resourceName=" + name
 		for _, path := range []string{"/resource?", "/resource/actions?", "/resource/events?"} {
-			w.do(d.editor, http.MethodGet, d.app+path+object, "")
+			w.must(d.editor, http.MethodGet, d.app+path+object, "")
 		}
 		for _, action := range []string{"copy", "say"} {
 			for _, dry := range []bool{true, false} {
@@ -165,9 +163,9 @@ func (d *derived) everyRead() {
 		d.t.Errorf("an action copies a hidden annotation: %s", out)
 	}
 	for _, path := range []string{"", "/diff", "/diff?drift=true", "/diff?ignored=true", "/manifests", "/manifests?live=true", "/tree", "/operation"} {
-		w.do(d.editor, http.MethodGet, d.app+path, "")
+		w.must(d.editor, http.MethodGet, d.app+path, "")
 	}
-	w.do(d.editor, http.MethodPost, d.app+"/plan", `{}`)
+	w.must(d.editor, http.MethodPost, d.app+"/plan", `{}`)
 }
 
 // TestAGuessOfASecretIsNotConfirmed commits guesses to a branch and asks for differences with it. A right one and a wrong one
@@ -194,70 +192,5 @@ func TestAGuessOfASecretIsNotConfirmed(t *testing.T) {
 	right, wrong := ask(d.p["the Secret in Git"]), ask("another one")
 	if right != wrong {
 		t.Errorf("a right guess gives\n%s\nand a wrong one\n%s", right, wrong)
-	}
-}
-
-// howSecretsStay says of every kind of command why its answer holds no value of a Secret.
-func howSecretsStay() map[agentapi.Kind]string {
-	const nothing, guarded, masked = "answers with nothing that is read", "the patch is guarded, and the answer masked", "what is read is masked"
-	return map[agentapi.Kind]string{
-		agentapi.KindSync: nothing, agentapi.KindRefresh: nothing, agentapi.KindTerminate: nothing, agentapi.KindRollback: nothing, agentapi.KindUnpin: nothing,
-		agentapi.KindConfirm: nothing, agentapi.KindRestore: nothing, agentapi.KindRevert: nothing, agentapi.KindAllow: nothing, agentapi.KindAppDelete: nothing,
-		agentapi.KindObjectDelete: nothing, agentapi.KindResourceDelete: nothing, agentapi.KindRotate: nothing,
-		agentapi.KindDiff: masked, agentapi.KindManifests: masked, agentapi.KindPlan: masked, agentapi.KindPreview: masked, agentapi.KindResourceGet: masked,
-		agentapi.KindTree: "scripts see no value", agentapi.KindTreeWatch: "scripts see no value", agentapi.KindOperation: "messages about Secrets have none of the API server's words",
-		agentapi.KindRevisions: "commits alone", agentapi.KindRepositoryRefs: "names alone", agentapi.KindRepositoryPaths: "names and charts alone",
-		agentapi.KindObjectApply: guarded, agentapi.KindObjectPatch: guarded, agentapi.KindResourcePatch: guarded,
-		agentapi.KindResourceActions: "scripts see no value", agentapi.KindResourceAction: "scripts see no value, and copies are refused",
-		agentapi.KindResourceEvents: "texts of controllers, which have a name", agentapi.KindResourceLogs: "what a container says is for those who may read logs",
-		agentapi.KindResourceTerminal: "a permission of its own: who has a shell reads what the container reads",
-		agentapi.KindSettingsApply:    "fields that are public alone", agentapi.KindSettingsDelete: "fields that are public alone", agentapi.KindSettingsTest: "messages lose the setting's own secrets",
-	}
-}
-
-// kindsOfCommands reads the kinds where they are declared.
-func kindsOfCommands(t *testing.T) []agentapi.Kind {
-	t.Helper()
-	names, err := filepath.Glob("../../api/agentapi/*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out []agentapi.Kind
-	for _, name := range names {
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ast.Inspect(file, func(n ast.Node) bool {
-			spec, ok := n.(*ast.ValueSpec)
-			if !ok || len(spec.Values) != 1 {
-				return true
-			}
-			of, _ := spec.Type.(*ast.Ident)
-			value, _ := spec.Values[0].(*ast.BasicLit)
-			if of != nil && of.Name == "Kind" && value != nil {
-				text, err := strconv.Unquote(value.Value)
-				if err != nil {
-					t.Fatal(err)
-				}
-				out = append(out, agentapi.Kind(text))
-			}
-			return true
-		})
-	}
-	return out
-}
-
-func TestEveryKindOfCommandSaysHowSecretsStay(t *testing.T) {
-	t.Parallel()
-	known := howSecretsStay()
-	kinds := kindsOfCommands(t)
-	for _, kind := range kinds {
-		if known[kind] == "" {
-			t.Errorf("%s is a new kind of command: say in howSecretsStay how the values of Secrets stay out of its answer, and ask for it in everyRead", kind)
-		}
-	}
-	if len(kinds) != len(known) {
-		t.Errorf("%d kinds are known, and there are %d", len(known), len(kinds))
 	}
 }

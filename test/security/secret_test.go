@@ -107,6 +107,7 @@ type cluster struct {
 	dynamic dynamic.Interface
 	repo    *testenv.GitRepo
 	p       plants
+	spans   *record // that the agent sends
 }
 
 func (c *cluster) secret(name, kind string, data map[string]string) {
@@ -142,12 +143,16 @@ func (c *cluster) application(name, path string, source map[string]any) {
 }
 
 // startAgent runs a real agent that belongs to the server, through a tap.
-func (c *cluster) startAgent(through *tap, token string) (log *record, metrics func() string) {
+func (c *cluster) startAgent(through *tap, token string, more ...string) (log *record, metrics func() string) {
 	c.t.Helper()
 	log = newRecord()
-	command := exec.Command("slipway-agent", "--server", through.url, "--namespace", c.ns, "--installation-id", c.ns, "--data", c.t.TempDir(), "--kubeconfig", testenv.Kubeconfig(c.t), "--poll", "1h", //nolint:noctx // it is stopped in order
-		"--webhook-listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0")
-	command.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + c.t.TempDir(), "SLIPWAY_REGISTRATION_TOKEN=" + token, testenv.Outbound}
+	args := append([]string{"--server", through.url, "--namespace", c.ns, "--installation-id", c.ns, "--data", c.t.TempDir(), "--kubeconfig", testenv.Kubeconfig(c.t), "--poll", "1h",
+		"--webhook-listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0"}, more...)
+	command := exec.Command("slipway-agent", args...) //nolint:noctx // it is stopped in order
+	command.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + c.t.TempDir(), "SLIPWAY_REGISTRATION_TOKEN=" + token, testenv.Outbound,
+		"OTEL_EXPORTER_OTLP_ENDPOINT=" + c.collector(), "OTEL_BSP_SCHEDULE_DELAY=100", "OTEL_TRACES_SAMPLER=always_on", "NO_PROXY=127.0.0.1",
+	}
 	command.Stderr, command.Stdout = log, log
 	if err := command.Start(); err != nil {
 		c.t.Fatal(err)
@@ -229,7 +234,7 @@ func hunt(t *testing.T, w *world, p plants, address string) {
 	through := newTap(t, strings.TrimPrefix(w.url, "http://"))
 	made := into[api.AgentRegistration](t, w.must(w.admin, "POST", "/agents", `{"name":"prod"}`))
 	p["registration of the agent"] = made.Token
-	log, metrics := c.startAgent(through, made.Token)
+	log, metrics := c.startAgent(through, made.Token, "--verbose")
 	c.application("shop", "chart", map[string]any{"helm": map[string]any{
 		"values":     "fromValues: " + p.plant("helm values") + "\n",
 		"parameters": []any{map[string]any{"name": "fromParameter", "value": p.plant("helm parameter")}},
@@ -404,6 +409,8 @@ func (c *cluster) found(events, log *record, metrics func() string, through *tap
 	p.look(t, "the events", events.String())
 	p.look(t, "the agent's log", log.String())
 	p.look(t, "the agent's metrics and health", metrics())
+	c.spans.until(t, "slipway")
+	p.look(t, "the agent's spans", c.spans.String())
 	// The server passes on what somebody wants written, and what was sealed.
 	p.look(t, "the traffic of the link", through.messages(), append([]string{
 		"patch of a Secret", "patch of a Secret that is refused", "JSON patch of a Secret", "a local manifest", "a Secret among local manifests",
@@ -431,6 +438,7 @@ func (c *cluster) found(events, log *record, metrics func() string, through *tap
 	if err := s.Backup(ctx, &backup); err != nil {
 		t.Fatal(err)
 	}
+	kept := bytes.NewReader(bytes.Clone(backup.Bytes()))
 	whole, err := gzip.NewReader(&backup)
 	if err != nil {
 		t.Fatal(err)
@@ -443,6 +451,7 @@ func (c *cluster) found(events, log *record, metrics func() string, through *tap
 		t.Error("the backup does not hold what was planted beside the secrets")
 	}
 	p.look(t, "the backup", string(text), spec...)
+	c.restored(kept, spec)
 }
 
 func cmpOr(a, b string) string {

@@ -1,0 +1,37 @@
+package security
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+
+	"github.com/slipway-gitops/slipway/internal/server/store"
+)
+
+// collector is the address of a collector of spans, which keeps them as they come.
+func (c *cluster) collector() string {
+	c.spans = newRecord()
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(c.spans, r.Body) // what is missing is looked for
+	}))
+	c.t.Cleanup(s.Close)
+	return s.URL
+}
+
+// restored looks through a database that was made of a backup.
+func (c *cluster) restored(backup io.Reader, except []string) {
+	c.t.Helper()
+	ctx, dir := context.WithoutCancel(c.t.Context()), c.t.TempDir()
+	s, err := store.Open(ctx, store.Config{URL: filepath.Join(dir, "slipway.db")})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	_, err = s.Restore(ctx, backup, store.RestoreOptions{})
+	if err := errors.Join(err, s.Close()); err != nil {
+		c.t.Fatal(err)
+	}
+	c.files(dir, except)
+}
