@@ -105,6 +105,8 @@ type HeartbeatAck struct {
 	Error *Error `json:"error,omitempty"`
 	// Inventory asks for an inventory: the server does not have what the digest says.
 	Inventory bool `json:"inventory,omitempty"`
+	// Time is the server's clock, as in Welcome: either clock may jump during a session. An older server says none.
+	Time time.Time `json:"time,omitzero"`
 }
 
 // Rotation announces the agent's next key. The present one goes on until a connection is made with the next one; then it

@@ -124,16 +124,17 @@ type server struct {
 	address string // over restarts
 	gateway *gateway.Gateway
 	http    *httptest.Server
+	change  []func(*gateway.Config)
 	stop    func()
 }
 
-func startServer(t *testing.T, s *store) *server {
+func startServer(t *testing.T, s *store, change ...func(*gateway.Config)) *server {
 	t.Helper()
 	key, err := gateway.LoadKey(filepath.Join(t.TempDir(), "key"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv := &server{t: t, store: s, key: key, address: testenv.Address(t)}
+	srv := &server{t: t, store: s, key: key, address: testenv.Address(t), change: change}
 	srv.start()
 	t.Cleanup(func() { srv.stop() })
 	return srv
@@ -141,9 +142,13 @@ func startServer(t *testing.T, s *store) *server {
 
 func (s *server) start() {
 	s.t.Helper()
-	g, err := gateway.New(gateway.Config{
+	cfg := gateway.Config{
 		Agents: s.store, Copies: s.store, Commands: s.store, Audit: s.store, Key: s.key, Version: "1.0.0", Log: slog.New(slog.DiscardHandler),
-	})
+	}
+	for _, f := range s.change {
+		f(&cfg)
+	}
+	g, err := gateway.New(cfg)
 	if err != nil {
 		s.t.Fatal(err)
 	}

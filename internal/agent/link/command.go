@@ -73,7 +73,7 @@ func (l *Link) permit(cmd agentapi.Command) *agentapi.Error {
 // read carries out a command that changes nothing, and replies.
 func (s *session) read(cmd agentapi.Command) {
 	l := s.link
-	if !l.running.begin(cmd.ID, maxRunning) {
+	if !l.firstTime(cmd) || !l.running.begin(cmd.ID, maxRunning) {
 		return // it is under way, or there are too many: whoever asked sees that nothing comes
 	}
 	began := l.now()
@@ -120,6 +120,13 @@ func (s *session) change(cmd agentapi.Command) {
 	if l.outbox.has(cmd.ID) || !l.running.begin(cmd.ID, maxRunning) {
 		return // it is under way or told soon; where there are too many, the server sends it again
 	}
+	if l.heard.has(cmd.ID) { // whatever would be allowed by now: the answer was no
+		l.running.end(cmd.ID)
+		again := failed(cmd.ID, &agentapi.Error{Code: agentapi.CodeInvalid, Message: "the command was refused before: ask again"})
+		again.Finished = l.now()
+		l.outbox.put(again)
+		return
+	}
 	if !s.work(func() {
 		defer l.running.end(cmd.ID)
 		// Not the session's context: what was begun goes on without a connection.
@@ -131,6 +138,9 @@ func (s *session) change(cmd agentapi.Command) {
 		defer func() { <-l.changes }()
 		if result := l.carryOut(ctx, cmd); result != nil {
 			l.outbox.put(*result)
+			if result.Status == agentapi.StatusRefused || result.Status == agentapi.StatusExpired {
+				l.heard.first(cmd.ID, cmd.Deadline.Sub(l.now())) // not in the journal
+			}
 		}
 	}) {
 		l.running.end(cmd.ID)
@@ -302,7 +312,7 @@ func (s *session) openStream(cmd agentapi.Command) {
 	refuse := func(code agentapi.Code, message string) {
 		st.finish(&agentapi.Error{Code: code, Message: message})
 	}
-	if !agentapi.ValidID(id) {
+	if !agentapi.ValidID(id) || !l.firstTime(cmd) {
 		cancel()
 		return
 	}

@@ -35,11 +35,13 @@ func (s *session) heartbeat(ctx context.Context) error {
 		Epoch: s.epoch, Digest: b.digest, Items: b.items, Pending: b.pending, Lag: b.oldest.Milliseconds(),
 		Components: components, Versions: l.cfg.Versions(), Running: l.underWay(),
 	}
+	asked := l.now()
 	ack, err := request(ctx, s, agentapi.UpHeartbeat(s.id.uid), beat, func(a agentapi.HeartbeatAck) *agentapi.Error { return a.Error })
 	if err != nil {
 		return s.end(ctx, err)
 	}
 	s.told(b)
+	l.compareClocks(ack.Time, asked)
 	if ack.Inventory {
 		l.buffer.inventory()
 	}

@@ -96,6 +96,7 @@ type Link struct {
 	outbox  *outbox
 	secrets *identityStore
 	running *running
+	heard   *heard
 	ctx     context.Context // of Run: commands that were begun end with it, not with a session
 	work    sync.WaitGroup  // commands under way
 	reads   chan struct{}   // has one in it for each that is carried out
@@ -103,13 +104,16 @@ type Link struct {
 	again   chan struct{} // asks for another session: the key is another one
 	welcome chan struct{} // has something in it after a Hello was answered
 
+	keys sync.Mutex // held while a session is made with a key, and while the next one is made and announced
+
 	mu       sync.Mutex
 	identity *identity
 	stale    bool          // the identity is to be read again
 	where    string        // uid of the cluster, once it is known
 	narrow   bool          // the agent may not look outside of its namespace
 	session  *session      // nil while there is none
-	skew     time.Duration // of the server's clock before ours
+	skew     time.Duration // of the server's clock before ours, as far as it counts
+	apart    bool          // it is larger than what counts
 	said     string        // what was logged last about a missing link
 	saidAt   time.Time
 }
@@ -133,7 +137,7 @@ func New(cfg Config) *Link {
 	}
 	l := &Link{
 		cfg: cfg, log: cfg.Log, now: cfg.Now, again: make(chan struct{}, 1), welcome: make(chan struct{}, 1), reads: make(chan struct{}, maxAtOnce), changes: make(chan struct{}, maxAtOnce),
-		buffer: newBuffer(cfg.Source, cfg.Now, cfg.Log), outbox: newOutbox(), running: newRunning(),
+		buffer: newBuffer(cfg.Source, cfg.Now, cfg.Log), outbox: newOutbox(), running: newRunning(), heard: newHeard(),
 		status: newBoard(cfg.Server, cfg.Transport.Insecure, cfg.Now),
 	}
 	l.buffer.trace = cfg.Trace

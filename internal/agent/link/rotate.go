@@ -3,40 +3,41 @@ package link
 import (
 	"bytes"
 	"context"
-	"errors"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
 )
 
 // rotate carries out KindRotate: it makes the next keys, keeps them, announces the next key, and asks for a session with it.
-// Where it is interrupted, the next session is made with whichever key the server takes.
+// Where it is interrupted, the next session is made with whichever key the server takes. The keys are new ones each time:
+// those of a rotation that was interrupted may be why there is another.
 func (l *Link) rotate(ctx context.Context, _ agentapi.Command) (any, error) {
+	l.keys.Lock()
+	defer l.keys.Unlock()
 	l.mu.Lock()
 	s, id := l.session, l.identity
 	l.mu.Unlock()
 	if s == nil || id == nil {
 		return nil, &agentapi.Error{Code: agentapi.CodeDisconnected, Message: "the connection was lost before the next key was announced: send it again"}
 	}
-	next := id.copy()
-	if len(next.next) == 0 {
-		seed, err := newSeed()
+	if l.known() == nil { // a write failed, and may have been one all the same
+		fresh, err := l.secrets.load(ctx)
 		if err != nil {
 			return nil, err
 		}
-		seal, err := newSealKey()
-		if err != nil {
-			return nil, err
+		if fresh == nil || fresh.uid != id.uid {
+			return nil, errRaced
 		}
-		next.next = seed
-		next.seal = []SealKey{seal, id.seal[0]} // what is on its way is sealed to the one before
-		if err := l.secrets.save(ctx, next); err != nil {
-			if errors.Is(err, errRaced) {
-				l.forget()
-			}
-			return nil, err
-		}
-		l.keepIdentity(next)
+		id = fresh
 	}
+	next, err := nextKeys(id, s)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.secrets.save(ctx, next); err != nil {
+		l.forget() // it may have been written all the same
+		return nil, err
+	}
+	l.keepIdentity(next)
 	public, err := publicKey(next.next)
 	if err != nil {
 		return nil, err
@@ -58,6 +59,23 @@ func (l *Link) rotate(ctx context.Context, _ agentapi.Command) (any, error) {
 	default: // asked for already
 	}
 	return map[string]string{"publicKey": public}, nil
+}
+
+// nextKeys is an identity with new keys to come.
+func nextKeys(id *identity, s *session) (*identity, error) {
+	seed, err := newSeed()
+	if err != nil {
+		return nil, err
+	}
+	seal, err := newSealKey()
+	if err != nil {
+		return nil, err
+	}
+	next := id.copy()
+	// The server takes the key of this session. That it is the present one may not have been written.
+	next.seed, next.next = s.seed, seed
+	next.seal = []SealKey{seal, s.id.seal[0]} // what is on its way is sealed to the one that this session began with
+	return next, nil
 }
 
 // confirm makes the next key the present one, once a session was made with it. Where that cannot be written, the next

@@ -81,25 +81,17 @@ func (s *session) finish() {
 func (l *Link) connect(ctx context.Context, id *identity, cluster string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s := &session{link: l, id: id, nudge: make(chan struct{}, 1), streams: map[string]*Stream{}}
-	conn, closed, seed, err := l.open(ctx, id)
+	s := &session{link: l, nudge: make(chan struct{}, 1), streams: map[string]*Stream{}}
+	g, ctx := errgroup.WithContext(ctx)
+	s.ctx = ctx
+	closed, err := l.enter(ctx, s, id, cluster)
+	if s.conn != nil {
+		defer s.conn.Close()
+		defer s.finish()
+	}
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
-	defer s.finish()
-	g, ctx := errgroup.WithContext(ctx)
-	s.conn, s.ctx, s.seed = conn, ctx, seed
-	if err := s.begin(ctx, cluster); err != nil {
-		return err
-	}
-	if fresh := l.known(); fresh != nil {
-		id = fresh // what the Hello was answered with may be kept in it
-	}
-	l.confirm(ctx, id, seed)
-	l.mu.Lock()
-	l.session = s
-	l.mu.Unlock()
 	defer func() {
 		l.mu.Lock()
 		l.session = nil
@@ -120,6 +112,31 @@ func (l *Link) connect(ctx context.Context, id *identity, cluster string) error 
 	g.Go(func() error { return s.results(ctx) })
 	g.Go(func() error { return s.records(ctx) })
 	return g.Wait()
+}
+
+// enter connects, says Hello and makes the key that the server took the present one. No rotation comes in between: the key
+// that a session begins with would be replaced before it is written that it counts.
+func (l *Link) enter(ctx context.Context, s *session, id *identity, cluster string) (closed <-chan struct{}, err error) {
+	l.keys.Lock()
+	defer l.keys.Unlock()
+	if fresh := l.known(); fresh != nil {
+		id = fresh // a rotation may have ended just now
+	}
+	s.id = id
+	if s.conn, closed, s.seed, err = l.open(ctx, id); err != nil {
+		return nil, err
+	}
+	if err := s.begin(ctx, cluster); err != nil {
+		return nil, err
+	}
+	if fresh := l.known(); fresh != nil {
+		id = fresh // what the Hello was answered with may be kept in it
+	}
+	l.confirm(ctx, id, s.seed)
+	l.mu.Lock()
+	l.session = s
+	l.mu.Unlock()
+	return closed, nil
 }
 
 // open connects with the agent's key, and where a next one was announced and the server does not take the present one any
@@ -318,9 +335,7 @@ func (s *session) begin(ctx context.Context, cluster string) error {
 	if welcome.Heartbeat > 0 {
 		s.beat = min(time.Duration(welcome.Heartbeat)*time.Second, maxHeartbeat)
 	}
-	if !welcome.Time.IsZero() {
-		l.clock(welcome.Time.Sub(asked.Add(l.now().Sub(asked) / 2)))
-	}
+	l.compareClocks(welcome.Time, asked)
 	if welcome.Inventory && !doubt { // with doubt, a heartbeat tells when nothing is pending any more
 		l.buffer.inventory()
 	}
@@ -329,16 +344,28 @@ func (s *session) begin(ctx context.Context, cluster string) error {
 	return nil
 }
 
+// compareClocks takes the server's clock from the answer to a request that was sent at a time of ours. The zero time is
+// that of a server that does not say. An answer that was long under way says too little.
+func (l *Link) compareClocks(server, asked time.Time) {
+	took := l.now().Sub(asked)
+	if server.IsZero() || took < 0 || took > maxSkew {
+		return
+	}
+	l.clock(server.Sub(asked.Round(0).Add(took / 2)))
+}
+
 // clock takes the difference between the server's clock and ours.
 func (l *Link) clock(d time.Duration) {
 	l.status.skewed(d)
-	if d > maxSkew || d < -maxSkew {
-		l.log.Warn("the clocks of server and agent differ: deadlines of commands may be missed", "server_is_ahead_by", d.Round(time.Second).String())
-		d = min(max(d, -maxSkew), maxSkew)
-	}
+	far := d > maxSkew || d < -maxSkew
+	used := min(max(d, -maxSkew), maxSkew)
 	l.mu.Lock()
-	l.skew = d
+	news := far && !l.apart
+	l.skew, l.apart = used, far
 	l.mu.Unlock()
+	if news { // not with every heartbeat
+		l.log.Warn("the clocks of server and agent differ: deadlines of commands may be missed", "server_is_ahead_by", d.Round(time.Second).String())
+	}
 }
 
 func (s *session) epochs(n int64) {

@@ -28,6 +28,10 @@ const signedIn = "signed in"
 // try counts as wrong before it is looked at, so that many at the same moment do not get more than their share.
 func attemptAt(a Attempt, now time.Time, free int) (next Attempt, refused bool) {
 	if now.Before(a.LockedUntil) {
+		// No lock is longer. One that ends later was made before the clock went back, and would end in a year.
+		if latest := now.Add(maxWait); a.LockedUntil.After(latest) {
+			a.LockedUntil, a.LastAt = latest, now
+		}
 		return a, true
 	}
 	if now.Sub(a.LastAt) > forgetAfter {

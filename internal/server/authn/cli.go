@@ -117,7 +117,8 @@ func (a *Authn) ExchangeCode(ctx context.Context, code, verifier, tokenName stri
 		return api.Session{}, fmt.Errorf("read a code of the command line: %w", err)
 	}
 	sum := sha256.Sum256([]byte(verifier))
-	if !a.cfg.Now().Before(pending.ExpiresAt) || !same(base64.RawURLEncoding.EncodeToString(sum[:]), in.Challenge) {
+	left := pending.ExpiresAt.Sub(a.cfg.Now())
+	if left <= 0 || left > codeLasts+clockAhead || !same(base64.RawURLEncoding.EncodeToString(sum[:]), in.Challenge) {
 		return api.Session{}, again
 	}
 	user, err := a.cfg.Users.AuthUser(ctx, in.User)

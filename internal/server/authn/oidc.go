@@ -177,7 +177,8 @@ func (a *Authn) takeLogin(ctx context.Context, r *http.Request, state string) (l
 	if err := strict.Decode(pending.Body, &begun, strict.Unknown); err != nil {
 		return begun, nil, "", fmt.Errorf("read a sign-in that was begun: %w", err)
 	}
-	if !a.cfg.Now().Before(pending.ExpiresAt) || !same(begun.Browser, digest(cookie)) {
+	left := pending.ExpiresAt.Sub(a.cfg.Now()) // too much of it where the clock went back
+	if left <= 0 || left > loginLasts+clockAhead || !same(begun.Browser, digest(cookie)) {
 		return begun, nil, "", again
 	}
 	p, err := a.provider(begun.Provider)

@@ -72,6 +72,9 @@ func (a *Authn) tokenSession(ctx context.Context, user User, name string, expire
 	return api.Session{User: user.User, ExpiresAt: made.ExpiresAt, Token: made.Secret, TokenID: made.ID}, err
 }
 
+// clockAhead is how far clocks of servers that share the sessions may differ.
+const clockAhead = 5 * time.Minute
+
 // Names of the cookies. A browser keeps those with the prefix from being set by another host or without TLS.
 const (
 	sessionCookie = "slipway_session"
@@ -129,7 +132,9 @@ func (a *Authn) identifySession(ctx context.Context, hash string) (Identity, err
 		return Identity{}, instead(err, over)
 	}
 	now := a.cfg.Now()
-	if !same(s.Hash, hash) || !now.Before(s.ExpiresAt) || now.Sub(s.SeenAt) > a.cfg.Idle {
+	// A session that was made before the clock went back would last until the clock is there again.
+	ahead := s.ExpiresAt.Sub(now) > a.cfg.Longest+clockAhead || s.SeenAt.Sub(now) > clockAhead
+	if ahead || !same(s.Hash, hash) || !now.Before(s.ExpiresAt) || now.Sub(s.SeenAt) > a.cfg.Idle {
 		return Identity{}, errors.Join(over, a.cfg.Sessions.DeleteSession(ctx, hash))
 	}
 	user, err := a.cfg.Users.AuthUser(ctx, s.User)

@@ -152,6 +152,13 @@ func (c *connections) forgetExcept(uid, key string) []uint64 {
 	return gone
 }
 
+// has reports whether an agent connected with a key.
+func (c *connections) has(uid, key string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.ContainsFunc(c.agents[uid], func(at connection) bool { return at.key == key })
+}
+
 // newest returns the connection of an agent that was made last.
 func (c *connections) newest(uid string) (uint64, bool) {
 	c.mu.Lock()

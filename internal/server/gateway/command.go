@@ -252,7 +252,7 @@ func (g *Gateway) resend(ctx context.Context, uid string, epoch int64, wanted fu
 	for _, c := range kept {
 		g.settleAt(ctx, c.Command)
 		// One that was sent before its deadline is sent after it too: only the agent knows what became of it.
-		if wanted(c.ID) && (c.Result.Status == agentapi.StatusSent || c.Deadline.After(g.now())) {
+		if left := g.left(c.Command); wanted(c.ID) && (c.Result.Status == agentapi.StatusSent || left > 0) {
 			commands = append(commands, c.Command)
 		}
 	}
@@ -262,9 +262,18 @@ func (g *Gateway) resend(ctx context.Context, uid string, epoch int64, wanted fu
 // settleAt has a command looked at when its deadline has passed.
 func (g *Gateway) settleAt(ctx context.Context, c agentapi.Command) {
 	ctx = context.WithoutCancel(ctx)
-	g.open.watch(c.Agent, c.ID, len(c.Body), c.Deadline.Sub(g.now()), func() {
+	g.open.watch(c.Agent, c.ID, len(c.Body), g.left(c), func() {
 		g.lanes.must(c.Agent, func() { g.settle(ctx, c.Agent, c.ID) })
 	})
+}
+
+// left is how long a command has until its deadline. One that has longer than any may have was given before the clock went
+// back: its time is over, or it would be obeyed until the clock is there again.
+func (g *Gateway) left(c agentapi.Command) time.Duration {
+	if left := c.Deadline.Sub(g.now()); left <= maxDeadline+clockAhead {
+		return left
+	}
+	return 0
 }
 
 // SettleOverdue ends commands whose deadline has passed, those included that no server that runs knows. One of several
@@ -295,12 +304,12 @@ func (g *Gateway) settle(ctx context.Context, uid, id string) {
 	}
 	if kept.Result.Status == agentapi.StatusSent {
 		if left := kept.Deadline.Add(giveUp).Sub(now); left > 0 {
-			g.open.again(uid, id, left)
+			g.open.again(uid, id, min(left, maxDeadline+giveUp))
 			return
 		}
 		result.Status, result.Code = agentapi.StatusUnknown, agentapi.CodeInterrupted
 		result.Message = "the agent never reported what became of it"
-	} else if left := kept.Deadline.Sub(now); left > 0 {
+	} else if left := g.left(kept.Command); left > 0 {
 		g.open.again(uid, id, left)
 		return
 	}

@@ -98,14 +98,14 @@ func (g *Gateway) heed(ctx context.Context, note peerNote) {
 		g.setSession(note.UID, nil)
 		g.overtaken(note)
 		g.presence.update(note.UID, func(at *seen) {
-			at.id, at.epoch, at.ready, at.alive = note.ID, note.Epoch, false, note.At
+			at.id, at.epoch, at.ready, at.alive = note.ID, note.Epoch, false, earliest(note.At, g.now())
 		})
 		g.watch(ctx, note.UID)
 	case noteAlive:
 		g.overtaken(note)
 		g.presence.update(note.UID, func(at *seen) {
 			if at.epoch <= note.Epoch && note.Health != nil {
-				at.id, at.epoch, at.ready, at.alive, at.health = note.ID, note.Epoch, true, note.At, *note.Health
+				at.id, at.epoch, at.ready, at.alive, at.health = note.ID, note.Epoch, true, earliest(note.At, g.now()), *note.Health
 			}
 		})
 		g.watch(ctx, note.UID)

@@ -57,7 +57,7 @@ type Sessions interface {
 	// MarkLost keeps State, Since and Message of a Health whose agent is disconnected, and reports whether it did: not where
 	// epoch is not the present one, where it was heard after before, or where the State is that already.
 	MarkLost(ctx context.Context, uid string, epoch int64, h Health, before time.Time) (bool, error)
-	// SetNextKey keeps the key that an agent will have. ErrFenced, ErrKeyTaken.
+	// SetNextKey keeps the key that an agent will have, or with "" that it will have none. ErrFenced, ErrKeyTaken.
 	SetNextKey(ctx context.Context, uid string, epoch int64, publicKey string) error
 	// PromoteKey makes the next key, which must be publicKey, the present one. No error where it is the present one already;
 	// ErrUnknown where it is neither.

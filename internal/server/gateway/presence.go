@@ -163,8 +163,15 @@ func (g *Gateway) watch(ctx context.Context, uid string) {
 // lost makes an agent Disconnected, unless it was heard in between, by whichever server. One of the servers tells of it.
 func (g *Gateway) lost(ctx context.Context, uid string) {
 	now := g.now()
-	var gone bool
+	var gone, ahead bool
+	before := now.Add(-agentapi.DisconnectedAfter)
 	at := g.presence.update(uid, func(at *seen) {
+		if ahead = at.alive.After(now); ahead { // the clock went back since: the time until it is there again says nothing
+			at.alive = now
+		}
+		if heard := at.health.LastHeartbeat; heard.Round(0).After(before) {
+			before = heard // as far as is known here; what was kept later is news
+		}
 		gone = now.Sub(at.alive) >= agentapi.DisconnectedAfter &&
 			at.health.State != agentapi.StateDisconnected && at.health.State != agentapi.StateNever
 		if gone {
@@ -174,12 +181,15 @@ func (g *Gateway) lost(ctx context.Context, uid string) {
 				": see whether the agent runs and reaches the server"
 		}
 	})
+	if ahead {
+		g.watch(ctx, uid)
+	}
 	if !gone {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, handleTimeout)
 	defer cancel()
-	mine, err := g.cfg.Agents.MarkLost(ctx, uid, at.epoch, at.health, now.Add(-agentapi.DisconnectedAfter))
+	mine, err := g.cfg.Agents.MarkLost(ctx, uid, at.epoch, at.health, before)
 	if err != nil {
 		g.cfg.Log.Warn("keep that an agent is disconnected", "agent", at.id, "error", err)
 	}
@@ -217,7 +227,7 @@ func (g *Gateway) elsewhere(ctx context.Context, uid string, err error, now time
 			return
 		}
 		at.id, at.epoch, at.health, at.alive = agent.ID, agent.Epoch, agent.Health, agent.Health.LastHeartbeat
-		if now.Sub(at.alive) >= agentapi.DisconnectedAfter { // it said hello, and no more yet
+		if now.Sub(at.alive) >= agentapi.DisconnectedAfter || at.alive.After(now) { // it said hello, and no more yet, or a clock is wrong
 			at.alive = now
 		}
 	})
@@ -273,7 +283,7 @@ func (g *Gateway) heartbeat(ctx context.Context, uid string, h *agentapi.Heartbe
 	if err != nil {
 		return agentapi.HeartbeatAck{Error: g.fault(uid, "compare the digest", err)}
 	}
-	return agentapi.HeartbeatAck{Inventory: ask}
+	return agentapi.HeartbeatAck{Inventory: ask, Time: g.now().UTC()}
 }
 
 // health returns how an agent is that sent a heartbeat.

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -90,6 +91,7 @@ func (g *Gateway) hello(ctx context.Context, uid string, h *agentapi.Hello) agen
 	if err != nil {
 		return agentapi.Welcome{Error: g.fault(uid, "begin a session", err)}
 	}
+	g.dropNextKey(ctx, begun)
 	s := &session{agent: begun, epoch: begun.Epoch, sameCluster: agent.ClusterUID == h.ClusterUID}
 	stale, err := g.recount(ctx, s)
 	if err != nil {
@@ -139,11 +141,13 @@ func (g *Gateway) isTwin(agent Agent, h *agentapi.Hello, now time.Time) bool {
 	if agent.ClusterUID == "" || agent.ClusterUID == h.ClusterUID {
 		return false
 	}
-	alive := agent.Health.LastHeartbeat
-	if at, ok := g.presence.get(agent.UID); ok && at.alive.After(alive) && at.epoch == agent.Epoch {
-		alive = at.alive
+	// A time that is ahead was kept before the clock went back. It would hold the identity until it comes.
+	lately := func(at time.Time) bool {
+		since := now.Sub(at)
+		return since < agentapi.HolderAlive && since > -clockAhead
 	}
-	return now.Sub(alive) < agentapi.HolderAlive
+	at, ok := g.presence.get(agent.UID)
+	return lately(agent.Health.LastHeartbeat) || ok && at.epoch == agent.Epoch && lately(at.alive)
 }
 
 func (g *Gateway) refuseTwin(ctx context.Context, agent Agent, h *agentapi.Hello, now time.Time) {
@@ -205,12 +209,35 @@ func verify(publicKey string, text, signature []byte) bool {
 	return err == nil && key.Verify(text, signature) == nil
 }
 
+// dropNextKey ends a key that was announced in an earlier session and that the agent has not connected with: a rotation was
+// interrupted, and whoever copied the key then must have nothing from it. The agent tries a key that it announced first.
+func (g *Gateway) dropNextKey(ctx context.Context, agent Agent) {
+	if agent.NextKey == "" || g.conns.has(agent.UID, agent.NextKey) { // the latter becomes the present one in a moment
+		return
+	}
+	if err := g.cfg.Agents.SetNextKey(ctx, agent.UID, agent.Epoch, ""); err != nil {
+		g.cfg.Log.Warn("end a key that was announced and not used", "agent", agent.ID, "error", err) // with the next session
+		return
+	}
+	g.cfg.Log.Info("a key that was announced and not used ended", "agent", agent.ID, "uid", agent.UID)
+}
+
+// promoteAgain is the pause before the end of a key is kept once more that could not be.
+const promoteAgain = time.Second
+
 // promote makes the key that an agent connected with its present one, and cuts what is connected with the one before.
 func (g *Gateway) promote(ctx context.Context, agent Agent, key string) {
 	ctx, cancel := context.WithTimeout(ctx, handleTimeout)
 	defer cancel()
-	if err := g.cfg.Agents.PromoteKey(ctx, agent.UID, key); err != nil {
-		g.cfg.Log.Error("end the key before", "agent", agent.ID, "error", err)
+	switch err := g.cfg.Agents.PromoteKey(ctx, agent.UID, key); {
+	case errors.Is(err, ErrUnknown):
+		g.cfg.Log.Warn("a key is neither the present one nor the next any more", "agent", agent.ID)
+		return
+	case err != nil:
+		// The key before may be a stolen one: it ends as soon as that can be kept.
+		g.cfg.Log.Error("end the key before; it is tried again", "agent", agent.ID, "error", err)
+		ctx := context.WithoutCancel(ctx)
+		time.AfterFunc(promoteAgain, func() { g.lanes.must(agent.UID, func() { g.promote(ctx, agent, key) }) })
 		return
 	}
 	g.disconnect(g.conns.forgetExcept(agent.UID, key))

@@ -1,6 +1,8 @@
 package gateway_test
 
 import (
+	"context"
+	"errors"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -150,6 +152,81 @@ func TestAKeyEndsWhenTheNextOneHasConnected(t *testing.T) {
 	}
 	b.hello(0)
 	if ack := b.beat(agentapi.Heartbeat{}); ack.Error != nil {
+		t.Error(ack.Error)
+	}
+}
+
+// announce has an agent announce a next key, and returns it.
+func (a *agent) announce() nkeys.KeyPair {
+	a.t.Helper()
+	next, err := nkeys.CreateUser()
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	public, err := next.PublicKey()
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	text := agentapi.RotationText(a.uid, public)
+	signature, err := a.keys.Sign(text)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	proof, err := next.Sign(text)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	var ack agentapi.RotationAck
+	if a.ask(agentapi.UpRotate(a.uid), agentapi.Rotation{Epoch: a.epoch, PublicKey: public, Signature: signature, Proof: proof}, &ack); ack.Error != nil {
+		a.t.Fatal(ack.Error)
+	}
+	return next
+}
+
+func TestAKeyThatWasAnnouncedAndNotUsedEndsWithTheNextSession(t *testing.T) {
+	t.Parallel()
+	s := start(t, gatewaytest.NewMemory())
+	i := s.register("account.prod", "cluster")
+	a := s.join(i)
+	copied := i
+	copied.keys = a.announce()
+	a.hello(0) // it was restarted, and knows nothing of that key
+	if _, err := s.dial(copied); !refused(err) {
+		t.Errorf("the key of a rotation that was interrupted: %v", err)
+	}
+	if ack := a.beat(agentapi.Heartbeat{}); ack.Error != nil {
+		t.Error(ack.Error)
+	}
+}
+
+// stubborn is a store that cannot end a key a few times.
+type stubborn struct {
+	*gatewaytest.Memory
+	left atomic.Int32
+}
+
+func (s *stubborn) PromoteKey(ctx context.Context, uid, key string) error {
+	if s.left.Add(-1) >= 0 {
+		return errors.New("the database is away")
+	}
+	return s.Memory.PromoteKey(ctx, uid, key)
+}
+
+func TestAKeyEndsAlsoWhereThatCouldNotBeKeptAtFirst(t *testing.T) {
+	t.Parallel()
+	store := &stubborn{Memory: gatewaytest.NewMemory()}
+	store.left.Store(2)
+	s := start(t, store.Memory, func(c *gateway.Config) { c.Agents = store })
+	i := s.register("account.prod", "cluster")
+	thief := s.connect(i) // with the key that is to end
+	fresh := i
+	fresh.keys = s.join(i).announce()
+	next := s.join(fresh)
+	wait(t, thief.closed, "the end of the key before")
+	if _, err := s.dial(i); !refused(err) {
+		t.Errorf("the key before: %v", err)
+	}
+	if ack := next.beat(agentapi.Heartbeat{}); ack.Error != nil {
 		t.Error(ack.Error)
 	}
 }

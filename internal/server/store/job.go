@@ -202,12 +202,12 @@ func (s *Store) ClaimBulk(ctx context.Context, holder string, hold time.Duration
 		if err != nil {
 			return err
 		}
-		query := "SELECT id FROM bulk_job WHERE finished_at = 0 AND held_until <= ? ORDER BY created_at, id LIMIT 1"
+		query := "SELECT id FROM bulk_job WHERE finished_at = 0 AND (held_until <= ? OR held_until > ?) ORDER BY created_at, id LIMIT 1"
 		if t.dialect == postgres {
 			query += " FOR UPDATE SKIP LOCKED"
 		}
 		var id string
-		if err := t.one(ctx, query, []any{now}, &id); err != nil {
+		if err := t.one(ctx, query, []any{now, now + longestPause.Microseconds()}, &id); err != nil {
 			if isNotFound(err) {
 				return nil
 			}

@@ -201,11 +201,13 @@ func fenced(rows int64, err error) error {
 	return err
 }
 
-// SetNextKey keeps the key that an agent will have.
+// SetNextKey keeps the key that an agent will have, or with "" that it will have none.
 func (s *Store) SetNextKey(ctx context.Context, uid string, epoch int64, publicKey string) error {
 	return s.write(ctx, func(t tx) error {
-		if err := t.keyFree(ctx, uid, publicKey); err != nil {
-			return err
+		if publicKey != "" {
+			if err := t.keyFree(ctx, uid, publicKey); err != nil {
+				return err
+			}
 		}
 		n, err := t.exec(ctx, "UPDATE agent SET next_key = ? WHERE uid = ? AND epoch = ? AND revoked = 0", publicKey, uid, epoch)
 		return fenced(n, taken(err))

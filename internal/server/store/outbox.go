@@ -135,9 +135,11 @@ func (s *Store) DueChannels(ctx context.Context) (due []string, next time.Durati
 			return err
 		}
 		// What another server holds comes up again when its time is over.
-		query := `SELECT channel, MIN(CASE WHEN held_until > next_at THEN held_until ELSE next_at END) FROM notification_delivery
-			WHERE state = 'Waiting' GROUP BY channel ORDER BY channel`
-		return t.each(ctx, query, nil, func(rows *sql.Rows) error {
+		query := `SELECT channel, MIN(CASE WHEN held_until > next_at THEN held_until ELSE next_at END) FROM
+			(SELECT channel, CASE WHEN held_until > ? THEN 0 ELSE held_until END AS held_until, CASE WHEN next_at > ? THEN 0 ELSE next_at END AS next_at
+			FROM notification_delivery WHERE state = 'Waiting') waiting GROUP BY channel ORDER BY channel`
+		ahead := now + longestPause.Microseconds()
+		return t.each(ctx, query, []any{ahead, ahead}, func(rows *sql.Rows) error {
 			var channel string
 			var at int64
 			err := rows.Scan(&channel, &at)
@@ -164,13 +166,14 @@ func (s *Store) ClaimNotification(ctx context.Context, channel, holder string, h
 		if err != nil {
 			return err
 		}
-		query := `SELECT delivery FROM notification_delivery WHERE state = 'Waiting' AND channel = ? AND next_at <= ? AND held_until <= ?
+		query := `SELECT delivery FROM notification_delivery WHERE state = 'Waiting' AND channel = ? AND (next_at <= ? OR next_at > ?) AND (held_until <= ? OR held_until > ?)
 			ORDER BY next_at, created_at, delivery LIMIT 1`
 		if t.dialect == postgres {
 			query += " FOR UPDATE SKIP LOCKED"
 		}
 		var id string
-		if err := t.one(ctx, query, []any{channel, now, now}, &id); err != nil {
+		ahead := now + longestPause.Microseconds()
+		if err := t.one(ctx, query, []any{channel, now, ahead, now, ahead}, &id); err != nil {
 			if isNotFound(err) {
 				return nil
 			}

@@ -32,6 +32,16 @@ func (t tx) clock(ctx context.Context) (now int64, err error) {
 	return now, nil
 }
 
+// A time that is further ahead than any hold or pause leads was kept before the
+// clock went back. It counts as passed: otherwise work would wait until the clock
+// is there again.
+const (
+	// clockAhead is how far a clock may go back without that.
+	clockAhead = time.Minute
+	// longestPause is longer than any pause between two attempts at something.
+	longestPause = 25 * time.Hour
+)
+
 // KeepServer says that a server runs, and returns the others that were seen
 // within life.
 func (s *Store) KeepServer(ctx context.Context, me Server, life time.Duration) (others []Server, err error) {
@@ -47,8 +57,8 @@ func (s *Store) KeepServer(ctx context.Context, me Server, life time.Duration) (
 		if err != nil {
 			return fmt.Errorf("keep that this server runs: %w", err)
 		}
-		query := "SELECT id, address, key_print, version FROM server WHERE id <> ? AND seen_at > ? ORDER BY started_at, id"
-		return t.each(ctx, query, []any{me.ID, now - life.Microseconds()}, func(rows *sql.Rows) error {
+		query := "SELECT id, address, key_print, version FROM server WHERE id <> ? AND seen_at > ? AND seen_at <= ? ORDER BY started_at, id"
+		return t.each(ctx, query, []any{me.ID, now - life.Microseconds(), now + life.Microseconds()}, func(rows *sql.Rows) error {
 			var o Server
 			err := rows.Scan(&o.ID, &o.Address, &o.KeyPrint, &o.Version)
 			others = append(others, o)
@@ -69,8 +79,8 @@ func (s *Store) BuryServers(ctx context.Context, me Server, life time.Duration) 
 			return err
 		}
 		var gone []string
-		query := "DELETE FROM server WHERE id <> ? AND (seen_at <= ? OR address <> '' AND address = ?) RETURNING id"
-		err = t.each(ctx, query, []any{me.ID, now - life.Microseconds(), me.Address}, func(rows *sql.Rows) error {
+		query := "DELETE FROM server WHERE id <> ? AND (seen_at <= ? OR seen_at > ? OR address <> '' AND address = ?) RETURNING id"
+		err = t.each(ctx, query, []any{me.ID, now - life.Microseconds(), now + life.Microseconds(), me.Address}, func(rows *sql.Rows) error {
 			var id string
 			err := rows.Scan(&id)
 			gone = append(gone, id)
@@ -111,8 +121,8 @@ func (s *Store) ClaimJob(ctx context.Context, job, holder string, hold time.Dura
 		}
 		n, err := t.exec(ctx, `INSERT INTO job (id, holder, held_until, due_at) VALUES (?, ?, ?, 0)
 			ON CONFLICT (id) DO UPDATE SET holder = excluded.holder, held_until = excluded.held_until
-			WHERE job.due_at <= ? AND (job.held_until <= ? OR job.holder = excluded.holder)`,
-			job, holder, now+hold.Microseconds(), now, now)
+			WHERE (job.due_at <= ? OR job.due_at > ?) AND (job.held_until <= ? OR job.held_until > ? OR job.holder = excluded.holder)`,
+			job, holder, now+hold.Microseconds(), now, now+longestPause.Microseconds(), now, now+(hold+clockAhead).Microseconds())
 		mine = n > 0
 		return err
 	})

@@ -251,7 +251,7 @@ func (m *Memory) SetNextKey(_ context.Context, uid string, epoch int64, key stri
 	if err != nil {
 		return err
 	}
-	if m.taken(uid, key) {
+	if key != "" && m.taken(uid, key) {
 		return gateway.ErrKeyTaken
 	}
 	a.NextKey = key

@@ -170,6 +170,11 @@ func keys(t T, s Store) {
 	want(t, "key of another", s.SetNextKey(ctx, one, epoch, "U2"), gateway.ErrKeyTaken)
 	want(t, "earlier epoch", s.SetNextKey(ctx, one, epoch-1, "U3"), gateway.ErrFenced)
 	want(t, "next key", s.SetNextKey(ctx, one, epoch, "U3"), nil)
+	want(t, "no next key", s.SetNextKey(ctx, one, epoch, ""), nil)
+	if _, err := s.AgentByKey(ctx, "U3"); !errors.Is(err, gateway.ErrUnknown) {
+		t.Errorf("a next key that was taken back: %v", err)
+	}
+	want(t, "next key again", s.SetNextKey(ctx, one, epoch, "U3"), nil)
 	same(t, "the next one", find("U3"), one)
 	same(t, "the present one", find("U1"), one)
 	want(t, "next key of another", s.SetNextKey(ctx, two, begin(t, s, two), "U3"), gateway.ErrKeyTaken)
