@@ -93,7 +93,11 @@ func execRun(ctx context.Context, o execOptions) error {
 		defer restore()
 	}
 	go typeInto(terminal, o.In, o.tty) // ends with the process: a read of a terminal cannot be ended
-	return show(ctx, o.Out, terminal)
+	out := o.Out
+	if o.tty { // the programs there draw on it
+		out = iostream.Bare(out)
+	}
+	return show(ctx, out, terminal)
 }
 
 // show copies what the terminal shows until it ends. An exit code of the command other than 0 is one of ours.

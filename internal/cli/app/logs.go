@@ -40,6 +40,7 @@ func newLogsCmd(common *access.Common) *cobra.Command {
 		Long: "Print the output of all pods of an application, or of a pod, or of all pods of an object such as a Deployment, named as\n" +
 			"[GROUP/]KIND:[NAMESPACE/]NAME. Where there are several containers, each line begins with POD/CONTAINER; at most 50 are read\n" +
 			"at once. With --follow and no object, it goes on with pods that come later.\n" +
+			"A terminal shows escape sequences of the output, such as colors, in place of obeying them; a file or a pipe gets all bytes.\n" +
 			"At a server the agent asks its cluster; nothing else has to be able to reach it.",
 		Example: "  slipway app logs web --follow\n  slipway app logs web apps/Deployment:web --since 10m\n" +
 			"  slipway app logs web Pod:shop/web-5d9c7b6d4f-x2x9z --search error\n" +

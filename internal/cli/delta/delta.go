@@ -2,6 +2,8 @@
 package delta
 
 import (
+	"io"
+	"math"
 	"strings"
 
 	"github.com/slipway-gitops/slipway/api"
@@ -9,6 +11,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/legible"
 )
 
 // Print prints differences, with colors also where the output is no terminal if color is set. Its error is that of an
@@ -42,9 +45,13 @@ func write(common *access.Common, list []api.ObjectDiff, color bool) error {
 		} else if text == "" {
 			text = "# " + iostream.Clean(key.String()) + ": only what does not count differs\n"
 		} else if color {
-			text = colored(text)
+			// The colors are ours alone.
+			if _, err := io.WriteString(iostream.Bare(common.Out), colored(legible.Text(text, math.MaxInt))); err != nil {
+				return err
+			}
+			text = ""
 		}
-		if _, err := common.Out.Write([]byte(text + table(d.Fields))); err != nil {
+		if _, err := io.WriteString(common.Out, text+table(d.Fields)); err != nil {
 			return err
 		}
 	}

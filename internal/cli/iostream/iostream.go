@@ -19,9 +19,12 @@ type Streams struct {
 	TTY bool      // Out is a terminal: tables are aligned and have a header
 }
 
-// System returns the streams of this process.
+// System returns the streams of this process. What is written to a terminal is made legible; a file or a pipe gets the bytes
+// as they are.
 func System() Streams {
-	return Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, TTY: term.IsTerminal(int(os.Stdout.Fd()))}
+	out, terminal := onScreen(os.Stdout)
+	talk, _ := onScreen(os.Stderr)
+	return Streams{In: os.Stdin, Out: out, Err: talk, TTY: terminal}
 }
 
 // Sayf writes lines for a person; control characters of foreign text are left out. A closed standard error is no reason
@@ -37,7 +40,7 @@ func (s Streams) Sayf(format string, args ...any) {
 
 // Live is true where standard error is a terminal, on which Status shows something.
 func (s Streams) Live() bool {
-	file, ok := s.Err.(*os.File)
+	file, ok := Bare(s.Err).(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
@@ -48,10 +51,11 @@ func (s Streams) Status(line string) {
 		return
 	}
 	line = Clean(line)
-	if file, ok := s.Err.(*os.File); ok {
+	bare := Bare(s.Err)
+	if file, ok := bare.(*os.File); ok {
 		if width, _, err := term.GetSize(int(file.Fd())); err == nil && width > 1 && len(line) >= width {
 			line = strings.ToValidUTF8(line[:width-1], "")
 		}
 	}
-	_, _ = io.WriteString(s.Err, "\r\x1b[K"+line)
+	_, _ = io.WriteString(bare, "\r\x1b[K"+line)
 }
