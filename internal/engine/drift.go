@@ -1,13 +1,13 @@
 package engine
 
 import (
-	"encoding/json"
 	"fmt"
 	"time"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // ReadAllowances reads what drift an Application allows.
@@ -21,7 +21,7 @@ func ReadAllowances(app *v1alpha1.Application) ([]v1alpha1.Allowance, error) {
 	if len(text) > v1alpha1.MaxAnnotation {
 		err = fmt.Errorf("it is longer than %d bytes", v1alpha1.MaxAnnotation)
 	} else {
-		err = json.Unmarshal([]byte(text), &out)
+		err = strict.Decode([]byte(text), &out, strict.Unknown)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("annotation %s: %w: set it by `slipway app drift allow`, or remove it", v1alpha1.AnnotationDriftAllowed, err)

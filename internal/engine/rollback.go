@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/engine/render"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // ReadPin reads the pin of an Application; nil when it has none.
@@ -27,7 +27,7 @@ func ReadPin(app *v1alpha1.Application) (*v1alpha1.Pin, error) {
 	if len(text) > v1alpha1.MaxAnnotation {
 		err = fmt.Errorf("it is longer than %d bytes", v1alpha1.MaxAnnotation)
 	} else {
-		err = json.Unmarshal([]byte(text), &p)
+		err = strict.Decode([]byte(text), &p, strict.Unknown)
 	}
 	sources := len(app.Spec.EffectiveSources())
 	if len(p.Sources) > 0 {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // ReadPin returns the pin of an Application; nil when it has none.
@@ -58,7 +59,7 @@ func read(app *v1alpha1.Application, annotation string, into any) error {
 	text := app.Annotations[annotation]
 	err := errors.New("it is too long")
 	if len(text) <= v1alpha1.MaxAnnotation {
-		err = json.Unmarshal([]byte(text), into)
+		err = strict.Decode([]byte(text), into, strict.Unknown)
 	}
 	if err != nil {
 		return fmt.Errorf("annotation %s of application %s: %w", annotation, app.Name, err)

@@ -54,7 +54,7 @@ func TestAnAnnotationThatCannotBeReadIsNamed(t *testing.T) {
 		v1alpha1.AnnotationDriftAllowed: func(a *v1alpha1.Application) error { _, err := ReadAllowances(a); return err },
 		v1alpha1.AnnotationHistoryNotes: func(a *v1alpha1.Application) error { _, err := ReadNotes(a); return err },
 	} {
-		for _, value := range []string{"{", `"x"`, "7", strings.Repeat(" ", v1alpha1.MaxAnnotation) + "{}"} {
+		for _, value := range []string{"{", `"x"`, "7", `{"1":{},"1":{}}`, `[{"kind":"a","kind":"b"}]`, strings.Repeat(" ", v1alpha1.MaxAnnotation) + "{}"} {
 			if err := read(annotated(name, value)); err == nil || !strings.Contains(err.Error(), name) {
 				t.Errorf("%s: %.10q gives %v, want an error that names the annotation", name, value, err)
 			}

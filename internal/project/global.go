@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // Global is one entry of globalProjects in argocd-cm: a project that others inherit from.
@@ -38,7 +39,11 @@ func ParseGlobals(text string) ([]Global, error) {
 		ProjectName   string               `json:"projectName"`
 		LabelSelector metav1.LabelSelector `json:"labelSelector"`
 	}
-	if err := yaml.Unmarshal([]byte(text), &list); err != nil {
+	raw, err := yaml.YAMLToJSONStrict([]byte(text))
+	if err == nil {
+		err = strict.Decode(raw, &list, strict.Unknown)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("globalProjects in argocd-cm cannot be read: write a list of projectName and labelSelector: %w", err)
 	}
 	if len(list) > maxGlobals {

@@ -14,6 +14,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/crypto/nacl/box"
+
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // KeySize is how long a key is, in bytes: X25519.
@@ -226,9 +228,7 @@ func read(raw []byte) (*letter, error) {
 		return nil, errors.New("open secret: it was sealed in the form of an earlier version; update the command line, or reload the page, and seal it again")
 	}
 	var l letter
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.DisallowUnknownFields()
-	if dec.Decode(&l) != nil || dec.More() || l.Version != Version {
+	if strict.Decode(raw, &l, strict.Envelope) != nil || l.Version != Version {
 		return nil, errors.New("open secret: what is inside cannot be read; seal it with `slipway`, or as docs/guide/api.md says")
 	}
 	return &l, nil

@@ -70,12 +70,23 @@ func (s *scanner) fault(format string, args ...any) *Error {
 			b.WriteString(shown(string(p.name)))
 		}
 	}
-	return &Error{Path: b.String(), Problem: fmt.Sprintf(format, args...)}
+	at := make([]Step, len(s.path))
+	for i, p := range s.path {
+		at[i] = Step{string(p.name), p.index}
+	}
+	return &Error{Path: b.String(), Problem: fmt.Sprintf(format, args...), At: at}
+}
+
+// wrongName is an error about the name of a field of the object at the present place.
+func (s *scanner) wrongName(name, format string, args ...any) *Error {
+	err := s.fault(format, args...)
+	err.At = append(err.At, Step{name, -1})
+	return err
 }
 
 // unknown is the error of a field that nothing of the type is called like.
 func (s *scanner) unknown(name string) error {
-	err := s.fault("there is no field %s: leave it out", shown(name))
+	err := s.wrongName(name, "there is no field %s: leave it out", shown(name))
 	err.Unknown = true
 	return err
 }
@@ -213,7 +224,7 @@ func (s *scanner) object(of *shape) error {
 			return err
 		}
 		if !seen.add(name) {
-			return s.wrong("the name %s comes twice: leave one of the two out", shown(string(name)))
+			return s.wrongName(string(name), "the name %s comes twice: leave one of the two out", shown(string(name)))
 		}
 		at, err := s.field(of, name, from, s.pos-1)
 		if err != nil {
@@ -253,7 +264,7 @@ func (s *scanner) field(of *shape, called []byte, from, to int) (reflect.Type, e
 	other, similar := of.folded[fold(name)]
 	switch {
 	case similar && s.rules&Foreign == 0:
-		return nil, s.wrong("there is no field %s: names are exact, write %s", shown(name), shown(other))
+		return nil, s.wrongName(name, "there is no field %s: names are exact, write %s", shown(name), shown(other))
 	case similar:
 		s.ignored = append(s.ignored, [2]int{from, to})
 	case s.rules&Unknown == 0:

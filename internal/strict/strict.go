@@ -44,8 +44,16 @@ type Error struct {
 	Path string
 	// Problem is what is wrong, and what to do.
 	Problem string
+	// At is where as well, step by step. Where the name of a field is what is wrong, it is the last step.
+	At []Step
 	// Unknown says that all that is wrong is a field that the type does not have.
 	Unknown bool
+}
+
+// Step is a part of the way to a value: the name of a field, as the document means it, or the place in a list.
+type Step struct {
+	Name  string
+	Index int // counted from 0; -1 for a name
 }
 
 // Error says where and why.

@@ -17,6 +17,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/cli/access"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/cli/noun"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // completeTime is how long a shell may wait for names.
@@ -183,6 +184,9 @@ func readPatch(common *access.Common, text, file string) (json.RawMessage, error
 	}
 	if !json.Valid(raw) {
 		return nil, iostream.Usagef("the patch is no JSON; write, for example, '{\"spec\":{\"replicas\":3}}'")
+	}
+	if err := strict.Check(raw, nil); err != nil {
+		return nil, iostream.Usagef("the patch has more than one meaning: %w", err)
 	}
 	return raw, nil
 }

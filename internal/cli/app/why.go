@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +18,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/cli/manifest"
 	"github.com/slipway-gitops/slipway/internal/project"
+	"github.com/slipway-gitops/slipway/internal/strict"
 	"github.com/slipway-gitops/slipway/internal/why"
 )
 
@@ -125,10 +125,10 @@ func (o *whyOptions) read() (why.Facts, error) {
 				return facts, fmt.Errorf("%s holds more than one Application; give one at a time", o.file)
 			}
 			facts.App = &v1alpha1.Application{}
-			err = into(doc, facts.App)
+			err = manifest.Into(doc, facts.App)
 		case v1alpha1.KindAppProject:
 			p := &v1alpha1.AppProject{}
-			err = into(doc, p)
+			err = manifest.Into(doc, p)
 			projects[p.Name] = p
 		}
 		if err != nil {
@@ -142,14 +142,6 @@ func (o *whyOptions) read() (why.Facts, error) {
 		facts.Project, facts.ProjectError = project.New(p)
 	}
 	return facts, nil
-}
-
-func into(doc map[string]any, target any) error {
-	raw, err := json.Marshal(doc)
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(raw, target)
 }
 
 // readProject reads the rules of a project, with those that it inherits. wrong is what is wrong with the project itself.
@@ -197,7 +189,7 @@ func knownProject(ctx context.Context, server *access.Server, app access.Applica
 		return nil, nil, server.Explain(err)
 	}
 	p := &v1alpha1.AppProject{}
-	if err := json.Unmarshal(item.Resource, p); err != nil {
+	if err := strict.Decode(item.Resource, p, strict.Foreign); err != nil {
 		return nil, nil, fmt.Errorf("read project %s: %w", item.Name, err)
 	}
 	rules, wrong = project.New(p)
@@ -211,8 +203,12 @@ func oneProject(ctx context.Context, cluster *access.Cluster, name string) (*v1a
 		return nil, fmt.Errorf("read project %s: %w", name, err)
 	}
 	unstructured.RemoveNestedField(obj.Object, "metadata", "managedFields")
+	raw, err := obj.MarshalJSON()
+	if err != nil {
+		return nil, fmt.Errorf("read project %s: %w", name, err)
+	}
 	p := &v1alpha1.AppProject{}
-	if err := into(obj.Object, p); err != nil {
+	if err := strict.Decode(raw, p, strict.Foreign); err != nil { // it is in the cluster already
 		return nil, fmt.Errorf("read project %s: %w", name, err)
 	}
 	return p, nil

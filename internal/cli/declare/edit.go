@@ -46,6 +46,13 @@ func (k *kind) edit(common *access.Common) *cobra.Command {
 }
 
 func (k *kind) editRun(ctx context.Context, o editOptions) error {
+	var given *unstructured.Unstructured
+	if o.file != "" { // what is wrong with it needs no server
+		var err error
+		if given, err = k.readOne(o, o.file); err != nil {
+			return err
+		}
+	}
 	place, err := k.place(o.Common)
 	if err != nil {
 		return err
@@ -54,23 +61,41 @@ func (k *kind) editRun(ctx context.Context, o editOptions) error {
 	if err != nil {
 		return err
 	}
-	file := o.file
-	if file == "" {
-		dir, err := os.MkdirTemp("", "slipway-edit-") // for nobody else to read
-		if err != nil {
-			return fmt.Errorf("make a file to edit: %w", err)
-		}
-		file = filepath.Join(dir, base.obj.GetName()+".yaml")
-		if err := o.open(ctx, file, base.obj); err != nil {
-			return errors.Join(err, os.RemoveAll(dir))
-		}
-		err = k.write(ctx, o, place, base, file)
-		if err != nil {
-			return fmt.Errorf("%w; what you wrote is kept in %s", err, file)
-		}
-		return os.RemoveAll(dir)
+	if given != nil {
+		return k.write(ctx, o, place, base, o.file, given)
 	}
-	return k.write(ctx, o, place, base, file)
+	dir, err := os.MkdirTemp("", "slipway-edit-") // for nobody else to read
+	if err != nil {
+		return fmt.Errorf("make a file to edit: %w", err)
+	}
+	file := filepath.Join(dir, base.obj.GetName()+".yaml")
+	if err := o.open(ctx, file, base.obj); err != nil {
+		return errors.Join(err, os.RemoveAll(dir))
+	}
+	obj, err := k.readOne(o, file)
+	if err == nil {
+		err = k.write(ctx, o, place, base, file, obj)
+	}
+	if err != nil {
+		return fmt.Errorf("%w; what you wrote is kept in %s", err, file)
+	}
+	return os.RemoveAll(dir)
+}
+
+// readOne reads the one resource of a file.
+func (k *kind) readOne(o editOptions, file string) (*unstructured.Unstructured, error) {
+	docs, err := manifest.Read(file, o.In)
+	if err != nil {
+		return nil, err
+	}
+	if len(docs) != 1 {
+		return nil, iostream.Usagef("%s has %d resources: one is changed at a time", file, len(docs))
+	}
+	obj := withoutStatus(&unstructured.Unstructured{Object: docs[0]})
+	if err := k.check(obj); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return obj, nil
 }
 
 // withoutStatus is what people write of a resource.
@@ -97,7 +122,7 @@ func (o *editOptions) open(ctx context.Context, file string, obj *unstructured.U
 	}
 	// What is said of an editor has arguments of its own, so a shell reads it, as for other programs.
 	cmd := exec.CommandContext(ctx, "sh", "-c", editor+` "$1"`, "sh", file) //nolint:gosec // the user's own editor
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = o.In, o.Out, o.Err
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = o.In, iostream.Bare(o.Out), iostream.Bare(o.Err)
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("edit with %s: %w; set EDITOR to a program that there is, or give a file with -f", editor, err)
 	}
@@ -105,18 +130,7 @@ func (o *editOptions) open(ctx context.Context, file string, obj *unstructured.U
 }
 
 // write sends what the file says, where it is something else than there is.
-func (k *kind) write(ctx context.Context, o editOptions, place place, base found, file string) error {
-	docs, err := manifest.Read(file, o.In)
-	if err != nil {
-		return err
-	}
-	if len(docs) != 1 {
-		return iostream.Usagef("%s has %d resources: one is changed at a time", file, len(docs))
-	}
-	obj := withoutStatus(&unstructured.Unstructured{Object: docs[0]})
-	if err := k.check(obj); err != nil {
-		return fmt.Errorf("%s: %w", file, err)
-	}
+func (k *kind) write(ctx context.Context, o editOptions, place place, base found, file string, obj *unstructured.Unstructured) error {
 	if err := manifest.Place([]*unstructured.Unstructured{obj}, base.obj.GetNamespace()); err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/chain"
 	"github.com/slipway-gitops/slipway/internal/cli/access"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // maxLine bounds an entry of an export, in bytes: the server keeps 64 KiB of what was before and after, and JSON may
@@ -181,16 +182,11 @@ func broken(v *chain.Verifier, fault *chain.Fault) api.AuditVerification {
 	}
 }
 
-// readEntry reads a line. A field that no entry has is in no hash, and so must not look checked.
+// readEntry reads a line. What no entry has, or has twice, is in no hash, and so must not look checked.
 func readEntry(line []byte) (api.AuditEntry, error) {
-	dec := json.NewDecoder(bytes.NewReader(line))
-	dec.DisallowUnknownFields()
 	var e api.AuditEntry
-	if err := dec.Decode(&e); err != nil {
+	if err := strict.Decode(line, &e, strict.Envelope); err != nil {
 		return e, fmt.Errorf("it is no entry of the audit: %w; an export is checked in JSON lines (--format jsonl), by a command line as new as the server", err)
-	}
-	if dec.More() {
-		return e, errors.New("it has more than one entry: an export has one in each line")
 	}
 	return e, nil
 }

@@ -2,7 +2,6 @@ package offline
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -76,12 +75,8 @@ func readApplication(o renderOptions) (*v1alpha1.Application, error) {
 		if doc["kind"] != v1alpha1.KindApplication {
 			continue
 		}
-		raw, err := json.Marshal(doc)
-		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", o.app, err)
-		}
 		var app v1alpha1.Application
-		if err := json.Unmarshal(raw, &app); err != nil {
+		if err := manifest.Into(doc, &app); err != nil {
 			return nil, fmt.Errorf("read application in %s: %w", o.app, err)
 		}
 		if o.name != "" && app.Name != o.name {

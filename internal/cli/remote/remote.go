@@ -14,6 +14,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/client"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // maxFile bounds the file of contexts.
@@ -93,7 +94,7 @@ func Load() (*Contexts, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read contexts: %w", err)
 	}
-	if err := json.Unmarshal(raw, out); err != nil {
+	if err := strict.Decode(raw, out, strict.Unknown); err != nil {
 		return nil, fmt.Errorf("read contexts of %s: %w; correct the file, or remove it and sign in again", file, err)
 	}
 	return out, nil

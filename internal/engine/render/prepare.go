@@ -14,6 +14,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/render/document"
 	"github.com/slipway-gitops/slipway/internal/source"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // overrideFile holds overrides for every application that has the directory as its source.
@@ -130,7 +131,7 @@ func merge(src v1alpha1.ApplicationSource, patch []byte) (v1alpha1.ApplicationSo
 	if err != nil {
 		return out, fmt.Errorf("merge into spec.source: %w", err)
 	}
-	if err := json.Unmarshal(raw, &out); err != nil {
+	if err := strict.Decode(raw, &out, strict.Unknown); err != nil {
 		return out, fmt.Errorf("the file does not fit an application source: %w", err)
 	}
 	return out, nil

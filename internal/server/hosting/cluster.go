@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 const (
@@ -119,7 +120,10 @@ func (c Clusters) setting(name string) (s setting, err error) {
 		raw, err = os.ReadFile(path)
 	}
 	if err == nil {
-		err = yaml.UnmarshalStrict(raw, &s)
+		raw, err = yaml.YAMLToJSONStrict(raw)
+	}
+	if err == nil {
+		err = strict.Decode(raw, &s)
 	}
 	for _, text := range s.Scopes {
 		if _, bad := api.ParseScope(text); bad != nil && err == nil {
