@@ -146,8 +146,10 @@ func (c *cluster) application(name, path string, source map[string]any) {
 func (c *cluster) startAgent(through *tap, token string, more ...string) (log *record, metrics func() string) {
 	c.t.Helper()
 	log = newRecord()
-	args := append([]string{"--server", through.url, "--namespace", c.ns, "--installation-id", c.ns, "--data", c.t.TempDir(), "--kubeconfig", testenv.Kubeconfig(c.t), "--poll", "1h",
-		"--webhook-listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0"}, more...)
+	args := append([]string{
+		"--server", through.url, "--namespace", c.ns, "--installation-id", c.ns, "--data", c.t.TempDir(), "--kubeconfig", testenv.Kubeconfig(c.t), "--poll", "1h",
+		"--webhook-listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0",
+	}, more...)
 	command := exec.Command("slipway-agent", args...) //nolint:noctx // it is stopped in order
 	command.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + c.t.TempDir(), "SLIPWAY_REGISTRATION_TOKEN=" + token, testenv.Outbound,

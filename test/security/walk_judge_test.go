@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
@@ -36,6 +37,10 @@ func (k *walk) judge(q *request, out *httptest.ResponseRecorder) {
 		judgeForm(out, fail)
 	}
 	k.judgeText(q, out, fail)
+	if q.route.id == "create-job" && out.Code < 300 {
+		k.jobs = true
+		k.settle()
+	}
 	for _, c := range k.arrived() {
 		k.ordered = append(k.ordered, c.Origin)
 		if said := k.judgeCommand(q, c); said != "" {
@@ -43,8 +48,22 @@ func (k *walk) judge(q *request, out *httptest.ResponseRecorder) {
 		}
 	}
 	k.ordered = k.ordered[max(0, len(k.ordered)-200):]
-	k.jobs = k.jobs || q.route.id == "create-job" && out.Code < 300
 	k.judgeAudit(q, out, fail)
+}
+
+// settle waits until no job runs: what one does belongs to the request that began it.
+func (k *walk) settle() {
+	k.t.Helper()
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
+	late := time.After(limit)
+	for len(k.rows("", "SELECT id FROM bulk_job WHERE finished_at = 0")) > 0 {
+		select {
+		case <-ticker.C:
+		case <-late:
+			k.t.Fatal("a job does not end")
+		}
+	}
 }
 
 // judgeForm looks at what every answer has to have.
