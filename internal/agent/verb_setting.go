@@ -429,13 +429,12 @@ func (v *verbs) settingTest(ctx context.Context, cmd agentapi.Command) (any, err
 	if labelOf(req.Type) == "" || req.Type == agentapi.SettingRepoCreds {
 		return nil, refusedAs(agentapi.CodeUnsupported, "there is nothing to try about a %s: try a repository that uses it", req.Type)
 	}
-	have, err := v.readSecret(ctx, req.Type, req.Name)
-	if err != nil {
-		return nil, err
-	}
-	if req.Create && have.obj != nil {
-		// Nobody was asked whether the caller may use the secrets of what is there.
-		return nil, refusedAs(agentapi.CodeConflict, "%s %s is there already: choose another name, or try again in a moment", req.Type, req.Name)
+	// Who may not see what is there under that name is answered as if nothing was, and gets nothing of it.
+	var have keptSecret
+	if !req.Create {
+		if have, err = v.readSecret(ctx, req.Type, req.Name); err != nil {
+			return nil, err
+		}
 	}
 	next := nextData(have.data, req)
 	if err := checkJudged(req, have, next); err != nil {

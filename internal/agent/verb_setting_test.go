@@ -9,8 +9,11 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"maps"
 	"math/big"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -111,8 +114,16 @@ func TestARepositoryIsWrittenAndItsSecretsGoOneWay(t *testing.T) {
 		t.Errorf("the test says %+v", tried)
 	}
 	// Whoever was judged as if nothing was there gets nothing of what is.
-	fresh := agentapi.SettingChange{Type: kind, Name: "hidden", Create: true, Fields: map[string]string{"url": repo.URL(), "project": "team"}}
-	s.refused(agentapi.KindSettingsTest, s.setting(kind, "hidden"), fresh, agentapi.CodeConflict)
+	var told []string
+	for _, name := range []string{"hidden", "nothing"} {
+		fresh := agentapi.SettingChange{Type: kind, Name: name, Create: true, Judged: &agentapi.Judged{To: "team"}, Fields: map[string]string{"url": repo.URL(), "project": "team"}}
+		s.refused(agentapi.KindSettingsTest, s.setting(kind, name), fresh, agentapi.CodeInvalid)
+		_, err := s.do(agentapi.KindSettingsTest, s.setting(kind, name), fresh)
+		told = append(told, fmt.Sprint(err))
+	}
+	if told[0] != told[1] || !strings.Contains(told[0], "authentication failed") {
+		t.Errorf("of what is there and may not be seen, %q is told, of nothing %q", told[0], told[1])
+	}
 	if _, err := s.in("", "v1", "secrets").Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": "mine"}, "stringData": map[string]any{"a": planted},
 	}}, metav1.CreateOptions{}); err != nil {
@@ -128,6 +139,53 @@ func TestARepositoryIsWrittenAndItsSecretsGoOneWay(t *testing.T) {
 	s.refused(agentapi.KindSettingsDelete, s.setting(kind, "hidden"), agentapi.SettingChange{Type: kind, Name: "hidden", Judged: &agentapi.Judged{To: "other"}}, agentapi.CodeConflict)
 	must[any](s, agentapi.KindSettingsDelete, s.setting(kind, "hidden"), agentapi.SettingChange{Type: kind, Name: "hidden", Judged: ofShop})
 	s.gone(s.in("", "v1", "secrets"), "hidden")
+}
+
+func TestATryDoesNotTellATenantWhatIsAtAnAddress(t *testing.T) {
+	t.Parallel()
+	s := newStand(t)
+	const marker = "Zaubernuss"
+	closed := httptest.NewServer(http.NotFoundHandler())
+	closed.Close()
+	page := func(code int, kind string) string {
+		h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", kind)
+			w.WriteHeader(code)
+			_, _ = fmt.Fprintf(w, `{"kind":"Page","message":%[1]q,"gitVersion":%[1]q}`, marker)
+		}))
+		t.Cleanup(h.Close)
+		return h.URL
+	}
+	secure := httptest.NewTLSServer(http.NotFoundHandler())
+	t.Cleanup(secure.Close)
+	places := map[string]string{
+		"nobody": closed.URL, "a page": page(200, "text/plain"), "JSON": page(200, "application/json"), "not found": page(404, "text/plain"),
+		"a failure": page(500, "text/plain"), "a failure in JSON": page(503, "application/json"), "TLS of nobody known": secure.URL, "a Git server without it": s.server.Base(),
+	}
+	for _, kind := range []struct {
+		setting   agentapi.SettingType
+		of, field string
+	}{{agentapi.SettingRepository, "git", "url"}, {agentapi.SettingRepository, "helm", "url"}, {agentapi.SettingCluster, "", "server"}} {
+		for _, project := range []string{"team", ""} {
+			told := map[string]bool{}
+			for name, address := range places {
+				fields := map[string]string{kind.field: address, "project": project}
+				if kind.of != "" {
+					fields["type"] = kind.of
+				}
+				_, err := s.do(agentapi.KindSettingsTest, s.setting(kind.setting, "new"),
+					agentapi.SettingChange{Type: kind.setting, Name: "new", Create: true, Judged: &agentapi.Judged{To: project}, Fields: fields})
+				if err == nil || strings.Contains(err.Error(), marker) {
+					t.Errorf("%s %s of project %q: %v", kind.of, name, project, err)
+					continue
+				}
+				told[strings.ReplaceAll(err.Error(), address, "")] = true
+			}
+			if project != "" && len(told) != 1 || project == "" && len(told) < 2 {
+				t.Errorf("%s %s, project %q: %d answers: %v", kind.setting, kind.of, project, len(told), slices.Collect(maps.Keys(told)))
+			}
+		}
+	}
 }
 
 func TestAClusterIsTriedBeforeItIsWritten(t *testing.T) {

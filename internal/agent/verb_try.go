@@ -43,12 +43,32 @@ func (v *verbs) try(ctx context.Context, t agentapi.SettingType, data map[string
 	}
 	if err != nil {
 		text := hide(err.Error(), data)
-		if ctx.Err() != nil {
+		switch {
+		case string(data["project"]) != "" && (ctx.Err() != nil || tells(err)):
+			text = hide(string(data["url"])+string(data["server"]), data) + ": nothing that can be used answers there: check address, port, path, certificate, known hosts, network and proxy; " +
+				"without a project, who may edit the agent's settings is told the exact reason"
+		case ctx.Err() != nil:
 			text += fmt.Sprintf("; there was no answer within %s: check address, proxy and firewall", tryLimit)
 		}
 		return "", refusedAs(agentapi.CodeInvalid, "the connection does not work: %s", text)
 	}
 	return hide(message, data), nil
+}
+
+// distant is an error that tells what is at an address. Who may edit the settings of one project only is not told: the agent
+// reaches more than they do.
+type distant struct{ error }
+
+// Unwrap gives the error itself.
+func (d distant) Unwrap() error { return d.error }
+
+// tells reports whether an error tells what is at an address. That a credential is missing or wrong is told to everybody.
+func tells(err error) bool {
+	var found *git.Error
+	if errors.As(err, &found) {
+		return !errors.Is(found, git.ErrAuth) && !errors.Is(found, git.ErrDenied)
+	}
+	return errors.As(err, new(distant))
 }
 
 // tryGit lists the references of a repository. Where it has no credential of its own, the template that fits is used, as for
@@ -66,6 +86,9 @@ func (v *verbs) tryGit(ctx context.Context, data map[string][]byte) (string, err
 	refs, err := mirror.LsRemote(ctx)
 	if err != nil {
 		return "", err
+	}
+	if len(refs.IDs) == 0 { // a page of something else counts for git as a repository without references
+		return "", distant{fmt.Errorf("%s has no branch and no tag: check the address, or push a commit before it is tried", mirror.URL())}
 	}
 	branches := 0
 	for name := range refs.IDs {
@@ -95,7 +118,7 @@ func (v *verbs) tryHelm(ctx context.Context, data map[string][]byte) (string, er
 		return "", err
 	}
 	if !strings.Contains(string(begin), "apiVersion") && !strings.Contains(string(begin), "entries") {
-		return "", fmt.Errorf("%s/index.yaml is no index of a Helm repository: check the url", helmAddress(data))
+		return "", distant{fmt.Errorf("%s/index.yaml is no index of a Helm repository: check the url", helmAddress(data))}
 	}
 	return "the repository has an index", nil
 }
@@ -124,7 +147,10 @@ func (v *verbs) helmIndex(ctx context.Context, data map[string][]byte, enough in
 	}
 	resp, err := (&http.Client{Transport: transport, CheckRedirect: redirects}).Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("%s/index.yaml: %s", address, outward.Reason(err, errRedirect, errAway))
+		if errors.Is(err, outward.ErrRefused) {
+			return nil, fmt.Errorf("%s/index.yaml: %s", address, outward.Reason(err))
+		}
+		return nil, distant{fmt.Errorf("%s/index.yaml: %s", address, outward.Reason(err, errRedirect, errAway))}
 	}
 	defer func() { _ = resp.Body.Close() }()
 	switch resp.StatusCode {
@@ -132,11 +158,11 @@ func (v *verbs) helmIndex(ctx context.Context, data map[string][]byte, enough in
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return nil, fmt.Errorf("%s/index.yaml: %s: check username and password", address, outward.Status(resp.StatusCode))
 	default:
-		return nil, fmt.Errorf("%s/index.yaml: %s: check the url", address, outward.Status(resp.StatusCode))
+		return nil, distant{fmt.Errorf("%s/index.yaml: %s: check the url", address, outward.Status(resp.StatusCode))}
 	}
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, enough))
 	if err != nil {
-		return nil, fmt.Errorf("read %s/index.yaml: %s", address, outward.Reason(err))
+		return nil, distant{fmt.Errorf("read %s/index.yaml: %s", address, outward.Reason(err))}
 	}
 	return raw, nil
 }
@@ -198,13 +224,16 @@ func (v *verbs) tryCluster(ctx context.Context, data map[string][]byte) (string,
 	}
 	raw, err := client.RESTClient().Get().AbsPath("/version").Do(ctx).Raw()
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", entry.server, refusalOf(err))
+		if errors.Is(err, outward.ErrRefused) {
+			return "", fmt.Errorf("%s: %w", entry.server, refusalOf(err))
+		}
+		return "", distant{fmt.Errorf("%s: %w", entry.server, refusalOf(err))}
 	}
 	var version struct {
 		GitVersion string `json:"gitVersion"`
 	}
 	if err := strict.Decode(raw, &version, strict.Foreign); err != nil || versionOf(version.GitVersion) == "" {
-		return "", fmt.Errorf("what answers at %s is no Kubernetes: check the address", entry.server)
+		return "", distant{fmt.Errorf("what answers at %s is no Kubernetes: check the address", entry.server)}
 	}
 	// A version is told to anybody; that the credentials are good is seen by asking for more.
 	if err := client.RESTClient().Get().AbsPath("/api/v1").Do(ctx).Error(); err != nil {

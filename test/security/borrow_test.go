@@ -18,9 +18,19 @@ func TestNobodyTriesAConnectionWithTheSecretsOfAnother(t *testing.T) {
 		body := func(name string) string {
 			return fmt.Sprintf(`{"name":%q,"fields":{"project":%q,%q:"https://mallory.example"}}`, name, ourProject, field)
 		}
-		g.refused(mallory, "POST", "/agents/account.prod/"+noun+"/test", body(theirProject), api.CodeNotFound, api.CodeForbidden)
+		// Theirs is answered as what is not there: with no secret of it, and without a word on it.
+		g.arrived()
+		answers := map[string]bool{}
+		for _, name := range []string{theirProject, "nothing-of-that-name"} {
+			answers[g.must(mallory, "POST", "/agents/account.prod/"+noun+"/test", body(name))] = true
+		}
+		if len(answers) != 1 {
+			t.Errorf("what may not be seen is told from what is not there: %v", answers)
+		}
 		for _, c := range g.arrived() {
-			t.Errorf("the agent got %s of %v: %s", c.Kind, c.Target, c.Body)
+			if !strings.Contains(string(c.Body), `"create":true`) || strings.Contains(string(c.Body), `"from"`) {
+				t.Errorf("the agent got %s of %v: %s", c.Kind, c.Target, c.Body)
+			}
 		}
 		if out := g.must(mallory, "POST", "/agents/account.prod/"+noun+"/test", body(ourProject)); !strings.Contains(out, `"ok":true`) {
 			t.Errorf("what is one's own is not tried: %s", out)

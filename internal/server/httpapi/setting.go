@@ -282,14 +282,23 @@ func (n *settingNoun) test() Route {
 	r := n.route(http.MethodPost, "/test", "edit", "test-"+n.name(), "Have the agent try a connection to a "+n.called+"; nothing is changed")
 	r.Reads, r.Example = true, n.example
 	r.mount = mount(handler[settingCreate, testOutput]{
-		find: func(ctx context.Context, _ *call, in *settingCreate) (target, error) {
-			return n.reach(ctx, in.Agent, &in.Body, true)
+		find: func(ctx context.Context, c *call, in *settingCreate) (target, error) {
+			there, err := n.reach(ctx, in.Agent, &in.Body, true)
+			if err != nil || there.value == nil || api.CodeOf(c.may(c.route.Permission, there)) != api.CodeNotFound {
+				return there, err
+			}
+			// What the caller may not see is not there.
+			_, namespace, name, err := api.ParseItemID(there.object.ID)
+			if err != nil {
+				return target{}, err
+			}
+			return n.place(ctx, ItemInput{in.AgentInput, namespace, name}, in.Body.Fields["project"], in.Body.Labels)
 		},
 		do: func(ctx context.Context, c *call, in *settingCreate) (*testOutput, error) {
 			_, namespace, name, _ := api.ParseItemID(c.object.ID) // the agent does not need it
 			at := ItemInput{in.AgentInput, namespace, name}
 			change := n.change(&in.Body, in.DryRun)
-			// The agent uses the secrets of what is there, so the right to that was asked for; without it, nothing may be there.
+			// The agent uses the secrets of what is there, so the right to that was asked for; without it, it looks at none.
 			change.Update = c.found.value != nil
 			change.Create = !change.Update
 			var err error
