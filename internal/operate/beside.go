@@ -18,8 +18,18 @@ func SyncBeside(app *v1alpha1.Application, req api.SyncRequest, who Who, now tim
 	return c, err
 }
 
-// completeBeside gives an operation what Argo CD's server would take from the Application.
+// completeBeside gives an operation what Argo CD's server would take from the Application, and its command line would send.
 func completeBeside(op *v1alpha1.Operation, app *v1alpha1.Application, retried bool) {
+	if op.Sync.Source == nil && len(op.Sync.Sources) == 0 {
+		if app.Spec.MultipleSources() {
+			op.Sync.Sources = slices.Clone(app.Spec.Sources)
+		} else if sources := app.Spec.EffectiveSources(); len(sources) == 1 {
+			op.Sync.Source = sources[0].DeepCopy()
+		}
+	}
+	if op.Sync.SyncStrategy == nil {
+		op.Sync.SyncStrategy = &v1alpha1.SyncStrategy{Hook: &v1alpha1.SyncStrategyHook{}}
+	}
 	policy := app.Spec.SyncPolicy
 	if policy == nil {
 		return

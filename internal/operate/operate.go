@@ -44,11 +44,13 @@ func nothing(format string, args ...any) Change {
 	return Change{Answer: api.OperationAnswer{Message: fmt.Sprintf(format, args...)}}
 }
 
-// with makes the Change one that sends a patch, and its operation.
+// with makes the Change one that sends a patch, and its operation. The state of the operation before goes with it, as Argo CD's
+// server has it go (SetAppOperation): its controller merges what it has to say into the state that it finds, so that whatever
+// the next operation leaves out (prune, dryRun, resources) would be that of the one before.
 func (c Change) with(patch map[string]any) Change {
 	c.Patch, c.Answer.Changed = patch, true
 	if c.Operation != nil {
-		patch["operation"] = c.Operation
+		patch["operation"], patch["status"] = c.Operation, map[string]any{"operationState": nil}
 		c.Answer.Request = requestID(c.Operation)
 	}
 	return c

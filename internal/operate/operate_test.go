@@ -168,7 +168,9 @@ func TestARequestForASyncBecomesAnOperation(t *testing.T) {
 			if d := cmp.Diff(&c.want, got.Operation); d != "" {
 				t.Errorf("operation (-want +got):\n%s", d)
 			}
-			patch := map[string]any{"metadata": map[string]any{"resourceVersion": "7"}, "operation": got.Operation}
+			patch := map[string]any{
+				"metadata": map[string]any{"resourceVersion": "7"}, "operation": got.Operation, "status": map[string]any{"operationState": nil},
+			}
 			if d := cmp.Diff(patch, got.Patch); d != "" || !got.Answer.Changed || got.Answer.Request != "request-1" {
 				t.Errorf("patch (-want +got):\n%s\nanswer %+v", d, got.Answer)
 			}
