@@ -19,15 +19,16 @@ import (
 
 // raw is a connection of somebody who writes the protocol by hand.
 type raw struct {
-	t     *testing.T
-	conn  *websocket.Conn
-	nonce string
+	extensions string
+	t          *testing.T
+	conn       *websocket.Conn
+	nonce      string
 }
 
 // raw connects and reads what the broker says first.
 func (s *server) raw(header http.Header) *raw {
 	s.t.Helper()
-	dialer := websocket.Dialer{TLSClientConfig: s.http.Client().Transport.(*http.Transport).TLSClientConfig, HandshakeTimeout: time.Minute}
+	dialer := websocket.Dialer{TLSClientConfig: s.http.Client().Transport.(*http.Transport).TLSClientConfig, HandshakeTimeout: time.Minute, EnableCompression: true}
 	conn, response, err := dialer.DialContext(s.t.Context(), s.address()+agentapi.PathLink, header)
 	if err != nil {
 		s.t.Fatal(err)
@@ -53,7 +54,7 @@ func (s *server) raw(header http.Header) *raw {
 	if info.MaxPayload != agentapi.MaxMessage || info.Nonce == "" || len(info.ConnectURLs) > 0 || info.ClientIP != "127.0.0.1" {
 		s.t.Errorf("the broker says %s", data)
 	}
-	return &raw{t: s.t, conn: conn, nonce: info.Nonce}
+	return &raw{t: s.t, conn: conn, nonce: info.Nonce, extensions: response.Header.Get("Sec-WebSocket-Extensions")}
 }
 
 func (r *raw) write(text string) {
