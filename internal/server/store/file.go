@@ -66,7 +66,8 @@ func checkFile(file *os.File, path string) error {
 	if info.Size() == 0 {
 		// A server that has used a database leaves its lock.
 		if lock, err := os.Stat(path + lockSuffix); logged || err == nil && lock.Size() > 0 {
-			return fmt.Errorf("%s is empty and was a database before: %s, or remove the file and those beside it to begin with nothing", path, advice)
+			return fmt.Errorf("%s is empty and was a database before: %s, or remove the file and those beside it to begin with nothing",
+				path, advice)
 		}
 		return nil
 	}
@@ -94,7 +95,8 @@ func closeToOthers(path string) error {
 	}
 	if mode := info.Mode().Perm(); mode&others != 0 {
 		if err := os.Chmod(path, mode&^others); err != nil {
-			return fmt.Errorf("everybody may read %s, which holds hashes of passwords and tokens, and that cannot be changed: %w: run chmod o-rwx on it", path, err)
+			return fmt.Errorf("everybody may read %s, which holds hashes of passwords and tokens, and that cannot be changed: %w: run chmod o-rwx on it",
+				path, err)
 		}
 	}
 	return nil
@@ -111,7 +113,8 @@ func (s *Store) checkWhole(ctx context.Context, current int64) error {
 		return fmt.Errorf("check database: %w", err)
 	}
 	if found != "ok" {
-		return fmt.Errorf("check database: %s is damaged (%.200s): restore a backup into a new --data directory; it was not migrated", s.path, found)
+		return fmt.Errorf("check database: %s is damaged (%.200s): restore a backup into a new --data directory; it was not migrated",
+			s.path, found)
 	}
 	return nil
 }

@@ -93,10 +93,11 @@ func (s *Store) pending(ctx context.Context, all []migration) (names []string, c
 func (s *Store) errNewer(ctx context.Context, what string, current, known int64) error {
 	program := s.writtenBy(ctx)
 	if program == "" {
-		return fmt.Errorf("%s: the database has schema %d and this program knows %d: start a newer slipway-server, or restore a backup", what, current, known)
+		return fmt.Errorf("%s: the database has schema %d and this program knows %d: start a newer slipway-server, or restore a backup",
+			what, current, known)
 	}
-	return fmt.Errorf("%s: the database has schema %d, written by slipway-server %s, and this program knows %d: start slipway-server %s or a newer one, or restore a backup",
-		what, current, program, known, program)
+	return fmt.Errorf("%s: the database has schema %d, written by slipway-server %s, and this program knows %d: "+
+		"start slipway-server %s or a newer one, or restore a backup", what, current, program, known, program)
 }
 
 // writtenBy is the version of the program that wrote the schema; empty where nothing says it.
@@ -123,7 +124,8 @@ func (s *Store) settle(ctx context.Context, migrated bool) error {
 		return nil
 	}
 	return s.write(ctx, func(t tx) error {
-		_, err := t.exec(ctx, "INSERT INTO setting (id, value, version) VALUES (?, ?, 0) ON CONFLICT (id) DO UPDATE SET value = excluded.value", settingProgram, s.program)
+		const statement = "INSERT INTO setting (id, value, version) VALUES (?, ?, 0) ON CONFLICT (id) DO UPDATE SET value = excluded.value"
+		_, err := t.exec(ctx, statement, settingProgram, s.program)
 		return err
 	})
 }
