@@ -83,10 +83,16 @@ func TestNothingOfTheOperationBeforeIsLeftInTheNextOne(t *testing.T) {
 	gone.Status.Resources = nil
 	past := []Version{{Entry: &gone.Status.History[0], Objects: []object.Manifest{manifestOf(t, "ConfigMap", "lost", map[string]any{})}}}
 	for name, ask := range map[string]func(*v1alpha1.Application) (Change, error){
-		"sync":            func(app *v1alpha1.Application) (Change, error) { return Sync(app, api.SyncRequest{}, anna(), noon()) },
-		"sync beside":     func(app *v1alpha1.Application) (Change, error) { return SyncBeside(app, api.SyncRequest{}, anna(), noon()) },
-		"rollback":        func(app *v1alpha1.Application) (Change, error) { return Rollback(app, api.RollbackRequest{}, anna(), noon()) },
-		"rollback beside": func(app *v1alpha1.Application) (Change, error) { return RollbackBeside(app, api.RollbackRequest{}, anna(), noon()) },
+		"sync": func(app *v1alpha1.Application) (Change, error) { return Sync(app, api.SyncRequest{}, anna(), noon()) },
+		"sync beside": func(app *v1alpha1.Application) (Change, error) {
+			return SyncBeside(app, api.SyncRequest{}, anna(), noon())
+		},
+		"rollback": func(app *v1alpha1.Application) (Change, error) {
+			return Rollback(app, api.RollbackRequest{}, anna(), noon())
+		},
+		"rollback beside": func(app *v1alpha1.Application) (Change, error) {
+			return RollbackBeside(app, api.RollbackRequest{}, anna(), noon())
+		},
 		"restore": func(app *v1alpha1.Application) (Change, error) {
 			return Restore(app, api.RestoreRequest{From: id(0)}, past, nil, anna(), noon())
 		},
