@@ -256,6 +256,10 @@ func (s *Server) claimed(ctx context.Context, job string, every time.Duration, d
 	if ended != nil {
 		return err
 	}
+	if wait, ok := errors.AsType[later](err); ok {
+		s.log.Warn(job, "why", wait.why)
+		err, every = nil, wait.after
+	}
 	// It is looked at again in its time also where it failed.
 	return errors.Join(err, s.store.EndJob(context.WithoutCancel(ctx), job, me, every))
 }

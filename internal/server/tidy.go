@@ -16,15 +16,41 @@ const (
 	// tidyEvery is how often what expired is removed, settleEvery how often commands are looked for that are overdue and
 	// that no server has a timer for.
 	tidyEvery, settleEvery = 5 * time.Minute, 30 * time.Second
+	// jobRemoval names the job that removes what is older than its time.
+	jobRemoval = "removal"
+	// longAway is for how long no server may have looked before its clock is doubted, and doubted how long people have then to
+	// correct it. What is removed does not come back, and a clock that is a year ahead makes all of it old.
+	longAway, doubted = 14 * 24 * time.Hour, 24 * time.Hour
 )
 
+// later is the error of a job that is to be done after a while, in place of its usual one.
+type later struct {
+	after time.Duration
+	why   string
+}
+
+// Error implements error.
+func (l later) Error() string { return l.why }
+
 // tidyOnce removes what expired.
-func (s *Server) tidyOnce(ctx context.Context) error {
+func (s *Server) tidyOnce(ctx context.Context) error { return s.authn.Clean(ctx) }
+
+// removeOnce removes what is older than the time that the settings give it. Where nobody looked for long, or the clock says so,
+// it waits for a day first.
+func (s *Server) removeOnce(ctx context.Context) error {
+	due, err := s.store.JobDue(ctx, jobRemoval)
+	if err != nil {
+		return err
+	}
+	if late := s.cfg.Now().Sub(due); !due.IsZero() && late > longAway {
+		return later{doubted, fmt.Sprintf("nobody looked for what is to be removed for %d days, or the clock is ahead: nothing is removed for %s; "+
+			"correct the clock if it is wrong", int(late.Hours()/24), doubted)}
+	}
 	settings, err := s.store.Settings(ctx)
 	if err != nil {
 		return err
 	}
-	errs := []error{s.authn.Clean(ctx)}
+	var errs []error
 	if days := settings.AuditRetentionDays; days > 0 {
 		_, err := s.audit.Prune(ctx, audit.Retention{For: time.Duration(days) * 24 * time.Hour})
 		errs = append(errs, err)

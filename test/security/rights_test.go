@@ -188,9 +188,7 @@ func TestWhatCountsForAllProjectsIsNoProjectsToSet(t *testing.T) {
 			{"POST", "/credential-templates", setting("all", append(project, "url", "https://git.example.org/")...)},
 			{"PUT", "/credential-templates/argocd/example", setting("", append(project, "url", "https://git.example.org/")...)},
 			{"DELETE", "/credential-templates/argocd/example", ""},
-			// What is there of another project, by its name.
-			{"POST", "/repositories/test", setting("theirs", append(project, "url", "https://evil.example.org/x")...)},
-			{"POST", "/clusters/test", setting("theirs", append(project, "server", "https://evil.example.org")...)},
+			// What is there of another project, by its name. (A try under such a name answers as if nothing was there; see borrow_test.go.)
 			{"POST", "/repositories", setting("theirs", append(project, "url", "https://evil.example.org/x")...)},
 			{"POST", "/repositories", strings.Replace(setting("theirs", append(project, "url", "https://evil.example.org/x")...), "{", `{"upsert":true,`, 1)},
 			{"PUT", "/repositories/argocd/ours", setting("", "project", "team-b")},
@@ -202,6 +200,10 @@ func TestWhatCountsForAllProjectsIsNoProjectsToSet(t *testing.T) {
 			w.refused(operator, attack.method, at+attack.path, attack.body, api.CodeForbidden, api.CodeNotFound, api.CodeInvalid, api.CodeConflict)
 			l.none(attack.path + " " + attack.body)
 		}
+	}
+	for path, field := range map[string]string{"/repositories/test": "url", "/clusters/test": "server"} {
+		w.refused(operator, "POST", at+path, setting("theirs", field, "https://evil.example.org/x"), api.CodeForbidden, api.CodeNotFound)
+		l.none(path)
 	}
 	// Nor is it of a project for those who may.
 	for _, path := range []string{"/certificates", "/known-hosts", "/gpg-keys"} {

@@ -148,6 +148,19 @@ func (s *Store) EndJob(ctx context.Context, job, holder string, again time.Durat
 	return nil
 }
 
+// JobDue returns when a job is, or was, to be done next; no time for one that was never done.
+func (s *Store) JobDue(ctx context.Context, job string) (due time.Time, err error) {
+	var at int64
+	err = s.read(ctx, func(t tx) error { return t.one(ctx, "SELECT due_at FROM job WHERE id = ?", []any{job}, &at) })
+	if err != nil && !isNotFound(err) {
+		return time.Time{}, fmt.Errorf("read when job %s is due: %w", job, err)
+	}
+	if at > 0 {
+		due = time.UnixMicro(at).UTC()
+	}
+	return due, nil
+}
+
 // OverdueCommands returns the ids of commands without a result whose deadline
 // has passed, by the uid of their agent.
 func (s *Store) OverdueCommands(ctx context.Context, now time.Time) (list map[string][]string, err error) {
