@@ -101,7 +101,7 @@ func due(q *request, out *httptest.ResponseRecorder) (least, most int) {
 	switch {
 	case r.audit == "" || out.Header().Get("Idempotency-Replayed") != "":
 		return 0, 0
-	case r.access != "public" && (q.actor.code != 0 || out.Code == http.StatusUnauthorized || q.actor.unsettled && !r.unsettled), q.actor.foreign && r.method != http.MethodGet:
+	case r.access != "public" && (q.actor.code != 0 || out.Code == http.StatusUnauthorized || q.actor.unsettled && !r.unsettled), q.actor.foreign && (r.method != http.MethodGet || ofOthers(out)):
 		return 0, 0 // nobody is there to name, or a page of others asked in their name
 	case elsewhere(out) || id(out) == "":
 		return 0, 0
@@ -115,6 +115,12 @@ func due(q *request, out *httptest.ResponseRecorder) (least, most int) {
 		return 0, 1 // what cannot be read is no attempt; what the route itself refuses is one
 	}
 	return 1, 1
+}
+
+// ofOthers is true for an answer to a page of another origin, which asked with a method that changes things: one that no route has,
+// where the route is one that reads.
+func ofOthers(out *httptest.ResponseRecorder) bool {
+	return problemOf(out) == api.CodeForbidden && strings.Contains(out.Body.String(), "a page of another origin asked for this")
 }
 
 func id(out *httptest.ResponseRecorder) string { return out.Header().Get("X-Request-Id") }
