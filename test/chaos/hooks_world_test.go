@@ -214,7 +214,7 @@ func (st *stage) await(what string, check func(app *unstructured.Unstructured) s
 		app, err := st.apps().Get(ctx, "app", metav1.GetOptions{})
 		if err != nil {
 			problem = err.Error()
-			return false, nil
+			return false, nil //nolint:nilerr // it is asked again until the time is over
 		}
 		problem = check(app)
 		return problem == "", nil
