@@ -101,7 +101,7 @@ func (a *Agent) turn(ctx context.Context, id name) {
 	app := e.app
 	a.sources.follow(id, app) // before anything is read: what is pushed from here on brings another turn
 	req := a.request(e, start)
-	req.Operating = a.progress(ctx, log, &app, start, e.told)
+	req.Operating, req.Confirm = a.progress(ctx, log, &app, start, e.told), a.confirm(&app)
 	ctx, span := a.traces.turn(ctx, id, e.asked.trace)
 	defer span.Done()
 	heard := a.heard.Load()

@@ -252,6 +252,9 @@ func (r *run) apply(ctx context.Context, op *plan.Operation, u *underway, d Deci
 				r.releaseHook(ctx, op, t)
 			}
 		case plan.Remove:
+			if ok, wait := r.confirmed(ctx, op, u, d, m.Tasks); !ok {
+				return wait
+			}
 			for _, t := range m.Tasks {
 				r.removeHook(ctx, op, t, d)
 			}

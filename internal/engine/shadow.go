@@ -56,7 +56,7 @@ func bystander(req Request) Request {
 	if last := app.Status.OperationState; last != nil && !last.Phase.Completed() {
 		app.Status.OperationState = nil
 	}
-	req.App, req.Operating, req.Retries = &app, nil, 0
+	req.App, req.Operating, req.Confirm, req.Retries = &app, nil, nil, 0
 	return req
 }
 

@@ -21,14 +21,17 @@ func (r *run) tell(op *plan.Operation, u *underway, d Decision, more int) {
 	if r.req.Operating == nil {
 		return
 	}
-	r.req.Operating(func() v1alpha1.OperationState {
-		state := r.operationState(d, u)
-		done, total := op.Progress()
-		state.Phase = v1alpha1.OperationRunning
-		state.Message = fmt.Sprintf("%d of %d objects done (%s)", done+more, total, op.Counts())
-		state.SyncResult.Resources = results(op, u, runningRoom)
-		return *state
-	})
+	r.req.Operating(func() v1alpha1.OperationState { return *r.progressState(op, u, d, more) })
+}
+
+// progressState says how far an operation is, of which more objects are done than it knows of.
+func (r *run) progressState(op *plan.Operation, u *underway, d Decision, more int) *v1alpha1.OperationState {
+	state := r.operationState(d, u)
+	done, total := op.Progress()
+	state.Phase = v1alpha1.OperationRunning
+	state.Message = fmt.Sprintf("%d of %d objects done (%s)", done+more, total, op.Counts())
+	state.SyncResult.Resources = results(op, u, runningRoom)
+	return state
 }
 
 // options returns the sync options of an operation, those of the Application where it has none.
