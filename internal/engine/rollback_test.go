@@ -24,7 +24,7 @@ func TestAPinIsReadOrSaysWhatIsWrong(t *testing.T) {
 		{"none", "", "", false},
 		{"one", `{"id":3,"revisions":["r1"],"quarantine":{"revisions":["r2"]}}`, "", true},
 		{"with a source of its own", `{"revisions":["r1"],"sources":[{"repoURL":"https://git.example/b"}]}`, "", true},
-		{"no JSON", `r1`, "invalid character", false},
+		{"no JSON", `r1`, "no valid JSON", false},
 		{"without a revision", `{}`, "0 revisions for 1 sources", false},
 		{"with an empty revision", `{"revisions":[""]}`, "one of its revisions is empty", false},
 		{"for several sources", `{"revisions":["r1","r2"]}`, "2 revisions for 1 sources", false},

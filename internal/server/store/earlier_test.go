@@ -148,6 +148,9 @@ func TestIndicesThatAnEarlierProgramMadeAreDropped(t *testing.T) {
 }
 
 func TestAMigrationThatIsInterruptedIsDoneAgain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes long: make test runs it")
+	}
 	t.Parallel()
 	t.Run("SQLite", func(t *testing.T) {
 		t.Parallel()
@@ -202,6 +205,9 @@ func interruptMigrations(t *testing.T, postgres bool, interrupt func(b *bench, v
 }
 
 func TestServersThatMigrateAtTheSameTimeMigrateOnce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes long: make test runs it")
+	}
 	t.Parallel()
 	for name, postgres := range map[string]bool{"SQLite": false, "PostgreSQL": true} {
 		t.Run(name, func(t *testing.T) {
@@ -241,6 +247,9 @@ func TestServersThatMigrateAtTheSameTimeMigrateOnce(t *testing.T) {
 }
 
 func TestABackupOfAnyEarlierSchemaIsRestored(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes long: make test runs it")
+	}
 	onEachEarlier(t, func(t *testing.T, b *bench, version int64) {
 		before := b.content(t, version)
 		var backup bytes.Buffer
