@@ -53,7 +53,11 @@ func writes(method, name string) func(int, write) bool {
 // moments are the stages in which the agent is killed in every run of the tests.
 func moments() []moment {
 	return []moment{
+		{"well", "the first wave is applied", false, writes("PATCH", "configmaps/first")},
+		{"well", "an object is pruned", false, writes("DELETE", "configmaps/pruned")},
+		{"well", "a hook that succeeded is deleted", false, writes("DELETE", "jobs/after")},
 		{"failing", "a hook that fails is made", false, writes("PATCH", "jobs/bad")},
+		{"failing", "a hook that failed is deleted", false, writes("DELETE", "jobs/bad")},
 		{"selective", "the second of two objects is to be applied", true, writes("PATCH", "configmaps/last")},
 		{"dry run", "the status is to tell the end", true, func(_ int, w write) bool { return w.Kind == "applications" && w.Phase == "Succeeded" }},
 	}

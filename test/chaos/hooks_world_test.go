@@ -47,9 +47,21 @@ type story struct {
 	deploys   bool // it is a deployment, which the history has
 }
 
-// stories are syncs with hooks, some of which fail, or without.
+// stories are syncs with every kind of hook and policy.
 func stories() []story {
 	return []story{
+		{name: "well", phase: "Succeeded", deploys: true, parts: []part{
+			{name: "jobs/before", rank: 1, hook: "PreSync", runs: true, stays: true},
+			{name: "jobs/before-gone", rank: 2, hook: "PreSync", wave: 1, delete: "HookSucceeded", runs: true},
+			{name: "configmaps/first", rank: 3, runs: true, stays: true},
+			{name: "configmaps/among", rank: 4, hook: "Sync", wave: 1, runs: true, stays: true},
+			{name: "jobs/among-job", rank: 4, hook: "Sync", wave: 1, delete: "BeforeHookCreation,HookFailed", runs: true, stays: true},
+			{name: "configmaps/last", rank: 5, wave: 2, runs: true, stays: true},
+			{name: "configmaps/skipped", hook: "Skip"},
+			{name: "jobs/after", rank: 6, hook: "PostSync", delete: "HookSucceeded", runs: true},
+			{name: "jobs/after-kept", rank: 7, hook: "PostSync", wave: 1, delete: "BeforeHookCreation,HookFailed", runs: true, stays: true},
+			{name: "jobs/rescue", hook: "SyncFail"},
+		}},
 		{name: "failing", phase: "Failed", parts: []part{
 			{name: "jobs/before", rank: 1, hook: "PreSync", runs: true, stays: true},
 			{name: "configmaps/first", rank: 3, runs: true, stays: true},
