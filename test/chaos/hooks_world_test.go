@@ -243,15 +243,27 @@ func (st *stage) await(what string, check func(app *unstructured.Unstructured) s
 // awaitStrike waits until a write was stopped, and reports whether one was: the sync may be over before.
 func (st *stage) awaitStrike(fired chan struct{}) (hit bool) {
 	st.t.Helper()
-	st.await("a write to stop, or the end", func(app *unstructured.Unstructured) string {
+	ctx, cancel := context.WithTimeout(st.t.Context(), converged)
+	defer cancel()
+	problem := ""
+	err := wait.PollUntilContextCancel(ctx, lookEvery, true, func(ctx context.Context) (bool, error) {
 		select {
 		case <-fired:
 			hit = true
-			return ""
+			return true, nil
 		default:
-			return st.over(app)
 		}
+		app, err := st.apps().Get(ctx, "app", metav1.GetOptions{})
+		if err != nil { // the strike may be at the API server
+			problem = err.Error()
+			return false, nil //nolint:nilerr // it is asked again until the time is over
+		}
+		problem = st.over(app)
+		return problem == "", nil
 	})
+	if err != nil {
+		st.t.Fatalf("no write stopped, and there is no end: %s; written:\n%s", problem, st.told())
+	}
 	return hit
 }
 
