@@ -105,7 +105,7 @@ test("a channel is made and tried", async ({ page }) => {
   await page.getByRole("row", { name: /hooks/ }).press("Enter");
   receiver.down = true;
   await form.getByRole("button", { name: "Send a test message" }).click();
-  await expect(form.getByRole("status")).toContainText("the webhook answered 503");
+  await expect(form.getByRole("status")).toContainText("the webhook answered with status 503");
   await expectAccessible(page);
   receiver.down = false;
   await form.getByRole("button", { name: "Send a test message" }).click();
@@ -188,13 +188,13 @@ test("what could not be sent says why, and is sent again", async ({ page }) => {
     .toContain("503");
   await page.goto(address("deliveries", "&state=Waiting"));
   const row = page.getByRole("row", { name: new RegExp(name) });
-  await expect(row).toContainText("the webhook answered 503");
+  await expect(row).toContainText("the webhook answered with status 503");
   await expectAccessible(page);
   const waiting = await newest();
   // A link leads to it, whatever the filter leaves.
   await page.goto(address("deliveries", `&state=Dead&open=${waiting?.id}`));
   const drawer = page.getByRole("dialog");
-  await expect(drawer).toContainText("the webhook answered 503");
+  await expect(drawer).toContainText("the webhook answered with status 503");
   await expectAccessible(page);
   receiver.down = false;
   await drawer.getByRole("button", { name: "Send now" }).click();
