@@ -198,7 +198,8 @@ func entryEdit(req *agentapi.SettingChange) (config string, names []string, edit
 		}
 		switch {
 		case req.Update && len(names) > 1:
-			return "", nil, nil, refusedAs(agentapi.CodeInvalid, "there are keys of %d names, and the change is about %.200s: change them one by one", len(names), req.Name)
+			return "", nil, nil, refusedAs(agentapi.CodeInvalid, "there are keys of %d names, and the change is about %.200s: "+
+				"change them one by one", len(names), req.Name)
 		case !slices.Contains(names, req.Name):
 			req.Name = names[0]
 		}

@@ -277,7 +277,7 @@ func (v *verbs) objectPatch(ctx context.Context, cmd agentapi.Command) (any, err
 	if req.Version != "" {
 		return v.patchOnce(ctx, cmd, in, d, kind, req)
 	}
-	// What was not made for one version is asked again where somebody else was faster, the status of a turn for one.
+	// Without a version the patch is for whatever is there. The agent's own status writes would make it fail now and then.
 	var out any
 	err = retry.RetryOnConflict(retry.DefaultBackoff, func() (err error) {
 		out, err = v.patchOnce(ctx, cmd, in, d, kind, req)

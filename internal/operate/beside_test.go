@@ -104,6 +104,10 @@ func TestNothingOfTheOperationBeforeIsLeftInTheNextOne(t *testing.T) {
 			if err != nil || c.Operation == nil {
 				t.Fatalf("%+v, %v", c, err)
 			}
+			// An operation that began meanwhile must not lose its state.
+			if meta, _ := c.Patch["metadata"].(map[string]any); meta["resourceVersion"] != app.ResourceVersion {
+				t.Errorf("the patch is for any version: %v", c.Patch)
+			}
 			after := merged(t, app, c.Patch)
 			if after.Status.OperationState != nil {
 				t.Errorf("left of the operation before: %+v", after.Status.OperationState)

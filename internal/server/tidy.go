@@ -43,7 +43,7 @@ func (s *Server) removeOnce(ctx context.Context) error {
 		return err
 	}
 	if late := s.cfg.Now().Sub(due); !due.IsZero() && late > longAway {
-		return later{doubted, fmt.Sprintf("nobody looked for what is to be removed for %d days, or the clock is ahead: nothing is removed for %s; "+
+		return later{doubted, fmt.Sprintf("the last cleanup was due %d days ago, or the clock is ahead: nothing is removed for %s; "+
 			"correct the clock if it is wrong", int(late.Hours()/24), doubted)}
 	}
 	settings, err := s.store.Settings(ctx)

@@ -58,7 +58,8 @@ type flight struct {
 
 func newBuffer(source Source, now func() time.Time, log *slog.Logger) *buffer {
 	return &buffer{
-		intake: newIntake(now), source: &properSource{Source: source, log: log}, trace: func(agentapi.Key) string { return "" }, log: log, rejected: map[agentapi.Key]string{},
+		intake: newIntake(now), source: &properSource{Source: source, log: log},
+		trace: func(agentapi.Key) string { return "" }, log: log, rejected: map[agentapi.Key]string{},
 		dirty: map[agentapi.Key]time.Time{}, scans: map[agentapi.ItemKind]bool{},
 	}
 }
