@@ -32,15 +32,14 @@ func newContextCmd(common *access.Common) *cobra.Command {
 		Use: "use NAME", Short: "Make a context the current one", Example: "  slipway context use slipway.example.org", Args: cobra.ExactArgs(1),
 		ValidArgsFunction: completeContexts,
 		RunE: func(_ *cobra.Command, args []string) error {
-			contexts, err := remote.Load()
+			err := remote.Update(func(contexts *remote.Contexts) error {
+				if _, ok := contexts.Get(args[0]); !ok {
+					return missing(args[0])
+				}
+				contexts.Current = args[0]
+				return nil
+			})
 			if err != nil {
-				return err
-			}
-			if _, ok := contexts.Get(args[0]); !ok {
-				return missing(args[0])
-			}
-			contexts.Current = args[0]
-			if err := contexts.Save(); err != nil {
 				return err
 			}
 			common.Sayf("context %s is the current one", args[0])
@@ -51,16 +50,15 @@ func newContextCmd(common *access.Common) *cobra.Command {
 		Use: "delete NAME...", Short: "Forget contexts; `slipway logout` also makes the token worth nothing", Args: cobra.MinimumNArgs(1),
 		Example: "  slipway context delete slipway.example.org", ValidArgsFunction: completeContexts,
 		RunE: func(_ *cobra.Command, args []string) error {
-			contexts, err := remote.Load()
-			if err != nil {
-				return err
-			}
-			for _, name := range args {
-				if !contexts.Delete(name) {
-					return missing(name)
+			err := remote.Update(func(contexts *remote.Contexts) error {
+				for _, name := range args {
+					if !contexts.Delete(name) {
+						return missing(name)
+					}
 				}
-			}
-			if err := contexts.Save(); err != nil {
+				return nil
+			})
+			if err != nil {
 				return err
 			}
 			for _, name := range args {
@@ -73,12 +71,10 @@ func newContextCmd(common *access.Common) *cobra.Command {
 		Use: "none", Short: "Have no context be the current one: commands talk to the cluster of the kubeconfig", Args: cobra.NoArgs,
 		Example: "  slipway context none",
 		RunE: func(*cobra.Command, []string) error {
-			contexts, err := remote.Load()
-			if err != nil {
-				return err
-			}
-			contexts.Current = ""
-			return contexts.Save()
+			return remote.Update(func(contexts *remote.Contexts) error {
+				contexts.Current = ""
+				return nil
+			})
 		},
 	}
 	cmd.AddCommand(list, use, none, remove)

@@ -112,10 +112,6 @@ func loginRun(ctx context.Context, o loginOptions) error {
 	if strings.Contains(found.Name, "/") {
 		return iostream.Usagef("the name of a context has no slash: it is told from an address by that")
 	}
-	contexts, err := remote.Load()
-	if err != nil {
-		return err
-	}
 	if o.insecure {
 		o.Sayf("warning: --insecure: the server's certificate is not checked, and anybody on the way can read and change what is sent")
 	}
@@ -132,8 +128,11 @@ func loginRun(ctx context.Context, o loginOptions) error {
 		return access.ExplainServer(err, found.Server)
 	}
 	found.User, found.ExpiresAt = who.Principal.ID, who.ExpiresAt
-	contexts.Set(found)
-	if err := contexts.Save(); err != nil {
+	err = remote.Update(func(contexts *remote.Contexts) error {
+		contexts.Use(found)
+		return nil
+	})
+	if err != nil {
 		return err
 	}
 	o.Sayf("signed in to %s as %s; context %s is the current one", found.Server, who.Principal.ID, found.Name)
@@ -268,8 +267,11 @@ func logoutRun(ctx context.Context, common *access.Common, name string) error {
 	if err == nil {
 		err = c.SignOut(ctx)
 	}
-	contexts.Delete(name)
-	if saveErr := contexts.Save(); saveErr != nil {
+	saveErr := remote.Update(func(contexts *remote.Contexts) error {
+		contexts.Delete(name)
+		return nil
+	})
+	if saveErr != nil {
 		return saveErr
 	}
 	if err != nil && api.CodeOf(err) != api.CodeUnauthenticated {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/slipway-gitops/slipway/api/client"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/strict"
@@ -32,6 +34,8 @@ type Context struct {
 	// CA is PEM.
 	CA       string `json:"ca,omitempty"`
 	Insecure bool   `json:"insecure,omitempty"`
+	// Data is the data directory of the `slipway up` that made the context; empty for one of `slipway login`.
+	Data string `json:"data,omitempty"`
 }
 
 // String leaves the token out.
@@ -100,12 +104,47 @@ func Load() (*Contexts, error) {
 	return out, nil
 }
 
-// Save writes the contexts, for nobody else to read. A file is replaced whole, so that two commands at a time leave one
-// that can be read.
-func (c *Contexts) Save() error {
-	if err := os.MkdirAll(filepath.Dir(c.file), 0o700); err != nil {
+// Update changes the contexts: it reads them, calls change and writes them, for nobody else to read. Commands that run at
+// the same time wait for each other, so that none loses what another one wrote. An error of change leaves the file as it is.
+func Update(change func(*Contexts) error) error {
+	file, err := File()
+	if err != nil {
+		return err
+	}
+	dir := filepath.Dir(file)
+	_, missing := os.Stat(dir)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("write contexts: %w", err)
 	}
+	lock, err := os.Open(dir) //nolint:gosec // the user's own directory
+	if err != nil {
+		return fmt.Errorf("lock contexts: %w", err)
+	}
+	defer func() { _ = lock.Close() }() // gives the lock up
+	for {
+		err := unix.Flock(int(lock.Fd()), unix.LOCK_EX)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, unix.EINTR) {
+			return fmt.Errorf("lock contexts: %w", err)
+		}
+	}
+	c, err := Load()
+	if err != nil {
+		return err
+	}
+	if err := change(c); err != nil {
+		if missing != nil {
+			_ = os.Remove(dir) // which is empty, unless another command wrote meanwhile
+		}
+		return err
+	}
+	return c.save()
+}
+
+// save replaces the file whole, so that a command that reads it meanwhile finds one that can be read.
+func (c *Contexts) save() error {
 	raw, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {
 		return fmt.Errorf("encode contexts: %w", err)
@@ -133,12 +172,17 @@ func (c *Contexts) Get(name string) (Context, bool) {
 	return c.Contexts[i], true
 }
 
-// Set puts a context in, in place of one of the same name, and makes it the current one.
+// Use puts a context in and makes it the current one.
+func (c *Contexts) Use(x Context) {
+	c.Set(x)
+	c.Current = x.Name
+}
+
+// Set puts a context in, in place of one of the same name. Which one is current stays.
 func (c *Contexts) Set(x Context) {
-	c.Delete(x.Name)
+	c.Contexts = slices.DeleteFunc(c.Contexts, func(y Context) bool { return y.Name == x.Name })
 	c.Contexts = append(c.Contexts, x)
 	slices.SortFunc(c.Contexts, func(a, b Context) int { return strings.Compare(a.Name, b.Name) })
-	c.Current = x.Name
 }
 
 // Delete takes a context out; false where there is none of that name.

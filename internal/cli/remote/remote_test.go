@@ -1,11 +1,14 @@
 package remote
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 )
@@ -13,12 +16,11 @@ import (
 func TestContextsAreForNobodyElse(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	t.Setenv("SLIPWAY_CONFIG", "")
-	c, err := Load()
+	err := Update(func(c *Contexts) error {
+		c.Use(Context{Name: "prod", Server: "https://slipway.example.org", Token: "slp_secret"})
+		return nil
+	})
 	if err != nil {
-		t.Fatal(err)
-	}
-	c.Set(Context{Name: "prod", Server: "https://slipway.example.org", Token: "slp_secret"})
-	if err := c.Save(); err != nil {
 		t.Fatal(err)
 	}
 	file, err := File()
@@ -93,5 +95,40 @@ func TestAKeyThatChangedIsNotTakenUnasked(t *testing.T) {
 	}
 	if !c.Trust("https://prod.example.org", "other", "b", false) {
 		t.Error("the first key of another agent is refused")
+	}
+}
+
+func TestCommandsAtTheSameTimeLoseNoContext(t *testing.T) {
+	t.Setenv("SLIPWAY_CONFIG", filepath.Join(t.TempDir(), "slipway", "config.json"))
+	var group errgroup.Group
+	const commands = 16
+	for n := range commands {
+		group.Go(func() error {
+			return Update(func(c *Contexts) error {
+				c.Set(Context{Name: fmt.Sprint("server-", n), Server: fmt.Sprintf("https://server-%d.example.org", n)})
+				return nil
+			})
+		})
+	}
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := len(c.Names()); got != commands {
+		t.Errorf("the file has %d contexts, want %d: %v", got, commands, c.Names())
+	}
+}
+
+func TestAChangeThatFailsLeavesTheContextsAsTheyAre(t *testing.T) {
+	t.Setenv("SLIPWAY_CONFIG", filepath.Join(t.TempDir(), "config.json"))
+	broken := errors.New("broken")
+	if err := Update(func(c *Contexts) error { c.Use(Context{Name: "prod"}); return broken }); !errors.Is(err, broken) {
+		t.Errorf("the error is %v", err)
+	}
+	if c, err := Load(); err != nil || len(c.Contexts) != 0 {
+		t.Errorf("got %v, %v", c, err)
 	}
 }

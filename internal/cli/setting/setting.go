@@ -273,14 +273,6 @@ func sealTo(ctx context.Context, s *access.Server, agent *api.Agent, what seal.P
 			return "", iostream.Usagef("%s is no field of a %s that is sealed: those are %s", field, t, strings.Join(t.SecretFields(), ", "))
 		}
 	}
-	contexts, err := remote.Load()
-	if err != nil {
-		return "", err
-	}
-	if !contexts.Trust(s.Name.Server, agent.UID, agent.SealKey, accept) {
-		return "", fmt.Errorf("the key of agent %s is another one than before, and nothing was sent: if its keys were rotated or it was registered again, "+
-			"repeat this with --accept-new-key; if not, somebody may be reading along", agent.ID)
-	}
 	key, err := seal.ParsePublicKey(agent.SealKey)
 	if err != nil {
 		return "", fmt.Errorf("seal secrets for agent %s: %w", agent.ID, err)
@@ -290,11 +282,16 @@ func sealTo(ctx context.Context, s *access.Server, agent *api.Agent, what seal.P
 		return "", s.Explain(err)
 	}
 	what.Agent, what.Actor, what.At = agent.UID, who.Principal.Type+":"+who.Principal.ID, time.Now()
-	raw, err := seal.Seal(key, fields, what)
-	if err != nil {
-		return "", err
-	}
-	return base64.StdEncoding.EncodeToString(raw), contexts.Save()
+	var raw []byte
+	err = remote.Update(func(contexts *remote.Contexts) (err error) {
+		if !contexts.Trust(s.Name.Server, agent.UID, agent.SealKey, accept) {
+			return fmt.Errorf("the key of agent %s is another one than before, and nothing was sent: if its keys were rotated or it was registered again, "+
+				"repeat this with --accept-new-key; if not, somebody may be reading along", agent.ID)
+		}
+		raw, err = seal.Seal(key, fields, what)
+		return err
+	})
+	return base64.StdEncoding.EncodeToString(raw), err
 }
 
 // named finds the setting of an agent with a name; nil where there is none that may be seen.

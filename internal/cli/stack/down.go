@@ -75,15 +75,12 @@ func forget(d dir) error {
 	if err != nil || f.Server == "" {
 		return nil //nolint:nilerr // it never came so far
 	}
-	contexts, err := remote.Load()
-	if err != nil {
-		return err
-	}
-	if have, ok := contexts.Get(f.Context); !ok || have.Server != f.Server {
+	return remote.Update(func(contexts *remote.Contexts) error {
+		if have, ok := contexts.Get(f.Context); ok && (have.Data == string(d) || have.Data == "" && have.Server == f.Server) {
+			contexts.Delete(f.Context)
+		}
 		return nil
-	}
-	contexts.Delete(f.Context)
-	return contexts.Save()
+	})
 }
 
 // stop asks the process to stop everything and waits until it has given its lock up.

@@ -37,9 +37,10 @@ type stack struct {
 	agent      string
 	server     string // empty without one
 
-	ports ports
-	repo  string   // URL of the demo repository; empty without it
-	stops []func() // in the order of the starts
+	ports   ports
+	context string   // of the command line; empty without a server
+	repo    string   // URL of the demo repository; empty without it
+	stops   []func() // in the order of the starts
 }
 
 // run starts everything, calls ready, and stays until ctx is done or a part fails; then it stops everything in reverse
@@ -117,8 +118,10 @@ func (s *stack) start(ctx context.Context, group *errgroup.Group) error {
 	if err := s.startServer(ctx, group); err != nil {
 		return err
 	}
-	if err := s.writeEnv(); err != nil {
-		return err
+	if s.server == "" {
+		if err := s.writeEnv(); err != nil {
+			return err
+		}
 	}
 	signedIn, err := s.join(ctx, cluster)
 	if err != nil {
@@ -340,7 +343,7 @@ func (s *stack) facts() facts {
 		Data: string(s.dir), Kubeconfig: s.dir.kubeconfig(), Namespace: s.options.Namespace, Webhook: s.webhook(), DemoRepo: s.repo,
 	}
 	if s.server != "" {
-		f.Server, f.User, f.PasswordFile, f.Context = s.serverURL(), firstUser, s.dir.password(), contextName
+		f.Server, f.User, f.PasswordFile, f.Context = s.serverURL(), firstUser, s.dir.password(), s.context
 	}
 	return f
 }
@@ -357,7 +360,8 @@ func (s *stack) writeEnv() error {
 		{"SLIPWAY_HEALTH", "http://" + loopback(s.ports.Health)},
 		{"SLIPWAY_METRICS", "http://" + loopback(s.ports.Metrics) + "/metrics"},
 		{"SLIPWAY_DEMO_REPO", f.DemoRepo},
-		{"SLIPWAY_SERVER", f.Server}, // before KUBECONFIG, for commands that could use both
+		{"SLIPWAY_URL", f.Server},
+		{"SLIPWAY_SERVER", f.Context}, // before KUBECONFIG, for commands that could use both
 	} {
 		fmt.Fprintf(&out, "export %s=%s\n", v[0], quote(v[1]))
 	}

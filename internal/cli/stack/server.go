@@ -21,7 +21,8 @@ import (
 )
 
 const (
-	// contextName is the context that `slipway up` signs in, firstUser who it is there, and agentName the agent of the demo.
+	// contextName is the context that `slipway up` signs in; a second stack on the machine has one with a number behind it.
+	// firstUser is who it is there, and agentName the agent of the demo.
 	contextName = "local"
 	firstUser   = "admin"
 	agentName   = "demo"
@@ -111,7 +112,8 @@ func (s *stack) join(ctx context.Context, cluster *access.Cluster) (*client.Clie
 		return nil, err
 	}
 	if c == nil {
-		s.say("the first password is not that of %s any more: sign in with `slipway login %s`", s.dir.password(), s.serverURL())
+		s.say("the first password is not that of %s any more: sign in with `slipway login %s --name %s`",
+			s.dir.password(), s.serverURL(), s.context)
 		return nil, nil //nolint:nilnil // the agent knows itself from the last time
 	}
 	return c, s.register(ctx, c, cluster)
@@ -119,13 +121,9 @@ func (s *stack) join(ctx context.Context, cluster *access.Cluster) (*client.Clie
 
 // signIn makes the context; what it is signed in with is used as long as the server takes it.
 func (s *stack) signIn(ctx context.Context) (*client.Client, error) {
-	contexts, err := remote.Load()
+	mine, err := s.claimContext()
 	if err != nil {
 		return nil, err
-	}
-	mine, ok := contexts.Get(contextName)
-	if !ok || mine.Server != s.serverURL() || mine.Token == "" {
-		mine = remote.Context{Name: contextName, Server: s.serverURL()}
 	}
 	c, err := mine.Client(s.options.Version)
 	if err != nil {
@@ -153,8 +151,50 @@ func (s *stack) signIn(ctx context.Context) (*client.Client, error) {
 		return nil, err
 	}
 	mine.User, mine.ExpiresAt = who.Principal.ID, who.ExpiresAt
-	contexts.Set(mine)
-	return c, contexts.Save()
+	return c, remote.Update(func(contexts *remote.Contexts) error {
+		contexts.Set(mine)
+		return nil
+	})
+}
+
+// claimContext finds the context of this data directory, or makes one under a name that no other server has. It becomes
+// the current one only where there is none, so that commands of another shell go on talking to the server they talked to.
+func (s *stack) claimContext() (mine remote.Context, err error) {
+	err = remote.Update(func(contexts *remote.Contexts) error {
+		before, _ := readFacts(s.dir) // an earlier version noted no directory in the context
+		for _, have := range contexts.Contexts {
+			if have.Data == string(s.dir) || have.Data == "" && have.Name == before.Context && have.Server == before.Server {
+				mine = have
+			}
+		}
+		if mine.Server != s.serverURL() { // new, or the server has another port
+			mine = remote.Context{Name: mine.Name, Server: s.serverURL()}
+		}
+		for n := 1; mine.Name == ""; n++ {
+			name := contextName
+			if n > 1 {
+				name = fmt.Sprint(contextName, "-", n)
+			}
+			if have, taken := contexts.Get(name); !taken || orphaned(have) {
+				mine.Name = name
+			}
+		}
+		mine.Data, s.context = string(s.dir), mine.Name
+		if contexts.Set(mine); contexts.Current == "" {
+			contexts.Current = mine.Name
+		}
+		return s.writeEnv()
+	})
+	return mine, err
+}
+
+// orphaned reports whether a context is of a stack whose data directory is gone.
+func orphaned(c remote.Context) bool {
+	if c.Data == "" {
+		return false
+	}
+	_, err := os.Stat(c.Data)
+	return errors.Is(err, os.ErrNotExist)
 }
 
 // register makes the agent of the demo, and a token with which it joins unless it has.

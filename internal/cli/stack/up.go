@@ -30,8 +30,9 @@ func newUpCmd(common *access.Common) *cobra.Command {
 		Short: "Run everything on this machine: a cluster, a server, the agent and a demo repository",
 		Long: "Start a development cluster (or use the one of --kubeconfig), a server, an agent that is registered there, and a Git server on\n" +
 			"loopback with a repository of five applications; sync them and say what to try next. Ctrl-C or `slipway down` stops it all.\n\n" +
-			"The data directory then holds `kubeconfig`, and `env` for the shell: source DIR/env. The context `" + contextName + "` is signed in to the\n" +
-			"server, so that `slipway app list` works at once.",
+			"The data directory then holds `kubeconfig`, and `env` for the shell: source DIR/env. It names the context that is\n" +
+			"signed in to the server: `" + contextName + "`, or `" + contextName + "-2` and so on for a second data directory. Without `env`, commands go on\n" +
+			"talking to the current context, and to this one where there was none.",
 		Example: "  slipway up\n  slipway up --detach --data .run && . .run/env\n  slipway up --kubeconfig ~/.kube/config\n  slipway up --no-server",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return upRun(cmd.Context(), o) },
