@@ -36,7 +36,8 @@ func (a *answer) end() {
 	}
 	a.head()
 	if a.early() && !a.plexed {
-		_ = a.control.SetReadDeadline(time.Now().Add(lingerTime)) // not every writer can, in tests
+		// The connection reads the rest once the answer is sent: net/http would read a part of it, and wait.
+		_ = a.control.SetReadDeadline(time.Unix(1, 0)) // not every writer can, in tests
 	}
 	a.arm() // for what net/http still has to send
 	if a.working {

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 )
 
 // gate keeps count of connections, and closes those that wait for their peer when there are too many.
@@ -19,10 +20,16 @@ type gate struct {
 	// waiting has the connections that wait for their peer, the one that waits longest first; hosts has them by address.
 	waiting *list.List
 	hosts   map[netip.Addr]*list.List
+	// lingering has the connections that are closed and still read, each with what ends with that; cut is true once none may be.
+	lingering map[*conn]chan struct{}
+	cut       bool
 }
 
 func newGate(cfg Config) *gate {
-	return &gate{limits: cfg.Limits, proxies: cfg.Proxies, ended: cfg.Ended, waiting: list.New(), hosts: map[netip.Addr]*list.List{}}
+	return &gate{
+		limits: cfg.Limits, proxies: cfg.Proxies, ended: cfg.Ended, waiting: list.New(), hosts: map[netip.Addr]*list.List{},
+		lingering: map[*conn]chan struct{}{},
+	}
 }
 
 func (g *gate) counts() (open, waiting int) {
@@ -37,6 +44,10 @@ type conn struct {
 	gate *gate
 	// host counts as one address; the zero one has no bound of its own.
 	host netip.Addr
+	// wrote is true once something was sent, over once the peer sends no more, and closed from Close on.
+	wrote, over, closed atomic.Bool
+	// reading is held by Read, and due by whoever sets a deadline.
+	reading, due sync.Mutex
 
 	// What follows belongs to the gate. busy is how many whole requests are being answered; served that
 	// there was a header.
@@ -154,6 +165,9 @@ func (g *gate) host(from net.Addr) netip.Addr {
 
 // queue has a connection wait for its peer, behind all others. The caller holds mu.
 func (g *gate) queue(c *conn) {
+	if c.all != nil {
+		return
+	}
 	c.all = g.waiting.PushBack(c)
 	if !c.host.IsValid() {
 		return
@@ -213,36 +227,4 @@ func (g *gate) leave(c *conn) {
 	c.gone = true
 	g.open--
 	g.unqueue(c)
-}
-
-// Read notes a peer that never sent a whole header.
-func (c *conn) Read(p []byte) (int, error) {
-	n, err := c.Conn.Read(p)
-	var timeout net.Error
-	if err != nil && errors.As(err, &timeout) && timeout.Timeout() {
-		c.gate.mu.Lock()
-		silent := !c.served && !c.gone
-		c.served = c.served || silent // it is counted once
-		c.gate.mu.Unlock()
-		if silent {
-			c.gate.ended(ReasonHeader)
-		}
-	}
-	return n, err
-}
-
-// Close closes the connection and gives its place away.
-func (c *conn) Close() error {
-	c.gate.mu.Lock()
-	c.gate.leave(c)
-	c.gate.mu.Unlock()
-	return c.Conn.Close()
-}
-
-// CloseWrite ends what is sent, where the connection can: net/http does so before it closes one with bytes unread.
-func (c *conn) CloseWrite() error {
-	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite()
-	}
-	return nil
 }

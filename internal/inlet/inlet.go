@@ -51,9 +51,6 @@ func (l Limits) withDefaults() Limits {
 }
 
 const (
-	// lingerTime is how long a Server reads on after it answered before the end of a body, so that the answer arrives: a
-	// connection that is closed with bytes unread is reset, and a reset can overtake the answer.
-	lingerTime = time.Second
 	// piece is how much of an answer one deadline is for.
 	piece = 64 << 10
 	// maxStreams is how many requests one connection of HTTP/2 may have open.
@@ -154,11 +151,16 @@ func (s *Server) Serve(base context.Context, listener net.Listener) error {
 	return err
 }
 
-// Shutdown stops listening, and waits until requests have been answered or ctx ends.
-func (s *Server) Shutdown(ctx context.Context) error { return s.http.Shutdown(ctx) }
+// Shutdown stops listening, and waits until requests have been answered and peers have the answers, or ctx ends.
+func (s *Server) Shutdown(ctx context.Context) error {
+	return errors.Join(s.http.Shutdown(ctx), s.gate.settle(ctx))
+}
 
 // Close stops listening and cuts off what is open.
-func (s *Server) Close() error { return s.http.Close() }
+func (s *Server) Close() error {
+	s.gate.sever()
+	return s.http.Close()
+}
 
 // Handler answers without a connection, for tests.
 func (s *Server) Handler() http.Handler { return s.cfg.Handler }
