@@ -4,17 +4,15 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"time"
 )
 
 // fenceKey is the key of the holding in the context of a turn.
 type fenceKey struct{}
 
-// over reports whether the Lease may be another's by now. The clock of the machine counts beside that of the process: the
-// latter stands still while a virtual machine does.
+// over reports whether the Lease may be another's by now. The clock on the wall counts beside that of the process: the latter
+// stands still while a virtual machine does, and the former may be set back.
 func (h *holding) over() bool {
-	until, now := *h.until.Load(), time.Now()
-	return h.ctx.Err() != nil || now.After(until) || now.Round(0).After(until.Round(0))
+	return h.ctx.Err() != nil || h.until.Load().Passed(h.now())
 }
 
 // lost reports whether the Lease of the shard that a turn is in may be another's.

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/clock"
 )
 
 func TestADestinationLeavesWorkersToOthers(t *testing.T) {
@@ -64,8 +65,8 @@ func TestThoseParkedBehindOthersThatDoNotComeHaveTheirTurns(t *testing.T) {
 	a.registry = newRegistry("argocd", func(name) {}, func(*v1alpha1.Application) {})
 	t.Cleanup(a.queue.close)
 	for shard := range a.shards.n {
-		a.shards.held[shard] = &holding{ctx: t.Context(), active: true}
-		a.shards.held[shard].until.Store(new(time.Now().Add(time.Hour)))
+		a.shards.held[shard] = &holding{ctx: t.Context(), active: true, now: clock.Now}
+		a.shards.held[shard].until.Store(new(clock.Now().Add(time.Hour)))
 	}
 	see := func(id name, version, cluster string) {
 		app := &v1alpha1.Application{}
@@ -262,8 +263,8 @@ func TestProjectsHaveTheirTurnsOneAfterTheOther(t *testing.T) {
 func TestATurnThatWaitsForARenderWorkerDoesNotKeepItsShard(t *testing.T) {
 	t.Parallel()
 	a := room(t, 4)
-	a.shards = &shards{n: 1, wake: make(chan struct{}, 1), held: map[int]*holding{0: {ctx: t.Context(), active: true}}}
-	a.shards.held[0].until.Store(new(time.Now().Add(time.Hour)))
+	a.shards = &shards{n: 1, wake: make(chan struct{}, 1), held: map[int]*holding{0: {ctx: t.Context(), active: true, now: clock.Now}}}
+	a.shards.held[0].until.Store(new(clock.Now().Add(time.Hour)))
 	for name, before := range map[string]bool{"it waits before": true, "it waits after": false} {
 		a.shards.held[0].giving = false
 		ctx, cancel := context.WithCancel(a.sit(t, name))

@@ -11,6 +11,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	leaseclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
+
+	"github.com/slipway-gitops/slipway/internal/clock"
 )
 
 // crew is who there is, by the Leases as they were listed.
@@ -56,7 +58,7 @@ func (s *shards) survey(ctx context.Context) ([]coordination.Lease, error) {
 
 // look notes how Leases are, and who there is, and says that this replica is there.
 func (s *shards) look(ctx context.Context, list []coordination.Lease) error {
-	now := time.Now()
+	now := s.now()
 	s.crew = crew{}
 	fresh := map[string]sighting{leaseName: s.seen[leaseName]}
 	me := memberName(s.identity)
@@ -72,7 +74,7 @@ func (s *shards) look(ctx context.Context, list []coordination.Lease) error {
 		if l.Labels[labelShards] != leaseMember {
 			continue
 		}
-		age := now.Sub(at.at)
+		age := now.Since(at.at)
 		switch {
 		case l.Name == me:
 			own = l
@@ -113,7 +115,7 @@ func (c *crew) meet(strangers []string, list []coordination.Lease) {
 func (s *shards) announce(ctx context.Context, own *coordination.Lease) error {
 	said := own != nil && holder(own) == s.identity && (own.Labels[labelWaits] != "") == s.waits && own.Labels[labelCount] == strconv.Itoa(s.n)
 	if s.crew.announced = said; said && own.Spec.RenewTime != nil {
-		if age := time.Since(own.Spec.RenewTime.Time); age >= 0 && age < s.times.retry() {
+		if age := s.now().Wall.Sub(own.Spec.RenewTime.Time); age >= 0 && age < s.times.retry() {
 			return nil
 		}
 	}
@@ -161,10 +163,10 @@ func (s *shards) alone(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("read leader lease: %w", err)
 	}
 	if s.seen[leaseName].version != l.ResourceVersion {
-		s.seen[leaseName] = sighting{l.ResourceVersion, time.Now()}
+		s.seen[leaseName] = sighting{l.ResourceVersion, s.now()}
 	}
 	who := holder(l)
-	if who == "" || slices.Contains(s.crew.all, who) || time.Since(s.seen[leaseName].at) >= s.times.lasts(l) {
+	if who == "" || slices.Contains(s.crew.all, who) || s.now().Since(s.seen[leaseName].at) >= s.times.lasts(l) {
 		return "", nil
 	}
 	return who, nil
@@ -207,9 +209,9 @@ func sharer(list []coordination.Lease, seen map[string]sighting, times leaseTime
 	for i := range list {
 		l := &list[i]
 		if seen[l.Name].version != l.ResourceVersion {
-			seen[l.Name] = sighting{l.ResourceVersion, time.Now()}
+			seen[l.Name] = sighting{l.ResourceVersion, clock.Now()}
 		}
-		if who := holder(l); who != "" && who != me && l.Labels[labelWaits] == "" && time.Since(seen[l.Name].at) < times.lasts(l) {
+		if who := holder(l); who != "" && who != me && l.Labels[labelWaits] == "" && clock.Now().Since(seen[l.Name].at) < times.lasts(l) {
 			return who
 		}
 	}

@@ -16,6 +16,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	leaseclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
+
+	"github.com/slipway-gitops/slipway/internal/clock"
 )
 
 const (
@@ -45,6 +47,7 @@ type shards struct {
 	times    leaseTimes
 	leases   leaseclient.LeaseInterface
 	log      *slog.Logger
+	now      func() clock.Instant
 	// taken is called once this replica holds shards, before their Applications have turns, begun when these may have them, and
 	// given after the last turn, while it still holds them.
 	taken func(context.Context, []int) error
@@ -64,20 +67,21 @@ type shards struct {
 // sighting is when a Lease was first seen as it is.
 type sighting struct {
 	version string
-	at      time.Time
+	at      clock.Instant
 }
 
 // holding is a shard that this replica holds.
 type holding struct {
 	lease   *coordination.Lease
-	renewed time.Time       // when the request was made that renewed it last
+	renewed clock.Instant   // when the request was made that renewed it last
 	ctx     context.Context // of turns: it ends before the Lease may be another's
 	cancel  context.CancelFunc
 	fence   *time.Timer
-	until   atomic.Pointer[time.Time] // when ctx ends
-	active  bool                      // its Applications have turns
-	giving  bool                      // no turn begins any more
-	away    map[name]func()           // ends the turns that wait for a render worker
+	now     func() clock.Instant
+	until   atomic.Pointer[clock.Instant] // when ctx ends
+	active  bool                          // its Applications have turns
+	giving  bool                          // no turn begins any more
+	away    map[name]func()               // ends the turns that wait for a render worker
 	turns   int
 }
 
@@ -222,8 +226,8 @@ func (s *shards) renew(ctx context.Context) error {
 			h.cancel()
 			return fmt.Errorf("shard %d: %w", shard, errLeaseLost)
 		}
-		now := time.Now()
-		if now.Sub(h.renewed) < s.times.retry() {
+		now := s.now()
+		if now.Since(h.renewed) < s.times.retry() {
 			continue
 		}
 		fresh, err := s.write(ctx, h.lease, s.identity)
@@ -237,7 +241,7 @@ func (s *shards) renew(ctx context.Context) error {
 		s.mu.Lock()
 		h.lease, h.renewed = fresh, now
 		h.until.Store(new(now.Add(s.times.deadline())))
-		h.fence.Reset(time.Until(now.Add(s.times.deadline())))
+		h.fence.Reset(s.times.deadline() - s.now().Since(now))
 		s.mu.Unlock()
 	}
 	return nil
@@ -322,10 +326,10 @@ func (s *shards) take(ctx context.Context, mine int, list []coordination.Lease) 
 		l := byName[shardName(shard)]
 		if l == nil {
 			l = s.lease(shardName(shard), leaseShard)
-		} else if who := holder(l); who != "" && who != s.identity && time.Since(s.seen[l.Name].at) < s.times.lasts(l) {
+		} else if who := holder(l); who != "" && who != s.identity && s.now().Since(s.seen[l.Name].at) < s.times.lasts(l) {
 			continue
 		}
-		now := time.Now()
+		now := s.now()
 		got, err := s.write(ctx, l, s.identity)
 		if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
 			continue // another one was faster
@@ -362,12 +366,12 @@ func (s *shards) back(ctx context.Context, fresh []int, why error) error {
 }
 
 // hold notes a shard that was taken with a request made at a time.
-func (s *shards) hold(ctx context.Context, shard int, l *coordination.Lease, at time.Time) {
-	h := &holding{lease: l, renewed: at}
+func (s *shards) hold(ctx context.Context, shard int, l *coordination.Lease, at clock.Instant) {
+	h := &holding{lease: l, renewed: at, now: s.now}
 	h.until.Store(new(at.Add(s.times.deadline())))
 	ctx = context.WithValue(context.WithoutCancel(ctx), fenceKey{}, h)
 	h.ctx, h.cancel = context.WithCancel(ctx)
-	h.fence = time.AfterFunc(time.Until(at.Add(s.times.deadline())), h.cancel)
+	h.fence = time.AfterFunc(s.times.deadline()-s.now().Since(at), h.cancel)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.held[shard] = h
@@ -411,7 +415,7 @@ func (s *shards) end(ctx context.Context) {
 func (s *shards) write(ctx context.Context, l *coordination.Lease, who string) (*coordination.Lease, error) {
 	l = l.DeepCopy()
 	l.Labels[labelCount] = strconv.Itoa(s.n)
-	now := metav1.NowMicro()
+	now := metav1.NewMicroTime(s.now().Wall)
 	seconds := int32(s.times.duration / time.Second)
 	if holder(l) != who {
 		l.Spec.AcquireTime = &now

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	leaseclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 
+	"github.com/slipway-gitops/slipway/internal/clock"
 	"github.com/slipway-gitops/slipway/internal/testenv"
 )
 
@@ -63,6 +64,7 @@ func newShards(t *testing.T, ns, identity string, n int, d time.Duration) *shard
 	return &shards{
 		n: n, identity: identity, times: leaseTimes{d}, leases: client.CoordinationV1().Leases(ns), log: slog.New(slog.DiscardHandler),
 		taken: func(context.Context, []int) error { return nil }, begun: func([]int) {}, given: func(int) {},
+		now:  clock.Now,
 		held: map[int]*holding{}, wake: make(chan struct{}, 1),
 	}
 }
@@ -185,7 +187,7 @@ func TestAProcessThatWasStoppedWritesNothingWhenItGoesOn(t *testing.T) {
 		t.Fatalf("a turn that holds its shard: %v", err)
 	}
 	// As after a stop: time has gone by, and no timer has had its turn yet.
-	s.held[0].until.Store(new(time.Now().Add(-time.Millisecond)))
+	s.held[0].until.Store(new(clock.Instant{Wall: clock.Now().Wall.Add(time.Hour), Ran: clock.Ran() - time.Millisecond}))
 	if err := ask(turn); !errors.Is(err, errLeaseLost) || passed != 1 || turn.Err() != nil {
 		t.Errorf("a turn of which the lease may be another's: %v, %d requests", err, passed)
 	}
@@ -196,11 +198,11 @@ func TestAProcessThatWasStoppedWritesNothingWhenItGoesOn(t *testing.T) {
 		t.Errorf("what is of no turn: %v", err)
 	}
 	// A virtual machine that stood still: the clock of the process has not gone on.
-	s.held[0].until.Store(new(time.Now().Round(0).Add(-time.Millisecond)))
+	s.held[0].until.Store(new(clock.Instant{Wall: clock.Now().Wall.Add(-time.Millisecond), Ran: clock.Ran() + time.Hour}))
 	if err := ask(turn); !errors.Is(err, errLeaseLost) {
 		t.Errorf("by the clock of the machine: %v", err)
 	}
-	s.held[0].until.Store(new(time.Now().Add(time.Hour)))
+	s.held[0].until.Store(new(clock.Now().Add(time.Hour)))
 }
 
 // interrupted has something else happen before the first Lease is made.

@@ -10,6 +10,7 @@ import (
 	coordination "k8s.io/client-go/kubernetes/typed/coordination/v1"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/clock"
 )
 
 // addShards prepares to work on a part of the Applications, where there are several.
@@ -24,6 +25,7 @@ func (a *Agent) addShards() error {
 	a.shards = &shards{
 		n: a.cfg.Shards, identity: a.cfg.Identity, times: a.cfg.times(), leases: leases.Leases(a.cfg.Namespace),
 		log: a.log.With("component", "shards"), taken: a.shardsTaken, begun: a.shardsBegun, given: a.shardGiven,
+		now: clock.Now,
 		held: map[int]*holding{}, wake: make(chan struct{}, 1),
 	}
 	return nil

@@ -48,6 +48,7 @@ func rooms() map[string][]string {
 		"internal/trace":    nil,
 		strictly:            nil,
 		"internal/inlet":    nil,
+		"internal/clock":    nil,
 		"internal/outward":  nil,
 		legibly:             nil,
 		"web":               nil,
@@ -59,7 +60,7 @@ func rooms() map[string][]string {
 		"internal/inspect":  {api, object, diff, health, redact},
 		"internal/agent": {
 			api, source, source + "/...", "internal/git", "internal/webhook", "internal/project", "internal/engine/...",
-			"internal/operate", "internal/inspect", "internal/seal", "internal/podlog", "internal/trace", "internal/inlet", "internal/outward", redact,
+			"internal/operate", "internal/inspect", "internal/seal", "internal/podlog", "internal/trace", "internal/inlet", "internal/outward", "internal/clock", redact,
 		},
 
 		// The control plane. Its parts meet in server.go only.
