@@ -25,7 +25,7 @@ func (a *Agent) addShards() error {
 	a.shards = &shards{
 		n: a.cfg.Shards, identity: a.cfg.Identity, times: a.cfg.times(), leases: leases.Leases(a.cfg.Namespace),
 		log: a.log.With("component", "shards"), taken: a.shardsTaken, begun: a.shardsBegun, given: a.shardGiven,
-		now: clock.Now,
+		now:  clock.Now,
 		held: map[int]*holding{}, wake: make(chan struct{}, 1),
 	}
 	return nil

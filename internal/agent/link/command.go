@@ -60,6 +60,9 @@ func (l *Link) permit(cmd agentapi.Command) *agentapi.Error {
 		return &agentapi.Error{Code: agentapi.CodeInvalid, Message: "the command has no deadline"}
 	case now.After(cmd.Deadline):
 		return &agentapi.Error{Code: agentapi.CodeExpired, Message: fmt.Sprintf("the command came at %s, after its deadline %s: send it again", now.UTC().Format(time.RFC3339), cmd.Deadline.UTC().Format(time.RFC3339))}
+	case cmd.Deadline.Sub(now) > longestDeadline+maxSkew:
+		// Until the clock is there again, it could be sent to the agent again.
+		return &agentapi.Error{Code: agentapi.CodeInvalid, Message: fmt.Sprintf("the deadline %s of the command is more than %s away: correct the clock of the server or of the agent, and send it again", cmd.Deadline.UTC().Format(time.RFC3339), longestDeadline)}
 	case l.cfg.ReadOnly && cmd.Kind.Nature() != agentapi.Reads && cmd.Kind != agentapi.KindResourceLogs && cmd.Kind != agentapi.KindTreeWatch:
 		return &agentapi.Error{Code: agentapi.CodePolicy, Message: "the agent is in shadow mode: it writes nothing"}
 	case cmd.Target.Namespace != "" && !l.cfg.Manages(cmd.Target.Namespace):
@@ -139,7 +142,7 @@ func (s *session) change(cmd agentapi.Command) {
 		if result := l.carryOut(ctx, cmd); result != nil {
 			l.outbox.put(*result)
 			if result.Status == agentapi.StatusRefused || result.Status == agentapi.StatusExpired {
-				l.heard.first(cmd.ID, cmd.Deadline.Sub(l.now())) // not in the journal
+				l.heard.first(cmd) // not in the journal
 			}
 		}
 	}) {
@@ -209,10 +212,10 @@ func (j *journal) answer(id string, r *record) *agentapi.Result {
 	case r.Result != nil:
 		return r.Result
 	case r.By != j.by:
-		return interrupted(id, j.now())
+		return interrupted(id, j.wall())
 	}
 	// Begun by this process and not under way: its end could not be written.
-	return interrupted(id, j.now())
+	return interrupted(id, j.wall())
 }
 
 // execute calls the executor of a command. A crash is a failure of this command alone.

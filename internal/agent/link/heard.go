@@ -27,9 +27,18 @@ type heard struct {
 
 func newHeard() *heard { return &heard{until: map[string]time.Time{}} }
 
-// first notes a command and reports whether it is the first time, and whether there was room for it. left is how long it
-// has until its deadline, as far as is known.
-func (h *heard) first(id string, left time.Duration) (first, room bool) {
+// life is how long a command has from its start to its deadline, by the one clock of the server: how long it still has cannot be
+// known while a clock is wrong.
+func life(cmd agentapi.Command) time.Duration {
+	if d := cmd.Deadline.Sub(cmd.Issued); d >= 0 && d <= longestDeadline {
+		return d
+	}
+	return longestDeadline
+}
+
+// first notes a command and reports whether it is the first time, and whether there was room for it.
+func (h *heard) first(cmd agentapi.Command) (first, room bool) {
+	id := cmd.ID
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := time.Now()
@@ -47,7 +56,7 @@ func (h *heard) first(id string, left time.Duration) (first, room bool) {
 	if len(h.until) >= maxHeard {
 		return false, false
 	}
-	h.until[id] = now.Add(min(max(left, 0), longestDeadline) + keepAfter)
+	h.until[id] = now.Add(life(cmd) + keepAfter)
 	return true, true
 }
 
@@ -61,7 +70,7 @@ func (h *heard) has(id string) bool {
 
 // firstTime notes a command that comes down, and reports whether it may have its turn. A copy is dropped.
 func (l *Link) firstTime(cmd agentapi.Command) bool {
-	first, room := l.heard.first(cmd.ID, cmd.Deadline.Sub(l.now()))
+	first, room := l.heard.first(cmd)
 	switch {
 	case !room:
 		l.log.Warn("a command is dropped: too many came in a short time", "command", cmd.ID, "kind", cmd.Kind)

@@ -15,6 +15,7 @@ import (
 	typed "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/clock"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
@@ -51,13 +52,14 @@ type record struct {
 type journal struct {
 	configs typed.ConfigMapInterface
 	by      string
-	now     func() time.Time
+	now     func() clock.Instant
 	changes chan *journalChange
 
 	mu      sync.Mutex
-	records map[string]*record // nil before they were read
-	version string             // of the ConfigMap; "" when there is none
-	heard   map[string]bool    // ids of results that the server has, and that is not written yet
+	records map[string]*record       // nil before they were read
+	version string                   // of the ConfigMap; "" when there is none
+	heard   map[string]bool          // ids of results that the server has, and that is not written yet
+	known   map[string]clock.Instant // since when this process knows of each record
 }
 
 // journalChange is one change of the journal. apply is called under the lock, each time the journal was read anew.
@@ -67,9 +69,14 @@ type journalChange struct {
 	done  chan struct{}
 }
 
-func newJournal(configs typed.ConfigMapInterface, by string, now func() time.Time) *journal {
-	return &journal{configs: configs, by: by, now: now, changes: make(chan *journalChange), heard: map[string]bool{}}
+func newJournal(configs typed.ConfigMapInterface, by string, now func() clock.Instant) *journal {
+	return &journal{
+		configs: configs, by: by, now: now, changes: make(chan *journalChange), heard: map[string]bool{}, known: map[string]clock.Instant{},
+	}
 }
+
+// wall is the time as the clock on the wall has it.
+func (j *journal) wall() time.Time { return j.now().Wall }
 
 // run writes what is asked of the journal until ctx ends.
 func (j *journal) run(ctx context.Context) {
@@ -183,11 +190,11 @@ func (j *journal) load(ctx context.Context) error {
 		for id, text := range config.Data {
 			r := &record{}
 			if strict.Decode([]byte(text), r, strict.Foreign) != nil {
-				// Somebody has edited it: the command counts as begun.
-				r = &record{Began: j.now(), Deadline: j.now()}
+				// Somebody has edited it: the command counts as begun, with the longest deadline that one has.
+				r = &record{Began: j.wall(), Deadline: j.wall().Add(longestDeadline)}
 			}
 			if r.Result == nil && r.By != j.by {
-				r.Result = interrupted(id, j.now())
+				r.Result = interrupted(id, j.wall())
 			}
 			records[id] = r
 		}
@@ -231,16 +238,37 @@ func (j *journal) put(ctx context.Context, records map[string]*record, version s
 	return out.ResourceVersion, nil
 }
 
+// over reports whether a command can never be asked for again. Its deadline must have passed by the clock on the wall, and this
+// process must have known of it for as long as it had until then: a clock that is ahead for a while would have the journal
+// forget a command that can still come. A deadline that is further away than any was given while a clock was ahead, and no
+// agent takes such a command.
+func (r *record) over(known, now clock.Instant) bool {
+	keep := keepAfter
+	if r.Result != nil && !r.Told {
+		keep = keepUntold
+	}
+	life := r.Deadline.Sub(r.Began)
+	if life < 0 || life > longestDeadline {
+		life = longestDeadline
+	}
+	left := r.Deadline.Sub(now.Wall)
+	return (left < -keep || left > longestDeadline+maxSkew) && now.Since(known) > life+keep
+}
+
 // prune drops what can never be asked for again, and bodies where there is too much of them. Callers hold the lock.
 func (j *journal) prune(records map[string]*record) {
 	now := j.now()
 	size := 0
-	for id, r := range records {
-		keep := keepAfter
-		if r.Result != nil && !r.Told {
-			keep = keepUntold
+	for id := range j.known {
+		if records[id] == nil {
+			delete(j.known, id)
 		}
-		if now.After(r.Deadline.Add(keep)) && (r.Result != nil || r.By != j.by) {
+	}
+	for id, r := range records {
+		if _, known := j.known[id]; !known {
+			j.known[id] = now
+		}
+		if (r.Result != nil || r.By != j.by) && r.over(j.known[id], now) {
 			delete(records, id)
 			continue
 		}
@@ -281,7 +309,7 @@ func (j *journal) claim(ctx context.Context, cmd agentapi.Command) (*record, err
 	if r := j.find(cmd.ID); r != nil {
 		return r, nil
 	}
-	mine := &record{By: j.by, Kind: cmd.Kind, Began: j.now().UTC(), Deadline: cmd.Deadline.UTC()}
+	mine := &record{By: j.by, Kind: cmd.Kind, Began: j.wall().UTC(), Deadline: cmd.Deadline.UTC()}
 	var before *record
 	err := j.do(ctx, func(records map[string]*record) error {
 		before = nil

@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -18,27 +20,40 @@ import (
 	typed "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/clock"
 	"github.com/slipway-gitops/slipway/internal/testenv"
 )
 
-// clock is a time that a test moves.
-type clock struct {
+// clocks are those of a machine, which a test moves.
+type clocks struct {
 	mu sync.Mutex
-	t  time.Time
+	at clock.Instant
 }
 
-func newClock() *clock { return &clock{t: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)} }
-
-func (c *clock) now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.t
+func newClock() *clocks {
+	return &clocks{at: clock.Instant{Wall: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Ran: time.Hour}}
 }
 
-func (c *clock) add(d time.Duration) {
+func (c *clocks) both() clock.Instant {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.t = c.t.Add(d)
+	return c.at
+}
+
+func (c *clocks) now() time.Time { return c.both().Wall }
+
+// add lets time pass.
+func (c *clocks) add(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at = c.at.Add(d)
+}
+
+// set sets the clock on the wall ahead.
+func (c *clocks) set(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at.Wall = c.at.Wall.Add(d)
 }
 
 func configMaps(t *testing.T) typed.ConfigMapInterface {
@@ -51,9 +66,9 @@ func configMaps(t *testing.T) typed.ConfigMapInterface {
 }
 
 // process starts a journal as one process of an agent has it.
-func process(t *testing.T, configs typed.ConfigMapInterface, by string, c *clock) *journal {
+func process(t *testing.T, configs typed.ConfigMapInterface, by string, c *clocks) *journal {
 	t.Helper()
-	j := newJournal(configs, by, c.now)
+	j := newJournal(configs, by, c.both)
 	ctx, cancel := context.WithCancel(t.Context())
 	var g errgroup.Group
 	g.Go(func() error { j.run(ctx); return nil })
@@ -64,7 +79,7 @@ func process(t *testing.T, configs typed.ConfigMapInterface, by string, c *clock
 	return j
 }
 
-func asked(id string, c *clock) agentapi.Command {
+func asked(id string, c *clocks) agentapi.Command {
 	return agentapi.Command{ID: id, Kind: agentapi.KindSync, Deadline: c.now().Add(time.Minute)}
 }
 
@@ -159,10 +174,98 @@ func TestAJournalForgetsWhatCannotBeAskedForAgain(t *testing.T) {
 	}
 }
 
+func TestAClockThatIsSetForgetsNoCommandThatCanComeAgain(t *testing.T) {
+	t.Parallel()
+	const year = 365 * 24 * time.Hour
+	for _, c := range []struct {
+		name string
+		set  time.Duration
+	}{{"ahead", year}, {"a little ahead", 30 * time.Minute}, {"back", -year}} {
+		for _, restart := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, with a restart %v", c.name, restart), func(t *testing.T) {
+				t.Parallel()
+				configs, at := configMaps(t), newClock()
+				j := process(t, configs, "first", at)
+				cmd := asked("once", at)
+				if before, err := j.claim(t.Context(), cmd); before != nil || err != nil {
+					t.Fatalf("%+v, %v", before, err)
+				}
+				if err := j.finish(t.Context(), agentapi.Result{ID: cmd.ID, Status: agentapi.StatusDone}); err != nil {
+					t.Fatal(err)
+				}
+				j.told(cmd.ID)
+				at.set(c.set)
+				next := func(id string) { // each write prunes
+					t.Helper()
+					if _, err := j.claim(t.Context(), asked(id, at)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				next("wrong")
+				if restart {
+					j = process(t, configs, "second", at)
+					next("restarted")
+				}
+				at.set(-c.set)
+				next("right")
+				if before, err := j.claim(t.Context(), cmd); err != nil || before == nil || before.Result == nil || before.Result.Status != agentapi.StatusDone {
+					t.Errorf("a command that was done is begun again: %+v, %v", before, err)
+				}
+				// It is not kept for ever, wherever the clock is.
+				at.set(c.set)
+				at.add(time.Hour)
+				next("later")
+				if j.find(cmd.ID) != nil {
+					t.Error("a command that cannot come again is still known")
+				}
+			})
+		}
+	}
+}
+
+func TestWhatWasRefusedWhileAClockWasWrongStaysRefused(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, now := newHeard(), time.Now()
+		long := agentapi.Command{ID: "long", Issued: now, Deadline: now.Add(2 * time.Hour)}
+		short := agentapi.Command{ID: "short", Issued: now, Deadline: now.Add(time.Minute)}
+		for _, cmd := range []agentapi.Command{long, short} {
+			if first, room := h.first(cmd); !first || !room {
+				t.Fatalf("%s: first %v, room %v", cmd.ID, first, room)
+			}
+		}
+		<-time.After(time.Hour)
+		h.first(agentapi.Command{ID: "another"})
+		if !h.has("long") || h.has("short") {
+			t.Errorf("after an hour: long is known %v, short %v", h.has("long"), h.has("short"))
+		}
+	})
+}
+
+func TestADeadlineThatNoCommandHasIsRefused(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	l := New(Config{Now: c.now, Log: slog.New(slog.DiscardHandler), Policy: func() map[string]string { return nil }})
+	for _, test := range []struct {
+		name  string
+		after time.Duration
+		code  agentapi.Code
+	}{
+		{"as long as one may have", longestDeadline, ""},
+		{"a year: the server's clock was ahead", 365 * 24 * time.Hour, agentapi.CodeInvalid},
+		{"it has passed", -time.Minute, agentapi.CodeExpired},
+	} {
+		refusal := l.permit(agentapi.Command{ID: "a", Kind: agentapi.KindDiff, Deadline: c.now().Add(test.after)})
+		if got := agentapi.Code(""); refusal != nil && refusal.Code != test.code || refusal == nil && got != test.code {
+			t.Errorf("%s: %v, want %q", test.name, refusal, test.code)
+		}
+	}
+}
+
 func TestAJournalThatIsFullRefusesAndStaysSmall(t *testing.T) {
 	t.Parallel()
 	c := newClock()
-	j := newJournal(nil, "only", c.now)
+	j := newJournal(nil, "only", c.both)
 	records := map[string]*record{}
 	for i := range maxRecords {
 		id := strconv.Itoa(i)

@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/clock"
 	"github.com/slipway-gitops/slipway/internal/redact"
 )
 
@@ -64,7 +65,7 @@ type Config struct {
 	Meter     Meter // nil: nothing is measured
 	// Trace returns the trace in which an item changed, "" for none; nil: there are none.
 	Trace func(agentapi.Key) string
-	Now   func() time.Time // nil: time.Now
+	Now   func() time.Time // the clock on the wall; nil: time.Now
 	Log   *slog.Logger
 }
 
@@ -143,10 +144,13 @@ func New(cfg Config) *Link {
 	l.buffer.trace = cfg.Trace
 	if cfg.Core != nil {
 		l.secrets = &identityStore{secrets: cfg.Core.Secrets(cfg.Namespace)}
-		l.journal = newJournal(cfg.Core.ConfigMaps(cfg.Namespace), cfg.Instance, cfg.Now)
+		l.journal = newJournal(cfg.Core.ConfigMaps(cfg.Namespace), cfg.Instance, l.clocks)
 	}
 	return l
 }
+
+// clocks reads the clock on the wall, and the one that nothing sets.
+func (l *Link) clocks() clock.Instant { return clock.Instant{Wall: l.now().Round(0), Ran: clock.Ran()} }
 
 // Changed says that an item appeared, changed or went. It never blocks.
 func (l *Link) Changed(key agentapi.Key) { l.buffer.mark(key) }
