@@ -23,6 +23,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/kin"
 	"github.com/slipway-gitops/slipway/internal/agent/link"
+	"github.com/slipway-gitops/slipway/internal/clock"
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/plan"
@@ -180,7 +181,7 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 	}
 	a.renderer, a.children = renderer, children
 	a.engine = &engine.Engine{
-		Sources: a.sources, Renderer: renderer, Clusters: a.clusters, Projects: a.projects, Namespace: cfg.Namespace, Now: time.Now,
+		Sources: a.sources, Renderer: renderer, Clusters: a.clusters, Projects: a.projects, Namespace: cfg.Namespace, Now: time.Now, Ran: clock.Ran,
 		TimeLimit: a.settings.timeLimit, Differences: a.differences.get, Budget: &cfg.Budget,
 		Shadow: cfg.Shadow,
 		Namesake: func(ctx context.Context, app *v1alpha1.Application) (string, error) {
@@ -220,6 +221,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	a.ctx = ctx
 	defer a.background.Wait()
+	g.Go(func() error { clock.Watch(ctx, a.clockSet); return nil })
 	if err := a.serve(ctx, g); err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ type entry struct {
 	version uint64
 	asked   ask
 	due     time.Time     // before it, a failed operation is not tried again
+	waits   bool          // time alone can change something: a window, a date, the next attempt, the end of an operation
 	fails   int           // failures in a row
 	untold  *untold       // an operation that is not in the status yet as it is
 	told    time.Time     // when the status was last made what it should be
@@ -91,7 +92,7 @@ func (r *registry) takeIn(app *v1alpha1.Application, unknown []string, answer bo
 		before = old.app
 	}
 	if same {
-		fresh.asked, fresh.due, fresh.fails = old.asked, old.due, old.fails
+		fresh.asked, fresh.due, fresh.waits, fresh.fails = old.asked, old.due, old.waits, old.fails
 		fresh.untold, fresh.told, fresh.pace = old.untold, old.told, old.pace
 		concerns = concernsUs(old.app, app)
 		if concerns {
@@ -234,6 +235,28 @@ func (r *registry) postpone(id name, due time.Time) {
 	if e := r.entries[id]; e != nil {
 		e.due = due
 	}
+}
+
+// timed notes whether time alone can change something about an Application.
+func (r *registry) timed(id name, waits bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e := r.entries[id]; e != nil {
+		e.waits = waits
+	}
+}
+
+// waiting returns the Applications about which time alone can change something.
+func (r *registry) waiting() []name {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var out []name
+	for id, e := range r.entries {
+		if e.waits {
+			out = append(out, id)
+		}
+	}
+	return out
 }
 
 // failed counts a failure and returns how many there were in a row.

@@ -151,7 +151,7 @@ func (a *Agent) request(e entry, now time.Time) engine.Request {
 	refresh := e.app.Annotations[v1alpha1.AnnotationRefresh]
 	req := engine.Request{
 		App: view(e.app, e.untold), Unknown: e.unknown, Since: e.asked.since, Hard: refresh == string(v1alpha1.RefreshHard),
-		Due: !e.due.After(now),
+		Due: !e.due.After(now), Rest: max(0, e.due.Sub(now)),
 	}
 	if refresh != "" && req.Since.IsZero() {
 		req.Since = now // the turn before answered this request, but its answer was not written
@@ -166,6 +166,7 @@ func (a *Agent) request(e entry, now time.Time) engine.Request {
 // objects of changes, definitions of kinds; the pause after an error is for everything that tells nothing. heard is the
 // count of Agent.heard when the turn began.
 func (a *Agent) followUp(id name, app *v1alpha1.Application, res engine.Result, heard uint64) {
+	a.registry.timed(id, res.Wake > 0 || res.Retry > 0 || underWay(res.Operation))
 	if res.Wake > 0 {
 		a.queue.addAfter(id, res.Wake)
 	}
@@ -183,6 +184,16 @@ func (a *Agent) followUp(id name, app *v1alpha1.Application, res engine.Result, 
 		a.queue.add(id) // compare with what the specification says again
 	}
 	a.registry.recovered(id)
+}
+
+// clockSet looks again at all that waits for a time, since the clock was set: what was decided by the clock as it was then may
+// be wrong, and so is how long it waits.
+func (a *Agent) clockSet(ahead time.Duration) {
+	waiting := a.registry.waiting()
+	a.log.Warn("the clock of this machine was set", "ahead_by", ahead.Round(time.Millisecond).String(), "applications_that_wait", len(waiting))
+	for _, id := range waiting {
+		a.queue.add(id)
+	}
 }
 
 // overrides reports whether an operation deployed something else than the specification names.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -192,7 +193,7 @@ func TestAnOperationSaysWhatWasDecidedBeforeItRan(t *testing.T) {
 	if a := ask("2"); a != nil {
 		t.Fatalf("it is over before somebody has approved the deletion: %s", s.text(a))
 	}
-	b.app.Annotations = map[string]string{v1alpha1.AnnotationDeletionApproved: "2999-01-01T00:00:00Z"}
+	b.app.Annotations = map[string]string{v1alpha1.AnnotationDeletionApproved: b.engine.Now().UTC().Format(time.RFC3339)}
 	a := sync()
 	var got []string
 	if a != nil {

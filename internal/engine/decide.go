@@ -301,6 +301,9 @@ func (r *run) backoff(retry v1alpha1.RetryStrategy) time.Duration {
 		// The wait began when the attempt failed: turns for other reasons must not begin it anew.
 		delay -= max(0, r.engine.Now().Sub(last.FinishedAt.Time))
 	}
+	if r.req.Rest > 0 { // after the clock was set back, the attempt failed in a time that is still to come
+		delay = min(delay, r.req.Rest)
+	}
 	return max(0, delay)
 }
 

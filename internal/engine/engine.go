@@ -22,8 +22,9 @@ type Engine struct {
 	Renderer  Renderer
 	Clusters  Clusters
 	Projects  Projects
-	Namespace string // of the agent: Applications elsewhere are named "namespace_name" in tracking ids
-	Now       func() time.Time
+	Namespace string               // of the agent: Applications elsewhere are named "namespace_name" in tracking ids
+	Now       func() time.Time     // the clock on the wall
+	Ran       func() time.Duration // a clock that nothing sets; nil: the one on the wall is never set
 	// Budget bounds what one sync may delete without a person's word, where neither the Application nor its project
 	// says so; nil stands for the default.
 	Budget *plan.Budget
@@ -83,6 +84,8 @@ type Request struct {
 	Hard    bool      // render anew, and compare by dry run
 	Retries int64     // attempts that the present operation has behind it
 	Due     bool      // the wait before the next attempt is over
+	// Rest is how long that wait still is at most, by the clock that nothing sets; 0 where that is not known.
+	Rest time.Duration
 	// Operating is called after every object that an operation has done; how far it is then costs to find out. It may
 	// be nil.
 	Operating func(func() v1alpha1.OperationState)

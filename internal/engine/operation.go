@@ -19,7 +19,8 @@ import (
 type underway struct {
 	operation v1alpha1.Operation
 	revisions []string
-	started   time.Time
+	started   time.Time     // as the status says it
+	since     time.Duration // when that was, by the clock that nothing sets
 	states    map[plan.ID]plan.State
 	written   map[plan.ID]written
 	pruned    []plan.Task // deletions that are no differences any more; what comes after them waits until they are gone
@@ -57,13 +58,13 @@ func (r *run) resume(d Decision) *underway {
 		return u
 	}
 	u := &underway{
-		operation: d.Operation, revisions: r.revisions, started: r.started,
+		operation: d.Operation, revisions: r.revisions, started: r.started, since: r.engine.ran(),
 		states: map[plan.ID]plan.State{}, written: map[plan.ID]written{},
 		did: map[plan.ID]deed{}, verdicts: r.verdicts, resumed: d.Going,
 	}
 	last := r.app.Status.OperationState
 	if begun(last) && sameOperation(last.Operation, d.Operation) {
-		u.started = last.StartedAt.Time // it may have been held until now
+		u.started, u.since = last.StartedAt.Time, u.since-r.age(last) // it may have been held until now
 	}
 	if d.Going && last != nil {
 		for _, res := range last.SyncResult.Resources {
@@ -445,7 +446,7 @@ func (r *run) hookManifest(i int, k object.Key) (object.Manifest, bool) {
 func (r *run) plan(d Decision) (*plan.Operation, *underway) {
 	u := r.resume(d)
 	r.under = u
-	tasks, approved := r.tasks(d, u), r.approved(u.started)
+	tasks, approved := r.tasks(d, u), r.approved(r.began(u))
 	if approved {
 		r.tellApproval(u, tasks)
 	}
@@ -458,19 +459,13 @@ func (r *run) plan(d Decision) (*plan.Operation, *underway) {
 	return r.op, u
 }
 
-// approved reports whether a person has confirmed deletions since a moment (annotation deletion-approved).
-func (r *run) approved(since time.Time) bool {
-	at, err := time.Parse(time.RFC3339, r.app.Annotations[v1alpha1.AnnotationDeletionApproved])
-	return err == nil && !at.Before(since.Truncate(time.Second))
-}
-
 // timeLeft is how long an operation may still take, 0 when there is no limit.
 func (r *run) timeLeft(u *underway) time.Duration {
 	limit := r.engine.timeLimit()
 	if limit <= 0 {
 		return 0
 	}
-	return max(time.Millisecond, limit-r.engine.Now().Sub(u.started))
+	return max(time.Millisecond, limit-(r.engine.ran()-u.since))
 }
 
 func (e *Engine) timeLimit() time.Duration {

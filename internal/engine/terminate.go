@@ -22,7 +22,7 @@ func (r *run) terminating() bool {
 
 func (r *run) overdue(last *v1alpha1.OperationState) bool {
 	limit := r.engine.timeLimit()
-	return limit > 0 && begun(last) && r.engine.Now().Sub(last.StartedAt.Time) >= limit
+	return limit > 0 && begun(last) && r.age(last) >= limit
 }
 
 // terminate ends the operation under way: hooks that run are deleted, what was applied stays. It needs neither the
@@ -48,7 +48,7 @@ func (r *run) terminate(ctx context.Context) Result {
 	}
 	overdue := r.overdue(last)
 	d := Decision{Go: true, Going: true, Terminate: true, Operation: last.Operation}
-	u := &underway{operation: last.Operation, started: last.StartedAt.Time, states: map[plan.ID]plan.State{}}
+	u := &underway{operation: last.Operation, started: last.StartedAt.Time, since: r.engine.ran() - r.age(last), states: map[plan.ID]plan.State{}}
 	var tasks []plan.Task
 	for i, out := range last.SyncResult.Resources {
 		id := resultID(out)

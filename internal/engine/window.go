@@ -94,7 +94,7 @@ func (r *run) overrun(state *v1alpha1.OperationState) *Held {
 	windows, manual := r.windows(), !state.Operation.InitiatedBy.Automated
 	started := now // what a status says of the start, its Application's owner can have written
 	if r.memory != nil && r.memory.underway != nil && sameOperation(r.memory.underway.operation, state.Operation) {
-		started = r.memory.underway.started
+		started = r.began(r.memory.underway)
 	}
 	return hold(windows, windows.MayContinue(manual, started, now), manual, now)
 }

@@ -108,7 +108,7 @@ func TestASyncThatRunsGoesOnWhereItsWindowsLetIt(t *testing.T) {
 
 // begunAt makes a run remember that it began an operation when a status says so.
 func begunAt(r *run, state *v1alpha1.OperationState) *run {
-	r.memory = &memory{underway: &underway{operation: state.Operation, started: state.StartedAt.Time}}
+	r.memory = &memory{underway: &underway{operation: state.Operation, started: state.StartedAt.Time, since: state.StartedAt.Time.Sub(time.Unix(0, 0))}}
 	return r
 }
 

@@ -1,0 +1,124 @@
+package engine
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+)
+
+const year = 365 * 24 * time.Hour
+
+// clocks are those of a machine, which a test moves: set sets the one on the wall ahead, and both go on by ran.
+type clocks struct{ set, ran time.Duration }
+
+func (c *clocks) use(e *Engine) {
+	began := time.Now().Round(0)
+	e.Now = func() time.Time { return began.Add(c.set + c.ran) }
+	e.Ran = func() time.Duration { return c.ran }
+}
+
+func TestAClockThatIsSetNeitherEndsAnOperationNorKeepsIt(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name    string
+		set     time.Duration
+		restart bool
+	}{{"ahead", year, false}, {"back", -year, false}, {"back, with a restart", -year, true}} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			b, c := newBed(t, nil), &clocks{}
+			c.use(b.engine)
+			b.commit("r1", suspended)
+			b.app.Operation = &v1alpha1.Operation{Sync: &v1alpha1.SyncOperation{}}
+			b.engine.TimeLimit = func() time.Duration { return time.Hour }
+			b.turn()
+			c.set = test.set
+			if test.restart {
+				b.engine.memory.Clear()
+			}
+			for ; c.ran < time.Hour; c.ran += 20 * time.Minute {
+				if res := b.turn(); res.Operation == nil || res.Operation.Phase != v1alpha1.OperationRunning || res.Wake > time.Hour-c.ran {
+					t.Fatalf("after %s: %+v, looked at again after %s", c.ran, res.Operation, res.Wake)
+				}
+			}
+			if res := b.turn(); res.Operation == nil || res.Operation.Phase != v1alpha1.OperationFailed || !strings.Contains(res.Operation.Message, "longer than the limit") {
+				t.Errorf("after %s: %+v", c.ran, res.Operation)
+			}
+		})
+	}
+}
+
+func TestTurnsBetweenAttemptsDoNotPutThemOffAlsoAfterTheClockWasSetBack(t *testing.T) {
+	t.Parallel()
+	failed := metav1.NewTime(time.Unix(2_000_000_000, 0))
+	r := compared(func(r *run) {
+		r.revisions, r.req.Retries, last(r).Phase, last(r).FinishedAt = []string{"r1"}, 4, v1alpha1.OperationRunning, &failed
+		r.engine.Now = func() time.Time { return failed.Add(-year) }
+	})
+	for _, rest := range []time.Duration{40 * time.Second, 30 * time.Second, time.Second} {
+		r.req.Rest = rest
+		if d := r.decide(); d.Retry != rest || d.Go {
+			t.Errorf("%s before the attempt: %+v", rest, d)
+		}
+	}
+	r.req.Rest, r.req.Due = 0, true
+	if d := r.decide(); !d.Go {
+		t.Errorf("when it is due: %+v", d)
+	}
+}
+
+func TestWindowsAreAskedByTheClockAsItIsNow(t *testing.T) {
+	t.Parallel()
+	lenient := everyApp("deny", "40 11 * * *", "1h") // it is 12:00
+	lenient.SyncOverrun = true
+	for _, c := range []struct {
+		name  string
+		says  time.Time     // the status, of the start
+		began time.Duration // ago
+		held  bool
+	}{
+		{"it began before the window", time.Date(2026, 11, 21, 11, 30, 0, 0, time.UTC), 30 * time.Minute, false},
+		{"it began before the window, when the clock was a year ahead", time.Date(2027, 11, 21, 11, 50, 0, 0, time.UTC), 30 * time.Minute, false},
+		{"it began in the window, when the clock said another time", time.Date(2026, 11, 21, 11, 30, 0, 0, time.UTC), 5 * time.Minute, true},
+		{"it began in the window, when the clock was a year ahead", time.Date(2027, 11, 21, 11, 30, 0, 0, time.UTC), 5 * time.Minute, true},
+	} {
+		r := windowed(t, lenient)
+		state := &v1alpha1.OperationState{Operation: automatic(), StartedAt: metav1.NewTime(c.says)}
+		r.engine.Ran = func() time.Duration { return time.Hour }
+		r.memory = &memory{underway: &underway{operation: state.Operation, started: c.says, since: time.Hour - c.began}}
+		if h := r.overrun(state); (h != nil) != c.held {
+			t.Errorf("%s: held is %v, want %v: %+v", c.name, h != nil, c.held, h)
+		}
+	}
+}
+
+func TestAnApprovalOfATimeThatIsStillToComeConfirmsNothing(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(2_000_000_000, 0)
+	for _, c := range []struct {
+		name           string
+		at             time.Duration // from now
+		approved, told bool
+	}{
+		{"before it was asked", -2 * time.Minute, false, false},
+		{"since it was asked", -time.Second, true, false},
+		{"by a clock that is a little ahead", clockAhead, true, false},
+		{"by a clock that was a year ahead", year, false, true},
+	} {
+		r := compared(func(r *run) {
+			r.engine.Now = func() time.Time { return now }
+			r.app.Annotations = map[string]string{v1alpha1.AnnotationDeletionApproved: now.Add(c.at).UTC().Format(time.RFC3339)}
+		})
+		if got := r.approved(now.Add(-time.Minute)); got != c.approved {
+			t.Errorf("%s: %v", c.name, got)
+		}
+		told := len(r.conditions) > 0 && strings.Contains(r.conditions[len(r.conditions)-1].Message, "confirm again")
+		if told != c.told {
+			t.Errorf("%s: conditions %v", c.name, r.conditions)
+		}
+	}
+}
