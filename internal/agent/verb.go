@@ -41,7 +41,8 @@ type verbs struct {
 	// byAddress is true beside an Argo CD, which finds repositories and clusters by their address, whatever project they are of.
 	byAddress bool
 
-	previews places // of those under way
+	previews  places     // of those under way
+	addresses sync.Mutex // held while a Secret is written that others may have the address of
 
 	mu      sync.Mutex
 	clients map[client]dynamic.Interface

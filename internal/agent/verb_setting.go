@@ -25,7 +25,6 @@ import (
 	"github.com/slipway-gitops/slipway/internal/redact"
 	"github.com/slipway-gitops/slipway/internal/seal"
 	"github.com/slipway-gitops/slipway/internal/strict"
-	"github.com/slipway-gitops/slipway/internal/webhook"
 )
 
 // Limits of a setting.
@@ -165,14 +164,7 @@ func (v *verbs) readSecret(ctx context.Context, t agentapi.SettingType, name str
 	if obj.GetLabels()[v1alpha1.LabelSecretType] != labelOf(t) {
 		return keptSecret{}, refusedAs(agentapi.CodeConflict, "there is a Secret %s already, which is no %s: choose another name", name, t)
 	}
-	out := keptSecret{obj: obj, data: map[string][]byte{}}
-	data, _, _ := unstructured.NestedStringMap(obj.Object, "data")
-	for key, value := range data {
-		if raw, err := base64.StdEncoding.DecodeString(value); err == nil {
-			out.data[key] = raw
-		}
-	}
-	return out, nil
+	return keptSecret{obj: obj, data: dataOf(obj)}, nil
 }
 
 // checkJudged makes sure that rights were asked for the projects that a Secret is of, before a change and after it: what the
@@ -238,10 +230,9 @@ func (v *verbs) secretApply(ctx context.Context, req agentapi.SettingChange) (ag
 			return agentapi.Setting{}, fmt.Errorf("nothing was changed: %w", err)
 		}
 	}
-	got, err := v.writeSecret(ctx, have, next, req)
+	got, err := v.writeAlone(ctx, have, next, req)
 	if err != nil {
-		// The words of an API server about a Secret can quote it.
-		return agentapi.Setting{}, v.worded(err, "write Secret %s of %s %s", req.Name, req.Type, req.Name)
+		return agentapi.Setting{}, err
 	}
 	return told(next, got)
 }
@@ -333,10 +324,7 @@ func told(data map[string][]byte, obj *unstructured.Unstructured) (agentapi.Sett
 
 // checkSetting finds what makes no sense before anything is written.
 func (v *verbs) checkSetting(req agentapi.SettingChange, have, next map[string][]byte) error {
-	field := "url"
-	if req.Type == agentapi.SettingCluster {
-		field = "server"
-	}
+	field := addressField(req.Type)
 	address := strings.TrimSpace(string(next[field]))
 	if address == "" {
 		return refusedAs(agentapi.CodeInvalid, "a %s needs the field %s", req.Type, field)
@@ -350,47 +338,9 @@ func (v *verbs) checkSetting(req agentapi.SettingChange, have, next map[string][
 			return refusedAs(agentapi.CodeInvalid, "%v", err)
 		}
 	}
-	return v.checkAddress(req, field, have, next)
-}
-
-// checkAddress refuses a second Secret for an address: which of them counts is nobody's decision. Slipway's own engine goes by
-// the project too. An Argo CD goes by the address alone, and by the name of a cluster, so the Secret of one project would be
-// used for those of another, or keep them from their own.
-func (v *verbs) checkAddress(req agentapi.SettingChange, field string, have, next map[string][]byte) error {
-	text := func(data map[string][]byte, name string) string { return strings.TrimSpace(string(data[name])) }
-	address, title := text(next, field), text(next, "name")
-	moved := text(have, field) != address || text(have, "name") != title
-	if v.byAddress && req.Type == agentapi.SettingCluster && text(next, "project") != "" && (alike(address, v1alpha1.InClusterServer) || title == v1alpha1.InClusterName) {
-		return refusedAs(agentapi.CodeConflict, "the cluster that Argo CD runs in is for all projects, and Argo CD would use this %s for all of them: leave project out, or choose another address and name", req.Type)
-	}
 	v.settings.mu.Lock()
 	defer v.settings.mu.Unlock()
-	for name, other := range v.settings.secrets {
-		if name == req.Name || other.kind != labelOf(req.Type) {
-			continue
-		}
-		if other.get(field) == address && other.get("project") == text(next, "project") {
-			return refusedAs(agentapi.CodeConflict, "the Secret %s is about %s and the same project already: change that one", name, address)
-		}
-		if !v.byAddress || !moved {
-			continue
-		}
-		if alike(other.get(field), address) {
-			return refusedAs(agentapi.CodeConflict, "another project has a %s for %s already, and Argo CD looks for it by the address alone: choose another address, or ask who may change the other one", req.Type, address)
-		}
-		if req.Type == agentapi.SettingCluster && title != "" && other.get("name") == title {
-			return refusedAs(agentapi.CodeConflict, "another cluster is called %.80s already, and Argo CD looks for it by the name alone: choose another name", title)
-		}
-	}
-	return nil
-}
-
-// alike reports whether an Argo CD could take an address for another.
-func alike(a, b string) bool {
-	plain := func(s string) string {
-		return strings.TrimSuffix(strings.TrimRight(strings.ToLower(strings.TrimSpace(s)), "/"), ".git")
-	}
-	return plain(a) == plain(b) || webhook.SameRemote(a, b)
+	return v.checkAddress(req, have, next, v.settings.secrets)
 }
 
 func (v *verbs) settingDelete(ctx context.Context, cmd agentapi.Command) (any, error) {

@@ -1,0 +1,143 @@
+package agent
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+
+	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/testenv"
+)
+
+// keeper is an agent beside an Argo CD, as far as it keeps settings. What it knows of them is of no use: its watch is late. Its
+// first write waits for those of others in meet, so that each was checked before any is written; nil: it waits for nobody.
+func keeper(t *testing.T, ns string, meet *sync.WaitGroup) *verbs {
+	t.Helper()
+	config := rest.CopyConfig(testenv.Cluster(t))
+	if meet != nil {
+		var once sync.Once // a Secret that is taken back is written again
+		config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+			return roundTripper(func(req *http.Request) (*http.Response, error) {
+				if req.Method == http.MethodPost || req.Method == http.MethodPut {
+					once.Do(func() {
+						meet.Done()
+						meet.Wait()
+					})
+				}
+				return next.RoundTrip(req)
+			})
+		})
+	}
+	apps, err := dynamic.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &verbs{apps: apps, namespace: ns, settings: settingsWith(nil), now: time.Now, log: slog.New(slog.DiscardHandler), byAddress: true}
+}
+
+// put writes a setting.
+func put(t *testing.T, v *verbs, change agentapi.SettingChange) error {
+	t.Helper()
+	raw, err := json.Marshal(change)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = v.executors()[agentapi.KindSettingsApply](t.Context(), agentapi.Command{ID: "c", Agent: standUID, Kind: agentapi.KindSettingsApply, Body: raw, User: "user:anna"})
+	return err
+}
+
+func TestOfSettingsForOneAddressThatAreWrittenAtTheSameMomentOneIsKept(t *testing.T) {
+	t.Parallel()
+	repo := func(project, url string) map[string]string { return map[string]string{"url": url, "project": project} }
+	edge := func(project, server string) map[string]string {
+		return map[string]string{"server": server, "name": project, "project": project}
+	}
+	for _, c := range []struct {
+		name   string
+		kind   agentapi.SettingType
+		field  string
+		fields func(project, address string) map[string]string
+	}{
+		{"repositories", agentapi.SettingRepository, "url", repo},
+		{"templates", agentapi.SettingRepoCreds, "url", repo},
+		{"clusters", agentapi.SettingCluster, "server", edge},
+	} {
+		for _, move := range []bool{false, true} {
+			for _, agents := range []int{1, 2} {
+				t.Run(fmt.Sprintf("%s, move %v, agents %d", c.name, move, agents), func(t *testing.T) {
+					t.Parallel()
+					ns := testenv.Namespace(t)
+					setting := func(i int, address string) agentapi.SettingChange {
+						project := fmt.Sprint("project-", i)
+						return agentapi.SettingChange{Type: c.kind, Name: fmt.Sprint("setting-", i), Judged: &agentapi.Judged{To: project}, Fields: c.fields(project, address)}
+					}
+					const both = 2
+					if move {
+						for i := range both {
+							if err := put(t, keeper(t, ns, nil), setting(i, fmt.Sprintf("https://own-%d.example.org/a", i))); err != nil {
+								t.Fatal(err)
+							}
+						}
+					}
+					var keepers []*verbs
+					if agents == 1 {
+						one := keeper(t, ns, nil)
+						keepers = []*verbs{one, one}
+					} else {
+						meet := &sync.WaitGroup{}
+						meet.Add(both)
+						keepers = []*verbs{keeper(t, ns, meet), keeper(t, ns, meet)}
+					}
+					var g errgroup.Group
+					errs := make([]error, both)
+					for i := range both {
+						g.Go(func() error {
+							errs[i] = put(t, keepers[i], setting(i, "https://shared.example.org/a"))
+							return nil
+						})
+					}
+					_ = g.Wait()
+					list, err := keepers[0].config("secrets").List(t.Context(), metav1.ListOptions{LabelSelector: v1alpha1.LabelSecretType})
+					if err != nil {
+						t.Fatal(err)
+					}
+					kept := map[string]string{}
+					for i := range list.Items {
+						kept[list.Items[i].GetName()] = string(dataOf(&list.Items[i])[c.field])
+					}
+					won := 0
+					for i, err := range errs {
+						name := fmt.Sprint("setting-", i)
+						var refusal *agentapi.Error
+						switch {
+						case err == nil:
+							won++
+							if kept[name] != "https://shared.example.org/a" {
+								t.Errorf("%s was accepted and is at %q", name, kept[name])
+							}
+						case !errors.As(err, &refusal) || refusal.Code != agentapi.CodeConflict || !strings.Contains(refusal.Message, "by the address alone"):
+							t.Errorf("%s: %v", name, err)
+						case move && kept[name] != fmt.Sprintf("https://own-%d.example.org/a", i) || !move && kept[name] != "":
+							t.Errorf("%s was refused and is at %q", name, kept[name])
+						}
+					}
+					if won != 1 {
+						t.Errorf("%d of %d won: %v", won, both, errs)
+					}
+				})
+			}
+		}
+	}
+}
