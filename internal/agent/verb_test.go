@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"net/http"
 	"net/netip"
 	"strings"
 	"sync"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
@@ -43,6 +45,7 @@ type stand struct {
 	t      *testing.T
 	ns     string
 	name   string // of its Application: others on the cluster have other ones
+	agent  *Agent
 	verbs  *verbs
 	repo   *testenv.GitRepo
 	server *testenv.GitServer
@@ -56,6 +59,12 @@ type stand struct {
 const standUID = "abcdefghijklmnopqrstuvwxyz"
 
 func newStand(t *testing.T) *stand {
+	t.Helper()
+	return newStandThrough(t, nil)
+}
+
+// newStandThrough makes a stand whose agent reaches the API server through something; nil for nothing.
+func newStandThrough(t *testing.T, through func(http.RoundTripper) http.RoundTripper) *stand {
 	t.Helper()
 	s := &stand{t: t, ns: testenv.Namespace(t), server: testenv.Git(t)}
 	s.name = "web-" + s.ns
@@ -81,9 +90,13 @@ spec:
     spec: {containers: [{name: web, image: registry.invalid/web}]}
 `}, "first")
 	config := testenv.Cluster(t)
+	reached := rest.CopyConfig(config)
+	if through != nil {
+		reached.Wrap(through)
+	}
 	a, err := New(t.Context(), Config{
 		Outbound: thisMachine,
-		REST:     config, Namespace: s.ns, Data: t.TempDir(), Identity: "test", InstallCRDs: true, Poll: time.Hour,
+		REST:     reached, Namespace: s.ns, Data: t.TempDir(), Identity: "test", InstallCRDs: true, Poll: time.Hour,
 		Budget: plan.Budget{Off: true}, Workers: 4, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -98,6 +111,7 @@ spec:
 			t.Error(err)
 		}
 	})
+	s.agent = a
 	select {
 	case <-a.ready:
 	case <-time.After(patience):

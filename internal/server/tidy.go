@@ -35,14 +35,18 @@ func (l later) Error() string { return l.why }
 // tidyOnce removes what expired.
 func (s *Server) tidyOnce(ctx context.Context) error { return s.authn.Clean(ctx) }
 
-// removeOnce removes what is older than the time that the settings give it. Where nobody looked for long, or the clock says so,
-// it waits for a day first.
+// removeOnce removes what is older than the time that the settings give it. It waits for a day first where the database does not
+// say when the last removal was, as at the first start, and where that was long ago or the clock says so. A clock that is ahead
+// by less than that is not noticed: what is removed is then younger by as much.
 func (s *Server) removeOnce(ctx context.Context) error {
 	due, err := s.store.JobDue(ctx, jobRemoval)
 	if err != nil {
 		return err
 	}
-	if late := s.cfg.Now().Sub(due); !due.IsZero() && late > longAway {
+	if due.IsZero() {
+		return later{doubted, fmt.Sprintf("when the last cleanup was is not known, so nothing is removed for %s; correct the clock if it is wrong", doubted)}
+	}
+	if late := s.cfg.Now().Sub(due); late > longAway {
 		return later{doubted, fmt.Sprintf("the last cleanup was due %d days ago, or the clock is ahead: nothing is removed for %s; "+
 			"correct the clock if it is wrong", int(late.Hours()/24), doubted)}
 	}
