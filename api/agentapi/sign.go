@@ -68,7 +68,8 @@ func RegistrationText(r Registration) []byte {
 	return []byte(strings.Join(lines, "\n"))
 }
 
-// RotationText is what an agent signs, with its present key and with the next, to announce the next.
-func RotationText(uid, publicKey string) []byte {
-	return []byte("slipway rotate v1\n" + uid + "\n" + publicKey)
+// RotationText is what an agent signs, with its present key and with the next, to announce the next in one session: a rotation
+// that was recorded, and that the agent gave up, announces nothing in a later one.
+func RotationText(uid string, epoch int64, publicKey string) []byte {
+	return fmt.Appendf(nil, "slipway rotate v2\n%s\n%d\n%s", uid, epoch, publicKey)
 }

@@ -43,7 +43,7 @@ func (l *Link) rotate(ctx context.Context, _ agentapi.Command) (any, error) {
 		return nil, err
 	}
 	in := agentapi.Rotation{Epoch: s.currentEpoch(), PublicKey: public}
-	text := agentapi.RotationText(next.uid, public)
+	text := agentapi.RotationText(next.uid, in.Epoch, public)
 	if in.Signature, err = sign(s.seed, text); err != nil {
 		return nil, err
 	}

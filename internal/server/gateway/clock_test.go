@@ -107,6 +107,37 @@ func TestAnIdentityIsNotHeldForAYearAfterTheClockWentBack(t *testing.T) {
 	})
 }
 
+func TestAResultFromAWrongClockIsKeptAsLongAsAnyOther(t *testing.T) {
+	t.Parallel()
+	s := start(t, gatewaytest.NewMemory())
+	a := s.join(s.register("account.prod", "cluster"))
+	begun := time.Now()
+	for name, c := range map[string]struct {
+		finished time.Time
+		kept     bool
+	}{
+		"ahead": {begun.Add(year), false}, "behind": {begun.Add(-year), false}, "none": {time.Time{}, false},
+		"an-hour-ago": {begun.Add(-time.Hour), true}, "a-little-ahead": {begun.Add(time.Minute), true},
+	} {
+		command := sync1(name)
+		command.Deadline = begun.Add(time.Hour)
+		if err := s.store.AddCommand(t.Context(), withAgent(command, a.uid)); err != nil {
+			t.Fatal(err)
+		}
+		if ack := a.report(agentapi.Result{ID: name, Status: agentapi.StatusDone, Finished: c.finished}); ack.Error != nil {
+			t.Fatal(ack.Error)
+		}
+		got, err := s.store.GetCommand(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := got.Result.Finished
+		if c.kept && !at.Equal(c.finished) || !c.kept && (at.Before(begun.Add(-time.Second)) || at.After(time.Now().Add(time.Second))) {
+			t.Errorf("%s: it finished at %s, which is kept as %s", name, c.finished, at)
+		}
+	}
+}
+
 func TestACommandThatWasGivenWhileTheClockWasAheadEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

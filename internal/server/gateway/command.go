@@ -351,8 +351,9 @@ func (g *Gateway) result(ctx context.Context, uid string, r *agentapi.ResultRepo
 	if err := checkResult(&r.Result); err != nil {
 		return agentapi.ResultAck{Error: malformed(err)}
 	}
-	if r.Result.Finished.IsZero() {
-		r.Result.Finished = g.now().UTC()
+	// Its age decides how long it is kept. A time that cannot be is that of a clock that is wrong.
+	if now := g.now(); r.Result.Finished.After(now.Add(clockAhead)) || r.Result.Finished.Before(now.Add(-maxDeadline-giveUp)) {
+		r.Result.Finished = now.UTC()
 	}
 	if err := g.finish(ctx, uid, r.Result, false); err != nil && !errors.Is(err, ErrUnknown) {
 		return agentapi.ResultAck{Error: g.fault(uid, "keep the result", err)}

@@ -186,10 +186,10 @@ func (g *Gateway) rotate(ctx context.Context, uid string, r *agentapi.Rotation) 
 	if err != nil {
 		return agentapi.RotationAck{Error: g.fault(uid, "look up the agent", err)}
 	}
-	text := agentapi.RotationText(uid, r.PublicKey)
+	text := agentapi.RotationText(uid, r.Epoch, r.PublicKey)
 	if !verify(agent.PublicKey, text, r.Signature) || !verify(r.PublicKey, text, r.Proof) {
 		return agentapi.RotationAck{Error: &agentapi.Error{
-			Code: agentapi.CodeSignature, Message: "the next key must be signed with the present one, and with itself",
+			Code: agentapi.CodeSignature, Message: "the next key must be signed for this session with the present one, and with itself",
 		}}
 	}
 	if r.PublicKey == agent.PublicKey {

@@ -118,7 +118,7 @@ func TestAKeyEndsWhenTheNextOneHasConnected(t *testing.T) {
 		t.Fatal(err)
 	}
 	rotation := func(by, proof nkeys.KeyPair) agentapi.Rotation {
-		text := agentapi.RotationText(i.uid, public)
+		text := agentapi.RotationText(i.uid, a.epoch, public)
 		signature, err := by.Sign(text)
 		if err != nil {
 			t.Fatal(err)
@@ -167,7 +167,7 @@ func (a *agent) announce() nkeys.KeyPair {
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	text := agentapi.RotationText(a.uid, public)
+	text := agentapi.RotationText(a.uid, a.epoch, public)
 	signature, err := a.keys.Sign(text)
 	if err != nil {
 		a.t.Fatal(err)
