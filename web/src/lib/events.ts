@@ -92,7 +92,7 @@ class EventStream {
       }, hiddenFor);
       return;
     }
-    if (!this.abort || Date.now() - this.heard > silence) {
+    if (!this.abort || Math.abs(Date.now() - this.heard) > silence) {
       this.wake();
     }
   };

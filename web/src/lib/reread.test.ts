@@ -26,6 +26,18 @@ test("what is told many times within a moment is read once", async () => {
   end();
 });
 
+test("a clock that is set back by an hour puts off nothing", async () => {
+  const act = vi.fn<() => Promise<void>>(() => Promise.resolve());
+  const { soon } = paced(act, 100, 4_000);
+  soon();
+  await vi.advanceTimersByTimeAsync(100);
+  expect(act).toHaveBeenCalledTimes(1);
+  vi.setSystemTime(Date.now() - 3_600_000);
+  soon();
+  await vi.advanceTimersByTimeAsync(4_000);
+  expect(act).toHaveBeenCalledTimes(2);
+});
+
 test("what is told while it is read is read once more, after that", async () => {
   const { cache, ask, end } = await slow(500);
   await vi.advanceTimersByTimeAsync(500);

@@ -17,7 +17,8 @@ export function paced(act: () => Promise<boolean | void>, wait: number, rest = w
     if (acting) {
       again = true;
     } else {
-      timer ??= setTimeout(() => void run(), Math.max(wait, last + rest - Date.now()));
+      const left = Math.min(rest, last + rest - Date.now()); // more where the clock was set back since
+      timer ??= setTimeout(() => void run(), Math.max(wait, left));
     }
   };
   const run = async () => {
