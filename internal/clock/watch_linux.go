@@ -16,7 +16,7 @@ func (w *watch) reported(ctx context.Context) bool {
 		return false
 	}
 	timer := os.NewFile(uintptr(fd), "clock") // it is not blocking, so a read waits without a thread
-	defer timer.Close()
+	defer func() { _ = timer.Close() }()
 	// It never expires. What ends a read is that the clock was set.
 	never := unix.ItimerSpec{Value: unix.Timespec{Sec: math.MaxInt32}}
 	if unix.TimerfdSettime(fd, unix.TFD_TIMER_ABSTIME|unix.TFD_TIMER_CANCEL_ON_SET, &never, nil) != nil {
