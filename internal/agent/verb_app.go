@@ -119,7 +119,7 @@ func (v *verbs) labelled(ctx context.Context, app *v1alpha1.Application, req api
 		gone := app.DeepCopy()
 		gone.Status.Resources = nil
 		for _, r := range app.Status.Resources {
-			if r.RequiresPruning {
+			if r.Leftover() {
 				gone.Status.Resources = append(gone.Status.Resources, r)
 			}
 		}

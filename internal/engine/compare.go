@@ -23,6 +23,7 @@ type state struct {
 	synced   bool
 	missing  bool
 	prune    bool // live, ours, and not wanted any more
+	ignored  bool // such an object that does not count as a difference (IgnoreExtraneous)
 	foreign  bool // belongs to another Application
 	confirm  bool // somebody must confirm that it goes
 	hook     bool
@@ -40,11 +41,11 @@ func (r *run) compare(ctx context.Context) error {
 	r.conditions = append(r.conditions[:0], r.notices...)
 	r.warnUnsupported()
 	r.warnIgnoring()
-	own := object.AppOptions(r.syncOptions())
+	own, asked := object.AppOptions(r.syncOptions()), object.AppOptions(r.optionsOf(nil))
 	wanted := make(map[object.Key]bool, len(r.memory.wanted))
 	for _, w := range r.memory.wanted {
 		wanted[w.key] = true
-		c, s, err := r.compareOne(ctx, w)
+		c, s, err := r.compareOne(ctx, w, asked)
 		if err != nil {
 			return err
 		}
@@ -59,20 +60,20 @@ func (r *run) compare(ctx context.Context) error {
 		if wanted[rec.Key] || rec.Owned || (rec.Deleting && rec.Key.Kind != "Namespace") || r.outside(rec.Key) {
 			continue
 		}
+		s := state{
+			key: rec.Key, version: r.target.Live.Version(rec.Key.GroupKind()), prune: true, ignored: rec.IgnoreExtra,
+			assessed: rec.Assessed, health: rec.Health, images: rec.Images, confirm: rec.Asks(asked),
+		}
 		if rec.Hook {
-			r.states = append(r.states, state{key: rec.Key, synced: true, hook: true, unjudged: true, assessed: rec.Assessed, health: rec.Health})
+			s.synced, s.hook, s.unjudged, s.wave, s.images = true, true, true, rec.Wave, nil
+			r.states = append(r.states, s)
 			continue
 		}
-		r.states = append(r.states, state{
-			key: rec.Key, synced: rec.IgnoreExtra, prune: !rec.IgnoreExtra, assessed: rec.Assessed, health: rec.Health, images: rec.Images,
-			confirm: rec.Prune.Or(own.Prune) == object.ConsentAsked,
-		})
-		c := diff.Change{Key: rec.Key, Verb: diff.Delete, Why: "not in Git", Wave: rec.Wave}
-		switch {
-		case rec.IgnoreExtra:
-		case rec.Prune.Or(own.Prune) == object.ConsentDenied:
+		r.states = append(r.states, s)
+		c := diff.Change{Key: rec.Key, Verb: diff.Delete, Why: "not in Git", Wave: rec.Wave, Ignored: rec.IgnoreExtra}
+		if rec.Prune.Or(own.Prune) == object.ConsentDenied {
 			r.spared = append(r.spared, c)
-		default:
+		} else {
 			r.changes = append(r.changes, c)
 		}
 	}
@@ -102,11 +103,11 @@ func (r *run) warn(kind v1alpha1.ConditionType, lines []string) {
 	r.conditions = append(r.conditions, v1alpha1.ApplicationCondition{Type: kind, Message: text})
 }
 
-func (r *run) compareOne(ctx context.Context, w wanted) (diff.Change, state, error) {
+func (r *run) compareOne(ctx context.Context, w wanted, asked object.Options) (diff.Change, state, error) {
 	c := diff.Change{Key: w.key, Version: w.version, Wave: w.wave, Verb: diff.Update}
 	s := state{key: w.key, version: w.version, wave: w.wave}
 	rec, tracked, untracked := r.target.Live.Get(w.key)
-	s.unjudged, s.confirm = rec.IgnoreHealth, rec.Delete == object.ConsentAsked
+	s.unjudged, s.confirm = rec.IgnoreHealth, w.options.Asks(asked) || tracked && rec.Asks(asked)
 	s.assessed, s.health, s.images, s.applied = rec.Assessed, rec.Health, rec.Images, rec.AppliedAt
 	if owner := r.owner(w.key, rec, tracked); owner != "" {
 		s.foreign = true

@@ -160,7 +160,7 @@ func (r *run) decideAutomated() Decision {
 	}
 	prune := isTrue(policy.Prune, false)
 	if !slices.ContainsFunc(r.changes, func(c diff.Change) bool {
-		return c.Verb == diff.Create || c.Verb == diff.Update || (c.Verb == diff.Delete && prune)
+		return c.Verb == diff.Create || c.Verb == diff.Update || (c.Verb == diff.Delete && prune && !c.Ignored)
 	}) {
 		if r.untold() {
 			r.untellable = true

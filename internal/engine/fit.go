@@ -132,6 +132,12 @@ func resourceSize(r *v1alpha1.ResourceStatus) int {
 	if r.RequiresPruning {
 		size += len(`"requiresPruning":true,`)
 	}
+	if r.Hook {
+		size += len(`"hook":true,`)
+	}
+	if r.RequiresDeletionConfirmation {
+		size += len(`"requiresDeletionConfirmation":true,`)
+	}
 	return size
 }
 

@@ -111,9 +111,7 @@ func (r *run) differing(found []diff.Change) {
 		if c.Verb != diff.Delete || r.outside(c.Key) {
 			continue
 		}
-		if rec, _, _ := r.target.Live.Get(c.Key); rec.IgnoreExtra {
-			continue
-		} else if rec.Prune.Or(own.Prune) == object.ConsentDenied {
+		if rec, _, _ := r.target.Live.Get(c.Key); rec.Prune.Or(own.Prune) == object.ConsentDenied {
 			r.spared = append(r.spared, c)
 			continue
 		}

@@ -135,11 +135,11 @@ func (r *run) result(d Decision) Result {
 	for _, s := range r.states {
 		gone, there = gone || s.missing, there || !s.missing && !s.hook
 		res.Resources = append(res.Resources, s.status())
-		if !s.synced {
+		if !s.synced && !s.ignored {
 			res.Sync = v1alpha1.SyncStatusOutOfSync
 		}
-		if h, counts := s.healthOf(); counts && !s.prune && !s.unjudged && health.Worse(h.Sum(), worst.Status) {
-			worst = health.Result{Status: h.Sum()}
+		if r.counts(s) && health.Worse(s.health.Sum(), worst.Status) {
+			worst = health.Result{Status: s.health.Sum()}
 		}
 		for _, image := range s.images {
 			images[image] = true
@@ -167,7 +167,21 @@ func (r *run) result(d Decision) Result {
 	return res
 }
 
-// healthOf returns an object's health, and whether it counts for its Application.
+// counts reports whether the health of an object counts for its Application, as in Argo CD: that of live objects does, also
+// where they are to be pruned. OutOfSync says that one is missing. An Application does not judge itself, nor by one that
+// deploys nothing or is not judged yet.
+func (r *run) counts(s state) bool {
+	if s.missing || s.unjudged || !s.assessed {
+		return false
+	}
+	if s.key.Group != v1alpha1.Group || s.key.Kind != v1alpha1.KindApplication {
+		return true
+	}
+	itself := s.key.Name == r.app.Name && s.key.Namespace == r.app.Namespace
+	return !itself && s.health.Status != health.Missing && s.health.Status != health.Unknown
+}
+
+// healthOf returns an object's health, and whether it has one.
 func (s state) healthOf() (health.Result, bool) {
 	if s.missing {
 		return health.Result{Status: health.Missing}, s.assessed

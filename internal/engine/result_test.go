@@ -1,11 +1,13 @@
 package engine
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/health"
+	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
 func TestAnApplicationOfWhichNothingIsThereIsMissing(t *testing.T) {
@@ -22,14 +24,34 @@ func TestAnApplicationOfWhichNothingIsThereIsMissing(t *testing.T) {
 		{"a hook does not count", []state{gone, {key: key("h"), hook: true}}, health.Missing},
 		{"nor a hook alone", []state{{key: key("h"), hook: true}}, health.Healthy},
 		{"what is left to prune is there", []state{gone, {key: key("old"), prune: true}}, health.Healthy},
+		{"one that has a health is gone", []state{{key: key("w"), missing: true, assessed: true}, there}, health.Healthy},
+		{"what is left to prune is degraded", []state{there, judged(key("old"), health.Degraded, func(s *state) { s.prune = true })}, health.Degraded},
+		{"one whose health is to be ignored is degraded", []state{there, judged(key("a"), health.Degraded, func(s *state) { s.unjudged = true })}, health.Healthy},
+		{"an Application of it is degraded", []state{there, judged(appKey("other"), health.Degraded, nil)}, health.Degraded},
+		{"an Application of it deploys nothing", []state{there, judged(appKey("other"), health.Missing, nil)}, health.Healthy},
+		{"an Application of it is not judged", []state{there, judged(appKey("other"), health.Unknown, nil)}, health.Healthy},
+		{"it is an object of itself", []state{there, judged(appKey("web"), health.Degraded, nil)}, health.Healthy},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			if got := compared(func(r *run) { r.states = c.states }).result(Decision{}).Health.Status; got != c.want {
+			if got := compared(func(r *run) { r.states, r.app.Name, r.app.Namespace = c.states, "web", "argocd" }).result(Decision{}).Health.Status; got != c.want {
 				t.Errorf("%s, want %s", got, c.want)
 			}
 		})
 	}
+}
+
+// judged is a live object with a health.
+func judged(k object.Key, as health.Status, change func(*state)) state {
+	s := state{key: k, synced: true, assessed: true, health: health.Result{Status: as}}
+	if change != nil {
+		change(&s)
+	}
+	return s
+}
+
+func appKey(name string) object.Key {
+	return object.Key{Group: v1alpha1.Group, Kind: v1alpha1.KindApplication, Namespace: "argocd", Name: name}
 }
 
 func TestARevisionThatCannotBeDeployedIsNoErrorOfTheApplication(t *testing.T) {
@@ -86,5 +108,16 @@ func TestALongMessageKeepsItsLastWords(t *testing.T) {
 		if !strings.HasPrefix(got, "Job web: spec.template") || !strings.HasSuffix(got, "field is immutable: set Replace=true") {
 			t.Errorf("%s: %q", name, got)
 		}
+	}
+}
+
+func TestEachSourceSaysWhatRenderedItAndOneThatIsReferredToNothing(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, nil)
+	b.commit("r1", "["+configMap("a", "")+"]")
+	b.app.Spec.Sources = []v1alpha1.ApplicationSource{{RepoURL: "https://git.example/values", Ref: "values"}, *b.app.Spec.Source}
+	b.app.Spec.Source = nil
+	if got := b.turn().Tools; !slices.Equal(got, []string{"", "Directory"}) {
+		t.Errorf("%q", got)
 	}
 }

@@ -92,6 +92,7 @@ func (r *run) rendered(ctx context.Context, requests []render.Request) (objects 
 	kept = true
 	for i, q := range requests {
 		if q.Source.IsRef() {
+			tools = append(tools, "") // each source has its place
 			continue
 		}
 		result, hit, err := r.engine.Renderer.Render(ctx, q, r.fetched[i].Scope)

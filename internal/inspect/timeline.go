@@ -207,7 +207,7 @@ func (t *timeline) toCome() {
 		if i := t.stepOf(key, phase); i >= 0 {
 			phase, wave = t.steps[i].Phase, t.steps[i].Wave
 		}
-		if r.RequiresPruning {
+		if r.Leftover() {
 			if item.Verb = "delete"; sync == nil || !sync.Prune {
 				continue
 			}

@@ -132,7 +132,7 @@ func (f *family) root(r *v1alpha1.ResourceStatus, app string) *api.TreeNode {
 		*node = l.node
 		node.Version, node.Hook = cmp.Or(r.Version, node.Version), l.hook
 	}
-	node.Sync, node.Wave, node.RequiresPruning = string(r.Status), r.SyncWave, r.RequiresPruning
+	node.Sync, node.Wave, node.RequiresPruning = string(r.Status), r.SyncWave, r.Leftover()
 	if node.Health == "" && r.Health != nil {
 		node.Health, node.Message = string(r.Health.Status), clip(r.Health.Message, maxMessage)
 	}

@@ -65,11 +65,11 @@ func Asks(app *v1alpha1.Application) *Question {
 	}
 	chosen := chosenResources(app)
 	asks := func(r v1alpha1.ResourceStatus) bool { return r.RequiresDeletionConfirmation }
-	marked := q.Plan == "" && slices.ContainsFunc(app.Status.Resources, asks)
+	marked := q.Plan == "" && slices.ContainsFunc(app.Status.Resources, func(r v1alpha1.ResourceStatus) bool { return r.Leftover() && asks(r) })
 	for i := range app.Status.Resources {
 		r := &app.Status.Resources[i]
-		goes := r.RequiresPruning
-		if marked || app.DeletionTimestamp != nil {
+		goes := r.Leftover() && (!marked || asks(*r))
+		if app.DeletionTimestamp != nil {
 			goes = asks(*r)
 		}
 		k := keyOf(r)

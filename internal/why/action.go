@@ -87,7 +87,7 @@ func runningHook(r v1alpha1.ResourceResult) bool { return r.HookType != "" && ru
 func (t *teller) leftover() []api.ObjectName {
 	var out []api.ObjectName
 	for _, r := range t.app.Status.Resources {
-		if r.RequiresPruning {
+		if r.Leftover() {
 			out = append(out, nameOf(r))
 		}
 	}

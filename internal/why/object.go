@@ -103,7 +103,7 @@ func (t *teller) split() (changed, gone, extra []v1alpha1.ResourceStatus) {
 		})
 		switch {
 		case r.Hook || left || r.Status != v1alpha1.SyncStatusOutOfSync:
-		case r.RequiresPruning:
+		case r.Leftover():
 			extra = append(extra, r)
 		case r.Health != nil && r.Health.Status == v1alpha1.HealthMissing:
 			gone = append(gone, r)
@@ -160,7 +160,7 @@ func (t *teller) health() {
 	} {
 		var bad []v1alpha1.ResourceStatus
 		for _, r := range t.app.Status.Resources {
-			if !r.Hook && !r.RequiresPruning && r.Health != nil && r.Health.Status == kind.status {
+			if !r.Hook && !r.Leftover() && r.Health != nil && r.Health.Status == kind.status {
 				bad = append(bad, r)
 			}
 		}

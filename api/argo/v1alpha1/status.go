@@ -98,13 +98,16 @@ type ResourceStatus struct {
 	Health *HealthStatus `json:"health,omitempty"`
 	// Hook is true for hooks.
 	Hook bool `json:"hook,omitempty"`
-	// RequiresPruning is true for an object that is live and no longer wanted.
+	// RequiresPruning is true for an object that is live and no longer wanted, and for every live hook.
 	RequiresPruning bool `json:"requiresPruning,omitempty"`
 	// SyncWave is the object's wave; 0 by default.
 	SyncWave int64 `json:"syncWave,omitempty"`
 	// RequiresDeletionConfirmation is true when deleting or pruning the object waits for somebody's approval.
 	RequiresDeletionConfirmation bool `json:"requiresDeletionConfirmation,omitempty"`
 }
+
+// Leftover reports whether a sync that prunes deletes the object: it is live, no longer wanted, and no hook.
+func (r *ResourceStatus) Leftover() bool { return r.RequiresPruning && !r.Hook }
 
 // RevisionHistory is one successful sync.
 type RevisionHistory struct {

@@ -120,7 +120,7 @@ func resourceRows(resources []v1alpha1.ResourceStatus) *iostream.Rows {
 		switch {
 		case r.Hook:
 			message = "hook " + message
-		case r.RequiresPruning:
+		case r.Leftover():
 			message = "no longer wanted " + message
 		}
 		rows.Add(kindText(r.Group, r.Kind), objectText(r.Namespace, r.Name), string(r.Status), healthText(r.Health),

@@ -184,7 +184,7 @@ func (f *requestFlags) labelled(ctx context.Context, common *access.Common, clus
 		return wanted, err
 	}
 	gone := app.DeepCopy()
-	gone.Status.Resources = slices.DeleteFunc(gone.Status.Resources, func(r v1alpha1.ResourceStatus) bool { return !r.RequiresPruning })
+	gone.Status.Resources = slices.DeleteFunc(gone.Status.Resources, func(r v1alpha1.ResourceStatus) bool { return !r.Leftover() })
 	live, err := liveManifests(ctx, cluster, gone)
 	return append(wanted, live...), err
 }

@@ -24,6 +24,7 @@ type Change struct {
 	Why     string             // one phrase: "missing", "manifest changed", "changed in the cluster", "not in Git"
 	Phase   v1alpha1.SyncPhase // of an operation; "" is Sync
 	Wave    int
+	Ignored bool // of a deletion: it is no difference, and no reason to begin a sync (IgnoreExtraneous)
 }
 
 // String prints the change as one line, for example "update Deployment.apps shop/web (manifest changed)".

@@ -119,6 +119,17 @@ func (c *Cluster) Find(ctx context.Context, kind object.Kind, version string) (R
 	return c.catalog.find(ctx, kind, version)
 }
 
+// Version returns the API version at which the objects of a kind are watched, without its group; "" for a kind that is not
+// watched.
+func (c *Cluster) Version(kind object.Kind) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if w := c.watches[kind]; w != nil {
+		return w.res.Version
+	}
+	return ""
+}
+
 // ForgetKinds makes the next Find ask the cluster again.
 func (c *Cluster) ForgetKinds() { c.catalog.invalidate() }
 

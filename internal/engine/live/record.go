@@ -32,7 +32,7 @@ type Record struct {
 	Deleting     bool
 	Hook         bool           // it belongs to a phase of an operation, not to what the Application keeps
 	Finalizer    bool           // it has the finalizer of hooks
-	IgnoreExtra  bool           // IgnoreExtraneous: counts as synced although it is not in Git, and is not pruned
+	IgnoreExtra  bool           // IgnoreExtraneous: no difference although it is not in Git
 	Prune        object.Consent // whether it may be pruned, by its own word
 	Delete       object.Consent // whether it may go with its Application, by its own word
 	PruneLast    bool           // it is pruned after everything else
@@ -60,6 +60,12 @@ type unsettled struct {
 // InSync reports whether the object is what applying a manifest with hash wanted made of it, and still is.
 func (r *Record) InSync(wanted uint64) bool {
 	return r.Wanted == wanted && r.Wanted != 0 && r.Applied == r.Print
+}
+
+// Asks reports whether a person must approve the deletion of the object, by its own options or else those of its
+// Application.
+func (r *Record) Asks(app object.Options) bool {
+	return (&object.Options{Prune: r.Prune, Delete: r.Delete}).Asks(app)
 }
 
 // Body decodes the content that was kept for the first comparison; nil when it is not kept.

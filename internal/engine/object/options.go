@@ -212,6 +212,15 @@ func (o Options) Over(app Options) Options {
 	}
 }
 
+// Asks reports whether a person must approve that an object within an Application is pruned or deleted. A nil o has no
+// options of its own.
+func (o *Options) Asks(app Options) bool {
+	if o != nil {
+		app.Prune, app.Delete = o.Prune.Or(app.Prune), o.Delete.Or(app.Delete)
+	}
+	return app.Prune == ConsentAsked || app.Delete == ConsentAsked
+}
+
 // WithLive adds what only the live object asks for: an option that has left Git but not the cluster still says how the
 // object is written.
 func (o Options) WithLive(live Options) Options {
