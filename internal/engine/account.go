@@ -164,13 +164,13 @@ func (r *run) keepAll(ctx context.Context) []Rendered {
 	var lacking []object.Key
 	hooks := false
 	for i := range r.memory.wanted {
-		if w := &r.memory.wanted[i]; w.content == nil || !l.Keeps(*w.content) {
+		if w := &r.memory.wanted[i]; w.barred == nil && (w.content == nil || !l.Keeps(*w.content)) {
 			lacking = append(lacking, w.key)
 		}
 	}
 	for i := range r.memory.hooks {
 		h := &r.memory.hooks[i]
-		hooks = hooks || h.content == nil || !l.Keeps(*h.content)
+		hooks = hooks || h.barred == nil && (h.content == nil || !l.Keeps(*h.content))
 	}
 	if len(lacking) > 0 || hooks {
 		if err := r.contentOf(ctx, lacking); err != nil {
@@ -193,7 +193,7 @@ func (r *run) keepAll(ctx context.Context) []Rendered {
 	}
 	for i := range r.memory.hooks {
 		h := &r.memory.hooks[i]
-		if i < len(r.hooks) && (h.content == nil || !l.Keeps(*h.content)) {
+		if i < len(r.hooks) && h.barred == nil && (h.content == nil || !l.Keeps(*h.content)) {
 			c := l.Keep(cluster, r.hooks[i], private)
 			h.content = &c
 		}

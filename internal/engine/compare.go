@@ -17,21 +17,22 @@ import (
 
 // state is one object as a comparison found it.
 type state struct {
-	key      object.Key
-	version  string
-	wave     int
-	synced   bool
-	missing  bool
-	prune    bool // live, ours, and not wanted any more
-	ignored  bool // such an object that does not count as a difference (IgnoreExtraneous)
-	foreign  bool // belongs to another Application
-	confirm  bool // somebody must confirm that it goes
-	hook     bool
-	assessed bool
-	unjudged bool // its health does not count for the Application
-	health   health.Result
-	images   []string
-	applied  int64 // when we last changed it, in seconds since 1970
+	key       object.Key
+	version   string
+	wave      int
+	synced    bool
+	missing   bool
+	forbidden bool // the project does not permit it, so that it is not looked at
+	prune     bool // live, ours, and not wanted any more
+	ignored   bool // such an object that does not count as a difference (IgnoreExtraneous)
+	foreign   bool // belongs to another Application
+	confirm   bool // somebody must confirm that it goes
+	hook      bool
+	assessed  bool
+	unjudged  bool // its health does not count for the Application
+	health    health.Result
+	images    []string
+	applied   int64 // when we last changed it, in seconds since 1970
 }
 
 // compare finds the difference of every object, by hashes alone where a fingerprint tells.
@@ -41,10 +42,15 @@ func (r *run) compare(ctx context.Context) error {
 	r.conditions = append(r.conditions[:0], r.notices...)
 	r.warnUnsupported()
 	r.warnIgnoring()
+	r.warnBarred()
 	own, asked := object.AppOptions(r.syncOptions()), object.AppOptions(r.optionsOf(nil))
 	wanted := make(map[object.Key]bool, len(r.memory.wanted))
 	for _, w := range r.memory.wanted {
 		wanted[w.key] = true
+		if w.barred != nil {
+			r.states = append(r.states, w.state(asked))
+			continue
+		}
 		c, s, err := r.compareOne(ctx, w, asked)
 		if err != nil {
 			return err
@@ -92,15 +98,19 @@ func (r *run) compare(ctx context.Context) error {
 }
 
 func (r *run) warn(kind v1alpha1.ConditionType, lines []string) {
-	if len(lines) == 0 {
-		return
+	if len(lines) > 0 {
+		r.conditions = append(r.conditions, v1alpha1.ApplicationCondition{Type: kind, Message: few(lines)})
 	}
+}
+
+// few joins the first of many lines.
+func few(lines []string) string {
 	const shown = 5
 	text := strings.Join(lines[:min(len(lines), shown)], "; ")
 	if len(lines) > shown {
 		text += fmt.Sprintf("; and %d more", len(lines)-shown)
 	}
-	r.conditions = append(r.conditions, v1alpha1.ApplicationCondition{Type: kind, Message: text})
+	return text
 }
 
 func (r *run) compareOne(ctx context.Context, w wanted, asked object.Options) (diff.Change, state, error) {

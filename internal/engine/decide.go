@@ -27,7 +27,7 @@ type Decision struct {
 
 // decide says whether to sync now: because somebody asked, or because the policy wants it.
 func (r *run) decide() Decision {
-	d := r.admit(r.decideFreely())
+	d := r.admit(r.unbarred(r.decideFreely()))
 	if !d.Go {
 		return d
 	}

@@ -74,6 +74,9 @@ func (r *run) wish(ctx context.Context) (Wish, *memory, error) {
 	if err := r.permitWanted(ctx, m); err != nil {
 		return Wish{}, nil, err
 	}
+	if err := m.whole(); err != nil {
+		return Wish{}, nil, err
+	}
 	type placed struct {
 		at int
 		object.Manifest

@@ -91,45 +91,6 @@ func (r *run) consult() error {
 	return nil
 }
 
-// permitWanted asks the project for every object that is to be there. One that it does not permit stops all of them:
-// half an application is nobody's wish.
-func (r *run) permitWanted(ctx context.Context, m *memory) error {
-	if m.granted == r.grant {
-		return nil
-	}
-	const shown = 5
-	var denied []error
-	more := 0
-	keys := make([]object.Key, 0, len(m.wanted)+len(m.hooks))
-	for _, w := range m.wanted {
-		keys = append(keys, w.key)
-	}
-	for _, h := range m.hooks {
-		keys = append(keys, h.key)
-	}
-	for _, key := range keys {
-		if err := ctx.Err(); err != nil {
-			return err // a project can have patterns that take long
-		}
-		err := r.permits(key)
-		switch {
-		case err == nil:
-		case len(denied) < shown:
-			denied = append(denied, err)
-		default:
-			more++
-		}
-	}
-	if more > 0 {
-		denied = append(denied, fmt.Errorf("and %d more objects", more))
-	}
-	if len(denied) > 0 {
-		return &StageError{Stage: StagePermit, Err: &ProjectError{errors.Join(denied...)}}
-	}
-	m.granted = r.grant
-	return nil
-}
-
 // permits asks the project for one object.
 func (r *run) permits(key object.Key) error {
 	if err := r.grant.rules.PermitsResource(key.Group, key.Kind, key.Name, key.Namespace != ""); err != nil {

@@ -199,6 +199,8 @@ func (s state) status() v1alpha1.ResourceStatus {
 		out.Status = ""
 	} else if s.synced {
 		out.Status = v1alpha1.SyncStatusSynced
+	} else if s.forbidden {
+		out.Status = v1alpha1.SyncStatusUnknown
 	}
 	if h, ok := s.healthOf(); ok || s.missing {
 		out.Health = &v1alpha1.HealthStatus{Status: v1alpha1.HealthStatusCode(h.Status), Message: h.Message}

@@ -36,6 +36,7 @@ type memory struct {
 	granted  grant // that permitted all of them
 	tools    []string
 	repeated []object.Key
+	lacking  bool // the cluster does not have the kind of some of them
 	hooks    []hook
 	options  []string // what objects ask for and nobody knows
 	ignore   *ignoring
@@ -60,6 +61,7 @@ type wanted struct {
 	defines object.Kind     // of a definition
 	at      int             // its place among the rendered objects
 	content *Content        // nil until somebody was told of it
+	barred  error           // why it may not be applied; nil for most
 }
 
 // hook is a hook without its content. Its place among the hooks is that of its manifest in run.hooks.
@@ -71,6 +73,7 @@ type hook struct {
 	options *object.Options
 	at      int      // its place among the rendered objects
 	content *Content // nil until somebody was told of it
+	barred  error    // why it may not be applied; nil for most
 }
 
 // run is one reconciliation under way. Each stage fills in what the next one reads.
@@ -310,11 +313,15 @@ func (r *run) observe(ctx context.Context) error {
 	defer r.lap(StageLive)
 	kinds := map[object.Kind]bool{}
 	for _, w := range r.memory.wanted {
-		kinds[w.key.GroupKind()] = true
+		if w.barred == nil {
+			kinds[w.key.GroupKind()] = true
+		}
 	}
 	if r.operation() != nil || r.automated() != nil {
 		for _, h := range r.memory.hooks {
-			kinds[h.key.GroupKind()] = true
+			if h.barred == nil {
+				kinds[h.key.GroupKind()] = true
+			}
 		}
 	}
 	for _, res := range r.app.Status.Resources {

@@ -160,8 +160,13 @@ func (r *run) unsynced(d Decision) Result {
 	}
 	state := r.operationState(d, nil)
 	state.Message = d.Refused
-	r.req.Retries = 0
-	r.conclude(state, refusal(d, state), v1alpha1.RetryStrategy{}, &res)
+	phase, retry := refusal(d, state), v1alpha1.RetryStrategy{}
+	if strings.HasPrefix(d.Refused, invalid) { // others may put that right
+		retry, state.SyncResult.Resources = d.Operation.Retry, r.barredResults(d.Operation.Sync)
+	} else {
+		r.req.Retries = 0
+	}
+	r.conclude(state, phase, retry, &res)
 	res.Operation = state
 	return res
 }

@@ -261,8 +261,8 @@ func TestAnObjectThatTheProjectDoesNotPermitStopsAll(t *testing.T) {
 	})
 	b.wants("r1", s.Given.Target...)
 	res := b.turn()
-	// In our words ("does not permit"), and the phase is Error where the other engine says Failed: nothing was tried.
-	if res.Operation == nil || res.Operation.Phase != v1alpha1.OperationError || !strings.Contains(res.Operation.Message, `does not permit Pod "my-pod"`) ||
+	// In our words ("does not permit").
+	if res.Operation == nil || res.Operation.Phase != v1alpha1.OperationFailed || !strings.Contains(res.Operation.Message, `does not permit Pod "my-pod"`) ||
 		!strings.Contains(res.Operation.Message, "my-service") {
 		t.Errorf("%+v", res.Operation)
 	}

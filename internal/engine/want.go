@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,6 +74,9 @@ func (r *run) renderAll(ctx context.Context, requests []render.Request) error {
 	manifests, hooks, err := r.prepare(ctx, objects, fresh)
 	if err != nil {
 		return err
+	}
+	if fresh.lacking {
+		fresh.inputs = "" // the cluster may get the kind at any time
 	}
 	if err := r.permitWanted(ctx, fresh); err != nil {
 		return err
@@ -151,26 +155,27 @@ func (r *run) prepare(ctx context.Context, objects []object.Manifest, m *memory)
 	defined := definedKinds(objects)
 	manifests = make(map[object.Key]object.Manifest, len(objects))
 	place := make(map[object.Key]int, len(objects))
-	var unknown []error
 	for at, o := range objects {
 		p, err := r.prepareOne(ctx, o, defined)
+		if unknownKind(err) {
+			p.Key, p.Version = r.unplaced(o.Key), o.Version
+			err, p.barred, m.lacking = nil, fmt.Errorf("%s: %w", o.Key, err), true
+		}
 		if err != nil {
-			if !unknownKind(err) {
-				return nil, nil, err
-			}
-			unknown = append(unknown, fmt.Errorf("%s: %w", o.Key, err))
-			continue
+			return nil, nil, err
 		}
 		if p.hook.Skip {
 			continue
 		}
 		m.options = append(append(m.options, unknownOptions(p.options, o.Key)...), p.misread...)
 		if p.hook.Is {
-			m.hooks = append(m.hooks, hook{key: p.Key, prefix: p.prefix, version: p.Version, Hook: p.hook, options: p.options, at: at})
+			m.hooks = append(m.hooks, hook{key: p.Key, prefix: p.prefix, version: p.Version, Hook: p.hook, options: p.options, at: at, barred: p.barred})
 			hooks = append(hooks, p.Manifest)
 			continue
 		}
-		w := wanted{key: p.Key, version: p.Version, hash: p.Hash(), wave: p.hook.Wave, options: p.options, defines: p.defines, at: at}
+		w := wanted{
+			key: p.Key, version: p.Version, hash: p.Hash(), wave: p.hook.Wave, options: p.options, defines: p.defines, at: at, barred: p.barred,
+		}
 		if i, twice := place[p.Key]; twice {
 			m.repeated = append(m.repeated, p.Key)
 			m.wanted[i] = w
@@ -178,12 +183,19 @@ func (r *run) prepare(ctx context.Context, objects []object.Manifest, m *memory)
 			place[p.Key] = len(m.wanted)
 			m.wanted = append(m.wanted, w)
 		}
-		manifests[p.Key] = p.Manifest
-	}
-	if len(unknown) > 0 {
-		return nil, nil, errors.Join(unknown[:min(len(unknown), 10)]...)
+		if p.barred == nil {
+			manifests[p.Key] = p.Manifest
+		} else {
+			delete(manifests, p.Key)
+		}
 	}
 	return manifests, hooks, nil
+}
+
+// unplaced is the key of an object of which it is not known whether it has a namespace.
+func (r *run) unplaced(key object.Key) object.Key {
+	key.Namespace = cmp.Or(key.Namespace, r.app.Spec.Destination.Namespace)
+	return key
 }
 
 // prepared is an object that is ready to apply, and what its annotations say.
@@ -193,6 +205,7 @@ type prepared struct {
 	options *object.Options
 	prefix  string
 	defines object.Kind
+	barred  error    // its kind is not known
 	misread []string // what nobody understands of its annotations about hooks and waves
 }
 
@@ -388,10 +401,15 @@ func (r *run) unpack(ctx context.Context, objects []object.Manifest) error {
 	r.objects, r.defined, r.manifests = objects, definedKinds(objects), map[object.Key]object.Manifest{}
 	r.places = make(map[object.Key]int, len(r.memory.wanted))
 	for i := range r.memory.wanted {
-		r.places[r.memory.wanted[i].key] = r.memory.wanted[i].at
+		if w := &r.memory.wanted[i]; !unknownKind(w.barred) {
+			r.places[w.key] = w.at
+		}
 	}
 	r.hooks = make([]object.Manifest, len(r.memory.hooks))
 	for i, h := range r.memory.hooks {
+		if unknownKind(h.barred) {
+			continue
+		}
 		p, err := r.prepareOne(ctx, objects[h.at], r.defined)
 		if err != nil {
 			return err

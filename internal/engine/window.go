@@ -74,7 +74,7 @@ const (
 // another commit, was not tried, so it does not count as an attempt at its revisions: what the policy wants is done when
 // the window lets it.
 func refusal(d Decision, state *v1alpha1.OperationState) v1alpha1.OperationPhase {
-	if !strings.HasPrefix(d.Refused, blocked) && !strings.HasPrefix(d.Refused, outlived) {
+	if !strings.HasPrefix(d.Refused, blocked) && !strings.HasPrefix(d.Refused, outlived) && !strings.HasPrefix(d.Refused, invalid) {
 		return v1alpha1.OperationError
 	}
 	state.SyncResult = &v1alpha1.SyncOperationResult{}
