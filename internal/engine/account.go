@@ -65,7 +65,7 @@ type Verdict struct{ Gate, Outcome, Message string }
 // Gates and what they say.
 const (
 	gateGuard, gateWindow, gatePin, gateApproval = "guard", "window", "pin", "approval"
-	allowed, confirmed, refused                  = "allowed", "confirmed", "refused"
+	allowed, confirmed                           = "allowed", "confirmed"
 )
 
 // deed is what was done of a task, beyond its State.

@@ -20,6 +20,7 @@ type Decision struct {
 	DryRun    bool
 	Operation v1alpha1.Operation
 	Held      string        // why it waits for a person or a date, although it could run
+	Waits     string        // what an operation says that waits for a sync window
 	Refused   string        // why an operation that was asked for is not done at all
 	Retry     time.Duration // when to look again, if the answer may change by time alone
 	Condition *v1alpha1.ApplicationCondition

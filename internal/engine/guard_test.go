@@ -131,11 +131,11 @@ func TestAHeldOperationIsToldOnceAndNamesNoRevision(t *testing.T) {
 		r.app.Operation, r.started = &op, moment(2000).Time
 		last(r).Operation, last(r).Phase, last(r).FinishedAt, last(r).StartedAt = op, v1alpha1.OperationRunning, nil, moment(1500)
 	})
-	state := r.held(Decision{Operation: op, Held: "held: by a budget"})
+	state := r.held(Decision{Operation: op}, "held: by a budget")
 	if !state.StartedAt.Time.Equal(moment(1500).Time) || state.SyncResult.Revision != "" || state.Message != "held: by a budget" || state.FinishedAt != nil {
 		t.Errorf("%+v", state)
 	}
-	if state = r.held(Decision{Operation: automatic()}); !state.StartedAt.Time.Equal(moment(2000).Time) {
+	if state = r.held(Decision{Operation: automatic()}, ""); !state.StartedAt.Time.Equal(moment(2000).Time) {
 		t.Errorf("another operation began when this one did: %s", state.StartedAt)
 	}
 }

@@ -149,8 +149,11 @@ func (r *run) unsynced(d Decision) Result {
 	if d.Held != "" {
 		res.Conditions = append(res.Conditions, v1alpha1.ApplicationCondition{Type: v1alpha1.ConditionHeld, Message: d.Held})
 		if r.operation() != nil {
-			res.Operation = r.held(d)
+			res.Operation = r.held(d, d.Held)
 		}
+	}
+	if d.Waits != "" {
+		res.Operation = r.held(d, d.Waits)
 	}
 	if d.Refused == "" {
 		if res.Operation == nil {
@@ -171,14 +174,20 @@ func (r *run) unsynced(d Decision) Result {
 	return res
 }
 
-// held is the state of an operation that waits for a person before it has begun. It names no revisions, so that what is
-// put right in Git meanwhile counts.
-func (r *run) held(d Decision) *v1alpha1.OperationState {
+// held is the state of an operation that waits for a person or for a sync window. Before it has begun it names no revisions,
+// so that what is put right in Git until then counts.
+func (r *run) held(d Decision, why string) *v1alpha1.OperationState {
+	last := r.app.Status.OperationState
+	if d.Going && d.Waits != "" {
+		state := last.DeepCopy()
+		state.Message = why
+		return state
+	}
 	state := r.operationState(d, nil)
-	if last := r.app.Status.OperationState; begun(last) && sameOperation(last.Operation, d.Operation) {
+	if begun(last) && sameOperation(last.Operation, d.Operation) {
 		state.StartedAt = last.StartedAt
 	}
-	state.Phase, state.Message, state.SyncResult = v1alpha1.OperationRunning, d.Held, &v1alpha1.SyncOperationResult{}
+	state.Phase, state.Message, state.SyncResult = v1alpha1.OperationRunning, why, &v1alpha1.SyncOperationResult{}
 	return state
 }
 

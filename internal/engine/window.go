@@ -10,16 +10,17 @@ import (
 
 // Held says that a sync waits for a sync window.
 type Held struct {
-	Condition v1alpha1.ApplicationCondition // for a sync that waits
-	Refusal   string                        // for an operation that was asked for, which fails instead
+	Condition v1alpha1.ApplicationCondition // what waits, for what, and until when
+	Message   string                        // of the operation that waits
+	Refusal   string                        // what a preview says of an operation that would have to wait
 	Retry     time.Duration                 // when to look again; 0: nothing changes by time alone
 }
 
 // longestHold is how long at most until the windows are looked at again: clocks of machines are changed, too.
 const longestHold = time.Hour
 
-// admit lets a decision stand as far as the project's sync windows allow. A sync that somebody asked for is refused while
-// they forbid it; an automatic one waits, and so does one that has begun and may not go on.
+// admit lets a decision stand as far as the project's sync windows allow. A sync that they forbid waits until they let it
+// begin, and one that is under way and may not go on until they let it.
 func (r *run) admit(d Decision) Decision {
 	if !d.Go || d.Terminate {
 		return d
@@ -30,8 +31,7 @@ func (r *run) admit(d Decision) Decision {
 	} else {
 		h = r.window(d.Operation)
 	}
-	switch {
-	case h == nil:
+	if h == nil {
 		if r.rollback != nil {
 			r.judged(gatePin, allowed, PinText(r.rollback))
 		}
@@ -39,15 +39,10 @@ func (r *run) admit(d Decision) Decision {
 			r.tellWindows(d.Operation)
 		}
 		return d
-	case d.Going || d.Operation.InitiatedBy.Automated:
-		return Decision{Operation: d.Operation, Retry: h.Retry, Condition: &h.Condition}
 	}
-	out := Decision{Operation: d.Operation, Refused: h.Refusal}
-	r.judged(gateWindow, refused, h.Refusal)
-	if r.automated() != nil { // and what the policy wants waits
-		if h := r.window(v1alpha1.Operation{InitiatedBy: v1alpha1.OperationInitiator{Automated: true}}); h != nil {
-			out.Retry, out.Condition = h.Retry, &h.Condition
-		}
+	out := Decision{Operation: d.Operation, Going: d.Going, Retry: h.Retry, Condition: &h.Condition}
+	if d.Going || !d.Operation.InitiatedBy.Automated {
+		out.Waits = h.Message
 	}
 	return out
 }
@@ -64,17 +59,17 @@ func (r *run) tellWindows(op v1alpha1.Operation) {
 	}
 }
 
-// How a refusal begins that is due to a sync window, and that of an operation which was held until its pin was over.
 const (
-	blocked  = "Cannot sync: Blocked by sync window: "
+	// blocked is the message of an operation that waits for a sync window, in the words of Argo CD.
+	blocked = "Sync operation blocked by sync window"
+	// outlived begins the refusal of an operation that was held until its pin was over.
 	outlived = "the rollback that it was asked for under is over"
 )
 
-// refusal returns the phase in which an operation ends that is refused. One that a window forbids, or that would be about
-// another commit, was not tried, so it does not count as an attempt at its revisions: what the policy wants is done when
-// the window lets it.
+// refusal returns the phase in which an operation ends that is refused. One that would be about another commit, or about
+// objects that may not be applied, was not tried, so it does not count as an attempt at its revisions.
 func refusal(d Decision, state *v1alpha1.OperationState) v1alpha1.OperationPhase {
-	if !strings.HasPrefix(d.Refused, blocked) && !strings.HasPrefix(d.Refused, outlived) && !strings.HasPrefix(d.Refused, invalid) {
+	if !strings.HasPrefix(d.Refused, outlived) && !strings.HasPrefix(d.Refused, invalid) {
 		return v1alpha1.OperationError
 	}
 	state.SyncResult = &v1alpha1.SyncOperationResult{}
@@ -113,14 +108,15 @@ func hold(windows project.Windows, v project.Verdict, manual bool, now time.Time
 	if v.Allowed {
 		return nil
 	}
-	h := &Held{Refusal: blocked + v.Reason}
+	h := &Held{Message: blocked, Refusal: "Cannot sync: Blocked by sync window: " + v.Reason}
 	until := "; its project's sync windows have to be changed before"
-	if v.Until.IsZero() {
+	if v.Until.IsZero() { // a person has to put that right
+		h.Message += ": " + v.Reason
 		h.Refusal += "; change the sync windows of the project"
 	} else {
 		h.Retry = min(v.Until.Sub(now), longestHold)
 		until = " until " + v.Until.Format(time.RFC3339)
-		h.Refusal += "; ask again at " + v.Until.Format(time.RFC3339) + ", or have manualSync: true set on the window"
+		h.Refusal += "; it waits until " + v.Until.Format(time.RFC3339) + "; manualSync: true on the window lets it begin before"
 	}
 	switch {
 	case manual:

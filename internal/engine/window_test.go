@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/project"
 )
 
@@ -66,7 +67,7 @@ func TestASyncThatAWindowForbidsSaysHowLongItWaits(t *testing.T) {
 		{
 			"a manual one", everyApp("allow", "0 13 * * *", "1h"), asked(), "the sync waits until 2026-11-21T13:00:00Z",
 			`Cannot sync: Blocked by sync window: sync window allow "0 13 * * *" of project shop is not active until 2026-11-21T13:00:00Z, ` +
-				`and there is no earlier one; ask again at 2026-11-21T13:00:00Z, or have manualSync: true set on the window`, time.Hour,
+				`and there is no earlier one; it waits until 2026-11-21T13:00:00Z; manualSync: true on the window lets it begin before`, time.Hour,
 		},
 		{"one of tomorrow is looked at before", everyApp("allow", "0 9 * * *", "1h"), asked(), "2026-11-22T09:00:00Z", "Cannot sync", time.Hour},
 		{"one that never ends", everyApp("deny", "* * * * *", "1h"), automatic(), "automatic syncs wait; its project's sync windows have to be changed before", "Cannot sync", 0},
@@ -127,39 +128,87 @@ func TestADecisionStandsAsFarAsWindowsLetIt(t *testing.T) {
 	r := windowed(t, everyApp("deny", "40 11 * * *", "1h"))
 	r.app.Status.OperationState = &v1alpha1.OperationState{Operation: asked(), StartedAt: metav1.Date(2026, 11, 21, 11, 30, 0, 0, time.UTC)}
 	for _, c := range []struct {
-		name          string
-		d             Decision
-		goes, refused bool
-		retry         time.Duration
+		name        string
+		d           Decision
+		goes, waits bool
+		retry       time.Duration
 	}{
 		{"nothing to do", Decision{}, false, false, 0},
-		{"an automatic sync waits", Decision{Go: true, Operation: automatic()}, false, false, 40 * time.Minute},
-		{"one that is asked for is refused", Decision{Go: true, Operation: asked()}, false, true, 0},
-		{"one that has begun waits", Decision{Go: true, Going: true, Operation: asked()}, false, false, 40 * time.Minute},
+		{"an automatic sync does not begin", Decision{Go: true, Operation: automatic()}, false, false, 40 * time.Minute},
+		{"one that is asked for waits", Decision{Go: true, Operation: asked()}, false, true, 40 * time.Minute},
+		{"one that has begun waits", Decision{Go: true, Going: true, Operation: asked()}, false, true, 40 * time.Minute},
+		{"an automatic one that has begun waits", Decision{Go: true, Going: true, Operation: automatic()}, false, true, 40 * time.Minute},
 		{"one that is to end ends", Decision{Go: true, Going: true, Terminate: true, Operation: asked()}, true, false, 0},
 	} {
 		got := r.admit(c.d)
-		if got.Go != c.goes || (got.Refused != "") != c.refused || got.Retry != c.retry || (got.Condition != nil) != (c.retry > 0) {
+		if got.Go != c.goes || (got.Waits == blocked) != c.waits || got.Refused != "" || got.Retry != c.retry || (got.Condition != nil) != (c.retry > 0) {
 			t.Errorf("%s: %+v", c.name, got)
 		}
 	}
 }
 
-func TestARefusalByAWindowIsNoAttempt(t *testing.T) {
+func TestARefusalOfWhatWasNotTriedIsNoAttempt(t *testing.T) {
 	t.Parallel()
-	r := windowed(t, everyApp("deny", "40 11 * * *", "1h"))
-	r.app.Spec.SyncPolicy = &v1alpha1.SyncPolicy{Automated: &v1alpha1.AutomatedSync{}}
-	d := r.admit(Decision{Go: true, Operation: asked()})
-	if d.Refused == "" || d.Condition == nil || d.Condition.Type != v1alpha1.ConditionHeld || d.Retry != 40*time.Minute {
-		t.Errorf("%+v", d)
-	}
 	state := &v1alpha1.OperationState{SyncResult: &v1alpha1.SyncOperationResult{Revision: "1"}}
-	if phase := refusal(d, state); phase != v1alpha1.OperationFailed || state.SyncResult == nil || state.SyncResult.Revision != "" {
-		t.Errorf("%s, %+v", phase, state.SyncResult)
+	for _, why := range []string{outlived, invalid + "it is forbidden"} {
+		state.SyncResult.Revision = "1"
+		if phase := refusal(Decision{Refused: why}, state); phase != v1alpha1.OperationFailed || state.SyncResult.Revision != "" {
+			t.Errorf("%s: %s, %+v", why, phase, state.SyncResult)
+		}
 	}
 	state.SyncResult.Revision = "1"
 	if phase := refusal(Decision{Refused: "it is not supported"}, state); phase != v1alpha1.OperationError || state.SyncResult.Revision != "1" {
 		t.Errorf("%s, %+v", phase, state.SyncResult)
+	}
+}
+
+func TestAManualSyncWaitsForItsWindow(t *testing.T) {
+	t.Parallel()
+	for name, going := range map[string]bool{"before it begins": false, "in the midst of it": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t, nil)
+			deny := func(windows ...v1alpha1.SyncWindow) {
+				b.rules = permissive(t, func(p *v1alpha1.AppProject) { p.Spec.SyncWindows = windows })
+			}
+			manual := everyApp("deny", "* * * * *", "1h")
+			manual.ManualSync = true
+			b.commit("r1", "["+configMap("a", "")+", {apiVersion: batch/v1, kind: Job, metadata: {name: j, annotations: {argocd.argoproj.io/sync-wave: \"-1\"}}, "+
+				"spec: {suspend: true, template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}}]")
+			b.app.Operation = &v1alpha1.Operation{Sync: &v1alpha1.SyncOperation{}, InitiatedBy: v1alpha1.OperationInitiator{Username: "me"}}
+			if going {
+				if res := b.turn(); res.Operation == nil || res.Operation.Phase != v1alpha1.OperationRunning {
+					t.Fatalf("%+v", res.Operation)
+				}
+			}
+			deny(everyApp("deny", "* * * * *", "1h"), manual) // one of them denies it
+			var before *v1alpha1.OperationState
+			for range 2 {
+				res := b.turn()
+				op := res.Operation
+				if op == nil || op.Phase != v1alpha1.OperationRunning || op.FinishedAt != nil || !strings.HasPrefix(op.Message, "Sync operation blocked by sync window") {
+					t.Fatalf("%+v", op)
+				}
+				if told := condition(res, v1alpha1.ConditionHeld); !strings.Contains(told, "the sync waits") {
+					t.Errorf("%q", told)
+				}
+				if before != nil && op.StartedAt.Unix() != before.StartedAt.Unix() || going != (len(op.SyncResult.Resources) > 0) {
+					t.Errorf("%+v, then %+v", before, op)
+				}
+				before = op
+			}
+			if b.has("a") {
+				t.Error("it was synced")
+			}
+			deny(manual)
+			if res := b.turn(); going && !strings.HasPrefix(res.Operation.Message, "waiting for") || !going && res.Operation.Phase != v1alpha1.OperationRunning ||
+				condition(res, v1alpha1.ConditionHeld) != "" {
+				t.Errorf("%+v, %+v", res.Operation, res.Conditions)
+			}
+			if _, there, _ := b.target.Live.Get(object.Key{Group: "batch", Kind: "Job", Namespace: b.app.Spec.Destination.Namespace, Name: "j"}); !there {
+				t.Error("it does not go on when no window denies it")
+			}
+		})
 	}
 }
 

@@ -34,9 +34,6 @@ func completeBeside(op *v1alpha1.Operation, app *v1alpha1.Application, retried b
 	if policy == nil {
 		return
 	}
-	if len(op.Sync.SyncOptions) == 0 {
-		op.Sync.SyncOptions = slices.Clone(policy.SyncOptions)
-	}
 	if !retried && policy.Retry != nil {
 		op.Retry = *policy.Retry.DeepCopy()
 	}
@@ -90,7 +87,7 @@ func RollbackBeside(app *v1alpha1.Application, req api.RollbackRequest, who Who,
 	} else {
 		sync.Source, sync.Revision = &sources[0], revisions[0]
 	}
-	c.Operation = newOperation(sync, who, req.Reason)
+	c.Operation = newOperation(app, sync, who, req.Reason)
 	c.Operation.Info = append(c.Operation.Info, v1alpha1.Info{Name: RollbackInfo, Value: v1alpha1.OptionTrue})
 	completeBeside(c.Operation, app, false)
 	return c.with(held(app)), nil

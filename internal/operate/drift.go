@@ -67,7 +67,7 @@ func Revert(app *v1alpha1.Application, req api.RevertRequest, drifted []object.K
 	if err := mayOperate(app); err != nil {
 		return Change{}, err
 	}
-	c.Operation = newOperation(sync, who, req.Reason)
+	c.Operation = newOperation(app, sync, who, req.Reason)
 	annotations, err := forget(app, keys, now)
 	if err != nil {
 		return Change{}, err

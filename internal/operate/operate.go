@@ -4,6 +4,7 @@ package operate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -76,7 +77,10 @@ func annotate(app *v1alpha1.Application, annotations map[string]any) map[string]
 }
 
 // newOperation asks for a sync in the name of who.
-func newOperation(sync *v1alpha1.SyncOperation, who Who, reason string) *v1alpha1.Operation {
+func newOperation(app *v1alpha1.Application, sync *v1alpha1.SyncOperation, who Who, reason string) *v1alpha1.Operation {
+	if len(sync.SyncOptions) == 0 && app.Spec.SyncPolicy != nil {
+		sync.SyncOptions = slices.Clone(app.Spec.SyncPolicy.SyncOptions) // a controller of Argo CD goes by these alone
+	}
 	op := &v1alpha1.Operation{
 		Sync:        sync,
 		InitiatedBy: v1alpha1.OperationInitiator{Username: who.Name},

@@ -97,7 +97,8 @@ func TestARequestForASyncThatMakesNoSenseIsSaid(t *testing.T) {
 func TestARequestForASyncBecomesAnOperation(t *testing.T) {
 	t.Parallel()
 	one := deployedApp("one")
-	one.Spec.SyncPolicy = &v1alpha1.SyncPolicy{SyncOptions: []string{"CreateNamespace=true"}}
+	own := v1alpha1.SyncOptions{"CreateNamespace=true"}
+	one.Spec.SyncPolicy = &v1alpha1.SyncPolicy{SyncOptions: own}
 	two := deployedApp("one")
 	two.Spec.Sources = []v1alpha1.ApplicationSource{{RepoURL: "a"}, {RepoURL: "b"}}
 	factor := int64(3)
@@ -109,18 +110,18 @@ func TestARequestForASyncBecomesAnOperation(t *testing.T) {
 		want v1alpha1.Operation
 		err  string
 	}{
-		{name: "nothing asked", app: one, want: v1alpha1.Operation{Sync: &v1alpha1.SyncOperation{}}},
+		{name: "nothing asked", app: one, want: v1alpha1.Operation{Sync: &v1alpha1.SyncOperation{SyncOptions: own}}},
 		{
 			name: "revision, prune, force and reason", app: one,
 			req: api.SyncRequest{Revisions: []string{"v1"}, Prune: true, Force: true, Reason: "why not"},
 			want: v1alpha1.Operation{
-				Sync: &v1alpha1.SyncOperation{Revision: "v1", Prune: true, SyncStrategy: &v1alpha1.SyncStrategy{Hook: &v1alpha1.SyncStrategyHook{Force: true}}},
+				Sync: &v1alpha1.SyncOperation{SyncOptions: own, Revision: "v1", Prune: true, SyncStrategy: &v1alpha1.SyncStrategy{Hook: &v1alpha1.SyncStrategyHook{Force: true}}},
 				Info: []v1alpha1.Info{{Name: "reason", Value: "why not"}},
 			},
 		},
 		{
 			name: "no hooks", app: one, req: api.SyncRequest{ApplyOnly: true, DryRun: true},
-			want: v1alpha1.Operation{Sync: &v1alpha1.SyncOperation{DryRun: true, SyncStrategy: &v1alpha1.SyncStrategy{Apply: &v1alpha1.SyncStrategyApply{}}}},
+			want: v1alpha1.Operation{Sync: &v1alpha1.SyncOperation{SyncOptions: own, DryRun: true, SyncStrategy: &v1alpha1.SyncStrategy{Apply: &v1alpha1.SyncStrategyApply{}}}},
 		},
 		{
 			name: "a switch keeps the application's options", app: one, req: api.SyncRequest{Replace: true, ServerSide: true},
@@ -133,20 +134,20 @@ func TestARequestForASyncBecomesAnOperation(t *testing.T) {
 		{
 			name: "single objects", app: one,
 			req: api.SyncRequest{Objects: []api.ObjectName{{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "web"}, {Kind: "ConfigMap", Name: "settings"}}},
-			want: v1alpha1.Operation{Sync: &v1alpha1.SyncOperation{Resources: []v1alpha1.SyncOperationResource{
+			want: v1alpha1.Operation{Sync: &v1alpha1.SyncOperation{SyncOptions: own, Resources: []v1alpha1.SyncOperationResource{
 				{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "web"}, {Kind: "ConfigMap", Name: "settings"},
 			}}},
 		},
 		{
 			name: "retry", app: one, req: api.SyncRequest{Retry: &api.SyncRetry{Limit: 3, Duration: "10s", MaxDuration: "1m0s", Factor: 3, Refresh: true}},
 			want: v1alpha1.Operation{
-				Sync:  &v1alpha1.SyncOperation{},
+				Sync:  &v1alpha1.SyncOperation{SyncOptions: own},
 				Retry: v1alpha1.RetryStrategy{Limit: 3, Refresh: true, Backoff: &v1alpha1.Backoff{Duration: "10s", MaxDuration: "1m0s", Factor: &factor}},
 			},
 		},
 		{
 			name: "manifests", app: one, req: api.SyncRequest{Manifests: []string{object}},
-			want: v1alpha1.Operation{Sync: &v1alpha1.SyncOperation{Manifests: []string{object}}},
+			want: v1alpha1.Operation{Sync: &v1alpha1.SyncOperation{SyncOptions: own, Manifests: []string{object}}},
 		},
 		{
 			name: "several sources", app: two, req: api.SyncRequest{Revisions: []string{"v1", "v2"}},
@@ -453,6 +454,30 @@ func TestAnObjectIsTheApplicationsAndOnlyOne(t *testing.T) {
 		k, err := OwnObject(app, r)
 		if checkError(t, err, c.err); k.Namespace != c.want {
 			t.Errorf("%s is %v; want namespace %q", c.text, k, c.want)
+		}
+	}
+}
+
+func TestEachOperationHasTheSyncOptionsOfItsApplication(t *testing.T) {
+	t.Parallel()
+	app := func() *v1alpha1.Application {
+		out := deployedApp("one", "two")
+		out.Spec.SyncPolicy = &v1alpha1.SyncPolicy{SyncOptions: v1alpha1.SyncOptions{"ServerSideApply=true"}}
+		return out
+	}
+	all := map[string]func() (Change, error){
+		"sync":            func() (Change, error) { return Sync(app(), api.SyncRequest{}, anna(), noon()) },
+		"rollback":        func() (Change, error) { return Rollback(app(), api.RollbackRequest{}, anna(), noon()) },
+		"rollback beside": func() (Change, error) { return RollbackBeside(app(), api.RollbackRequest{}, anna(), noon()) },
+	}
+	for name, ask := range all {
+		c, err := ask()
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if op := c.Operation; op == nil || op.Sync == nil || !slices.Equal(op.Sync.SyncOptions, v1alpha1.SyncOptions{"ServerSideApply=true"}) {
+			t.Errorf("%s: %+v", name, op)
 		}
 	}
 }

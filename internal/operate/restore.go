@@ -133,7 +133,7 @@ func Restore(app *v1alpha1.Application, req api.RestoreRequest, past []Version, 
 	sync := syncOf(keys)
 	sources, at := Deployed(entry)
 	deploy(sync, app, slices.Clone(sources), at)
-	c.Operation = newOperation(sync, who, req.Reason)
+	c.Operation = newOperation(app, sync, who, req.Reason)
 	c.Operation.Info = append(c.Operation.Info, v1alpha1.Info{Name: RestoreInfo, Value: v1alpha1.OptionTrue})
 	return c.with(held(app)), nil
 }

@@ -68,7 +68,7 @@ func Rollback(app *v1alpha1.Application, req api.RollbackRequest, who Who, now t
 	} else {
 		sync.Source, sync.Revision = &pin.Sources[0], pin.Revisions[0]
 	}
-	c.Operation = newOperation(sync, who, pin.Reason)
+	c.Operation = newOperation(app, sync, who, pin.Reason)
 	c.Operation.Info = append(c.Operation.Info, v1alpha1.Info{Name: RollbackInfo, Value: v1alpha1.OptionTrue})
 	return c.with(patch), nil
 }

@@ -139,7 +139,7 @@ func syncOperation(app *v1alpha1.Application, req *api.SyncRequest, who Who) (*v
 		}
 		sync.Manifests = slices.Clone(req.Manifests)
 	}
-	op := newOperation(sync, who, req.Reason)
+	op := newOperation(app, sync, who, req.Reason)
 	op.Retry = retry(req.Retry)
 	return op, nil
 }
@@ -160,8 +160,8 @@ func setRevisions(sync *v1alpha1.SyncOperation, app *v1alpha1.Application, revis
 	return nil
 }
 
-// syncOptions are those of the request. An operation's options take the place of the Application's, so a switch that is
-// only added keeps what the Application has.
+// syncOptions are those of the request; none for the Application's. They take the place of the Application's, so a switch
+// that is only added keeps what the Application has.
 func syncOptions(app *v1alpha1.Application, req *api.SyncRequest) v1alpha1.SyncOptions {
 	options := slices.Clone(req.Options)
 	var added []string

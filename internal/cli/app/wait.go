@@ -106,8 +106,12 @@ func waitRun(ctx context.Context, o waitOptions) error {
 	return nil
 }
 
-// reached reports whether app is in the state that is waited for.
+// reached reports whether app is in the state that is waited for. A status from before the end of the last operation does not
+// say in which state that has left the objects.
 func (o *waitOptions) reached(app *v1alpha1.Application) bool {
+	if (o.synced || o.healthy) && outdated(app.Status) {
+		return false
+	}
 	if o.synced && app.Status.Sync.Status != v1alpha1.SyncStatusSynced {
 		return false
 	}
@@ -118,6 +122,15 @@ func (o *waitOptions) reached(app *v1alpha1.Application) bool {
 		return false
 	}
 	return o.revision == "" || atRevision(app.Status.Sync, o.revision)
+}
+
+// outdated reports whether the objects have not been compared since the last operation ended. A dry run changes nothing.
+func outdated(status v1alpha1.ApplicationStatus) bool {
+	op := status.OperationState
+	if op == nil || op.FinishedAt == nil || op.Operation.Sync != nil && op.Operation.Sync.DryRun {
+		return false
+	}
+	return status.ReconciledAt != nil && status.ReconciledAt.Before(op.FinishedAt)
 }
 
 func atRevision(sync v1alpha1.SyncStatus, revision string) bool {
