@@ -68,7 +68,7 @@ func (r *run) resume(d Decision) *underway {
 	}
 	if d.Going && last != nil {
 		for _, res := range last.SyncResult.Resources {
-			if res.HookType != "" {
+			if res.HookType != "" || res.Status == v1alpha1.ResultSyncFailed { // hooks may be running because it failed
 				u.states[resultID(res)] = plan.State{Code: res.Status, Phase: res.HookPhase, Message: res.Message}
 			}
 		}

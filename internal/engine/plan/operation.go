@@ -227,6 +227,9 @@ func (o *Operation) prepare() (Move, bool) {
 		return Move{}, false
 	case o.last != nil && o.last.Verb == Try:
 		o.tried, o.last = true, nil
+		if o.refused && o.mayFail() {
+			return Move{}, false
+		}
 		if o.refused {
 			return Move{Verb: End, Phase: v1alpha1.OperationFailed, Message: "one or more objects failed to apply (dry run)"}, true
 		}
@@ -236,6 +239,13 @@ func (o *Operation) prepare() (Move, bool) {
 		return Move{}, false
 	}
 	return Move{Verb: Try, Tasks: o.choose(func(t *Task) bool { return !t.First && t.Verb != diff.Keep })}, true
+}
+
+// mayFail reports whether there are hooks to run after the dry run has failed. The API server refuses then what Argo CD, which
+// validates less before the first step, would find refused in the midst of the sync.
+func (o *Operation) mayFail() bool {
+	return !o.settings.DryRun && o.has(func(t *Task) bool { return onFailure(t) && o.of(t).pending() }) &&
+		o.has(func(t *Task) bool { return !onFailure(t) && o.of(t).failed() })
 }
 
 // choose returns the tasks that f holds for, in order.

@@ -34,6 +34,10 @@ func follow(op *Operation, facts map[string]Fact, outcomes map[string]State) []s
 		out = append(out, line)
 		for _, t := range m.Tasks {
 			switch m.Verb {
+			case Try:
+				if s, refused := outcomes["try "+t.Key.Name]; refused {
+					op.Record(t, s)
+				}
 			case Do:
 				s, special := outcomes[t.Key.Name]
 				if !special {
@@ -161,9 +165,61 @@ func stories() []story {
 	}
 }
 
+// failures are stories of operations that fail, and of their hooks for that.
+func failures() []story {
+	return []story{
+		{
+			name:  "hooks for failures run where a hook before the sync is refused",
+			tasks: []Task{job("check", v1alpha1.PhasePreSync, Policies{}), config("a", diff.Update, 0), job("undo", v1alpha1.PhaseSyncFail, Policies{})},
+			facts: map[string]Fact{"undo": healthy}, outcomes: map[string]State{"check": failed},
+			want: []string{
+				"do check", "do undo", "wait undo", "end", "Failed: one or more synchronization tasks completed unsuccessfully, reason: no",
+			},
+		},
+		{
+			name:  "hooks for failures run where a hook before the sync fails",
+			tasks: []Task{job("check", v1alpha1.PhasePreSync, Policies{}), config("a", diff.Update, 0), job("undo", v1alpha1.PhaseSyncFail, Policies{})},
+			facts: map[string]Fact{"undo": healthy, "check": {Exists: true, Assessed: true, Health: v1alpha1.HealthDegraded, Message: "no"}},
+			want: []string{
+				"do check", "wait check", "do undo", "wait undo", "end", "Failed: one or more synchronization tasks completed unsuccessfully",
+			},
+		},
+		{
+			name:  "hooks for failures run where the dry run is refused",
+			tasks: []Task{job("check", v1alpha1.PhasePreSync, Policies{}), config("a", diff.Update, 0), job("undo", v1alpha1.PhaseSyncFail, Policies{})},
+			facts: map[string]Fact{"undo": healthy}, outcomes: map[string]State{"try check": failed}, settings: Settings{DryRunFirst: true},
+			want: []string{
+				"try check a undo", "do undo", "wait undo", "end", "Failed: one or more synchronization tasks completed unsuccessfully, reason: no",
+			},
+		},
+		{
+			name:  "a dry run that is refused runs no hook where nothing but a dry run was asked for",
+			tasks: []Task{job("check", v1alpha1.PhasePreSync, Policies{}), job("undo", v1alpha1.PhaseSyncFail, Policies{})},
+			facts: map[string]Fact{"undo": healthy}, outcomes: map[string]State{"try check": failed}, settings: Settings{DryRun: true},
+			want: []string{"try check undo", "end", "Failed: one or more objects failed to apply (dry run)"},
+		},
+		{
+			name:  "a hook for failures that is refused lets no sync begin",
+			tasks: []Task{config("a", diff.Update, 0), job("undo", v1alpha1.PhaseSyncFail, Policies{}), job("tell", v1alpha1.PhaseSyncFail, Policies{})},
+			facts: map[string]Fact{"tell": healthy}, outcomes: map[string]State{"try undo": failed}, settings: Settings{DryRunFirst: true},
+			want: []string{"try a tell undo", "end", "Failed: one or more objects failed to apply (dry run)"},
+		},
+		{
+			name:  "an operation that failed goes on with its hooks for failures, and with nothing else",
+			tasks: []Task{job("check", v1alpha1.PhasePreSync, Policies{}), config("a", diff.Update, 0), job("undo", v1alpha1.PhaseSyncFail, Policies{})},
+			states: map[ID]State{
+				{Key: config("a", diff.Update, 0).Key, Phase: v1alpha1.PhaseSync}: failed,
+				job("undo", v1alpha1.PhaseSyncFail, Policies{}).ID():              {Code: v1alpha1.ResultSynced, Phase: v1alpha1.OperationRunning},
+			},
+			facts: map[string]Fact{"undo": healthy}, settings: Settings{DryRunFirst: true},
+			want: []string{"end", "Failed: one or more synchronization tasks completed unsuccessfully, reason: no"},
+		},
+	}
+}
+
 func TestStories(t *testing.T) {
 	t.Parallel()
-	for _, test := range stories() {
+	for _, test := range append(stories(), failures()...) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			op := NewOperation(Build(test.tasks, Options{}), test.settings, test.states)
