@@ -47,6 +47,17 @@ type finding struct {
 	Error      string
 	Conditions []v1alpha1.ApplicationCondition
 	Objects    []wouldObject
+	Takeover   []ownedObject
+}
+
+// ownedObject is how an object would change hands without another change, as it is told.
+type ownedObject struct {
+	Group     string   `json:"group,omitempty"`
+	Kind      string   `json:"kind"`
+	Namespace string   `json:"namespace,omitempty"`
+	Name      string   `json:"name"`
+	From      []string `json:"from,omitempty"`
+	Patch     string   `json:"patch"`
 }
 
 // wouldObject is what would be done to one object, as it is told.
@@ -85,6 +96,11 @@ func findingOf(res engine.Result) *finding {
 		f.Objects = append(f.Objects, wouldObject{
 			Group: w.Key.Group, Kind: w.Key.Kind, Namespace: w.Key.Namespace, Name: w.Key.Name,
 			Verb: string(w.Verb), Why: w.Why, Fields: w.Fields, More: w.More,
+		})
+	}
+	for _, o := range res.Owners {
+		f.Takeover = append(f.Takeover, ownedObject{
+			Group: o.Key.Group, Kind: o.Key.Kind, Namespace: o.Key.Namespace, Name: o.Key.Name, From: o.From, Patch: o.Patch,
 		})
 	}
 	return f
@@ -163,7 +179,7 @@ func logFinding(log *slog.Logger, app *v1alpha1.Application, f *finding, took ti
 	attrs := []any{
 		"took", took.Round(time.Microsecond).String(), "sync", f.Sync, "sync_in_status", app.Status.Sync.Status,
 		"health", f.Health, "health_in_status", app.Status.Health.Status, "would_sync", f.WouldSync,
-		"objects", len(f.Objects), "first", strings.Join(objects, "; "),
+		"takeover", len(f.Takeover), "objects", len(f.Objects), "first", strings.Join(objects, "; "),
 	}
 	if f.Error != "" {
 		log.Warn("shadow: not compared", append(attrs, "err", f.Error)...)

@@ -28,6 +28,7 @@ type shadowSummary struct {
 	Open         int `json:"open"`     // not compared: not yet, or not at all
 	Objects      int `json:"objects"`  // on which a sync would do something
 	WouldSync    int `json:"wouldSync"`
+	Takeover     int `json:"takeover"` // objects of which a takeover changes the owners of fields, and nothing else
 }
 
 type shadowApp struct {
@@ -41,7 +42,8 @@ type shadowApp struct {
 	Note       string                          `json:"note,omitempty"`
 	Error      string                          `json:"error,omitempty"`
 	Conditions []v1alpha1.ApplicationCondition `json:"conditions,omitempty"`
-	Objects    []wouldObject                   `json:"objects,omitempty"`
+	Objects    []wouldObject                   `json:"objects,omitempty"`  // what a sync would do, and nothing before it
+	Takeover   []ownedObject                   `json:"takeover,omitempty"` // what the takeover itself would send
 }
 
 // shadowWords are ours and those of the status.
@@ -86,6 +88,7 @@ func (o *shadowApp) take(f *finding) {
 	o.Sync.Slipway, o.Health.Slipway = string(f.Sync), string(f.Health)
 	o.Agrees = f.Error == "" && o.Sync.Slipway == o.Sync.Status && o.Health.Slipway == o.Health.Status
 	o.Revisions, o.WouldSync, o.Error, o.Conditions, o.Objects = f.Revisions, f.WouldSync, f.Error, f.Conditions, f.Objects
+	o.Takeover = f.Takeover
 }
 
 func (s *shadowSummary) count(one shadowApp) {
@@ -98,6 +101,7 @@ func (s *shadowSummary) count(one shadowApp) {
 		s.WouldSync++
 	}
 	s.Objects += len(one.Objects)
+	s.Takeover += len(one.Takeover)
 }
 
 // print is the report as JSON.

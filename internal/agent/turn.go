@@ -336,6 +336,9 @@ func logTurn(log *slog.Logger, res engine.Result, took time.Duration) {
 	if len(res.Revisions) > 0 {
 		attrs = append(attrs, "revision", res.Revisions[0])
 	}
+	if res.TakenOver > 0 {
+		log.Info("took over objects: the owners of their fields, and nothing else, changed", "objects", res.TakenOver)
+	}
 	switch {
 	case res.Err != nil:
 		log.Warn("reconciliation failed", append(attrs, "stage", res.Err.Stage, "err", res.Err.Err)...)

@@ -166,7 +166,8 @@ func (r *run) owner(key object.Key, rec live.Record, tracked bool) string {
 }
 
 // settle compares an object that has no fingerprint. What it holds is at hand after a start; when that does not show
-// equality, a dry run tells, defaults and admission included.
+// equality, a dry run tells, defaults and admission included. An object that others have written, and whose content is
+// equal, is noted as one to take over.
 func (r *run) settle(ctx context.Context, w wanted, rec live.Record) (bool, error) {
 	if err := r.content(ctx); err != nil {
 		return false, err
@@ -178,7 +179,7 @@ func (r *run) settle(ctx context.Context, w wanted, rec live.Record) (bool, erro
 		if err != nil {
 			return false, err
 		}
-		if rec.Rules.Match(want, have, rec.Fields) {
+		if rec.Rules.Match(r.target.Live.Tracking.Lean(want, have), have, rec.Fields) {
 			r.target.Live.Settle(w.key, rec.Version, w.hash)
 			return true, nil
 		}
@@ -194,14 +195,21 @@ func (r *run) settle(ctx context.Context, w wanted, rec live.Record) (bool, erro
 	if err != nil {
 		return false, fmt.Errorf("compare %s: %w", w.key, err)
 	}
-	if same, err := r.lookAgain(w, &rec, res, now); same || err != nil {
+	if m, err = r.lean(m, now); err != nil {
+		return false, err
+	}
+	if same, err := r.lookAgain(w, m, &rec, res, now); same || err != nil {
 		return same, err
 	}
-	how := apply.How{App: object.AppOptions(r.syncOptions())}
-	if w.options != nil {
-		how.Own = *w.options
+	if how := r.how(w); apply.TakesOver(now, how) {
+		return r.settleOwners(ctx, w, rec, res, now, m, how)
 	}
-	then, err := r.target.Try(ctx, res, m, how)
+	return r.settleByTrial(ctx, w, rec, res, now, m)
+}
+
+// settleByTrial compares an object by what a dry run makes of it, and which fields are ours then.
+func (r *run) settleByTrial(ctx context.Context, w wanted, rec live.Record, res live.Resource, now map[string]any, m object.Manifest) (bool, error) {
+	then, err := r.target.Try(ctx, res, m, r.how(w))
 	if apply.Retriable(err) {
 		return false, fmt.Errorf("compare %s: %s", w.key, apply.Explain(w.key, err)) // no answer is no difference
 	}
@@ -220,13 +228,21 @@ func (r *run) settle(ctx context.Context, w wanted, rec live.Record) (bool, erro
 	return true, nil
 }
 
+// how is how the object of a manifest is written by an operation that says nothing else.
+func (r *run) how(w wanted) apply.How {
+	how := apply.How{App: object.AppOptions(r.syncOptions()), Manager: r.app.Annotations[v1alpha1.AnnotationClientSideApplyMigrationManager]}
+	if w.options != nil {
+		how.Own = *w.options
+	}
+	return how
+}
+
 // lookAgain takes content that had to be read into account where rules have changed, or hide that a manifest has: there
 // it may show equality, which spares the dry run.
-func (r *run) lookAgain(w wanted, rec *live.Record, res live.Resource, now map[string]any) (bool, error) {
+func (r *run) lookAgain(w wanted, m object.Manifest, rec *live.Record, res live.Resource, now map[string]any) (bool, error) {
 	if rec.Wanted == 0 && rec.Body() == nil {
 		*rec = r.target.Live.Look(res, now)
 	}
-	m := r.manifests[w.key]
 	if rec.Rules == nil || r.req.Hard || m.Version != res.Version {
 		return false, nil
 	}

@@ -126,6 +126,9 @@ func (e *Engine) Reconcile(ctx context.Context, req Request) (res Result) {
 	if err := run.compare(ctx); err != nil { // 4 manifests, live state -> changes
 		return run.failed(StageCompare, err)
 	}
+	if !e.Shadow {
+		run.takeOver(ctx) // what others applied and is as wanted: the owners of its fields change, and nothing else
+	}
 	sync := run.decide() // may we, must we?
 	if e.Shadow {
 		return run.shadow(sync)

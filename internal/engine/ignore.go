@@ -7,6 +7,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/apply"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
@@ -54,39 +55,64 @@ func (r *run) judge(key object.Key, rec live.Record, tracked bool) live.Record {
 	return judged
 }
 
-// respect gives the manifests of changes the live values of what does not count, where the operation asks for it.
+// respect gives the manifests of changes the live values of what does not count: where the operation asks for it, and
+// in objects that others have written and we have not. Those change hands, and that changes nothing that does not count.
 func (r *run) respect(ctx context.Context, changes []diff.Change, d Decision) (map[object.Key]object.Manifest, error) {
-	if !object.AppOptions(r.options(d)).Respect.Is() {
-		return nil, nil
-	}
+	app := object.AppOptions(r.options(d))
+	manager := r.app.Annotations[v1alpha1.AnnotationClientSideApplyMigrationManager]
+	options := r.objectOptions()
 	out := map[object.Key]object.Manifest{}
 	for _, c := range changes {
-		rules := r.ignore.For(c.Key)
 		m, wanted := r.manifests[c.Key]
-		if rules == nil || !wanted || c.Verb == diff.Delete || !r.exists(c.Key) {
+		if r.ignore.For(c.Key) == nil || !wanted || c.Verb == diff.Delete || !r.exists(c.Key) {
 			continue
 		}
-		res, err := r.target.Live.Find(ctx, c.Key.GroupKind(), m.Version)
-		if err != nil {
-			return nil, err
+		rec, tracked, _ := r.target.Live.Get(c.Key)
+		if !app.Respect.Is() && tracked && !rec.Fields.Empty() && !rec.Inherits && manager == "" {
+			continue // it is ours
 		}
-		have, err := r.target.Client.Get(ctx, res, c.Key)
+		have, err := r.readAs(ctx, m)
 		if apierrors.IsNotFound(err) {
 			continue
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read %s for what is to stay in it: %w", c.Key, err)
 		}
-		want, err := m.Decode()
-		if err != nil {
+		how := apply.How{App: app, Manager: manager}
+		if own := options[c.Key]; own != nil {
+			how.Own = *own
+		}
+		if !app.Respect.Is() && !apply.TakesOver(have, how) {
+			continue
+		}
+		if out[c.Key], err = r.keep(m, have, how); err != nil {
 			return nil, err
 		}
-		kept, err := object.NewManifest(rules.Respect(want, have, live.Manager))
-		if err != nil {
-			return nil, err
-		}
-		kept.Sum = m.Hash()
-		out[c.Key] = kept
 	}
 	return out, nil
+}
+
+// readAs reads the live object of a manifest at the version of the manifest: fields of other versions may have other names.
+func (r *run) readAs(ctx context.Context, m object.Manifest) (map[string]any, error) {
+	res, err := r.target.Live.Find(ctx, m.Key.GroupKind(), m.Version)
+	if err != nil {
+		return nil, err
+	}
+	res.Version = m.Version
+	return r.target.Client.Get(ctx, res, m.Key)
+}
+
+// keep returns a manifest with the live values of what does not count.
+func (r *run) keep(m object.Manifest, have map[string]any, how apply.How) (object.Manifest, error) {
+	rules := r.ignore.For(m.Key)
+	if rules == nil {
+		return m, nil
+	}
+	want, err := m.Decode()
+	if err != nil {
+		return m, err
+	}
+	kept, err := object.NewManifest(rules.RespectOwned(want, have, apply.Passing(have, how)))
+	kept.Sum = m.Hash()
+	return kept, err
 }

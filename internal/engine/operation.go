@@ -368,12 +368,7 @@ func (r *run) applyOptions(d Decision, m plan.Move, kept map[object.Key]object.M
 	if forced(d.Operation.Sync) {
 		own.Force = object.Yes
 	}
-	options := make(map[object.Key]*object.Options, len(r.memory.wanted))
-	for i := range r.memory.wanted {
-		if w := &r.memory.wanted[i]; w.options != nil {
-			options[w.key] = w.options
-		}
-	}
+	options := r.objectOptions()
 	hooks := make(map[object.Key]int)
 	for _, t := range m.Tasks {
 		if t.Hook {
@@ -411,6 +406,17 @@ func (r *run) applyOptions(d Decision, m plan.Move, kept map[object.Key]object.M
 			return m, ok
 		},
 	}
+}
+
+// objectOptions are the sync options that objects set themselves.
+func (r *run) objectOptions() map[object.Key]*object.Options {
+	options := make(map[object.Key]*object.Options, len(r.memory.wanted))
+	for i := range r.memory.wanted {
+		if w := &r.memory.wanted[i]; w.options != nil {
+			options[w.key] = w.options
+		}
+	}
+	return options
 }
 
 func forced(op *v1alpha1.SyncOperation) bool {

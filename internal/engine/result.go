@@ -33,6 +33,8 @@ type Result struct {
 	Wake        time.Duration                   // when to look again at an operation that waits, at the latest; 0 for never
 	Would       []Would                         // what a sync would do, where the engine only looks on
 	WouldSync   bool                            // and whether one would begin by itself now
+	Owners      []Ownership                     // and what would change hands, without another change
+	TakenOver   int                             // how many objects changed hands, without another change
 	Times       map[Stage]time.Duration
 	Account     *Account // of an operation that is over, where somebody wants to know
 }
@@ -124,7 +126,7 @@ func (r *run) result(d Decision) Result {
 	res := Result{
 		Sources: r.sources, Revisions: r.revisions, Tools: r.memory.tools, Times: r.times,
 		Sync: v1alpha1.SyncStatusSynced, Retry: d.Retry, Conditions: slices.Clone(r.conditions), Unpinned: r.released, Wake: r.wake,
-		DeleteHooks: r.deleteHooks(),
+		DeleteHooks: r.deleteHooks(), TakenOver: r.takenOver,
 	}
 	if d.Condition != nil {
 		res.Conditions = append(res.Conditions, *d.Condition)

@@ -113,7 +113,9 @@ type run struct {
 	released *v1alpha1.Pin                   // the pin that Git has moved past
 	notices  []v1alpha1.ApplicationCondition // found before the comparison
 
-	foreseen map[object.Key]foresight // by this run
+	takeovers []takeover               // objects that are as wanted, and of which others own the fields
+	takenOver int                      // how many of them are ours now
+	foreseen  map[object.Key]foresight // by this run
 
 	op         *plan.Operation
 	under      *underway

@@ -45,7 +45,8 @@ const (
 type foresight struct {
 	hash, print, rules uint64
 	uid                string
-	would              *Would // nil where nothing would change
+	would              *Would     // nil where nothing would change
+	owners             *Ownership // nil where no owner would change, or the content would
 }
 
 // bystander is a request for an engine that only looks on: what somebody has asked of the Application is for the engine
@@ -89,6 +90,11 @@ func (r *run) shadow(d Decision) Result {
 		}
 		res.Would = append(res.Would, w)
 	}
+	for _, s := range r.states {
+		if f := kept[s.key]; f.owners != nil && len(res.Owners) < maxWould {
+			res.Owners = append(res.Owners, *f.owners)
+		}
+	}
 	res.WouldSync = d.Go && len(res.Would) > 0
 	return res
 }
@@ -100,10 +106,10 @@ func (r *run) foresee(ctx context.Context, w wanted, rec live.Record, c diff.Cha
 		r.memory.foreseen = map[object.Key]foresight{}
 	}
 	known, ok := r.memory.foreseen[w.key]
-	seen.would = known.would
+	seen.would, seen.owners = known.would, known.owners
 	if !ok || known != seen || r.req.Hard || rec.App == "" {
 		var err error
-		if seen.would, err = r.predict(ctx, w, rec); err != nil {
+		if seen.would, seen.owners, err = r.predict(ctx, w, rec); err != nil {
 			return c, s, err
 		}
 	}
@@ -119,43 +125,56 @@ func (r *run) foresee(ctx context.Context, w wanted, rec live.Record, c diff.Cha
 	return c, s, nil
 }
 
-// predict asks the API server what a sync would make of an object; nil when nothing that counts.
-func (r *run) predict(ctx context.Context, w wanted, rec live.Record) (*Would, error) {
+// predict asks the API server what a sync would make of an object: nothing where that is nothing that counts. Where
+// only the owners of fields would change it says how.
+func (r *run) predict(ctx context.Context, w wanted, rec live.Record) (*Would, *Ownership, error) {
 	if err := r.content(ctx); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	m := r.manifests[w.key]
 	res, err := r.target.Live.Find(ctx, w.key.GroupKind(), m.Version)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	at := res
-	at.Version = m.Version // fields of other versions may have other names
-	now, err := r.target.Client.Get(ctx, at, w.key)
+	now, err := r.readAs(ctx, m)
 	if apierrors.IsNotFound(err) {
-		return &Would{Key: w.key, Verb: diff.Create, Why: "missing"}, nil // the watch will say so
+		return &Would{Key: w.key, Verb: diff.Create, Why: "missing"}, nil, nil // the watch will say so
 	}
 	if err != nil {
-		return nil, fmt.Errorf("compare %s: %w", w.key, err)
+		return nil, nil, fmt.Errorf("compare %s: %w", w.key, err)
 	}
-	how := apply.How{App: object.AppOptions(r.syncOptions()), Manager: r.app.Annotations[v1alpha1.AnnotationClientSideApplyMigrationManager]}
-	if w.options != nil {
-		how.Own = *w.options
+	how := r.how(w)
+	respect := how.App.Respect.Is()
+	if apply.TakesOver(now, how) {
+		respect = true
+		over, err := r.foretell(ctx, rec, res, now, m, how)
+		if err != nil {
+			return nil, nil, err
+		}
+		if over != nil {
+			owners, err := ownership(w.key, over)
+			return nil, owners, err
+		}
+	}
+	if respect {
+		if m, err = r.keep(m, now, how); err != nil {
+			return nil, nil, err
+		}
 	}
 	then, err := r.target.Predict(ctx, res, now, m, how)
 	if apply.Retriable(err) {
-		return nil, fmt.Errorf("compare %s: %s", w.key, apply.Explain(w.key, err)) // no answer is no difference
+		return nil, nil, fmt.Errorf("compare %s: %s", w.key, apply.Explain(w.key, err)) // no answer is no difference
 	}
 	if err != nil {
-		return &Would{Key: w.key, Verb: diff.Update, Why: "a dry run was refused: " + apply.Explain(w.key, err)}, nil
+		return &Would{Key: w.key, Verb: diff.Update, Why: "a dry run was refused: " + apply.Explain(w.key, err)}, nil, nil
 	}
-	return r.wouldChange(w.key, rec, now, then, how.App.Respect.Is()), nil
+	return r.wouldChange(w.key, rec, now, then, respect), nil, nil
 }
 
 // wouldChange lists the fields in which the answer to a dry run differs from what is live, without what only says who
 // has written. respect leaves out what does not count: it would not be written either.
 func (r *run) wouldChange(key object.Key, rec live.Record, now, then map[string]any, respect bool) *Would {
-	before, after := declared(now), declared(then)
+	before, after := diff.Declared(now), diff.Declared(then)
 	if rec.App == r.instance {
 		before, after = r.target.Live.Tracking.Unmark(before), r.target.Live.Tracking.Unmark(after)
 	}
@@ -190,21 +209,6 @@ func (r *run) wouldChange(key object.Key, rec live.Record, now, then map[string]
 			Path: f.Path.String(), Live: shown(f.Live), Wanted: shown(f.Wanted), By: diff.Owners(now, f.Path),
 		})
 	}
-	return out
-}
-
-// declared is an object without its status and what the API server itself keeps in the metadata.
-func declared(obj map[string]any) map[string]any {
-	out := maps.Clone(obj)
-	delete(out, "status")
-	meta, _ := obj["metadata"].(map[string]any)
-	kept := map[string]any{}
-	for _, field := range []string{"name", "namespace", "labels", "annotations", "finalizers", "ownerReferences"} {
-		if v, ok := meta[field]; ok {
-			kept[field] = v
-		}
-	}
-	out["metadata"] = kept
 	return out
 }
 

@@ -5,8 +5,6 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 )
 
@@ -27,23 +25,6 @@ func TestWhoLooksOnLeavesOperationsToOthers(t *testing.T) {
 				t.Error("the Application itself has changed")
 			}
 		})
-	}
-}
-
-func TestWhatTheAPIServerKeepsIsNoDifference(t *testing.T) {
-	t.Parallel()
-	obj := map[string]any{
-		"kind": "ConfigMap", "status": "new", "data": map[string]any{"a": "b"},
-		"metadata": map[string]any{"name": "web", "uid": "1", "resourceVersion": "2", "generation": int64(3), "managedFields": []any{}, "labels": map[string]any{"x": "y"}},
-	}
-	want := map[string]any{
-		"kind": "ConfigMap", "data": map[string]any{"a": "b"}, "metadata": map[string]any{"name": "web", "labels": map[string]any{"x": "y"}},
-	}
-	if diff := cmp.Diff(want, declared(obj)); diff != "" {
-		t.Error(diff)
-	}
-	if obj["status"] != "new" {
-		t.Error("the object itself has changed")
 	}
 }
 

@@ -66,6 +66,7 @@ func (r *run) synced(ctx context.Context, d Decision, op *plan.Operation, u *und
 	var trouble error
 	if r.done {
 		trouble = r.compare(ctx)
+		r.takeOver(ctx)
 		r.forgetPruned()
 	}
 	res := r.result(Decision{})

@@ -336,16 +336,35 @@ func cmdRemember(ts *testscript.TestScript, neg bool, args []string) {
 	eachObject(ts, args, func(ref reference, now string) { of(ts).kept[ref.text] = now })
 }
 
-// cmdUnchanged checks that objects are what they were, to the last byte: unchanged [[-n NS] KIND/NAME...]
+// cmdUnchanged checks that objects are what they were, to the last byte: unchanged [-content] [[-n NS] KIND/NAME...]. With
+// -content the owners of their fields do not count.
 func cmdUnchanged(ts *testscript.TestScript, neg bool, args []string) {
-	need(ts, !neg && len(args) > 0, "unchanged [-n NS] KIND/NAME...")
+	content := len(args) > 0 && args[0] == "-content"
+	if content {
+		args = args[1:]
+	}
+	need(ts, !neg && len(args) > 0, "unchanged [-content] [-n NS] KIND/NAME...")
 	eachObject(ts, args, func(ref reference, now string) {
 		before, ok := of(ts).kept[ref.text]
 		need(ts, ok, "remember, before unchanged "+ref.text)
+		if content {
+			before, now = withoutOwners(ts, before), withoutOwners(ts, now)
+		}
 		if diff := cmp.Diff(before, now); diff != "" {
 			ts.Fatalf("%s changed (-before +now):\n%s", ref.text, diff)
 		}
 	})
+}
+
+// withoutOwners is an object without what a change of its owners changes.
+func withoutOwners(ts *testscript.TestScript, text string) string {
+	var obj map[string]any
+	ts.Check(json.Unmarshal([]byte(text), &obj))
+	unstructured.RemoveNestedField(obj, "metadata", "managedFields")
+	unstructured.RemoveNestedField(obj, "metadata", "resourceVersion")
+	raw, err := json.MarshalIndent(obj, "", " ")
+	ts.Check(err)
+	return string(raw)
 }
 
 func eachObject(ts *testscript.TestScript, args []string, do func(reference, string)) {

@@ -114,15 +114,20 @@ func (c *Client) update(ctx context.Context, res live.Resource, m object.Manifes
 
 // patch changes an object by a JSON patch.
 func (c *Client) patch(ctx context.Context, res live.Resource, key object.Key, operations []operation) error {
+	_, err := c.patched(ctx, res, key, operations)
+	return err
+}
+
+// patched changes an object by a JSON patch, and returns what came of it.
+func (c *Client) patched(ctx context.Context, res live.Resource, key object.Key, operations []operation) (map[string]any, error) {
 	body, err := json.Marshal(operations)
 	if err != nil {
-		return fmt.Errorf("encode patch of %s: %w", key, err)
+		return nil, fmt.Errorf("encode patch of %s: %w", key, err)
 	}
-	_, err = c.do(ctx, func() *rest.Request {
+	return c.object(ctx, false, func() *rest.Request {
 		return c.rest.Patch(types.JSONPatchType).AbsPath(res.Path(res.Version, key.Namespace, key.Name)).
 			Param("fieldManager", live.Manager).Body(body)
 	})
-	return err
 }
 
 // operation is one step of a JSON patch.

@@ -7,19 +7,23 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
 // lastApplied is kubectl's copy of what it applied last. It stays: without it kubectl could not take an object back.
-const lastApplied = "f:kubectl.kubernetes.io/last-applied-configuration"
+const (
+	lastAppliedNote = "kubectl.kubernetes.io/last-applied-configuration"
+	lastApplied     = "f:" + lastAppliedNote
+)
 
 // inherit makes ours what others set who wrote the object before us, so that the apply that follows removes what is
 // not wanted any more. It changes no field of the object.
 func (w *writing) inherit(ctx context.Context, have map[string]any) error {
 	for range maxRaces {
 		meta, _ := have["metadata"].(map[string]any)
-		entries, changed := inherited(meta, w.options.Migrate != object.No, w.how.Manager)
+		entries, changed := inherited(have, w.options.Migrate != object.No, w.how.Manager)
 		if !changed {
 			return nil
 		}
@@ -42,10 +46,13 @@ func (w *writing) inherit(ctx context.Context, have map[string]any) error {
 	return fmt.Errorf("take over the fields of %s: others change it all the time: the sync is tried again", w.change.Key)
 }
 
-// inherited returns metadata.managedFields with all that passes to us in one entry, and whether anything does. Of
+// inherited returns the managedFields of an object with all that passes to us in one entry, and whether anything does. Of
 // entries at several versions, those at the version of our own entry count, or else of the first: fields of other
-// versions may have other names. They lose their owner.
-func inherited(meta map[string]any, clientSide bool, manager string) (entries []any, changed bool) {
+// versions may have other names. They lose their owner, and so does what client-side apply wrote by the way: defaults and
+// what else its note does not name. It would not remove that either.
+func inherited(have map[string]any, clientSide bool, manager string) (entries []any, changed bool) {
+	meta, _ := have["metadata"].(map[string]any)
+	note := noteOf(have)
 	list, _ := meta["managedFields"].([]any)
 	var ours map[string]any
 	var from []map[string]any
@@ -73,13 +80,38 @@ func inherited(meta map[string]any, clientSide bool, manager string) (entries []
 	merged["apiVersion"], merged["time"] = ours["apiVersion"], ours["time"]
 	for _, entry := range from {
 		if entry["apiVersion"] == merged["apiVersion"] {
-			merged["fieldsV1"] = union(fieldSet(merged["fieldsV1"]), passing(fieldSet(entry["fieldsV1"])))
+			merged["fieldsV1"] = union(fieldSet(merged["fieldsV1"]), note.passing(entry))
 		}
 	}
 	if len(fieldSet(merged["fieldsV1"])) > 0 {
 		entries = append(entries, merged)
 	}
 	return entries, true
+}
+
+// note is what client-side apply has written down of its last manifest; nil where nothing can be read.
+type note map[string]any
+
+func noteOf(have map[string]any) note {
+	text := object.Annotation(have, lastAppliedNote)
+	if text == "" {
+		return nil
+	}
+	said, err := object.DecodeJSON([]byte(text))
+	if err != nil || said["apiVersion"] == nil {
+		return nil
+	}
+	return said
+}
+
+// passing returns the fields of an entry that pass to us. Of an entry of client-side apply those are the fields of the note,
+// where there is one at the version of the entry.
+func (n note) passing(entry map[string]any) map[string]any {
+	set := passing(fieldSet(entry["fieldsV1"]))
+	if n == nil || entry["operation"] != "Update" || entry["manager"] == live.Replacer || entry["apiVersion"] != n["apiVersion"] {
+		return set
+	}
+	return diff.Within(set, map[string]any(n))
 }
 
 func fieldSet(v any) map[string]any {

@@ -152,15 +152,46 @@ func TestTheStatusAndKubectlsNoteStayWithTheObject(t *testing.T) {
 	}
 }
 
+func TestOfClientSideApplyThatPassesWhichItsNoteNames(t *testing.T) {
+	t.Parallel()
+	fields := `{"f:metadata":{"f:annotations":{".":{},"f:note":{}}},"f:spec":{"f:replicas":{},"f:revisionHistoryLimit":{},` +
+		`"f:ports":{".":{},"k:{\"port\":80,\"protocol\":\"TCP\"}":{".":{},"f:port":{},"f:protocol":{}},"k:{\"port\":81,\"protocol\":\"TCP\"}":{".":{},"f:port":{}}}}}`
+	named := `{"f:spec":{"f:replicas":{},"f:ports":{".":{},"k:{\"port\":80,\"protocol\":\"TCP\"}":{".":{},"f:port":{}}}}}`
+	const note = `{"apiVersion":"v1","spec":{"replicas":3,"ports":[{"port":80}]}}`
+	for _, test := range []struct{ name, manager, operation, note, want string }{
+		{"client-side apply of kubectl", "kubectl-client-side-apply", "Update", note, named},
+		{"client-side apply of Argo CD", "argocd-controller", "Update", note, named},
+		{"server-side apply", "argocd-controller", "Apply", note, fields},
+		{"what we replaced", live.Replacer, "Update", note, fields},
+		{"no note", "argocd-controller", "Update", "", fields},
+		{"a note that cannot be read", "argocd-controller", "Update", "{", fields},
+		{"a note of another version", "argocd-controller", "Update", `{"apiVersion":"v2"}`, fields},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			meta := map[string]any{"managedFields": []any{map[string]any{
+				"manager": test.manager, "operation": test.operation, "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": set(t, fields),
+			}}}
+			if test.note != "" {
+				meta["annotations"] = map[string]any{lastAppliedNote: test.note}
+			}
+			got, _ := inherited(map[string]any{"apiVersion": "v1", "metadata": meta}, true, "")
+			if d := cmp.Diff(set(t, test.want), ourSet(got, "v1")); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
 func TestEntriesOfOtherVersionsLoseTheirOwner(t *testing.T) {
 	t.Parallel()
 	entry := func(manager, op, version, field string) any {
 		return map[string]any{"manager": manager, "operation": op, "apiVersion": version, "time": "t", "fieldsV1": map[string]any{field: map[string]any{}}}
 	}
-	have := map[string]any{"managedFields": []any{
+	have := map[string]any{"metadata": map[string]any{"managedFields": []any{
 		entry("argocd-controller", "Apply", "v2", "f:a"), entry("kubectl-client-side-apply", "Update", "v1", "f:b"),
 		entry("kubectl-client-side-apply", "Update", "v2", "f:c"), entry("hpa", "Update", "v1", "f:d"),
-	}}
+	}}}
 	got, changed := inherited(have, true, "")
 	want := []any{entry("hpa", "Update", "v1", "f:d"), map[string]any{
 		"manager": live.Manager, "operation": "Apply", "apiVersion": "v2", "time": "t", "fieldsType": "FieldsV1",
@@ -169,7 +200,7 @@ func TestEntriesOfOtherVersionsLoseTheirOwner(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" || !changed {
 		t.Error(d)
 	}
-	if again, changed := inherited(map[string]any{"managedFields": got}, true, ""); changed || len(again) != 2 {
+	if again, changed := inherited(map[string]any{"metadata": map[string]any{"managedFields": got}}, true, ""); changed || len(again) != 2 {
 		t.Error("it does not come to an end")
 	}
 }

@@ -25,6 +25,12 @@ func (t Target) Predict(ctx context.Context, res live.Resource, have map[string]
 	if err != nil {
 		return nil, err
 	}
+	return w.without(ctx, have, then)
+}
+
+// without returns the answer to a dry run of an apply without the fields that had passed to us before it and are not
+// wanted, as the API server would make it.
+func (w *writing) without(ctx context.Context, have, then map[string]any) (map[string]any, error) {
 	rest, changed := w.leave(have, then)
 	if !changed {
 		return then, nil
@@ -33,15 +39,15 @@ func (t Target) Predict(ctx context.Context, res live.Resource, have map[string]
 	// before it. A dry run of writing the rest does, with the defaults for what is left out.
 	body, err := json.Marshal(rest)
 	if err != nil {
-		return nil, fmt.Errorf("encode %s: %w", m.Key, err)
+		return nil, fmt.Errorf("encode %s: %w", w.change.Key, err)
 	}
-	return t.Client.update(ctx, res, m, body, w.validation(), true)
+	return w.target.Client.update(ctx, w.resource, w.manifest, body, w.validation(), true)
 }
 
 // leave takes out of the answer to an apply what had passed to us before it, and is not wanted.
 func (w *writing) leave(have, then map[string]any) (map[string]any, bool) {
 	meta, _ := have["metadata"].(map[string]any)
-	entries, changed := inherited(meta, w.options.Migrate != object.No, w.how.Manager)
+	entries, changed := inherited(have, w.options.Migrate != object.No, w.how.Manager)
 	if !changed {
 		return then, false
 	}
@@ -57,24 +63,13 @@ func (w *writing) leave(have, then map[string]any) (map[string]any, bool) {
 			keep = append(keep, fieldSet(entry["fieldsV1"]))
 		}
 	}
-	rest, changed := diff.Leave(then, before, append(keep, appliedSet(then))...)
+	answer, _ := then["metadata"].(map[string]any)
+	list, _ := answer["managedFields"].([]any)
+	rest, changed := diff.Leave(then, before, append(keep, ourSet(list, then["apiVersion"]))...)
 	if !changed {
 		return then, false
 	}
 	return withVersion(rest, meta["resourceVersion"]), true
-}
-
-// appliedSet is what we own by apply in an object, in the format fieldsV1.
-func appliedSet(obj map[string]any) map[string]any {
-	meta, _ := obj["metadata"].(map[string]any)
-	list, _ := meta["managedFields"].([]any)
-	for _, e := range list {
-		entry, _ := e.(map[string]any)
-		if entry["manager"] == live.Manager && entry["operation"] == "Apply" && entry["subresource"] == nil {
-			return fieldSet(entry["fieldsV1"])
-		}
-	}
-	return nil
 }
 
 // withVersion returns obj at a resourceVersion.

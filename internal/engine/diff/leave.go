@@ -20,6 +20,28 @@ func Leave(obj, before map[string]any, keep ...map[string]any) (map[string]any, 
 	return rest, !sameValue(rest, obj)
 }
 
+// Within returns the fields of a set that obj has, in the format fieldsV1: what it does not have is left out, and so is what
+// would be left without anything below it.
+func Within(set map[string]any, obj any) map[string]any {
+	out := make(map[string]any, len(set))
+	for name, v := range set {
+		if name == "." {
+			out[name] = v
+			continue
+		}
+		value, has := itemOrField(obj, name)
+		if !has {
+			continue
+		}
+		below, _ := v.(map[string]any)
+		kept := Within(below, value)
+		if len(below) == 0 || len(kept) > 0 {
+			out[name] = kept
+		}
+	}
+	return out
+}
+
 // goneSet returns what of before is in none of keep. A member without anything below it goes as a whole.
 func goneSet(before map[string]any, keep []map[string]any) map[string]any {
 	out := map[string]any{}

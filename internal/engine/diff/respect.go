@@ -10,6 +10,12 @@ import (
 // name stays too, since leaving it out would remove it. Items of lists are matched by what identifies them; what live
 // lacks altogether, an item or the whole object, is applied as desired. Neither object is changed.
 func (r *Rules) Respect(desired, live map[string]any, manager string) map[string]any {
+	mine, _ := ownedSets(live, manager)
+	return r.RespectOwned(desired, live, mine)
+}
+
+// RespectOwned does what Respect does for the owner of a set of fields, in the format fieldsV1.
+func (r *Rules) RespectOwned(desired, live, mine map[string]any) map[string]any {
 	if r == nil || desired == nil || live == nil {
 		return desired
 	}
@@ -21,7 +27,6 @@ func (r *Rules) Respect(desired, live map[string]any, manager string) map[string
 	if wanted := r.places(desired); wanted != nil {
 		out = wanted.adopt(out, live)
 	}
-	mine, _ := ownedSets(live, manager)
 	if there := r.places(live); there != nil && len(mine) > 0 {
 		out, _ = there.keep(out, live, mine)
 	}

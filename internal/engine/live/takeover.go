@@ -36,3 +36,7 @@ func inherits(meta map[string]any) bool {
 	}
 	return false
 }
+
+// Rival reports whether a field manager is that of another engine: Argo CD's, or the one that an Application names as its
+// client-side applier ("" for none).
+func Rival(name, manager string) bool { return name == argoCD || name == manager && name != "" }

@@ -117,6 +117,20 @@ func (t Tracking) Unmark(obj map[string]any) map[string]any {
 	return out
 }
 
+// Lean returns want, an object with the marks of Mark, without the annotations that have lacks: an object that its label
+// alone ties to the Application is marked when it is written the next time. It copies what it changes.
+func (t Tracking) Lean(want, have map[string]any) map[string]any {
+	if t.Method != v1alpha1.TrackingLabel {
+		return want
+	}
+	for _, name := range []string{TrackingAnnotation, v1alpha1.AnnotationInstallationID} {
+		if Annotation(have, name) == "" {
+			want = without(want, "annotations", name)
+		}
+	}
+	return want
+}
+
 // without returns obj without one label or annotation, and without the map that held nothing else.
 func without(obj map[string]any, field, name string) map[string]any {
 	meta, _ := obj["metadata"].(map[string]any)

@@ -1,0 +1,140 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/apply"
+	"github.com/slipway-gitops/slipway/internal/engine/diff"
+	"github.com/slipway-gitops/slipway/internal/engine/live"
+	"github.com/slipway-gitops/slipway/internal/engine/object"
+)
+
+// takeover is an object that others have written and whose content is as wanted. Only the owners of its fields change: it is
+// no sync, so no hook runs, nothing is replaced, and the history has no entry.
+type takeover struct {
+	*apply.Takeover
+	key  object.Key
+	hash uint64
+}
+
+// Ownership says how an object would change hands without another change.
+type Ownership struct {
+	Key   object.Key
+	From  []string // the field managers whose fields would pass
+	Patch string   // the JSON patch that would be sent; its resourceVersion is that of the comparison
+}
+
+const (
+	// takeoversAtATime bounds the takeovers of one Application that are under way; the limiter of the client goes before.
+	takeoversAtATime = 16
+	// takeoverPause is how long an object that was changed during its takeover is left alone.
+	takeoverPause = time.Second
+)
+
+// settleOwners compares an object that others have written by its content alone, and notes that it is to be taken over
+// where that is equal.
+func (r *run) settleOwners(
+	ctx context.Context, w wanted, rec live.Record, res live.Resource, now map[string]any, m object.Manifest, how apply.How,
+) (bool, error) {
+	if m.Version != res.Version {
+		var err error
+		if now, err = r.readAs(ctx, m); apierrors.IsNotFound(err) {
+			return false, nil // gone meanwhile: the watch will say so
+		} else if err != nil {
+			return false, fmt.Errorf("compare %s: %w", w.key, err)
+		}
+	}
+	over, err := r.foretell(ctx, rec, res, now, m, how)
+	if over == nil || err != nil {
+		return false, err
+	}
+	r.takeovers = append(r.takeovers, takeover{Takeover: over, key: w.key, hash: w.hash})
+	return true, nil
+}
+
+// foretell returns how an object changes hands whose content is as wanted; nil where it is not, or not the Application's
+// yet. What does not count keeps its live value.
+func (r *run) foretell(
+	ctx context.Context, rec live.Record, res live.Resource, now map[string]any, m object.Manifest, how apply.How,
+) (*apply.Takeover, error) {
+	if rec.App != r.instance {
+		return nil, nil //nolint:nilnil // it would be marked, which is another change
+	}
+	m, err := r.lean(m, now)
+	if err != nil {
+		return nil, err
+	}
+	if m, err = r.keep(m, now, how); err != nil {
+		return nil, err
+	}
+	then, over, err := r.target.Foretell(ctx, res, now, m, how)
+	if apply.Retriable(err) {
+		return nil, fmt.Errorf("compare %s: %s", m.Key, apply.Explain(m.Key, err)) // no answer is no difference
+	}
+	if err != nil {
+		return nil, nil //nolint:nilnil,nilerr // what is refused differs; the sync says why
+	}
+	rules := r.ignore.For(m.Key).Of(now)
+	if len(diff.FieldChanges(rules.Strip(diff.Declared(now)), rules.Strip(diff.Declared(then)))) > 0 {
+		return nil, nil //nolint:nilnil // it differs
+	}
+	return over, nil
+}
+
+// lean returns a manifest without the marks that its object may lack.
+func (r *run) lean(m object.Manifest, have map[string]any) (object.Manifest, error) {
+	tracking := r.target.Live.Tracking
+	if tracking.Method != v1alpha1.TrackingLabel {
+		return m, nil
+	}
+	want, err := m.Decode()
+	if err != nil {
+		return m, err
+	}
+	out, err := object.NewManifest(tracking.Lean(want, have))
+	out.Sum = m.Hash()
+	return out, err
+}
+
+func ownership(key object.Key, over *apply.Takeover) (*Ownership, error) {
+	patch, err := over.Patch()
+	return &Ownership{Key: key, From: over.From(), Patch: patch}, err
+}
+
+// takeOver has what was found to be as wanted change hands. An object that cannot is left as it is: it is compared by its
+// content the next time as well, and a condition says why.
+func (r *run) takeOver(ctx context.Context) {
+	if len(r.takeovers) == 0 {
+		return
+	}
+	errs := make([]error, len(r.takeovers))
+	var g errgroup.Group
+	g.SetLimit(takeoversAtATime)
+	for i, t := range r.takeovers {
+		g.Go(func() error {
+			errs[i] = r.target.TakeOver(ctx, t.Takeover, t.hash)
+			return nil
+		})
+	}
+	_ = g.Wait() // errs has the errors
+	var lines []string
+	for i, t := range r.takeovers {
+		switch err := errs[i]; {
+		case err == nil:
+			r.takenOver++
+		case errors.Is(err, apply.ErrMoved), apierrors.IsNotFound(err), apply.Retriable(err), ctx.Err() != nil:
+			r.wakeIn(takeoverPause)
+		default:
+			lines = append(lines, "its content is as wanted, but its fields keep their owners: "+apply.Explain(t.key, err))
+		}
+	}
+	r.takeovers = nil
+	r.warn(v1alpha1.ConditionSyncError, lines)
+}
