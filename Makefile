@@ -28,6 +28,11 @@ FUZZTIME ?= 10m
 FUZZ ?= Fuzz
 ARGS ?=
 
+# Any Go from 1.21 on fetches the one that go.mod names, whatever the environment says of other projects.
+export GOTOOLCHAIN := $(shell sed -n 's/^toolchain //p' go.mod)
+# What tools/setup.sh installs without root, and Go where its installer puts it.
+export PATH := $(root)/.run/tools/bin:$(PATH):/usr/local/go/bin
+
 # Tests find what they need through these, wherever they run.
 export SLIPWAY_DEVCLUSTER ?= $(bin)/devcluster
 
@@ -38,10 +43,17 @@ help: ## print this list
 .PHONY: build
 build: programs devcluster ## build bin/slipway, bin/slipway-agent, bin/slipway-server, bin/bench and bin/devcluster
 
+.PHONY: setup setup-test
+setup: ## install what building needs and this machine does not have (as root with apt-get, otherwise from npm)
+	@tools/setup.sh build
+
+setup-test:
+	@tools/setup.sh test
+
 # The agent as it is shipped: with cgo it is linked for kustomize's Go plugins, which it never loads, and that takes 20 MiB
 # of memory for the names of everything in it.
 .PHONY: programs
-programs: web
+programs: setup web
 	@go build $(flags) -o $(bin)/ ./cmd/slipway ./cmd/slipway-server
 	@CGO_ENABLED=0 go build $(flags) -o $(bin)/ ./cmd/slipway-agent
 	@go build $(flags) -o $(bin)/bench ./test/bench
@@ -71,7 +83,7 @@ down: programs ## stop what `make up` started
 
 # The longest tests wait for agents and clusters more than they work: three at a time keep two cores busy.
 .PHONY: test
-test: build retest ## build what the tests need, then run them all; ARGS go to go test
+test: setup-test build retest ## build what the tests need, then run them all; ARGS go to go test
 	SLIPWAY_REQUIRE_CLUSTER=1 SLIPWAY_REQUIRE_POSTGRES=1 $(retest) -p 3 -timeout 14m $(ARGS) -- ./...
 	cd tools && $(retest) $(ARGS) -- ./...
 	cd dev/cluster && $(retest) -trimpath -timeout 5m $(ARGS) -- $$(go list ./... | grep -v '/e2e$$')
@@ -79,7 +91,7 @@ test: build retest ## build what the tests need, then run them all; ARGS go to g
 	@$(retest) -summary
 
 .PHONY: web-e2e
-web-e2e: build retest web-specs ## run the specs of the user interface in Chromium; ARGS go to playwright test
+web-e2e: setup-test build retest web-specs ## run the specs of the user interface in Chromium; ARGS go to playwright test
 
 .PHONY: web-specs
 web-specs:
@@ -123,7 +135,7 @@ lint: $(lint) packages ## check the rules of style, imports and formatting in al
 	cd web && npm run --silent lint
 
 .PHONY: check
-check: lint generated licences unit ## what must hold before a commit: lint, generated files, licences, tests without a cluster
+check: setup lint generated licences unit ## what must hold before a commit: lint, generated files, licences, tests without a cluster
 
 .PHONY: licences
 licences: ## check the licences of all modules and packages that are shipped
