@@ -45,4 +45,6 @@ type ServerInfo struct {
 	PublicURL string `json:"publicURL" doc:"Where it is reached" example:"https://slipway.example.org"`
 	// Hosts says whether the server can run agents beside itself.
 	Hosts bool `json:"hosts" doc:"It can run agents itself, for clusters that its operator offers"`
+	// Demo says that the applications are those of `slipway up`, so that pages can offer a tour of them.
+	Demo bool `json:"demo,omitempty" doc:"It shows the demo of slipway up, of which pages offer a tour"`
 }

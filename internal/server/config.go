@@ -90,6 +90,8 @@ type Config struct {
 
 	// NotifySecrets is a directory with the secrets of notification channels, files <scope>.<secret>; empty for none.
 	NotifySecrets string
+	// Demo lets the pages offer a tour of the demo of `slipway up`.
+	Demo bool
 	// NotifyAllowPrivate lets notifications go to private networks.
 	NotifyAllowPrivate bool
 	// Outbound is what may be connected to where users and identity providers choose the address; nil for all but this

@@ -189,7 +189,7 @@ func (s *Server) serve(secure *tls.Config, key ed25519.PrivateKey) error {
 		Services: s.store.Services(), Environments: s.store.Environments(), Linking: s.store,
 		Fleet: &fleet{s.store, s.cfg.Now}, Views: s.store, Jobs: &jobs{s.store, s.jobs}, Ledger: s.store,
 		Tokens: &tokens{s.store, s.authn.MakeToken}, Authn: s.authn, Providers: s.authn, Policies: &policies{store: s.store},
-		Agents: people, Hosting: s.permits(), Items: s.store, Commands: &commander{s.store, s.gateway, s.cfg.Now}, Audits: &audits{s.audit, s.store},
+		Agents: people, Hosting: s.permits(), Demo: s.cfg.Demo, Items: s.store, Commands: &commander{s.store, s.gateway, s.cfg.Now}, Audits: &audits{s.audit, s.store},
 		Events: s.events, Keeper: &keeper{Store: s.store, dir: s.cfg.Data},
 		Log: s.log, Now: s.cfg.Now, PublicURL: s.cfg.PublicURL, Version: s.cfg.Version, Image: s.cfg.AgentImage, AgentCA: ca,
 		TrustedProxies: s.cfg.TrustedProxies, AllowedOrigins: s.cfg.AllowedOrigins, Limits: s.cfg.Limits,

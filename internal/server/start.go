@@ -72,6 +72,7 @@ Every flag can be given in the environment too: --public-url as SLIPWAY_PUBLIC_U
 	fs.StringSliceVar(&f.cfg.AllowedOrigins, "allowed-origins", nil, "`origins` whose pages may call the API with a token (CORS); none by default")
 	fs.StringVar(&f.cfg.AgentImage, "agent-image", "", "`image` of the agent in install manifests, without a tag")
 	f.hostedFlags(fs)
+	fs.BoolVar(&f.cfg.Demo, "demo", false, "let the pages offer a tour of the demo that `slipway up` makes")
 	fs.StringVar(&f.cfg.NotifySecrets, "notify-secrets", "", "`directory` with the secrets of notification channels, a file <scope>.<secret> for each; read at each sending")
 	fs.BoolVar(&f.cfg.NotifyAllowPrivate, "notify-allow-private", false, "let notifications go to addresses of private networks; this machine and the link need --outbound-allow")
 	f.outward.Register(fs)

@@ -138,7 +138,7 @@ func followChild(scanner *bufio.Scanner, say func(string, ...any)) bool {
 func (o *upOptions) childArgs(d dir) []string {
 	args := []string{
 		"up", "--data", string(d), "--namespace", o.Namespace, "--port", strconv.Itoa(o.port), "--nodes", strconv.Itoa(o.nodes),
-		"--demo=" + strconv.FormatBool(o.demo), "--timeout", o.timeout.String(),
+		"--demo=" + strconv.FormatBool(o.demo), "--tour=" + strconv.FormatBool(o.tour), "--timeout", o.timeout.String(),
 	}
 	if o.alone {
 		args = append(args, "--no-server")

@@ -38,9 +38,10 @@ type stack struct {
 	server     string // empty without one
 
 	ports   ports
-	context string   // of the command line; empty without a server
-	repo    string   // URL of the demo repository; empty without it
-	stops   []func() // in the order of the starts
+	context string     // of the command line; empty without a server
+	repo    string     // URL of the demo repository; empty without it
+	git     *gitServer // nil without the demo
+	stops   []func()   // in the order of the starts
 }
 
 // run starts everything, calls ready, and stays until ctx is done or a part fails; then it stops everything in reverse
@@ -137,6 +138,12 @@ func (s *stack) start(ctx context.Context, group *errgroup.Group) error {
 	}
 	if err := s.awaitCopy(ctx, signedIn, cluster); err != nil {
 		return err
+	}
+	if err := s.tour(ctx, signedIn, cluster); err != nil {
+		if ctx.Err() != nil {
+			return err
+		}
+		s.say("warning: %v; the rest is up", err)
 	}
 	s.say("up after %.1f s", time.Since(began).Seconds())
 	return nil
@@ -261,6 +268,7 @@ func (s *stack) startGit(ctx context.Context, group *errgroup.Group, cluster *ac
 	}
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	stopped := make(chan struct{})
+	s.git = server
 	s.stops = append(s.stops, func() {
 		stop()
 		<-stopped

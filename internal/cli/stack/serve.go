@@ -14,6 +14,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -21,6 +22,9 @@ import (
 	"github.com/slipway-gitops/slipway/internal/gitserve"
 	"github.com/slipway-gitops/slipway/internal/inlet"
 )
+
+// maxNotice bounds a notification.
+const maxNotice = 1 << 20
 
 // gitServer serves the demo repository and tells the agent about every push.
 type gitServer struct {
@@ -36,13 +40,7 @@ type gitServer struct {
 // run serves on listener until ctx is done.
 func (g *gitServer) run(ctx context.Context, listener net.Listener) error {
 	server := inlet.New(inlet.Config{
-		Handler: localOnly(&gitserve.Handler{Root: g.dir.git(), Log: g.log, Pushed: func(string) {
-			select {
-			case g.wake <- struct{}{}:
-			default: // one is waiting already and will see this push too
-			}
-		}}),
-		Log: g.log,
+		Handler: localOnly(g.routes()), Log: g.log,
 	})
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(ctx, listener) }()
@@ -58,6 +56,41 @@ func (g *gitServer) run(ctx context.Context, listener net.Listener) error {
 			g.tell(ctx)
 		}
 	}
+}
+
+func (g *gitServer) routes() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/", &gitserve.Handler{Root: g.dir.git(), Log: g.log, Pushed: g.pushed})
+	mux.HandleFunc("POST "+noticesPath, g.notice)
+	return mux
+}
+
+// pushed has the agent learn what changed in the repository.
+func (g *gitServer) pushed(string) {
+	select {
+	case g.wake <- struct{}{}:
+	default: // one is waiting already and will see this push too
+	}
+}
+
+// notice keeps a notification that the demo's channel was sent, one a line.
+func (g *gitServer) notice(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxNotice))
+	if err != nil {
+		http.Error(w, "the notification cannot be read", http.StatusBadRequest)
+		return
+	}
+	file, err := os.OpenFile(g.dir.noticeLog(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err == nil {
+		_, err = file.Write(append(bytes.TrimSpace(body), '\n'))
+		err = errors.Join(err, file.Close())
+	}
+	if err != nil {
+		g.log.Warn("keep a notification", "err", err)
+		http.Error(w, "the notification cannot be kept", http.StatusInternalServerError)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
 }
 
 // localOnly refuses what a web page in a browser on this machine could send: it names another host or its own origin.

@@ -51,10 +51,16 @@ func (s *stack) startServer(ctx context.Context, group *errgroup.Group) error {
 	if err != nil {
 		return err
 	}
-	// The password counts for a database that has no user yet, and is not said anywhere.
-	p, err := spawn("slipway-server", s.server, []string{
+	args := []string{
 		"--data", s.dir.server(), "--listen", loopback(s.ports.Server), "--public-url", s.serverURL(),
-	}, s.dir.processLog("server"), nil, "SLIPWAY_ADMIN_PASSWORD="+password)
+		// The demo's channel is on this machine.
+		"--notify-secrets", s.dir.notices(), "--outbound-allow", "127.0.0.0/8",
+	}
+	if s.options.demo && s.options.tour {
+		args = append(args, "--demo")
+	}
+	// The password counts for a database that has no user yet, and is not said anywhere.
+	p, err := spawn("slipway-server", s.server, args, s.dir.processLog("server"), nil, "SLIPWAY_ADMIN_PASSWORD="+password)
 	if err != nil {
 		return err
 	}

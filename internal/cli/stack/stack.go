@@ -34,6 +34,13 @@ func (d dir) agent() string      { return d.file("agent") }
 func (d dir) git() string        { return d.file("git") }
 func (d dir) server() string     { return d.file("server") }
 
+// toured is there once the tour was begun. notices has the secrets of notification channels, noticeSecret is the one of the
+// demo's channel, and noticeLog has what that channel was sent.
+func (d dir) toured() string       { return d.file("toured") }
+func (d dir) notices() string      { return d.file("server", "notices") }
+func (d dir) noticeSecret() string { return d.file("server", "notices", "account."+channelName) }
+func (d dir) noticeLog() string    { return d.processLog("notices") }
+
 // password holds that of the server's first user, and registration the token with which the agent joins.
 func (d dir) password() string     { return d.file("server", "admin-password") }
 func (d dir) registration() string { return d.file("server", "agent-token") }

@@ -19,6 +19,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/slipway-gitops/slipway/dev/demo"
 	"github.com/slipway-gitops/slipway/internal/cli/access"
 )
 
@@ -300,5 +301,58 @@ func TestTheEnvironmentOfTheStackIsNoConfigurationOfAnotherServer(t *testing.T) 
 		if strings.Contains(string(env), "export "+name+"=") {
 			t.Errorf("%s configures every slipway-server of the shell", name)
 		}
+	}
+}
+
+func TestACommitOfTheTourIsOneThatTheAgentLearnsOf(t *testing.T) {
+	t.Parallel()
+	d := dir(t.TempDir())
+	if err := d.seed(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s := &stack{dir: d, git: &gitServer{wake: make(chan struct{}, 1)}}
+	for _, commit := range []demo.Commit{
+		{Message: "Add two", Files: map[string]string{"apps/x/a.yaml": "a: 1\n", "apps/x/b.yaml": "b: 1\n"}},
+		{Message: "Delete one", Files: map[string]string{"apps/x/b.yaml": ""}},
+	} {
+		id, err := s.commit(t.Context(), commit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if head := git(t, d.file("git", demoRepository), "rev-parse", "main"); head != id {
+			t.Errorf("%s: main is %s, want %s", commit.Message, head, id)
+		}
+		select {
+		case <-s.git.wake:
+		default:
+			t.Errorf("%s: nothing tells the agent", commit.Message)
+		}
+	}
+	bare := d.file("git", demoRepository)
+	if got := git(t, bare, "ls-tree", "-r", "--name-only", "main", "apps/x"); got != "apps/x/a.yaml" {
+		t.Errorf("apps/x holds %q", got)
+	}
+	if got := git(t, bare, "ls-tree", "-r", "--name-only", "main", "apps/web"); got == "" {
+		t.Error("the commits lost the applications that were there")
+	}
+}
+
+func TestANotificationOfTheDemoIsKeptOnALine(t *testing.T) {
+	t.Parallel()
+	d := dir(t.TempDir())
+	if err := os.MkdirAll(d.file("log"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	handler := localOnly((&gitServer{dir: d, log: slog.New(slog.DiscardHandler)}).routes())
+	for _, body := range []string{`{"event":"held"}`, `{"event":"sync.succeeded"}` + "\n"} {
+		r := httptest.NewRequest(http.MethodPost, noticesPath, strings.NewReader(body))
+		r.Host = "127.0.0.1:80"
+		w := httptest.NewRecorder()
+		if handler.ServeHTTP(w, r); w.Code != http.StatusNoContent {
+			t.Errorf("got %d, want %d", w.Code, http.StatusNoContent)
+		}
+	}
+	if kept, err := os.ReadFile(d.noticeLog()); err != nil || string(kept) != "{\"event\":\"held\"}\n{\"event\":\"sync.succeeded\"}\n" {
+		t.Errorf("kept is %q, %v", kept, err)
 	}
 }

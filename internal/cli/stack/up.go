@@ -19,6 +19,7 @@ type upOptions struct {
 	nodes   int
 	detach  bool
 	demo    bool
+	tour    bool // what the demo shows of services, environments and releases
 	alone   bool // without a server
 	timeout time.Duration
 }
@@ -29,7 +30,8 @@ func newUpCmd(common *access.Common) *cobra.Command {
 		Use:   "up",
 		Short: "Run everything on this machine: a cluster, a server, the agent and a demo repository",
 		Long: "Start a development cluster (or use the one of --kubeconfig), a server, an agent that is registered there, and a Git server on\n" +
-			"loopback with a repository of five applications; sync them and say what to try next. Ctrl-C or `slipway down` stops it all.\n\n" +
+			"loopback with a repository of five applications; sync them, add a service that runs in two regions, and print what to try\n" +
+			"next. Ctrl-C or `slipway down` stops it all.\n\n" +
 			"The data directory then holds `kubeconfig`, and `env` for the shell: source DIR/env. It names the context that is\n" +
 			"signed in to the server: `" + contextName + "`, or `" + contextName + "-2` and so on for a second data directory. Without `env`, commands go on\n" +
 			"talking to the current context, and to this one where there was none.",
@@ -43,6 +45,7 @@ func newUpCmd(common *access.Common) *cobra.Command {
 	flags.IntVar(&o.nodes, "nodes", 3, "number of simulated nodes of the development cluster")
 	flags.BoolVarP(&o.detach, "detach", "d", false, "go on in the background; return when all is synced and healthy")
 	flags.BoolVar(&o.demo, "demo", true, "serve and deploy the demo repository")
+	flags.BoolVar(&o.tour, "tour", true, "also show services in two regions, releases, a held sync and notifications; needs the demo and the server")
 	flags.BoolVar(&o.alone, "no-server", false, "start no server; the agent works from the cluster alone")
 	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute, "how long starting may take")
 	return cmd

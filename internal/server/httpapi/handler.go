@@ -57,6 +57,7 @@ type Config struct {
 	Policies  Policies
 	Agents    Agents
 	Hosting   Hosting // nil where the server hosts none
+	Demo      bool    // the applications are those of `slipway up`
 	Items     Items
 	Commands  Commands
 	Audits    Audits

@@ -84,7 +84,7 @@ func (h *Handler) info() Route {
 		Method: http.MethodGet, Path: "/api/v1/info", Access: SignedIn, Within: true, ID: "server-info", Tag: "overview",
 		Summary: "Version and address of the server, and what it offers",
 		mount: mount(handler[empty, out]{do: func(context.Context, *call, *empty) (*out, error) {
-			return &out{api.ServerInfo{Version: h.cfg.Version, PublicURL: h.cfg.PublicURL, Hosts: h.cfg.Hosting != nil}}, nil
+			return &out{api.ServerInfo{Version: h.cfg.Version, PublicURL: h.cfg.PublicURL, Hosts: h.cfg.Hosting != nil, Demo: h.cfg.Demo}}, nil
 		}}),
 	}
 }

@@ -27,7 +27,7 @@ export default async function setup(): Promise<void> {
       slipway("down", "--data", own);
       rmSync(own, { recursive: true });
     }
-    slipway("up", "--detach", "--data", own);
+    slipway("up", "--detach", "--tour=false", "--data", own);
     process.env.SLIPWAY_UP = own;
     process.env.SLIPWAY_UP_OWN = "1";
   }

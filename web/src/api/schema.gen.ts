@@ -1,5 +1,5 @@
 // Made from api/openapi.json by "make generate": do not edit.
-// sha256 of it: c27b6bf3180d5e8157c84a3d7f92dbd8aa5ceba91f2fba554cbd6d8de87e04a5
+// sha256 of it: 53a8883cf2131311cc5ca5c03ee6edc34d479ff1c7dba338958cbda12e8f8a72
 
 export interface paths {
 	"/api/v1/access/can": {
@@ -3859,6 +3859,7 @@ export interface components {
 			revision?: string;
 		};
 		ServerInfo: {
+			demo?: boolean;
 			hosts: boolean;
 			publicURL: string;
 			version: string;

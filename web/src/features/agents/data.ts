@@ -1,6 +1,7 @@
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import { client, data, request, type Schemas } from "@/api/client";
 import { query } from "@/lib/entity";
+import { infoQuery } from "@/lib/info";
 import { useMissing } from "@/lib/session";
 import type { Network } from "./install";
 
@@ -8,12 +9,6 @@ export type Agent = Schemas["Agent"];
 export type Registration = Schemas["AgentRegistration"];
 
 export const stateOf = (agent: Agent): string => agent.status?.state ?? "Never";
-
-const infoQuery = queryOptions({
-  queryKey: ["info"],
-  staleTime: 300_000,
-  queryFn: () => data(client.GET("/api/v1/info")),
-});
 
 // connected is true of an agent that the server hears: silent for half a minute it is so no longer, and an event tells of it.
 export const connected = (agent: Agent): boolean => ["Connected", "Degraded"].includes(stateOf(agent));

@@ -29,6 +29,7 @@ import {
 import { Deliveries } from "./deliveries";
 import { countsOf, healths, rowsOf, segments, syncs } from "./figures";
 import { FirstRun } from "./first";
+import { Tour } from "./tour";
 
 type Application = Schemas["Application"];
 
@@ -65,6 +66,7 @@ function Seen() {
             )
           ) : (
             <div className="space-y-4">
+              <Tour />
               <Totals summary={s} />
               <div className="grid items-start gap-4 xl:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]">
                 <div className="min-w-0 space-y-4">
