@@ -3,8 +3,6 @@ package authn
 import (
 	"encoding/base64"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -32,19 +30,19 @@ type claims map[string]json.RawMessage
 func unambiguous(token string, says claims) error {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
-		return errors.New("the ID token does not have three parts")
+		return sentence("the ID token does not have three parts")
 	}
 	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
 	if err != nil {
-		return errors.New("the ID token is not written as base64")
+		return sentence("the ID token is not written as base64")
 	}
 	if err := strict.Check(payload, nil); err != nil {
-		return errors.New("the ID token has a claim twice, or is no plain JSON")
+		return sentence("the ID token has a claim twice, or is no plain JSON")
 	}
 	for name := range says {
 		for _, registered := range []string{"iss", "sub", "aud", "azp", "exp", "nbf", "iat", "nonce", "at_hash"} {
 			if name != registered && strings.EqualFold(name, registered) {
-				return fmt.Errorf("the ID token has a claim %.20q beside %s", name, registered)
+				return sentence("the ID token has the claim " + registered + " twice, in other letters")
 			}
 		}
 	}
@@ -133,7 +131,7 @@ func (p Provider) read(c claims) (person, error) {
 	// A part that cannot be read stands for many: two people would be one.
 	odd := strings.ContainsFunc(out.subject, func(r rune) bool { return r == utf8.RuneError || unicode.IsControl(r) })
 	if out.subject == "" || len(out.subject) > maxSubject || odd {
-		return out, errors.New("the ID token has no subject that can be kept")
+		return out, sentence("the ID token has no subject that can be kept")
 	}
 	if len(out.mail) > maxMail || strings.ContainsAny(out.mail, "\r\n") {
 		out.mail = ""

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -133,10 +132,10 @@ func (a *Authn) finish(r *http.Request, from Client, begun login, p *provider, c
 		return "", api.Principal{}, nil, err
 	}
 	if iss := query.Get("iss"); iss != p.cfg.Issuer && (iss != "" || found.issParam) {
-		return "", api.Principal{}, nil, p.fault("sign in", errors.New("another provider answered; sign in again"))
+		return "", api.Principal{}, nil, p.fault("sign in", sentence("another provider answered; sign in again"))
 	}
 	if code := query.Get("error"); code != "" {
-		return "", api.Principal{}, nil, p.denied(code, query.Get("error_description"))
+		return "", api.Principal{}, nil, p.denied(code)
 	}
 	who, err := p.exchange(ctx, found, a.cfg.Now, query.Get("code"), derive(cookie, "pkce", query.Get("state")), derive(cookie, "nonce", query.Get("state")), a.cfg.Log)
 	if err != nil {
@@ -185,32 +184,32 @@ func (a *Authn) takeLogin(ctx context.Context, r *http.Request, state string) (l
 	return begun, p, cookie, err
 }
 
-// denied is for what the provider sent the browser back with instead of a code.
-func (p *provider) denied(code, description string) error {
-	say := ": look at the provider's log"
+// denied is for what the provider sent the browser back with instead of a code. A code of the standards is shown, and nothing
+// that the provider wrote.
+func (p *provider) denied(code string) error {
+	var say string
 	kind := api.CodeUnavailable
 	switch code {
 	case "access_denied":
-		kind, say = api.CodeForbidden, ": it was cancelled, or you may not use this client; ask who runs the provider"
+		kind, say = api.CodeForbidden, "it was cancelled, or you may not use this client; ask who runs the provider"
 	case "invalid_scope":
-		say = fmt.Sprintf(": it does not give one of the scopes %s; change the scopes of the provider in this server's configuration", strings.Join(p.cfg.Scopes, " "))
-	case "unauthorized_client", "invalid_request":
-		say = fmt.Sprintf(": look whether client %q is registered there for the authorization code flow, with the redirect URI %s", p.cfg.ClientID, p.redirect)
+		say = fmt.Sprintf("it does not give one of the scopes %s; change the scopes of the provider in this server's configuration", strings.Join(p.cfg.Scopes, " "))
+	case "unauthorized_client", "invalid_request", "unsupported_response_type":
+		say = fmt.Sprintf("look whether client %q is registered there for the authorization code flow, with the redirect URI %s", p.cfg.ClientID, p.redirect)
 	case "server_error", "temporarily_unavailable":
-		say = ": try again in a minute"
-	case "login_required", "interaction_required", "consent_required":
-		kind, say = api.CodeForbidden, ": sign in at the provider first"
+		say = "try again in a minute"
+	case "login_required", "interaction_required", "consent_required", "account_selection_required":
+		kind, say = api.CodeForbidden, "sign in at the provider first"
+	default:
+		return api.Errorf(api.CodeUnavailable, "identity provider %s refused the sign-in with an error that no standard has: look at the provider's log", p.cfg.Name)
 	}
-	if description != "" {
-		say = fmt.Sprintf(" (%.200q)", description) + say
-	}
-	return &api.Error{Code: kind, Message: fmt.Sprintf("identity provider %s refused the sign-in with %.60q%s", p.cfg.Name, code, say)}
+	return api.Errorf(kind, "identity provider %s refused the sign-in with %q: %s", p.cfg.Name, code, say)
 }
 
 // exchange redeems the code and checks what comes for it.
 func (p *provider) exchange(ctx context.Context, found *discovered, now func() time.Time, code, verifier, nonce string, log *slog.Logger) (person, error) {
 	if code == "" || len(code) > 4096 {
-		return person{}, p.fault("sign in", errors.New("it sent no code; sign in again"))
+		return person{}, p.fault("sign in", sentence("it sent no code; sign in again"))
 	}
 	ctx = oidc.ClientContext(ctx, p.client)
 	token, err := p.redeem(ctx, found, code, verifier)
@@ -219,7 +218,7 @@ func (p *provider) exchange(ctx context.Context, found *discovered, now func() t
 	}
 	raw, ok := token.Extra("id_token").(string)
 	if !ok {
-		return person{}, p.fault("sign in", errors.New("it gave no ID token: give our client the scope openid there"))
+		return person{}, p.fault("sign in", sentence("it gave no ID token: give our client the scope openid there"))
 	}
 	id, err := found.Verifier(&oidc.Config{ClientID: p.cfg.ClientID, Now: now}).Verify(ctx, raw)
 	if err != nil {
@@ -234,13 +233,13 @@ func (p *provider) exchange(ctx context.Context, found *discovered, now func() t
 	}
 	switch {
 	case id.Subject != says.text("sub"):
-		return person{}, p.fault("read its ID token", errors.New("it names two subjects"))
+		return person{}, p.fault("read its ID token", sentence("it names two subjects"))
 	case !same(id.Nonce, nonce):
-		return person{}, p.fault("check its ID token", errors.New("it is not for this sign-in; sign in again"))
+		return person{}, p.fault("check its ID token", sentence("it is not for this sign-in; sign in again"))
 	case len(id.Audience) > 1 && says.text("azp") != p.cfg.ClientID:
-		return person{}, p.fault("check its ID token", errors.New("it was given to another client"))
+		return person{}, p.fault("check its ID token", sentence("it was given to another client"))
 	case id.AccessTokenHash != "" && id.VerifyAccessToken(token.AccessToken) != nil:
-		return person{}, p.fault("check its ID token", errors.New("it does not belong to the access token beside it"))
+		return person{}, p.fault("check its ID token", sentence("it does not belong to the access token beside it"))
 	}
 	if err := p.complete(ctx, found, token, id.Subject, says); err != nil {
 		return person{}, err
@@ -265,7 +264,7 @@ func (p *provider) complete(ctx context.Context, found *discovered, token *oauth
 		return p.fault("ask it about the user", err)
 	}
 	if info.Subject != subject {
-		return p.fault("ask it about the user", errors.New("it answered about somebody else"))
+		return p.fault("ask it about the user", sentence("it answered about somebody else"))
 	}
 	var more claims
 	if err := claimsOf(info, &more); err != nil {

@@ -13,6 +13,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -142,9 +143,9 @@ func reachable(outbound *outward.Policy, issuer string) *outward.Policy {
 }
 
 // Redirects that are not followed. What is secret goes to the address of the configuration alone.
-var (
-	errAway       = errors.New("it redirects too often, or away from https: correct the addresses in its configuration")
-	errSecretAway = errors.New("it redirects a request with a secret, which is not followed: correct the addresses in its configuration")
+const (
+	errAway       = sentence("it redirects too often, or away from https: correct the addresses in its configuration")
+	errSecretAway = sentence("it redirects a request with a secret, which is not followed: correct the addresses in its configuration")
 )
 
 // providerClient is a client with bounds, which goes through the proxy of the environment.
@@ -188,7 +189,7 @@ func readLimited(name string, limit int64) ([]byte, error) {
 	defer f.Close() //nolint:errcheck // it was only read
 	b, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err == nil && int64(len(b)) > limit {
-		err = fmt.Errorf("file %s has more than %d bytes", name, limit)
+		err = sentence(fmt.Sprintf("file %s has more than %d bytes", name, limit))
 	}
 	return b, err
 }
@@ -214,7 +215,7 @@ func (p *provider) secret() (string, error) {
 		return "", fmt.Errorf("client secret: %w", err)
 	}
 	if b = bytes.TrimSpace(b); len(b) == 0 {
-		return "", fmt.Errorf("client secret: file %s is empty", p.cfg.ClientSecretFile)
+		return "", sentence("client secret: file " + p.cfg.ClientSecretFile + " is empty")
 	}
 	return string(b), nil
 }
@@ -247,7 +248,7 @@ func (p *provider) discover(ctx context.Context, now time.Time) (*discovered, er
 		return nil, p.fault("read its configuration", err)
 	}
 	if len(says.PKCE) > 0 && !slices.Contains(says.PKCE, "S256") {
-		return nil, p.fault("sign in", errors.New("it does not know PKCE with S256: turn that on for our client"))
+		return nil, p.fault("sign in", sentence("it does not know PKCE with S256: turn that on for our client"))
 	}
 	p.known = &discovered{found, says.IssParam, says.UserInfo != "", authStyles(says.Methods), now}
 	return p.known, nil
@@ -302,6 +303,12 @@ func (p *provider) fault(doing string, err error) error {
 	}
 }
 
+// sentence is an error in words of ours. It is shown as it is; all others are shown by what they are.
+type sentence string
+
+// Error is the sentence.
+func (s sentence) Error() string { return string(s) }
+
 // What is said of errors that come with a type or with a text alone.
 const (
 	noTLS   = "what answers there does not speak TLS: look whether the port of the issuer is right, or whether a proxy is in between"
@@ -321,16 +328,18 @@ func advice(cfg Provider, redirect string, err error) string {
 		refusal   *net.OpError
 		flood     *http.MaxBytesError
 		clear     tls.RecordHeaderError
+		own       sentence
+		file      *os.PathError
+		call      *os.SyscallError
 	)
-	for _, known := range []error{errAway, errSecretAway} {
-		if errors.Is(err, known) {
-			return known.Error() // without the address that the provider chose
-		}
-	}
-	if reach := new(outward.Refused); errors.As(err, &reach) {
-		return "its configuration names a host that this server does not connect to: " + reach.Error()
+	if reach := new(outward.Refused); errors.As(err, &reach) { // without the host: the provider chose it
+		return fmt.Sprintf("its configuration names a host that %s, which this server does not connect to: %s", reach.Why, reach.Hint)
 	}
 	switch {
+	case errors.As(err, &own):
+		return own.Error()
+	case errors.As(err, &file):
+		return fmt.Sprintf("file %s cannot be read: %s", file.Path, file.Err)
 	case errors.As(err, &refused):
 		return refusalAdvice(cfg, redirect, refused)
 	case errors.As(err, &mismatch):
@@ -346,13 +355,13 @@ func advice(cfg Provider, redirect string, err error) string {
 	case errors.As(err, &clear):
 		return noTLS
 	case errors.As(err, &dns):
-		return fmt.Sprintf("the host %.200s is not found: look at the issuer and at this server's DNS", dns.Name)
+		return "a host is not found: look at the issuer, at the addresses in its configuration, and at this server's DNS"
 	case errors.As(err, &flood):
 		return tooLong
 	case errors.Is(err, context.DeadlineExceeded) || os.IsTimeout(err):
 		return fmt.Sprintf("it did not answer within %s: look whether this server may reach it, directly or by HTTPS_PROXY", providerWait)
-	case errors.As(err, &refusal):
-		return "it cannot be reached: " + refusal.Err.Error() + "; look whether it runs, and whether this server may reach it, directly or by HTTPS_PROXY"
+	case errors.As(err, &refusal) && errors.As(refusal.Err, &call):
+		return "it cannot be reached: " + call.Err.Error() + "; look whether it runs, and whether this server may reach it, directly or by HTTPS_PROXY"
 	}
 	return plain(err)
 }
@@ -367,8 +376,8 @@ func plain(err error) string {
 		return tooLong
 	case strings.HasPrefix(text, "404"):
 		return "there is no /.well-known/openid-configuration below the issuer: write the issuer as the provider's pages have it"
-	case strings.HasPrefix(text, "4"), strings.HasPrefix(text, "5"):
-		return "it answers with status " + cut(text, 3)
+	case answered.MatchString(text):
+		return "it answers with status " + text[:3]
 	case strings.Contains(text, "get keys failed"):
 		return "its keys cannot be fetched: look whether this server may reach the jwks_uri of its configuration"
 	case strings.Contains(text, "expected audience"):
@@ -382,16 +391,14 @@ func plain(err error) string {
 	case strings.Contains(text, "decode"), strings.Contains(text, "unmarshal"):
 		return "its answer is no JSON of OpenID Connect: look whether the issuer is right, or whether a proxy answers instead"
 	}
-	var own *os.PathError
-	var talk *url.Error // it quotes what came
-	if errors.As(err, &talk) {
+	if talk := new(url.Error); errors.As(err, &talk) { // it quotes what came
 		return outward.Reason(err)
 	}
-	if errors.As(err, &own) || !strings.Contains(text, "oidc:") && !strings.Contains(text, "oauth2") {
-		return cut(text, 300)
-	}
-	return "its answer is not understood; the log of the server has more"
+	return "its answer is not understood: look at its log"
 }
+
+// answered is how the library begins an error about the status of an answer.
+var answered = regexp.MustCompile(`^[1-9]\d\d\b`)
 
 // oauthErrors are what RFC 6749 lets a token endpoint say.
 var oauthErrors = []string{"invalid_request", "invalid_scope", "unsupported_grant_type", "access_denied", "server_error", "temporarily_unavailable"} //nolint:gochecknoglobals // table

@@ -23,10 +23,10 @@ func TestTheProvidersRefusalIsToldWithWhatToDo(t *testing.T) {
 		status int
 		say    []string
 	}{
-		{"cancelled", goidc.NewError(goidc.ErrorCodeAccessDenied, "the user said no"), 403, []string{"access_denied", "the user said no", "ask who runs the provider"}},
+		{"cancelled", goidc.NewError(goidc.ErrorCodeAccessDenied, "the user said no"), 403, []string{"access_denied", "ask who runs the provider"}},
 		{"signed out there", goidc.NewError(goidc.ErrorCodeLoginRequired, "no session"), 403, []string{"sign in at the provider first"}},
 		{"the scope", goidc.NewError("invalid_scope", "groups"), 503, []string{"openid profile email", "configuration"}},
-		{"another", goidc.NewError("strange", ""), 503, []string{"strange", "provider's log"}},
+		{"another", goidc.NewError("strange", ""), 503, []string{"an error that no standard has", "provider's log"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
