@@ -111,6 +111,7 @@ func bounded(config *rest.Config, policy *outward.Policy) (*rest.Config, error) 
 		return nil, fmt.Errorf("read TLS settings of the cluster: %w", err)
 	}
 	out := rest.CopyConfig(config)
+	out.WarningHandlerWithContext = rest.NoWarnings{} // they are words of what answers
 	out.Host, out.TLSClientConfig, out.Dial, out.Proxy, out.Transport = base.String(), rest.TLSClientConfig{}, nil, nil, discreet{transport}
 	return out, nil
 }

@@ -20,6 +20,18 @@ import (
 // maxRefusal is what is read of an error of an API server.
 const maxRefusal = 256 << 10
 
+// errMoved says that a cluster redirects. No API server does that, and where it leads to is a word of what answers there.
+var errMoved = errors.New("it redirects elsewhere, which is not followed: use the address of the API server itself")
+
+// silenced is an error of a connection in words of ours. Its cause is for those who decide by it, and is not printed.
+type silenced struct{ cause error }
+
+// Error is the reason alone.
+func (s *silenced) Error() string { return outward.Reason(s.cause, errMoved) }
+
+// Unwrap gives the cause.
+func (s *silenced) Unwrap() error { return s.cause }
+
 // discreet passes on the errors of API servers, and takes the text out of all others: users choose the addresses of clusters,
 // and must not read what other services answer there.
 type discreet struct{ http.RoundTripper }
@@ -29,8 +41,14 @@ var _ net.RoundTripperWrapper = discreet{}
 // RoundTrip implements http.RoundTripper.
 func (d discreet) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := d.RoundTripper.RoundTrip(r)
-	if err != nil || resp.StatusCode < http.StatusBadRequest {
-		return resp, err
+	if err == nil && resp.StatusCode >= http.StatusMultipleChoices && resp.StatusCode < http.StatusBadRequest {
+		err = errors.Join(errMoved, resp.Body.Close())
+	}
+	if err != nil {
+		return nil, &silenced{err}
+	}
+	if resp.StatusCode < http.StatusBadRequest {
+		return resp, nil
 	}
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if kind == "application/vnd.kubernetes.protobuf" {

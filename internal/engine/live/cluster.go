@@ -13,7 +13,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
@@ -30,7 +29,6 @@ type Cluster struct {
 	log     *slog.Logger
 	catalog *catalog
 	stream  *stream.Client
-	meta    metadata.Interface
 	index   *index
 	timeout time.Duration // for the first list of a kind
 	look    time.Duration // between two looks that need no event
@@ -88,12 +86,8 @@ func open(ctx context.Context, cfg Config, cat *catalog, httpClient *http.Client
 	if err != nil {
 		return nil, fmt.Errorf("make client for %s: %w", cfg.Server, err)
 	}
-	meta, err := metadata.NewForConfigAndClient(cfg.REST, httpClient)
-	if err != nil {
-		return nil, fmt.Errorf("make metadata client for %s: %w", cfg.Server, err)
-	}
 	c := &Cluster{
-		Server: cfg.Server, Tracking: cfg.Tracking, log: cfg.Log, catalog: cat, stream: feed, meta: meta,
+		Server: cfg.Server, Tracking: cfg.Tracking, log: cfg.Log, catalog: cat, stream: feed,
 		index: newIndex(cfg.Notify), timeout: firstList, watches: map[object.Kind]*watcher{}, look: cfg.look, grace: eventGrace, missed: cfg.Missed,
 	}
 	if c.look == 0 {

@@ -7,11 +7,8 @@ import (
 	"sync"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/slipway-gitops/slipway/internal/engine/object"
@@ -82,15 +79,8 @@ func (d *definitions) recent(group string) bool {
 
 // watchKinds keeps the catalog fresh.
 func (c *Cluster) watchKinds(changed func()) {
-	client := c.meta.Resource(kindsCRD)
-	lw := &cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			return client.List(ctx, o)
-		},
-		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			return client.Watch(ctx, o)
-		},
-	}
+	definition := Resource{Kind: object.Kind{Group: kindsCRD.Group}, Plural: kindsCRD.Resource}
+	lw := c.stream.Metadata().ListWatch(definition.Path(kindsCRD.Version, "", ""), nil, nil)
 	if changed == nil {
 		changed = func() {}
 	}

@@ -5,7 +5,6 @@ package stream
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 
@@ -14,8 +13,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Object is one object as the API server sent it. Of its metadata, only name, namespace, uid, resourceVersion and the
-// annotations of bookmarks are filled in.
+// errForeign is all that is shown of an answer that cannot be read: users choose the addresses of clusters, and errors of
+// decoders quote what they read.
+var errForeign = errors.New("what answers there is no API server, or its answer is cut off: check the address")
+
+// Object is one object as the API server sent it. Of its metadata, only name, namespace, uid, resourceVersion, generation and
+// the annotations of bookmarks are filled in.
 type Object struct {
 	metav1.TypeMeta
 	metav1.ObjectMeta
@@ -43,6 +46,7 @@ type head struct {
 		Namespace       string            `json:"namespace"`
 		UID             string            `json:"uid"`
 		ResourceVersion string            `json:"resourceVersion"`
+		Generation      int64             `json:"generation"`
 		Continue        string            `json:"continue"`
 		Remaining       *int64            `json:"remainingItemCount"`
 		Annotations     map[string]string `json:"annotations"`
@@ -53,7 +57,7 @@ type head struct {
 func parse(raw []byte) (*Object, error) {
 	var h head
 	if err := json.Unmarshal(raw, &h); err != nil {
-		return nil, fmt.Errorf("read object: %w", err)
+		return nil, errForeign
 	}
 	return h.object(raw), nil
 }
@@ -61,7 +65,7 @@ func parse(raw []byte) (*Object, error) {
 func (h *head) object(raw []byte) *Object {
 	o := &Object{TypeMeta: h.TypeMeta, Raw: raw}
 	o.Name, o.Namespace, o.ResourceVersion = h.Metadata.Name, h.Metadata.Namespace, h.Metadata.ResourceVersion
-	o.UID = types(h.Metadata.UID)
+	o.UID, o.Generation = types(h.Metadata.UID), h.Metadata.Generation
 	if h.Metadata.Name == "" {
 		o.Annotations = h.Metadata.Annotations
 	}
@@ -83,7 +87,7 @@ func (codec) Encode(runtime.Object, io.Writer) error { return errors.New("stream
 func (codec) Decode(raw []byte, _ *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
 	if event, ok := into.(*metav1.WatchEvent); ok {
 		if err := json.Unmarshal(raw, event); err != nil {
-			return nil, nil, fmt.Errorf("read watch event: %w", err)
+			return nil, nil, errForeign
 		}
 		return event, kindOf(metav1.TypeMeta{APIVersion: "v1", Kind: "WatchEvent"}), nil
 	}
@@ -92,14 +96,14 @@ func (codec) Decode(raw []byte, _ *schema.GroupVersionKind, into runtime.Object)
 		Items []json.RawMessage `json:"items"`
 	}
 	if err := json.Unmarshal(raw, &h); err != nil {
-		return nil, nil, fmt.Errorf("read object: %w", err)
+		return nil, nil, errForeign
 	}
 	kind := kindOf(h.TypeMeta)
 	switch {
 	case h.Kind == "Status" && h.APIVersion == "v1":
 		var status metav1.Status
 		if err := json.Unmarshal(raw, &status); err != nil {
-			return nil, nil, fmt.Errorf("read status: %w", err)
+			return nil, nil, errForeign
 		}
 		return &status, kind, nil
 	case strings.HasSuffix(h.Kind, "List") && h.Metadata.Name == "":
