@@ -86,11 +86,16 @@ func decoder(p Provider) func(http.Header, []byte) ([]Event, error) {
 	return func(http.Header, []byte) ([]Event, error) { return nil, ErrUnknown }
 }
 
+// errJSON is all that is said of a body that cannot be read: errors of decoders have names that the sender chose.
+var errJSON = errors.New("it is no JSON with one meaning: look at the delivery in the forge")
+
 // parse decodes one JSON value that fills body.
 func parse[T any](body []byte) (T, error) {
 	var v T
-	err := strict.Decode(body, &v, strict.Foreign)
-	return v, err
+	if strict.Decode(body, &v, strict.Foreign) != nil {
+		return v, errJSON
+	}
+	return v, nil
 }
 
 // commit is the list of changed paths that most forges give with every commit.
