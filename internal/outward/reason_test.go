@@ -1,8 +1,6 @@
 package outward_test
 
 import (
-	"bufio"
-	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -11,30 +9,13 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/internal/outward"
+	"github.com/slipway-gitops/slipway/internal/testenv"
 )
 
 func TestAReasonHasNothingOfTheAnswer(t *testing.T) {
 	t.Parallel()
 	const marker = "Zaubernuss"
-	says := func(text string) string {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = l.Close() })
-		go func() {
-			for {
-				conn, err := l.Accept()
-				if err != nil {
-					return
-				}
-				_, _ = bufio.NewReader(conn).ReadString('\n')
-				_, _ = fmt.Fprint(conn, text)
-				_ = conn.Close()
-			}
-		}()
-		return l.Addr().String()
-	}
+	says := func(text string) string { return testenv.Says(t, text) }
 	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	t.Cleanup(silent.Close)
 	strange := httptest.NewTLSServer(http.NotFoundHandler())

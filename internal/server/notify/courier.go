@@ -65,13 +65,21 @@ func Courier(ctx context.Context, in io.Reader, out io.Writer) error {
 	return json.NewEncoder(out).Encode(r)
 }
 
-// send sends through the library.
-func (p *parcel) send(ctx context.Context) (err error) {
+// errLibrary says that the library panicked: it does where a receiver answers with what it did not expect.
+var errLibrary = errors.New("the library for this kind of channel broke down")
+
+// unbroken turns a panic of the library into an error.
+func unbroken(do func() error) (err error) {
 	defer func() {
-		if fault := recover(); fault != nil {
-			err = errors.New("the library for this kind of channel broke down")
+		if recover() != nil {
+			err = errLibrary
 		}
 	}()
+	return do()
+}
+
+// send sends through the library.
+func (p *parcel) send(ctx context.Context) error {
 	over := transport(&p.Outward)
 	client := &http.Client{Transport: over, Timeout: sendTime}
 	http.DefaultTransport = client.Transport //nolint:forbidigo // services of the library use it; nothing else runs in this process
@@ -85,8 +93,8 @@ func (p *parcel) send(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	service, err := (&router.ServiceRouter{}).Locate(p.URL)
-	if err != nil {
+	var service types.Service
+	if err := unbroken(func() (err error) { service, err = (&router.ServiceRouter{}).Locate(p.URL); return err }); err != nil {
 		return fmt.Errorf("%w (%w)", errSecret, err)
 	}
 	switch s := service.(type) { // they bring a client of their own
@@ -103,13 +111,10 @@ func (p *parcel) send(ctx context.Context) (err error) {
 		params.SetTitle(p.Title)
 	}
 	done := make(chan error, 1)
-	go func() { done <- service.Send(p.Text, &params) }()
+	go func() { done <- unbroken(func() error { return service.Send(p.Text, &params) }) }()
 	select {
 	case err := <-done:
-		if err != nil {
-			return over.refusal(err, address.Scheme == "smtp")
-		}
-		return nil
+		return over.outcome(err, address.Scheme == "smtp")
 	case <-ctx.Done():
 		return errTime
 	}

@@ -94,8 +94,8 @@ func answer(conn io.ReadWriter, found []netip.Addr) error {
 type unmoved struct {
 	*http.Transport
 	mu     sync.Mutex
-	status int   // of the last answer that was an error
-	fault  error // of the last request without an answer
+	status int   // of the last answer, where that was an error
+	fault  error // of the last request, where it had no answer
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -106,8 +106,8 @@ func (u *unmoved) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	u.fault, u.status = err, 0
 	if err != nil {
-		u.fault = err
 		return nil, err
 	}
 	if answer.StatusCode >= 400 {
@@ -120,9 +120,9 @@ func (u *unmoved) RoundTrip(r *http.Request) (*http.Response, error) {
 // mailCode is the code of an answer of a mail server.
 var mailCode = regexp.MustCompile(`\b[45]\d\d\b`)
 
-// refusal is why a message did not get to its receiver, when the library says so. Libraries put what the receiver answered into
-// their errors, and who may choose the receiver must not read that.
-func (u *unmoved) refusal(err error, mail bool) error {
+// outcome is why a message did not get to its receiver; nil where it did. Libraries put what the receiver answered into their
+// errors, and who may choose the receiver must not read that. Some of them pass over a refusal, so the last answer counts too.
+func (u *unmoved) outcome(err error, mail bool) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	switch {
@@ -130,6 +130,8 @@ func (u *unmoved) refusal(err error, mail bool) error {
 		return errors.New(outward.Reason(u.fault, errRedirect))
 	case u.status != 0:
 		return fmt.Errorf("the receiver answered with %s", outward.Status(u.status))
+	case err == nil || errors.Is(err, errLibrary):
+		return err
 	}
 	if code := mailCode.FindString(err.Error()); mail && code != "" {
 		return fmt.Errorf("the mail server answered with code %s: check sender, receivers and password", code)
