@@ -25,7 +25,7 @@ func Says(t testing.TB, text string) (address string) {
 				return
 			}
 			work.Go(func() {
-				defer conn.Close()
+				defer func() { _ = conn.Close() }()
 				_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
 				if _, err := conn.Read(make([]byte, 1)); err != nil {
 					return

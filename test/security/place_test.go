@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"sync/atomic"
 
 	"github.com/slipway-gitops/slipway/internal/server/store"
 )
@@ -14,8 +15,12 @@ import (
 // collector is the address of a collector of spans, which keeps them as they come.
 func (c *cluster) collector() string {
 	c.spans = newRecord()
-	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	var times atomic.Int64
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(c.spans, r.Body) // what is missing is looked for
+		if c.collects != nil {
+			c.collects(w, int(times.Add(1)))
+		}
 	}))
 	c.t.Cleanup(s.Close)
 	return s.URL

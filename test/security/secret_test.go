@@ -108,6 +108,8 @@ type cluster struct {
 	repo    *testenv.GitRepo
 	p       plants
 	spans   *record // that the agent sends
+	// collects answers the agent for the spans that it sends, how many times it did; nil takes them.
+	collects func(w http.ResponseWriter, times int)
 }
 
 func (c *cluster) secret(name, kind string, data map[string]string) {

@@ -18,9 +18,12 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/spf13/cobra"
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/agent"
+	"github.com/slipway-gitops/slipway/internal/cli"
+	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/engine/render/worker"
 	"github.com/slipway-gitops/slipway/internal/server"
 	"github.com/slipway-gitops/slipway/internal/server/authn"
@@ -34,7 +37,7 @@ const limit = 2 * time.Minute
 // password is that of everybody here.
 const password = "correct horse battery"
 
-// TestMain makes this binary an agent too, as the stories do.
+// TestMain makes this binary an agent, a server and the command line too, as the stories do.
 func TestMain(m *testing.M) {
 	if worker.IsChild(os.Args) {
 		if err := worker.Main(os.Args, os.Stdin, os.Stdout); err != nil {
@@ -42,14 +45,21 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	testscript.Main(m, map[string]func(){"slipway-agent": func() {
-		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-		defer stop()
-		if err := agent.Command().ExecuteContext(ctx); err != nil {
-			fmt.Fprintln(os.Stderr, "slipway-agent:", err)
-			os.Exit(1)
-		}
-	}})
+	testscript.Main(m, map[string]func(){
+		"slipway-agent":  func() { program("slipway-agent", agent.Command()) },
+		"slipway-server": func() { program("slipway-server", server.Command("1.2.3")) },
+		"slipway":        func() { os.Exit(cli.Run(context.Background(), os.Args[1:], iostream.System())) },
+	})
+}
+
+// program runs a command until a signal ends it.
+func program(name string, command *cobra.Command) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := command.ExecuteContext(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, name+":", err)
+		os.Exit(1)
+	}
 }
 
 // record keeps what was written, for whoever looks for something in it.
