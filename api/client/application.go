@@ -19,9 +19,7 @@ func (c *Client) Applications(ctx context.Context, filter api.ApplicationFilter)
 	set(query, "repoURL", filter.RepoURL)
 	set(query, "destination", filter.Destination)
 	query["sync"], query["health"] = filter.Sync, filter.Health
-	var out api.Page[api.Application]
-	err := c.do(ctx, call{method: http.MethodGet, path: at("applications"), query: query}, &out)
-	return out, err
+	return get[api.Page[api.Application]](ctx, c, at("applications"), query)
 }
 
 // AllApplications gives all pages of Applications.
@@ -57,31 +55,23 @@ func (a Application) at(parts ...string) string {
 
 // Get reads it with the whole resource, from the server's copy.
 func (a Application) Get(ctx context.Context) (api.ApplicationDetail, error) {
-	var out api.ApplicationDetail
-	err := a.c.do(ctx, call{method: http.MethodGet, path: a.at()}, &out)
-	return out, err
+	return get[api.ApplicationDetail](ctx, a.c, a.at(), nil)
 }
 
 // Diff says what a sync would change. Where that is more than one answer holds, it asks for the rest too.
 func (a Application) Diff(ctx context.Context, req api.DiffRequest) (api.DiffAnswer, error) {
 	var out api.DiffAnswer
-	for {
-		query := url.Values{}
-		set(query, "revision", req.Revision)
-		set(query, "cursor", req.Cursor)
-		setBool(query, "drift", req.Drift)
-		setBool(query, "ignored", req.Ignored)
-		var part api.DiffAnswer
-		if err := a.c.do(ctx, call{method: http.MethodGet, path: a.at("diff"), query: query}, &part); err != nil {
-			return out, err
-		}
-		out.Items = append(out.Items, part.Items...)
-		out.Warnings = gather(out.Warnings, part.Warnings)
-		if part.NextCursor == "" || part.NextCursor == req.Cursor {
-			return out, nil
-		}
-		req.Cursor = part.NextCursor
-	}
+	query := url.Values{}
+	set(query, "revision", req.Revision)
+	setBool(query, "drift", req.Drift)
+	setBool(query, "ignored", req.Ignored)
+	err := readOn(req.Cursor, func(cursor string) (string, error) {
+		set(query, "cursor", cursor)
+		part, err := get[api.DiffAnswer](ctx, a.c, a.at("diff"), query)
+		out.Items, out.Warnings = append(out.Items, part.Items...), gather(out.Warnings, part.Warnings)
+		return part.NextCursor, err
+	})
+	return out, err
 }
 
 // gather adds warnings that are not there yet: each part of an answer has its own.
@@ -96,30 +86,25 @@ func gather(have, more []string) []string {
 
 // Tree gives its objects and what they own.
 func (a Application) Tree(ctx context.Context) (api.TreeAnswer, error) {
-	var out api.TreeAnswer
-	err := a.c.do(ctx, call{method: http.MethodGet, path: a.at("tree")}, &out)
-	return out, err
+	return get[api.TreeAnswer](ctx, a.c, a.at("tree"), nil)
 }
 
 // Manifests gives its objects, as rendered or live. Where these are more than one answer holds, it asks for the rest too.
 func (a Application) Manifests(ctx context.Context, req api.ManifestsRequest) (api.ManifestsAnswer, error) {
 	var out api.ManifestsAnswer
-	for {
-		query := url.Values{}
-		set(query, "revision", req.Revision)
-		set(query, "cursor", req.Cursor)
-		setBool(query, "live", req.Live)
-		var part api.ManifestsAnswer
-		if err := a.c.do(ctx, call{method: http.MethodGet, path: a.at("manifests"), query: query}, &part); err != nil {
-			return out, err
+	query := url.Values{}
+	set(query, "revision", req.Revision)
+	setBool(query, "live", req.Live)
+	err := readOn(req.Cursor, func(cursor string) (string, error) {
+		set(query, "cursor", cursor)
+		part, err := get[api.ManifestsAnswer](ctx, a.c, a.at("manifests"), query)
+		out.Items, out.Warnings = append(out.Items, part.Items...), gather(out.Warnings, part.Warnings)
+		if err == nil {
+			out.Revisions = part.Revisions
 		}
-		out.Items = append(out.Items, part.Items...)
-		out.Warnings, out.Revisions = gather(out.Warnings, part.Warnings), part.Revisions
-		if part.NextCursor == "" || part.NextCursor == req.Cursor {
-			return out, nil
-		}
-		req.Cursor = part.NextCursor
-	}
+		return part.NextCursor, err
+	})
+	return out, err
 }
 
 // Operate asks for a sync, a refresh and so on: what, is told by the type of the request, one of api.SyncRequest,

@@ -123,17 +123,37 @@ func All[T any](options api.ListOptions, page func(api.ListOptions) (api.Page[T]
 		options.Limit = api.MaxLimit
 	}
 	var out []T
-	for {
+	err := readOn(options.Cursor, func(cursor string) (string, error) {
+		if cursor != options.Cursor {
+			options.Cursor, options.Page = cursor, 0
+		}
 		p, err := page(options)
-		if err != nil {
-			return nil, err
-		}
 		out = append(out, p.Items...)
-		if p.NextCursor == "" || p.NextCursor == options.Cursor {
-			return out, nil
-		}
-		options.Cursor, options.Page = p.NextCursor, 0
+		return p.NextCursor, err
+	})
+	if err != nil {
+		return nil, err
 	}
+	return out, nil
+}
+
+// readOn asks for the parts of an answer, one after the other. part asks for the one at a cursor, and returns the cursor of the
+// next, "" at the end.
+func readOn(cursor string, part func(cursor string) (next string, err error)) error {
+	for {
+		next, err := part(cursor)
+		if err != nil || next == "" || next == cursor {
+			return err
+		}
+		cursor = next
+	}
+}
+
+// get reads something that there is.
+func get[T any](ctx context.Context, c *Client, path string, query url.Values) (T, error) {
+	var out T
+	err := c.do(ctx, call{method: http.MethodGet, path: path, query: query}, &out)
+	return out, err
 }
 
 func dry(on bool) url.Values {

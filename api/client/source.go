@@ -16,9 +16,7 @@ func (c *Client) RepositoryRefs(ctx context.Context, agent string, req api.Repos
 	set(query, "argoProject", req.ArgoProject)
 	set(query, "type", req.Type)
 	set(query, "search", req.Search)
-	var out api.RepositoryRefs
-	err := c.do(ctx, call{method: http.MethodGet, path: at("agents", agent, "repository-refs"), query: query}, &out)
-	return out, err
+	return get[api.RepositoryRefs](ctx, c, at("agents", agent, "repository-refs"), query)
 }
 
 // RepositoryPaths has an agent list one directory of a repository that an application of an Argo project may deploy.
@@ -28,9 +26,7 @@ func (c *Client) RepositoryPaths(ctx context.Context, agent string, req api.Repo
 	set(query, "argoProject", req.ArgoProject)
 	set(query, "revision", req.Revision)
 	set(query, "path", req.Path)
-	var out api.RepositoryPaths
-	err := c.do(ctx, call{method: http.MethodGet, path: at("agents", agent, "repository-paths"), query: query}, &out)
-	return out, err
+	return get[api.RepositoryPaths](ctx, c, at("agents", agent, "repository-paths"), query)
 }
 
 // PreviewOptions say how much a preview tells.
