@@ -1,9 +1,6 @@
 package archtest
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"slices"
 	"strings"
 	"testing"
@@ -94,25 +91,13 @@ func exempt() map[string]string {
 func TestWhatIsJudgedIsReadByTheStrictDecoder(t *testing.T) {
 	t.Parallel()
 	used := map[string]bool{}
-	eachGoFile(t, parser.SkipObjectResolution, func(name string, files *token.FileSet, file *ast.File) {
-		if !isShipped(name) {
+	eachUse(t, func(name string, line int, of, what string) {
+		if !isShipped(name) || !slices.Contains(looseReaders()[of], what) {
 			return
 		}
-		ast.Inspect(file, func(n ast.Node) bool {
-			selector, ok := n.(*ast.SelectorExpr)
-			if !ok {
-				return true
-			}
-			of, ok := selector.X.(*ast.Ident)
-			if !ok || !slices.Contains(looseReaders()[of.Name], selector.Sel.Name) {
-				return true
-			}
-			if used[name] = exempt()[name] != ""; !used[name] {
-				t.Errorf("%s:%d reads with %s.%s: use internal/strict, which has one meaning for a document",
-					name, files.Position(n.Pos()).Line, of.Name, selector.Sel.Name)
-			}
-			return true
-		})
+		if used[name] = exempt()[name] != ""; !used[name] {
+			t.Errorf("%s:%d reads with %s.%s: use internal/strict, which has one meaning for a document", name, line, of, what)
+		}
 	})
 	for name := range exempt() {
 		if !used[name] {

@@ -1,9 +1,6 @@
 package archtest
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"strings"
 	"testing"
 )
@@ -21,29 +18,18 @@ func bare() map[string]string {
 func TestTheCommandLineShowsTextsOfOthersThroughOneDoor(t *testing.T) {
 	t.Parallel()
 	used := map[string]bool{}
-	eachGoFile(t, parser.SkipObjectResolution, func(name string, files *token.FileSet, file *ast.File) {
+	eachUse(t, func(name string, line int, of, what string) {
 		if !strings.HasPrefix(name, "internal/cli/") || strings.HasPrefix(name, "internal/cli/iostream/") || strings.HasSuffix(name, "_test.go") {
 			return
 		}
-		ast.Inspect(file, func(n ast.Node) bool {
-			selector, ok := n.(*ast.SelectorExpr)
-			if !ok {
-				return true
+		switch use := of + "." + what; use {
+		case "os.Stdout", "os.Stderr", "fmt.Print", "fmt.Printf", "fmt.Println":
+			t.Errorf("%s:%d uses %s: write to the streams of the command, which make texts of others legible", name, line, use)
+		case "iostream.Bare":
+			if used[name] = bare()[name] != ""; !used[name] {
+				t.Errorf("%s:%d uses %s: write to the stream as it is", name, line, use)
 			}
-			of, ok := selector.X.(*ast.Ident)
-			if !ok {
-				return true
-			}
-			switch call := of.Name + "." + selector.Sel.Name; call {
-			case "os.Stdout", "os.Stderr", "fmt.Print", "fmt.Printf", "fmt.Println":
-				t.Errorf("%s:%d uses %s: write to the streams of the command, which make texts of others legible", name, files.Position(n.Pos()).Line, call)
-			case "iostream.Bare":
-				if used[name] = bare()[name] != ""; !used[name] {
-					t.Errorf("%s:%d uses %s: write to the stream as it is", name, files.Position(n.Pos()).Line, call)
-				}
-			}
-			return true
-		})
+		}
 	})
 	for name := range bare() {
 		if !used[name] {

@@ -78,17 +78,10 @@ func TestNoFileOfGoIsTooLong(t *testing.T) {
 
 func TestNothingSleeps(t *testing.T) {
 	t.Parallel()
-	eachGoFile(t, parser.SkipObjectResolution, func(name string, files *token.FileSet, file *ast.File) {
-		ast.Inspect(file, func(n ast.Node) bool {
-			selector, ok := n.(*ast.SelectorExpr)
-			if !ok {
-				return true
-			}
-			if of, ok := selector.X.(*ast.Ident); ok && of.Name == "time" && selector.Sel.Name == "Sleep" {
-				t.Errorf("%s:%d sleeps: wait for the event, with a context", name, files.Position(n.Pos()).Line)
-			}
-			return true
-		})
+	eachUse(t, func(name string, line int, of, what string) {
+		if of == "time" && what == "Sleep" {
+			t.Errorf("%s:%d sleeps: wait for the event, with a context", name, line)
+		}
 	})
 }
 
@@ -181,6 +174,22 @@ func eachGoFile(t *testing.T, mode parser.Mode, visit func(name string, files *t
 			return
 		}
 		visit(name, files, file)
+	})
+}
+
+// eachUse visits every name that is used of a package, or of anything else that has a name: OF.WHAT, in every file of Go that
+// people wrote.
+func eachUse(t *testing.T, visit func(name string, line int, of, what string)) {
+	t.Helper()
+	eachGoFile(t, parser.SkipObjectResolution, func(name string, files *token.FileSet, file *ast.File) {
+		ast.Inspect(file, func(n ast.Node) bool {
+			if selector, ok := n.(*ast.SelectorExpr); ok {
+				if of, ok := selector.X.(*ast.Ident); ok {
+					visit(name, files.Position(n.Pos()).Line, of.Name, selector.Sel.Name)
+				}
+			}
+			return true
+		})
 	})
 }
 
