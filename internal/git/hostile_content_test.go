@@ -23,6 +23,26 @@ func sound(who string) (*testenv.GitPack, string) {
 	return p, p.Commit(tree, who, "one")
 }
 
+// unchecked serves a pack as files of git, in the way in which nobody checks what is sent.
+func unchecked(p *testenv.GitPack, commit string) *testenv.HostileGit {
+	return &testenv.HostileGit{Before: func(w http.ResponseWriter, r *http.Request) bool {
+		path := strings.TrimPrefix(r.URL.Path, "/r.git")
+		if body := p.Loose(path); body != nil {
+			_, _ = w.Write(body)
+		} else if path == "/info/refs" {
+			_, _ = fmt.Fprintf(w, "%s\trefs/heads/main\n", commit)
+		} else {
+			http.NotFound(w, r)
+		}
+		return true
+	}}
+}
+
+// checked serves a pack over the protocol of git.
+func checked(p *testenv.GitPack, commit string) *testenv.HostileGit {
+	return &testenv.HostileGit{Refs: []string{commit + " refs/heads/main"}, Fetch: testenv.SendPack(p.Bytes())}
+}
+
 func TestHostileReferencesHideNoSoundOne(t *testing.T) {
 	t.Parallel()
 	pack, commit := sound(anyone)
@@ -89,19 +109,7 @@ func TestHostileTreesAreRefusedWhoeverSendsThem(t *testing.T) {
 			p := &testenv.GitPack{}
 			blob, empty := p.Add("blob", "x"), p.Add("tree", "")
 			commit := p.Commit(p.Tree(c.entries(blob, empty)...), anyone, "one")
-			smart := &testenv.HostileGit{Refs: []string{commit + " refs/heads/main"}, Fetch: testenv.SendPack(p.Bytes())}
-			dumb := &testenv.HostileGit{Before: func(w http.ResponseWriter, r *http.Request) bool {
-				path := strings.TrimPrefix(r.URL.Path, "/r.git")
-				if body := p.Loose(path); body != nil {
-					_, _ = w.Write(body)
-				} else if path == "/info/refs" {
-					_, _ = fmt.Fprintf(w, "%s\trefs/heads/main\n", commit)
-				} else {
-					http.NotFound(w, r)
-				}
-				return true
-			}}
-			for name, server := range map[string]*testenv.HostileGit{"smart": smart, "dumb": dumb} {
+			for name, server := range map[string]*testenv.HostileGit{"smart": checked(p, commit), "dumb": unchecked(p, commit)} {
 				got, err := read(t.Context(), mirror(t, client(t), server.Start(t), git.Credential{}))
 				if name == "dumb" && c.dumb && got == "x" && err == nil {
 					continue
@@ -123,18 +131,7 @@ func TestHostileCommitsAreToldAsTheyCanBeWritten(t *testing.T) {
 		p := &testenv.GitPack{}
 		tree := p.Tree([3]string{"100644", "a.txt", p.Add("blob", "x")})
 		commit := p.Add("commit", "tree "+tree+"\nauthor "+who+"\ncommitter "+who+"\nencoding UTF-16\n\n\xff\x00 one")
-		server := &testenv.HostileGit{Before: func(w http.ResponseWriter, r *http.Request) bool { // which has nothing checked
-			path := strings.TrimPrefix(r.URL.Path, "/r.git")
-			if body := p.Loose(path); body != nil {
-				_, _ = w.Write(body)
-			} else if path == "/info/refs" {
-				_, _ = fmt.Fprintf(w, "%s\trefs/heads/main\n", commit)
-			} else {
-				http.NotFound(w, r)
-			}
-			return true
-		}}
-		m := mirror(t, client(t), server.Start(t), git.Credential{})
+		m := mirror(t, client(t), unchecked(p, commit).Start(t), git.Credential{})
 		if err := m.Fetch(t.Context(), "refs/heads/main"); err != nil {
 			t.Errorf("%q: %v", who, err)
 			continue
@@ -218,7 +215,7 @@ func TestSubmodulesAndLinksOfGitAreNotFollowed(t *testing.T) {
 			p := &testenv.GitPack{}
 			modules := p.Add("blob", "[submodule \"x\"]\n\tpath = sub\n\turl = "+url+"\n\tupdate = !touch "+trap+"\n")
 			commit := p.Commit(p.Tree([3]string{"100644", ".gitmodules", modules}, [3]string{"100644", "a.txt", p.Add("blob", "x")}, [3]string{"160000", "sub", someID}), anyone, "one")
-			m := mirror(t, client(t), (&testenv.HostileGit{Refs: []string{commit + " refs/heads/main"}, Fetch: testenv.SendPack(p.Bytes())}).Start(t), git.Credential{})
+			m := mirror(t, client(t), checked(p, commit).Start(t), git.Credential{})
 			if got, err := read(t.Context(), m); !(err == nil && got == "x") && !errors.Is(err, git.ErrBadObjects) {
 				t.Errorf("%q, %v", got, err)
 			}
