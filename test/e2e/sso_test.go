@@ -223,12 +223,12 @@ func TestACommandLineSignsInWithAnIdentityProvider(t *testing.T) {
 func TestACommandLineEndsWhereTheProviderRefuses(t *testing.T) {
 	t.Parallel()
 	l := startLogin(t, signedIn(t, refuse).url)
-	if status, text := browse(t, l.address); status != http.StatusOK || !strings.Contains(text, "You are not signed in") || !strings.Contains(text, "not on a Sunday") {
+	if status, text := browse(t, l.address); status != http.StatusOK || !strings.Contains(text, "You are not signed in") || !strings.Contains(text, "access_denied") || strings.Contains(text, "not on a Sunday") {
 		t.Errorf("the browser shows %d: %s", status, text)
 	}
 	said, err := l.end()
 	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != 4 || !strings.Contains(said, "not on a Sunday") || strings.Contains(said, "nobody signed in within") {
+	if !errors.As(err, &exit) || exit.ExitCode() != 4 || !strings.Contains(said, "access_denied") || strings.Contains(said, "not on a Sunday") || strings.Contains(said, "nobody signed in within") {
 		t.Errorf("it ended with %v: %s", err, said)
 	}
 }
