@@ -155,6 +155,8 @@ func TestWhatCountsForAllProjectsIsNoProjectsToSet(t *testing.T) {
 	const host = "git.example.org ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl"
 	l.tell(
 		thing(agentapi.ItemCertificate, "git.example.org", `{"fields":{"serverName":"git.example.org","project":"team-a"}}`),
+		thing(agentapi.ItemCertificate, "other.example.org", `{"fields":{"serverName":"other.example.org","project":"team-a"}}`),
+		thing(agentapi.ItemCertificate, "ssh:git.example.org", `{"fields":{"serverName":"git.example.org","certType":"ssh","project":"team-a"}}`),
 		thing(agentapi.ItemGPGKey, "4AEE18F83AFDEB23", `{"fields":{"keyID":"4AEE18F83AFDEB23","project":"team-a"}}`),
 		thing(agentapi.ItemRepoCreds, "example", `{"fields":{"url":"https://git.example.org/a/","project":"team-a"}}`),
 		thing(agentapi.ItemRepository, "ours", `{"fields":{"url":"https://git.example.org/a/x","project":"team-a"}}`),
@@ -180,6 +182,13 @@ func TestWhatCountsForAllProjectsIsNoProjectsToSet(t *testing.T) {
 		for _, attack := range []struct{ method, path, body string }{
 			{"POST", "/certificates", setting("evil.example.org", append(project, "serverName", "evil.example.org", "certData", "-----BEGIN CERTIFICATE-----")...)},
 			{"POST", "/certificates", setting("*", append(project, "serverName", "*", "certData", "-----BEGIN CERTIFICATE-----")...)},
+			{"PUT", "/certificates/argocd/other.example.org", setting("", append(project, "serverName", "other.example.org", "certData", "-----BEGIN CERTIFICATE-----")...)},
+			{"POST", "/certificates", strings.Replace(setting("other.example.org", append(project, "serverName", "other.example.org", "certData", "-----BEGIN CERTIFICATE-----")...), "{", `{"upsert":true,`, 1)},
+			{"DELETE", "/certificates/argocd/other.example.org", ""},
+			{"POST", "/known-hosts", strings.Replace(setting("git.example.org", append(project, "data", host)...), "{", `{"upsert":true,`, 1)},
+			{"PUT", "/known-hosts/argocd/ssh:git.example.org", setting("", append(project, "data", host)...)},
+			{"DELETE", "/known-hosts/argocd/ssh:git.example.org", ""},
+			{"DELETE", "/certificates/argocd/ssh:git.example.org", ""},
 			{"POST", "/known-hosts", setting("known-host", append(project, "data", host)...)},
 			{"POST", "/known-hosts", setting("git.example.org", append(project, "data", strings.Replace(host, "git.example.org", "*", 1))...)},
 			{"POST", "/gpg-keys", setting("4AEE18F83AFDEB23", append(project, "keyData", "-----BEGIN PGP PUBLIC KEY BLOCK-----")...)},
@@ -197,7 +206,7 @@ func TestWhatCountsForAllProjectsIsNoProjectsToSet(t *testing.T) {
 			{"POST", "/repositories", setting("new", "project", "team-a", "url", "https://git.example.org/a/y", "later", "x")},
 			{"POST", "/repositories", setting("new", "project", "team-a ", "url", "https://git.example.org/a/y")},
 		} {
-			w.refused(operator, attack.method, at+attack.path, attack.body, api.CodeForbidden, api.CodeNotFound, api.CodeInvalid, api.CodeConflict)
+			w.refused(operator, attack.method, at+attack.path+"?wait=0", attack.body, api.CodeForbidden, api.CodeNotFound, api.CodeInvalid, api.CodeConflict)
 			l.none(attack.path + " " + attack.body)
 		}
 	}
