@@ -113,7 +113,7 @@ func (f *foreign) calls() {
 					if err != nil {
 						f.t.Fatal(err)
 					}
-					f.w.keeps(response)
+					f.w.read("a delivery", response)
 				}
 			}
 		}

@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"math/big"
 	"net"
 	"net/http"
@@ -18,7 +17,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 )
 
@@ -178,7 +176,7 @@ func (p *provider) signsIn(w *world, from int, name string, back url.Values) ans
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	first := answer{begun, w.keeps(begun)}
+	first := w.read("the begin of a sign-in", begun)
 	if begun.StatusCode != http.StatusSeeOther || back == nil {
 		return first
 	}
@@ -198,7 +196,7 @@ func (p *provider) signsIn(w *world, from int, name string, back url.Values) ans
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return answer{response, w.keeps(response)}
+	return w.read("a sign-in", response) // its address has the mark
 }
 
 // asksProviders signs in by every provider, and by the sound ones with every answer.
@@ -228,22 +226,4 @@ func (f *foreign) asksProviders(p *provider, names []string) {
 	for _, code := range codes() {
 		f.reached("code " + code)
 	}
-}
-
-// keeps reads an answer to a request whose address has the mark, and keeps it without the address.
-func (w *world) keeps(response *http.Response) string {
-	w.t.Helper()
-	text := readAll(w.t, response)
-	fmt.Fprintf(w.answers, "%d %v %s\n", response.StatusCode, response.Header, text)
-	return text
-}
-
-func readAll(t *testing.T, response *http.Response) string {
-	t.Helper()
-	defer response.Body.Close()
-	var out strings.Builder
-	if err := response.Write(&out); err != nil {
-		t.Fatal(err)
-	}
-	return out.String()
 }

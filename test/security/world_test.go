@@ -179,12 +179,18 @@ func (w *world) send(r *http.Request) answer {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	return w.read(fmt.Sprintf("%s %s", r.Method, r.URL), response)
+}
+
+// read reads an answer to what about says, and keeps it.
+func (w *world) read(about string, response *http.Response) answer {
+	w.t.Helper()
 	defer response.Body.Close()
 	raw, err := io.ReadAll(response.Body)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	fmt.Fprintf(w.answers, "%s %s: %d %v %s\n", r.Method, r.URL, response.StatusCode, response.Header, raw)
+	fmt.Fprintf(w.answers, "%s: %d %v %s\n", about, response.StatusCode, response.Header, raw)
 	return answer{response, string(raw)}
 }
 
