@@ -10,13 +10,14 @@ import (
 )
 
 // Parts yields the documents of a YAML file as text, empty ones included, with the line that each starts at, counted from 1.
-// Nothing of them is read yet, and each can be as long as the file. The error is an *Error.
+// A last line without a line break gets one, as in ReadYAML. Nothing of them is read yet, and each can be as long as the
+// file. The error is an *Error.
 func Parts(data []byte) (iter.Seq2[[]byte, int], error) {
 	data, err := utf8Of(data)
 	if err != nil {
 		return nil, err
 	}
-	return parts(data), nil
+	return parts(ended(data)), nil
 }
 
 // ExactJSON converts one YAML document, which starts at a line of its file, to canonical JSON of at most limit bytes. It refuses

@@ -270,7 +270,7 @@ func (s *scan) literal(from, col int) (value, bool) {
 	for s.pos < len(s.src) {
 		end := strings.IndexByte(s.src[s.pos:], '\n')
 		if end < 0 {
-			return value{}, false // whether such a text ends with a line break is left to the library
+			return value{}, false // only ToJSON has such a last line; the library decides how the text ends
 		}
 		line := s.src[s.pos : s.pos+end]
 		lead := skipSpaces(line, 0, len(line))

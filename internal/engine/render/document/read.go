@@ -76,13 +76,26 @@ func In(file string, err error) error {
 	return &Error{File: file, Err: err}
 }
 
-// ReadYAML decodes every document of a YAML file; empty ones are left out. What could be read before an error is
-// returned with it; the error is an *Error with the line.
+// ReadYAML decodes every document of a YAML file; empty ones are left out. A last line without a line break gets one, as
+// kubectl, helm and Argo CD give it: a block of text at the end of a file ends with a line break either way. What could be
+// read before an error is returned with it; the error is an *Error with the line.
 func ReadYAML(data []byte) ([]Document, error) {
 	data, err := utf8Of(data)
 	if err != nil {
 		return nil, err
 	}
+	return readParts(ended(data))
+}
+
+// ended returns data with a line break at its end. It never writes to data.
+func ended(data []byte) []byte {
+	if len(data) == 0 || data[len(data)-1] == '\n' {
+		return data
+	}
+	return append(data[:len(data):len(data)], '\n')
+}
+
+func readParts(data []byte) ([]Document, error) {
 	var docs []Document
 	number := 0
 	for part, line := range parts(data) {
@@ -308,9 +321,14 @@ func utf8Of(data []byte) ([]byte, error) {
 }
 
 // ToJSON converts a YAML file of one document to canonical JSON; an empty file is an empty object. It is for small
-// configuration files and takes no more than MaxDocument.
+// configuration files and takes no more than MaxDocument. Unlike ReadYAML it adds no line break to the last line, since
+// Argo CD gives such a file to the YAML library as it is.
 func ToJSON(data []byte) ([]byte, error) {
-	docs, err := ReadYAML(data)
+	data, err := utf8Of(data)
+	if err != nil {
+		return nil, err
+	}
+	docs, err := readParts(data)
 	if err != nil {
 		return nil, err
 	}
