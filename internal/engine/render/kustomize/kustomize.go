@@ -117,12 +117,17 @@ func (b *build) run() (*document.Set, error) {
 	}
 	set := document.NewSet(b.req.Limits.Bytes, b.req.Limits.Objects)
 	for _, res := range out.Resources() {
-		obj, err := res.Map()
+		// What the command prints, read again: printing changes some texts and numbers, and Argo CD reads what is printed.
+		printed, err := res.AsYAML()
 		if err != nil {
 			return nil, fmt.Errorf("encode %s: %w", res.CurId(), err)
 		}
-		if err := set.AddObject(res.CurId().String(), obj); err != nil {
-			return nil, err
+		if err := set.AddYAML("", printed); err != nil {
+			var at *document.Error // its line is one of what was printed
+			if errors.As(err, &at) {
+				err = at.Err
+			}
+			return nil, fmt.Errorf("%s: %w", res.CurId(), err)
 		}
 	}
 	return set, nil
