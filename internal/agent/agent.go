@@ -72,6 +72,7 @@ type Config struct {
 	MetricsApplications bool // a metric for each Application
 
 	Engine       agentapi.Engine // what works on the Applications; "" for the one in this process
+	HelmVersion  string          // render.HelmV3, render.HelmV4, or "auto", also "", for that of the Argo CD in Namespace
 	Shadow       bool            // compute and tell everything, write nothing
 	ShadowReport string          // file for what would be done, with Shadow; "" for none
 
@@ -105,6 +106,7 @@ type Agent struct {
 	shards      *shards // nil where one replica works on all
 	pushes      *pushes // nil likewise
 	others      *others
+	helm        helmDefault
 	shadow      *shadow    // nil unless nothing is to be written
 	link        *link.Link // nil without a server
 	linked      *linkSource
@@ -152,7 +154,7 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 	}
 	a.registry = newRegistry(cfg.Namespace, a.driver.wants, a.forget)
 	if cfg.Shadow {
-		a.shadow = newShadow(a.registry)
+		a.shadow = newShadow(a.registry, &a.helm)
 		a.metrics.registry.MustRegister(&shadowGauges{a.shadow})
 	}
 	if a.apps, err = newAppClient(cfg.REST); err != nil {
@@ -175,7 +177,7 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 	if a.clusters.guard = a.driver.guard(false); cfg.Shards > 1 {
 		a.clusters.guard = fenced
 	}
-	renderer, children, err := newRenderer(a.metrics.rendered)
+	renderer, children, err := newRenderer(a.metrics.rendered, a.helm.version)
 	if err != nil {
 		return nil, err
 	}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/internal/engine/plan"
+	"github.com/slipway-gitops/slipway/internal/engine/render"
 	"github.com/slipway-gitops/slipway/internal/git"
 	"github.com/slipway-gitops/slipway/internal/outward"
 	"github.com/slipway-gitops/slipway/internal/trace"
@@ -84,6 +85,7 @@ The cluster that holds the Applications is found by --kubeconfig, then KUBECONFI
 	fs.DurationVar(&f.cfg.LeaseDuration, "lease-duration", leaseDuration, "how long the lease of a replica counts that is gone; whole seconds, the same for all")
 	fs.StringVar(&f.budget, "deletion-budget", plan.DefaultBudget().String(), "what one sync may delete without a person's word: a number of objects, \"20,30%\" for more than 20 that are over 30% of the application, or off")
 	fs.StringVar(&f.engine, "engine", string(agentapi.EngineSlipway), "what works on the Applications: `slipway|argocd`, the engine in this process, or an Argo CD that is in the cluster already and stays as it is")
+	fs.StringVar(&f.cfg.HelmVersion, "helm-version", helmAuto, "Helm that renders charts whose source has no helm.version: `auto|v3|v4`; auto is that of the Argo CD in the namespace, and v3 where there is none")
 	fs.BoolVar(&f.cfg.Shadow, "shadow", false, "write nothing to any cluster, and tell what would be done: on GET /shadow of --health-listen, in metrics, in the log")
 	fs.StringVar(&f.cfg.ShadowReport, "shadow-report", "", "`file` that holds what GET /shadow says; with --shadow")
 	fs.BoolVar(&f.verbose, "verbose", false, "log every comparison")
@@ -115,6 +117,11 @@ func (f *flags) run(ctx context.Context) error {
 		return errors.New("--shadow writes no leases, and --shards needs them: leave out one of them")
 	case f.cfg.LeaseDuration < shortestLeaseDuration || f.cfg.LeaseDuration%time.Second != 0:
 		return fmt.Errorf("--lease-duration %s: give whole seconds, at least %s", f.cfg.LeaseDuration, shortestLeaseDuration)
+	}
+	switch f.cfg.HelmVersion {
+	case helmAuto, render.HelmV3, render.HelmV4:
+	default:
+		return fmt.Errorf("--helm-version %q: give auto, v3 or v4", f.cfg.HelmVersion)
 	}
 	if err := f.chooseEngine(); err != nil {
 		return err

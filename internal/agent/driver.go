@@ -79,7 +79,12 @@ func (o *ownEngine) guard(bool) transport.WrapperFunc {
 	return refuseWrites(o.agent.log, refusedInShadow)
 }
 
-func (o *ownEngine) prepare(ctx context.Context) error { return o.agent.install(ctx) }
+func (o *ownEngine) prepare(ctx context.Context) error {
+	if err := o.agent.chooseHelm(ctx); err != nil {
+		return err
+	}
+	return o.agent.install(ctx)
+}
 
 func (o *ownEngine) alone(ctx context.Context, g *errgroup.Group) error {
 	if o.agent.cfg.Shadow {

@@ -15,12 +15,13 @@ const plainBytes = 4 << 20
 
 // newRenderer puts the renderers together. Plain files are parsed here; whatever runs a program of the source's own
 // making (templates, Jsonnet) runs in a process of its own, and so do large plain files. done is called for each job of these.
-func newRenderer(done func(worker.Report)) (*memo.Memo, *worker.Renderer, error) {
+// helm says which Helm renders charts whose source names none.
+func newRenderer(done func(worker.Report), helm func() string) (*memo.Memo, *worker.Renderer, error) {
 	children, err := worker.New(worker.Config{Done: done})
 	if err != nil {
 		return nil, nil, err
 	}
 	apart := unseated{children}
-	pipeline := &render.Pipeline{Plain: plain.Renderer{Bytes: plainBytes}, Jsonnet: apart, Helm: apart, Kustomize: apart}
+	pipeline := &render.Pipeline{Plain: plain.Renderer{Bytes: plainBytes}, Jsonnet: apart, Helm: apart, Kustomize: apart, HelmVersion: helm}
 	return memo.New(pipeline, memo.Options{Bytes: renderCacheBytes, Waits: leave}), children, nil
 }

@@ -18,14 +18,15 @@ import (
 // Applications.
 type shadow struct {
 	registry *registry
+	helm     *helmDefault
 	changed  chan struct{} // has something in it when the report may be another one
 
 	mu    sync.Mutex
 	found map[name]*finding
 }
 
-func newShadow(r *registry) *shadow {
-	s := &shadow{registry: r, changed: make(chan struct{}, 1), found: map[name]*finding{}}
+func newShadow(r *registry, helm *helmDefault) *shadow {
+	s := &shadow{registry: r, helm: helm, changed: make(chan struct{}, 1), found: map[name]*finding{}}
 	r.noted = s.stir
 	return s
 }

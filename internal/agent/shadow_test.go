@@ -76,7 +76,7 @@ func TestShadowModeLetsReadsAndDryRunsThroughAndNothingElse(t *testing.T) {
 func watched(t *testing.T) (*shadow, *v1alpha1.Application) {
 	t.Helper()
 	r := newRegistry("argocd", func(name) {}, func(*v1alpha1.Application) {})
-	s := newShadow(r)
+	s := newShadow(r, &helmDefault{})
 	app := &v1alpha1.Application{ObjectMeta: metav1.ObjectMeta{Namespace: "argocd", Name: "web", ResourceVersion: "1"}}
 	app.Status.Sync.Status, app.Status.Health.Status = v1alpha1.SyncStatusSynced, v1alpha1.HealthHealthy
 	r.seen(app, nil)

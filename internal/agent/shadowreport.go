@@ -18,6 +18,7 @@ import (
 // shadowReport is the report of an agent that writes nothing. It is the same as long as nothing changes.
 type shadowReport struct {
 	Summary      shadowSummary `json:"summary"`
+	Helm         *helmChoice   `json:"helm,omitempty"` // renders charts whose source names none
 	Applications []shadowApp   `json:"applications"`
 }
 
@@ -54,7 +55,7 @@ type shadowWords struct {
 
 // report puts together what is known.
 func (s *shadow) report() shadowReport {
-	out := shadowReport{Applications: []shadowApp{}}
+	out := shadowReport{Applications: []shadowApp{}, Helm: s.helm.choice.Load()}
 	s.registry.each(func(id name, app *v1alpha1.Application) {
 		one := shadowApp{
 			Namespace: id.Namespace, Name: id.Name,
@@ -73,6 +74,7 @@ func (s *shadow) report() shadowReport {
 			out.Summary.Open++
 		default:
 			one.take(f)
+			one.Note = s.helm.ignores(app)
 			out.Summary.count(one)
 		}
 		out.Summary.Applications++

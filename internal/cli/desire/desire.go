@@ -3,8 +3,10 @@
 package desire
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -17,6 +19,9 @@ import (
 	"github.com/slipway-gitops/slipway/internal/source"
 	"github.com/slipway-gitops/slipway/internal/source/dirtree"
 )
+
+// HelmVariable names the environment variable with the Helm that renders a chart whose source names none: v3 or v4.
+const HelmVariable = "SLIPWAY_HELM_VERSION"
 
 // Fetcher gets the files of a source. revision takes the place of the source's own where it is not empty.
 type Fetcher interface {
@@ -75,11 +80,18 @@ func Render(ctx context.Context, app *v1alpha1.Application, fetch Fetcher, revis
 // newPipeline puts the renderers together: what runs a program of the source's own making does so in a confined process,
 // also here, since a pull request in CI is as hostile as anything.
 func newPipeline() (*render.Pipeline, func(), error) {
+	helm := cmp.Or(os.Getenv(HelmVariable), render.HelmV3)
+	if helm != render.HelmV3 && helm != render.HelmV4 {
+		return nil, nil, iostream.Usagef("%s is %q: set it to v3 or v4, as --helm-version of the agent", HelmVariable, helm)
+	}
 	children, err := worker.New(worker.Config{})
 	if err != nil {
 		return nil, nil, fmt.Errorf("prepare render workers: %w", err)
 	}
-	pipeline := &render.Pipeline{Plain: plain.Renderer{}, Jsonnet: children, Helm: children, Kustomize: children}
+	pipeline := &render.Pipeline{
+		Plain: plain.Renderer{}, Jsonnet: children, Helm: children, Kustomize: children,
+		HelmVersion: func() string { return helm },
+	}
 	return pipeline, func() { _ = children.Close() }, nil
 }
 

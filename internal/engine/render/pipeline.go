@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/render/document"
 )
 
@@ -54,6 +55,9 @@ type Pipeline struct {
 	Helm      Renderer
 	Kustomize Renderer
 	Disabled  []Tool // never detected nor used; their sources are read as a Directory
+	// HelmVersion says which Helm renders a source that names none: HelmV3 or HelmV4. It must not change between two
+	// renderings, since a cache does not know it. Nil is HelmV3.
+	HelmVersion func() string
 }
 
 var _ Renderer = (*Pipeline)(nil)
@@ -67,6 +71,9 @@ func (p *Pipeline) Render(ctx context.Context, req Request) (Result, error) {
 	req, deps, err := Prepare(req, p.Disabled...)
 	if err != nil {
 		return Result{Deps: deps}, err
+	}
+	if req.Tool == Helm {
+		req.Source.Helm = withVersion(req.Source.Helm, p.HelmVersion)
 	}
 	res, err := p.dispatch(ctx, req)
 	res.Tool = req.Tool
@@ -84,6 +91,19 @@ func (p *Pipeline) Render(ctx context.Context, req Request) (Result, error) {
 		return Result{Tool: res.Tool, Deps: res.Deps}, err
 	}
 	return res, nil
+}
+
+// withVersion returns h with the Helm that renders it.
+func withVersion(h *v1alpha1.HelmSource, standard func() string) *v1alpha1.HelmSource {
+	if standard == nil || h != nil && h.Version != "" {
+		return h
+	}
+	out := &v1alpha1.HelmSource{}
+	if h != nil {
+		*out = *h
+	}
+	out.Version = standard()
+	return out
 }
 
 // Timed returns a Renderer that ends the context of r after Limits.Seconds and tells that in its error. A nil r stays

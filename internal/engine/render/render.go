@@ -91,6 +91,12 @@ const (
 	Plugin    Tool = "Plugin"
 )
 
+// Major versions of Helm, as spec.source.helm.version spells them.
+const (
+	HelmV3 = "v3"
+	HelmV4 = "v4"
+)
+
 // Renderer renders one prepared source. It returns promptly when ctx ends and is safe for concurrent use. A failure that
 // does not lie in the Request wraps ErrCrash, ErrTimeout or ErrUnavailable, or an error of a Tree: any other one is
 // kept by a cache and given again for an equal Request.

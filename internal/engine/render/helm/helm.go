@@ -1,4 +1,5 @@
-// Package helm renders charts as "helm template" does, from a Tree alone: no file of the host, no network, no cluster.
+// Package helm renders charts as "helm template" of Helm 3 or Helm 4 does, from a Tree alone: no file of the host, no
+// network, no cluster.
 // A template can run for ever or eat all memory, and Go code cannot stop it; where charts are not trusted, run the
 // renderer in a worker process (package worker).
 package helm
@@ -12,20 +13,12 @@ import (
 	"path"
 	"strings"
 
-	"helm.sh/helm/v4/pkg/chart/common"
-	"helm.sh/helm/v4/pkg/chart/common/util"
-	chart "helm.sh/helm/v4/pkg/chart/v2"
 	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
-	"helm.sh/helm/v4/pkg/engine"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/render"
 	"github.com/slipway-gitops/slipway/internal/engine/render/document"
 )
-
-// helm3Version is what .Capabilities.HelmVersion says unless spec.source.helm.version is v4: charts test it to tell
-// Helm 2 from Helm 3, and what they render is meant to be what Helm 3 renders.
-const helm3Version = "v3.19.0"
 
 // Renderer renders charts. The zero value is ready; it is safe for concurrent use.
 type Renderer struct{}
@@ -53,6 +46,7 @@ func (Renderer) Render(ctx context.Context, req render.Request) (res render.Resu
 // job is one rendering.
 type job struct {
 	req     render.Request
+	helm    edition
 	opts    v1alpha1.HelmSource
 	dir     string // of the chart in the tree
 	budget  *budget
@@ -71,7 +65,8 @@ func newJob(req render.Request) *job {
 }
 
 func (j *job) run(ctx context.Context) (manifests, error) {
-	if err := checkVersion(j.opts.Version); err != nil {
+	var err error
+	if j.helm, err = editionOf(j.opts.Version); err != nil {
 		return nil, err
 	}
 	name := cmp.Or(j.opts.ReleaseName, j.req.App.Name)
@@ -93,92 +88,57 @@ func (j *job) run(ctx context.Context) (manifests, error) {
 }
 
 // render does what "helm template" does once chart and values are there.
-func (j *job) render(ctx context.Context, chrt *chart.Chart, name string, vals map[string]any) (manifests, error) {
-	if err := checkInstallable(chrt); err != nil {
+func (j *job) render(ctx context.Context, c loaded, release string, vals map[string]any) (manifests, error) {
+	if err := checkInstallable(c); err != nil {
 		return nil, err
 	}
-	if err := chartutil.ProcessDependencies(chrt, vals); err != nil {
-		return nil, fmt.Errorf("process dependencies: %w", err)
-	}
-	caps, err := j.capabilities()
-	if err != nil {
-		return nil, err
-	}
-	if want := chrt.Metadata.KubeVersion; want != "" {
+	if c.about().kubeVersion != "" {
 		j.cluster = j.cluster || j.opts.KubeVersion == ""
-		if !chartutil.IsCompatibleRange(want, caps.KubeVersion.String()) {
-			return nil, fmt.Errorf("chart %s requires Kubernetes %s, the cluster has %s; use another chart version", chrt.Name(), want, caps.KubeVersion.Version)
-		}
 	}
-	release := common.ReleaseOptions{
-		Name:      name,
-		Namespace: cmp.Or(j.opts.Namespace, j.req.Namespace),
-		Revision:  1,
-		IsInstall: true,
-	}
-	// Helm's own schema check would open files and URLs that a schema names: ours does not.
-	top, err := util.ToRenderValuesWithSchemaValidation(chrt, vals, release, caps, true)
+	in := j.input()
+	in.release, in.values = release, vals
+	merged, err := c.merge(in)
 	if err != nil {
-		return nil, fmt.Errorf("merge values: %w", err)
+		return nil, err
 	}
 	if !j.opts.SkipSchemaValidation {
-		if err := checkSchemas(chrt, top); err != nil {
+		if err := checkSchemas(c, merged); err != nil {
 			return nil, err
 		}
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	// The zero Engine has no client, so lookup finds nothing, and answers no DNS question.
-	files, err := engine.Engine{}.Render(chrt, top)
+	files, err := c.execute()
 	if err != nil {
-		return nil, fmt.Errorf("execute templates of chart %s: %w", chrt.Name(), err)
+		return nil, fmt.Errorf("execute templates of chart %s: %w", c.about().name, err)
 	}
-	return j.collect(chrt, files)
+	return j.collect(c, files)
 }
 
-// checkVersion accepts the versions that give what this renderer gives.
-func checkVersion(v string) error {
-	switch v {
-	case "", "v3", "v4", "3", "4":
-		return nil
-	}
-	return fmt.Errorf("helm version %q is not supported; set spec.source.helm.version to v3 or remove it", v)
-}
-
-func checkInstallable(c *chart.Chart) error {
-	switch c.Metadata.Type {
+func checkInstallable(c loaded) error {
+	switch t := c.about().chartType; t {
 	case "", "application":
 		return nil
+	default:
+		return fmt.Errorf("chart %s is of type %q and cannot be deployed by itself; depend on it from an application chart", c.about().name, t)
 	}
-	return fmt.Errorf("chart %s is of type %q and cannot be deployed by itself; depend on it from an application chart", c.Name(), c.Metadata.Type)
 }
 
-// capabilities is what templates see of the cluster: as with helm template, Helm's own list of API versions with
-// those of the cluster added.
-func (j *job) capabilities() (*common.Capabilities, error) {
-	caps := common.DefaultCapabilities.Copy()
-	if j.opts.Version != "v4" && j.opts.Version != "4" {
-		caps.HelmVersion.Version = helm3Version
+// input is what templates see of destination and cluster: as with helm template, Helm's own list of API versions with those
+// of the cluster added.
+func (j *job) input() input {
+	in := input{
+		namespace:   cmp.Or(j.opts.Namespace, j.req.Namespace),
+		kubeVersion: cmp.Or(j.opts.KubeVersion, j.req.Cluster.KubeVersion),
+		apiVersions: j.opts.APIVersions,
 	}
-	version := cmp.Or(j.opts.KubeVersion, j.req.Cluster.KubeVersion)
-	if version != "" {
-		// Build metadata ("+IKS") is no part of the version that charts compare.
-		version, _, _ = strings.Cut(version, "+")
-		v, err := common.ParseKubeVersion(version)
-		if err != nil {
-			return nil, fmt.Errorf("read Kubernetes version %q: %w; write it as v1.36.3", version, err)
-		}
-		caps.KubeVersion = *v
+	// Build metadata ("+IKS") is no part of the version that charts compare.
+	in.kubeVersion, _, _ = strings.Cut(in.kubeVersion, "+")
+	if len(in.apiVersions) == 0 {
+		in.apiVersions = j.req.Cluster.APIVersions
 	}
-	extra := j.opts.APIVersions
-	if len(extra) == 0 {
-		extra = j.req.Cluster.APIVersions
-	}
-	// DefaultCapabilities is shared: never append to its slice in place.
-	all := make(common.VersionSet, 0, len(caps.APIVersions)+len(extra))
-	caps.APIVersions = append(append(all, caps.APIVersions...), extra...)
-	return caps, nil
+	return in
 }
 
 // noteCapabilities records that the cluster was asked when text mentions it: what a template does with the mention

@@ -6,12 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
 	"helm.sh/helm/v4/pkg/chart/loader/archive"
-	chart "helm.sh/helm/v4/pkg/chart/v2"
-	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	"helm.sh/helm/v4/pkg/ignore"
 
 	"github.com/slipway-gitops/slipway/internal/source"
@@ -47,7 +46,7 @@ func (b *budget) take(name string, n int64) error {
 }
 
 // load reads the chart and the dependencies that it brings along.
-func (j *job) load() (*chart.Chart, error) {
+func (j *job) load() (loaded, error) {
 	c, err := j.loadDir(j.dir)
 	if err != nil {
 		return nil, err
@@ -60,13 +59,13 @@ func (j *job) load() (*chart.Chart, error) {
 	for _, d := range missing {
 		dep, err := j.localDependency(d)
 		if err != nil {
-			return nil, fmt.Errorf("load dependency %s: %w", d.Name, err)
+			return nil, fmt.Errorf("load dependency %s: %w", d.name, err)
 		}
 		if dep == nil {
-			absent = append(absent, d.Name)
+			absent = append(absent, d.name)
 			continue
 		}
-		c.AddDependency(dep)
+		c.add(dep)
 	}
 	if len(absent) > 0 {
 		return nil, fmt.Errorf("Chart.yaml names dependencies that are not in charts/: %s; run \"helm dependency update\" and commit charts/, since rendering fetches nothing", strings.Join(absent, ", "))
@@ -75,7 +74,7 @@ func (j *job) load() (*chart.Chart, error) {
 }
 
 // loadDir reads one chart directory as helm does, .helmignore included.
-func (j *job) loadDir(dir string) (*chart.Chart, error) {
+func (j *job) loadDir(dir string) (loaded, error) {
 	if _, err := j.req.Tree.Stat(path.Join(dir, "Chart.yaml")); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, errNoChart
@@ -97,11 +96,11 @@ func (j *job) loadDir(dir string) (*chart.Chart, error) {
 	for _, f := range files {
 		j.noteCapabilities(f.Data)
 	}
-	c, err := loader.LoadFiles(files)
+	c, err := j.helm.load(files)
 	if err != nil {
 		return nil, fmt.Errorf("load chart: %w", err)
 	}
-	j.scrub.addValues(c.Values)
+	j.scrub.addValues(c.about().defaults)
 	return c, nil
 }
 
@@ -183,27 +182,17 @@ func (i info) IsDir() bool        { return i.e.IsDir() }
 func (i info) Sys() any           { return nil }
 
 // missingDependencies lists what Chart.yaml requires and charts/ does not hold.
-func missingDependencies(c *chart.Chart) []*chart.Dependency {
-	var out []*chart.Dependency
-	for _, d := range c.Metadata.Dependencies {
-		if d == nil {
-			continue
-		}
-		found := false
-		for _, have := range c.Dependencies() {
-			found = found || have.Name() == d.Name
-		}
-		if !found {
-			out = append(out, d)
-		}
-	}
-	return out
+func missingDependencies(c loaded) []dependency {
+	have := c.dependencies()
+	return slices.DeleteFunc(c.about().required, func(d dependency) bool {
+		return slices.ContainsFunc(have, func(h loaded) bool { return h.about().name == d.name })
+	})
 }
 
 // localDependency loads a dependency with a file:// repository from the tree. It returns nil for any other: it
 // would have to be fetched.
-func (j *job) localDependency(d *chart.Dependency) (*chart.Chart, error) {
-	rest, ok := strings.CutPrefix(d.Repository, "file://")
+func (j *job) localDependency(d dependency) (loaded, error) {
+	rest, ok := strings.CutPrefix(d.repository, "file://")
 	if !ok {
 		return nil, nil
 	}

@@ -9,8 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	chart "helm.sh/helm/v4/pkg/chart/v2"
-	releaseutil "helm.sh/helm/v4/pkg/release/v1/util"
+	"helm.sh/helm/v3/pkg/releaseutil"
 
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/engine/render/document"
@@ -30,7 +29,7 @@ type part struct {
 
 // collect turns rendered files into objects in the order of helm template: CRDs, objects by install order, hooks by
 // install order.
-func (j *job) collect(c *chart.Chart, files map[string]string) (manifests, error) {
+func (j *job) collect(c loaded, files map[string]string) (manifests, error) {
 	set := document.NewSet(j.req.Limits.Bytes, j.req.Limits.Objects)
 	if !j.opts.SkipCRDs {
 		if err := addCRDs(set, c); err != nil {
@@ -38,7 +37,7 @@ func (j *job) collect(c *chart.Chart, files map[string]string) (manifests, error
 		}
 	}
 	out := slices.Clone(set.Manifests())
-	ranks := installRanks()
+	ranks := installRanks(j.helm.installOrder())
 	var plain, hooks []part
 	var total int64
 	for _, name := range sortedKeys(files) {
@@ -49,9 +48,10 @@ func (j *job) collect(c *chart.Chart, files map[string]string) (manifests, error
 		if total += int64(len(text)); total > j.req.Limits.Bytes {
 			return nil, fmt.Errorf("the templates gave more than %d bytes: %w; split the application", j.req.Limits.Bytes, document.ErrLimit)
 		}
+		// Helm 4.2.1, which Argo CD ships, splits as Helm 3 does: no document keeps line breaks at its end. Helm prints one behind each.
 		docs := releaseutil.SplitManifests(text)
 		for i := range len(docs) {
-			p, err := addPart(set, name, docs["manifest-"+strconv.Itoa(i)])
+			p, err := addPart(set, name, docs["manifest-"+strconv.Itoa(i)]+"\n")
 			if err != nil {
 				return nil, err
 			}
@@ -77,12 +77,12 @@ func (j *job) collect(c *chart.Chart, files map[string]string) (manifests, error
 }
 
 // addCRDs adds the files of crds/ of the chart and of its enabled dependencies.
-func addCRDs(set *document.Set, c *chart.Chart) error {
-	crds := c.CRDObjects()
+func addCRDs(set *document.Set, c loaded) error {
+	crds := c.crds()
 	// Helm loads dependencies in random order; ours must not change from one rendering to the next.
-	slices.SortStableFunc(crds, func(a, b chart.CRD) int { return strings.Compare(a.Filename, b.Filename) })
-	for _, crd := range crds {
-		if err := set.AddYAML(crd.Filename, crd.File.Data); err != nil {
+	slices.SortStableFunc(crds, func(a, b crd) int { return strings.Compare(a.file, b.file) })
+	for _, f := range crds {
+		if err := set.AddYAML(f.file, f.data); err != nil {
 			return fmt.Errorf("read CRDs: %w", err)
 		}
 	}
@@ -136,9 +136,9 @@ func (j *job) classify(p part) (keep, hook bool) {
 	return !test || !j.opts.SkipTests, true
 }
 
-func installRanks() map[string]int {
-	out := make(map[string]int, len(releaseutil.InstallOrder))
-	for i, k := range releaseutil.InstallOrder {
+func installRanks(order []string) map[string]int {
+	out := make(map[string]int, len(order))
+	for i, k := range order {
 		out[k] = i
 	}
 	return out

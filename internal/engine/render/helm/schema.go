@@ -11,8 +11,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
+	chartutil3 "helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v4/pkg/chart/common"
-	chart "helm.sh/helm/v4/pkg/chart/v2"
 )
 
 // maxSchemaErrors bounds how many violations one message lists.
@@ -22,11 +22,7 @@ const maxSchemaErrors = 20
 const schemaURL = "file:///values.schema.json"
 
 // checkSchemas validates the merged values of c and of its dependencies against their values.schema.json.
-func checkSchemas(c *chart.Chart, top common.Values) error {
-	vals, err := top.Table("Values")
-	if err != nil {
-		return fmt.Errorf("read merged values: %w", err)
-	}
+func checkSchemas(c loaded, vals map[string]any) error {
 	var found []string
 	if err := collectViolations(c, vals, &found); err != nil {
 		return err
@@ -40,24 +36,24 @@ func checkSchemas(c *chart.Chart, top common.Values) error {
 	return fmt.Errorf("values don't meet the specifications of the schema(s) in the following chart(s): %s; correct the values or set skipSchemaValidation", strings.Join(found, "; "))
 }
 
-func collectViolations(c *chart.Chart, vals map[string]any, found *[]string) error {
-	if len(c.Schema) > 0 {
-		out, err := violations(c.Schema, vals)
+func collectViolations(c loaded, vals map[string]any, found *[]string) error {
+	if schema := c.about().schema; len(schema) > 0 {
+		out, err := violations(schema, vals)
 		if err != nil {
-			return fmt.Errorf("values don't meet the specifications of the schema(s) in the following chart(s): %s: values.schema.json cannot be used: %w; correct it or set skipSchemaValidation", c.Name(), err)
+			return fmt.Errorf("values don't meet the specifications of the schema(s) in the following chart(s): %s: values.schema.json cannot be used: %w; correct it or set skipSchemaValidation", c.about().name, err)
 		}
 		for _, v := range out {
-			*found = append(*found, c.Name()+": "+v)
+			*found = append(*found, c.about().name+": "+v)
 		}
 	}
-	for _, dep := range c.Dependencies() {
-		sub, ok := vals[dep.Name()]
+	for _, dep := range c.dependencies() {
+		sub, ok := vals[dep.about().name]
 		if !ok || sub == nil {
 			continue
 		}
 		m, ok := asMap(sub)
 		if !ok {
-			*found = append(*found, dep.Name()+": its values are no map")
+			*found = append(*found, dep.about().name+": its values are no map")
 			continue
 		}
 		if err := collectViolations(dep, m, found); err != nil {
@@ -72,6 +68,8 @@ func asMap(v any) (map[string]any, bool) {
 	case map[string]any:
 		return m, true
 	case common.Values:
+		return m, true
+	case chartutil3.Values:
 		return m, true
 	}
 	return nil, false

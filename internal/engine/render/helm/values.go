@@ -1,7 +1,6 @@
 package helm
 
 import (
-	"bytes"
 	"fmt"
 	"regexp"
 	"strings"
@@ -52,7 +51,7 @@ func inlineValues(o v1alpha1.HelmSource) []byte {
 
 func (j *job) mergeDocument(into *map[string]any, raw []byte) error {
 	j.noteCapabilities(raw)
-	vals, err := loader.LoadValues(bytes.NewReader(raw))
+	vals, err := j.helm.parseValues(raw)
 	if err != nil {
 		// The library quotes what it could not read, and that can be a secret.
 		return fmt.Errorf("not a YAML map: %s", firstLine(err.Error()))
