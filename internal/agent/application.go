@@ -2,6 +2,7 @@ package agent
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -127,6 +128,7 @@ func concernsUs(old, app *v1alpha1.Application) bool {
 		!sameWord(old, app, v1alpha1.AnnotationDeletionApproved, v1alpha1.AnnotationDeletionConfirmed, v1alpha1.AnnotationDeletionBudget,
 			v1alpha1.AnnotationRollback, v1alpha1.AnnotationDriftAllowed),
 		(old.DeletionTimestamp == nil) != (app.DeletionTimestamp == nil),
+		!slices.Equal(linksOf(old, nil), linksOf(app, nil)),
 		app.DeletionTimestamp != nil && len(old.Finalizers) != len(app.Finalizers):
 		return true
 	}

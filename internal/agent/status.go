@@ -12,6 +12,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine"
+	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
@@ -28,7 +29,7 @@ func nextStatus(app *v1alpha1.Application, res engine.Result, now time.Time, nam
 	}
 	next.Health.Message = res.Health.Message
 	next.Resources = res.Resources
-	next.Summary.Images = res.Images
+	next.Summary.Images, next.Summary.ExternalURLs = res.Images, linksOf(app, res.Links)
 	next.Summary.IsAppOfApps = slices.ContainsFunc(res.Resources, func(r v1alpha1.ResourceStatus) bool {
 		return r.Group == v1alpha1.Group && r.Kind == v1alpha1.KindApplication
 	})
@@ -42,6 +43,18 @@ func nextStatus(app *v1alpha1.Application, res engine.Result, now time.Time, nam
 		}
 	}
 	return next
+}
+
+// linksOf are the addresses of an Application: those of its objects, and those of its own annotations. They are sorted.
+func linksOf(app *v1alpha1.Application, links []string) []string {
+	out := slices.Clone(links)
+	for name, value := range app.Annotations {
+		if live.IsLink(name, value) {
+			out = append(out, value)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // nextSync tells how live objects compare with what Git says. A deployment of something else leaves what is known of

@@ -262,3 +262,21 @@ func TestWhatSomebodyDeployedIsNotTakenForWhatGitSays(t *testing.T) {
 		})
 	}
 }
+
+func TestTheSummaryHasTheAddressesOfTheObjectsAndOfTheApplication(t *testing.T) {
+	t.Parallel()
+	app := settled()
+	app.Annotations = map[string]string{
+		"link.argocd.argoproj.io/docs": "Docs|https://docs.example", "link.argocd.argoproj.io/web": "http://b.example",
+		"link.argocd.argoproj.io/bad": "javascript:alert(1)", "other": "http://other.example",
+	}
+	got := nextStatus(app, found(func(r *engine.Result) { r.Links = []string{"http://a.example", "http://b.example"} }), at(9).Time, "argocd")
+	if d := cmp.Diff([]string{"Docs|https://docs.example", "http://a.example", "http://b.example"}, got.Summary.ExternalURLs); d != "" {
+		t.Error(d)
+	}
+	other := app.DeepCopy()
+	other.Annotations["link.argocd.argoproj.io/docs"] = "https://other.example"
+	if !concernsUs(app, other) || concernsUs(app, app.DeepCopy()) {
+		t.Error("a turn begins by another address, and by nothing else")
+	}
+}

@@ -11,7 +11,9 @@ import (
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/kin"
+	"github.com/slipway-gitops/slipway/internal/engine/health"
 	"github.com/slipway-gitops/slipway/internal/engine/live/stream"
+	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/inspect"
 )
 
@@ -24,11 +26,11 @@ func (v *verbs) tree(ctx context.Context, cmd agentapi.Command) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	leaves, warnings, err := kin.List(ctx, view.Cluster, inspect.Places(view.Resources))
+	leaves, listed, warnings, err := kin.List(ctx, view.Cluster, inspect.Places(view.Resources, view.Knows))
 	if err != nil {
 		return nil, err
 	}
-	return pruned(api.TreeAnswer{Items: inspect.Tree(view.Resources, leaves, view.App), Warnings: warnings})
+	return pruned(api.TreeAnswer{Items: inspect.Tree(view.Resources, leaves, listed, view.App), Warnings: warnings})
 }
 
 // look says how an Application is now, to those who watch its tree.
@@ -54,10 +56,12 @@ func (v *verbs) view(ctx context.Context, app *v1alpha1.Application) (kin.View, 
 func (v *verbs) seen(p *place) (kin.Cluster, error) {
 	client, err := watcherOf(actor{}.config(p.d.rest))
 	eye := inspect.Eye{Owner: p.cluster.Tracking.Owner}
+	knows := func(kind object.Kind) bool { return health.Knows(kind.Group, kind.Kind) }
 	if assessor, _ := v.clusters.scripts.get(); assessor != nil {
 		eye.Judge = assessor.Judge
+		knows = func(kind object.Kind) bool { return assessor.Knows(kind.Group, kind.Kind) }
 	}
-	return kin.Cluster{ID: p.d, Client: client, Find: p.cluster.Find, Eye: eye}, err
+	return kin.Cluster{ID: p.d, Client: client, Find: p.cluster.Find, Eye: eye, Knows: knows}, err
 }
 
 // watcherOf is a client that lists and watches in a cluster, over the connections that there are.
@@ -98,11 +102,11 @@ func (v *verbs) family(ctx context.Context, p *place, resources []v1alpha1.Resou
 	if err != nil {
 		return nil, err
 	}
-	leaves, _, err := kin.List(ctx, cluster, inspect.Heirs(resources))
+	leaves, _, _, err := kin.List(ctx, cluster, inspect.Heirs(resources))
 	if err != nil {
 		return nil, err
 	}
-	return inspect.Tree(resources, leaves, p.instance), nil
+	return inspect.Tree(resources, leaves, nil, p.instance), nil
 }
 
 // treeWatch shows the tree of an Application as it changes.

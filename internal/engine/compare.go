@@ -31,7 +31,7 @@ type state struct {
 	assessed  bool
 	unjudged  bool // its health does not count for the Application
 	health    health.Result
-	images    []string
+	shown     *live.Shown
 	applied   int64 // when we last changed it, in seconds since 1970
 }
 
@@ -43,6 +43,7 @@ func (r *run) compare(ctx context.Context) error {
 	r.warnUnsupported()
 	r.warnIgnoring()
 	r.warnBarred()
+	r.heedNamespace(ctx)
 	own, asked := object.AppOptions(r.syncOptions()), object.AppOptions(r.optionsOf(nil))
 	wanted := make(map[object.Key]bool, len(r.memory.wanted))
 	for _, w := range r.memory.wanted {
@@ -68,10 +69,10 @@ func (r *run) compare(ctx context.Context) error {
 		}
 		s := state{
 			key: rec.Key, version: r.target.Live.Version(rec.Key.GroupKind()), prune: true, ignored: rec.IgnoreExtra,
-			assessed: rec.Assessed, health: rec.Health, images: rec.Images, confirm: rec.Asks(asked),
+			assessed: rec.Assessed, health: rec.Health, shown: rec.Shown, confirm: rec.Asks(asked),
 		}
 		if rec.Hook {
-			s.synced, s.hook, s.unjudged, s.wave, s.images = true, true, true, rec.Wave, nil
+			s.synced, s.hook, s.unjudged, s.wave = true, true, true, rec.Wave
 			r.states = append(r.states, s)
 			continue
 		}
@@ -118,7 +119,7 @@ func (r *run) compareOne(ctx context.Context, w wanted, asked object.Options) (d
 	s := state{key: w.key, version: w.version, wave: w.wave}
 	rec, tracked, untracked := r.target.Live.Get(w.key)
 	s.unjudged, s.confirm = rec.IgnoreHealth, w.options.Asks(asked) || tracked && rec.Asks(asked)
-	s.assessed, s.health, s.images, s.applied = rec.Assessed, rec.Health, rec.Images, rec.AppliedAt
+	s.assessed, s.health, s.shown, s.applied = rec.Assessed, rec.Health, rec.Shown, rec.AppliedAt
 	if owner := r.owner(w.key, rec, tracked); owner != "" {
 		s.foreign = true
 		c.Why = fmt.Sprintf("%s belongs to Application %s: remove it from one of the two sources", w.key, owner)

@@ -162,7 +162,7 @@ func (r *run) decideAutomated() Decision {
 	prune := isTrue(policy.Prune, false)
 	if !slices.ContainsFunc(r.changes, func(c diff.Change) bool {
 		return c.Verb == diff.Create || c.Verb == diff.Update || (c.Verb == diff.Delete && prune && !c.Ignored)
-	}) {
+	}) && !r.strayed && !r.metadataMoved() {
 		if r.untold() {
 			r.untellable = true
 			return Decision{Go: true, Prune: prune, Operation: r.automaticOperation(prune)}
@@ -172,7 +172,7 @@ func (r *run) decideAutomated() Decision {
 		}
 		return Decision{}
 	}
-	if len(r.memory.wanted) == 0 && prune && !isTrue(policy.AllowEmpty, false) {
+	if len(r.memory.wanted) == 0 && len(r.changes) > 0 && prune && !isTrue(policy.AllowEmpty, false) {
 		return Decision{Condition: &v1alpha1.ApplicationCondition{Type: v1alpha1.ConditionSyncError, Message: fmt.Sprintf(
 			"the source renders no objects, and an automated sync would delete all %d live ones: nothing was deleted; "+
 				"correct the source, or set spec.syncPolicy.automated.allowEmpty: true if it is meant", len(r.changes))}}

@@ -10,6 +10,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/apply"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
+	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/engine/plan"
 	"github.com/slipway-gitops/slipway/internal/engine/render"
 	"github.com/slipway-gitops/slipway/internal/project"
@@ -115,9 +116,11 @@ func (e *Engine) Reconcile(ctx context.Context, req Request) (res Result) {
 		return run.failed(StagePermit, err)
 	}
 	if err := run.fetch(ctx); err != nil { // 1 revision -> trees
+		run.watchKnown(ctx)
 		return run.failed(StageFetch, err)
 	}
 	if err := run.render(ctx); err != nil { // 2 trees -> manifests
+		run.watchKnown(ctx)
 		return run.failed(StageRender, err)
 	}
 	if err := run.observe(ctx); err != nil { // 3 cluster -> live state
@@ -153,6 +156,7 @@ func (e *Engine) Forget(ctx context.Context, app *v1alpha1.Application) {
 		return
 	}
 	target.Live.ForgetStrays(name)
+	target.Live.Heed(object.Key{Kind: "Namespace", Name: app.Spec.Destination.Namespace}, name, nil, nil)
 	for _, m := range kept.(*memory).wanted {
 		target.Live.Release(m.key, name)
 	}

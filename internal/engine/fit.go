@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
@@ -147,6 +148,27 @@ func resourcesSize(list []v1alpha1.ResourceStatus) int {
 		size += resourceSize(&list[i])
 	}
 	return size
+}
+
+// maxShown is how many bytes the images of a summary take at most, and how many its addresses.
+const maxShown = 64 << 10
+
+func gather(into map[string]bool, texts []string) {
+	for _, text := range texts {
+		into[text] = true
+	}
+}
+
+// fitting sorts texts for a summary, as many as fit.
+func fitting(texts map[string]bool) []string {
+	out := slices.Sorted(maps.Keys(texts))
+	size := 0
+	for i, text := range out {
+		if size += len(text); size > maxShown {
+			return out[:i]
+		}
+	}
+	return out
 }
 
 // fit makes the objects of a result fit into a status: beyond statusRoom without the messages of their health, and

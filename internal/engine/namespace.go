@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"maps"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -27,13 +28,54 @@ func (r *run) lacksNamespace(d Decision) bool {
 	if key.Name == "" || !object.AppOptions(r.options(d)).Namespace.Is() {
 		return false
 	}
-	for _, w := range r.memory.wanted {
-		if w.key == key {
-			return false
-		}
+	if r.wants(key) {
+		return false
 	}
 	m, err := r.namespaceManifest()
-	return err == nil && !r.target.Client.Ensured(m)
+	return err == nil && (!r.target.Client.Ensured(m) || r.strayed)
+}
+
+// heedNamespace finds out whether the destination namespace has lost metadata that the Application gives it, and asks to hear
+// of that. It costs one request, once, since the watch tells the rest.
+func (r *run) heedNamespace(ctx context.Context) {
+	key, policy := r.namespaceKey(), r.app.Spec.SyncPolicy
+	if key.Name == "" || r.engine.Shadow || !r.managesNamespace() || !object.AppOptions(r.optionsOf(nil)).Namespace.Is() || r.wants(key) || r.permits(key) != nil {
+		return
+	}
+	meta := policy.ManagedNamespaceMetadata
+	r.strayed, _ = r.target.Live.Heed(key, r.instance, meta.Labels, meta.Annotations)
+	res, err := r.target.Live.Find(ctx, key.GroupKind(), "v1")
+	if err != nil || r.target.Live.Watch(ctx, res) != nil {
+		return // an agent that may not watch namespaces does not see what others do to them
+	}
+	if _, seen := r.target.Live.Heed(key, r.instance, meta.Labels, meta.Annotations); !seen {
+		obj, err := r.target.Client.Get(ctx, res, key)
+		if err != nil && !apierrors.IsNotFound(err) {
+			return
+		}
+		r.target.Live.Saw(key, obj)
+	}
+	r.strayed, _ = r.target.Live.Heed(key, r.instance, meta.Labels, meta.Annotations)
+}
+
+// managedBefore is what the last operation gave the namespace.
+func (r *run) managedBefore() *v1alpha1.ManagedNamespaceMetadata {
+	if last := r.app.Status.OperationState; last != nil && last.SyncResult != nil {
+		return last.SyncResult.ManagedNamespaceMetadata
+	}
+	return nil
+}
+
+// wants reports whether an object is among the Application's own.
+func (r *run) wants(key object.Key) bool {
+	return slices.ContainsFunc(r.memory.wanted, func(w wanted) bool { return w.key == key })
+}
+
+// metadataMoved reports whether the Application gives its namespace other metadata than at its last operation.
+func (r *run) metadataMoved() bool {
+	last := r.app.Status.OperationState
+	return r.managesNamespace() && last != nil && last.SyncResult != nil &&
+		!sameContent(r.app.Spec.SyncPolicy.ManagedNamespaceMetadata, last.SyncResult.ManagedNamespaceMetadata)
 }
 
 func (r *run) namespaceManifest() (object.Manifest, error) {
@@ -66,8 +108,14 @@ func (r *run) makeNamespace(ctx context.Context) plan.State {
 		}
 		return fail(err)
 	}
+	if r.strayed {
+		r.target.Client.Missed(key)
+	}
 	if err := r.target.Client.Ensure(ctx, res, m); err != nil {
 		return fail(err)
+	}
+	if obj, err := m.Decode(); err == nil {
+		r.target.Live.Saw(key, obj)
 	}
 	return done
 }

@@ -4,9 +4,14 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/testenv"
 )
 
 func TestTheNamespaceGetsItsMetadata(t *testing.T) {
@@ -152,5 +157,82 @@ func TestANamespaceIsChangedWhereItsLabelsOrAnnotationsAre(t *testing.T) {
 		if got := namespaceVerb(c.have, c.then); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
+	}
+}
+
+// given are labels of a bed's namespace, as the API server has them.
+func (b *bed) given() map[string]any {
+	b.t.Helper()
+	key := object.Key{Kind: "Namespace", Name: b.app.Spec.Destination.Namespace}
+	res, err := b.target.Live.Find(b.t.Context(), key.GroupKind(), "v1")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	obj, err := b.target.Client.Get(b.t.Context(), res, key)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	labels, _ := obj["metadata"].(map[string]any)["labels"].(map[string]any)
+	return labels
+}
+
+// label sets labels of a bed's namespace as another manager would.
+func (b *bed) label(patch string) {
+	b.t.Helper()
+	client, err := kubernetes.NewForConfig(testenv.Cluster(b.t))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	_, err = client.CoreV1().Namespaces().Patch(b.t.Context(), b.app.Spec.Destination.Namespace, types.MergePatchType,
+		[]byte(`{"metadata":{"labels":`+patch+`}}`), metav1.PatchOptions{FieldManager: "other"})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func TestTheMetadataOfAManagedNamespaceIsHealed(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, nil)
+	b.commit("r1", good)
+	b.app.Spec.SyncPolicy = &v1alpha1.SyncPolicy{
+		Automated: &v1alpha1.AutomatedSync{SelfHeal: yes()}, SyncOptions: []string{"CreateNamespace=true"},
+		ManagedNamespaceMetadata: &v1alpha1.ManagedNamespaceMetadata{Labels: map[string]string{"team": "red"}},
+	}
+	res := b.turn()
+	if res.Operation == nil || res.Operation.Phase != v1alpha1.OperationSucceeded || b.given()["team"] != "red" ||
+		!sameContent(res.Operation.SyncResult.ManagedNamespaceMetadata, b.app.Spec.SyncPolicy.ManagedNamespaceMetadata) {
+		t.Fatalf("%v, %+v, %v", res, res.Operation, b.given())
+	}
+	if res := b.turn(); res.Operation != nil || res.Sync != v1alpha1.SyncStatusSynced {
+		t.Errorf("nothing is to be done: %v, %+v", res, res.Operation)
+	}
+
+	// Another manager changes it, and takes it away: the agent hears of that, and puts it back.
+	for _, patch := range []string{`{"team":"blue"}`, `{"team":null}`} {
+		b.label(patch)
+		healed := false
+		b.await("it is healed", func() bool {
+			if res := b.turn(); res.Operation != nil {
+				healed = res.Operation.Phase == v1alpha1.OperationSucceeded
+			}
+			return healed
+		})
+		if b.given()["team"] != "red" {
+			t.Errorf("after %s: %v", patch, b.given())
+		}
+	}
+
+	// The Application says something else.
+	b.app.Spec.SyncPolicy.ManagedNamespaceMetadata.Labels["team"] = "green"
+	b.app.Spec.SyncPolicy.Automated = nil
+	if res := b.turn(); res.Operation != nil || res.Sync != v1alpha1.SyncStatusOutOfSync {
+		t.Errorf("it differs from what was given: %v, %+v", res, res.Operation)
+	}
+	b.app.Operation = &v1alpha1.Operation{Sync: &v1alpha1.SyncOperation{}}
+	if res := b.turn(); res.Operation == nil || res.Operation.Phase != v1alpha1.OperationSucceeded || b.given()["team"] != "green" {
+		t.Errorf("%v, %+v, %v", res, res.Operation, b.given())
+	}
+	if res := b.turn(); res.Operation != nil || res.Sync != v1alpha1.SyncStatusSynced {
+		t.Errorf("%v, %+v", res, res.Operation)
 	}
 }

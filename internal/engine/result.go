@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/health"
+	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/source"
 )
 
@@ -22,7 +24,8 @@ type Result struct {
 	Sync        v1alpha1.SyncStatusCode
 	Health      health.Result
 	Resources   []v1alpha1.ResourceStatus
-	Images      []string
+	Images      []string                        // of containers, sorted
+	Links       []string                        // addresses at which people reach its objects, sorted
 	Conditions  []v1alpha1.ApplicationCondition // without times
 	Operation   *v1alpha1.OperationState        // what an operation did, when one ran
 	Err         *StageError                     // the stage that failed, if one did
@@ -66,6 +69,7 @@ func (r *run) failed(s Stage, err error) Result {
 		kind = v1alpha1.ConditionInvalidSpecError
 	}
 	res.Conditions = []v1alpha1.ApplicationCondition{{Type: kind, Message: err.Error()}}
+	r.judgeFailed(s, &res)
 	op := r.operation()
 	if op != nil {
 		r.operationFailed(*op, err, &res)
@@ -78,11 +82,39 @@ func (r *run) failed(s Stage, err error) Result {
 	return res
 }
 
+// watchKnown has the live objects judged of an Application that cannot be rendered. Where the cluster does not answer either,
+// what was known stands.
+func (r *run) watchKnown(ctx context.Context) {
+	if r.target.Live == nil || ctx.Err() != nil {
+		return
+	}
+	kinds := map[object.Kind]bool{}
+	r.known(kinds)
+	r.observed = r.watch(ctx, kinds) == nil
+}
+
+// judgeFailed sets the health of an Application that could not be compared, as Argo CD does: Unknown where its specification
+// is refused, else that of its live objects, of which it may have none.
+func (r *run) judgeFailed(s Stage, res *Result) {
+	switch {
+	case s == StagePermit:
+		res.Health = health.Result{Status: health.Unknown}
+	case r.observed:
+		res.Health = health.Result{Status: health.Healthy}
+		for _, rec := range r.target.Live.Owned(r.instance) {
+			of := state{key: rec.Key, assessed: rec.Assessed, health: rec.Health, unjudged: rec.IgnoreHealth || rec.Hook || rec.Owned || r.outside(rec.Key)}
+			if r.counts(of) && health.Worse(rec.Health.Sum(), res.Health.Status) {
+				res.Health = health.Result{Status: rec.Health.Sum()}
+			}
+		}
+	}
+}
+
 // standing is what the Application says of itself, as a Result.
 func (r *run) standing() Result {
 	res := Result{
 		Sources: r.sources, Sync: r.app.Status.Sync.Status, Times: r.times,
-		Resources: r.app.Status.Resources, Images: r.app.Status.Summary.Images,
+		Resources: r.app.Status.Resources, Images: r.app.Status.Summary.Images, Links: r.app.Status.Summary.ExternalURLs,
 		Health: health.Result{Status: health.Status(r.app.Status.Health.Status), Message: r.app.Status.Health.Message},
 	}
 	if len(r.revisions) == len(r.sources) {
@@ -132,7 +164,7 @@ func (r *run) result(d Decision) Result {
 		res.Conditions = append(res.Conditions, *d.Condition)
 	}
 	worst := health.Result{Status: health.Healthy}
-	images := map[string]bool{}
+	images, links := map[string]bool{}, map[string]bool{}
 	gone, there := false, false
 	for _, s := range r.states {
 		gone, there = gone || s.missing, there || !s.missing && !s.hook
@@ -143,8 +175,9 @@ func (r *run) result(d Decision) Result {
 		if r.counts(s) && health.Worse(s.health.Sum(), worst.Status) {
 			worst = health.Result{Status: s.health.Sum()}
 		}
-		for _, image := range s.images {
-			images[image] = true
+		if s.shown != nil {
+			gather(images, s.shown.Images)
+			gather(links, s.shown.Links)
 		}
 	}
 	slices.SortFunc(res.Resources, func(a, b v1alpha1.ResourceStatus) int {
@@ -157,10 +190,7 @@ func (r *run) result(d Decision) Result {
 			h.Message = terse(h.Message, &told)
 		}
 	}
-	for image := range images {
-		res.Images = append(res.Images, image)
-	}
-	slices.Sort(res.Images)
+	res.Images, res.Links = fitting(images), fitting(links)
 	if gone && !there && health.Worse(health.Missing, worst.Status) { // also where none of them has a health
 		worst = health.Result{Status: health.Missing}
 	}

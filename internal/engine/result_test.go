@@ -121,3 +121,24 @@ func TestEachSourceSaysWhatRenderedItAndOneThatIsReferredToNothing(t *testing.T)
 		t.Errorf("%q", got)
 	}
 }
+
+func TestTheHealthOfAnApplicationThatCannotBeComparedIsThatOfItsLiveObjects(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, nil)
+	b.commit("r1", "{")
+	if res := b.turn(); res.Err == nil || res.Sync != v1alpha1.SyncStatusUnknown || res.Health.Status != health.Healthy {
+		t.Errorf("it never had an object: %v, %+v", res, res.Health)
+	}
+	b.automate()
+	b.commit("r2", `[{apiVersion: apps/v1, kind: Deployment, metadata: {name: w}, spec: {replicas: 0, paused: true, selector: {matchLabels: {a: b}}, `+
+		`template: {metadata: {labels: {a: b}}, spec: {containers: [{name: a, image: a}]}}}}]`)
+	b.turn()
+	b.commit("r3", "{")
+	if res := b.turn(); res.Err == nil || res.Health.Status != health.Suspended {
+		t.Errorf("its Deployment is paused: %v, %+v", res, res.Health)
+	}
+	b.rules = permissive(t, func(p *v1alpha1.AppProject) { p.Spec.SourceRepos = nil })
+	if res := b.turn(); res.Err == nil || res.Health.Status != health.Unknown {
+		t.Errorf("its specification is refused: %v, %+v", res, res.Health)
+	}
+}

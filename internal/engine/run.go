@@ -120,6 +120,8 @@ type run struct {
 	op         *plan.Operation
 	under      *underway
 	verdicts   []Verdict
+	strayed    bool // the namespace has lost metadata that the Application gives it
+	observed   bool // live objects are known although nothing could be rendered
 	rendering  bool // the sources could be rendered
 	untellable bool // the process before this one did the work, and did not tell
 
@@ -326,12 +328,22 @@ func (r *run) observe(ctx context.Context) error {
 			}
 		}
 	}
+	r.known(kinds)
+	return r.watch(ctx, kinds)
+}
+
+// known adds the kinds that the status lists.
+func (r *run) known(kinds map[object.Kind]bool) {
 	for _, res := range r.app.Status.Resources {
 		key := object.Key{Group: res.Group, Kind: res.Kind, Namespace: res.Namespace, Name: res.Name}
 		if kind := key.GroupKind(); !kinds[kind] && !r.outside(key) { // anybody can write a status, and a watch costs memory
 			kinds[kind] = true
 		}
 	}
+}
+
+// watch makes sure that live state of kinds is complete.
+func (r *run) watch(ctx context.Context, kinds map[object.Kind]bool) error {
 	for kind := range kinds {
 		res, err := r.target.Live.Find(ctx, kind, "")
 		if unknownKind(err) {

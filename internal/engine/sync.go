@@ -62,6 +62,7 @@ func propagation(options []string) metav1.DeletionPropagation {
 // synced is the result after an operation, or a part of it: what it did, and what is true now.
 func (r *run) synced(ctx context.Context, d Decision, op *plan.Operation, u *underway, end plan.Move) Result {
 	state := r.operationState(d, u)
+	state.SyncResult.ManagedNamespaceMetadata = r.managed(d)
 	u.states = op.States()
 	var trouble error
 	if r.done {
@@ -144,9 +145,23 @@ func terse(text string, told *int) string {
 	return text
 }
 
+// managed is what an operation has given the namespace, as its result tells it.
+func (r *run) managed(d Decision) *v1alpha1.ManagedNamespaceMetadata {
+	switch {
+	case d.DryRun: // it has given nothing
+		return r.managedBefore()
+	case !r.managesNamespace():
+		return nil
+	}
+	return r.app.Spec.SyncPolicy.ManagedNamespaceMetadata
+}
+
 // unsynced is the result where no operation runs: there is nothing to do, or what was asked for is refused.
 func (r *run) unsynced(d Decision) Result {
 	res := r.result(d)
+	if r.metadataMoved() {
+		res.Sync = v1alpha1.SyncStatusOutOfSync
+	}
 	if d.Held != "" {
 		res.Conditions = append(res.Conditions, v1alpha1.ApplicationCondition{Type: v1alpha1.ConditionHeld, Message: d.Held})
 		if r.operation() != nil {
@@ -188,7 +203,7 @@ func (r *run) held(d Decision, why string) *v1alpha1.OperationState {
 	if begun(last) && sameOperation(last.Operation, d.Operation) {
 		state.StartedAt = last.StartedAt
 	}
-	state.Phase, state.Message, state.SyncResult = v1alpha1.OperationRunning, why, &v1alpha1.SyncOperationResult{}
+	state.Phase, state.Message, state.SyncResult = v1alpha1.OperationRunning, why, &v1alpha1.SyncOperationResult{ManagedNamespaceMetadata: r.managedBefore()}
 	return state
 }
 
@@ -223,7 +238,7 @@ func (r *run) forgetPruned() {
 func (r *run) operationState(d Decision, u *underway) *v1alpha1.OperationState {
 	o := &v1alpha1.OperationState{
 		Operation: d.Operation, StartedAt: metav1.NewTime(r.started), RetryCount: r.req.Retries,
-		SyncResult: &v1alpha1.SyncOperationResult{},
+		SyncResult: &v1alpha1.SyncOperationResult{ManagedNamespaceMetadata: r.managedBefore()},
 	}
 	if last := r.app.Status.OperationState; last != nil && last.Phase == v1alpha1.OperationRunning && (r.req.Retries > 0 || d.Going) {
 		o.StartedAt = last.StartedAt

@@ -72,7 +72,7 @@ func refusal(d Decision, state *v1alpha1.OperationState) v1alpha1.OperationPhase
 	if !strings.HasPrefix(d.Refused, outlived) && !strings.HasPrefix(d.Refused, invalid) {
 		return v1alpha1.OperationError
 	}
-	state.SyncResult = &v1alpha1.SyncOperationResult{}
+	state.SyncResult = &v1alpha1.SyncOperationResult{ManagedNamespaceMetadata: state.SyncResult.ManagedNamespaceMetadata}
 	return v1alpha1.OperationFailed
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/health"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
@@ -166,7 +167,7 @@ func TestTrafficIsFollowedWithinTheTree(t *testing.T) {
 	resources, leaves := shop(t)
 	type way struct{ Routes, Addresses, URLs []string }
 	got := map[string]way{}
-	Walk(Tree(resources, leaves, "shop"), func(_ int, _, n *api.TreeNode) {
+	Walk(Tree(resources, leaves, nil, "shop"), func(_ int, _, n *api.TreeNode) {
 		if w := (way{n.Routes, n.Addresses, n.URLs}); w.Routes != nil || w.Addresses != nil || w.URLs != nil {
 			got[n.ID()] = w
 		}
@@ -187,7 +188,7 @@ func TestTrafficIsFollowedWithinTheTree(t *testing.T) {
 func TestOfAnObjectThatIsMarkedAsAnothersNothingIsTold(t *testing.T) {
 	t.Parallel()
 	resources, leaves := shop(t)
-	roots := Tree(resources, leaves, "shop")
+	roots := Tree(resources, leaves, nil, "shop")
 	service, deployment := roots[3], roots[4]
 	if service.Wave != 3 || !service.RequiresPruning {
 		t.Errorf("the status says more of the service than %+v", service)
@@ -224,7 +225,7 @@ func TestMetadataIsEnoughForWhatTellsNothingElse(t *testing.T) {
 		{Kind: "ConfigMap", Namespace: "b", Name: "c"},
 		{Kind: "Pod", Namespace: "a", Name: "p"},
 		{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: "r"},
-	})
+	}, nil)
 	want := []Place{
 		{Kind: object.Kind{Group: "apps", Kind: "ReplicaSet"}, Namespace: "a"},
 		{Kind: object.Kind{Kind: "Pod"}, Namespace: "a"},
@@ -235,6 +236,47 @@ func TestMetadataIsEnoughForWhatTellsNothingElse(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("places (-want +got):\n%s", diff)
+	}
+}
+
+func TestObjectsAreReadForTheHealthThatTheStatusLacks(t *testing.T) {
+	t.Parallel()
+	told := &v1alpha1.HealthStatus{Status: v1alpha1.HealthHealthy}
+	kind := func(name string) object.Kind { return object.Kind{Group: "shop.example.com", Kind: name} }
+	resources := []v1alpha1.ResourceStatus{
+		{Group: "shop.example.com", Kind: "Widget", Namespace: "a", Name: "there"},
+		{Group: "shop.example.com", Kind: "Widget", Namespace: "a", Name: "gone", Status: v1alpha1.SyncStatusOutOfSync},
+		{Group: "shop.example.com", Kind: "Widget", Namespace: "b", Name: "told", Health: told},
+		{Group: "shop.example.com", Kind: "Plain", Namespace: "a", Name: "p"},
+		{Kind: "Secret", Namespace: "a", Name: "s"},
+		{Group: "shop.example.com", Kind: "Hook", Namespace: "a", Name: "h", Hook: true},
+	}
+	places := Places(resources, func(k object.Kind) bool { return k != kind("Plain") })
+	got := map[Place]bool{}
+	for _, p := range places {
+		if p.Kind.Group == "shop.example.com" || p.Kind.Kind == "Secret" {
+			got[p] = true
+		}
+	}
+	want := map[Place]bool{
+		{Kind: kind("Widget"), Namespace: "a", Judged: true}: true, {Kind: kind("Widget"), Namespace: "b", Bare: true}: true,
+		{Kind: kind("Plain"), Namespace: "a", Bare: true}: true, {Kind: object.Kind{Kind: "Secret"}, Namespace: "a", Bare: true}: true,
+		{Kind: kind("Hook"), Namespace: "a", Bare: true}: true,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("places (-want +got):\n%s", diff)
+	}
+
+	eye := Eye{
+		Judge: func(map[string]any) (health.Result, bool) { return health.Result{Status: health.Degraded}, true },
+		Owner: func(map[string]any, object.Key) (string, bool) { return "shop", false },
+	}
+	leaf := eye.Leaf(parsed(t, `{"apiVersion":"shop.example.com/v1","kind":"Widget","metadata":{"namespace":"a","name":"there"}}`), false)
+	listed := map[Spot]bool{{Kind: kind("Widget"), Namespace: "a"}: true, {Kind: kind("Hook"), Namespace: "a"}: true}
+	seen := map[string]string{}
+	Walk(Tree(resources, []*Leaf{leaf}, listed, "shop"), func(_ int, _, n *api.TreeNode) { seen[n.Name] = n.Health })
+	if diff := cmp.Diff(map[string]string{"there": "Degraded", "gone": "Missing", "told": "Healthy", "p": "", "s": "", "h": ""}, seen); diff != "" {
+		t.Errorf("health (-want +got):\n%s", diff)
 	}
 }
 

@@ -24,7 +24,18 @@ type Place struct {
 	Namespace string // empty for what has none
 	// Bare says that nothing but metadata is needed.
 	Bare bool
+	// Judged says that nothing but metadata and health is needed.
+	Judged bool
 }
+
+// Spot is a kind in a namespace.
+type Spot struct {
+	Kind      object.Kind
+	Namespace string
+}
+
+// Spot returns where it is.
+func (p Place) Spot() Spot { return Spot{Kind: p.Kind, Namespace: p.Namespace} }
 
 // Heirs says what must be listed for the tree below resources.
 func Heirs(resources []v1alpha1.ResourceStatus) []Place {
@@ -52,8 +63,16 @@ func Heirs(resources []v1alpha1.ResourceStatus) []Place {
 }
 
 // Places says what must be listed for resources and the tree below them. Of a kind that is all in the tree, or that tells
-// nothing more of itself, metadata will do: the data of ConfigMaps and Secrets is never read.
-func Places(resources []v1alpha1.ResourceStatus) []Place {
+// nothing more of itself, metadata will do, unless the status lacks the health of its objects and knows says that they have
+// one; nil: none has. The data of ConfigMaps and Secrets is never read.
+func Places(resources []v1alpha1.ResourceStatus, knows func(object.Kind) bool) []Place {
+	judged := map[Spot]bool{}
+	for _, r := range resources {
+		at := Place{Kind: object.Kind{Group: r.Group, Kind: r.Kind}, Namespace: r.Namespace}
+		if r.Health == nil && !r.Hook && !judged[at.Spot()] && !private(at.Kind) && knows != nil && knows(at.Kind) {
+			judged[at.Spot()] = true
+		}
+	}
 	out := Heirs(resources)
 	seen := make(map[Place]bool, len(out))
 	for _, p := range out {
@@ -63,11 +82,19 @@ func Places(resources []v1alpha1.ResourceStatus) []Place {
 		p := Place{Kind: object.Kind{Group: r.Group, Kind: r.Kind}, Namespace: r.Namespace}
 		if !seen[p] {
 			seen[p] = true
-			p.Bare = !tells(p.Kind)
+			if !tells(p.Kind) {
+				p.Judged = judged[p.Spot()]
+				p.Bare = !p.Judged
+			}
 			out = append(out, p)
 		}
 	}
 	return out
+}
+
+// private reports whether objects of a kind hold data that no tree shows.
+func private(kind object.Kind) bool {
+	return kind.Group == "" && (kind.Kind == "ConfigMap" || kind.Kind == "Secret")
 }
 
 // tells reports whether objects of a kind tell more than their metadata.
@@ -97,10 +124,12 @@ func Namespaces(resources []v1alpha1.ResourceStatus) []string {
 }
 
 // Tree puts what was listed (Places, Heirs) below resources, which are the roots. Of a root, a leaf counts that is marked as
-// one of app: whoever can write the status of an Application can name any object in it.
-func Tree(resources []v1alpha1.ResourceStatus, leaves []*Leaf, app string) []*api.TreeNode {
+// one of app: whoever can write the status of an Application can name any object in it. A root is missing that is not among
+// the leaves, where all of its kind and namespace were listed.
+func Tree(resources []v1alpha1.ResourceStatus, leaves []*Leaf, listed map[Spot]bool, app string) []*api.TreeNode {
 	f := family{
-		owned: byOwner(leaves), leaves: make(map[object.Key]*Leaf, len(leaves)),
+		listed: listed,
+		owned:  byOwner(leaves), leaves: make(map[object.Key]*Leaf, len(leaves)),
 		nodes: make(map[object.Key][]*api.TreeNode, len(resources)+len(leaves)),
 	}
 	for _, l := range leaves {
@@ -124,6 +153,7 @@ func (f *family) root(r *v1alpha1.ResourceStatus, app string) *api.TreeNode {
 	key := KeyOf(r)
 	node := &api.TreeNode{Group: r.Group, Version: r.Version, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}
 	l := f.leaves[key]
+	gone := l == nil && f.listed[Spot{Kind: key.GroupKind(), Namespace: key.Namespace}]
 	if l != nil && (app == "" || l.app != app) {
 		delete(f.leaves, key)
 		l = nil
@@ -135,6 +165,9 @@ func (f *family) root(r *v1alpha1.ResourceStatus, app string) *api.TreeNode {
 	node.Sync, node.Wave, node.RequiresPruning = string(r.Status), r.SyncWave, r.Leftover()
 	if node.Health == "" && r.Health != nil {
 		node.Health, node.Message = string(r.Health.Status), clip(r.Health.Message, maxMessage)
+	}
+	if node.Health == "" && gone && !r.Hook && !r.RequiresPruning {
+		node.Health = string(v1alpha1.HealthMissing)
 	}
 	return node
 }
@@ -189,6 +222,7 @@ type owner struct {
 type family struct {
 	owned  map[owner][]*Leaf
 	leaves map[object.Key]*Leaf
+	listed map[Spot]bool                  // where all objects are among the leaves
 	nodes  map[object.Key][]*api.TreeNode // more than one for what has several owners
 	many   int
 }

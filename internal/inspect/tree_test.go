@@ -60,7 +60,7 @@ func TestObjectsStandBelowTheirOwnersAndLoopsEnd(t *testing.T) {
 		owns("Pod", "stray", "p3", "ReplicaSet", "web-1", "an earlier one of that name"),
 		owns("Loop", "loop", "l", "Loop", "loop", "l"),
 	)
-	roots := Tree([]v1alpha1.ResourceStatus{{Group: "apps", Kind: "Deployment", Namespace: "web", Name: "web", Status: "Synced"}}, listed, "")
+	roots := Tree([]v1alpha1.ResourceStatus{{Group: "apps", Kind: "Deployment", Namespace: "web", Name: "web", Status: "Synced"}}, listed, nil, "")
 	var names []string
 	Walk(roots, func(depth int, _, n *api.TreeNode) { names = append(names, n.Name+"@"+string(rune('0'+depth))) })
 	if diff := cmp.Diff([]string{"web@0", "web-1@1", "web-1-a@2", "web-1-b@2"}, names); diff != "" {
@@ -75,7 +75,7 @@ func TestObjectsStandBelowTheirOwnersAndLoopsEnd(t *testing.T) {
 		t.Errorf("below the ReplicaSet are %v", pods)
 	}
 	depth := 0
-	loop := Tree([]v1alpha1.ResourceStatus{{Group: "apps", Kind: "Loop", Namespace: "web", Name: "loop"}}, listed, "")
+	loop := Tree([]v1alpha1.ResourceStatus{{Group: "apps", Kind: "Loop", Namespace: "web", Name: "loop"}}, listed, nil, "")
 	Walk(loop, func(d int, _, _ *api.TreeNode) { depth = max(depth, d) })
 	if depth > maxLevels {
 		t.Errorf("an object that owns itself is shown %d levels deep", depth)
@@ -112,7 +112,7 @@ func TestATreeOfAnyObjectsEnds(t *testing.T) {
 			listed = append(listed, owns("K", n, n, "K", o, o))
 		}
 		nodes := 0
-		Walk(Tree([]v1alpha1.ResourceStatus{{Group: "apps", Kind: "K", Namespace: "web", Name: "a"}}, leaves(listed...), ""),
+		Walk(Tree([]v1alpha1.ResourceStatus{{Group: "apps", Kind: "K", Namespace: "web", Name: "a"}}, leaves(listed...), nil, ""),
 			func(int, *api.TreeNode, *api.TreeNode) { nodes++ })
 		if nodes > maxNodes+1 {
 			t.Errorf("%d nodes", nodes)

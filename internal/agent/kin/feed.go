@@ -30,6 +30,7 @@ type feed struct {
 	mu     sync.Mutex
 	leaves map[types.NamespacedName]*inspect.Leaf
 	there  bool   // the list was complete once, or never will be
+	whole  bool   // the list was complete once
 	lack   string // what the tree lacks for it
 }
 
@@ -74,18 +75,18 @@ func (f *feed) note(err error) {
 		return
 	}
 	f.stop()
-	f.there = true
+	f.there, f.whole = true, false
 	f.of.stir()
 }
 
-// collect adds what is there, and says what is lacking and whether the list is.
-func (f *feed) collect(to *[]*inspect.Leaf) (lack string, there bool) {
+// collect adds what is there, and says what is lacking, whether the list is there or never will be, and whether it is whole.
+func (f *feed) collect(to *[]*inspect.Leaf) (lack string, there, whole bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, l := range f.leaves {
 		*to = append(*to, l)
 	}
-	return f.lack, f.there
+	return f.lack, f.there, f.whole
 }
 
 // seen is an object reduced to what is kept, as soon as it is decoded.
@@ -184,7 +185,7 @@ func (f *feed) Replace(items []any, _ string) error {
 	}
 	f.mu.Lock()
 	f.of.leaves.Add(int64(len(fresh) - len(f.leaves)))
-	f.leaves, f.there, f.lack = fresh, true, ""
+	f.leaves, f.there, f.whole, f.lack = fresh, true, true, ""
 	f.mu.Unlock()
 	f.of.stir()
 	return nil

@@ -28,6 +28,8 @@ type Cluster struct {
 	Client *stream.Client
 	Find   func(ctx context.Context, kind object.Kind, version string) (live.Resource, error)
 	Eye    inspect.Eye
+	// Knows reports whether objects of a kind have a health; nil: the health in the status is all that is told.
+	Knows func(object.Kind) bool
 }
 
 // find returns how a kind is reached, or that there is none that can be watched.

@@ -19,21 +19,23 @@ import (
 // atOnce is how many lists are read at a time.
 const atOnce = 8
 
-// List reads objects for a tree, once. What may not be listed is left out and named in warnings.
-func List(ctx context.Context, c Cluster, places []inspect.Place) ([]*inspect.Leaf, []string, error) {
-	found, lacks := make([][]*inspect.Leaf, len(places)), make([]string, len(places))
+// List reads objects for a tree, once. What may not be listed is left out and named in warnings; listed says where all are
+// there.
+func List(ctx context.Context, c Cluster, places []inspect.Place) (leaves []*inspect.Leaf, listed map[inspect.Spot]bool, warnings []string, err error) {
+	found, lacks, whole := make([][]*inspect.Leaf, len(places)), make([]string, len(places)), make([]bool, len(places))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(atOnce)
 	for i, at := range places {
 		res, there, err := c.find(ctx, at.Kind)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		if !there {
 			continue
 		}
 		g.Go(func() (err error) {
 			found[i], err = c.list(ctx, res, at)
+			whole[i] = err == nil
 			if lack, can := without(at, err); can {
 				lacks[i] = lack
 				return nil
@@ -42,10 +44,16 @@ func List(ctx context.Context, c Cluster, places []inspect.Place) ([]*inspect.Le
 		})
 	}
 	if err := g.Wait(); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
+	}
+	listed = make(map[inspect.Spot]bool, len(places))
+	for i, at := range places {
+		if whole[i] {
+			listed[at.Spot()] = true
+		}
 	}
 	lacks = slices.DeleteFunc(lacks, func(s string) bool { return s == "" })
-	return slices.Concat(found...), lacks, nil
+	return slices.Concat(found...), listed, lacks, nil
 }
 
 // without reports whether a tree can do without what was not listed, and what to say of that. What is in the status is in the
@@ -56,6 +64,8 @@ func without(at inspect.Place, err error) (warning string, can bool) {
 		return "", false
 	case at.Bare && apierrors.IsForbidden(err):
 		return "", true
+	case at.Judged && apierrors.IsForbidden(err):
+		return fmt.Sprintf("may not list %s, so their health is unknown", at.Kind), true
 	case apierrors.IsForbidden(err):
 		return fmt.Sprintf("may not list %s in namespace %s; the tree is without them", at.Kind, at.Namespace), true
 	case at.Bare && apierrors.ReasonForError(err) != metav1.StatusReasonUnknown:

@@ -125,9 +125,10 @@ func (t *tree) turn() (shown bool, err error) {
 	whole := true
 	var leaves []*inspect.Leaf
 	var warnings []string
-	for _, f := range t.feeds {
-		lack, there := f.collect(&leaves)
-		whole = whole && there
+	listed := make(map[inspect.Spot]bool, len(t.feeds))
+	for at, f := range t.feeds {
+		lack, there, all := f.collect(&leaves)
+		whole, listed[at.Spot()] = whole && there, all
 		if lack != "" {
 			warnings = append(warnings, lack)
 		}
@@ -136,7 +137,7 @@ func (t *tree) turn() (shown bool, err error) {
 		return false, nil
 	}
 	slices.Sort(warnings)
-	nodes := inspect.Flat(inspect.Tree(t.view.Resources, leaves, t.view.App))
+	nodes := inspect.Flat(inspect.Tree(t.view.Resources, leaves, listed, t.view.App))
 	t.tell(newSnapshot(nodes, warnings, t.now), nil)
 	return true, nil
 }
@@ -153,7 +154,7 @@ func (t *tree) see() error {
 	}
 	t.view = view
 	wanted := map[inspect.Place]bool{}
-	for _, at := range inspect.Places(view.Resources) {
+	for _, at := range inspect.Places(view.Resources, view.Knows) {
 		wanted[at] = true
 		if t.feeds[at] != nil {
 			continue

@@ -34,7 +34,7 @@ func Read(ctx context.Context, cluster *access.Cluster, resources []v1alpha1.Res
 	for _, obj := range found {
 		leaves = append(leaves, inspect.Eye{}.Leaf(obj, false))
 	}
-	return inspect.Tree(resources, leaves, ""), warnings, nil
+	return inspect.Tree(resources, leaves, nil, ""), warnings, nil
 }
 
 // list reads all objects of places.

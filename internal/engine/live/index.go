@@ -28,7 +28,7 @@ const (
 	Drift    Why = "drift"    // a field that we own was changed by somebody else
 	Gone     Why = "gone"     // it was deleted
 	Appeared Why = "appeared" // it exists or is tracked by the Application now, and was not before
-	Health   Why = "health"   // its health changed
+	Health   Why = "health"   // its health changed, or what it shows: images and addresses
 	Stray    Why = "stray"    // it belongs to nobody, or does not any more; for those who ask for orphans
 )
 
@@ -42,6 +42,7 @@ type index struct {
 	claims  map[object.Key]string                  // which application wants an object, live or not
 	rules   map[object.Key]*diff.Rules             // by which an object is compared, where there are some
 	rivals  map[object.Key][]string                // which others want it too, and must hear when it is free
+	heeds   map[object.Key]map[string]*heed        // what Applications want of objects that they do not track
 	seen    map[object.Kind]uint64                 // the newest version that the watch of a kind has told of
 	notify  func(Event)
 	scripts *health.Assessor // nil: no user has a word on health
@@ -80,6 +81,7 @@ func newIndex(notify func(Event)) *index {
 		claims:  map[object.Key]string{},
 		rules:   map[object.Key]*diff.Rules{},
 		rivals:  map[object.Key][]string{},
+		heeds:   map[object.Key]map[string]*heed{},
 		seen:    map[object.Kind]uint64{},
 		notify:  notify,
 	}
@@ -91,12 +93,13 @@ type basis struct {
 	fields  diff.Fields // of these fields,
 	taken   *diff.Rules // by these rules
 	rules   *diff.Rules // those that are in force now
+	heeded  bool        // somebody wants something of its metadata
 }
 
 func (x *index) basis(key object.Key) basis {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	b := basis{rules: x.rules[key]}
+	b := basis{rules: x.rules[key], heeded: len(x.heeds[key]) > 0}
 	if rec := x.records[key]; rec != nil && rec.Wanted != 0 {
 		b.settled, b.fields, b.taken = true, rec.Fields, rec.Rules
 	}
@@ -120,6 +123,9 @@ type observation struct {
 func (x *index) digest(kind object.Kind, obj map[string]any) observation {
 	rec := x.describe(kind, obj)
 	b := x.basis(rec.Key)
+	if b.heeded {
+		x.send(x.heeded(rec.Key, obj))
+	}
 	rec.Rules = b.rules.Of(obj)
 	if b.settled && rec.Rules.Same(b.taken) {
 		rec.Fields = b.fields
@@ -192,7 +198,7 @@ func (x *index) compare(old, rec *Record) []Event {
 		tell(rec.App, Appeared)
 	case old.UID != rec.UID, old.Print != rec.Print, old.Deleting != rec.Deleting:
 		tell(rec.App, Drift)
-	case old.Health != rec.Health, old.Behind != rec.Behind:
+	case old.Health != rec.Health, old.Behind != rec.Behind, !old.Shown.same(rec.Shown):
 		tell(rec.App, Health)
 	}
 	return events

@@ -22,7 +22,7 @@ type Record struct {
 	App       string // instance name of the Application that it is marked as one of
 	AppliedAt int64  // when an apply of ours last changed it, in seconds since 1970 by the API server's clock
 	Wave      int    // its sync wave
-	Images    []string
+	Shown     *Shown // nil where it has nothing of that
 	Health    health.Result
 
 	Assessed     bool // Health holds something: the kind has a health rule
@@ -49,6 +49,29 @@ type Record struct {
 	Rules *diff.Rules
 
 	first *unsettled // until the first comparison settles it
+}
+
+// Shown is what an object adds to the summary of its Application.
+type Shown struct {
+	Images []string // of its containers
+	Links  []string // addresses at which people reach it
+}
+
+// shownOf reads what an object adds to the summary of its Application.
+func shownOf(kind object.Kind, obj map[string]any) *Shown {
+	s := Shown{Images: images(obj), Links: links(kind.Group, kind.Kind, obj)}
+	if len(s.Images)+len(s.Links) == 0 {
+		return nil
+	}
+	return &s
+}
+
+// same reports whether two objects show the same.
+func (s *Shown) same(other *Shown) bool {
+	if s == nil || other == nil {
+		return s == other
+	}
+	return slices.Equal(s.Images, other.Images) && slices.Equal(s.Links, other.Links)
 }
 
 // unsettled is what the first comparison needs of a tracked object that has no fingerprint yet (after a start).
@@ -116,7 +139,7 @@ func describe(kind object.Kind, obj map[string]any, tracking object.Tracking) Re
 	rec.IgnoreHealth = annotations["argocd.argoproj.io/ignore-healthcheck"] == "true"
 	rec.AppliedAt = diff.AppliedAt(obj, Manager)
 	rec.Health, rec.Assessed = health.Assess(obj)
-	rec.Images = images(obj)
+	rec.Shown = shownOf(kind, obj)
 	return rec
 }
 
