@@ -64,7 +64,7 @@ func (c *Cluster) LookAgain(ctx context.Context, app string, most int) (read int
 		if f.obj == nil {
 			c.index.remove(f.rec.Key, f.rec.UID, f.rec.Version)
 		} else {
-			c.index.observe(c.index.digest(f.kind, f.obj))
+			c.index.look(f.kind, f.obj)
 		}
 	}
 	return read
@@ -89,5 +89,5 @@ func (c *Cluster) reread(ctx context.Context, rec Record) (sighting, bool) {
 	if f.obj, err = object.DecodeJSON(raw); err != nil {
 		return f, false
 	}
-	return f, c.index.look(res.Kind, f.obj).Version > rec.Version
+	return f, c.index.digest(res.Kind, f.obj).rec.Version > rec.Version // taken in when the watch has had its time
 }

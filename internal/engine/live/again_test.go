@@ -127,4 +127,13 @@ func TestAnObjectWhoseEventsWereLostIsFoundByTheSlowLook(t *testing.T) {
 	if len(missed) != 1 || <-missed != WaitObject {
 		t.Errorf("%d were counted as missed, want 1", len(missed))
 	}
+	changed, err := in.Patch(t.Context(), "stays", types.MergePatchType, []byte(`{"data":{"a":"b"}}`), metav1.PatchOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.LookAgain(t.Context(), app, 10)
+	until(keys[1], func(rec Record, _ bool) bool { return rec.Version == parseVersion(changed.GetResourceVersion()) })
+	if len(missed) != 1 {
+		t.Errorf("%d were counted as missed, want 1 for one that is another", len(missed))
+	}
 }
