@@ -18,16 +18,25 @@ import (
 // was waited for.
 type Seen func(name string, app *Application) (done bool, err error)
 
+// watchFor is how long a watch lasts: an event that was lost on the way is found by the list that follows. It is up to a
+// fifth more or less. overdue is how much later the client ends a watch itself, which the API server does not end.
+const (
+	watchFor = time.Minute
+	overdue  = 10 * time.Second
+)
+
 // Follow calls seen for each of names, first with its state now and then after each change, until seen has said done
-// for all of them. It watches; nothing is asked twice. It ends early with the error of seen, of ctx, or of an API
-// server that refuses.
+// for all of them. It watches, and lists again when a watch is over, about every minute. It ends early with the error of
+// seen, of ctx, or of an API server that refuses.
 func (a *Applications) Follow(ctx context.Context, names []string, seen Seen) error {
-	f := follower{apps: a, seen: seen, open: map[string]bool{}}
+	f := follower{apps: a, seen: seen, open: map[string]bool{}, watchFor: watchFor}
 	for _, name := range names {
 		f.open[name] = true
 	}
-	wait := 100 * time.Millisecond
+	const shortest = 100 * time.Millisecond
+	wait := shortest
 	for {
+		began := time.Now()
 		err := f.once(ctx)
 		switch {
 		case len(f.open) == 0 && err == nil:
@@ -37,7 +46,9 @@ func (a *Applications) Follow(ctx context.Context, names []string, seen Seen) er
 		case err != nil && !errors.Is(err, errAgain):
 			return err
 		}
-		// A watch ends every few minutes as a matter of course, and when the API server restarts.
+		if time.Since(began) > overdue { // a watch that ended in its time
+			wait = shortest
+		}
 		timer := time.NewTimer(wait/2 + rand.N(wait/2))
 		select {
 		case <-ctx.Done():
@@ -55,6 +66,8 @@ type follower struct {
 	apps *Applications
 	seen Seen
 	open map[string]bool // those that are not done yet
+
+	watchFor time.Duration // up to a fifth more or less
 }
 
 // once lists and then watches until everything is done or the watch ends.
@@ -84,6 +97,10 @@ func (f *follower) once(ctx context.Context) error {
 		return nil
 	}
 	opts.ResourceVersion = list.GetResourceVersion()
+	lasts := f.watchFor*4/5 + rand.N(f.watchFor*2/5+1)
+	opts.TimeoutSeconds = new(max(int64(lasts/time.Second), 1))
+	ctx, cancel := context.WithTimeoutCause(ctx, lasts+overdue, errAgain)
+	defer cancel()
 	w, err := f.apps.client.Watch(ctx, opts)
 	if err != nil {
 		return f.again(err)
@@ -96,7 +113,7 @@ func (f *follower) watch(ctx context.Context, w watch.Interface) error {
 	for {
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return context.Cause(ctx)
 		case event, ok := <-w.ResultChan():
 			if !ok {
 				return errAgain
