@@ -1,5 +1,7 @@
 package agentapi
 
+import "time"
+
 // Chunk is a piece of a stream, in either direction. A Chunk that comes down is in a Signed.
 //
 // Each side sends at most as many bytes of Data as the other has granted: the agent what Command.Credit and later Chunks
@@ -8,6 +10,10 @@ package agentapi
 //
 // The agent's first Chunk says at once that the stream is open, without data and, where it reads what comes down, with
 // credit; or that it is not, with End and Error.
+//
+// Chunks can be lost between servers. So each side sends an empty one every PulseEvery while the stream is open, which shows
+// a gap. A side that has sent such pulses and is silent for SilentFor is gone. The agent answers a Chunk of a stream that it
+// does not have by one with Seq NoStream and End.
 type Chunk struct {
 	// Stream is the id of the stream.
 	Stream string `json:"stream"`
@@ -27,6 +33,22 @@ type Chunk struct {
 	Exit *int `json:"exit,omitempty"`
 	// Error is why a stream ended, or why it was not opened. It comes with End.
 	Error *Error `json:"error,omitempty"`
+}
+
+// Times of streams.
+const (
+	// PulseEvery is about the time between two empty Chunks on a stream.
+	PulseEvery = 30 * time.Second
+	// SilentFor is how long a side that sends pulses is silent until it counts as gone.
+	SilentFor = 4 * PulseEvery
+)
+
+// NoStream is the Seq of the answer to a Chunk of a stream that the agent does not have.
+const NoStream = -1
+
+// Pulse reports whether a Chunk says nothing but that its side is there.
+func (c *Chunk) Pulse() bool {
+	return len(c.Data) == 0 && c.Resize == nil && !c.InputEnds && c.Credit == 0 && !c.End
 }
 
 // Size is that of a terminal, in characters.

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -164,6 +165,43 @@ func (g *gate) pass(id name) []name {
 		return g.call(dest, l)
 	}
 	return nil
+}
+
+// overlooked returns the Applications that wait although they could have their turns: parked ones for which there is a place,
+// and those that were called and neither came nor wait in the queue. They are called; none of them is to be found here as
+// long as each event that ends a wait is heard. called is what the look before found to be called.
+func (g *gate) overlooked(called map[name]v1alpha1.ApplicationDestination, queued func(name) bool) (next []name) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	promised := map[v1alpha1.ApplicationDestination]int{}
+	for id, dest := range g.called {
+		if called[id] == dest && !queued(id) {
+			next = append(next, id)
+		}
+		promised[dest]++
+	}
+	for dest, l := range g.dest {
+		n := min(len(l.parked), max(0, g.limit(l)-l.busy-len(l.coming)-promised[dest]))
+		for _, id := range l.parked[:n] {
+			g.called[id] = dest
+		}
+		next = append(next, l.parked[:n]...)
+		l.parked = slices.Delete(l.parked, 0, n)
+	}
+	for _, away := range g.away {
+		if away.n < maxAway/2 {
+			next = append(next, away.parked...)
+			away.parked = nil
+		}
+	}
+	return next
+}
+
+// promised returns the Applications that are called and have not come.
+func (g *gate) promised() map[name]v1alpha1.ApplicationDestination {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return maps.Clone(g.called)
 }
 
 // call gives the free places to turns that come back, and takes as many as are left from those that are parked. The lock is held.

@@ -83,9 +83,13 @@ func (a *Agent) installCRD(ctx context.Context, client dynamic.Interface, raw []
 	return a.awaitCRD(ctx, in, want.GetName())
 }
 
-// awaitCRD waits until a definition is served.
+// crdWatch is how long a watch of a definition lasts, in seconds. It begins with the definition as it is then, so that the
+// next one finds what an event that was lost would have reported.
+const crdWatch int64 = 10
+
+// awaitCRD waits until a definition is served; errWatchEnded says that this is to be called again.
 func (a *Agent) awaitCRD(ctx context.Context, in dynamic.ResourceInterface, name string) error {
-	w, err := in.Watch(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name})
+	w, err := in.Watch(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name, TimeoutSeconds: new(crdWatch)})
 	if err != nil {
 		return fmt.Errorf("watch resource definition %s: %w", name, err)
 	}

@@ -142,7 +142,7 @@ func (m *metrics) begin() {
 	} {
 		m.pushes.WithLabelValues(string(provider))
 	}
-	for _, wait := range []string{live.WaitKind, live.WaitObject} {
+	for _, wait := range []string{live.WaitKind, live.WaitObject, waitPlace} {
 		m.missed.WithLabelValues(wait)
 	}
 	for _, outcome := range worker.Outcomes() {

@@ -165,13 +165,14 @@ func (o *others) keep(ctx context.Context, namespaces []string) {
 
 // watch looks again and again until ctx ends. It fails where an Argo CD begins to work on this agent's Applications.
 func (o *others) watch(ctx context.Context) error {
-	ticker := time.NewTicker(othersEvery)
-	defer ticker.Stop()
+	timer := time.NewTimer(about(othersEvery))
+	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-ticker.C:
+		case <-timer.C:
+			timer.Reset(about(othersEvery))
 		}
 		var taken *takenError
 		if err := o.look(ctx); errors.As(err, &taken) {

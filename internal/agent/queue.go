@@ -61,6 +61,14 @@ func (q *queue) done(id name) { q.work.Done(id) }
 
 func (q *queue) close() { q.work.ShutDown() }
 
+// waits reports whether an Application waits for its turn.
+func (q *queue) waits(id name) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	_, waits := q.since[id]
+	return waits
+}
+
 // depth returns how many wait, and how long the first of them has.
 func (q *queue) depth() (n int, oldest time.Duration) {
 	q.mu.Lock()

@@ -19,11 +19,20 @@ const (
 	looksInAll = 200
 )
 
+// waitPlace names the wait for a place at a destination, or among the turns of a project, in the metric.
+const waitPlace = "place"
+
+// looked is what waited at a look.
+type looked struct {
+	waiting map[name]bool
+	called  map[name]v1alpha1.ApplicationDestination // that had not come to their places
+}
+
 // lookAgain gives whatever waits a slow second look until ctx ends.
 func (a *Agent) lookAgain(ctx context.Context, every time.Duration) error {
-	before := map[name]bool{}
+	var before looked
 	for {
-		timer := time.NewTimer(every*4/5 + rand.N(every*2/5+1))
+		timer := time.NewTimer(about(every))
 		select {
 		case <-ctx.Done():
 			timer.Stop()
@@ -34,17 +43,24 @@ func (a *Agent) lookAgain(ctx context.Context, every time.Duration) error {
 	}
 }
 
-// secondLook reads the objects that Applications wait for which waited at the look before already, and queues these. It
-// returns those that wait now.
-func (a *Agent) secondLook(ctx context.Context, before map[name]bool) map[name]bool {
-	now := map[name]bool{}
+// about is d, up to a fifth sooner or later: agents that began together do not look together.
+func about(d time.Duration) time.Duration { return d*4/5 + rand.N(d*2/5+1) }
+
+// secondLook queues Applications that were not called although there is a place for them. It reads the objects that
+// Applications wait for which waited at the look before already, and queues these, too. It returns what waits now.
+func (a *Agent) secondLook(ctx context.Context, before looked) looked {
+	for _, id := range a.gate.overlooked(before.called, a.queue.waits) {
+		a.metrics.missedEvent(waitPlace)
+		a.queue.add(id)
+	}
+	now := looked{map[name]bool{}, a.gate.promised()}
 	left := looksInAll
 	a.registry.each(func(id name, app *v1alpha1.Application) {
 		if !waiting(app) || !a.driver.works(id) || ctx.Err() != nil {
 			return
 		}
-		now[id] = true
-		if !before[id] || left <= 0 {
+		now.waiting[id] = true
+		if !before.waiting[id] || left <= 0 {
 			return
 		}
 		target, err := a.clusters.Target(ctx, app.Spec.ProjectName(), app.Spec.Destination)

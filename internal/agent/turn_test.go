@@ -1,7 +1,9 @@
 package agent
 
 import (
+	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
@@ -60,4 +62,23 @@ func TestManifestsOfAnOperationAreSomethingElseThanTheSpecification(t *testing.T
 			t.Errorf("%+v: %t", c.op, got)
 		}
 	}
+}
+
+// TestAnApplicationThatFailedGetsItsNextTurnWithoutAnEvent has it fail again and again, and nothing report the fix.
+func TestAnApplicationThatFailedGetsItsNextTurnWithoutAnEvent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a, id := restful(t, settled())
+		defer a.queue.close()
+		time.AfterFunc(time.Hour, a.queue.close)
+		for n := range 10 {
+			a.followUp(id, settled(), engine.Result{Err: &engine.StageError{Err: errors.New("no such kind")}}, a.heard.Load())
+			began := time.Now()
+			got, ok := a.queue.next()
+			if took := time.Since(began); !ok || got != id || took < errorPause || took > longestPause+time.Second || n == 9 && took < longestPause {
+				t.Errorf("turn %d is for %s after %s", n, got, took)
+			}
+			a.queue.done(id)
+		}
+	})
 }

@@ -79,7 +79,7 @@ const (
 
 // run links what comes, until ctx ends. What could not be linked is tried again.
 func (l *autolinker) run(ctx context.Context) {
-	again := time.NewTicker(relink)
+	again := time.NewTimer(about(relink))
 	defer again.Stop()
 	failed := map[string]int{} // in a row, by agent
 	for {
@@ -88,6 +88,7 @@ func (l *autolinker) run(ctx context.Context) {
 			return
 		case <-l.wake:
 		case <-again.C:
+			again.Reset(about(relink))
 		}
 		l.mu.Lock()
 		waiting := l.waiting

@@ -14,10 +14,12 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	mathrand "math/rand/v2"
 	"net"
 	"net/netip"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -46,6 +48,11 @@ type member struct {
 	events *event.Shared
 	lonely sync.Once // it was said that others cannot be reached
 	meets  bool      // the NATS server at which they meet was reached last
+	joined bool      // servers reach each other
+
+	mu     sync.Mutex
+	others string    // ids of the other servers, as they were seen last
+	since  time.Time // they are the same since then
 }
 
 // join makes this server known to the others. They are told before anybody looks for them, so of two that start at a time
@@ -59,7 +66,7 @@ func (s *Server) join(ctx context.Context, key ed25519.PrivateKey) (*gateway.Clu
 		return nil, s.store.StandAlone(ctx, s.member.me.ID)
 	}
 	shared, err := event.NewShared(ctx, event.SharedConfig{
-		Config: event.Config{Now: s.cfg.Now}, Storage: s.store, Log: s.log, Told: s.member.told,
+		Config: event.Config{Now: s.cfg.Now}, Storage: s.store, Log: s.log, Told: s.member.told, Missed: s.member.missed,
 	})
 	if err != nil {
 		return nil, err
@@ -80,7 +87,9 @@ func (s *Server) join(ctx context.Context, key ed25519.PrivateKey) (*gateway.Clu
 	if err != nil {
 		return nil, err
 	}
-	return s.cluster(ctx, key, others)
+	cluster, err := s.cluster(ctx, key, others)
+	s.member.joined = cluster != nil
+	return cluster, err
 }
 
 // cluster is how this server reaches others; nil where it is alone.
@@ -131,19 +140,58 @@ func (m *member) warn(others []store.Server) {
 	}
 }
 
-// told tells the other servers that there are events to read.
-func (m *member) told() {
+// told reports to the other servers that there are events to read, up to a number.
+func (m *member) told(last int64) {
 	select {
 	case <-m.server.gateway.Ready():
-		m.server.gateway.Broadcast(nil)
+		m.server.gateway.Broadcast(strconv.AppendInt(nil, last, 10))
 	default: // they look by themselves
 	}
 }
 
-// heard is told that another server has kept events.
-func (m *member) heard([]byte) {
+// heard takes the report of another server that it has kept events, up to a number; one of an earlier version names none.
+func (m *member) heard(data []byte) {
 	if m.events != nil {
-		m.events.Wake()
+		last, _ := strconv.ParseInt(string(data), 10, 64)
+		m.events.Heard(max(last, 0))
+	}
+}
+
+// steadyFor is how long the same servers must have been there before what one of them does not report counts as missed: one
+// that starts or ends keeps events while it is not connected to the others.
+const steadyFor = 30 * time.Second
+
+// missed counts events that the poll found and no server has reported.
+func (m *member) missed() {
+	if m.steady(time.Now()) {
+		m.server.metrics.Missed(event.WaitEvents)
+	}
+}
+
+// steady reports whether this server and others have been connected for a while.
+func (m *member) steady(now time.Time) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.joined && m.others != "" && now.Sub(m.since) >= steadyFor
+}
+
+// alone reports whether no other server uses the database, as far as is known.
+func (m *member) alone() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.events == nil || m.others == "" && !m.since.IsZero()
+}
+
+// saw notes which other servers there are, unless that could not be read.
+func (m *member) saw(others []store.Server, err error, now time.Time) {
+	var ids strings.Builder
+	for _, o := range others { // in the order in which they started
+		ids.WriteString(o.ID + " ")
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err != nil || m.since.IsZero() || m.others != ids.String() {
+		m.others, m.since = ids.String(), now
 	}
 }
 
@@ -192,6 +240,7 @@ func (m *member) live(ctx context.Context) {
 		m.meeting()
 		bounded, cancel := context.WithTimeout(ctx, serverLife)
 		others, err := m.server.store.KeepServer(bounded, m.me, serverLife)
+		m.saw(others, err, time.Now())
 		// After a while without a database nobody was seen by anybody.
 		if err == nil && time.Since(last) < serverLife/2 {
 			err = m.bury(bounded)
@@ -210,19 +259,23 @@ func (m *member) live(ctx context.Context) {
 // once does a job every so often, whichever servers there are: one of them claims it, and another one takes it over when
 // that one is gone.
 func (s *Server) once(ctx context.Context, job string, every time.Duration, do func(context.Context) error) {
-	ticker := time.NewTicker(min(every, jobLook))
-	defer ticker.Stop()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
 	for {
+		timer.Reset(about(min(every, jobLook)))
 		if err := s.claimed(ctx, job, every, do); err != nil && ctx.Err() == nil {
 			s.log.Error(job, "err", err)
 		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticker.C:
+		case <-timer.C:
 		}
 	}
 }
+
+// about is d, up to a fifth sooner or later: servers that began together do not look together.
+func about(d time.Duration) time.Duration { return d*4/5 + mathrand.N(d*2/5+1) }
 
 // claimed does a job if it is due and nobody else does it.
 func (s *Server) claimed(ctx context.Context, job string, every time.Duration, do func(context.Context) error) error {

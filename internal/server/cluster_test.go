@@ -11,8 +11,11 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/slipway-gitops/slipway/internal/server/authn"
+	"github.com/slipway-gitops/slipway/internal/server/event"
+	"github.com/slipway-gitops/slipway/internal/server/store"
 	"github.com/slipway-gitops/slipway/internal/testenv"
 )
 
@@ -151,5 +154,43 @@ func TestSQLiteHasOneServer(t *testing.T) {
 	cfg := sharing(t, "", "")
 	if _, err := New(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "PostgreSQL") {
 		t.Errorf("several servers on SQLite: %v", err)
+	}
+}
+
+// TestWhatOtherServersDoNotReportCountsWhileTheyAreTheSame holds that a server which starts or ends is not taken for a fault.
+func TestWhatOtherServersDoNotReportCountsWhileTheyAreTheSame(t *testing.T) {
+	t.Parallel()
+	began := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	after := func(d time.Duration) time.Time { return began.Add(d) }
+	others := []store.Server{{ID: "b"}, {ID: "c"}}
+	m := &member{joined: true, events: &event.Shared{}}
+	if m.steady(began) || m.alone() {
+		t.Error("before anything is known of others")
+	}
+	m.saw(nil, nil, began)
+	if m.steady(after(time.Hour)) || !m.alone() {
+		t.Error("without others")
+	}
+	m.saw(others, nil, began)
+	m.saw(others, nil, after(steadyFor))
+	if m.steady(after(steadyFor-1)) || !m.steady(after(steadyFor)) || m.alone() {
+		t.Error("with others")
+	}
+	m.saw(others[:1], nil, after(time.Minute))
+	if m.steady(after(time.Minute + 1)) {
+		t.Error("when one of them has ended")
+	}
+	m.saw(others[:1], nil, after(2*time.Minute))
+	m.saw(nil, errors.New("away"), after(3*time.Minute))
+	if m.steady(after(3*time.Minute + 1)) {
+		t.Error("when the database is away")
+	}
+	apart := &member{events: &event.Shared{}}
+	apart.saw(others, nil, began)
+	if apart.steady(after(time.Hour)) {
+		t.Error("where servers do not reach each other")
+	}
+	if one := (&member{}); !one.alone() {
+		t.Error("with SQLite")
 	}
 }

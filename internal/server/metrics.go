@@ -12,6 +12,9 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/internal/inlet"
+	"github.com/slipway-gitops/slipway/internal/server/event"
+	"github.com/slipway-gitops/slipway/internal/server/gateway"
+	"github.com/slipway-gitops/slipway/internal/server/notify"
 )
 
 // metrics is what the server measures of itself. What a label may say is known before: no name of an application, an agent
@@ -33,6 +36,7 @@ type metrics struct {
 	unaudited     prometheus.Counter
 	recorded      prometheus.Counter
 	ended         *prometheus.CounterVec
+	missed        *prometheus.CounterVec
 }
 
 // Labels for what is none of the values that are known, and for what went well.
@@ -74,13 +78,15 @@ func newMetrics(version string) *metrics {
 		unaudited: counter("slipway_server_audit_failures_total", "Entries that could not be written into the audit."),
 		ended: counters("slipway_server_http_cut_total",
 			"Connections and requests of HTTP that a limit ended, by limit.", "reason"),
+		missed: counters("slipway_server_missed_events_total",
+			"What a slow look found although an event should have reported it, by wait; stays 0.", "wait"),
 		recorded: counter("slipway_server_ledger_entries_total", "Entries of the ledger that are new, or whose application became healthy."),
 	}
 	build := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "slipway_server_build_info", Help: "Always 1; the label is the version.", ConstLabels: prometheus.Labels{"version": version},
 	}, func() float64 { return 1 })
 	m.registry.MustRegister(m.requests, m.store, m.faults, m.batches, m.rejected, m.batchItems, m.batchTime, m.commands, m.commandTime, m.notifications, m.jobs,
-		m.audited, m.unaudited, m.recorded, m.ended, build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+		m.audited, m.unaudited, m.recorded, m.ended, m.missed, build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.begin()
 	return m
 }
@@ -106,6 +112,9 @@ func (m *metrics) begin() {
 	}
 	for _, outcome := range []string{api.OutcomeSucceeded, api.OutcomeFailed, api.OutcomeDenied} {
 		m.audited.WithLabelValues(outcome)
+	}
+	for _, wait := range append(gateway.Waits(), event.WaitEvents, notify.WaitNews) {
+		m.missed.WithLabelValues(wait)
 	}
 	for _, why := range inlet.Reasons() {
 		m.ended.WithLabelValues(string(why))
@@ -164,6 +173,9 @@ func (m *metrics) Command(kind agentapi.Kind, status agentapi.Status, took time.
 	m.commands.WithLabelValues(string(kind), string(status)).Inc()
 	m.commandTime.WithLabelValues(nature.String()).Observe(took.Seconds())
 }
+
+// Missed implements gateway.Meter.
+func (m *metrics) Missed(wait string) { m.missed.WithLabelValues(wait).Inc() }
 
 // notified counts an attempt to send a notification.
 func (m *metrics) notified(state string) { m.notifications.WithLabelValues(state).Inc() }

@@ -42,7 +42,10 @@ func (s *Server) newNotifier() error {
 		return err
 	}
 	s.sender = sender
-	s.notifier = notify.New(notify.Config{Storage: outbox{s.store}, Send: sender.Send, Holder: s.member.me.ID, Tried: s.metrics.notified, Told: s.told, Log: s.log})
+	s.notifier = notify.New(notify.Config{
+		Storage: outbox{s.store}, Send: sender.Send, Holder: s.member.me.ID, Tried: s.metrics.notified, Told: s.told, Alone: s.member.alone,
+		Missed: func() { s.metrics.Missed(notify.WaitNews) }, Log: s.log,
+	})
 	return nil
 }
 

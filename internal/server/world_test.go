@@ -233,7 +233,7 @@ func problemOf(t *testing.T, answer string) api.Problem {
 func (w *world) notify() {
 	w.t.Helper()
 	ctx := w.t.Context()
-	if _, _, err := w.server.store.GatherNotifications(ctx, true, notify.Tell, func(api.Ref) {}); err != nil {
+	if _, _, err := w.server.store.GatherNotifications(ctx, true, notify.Tell, func(api.Ref, bool) {}); err != nil {
 		w.t.Fatal(err)
 	}
 	every := rbac.Filter{Type: api.TypeNotificationRule, Terms: []rbac.Term{{Scope: api.ScopeAccount, All: true}}}

@@ -385,5 +385,44 @@ func (s *session) chunk(msg *nats.Msg) {
 	s.mu.Unlock()
 	if st != nil {
 		st.deliver(c)
+	} else if agentapi.ValidID(c.Stream) && !c.End {
+		s.lost(c.Stream)
+	}
+}
+
+// lost reports to the server that there is no such stream: the piece that ended it did not arrive.
+func (s *session) lost(id string) {
+	body, err := encode(agentapi.Chunk{
+		Stream: id, Seq: agentapi.NoStream, End: true,
+		Error: &agentapi.Error{Code: agentapi.CodeInterrupted, Message: "the agent has ended the stream"},
+	})
+	if err == nil {
+		err = s.conn.Publish(agentapi.UpStream(s.id.uid, id), body)
+	}
+	if err != nil {
+		s.link.log.Debug("link", "err", err) // the server ends it with the session
+	}
+}
+
+// pulse shows the server, slowly, that the open streams are there, until ctx ends: a piece that was lost shows by it.
+func (s *session) pulse(ctx context.Context) {
+	timer := time.NewTimer(agentapi.PulseEvery)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-timer.C:
+			s.mu.Lock()
+			open := make([]*Stream, 0, len(s.streams))
+			for _, st := range s.streams {
+				open = append(open, st)
+			}
+			s.mu.Unlock()
+			for _, st := range open {
+				st.pulse(now)
+			}
+		}
+		timer.Reset(agentapi.PulseEvery*4/5 + spread(agentapi.PulseEvery*2/5))
 	}
 }

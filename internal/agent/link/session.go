@@ -111,6 +111,7 @@ func (l *Link) connect(ctx context.Context, id *identity, cluster string) error 
 	g.Go(func() error { return s.report(ctx) })
 	g.Go(func() error { return s.results(ctx) })
 	g.Go(func() error { return s.records(ctx) })
+	g.Go(func() error { s.pulse(ctx); return nil })
 	return g.Wait()
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"time"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
 )
@@ -29,8 +30,12 @@ type Stream struct {
 	granted int           // bytes that may come down
 	waiting []agentapi.Chunk
 	owed    int // bytes received since the last grant
+	opened  bool
 	ended   bool
 	exit    *int
+	// pulses says that the other side shows that it is there, heard is when it sent something last.
+	pulses bool
+	heard  time.Time
 }
 
 func newStream(id string, credit int, send func(agentapi.Chunk) error, over func()) *Stream {
@@ -41,7 +46,28 @@ func newStream(id string, credit int, send func(agentapi.Chunk) error, over func
 }
 
 // open says that the stream is open, and grants the first bytes.
-func (s *Stream) open() error { return s.put(agentapi.Chunk{Credit: agentapi.MaxChunk}) }
+func (s *Stream) open() error {
+	err := s.put(agentapi.Chunk{Credit: agentapi.MaxChunk})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.opened = true
+	return err
+}
+
+// pulse shows the other side that the stream is there, and ends one whose other side has fallen silent: its server may have
+// been killed.
+func (s *Stream) pulse(now time.Time) {
+	s.mu.Lock()
+	silent := s.pulses && now.Sub(s.heard) >= agentapi.SilentFor
+	if silent {
+		s.stop()
+	}
+	shows := s.opened && !s.ended
+	s.mu.Unlock()
+	if shows {
+		_ = s.put(agentapi.Chunk{}) // the connection ends the stream otherwise
+	}
+}
 
 // Write sends data in chunks, and waits where the other side grants nothing. It fails when the stream is over.
 func (s *Stream) Write(p []byte) (int, error) {
@@ -142,6 +168,8 @@ func (s *Stream) deliver(c agentapi.Chunk) {
 		return
 	}
 	s.next++
+	s.heard = time.Now()
+	s.pulses = s.pulses || c.Pulse()
 	s.granted -= len(c.Data)
 	s.credit = min(s.credit+max(c.Credit, 0), agentapi.MaxWindow)
 	if len(c.Data) > 0 || c.Resize != nil || c.InputEnds {

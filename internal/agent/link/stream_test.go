@@ -7,6 +7,7 @@ import (
 	"io"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -145,6 +146,56 @@ func TestTheEndOfAStreamCarriesTheExitCodeOrTheFault(t *testing.T) {
 		t.Error(diff)
 	}
 	if _, err := s.Recv(context.Background()); !errors.Is(err, io.EOF) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestAStreamWhoseServerWasKilledEnds has the other side show that it is there, and then nothing more.
+func TestAStreamWhoseServerWasKilledEnds(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	w, s := newWire(0)
+	if s.pulse(now); len(w.up) > 0 {
+		t.Error("a stream that is not open shows itself")
+	}
+	if err := s.open(); err != nil {
+		t.Fatal(err)
+	}
+	s.pulse(now.Add(100 * agentapi.SilentFor)) // an earlier server never shows anything
+	if len(w.up) != 2 || w.up[1].Seq != 1 || !w.up[1].Pulse() {
+		t.Errorf("%+v went up", w.up)
+	}
+	done := make(chan error, 1)
+	go func() {
+		_, err := s.Write([]byte("x")) // for which there is no credit
+		done <- err
+	}()
+	s.deliver(agentapi.Chunk{Seq: 0})
+	s.pulse(now.Add(agentapi.SilentFor / 2))
+	if len(w.over) > 0 {
+		t.Error("a stream ended though its server is there")
+	}
+	s.pulse(now.Add(2 * agentapi.SilentFor))
+	select {
+	case err := <-done:
+		if !errors.Is(err, errStreamOver) {
+			t.Errorf("who writes got %v", err)
+		}
+		<-w.over
+	case <-time.After(time.Minute):
+		t.Error("who writes waits for ever")
+		s.close()
+	}
+}
+
+// TestAPulseAfterAPieceThatWasLostEndsAStream drops the last piece that came down.
+func TestAPulseAfterAPieceThatWasLostEndsAStream(t *testing.T) {
+	t.Parallel()
+	w, s := newWire(0)
+	s.deliver(agentapi.Chunk{Seq: 0, Credit: 1})
+	s.deliver(agentapi.Chunk{Seq: 2})
+	<-w.over
+	if _, err := s.Write([]byte("xx")); !errors.Is(err, errStreamOver) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -35,8 +35,8 @@ type Numbered struct {
 type Log interface {
 	// OpenEvents returns what tells these numbers from those of another log, and the newest; 0 where there is none.
 	OpenEvents(context.Context) (run string, newest int64, err error)
-	// AppendEvents keeps events behind the newest, all or none.
-	AppendEvents(context.Context, []api.Event) error
+	// AppendEvents keeps events behind the newest, all or none, and returns the number of the last one.
+	AppendEvents(context.Context, []api.Event) (last int64, err error)
 	// EventsAfter returns events above a number, in their order. The oldest may be gone.
 	EventsAfter(ctx context.Context, after int64, limit int) ([]Numbered, error)
 }
@@ -47,8 +47,12 @@ type SharedConfig struct {
 	// Kept in Config is also how many events are read at the start.
 
 	Storage Log
-	// Told is called when events were kept: the other servers are to Wake. It must not block. Nil: nobody is told.
-	Told func()
+	// Told is called when events were kept, with the number of the last one, which the other servers are to get by Heard. It
+	// must not block. Nil: no server gets it.
+	Told func(last int64)
+	// Missed is called when the log has events that no server has reported even seconds after they were found. It must not
+	// block. Nil: nothing is called.
+	Missed func()
 	// Waiting is how many events may wait for the log: DefaultWaiting. Where there are more, all readers begin anew.
 	Waiting int
 	// Poll is DefaultPoll where it is zero.
@@ -65,6 +69,7 @@ type Shared struct {
 	work chan struct{} // has room for one: there is something to write
 
 	reading sync.Mutex // one reads at a time
+	word    word
 
 	mu      sync.Mutex
 	waiting []api.Event
@@ -80,7 +85,10 @@ func NewShared(ctx context.Context, cfg SharedConfig) (*Shared, error) {
 		cfg.Poll = DefaultPoll
 	}
 	if cfg.Told == nil {
-		cfg.Told = func() {}
+		cfg.Told = func(int64) {}
+	}
+	if cfg.Missed == nil {
+		cfg.Missed = func() {}
 	}
 	run, newest, err := cfg.Storage.OpenEvents(ctx)
 	if err != nil {
@@ -117,8 +125,12 @@ func (s *Shared) Waiting() int {
 // Reset has all watchers of all servers begin anew: events were lost, or may have been.
 func (s *Shared) Reset(ctx context.Context) { s.Publish(ctx, api.Event{Type: api.EventReset}) }
 
-// Wake has the log read. It does not wait.
-func (s *Shared) Wake() { nudge(s.wake) }
+// Heard has the log read, since another server reports that it has kept events up to a number; 0 where it reports none. It
+// does not wait.
+func (s *Shared) Heard(last int64) {
+	s.word.hear(last, time.Now())
+	nudge(s.wake)
+}
 
 func nudge(c chan struct{}) {
 	select {
@@ -180,14 +192,15 @@ func (s *Shared) write(ctx context.Context) error {
 			return nil
 		}
 		bounded, cancel := context.WithTimeout(ctx, logTime)
-		err := s.cfg.Storage.AppendEvents(bounded, batch)
+		last, err := s.cfg.Storage.AppendEvents(bounded, batch)
 		cancel()
 		if err != nil {
 			s.giveBack(batch)
 			return err
 		}
-		s.Wake()
-		s.cfg.Told()
+		s.word.keep(span{last - int64(len(batch)) + 1, last})
+		nudge(s.wake)
+		s.cfg.Told(last)
 	}
 }
 
@@ -217,19 +230,31 @@ func (s *Shared) giveBack(batch []api.Event) {
 
 // follow reads when it is woken, and now and then.
 func (s *Shared) follow(ctx context.Context) {
-	ticker := time.NewTicker(s.cfg.Poll)
-	defer ticker.Stop()
+	timer := time.NewTimer(about(s.cfg.Poll))
+	defer timer.Stop()
 	for {
 		select {
 		case <-s.wake:
-		case <-ticker.C:
+		case <-timer.C:
+			timer.Reset(about(s.cfg.Poll))
 		case <-ctx.Done():
 			return
 		}
+		from := s.newest() + 1
 		if err := s.read(ctx); err != nil && ctx.Err() == nil {
 			s.cfg.Log.Warn("read events of other servers", "err", err)
 		}
+		if s.word.missed(span{from, s.newest()}, time.Now()) {
+			s.cfg.Missed()
+		}
 	}
+}
+
+// newest is the number of the last event that was given.
+func (s *Shared) newest() int64 {
+	s.Hub.mu.Lock()
+	defer s.Hub.mu.Unlock()
+	return int64(s.next) - 1 //nolint:gosec // it came from an int64
 }
 
 // read gives watchers what the log has and they do not.
@@ -239,10 +264,7 @@ func (s *Shared) read(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, logTime)
 	defer cancel()
 	for {
-		s.Hub.mu.Lock()
-		last := s.next - 1
-		s.Hub.mu.Unlock()
-		events, err := s.cfg.Storage.EventsAfter(ctx, int64(last), readAtOnce)
+		events, err := s.cfg.Storage.EventsAfter(ctx, s.newest(), readAtOnce)
 		if err != nil {
 			return err
 		}

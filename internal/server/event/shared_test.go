@@ -30,16 +30,16 @@ func (m *memory) OpenEvents(context.Context) (string, int64, error) {
 	return m.run, int64(len(m.events)), m.away
 }
 
-func (m *memory) AppendEvents(_ context.Context, events []api.Event) error {
+func (m *memory) AppendEvents(_ context.Context, events []api.Event) (int64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.away != nil {
-		return m.away
+		return 0, m.away
 	}
 	for _, e := range events {
 		m.events = append(m.events, event.Numbered{Number: int64(len(m.events)) + 1, Event: e})
 	}
-	return nil
+	return int64(len(m.events)), nil
 }
 
 func (m *memory) EventsAfter(_ context.Context, after int64, limit int) ([]event.Numbered, error) {

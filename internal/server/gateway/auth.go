@@ -130,17 +130,17 @@ func (c *connections) enter(uid, key string, id, seen uint64) (over []uint64, ok
 
 // forget removes the connections of an agent.
 func (c *connections) forget(uid string) []uint64 {
-	return c.forgetExcept(uid, "")
+	return c.forgetExcept(uid)
 }
 
-// forgetExcept removes the connections of an agent that were not made with a key.
-func (c *connections) forgetExcept(uid, key string) []uint64 {
+// forgetExcept removes the connections of an agent that were made with another key than these.
+func (c *connections) forgetExcept(uid string, keys ...string) []uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.revoked++
 	var gone []uint64
 	rest := slices.DeleteFunc(c.agents[uid], func(at connection) bool {
-		if at.key == key {
+		if slices.Contains(keys, at.key) {
 			return false
 		}
 		gone = append(gone, at.id)

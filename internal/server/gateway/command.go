@@ -180,10 +180,8 @@ func (g *Gateway) change(ctx context.Context, uid string, c agentapi.Command) (a
 			g.sendKept(context.WithoutCancel(ctx), uid, at.epoch, []agentapi.Command{c})
 		}
 	}
-	select {
-	case answer := <-w.done:
+	if answer, there := g.await(ctx, c.ID, w); there {
 		return answer.result, answer.err()
-	case <-ctx.Done():
 	}
 	result := agentapi.Result{ID: c.ID, Status: agentapi.StatusPending}
 	if g.open.wasSent(uid, c.ID) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
 )
@@ -66,3 +67,6 @@ func NewAddressRate(burst int) *addressRate { return newAddressRate(0, burst) }
 
 // ClusterAddress is where other servers reach this one.
 func (g *Gateway) ClusterAddress() string { return g.broker.Load().server.ClusterAddr().String() }
+
+// Pulse shows all streams that the server is there, as it does now and then.
+func (g *Gateway) Pulse(now time.Time) { g.streams.pulse(now) }

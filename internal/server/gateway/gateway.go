@@ -180,6 +180,9 @@ func (g *Gateway) Run(ctx context.Context) error {
 	g.broker.Store(b)
 	close(g.ready)
 	g.cfg.Log.Info("agents can connect", "agents", g.presence.len())
+	var pulses sync.WaitGroup
+	pulses.Go(func() { g.pulse(ctx) })
+	defer pulses.Wait()
 	g.askAround(ctx)
 	<-ctx.Done()
 	b.quiet()

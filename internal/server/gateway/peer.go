@@ -109,6 +109,7 @@ func (g *Gateway) heed(ctx context.Context, note peerNote) {
 			}
 		})
 		g.watch(ctx, note.UID)
+		g.judge(ctx, note.UID)
 		if note.Changed {
 			g.cfg.Notify(Change{UID: note.UID, Agent: true, Heard: true})
 		}

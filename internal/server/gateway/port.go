@@ -210,6 +210,8 @@ type Meter interface {
 	Rejected(items, events int)
 	// Command is told of a command that has its result, and how long after it was asked for.
 	Command(kind agentapi.Kind, status agentapi.Status, took time.Duration)
+	// Missed counts what a slow look found although an event should have reported it, by one of Waits.
+	Missed(wait string)
 }
 
 // unmetered is a Meter that measures nothing.
@@ -223,6 +225,9 @@ func (unmetered) Rejected(int, int) {}
 
 // Command implements Meter.
 func (unmetered) Command(agentapi.Kind, agentapi.Status, time.Duration) {}
+
+// Missed implements Meter.
+func (unmetered) Missed(string) {}
 
 // LinkEvent is something that happened to the link of an agent.
 type LinkEvent struct {

@@ -35,6 +35,9 @@ type seen struct {
 	// owing says that changes were pending when health was kept last.
 	owing bool
 	timer *time.Timer
+	// doubt looks whether the agent is still one, judged is when its connections were looked at last; see look.go.
+	doubt  *time.Timer
+	judged time.Time
 }
 
 func newPresence() *presence { return &presence{agents: map[string]*seen{}} }
@@ -114,6 +117,15 @@ func (p *presence) update(uid string, change func(*seen)) seen {
 	return *at
 }
 
+// end stops the timers of an agent.
+func (at *seen) end() {
+	for _, timer := range []*time.Timer{at.timer, at.doubt} {
+		if timer != nil {
+			timer.Stop()
+		}
+	}
+}
+
 // drop forgets an agent and returns what people call it.
 func (p *presence) drop(uid string) string {
 	p.mu.Lock()
@@ -122,9 +134,7 @@ func (p *presence) drop(uid string) string {
 	if at == nil {
 		return uid
 	}
-	if at.timer != nil {
-		at.timer.Stop()
-	}
+	at.end()
 	delete(p.agents, uid)
 	return at.id
 }
@@ -133,9 +143,7 @@ func (p *presence) stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, at := range p.agents {
-		if at.timer != nil {
-			at.timer.Stop()
-		}
+		at.end()
 	}
 }
 
@@ -193,7 +201,7 @@ func (g *Gateway) lost(ctx context.Context, uid string) {
 	if err != nil {
 		g.cfg.Log.Warn("keep that an agent is disconnected", "agent", at.id, "error", err)
 	}
-	if !mine && g.elsewhere(ctx, uid, err, now) {
+	if !mine && g.elsewhere(ctx, uid, at.alive, err, now) {
 		return
 	}
 	fault := g.disconnected(at)
@@ -207,19 +215,23 @@ func (g *Gateway) lost(ctx context.Context, uid string) {
 	g.cfg.Notify(Change{UID: uid, Agent: true})
 }
 
-// elsewhere takes over what the store knows of an agent that this server has not heard, and reports whether it lives, or
-// whether that cannot be told now.
-func (g *Gateway) elsewhere(ctx context.Context, uid string, err error, now time.Time) bool {
+// elsewhere takes over what the store knows of an agent that this server has not heard since a time, and reports whether it
+// lives, or whether that cannot be found out now.
+func (g *Gateway) elsewhere(ctx context.Context, uid string, heard time.Time, err error, now time.Time) bool {
 	var agent Agent
 	if err == nil {
 		agent, err = g.cfg.Agents.AgentByUID(ctx, uid)
 	}
 	if errors.Is(err, ErrUnknown) || agent.Revoked {
+		g.cutRevoked(ctx, uid)
 		return false
 	}
 	lives := err != nil || agent.Health.State != agentapi.StateDisconnected
 	if !lives {
 		return false
+	}
+	if err == nil && g.cfg.Cluster != nil && agent.Health.LastHeartbeat.Sub(heard) > eventGrace {
+		g.cfg.Meter.Missed(WaitAgent)
 	}
 	g.presence.update(uid, func(at *seen) {
 		if err != nil { // it is looked at again
@@ -267,6 +279,9 @@ func (g *Gateway) heartbeat(ctx context.Context, uid string, h *agentapi.Heartbe
 	g.watch(ctx, uid)
 	if save {
 		if err := g.cfg.Agents.SaveHealth(ctx, uid, h.Epoch, at.health); err != nil {
+			if errors.Is(err, ErrFenced) {
+				g.doubt(ctx, uid)
+			}
 			return agentapi.HeartbeatAck{Error: g.fault(uid, "keep the heartbeat", err)}
 		}
 	}

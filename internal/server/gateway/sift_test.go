@@ -19,6 +19,7 @@ type tally struct{ items, events chan int }
 func (t tally) Batch(int, time.Duration, *agentapi.Error)             {}
 func (t tally) Command(agentapi.Kind, agentapi.Status, time.Duration) {}
 func (t tally) Rejected(items, events int)                            { t.items <- items; t.events <- events }
+func (t tally) Missed(string)                                         {}
 
 func keyed(kind agentapi.ItemKind, namespace, name string) agentapi.Item {
 	body := json.RawMessage(`{"a":"b"}`)

@@ -82,6 +82,9 @@ type Stream struct {
 	// granted is what the agent may still send; read what was read since more was granted; credit what we may still send.
 	granted, read, credit int
 	ended                 bool
+	// pulses says that the agent shows that it is there, heard is when it sent something last.
+	pulses bool
+	heard  time.Time
 }
 
 // Recv returns the next piece. The last one has End, with the Error if there was one; after it comes io.EOF.
@@ -239,10 +242,27 @@ func (s *Stream) take(data []byte) {
 		return
 	}
 	if err := s.accept(chunk); err != nil {
-		s.end(malformed(err))
+		if errors.Is(err, errLost) {
+			s.gateway.cfg.Meter.Missed(WaitStream)
+		}
+		s.end(faultOf(err))
 	} else if chunk.End {
 		s.gateway.streams.remove(s)
 	}
+}
+
+// errLost says that a piece of a stream did not come, errGone that the agent does not have the stream any more.
+var (
+	errLost = errors.New("a piece of the stream was lost")
+	errGone = errors.New("the agent has ended it: open it again")
+)
+
+// faultOf is what the reader of a stream gets for an error of it.
+func faultOf(err error) *agentapi.Error {
+	if errors.Is(err, errGone) {
+		return &agentapi.Error{Code: agentapi.CodeDisconnected, Message: err.Error()}
+	}
+	return malformed(err)
 }
 
 func (s *Stream) accept(chunk agentapi.Chunk) error {
@@ -251,8 +271,10 @@ func (s *Stream) accept(chunk agentapi.Chunk) error {
 	switch {
 	case s.ended:
 		return nil
+	case chunk.Seq == agentapi.NoStream && chunk.End && s.nextIn > 0:
+		return fmt.Errorf("%w: %w", errLost, errGone)
 	case chunk.Stream != s.id || chunk.Seq != s.nextIn:
-		return fmt.Errorf("piece %d of the stream came where piece %d was due", chunk.Seq, s.nextIn)
+		return fmt.Errorf("%w: piece %d came where piece %d was due", errLost, chunk.Seq, s.nextIn)
 	case len(chunk.Data) > agentapi.MaxChunk:
 		return fmt.Errorf("a piece of the stream has more than %d bytes", agentapi.MaxChunk)
 	case len(chunk.Data) > s.granted:
@@ -261,6 +283,8 @@ func (s *Stream) accept(chunk agentapi.Chunk) error {
 		return errors.New("the agent takes credit back")
 	}
 	s.nextIn++
+	s.heard = s.gateway.now()
+	s.pulses = s.pulses || s.nextIn > 1 && chunk.Pulse()
 	s.granted -= len(chunk.Data)
 	s.credit = min(s.credit+min(chunk.Credit, agentapi.MaxWindow), agentapi.MaxWindow)
 	wake(s.credited)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"sync"
@@ -147,8 +148,8 @@ func (h *Host) Wake() {
 
 // Run runs agents until ctx ends. They end before it returns.
 func (h *Host) Run(ctx context.Context) {
-	ticker := time.NewTicker(look)
-	defer ticker.Stop()
+	timer := time.NewTimer(about(look))
+	defer timer.Stop()
 	defer h.end(ctx)
 	for {
 		if err := h.look(ctx); err != nil && ctx.Err() == nil {
@@ -158,10 +159,14 @@ func (h *Host) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-h.wake:
-		case <-ticker.C:
+		case <-timer.C:
+			timer.Reset(about(look))
 		}
 	}
 }
+
+// about is d, up to a fifth sooner or later: servers that began together do not look together.
+func about(d time.Duration) time.Duration { return d*4/5 + rand.N(d*2/5+1) }
 
 // end stops all agents and gives them back.
 func (h *Host) end(ctx context.Context) {

@@ -314,3 +314,51 @@ func until(t *testing.T, not string, so func() bool) {
 		}
 	}
 }
+
+// TestAnAgentOfWhichTheHostWasNotWokenIsStarted adds an agent that nobody wakes the host for.
+func TestAnAgentOfWhichTheHostWasNotWokenIsStarted(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	program := filepath.Join(dir, "agent")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\nexec sleep 600\n"), 0o700); err != nil { //nolint:gosec // a program
+		t.Fatal(err)
+	}
+	m := &looked{memory: &memory{claims: true, told: make(chan struct{}, 1)}, first: make(chan struct{})}
+	h, err := New(Config{
+		Options: Options{Dir: string(operator(t, map[string]string{"edge": ""})), Program: program, Data: filepath.Join(dir, "agents"), Memory: "100MiB"},
+		Storage: m, Holder: "me", Log: slog.New(slog.DiscardHandler),
+		Register: func(context.Context, string) (string, error) { return "a-token", nil },
+		Changed: func(context.Context, string) {
+			select {
+			case m.told <- struct{}{}:
+			default:
+			}
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { h.Run(ctx) })
+	defer running.Wait()
+	defer cancel()
+	<-m.first
+	m.mu.Lock()
+	m.agent = &Agent{ID: "account.edge", UID: strings.Repeat("a", 26), Cluster: "edge", Namespace: "slipway-edge"}
+	m.mu.Unlock()
+	m.await(t, api.HostStarting)
+}
+
+// looked is a memory that shows when the host has looked once.
+type looked struct {
+	*memory
+	once  sync.Once
+	first chan struct{}
+}
+
+func (l *looked) HostedAgents(ctx context.Context) ([]Agent, error) {
+	agents, err := l.memory.HostedAgents(ctx)
+	l.once.Do(func() { close(l.first) })
+	return agents, err
+}

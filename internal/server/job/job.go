@@ -134,8 +134,8 @@ func (r *Runner) Wake() {
 
 // Run runs jobs until ctx ends. Others go on with what it has begun.
 func (r *Runner) Run(ctx context.Context) {
-	ticker := time.NewTicker(look)
-	defer ticker.Stop()
+	timer := time.NewTimer(about(look))
+	defer timer.Stop()
 	var group sync.WaitGroup
 	defer group.Wait()
 	slots := make(chan struct{}, atATime)
@@ -158,10 +158,14 @@ func (r *Runner) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-r.wake:
-		case <-ticker.C:
+		case <-timer.C:
+			timer.Reset(about(look))
 		}
 	}
 }
+
+// about is d, up to a fifth sooner or later: servers that began together do not look together.
+func about(d time.Duration) time.Duration { return d*4/5 + rand.N(d*2/5+1) }
 
 // one runs a job to its end, or until it is another server's.
 func (r *Runner) one(ctx context.Context, j *api.Job, token string) {

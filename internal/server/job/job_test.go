@@ -188,3 +188,17 @@ func TestAJobEndsAfterTooManyFailures(t *testing.T) {
 		t.Errorf("it ended as %+v", j)
 	}
 }
+
+// TestAJobOfWhichTheWakeUpIsLostBegins keeps a job that nobody wakes the runner for.
+func TestAJobOfWhichTheWakeUpIsLostBegins(t *testing.T) {
+	t.Parallel()
+	b := run(t, api.JobRequest{}, 1, func(context.Context, job.Work) (string, string, error) { return api.TargetDone, "", nil })
+	b.end()
+	made := api.Job{ID: "k", By: api.Principal{Type: api.PrincipalUser, ID: "ada"}}
+	if err := b.store.AddJob(t.Context(), made, "", []string{"account.prod/argocd/a1"}); err != nil {
+		t.Fatal(err)
+	}
+	if j := b.end(); j.ID != "k" || j.State != api.JobDone {
+		t.Errorf("got %+v", j)
+	}
+}

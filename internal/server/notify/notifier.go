@@ -19,6 +19,8 @@ const (
 	firstWait, longestWait = 10 * time.Second, 30 * time.Minute
 	// sweepEvery is how often is looked for what a server that was killed has left, and for what lasts too long.
 	sweepEvery = 30 * time.Second
+	// eventGrace is how long a call of Wake may take for news that a sweep found, before they count as missed.
+	eventGrace = 5 * time.Second
 	// pause is the shortest time between two readings of news: many changes are read at a time.
 	pause = 200 * time.Millisecond
 	// retell is the pause before the database is told again what came of an attempt, lastWord how long a server that ends
@@ -31,12 +33,15 @@ const (
 	patience = 2 * time.Second
 )
 
+// WaitNews names the wait for something to notify of.
+const WaitNews = "notification"
+
 // Storage keeps rules, news and messages.
 type Storage interface {
 	// GatherNotifications reads what happened since, and keeps the messages that tell makes of it, once. made is called for
-	// each rule that has new ones, when they are kept.
+	// each rule that has new ones, when they are kept; news says that something happened, and not only time passed.
 	GatherNotifications(ctx context.Context, timed bool, tell func(*api.NotificationRule, *api.NotificationEvent) (title, text string, ok bool),
-		made func(rule api.Ref)) (more bool, next time.Duration, err error)
+		made func(rule api.Ref, news bool)) (more bool, next time.Duration, err error)
 	// DueChannels are those that have a message to be sent now, and in how long the next is.
 	DueChannels(context.Context) (due []string, next time.Duration, err error)
 	ClaimNotification(ctx context.Context, channel, holder string, hold time.Duration) (d api.NotificationDelivery, there bool, err error)
@@ -57,7 +62,11 @@ type Config struct {
 	// Told is called for a rule that has messages which are new, or in another state than before; nil: nobody is. It must not
 	// block.
 	Told func(ctx context.Context, rule api.Ref)
-	Log  *slog.Logger
+	// Alone reports whether no other server reads news: what one that was killed has left is found by the others. Nil: it is so.
+	Alone func() bool
+	// Missed is called when a sweep found news for which Wake should have been called; nil: nothing is called.
+	Missed func()
+	Log    *slog.Logger
 }
 
 // Notifier turns what happened into messages, and sends them.
@@ -85,6 +94,12 @@ func New(cfg Config) *Notifier {
 	}
 	if cfg.Told == nil {
 		cfg.Told = func(context.Context, api.Ref) {}
+	}
+	if cfg.Alone == nil {
+		cfg.Alone = func() bool { return true }
+	}
+	if cfg.Missed == nil {
+		cfg.Missed = func() {}
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
@@ -119,14 +134,18 @@ func nudge(c chan struct{}) {
 
 // Learn reads news now: whoever has made a rule is told of what happens after it.
 func (n *Notifier) Learn(ctx context.Context) error {
-	_, _, err := n.read(ctx, false)
+	_, _, _, err := n.read(ctx, false)
 	n.Wake()
 	return err
 }
 
-// read reads news, and says which rules have messages of them.
-func (n *Notifier) read(ctx context.Context, timed bool) (more bool, next time.Duration, err error) {
-	return n.cfg.Storage.GatherNotifications(ctx, timed, Tell, func(rule api.Ref) { n.cfg.Told(ctx, rule) })
+// read reads news, and reports the rules that have messages of them, and whether something happened.
+func (n *Notifier) read(ctx context.Context, timed bool) (happened, more bool, next time.Duration, err error) {
+	more, next, err = n.cfg.Storage.GatherNotifications(ctx, timed, Tell, func(rule api.Ref, news bool) {
+		happened = happened || news
+		n.cfg.Told(ctx, rule)
+	})
+	return happened, more, next, err
 }
 
 // Of is the rule that a message is of.
@@ -147,8 +166,9 @@ func (n *Notifier) Run(ctx context.Context) {
 func (n *Notifier) gather(ctx context.Context) {
 	sweep := time.NewTimer(0)
 	defer sweep.Stop()
+	sound := false // all that was reported so far was read
 	for {
-		timed := false
+		timed, late := false, false
 		select {
 		case <-ctx.Done():
 			return
@@ -156,26 +176,46 @@ func (n *Notifier) gather(ctx context.Context) {
 		case <-sweep.C:
 			timed = true
 		}
+		before := sound
 		for more := true; more; {
-			var next time.Duration
-			var err error
-			more, next, err = n.read(ctx, timed)
-			if err != nil && ctx.Err() == nil {
+			happened, rest, next, err := n.read(ctx, timed)
+			if sound = err == nil; !sound && ctx.Err() == nil {
 				n.cfg.Log.Error("read news for notifications; it is tried again", "err", err)
 			}
+			more, late = rest, late || happened
 			if timed {
 				if next < 0 || next > sweepEvery {
-					next = sweepEvery
+					next = about(sweepEvery)
 				}
 				sweep.Reset(next)
 			}
 		}
 		n.Flush()
+		if timed && late && before && n.cfg.Alone() {
+			n.doubt(ctx)
+		}
 		if !rest(ctx, pause) {
 			return
 		}
 	}
 }
+
+// doubt waits a moment for the call of Wake that belongs to news which a sweep found already, and counts them as missed where
+// it does not come.
+func (n *Notifier) doubt(ctx context.Context) {
+	timer := time.NewTimer(eventGrace)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-n.news:
+		n.Wake() // it may be of something that the sweep did not see
+	case <-timer.C:
+		n.cfg.Missed()
+	}
+}
+
+// about is d, up to a fifth sooner: servers that began together do not look together.
+func about(d time.Duration) time.Duration { return d - rand.N(d/5) }
 
 // rest lets a time pass; false where ctx ended meanwhile.
 func rest(ctx context.Context, d time.Duration) bool {
@@ -205,7 +245,7 @@ func (n *Notifier) send(ctx context.Context) {
 			n.cfg.Log.Error("look for notifications to send; it is tried again", "err", err)
 		}
 		if next < 0 || next > sweepEvery {
-			next = sweepEvery
+			next = about(sweepEvery)
 		}
 		timer.Reset(next + time.Millisecond)
 		for _, channel := range due {

@@ -38,10 +38,10 @@ func (s *Store) OpenEvents(ctx context.Context) (run string, newest int64, err e
 }
 
 // AppendEvents keeps events behind the newest, in one transaction that makes
-// others wait: who reads a number has been able to read all before it.
-func (s *Store) AppendEvents(ctx context.Context, events []api.Event) error {
-	err := s.write(ctx, func(t tx) error {
-		var last int64
+// others wait: who reads a number has been able to read all before it. It
+// returns the number of the last one.
+func (s *Store) AppendEvents(ctx context.Context, events []api.Event) (last int64, err error) {
+	err = s.write(ctx, func(t tx) error {
 		err := t.one(ctx, "UPDATE event_place SET number = number + ? WHERE id = ? RETURNING number", []any{len(events), placeEvents}, &last)
 		if err != nil {
 			return err
@@ -66,9 +66,9 @@ func (s *Store) AppendEvents(ctx context.Context, events []api.Event) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("keep events: %w", err)
+		return 0, fmt.Errorf("keep events: %w", err)
 	}
-	return nil
+	return last, nil
 }
 
 // EventsAfter returns events with numbers above one, in their order.

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"strconv"
 	"time"
@@ -30,26 +31,28 @@ type told = func(rule *api.NotificationRule, event *api.NotificationEvent) (titl
 // messages that follow in the same transaction: what happened is told once,
 // whenever a server is killed and however many there are. With timed it also
 // looks for what has lasted long enough, or ends soon. made is called for each
-// rule that has new messages, when they are kept. It returns whether there is
+// rule that has new messages, when they are kept; news says that there are some
+// of what happened. It returns whether there is
 // more to read, and in how long something will have lasted long enough; less
 // than zero for never.
-func (s *Store) GatherNotifications(ctx context.Context, timed bool, tell told, made func(rule api.Ref)) (more bool, next time.Duration, err error) {
+func (s *Store) GatherNotifications(ctx context.Context, timed bool, tell told, made func(rule api.Ref, news bool)) (more bool, next time.Duration, err error) {
 	idle, err := s.noRules(ctx)
 	if err != nil || idle {
 		return false, -1, err
 	}
-	var rules map[string]api.Scope
+	var rules, fresh map[string]api.Scope
 	err = s.write(ctx, func(t tx) error {
 		n := &news{tx: t, tell: tell, waiting: map[string]int{}, made: map[string]api.Scope{}, next: -1}
 		err := n.gather(ctx, timed)
-		more, next, rules = n.more, n.next, n.made
+		more, next, rules, fresh = n.more, n.next, n.made, n.fresh
 		return err
 	})
 	if err != nil {
 		return false, -1, fmt.Errorf("gather notifications: %w", err)
 	}
 	for id, scope := range rules {
-		made(api.Ref{Type: api.TypeNotificationRule, ID: id, Scope: scope})
+		_, news := fresh[id]
+		made(api.Ref{Type: api.TypeNotificationRule, ID: id, Scope: scope}, news)
 	}
 	return more, next, nil
 }
@@ -73,6 +76,7 @@ type news struct {
 	rules   []*api.NotificationRule
 	waiting map[string]int       // messages of rules that wait
 	made    map[string]api.Scope // rules that have new messages
+	fresh   map[string]api.Scope // those of them that have some of what happened
 	seen    int                  // applications that were found changed
 	more    bool
 	next    time.Duration
@@ -102,6 +106,7 @@ func (n *news) gather(ctx context.Context, timed bool) error {
 	if err := n.applications(ctx); err != nil {
 		return fmt.Errorf("read applications: %w", err)
 	}
+	n.fresh = maps.Clone(n.made)
 	if timed {
 		return n.timed(ctx)
 	}

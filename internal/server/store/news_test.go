@@ -25,10 +25,10 @@ type telling struct {
 	news    []string // rules that had new messages
 }
 
-func (s *telling) made(rule api.Ref) { s.news = append(s.news, string(rule.Scope)+" "+rule.ID) }
+func (s *telling) made(rule api.Ref, _ bool) { s.news = append(s.news, string(rule.Scope)+" "+rule.ID) }
 
 // nobody is told which rules have new messages.
-func nobody(api.Ref) {}
+func nobody(api.Ref, bool) {}
 
 func newTelling(t *testing.T, b *bench) *telling {
 	t.Helper()

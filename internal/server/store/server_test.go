@@ -107,8 +107,8 @@ func TestEventsHaveOneOrderWithoutGaps(t *testing.T) {
 			wg.Go(func() {
 				for n := range each {
 					e := api.Event{Type: fmt.Sprintf("%d-%d", w, n), Object: api.Ref{ID: "x", Scope: "account"}, Labels: map[string]string{"a": "b"}}
-					if err := b.AppendEvents(ctx, []api.Event{e, {Type: "more"}}); err != nil {
-						t.Error(err)
+					if last, err := b.AppendEvents(ctx, []api.Event{e, {Type: "more"}}); err != nil || last < 2 {
+						t.Errorf("the last one is %d: %v", last, err)
 					}
 				}
 			})
@@ -143,8 +143,8 @@ func TestEventsHaveOneOrderWithoutGaps(t *testing.T) {
 			t.Errorf("opened again: %q %d %v", again, newest, err)
 		}
 		many := make([]api.Event, 3*event.DefaultKept)
-		if err := b.AppendEvents(ctx, many); err != nil {
-			t.Fatal(err)
+		if last, err := b.AppendEvents(ctx, many); err != nil || last != 2*writers*each+3*event.DefaultKept {
+			t.Fatal(last, err)
 		}
 		if list := must[[]event.Numbered](t)(b.EventsAfter(ctx, 0, 1)); len(list) != 1 || list[0].Number != 2*writers*each+event.DefaultKept+1 {
 			t.Errorf("the oldest that is kept: %+v", list)

@@ -1,0 +1,147 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/slipway-gitops/slipway/api/agentapi"
+)
+
+// The names of waits for Meter.Missed.
+const (
+	// WaitResult is the wait for the result of a command that is kept.
+	WaitResult = "result"
+	// WaitAgent is the wait for the heartbeats that other servers get.
+	WaitAgent = "agent"
+	// WaitRevoked is the wait for the end of an agent that another server has cut.
+	WaitRevoked = "revoked"
+	// WaitKey is the wait for the end of connections with a key that was rotated at another server.
+	WaitKey = "key"
+	// WaitStream is the wait for the next piece of a stream.
+	WaitStream = "stream"
+)
+
+// Waits lists the names of waits.
+func Waits() []string { return []string{WaitResult, WaitAgent, WaitRevoked, WaitKey, WaitStream} }
+
+const (
+	// resultLook is the time between two slow looks at a command whose result is awaited.
+	resultLook = 15 * time.Second
+	// keyLook is the time between two slow looks at connections of an agent whose session is with another server.
+	keyLook = 5 * time.Minute
+	// eventGrace is how long an event may take to report what a look found, before it counts as missed.
+	eventGrace = 5 * time.Second
+)
+
+// about is d, up to a fifth sooner or later: servers that began together do not look together.
+func about(d time.Duration) time.Duration { return d*4/5 + rand.N(d*2/5+1) }
+
+// await waits for the result of a command that is kept, until ctx ends. The report of it can be lost between servers, so it
+// reads the command slowly once more.
+func (g *Gateway) await(ctx context.Context, id string, w *waiter) (a answer, there bool) {
+	timer := time.NewTimer(about(resultLook))
+	defer timer.Stop()
+	for {
+		select {
+		case a = <-w.done:
+			return a, true
+		case <-ctx.Done():
+			return answer{}, false
+		case <-timer.C:
+		}
+		kept, err := g.readCommand(ctx, id)
+		switch {
+		case errors.Is(err, ErrUnknown):
+			return answer{fault: &agentapi.Error{Code: agentapi.CodeNotFound, Message: "the command is gone, with its agent"}}, true
+		case err == nil && kept.Result.Status.Final():
+			return g.late(ctx, kept.Result, w), true
+		}
+		timer.Reset(about(resultLook))
+	}
+}
+
+func (g *Gateway) readCommand(ctx context.Context, id string) (Command, error) {
+	ctx, cancel := context.WithTimeout(ctx, handleTimeout)
+	defer cancel()
+	return g.cfg.Commands.GetCommand(ctx, id)
+}
+
+// late waits a moment for the report of a result that is kept, which counts as missed where it does not come.
+func (g *Gateway) late(ctx context.Context, result agentapi.Result, w *waiter) answer {
+	timer := time.NewTimer(eventGrace)
+	defer timer.Stop()
+	select {
+	case a := <-w.done:
+		return a
+	case <-ctx.Done():
+	case <-timer.C:
+		g.cfg.Meter.Missed(WaitResult)
+	}
+	return answer{result: result}
+}
+
+// doubt looks after a moment whether an agent is still one, since the store took nothing of it. The word of the server that
+// has cut it may have been lost.
+func (g *Gateway) doubt(ctx context.Context, uid string) {
+	if g.cfg.Cluster == nil {
+		return // the one server cuts it itself
+	}
+	ctx = context.WithoutCancel(ctx)
+	g.presence.update(uid, func(at *seen) {
+		if at.doubt == nil { // however often it says something meanwhile
+			at.doubt = time.AfterFunc(eventGrace, func() { g.lanes.must(uid, func() { g.settleDoubt(ctx, uid) }) })
+		}
+	})
+}
+
+func (g *Gateway) settleDoubt(ctx context.Context, uid string) {
+	if _, known := g.presence.get(uid); known {
+		g.presence.update(uid, func(at *seen) { at.doubt = nil })
+	}
+	g.cutRevoked(ctx, uid)
+}
+
+// cutRevoked cuts an agent that has connections here and none of the rights to them.
+func (g *Gateway) cutRevoked(ctx context.Context, uid string) {
+	if _, open := g.conns.newest(uid); !open {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, handleTimeout)
+	defer cancel()
+	if agent, err := g.cfg.Agents.AgentByUID(ctx, uid); !errors.Is(err, ErrUnknown) && (err != nil || !agent.Revoked) {
+		return
+	}
+	if g.disconnect(g.conns.forget(uid)) > 0 { // those that closed by themselves are not forgotten either
+		g.cfg.Meter.Missed(WaitRevoked)
+	}
+	g.cut(uid, "its identity was revoked")
+}
+
+// judge looks, slowly, at connections that an agent has here although its session is with another server: their key may have
+// been replaced there.
+func (g *Gateway) judge(ctx context.Context, uid string) {
+	if _, open := g.conns.newest(uid); !open || g.holds(uid) {
+		return
+	}
+	due, now := false, g.now()
+	g.presence.update(uid, func(at *seen) {
+		due = !at.judged.IsZero() && now.Sub(at.judged) >= keyLook
+		if due || at.judged.IsZero() || at.judged.After(now) {
+			at.judged = now
+		}
+	})
+	if !due {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, handleTimeout)
+	defer cancel()
+	agent, err := g.cfg.Agents.AgentByUID(ctx, uid)
+	if err != nil {
+		return
+	}
+	if g.disconnect(g.conns.forgetExcept(uid, agent.PublicKey, agent.NextKey)) > 0 {
+		g.cfg.Meter.Missed(WaitKey)
+	}
+}

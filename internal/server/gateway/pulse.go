@@ -1,0 +1,51 @@
+package gateway
+
+import (
+	"context"
+	"time"
+
+	"github.com/slipway-gitops/slipway/api/agentapi"
+)
+
+// pulse shows agents, slowly, that somebody still listens to their streams, until ctx ends: a piece that was lost shows by it.
+func (g *Gateway) pulse(ctx context.Context) {
+	timer := time.NewTimer(about(agentapi.PulseEvery))
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		g.streams.pulse(g.now())
+		timer.Reset(about(agentapi.PulseEvery))
+	}
+}
+
+// pulse shows the agents of all streams that these are there, and ends streams whose agents have fallen silent.
+func (s *streams) pulse(now time.Time) {
+	s.mu.Lock()
+	all := make([]*Stream, 0, len(s.all))
+	for _, stream := range s.all {
+		all = append(all, stream)
+	}
+	s.mu.Unlock()
+	for _, stream := range all {
+		stream.pulse(now)
+	}
+}
+
+// pulse shows the agent that the stream is there. One that the agent has not opened yet is not known to it.
+func (s *Stream) pulse(now time.Time) {
+	s.mu.Lock()
+	open := s.nextIn > 0 && !s.ended
+	silent := open && s.pulses && now.Sub(s.heard) >= agentapi.SilentFor
+	if open && !silent {
+		_ = s.publish(agentapi.Chunk{}) // where there is no connection, the session ends it
+	}
+	s.mu.Unlock()
+	if silent {
+		s.gateway.cfg.Meter.Missed(WaitStream)
+		s.end(&agentapi.Error{Code: agentapi.CodeDisconnected, Message: "the agent shows nothing of the stream any more: open it again"})
+	}
+}
