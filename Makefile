@@ -201,7 +201,7 @@ bench-ui: programs ## measure the pages in Chromium over a simulated fleet; ARGS
 
 .PHONY: soak
 soak: build ## kill and restart things while commits arrive, for ROUNDS rounds (20); then ask for every hostile variant of every request
-	SLIPWAY_REQUIRE_CLUSTER=1 SLIPWAY_SOAK_ROUNDS=$(ROUNDS) go test -count=1 -p 1 -timeout 3h -v $(ARGS) ./test/chaos ./test/fleet ./test/scale
+	SLIPWAY_REQUIRE_CLUSTER=1 SLIPWAY_SOAK_ROUNDS=$(ROUNDS) go test -count=1 -p 1 -timeout 6h -v $(ARGS) ./test/chaos ./test/fleet ./test/scale
 	SLIPWAY_SOAK_ROUNDS=$(ROUNDS) go test -count=1 -timeout 30m -v -run TestSlowConnectionsAreNobodyElsesMatter ./test/security
 	SLIPWAY_SOAK_PACK=1 go test -count=1 -timeout 30m -v -run TestAPackThatIsTooLargeIsStopped ./internal/git
 	SLIPWAY_SOAK_WALK=1 go test -count=1 -timeout 3h -v -run TestNobodyGetsMoreThanTheyMayOnAnyRoute ./test/security

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -149,9 +150,7 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 	if guard := a.driver.guard(true); guard != nil {
 		cfg.REST.Wrap(guard)
 	}
-	if cfg.Shards > 1 {
-		cfg.REST.Wrap(fenced)
-	}
+	cfg.REST.Wrap(fenced)
 	a.registry = newRegistry(cfg.Namespace, a.driver.wants, a.forget)
 	if cfg.Shadow {
 		a.shadow = newShadow(a.registry, &a.helm)
@@ -174,8 +173,12 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 	a.sources = &sources{pool: a.pool, settings: a.settings}
 	a.clusters = newClusters(cfg, a.settings, a.projects.Rules, a.liveEvent, a.kindsChanged)
 	a.clusters.missed = a.metrics.missedEvent
-	if a.clusters.guard = a.driver.guard(false); cfg.Shards > 1 {
-		a.clusters.guard = fenced
+	guard := a.driver.guard(false)
+	a.clusters.guard = func(next http.RoundTripper) http.RoundTripper {
+		if guard != nil {
+			next = guard(next)
+		}
+		return fenced(next)
 	}
 	renderer, children, err := newRenderer(a.metrics.rendered, a.helm.version)
 	if err != nil {

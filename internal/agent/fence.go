@@ -15,13 +15,23 @@ func (h *holding) over() bool {
 	return h.ctx.Err() != nil || h.until.Load().Passed(h.now())
 }
 
-// lost reports whether the Lease of the shard that a turn is in may be another's.
+// lost reports whether the Lease that a turn goes by, of its shard or of the leader, may be another's.
 func lost(turn context.Context) bool {
 	h, ok := turn.Value(fenceKey{}).(*holding)
 	return ok && h.over()
 }
 
-// fenced lets no request of a turn pass when the Lease of its shard may be another's. A context that ends would tell, but not
+// fell reports whether the Lease that a turn goes by may be another's. If it still is this agent's, as after the clock on the
+// wall was set, the Application has another turn.
+func (a *Agent) fell(turn context.Context, id name) bool {
+	if !lost(turn) {
+		return false
+	}
+	a.queue.addAfter(id, writePause)
+	return true
+}
+
+// fenced lets no request of a turn pass when the Lease that it goes by may be another's. A context that ends would tell, but not
 // at once: in a process that was stopped for a while, what was about to write is faster than the timer.
 func fenced(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(req *http.Request) (*http.Response, error) {

@@ -16,6 +16,8 @@ import (
 	"k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
+
+	"github.com/slipway-gitops/slipway/internal/clock"
 )
 
 const leaseName = "slipway-agent"
@@ -67,17 +69,19 @@ func (a *Agent) lead(ctx context.Context, f func(context.Context) error) error {
 	times := a.cfg.times()
 	done := make(chan error, 1)
 	started := false
+	lock := &fencedLock{times: times, held: holding{now: clock.Now}, LeaseLock: &resourcelock.LeaseLock{
+		LeaseMeta:  metav1.ObjectMeta{Namespace: a.cfg.Namespace, Name: leaseName},
+		Client:     client,
+		LockConfig: resourcelock.ResourceLockConfig{Identity: a.cfg.Identity}, Labels: a.leaseLabels(),
+	}}
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock: &resourcelock.LeaseLock{
-			LeaseMeta:  metav1.ObjectMeta{Namespace: a.cfg.Namespace, Name: leaseName},
-			Client:     client,
-			LockConfig: resourcelock.ResourceLockConfig{Identity: a.cfg.Identity}, Labels: a.leaseLabels(),
-		},
+		Lock:          lock,
 		LeaseDuration: times.duration, RenewDeadline: times.deadline(), RetryPeriod: times.retry(), ReleaseOnCancel: true,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(ctx context.Context) {
 				started = true
-				done <- f(ctx)
+				lock.held.ctx = ctx
+				done <- f(context.WithValue(ctx, fenceKey{}, &lock.held))
 				cancel()
 			},
 			OnStoppedLeading: func() {},
@@ -102,6 +106,35 @@ func (a *Agent) lead(ctx context.Context, f func(context.Context) error) error {
 		return errLeaseLost
 	}
 	return nil
+}
+
+// fencedLock is a Lease that notes until when it is ours. A process that was stopped for a while, and whose Lease is
+// another's by now, goes on in the middle of a request: what it does next must know.
+type fencedLock struct {
+	*resourcelock.LeaseLock
+	times leaseTimes
+	held  holding
+}
+
+// Create makes the Lease.
+func (l *fencedLock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	return l.write(ctx, record, l.LeaseLock.Create)
+}
+
+// Update takes, renews or gives up the Lease.
+func (l *fencedLock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	return l.write(ctx, record, l.LeaseLock.Update)
+}
+
+func (l *fencedLock) write(
+	ctx context.Context, record resourcelock.LeaderElectionRecord, write func(context.Context, resourcelock.LeaderElectionRecord) error,
+) error {
+	until := clock.Now().Add(l.times.deadline())
+	err := write(ctx, record)
+	if err == nil && record.HolderIdentity == l.Identity() {
+		l.held.until.Store(&until)
+	}
+	return err
 }
 
 // leaseLabels tell other agents on the cluster that objects of this one have more in their mark than a name.

@@ -94,8 +94,8 @@ func underWay(o *v1alpha1.OperationState) bool {
 	return o != nil && o.Phase == v1alpha1.OperationRunning && o.FinishedAt == nil
 }
 
-// sameHooks reports whether an operation has the hooks that were told of. A hook that has begun must be known to the
-// next agent: it would run it again. How it ended shows in the cluster.
+// sameHooks reports whether an operation has the hooks that the status tells of, or announces. A hook that has begun must be
+// known to the next agent: it would run it again. How it ended shows in the cluster.
 func sameHooks(told, now *v1alpha1.OperationState) bool {
 	known := map[hookName]bool{}
 	if told != nil && told.SyncResult != nil && told.StartedAt.Unix() == now.StartedAt.Unix() {

@@ -70,7 +70,7 @@ type sighting struct {
 	at      clock.Instant
 }
 
-// holding is a shard that this replica holds.
+// holding is a Lease that this replica holds: that of a shard, or the leader's, of which ctx and until are all there is.
 type holding struct {
 	lease   *coordination.Lease
 	renewed clock.Instant   // when the request was made that renewed it last

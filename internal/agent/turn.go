@@ -106,12 +106,13 @@ func (a *Agent) turn(ctx context.Context, id name) {
 	defer span.Done()
 	heard := a.heard.Load()
 	res := a.engine.Reconcile(ctx, req)
-	if ctx.Err() != nil || lost(ctx) {
+	if ctx.Err() != nil || a.fell(ctx, id) {
 		return // stopped: nothing is written or said by halves, the next start goes on
 	}
 	a.metrics.reconciled(res)
 	a.traces.reconciled(ctx, span, start, res)
 	defer a.ledger.turned(id, req.App, res) // when it is written, so that a status never tells less
+	e.app = app                             // as it was written in this turn
 	if a.settles(id, e, res, time.Now()) {
 		logTurn(log, res, time.Since(start))
 		return
@@ -127,7 +128,7 @@ func (a *Agent) turn(ctx context.Context, id name) {
 		a.queue.addAfter(id, writePause)
 		return
 	}
-	if lost(ctx) {
+	if a.fell(ctx, id) {
 		return // this process was stopped while the answer was on its way: what follows is for who has the shard now
 	}
 	a.registry.toldAll(id, time.Now())

@@ -6,10 +6,11 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/engine/plan"
 )
 
-// confirmPause is how soon hooks are to be deleted again after their ends could not be stored.
+// confirmPause is how soon an operation goes on after what must be stored first could not be.
 const confirmPause = time.Second
 
 // confirmed reports whether what hooks came to is stored, so that they may be deleted: a process that takes over finds
@@ -18,34 +19,44 @@ func (r *run) confirmed(ctx context.Context, op *plan.Operation, u *underway, d 
 	if r.req.Confirm == nil || r.under != u { // nobody stores it, or what goes on is no sync
 		return true, plan.Move{}
 	}
-	ended := map[plan.ID]bool{}
+	gone := map[object.Key]bool{}
 	for _, t := range tasks {
-		if op.State(t).Phase.Completed() {
+		gone[t.Key] = true
+	}
+	ended := map[plan.ID]bool{}
+	op.Each(func(t plan.Task, s plan.State) {
+		if t.Hook && gone[t.Key] && s.Phase.Completed() { // also as the hook of a phase before
 			ended[t.ID()] = true
 		}
-	}
+	})
 	if len(ended) == 0 { // they are those of an earlier operation
 		return true, plan.Move{}
 	}
-	told := func(stored *v1alpha1.OperationState) bool { return tellsEnds(stored, u.started, ended) }
+	told := func(stored *v1alpha1.OperationState) bool {
+		return tells(stored, u.started, ended, func(res v1alpha1.ResourceResult) bool { return res.HookPhase.Completed() })
+	}
 	err := r.req.Confirm(ctx, told, func() v1alpha1.OperationState { return *r.progressState(op, u, d, 0) })
 	if err == nil {
 		return true, plan.Move{}
 	}
-	u.waiting = nil // there is something to do, whatever the cluster says
-	r.wakeIn(confirmPause)
-	message := fmt.Sprintf("hooks are deleted once the status says how they ended, which could not be written: %v", err)
-	return false, plan.Move{Verb: plan.Wait, Message: clip(message)}
+	return false, r.again(u, fmt.Sprintf("hooks are deleted once the status says how they ended, which could not be written: %v", err))
 }
 
-// tellsEnds reports whether a stored state of the operation that began at a moment says of all these hooks that they ended.
-func tellsEnds(stored *v1alpha1.OperationState, started time.Time, ended map[plan.ID]bool) bool {
+// again has an operation go on a little later, whatever the cluster says until then.
+func (r *run) again(u *underway, message string) plan.Move {
+	u.waiting = nil
+	r.wakeIn(confirmPause)
+	return plan.Move{Verb: plan.Wait, Message: clip(message)}
+}
+
+// tells reports whether a stored state of the operation that began at a moment has all these hooks, as f wants them.
+func tells(stored *v1alpha1.OperationState, started time.Time, hooks map[plan.ID]bool, f func(v1alpha1.ResourceResult) bool) bool {
 	if !begun(stored) || stored.SyncResult == nil || stored.StartedAt.Unix() != started.Unix() {
 		return false
 	}
-	left := len(ended)
+	left := len(hooks)
 	for _, res := range stored.SyncResult.Resources {
-		if res.HookType != "" && res.HookPhase.Completed() && ended[resultID(res)] {
+		if res.HookType != "" && hooks[resultID(res)] && f(res) {
 			left--
 		}
 	}

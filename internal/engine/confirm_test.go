@@ -24,16 +24,20 @@ type storage struct {
 func (s *storage) confirm(
 	_ context.Context, told func(*v1alpha1.OperationState) bool, state func() v1alpha1.OperationState,
 ) error {
-	s.asked++
-	s.there = s.b.has("gone")
-	if s.fails {
-		return errors.New("the API server is away")
-	}
 	now := state()
 	for _, res := range now.SyncResult.Resources {
 		if res.Name == "gone" {
 			s.hookSaid = res.HookPhase
 		}
+	}
+	if !s.hookSaid.Completed() { // it is about to be made
+		s.b.app.Status.OperationState = &now
+		return nil
+	}
+	s.asked++
+	s.there = s.b.has("gone")
+	if s.fails {
+		return errors.New("the API server is away")
 	}
 	if told(s.b.app.Status.OperationState) || !told(&now) {
 		return errors.New("told too early, or never")

@@ -53,6 +53,8 @@ func (e *Engine) DeleteHooks(ctx context.Context, req Request, phase v1alpha1.Ho
 	op := plan.NewOperation(plan.Build(tasks, plan.Options{}), plan.Settings{}, states)
 	end := r.apply(ctx, op, u, Decision{Go: true})
 	switch {
+	case u.away > 0:
+		return false, errors.New(end.Message)
 	case end.Verb == plan.Wait:
 		return false, nil
 	case end.Phase != v1alpha1.OperationSucceeded:

@@ -90,8 +90,9 @@ type Request struct {
 	// Operating is called after every object that an operation has done; how far it is then costs to find out. It may
 	// be nil.
 	Operating func(func() v1alpha1.OperationState)
-	// Confirm is called before hooks that ended are deleted. It returns once told holds for the stored state of the
-	// operation, which it makes what state says where it must; an error keeps the hooks. It may be nil.
+	// Confirm is called before hooks are created, and before hooks that ended are deleted. It returns once told holds for
+	// the stored state of the operation, which it makes what state says where it must; on an error neither happens. It may
+	// be nil.
 	Confirm func(ctx context.Context, told func(stored *v1alpha1.OperationState) bool, state func() v1alpha1.OperationState) error
 }
 

@@ -43,6 +43,9 @@ func results(op *plan.Operation, u *underway, room int) []v1alpha1.ResourceResul
 	op.Each(func(t plan.Task, s plan.State) {
 		failed := s.Phase.Completed() && s.Phase != v1alpha1.OperationSucceeded
 		_, written := u.written[t.ID()]
+		if s == (plan.State{}) && t.Hook && u.intended[t.ID()] {
+			s = plan.State{Phase: v1alpha1.OperationRunning, Message: messageIntended}
+		}
 		if s == (plan.State{}) || t.Verb == diff.Keep && !written && !failed {
 			return
 		}

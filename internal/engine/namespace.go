@@ -87,11 +87,15 @@ func (r *run) namespaceManifest() (object.Manifest, error) {
 	return object.NewManifest(map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": meta})
 }
 
-// makeNamespace makes the destination namespace. It is not tracked: deleting the Application leaves it.
-func (r *run) makeNamespace(ctx context.Context) plan.State {
+// makeNamespace makes the destination namespace. It is not tracked: deleting the Application leaves it. The error is that
+// of an API server that is away.
+func (r *run) makeNamespace(ctx context.Context) (plan.State, error) {
 	key := r.namespaceKey()
-	fail := func(err error) plan.State {
-		return plan.State{Code: v1alpha1.ResultSyncFailed, Phase: v1alpha1.OperationFailed, Message: apply.Explain(key, err)}
+	fail := func(err error) (plan.State, error) {
+		if away(err) {
+			return plan.State{}, err
+		}
+		return plan.State{Code: v1alpha1.ResultSyncFailed, Phase: v1alpha1.OperationFailed, Message: apply.Explain(key, err)}, nil
 	}
 	done := plan.State{Code: v1alpha1.ResultSynced, Phase: v1alpha1.OperationRunning, Message: "namespace " + key.Name + " is there"}
 	res, err := r.target.Live.Find(ctx, key.GroupKind(), "v1")
@@ -104,7 +108,7 @@ func (r *run) makeNamespace(ctx context.Context) plan.State {
 	}
 	if err := r.permits(key); err != nil {
 		if _, missing := r.target.Client.Get(ctx, res, key); missing == nil && !r.managesNamespace() {
-			return done // it is there, and nothing is asked of it
+			return done, nil // it is there, and nothing is asked of it
 		}
 		return fail(err)
 	}
@@ -117,7 +121,7 @@ func (r *run) makeNamespace(ctx context.Context) plan.State {
 	if obj, err := m.Decode(); err == nil {
 		r.target.Live.Saw(key, obj)
 	}
-	return done
+	return done, nil
 }
 
 // foreseeNamespace says what makeNamespace would do. What cannot be told counts as a change.

@@ -19,12 +19,15 @@ import (
 type underway struct {
 	operation v1alpha1.Operation
 	revisions []string
-	started   time.Time     // as the status says it
-	since     time.Duration // when that was, by the clock that nothing sets
+	started   time.Time         // as the status says it
+	since     time.Duration     // when that was, by the clock that nothing sets
+	run       *v1alpha1.HookRun // what its hooks name it by; nil for what is no sync
 	states    map[plan.ID]plan.State
+	intended  map[plan.ID]bool // hooks that the status announces
 	written   map[plan.ID]written
 	pruned    []plan.Task // deletions that are no differences any more; what comes after them waits until they are gone
 	waiting   []plan.Task
+	away      int // how often in a row the API server was
 
 	// For whoever wants to know of it in the end.
 	did      map[plan.ID]deed
@@ -59,7 +62,7 @@ func (r *run) resume(d Decision) *underway {
 	}
 	u := &underway{
 		operation: d.Operation, revisions: r.revisions, started: r.started, since: r.engine.ran(),
-		states: map[plan.ID]plan.State{}, written: map[plan.ID]written{},
+		states: map[plan.ID]plan.State{}, intended: map[plan.ID]bool{}, written: map[plan.ID]written{},
 		did: map[plan.ID]deed{}, verdicts: r.verdicts, resumed: d.Going,
 	}
 	last := r.app.Status.OperationState
@@ -67,11 +70,17 @@ func (r *run) resume(d Decision) *underway {
 		u.started, u.since = last.StartedAt.Time, u.since-r.age(last) // it may have been held until now
 	}
 	if d.Going && last != nil {
+		u.run = r.hookRun(u.started, r.req.Retries, r.revisions)
 		for _, res := range last.SyncResult.Resources {
-			if res.HookType != "" || res.Status == v1alpha1.ResultSyncFailed { // hooks may be running because it failed
+			switch {
+			case intended(res):
+				u.intended[resultID(res)] = true // the cluster says whether it was made
+			case res.HookType != "" || res.Status == v1alpha1.ResultSyncFailed: // hooks may be running because it failed
 				u.states[resultID(res)] = plan.State{Code: res.Status, Phase: res.HookPhase, Message: res.Message}
 			}
 		}
+	} else {
+		r.distinguish(u)
 	}
 	r.memory.underway = u
 	return u
@@ -197,7 +206,7 @@ func (r *run) look(u *underway) func(plan.Task) plan.Fact {
 		rec, tracked, foreign := r.target.Live.Get(t.Key)
 		f := plan.Fact{
 			Exists: tracked || foreign, Deleting: tracked && (t.Deletes() || t.Hook && rec.Deleting), Finalizer: rec.Finalizer,
-			Assessed: rec.Assessed, Health: rec.Health.Status, Message: rec.Health.Message, Stale: rec.Behind,
+			Ours: t.Hook && r.made(u, t, rec), Assessed: rec.Assessed, Health: rec.Health.Status, Message: rec.Health.Message, Stale: rec.Behind,
 		}
 		if w, ok := u.written[t.ID()]; ok && w.version >= rec.Version && f.Health != v1alpha1.HealthHealthy {
 			if rest := staleFor - now.Sub(w.at); rest > 0 {
@@ -250,17 +259,26 @@ func (r *run) apply(ctx context.Context, op *plan.Operation, u *underway, d Deci
 			}
 		case plan.Release:
 			for _, t := range m.Tasks {
-				r.releaseHook(ctx, op, t)
+				if err := r.releaseHook(ctx, op, u, t); err != nil {
+					return r.awaitServer(u, err)
+				}
 			}
 		case plan.Remove:
 			if ok, wait := r.confirmed(ctx, op, u, d, m.Tasks); !ok {
 				return wait
 			}
 			for _, t := range m.Tasks {
-				r.removeHook(ctx, op, t, d)
+				if err := r.removeHook(ctx, op, u, t, d); err != nil {
+					return r.awaitServer(u, err)
+				}
 			}
 		case plan.Try, plan.Do:
-			if err := r.do(ctx, op, u, m, d); err != nil {
+			if ok, wait := r.announced(ctx, op, u, d, m); !ok {
+				return wait
+			}
+			if err := r.do(ctx, op, u, m, d); away(err) {
+				return r.awaitServer(u, err)
+			} else if err != nil {
 				return plan.Move{Verb: plan.End, Phase: v1alpha1.OperationError, Message: err.Error()}
 			}
 		}
@@ -300,7 +318,11 @@ func (r *run) do(ctx context.Context, op *plan.Operation, u *underway, m plan.Mo
 		case trial && ((t.Deletes() && !d.DryRun) || (t.Hook && r.exists(t.Key))):
 			continue // what is there already is deleted first, or need not be valid
 		case t.First:
-			op.Record(t, r.makeNamespace(ctx))
+			state, err := r.makeNamespace(ctx)
+			if err != nil {
+				return err
+			}
+			op.Record(t, state)
 			continue
 		case t.Deletes() && t.Prune == v1alpha1.OptionFalse:
 			op.Record(t, plan.State{Code: v1alpha1.ResultPruneSkipped, Phase: v1alpha1.OperationSucceeded, Message: apply.MessageNotPruned})
@@ -316,7 +338,7 @@ func (r *run) do(ctx context.Context, op *plan.Operation, u *underway, m plan.Mo
 	if err != nil {
 		return err
 	}
-	options := r.applyOptions(d, m, kept)
+	options := r.applyOptions(u, d, m, kept)
 	if !trial {
 		options.Progress = func(done, _ int) { r.tell(op, u, d, done) }
 	}
@@ -324,27 +346,12 @@ func (r *run) do(ctx context.Context, op *plan.Operation, u *underway, m plan.Mo
 	for _, c := range r.changes {
 		original[c.Key] = c
 	}
-	outcomes := r.target.Step(ctx, changes, options)
-	for _, out := range outcomes {
-		t := place[plan.ID{Key: out.Change.Key, Phase: out.Change.Phase}]
-		if trial && out.Err == nil && !d.DryRun {
-			continue
-		}
-		op.Record(t, stateOf(t, out))
-		if trial {
-			continue
-		}
-		r.didTask(u, t, out.Err)
-		if rec, ok, _ := r.target.Live.Get(t.Key); ok && out.Err == nil {
-			u.written[t.ID()] = written{version: rec.Version, at: r.engine.Now()}
-		}
-		if out.Err == nil && t.Deletes() {
-			r.pruned[t.Key] = true
-			u.pruned = append(u.pruned, plan.Task{Change: original[t.Key], Last: t.Last})
-		}
-	}
+	unanswered := r.record(op, u, m, d, place, original, r.target.Step(ctx, changes, options))
 	r.done = r.done || !trial
-	return nil
+	if unanswered == nil {
+		u.away = 0
+	}
+	return unanswered
 }
 
 func (r *run) exists(k object.Key) bool {
@@ -352,27 +359,16 @@ func (r *run) exists(k object.Key) bool {
 	return tracked || foreign
 }
 
-func stateOf(t plan.Task, out apply.Outcome) plan.State {
-	out.Message = clip(out.Message)
-	switch {
-	case out.Err != nil:
-		return plan.State{Code: v1alpha1.ResultSyncFailed, Phase: v1alpha1.OperationFailed, Message: out.Message}
-	case t.Deletes():
-		return plan.State{Code: v1alpha1.ResultPruned, Phase: v1alpha1.OperationSucceeded, Message: out.Message}
-	}
-	return plan.State{Code: v1alpha1.ResultSynced, Phase: v1alpha1.OperationRunning, Message: out.Message}
-}
-
-func (r *run) applyOptions(d Decision, m plan.Move, kept map[object.Key]object.Manifest) apply.Options {
+func (r *run) applyOptions(u *underway, d Decision, m plan.Move, kept map[object.Key]object.Manifest) apply.Options {
 	own := object.AppOptions(r.options(d))
 	if forced(d.Operation.Sync) {
 		own.Force = object.Yes
 	}
 	options := r.objectOptions()
-	hooks := make(map[object.Key]int)
+	hooks := make(map[object.Key]plan.Task)
 	for _, t := range m.Tasks {
 		if t.Hook {
-			hooks[t.Key] = t.Index
+			hooks[t.Key] = t
 			if o := r.memory.hooks[t.Index].options; o != nil {
 				options[t.Key] = o
 			}
@@ -393,8 +389,8 @@ func (r *run) applyOptions(d Decision, m plan.Move, kept map[object.Key]object.M
 			return how
 		},
 		Manifest: func(k object.Key) (object.Manifest, bool) {
-			if i, ok := hooks[k]; ok {
-				return r.hookManifest(i, k)
+			if t, ok := hooks[k]; ok {
+				return r.hookManifest(u, t)
 			}
 			if m, ok := kept[k]; ok {
 				return m, true
@@ -425,27 +421,6 @@ func forced(op *v1alpha1.SyncOperation) bool {
 	}
 	s := op.SyncStrategy
 	return (s.Apply != nil && s.Apply.Force) || (s.Hook != nil && s.Hook.Force)
-}
-
-// hookManifest returns a hook as it is applied: under the name that its operation gave it.
-func (r *run) hookManifest(i int, k object.Key) (object.Manifest, bool) {
-	if i >= len(r.hooks) {
-		return object.Manifest{}, false
-	}
-	m := r.hooks[i]
-	if m.Key == k {
-		return m, true
-	}
-	obj, err := m.Decode()
-	if err != nil {
-		return object.Manifest{}, false
-	}
-	meta, _ := obj["metadata"].(map[string]any)
-	delete(meta, "generateName")
-	meta["name"] = k.Name
-	r.target.Live.Tracking.Mark(obj, r.instance, k, r.app.Spec.Destination.Namespace)
-	named, err := object.NewManifest(obj)
-	return named, err == nil
 }
 
 // plan puts what an operation does in order.

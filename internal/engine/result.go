@@ -143,6 +143,8 @@ func (r *run) standing() Result {
 func (r *run) operationFailed(op v1alpha1.Operation, err error, res *Result) {
 	if last := r.app.Status.OperationState; last == nil || !sameOperation(last.Operation, op) {
 		r.req.Retries = 0 // those were attempts at something else
+	} else if begun(last) && away(err) {
+		return // it goes on when the cluster answers
 	} else if wait := r.backoff(op.Retry); wait > 0 && !last.Phase.Completed() {
 		res.Retry = wait // this was not its next attempt
 		return

@@ -74,6 +74,8 @@ func (r *run) synced(ctx context.Context, d Decision, op *plan.Operation, u *und
 	most := statusRoom
 	if end.Verb == plan.Wait {
 		most = runningRoom
+	} else {
+		u.intended = nil // what was not made by now never is
 	}
 	state.SyncResult.Resources = results(op, u, room(res.Resources, most))
 	state.Message = end.Message
@@ -309,6 +311,9 @@ func causeOf(out v1alpha1.ResourceResult) string {
 // conclude ends an operation, or puts its next attempt off when it failed and may be tried again.
 func (r *run) conclude(o *v1alpha1.OperationState, phase v1alpha1.OperationPhase, retry v1alpha1.RetryStrategy, res *Result) {
 	now := metav1.NewTime(r.engine.Now())
+	if ahead := o.StartedAt.Sub(now.Time); ahead > 0 && ahead < longestAhead {
+		now = o.StartedAt
+	}
 	if phase != v1alpha1.OperationSucceeded {
 		res.Conditions = append(res.Conditions, v1alpha1.ApplicationCondition{Type: v1alpha1.ConditionSyncError, Message: o.Message + causes(o)})
 		o.Message += cause(o)

@@ -232,7 +232,10 @@ func TestTheNamespaceIsMadeWhereItIsAskedFor(t *testing.T) {
 			r, d, tasks := b.decided()
 			u := r.memory.underway
 			if c.AlreadySyncedInThisOperation || c.ModifierAnswer == "no change" {
-				state := r.makeNamespace(t.Context())
+				state, err := r.makeNamespace(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
 				if c.AlreadySyncedInThisOperation {
 					u.states[plan.ID{Key: r.namespaceKey(), Phase: v1alpha1.PhasePreSync}] = state
 				}
@@ -245,7 +248,7 @@ func TestTheNamespaceIsMadeWhereItIsAskedFor(t *testing.T) {
 			if c.TaskResult == nil {
 				return
 			}
-			if s := r.makeNamespace(t.Context()); s.Code != c.TaskResult.Status || !s.Phase.Completed() || s.Phase == v1alpha1.OperationSucceeded {
+			if s, err := r.makeNamespace(t.Context()); err != nil || s.Code != c.TaskResult.Status || !s.Phase.Completed() || s.Phase == v1alpha1.OperationSucceeded {
 				t.Errorf("%+v", s)
 			}
 		})

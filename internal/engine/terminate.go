@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
@@ -49,10 +50,14 @@ func (r *run) terminate(ctx context.Context) Result {
 	overdue := r.overdue(last)
 	d := Decision{Go: true, Going: true, Terminate: true, Operation: last.Operation}
 	u := &underway{operation: last.Operation, started: last.StartedAt.Time, since: r.engine.ran() - r.age(last), states: map[plan.ID]plan.State{}}
+	u.run = r.hookRun(u.started, last.RetryCount, revisionsOf(last.SyncResult))
+	last.SyncResult.Resources = slices.DeleteFunc(last.SyncResult.Resources, func(out v1alpha1.ResourceResult) bool {
+		return intended(out) && !r.isHookOf(u, out)
+	})
 	var tasks []plan.Task
 	for i, out := range last.SyncResult.Resources {
 		id := resultID(out)
-		if out.HookType == "" || r.trespass(id.Key) != nil { // anybody can write a status
+		if !r.isHookOf(u, out) {
 			continue
 		}
 		u.states[id] = plan.State{Code: out.Status, Phase: out.HookPhase, Message: out.Message}
@@ -63,6 +68,10 @@ func (r *run) terminate(ctx context.Context) Result {
 	}
 	op := plan.NewOperation(plan.Build(tasks, plan.Options{}), plan.Settings{Terminate: true}, u.states)
 	end := r.apply(ctx, op, u, d)
+	if end.Verb == plan.Wait {
+		res.Err = &StageError{Stage: StageApply, Err: fmt.Errorf("end the operation: %s", end.Message)}
+		return res
+	}
 	op.Each(func(t plan.Task, s plan.State) {
 		out := &last.SyncResult.Resources[t.Index]
 		out.HookPhase, out.Message = s.Phase, s.Message

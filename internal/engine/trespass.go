@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/slipway-gitops/slipway/internal/engine/apply"
+	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/engine/plan"
 )
@@ -30,26 +31,47 @@ func (r *run) trespass(key object.Key) error {
 	return fmt.Errorf("%s is there already and is no hook: give the hook another name, or delete that object", key)
 }
 
-// releaseHook takes the finalizer off a hook.
-func (r *run) releaseHook(ctx context.Context, op *plan.Operation, t plan.Task) {
+// releaseHook takes the finalizer off a hook. The error is that of an API server that is away: it is done later.
+func (r *run) releaseHook(ctx context.Context, op *plan.Operation, u *underway, t plan.Task) error {
+	if rec, _, _ := r.target.Live.Get(t.Key); r.foundLate(op, u, t, rec) {
+		return nil
+	}
 	if err := r.trespass(t.Key); err != nil {
 		op.Released(t, err.Error())
-		return
+		return nil
 	}
-	op.Released(t, troubleOf(r.target.ReleaseHook(ctx, t.Key)))
+	out := r.target.ReleaseHook(ctx, t.Key)
+	if away(out.Err) {
+		return out.Err
+	}
+	op.Released(t, troubleOf(out))
+	return nil
 }
 
-// removeHook deletes a hook, if it still is the one that is known.
-func (r *run) removeHook(ctx context.Context, op *plan.Operation, t plan.Task, d Decision) {
+// removeHook deletes a hook, if it still is the one that is known. The error is that of an API server that is away.
+func (r *run) removeHook(ctx context.Context, op *plan.Operation, u *underway, t plan.Task, d Decision) error {
 	if err := r.trespass(t.Key); err != nil {
 		op.Removed(t, false, err.Error())
-		return
+		return nil
 	}
 	var out apply.Outcome
 	rec, tracked, _ := r.target.Live.Get(t.Key)
+	if r.foundLate(op, u, t, rec) {
+		return nil
+	}
 	if tracked {
 		out = r.target.DeleteHook(ctx, t.Key, rec.UID, propagation(r.options(d)))
 	}
+	if away(out.Err) {
+		return out.Err
+	}
 	_, tracked, foreign := r.target.Live.Get(t.Key)
 	op.Removed(t, !tracked && !foreign, troubleOf(out))
+	return nil
+}
+
+// foundLate reports whether what is to make room for a hook is that very hook, of which the cluster told only now: it is
+// taken over instead.
+func (r *run) foundLate(op *plan.Operation, u *underway, t plan.Task, rec live.Record) bool {
+	return op.State(t).Phase == "" && r.made(u, t, rec)
 }

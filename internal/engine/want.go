@@ -225,10 +225,14 @@ func (r *run) prepareOne(ctx context.Context, o object.Manifest, defined map[obj
 	if p.hook.Is {
 		addFinalizer(obj)
 	}
+	if object.Annotation(obj, v1alpha1.AnnotationHookRun) != "" {
+		p.misread = append(p.misread, fmt.Sprintf("annotation %s of %s (it is left out: only the agent sets it)", v1alpha1.AnnotationHookRun, o.Key))
+	}
+	object.DropAnnotation(obj, v1alpha1.AnnotationHookRun)
 	if p.Manifest, err = r.place(ctx, obj, o, defined); err != nil {
 		return p, err
 	}
-	p.misread = plan.Misread(obj, p.Key)
+	p.misread = append(p.misread, plan.Misread(obj, p.Key)...)
 	p.Sum, err = r.ignore.For(p.Key).Hash(p.Manifest)
 	return p, err
 }

@@ -1,6 +1,7 @@
 // Package chaos kills the agent, the API server and the Git server at random moments while commits arrive, and looks
 // whether the cluster ends up at what Git says, with nothing lost and nothing done twice. The environment variable
-// SLIPWAY_SOAK_ROUNDS sets the number of rounds, SLIPWAY_SOAK_SEED repeats the random choices of an earlier run.
+// SLIPWAY_SOAK_ROUNDS sets the number of rounds, SLIPWAY_SOAK_SEED repeats the random choices of an earlier run. With
+// SLIPWAY_SOAK_ROUNDS every write of a sync with hooks is disturbed too; SLIPWAY_SOAK_DISTURBANCES limits in which ways.
 package chaos
 
 import (

@@ -54,6 +54,7 @@ type gate struct {
 	mu      sync.Mutex
 	writes  []write
 	arrived int                       // writes since arm
+	stopped string                    // the object of the write that was stopped, as resource/name
 	pick    func(n int, w write) bool // whether to stop the n-th write; nil for none
 	before  bool                      // stop it before it is done, not after
 	halt    func()                    // what happens at it
@@ -143,8 +144,28 @@ func (g *gate) cut() (tried chan struct{}, open func()) {
 func (g *gate) arm(pick func(n int, w write) bool, before bool, halt func()) (fired chan struct{}) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.writes, g.arrived, g.pick, g.before, g.halt, g.fired = nil, 0, pick, before, halt, make(chan struct{})
+	g.writes, g.arrived, g.stopped, g.pick, g.before, g.halt, g.fired = nil, 0, "", pick, before, halt, make(chan struct{})
 	return g.fired
+}
+
+// disarm has no write stopped any more. It reports false where one was: fired is closed, or is going to be.
+func (g *gate) disarm() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	armed := g.pick != nil
+	g.pick = nil
+	return armed
+}
+
+// repeats takes one more write of the object whose write was stopped: without an answer nobody knows whether it was done.
+func (g *gate) repeats(name string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if name != g.stopped {
+		return false
+	}
+	g.stopped = ""
+	return true
 }
 
 // record is what was written since arm.
@@ -192,7 +213,7 @@ func (g *gate) serve(out http.ResponseWriter, r *http.Request, proxy http.Handle
 	stop := g.pick != nil && g.pick(n, w)
 	halt, fired, before := g.halt, g.fired, g.before
 	if stop {
-		g.pick = nil
+		g.pick, g.stopped = nil, w.Kind+"/"+w.Name
 	}
 	g.mu.Unlock()
 	if stop && before {

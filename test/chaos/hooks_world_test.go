@@ -16,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/rest"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/testenv"
@@ -47,45 +46,57 @@ type story struct {
 	deploys   bool // it is a deployment, which the history has
 }
 
-// stories are syncs with every kind of hook and policy.
+// stories are syncs with every kind of hook and policy. Most hooks are Pods, which are healthy as soon as they are ready: a
+// Job takes a second, and what is longer shows in fewer runs.
 func stories() []story {
+	well := story{name: "well", phase: "Succeeded", deploys: true, parts: []part{
+		{name: "pods/before", rank: 1, hook: "PreSync", runs: true, stays: true},
+		{name: "pods/before-gone", rank: 2, hook: "PreSync", wave: 1, delete: "HookSucceeded", runs: true},
+		{name: "configmaps/first", rank: 3, runs: true, stays: true},
+		{name: "configmaps/among", rank: 4, hook: "Sync", wave: 1, runs: true, stays: true},
+		{name: "pods/among-slow", rank: 4, hook: "Sync", wave: 1, delete: "BeforeHookCreation,HookFailed", runs: true, stays: true},
+		{name: "configmaps/last", rank: 5, wave: 2, runs: true, stays: true},
+		{name: "configmaps/skipped", hook: "Skip"},
+		{name: "pods/after", rank: 6, hook: "PostSync", delete: "HookSucceeded", runs: true},
+		{name: "pods/after-kept", rank: 7, hook: "PostSync", wave: 1, delete: "BeforeHookCreation,HookFailed", runs: true, stays: true},
+		{name: "pods/rescue", hook: "SyncFail"},
+		{name: "pods/unnamed-", rank: 2, hook: "PreSync", wave: 1, delete: "HookFailed", runs: true, stays: true},
+	}}
 	return []story{
-		{name: "well", phase: "Succeeded", deploys: true, parts: []part{
-			{name: "jobs/before", rank: 1, hook: "PreSync", runs: true, stays: true},
-			{name: "jobs/before-gone", rank: 2, hook: "PreSync", wave: 1, delete: "HookSucceeded", runs: true},
-			{name: "configmaps/first", rank: 3, runs: true, stays: true},
-			{name: "configmaps/among", rank: 4, hook: "Sync", wave: 1, runs: true, stays: true},
-			{name: "jobs/among-job", rank: 4, hook: "Sync", wave: 1, delete: "BeforeHookCreation,HookFailed", runs: true, stays: true},
-			{name: "configmaps/last", rank: 5, wave: 2, runs: true, stays: true},
-			{name: "configmaps/skipped", hook: "Skip"},
-			{name: "jobs/after", rank: 6, hook: "PostSync", delete: "HookSucceeded", runs: true},
-			{name: "jobs/after-kept", rank: 7, hook: "PostSync", wave: 1, delete: "BeforeHookCreation,HookFailed", runs: true, stays: true},
-			{name: "jobs/rescue", hook: "SyncFail"},
-		}},
+		well, well.withJobs(),
 		{name: "failing", phase: "Failed", parts: []part{
-			{name: "jobs/before", rank: 1, hook: "PreSync", runs: true, stays: true},
+			{name: "pods/before", rank: 1, hook: "PreSync", runs: true, stays: true},
 			{name: "configmaps/first", rank: 3, runs: true, stays: true},
-			{name: "jobs/bad", rank: 4, hook: "Sync", wave: 1, delete: "BeforeHookCreation,HookFailed", fails: true, runs: true},
+			{name: "pods/bad", rank: 4, hook: "Sync", wave: 1, delete: "BeforeHookCreation,HookFailed", fails: true, runs: true},
 			// Hooks for which only success is named stay where the operation fails.
-			{name: "jobs/good", rank: 4, hook: "Sync", wave: 1, delete: "HookSucceeded", runs: true, stays: true},
+			{name: "pods/good", rank: 4, hook: "Sync", wave: 1, delete: "HookSucceeded", runs: true, stays: true},
 			{name: "configmaps/never", wave: 2},
-			{name: "jobs/after", hook: "PostSync"},
-			{name: "jobs/rescue", rank: 6, hook: "SyncFail", runs: true, stays: true},
-			{name: "jobs/rescue-kept", rank: 6, hook: "SyncFail", delete: "HookSucceeded", runs: true, stays: true},
+			{name: "pods/after", hook: "PostSync"},
+			{name: "pods/rescue", rank: 6, hook: "SyncFail", runs: true, stays: true},
+			{name: "pods/rescue-kept", rank: 6, hook: "SyncFail", delete: "HookSucceeded", runs: true, stays: true},
 		}},
 		{name: "selective", phase: "Succeeded", operation: map[string]any{"sync": map[string]any{
 			"resources": []any{map[string]any{"kind": "ConfigMap", "name": "first"}, map[string]any{"kind": "ConfigMap", "name": "last"}},
 		}}, parts: []part{
-			{name: "jobs/before", hook: "PreSync"},
+			{name: "pods/before", hook: "PreSync"},
 			{name: "configmaps/first", rank: 1, runs: true, stays: true},
 			{name: "configmaps/last", rank: 2, wave: 2, runs: true, stays: true},
 			{name: "configmaps/other", wave: 1},
-			{name: "jobs/after", hook: "PostSync"},
+			{name: "pods/after", hook: "PostSync"},
 		}},
 		{name: "dry run", phase: "Succeeded", operation: map[string]any{"sync": map[string]any{"dryRun": true}}, parts: []part{
-			{name: "jobs/before", hook: "PreSync"}, {name: "configmaps/first"}, {name: "jobs/after", hook: "PostSync"},
+			{name: "pods/before", hook: "PreSync"}, {name: "configmaps/first"}, {name: "pods/after", hook: "PostSync"},
 		}},
 	}
+}
+
+// withJobs is the same story with Jobs as hooks.
+func (s story) withJobs() story {
+	s.name, s.parts = s.name+" with jobs", slices.Clone(s.parts)
+	for i := range s.parts {
+		s.parts[i].name = strings.Replace(s.parts[i].name, "pods/", "jobs/", 1)
+	}
+	return s
 }
 
 // files are what Git has at a commit.
@@ -100,15 +111,25 @@ func (s story) files(commit int) map[string]string {
 			}
 		}
 		slices.Sort(notes)
-		meta := fmt.Sprintf("metadata: {name: %s, annotations: {%s}}", name, strings.Join(notes, ", "))
-		text := fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\n%s\ndata: {commit: \"%d\"}\n", meta, commit)
-		if resource == "jobs" {
-			outcome := "well"
-			if p.fails && commit > 1 {
-				outcome = "fail"
-			}
-			text = fmt.Sprintf("apiVersion: batch/v1\nkind: Job\n%s\nspec:\n  backoffLimit: 0\n  template:\n    metadata: {labels: {devcluster/outcome: %s}}\n"+
+		naming := "name"
+		if strings.HasSuffix(name, "-") {
+			naming = "generateName"
+		}
+		meta := fmt.Sprintf("%s: %s, annotations: {%s}", naming, name, strings.Join(notes, ", "))
+		outcome := ""
+		if p.fails && commit > 1 {
+			outcome = "fail"
+		}
+		text := ""
+		switch resource {
+		case "pods":
+			text = fmt.Sprintf("apiVersion: v1\nkind: Pod\nmetadata: {%s, labels: {devcluster/outcome: %q}}\nspec: {containers: [{name: c, image: \"c:%d\"}]}\n",
+				meta, outcome, commit)
+		case "jobs":
+			text = fmt.Sprintf("apiVersion: batch/v1\nkind: Job\nmetadata: {%s}\nspec:\n  backoffLimit: 0\n  template:\n    metadata: {labels: {devcluster/outcome: %q}}\n"+
 				"    spec: {restartPolicy: Never, containers: [{name: c, image: \"c:%d\"}]}\n", meta, outcome, commit)
+		default:
+			text = fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {%s}\ndata: {commit: \"%d\"}\n", meta, commit)
 		}
 		out[name+".yaml"] = text
 	}
@@ -120,30 +141,33 @@ func (s story) files(commit int) map[string]string {
 
 // stage is one namespace with one story, its repository, and agents behind a gate.
 type stage struct {
-	t      *testing.T
-	story  story
-	ns     string
-	client dynamic.Interface
-	repo   *testenv.GitRepo
-	gate   *gate
-	agents []*testenv.Process
-	commit string // the one that is synced under disturbance
+	t       *testing.T
+	story   story
+	ns      string
+	client  dynamic.Interface
+	repo    *testenv.GitRepo
+	gate    *gate
+	agents  []*testenv.Process
+	cluster *testenv.Private // nil for the cluster of all tests
+	thaw    func()           // has the first agent go on
+	commit  string           // the one that is synced under disturbance
 }
 
 // newStage makes a stage, whose first agent runs, and brings its Application to the first commit.
-func newStage(t *testing.T, config *rest.Config, s story, agents int) *stage {
+func newStage(t *testing.T, on place, s story, agents int, lease string) *stage {
 	t.Helper()
+	config := on.config
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	st := &stage{t: t, story: s, ns: namespaceOn(t, client), client: client, repo: testenv.Git(t).NewRepo("hooks")}
+	st := &stage{t: t, story: s, ns: namespaceOn(t, client), client: client, cluster: on.private, repo: testenv.Git(t).NewRepo("hooks")}
 	st.gate = newGate(t, config, st.ns)
 	kubeconfig := st.gate.kubeconfig(t)
 	for n := range agents {
 		dir := t.TempDir()
 		st.agents = append(st.agents, testenv.NewProcess(t, fmt.Sprint("agent", n), "slipway-agent", dir, "--standalone", "--kubeconfig", kubeconfig,
-			"--data", filepath.Join(dir, "data"), "--namespace", st.ns, "--installation-id", st.ns, "--poll", "1s", "--lease-duration", "8s"))
+			"--data", filepath.Join(dir, "data"), "--namespace", st.ns, "--installation-id", st.ns, "--poll", "300ms", "--lease-duration", lease))
 	}
 	st.agents[0].Start()
 	newView(t, config, st.ns).awaitApplicationKind(t)
@@ -259,7 +283,7 @@ func (st *stage) awaitStrike(fired chan struct{}) (hit bool) {
 			return false, nil //nolint:nilerr // it is asked again until the time is over
 		}
 		problem = st.over(app)
-		return problem == "", nil
+		return problem == "" && st.gate.disarm(), nil // the write that is stopped may be the one that tells the end
 	})
 	if err != nil {
 		st.t.Fatalf("no write stopped, and there is no end: %s; written:\n%s", problem, st.told())

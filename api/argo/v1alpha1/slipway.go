@@ -16,6 +16,9 @@ const (
 	// AnnotationHistoryNotes says why and by whom the deployments of status.history were made: a JSON object of Note, by
 	// the deployment's id in decimal.
 	AnnotationHistoryNotes = "slipway.io/history-notes"
+	// AnnotationHookRun, on the object of a hook, names the operation that made it: a HookRun as JSON. The agent sets it when
+	// it makes the object; a value that Git has is left out.
+	AnnotationHookRun = "slipway.io/hook-run"
 )
 
 // MaxAnnotation is how much JSON is written into one of these annotations at most, in bytes. An API server refuses an
@@ -84,6 +87,23 @@ type Note struct {
 	Author string `json:"author,omitempty"`
 	// Subject of the commit: the first line of its message.
 	Subject string `json:"subject,omitempty"`
+}
+
+// HookRun is the value of AnnotationHookRun: the phase of the attempt of the operation that made a hook. Two operations of
+// an Application, and two attempts of one, never have equal HookRuns. The agent compares the text.
+//
+// +kubebuilder:object:generate=false
+type HookRun struct {
+	// Application is the uid of the Application.
+	Application string `json:"application,omitempty"`
+	// StartedAt is that of the operation's state, RFC 3339 in UTC with whole seconds.
+	StartedAt string `json:"startedAt"`
+	// Attempt is how many attempts the operation had behind it.
+	Attempt int64 `json:"attempt,omitempty"`
+	// Revisions are those that the operation is for, one for each source, in their order.
+	Revisions []string `json:"revisions"`
+	// Phase is the phase of the sync that the hook runs in.
+	Phase SyncPhase `json:"phase"`
 }
 
 const (

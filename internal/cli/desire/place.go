@@ -64,6 +64,7 @@ func Place(app *v1alpha1.Application, objects []object.Manifest, mapper meta.RES
 			metadata["namespace"] = key.Namespace
 		}
 		delete(obj, "status")
+		object.DropAnnotation(obj, v1alpha1.AnnotationHookRun)
 		tracking.Mark(obj, instance, key, app.Spec.Destination.Namespace)
 		placed, err := object.NewManifest(obj)
 		if err != nil {

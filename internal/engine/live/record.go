@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cespare/xxhash/v2"
+
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/health"
@@ -23,6 +25,7 @@ type Record struct {
 	AppliedAt int64  // when an apply of ours last changed it, in seconds since 1970 by the API server's clock
 	Wave      int    // its sync wave
 	Shown     *Shown // nil where it has nothing of that
+	HookRun   uint64 // hash of the annotation that names the operation that made it, of a hook; 0 without one (HashRun)
 	Health    health.Result
 
 	Assessed     bool // Health holds something: the kind has a health rule
@@ -132,6 +135,9 @@ func describe(kind object.Kind, obj map[string]any, tracking object.Tracking) Re
 	rec.Prune, rec.Delete, rec.PruneLast = options.Prune, options.Delete, options.PruneLast.Is()
 	rec.Replace, rec.Force, rec.Inherits = options.Replace, options.Force, inherits(meta)
 	rec.Wave, rec.Hook = object.WaveOf(obj), object.IsHook(obj)
+	if rec.Hook {
+		rec.HookRun = HashRun(object.Annotation(obj, v1alpha1.AnnotationHookRun))
+	}
 	finalizers, _ := meta["finalizers"].([]any)
 	rec.Finalizer = slices.Contains(finalizers, any(v1alpha1.FinalizerHook))
 	rec.Behind = behind(obj, meta)
@@ -141,6 +147,14 @@ func describe(kind object.Kind, obj map[string]any, tracking object.Tracking) Re
 	rec.Health, rec.Assessed = health.Assess(obj)
 	rec.Shown = shownOf(kind, obj)
 	return rec
+}
+
+// HashRun is the hash of a value of the annotation slipway.io/hook-run; 0 for an empty one.
+func HashRun(text string) uint64 {
+	if text == "" {
+		return 0
+	}
+	return max(1, xxhash.Sum64String(text))
 }
 
 // behind reports whether the controller of an object has not seen its newest spec, where the object tells.

@@ -177,6 +177,13 @@ func Annotation(obj map[string]any, name string) string {
 // SetAnnotation sets one annotation of an object tree.
 func SetAnnotation(obj map[string]any, name, value string) { setMeta(obj, "annotations", name, value) }
 
+// DropAnnotation removes one annotation of an object tree, whatever its value is.
+func DropAnnotation(obj map[string]any, name string) {
+	meta, _ := obj["metadata"].(map[string]any)
+	annotations, _ := meta["annotations"].(map[string]any)
+	delete(annotations, name)
+}
+
 // setMeta sets one label or annotation.
 func setMeta(obj map[string]any, field, name, value string) {
 	meta, ok := obj["metadata"].(map[string]any)

@@ -36,6 +36,20 @@ func waiting(tasks []Task, deletion bool) string {
 	return waitingFor(reason, first, len(tasks)-1, others)
 }
 
+// creating says which hooks are about to be created; "" for none.
+func creating(tasks []Task) string {
+	var hooks []Task
+	for _, t := range tasks {
+		if t.Hook {
+			hooks = append(hooks, t)
+		}
+	}
+	if len(hooks) == 0 {
+		return ""
+	}
+	return waitingFor("creation of hook", hooks[0], len(hooks)-1, "hooks")
+}
+
 func waitingFor(reason string, first Task, more int, others string) string {
 	text := fmt.Sprintf("waiting for %s %s", reason, first.text())
 	if more > 0 {

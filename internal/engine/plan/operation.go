@@ -52,6 +52,7 @@ type Fact struct {
 	Exists    bool
 	Deleting  bool // it goes, and is not gone yet
 	Finalizer bool // it has the finalizer of hooks
+	Ours      bool // of a hook: this very operation has made it, for this phase
 	Assessed  bool // its kind has a health
 	Health    v1alpha1.HealthStatusCode
 	Message   string // of the health
@@ -77,7 +78,7 @@ type Move struct {
 	Verb    Verb
 	Tasks   []Task
 	Phase   v1alpha1.OperationPhase // of an End
-	Message string                  // of a Wait or an End
+	Message string                  // of a Wait or an End; of a Do that creates hooks, which these are
 	// Again, of a Wait, reports that there may be something to do already.
 	Again bool
 }
@@ -181,11 +182,15 @@ func (o *Operation) Next(look func(Task) Fact) Move {
 }
 
 func (o *Operation) next(look func(Task) Fact) Move {
+	o.adopt(look)
 	if m, ok := o.prepare(); ok {
 		return m
 	}
 	if o.last != nil && o.last.Verb == Do {
 		return o.done(o.last.Tasks, look)
+	}
+	if t := o.unfinished(); t != nil {
+		return o.step(t, look)
 	}
 	o.refresh(look)
 	if m, ok := o.awaitRunning(look); ok {
@@ -206,6 +211,21 @@ func (o *Operation) next(look func(Task) Fact) Move {
 		}
 	}
 	return o.succeed(look, "successfully synced (no more tasks)")
+}
+
+// adopt goes on with hooks that this operation has made, and whose states were lost with the process or the answer: they
+// run, or have run. All was tried before the first of them. It looks each time: the cluster may tell of one late.
+func (o *Operation) adopt(look func(Task) Fact) {
+	for i := range o.plan.Tasks {
+		t := &o.plan.Tasks[i]
+		if !t.Hook || !o.of(t).pending() {
+			continue
+		}
+		if f := look(*t); f.Exists && f.Ours {
+			o.states[i] = State{Code: v1alpha1.ResultSynced, Phase: v1alpha1.OperationRunning}
+			o.tried = true
+		}
+	}
 }
 
 // prepare is what comes before the first step: the namespace that the others live in, and a dry run of them.
@@ -267,6 +287,30 @@ func (o *Operation) has(f func(*Task) bool) bool {
 		}
 	}
 	return false
+}
+
+// unfinished returns a hook whose turn has come, and that was not begun, although others of its step were: all of a step are
+// tried, also where the process ended in between, but nothing is begun once a failure is known. It returns nil for none.
+func (o *Operation) unfinished() *Task {
+	if o.has(func(t *Task) bool { return !onFailure(t) && o.of(t).failed() }) {
+		return nil
+	}
+	type step struct {
+		phase v1alpha1.SyncPhase
+		wave  int
+	}
+	begun := map[step]bool{}
+	for i := range o.plan.Tasks {
+		if t := &o.plan.Tasks[i]; t.Hook && !onFailure(t) && !o.of(t).pending() {
+			begun[step{t.Phase, t.Wave}] = true
+		}
+	}
+	for i := range o.plan.Tasks {
+		if t := &o.plan.Tasks[i]; t.Hook && o.awaitsItsTurn(t) && begun[step{t.Phase, t.Wave}] {
+			return t
+		}
+	}
+	return nil
 }
 
 func (o *Operation) of(t *Task) State { return o.states[t.place] }

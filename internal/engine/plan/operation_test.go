@@ -33,6 +33,7 @@ type thing struct {
 	deleting, finalizer, assessed, stale bool
 	health                               v1alpha1.HealthStatusCode
 	trouble                              bool // to write it
+	by                                   ID   // the hook of this operation that made it; zero for none
 }
 
 func newWorld(t *rapid.T) *world {
@@ -75,10 +76,11 @@ func (w *world) look(task Task) Fact {
 	if l == nil {
 		return Fact{}
 	}
-	if w.recorded[task.ID()] && (!l.assessed || l.health == v1alpha1.HealthHealthy && !l.stale) {
+	ours := task.Hook && l.by == task.ID()
+	if (w.recorded[task.ID()] || ours) && (!l.assessed || l.health == v1alpha1.HealthHealthy && !l.stale) {
 		w.well[task.ID()] = true
 	}
-	return Fact{Exists: true, Deleting: l.deleting, Finalizer: l.finalizer, Assessed: l.assessed, Health: l.health, Stale: l.stale}
+	return Fact{Exists: true, Ours: ours, Deleting: l.deleting, Finalizer: l.finalizer, Assessed: l.assessed, Health: l.health, Stale: l.stale}
 }
 
 func (w *world) fatal(format string, args ...any) {
@@ -112,7 +114,9 @@ func (w *world) step() Move {
 	}
 	w.op.Each(func(task Task, s State) {
 		w.failed = w.failed || s.failed() && !onFailure(&task)
-		if task.Verb == diff.Keep && s.running() {
+		l := w.live[task.Key]
+		adopted := task.Hook && l != nil && l.by == task.ID()
+		if s.running() && (task.Verb == diff.Keep || adopted) {
 			w.recorded[task.ID()] = true
 		}
 	})
@@ -179,9 +183,12 @@ func (w *world) do(m Move) {
 
 // mayDo says what must hold before a task is done.
 func (w *world) mayDo(task, first Task) {
+	l := w.live[task.Key]
 	switch {
 	case w.recorded[task.ID()]:
 		w.fatal("%s is done twice", task)
+	case task.Hook && l != nil && l.by == task.ID():
+		w.fatal("%s runs again", task)
 	case task.Verb == diff.Keep && !task.Hook:
 		w.fatal("%s needs nothing", task)
 	case task.Phase != first.Phase || task.Wave != first.Wave && !onFailure(&task):
@@ -217,6 +224,9 @@ func (w *world) carryOut(task Task) State {
 	}
 	if !task.Deletes() {
 		w.live[task.Key] = w.thing(task.Hook)
+		if task.Hook {
+			w.live[task.Key].by = task.ID()
+		}
 		return State{Code: v1alpha1.ResultSynced, Phase: v1alpha1.OperationRunning}
 	}
 	if task.Prune == "false" {
@@ -234,6 +244,9 @@ func (w *world) hooks(m Move) {
 			w.fatal("%s of %s, which is no hook or runs", m.Verb, task)
 		}
 		l := w.live[task.Key]
+		if l != nil && l.by == task.ID() && w.op.State(task).pending() {
+			w.fatal("%s of %s, which this operation made", m.Verb, task)
+		}
 		if l == nil { // a hook of two phases is one object
 			l = &thing{deleting: true}
 		}

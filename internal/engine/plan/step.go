@@ -25,8 +25,12 @@ func (o *Operation) begin(tasks []Task, look func(Task) Fact) Move {
 		return m
 	}
 	inTheWay := func(t *Task) bool {
+		if !t.Hook {
+			return false
+		}
+		f := look(*t)
 		gone, removed := o.removed[t.place]
-		return t.Hook && removed && !gone && t.Policies.BeforeCreation && look(*t).Exists
+		return f.Exists && (f.Deleting || removed && !gone && t.Policies.BeforeCreation)
 	}
 	var going, do []Task
 	for _, t := range tasks {
@@ -46,7 +50,7 @@ func (o *Operation) begin(tasks []Task, look func(Task) Fact) Move {
 	if len(do) == 0 {
 		return o.done(tasks, look)
 	}
-	return Move{Verb: Do, Tasks: do}
+	return Move{Verb: Do, Tasks: do, Message: creating(do)}
 }
 
 // unconfirmed returns the deletions among tasks that wait for a person.

@@ -246,3 +246,65 @@ func TestAHookStaysInItsPhase(t *testing.T) {
 		}
 	}
 }
+
+// ours is a hook that the operation has made already.
+var ours = Fact{Exists: true, Ours: true, Finalizer: true, Assessed: true, Health: v1alpha1.HealthProgressing}
+
+func TestAHookThatThisOperationHasMadeGoesOn(t *testing.T) {
+	t.Parallel()
+	finished, wrong, going := ours, ours, ours
+	finished.Health, wrong.Health, going.Deleting = v1alpha1.HealthHealthy, v1alpha1.HealthDegraded, true
+	all := Policies{BeforeCreation: true, Succeeded: true, Failed: true}
+	tasks := func() []Task {
+		return []Task{job("a", v1alpha1.PhasePreSync, all), config("c", diff.Create, 0), job("page", v1alpha1.PhaseSyncFail, Policies{})}
+	}
+	for _, c := range []struct {
+		name string
+		fact Fact
+		want []string
+	}{
+		{"it runs", ours, []string{"wait a", "Running: waiting for completion of hook batch/Job/a"}},
+		{"it has succeeded", finished, []string{
+			"release a", "do c", "remove a", "end", "Succeeded: successfully synced (no more tasks)",
+		}},
+		{"it has failed", wrong, []string{"release a", "remove a", "do page", "wait page", "wait page", "Running: waiting for completion of hook batch/Job/page"}},
+		{"somebody deletes it", going, []string{"release a", "remove a", "do page", "wait page", "wait page", "Running: waiting for completion of hook batch/Job/page"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			op := NewOperation(Build(tasks(), Options{}), Settings{DryRunFirst: true}, nil)
+			facts := map[string]Fact{"a": c.fact, "page": {Exists: true, Assessed: true, Health: v1alpha1.HealthProgressing}, "c": healthy}
+			if d := gocmp.Diff(c.want, follow(op, facts, nil)); d != "" {
+				t.Errorf("moves (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+func TestAStepInWhichTheProcessEndedIsFinished(t *testing.T) {
+	t.Parallel()
+	wrong := ours
+	wrong.Health, wrong.Finalizer = v1alpha1.HealthDegraded, false
+	tasks := []Task{job("a", v1alpha1.PhaseSync, Policies{}), job("b", v1alpha1.PhaseSync, Policies{}), config("c", diff.Create, 1)}
+	op := NewOperation(Build(tasks, Options{}), Settings{DryRunFirst: true}, nil)
+	got := follow(op, map[string]Fact{"a": wrong}, map[string]State{"b": failed})
+	if d := gocmp.Diff("do b", got[0]); d != "" {
+		t.Errorf("what was begun with a hook that has failed since is left out: %v", got)
+	}
+	known := map[ID]State{tasks[0].ID(): failed}
+	got = follow(NewOperation(Build(tasks, Options{}), Settings{}, known), map[string]Fact{"a": wrong}, nil)
+	if got[0] != "end" {
+		t.Errorf("something is begun after a failure: %v", got)
+	}
+}
+
+func TestAHookWaitsForOneOfItsNameThatGoes(t *testing.T) {
+	t.Parallel()
+	for _, policies := range []Policies{{}, {BeforeCreation: true}, {Succeeded: true}} {
+		op := NewOperation(Build([]Task{job("a", v1alpha1.PhasePreSync, policies)}, Options{}), Settings{}, nil)
+		got := follow(op, map[string]Fact{"a": {Exists: true, Deleting: true, Assessed: true, Health: v1alpha1.HealthHealthy}}, nil)
+		if last := got[len(got)-1]; last != "Running: waiting for deletion of hook batch/Job/a" {
+			t.Errorf("%+v: %v", policies, got)
+		}
+	}
+}
