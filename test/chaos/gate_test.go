@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -80,7 +81,7 @@ func newGate(t *testing.T, config *rest.Config, ns string) *gate {
 			r.SetURL(target)
 			r.Out.Header.Del("Accept-Encoding")
 		},
-		Transport: transport, FlushInterval: -1,
+		Transport: transport, FlushInterval: -1, ErrorLog: log.New(io.Discard, "", 0), // connections are meant to break
 		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 	}
 	g.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
