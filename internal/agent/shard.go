@@ -311,16 +311,21 @@ func (s *shards) release(ctx context.Context, shard int, h *holding) error {
 	return nil
 }
 
-// take takes free shards up to this replica's share.
+// take takes free shards up to this replica's share, and begins to work on what it has taken. Where one cannot be taken, it
+// works on the others all the same.
 func (s *shards) take(ctx context.Context, mine int, list []coordination.Lease) error {
+	err := s.acquire(ctx, mine, list)
+	return errors.Join(err, s.begin(ctx))
+}
+
+// acquire writes this replica into the Leases of free shards.
+func (s *shards) acquire(ctx context.Context, mine int, list []coordination.Lease) error {
 	byName := map[string]*coordination.Lease{}
 	for i := range list {
 		byName[list[i].Name] = &list[i]
 	}
-	held := s.all()
-	var fresh []int
-	for shard := 0; shard < s.n && len(held)+len(fresh) < mine; shard++ {
-		if held[shard] != nil {
+	for shard := 0; shard < s.n && s.count() < mine; shard++ {
+		if s.all()[shard] != nil {
 			continue
 		}
 		l := byName[shardName(shard)]
@@ -338,18 +343,33 @@ func (s *shards) take(ctx context.Context, mine int, list []coordination.Lease) 
 			return fmt.Errorf("take lease of shard %d: %w", shard, err)
 		}
 		s.hold(ctx, shard, got, now)
-		fresh = append(fresh, shard)
 	}
+	return nil
+}
+
+// begin gives turns to the Applications of shards that are held and have none yet. What cannot begin is given back: a shard
+// that is held without turns would stand still for as long as its Lease is renewed.
+func (s *shards) begin(ctx context.Context) error {
+	var fresh []int
+	held := s.all()
+	s.mu.Lock()
+	for shard, h := range held {
+		if !h.active && !h.giving {
+			fresh = append(fresh, shard)
+		}
+	}
+	s.mu.Unlock()
 	if len(fresh) == 0 {
 		return nil
 	}
+	slices.Sort(fresh)
 	if err := s.taken(ctx, fresh); err != nil {
 		return s.back(ctx, fresh, err)
 	}
-	s.log.Info("shards taken", "shards", fresh, "held", len(held)+len(fresh), "of", s.n)
+	s.log.Info("shards taken", "shards", fresh, "held", len(held), "of", s.n)
 	s.mu.Lock()
 	for _, shard := range fresh {
-		s.held[shard].active = true
+		held[shard].active = true
 	}
 	s.mu.Unlock()
 	s.begun(fresh)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -327,4 +328,57 @@ func TestNobodyBeginsBesideAReplicaThatSharesInAnotherWay(t *testing.T) {
 		t.Errorf("one replica works on everything, and another one holds %d shards", c.count())
 	}
 	c.end(t.Context())
+}
+
+// refusing fails writes of one Lease.
+type refusing struct {
+	leaseclient.LeaseInterface
+	lease string
+}
+
+var errNoAnswer = errors.New("no answer")
+
+func (r *refusing) Create(ctx context.Context, l *coordination.Lease, o metav1.CreateOptions) (*coordination.Lease, error) {
+	if l.Name == r.lease {
+		return nil, errNoAnswer
+	}
+	return r.LeaseInterface.Create(ctx, l, o)
+}
+
+func TestAShardIsWorkedOnAlthoughTheNextOneCouldNotBeTaken(t *testing.T) {
+	t.Parallel()
+	s := newShards(t, testenv.Namespace(t), "a", 3, time.Hour)
+	var begun []int
+	s.begun = func(shards []int) { begun = append(begun, shards...) }
+	whole := s.leases
+	s.leases = &refusing{LeaseInterface: whole, lease: shardName(1)}
+	if err := s.step(t.Context()); !errors.Is(err, errNoAnswer) {
+		t.Fatalf("the error is %v", err)
+	}
+	if _, leave, ok := s.enter(t.Context(), ofShard(0, 3)); !ok {
+		t.Error("the shard that was taken first has no turns")
+	} else {
+		leave()
+	}
+	s.leases = whole
+	mustStep(t, s)
+	for shard := range 3 {
+		if !s.holds(ofShard(shard, 3)) || !slices.Contains(begun, shard) {
+			t.Errorf("shard %d has no turns; begun are %v", shard, begun)
+		}
+	}
+}
+
+func TestAShardWhoseApplicationsCannotBeReadIsGivenBack(t *testing.T) {
+	t.Parallel()
+	s := newShards(t, testenv.Namespace(t), "a", 2, time.Hour)
+	s.taken = func(context.Context, []int) error { return errNoAnswer }
+	if err := s.step(t.Context()); !errors.Is(err, errNoAnswer) || s.count() != 0 {
+		t.Fatalf("it holds %d shards, and the error is %v", s.count(), err)
+	}
+	s.taken = func(context.Context, []int) error { return nil }
+	mustStep(t, s)
+	if s.count() != 2 || !s.holds(ofShard(0, 2)) || !s.holds(ofShard(1, 2)) {
+		t.Errorf("it holds %d shards of 2 afterwards", s.count())
+	}
 }
