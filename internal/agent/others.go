@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/clock"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/project"
 )
@@ -165,14 +166,14 @@ func (o *others) keep(ctx context.Context, namespaces []string) {
 
 // watch looks again and again until ctx ends. It fails where an Argo CD begins to work on this agent's Applications.
 func (o *others) watch(ctx context.Context) error {
-	timer := time.NewTimer(about(othersEvery))
+	timer := time.NewTimer(clock.About(othersEvery))
 	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-timer.C:
-			timer.Reset(about(othersEvery))
+			timer.Reset(clock.About(othersEvery))
 		}
 		var taken *takenError
 		if err := o.look(ctx); errors.As(err, &taken) {

@@ -2,10 +2,10 @@ package agent
 
 import (
 	"context"
-	"math/rand/v2"
 	"time"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/clock"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
@@ -32,7 +32,7 @@ type looked struct {
 func (a *Agent) lookAgain(ctx context.Context, every time.Duration) error {
 	var before looked
 	for {
-		timer := time.NewTimer(about(every))
+		timer := time.NewTimer(clock.About(every))
 		select {
 		case <-ctx.Done():
 			timer.Stop()
@@ -42,9 +42,6 @@ func (a *Agent) lookAgain(ctx context.Context, every time.Duration) error {
 		before = a.secondLook(ctx, before)
 	}
 }
-
-// about is d, up to a fifth sooner or later: agents that began together do not look together.
-func about(d time.Duration) time.Duration { return d*4/5 + rand.N(d*2/5+1) }
 
 // secondLook queues Applications that were not called although there is a place for them. It reads the objects that
 // Applications wait for which waited at the look before already, and queues these, too. It returns what waits now.

@@ -36,7 +36,7 @@ func rooms() map[string][]string {
 		"internal/engine/health": {api, object, "internal/engine/script"},
 		"internal/engine/script": {api},
 		"internal/engine/action": {api, object, "internal/engine/script"},
-		"internal/engine/live":   {api, object, diff, health},
+		"internal/engine/live":   {api, object, diff, health, "internal/clock"},
 		"internal/engine/apply":  {api, object, diff, health, live, plan},
 
 		"internal/source":   {api, "internal/git"},
@@ -64,12 +64,12 @@ func rooms() map[string][]string {
 		},
 
 		// The control plane. Its parts meet in server.go only.
-		"internal/server":  {api, "web", "internal/trace", "internal/inlet", "internal/outward", server + "..."},
+		"internal/server":  {api, "web", "internal/trace", "internal/inlet", "internal/outward", "internal/clock", server + "..."},
 		server + "address": nil,
 		server + "rbac":    {api},
 		server + "authn":   {api, "internal/outward", server + "rbac", server + "address"},
 		server + "audit":   {api, chained, redact, server + "rbac"},
-		server + "event":   {api},
+		server + "event":   {api, "internal/clock"},
 		server + "install": {api},
 		server + "store": {
 			api, chained, server + "rbac", server + "authn", server + "audit", server + "gateway", server + "event", server + "matrix",
@@ -79,16 +79,16 @@ func rooms() map[string][]string {
 		server + "census":  {api, server + "rbac"},
 		server + "dora":    {api},
 		server + "page":    nil,
-		server + "job":     {api},
-		server + "hosting": {api, redact},
+		server + "job":     {api, "internal/clock"},
+		server + "hosting": {api, redact, "internal/clock"},
 		server + "notify":  {api, redact, "internal/outward", server + "rbac"},
-		server + "gateway": {api, "internal/trace", server + "event", server + "address"},
+		server + "gateway": {api, "internal/trace", "internal/clock", server + "event", server + "address"},
 		server + "httpapi": {api, "internal/trace", redact, server + "address", server + "rbac", server + "authn", server + "audit", server + "event", server + "install", "internal/project", "internal/why", "internal/inspect"},
 
 		"internal/cli": {
 			api, source + "/...", "internal/git", "internal/gitserve", "dev/demo",
 			object, diff, plan, health, "internal/engine/render/...", "internal/engine/action", "internal/project",
-			"internal/operate", "internal/inspect", "internal/why", "internal/seal", "internal/podlog", "internal/inlet", chained, redact,
+			"internal/operate", "internal/inspect", "internal/why", "internal/seal", "internal/podlog", "internal/inlet", "internal/clock", chained, redact,
 		},
 		"internal/testenv":  {api, "internal/gitserve"},
 		"internal/archtest": nil,

@@ -7,6 +7,7 @@ package clock
 
 import (
 	"context"
+	"math/rand/v2"
 	"time"
 )
 
@@ -40,6 +41,9 @@ const (
 	// lookEvery is how often the clocks are compared where the system does not report that one was set.
 	lookEvery = 30 * time.Second
 )
+
+// About returns d, up to a fifth shorter or longer: processes that began together do not look together.
+func About(d time.Duration) time.Duration { return d*4/5 + rand.N(d*2/5+1) }
 
 // Watch calls set each time the clock on the wall was set by a second or more, with how far it went ahead, until ctx ends.
 // Linux reports it; elsewhere Watch compares the clocks every 30 seconds.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/clock"
 	"github.com/slipway-gitops/slipway/internal/server/gateway"
 	"github.com/slipway-gitops/slipway/internal/server/store"
 )
@@ -79,7 +80,7 @@ const (
 
 // run links what comes, until ctx ends. What could not be linked is tried again.
 func (l *autolinker) run(ctx context.Context) {
-	again := time.NewTimer(about(relink))
+	again := time.NewTimer(clock.About(relink))
 	defer again.Stop()
 	failed := map[string]int{} // in a row, by agent
 	for {
@@ -88,7 +89,7 @@ func (l *autolinker) run(ctx context.Context) {
 			return
 		case <-l.wake:
 		case <-again.C:
-			again.Reset(about(relink))
+			again.Reset(clock.About(relink))
 		}
 		l.mu.Lock()
 		waiting := l.waiting

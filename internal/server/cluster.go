@@ -14,7 +14,6 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	mathrand "math/rand/v2"
 	"net"
 	"net/netip"
 	"net/url"
@@ -24,6 +23,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/slipway-gitops/slipway/internal/clock"
 	"github.com/slipway-gitops/slipway/internal/server/event"
 	"github.com/slipway-gitops/slipway/internal/server/gateway"
 	"github.com/slipway-gitops/slipway/internal/server/store"
@@ -262,7 +262,7 @@ func (s *Server) once(ctx context.Context, job string, every time.Duration, do f
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
-		timer.Reset(about(min(every, jobLook)))
+		timer.Reset(clock.About(min(every, jobLook)))
 		if err := s.claimed(ctx, job, every, do); err != nil && ctx.Err() == nil {
 			s.log.Error(job, "err", err)
 		}
@@ -273,9 +273,6 @@ func (s *Server) once(ctx context.Context, job string, every time.Duration, do f
 		}
 	}
 }
-
-// about is d, up to a fifth sooner or later: servers that began together do not look together.
-func about(d time.Duration) time.Duration { return d*4/5 + mathrand.N(d*2/5+1) }
 
 // claimed does a job if it is due and nobody else does it.
 func (s *Server) claimed(ctx context.Context, job string, every time.Duration, do func(context.Context) error) error {

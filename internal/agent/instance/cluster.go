@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
+	"github.com/slipway-gitops/slipway/internal/clock"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/live/stream"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
@@ -181,7 +181,7 @@ func (c *cluster) again(f *feed) {
 	pause := min(c.pause<<min(c.denied[at], 20), longestDeniedPause)
 	c.denied[at]++
 	c.mu.Unlock()
-	timer := time.NewTimer(pause*4/5 + rand.N(pause*2/5+1))
+	timer := time.NewTimer(clock.About(pause))
 	defer timer.Stop()
 	select {
 	case <-c.ctx.Done():

@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/clock"
 	"github.com/slipway-gitops/slipway/internal/legible"
 	"github.com/slipway-gitops/slipway/internal/redact"
 	"github.com/slipway-gitops/slipway/internal/strict"
@@ -423,6 +424,6 @@ func (s *session) pulse(ctx context.Context) {
 				st.pulse(now)
 			}
 		}
-		timer.Reset(agentapi.PulseEvery*4/5 + spread(agentapi.PulseEvery*2/5))
+		timer.Reset(clock.About(agentapi.PulseEvery))
 	}
 }

@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/slipway-gitops/slipway/internal/clock"
 )
 
 // Seen is called with the present state of an Application, nil when it does not exist, and says whether that is what
@@ -97,7 +99,7 @@ func (f *follower) once(ctx context.Context) error {
 		return nil
 	}
 	opts.ResourceVersion = list.GetResourceVersion()
-	lasts := f.watchFor*4/5 + rand.N(f.watchFor*2/5+1)
+	lasts := clock.About(f.watchFor)
 	opts.TimeoutSeconds = new(max(int64(lasts/time.Second), 1))
 	ctx, cancel := context.WithTimeoutCause(ctx, lasts+overdue, errAgain)
 	defer cancel()

@@ -2,7 +2,6 @@ package live
 
 import (
 	"context"
-	"math/rand/v2"
 	"strings"
 	"sync"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/slipway-gitops/slipway/internal/clock"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
@@ -98,7 +98,7 @@ func (c *Cluster) watchKinds(changed func()) {
 // followKinds waits until kinds that are absent are served, and tells of it. It asks the cluster after an event about a
 // definition, and slowly where no event comes: for a kind of an aggregated API server there is none.
 func (c *Cluster) followKinds(ctx context.Context, defined *definitions, changed func()) {
-	slow := time.NewTimer(jittered(c.look))
+	slow := time.NewTimer(clock.About(c.look))
 	defer slow.Stop()
 	for {
 		select {
@@ -112,7 +112,7 @@ func (c *Cluster) followKinds(ctx context.Context, defined *definitions, changed
 				c.missed(WaitKind)
 				changed()
 			}
-			slow.Reset(jittered(c.look))
+			slow.Reset(clock.About(c.look))
 		}
 	}
 }
@@ -126,11 +126,6 @@ func (c *Cluster) awaitServed(ctx context.Context, defined *definitions, changed
 		}
 		return !c.catalog.lacks(defined.recent), nil
 	})
-}
-
-// jittered is about d: agents that began together do not ask together.
-func jittered(d time.Duration) time.Duration {
-	return d*4/5 + time.Duration(rand.Int64N(int64(d)*2/5+1))
 }
 
 // noteAbsent remembers whether a kind was there when somebody asked for it.

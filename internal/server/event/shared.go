@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/clock"
 )
 
 const (
@@ -230,13 +231,13 @@ func (s *Shared) giveBack(batch []api.Event) {
 
 // follow reads when it is woken, and now and then.
 func (s *Shared) follow(ctx context.Context) {
-	timer := time.NewTimer(about(s.cfg.Poll))
+	timer := time.NewTimer(clock.About(s.cfg.Poll))
 	defer timer.Stop()
 	for {
 		select {
 		case <-s.wake:
 		case <-timer.C:
-			timer.Reset(about(s.cfg.Poll))
+			timer.Reset(clock.About(s.cfg.Poll))
 		case <-ctx.Done():
 			return
 		}

@@ -1,7 +1,6 @@
 package event
 
 import (
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -16,9 +15,6 @@ const (
 	// vagueFor is how long nothing counts as missed after a report without a number: servers of an earlier version send such.
 	vagueFor = time.Minute
 )
-
-// about is d, up to a fifth sooner or later: servers that began together do not look together.
-func about(d time.Duration) time.Duration { return d*4/5 + rand.N(d*2/5+1) }
 
 // span is events from one number to another, both included; it is empty where first is above last.
 type span struct{ first, last int64 }

@@ -3,10 +3,10 @@ package gateway
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"time"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/clock"
 )
 
 // The names of waits for Meter.Missed.
@@ -35,13 +35,10 @@ const (
 	eventGrace = 5 * time.Second
 )
 
-// about is d, up to a fifth sooner or later: servers that began together do not look together.
-func about(d time.Duration) time.Duration { return d*4/5 + rand.N(d*2/5+1) }
-
 // await waits for the result of a command that is kept, until ctx ends. The report of it can be lost between servers, so it
 // reads the command slowly once more.
 func (g *Gateway) await(ctx context.Context, id string, w *waiter) (a answer, there bool) {
-	timer := time.NewTimer(about(resultLook))
+	timer := time.NewTimer(clock.About(resultLook))
 	defer timer.Stop()
 	for {
 		select {
@@ -58,7 +55,7 @@ func (g *Gateway) await(ctx context.Context, id string, w *waiter) (a answer, th
 		case err == nil && kept.Result.Status.Final():
 			return g.late(ctx, kept.Result, w), true
 		}
-		timer.Reset(about(resultLook))
+		timer.Reset(clock.About(resultLook))
 	}
 }
 

@@ -5,11 +5,12 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/clock"
 )
 
 // pulse shows agents, slowly, that somebody still listens to their streams, until ctx ends: a piece that was lost shows by it.
 func (g *Gateway) pulse(ctx context.Context) {
-	timer := time.NewTimer(about(agentapi.PulseEvery))
+	timer := time.NewTimer(clock.About(agentapi.PulseEvery))
 	defer timer.Stop()
 	for {
 		select {
@@ -18,7 +19,7 @@ func (g *Gateway) pulse(ctx context.Context) {
 		case <-timer.C:
 		}
 		g.streams.pulse(g.now())
-		timer.Reset(about(agentapi.PulseEvery))
+		timer.Reset(clock.About(agentapi.PulseEvery))
 	}
 }
 

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/clock"
 )
 
 const (
@@ -148,7 +148,7 @@ func (h *Host) Wake() {
 
 // Run runs agents until ctx ends. They end before it returns.
 func (h *Host) Run(ctx context.Context) {
-	timer := time.NewTimer(about(look))
+	timer := time.NewTimer(clock.About(look))
 	defer timer.Stop()
 	defer h.end(ctx)
 	for {
@@ -160,13 +160,10 @@ func (h *Host) Run(ctx context.Context) {
 			return
 		case <-h.wake:
 		case <-timer.C:
-			timer.Reset(about(look))
+			timer.Reset(clock.About(look))
 		}
 	}
 }
-
-// about is d, up to a fifth sooner or later: servers that began together do not look together.
-func about(d time.Duration) time.Duration { return d*4/5 + rand.N(d*2/5+1) }
 
 // end stops all agents and gives them back.
 func (h *Host) end(ctx context.Context) {

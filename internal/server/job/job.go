@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/clock"
 )
 
 const (
@@ -134,7 +135,7 @@ func (r *Runner) Wake() {
 
 // Run runs jobs until ctx ends. Others go on with what it has begun.
 func (r *Runner) Run(ctx context.Context) {
-	timer := time.NewTimer(about(look))
+	timer := time.NewTimer(clock.About(look))
 	defer timer.Stop()
 	var group sync.WaitGroup
 	defer group.Wait()
@@ -159,13 +160,10 @@ func (r *Runner) Run(ctx context.Context) {
 			return
 		case <-r.wake:
 		case <-timer.C:
-			timer.Reset(about(look))
+			timer.Reset(clock.About(look))
 		}
 	}
 }
-
-// about is d, up to a fifth sooner or later: servers that began together do not look together.
-func about(d time.Duration) time.Duration { return d*4/5 + rand.N(d*2/5+1) }
 
 // one runs a job to its end, or until it is another server's.
 func (r *Runner) one(ctx context.Context, j *api.Job, token string) {
