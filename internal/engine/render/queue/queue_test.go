@@ -273,6 +273,29 @@ func TestEveryRenderingComesToItsEnd(t *testing.T) {
 	})
 }
 
+// Short renderings that keep the workers busy are first by their cost alone. A known long one gets its turn because it waits.
+func TestAKnownLongRenderingIsNotPassedOverForEver(t *testing.T) {
+	t.Parallel()
+	const projects = 100
+	s := newSim(t, Config{Workers: 1})
+	for i := range projects {
+		s.until(s.add(fmt.Sprint("quick", i), "a", time.Second), time.Minute)
+	}
+	s.until(s.add("slow", "a", 20*time.Second), time.Minute)
+	s.run(30 * time.Minute) // nobody owes anything any more
+	for i := range 2 {
+		s.add(fmt.Sprint("quick", projects-1-i), "a", time.Second)
+	}
+	slow := s.add("slow", "a", 20*time.Second)
+	for i := 0; slow.began.IsZero(); i++ {
+		if i > projects-3 {
+			t.Fatalf("it has not begun after %s, while others ask for all there is", s.now.Sub(slow.asked))
+		}
+		s.add(fmt.Sprint("quick", i), "a", time.Second)
+		s.run(time.Second)
+	}
+}
+
 func TestNothingIsKeptOfProjectsThatAreLongGone(t *testing.T) {
 	t.Parallel()
 	q := New(Config{})
