@@ -60,7 +60,7 @@ func (b *breaker) through(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-func (b *breaker) mend() {
+func (b *breaker) repair() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.broken = false
@@ -115,7 +115,7 @@ metadata:
 	if op := app.Status.OperationState; op != nil && op.Phase.Completed() {
 		t.Errorf("the operation is over: %+v", op)
 	}
-	b.mend()
+	b.repair()
 	app = s.await(func(app *v1alpha1.Application) bool {
 		return app.Status.OperationState != nil && app.Status.OperationState.Phase.Completed()
 	})
@@ -160,7 +160,7 @@ metadata: {name: precious, annotations: {argocd.argoproj.io/sync-options: Prune=
 	if !waits(app) || app.Annotations[v1alpha1.AnnotationDeletionApproved] != "" || !s.has("precious") {
 		t.Errorf("it was acted upon: %+v, %v", app.Status.OperationState, app.Annotations)
 	}
-	b.mend()
+	b.repair()
 	if _, err := s.do(agentapi.KindConfirm, s.app(s.name), api.ConfirmRequest{}); err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +189,7 @@ func TestWhatTheStoredStatusDoesNotSayIsNotConfirmed(t *testing.T) {
 	if err := confirm(t.Context(), told, state); !errors.Is(err, errNotReached) || app != before || told(app.Status.OperationState) {
 		t.Errorf("a write that failed: %v", err)
 	}
-	b.mend()
+	b.repair()
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := confirm(ended, told, state); err == nil {

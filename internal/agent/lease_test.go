@@ -52,7 +52,7 @@ func TestALeaderWritesNothingOnceItsLeaseMayBeAnothers(t *testing.T) {
 	if err := ask(); err != nil || passed != 1 {
 		t.Fatalf("who has just taken the lease: %v", err)
 	}
-	now = clock.Now().Add(41 * time.Second) // nobody else may have it before a minute is over
+	now = clock.Now().Add(41 * time.Second) // no other agent may take it within a minute
 	if err := ask(); !errors.Is(err, errLeaseLost) || passed != 1 {
 		t.Errorf("whose lease was not renewed for 41 s: %v", err)
 	}

@@ -120,8 +120,10 @@ func (v *verbs) checkAddress(req agentapi.SettingChange, have, next map[string][
 	text := func(data map[string][]byte, name string) string { return strings.TrimSpace(string(data[name])) }
 	address, title := text(next, field), text(next, "name")
 	moved := text(have, field) != address || text(have, "name") != title
-	if v.byAddress && req.Type == agentapi.SettingCluster && text(next, "project") != "" && (alike(address, v1alpha1.InClusterServer) || title == v1alpha1.InClusterName) {
-		return refusedAs(agentapi.CodeConflict, "the cluster that Argo CD runs in is for all projects, and Argo CD would use this %s for all of them: leave project out, or choose another address and name", req.Type)
+	ownCluster := alike(address, v1alpha1.InClusterServer) || title == v1alpha1.InClusterName
+	if v.byAddress && req.Type == agentapi.SettingCluster && text(next, "project") != "" && ownCluster {
+		return refusedAs(agentapi.CodeConflict, "the cluster that Argo CD runs in is for all projects, and Argo CD would use this %s for "+
+			"all of them: leave project out, or choose another address and name", req.Type)
 	}
 	for name, other := range others {
 		if name == req.Name || other.kind != labelOf(req.Type) {
@@ -134,10 +136,12 @@ func (v *verbs) checkAddress(req agentapi.SettingChange, have, next map[string][
 			continue
 		}
 		if alike(other.get(field), address) {
-			return refusedAs(agentapi.CodeConflict, "another project has a %s for %s already, and Argo CD looks for it by the address alone: choose another address, or ask who may change the other one", req.Type, address)
+			return refusedAs(agentapi.CodeConflict, "another project has a %s for %s already, and Argo CD looks for it by the address alone: "+
+				"choose another address, or ask who may change the other one", req.Type, address)
 		}
 		if req.Type == agentapi.SettingCluster && title != "" && other.get("name") == title {
-			return refusedAs(agentapi.CodeConflict, "another cluster is called %.80s already, and Argo CD looks for it by the name alone: choose another name", title)
+			return refusedAs(agentapi.CodeConflict, "another cluster is called %.80s already, and Argo CD looks for it by the name alone: "+
+				"choose another name", title)
 		}
 	}
 	return nil

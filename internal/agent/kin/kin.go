@@ -28,7 +28,7 @@ type Cluster struct {
 	Client *stream.Client
 	Find   func(ctx context.Context, kind object.Kind, version string) (live.Resource, error)
 	Eye    inspect.Eye
-	// Knows reports whether objects of a kind have a health; nil: the health in the status is all that is told.
+	// Knows reports whether objects of a kind have a health; nil: only the health in the status is reported.
 	Knows func(object.Kind) bool
 }
 

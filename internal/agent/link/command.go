@@ -63,7 +63,8 @@ func (l *Link) permit(cmd agentapi.Command) *agentapi.Error {
 		return &agentapi.Error{Code: agentapi.CodeExpired, Message: fmt.Sprintf("the command came at %s, after its deadline %s: send it again", now.UTC().Format(time.RFC3339), cmd.Deadline.UTC().Format(time.RFC3339))}
 	case cmd.Deadline.Sub(now) > longestDeadline+maxSkew:
 		// Until the clock is there again, it could be sent to the agent again.
-		return &agentapi.Error{Code: agentapi.CodeInvalid, Message: fmt.Sprintf("the deadline %s of the command is more than %s away: correct the clock of the server or of the agent, and send it again", cmd.Deadline.UTC().Format(time.RFC3339), longestDeadline)}
+		return &agentapi.Error{Code: agentapi.CodeInvalid, Message: fmt.Sprintf("the deadline %s of the command is more than %s away: "+
+			"correct the clock of the server or of the agent, and send it again", cmd.Deadline.UTC().Format(time.RFC3339), longestDeadline)}
 	case l.cfg.ReadOnly && cmd.Kind.Nature() != agentapi.Reads && cmd.Kind != agentapi.KindResourceLogs && cmd.Kind != agentapi.KindTreeWatch:
 		return &agentapi.Error{Code: agentapi.CodePolicy, Message: "the agent is in shadow mode: it writes nothing"}
 	case cmd.Target.Namespace != "" && !l.cfg.Manages(cmd.Target.Namespace):
