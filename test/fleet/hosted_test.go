@@ -121,7 +121,7 @@ func cli(t *testing.T, s *server) func(stdin string, args ...string) string {
 	run := func(stdin string, args ...string) string {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), testenv.Binary(t, "slipway"), args...)
-		cmd.Env = append(os.Environ(), "SLIPWAY_CONFIG="+config)
+		cmd.Env = testenv.UserEnv(config)
 		cmd.Stdin = strings.NewReader(stdin)
 		var out, talk strings.Builder
 		cmd.Stdout, cmd.Stderr = &out, &talk

@@ -13,10 +13,10 @@ import (
 	"github.com/slipway-gitops/slipway/internal/testenv"
 )
 
-// upEnv is the environment of a person who has never used the command line, with the programs of this repository.
+// upEnv is the environment of a new user, with the programs of this repository.
 func upEnv(t *testing.T, dir string) []string {
-	return append(os.Environ(),
-		"SLIPWAY_CONFIG="+filepath.Join(dir, "config.json"), "SLIPWAY_SERVER=", "KUBECONFIG=",
+	t.Helper()
+	return testenv.UserEnv(filepath.Join(dir, "config.json"),
 		"SLIPWAY_AGENT="+testenv.Binary(t, "slipway-agent"), "SLIPWAY_SERVER_PROGRAM="+testenv.Binary(t, "slipway-server"))
 }
 
