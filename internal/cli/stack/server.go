@@ -54,7 +54,7 @@ func (s *stack) startServer(ctx context.Context, group *errgroup.Group) error {
 	args := []string{
 		"--data", s.dir.server(), "--listen", loopback(s.ports.Server), "--public-url", s.serverURL(),
 		// The demo's channel is on this machine.
-		"--notify-secrets", s.dir.notices(), "--outbound-allow", "127.0.0.0/8",
+		"--notify-secrets", s.dir.notices(), "--outbound-allow", "127.0.0.1",
 	}
 	if s.options.demo && s.options.tour {
 		args = append(args, "--demo")
