@@ -11,13 +11,13 @@ const key = "slipway.tour";
 const stops: { title: string; text: ReactNode; to: LinkProps["to"]; search?: Record<string, string> }[] = [
   {
     title: "Find the held sync",
-    text: "A commit deletes 12 of the catalog's 14 objects, so the deletion guard waits for you. Open it, read the plan, confirm it or revert the commit.",
+    text: "The demo's last commit deletes 12 of the catalog's 14 objects. The deletion guard holds such a sync until you confirm it or revert the commit.",
     to: "/applications",
     search: { search: "catalog" },
   },
   {
     title: "See what runs where",
-    text: "Checkout 1.5.0 is in staging and in Europe. America still has 1.4.1.",
+    text: "Checkout runs in three environments and two regions. The table has each version and which environment is behind.",
     to: "/services",
   },
   {
