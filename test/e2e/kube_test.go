@@ -330,9 +330,14 @@ func cmdHosts(ts *testscript.TestScript, neg bool, args []string) {
 	}}))
 }
 
-// cmdRemember notes what objects are now, for unchanged: remember [-n NS] KIND/NAME...
+// cmdRemember notes what objects are when their controllers are done with them, for unchanged: remember [-n NS] KIND/NAME...
 func cmdRemember(ts *testscript.TestScript, neg bool, args []string) {
 	need(ts, !neg, "remember [-n NS] KIND/NAME...")
+	for rest := args; len(rest) > 0; {
+		var ref reference
+		ref, rest = refer(ts, rest)
+		ts.Check(of(ts).await(ref, waitLimit, "at rest", atRest))
+	}
 	eachObject(ts, args, func(ref reference, now string) { of(ts).kept[ref.text] = now })
 }
 

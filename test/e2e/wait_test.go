@@ -7,9 +7,12 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/utils/ptr"
 )
 
 // waitLimit is how long a story waits for one thing: much longer than it takes, since machines can be loaded.
@@ -81,6 +84,21 @@ func cmdCondition(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		return true, nil
 	}))
+}
+
+// atRest reports whether nothing that is under way will change an object: a Deployment is at rest when its controller has
+// seen the last change, the pods of that change are available, and those before it are gone.
+func atRest(obj *unstructured.Unstructured) (bool, error) {
+	if obj == nil || obj.GetKind() != "Deployment" {
+		return obj != nil, nil
+	}
+	var deployment appsv1.Deployment
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &deployment); err != nil {
+		return false, err
+	}
+	want, is := ptr.Deref(deployment.Spec.Replicas, 1), deployment.Status
+	return is.ObservedGeneration >= deployment.Generation && is.Replicas == want && is.UpdatedReplicas == want &&
+		is.AvailableReplicas == want && ptr.Deref(is.TerminatingReplicas, 0) == 0, nil
 }
 
 // cmdSoon sets a variable to a moment that is yet to come, as annotations write it: soon VARIABLE DURATION.
