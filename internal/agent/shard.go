@@ -296,11 +296,16 @@ func (s *shards) giveIdle(ctx context.Context) error {
 	return nil
 }
 
+// release gives a shard back. The log has a shard given up for each that was taken: one that never began was neither.
 func (s *shards) release(ctx context.Context, shard int, h *holding) error {
 	s.given(shard)
 	h.fence.Stop()
 	h.cancel()
-	s.log.Info("shard given up", "shard", shard)
+	if h.active {
+		s.log.Info("shard given up", "shard", shard)
+	} else {
+		s.log.Info("shard given back before it began", "shard", shard)
+	}
 	_, err := s.write(ctx, h.lease, "")
 	s.mu.Lock()
 	delete(s.held, shard)

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -373,8 +374,13 @@ func TestAShardWhoseApplicationsCannotBeReadIsGivenBack(t *testing.T) {
 	t.Parallel()
 	s := newShards(t, testenv.Namespace(t), "a", 2, time.Hour)
 	s.taken = func(context.Context, []int) error { return errNoAnswer }
+	var said bytes.Buffer
+	s.log = slog.New(slog.NewTextHandler(&said, nil))
 	if err := s.step(t.Context()); !errors.Is(err, errNoAnswer) || s.count() != 0 {
 		t.Fatalf("it holds %d shards, and the error is %v", s.count(), err)
+	}
+	if text := said.String(); strings.Contains(text, "shards taken") || strings.Contains(text, "shard given up") {
+		t.Errorf("the log has work on shards that never began:\n%s", text)
 	}
 	s.taken = func(context.Context, []int) error { return nil }
 	mustStep(t, s)
