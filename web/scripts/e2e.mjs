@@ -65,9 +65,16 @@ const fileOf = ({ project, file }) => `[${project}] › ${file}`;
 const nameOf = (t) => [fileOf(t), ...t.titles].join(" › ");
 const plain = (title) => title === title.trim() && title !== "" && !/[›>\n]/.test(title);
 
-// selection is the list of tests that run again: of a file with tests that did not run all, of others those that failed.
-function selection(tests) {
-  const whole = new Set(tests.filter(notRun).map(fileOf));
+// serial reports whether the tests of a file need those before them: then the last one cannot run alone either.
+function serial(dir, { file }) {
+  const path = join(dir, file);
+  return existsSync(path) && /mode:\s*["']serial["']/.test(readFileSync(path, "utf8"));
+}
+
+// selection is the list of tests that run again: of a file that is serial, or with tests that did not run, all; of others those
+// that failed.
+function selection(tests, dir) {
+  const whole = new Set(tests.filter((t) => notRun(t) || (failed(t) && serial(dir, t))).map(fileOf));
   return tests
     .filter((t) => failed(t) || notRun(t))
     .map((t) => (whole.has(fileOf(t)) || !t.titles.every(plain) ? fileOf(t) : nameOf(t)))
@@ -99,7 +106,7 @@ async function run(dir) {
     return first.code;
   }
   const list = join(dir, "again.txt");
-  const lines = selection(tests);
+  const lines = selection(tests, first.report.config.rootDir);
   writeFileSync(list, `${lines.join("\n")}\n`);
   say(`e2e: again, alone:\n${lines.map((line) => `  ${line}\n`).join("")}`);
   // What the first run left stays beside it.

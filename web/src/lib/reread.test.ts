@@ -1,6 +1,6 @@
 import { QueryClient, QueryObserver } from "@tanstack/react-query";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { paced, rereading, rereadingType } from "./reread";
+import { leave, paced, rereading, rereadingType } from "./reread";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -36,6 +36,34 @@ test("a clock that is set back by an hour puts off nothing", async () => {
   soon();
   await vi.advanceTimersByTimeAsync(4_000);
   expect(act).toHaveBeenCalledTimes(2);
+});
+
+test("the page of an object that is being deleted asks for it no more, and for others as ever", async () => {
+  const cache = new QueryClient();
+  const asked: string[] = [];
+  const watch = (name: string) =>
+    new QueryObserver(cache, {
+      queryKey: ["a", "one", name],
+      queryFn: () => Promise.resolve(asked.push(name)),
+    }).subscribe(() => undefined);
+  const ends = [watch("going"), watch("staying")];
+  await vi.advanceTimersByTimeAsync(10);
+  const { soon } = rereadingType(cache, "a", 100);
+  soon(); // of a change just before
+  await leave("going", async () => {
+    await vi.advanceTimersByTimeAsync(1_000);
+    soon();
+    await vi.advanceTimersByTimeAsync(1_000);
+  });
+  expect(asked.filter((name) => name === "going")).toHaveLength(1);
+  expect(asked.filter((name) => name === "staying").length).toBeGreaterThan(1);
+  await expect(leave("going", () => Promise.reject(new Error("refused")))).rejects.toThrow("refused");
+  soon(); // it is still there
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(asked.filter((name) => name === "going")).toHaveLength(2);
+  for (const end of ends) {
+    end();
+  }
 });
 
 test("what is told while it is read is read once more, after that", async () => {

@@ -41,13 +41,30 @@ export function paced(act: () => Promise<boolean | void>, wait: number, rest = w
   };
 }
 
+// leaving are the names of objects that a page deletes while it shows them.
+const leaving = new Set<unknown>();
+const left = (query: Query) => query.queryKey.some((part) => leaving.has(part));
+
+// leave deletes an object and goes away from its page, in act. Events of the deletion may come before the page is gone: queries
+// with the object's name in their keys are not read again until act has ended, since they would ask for what is not there.
+export async function leave(id: string, act: () => Promise<void>): Promise<void> {
+  leaving.add(id);
+  try {
+    await act();
+  } finally {
+    leaving.delete(id);
+  }
+}
+
 // rereading reads queries again, at the pace of paced. What was asked for before a change may not have it: what is told while
 // something is read is read once more after that. So nothing is lost, and nothing is asked for twice at a time.
 export const rereading = (cache: QueryClient, filters: InvalidateQueryFilters, wait: number, rest = wait): Reread =>
   paced(
     async () => {
-      const early = cache.isFetching(filters) > 0; // by somebody else, who may have asked too early
-      await cache.invalidateQueries(filters, { cancelRefetch: false });
+      const { predicate } = filters;
+      const staying = { ...filters, predicate: (query: Query) => !left(query) && (predicate?.(query) ?? true) };
+      const early = cache.isFetching(staying) > 0; // by somebody else, who may have asked too early
+      await cache.invalidateQueries(staying, { cancelRefetch: false });
       return early;
     },
     wait,

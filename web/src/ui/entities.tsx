@@ -16,6 +16,7 @@ import { count, upper } from "@/lib/format";
 import { useAddress } from "@/lib/navigate";
 import { useCommands } from "@/lib/palette";
 import { queryClient } from "@/lib/query";
+import { leave } from "@/lib/reread";
 import { scopeName, useScopes } from "@/lib/scopes";
 import { one } from "@/lib/search";
 import { useMissing } from "@/lib/session";
@@ -265,16 +266,19 @@ export function Delete<T extends Entity>({
       action={blocked ? `Delete ${value.name} and all of these` : `Delete ${value.name}`}
       {...(blocked ? { typed: value.name } : {})}
       onConfirm={async () => {
-        try {
-          await remove(kind, value.id ?? value.name, Boolean(blocked));
-        } catch (problem) {
-          if (problem instanceof ApiError && problem.references.length > 0 && !blocked) {
-            setBlocked(problem);
+        const id = value.id ?? value.name;
+        await leave(id, async () => {
+          try {
+            await remove(kind, id, Boolean(blocked));
+          } catch (problem) {
+            if (problem instanceof ApiError && problem.references.length > 0 && !blocked) {
+              setBlocked(problem);
+            }
+            throw problem;
           }
-          throw problem;
-        }
-        toast(`${upper(kind.one)} ${value.name} deleted.`);
-        onGone();
+          toast(`${upper(kind.one)} ${value.name} deleted.`);
+          onGone();
+        });
       }}
     >
       <div>{warning}</div>

@@ -8,6 +8,7 @@ import { agents } from "@/lib/kinds";
 import { count, plural } from "@/lib/format";
 import { useCommands } from "@/lib/palette";
 import { queryClient } from "@/lib/query";
+import { leave } from "@/lib/reread";
 import { useAddress } from "@/lib/navigate";
 import { one } from "@/lib/search";
 import { useMissing } from "@/lib/session";
@@ -293,9 +294,11 @@ function Asks({ agent, asked, onClose }: { agent: Agent; asked: Asked; onClose: 
         action={`Delete ${agent.name}`}
         typed={agent.name}
         onConfirm={async () => {
-          await remove(agents, id);
-          toast(`${agent.name} deleted.`);
-          await navigate({ to: "/agents" }); // first: this page would ask for what is gone
+          await leave(id, async () => {
+            await remove(agents, id);
+            toast(`${agent.name} deleted.`);
+            await navigate({ to: "/agents" });
+          });
           again();
         }}
       >
