@@ -14,6 +14,7 @@ func SyncBeside(app *v1alpha1.Application, req api.SyncRequest, who Who, now tim
 	c, err := Sync(app, req, who, now)
 	if err == nil && c.Operation != nil {
 		completeBeside(c.Operation, app, req.Retry != nil)
+		completeObjects(c.Operation.Sync.Resources, app)
 	}
 	return c, err
 }
@@ -36,6 +37,19 @@ func completeBeside(op *v1alpha1.Operation, app *v1alpha1.Application, retried b
 	}
 	if !retried && policy.Retry != nil {
 		op.Retry = *policy.Retry.DeepCopy()
+	}
+}
+
+// completeObjects gives objects the namespace that they have, where there is just one of their name.
+func completeObjects(objects []v1alpha1.SyncOperationResource, app *v1alpha1.Application) {
+	for i := range objects {
+		o := &objects[i]
+		if o.Namespace != "" {
+			continue
+		}
+		if key, err := OwnObject(app, api.ObjectName{Group: o.Group, Kind: o.Kind, Name: o.Name}); err == nil {
+			o.Namespace = key.Namespace
+		}
 	}
 }
 
@@ -89,6 +103,6 @@ func RollbackBeside(app *v1alpha1.Application, req api.RollbackRequest, who Who,
 	}
 	c.Operation = newOperation(app, sync, who, req.Reason)
 	c.Operation.Info = append(c.Operation.Info, v1alpha1.Info{Name: RollbackInfo, Value: v1alpha1.OptionTrue})
-	completeBeside(c.Operation, app, false)
+	sync.SyncStrategy = &v1alpha1.SyncStrategy{Apply: &v1alpha1.SyncStrategyApply{}} // without hooks and further attempts, as Argo CD's server does
 	return c.with(held(app)), nil
 }

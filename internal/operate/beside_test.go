@@ -43,25 +43,129 @@ func TestWhatArgoCDIsAskedForHasWhatItsOwnServerWouldTakeFromTheApplication(t *t
 	}
 }
 
-// What Argo CD's server stores for `argocd app sync`, read from a real one (3.5.1); it resolves the revision before, the controller after.
-func TestASyncBesideArgoCDIsWhatItsOwnCommandLineAsksFor(t *testing.T) {
-	t.Parallel()
-	app := deployedApp("aaaaaaaa")
-	got, err := SyncBeside(app, api.SyncRequest{}, anna(), noon())
+// besideApp is the Application that the operations below were asked of.
+func besideApp(t *testing.T, several bool) *v1alpha1.Application {
+	t.Helper()
+	const one = `{"repoURL":"https://git.example.com/c.git","path":"one","targetRevision":"main"}`
+	const two = `{"repoURL":"https://git.example.com/c.git","path":"two","targetRevision":"main"}`
+	source, deployed := `"source":`+one, `"source":`+one+`,"revision":"aaaaaaaa"`
+	if several {
+		source, deployed = `"sources":[`+one+`,`+two+`]`, `"sources":[`+one+`,`+two+`],"revisions":["aaaaaaaa","aaaaaaaa"]`
+	}
+	app := &v1alpha1.Application{}
+	err := json.Unmarshal([]byte(`{"metadata":{"name":"one","resourceVersion":"7"},"spec":{`+source+`,"syncPolicy":{
+		"syncOptions":["ApplyOutOfSyncOnly=true","PruneLast=true"],"retry":{"limit":2,"backoff":{"duration":"5s","factor":2,"maxDuration":"1m"}}}},
+		"status":{"resources":[{"kind":"ConfigMap","namespace":"c1","name":"a"},{"kind":"Namespace","name":"n"}],
+		"history":[{"id":3,`+deployed+`},{"id":4,`+deployed+`}]}}`), app)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &v1alpha1.SyncOperation{Source: app.Spec.Source, SyncStrategy: &v1alpha1.SyncStrategy{Hook: &v1alpha1.SyncStrategyHook{}}}
-	if diff := cmp.Diff(want, got.Operation.Sync); diff != "" {
-		t.Error(diff)
+	return app
+}
+
+// What Argo CD's server stores for its own command line, read from a real one (3.5.1), without who asked. It also resolves the
+// revision of a sync, which its controller does as well. Where ours is another one, ours says so.
+func TestAnOperationBesideArgoCDIsWhatItsOwnCommandLineAsksFor(t *testing.T) {
+	t.Parallel()
+	const (
+		source  = `"source":{"path":"one","repoURL":"https://git.example.com/c.git","targetRevision":"main"}`
+		sources = `"sources":[{"path":"one","repoURL":"https://git.example.com/c.git","targetRevision":"main"},` +
+			`{"path":"two","repoURL":"https://git.example.com/c.git","targetRevision":"main"}]`
+		options = `"syncOptions":["ApplyOutOfSyncOnly=true","PruneLast=true"]`
+		retry   = `"retry":{"backoff":{"duration":"5s","factor":2,"maxDuration":"1m"},"limit":2}`
+		hook    = `"syncStrategy":{"hook":{}}`
+	)
+	sync := func(req api.SyncRequest) func(*v1alpha1.Application) (Change, error) {
+		return func(app *v1alpha1.Application) (Change, error) { return SyncBeside(app, req, anna(), noon()) }
 	}
-	several := deployedApp("aaaaaaaa")
-	several.Spec.Source, several.Spec.Sources = nil, []v1alpha1.ApplicationSource{*app.Spec.Source, {RepoURL: "https://git.example.com/b.git", Ref: "values"}}
-	if got, err = SyncBeside(several, api.SyncRequest{Force: true}, anna(), noon()); err != nil {
+	for _, c := range []struct {
+		argocd  string // app NAME ...
+		several bool
+		ask     func(*v1alpha1.Application) (Change, error)
+		want    string
+	}{
+		{"sync", false, sync(api.SyncRequest{}), `{` + retry + `,"sync":{` + source + `,` + options + `,` + hook + `}}`},
+		{"sync --prune", false, sync(api.SyncRequest{Prune: true}), `{` + retry + `,"sync":{"prune":true,` + source + `,` + options + `,` + hook + `}}`},
+		{"sync --dry-run", false, sync(api.SyncRequest{DryRun: true}), `{` + retry + `,"sync":{"dryRun":true,` + source + `,` + options + `,` + hook + `}}`},
+		{
+			"sync --resource :ConfigMap:a", false, sync(api.SyncRequest{Objects: []api.ObjectName{{Kind: "ConfigMap", Name: "a"}}}),
+			`{` + retry + `,"sync":{"resources":[{"kind":"ConfigMap","name":"a","namespace":"c1"}],` + source + `,` + options + `,` + hook + `}}`,
+		},
+		{"sync --strategy apply", false, sync(api.SyncRequest{ApplyOnly: true}), `{` + retry + `,"sync":{` + source + `,` + options + `,"syncStrategy":{"apply":{}}}}`},
+		{"sync --force", false, sync(api.SyncRequest{Force: true}), `{` + retry + `,"sync":{` + source + `,` + options + `,"syncStrategy":{"hook":{"force":true}}}}`},
+		{
+			"sync --force --strategy apply", false, sync(api.SyncRequest{Force: true, ApplyOnly: true}),
+			`{` + retry + `,"sync":{` + source + `,` + options + `,"syncStrategy":{"apply":{"force":true}}}}`,
+		},
+		{
+			"sync --replace (Argo CD's drops the Application's options)", false, sync(api.SyncRequest{Replace: true}),
+			`{` + retry + `,"sync":{` + source + `,"syncOptions":["ApplyOutOfSyncOnly=true","PruneLast=true","Replace=true"],` + hook + `}}`,
+		},
+		{
+			"sync --apply-out-of-sync-only", false, sync(api.SyncRequest{Options: []string{"ApplyOutOfSyncOnly=true"}}),
+			`{` + retry + `,"sync":{` + source + `,"syncOptions":["ApplyOutOfSyncOnly=true"],` + hook + `}}`,
+		},
+		{
+			"sync --retry-limit 3 --retry-backoff-duration 2s --retry-backoff-factor 3 --retry-backoff-max-duration 1m", false,
+			sync(api.SyncRequest{Retry: &api.SyncRetry{Limit: 3, Duration: "2s", Factor: 3, MaxDuration: "1m0s"}}),
+			`{"retry":{"backoff":{"duration":"2s","factor":3,"maxDuration":"1m0s"},"limit":3},"sync":{` + source + `,` + options + `,` + hook + `}}`,
+		},
+		{"sync, of several sources", true, sync(api.SyncRequest{}), `{` + retry + `,"sync":{` + sources + `,` + options + `,` + hook + `}}`},
+		{
+			"rollback 3 --prune", false,
+			func(app *v1alpha1.Application) (Change, error) {
+				return RollbackBeside(app, api.RollbackRequest{ID: id(3)}, anna(), noon())
+			},
+			`{"retry":{},"sync":{"prune":true,"revision":"aaaaaaaa",` + source + `,` + options + `,"syncStrategy":{"apply":{}}}}`,
+		},
+		{
+			"rollback 3 --prune, of several sources (Argo CD's has an empty source beside)", true,
+			func(app *v1alpha1.Application) (Change, error) {
+				return RollbackBeside(app, api.RollbackRequest{ID: id(3)}, anna(), noon())
+			},
+			`{"retry":{},"sync":{"prune":true,"revisions":["aaaaaaaa","aaaaaaaa"],` + sources + `,` + options + `,"syncStrategy":{"apply":{}}}}`,
+		},
+	} {
+		t.Run(c.argocd, func(t *testing.T) {
+			t.Parallel()
+			got, err := c.ask(besideApp(t, c.several))
+			if err != nil {
+				t.Fatal(err)
+			}
+			op := got.Operation.DeepCopy()
+			op.InitiatedBy, op.Info = v1alpha1.OperationInitiator{}, nil
+			want := &v1alpha1.Operation{}
+			if err := json.Unmarshal([]byte(c.want), want); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, op); diff != "" {
+				t.Error(diff)
+			}
+			patch := map[string]any{
+				"metadata": map[string]any{"resourceVersion": "7"}, "operation": got.Operation, "status": map[string]any{"operationState": nil},
+			}
+			if diff := cmp.Diff(patch, got.Patch); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// `argocd app terminate-op` sets the phase, of the version that it read, and nothing else.
+func TestTheEndOfAnOperationBesideArgoCDIsAskedForAsItsOwnCommandLineDoes(t *testing.T) {
+	t.Parallel()
+	app := besideApp(t, false)
+	app.Operation = &v1alpha1.Operation{}
+	app.Status.OperationState = &v1alpha1.OperationState{Phase: v1alpha1.OperationRunning, Message: "waiting for healthy state of /PersistentVolumeClaim/w0"}
+	got, err := Terminate(app, api.TerminateRequest{}, anna(), noon())
+	if err != nil {
 		t.Fatal(err)
 	}
-	want = &v1alpha1.SyncOperation{Sources: several.Spec.Sources, SyncStrategy: &v1alpha1.SyncStrategy{Hook: &v1alpha1.SyncStrategyHook{Force: true}}}
-	if diff := cmp.Diff(want, got.Operation.Sync); diff != "" {
+	want := map[string]any{
+		"metadata": map[string]any{"resourceVersion": "7"},
+		"status":   map[string]any{"operationState": map[string]any{"phase": v1alpha1.OperationTerminating}},
+	}
+	if diff := cmp.Diff(want, got.Patch); diff != "" {
 		t.Error(diff)
 	}
 }
