@@ -185,6 +185,13 @@ fmt: $(lint) packages ## format all code
 	$(lint) fmt
 	cd web && npm run --silent format
 
+# Where a real Argo CD has been built (ARGO_HOME/bin/argocd), and scripts that start it and make 40 Applications (SLIPWAY_PEERS).
+.PHONY: test-peers
+test-peers: ## compare with a real Argo CD: beside it, taking over, and the same Applications; ARGS go to go test (-update)
+	@if [ -x "$${ARGO_HOME:-}/bin/argocd" ]; then $(MAKE) programs devcluster && \
+		go test ./test/peers -v -count=1 -p 1 -timeout 60m $(ARGS); \
+	else echo "test-peers: skipped: no Argo CD at ARGO_HOME/bin/argocd"; fi
+
 .PHONY: bench
 bench: build ## measure the engine against its targets; ARGS go to bin/bench
 	$(bin)/bench --targets $(ARGS)

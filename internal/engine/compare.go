@@ -133,8 +133,18 @@ func (r *run) compareOne(ctx context.Context, w wanted, asked object.Options) (d
 		s.assessed = r.target.Live.Knows(w.key.Group, w.key.Kind)
 	case r.engine.Shadow:
 		return r.foresee(ctx, w, rec, c, s)
+	case !tracked && isDefinition(w.key):
+		same, err := r.settleUnmarked(ctx, w, rec.Version, &s)
+		if err != nil {
+			return c, s, err
+		}
+		if same {
+			c.Verb, s.synced = diff.Keep, true
+		} else {
+			c.Why = whyUntracked
+		}
 	case !tracked:
-		c.Why = "not tracked yet"
+		c.Why = whyUntracked
 	case rec.App != r.instance:
 		c.Why = "tracked by " + rec.App + ", which is gone"
 	case rec.Wanted == 0 || r.req.Hard || rec.Wanted != w.hash && rec.Rules.Managed():

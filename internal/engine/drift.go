@@ -85,5 +85,8 @@ const maxSaid = 200
 // whyDiffers is the Why of a change to an object that does not tell who made it differ.
 const whyDiffers = "differs"
 
+// whyUntracked is the Why of a change to an object that no Application tracks.
+const whyUntracked = "not tracked yet"
+
 // whyDrift is the Why of a change to an object that somebody changed in the cluster.
 const whyDrift = "changed in the cluster"

@@ -42,6 +42,7 @@ type memory struct {
 	ignore   *ignoring
 
 	foreseen map[object.Key]foresight // by an engine that only looks on
+	unmarked map[object.Key]unmarked  // what is as wanted and has no mark of anybody
 
 	target   apply.Target // of the last reconciliation
 	underway *underway    // the operation that has begun and is not over

@@ -156,6 +156,9 @@ func (r *run) predict(ctx context.Context, w wanted, rec live.Record) (*Would, *
 			return nil, owners, err
 		}
 	}
+	if m, err = r.lean(m, now); err != nil {
+		return nil, nil, err
+	}
 	if respect {
 		if m, err = r.keep(m, now, how); err != nil {
 			return nil, nil, err
@@ -196,7 +199,7 @@ func (r *run) wouldChange(key object.Key, rec live.Record, now, then map[string]
 	out := &Would{Key: key, Verb: diff.Update, Why: "differs"}
 	switch {
 	case rec.App == "":
-		out.Why = "not tracked yet"
+		out.Why = whyUntracked
 	case rec.App != r.instance:
 		out.Why = "tracked by " + rec.App + ", which is gone"
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/apply"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
+	"github.com/slipway-gitops/slipway/internal/engine/health"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
@@ -64,7 +65,7 @@ func (r *run) settleOwners(
 func (r *run) foretell(
 	ctx context.Context, rec live.Record, res live.Resource, now map[string]any, m object.Manifest, how apply.How,
 ) (*apply.Takeover, error) {
-	if rec.App != r.instance {
+	if rec.App != r.instance && (rec.App != "" || !isDefinition(m.Key)) {
 		return nil, nil //nolint:nilnil // it would be marked, which is another change
 	}
 	m, err := r.lean(m, now)
@@ -88,17 +89,68 @@ func (r *run) foretell(
 	return over, nil
 }
 
+// unmarked is an object without a mark that was found to be as wanted, as long as it and its manifest are the same.
+type unmarked struct {
+	version, hash, rules uint64
+	health               health.Result
+	assessed             bool
+}
+
+// isDefinition reports whether an object is a definition of a kind. Argo CD does not mark these.
+func isDefinition(k object.Key) bool {
+	return k.GroupKind() == object.Kind{Group: "apiextensions.k8s.io", Kind: kindDefinition}
+}
+
+// settleUnmarked compares a definition that has no mark, at a version that is known of it, by its content. It is marked when it
+// is written the next time.
+func (r *run) settleUnmarked(ctx context.Context, w wanted, version uint64, s *state) (bool, error) {
+	one := unmarked{version: version, hash: w.hash, rules: r.ignore.For(w.key).ID()}
+	known, ok := r.memory.unmarked[w.key]
+	one.health, one.assessed = known.health, known.assessed
+	if ok && known == one && !r.req.Hard {
+		s.health, s.assessed = known.health, known.assessed
+		return true, nil
+	}
+	if err := r.content(ctx); err != nil {
+		return false, err
+	}
+	have, err := r.readAs(ctx, r.manifests[w.key])
+	if apierrors.IsNotFound(err) {
+		return false, nil // gone meanwhile: the watch will say so
+	}
+	if err != nil {
+		return false, fmt.Errorf("compare %s: %w", w.key, err)
+	}
+	one.health, one.assessed = health.Assess(have)
+	s.health, s.assessed = one.health, one.assessed
+	same, err := r.settle(ctx, w, live.Record{})
+	if same && err == nil {
+		if r.memory.unmarked == nil {
+			r.memory.unmarked = map[object.Key]unmarked{}
+		}
+		r.memory.unmarked[w.key] = one
+	}
+	return same, err
+}
+
 // lean returns a manifest without the marks that its object may lack.
 func (r *run) lean(m object.Manifest, have map[string]any) (object.Manifest, error) {
 	tracking := r.target.Live.Tracking
-	if tracking.Method != v1alpha1.TrackingLabel {
+	app, _ := tracking.Owner(have, m.Key)
+	bare := app == "" && isDefinition(m.Key)
+	if tracking.Method != v1alpha1.TrackingLabel && !bare {
 		return m, nil
 	}
 	want, err := m.Decode()
 	if err != nil {
 		return m, err
 	}
-	out, err := object.NewManifest(tracking.Lean(want, have))
+	if bare {
+		want = tracking.Unmark(want)
+	} else {
+		want = tracking.Lean(want, have)
+	}
+	out, err := object.NewManifest(want)
 	out.Sum = m.Hash()
 	return out, err
 }

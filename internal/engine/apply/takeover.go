@@ -142,15 +142,8 @@ func (t Target) TakeOver(ctx context.Context, o *Takeover, hash uint64) error {
 	for range maxRaces {
 		obj, err := t.Client.patched(ctx, at, o.manifest.Key, o.patch(have))
 		switch {
-		case err == nil && at.Version == o.resource.Version:
-			t.Live.Applied(o.resource, obj, hash)
-			return nil
 		case err == nil:
-			if obj, err = t.Client.Get(ctx, o.resource, o.manifest.Key); err != nil {
-				return err
-			}
-			t.Live.Applied(o.resource, obj, hash)
-			return nil
+			return t.tookOver(ctx, o, obj, hash)
 		case !apierrors.IsConflict(err):
 			return err
 		}
@@ -164,4 +157,19 @@ func (t Target) TakeOver(ctx context.Context, o *Takeover, hash uint64) error {
 		have = now
 	}
 	return ErrMoved
+}
+
+// tookOver records the answer to a takeover. Of an object without a mark nothing is kept.
+func (t Target) tookOver(ctx context.Context, o *Takeover, obj map[string]any, hash uint64) error {
+	if _, tracked, _ := t.Live.Get(o.manifest.Key); !tracked {
+		return nil
+	}
+	if o.manifest.Version != o.resource.Version { // the fingerprint must be of the version that the watch reads
+		var err error
+		if obj, err = t.Client.Get(ctx, o.resource, o.manifest.Key); err != nil {
+			return err
+		}
+	}
+	t.Live.Applied(o.resource, obj, hash)
+	return nil
 }

@@ -173,7 +173,7 @@ func (c *Cluster) Knows(group, kind string) bool {
 }
 
 // Get returns the record of a tracked object. foreign is true when an object of that name exists that no Application
-// tracks.
+// tracks; of that one the record has the version alone.
 func (c *Cluster) Get(key object.Key) (rec Record, tracked, foreign bool) { return c.index.get(key) }
 
 // Owned returns the objects that name the application in their tracking annotation, sorted by key.

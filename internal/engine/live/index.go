@@ -216,7 +216,7 @@ func (x *index) store(old, rec *Record) []Event {
 		if x.foreign[kind] == nil {
 			x.foreign[kind] = map[object.Key]foreign{}
 		}
-		x.foreign[kind][rec.Key] = foreign{owned: rec.Owned}
+		x.foreign[kind][rec.Key] = foreign{owned: rec.Owned, version: rec.Version}
 		return x.stray(rec.Key, !rec.Owned, "")
 	}
 	delete(x.foreign[kind], rec.Key)
@@ -314,15 +314,15 @@ func (x *index) replace(kind object.Kind, list []observation, version uint64) {
 	x.send(events)
 }
 
-// get returns a copy of the record, and whether an untracked object of that name exists.
+// get returns a copy of the record, and whether an untracked object of that name exists, of which the record has the version.
 func (x *index) get(key object.Key) (rec Record, tracked, foreign bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if r := x.records[key]; r != nil {
 		return *r, true, false
 	}
-	_, foreign = x.foreign[key.GroupKind()][key]
-	return Record{}, false, foreign
+	f, foreign := x.foreign[key.GroupKind()][key]
+	return Record{Version: f.version}, false, foreign
 }
 
 // owned returns copies of the records that an application tracks, in stable order.

@@ -9,7 +9,8 @@ import (
 
 // foreign is what is known of an object that no Application tracks.
 type foreign struct {
-	owned bool // it is the child of another object
+	owned   bool // it is the child of another object
+	version uint64
 }
 
 // strays are the foreign objects without an owner in one namespace, and the Applications that hear of them. They are

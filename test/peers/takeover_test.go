@@ -1,0 +1,276 @@
+package peers
+
+import (
+	"bufio"
+	"encoding/json"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+)
+
+// kinds are those of which every live object is compared.
+var kinds = []schema.GroupVersionResource{
+	{Version: "v1", Resource: "configmaps"}, {Version: "v1", Resource: "secrets"}, {Version: "v1", Resource: "services"},
+	{Version: "v1", Resource: "serviceaccounts"}, {Version: "v1", Resource: "pods"}, {Version: "v1", Resource: "persistentvolumeclaims"},
+	{Group: "apps", Version: "v1", Resource: "deployments"}, {Group: "apps", Version: "v1", Resource: "replicasets"},
+	{Group: "apps", Version: "v1", Resource: "statefulsets"}, {Group: "apps", Version: "v1", Resource: "daemonsets"},
+	{Group: "batch", Version: "v1", Resource: "jobs"}, {Group: "batch", Version: "v1", Resource: "cronjobs"},
+	{Group: "networking.k8s.io", Version: "v1", Resource: "ingresses"}, {Group: "networking.k8s.io", Version: "v1", Resource: "networkpolicies"},
+	{Group: "policy", Version: "v1", Resource: "poddisruptionbudgets"}, {Group: "autoscaling", Version: "v2", Resource: "horizontalpodautoscalers"},
+	{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterroles"}, {Version: "v1", Resource: "namespaces"},
+	{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"},
+	{Group: "parity.example.com", Version: "v1", Resource: "widgets"}, {Group: "parity.example.com", Version: "v1", Resource: "gadgets"},
+}
+
+// thing is a live object without what a change of owners changes.
+type thing struct {
+	uid, tracking string
+	managers      []string
+	content       string
+}
+
+// things are the live objects of the Applications' namespaces, and those without a namespace that are theirs.
+func (s *site) things() map[string]thing {
+	s.t.Helper()
+	out := map[string]thing{}
+	for _, gvr := range kinds {
+		list, err := s.client.Resource(gvr).List(s.t.Context(), metav1.ListOptions{})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		for i := range list.Items {
+			obj := &list.Items[i]
+			tracking := obj.GetAnnotations()["argocd.argoproj.io/tracking-id"]
+			theirs := strings.HasSuffix(obj.GetName(), "crd.example.com") || strings.HasPrefix(obj.GetNamespace(), "p-")
+			if !theirs && tracking == "" {
+				continue
+			}
+			one := thing{uid: string(obj.GetUID()), tracking: tracking}
+			for _, f := range obj.GetManagedFields() {
+				one.managers = append(one.managers, f.Manager)
+			}
+			obj.SetManagedFields(nil)
+			obj.SetResourceVersion("")
+			delete(obj.Object, "status")
+			raw, err := json.MarshalIndent(obj.Object, "", " ")
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			one.content = string(raw)
+			out[gvr.Resource+" "+obj.GetNamespace()+"/"+obj.GetName()] = one
+		}
+	}
+	return out
+}
+
+// changed lists what is another content, another object, gone or new, but for objects of the Applications in but.
+func changed(before, after map[string]thing, but map[string]bool) []string {
+	var out []string
+	for _, key := range slices.Sorted(maps.Keys(before)) {
+		was := before[key]
+		now, there := after[key]
+		app, _, _ := strings.Cut(was.tracking, ":")
+		switch {
+		case but[app] || but[strings.TrimPrefix(strings.Split(strings.SplitN(key, " ", 2)[1], "/")[0], "p-")]:
+		case !there:
+			out = append(out, key+" is gone")
+		case was.uid != now.uid:
+			out = append(out, key+" is another object")
+		case was.content != now.content:
+			out = append(out, key+" changed:\n"+cmp.Diff(was.content, now.content))
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(after)) {
+		ns := strings.TrimPrefix(strings.Split(strings.SplitN(key, " ", 2)[1], "/")[0], "p-")
+		app, _, _ := strings.Cut(after[key].tracking, ":")
+		if _, there := before[key]; !there && !but[ns] && !but[app] {
+			out = append(out, key+" is new")
+		}
+	}
+	return out
+}
+
+// renders are Applications of which Slipway makes other objects than Argo CD does, and why: a sync is due after a takeover.
+var renders = map[string]string{
+	"excl":        "Slipway does not read exclusions of argocd-cm",
+	"helm-hooks":  "templates see another version of Helm",
+	"helm-params": "templates see another version of Helm",
+	"multi":       "templates see another version of Helm",
+}
+
+// unsynced are the Applications that are not Synced, or of which other objects are made: of those, content may change. What is in
+// their namespaces counts as theirs.
+func unsynced(apps map[string]*v1alpha1.Application) map[string]bool {
+	out := map[string]bool{}
+	for name, app := range apps {
+		if app.Status.Sync.Status != v1alpha1.SyncStatusSynced || renders[name] != "" {
+			out[name] = true
+			out[strings.TrimPrefix(app.Spec.Destination.Namespace, "p-")] = true
+		}
+	}
+	return out
+}
+
+func TestATakeoverOfARealArgoCDAndTheWayBackChangeOwnersAlone(t *testing.T) {
+	s := newSite(t)
+	s.argo()
+	s.load()
+	s.settle("first")
+	for _, stage := range []string{"manual1", "drift", "refresh", "manual2", "manual3"} {
+		s.stage(stage)
+	}
+	apps, before := s.apps(), s.things()
+	open := unsynced(apps)
+	t.Logf("%d Applications, %d of them Synced, %d objects", len(apps), countSynced(apps), len(before))
+
+	s.slipway("--shadow")
+	report := s.shadowReport(len(apps))
+	for _, app := range report.Applications {
+		if !app.Agrees {
+			t.Logf("shadow: %s: sync %s / %s, health %s / %s %s%s", app.Name, app.Sync.Status, app.Sync.Slipway, app.Health.Status, app.Health.Slipway, app.Error, app.Note)
+		}
+		for _, o := range app.Objects {
+			if !open[app.Name] {
+				t.Errorf("shadow would %s %s %s of %s, which Argo CD calls Synced: %+v", o.Verb, o.Kind, o.Name, app.Name, o.Fields)
+			}
+		}
+	}
+	s.stopSlipway()
+	if news := changed(before, s.things(), nil); len(news) > 0 {
+		t.Errorf("shadow mode: %s", strings.Join(news, "\n"))
+	}
+	s.stopArgo()
+	before = s.things()
+	s.slipway()
+	s.settle("takeover")
+	after, now := s.things(), s.apps()
+	if news := changed(before, after, open); len(news) > 0 {
+		t.Errorf("the takeover: %d objects: %s", len(news), strings.Join(news, "\n"))
+	}
+	passed := 0
+	for key, one := range after {
+		app, _, _ := strings.Cut(one.tracking, ":")
+		if one.tracking == "" || strings.HasPrefix(key, "replicasets ") || strings.HasPrefix(key, "pods ") || open[app] || now[app] == nil || now[app].Status.Sync.Status != v1alpha1.SyncStatusSynced {
+			continue
+		}
+		if slices.Contains(one.managers, "slipway") {
+			passed++
+		} else {
+			t.Logf("%s has no fields of slipway: %v", key, one.managers)
+		}
+	}
+	t.Logf("%d objects changed owners", passed)
+	for name, app := range apps {
+		if open[name] || now[name] == nil {
+			continue
+		}
+		if got := now[name].Status.Sync.Status; got != v1alpha1.SyncStatusSynced {
+			t.Errorf("%s is %s after the takeover: %v", name, got, now[name].Status.Conditions)
+		}
+		if d := cmp.Diff(app.Status.OperationState, now[name].Status.OperationState); d != "" {
+			t.Errorf("%s: the operation is another one: %s", name, d)
+		}
+		if d := cmp.Diff(app.Status.History, now[name].Status.History); d != "" {
+			t.Errorf("%s: the history is another one: %s", name, d)
+		}
+	}
+
+	s.stopSlipway()
+	before = s.things()
+	open = unsynced(s.apps())
+	s.argo()
+	s.stage("refresh")
+	if news := changed(before, s.things(), open); len(news) > 0 {
+		t.Errorf("the way back: %d objects: %s", len(news), strings.Join(news, "\n"))
+	}
+	for name, app := range s.apps() {
+		if !open[name] && app.Status.Sync.Status != v1alpha1.SyncStatusSynced {
+			t.Errorf("%s is %s with Argo CD after the way back", name, app.Status.Sync.Status)
+		}
+	}
+}
+
+func countSynced(apps map[string]*v1alpha1.Application) int {
+	n := 0
+	for _, app := range apps {
+		if app.Status.Sync.Status == v1alpha1.SyncStatusSynced {
+			n++
+		}
+	}
+	return n
+}
+
+// shadowReport is what the agent has found once it has compared all Applications.
+type shadowReport struct {
+	Summary      struct{ Applications, Agree, Disagree, Open, Objects, WouldSync, Takeover int }
+	Applications []struct {
+		Name, Error, Note string
+		Agrees            bool
+		Sync, Health      struct{ Slipway, Status string }
+		Objects           []struct {
+			Kind, Name, Verb string
+			Fields           []struct{ Path, Live, Wanted string }
+		}
+	}
+}
+
+func (s *site) shadowReport(want int) shadowReport {
+	s.t.Helper()
+	address := s.health()
+	deadline := time.Now().Add(stageLimit)
+	for {
+		var out shadowReport
+		raw := s.run("", "curl", "--silent", "--fail", "http://"+address+"/shadow")
+		if err := json.Unmarshal([]byte(raw), &out); err != nil {
+			s.t.Fatal(err)
+		}
+		open := 0
+		for _, app := range out.Applications {
+			if app.Note == "not compared yet" {
+				open++
+			}
+		}
+		if open == 0 && out.Summary.Applications == want {
+			s.t.Logf("shadow: %+v", out.Summary)
+			return out
+		}
+		if time.Now().After(deadline) {
+			s.t.Fatalf("shadow mode has not compared everything: %+v", out.Summary)
+		}
+		time.Sleep(look)
+	}
+}
+
+// health is where the agent listens, as its log says.
+func (s *site) health() string {
+	s.t.Helper()
+	deadline := time.Now().Add(stageLimit)
+	for time.Now().Before(deadline) {
+		f, err := os.Open(s.agent.Log)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		lines := bufio.NewScanner(f)
+		lines.Buffer(nil, 1<<20)
+		for lines.Scan() {
+			var line struct{ Address string }
+			if json.Unmarshal(lines.Bytes(), &line) == nil && line.Address != "" {
+				_ = f.Close()
+				return line.Address
+			}
+		}
+		_ = f.Close()
+		time.Sleep(look)
+	}
+	s.t.Fatal("the agent does not say where it listens")
+	return ""
+}
