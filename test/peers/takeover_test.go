@@ -1,34 +1,45 @@
 package peers
 
 import (
-	"bufio"
+	"context"
 	"encoding/json"
 	"maps"
 	"os"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 )
 
 // kinds are those of which every live object is compared.
 var kinds = []schema.GroupVersionResource{
-	{Version: "v1", Resource: "configmaps"}, {Version: "v1", Resource: "secrets"}, {Version: "v1", Resource: "services"},
-	{Version: "v1", Resource: "serviceaccounts"}, {Version: "v1", Resource: "pods"}, {Version: "v1", Resource: "persistentvolumeclaims"},
-	{Group: "apps", Version: "v1", Resource: "deployments"}, {Group: "apps", Version: "v1", Resource: "replicasets"},
-	{Group: "apps", Version: "v1", Resource: "statefulsets"}, {Group: "apps", Version: "v1", Resource: "daemonsets"},
-	{Group: "batch", Version: "v1", Resource: "jobs"}, {Group: "batch", Version: "v1", Resource: "cronjobs"},
-	{Group: "networking.k8s.io", Version: "v1", Resource: "ingresses"}, {Group: "networking.k8s.io", Version: "v1", Resource: "networkpolicies"},
-	{Group: "policy", Version: "v1", Resource: "poddisruptionbudgets"}, {Group: "autoscaling", Version: "v2", Resource: "horizontalpodautoscalers"},
-	{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterroles"}, {Version: "v1", Resource: "namespaces"},
+	{Version: "v1", Resource: "configmaps"},
+	{Version: "v1", Resource: "secrets"},
+	{Version: "v1", Resource: "services"},
+	{Version: "v1", Resource: "serviceaccounts"},
+	{Version: "v1", Resource: "pods"},
+	{Version: "v1", Resource: "persistentvolumeclaims"},
+	{Group: "apps", Version: "v1", Resource: "deployments"},
+	{Group: "apps", Version: "v1", Resource: "replicasets"},
+	{Group: "apps", Version: "v1", Resource: "statefulsets"},
+	{Group: "apps", Version: "v1", Resource: "daemonsets"},
+	{Group: "batch", Version: "v1", Resource: "jobs"},
+	{Group: "batch", Version: "v1", Resource: "cronjobs"},
+	{Group: "networking.k8s.io", Version: "v1", Resource: "ingresses"},
+	{Group: "networking.k8s.io", Version: "v1", Resource: "networkpolicies"},
+	{Group: "policy", Version: "v1", Resource: "poddisruptionbudgets"},
+	{Group: "autoscaling", Version: "v2", Resource: "horizontalpodautoscalers"},
+	{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterroles"},
+	{Version: "v1", Resource: "namespaces"},
 	{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"},
-	{Group: "parity.example.com", Version: "v1", Resource: "widgets"}, {Group: "parity.example.com", Version: "v1", Resource: "gadgets"},
+	{Group: "parity.example.com", Version: "v1", Resource: "widgets"},
+	{Group: "parity.example.com", Version: "v1", Resource: "gadgets"},
 }
 
 // thing is a live object without what a change of owners changes.
@@ -101,10 +112,7 @@ func changed(before, after map[string]thing, but map[string]bool) []string {
 
 // renders are Applications of which Slipway makes other objects than Argo CD does, and why: a sync is due after a takeover.
 var renders = map[string]string{
-	"excl":        "Slipway does not read exclusions of argocd-cm",
-	"helm-hooks":  "templates see another version of Helm",
-	"helm-params": "templates see another version of Helm",
-	"multi":       "templates see another version of Helm",
+	"excl": "Slipway does not read exclusions of argocd-cm",
 }
 
 // unsynced are the Applications that are not Synced, or of which other objects are made: of those, content may change. What is in
@@ -226,51 +234,43 @@ type shadowReport struct {
 func (s *site) shadowReport(want int) shadowReport {
 	s.t.Helper()
 	address := s.health()
-	deadline := time.Now().Add(stageLimit)
-	for {
-		var out shadowReport
+	var out shadowReport
+	err := wait.PollUntilContextTimeout(s.t.Context(), look, stageLimit, true, func(context.Context) (bool, error) {
+		out = shadowReport{}
 		raw := s.run("", "curl", "--silent", "--fail", "http://"+address+"/shadow")
 		if err := json.Unmarshal([]byte(raw), &out); err != nil {
-			s.t.Fatal(err)
+			return false, err
 		}
-		open := 0
 		for _, app := range out.Applications {
 			if app.Note == "not compared yet" {
-				open++
+				return false, nil
 			}
 		}
-		if open == 0 && out.Summary.Applications == want {
-			s.t.Logf("shadow: %+v", out.Summary)
-			return out
-		}
-		if time.Now().After(deadline) {
-			s.t.Fatalf("shadow mode has not compared everything: %+v", out.Summary)
-		}
-		time.Sleep(look)
+		return out.Summary.Applications == want, nil
+	})
+	if err != nil {
+		s.t.Fatalf("shadow mode has not compared everything: %v: %+v", err, out.Summary)
 	}
+	s.t.Logf("shadow: %+v", out.Summary)
+	return out
 }
 
 // health is where the agent listens, as its log says.
 func (s *site) health() string {
 	s.t.Helper()
-	deadline := time.Now().Add(stageLimit)
-	for time.Now().Before(deadline) {
-		f, err := os.Open(s.agent.Log)
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		lines := bufio.NewScanner(f)
-		lines.Buffer(nil, 1<<20)
-		for lines.Scan() {
+	address := ""
+	err := wait.PollUntilContextTimeout(s.t.Context(), look, stageLimit, true, func(context.Context) (bool, error) {
+		raw, err := os.ReadFile(s.agent.Log)
+		for text := range strings.Lines(string(raw)) {
 			var line struct{ Address string }
-			if json.Unmarshal(lines.Bytes(), &line) == nil && line.Address != "" {
-				_ = f.Close()
-				return line.Address
+			if json.Unmarshal([]byte(text), &line) == nil && line.Address != "" {
+				address = line.Address
 			}
 		}
-		_ = f.Close()
-		time.Sleep(look)
+		return address != "", err
+	})
+	if err != nil {
+		s.t.Fatalf("the agent does not say where it listens: %v", err)
 	}
-	s.t.Fatal("the agent does not say where it listens")
-	return ""
+	return address
 }
