@@ -156,8 +156,10 @@ func (r *run) predict(ctx context.Context, w wanted, rec live.Record) (*Would, *
 			return nil, owners, err
 		}
 	}
-	if m, err = r.lean(m, now); err != nil {
-		return nil, nil, err
+	if isDefinition(w.key) { // one without a mark differs by its content alone
+		if m, err = r.lean(m, now); err != nil {
+			return nil, nil, err
+		}
 	}
 	if respect {
 		if m, err = r.keep(m, now, how); err != nil {
