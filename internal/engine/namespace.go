@@ -10,6 +10,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/apply"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
+	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/engine/plan"
 )
@@ -97,7 +98,9 @@ func (r *run) makeNamespace(ctx context.Context) (plan.State, error) {
 		}
 		return plan.State{Code: v1alpha1.ResultSyncFailed, Phase: v1alpha1.OperationFailed, Message: apply.Explain(key, err)}, nil
 	}
-	done := plan.State{Code: v1alpha1.ResultSynced, Phase: v1alpha1.OperationRunning, Message: "namespace " + key.Name + " is there"}
+	done := func(how string) (plan.State, error) {
+		return plan.State{Code: v1alpha1.ResultSynced, Phase: v1alpha1.OperationRunning, Message: "namespace/" + key.Name + " " + how}, nil
+	}
 	res, err := r.target.Live.Find(ctx, key.GroupKind(), "v1")
 	if err != nil {
 		return fail(err)
@@ -108,12 +111,24 @@ func (r *run) makeNamespace(ctx context.Context) (plan.State, error) {
 	}
 	if err := r.permits(key); err != nil {
 		if _, missing := r.target.Client.Get(ctx, res, key); missing == nil && !r.managesNamespace() {
-			return done, nil // it is there, and nothing is asked of it
+			return done(nsUnchanged) // it is there, and nothing is asked of it
 		}
 		return fail(err)
 	}
 	if r.strayed {
 		r.target.Client.Missed(key)
+	}
+	have, err := r.target.Client.Get(ctx, res, key)
+	if away(err) {
+		return fail(err)
+	}
+	if owned, _ := diff.OwnedFields(have, live.Manager); err == nil && !r.managesNamespace() && owned.Empty() {
+		r.target.Client.Found(m)
+		return done(nsUnchanged)
+	}
+	how := nsApplied
+	if apierrors.IsNotFound(err) {
+		how = nsCreated
 	}
 	if err := r.target.Client.Ensure(ctx, res, m); err != nil {
 		return fail(err)
@@ -121,8 +136,15 @@ func (r *run) makeNamespace(ctx context.Context) (plan.State, error) {
 	if obj, err := m.Decode(); err == nil {
 		r.target.Live.Saw(key, obj)
 	}
-	return done, nil
+	return done(how)
 }
+
+// Results of the destination namespace in an operation, in the words of Argo CD.
+const (
+	nsCreated   = "created"
+	nsApplied   = "serverside-applied"
+	nsUnchanged = "unchanged"
+)
 
 // foreseeNamespace says what makeNamespace would do. What cannot be told counts as a change.
 func (r *run) foreseeNamespace(ctx context.Context) diff.Verb {

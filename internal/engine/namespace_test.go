@@ -1,12 +1,15 @@
 package engine
 
 import (
+	"context"
+	"net/http"
 	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
@@ -111,6 +114,69 @@ func TestTheResultsNameTheNamespaceUntilTheEnd(t *testing.T) {
 			t.Errorf("%+v", res.Operation.SyncResult.Resources)
 		}
 	}
+}
+
+func TestAnOperationSaysWhatItMadeOfTheNamespace(t *testing.T) {
+	t.Parallel()
+	managed := &v1alpha1.SyncPolicy{ManagedNamespaceMetadata: &v1alpha1.ManagedNamespaceMetadata{Labels: map[string]string{"team": "red"}}}
+	for _, c := range []struct {
+		name, suffix, want string
+		policy             *v1alpha1.SyncPolicy
+		writes             bool
+	}{
+		{"it exists", "", "unchanged", nil, false},
+		{"it does not", "-made", "created", nil, true},
+		{"it exists, and is to have a label", "", "serverside-applied", managed, true},
+		{"it does not, and is to have a label", "-red", "created", managed, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w := &writes{seen: make(chan string, 100)}
+			b := newBed(t, func(cfg *rest.Config) {
+				cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { w.next = next; return w })
+			})
+			b.app.Spec.Destination.Namespace += c.suffix
+			b.app.Spec.SyncPolicy = c.policy
+			if c.suffix != "" {
+				b.dropsNamespace()
+			}
+			b.commit("r1", good)
+			b.app.Operation = &v1alpha1.Operation{Sync: &v1alpha1.SyncOperation{SyncOptions: []string{"CreateNamespace=true"}}}
+			res := b.turn()
+			if res.Operation == nil || res.Operation.Phase != v1alpha1.OperationSucceeded {
+				t.Fatalf("%v, %+v", res, res.Operation)
+			}
+			name, said := b.app.Spec.Destination.Namespace, ""
+			for _, out := range res.Operation.SyncResult.Resources {
+				if out.Kind == "Namespace" {
+					said = out.Message
+				}
+			}
+			if want := "namespace/" + name + " " + c.want; said != want {
+				t.Errorf("%q, want %q", said, want)
+			}
+			wrote := false
+			for len(w.seen) > 0 {
+				wrote = strings.HasSuffix(<-w.seen, "/api/v1/namespaces/"+name) || wrote
+			}
+			if wrote != c.writes {
+				t.Errorf("it is written: %t", wrote)
+			}
+		})
+	}
+}
+
+// dropsNamespace deletes the destination namespace at the end.
+func (b *bed) dropsNamespace() {
+	b.t.Helper()
+	client, err := kubernetes.NewForConfig(testenv.Cluster(b.t))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	name := b.app.Spec.Destination.Namespace
+	b.t.Cleanup(func() {
+		_ = client.CoreV1().Namespaces().Delete(context.WithoutCancel(b.t.Context()), name, metav1.DeleteOptions{})
+	})
 }
 
 func TestADryRunLeavesOutWhatLivesInANamespaceThatComesWithTheSync(t *testing.T) {

@@ -210,6 +210,9 @@ func (c *Client) Ensure(ctx context.Context, res live.Resource, m object.Manifes
 	return nil
 }
 
+// Found notes that an object is as Ensure would make it.
+func (c *Client) Found(m object.Manifest) { c.ensured.Store(m.Key, m.Hash()) }
+
 // Ensured reports whether an object was made by Ensure, from the same manifest.
 func (c *Client) Ensured(m object.Manifest) bool {
 	done, ok := c.ensured.Load(m.Key)
