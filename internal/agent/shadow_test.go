@@ -3,6 +3,7 @@ package agent
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -81,6 +82,35 @@ func watched(t *testing.T) (*shadow, *v1alpha1.Application) {
 	app.Status.Sync.Status, app.Status.Health.Status = v1alpha1.SyncStatusSynced, v1alpha1.HealthHealthy
 	r.seen(app, nil)
 	return s, app
+}
+
+func TestAnApplicationThatNeitherEngineCanCompareAgrees(t *testing.T) {
+	t.Parallel()
+	failed := engine.Result{
+		Sync: v1alpha1.SyncStatusUnknown, Health: health.Result{Status: health.Unknown},
+		Err: &engine.StageError{Stage: engine.StageFetch, Err: errors.New("no revision nowhere")},
+	}
+	for _, c := range []struct {
+		name   string
+		sync   v1alpha1.SyncStatusCode
+		health v1alpha1.HealthStatusCode
+		agrees bool
+	}{
+		{"both fail", v1alpha1.SyncStatusUnknown, v1alpha1.HealthUnknown, true},
+		{"both fail, and the health is another one", v1alpha1.SyncStatusUnknown, v1alpha1.HealthDegraded, false},
+		{"only ours fails", v1alpha1.SyncStatusSynced, v1alpha1.HealthUnknown, false},
+	} {
+		s, app := watched(t)
+		next := app.DeepCopy()
+		next.ResourceVersion = "2"
+		next.Status.Sync.Status, next.Status.Health.Status = c.sync, c.health
+		s.registry.seen(next, nil)
+		s.put(name{Namespace: app.Namespace, Name: app.Name}, findingOf(failed))
+		got := s.report()
+		if one := got.Applications[0]; one.Agrees != c.agrees || one.Error == "" || (got.Summary.Agree == 1) != c.agrees {
+			t.Errorf("%s: %+v, %+v", c.name, one, got.Summary)
+		}
+	}
 }
 
 func TestTheShadowReportSetsOurWordsBesideThoseOfTheStatus(t *testing.T) {

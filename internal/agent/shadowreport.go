@@ -25,7 +25,7 @@ type shadowReport struct {
 type shadowSummary struct {
 	Applications int `json:"applications"`
 	Agree        int `json:"agree"`    // sync and health are those of the status
-	Disagree     int `json:"disagree"` // they are not, or the comparison failed
+	Disagree     int `json:"disagree"` // they are not; where both comparisons fail, both are Unknown
 	Open         int `json:"open"`     // not compared: not yet, or not at all
 	Objects      int `json:"objects"`  // on which a sync would do something
 	WouldSync    int `json:"wouldSync"`
@@ -88,7 +88,8 @@ func (s *shadow) report() shadowReport {
 
 func (o *shadowApp) take(f *finding) {
 	o.Sync.Slipway, o.Health.Slipway = string(f.Sync), string(f.Health)
-	o.Agrees = f.Error == "" && o.Sync.Slipway == o.Sync.Status && o.Health.Slipway == o.Health.Status
+	compared := f.Error == "" || f.Sync == v1alpha1.SyncStatusUnknown // as it is where Argo CD's comparison fails, too
+	o.Agrees = compared && o.Sync.Slipway == o.Sync.Status && o.Health.Slipway == o.Health.Status
 	o.Revisions, o.WouldSync, o.Error, o.Conditions, o.Objects = f.Revisions, f.WouldSync, f.Error, f.Conditions, f.Objects
 	o.Takeover = f.Takeover
 }
