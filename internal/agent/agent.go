@@ -341,18 +341,19 @@ func (a *Agent) liveEvent(e live.Event) {
 func (a *Agent) kindsChanged() { a.askFailed(ask{}) }
 
 // settingsChanged queues the Applications that could not be compared: the credential that they miss may be there now. It
-// queues all when something else counts as a difference, or as the mark of an Application.
+// queues all when something else counts as a difference, or as the mark of an Application, or when other kinds are left alone.
 func (a *Agent) settingsChanged() {
 	a.linked.settingsChanged()
 	a.inheritProjects()
 	a.askFailed(ask{since: time.Now()})
 	_, _, judged := a.clusters.scripts.refresh()
 	_, marked := a.clusters.tracking.refresh()
+	_, excluded, _ := a.clusters.excluded.refresh()
 	pruned := a.clusters.prune()
 	if pruned && a.linked != nil {
 		a.registry.each(a.linked.useInstances)
 	}
-	if _, changed := a.differences.refresh(); changed || judged || marked || pruned {
+	if _, changed := a.differences.refresh(); changed || judged || marked || excluded || pruned {
 		a.registry.each(func(id name, _ *v1alpha1.Application) { a.registry.ask(id, ask{}, true) })
 	}
 }

@@ -31,6 +31,7 @@ type clusters struct {
 	outbound *outward.Policy   // of clusters that users describe
 	scripts  *scripts
 	tracking *tracking
+	excluded *exclusions
 	shadow   bool                                                          // nothing is written
 	guard    transport.WrapperFunc                                         // in front of every request; nil for none
 	observe  func(server string) func(http.RoundTripper) http.RoundTripper // told how requests go; nil for nobody
@@ -56,7 +57,7 @@ var _ engine.Clusters = (*clusters)(nil)
 func newClusters(cfg Config, s *settings, rules func(string) (*project.Rules, error), notify func(live.Event), kinds func()) *clusters {
 	return &clusters{
 		own: cfg.REST, settings: s, rules: rules, log: cfg.Log, notify: notify, kinds: kinds, outbound: cfg.Outbound, scripts: newScripts(s, cfg.Log),
-		tracking: newTracking(s, cfg.Installation, cfg.Log), shadow: cfg.Shadow, open: map[string]*destination{},
+		tracking: newTracking(s, cfg.Installation, cfg.Log), excluded: newExclusions(s, cfg.Log), shadow: cfg.Shadow, open: map[string]*destination{},
 	}
 }
 
@@ -85,14 +86,18 @@ func (c *clusters) destination(ctx context.Context, entry clusterEntry) (*destin
 	d := c.open[key]
 	judge, edition := c.scripts.get()
 	tracked := c.tracking.get()
-	// Objects are judged when they are seen, so other scripts or marks mean another look at all of them.
-	id := entry.id + edition + " " + tracked.String()
+	excluded, err := c.excluded.get()
+	if err != nil {
+		return nil, err
+	}
+	// Objects are judged when they are seen, so other scripts or marks mean another look at all of them. What is excluded is
+	// watched no more.
+	id := entry.id + edition + " " + tracked.String() + " " + excluded.ID()
 	if d != nil && d.config == id {
 		return d, nil
 	}
 	config, socket := c.own, c.own
 	if entry.id != ownCluster {
-		var err error
 		if socket, err = entry.rest(); err != nil {
 			return nil, err
 		}
@@ -109,7 +114,7 @@ func (c *clusters) destination(ctx context.Context, entry clusterEntry) (*destin
 		config.Wrap(c.observe(entry.server))
 	}
 	// It asks nothing of the cluster, so it cannot hang.
-	target, err := c.connect(ctx, config, live.Config{Server: entry.server, Health: judge, Tracking: tracked, Shadow: c.shadow})
+	target, err := c.connect(ctx, config, live.Config{Server: entry.server, Health: judge, Tracking: tracked, Excluded: excluded, Shadow: c.shadow})
 	if err != nil {
 		return nil, err
 	}

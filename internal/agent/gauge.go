@@ -74,7 +74,7 @@ func (g *gauges) applications(send func(*prometheus.Desc, float64, ...string)) {
 	conditions := map[v1alpha1.ConditionType]int{
 		v1alpha1.ConditionDeletionError: 0, v1alpha1.ConditionInvalidSpecError: 0, v1alpha1.ConditionComparisonError: 0,
 		v1alpha1.ConditionSyncError: 0, v1alpha1.ConditionUnknownError: 0, v1alpha1.ConditionSharedResourceWarning: 0,
-		v1alpha1.ConditionRepeatedResourceWarning: 0, v1alpha1.ConditionOrphanedResourceWarning: 0,
+		v1alpha1.ConditionRepeatedResourceWarning: 0, v1alpha1.ConditionOrphanedResourceWarning: 0, v1alpha1.ConditionExcludedResourceWarning: 0,
 		v1alpha1.ConditionHeld: 0, v1alpha1.ConditionPinned: 0, v1alpha1.ConditionDriftAllowed: 0, v1alpha1.ConditionProject: 0,
 		v1alpha1.ConditionUnsupported: 0,
 	}

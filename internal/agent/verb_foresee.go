@@ -281,7 +281,8 @@ func (p *preview) deleted(ctx context.Context, at *stage) ([]api.PreviewObject, 
 		key := inspect.KeyOf(&extra[i])
 		obj := found[key]
 		// Anybody who may write the Application can write its status: what is not its own is not shown.
-		if owner, _ := at.place.cluster.Tracking.Owner(obj, key); obj == nil || owner != at.place.instance || permits(key, "") != nil {
+		if owner, _ := at.place.cluster.Tracking.Owner(obj, key); obj == nil || owner != at.place.instance ||
+			at.place.cluster.Excludes(key.GroupKind()) || permits(key, "") != nil {
 			continue
 		}
 		one := api.PreviewObject{

@@ -97,7 +97,8 @@ func (v *verbs) differing(ctx context.Context, app *v1alpha1.Application, wish e
 	permits := v.engine.Permits(app)
 	for key, obj := range extra {
 		// Anybody who may write the Application can write its status: what is not its own is not shown.
-		if owner, _ := p.cluster.Tracking.Owner(obj, key); owner == p.instance && permits(key, "") == nil {
+		owner, _ := p.cluster.Tracking.Owner(obj, key)
+		if owner == p.instance && !p.cluster.Excludes(key.GroupKind()) && permits(key, "") == nil {
 			changes = append(changes, *rules.Deleted(key, obj))
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/kin"
 	"github.com/slipway-gitops/slipway/internal/engine/health"
+	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/live/stream"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/inspect"
@@ -61,7 +62,13 @@ func (v *verbs) seen(p *place) (kin.Cluster, error) {
 		eye.Judge = assessor.Judge
 		knows = func(kind object.Kind) bool { return assessor.Knows(kind.Group, kind.Kind) }
 	}
-	return kin.Cluster{ID: p.d, Client: client, Find: p.cluster.Find, Eye: eye, Knows: knows}, err
+	find := func(ctx context.Context, kind object.Kind, version string) (live.Resource, error) {
+		if p.cluster.Excludes(kind) {
+			return live.Resource{}, &live.UnknownKindError{Kind: kind, Version: version} // it is not in trees either
+		}
+		return p.cluster.Find(ctx, kind, version)
+	}
+	return kin.Cluster{ID: p.d, Client: client, Find: find, Eye: eye, Knows: knows}, err
 }
 
 // watcherOf is a client that lists and watches in a cluster, over the connections that there are.

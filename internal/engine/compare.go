@@ -93,6 +93,7 @@ func (r *run) compare(ctx context.Context) error {
 		repeated = append(repeated, k.String()+" appears more than once among the manifests: remove all but one; the last one counts")
 	}
 	r.warn(v1alpha1.ConditionRepeatedResourceWarning, repeated)
+	r.warnExcluded()
 	r.warnProject()
 	r.warnOrphans(ctx)
 	return nil
@@ -112,6 +113,15 @@ func few(lines []string) string {
 		text += fmt.Sprintf("; and %d more", len(lines)-shown)
 	}
 	return text
+}
+
+// warnExcluded names the objects that are left alone because of the settings.
+func (r *run) warnExcluded() {
+	lines := make([]string, len(r.memory.excluded))
+	for i, k := range r.memory.excluded {
+		lines[i] = fmt.Sprintf("%s is left alone: argocd-cm excludes its kind (%s, %s)", k, diff.KeyExclusions, diff.KeyInclusions)
+	}
+	r.warn(v1alpha1.ConditionExcludedResourceWarning, lines)
 }
 
 func (r *run) compareOne(ctx context.Context, w wanted, asked object.Options) (diff.Change, state, error) {

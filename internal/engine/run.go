@@ -36,7 +36,8 @@ type memory struct {
 	granted  grant // that permitted all of them
 	tools    []string
 	repeated []object.Key
-	lacking  bool // the cluster does not have the kind of some of them
+	excluded []object.Key // left out, since the settings leave their kind alone; as rendered
+	lacking  bool         // the cluster does not have the kind of some of them
 	hooks    []hook
 	options  []string // what objects ask for and nobody knows
 	ignore   *ignoring
@@ -337,7 +338,7 @@ func (r *run) observe(ctx context.Context) error {
 func (r *run) known(kinds map[object.Kind]bool) {
 	for _, res := range r.app.Status.Resources {
 		key := object.Key{Group: res.Group, Kind: res.Kind, Namespace: res.Namespace, Name: res.Name}
-		if kind := key.GroupKind(); !kinds[kind] && !r.outside(key) { // anybody can write a status, and a watch costs memory
+		if kind := key.GroupKind(); !kinds[kind] && !r.target.Live.Excludes(kind) && !r.outside(key) { // anybody can write a status, and a watch costs memory
 			kinds[kind] = true
 		}
 	}

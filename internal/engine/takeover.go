@@ -121,7 +121,7 @@ func (r *run) settleUnmarked(ctx context.Context, w wanted, version uint64, s *s
 	if err != nil {
 		return false, fmt.Errorf("compare %s: %w", w.key, err)
 	}
-	one.health, one.assessed = health.Assess(have)
+	one.health, one.assessed = r.target.Live.Assess(have)
 	s.health, s.assessed = one.health, one.assessed
 	same, err := r.settle(ctx, w, live.Record{})
 	if same && err == nil {

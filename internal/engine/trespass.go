@@ -14,6 +14,9 @@ import (
 // not a hook of this Application. Hooks are deleted by policy and without a person's word, so that one that is called
 // like somebody else's object must not get at it. Status and name of a hook do not count for this: what is live does.
 func (r *run) trespass(key object.Key) error {
+	if r.target.Live.Excludes(key.GroupKind()) {
+		return fmt.Errorf("%s is left alone: argocd-cm excludes its kind", key)
+	}
 	if r.grant.rules != nil {
 		if err := r.permits(key); err != nil {
 			return &ProjectError{err}

@@ -45,7 +45,7 @@ func (r *run) requests(ctx context.Context) ([]render.Request, error) {
 
 func (r *run) remembered(requests []render.Request) (string, bool) {
 	var inputs strings.Builder
-	inputs.WriteString(r.target.Live.Server + " " + r.target.Live.Tracking.String() + " ")
+	inputs.WriteString(r.target.Live.Server + " " + r.target.Live.Tracking.String() + " " + r.target.Live.Exclusions() + " ")
 	for i, q := range requests {
 		if q.Source.IsRef() {
 			continue
@@ -156,6 +156,10 @@ func (r *run) prepare(ctx context.Context, objects []object.Manifest, m *memory)
 	manifests = make(map[object.Key]object.Manifest, len(objects))
 	place := make(map[object.Key]int, len(objects))
 	for at, o := range objects {
+		if r.target.Live.Excludes(o.Key.GroupKind()) {
+			m.excluded = append(m.excluded, o.Key)
+			continue
+		}
 		p, err := r.prepareOne(ctx, o, defined)
 		if unknownKind(err) {
 			p.Key, p.Version = r.unplaced(o.Key), o.Version

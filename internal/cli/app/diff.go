@@ -1,8 +1,10 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -132,6 +134,7 @@ type comparison struct {
 	cluster *access.Cluster
 	app     *v1alpha1.Application
 	rules   inspect.Rules
+	leaves  func(object.Kind) bool // kinds that the settings leave alone
 }
 
 // newComparison reads what does not count. Rules that are wrong, or that must not be read, are warned of and not in force.
@@ -148,7 +151,13 @@ func newComparison(ctx context.Context, cluster *access.Cluster, app *v1alpha1.A
 		answer.Warnings = append(answer.Warnings, "not in force: "+err.Error())
 	}
 	rules.All = req.Ignored
-	return &comparison{cluster, app, rules}, answer, nil
+	excluded, err := diff.ParseExclusions(data)
+	if err != nil {
+		return nil, answer, err
+	}
+	server := cmp.Or(app.Spec.Destination.Server, v1alpha1.InClusterServer)
+	leaves := func(kind object.Kind) bool { return excluded.Excludes(kind, server) }
+	return &comparison{cluster, app, rules, leaves}, answer, nil
 }
 
 const configSettings = "argocd-cm"
@@ -169,7 +178,8 @@ func readSettings(ctx context.Context, cluster *access.Cluster) (map[string]stri
 
 // compare tries every wanted object out, and adds those of the Application that are not wanted any more.
 func (c *comparison) compare(ctx context.Context, wanted []object.Manifest) ([]inspect.Change, error) {
-	extra := inspect.Extra(c.app, wanted)
+	wanted = slices.DeleteFunc(slices.Clone(wanted), func(m object.Manifest) bool { return c.leaves(m.Key.GroupKind()) })
+	extra := slices.DeleteFunc(inspect.Extra(c.app, wanted), func(r v1alpha1.ResourceStatus) bool { return c.leaves(inspect.KeyOf(&r).GroupKind()) })
 	found := make([]*inspect.Change, len(wanted)+len(extra))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(readers)

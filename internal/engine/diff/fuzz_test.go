@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
 // A pattern for groups and kinds is answered in time, and one without special characters means itself.
@@ -25,6 +27,29 @@ func FuzzGroupPattern(f *testing.F) {
 		}
 		if d := time.Since(begun); d > 2*time.Second {
 			t.Errorf("it took %v", d)
+		}
+	})
+}
+
+// What the exclusions name stays excluded, whatever the inclusions are.
+func FuzzExclusions(f *testing.F) {
+	f.Add("[{apiGroups: ['*.k8s.io'], kinds: [NetworkPolicy], clusters: ['*']}]", "", "networking.k8s.io", "NetworkPolicy")
+	f.Add("", "[{apiGroups: ['', apps]}]", "", "ConfigMap")
+	f.Add("[{}]", "[{kinds: ['*']}]", "a", "B")
+	f.Add("- apiGroups: ['{a,b}*', '[!c]']\n  kinds:\n", "&a [*a]", "bc", "D")
+	f.Fuzz(func(t *testing.T, exclusions, inclusions, group, kind string) {
+		const server = "https://kubernetes.default.svc"
+		of := object.Kind{Group: group, Kind: kind}
+		both, err := ParseExclusions(map[string]string{KeyExclusions: exclusions, KeyInclusions: inclusions})
+		if err != nil {
+			return
+		}
+		alone, err := ParseExclusions(map[string]string{KeyExclusions: exclusions})
+		if err != nil {
+			t.Fatalf("they can be read together, and not alone: %v", err)
+		}
+		if alone.Excludes(of, server) && !both.Excludes(of, server) {
+			t.Errorf("%+v is excluded, and the inclusions take it in", of)
 		}
 	})
 }

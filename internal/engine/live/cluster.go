@@ -26,6 +26,8 @@ type Cluster struct {
 	Server   string          // API server URL, or the in-cluster name
 	Tracking object.Tracking // how its objects are marked
 
+	excluded *diff.Exclusions
+
 	log     *slog.Logger
 	catalog *catalog
 	stream  *stream.Client
@@ -56,6 +58,8 @@ type Config struct {
 	Missed func(wait string)
 	// Tracking is how objects are marked as those of an Application.
 	Tracking object.Tracking
+	// Excluded are the kinds that are left alone, of which nothing is watched; nil for the standard.
+	Excluded *diff.Exclusions
 	// Shadow is for an engine that writes nothing: any change of an object but of its status is told as drift.
 	Shadow bool
 	// Health judges objects where users have scripts for that; nil where they have none.
@@ -87,7 +91,7 @@ func open(ctx context.Context, cfg Config, cat *catalog, httpClient *http.Client
 		return nil, fmt.Errorf("make client for %s: %w", cfg.Server, err)
 	}
 	c := &Cluster{
-		Server: cfg.Server, Tracking: cfg.Tracking, log: cfg.Log, catalog: cat, stream: feed,
+		Server: cfg.Server, Tracking: cfg.Tracking, excluded: cfg.Excluded, log: cfg.Log, catalog: cat, stream: feed,
 		index: newIndex(cfg.Notify), timeout: firstList, watches: map[object.Kind]*watcher{}, look: cfg.look, grace: eventGrace, missed: cfg.Missed,
 	}
 	if c.look == 0 {
@@ -124,6 +128,12 @@ func (c *Cluster) Version(kind object.Kind) string {
 	return ""
 }
 
+// Excludes reports whether the settings leave a kind alone on this cluster: nothing of it is created, compared, deleted or watched.
+func (c *Cluster) Excludes(kind object.Kind) bool { return c.excluded.Excludes(kind, c.Server) }
+
+// Exclusions identifies what Excludes goes by: equal settings have equal ids.
+func (c *Cluster) Exclusions() string { return c.excluded.ID() }
+
 // ForgetKinds makes the next Find ask the cluster again.
 func (c *Cluster) ForgetKinds() { c.catalog.invalidate() }
 
@@ -147,6 +157,9 @@ func (c *Cluster) Watch(ctx context.Context, res Resource) error {
 }
 
 func (c *Cluster) watcher(res Resource) (*watcher, error) {
+	if c.Excludes(res.Kind) {
+		return nil, fmt.Errorf("kind %s is not watched: argocd-cm excludes it (%s, %s)", res.Kind, diff.KeyExclusions, diff.KeyInclusions)
+	}
 	if !res.Watchable {
 		return nil, fmt.Errorf("kind %s cannot be listed and watched, so it cannot be managed: remove it from the source", res.Kind)
 	}
@@ -170,6 +183,14 @@ func (c *Cluster) Knows(group, kind string) bool {
 		return c.index.scripts.Knows(group, kind)
 	}
 	return health.Knows(group, kind)
+}
+
+// Assess judges an object, as the scripts of users see it where they have some. It reports false where nothing is known about it.
+func (c *Cluster) Assess(obj map[string]any) (health.Result, bool) {
+	if c.index.scripts != nil {
+		return c.index.scripts.Assess(obj)
+	}
+	return health.Assess(obj)
 }
 
 // Get returns the record of a tracked object. foreign is true when an object of that name exists that no Application

@@ -121,7 +121,7 @@ func (x *index) abandoned(namespace string, exists func(app string) bool) []obje
 	return out
 }
 
-// WatchNamespaced watches all kinds that are in namespaces and that wanted accepts, and waits for their first lists. It
+// WatchNamespaced watches all kinds that are in namespaces, that are not excluded and that wanted accepts, and waits for their first lists. It
 // returns those that could not be listed: what is in them is not known.
 func (c *Cluster) WatchNamespaced(ctx context.Context, wanted func(object.Kind) bool) ([]object.Kind, error) {
 	known, err := c.catalog.load(ctx)
@@ -132,7 +132,7 @@ func (c *Cluster) WatchNamespaced(ctx context.Context, wanted func(object.Kind) 
 	defer cancel()
 	watchers := map[object.Kind]*watcher{}
 	for kind, res := range known.resources {
-		if !res.Namespaced || !res.Watchable || !wanted(kind) {
+		if !res.Namespaced || !res.Watchable || c.Excludes(kind) || !wanted(kind) {
 			continue
 		}
 		w, err := c.watcher(res)

@@ -2,13 +2,17 @@ package live
 
 import (
 	"fmt"
+	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/testenv"
 )
 
 // seen is an object as a watch delivers it.
@@ -24,6 +28,37 @@ func names(keys []object.Key) []string {
 	}
 	slices.Sort(out)
 	return out
+}
+
+func TestKindsThatAreExcludedAreNotWatched(t *testing.T) {
+	t.Parallel()
+	secrets, maps := object.Kind{Kind: "Secret"}, object.Kind{Kind: "ConfigMap"}
+	excluded, err := diff.ParseExclusions(map[string]string{diff.KeyExclusions: "[{kinds: [Secret]}]"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := testenv.Cluster(t)
+	c, err := Open(t.Context(), Config{
+		Server: config.Host, REST: config, Log: slog.New(slog.DiscardHandler), Notify: func(Event) {}, Excluded: excluded,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	missing, err := c.WatchNamespaced(t.Context(), func(k object.Kind) bool { return k == secrets || k == maps })
+	if err != nil || len(missing) > 0 {
+		t.Fatalf("%v, %v", missing, err)
+	}
+	if c.Version(maps) == "" || c.Version(secrets) != "" {
+		t.Errorf("watched are ConfigMaps at %q and Secrets at %q", c.Version(maps), c.Version(secrets))
+	}
+	res, err := c.Find(t.Context(), secrets, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Watch(t.Context(), res); err == nil || !strings.Contains(err.Error(), diff.KeyExclusions) {
+		t.Errorf("%v", err)
+	}
 }
 
 func TestStraysAreWhatNobodyTracksOrOwns(t *testing.T) {
