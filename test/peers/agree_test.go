@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,12 +16,35 @@ import (
 	diff "github.com/google/go-cmp/cmp"
 )
 
-// page has the differences that stay, between two marks.
+// page has what the tests found, between marks.
+const page = "../../docs/guide/coming-from-argo-cd.md"
+
+// Parts of the page.
 const (
-	page  = "../../docs/guide/coming-from-argo-cd.md"
-	first = "<!-- differences of the two engines, by make test-peers: begin -->\n"
-	last  = "<!-- differences of the two engines, by make test-peers: end -->\n"
+	partDifferences = "differences of the two engines"
+	partTakeover    = "a takeover in numbers"
 )
+
+// document returns what a part of the page says. With -update it says text from now on.
+func document(t *testing.T, part, text string) (was string) {
+	t.Helper()
+	raw, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, last := "<!-- "+part+", by make test-peers: begin -->\n", "<!-- "+part+", by make test-peers: end -->\n"
+	before, rest, _ := strings.Cut(string(raw), first)
+	was, after, ok := strings.Cut(rest, last)
+	if !ok {
+		t.Fatalf("%s has no part %q between its marks", page, part)
+	}
+	if *update {
+		if err := os.WriteFile(page, []byte(before+first+text+last+after), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return was
+}
 
 // reason is why a difference stays. The first one that matches counts.
 type reason struct {
@@ -105,58 +130,85 @@ func sorted(set map[string]bool) []string {
 	return slices.SortedFunc(maps.Keys(set), cmp.Compare[string])
 }
 
-func TestBothEnginesMakeTheSameOfTheSameApplications(t *testing.T) {
-	snaps := map[string]string{}
-	var with *site
-	for _, engine := range []string{"argocd", "slipway"} {
-		t.Run(engine, func(t *testing.T) {
-			s := newSite(t)
-			s.argoDefinitions(engine)
-			s.load()
-			s.settle("first")
-			for _, stage := range []string{"manual1", "commit", "drift", "refresh", "manual2", "manual3", "manual4", "delete"} {
-				s.stage(stage)
-			}
-			raw, err := os.ReadFile(s.snap(engine))
-			if err != nil {
+// stages are what happens to the Applications, in order, after they were created.
+var stages = []string{"manual1", "commit", "drift", "refresh", "manual2", "manual3", "manual4", "delete"}
+
+// snapshot runs the Applications with an engine and returns their statuses and live objects.
+func snapshot(t *testing.T, engine string) (string, bool) {
+	t.Helper()
+	if *keep != "" {
+		if raw, err := os.ReadFile(filepath.Join(*keep, engine+".json")); err == nil {
+			return string(raw), true
+		}
+	}
+	var out string
+	done := t.Run(engine, func(t *testing.T) {
+		s := newSite(t)
+		s.argoDefinitions(engine)
+		s.load()
+		s.settle("first")
+		for _, stage := range stages {
+			s.stage(stage)
+		}
+		raw, err := os.ReadFile(s.snap(engine))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = string(raw)
+		if *keep != "" {
+			if err := os.WriteFile(filepath.Join(*keep, engine+".json"), raw, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			snaps[engine], with = string(raw), s
-		})
-	}
-	if len(snaps) < 2 {
-		t.Fatal("an engine has no result")
+		}
+	})
+	return out, done
+}
+
+func TestBothEnginesMakeTheSameOfTheSameApplications(t *testing.T) {
+	from := scripts(t)
+	snaps := map[string]string{}
+	for _, engine := range []string{"argocd", "slipway"} {
+		raw, done := snapshot(t, engine)
+		if !done {
+			t.FailNow()
+		}
+		snaps[engine] = raw
 	}
 	dir := t.TempDir()
 	for engine, raw := range snaps {
-		if err := os.WriteFile(dir+"/"+engine+".json", []byte(raw), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, engine+".json"), []byte(raw), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	with.t = t
-	found := append(read(with.run("", "python3", with.script("cmp.py"), dir+"/argocd.json", dir+"/slipway.json")), liveDifferences(t, snaps)...)
-	text, unexplained := section(found)
-	for _, d := range unexplained {
-		t.Errorf("a difference without a reason: %s", d)
-	}
-	raw, err := os.ReadFile(page)
+	report, err := exec.CommandContext(t.Context(), "python3", filepath.Join(from, "parity", "cmp.py"), dir+"/argocd.json", dir+"/slipway.json").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, rest, _ := strings.Cut(string(raw), first)
-	have, after, ok := strings.Cut(rest, last)
-	if !ok {
-		t.Fatalf("%s has no section between its marks", page)
+	differences, apps, objects := liveDifferences(t, snaps)
+	text, unexplained := section(append(read(string(report)), differences...))
+	for _, d := range unexplained {
+		t.Errorf("a difference without a reason: %s", d)
 	}
-	if *update {
-		if err := os.WriteFile(page, []byte(before+first+text+last+after), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return
+	counts := fmt.Sprintf("Compared with Argo CD %s: the statuses of %d applications and %d live objects, after %d stages.\n\n", version(t), apps, objects, len(stages)+1)
+	was := document(t, partDifferences, counts+text)
+	if _, table, _ := strings.Cut(was, "\n\n"); !*update && table != text {
+		t.Errorf("%s does not list what differs; run it with -update:\n%s", page, diff.Diff(table, text))
 	}
-	if d := diff.Diff(have, text); d != "" {
-		t.Errorf("%s does not list what differs; run it with -update:\n%s", page, d)
+}
+
+// version is that of the Argo CD.
+func version(t *testing.T) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), filepath.Join(os.Getenv("ARGO_HOME"), "bin", "argocd"), "version", "--client", "--short").Output()
+	if err != nil {
+		t.Fatal(err)
 	}
+	fields := strings.Fields(string(out)) // argocd: v3.5.1
+	if len(fields) == 0 {
+		t.Fatal("argocd says no version")
+	}
+	number, _, _ := strings.Cut(strings.TrimPrefix(fields[len(fields)-1], "v"), "+")
+	return number
 }
 
 // argoDefinitions starts the engine. Argo CD's parts also make its definitions and settings; without its controller they
@@ -172,10 +224,12 @@ func (s *site) argoDefinitions(engine string) {
 	s.slipway()
 }
 
-// liveDifferences compares the live objects of two snapshots field by field, without owners and versions.
-func liveDifferences(t *testing.T, snaps map[string]string) []difference {
+// liveDifferences compares the live objects of two snapshots field by field, without owners and versions, and counts these and the
+// Applications.
+func liveDifferences(t *testing.T, snaps map[string]string) (out []difference, apps, objects int) {
 	t.Helper()
 	var a, b struct {
+		Apps map[string]any            `json:"apps"`
 		Live map[string]map[string]any `json:"live"`
 	}
 	for engine, into := range map[string]any{"argocd": &a, "slipway": &b} {
@@ -197,7 +251,6 @@ func liveDifferences(t *testing.T, snaps map[string]string) []difference {
 			}
 		}
 	}
-	var out []difference
 	for _, name := range sorted(names) {
 		x, y := a.Live[name], b.Live[name]
 		if d := diff.Diff(x, y); d != "" {
@@ -205,7 +258,7 @@ func liveDifferences(t *testing.T, snaps map[string]string) []difference {
 			out = append(out, difference{app: strings.TrimPrefix(parts[1], "p-"), field: "live " + name, argo: brief(x), slipway: brief(y) + "\n" + d})
 		}
 	}
-	return out
+	return out, len(a.Apps), len(names)
 }
 
 func brief(obj map[string]any) string {

@@ -30,7 +30,10 @@ import (
 	"github.com/slipway-gitops/slipway/internal/testenv"
 )
 
-var update = flag.Bool("update", false, "write the differences that stay into the documentation")
+var (
+	update = flag.Bool("update", false, "write the differences that stay, and the counts of a takeover, into the documentation")
+	keep   = flag.String("keep", "", "folder for the results of either engine (argocd.json, slipway.json); one that is there is not made again")
+)
 
 const (
 	// stageLimit bounds the wait for an engine after each stage.
@@ -159,6 +162,33 @@ func (s *site) argo(env ...string) {
 	args := append(env, filepath.Join(s.scripts, "argo-start"))
 	s.t.Log(strings.TrimSpace(s.run("", "env", append(args, s.kubeconfig, filepath.Join(s.dir, "argo"), strconv.Itoa(s.ports))...)))
 	s.t.Cleanup(s.stopArgo)
+	s.installed()
+}
+
+// renderer is what an installation of Argo CD has in the cluster and processes on this machine have not: the repository server, by
+// which an agent finds out which version renders. It is scaled to 0, as it is when Slipway takes over.
+const renderer = `
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: argocd-repo-server
+  namespace: argocd
+  labels: {app.kubernetes.io/part-of: argocd, app.kubernetes.io/component: repo-server, app.kubernetes.io/name: argocd-repo-server}
+spec:
+  replicas: 0
+  selector: {matchLabels: {app.kubernetes.io/name: argocd-repo-server}}
+  template:
+    metadata: {labels: {app.kubernetes.io/name: argocd-repo-server}}
+    spec: {containers: [{name: argocd-repo-server, image: "quay.io/argoproj/argocd:vVERSION"}]}
+`
+
+func (s *site) installed() {
+	s.t.Helper()
+	file := filepath.Join(s.dir, "installed.yaml")
+	if err := os.WriteFile(file, []byte(strings.ReplaceAll(renderer, "VERSION", version(s.t))), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	s.run("", "kubectl", "apply", "--filename", file)
 }
 
 func (s *site) stopArgo() {
@@ -261,7 +291,7 @@ func (s *site) settle(what string) {
 		if string(raw) != last {
 			last, since = string(raw), time.Now()
 		}
-		return (busy == "" || time.Since(since) > 3*quietFor) && time.Since(since) > quietFor, nil
+		return (busy == "" || time.Since(since) > 2*quietFor) && time.Since(since) > quietFor, nil
 	})
 	if err != nil {
 		s.t.Fatalf("%s: the engine is not done after %s: %v", what, stageLimit, err)
