@@ -153,4 +153,6 @@ type OperationObject struct {
 	ObjectName
 	// Deployment is the newest that had it, for a restore; nil for what is asked otherwise.
 	Deployment *int64 `json:"deployment,omitempty" doc:"Newest deployment that had it, for a restore" example:"3"`
+	// Stays is why it stays in the cluster when the application is deleted; "" where it goes.
+	Stays string `json:"stays,omitempty" doc:"Why it stays when the application is deleted, in the answer to a dry run; empty where it goes"`
 }

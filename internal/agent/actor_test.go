@@ -12,6 +12,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/apply"
+	"github.com/slipway-gitops/slipway/internal/engine/guard"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/project"
@@ -104,6 +105,10 @@ func TestClientsActAsWhoTheyShould(t *testing.T) {
 	d := &destination{rest: config, target: apply.Target{Client: own}}
 	key := object.Key{Kind: "ConfigMap", Namespace: "b", Name: "a"}
 	res := live.Resource{Kind: key.GroupKind(), Version: "v1", Plural: "configmaps", Namespaced: true}
+	leave, err := guard.JudgeObject(key, object.ConsentUnset, guard.Loss{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		who         actor
 		read, write string
@@ -119,7 +124,7 @@ func TestClientsActAsWhoTheyShould(t *testing.T) {
 		if _, err := client.Get(t.Context(), res, key); err != nil || server.last() != c.read {
 			t.Errorf("%+v reads otherwise than %q: %v", c.who, c.read, err)
 		}
-		err = client.Delete(t.Context(), res, key, "", "Background")
+		err = client.Delete(t.Context(), leave, res, key, "", "Background")
 		if got := server.last(); got != c.write {
 			t.Errorf("%+v writes as %q", c.who, got)
 		}

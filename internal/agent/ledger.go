@@ -13,9 +13,11 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/record"
 	"github.com/slipway-gitops/slipway/internal/engine"
+	"github.com/slipway-gitops/slipway/internal/engine/guard"
 	"github.com/slipway-gitops/slipway/internal/engine/health"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/legible"
+	"github.com/slipway-gitops/slipway/internal/operate"
 	"github.com/slipway-gitops/slipway/internal/redact"
 )
 
@@ -154,25 +156,33 @@ func (l *ledger) forget(id name) {
 }
 
 // deleted tells that an Application was deleted with its objects.
-func (l *ledger) deleted(app *v1alpha1.Application, removed []object.Key) {
+func (l *ledger) deleted(app *v1alpha1.Application, removed []object.Key, kept []guard.Kept) {
 	if l == nil || !l.book.Open() || app.DeletionTimestamp == nil {
 		return
 	}
-	l.bury(app, deletionOf(app, removed))
+	l.bury(app, deletionOf(app, removed, kept))
 }
 
-// deletionOf is the entry of the deletion of an Application with its objects.
-func deletionOf(app *v1alpha1.Application, removed []object.Key) *api.LedgerDetail {
+// deletionOf is the entry of the deletion of an Application with its objects, of which some stay.
+func deletionOf(app *v1alpha1.Application, removed []object.Key, kept []guard.Kept) *api.LedgerDetail {
 	now := time.Now()
+	by, _ := operate.DeletedBy(app)
 	d := &api.LedgerDetail{LedgerEntry: api.LedgerEntry{
 		Namespace: app.Namespace, Name: app.Name, ApplicationUID: string(app.UID), ArgoProject: app.Spec.ProjectName(),
 		Destination: destinationOf(app), Action: api.LedgerDelete, Phase: string(v1alpha1.OperationSucceeded), Message: "deleted with its objects",
 		StartedAt: app.DeletionTimestamp.Time, FinishedAt: now, AppliedAt: now, Sources: sourcesOf(app.Spec.EffectiveSources(), nil, nil, nil),
 	}}
+	d.Actor, d.Command, d.Reason = by.By, by.Request, by.Reason
 	for _, k := range removed {
 		d.Changes = append(d.Changes, api.LedgerChange{LedgerKey: ledgerKey(k), Verb: api.LedgerDeleted, Outcome: string(v1alpha1.OperationSucceeded)})
 	}
 	d.Counts.Deleted = len(d.Changes)
+	for _, k := range kept {
+		d.Changes = append(d.Changes, api.LedgerChange{LedgerKey: ledgerKey(k.Key), Verb: api.LedgerDeleted, Outcome: ledgerSkipped, Message: k.Why})
+	}
+	if len(kept) > 0 {
+		d.Message += "; " + keptText(kept)
+	}
 	return d
 }
 

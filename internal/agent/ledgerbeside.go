@@ -9,6 +9,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine"
+	"github.com/slipway-gitops/slipway/internal/engine/guard"
 	"github.com/slipway-gitops/slipway/internal/engine/health"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
@@ -54,10 +55,16 @@ func (l *ledger) deletedBeside(app *v1alpha1.Application) {
 		return
 	}
 	var had []object.Key
+	var kept []guard.Kept
 	for _, r := range app.Status.Resources {
-		had = append(had, object.Key{Group: r.Group, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name})
+		k := object.Key{Group: r.Group, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}
+		if k.GroupKind() == guard.Definition {
+			kept = append(kept, guard.Kept{Key: k, Why: keptByArgoCD})
+			continue
+		}
+		had = append(had, k)
 	}
-	d := deletionOf(app, had)
+	d := deletionOf(app, had, kept)
 	d.Engine = string(agentapi.EngineArgoCD)
 	d.Notes = append(d.Notes, "Argo CD deleted it, and the entry is made of its last status: every object in it counts as deleted, "+
 		"those that were to be kept already among them")

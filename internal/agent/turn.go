@@ -16,7 +16,6 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine"
-	"github.com/slipway-gitops/slipway/internal/engine/apply"
 )
 
 // work gives Applications their turns until the queue closes.
@@ -373,76 +372,4 @@ func (a *Agent) dropPin(ctx context.Context, log *slog.Logger, app *v1alpha1.App
 		return
 	}
 	log.Info("rollback is over: Git has moved past it", "pin", engine.PinText(res.Unpinned))
-}
-
-// remove deletes the objects of an Application that is being deleted, and then lets it go.
-func (a *Agent) remove(ctx context.Context, log *slog.Logger, e entry) {
-	id := name{Namespace: e.app.Namespace, Name: e.app.Name}
-	if err := a.removeStep(ctx, log, e); err != nil {
-		log.Warn("deletion is held up", "err", err)
-		a.reportDeletion(ctx, log, e.app, err)
-		a.queue.addAfter(id, pauseFor(err, a.registry.failed(id)))
-	}
-}
-
-// removeStep does the next thing of a deletion: hooks before it, objects, hooks after it.
-func (a *Agent) removeStep(ctx context.Context, log *slog.Logger, e entry) error {
-	req := a.request(e, time.Now())
-	if done, err := a.deletionHooks(ctx, e, req, v1alpha1.HookPreDelete); err != nil || !done {
-		return err
-	}
-	finalizer, background := cascade(e.app)
-	if finalizer != "" {
-		left, err := a.engine.Remove(ctx, req, background)
-		if err != nil || left > 0 {
-			return err
-		}
-		removed := a.engine.Removed(e.app) // with the Application it is forgotten
-		if err := a.dropFinalizers(ctx, e.app, finalizer); err != nil {
-			return err
-		}
-		log.Info("deleted with its objects")
-		a.ledger.deleted(e.app, removed)
-		return nil
-	}
-	_, err := a.deletionHooks(ctx, e, req, v1alpha1.HookPostDelete)
-	return err
-}
-
-// pauseFor is how long a deletion waits after its nth error in a row: not long where the API server was busy.
-func pauseFor(err error, n int) time.Duration {
-	var status apierrors.APIStatus
-	if errors.As(err, &status) && apply.Retriable(err) {
-		return writePause
-	}
-	return pauseAfter(n)
-}
-
-// reportDeletion says on the Application why it is still there.
-func (a *Agent) reportDeletion(ctx context.Context, log *slog.Logger, app *v1alpha1.Application, cause error) {
-	now := time.Now()
-	next := app.Status
-	at := metaTime(now)
-	next.Conditions = nextConditions(app.Status.Conditions,
-		[]v1alpha1.ApplicationCondition{{Type: v1alpha1.ConditionDeletionError, Message: cause.Error()}}, at)
-	patch, err := statusPatch(app, next, now)
-	if err == nil && patch != nil {
-		err = a.write(ctx, app, patch)
-	}
-	if err != nil {
-		log.Warn("status not written", "err", err)
-	}
-}
-
-// cascade returns the finalizer by which deleting an Application deletes its objects.
-func cascade(app *v1alpha1.Application) (finalizer string, background bool) {
-	for _, f := range app.Finalizers {
-		switch f {
-		case v1alpha1.FinalizerResources, v1alpha1.FinalizerResourcesForeground:
-			return f, false
-		case v1alpha1.FinalizerResourcesBackground:
-			return f, true
-		}
-	}
-	return "", false
 }

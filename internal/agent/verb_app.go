@@ -330,15 +330,19 @@ func (v *verbs) deleteApplication(ctx context.Context, cmd agentapi.Command) (an
 // removeApplication says what becomes of the objects, and deletes.
 func (v *verbs) removeApplication(ctx context.Context, cmd agentapi.Command, req api.DeleteApplicationRequest) (any, error) {
 	var found *v1alpha1.Application
+	req.Reason = reasonOf(cmd, req.Reason)
 	answer, err := v.change(ctx, cmd, func(app *v1alpha1.Application) (operate.Change, error) {
 		if req.Version != "" && app.ResourceVersion != req.Version && found == nil {
 			return operate.Change{}, refusedAs(agentapi.CodeConflict, "application %s has changed since version %s: read it again and repeat the change", app.Name, req.Version)
 		}
 		found = app
-		return operate.Delete(app, req)
+		return operate.Delete(app, req, who(cmd), v.now())
 	})
-	if err != nil || req.DryRun {
-		return answer, err
+	if err != nil {
+		return nil, err
+	}
+	if req.DryRun {
+		return v.foreseeRemoval(ctx, found, req, answer)
 	}
 	err = v.apps.Resource(v1alpha1.Resource(v1alpha1.ResourceApplications)).Namespace(found.Namespace).
 		Delete(ctx, found.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(found.UID))})

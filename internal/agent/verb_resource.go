@@ -13,6 +13,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/engine/guard"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/inspect"
@@ -169,6 +170,10 @@ func (v *verbs) resourceDelete(ctx context.Context, cmd agentapi.Command) (any, 
 	if err != nil {
 		return nil, err
 	}
+	leave, err := v.leaveFor(ctx, cmd, s)
+	if err != nil {
+		return nil, err
+	}
 	u := unstructured.Unstructured{Object: s.obj}
 	how := metav1.DeletePropagationForeground
 	options := metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(u.GetUID())), PropagationPolicy: &how, DryRun: dryRunOf(req.DryRun)}
@@ -182,8 +187,28 @@ func (v *verbs) resourceDelete(ctx context.Context, cmd agentapi.Command) (any, 
 			how = metav1.DeletePropagationBackground
 		}
 	}
+	if err := leave.Check(s.key); err != nil {
+		return nil, err
+	}
 	if err := s.on(c).Delete(ctx, s.key.Name, options); err != nil {
 		return nil, fmt.Errorf("delete %s: %w", s.key, err)
 	}
 	return nil, nil
+}
+
+// leaveFor asks the deletion guard about one object of an Application.
+func (v *verbs) leaveFor(ctx context.Context, cmd agentapi.Command, s *subject) (guard.Leave, error) {
+	app, err := v.application(ctx, cmd)
+	if err != nil {
+		return guard.Leave{}, err
+	}
+	loss, err := v.engine.Loss(ctx, app, s.key)
+	if err != nil {
+		return guard.Leave{}, err
+	}
+	leave, err := guard.JudgeObject(s.key, object.OptionsOf(s.obj).Delete, loss)
+	if err != nil {
+		return guard.Leave{}, refusedAs(agentapi.CodeConflict, "%v", err)
+	}
+	return leave, nil
 }

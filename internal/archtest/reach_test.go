@@ -37,7 +37,8 @@ func rooms() map[string][]string {
 		"internal/engine/script": {api},
 		"internal/engine/action": {api, object, "internal/engine/script"},
 		"internal/engine/live":   {api, object, diff, health, "internal/clock"},
-		"internal/engine/apply":  {api, object, diff, health, live, plan},
+		"internal/engine/apply":  {api, object, diff, health, live, plan, "internal/engine/guard"},
+		"internal/engine/guard":  {api, object, plan},
 
 		"internal/source":   {api, "internal/git"},
 		"internal/git":      {api, redact},
@@ -146,6 +147,7 @@ func bans() []ban {
 		{room: "internal/engine/object", pkg: "k8s.io/client-go/rest", why: "is a client"},
 		{room: "internal/engine/diff", pkg: "k8s.io/client-go/rest", why: "is a client"},
 		{room: "internal/engine/plan", pkg: "k8s.io/client-go/rest", why: "is a client"},
+		{room: "internal/engine/guard", pkg: "k8s.io/client-go/rest", why: "is a client"},
 		{room: "internal/engine/health", pkg: "k8s.io/client-go/rest", why: "is a client"},
 		{room: "internal/engine/action", pkg: "k8s.io/client-go/rest", why: "is a client"},
 		{room: "internal/engine/script", pkg: "k8s.io/client-go/rest", why: "is a client"},

@@ -61,12 +61,12 @@ func TestTurnsBetweenAttemptsDoNotPutThemOffAlsoAfterTheClockWasSetBack(t *testi
 	})
 	for _, rest := range []time.Duration{40 * time.Second, 30 * time.Second, time.Second} {
 		r.req.Rest = rest
-		if d := r.decide(); d.Retry != rest || d.Go {
+		if d := r.decide(t.Context()); d.Retry != rest || d.Go {
 			t.Errorf("%s before the attempt: %+v", rest, d)
 		}
 	}
 	r.req.Rest, r.req.Due = 0, true
-	if d := r.decide(); !d.Go {
+	if d := r.decide(t.Context()); !d.Go {
 		t.Errorf("when it is due: %+v", d)
 	}
 }

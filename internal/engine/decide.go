@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -27,12 +28,12 @@ type Decision struct {
 }
 
 // decide says whether to sync now: because somebody asked, or because the policy wants it.
-func (r *run) decide() Decision {
+func (r *run) decide(ctx context.Context) Decision {
 	d := r.admit(r.unbarred(r.decideFreely()))
 	if !d.Go {
 		return d
 	}
-	if held := r.guard(d); held != "" {
+	if held := r.guard(ctx, d); held != "" {
 		d.Go, d.Held = false, held
 	}
 	return d

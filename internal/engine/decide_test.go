@@ -91,7 +91,7 @@ func TestAutomatedSyncRunsWhenPolicyAndStateSayso(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			if d := compared(test.change).decide(); d.Go != test.want {
+			if d := compared(test.change).decide(t.Context()); d.Go != test.want {
 				t.Errorf("runs: %t, want %t (%+v)", d.Go, test.want, d)
 			}
 		})
@@ -122,7 +122,7 @@ func TestAnOperationThatNobodyWasToldOfIsToldLater(t *testing.T) {
 			if test.change != nil {
 				test.change(r)
 			}
-			if d := r.decide(); d.Go != test.want {
+			if d := r.decide(t.Context()); d.Go != test.want {
 				t.Errorf("runs: %t, want %t", d.Go, test.want)
 			}
 		})
@@ -132,31 +132,31 @@ func TestAnOperationThatNobodyWasToldOfIsToldLater(t *testing.T) {
 func TestAttemptsCountForTheirOwnOperation(t *testing.T) {
 	t.Parallel()
 	r := compared(func(r *run) { r.req.Retries, last(r).Phase = 5, v1alpha1.OperationRunning })
-	if r.decide(); r.req.Retries != 0 {
+	if r.decide(t.Context()); r.req.Retries != 0 {
 		t.Errorf("a new revision begins with %d attempts behind it", r.req.Retries)
 	}
 	asked := v1alpha1.Operation{Sync: &v1alpha1.SyncOperation{Prune: true}}
 	r = compared(func(r *run) { r.app.Operation, r.req.Retries, last(r).Phase = &asked, 5, v1alpha1.OperationRunning })
-	if d := r.decide(); !d.Go || !d.Prune || r.req.Retries != 0 {
+	if d := r.decide(t.Context()); !d.Go || !d.Prune || r.req.Retries != 0 {
 		t.Errorf("what somebody asks for waits behind the attempts of another operation: %+v", d)
 	}
 	r = compared(func(r *run) {
 		r.app.Operation, r.req.Retries, last(r).Phase, last(r).Operation = &asked, 2, v1alpha1.OperationRunning, asked
 	})
-	if d := r.decide(); d.Go || d.Retry != 10*time.Second {
+	if d := r.decide(t.Context()); d.Go || d.Retry != 10*time.Second {
 		t.Errorf("the third attempt does not wait 10 s: %+v", d)
 	}
 }
 
 func TestARefusedSyncSaysWhatToDo(t *testing.T) {
 	t.Parallel()
-	d := compared(func(r *run) { r.memory.wanted, r.changes[0].Verb = nil, diff.Delete }).decide()
+	d := compared(func(r *run) { r.memory.wanted, r.changes[0].Verb = nil, diff.Delete }).decide(t.Context())
 	if d.Condition == nil || !strings.Contains(d.Condition.Message, "allowEmpty: true") {
 		t.Errorf("condition %+v", d.Condition)
 	}
 	d = compared(func(r *run) {
 		r.revisions, last(r).Phase, last(r).Message = []string{"r1"}, v1alpha1.OperationFailed, "no such field"
-	}).decide()
+	}).decide(t.Context())
 	if d.Condition == nil || !strings.Contains(d.Condition.Message, "no such field") {
 		t.Errorf("condition %+v", d.Condition)
 	}

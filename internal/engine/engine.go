@@ -133,7 +133,7 @@ func (e *Engine) Reconcile(ctx context.Context, req Request) (res Result) {
 	if !e.Shadow {
 		run.takeOver(ctx) // what others applied and is as wanted: the owners of its fields change, and nothing else
 	}
-	sync := run.decide() // may we, must we?
+	sync := run.decide(ctx) // may we, must we?
 	if e.Shadow {
 		return run.shadow(sync)
 	}

@@ -1,44 +1,64 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
+	"github.com/slipway-gitops/slipway/internal/engine/guard"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/engine/plan"
 )
 
 // guard says why a sync is held that would delete more than its budget; "" when it may go on. What was confirmed is a
 // set of objects: another set asks again. An operation that has deleted something is not stopped halfway.
-func (r *run) guard(d Decision) string {
-	if !d.Prune || d.DryRun || r.passed(d) {
+func (r *run) guard(ctx context.Context, d Decision) string {
+	if !d.Prune || d.DryRun {
 		return ""
 	}
 	deletions, total := r.deletions(d)
 	budget, whose := r.budget()
-	why := budget.Exceeds(deletions, total)
-	digest := plan.Digest(deletions)
-	if why == "" {
-		if len(deletions) == 0 {
-			return ""
-		}
+	confirmation := r.app.Annotations[v1alpha1.AnnotationDeletionConfirmed]
+	begun := r.passed(d)
+	v := guard.JudgeSync(guard.Sync{Deletions: deletions, Total: total, Budget: budget, Confirmed: confirmation, Begun: begun})
+	r.leave = v.Leave
+	switch {
+	case begun || len(deletions) == 0:
+		return ""
+	case v.Confirmed:
+		r.judged(gateGuard, confirmed, fmt.Sprintf("somebody confirmed plan %s, which deletes %d of %d objects", v.Digest, len(deletions), total))
+		return ""
+	case v.Held == "":
 		r.judged(gateGuard, allowed, fmt.Sprintf("deletes %d of %d objects, which the deletion budget %q of the %s allows", len(deletions), total, budget, whose))
 		return ""
 	}
-	if r.app.Annotations[v1alpha1.AnnotationDeletionConfirmed] == digest {
-		r.judged(gateGuard, confirmed, fmt.Sprintf("somebody confirmed plan %s, which deletes %d of %d objects", digest, len(deletions), total))
+	other := ""
+	if confirmation != "" {
+		other = fmt.Sprintf("; the plan that was confirmed, %q, is not this one", object.Brief(confirmation, 2*len(v.Digest)))
+	}
+	return fmt.Sprintf("held: this sync would delete %d objects (%s), and %s%s (deletion budget %q of the %s): nothing was changed; "+
+		"put the objects back into Git, or confirm with `slipway app confirm %s` (plan %s)%s",
+		len(deletions), some(deletions), v.Held, r.losing(ctx, deletions), budget, whose, r.app.Name, v.Digest, other)
+}
+
+// losing says what of others the deletion of objects takes with it; "" for nothing.
+func (r *run) losing(ctx context.Context, deletions []object.Key) string {
+	var out []string
+	for _, k := range deletions {
+		if l := r.loss(ctx, k); l.Any() && len(out) < shownLosses {
+			out = append(out, fmt.Sprintf("%s holds %s", k, l))
+		}
+	}
+	if len(out) == 0 {
 		return ""
 	}
-	other := r.app.Annotations[v1alpha1.AnnotationDeletionConfirmed]
-	if other != "" {
-		other = fmt.Sprintf("; the plan that was confirmed, %q, is not this one", object.Brief(other, 2*len(digest)))
-	}
-	return fmt.Sprintf("held: this sync would delete %d objects (%s), and %s (deletion budget %q of the %s): nothing was changed; "+
-		"put the objects back into Git, or confirm with `slipway app confirm %s` (plan %s)%s",
-		len(deletions), some(deletions), why, budget, whose, r.app.Name, digest, other)
+	return ": " + strings.Join(out, "; ")
 }
+
+// shownLosses is how many objects that hold others a message names.
+const shownLosses = 3
 
 // deletions are the objects that an operation would delete where it prunes, and how many there are in all.
 func (r *run) deletions(d Decision) (deletions []object.Key, total int) {
@@ -89,14 +109,4 @@ func (r *run) budget() (plan.Budget, string) {
 }
 
 // some names the first of many objects.
-func some(keys []object.Key) string {
-	const shown = 8
-	names := make([]string, 0, shown)
-	for _, k := range keys[:min(len(keys), shown)] {
-		names = append(names, k.String())
-	}
-	if n := len(keys) - shown; n > 0 {
-		return strings.Join(names, ", ") + fmt.Sprintf(" and %d more", n)
-	}
-	return strings.Join(names, ", ")
-}
+func some(keys []object.Key) string { return guard.Names(keys, len(keys)) }

@@ -68,7 +68,7 @@ func TestADeletionIsHeldByABudget(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			got := deleting(t, c.change).guard(c.d)
+			got := deleting(t, c.change).guard(t.Context(), c.d)
 			if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 				t.Errorf("%q", got)
 			}
@@ -82,7 +82,7 @@ func TestADeletionIsHeldByABudget(t *testing.T) {
 func TestABudgetThatCannotBeReadIsToldOf(t *testing.T) {
 	t.Parallel()
 	r := deleting(t, func(r *run) { r.app.Annotations[v1alpha1.AnnotationDeletionBudget] = "many" })
-	r.guard(Decision{Go: true, Prune: true})
+	r.guard(t.Context(), Decision{Go: true, Prune: true})
 	if len(r.conditions) != 1 || r.conditions[0].Type != v1alpha1.ConditionUnsupported || !strings.Contains(r.conditions[0].Message, `"many" is no deletion budget`) {
 		t.Errorf("%+v", r.conditions)
 	}
@@ -117,7 +117,7 @@ func TestAnOperationThatHasDoneSomethingIsNotHeldHalfway(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			if got := deleting(t, c.change).guard(c.d); (got != "") != c.held {
+			if got := deleting(t, c.change).guard(t.Context(), c.d); (got != "") != c.held {
 				t.Errorf("%q", got)
 			}
 		})

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/guard"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/engine/plan"
 	"github.com/slipway-gitops/slipway/internal/testenv"
@@ -262,7 +263,11 @@ func TestAnOperationWaitsForAHookThatIsBeingDeleted(t *testing.T) {
 	k.ask()
 	k.finish()
 	rec, _, _ := k.target.Live.Get(k.key("h"))
-	if out := k.target.DeleteHook(t.Context(), k.key("h"), rec.UID, ""); out.Err != nil {
+	leave, err := guard.JudgeHook(k.key("h"), guard.Loss{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out := k.target.DeleteHook(t.Context(), leave, k.key("h"), rec.UID, ""); out.Err != nil {
 		t.Fatal(out.Err)
 	}
 	k.await("it is being deleted", func() bool { rec, _, _ := k.target.Live.Get(k.key("h")); return rec.Deleting })

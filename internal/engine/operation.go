@@ -380,7 +380,7 @@ func (r *run) applyOptions(u *underway, d Decision, m plan.Move, kept map[object
 		namespaces = []string{r.app.Spec.Destination.Namespace}
 	}
 	return apply.Options{
-		DryRun: m.Verb == plan.Try, Propagation: propagation(r.options(d)), Namespaces: namespaces,
+		DryRun: m.Verb == plan.Try, Leave: r.leave, Propagation: propagation(r.options(d)), Namespaces: namespaces,
 		How: func(k object.Key) apply.How {
 			how := apply.How{App: own, Manager: manager}
 			if o := options[k]; o != nil {

@@ -382,7 +382,7 @@ func TestTurnsBetweenAttemptsDoNotPutThemOff(t *testing.T) {
 	})
 	for at, want := range map[int64]time.Duration{1000: 5 * time.Second, 1003: 2 * time.Second, 1005: 0, 1100: 0, 900: 5 * time.Second} {
 		now = at
-		if d := r.decide(); d.Retry != want || d.Go != (want == 0) {
+		if d := r.decide(t.Context()); d.Retry != want || d.Go != (want == 0) {
 			t.Errorf("after %d s: %+v", at-1000, d)
 		}
 	}
@@ -456,7 +456,7 @@ func TestASharedObjectKeepsAutomatedSyncsBackToo(t *testing.T) {
 		r.shared = []string{"ConfigMap shop/a belongs to Application other"}
 		r.app.Spec.SyncPolicy.SyncOptions = []string{"FailOnSharedResource=true"}
 	})
-	if d := r.decide(); d.Go || d.Condition == nil || !strings.Contains(d.Condition.Message, "other") {
+	if d := r.decide(t.Context()); d.Go || d.Condition == nil || !strings.Contains(d.Condition.Message, "other") {
 		t.Errorf("%+v", d)
 	}
 }

@@ -56,7 +56,7 @@ func (e *Engine) Outlook(ctx context.Context, app *v1alpha1.Application, differs
 	d := Decision{Go: true, Operation: op, Prune: op.Sync != nil && op.Sync.Prune}
 	now, windows := e.Now(), r.windows()
 	out := Outlook{
-		Revisions: r.revisions, Refused: r.refuse(op.Sync), Guard: r.guardView(d),
+		Revisions: r.revisions, Refused: r.refuse(op.Sync), Guard: r.guardView(ctx, d),
 		Manual: windows.CanSync(true, now), Automatic: windows.CanSync(false, now),
 	}
 	if h := r.window(op); h != nil {
@@ -121,13 +121,13 @@ func (r *run) differing(found []diff.Change) {
 }
 
 // guardView is guard, with what it goes by.
-func (r *run) guardView(d Decision) GuardView {
+func (r *run) guardView(ctx context.Context, d Decision) GuardView {
 	deletions, total := r.deletions(d)
 	if !d.Prune {
 		deletions = nil
 	}
 	budget, whose := r.budget()
-	out := GuardView{Held: r.guard(d), Budget: budget.String(), Whose: whose, Deletions: len(deletions), Total: total}
+	out := GuardView{Held: r.guard(ctx, d), Budget: budget.String(), Whose: whose, Deletions: len(deletions), Total: total}
 	if len(deletions) > 0 {
 		out.Digest = plan.Digest(deletions)
 		out.Confirmed = r.app.Annotations[v1alpha1.AnnotationDeletionConfirmed] == out.Digest

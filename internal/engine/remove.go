@@ -5,25 +5,77 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
+	"github.com/slipway-gitops/slipway/internal/engine/guard"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/engine/plan"
 )
 
-// Remove deletes what an Application owns in its destination, in the reverse order of kinds, and returns how many
-// objects are still there. Each of them tells when it is gone, so that Remove need only be called again then.
-func (e *Engine) Remove(ctx context.Context, req Request, background bool) (left int, err error) {
-	if err := e.unmistakable(ctx, req.App); err != nil {
-		return 0, fmt.Errorf("%w; or delete it and leave its objects (slipway app delete %s --cascade=false)", err, req.App.Name)
-	}
+// HeldError says that nothing of an Application is deleted before a person confirms it.
+type HeldError struct {
+	Message string
+	Objects []object.Key // what is to be confirmed
+}
+
+// Error returns the message.
+func (e *HeldError) Error() string { return e.Message }
+
+// Removal is how far the deletion of an Application's objects is.
+type Removal struct {
+	Left int          // objects that are still there and go
+	Kept []guard.Kept // objects that stay
+}
+
+// Remove deletes what an Application owns in its destination, as far as the deletion guard permits, in the reverse order of
+// kinds. Each object that is left tells when it is gone, so that Remove need only be called again then.
+func (e *Engine) Remove(ctx context.Context, req Request, background bool) (Removal, error) {
 	r := e.begin(req)
 	defer r.finish()
+	if err := r.parting(ctx); err != nil {
+		return Removal{}, err
+	}
+	var how metav1.DeletionPropagation
+	if background {
+		how = metav1.DeletePropagationBackground
+	}
+	return r.deleteOwned(ctx, how)
+}
+
+// Foresee returns what the deletion of an Application would keep, and what a person would have to confirm. It deletes nothing.
+func (e *Engine) Foresee(ctx context.Context, app *v1alpha1.Application) (guard.Parting, error) {
+	r := e.begin(Request{App: app})
+	r.memory = &memory{} // the one of the Application is its turns'
+	if err := r.parting(ctx); err != nil {
+		return guard.Parting{}, err
+	}
+	p, _ := r.judgeOwned(ctx)
+	return p, nil
+}
+
+// Loss counts what the deletion of one object of an Application's destination would take with it.
+func (e *Engine) Loss(ctx context.Context, app *v1alpha1.Application, k object.Key) (guard.Loss, error) {
+	r := e.begin(Request{App: app})
+	r.memory = &memory{}
+	var err error
 	if r.target, err = e.Clusters.Target(ctx, r.app.Spec.ProjectName(), r.app.Spec.Destination); err != nil {
-		return 0, err
+		return guard.Loss{}, err
+	}
+	return r.loss(ctx, k), nil
+}
+
+// parting finds what an Application owns.
+func (r *run) parting(ctx context.Context) (err error) {
+	if err := r.engine.unmistakable(ctx, r.app); err != nil {
+		return fmt.Errorf("%w; or delete it and leave its objects (slipway app delete %s --cascade=false)", err, r.app.Name)
+	}
+	if r.target, err = r.engine.Clusters.Target(ctx, r.app.Spec.ProjectName(), r.app.Spec.Destination); err != nil {
+		return err
 	}
 	_ = r.consult() // without a project its objects can still be deleted
 	if r.memory == nil && len(r.app.Status.Resources) == 0 {
@@ -35,51 +87,107 @@ func (e *Engine) Remove(ctx context.Context, req Request, background bool) (left
 	if r.memory == nil {
 		r.memory = &memory{}
 	}
-	if err := r.observe(ctx); err != nil {
-		return 0, err
-	}
-	var how metav1.DeletionPropagation
-	if background {
-		how = metav1.DeletePropagationBackground
-	}
-	return r.deleteOwned(ctx, how)
+	return r.observe(ctx)
 }
 
-func (r *run) deleteOwned(ctx context.Context, how metav1.DeletionPropagation) (left int, err error) {
-	owned := r.target.Live.Owned(r.instance)
+// judgeOwned asks the deletion guard about everything that an Application owns, and returns its records in the order in which
+// they are deleted.
+func (r *run) judgeOwned(ctx context.Context) (guard.Parting, []live.Record) {
+	owned := slices.DeleteFunc(r.target.Live.Owned(r.instance), func(rec live.Record) bool { return rec.Owned || r.isItself(rec.Key) })
 	slices.SortStableFunc(owned, func(a, b live.Record) int {
 		return plan.Rank(b.Key.GroupKind()) - plan.Rank(a.Key.GroupKind())
 	})
-	own := object.AppOptions(r.optionsOf(nil)).Delete
-	var unconfirmed []object.Key
+	own := object.AppOptions(r.optionsOf(nil))
+	c := guard.Cascade{
+		App: r.app.Name, Delete: own.Delete, Prune: own.Prune, Confirmed: r.app.Annotations[v1alpha1.AnnotationDeletionConfirmed],
+	}
+	if at := r.app.DeletionTimestamp; at != nil {
+		c.Approved = r.approved(at.Time)
+	}
+	for _, rec := range owned {
+		m := guard.Member{Key: rec.Key, Delete: rec.Delete, Prune: rec.Prune, Passed: rec.Deleting || r.memory.passed[rec.Key]}
+		if r.grant.rules != nil {
+			m.Outside = r.permits(rec.Key)
+		}
+		if !m.Passed {
+			if !c.Keeps(m) { // for one that stays, a count of the last minute is enough
+				delete(r.memory.losses, rec.Key)
+			}
+			m.Loss = r.loss(ctx, rec.Key)
+		}
+		c.Members = append(c.Members, m)
+	}
+	return guard.JudgeCascade(c), owned
+}
+
+// isItself reports whether an object is the Application, which can be one of its own objects.
+func (r *run) isItself(k object.Key) bool {
+	return k.Group == v1alpha1.Group && k.Kind == v1alpha1.KindApplication && k.Namespace == r.app.Namespace && k.Name == r.app.Name
+}
+
+func (r *run) deleteOwned(ctx context.Context, how metav1.DeletionPropagation) (Removal, error) {
+	p, owned := r.judgeOwned(ctx)
+	out := Removal{Kept: p.Kept}
+	if p.Held != "" {
+		out.Left = len(owned) - len(p.Kept)
+		return out, &HeldError{Message: p.Held, Objects: p.Asked}
+	}
+	if r.memory.passed == nil {
+		r.memory.passed = map[object.Key]bool{}
+	}
 	var errs []error
 	for _, rec := range owned {
-		if rec.Delete.Or(own) == object.ConsentDenied || rec.Owned || r.outside(rec.Key) {
+		if !p.Leave.Covers(rec.Key) {
 			continue
 		}
+		r.memory.passed[rec.Key] = true
 		if rec.Hook && rec.Finalizer { // nothing waits for its result any more
 			if out := r.target.ReleaseHook(ctx, rec.Key); out.Err != nil {
 				errs = append(errs, errors.New(out.Message))
 			}
 		}
-		left++
+		out.Left++
 		if rec.Deleting {
 			continue
 		}
-		if rec.Delete.Or(own) == object.ConsentAsked && !r.approved(r.app.DeletionTimestamp.Time) {
-			unconfirmed = append(unconfirmed, rec.Key)
-			continue
-		}
-		out := r.target.Remove(ctx, diff.Change{Key: rec.Key, Verb: diff.Delete}, how)
-		if out.Err != nil {
-			errs = append(errs, errors.New(out.Message))
+		done := r.target.Remove(ctx, p.Leave, diff.Change{Key: rec.Key, Verb: diff.Delete}, how)
+		if done.Err != nil {
+			errs = append(errs, errors.New(done.Message))
 		} else if r.accounts() {
 			r.memory.removed = append(r.memory.removed, rec.Key)
 		}
 	}
-	if len(unconfirmed) > 0 {
-		errs = append([]error{fmt.Errorf("held: %s must be confirmed before it is deleted (sync option Delete=confirm): confirm with `slipway app confirm %s`",
-			some(unconfirmed), r.app.Name)}, errs...)
+	return out, errors.Join(errs[:min(len(errs), 5)]...)
+}
+
+// loss is what was counted of an object that holds others, and when.
+type loss struct {
+	guard.Loss
+	at time.Time
+}
+
+// lossAge is how long what was counted stands: an Application that waits for a person has turns for other reasons.
+const lossAge = time.Minute
+
+// loss counts what the deletion of an object would take with it.
+func (r *run) loss(ctx context.Context, k object.Key) guard.Loss {
+	if !guard.Holds(k.GroupKind()) {
+		return guard.Loss{}
 	}
-	return left, errors.Join(errs[:min(len(errs), 5)]...)
+	now := r.engine.Now()
+	if had, ok := r.memory.losses[k]; ok && now.Sub(had.at) < lossAge {
+		return had.Loss
+	}
+	var h live.Holding
+	if k.GroupKind() == guard.Definition {
+		h = r.target.Live.HeldByDefinition(ctx, k.Name, r.instance)
+	} else {
+		h = r.target.Live.HeldByNamespace(ctx, k.Name, r.instance)
+	}
+	l := guard.Loss{Count: h.Count, Examples: h.Examples, Err: h.Err}
+	if r.memory.losses == nil {
+		r.memory.losses = map[object.Key]loss{}
+	}
+	r.memory.losses[k] = loss{l, now}
+	return l
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/apply"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
+	"github.com/slipway-gitops/slipway/internal/engine/guard"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/engine/plan"
 	"github.com/slipway-gitops/slipway/internal/source"
@@ -49,8 +50,10 @@ type memory struct {
 	underway *underway    // the operation that has begun and is not over
 
 	renderedAt time.Time
-	accounted  bool         // an operation of this process is told of
-	removed    []object.Key // by a deletion
+	accounted  bool                // an operation of this process is told of
+	removed    []object.Key        // by a deletion
+	passed     map[object.Key]bool // what the guard let a deletion of the Application take
+	losses     map[object.Key]loss // what objects hold
 }
 
 // wanted is a manifest without its content.
@@ -127,6 +130,7 @@ type run struct {
 	rendering  bool // the sources could be rendered
 	untellable bool // the process before this one did the work, and did not tell
 
+	leave  guard.Leave         // what the guard lets the sync delete
 	pruned map[object.Key]bool // what this run deleted
 	done   bool                // it changed something
 	wake   time.Duration

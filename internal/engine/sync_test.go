@@ -154,7 +154,7 @@ func (b *bed) decided() (*run, Decision, []plan.Task) {
 			b.t.Fatal(err)
 		}
 	}
-	d := r.decide()
+	d := r.decide(b.t.Context())
 	if !d.Go {
 		b.t.Fatalf("nothing runs: %+v", d)
 	}

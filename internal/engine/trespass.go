@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/slipway-gitops/slipway/internal/engine/apply"
+	"github.com/slipway-gitops/slipway/internal/engine/guard"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/engine/plan"
@@ -63,7 +64,12 @@ func (r *run) removeHook(ctx context.Context, op *plan.Operation, u *underway, t
 		return nil
 	}
 	if tracked {
-		out = r.target.DeleteHook(ctx, t.Key, rec.UID, propagation(r.options(d)))
+		leave, err := guard.JudgeHook(t.Key, r.loss(ctx, t.Key))
+		if err != nil {
+			op.Removed(t, false, err.Error())
+			return nil
+		}
+		out = r.target.DeleteHook(ctx, leave, t.Key, rec.UID, propagation(r.options(d)))
 	}
 	if away(out.Err) {
 		return out.Err

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -129,13 +130,13 @@ func TestDeletingSetsOneFinalizerAndKeepsThoseOfOthers(t *testing.T) {
 		req := api.DeleteApplicationRequest{
 			Cascade: rapid.Bool().Draw(t, "cascade"), Propagation: rapid.SampledFrom([]string{"", "foreground", "background"}).Draw(t, "propagation"),
 		}
-		got, err := Delete(app, req)
+		got, err := Delete(app, req, anna(), time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
 		left := app.Finalizers
-		if got.Patch != nil {
-			left = got.Patch["metadata"].(map[string]any)["finalizers"].([]string)
+		if set, ok := got.Patch["metadata"].(map[string]any)["finalizers"].([]string); ok {
+			left = set
 		}
 		ours := 0
 		for _, f := range left {

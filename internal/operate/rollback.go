@@ -83,7 +83,7 @@ func newPin(app *v1alpha1.Application, req *api.RollbackRequest, who Who, now ti
 	if err != nil {
 		return nil, err
 	}
-	p := &v1alpha1.Pin{ID: entry.ID, By: who.Name, Reason: req.Reason, At: stamp(now)}
+	p := &v1alpha1.Pin{ID: entry.ID, By: who.Name, Request: who.ID, Reason: req.Reason, At: stamp(now)}
 	p.Sources, p.Revisions = Deployed(entry)
 	if len(p.Revisions) == 0 || len(p.Revisions) != len(p.Sources) || slices.Contains(p.Revisions, "") {
 		return nil, faultf(Conflict, "deployment %d of application %s does not say what its revisions were; choose another one of `slipway app history %s`",

@@ -91,9 +91,25 @@ func Unpin(app *v1alpha1.Application, req api.UnpinRequest, _ Who, _ time.Time) 
 	return c.with(map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1alpha1.AnnotationRollback: nil}}}), nil
 }
 
-// Delete says what becomes of the objects of an Application that is deleted: the patch sets its finalizers. It is nil where
-// they are set already, and deleting is another request.
-func Delete(app *v1alpha1.Application, req api.DeleteApplicationRequest) (Change, error) {
+// deletionSlack is how long a deletion may begin before or after it was asked for, by clocks that differ.
+const deletionSlack = 5 * time.Minute
+
+// DeletedBy says who asked for the deletion of an Application that is under way; false where that is not known: kubectl, a
+// controller or the deletion of an owner say nothing.
+func DeletedBy(app *v1alpha1.Application) (v1alpha1.Deletion, bool) {
+	var d v1alpha1.Deletion
+	if app.DeletionTimestamp == nil || app.Annotations[v1alpha1.AnnotationDeletedBy] == "" || read(app, v1alpha1.AnnotationDeletedBy, &d) != nil {
+		return v1alpha1.Deletion{}, false
+	}
+	if apart := app.DeletionTimestamp.Sub(d.At).Abs(); apart > deletionSlack {
+		return v1alpha1.Deletion{}, false // that one came to nothing
+	}
+	return d, true
+}
+
+// Delete says what becomes of the objects of an Application that is deleted, and who asks for it: the patch sets its finalizers
+// and an annotation. Deleting is another request.
+func Delete(app *v1alpha1.Application, req api.DeleteApplicationRequest, who Who, now time.Time) (Change, error) {
 	if req.Propagation != "" && req.Propagation != "foreground" && req.Propagation != "background" {
 		return Change{}, faultf(Invalid, "propagation is foreground or background, not %q", req.Propagation)
 	}
@@ -114,11 +130,15 @@ func Delete(app *v1alpha1.Application, req api.DeleteApplicationRequest) (Change
 	if req.DryRun || app.DeletionTimestamp != nil {
 		return c, nil
 	}
-	c.Answer.Changed = true
-	if slices.Equal(want, app.Finalizers) {
-		return c, nil
+	by, err := Write(v1alpha1.AnnotationDeletedBy, v1alpha1.Deletion{By: who.Name, Request: who.ID, Reason: req.Reason, At: stamp(now)})
+	if err != nil {
+		return Change{}, err
 	}
-	return c.with(map[string]any{"metadata": map[string]any{"resourceVersion": app.ResourceVersion, "finalizers": want}}), nil
+	patch := annotate(app, map[string]any{v1alpha1.AnnotationDeletedBy: by})
+	if !slices.Equal(want, app.Finalizers) {
+		patch["metadata"].(map[string]any)["finalizers"] = want
+	}
+	return c.with(patch), nil
 }
 
 // finalizers returns have with exactly the resources finalizer that is asked for, and every other one kept.

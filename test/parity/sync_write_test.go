@@ -12,6 +12,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/internal/engine/apply"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
+	"github.com/slipway-gitops/slipway/internal/engine/guard"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/testenv"
@@ -58,6 +59,15 @@ func (c cluster) manifest(t *testing.T, obj map[string]any) object.Manifest {
 		t.Fatal(err)
 	}
 	return m
+}
+
+// tidy deletes what a test made.
+func (c cluster) tidy(t *testing.T, key object.Key) {
+	leave, err := guard.JudgeObject(key, object.ConsentGiven, guard.Loss{})
+	if err != nil {
+		t.Error(err)
+	}
+	c.target.DeleteHook(context.WithoutCancel(t.Context()), leave, key, "", "")
 }
 
 // step carries out changes, with options of the Application.
@@ -133,7 +143,7 @@ func (c cluster) write(t *testing.T, row writeCase, name string) apply.Outcome {
 	c.sent.last()
 	out := c.step(t, diff.Update, false, object.Options{}, c.own(row.Target, name))[0]
 	if row.Target.Kind == "Namespace" {
-		t.Cleanup(func() { c.target.DeleteHook(context.WithoutCancel(t.Context()), out.Change.Key, "", "") })
+		t.Cleanup(func() { c.tidy(t, out.Change.Key) })
 	}
 	return out
 }
@@ -191,7 +201,7 @@ func (row dryCase) check(t *testing.T, c cluster, kind string) {
 			if out.Err != nil {
 				t.Fatal(out.Message)
 			}
-			t.Cleanup(func() { c.target.DeleteHook(context.WithoutCancel(t.Context()), out.Change.Key, "", "") })
+			t.Cleanup(func() { c.tidy(t, out.Change.Key) })
 		}
 	}
 	objects := []map[string]any{obj}

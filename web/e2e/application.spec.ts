@@ -158,7 +158,24 @@ test.describe("somebody who may only look", () => {
   });
 });
 
-test("it is deleted with what it deployed, by its name; then its page says that it is gone", async ({
+const option = (value: string | null) =>
+  kube("PATCH", live("one"), { metadata: { annotations: { "argocd.argoproj.io/sync-options": value } } });
+const foreseen = () => api("DELETE", `${pathOf(name)}?cascade=true&dryRun=true`).then((c) => JSON.stringify(c));
+
+test("what stays in the cluster is named before it is deleted", async ({ page }) => {
+  await option("Delete=false");
+  await expect.poll(foreseen).toContain("Delete=false");
+  await page.goto(`${addressOf(name)}/settings`);
+  await page.getByRole("button", { name: `Delete ${name}…` }).click();
+  const dialog = page.getByRole("dialog", { name: `Delete ${name}` });
+  const stay = dialog.getByRole("list", { name: "Objects that stay" });
+  await expect(stay).toContainText(`ConfigMap ${name}/one: its sync options keep it`);
+  await expectAccessible(page);
+  await option("Delete=confirm");
+  await expect.poll(foreseen).toContain("must be confirmed");
+});
+
+test("it is deleted with what it deployed, by its name, once a person confirms what asks for that", async ({
   page,
   complaints,
 }) => {
@@ -173,6 +190,14 @@ test("it is deleted with what it deployed, by its name; then its page says that 
   await expectAccessible(page);
   await button.click();
   await expect(page).toHaveURL(/\/applications$/);
+  await page.goto(addressOf(name));
+  const banner = page.getByRole("region", { name: /^Its deletion is held/ });
+  await expect(banner).toContainText(`ConfigMap ${name}/one must be confirmed`);
+  await expectAccessible(page);
+  await banner.getByRole("button", { name: "See and confirm…" }).click();
+  const asked = page.getByRole("dialog", { name: "Confirm what is deleted" });
+  await expect(asked.getByRole("list", { name: "Objects that are deleted" })).toContainText(`ConfigMap ${name}/one`);
+  await asked.getByRole("button", { name: "Delete 1 object" }).click();
   await expect
     .poll(() =>
       kube("GET", live("one")).then(

@@ -13,6 +13,8 @@ const (
 	AnnotationDeletionBudget = "slipway.io/deletion-budget"
 	// AnnotationDeletionConfirmed holds the digest of the deletions that a person has confirmed.
 	AnnotationDeletionConfirmed = "slipway.io/deletion-confirmed"
+	// AnnotationDeletedBy says who asked for the deletion of an Application: a Deletion as JSON.
+	AnnotationDeletedBy = "slipway.io/deleted-by"
 	// AnnotationHistoryNotes says why and by whom the deployments of status.history were made: a JSON object of Note, by
 	// the deployment's id in decimal.
 	AnnotationHistoryNotes = "slipway.io/history-notes"
@@ -25,6 +27,20 @@ const (
 // object with more than 256 KiB of annotations.
 const MaxAnnotation = 64 << 10
 
+// Deletion is the value of AnnotationDeletedBy.
+//
+// +kubebuilder:object:generate=false
+type Deletion struct {
+	// By is who asked for it, as the one that asked named them.
+	By string `json:"by"`
+	// Request is the id of the command that asked for it.
+	Request string `json:"request,omitempty"`
+	// Reason is what that person wrote.
+	Reason string `json:"reason,omitempty"`
+	// At is when. It counts for a deletion that began then, and not for a later one.
+	At time.Time `json:"at"`
+}
+
 // Pin is the value of AnnotationRollback: an Application stays at an earlier deployment, although automated sync is on
 // and Git says otherwise. What Git said then is in quarantine: the pin holds for as long as Git still says it, however
 // many commits about other things come, and goes by itself with the first commit that changes what this Application
@@ -32,6 +48,8 @@ const MaxAnnotation = 64 << 10
 //
 // +kubebuilder:object:generate=false
 type Pin struct {
+	// Request is the id of the command that pinned it; "" where there was none.
+	Request string `json:"request,omitempty"`
 	// ID is that of the deployment in status.history.
 	ID int64 `json:"id"`
 	// Revisions are the commits or chart versions of that deployment, one for each source, in their order. None is empty.
@@ -115,6 +133,8 @@ const (
 	ConditionDriftAllowed ConditionType = "DriftAllowed"
 	// ConditionProject says what is wrong with an Application's project, where that does not stop the Application.
 	ConditionProject ConditionType = "ProjectWarning"
+	// ConditionKept names objects that stay in the cluster when an Application is deleted, and why.
+	ConditionKept ConditionType = "ObjectsKept"
 	// ConditionUnsupported names what an Application asks for and this version does not do.
 	ConditionUnsupported ConditionType = "UnsupportedWarning"
 )

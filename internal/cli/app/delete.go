@@ -67,46 +67,96 @@ func deleteRun(ctx context.Context, o deleteOptions) error {
 		return deletePreview(ctx, site, o)
 	}
 	req := api.DeleteApplicationRequest{Cascade: o.cascade, Propagation: o.propagation, Reason: o.reason}
-	e := errand{req, func(app *v1alpha1.Application) (operate.Change, error) { return operate.Delete(app, req) }}
+	by := who()
+	e := errand{req, func(app *v1alpha1.Application) (operate.Change, error) {
+		return operate.Delete(app, req, by, time.Now())
+	}}
 	for _, name := range o.names {
 		if _, err := e.ask(ctx, site, name); err != nil {
 			return err
 		}
 	}
 	if o.wait {
-		_, err := follow(ctx, site, o.names, o.timeout, func(_ string, app *access.Application) (bool, error) {
-			return app == nil, nil
-		})
-		if err != nil {
-			return err
-		}
+		return deleteWait(ctx, site, o)
 	}
 	for _, name := range o.names {
-		if o.wait {
-			o.Sayf("application %s is gone", name)
-		} else {
-			o.Sayf("application %s is being deleted", name)
+		o.Sayf("application %s is being deleted", name)
+	}
+	return nil
+}
+
+// deleteWait waits until the applications are gone, and names what stays. What a deletion waits for is printed when it is
+// first seen.
+func deleteWait(ctx context.Context, site access.Site, o deleteOptions) error {
+	kept, held := map[string]string{}, map[string]string{}
+	_, err := follow(ctx, site, o.names, o.timeout, func(name string, app *access.Application) (bool, error) {
+		if app == nil {
+			return true, nil
+		}
+		if c := conditionOf(&app.Application, v1alpha1.ConditionKept); c != nil {
+			kept[name] = c.Message
+		}
+		if c := conditionOf(&app.Application, v1alpha1.ConditionDeletionError); c != nil && held[name] != c.Message {
+			held[name] = c.Message
+			o.Sayf("%s: %s", name, c.Message)
+		}
+		return false, nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, name := range o.names {
+		o.Sayf("application %s is gone", name)
+		if text := kept[name]; text != "" {
+			o.Sayf("%s: %s", name, text)
 		}
 	}
 	return nil
 }
 
 func deletePreview(ctx context.Context, site access.Site, o deleteOptions) error {
-	rows := iostream.Rows{Header: []string{"KIND", "OBJECT"}}
+	rows := iostream.Rows{Header: []string{"KIND", "OBJECT", "STAYS"}}
 	for _, name := range o.names {
 		app, err := site.Get(ctx, name)
 		if err != nil {
 			return err
 		}
-		rows.Add(kindText(v1alpha1.Group, v1alpha1.KindApplication), objectText(app.Namespace, app.Name))
+		rows.Add(kindText(v1alpha1.Group, v1alpha1.KindApplication), objectText(app.Namespace, app.Name), "")
 		if !o.cascade {
 			continue
 		}
-		for _, r := range app.Status.Resources {
-			rows.Add(kindText(r.Group, r.Kind), objectText(r.Namespace, r.Name))
+		answer, err := foresee(ctx, site, name, o)
+		if err != nil {
+			return err
+		}
+		for _, w := range answer.Warnings {
+			o.Sayf("%s: %s", name, w)
+		}
+		for _, r := range answer.Objects {
+			rows.Add(kindText(r.Group, r.Kind), objectText(r.Namespace, r.Name), r.Stays)
 		}
 	}
 	return o.Streams.Table(&rows)
+}
+
+// foresee asks what would go. A server asks its agent; at a cluster only the list of objects says something.
+func foresee(ctx context.Context, site access.Site, name string, o deleteOptions) (api.OperationAnswer, error) {
+	req := api.DeleteApplicationRequest{Cascade: true, Propagation: o.propagation, DryRun: true}
+	answer, err := errand{req, func(app *v1alpha1.Application) (operate.Change, error) {
+		return operate.Delete(app, req, who(), time.Now())
+	}}.ask(ctx, site, name)
+	if err != nil {
+		return answer, err
+	}
+	if _, atServer := site.(*access.Server); atServer {
+		return answer, nil
+	}
+	for i := range answer.Objects {
+		if r := &answer.Objects[i]; r.Kind == "CustomResourceDefinition" && r.Group == "apiextensions.k8s.io" {
+			r.Stays = "unless it has the sync option Delete=true"
+		}
+	}
+	return answer, nil
 }
 
 // forget has a server forget its copies. Nothing is asked of an agent.

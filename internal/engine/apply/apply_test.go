@@ -13,8 +13,10 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
+	"github.com/slipway-gitops/slipway/internal/engine/guard"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/engine/plan"
 	"github.com/slipway-gitops/slipway/internal/testenv"
 )
 
@@ -69,6 +71,15 @@ func (d *dock) manifest(text string) object.Manifest {
 	return m
 }
 
+// leaveFor has the guard permit the deletion of the objects of changes.
+func leaveFor(changes []diff.Change) guard.Leave {
+	var keys []object.Key
+	for _, c := range changes {
+		keys = append(keys, c.Key)
+	}
+	return guard.JudgeSync(guard.Sync{Deletions: keys, Budget: plan.Budget{Off: true}}).Leave
+}
+
 // run carries out changes to the objects of manifests.
 func (d *dock) run(verb diff.Verb, o Options, manifests ...object.Manifest) []Outcome {
 	d.t.Helper()
@@ -79,6 +90,7 @@ func (d *dock) run(verb diff.Verb, o Options, manifests ...object.Manifest) []Ou
 		changes = append(changes, diff.Change{Key: m.Key, Version: m.Version, Verb: verb})
 	}
 	o.Manifest = func(k object.Key) (object.Manifest, bool) { m, ok := byKey[k]; return m, ok }
+	o.Leave = leaveFor(changes)
 	return d.target.Step(d.t.Context(), changes, o)
 }
 
@@ -127,7 +139,7 @@ func TestOnlyTheObjectThatIsMeantIsDeleted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = d.target.Client.Delete(t.Context(), res, m.Key, "00000000-0000-0000-0000-000000000000", metav1.DeletePropagationBackground)
+	err = d.target.Client.Delete(t.Context(), leaveFor([]diff.Change{{Key: m.Key}}), res, m.Key, "00000000-0000-0000-0000-000000000000", metav1.DeletePropagationBackground)
 	if !apierrors.IsConflict(err) {
 		t.Errorf("an object with another UID: %v, want a conflict", err)
 	}

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
+	"github.com/slipway-gitops/slipway/internal/engine/guard"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
@@ -163,8 +164,12 @@ func (c *Client) Get(ctx context.Context, res live.Resource, key object.Key) (ma
 	return object.DecodeJSON(raw)
 }
 
-// Delete deletes one object if it still is the one with uid. An object that is gone already is no error.
-func (c *Client) Delete(ctx context.Context, res live.Resource, key object.Key, uid string, how metav1.DeletionPropagation) error {
+// Delete deletes one object if it still is the one with uid, and the guard's leave covers it. An object that is gone already is
+// no error.
+func (c *Client) Delete(ctx context.Context, leave guard.Leave, res live.Resource, key object.Key, uid string, how metav1.DeletionPropagation) error {
+	if err := leave.Check(key); err != nil {
+		return err
+	}
 	id := types.UID(uid)
 	options := metav1.DeleteOptions{PropagationPolicy: &how}
 	if uid != "" {

@@ -108,7 +108,7 @@ func hint(key object.Key, err error, text string) string {
 		return "the credentials of the destination cluster are not accepted: renew them"
 	case apierrors.IsNotFound(err) && strings.Contains(text, "namespaces"):
 		return "create the namespace in Git, or set the sync option CreateNamespace=true"
-	case refusedToChange(err) && guarded(key.GroupKind()) != "":
+	case refusedToChange(err) && !replaceable(key):
 		return "the field cannot be changed in place: give the object another name, or move what is in it and delete it by hand"
 	case refusedToChange(err):
 		return "the field cannot be changed in place: set the sync option Replace=true,Force=true on the object, or sync once with --force, which deletes it and makes it anew, or give it another name"

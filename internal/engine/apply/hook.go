@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
+	"github.com/slipway-gitops/slipway/internal/engine/guard"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
@@ -51,9 +52,9 @@ func (t Target) ReleaseHook(ctx context.Context, key object.Key) Outcome {
 	return Outcome{Change: c, Err: err, Message: err.Error()}
 }
 
-// DeleteHook deletes an object that need not be tracked; with a uid, only if it still is that one. What is gone is
+// DeleteHook deletes an object that leave covers and that need not be tracked; with a uid, only if it still is that one. What is gone is
 // deleted.
-func (t Target) DeleteHook(ctx context.Context, key object.Key, uid string, how metav1.DeletionPropagation) Outcome {
+func (t Target) DeleteHook(ctx context.Context, leave guard.Leave, key object.Key, uid string, how metav1.DeletionPropagation) Outcome {
 	c := diff.Change{Key: key, Verb: diff.Delete}
 	res, err := t.Live.Find(ctx, key.GroupKind(), "")
 	if err != nil {
@@ -62,7 +63,7 @@ func (t Target) DeleteHook(ctx context.Context, key object.Key, uid string, how 
 	if how == "" {
 		how = propagationOf(key.GroupKind())
 	}
-	err = t.Client.Delete(ctx, res, key, uid, how)
+	err = t.Client.Delete(ctx, leave, res, key, uid, how)
 	if err != nil && (uid == "" || !apierrors.IsConflict(err)) { // a conflict: another one of that name took its place
 		return Outcome{Change: c, Err: err, Message: Explain(key, err)}
 	}

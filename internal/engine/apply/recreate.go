@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/slipway-gitops/slipway/internal/engine/guard"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
@@ -19,26 +20,19 @@ import (
 // goneLimit is how long an object may take to go before it is made anew, the pods that end with it included.
 const goneLimit = 2 * time.Minute
 
-// guarded says what would be lost with an object of a kind that is never deleted to be made anew; empty for others.
-func guarded(k object.Kind) string {
-	switch k {
-	case object.Kind{Kind: "Namespace"}:
-		return "everything in the namespace"
-	case object.Kind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}:
-		return "every object of the kind that it defines"
-	case object.Kind{Kind: "PersistentVolume"}, object.Kind{Kind: "PersistentVolumeClaim"}:
-		return "the data on the volume"
-	}
-	return ""
+// replaceable reports whether an object may be deleted to be made anew.
+func replaceable(k object.Key) bool {
+	_, held := guard.JudgeReplacement(k)
+	return held == nil
 }
 
 // recreate deletes an object and makes it anew. refusal is why it cannot be changed in place; nil where that was not
 // tried. Nothing is deleted before the API server has said that it would take the new object.
 func (w *writing) recreate(ctx context.Context, refusal error) Outcome {
 	key := w.change.Key
-	if loss := guarded(key.GroupKind()); loss != "" {
-		return Outcome{Change: w.change, Err: refusal, Message: fmt.Sprintf(
-			"%s; the sync option Force does not delete a %s, for %s would be lost with it", Explain(key, refusal), key.Kind, loss)}
+	leave, held := guard.JudgeReplacement(key)
+	if held != nil {
+		return Outcome{Change: w.change, Err: refusal, Message: fmt.Sprintf("%s; %v", Explain(key, refusal), held)}
 	}
 	if err := w.creatable(ctx); err != nil {
 		return Outcome{Change: w.change, Err: err, Message: Explain(key, err) + " (nothing was deleted)"}
@@ -53,7 +47,7 @@ func (w *writing) recreate(ctx context.Context, refusal error) Outcome {
 	if err == nil {
 		meta, _ := have["metadata"].(map[string]any)
 		uid, _ := meta["uid"].(string)
-		if err := w.target.Client.Delete(ctx, w.resource, key, uid, propagationOf(key.GroupKind())); err != nil {
+		if err := w.target.Client.Delete(ctx, leave, w.resource, key, uid, propagationOf(key.GroupKind())); err != nil {
 			return w.failed(err)
 		}
 		if err := w.target.Client.awaitGone(ctx, w.resource, key, uid, goneLimit); err != nil {

@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
@@ -130,7 +131,7 @@ func TestTheWaitForAnObjectToGoEnds(t *testing.T) {
 	d := newDock(t, nil)
 	m := d.manifest("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, finalizers: [example.com/hold]}\n")
 	d.write(m, How{})
-	if out := d.target.DeleteHook(t.Context(), m.Key, "", ""); out.Err != nil {
+	if out := d.target.DeleteHook(t.Context(), leaveFor([]diff.Change{{Key: m.Key}}), m.Key, "", ""); out.Err != nil {
 		t.Fatal(out.Message)
 	}
 	err := d.target.AwaitGone(t.Context(), m.Key, 50*time.Millisecond)
@@ -167,17 +168,17 @@ func TestHooksAreReleasedAndDeleted(t *testing.T) {
 		}
 	}
 	d.release(m)
-	if out := d.target.DeleteHook(t.Context(), m.Key, "00000000-0000-0000-0000-000000000000", ""); out.Err != nil {
+	if out := d.target.DeleteHook(t.Context(), leaveFor([]diff.Change{{Key: m.Key}}), m.Key, "00000000-0000-0000-0000-000000000000", ""); out.Err != nil {
 		t.Errorf("another one of that name: %v", out.Err)
 	}
 	uid, _ := meta(d.look(m))["uid"].(string)
-	if out := d.target.DeleteHook(t.Context(), m.Key, uid, metav1.DeletePropagationBackground); out.Err != nil {
+	if out := d.target.DeleteHook(t.Context(), leaveFor([]diff.Change{{Key: m.Key}}), m.Key, uid, metav1.DeletePropagationBackground); out.Err != nil {
 		t.Fatal(out.Message)
 	}
 	if _, err := d.get(m); !apierrors.IsNotFound(err) {
 		t.Errorf("after the deletion: %v", err)
 	}
-	for _, out := range []Outcome{d.target.ReleaseHook(t.Context(), m.Key), d.target.DeleteHook(t.Context(), m.Key, uid, "")} {
+	for _, out := range []Outcome{d.target.ReleaseHook(t.Context(), m.Key), d.target.DeleteHook(t.Context(), leaveFor([]diff.Change{{Key: m.Key}}), m.Key, uid, "")} {
 		if out.Err != nil {
 			t.Errorf("an object that is gone: %v", out.Err)
 		}

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
+	"github.com/slipway-gitops/slipway/internal/engine/guard"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
@@ -23,6 +24,7 @@ type Target struct {
 // Options of a step.
 type Options struct {
 	DryRun      bool
+	Leave       guard.Leave                // covers what is deleted
 	Propagation metav1.DeletionPropagation // of deletions; the one that suits the kind when empty
 	// Manifest returns what to apply for a key of the plan.
 	Manifest func(object.Key) (object.Manifest, bool)
@@ -104,11 +106,11 @@ func (t Target) prune(ctx context.Context, c diff.Change, o Options) Outcome {
 	if o.DryRun {
 		return Outcome{Change: c, Message: MessagePrunedDry}
 	}
-	return t.Remove(ctx, c, o.Propagation)
+	return t.Remove(ctx, o.Leave, c, o.Propagation)
 }
 
-// Remove deletes one tracked object. Without a propagation it is gone once what it owns is gone.
-func (t Target) Remove(ctx context.Context, c diff.Change, how metav1.DeletionPropagation) Outcome {
+// Remove deletes one tracked object that leave covers. Without a propagation it is gone once what it owns is gone.
+func (t Target) Remove(ctx context.Context, leave guard.Leave, c diff.Change, how metav1.DeletionPropagation) Outcome {
 	rec, tracked, _ := t.Live.Get(c.Key)
 	if !tracked {
 		return Outcome{Change: c, Message: MessagePruned} // gone meanwhile
@@ -120,7 +122,7 @@ func (t Target) Remove(ctx context.Context, c diff.Change, how metav1.DeletionPr
 	if how == "" {
 		how = propagationOf(c.Key.GroupKind())
 	}
-	if err := t.Client.Delete(ctx, res, c.Key, rec.UID, how); err != nil {
+	if err := t.Client.Delete(ctx, leave, res, c.Key, rec.UID, how); err != nil {
 		return Outcome{Change: c, Err: err, Message: Explain(c.Key, err)}
 	}
 	return Outcome{Change: c, Message: MessagePruned}

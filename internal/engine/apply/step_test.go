@@ -24,6 +24,7 @@ func (d *dock) step(o Options, gone []object.Manifest, manifests ...object.Manif
 		changes = append(changes, diff.Change{Key: m.Key, Version: m.Version, Verb: diff.Create})
 	}
 	o.Manifest = func(k object.Key) (object.Manifest, bool) { m, ok := byKey[k]; return m, ok }
+	o.Leave = leaveFor(changes)
 	return d.target.Step(d.t.Context(), changes, o)
 }
 

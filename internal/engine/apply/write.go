@@ -133,7 +133,7 @@ func (w *writing) applied(ctx context.Context) (map[string]any, error) {
 // replace writes the whole object: what the manifest does not say goes, defaults aside. With Force it is deleted first,
 // where that does no harm.
 func (w *writing) replace(ctx context.Context, have map[string]any) Outcome {
-	if have != nil && w.options.Force.Is() && guarded(w.change.Key.GroupKind()) == "" {
+	if have != nil && w.options.Force.Is() && replaceable(w.change.Key) {
 		return w.recreate(ctx, nil)
 	}
 	var obj map[string]any

@@ -133,6 +133,9 @@ func describe(kind object.Kind, obj map[string]any, tracking object.Tracking) Re
 	compare, _ := annotations["argocd.argoproj.io/compare-options"].(string)
 	options := object.OptionsOf(obj)
 	rec.Prune, rec.Delete, rec.PruneLast = options.Prune, options.Delete, options.PruneLast.Is()
+	if policy, _ := annotations["helm.sh/resource-policy"].(string); hasOption(policy, "keep") { // by Helm it stays, whatever the sync options say
+		rec.Prune, rec.Delete = object.ConsentDenied, object.ConsentDenied
+	}
 	rec.Replace, rec.Force, rec.Inherits = options.Replace, options.Force, inherits(meta)
 	rec.Wave, rec.Hook = object.WaveOf(obj), object.IsHook(obj)
 	if rec.Hook {

@@ -68,7 +68,7 @@ func (b Budget) Exceeds(deletions []object.Key, total int) string {
 		return ""
 	}
 	for _, k := range deletions {
-		if takesOthers(k.GroupKind()) {
+		if TakesOthers(k.GroupKind()) {
 			return fmt.Sprintf("%s takes with it what is in it or of it", k)
 		}
 	}
@@ -82,8 +82,8 @@ func (b Budget) Exceeds(deletions []object.Key, total int) string {
 	return fmt.Sprintf("%d of %d objects is %s", len(deletions), total, limit)
 }
 
-// takesOthers reports whether deleting an object of a kind deletes more than that object, or data.
-func takesOthers(k object.Kind) bool {
+// TakesOthers reports whether deleting an object of a kind deletes more than that object, or data.
+func TakesOthers(k object.Kind) bool {
 	switch k {
 	case object.Kind{Kind: "Namespace"}, object.Kind{Kind: "PersistentVolume"}, object.Kind{Kind: "PersistentVolumeClaim"},
 		object.Kind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"},

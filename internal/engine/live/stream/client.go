@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -13,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // Client lists and watches on one API server.
@@ -116,4 +119,22 @@ func (c *Client) Get(ctx context.Context, path string) ([]byte, error) {
 		return nil, err // in the server's own words
 	}
 	return res.Raw()
+}
+
+// Page returns the metadata of the first objects of a collection, and how many there are beyond these.
+func (c *Client) Page(ctx context.Context, path string, limit int) (*metav1.PartialObjectMetadataList, error) {
+	res := c.rest.Get().AbsPath(path).Param("limit", strconv.Itoa(limit)).
+		SetHeader("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json").Do(ctx)
+	if err := res.Error(); err != nil {
+		return nil, err // in the server's own words
+	}
+	raw, err := res.Raw()
+	if err != nil {
+		return nil, err
+	}
+	var list metav1.PartialObjectMetadataList
+	if err := strict.Decode(raw, &list, strict.Foreign); err != nil {
+		return nil, fmt.Errorf("read the list of %s: %w", path, err)
+	}
+	return &list, nil
 }

@@ -61,12 +61,33 @@ export function Banners({ app, detail, resource }: { app: App; detail: Detail; r
   const guard = reason("HeldByGuard", "WaitingForConfirm");
   const held = conditionOf(resource, "Held");
   const pin = pinOf(resource);
+  const deletion = reason("Deleting");
+  const kept = conditionOf(resource, "ObjectsKept");
   return (
     <>
       {known(detail.staleSince) && (
         <Banner tone="warn" icon={<PlugZap size={15} aria-hidden />} title="The agent tells nothing of it">
           What is shown was so <Ago at={detail.staleSince} />. The agent is away, or does not find the application any
           more; what is asked for now waits for it.
+        </Banner>
+      )}
+      {deletion?.actions?.some((a) => a.action === "confirm") && (
+        <Banner
+          tone="held"
+          icon={<Hourglass size={15} aria-hidden />}
+          title="Its deletion is held: a person must confirm it"
+          action={
+            <Button why={may.sync} onClick={() => actions.open("confirm")}>
+              See and confirm…
+            </Button>
+          }
+        >
+          {sentence(deletion.why ?? "")}
+        </Banner>
+      )}
+      {kept && (
+        <Banner tone="warn" icon={<PinIcon size={15} aria-hidden />} title="Objects stay in the cluster">
+          {sentence(kept.message)}
         </Banner>
       )}
       {guard && (

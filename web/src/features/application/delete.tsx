@@ -1,11 +1,14 @@
+import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import type { App } from "@/lib/application";
+import { type App, lookKey } from "@/lib/application";
 import { plural } from "@/lib/format";
 import { Confirm } from "@/ui/confirm";
+import { ErrorNote, Loading } from "@/ui/states";
 import { toast } from "@/ui/toast";
-import { Objects, Reason } from "./dialog-parts";
-import { remove, useDetail } from "./use";
+import { Objects, Reason, sentence, Warnings } from "./dialog-parts";
+import { keyOf, placeOf } from "./resource";
+import { farewell, remove, useDetail } from "./use";
 
 const choices = [
   {
@@ -31,8 +34,12 @@ export function DeleteApplication({ app, onClose }: { app: App; onClose: () => v
   const [how, setHow] = useState("foreground");
   const [reason, setReason] = useState("");
   const navigate = useNavigate();
-  const objects = (resource.status?.resources ?? []).filter((o) => !o.hook);
+  const own = (resource.status?.resources ?? []).filter((o) => !o.hook);
   const cascade = how !== "orphan";
+  const tried = useQuery({ queryKey: lookKey(app, "try", "delete"), gcTime: 0, queryFn: () => farewell(app) });
+  const stay = cascade ? (tried.data?.objects ?? []).filter((o) => o.stays) : [];
+  const staying = new Set(stay.map(keyOf));
+  const objects = own.filter((o) => !staying.has(keyOf(o)));
   const run = async () => {
     await remove(app, { cascade, ...(cascade ? { propagation: how } : {}), ...(reason ? { reason } : {}) });
     toast(`${app.name} is being deleted`, cascade ? `with ${plural(objects.length, "object")}` : "its objects stay");
@@ -74,6 +81,21 @@ export function DeleteApplication({ app, onClose }: { app: App; onClose: () => v
               : `${plural(objects.length, "object")} stay in the cluster:`}
           </p>
           <Objects objects={objects} label={cascade ? "Objects that are deleted" : "Objects that stay"} />
+        </div>
+      )}
+      {cascade && tried.error != null && <ErrorNote error={tried.error} />}
+      {cascade && tried.isPending && <Loading rows={1} label="Asking the agent what stays" />}
+      {cascade && <Warnings list={tried.data?.warnings?.map(sentence)} />}
+      {stay.length > 0 && (
+        <div>
+          <p className="mb-1">{`${plural(stay.length, "object")} ${stay.length === 1 ? "stays" : "stay"} in the cluster:`}</p>
+          <ul aria-label="Objects that stay" className="max-h-56 overflow-auto rounded-md border bg-ground p-2 text-sm">
+            {stay.map((o) => (
+              <li key={keyOf(o)} className="break-words">
+                <span className="font-mono">{placeOf(o)}</span>: {o.stays}
+              </li>
+            ))}
+          </ul>
         </div>
       )}
       <Reason value={reason} onChange={setReason} />

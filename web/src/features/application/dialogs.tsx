@@ -8,7 +8,7 @@ import { Confirm } from "@/ui/confirm";
 import { toast } from "@/ui/toast";
 import { DeleteApplication } from "./delete";
 import { Objects, Reason, sentence, Trying, Warnings } from "./dialog-parts";
-import { conditionOf, planOf } from "./resource";
+import { askedOf, planOf } from "./resource";
 import { type Answer, operate, type Requests, useDetail } from "./use";
 
 // The dialogs of the application: which one is open is in the address.
@@ -84,7 +84,7 @@ async function ask<V extends keyof Requests>(app: App, verb: V, body: Requests[V
 function ConfirmPlan({ app, onClose }: { app: App; onClose: () => void }) {
   const { resource } = useDetail(app);
   const [reason, setReason] = useState("");
-  const message = conditionOf(resource, "Held")?.message ?? resource.status?.operationState?.message ?? "";
+  const message = askedOf(resource);
   const tried = useQuery({
     queryKey: lookKey(app, "try", "confirm", planOf(message)),
     gcTime: 0,

@@ -198,6 +198,14 @@ export function pinOf(resource: Resource): Pin | undefined {
 export const conditionOf = (resource: Resource, type: string) =>
   resource.status?.conditions?.find((c) => c.type === type);
 
+// askedOf is what the agent asks a person to confirm, a sync or a deletion; "" for nothing.
+export const askedOf = (resource: Resource): string =>
+  resource.status?.conditions?.find(
+    (c) => (c.type === "Held" || c.type === "DeletionError") && c.message.includes("slipway app confirm "),
+  )?.message ??
+  resource.status?.operationState?.message ??
+  "";
+
 // planOf is the digest in what the agent says of a sync that it holds: "(plan 5f2b7c0d9a1e4f36)".
 export const planOf = (message: string | undefined): string =>
   /\(plan ([0-9a-f]{16,64})\)/.exec(message ?? "")?.[1] ?? "";

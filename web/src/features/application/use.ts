@@ -2,7 +2,7 @@ import { queryOptions, useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo } from "react";
 import { client, data, type Schemas, send } from "@/api/client";
 import { type App, basePath, detailQuery, liveKey, pathOf } from "@/lib/application";
-import { accepted, type Command } from "@/lib/command";
+import { accepted, type Command, finished } from "@/lib/command";
 import { events } from "@/lib/events";
 import { queryClient } from "@/lib/query";
 import { rereading } from "@/lib/reread";
@@ -63,7 +63,7 @@ export interface Answer {
   revisions?: string[];
   quarantine?: string[];
   plan?: string;
-  objects?: (Named & { deployment?: number })[];
+  objects?: (Named & { deployment?: number; stays?: string })[];
   warnings?: string[];
 }
 
@@ -98,6 +98,12 @@ export async function write(app: App, resource: unknown, base: unknown, reason: 
   if (!dryRun) {
     await queryClient.invalidateQueries({ queryKey: ["one-application", app.id] });
   }
+}
+
+// farewell asks what would go with the application and what would stay, and deletes nothing.
+export async function farewell(app: App): Promise<Partial<Answer>> {
+  const command = finished(await send<Command>("DELETE", `${basePath(app)}?cascade=true&dryRun=true`));
+  return (command.result ?? {}) as Partial<Answer>;
 }
 
 // remove deletes the application.

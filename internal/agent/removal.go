@@ -1,0 +1,140 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine"
+	"github.com/slipway-gitops/slipway/internal/engine/apply"
+	"github.com/slipway-gitops/slipway/internal/engine/guard"
+	"github.com/slipway-gitops/slipway/internal/engine/object"
+)
+
+// remove deletes the objects of an Application that is being deleted, and then lets it go.
+func (a *Agent) remove(ctx context.Context, log *slog.Logger, e entry) {
+	id := name{Namespace: e.app.Namespace, Name: e.app.Name}
+	if err := a.removeStep(ctx, log, e); err != nil {
+		log.Warn("deletion is held up", "err", err)
+		a.reportDeletion(ctx, log, e.app, err, nil)
+		a.queue.addAfter(id, pauseFor(err, a.registry.failed(id)))
+	}
+}
+
+// removeStep does the next thing of a deletion: hooks before it, objects, hooks after it.
+func (a *Agent) removeStep(ctx context.Context, log *slog.Logger, e entry) error {
+	req := a.request(e, time.Now())
+	if done, err := a.deletionHooks(ctx, e, req, v1alpha1.HookPreDelete); err != nil || !done {
+		return err
+	}
+	finalizer, background := cascade(e.app)
+	if finalizer != "" {
+		out, err := a.engine.Remove(ctx, req, background)
+		if err != nil {
+			return err
+		}
+		if len(out.Kept) > 0 { // before the Application is gone
+			a.reportDeletion(ctx, log, e.app, nil, out.Kept)
+		}
+		if out.Left > 0 {
+			return nil
+		}
+		removed := a.engine.Removed(e.app) // with the Application it is forgotten
+		if err := a.dropFinalizers(ctx, e.app, finalizer); err != nil {
+			return err
+		}
+		log.Info("deleted with its objects", "kept", len(out.Kept))
+		a.ledger.deleted(e.app, removed, out.Kept)
+		return nil
+	}
+	_, err := a.deletionHooks(ctx, e, req, v1alpha1.HookPostDelete)
+	return err
+}
+
+// pauseFor is how long a deletion waits after its nth error in a row: not long where the API server was busy.
+func pauseFor(err error, n int) time.Duration {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) && apply.Retriable(err) {
+		return writePause
+	}
+	return pauseAfter(n)
+}
+
+// reportDeletion says on the Application why it is still there, and which objects stay when it is gone. What a person is to
+// confirm is marked in the list of its objects.
+func (a *Agent) reportDeletion(ctx context.Context, log *slog.Logger, app *v1alpha1.Application, cause error, kept []guard.Kept) {
+	var fresh []v1alpha1.ApplicationCondition
+	next := app.Status
+	if cause != nil {
+		fresh = append(fresh, v1alpha1.ApplicationCondition{Type: v1alpha1.ConditionDeletionError, Message: object.Middle(cause.Error(), maxCondition)})
+		next.Resources = asking(next.Resources, cause)
+	}
+	if len(kept) > 0 {
+		fresh = append(fresh, v1alpha1.ApplicationCondition{Type: v1alpha1.ConditionKept, Message: keptText(kept)})
+	}
+	now := time.Now()
+	next.Conditions = nextConditions(app.Status.Conditions, fresh, metaTime(now))
+	patch, err := statusPatch(app, next, now)
+	if err == nil && patch != nil {
+		err = a.write(ctx, app, patch)
+	}
+	if err != nil {
+		log.Warn("status not written", "err", err)
+	}
+}
+
+// maxCondition bounds a message about a deletion, in bytes: API servers and webhooks repeat what they refuse.
+const maxCondition = 8 << 10
+
+// asking marks the objects that a deletion waits for to be confirmed.
+func asking(resources []v1alpha1.ResourceStatus, cause error) []v1alpha1.ResourceStatus {
+	var held *engine.HeldError
+	if !errors.As(cause, &held) {
+		return resources
+	}
+	out := slices.Clone(resources)
+	for i := range out {
+		r := &out[i]
+		key := object.Key{Group: r.Group, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}
+		r.RequiresDeletionConfirmation = slices.Contains(held.Objects, key)
+	}
+	return out
+}
+
+// keptText names the objects that stay when their Application is gone.
+func keptText(kept []guard.Kept) string {
+	const shown = 10
+	lines := make([]string, 0, shown)
+	for _, k := range kept[:min(len(kept), shown)] {
+		lines = append(lines, k.String())
+	}
+	text := fmt.Sprintf("%d objects stay in the cluster: ", len(kept))
+	if len(kept) == 1 {
+		text = "1 object stays in the cluster: "
+	}
+	text += strings.Join(lines, "; ")
+	if n := len(kept) - shown; n > 0 {
+		text += fmt.Sprintf("; and %d more", n)
+	}
+	return object.Middle(text, maxCondition)
+}
+
+// cascade returns the finalizer by which deleting an Application deletes its objects.
+func cascade(app *v1alpha1.Application) (finalizer string, background bool) {
+	for _, f := range app.Finalizers {
+		switch f {
+		case v1alpha1.FinalizerResources, v1alpha1.FinalizerResourcesForeground:
+			return f, false
+		case v1alpha1.FinalizerResourcesBackground:
+			return f, true
+		}
+	}
+	return "", false
+}
