@@ -3,7 +3,9 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -24,14 +26,14 @@ type autolinker struct {
 	now     func() time.Time
 	log     *slog.Logger
 
-	mu      sync.Mutex
-	waiting map[string][]agentapi.Key // by the uid of their agent
-	wake    chan struct{}             // has one in it while somebody waits
+	mu    sync.Mutex
+	fresh map[string]bool // uids of agents that have new applications
+	wake  chan struct{}   // has one in it while there are such agents
 }
 
 func (s *Server) newAutolinker() *autolinker {
 	return &autolinker{
-		store: s.store, now: s.cfg.Now, log: s.log, waiting: map[string][]agentapi.Key{}, wake: make(chan struct{}, 1),
+		store: s.store, now: s.cfg.Now, log: s.log, fresh: map[string]bool{}, wake: make(chan struct{}, 1),
 		publish: s.publish,
 		write: func(ctx context.Context, e api.AuditEntry) {
 			(&auditor{store: s.store, recorder: s.audit, log: s.log}).write(ctx, "", e)
@@ -49,22 +51,15 @@ func (s *Server) noticed(c gateway.Change) {
 	}
 }
 
-// notice takes new applications in, but what another server told of: that one links them. It does not wait.
+// notice has new applications linked, but those that another server reported: that one links them. It does not wait.
 func (l *autolinker) notice(c gateway.Change) {
-	if c.Heard {
-		return
-	}
-	var fresh []agentapi.Key
-	for _, item := range c.Items {
-		if item.Key.Kind == agentapi.ItemApplication && item.Before == "" && item.After != "" {
-			fresh = append(fresh, item.Key)
-		}
-	}
-	if len(fresh) == 0 {
+	if c.Heard || !slices.ContainsFunc(c.Items, func(item gateway.Changed) bool {
+		return item.Key.Kind == agentapi.ItemApplication && item.Before == "" && item.After != ""
+	}) {
 		return
 	}
 	l.mu.Lock()
-	l.waiting[c.UID] = append(l.waiting[c.UID], fresh...)
+	l.fresh[c.UID] = true
 	l.mu.Unlock()
 	select {
 	case l.wake <- struct{}{}:
@@ -72,59 +67,58 @@ func (l *autolinker) notice(c gateway.Change) {
 	}
 }
 
-// What could not be linked is tried again after this time, so many times: its agent may be gone for good.
+// Applications that could not be linked, or that a server left when it was killed, are tried again after this time, so many
+// times: their agent may be gone for good.
 const (
 	relink     = time.Minute
 	mostRelink = 60
 )
 
-// run links what comes, until ctx ends. What could not be linked is tried again.
+// run links the new applications until ctx ends. The database keeps which these are, so it begins with those that a server
+// left.
 func (l *autolinker) run(ctx context.Context) {
-	again := time.NewTimer(clock.About(relink))
-	defer again.Stop()
-	failed := map[string]int{} // in a row, by agent
+	look := time.NewTimer(0)
+	defer look.Stop()
 	for {
+		var agents []string
 		select {
 		case <-ctx.Done():
 			return
 		case <-l.wake:
-		case <-again.C:
-			again.Reset(clock.About(relink))
+			l.mu.Lock()
+			agents = slices.Sorted(maps.Keys(l.fresh))
+			clear(l.fresh)
+			l.mu.Unlock()
+		case <-look.C:
+			look.Reset(clock.About(relink))
+			var err error
+			if agents, err = l.store.Unlinked(ctx); err != nil && ctx.Err() == nil {
+				l.log.Error("look for applications to link; the server tries again", "err", err)
+			}
 		}
-		l.mu.Lock()
-		waiting := l.waiting
-		l.waiting = map[string][]agentapi.Key{}
-		l.mu.Unlock()
-		for uid, keys := range waiting {
-			err := l.link(ctx, uid, keys)
-			if err == nil || ctx.Err() != nil {
-				delete(failed, uid)
-				continue
-			}
-			if failed[uid]++; failed[uid] > mostRelink {
-				delete(failed, uid)
-				l.log.Error("applications are not linked; `slipway agent link` does it", "agent", uid, "applications", len(keys), "err", err)
-			} else {
-				l.log.Error("link new applications; it is tried again", "agent", uid, "applications", len(keys), "err", err)
-				l.mu.Lock()
-				l.waiting[uid] = append(keys, l.waiting[uid]...)
-				l.mu.Unlock()
-			}
+		for _, uid := range agents {
+			l.try(ctx, uid)
 		}
 	}
 }
 
-// link finds services and environments for new applications of an agent.
-func (l *autolinker) link(ctx context.Context, uid string, keys []agentapi.Key) error {
-	agent, on, err := l.store.AutoLinked(ctx, uid)
-	if err != nil || !on {
-		return err
+// try links the new applications of an agent, and counts where that fails.
+func (l *autolinker) try(ctx context.Context, uid string) {
+	err := l.link(ctx, uid)
+	if err == nil || ctx.Err() != nil {
+		return
 	}
-	only := make([]string, 0, len(keys))
-	for _, key := range keys {
-		only = append(only, api.ItemID(agent, key.Namespace, key.Name))
+	forgotten, failure := l.store.LinkFailed(ctx, uid, mostRelink)
+	if forgotten > 0 {
+		l.log.Error("applications are not linked; `slipway agent link` does it", "agent", uid, "applications", forgotten, "err", err)
+		return
 	}
-	plan, err := l.store.LinkSome(ctx, agent, only)
+	l.log.Error("link new applications; the server tries again", "agent", uid, "err", errors.Join(err, failure))
+}
+
+// link finds services and environments for the new applications of an agent.
+func (l *autolinker) link(ctx context.Context, uid string) error {
+	agent, plan, err := l.store.LinkUnlinked(ctx, uid)
 	if err != nil || len(plan.Items) == 0 {
 		return err
 	}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -111,38 +112,92 @@ func TestTheServerSaysWhatItWouldLinkBeforeItDoes(t *testing.T) {
 	}
 }
 
-func TestNewApplicationsAreLinkedWhereTheirAgentIsSetToThat(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	ctx := t.Context()
-	w.ok(w.admin, http.MethodPut, "/api/v1/agents/account.prod", `{"name":"prod","autoCreate":true}`)
+// arrives has the agent of the world bring a new application, which the server stores. It returns what the server is to notice.
+func (w *world) arrives(name string) gateway.Change {
+	w.t.Helper()
+	ctx := w.t.Context()
 	kept, err := w.server.store.Agents().Get(ctx, "account.prod")
 	if err != nil {
-		t.Fatal(err)
+		w.t.Fatal(err)
 	}
-	body := `{"metadata":{"name":"search-prod","namespace":"argocd"},"spec":{"project":"default"}}`
-	key := agentapi.Key{Kind: agentapi.ItemApplication, Namespace: "argocd", Name: "search-prod"}
+	body := fmt.Sprintf(`{"metadata":{"name":%q,"namespace":"argocd"},"spec":{"project":"default"}}`, name)
+	key := agentapi.Key{Kind: agentapi.ItemApplication, Namespace: "argocd", Name: name}
+	w.batches++
 	items := []agentapi.Item{{Key: key, Hash: agentapi.Hash([]byte(body)), Body: json.RawMessage(body)}}
-	changed, err := w.server.store.ApplyItems(ctx, kept.UID, kept.Status.Epoch, 2, items, time.Now())
+	changed, err := w.server.store.ApplyItems(ctx, kept.UID, kept.Status.Epoch, 1+w.batches, items, time.Now())
 	if err != nil {
-		t.Fatal(err)
+		w.t.Fatal(err)
 	}
-	w.server.linking.notice(gateway.Change{UID: kept.UID, Items: changed})
-	w.server.linking.notice(gateway.Change{UID: "nobody", Items: changed})
-	for uid, keys := range w.server.linking.waiting {
-		if err := w.server.linking.link(ctx, uid, keys); err != nil {
-			t.Errorf("link applications of %s: %v", uid, err)
+	return gateway.Change{UID: kept.UID, Items: changed}
+}
+
+// linked checks what the new applications are linked to that the server links until it has linked some.
+func (w *world) linked(l *autolinker) {
+	w.t.Helper()
+	ctx, cancel := context.WithCancel(w.t.Context())
+	defer cancel()
+	published := make(chan string, 100)
+	l.publish = func(_ context.Context, e api.Event) { published <- e.Object.ID }
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		l.run(ctx)
+	}()
+	defer func() {
+		cancel()
+		<-done
+	}()
+	for waiting := map[string]bool{"account.search": true, "account.prod": true}; len(waiting) > 0; {
+		select {
+		case id := <-published:
+			delete(waiting, id)
+		case <-time.After(time.Minute):
+			w.t.Fatalf("nothing is linked: %v are not made", waiting)
 		}
 	}
 	answer := w.ok(w.admin, http.MethodGet, "/api/v1/agents/account.prod/applications/argocd/search-prod", "")
 	if !strings.Contains(answer, `"service":"account.search"`) || !strings.Contains(answer, `"environment":"account.prod"`) {
-		t.Errorf("the application is not linked: %s", answer)
+		w.t.Errorf("the application is not linked: %s", answer)
 	}
 	// One that was there before is left alone.
 	if answer := w.ok(w.admin, http.MethodGet, thing, ""); strings.Contains(answer, `"service":`) {
-		t.Errorf("an application that was there is linked too: %s", answer)
+		w.t.Errorf("an application that was there is linked too: %s", answer)
 	}
-	if answer := w.ok(w.admin, http.MethodGet, "/api/v1/audit?action=agent.link", ""); !strings.Contains(answer, "account.search") {
-		t.Errorf("the audit does not say what was made: %s", answer)
+	if answer := w.ok(w.admin, http.MethodGet, "/api/v1/audit?action=agent.link", ""); strings.Count(answer, "account.search") == 0 {
+		w.t.Errorf("the audit does not say what was made: %s", answer)
 	}
+	if left, err := w.server.store.Unlinked(ctx); err != nil || len(left) > 0 {
+		w.t.Errorf("agents %v have applications to link, %v", left, err)
+	}
+}
+
+func TestNewApplicationsAreLinkedWhereTheirAgentIsSetToThat(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.ok(w.admin, http.MethodPut, "/api/v1/agents/account.prod", `{"name":"prod","autoCreate":true}`)
+	l, change := w.server.newAutolinker(), w.arrives("search-prod")
+	heard := change
+	heard.Heard = true
+	if l.notice(heard); len(l.fresh) > 0 || len(l.wake) > 0 {
+		t.Errorf("it links what another server reported: %v", l.fresh)
+	}
+	l.notice(gateway.Change{UID: "nobody", Items: change.Items})
+	if l.notice(change); !l.fresh[change.UID] || len(l.wake) != 1 {
+		t.Errorf("a new application wakes nobody: %v", l.fresh)
+	}
+	w.linked(l)
+}
+
+// TestApplicationsThatAKilledServerDidNotLinkAreLinkedByTheNext drops the report to the part of the server that links.
+func TestApplicationsThatAKilledServerDidNotLinkAreLinkedByTheNext(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.ok(w.admin, http.MethodPut, "/api/v1/agents/account.prod", `{"name":"prod","autoCreate":true}`)
+	w.arrives("search-prod")
+	data := w.server.cfg.Data
+	if err := w.server.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w.server = newServer(t, func(c *Config) { c.Data = data })
+	w.linked(w.server.newAutolinker())
 }

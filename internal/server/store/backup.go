@@ -45,7 +45,7 @@ type backupEnd struct {
 //nolint:gochecknoglobals // a table
 var tables = []string{
 	"setting", "organization", "project", "person", "team", "team_member", "service_account", "token", "role", "resource_group", "binding",
-	"agent", "mapping", "service", "environment", "environment_cluster", "application_link", "item", "item_edition", "label", "command_id", "command", "audit", "audit_place",
+	"agent", "mapping", "service", "environment", "environment_cluster", "application_link", "item", "item_edition", "unlinked", "label", "command_id", "command", "audit", "audit_place",
 	"ledger_name", "ledger_blob", "ledger_entry", "ledger_object", "ledger_place", "saved_view", "bulk_job", "bulk_target",
 	"notification_channel", "notification_rule", "hosted_agent",
 }

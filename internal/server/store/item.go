@@ -59,7 +59,10 @@ func (s *Store) ApplyItems(ctx context.Context, uid string, epoch, seq int64, it
 		if err != nil {
 			return fmt.Errorf("read items: %w", err)
 		}
-		b := batch{tx: t, uid: uid, id: owner.id, now: micros(now), stored: before, before: maps.Clone(before), last: map[string]row{}}
+		b := batch{
+			tx: t, uid: uid, id: owner.id, now: micros(now), stored: before, before: maps.Clone(before), last: map[string]row{},
+			links: owner.links, fresh: map[string]agentapi.Key{},
+		}
 		for _, item := range items {
 			changes = append(changes, b.apply(item, where))
 		}
@@ -76,18 +79,20 @@ type owner struct {
 	id    string
 	scope api.Scope
 	seq   int64
+	links bool // its new applications are linked
 }
 
 // lockEpoch reads an agent that this transaction goes on to change, if the
 // epoch is its present one.
 func (t tx) lockEpoch(ctx context.Context, uid string, epoch int64) (owner, error) {
 	var o owner
-	var present, revoked int64
-	query := "SELECT id, scope, epoch, seq, revoked FROM agent WHERE uid = ?"
+	var present, revoked, links int64
+	query := "SELECT id, scope, epoch, seq, revoked, auto_create FROM agent WHERE uid = ?"
 	if t.dialect == postgres {
 		query += " FOR UPDATE"
 	}
-	err := t.one(ctx, query, []any{uid}, &o.id, (*string)(&o.scope), &present, &o.seq, &revoked)
+	err := t.one(ctx, query, []any{uid}, &o.id, (*string)(&o.scope), &present, &o.seq, &revoked, &links)
+	o.links = links != 0
 	switch {
 	case isNotFound(err):
 		return o, gateway.ErrUnknown
@@ -142,6 +147,9 @@ type batch struct {
 	last    map[string]row  // to be written
 	gone    []string        // entries to be removed
 	renamed bool            // a cluster may have another name or address
+	// links says that new applications are linked, and fresh are these, by entry.
+	links bool
+	fresh map[string]agentapi.Key
 	// edition is that of what is written.
 	edition int64
 }
@@ -170,6 +178,7 @@ func (b *batch) apply(item agentapi.Item, where places) gateway.Changed {
 			b.gone = append(b.gone, entry)
 			delete(b.before, entry)
 			delete(b.last, entry)
+			delete(b.fresh, entry)
 		}
 		return change
 	}
@@ -183,6 +192,9 @@ func (b *batch) apply(item agentapi.Item, where places) gateway.Changed {
 	case agentapi.ItemApplication:
 		r.fields.deployed = r.fields.deployed.after(was.deployed, there, r.fields.firstDeployed, b.now)
 		r.fields.driftSince = driftSince(r.fields.sync, was.driftSince, b.now)
+		if change.Before == "" {
+			b.fresh[entry] = item.Key
+		}
 	case agentapi.ItemInstances: // they are where their application is, and seen by whoever sees that
 		of := b.before[clean(applicationOf(item.Key).String())]
 		r.fields.argoProject, labels = of.argoProject, of.labels
@@ -219,6 +231,9 @@ func (b *batch) write(ctx context.Context) error {
 		if err := b.relabel(ctx, part); err != nil {
 			return fmt.Errorf("write labels of items: %w", err)
 		}
+	}
+	if err := b.await(ctx); err != nil {
+		return err
 	}
 	if b.renamed {
 		return b.relink(ctx, "agent = ? AND EXISTS (SELECT 1 FROM environment_cluster e WHERE e.agent = item.agent_id)", b.uid)

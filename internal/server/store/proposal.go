@@ -25,20 +25,6 @@ var stageNames = map[string]bool{
 // agent that lack one, and makes and links what is missing. may is asked before
 // anything is made, perhaps more than once; with dryRun nothing is.
 func (s *Store) LinkApplications(ctx context.Context, agent string, dryRun bool, may func(api.LinkPlan) error) (plan api.LinkPlan, err error) {
-	return s.linkApplications(ctx, agent, nil, dryRun, may)
-}
-
-// LinkSome does it for some of them, whoever asks.
-func (s *Store) LinkSome(ctx context.Context, agent string, ids []string) (plan api.LinkPlan, err error) {
-	only := make(map[string]bool, len(ids))
-	for _, id := range ids {
-		only[id] = true
-	}
-	return s.linkApplications(ctx, agent, only, false, func(api.LinkPlan) error { return nil })
-}
-
-// linkApplications does it for those of some ids; for all of nil.
-func (s *Store) linkApplications(ctx context.Context, agent string, only map[string]bool, dryRun bool, may func(api.LinkPlan) error) (plan api.LinkPlan, err error) {
 	do := s.write
 	if dryRun {
 		do = s.read
@@ -52,7 +38,7 @@ func (s *Store) linkApplications(ctx context.Context, agent string, only map[str
 				return err
 			}
 		}
-		if plan, err = t.propose(ctx, agent, only); err != nil {
+		if plan, err = t.propose(ctx, agent, nil); err != nil {
 			return fmt.Errorf("find services of applications: %w", err)
 		}
 		if err := may(plan); err != nil || dryRun {
@@ -63,7 +49,8 @@ func (s *Store) linkApplications(ctx context.Context, agent string, only map[str
 	return plan, err
 }
 
-// propose says what the applications of an agent would be linked to.
+// propose says what those applications of an agent would be linked to that have
+// some ids; for nil, what all would be.
 func (t tx) propose(ctx context.Context, agent string, only map[string]bool) (api.LinkPlan, error) {
 	plan := api.LinkPlan{Items: []api.LinkProposal{}, Services: []string{}, Environments: []string{}}
 	var apps []linkable
@@ -255,18 +242,6 @@ func (t tx) carryOut(ctx context.Context, plan api.LinkPlan) error {
 		}
 	}
 	return nil
-}
-
-// AutoLinked reports whether services and environments are made for the
-// applications of an agent, and which agent that is.
-func (s *Store) AutoLinked(ctx context.Context, uid string) (id string, on bool, err error) {
-	err = s.read(ctx, func(t tx) error {
-		return t.one(ctx, "SELECT id, auto_create FROM agent WHERE uid = ?", []any{uid}, &id, number64(func(n int64) { on = n != 0 }))
-	})
-	if isNotFound(err) {
-		return "", false, nil
-	}
-	return id, on, err
 }
 
 // FindCluster finds a cluster of an agent by name or address: its item without

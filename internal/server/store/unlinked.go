@@ -1,0 +1,113 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/api/agentapi"
+)
+
+// await notes the new applications of a batch that are to be linked. It comes
+// after the lock of links is taken, so no linking passes them over.
+func (b *batch) await(ctx context.Context) error {
+	if !b.links || len(b.fresh) == 0 {
+		return nil
+	}
+	keys := make([]agentapi.Key, 0, len(b.fresh))
+	for _, key := range b.fresh {
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, func(x, y agentapi.Key) int { return strings.Compare(x.String(), y.String()) })
+	for part := range slices.Chunk(keys, rowsAtOnce) {
+		args := make([]any, 0, 3*len(part))
+		for _, key := range part {
+			args = append(args, b.uid, key.Namespace, key.Name)
+		}
+		line := "(?, ?, ?, 0)"
+		_, err := b.exec(ctx, "INSERT INTO unlinked (agent, namespace, name, tries) VALUES "+strings.Repeat(line+", ", len(part)-1)+line+
+			" ON CONFLICT (agent, namespace, name) DO NOTHING", args...)
+		if err != nil {
+			return fmt.Errorf("note new applications to link: %w", err)
+		}
+	}
+	return nil
+}
+
+// Unlinked returns the uids of the agents that have applications which are to be
+// linked.
+func (s *Store) Unlinked(ctx context.Context) (uids []string, err error) {
+	err = s.read(ctx, func(t tx) error {
+		uids = nil
+		return t.each(ctx, "SELECT DISTINCT agent FROM unlinked ORDER BY agent", nil, collect(&uids))
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read applications to link: %w", err)
+	}
+	return uids, nil
+}
+
+// LinkUnlinked finds services and environments for the applications of an agent
+// that are to be linked, makes and links what is missing, and forgets that they
+// were to be linked. It returns the id of the agent, and what it did: nothing for
+// an agent that is gone or is not set to that any more.
+func (s *Store) LinkUnlinked(ctx context.Context, uid string) (agent string, plan api.LinkPlan, err error) {
+	err = s.write(ctx, func(t tx) error {
+		agent, plan = "", api.LinkPlan{}
+		var on int64
+		err := t.one(ctx, "SELECT id, auto_create FROM agent WHERE uid = ?", []any{uid}, &agent, &on)
+		if isNotFound(err) {
+			return nil // its applications went with it
+		}
+		if err != nil {
+			return fmt.Errorf("read agent: %w", err)
+		}
+		if err := t.lockLinks(ctx, true); err != nil {
+			return err
+		}
+		only := map[string]bool{}
+		err = t.each(ctx, "SELECT namespace, name FROM unlinked WHERE agent = ?", []any{uid}, func(rows *sql.Rows) error {
+			var namespace, name string
+			err := rows.Scan(&namespace, &name)
+			only[api.ItemID(agent, namespace, name)] = true
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("read applications to link: %w", err)
+		}
+		if len(only) == 0 {
+			return nil // another server was faster
+		}
+		if on != 0 {
+			if plan, err = t.propose(ctx, agent, only); err != nil {
+				return fmt.Errorf("find services of applications: %w", err)
+			}
+			if err := t.carryOut(ctx, plan); err != nil {
+				return err
+			}
+		}
+		_, err = t.exec(ctx, "DELETE FROM unlinked WHERE agent = ?", uid)
+		return err
+	})
+	return agent, plan, err
+}
+
+// LinkFailed counts an attempt to link the applications of an agent that failed.
+// It forgets those that were tried so many times, and returns how many these
+// are.
+func (s *Store) LinkFailed(ctx context.Context, uid string, most int) (forgotten int64, err error) {
+	err = s.write(ctx, func(t tx) error {
+		if _, err := t.exec(ctx, "UPDATE unlinked SET tries = tries + 1 WHERE agent = ?", uid); err != nil {
+			return err
+		}
+		forgotten, err = t.exec(ctx, "DELETE FROM unlinked WHERE agent = ? AND tries >= ?", uid, most)
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("count an attempt to link applications: %w", err)
+	}
+	return forgotten, nil
+}
