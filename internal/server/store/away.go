@@ -34,10 +34,12 @@ func (a *away) Unwrap() []error {
 	}}
 }
 
-// reached makes the error of a transaction ErrAway where the database is to blame, and neither the query nor who asked.
+// reached makes the error of a transaction ErrAway where the database is to blame, and neither the query nor who asked. A
+// database that does not do it within the time that its caller gives it is to blame as well.
 func reached(ctx context.Context, err error) error {
 	var said *api.Error
-	if err == nil || ctx.Err() != nil || errors.As(err, &said) || !isAway(err) {
+	late := errors.Is(ctx.Err(), context.DeadlineExceeded)
+	if err == nil || ctx.Err() != nil && !late || errors.As(err, &said) || !late && !isAway(err) {
 		return err
 	}
 	return &away{err}

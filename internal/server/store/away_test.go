@@ -92,6 +92,12 @@ func TestOnlyTheDatabaseIsBlamedForWhatIsItsFault(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, late := other.BeginTx(ended, nil)
+	tight, cancelTight := context.WithTimeout(t.Context(), 0)
+	defer cancelTight()
+	_, slow := other.BeginTx(tight, nil)
+	if err := reached(tight, slow); !errors.Is(err, ErrAway) || !errors.Is(err, context.DeadlineExceeded) || api.CodeOf(err) != api.CodeUnavailable {
+		t.Errorf("what is not done in time: got %v", err)
+	}
 	_, wrong := other.ExecContext(t.Context(), "SELECT nothing FROM nowhere")
 	for name, err := range map[string]error{
 		"who asked has gone": reached(ended, errors.Join(busy, late)), "a query that is wrong": reached(t.Context(), wrong),

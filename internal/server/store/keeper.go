@@ -116,6 +116,10 @@ type Kept struct {
 	Body   []byte
 }
 
+// claimTries is how often a key may be released between the attempt to take it
+// and the look at who has it.
+const claimTries = 3
+
 // Claim takes an idempotency key, or gives what was kept for it. A key that is
 // taken and has no answer yet is a conflict, and so is one that was taken for
 // another request.
@@ -125,18 +129,26 @@ func (s *Store) Claim(ctx context.Context, key, fingerprint string, until time.T
 		if _, err := t.exec(ctx, "DELETE FROM idempotency WHERE expires_at <= ?", t.now); err != nil {
 			return err
 		}
-		n, err := t.exec(ctx, `INSERT INTO idempotency (id, fingerprint, done, status, header, body, expires_at)
-			VALUES (?, ?, 0, 0, '', '', ?) ON CONFLICT (id) DO NOTHING`, key, fingerprint, until)
-		if err != nil || n > 0 {
-			return err
-		}
 		var was, body string
 		var done int64
 		answer := &Kept{}
 		var expires time.Time
-		err = t.one(ctx, "SELECT fingerprint, done, status, header, body, expires_at FROM idempotency WHERE id = ?", []any{key},
-			&was, &done, &answer.Status, decode(&answer.Header), &body, instant(&expires))
+		// A key that is taken can be released before it is read: then it is free.
+		err := error(ErrNotFound)
+		for try := 0; try < claimTries && isNotFound(err); try++ {
+			n, err1 := t.exec(ctx, `INSERT INTO idempotency (id, fingerprint, done, status, header, body, expires_at)
+				VALUES (?, ?, 0, 0, '', '', ?) ON CONFLICT (id) DO NOTHING`, key, fingerprint, until)
+			if err1 != nil || n > 0 {
+				return err1
+			}
+			err = t.one(ctx, "SELECT fingerprint, done, status, header, body, expires_at FROM idempotency WHERE id = ?", []any{key},
+				&was, &done, &answer.Status, decode(&answer.Header), &body, instant(&expires))
+		}
 		switch {
+		case isNotFound(err):
+			return &refusal{ErrExists, api.Error{
+				Code: api.CodeConflict, Message: "other requests with this idempotency key began and ended at this moment: try again", RetryAfter: 1,
+			}}
 		case err != nil:
 			return err
 		case was != fingerprint:

@@ -101,18 +101,13 @@ func (s *Store) run(ctx context.Context, statement string, args ...any) error {
 // next makes of it, and returns that. No other call for the key comes between.
 func (s *Store) Attempt(ctx context.Context, key string, next func(authn.Attempt) authn.Attempt) (now authn.Attempt, err error) {
 	err = s.write(ctx, func(t tx) error {
-		// The row is there before it is read, so that it can be locked.
-		_, err := t.exec(ctx, "INSERT INTO attempt (id, failures, last_at, locked_until) VALUES (?, 0, 0, 0) ON CONFLICT (id) DO NOTHING", key)
-		if err != nil {
-			return err
-		}
-		query := "SELECT failures, last_at, locked_until FROM attempt WHERE id = ?"
-		if t.dialect == postgres {
-			query += " FOR UPDATE"
-		}
+		// One statement makes the row or locks it: between two, a sign-in at the same moment can remove it.
 		var was authn.Attempt
-		if err := t.one(ctx, query, []any{key}, &was.Failures, instant(&was.LastAt), instant(&was.LockedUntil)); err != nil {
-			return err
+		err := t.one(ctx, `INSERT INTO attempt (id, failures, last_at, locked_until) VALUES (?, 0, 0, 0)
+			ON CONFLICT (id) DO UPDATE SET failures = attempt.failures RETURNING failures, last_at, locked_until`,
+			[]any{key}, &was.Failures, instant(&was.LastAt), instant(&was.LockedUntil))
+		if err != nil {
+			return fmt.Errorf("read wrong passwords: %w", err)
 		}
 		now = next(was)
 		_, err = t.exec(ctx, "UPDATE attempt SET failures = ?, last_at = ?, locked_until = ? WHERE id = ?", now.Failures, now.LastAt, now.LockedUntil, key)
