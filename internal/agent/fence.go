@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// fenceKey is the key of the holding in the context of a turn.
+// fenceKey is the key of the holding in the context of a turn, and of a command.
 type fenceKey struct{}
 
 // over reports whether the Lease may be another's by now. The clock on the wall counts beside that of the process: the latter
@@ -15,9 +15,9 @@ func (h *holding) over() bool {
 	return h.ctx.Err() != nil || h.until.Load().Passed(h.now())
 }
 
-// lost reports whether the Lease that a turn goes by, of its shard or of the leader, may be another's.
-func lost(turn context.Context) bool {
-	h, ok := turn.Value(fenceKey{}).(*holding)
+// lost reports whether the Lease that a turn or a command goes by, of the shard or of the leader, may be another's.
+func lost(ctx context.Context) bool {
+	h, ok := ctx.Value(fenceKey{}).(*holding)
 	return ok && h.over()
 }
 
@@ -31,7 +31,7 @@ func (a *Agent) fell(turn context.Context, id name) bool {
 	return true
 }
 
-// fenced lets no request of a turn pass when the Lease that it goes by may be another's. A context that ends would tell, but not
+// fenced lets no request of a turn or a command pass when the Lease that it goes by may be another's. A context that ends would tell, but not
 // at once: in a process that was stopped for a while, what was about to write is faster than the timer.
 func fenced(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(req *http.Request) (*http.Response, error) {

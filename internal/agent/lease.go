@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -37,6 +38,9 @@ func (t leaseTimes) deadline() time.Duration { return t.duration * 2 / 3 }
 // retry is how often a lease is renewed, or tried to be had.
 func (t leaseTimes) retry() time.Duration { return t.duration / 6 }
 
+// windUp is how long an agent that is stopped keeps a Lease for what it has begun, at most.
+func (t leaseTimes) windUp() time.Duration { return t.deadline() / 2 }
+
 // look is how often replicas that share Applications look at each other.
 func (t leaseTimes) look() time.Duration { return t.duration / 12 }
 
@@ -44,6 +48,12 @@ func (t leaseTimes) look() time.Duration { return t.duration / 12 }
 func (c *Config) times() leaseTimes { return leaseTimes{cmp.Or(c.LeaseDuration, leaseDuration)} }
 
 var errLeaseLost = errors.New("the leader lease was lost: another agent took over, or the API server was away too long")
+
+// led is how what was done while the lease was held came to its end.
+type led struct {
+	err  error
+	lost bool // the lease was lost before
+}
 
 // lead runs f while this agent holds the lease, and returns when f or the lease ends. The identity is kept in the
 // data directory, so that an agent which was killed goes on at once after its restart.
@@ -64,25 +74,37 @@ func (a *Agent) lead(ctx context.Context, f func(context.Context) error) error {
 	if err != nil {
 		return fmt.Errorf("make client for leases: %w", err)
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	times := a.cfg.times()
-	done := make(chan error, 1)
-	started := false
 	lock := &fencedLock{times: times, held: holding{now: clock.Now}, LeaseLock: &resourcelock.LeaseLock{
 		LeaseMeta:  metav1.ObjectMeta{Namespace: a.cfg.Namespace, Name: leaseName},
 		Client:     client,
 		LockConfig: resourcelock.ResourceLockConfig{Identity: a.cfg.Identity}, Labels: a.leaseLabels(),
 	}}
+	// An agent that is stopped gives the Lease up after its last write: until then no other one may begin.
+	holds, release := context.WithCancel(context.WithoutCancel(ctx))
+	defer release()
+	var leads atomic.Bool
+	defer context.AfterFunc(ctx, func() {
+		if leads.Load() {
+			time.AfterFunc(times.windUp(), release)
+		} else {
+			release()
+		}
+	})()
+	done := make(chan led, 1)
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock:          lock,
 		LeaseDuration: times.duration, RenewDeadline: times.deadline(), RetryPeriod: times.retry(), ReleaseOnCancel: true,
 		Callbacks: leaderelection.LeaderCallbacks{
-			OnStartedLeading: func(ctx context.Context) {
-				started = true
-				lock.held.ctx = ctx
-				done <- f(context.WithValue(ctx, fenceKey{}, &lock.held))
-				cancel()
+			OnStartedLeading: func(leading context.Context) {
+				leads.Store(true)
+				lock.held.ctx = leading
+				work, stop := context.WithCancel(context.WithValue(leading, fenceKey{}, &lock.held))
+				defer stop()
+				defer context.AfterFunc(ctx, stop)()
+				err := f(work)
+				done <- led{err, leading.Err() != nil && ctx.Err() == nil}
+				release()
 			},
 			OnStoppedLeading: func() {},
 			OnNewLeader: func(identity string) {
@@ -95,17 +117,15 @@ func (a *Agent) lead(ctx context.Context, f func(context.Context) error) error {
 	if err != nil {
 		return fmt.Errorf("prepare leader lease: %w", err)
 	}
-	elector.Run(ctx)
-	if !started {
-		return nil
+	elector.Run(holds) //nolint:contextcheck // it ends after ctx
+	if lock.held.until.Load() == nil {
+		return nil // stopped before it had the Lease
 	}
-	if err := <-done; err != nil {
-		return err
-	}
-	if ctx.Err() == nil {
+	end := <-done
+	if end.err == nil && end.lost {
 		return errLeaseLost
 	}
-	return nil
+	return end.err
 }
 
 // fencedLock is a Lease that notes until when it is ours. A process that was stopped for a while, and whose Lease is

@@ -410,7 +410,7 @@ func (s *shards) end(ctx context.Context) {
 		h.cancel()
 	}
 	s.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.times.deadline()/2)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.times.windUp())
 	defer cancel()
 	for {
 		idle := true

@@ -151,6 +151,9 @@ func dialExec(ctx context.Context, config *rest.Config, pod *corev1.Pod, contain
 	if err != nil {
 		return nil, err
 	}
+	if lost(ctx) { // it passes no transport that is fenced
+		return nil, errLeaseLost
+	}
 	dialer := websocket.Dialer{
 		TLSClientConfig: tls, HandshakeTimeout: execHandshake, Subprotocols: protocols, Proxy: http.ProxyFromEnvironment,
 		NetDialContext: config.Dial,
@@ -243,16 +246,20 @@ type execTerminal struct {
 	mu sync.Mutex // of writes to conn
 }
 
-func (t *execTerminal) send(channel byte, data []byte) error {
+// send sends a message to the container, unless the agent may have no Lease any more.
+func (t *execTerminal) send(ctx context.Context, channel byte, data []byte) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if lost(ctx) {
+		return errLeaseLost
+	}
 	if err := t.conn.SetWriteDeadline(time.Now().Add(execHandshake)); err != nil {
 		return err
 	}
 	return t.conn.WriteMessage(websocket.BinaryMessage, append([]byte{channel}, data...))
 }
 
-func (t *execTerminal) resize(size agentapi.Size) error {
+func (t *execTerminal) resize(ctx context.Context, size agentapi.Size) error {
 	if size.Columns <= 0 || size.Rows <= 0 || size.Columns > maxSize || size.Rows > maxSize {
 		return nil
 	}
@@ -260,12 +267,12 @@ func (t *execTerminal) resize(size agentapi.Size) error {
 	if err != nil {
 		return err
 	}
-	return t.send(channelSize, raw)
+	return t.send(ctx, channelSize, raw)
 }
 
 // input sends what the person types.
 func (t *execTerminal) input(ctx context.Context, size agentapi.Size) {
-	if t.resize(size) != nil {
+	if t.resize(ctx, size) != nil {
 		return
 	}
 	for {
@@ -273,11 +280,11 @@ func (t *execTerminal) input(ctx context.Context, size agentapi.Size) {
 		if err != nil {
 			return
 		}
-		if c.Resize != nil && t.resize(*c.Resize) != nil || len(c.Data) > 0 && t.send(channelIn, c.Data) != nil {
+		if c.Resize != nil && t.resize(ctx, *c.Resize) != nil || len(c.Data) > 0 && t.send(ctx, channelIn, c.Data) != nil {
 			return
 		}
 		// An old API server cannot be told: a command that waits for the end of its input does so until somebody leaves.
-		if c.InputEnds && t.conn.Subprotocol() == protocolExec && t.send(channelClose, []byte{channelIn}) != nil {
+		if c.InputEnds && t.conn.Subprotocol() == protocolExec && t.send(ctx, channelClose, []byte{channelIn}) != nil {
 			return
 		}
 	}

@@ -1,0 +1,259 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	coordination "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/clock"
+	"github.com/slipway-gitops/slipway/internal/testenv"
+)
+
+// tollKey is the key of the toll in the context of what pays it.
+type tollKey struct{}
+
+// toll counts the requests of a command, and takes its Lease away after some.
+type toll struct {
+	held  *holding
+	after int
+
+	mu   sync.Mutex
+	sent int
+	late []string // writes after the Lease was lost
+}
+
+// pay notes a request that reaches the API server. Reads may be under way side by side.
+func (p *toll) pay(req *http.Request) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.sent++; p.sent > p.after && req.Method != http.MethodGet && !req.URL.Query().Has("dryRun") {
+		p.late = append(p.late, req.Method+" "+req.URL.Path)
+	}
+	if p.sent >= p.after {
+		p.lose()
+	}
+}
+
+// lose ends the Lease as for a process that was stopped: no timer has had its turn yet.
+func (p *toll) lose() { p.held.until.Store(new(clock.Now().Add(-time.Millisecond))) }
+
+// tolled has each request of a context with a toll pay it.
+func tolled(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(req *http.Request) (*http.Response, error) {
+		if p, ok := req.Context().Value(tollKey{}).(*toll); ok {
+			p.pay(req)
+		}
+		return next.RoundTrip(req)
+	})
+}
+
+// underLease is a context whose Lease is lost after so many requests.
+func underLease(t *testing.T, requests int) (context.Context, *toll) {
+	t.Helper()
+	p := &toll{held: &holding{ctx: t.Context(), now: clock.Now}, after: requests}
+	if p.held.until.Store(new(clock.Now().Add(time.Hour))); requests == 0 {
+		p.lose()
+	}
+	return context.WithValue(context.WithValue(t.Context(), fenceKey{}, p.held), tollKey{}, p), p
+}
+
+// TestNoCommandSendsARequestAfterTheLeaseWasLost takes the Lease away before each request of each command that can write.
+func TestNoCommandSendsARequestAfterTheLeaseWasLost(t *testing.T) {
+	t.Parallel()
+	s := newStandThrough(t, tolled)
+	s.create()
+	s.synced(api.SyncRequest{})
+	app, settings := s.app(s.name), configMap("settings")
+	raw := func(text string, args ...any) json.RawMessage { return json.RawMessage(fmt.Sprintf(text, args...)) }
+	commands := []struct {
+		kind   agentapi.Kind
+		target agentapi.Target
+		body   any
+	}{
+		{agentapi.KindSync, app, api.SyncRequest{Labels: []string{"tier=web"}}},
+		{agentapi.KindRefresh, app, api.RefreshRequest{}},
+		{agentapi.KindTerminate, app, nil},
+		{agentapi.KindRollback, app, api.RollbackRequest{}},
+		{agentapi.KindUnpin, app, api.UnpinRequest{}},
+		{agentapi.KindConfirm, app, api.ConfirmRequest{}},
+		{agentapi.KindRestore, app, api.RestoreRequest{}},
+		{agentapi.KindRevert, app, api.RevertRequest{}},
+		{agentapi.KindAllow, app, api.AllowRequest{Object: api.ObjectName{Kind: "ConfigMap", Name: "settings"}, Until: time.Now().Add(time.Hour)}},
+		{agentapi.KindObjectApply, app, agentapi.ObjectApply{Update: true, Object: s.manifest(s.name)}},
+		{agentapi.KindObjectPatch, app, agentapi.ObjectPatch{Type: "merge", Patch: raw(`{"metadata":{"labels":{"a":"b"}}}`)}},
+		{agentapi.KindObjectDelete, agentapi.Target{Kind: agentapi.ItemArgoProject, Namespace: s.ns, Name: "shop"}, agentapi.ObjectDelete{}},
+		{agentapi.KindResourcePatch, app, map[string]any{"resource": settings, "type": "merge", "patch": raw(`{"data":{"size":"3"}}`)}},
+		{agentapi.KindResourceDelete, app, map[string]any{"resource": settings}},
+		{agentapi.KindResourceAction, app, map[string]any{"resource": api.ResourceRef{Group: "apps", Kind: "Deployment", Name: "web"}, "action": "restart"}},
+		{agentapi.KindSettingsApply, agentapi.Target{}, agentapi.SettingChange{
+			Type: agentapi.SettingRepository, Name: "other", Fields: map[string]string{"url": s.repo.URL(), "type": "git"},
+		}},
+		{agentapi.KindSettingsDelete, agentapi.Target{}, agentapi.SettingChange{Type: agentapi.SettingRepository, Name: "other"}},
+		{agentapi.KindAppDelete, app, api.DeleteApplicationRequest{}},
+	}
+	run := s.verbs.executors()
+	tried := map[agentapi.Kind]bool{}
+	for _, c := range commands {
+		tried[c.kind] = true
+		body, err := json.Marshal(c.body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := agentapi.Command{ID: "command-1", Agent: standUID, Kind: c.kind, Target: c.target, Body: body, User: "user:anna", Reason: "a test"}
+		for requests, more := 0, true; more; requests++ {
+			ctx, p := underLease(t, requests)
+			_, err := run[c.kind](ctx, cmd)
+			p.mu.Lock()
+			if len(p.late) > 0 {
+				t.Errorf("%s, whose lease was lost after %d requests, sends %q", c.kind, requests, p.late)
+			}
+			if requests == 0 && !errors.Is(err, errLeaseLost) {
+				t.Errorf("%s without a lease: %v", c.kind, err)
+			}
+			// The last one needs no more requests than it may send: it is done, or refused for another reason.
+			more = p.sent >= requests && errors.Is(err, errLeaseLost)
+			p.mu.Unlock()
+		}
+	}
+	for kind := range run {
+		if kind.Nature() == agentapi.Changes && !tried[kind] {
+			t.Errorf("%s is not tried", kind)
+		}
+	}
+}
+
+func TestATerminalSendsNothingAfterTheLeaseWasLost(t *testing.T) {
+	t.Parallel()
+	s := newStand(t)
+	pod := s.withPod()
+	open := terminalRequest{Resource: pod, Command: []string{"cat"}, Pipe: true}
+	ctx, p := underLease(t, 1<<20)
+	w, done := newWire(), make(chan error, 1)
+	go func() { done <- s.verbs.terminal(ctx, s.command(agentapi.KindResourceTerminal, open), w) }()
+	w.in <- agentapi.Chunk{Data: []byte("typed before")}
+	w.await(t, "typed before")
+	p.lose()
+	w.in <- agentapi.Chunk{Data: []byte("typed after")}
+	for limit, open := time.After(patience), true; open; {
+		select {
+		case <-done:
+			open = false
+		case <-w.news:
+			if strings.Contains(w.text(), "after") {
+				t.Fatalf("the container got %q", w.text())
+			}
+		case <-limit:
+			t.Fatal("the terminal stays open")
+		}
+	}
+	// A terminal of which the Lease is lost between the last request and the dial begins no command.
+	conn, err := dialExec(ctx, s.agent.cfg.REST, podOf("talker"), "talker", []string{"true"}, false)
+	if !errors.Is(err, errLeaseLost) {
+		t.Errorf("it dials without a lease: %v", err)
+	}
+	if conn != nil {
+		_ = conn.Close()
+	}
+}
+
+// leader is an agent that can lead, and what it needs for that.
+func leader(t *testing.T) (*Agent, coordination.LeaseInterface) {
+	t.Helper()
+	ns, config := testenv.Namespace(t), rest.CopyConfig(testenv.Cluster(t))
+	leases, err := coordination.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Wrap(fenced)
+	return &Agent{
+		cfg: Config{REST: config, Namespace: ns, Identity: "a", LeaseDuration: shortestLeaseDuration}, log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	}, leases.Leases(ns)
+}
+
+func TestAnAgentThatIsStoppedGivesItsLeaseUpAfterItsLastWrite(t *testing.T) {
+	t.Parallel()
+	a, leases := leader(t)
+	core, err := typedcorev1.NewForConfig(a.cfg.REST)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	err = a.lead(ctx, func(ctx context.Context) error {
+		stop()
+		<-ctx.Done()
+		// As the result of a command, of which the journal is written when the agent ends.
+		ctx = context.WithoutCancel(ctx)
+		for range 20 { // a release that begins with the stop has its turn
+			if lease, err := leases.Get(ctx, leaseName, metav1.GetOptions{}); err != nil || holder(lease) != "a" {
+				t.Fatalf("the lease is given up before the last write, %v", err)
+			}
+		}
+		_, err := core.ConfigMaps(a.cfg.Namespace).Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "journal"}}, metav1.CreateOptions{})
+		return err
+	})
+	if err != nil {
+		t.Errorf("what was begun is not written: %v", err)
+	}
+	if lease, err := leases.Get(t.Context(), leaseName, metav1.GetOptions{}); err != nil || holder(lease) != "" {
+		t.Errorf("the lease is not given up: %v", err)
+	}
+}
+
+func TestAnAgentThatLostItsLeaseEndsWithAnError(t *testing.T) {
+	t.Parallel()
+	a, leases := leader(t)
+	err := a.lead(t.Context(), func(ctx context.Context) error {
+		_, err := leases.Patch(ctx, leaseName, types.MergePatchType, []byte(`{"spec":{"holderIdentity":"b"}}`), metav1.PatchOptions{})
+		if err != nil {
+			return err
+		}
+		<-ctx.Done()
+		return nil // as what ends with its context
+	})
+	if !errors.Is(err, errLeaseLost) {
+		t.Errorf("another agent leads, and this one ends with %v", err)
+	}
+}
+
+func TestAnAgentThatIsStoppedWhileItWaitsForTheLeaseEnds(t *testing.T) {
+	t.Parallel()
+	a, leases := leader(t)
+	first, release := context.WithCancel(t.Context())
+	defer release()
+	began, done := make(chan struct{}), make(chan error, 2)
+	go func() { done <- a.lead(first, func(ctx context.Context) error { close(began); <-ctx.Done(); return nil }) }()
+	<-began
+	b := &Agent{cfg: a.cfg, log: a.log}
+	b.cfg.Identity = "b"
+	waiting, stop := context.WithTimeout(t.Context(), time.Second)
+	defer stop()
+	if err := b.lead(waiting, func(context.Context) error { return errors.New("it leads") }); err != nil {
+		t.Errorf("a second agent: %v", err)
+	}
+	lease, err := leases.Get(t.Context(), leaseName, metav1.GetOptions{})
+	if err != nil || holder(lease) != "a" {
+		t.Errorf("the lease is of %q, %v", holder(lease), err)
+	}
+	release()
+	if err := <-done; err != nil {
+		t.Errorf("the first agent: %v", err)
+	}
+}
+
