@@ -131,6 +131,8 @@ type NotificationDelivery struct {
 	NextAt     time.Time `json:"nextAt,omitzero" doc:"When it is tried next"`
 	CreatedAt  time.Time `json:"createdAt" doc:"When it was made"`
 	FinishedAt time.Time `json:"finishedAt,omitzero" doc:"When it was sent, or given up"`
+	// Taken are marks of the receivers that have it while others of its channel do not. They are the server's own.
+	Taken []string `json:"-"`
 }
 
 // DeliveryFilter says which deliveries are wanted. The newest come first, unless Sort says otherwise.

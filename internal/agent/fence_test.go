@@ -238,7 +238,9 @@ func TestAnAgentThatIsStoppedWhileItWaitsForTheLeaseEnds(t *testing.T) {
 	first, release := context.WithCancel(t.Context())
 	defer release()
 	began, done := make(chan struct{}), make(chan error, 2)
-	go func() { done <- a.lead(first, func(ctx context.Context) error { close(began); <-ctx.Done(); return nil }) }()
+	go func() {
+		done <- a.lead(first, func(ctx context.Context) error { close(began); <-ctx.Done(); return nil })
+	}()
 	<-began
 	b := &Agent{cfg: a.cfg, log: a.log}
 	b.cfg.Identity = "b"
@@ -256,4 +258,3 @@ func TestAnAgentThatIsStoppedWhileItWaitsForTheLeaseEnds(t *testing.T) {
 		t.Errorf("the first agent: %v", err)
 	}
 }
-

@@ -117,7 +117,7 @@ func (a *Agent) lead(ctx context.Context, f func(context.Context) error) error {
 	if err != nil {
 		return fmt.Errorf("prepare leader lease: %w", err)
 	}
-	elector.Run(holds) //nolint:contextcheck // it ends after ctx
+	elector.Run(holds)
 	if lock.held.until.Load() == nil {
 		return nil // stopped before it had the Lease
 	}

@@ -20,22 +20,26 @@ type kind struct {
 	options []string
 	// convert makes the URL of the address that the service itself shows; nil where there is nothing to make.
 	convert func(*url.URL) (string, error)
+	// receivers is where several receivers are; nil where a channel has one.
+	receivers *list
 }
 
 // kinds are those of the library. A webhook is ours.
 //
 //nolint:gochecknoglobals // a table
 var kinds = map[string]kind{
-	"slack":      {scheme: "slack", titled: true, options: []string{"botname", "icon", "color"}, convert: slackURL},
-	"teams":      {scheme: "teams", titled: true, options: []string{"color"}, convert: teamsURL},
-	"email":      {scheme: "smtp", titled: true, options: []string{"to", "fromname"}},
-	"pagerduty":  {scheme: "pagerduty", options: []string{"severity", "source", "action"}},
-	"opsgenie":   {scheme: "opsgenie", titled: true, options: []string{"tags", "entity", "source", "priority", "responders"}},
-	"discord":    {scheme: "discord", titled: true, options: []string{"username", "avatar", "color"}, convert: discordURL},
-	"telegram":   {scheme: "telegram", titled: true, options: []string{"chats", "notification", "preview"}},
+	"slack":     {scheme: "slack", titled: true, options: []string{"botname", "icon", "color"}, convert: slackURL},
+	"teams":     {scheme: "teams", titled: true, options: []string{"color"}, convert: teamsURL},
+	"email":     {scheme: "smtp", titled: true, options: []string{"to", "fromname"}, receivers: &list{[]string{"toaddresses", "to"}, "to"}},
+	"pagerduty": {scheme: "pagerduty", options: []string{"severity", "source", "action"}},
+	"opsgenie":  {scheme: "opsgenie", titled: true, options: []string{"tags", "entity", "source", "priority", "responders"}},
+	"discord":   {scheme: "discord", titled: true, options: []string{"username", "avatar", "color"}, convert: discordURL},
+	"telegram": {
+		scheme: "telegram", titled: true, options: []string{"chats", "notification", "preview"}, receivers: &list{[]string{"chats", "channels"}, "chats"},
+	},
 	"googlechat": {scheme: "googlechat", convert: googleURL},
 	"mattermost": {scheme: "mattermost", options: []string{"icon"}},
-	"matrix":     {scheme: "matrix", options: []string{"rooms"}},
+	"matrix":     {scheme: "matrix", options: []string{"rooms"}, receivers: &list{[]string{"rooms", "room"}, "rooms"}},
 	"rocketchat": {scheme: "rocketchat"},
 	"zulip":      {scheme: "zulip", options: []string{"stream", "topic"}},
 	"ntfy":       {scheme: "ntfy", titled: true, options: []string{"priority", "tags", "click", "icon"}},

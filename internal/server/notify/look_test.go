@@ -66,7 +66,7 @@ func (b *box) ClaimNotification(context.Context, string, string, time.Duration) 
 }
 
 // EndNotification implements notify.Storage.
-func (b *box) EndNotification(context.Context, string, string, string, string, time.Duration) error {
+func (b *box) EndNotification(context.Context, string, string, string, string, time.Duration, []string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.sent++

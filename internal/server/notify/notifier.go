@@ -45,7 +45,8 @@ type Storage interface {
 	// DueChannels are those that have a message to be sent now, and in how long the next is.
 	DueChannels(context.Context) (due []string, next time.Duration, err error)
 	ClaimNotification(ctx context.Context, channel, holder string, hold time.Duration) (d api.NotificationDelivery, there bool, err error)
-	EndNotification(ctx context.Context, id, holder, state, message string, again time.Duration) error
+	// EndNotification keeps what came of an attempt, and which receivers have the message.
+	EndNotification(ctx context.Context, id, holder, state, message string, again time.Duration, taken []string) error
 	NotificationChannel(ctx context.Context, id string) (api.NotificationChannel, error)
 }
 
@@ -316,7 +317,7 @@ func (n *Notifier) end(ctx context.Context, d *api.NotificationDelivery, state, 
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(lastWord, giveUp) })()
 	for said := false; ; said = true {
 		once, cancel := context.WithTimeout(telling, sendTime)
-		err := n.cfg.Storage.EndNotification(once, d.ID, n.cfg.Holder, state, message, again)
+		err := n.cfg.Storage.EndNotification(once, d.ID, n.cfg.Holder, state, message, again, d.Taken)
 		cancel()
 		if err == nil {
 			n.cfg.Told(ctx, Of(d))

@@ -147,11 +147,11 @@ type absent struct {
 	times atomic.Int32
 }
 
-func (a *absent) EndNotification(ctx context.Context, id, holder, state, message string, again time.Duration) error {
+func (a *absent) EndNotification(ctx context.Context, id, holder, state, message string, again time.Duration, taken []string) error {
 	if a.times.Add(-1) >= 0 {
 		return errors.New("the database is away")
 	}
-	return a.storage.EndNotification(ctx, id, holder, state, message, again)
+	return a.storage.EndNotification(ctx, id, holder, state, message, again, taken)
 }
 
 func TestWhatWasTakenWhileTheDatabaseIsAwayIsNotSentAgain(t *testing.T) {

@@ -65,7 +65,8 @@ func NewSender(cfg SenderConfig) (*Sender, error) {
 // Close ends connections that wait to be used again.
 func (s *Sender) Close() { s.webhook.client.CloseIdleConnections() }
 
-// Send sends. An error has no secret in it.
+// Send sends, to those receivers of the channel that do not have the message yet, and notes in the message who takes it. An
+// error has no secret in it.
 func (s *Sender) Send(ctx context.Context, c *api.NotificationChannel, d *api.NotificationDelivery) error {
 	secret, err := s.secret(c)
 	if err != nil {
@@ -86,14 +87,14 @@ func (s *Sender) Send(ctx context.Context, c *api.NotificationChannel, d *api.No
 		return err
 	}
 	// The title becomes a header of some kinds.
-	p := parcel{URL: address.String(), Title: strings.Join(strings.Fields(plain(d.Title)), " "), Text: plain(d.Text), Options: c.Options}
+	p := parcel{Title: strings.Join(strings.Fields(plain(d.Title)), " "), Text: plain(d.Text), Options: c.Options}
 	if !k.titled {
 		p.Title, p.Text = "", d.Title+"\n"+d.Text
 	}
 	if c.Kind == "email" { // the receiver can tell a repetition
 		p.Text += "\n\n-- \nDelivery " + d.ID
 		// What others wrote is in it: commits, errors, names. It must not become markup.
-		p.URL, p.Options = asText(address), with(c.Options, "usehtml", "no")
+		address, p.Options = asText(address), with(c.Options, "usehtml", "no")
 	}
 	if c.Kind == "pagerduty" {
 		p.Options = with(c.Options, "dedup_key", d.ID)
@@ -101,14 +102,20 @@ func (s *Sender) Send(ctx context.Context, c *api.NotificationChannel, d *api.No
 	if c.Kind == "opsgenie" {
 		p.Options = with(c.Options, "alias", d.ID)
 	}
-	if err := s.couriers.send(ctx, p); err != nil {
+	if receivers := k.receivers.of(address, c.Options); len(receivers) > 0 {
+		err = s.sendEach(ctx, k.receivers, p, address, receivers, d)
+	} else {
+		p.URL = address.String()
+		err = s.couriers.send(ctx, p)
+	}
+	if err != nil {
 		return errors.New(quiet(err, secret))
 	}
 	return nil
 }
 
 // asText is the address of a mail server for mails without HTML.
-func asText(address *url.URL) string {
+func asText(address *url.URL) *url.URL {
 	query := address.Query()
 	for name := range query {
 		if strings.EqualFold(name, "usehtml") {
@@ -117,7 +124,7 @@ func asText(address *url.URL) string {
 	}
 	out := *address
 	out.RawQuery = query.Encode()
-	return out.String()
+	return &out
 }
 
 func with(options map[string]string, name, value string) map[string]string {

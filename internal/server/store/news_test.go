@@ -372,13 +372,13 @@ func TestAMessageIsClaimedByOneAndComesBackWhenItIsLost(t *testing.T) {
 		if _, err := s.ResendNotification(ctx, d.ID); api.CodeOf(err) != api.CodeConflict {
 			t.Errorf("send again what is on its way: %v", err)
 		}
-		if err := s.EndNotification(ctx, d.ID, "killed", api.DeliverySent, "", 0); err != nil {
+		if err := s.EndNotification(ctx, d.ID, "killed", api.DeliverySent, "", 0, nil); err != nil {
 			t.Fatal(err)
 		}
 		if got := must[api.NotificationDelivery](t)(s.GetNotification(ctx, d.ID)); got.State != api.DeliveryWaiting {
 			t.Errorf("whoever lost a message says that it is %s", got.State)
 		}
-		if err := s.EndNotification(ctx, d.ID, "one", api.DeliveryWaiting, "no answer", time.Hour); err != nil {
+		if err := s.EndNotification(ctx, d.ID, "one", api.DeliveryWaiting, "no answer", time.Hour, []string{"a", "b"}); err != nil {
 			t.Fatal(err)
 		}
 		due, next, err := s.DueChannels(ctx)
@@ -388,14 +388,18 @@ func TestAMessageIsClaimedByOneAndComesBackWhenItIsLost(t *testing.T) {
 		if got := must[api.NotificationDelivery](t)(s.ResendNotification(ctx, d.ID)); got.State != api.DeliveryWaiting || got.Attempts != 0 || got.Message != "" {
 			t.Errorf("to be sent again: %+v", got)
 		}
-		if d, there = claim("two", time.Hour); !there {
-			t.Error("what is to be sent again is not there")
+		if d, there = claim("two", time.Hour); !there || !slices.Equal(d.Taken, []string{"a", "b"}) {
+			t.Errorf("what is to be sent again: there %t, and %q have it", there, d.Taken)
 		}
-		if err := s.EndNotification(ctx, d.ID, "two", api.DeliverySent, "", 0); err != nil {
+		if err := s.EndNotification(ctx, d.ID, "two", api.DeliverySent, "", 0, []string{"a", "b", "c"}); err != nil {
 			t.Fatal(err)
 		}
 		if got := must[api.NotificationDelivery](t)(s.GetNotification(ctx, d.ID)); got.State != api.DeliverySent || got.FinishedAt.IsZero() {
 			t.Errorf("sent: %+v", got)
+		}
+		must[api.NotificationDelivery](t)(s.ResendNotification(ctx, d.ID))
+		if d, there = claim("three", time.Hour); !there || len(d.Taken) > 0 {
+			t.Errorf("all have it and get it again: there %t, and %q are left out", there, d.Taken)
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
@@ -18,7 +19,8 @@ func outbox() guarded {
 
 const outboxColumns = `notification_delivery.delivery, notification_delivery.id, notification_delivery.scope, notification_delivery.channel,
 	notification_delivery.state, notification_delivery.title, notification_delivery.message, notification_delivery.body,
-	notification_delivery.attempts, notification_delivery.next_at, notification_delivery.created_at, notification_delivery.finished_at`
+	notification_delivery.attempts, notification_delivery.next_at, notification_delivery.created_at, notification_delivery.finished_at,
+	notification_delivery.taken`
 
 // outboxBody is what the column body holds.
 type outboxBody struct {
@@ -30,7 +32,7 @@ func scanOutbox(rows interface{ Scan(...any) error }, d *api.NotificationDeliver
 	var body outboxBody
 	into := []any{
 		&d.ID, &d.Rule, (*string)(&d.Scope), &d.Channel, &d.State, &d.Title, &d.Message, decode(&body),
-		&d.Attempts, instant(&d.NextAt), instant(&d.CreatedAt), instant(&d.FinishedAt),
+		&d.Attempts, instant(&d.NextAt), instant(&d.CreatedAt), instant(&d.FinishedAt), scanner(func(text string) error { d.Taken = strings.Fields(text); return nil }),
 	}
 	err := rows.Scan(append(into, more...)...)
 	d.Event, d.Text = body.Event, body.Text
@@ -88,15 +90,16 @@ func (t tx) message(ctx context.Context, id string) (d api.NotificationDelivery,
 }
 
 // ResendNotification has a message tried again from the first attempt on, at once.
-// One that is on its way is a conflict.
+// Receivers that have it get it again where all have. One that is on its way is a
+// conflict.
 func (s *Store) ResendNotification(ctx context.Context, id string) (d api.NotificationDelivery, err error) {
 	err = s.write(ctx, func(t tx) error {
 		now, err := t.clock(ctx)
 		if err != nil {
 			return err
 		}
-		n, err := t.exec(ctx, `UPDATE notification_delivery SET state = ?, attempts = 0, next_at = ?, holder = '', held_until = 0, message = '', finished_at = 0
-			WHERE delivery = ? AND held_until <= ?`, api.DeliveryWaiting, now, id, now)
+		n, err := t.exec(ctx, `UPDATE notification_delivery SET state = ?, attempts = 0, next_at = ?, holder = '', held_until = 0, message = '', finished_at = 0,
+			taken = CASE WHEN state = 'Sent' THEN '' ELSE taken END WHERE delivery = ? AND held_until <= ?`, api.DeliveryWaiting, now, id, now)
 		if err != nil {
 			return err
 		}
@@ -195,8 +198,9 @@ func (s *Store) ClaimNotification(ctx context.Context, channel, holder string, h
 }
 
 // EndNotification says what came of an attempt: state Sent or Dead, or Waiting for
-// another one after a while. Whoever lost the message says nothing.
-func (s *Store) EndNotification(ctx context.Context, id, holder, state, message string, again time.Duration) error {
+// another one after a while, and which receivers have it. Whoever lost the message
+// says nothing.
+func (s *Store) EndNotification(ctx context.Context, id, holder, state, message string, again time.Duration, taken []string) error {
 	err := s.write(ctx, func(t tx) error {
 		now, err := t.clock(ctx)
 		if err != nil {
@@ -206,8 +210,8 @@ func (s *Store) EndNotification(ctx context.Context, id, holder, state, message 
 		if state != api.DeliveryWaiting {
 			finished = now
 		}
-		_, err = t.exec(ctx, `UPDATE notification_delivery SET state = ?, message = ?, next_at = ?, finished_at = ?, holder = '', held_until = 0
-			WHERE delivery = ? AND holder = ?`, state, message, next, finished, id, holder)
+		_, err = t.exec(ctx, `UPDATE notification_delivery SET state = ?, message = ?, next_at = ?, finished_at = ?, holder = '', held_until = 0, taken = ?
+			WHERE delivery = ? AND holder = ?`, state, message, next, finished, strings.Join(taken, " "), id, holder)
 		return err
 	})
 	if err != nil {
