@@ -15,7 +15,7 @@ type Why struct {
 
 // WhyReason is one thing that makes the state what it is.
 type WhyReason struct {
-	Code  string    `json:"code" doc:"The kind of reason, for programs: NotFound, Deleting, Skipped, Unseen, Denied, CannotFetch, CannotRender, CannotCompare, Terminating, WaitingForRetry, WaitingForHook, WaitingForHealth, WaitingForConfirm, Operating, Asked, HeldByGuard, HeldByWindow, Held, Pinned, Failed, AutomatedOff, SelfHealOff, PruneOff, PruneForbidden, SyncDue, Shared, DriftAllowed, Degraded, Progressing, Missing, Suspended, Unjudged, Unsupported, Warned, Done" example:"HeldByGuard"`
+	Code  string    `json:"code" doc:"The kind of reason, for programs: NotFound, Deleting, Skipped, Unseen, Denied, CannotFetch, CannotRender, CannotCompare, Terminating, WaitingForRetry, WaitingForHook, WaitingForHealth, WaitingForConfirm, Operating, Asked, HeldByGuard, HeldByWindow, Held, Pinned, Failed, AutomatedOff, SelfHealOff, PruneOff, PruneForbidden, SyncDue, Shared, DriftAllowed, Failing, Degraded, Progressing, Missing, Suspended, Unjudged, Unsupported, Warned, Done" example:"HeldByGuard"`
 	What  string    `json:"what" doc:"The reason in a sentence" example:"its sync is held, because it would delete too much"`
 	Why   string    `json:"why,omitempty" doc:"What was said about it, in the words of whoever said it"`
 	Since time.Time `json:"since,omitzero" doc:"Since when, where that is known"`
@@ -23,6 +23,8 @@ type WhyReason struct {
 	Next string `json:"next" doc:"What would change it: commands of the command line in backticks, or what to commit"`
 	// Objects are at most WhyObjects.
 	Objects []ObjectName `json:"objects,omitempty" doc:"Objects that it is about, 20 at most"`
+	// Finding is what fails in the cluster, where this is the reason. What says it then, and Why what follows from it.
+	Finding *Finding `json:"finding,omitempty" doc:"What fails in the cluster, with evidence; where that is the reason"`
 	// Actions are what of Next the API can do.
 	Actions []WhyAction `json:"actions,omitempty" doc:"What of next the API can do, what helps most first; none where only a commit helps"`
 }

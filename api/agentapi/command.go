@@ -31,6 +31,11 @@ const (
 	KindOperation Kind = "application.operation"
 	KindRevisions Kind = "application.revisions"
 
+	// KindFindings says what fails in the cluster. The Body is an api.FindingsRequest.
+	KindFindings Kind = "application.findings"
+	// KindTips says where the branches of an Application are. It has no body.
+	KindTips Kind = "application.tips"
+
 	// KindPreview says what an Application would do. The Target names it, the Body is a Preview.
 	KindPreview Kind = "application.preview"
 
@@ -101,7 +106,7 @@ func (k Kind) Nature() Nature {
 		KindResourcePatch, KindResourceDelete, KindResourceAction,
 		KindSettingsApply, KindSettingsDelete, KindRotate:
 		return Changes
-	case KindDiff, KindTree, KindManifests, KindPreview, KindPlan, KindOperation, KindRevisions, KindRepositoryRefs, KindRepositoryPaths,
+	case KindDiff, KindTree, KindManifests, KindPreview, KindPlan, KindOperation, KindRevisions, KindFindings, KindTips, KindRepositoryRefs, KindRepositoryPaths,
 		KindResourceGet, KindResourceActions, KindResourceEvents, KindSettingsTest:
 		return Reads
 	case KindResourceLogs, KindResourceTerminal, KindTreeWatch:

@@ -153,10 +153,22 @@ func (a Application) delete(ctx context.Context, r api.DeleteApplicationRequest)
 	return out, err
 }
 
-// Why says why it is as it is, from the server's copy.
-func (a Application) Why(ctx context.Context) (api.Why, error) {
+// Why says why it is as it is, from the server's copy and what the agent sees in the cluster; with the last lines of containers
+// that fail where logs is set.
+func (a Application) Why(ctx context.Context, logs bool) (api.Why, error) {
+	query := url.Values{}
+	if logs {
+		query.Set("logs", "true")
+	}
 	var out api.Why
-	err := a.c.do(ctx, call{method: http.MethodGet, path: a.at("why")}, &out)
+	err := a.c.do(ctx, call{method: http.MethodGet, path: a.at("why"), query: query}, &out)
+	return out, err
+}
+
+// RevisionStatus says where its branches are, and what was compared, deployed and pinned.
+func (a Application) RevisionStatus(ctx context.Context) (api.RevisionStatus, error) {
+	var out api.RevisionStatus
+	err := a.c.do(ctx, call{method: http.MethodGet, path: a.at("revision-status")}, &out)
 	return out, err
 }
 

@@ -100,6 +100,7 @@ func (v *verbs) executors() map[agentapi.Kind]link.Executor {
 		agentapi.KindDiff: v.diff, agentapi.KindTree: v.tree, agentapi.KindManifests: v.manifests, agentapi.KindPreview: v.preview,
 		agentapi.KindRepositoryRefs: v.repositoryRefs, agentapi.KindRepositoryPaths: v.repositoryPaths,
 		agentapi.KindPlan: v.plan, agentapi.KindOperation: v.operation, agentapi.KindRevisions: v.revisions,
+		agentapi.KindFindings: v.findings, agentapi.KindTips: v.tips,
 		agentapi.KindObjectApply: v.objectApply, agentapi.KindObjectPatch: v.objectPatch, agentapi.KindObjectDelete: v.objectDelete,
 		agentapi.KindResourceGet: v.resourceGet, agentapi.KindResourcePatch: v.resourcePatch, agentapi.KindResourceDelete: v.resourceDelete,
 		agentapi.KindResourceActions: v.resourceActions, agentapi.KindResourceAction: v.resourceAction, agentapi.KindResourceEvents: v.resourceEvents,

@@ -57,11 +57,13 @@ func rooms() map[string][]string {
 		chained:             {api},
 		redact:              {chained},
 		"internal/operate":  {api, object, "internal/project"},
-		"internal/why":      {api, object, "internal/project", "internal/operate", redact},
+		"internal/cause":    {api, object, redact},
+		"internal/clue":     {api, object, "internal/cause"},
+		"internal/why":      {api, object, "internal/cause", "internal/project", "internal/operate", redact},
 		"internal/inspect":  {api, object, diff, health, redact},
 		"internal/agent": {
 			api, source, source + "/...", "internal/git", "internal/webhook", "internal/project", "internal/engine/...",
-			"internal/operate", "internal/inspect", "internal/seal", "internal/podlog", "internal/trace", "internal/inlet", "internal/outward", "internal/clock", redact,
+			"internal/operate", "internal/inspect", "internal/cause", "internal/clue", "internal/seal", "internal/podlog", "internal/trace", "internal/inlet", "internal/outward", "internal/clock", redact,
 		},
 
 		// The control plane. Its parts meet in server.go only.
@@ -84,12 +86,12 @@ func rooms() map[string][]string {
 		server + "hosting": {api, redact, "internal/clock"},
 		server + "notify":  {api, redact, "internal/outward", server + "rbac"},
 		server + "gateway": {api, "internal/trace", "internal/clock", server + "event", server + "address"},
-		server + "httpapi": {api, "internal/trace", redact, server + "address", server + "rbac", server + "authn", server + "audit", server + "event", server + "install", "internal/project", "internal/why", "internal/inspect"},
+		server + "httpapi": {api, "internal/trace", redact, server + "address", server + "rbac", server + "authn", server + "audit", server + "event", server + "install", "internal/project", "internal/cause", "internal/why", "internal/inspect"},
 
 		"internal/cli": {
 			api, source + "/...", "internal/git", "internal/gitserve", "dev/demo",
 			object, diff, plan, health, "internal/engine/render/...", "internal/engine/action", "internal/project",
-			"internal/operate", "internal/inspect", "internal/why", "internal/seal", "internal/podlog", "internal/inlet", "internal/clock", chained, redact,
+			"internal/operate", "internal/inspect", "internal/cause", "internal/clue", "internal/why", "internal/seal", "internal/podlog", "internal/inlet", "internal/clock", chained, redact,
 		},
 		"internal/testenv":  {api, "internal/gitserve"},
 		"internal/archtest": nil,
@@ -138,6 +140,7 @@ func bans() []ban {
 		{room: "internal/server", pkg: "net/http/httptest", why: "is for tests"},
 		{room: "internal/operate", pkg: "k8s.io/client-go/rest", why: "is a client"},
 		{room: "internal/inspect", pkg: "k8s.io/client-go/rest", why: "is a client"},
+		{room: "internal/cause", pkg: "k8s.io/client-go/rest", why: "is a client"},
 		{room: server + "rbac", pkg: "database/sql", why: "is a store"},
 		{room: "internal/agent", pkg: "net/http/httptest", why: "is for tests"},
 		{room: "internal/cli", pkg: "net/http/httptest", why: "is for tests"},

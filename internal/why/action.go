@@ -14,7 +14,7 @@ func (a Answer) API() api.Why {
 	for _, r := range a.Reasons {
 		out.Reasons = append(out.Reasons, api.WhyReason{
 			Code: string(r.Code), What: object.Line(r.What), Why: object.Lines(r.Why, maxTold), Since: r.Since, Next: object.Line(r.Next),
-			Objects: r.Objects[:min(len(r.Objects), api.WhyObjects)], Actions: r.Actions,
+			Objects: r.Objects[:min(len(r.Objects), api.WhyObjects)], Actions: r.Actions, Finding: r.Finding,
 		})
 	}
 	return out

@@ -203,7 +203,7 @@ func (t *teller) unhealthy(bad []v1alpha1.ResourceStatus, like Reason, next func
 			t.add("", out)
 			return
 		}
-		t.add("", out)
+		t.add("", t.blame(out))
 	}
 }
 

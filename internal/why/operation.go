@@ -38,6 +38,7 @@ func (t *teller) operation() {
 		r.Code, r.What = WaitingForRetry, "its last sync failed, and is tried again"+at(retryAt(op))
 		r.Since, r.Why, r.Objects = op.FinishedAt.Time, because(op), resultsOf(op, failedResult)
 		r.Next = "push a fix, which is tried at once; " + t.command("terminate-op") + " ends the attempts"
+		r = t.refused(t.blame(r), op)
 		word = "waiting for a retry"
 	case strings.HasPrefix(op.Message, "waiting for pruning confirmation of "):
 		r.Code, r.What = WaitingForConfirm, "its sync waits until somebody confirms what it deletes"
@@ -47,10 +48,12 @@ func (t *teller) operation() {
 	case strings.Contains(op.Message, "waiting for completion of hook "), strings.Contains(op.Message, "waiting for deletion of hook "):
 		r.Code, r.What, r.Objects = WaitingForHook, "its sync waits for a hook", resultsOf(op, runningHook)
 		r.Next = t.lookAt(hookRunning(op)) + t.command("terminate-op") + " ends the sync"
+		r = t.blame(r)
 	case strings.Contains(op.Message, "waiting for "):
 		r.Code, r.What = WaitingForHealth, "its sync waits for the objects of a wave, before it does the next one"
 		r.Objects = resultsOf(op, runningResult)
 		r.Next = t.command("tree") + " shows them; push a fix if they cannot become healthy, or " + t.command("terminate-op")
+		r = t.blame(r)
 	default:
 		r.Code, r.What = Operating, "a sync is under way, started by "+starter(op.Operation.InitiatedBy)
 	}
@@ -223,6 +226,7 @@ func (t *teller) failed() {
 		case op.Operation.Sync != nil && op.Operation.Sync.DryRun:
 			r.What, r.Next, r.Actions = "its last dry run failed", "push a fix; nothing was changed", nil
 		}
+		r = t.refused(t.blame(r), op)
 		if t.app.Status.Sync.Status == v1alpha1.SyncStatusOutOfSync {
 			t.settle("failed", r)
 		} else {

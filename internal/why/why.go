@@ -13,6 +13,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/cause"
 	"github.com/slipway-gitops/slipway/internal/operate"
 	"github.com/slipway-gitops/slipway/internal/project"
 	"github.com/slipway-gitops/slipway/internal/redact"
@@ -24,6 +25,7 @@ type Facts struct {
 	App             *v1alpha1.Application // nil: there is none
 	Project         *project.Rules        // nil: not known
 	ProjectError    error                 // why not, where that is the project's fault
+	Findings        []api.Finding         // what fails in the cluster, the worst first; none where nobody looked
 	Now             time.Time
 }
 
@@ -42,6 +44,8 @@ type Reason struct {
 	Why   string    `json:"why,omitempty"`
 	Since time.Time `json:"since,omitzero"`
 	Next  string    `json:"next"` // what would change it: a command, or what to commit
+	// Finding is what fails in the cluster, where that is the reason. What is its sentence then.
+	Finding *api.Finding `json:"finding,omitempty"`
 
 	// For programs that offer what Next says: the objects that it is about, and what can be asked for. They are not printed.
 	Objects []api.ObjectName `json:"-"`
@@ -80,6 +84,7 @@ const (
 	SyncDue           Code = "SyncDue"           //
 	Shared            Code = "Shared"            // another Application has an object of it
 	DriftAllowed      Code = "DriftAllowed"      //
+	Failing           Code = "Failing"           // something in the cluster that no health reports
 	Degraded          Code = "Degraded"          //
 	Progressing       Code = "Progressing"       //
 	Missing           Code = "Missing"           //
@@ -95,8 +100,9 @@ type teller struct {
 	Facts
 	app     *v1alpha1.Application
 	reasons []Reason
-	words   []string // of the state, besides sync and health
-	settled bool     // something above says why it is not synced
+	words   []string                // of the state, besides sync and health
+	settled bool                    // something above says why it is not synced
+	used    map[api.ObjectName]bool // objects whose finding is told
 }
 
 // Explain answers why an Application is as it is.
@@ -107,13 +113,14 @@ func Explain(f Facts) Answer {
 			Next: fmt.Sprintf("`slipway app list -n %s` shows those that it has; `slipway app create %s` makes one", f.Namespace, f.Name),
 		}}}
 	}
-	t := &teller{Facts: f, app: f.App}
+	t := &teller{Facts: f, app: f.App, used: map[api.ObjectName]bool{}}
 	t.Name, t.Namespace = safe(f.App.Name), safe(f.App.Namespace)
 	for _, tell := range []func(){
-		t.deletion, t.skipped, t.denied, t.broken, t.operation, t.held, t.pinned, t.failed, t.unseen, t.allowed, t.differs, t.health, t.warnings,
+		t.deletion, t.skipped, t.denied, t.broken, t.operation, t.held, t.pinned, t.failed, t.unseen, t.allowed, t.differs, t.health, t.failing, t.warnings,
 	} {
 		tell()
 	}
+	t.order()
 	if len(t.reasons) == 0 {
 		t.done()
 	}
@@ -275,7 +282,7 @@ func (t *teller) done() {
 	}
 	at := shown(revisions(t.app.Status.Sync.Revision, t.app.Status.Sync.Revisions))
 	t.add("", Reason{
-		Code: Done, What: "nothing to do", Why: "the cluster is at what Git says" + at + ", and what is there is healthy", Since: since,
+		Code: Done, What: "nothing to do", Why: "the cluster is as Git wanted it when the agent compared them last" + at + ", and what is there is healthy", Since: since,
 		Next: "push a commit to change it",
 	})
 }
@@ -382,12 +389,4 @@ func word(group, kind, namespace, name string) string {
 }
 
 // safe quotes what comes from outside for a shell, so that a command that is shown can be pasted.
-func safe(text string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-._:/", r)
-	}
-	if text != "" && !strings.HasPrefix(text, "-") && !strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
-}
+func safe(text string) string { return cause.Quote(text) }

@@ -39,6 +39,7 @@ func newDerived(t *testing.T) *derived {
 	}
 	c.repo.Commit(map[string]string{
 		"all/db.yaml":  secret(c.p.plant("the Secret in Git")),
+		"all/to.yaml":  "apiVersion: v1\nkind: Service\nmetadata:\n  name: to\nspec:\n  selector: {app: nobody}\n  ports: [{port: 80}]\n",
 		"all/web.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: web\n  annotations:\n    hide.me/x: " + c.p.plant("a hidden annotation") + "\ndata:\n  a: b\n",
 	}, "begin")
 	script := map[string]string{

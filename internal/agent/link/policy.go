@@ -51,6 +51,15 @@ func allowed(policy map[string]string, cmd agentapi.Command) *agentapi.Error {
 	return nil
 }
 
+// Denied says why a policy does not let a server ask for a kind of commands about a namespace; "" where it does. An answer
+// that holds what another kind of commands reads asks for both.
+func Denied(policy map[string]string, kind agentapi.Kind, namespace string) string {
+	if e := allowed(policy, agentapi.Command{Kind: kind, Target: agentapi.Target{Namespace: namespace}}); e != nil {
+		return e.Message
+	}
+	return ""
+}
+
 // words reads a list; fallback where the key is not there.
 func words(policy map[string]string, key, fallback string) []string {
 	text, there := policy[key]

@@ -8,9 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/cli/access"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
+	"github.com/slipway-gitops/slipway/internal/why"
 )
 
 type getOptions struct {
@@ -56,7 +58,21 @@ func getRun(ctx context.Context, o getOptions) error {
 	if o.Output != iostream.Table {
 		return o.Print(o.Output, app.Raw.Object)
 	}
-	rows := facts(&app.Application)
+	status := why.Revisions(&app.Application)
+	if server, ok := site.(*access.Server); ok {
+		at, err := server.Application(ctx, o.name)
+		if err == nil {
+			var told api.RevisionStatus
+			if told, err = at.RevisionStatus(ctx); err == nil {
+				status = told
+			}
+		}
+		if err != nil {
+			status.Warnings = append(status.Warnings, fmt.Sprintf("where the branches are is not known: %v", server.Explain(err)))
+		}
+	}
+	sayWarnings(o.Common, status.Warnings)
+	rows := facts(&app.Application, status, time.Now())
 	if app.Agent != "" {
 		rows.Add("Agent", app.Agent)
 	}
@@ -74,7 +90,7 @@ func getRun(ctx context.Context, o getOptions) error {
 }
 
 // facts are the lines "what: value" above the objects.
-func facts(app *v1alpha1.Application) *iostream.Rows {
+func facts(app *v1alpha1.Application, status api.RevisionStatus, now time.Time) *iostream.Rows {
 	rows := &iostream.Rows{Header: []string{"FIELD", "VALUE"}}
 	rows.Add("Name", app.Namespace+"/"+app.Name)
 	rows.Add("Project", app.Spec.ProjectName())
@@ -83,11 +99,10 @@ func facts(app *v1alpha1.Application) *iostream.Rows {
 		rows.Add("Source", sourceText(s))
 	}
 	rows.Add("Sync policy", policyText(app.Spec.SyncPolicy))
-	sync := syncText(app.Status)
-	if r := revisions(app.Status.Sync.Revision, app.Status.Sync.Revisions); r != "" {
-		sync += " to " + r
+	rows.Add("Sync", syncText(app.Status))
+	for _, f := range why.RevisionFacts(status, now) {
+		rows.Add(f[0], f[1])
 	}
-	rows.Add("Sync", sync)
 	health := string(app.Status.Health.Status)
 	if app.Status.Health.Message != "" {
 		health += ": " + app.Status.Health.Message

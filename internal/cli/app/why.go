@@ -26,6 +26,7 @@ type whyOptions struct {
 	*access.Common
 	name string
 	file string
+	logs bool
 }
 
 func newWhyCmd(common *access.Common) *cobra.Command {
@@ -34,9 +35,11 @@ func newWhyCmd(common *access.Common) *cobra.Command {
 		Use:   "why NAME | -f FILE",
 		Short: "Say why an application is as it is, since when, and what would change that",
 		Long: "Say on one screen in what state an application is, for what reason, since when, and which command or commit would\n" +
-			"change it. The most important reason comes first. With -f it is told from a file that holds the Application, and\n" +
-			"its AppProject where sync windows matter. Exit code 1 when there is no such application.",
-		Example: "  slipway app why web\n  slipway app why web -o json\n  kubectl -n argocd get application web -o yaml | slipway app why -f -",
+			"change it. The most important reason comes first. Where an object is not well, its pods, claims and Events are read, and the\n" +
+			"first thing that fails is named with what shows it. --logs adds the last lines of containers that fail: these may hold\n" +
+			"anything, and take the right to read logs. With -f the answer is made from a file that holds the Application, and its\n" +
+			"AppProject where sync windows matter; no cluster is read then. Exit code 1 when there is no such application.",
+		Example: "  slipway app why web\n  slipway app why web --logs\n  slipway app why web -o json\n  kubectl -n argocd get application web -o yaml | slipway app why -f -",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
@@ -46,6 +49,7 @@ func newWhyCmd(common *access.Common) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVarP(&o.file, "file", "f", "", "manifest `file` with the Application as it is in a cluster, - for standard input")
+	cmd.Flags().BoolVar(&o.logs, "logs", false, "add the last lines of containers that fail")
 	return cmd
 }
 
@@ -53,55 +57,88 @@ func whyRun(ctx context.Context, o whyOptions) error {
 	if (o.name == "") == (o.file == "") {
 		return iostream.Usagef("give the application's name, or a manifest with -f")
 	}
-	facts, err := o.facts(ctx)
+	if o.logs && o.file != "" {
+		return iostream.Usagef("--logs reads a cluster: leave out -f")
+	}
+	now := time.Now()
+	answer, status, err := o.answer(ctx, now)
 	if err != nil {
 		return err
 	}
-	answer := why.Explain(facts)
+	for _, warning := range answer.Warnings {
+		o.Sayf("warning: %s", warning)
+	}
 	if o.Output != iostream.Table {
 		err = o.Print(o.Output, answer)
 	} else {
-		_, err = io.WriteString(o.Out, answer.Text(facts.Now))
+		_, err = io.WriteString(o.Out, why.Text(answer, now)+why.RevisionText(status, now))
 	}
-	if err == nil && facts.App == nil {
+	if err == nil && len(answer.Reasons) > 0 && answer.Reasons[0].Code == string(why.NotFound) {
 		return &iostream.ExitError{Code: iostream.CodeError}
 	}
 	return err
 }
 
-func (o *whyOptions) facts(ctx context.Context) (why.Facts, error) {
+// answer asks the server, or makes the answer from a cluster or a file.
+func (o *whyOptions) answer(ctx context.Context, now time.Time) (api.Why, api.RevisionStatus, error) {
 	if o.file != "" {
-		return o.read()
+		facts, err := o.read()
+		return explained(facts, err)
 	}
-	facts := why.Facts{Name: o.name, Namespace: o.Namespace, Now: time.Now()}
-	site, err := o.Site()
+	facts := why.Facts{Name: o.name, Namespace: o.Namespace, Now: now}
+	server, err := o.Server()
 	if err != nil {
-		return facts, err
+		return api.Why{}, api.RevisionStatus{}, err
 	}
-	app, err := site.Get(ctx, o.name)
-	if apierrors.IsNotFound(err) && missing(err) {
-		return facts, nil
+	if server == nil {
+		err := o.fromCluster(ctx, &facts)
+		return explained(facts, err)
 	}
+	app, err := server.Application(ctx, o.name)
 	if err != nil {
-		return facts, err
+		return api.Why{}, api.RevisionStatus{}, err
 	}
-	facts.App = &app.Application
-	if server, ok := site.(*access.Server); ok {
-		facts.Project, facts.ProjectError, err = knownProject(ctx, server, app)
-		if err != nil {
-			o.Sayf("warning: sync windows are not looked at: %v", err)
-		}
-		return facts, nil
+	answer, err := app.Why(ctx, o.logs)
+	if err != nil {
+		return api.Why{}, api.RevisionStatus{}, server.Explain(err)
 	}
+	status, err := app.RevisionStatus(ctx)
+	if err != nil {
+		answer.Warnings = append(answer.Warnings, fmt.Sprintf("the revisions are not known: %v", server.Explain(err)))
+	}
+	return answer, status, nil
+}
+
+func explained(facts why.Facts, err error) (api.Why, api.RevisionStatus, error) {
+	if err != nil || facts.App == nil {
+		return why.Explain(facts).API(), api.RevisionStatus{}, err
+	}
+	return why.Explain(facts).API(), why.Revisions(facts.App), nil
+}
+
+// fromCluster takes the facts from a cluster, with what fails there.
+func (o *whyOptions) fromCluster(ctx context.Context, facts *why.Facts) error {
 	cluster, err := o.Connect()
 	if err != nil {
-		return facts, err
+		return err
 	}
+	app, err := cluster.Apps.Get(ctx, o.name)
+	if apierrors.IsNotFound(err) && missing(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	facts.App = &app.Application
 	facts.Project, facts.ProjectError, err = readProject(ctx, cluster, app.Spec.ProjectName())
 	if err != nil {
 		o.Sayf("warning: sync windows are not looked at: %v", err)
 	}
-	return facts, nil
+	facts.Findings, err = findings(ctx, cluster, &app.Application, o)
+	if err != nil {
+		o.Sayf("warning: the objects in the cluster are not looked at: %v", err)
+	}
+	return nil
 }
 
 // missing tells an Application that does not exist from a cluster that knows no Applications.
@@ -179,20 +216,6 @@ func readProject(ctx context.Context, cluster *access.Cluster, name string) (rul
 		inherited = append(inherited, from)
 	}
 	rules, wrong = project.New(p, inherited...)
-	return rules, wrong, nil
-}
-
-// knownProject reads the rules of a project from a server's copy. What it inherits is not known there.
-func knownProject(ctx context.Context, server *access.Server, app access.Application) (rules *project.Rules, wrong, err error) {
-	item, err := server.Client.ArgoProjects().Item(ctx, api.Target{Agent: app.Agent, Namespace: app.Namespace, Name: app.Spec.ProjectName()})
-	if err != nil {
-		return nil, nil, server.Explain(err)
-	}
-	p := &v1alpha1.AppProject{}
-	if err := strict.Decode(item.Resource, p, strict.Foreign); err != nil {
-		return nil, nil, fmt.Errorf("read project %s: %w", item.Name, err)
-	}
-	rules, wrong = project.New(p)
 	return rules, wrong, nil
 }
 

@@ -61,7 +61,7 @@ func (h *Handler) applicationRoutes() []Route {
 			return &applicationOutput{*app}, nil
 		},
 	})
-	return slices.Concat([]Route{list, get, h.whyRoute(), h.planRoute(), h.timelineRoute(), h.historyRoute()}, h.revisionRoutes(), h.applicationAnswers())
+	return slices.Concat([]Route{list, get, h.whyRoute(), h.revisionStatusRoute(), h.planRoute(), h.timelineRoute(), h.historyRoute()}, h.revisionRoutes(), h.applicationAnswers())
 }
 
 // applicationRoute reads something of one application.

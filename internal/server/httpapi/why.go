@@ -7,17 +7,26 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/cause"
 	"github.com/slipway-gitops/slipway/internal/project"
 	"github.com/slipway-gitops/slipway/internal/why"
 )
 
-// whyRoute answers from the server's copy, so that it says why also while the agent is away.
+type whyInput struct {
+	ItemInput
+	Logs bool `query:"logs" doc:"With the last lines of containers that fail; takes the permission application_logs"`
+}
+
+// whyRoute answers from the server's copy, so that it says why also while the agent is away. What fails in the cluster only the
+// agent knows: it is asked where an object may have something to say.
 func (h *Handler) whyRoute() Route {
 	r := h.applicationRoute("/why", "why-application", "Why an application is as it is, since when, and what would change that")
 	type out struct{ Body api.Why }
-	r.mount = mount(handler[ItemInput, out]{
-		find: func(ctx context.Context, _ *call, in *ItemInput) (target, error) { return h.findApplication(ctx, *in) },
-		do: func(ctx context.Context, c *call, in *ItemInput) (*out, error) {
+	r.mount = mount(handler[whyInput, out]{
+		find: func(ctx context.Context, _ *call, in *whyInput) (target, error) {
+			return h.findApplication(ctx, in.ItemInput)
+		},
+		do: func(ctx context.Context, c *call, in *whyInput) (*out, error) {
 			answer, err := h.why(ctx, c, in)
 			return &out{answer}, err
 		},
@@ -25,7 +34,59 @@ func (h *Handler) whyRoute() Route {
 	return r
 }
 
-func (h *Handler) why(ctx context.Context, c *call, in *ItemInput) (api.Why, error) {
+// lookTime is how long an answer waits for what the agent sees in the cluster.
+const lookTime = 6 * time.Second
+
+// findings asks the agent what fails in the cluster. An agent that is away, or older, costs a warning.
+func (h *Handler) findings(ctx context.Context, c *call, in *whyInput, app *v1alpha1.Application) ([]api.Finding, []string) {
+	if len(cause.Candidates(app)) == 0 {
+		return nil, nil
+	}
+	denied := c.policy.Can(c.who.Subject, api.PermApplicationLogs, c.found.object)
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	var got api.FindingsAnswer
+	err := c.ask(ctx, in.order("application.findings", api.FindingsRequest{Logs: in.Logs && denied.Allowed}), &got)
+	if err != nil {
+		return nil, []string{"the objects in the cluster are not looked at: " + newProblem(err, c.id).Detail}
+	}
+	for i := range got.Items {
+		if log := got.Items[i].Log; log != nil && !denied.Allowed {
+			log.Lines, log.Note = nil, "the container has a log, and you may not read it: "+denied.Why
+		}
+	}
+	return got.Items, got.Warnings
+}
+
+// revisionStatusRoute says at which revisions an application is: from the server's copy, and where its branches are from the
+// agent.
+func (h *Handler) revisionStatusRoute() Route {
+	r := h.applicationRoute("/revision-status", "revision-status", "Where the branches of an application are, and what was compared, deployed and pinned")
+	type out struct{ Body api.RevisionStatus }
+	r.mount = mount(handler[ItemInput, out]{
+		find: func(ctx context.Context, _ *call, in *ItemInput) (target, error) { return h.findApplication(ctx, *in) },
+		do: func(ctx context.Context, c *call, in *ItemInput) (*out, error) {
+			_, app, err := known(c)
+			if err != nil {
+				return nil, err
+			}
+			status := why.Revisions(app)
+			ctx, cancel := context.WithTimeout(ctx, tipTime)
+			defer cancel()
+			var tips api.TipsAnswer
+			if err := c.ask(ctx, in.order("application.tips", nil), &tips); err != nil {
+				status.Warnings = append(status.Warnings, "where the branches are is not known: "+newProblem(err, c.id).Detail)
+			}
+			return &out{why.WithTips(status, tips)}, nil
+		},
+	})
+	return r
+}
+
+// tipTime is how long an answer waits for where branches are.
+const tipTime = 10 * time.Second
+
+func (h *Handler) why(ctx context.Context, c *call, in *whyInput) (api.Why, error) {
 	detail, app, err := known(c)
 	if err != nil {
 		return api.Why{}, err
@@ -38,6 +99,10 @@ func (h *Handler) why(ctx context.Context, c *call, in *ItemInput) (api.Why, err
 	var warnings []string
 	if facts.Project, facts.ProjectError, err = h.projectOf(ctx, c, agent, app); err != nil {
 		warnings = append(warnings, "sync windows are not looked at: "+newProblem(err, c.id).Detail)
+	}
+	if !away(agent) { // else the absence is told
+		found, unseen := h.findings(ctx, c, in, app)
+		facts.Findings, warnings = found, append(warnings, unseen...)
 	}
 	out := why.Explain(facts).API()
 	out.Warnings = append(warnings, absence(detail, agent)...)
@@ -55,12 +120,17 @@ func known(c *call) (*api.ApplicationDetail, *v1alpha1.Application, error) {
 	return detail, app, nil
 }
 
+// away reports whether an agent cannot be asked.
+func away(agent api.Agent) bool {
+	return agent.Status.State == api.AgentDisconnected || agent.Status.State == api.AgentRevoked
+}
+
 // absence says how old the copy may be.
 func absence(detail *api.ApplicationDetail, agent api.Agent) []string {
 	switch {
 	case !detail.StaleSince.IsZero():
 		return []string{"the agent does not tell of the application any more since " + detail.StaleSince.UTC().Format(time.RFC3339) + ": it was deleted, or its namespace is not looked at; this is what was known last"}
-	case agent.Status.State == api.AgentDisconnected || agent.Status.State == api.AgentRevoked:
+	case away(agent):
 		return []string{fmt.Sprintf("agent %s is not connected: this is what was known at %s", agent.ID, detail.UpdatedAt.UTC().Format(time.RFC3339))}
 	}
 	return nil

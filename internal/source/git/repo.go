@@ -270,6 +270,42 @@ func (r *Repo) Refs() (git.Refs, time.Time) {
 	return git.Refs{Default: r.refs.Default, IDs: maps.Clone(r.refs.IDs)}, r.listed
 }
 
+// Tip returns the commit that a revision stands for at the remote, and when that was looked at; a zero time for a commit id. It
+// answers from what is known where that is not older than age, and asks the remote otherwise. Nothing is fetched. With an
+// error it returns what was known before, if anything was.
+func (r *Repo) Tip(ctx context.Context, rev Revision, age time.Duration) (commit string, seen time.Time, err error) {
+	if _, wrong := git.ParseID(rev.Name); wrong == nil {
+		return strings.ToLower(rev.Name), time.Time{}, nil
+	}
+	since := time.Now().Add(-age)
+	if _, seen, _ = r.tip(rev); !seen.After(since) {
+		err = r.refresh(ctx, since, true, isHead(rev))
+	}
+	commit, seen, wrong := r.tip(rev)
+	if err == nil && wrong != nil {
+		err = fmt.Errorf("%s: %w", r.URL(), wrong)
+	}
+	return commit, seen, err
+}
+
+// tip is what is known of a revision, and since when.
+func (r *Repo) tip(rev Revision) (commit string, seen time.Time, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	seen = r.listed
+	if isHead(rev) {
+		seen = r.headed
+	}
+	if seen.IsZero() {
+		return "", seen, nil
+	}
+	res, err := r.refs.Resolve(rev.Name, rev.TagPrefix)
+	if at := r.fetched[res.Ref]; err == nil && at.After(seen) {
+		seen = at
+	}
+	return res.Commit, seen, err
+}
+
 // pinned makes sure that a commit is in the mirror.
 func (r *Repo) pinned(ctx context.Context, commit string, fresh bool) (git.Resolved, error) {
 	return r.search(ctx, commit, fresh, func(ctx context.Context) (string, error) {

@@ -1,5 +1,5 @@
 // Made from api/openapi.json by "make generate": do not edit.
-// sha256 of it: 53a8883cf2131311cc5ca5c03ee6edc34d479ff1c7dba338958cbda12e8f8a72
+// sha256 of it: 721055d81781e11dcba7498cf949e2a6c08cf80aa2683dc977e62925b0ec20c5
 
 export interface paths {
 	"/api/v1/access/can": {
@@ -332,6 +332,22 @@ export interface paths {
 		get?: never;
 		put?: never;
 		post: operations["revert-drift"];
+		delete?: never;
+		options?: never;
+		head?: never;
+		patch?: never;
+		trace?: never;
+	};
+	"/api/v1/agents/{agent}/applications/{namespace}/{name}/revision-status": {
+		parameters: {
+			query?: never;
+			header?: never;
+			path?: never;
+			cookie?: never;
+		};
+		get: operations["revision-status"];
+		put?: never;
+		post?: never;
 		delete?: never;
 		options?: never;
 		head?: never;
@@ -2652,6 +2668,19 @@ export interface components {
 			 */
 			type: string;
 		};
+		Evidence: {
+			container?: string;
+			/** Format: int64 */
+			count?: number;
+			/** Format: date-time */
+			last?: string;
+			object: components["schemas"]["ObjectName"];
+			/** Format: date-time */
+			since?: string;
+			/** @enum {string} */
+			source: "event" | "spec" | "status";
+			text: string;
+		};
 		FieldDiff: {
 			ignored?: boolean;
 			live: unknown;
@@ -2672,6 +2701,26 @@ export interface components {
 		FieldProblem: {
 			field: string;
 			message: string;
+		};
+		Finding: {
+			code: string;
+			container?: string;
+			evidence: components["schemas"]["Evidence"][] | null;
+			log?: components["schemas"]["FindingLog"];
+			minor?: boolean;
+			next: string;
+			object: components["schemas"]["ObjectName"];
+			of: components["schemas"]["ObjectName"];
+			/** Format: int64 */
+			restarts?: number;
+			/** Format: date-time */
+			since?: string;
+			what: string;
+		};
+		FindingLog: {
+			lines?: string[] | null;
+			note?: string;
+			previous?: boolean;
 		};
 		FleetCount: {
 			/** Format: int64 */
@@ -3830,6 +3879,21 @@ export interface components {
 			email?: string;
 			name: string;
 		};
+		RevisionStatus: {
+			/** Format: date-time */
+			comparedAt?: string;
+			/** Format: date-time */
+			deployedAt?: string;
+			/** Format: int64 */
+			deployment?: number;
+			/** Format: int64 */
+			pinned?: number;
+			/** Format: date-time */
+			pinnedAt?: string;
+			same?: boolean;
+			sources: components["schemas"]["SourceRevisions"][] | null;
+			warnings?: string[] | null;
+		};
 		RevisionsAnswer: {
 			items: components["schemas"]["RevisionInfo"][] | null;
 		};
@@ -4030,6 +4094,17 @@ export interface components {
 			kustomize?: components["schemas"]["KustomizeDetails"];
 			/** Format: int64 */
 			manifests?: number;
+		};
+		SourceRevisions: {
+			compared?: string;
+			deployed?: string;
+			pinned?: string;
+			repoURL: string;
+			targetRevision: string;
+			tip?: string;
+			tipError?: string;
+			/** Format: date-time */
+			tipSeenAt?: string;
 		};
 		SyncPlan: {
 			counts: components["schemas"]["PlanCounts"];
@@ -4274,6 +4349,7 @@ export interface components {
 		WhyReason: {
 			actions?: components["schemas"]["WhyAction"][] | null;
 			code: string;
+			finding?: components["schemas"]["Finding"];
 			next: string;
 			objects?: components["schemas"]["ObjectName"][] | null;
 			/** Format: date-time */
@@ -5306,6 +5382,35 @@ export interface operations {
 			500: components["responses"]["problem"];
 		};
 	};
+	"revision-status": {
+		parameters: {
+			query?: never;
+			header?: never;
+			path: {
+				agent: string;
+				namespace: string;
+				name: string;
+			};
+			cookie?: never;
+		};
+		requestBody?: never;
+		responses: {
+			200: {
+				headers: {
+					[name: string]: unknown;
+				};
+				content: {
+					"application/json": components["schemas"]["RevisionStatus"];
+				};
+			};
+			401: components["responses"]["problem"];
+			403: components["responses"]["problem"];
+			404: components["responses"]["problem"];
+			422: components["responses"]["problem"];
+			429: components["responses"]["problem"];
+			500: components["responses"]["problem"];
+		};
+	};
 	"list-revisions": {
 		parameters: {
 			query: {
@@ -5608,7 +5713,9 @@ export interface operations {
 	};
 	"why-application": {
 		parameters: {
-			query?: never;
+			query?: {
+				logs?: boolean;
+			};
 			header?: never;
 			path: {
 				agent: string;

@@ -21,6 +21,10 @@ func (a *agent) foresees() map[agentapi.Kind]link.Executor {
 		agentapi.KindPlan:      a.plan,
 		agentapi.KindPreview:   a.preview,
 		agentapi.KindRevisions: a.revisions,
+		agentapi.KindFindings: func(context.Context, agentapi.Command) (any, error) {
+			return api.FindingsAnswer{Items: []api.Finding{}}, nil // there is no cluster to look into
+		},
+		agentapi.KindTips: a.tips,
 		agentapi.KindRepositoryRefs: func(_ context.Context, cmd agentapi.Command) (any, error) {
 			return refs(cmd)
 		},
@@ -28,6 +32,15 @@ func (a *agent) foresees() map[agentapi.Kind]link.Executor {
 			return paths(cmd)
 		},
 	}
+}
+
+// tips says that every branch is where it was compared.
+func (a *agent) tips(_ context.Context, cmd agentapi.Command) (any, error) {
+	app, err := a.found(cmd)
+	if err != nil {
+		return nil, err
+	}
+	return api.TipsAnswer{Items: []api.RevisionTip{{Tip: app.Status.Sync.Revision, TipSeenAt: time.Now().UTC()}}}, nil
 }
 
 // read reads the body of a command.

@@ -18,7 +18,8 @@ import { partPath } from "./address";
 import { sentence } from "./dialog-parts";
 import { useObjectFinder } from "./objects";
 import { beside, type Detail, notesOf, type Resource, revisionsOf, running, type Source, sourcesOf } from "./resource";
-import { CommitName, Revision } from "./revision";
+import { CommitName } from "./revision";
+import { SourceRevisions } from "./revisions";
 import { useMay, whyQuery } from "./use";
 
 // Header says what Git wants, what runs and why they differ, and offers what follows from it.
@@ -114,11 +115,13 @@ const shown = 3; // sources and images that there is room for
 function SourceLine({
   app,
   source,
+  index,
   revision,
   resource,
 }: {
   app: App;
   source: Source;
+  index: number;
   revision: string;
   resource: Resource;
 }) {
@@ -147,10 +150,13 @@ function SourceLine({
           {source.chart ? `chart ${source.chart}` : source.path || (source.ref ? `as $${source.ref}` : "")}
         </span>
       </div>
-      <div className="flex min-w-0 items-start gap-1.5">
-        <span className="shrink-0 pt-0.5 text-sm text-muted">{source.targetRevision || "HEAD"} is</span>
-        <Revision app={app} revision={revision} note={made ? notes[String(made.id)] : undefined} />
-      </div>
+      <SourceRevisions
+        app={app}
+        index={index}
+        target={source.targetRevision || "HEAD"}
+        compared={revision}
+        note={made ? notes[String(made.id)] : undefined}
+      />
     </li>
   );
 }
@@ -163,7 +169,7 @@ function Wanted({ app, resource }: { app: App; resource: Resource }) {
       <Heading>Git wants</Heading>
       <ul className="space-y-1.5">
         {sources.slice(0, shown).map((s, i) => (
-          <SourceLine key={i} app={app} source={s} revision={revisions[i] ?? ""} resource={resource} />
+          <SourceLine key={i} app={app} source={s} index={i} revision={revisions[i] ?? ""} resource={resource} />
         ))}
       </ul>
       {sources.length > shown && (

@@ -96,7 +96,10 @@ function SourceCard({
               source.chart ? "Chart" : "Path",
               source.chart ?? source.path ?? (source.ref ? `values as $${source.ref}` : "."),
             ],
-            ["Revision", `${source.targetRevision || "HEAD"}${revision ? `, which is ${short(revision)}` : ""}`],
+            [
+              "Revision",
+              `${source.targetRevision || "HEAD"}${revision ? `, compared last at ${short(revision)}` : ""}`,
+            ],
           ]}
         />
         {type === "Helm" && <Helm source={source} change={change} />}

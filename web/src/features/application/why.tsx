@@ -11,6 +11,7 @@ import { Loaded } from "@/ui/states";
 import { labelOf, nodeOf, useActions } from "./actions";
 import { partPath } from "./address";
 import { sentence, Warnings } from "./dialog-parts";
+import { Finding } from "./finding";
 import { keyOf, placeOf } from "./resource";
 import { whyQuery } from "./use";
 import { commandsOf, split } from "./why-text";
@@ -67,6 +68,7 @@ function Reason({ app, reason, first }: { app: App; reason: Schemas["WhyReason"]
           {reason.why}
         </p>
       )}
+      {reason.finding && <Finding app={app} finding={reason.finding} />}
       {(reason.objects?.length ?? 0) > 0 && (
         <ul aria-label="Objects that it is about" className="flex flex-wrap gap-1.5">
           {reason.objects?.map((o) => (

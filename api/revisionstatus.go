@@ -1,0 +1,43 @@
+package api
+
+import "time"
+
+// RevisionStatus says at which revisions an application is. Four are easily taken for each other: where the branch is now,
+// what the agent compared last, what was deployed last, and what a rollback has pinned.
+type RevisionStatus struct {
+	Sources []SourceRevisions `json:"sources" doc:"One for each source of the specification"`
+	// ComparedAt is when the agent last wrote what it had compared.
+	ComparedAt time.Time `json:"comparedAt,omitzero" doc:"When the agent last reported a comparison"`
+	// Deployment is the last one of the history.
+	Deployment int64     `json:"deployment,omitempty" doc:"Number of the last deployment" example:"12"`
+	DeployedAt time.Time `json:"deployedAt,omitzero" doc:"When it was done"`
+	// Pinned is the deployment that a rollback holds the application at.
+	Pinned   int64     `json:"pinned,omitempty" doc:"Number of the deployment that a rollback pins" example:"9"`
+	PinnedAt time.Time `json:"pinnedAt,omitzero" doc:"When it was rolled back"`
+	// Same says that commits between compared and tip change nothing that the application renders.
+	Same     bool     `json:"same,omitempty" doc:"The tips have newer commits than what was compared, and these change nothing that the application renders"`
+	Warnings []string `json:"warnings,omitempty" doc:"What could not be looked at"`
+}
+
+// SourceRevisions are the revisions of one source.
+type SourceRevisions struct {
+	RepoURL        string `json:"repoURL" doc:"Repository of the source, without credentials" example:"https://git.example.org/shop.git"`
+	TargetRevision string `json:"targetRevision" doc:"Revision that the specification names" example:"main"`
+	RevisionTip
+	Compared string `json:"compared,omitempty" doc:"Commit or version that the agent compared last"`
+	Deployed string `json:"deployed,omitempty" doc:"Commit or version that was deployed last"`
+	Pinned   string `json:"pinned,omitempty" doc:"Commit or version that a rollback pins"`
+}
+
+// RevisionTip is where a branch, a tag or a range of versions is.
+type RevisionTip struct {
+	Tip       string    `json:"tip,omitempty" doc:"Commit that the target revision stands for at the remote; left out where nobody has looked"`
+	TipSeenAt time.Time `json:"tipSeenAt,omitzero" doc:"When the agent looked at the remote"`
+	TipError  string    `json:"tipError,omitempty" doc:"Why the agent could not look at the remote since"`
+}
+
+// TipsAnswer is where the sources of an application are.
+type TipsAnswer struct {
+	Items []RevisionTip `json:"items" doc:"One for each source of the specification"`
+	Same  bool          `json:"same,omitempty" doc:"Commits after what was compared change nothing that the application renders"`
+}

@@ -1,0 +1,291 @@
+package clue
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/slipway-gitops/slipway/internal/cause"
+	"github.com/slipway-gitops/slipway/internal/engine/object"
+)
+
+// replicaSets reads the newest ReplicaSet of a Deployment with its pods, and one before it that still has some.
+func (r *reader) replicaSets(ctx context.Context, b *cause.Branch) {
+	sets := r.owned(ctx, b, Query{GroupVersionResource: grouped("apps", "replicasets"), Limit: maxPods}, true)
+	slices.SortStableFunc(sets, func(x, y map[string]any) int {
+		return cmp.Or(cmp.Compare(rollout(y), rollout(x)), strings.Compare(created(y), created(x)))
+	})
+	for i, set := range sets {
+		if i > 0 && count(dict(set, "status"), "replicas") == 0 {
+			continue
+		}
+		child := &cause.Branch{Key: keyOf("apps", "ReplicaSet", set), Object: set}
+		child.Events = r.events(ctx, child.Key, set)
+		r.pods(ctx, child)
+		b.Pods, b.Troubled = b.Pods+child.Pods, b.Troubled+child.Troubled
+		if b.Below = append(b.Below, child); len(b.Below) == 2 {
+			return
+		}
+	}
+}
+
+// rollout is the number by which a Deployment or a Rollout counts a ReplicaSet.
+func rollout(set map[string]any) int {
+	notes := dict(dict(set, "metadata"), "annotations")
+	for _, name := range []string{"deployment.kubernetes.io/revision", "rollout.argoproj.io/revision"} {
+		if n, err := strconv.Atoi(text(notes, name)); err == nil {
+			return n
+		}
+	}
+	return 0
+}
+
+func created(obj map[string]any) string { return text(dict(obj, "metadata"), "creationTimestamp") }
+
+// pods counts the pods of a workload, and looks into those that have the most trouble, the newest first.
+func (r *reader) pods(ctx context.Context, b *cause.Branch) {
+	all := r.owned(ctx, b, Query{GroupVersionResource: core("pods"), Limit: maxPods}, true)
+	type one struct {
+		pod     map[string]any
+		trouble int
+	}
+	var troubled []one
+	for _, pod := range all {
+		if n := cause.Trouble(pod, r.ask.Now); n > 0 {
+			troubled = append(troubled, one{pod, n})
+		}
+	}
+	b.Pods, b.Troubled = len(all), len(troubled)
+	slices.SortStableFunc(troubled, func(x, y one) int {
+		return cmp.Or(cmp.Compare(y.trouble, x.trouble), strings.Compare(created(y.pod), created(x.pod)), strings.Compare(nameOf(x.pod), nameOf(y.pod)))
+	})
+	for _, t := range troubled[:min(len(troubled), maxShown)] {
+		child := &cause.Branch{Key: keyOf("", "Pod", t.pod), Object: t.pod}
+		child.Events = r.events(ctx, child.Key, t.pod)
+		child.Below = r.claims(ctx, t.pod)
+		b.Below = append(b.Below, child)
+	}
+}
+
+// claims reads the volume claims of a pod that has no node yet.
+func (r *reader) claims(ctx context.Context, pod map[string]any) []*cause.Branch {
+	if text(dict(pod, "spec"), "nodeName") != "" {
+		return nil
+	}
+	var out []*cause.Branch
+	namespace := text(dict(pod, "metadata"), "namespace")
+	for _, volume := range dicts(dict(pod, "spec"), "volumes") {
+		name := text(dict(volume, "persistentVolumeClaim"), "claimName")
+		if dict(volume, "ephemeral") != nil {
+			name = nameOf(pod) + "-" + text(volume, "name")
+		}
+		if name == "" || len(out) == maxClaims {
+			continue
+		}
+		obj, known := r.get(ctx, core("persistentvolumeclaims"), namespace, name)
+		if !known {
+			continue
+		}
+		child := &cause.Branch{Key: object.Key{Kind: "PersistentVolumeClaim", Namespace: namespace, Name: name}, Object: obj}
+		if obj != nil && text(dict(obj, "status"), "phase") != "Bound" {
+			child.Events = r.events(ctx, child.Key, obj)
+		}
+		out = append(out, child)
+	}
+	return out
+}
+
+// jobs reads the newest Job of a CronJob with its pods.
+func (r *reader) jobs(ctx context.Context, b *cause.Branch) {
+	all := r.owned(ctx, b, Query{GroupVersionResource: grouped("batch", "jobs"), Limit: maxJobs}, false)
+	if len(all) == 0 {
+		return
+	}
+	newest := slices.MaxFunc(all, func(x, y map[string]any) int {
+		return cmp.Or(strings.Compare(created(x), created(y)), strings.Compare(nameOf(x), nameOf(y)))
+	})
+	child := &cause.Branch{Key: keyOf("batch", "Job", newest), Object: newest}
+	child.Events = r.events(ctx, child.Key, newest)
+	r.pods(ctx, child)
+	b.Below = []*cause.Branch{child}
+}
+
+// heirs reads what a custom resource owns: its controller may make anything that runs.
+func (r *reader) heirs(ctx context.Context, b *cause.Branch, level int) {
+	for _, kind := range []struct {
+		Query
+		kind string
+	}{
+		{Query{GroupVersionResource: grouped("apps", "statefulsets")}, "StatefulSet"}, {Query{GroupVersionResource: grouped("apps", "deployments")}, "Deployment"},
+		{Query{GroupVersionResource: grouped("apps", "daemonsets")}, "DaemonSet"}, {Query{GroupVersionResource: grouped("batch", "jobs")}, "Job"},
+	} {
+		kind.Limit = maxHeirs
+		for _, obj := range r.owned(ctx, b, kind.Query, false) {
+			b.Below = append(b.Below, r.grow(ctx, keyOf(kind.Group, kind.kind, obj), obj, level+1))
+		}
+	}
+	// Some controllers make pods themselves, and have no selector.
+	bare := cause.Branch{Key: b.Key, Object: map[string]any{"metadata": b.Object["metadata"]}}
+	r.pods(ctx, &bare)
+	b.Below = append(b.Below, bare.Below...)
+	b.Pods, b.Troubled = bare.Pods, bare.Troubled
+}
+
+// owned lists the objects that another one owns, by its selector where selected says so and it has one.
+func (r *reader) owned(ctx context.Context, b *cause.Branch, q Query, selected bool) []map[string]any {
+	q.Namespace = b.Key.Namespace
+	uid := text(dict(b.Object, "metadata"), "uid")
+	if q.Namespace == "" || uid == "" {
+		return nil
+	}
+	if selected {
+		q.Labels = selector(b.Object)
+	}
+	var out []map[string]any
+	for _, obj := range r.list(ctx, q) {
+		for _, ref := range dicts(dict(obj, "metadata"), "ownerReferences") {
+			if text(ref, "uid") == uid {
+				out = append(out, obj)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// selector is the selector of a workload as a query has it; "" where it has none.
+func selector(obj map[string]any) string {
+	sel := dict(dict(obj, "spec"), "selector")
+	equal := dict(sel, "matchLabels")
+	if equal == nil && sel["matchExpressions"] == nil {
+		equal = sel // of a Service or a ReplicationController
+	}
+	parts := equals(equal)
+	for _, e := range dicts(sel, "matchExpressions") {
+		var values []string
+		for _, v := range list(e, "values") {
+			if s, ok := v.(string); ok {
+				values = append(values, s)
+			}
+		}
+		key, in := text(e, "key"), strings.Join(values, ",")
+		switch text(e, "operator") {
+		case "In":
+			parts = append(parts, fmt.Sprintf("%s in (%s)", key, in))
+		case "NotIn":
+			parts = append(parts, fmt.Sprintf("%s notin (%s)", key, in))
+		case "Exists":
+			parts = append(parts, key)
+		case "DoesNotExist":
+			parts = append(parts, "!"+key)
+		}
+	}
+	return strings.Join(parts, ",")
+}
+
+func equals(labels map[string]any) []string {
+	var out []string
+	for key, value := range labels {
+		if s, ok := value.(string); ok {
+			out = append(out, key+"="+s)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// endpoints counts what receives the traffic of a Service; nil where that cannot be read.
+func (r *reader) endpoints(ctx context.Context, key object.Key, obj map[string]any) *cause.Backends {
+	sel := equals(dict(dict(obj, "spec"), "selector"))
+	if len(sel) == 0 {
+		return nil // somebody else says where its traffic goes
+	}
+	shards, err := r.cluster.List(ctx, Query{
+		GroupVersionResource: grouped("discovery.k8s.io", "endpointslices"), Namespace: key.Namespace, Labels: "kubernetes.io/service-name=" + key.Name, Limit: maxPods,
+	})
+	if err != nil {
+		r.lack(fmt.Sprintf("could not list endpointslices in namespace %s: %v", key.Namespace, err))
+		return nil
+	}
+	out := &cause.Backends{}
+	for _, shard := range shards {
+		for _, end := range dicts(shard, "endpoints") {
+			if ready, said := dict(end, "conditions")["ready"].(bool); ready || !said {
+				out.Ready++
+			}
+		}
+	}
+	if out.Ready > 0 {
+		return out
+	}
+	pods, err := r.cluster.List(ctx, Query{GroupVersionResource: core("pods"), Namespace: key.Namespace, Labels: strings.Join(sel, ","), Limit: maxPods})
+	if err != nil {
+		r.lack(fmt.Sprintf("could not list pods in namespace %s: %v", key.Namespace, err))
+		return nil
+	}
+	for _, pod := range pods {
+		out.Pods++
+		for _, c := range dicts(dict(pod, "status"), "conditions") {
+			if text(c, "type") == "Ready" && text(c, "status") == "True" {
+				out.PodsReady++
+			}
+		}
+	}
+	return out
+}
+
+// backends finds the Services of an Ingress that are not there, or lack the port.
+func (r *reader) backends(ctx context.Context, obj map[string]any) *cause.Backends {
+	namespace, sp := text(dict(obj, "metadata"), "namespace"), dict(obj, "spec")
+	wanted := []map[string]any{dict(dict(sp, "defaultBackend"), "service")}
+	for _, rule := range dicts(sp, "rules") {
+		for _, path := range dicts(dict(rule, "http"), "paths") {
+			wanted = append(wanted, dict(dict(path, "backend"), "service"))
+		}
+	}
+	out := &cause.Backends{}
+	seen := map[string]map[string]any{}
+	for _, to := range wanted {
+		name := text(to, "name")
+		if name == "" {
+			continue
+		}
+		service, known := seen[name]
+		if !known {
+			if len(seen) == maxService {
+				break
+			}
+			if service, known = r.get(ctx, core("services"), namespace, name); !known {
+				continue
+			}
+			seen[name] = service
+		}
+		lacking := fmt.Sprintf("Service %s/%s", namespace, name)
+		if service != nil {
+			port := dict(to, "port")
+			if hasPort(service, port) {
+				continue
+			}
+			lacking = fmt.Sprintf("port %s of %s", cmp.Or(text(port, "name"), strconv.FormatInt(count(port, "number"), 10)), lacking)
+		}
+		if !slices.Contains(out.Lacking, lacking) {
+			out.Lacking = append(out.Lacking, lacking)
+		}
+	}
+	return out
+}
+
+func hasPort(service, port map[string]any) bool {
+	if text(dict(service, "spec"), "type") == "ExternalName" || len(port) == 0 {
+		return true
+	}
+	for _, p := range dicts(dict(service, "spec"), "ports") {
+		if name := text(port, "name"); name != "" && name == text(p, "name") || name == "" && count(p, "port") == count(port, "number") {
+			return true
+		}
+	}
+	return false
+}
