@@ -47,26 +47,25 @@ export function Finding({ app, finding }: { app: App; finding: Found }) {
 
 // Times says of a piece of evidence how often and when it was reported.
 function Times({ evidence }: { evidence: Schemas["Evidence"] }) {
-  const { count, since, last, source } = evidence;
-  if (!(count && count > 1) && !known(since) && !known(last)) {
+  const { count, since, last } = evidence;
+  const often = count !== undefined && count > 1;
+  if (!known(since) && !known(last)) {
     return null;
   }
   return (
     <span className="block text-muted">
-      {source === "event" ? "Event" : "Since"}
-      {count && count > 1 ? `, ${count} times` : ""}
       {known(last) ? (
         <>
-          {" "}
+          {often && `${count} times, last `}
           <Ago at={last} />
+          {often && known(since) && (
+            <>
+              , first <Ago at={since} />
+            </>
+          )}
         </>
       ) : (
-        known(since) && (
-          <>
-            {" "}
-            <Ago at={since} />
-          </>
-        )
+        <Ago at={since} />
       )}
     </span>
   );

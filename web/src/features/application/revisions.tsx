@@ -110,7 +110,11 @@ function Looked({ source }: { source: Schemas["SourceRevisions"] | undefined }) 
 function Compared({ status, behind }: { status: Status; behind: boolean }) {
   return (
     <span className="block text-muted">
-      {known(status.comparedAt) && <Ago at={status.comparedAt} />}
+      {known(status.comparedAt) && (
+        <>
+          compared <Ago at={status.comparedAt} />
+        </>
+      )}
       {behind && status.same && "; the newer commits change nothing that it renders"}
     </span>
   );

@@ -60,7 +60,7 @@ function Reason({ app, reason, first }: { app: App; reason: Schemas["WhyReason"]
               since <Ago at={reason.since} />{" "}
             </>
           )}
-          <code>{reason.code}</code>
+          <code>{reason.finding?.code ?? reason.code}</code>
         </span>
       </div>
       {reason.why && (
