@@ -78,6 +78,8 @@ type Backends struct {
 	Ready     int      // endpoints that receive traffic
 	Pods      int      // pods that the selector of a Service matches
 	PodsReady int      // pods of these that are ready
+	Maker     string   // where there are none: the workload whose pods would match, "Deployment shop/web"; "" for none
+	Wanted    int64    // how many pods it is to make
 	Lacking   []string // of an Ingress: "Service shop/web", or "port http of Service shop/web"
 }
 

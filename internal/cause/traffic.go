@@ -15,6 +15,12 @@ func (s *scene) service(b *Branch) *fault {
 		f.evidence(status(b, "no endpoint receives traffic"), spec(b, "selector: %s", labels(selector)))
 		f.Next = fmt.Sprintf("`kubectl -n %s get pods --show-labels` shows the labels that pods have", Quote(b.Key.Namespace))
 		switch {
+		case at.Pods == 0 && at.Maker != "" && at.Wanted == 0:
+			f.weight, f.What = minor, called(b)+" has no endpoints: "+at.Maker+", which makes its pods, is scaled to 0"
+			f.Next = "scale it up in Git, if it is to serve"
+		case at.Pods == 0 && at.Maker != "":
+			f.weight, f.What = warned, called(b)+" has no endpoints: "+at.Maker+", which makes its pods, has made none"
+			f.Next = "see what keeps it from that; " + s.describe(b)
 		case at.Pods == 0:
 			f.What = called(b) + " has no endpoints: no pod has the labels of its selector (" + labels(selector) + ")"
 			f.Next = "correct spec.selector or the labels of the pods in Git; " + f.Next

@@ -119,8 +119,10 @@ func (r *reader) heirs(ctx context.Context, b *cause.Branch, level int) {
 		Query
 		kind string
 	}{
-		{Query{GroupVersionResource: grouped("apps", "statefulsets")}, "StatefulSet"}, {Query{GroupVersionResource: grouped("apps", "deployments")}, "Deployment"},
-		{Query{GroupVersionResource: grouped("apps", "daemonsets")}, "DaemonSet"}, {Query{GroupVersionResource: grouped("batch", "jobs")}, "Job"},
+		{Query{GroupVersionResource: grouped("apps", "statefulsets")}, "StatefulSet"},
+		{Query{GroupVersionResource: grouped("apps", "deployments")}, "Deployment"},
+		{Query{GroupVersionResource: grouped("apps", "daemonsets")}, "DaemonSet"},
+		{Query{GroupVersionResource: grouped("batch", "jobs")}, "Job"},
 	} {
 		kind.Limit = maxHeirs
 		for _, obj := range r.owned(ctx, b, kind.Query, false) {
@@ -234,7 +236,33 @@ func (r *reader) endpoints(ctx context.Context, key object.Key, obj map[string]a
 			}
 		}
 	}
+	if out.Pods == 0 {
+		out.Maker, out.Wanted = r.maker(ctx, key.Namespace, dict(dict(obj, "spec"), "selector"))
+	}
 	return out
+}
+
+// maker finds a workload whose pods have labels, and how many of them it wants.
+func (r *reader) maker(ctx context.Context, namespace string, labels map[string]any) (called string, wanted int64) {
+	for _, kind := range []struct{ kind, resource string }{{"Deployment", "deployments"}, {"StatefulSet", "statefulsets"}} {
+		for _, obj := range r.list(ctx, Query{GroupVersionResource: grouped("apps", kind.resource), Namespace: namespace, Limit: maxHeirs}) {
+			spec := dict(obj, "spec")
+			has := dict(dict(dict(spec, "template"), "metadata"), "labels")
+			fits := true
+			for name := range labels {
+				fits = fits && text(has, name) == text(labels, name)
+			}
+			if !fits {
+				continue
+			}
+			wanted = 1
+			if _, said := spec["replicas"]; said {
+				wanted = count(spec, "replicas")
+			}
+			return fmt.Sprintf("%s %s/%s", kind.kind, namespace, nameOf(obj)), wanted
+		}
+	}
+	return "", 0
 }
 
 // backends finds the Services of an Ingress that are not there, or lack the port.

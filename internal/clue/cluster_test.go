@@ -152,8 +152,10 @@ func TestTheControllersOfARealClusterSayWhatFails(t *testing.T) {
 			"a quota", fmt.Sprintf(web, "", "", "") + "---\n{apiVersion: v1, kind: ResourceQuota, metadata: {name: small}, spec: {hard: {requests.cpu: \"1\"}}}\n",
 			"Quota", "cannot create its pods: ResourceQuota small wants every container to set requests.cpu", "ReplicaSet", "FailedCreate",
 		},
-		{"a claim without a class", "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}\n",
-			"ClaimPending", "is pending: no PersistentVolume fits, it names no StorageClass", "PersistentVolumeClaim", "FailedBinding"},
+		{
+			"a claim without a class", "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}\n",
+			"ClaimPending", "is pending: no PersistentVolume fits, it names no StorageClass", "PersistentVolumeClaim", "FailedBinding",
+		},
 		{
 			"a claim of a StatefulSet", `apiVersion: apps/v1
 kind: StatefulSet
@@ -164,21 +166,26 @@ spec:
   selector: {matchLabels: {app: db}}
   template: {metadata: {labels: {app: db}}, spec: {containers: [{name: app, image: db, volumeMounts: [{name: data, mountPath: /data}]}]}}
   volumeClaimTemplates: [{metadata: {name: data}, spec: {storageClassName: no-such-class, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}]
-`, "ClaimPending", "data-db-0 is pending: StorageClass no-such-class does not exist", "PersistentVolumeClaim", "ProvisioningFailed"},
-		{"a Service without pods", "{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {selector: {app: wbe}, ports: [{port: 80}]}}\n",
-			"NoPods", "has no endpoints: no pod has the labels of its selector (app=wbe)", "Service", "no endpoint"},
+`, "ClaimPending", "data-db-0 is pending: StorageClass no-such-class does not exist", "PersistentVolumeClaim", "ProvisioningFailed",
+		},
+		{
+			"a Service without pods", "{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {selector: {app: wbe}, ports: [{port: 80}]}}\n",
+			"NoPods", "has no endpoints: no pod has the labels of its selector (app=wbe)", "Service", "no endpoint",
+		},
 		{
 			"an Ingress to nothing", `apiVersion: networking.k8s.io/v1
 kind: Ingress
 metadata: {name: web}
 spec: {defaultBackend: {service: {name: nothing, port: {number: 80}}}}
-`, "IngressBackend", "which does not exist", "Ingress", "backend: Service"},
+`, "IngressBackend", "which does not exist", "Ingress", "backend: Service",
+		},
 		{
 			"an autoscaler of nothing", `apiVersion: autoscaling/v2
 kind: HorizontalPodAutoscaler
 metadata: {name: web}
 spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: nothing}, maxReplicas: 2}
-`, "Missing", "cannot scale Deployment nothing", "HorizontalPodAutoscaler", "FailedGetScale"},
+`, "Missing", "cannot scale Deployment nothing", "HorizontalPodAutoscaler", "FailedGetScale",
+		},
 		{
 			"a Job that fails", `apiVersion: batch/v1
 kind: Job
@@ -186,7 +193,8 @@ metadata: {name: migrate}
 spec:
   backoffLimit: 0
   template: {metadata: {labels: {devcluster/outcome: fail}}, spec: {restartPolicy: Never, containers: [{name: run, image: a}]}}
-`, "Crash", "crashes: exit code 1", "Pod", "terminated"},
+`, "Crash", "crashes: exit code 1", "Pod", "terminated",
+		},
 		{
 			"a DaemonSet without nodes", `apiVersion: apps/v1
 kind: DaemonSet
@@ -194,7 +202,8 @@ metadata: {name: node}
 spec:
   selector: {matchLabels: {app: node}}
   template: {metadata: {labels: {app: node}}, spec: {nodeSelector: {no: where}, containers: [{name: app, image: a}]}}
-`, "Unschedulable", "runs on no node", "DaemonSet", "desiredNumberScheduled: 0"},
+`, "Unschedulable", "runs on no node", "DaemonSet", "desiredNumberScheduled: 0",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

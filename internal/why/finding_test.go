@@ -40,21 +40,52 @@ func TestAFindingIsTheFirstThingThatIsSaid(t *testing.T) {
 		what     string // of the first
 		why      string // has this in it
 	}{
-		{"while it is Progressing", []string{deployment, objects(thing("apps", "Deployment", "web", "Progressing", "Waiting for rollout"))}, []api.Finding{crash("apps", "Deployment", "web")},
-			[]Code{Progressing}, "container app of Pod shop/web-x crashes: exit code 1", "Deployment.apps shop/web is on its way: Waiting for rollout"},
-		{"before what differs from Git", []string{out, changed, objects(thing("apps", "Deployment", "web", "Degraded", "exceeded its progress deadline"),
-			`{kind: ConfigMap, version: v1, namespace: shop, name: settings, status: OutOfSync}`)}, []api.Finding{crash("apps", "Deployment", "web")},
-			[]Code{Degraded, AutomatedOff}, "container app of Pod shop/web-x crashes: exit code 1", "exceeded its progress deadline"},
-		{"of a hook that a sync waits for", []string{hook}, []api.Finding{crash("batch", "Job", "migrate")},
-			[]Code{WaitingForHook}, "container app of Pod shop/migrate-x crashes: exit code 1", "its sync waits for a hook: waiting for completion of hook"},
-		{"of what the API server refused", []string{refused}, nil,
-			[]Code{Failed}, "Deployment shop/web cannot be applied: the admission webhook policy.example.com refused it: no root", "its last sync failed"},
-		{"of an object that is Healthy", nil, []api.Finding{crash("", "Service", "web")},
-			[]Code{Failing}, "container app of Pod shop/web-x crashes: exit code 1", "Service shop/web is healthy, and does not do what it is for"},
+		{
+			"while it is Progressing",
+			[]string{deployment, objects(thing("apps", "Deployment", "web", "Progressing", "Waiting for rollout"))},
+			[]api.Finding{crash("apps", "Deployment", "web")},
+			[]Code{Progressing},
+			"container app of Pod shop/web-x crashes: exit code 1", "Deployment.apps shop/web is on its way: Waiting for rollout",
+		},
+		{
+			"before what differs from Git",
+			[]string{out, changed, objects(thing("apps", "Deployment", "web", "Degraded", "exceeded its progress deadline"),
+				`{kind: ConfigMap, version: v1, namespace: shop, name: settings, status: OutOfSync}`)},
+			[]api.Finding{crash("apps", "Deployment", "web")},
+			[]Code{Degraded, AutomatedOff},
+			"container app of Pod shop/web-x crashes: exit code 1", "exceeded its progress deadline",
+		},
+		{
+			"of a hook that a sync waits for",
+			[]string{hook},
+			[]api.Finding{crash("batch", "Job", "migrate")},
+			[]Code{WaitingForHook},
+			"container app of Pod shop/migrate-x crashes: exit code 1", "its sync waits for a hook: waiting for completion of hook",
+		},
+		{
+			"of what the API server refused",
+			[]string{refused},
+			nil,
+			[]Code{Failed},
+			"Deployment shop/web cannot be applied: the admission webhook policy.example.com refused it: no root", "its last sync failed",
+		},
+		{
+			"of an object that is Healthy", nil,
+			[]api.Finding{crash("", "Service", "web")},
+			[]Code{Failing},
+			"container app of Pod shop/web-x crashes: exit code 1", "Service shop/web is healthy, and does not do what it is for",
+		},
 		{"not where nothing failed so far", nil, []api.Finding{minor}, []Code{Done}, "nothing to do", "as Git wanted it"},
-		{"after what waits for a person", []string{out, condition("Held", "held: this sync would delete 11 objects: confirm with `slipway app confirm web`"),
-			objects(thing("apps", "Deployment", "web", "Degraded", "bad"))}, []api.Finding{crash("apps", "Deployment", "web")},
-			[]Code{HeldByGuard, Degraded}, "its sync is held, because it would delete too much", ""},
+		{
+			"after what waits for a person",
+			[]string{
+				out, condition("Held", "held: this sync would delete 11 objects: confirm with `slipway app confirm web`"),
+				objects(thing("apps", "Deployment", "web", "Degraded", "bad")),
+			},
+			[]api.Finding{crash("apps", "Deployment", "web")},
+			[]Code{HeldByGuard, Degraded},
+			"its sync is held, because it would delete too much", "",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

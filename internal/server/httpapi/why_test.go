@@ -18,9 +18,9 @@ import (
 type looker struct {
 	*door
 	httpapi.Entities[api.Agent] // one is read, and nothing else
-	asked []string
-	state string // of the agent
-	fail  error
+	asked                       []string
+	state                       string // of the agent
+	fail                        error
 }
 
 func (l *looker) GetApplication(_ context.Context, agent, namespace, name string) (api.ApplicationDetail, error) {
