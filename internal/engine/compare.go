@@ -77,7 +77,7 @@ func (r *run) compare(ctx context.Context) error {
 			continue
 		}
 		r.states = append(r.states, s)
-		c := diff.Change{Key: rec.Key, Verb: diff.Delete, Why: "not in Git", Wave: rec.Wave, Ignored: rec.IgnoreExtra}
+		c := diff.Change{Key: rec.Key, Version: s.version, Verb: diff.Delete, Why: "not in Git", Wave: rec.Wave, Ignored: rec.IgnoreExtra}
 		if rec.Prune.Or(own.Prune) == object.ConsentDenied {
 			r.spared = append(r.spared, c)
 		} else {

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -161,13 +162,15 @@ func (c *catalog) ask() (*kinds, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ask the API server for its version: %w", err)
 	}
-	lists, err := insist(func() ([]*metav1.APIResourceList, error) {
-		_, lists, err := c.client.ServerGroupsAndResources()
+	var groups []*metav1.APIGroup
+	lists, err := insist(func() (lists []*metav1.APIResourceList, err error) {
+		groups, lists, err = c.client.ServerGroupsAndResources()
 		return lists, err
 	})
 	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
 		return nil, fmt.Errorf("ask the API server for its kinds: %w", err)
 	}
+	byPreference(groups, lists)
 	resources := map[object.Kind]Resource{}
 	var versions []string
 	for _, list := range lists {
@@ -180,7 +183,7 @@ func (c *catalog) ask() (*kinds, error) {
 			versions = append(versions, list.GroupVersion+"/"+r.Kind)
 			kind := object.Kind{Group: group, Kind: r.Kind}
 			res, ok := resources[kind]
-			if !ok { // versions of a group come in order of preference
+			if !ok { // the version that the cluster prefers comes first
 				res = Resource{
 					Kind: kind, Version: version, Plural: r.Name, Namespaced: r.Namespaced,
 					Watchable: slices.Contains(r.Verbs, "watch") && slices.Contains(r.Verbs, "list"),
@@ -192,6 +195,21 @@ func (c *catalog) ask() (*kinds, error) {
 	}
 	slices.Sort(versions)
 	return &kinds{resources: resources, versions: slices.Compact(versions), server: info.GitVersion}, nil
+}
+
+// byPreference orders lists of kinds by how the API server prefers their versions: discovery returns them in any order. Were a
+// kind read at another version than it is written at, what others do to it would count as drift.
+func byPreference(groups []*metav1.APIGroup, lists []*metav1.APIResourceList) {
+	rank := map[string]int{}
+	for _, g := range groups {
+		for i, v := range g.Versions {
+			rank[v.GroupVersion] = i + 1
+		}
+		rank[g.PreferredVersion.GroupVersion] = 0
+	}
+	slices.SortFunc(lists, func(a, b *metav1.APIResourceList) int {
+		return cmp.Or(cmp.Compare(rank[a.GroupVersion], rank[b.GroupVersion]), cmp.Compare(a.GroupVersion, b.GroupVersion))
+	})
 }
 
 // maxUnauthorized is how often a question is asked that is answered with 401.
