@@ -32,7 +32,7 @@ import (
 
 var (
 	update = flag.Bool("update", false, "write the differences that stay, and the counts of a takeover, into the documentation")
-	keep   = flag.String("keep", "", "folder for the results of either engine (argocd.json, slipway.json); one that is there is not made again")
+	keep   = flag.String("keep", "", "folder for the results of either engine (argocd.json, slipway.json); those that exist are used")
 )
 
 const (
