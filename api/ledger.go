@@ -56,6 +56,8 @@ type LedgerEntry struct {
 	// Recovered says that the agent was ended before it could tell, and made the entry afterwards from what it found.
 	Recovered bool  `json:"recovered,omitempty" doc:"Made afterwards from what was found, since the agent was ended in the middle: who changed which object may be missing"`
 	Retries   int64 `json:"retries,omitempty" doc:"Attempts before the last one"`
+	// Repeats is for how many more repairs the entry stands: an object that is changed again and again makes one entry in a while.
+	Repeats int `json:"repeats,omitempty" doc:"For how many earlier repairs it stands as well, since the entry before it" example:"41"`
 
 	Revision string         `json:"revision,omitempty" doc:"Revision of the first source" example:"3f2a9c1"`
 	Sources  []LedgerSource `json:"sources,omitempty" doc:"What was deployed"`
@@ -98,8 +100,10 @@ type LedgerCommit struct {
 
 // LedgerOptions is how an operation was asked for.
 type LedgerOptions struct {
-	Prune       bool     `json:"prune,omitempty" doc:"What Git does not have is deleted"`
-	DryRun      bool     `json:"dryRun,omitempty" doc:"Nothing is changed"`
+	Prune  bool `json:"prune,omitempty" doc:"What Git does not have is deleted"`
+	DryRun bool `json:"dryRun,omitempty" doc:"Nothing is changed"`
+	// Repair says that it put back what was changed in the cluster.
+	Repair      bool     `json:"repair,omitempty" doc:"It put back what was changed in the cluster"`
 	Local       bool     `json:"local,omitempty" doc:"The manifests were brought along, and are not those of Git"`
 	SyncOptions []string `json:"syncOptions,omitempty" doc:"Sync options"`
 	Resources   []string `json:"resources,omitempty" doc:"The objects that it was limited to, as group/Kind/namespace/name"`

@@ -12,7 +12,13 @@ const (
 	NotifyOutOfSync = "out-of-sync"
 	// NotifyDegraded: an application became Degraded.
 	NotifyDegraded = "degraded"
-	// NotifyHeld: the sync of an application waits for somebody or something.
+	// NotifyHealthy: one that was Degraded is Healthy again.
+	NotifyHealthy = "healthy"
+	// NotifyReverted: what was changed in the cluster was put back.
+	NotifyReverted = "drift.reverted"
+	// NotifyDeleted: an application was deleted with its objects.
+	NotifyDeleted = "deleted"
+	// NotifyHeld: the sync or the deletion of an application waits for a person, a window or a date.
 	NotifyHeld = "held"
 	// NotifyDrift: an application has been out of sync for longer than NotificationRule.After.
 	NotifyDrift = "drift"
@@ -29,8 +35,8 @@ const (
 // NotificationEvents lists what a rule can be about.
 func NotificationEvents() []string {
 	return []string{
-		NotifySyncSucceeded, NotifySyncFailed, NotifyOutOfSync, NotifyDegraded, NotifyHeld, NotifyDrift, NotifyDisconnected,
-		NotifyCertificate, NotifyToken,
+		NotifySyncSucceeded, NotifySyncFailed, NotifyOutOfSync, NotifyDegraded, NotifyHealthy, NotifyHeld, NotifyDrift, NotifyReverted,
+		NotifyDeleted, NotifyDisconnected, NotifyCertificate, NotifyToken,
 	}
 }
 
@@ -60,7 +66,7 @@ type NotificationChannel struct {
 // made.
 type NotificationRule struct {
 	Meta
-	Events []string `json:"events" minItems:"1" maxItems:"20" enum:"sync.succeeded,sync.failed,out-of-sync,degraded,held,drift,agent.disconnected,certificate.expiring,token.expiring" doc:"What it is about"`
+	Events []string `json:"events" minItems:"1" maxItems:"20" enum:"sync.succeeded,sync.failed,out-of-sync,degraded,healthy,held,drift,drift.reverted,deleted,agent.disconnected,certificate.expiring,token.expiring" doc:"What it is about"`
 	// Channel is of the same scope or of one around it.
 	Channel      string   `json:"channel" maxLength:"210" doc:"Id of the channel, of the same scope or one around it" example:"org.acme.slack"`
 	Selector     string   `json:"selector,omitempty" maxLength:"2000" doc:"Only objects with such labels, as Kubernetes selects" example:"team=shop"`

@@ -115,6 +115,18 @@ func (k Kind) Nature() Nature {
 	return Unknown
 }
 
+// Trial reports whether a command only tries a change, by the field dryRun of its body. A sync does not count: its dry run is an
+// operation of the Application, which its history and the ledger have.
+func Trial(kind Kind, body json.RawMessage) bool {
+	if kind.Nature() != Changes || kind == KindSync {
+		return false
+	}
+	var b struct {
+		DryRun bool `json:"dryRun"`
+	}
+	return strict.Decode(body, &b, strict.Unknown) == nil && b.DryRun
+}
+
 // Command is what a person or a program asks of an agent. It comes down in a Signed.
 type Command struct {
 	// ID is unique for ever (ValidID). An agent carries out a command that changes something at most once for each id.

@@ -209,18 +209,19 @@ type EventType string
 
 // The types of events.
 const (
-	EventSyncStarted     EventType = "sync.started"
-	EventSyncFinished    EventType = "sync.finished"
-	EventDrift           EventType = "drift.found"
-	EventDriftReverted   EventType = "drift.reverted"
-	EventHeld            EventType = "sync.held"
-	EventHealth          EventType = "health.changed"
-	EventCreated         EventType = "object.created"
-	EventChanged         EventType = "object.changed"
-	EventDeleted         EventType = "object.deleted"
-	EventCommandRefused  EventType = "command.refused"
-	EventTerminalStarted EventType = "terminal.started"
-	EventTerminalEnded   EventType = "terminal.ended"
+	EventSyncStarted  EventType = "sync.started"
+	EventSyncFinished EventType = "sync.finished"
+	// EventDrift names objects that were changed in the cluster since they were deployed.
+	EventDrift EventType = "drift.found"
+	// EventDriftReverted says that objects are again as they were deployed: a sync put them back, or somebody did by hand.
+	EventDriftReverted EventType = "drift.reverted"
+	// EventHeld says that a sync or a deletion waits for a person, a window or a date.
+	EventHeld EventType = "sync.held"
+	// EventHealth says that an Application became Healthy, Degraded, Missing or Suspended. What is on its way to one of these,
+	// or unknown, is not reported.
+	EventHealth EventType = "health.changed"
+	// EventDeleted says that an Application is gone, and who asked for that where it is known.
+	EventDeleted EventType = "deleted"
 	// EventLost says in its message how many events were dropped before it, because the server was away for too long.
 	EventLost EventType = "events.lost"
 )

@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/damp"
 	"github.com/slipway-gitops/slipway/internal/agent/record"
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/guard"
@@ -32,6 +33,8 @@ const (
 type ledger struct {
 	agent *Agent
 	book  *record.Book
+	// repairs holds back entries of Applications that are put back again and again.
+	repairs *damp.Damper[name]
 	// recall makes the entry of an operation that was over before this process began.
 	recall func(ctx context.Context, entry string, app *v1alpha1.Application)
 
@@ -63,7 +66,8 @@ func (a *Agent) openLedger() error {
 		return err
 	}
 	a.ledger = &ledger{
-		agent: a, book: book, waiting: map[name]string{}, last: map[name]numbered{}, detected: map[string]time.Time{},
+		agent: a, book: book, repairs: damp.New[name](dampWindow),
+		waiting: map[name]string{}, last: map[name]numbered{}, detected: map[string]time.Time{},
 		others: make(chan struct{}, recoverWide),
 	}
 	a.ledger.recall = a.ledger.recover
@@ -115,7 +119,22 @@ func (l *ledger) ended(id name, app *v1alpha1.Application, res engine.Result) {
 	if res.Health.Status == health.Healthy {
 		healthy = d.FinishedAt
 	}
-	l.add(id, recordID(app, res.Operation), d, healthy)
+	entry := recordID(app, res.Operation)
+	l.keep(id, d, func() { l.add(id, entry, d, healthy) })
+}
+
+// keep adds the entry of an operation, now or, where it is one of many repairs that nobody asked for, in its turn: the last of them
+// then stands for all.
+func (l *ledger) keep(id name, d *api.LedgerDetail, add func()) {
+	if !d.Automatic || d.Options == nil || !d.Options.Repair || d.Phase != string(v1alpha1.OperationSucceeded) {
+		l.repairs.Flush(id)
+		add()
+		return
+	}
+	l.repairs.Offer(id, func(more int, _ time.Time) {
+		d.Repeats = more
+		add()
+	})
 }
 
 // add keeps the entry of an operation that is over. healthy is since when its application is, the zero time where it is not.
@@ -149,6 +168,7 @@ func (l *ledger) forget(id name) {
 	if l == nil {
 		return
 	}
+	l.repairs.Flush(id)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.waiting, id)
@@ -160,6 +180,7 @@ func (l *ledger) deleted(app *v1alpha1.Application, removed []object.Key, kept [
 	if l == nil || !l.book.Open() || app.DeletionTimestamp == nil {
 		return
 	}
+	l.repairs.Flush(name{Namespace: app.Namespace, Name: app.Name})
 	l.bury(app, deletionOf(app, removed, kept))
 }
 
@@ -195,6 +216,7 @@ func (l *ledger) bury(app *v1alpha1.Application, d *api.LedgerDetail) {
 // run keeps what is told of operations until ctx ends.
 func (l *ledger) run(ctx context.Context) error {
 	<-ctx.Done()
+	l.repairs.FlushAll()
 	return l.book.Close()
 }
 
@@ -263,7 +285,8 @@ func (l *ledger) elsewhere(id name, old, fresh *v1alpha1.Application) {
 		l.others <- struct{}{}
 		defer func() { <-l.others }()
 		if l.agent.ctx.Err() == nil {
-			l.recover(l.agent.ctx, recordID(fresh, op), fresh)
+			d := l.recovered(l.agent.ctx, fresh)
+			l.keep(id, d, func() { l.book.Add(recordID(fresh, op), d) })
 		}
 	})
 }
@@ -271,8 +294,13 @@ func (l *ledger) elsewhere(id name, old, fresh *v1alpha1.Application) {
 // recoverWide is how many operations of other replicas are made entries of at a time.
 const recoverWide = 2
 
-// recover makes the entry of an operation from the status that it left.
+// recover keeps the entry of an operation, made from the status that it left.
 func (l *ledger) recover(ctx context.Context, entry string, app *v1alpha1.Application) {
+	l.book.Add(entry, l.recovered(ctx, app))
+}
+
+// recovered makes the entry of the last operation of an Application from the status that it left.
+func (l *ledger) recovered(ctx context.Context, app *v1alpha1.Application) *api.LedgerDetail {
 	op := app.Status.OperationState
 	res := engine.Result{
 		Operation: op, Health: health.Result{Status: health.Status(app.Status.Health.Status)}, Account: &engine.Account{Recovered: true},
@@ -293,7 +321,7 @@ func (l *ledger) recover(ctx context.Context, entry string, app *v1alpha1.Applic
 		d.Notes = append(d.Notes, "what was rendered is not known any more")
 	}
 	shorten(d)
-	l.book.Add(entry, d)
+	return d
 }
 
 // recoverLimit is how long rendering once more may take, for one entry.

@@ -33,7 +33,8 @@ func (l *ledger) observed(old, fresh *v1alpha1.Application) {
 	op := fresh.Status.OperationState
 	if slices.ContainsFunc(syncEvents(old, fresh), func(e agentapi.Event) bool { return e.Type == agentapi.EventSyncFinished }) {
 		healthy, _ := healthySince(fresh)
-		l.add(id, recordID(fresh, op), besideOf(fresh, false), healthy)
+		d := besideOf(fresh, false)
+		l.keep(id, d, func() { l.add(id, recordID(fresh, op), d, healthy) })
 		return
 	}
 	at, healthy := healthySince(fresh)

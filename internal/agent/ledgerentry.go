@@ -20,7 +20,7 @@ func entryOf(app *v1alpha1.Application, res engine.Result) *api.LedgerDetail {
 	op, acct := res.Operation, res.Account
 	d := &api.LedgerDetail{LedgerEntry: api.LedgerEntry{
 		Namespace: app.Namespace, Name: app.Name, ApplicationUID: string(app.UID), ArgoProject: app.Spec.ProjectName(),
-		Destination: destinationOf(app), Automatic: op.Operation.InitiatedBy.Automated, Actor: op.Operation.InitiatedBy.Username,
+		Destination: destinationOf(app), Automatic: automatic(op), Actor: op.Operation.InitiatedBy.Username,
 		Reason: infoOf(op, operate.ReasonInfo), Command: infoOf(op, operate.RequestInfo), Action: actionOf(op, acct.Pinned),
 		Recovered: acct.Recovered, Retries: op.RetryCount, Options: optionsOf(op),
 		RenderedAt: acct.RenderedAt, StartedAt: op.StartedAt.Time, AppliedAt: acct.AppliedAt,
@@ -107,7 +107,9 @@ func optionsOf(op *v1alpha1.OperationState) *api.LedgerOptions {
 	if sync == nil {
 		return nil
 	}
-	o := &api.LedgerOptions{Prune: sync.Prune, DryRun: sync.DryRun, Local: len(sync.Manifests) > 0, SyncOptions: sync.SyncOptions}
+	o := &api.LedgerOptions{
+		Prune: sync.Prune, DryRun: sync.DryRun, Repair: repairs(op), Local: len(sync.Manifests) > 0, SyncOptions: sync.SyncOptions,
+	}
 	for _, r := range sync.Resources {
 		if len(o.Resources) == maxLedgerResources {
 			break

@@ -76,6 +76,7 @@ func (a *Agent) runLink(ctx context.Context, g *errgroup.Group) {
 		g.Go(func() error { return a.ledger.run(ctx) })
 	}
 	g.Go(func() error {
+		defer a.linked.happenings.damp.FlushAll()
 		a.linked.ask(ctx)
 		return a.link.Run(ctx)
 	})

@@ -41,7 +41,7 @@ func syncEvents(old, fresh *v1alpha1.Application) []agentapi.Event {
 func syncEvent(old, fresh *v1alpha1.Application, op *v1alpha1.OperationState, what agentapi.EventType) agentapi.Event {
 	e := agentapi.Event{
 		At: op.StartedAt.Time, Type: what, Target: itemKey(agentapi.ItemApplication, fresh.Namespace, fresh.Name),
-		Project: fresh.Spec.ProjectName(), User: op.Operation.InitiatedBy.Username, Automatic: op.Operation.InitiatedBy.Automated,
+		Project: fresh.Spec.ProjectName(), User: op.Operation.InitiatedBy.Username, Automatic: automatic(op),
 		Revision: revisionOf(op), Before: deployed(old),
 	}
 	e.Command = infoOf(op, operate.RequestInfo)
@@ -61,6 +61,18 @@ func syncEvent(old, fresh *v1alpha1.Application, op *v1alpha1.OperationState, wh
 	sum := sha256.Sum256([]byte(string(fresh.UID) + "\n" + operationID(op) + "\n" + phase))
 	e.ID = hex.EncodeToString(sum[:16])
 	return e
+}
+
+// automatic reports whether nobody asked for an operation. Where automated sync is on it carries a rollback out, which a person
+// asked for.
+func automatic(op *v1alpha1.OperationState) bool {
+	return op.Operation.InitiatedBy.Automated && infoOf(op, operate.RollbackInfo) != v1alpha1.OptionTrue
+}
+
+// repairs reports whether an operation puts back what was changed in the cluster: by itself, or because somebody asked.
+func repairs(op *v1alpha1.OperationState) bool {
+	heals := op.Operation.Sync != nil && op.Operation.Sync.AutoHealAttemptsCount > 0
+	return heals || infoOf(op, v1alpha1.InfoRevert) == v1alpha1.OptionTrue
 }
 
 // operationID tells the operations of an Application apart. Two of them can begin in the same second, which is all that a

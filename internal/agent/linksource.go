@@ -30,10 +30,11 @@ type linkSource struct {
 	link  *link.Link
 	sets  *setStore
 	// instances are the pods of Applications; nil where they are not told.
-	instances *instance.Reporter
-	counts    atomic.Pointer[func(namespace string) bool]
-	known     atomic.Pointer[agentapi.Versions]
-	speaks    atomic.Bool // this replica tells the server
+	instances  *instance.Reporter
+	counts     atomic.Pointer[func(namespace string) bool]
+	happenings *happenings
+	known      atomic.Pointer[agentapi.Versions]
+	speaks     atomic.Bool // this replica tells the server
 
 	mu      sync.Mutex
 	reached map[string]*reachable // clusters by server
@@ -52,6 +53,10 @@ type parsed struct {
 
 func newLinkSource(a *Agent) *linkSource {
 	s := &linkSource{agent: a, reached: map[string]*reachable{}, entries: map[string]parsed{}}
+	s.happenings = newHappenings(func(e agentapi.Event) {
+		e.Message, e.Reason = s.redactText(e.Message), s.redactText(e.Reason)
+		s.link.Event(e)
+	})
 	s.sets = &setStore{changed: s.setChanged, unready: map[string]bool{}, raw: map[name][]byte{}}
 	return s
 }
@@ -75,14 +80,10 @@ func (s *linkSource) applicationMoved(old, fresh *v1alpha1.Application) {
 	s.reach(s.agent.ctx, fresh)
 	s.useInstances(id, fresh)
 	s.agent.driver.moved(old, fresh)
-	if fresh == nil {
-		return
+	if fresh != nil {
+		s.agent.ledger.elsewhere(id, old, fresh)
 	}
-	s.agent.ledger.elsewhere(id, old, fresh)
-	for _, e := range syncEvents(old, fresh) {
-		e.Message, e.Reason = s.redactText(e.Message), s.redactText(e.Reason)
-		s.link.Event(e)
-	}
+	s.happenings.moved(old, fresh)
 }
 
 func (s *linkSource) projectMoved(called string) {

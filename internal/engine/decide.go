@@ -197,7 +197,10 @@ func (r *run) automaticOperation(prune bool) v1alpha1.Operation {
 		if r.rollback.Reason != "" {
 			reason += ": " + r.rollback.Reason
 		}
-		op.Info = []v1alpha1.Info{{Name: "reason", Value: reason}}
+		op.Info = []v1alpha1.Info{{Name: "reason", Value: reason}, {Name: v1alpha1.InfoRollback, Value: v1alpha1.OptionTrue}}
+		if r.rollback.Request != "" {
+			op.Info = append(op.Info, v1alpha1.Info{Name: v1alpha1.InfoRequest, Value: object.Brief(r.rollback.Request, maxRequest)})
+		}
 	}
 	if len(r.sources) == 1 {
 		op.Sync.Revision = r.revisions[0]
@@ -206,6 +209,9 @@ func (r *run) automaticOperation(prune bool) v1alpha1.Operation {
 	}
 	return op
 }
+
+// maxRequest bounds the id of a request in an operation, in characters.
+const maxRequest = 100
 
 // untold reports whether an operation did its work and nobody was told: the process ended, or the API server was
 // away, between the last apply and the write of the status. Only what that left behind shows it: objects that we
@@ -252,6 +258,7 @@ func (r *run) decideAgain(policy *v1alpha1.AutomatedSync, d Decision) Decision {
 			return Decision{}
 		}
 		d.Heal = true
+		d.Operation.InitiatedBy.Username, d.Operation.Info = "", nil // also while a rollback holds, nobody asked for this
 		op := *d.Operation.Sync
 		op.AutoHealAttemptsCount = 1
 		d.Operation.Sync = &op

@@ -68,6 +68,7 @@ func Revert(app *v1alpha1.Application, req api.RevertRequest, drifted []object.K
 		return Change{}, err
 	}
 	c.Operation = newOperation(app, sync, who, req.Reason)
+	c.Operation.Info = append(c.Operation.Info, v1alpha1.Info{Name: v1alpha1.InfoRevert, Value: v1alpha1.OptionTrue})
 	annotations, err := forget(app, keys, now)
 	if err != nil {
 		return Change{}, err

@@ -14,7 +14,7 @@ import (
 )
 
 // RequestInfo names the entry of an operation's info by which a request finds itself in the status.
-const RequestInfo = "slipway-request"
+const RequestInfo = v1alpha1.InfoRequest
 
 // ReasonInfo names the entry of an operation's info that says why.
 const ReasonInfo = "reason"

@@ -28,7 +28,7 @@ func CheckRollback(req api.RollbackRequest) error {
 }
 
 // RollbackInfo marks an operation that goes back to an earlier deployment.
-const RollbackInfo = "slipway.io/rollback"
+const RollbackInfo = v1alpha1.InfoRollback
 
 // Rollback pins an Application to an earlier deployment. One that syncs by itself goes there by itself; any other one is
 // asked to.

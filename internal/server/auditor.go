@@ -47,6 +47,10 @@ func (a *auditor) entry(ctx context.Context, agent gateway.Agent, e agentapi.Eve
 		Object: api.Ref{Type: string(e.Target.Kind), ID: api.ItemID(agent.ID, e.Target.Namespace, e.Target.Name), Scope: scope},
 		Before: revision(e.Before), After: revision(e.Revision),
 	}
+	if e.Target.Kind == "" { // it is about the agent itself
+		out.Action = api.TypeAgent + "." + string(e.Type)
+		out.Object = api.Ref{Type: api.TypeAgent, ID: agent.ID, Scope: scopeOfAgent(agent.ID)}
+	}
 	switch e.Outcome {
 	case "Failed":
 		out.Outcome = api.OutcomeFailed
@@ -109,6 +113,9 @@ func (a *auditor) CommandFinished(ctx context.Context, c gateway.Command) {
 	if err != nil {
 		a.log.Error("audit", "command", c.ID, "err", err)
 		return
+	}
+	if shown.Status == api.CommandDone && agentapi.Trial(c.Kind, c.Body) {
+		return // nothing was changed, and nothing refused it
 	}
 	entry := api.AuditEntry{
 		At: shown.FinishedAt.UTC(), Actor: shown.By, RequestID: c.Origin, Action: "command." + shown.Status,

@@ -27,6 +27,16 @@ const (
 // object with more than 256 KiB of annotations.
 const MaxAnnotation = 64 << 10
 
+// Entries of an operation's info.
+const (
+	// InfoRequest is the id of the request that an operation comes from.
+	InfoRequest = "slipway-request"
+	// InfoRollback marks an operation that goes back to an earlier deployment: "true".
+	InfoRollback = "slipway.io/rollback"
+	// InfoRevert marks an operation that puts back what was changed in the cluster: "true".
+	InfoRevert = "slipway.io/revert"
+)
+
 // Deletion is the value of AnnotationDeletedBy.
 //
 // +kubebuilder:object:generate=false

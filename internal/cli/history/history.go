@@ -160,6 +160,17 @@ func who(e *api.LedgerEntry) string {
 	return e.Actor
 }
 
+// action is what an operation was; for repairs, how many of them the entry stands for.
+func action(e *api.LedgerEntry) string {
+	switch {
+	case e.Options == nil || !e.Options.Repair:
+		return e.Action
+	case e.Repeats > 0:
+		return fmt.Sprintf("%s (%d repairs)", e.Action, e.Repeats+1)
+	}
+	return e.Action + " (repair)"
+}
+
 func shortRevision(text string) string {
 	if len(text) == 40 {
 		return text[:7]

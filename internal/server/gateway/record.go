@@ -253,7 +253,7 @@ func trim(d *api.LedgerDetail) {
 	for i := range d.Notes {
 		d.Notes[i] = line(d.Notes[i], maxRevision)
 	}
-	for _, n := range []*int{&d.Counts.Created, &d.Counts.Changed, &d.Counts.Deleted, &d.Counts.Unchanged, &d.Counts.Failed} {
+	for _, n := range []*int{&d.Counts.Created, &d.Counts.Changed, &d.Counts.Deleted, &d.Counts.Unchanged, &d.Counts.Failed, &d.Repeats} {
 		*n = min(max(*n, 0), 1_000_000)
 	}
 }

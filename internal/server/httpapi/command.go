@@ -39,6 +39,9 @@ func (c *call) command(ctx context.Context, in WaitInput, o Order) (*commandOutp
 		o.Reason = c.reason
 	}
 	c.reason = o.Reason
+	if raw, err := json.Marshal(o.Body); err == nil && o.Body != nil {
+		c.quiet = agentapi.Trial(agentapi.Kind(o.Kind), raw)
+	}
 	c.after = told(o.Body)
 	if c.request.URL.Query().Get("wait") == "0" {
 		in.Wait = 0 // the decoder takes 0 for nothing, and puts the default there

@@ -100,6 +100,8 @@ func Sample(r *api.NotificationRule, now time.Time) *api.NotificationEvent {
 		e.Event = r.Events[0]
 	}
 	switch e.Event {
+	case api.NotifyReverted:
+		e.Action, e.Automatic, e.Revision, e.Message = api.LedgerSync, true, "3f2a9c14d6e8b0a2", "successfully synced (all tasks run)"
 	case api.NotifySyncSucceeded, api.NotifySyncFailed:
 		e.Action, e.Actor, e.Revision, e.Author, e.Subject = api.LedgerSync, "ada", "3f2a9c14d6e8b0a2", "Ann Example <ann@example.org>", "Raise the limit"
 		e.Message = "one or more objects could not be applied"

@@ -95,6 +95,12 @@ func what(e *api.NotificationEvent) string {
 		return e.Action + " failed"
 	case api.NotifyOutOfSync:
 		return "out of sync"
+	case api.NotifyHealthy:
+		return "healthy again"
+	case api.NotifyReverted:
+		return "drift was put back"
+	case api.NotifyDeleted:
+		return "deleted"
 	case api.NotifyHeld:
 		return "sync is held"
 	case api.NotifyDrift:

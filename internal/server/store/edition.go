@@ -11,6 +11,13 @@ import (
 // somebody or something.
 const conditionHeld = "Held"
 
+// A deletion that waits for a person has another condition, with a message that
+// begins so.
+const (
+	conditionDeletion = "DeletionError"
+	heldPrefix        = "held: "
+)
+
 // outOfSync is the sync status of an application that has drifted, or that Git
 // has moved on from.
 const outOfSync = "OutOfSync"

@@ -97,7 +97,8 @@ type argoResource struct {
 			FinishedAt string `json:"finishedAt"`
 		} `json:"operationState"`
 		Conditions []struct {
-			Type string `json:"type"`
+			Type    string `json:"type"`
+			Message string `json:"message"`
 		} `json:"conditions"`
 	} `json:"status"`
 }
@@ -191,7 +192,7 @@ func (r *argoResource) fields() fields {
 		if len(f.conditions) < mostConditions && !slices.Contains(f.conditions, c.Type) {
 			f.conditions = append(f.conditions, c.Type)
 		}
-		f.held = f.held || c.Type == conditionHeld
+		f.held = f.held || c.Type == conditionHeld || c.Type == conditionDeletion && strings.HasPrefix(c.Message, heldPrefix)
 	}
 	if at, err := time.Parse(time.RFC3339, r.Status.OperationState.FinishedAt); err == nil {
 		f.finishedAt = micros(at)

@@ -222,24 +222,28 @@ func (n *news) ledger(ctx context.Context) error {
 	}
 	n.more = n.more || len(found) == mostNews
 	for i := range found {
-		e := operationEvent(&found[i].LedgerEntry)
-		if e == nil {
+		events := operationEvents(&found[i].LedgerEntry)
+		if len(events) == 0 {
 			continue
 		}
+		e := events[0]
 		key := agentapi.Key{Kind: agentapi.ItemApplication, Namespace: e.Namespace, Name: e.Name}
 		err := n.one(ctx, "SELECT labels, sync FROM item WHERE agent = ? AND entry = ?", []any{found[i].uid, key.String()}, decode(&e.Labels), &e.Sync)
 		if err != nil && !isNotFound(err) {
 			return err
 		}
-		if err := n.told(ctx, e); err != nil {
-			return err
+		for _, more := range events {
+			more.Labels, more.Sync = e.Labels, e.Sync
+			if err := n.told(ctx, more); err != nil {
+				return err
+			}
 		}
 	}
 	return n.place(ctx, placeLedger, to)
 }
 
-// operationEvent is what an entry of the ledger says; nil for nothing.
-func operationEvent(e *api.LedgerEntry) *api.NotificationEvent {
+// operationEvents are what an entry of the ledger says.
+func operationEvents(e *api.LedgerEntry) []*api.NotificationEvent {
 	if e.Action == api.LedgerDryRun {
 		return nil
 	}
@@ -255,7 +259,20 @@ func operationEvent(e *api.LedgerEntry) *api.NotificationEvent {
 	if e.Commit != nil {
 		out.Author, out.Subject = e.Commit.Author, e.Commit.Subject
 	}
-	return out
+	list := []*api.NotificationEvent{out}
+	also := func(what string) {
+		more := *out
+		more.ID, more.Event = what+"/"+e.ID, what
+		list = append(list, &more)
+	}
+	switch {
+	case e.Phase != "Succeeded":
+	case e.Action == api.LedgerDelete:
+		also(api.NotifyDeleted)
+	case e.Options != nil && e.Options.Repair:
+		also(api.NotifyReverted)
+	}
+	return list
 }
 
 // applications tells what became of applications since their agents' editions
@@ -377,6 +394,9 @@ func (a *appState) events(uid string) (list []*api.NotificationEvent) {
 	}
 	if a.event.Health == "Degraded" && a.seenHealth.String != "Degraded" {
 		add(api.NotifyDegraded)
+	}
+	if a.event.Health == "Healthy" && a.seenHealth.String == "Degraded" {
+		add(api.NotifyHealthy)
 	}
 	if a.held != 0 && a.seenHeld.Int64 == 0 {
 		add(api.NotifyHeld)

@@ -1,5 +1,5 @@
 // Made from api/openapi.json by "make generate": do not edit.
-// sha256 of it: 721055d81781e11dcba7498cf949e2a6c08cf80aa2683dc977e62925b0ec20c5
+// sha256 of it: 01d4a38768e6cdf56ac632a59f5d8509997d60324694d05315d9bd7a7f8e6326
 
 export interface paths {
 	"/api/v1/access/can": {
@@ -3056,6 +3056,8 @@ export interface components {
 			/** Format: date-time */
 			renderedAt?: string;
 			/** Format: int64 */
+			repeats?: number;
+			/** Format: int64 */
 			retries?: number;
 			revision?: string;
 			scope: string;
@@ -3117,6 +3119,8 @@ export interface components {
 			/** Format: date-time */
 			renderedAt?: string;
 			/** Format: int64 */
+			repeats?: number;
+			/** Format: int64 */
 			retries?: number;
 			revision?: string;
 			scope: string;
@@ -3156,6 +3160,7 @@ export interface components {
 			dryRun?: boolean;
 			local?: boolean;
 			prune?: boolean;
+			repair?: boolean;
 			resources?: string[] | null;
 			syncOptions?: string[] | null;
 		};
@@ -3288,7 +3293,7 @@ export interface components {
 			description?: string;
 			displayName?: string;
 			environments?: string[] | null;
-			events: ("sync.succeeded" | "sync.failed" | "out-of-sync" | "degraded" | "held" | "drift" | "agent.disconnected" | "certificate.expiring" | "token.expiring")[] | null;
+			events: ("sync.succeeded" | "sync.failed" | "out-of-sync" | "degraded" | "healthy" | "held" | "drift" | "drift.reverted" | "deleted" | "agent.disconnected" | "certificate.expiring" | "token.expiring")[] | null;
 			readonly id?: string;
 			labels?: {
 				[key: string]: string;

@@ -48,6 +48,14 @@ export const actions: [string, string][] = [
 
 export const actionName = (action: string): string => actions.find(([key]) => key === action)?.[1] ?? action;
 
+// deedOf is what an operation was: a sync that put back what was changed in the cluster is a repair, or several.
+export function deedOf(e: Operation): string {
+  if (!e.options?.repair) {
+    return actionName(e.action);
+  }
+  return e.repeats ? `${e.repeats + 1} repairs` : "Repair";
+}
+
 // who is who asked for an operation; "" for the policy of the application.
 export const who = (e: Operation): string => (e.automatic ? "" : (e.actor ?? "").replace(/^user:/, ""));
 

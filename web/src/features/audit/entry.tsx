@@ -153,6 +153,7 @@ function asked(e: Detail): Fact[] {
   const options = [
     e.options?.prune && "delete what Git does not have",
     e.options?.dryRun && "change nothing",
+    e.options?.repair && "put back what was changed in the cluster",
     e.options?.local && "manifests that were brought along",
     ...(e.options?.syncOptions ?? []),
   ].filter(Boolean);
@@ -162,6 +163,7 @@ function asked(e: Detail): Fact[] {
     ["Why", e.reason || "nothing was said"],
     ...(options.length > 0 ? ([["Options", options.join(", ")]] as Fact[]) : []),
     ...(limited.length > 0 ? ([["Only", limited.join(", ")]] as Fact[]) : []),
+    ...(e.repeats ? ([["Stands for", `${e.repeats} earlier repairs as well`]] as Fact[]) : []),
     ...(e.retries ? ([["Attempts before", e.retries]] as Fact[]) : []),
     ...(e.engine ? ([["Carried out by", e.engine]] as Fact[]) : []),
     ...(e.recovered ? ([["Recovered", "made afterwards: the agent was ended in the middle"]] as Fact[]) : []),

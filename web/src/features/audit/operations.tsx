@@ -17,7 +17,7 @@ import { Empty, Loaded, NoneYet } from "@/ui/states";
 import { Badge, Status } from "@/ui/status";
 import { type Column, Table } from "@/ui/table";
 import { filtered } from "./data";
-import { actionName, actions, counted, ledgerFilter, type Operation, who } from "./entries";
+import { actions, counted, deedOf, ledgerFilter, type Operation, who } from "./entries";
 import { Between, ChoiceFilter, Filters, TextFilter } from "./filters";
 
 const columns: Column<Operation>[] = [
@@ -39,7 +39,7 @@ const columns: Column<Operation>[] = [
     width: "8rem",
     cell: (e) => <Status status={e.phase} />,
   },
-  { key: "action", title: "What", width: "7.5rem", cell: (e) => actionName(e.action) },
+  { key: "action", title: "What", width: "7.5rem", cell: (e) => deedOf(e) },
   {
     key: "revision",
     title: "Revision",
