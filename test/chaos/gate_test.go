@@ -31,6 +31,7 @@ type write struct {
 	Name   string
 	Code   int
 	UID    string
+	Lost   bool // the API server was gone before it answered: nobody knows whether it was done
 	// Hooks says for each hook of an Application's status how far it is, Phase how far its operation is.
 	Hooks           map[string]string
 	Phase, Revision string
@@ -38,7 +39,10 @@ type write struct {
 
 func (w write) String() string {
 	text := fmt.Sprintf("%s %s/%s %d", w.Method, w.Kind, w.Name, w.Code)
-	if w.Verb == "" {
+	switch {
+	case w.Lost:
+		text += " (lost)"
+	case w.Verb == "":
 		text += " (nothing)"
 	}
 	if w.Kind == "applications" {
@@ -226,15 +230,21 @@ func (g *gate) serve(out http.ResponseWriter, r *http.Request, proxy http.Handle
 	r = r.WithContext(context.WithoutCancel(r.Context())) // what has arrived is done, also for an agent that is dead
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	answer := httptest.NewRecorder()
+	answered := false
 	defer func() {
-		if stop && !before {
+		w.Lost = !answered
+		switch {
+		case stop && !before:
 			g.note(w, was, answer)
 			halt()
 			close(fired)
 			panic(http.ErrAbortHandler)
+		case w.Lost:
+			g.note(w, was, answer)
 		}
 	}()
 	proxy.ServeHTTP(answer, r)
+	answered = true
 	if stop {
 		return
 	}
@@ -274,6 +284,8 @@ func (g *gate) note(w write, was string, answer *httptest.ResponseRecorder) {
 	}
 	w.Code = answer.Code
 	switch {
+	case w.Lost:
+		w.Code = 0
 	case w.Code == http.StatusCreated:
 		w.Verb = "create"
 	case w.Code/100 != 2:

@@ -30,6 +30,7 @@ func (st *stage) checkWrites() {
 	st.t.Helper()
 	highest, highestName := 0, ""
 	made, written := map[string]int{}, map[string]int{}
+	lost, deleted := map[string]bool{}, map[string]bool{} // hooks, since the answer to their creation was lost
 	for n, w := range st.gate.record() {
 		name := st.known(w.Kind + "/" + w.Name)
 		if w.Kind == "applications" {
@@ -42,6 +43,8 @@ func (st *stage) checkWrites() {
 		if w.Code/100 == 2 && w.Verb == "" && !st.gate.repeats(w.Kind+"/"+w.Name) {
 			st.t.Errorf("write %d changed nothing: %s", n, w)
 		}
+		lost[name] = lost[name] || w.Lost
+		deleted[name] = lost[name] && (deleted[name] || w.Verb == "delete")
 		if w.Verb == "" || w.Verb == "delete" || !known {
 			continue
 		}
@@ -51,6 +54,9 @@ func (st *stage) checkWrites() {
 		if p.hook != "" && w.Verb == "create" {
 			if made[name]++; made[name] > 1 {
 				st.t.Errorf("write %d runs a hook again: %s", n, w)
+			}
+			if deleted[name] {
+				st.t.Errorf("write %d runs a hook again that may have run: %s", n, w)
 			}
 		}
 		if p.hook == "" {
@@ -66,7 +72,7 @@ func (st *stage) checkWrites() {
 		}
 	}
 	for _, p := range st.story.parts {
-		if p.runs && p.hook != "" && made[p.name] == 0 {
+		if p.runs && p.hook != "" && made[p.name] == 0 && !lost[p.name] {
 			st.t.Errorf("hook %s did not run", p.name)
 		}
 	}
