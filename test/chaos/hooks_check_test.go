@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,7 +31,7 @@ func (st *stage) checkWrites() {
 	st.t.Helper()
 	highest, highestName := 0, ""
 	made, written := map[string]int{}, map[string]int{}
-	lost, deleted := map[string]bool{}, map[string]bool{} // hooks, since the answer to their creation was lost
+	lost, deleted := map[string]bool{}, map[string]bool{} // hooks, since the answer to what makes or changes them was lost
 	for n, w := range st.gate.record() {
 		name := st.known(w.Kind + "/" + w.Name)
 		if w.Kind == "applications" {
@@ -40,10 +41,10 @@ func (st *stage) checkWrites() {
 		if !known && name != "configmaps/pruned" {
 			st.t.Errorf("write %d is of an object that is none of ours: %s", n, w)
 		}
-		if w.Code/100 == 2 && w.Verb == "" && !st.gate.repeats(w.Kind+"/"+w.Name) {
+		if w.Code/100 == 2 && w.Verb == "" && !lost[name] && !st.gate.repeats(w.Kind+"/"+w.Name) {
 			st.t.Errorf("write %d changed nothing: %s", n, w)
 		}
-		lost[name] = lost[name] || w.Lost
+		lost[name] = lost[name] || w.Lost && w.Method != http.MethodDelete
 		deleted[name] = lost[name] && (deleted[name] || w.Verb == "delete")
 		if w.Verb == "" || w.Verb == "delete" || !known {
 			continue

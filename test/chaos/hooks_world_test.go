@@ -304,11 +304,22 @@ func (st *stage) over(app *unstructured.Unstructured) string {
 	return differs(app, st.story.phase, "status", "operationState", "phase")
 }
 
-// told is what was written, for people.
+// told is what was written, and what became of the pods, for people.
 func (st *stage) told() string {
 	var lines []string
 	for n, w := range st.gate.record() {
 		lines = append(lines, fmt.Sprintf("%3d %s", n, w))
+	}
+	pods, err := st.client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "pods"}).Namespace(st.ns).List(st.t.Context(), metav1.ListOptions{})
+	if err != nil {
+		return strings.Join(append(lines, err.Error()), "\n")
+	}
+	for i := range pods.Items {
+		o := pods.Items[i].Object
+		phase, _, _ := unstructured.NestedString(o, "status", "phase")
+		node, _, _ := unstructured.NestedString(o, "spec", "nodeName")
+		lines = append(lines, fmt.Sprintf("    pods/%s is %s on node %q, made %s, deleted %v", pods.Items[i].GetName(), phase, node,
+			pods.Items[i].GetCreationTimestamp().UTC(), pods.Items[i].GetDeletionTimestamp()))
 	}
 	return strings.Join(lines, "\n")
 }
