@@ -133,7 +133,7 @@ func (v *verbs) tips(ctx context.Context, cmd agentapi.Command) (any, error) {
 		if err != nil {
 			tip.TipError = cause.Say(err.Error(), maxTipError)
 		}
-		moved = moved || tip.Tip != "" && tip.Tip != comparedAt(app, i)
+		moved = moved || tip.Tip != "" && tip.Tip != comparedAtSource(app, i)
 		out.Items = append(out.Items, tip)
 	}
 	out.Same = moved && v.engine.Unaffected(ctx, app)
@@ -143,8 +143,8 @@ func (v *verbs) tips(ctx context.Context, cmd agentapi.Command) (any, error) {
 // maxTipError bounds why a tip is not known, in bytes.
 const maxTipError = 500
 
-// comparedAt is the revision of a source that was compared last; "" for none.
-func comparedAt(app *v1alpha1.Application, source int) string {
+// comparedAtSource is the revision of a source that was compared last; "" for none.
+func comparedAtSource(app *v1alpha1.Application, source int) string {
 	revisions := app.Status.Sync.Revisions
 	if len(revisions) == 0 {
 		revisions = []string{app.Status.Sync.Revision}
