@@ -69,7 +69,7 @@ type Hosting struct {
 
 // AgentStatus is what is known of an agent now.
 type AgentStatus struct {
-	State           string    `json:"state" enum:"Connected,Degraded,Disconnected,Never,Revoked" doc:"Connected, Degraded (a component is not healthy, or it lags), Disconnected (no heartbeat for 30 s), Never, Revoked"`
+	State           string    `json:"state" enum:"Connected,Degraded,Disconnected,Never,Revoked" doc:"Connected, Degraded (a component is not healthy, or it lags), Disconnected (no heartbeat for 25 s), Never, Revoked"`
 	Since           time.Time `json:"since,omitzero" doc:"Since when it is in this state"`
 	Message         string    `json:"message,omitempty" doc:"Why, where it is not simply connected"`
 	LastHeartbeatAt time.Time `json:"lastHeartbeatAt,omitzero" doc:"When it was heard last"`

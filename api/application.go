@@ -28,6 +28,7 @@ type Application struct {
 	FinishedAt  *time.Time `json:"finishedAt,omitempty" doc:"When the last operation ended"`
 	UpdatedAt   time.Time  `json:"updatedAt,omitzero" doc:"When the server learned of it last"`
 	StaleSince  time.Time  `json:"staleSince,omitzero" doc:"Since when the agent does not tell of it any more"`
+	Age
 	// Service and Environment are ids; "" for none.
 	Service     string `json:"service,omitempty" doc:"Id of the service that it runs" example:"org.acme.checkout"`
 	Environment string `json:"environment,omitempty" doc:"Id of the environment that it belongs to" example:"org.acme.production"`

@@ -12,6 +12,10 @@ const (
 	// EventChanged and EventDeleted follow the type of the object: "application.changed".
 	EventChanged = "changed"
 	EventDeleted = "deleted"
+	// EventAway and EventBack follow "agent": what is known of its applications is old from then on, or new again. Everybody
+	// sees them who sees the agent, or one of its applications.
+	EventAway = "away"
+	EventBack = "back"
 )
 
 // Event says that something changed. It carries enough to patch a list, never secrets.

@@ -26,7 +26,7 @@ type FleetFilter struct {
 	Type        string            `json:"type,omitempty" enum:"Production,PreProduction" doc:"Only those of environments of this type"`
 	Version     string            `json:"version,omitempty" maxLength:"1000" doc:"Only those that run this version" example:"1.4.2"`
 	Held        bool              `json:"held,omitempty" doc:"Only those whose sync waits for somebody or something"`
-	Stale       bool              `json:"stale,omitempty" doc:"Only those that their agent does not tell of any more"`
+	Stale       bool              `json:"stale,omitempty" doc:"Only those whose state may be out of date: the agent is away, or no longer reports them"`
 	// DriftOlder and Since are durations such as "90m", "36h" or "7d".
 	DriftOlder string `json:"driftOlder,omitempty" maxLength:"20" doc:"Only those that are out of sync for longer than this" example:"2h"`
 	Since      string `json:"since,omitempty" maxLength:"20" doc:"Only those whose last operation ended within this time before now" example:"7d"`
@@ -142,7 +142,7 @@ const (
 type FleetSummary struct {
 	Total int64 `json:"total" doc:"How many applications there are"`
 	Held  int64 `json:"held" doc:"How many wait for somebody or something"`
-	Stale int64 `json:"stale" doc:"How many their agent does not tell of any more"`
+	Stale int64 `json:"stale" doc:"How many may be out of date: their agent is away, or no longer reports them"`
 
 	Sync        FleetCounts `json:"sync" doc:"By sync status"`
 	Health      FleetCounts `json:"health" doc:"By health"`
@@ -164,7 +164,7 @@ type FleetTally struct {
 	Value string `json:"value" doc:"The value; empty for those that have none" example:"account.prod"`
 	Total int64  `json:"total" doc:"How many applications have it"`
 	Held  int64  `json:"held" doc:"How many of them wait for somebody or something"`
-	Stale int64  `json:"stale" doc:"How many of them their agent does not tell of any more"`
+	Stale int64  `json:"stale" doc:"How many of them may be out of date: their agent is away, or no longer reports them"`
 	// Sync and Health leave out what is 0. What is none of the known statuses is Unknown.
 	Sync   map[string]int64 `json:"sync" doc:"How many of them have which sync status"`
 	Health map[string]int64 `json:"health" doc:"How many of them have which health"`

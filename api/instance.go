@@ -30,8 +30,8 @@ type Instances struct {
 	// Instances are at most 1,000; Total counts all.
 	Instances []Instance `json:"instances" doc:"The pods, at most 1,000"`
 	UpdatedAt time.Time  `json:"updatedAt,omitzero" doc:"When the server learned of it last"`
-	// StaleSince is set when the agent does not tell of them any more.
-	StaleSince time.Time `json:"staleSince,omitzero" doc:"Since when the agent does not tell of them any more"`
+	// StaleSince is set when the agent does not report them any more, or is away.
+	StaleSince time.Time `json:"staleSince,omitzero" doc:"Since when nothing new is known of them: the agent no longer reports them, or is away"`
 }
 
 // InstanceFilter says of which Applications instances are wanted.

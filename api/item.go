@@ -37,6 +37,15 @@ type Item struct {
 	UpdatedAt time.Time `json:"updatedAt,omitzero" doc:"When the server learned of it last"`
 	// StaleSince is set when the agent no longer told of it in a way that could be a mistake.
 	StaleSince time.Time `json:"staleSince,omitzero" doc:"Since when the agent does not tell of it any more"`
+	Age
+}
+
+// Age says how old the server's copy of something is that an agent reports. All of it is missing from a copy that is live.
+type Age struct {
+	Stale bool `json:"stale,omitempty" doc:"The copy may be out of date: the agent is away, or it no longer reports this"`
+	// AsOf is the time of the last word: the agent's last heartbeat, or since when it no longer reports this.
+	AsOf      time.Time `json:"asOf,omitzero" doc:"The time that a stale copy is of: the agent's last heartbeat, or since when the agent no longer reports this"`
+	AgentAway bool      `json:"agentAway,omitempty" doc:"The agent is away: the server has heard no heartbeat for 25 s, or the agent was revoked"`
 }
 
 // ID is what rights and the audit name the item by: "<agent>/<namespace>/<name>".
@@ -65,6 +74,6 @@ type ItemFilter struct {
 	Agent string
 	// ArgoProject is a name; "" for all.
 	ArgoProject string
-	// Stale keeps only items that the agent does not tell of any more.
+	// Stale keeps only items whose copy may be out of date.
 	Stale bool
 }

@@ -24,6 +24,8 @@ const (
 	NotifyDrift = "drift"
 	// NotifyDisconnected: an agent has been disconnected for longer than NotificationRule.After.
 	NotifyDisconnected = "agent.disconnected"
+	// NotifyConnected: an agent is connected again that was disconnected for longer than NotificationRule.After.
+	NotifyConnected = "agent.connected"
 	// NotifyCertificate: a TLS certificate ends within NotificationRule.Before.
 	NotifyCertificate = "certificate.expiring"
 	// NotifyToken: an API token ends within NotificationRule.Before.
@@ -36,7 +38,7 @@ const (
 func NotificationEvents() []string {
 	return []string{
 		NotifySyncSucceeded, NotifySyncFailed, NotifyOutOfSync, NotifyDegraded, NotifyHealthy, NotifyHeld, NotifyDrift, NotifyReverted,
-		NotifyDeleted, NotifyDisconnected, NotifyCertificate, NotifyToken,
+		NotifyDeleted, NotifyDisconnected, NotifyConnected, NotifyCertificate, NotifyToken,
 	}
 }
 
@@ -66,14 +68,14 @@ type NotificationChannel struct {
 // made.
 type NotificationRule struct {
 	Meta
-	Events []string `json:"events" minItems:"1" maxItems:"20" enum:"sync.succeeded,sync.failed,out-of-sync,degraded,healthy,held,drift,drift.reverted,deleted,agent.disconnected,certificate.expiring,token.expiring" doc:"What it is about"`
+	Events []string `json:"events" minItems:"1" maxItems:"20" enum:"sync.succeeded,sync.failed,out-of-sync,degraded,healthy,held,drift,drift.reverted,deleted,agent.disconnected,agent.connected,certificate.expiring,token.expiring" doc:"What it is about"`
 	// Channel is of the same scope or of one around it.
 	Channel      string   `json:"channel" maxLength:"210" doc:"Id of the channel, of the same scope or one around it" example:"org.acme.slack"`
 	Selector     string   `json:"selector,omitempty" maxLength:"2000" doc:"Only objects with such labels, as Kubernetes selects" example:"team=shop"`
 	Services     []string `json:"services,omitempty" maxItems:"100" doc:"Only applications of these services, by id"`
 	Environments []string `json:"environments,omitempty" maxItems:"100" doc:"Only applications of these environments, by id"`
 	// After is 1 h where it is left out, Before 168 h, Repeat none.
-	After  string `json:"after,omitempty" maxLength:"32" doc:"How long an application has drifted or an agent was away before it is told; 1h where it is left out" example:"4h"`
+	After  string `json:"after,omitempty" maxLength:"32" doc:"How long an application has drifted or an agent was away before it is told, and for how long an agent was away whose return is told; 1h where it is left out" example:"4h"`
 	Before string `json:"before,omitempty" maxLength:"32" doc:"How long before the end of a certificate or token it is told; 168h where it is left out" example:"336h"`
 	Repeat string `json:"repeat,omitempty" maxLength:"32" doc:"The same event of the same object is told at most once in this time; each time where it is left out" example:"1h"`
 	// Title and Text are templates of Go's text/template; standard ones where they are left out.
@@ -104,7 +106,7 @@ type NotificationEvent struct {
 	Author      string            `json:"author,omitempty" doc:"Author of the commit"`
 	Subject     string            `json:"subject,omitempty" doc:"First line of the commit's message"`
 	Message     string            `json:"message,omitempty" doc:"What the system said"`
-	Since       time.Time         `json:"since,omitzero" doc:"Since when an application has drifted or an agent is away"`
+	Since       time.Time         `json:"since,omitzero" doc:"Since when an application has drifted or an agent is away, or was until it came back"`
 	ExpiresAt   time.Time         `json:"expiresAt,omitzero" doc:"When a certificate or token ends"`
 	Ledger      string            `json:"ledger,omitempty" doc:"Id of the entry of the ledger"`
 }

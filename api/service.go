@@ -104,7 +104,7 @@ type ServiceApplication struct {
 	Health     string    `json:"health" doc:"Healthy, Progressing, Degraded, Suspended, Missing, Unknown"`
 	Ready      int64     `json:"ready" doc:"Pods that are ready"`
 	Total      int64     `json:"total" doc:"Pods"`
-	StaleSince time.Time `json:"staleSince,omitzero" doc:"Since when its agent does not tell of it any more"`
+	StaleSince time.Time `json:"staleSince,omitzero" doc:"Since when nothing new is known of it: its agent no longer reports it, or is away"`
 }
 
 // How two versions were compared.

@@ -11,11 +11,12 @@ type Why struct {
 	Reasons []WhyReason `json:"reasons" doc:"Why, the most important first; there is always one"`
 	// Warnings say what could not be looked at.
 	Warnings []string `json:"warnings,omitempty" doc:"What could not be looked at"`
+	Age
 }
 
 // WhyReason is one thing that makes the state what it is.
 type WhyReason struct {
-	Code  string    `json:"code" doc:"The kind of reason, for programs: NotFound, Deleting, Skipped, Unseen, Denied, CannotFetch, CannotRender, CannotCompare, Terminating, WaitingForRetry, WaitingForHook, WaitingForHealth, WaitingForConfirm, Operating, Asked, HeldByGuard, HeldByWindow, Held, Pinned, Failed, AutomatedOff, SelfHealOff, PruneOff, PruneForbidden, SyncDue, Shared, DriftAllowed, Failing, Degraded, Progressing, Missing, Suspended, Unjudged, Unsupported, Warned, Done" example:"HeldByGuard"`
+	Code  string    `json:"code" doc:"The kind of reason, for programs: NotFound, AgentAway, Deleting, Skipped, Unseen, Denied, CannotFetch, CannotRender, CannotCompare, Terminating, WaitingForRetry, WaitingForHook, WaitingForHealth, WaitingForConfirm, Operating, Asked, HeldByGuard, HeldByWindow, Held, Pinned, Failed, AutomatedOff, SelfHealOff, PruneOff, PruneForbidden, SyncDue, Shared, DriftAllowed, Failing, Degraded, Progressing, Missing, Suspended, Unjudged, Unsupported, Warned, Done" example:"HeldByGuard"`
 	What  string    `json:"what" doc:"The reason in a sentence" example:"its sync is held, because it would delete too much"`
 	Why   string    `json:"why,omitempty" doc:"What was said about it, in the words of whoever said it"`
 	Since time.Time `json:"since,omitzero" doc:"Since when, where that is known"`

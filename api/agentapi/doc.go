@@ -62,8 +62,9 @@ const (
 const (
 	// HeartbeatInterval is the time between two heartbeats.
 	HeartbeatInterval = 10 * time.Second
-	// DisconnectedAfter is the time without a heartbeat after which an agent counts as Disconnected.
-	DisconnectedAfter = 30 * time.Second
+	// DisconnectedAfter is the time without a heartbeat after which an agent counts as Disconnected: two heartbeats are missing
+	// then, and the second one is 5 s late.
+	DisconnectedAfter = 25 * time.Second
 	// HolderAlive is the time since the last heartbeat for which the holder of an identity keeps it against an agent of
 	// another cluster.
 	HolderAlive = 45 * time.Second

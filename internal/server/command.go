@@ -65,7 +65,20 @@ func (c *commander) Do(ctx context.Context, o httpapi.Order) (api.Command, error
 	if late && errors.Is(err, store.ErrNotFound) {
 		return api.Command{}, api.Errorf(api.CodeUnavailable, "the command was not kept in time: try again")
 	}
+	if err == nil && kept.Status == api.CommandPending {
+		kept.Message = c.waits(ctx, uid, &kept)
+	}
 	return kept, err
+}
+
+// waits says what becomes of a command whose agent is away; nothing where the agent is there, as far as any server knows.
+func (c *commander) waits(ctx context.Context, uid string, command *api.Command) string {
+	agent, err := c.store.AgentByUID(ctx, uid)
+	if err != nil || agent.Health.State != agentapi.StateDisconnected {
+		return ""
+	}
+	return fmt.Sprintf("agent %s is away, and was last heard at %s: it begins this if it is back by %s; otherwise the command expires",
+		agent.ID, agent.Health.LastHeartbeat.UTC().Format(time.RFC3339), command.Deadline.UTC().Format(time.RFC3339))
 }
 
 // Ask reads.

@@ -87,6 +87,10 @@ func (s *Server) notify(c gateway.Change) {
 			Type: api.TypeAgent + "." + api.EventChanged, Object: api.Ref{Type: api.TypeAgent, ID: id, Scope: scope}, Labels: labels,
 		})
 	}
+	if what := map[gateway.Turn]string{gateway.TurnAway: api.EventAway, gateway.TurnBack: api.EventBack}[c.Turn]; what != "" {
+		// Without labels: it is also for those who see applications of the agent, and not the agent.
+		s.events.Publish(ctx, api.Event{Type: api.TypeAgent + "." + what, Object: api.Ref{Type: api.TypeAgent, ID: id, Scope: scope}})
+	}
 	for _, item := range c.Items {
 		what := api.EventChanged
 		if item.Removed {

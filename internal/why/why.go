@@ -26,7 +26,14 @@ type Facts struct {
 	Project         *project.Rules        // nil: not known
 	ProjectError    error                 // why not, where that is the project's fault
 	Findings        []api.Finding         // what fails in the cluster, the worst first; none where nobody looked
+	Away            *Away                 // nil: its agent is there, or is not known
 	Now             time.Time
+}
+
+// Away is an agent that a server does not hear: what is known of its Applications is old.
+type Away struct {
+	Agent string
+	Heard time.Time // the last time
 }
 
 // Answer says how an Application stands and why, the most important reason first. There is always one.
@@ -58,6 +65,7 @@ type Code string
 // The codes.
 const (
 	NotFound          Code = "NotFound"
+	AgentAway         Code = "AgentAway" // so that all else is as it was
 	Deleting          Code = "Deleting"
 	Skipped           Code = "Skipped"           // nobody is to look at it (annotation skip-reconcile)
 	Unseen            Code = "Unseen"            // no agent has looked at it
@@ -116,7 +124,7 @@ func Explain(f Facts) Answer {
 	t := &teller{Facts: f, app: f.App, used: map[api.ObjectName]bool{}}
 	t.Name, t.Namespace = safe(f.App.Name), safe(f.App.Namespace)
 	for _, tell := range []func(){
-		t.deletion, t.skipped, t.denied, t.broken, t.operation, t.held, t.pinned, t.failed, t.unseen, t.allowed, t.differs, t.health, t.failing, t.warnings,
+		t.away, t.deletion, t.skipped, t.denied, t.broken, t.operation, t.held, t.pinned, t.failed, t.unseen, t.allowed, t.differs, t.health, t.failing, t.warnings,
 	} {
 		tell()
 	}
@@ -170,6 +178,19 @@ func (t *teller) conditions(kind v1alpha1.ConditionType) []v1alpha1.ApplicationC
 }
 
 func (t *teller) command(verb string) string { return "`slipway app " + verb + " " + t.Name + "`" }
+
+// away says that all else is as the agent reported it last.
+func (t *teller) away() {
+	if t.Away == nil {
+		return
+	}
+	t.add("agent away", Reason{
+		Code: AgentAway, What: fmt.Sprintf("agent %s is away, and the state below is its last report", t.Away.Agent), Since: t.Away.Heard,
+		Why: "the server has received no heartbeat from the agent since then; the cluster itself may go on as before",
+		Next: fmt.Sprintf("check that the agent runs and reaches the server: `kubectl get pods -A -l app.kubernetes.io/name=slipway-agent` in its cluster, "+
+			"and `slipway agent get %s`; the state is live again when the agent is back", safe(t.Away.Agent)),
+	})
+}
 
 // deletion says what an Application waits for that is being deleted.
 func (t *teller) deletion() {

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 )
 
@@ -25,8 +26,9 @@ const Manager = "slipway"
 type Application struct {
 	v1alpha1.Application
 	Raw *unstructured.Unstructured
-	// Agent is the id of the agent that has it, at a server.
+	// Agent is the id of the agent that has it, at a server; Age is how old the server's copy is.
 	Agent string
+	Age   api.Age
 }
 
 // Applications reads and writes the Application resources of one namespace. It patches what it changes and never

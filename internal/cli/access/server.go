@@ -132,7 +132,9 @@ func (s *Server) read(ctx context.Context, app client.Application) (Application,
 	if err != nil {
 		return Application{}, s.Explain(err)
 	}
-	return fromResource(detail.Resource, detail.Agent)
+	out, err := fromResource(detail.Resource, detail.Agent)
+	out.Age = detail.Age
+	return out, err
 }
 
 func fromResource(raw json.RawMessage, agent string) (Application, error) {
@@ -209,7 +211,7 @@ func fromSummary(in *api.Application) (Application, error) {
 	app.Status.Sync.Status = v1alpha1.SyncStatusCode(in.Sync)
 	app.Status.Sync.Revision = in.Revision
 	app.Status.Health.Status = v1alpha1.HealthStatusCode(in.Health)
-	return Application{Application: app, Raw: obj, Agent: in.Agent}, nil
+	return Application{Application: app, Raw: obj, Agent: in.Agent, Age: in.Age}, nil
 }
 
 // TheAgent is the agent that the command line names; the only one there is, where it names none.

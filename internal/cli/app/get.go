@@ -55,6 +55,9 @@ func getRun(ctx context.Context, o getOptions) error {
 	if err != nil {
 		return err
 	}
+	if app.Age.Stale {
+		o.Sayf("warning: %s", old(&app))
+	}
 	if o.Output != iostream.Table {
 		return o.Print(o.Output, app.Raw.Object)
 	}
@@ -76,6 +79,9 @@ func getRun(ctx context.Context, o getOptions) error {
 	if app.Agent != "" {
 		rows.Add("Agent", app.Agent)
 	}
+	if app.Age.Stale {
+		rows.Add("As of", asOf(&app))
+	}
 	if err := o.Streams.Table(rows); err != nil {
 		return err
 	}
@@ -87,6 +93,16 @@ func getRun(ctx context.Context, o getOptions) error {
 		return err
 	}
 	return o.Streams.Table(resources)
+}
+
+// old says why a server's copy may be out of date.
+func old(app *access.Application) string {
+	if app.Age.AgentAway {
+		return fmt.Sprintf("agent %s is away: this is its last report, of %s; `slipway agent get %s` shows how the agent is",
+			app.Agent, asOf(app), app.Agent)
+	}
+	return fmt.Sprintf("agent %s no longer reports this application since %s: it was deleted, or the agent does not watch its namespace",
+		app.Agent, asOf(app))
 }
 
 // facts are the lines "what: value" above the objects.

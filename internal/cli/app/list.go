@@ -3,13 +3,14 @@ package app
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/slipway-gitops/slipway/internal/cli/access"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
+	"github.com/slipway-gitops/slipway/internal/cli/noun"
 )
 
 type listOptions struct {
@@ -62,7 +63,7 @@ func listRun(ctx context.Context, o listOptions) error {
 	_, served := site.(*access.Server)
 	rows := iostream.Rows{Header: []string{"NAME", "PROJECT", "SYNC", "HEALTH", "REVISION", "DESTINATION", "SOURCE"}}
 	if served {
-		rows.Header = append(rows.Header, "AGENT", "STALE SINCE")
+		rows.Header = append(rows.Header, "AGENT", "AS OF")
 	}
 	for _, app := range kept {
 		source := ""
@@ -74,10 +75,13 @@ func listRun(ctx context.Context, o listOptions) error {
 			revisions(app.Status.Sync.Revision, app.Status.Sync.Revisions), destination(app.Spec.Destination), source,
 		}
 		if served {
-			stale, _, _ := unstructured.NestedString(app.Raw.Object, "staleSince")
-			line = append(line, app.Agent+"/"+app.Namespace, stale)
+			line = append(line, app.Agent+"/"+app.Namespace, asOf(&app))
 		}
 		rows.Add(line...)
+	}
+	if n := len(slices.DeleteFunc(slices.Clone(kept), func(a access.Application) bool { return !a.Age.AgentAway })); n > 0 {
+		defer o.Sayf("warning: %d of these are as their agents last reported them, at the time AS OF: the agents are away; "+
+			"`slipway agent list` shows how each is", n)
 	}
 	if rows.Len() == 0 && len(apps) > 0 {
 		o.Sayf("no applications of project %s at %s; without --project there are %d", o.project, site.Place(), len(apps))
@@ -92,6 +96,14 @@ func listRun(ctx context.Context, o listOptions) error {
 		return nil
 	}
 	return o.Table(&rows)
+}
+
+// asOf is the time that a copy is of which may be out of date; nothing for one that is live.
+func asOf(app *access.Application) string {
+	if !app.Age.Stale {
+		return ""
+	}
+	return noun.Time(app.Age.AsOf)
 }
 
 // items is the shape of every list in JSON and YAML: {"items": [...]}, each item the resource as it is in the cluster.

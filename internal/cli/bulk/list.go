@@ -176,8 +176,11 @@ func notes(a *api.Application) string {
 	if a.Held && !slices.Contains(a.Conditions, "Held") {
 		held = "held"
 	}
-	if !a.StaleSince.IsZero() {
-		stale = "stale since " + noun.Time(a.StaleSince)
+	switch {
+	case a.AgentAway:
+		stale = "agent away, as of " + noun.Time(a.AsOf)
+	case a.Stale:
+		stale = "stale since " + noun.Time(a.AsOf)
 	}
 	return several(append([]string{held, stale}, a.Conditions...)...)
 }

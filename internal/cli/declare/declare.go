@@ -120,7 +120,7 @@ func (k *kind) listRun(ctx context.Context, common *access.Common) error {
 	rows := iostream.Rows{Header: append([]string{"NAME"}, k.header...)}
 	_, served := place.(*served)
 	if served {
-		rows.Header = append(rows.Header, "AGENT", "STALE SINCE")
+		rows.Header = append(rows.Header, "AGENT", "AS OF")
 	}
 	for _, r := range all {
 		line := append([]string{r.obj.GetName()}, k.row(r.obj)...)

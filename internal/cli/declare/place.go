@@ -239,7 +239,7 @@ func (s *served) found(item *api.Item) (found, error) {
 		return found{}, fmt.Errorf("read %s %s: %w", s.k.called, item.ID(), err)
 	}
 	out := plain(obj)
-	out.shown, out.agent, out.stale = item, item.Agent, item.StaleSince
+	out.shown, out.agent, out.stale = item, item.Agent, item.AsOf
 	return out, nil
 }
 

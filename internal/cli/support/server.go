@@ -79,7 +79,7 @@ func (p plane) agents(ctx context.Context) (found, error) {
 func (p plane) applications(ctx context.Context) (found, error) {
 	list, err := p.List(ctx, "")
 	out := found{keep: keep("id", "sync", "health", "phase", "message", "revision", "autoSync", "conditions", "finishedAt", "updatedAt",
-		"staleSince", "held", "driftSince", "version")}
+		"staleSince", "stale", "asOf", "agentAway", "held", "driftSince", "version")}
 	for i := range list {
 		out.items = append(out.items, list[i].Raw.Object)
 	}

@@ -56,7 +56,14 @@ type Delta struct {
 type Source interface {
 	// ReadFleet gives what changed since editions that are known, by the uid of the agent; all agents that there are; and
 	// all environments by id.
-	ReadFleet(ctx context.Context, known map[string]int64) (changed []Delta, agents []string, places map[string]Place, err error)
+	ReadFleet(ctx context.Context, known map[string]int64) (changed []Delta, agents []Presence, places map[string]Place, err error)
+}
+
+// Presence is an agent as its applications are counted.
+type Presence struct {
+	UID string
+	// Away says that nothing new is known of its applications: it is disconnected, or was revoked.
+	Away bool
 }
 
 // compact is a Row with numbers in place of its texts. It never changes: who has found it may read it for as long as it
@@ -72,6 +79,7 @@ type compact struct {
 // part is what there is of an agent.
 type part struct {
 	edition int64
+	away    bool
 	rows    []*compact
 	at      map[string]int // places in rows, by id
 }
@@ -145,12 +153,13 @@ func (t *Turn) Update(ctx context.Context, source Source) error {
 	for _, d := range changed {
 		c.take(d)
 	}
-	there := make(map[string]bool, len(agents))
-	for _, uid := range agents {
-		there[uid] = true
+	away := make(map[string]bool, len(agents))
+	for _, a := range agents {
+		away[a.UID] = a.Away
 	}
 	for uid, p := range c.parts {
-		if !there[uid] {
+		var there bool
+		if p.away, there = away[uid]; !there {
 			c.rows -= len(p.rows)
 			delete(c.parts, uid)
 		}

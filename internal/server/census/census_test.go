@@ -14,10 +14,10 @@ import (
 // many is a source of 500 agents with 100 applications each, of which nothing changes.
 type many struct{}
 
-func (many) ReadFleet(_ context.Context, known map[string]int64) (changed []census.Delta, agents []string, places map[string]census.Place, err error) {
+func (many) ReadFleet(_ context.Context, known map[string]int64) (changed []census.Delta, agents []census.Presence, places map[string]census.Place, err error) {
 	for a := range 500 {
 		uid := fmt.Sprint(a)
-		agents = append(agents, uid)
+		agents = append(agents, census.Presence{UID: uid})
 		if _, read := known[uid]; read {
 			continue
 		}

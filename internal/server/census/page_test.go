@@ -26,9 +26,9 @@ type table struct {
 }
 
 // ReadFleet implements census.Source.
-func (f *table) ReadFleet(_ context.Context, known map[string]int64) (changed []census.Delta, agents []string, places map[string]census.Place, err error) {
+func (f *table) ReadFleet(_ context.Context, known map[string]int64) (changed []census.Delta, agents []census.Presence, places map[string]census.Place, err error) {
 	for uid, rows := range f.rows {
-		agents = append(agents, uid)
+		agents = append(agents, census.Presence{UID: uid})
 		was, read := known[uid]
 		d := census.Delta{UID: uid, Edition: f.edition[uid], Whole: f.whole || !read}
 		for _, r := range rows {

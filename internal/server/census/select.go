@@ -17,8 +17,12 @@ type Selection struct {
 	agents *ranking
 	labels []string
 	places map[string]Place
+	away   []bool // agents of which nothing new is known, by the numbers of their texts
 	now    time.Time
 }
+
+// stale reports whether what is known of a row may be old: its agent no longer reports it, or is away.
+func (s *Selection) stale(row *compact) bool { return row.stale || s.away[row.cells[Agent]] }
 
 // Total is how much was found.
 func (s *Selection) Total() int64 { return int64(len(s.rows)) }
@@ -36,7 +40,10 @@ func (t *Turn) Select(visible rbac.Filter, filter api.FleetFilter, now time.Time
 		drifted: !driftBefore.IsZero(), ended: !endedAfter.IsZero(),
 	}
 	v.prepare()
-	s := &Selection{rows: make([]*compact, 0, c.rows), orders: c.orders, agents: c.agents, labels: c.labels.texts, places: c.places, now: now}
+	s := &Selection{
+		rows: make([]*compact, 0, c.rows), orders: c.orders, agents: c.agents, labels: c.labels.texts, places: c.places, now: now, away: c.away(),
+	}
+	v.selection = s
 	for i := range c.texts {
 		s.texts[i] = c.texts[i].texts
 	}
@@ -50,9 +57,21 @@ func (t *Turn) Select(visible rbac.Filter, filter api.FleetFilter, now time.Time
 	return s, nil
 }
 
+// away are the agents of which nothing new is known, by the numbers of their texts.
+func (c *Census) away() []bool {
+	out := make([]bool, len(c.texts[Agent].texts))
+	for _, p := range c.parts {
+		if p.away && len(p.rows) > 0 { // all of a part are of one agent
+			out[p.rows[0].cells[Agent]] = true
+		}
+	}
+	return out
+}
+
 // sieve is a filter, said in the numbers of the copy.
 type sieve struct {
 	census                  *Census
+	selection               *Selection
 	visible                 rbac.Filter
 	filter                  api.FleetFilter
 	driftBefore, endedAfter int64
@@ -122,7 +141,7 @@ func (s *sieve) lets(row *compact) bool {
 		}
 	}
 	switch {
-	case s.filter.Held && !row.held, s.filter.Stale && !row.stale:
+	case s.filter.Held && !row.held, s.filter.Stale && !s.selection.stale(row):
 		return false
 	case s.drifted && (row.driftSince == 0 || row.driftSince > s.driftBefore):
 		return false

@@ -65,7 +65,7 @@ func (t *tally) add(row *compact) {
 	if row.held {
 		t.held++
 	}
-	if row.stale {
+	if t.of.stale(row) {
 		t.stale++
 	}
 	switch since := row.driftSince; {

@@ -44,7 +44,7 @@ func (s *Selection) Matrix(by int) api.FleetMatrix {
 			t = &standing{value: texts[number]}
 			tallies[number] = t
 		}
-		t.add(row, sync[row.cells[Sync]], health[row.cells[Health]])
+		t.add(row, s.stale(row), sync[row.cells[Sync]], health[row.cells[Health]])
 	}
 	return list(slices.DeleteFunc(tallies, func(t *standing) bool { return t == nil }))
 }
@@ -58,14 +58,14 @@ type standing struct {
 	health             [6]int64
 }
 
-func (t *standing) add(row *compact, sync, health int) {
+func (t *standing) add(row *compact, stale bool, sync, health int) {
 	t.total++
 	t.sync[sync]++
 	t.health[health]++
 	if row.held {
 		t.held++
 	}
-	if row.stale {
+	if stale {
 		t.stale++
 	}
 	if sync != 0 || health != 0 {

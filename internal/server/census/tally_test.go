@@ -18,8 +18,8 @@ type rows struct {
 	places map[string]census.Place
 }
 
-func (r rows) ReadFleet(context.Context, map[string]int64) (changed []census.Delta, agents []string, places map[string]census.Place, err error) {
-	return []census.Delta{{UID: "1", Edition: 1, Whole: true, Rows: r.list}}, []string{"1"}, r.places, nil
+func (r rows) ReadFleet(context.Context, map[string]int64) (changed []census.Delta, agents []census.Presence, places map[string]census.Place, err error) {
+	return []census.Delta{{UID: "1", Edition: 1, Whole: true, Rows: r.list}}, []census.Presence{{UID: "1"}}, r.places, nil
 }
 
 func (r *rows) add(name, environment, sync, health string, held bool) {

@@ -227,7 +227,7 @@ func (g *Gateway) cut(uid, why string) string {
 	g.setSession(uid, nil)
 	n := g.disconnect(g.conns.forget(uid))
 	g.cfg.Log.Info("agent cut", "agent", id, "uid", uid, "connections", n, "why", why)
-	g.cfg.Notify(Change{UID: uid, Agent: true})
+	g.cfg.Notify(Change{UID: uid, Agent: true, Turn: TurnAway})
 	return id
 }
 

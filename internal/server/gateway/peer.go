@@ -98,14 +98,16 @@ func (g *Gateway) heed(ctx context.Context, note peerNote) {
 		g.setSession(note.UID, nil)
 		g.overtaken(note)
 		g.presence.update(note.UID, func(at *seen) {
-			at.id, at.epoch, at.ready, at.alive = note.ID, note.Epoch, false, earliest(note.At, g.now())
+			at.id, at.epoch, at.ready = note.ID, note.Epoch, false
+			at.hear(earliest(note.At, g.now()))
 		})
 		g.watch(ctx, note.UID)
 	case noteAlive:
 		g.overtaken(note)
 		g.presence.update(note.UID, func(at *seen) {
 			if at.epoch <= note.Epoch && note.Health != nil {
-				at.id, at.epoch, at.ready, at.alive, at.health = note.ID, note.Epoch, true, earliest(note.At, g.now()), *note.Health
+				at.id, at.epoch, at.ready, at.health = note.ID, note.Epoch, true, *note.Health
+				at.hear(earliest(note.At, g.now()))
 			}
 		})
 		g.watch(ctx, note.UID)

@@ -262,6 +262,19 @@ type Change struct {
 	Agent   bool
 	Items   []Changed
 	Command string
+	// Turn says that the agent went away or came back, so that what is known of its applications is old, or new again.
+	Turn Turn
 	// Heard says that another server told of it, which has told those who watch all servers.
 	Heard bool
 }
+
+// Turn is how the presence of an agent changed.
+type Turn string
+
+// The values of Turn; empty where the agent is as present as before.
+const (
+	// TurnAway: the agent was not heard for DisconnectedAfter, or was cut.
+	TurnAway Turn = "away"
+	// TurnBack: the agent was away, or had never connected, and is heard.
+	TurnBack Turn = "back"
+)

@@ -28,7 +28,8 @@ type seen struct {
 	epoch int64
 	// ready says that the agent takes commands: it sent a heartbeat in this epoch.
 	ready bool
-	// alive is when the agent was last heard.
+	// heard is when the agent was last heard, alive from when on its silence counts: a server that starts gives it time.
+	heard  time.Time
 	alive  time.Time
 	health Health
 	saved  time.Time
@@ -48,7 +49,8 @@ func (p *presence) load(agent Agent, started time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	at := p.at(agent.UID)
-	at.id, at.epoch, at.health, at.alive, at.ready = agent.ID, agent.Epoch, agent.Health, agent.Health.LastHeartbeat, false
+	at.id, at.epoch, at.health, at.ready = agent.ID, agent.Epoch, agent.Health, false
+	at.hear(agent.Health.LastHeartbeat)
 	at.owing = at.health.Pending > 0
 	if at.health.State == "" {
 		at.health.State = agentapi.StateNever
@@ -117,6 +119,14 @@ func (p *presence) update(uid string, change func(*seen)) seen {
 	return *at
 }
 
+// hear notes when an agent was heard.
+func (at *seen) hear(when time.Time) { at.heard, at.alive = when, when }
+
+// away reports whether an agent is known to be disconnected, or never connected.
+func (at *seen) away() bool {
+	return at.health.State == agentapi.StateDisconnected || at.health.State == agentapi.StateNever || at.health.State == ""
+}
+
 // end stops the timers of an agent.
 func (at *seen) end() {
 	for _, timer := range []*time.Timer{at.timer, at.doubt} {
@@ -175,17 +185,15 @@ func (g *Gateway) lost(ctx context.Context, uid string) {
 	before := now.Add(-agentapi.DisconnectedAfter)
 	at := g.presence.update(uid, func(at *seen) {
 		if ahead = at.alive.After(now); ahead { // the clock went back since: the time until it is there again says nothing
-			at.alive = now
+			at.hear(now)
 		}
 		if heard := at.health.LastHeartbeat; heard.Round(0).After(before) {
 			before = heard // as far as is known here; what was kept later is news
 		}
-		gone = now.Sub(at.alive) >= agentapi.DisconnectedAfter &&
-			at.health.State != agentapi.StateDisconnected && at.health.State != agentapi.StateNever
-		if gone {
+		if gone = now.Sub(at.alive) >= agentapi.DisconnectedAfter && !at.away(); gone {
 			at.health.State, at.health.Since, at.ready = agentapi.StateDisconnected, now, false
-			at.health.LastHeartbeat = at.alive
-			at.health.Message = "no heartbeat since " + at.alive.UTC().Format(time.RFC3339) +
+			at.health.LastHeartbeat = at.heard
+			at.health.Message = "no heartbeat since " + at.heard.UTC().Format(time.RFC3339) +
 				": see whether the agent runs and reaches the server"
 		}
 	})
@@ -210,9 +218,9 @@ func (g *Gateway) lost(ctx context.Context, uid string) {
 	if !mine {
 		return // another server told of it
 	}
-	g.cfg.Log.Warn("agent disconnected", "agent", at.id, "uid", uid, "last", at.alive)
+	g.cfg.Log.Warn("agent disconnected", "agent", at.id, "uid", uid, "last", at.heard)
 	g.cfg.Audit.LinkEvent(ctx, LinkEvent{Type: LinkLost, UID: uid, ID: at.id, At: now, Message: at.health.Message})
-	g.cfg.Notify(Change{UID: uid, Agent: true})
+	g.cfg.Notify(Change{UID: uid, Agent: true, Turn: TurnAway})
 }
 
 // elsewhere takes over what the store knows of an agent that this server has not heard since a time, and reports whether it
@@ -238,7 +246,8 @@ func (g *Gateway) elsewhere(ctx context.Context, uid string, heard time.Time, er
 			at.health.State = agentapi.StateConnected
 			return
 		}
-		at.id, at.epoch, at.health, at.alive = agent.ID, agent.Epoch, agent.Health, agent.Health.LastHeartbeat
+		at.id, at.epoch, at.health = agent.ID, agent.Epoch, agent.Health
+		at.hear(agent.Health.LastHeartbeat)
 		if now.Sub(at.alive) >= agentapi.DisconnectedAfter || at.alive.After(now) { // it said hello, and no more yet, or a clock is wrong
 			at.alive = now
 		}
@@ -250,8 +259,8 @@ func (g *Gateway) elsewhere(ctx context.Context, uid string, heard time.Time, er
 // disconnected says that an agent cannot be asked now.
 func (g *Gateway) disconnected(at seen) *agentapi.Error {
 	message := fmt.Sprintf("agent %s is not connected", at.id)
-	if !at.alive.IsZero() {
-		message = fmt.Sprintf("agent %s is not connected; it was last heard at %s", at.id, at.alive.UTC().Format(time.RFC3339))
+	if !at.heard.IsZero() {
+		message = fmt.Sprintf("agent %s is not connected; it was last heard at %s", at.id, at.heard.UTC().Format(time.RFC3339))
 	}
 	return &agentapi.Error{Code: agentapi.CodeDisconnected, Message: message}
 }
@@ -267,8 +276,12 @@ func (g *Gateway) heartbeat(ctx context.Context, uid string, h *agentapi.Heartbe
 	}
 	now := g.now()
 	var first, changed, save bool
+	var turn Turn
 	at := g.presence.update(uid, func(at *seen) {
-		first, at.ready, at.alive = !at.ready, true, now
+		if first, at.ready = !at.ready, true; at.away() {
+			turn = TurnBack
+		}
+		at.hear(now)
 		next := health(at.health, h, now)
 		changed = news(at.health, next) || at.owing && next.Pending == 0
 		save = first || changed || now.Sub(at.saved) >= saveEvery || g.cfg.Cluster != nil
@@ -287,7 +300,7 @@ func (g *Gateway) heartbeat(ctx context.Context, uid string, h *agentapi.Heartbe
 	}
 	g.tell(peerNote{Type: noteAlive, UID: uid, ID: at.id, Epoch: h.Epoch, At: now, Health: &at.health, Changed: first || changed})
 	if changed {
-		g.cfg.Notify(Change{UID: uid, Agent: true})
+		g.cfg.Notify(Change{UID: uid, Agent: true, Turn: turn})
 	}
 	if first {
 		g.sendOpen(ctx, uid, h.Epoch)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -55,7 +56,7 @@ func hello() agentapi.Hello {
 	return agentapi.Hello{Protocol: agentapi.Protocol, ClusterUID: "c", Namespace: "n"}
 }
 
-func TestAnAgentIsDisconnectedThirtySecondsAfterItsLastHeartbeat(t *testing.T) {
+func TestAnAgentIsDisconnectedTwentyFiveSecondsAfterItsLastHeartbeat(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := gatewaytest.NewMemory()
@@ -96,9 +97,9 @@ func TestAnAgentIsDisconnectedThirtySecondsAfterItsLastHeartbeat(t *testing.T) {
 		if s, since := state(); s != agentapi.StateConnected || since != 200*time.Second {
 			t.Errorf("%s since %s", s, since)
 		}
-		pass(20*time.Second - 1)
+		pass(15*time.Second - 1)
 		if s, _ := state(); s != agentapi.StateConnected {
-			t.Errorf("%s just before 30 s", s)
+			t.Errorf("%s just before 25 s", s)
 		}
 		pass(1)
 		if s, since := state(); s != agentapi.StateDisconnected || since != 0 {
@@ -213,8 +214,11 @@ func TestARestartOfTheServerDisconnectsNobodyWhoComesBack(t *testing.T) {
 		if h, _ := g.Health(back); h.State != agentapi.StateConnected || time.Since(h.Since) < time.Hour {
 			t.Errorf("who came back: %s since %s", h.State, time.Since(h.Since))
 		}
-		if h, _ := g.Health(gone); h.State != agentapi.StateDisconnected {
-			t.Errorf("who did not: %s", h.State)
+		if h, _ := g.Health(gone); h.State != agentapi.StateDisconnected || time.Since(h.LastHeartbeat) < time.Hour {
+			t.Errorf("who did not: %s, heard %s ago, but nothing was heard since the restart", h.State, time.Since(h.LastHeartbeat))
+		}
+		if kept, err := store.AgentByUID(t.Context(), gone); err != nil || time.Since(kept.Health.LastHeartbeat) < time.Hour {
+			t.Errorf("it is kept as heard %s ago: %v", time.Since(kept.Health.LastHeartbeat), err)
 		}
 		var lost []string
 		for _, e := range store.Links() {
@@ -225,6 +229,73 @@ func TestARestartOfTheServerDisconnectsNobodyWhoComesBack(t *testing.T) {
 		if len(lost) != 1 || lost[0] != gone {
 			t.Errorf("the audit says that %v were lost", lost)
 		}
+	})
+}
+
+func TestAnAgentThatGoesAwayAndComesBackTurnsOnceEach(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := gatewaytest.NewMemory()
+		uid := registered(t, store)
+		turns := make(chan gateway.Turn, 100)
+		heed := func(c *gateway.Config) {
+			c.Notify = func(c gateway.Change) {
+				if c.Turn != "" {
+					turns <- c.Turn
+				}
+			}
+		}
+		g := bare(t, store, heed)
+		turned := func(when string, want ...gateway.Turn) {
+			t.Helper()
+			synctest.Wait()
+			var got []gateway.Turn
+			for len(turns) > 0 {
+				got = append(got, <-turns)
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: %v, want %v", when, got, want)
+			}
+		}
+		connect := func() int64 {
+			t.Helper()
+			w := g.HandleHello(t.Context(), uid, hello())
+			if w.Error != nil {
+				t.Fatal(w.Error)
+			}
+			return w.Epoch
+		}
+		beat := func(epoch int64) {
+			t.Helper()
+			if ack := g.HandleHeartbeat(t.Context(), uid, agentapi.Heartbeat{Epoch: epoch}); ack.Error != nil {
+				t.Fatal(ack.Error)
+			}
+		}
+		epoch := connect()
+		turned("a hello is no heartbeat")
+		beat(epoch)
+		turned("it connects", gateway.TurnBack)
+		pass(20 * time.Second)
+		epoch = connect()
+		beat(epoch)
+		turned("a short reconnect")
+		pass(time.Minute)
+		turned("it is silent", gateway.TurnAway)
+		pass(time.Hour)
+		turned("once")
+		beat(connect())
+		turned("it is heard again", gateway.TurnBack)
+		g.Forget()
+		g = bare(t, store, heed)
+		pass(20 * time.Second)
+		beat(connect())
+		pass(20 * time.Second)
+		turned("the server was restarted")
+		g.Forget()
+		g = bare(t, store, heed)
+		defer g.Forget()
+		pass(25 * time.Second)
+		turned("it is not heard after a restart", gateway.TurnAway)
 	})
 }
 

@@ -121,7 +121,8 @@ func (g *Gateway) begin(ctx context.Context, s *session, stale int, now time.Tim
 		if at.health.State == "" {
 			at.health.State = agentapi.StateNever
 		}
-		at.id, at.epoch, at.ready, at.alive = s.agent.ID, s.epoch, false, now
+		at.id, at.epoch, at.ready = s.agent.ID, s.epoch, false
+		at.hear(now)
 		at.health.Stale = stale
 	})
 	g.setSession(uid, s)

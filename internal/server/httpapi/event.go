@@ -124,6 +124,12 @@ func (c *call) sees(ctx context.Context, e api.Event) (bool, error) {
 	if policy.Can(c.who.Subject, api.Permission(string(kind)+"_view"), object).Allowed {
 		return true, nil
 	}
+	switch e.Type {
+	case api.TypeAgent + "." + api.EventAway, api.TypeAgent + "." + api.EventBack:
+		// What this reader sees of applications is old, or new again.
+		seen, err := c.cfg.Fleet.FleetIDs(ctx, policy.Filter(c.who.Subject, api.PermApplicationView), api.FleetFilter{Agent: e.Object.ID}, 1)
+		return len(seen) > 0, err
+	}
 	return kind == api.TypeJob && c.ownJob(ctx, e), nil
 }
 

@@ -44,7 +44,7 @@ type FleetInput struct {
 	Type        string   `query:"type" enum:"Production,PreProduction" doc:"Only those of environments of this type"`
 	Version     string   `query:"version" maxLength:"1000" doc:"Only those that run this version" example:"1.4.2"`
 	Held        bool     `query:"held" doc:"Only those whose sync waits for somebody or something"`
-	Stale       bool     `query:"stale" doc:"Only those that their agent does not tell of any more"`
+	Stale       bool     `query:"stale" doc:"Only those whose state may be out of date: the agent is away, or no longer reports them"`
 	DriftOlder  string   `query:"driftOlder" maxLength:"20" doc:"Only those that are out of sync for longer than this: 90m, 36h, 7d" example:"2h"`
 	Since       string   `query:"since" maxLength:"20" doc:"Only those whose last operation ended within this time before now" example:"7d"`
 }

@@ -34,10 +34,6 @@ func (h *Handler) historyRoute() Route {
 			if err != nil {
 				return nil, err
 			}
-			agent, err := h.cfg.AgentList.Get(ctx, in.Agent)
-			if err != nil {
-				return nil, err
-			}
 			from, err := readHistoryMark(in.Cursor)
 			if err != nil {
 				return nil, err
@@ -51,7 +47,7 @@ func (h *Handler) historyRoute() Route {
 			}
 			var o out
 			o.Body, err = w.page(ctx, in.Limit)
-			o.Body.Warnings = append([]string{}, absence(detail, agent)...)
+			o.Body.Warnings = append([]string{}, absence(detail)...)
 			return &o, err
 		},
 	})

@@ -76,7 +76,7 @@ type ItemList struct {
 	ListInput
 	Agent       string `query:"agent" maxLength:"210" doc:"Only those of this agent" example:"account.prod"`
 	ArgoProject string `query:"argoProject" maxLength:"253" doc:"Only those of this Argo project" example:"default"`
-	Stale       bool   `query:"stale" doc:"Only those that their agent does not tell of any more"`
+	Stale       bool   `query:"stale" doc:"Only those whose copy may be out of date: the agent is away, or no longer reports them"`
 }
 
 func (in *ItemList) filter() (api.ItemFilter, error) {

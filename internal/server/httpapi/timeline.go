@@ -23,12 +23,8 @@ func (h *Handler) timelineRoute() Route {
 			if err != nil {
 				return nil, err
 			}
-			agent, err := h.cfg.AgentList.Get(ctx, in.Agent)
-			if err != nil {
-				return nil, err
-			}
 			o.Body = inspect.Timeline(app, nil)
-			o.Body.Warnings = append(o.Body.Warnings, absence(detail, agent)...)
+			o.Body.Warnings = append(o.Body.Warnings, absence(detail)...)
 			return &o, nil
 		},
 	})

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
@@ -92,6 +91,9 @@ func (h *Handler) why(ctx context.Context, c *call, in *whyInput) (api.Why, erro
 		return api.Why{}, err
 	}
 	facts := why.Facts{Name: app.Name, Namespace: app.Namespace, App: app, Now: h.now()}
+	if detail.AgentAway {
+		facts.Away = &why.Away{Agent: in.Agent, Heard: detail.AsOf}
+	}
 	agent, err := h.cfg.AgentList.Get(ctx, in.Agent)
 	if err != nil {
 		return api.Why{}, err
@@ -100,12 +102,15 @@ func (h *Handler) why(ctx context.Context, c *call, in *whyInput) (api.Why, erro
 	if facts.Project, facts.ProjectError, err = h.projectOf(ctx, c, agent, app); err != nil {
 		warnings = append(warnings, "sync windows are not looked at: "+newProblem(err, c.id).Detail)
 	}
-	if !away(agent) { // else the absence is told
+	if !detail.AgentAway { // else the absence is told
 		found, unseen := h.findings(ctx, c, in, app)
 		facts.Findings, warnings = found, append(warnings, unseen...)
 	}
 	out := why.Explain(facts).API()
-	out.Warnings = append(warnings, absence(detail, agent)...)
+	if out.Age = detail.Age; facts.Away == nil { // the first reason says it otherwise
+		warnings = append(warnings, absence(detail)...)
+	}
+	out.Warnings = warnings
 	return out, nil
 }
 
@@ -120,18 +125,14 @@ func known(c *call) (*api.ApplicationDetail, *v1alpha1.Application, error) {
 	return detail, app, nil
 }
 
-// away reports whether an agent cannot be asked.
-func away(agent api.Agent) bool {
-	return agent.Status.State == api.AgentDisconnected || agent.Status.State == api.AgentRevoked
-}
-
-// absence says how old the copy may be.
-func absence(detail *api.ApplicationDetail, agent api.Agent) []string {
+// absence reports how old the copy is of an application whose agent is away, or no longer reports it.
+func absence(detail *api.ApplicationDetail) []string {
 	switch {
 	case !detail.StaleSince.IsZero():
-		return []string{"the agent does not tell of the application any more since " + detail.StaleSince.UTC().Format(time.RFC3339) + ": it was deleted, or its namespace is not looked at; this is what was known last"}
-	case away(agent):
-		return []string{fmt.Sprintf("agent %s is not connected: this is what was known at %s", agent.ID, detail.UpdatedAt.UTC().Format(time.RFC3339))}
+		return []string{"the agent does not tell of the application any more since " + detail.StaleSince.UTC().Format(time.RFC3339) +
+			": it was deleted, or its namespace is not looked at; this is what was known last"}
+	case detail.AgentAway:
+		return []string{"agent " + detail.Agent + " is away: this is its last report, of " + detail.AsOf.UTC().Format(time.RFC3339)}
 	}
 	return nil
 }

@@ -113,7 +113,7 @@ func Sample(r *api.NotificationRule, now time.Time) *api.NotificationEvent {
 		e.Health, e.Message = "Degraded", "Deployment web exceeded its progress deadline"
 	case api.NotifyHeld:
 		e.Message = "the sync would delete 40 of 50 objects"
-	case api.NotifyDisconnected:
+	case api.NotifyDisconnected, api.NotifyConnected:
 		e.Object = api.Ref{Type: api.TypeAgent, ID: "account.prod", Scope: r.Scope}
 		e.Name, e.Namespace, e.Since = "prod", "", now.Add(-time.Hour).UTC()
 	case api.NotifyCertificate:

@@ -107,6 +107,8 @@ func what(e *api.NotificationEvent) string {
 		return "out of sync since " + moment(e.Since)
 	case api.NotifyDisconnected:
 		return "disconnected since " + moment(e.Since)
+	case api.NotifyConnected:
+		return "connected again, after it was disconnected since " + moment(e.Since)
 	case api.NotifyCertificate, api.NotifyToken:
 		return "ends at " + moment(e.ExpiresAt)
 	}

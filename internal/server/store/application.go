@@ -24,18 +24,31 @@ func items(kind string) guarded {
 const applicationColumns = `item.id, item.agent_id, item.namespace, item.name, item.scope, item.argo_project, item.labels, item.sync, item.health,
 	item.phase, item.message, item.revision, item.repo_url, item.path, item.destination, item.destination_namespace, item.auto_sync,
 	item.conditions, item.finished_at, item.changed_at, item.stale_since, item.service, item.environment,
-	item.held, item.drift_since, ` + deployedVersion
+	item.held, item.drift_since, ` + deployedVersion + ", " + itemAge
+
+// awayAgent is 1 for an agent of which nothing new is known: it is disconnected, or was revoked. Otherwise it is 0.
+const awayAgent = "CASE WHEN agent.revoked <> 0 OR agent.state = '" + api.AgentDisconnected + "' THEN 1 ELSE 0 END"
+
+// itemAge says whether nothing new is known of the agent of an item, and when the agent was heard last.
+const itemAge = "COALESCE((SELECT " + awayAgent + " FROM agent WHERE agent.uid = item.agent), 0), " +
+	"COALESCE((SELECT agent.heartbeat_at FROM agent WHERE agent.uid = item.agent), 0)"
+
+// agentAwaySince is when the agent of an item was heard last, where it is away; otherwise it is 0.
+const agentAwaySince = "COALESCE((SELECT CASE WHEN " + awayAgent + " = 1 THEN agent.heartbeat_at ELSE 0 END " +
+	"FROM agent WHERE agent.uid = item.agent), 0)"
 
 func scanApplication(rows interface{ Scan(...any) error }, a *api.Application, more ...any) error {
 	var namespace string
-	var finished time.Time
+	var finished, heard time.Time
+	var away int64
 	into := []any{
 		&a.ID, &a.Agent, &a.Namespace, &a.Name, (*string)(&a.Scope), &a.ArgoProject, decode(&a.Labels), &a.Sync, &a.Health,
 		&a.Phase, &a.Message, &a.Revision, &a.RepoURL, &a.Path, &a.Destination, &namespace, &a.AutoSync,
 		decode(&a.Conditions), instant(&finished), instant(&a.UpdatedAt), instant(&a.StaleSince), &a.Service, &a.Environment,
-		&a.Held, instant(&a.DriftSince), &a.Version,
+		&a.Held, instant(&a.DriftSince), &a.Version, number64(func(n int64) { away = n }), instant(&heard),
 	}
 	err := rows.Scan(append(into, more...)...)
+	a.Age = ageOf(a.StaleSince, a.UpdatedAt, away != 0, heard)
 	if namespace != "" {
 		a.Destination += "/" + namespace
 	}
@@ -43,6 +56,20 @@ func scanApplication(rows interface{ Scan(...any) error }, a *api.Application, m
 		a.FinishedAt = &finished
 	}
 	return err
+}
+
+// ageOf says how old what is known of something is, which its agent has not reported since a time, and reported first as it is at
+// another. The agent may be away, and was heard last at a time.
+func ageOf(staleSince, updated time.Time, away bool, heard time.Time) api.Age {
+	switch {
+	case !staleSince.IsZero():
+		return api.Age{Stale: true, AsOf: staleSince, AgentAway: away}
+	case !away:
+		return api.Age{}
+	case heard.IsZero(): // it was registered again, and has not connected since
+		heard = updated
+	}
+	return api.Age{Stale: true, AsOf: heard, AgentAway: true}
 }
 
 // itemSorts are what lists of items can be sorted by.
@@ -72,7 +99,7 @@ func (w *where) narrow(kind string, filter api.ItemFilter, visible rbac.Filter) 
 		w.and("item.argo_project = ?", filter.ArgoProject)
 	}
 	if filter.Stale {
-		w.and("item.stale_since <> 0")
+		w.and("(item.stale_since <> 0 OR EXISTS (SELECT 1 FROM agent WHERE agent.uid = item.agent AND " + awayAgent + " = 1))")
 	}
 }
 
@@ -126,15 +153,18 @@ func (s *Store) GetApplication(ctx context.Context, agent, namespace, name strin
 }
 
 const genericColumns = `item.agent_id, item.agent, item.kind, item.namespace, item.name, item.scope, item.argo_project, item.labels, item.body,
-	item.hash, item.changed_at, item.stale_since`
+	item.hash, item.changed_at, item.stale_since, ` + itemAge
 
 func scanItem(rows *sql.Rows, i *api.Item, more ...any) error {
 	var body string
+	var heard time.Time
+	var away int64
 	into := []any{
 		&i.Agent, &i.AgentUID, &i.Kind, &i.Namespace, &i.Name, (*string)(&i.Scope), &i.ArgoProject, decode(&i.Labels), &body,
-		&i.Hash, instant(&i.UpdatedAt), instant(&i.StaleSince),
+		&i.Hash, instant(&i.UpdatedAt), instant(&i.StaleSince), number64(func(n int64) { away = n }), instant(&heard),
 	}
 	err := rows.Scan(append(into, more...)...)
+	i.Age = ageOf(i.StaleSince, i.UpdatedAt, away != 0, heard)
 	if body != "" {
 		i.Resource = json.RawMessage(body)
 	}

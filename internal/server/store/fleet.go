@@ -158,7 +158,7 @@ const censusColumns = `item.id, item.name, item.sync, item.health, item.phase, i
 	item.drift_since, item.finished_at, item.changed_at`
 
 // ReadFleet gives what changed of applications since editions that are known.
-func (t tx) ReadFleet(ctx context.Context, known map[string]int64) (changed []census.Delta, agents []string, places map[string]census.Place, err error) {
+func (t tx) ReadFleet(ctx context.Context, known map[string]int64) (changed []census.Delta, agents []census.Presence, places map[string]census.Place, err error) {
 	places = map[string]census.Place{}
 	err = t.each(ctx, "SELECT id, type, region FROM environment", nil, func(rows *sql.Rows) error {
 		var id string
@@ -170,14 +170,14 @@ func (t tx) ReadFleet(ctx context.Context, known map[string]int64) (changed []ce
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("read environments: %w", err)
 	}
-	query := "SELECT a.uid, COALESCE(e.edition, 0), COALESCE(e.dropped, 0) FROM agent a LEFT JOIN item_edition e ON e.agent = a.uid"
+	query := "SELECT agent.uid, " + awayAgent + ", COALESCE(e.edition, 0), COALESCE(e.dropped, 0) FROM agent LEFT JOIN item_edition e ON e.agent = agent.uid"
 	err = t.each(ctx, query, nil, func(rows *sql.Rows) error {
 		var d census.Delta
-		var dropped int64
-		if err := rows.Scan(&d.UID, &d.Edition, &dropped); err != nil {
+		var dropped, away int64
+		if err := rows.Scan(&d.UID, &away, &d.Edition, &dropped); err != nil {
 			return err
 		}
-		agents = append(agents, d.UID)
+		agents = append(agents, census.Presence{UID: d.UID, Away: away != 0})
 		was, read := known[d.UID]
 		if d.Whole = !read || was < dropped || was > d.Edition; d.Whole || was != d.Edition {
 			changed = append(changed, d)

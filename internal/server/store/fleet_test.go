@@ -69,7 +69,7 @@ func leaves(f api.FleetFilter, a *api.Application, places map[string]api.Environ
 		is(f.Environment, a.Environment) && is(f.Service, a.Service) && is(f.Region, at.Region) && is(f.Type, at.Type) &&
 		among(f.Sync, a.Sync) && among(f.Health, a.Health) && among(f.Phase, a.Phase) && (f.Scope == "" || f.Scope.Contains(a.Scope)) &&
 		is(f.RepoURL, strings.TrimSuffix(a.RepoURL, ".git")) && (holds(a.Name) || holds(a.Namespace) || holds(a.RepoURL) || holds(cluster)) &&
-		drifted && recent && (!f.Held || a.Held) && (!f.Stale || !a.StaleSince.IsZero())
+		drifted && recent && (!f.Held || a.Held) && (!f.Stale || a.Stale)
 }
 
 // sameAsListed compares, for all filters and rights, what is counted and listed with what a look at every application gives,
@@ -164,10 +164,61 @@ func TestWhatIsCountedIsWhatIsListed(t *testing.T) {
 		b.sameAsListed(t, "deleted")
 		must[[]gateway.Changed](t)(b.Reconcile(ctx, prod.UID, epoch, gateway.Reconciliation{MarkStale: []agentapi.Key{app("a3", "default").Key}}, b.clock.Now()))
 		b.sameAsListed(t, "lost")
+		away := gateway.Health{State: agentapi.StateDisconnected, Since: b.clock.Now(), LastHeartbeat: b.clock.Now()}
+		must[bool](t)(b.MarkLost(ctx, acme.UID, acmeEpoch, away, b.clock.Now()))
+		b.sameAsListed(t, "away")
+		old := must[api.FleetSummary](t)(b.Summary(ctx, all(api.TypeApplication), api.FleetFilter{}))
+		of := must[api.FleetMatrix](t)(b.Matrix(ctx, all(api.TypeApplication), api.FleetFilter{}, "agent"))
+		if stale := map[string]int64{of.Rows[0].Value: of.Rows[0].Stale, of.Rows[1].Value: of.Rows[1].Stale}; old.Stale != 3 || stale[acme.ID] != 2 || stale[prod.ID] != 1 {
+			t.Errorf("%d are stale, want 3: one that is not reported, and two of an agent that is away: %v", old.Stale, stale)
+		}
 		if err := b.Agents().Delete(ctx, acme.ID, api.DeleteOptions{Force: true}); err != nil {
 			t.Fatal(err)
 		}
 		b.sameAsListed(t, "without an agent")
+	})
+}
+
+func TestWhatAnAgentReportedSaysHowOldItIsWhileTheAgentIsAway(t *testing.T) {
+	onBoth(t, func(t *testing.T, b *bench) {
+		ctx := t.Context()
+		prod, epoch := b.agent(t, "prod", "account")
+		repository := agentapi.Item{
+			Key: agentapi.Key{Kind: agentapi.ItemRepository, Namespace: "argocd", Name: "shop"}, Hash: "h", Body: []byte(`{"fields":{"url":"https://git.example.org/shop"}}`),
+		}
+		must[[]gateway.Changed](t)(b.ApplyItems(ctx, prod.UID, epoch, 1, []agentapi.Item{app("web", "default"), repository}, b.clock.Now()))
+		heard := b.clock.Now().Add(time.Minute)
+		save := func(state agentapi.State) {
+			t.Helper()
+			if err := b.SaveHealth(ctx, prod.UID, epoch, gateway.Health{State: state, Since: heard, LastHeartbeat: heard}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		check := func(when string, want api.Age) {
+			t.Helper()
+			one := must[api.ApplicationDetail](t)(b.GetApplication(ctx, prod.ID, "argocd", "web"))
+			listed := must[api.Page[api.Application]](t)(b.ListFleet(ctx, all(api.TypeApplication), api.FleetFilter{}, api.ListOptions{}))
+			item := must[api.Item](t)(b.GetItem(ctx, api.KindRepository, prod.ID, "argocd", "shop"))
+			some := must[api.Page[api.Item]](t)(b.ListItems(ctx, api.KindRepository, all(api.TypeRepository), api.ItemFilter{Stale: true}))
+			for what, got := range map[string]api.Age{"one": one.Age, "in a list": listed.Items[0].Age, "a repository": item.Age} {
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("%s, %s (-want +got):\n%s", when, what, diff)
+				}
+			}
+			if (len(some.Items) == 1) != want.Stale {
+				t.Errorf("%s: the filter for what is stale finds %d repositories", when, len(some.Items))
+			}
+		}
+		save(agentapi.StateConnected)
+		check("connected", api.Age{})
+		save(agentapi.StateDegraded)
+		check("degraded", api.Age{})
+		must[bool](t)(b.MarkLost(ctx, prod.UID, epoch, gateway.Health{State: agentapi.StateDisconnected, Since: heard.Add(25 * time.Second), LastHeartbeat: heard}, heard))
+		check("away", api.Age{Stale: true, AsOf: heard, AgentAway: true})
+		save(agentapi.StateConnected)
+		check("back", api.Age{})
+		must[string](t)(b.RevokeAgent(ctx, prod.ID))
+		check("revoked", api.Age{Stale: true, AsOf: heard, AgentAway: true})
 	})
 }
 

@@ -27,7 +27,8 @@ func (s *Store) ListInstances(ctx context.Context, visible rbac.Filter, filter a
 	if err != nil {
 		return page, err
 	}
-	columns := "item.id, item.scope, item.service, item.environment, i.ready, i.total, i.body, i.changed_at, i.stale_since"
+	columns := "item.id, item.scope, item.service, item.environment, i.ready, i.total, i.body, i.changed_at, " +
+		"CASE WHEN i.stale_since <> 0 THEN i.stale_since ELSE " + agentAwaySince + " END"
 	err = s.read(ctx, func(t tx) error {
 		page, err = readPage(ctx, t, "item, item i", columns, w, order, scanInstances, func(v *api.Instances) string { return v.Application })
 		return err

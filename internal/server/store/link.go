@@ -168,10 +168,18 @@ func (s *Store) SaveHealth(ctx context.Context, uid string, epoch int64, h gatew
 		if state == "" {
 			state = agentapi.StateNever
 		}
-		n, err := t.exec(ctx, `UPDATE agent SET state = ?, state_since = ?, heartbeat_at = ?, components = ?, pending = ?, lag = ?, items = ?,
-			program = ?, kubernetes = ?, git = ?, engine_told = ?, stale = ?, message = ?, twin = ? WHERE uid = ? AND epoch = ? AND revoked = 0`,
+		set := `state = ?, state_since = ?, heartbeat_at = ?, components = ?, pending = ?, lag = ?, items = ?,
+			program = ?, kubernetes = ?, git = ?, engine_told = ?, stale = ?, message = ?, twin = ?`
+		args := []any{
 			string(state), h.Since, h.LastHeartbeat, encode(h.Components), h.Pending, h.Lag.Milliseconds(), h.Items,
-			h.Versions.Agent, h.Versions.Kubernetes, h.Versions.Git, string(h.Versions.Engine), h.Stale, h.Message, encode(twin), uid, epoch)
+			h.Versions.Agent, h.Versions.Kubernetes, h.Versions.Git, string(h.Versions.Engine), h.Stale, h.Message, encode(twin),
+		}
+		if state != agentapi.StateDisconnected && state != agentapi.StateNever {
+			// What it was before is still in the row: it comes back with this one.
+			set += `, lost_at = CASE WHEN state = ? THEN state_since ELSE lost_at END, back_at = CASE WHEN state = ? THEN ? ELSE back_at END`
+			args = append(args, string(agentapi.StateDisconnected), string(agentapi.StateDisconnected), h.Since)
+		}
+		n, err := t.exec(ctx, "UPDATE agent SET "+set+" WHERE uid = ? AND epoch = ? AND revoked = 0", append(args, uid, epoch)...)
 		return fenced(n, err)
 	})
 }

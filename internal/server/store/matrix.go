@@ -84,7 +84,8 @@ func (t tx) runningOf(ctx context.Context, of []api.Service, applications rbac.F
 		w.among("item.service", ids)
 		w.and("item.service <> ''")
 		w.running(applications, filter)
-		query := `SELECT item.service, item.id, item.sync, item.health, item.stale_since,
+		query := `SELECT item.service, item.id, item.sync, item.health,
+				CASE WHEN item.stale_since <> 0 THEN item.stale_since ELSE ` + agentAwaySince + ` END,
 				item.deployed_image, item.deployed_tag, item.deployed_chart, item.deployed_commit, item.deployed_at,
 				item.environment, COALESCE(e.type, ''), COALESCE(e.region, ''), COALESCE(i.ready, 0), COALESCE(i.total, 0)
 			FROM item LEFT JOIN environment e ON e.id = item.environment

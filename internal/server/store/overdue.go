@@ -39,6 +39,8 @@ func (n *news) timed(ctx context.Context) error {
 				err = n.drift(ctx, rule, selector)
 			case api.NotifyDisconnected:
 				err = n.away(ctx, rule, selector)
+			case api.NotifyConnected:
+				err = n.back(ctx, rule, selector)
 			case api.NotifyToken:
 				err = n.tokens(ctx, rule)
 			case api.NotifyCertificate:
@@ -149,6 +151,31 @@ func (n *news) away(ctx context.Context, rule *api.NotificationRule, selector rb
 		e.Object.Type = api.TypeAgent
 		return []any{&e.Object.ID, (*string)(&e.Object.Scope), &e.Name, &e.Agent, decode(&e.Labels), &e.Message}
 	})
+}
+
+// back tells of agents that are connected again after a long time: once for each
+// such time, and not for one that was over before the rule was made.
+func (n *news) back(ctx context.Context, rule *api.NotificationRule, selector rbac.Selector) error {
+	if ofApplications(rule) {
+		return nil
+	}
+	w := reach(agents().guarded(), rule, selector)
+	after := span(rule.After, standardAfter).Microseconds()
+	w.and("agent.revoked = 0 AND agent.back_at >= ? AND agent.back_at - agent.lost_at >= ?", micros(rule.CreatedAt), after)
+	w.and(untold("agent.id", "agent.back_at - 1"), rule.ID, api.NotifyConnected)
+	var found []*api.NotificationEvent
+	query := "SELECT id, scope, name, id, labels, lost_at, back_at FROM agent" + w.String() + " ORDER BY back_at LIMIT ?"
+	err := n.each(ctx, query, append(w.args, mostNews), func(rows *sql.Rows) error {
+		e := &api.NotificationEvent{Event: api.NotifyConnected, Object: api.Ref{Type: api.TypeAgent}}
+		err := rows.Scan(&e.Object.ID, (*string)(&e.Object.Scope), &e.Name, &e.Agent, decode(&e.Labels), instant(&e.Since), instant(&e.At))
+		e.ID = e.Event + "/" + e.Object.ID + "/" + e.At.Format(time.RFC3339Nano)
+		found = append(found, e)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return n.all(ctx, rule, found)
 }
 
 // ofApplications reports whether a rule names what only applications have.

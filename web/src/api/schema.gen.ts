@@ -1,5 +1,5 @@
 // Made from api/openapi.json by "make generate": do not edit.
-// sha256 of it: 01d4a38768e6cdf56ac632a59f5d8509997d60324694d05315d9bd7a7f8e6326
+// sha256 of it: 3dae1c45610db0ec0ae0e588190f186da857d7e4f50f7d10bb2804abe3d064e5
 
 export interface paths {
 	"/api/v1/access/can": {
@@ -332,22 +332,6 @@ export interface paths {
 		get?: never;
 		put?: never;
 		post: operations["revert-drift"];
-		delete?: never;
-		options?: never;
-		head?: never;
-		patch?: never;
-		trace?: never;
-	};
-	"/api/v1/agents/{agent}/applications/{namespace}/{name}/revision-status": {
-		parameters: {
-			query?: never;
-			header?: never;
-			path?: never;
-			cookie?: never;
-		};
-		get: operations["revision-status"];
-		put?: never;
-		post?: never;
 		delete?: never;
 		options?: never;
 		head?: never;
@@ -2333,7 +2317,10 @@ export interface components {
 		};
 		Application: {
 			agent: string;
+			agentAway?: boolean;
 			argoProject: string;
+			/** Format: date-time */
+			asOf?: string;
 			autoSync?: boolean;
 			conditions?: string[] | null;
 			destination?: string;
@@ -2357,6 +2344,7 @@ export interface components {
 			revision?: string;
 			scope: string;
 			service?: string;
+			stale?: boolean;
 			/** Format: date-time */
 			staleSince?: string;
 			sync: string;
@@ -2366,7 +2354,10 @@ export interface components {
 		};
 		ApplicationDetail: {
 			agent: string;
+			agentAway?: boolean;
 			argoProject: string;
+			/** Format: date-time */
+			asOf?: string;
 			autoSync?: boolean;
 			conditions?: string[] | null;
 			destination?: string;
@@ -2391,6 +2382,7 @@ export interface components {
 			revision?: string;
 			scope: string;
 			service?: string;
+			stale?: boolean;
 			/** Format: date-time */
 			staleSince?: string;
 			sync: string;
@@ -2668,19 +2660,6 @@ export interface components {
 			 */
 			type: string;
 		};
-		Evidence: {
-			container?: string;
-			/** Format: int64 */
-			count?: number;
-			/** Format: date-time */
-			last?: string;
-			object: components["schemas"]["ObjectName"];
-			/** Format: date-time */
-			since?: string;
-			/** @enum {string} */
-			source: "event" | "spec" | "status";
-			text: string;
-		};
 		FieldDiff: {
 			ignored?: boolean;
 			live: unknown;
@@ -2701,26 +2680,6 @@ export interface components {
 		FieldProblem: {
 			field: string;
 			message: string;
-		};
-		Finding: {
-			code: string;
-			container?: string;
-			evidence: components["schemas"]["Evidence"][] | null;
-			log?: components["schemas"]["FindingLog"];
-			minor?: boolean;
-			next: string;
-			object: components["schemas"]["ObjectName"];
-			of: components["schemas"]["ObjectName"];
-			/** Format: int64 */
-			restarts?: number;
-			/** Format: date-time */
-			since?: string;
-			what: string;
-		};
-		FindingLog: {
-			lines?: string[] | null;
-			note?: string;
-			previous?: boolean;
 		};
 		FleetCount: {
 			/** Format: int64 */
@@ -2877,7 +2836,10 @@ export interface components {
 		};
 		Item: {
 			agent: string;
+			agentAway?: boolean;
 			argoProject?: string;
+			/** Format: date-time */
+			asOf?: string;
 			hash?: string;
 			kind: string;
 			labels?: {
@@ -2887,6 +2849,7 @@ export interface components {
 			namespace: string;
 			resource?: unknown;
 			scope: string;
+			stale?: boolean;
 			/** Format: date-time */
 			staleSince?: string;
 			/** Format: date-time */
@@ -3293,7 +3256,7 @@ export interface components {
 			description?: string;
 			displayName?: string;
 			environments?: string[] | null;
-			events: ("sync.succeeded" | "sync.failed" | "out-of-sync" | "degraded" | "healthy" | "held" | "drift" | "drift.reverted" | "deleted" | "agent.disconnected" | "certificate.expiring" | "token.expiring")[] | null;
+			events: ("sync.succeeded" | "sync.failed" | "out-of-sync" | "degraded" | "healthy" | "held" | "drift" | "drift.reverted" | "deleted" | "agent.disconnected" | "agent.connected" | "certificate.expiring" | "token.expiring")[] | null;
 			readonly id?: string;
 			labels?: {
 				[key: string]: string;
@@ -3884,21 +3847,6 @@ export interface components {
 			email?: string;
 			name: string;
 		};
-		RevisionStatus: {
-			/** Format: date-time */
-			comparedAt?: string;
-			/** Format: date-time */
-			deployedAt?: string;
-			/** Format: int64 */
-			deployment?: number;
-			/** Format: int64 */
-			pinned?: number;
-			/** Format: date-time */
-			pinnedAt?: string;
-			same?: boolean;
-			sources: components["schemas"]["SourceRevisions"][] | null;
-			warnings?: string[] | null;
-		};
 		RevisionsAnswer: {
 			items: components["schemas"]["RevisionInfo"][] | null;
 		};
@@ -4099,17 +4047,6 @@ export interface components {
 			kustomize?: components["schemas"]["KustomizeDetails"];
 			/** Format: int64 */
 			manifests?: number;
-		};
-		SourceRevisions: {
-			compared?: string;
-			deployed?: string;
-			pinned?: string;
-			repoURL: string;
-			targetRevision: string;
-			tip?: string;
-			tipError?: string;
-			/** Format: date-time */
-			tipSeenAt?: string;
 		};
 		SyncPlan: {
 			counts: components["schemas"]["PlanCounts"];
@@ -4336,10 +4273,14 @@ export interface components {
 			user?: components["schemas"]["User"];
 		};
 		Why: {
+			agentAway?: boolean;
+			/** Format: date-time */
+			asOf?: string;
 			name: string;
 			reasons: components["schemas"]["WhyReason"][] | null;
 			/** Format: date-time */
 			since?: string;
+			stale?: boolean;
 			state: string;
 			warnings?: string[] | null;
 		};
@@ -4354,7 +4295,6 @@ export interface components {
 		WhyReason: {
 			actions?: components["schemas"]["WhyAction"][] | null;
 			code: string;
-			finding?: components["schemas"]["Finding"];
 			next: string;
 			objects?: components["schemas"]["ObjectName"][] | null;
 			/** Format: date-time */
@@ -5387,35 +5327,6 @@ export interface operations {
 			500: components["responses"]["problem"];
 		};
 	};
-	"revision-status": {
-		parameters: {
-			query?: never;
-			header?: never;
-			path: {
-				agent: string;
-				namespace: string;
-				name: string;
-			};
-			cookie?: never;
-		};
-		requestBody?: never;
-		responses: {
-			200: {
-				headers: {
-					[name: string]: unknown;
-				};
-				content: {
-					"application/json": components["schemas"]["RevisionStatus"];
-				};
-			};
-			401: components["responses"]["problem"];
-			403: components["responses"]["problem"];
-			404: components["responses"]["problem"];
-			422: components["responses"]["problem"];
-			429: components["responses"]["problem"];
-			500: components["responses"]["problem"];
-		};
-	};
 	"list-revisions": {
 		parameters: {
 			query: {
@@ -5718,9 +5629,7 @@ export interface operations {
 	};
 	"why-application": {
 		parameters: {
-			query?: {
-				logs?: boolean;
-			};
+			query?: never;
 			header?: never;
 			path: {
 				agent: string;
