@@ -185,7 +185,7 @@ func (t *teller) away() {
 		return
 	}
 	t.add("agent away", Reason{
-		Code: AgentAway, What: fmt.Sprintf("agent %s is away, and the state below is its last report", t.Away.Agent), Since: t.Away.Heard,
+		Code: AgentAway, What: fmt.Sprintf("agent %s is away, and this is the state of its last report", t.Away.Agent), Since: t.Away.Heard,
 		Why: "the server has received no heartbeat from the agent since then; the cluster itself may go on as before",
 		Next: fmt.Sprintf("check that the agent runs and reaches the server: `kubectl get pods -A -l app.kubernetes.io/name=slipway-agent` in its cluster, "+
 			"and `slipway agent get %s`; the state is live again when the agent is back", safe(t.Away.Agent)),

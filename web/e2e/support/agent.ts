@@ -30,6 +30,9 @@ export function startAgent(dir: string, token: string, flags: string[]): Agent {
 export interface Connected extends Agent {
   id: string;
   namespace: string;
+  // leave ends its process, and back starts it again as the same agent.
+  leave: () => Promise<void>;
+  back: () => void;
 }
 
 // connectAgent makes an agent of a server and runs it, with a namespace of its own: the agents of one cluster share no
@@ -45,7 +48,8 @@ export async function connectAgent(server: Server, name: string): Promise<Connec
   });
   const made = await api<{ token: string; agent: { id: string } }>("POST", "/api/v1/agents", { name }, server.session);
   const own = ["--server", server.url, "--namespace", namespace, "--installation-id", namespace];
-  const agent = startAgent(server.dir, made.token, own);
+  const start = () => startAgent(server.dir, made.token, own);
+  let agent = start();
   const { id } = made.agent;
   const state = async () =>
     (await api<{ status: { state: string } }>("GET", `/api/v1/agents/${id}`, undefined, server.session)).status.state;
@@ -55,7 +59,8 @@ export async function connectAgent(server: Server, name: string): Promise<Connec
   };
   try {
     await expect.poll(state, { message: "the agent is connected", timeout: 60_000 }).toBe("Connected");
-    return { stop, id, namespace };
+    const back = () => void (agent = start());
+    return { stop, id, namespace, leave: () => agent.stop(), back };
   } catch (error) {
     await stop();
     throw error;

@@ -1,7 +1,8 @@
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { useMemo } from "react";
-import { client, data } from "@/api/client";
+import { client, data, type Schemas } from "@/api/client";
+import { useMissing } from "./session";
 
 // App names one application.
 export interface App {
@@ -35,6 +36,19 @@ export const detailQuery = (app: App) =>
     queryFn: () =>
       data(client.GET("/api/v1/agents/{agent}/applications/{namespace}/{name}", { params: { path: pathOf(app) } })),
   });
+
+// awayWhy says why what takes the agent is off; undefined while the agent is there.
+export const awayWhy = (app: Pick<Schemas["Application"], "agent" | "agentAway"> | undefined): string | undefined =>
+  app?.agentAway ? `The agent ${app.agent} is away. This is possible again when it is back.` : undefined;
+
+// useAway is awayWhy for the application of a page.
+export const useAway = (app: App): string | undefined => awayWhy(useQuery(detailQuery(app)).data);
+
+// useOff says why something cannot be asked of the application's agent: a permission is missing, or the agent is away.
+export function useOff(app: App, permission: string): string | undefined {
+  const away = useAway(app);
+  return useMissing(permission, useScope(app)) ?? away;
+}
 
 // useScope is where permissions of the application are looked for; undefined while it is not known.
 export const useScope = (app: App): string | undefined => useQuery(detailQuery(app)).data?.scope;

@@ -60,13 +60,16 @@ export function follow(): () => void {
       void queryClient.invalidateQueries();
       return;
     }
-    const type = event.object.type;
-    let done = false;
-    for (const patch of patches.get(type) ?? []) {
-      done = patch(event) || done;
-    }
-    if (!done) {
-      invalidate(type);
+    // With its agent, what is shown of applications becomes old, or new again.
+    const turned = event.type === "agent.away" || event.type === "agent.back";
+    for (const type of turned ? ["agent", "application"] : [event.object.type]) {
+      let done = false;
+      for (const patch of patches.get(type) ?? []) {
+        done = patch(event) || done;
+      }
+      if (!done) {
+        invalidate(type);
+      }
     }
   });
 }

@@ -63,6 +63,18 @@ export function exact(at: string): string {
   return Number.isNaN(date.getTime()) ? at : moments.format(date);
 }
 
+const hours = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const days = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
+
+// clock is a time of today as its hour, and another one with its day.
+export function clock(at: string, now: number): string {
+  const date = new Date(at);
+  if (Number.isNaN(date.getTime())) {
+    return at;
+  }
+  return date.toDateString() === new Date(now).toDateString() ? hours.format(date) : days.format(date);
+}
+
 // One clock for all times on the page: each ticks with it.
 let current = Date.now();
 let ticking: ReturnType<typeof setInterval> | undefined;

@@ -14,6 +14,7 @@ import {
   RefreshCwOff,
 } from "lucide-react";
 import { cn } from "@/lib/cn";
+import { exact, known } from "@/lib/time";
 
 export type Tone = "ok" | "busy" | "warn" | "bad" | "idle" | "held";
 
@@ -79,24 +80,54 @@ export const toneSoft: Record<Tone, string> = {
   held: "bg-held-soft text-held",
 };
 
-export function StatusIcon({ status, size = 14, className }: { status: string; size?: number; className?: string }) {
+// old is a status as it was reported last, by an agent that is away: it is grey.
+export function StatusIcon({
+  status,
+  size = 14,
+  old = false,
+  className,
+}: {
+  status: string;
+  size?: number;
+  old?: boolean;
+  className?: string;
+}) {
   const { icon: Icon, tone } = table[status] ?? { icon: CircleHelp, tone: "idle" as Tone };
   return (
     <Icon
       size={size}
       aria-label={labelOf(status)}
       role="img"
-      className={cn("shrink-0", toneText[tone], Icon === LoaderCircle && "animate-spin", className)}
+      className={cn(
+        "shrink-0",
+        toneText[old ? "idle" : tone],
+        !old && Icon === LoaderCircle && "animate-spin",
+        className,
+      )}
     />
   );
 }
 
-// Status is a status with its picture and its word, never colour alone.
-export function Status({ status, label, className }: { status: string; label?: string; className?: string }) {
+// Status is a status with its picture and its word, never colour alone. One that is old is grey: asOf is the time that it is of.
+export function Status({
+  status,
+  label,
+  asOf,
+  className,
+}: {
+  status: string;
+  label?: string;
+  asOf?: string | undefined;
+  className?: string;
+}) {
   const { icon: Icon, tone } = table[status] ?? { icon: CircleHelp, tone: "idle" as Tone };
+  const old = known(asOf);
   return (
-    <span className={cn("inline-flex items-center gap-1 whitespace-nowrap", toneText[tone], className)}>
-      <Icon size={14} aria-hidden className={cn("shrink-0", Icon === LoaderCircle && "animate-spin")} />
+    <span
+      className={cn("inline-flex items-center gap-1 whitespace-nowrap", toneText[old ? "idle" : tone], className)}
+      {...(old ? { title: `As of ${exact(asOf)}`, "data-old": true } : {})}
+    >
+      <Icon size={14} aria-hidden className={cn("shrink-0", !old && Icon === LoaderCircle && "animate-spin")} />
       {label ?? labelOf(status)}
     </span>
   );

@@ -52,7 +52,7 @@ function Applications({ agent }: { agent: string }) {
 // LastSeen is when an agent was heard. That it was heard again is no event: as long as it is connected, it is heard all the time.
 function LastSeen({ agent }: { agent: Agent }) {
   return connected(agent) ? (
-    <Tooltip text="It is connected, and says so each 10 s. Not heard for 30 s, it counts as disconnected.">
+    <Tooltip text="It is connected, and says so each 10 s. Not heard for 25 s, it counts as disconnected.">
       <span tabIndex={0}>now</span>
     </Tooltip>
   ) : (

@@ -101,8 +101,8 @@ export function useActions(app: App): Actions {
     [sync, refresh, go, open],
   );
   const why = useCallback(
-    (action: Action) => (action.action === "refresh" || action.action === "resource-action" ? undefined : may.sync),
-    [may.sync],
+    (action: Action) => (action.action === "refresh" || action.action === "resource-action" ? may.refresh : may.sync),
+    [may.sync, may.refresh],
   );
   return { run, why, open, sync, refresh, go };
 }

@@ -46,7 +46,7 @@ export default function ApplicationPage() {
         <>
           <Header app={app} detail={data} resource={resource} />
           <Banners app={app} detail={data} resource={resource} />
-          <Progress app={app} resource={resource} />
+          <Progress app={app} detail={data} resource={resource} />
           <Parts app={app} />
         </>
       ) : (

@@ -1,8 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { Hourglass, Pin as PinIcon, PlugZap, Snowflake } from "lucide-react";
 import type { ReactNode } from "react";
 import type { App } from "@/lib/application";
 import { cn } from "@/lib/cn";
+import { useMissing } from "@/lib/session";
 import { known } from "@/lib/time";
 import { Ago } from "@/ui/ago";
 import { Button } from "@/ui/button";
@@ -63,12 +65,33 @@ export function Banners({ app, detail, resource }: { app: App; detail: Detail; r
   const pin = pinOf(resource);
   const deletion = reason("Deleting");
   const kept = conditionOf(resource, "ObjectsKept");
+  const mayAgent = useMissing("agent_view") === undefined;
   return (
     <>
+      {detail.agentAway && (
+        <Banner
+          tone="bad"
+          icon={<PlugZap size={15} aria-hidden />}
+          title={`The agent ${detail.agent} is away`}
+          action={
+            mayAgent ? (
+              <Button asChild>
+                <Link to="/agents/$agent" params={{ agent: detail.agent }}>
+                  Open the agent
+                </Link>
+              </Button>
+            ) : undefined
+          }
+        >
+          The server heard it last {known(detail.asOf) ? <Ago at={detail.asOf} /> : "before it was registered again"}.
+          States and objects are as of then, and actions are off until the agent is back. Check that the agent runs in
+          its cluster and reaches this server. It reconnects without help.
+        </Banner>
+      )}
       {known(detail.staleSince) && (
-        <Banner tone="warn" icon={<PlugZap size={15} aria-hidden />} title="The agent tells nothing of it">
-          What is shown was so <Ago at={detail.staleSince} />. The agent is away, or does not find the application any
-          more; what is asked for now waits for it.
+        <Banner tone="warn" icon={<PlugZap size={15} aria-hidden />} title="The agent no longer reports it">
+          The state is as of <Ago at={detail.staleSince} />. The application was deleted in its cluster, or the agent
+          does not watch its namespace any more.
         </Banner>
       )}
       {deletion?.actions?.some((a) => a.action === "confirm") && (
@@ -137,12 +160,12 @@ export function Banners({ app, detail, resource }: { app: App; detail: Detail; r
 }
 
 // Progress is the operation that is under way.
-export function Progress({ app, resource }: { app: App; resource: Resource }) {
+export function Progress({ app, detail, resource }: { app: App; detail: Detail; resource: Resource }) {
   const state = running(resource);
-  return state ? <Under app={app} state={state} resource={resource} /> : null;
+  return state ? <Under app={app} old={Boolean(detail.agentAway)} state={state} resource={resource} /> : null;
 }
 
-function Under({ app, state, resource }: { app: App; state: OperationState; resource: Resource }) {
+function Under({ app, old, state, resource }: { app: App; old: boolean; state: OperationState; resource: Resource }) {
   const actions = useActions(app);
   const may = useMay(app);
   const { done, total, failed } = useTimeline(app, state, resource).timeline;
@@ -151,7 +174,11 @@ function Under({ app, state, resource }: { app: App; state: OperationState; reso
     <section aria-label="The operation under way" className="rounded-lg border bg-surface px-3 py-2">
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
         <h2 className="font-medium">
-          {state.phase === "Terminating" ? "It is being terminated" : "A sync is under way"}
+          {old
+            ? "A sync was under way at the last report"
+            : state.phase === "Terminating"
+              ? "It is being terminated"
+              : "A sync is under way"}
         </h2>
         <span className="min-w-0 flex-1 truncate text-sm text-muted" title={state.message}>
           {state.message}
@@ -178,7 +205,7 @@ function Under({ app, state, resource }: { app: App; state: OperationState; reso
         className="mt-2 h-1.5 overflow-hidden rounded-full bg-idle-soft"
       >
         <div
-          className={cn("h-full transition-[width]", failed > 0 ? "bg-bad" : "bg-busy")}
+          className={cn("h-full transition-[width]", old ? "bg-idle" : failed > 0 ? "bg-bad" : "bg-busy")}
           style={{ width: `${part}%` }}
         />
       </div>

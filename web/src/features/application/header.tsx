@@ -6,6 +6,7 @@ import { plural, repository } from "@/lib/format";
 import { useHotkeys } from "@/lib/hotkeys";
 import { safeLink } from "@/lib/links";
 import { useCommands } from "@/lib/palette";
+import { clock, exact, known, useNow } from "@/lib/time";
 import { Ago } from "@/ui/ago";
 import { Button, IconButton } from "@/ui/button";
 import { Copy } from "@/ui/copy";
@@ -44,8 +45,9 @@ export function Header({ app, detail, resource }: { app: App; detail: Detail; re
           <h1 className="flex flex-wrap items-center gap-x-3 gap-y-1 text-xl font-semibold">
             <span className="min-w-0 break-words">{app.name}</span>
             <span className="flex flex-wrap items-center gap-x-3 text-base font-normal">
-              <Status status={detail.health} />
-              <Status status={detail.sync} />
+              <Status status={detail.health} asOf={detail.asOf} />
+              <Status status={detail.sync} asOf={detail.asOf} />
+              {known(detail.asOf) && <AsOf at={detail.asOf} />}
               {detail.held && <Badge tone="held">Held</Badge>}
               {resource.metadata.deletionTimestamp && <Badge tone="warn">Being deleted</Badge>}
             </span>
@@ -64,7 +66,7 @@ export function Header({ app, detail, resource }: { app: App; detail: Detail; re
           >
             {primary?.action === "sync" ? labelOf(primary) : "Sync…"}
           </Button>
-          <Button onClick={() => actions.refresh(false)}>
+          <Button why={may.refresh} onClick={() => actions.refresh(false)}>
             <RefreshCw size={14} aria-hidden />
             Refresh
           </Button>
@@ -75,7 +77,12 @@ export function Header({ app, detail, resource }: { app: App; detail: Detail; re
               </IconButton>
             }
             items={[
-              { label: "Hard refresh", icon: <RotateCcw size={15} aria-hidden />, run: () => actions.refresh(true) },
+              {
+                label: "Hard refresh",
+                why: may.refresh,
+                icon: <RotateCcw size={15} aria-hidden />,
+                run: () => actions.refresh(true),
+              },
               {
                 label: "Roll back…",
                 why: may.sync,
@@ -103,6 +110,16 @@ export function Header({ app, detail, resource }: { app: App; detail: Detail; re
         </section>
       </div>
     </header>
+  );
+}
+
+// AsOf is the time that a state is of which may be out of date.
+function AsOf({ at }: { at: string }) {
+  const now = useNow();
+  return (
+    <time dateTime={at} title={exact(at)} className="text-sm text-muted">
+      as of {clock(at, now)}
+    </time>
   );
 }
 
@@ -319,9 +336,16 @@ function useOffers(app: App, actions: Actions, resource: Resource, primary: Acti
       title: `Refresh ${app.name}`,
       group,
       shortcut: "r",
+      disabled: may.refresh,
       run: () => actions.refresh(false),
     },
-    { id: "application.hard", title: `Hard refresh ${app.name}`, group, run: () => actions.refresh(true) },
+    {
+      id: "application.hard",
+      title: `Hard refresh ${app.name}`,
+      group,
+      disabled: may.refresh,
+      run: () => actions.refresh(true),
+    },
     {
       id: "application.rollback",
       title: `Roll back ${app.name}`,
@@ -361,7 +385,7 @@ function useOffers(app: App, actions: Actions, resource: Resource, primary: Acti
   ]);
   useHotkeys([
     { keys: "s", what: "Sync", run: () => !may.sync && actions.sync() },
-    { keys: "r", what: "Refresh", run: () => actions.refresh(false) },
+    { keys: "r", what: "Refresh", run: () => !may.refresh && actions.refresh(false) },
     { keys: "d", what: "Differences", run: () => actions.go("diff") },
     { keys: "h", what: "History", run: () => actions.go("history") },
     { keys: "w", what: "Why", run: () => actions.go("why") },

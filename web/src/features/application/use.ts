@@ -1,12 +1,11 @@
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo } from "react";
 import { client, data, type Schemas, send } from "@/api/client";
-import { type App, basePath, detailQuery, liveKey, pathOf } from "@/lib/application";
-import { accepted, type Command, finished } from "@/lib/command";
+import { type App, basePath, detailQuery, liveKey, pathOf, useAway, useOff } from "@/lib/application";
+import { accepted, type Command, finished, waiting } from "@/lib/command";
 import { events } from "@/lib/events";
 import { queryClient } from "@/lib/query";
 import { rereading } from "@/lib/reread";
-import { useMissing } from "@/lib/session";
 import { type Detail, type Named, type Resource, resourceOf } from "./resource";
 
 const settle = 120; // ms to gather events that come together
@@ -44,13 +43,22 @@ export const whyQuery = (app: App) =>
       data(client.GET("/api/v1/agents/{agent}/applications/{namespace}/{name}/why", { params: { path: pathOf(app) } })),
   });
 
-// useMay says for each right at the application's scope why it is missing.
-export function useMay(app: App): { sync: string | undefined; edit: string | undefined; remove: string | undefined } {
-  const scope = useDetail(app).detail?.scope;
+// May says for each thing that can be asked of an application why it cannot be.
+export interface May {
+  sync: string | undefined;
+  edit: string | undefined;
+  remove: string | undefined;
+  // refresh takes no right of its own.
+  refresh: string | undefined;
+}
+
+// useMay says why a right at the application's scope is missing, or that the agent is away.
+export function useMay(app: App): May {
   return {
-    sync: useMissing("application_sync", scope),
-    edit: useMissing("application_edit", scope),
-    remove: useMissing("application_delete", scope),
+    sync: useOff(app, "application_sync"),
+    edit: useOff(app, "application_edit"),
+    remove: useOff(app, "application_delete"),
+    refresh: useAway(app),
   };
 }
 
@@ -86,7 +94,7 @@ export async function operate<V extends keyof Requests>(app: App, verb: V, body:
   const answer = (command.result ?? {}) as Partial<Answer>;
   return {
     ...answer,
-    message: answer.message ?? (command.status === "done" ? "asked for" : "the agent has not answered yet"),
+    message: answer.message ?? (waiting(command) ? command.message || "the agent has not answered yet" : "asked for"),
     changed: answer.changed ?? false,
   };
 }

@@ -222,7 +222,7 @@ export function useLive(filter: Filter, sort: string): void {
       changes.clear();
     };
     const stop = patchOn("application", (event) => {
-      if (event.data) {
+      if (event.data && event.object.type === "application") {
         changes.set(event.object.id, event.data as Application);
         flushing ??= setTimeout(paint, flush);
       } else {

@@ -69,10 +69,7 @@ export function optionsOf(facet: Facet, filter: Filter, summaries: Summaries): O
     on: chosen(filter, d).includes(value),
   });
   if (dimension === "held") {
-    return [
-      option("held", "true", of("held").held, "Held"),
-      option("stale", "true", of("stale").stale, "Not told of any more"),
-    ];
+    return [option("held", "true", of("held").held, "Held"), option("stale", "true", of("stale").stale, "Out of date")];
   }
   if (dimension === "driftOlder") {
     return ages(of(dimension).driftAge).map(({ age, count, label }) => option(dimension, age, count, label));

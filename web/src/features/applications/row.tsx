@@ -1,8 +1,9 @@
 import { EllipsisVertical } from "lucide-react";
 import { memo, useState } from "react";
+import { awayWhy } from "@/lib/application";
 import { cn } from "@/lib/cn";
 import { repository, short } from "@/lib/format";
-import { ago, exact, known, span, useNow } from "@/lib/time";
+import { ago, clock, exact, known, span, useNow } from "@/lib/time";
 import { Menu } from "@/ui/menu";
 import { Badge, Status } from "@/ui/status";
 import type { Application } from "./window";
@@ -81,15 +82,21 @@ export function Flags({ app }: { app: Application }) {
           Held
         </Badge>
       )}
-      {known(app.staleSince) && (
-        <Badge tone="warn" className="mr-1">
-          Stale
-        </Badge>
-      )}
       {known(app.driftSince) && now - Date.parse(app.driftSince) > 3_600_000 && (
         <Badge tone="warn">drift {span(now - Date.parse(app.driftSince))}</Badge>
       )}
     </>
+  );
+}
+
+// Stale says of what time an application is whose state may be out of date.
+export function Stale({ app }: { app: Application }) {
+  const now = useNow();
+  return (
+    <span className="text-warn">
+      {app.agentAway ? "Agent away" : "No longer reported"}
+      {known(app.asOf) && `, as of ${clock(app.asOf, now)}`}
+    </span>
   );
 }
 
@@ -125,8 +132,8 @@ export function RowMenu({ app, actions }: { app: Application; actions: Actions }
       trigger={button}
       items={[
         { label: "Open", run: () => actions.open(app.id) },
-        { label: "Sync", run: () => actions.sync(app.id) },
-        { label: "Refresh", run: () => actions.refresh(app.id) },
+        { label: "Sync", why: awayWhy(app), run: () => actions.sync(app.id) },
+        { label: "Refresh", why: awayWhy(app), run: () => actions.refresh(app.id) },
         null,
         { label: "Copy name", run: () => actions.copy(app) },
       ]}
@@ -145,12 +152,12 @@ const cells: Record<string, (a: Application) => React.ReactNode> = {
           <Flags app={a} />
         </>
       }
-      two={`${a.argoProject} · ${nameOf(a.agent)}`}
+      two={a.stale ? <Stale app={a} /> : `${a.argoProject} · ${nameOf(a.agent)}`}
       title={a.id}
     />
   ),
-  health: (a) => <Status status={a.health} className="px-2" />,
-  sync: (a) => <Status status={a.sync} className="px-2" />,
+  health: (a) => <Status status={a.health} asOf={a.asOf} className="px-2" />,
+  sync: (a) => <Status status={a.sync} asOf={a.asOf} className="px-2" />,
   version: (a) => (
     <Two one={nameOf(a.service)} two={short(a.version)} title={[a.service, a.version].join(" ").trim()} />
   ),

@@ -2,7 +2,7 @@ import { type CSSProperties, memo } from "react";
 import { cn } from "@/lib/cn";
 import { repository, short } from "@/lib/format";
 import { Status, toneFill, toneOf } from "@/ui/status";
-import { type Actions, AppLink, Flags, nameOf, RowMenu, Time } from "./row";
+import { type Actions, AppLink, Flags, nameOf, RowMenu, Stale, Time } from "./row";
 import type { Application } from "./window";
 
 interface Props {
@@ -26,7 +26,10 @@ export const Tile = memo(function Tile({ app, index, style, selected, actions, o
       >
         {app ? (
           <>
-            <span aria-hidden className={cn("absolute inset-y-0 left-0 w-1", toneFill[toneOf(app.health)])} />
+            <span
+              aria-hidden
+              className={cn("absolute inset-y-0 left-0 w-1", toneFill[app.stale ? "idle" : toneOf(app.health)])}
+            />
             <div className="flex items-center gap-2">
               <input
                 type="checkbox"
@@ -40,8 +43,8 @@ export const Tile = memo(function Tile({ app, index, style, selected, actions, o
               <RowMenu app={app} actions={actions} />
             </div>
             <div className="flex items-center gap-3">
-              <Status status={app.health} />
-              <Status status={app.sync} />
+              <Status status={app.health} asOf={app.asOf} />
+              <Status status={app.sync} asOf={app.asOf} />
             </div>
             <div className="truncate text-sm text-muted" title={[app.repoURL, app.path].join(" ")}>
               {repository(app.repoURL)} {app.path} {short(app.revision)}
@@ -50,6 +53,7 @@ export const Tile = memo(function Tile({ app, index, style, selected, actions, o
               <span className="min-w-0 flex-1 truncate" title={app.id}>
                 {[nameOf(app.environment), nameOf(app.agent), app.argoProject].filter(Boolean).join(" · ")}
               </span>
+              {app.stale && <Stale app={app} />}
               <Flags app={app} />
               <Time at={app.finishedAt} />
             </div>

@@ -51,7 +51,7 @@ const fields: Record<string, (a: Application) => unknown> = {
   type: (a) => a.environment,
   version: (a) => a.version,
   held: (a) => a.held,
-  stale: (a) => Boolean(a.staleSince),
+  stale: (a) => a.stale ?? false,
   scope: (a) => a.scope,
   driftOlder: (a) => a.driftSince,
   since: (a) => a.finishedAt,

@@ -42,7 +42,7 @@ export function Connection({ item }: { item: SettingItem }) {
   }
   const status = { Successful: "Succeeded", Failed: "Failed" }[connection?.status ?? ""] ?? "Unknown";
   const label = { Successful: "Works", Failed: "Does not work" }[connection?.status ?? ""] ?? "Not used yet";
-  return <Status status={status} label={label} />;
+  return <Status status={status} label={label} asOf={item.asOf} />;
 }
 
 // SettingList is the page of one kind of setting: search, table, one in full, and what can be done with it.

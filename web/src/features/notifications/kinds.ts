@@ -69,6 +69,7 @@ export const events: [string, string][] = [
   ["drift.reverted", "A change in the cluster was put back"],
   ["deleted", "An application was deleted with its objects"],
   ["agent.disconnected", "An agent has been away for long"],
+  ["agent.connected", "An agent is back after it was away for long"],
   ["certificate.expiring", "A TLS certificate ends soon"],
   ["token.expiring", "An API token ends soon"],
 ];

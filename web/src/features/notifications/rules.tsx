@@ -133,7 +133,7 @@ function Form(form: FormProps<Rule>) {
             disabled={off}
             onChange={(v) => change({ environments: v })}
           />
-          {(has("drift") || has("agent.disconnected")) && (
+          {(has("drift") || has("agent.disconnected") || has("agent.connected")) && (
             <Field label="Tell after" hint="How long it has lasted; 1h where it is left out." error={wrong("after")}>
               <Input
                 value={rule.after}

@@ -2,11 +2,10 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { ChevronDown, RefreshCw, Trash2 } from "lucide-react";
 import { useState } from "react";
 import type { Schemas } from "@/api/client";
-import { type App, useScope } from "@/lib/application";
+import { type App, useOff } from "@/lib/application";
 import { waiting } from "@/lib/command";
 import { plural } from "@/lib/format";
 import { useCommands } from "@/lib/palette";
-import { useMissing } from "@/lib/session";
 import { Button } from "@/ui/button";
 import { Confirm } from "@/ui/confirm";
 import { Checkbox, Field, Input } from "@/ui/field";
@@ -42,13 +41,12 @@ const nameOf = (action: Action): string =>
 
 // Actions are what can be done with one object: its own actions, a sync of it alone, and its end.
 export function Actions({ app, node, tree, onGone }: Props) {
-  const scope = useScope(app);
-  const noAction = useMissing("application_resourceaction", scope);
-  const noSync = useMissing("application_sync", scope);
+  const noAction = useOff(app, "application_resourceaction");
+  const noSync = useOff(app, "application_sync");
   const noSyncOf =
     noSync ??
     (node.requiresPruning ? "A sync would delete it: use Delete, or sync the application with prune." : undefined);
-  const noEdit = useMissing("application_edit", scope);
+  const noEdit = useOff(app, "application_edit");
   const [chosen, setChosen] = useState<Action>();
   const [deleting, setDeleting] = useState(false);
   const [syncing, setSyncing] = useState(false);

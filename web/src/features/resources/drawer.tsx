@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { lazy, Suspense } from "react";
-import { type App, useScope } from "@/lib/application";
+import { type App, useAway, useScope } from "@/lib/application";
 import { cn } from "@/lib/cn";
 import { useMissing } from "@/lib/session";
 import { Copy } from "@/ui/copy";
@@ -148,6 +148,7 @@ function Panel({
   const scope = useScope(app);
   const noLogs = useMissing("application_logs", scope);
   const noTerminal = useMissing("application_exec", scope);
+  const away = useAway(app);
   const state = useQuery(stateQuery(app, refFrom(node)));
   switch (tab) {
     case "summary":
@@ -163,6 +164,8 @@ function Panel({
       // Which containers there are is known first: a pod of one is read as that one.
       return noLogs ? (
         <NoPermission why={noLogs} />
+      ) : away ? (
+        <Empty title="No logs now">{away}</Empty>
       ) : state.isPending ? (
         <Loading />
       ) : (
@@ -171,6 +174,8 @@ function Panel({
     case "terminal":
       return noTerminal ? (
         <NoPermission why={noTerminal} />
+      ) : away ? (
+        <Empty title="No terminal now">{away}</Empty>
       ) : (
         <Suspense fallback={<Loading />}>
           <Terminal app={app} node={node} object={state.data?.live} />

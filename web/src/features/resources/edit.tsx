@@ -1,9 +1,8 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { parse, YAMLParseError } from "yaml";
-import { type App, useScope } from "@/lib/application";
+import { type App, useOff } from "@/lib/application";
 import { waiting } from "@/lib/command";
-import { useMissing } from "@/lib/session";
 import { Button } from "@/ui/button";
 import { Code } from "@/ui/code";
 import { ErrorNote } from "@/ui/states";
@@ -105,7 +104,7 @@ export function EditManifest({
 }
 
 EditManifest.Button = function EditButton({ app, onEdit }: { app: App; onEdit: () => void }) {
-  const missing = useMissing("application_edit", useScope(app));
+  const missing = useOff(app, "application_edit");
   return (
     <Button small why={missing} onClick={onEdit}>
       Edit

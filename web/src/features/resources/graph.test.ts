@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { counts, narrow } from "./filter";
 import { fold, told } from "./group";
 import { place, rootId, step, size } from "./layout";
-import { fact, flatten, forest, idOf, type Node, refOf, tag } from "./model";
+import { fact, flatten, forest, idOf, type Node, refOf, reportedTree, tag } from "./model";
 import { network } from "./network";
 
 const node = (kind: string, name: string, more: Partial<Node> = {}): Node => {
@@ -156,4 +156,51 @@ test("a fact says how a node stands", () => {
   );
   expect(tag("r.io:5000/web@sha256:0123456789abcdef")).toBe("01234567");
   expect(counts([deployment, fresh], (n) => n.health)).toEqual([["Healthy", 1]]);
+});
+
+test("the last report of an agent that is away is a tree of the application's own objects", () => {
+  const web = { group: "apps", version: "v1", kind: "Deployment", namespace: "shop", name: "web", status: "Synced" };
+  const tree = reportedTree({
+    status: {
+      resources: [
+        { ...web, health: { status: "Degraded", message: "1 of 2 pods is not ready" } },
+        { kind: "Job", namespace: "shop", name: "migrate", hook: true },
+        {
+          kind: "ConfigMap",
+          version: "v1",
+          namespace: "shop",
+          name: "old",
+          status: "OutOfSync",
+          requiresPruning: true,
+        },
+        { name: "no kind" },
+      ],
+    },
+  });
+  expect(tree?.nodes).toEqual([
+    {
+      id: "apps/Deployment/shop/web",
+      group: "apps",
+      version: "v1",
+      kind: "Deployment",
+      namespace: "shop",
+      name: "web",
+      sync: "Synced",
+      health: "Degraded",
+      message: "1 of 2 pods is not ready",
+    },
+    {
+      id: "/ConfigMap/shop/old",
+      version: "v1",
+      kind: "ConfigMap",
+      namespace: "shop",
+      name: "old",
+      sync: "OutOfSync",
+      requiresPruning: true,
+    },
+  ]);
+  expect(tree?.warnings).toHaveLength(1);
+  for (const none of [undefined, null, "text", {}, { status: { resources: [] } }, { status: { resources: "many" } }]) {
+    expect(reportedTree(none)).toBeUndefined();
+  }
 });

@@ -1,11 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
-import { useApp, useScope } from "@/lib/application";
+import { useApp, useAway, useScope } from "@/lib/application";
 import { useAddress } from "@/lib/navigate";
 import { one } from "@/lib/search";
 import { useMissing } from "@/lib/session";
 import { Field, Select } from "@/ui/field";
 import { useTitle } from "@/ui/page";
-import { Loading, NoPermission } from "@/ui/states";
+import { Empty, Loading, NoPermission } from "@/ui/states";
 import { LogView } from "./log-view";
 import { hasPods, refOf } from "./model";
 import { refFrom, stateQuery } from "./object-query";
@@ -24,8 +24,12 @@ export default function ApplicationLogs() {
   const node = tree.data?.nodes.find((n) => n.id === of);
   const target = node ? refFrom(node) : ref;
   const state = useQuery({ ...stateQuery(app, target ?? { kind: "", name: "" }), enabled: target !== undefined });
+  const away = useAway(app);
   if (missing) {
     return <NoPermission why={missing} />;
+  }
+  if (away) {
+    return <Empty title="No logs now">{away}</Empty>;
   }
   return (
     <section aria-label="Logs" className="flex min-h-0 min-w-0 flex-col gap-3">

@@ -39,6 +39,34 @@ export function flatten(items: readonly TreeNode[]): Node[] {
   return out;
 }
 
+// reportedTree is what an Application says of its own objects, for as long as its agent cannot say what these own.
+export function reportedTree(resource: unknown): { nodes: Node[]; warnings: string[] } | undefined {
+  const list = (resource as { status?: { resources?: unknown } } | null | undefined)?.status?.resources;
+  if (!Array.isArray(list) || list.length === 0) {
+    return undefined;
+  }
+  const nodes = list.flatMap((one: unknown): Node[] => {
+    const o = one as Named & {
+      version?: string;
+      status?: string;
+      health?: { status?: string; message?: string };
+      requiresPruning?: boolean;
+      hook?: boolean;
+    };
+    if (typeof o?.kind !== "string" || typeof o.name !== "string" || o.hook) {
+      return [];
+    }
+    const { group, version, kind, namespace, name, status, health, requiresPruning } = o;
+    const texts = { group, version, namespace, sync: status, health: health?.status, message: health?.message };
+    const given = Object.fromEntries(Object.entries(texts).filter(([, text]) => typeof text === "string" && text));
+    return [{ id: idOf(o), kind, name, ...given, ...(requiresPruning ? { requiresPruning } : {}) }];
+  });
+  return {
+    nodes,
+    warnings: ["The agent is away: these are the objects of its last report, without what they own."],
+  };
+}
+
 // Forest is a flat tree with the ways down: children by the id of their parent, "" for the roots.
 export interface Forest {
   nodes: Map<string, Node>;

@@ -50,10 +50,10 @@ export default function Resources() {
   if (!tree.data) {
     return tree.error ? <Failed error={tree.error} retry={() => void tree.refetch()} /> : <Waiting />;
   }
-  return <Shown app={app} tree={tree.data} live={tree.live} />;
+  return <Shown app={app} tree={tree.data} live={tree.live} old={tree.old} />;
 }
 
-function Shown({ app, tree, live }: { app: App; tree: Tree; live: boolean }) {
+function Shown({ app, tree, live, old }: { app: App; tree: Tree; live: boolean; old: boolean }) {
   const [search, set] = useAddress();
   const view = viewOf(one(search, "view"));
   const filter = useMemo(() => readFilter(search), [search]);
@@ -65,7 +65,7 @@ function Shown({ app, tree, live }: { app: App; tree: Tree; live: boolean }) {
   const clear = () => set({ kind: undefined, health: undefined, sync: undefined, q: undefined });
   return (
     <section aria-label="Resources" className="min-w-0 space-y-3">
-      <Toolbar view={view} filter={filter} set={set} nodes={tree.nodes} hits={shown.hits} live={live} />
+      <Toolbar view={view} filter={filter} set={set} nodes={tree.nodes} hits={shown.hits} live={live} old={old} />
       {tree.warnings.length > 0 && (
         <ul role="status" className="rounded-md bg-warn-soft px-3 py-2 text-sm text-warn">
           {tree.warnings.map((warning) => (
@@ -73,27 +73,30 @@ function Shown({ app, tree, live }: { app: App; tree: Tree; live: boolean }) {
           ))}
         </ul>
       )}
-      {tree.nodes.length === 0 ? (
-        <Empty title="No objects yet">Sync the application to create what its source says.</Empty>
-      ) : shown.hits === 0 ? (
-        <Empty
-          filtered
-          title="No object is like that"
-          action={filters(filter) && <Button onClick={clear}>Clear filters</Button>}
-        />
-      ) : view === "list" ? (
-        <ResourceList
-          nodes={hits}
-          sort={one(search, "sort")}
-          onSort={(sort) => set({ sort })}
-          chosen={chosen}
-          onOpen={open}
-        />
-      ) : view === "pods" ? (
-        <Pods nodes={hits} chosen={chosen} onOpen={open} />
-      ) : (
-        <Drawn key={view} app={app} view={view} shown={shown} chosen={chosen} onOpen={open} />
-      )}
+      {/* Colours say how something is now. */}
+      <div className={old ? "grayscale" : undefined} data-old={old || undefined}>
+        {tree.nodes.length === 0 ? (
+          <Empty title="No objects yet">Sync the application to create what its source says.</Empty>
+        ) : shown.hits === 0 ? (
+          <Empty
+            filtered
+            title="No object is like that"
+            action={filters(filter) && <Button onClick={clear}>Clear filters</Button>}
+          />
+        ) : view === "list" ? (
+          <ResourceList
+            nodes={hits}
+            sort={one(search, "sort")}
+            onSort={(sort) => set({ sort })}
+            chosen={chosen}
+            onOpen={open}
+          />
+        ) : view === "pods" ? (
+          <Pods nodes={hits} chosen={chosen} onOpen={open} />
+        ) : (
+          <Drawn key={view} app={app} view={view} shown={shown} chosen={chosen} onOpen={open} />
+        )}
+      </div>
       {chosen && (
         <Suspense fallback={null}>
           <ResourceDrawer

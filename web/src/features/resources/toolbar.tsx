@@ -77,6 +77,7 @@ export function Toolbar({
   nodes,
   hits,
   live,
+  old,
 }: {
   view: View;
   filter: Filter;
@@ -84,6 +85,7 @@ export function Toolbar({
   nodes: Node[];
   hits: number;
   live: boolean;
+  old: boolean;
 }) {
   const text = useRef<HTMLInputElement>(null);
   useHotkeys([{ keys: "/", what: "Search the objects of the application", run: () => text.current?.focus() }]);
@@ -146,7 +148,11 @@ export function Toolbar({
         ) : (
           plural(nodes.length, "object")
         )}
-        {!live && <span>· not live: read with each change of the application</span>}
+        {old ? (
+          <span>· as last reported</span>
+        ) : (
+          !live && <span>· not live: read with each change of the application</span>
+        )}
       </p>
     </div>
   );

@@ -53,6 +53,7 @@ export class TreeStream {
   private told: ReturnType<typeof setTimeout> | undefined;
   private pulse: ReturnType<typeof setInterval> | undefined;
   private attempt = 0;
+  private held = false;
   private readonly path: string;
 
   constructor(app: App) {
@@ -74,6 +75,25 @@ export class TreeStream {
       }
     };
   };
+
+  // hold ends the attempts to open the stream while nobody can answer, and begins them again. The last tree stays.
+  hold(on: boolean): void {
+    if (this.held === on) {
+      return;
+    }
+    this.held = on;
+    if (this.watchers.size === 0) {
+      return;
+    }
+    if (on) {
+      clearTimeout(this.timer);
+      this.abort?.abort();
+      this.abort = undefined;
+      this.set({ live: false });
+    } else {
+      this.wake();
+    }
+  }
 
   private start(): void {
     addEventListener("online", this.wake);
@@ -109,6 +129,9 @@ export class TreeStream {
   };
 
   private connect(): void {
+    if (this.held) {
+      return;
+    }
     const abort = new AbortController();
     this.abort = abort;
     void this.read(abort)
