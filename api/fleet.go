@@ -27,6 +27,7 @@ type FleetFilter struct {
 	Version     string            `json:"version,omitempty" maxLength:"1000" doc:"Only those that run this version" example:"1.4.2"`
 	Held        bool              `json:"held,omitempty" doc:"Only those whose sync waits for somebody or something"`
 	Stale       bool              `json:"stale,omitempty" doc:"Only those whose state may be out of date: the agent is away, or no longer reports them"`
+	Attention   []string          `json:"attention,omitempty" maxItems:"6" enum:"SourceError,Degraded,SyncFailed,Held,OutOfSync,NeverDeployed" doc:"Only those that need attention for one of these reasons"`
 	// DriftOlder and Since are durations such as "90m", "36h" or "7d".
 	DriftOlder string `json:"driftOlder,omitempty" maxLength:"20" doc:"Only those that are out of sync for longer than this" example:"2h"`
 	Since      string `json:"since,omitempty" maxLength:"20" doc:"Only those whose last operation ended within this time before now" example:"7d"`
@@ -61,7 +62,7 @@ func (f FleetFilter) Over(below FleetFilter) FleetFilter {
 	for _, texts := range []struct {
 		into *[]string
 		from []string
-	}{{&out.Sync, f.Sync}, {&out.Health, f.Health}, {&out.Phase, f.Phase}} {
+	}{{&out.Sync, f.Sync}, {&out.Health, f.Health}, {&out.Phase, f.Phase}, {&out.Attention, f.Attention}} {
 		if len(texts.from) > 0 {
 			*texts.into = texts.from
 		}
@@ -144,6 +145,7 @@ type FleetSummary struct {
 	Held  int64 `json:"held" doc:"How many wait for somebody or something"`
 	Stale int64 `json:"stale" doc:"How many may be out of date: their agent is away, or no longer reports them"`
 
+	Attention   FleetCounts `json:"attention" doc:"Those that need attention, by the worst reason"`
 	Sync        FleetCounts `json:"sync" doc:"By sync status"`
 	Health      FleetCounts `json:"health" doc:"By health"`
 	Phase       FleetCounts `json:"phase" doc:"By phase of the last operation"`

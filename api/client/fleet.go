@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strconv"
 
 	"github.com/slipway-gitops/slipway/api"
 )
@@ -12,6 +13,22 @@ import (
 func (c *Client) FleetSummary(ctx context.Context, f api.FleetFilter) (api.FleetSummary, error) {
 	var out api.FleetSummary
 	err := c.do(ctx, call{method: http.MethodGet, path: at("fleet", "summary"), query: fleetQuery(f, api.ListOptions{})}, &out)
+	return out, err
+}
+
+// FleetAttention lists what needs attention, the worst first.
+func (c *Client) FleetAttention(ctx context.Context, f api.AttentionFilter) (api.Attention, error) {
+	query := url.Values{}
+	set(query, "scope", string(f.Scope))
+	set(query, "agent", f.Agent)
+	for _, kind := range f.Kinds {
+		query.Add("kind", kind)
+	}
+	if f.Limit > 0 {
+		query.Set("limit", strconv.Itoa(f.Limit))
+	}
+	var out api.Attention
+	err := c.do(ctx, call{method: http.MethodGet, path: at("fleet", "attention"), query: query}, &out)
 	return out, err
 }
 
@@ -33,7 +50,7 @@ func fleetQuery(f api.FleetFilter, o api.ListOptions) url.Values {
 	} {
 		set(query, key, value)
 	}
-	for key, values := range map[string][]string{"sync": f.Sync, "health": f.Health, "phase": f.Phase} {
+	for key, values := range map[string][]string{"sync": f.Sync, "health": f.Health, "phase": f.Phase, "attention": f.Attention} {
 		for _, value := range values {
 			query.Add(key, value)
 		}

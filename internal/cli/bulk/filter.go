@@ -61,6 +61,7 @@ func (o *choice) addFlags(common *access.Common, cmd *cobra.Command, saved bool)
 	flags.StringSliceVar(&o.Sync, "sync", nil, "only `Synced|OutOfSync|Unknown`; with commas, any of them")
 	flags.StringSliceVar(&o.Health, "health", nil, "only `Healthy|Progressing|Degraded|Suspended|Missing|Unknown`; with commas, any of them")
 	flags.StringSliceVar(&o.Phase, "phase", nil, "only those whose last operation is `Running|Terminating|Succeeded|Failed|Error`; with commas, any of them")
+	flags.StringSliceVar(&o.Attention, "attention", nil, "only those that need attention: `SourceError|Degraded|SyncFailed|Held|OutOfSync|NeverDeployed`; with commas, any of them")
 	flags.BoolVar(&o.Held, "held", false, "only those whose sync waits for somebody or something")
 	flags.BoolVar(&o.Stale, "stale", false, "only those whose state may be out of date: their agent is away, or no longer reports them")
 	flags.StringVar(&o.DriftOlder, "drift-older", "", "only those that are out of sync for longer than this `time`: 90m, 36h, 7d")
@@ -70,6 +71,7 @@ func (o *choice) addFlags(common *access.Common, cmd *cobra.Command, saved bool)
 	fixed(cmd, "sync", syncs()...)
 	fixed(cmd, "health", healths()...)
 	fixed(cmd, "phase", phases()...)
+	fixed(cmd, "attention", api.ApplicationAttentionKinds()...)
 	fixed(cmd, "type", types()...)
 	if saved {
 		_ = cmd.RegisterFlagCompletionFunc("view", completeViews(common)) // it is there
@@ -94,7 +96,7 @@ func (o *choice) check() (err error) {
 		return err
 	}
 	err = cmp.Or(noun.OneOf("sync", syncs(), o.Sync...), noun.OneOf("health", healths(), o.Health...),
-		noun.OneOf("phase", phases(), o.Phase...), noun.OneOf("type", types(), o.FleetFilter.Type))
+		noun.OneOf("phase", phases(), o.Phase...), noun.OneOf("attention", api.ApplicationAttentionKinds(), o.Attention...), noun.OneOf("type", types(), o.FleetFilter.Type))
 	if err != nil {
 		return err
 	}
@@ -163,6 +165,7 @@ func words(f *api.FleetFilter) string {
 	add("sync", strings.Join(f.Sync, ","))
 	add("health", strings.Join(f.Health, ","))
 	add("phase", strings.Join(f.Phase, ","))
+	add("attention", strings.Join(f.Attention, ","))
 	if f.Held {
 		out = append(out, "--held")
 	}

@@ -26,6 +26,7 @@ func kinds(s *api.FleetSummary) []struct {
 		name string
 		of   api.FleetCounts
 	}{
+		{"attention", s.Attention},
 		{"sync", s.Sync},
 		{"health", s.Health},
 		{"phase", s.Phase},

@@ -35,6 +35,8 @@ type Row struct {
 	Labels map[string]string
 	Held   bool
 	Stale  bool
+	// Conditions are the types of its conditions.
+	Conditions []string
 	// DriftSince, FinishedAt and ChangedAt are microseconds since 1970; 0 for none.
 	DriftSince, FinishedAt, ChangedAt int64
 }
@@ -73,6 +75,7 @@ type compact struct {
 	cells                             [columns]uint32
 	labels                            []uint32 // sorted
 	held, stale                       bool
+	need                              need
 	driftSince, finishedAt, changedAt int64
 }
 
@@ -82,6 +85,7 @@ type part struct {
 	away    bool
 	rows    []*compact
 	at      map[string]int // places in rows, by id
+	needing map[string]*compact
 }
 
 // Census is the copy: empty at first, and brought up to date by every question. So it is never older than the question,
@@ -182,12 +186,17 @@ func (c *Census) take(d Delta) {
 		if p != nil {
 			c.rows -= len(p.rows)
 		}
-		p = &part{at: make(map[string]int, len(d.Rows))}
+		p = &part{at: make(map[string]int, len(d.Rows)), needing: map[string]*compact{}}
 		c.parts[d.UID] = p
 	}
 	p.edition = d.Edition
 	for i := range d.Rows {
 		row := c.compact(&d.Rows[i])
+		if row.need == nothing {
+			delete(p.needing, row.id)
+		} else {
+			p.needing[row.id] = row
+		}
 		if at, there := p.at[row.id]; there {
 			p.rows[at] = row
 			continue
@@ -199,7 +208,9 @@ func (c *Census) take(d Delta) {
 }
 
 func (c *Census) compact(r *Row) *compact {
-	out := &compact{id: r.ID, held: r.Held, stale: r.Stale, driftSince: r.DriftSince, finishedAt: r.FinishedAt, changedAt: r.ChangedAt}
+	out := &compact{
+		id: r.ID, held: r.Held, stale: r.Stale, need: needOf(r.Need()), driftSince: r.DriftSince, finishedAt: r.FinishedAt, changedAt: r.ChangedAt,
+	}
 	for i, text := range r.Cells {
 		out.cells[i] = c.texts[i].number(text)
 	}

@@ -41,17 +41,24 @@ func (t *Turn) Select(visible rbac.Filter, filter api.FleetFilter, now time.Time
 	}
 	v.prepare()
 	s := &Selection{
-		rows: make([]*compact, 0, c.rows), orders: c.orders, agents: c.agents, labels: c.labels.texts, places: c.places, now: now, away: c.away(),
+		orders: c.orders, agents: c.agents, labels: c.labels.texts, places: c.places, now: now, away: c.away(),
 	}
 	v.selection = s
 	for i := range c.texts {
 		s.texts[i] = c.texts[i].texts
 	}
+	if v.needs != nil { // those that may need attention are known: no look at all others
+		for _, p := range c.parts {
+			for _, row := range p.needing {
+				v.take(row)
+			}
+		}
+		return s, nil
+	}
+	s.rows = make([]*compact, 0, c.rows)
 	for _, p := range c.parts {
 		for _, row := range p.rows {
-			if v.lets(row) {
-				s.rows = append(s.rows, row)
-			}
+			v.take(row)
 		}
 	}
 	return s, nil
@@ -81,7 +88,15 @@ type sieve struct {
 	// texts are the columns that are searched, and where they contain what is searched for.
 	texts  []condition
 	labels [][]bool
+	needs  []bool // needs that are asked for; nil for any
 	sight  sight
+}
+
+// take adds a row that the filter lets through.
+func (s *sieve) take(row *compact) {
+	if s.lets(row) {
+		s.selection.rows = append(s.selection.rows, row)
+	}
 }
 
 type condition struct {
@@ -131,6 +146,9 @@ func (s *sieve) prepare() {
 			return have == key && (value == "" || has == value)
 		}))
 	}
+	if len(f.Attention) > 0 {
+		s.needs = needs(f.Attention)
+	}
 	s.sight = c.sight(s.visible)
 }
 
@@ -142,6 +160,8 @@ func (s *sieve) lets(row *compact) bool {
 	}
 	switch {
 	case s.filter.Held && !row.held, s.filter.Stale && !s.selection.stale(row):
+		return false
+	case s.needs != nil && !s.needs[row.needNow(s.selection.driftBefore())]:
 		return false
 	case s.drifted && (row.driftSince == 0 || row.driftSince > s.driftBefore):
 		return false

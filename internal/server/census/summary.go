@@ -39,13 +39,15 @@ type tally struct {
 	cells              [Namespace][]int64
 	labels             []int64
 	total, held, stale int64
+	needs              []int64
+	before             int64 // api.AttentionDriftAge ago
 	hour, day, week    int64 // before these times, in microseconds, it drifts for longer
 	drift              [4]int64
 }
 
 func (s *Selection) newTally() *tally {
 	t := &tally{
-		of: s, labels: make([]int64, len(s.labels)),
+		of: s, labels: make([]int64, len(s.labels)), needs: make([]int64, len(kinds())), before: s.driftBefore(),
 		hour: s.now.Add(-time.Hour).UnixMicro(), day: s.now.Add(-24 * time.Hour).UnixMicro(), week: s.now.Add(-7 * 24 * time.Hour).UnixMicro(),
 	}
 	for i := range t.cells {
@@ -68,6 +70,7 @@ func (t *tally) add(row *compact) {
 	if t.of.stale(row) {
 		t.stale++
 	}
+	t.needs[row.needNow(t.before)]++
 	switch since := row.driftSince; {
 	case since == 0:
 	case since > t.hour:
@@ -87,7 +90,8 @@ func (t *tally) summary() api.FleetSummary {
 		Total: t.total, Held: t.held, Stale: t.stale,
 		Sync: by(Sync), Health: by(Health), Phase: by(Phase), Version: by(Version), Agent: by(Agent), Cluster: by(Cluster),
 		Environment: by(Environment), Service: by(Service), ArgoProject: by(ArgoProject), Scope: by(Scope),
-		DriftAge: counts([]string{api.DriftHour, api.DriftDay, api.DriftWeek, api.DriftOld}, t.drift[:]),
+		Attention: counts(kinds()[1:], t.needs[1:]),
+		DriftAge:  counts([]string{api.DriftHour, api.DriftDay, api.DriftWeek, api.DriftOld}, t.drift[:]),
 	}
 	regions := newDictionary()
 	var inRegion []int64

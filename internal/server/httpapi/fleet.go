@@ -13,6 +13,8 @@ import (
 type Fleet interface {
 	// Summary counts what a filter leaves of what may be seen.
 	Summary(ctx context.Context, visible rbac.Filter, filter api.FleetFilter) (api.FleetSummary, error)
+	// Attention lists what needs attention, of applications and agents that may be seen, the worst first.
+	Attention(ctx context.Context, applications, agents rbac.Filter, filter api.AttentionFilter) (api.Attention, error)
 	// Matrix says how it is, for each value of agent, cluster, environment, region, service, argoProject or scope.
 	Matrix(ctx context.Context, visible rbac.Filter, filter api.FleetFilter, by string) (api.FleetMatrix, error)
 	// ListFleet lists it; of the options only those of the page count.
@@ -45,6 +47,7 @@ type FleetInput struct {
 	Version     string   `query:"version" maxLength:"1000" doc:"Only those that run this version" example:"1.4.2"`
 	Held        bool     `query:"held" doc:"Only those whose sync waits for somebody or something"`
 	Stale       bool     `query:"stale" doc:"Only those whose state may be out of date: the agent is away, or no longer reports them"`
+	Attention   []string `query:"attention,explode" maxItems:"6" enum:"SourceError,Degraded,SyncFailed,Held,OutOfSync,NeverDeployed" doc:"Only those that need attention for one of these reasons"`
 	DriftOlder  string   `query:"driftOlder" maxLength:"20" doc:"Only those that are out of sync for longer than this: 90m, 36h, 7d" example:"2h"`
 	Since       string   `query:"since" maxLength:"20" doc:"Only those whose last operation ended within this time before now" example:"7d"`
 }
@@ -57,7 +60,7 @@ func (in *FleetInput) filter(ctx context.Context, c *call) (f api.FleetFilter, e
 	f = api.FleetFilter{
 		Search: in.Search, Scope: options.Scope, Labels: options.Labels, Agent: in.Agent, ArgoProject: in.ArgoProject, Namespace: in.Namespace,
 		Sync: in.Sync, Health: in.Health, Phase: in.Phase, RepoURL: in.RepoURL, Cluster: in.Cluster, Service: in.Service,
-		Environment: in.Environment, Region: in.Region, Type: in.Type, Version: in.Version, Held: in.Held, Stale: in.Stale,
+		Environment: in.Environment, Region: in.Region, Type: in.Type, Version: in.Version, Held: in.Held, Stale: in.Stale, Attention: in.Attention,
 		DriftOlder: in.DriftOlder, Since: in.Since,
 	}
 	if in.View != "" {
@@ -98,6 +101,33 @@ type matrixOf struct {
 }
 
 type summaryOutput struct{ Body api.FleetSummary }
+
+type attentionInput struct {
+	Scope string   `query:"scope" maxLength:"140" doc:"Only what is of this scope or inside it" example:"org.acme"`
+	Agent string   `query:"agent" maxLength:"210" doc:"Only this agent and its applications" example:"account.prod"`
+	Kind  []string `query:"kind,explode" maxItems:"8" enum:"SourceError,Degraded,SyncFailed,Held,AgentAway,AgentDegraded,OutOfSync,NeverDeployed" doc:"Only what needs attention for one of these reasons"`
+	Limit int      `query:"limit" minimum:"1" maximum:"100" default:"20" doc:"How many rows of each of the two lists at most"`
+}
+
+type attentionOutput struct{ Body api.Attention }
+
+// attentionRoute lists applications as the caller sees them, and those agents that the caller sees.
+func (h *Handler) attentionRoute() Route {
+	r := Route{
+		Method: http.MethodGet, Path: "/api/v1/fleet/attention", Permission: api.PermApplicationView, Access: Listed, ID: "fleet-attention", Tag: "fleet",
+		Summary: "List what needs attention, the worst first: errors of sources, degraded, failed syncs, held, agents that are away, long out of sync",
+	}
+	r.mount = mount(handler[attentionInput, attentionOutput]{do: func(ctx context.Context, c *call, in *attentionInput) (*attentionOutput, error) {
+		options, err := (&SelectInput{Scope: in.Scope}).selection()
+		if err != nil {
+			return nil, err
+		}
+		filter := api.AttentionFilter{Scope: options.Scope, Agent: in.Agent, Kinds: in.Kind, Limit: in.Limit}
+		out, err := h.cfg.Fleet.Attention(ctx, c.visible, c.policy.Filter(c.who.Subject, api.PermAgentView), filter)
+		return &attentionOutput{out}, err
+	}})
+	return r
+}
 
 func (h *Handler) fleetRoutes() []Route {
 	route := func(path, id, summary string) Route {
@@ -157,7 +187,7 @@ func (h *Handler) fleetRoutes() []Route {
 		out, err := h.cfg.Fleet.ServiceLevels(ctx, c.visible, filter)
 		return &levelsOutput{out}, err
 	}})
-	return []Route{summary, matrix, list, figures, levels}
+	return []Route{summary, h.attentionRoute(), matrix, list, figures, levels}
 }
 
 // DeliveryInput says which operations are measured. Its fields are parameters: the decoder sees only what is exported.

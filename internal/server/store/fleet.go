@@ -155,7 +155,7 @@ func (s *Store) FleetIDs(ctx context.Context, visible rbac.Filter, filter api.Fl
 
 const censusColumns = `item.id, item.name, item.sync, item.health, item.phase, item.agent_id, item.destination, item.environment, item.service,
 	item.argo_project, ` + deployedVersion + `, item.scope, item.namespace, item.repo_url, item.repos, item.labels, item.held, item.stale_since,
-	item.drift_since, item.finished_at, item.changed_at`
+	item.conditions, item.drift_since, item.finished_at, item.changed_at`
 
 // ReadFleet gives what changed of applications since editions that are known.
 func (t tx) ReadFleet(ctx context.Context, known map[string]int64) (changed []census.Delta, agents []census.Presence, places map[string]census.Place, err error) {
@@ -207,7 +207,7 @@ func (t tx) readDelta(ctx context.Context, d *census.Delta, after int64) error {
 		c := &r.Cells
 		err := rows.Scan(&r.ID, &c[census.Name], &c[census.Sync], &c[census.Health], &c[census.Phase], &c[census.Agent], &c[census.Cluster], &c[census.Environment],
 			&c[census.Service], &c[census.ArgoProject], &c[census.Version], &c[census.Scope], &c[census.Namespace], &c[census.Repo], &c[census.Repos],
-			decode(&r.Labels), &held, &stale, &r.DriftSince, &r.FinishedAt, &r.ChangedAt)
+			decode(&r.Labels), &held, &stale, decode(&r.Conditions), &r.DriftSince, &r.FinishedAt, &r.ChangedAt)
 		r.Held, r.Stale = held != 0, stale != 0
 		d.Rows = append(d.Rows, r)
 		return err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/server/census"
 	"github.com/slipway-gitops/slipway/internal/server/gateway"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 	"github.com/slipway-gitops/slipway/internal/server/store"
@@ -40,7 +41,9 @@ func fleetFilters() map[string]api.FleetFilter {
 		"repository": {RepoURL: "https://git.example.org/a1"}, "label": {Labels: map[string]string{"team": "a2"}}, "a label": {Labels: map[string]string{"team": ""}},
 		"search": {Search: "A1"}, "search repository": {Search: "git.example"}, "scope": {Scope: "org.acme"}, "Argo project": {ArgoProject: "shop"},
 		"environment": {Environment: "org.acme.production"}, "region": {Region: "eu"}, "type": {Type: "Production"}, "stale": {Stale: true},
-		"several": {Sync: []string{"OutOfSync"}, Health: []string{"Degraded"}, Held: true},
+		"needs attention": {Attention: api.ApplicationAttentionKinds()}, "is held": {Attention: []string{api.AttentionHeld}},
+		"degraded or drifts": {Attention: []string{api.AttentionDegraded, api.AttentionDrift}, Sync: []string{"OutOfSync"}},
+		"several":            {Sync: []string{"OutOfSync"}, Health: []string{"Degraded"}, Held: true},
 	}
 }
 
@@ -69,7 +72,20 @@ func leaves(f api.FleetFilter, a *api.Application, places map[string]api.Environ
 		is(f.Environment, a.Environment) && is(f.Service, a.Service) && is(f.Region, at.Region) && is(f.Type, at.Type) &&
 		among(f.Sync, a.Sync) && among(f.Health, a.Health) && among(f.Phase, a.Phase) && (f.Scope == "" || f.Scope.Contains(a.Scope)) &&
 		is(f.RepoURL, strings.TrimSuffix(a.RepoURL, ".git")) && (holds(a.Name) || holds(a.Namespace) || holds(a.RepoURL) || holds(cluster)) &&
-		drifted && recent && (!f.Held || a.Held) && (!f.Stale || a.Stale)
+		(len(f.Attention) == 0 || slices.Contains(f.Attention, needOf(a, now))) && drifted && recent && (!f.Held || a.Held) && (!f.Stale || a.Stale)
+}
+
+// needOf is why an application needs attention at a time.
+func needOf(a *api.Application, now time.Time) string {
+	row := census.Row{Held: a.Held, Conditions: a.Conditions}
+	row.Cells[census.Sync], row.Cells[census.Health], row.Cells[census.Phase] = a.Sync, a.Health, a.Phase
+	if a.FinishedAt != nil {
+		row.FinishedAt = a.FinishedAt.UnixMicro()
+	}
+	if need := row.Need(); need != api.AttentionDrift || !a.DriftSince.After(now.Add(-api.AttentionDriftAge)) {
+		return need
+	}
+	return ""
 }
 
 // sameAsListed compares, for all filters and rights, what is counted and listed with what a look at every application gives,

@@ -16,7 +16,7 @@ interface Props {
 
 const few = 7;
 const key = "slipway.facets";
-const statuses = new Set<Dimension>(["health", "sync", "phase"]);
+const statuses = new Set<Dimension>(["health", "sync", "phase", "attention"]);
 
 function remembered(): Record<string, boolean> {
   try {

@@ -14,6 +14,7 @@ function summary(over: Partial<Schemas["FleetSummary"]>): Schemas["FleetSummary"
     total: 0,
     held: 0,
     stale: 0,
+    attention: none,
     sync: none,
     health: none,
     phase: none,

@@ -17,7 +17,8 @@ export interface Facet {
 export const facets: Facet[] = [
   { dimension: "health", title: "Health", several: true, open: true },
   { dimension: "sync", title: "Sync", several: true, open: true },
-  { dimension: "held", title: "Needs attention", open: true },
+  { dimension: "attention", title: "Needs attention", several: true, open: true },
+  { dimension: "held", title: "Held or out of date" },
   { dimension: "environment", title: "Environment", open: true },
   { dimension: "argoProject", title: "Project", open: true },
   { dimension: "driftOlder", title: "Out of sync for", open: true },

@@ -25,6 +25,7 @@ const lists = {
   sync: ["Synced", "OutOfSync", "Unknown"],
   health: ["Healthy", "Progressing", "Degraded", "Suspended", "Missing", "Unknown"],
   phase: ["Running", "Terminating", "Succeeded", "Failed", "Error"],
+  attention: ["SourceError", "Degraded", "SyncFailed", "Held", "OutOfSync", "NeverDeployed"],
 } as const;
 
 type TextName = (typeof texts)[number];
@@ -169,6 +170,7 @@ const labels: Partial<Record<Dimension, string>> = {
   driftOlder: "out of sync for more than",
   since: "operation within",
   phase: "last operation",
+  attention: "needs attention",
   type: "environments",
 };
 

@@ -51,6 +51,8 @@ const fields: Record<string, (a: Application) => unknown> = {
   type: (a) => a.environment,
   version: (a) => a.version,
   held: (a) => a.held,
+  // Which reason is the worst only the server says: what it depends on tells that it may be another one.
+  attention: (a) => [a.sync, a.health, a.phase, a.held, a.finishedAt, a.driftSince, ...(a.conditions ?? [])].join(),
   stale: (a) => a.stale ?? false,
   scope: (a) => a.scope,
   driftOlder: (a) => a.driftSince,

@@ -27,32 +27,11 @@ export const matrixQuery = (by: By) => ({
   queryFn: ({ signal }: Signal) => data(client.GET("/api/v1/fleet/matrix", { params: { query: { by } }, signal })),
 });
 
-export const degradedQuery = {
-  queryKey: ["application", "worst", "degraded"] as const,
+// Few rows of what needs attention fit on the page; counts lead to all of them.
+export const attentionQuery = {
+  queryKey: ["application", "attention"] as const,
   queryFn: ({ signal }: Signal) =>
-    data(
-      client.GET("/api/v1/fleet/applications", {
-        params: { query: { health: ["Degraded", "Missing"], limit: 6, sort: "-finishedAt" } },
-        signal,
-      }),
-    ),
-};
-
-export const heldQuery = {
-  queryKey: ["application", "worst", "held"] as const,
-  queryFn: ({ signal }: Signal) =>
-    data(client.GET("/api/v1/fleet/applications", { params: { query: { held: true, limit: 6 } }, signal })),
-};
-
-export const driftQuery = {
-  queryKey: ["application", "worst", "drift"] as const,
-  queryFn: ({ signal }: Signal) =>
-    data(
-      client.GET("/api/v1/fleet/applications", {
-        params: { query: { driftOlder: "1h", limit: 6, sort: "driftSince" } },
-        signal,
-      }),
-    ),
+    data(client.GET("/api/v1/fleet/attention", { params: { query: { limit: 12 } }, signal })),
 };
 
 export const recentQuery = {
@@ -89,8 +68,14 @@ export function useCalm(): void {
       reread.soon();
       return true;
     });
+    // Agents need attention, too.
+    const end = patchOn("agent", () => {
+      reread.soon();
+      return false;
+    });
     return () => {
       stop();
+      end();
       reread.stop();
     };
   }, [cache]);

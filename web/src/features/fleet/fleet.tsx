@@ -1,6 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import type { ReactNode } from "react";
 import type { Schemas } from "@/api/client";
 import { cn } from "@/lib/cn";
 import { allQuery } from "@/lib/entity";
@@ -8,30 +7,18 @@ import { count, plural, short } from "@/lib/format";
 import { agents } from "@/lib/kinds";
 import { one, type Search } from "@/lib/search";
 import { may, useMissing, useSession } from "@/lib/session";
-import { known } from "@/lib/time";
 import { Ago } from "@/ui/ago";
 import { Button } from "@/ui/button";
 import { Select } from "@/ui/field";
 import { Card, Page } from "@/ui/page";
 import { Loaded, Loading, NoPermission } from "@/ui/states";
 import { Badge, labelOf, Status, StatusIcon, toneFill, toneOf } from "@/ui/status";
-import {
-  type By,
-  degradedQuery,
-  dimensions,
-  driftQuery,
-  heldQuery,
-  matrixQuery,
-  recentQuery,
-  summaryQuery,
-  useCalm,
-} from "./data";
+import { Attention } from "./attention";
+import { type By, dimensions, matrixQuery, recentQuery, summaryQuery, useCalm } from "./data";
 import { Deliveries } from "./deliveries";
 import { countsOf, healths, rowsOf, segments, syncs } from "./figures";
 import { FirstRun } from "./first";
 import { Tour } from "./tour";
-
-type Application = Schemas["Application"];
 
 // Fleet shows at a glance how everything is, and what needs somebody.
 export default function Fleet() {
@@ -48,12 +35,9 @@ export default function Fleet() {
 function Seen() {
   const summary = useQuery(summaryQuery);
   const mayAgents = may(useSession(), "agent_view");
-  const all = useQuery({ ...allQuery(agents), enabled: mayAgents });
-  const degraded = useQuery(degradedQuery);
-  const held = useQuery(heldQuery);
-  const drift = useQuery(driftQuery);
-  useCalm();
   const empty = summary.data?.total === 0;
+  const all = useQuery({ ...allQuery(agents), enabled: mayAgents && empty });
+  useCalm();
   return (
     <Page title="Fleet">
       <Loaded query={summary} loading={<Loading rows={10} label="Reading the fleet" />}>
@@ -66,6 +50,7 @@ function Seen() {
             )
           ) : (
             <div className="space-y-4">
+              <Attention />
               <Tour />
               <Totals summary={s} />
               <div className="grid items-start gap-4 xl:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]">
@@ -74,28 +59,6 @@ function Seen() {
                   <Deliveries />
                 </div>
                 <div className="min-w-0 space-y-4">
-                  <Agents agents={all.data ?? []} />
-                  <Worst
-                    title="Degraded or missing"
-                    query={degraded}
-                    search={{ health: ["Degraded", "Missing"] }}
-                    none="Nothing is degraded or missing."
-                    when={(a) => (known(a.finishedAt) ? <Ago at={a.finishedAt} /> : null)}
-                  />
-                  <Worst
-                    title="Held"
-                    query={held}
-                    search={{ held: "true" }}
-                    none="Nothing waits for somebody."
-                    when={(a) => (a.conditions ?? [])[0]}
-                  />
-                  <Worst
-                    title="Out of sync the longest"
-                    query={drift}
-                    search={{ driftOlder: "1h", sort: "finishedAt" }}
-                    none="Nothing is out of sync for more than an hour."
-                    when={(a) => <Ago at={a.driftSince} />}
-                  />
                   <Recent />
                 </div>
               </div>
@@ -296,85 +259,6 @@ function Matrix() {
           );
         }}
       </Loaded>
-    </Card>
-  );
-}
-
-function More({ search, children }: { search: Search; children: ReactNode }) {
-  return (
-    <Link to="/applications" search={search as never} preload={false} className="text-sm text-accent hover:underline">
-      {children}
-    </Link>
-  );
-}
-
-function Worst({
-  title,
-  query,
-  search,
-  none,
-  when,
-}: {
-  title: string;
-  query: { data: Schemas["PageApplication"] | undefined; error: unknown; refetch: () => unknown };
-  search: Search;
-  none: string;
-  when: (a: Application) => ReactNode;
-}) {
-  const total = query.data?.total ?? 0;
-  return (
-    <Card flush title={title} actions={total > 6 && <More search={search}>All {count(total)}</More>}>
-      <Loaded query={query} loading={<Loading rows={2} />}>
-        {(page) =>
-          total === 0 ? (
-            <p className="flex items-center gap-2 px-4 py-3 text-muted">
-              <StatusIcon status="Healthy" /> {none}
-            </p>
-          ) : (
-            <ul className="divide-y">
-              {(page.items ?? []).map((a) => (
-                <li key={a.id} className="flex items-center gap-2 px-4 py-1.5">
-                  <StatusIcon status={a.held ? "Held" : a.health === "Healthy" ? a.sync : a.health} />
-                  <Link
-                    to="/applications/$agent/$namespace/$name"
-                    params={{ agent: a.agent, namespace: a.namespace, name: a.name }}
-                    title={a.id}
-                    className="min-h-6 min-w-0 flex-1 truncate hover:underline"
-                  >
-                    {a.name} <span className="text-muted">{a.agent}</span>
-                  </Link>
-                  <span className="max-w-48 truncate text-sm text-muted">{when(a)}</span>
-                </li>
-              ))}
-            </ul>
-          )
-        }
-      </Loaded>
-    </Card>
-  );
-}
-
-function Agents({ agents }: { agents: Schemas["Agent"][] }) {
-  const away = agents.filter((a) => !["Connected", "Revoked"].includes(a.status?.state ?? "Never"));
-  if (agents.length === 0 || away.length === 0) {
-    return null;
-  }
-  return (
-    <Card flush title={`${plural(away.length, "agent")} not connected`}>
-      <ul className="divide-y">
-        {away.slice(0, 6).map((a) => (
-          <li key={a.id} className="flex items-center gap-2 px-4 py-1.5">
-            <Link
-              to="/agents/$agent"
-              params={{ agent: a.id ?? "" }}
-              className="min-h-6 min-w-0 flex-1 truncate hover:underline"
-            >
-              {a.id}
-            </Link>
-            <Status status={a.status?.state ?? "Never"} />
-          </li>
-        ))}
-      </ul>
     </Card>
   );
 }
