@@ -1,5 +1,5 @@
 // Made from api/openapi.json by "make generate": do not edit.
-// sha256 of it: 3dae1c45610db0ec0ae0e588190f186da857d7e4f50f7d10bb2804abe3d064e5
+// sha256 of it: 5c5db1b1495ee54b53531fd42178bdc8c27babb798113c1b38a9f097c1147c7e
 
 export interface paths {
 	"/api/v1/access/can": {
@@ -332,6 +332,22 @@ export interface paths {
 		get?: never;
 		put?: never;
 		post: operations["revert-drift"];
+		delete?: never;
+		options?: never;
+		head?: never;
+		patch?: never;
+		trace?: never;
+	};
+	"/api/v1/agents/{agent}/applications/{namespace}/{name}/revision-status": {
+		parameters: {
+			query?: never;
+			header?: never;
+			path?: never;
+			cookie?: never;
+		};
+		get: operations["revision-status"];
+		put?: never;
+		post?: never;
 		delete?: never;
 		options?: never;
 		head?: never;
@@ -1258,6 +1274,22 @@ export interface paths {
 			cookie?: never;
 		};
 		get: operations["fleet-applications"];
+		put?: never;
+		post?: never;
+		delete?: never;
+		options?: never;
+		head?: never;
+		patch?: never;
+		trace?: never;
+	};
+	"/api/v1/fleet/attention": {
+		parameters: {
+			query?: never;
+			header?: never;
+			path?: never;
+			cookie?: never;
+		};
+		get: operations["fleet-attention"];
 		put?: never;
 		post?: never;
 		delete?: never;
@@ -2410,6 +2442,29 @@ export interface components {
 			serviceBy?: "label" | "hand";
 			unknown?: string[] | null;
 		};
+		Attention: {
+			counts: components["schemas"]["FleetCount"][] | null;
+			items: components["schemas"]["AttentionItem"][] | null;
+			neverDeployed: components["schemas"]["AttentionItem"][] | null;
+			/** Format: int64 */
+			total: number;
+		};
+		AttentionItem: {
+			agent: string;
+			agentAway?: boolean;
+			/** Format: date-time */
+			asOf?: string;
+			/** @enum {string} */
+			kind: "SourceError" | "Degraded" | "SyncFailed" | "Held" | "AgentAway" | "AgentDegraded" | "OutOfSync" | "NeverDeployed";
+			message?: string;
+			name: string;
+			namespace?: string;
+			object: components["schemas"]["Ref"];
+			/** Format: date-time */
+			since?: string;
+			stale?: boolean;
+			what: string;
+		};
 		AuditEntry: {
 			action: string;
 			actor: components["schemas"]["Principal"];
@@ -2660,6 +2715,19 @@ export interface components {
 			 */
 			type: string;
 		};
+		Evidence: {
+			container?: string;
+			/** Format: int64 */
+			count?: number;
+			/** Format: date-time */
+			last?: string;
+			object: components["schemas"]["ObjectName"];
+			/** Format: date-time */
+			since?: string;
+			/** @enum {string} */
+			source: "event" | "spec" | "status";
+			text: string;
+		};
 		FieldDiff: {
 			ignored?: boolean;
 			live: unknown;
@@ -2681,6 +2749,26 @@ export interface components {
 			field: string;
 			message: string;
 		};
+		Finding: {
+			code: string;
+			container?: string;
+			evidence: components["schemas"]["Evidence"][] | null;
+			log?: components["schemas"]["FindingLog"];
+			minor?: boolean;
+			next: string;
+			object: components["schemas"]["ObjectName"];
+			of: components["schemas"]["ObjectName"];
+			/** Format: int64 */
+			restarts?: number;
+			/** Format: date-time */
+			since?: string;
+			what: string;
+		};
+		FindingLog: {
+			lines?: string[] | null;
+			note?: string;
+			previous?: boolean;
+		};
 		FleetCount: {
 			/** Format: int64 */
 			count: number;
@@ -2696,6 +2784,7 @@ export interface components {
 		FleetFilter: {
 			agent?: string;
 			argoProject?: string;
+			attention?: ("SourceError" | "Degraded" | "SyncFailed" | "Held" | "OutOfSync" | "NeverDeployed")[] | null;
 			cluster?: string;
 			driftOlder?: string;
 			environment?: string;
@@ -2728,6 +2817,7 @@ export interface components {
 		FleetSummary: {
 			agent: components["schemas"]["FleetCounts"];
 			argoProject: components["schemas"]["FleetCounts"];
+			attention: components["schemas"]["FleetCounts"];
 			cluster: components["schemas"]["FleetCounts"];
 			driftAge: components["schemas"]["FleetCounts"];
 			environment: components["schemas"]["FleetCounts"];
@@ -3847,6 +3937,21 @@ export interface components {
 			email?: string;
 			name: string;
 		};
+		RevisionStatus: {
+			/** Format: date-time */
+			comparedAt?: string;
+			/** Format: date-time */
+			deployedAt?: string;
+			/** Format: int64 */
+			deployment?: number;
+			/** Format: int64 */
+			pinned?: number;
+			/** Format: date-time */
+			pinnedAt?: string;
+			same?: boolean;
+			sources: components["schemas"]["SourceRevisions"][] | null;
+			warnings?: string[] | null;
+		};
 		RevisionsAnswer: {
 			items: components["schemas"]["RevisionInfo"][] | null;
 		};
@@ -4047,6 +4152,17 @@ export interface components {
 			kustomize?: components["schemas"]["KustomizeDetails"];
 			/** Format: int64 */
 			manifests?: number;
+		};
+		SourceRevisions: {
+			compared?: string;
+			deployed?: string;
+			pinned?: string;
+			repoURL: string;
+			targetRevision: string;
+			tip?: string;
+			tipError?: string;
+			/** Format: date-time */
+			tipSeenAt?: string;
 		};
 		SyncPlan: {
 			counts: components["schemas"]["PlanCounts"];
@@ -4295,6 +4411,7 @@ export interface components {
 		WhyReason: {
 			actions?: components["schemas"]["WhyAction"][] | null;
 			code: string;
+			finding?: components["schemas"]["Finding"];
 			next: string;
 			objects?: components["schemas"]["ObjectName"][] | null;
 			/** Format: date-time */
@@ -5327,6 +5444,35 @@ export interface operations {
 			500: components["responses"]["problem"];
 		};
 	};
+	"revision-status": {
+		parameters: {
+			query?: never;
+			header?: never;
+			path: {
+				agent: string;
+				namespace: string;
+				name: string;
+			};
+			cookie?: never;
+		};
+		requestBody?: never;
+		responses: {
+			200: {
+				headers: {
+					[name: string]: unknown;
+				};
+				content: {
+					"application/json": components["schemas"]["RevisionStatus"];
+				};
+			};
+			401: components["responses"]["problem"];
+			403: components["responses"]["problem"];
+			404: components["responses"]["problem"];
+			422: components["responses"]["problem"];
+			429: components["responses"]["problem"];
+			500: components["responses"]["problem"];
+		};
+	};
 	"list-revisions": {
 		parameters: {
 			query: {
@@ -5629,7 +5775,9 @@ export interface operations {
 	};
 	"why-application": {
 		parameters: {
-			query?: never;
+			query?: {
+				logs?: boolean;
+			};
 			header?: never;
 			path: {
 				agent: string;
@@ -8144,6 +8292,7 @@ export interface operations {
 				version?: string;
 				held?: boolean;
 				stale?: boolean;
+				attention?: ("SourceError" | "Degraded" | "SyncFailed" | "Held" | "OutOfSync" | "NeverDeployed")[] | null;
 				driftOlder?: string;
 				since?: string;
 				limit?: number;
@@ -8163,6 +8312,35 @@ export interface operations {
 				};
 				content: {
 					"application/json": components["schemas"]["PageApplication"];
+				};
+			};
+			401: components["responses"]["problem"];
+			403: components["responses"]["problem"];
+			422: components["responses"]["problem"];
+			429: components["responses"]["problem"];
+			500: components["responses"]["problem"];
+		};
+	};
+	"fleet-attention": {
+		parameters: {
+			query?: {
+				scope?: string;
+				agent?: string;
+				kind?: ("SourceError" | "Degraded" | "SyncFailed" | "Held" | "AgentAway" | "AgentDegraded" | "OutOfSync" | "NeverDeployed")[] | null;
+				limit?: number;
+			};
+			header?: never;
+			path?: never;
+			cookie?: never;
+		};
+		requestBody?: never;
+		responses: {
+			200: {
+				headers: {
+					[name: string]: unknown;
+				};
+				content: {
+					"application/json": components["schemas"]["Attention"];
 				};
 			};
 			401: components["responses"]["problem"];
@@ -8230,6 +8408,7 @@ export interface operations {
 				version?: string;
 				held?: boolean;
 				stale?: boolean;
+				attention?: ("SourceError" | "Degraded" | "SyncFailed" | "Held" | "OutOfSync" | "NeverDeployed")[] | null;
 				driftOlder?: string;
 				since?: string;
 				by: "agent" | "cluster" | "environment" | "region" | "service" | "argoProject" | "scope";
@@ -8349,6 +8528,7 @@ export interface operations {
 				version?: string;
 				held?: boolean;
 				stale?: boolean;
+				attention?: ("SourceError" | "Degraded" | "SyncFailed" | "Held" | "OutOfSync" | "NeverDeployed")[] | null;
 				driftOlder?: string;
 				since?: string;
 			};
