@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi"
@@ -19,13 +20,13 @@ type looker struct {
 	*door
 	httpapi.Entities[api.Agent] // one is read, and nothing else
 	asked                       []string
-	state                       string // of the agent
+	age                         api.Age // of the copy
 	fail                        error
 }
 
 func (l *looker) GetApplication(_ context.Context, agent, namespace, name string) (api.ApplicationDetail, error) {
 	return api.ApplicationDetail{
-		Application: api.Application{ID: api.ItemID(agent, namespace, name), Scope: api.ScopeAccount},
+		Application: api.Application{ID: api.ItemID(agent, namespace, name), Scope: api.ScopeAccount, Age: l.age},
 		Resource: json.RawMessage(`{"apiVersion":"argoproj.io/v1alpha1","kind":"Application","metadata":{"name":"web","namespace":"argocd","annotations":{"slipway.io/rollback":"{\"id\":1,\"revisions\":[\"1111111111111111111111111111111111111111\"]}"}},
 			"spec":{"project":"default","source":{"repoURL":"https://git.example.org/web.git","targetRevision":"main"},"destination":{"name":"in-cluster","namespace":"shop"}},
 			"status":{"sync":{"status":"Synced","revision":"2222222222222222222222222222222222222222"},"health":{"status":"Progressing"},
@@ -41,7 +42,7 @@ func (l *looker) GetItem(context.Context, string, string, string, string) (api.I
 
 // Get implements the list of agents.
 func (l *looker) Get(_ context.Context, id string) (api.Agent, error) {
-	return api.Agent{Meta: api.Meta{ID: id}, Status: api.AgentStatus{State: l.state}}, nil
+	return api.Agent{Meta: api.Meta{ID: id}, Status: api.AgentStatus{State: api.AgentConnected}}, nil
 }
 
 func (l *looker) Ask(_ context.Context, o httpapi.Order) (json.RawMessage, error) {
@@ -72,7 +73,7 @@ func looking(t *testing.T) (*looker, *httptest.Server) {
 		{Meta: api.Meta{ID: "account.ada", Name: "ada", Scope: api.ScopeAccount}, Role: api.RoleAdmin, Principal: api.Principal{Type: api.PrincipalUser, ID: "ada"}},
 		{Meta: api.Meta{ID: "account.bob", Name: "bob", Scope: api.ScopeAccount}, Role: api.RoleViewer, Principal: api.Principal{Type: api.PrincipalUser, ID: "bob"}},
 	})
-	l := &looker{door: d, state: api.AgentConnected}
+	l := &looker{door: d}
 	h, err := httpapi.New(httpapi.Config{
 		Authn: d, Policies: d, Items: l, Commands: l, Audits: d, AgentList: l, PublicURL: "http://slipway.test", FingerprintKey: make([]byte, 32),
 	})
@@ -136,9 +137,9 @@ func TestWhyIsAnsweredWithoutTheAgent(t *testing.T) {
 	if len(out.Warnings) != 1 || !strings.Contains(out.Warnings[0], "it does not answer") || out.Reasons[0].Finding != nil || out.Reasons[0].Code == "" {
 		t.Errorf("the answer is %+v", out)
 	}
-	l.state, l.asked = api.AgentDisconnected, nil
+	l.age, l.asked = api.Age{Stale: true, AgentAway: true, AsOf: time.Date(2030, 5, 6, 12, 0, 0, 0, time.UTC)}, nil
 	out, _ = whyOf(t, server, "ada", "")
-	if len(out.Warnings) != 1 || !strings.Contains(out.Warnings[0], "is not connected") || len(l.asked) != 0 {
+	if out.Reasons[0].Code != "AgentAway" || !out.Stale || len(out.Warnings) != 0 || len(l.asked) != 0 {
 		t.Errorf("while the agent is away the answer is %+v, and it was asked for %q", out, l.asked)
 	}
 }
