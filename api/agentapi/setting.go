@@ -1,6 +1,9 @@
 package agentapi
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // settingFields are the fields of a type of settings: those that are judged, which are written in the open, and those that are
 // secret, which are sealed. No field is both, and what is in neither list is refused, by server and agent alike.
@@ -62,6 +65,37 @@ func (t SettingType) Wide() bool { return fieldsOf(t).wide }
 
 // Aims are the fields that say where the secrets of a setting are sent. Who changes one gives the secrets again.
 func (t SettingType) Aims() []string { return fieldsOf(t).aims }
+
+// Unused says why an engine makes nothing of a value of a setting's field, and what to do instead; "" where it uses the value.
+// Every field is of use to an Argo CD, whose settings these are. Of certain fields it is the value that decides: "false" asks for
+// nothing.
+func (e Engine) Unused(t SettingType, field, value string) string {
+	value = strings.TrimSpace(value)
+	if e.Known() == EngineArgoCD || value == "" || value == "false" {
+		return ""
+	}
+	if t == SettingGPGKey {
+		return "the agent's own engine checks no signatures yet: keep the key where an Argo CD runs, and check signatures at the Git server"
+	}
+	if t == SettingCluster {
+		switch field {
+		case "namespaces", "clusterResources":
+			return "the agent's own engine does not limit itself to namespaces yet: limit what the credentials may do in the cluster"
+		case "shard":
+			return "agents divide their work by themselves: leave it out"
+		}
+		return ""
+	}
+	switch {
+	case field == "type" && value != "git", field == "url" && strings.HasPrefix(value, "oci://"), field == "enableOCI", field == "insecureOCIForceHttp":
+		return "the agent's own engine reads Git only, no charts or artifacts from registries yet: vendor the chart in Git"
+	case field == "enableLfs":
+		return "the agent's own engine fetches no files of Git LFS yet: keep manifests out of LFS"
+	case strings.HasPrefix(field, "githubApp"), field == "gcpServiceAccountKey", field == "useAzureWorkloadIdentity":
+		return "the agent's own engine cannot sign in with it yet: use a token or an SSH key"
+	}
+	return ""
+}
 
 // Judged says for which AppProjects rights to a setting were asked.
 type Judged struct {

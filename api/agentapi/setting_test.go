@@ -71,3 +71,38 @@ func TestTheListOfFieldsThatPagesAreHeldToIsThisOne(t *testing.T) {
 		t.Errorf("testdata/setting-fields.json (-want +got):\n%s\nit has to be\n%s\n%v", d, text, err)
 	}
 }
+
+func TestAnArgoCDUsesEveryFieldAndTheOwnEngineSaysWhichItDoesNot(t *testing.T) {
+	t.Parallel()
+	unused := map[string]bool{}
+	for _, kind := range agentapi.SettingTypes() {
+		for _, field := range slices.Concat(kind.OpenFields(), kind.SecretFields()) {
+			if why := agentapi.EngineArgoCD.Unused(kind, field, "true"); why != "" {
+				t.Errorf("an Argo CD does not use %s of a %s: %s", field, kind, why)
+			}
+			if why := agentapi.EngineSlipway.Unused(kind, field, "true"); why != "" {
+				unused[string(kind)+" "+field] = true
+			}
+			for _, nothing := range []string{"", " ", "false"} {
+				if why := agentapi.EngineSlipway.Unused(kind, field, nothing); why != "" {
+					t.Errorf("%q in %s of a %s is refused: %s", nothing, field, kind, why)
+				}
+			}
+		}
+	}
+	want := map[string]bool{"gpgkey keyData": true, "cluster namespaces": true, "cluster clusterResources": true, "cluster shard": true}
+	for _, kind := range []agentapi.SettingType{agentapi.SettingRepository, agentapi.SettingRepoCreds} {
+		for _, field := range []string{
+			"type", "enableOCI", "insecureOCIForceHttp", "enableLfs", "githubAppID", "githubAppInstallationID", "githubAppEnterpriseBaseUrl", "githubAppPrivateKey",
+			"gcpServiceAccountKey", "useAzureWorkloadIdentity",
+		} {
+			want[string(kind)+" "+field] = true
+		}
+	}
+	if d := cmp.Diff(want, unused); d != "" {
+		t.Errorf("fields without effect (-want +got):\n%s", d)
+	}
+	if agentapi.EngineSlipway.Unused(agentapi.SettingRepository, "type", "git") != "" || agentapi.Engine("").Unused(agentapi.SettingRepository, "url", "oci://h/x") == "" {
+		t.Error("Git is refused, or a registry is not")
+	}
+}

@@ -56,7 +56,10 @@ func TestNoProjectTakesAnAddressFromAnotherBesideAnArgoCD(t *testing.T) {
 		"a template for more than that of others": {tmpl, nil, data("url", "https://git.example.org/team/", "project", "shop"), false, false},
 	} {
 		for beside, refused := range map[bool]bool{true: c.beside, false: c.alone} {
-			v := &verbs{settings: kept, byAddress: beside}
+			v := &verbs{settings: kept}
+			if beside {
+				v.reader = agentapi.EngineArgoCD
+			}
 			err := v.checkSetting(agentapi.SettingChange{Type: c.kind, Name: "mine"}, c.have, c.next)
 			if (err != nil) != refused {
 				t.Errorf("%s, beside an Argo CD %v: %v", name, beside, err)

@@ -37,6 +37,9 @@ func (v *verbs) entryApply(ctx context.Context, req agentapi.SettingChange) (any
 	if len(req.Labels) > 0 {
 		return nil, refusedAs(agentapi.CodeInvalid, "a %s is an entry of a ConfigMap and has no labels: leave them out", req.Type)
 	}
+	if err := v.checkUnused(req, nil, nextData(nil, req)); err != nil {
+		return nil, err
+	}
 	asked := req.Name
 	config, names, edit, err := entryEdit(&req)
 	if err != nil {

@@ -322,8 +322,23 @@ func told(data map[string][]byte, obj *unstructured.Unstructured) (agentapi.Sett
 	return out, err
 }
 
+// checkUnused refuses a field that the engine makes nothing of, rather than keep a promise that no agent fulfils. What is there
+// already, as Secrets of an earlier Argo CD have it, stays.
+func (v *verbs) checkUnused(req agentapi.SettingChange, have, next map[string][]byte) error {
+	for _, name := range slices.Sorted(maps.Keys(req.Fields)) {
+		value := strings.TrimSpace(string(next[name]))
+		if why := v.reader.Unused(req.Type, name, value); why != "" && strings.TrimSpace(string(have[name])) != value {
+			return refusedAs(agentapi.CodeUnsupported, "%s of a %s has no effect here; %s", name, req.Type, why)
+		}
+	}
+	return nil
+}
+
 // checkSetting finds what makes no sense before anything is written.
 func (v *verbs) checkSetting(req agentapi.SettingChange, have, next map[string][]byte) error {
+	if err := v.checkUnused(req, have, next); err != nil {
+		return err
+	}
 	field := addressField(req.Type)
 	address := strings.TrimSpace(string(next[field]))
 	if address == "" {

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -232,6 +233,7 @@ func certificate(t *testing.T) string {
 func TestCertificatesHostsAndKeysAreEntriesOfConfigMaps(t *testing.T) {
 	t.Parallel()
 	s := newStand(t)
+	s.verbs.reader = agentapi.EngineArgoCD // which uses keys
 	put := func(kind agentapi.SettingType, name string, fields map[string]string) (agentapi.Setting, error) {
 		raw, err := s.do(agentapi.KindSettingsApply, s.setting(kind, name), agentapi.SettingChange{Type: kind, Name: name, Fields: fields})
 		var out agentapi.SettingResult
@@ -326,6 +328,7 @@ func FuzzKnownHosts(f *testing.F) {
 func TestCreatingReplacesNoEntryThatIsThere(t *testing.T) {
 	t.Parallel()
 	s := newStand(t)
+	s.verbs.reader = agentapi.EngineArgoCD // which uses keys
 	const (
 		there = "git.example.org ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl"
 		fresh = "another.example.org ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAAAgQ=="
@@ -385,4 +388,63 @@ func TestCreatingReplacesNoEntryThatIsThere(t *testing.T) {
 			t.Errorf("key %d: %v", i, err)
 		}
 	}
+}
+
+func TestAFieldThatTheEngineMakesNothingOfIsRefused(t *testing.T) {
+	t.Parallel()
+	s := newStand(t)
+	repository := map[string]string{"url": "https://git.example.org/shop.git"}
+	cluster := map[string]string{"name": "edge", "server": "https://edge.example.org:6443"}
+	for _, c := range []struct {
+		kind         agentapi.SettingType
+		field, value string
+		base         map[string]string
+		sealed       bool
+	}{
+		{agentapi.SettingRepository, "type", "helm", repository, false},
+		{agentapi.SettingRepository, "type", "oci", repository, false},
+		{agentapi.SettingRepository, "url", "oci://registry.example.org/charts", nil, false},
+		{agentapi.SettingRepository, "enableOCI", "true", repository, false},
+		{agentapi.SettingRepository, "enableLfs", "true", repository, false},
+		{agentapi.SettingRepository, "githubAppID", "17", repository, false},
+		{agentapi.SettingRepository, "githubAppPrivateKey", planted, repository, true},
+		{agentapi.SettingRepoCreds, "gcpServiceAccountKey", planted, repository, true},
+		{agentapi.SettingCluster, "namespaces", "shop", cluster, false},
+		{agentapi.SettingCluster, "clusterResources", "true", cluster, false},
+		{agentapi.SettingGPGKey, "keyData", publicKey, nil, false},
+	} {
+		change := agentapi.SettingChange{Type: c.kind, Name: "refused", Create: true, Fields: maps.Clone(c.base), Judged: &agentapi.Judged{}}
+		if c.sealed {
+			s.seal(agentapi.KindSettingsApply, &change, map[string]string{c.field: c.value})
+		} else {
+			change.Fields = nextFields(change.Fields, c.field, c.value)
+		}
+		_, err := s.do(agentapi.KindSettingsApply, s.setting(c.kind, "refused"), change)
+		var refused *agentapi.Error
+		if !errors.As(err, &refused) || refused.Code != agentapi.CodeUnsupported || !strings.Contains(err.Error(), c.field) {
+			t.Errorf("a %s with %s: %v", c.kind, c.field, err)
+		}
+	}
+	if _, err := s.in("", "v1", "secrets").Get(t.Context(), "refused", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("a Secret was written: %v", err)
+	}
+
+	// A Secret that an Argo CD left is changed as before: what is there already may stay, or go.
+	const kind = agentapi.SettingCluster
+	s.verbs.reader = agentapi.EngineArgoCD
+	left := nextFields(maps.Clone(cluster), "namespaces", "shop")
+	must[any](s, agentapi.KindSettingsApply, s.setting(kind, "left"), agentapi.SettingChange{Type: kind, Name: "left", Create: true, Fields: left, Judged: &agentapi.Judged{}})
+	s.verbs.reader = agentapi.EngineSlipway
+	for _, fields := range []map[string]string{{"name": "edge-2", "namespaces": "shop"}, {"clusterResources": "false"}, {"namespaces": ""}} {
+		must[any](s, agentapi.KindSettingsApply, s.setting(kind, "left"), agentapi.SettingChange{Type: kind, Name: "left", Fields: fields, Judged: &agentapi.Judged{}})
+	}
+}
+
+// nextFields is fields with one more.
+func nextFields(fields map[string]string, name, value string) map[string]string {
+	if fields == nil {
+		fields = map[string]string{}
+	}
+	fields[name] = value
+	return fields
 }

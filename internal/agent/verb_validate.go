@@ -47,6 +47,9 @@ func (p *preview) checkSource(field string, src *v1alpha1.ApplicationSource) {
 	case src.RepoURL == "":
 		p.problem(field+".repoURL", api.ProblemError, "it is empty: say which repository to deploy from")
 		return
+	case (src.Chart != "" || strings.HasPrefix(src.RepoURL, "oci://")) && p.v.reader == agentapi.EngineArgoCD:
+		p.problem(field+".repoURL", api.ProblemError, "Argo CD deploys charts and artifacts from registries, but no preview shows them: a preview reads Git only")
+		return
 	case src.Chart != "" || strings.HasPrefix(src.RepoURL, "oci://"):
 		p.problem(field+".repoURL", api.ProblemError, "charts and artifacts from registries are not supported by this version: vendor the chart in Git")
 		return

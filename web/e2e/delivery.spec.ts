@@ -13,6 +13,9 @@ test("a repository's password goes to the agent, and to nobody else", async ({ p
   await page.getByRole("button", { name: "Add repository" }).first().click();
   const form = page.getByRole("dialog");
   await form.getByLabel("Address").fill(url);
+  // What Slipway's own engine makes nothing of is not offered.
+  await expect(form.getByRole("option", { name: /GitHub App|Helm|OCI/ })).toHaveCount(0);
+  await expect(form.getByLabel(/LFS/)).toHaveCount(0);
   await form.getByLabel("Sign in with").selectOption("password");
   await form.getByLabel("User name").fill("bot");
   await form.getByLabel("Password or token").fill(password);
@@ -45,6 +48,14 @@ test("a test of a connection says what does not work", async ({ page }) => {
   await form.getByLabel("Address").fill(stack().repository);
   await form.getByRole("button", { name: "Test the connection" }).click();
   await expect(form.getByRole("status")).toContainText("The agent can use this repository");
+});
+
+test("a signing key can be added only where something uses it", async ({ page }) => {
+  await page.goto("/keys?add=gpg-keys");
+  await expect(page.getByRole("dialog")).toContainText("No agent uses signing keys");
+  await page.goto("/clusters?add=clusters");
+  await expect(page.getByRole("dialog").getByLabel("Address of the API server")).toBeVisible();
+  await expect(page.getByRole("dialog").getByLabel("Namespaces")).toHaveCount(0);
 });
 
 test("clusters, certificates, keys, projects and application sets are there without any", async ({ page }) => {

@@ -32,7 +32,7 @@ func newCreateCmd(common *access.Common) *cobra.Command {
 			"fields are right, and what a sync would do to each object. Nothing is written then. Exit code 1 when it could not be synced.",
 		Example: "  slipway app create web --repo https://git.example.com/demo.git --path apps/web \\\n" +
 			"    --dest-namespace web --create-namespace --auto-sync --prune --self-heal\n" +
-			"  slipway app create blog --repo https://charts.example.com --chart blog --revision 1.x --helm-set replicas=2\n" +
+			"  slipway app create blog --repo https://git.example.com/charts.git --path blog --helm-set replicas=2\n" +
 			"  slipway app create -f applications.yaml --upsert\n" +
 			"  slipway app create -f applications.yaml --upsert --preview --diff",
 		Args: cobra.MaximumNArgs(1),

@@ -55,9 +55,9 @@ func NewCmds(common *access.Common) []*cobra.Command {
 func applicationSet() *kind {
 	return &kind{
 		use: "appset", called: "application set", aliases: []string{"applicationset", "appsets"},
-		short: "ApplicationSets, which make Applications",
-		long: "ApplicationSets, in a namespace of a cluster or at a server. They are kept and shown; Applications are made of them by\n" +
-			"whatever controller of ApplicationSets the cluster has.",
+		short: "ApplicationSets, which are kept and shown",
+		long: "ApplicationSets, in a namespace of a cluster or at a server. Slipway keeps and shows them, and makes no Applications of them\n" +
+			"yet: only the ApplicationSet controller of an Argo CD in the cluster does.",
 		kind: v1alpha1.KindApplicationSet, plural: v1alpha1.ResourceApplicationSets, objects: (*client.Client).ApplicationSets,
 		example: "shops", header: []string{"PROJECT", "GENERATORS", "APPLICATIONS"}, cascades: true,
 		row: func(obj *unstructured.Unstructured) []string {

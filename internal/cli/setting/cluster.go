@@ -20,9 +20,9 @@ import (
 func clusters() *kind {
 	return &kind{
 		setting: agentapi.SettingCluster, use: "cluster", called: "cluster", example: "edge", of: (*client.Client).Clusters, tests: true,
-		header: []string{"NAME", "SERVER", "NAMESPACES", "CONNECTION"},
+		header: []string{"NAME", "SERVER", "CONNECTION"},
 		row: func(s agentapi.Setting) []string {
-			return []string{s.Fields["name"], s.Fields["server"], s.Fields["namespaces"], connectionText(s)}
+			return []string{s.Fields["name"], s.Fields["server"], connectionText(s)}
 		},
 	}
 }
@@ -57,8 +57,8 @@ func (f *clusterFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.certFile, "tls-cert-file", "", "PEM `file` with a client certificate")
 	flags.StringVar(&f.keyFile, "tls-key-file", "", "PEM `file` with its key")
 	flags.BoolVar(&f.insecure, "insecure-skip-verify", false, "do not check the API server's certificate")
-	flags.StringSliceVar(&f.namespaces, "namespaces", nil, "`names` of the namespaces that the agent may touch (default all)")
-	flags.BoolVar(&f.clusterResources, "cluster-resources", false, "with --namespaces, also objects of the cluster")
+	flags.StringSliceVar(&f.namespaces, "namespaces", nil, "`names` of the only namespaces that may be touched"+besideOnly)
+	flags.BoolVar(&f.clusterResources, "cluster-resources", false, "with --namespaces, also objects of the cluster"+besideOnly)
 	flags.StringVar(&f.project, "project", "", "`name` of the AppProject that it is for (default all)")
 }
 

@@ -41,7 +41,9 @@ func newGPGCmd(common *access.Common) *cobra.Command {
 		},
 	}
 	cmd := &cobra.Command{
-		Use: "gpg", Short: "Public keys that commits are signed with",
+		Use: "gpg", Short: "Public keys that an Argo CD checks signatures of commits with",
+		Long: "Public keys that an Argo CD checks signatures of commits with. An agent with Slipway's own engine checks none yet, and takes\n" +
+			"no keys.",
 		Example: "  gpg --armor --export 4AEE18F83AFDEB23 | slipway gpg add 4AEE18F83AFDEB23 --file -\n  slipway gpg list",
 	}
 	cmd.AddCommand(k.list(common), k.get(common),

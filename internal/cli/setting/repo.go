@@ -51,6 +51,9 @@ func repoCmd(common *access.Common, k *kind, use, short string) *cobra.Command {
 	return cmd
 }
 
+// besideOnly ends the help of what Slipway's own engine has no use for: an agent that runs it refuses the field.
+const besideOnly = " (only for an agent beside an Argo CD)"
+
 // repoFlags are what a repository or a template has.
 type repoFlags struct {
 	kind, project, proxy, appID, installation, enterprise string
@@ -60,22 +63,22 @@ type repoFlags struct {
 }
 
 func (f *repoFlags) addFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&f.kind, "type", "git", "`git|helm|oci`")
+	flags.StringVar(&f.kind, "type", "git", "`git|helm|oci`; helm and oci"+besideOnly)
 	flags.StringVar(&f.project, "project", "", "`name` of the AppProject that it is for (default all)")
 	flags.StringVar(&f.proxy, "proxy", "", "`URL` of a proxy to reach it through")
-	flags.BoolVar(&f.lfs, "enable-lfs", false, "fetch files of Git LFS")
+	flags.BoolVar(&f.lfs, "enable-lfs", false, "fetch files of Git LFS"+besideOnly)
 	flags.BoolVar(&f.insecure, "insecure-skip-verify", false, "do not check its certificate or host key")
 	flags.StringVar(&f.username, "username", "", "`name` to sign in with; it is sealed with the password")
-	flags.StringVar(&f.appID, "github-app-id", "", "`id` of a GitHub App")
-	flags.StringVar(&f.installation, "github-app-installation-id", "", "`id` of its installation")
-	flags.StringVar(&f.enterprise, "github-app-enterprise-base-url", "", "`URL` of the API of a GitHub Enterprise")
+	flags.StringVar(&f.appID, "github-app-id", "", "`id` of a GitHub App"+besideOnly)
+	flags.StringVar(&f.installation, "github-app-installation-id", "", "`id` of its installation"+besideOnly)
+	flags.StringVar(&f.enterprise, "github-app-enterprise-base-url", "", "`URL` of the API of a GitHub Enterprise"+besideOnly)
 	f.files = map[string]*string{
 		"password":            flags.String("password-file", "", "`file` with the password or token, - for standard input"),
 		"bearerToken":         flags.String("bearer-token-file", "", "`file` with a bearer token, - for standard input"),
 		"sshPrivateKey":       flags.String("ssh-key-file", "", "`file` with a private key for SSH, - for standard input"),
 		"tlsClientCertData":   flags.String("tls-cert-file", "", "PEM `file` with a client certificate"),
 		"tlsClientCertKey":    flags.String("tls-key-file", "", "PEM `file` with its key"),
-		"githubAppPrivateKey": flags.String("github-app-key-file", "", "`file` with the private key of a GitHub App"),
+		"githubAppPrivateKey": flags.String("github-app-key-file", "", "`file` with the private key of a GitHub App"+besideOnly),
 	}
 }
 

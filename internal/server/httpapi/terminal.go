@@ -67,7 +67,7 @@ func (h *Handler) terminalRoute() Route {
 
 func (h *Handler) terminal(ctx context.Context, c *call, in *terminalInput) (*streamOutput, error) {
 	if !websocket.IsWebSocketUpgrade(c.request) {
-		return nil, api.Errorf(api.CodeInvalid, "a terminal needs a WebSocket: use `slipway app terminal`, or a client that upgrades the connection")
+		return nil, api.Errorf(api.CodeInvalid, "a terminal needs a WebSocket: use `slipway app exec`, or a client that upgrades the connection")
 	}
 	if !h.allowed(c.request) {
 		return nil, api.Errorf(api.CodeForbidden, "a page of another origin may not open a terminal")

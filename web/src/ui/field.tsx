@@ -37,6 +37,11 @@ export function Checkbox({
   );
 }
 
+// focusWrong puts the focus into the first field of a form that is shown as wrong, once it is.
+export function focusWrong(form: ParentNode | null): void {
+  requestAnimationFrame(() => form?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus());
+}
+
 type Control = ReactElement<{ id?: string; "aria-describedby"?: string; "aria-invalid"?: boolean }>;
 
 // Field is a control with its name, what to write, and what is wrong with what was written.

@@ -3,6 +3,7 @@ import { TriangleAlert } from "lucide-react";
 import type { ReactNode } from "react";
 import { useState } from "react";
 import { send } from "@/api/client";
+import { isBeside } from "@/lib/engine";
 import { create, remove, useEntity } from "@/lib/entity";
 import { agents } from "@/lib/kinds";
 import { count, plural } from "@/lib/format";
@@ -213,7 +214,7 @@ function Now({ agent }: { agent: Agent }) {
           ),
         ],
         ["Version", status?.version || "not known yet"],
-        ["Engine", (status?.engine || agent.engine) === "argocd" ? "Argo CD" : "Slipway"],
+        ["Engine", isBeside(agent) ? "Argo CD" : "Slipway"],
         ["Kubernetes", status?.kubernetes || "not known yet"],
         ["Namespace", status?.namespace || hosted?.namespace || "not known yet"],
         ["May touch", agent.namespaced ? "its own namespace only" : "the whole cluster"],

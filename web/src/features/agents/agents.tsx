@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Plus, TriangleAlert } from "lucide-react";
+import { isBeside } from "@/lib/engine";
 import { useList } from "@/lib/entity";
 import { agents } from "@/lib/kinds";
 import { count } from "@/lib/format";
@@ -64,7 +65,7 @@ const columns = (server: string): Column<Agent>[] => [
   {
     key: "name",
     title: "Agent",
-    width: "minmax(13rem,2fr)",
+    width: "minmax(11rem,2fr)",
     sort: "name",
     cell: (a) => (
       <>
@@ -75,18 +76,18 @@ const columns = (server: string): Column<Agent>[] => [
       </>
     ),
   },
-  { key: "state", title: "State", width: "11rem", cell: (a) => <Status status={stateOf(a)} /> },
+  { key: "state", title: "State", width: "9.5rem", cell: (a) => <Status status={stateOf(a)} /> },
   {
     key: "version",
     title: "Version",
-    width: "minmax(8rem,1fr)",
+    width: "minmax(7rem,1fr)",
     cell: (a) => a.status?.version || <span className="text-muted">none yet</span>,
   },
   {
     key: "engine",
     title: "Engine",
-    width: "8rem",
-    cell: (a) => ((a.status?.engine || a.engine) === "argocd" ? "Argo CD" : "Slipway"),
+    width: "6rem",
+    cell: (a) => (isBeside(a) ? "Argo CD" : "Slipway"),
   },
   {
     key: "apps",
@@ -98,15 +99,15 @@ const columns = (server: string): Column<Agent>[] => [
   {
     key: "lag",
     title: "Lag",
-    width: "6rem",
+    width: "5rem",
     align: "right",
     cell: (a) => (a.status?.lagSeconds ? `${a.status.lagSeconds.toFixed(1)} s` : "0 s"),
   },
-  { key: "seen", title: "Last seen", width: "9.5rem", cell: (a) => <LastSeen agent={a} /> },
+  { key: "seen", title: "Last seen", width: "8.5rem", cell: (a) => <LastSeen agent={a} /> },
   {
     key: "warnings",
     title: "To look at",
-    width: "minmax(12rem,2fr)",
+    width: "minmax(10rem,2fr)",
     cell: (a) => {
       const all = warnings(a, server);
       return (

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useId } from "react";
 import type { Schemas } from "@/api/client";
+import { isBeside } from "@/lib/engine";
 import { useMissing } from "@/lib/session";
 import { Checkbox, Field, Input, Select } from "@/ui/field";
 import { textOf } from "@/ui/states";
@@ -65,7 +66,15 @@ export function DraftForm({ agents, agent, onAgent, draft, onDraft, problems }: 
           </Select>
         </Field>
       </div>
-      <Source agent={agent} draft={draft} onDraft={onDraft} text={text} wrong={wrong} off={off} />
+      <Source
+        agent={agent}
+        beside={isBeside(agents.find((a) => a.id === agent))}
+        draft={draft}
+        onDraft={onDraft}
+        text={text}
+        wrong={wrong}
+        off={off}
+      />
       <Destination agent={agent} draft={draft} onDraft={onDraft} text={text} wrong={wrong} off={off} />
       <Policy draft={draft} onDraft={onDraft} off={off} />
     </div>
@@ -81,7 +90,7 @@ interface PartProps {
   off: boolean;
 }
 
-function Source({ agent, draft, onDraft, text, wrong, off }: PartProps) {
+function Source({ agent, beside, draft, onDraft, text, wrong, off }: PartProps & { beside: boolean }) {
   const at = sourcePath(draft);
   const url: Path = [...at, "repoURL"];
   const revision: Path = [...at, "targetRevision"];
@@ -117,7 +126,9 @@ function Source({ agent, draft, onDraft, text, wrong, off }: PartProps) {
               ? textOf(refs.error)
               : refs.isFetching
                 ? "Looking at it"
-                : "Git, a Helm repository or an OCI registry"
+                : beside
+                  ? "Git, a Helm repository or an OCI registry"
+                  : "A Git repository"
         }
       >
         <Input
@@ -135,11 +146,14 @@ function Source({ agent, draft, onDraft, text, wrong, off }: PartProps) {
           />
         ))}
       </datalist>
-      <Checkbox
-        label="It is a chart of a Helm repository or registry"
-        checked={chart}
-        onChange={(e) => toggleChart(e.target.checked)}
-      />
+      {/* Slipway's own engine deploys no charts from registries; a draft that names one can be corrected. */}
+      {(beside || chart) && (
+        <Checkbox
+          label="It is a chart of a Helm repository or registry"
+          checked={chart}
+          onChange={(e) => toggleChart(e.target.checked)}
+        />
+      )}
       {chart && (
         <Field label="Chart" error={wrong([...at, "chart"])}>
           <Input

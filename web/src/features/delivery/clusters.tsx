@@ -6,12 +6,6 @@ import { Connection, SettingList } from "./setting-list";
 const columns: Column<SettingItem>[] = [
   { key: "name", title: "Name", width: "minmax(9rem, 1fr)", cell: (i) => settingOf(i).fields.name || i.name },
   { key: "server", title: "API server", width: "minmax(14rem, 2fr)", cell: (i) => settingOf(i).fields.server },
-  {
-    key: "namespaces",
-    title: "Namespaces",
-    width: "minmax(8rem, 1fr)",
-    cell: (i) => settingOf(i).fields.namespaces || "all",
-  },
   { key: "agent", title: "Agent", width: "minmax(8rem, 1fr)", cell: (i) => i.agent },
   { key: "connection", title: "Connection", width: "minmax(9rem, 1fr)", cell: (i) => <Connection item={i} /> },
 ];

@@ -18,11 +18,14 @@ const columns: Column<SettingItem>[] = [
 // Keys are the public keys that commits are signed with.
 export default function Keys() {
   return (
-    <Page title="Signing keys" about="Public GnuPG keys that agents know, to check who signed a commit.">
+    <Page
+      title="Signing keys"
+      about="Public GnuPG keys that an Argo CD beside an agent checks commits with. Slipway's own engine checks no signatures yet."
+    >
       <SettingList
         kind={keys}
         columns={columns}
-        about="An Argo project that asks for signed commits names keys that stand here."
+        about="An Argo project whose applications an Argo CD deploys can ask for commits that one of these keys has signed."
       />
     </Page>
   );

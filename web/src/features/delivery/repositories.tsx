@@ -52,7 +52,7 @@ export default function Repositories() {
         <SettingList
           kind={repositories}
           columns={[...columns, connection]}
-          about="Public repositories need no entry. A private one does: with a password or token, an SSH key or a GitHub App."
+          about="Public repositories need no entry. A private one does: with a password or token, a client certificate or an SSH key."
         />
       )}
     </Page>

@@ -1,20 +1,30 @@
 import { Link } from "@tanstack/react-router";
 import { PlugZap } from "lucide-react";
-import { type FormEvent, useState } from "react";
+import { type FormEvent, useRef, useState } from "react";
 import { type Schemas, send } from "@/api/client";
 import { finished } from "@/lib/command";
+import { isBeside } from "@/lib/engine";
 import { useChoices } from "@/lib/entity";
 import { agents } from "@/lib/kinds";
 import { queryClient } from "@/lib/query";
 import { sealFields, trusts } from "@/lib/seal";
 import { useSession } from "@/lib/session";
 import { Button } from "@/ui/button";
-import { Checkbox, Field, Input, Select, Textarea } from "@/ui/field";
-import { ErrorNote, Loaded, NoneYet, NoPermission } from "@/ui/states";
+import { Checkbox, Field, focusWrong, Input, Select, Textarea } from "@/ui/field";
+import { Empty, ErrorNote, Loaded, NoneYet, NoPermission } from "@/ui/states";
 import { Status } from "@/ui/status";
 import { toast } from "@/ui/toast";
 import { agentPath, itemPath } from "./items";
-import { divide, type Kind, nameOf, type SettingField, type SettingItem, settingOf, wrong } from "./setting";
+import {
+  divide,
+  type Kind,
+  nameOf,
+  type SettingField,
+  type SettingItem,
+  settingOf,
+  shownFields,
+  wrong,
+} from "./setting";
 
 type Values = Record<string, string>;
 
@@ -31,7 +41,14 @@ export function SettingForm({ kind, item, onDone }: { kind: Kind; item?: Setting
   return (
     <Loaded query={all}>
       {(list) => {
-        const usable = list.filter((a) => a.sealKey);
+        const usable = list.filter((a) => a.sealKey && (!kind.beside || isBeside(a)));
+        if (usable.length === 0 && kind.beside && list.some((a) => a.sealKey)) {
+          return (
+            <Empty title={`No agent uses ${kind.plural}`}>
+              Only an agent beside an Argo CD does. Slipway's own engine checks no signatures of commits yet.
+            </Empty>
+          );
+        }
         return usable.length === 0 ? (
           <NoneYet
             many="connected agents"
@@ -65,6 +82,7 @@ function Form({ kind, item, agents, onDone }: FormProps) {
   const [agentID, setAgentID] = useState(item?.agent ?? agents[0]?.id ?? "");
   const [values, setValues] = useState<Values>(() => ({ ...old?.fields }));
   const [name, setName] = useState<string>();
+  const form = useRef<HTMLFormElement>(null);
   const [tried, setTried] = useState(false);
   const [busy, setBusy] = useState<"save" | "test">();
   const [error, setError] = useState<unknown>(null);
@@ -73,6 +91,8 @@ function Form({ kind, item, agents, onDone }: FormProps) {
   const [other, setOther] = useState(false);
   const [accept, setAccept] = useState(false);
   const problems = wrong(kind, values);
+  const agent = agents.find((a) => a.id === agentID);
+  const beside = isBeside(agent);
   const called = item?.name ?? name ?? nameOf(kind, values);
   const set = (field: string, value: string) => {
     setFound(undefined);
@@ -80,8 +100,7 @@ function Form({ kind, item, agents, onDone }: FormProps) {
   };
   const who = useSession();
   const body = async (what: "save" | "test"): Promise<Schemas["SettingWrite"]> => {
-    const { fields, secrets } = divide(kind, values);
-    const agent = agents.find((a) => a.id === agentID);
+    const { fields, secrets } = divide(kind, values, beside);
     if (Object.keys(secrets).length > 0 && !trusts(agent?.uid ?? "", agent?.sealKey ?? "", accept)) {
       setOther(true);
       throw new Error(otherKey);
@@ -103,6 +122,7 @@ function Form({ kind, item, agents, onDone }: FormProps) {
   const run = async (what: "save" | "test") => {
     setTried(true);
     if (Object.keys(problems).length > 0) {
+      focusWrong(form.current);
       return;
     }
     setBusy(what);
@@ -129,6 +149,7 @@ function Form({ kind, item, agents, onDone }: FormProps) {
   };
   return (
     <form
+      ref={form}
       className="space-y-4 p-4"
       noValidate
       onSubmit={(event: FormEvent) => {
@@ -145,19 +166,17 @@ function Form({ kind, item, agents, onDone }: FormProps) {
           ))}
         </Select>
       </Field>
-      {kind.fields
-        .filter((f) => !f.when || f.when(values))
-        .map((f) => (
-          <Control
-            key={f.name}
-            field={f}
-            value={values[f.name] ?? ""}
-            kept={Boolean(old?.secrets?.includes(f.name))}
-            disabled={Boolean(item && f.fixed)}
-            error={tried ? problems[f.name] : undefined}
-            onChange={(v) => set(f.name, v)}
-          />
-        ))}
+      {shownFields(kind, values, beside).map((f) => (
+        <Control
+          key={f.name}
+          field={f}
+          value={values[f.name] ?? ""}
+          kept={Boolean(old?.secrets?.includes(f.name))}
+          disabled={Boolean(item && f.fixed)}
+          error={tried ? problems[f.name] : undefined}
+          onChange={(v) => set(f.name, v)}
+        />
+      ))}
       {!item && (
         <Field label="Name" hint="Of the Secret or entry in the agent's cluster">
           <Input value={called} onChange={(e) => setName(e.target.value)} spellCheck={false} />

@@ -2,6 +2,9 @@ import { Pencil, Plus, Trash2 } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { type Schemas, send } from "@/api/client";
 import { finished } from "@/lib/command";
+import { isBeside } from "@/lib/engine";
+import { useAll } from "@/lib/entity";
+import { agents } from "@/lib/kinds";
 import { queryClient } from "@/lib/query";
 import { useAddress } from "@/lib/navigate";
 import { one } from "@/lib/search";
@@ -21,7 +24,7 @@ import { Badge, Status } from "@/ui/status";
 import type { Column } from "@/ui/table";
 import { toast } from "@/ui/toast";
 import { itemPath, useSettings } from "./items";
-import { type Kind, type SettingItem, settingOf } from "./setting";
+import { type Kind, type SettingItem, settingOf, withoutEffect } from "./setting";
 import { methodOf, SettingForm } from "./setting-form";
 
 interface Props {
@@ -123,13 +126,21 @@ function One({ kind, item, onClose }: { kind: Kind; item: SettingItem; onClose: 
   const setting = settingOf(item);
   const cannotEdit = useMissing(`${kind.permission}_edit`, item.scope);
   const cannotDelete = useMissing(`${kind.permission}_delete`, item.scope);
+  const agent = useAll(agents).find((a) => a.id === item.agent);
+  const idle = agent ? withoutEffect(setting.fields, kind, isBeside(agent)) : [];
   const facts: [ReactNode, ReactNode][] = [
     ["Agent", item.agent],
     ["Name", `${item.namespace}/${item.name}`],
     ["Scope", item.scope],
     ...Object.entries(setting.fields)
       .filter(([, value]) => value !== "")
-      .map(([name, value]): [string, ReactNode] => [name, <Value key={name} text={value} />]),
+      .map(([name, value]): [string, ReactNode] => [
+        name,
+        <div key={name}>
+          <Value text={value} />
+          {idle.includes(name) && <p className="text-sm text-warn">No effect: Slipway's own engine does not use it.</p>}
+        </div>,
+      ]),
     ...((setting.secrets ?? []).length > 0
       ? ([
           [

@@ -9,7 +9,9 @@ import {
   knownHosts,
   nameOf,
   repositories,
+  shownFields,
   templates,
+  withoutEffect,
   wrong,
 } from "./setting";
 
@@ -24,7 +26,7 @@ describe("the fields of forms", () => {
       const given = Object.fromEntries(kind.fields.map((f) => [f.name, "x"]));
       const all = { fields: {} as Record<string, string>, secrets: {} as Record<string, string> };
       for (const method of ["", "password", "bearer", "ssh", "app", "tls"]) {
-        const part = divide(kind, { ...given, type: "git", [auth]: method });
+        const part = divide(kind, { ...given, type: "git", [auth]: method }, true);
         Object.assign(all.fields, part.fields);
         Object.assign(all.secrets, part.secrets);
       }
@@ -81,5 +83,30 @@ describe("wrong", () => {
   it("finds credentials that are no JSON", () => {
     expect(wrong(clusters, { name: "edge", server: "https://h", config: "token" })).toHaveProperty("config");
     expect(wrong(clusters, { name: "edge", server: "https://h", config: '{"bearerToken":"x"}' })).toEqual({});
+  });
+});
+
+describe("what has no effect at Slipway's own engine", () => {
+  const offered = (kind: typeof repositories, values: Record<string, string>, beside: boolean) =>
+    shownFields(kind, values, beside).flatMap((f) => f.choices?.map(([value]) => `${f.name}=${value}`) ?? [f.name]);
+  const idle = ["type=helm", "type=oci", "_auth=app", "enableLfs", "namespaces"];
+  it("is offered where an Argo CD uses it", () => {
+    const all = [...offered(repositories, {}, true), ...offered(clusters, {}, true)];
+    expect(all).toEqual(expect.arrayContaining(idle));
+  });
+  it("is offered to no other agent", () => {
+    const all = [repositories, templates, clusters].flatMap((kind) =>
+      offered(kind, { [auth]: "app", namespaces: "a" }, false),
+    );
+    expect(all.filter((f) => idle.includes(f) && f !== "_auth=app")).toEqual([]);
+    expect(offered(repositories, {}, false)).not.toContain("_auth=app");
+    expect(all.filter((f) => /githubApp|clusterResources/.test(f))).toEqual([]);
+  });
+  it("is kept, and not sent, where an Argo CD has left it", () => {
+    expect(offered(repositories, { type: "helm" }, false)).toContain("type=helm");
+    expect(divide(clusters, { name: "edge", namespaces: "shop" }).fields).toEqual({ name: "edge" });
+    const left = { url: "u", type: "helm", enableLfs: "false", githubAppID: "7" };
+    expect(withoutEffect(left, repositories, false)).toEqual(["type", "githubAppID"]);
+    expect(withoutEffect(left, repositories, true)).toEqual([]);
   });
 });

@@ -21,12 +21,15 @@ export interface SettingField {
   secret?: boolean;
   // lines: written in several lines, such as a key
   lines?: boolean;
-  choices?: [value: string, label: string][];
+  // choices: those that are beside are offered only where an Argo CD works beside the agent
+  choices?: [value: string, label: string, beside?: true][];
   // flag: true or false
   flag?: boolean;
   required?: boolean;
   // fixed: it names the setting and does not change
   fixed?: boolean;
+  // beside: only an Argo CD beside the agent uses it; Slipway's own engine refuses it
+  beside?: true;
   when?: (values: Record<string, string>) => boolean;
 }
 
@@ -44,6 +47,8 @@ export interface Kind {
   fields: SettingField[];
   // title is the field that it is known by.
   title: string;
+  // beside: only an Argo CD beside the agent uses settings of this kind
+  beside?: true;
 }
 
 const method = (value: string) => (values: Record<string, string>) => values[auth] === value;
@@ -54,14 +59,14 @@ export const auth = "_auth";
 const git = (values: Record<string, string>) => (values.type ?? "git") === "git";
 
 const repository: SettingField[] = [
-  { name: "url", label: "Address", required: true, fixed: true, hint: "https://…, ssh://…, git@host:path, or oci://…" },
+  { name: "url", label: "Address", required: true, fixed: true, hint: "https://…, ssh://…, or git@host:path" },
   {
     name: "type",
     label: "Type",
     choices: [
       ["git", "Git"],
-      ["helm", "Helm repository"],
-      ["oci", "OCI registry"],
+      ["helm", "Helm repository", true],
+      ["oci", "OCI registry", true],
     ],
   },
 ];
@@ -75,7 +80,7 @@ const credentials: SettingField[] = [
       ["password", "user name and password or token"],
       ["bearer", "bearer token"],
       ["ssh", "SSH key"],
-      ["app", "GitHub App"],
+      ["app", "GitHub App", true],
       ["tls", "client certificate"],
     ],
   },
@@ -83,20 +88,28 @@ const credentials: SettingField[] = [
   { name: "password", label: "Password or token", secret: true, when: method("password") },
   { name: "bearerToken", label: "Bearer token", secret: true, when: method("bearer") },
   { name: "sshPrivateKey", label: "SSH private key", secret: true, lines: true, when: method("ssh") },
-  { name: "githubAppID", label: "GitHub App id", when: method("app") },
-  { name: "githubAppInstallationID", label: "Installation id", when: method("app") },
+  { name: "githubAppID", label: "GitHub App id", beside: true, when: method("app") },
+  { name: "githubAppInstallationID", label: "Installation id", beside: true, when: method("app") },
   {
     name: "githubAppEnterpriseBaseUrl",
     label: "API of GitHub Enterprise",
     hint: "Left out: github.com",
+    beside: true,
     when: method("app"),
   },
-  { name: "githubAppPrivateKey", label: "GitHub App private key", secret: true, lines: true, when: method("app") },
+  {
+    name: "githubAppPrivateKey",
+    label: "GitHub App private key",
+    secret: true,
+    lines: true,
+    beside: true,
+    when: method("app"),
+  },
   { name: "tlsClientCertData", label: "Client certificate (PEM)", secret: true, lines: true, when: method("tls") },
   { name: "tlsClientCertKey", label: "Key of the certificate (PEM)", secret: true, lines: true, when: method("tls") },
   { name: "proxy", label: "Proxy", hint: "URL of a proxy to reach it through" },
   { name: "insecure", label: "Do not check its certificate or host key", flag: true },
-  { name: "enableLfs", label: "Fetch files of Git LFS", flag: true, when: git },
+  { name: "enableLfs", label: "Fetch files of Git LFS", flag: true, beside: true, when: git },
 ];
 
 export const repositories: Kind = {
@@ -151,12 +164,14 @@ export const clusters: Kind = {
     {
       name: "namespaces",
       label: "Namespaces",
-      hint: "Separated by commas: the agent touches these only; left out: all",
+      beside: true,
+      hint: "Separated by commas: Argo CD touches these only; left out: all",
     },
     {
       name: "clusterResources",
       label: "With namespaces: also objects of the cluster",
       flag: true,
+      beside: true,
       when: (v) => Boolean(v.namespaces),
     },
     {
@@ -204,6 +219,7 @@ export const keys: Kind = {
   plural: "signing keys",
   permission: "gpgkey",
   tests: false,
+  beside: true,
   title: "keyID",
   fields: [
     { name: "keyID", label: "Key id", required: true, fixed: true, hint: "16 hexadecimal digits" },
@@ -236,17 +252,45 @@ export function nameOf(kind: Kind, values: Record<string, string>): string {
   return kind.type === "knownhost" ? "known-host" : slug ? `${kind.type}-${slug}` : "";
 }
 
+// shownFields are the fields of a form for these values: none that has no effect at the agent, and no such choice, unless it is
+// the value that is there.
+export function shownFields(kind: Kind, values: Record<string, string>, beside: boolean): SettingField[] {
+  return kind.fields
+    .filter((f) => (beside || !f.beside) && (!f.when || f.when(values)))
+    .map((f) => ({
+      ...f,
+      ...(f.choices
+        ? { choices: f.choices.filter(([value, , only]) => beside || !only || value === values[f.name]) }
+        : {}),
+    }));
+}
+
+// withoutEffect names the fields of a setting that its agent makes nothing of: an Argo CD that is gone has left them.
+export function withoutEffect(fields: Record<string, string>, kind: Kind, beside: boolean): string[] {
+  if (beside) {
+    return [];
+  }
+  return kind.fields
+    .filter((f) => {
+      const value = fields[f.name] ?? "";
+      const idle = f.beside || f.choices?.some(([choice, , only]) => only && choice === value);
+      return idle && value !== "" && value !== "false";
+    })
+    .map((f) => f.name);
+}
+
 // divide takes what was written apart: what is told as it is, and what is sealed first. Fields that are not shown, and
 // secrets that were left empty, are not sent: they stay as they are.
 export function divide(
   kind: Kind,
   values: Record<string, string>,
+  beside = false,
 ): { fields: Record<string, string>; secrets: Record<string, string> } {
   const fields: Record<string, string> = {};
   const secrets: Record<string, string> = {};
-  for (const field of kind.fields) {
+  for (const field of shownFields(kind, values, beside)) {
     const value = values[field.name];
-    if (field.name === auth || value === undefined || (field.when && !field.when(values))) {
+    if (field.name === auth || value === undefined) {
       continue;
     }
     if (!field.secret) {

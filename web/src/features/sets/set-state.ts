@@ -27,7 +27,7 @@ export function generatorsOf(item: SetItem): string[] {
 // conditionsOf is what whoever works on the set says of it.
 export const conditionsOf = (item: SetItem): Condition[] => resourceOf(item).status?.conditions ?? [];
 
-// workedOn is true where a controller has written what came of a set. Nothing else tells whether there is one.
+// workedOn is true where a controller has written what came of a set. Nothing else shows whether there is one.
 export function workedOn(item: SetItem): boolean {
   const { conditions, resources, applicationStatus } = resourceOf(item).status ?? {};
   return [conditions, resources, applicationStatus].some((list) => (list?.length ?? 0) > 0);
@@ -44,6 +44,6 @@ export function stateOf(item: SetItem): { status: string; label: string } {
     return { status: "Synced", label: "Up to date" };
   }
   return conditions.length === 0
-    ? { status: "Unknown", label: "Not worked on" }
+    ? { status: "Unknown", label: "Nothing works on it" }
     : { status: "Progressing", label: "Under way" };
 }

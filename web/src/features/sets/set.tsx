@@ -25,22 +25,21 @@ export default function ApplicationSet() {
   return <Loaded query={set}>{(item) => <One item={item} path={path} />}</Loaded>;
 }
 
-// Controller says who makes applications of a set: nobody does where the cluster has no controller for them.
+// Controller says what makes applications of a set: nothing does where the cluster has no controller for them.
 function Controller({ item }: { item: SetItem }) {
-  const who =
-    "Slipway's agent shows application sets and writes what is asked for here. Their applications are made by the application set controller of the cluster";
+  const who = "Slipway shows application sets and makes no applications of them yet.";
   if (workedOn(item)) {
-    return <p className="text-sm text-muted">{who}.</p>;
+    return <p className="text-sm text-muted">{who} The ApplicationSet controller in the cluster works on this one.</p>;
   }
   return (
     <section aria-label="No controller" className="rounded-lg border bg-surface px-4 py-3">
       <h2 className="flex items-center gap-2 font-medium text-warn">
         <TriangleAlert size={16} aria-hidden className="shrink-0" />
-        No application set controller has worked on it
+        Nothing works on this set
       </h2>
       <p className="mt-1 text-muted">
-        {who}, and none has written a status here yet. If it stays like this, no such controller runs in the cluster, or
-        none that looks at the namespace {item.namespace}: until one does, no applications come of this set.
+        {who} Only the ApplicationSet controller of an Argo CD in the cluster does, and none has written a status here.
+        If one runs, check that it watches the namespace {item.namespace}.
       </p>
       <div className="mt-2">
         <Snippet

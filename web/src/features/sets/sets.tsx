@@ -43,7 +43,7 @@ const columns: Column<SetItem>[] = [
   { key: "updated", title: "Changed", width: "9.5rem", cell: (i) => <Ago at={i.updatedAt} /> },
 ];
 
-// ApplicationSets are what agents tell of those in their clusters.
+// ApplicationSets are those in the clusters of agents.
 export default function ApplicationSets() {
   const missing = useMissing("applicationset_view");
   return missing ? (
@@ -63,7 +63,7 @@ function Seen() {
   return (
     <Page
       title="Application sets"
-      about="Templates that make many applications: one for each cluster, directory or list entry."
+      about="Slipway shows them and makes no applications of them yet: only the ApplicationSet controller of an Argo CD does."
     >
       <SearchBox label="Search application sets" />
       <Listing
@@ -82,7 +82,7 @@ function Seen() {
             />
           ) : (
             <NoneYet many="application sets" permission="applicationset_view">
-              Apply one to a cluster that an agent is in: it shows here as it is there, at once.
+              A set that an Argo CD uses in the cluster of an agent shows here as it is there.
             </NoneYet>
           )
         }
