@@ -9,7 +9,7 @@ import (
 // FleetFilter says which applications of all agents are wanted. What is left out counts for nothing; ages are relative, so
 // that a filter that is saved means the same tomorrow.
 type FleetFilter struct {
-	Search      string            `json:"search,omitempty" maxLength:"200" doc:"Text that name, namespace, repository or cluster contain"`
+	Search      string            `json:"search,omitempty" maxLength:"200" doc:"Words, in any order: each is in the name, namespace, repository, cluster or name of the agent"`
 	Scope       Scope             `json:"scope,omitempty" maxLength:"140" doc:"Only what is of this scope or inside it" example:"org.acme"`
 	Labels      map[string]string `json:"labels,omitempty" doc:"Only those with all of these labels; an empty value stands for any"`
 	Agent       string            `json:"agent,omitempty" maxLength:"210" doc:"Only those of this agent" example:"account.prod"`

@@ -8,7 +8,7 @@ type Sealed string
 type SettingWrite struct {
 	Name string `json:"name,omitempty" maxLength:"253" doc:"Name in the agent's cluster; made from the address where it is left out" example:"shop"`
 	// Fields that are no secrets.
-	Fields map[string]string `json:"fields" doc:"Fields that are no secrets, by their names in Argo CD's Secrets and ConfigMaps" example:"{\"url\":\"https://git.example.org/shop.git\"}"`
+	Fields map[string]string `json:"fields" doc:"Fields that are no secrets, by their names in Argo CD's Secrets and ConfigMaps; an agent refuses a field that its engine does not use" example:"{\"url\":\"https://git.example.org/shop.git\"}"`
 	// Sealed holds the fields that are.
 	Sealed Sealed            `json:"sealed,omitempty" maxLength:"200000" doc:"Fields that are secrets (password, sshPrivateKey, config), sealed to the agent's sealKey by the client for this request: the server cannot read them"`
 	Labels map[string]string `json:"labels,omitempty" doc:"Labels of the Secret"`

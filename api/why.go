@@ -9,9 +9,18 @@ type Why struct {
 	Since time.Time `json:"since,omitzero" doc:"Since when the first reason holds"`
 	// Reasons are never empty.
 	Reasons []WhyReason `json:"reasons" doc:"Why, the most important first; there is always one"`
+	// Window is a closed sync window, also where nothing waits for it.
+	Window *WhyWindow `json:"window,omitempty" doc:"A sync window that keeps it from syncing on its own now; left out where none does"`
 	// Warnings say what could not be looked at.
 	Warnings []string `json:"warnings,omitempty" doc:"What could not be looked at"`
 	Age
+}
+
+// WhyWindow is a closed sync window.
+type WhyWindow struct {
+	Reason string    `json:"reason" doc:"Which window is closed" example:"deny window \"0 22 * * *\" is active"`
+	Manual bool      `json:"manual" doc:"A sync that a person asks for may run"`
+	Until  time.Time `json:"until,omitzero" doc:"When the windows let it sync again; left out where that is not known"`
 }
 
 // WhyReason is one thing that makes the state what it is.

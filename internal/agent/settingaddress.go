@@ -121,7 +121,7 @@ func (v *verbs) checkAddress(req agentapi.SettingChange, have, next map[string][
 	address, title := text(next, field), text(next, "name")
 	moved := text(have, field) != address || text(have, "name") != title
 	ownCluster := alike(address, v1alpha1.InClusterServer) || title == v1alpha1.InClusterName
-	if v.reader == agentapi.EngineArgoCD && req.Type == agentapi.SettingCluster && text(next, "project") != "" && ownCluster {
+	if v.readBy == agentapi.EngineArgoCD && req.Type == agentapi.SettingCluster && text(next, "project") != "" && ownCluster {
 		return refusedAs(agentapi.CodeConflict, "the cluster that Argo CD runs in is for all projects, and Argo CD would use this %s for "+
 			"all of them: leave project out, or choose another address and name", req.Type)
 	}
@@ -132,7 +132,7 @@ func (v *verbs) checkAddress(req agentapi.SettingChange, have, next map[string][
 		if other.get(field) == address && other.get("project") == text(next, "project") {
 			return refusedAs(agentapi.CodeConflict, "the Secret %s is about %s and the same project already: change that one", name, address)
 		}
-		if v.reader.Known() != agentapi.EngineArgoCD || !moved {
+		if v.readBy.Known() != agentapi.EngineArgoCD || !moved {
 			continue
 		}
 		if alike(other.get(field), address) {

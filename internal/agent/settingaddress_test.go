@@ -58,7 +58,7 @@ func TestNoProjectTakesAnAddressFromAnotherBesideAnArgoCD(t *testing.T) {
 		for beside, refused := range map[bool]bool{true: c.beside, false: c.alone} {
 			v := &verbs{settings: kept}
 			if beside {
-				v.reader = agentapi.EngineArgoCD
+				v.readBy = agentapi.EngineArgoCD
 			}
 			err := v.checkSetting(agentapi.SettingChange{Type: c.kind, Name: "mine"}, c.have, c.next)
 			if (err != nil) != refused {

@@ -44,7 +44,7 @@ func keeper(t *testing.T, ns string, meet *sync.WaitGroup) *verbs {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &verbs{apps: apps, namespace: ns, settings: settingsWith(nil), now: time.Now, log: slog.New(slog.DiscardHandler), reader: agentapi.EngineArgoCD}
+	return &verbs{apps: apps, namespace: ns, settings: settingsWith(nil), now: time.Now, log: slog.New(slog.DiscardHandler), readBy: agentapi.EngineArgoCD}
 }
 
 // put writes a setting.

@@ -38,9 +38,9 @@ type verbs struct {
 	trees     *kin.Watcher
 	known     func(name) (*v1alpha1.Application, bool) // Applications as last seen
 	redact    func([]byte) []byte
-	// reader is the engine that reads settings. Beside an Argo CD, repositories and clusters are found by their address,
+	// readBy is the engine that reads settings. Beside an Argo CD, repositories and clusters are found by their address,
 	// whatever project they are of.
-	reader agentapi.Engine
+	readBy agentapi.Engine
 
 	previews  places     // of those under way
 	addresses sync.Mutex // held while a Secret is written that others may have the address of
@@ -62,7 +62,7 @@ func (a *Agent) executors() (map[agentapi.Kind]link.Executor, map[agentapi.Kind]
 	v := &verbs{
 		apps: a.apps.dynamic, namespace: a.cfg.Namespace, engine: a.engine, clusters: a.clusters, settings: a.settings, git: a.git,
 		keys: func() []link.SealKey { return a.link.SealKeys() }, now: time.Now, log: a.log, clients: map[client]dynamic.Interface{},
-		known: a.registry.get, redact: a.linked.Redact, reader: a.driver.engine(),
+		known: a.registry.get, redact: a.linked.Redact, readBy: a.driver.engine(),
 	}
 	v.trees = kin.New(kin.Config{Look: v.look, Log: a.log})
 	a.trees = v.trees

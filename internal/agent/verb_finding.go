@@ -114,7 +114,7 @@ func (v *verbs) tips(ctx context.Context, cmd agentapi.Command) (any, error) {
 		return nil, err
 	}
 	age := tipAge
-	if v.byAddress {
+	if v.readBy == agentapi.EngineArgoCD {
 		age = tipAgeBeside
 	}
 	ctx, cancel := context.WithTimeout(ctx, tipLimit)

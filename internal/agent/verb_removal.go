@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/guard"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
@@ -17,7 +18,7 @@ func (v *verbs) foreseeRemoval(ctx context.Context, app *v1alpha1.Application, r
 		return answer, nil
 	}
 	var p guard.Parting
-	if v.byAddress {
+	if v.readBy == agentapi.EngineArgoCD {
 		for _, o := range out.Objects {
 			if k := keyNamed(o.ObjectName); k.GroupKind() == guard.Definition {
 				p.Kept = append(p.Kept, guard.Kept{Key: k, Why: keptByArgoCD})

@@ -327,7 +327,7 @@ func told(data map[string][]byte, obj *unstructured.Unstructured) (agentapi.Sett
 func (v *verbs) checkUnused(req agentapi.SettingChange, have, next map[string][]byte) error {
 	for _, name := range slices.Sorted(maps.Keys(req.Fields)) {
 		value := strings.TrimSpace(string(next[name]))
-		if why := v.reader.Unused(req.Type, name, value); why != "" && strings.TrimSpace(string(have[name])) != value {
+		if why := v.readBy.Unused(req.Type, name, value); why != "" && strings.TrimSpace(string(have[name])) != value {
 			return refusedAs(agentapi.CodeUnsupported, "%s of a %s has no effect here; %s", name, req.Type, why)
 		}
 	}

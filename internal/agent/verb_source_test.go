@@ -143,7 +143,7 @@ func TestChartsOfAHelmRepositoryAreListed(t *testing.T) {
 	}))
 	defer charts.Close()
 	s.permits("shop", charts.URL+"/**")
-	s.verbs.reader = agentapi.EngineArgoCD // which deploys charts
+	s.verbs.readBy = agentapi.EngineArgoCD // which deploys charts
 	const kind = agentapi.SettingRepoCreds
 	change := agentapi.SettingChange{Type: kind, Name: "charts", Create: true, Fields: map[string]string{"url": charts.URL, "type": "helm"}}
 	s.seal(agentapi.KindSettingsApply, &change, map[string]string{"username": "bot", "password": planted})

@@ -84,11 +84,29 @@ func watcherOf(config *rest.Config) (*stream.Client, error) {
 func (v *verbs) judged(p *place, resources []v1alpha1.ResourceStatus) []v1alpha1.ResourceStatus {
 	for i := range resources {
 		r := &resources[i]
-		if rec, tracked, _ := p.cluster.Get(inspect.KeyOf(r)); tracked && rec.App == p.instance && rec.Assessed {
+		rec, tracked, _ := p.cluster.Get(inspect.KeyOf(r))
+		switch {
+		case !tracked || rec.App != p.instance:
+		case rec.Assessed:
 			r.Health = &v1alpha1.HealthStatus{Status: rec.Health.Status, Message: rec.Health.Message}
+		case r.Health == nil:
+			r.Health = v.childHealth(p, r)
 		}
 	}
 	return resources
+}
+
+// childHealth is the health of an Application that another one deploys to the agent's own cluster, as its status has it; nil for
+// any other object. It counts for no health but its own.
+func (v *verbs) childHealth(p *place, r *v1alpha1.ResourceStatus) *v1alpha1.HealthStatus {
+	if r.Group != v1alpha1.Group || r.Kind != v1alpha1.KindApplication || p.d.entry.server != v1alpha1.InClusterServer || v.known == nil {
+		return nil
+	}
+	child, ok := v.known(name{Namespace: r.Namespace, Name: r.Name})
+	if !ok || child.Status.Health.Status == "" {
+		return nil
+	}
+	return &v1alpha1.HealthStatus{Status: child.Status.Health.Status, Message: child.Status.Health.Message}
 }
 
 // permitted are the objects of a status that the project lets the Application have.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
@@ -47,7 +48,7 @@ func (p *preview) checkSource(field string, src *v1alpha1.ApplicationSource) {
 	case src.RepoURL == "":
 		p.problem(field+".repoURL", api.ProblemError, "it is empty: say which repository to deploy from")
 		return
-	case (src.Chart != "" || strings.HasPrefix(src.RepoURL, "oci://")) && p.v.reader == agentapi.EngineArgoCD:
+	case (src.Chart != "" || strings.HasPrefix(src.RepoURL, "oci://")) && p.v.readBy == agentapi.EngineArgoCD:
 		p.problem(field+".repoURL", api.ProblemError, "Argo CD deploys charts and artifacts from registries, but no preview shows them: a preview reads Git only")
 		return
 	case src.Chart != "" || strings.HasPrefix(src.RepoURL, "oci://"):

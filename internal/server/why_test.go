@@ -65,12 +65,15 @@ func TestWhyIsToldFromWhatTheServerKnows(t *testing.T) {
 	if r := got.Reasons[0]; r.Code != "HeldByWindow" || len(r.Actions) != 1 || r.Actions[0].Action != api.WhySync || !strings.HasPrefix(got.State, "OutOfSync, Healthy, held") {
 		t.Errorf("the answer is %+v", got)
 	}
+	if got.Window == nil || !got.Window.Manual || got.Window.Reason == "" {
+		t.Errorf("the closed window is %+v", got.Window)
+	}
 	// Who may not see the project is not told of its windows, and is told that they were not looked at.
 	if code, answer := w.do(w.admin, http.MethodPost, "/api/v1/roles", `{"name":"looker","permissions":["application_view"]}`); code != http.StatusOK {
 		t.Fatal(code, answer)
 	}
 	got = ask(w.user("looker", "account.looker", "account"))
-	if len(got.Warnings) != 1 || !strings.Contains(got.Warnings[0], "sync windows are not looked at") || got.Reasons[0].Code != "SyncDue" {
+	if len(got.Warnings) != 1 || !strings.Contains(got.Warnings[0], "sync windows are not looked at") || got.Reasons[0].Code != "SyncDue" || got.Window != nil {
 		t.Errorf("without the permission to see the project the answer is %+v", got)
 	}
 }

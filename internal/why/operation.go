@@ -161,8 +161,7 @@ func (t *teller) windows() {
 		}
 		return
 	}
-	dest := t.app.Spec.Destination
-	list := t.Project.Windows(project.AppFacts{Name: t.app.Name, Namespace: dest.Namespace, Cluster: project.Cluster{Server: server(dest), Name: clusterName(dest)}})
+	list := windowsOf(t.Project, t.app)
 	v := list.CanSync(false, t.Now)
 	due := t.app.Status.Sync.Status == v1alpha1.SyncStatusOutOfSync && t.app.Spec.SyncPolicy.AutomatedEnabled()
 	r := Reason{Code: HeldByWindow, What: "its sync is held by a sync window", Why: v.Reason}
@@ -186,6 +185,25 @@ func (t *teller) windows() {
 		r.Next = "wait, it goes on by itself; or " + r.Next
 	}
 	t.settle("held", r)
+}
+
+// Window is what keeps an Application from syncing on its own now, by the windows of its project; nil for nothing, and where the
+// project is not known.
+func Window(f Facts) *api.WhyWindow {
+	if f.App == nil || f.Project == nil {
+		return nil
+	}
+	list := windowsOf(f.Project, f.App)
+	v := list.CanSync(false, f.Now)
+	if v.Allowed {
+		return nil
+	}
+	return &api.WhyWindow{Reason: v.Reason, Manual: list.CanSync(true, f.Now).Allowed, Until: v.Until}
+}
+
+func windowsOf(rules *project.Rules, app *v1alpha1.Application) project.Windows {
+	dest := app.Spec.Destination
+	return rules.Windows(project.AppFacts{Name: app.Name, Namespace: dest.Namespace, Cluster: project.Cluster{Server: server(dest), Name: clusterName(dest)}})
 }
 
 func server(d v1alpha1.ApplicationDestination) string {

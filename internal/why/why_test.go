@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/project"
 )
@@ -217,6 +218,34 @@ func TestAnAnswerSaysWhyAndWhatNext(t *testing.T) {
 			}
 			golden(t, strings.ReplaceAll(q.name, " ", "-"), answer.Text(now()))
 		})
+	}
+}
+
+func TestAClosedWindowIsReportedAlsoWhereNothingWaitsForIt(t *testing.T) {
+	t.Parallel()
+	window := func(windows string) *api.WhyWindow {
+		return Window(Facts{App: application(t), Now: now(), Project: rules(t, windows)})
+	}
+	until := now().Add(2 * time.Hour)
+	closed := window(`[{kind: deny, schedule: "0 11 * * *", duration: 3h, applications: ["*"]}]`)
+	if closed == nil || closed.Reason == "" || closed.Manual || !closed.Until.Equal(until) {
+		t.Errorf("a closed window is %+v, want one until %s", closed, until)
+	}
+	if manual := window(`[{kind: deny, schedule: "0 11 * * *", duration: 3h, applications: ["*"], manualSync: true}]`); manual == nil || !manual.Manual {
+		t.Errorf("a window that permits manual syncs is %+v", manual)
+	}
+	for name, windows := range map[string]string{
+		"is over":         `[{kind: deny, schedule: "0 2 * * *", duration: 1h, applications: ["*"]}]`,
+		"is for others":   `[{kind: deny, schedule: "0 11 * * *", duration: 3h, applications: ["other-*"]}]`,
+		"allows it now":   `[{kind: allow, schedule: "0 11 * * *", duration: 3h, applications: ["*"]}]`,
+		"there is no one": `[]`,
+	} {
+		if got := window(windows); got != nil {
+			t.Errorf("a window that %s is reported as %+v", name, got)
+		}
+	}
+	if got := Window(Facts{App: application(t), Now: now()}); got != nil {
+		t.Errorf("of a project that is not known, %+v is reported", got)
 	}
 }
 

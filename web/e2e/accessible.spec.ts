@@ -61,3 +61,27 @@ test.describe("pages of those who may do nothing", () => {
     }
   });
 });
+
+// Services have a column for each environment, which may scroll on wide screens.
+const tables = ["agents", "agent", "audit", "ledger", "ledger-at", "notifications-deliveries", "access", "history"];
+
+for (const [width, names] of [
+  [390, [...tables, "services", "resources-list"]],
+  [1440, tables],
+] as const) {
+  test(`no table scrolls sideways at ${width} px`, async ({ page }) => {
+    await page.setViewportSize({ width, height: 900 });
+    for (const picture of all.filter((p) => names.includes(p.name))) {
+      const address = addressOf(picture, filled);
+      if (address === undefined) {
+        continue;
+      }
+      await page.goto(address);
+      await shown(page);
+      const wide = await page
+        .getByRole("table")
+        .evaluateAll((list) => list.filter((t) => t.scrollWidth > t.clientWidth).map((t) => t.ariaLabel));
+      expect(wide, picture.name).toEqual([]);
+    }
+  });
+}

@@ -1,6 +1,16 @@
 import { api, createUser, signIn } from "./support/api";
-import { addressOf, commitTo, configMap, createApplication, pathOf, refresh, stateOf } from "./support/application";
+import {
+  addressOf,
+  commitTo,
+  configMap,
+  createApplication,
+  deleteApplication,
+  pathOf,
+  refresh,
+  stateOf,
+} from "./support/application";
 import { kube } from "./support/kube";
+import { stack } from "./support/stack";
 import { expect, expectAccessible, test } from "./support/test";
 
 // One application of this file's own, from its making to its end. The specs follow each other, as its life does.
@@ -34,6 +44,65 @@ test("a sync shows what it does before, and how it goes", async ({ page }) => {
   await expect(page.locator("h1")).toContainText("Synced");
   await expect(page.getByText("the first one")).toBeVisible();
   await expectAccessible(page);
+});
+
+test("the panel for a sync leaves the graph below it as it is, and no message covers a button", async ({ page }) => {
+  await page.goto(addressOf(name));
+  const graph = page.getByRole("application", { name: `Objects of ${name}` });
+  await graph.press("-");
+  const view = graph.locator(".react-flow__viewport");
+  const before = (await view.getAttribute("style")) ?? "";
+  await graph.evaluate((element) => element.setAttribute("data-same", "true"));
+  await page.getByRole("button", { name: "Sync…" }).click();
+  await expect(page.getByRole("dialog", { name: `Sync ${name}` })).toBeVisible();
+  await expect(page.locator("[data-same]")).toHaveCount(1);
+  await page.keyboard.press("Escape");
+  await expect(page.getByRole("dialog")).toHaveCount(0);
+  await expect(graph).toHaveAttribute("data-same", "true");
+  await expect(view).toHaveAttribute("style", before);
+
+  await page.getByRole("button", { name: "Refresh" }).click();
+  const message = await page.locator("[data-toasts]").boundingBox();
+  const main = await page.locator("#main").boundingBox();
+  expect((main?.y ?? 0) + (main?.height ?? 0)).toBeLessThanOrEqual(message?.y ?? 0);
+});
+
+test("a source that cannot be read and a closed window say what is of use", async ({ page }) => {
+  const broken = `${name}-broken`;
+  const { namespace, agent, repository } = stack();
+  const projects = `/apis/argoproj.io/v1alpha1/namespaces/${namespace}/appprojects`;
+  await kube("POST", projects, {
+    apiVersion: "argoproj.io/v1alpha1",
+    kind: "AppProject",
+    metadata: { name: broken },
+    spec: {
+      sourceRepos: ["*"],
+      destinations: [{ server: "*", namespace: "*" }],
+      syncWindows: [{ kind: "deny", schedule: "* * * * *", duration: "1h", applications: ["*"], manualSync: true }],
+    },
+  });
+  await api("POST", `/api/v1/agents/${agent}/applications`, {
+    resource: {
+      apiVersion: "argoproj.io/v1alpha1",
+      kind: "Application",
+      metadata: { name: broken, namespace },
+      spec: {
+        project: broken,
+        source: { repoURL: repository.replace(/demo\.git$/, "no-such-repository.git"), path: "." },
+        destination: { server: "https://kubernetes.default.svc", namespace: name },
+      },
+    },
+  });
+  await page.goto(addressOf(broken));
+  await expect(page.getByRole("region", { name: "Why" })).toContainText("Its source cannot be fetched");
+  await expect(page.getByRole("button", { name: "Refresh", exact: true })).toHaveCount(1);
+  await expect(page.getByText("No objects are known")).toBeVisible();
+  await expect(page.getByText("Sync the application to create")).toHaveCount(0);
+  await expect(page.getByRole("region", { name: "A sync window is closed" })).toContainText(
+    "You can still sync by hand",
+  );
+  await deleteApplication(broken);
+  await kube("DELETE", `${projects}/${broken}`);
 });
 
 test("drift is shown with who made it, and is put back", async ({ page }) => {
@@ -98,7 +167,7 @@ test("what a held sync would delete is confirmed by name", async ({ page }) => {
       metadata: { ...metadata, annotations: { ...metadata.annotations, "slipway.io/deletion-budget": "0" } },
     },
   });
-  await page.goto(`${addressOf(name)}?sync=1&prune=1`);
+  await page.goto(`${addressOf(name)}?panel=sync&prune=1`);
   const panel = page.getByRole("dialog", { name: `Sync ${name}` });
   await expect(panel.getByText(/The deletion guard holds it/)).toBeVisible();
   await panel.getByRole("button", { name: "Sync and delete 1 object" }).click();

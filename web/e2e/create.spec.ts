@@ -55,6 +55,24 @@ test("what is wrong is said at its field and at its line, before anything is wri
   await expect(page.getByRole("button", { name: "Create", exact: true })).toBeDisabled();
 });
 
+test("a form with fields missing is not sent, and the first of them gets the focus", async ({ page }) => {
+  const sent: string[] = [];
+  page.on("request", (request) => request.method() === "POST" && sent.push(new URL(request.url()).pathname));
+  await page.goto("/applications/new");
+  const press = () => page.getByRole("button", { name: "Create", exact: true }).click();
+  await press();
+  const field = page.getByLabel("Name", { exact: true });
+  await expect(field).toBeFocused();
+  await expect(field).toHaveAccessibleDescription(/Write a name/);
+  await field.fill(`${name}-empty`);
+  await press();
+  await expect(page.getByLabel("Repository", { exact: true })).toBeFocused();
+  await page.getByLabel("Repository", { exact: true }).fill(stack().repository);
+  await press();
+  await expect(page.getByLabel("Path", { exact: true })).toBeFocused();
+  expect(sent.filter((path) => path.endsWith("/applications"))).toEqual([]);
+});
+
 test("who may not make applications is told which permission is missing", async ({ context, page }) => {
   const cookie = await createUser(`reader-${name}`, [{ role: "account.viewer", scope: "account" }]);
   await signIn(context, cookie);

@@ -102,18 +102,23 @@ func (w *Watcher) Close() {
 	w.wait.Wait()
 }
 
-// Changed says that an Application, or the health of one of its objects, may be another. It does not block. A nil Watcher
-// needs to hear of nothing.
+// Changed says that an Application, or the health of one of its objects, may be another: its own tree is looked at again, and
+// those that show it as an object. It does not block. A nil Watcher needs to hear of nothing.
 func (w *Watcher) Changed(app types.NamespacedName) {
 	if w == nil { // there is no server whose users could look
 		return
 	}
 	w.mu.Lock()
-	t := w.trees[app]
-	w.mu.Unlock()
-	if t != nil {
-		t.look.Store(true)
-		t.stir()
+	defer w.mu.Unlock()
+	if len(w.trees) == 0 {
+		return
+	}
+	child := (&api.TreeNode{Group: v1alpha1.Group, Kind: v1alpha1.KindApplication, Namespace: app.Namespace, Name: app.Name}).ID()
+	for id, t := range w.trees {
+		if id == app || t.shows(child) {
+			t.look.Store(true)
+			t.stir()
+		}
 	}
 }
 

@@ -59,6 +59,12 @@ func (t *tree) state() (*snapshot, <-chan struct{}, error) {
 	return t.now, t.changed, t.err
 }
 
+// shows reports whether a node is in the tree, as it was shown last.
+func (t *tree) shows(id string) bool {
+	now, _, _ := t.state()
+	return now != nil && now.byID[id] != nil
+}
+
 func (t *tree) tell(now *snapshot, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -85,8 +85,8 @@ type sieve struct {
 	drifted, ended          bool
 
 	cells []condition
-	// texts are the columns that are searched, and where they contain what is searched for.
-	texts  []condition
+	// words are what is searched for: for each word the columns that are searched, and where they contain it.
+	words  [][]condition
 	labels [][]bool
 	needs  []bool // needs that are asked for; nil for any
 	sight  sight
@@ -133,12 +133,13 @@ func (s *sieve) prepare() {
 	if f.RepoURL != "" {
 		where(Repos, func(text string) bool { return strings.Contains(text, "\n"+f.RepoURL+"\n") })
 	}
-	if f.Search != "" {
-		search := strings.ToLower(f.Search)
+	for word := range strings.FieldsSeq(strings.ToLower(f.Search)) {
+		columns := []condition{{Agent, c.texts[Agent].where(func(id string) bool { return strings.Contains(agentName(id), word) })}}
 		for _, column := range []int{Name, Namespace, Repo, Cluster, Repos} {
-			found := c.texts[column].where(func(text string) bool { return strings.Contains(strings.ToLower(text), search) })
-			s.texts = append(s.texts, condition{column, found})
+			found := c.texts[column].where(func(text string) bool { return strings.Contains(strings.ToLower(text), word) })
+			columns = append(columns, condition{column, found})
 		}
+		s.words = append(s.words, columns)
 	}
 	for key, value := range f.Labels {
 		s.labels = append(s.labels, c.labels.where(func(text string) bool {
@@ -167,7 +168,7 @@ func (s *sieve) lets(row *compact) bool {
 		return false
 	case s.ended && row.finishedAt < s.endedAfter:
 		return false
-	case len(s.texts) > 0 && !s.found(row):
+	case !s.found(row):
 		return false
 	}
 	for _, good := range s.labels {
@@ -178,6 +179,15 @@ func (s *sieve) lets(row *compact) bool {
 	return s.sight.sees(row)
 }
 
+// found reports whether each word that is searched for is in one of the texts of a row, whatever their order.
 func (s *sieve) found(row *compact) bool {
-	return slices.ContainsFunc(s.texts, func(c condition) bool { return c.good[row.cells[c.column]] })
+	for _, columns := range s.words {
+		if !slices.ContainsFunc(columns, func(c condition) bool { return c.good[row.cells[c.column]] }) {
+			return false
+		}
+	}
+	return true
 }
+
+// agentName is the name in the id of an agent, without the scope: every id has the word "account" or "project" in it.
+func agentName(id string) string { return id[strings.LastIndex(id, ".")+1:] }

@@ -29,7 +29,7 @@ type Fleet interface {
 // FleetInput is api.FleetFilter as parameters. Its fields are parameters: the decoder sees only what is exported.
 type FleetInput struct {
 	View        string   `query:"view" maxLength:"63" doc:"Saved filter to begin with; what else is given takes the place of what it says" example:"degraded"`
-	Search      string   `query:"search" maxLength:"200" doc:"Text that name, namespace, repository or cluster contain"`
+	Search      string   `query:"search" maxLength:"200" doc:"Words, in any order: each is in the name, namespace, repository, cluster or name of the agent"`
 	Scope       string   `query:"scope" maxLength:"140" doc:"Only what is of this scope or inside it" example:"org.acme"`
 	Label       []string `query:"label,explode" maxItems:"20" doc:"Only what has this label, key=value or key; several for all of them" example:"[\"team=shop\"]"`
 	Agent       string   `query:"agent" maxLength:"210" doc:"Only those of this agent" example:"account.prod"`

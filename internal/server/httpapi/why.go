@@ -110,7 +110,7 @@ func (h *Handler) why(ctx context.Context, c *call, in *whyInput) (api.Why, erro
 	if out.Age = detail.Age; facts.Away == nil { // the first reason says it otherwise
 		warnings = append(warnings, absence(detail)...)
 	}
-	out.Warnings = warnings
+	out.Warnings, out.Window = warnings, why.Window(facts)
 	return out, nil
 }
 

@@ -87,10 +87,10 @@ func (w *where) narrow(kind string, filter api.ItemFilter, visible rbac.Filter) 
 	w.and("item.kind = ?", kind)
 	w.permitted(items(kind), visible)
 	options := filter.ListOptions
-	if options.Search != "" {
-		w.like("item.words", "%", strings.ToLower(options.Search), "%")
-		options.Search = ""
+	for word := range strings.FieldsSeq(strings.ToLower(options.Search)) {
+		w.like("item.words", "%", word, "%")
 	}
+	options.Search = ""
 	w.options(items(kind), options)
 	if filter.Agent != "" {
 		w.and("item.agent_id = ?", filter.Agent)

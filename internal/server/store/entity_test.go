@@ -205,6 +205,8 @@ func TestAListIsNarrowedByScopeLabelsAndText(t *testing.T) {
 			{"label that exists", api.ListOptions{Labels: map[string]string{"tier": ""}}, []string{"org.acme.devs", "project.acme.shop.devs"}},
 			{"two labels", api.ListOptions{Labels: map[string]string{"tier": "1", "team": "a"}}, []string{"project.acme.shop.devs"}},
 			{"text", api.ListOptions{Search: "100% ORG."}, []string{"org.acme.devs", "org.other.devs"}},
+			{"words in any order", api.ListOptions{Search: "org. 100%"}, []string{"org.acme.devs", "org.other.devs"}},
+			{"a word that it has not", api.ListOptions{Search: "org. nothing"}, []string{}},
 			{"a sign of patterns is a text", api.ListOptions{Search: "100_"}, []string{}},
 		}
 		for _, test := range tests {

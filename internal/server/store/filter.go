@@ -25,20 +25,19 @@ func (w *where) among(column string, values []string) {
 	}
 }
 
-// contains adds that one of some columns contains a text, whatever its case,
-// unless the text is empty.
+// contains adds that each word of a text is in one of some columns, whatever its
+// case and the order of the words.
 func (w *where) contains(text string, columns ...string) {
-	if text == "" {
-		return
+	for word := range strings.FieldsSeq(lower(text)) {
+		pattern := "%" + literal(word) + "%"
+		var or []string
+		var args []any
+		for _, column := range columns {
+			or = append(or, "LOWER("+column+") LIKE ? ESCAPE '!'")
+			args = append(args, pattern)
+		}
+		w.and("("+strings.Join(or, " OR ")+")", args...)
 	}
-	pattern := "%" + literal(lower(text)) + "%"
-	var or []string
-	var args []any
-	for _, column := range columns {
-		or = append(or, "LOWER("+column+") LIKE ? ESCAPE '!'")
-		args = append(args, pattern)
-	}
-	w.and("("+strings.Join(or, " OR ")+")", args...)
 }
 
 // lower is what LOWER makes of a text in both databases: it knows the letters of

@@ -39,7 +39,7 @@ func fleetFilters() map[string]api.FleetFilter {
 		"held": {Held: true}, "old drift": {DriftOlder: "1h"}, "recent": {Since: "7d"}, "not recent": {Since: "1m"}, "version": {Version: "1.4.2"},
 		"no version": {Version: "9"}, "agent": {Agent: "account.prod"}, "cluster": {Cluster: "in-cluster"}, "namespace": {Namespace: "argocd"},
 		"repository": {RepoURL: "https://git.example.org/a1"}, "label": {Labels: map[string]string{"team": "a2"}}, "a label": {Labels: map[string]string{"team": ""}},
-		"search": {Search: "A1"}, "search repository": {Search: "git.example"}, "scope": {Scope: "org.acme"}, "Argo project": {ArgoProject: "shop"},
+		"search": {Search: "A1"}, "search repository": {Search: "git.example"}, "search words": {Search: "prod  in-cluster A1"}, "search no scope": {Search: "account"}, "scope": {Scope: "org.acme"}, "Argo project": {ArgoProject: "shop"},
 		"environment": {Environment: "org.acme.production"}, "region": {Region: "eu"}, "type": {Type: "Production"}, "stale": {Stale: true},
 		"needs attention": {Attention: api.ApplicationAttentionKinds()}, "is held": {Attention: []string{api.AttentionHeld}},
 		"degraded or drifts": {Attention: []string{api.AttentionDegraded, api.AttentionDrift}, Sync: []string{"OutOfSync"}},
@@ -51,13 +51,21 @@ func fleetFilters() map[string]api.FleetFilter {
 func leaves(f api.FleetFilter, a *api.Application, places map[string]api.Environment, now time.Time) bool {
 	is := func(want, have string) bool { return want == "" || want == have }
 	among := func(want []string, have string) bool { return len(want) == 0 || slices.Contains(want, have) }
-	holds := func(text string) bool { return strings.Contains(strings.ToLower(text), strings.ToLower(f.Search)) }
+	cluster, _, _ := strings.Cut(a.Destination, "/")
+	found := func(word string) bool {
+		agent := a.Agent[strings.LastIndex(a.Agent, ".")+1:]
+		return slices.ContainsFunc([]string{a.Name, a.Namespace, a.RepoURL, cluster, agent}, func(text string) bool { return strings.Contains(strings.ToLower(text), word) })
+	}
+	for word := range strings.FieldsSeq(strings.ToLower(f.Search)) {
+		if !found(word) {
+			return false
+		}
+	}
 	for key, value := range f.Labels {
 		if have, there := a.Labels[key]; !there || value != "" && value != have {
 			return false
 		}
 	}
-	cluster, _, _ := strings.Cut(a.Destination, "/")
 	drifted, recent := true, true
 	if f.DriftOlder != "" {
 		age, _ := api.ParseAge(f.DriftOlder)
@@ -71,7 +79,7 @@ func leaves(f api.FleetFilter, a *api.Application, places map[string]api.Environ
 	return is(f.Agent, a.Agent) && is(f.ArgoProject, a.ArgoProject) && is(f.Namespace, a.Namespace) && is(f.Cluster, cluster) && is(f.Version, a.Version) &&
 		is(f.Environment, a.Environment) && is(f.Service, a.Service) && is(f.Region, at.Region) && is(f.Type, at.Type) &&
 		among(f.Sync, a.Sync) && among(f.Health, a.Health) && among(f.Phase, a.Phase) && (f.Scope == "" || f.Scope.Contains(a.Scope)) &&
-		is(f.RepoURL, strings.TrimSuffix(a.RepoURL, ".git")) && (holds(a.Name) || holds(a.Namespace) || holds(a.RepoURL) || holds(cluster)) &&
+		is(f.RepoURL, strings.TrimSuffix(a.RepoURL, ".git")) &&
 		(len(f.Attention) == 0 || slices.Contains(f.Attention, needOf(a, now))) && drifted && recent && (!f.Held || a.Held) && (!f.Stale || a.Stale)
 }
 

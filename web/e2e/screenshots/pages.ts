@@ -43,7 +43,7 @@ export const pictures: Picture[] = [
   at("diff", "{application}/diff"),
   at("drift", "{application}/diff?kind=drift"),
   at("sync", "{application}/sync"),
-  at("sync-panel", "{application}?sync=1"),
+  at("sync-panel", "{application}?panel=sync"),
   at("history", "{application}/history"),
   at("rollback", "{application}/history?do=rollback"),
   at("why", "{application}/why"),

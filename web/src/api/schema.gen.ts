@@ -1,5 +1,5 @@
 // Made from api/openapi.json by "make generate": do not edit.
-// sha256 of it: 5c5db1b1495ee54b53531fd42178bdc8c27babb798113c1b38a9f097c1147c7e
+// sha256 of it: 43650382f277024cc93cd1a12bd0189607a0522c167274a68d3f41e446ac863b
 
 export interface paths {
 	"/api/v1/access/can": {
@@ -4399,6 +4399,7 @@ export interface components {
 			stale?: boolean;
 			state: string;
 			warnings?: string[] | null;
+			window?: components["schemas"]["WhyWindow"];
 		};
 		WhyAction: {
 			/** @enum {string} */
@@ -4418,6 +4419,12 @@ export interface components {
 			since?: string;
 			what: string;
 			why?: string;
+		};
+		WhyWindow: {
+			manual: boolean;
+			reason: string;
+			/** Format: date-time */
+			until?: string;
 		};
 	};
 	responses: {

@@ -10,13 +10,14 @@ export function known(at: string | undefined | null): at is string {
   return Boolean(at) && !at?.startsWith("0001-");
 }
 
-// ago says how long before now something was: "12 s ago", "in 3 min".
-export function ago(at: string, now: number): string {
+// ago says how long before now something was: "12 s ago". With ahead it may also be to come: "in 3 min". Without it, a time after
+// now comes from a clock that is ahead of this one, and is not to come.
+export function ago(at: string, now: number, ahead = false): string {
   const age = now - Date.parse(at);
   if (Number.isNaN(age)) {
     return "";
   }
-  if (Math.abs(age) < 3 * second) {
+  if (age < 3 * second && (!ahead || age > -3 * second)) {
     return "just now";
   }
   return age < 0 ? `in ${span(-age)}` : `${span(age)} ago`;
@@ -75,7 +76,7 @@ export function clock(at: string, now: number): string {
   return date.toDateString() === new Date(now).toDateString() ? hours.format(date) : days.format(date);
 }
 
-// One clock for all times on the page: each ticks with it.
+// One clock for all times on the page: each ticks with it. It ticks each second; a time that is no longer young shows each fifth.
 let current = Date.now();
 let ticking: ReturnType<typeof setInterval> | undefined;
 const watchers = new Set<() => void>();
@@ -90,7 +91,7 @@ function watch(watcher: () => void): () => void {
     for (const each of watchers) {
       each();
     }
-  }, 5 * second);
+  }, second);
   return () => {
     watchers.delete(watcher);
     if (watchers.size === 0) {
@@ -100,5 +101,17 @@ function watch(watcher: () => void): () => void {
   };
 }
 
-// useNow is the time in ms, each 5 s anew.
-export const useNow = (): number => useSyncExternalStore(watch, () => current);
+const slow = 5 * second;
+const young = minute;
+
+// stepped is the time in ms that an age is counted at: each second while it is young, and each 5 s otherwise.
+export function stepped(now: number, at = 0): number {
+  const age = now - at;
+  return Math.abs(age) < young ? now : at + Math.floor(age / slow) * slow;
+}
+
+// useNow is the time in ms to count the age of a time at; without one, each 5 s.
+export function useNow(at?: string | null): number {
+  const time = at ? Date.parse(at) : undefined;
+  return useSyncExternalStore(watch, () => stepped(current, time));
+}

@@ -1,16 +1,24 @@
 import { ago, exact, known, useNow } from "@/lib/time";
 import { Tooltip } from "./tooltip";
 
-// Ago is a time as people say it, with the exact one on hover and focus.
-export function Ago({ at, none = "never" }: { at: string | undefined | null; none?: string }) {
-  const now = useNow();
+// Ago is a time as people say it, with the exact one on hover and focus; ahead is for one that may be to come.
+export function Ago({
+  at,
+  none = "never",
+  ahead = false,
+}: {
+  at: string | undefined | null;
+  none?: string;
+  ahead?: boolean;
+}) {
+  const now = useNow(at);
   if (!known(at)) {
     return <span className="text-muted">{none}</span>;
   }
   return (
     <Tooltip text={exact(at)}>
       <time dateTime={at} className="whitespace-nowrap">
-        {ago(at, now)}
+        {ago(at, now, ahead)}
       </time>
     </Tooltip>
   );

@@ -70,7 +70,7 @@ export function Dialog({ open, onClose, title, description, footer, children, cl
           {...focus}
           {...(description ? {} : { "aria-describedby": undefined })}
           className={cn(
-            "animate-appear fixed inset-x-2 top-[6vh] z-40 mx-auto flex max-h-[88vh] max-w-lg flex-col rounded-lg border bg-raised shadow-2xl outline-none",
+            "animate-appear fixed inset-x-2 top-[6vh] z-40 mx-auto flex max-h-[min(88vh,calc(94vh-var(--toasts,0px)))] max-w-lg flex-col rounded-lg border bg-raised shadow-2xl outline-none",
             className,
           )}
         >
@@ -98,7 +98,7 @@ export function Drawer({ open, onClose, title, description, footer, children, cl
             event.target instanceof Element && event.target.closest("[data-escape=own]") && event.preventDefault()
           }
           className={cn(
-            "animate-slide fixed inset-y-0 right-0 z-40 flex w-full max-w-3xl flex-col border-l bg-raised shadow-2xl outline-none",
+            "animate-slide fixed top-0 right-0 bottom-[var(--toasts,0px)] z-40 flex w-full max-w-3xl flex-col border-l bg-raised shadow-2xl outline-none",
             className,
           )}
         >

@@ -3,7 +3,7 @@ import { ApiError } from "@/api/client";
 import { scopeName, useScopes } from "@/lib/scopes";
 import { Button } from "./button";
 import { Drawer } from "./dialog";
-import { Field, Select } from "./field";
+import { Field, focusWrong, Select } from "./field";
 import { ErrorNote } from "./states";
 
 // Wrong is what the server found wrong with a field, by the name that it has in the API.
@@ -45,7 +45,8 @@ export function FormDrawer({
   const id = useId();
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
-  const run = async (event: FormEvent) => {
+  const run = async (event: FormEvent<HTMLFormElement>) => {
+    const form = event.currentTarget;
     event.preventDefault();
     event.stopPropagation();
     if (why || busy || !submit) {
@@ -57,6 +58,7 @@ export function FormDrawer({
       await submit();
     } catch (problem) {
       setError(problem);
+      focusWrong(form);
     } finally {
       setBusy(false);
     }

@@ -1,6 +1,7 @@
 import { ArrowDown, ArrowUp } from "lucide-react";
 import { type KeyboardEvent, type ReactNode, useEffect, useRef } from "react";
 import { cn } from "@/lib/cn";
+import { useNarrow } from "@/lib/narrow";
 import { useSight } from "@/lib/sight";
 
 export interface Column<T> {
@@ -12,8 +13,26 @@ export interface Column<T> {
   // sort is the name by which the list is sorted by this column.
   sort?: string;
   align?: "right";
-  // narrow screens leave out what is not said to be shown there
-  narrow?: boolean;
+}
+
+const padding = 16; // px of a row, above and below its content
+const gap = 4; // px between lines of a row on a narrow screen
+
+// stacked is how a row looks on a narrow screen: which of its columns take a whole line, the others two to a line, and how high a
+// line and the row are in px.
+export function stacked(
+  columns: readonly Pick<Column<unknown>, "width">[],
+  rowHeight: number,
+): { whole: boolean[]; line: number; height: number } {
+  const whole = columns.map(({ width }, i) => i === 0 || !/^[\d.]+rem$/.test(width) || Number.parseFloat(width) >= 10);
+  let lines = 0;
+  let half = false; // the last line has room for one more
+  for (const all of whole) {
+    lines += all || !half ? 1 : 0;
+    half = !all && !half;
+  }
+  const line = rowHeight - padding;
+  return { whole, line, height: lines * (line + gap) - gap + padding };
 }
 
 interface Props<T> {
@@ -32,7 +51,18 @@ interface Props<T> {
   selected?: (row: T) => boolean;
 }
 
-// Table shows any number of rows: only those in sight are on the page. Arrow keys move between rows, Enter opens one.
+// least is the width at which no column is narrower than it may be. (The browser's own max-content is more: it keeps the
+// proportions of columns that grow.)
+export const least = (columns: readonly Pick<Column<unknown>, "width">[]): string =>
+  `${columns.reduce((sum, { width }) => sum + Number(/([\d.]+)rem/.exec(width)?.[1] ?? 0), 0)}rem`;
+
+// whole lets the pointer read a text that is cut off.
+function whole(cell: HTMLElement): void {
+  cell.title = cell.scrollWidth > cell.clientWidth ? cell.innerText : "";
+}
+
+// Table shows any number of rows: only those in sight are on the page. Arrow keys move between rows, Enter opens one. On a narrow
+// screen the cells of a row stand below each other with their titles, and nothing scrolls sideways.
 export function Table<T>({
   label,
   rows,
@@ -42,17 +72,21 @@ export function Table<T>({
   onSort,
   onOpen,
   onEnd,
-  rowHeight = 40,
+  rowHeight: oneLine = 40,
   className,
   selected,
 }: Props<T>) {
   const scroller = useRef<HTMLDivElement>(null);
+  const stack = stacked(columns, oneLine);
+  const narrow = useNarrow();
+  const rowHeight = narrow ? stack.height : oneLine;
   const { first, last, focus } = useSight(scroller, rows.length, rowHeight, 12);
   useEffect(() => {
     if (onEnd && rows.length > 0 && last >= rows.length - 20) {
       onEnd();
     }
   }, [last, rows.length, onEnd]);
+  const sortable = onSort !== undefined && columns.some((c) => c.sort);
   const template = columns.map((c) => c.width).join(" ");
   const move = (event: KeyboardEvent<HTMLDivElement>, index: number) => {
     const to = { ArrowDown: index + 1, ArrowUp: index - 1, Home: 0, End: rows.length - 1 }[event.key];
@@ -75,15 +109,15 @@ export function Table<T>({
       className={cn("relative max-h-[70vh] overflow-auto", className)}
     >
       {/* One box for head and rows, so that both have the same width and their columns stand below each other. */}
-      <div role="presentation" className="relative min-w-max">
-        <div role="rowgroup" className="sticky top-0 z-10 border-b bg-surface">
+      <div role="presentation" className="relative" style={narrow ? undefined : { minWidth: least(columns) }}>
+        <div role="rowgroup" className={cn("sticky top-0 z-10 border-b bg-surface", narrow && !sortable && "sr-only")}>
           <div
             role="row"
-            style={{ gridTemplateColumns: template }}
-            className="grid items-center text-sm font-medium text-muted"
+            style={narrow ? undefined : { gridTemplateColumns: template }}
+            className={cn("items-center text-sm font-medium text-muted", narrow ? "flex flex-wrap" : "grid")}
           >
             {columns.map((c) => (
-              <Head key={c.key} column={c} sort={sort} onSort={onSort} />
+              <Head key={c.key} column={c} sort={sort} onSort={onSort} hidden={narrow && !c.sort} />
             ))}
           </div>
         </div>
@@ -108,25 +142,44 @@ export function Table<T>({
                   }
                 }}
                 style={{
-                  gridTemplateColumns: template,
+                  ...(narrow
+                    ? { gridAutoRows: stack.line, rowGap: gap, paddingBlock: padding / 2 }
+                    : { gridTemplateColumns: template }),
                   height: rowHeight,
                   transform: `translateY(${index * rowHeight}px)`,
                 }}
                 className={cn(
                   "absolute inset-x-0 top-0 grid items-center border-b hover:bg-idle-soft/60",
+                  narrow && "grid-cols-2",
                   onOpen && "cursor-pointer",
                   selected?.(row) && "bg-accent-soft hover:bg-accent-soft",
                 )}
               >
-                {columns.map((c) => (
-                  <div
-                    key={c.key}
-                    role="cell"
-                    className={cn("min-w-0 truncate px-3", c.align === "right" && "text-right tabular-nums")}
-                  >
-                    {c.cell(row)}
-                  </div>
-                ))}
+                {columns.map((c, i) =>
+                  narrow ? (
+                    <div
+                      key={c.key}
+                      role="cell"
+                      className={cn("flex min-w-0 items-baseline gap-2 px-3", stack.whole[i] && "col-span-2")}
+                    >
+                      {i > 0 && (
+                        <span aria-hidden className="shrink-0 text-xs text-muted">
+                          {c.title}
+                        </span>
+                      )}
+                      <div className="min-w-0 flex-1 truncate">{c.cell(row)}</div>
+                    </div>
+                  ) : (
+                    <div
+                      key={c.key}
+                      role="cell"
+                      onMouseEnter={(event) => whole(event.currentTarget)}
+                      className={cn("min-w-0 truncate px-3", c.align === "right" && "text-right tabular-nums")}
+                    >
+                      {c.cell(row)}
+                    </div>
+                  ),
+                )}
               </div>
             );
           })}
@@ -140,10 +193,13 @@ function Head<T>({
   column: c,
   sort,
   onSort,
+  hidden,
 }: {
   column: Column<T>;
   sort: string | undefined;
   onSort: ((sort: string) => void) | undefined;
+  // hidden from all but screen readers
+  hidden: boolean;
 }) {
   const down = sort === `-${c.sort}`;
   const on = c.sort !== undefined && (down || sort === c.sort);
@@ -151,7 +207,7 @@ function Head<T>({
     <div
       role="columnheader"
       {...(c.sort ? { "aria-sort": on ? (down ? "descending" : "ascending") : "none" } : {})}
-      className={cn("px-3 py-2", c.align === "right" && "text-right")}
+      className={cn("px-3 py-2", c.align === "right" && "text-right", hidden && "sr-only")}
     >
       {c.sort && onSort ? (
         <button

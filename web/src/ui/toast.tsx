@@ -1,5 +1,5 @@
 import { CircleAlert, CircleCheck, X } from "lucide-react";
-import { useEffect, useSyncExternalStore } from "react";
+import { useCallback, useEffect, useSyncExternalStore } from "react";
 import { IconButton } from "./button";
 import { textOf } from "./states";
 import { ApiError } from "@/api/client";
@@ -64,8 +64,23 @@ function One({ toast: t }: { toast: Toast }) {
   );
 }
 
-// Toasts shows what was said last, in the corner.
+// measure keeps the height of what is shown in a variable of the page, by which pages, drawers and dialogs end above it: nothing
+// that can be pressed is below a message.
+function measure(box: HTMLElement): () => void {
+  const page = document.documentElement;
+  const keep = () => page.style.setProperty("--toasts", `${box.offsetHeight}px`);
+  const watch = new ResizeObserver(keep);
+  watch.observe(box);
+  keep();
+  return () => {
+    watch.disconnect();
+    page.style.removeProperty("--toasts");
+  };
+}
+
+// Toasts shows what was said last, at the end of the page.
 export function Toasts() {
+  const box = useCallback((element: HTMLElement | null) => (element ? measure(element) : undefined), []);
   const toasts = useSyncExternalStore(
     (watcher) => {
       watchers.add(watcher);
@@ -75,9 +90,14 @@ export function Toasts() {
   );
   return (
     // A list keeps its role for its lines: what tells of new ones is around it.
-    <div role="status" aria-live="polite" className="fixed right-3 bottom-3 z-50 w-[min(26rem,calc(100vw-1.5rem))]">
+    <div
+      ref={box}
+      role="status"
+      aria-live="polite"
+      className="pointer-events-none fixed inset-x-0 bottom-0 z-50 flex justify-end"
+    >
       {toasts.length > 0 && (
-        <ul className="pointer-events-auto space-y-2">
+        <ul data-toasts className="pointer-events-auto m-3 max-h-[40dvh] w-[min(26rem,100%)] space-y-2 overflow-y-auto">
           {toasts.map((t) => (
             <One key={t.id} toast={t} />
           ))}

@@ -87,7 +87,7 @@ function Row({ token, onDelete }: { token: Token; onDelete: () => void }) {
           {over && <Badge tone="bad">Ended</Badge>}
         </div>
         <div className="text-sm break-words text-muted">
-          ends <Ago at={token.expiresAt} /> · used <Ago at={token.lastUsedAt} /> ·{" "}
+          ends <Ago at={token.expiresAt} ahead /> · used <Ago at={token.lastUsedAt} /> ·{" "}
           {limits.length > 0 ? limits.join(", ") : "all that its owner may"}
           {token.scope && token.scope !== "account" ? ` in ${token.scope}` : ""}
         </div>
@@ -127,7 +127,7 @@ function NewToken({ owner, onClose }: { owner: Owner; onClose: () => void }) {
             <Secret label={`Secret of ${made.name}`} value={made.secret} />
             <p className="text-muted">
               Copy it now: the server keeps only a hash of it. Send it as <code>Authorization: Bearer …</code>, or put
-              it into <code>SLIPWAY_TOKEN</code>. It ends <Ago at={made.expiresAt} />.
+              it into <code>SLIPWAY_TOKEN</code>. It ends <Ago at={made.expiresAt} ahead />.
             </p>
           </div>
         )}

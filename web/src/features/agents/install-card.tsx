@@ -51,8 +51,8 @@ export function Install({
         </div>
         <Command agent={agent} token={made.token} way={way} namespace={namespace} network={network} />
         <p className="text-sm text-muted">
-          Run it with a kubeconfig of the cluster. The token in it counts once and ends <Ago at={made.expiresAt} />; it
-          is not shown again.
+          Run it with a kubeconfig of the cluster. The token in it counts once and ends{" "}
+          <Ago at={made.expiresAt} ahead />; it is not shown again.
         </p>
         <NetworkFields value={network} onChange={(change) => setNetwork({ ...network, ...change })} />
       </div>

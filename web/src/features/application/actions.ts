@@ -3,6 +3,7 @@ import { useCallback } from "react";
 import type { Schemas } from "@/api/client";
 import type { App } from "@/lib/application";
 import { useAddress } from "@/lib/navigate";
+import { syncPanel } from "@/lib/panel";
 import { toast, toastError } from "@/ui/toast";
 import { type Part, partPath } from "./address";
 import type { Named } from "./resource";
@@ -74,7 +75,7 @@ export function useActions(app: App): Actions {
     (dialog: string, more: Record<string, string> = {}) => set({ do: dialog, ...more }, false),
     [set],
   );
-  const sync = useCallback((more: Record<string, string> = {}) => set({ sync: "1", ...more }, false), [set]);
+  const sync = useCallback((more: Record<string, string> = {}) => set(syncPanel(more), false), [set]);
   const run = useCallback(
     (action: Action) => {
       const objects = action.objects ?? [];

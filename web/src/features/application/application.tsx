@@ -71,7 +71,7 @@ export default function ApplicationPage() {
 
 function Panel() {
   const [search] = useAddress();
-  return one(search, "sync") ? (
+  return one(search, "panel") === "sync" ? (
     <Suspense>
       <SyncPanel />
     </Suspense>

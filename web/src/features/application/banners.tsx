@@ -61,6 +61,7 @@ export function Banners({ app, detail, resource }: { app: App; detail: Detail; r
   const reason = (...codes: string[]) => why?.reasons?.find((r) => codes.includes(r.code));
   const window = reason("HeldByWindow");
   const guard = reason("HeldByGuard", "WaitingForConfirm");
+  const closed = why?.window;
   const held = conditionOf(resource, "Held");
   const pin = pinOf(resource);
   const deletion = reason("Deleting");
@@ -130,6 +131,18 @@ export function Banners({ app, detail, resource }: { app: App; detail: Detail; r
       {window && (
         <Banner tone="held" icon={<Snowflake size={15} aria-hidden />} title="A sync window holds it">
           {sentence(window.why || window.what)}
+        </Banner>
+      )}
+      {!window && closed && (
+        <Banner tone="held" icon={<Snowflake size={15} aria-hidden />} title="A sync window is closed">
+          {sentence(closed.reason)}{" "}
+          {closed.manual ? "You can still sync by hand." : "It cannot be synced by hand either."}
+          {known(closed.until) && (
+            <>
+              {" "}
+              It opens <Ago at={closed.until} ahead />.
+            </>
+          )}
         </Banner>
       )}
       {held && !guard && !window && why && (

@@ -49,7 +49,7 @@ export function DiffItem({
         </button>
         {item.allowed && (
           <Badge tone="held">
-            Allowed until <Ago at={item.allowed.until} />
+            Allowed until <Ago at={item.allowed.until} ahead />
           </Badge>
         )}
         <Copy text={item.diff} label={`Copy the difference of ${placeOf(item)}`} />

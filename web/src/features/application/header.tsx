@@ -30,6 +30,7 @@ export function Header({ app, detail, resource }: { app: App; detail: Detail; re
   const may = useMay(app);
   const first = why.data?.reasons?.find((r) => r.actions?.length)?.actions?.[0];
   const primary = first && beside([first], resource)[0];
+  const refreshes = primary?.action === "refresh" && !primary.hard; // the button that is always there does it
   useOffers(app, actions, resource, primary);
   useObjectFinder(app, actions.go);
   return (
@@ -54,7 +55,7 @@ export function Header({ app, detail, resource }: { app: App; detail: Detail; re
           </h1>
         </div>
         <div className="flex flex-wrap items-center gap-2">
-          {primary && primary.action !== "sync" && (
+          {primary && primary.action !== "sync" && !refreshes && (
             <Button look="primary" why={actions.why(primary)} onClick={() => actions.run(primary)}>
               {labelOf(primary)}
             </Button>
@@ -66,7 +67,7 @@ export function Header({ app, detail, resource }: { app: App; detail: Detail; re
           >
             {primary?.action === "sync" ? labelOf(primary) : "Sync…"}
           </Button>
-          <Button why={may.refresh} onClick={() => actions.refresh(false)}>
+          <Button why={may.refresh} look={refreshes ? "primary" : "plain"} onClick={() => actions.refresh(false)}>
             <RefreshCw size={14} aria-hidden />
             Refresh
           </Button>

@@ -4,6 +4,7 @@ import { client, data } from "@/api/client";
 import { type App, lookKey, useApp } from "@/lib/application";
 import { plural } from "@/lib/format";
 import { useAddress } from "@/lib/navigate";
+import { noPanel } from "@/lib/panel";
 import { queryClient } from "@/lib/query";
 import { one } from "@/lib/search";
 import { useSettled } from "@/lib/settled";
@@ -58,7 +59,7 @@ export default function SyncPanel() {
   const [error, setError] = useState<unknown>(null);
   const request = requestOf(choice, targets);
   const plan = usePlan(app, request);
-  const close = () => set({ sync: "", prune: "", objects: "" });
+  const close = () => set(noPanel);
   const start = async () => {
     setBusy(true);
     setError(null);

@@ -33,7 +33,7 @@ export function PlanView({ plan }: { plan: Plan }) {
           {known(plan.windows.until) && (
             <>
               {" "}
-              Until <Ago at={plan.windows.until} />.
+              Until <Ago at={plan.windows.until} ahead />.
             </>
           )}
         </Gate>

@@ -6,6 +6,7 @@ import { accepted, type Command, finished, waiting } from "@/lib/command";
 import { events } from "@/lib/events";
 import { queryClient } from "@/lib/query";
 import { rereading } from "@/lib/reread";
+import { known } from "@/lib/time";
 import { type Detail, type Named, type Resource, resourceOf } from "./resource";
 
 const settle = 120; // ms to gather events that come together
@@ -36,11 +37,20 @@ export function useDetail(app: App): { detail: Detail | undefined; resource: Res
   return { detail, resource };
 }
 
+const longest = 3_600_000; // ms: a later time is looked at again on the way
+
+// untilOf is how many ms there are until a time, and a second more; false for none.
+export function untilOf(at: string | undefined, now: number): number | false {
+  return known(at) ? Math.min(longest, Math.max(1_000, Date.parse(at) - now + 1_000)) : false;
+}
+
 export const whyQuery = (app: App) =>
   queryOptions({
     queryKey: liveKey(app, "why"),
     queryFn: () =>
       data(client.GET("/api/v1/agents/{agent}/applications/{namespace}/{name}/why", { params: { path: pathOf(app) } })),
+    // No event says that a sync window opens.
+    refetchInterval: ({ state }) => untilOf(state.data?.window?.until, Date.now()),
   });
 
 // May says for each thing that can be asked of an application why it cannot be.

@@ -102,7 +102,7 @@ export function Stale({ app }: { app: Application }) {
 
 // Time is Ago without a picture of its own for each row: the browser shows the exact time.
 export function Time({ at }: { at: string | undefined }) {
-  const now = useNow();
+  const now = useNow(at);
   return known(at) ? (
     <time dateTime={at} title={exact(at)}>
       {ago(at, now)}

@@ -37,7 +37,12 @@ const columns: Column<Entry>[] = [
       </>
     ),
   },
-  { key: "action", title: "What", width: "minmax(11rem,1fr)", cell: (e) => <code>{e.action}</code> },
+  {
+    key: "action",
+    title: "What",
+    width: "minmax(12.5rem,1fr)",
+    cell: (e) => <code className="text-sm">{e.action}</code>,
+  },
   { key: "object", title: "With", width: "minmax(12rem,2fr)", cell: (e) => e.object?.id },
   {
     key: "outcome",

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { Eye, Plus } from "lucide-react";
-import { useDeferredValue, useMemo, useState } from "react";
+import { useDeferredValue, useMemo, useRef, useState } from "react";
 import { type Schemas, send } from "@/api/client";
 import { finished } from "@/lib/command";
 import { useChoices } from "@/lib/entity";
@@ -12,11 +12,12 @@ import { useMissing } from "@/lib/session";
 import { useSettled } from "@/lib/settled";
 import { Button } from "@/ui/button";
 import { Code } from "@/ui/code";
+import { focusWrong } from "@/ui/field";
 import { Card, Page } from "@/ui/page";
 import { PreviewCard } from "@/ui/preview";
 import { ErrorNote, Loaded, NoneYet, NoPermission } from "@/ui/states";
 import { toast } from "@/ui/toast";
-import { begin, change, type Draft, get, lineOf, read, resource } from "./draft";
+import { begin, change, type Draft, get, lacking, lineOf, read, resource } from "./draft";
 import { DraftForm } from "./draft-form";
 import { checkQuery } from "./queries";
 
@@ -54,12 +55,6 @@ export default function CreateApplication() {
   );
 }
 
-const nameless = {
-  field: "metadata.name",
-  message: "Write a name of lower-case letters, digits, hyphens and dots.",
-  level: "error" as const,
-};
-
 function Editor({ agents }: { agents: Schemas["Agent"][] }) {
   const [agent, setAgent] = useState(agents[0]?.id ?? "");
   const of = agents.find((a) => a.id === agent);
@@ -74,10 +69,16 @@ function Editor({ agents }: { agents: Schemas["Agent"][] }) {
   const navigate = useNavigate();
   const settled = useSettled(draft, 250);
   const wanted = useMemo(() => safely(settled), [settled]);
+  const form = useRef<HTMLDivElement>(null);
+  // tried is true once it was sent with fields missing: until then only the name is asked for.
+  const [tried, setTried] = useState(false);
   // Without a name there is no Application to ask about.
-  const named = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(get(settled, ["metadata", "name"]));
+  const named = !lacking(settled).some((p) => p.field === "metadata.name");
   const check = useQuery(checkQuery(agent, wanted, touched && named && wanted !== undefined && !missing));
-  const problems = useDeferredValue(!touched ? [] : named ? (check.data?.problems ?? []) : [nameless]);
+  const found = useDeferredValue(touched && named ? (check.data?.problems ?? []) : []);
+  const lacks = lacking(draft);
+  const asked = tried ? lacks : lacks.filter((p) => touched && p.field === "metadata.name");
+  const problems = [...asked, ...found.filter((p) => !asked.some((l) => l.field === p.field))];
   const edit = (next: Draft) => {
     setTouched(true);
     setError(null);
@@ -85,6 +86,11 @@ function Editor({ agents }: { agents: Schemas["Agent"][] }) {
   };
   const run = async (what: "preview" | "create") => {
     setTouched(true);
+    if (lacks.length > 0) {
+      setTried(true);
+      focusWrong(form.current);
+      return;
+    }
     setBusy(what);
     setError(null);
     try {
@@ -116,7 +122,7 @@ function Editor({ agents }: { agents: Schemas["Agent"][] }) {
   ];
   return (
     <>
-      <div className="grid gap-4 xl:grid-cols-2">
+      <div ref={form} className="grid gap-4 xl:grid-cols-2">
         <Card title="Form">
           <DraftForm
             agents={agents}

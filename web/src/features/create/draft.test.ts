@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { begin, change, get, lineOf, listOf, option, read, resource, setOption, sourcePath } from "./draft";
+import { begin, change, get, lacking, lineOf, listOf, option, read, resource, setOption, sourcePath } from "./draft";
 
 describe("a draft", () => {
   it("keeps comments and fields that nobody here knows", () => {
@@ -46,5 +46,24 @@ describe("a draft", () => {
   it("does not let a small text become a large one", () => {
     const bomb = `a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c,*c,*c,*c,*c]\n`;
     expect(() => resource(read(bomb))).toThrow();
+  });
+});
+
+describe("what is lacking before a draft is sent", () => {
+  const fields = (text: string) => lacking(read(text)).map((p) => p.field);
+  it("is asked for in the order of the form", () => {
+    expect(fields(begin)).toEqual(["metadata.name", "spec.source.repoURL", "spec.source.path"]);
+    const filled = begin
+      .replace('name: ""', "name: shop")
+      .replace('repoURL: ""', "repoURL: https://git.example.org/shop.git")
+      .replace('path: ""', "path: .");
+    expect(fields(filled)).toEqual([]);
+  });
+  it("is what its kind of source needs", () => {
+    const app = (spec: string) => `metadata: {name: shop}\nspec: ${spec}\n`;
+    expect(fields(app('{source: {repoURL: https://h/c, chart: ""}}'))).toEqual(["spec.source.chart"]);
+    expect(fields(app("{sources: [{repoURL: https://h/r, ref: values}, {}]}"))).toEqual([]);
+    expect(fields(app("{sources: [{path: a}]}"))).toEqual(["spec.sources.0.repoURL"]);
+    expect(fields(app("{sourceHydrator: {drySource: {}}}"))).toEqual([]);
   });
 });

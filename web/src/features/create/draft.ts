@@ -105,6 +105,34 @@ export const option = (draft: Draft, name: string): boolean =>
 // kindOfSource is what the address of a repository stands for.
 export const isChart = (draft: Draft): boolean => has(draft, [...sourcePath(draft), "chart"]);
 
+// lacking is what an Application needs to be of use and a draft does not say yet, by field, in the order of the form.
+export function lacking(draft: Draft): { field: string; message: string; level: "error" }[] {
+  if (draft.problem) {
+    return [];
+  }
+  const out: { field: string; message: string; level: "error" }[] = [];
+  const need = (ok: boolean, path: Path, message: string) =>
+    !ok && out.push({ field: path.join("."), message, level: "error" });
+  const name: Path = ["metadata", "name"];
+  need(
+    /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(get(draft, name)),
+    name,
+    "Write a name of lower-case letters, digits, hyphens and dots.",
+  );
+  if (has(draft, ["spec", "sourceHydrator"])) {
+    return out;
+  }
+  const at = sourcePath(draft);
+  const text = (field: string) => get(draft, [...at, field]).trim() !== "";
+  need(text("repoURL"), [...at, "repoURL"], "Write the address of the repository.");
+  if (isChart(draft)) {
+    need(text("chart"), [...at, "chart"], "Write the name of the chart.");
+  } else if (!has(draft, [...at, "ref"])) {
+    need(text("path"), [...at, "path"], "Choose a directory; a dot is the whole repository.");
+  }
+  return out;
+}
+
 // lineOf is in which line of the text a field is, from 1; that of what is around it where it is missing.
 export function lineOf(draft: Draft, field: string): number {
   const path = field

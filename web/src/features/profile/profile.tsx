@@ -36,7 +36,7 @@ export default function Profile() {
                 ["Mail", who.user?.email || "none"],
                 ["Signs in with", who.user?.origin === "oidc" ? "the identity provider" : "a password"],
                 ["Groups", (who.groups ?? []).join(", ") || "none"],
-                ["Session ends", <Ago key="e" at={who.expiresAt} />],
+                ["Session ends", <Ago key="e" at={who.expiresAt} ahead />],
               ]}
             />
           </Card>

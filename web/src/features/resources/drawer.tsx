@@ -8,6 +8,7 @@ import { Drawer } from "@/ui/dialog";
 import { Empty, Loading, NoPermission } from "@/ui/states";
 import { Status } from "@/ui/status";
 import { Actions } from "./actions";
+import { ChildLink } from "./child-link";
 import { LogView } from "./log-view";
 import { type Forest, hasPods, type Node, refOf } from "./model";
 import { ObjectDiff } from "./object-diff";
@@ -80,6 +81,7 @@ export default function ResourceDrawer({ app, id, tree, tab, onTab, onOpen, onCl
           <span className="flex gap-3 text-sm font-normal">
             {node.health && <Status status={node.health} />}
             {node.sync && <Status status={node.sync} />}
+            {node.kind === "Application" && <ChildLink node={node} />}
           </span>
         </span>
       }

@@ -4,6 +4,7 @@ import { memo } from "react";
 import { cn } from "@/lib/cn";
 import { ago, known } from "@/lib/time";
 import { labelOf, StatusIcon, toneFill, toneOf } from "@/ui/status";
+import { ChildLink } from "./child-link";
 import { type Item, told } from "./group";
 import { fact, type Node, short } from "./model";
 
@@ -101,6 +102,7 @@ export const GraphNode = memo(function GraphNode({ data }: NodeProps & { data: G
         <Name text={n.name} generated={n.parent !== undefined} />
         <span className="block truncate text-xs text-muted">{fact(n) || n.kind}</span>
       </span>
+      {n.kind === "Application" && <ChildLink node={n} small />}
       <span className="flex shrink-0 flex-col gap-1">
         {n.health && <StatusIcon status={n.health} />}
         {n.sync && <StatusIcon status={n.sync} />}

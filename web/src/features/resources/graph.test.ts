@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
-import { counts, narrow } from "./filter";
+import { noPanel, syncPanel } from "@/lib/panel";
+import { counts, filters, narrow, readFilter } from "./filter";
 import { fold, told } from "./group";
 import { place, rootId, step, size } from "./layout";
-import { fact, flatten, forest, idOf, type Node, refOf, reportedTree, tag } from "./model";
+import { childOf, fact, flatten, forest, idOf, type Node, refOf, reportedTree, tag } from "./model";
 import { network } from "./network";
 
 const node = (kind: string, name: string, more: Partial<Node> = {}): Node => {
@@ -203,4 +204,22 @@ test("the last report of an agent that is away is a tree of the application's ow
   for (const none of [undefined, null, "text", {}, { status: { resources: [] } }, { status: { resources: "many" } }]) {
     expect(reportedTree(none)).toBeUndefined();
   }
+});
+
+test("the panel for a sync filters nothing of what is below it", () => {
+  expect(filters(readFilter(syncPanel({ prune: "1", objects: "out" })))).toBe(false);
+  const names = new Set(Object.keys(syncPanel({ prune: "1", objects: "out" })));
+  expect(new Set(Object.keys(noPanel))).toEqual(names);
+});
+
+test("a child application leads to its page, where one agent has both", () => {
+  const child = { group: "argoproj.io", kind: "Application", namespace: "argocd", name: "web" };
+  const page = { agent: "account.prod", namespace: "argocd", name: "web" };
+  const of = (destination?: string) => ({ agent: "account.prod", destination });
+  expect(childOf(child, of("https://kubernetes.default.svc/argocd"))).toEqual(page);
+  expect(childOf(child, of("in-cluster"))).toEqual(page);
+  expect(childOf(child, of("https://edge.example.org"))).toBeUndefined();
+  expect(childOf(child, of("in-cluster-2/argocd"))).toBeUndefined();
+  expect(childOf(child, of())).toBeUndefined();
+  expect(childOf({ ...child, group: "app.k8s.io" }, of("in-cluster"))).toBeUndefined();
 });

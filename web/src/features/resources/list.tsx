@@ -2,6 +2,7 @@ import { useMemo } from "react";
 import { Ago } from "@/ui/ago";
 import { Status } from "@/ui/status";
 import { type Column, Table } from "@/ui/table";
+import { ChildLink } from "./child-link";
 import { fact, type Node } from "./model";
 
 const columns: Column<Node>[] = [
@@ -11,7 +12,12 @@ const columns: Column<Node>[] = [
     title: "Name",
     width: "minmax(14rem, 2fr)",
     sort: "name",
-    cell: (n) => <span className="font-medium">{n.name}</span>,
+    cell: (n) => (
+      <span className="flex min-w-0 items-center gap-1 font-medium">
+        <span className="min-w-0 truncate">{n.name}</span>
+        {n.kind === "Application" && <ChildLink node={n} small />}
+      </span>
+    ),
   },
   {
     key: "namespace",

@@ -117,6 +117,18 @@ export function forest(list: readonly Node[]): Forest {
   return { nodes, children };
 }
 
+// childOf is the Application that a node is, with a page of its own; undefined for any other object. The agent of the application
+// whose tree it is has it where both are in the agent's own cluster.
+export function childOf(
+  n: Pick<Node, "group" | "kind" | "namespace" | "name">,
+  of: { agent: string; destination?: string | undefined },
+): { agent: string; namespace: string; name: string } | undefined {
+  const own = /^(https:\/\/kubernetes\.default\.svc|in-cluster)(\/|$)/.test(of.destination ?? "");
+  return own && n.group === "argoproj.io" && n.kind === "Application" && n.namespace
+    ? { agent: of.agent, namespace: n.namespace, name: n.name }
+    : undefined;
+}
+
 // tag is the version part of an image: "1.2", or the first of its digest.
 export function tag(image: string): string {
   const [name, digest] = image.split("@");

@@ -81,7 +81,7 @@ function Difference({ diff }: { diff: Schemas["ObjectDiff"] }) {
           </Badge>
           {diff.allowed && (
             <span className="text-sm text-muted">
-              Left like that until <Ago at={diff.allowed.until} />
+              Left like that until <Ago at={diff.allowed.until} ahead />
               {diff.allowed.reason && `: ${diff.allowed.reason}`}
             </span>
           )}

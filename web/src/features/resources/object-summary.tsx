@@ -68,7 +68,7 @@ export function ObjectSummary({
   add("Kind", `${node.kind} (${node.group ? `${node.group}/` : ""}${node.version ?? ""})`);
   add("Namespace", node.namespace);
   add("Created", node.createdAt && <Ago at={node.createdAt} />);
-  add("Being deleted", live?.metadata?.deletionTimestamp && <Ago at={live.metadata.deletionTimestamp} />);
+  add("Being deleted", live?.metadata?.deletionTimestamp && <Ago at={live.metadata.deletionTimestamp} ahead />);
   add("Owner", owner && <LinkTo node={owner} onOpen={onOpen} />);
   add("Node", node.pod?.node);
   add("IP address", node.pod?.ip);

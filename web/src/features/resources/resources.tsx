@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useEffect, useMemo } from "react";
-import { type App, useApp, detailQuery } from "@/lib/application";
+import { type App, detailQuery, pathOf, useApp } from "@/lib/application";
 import { useAddress } from "@/lib/navigate";
 import { many, one } from "@/lib/search";
 import { Button } from "@/ui/button";
@@ -76,7 +77,7 @@ function Shown({ app, tree, live, old }: { app: App; tree: Tree; live: boolean; 
       {/* Colours say how something is now. */}
       <div className={old ? "grayscale" : undefined} data-old={old || undefined}>
         {tree.nodes.length === 0 ? (
-          <Empty title="No objects yet">Sync the application to create what its source says.</Empty>
+          <NoObjects app={app} />
         ) : shown.hits === 0 ? (
           <Empty
             filtered
@@ -111,6 +112,28 @@ function Shown({ app, tree, live, old }: { app: App; tree: Tree; live: boolean; 
         </Suspense>
       )}
     </section>
+  );
+}
+
+// NoObjects says why there are none: a sync makes some only where the source can be read.
+function NoObjects({ app }: { app: App }) {
+  const { data: detail } = useQuery(detailQuery(app));
+  if (detail?.sync !== "Unknown") {
+    return <Empty title="No objects yet">Sync the application to create what its source says.</Empty>;
+  }
+  return (
+    <Empty
+      title="No objects are known"
+      action={
+        <Button asChild>
+          <Link to="/applications/$agent/$namespace/$name/why" params={pathOf(app)}>
+            See why
+          </Link>
+        </Button>
+      }
+    >
+      The agent could not compare the source of this application with the cluster.
+    </Empty>
   );
 }
 

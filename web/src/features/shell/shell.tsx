@@ -83,7 +83,7 @@ export function Shell() {
     setNarrow(!narrow);
   };
   return (
-    <div className="flex h-dvh flex-col">
+    <div className="flex h-[calc(100dvh-var(--toasts,0px))] flex-col">
       <a
         href="#main"
         className="sr-only focus:not-sr-only focus:absolute focus:z-50 focus:m-2 focus:rounded focus:bg-raised focus:px-3 focus:py-2"
@@ -153,7 +153,7 @@ function Sidebar({
       aria-label="Pages"
       className={cn(
         "z-30 shrink-0 flex-col overflow-y-auto border-r bg-surface py-2",
-        open ? "fixed inset-y-0 top-12 left-0 flex w-60 md:static" : "hidden md:flex",
+        open ? "fixed top-12 bottom-[var(--toasts,0px)] left-0 flex w-60 md:static" : "hidden md:flex",
         narrow ? "md:w-13" : "md:w-52",
       )}
     >
