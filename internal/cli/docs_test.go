@@ -22,8 +22,16 @@ func TestEveryCommandThatIsShownExists(t *testing.T) {
 	t.Parallel()
 	shown := 0
 	for _, place := range []struct{ at, ext string }{
-		{"README.md", ".md"}, {"ARCHITECTURE.md", ".md"}, {"CONTRIBUTING.md", ".md"}, {"docs", ".md"}, {"changelog", ".md"},
-		{"deploy", ".yaml"}, {"web/src", ".tsx"}, {"web/src", ".ts"}, {"internal", ".go"}, {"api", ".go"},
+		{"README.md", ".md"},
+		{"ARCHITECTURE.md", ".md"},
+		{"CONTRIBUTING.md", ".md"},
+		{"docs", ".md"},
+		{"changelog", ".md"},
+		{"deploy", ".yaml"},
+		{"web/src", ".tsx"},
+		{"web/src", ".ts"},
+		{"internal", ".go"},
+		{"api", ".go"},
 	} {
 		top := filepath.Join("..", "..", filepath.FromSlash(place.at))
 		err := filepath.WalkDir(top, func(file string, d fs.DirEntry, err error) error {
