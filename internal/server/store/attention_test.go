@@ -35,6 +35,7 @@ func said(sync, health, phase, condition string) func(map[string]any) {
 func TestWhatNeedsAttentionSaysWhatWhereAndSinceWhen(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *bench) {
 		ctx := t.Context()
+		must[api.Organization](t)(b.Organizations().Create(ctx, api.Organization{Meta: api.Meta{Name: "acme"}}))
 		prod, epoch := b.agent(t, "prod", "account")
 		edge, edgeEpoch := b.agent(t, "edge", "org.acme")
 		tell := func() {

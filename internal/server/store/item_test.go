@@ -286,7 +286,7 @@ func TestApplicationsAreFilteredByWhatTheyShow(t *testing.T) {
 			"repository":  {api.ApplicationFilter{RepoURL: "https://git.example.org/one"}, []string{"one", "three"}},
 			"destination": {api.ApplicationFilter{Destination: "https://k8s.example.org"}, []string{"three"}},
 			"namespace":   {api.ApplicationFilter{Namespace: "elsewhere"}, []string{}},
-			"search":      {api.ApplicationFilter{ItemFilter: api.ItemFilter{ListOptions: api.ListOptions{Search: "OD"}}}, []string{"odd"}},
+			"search":      {api.ApplicationFilter{ItemFilter: api.ItemFilter{ListOptions: api.ListOptions{Search: "ODD"}}}, []string{"odd"}},
 		} {
 			page := must[api.Page[api.Application]](t)(b.ListApplications(ctx, all(api.TypeApplication), test.filter))
 			if diff := cmp.Diff(test.want, ids(page, func(a api.Application) string { return a.Name })); diff != "" {

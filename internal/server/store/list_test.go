@@ -49,7 +49,7 @@ func TestWhatIsVeryLongIsKeptListedAndFoundByItsRepository(t *testing.T) {
 		}{
 			{"all", api.ApplicationFilter{}, []string{first.Name, last.Name}},
 			{"its name", api.ApplicationFilter{ItemFilter: api.ItemFilter{ListOptions: api.ListOptions{Search: "AAAA"}}}, []string{first.Name}},
-			{"words in any order", api.ApplicationFilter{ItemFilter: api.ItemFilter{ListOptions: api.ListOptions{Search: "git.example  ARGO aaa"}}}, []string{first.Name}},
+			{"words in any order", api.ApplicationFilter{ItemFilter: api.ItemFilter{ListOptions: api.ListOptions{Search: "git.example  PROD aaa"}}}, []string{first.Name}},
 			{"a word that it has not", api.ApplicationFilter{ItemFilter: api.ItemFilter{ListOptions: api.ListOptions{Search: "aaa short"}}}, []string{}},
 			{"a repository that comes late", api.ApplicationFilter{RepoURL: repos[25]}, []string{first.Name}},
 			{"the repository of a short one", api.ApplicationFilter{RepoURL: "https://git.example.org/short"}, []string{"short"}},
