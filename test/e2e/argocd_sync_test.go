@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -33,7 +34,7 @@ func (a *argoCD) sync(ctx context.Context, app *v1alpha1.Application) error {
 	}
 	result := &v1alpha1.SyncOperationResult{Revision: revision, Source: *source}
 	for _, obj := range objects {
-		if chosen(op, obj) {
+		if chosen(op, app, obj) {
 			result.Resources = append(result.Resources, a.deploy(ctx, app, obj, op.DryRun))
 		}
 	}
@@ -42,7 +43,7 @@ func (a *argoCD) sync(ctx context.Context, app *v1alpha1.Application) error {
 		return err
 	}
 	for _, obj := range extra {
-		if chosen(op, obj) {
+		if chosen(op, app, obj) {
 			result.Resources = append(result.Resources, a.prune(ctx, obj, op))
 		}
 	}
@@ -57,11 +58,12 @@ func (a *argoCD) sync(ctx context.Context, app *v1alpha1.Application) error {
 	return a.end(ctx, app, v1alpha1.OperationSucceeded, "successfully synced (all tasks run)", result)
 }
 
-// chosen reports whether an operation is about an object.
-func chosen(op *v1alpha1.SyncOperation, obj *unstructured.Unstructured) bool {
+// chosen reports whether an operation is about an object, which has the namespace of the destination where it names none.
+func chosen(op *v1alpha1.SyncOperation, app *v1alpha1.Application, obj *unstructured.Unstructured) bool {
+	ns := cmp.Or(obj.GetNamespace(), app.Spec.Destination.Namespace)
 	return len(op.Resources) == 0 || slices.ContainsFunc(op.Resources, func(r v1alpha1.SyncOperationResource) bool {
 		return r.Group == obj.GroupVersionKind().Group && r.Kind == obj.GetKind() && r.Name == obj.GetName() &&
-			(r.Namespace == "" || r.Namespace == obj.GetNamespace())
+			(r.Namespace == "" || r.Namespace == ns)
 	})
 }
 

@@ -182,7 +182,9 @@ func TestAWholeAgentIsSeenAndAskedThroughTheServer(t *testing.T) {
 		t.Fatalf("sync: %+v, %v", got, err)
 	}
 	s.store.until(t, "the sync", has(p.key(agentapi.ItemApplication, "shop"), `"phase":"Succeeded"`, `"status":"Synced"`))
-	s.store.until(t, "its beginning and its end", func() bool { return s.store.Events() == 2 })
+	s.store.until(t, "its beginning and its end", func() bool {
+		return s.store.Events(agentapi.EventSyncStarted) == 1 && s.store.Events(agentapi.EventSyncFinished) == 1
+	})
 	if _, err := p.core.ConfigMaps(p.ns).Get(t.Context(), "shop", metav1.GetOptions{}); err != nil {
 		t.Error(err)
 	}

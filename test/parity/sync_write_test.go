@@ -15,6 +15,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/guard"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/engine/plan"
 	"github.com/slipway-gitops/slipway/internal/testenv"
 )
 
@@ -76,13 +77,18 @@ func (c cluster) step(t *testing.T, verb diff.Verb, dry bool, app object.Options
 	ready := map[object.Key]object.Manifest{}
 	own := map[object.Key]object.Options{}
 	var changes []diff.Change
+	var deletions []object.Key
 	for _, obj := range manifests {
 		m := c.manifest(t, obj)
 		ready[m.Key], own[m.Key] = m, object.OptionsOf(obj)
+		if verb == diff.Delete {
+			deletions = append(deletions, m.Key)
+		}
 		changes = append(changes, diff.Change{Key: m.Key, Version: m.Version, Verb: verb})
 	}
 	return c.target.Step(t.Context(), changes, apply.Options{
 		DryRun:   dry,
+		Leave:    guard.JudgeSync(guard.Sync{Deletions: deletions, Budget: plan.Budget{Off: true}}).Leave,
 		How:      func(k object.Key) apply.How { return apply.How{Own: own[k], App: app} },
 		Manifest: func(k object.Key) (object.Manifest, bool) { m, ok := ready[k]; return m, ok },
 	})

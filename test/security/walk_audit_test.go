@@ -107,14 +107,22 @@ func due(q *request, out *httptest.ResponseRecorder) (least, most int) {
 		return 0, 0
 	case q.moved():
 		return 0, 1
-	case out.Code < 400 && strings.Contains(q.query, "dryRun=true"):
-		return 0, 1 // a dry run of an agent is a command
+	case out.Code < 400 && (strings.Contains(q.query, "dryRun=true") || tried(q.body)):
+		return 0, 1 // a dry run of an agent is a command; one that nothing refused leaves no entry, except that of a sync
 	case q.what == asMeant || code == api.CodeForbidden || code == api.CodeUnauthenticated || code == api.CodeNotFound:
 		return 1, 1
 	case out.Code >= 400:
 		return 0, 1 // what cannot be read is no attempt; what the route itself refuses is one
 	}
 	return 1, 1
+}
+
+// tried reports whether a body asks for a dry run.
+func tried(body string) bool {
+	var b struct {
+		DryRun bool `json:"dryRun"`
+	}
+	return json.Unmarshal([]byte(body), &b) == nil && b.DryRun
 }
 
 // ofOthers is true for an answer to a page of another origin, which asked with a method that changes things: one that no route has,

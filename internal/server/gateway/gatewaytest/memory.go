@@ -472,9 +472,14 @@ func (m *Memory) Finished() []gateway.Command {
 	return slices.Clone(m.finished)
 }
 
-// Events returns how many events are kept.
-func (m *Memory) Events() int {
+// Events returns how many events of some types are kept; of any type where none is named.
+func (m *Memory) Events(of ...agentapi.EventType) (n int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return len(m.events)
+	for _, e := range m.events {
+		if len(of) == 0 || slices.Contains(of, e.Type) {
+			n++
+		}
+	}
+	return n
 }
