@@ -114,7 +114,7 @@ func (a *auditor) CommandFinished(ctx context.Context, c gateway.Command) {
 		a.log.Error("audit", "command", c.ID, "err", err)
 		return
 	}
-	if shown.Status == api.CommandDone && agentapi.Trial(c.Kind, c.Body) {
+	if shown.Status == api.CommandDone && c.Trial {
 		return // nothing was changed, and nothing refused it
 	}
 	entry := api.AuditEntry{

@@ -48,8 +48,12 @@ func (w *world) commanded(id string, kind agentapi.Kind, body string, result age
 	if _, err := s.FinishCommand(ctx, uid, result, false, time.Now()); err != nil {
 		w.t.Fatal(err)
 	}
+	kept, err := s.GetCommand(ctx, id)
+	if err != nil {
+		w.t.Fatal(err)
+	}
 	for range 2 {
-		w.auditor().CommandFinished(ctx, gateway.Command{Command: command, Result: result})
+		w.auditor().CommandFinished(ctx, kept)
 	}
 }
 

@@ -188,6 +188,8 @@ type Commands interface {
 // Command is a command that is kept.
 type Command struct {
 	agentapi.Command
+	// Trial is agentapi.Trial of it. It is kept, since the body goes when there is a result.
+	Trial bool
 	// Result has the ID, the Status, and the rest once there is a result.
 	Result agentapi.Result
 }

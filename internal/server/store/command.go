@@ -44,17 +44,23 @@ func (s *Store) AddCommand(ctx context.Context, c agentapi.Command) error {
 		if err := t.one(ctx, "UPDATE setting SET version = version + 1 WHERE id = ? RETURNING version", []any{settingCommands}, &place); err != nil {
 			return fmt.Errorf("place command: %w", err)
 		}
-		body := string(c.Body)
-		c.Body = nil
+		body, kept := string(c.Body), keptCommand{Command: c, Trial: agentapi.Trial(c.Kind, c.Body)}
+		kept.Body = nil
 		_, err = t.exec(ctx, `INSERT INTO command (id, place, agent, agent_id, kind, object_type, object_id, object_scope, command, body, status, code,
 			message, result, created_at, sent_at, deadline, finished_at) VALUES (`+marks(18)+")",
-			c.ID, place, c.Agent, agent, string(c.Kind), object.Type, object.ID, string(object.Scope), encode(c), body, string(agentapi.StatusPending), "",
+			c.ID, place, c.Agent, agent, string(c.Kind), object.Type, object.ID, string(object.Scope), encode(kept), body, string(agentapi.StatusPending), "",
 			"", "", c.Issued, 0, c.Deadline, 0)
 		if err != nil {
 			return fmt.Errorf("keep command: %w", err)
 		}
 		return nil
 	})
+}
+
+// keptCommand is a command as its row has it: without its body, which has a column of its own.
+type keptCommand struct {
+	agentapi.Command
+	Trial bool `json:"trial,omitempty"`
 }
 
 // settingCommands is the row whose version is the place of the newest command.
@@ -128,8 +134,10 @@ func (t tx) commands(ctx context.Context, condition string, args ...any) ([]gate
 	err := t.each(ctx, query, args, func(rows *sql.Rows) error {
 		var c gateway.Command
 		var id, body, result string
-		err := rows.Scan(&id, decode(&c.Command), &body, (*string)(&c.Result.Status), (*string)(&c.Result.Code), &c.Result.Message, &result,
+		var kept keptCommand
+		err := rows.Scan(&id, decode(&kept), &body, (*string)(&c.Result.Status), (*string)(&c.Result.Code), &c.Result.Message, &result,
 			instant(&c.Result.Finished))
+		c.Command, c.Trial = kept.Command, kept.Trial
 		c.ID, c.Result.ID = id, id
 		c.Body, c.Result.Body = raw(body), raw(result)
 		list = append(list, c)

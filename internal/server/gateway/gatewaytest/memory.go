@@ -357,7 +357,9 @@ func (m *Memory) AddCommand(_ context.Context, c agentapi.Command) error {
 	if m.command(c.ID) != nil {
 		return gateway.ErrExists
 	}
-	m.commands = append(m.commands, &gateway.Command{Command: c, Result: agentapi.Result{ID: c.ID, Status: agentapi.StatusPending}})
+	m.commands = append(m.commands, &gateway.Command{
+		Command: c, Trial: agentapi.Trial(c.Kind, c.Body), Result: agentapi.Result{ID: c.ID, Status: agentapi.StatusPending},
+	})
 	return nil
 }
 

@@ -402,6 +402,12 @@ func results(t T, s Store) {
 		ID: "z", Status: agentapi.StatusFailed, Code: agentapi.CodeConflict, Message: "m", Body: json.RawMessage(`{"a":1}`), Finished: noon(),
 	})
 	same(t, "body after the result", len(kept.Body), 0)
+	same(t, "a sync is a trial", kept.Trial, false)
+	trial := order(uid, "t")
+	trial.Kind, trial.Body = agentapi.KindRollback, json.RawMessage(`{"dryRun":true}`)
+	want(t, "add a trial", s.AddCommand(ctx, trial), nil)
+	same(t, "the result of a trial", finish("t", agentapi.StatusDone, false), true)
+	same(t, "a trial after its result", must[gateway.Command](t)(s.GetCommand(ctx, "t")).Trial, true)
 }
 
 func strangers(t T, s Store) {
