@@ -72,15 +72,17 @@ func revision(r string) json.RawMessage {
 }
 
 // actor is who did what an agent tells of, the agent itself where it names nobody. That it was somebody of this server
-// ("user:anna") is believed where they gave this agent the command that it names: an agent, and whoever may write
-// Applications in its cluster, can write any name.
+// ("user:anna") is believed where they gave this agent the command that it names, about this object, and for a deletion one
+// that deletes: an agent, and whoever may write Applications in its cluster, can write any name and any id they have seen.
 func (a *auditor) actor(ctx context.Context, agent gateway.Agent, e agentapi.Event) api.Principal {
 	if e.User == "" {
 		return api.Principal{Type: api.PrincipalAgent, ID: agent.ID}
 	}
 	if kind, id, ok := strings.Cut(e.User, ":"); ok && e.Command != "" {
 		asked, err := a.store.ShowCommand(ctx, e.Command)
-		if err == nil && asked.Agent == agent.ID && asked.By == (api.Principal{Type: kind, ID: id}) {
+		about := asked.Object.ID == api.ItemID(agent.ID, e.Target.Namespace, e.Target.Name) &&
+			(e.Type == agentapi.EventDeleted) == (asked.Kind == string(agentapi.KindAppDelete))
+		if err == nil && about && asked.Agent == agent.ID && asked.By == (api.Principal{Type: kind, ID: id}) {
 			return asked.By
 		}
 	}

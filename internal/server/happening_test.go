@@ -135,3 +135,38 @@ func TestWhatAnAgentReportsIsInTheAuditOnceWithThePersonWhoAsked(t *testing.T) {
 		t.Errorf("lost events: %+v", list)
 	}
 }
+
+func TestACommandOfAnotherApplicationOrKindLendsNobodysName(t *testing.T) {
+	w := newWorld(t)
+	uid, err := w.server.store.AgentUID(t.Context(), "account.prod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := agentapi.Result{Status: agentapi.StatusDone}
+	w.commanded("deletes", agentapi.KindAppDelete, `{"cascade":true}`, done)
+	w.commanded("syncs", agentapi.KindSync, `{}`, done)
+	for _, c := range []struct {
+		name, command string
+		what          agentapi.EventType
+		believed      bool
+	}{
+		{"thing", "deletes", agentapi.EventDeleted, true}, {"thing", "syncs", agentapi.EventSyncStarted, true},
+		{"other", "deletes", agentapi.EventDeleted, false}, {"other", "syncs", agentapi.EventSyncStarted, false},
+		{"thing", "syncs", agentapi.EventDeleted, false}, {"thing", "deletes", agentapi.EventSyncStarted, false},
+	} {
+		e := agentapi.Event{
+			ID: c.name + c.command + string(c.what), At: time.Now(), Type: c.what, User: "user:admin", Command: c.command, Project: "default",
+			Target: agentapi.Key{Kind: agentapi.ItemApplication, Namespace: "argocd", Name: c.name},
+		}
+		if err := w.auditor().AgentEvents(t.Context(), gateway.Agent{UID: uid, ID: "account.prod"}, []agentapi.Event{e}); err != nil {
+			t.Fatal(err)
+		}
+		want := api.Principal{Type: api.PrincipalAgent, ID: "account.prod:user:admin"}
+		if c.believed {
+			want = api.Principal{Type: api.PrincipalUser, ID: "admin"}
+		}
+		if got := w.audited("application." + string(c.what))[0].Actor; got != want {
+			t.Errorf("%s of %s by command %s is of %v, want %v", c.what, c.name, c.command, got, want)
+		}
+	}
+}
