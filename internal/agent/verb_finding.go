@@ -133,7 +133,7 @@ func (v *verbs) tips(ctx context.Context, cmd agentapi.Command) (any, error) {
 		if err != nil {
 			tip.TipError = cause.Say(err.Error(), maxTipError)
 		}
-		moved = moved || tip.Tip != "" && tip.Tip != comparedAtSource(app, i)
+		moved = moved || tip.Tip != "" && tip.Tip != comparedRevision(app, i)
 		out.Items = append(out.Items, tip)
 	}
 	out.Same = moved && v.engine.Unaffected(ctx, app)
@@ -142,15 +142,3 @@ func (v *verbs) tips(ctx context.Context, cmd agentapi.Command) (any, error) {
 
 // maxTipError bounds why a tip is not known, in bytes.
 const maxTipError = 500
-
-// comparedAtSource is the revision of a source that was compared last; "" for none.
-func comparedAtSource(app *v1alpha1.Application, source int) string {
-	revisions := app.Status.Sync.Revisions
-	if len(revisions) == 0 {
-		revisions = []string{app.Status.Sync.Revision}
-	}
-	if source < len(revisions) {
-		return revisions[source]
-	}
-	return ""
-}

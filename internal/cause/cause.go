@@ -188,7 +188,7 @@ const leaving = time.Minute
 
 // deleting says that an object is deleted and stays. A pod within its grace is no fault, and neither is what owns it.
 func (s *scene) deleting(b *Branch) *fault {
-	meta := dict(b.Object, "metadata")
+	meta := object.Dict(b.Object, "metadata")
 	at := moment(meta, "deletionTimestamp") // of a pod: when its grace is over
 	if at.IsZero() || s.now.Sub(at) < leaving {
 		return nil
@@ -196,12 +196,12 @@ func (s *scene) deleting(b *Branch) *fault {
 	f := s.newFault(b, Deleting, unready)
 	f.Since = at
 	var waits []string
-	for _, one := range list(meta, "finalizers") {
+	for _, one := range object.List(meta, "finalizers") {
 		if name, _ := one.(string); name != "" {
 			waits = append(waits, name)
 		}
 	}
-	switch node := text(dict(b.Object, "spec"), "nodeName"); {
+	switch node := object.Text(object.Dict(b.Object, "spec"), "nodeName"); {
 	case len(waits) > 0:
 		f.What = called(b) + " is being deleted and waits for its finalizers: " + some(waits)
 		f.Next = "find the controller that removes the finalizer " + waits[0] + " and look at its log; " + s.describe(b)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
 // lately is how recent the end of a container is that runs again, for its restarts to be a fault.
@@ -17,10 +18,10 @@ const (
 
 // container finds what fails in one container; nil where nothing does.
 func (s *scene) container(b *Branch, c container) *fault {
-	state := dict(c.status, "state")
-	waiting, ended := dict(state, "waiting"), dict(state, "terminated")
-	last := dict(dict(c.status, "lastState"), "terminated")
-	switch reason := text(waiting, "reason"); {
+	state := object.Dict(c.status, "state")
+	waiting, ended := object.Dict(state, "waiting"), object.Dict(state, "terminated")
+	last := object.Dict(object.Dict(c.status, "lastState"), "terminated")
+	switch reason := object.Text(waiting, "reason"); {
 	case reason == "CrashLoopBackOff":
 		return s.crash(b, &c, last)
 	case strings.Contains(reason, "Image") || reason == "RegistryUnavailable":
@@ -28,16 +29,16 @@ func (s *scene) container(b *Branch, c container) *fault {
 	case reason == "CreateContainerConfigError":
 		return s.config(b, &c, waiting)
 	case waiting != nil && reason != "" && reason != "ContainerCreating" && reason != "PodInitializing":
-		return s.start(b, &c, reason, text(waiting, "message"))
+		return s.start(b, &c, reason, object.Text(waiting, "message"))
 	case waiting != nil && last != nil:
 		return s.crash(b, &c, last) // between two runs
 	case ended != nil:
-		forever := text(dict(b.Object, "spec"), "restartPolicy")
-		if count(ended, "exitCode") != 0 || !c.first && !c.extra && (forever == "Always" || forever == "") {
+		forever := object.Text(object.Dict(b.Object, "spec"), "restartPolicy")
+		if object.Count(ended, "exitCode") != 0 || !c.first && !c.extra && (forever == "Always" || forever == "") {
 			return s.crash(b, &c, ended)
 		}
 		return nil
-	case dict(state, "running") != nil:
+	case object.Dict(state, "running") != nil:
 		return s.running(b, &c, last)
 	}
 	return nil
@@ -46,7 +47,7 @@ func (s *scene) container(b *Branch, c container) *fault {
 // image says why the image of a container is not there.
 func (s *scene) image(b *Branch, c *container, waiting map[string]any) *fault {
 	f := s.faultOf(b, c, ImagePull, stopped)
-	says, reason := text(waiting, "message"), text(waiting, "reason")
+	says, reason := object.Text(waiting, "message"), object.Text(waiting, "reason")
 	told := b.last(c.about(func(e *Event) bool {
 		return e.Reason == "Failed" && strings.Contains(e.Message, "pull") || e.Reason == "InspectFailed" || e.Reason == "ErrImageNeverPull"
 	}))
@@ -60,7 +61,7 @@ func (s *scene) image(b *Branch, c *container, waiting map[string]any) *fault {
 	if says == "" {
 		says = "pull: " + reason
 	}
-	image := text(c.spec, "image")
+	image := object.Text(c.spec, "image")
 	what, next := "cannot be pulled: "+says, "correct the image in Git and push"
 	low := strings.ToLower(says)
 	has := func(words ...string) bool {
@@ -122,7 +123,7 @@ func absent(message string) string {
 // config says which part of its configuration a container lacks.
 func (s *scene) config(b *Branch, c *container, waiting map[string]any) *fault {
 	f := s.faultOf(b, c, Config, stopped)
-	message := text(waiting, "message")
+	message := object.Text(waiting, "message")
 	what, next := absent(message), "commit it, or correct the container that names it"
 	if what == "" {
 		what, next = message, "correct the container in Git and push"
@@ -172,14 +173,14 @@ func (s *scene) crash(b *Branch, c *container, ended map[string]any) *fault {
 	if c.restarts > 0 {
 		again = ", and was restarted " + times(c.restarts)
 	}
-	code, reason, message := count(ended, "exitCode"), text(ended, "reason"), text(ended, "message")
+	code, reason, message := object.Count(ended, "exitCode"), object.Text(ended, "reason"), object.Text(ended, "message")
 	f.Log = &api.FindingLog{Note: NotAsked}
 	f.Next = s.logs(b, c.name, false) + "; fix the program or its configuration, and push"
 	probe := s.probed(b, c, "Liveness", "Startup")
 	switch {
 	case reason == "OOMKilled":
 		f.Code = OutOfMemory
-		limit := text(dict(dict(c.spec, "resources"), "limits"), "memory")
+		limit := object.Text(object.Dict(object.Dict(c.spec, "resources"), "limits"), "memory")
 		if limit == "" {
 			f.What = c.of(b) + " was killed because its node ran out of memory" + again
 			f.Next = "set a memory request and limit in Git that the program keeps to; " + s.logs(b, c.name, false)
@@ -257,21 +258,21 @@ func probeSays(message string) string {
 // running finds what is wrong with a container that runs: a probe that fails, or restarts.
 func (s *scene) running(b *Branch, c *container, last map[string]any) *fault {
 	ended := moment(last, "finishedAt")
-	if c.restarts > 0 && s.now.Sub(ended) < lately && (c.restarts >= often || !flag(c.status, "ready")) {
+	if c.restarts > 0 && s.now.Sub(ended) < lately && (c.restarts >= often || !object.Flag(c.status, "ready")) {
 		f := s.crash(b, c, last)
 		if f.Log != nil {
 			f.Log.Previous = true
 			f.Next = strings.Replace(f.Next, s.logs(b, c.name, false), s.logs(b, c.name, true), 1)
 		}
-		if flag(c.status, "ready") {
+		if object.Flag(c.status, "ready") {
 			f.weight = min(f.weight, unready)
 		}
 		return f
 	}
-	if flag(c.status, "ready") || c.extra {
+	if object.Flag(c.status, "ready") || c.extra {
 		return nil
 	}
-	began := moment(dict(dict(c.status, "state"), "running"), "startedAt")
+	began := moment(object.Dict(object.Dict(c.status, "state"), "running"), "startedAt")
 	e := b.last(c.about(func(e *Event) bool {
 		return e.Reason == "Unhealthy" && !strings.HasPrefix(e.Message, "Liveness")
 	}))
@@ -301,7 +302,7 @@ func (s *scene) running(b *Branch, c *container, last map[string]any) *fault {
 
 // endOf says how a container ended.
 func endOf(ended map[string]any) string {
-	code, signal := count(ended, "exitCode"), count(ended, "signal")
+	code, signal := object.Count(ended, "exitCode"), object.Count(ended, "signal")
 	if signal == 0 && code > 128 && code < 160 {
 		signal = code - 128
 	}

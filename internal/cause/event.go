@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
 // fieldPattern finds the container in the field that an Event is about.
@@ -13,21 +14,21 @@ var fieldPattern = regexp.MustCompile(`^spec\.(?:initContainers|containers|ephem
 // EventOf reads an Event of Kubernetes, of the group "" or events.k8s.io.
 func EventOf(obj map[string]any) Event {
 	first, last := moment(obj, "firstTimestamp"), moment(obj, "lastTimestamp")
-	n := count(obj, "count")
-	if series := dict(obj, "series"); series != nil {
-		n = max(n, count(series, "count"))
+	n := object.Count(obj, "count")
+	if series := object.Dict(obj, "series"); series != nil {
+		n = max(n, object.Count(series, "count"))
 		last = firstOf(moment(series, "lastObservedTime"), last)
 	}
-	about := dict(obj, "involvedObject")
+	about := object.Dict(obj, "involvedObject")
 	if about == nil {
-		about = dict(obj, "regarding")
+		about = object.Dict(obj, "regarding")
 	}
-	first = firstOf(first, moment(obj, "eventTime"), moment(dict(obj, "metadata"), "creationTimestamp"))
+	first = firstOf(first, moment(obj, "eventTime"), moment(object.Dict(obj, "metadata"), "creationTimestamp"))
 	out := Event{ResourceEvent: api.ResourceEvent{
-		Type: text(obj, "type"), Reason: text(obj, "reason"), Message: text(obj, "message") + text(obj, "note"),
+		Type: object.Text(obj, "type"), Reason: object.Text(obj, "reason"), Message: object.Text(obj, "message") + object.Text(obj, "note"),
 		Count: int(max(n, 1)), First: first, Last: firstOf(last, first),
 	}}
-	if m := fieldPattern.FindStringSubmatch(text(about, "fieldPath")); m != nil {
+	if m := fieldPattern.FindStringSubmatch(object.Text(about, "fieldPath")); m != nil {
 		out.Container = m[1]
 	}
 	return out

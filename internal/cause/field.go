@@ -9,63 +9,13 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
-// Fields of objects may have any type: what has another one than expected is as if it were not there.
-
-func dict(from map[string]any, field string) map[string]any {
-	m, _ := from[field].(map[string]any)
-	return m
-}
-
-func list(from map[string]any, field string) []any {
-	l, _ := from[field].([]any)
-	return l
-}
-
-func text(from map[string]any, field string) string {
-	s, _ := from[field].(string)
-	return s
-}
-
-func flag(from map[string]any, field string) bool {
-	b, _ := from[field].(bool)
-	return b
-}
-
-func number(from map[string]any, field string) (int64, bool) {
-	switch v := from[field].(type) {
-	case int64:
-		return v, true
-	case int:
-		return int64(v), true
-	case float64:
-		return int64(v), true
-	}
-	return 0, false
-}
-
-func count(from map[string]any, field string) int64 {
-	n, _ := number(from, field)
-	return n
-}
-
 // moment reads a time; zero for what is none.
 func moment(from map[string]any, field string) time.Time {
-	at, err := time.Parse(time.RFC3339, text(from, field))
+	at, err := time.Parse(time.RFC3339, object.Text(from, field))
 	if err != nil {
 		return time.Time{}
 	}
 	return at
-}
-
-// dicts are the objects of a list.
-func dicts(from map[string]any, field string) []map[string]any {
-	var out []map[string]any
-	for _, one := range list(from, field) {
-		if m, ok := one.(map[string]any); ok {
-			out = append(out, m)
-		}
-	}
-	return out
 }
 
 func nameOf(k object.Key) api.ObjectName {
@@ -131,9 +81,9 @@ type condition struct {
 
 func conditionsOf(obj map[string]any) []condition {
 	var out []condition
-	for _, c := range dicts(dict(obj, "status"), "conditions") {
+	for _, c := range object.Dicts(object.Dict(obj, "status"), "conditions") {
 		since := moment(c, "lastTransitionTime")
-		out = append(out, condition{kind: text(c, "type"), is: text(c, "status"), reason: text(c, "reason"), message: text(c, "message"), since: since})
+		out = append(out, condition{kind: object.Text(c, "type"), is: object.Text(c, "status"), reason: object.Text(c, "reason"), message: object.Text(c, "message"), since: since})
 	}
 	return out
 }

@@ -12,8 +12,8 @@ import (
 // Trouble says how much of a pod's trouble its object alone shows: 0 for a pod that is well, more for one that explains more.
 func Trouble(pod map[string]any, now time.Time) int {
 	s := scene{now: now}
-	meta := dict(pod, "metadata")
-	b := &Branch{Object: pod, Key: object.Key{Kind: "Pod", Namespace: text(meta, "namespace"), Name: text(meta, "name")}}
+	meta := object.Dict(pod, "metadata")
+	b := &Branch{Object: pod, Key: object.Key{Kind: "Pod", Namespace: object.Text(meta, "namespace"), Name: object.Text(meta, "name")}}
 	f := s.deleting(b)
 	if f == nil {
 		f = s.pod(b)
@@ -26,13 +26,13 @@ func Trouble(pod map[string]any, now time.Time) int {
 
 // pod finds what fails in a pod: what stops its containers, in the order in which they start, else what keeps it off a node.
 func (s *scene) pod(b *Branch) *fault {
-	st := dict(b.Object, "status")
-	phase, reason := text(st, "phase"), text(st, "reason")
-	if phase == "Succeeded" || text(dict(b.Object, "metadata"), "deletionTimestamp") != "" {
+	st := object.Dict(b.Object, "status")
+	phase, reason := object.Text(st, "phase"), object.Text(st, "reason")
+	if phase == "Succeeded" || object.Text(object.Dict(b.Object, "metadata"), "deletionTimestamp") != "" {
 		return nil
 	}
 	if reason == "NodeLost" || reason == "Evicted" || phase == "Failed" && reason != "" {
-		return s.given(b, reason, text(st, "message"))
+		return s.given(b, reason, object.Text(st, "message"))
 	}
 	if f := s.unscheduled(b); f != nil {
 		return f
@@ -62,7 +62,7 @@ func (s *scene) pod(b *Branch) *fault {
 	}
 	if waits == nil && phase == "Pending" {
 		waits = s.newFault(b, Starting, minor)
-		waits.What, waits.Since = called(b)+" is starting", moment(dict(b.Object, "metadata"), "creationTimestamp")
+		waits.What, waits.Since = called(b)+" is starting", moment(object.Dict(b.Object, "metadata"), "creationTimestamp")
 		waits.Next = "wait; " + s.describe(b)
 	}
 	if waits != nil {
@@ -74,7 +74,7 @@ func (s *scene) pod(b *Branch) *fault {
 // given is the fault of a pod that its node or a controller gave up.
 func (s *scene) given(b *Branch, reason, message string) *fault {
 	f := s.newFault(b, Evicted, lost)
-	node := text(dict(b.Object, "spec"), "nodeName")
+	node := object.Text(object.Dict(b.Object, "spec"), "nodeName")
 	f.Since = lastEnd(b.Object)
 	switch reason {
 	case "Evicted":
@@ -93,7 +93,7 @@ func (s *scene) given(b *Branch, reason, message string) *fault {
 		}
 		f.Next = s.describe(b)
 	}
-	f.evidence(status(b, "phase %s, reason %s: %s", text(dict(b.Object, "status"), "phase"), reason, message))
+	f.evidence(status(b, "phase %s, reason %s: %s", object.Text(object.Dict(b.Object, "status"), "phase"), reason, message))
 	f.evidence(s.told(b, nil)...)
 	return f
 }
@@ -102,7 +102,7 @@ func (s *scene) given(b *Branch, reason, message string) *fault {
 func lastEnd(pod map[string]any) time.Time {
 	var out time.Time
 	for _, c := range containersOf(pod) {
-		if at := moment(dict(dict(c.status, "state"), "terminated"), "finishedAt"); at.After(out) {
+		if at := moment(object.Dict(object.Dict(c.status, "state"), "terminated"), "finishedAt"); at.After(out) {
 			out = at
 		}
 	}
@@ -112,15 +112,15 @@ func lastEnd(pod map[string]any) time.Time {
 // unscheduled says why a pod has no node.
 func (s *scene) unscheduled(b *Branch) *fault {
 	c := conditionOf(b.Object, "PodScheduled")
-	created := moment(dict(b.Object, "metadata"), "creationTimestamp")
+	created := moment(object.Dict(b.Object, "metadata"), "creationTimestamp")
 	switch {
-	case text(dict(b.Object, "spec"), "nodeName") != "" || c.is == "True":
+	case object.Text(object.Dict(b.Object, "spec"), "nodeName") != "" || c.is == "True":
 		return nil
 	case c.is == "" && s.now.Sub(created) < leaving:
 		return nil // the scheduler has not come to it
 	case c.is == "":
 		f := s.newFault(b, Scheduled, unplaced)
-		name := text(dict(b.Object, "spec"), "schedulerName")
+		name := object.Text(object.Dict(b.Object, "spec"), "schedulerName")
 		f.What, f.Since = called(b)+" has no node, and no scheduler has looked at it", created
 		f.Next = "check that a scheduler called " + name + " runs (spec.schedulerName); " + s.describe(b)
 		f.evidence(spec(b, "schedulerName: %s", name))
@@ -186,8 +186,8 @@ func advice(message string) string {
 func (s *scene) unprepared(b *Branch) *fault {
 	creating := false
 	for _, c := range containersOf(b.Object) {
-		waiting := dict(dict(c.status, "state"), "waiting")
-		creating = creating || len(c.status) == 0 || waiting != nil && (text(waiting, "reason") == "ContainerCreating" || text(waiting, "reason") == "PodInitializing")
+		waiting := object.Dict(object.Dict(c.status, "state"), "waiting")
+		creating = creating || len(c.status) == 0 || waiting != nil && (object.Text(waiting, "reason") == "ContainerCreating" || object.Text(waiting, "reason") == "PodInitializing")
 	}
 	e := b.last(reasons("FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedCreatePodSandBox", "NetworkNotReady", "FailedCreatePodContainer"))
 	if !creating || e == nil {
@@ -204,7 +204,7 @@ func (s *scene) unprepared(b *Branch) *fault {
 			f.Next = "the volume is attached to another node: wait until the old pod is gone, or use the strategy Recreate"
 		}
 	case e.Reason == "FailedCreatePodSandBox" || e.Reason == "NetworkNotReady":
-		f.Code, subject = Sandbox, "node "+text(dict(b.Object, "spec"), "nodeName")+" cannot make the network of "+called(b)
+		f.Code, subject = Sandbox, "node "+object.Text(object.Dict(b.Object, "spec"), "nodeName")+" cannot make the network of "+called(b)
 		f.Next = "look at the network plugin (CNI) of the node"
 	default:
 		f.Code, subject = Sandbox, "the node cannot prepare "+called(b)
@@ -233,14 +233,14 @@ func containersOf(pod map[string]any) []container {
 		first, extra bool
 	}{{"initContainers", "initContainerStatuses", true, false}, {"containers", "containerStatuses", false, false}, {"ephemeralContainers", "ephemeralContainerStatuses", false, true}} {
 		known := map[string]map[string]any{}
-		for _, st := range dicts(dict(pod, "status"), part.status) {
-			known[text(st, "name")] = st
+		for _, st := range object.Dicts(object.Dict(pod, "status"), part.status) {
+			known[object.Text(st, "name")] = st
 		}
-		for _, sp := range dicts(dict(pod, "spec"), part.spec) {
-			name := text(sp, "name")
+		for _, sp := range object.Dicts(object.Dict(pod, "spec"), part.spec) {
+			name := object.Text(sp, "name")
 			c := container{name: name, spec: sp, status: known[name], extra: part.extra}
-			c.first = part.first && text(sp, "restartPolicy") != "Always"
-			c.restarts = count(c.status, "restartCount")
+			c.first = part.first && object.Text(sp, "restartPolicy") != "Always"
+			c.restarts = object.Count(c.status, "restartCount")
 			out = append(out, c)
 		}
 	}
@@ -249,8 +249,8 @@ func containersOf(pod map[string]any) []container {
 
 // done reports whether a container ended well.
 func (c *container) done() bool {
-	ended := dict(dict(c.status, "state"), "terminated")
-	return ended != nil && count(ended, "exitCode") == 0
+	ended := object.Dict(object.Dict(c.status, "state"), "terminated")
+	return ended != nil && object.Count(ended, "exitCode") == 0
 }
 
 // of names a container in a sentence.
@@ -284,22 +284,22 @@ func (c *container) about(want func(*Event) bool) func(*Event) bool {
 func (c *container) evidence(b *Branch) []api.Evidence {
 	var out []api.Evidence
 	add := func(state map[string]any, when string) {
-		if waiting := dict(state, "waiting"); waiting != nil {
-			e := status(b, "%swaiting: %s", when, joined(text(waiting, "reason"), text(waiting, "message")))
+		if waiting := object.Dict(state, "waiting"); waiting != nil {
+			e := status(b, "%swaiting: %s", when, joined(object.Text(waiting, "reason"), object.Text(waiting, "message")))
 			e.Container = c.name
 			out = append(out, e)
 		}
-		if ended := dict(state, "terminated"); ended != nil {
-			e := status(b, "%sterminated: %s", when, joined(text(ended, "reason"), endOf(ended)))
-			if message := text(ended, "message"); message != "" {
+		if ended := object.Dict(state, "terminated"); ended != nil {
+			e := status(b, "%sterminated: %s", when, joined(object.Text(ended, "reason"), endOf(ended)))
+			if message := object.Text(ended, "message"); message != "" {
 				e.Text += ": " + message
 			}
 			e.Container, e.Since = c.name, moment(ended, "finishedAt")
 			out = append(out, e)
 		}
 	}
-	add(dict(c.status, "state"), "")
-	add(dict(c.status, "lastState"), "the run before ")
+	add(object.Dict(c.status, "state"), "")
+	add(object.Dict(c.status, "lastState"), "the run before ")
 	if c.restarts > 0 {
 		e := status(b, "restarted %s", times(c.restarts))
 		e.Container = c.name

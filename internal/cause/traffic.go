@@ -3,14 +3,16 @@ package cause
 import (
 	"fmt"
 	"strings"
+
+	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
 // service says why a Service sends its traffic nowhere.
 func (s *scene) service(b *Branch) *fault {
-	sp := dict(b.Object, "spec")
-	selector := dict(sp, "selector")
+	sp := object.Dict(b.Object, "spec")
+	selector := object.Dict(sp, "selector")
 	at := b.Backends
-	if at != nil && at.Ready == 0 && len(selector) > 0 && text(sp, "type") != "ExternalName" {
+	if at != nil && at.Ready == 0 && len(selector) > 0 && object.Text(sp, "type") != "ExternalName" {
 		f := s.newFault(b, NoPods, unreached)
 		f.evidence(status(b, "no endpoint receives traffic"), spec(b, "selector: %s", labels(selector)))
 		f.Next = fmt.Sprintf("`kubectl -n %s get pods --show-labels` shows the labels that pods have", Quote(b.Key.Namespace))
@@ -33,7 +35,7 @@ func (s *scene) service(b *Branch) *fault {
 		}
 		return f
 	}
-	if text(sp, "type") == "LoadBalancer" {
+	if object.Text(sp, "type") == "LoadBalancer" {
 		return s.address(b, "the load balancer", reasons("SyncLoadBalancerFailed", "CreatingLoadBalancerFailed"))
 	}
 	return nil
@@ -49,18 +51,18 @@ func pods(n int) string {
 func labels(selector map[string]any) string {
 	var out []string
 	for _, name := range sorted(selector) {
-		out = append(out, name+"="+text(selector, name))
+		out = append(out, name+"="+object.Text(selector, name))
 	}
 	return some(out)
 }
 
 // address says why an object has no address of a load balancer; nil where it has one.
 func (s *scene) address(b *Branch, who string, failed func(*Event) bool) *fault {
-	if len(list(dict(dict(b.Object, "status"), "loadBalancer"), "ingress")) > 0 {
+	if len(object.List(object.Dict(object.Dict(b.Object, "status"), "loadBalancer"), "ingress")) > 0 {
 		return nil
 	}
 	f := s.newFault(b, LoadBalancer, minor)
-	f.Since = moment(dict(b.Object, "metadata"), "creationTimestamp")
+	f.Since = moment(object.Dict(b.Object, "metadata"), "creationTimestamp")
 	f.What = called(b) + " waits for the address of " + who
 	f.Next = "check that a controller of this cluster makes load balancers; " + s.describe(b)
 	if e := b.last(failed); e != nil {
@@ -83,7 +85,7 @@ func (s *scene) ingress(b *Branch) *fault {
 		f.evidence(s.told(b, nil)...)
 		return f
 	}
-	class := text(dict(b.Object, "spec"), "ingressClassName")
+	class := object.Text(object.Dict(b.Object, "spec"), "ingressClassName")
 	f := s.address(b, "its controller", func(e *Event) bool { return e.Type == "Warning" })
 	if f != nil {
 		f.evidence(spec(b, "ingressClassName: %s", or(class, "(none)")))
@@ -105,9 +107,9 @@ func (s *scene) scaler(b *Branch) *fault {
 		f.Next = "check that a metrics server runs (`kubectl top pods`) and that all containers have requests; " + s.describe(b)
 		switch {
 		case c.reason == "FailedGetScale":
-			target := dict(dict(b.Object, "spec"), "scaleTargetRef")
+			target := object.Dict(object.Dict(b.Object, "spec"), "scaleTargetRef")
 			f.Code = Missing
-			f.What = fmt.Sprintf("%s cannot scale %s %s: %s", called(b), text(target, "kind"), text(target, "name"), c.message)
+			f.What = fmt.Sprintf("%s cannot scale %s %s: %s", called(b), object.Text(target, "kind"), object.Text(target, "name"), c.message)
 			f.Next = "correct spec.scaleTargetRef in Git; " + s.describe(b)
 		case strings.Contains(c.message, "missing request for"):
 			f.Next = "set resources.requests of all containers in Git; " + s.describe(b)

@@ -11,7 +11,7 @@ import (
 func (s *scene) workload(b *Branch) *fault {
 	switch b.Key.GroupKind() {
 	case object.Kind{Group: "apps", Kind: "Deployment"}, object.Kind{Group: "argoproj.io", Kind: "Rollout"}:
-		if flag(dict(b.Object, "spec"), "paused") {
+		if object.Flag(object.Dict(b.Object, "spec"), "paused") {
 			f := s.newFault(b, Paused, minor)
 			f.What = called(b) + " is paused: its new pods are not made"
 			f.Next = "set spec.paused to false in Git, or resume it"
@@ -21,7 +21,7 @@ func (s *scene) workload(b *Branch) *fault {
 	case object.Kind{Group: "batch", Kind: "Job"}:
 		return s.job(b)
 	case object.Kind{Group: "apps", Kind: "DaemonSet"}:
-		if st := dict(b.Object, "status"); len(st) > 0 && count(st, "desiredNumberScheduled") == 0 && count(st, "observedGeneration") > 0 {
+		if st := object.Dict(b.Object, "status"); len(st) > 0 && object.Count(st, "desiredNumberScheduled") == 0 && object.Count(st, "observedGeneration") > 0 {
 			f := s.newFault(b, Unschedulable, followed)
 			f.What = called(b) + " runs on no node: none matches its nodeSelector, affinity and tolerations"
 			f.Next = "correct nodeSelector in Git, or label a node; " + s.describe(b)
@@ -76,18 +76,18 @@ func creates(kind string) string {
 
 // satisfied reports whether a workload has the pods that it wants, so that an Event of before counts for nothing.
 func (s *scene) satisfied(b *Branch) bool {
-	sp, st := dict(b.Object, "spec"), dict(b.Object, "status")
-	wanted, said := number(sp, "replicas")
+	sp, st := object.Dict(b.Object, "spec"), object.Dict(b.Object, "status")
+	wanted, said := object.Number(sp, "replicas")
 	if !said {
 		wanted = 1
 	}
 	switch b.Key.Kind {
 	case "ReplicaSet", "StatefulSet", "ReplicationController", "Deployment", "Rollout":
-		return count(st, "replicas") >= wanted
+		return object.Count(st, "replicas") >= wanted
 	case "DaemonSet":
-		return count(st, "currentNumberScheduled") >= count(st, "desiredNumberScheduled")
+		return object.Count(st, "currentNumberScheduled") >= object.Count(st, "desiredNumberScheduled")
 	case "Job":
-		return count(st, "active")+count(st, "succeeded")+count(st, "failed") > 0
+		return object.Count(st, "active")+object.Count(st, "succeeded")+object.Count(st, "failed") > 0
 	}
 	return false
 }
@@ -103,7 +103,7 @@ func (s *scene) job(b *Branch) *fault {
 		f.Since = c.since
 		switch c.reason {
 		case "BackoffLimitExceeded":
-			f.What = fmt.Sprintf("%s failed: %d of its pods failed, and it does not try again (backoffLimit)", called(b), count(dict(b.Object, "status"), "failed"))
+			f.What = fmt.Sprintf("%s failed: %d of its pods failed, and it does not try again (backoffLimit)", called(b), object.Count(object.Dict(b.Object, "status"), "failed"))
 		case "DeadlineExceeded":
 			f.Code, f.What = Deadline, called(b)+" took longer than its activeDeadlineSeconds and was ended"
 		default:
@@ -114,7 +114,7 @@ func (s *scene) job(b *Branch) *fault {
 		f.evidence(s.told(b, nil)...)
 		return f
 	}
-	if flag(dict(b.Object, "spec"), "suspend") {
+	if object.Flag(object.Dict(b.Object, "spec"), "suspend") {
 		f := s.newFault(b, Paused, minor)
 		f.What, f.Next = called(b)+" is suspended: it makes no pods", "set spec.suspend to false in Git"
 		f.evidence(spec(b, "suspend: true"))
@@ -128,10 +128,10 @@ func (s *scene) job(b *Branch) *fault {
 
 // cronJob finds why the last run of a CronJob failed, or why there was none.
 func (s *scene) cronJob(b *Branch, depth int) *fault {
-	st := dict(b.Object, "status")
+	st := object.Dict(b.Object, "status")
 	for _, run := range b.Below[:min(len(b.Below), 1)] {
 		if f := s.below(run, depth+1); f != nil && f.weight > minor {
-			started, succeeded := text(st, "lastScheduleTime"), text(st, "lastSuccessfulTime")
+			started, succeeded := object.Text(st, "lastScheduleTime"), object.Text(st, "lastSuccessfulTime")
 			e := status(b, "last started %s, last succeeded %s", orNever(started), orNever(succeeded))
 			f.evidence(e)
 			return f
@@ -141,7 +141,7 @@ func (s *scene) cronJob(b *Branch, depth int) *fault {
 		return f
 	}
 	e := b.last(reasons("FailedNeedsStart", "TooManyMissedTimes", "UnparseableSchedule", "UnparseableCronJobSchedule", "UnknownTimeZone", "InvalidSchedule"))
-	if e == nil || flag(dict(b.Object, "spec"), "suspend") {
+	if e == nil || object.Flag(object.Dict(b.Object, "spec"), "suspend") {
 		return nil
 	}
 	f := s.newFault(b, Timeout, followed)
@@ -160,15 +160,15 @@ func orNever(at string) string {
 
 // claim says why a volume claim has no volume.
 func (s *scene) claim(b *Branch) *fault {
-	sp, phase := dict(b.Object, "spec"), text(dict(b.Object, "status"), "phase")
-	class := text(sp, "storageClassName")
-	created := moment(dict(b.Object, "metadata"), "creationTimestamp")
+	sp, phase := object.Dict(b.Object, "spec"), object.Text(object.Dict(b.Object, "status"), "phase")
+	class := object.Text(sp, "storageClassName")
+	created := moment(object.Dict(b.Object, "metadata"), "creationTimestamp")
 	switch phase {
 	case "Bound":
 		return nil
 	case "Lost":
 		f := s.newFault(b, ClaimPending, unplaced)
-		f.What = called(b) + " has lost its volume " + text(sp, "volumeName")
+		f.What = called(b) + " has lost its volume " + object.Text(sp, "volumeName")
 		f.Next = "bring the PersistentVolume back, or delete the claim and restore its data; " + s.describe(b)
 		f.evidence(status(b, "phase: Lost"))
 		return f

@@ -19,7 +19,7 @@ func (r *reader) replicaSets(ctx context.Context, b *cause.Branch) {
 		return cmp.Or(cmp.Compare(rollout(y), rollout(x)), strings.Compare(created(y), created(x)))
 	})
 	for i, set := range sets {
-		if i > 0 && count(dict(set, "status"), "replicas") == 0 {
+		if i > 0 && object.Count(object.Dict(set, "status"), "replicas") == 0 {
 			continue
 		}
 		child := &cause.Branch{Key: keyOf("apps", "ReplicaSet", set), Object: set}
@@ -34,16 +34,18 @@ func (r *reader) replicaSets(ctx context.Context, b *cause.Branch) {
 
 // rollout is the number by which a Deployment or a Rollout counts a ReplicaSet.
 func rollout(set map[string]any) int {
-	notes := dict(dict(set, "metadata"), "annotations")
+	notes := object.Dict(object.Dict(set, "metadata"), "annotations")
 	for _, name := range []string{"deployment.kubernetes.io/revision", "rollout.argoproj.io/revision"} {
-		if n, err := strconv.Atoi(text(notes, name)); err == nil {
+		if n, err := strconv.Atoi(object.Text(notes, name)); err == nil {
 			return n
 		}
 	}
 	return 0
 }
 
-func created(obj map[string]any) string { return text(dict(obj, "metadata"), "creationTimestamp") }
+func created(obj map[string]any) string {
+	return object.Text(object.Dict(obj, "metadata"), "creationTimestamp")
+}
 
 // pods counts the pods of a workload, and looks into those that have the most trouble, the newest first.
 func (r *reader) pods(ctx context.Context, b *cause.Branch) {
@@ -72,15 +74,15 @@ func (r *reader) pods(ctx context.Context, b *cause.Branch) {
 
 // claims reads the volume claims of a pod that has no node yet.
 func (r *reader) claims(ctx context.Context, pod map[string]any) []*cause.Branch {
-	if text(dict(pod, "spec"), "nodeName") != "" {
+	if object.Text(object.Dict(pod, "spec"), "nodeName") != "" {
 		return nil
 	}
 	var out []*cause.Branch
-	namespace := text(dict(pod, "metadata"), "namespace")
-	for _, volume := range dicts(dict(pod, "spec"), "volumes") {
-		name := text(dict(volume, "persistentVolumeClaim"), "claimName")
-		if dict(volume, "ephemeral") != nil {
-			name = nameOf(pod) + "-" + text(volume, "name")
+	namespace := object.Text(object.Dict(pod, "metadata"), "namespace")
+	for _, volume := range object.Dicts(object.Dict(pod, "spec"), "volumes") {
+		name := object.Text(object.Dict(volume, "persistentVolumeClaim"), "claimName")
+		if object.Dict(volume, "ephemeral") != nil {
+			name = nameOf(pod) + "-" + object.Text(volume, "name")
 		}
 		if name == "" || len(out) == maxClaims {
 			continue
@@ -90,7 +92,7 @@ func (r *reader) claims(ctx context.Context, pod map[string]any) []*cause.Branch
 			continue
 		}
 		child := &cause.Branch{Key: object.Key{Kind: "PersistentVolumeClaim", Namespace: namespace, Name: name}, Object: obj}
-		if obj != nil && text(dict(obj, "status"), "phase") != "Bound" {
+		if obj != nil && object.Text(object.Dict(obj, "status"), "phase") != "Bound" {
 			child.Events = r.events(ctx, child.Key, obj)
 		}
 		out = append(out, child)
@@ -139,7 +141,7 @@ func (r *reader) heirs(ctx context.Context, b *cause.Branch, level int) {
 // owned lists the objects that another one owns, by its selector where selected says so and it has one.
 func (r *reader) owned(ctx context.Context, b *cause.Branch, q Query, selected bool) []map[string]any {
 	q.Namespace = b.Key.Namespace
-	uid := text(dict(b.Object, "metadata"), "uid")
+	uid := object.Text(object.Dict(b.Object, "metadata"), "uid")
 	if q.Namespace == "" || uid == "" {
 		return nil
 	}
@@ -148,8 +150,8 @@ func (r *reader) owned(ctx context.Context, b *cause.Branch, q Query, selected b
 	}
 	var out []map[string]any
 	for _, obj := range r.list(ctx, q) {
-		for _, ref := range dicts(dict(obj, "metadata"), "ownerReferences") {
-			if text(ref, "uid") == uid {
+		for _, ref := range object.Dicts(object.Dict(obj, "metadata"), "ownerReferences") {
+			if object.Text(ref, "uid") == uid {
 				out = append(out, obj)
 				break
 			}
@@ -160,21 +162,21 @@ func (r *reader) owned(ctx context.Context, b *cause.Branch, q Query, selected b
 
 // selector is the selector of a workload as a query has it; "" where it has none.
 func selector(obj map[string]any) string {
-	sel := dict(dict(obj, "spec"), "selector")
-	equal := dict(sel, "matchLabels")
+	sel := object.Dict(object.Dict(obj, "spec"), "selector")
+	equal := object.Dict(sel, "matchLabels")
 	if equal == nil && sel["matchExpressions"] == nil {
 		equal = sel // of a Service or a ReplicationController
 	}
 	parts := equals(equal)
-	for _, e := range dicts(sel, "matchExpressions") {
+	for _, e := range object.Dicts(sel, "matchExpressions") {
 		var values []string
-		for _, v := range list(e, "values") {
+		for _, v := range object.List(e, "values") {
 			if s, ok := v.(string); ok {
 				values = append(values, s)
 			}
 		}
-		key, in := text(e, "key"), strings.Join(values, ",")
-		switch text(e, "operator") {
+		key, in := object.Text(e, "key"), strings.Join(values, ",")
+		switch object.Text(e, "operator") {
 		case "In":
 			parts = append(parts, fmt.Sprintf("%s in (%s)", key, in))
 		case "NotIn":
@@ -201,7 +203,7 @@ func equals(labels map[string]any) []string {
 
 // endpoints counts what receives the traffic of a Service; nil where that cannot be read.
 func (r *reader) endpoints(ctx context.Context, key object.Key, obj map[string]any) *cause.Backends {
-	sel := equals(dict(dict(obj, "spec"), "selector"))
+	sel := equals(object.Dict(object.Dict(obj, "spec"), "selector"))
 	if len(sel) == 0 {
 		return nil // somebody else says where its traffic goes
 	}
@@ -214,8 +216,8 @@ func (r *reader) endpoints(ctx context.Context, key object.Key, obj map[string]a
 	}
 	out := &cause.Backends{}
 	for _, shard := range shards {
-		for _, end := range dicts(shard, "endpoints") {
-			if ready, said := dict(end, "conditions")["ready"].(bool); ready || !said {
+		for _, end := range object.Dicts(shard, "endpoints") {
+			if ready, said := object.Dict(end, "conditions")["ready"].(bool); ready || !said {
 				out.Ready++
 			}
 		}
@@ -230,14 +232,14 @@ func (r *reader) endpoints(ctx context.Context, key object.Key, obj map[string]a
 	}
 	for _, pod := range pods {
 		out.Pods++
-		for _, c := range dicts(dict(pod, "status"), "conditions") {
-			if text(c, "type") == "Ready" && text(c, "status") == "True" {
+		for _, c := range object.Dicts(object.Dict(pod, "status"), "conditions") {
+			if object.Text(c, "type") == "Ready" && object.Text(c, "status") == "True" {
 				out.PodsReady++
 			}
 		}
 	}
 	if out.Pods == 0 {
-		out.Maker, out.Wanted = r.maker(ctx, key.Namespace, dict(dict(obj, "spec"), "selector"))
+		out.Maker, out.Wanted = r.maker(ctx, key.Namespace, object.Dict(object.Dict(obj, "spec"), "selector"))
 	}
 	return out
 }
@@ -246,18 +248,18 @@ func (r *reader) endpoints(ctx context.Context, key object.Key, obj map[string]a
 func (r *reader) maker(ctx context.Context, namespace string, labels map[string]any) (called string, wanted int64) {
 	for _, kind := range []struct{ kind, resource string }{{"Deployment", "deployments"}, {"StatefulSet", "statefulsets"}} {
 		for _, obj := range r.list(ctx, Query{GroupVersionResource: grouped("apps", kind.resource), Namespace: namespace, Limit: maxHeirs}) {
-			spec := dict(obj, "spec")
-			has := dict(dict(dict(spec, "template"), "metadata"), "labels")
+			spec := object.Dict(obj, "spec")
+			has := object.Dict(object.Dict(object.Dict(spec, "template"), "metadata"), "labels")
 			fits := true
 			for name := range labels {
-				fits = fits && text(has, name) == text(labels, name)
+				fits = fits && object.Text(has, name) == object.Text(labels, name)
 			}
 			if !fits {
 				continue
 			}
 			wanted = 1
 			if _, said := spec["replicas"]; said {
-				wanted = count(spec, "replicas")
+				wanted = object.Count(spec, "replicas")
 			}
 			return fmt.Sprintf("%s %s/%s", kind.kind, namespace, nameOf(obj)), wanted
 		}
@@ -267,17 +269,17 @@ func (r *reader) maker(ctx context.Context, namespace string, labels map[string]
 
 // backends finds the Services of an Ingress that are not there, or lack the port.
 func (r *reader) backends(ctx context.Context, obj map[string]any) *cause.Backends {
-	namespace, sp := text(dict(obj, "metadata"), "namespace"), dict(obj, "spec")
-	wanted := []map[string]any{dict(dict(sp, "defaultBackend"), "service")}
-	for _, rule := range dicts(sp, "rules") {
-		for _, path := range dicts(dict(rule, "http"), "paths") {
-			wanted = append(wanted, dict(dict(path, "backend"), "service"))
+	namespace, sp := object.Text(object.Dict(obj, "metadata"), "namespace"), object.Dict(obj, "spec")
+	wanted := []map[string]any{object.Dict(object.Dict(sp, "defaultBackend"), "service")}
+	for _, rule := range object.Dicts(sp, "rules") {
+		for _, path := range object.Dicts(object.Dict(rule, "http"), "paths") {
+			wanted = append(wanted, object.Dict(object.Dict(path, "backend"), "service"))
 		}
 	}
 	out := &cause.Backends{}
 	seen := map[string]map[string]any{}
 	for _, to := range wanted {
-		name := text(to, "name")
+		name := object.Text(to, "name")
 		if name == "" {
 			continue
 		}
@@ -293,11 +295,11 @@ func (r *reader) backends(ctx context.Context, obj map[string]any) *cause.Backen
 		}
 		lacking := fmt.Sprintf("Service %s/%s", namespace, name)
 		if service != nil {
-			port := dict(to, "port")
+			port := object.Dict(to, "port")
 			if hasPort(service, port) {
 				continue
 			}
-			lacking = fmt.Sprintf("port %s of %s", cmp.Or(text(port, "name"), strconv.FormatInt(count(port, "number"), 10)), lacking)
+			lacking = fmt.Sprintf("port %s of %s", cmp.Or(object.Text(port, "name"), strconv.FormatInt(object.Count(port, "number"), 10)), lacking)
 		}
 		if !slices.Contains(out.Lacking, lacking) {
 			out.Lacking = append(out.Lacking, lacking)
@@ -307,11 +309,11 @@ func (r *reader) backends(ctx context.Context, obj map[string]any) *cause.Backen
 }
 
 func hasPort(service, port map[string]any) bool {
-	if text(dict(service, "spec"), "type") == "ExternalName" || len(port) == 0 {
+	if object.Text(object.Dict(service, "spec"), "type") == "ExternalName" || len(port) == 0 {
 		return true
 	}
-	for _, p := range dicts(dict(service, "spec"), "ports") {
-		if name := text(port, "name"); name != "" && name == text(p, "name") || name == "" && count(p, "port") == count(port, "number") {
+	for _, p := range object.Dicts(object.Dict(service, "spec"), "ports") {
+		if name := object.Text(port, "name"); name != "" && name == object.Text(p, "name") || name == "" && object.Count(p, "port") == object.Count(port, "number") {
 			return true
 		}
 	}

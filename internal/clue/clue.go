@@ -185,10 +185,10 @@ func (r *reader) grow(ctx context.Context, key object.Key, obj map[string]any, l
 
 // plain reports whether Events about an object add nothing: it has, or needs, no load balancer.
 func plain(kind object.Kind, obj map[string]any) bool {
-	addressed := len(list(dict(dict(obj, "status"), "loadBalancer"), "ingress")) > 0
+	addressed := len(object.List(object.Dict(object.Dict(obj, "status"), "loadBalancer"), "ingress")) > 0
 	switch kind {
 	case object.Kind{Kind: "Service"}:
-		return addressed || text(dict(obj, "spec"), "type") != "LoadBalancer"
+		return addressed || object.Text(object.Dict(obj, "spec"), "type") != "LoadBalancer"
 	case object.Kind{Group: "networking.k8s.io", Kind: "Ingress"}:
 		return addressed
 	}
@@ -204,7 +204,7 @@ func (r *reader) events(ctx context.Context, key object.Key, obj map[string]any)
 	if namespace == "" { // Events about what has no namespace are in this one
 		namespace = "default"
 	}
-	uid := text(dict(obj, "metadata"), "uid")
+	uid := object.Text(object.Dict(obj, "metadata"), "uid")
 	var out []cause.Event
 	for _, e := range r.list(ctx, Query{GroupVersionResource: core("events"), Namespace: namespace, Fields: "involvedObject.uid=" + uid, Limit: maxEvents}) {
 		out = append(out, cause.EventOf(e))

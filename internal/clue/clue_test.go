@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
 // crashing is a case with a log.
@@ -70,8 +71,8 @@ func TestForeignTextsAreLegibleBoundedAndWithoutSecrets(t *testing.T) {
 	evil := "token=abcd1234efgh \x1b[2J\u202e\n" + strings.Repeat("A", 60_000)
 	for _, o := range slices.Concat(m.objects["pods"], m.objects["events"]) {
 		o["message"] = "Liveness probe failed: " + evil
-		for _, c := range dicts(dict(o, "status"), "containerStatuses") {
-			dict(dict(c, "lastState"), "terminated")["message"] = evil
+		for _, c := range object.Dicts(object.Dict(o, "status"), "containerStatuses") {
+			object.Dict(object.Dict(c, "lastState"), "terminated")["message"] = evil
 		}
 	}
 	got := b.look(t, m, Ask{Logs: true})

@@ -30,7 +30,7 @@ func FuzzFinding(f *testing.F) {
 		for _, r := range []string{resource, "pods", "replicasets", "jobs", "events", "services", "endpointslices", "persistentvolumeclaims", "statefulsets", "deployments"} {
 			m.objects[r] = append(m.objects[r], obj)
 		}
-		key := object.Key{Group: group, Kind: kind, Namespace: text(dict(obj, "metadata"), "namespace"), Name: nameOf(obj)}
+		key := object.Key{Group: group, Kind: kind, Namespace: object.Text(object.Dict(obj, "metadata"), "namespace"), Name: nameOf(obj)}
 		got := Look(t.Context(), m, []Root{{Key: key, Object: obj}}, Ask{App: "a", Now: now(), Logs: true})
 		for _, finding := range got.Items {
 			if finding.What == "" || len(finding.Evidence) > api.MaxEvidence {

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
 // broken is one case of testdata/broken.yaml.
@@ -134,7 +135,7 @@ func (b *broken) memory() *memory {
 // Get implements Cluster.
 func (m *memory) Get(_ context.Context, what schema.GroupVersionResource, namespace, name string) (map[string]any, error) {
 	for _, o := range m.objects[what.Resource] {
-		if nameOf(o) == name && text(dict(o, "metadata"), "namespace") == namespace {
+		if nameOf(o) == name && object.Text(object.Dict(o, "metadata"), "namespace") == namespace {
 			return o, nil
 		}
 	}
@@ -154,10 +155,10 @@ func (m *memory) List(_ context.Context, q Query) ([]map[string]any, error) {
 	var out []map[string]any
 	for _, o := range m.objects[q.Resource] {
 		set := labels.Set{}
-		for k, v := range dict(dict(o, "metadata"), "labels") {
+		for k, v := range object.Dict(object.Dict(o, "metadata"), "labels") {
 			set[k], _ = v.(string)
 		}
-		if wanted.Matches(set) && fit.Matches(fields.Set{"involvedObject.uid": text(dict(o, "involvedObject"), "uid")}) {
+		if wanted.Matches(set) && fit.Matches(fields.Set{"involvedObject.uid": object.Text(object.Dict(o, "involvedObject"), "uid")}) {
 			out = append(out, o)
 		}
 	}

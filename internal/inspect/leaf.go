@@ -54,12 +54,12 @@ type Eye struct {
 
 // Leaf reads an object. Of one that was read without spec and status (bare), health and all that is in these is unknown.
 func (e Eye) Leaf(obj map[string]any, bare bool) *Leaf {
-	meta := dict(obj, "metadata")
-	group, version := object.SplitAPIVersion(text(obj, "apiVersion"))
+	meta := object.Dict(obj, "metadata")
+	group, version := object.SplitAPIVersion(object.Text(obj, "apiVersion"))
 	l := &Leaf{node: api.TreeNode{
-		Group: group, Version: version, Kind: text(obj, "kind"), Namespace: text(meta, "namespace"), Name: text(meta, "name"), UID: text(meta, "uid"),
+		Group: group, Version: version, Kind: object.Text(obj, "kind"), Namespace: object.Text(meta, "namespace"), Name: object.Text(meta, "name"), UID: object.Text(meta, "uid"),
 	}}
-	if created, err := time.Parse(time.RFC3339, text(meta, "creationTimestamp")); err == nil {
+	if created, err := time.Parse(time.RFC3339, object.Text(meta, "creationTimestamp")); err == nil {
 		l.node.CreatedAt = created
 	}
 	l.owners = ownersOf(meta)
@@ -86,10 +86,10 @@ func (e Eye) Leaf(obj map[string]any, bare bool) *Leaf {
 // ownersOf lists the owners of an object, with their uids.
 func ownersOf(meta map[string]any) []owner {
 	var out []owner
-	for _, one := range list(meta, "ownerReferences") {
+	for _, one := range object.List(meta, "ownerReferences") {
 		ref, _ := one.(map[string]any)
-		group, _ := object.SplitAPIVersion(text(ref, "apiVersion"))
-		out = append(out, owner{kind: object.Kind{Group: group, Kind: text(ref, "kind")}, namespace: text(meta, "namespace"), name: text(ref, "name"), uid: text(ref, "uid")})
+		group, _ := object.SplitAPIVersion(object.Text(ref, "apiVersion"))
+		out = append(out, owner{kind: object.Kind{Group: group, Kind: object.Text(ref, "kind")}, namespace: object.Text(meta, "namespace"), name: object.Text(ref, "name"), uid: object.Text(ref, "uid")})
 	}
 	return out
 }
@@ -127,32 +127,32 @@ func hookOf(obj map[string]any) []string {
 // workload reads what pods and what makes pods tell.
 func (l *Leaf) workload(obj map[string]any) {
 	n := &l.node
-	spec, status, kind := dict(obj, "spec"), dict(obj, "status"), object.Kind{Group: n.Group, Kind: n.Kind}
+	spec, status, kind := object.Dict(obj, "spec"), object.Dict(obj, "status"), object.Kind{Group: n.Group, Kind: n.Kind}
 	switch kind {
 	case object.Kind{Kind: "Pod"}:
 		n.Pod, n.Images = podOf(obj), imagesOf(spec)
-		l.pods = labelsOf(dict(obj, "metadata"), "labels")
+		l.pods = labelsOf(object.Dict(obj, "metadata"), "labels")
 	case object.Kind{Group: "apps", Kind: "Deployment"}, object.Kind{Group: "apps", Kind: "ReplicaSet"}, object.Kind{Group: "argoproj.io", Kind: "Rollout"},
 		object.Kind{Group: "apps", Kind: "StatefulSet"}, object.Kind{Kind: "ReplicationController"}:
-		desired, said := number(spec, "replicas")
+		desired, said := object.Number(spec, "replicas")
 		if !said {
 			desired = 1
 		}
-		ready, _ := number(status, "readyReplicas")
+		ready, _ := object.Number(status, "readyReplicas")
 		n.Replicas = &api.TreeReplicas{Desired: desired, Ready: ready}
-		l.updated = text(status, "updateRevision")
-		n.Images = imagesOf(dict(dict(spec, "template"), "spec"))
+		l.updated = object.Text(status, "updateRevision")
+		n.Images = imagesOf(object.Dict(object.Dict(spec, "template"), "spec"))
 	case object.Kind{Group: "apps", Kind: "DaemonSet"}:
-		desired, _ := number(status, "desiredNumberScheduled")
-		ready, _ := number(status, "numberReady")
+		desired, _ := object.Number(status, "desiredNumberScheduled")
+		ready, _ := object.Number(status, "numberReady")
 		n.Replicas = &api.TreeReplicas{Desired: desired, Ready: ready}
-		n.Images = imagesOf(dict(dict(spec, "template"), "spec"))
+		n.Images = imagesOf(object.Dict(object.Dict(spec, "template"), "spec"))
 	case object.Kind{Group: "batch", Kind: "Job"}:
-		n.Images = imagesOf(dict(dict(spec, "template"), "spec"))
+		n.Images = imagesOf(object.Dict(object.Dict(spec, "template"), "spec"))
 	case object.Kind{Group: "batch", Kind: "CronJob"}:
-		n.Images = imagesOf(dict(dict(dict(dict(spec, "jobTemplate"), "spec"), "template"), "spec"))
+		n.Images = imagesOf(object.Dict(object.Dict(object.Dict(object.Dict(spec, "jobTemplate"), "spec"), "template"), "spec"))
 	case object.Kind{Group: "apps", Kind: "ControllerRevision"}:
-		n.Revision, _ = number(obj, "revision")
+		n.Revision, _ = object.Number(obj, "revision")
 	}
 	for _, name := range []string{"deployment.kubernetes.io/revision", "rollout.argoproj.io/revision"} {
 		if n.Replicas != nil && n.Revision == 0 {
@@ -165,9 +165,9 @@ func (l *Leaf) workload(obj map[string]any) {
 func imagesOf(spec map[string]any) []string {
 	var out []string
 	for _, field := range []string{"initContainers", "containers"} {
-		for _, one := range list(spec, field) {
+		for _, one := range object.List(spec, field) {
 			container, _ := one.(map[string]any)
-			if image := clip(text(container, "image"), maxWord); image != "" && len(out) < maxWords && !slices.Contains(out, image) {
+			if image := clip(object.Text(container, "image"), maxWord); image != "" && len(out) < maxWords && !slices.Contains(out, image) {
 				out = append(out, image)
 			}
 		}
@@ -177,7 +177,7 @@ func imagesOf(spec map[string]any) []string {
 
 // labelsOf reads a map of texts. Of one that has another thing in it, nothing counts: half a selector selects too much.
 func labelsOf(from map[string]any, field string) podLabels {
-	in := dict(from, field)
+	in := object.Dict(from, field)
 	if len(in) == 0 || len(in) > 10*maxWords {
 		return nil
 	}

@@ -4,26 +4,27 @@ import (
 	"fmt"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
 // podOf says how a pod runs. Reason is what holds it up, or how it ended: of the first container that has something to say,
 // init containers before others.
 func podOf(obj map[string]any) *api.TreePod {
-	meta, spec, status := dict(obj, "metadata"), dict(obj, "spec"), dict(obj, "status")
+	meta, spec, status := object.Dict(obj, "metadata"), object.Dict(obj, "spec"), object.Dict(obj, "status")
 	out := &api.TreePod{
-		Node: clip(text(spec, "nodeName"), maxWord), Phase: clip(text(status, "phase"), maxWord), IP: clip(text(status, "podIP"), maxWord), Containers: len(list(spec, "containers")),
+		Node: clip(object.Text(spec, "nodeName"), maxWord), Phase: clip(object.Text(status, "phase"), maxWord), IP: clip(object.Text(status, "podIP"), maxWord), Containers: len(object.List(spec, "containers")),
 	}
 	sidecars := map[string]bool{}
-	for _, one := range list(spec, "initContainers") {
-		if c, _ := one.(map[string]any); text(c, "restartPolicy") == "Always" {
-			sidecars[text(c, "name")] = true
+	for _, one := range object.List(spec, "initContainers") {
+		if c, _ := one.(map[string]any); object.Text(c, "restartPolicy") == "Always" {
+			sidecars[object.Text(c, "name")] = true
 		}
 	}
 	out.Containers += len(sidecars)
-	starting := initReason(out, list(status, "initContainerStatuses"), len(list(spec, "initContainers")), sidecars)
-	main := mainReason(out, list(status, "containerStatuses"))
+	starting := initReason(out, object.List(status, "initContainerStatuses"), len(object.List(spec, "initContainers")), sidecars)
+	main := mainReason(out, object.List(status, "containerStatuses"))
 	switch over := out.Phase == "Succeeded" || out.Phase == "Failed"; {
-	case text(meta, "deletionTimestamp") != "" && !over:
+	case object.Text(meta, "deletionTimestamp") != "" && !over:
 		out.Reason = "Terminating"
 	case starting != "" && !over:
 		out.Reason = starting
@@ -32,7 +33,7 @@ func podOf(obj map[string]any) *api.TreePod {
 	default:
 		out.Reason = unscheduled(status)
 	}
-	if said := text(status, "reason"); out.Reason == "" {
+	if said := object.Text(status, "reason"); out.Reason == "" {
 		out.Reason = said
 	}
 	if out.Reason = clip(out.Reason, maxWord); out.Reason == out.Phase {
@@ -46,9 +47,9 @@ func initReason(pod *api.TreePod, statuses []any, all int, sidecars map[string]b
 	reason := ""
 	for i, one := range statuses {
 		c, _ := one.(map[string]any)
-		restarts, _ := number(c, "restartCount")
+		restarts, _ := object.Number(c, "restartCount")
 		pod.Restarts += restarts
-		if started, _ := c["started"].(bool); sidecars[text(c, "name")] && started {
+		if started, _ := c["started"].(bool); sidecars[object.Text(c, "name")] && started {
 			if ready, _ := c["ready"].(bool); ready {
 				pod.Ready++
 			}
@@ -57,14 +58,14 @@ func initReason(pod *api.TreePod, statuses []any, all int, sidecars map[string]b
 		if reason != "" {
 			continue // the ones behind it have not begun
 		}
-		state := dict(c, "state")
-		if ended := dict(state, "terminated"); ended != nil {
-			if code, _ := number(ended, "exitCode"); code != 0 {
+		state := object.Dict(c, "state")
+		if ended := object.Dict(state, "terminated"); ended != nil {
+			if code, _ := object.Number(ended, "exitCode"); code != 0 {
 				reason = "Init:" + endOf(ended)
 			}
 			continue
 		}
-		if reason = text(dict(state, "waiting"), "reason"); reason == "" || reason == "PodInitializing" {
+		if reason = object.Text(object.Dict(state, "waiting"), "reason"); reason == "" || reason == "PodInitializing" {
 			reason = fmt.Sprintf("%d/%d", i, all)
 		}
 		reason = "Init:" + reason
@@ -78,17 +79,17 @@ func mainReason(pod *api.TreePod, statuses []any) string {
 	running := false
 	for _, one := range statuses {
 		c, _ := one.(map[string]any)
-		restarts, _ := number(c, "restartCount")
+		restarts, _ := object.Number(c, "restartCount")
 		pod.Restarts += restarts
 		if ready, _ := c["ready"].(bool); ready {
 			pod.Ready++
 		}
-		state := dict(c, "state")
+		state := object.Dict(c, "state")
 		running = running || state["running"] != nil
-		if why := text(dict(state, "waiting"), "reason"); waits == "" {
+		if why := object.Text(object.Dict(state, "waiting"), "reason"); waits == "" {
 			waits = why
 		}
-		if end := dict(state, "terminated"); end != nil && (ended == "" || ended == "Completed") {
+		if end := object.Dict(state, "terminated"); end != nil && (ended == "" || ended == "Completed") {
 			ended = endOf(end)
 		}
 	}
@@ -105,21 +106,21 @@ func mainReason(pod *api.TreePod, statuses []any) string {
 
 // endOf says how a container ended.
 func endOf(terminated map[string]any) string {
-	if why := text(terminated, "reason"); why != "" {
+	if why := object.Text(terminated, "reason"); why != "" {
 		return why
 	}
-	if signal, _ := number(terminated, "signal"); signal != 0 {
+	if signal, _ := object.Number(terminated, "signal"); signal != 0 {
 		return fmt.Sprintf("Signal:%d", signal)
 	}
-	code, _ := number(terminated, "exitCode")
+	code, _ := object.Number(terminated, "exitCode")
 	return fmt.Sprintf("ExitCode:%d", code)
 }
 
 // unscheduled says why a pod has no node yet.
 func unscheduled(status map[string]any) string {
-	for _, one := range list(status, "conditions") {
-		if c, _ := one.(map[string]any); text(c, "type") == "PodScheduled" && text(c, "status") == "False" {
-			return text(c, "reason")
+	for _, one := range object.List(status, "conditions") {
+		if c, _ := one.(map[string]any); object.Text(c, "type") == "PodScheduled" && object.Text(c, "status") == "False" {
+			return object.Text(c, "reason")
 		}
 	}
 	return ""

@@ -14,26 +14,26 @@ import (
 
 // traffic reads where an object sends traffic, and where it is reached.
 func (l *Leaf) traffic(obj map[string]any) {
-	spec, status := dict(obj, "spec"), dict(obj, "status")
+	spec, status := object.Dict(obj, "spec"), object.Dict(obj, "status")
 	switch kind := (object.Kind{Group: l.node.Group, Kind: l.node.Kind}); kind {
 	case object.Kind{Kind: "Service"}:
 		l.selects = labelsOf(spec, "selector")
-		l.node.Addresses = append(balancers(status), words(list(spec, "externalIPs"))...)
-		if text(spec, "type") == "ExternalName" {
+		l.node.Addresses = append(balancers(status), words(object.List(spec, "externalIPs"))...)
+		if object.Text(spec, "type") == "ExternalName" {
 			l.selects = nil
-			l.node.Addresses = addWord(l.node.Addresses, text(spec, "externalName"))
+			l.node.Addresses = addWord(l.node.Addresses, object.Text(spec, "externalName"))
 		}
 	case object.Kind{Group: "networking.k8s.io", Kind: "Ingress"}, object.Kind{Group: "extensions", Kind: "Ingress"}:
 		l.ingress(obj, spec, status)
 	case object.Kind{Group: "networking.istio.io", Kind: "VirtualService"}:
 		l.virtualService(spec)
 	case object.Kind{Group: "networking.istio.io", Kind: "ServiceEntry"}:
-		l.selects = labelsOf(dict(spec, "workloadSelector"), "labels")
-		l.node.Addresses = words(list(spec, "hosts"))
+		l.selects = labelsOf(object.Dict(spec, "workloadSelector"), "labels")
+		l.node.Addresses = words(object.List(spec, "hosts"))
 	case object.Kind{Group: gatewayGroup, Kind: "Gateway"}:
-		for _, one := range list(status, "addresses") {
+		for _, one := range object.List(status, "addresses") {
 			address, _ := one.(map[string]any)
-			l.node.Addresses = addWord(l.node.Addresses, text(address, "value"))
+			l.node.Addresses = addWord(l.node.Addresses, object.Text(address, "value"))
 		}
 	default:
 		if kind.Group == gatewayGroup && strings.HasSuffix(kind.Kind, "Route") {
@@ -47,13 +47,13 @@ const gatewayGroup = "gateway.networking.k8s.io"
 // balancers are the addresses that a load balancer gave.
 func balancers(status map[string]any) []string {
 	var out []string
-	for _, one := range list(dict(status, "loadBalancer"), "ingress") {
+	for _, one := range object.List(object.Dict(status, "loadBalancer"), "ingress") {
 		at, _ := one.(map[string]any)
-		if host := text(at, "hostname"); host != "" {
+		if host := object.Text(at, "hostname"); host != "" {
 			out = addWord(out, host)
 			continue
 		}
-		out = addWord(out, text(at, "ip"))
+		out = addWord(out, object.Text(at, "ip"))
 	}
 	return out
 }
@@ -88,30 +88,30 @@ func (l *Leaf) service(namespace, name string) {
 func (l *Leaf) ingress(obj, spec, status map[string]any) {
 	l.node.Addresses = balancers(status)
 	to := func(backend map[string]any) {
-		name := text(dict(backend, "service"), "name")
+		name := object.Text(object.Dict(backend, "service"), "name")
 		if name == "" {
-			name = text(backend, "serviceName") // of versions before v1
+			name = object.Text(backend, "serviceName") // of versions before v1
 		}
 		l.service(l.node.Namespace, name)
-		if at := dict(backend, "resource"); at != nil {
-			group := text(at, "apiGroup")
-			l.target(object.Key{Group: group, Kind: text(at, "kind"), Namespace: l.node.Namespace, Name: text(at, "name")})
+		if at := object.Dict(backend, "resource"); at != nil {
+			group := object.Text(at, "apiGroup")
+			l.target(object.Key{Group: group, Kind: object.Text(at, "kind"), Namespace: l.node.Namespace, Name: object.Text(at, "name")})
 		}
 	}
-	to(dict(spec, "defaultBackend"))
-	to(dict(spec, "backend"))
+	to(object.Dict(spec, "defaultBackend"))
+	to(object.Dict(spec, "backend"))
 	own := object.Annotation(obj, v1alpha1.AnnotationIgnoreDefaultLinks) != "true"
-	for _, one := range list(spec, "rules") {
+	for _, one := range object.List(spec, "rules") {
 		rule, _ := one.(map[string]any)
-		host := text(rule, "host")
+		host := object.Text(rule, "host")
 		if host == "" && len(l.node.Addresses) > 0 {
 			host = l.node.Addresses[0]
 		}
-		for _, one := range list(dict(rule, "http"), "paths") {
+		for _, one := range object.List(object.Dict(rule, "http"), "paths") {
 			path, _ := one.(map[string]any)
-			to(dict(path, "backend"))
+			to(object.Dict(path, "backend"))
 			if own && host != "" && !strings.HasPrefix(host, "*") {
-				at := url.URL{Scheme: scheme(spec, host), Host: host, Path: strings.TrimSuffix(text(path, "path"), "*")}
+				at := url.URL{Scheme: scheme(spec, host), Host: host, Path: strings.TrimSuffix(object.Text(path, "path"), "*")}
 				l.node.URLs = addLink(l.node.URLs, at.String())
 			}
 		}
@@ -120,9 +120,9 @@ func (l *Leaf) ingress(obj, spec, status map[string]any) {
 
 // scheme of a host of an Ingress: https where it has a certificate for it, or for every host.
 func scheme(spec map[string]any, host string) string {
-	for _, one := range list(spec, "tls") {
+	for _, one := range object.List(spec, "tls") {
 		tls, _ := one.(map[string]any)
-		hosts := list(tls, "hosts")
+		hosts := object.List(tls, "hosts")
 		_, domain, _ := strings.Cut(host, ".")
 		if len(hosts) == 0 || slices.Contains(hosts, any(host)) || slices.Contains(hosts, any("*."+domain)) {
 			return "https"
@@ -134,11 +134,11 @@ func scheme(spec map[string]any, host string) string {
 // virtualService reads the destinations of Istio's routes. A host is a name, or a name with its namespace behind it.
 func (l *Leaf) virtualService(spec map[string]any) {
 	for _, protocol := range []string{"http", "tls", "tcp"} {
-		for _, one := range list(spec, protocol) {
+		for _, one := range object.List(spec, protocol) {
 			rule, _ := one.(map[string]any)
-			for _, one := range list(rule, "route") {
+			for _, one := range object.List(rule, "route") {
 				route, _ := one.(map[string]any)
-				parts := strings.SplitN(text(dict(route, "destination"), "host"), ".", 3)
+				parts := strings.SplitN(object.Text(object.Dict(route, "destination"), "host"), ".", 3)
 				namespace := l.node.Namespace
 				if len(parts) > 1 {
 					namespace = parts[1]
@@ -147,48 +147,48 @@ func (l *Leaf) virtualService(spec map[string]any) {
 			}
 		}
 	}
-	l.node.Addresses = words(list(spec, "hosts"))
+	l.node.Addresses = words(object.List(spec, "hosts"))
 }
 
 // gatewayRoute reads the backends of a route of the Gateway API, and the gateways that send it traffic.
 func (l *Leaf) gatewayRoute(spec map[string]any) {
 	refer := func(ref map[string]any, group, kind string) object.Key {
-		key := object.Key{Group: group, Kind: kind, Namespace: l.node.Namespace, Name: text(ref, "name")}
+		key := object.Key{Group: group, Kind: kind, Namespace: l.node.Namespace, Name: object.Text(ref, "name")}
 		if said, ok := ref["group"].(string); ok {
 			key.Group = said
 		}
-		if said := text(ref, "kind"); said != "" {
+		if said := object.Text(ref, "kind"); said != "" {
 			key.Kind = said
 		}
-		if said := text(ref, "namespace"); said != "" {
+		if said := object.Text(ref, "namespace"); said != "" {
 			key.Namespace = said
 		}
 		return key
 	}
-	for _, one := range list(spec, "rules") {
+	for _, one := range object.List(spec, "rules") {
 		rule, _ := one.(map[string]any)
-		for _, one := range list(rule, "backendRefs") {
+		for _, one := range object.List(rule, "backendRefs") {
 			ref, _ := one.(map[string]any)
 			l.target(refer(ref, "", "Service"))
 		}
 	}
-	for _, one := range list(spec, "parentRefs") {
+	for _, one := range object.List(spec, "parentRefs") {
 		if ref, _ := one.(map[string]any); len(l.parents) < maxWords {
 			l.parents = append(l.parents, refer(ref, gatewayGroup, "Gateway"))
 		}
 	}
-	l.node.Addresses = words(list(spec, "hostnames"))
+	l.node.Addresses = words(object.List(spec, "hostnames"))
 }
 
 // linksOf are the links that whoever wrote an object gave it: an address, or a title and an address.
 func linksOf(meta map[string]any) []string {
-	notes := dict(meta, "annotations")
+	notes := object.Dict(meta, "annotations")
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(notes)) {
 		if !strings.HasPrefix(name, v1alpha1.AnnotationLinkPrefix) {
 			continue
 		}
-		link := text(notes, name)
+		link := object.Text(notes, name)
 		if _, address, titled := strings.Cut(link, "|"); titled {
 			link = address
 		}

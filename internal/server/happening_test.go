@@ -150,9 +150,12 @@ func TestACommandOfAnotherApplicationOrKindLendsNobodysName(t *testing.T) {
 		what          agentapi.EventType
 		believed      bool
 	}{
-		{"thing", "deletes", agentapi.EventDeleted, true}, {"thing", "syncs", agentapi.EventSyncStarted, true},
-		{"other", "deletes", agentapi.EventDeleted, false}, {"other", "syncs", agentapi.EventSyncStarted, false},
-		{"thing", "syncs", agentapi.EventDeleted, false}, {"thing", "deletes", agentapi.EventSyncStarted, false},
+		{"thing", "deletes", agentapi.EventDeleted, true},
+		{"thing", "syncs", agentapi.EventSyncStarted, true},
+		{"other", "deletes", agentapi.EventDeleted, false},
+		{"other", "syncs", agentapi.EventSyncStarted, false},
+		{"thing", "syncs", agentapi.EventDeleted, false},
+		{"thing", "deletes", agentapi.EventSyncStarted, false},
 	} {
 		e := agentapi.Event{
 			ID: c.name + c.command + string(c.what), At: time.Now(), Type: c.what, User: "user:admin", Command: c.command, Project: "default",
