@@ -75,7 +75,7 @@ type NotificationRule struct {
 	Services     []string `json:"services,omitempty" maxItems:"100" doc:"Only applications of these services, by id"`
 	Environments []string `json:"environments,omitempty" maxItems:"100" doc:"Only applications of these environments, by id"`
 	// After is 1 h where it is left out, Before 168 h, Repeat none.
-	After  string `json:"after,omitempty" maxLength:"32" doc:"How long an application has drifted or an agent was away before it is told, and for how long an agent was away whose return is told; 1h where it is left out" example:"4h"`
+	After  string `json:"after,omitempty" maxLength:"32" doc:"How long an application drifts, or an agent is away, before a message is sent; the return of an agent that was away for less sends none. The default is 1h" example:"4h"`
 	Before string `json:"before,omitempty" maxLength:"32" doc:"How long before the end of a certificate or token it is told; 168h where it is left out" example:"336h"`
 	Repeat string `json:"repeat,omitempty" maxLength:"32" doc:"The same event of the same object is told at most once in this time; each time where it is left out" example:"1h"`
 	// Title and Text are templates of Go's text/template; standard ones where they are left out.

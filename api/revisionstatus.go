@@ -31,7 +31,7 @@ type SourceRevisions struct {
 
 // RevisionTip is where a branch, a tag or a range of versions is.
 type RevisionTip struct {
-	Tip       string    `json:"tip,omitempty" doc:"Commit that the target revision stands for at the remote; left out where nobody has looked"`
+	Tip       string    `json:"tip,omitempty" doc:"Commit that the target revision stands for at the remote; left out if the agent has not looked yet"`
 	TipSeenAt time.Time `json:"tipSeenAt,omitzero" doc:"When the agent looked at the remote"`
 	TipError  string    `json:"tipError,omitempty" doc:"Why the agent could not look at the remote since"`
 }

@@ -213,7 +213,7 @@ const (
 	EventSyncFinished EventType = "sync.finished"
 	// EventDrift names objects that were changed in the cluster since they were deployed.
 	EventDrift EventType = "drift.found"
-	// EventDriftReverted says that objects are again as they were deployed: a sync put them back, or somebody did by hand.
+	// EventDriftReverted reports that the objects match the deployed state again: a sync restored them, or a person did.
 	EventDriftReverted EventType = "drift.reverted"
 	// EventHeld says that a sync or a deletion waits for a person, a window or a date.
 	EventHeld EventType = "sync.held"

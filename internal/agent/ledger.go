@@ -123,8 +123,7 @@ func (l *ledger) ended(id name, app *v1alpha1.Application, res engine.Result) {
 	l.keep(id, d, func() { l.add(id, entry, d, healthy) })
 }
 
-// keep adds the entry of an operation, now or, where it is one of many repairs that nobody asked for, in its turn: the last of them
-// then stands for all.
+// keep adds the entry of an operation. Automatic repairs that repeat are added together: the last of them has their count.
 func (l *ledger) keep(id name, d *api.LedgerDetail, add func()) {
 	if !d.Automatic || d.Options == nil || !d.Options.Repair || d.Phase != string(v1alpha1.OperationSucceeded) {
 		l.repairs.Flush(id)

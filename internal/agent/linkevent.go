@@ -63,13 +63,12 @@ func syncEvent(old, fresh *v1alpha1.Application, op *v1alpha1.OperationState, wh
 	return e
 }
 
-// automatic reports whether nobody asked for an operation. Where automated sync is on it carries a rollback out, which a person
-// asked for.
+// automatic reports whether an operation has no person behind it. A rollback has one, although automated sync carries it out.
 func automatic(op *v1alpha1.OperationState) bool {
 	return op.Operation.InitiatedBy.Automated && infoOf(op, operate.RollbackInfo) != v1alpha1.OptionTrue
 }
 
-// repairs reports whether an operation puts back what was changed in the cluster: by itself, or because somebody asked.
+// repairs reports whether an operation restores objects that were changed in the cluster, automatically or on request.
 func repairs(op *v1alpha1.OperationState) bool {
 	heals := op.Operation.Sync != nil && op.Operation.Sync.AutoHealAttemptsCount > 0
 	return heals || infoOf(op, v1alpha1.InfoRevert) == v1alpha1.OptionTrue

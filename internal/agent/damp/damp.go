@@ -58,7 +58,7 @@ func (d *Damper[K]) begin(key K) {
 // end closes a window, reports what was held back in it, and then opens the next one.
 func (d *Damper[K]) end(key K, s *spell) {
 	d.mu.Lock()
-	if d.open[key] != s { // it was closed meanwhile
+	if d.open[key] != s { // it was closed since
 		d.mu.Unlock()
 		return
 	}

@@ -1,5 +1,5 @@
 // Made from api/openapi.json by "make generate": do not edit.
-// sha256 of it: 43650382f277024cc93cd1a12bd0189607a0522c167274a68d3f41e446ac863b
+// sha256 of it: 2190852d00140935bf11d066e005e5d8a8a7c7bd75fde61f14b12030c469fe68
 
 export interface paths {
 	"/api/v1/access/can": {
