@@ -113,6 +113,7 @@ type Agent struct {
 	linked      *linkSource
 	trees       *kin.Watcher // nil without a server
 	ledger      *ledger      // nil without a server
+	deleters    deleters
 	receiver    *webhook.Receiver
 	git         *git.Client
 	pool        *gitsource.Pool

@@ -18,7 +18,6 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/health"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/legible"
-	"github.com/slipway-gitops/slipway/internal/operate"
 	"github.com/slipway-gitops/slipway/internal/redact"
 )
 
@@ -180,13 +179,15 @@ func (l *ledger) deleted(app *v1alpha1.Application, removed []object.Key, kept [
 		return
 	}
 	l.repairs.Flush(name{Namespace: app.Namespace, Name: app.Name})
-	l.bury(app, deletionOf(app, removed, kept))
+	l.bury(app, deletionOf(app, l.agent.deletedBy, removed, kept))
 }
 
 // deletionOf is the entry of the deletion of an Application with its objects, of which some stay.
-func deletionOf(app *v1alpha1.Application, removed []object.Key, kept []guard.Kept) *api.LedgerDetail {
+func deletionOf(
+	app *v1alpha1.Application, deletedBy func(*v1alpha1.Application) (v1alpha1.Deletion, bool), removed []object.Key, kept []guard.Kept,
+) *api.LedgerDetail {
 	now := time.Now()
-	by, _ := operate.DeletedBy(app)
+	by, _ := deletedBy(app)
 	d := &api.LedgerDetail{LedgerEntry: api.LedgerEntry{
 		Namespace: app.Namespace, Name: app.Name, ApplicationUID: string(app.UID), ArgoProject: app.Spec.ProjectName(),
 		Destination: destinationOf(app), Action: api.LedgerDelete, Phase: string(v1alpha1.OperationSucceeded), Message: "deleted with its objects",

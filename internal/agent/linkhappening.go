@@ -20,6 +20,7 @@ import (
 // happenings finds what happens to Applications, from what their resources say before and after a change.
 type happenings struct {
 	send func(agentapi.Event)
+	by   func(*v1alpha1.Application) (v1alpha1.Deletion, bool) // who deletes
 	damp *damp.Damper[repeated]
 
 	mu      sync.Mutex
@@ -36,8 +37,8 @@ type repeated struct {
 // dampWindow is how often an event that repeats is reported.
 const dampWindow = 5 * time.Minute
 
-func newHappenings(send func(agentapi.Event)) *happenings {
-	return &happenings{send: send, damp: damp.New[repeated](dampWindow)}
+func newHappenings(send func(agentapi.Event), by func(*v1alpha1.Application) (v1alpha1.Deletion, bool)) *happenings {
+	return &happenings{send: send, by: by, damp: damp.New[repeated](dampWindow)}
 }
 
 // moved reports what happened between two versions of an Application. Events that can follow each other for as long as somebody
@@ -82,7 +83,7 @@ type restingHealth struct {
 func (h *happenings) between(old, fresh *v1alpha1.Application) []agentapi.Event {
 	if fresh == nil {
 		h.forget(old)
-		return []agentapi.Event{goneEvent(old)}
+		return []agentapi.Event{h.gone(old)}
 	}
 	out := syncEvents(old, fresh)
 	out = append(out, driftEvents(old, fresh)...)
@@ -274,8 +275,8 @@ func (h *happenings) forget(app *v1alpha1.Application) {
 	delete(h.settled, name{Namespace: app.Namespace, Name: app.Name})
 }
 
-// goneEvent is about an Application that is gone.
-func goneEvent(app *v1alpha1.Application) agentapi.Event {
+// gone is about an Application that is gone.
+func (h *happenings) gone(app *v1alpha1.Application) agentapi.Event {
 	e := occurrence(app, agentapi.EventDeleted, time.Now())
 	e.Outcome, e.Message, e.Before, e.Revision = "Succeeded", "the application is gone", deployed(app), ""
 	for _, c := range app.Status.Conditions {
@@ -283,7 +284,7 @@ func goneEvent(app *v1alpha1.Application) agentapi.Event {
 			e.Message += "; " + c.Message
 		}
 	}
-	by, known := operate.DeletedBy(app)
+	by, known := h.by(app)
 	e.User, e.Command, e.Reason, e.Automatic = by.By, by.Request, by.Reason, !known
 	return e
 }

@@ -165,7 +165,7 @@ func happeningCases() map[string]struct {
 func TestWhatHappensToAnApplicationIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	for what, c := range happeningCases() {
-		h := newHappenings(nil)
+		h := newHappenings(nil, operate.DeletedBy)
 		h.between(nil, c.steps[0])
 		var got []string
 		ids := map[string]bool{}
@@ -254,7 +254,7 @@ func TestWhatRepeatsEachSecondIsReportedOnceInAWhileWithItsNumber(t *testing.T) 
 					mu.Lock()
 					defer mu.Unlock()
 					got = append(got, e)
-				})
+				}, operate.DeletedBy)
 				before := standing(synced, healthy, nil)
 				h.moved(nil, before)
 				got = nil // the operation that it had
@@ -296,7 +296,7 @@ func TestWhatAPersonAskedForIsNeverHeldBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		sent := 0
-		h := newHappenings(func(agentapi.Event) { sent++ })
+		h := newHappenings(func(agentapi.Event) { sent++ }, operate.DeletedBy)
 		before := standing(v1alpha1.SyncStatusOutOfSync, v1alpha1.HealthHealthy, nil)
 		h.moved(nil, before)
 		sent = 0

@@ -56,7 +56,7 @@ func newLinkSource(a *Agent) *linkSource {
 	s.happenings = newHappenings(func(e agentapi.Event) {
 		e.Message, e.Reason = s.redactText(e.Message), s.redactText(e.Reason)
 		s.link.Event(e)
-	})
+	}, a.deletedBy)
 	s.sets = &setStore{changed: s.setChanged, unready: map[string]bool{}, raw: map[name][]byte{}}
 	return s
 }
@@ -84,6 +84,9 @@ func (s *linkSource) applicationMoved(old, fresh *v1alpha1.Application) {
 		s.agent.ledger.elsewhere(id, old, fresh)
 	}
 	s.happenings.moved(old, fresh)
+	if fresh == nil {
+		s.agent.deleters.forget(old.UID)
+	}
 }
 
 func (s *linkSource) projectMoved(called string) {

@@ -40,7 +40,8 @@ type verbs struct {
 	redact    func([]byte) []byte
 	// readBy is the engine that reads settings. Beside an Argo CD, repositories and clusters are found by their address,
 	// whatever project they are of.
-	readBy agentapi.Engine
+	readBy   agentapi.Engine
+	deleters *deleters
 
 	previews  places     // of those under way
 	addresses sync.Mutex // held while a Secret is written that others may have the address of
@@ -62,7 +63,7 @@ func (a *Agent) executors() (map[agentapi.Kind]link.Executor, map[agentapi.Kind]
 	v := &verbs{
 		apps: a.apps.dynamic, namespace: a.cfg.Namespace, engine: a.engine, clusters: a.clusters, settings: a.settings, git: a.git,
 		keys: func() []link.SealKey { return a.link.SealKeys() }, now: time.Now, log: a.log, clients: map[client]dynamic.Interface{},
-		known: a.registry.get, redact: a.linked.Redact, readBy: a.driver.engine(),
+		known: a.registry.get, redact: a.linked.Redact, readBy: a.driver.engine(), deleters: &a.deleters,
 	}
 	v.trees = kin.New(kin.Config{Look: v.look, Log: a.log})
 	a.trees = v.trees

@@ -336,6 +336,9 @@ func (v *verbs) removeApplication(ctx context.Context, cmd agentapi.Command, req
 			return operate.Change{}, refusedAs(agentapi.CodeConflict, "application %s has changed since version %s: read it again and repeat the change", app.Name, req.Version)
 		}
 		found = app
+		if v.readBy == agentapi.EngineArgoCD {
+			return operate.DeleteBeside(app, req)
+		}
 		return operate.Delete(app, req, who(cmd), v.now())
 	})
 	if err != nil {
@@ -344,9 +347,13 @@ func (v *verbs) removeApplication(ctx context.Context, cmd agentapi.Command, req
 	if req.DryRun {
 		return v.foreseeRemoval(ctx, found, req, answer)
 	}
+	if v.readBy == agentapi.EngineArgoCD && found.DeletionTimestamp == nil {
+		v.deleters.note(found, operate.DeletionBy(who(cmd), req.Reason, v.now()))
+	}
 	err = v.apps.Resource(v1alpha1.Resource(v1alpha1.ResourceApplications)).Namespace(found.Namespace).
 		Delete(ctx, found.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(found.UID))})
 	if err != nil {
+		v.deleters.forget(found.UID)
 		return nil, fmt.Errorf("delete application %s: %w", found.Name, err)
 	}
 	return answer, nil

@@ -128,6 +128,7 @@ spec:
 		t.Fatal(err)
 	}
 	s.verbs = &verbs{
+		deleters: &deleters{},
 		apps: a.apps.dynamic, namespace: s.ns, engine: a.engine, clusters: a.clusters, settings: a.settings, git: a.git, now: time.Now,
 		log: slog.New(slog.DiscardHandler), clients: map[client]dynamic.Interface{},
 		keys: func() []link.SealKey {

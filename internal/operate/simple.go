@@ -110,6 +110,29 @@ func DeletedBy(app *v1alpha1.Application) (v1alpha1.Deletion, bool) {
 // Delete says what becomes of the objects of an Application that is deleted, and who asks for it: the patch sets its finalizers
 // and an annotation. Deleting is another request.
 func Delete(app *v1alpha1.Application, req api.DeleteApplicationRequest, who Who, now time.Time) (Change, error) {
+	c, err := DeleteBeside(app, req)
+	if err != nil || req.DryRun || app.DeletionTimestamp != nil {
+		return c, err
+	}
+	by, err := Write(v1alpha1.AnnotationDeletedBy, DeletionBy(who, req.Reason, now))
+	if err != nil {
+		return Change{}, err
+	}
+	patch := annotate(app, map[string]any{v1alpha1.AnnotationDeletedBy: by})
+	if want := finalizers(app.Finalizers, req.Cascade, req.Propagation); !slices.Equal(want, app.Finalizers) {
+		patch["metadata"].(map[string]any)["finalizers"] = want
+	}
+	return c.with(patch), nil
+}
+
+// DeletionBy is the deletion that somebody asks for at a time.
+func DeletionBy(who Who, reason string, now time.Time) v1alpha1.Deletion {
+	return v1alpha1.Deletion{By: who.Name, Request: who.ID, Reason: reason, At: stamp(now)}
+}
+
+// DeleteBeside is Delete for an Argo CD, where no annotation of ours is written: the patch sets the finalizers, and is nil where
+// they are set already.
+func DeleteBeside(app *v1alpha1.Application, req api.DeleteApplicationRequest) (Change, error) {
 	if req.Propagation != "" && req.Propagation != "foreground" && req.Propagation != "background" {
 		return Change{}, faultf(Invalid, "propagation is foreground or background, not %q", req.Propagation)
 	}
@@ -130,15 +153,11 @@ func Delete(app *v1alpha1.Application, req api.DeleteApplicationRequest, who Who
 	if req.DryRun || app.DeletionTimestamp != nil {
 		return c, nil
 	}
-	by, err := Write(v1alpha1.AnnotationDeletedBy, v1alpha1.Deletion{By: who.Name, Request: who.ID, Reason: req.Reason, At: stamp(now)})
-	if err != nil {
-		return Change{}, err
+	c.Answer.Changed = true
+	if slices.Equal(want, app.Finalizers) {
+		return c, nil
 	}
-	patch := annotate(app, map[string]any{v1alpha1.AnnotationDeletedBy: by})
-	if !slices.Equal(want, app.Finalizers) {
-		patch["metadata"].(map[string]any)["finalizers"] = want
-	}
-	return c.with(patch), nil
+	return c.with(map[string]any{"metadata": map[string]any{"resourceVersion": app.ResourceVersion, "finalizers": want}}), nil
 }
 
 // finalizers returns have with exactly the resources finalizer that is asked for, and every other one kept.

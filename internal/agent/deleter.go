@@ -1,0 +1,48 @@
+package agent
+
+import (
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/operate"
+)
+
+// maxDeleters bounds how many deletions under way are known by who asked for them.
+const maxDeleters = 10_000
+
+// deleters are who asked for the deletions of Applications of an Argo CD, by the UIDs of these: no annotation of ours is written
+// there. An agent that starts again does not know who asked before.
+type deleters struct {
+	mu sync.Mutex
+	of map[types.UID]v1alpha1.Deletion
+}
+
+func (d *deleters) note(app *v1alpha1.Application, by v1alpha1.Deletion) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.of == nil {
+		d.of = map[types.UID]v1alpha1.Deletion{}
+	}
+	if len(d.of) < maxDeleters {
+		d.of[app.UID] = by
+	}
+}
+
+func (d *deleters) forget(uid types.UID) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.of, uid)
+}
+
+// deletedBy returns who asked for the deletion of an Application; false where that is not known.
+func (a *Agent) deletedBy(app *v1alpha1.Application) (v1alpha1.Deletion, bool) {
+	a.deleters.mu.Lock()
+	by, ok := a.deleters.of[app.UID]
+	a.deleters.mu.Unlock()
+	if ok {
+		return by, true
+	}
+	return operate.DeletedBy(app)
+}
