@@ -122,5 +122,10 @@ func (c *Client) foreign(answer *http.Response, r call) *api.Error {
 		return &api.Error{Code: api.CodeUnavailable, Message: "the proxy wants credentials: put them into HTTPS_PROXY"}
 	}
 	return &api.Error{Code: code, Message: fmt.Sprintf("%s answers %s to %s %s, and that is not an answer of slipway-server: look at what is in front of it",
-		c.base, answer.Status, r.method, r.path)}
+		c.base, statusOf(answer), r.method, r.path)}
+}
+
+// statusOf is the status of an answer with the words of HTTP, not with those of what answers.
+func statusOf(answer *http.Response) string {
+	return strings.TrimSpace(strconv.Itoa(answer.StatusCode) + " " + http.StatusText(answer.StatusCode))
 }

@@ -66,7 +66,7 @@ func (c *Client) dialWebSocket(ctx context.Context, path string, query url.Value
 	if !ok || answer.StatusCode != http.StatusSwitchingProtocols ||
 		answer.Header.Get("Sec-Websocket-Accept") != base64.StdEncoding.EncodeToString(sum[:]) {
 		_ = answer.Body.Close() // it is not what was asked for
-		return nil, fmt.Errorf("server %s did not open a WebSocket (%s): let WebSockets through whatever is in front of it", c.base, answer.Status)
+		return nil, fmt.Errorf("server %s did not open a WebSocket (%s): let WebSockets through whatever is in front of it", c.base, statusOf(answer))
 	}
 	return &webSocket{conn: conn, in: bufio.NewReader(conn)}, nil
 }

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"golang.org/x/net/http/httpproxy"
+
+	"github.com/slipway-gitops/slipway/internal/outward"
 )
 
 // Limits of a connection that is being made.
@@ -152,7 +154,7 @@ func askProxy(ctx context.Context, conn net.Conn, proxy *url.URL, target string)
 	answer := bufio.NewReaderSize(&capped{conn: conn, left: 64 << 10}, 4096)
 	resp, err := http.ReadResponse(answer, req)
 	if err != nil {
-		return hungUp(err)
+		return hungUp(&wordless{err})
 	}
 	more := answer.Buffered() > 0
 	_ = resp.Body.Close()
@@ -160,9 +162,9 @@ func askProxy(ctx context.Context, conn net.Conn, proxy *url.URL, target string)
 	case resp.StatusCode == http.StatusProxyAuthRequired:
 		return errors.New("it wants a user and a password: write them into HTTPS_PROXY")
 	case resp.StatusCode == http.StatusBadGateway || resp.StatusCode == http.StatusServiceUnavailable || resp.StatusCode == http.StatusGatewayTimeout:
-		return &unreachable{fmt.Errorf("it cannot reach the server: %s", resp.Status)}
+		return &unreachable{fmt.Errorf("it cannot reach the server: it answers with %s", outward.Status(resp.StatusCode))}
 	case resp.StatusCode != http.StatusOK:
-		return fmt.Errorf("it refused with %s: let it pass connections to that address, or name it in NO_PROXY", resp.Status)
+		return fmt.Errorf("it refuses with %s: let it pass connections to that address, or name it in NO_PROXY", outward.Status(resp.StatusCode))
 	case more:
 		return errors.New("it sent more than its answer")
 	}

@@ -7,11 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net"
 	"net/http"
 	"time"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/outward"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
@@ -181,6 +183,11 @@ func (l *Link) register(ctx context.Context, id *identity, token string) (*agent
 	if err != nil {
 		return nil, fmt.Errorf("write the registration: %w", err)
 	}
+	return l.showKeys(ctx, body)
+}
+
+// showKeys sends a registration, and reads the answer.
+func (l *Link) showKeys(ctx context.Context, body []byte) (*agentapi.Registered, error) {
 	ctx, cancel := context.WithTimeout(ctx, registerLimit)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, l.cfg.Server.JoinPath(agentapi.PathRegister).String(), bytes.NewReader(body))
@@ -193,7 +200,7 @@ func (l *Link) register(ctx context.Context, id *identity, token string) (*agent
 	defer client.CloseIdleConnections()
 	resp, err := client.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("register: %w", err)
+		return nil, fmt.Errorf("register: %w", &wordless{err})
 	}
 	defer resp.Body.Close()
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
@@ -206,7 +213,11 @@ func (l *Link) register(ctx context.Context, id *identity, token string) (*agent
 // client is an HTTP client that reaches the server as the link does.
 func (l *Link) client() *http.Client {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return l.cfg.Transport.dial(ctx, l.cfg.Server)
+		conn, err := l.cfg.Transport.dial(ctx, l.cfg.Server)
+		if err != nil {
+			err = &undialled{err}
+		}
+		return conn, err
 	}
 	return &http.Client{
 		Transport: &http.Transport{DialContext: dial, DialTLSContext: dial, DisableKeepAlives: true, ResponseHeaderTimeout: registerLimit},
@@ -215,16 +226,54 @@ func (l *Link) client() *http.Client {
 	}
 }
 
+// undialled is the error of an attempt to connect, in words of ours.
+type undialled struct{ cause error }
+
+// Error says why there is no connection.
+func (u *undialled) Error() string { return u.cause.Error() }
+
+// Unwrap returns the cause.
+func (u *undialled) Unwrap() error { return u.cause }
+
+// wordless is the error of a request without the words of what answered it.
+type wordless struct{ cause error }
+
+// Error says what happened in words of ours.
+func (w *wordless) Error() string {
+	var ours *undialled
+	if errors.As(w.cause, &ours) {
+		return ours.Error()
+	}
+	return outward.Reason(w.cause)
+}
+
+// Unwrap returns the cause.
+func (w *wordless) Unwrap() error { return w.cause }
+
+// maxDetail is how much is shown of why a server refuses a registration.
+const maxDetail = 300
+
+// refusalOf is why a server does not register an agent. What is no problem document of that status is no answer of a Slipway
+// server, and its words are not shown.
+func refusalOf(resp *http.Response, raw []byte) string {
+	var problem struct {
+		Status int    `json:"status"`
+		Detail string `json:"detail"`
+	}
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	err := strict.Decode(raw, &problem, strict.Foreign)
+	if err != nil || kind != "application/problem+json" || problem.Status != resp.StatusCode || problem.Detail == "" {
+		return "this is no answer of a Slipway server: check --server, and what is in front of the server"
+	}
+	return cutTo(problem.Detail, maxDetail)
+}
+
 func readRegistered(resp *http.Response, raw []byte) (*agentapi.Registered, error) {
 	switch {
 	case resp.StatusCode == http.StatusUnauthorized:
 		return nil, errToken
 	case resp.StatusCode != http.StatusOK:
-		var problem struct {
-			Detail string `json:"detail"`
-		}
-		_ = strict.Decode(raw, &problem, strict.Foreign) // what cannot be read says nothing
-		return nil, fmt.Errorf("register: the server answered %s: %.300s", resp.Status, problem.Detail)
+		return nil, fmt.Errorf("register: the server answers with %s: %s", outward.Status(resp.StatusCode), refusalOf(resp, raw))
 	}
 	var out agentapi.Registered
 	if err := strict.Decode(raw, &out, strict.Unknown); err != nil {
