@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
@@ -74,4 +75,63 @@ func TestALeaderWritesNothingOnceItsLeaseMayBeAnothers(t *testing.T) {
 	if *lock.held.until.Load() != was {
 		t.Error("giving the lease up makes it last longer")
 	}
+}
+
+// TestTheLeasesOfAReplicaThatWasKilledAreTaken drops the release of the leader's Lease, and of the Lease of a shard.
+func TestTheLeasesOfAReplicaThatWasKilledAreTaken(t *testing.T) {
+	t.Parallel()
+	killed := func(called string, labels map[string]string) *coordinationv1.Lease {
+		who, now, seconds := "killed", metav1.NowMicro(), int32(shortestLeaseDuration/time.Second)
+		return &coordinationv1.Lease{
+			ObjectMeta: metav1.ObjectMeta{Name: called, Labels: labels},
+			Spec:       coordinationv1.LeaseSpec{HolderIdentity: &who, RenewTime: &now, AcquireTime: &now, LeaseDurationSeconds: &seconds},
+		}
+	}
+	t.Run("the leader", func(t *testing.T) {
+		t.Parallel()
+		a, leases := leader(t)
+		if _, err := leases.Create(t.Context(), killed(leaseName, nil), metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		began, ctx := time.Now(), t.Context()
+		err := a.lead(ctx, func(ctx context.Context) error {
+			lease, err := leases.Get(ctx, leaseName, metav1.GetOptions{})
+			if err != nil || holder(lease) != "a" || time.Since(began) < shortestLeaseDuration {
+				t.Errorf("it leads after %s, %v", time.Since(began), err)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("a shard", func(t *testing.T) {
+		t.Parallel()
+		s := newShards(t, testenv.Namespace(t), "a", 2, shortestLeaseDuration)
+		labels := map[string]string{labelShards: leaseShard, labelCount: "2"}
+		if _, err := s.leases.Create(t.Context(), killed(shardName(1), labels), metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		mustStep(t, s)
+		if s.holds(ofShard(1, 2)) || !s.holds(ofShard(0, 2)) {
+			t.Fatal("it holds what may be another replica's, or not what is free")
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		took := make(chan []int, 10)
+		s.begun = func(shards []int) { took <- shards }
+		done := make(chan error, 1)
+		go func() { done <- s.run(ctx) }()
+		select {
+		case shards := <-took:
+			if len(shards) != 1 || shards[0] != 1 {
+				t.Errorf("it takes %v", shards)
+			}
+		case <-time.After(time.Minute):
+			t.Error("it does not take the shard")
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
 }

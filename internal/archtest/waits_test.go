@@ -46,7 +46,7 @@ func waitNames(t *testing.T) (waits, tests map[string]bool) {
 func TestEveryWaitHasASecondLookAndATestThatDropsItsEvent(t *testing.T) {
 	t.Parallel()
 	waits, tests := waitNames(t)
-	quoted := regexp.MustCompile("^`([A-Za-z0-9]+)`$")
+	quoted, page := regexp.MustCompile("^`([A-Za-z0-9]+)`$"), regexp.MustCompile("^`(web/src/[A-Za-z0-9/]+\\.test\\.ts)`$")
 	counted, rows := map[string]bool{}, 0
 	for line := range strings.Lines(textOf(t, "docs/reference/waits.md")) {
 		line = strings.TrimSpace(line)
@@ -68,8 +68,12 @@ func TestEveryWaitHasASecondLookAndATestThatDropsItsEvent(t *testing.T) {
 		if cells[2] == "" || strings.EqualFold(cells[2], "none") {
 			t.Errorf("the wait %q has no second look, and no reason why it needs none", cells[0])
 		}
-		if m := quoted.FindStringSubmatch(cells[4]); m == nil || !tests[m[1]] {
-			t.Errorf("the wait %q names the test %s, which does not exist", cells[0], cells[4])
+		for named := range strings.SplitSeq(cells[4], ", ") {
+			if m := page.FindStringSubmatch(named); m != nil {
+				textOf(t, m[1]) // it fails where there is no such file
+			} else if m := quoted.FindStringSubmatch(named); m == nil || !tests[m[1]] {
+				t.Errorf("the wait %q names the test %s, which does not exist", cells[0], named)
+			}
 		}
 		switch m := quoted.FindStringSubmatch(cells[3]); {
 		case cells[3] == "no":

@@ -106,6 +106,27 @@ func TestACutLinkLosesNothingAndOnlyWhatChangedIsSentOnReturn(t *testing.T) {
 	}
 }
 
+// TestALinkThatCarriesNothingIsReplaced drops the end of a connection: both sides have it open, and nothing passes.
+func TestALinkThatCarriesNothingIsReplaced(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("it takes as long as an agent waits for answers: make test runs it")
+	}
+	s := startServer(t, newStore())
+	uid, token := s.token("account.prod")
+	c := newCluster(t, "one", 10)
+	proxy := newCutter(t, s.http.Listener.Addr().String())
+	a := startAgent(t, proxy.url(), token, c)
+	s.store.until(t, "the first state", s.settled(uid, c))
+	before := a.Status().Sessions
+	proxy.hush()
+	a.Changed(c.put(1, "another"))
+	s.store.until(t, "the change of that time", s.settled(uid, c))
+	if now := a.Status().Sessions; now <= before {
+		t.Errorf("it has had %d sessions, as before", now)
+	}
+}
+
 func TestAServerThatLostWhatItHadIsFilledAgain(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, newStore())

@@ -67,12 +67,13 @@ type cutter struct {
 	listener net.Listener
 	address  string
 	conns    map[net.Conn]bool
+	hushed   map[net.Conn]bool
 	work     sync.WaitGroup
 }
 
 func newCutter(t *testing.T, to string) *cutter {
 	t.Helper()
-	c := &cutter{t: t, to: to, conns: map[net.Conn]bool{}, address: testenv.Address(t)}
+	c := &cutter{t: t, to: to, conns: map[net.Conn]bool{}, hushed: map[net.Conn]bool{}, address: testenv.Address(t)}
 	c.restore()
 	t.Cleanup(c.cut)
 	return c
@@ -114,10 +115,36 @@ func (c *cutter) restore() {
 			if !c.keep(near, far) {
 				return
 			}
-			c.work.Go(func() { _, _ = io.Copy(far, near); c.drop(near, far) })
-			c.work.Go(func() { _, _ = io.Copy(near, far); c.drop(near, far) })
+			c.work.Go(func() { _, _ = io.Copy(&faint{far, c}, near); c.drop(near, far) })
+			c.work.Go(func() { _, _ = io.Copy(&faint{near, c}, far); c.drop(near, far) })
 		}
 	})
+}
+
+// hush has all present connections lose what comes, in both directions, and stay open. Later ones are as they should be.
+func (c *cutter) hush() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for conn := range c.conns {
+		c.hushed[conn] = true
+	}
+}
+
+// faint is a connection that may lose what is written.
+type faint struct {
+	net.Conn
+	of *cutter
+}
+
+// Write implements io.Writer.
+func (f *faint) Write(p []byte) (int, error) {
+	f.of.mu.Lock()
+	hushed := f.of.hushed[f.Conn]
+	f.of.mu.Unlock()
+	if hushed {
+		return len(p), nil
+	}
+	return f.Conn.Write(p)
 }
 
 func (c *cutter) keep(conns ...net.Conn) bool {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -264,4 +265,42 @@ func TestATreeThatCannotBeShownEnds(t *testing.T) {
 	if n := w.watcher.Watched(); n != 0 {
 		t.Errorf("%d trees are watched", n)
 	}
+}
+
+// TestATreeOfWhichNoChangeWasReportedIsLookedAtAgain changes what an Application is, and calls Changed for nothing.
+func TestATreeOfWhichNoChangeWasReportedIsLookedAtAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		sync, looks := v1alpha1.SyncStatusCode("Synced"), 0
+		w := kin.New(kin.Config{Log: slog.New(slog.DiscardHandler), Look: func(context.Context, types.NamespacedName) (kin.View, error) {
+			looks++
+			unknown := func(_ context.Context, kind object.Kind, _ string) (live.Resource, error) {
+				return live.Resource{}, &live.UnknownKindError{Kind: kind}
+			}
+			return kin.View{Cluster: kin.Cluster{ID: "one", Find: unknown}, App: "shop", Resources: []v1alpha1.ResourceStatus{
+				{Group: "example.com", Version: "v1", Kind: "Nobody", Namespace: "shop", Name: "knows", Status: sync},
+			}}, nil
+		}})
+		defer w.Close()
+		r, err := w.Open(shop)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		if e, err := r.Next(ctx); err != nil || e.Tree == nil || len(e.Tree.Nodes) != 1 || e.Tree.Nodes[0].Sync != "Synced" {
+			t.Fatalf("the tree is %+v, %v", e.Tree, err)
+		}
+		synctest.Wait()
+		began := time.Now()
+		sync = "OutOfSync" // as what its project permits may be another: nothing reports that
+		e, err := r.Next(ctx)
+		if err != nil || e.Patch == nil || len(e.Patch.Set) != 1 || e.Patch.Set[0].Sync != "OutOfSync" {
+			t.Fatalf("the change is %+v, %v", e, err)
+		}
+		if took := time.Since(began); took > 31*time.Second || looks != 2 {
+			t.Errorf("it was seen after %s, by %d looks", took, looks)
+		}
+	})
 }

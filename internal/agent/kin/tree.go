@@ -120,7 +120,7 @@ func (t *tree) sleep(d time.Duration, early bool) bool {
 
 // turn looks at the Application where it may be another, and shows the tree, unless the first lists are awaited.
 func (t *tree) turn() (shown bool, err error) {
-	if t.look.Swap(false) || time.Since(t.looked) > again {
+	if t.look.Swap(false) || time.Since(t.looked) >= again {
 		if err := t.see(); err != nil {
 			return false, err
 		}

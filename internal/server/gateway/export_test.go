@@ -70,3 +70,8 @@ func (g *Gateway) ClusterAddress() string { return g.broker.Load().server.Cluste
 
 // Pulse shows all streams that the server is there, as it does now and then.
 func (g *Gateway) Pulse(now time.Time) { g.streams.pulse(now) }
+
+// Silent does what the timer of an agent does that was not heard for DisconnectedAfter.
+func (g *Gateway) Silent(ctx context.Context, uid string) {
+	g.lanes.must(uid, func() { g.lost(ctx, uid) })
+}

@@ -251,6 +251,34 @@ func TestAnAgentThatAnotherServerHasCutWithoutAReportIsCut(t *testing.T) {
 	}
 }
 
+// TestAnAgentThatSaysNothingAndWasCutElsewhereWithoutAReportIsCut drops the report of an agent of which no heartbeat is refused.
+func TestAnAgentThatSaysNothingAndWasCutElsewhereWithoutAReportIsCut(t *testing.T) {
+	t.Parallel()
+	one, two, missed, ahead := apart(t)
+	a := two.join(two.register("account.prod", "cluster"))
+	if ack := a.beat(agentapi.Heartbeat{}); ack.Error != nil {
+		t.Fatalf("its heartbeat is refused: %+v", ack)
+	}
+	ahead.Add(int64(agentapi.DisconnectedAfter))
+	two.gateway.Silent(t.Context(), a.uid)
+	if h, _ := two.gateway.Health(a.uid); a.conn.IsClosed() || h.State != agentapi.StateDisconnected {
+		t.Fatalf("one that is silent and was not cut is %s, its connection closed: %t", h.State, a.conn.IsClosed())
+	}
+	if ack := a.beat(agentapi.Heartbeat{}); ack.Error != nil {
+		t.Fatalf("its next heartbeat is refused: %+v", ack)
+	}
+	if err := one.store.RevokeAgent(t.Context(), a.uid); err != nil {
+		t.Fatal(err)
+	}
+	one.gateway.Revoke(a.uid)
+	ahead.Add(int64(agentapi.DisconnectedAfter))
+	two.gateway.Silent(t.Context(), a.uid)
+	wait(t, a.closed, "the end of the connection")
+	if got := fmt.Sprint(missed.list()); got != "["+gateway.WaitRevoked+"]" {
+		t.Errorf("missed %s", got)
+	}
+}
+
 func TestAConnectionWithAKeyThatWasReplacedAtAnotherServerIsCut(t *testing.T) {
 	t.Parallel()
 	_, two, missed, ahead := apart(t)
