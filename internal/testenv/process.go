@@ -33,9 +33,11 @@ type Process struct {
 	binary string
 	args   []string
 
-	mu   sync.Mutex
-	cmd  *exec.Cmd
-	done chan struct{}
+	mu     sync.Mutex
+	cmd    *exec.Cmd
+	done   chan struct{}
+	starts int
+	frozen bool // it was, at some time
 }
 
 // NewProcess prepares a program (slipway-agent, slipway-server), whose log goes into dir. It is the one that TEST_SLIPWAY_AGENT
@@ -98,6 +100,7 @@ func (p *Process) Start() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.cmd, p.done = cmd, done
+	p.starts++
 }
 
 // Pid is the number of the process that runs.
@@ -136,12 +139,28 @@ func (p *Process) Freeze() (thaw func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	process := p.cmd.Process
+	p.frozen = true
 	if err := process.Signal(syscall.SIGSTOP); err != nil {
 		p.t.Fatalf("freeze %s: %v", p.Name, err)
 	}
 	thaw = func() { _ = process.Signal(syscall.SIGCONT) } // it may have been killed
 	p.t.Cleanup(thaw)
 	return thaw
+}
+
+// Undisturbed reports whether the program runs and was not started again, nor frozen.
+func (p *Process) Undisturbed() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cmd == nil || p.starts > 1 || p.frozen {
+		return false
+	}
+	select {
+	case <-p.done:
+		return false
+	default:
+		return true
+	}
 }
 
 // Ended reports whether the program ended although nobody ended it.

@@ -41,6 +41,7 @@ type agentProcess struct {
 	// kubeconfig is an administrator's, unless the story narrows it.
 	kubeconfig string
 
+	starts  int
 	command *exec.Cmd
 	address string // of its listener, "" until it is known
 	logged  *logTail
@@ -53,7 +54,12 @@ func newAgent(t testing.TB, flags ...string) *agentProcess {
 	a := &agentProcess{
 		t: t, namespace: testenv.Namespace(t), data: t.TempDir(), flags: flags, kubeconfig: testenv.DelayedKubeconfig(t), logged: &logTail{},
 	}
-	t.Cleanup(a.stop)
+	t.Cleanup(func() {
+		if a.command != nil && a.address != "" && a.starts == 1 && !t.Failed() {
+			testenv.NothingMissed(t, "the agent", a.address)
+		}
+		a.stop()
+	})
 	return a
 }
 
@@ -124,6 +130,7 @@ func (a *agentProcess) begin() (<-chan struct{}, <-chan string) {
 		a.t.Fatalf("start agent: %v", err)
 	}
 	a.command, a.ended = command, make(chan struct{})
+	a.starts++
 	ready, addresses := make(chan struct{}), make(chan string, 1)
 	go func() {
 		a.readLog(stderr, ready, addresses)

@@ -43,6 +43,8 @@ type serverProcess struct {
 	url    string
 	flags  []string // more of them
 
+	metrics string // where they are
+	starts  int
 	command *exec.Cmd
 	logged  *logTail
 	ended   chan struct{}
@@ -50,16 +52,23 @@ type serverProcess struct {
 
 func newServer(t testing.TB) *serverProcess {
 	t.Helper()
-	s := &serverProcess{t: t, data: t.TempDir(), listen: testenv.Address(t), logged: &logTail{}}
+	s := &serverProcess{t: t, data: t.TempDir(), listen: testenv.Address(t), metrics: testenv.Address(t), logged: &logTail{}}
 	s.url = "http://" + testenv.Delayed(t, s.listen)
-	t.Cleanup(s.stop)
+	t.Cleanup(func() {
+		if s.command != nil && s.starts == 1 && !t.Failed() {
+			testenv.NothingMissed(t, "the server", s.metrics)
+		}
+		s.stop()
+	})
 	return s
 }
 
 // start runs the server and returns when it listens.
 func (s *serverProcess) start() {
 	s.t.Helper()
-	command := exec.Command("slipway-server", append([]string{"--data", s.data, "--listen", s.listen, "--public-url", s.url}, s.flags...)...) // TestMain put it into PATH
+	command := exec.Command("slipway-server", append([]string{
+		"--data", s.data, "--listen", s.listen, "--public-url", s.url, "--metrics-listen", s.metrics,
+	}, s.flags...)...) // TestMain put it into PATH
 	command.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.data, "SLIPWAY_ADMIN_PASSWORD=" + firstPassword, testenv.Outbound}
 	stderr, err := command.StderrPipe()
 	if err != nil {
@@ -69,6 +78,7 @@ func (s *serverProcess) start() {
 		s.t.Fatalf("start server: %v", err)
 	}
 	s.command, s.ended = command, make(chan struct{})
+	s.starts++
 	listens := make(chan struct{}, 1)
 	go func() {
 		s.readLog(stderr, listens)

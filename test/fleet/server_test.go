@@ -40,14 +40,16 @@ func startServerWith(t *testing.T, env []string, more ...string) *server {
 	t.Helper()
 	dir := t.TempDir()
 	data := filepath.Join(dir, "data")
-	address := testenv.Address(t)
+	address, metrics := testenv.Address(t), testenv.Address(t)
 	s := &server{
 		t: t, url: "https://" + address, ca: filepath.Join(data, "server.crt"),
 		Process: testenv.NewProcess(t, "server", "slipway-server", dir, append([]string{
 			"--listen", address, "--self-signed", "--data", data, "--rate-limit", "2000", "--rate-burst", "4000",
+			"--metrics-listen", metrics,
 		}, more...)...),
 	}
 	s.Env = append([]string{"SLIPWAY_ADMIN_PASSWORD=" + adminPassword}, env...)
+	nothingMissed(t, s.Process, metrics)
 	s.Start()
 	var pem []byte
 	roots := x509.NewCertPool()
@@ -65,6 +67,16 @@ func startServerWith(t *testing.T, env []string, more ...string) *server {
 	s.awaitReady()
 	s.signIn(pem)
 	return s
+}
+
+// nothingMissed checks at the end of the test that a program which nobody has disturbed needed no second look.
+func nothingMissed(t *testing.T, p *testenv.Process, metrics string) {
+	t.Helper()
+	t.Cleanup(func() {
+		if p.Undisturbed() && !t.Failed() {
+			testenv.NothingMissed(t, p.Name, metrics)
+		}
+	})
 }
 
 // probeOf asks whether a server answers, each time anew.
@@ -144,11 +156,14 @@ func (s *server) agentProcess(name, token, url, kubeconfig, ns string, more ...s
 	if err := os.WriteFile(file, []byte(token), 0o600); err != nil {
 		s.t.Fatal(err)
 	}
-	return testenv.NewProcess(s.t, name, "slipway-agent", dir, append([]string{
+	metrics := testenv.Address(s.t)
+	p := testenv.NewProcess(s.t, name, "slipway-agent", dir, append([]string{
 		// Agents of other tests work on the same cluster, some on Applications of the same names.
 		"--kubeconfig", kubeconfig, "--namespace", ns, "--installation-id", ns, "--poll", "2s", "--data", filepath.Join(dir, "data"), "--server", url,
-		"--server-ca", s.ca, "--registration-token-file", file, "--workers", "2",
+		"--server-ca", s.ca, "--registration-token-file", file, "--workers", "2", "--metrics-listen", metrics,
 	}, more...)...)
+	nothingMissed(s.t, p, metrics)
+	return p
 }
 
 // connected says which of some agents the server does not see.
