@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/render"
 	"github.com/slipway-gitops/slipway/internal/engine/render/helm"
 )
 
@@ -22,21 +23,30 @@ func FuzzChartAndValues(f *testing.F) {
 			return
 		}
 		name, value, _ := strings.Cut(parameter, "=")
-		begun := time.Now()
-		res, err := helm.Renderer{}.Render(context.Background(), request(
-			tree(t, chartFiles(map[string]string{"chart/Chart.yaml": meta, "chart/.helmignore": ignore})),
-			v1alpha1.HelmSource{Values: values, Parameters: []v1alpha1.HelmParameter{{Name: name, Value: value}}},
-		))
-		if d := time.Since(begun); d > 20*time.Second {
-			t.Errorf("it took %v", d)
-		}
-		if err != nil {
-			return
-		}
-		for _, o := range res.Objects {
-			if !json.Valid(o.JSON) || o.Key.Name == "" {
-				t.Errorf("an object is %v: %s", o.Key, o.JSON)
-			}
+		for _, version := range []string{render.HelmV3, render.HelmV4} {
+			renderChart(t, meta, ignore, v1alpha1.HelmSource{
+				Version: version, Values: values, Parameters: []v1alpha1.HelmParameter{{Name: name, Value: value}},
+			})
 		}
 	})
+}
+
+// renderChart renders a chart that others wrote, which takes a bounded time and gives objects or an error.
+func renderChart(t *testing.T, meta, ignore string, source v1alpha1.HelmSource) {
+	t.Helper()
+	begun := time.Now()
+	res, err := helm.Renderer{}.Render(context.Background(), request(
+		tree(t, chartFiles(map[string]string{"chart/Chart.yaml": meta, "chart/.helmignore": ignore})), source,
+	))
+	if d := time.Since(begun); d > 20*time.Second {
+		t.Errorf("Helm %s took %v", source.Version, d)
+	}
+	if err != nil {
+		return
+	}
+	for _, o := range res.Objects {
+		if !json.Valid(o.JSON) || o.Key.Name == "" {
+			t.Errorf("an object of Helm %s is %v: %s", source.Version, o.Key, o.JSON)
+		}
+	}
 }
