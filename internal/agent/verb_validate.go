@@ -75,7 +75,7 @@ func (p *preview) checkSource(field string, src *v1alpha1.ApplicationSource) {
 		p.problem(field, api.ProblemWarning, "there are options for more than one tool: those for %s count; remove the others", src.ExplicitType())
 	}
 	if src.Plugin != nil {
-		p.problem(field+".plugin", api.ProblemError, "plugins are not supported yet: render with Helm, Kustomize, Jsonnet or plain files")
+		p.problem(field+".plugin", api.ProblemError, "plugins are not supported yet: %s", render.PluginAdvice(src.Plugin.Name))
 	}
 }
 

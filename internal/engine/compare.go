@@ -282,8 +282,10 @@ func (r *run) lookAgain(w wanted, m object.Manifest, rec *live.Record, res live.
 // warnUnsupported names the fields of the Application that nothing here acts on yet, known or not. They are kept.
 func (r *run) warnUnsupported() {
 	names := append([]string{}, r.req.Unknown...)
-	for _, field := range r.grant.rules.Ignored() {
-		names = append(names, "project "+field)
+	if r.grant.rules != nil { // it may have failed before they were known
+		for _, field := range r.grant.rules.Ignored() {
+			names = append(names, "project "+field)
+		}
 	}
 	spec := r.app.Spec
 	if spec.SourceHydrator != nil {
@@ -297,7 +299,9 @@ func (r *run) warnUnsupported() {
 			names = append(names, fmt.Sprintf("kubeVersion and apiVersions of kustomize in source %d", i+1))
 		}
 	}
-	names = append(names, r.memory.options[:min(len(r.memory.options), 5)]...)
+	if r.memory != nil {
+		names = append(names, r.memory.options[:min(len(r.memory.options), 5)]...)
+	}
 	if len(names) > 0 {
 		r.warn(v1alpha1.ConditionUnsupported, []string{"not acted on by this version: " + strings.Join(names, ", ")})
 	}

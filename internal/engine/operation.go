@@ -382,7 +382,7 @@ func (r *run) applyOptions(u *underway, d Decision, m plan.Move, kept map[object
 	return apply.Options{
 		DryRun: m.Verb == plan.Try, Leave: r.leave, Propagation: propagation(r.options(d)), Namespaces: namespaces,
 		How: func(k object.Key) apply.How {
-			how := apply.How{App: own, Manager: manager}
+			how := apply.How{App: own, Manager: manager, Destination: r.app.Spec.Destination.Namespace}
 			if o := options[k]; o != nil {
 				how.Own = *o
 			}

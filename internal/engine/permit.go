@@ -85,7 +85,7 @@ func (r *run) consult() error {
 	}
 	cluster, err := r.engine.Clusters.Identify(r.app.Spec.ProjectName(), r.app.Spec.Destination)
 	if err != nil {
-		return err
+		return aboutCluster(err)
 	}
 	r.grant = grant{rules: rules, cluster: cluster}
 	return nil

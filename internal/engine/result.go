@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
@@ -61,6 +62,9 @@ func (r *run) failed(s Stage, err error) Result {
 	if errors.As(err, &within) { // the stage asked something of another one
 		s, err = within.Stage, within.Err
 	}
+	if s == StageLive || s == StageCompare {
+		err = aboutCluster(err)
+	}
 	res := r.standing()
 	res.Sync, res.Err = v1alpha1.SyncStatusUnknown, &StageError{Stage: s, Err: err}
 	kind := v1alpha1.ConditionComparisonError
@@ -68,8 +72,11 @@ func (r *run) failed(s Stage, err error) Result {
 	if errors.As(err, &forbidden) {
 		kind = v1alpha1.ConditionInvalidSpecError
 	}
-	res.Conditions = []v1alpha1.ApplicationCondition{{Type: kind, Message: err.Error()}}
 	r.judgeFailed(s, &res)
+	// What is not acted on can be why it failed.
+	r.conditions = append([]v1alpha1.ApplicationCondition{{Type: kind, Message: err.Error()}}, r.notices...)
+	r.warnUnsupported()
+	res.Conditions = r.conditions
 	op := r.operation()
 	if op != nil {
 		r.operationFailed(*op, err, &res)
@@ -108,6 +115,15 @@ func (r *run) judgeFailed(s Stage, res *Result) {
 			}
 		}
 	}
+}
+
+// aboutCluster marks an error as one of the destination cluster, for whoever says what to do about it. A kind that the cluster
+// does not serve is none: the manifest may be wrong as well.
+func aboutCluster(err error) error {
+	if err == nil || unknownKind(err) || strings.HasPrefix(err.Error(), v1alpha1.MessageDestination) {
+		return err
+	}
+	return fmt.Errorf(v1alpha1.MessageDestination+"%w", err)
 }
 
 // standing is what the Application says of itself, as a Result.

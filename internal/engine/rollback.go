@@ -170,7 +170,7 @@ func (r *run) digest(ctx context.Context, sources []v1alpha1.ApplicationSource, 
 func (r *run) requestsFor(ctx context.Context, sources []v1alpha1.ApplicationSource, fetched []Fetched) ([]render.Request, error) {
 	version, apis, err := r.target.Live.Capabilities(ctx)
 	if err != nil {
-		return nil, &StageError{Stage: StageLive, Err: fmt.Errorf("destination cluster: %w", err)}
+		return nil, &StageError{Stage: StageLive, Err: aboutCluster(err)}
 	}
 	out := make([]render.Request, 0, len(sources))
 	for i, src := range sources {

@@ -268,7 +268,7 @@ func (r *run) fetch(ctx context.Context) error {
 	}
 	var err error
 	if r.target, err = r.engine.Clusters.Target(ctx, r.app.Spec.ProjectName(), r.app.Spec.Destination); err != nil {
-		return err
+		return aboutCluster(err)
 	}
 	r.unpin(ctx)
 	for i, src := range r.sources {

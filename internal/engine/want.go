@@ -295,7 +295,7 @@ func (r *run) place(ctx context.Context, obj map[string]any, o object.Manifest, 
 	} else if unknownKind(err) && r.comesLater(obj) {
 		namespaced = key.Namespace != "" || r.app.Spec.Destination.Namespace != ""
 	} else if err != nil {
-		return object.Manifest{}, err
+		return object.Manifest{}, aboutCluster(err)
 	} else {
 		namespaced = res.Namespaced
 	}

@@ -75,6 +75,9 @@ type rule struct {
 	theirs  bool // the pattern is also looked for in what the server said
 }
 
+// damagedThere is the way out where a server cannot read its own repository, or sends what cannot be read.
+const damagedThere = "what the server has or sends is damaged: run git fsck in the repository there, and push again what it lacks"
+
 // rules is an immutable table. Patterns hold for git 2.38 and newer with LC_ALL=C, libcurl and OpenSSH.
 var rules = []rule{ //nolint:gochecknoglobals // compiled once
 
@@ -111,9 +114,11 @@ var rules = []rule{ //nolint:gochecknoglobals // compiled once
 	},
 	{pattern: re(`(?i)mismatched (algorithms|object format)|unsupported object format|unknown object format`), kind: ErrObjectFormat, hint: "only SHA-1 repositories can be read"},
 	{pattern: re(`fsck error|bad object type|: error in object: |object [0-9a-f]{40}: `), kind: ErrBadObjects, hint: "the repository holds objects that git fsck refuses: repair it and push again"},
+	{pattern: re(`possible repository corruption on the remote side`), kind: ErrBadObjects, theirs: true, hint: damagedThere},
+	{pattern: re(`(?i)bad pack header|pack signature`), kind: ErrBadObjects, hint: damagedThere},
 	{
-		pattern: re(`(?i)unexpected disconnect|early EOF|the remote end hung up|RPC failed|connection to the server|protocol error|expected flush|bad line length|bad pack header|pack has bad|pack signature|invalid pkt-line|inflate|unexpected end of file|transfer closed|invalid server response|expected '?(packfile|acknowledgments)`),
-		kind:    ErrUnreachable, hint: "the server broke off, or its answer is not what git expects: check the address, the network and the proxy",
+		pattern: re(`(?i)unexpected disconnect|early EOF|the remote end hung up|RPC failed|connection to the server|protocol error|expected flush|bad line length|pack has bad|inflate|invalid pkt-line|unexpected end of file|transfer closed|invalid server response|expected '?(packfile|acknowledgments)`),
+		kind:    ErrUnreachable, hint: "the server broke off, or its answer is not what git expects: look into its log, and run git fsck in the repository there; a proxy in between can be why, too",
 	},
 	{pattern: re(`index-pack failed|unpack-objects.*error`), kind: ErrBadObjects, hint: "what the server sends is no sound pack: repair the repository and push again"},
 	{pattern: re(`transport '.*' not allowed`), kind: ErrDenied, hint: "use an https:// or ssh:// address"},

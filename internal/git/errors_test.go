@@ -2,6 +2,7 @@ package git_test
 
 import (
 	"context"
+	"crypto/sha1" //nolint:gosec // the names that git gives
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -230,5 +232,76 @@ func TestAddressesAreSpelledOneWay(t *testing.T) {
 				t.Errorf("ParseRemote(%q) = %q, %v; want %q", c.in, r.URL, err, c.want)
 			}
 		})
+	}
+}
+
+// A repository that its server cannot read is no matter of addresses and proxies. What the server says of it reaches the
+// agent where the server had begun to send.
+func TestDamageOnTheServerIsNamed(t *testing.T) {
+	t.Parallel()
+	content := strings.Repeat("lines of text\n", 100)
+	blob := fmt.Sprintf("%x", sha1.Sum(fmt.Appendf(nil, "blob %d\x00%s", len(content), content))) //nolint:gosec // the names that git gives
+	for _, c := range []struct {
+		name, only string // object that is damaged; "" for all
+		kinds      []error
+	}{
+		{"one file", blob, []error{git.ErrBadObjects}},
+		{"everything", "", []error{git.ErrBadObjects, git.ErrUnreachable}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			server := testenv.Git(t)
+			repo := server.NewRepo("r")
+			repo.Commit(map[string]string{"a.txt": content}, "one")
+			damageObjects(t, repo.Dir(), c.only)
+			for _, err := range []error{
+				mirror(t, client(t), repo.URL(), git.Credential{}).Fetch(t.Context(), "refs/heads/main"),
+				mirror(t, client(t), repo.SSHURL(), git.Credential{SSHKey: server.SSHKey(), KnownHosts: server.KnownHosts()}).Fetch(t.Context(), "refs/heads/main"),
+			} {
+				if !slices.ContainsFunc(c.kinds, func(kind error) bool { return errors.Is(err, kind) }) ||
+					!strings.Contains(err.Error(), "git fsck") || strings.Contains(err.Error(), "check the address") {
+					t.Errorf("err = %v", err)
+				}
+			}
+		})
+	}
+}
+
+// damageObjects writes something else into the loose objects of a repository, or into the one that is named.
+func damageObjects(t *testing.T, dir, only string) {
+	t.Helper()
+	damaged := 0
+	err := filepath.WalkDir(filepath.Join(dir, "objects"), func(name string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() || only != "" && !strings.HasSuffix(name, filepath.Join(only[:2], only[2:])) {
+			return err
+		}
+		raw, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		for i := 4; i < len(raw); i++ {
+			raw[i] ^= 0x5a
+		}
+		damaged++
+		return errors.Join(os.Chmod(name, 0o600), os.WriteFile(name, raw, 0o600))
+	})
+	if err != nil || damaged == 0 {
+		t.Fatalf("%d objects damaged, error %v", damaged, err)
+	}
+}
+
+// A pack that is none is the server's fault as well. Garbage within a pack looks like a server that stops in the middle of it, and
+// is reported as that.
+func TestPackThatCannotBeReadIsNamed(t *testing.T) {
+	t.Parallel()
+	server := &testenv.HostileGit{
+		Refs: []string{someID + " refs/heads/main"},
+		Fetch: func(_ *http.Request, send func(byte, []byte) error) {
+			_ = send(1, []byte("KCAP"+strings.Repeat("x", 64)))
+		},
+	}
+	err := mirror(t, client(t), server.Start(t), git.Credential{}).Fetch(t.Context(), "refs/heads/main")
+	if !errors.Is(err, git.ErrBadObjects) || strings.Contains(err.Error(), "proxy") {
+		t.Errorf("err = %v", err)
 	}
 }

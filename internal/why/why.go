@@ -273,9 +273,16 @@ func (t *teller) broken() {
 		case t.namesRepository(c.Message):
 			r.Code, r.What = CannotFetch, "its source cannot be fetched"
 			r.Next = "correct spec.source (repoURL, targetRevision), or the credentials of the repository; then " + t.command("refresh")
-		case strings.Contains(c.Message, "cluster"):
+		case strings.Contains(c.Message, v1alpha1.MessageUnknownKind), strings.Contains(c.Message, v1alpha1.MessageUnservedVersion):
+			r.Code, r.What = CannotCompare, "its destination cluster does not serve a kind of one of its objects"
+			r.Actions = nil
+			r.Next = "install the definition of the kind, which the agent notices; or correct apiVersion and kind, and push"
+		case strings.HasPrefix(c.Message, v1alpha1.MessageDestination):
 			r.Code, r.What = CannotCompare, "its destination cluster cannot be used"
-			r.Next = "correct spec.destination, or the Secret of the cluster; then " + t.command("refresh")
+			r.Next = "have the cluster answer the agent, with the credentials and rights that it needs; then " + t.command("refresh")
+			if namesDestination(c.Message) {
+				r.Next = "correct spec.destination, or the Secret of the cluster; then " + t.command("refresh")
+			}
 		default:
 			r.Code, r.What = CannotRender, "its source cannot be rendered or compared"
 			r.Actions = nil
@@ -283,6 +290,13 @@ func (t *teller) broken() {
 		}
 		t.settle("", r)
 	}
+}
+
+// namesDestination reports whether a message of the destination cluster is about how the cluster is found.
+func namesDestination(message string) bool {
+	return slices.ContainsFunc([]string{"no cluster is ", "cluster Secret ", "spec.destination"}, func(words string) bool {
+		return strings.HasPrefix(strings.TrimPrefix(message, v1alpha1.MessageDestination), words)
+	})
 }
 
 // namesRepository reports whether a message is about a repository: those of fetching begin with its address.

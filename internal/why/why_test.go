@@ -141,6 +141,9 @@ func questions() []question {
 		{name: "cannot fetch", parts: []string{condition("ComparisonError", "https://git.example.com/web.git: repository not found: check the address")}, code: CannotFetch},
 		{name: "cannot render", parts: []string{condition("ComparisonError", "app/web.yaml:7: mapping values are not allowed: correct the file")}, code: CannotRender},
 		{name: "cannot compare", parts: []string{condition("ComparisonError", "destination cluster: connection refused")}, code: CannotCompare},
+		{name: "cluster is not known", parts: []string{condition("ComparisonError", "destination cluster: no cluster is called \"edge\": add its Secret")}, code: CannotCompare},
+		{name: "kind is not served", parts: []string{condition("ComparisonError", "the cluster does not know kind Widget.example.com: install its CustomResourceDefinition first")}, code: CannotCompare},
+		{name: "chart for another Kubernetes", parts: []string{condition("ComparisonError", "render chart app: chart web requires Kubernetes >=2, the cluster has v1.36.3")}, code: CannotRender},
 		{name: "automated off", parts: []string{out, changed}, code: AutomatedOff},
 		{name: "automated off and prune needed", parts: []string{out, extra}, code: AutomatedOff},
 		{name: "self-heal off", parts: []string{out, changed, noHeal, succeded}, code: SelfHealOff},
@@ -336,4 +339,34 @@ func FuzzExplain(f *testing.F) {
 			t.Errorf("no answer: %+v", a)
 		}
 	})
+}
+
+// What to do depends on what a comparison failed for: an advice that cannot help leads people away from the one that does.
+func TestAdviceIsForWhatFailed(t *testing.T) {
+	t.Parallel()
+	advices := []string{"correct spec.destination", "correct the source and push", "correct spec.source", "install the definition of the kind", "have the cluster answer the agent"}
+	for message, want := range map[string]string{
+		"destination cluster: no cluster is called \"edge\": add its Secret, or correct spec.destination.name":    advices[0],
+		"destination cluster: no cluster is known at https://edge: add its Secret":                                advices[0],
+		"destination cluster: cluster Secret edge: the address is not allowed":                                    advices[0],
+		"destination cluster: spec.destination has both server and name: keep one of them":                        advices[0],
+		"destination cluster: list Pod: connection refused":                                                       advices[4],
+		"destination cluster: no answer within 10s: check that the cluster is reachable":                          advices[4],
+		"destination cluster: the agent may not list and watch Pod: grant its service account get":                advices[4],
+		"destination cluster: the cluster refuses the agent's credentials: renew them (Unauthorized)":             advices[4],
+		"the cluster does not know kind Widget.example.com: install its CustomResourceDefinition first":           advices[3],
+		"the cluster serves Widget.example.com at version v1, not v2: change apiVersion in the manifest":          advices[3],
+		"render chart app: chart web requires Kubernetes >=2, the cluster has v1.36.3: use another chart version": advices[1],
+		"clusters/web.yaml:7: read YAML: mapping values are not allowed: correct the file":                        advices[1],
+		"https://git.example.com/web.git: repository not found: check the address":                                advices[2],
+	} {
+		answer := Explain(Facts{App: application(t, condition("ComparisonError", message)), Now: now()})
+		next := answer.Reasons[0].Next
+		for _, advice := range advices {
+			if strings.Contains(next, advice) != (advice == want) {
+				t.Errorf("%q is followed by %q, want %q", message, next, want)
+				break
+			}
+		}
+	}
 }

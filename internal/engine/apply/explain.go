@@ -96,6 +96,31 @@ func (w *writing) crowded(ctx context.Context, err error) bool {
 	}) && w.creatable(ctx) == nil
 }
 
+// namespaceMissing reports whether the API server refuses an object because its namespace does not exist.
+func namespaceMissing(err error) bool {
+	var status apierrors.APIStatus
+	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
+		return false
+	}
+	d := status.Status().Details
+	return d != nil && d.Kind == "namespaces"
+}
+
+// makeNamespace says what to do where the namespace of an object is missing. The option CreateNamespace makes the destination
+// namespace and no other.
+func (w *writing) makeNamespace(err error) string {
+	namespace := w.change.Key.Namespace
+	switch {
+	case !namespaceMissing(err) || w.how.Destination == "":
+		return ""
+	case namespace == w.how.Destination && !w.how.App.Namespace.Is():
+		return "create the namespace in Git, or set the sync option CreateNamespace=true"
+	case namespace == w.how.Destination:
+		return "it was deleted, or is not made yet: sync again, which makes it"
+	}
+	return fmt.Sprintf("create the namespace in Git, in an earlier wave; the sync option CreateNamespace makes no other than %s", w.how.Destination)
+}
+
 func hint(key object.Key, err error, text string) string {
 	switch {
 	case apierrors.IsForbidden(err) && strings.Contains(text, "exceeded quota"):
@@ -106,8 +131,8 @@ func hint(key object.Key, err error, text string) string {
 		return "grant the agent's service account this permission, or correct what an admission policy objects to"
 	case apierrors.IsUnauthorized(err):
 		return "the credentials of the destination cluster are not accepted: renew them"
-	case apierrors.IsNotFound(err) && strings.Contains(text, "namespaces"):
-		return "create the namespace in Git, or set the sync option CreateNamespace=true"
+	case namespaceMissing(err):
+		return "create the namespace, or add it to Git"
 	case refusedToChange(err) && !replaceable(key):
 		return "the field cannot be changed in place: give the object another name, or move what is in it and delete it by hand"
 	case refusedToChange(err):

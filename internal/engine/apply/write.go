@@ -19,6 +19,8 @@ type How struct {
 	App     object.Options // those of the operation; the object's own go before them
 	Manager string         // one more field manager that wrote by client-side apply, and whose fields pass to us
 	DryRun  bool
+	// Destination is the namespace that the sync option CreateNamespace makes, for messages; "" where it is not known.
+	Destination string
 }
 
 // What became of an object, for people. MessageNotPruned is for whoever decides that something is not pruned.
@@ -234,5 +236,5 @@ func (w *writing) failed(err error) Outcome {
 	if apierrors.IsNotFound(err) {
 		w.target.Client.Missed(object.Key{Kind: "Namespace", Name: key.Namespace})
 	}
-	return Outcome{Change: w.change, Err: err, Message: Explain(key, err)}
+	return Outcome{Change: w.change, Err: err, Message: explain(key, err, w.makeNamespace(err))}
 }

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
@@ -56,10 +57,10 @@ type UnknownKindError struct {
 
 func (e *UnknownKindError) Error() string {
 	if len(e.Served) > 0 {
-		return fmt.Sprintf("the cluster serves %s at version %s, not %s: change apiVersion in the manifest",
+		return fmt.Sprintf(v1alpha1.MessageUnservedVersion+"%s at version %s, not %s: change apiVersion in the manifest",
 			e.Kind, strings.Join(e.Served, ", "), e.Version)
 	}
-	return fmt.Sprintf("the cluster does not know kind %s: install its CustomResourceDefinition first, or correct apiVersion and kind in the manifest", e.Kind)
+	return fmt.Sprintf(v1alpha1.MessageUnknownKind+"%s: install its CustomResourceDefinition first, or correct apiVersion and kind in the manifest", e.Kind)
 }
 
 // catalog is what a cluster's discovery says, reduced to what the engine asks.

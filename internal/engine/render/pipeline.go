@@ -145,7 +145,7 @@ func (p *Pipeline) dispatch(ctx context.Context, req Request) (Result, error) {
 		if req.Source.Plugin != nil {
 			name = req.Source.Plugin.Name
 		}
-		return Result{}, fmt.Errorf("config management plugin %q: plugins are not supported yet; render with Helm, Kustomize, Jsonnet or plain files", name)
+		return Result{}, fmt.Errorf("config management plugin %q: plugins are not supported yet; %s", name, PluginAdvice(name))
 	}
 	return Result{}, fmt.Errorf("tool %q is unknown", req.Tool)
 }

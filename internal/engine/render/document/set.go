@@ -177,13 +177,27 @@ func checkTexts(v *value, check func(string) error, fields ...string) error {
 			continue
 		}
 		if m.kind != text {
-			return fmt.Errorf("%s is not a text; quote it", f)
+			return fmt.Errorf("%s is not a text; %s", f, asText(m.kind))
 		}
 		if err := check(m.str); err != nil {
 			return fmt.Errorf("%s cannot be kept: %w", f, err)
 		}
 	}
 	return nil
+}
+
+// asText says how to make a text of a value that is none.
+func asText(k kind) string {
+	switch k {
+	case null:
+		return `it is null: write "" for an empty text, or remove the key`
+	case mapping:
+		return "it is a map: write a text"
+	case sequence:
+		return "it is a list: write a text"
+	default:
+		return "quote it"
+	}
 }
 
 // checkStrings makes sure that labels or annotations map texts to texts. The value is not shown: an annotation can
@@ -202,7 +216,7 @@ func checkStrings(meta *value, field string) error {
 	}
 	for i := range m.members {
 		if m.members[i].val.kind != text {
-			return fmt.Errorf("metadata.%s contains non-string value in the map under key %q; quote it", field, m.members[i].key)
+			return fmt.Errorf("metadata.%s contains non-string value in the map under key %q; %s", field, m.members[i].key, asText(m.members[i].val.kind))
 		}
 		if err := legible.Word(m.members[i].key); err != nil {
 			return fmt.Errorf("a key of metadata.%s cannot be kept: %w", field, err)

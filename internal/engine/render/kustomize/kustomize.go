@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"sigs.k8s.io/kustomize/api/krusty"
@@ -135,11 +136,17 @@ func (b *build) run() (*document.Set, error) {
 
 const maxMessage = 1500
 
+// plugin matches how Kustomize refuses a generator or transformer that is not built in.
+var plugin = regexp.MustCompile(`unable to load external plugin '?([^'\n]+)'?`)
+
 // clean bounds an error text and keeps to one refusal: the libraries wrap each level around the text of the last.
 func clean(err error) error {
 	var r *refusal
 	if errors.As(err, &r) {
 		return r
+	}
+	if m := plugin.FindStringSubmatch(err.Error()); m != nil {
+		return fmt.Errorf("it uses the plugin %.100q, and rendering runs no plugins: %s", m[1], render.PluginAdvice(m[1]))
 	}
 	if text := err.Error(); len(text) > maxMessage {
 		return errors.New(strings.ToValidUTF8(text[:maxMessage], "") + " ...")
