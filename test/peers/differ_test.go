@@ -12,10 +12,11 @@ import (
 	"testing"
 )
 
-// results are what an engine made of the Applications, as snap.py takes it.
+// results are what an engine made of the Applications, as snap.py takes it, and what was recorded until then.
 type results struct {
-	Apps map[string]map[string]any `json:"apps"` // statuses, by name
-	Live map[string]map[string]any `json:"live"` // objects, by KIND/NAMESPACE/NAME
+	Apps       map[string]map[string]any `json:"apps"`       // statuses, by name
+	Live       map[string]map[string]any `json:"live"`       // objects, by KIND/NAMESPACE/NAME
+	Operations map[string][]operation    `json:"operations"` // those that finished, by name of the Application, the first one first
 }
 
 // difference is a field that has another value with the other engine.
@@ -26,6 +27,9 @@ const (
 	onlyArgo    = " <Argo CD only>"
 	onlySlipway = " <Slipway only>"
 )
+
+// fieldAgain is the field of an operation of Argo CD that synced again what had just been synced.
+const fieldAgain = "again"
 
 func (d difference) String() string {
 	return fmt.Sprintf("%s: %s\n\tArgo CD: %s\n\tSlipway: %s", d.app, d.field, d.argo, d.slipway)
@@ -45,7 +49,11 @@ func differ(t *testing.T, argo, slipway string) (out []difference, apps, objects
 	}
 	for _, name := range both(a.Apps, b.Apps) {
 		w := walk{app: name}
-		w.compare("", status(a.Apps[name]), status(b.Apps[name]))
+		app, repeated := worked(t, name, a.Apps[name], a.Operations[name])
+		for _, op := range repeated {
+			w.note(fieldAgain, value(op, "syncResult", "resources"), nil)
+		}
+		w.compare("", status(app), status(b.Apps[name]))
 		out = append(out, w.found...)
 		apps++
 	}
@@ -168,7 +176,8 @@ func status(app map[string]any) map[string]any {
 	return out
 }
 
-// content is what is compared of a live object: no owners, no versions, and no note of client-side apply.
+// content is what is compared of a live object: no owners, no versions, no note of client-side apply, and no node, which the scheduler
+// picks at random.
 func content(obj map[string]any) map[string]any {
 	out := maps.Clone(obj)
 	for _, field := range []string{"_managers", "_rv", "generation"} {
@@ -177,5 +186,9 @@ func content(obj map[string]any) map[string]any {
 	meta, _ := out["metadata"].(map[string]any)
 	annotations, _ := meta["annotations"].(map[string]any)
 	delete(annotations, "kubectl.kubernetes.io/last-applied-configuration")
+	if out["kind"] == "Pod" {
+		spec, _ := out["spec"].(map[string]any)
+		delete(spec, "nodeName")
+	}
 	return out
 }
