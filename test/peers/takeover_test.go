@@ -134,19 +134,49 @@ func written(before, after map[string]thing, but map[string]bool) (all, owners i
 }
 
 // unsynced are the Applications that are not Synced, or share an object, which the other one may take: of those, content may change.
-// What is in their namespaces counts as theirs.
+// What is in their namespaces counts as theirs. Only the one that does not have the object now has a condition that names both.
 func unsynced(apps map[string]*v1alpha1.Application) map[string]bool {
+	owners := map[string]int{}
+	for _, app := range apps {
+		for _, r := range app.Status.Resources {
+			owners[objectOf(r)]++
+		}
+	}
 	out := map[string]bool{}
 	for name, app := range apps {
-		shares := slices.ContainsFunc(app.Status.Conditions, func(c v1alpha1.ApplicationCondition) bool {
-			return c.Type == v1alpha1.ConditionSharedResourceWarning
-		})
+		shares := slices.ContainsFunc(app.Status.Resources, func(r v1alpha1.ResourceStatus) bool { return owners[objectOf(r)] > 1 })
 		if app.Status.Sync.Status != v1alpha1.SyncStatusSynced || shares {
 			out[name] = true
 			out[strings.TrimPrefix(app.Spec.Destination.Namespace, "p-")] = true
 		}
 	}
 	return out
+}
+
+// objectOf names the object of an entry of a status.
+func objectOf(r v1alpha1.ResourceStatus) string {
+	return strings.Join([]string{r.Group, r.Kind, r.Namespace, r.Name}, "/")
+}
+
+func TestEachApplicationThatSharesAnObjectCountsAsUnsynced(t *testing.T) {
+	t.Parallel()
+	app := func(namespace, object string, status v1alpha1.SyncStatusCode) *v1alpha1.Application {
+		out := &v1alpha1.Application{}
+		out.Spec.Destination.Namespace = namespace
+		out.Status.Sync.Status = status
+		out.Status.Resources = []v1alpha1.ResourceStatus{{Kind: "ConfigMap", Namespace: namespace, Name: object, Status: status}}
+		return out
+	}
+	got := unsynced(map[string]*v1alpha1.Application{
+		"has":   app("p-shared", "common", v1alpha1.SyncStatusSynced),
+		"wants": app("p-shared", "common", v1alpha1.SyncStatusOutOfSync),
+		"alone": app("p-alone", "common", v1alpha1.SyncStatusSynced),
+		"drift": app("p-drift", "common", v1alpha1.SyncStatusOutOfSync),
+	})
+	want := map[string]bool{"has": true, "wants": true, "shared": true, "drift": true}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
 }
 
 func TestATakeoverOfARealArgoCDAndTheWayBackChangeOwnersAlone(t *testing.T) {
