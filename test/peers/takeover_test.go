@@ -228,9 +228,10 @@ func TestATakeoverOfARealArgoCDAndTheWayBackChangeOwnersAlone(t *testing.T) {
 		t.Errorf("the takeover wrote more than owners of fields")
 	}
 	t.Logf("the takeover wrote %d objects, of %d of them the owners alone", wrote, owners)
-	numbers := fmt.Sprintf("Taken over from Argo CD %s: %d applications, %d of them `Synced`, with %d objects. Slipway wrote %d objects of the\n"+
-		"`Synced` applications, and of each of them the owners of fields alone: no content changed, no object was replaced, no pod restarted.\n",
-		version(t), len(apps), countSynced(apps), len(before), owners)
+	numbers := fmt.Sprintf("Slipway took over %d applications, %d of them `Synced`, with %d objects from Argo CD %s. "+
+		"It wrote %d objects of the\n`Synced` applications and changed only the owners of their fields: "+
+		"no content changed, no object was replaced, and no pod restarted.\n",
+		len(apps), countSynced(apps), len(before), version(t), owners)
 	for name, app := range apps {
 		if open[name] || now[name] == nil {
 			continue
@@ -257,8 +258,8 @@ func TestATakeoverOfARealArgoCDAndTheWayBackChangeOwnersAlone(t *testing.T) {
 	}
 	wrote, owners = written(before, after, open)
 	t.Logf("the way back wrote %d objects, of %d of them the owners alone", wrote, owners)
-	numbers += fmt.Sprintf("On the way back Argo CD wrote %d objects of the applications that were `Synced` then, and changed no content.\n",
-		wrote)
+	numbers += fmt.Sprintf("\nThen Argo CD took them back. "+
+		"It wrote %d objects of the applications that were `Synced` at that time, and changed no content.\n", wrote)
 	for name, app := range s.apps() {
 		if !open[name] && app.Status.Sync.Status != v1alpha1.SyncStatusSynced {
 			t.Errorf("%s is %s with Argo CD after the way back", name, app.Status.Sync.Status)
