@@ -280,5 +280,8 @@ func because(op *v1alpha1.OperationState) string {
 	if more > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more", more))
 	}
-	return strings.Join(slices.Insert(lines, 0, op.Message), "; ")
+	if len(lines) == 0 {
+		return op.Message
+	}
+	return strings.TrimSuffix(op.Message, ".") + "; " + strings.Join(lines, "; ")
 }

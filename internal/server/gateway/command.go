@@ -118,6 +118,15 @@ func (g *Gateway) connectedAgent(uid string) (seen, error) {
 	return at, nil
 }
 
+// silent is the error for whoever waited for an agent that counts as connected and does not answer: it may have just stopped, which is
+// no fault of the server.
+func silent(at seen, err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return &agentapi.Error{Code: agentapi.CodeExpired, Message: "agent " + at.id + " does not answer: check that it runs and reaches the server, and try again"}
+	}
+	return fmt.Errorf("wait for agent %s: %w", at.id, err)
+}
+
 // read gives an agent a command that only reads.
 func (g *Gateway) read(ctx context.Context, uid string, c agentapi.Command) (agentapi.Result, error) {
 	at, err := g.connectedAgent(uid)
@@ -140,7 +149,7 @@ func (g *Gateway) read(ctx context.Context, uid string, c agentapi.Command) (age
 		return answer.result, answer.err()
 	case <-ctx.Done():
 		g.cfg.Meter.Command(c.Kind, agentapi.StatusExpired, g.now().Sub(c.Issued))
-		return agentapi.Result{}, fmt.Errorf("agent %s did not answer in time: %w", at.id, ctx.Err())
+		return agentapi.Result{}, silent(at, ctx.Err())
 	}
 }
 

@@ -58,7 +58,7 @@ func (g *Gateway) Open(ctx context.Context, uid string, c agentapi.Command) (*St
 	case <-s.opened:
 	case <-ctx.Done():
 		_ = s.Close() // it has not been opened
-		return nil, fmt.Errorf("agent %s did not open the stream in time: %w", at.id, ctx.Err())
+		return nil, silent(at, ctx.Err())
 	}
 	if fault := s.refused(); fault != nil {
 		return nil, fault

@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/internal/server/gateway"
@@ -161,6 +162,22 @@ func TestAStreamThatTheAgentRefusesIsAnError(t *testing.T) {
 	a.command()
 	if chunk := wait(t, a.chunks, "the end"); !chunk.End {
 		t.Errorf("the agent was told %+v", chunk)
+	}
+}
+
+func TestAnAgentThatStoppedAnswersNothingWhichIsSaid(t *testing.T) {
+	t.Parallel()
+	s := start(t, gatewaytest.NewMemory())
+	a := s.join(s.register("account.prod", "cluster"))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	_, err := s.gateway.Open(ctx, a.uid, agentapi.Command{Kind: agentapi.KindResourceLogs, User: "u"})
+	if code(err) != agentapi.CodeExpired || !strings.Contains(err.Error(), "account.prod does not answer") {
+		t.Errorf("a stream that it did not open: %v", err)
+	}
+	soon := agentapi.Command{Kind: agentapi.KindDiff, User: "u", Deadline: time.Now().Add(10 * time.Millisecond)}
+	if _, err := s.gateway.Do(t.Context(), a.uid, soon); code(err) != agentapi.CodeExpired {
+		t.Errorf("what it did not answer: %v", err)
 	}
 }
 
