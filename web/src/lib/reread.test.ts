@@ -46,7 +46,7 @@ test("the page of an object that is being deleted asks for it no more, and for o
       queryKey: ["a", "one", name],
       queryFn: () => Promise.resolve(asked.push(name)),
     }).subscribe(() => undefined);
-  const ends = [watch("going"), watch("staying")];
+  const ends = [watch("going"), watch("/agents/going/commands"), watch("staying")];
   await vi.advanceTimersByTimeAsync(10);
   const { soon } = rereadingType(cache, "a", 100);
   soon(); // of a change just before
@@ -56,6 +56,7 @@ test("the page of an object that is being deleted asks for it no more, and for o
     await vi.advanceTimersByTimeAsync(1_000);
   });
   expect(asked.filter((name) => name === "going")).toHaveLength(1);
+  expect(asked.filter((name) => name === "/agents/going/commands")).toHaveLength(1);
   expect(asked.filter((name) => name === "staying").length).toBeGreaterThan(1);
   await expect(leave("going", () => Promise.reject(new Error("refused")))).rejects.toThrow("refused");
   soon(); // it is still there

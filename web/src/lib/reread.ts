@@ -42,11 +42,14 @@ export function paced(act: () => Promise<boolean | void>, wait: number, rest = w
 }
 
 // leaving are the names of objects that a page deletes while it shows them.
-const leaving = new Set<unknown>();
-const left = (query: Query) => query.queryKey.some((part) => leaving.has(part));
+const leaving = new Set<string>();
+const names = (part: unknown, id: string) =>
+  typeof part === "string" && (part === id || part.split("/").includes(encodeURIComponent(id)));
+const left = (query: Query) => query.queryKey.some((part) => [...leaving].some((id) => names(part, id)));
 
 // leave deletes an object and goes away from its page, in act. Events of the deletion may come before the page is gone: queries
-// with the object's name in their keys are not read again until act has ended, since they would ask for what is not there.
+// with the object's name in their keys, alone or in a path, are not read again until act has ended, since they would ask for what
+// is not there.
 export async function leave(id: string, act: () => Promise<void>): Promise<void> {
   leaving.add(id);
   try {
