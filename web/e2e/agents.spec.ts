@@ -166,9 +166,9 @@ test("the page of an agent says how it is, and what people say of it can be chan
   );
   const facts = page.getByRole("region", { name: "Now", exact: true });
   await expect(facts).toContainText(status.version);
-  await expect(facts).toContainText("none: the server knows everything");
+  await expect(facts).toContainText("none: up to date");
   await expect(facts).toContainText(name);
-  const parts = page.getByRole("region", { name: "Parts", exact: true });
+  const parts = page.getByRole("region", { name: "Components", exact: true });
   await expect(parts.getByRole("listitem").filter({ hasText: "engine" })).toContainText("Healthy");
   await expectAccessible(page);
 

@@ -99,8 +99,9 @@ test("a source that cannot be read and a closed window say what is of use", asyn
   await expect(page.getByText("No objects are known")).toBeVisible();
   await expect(page.getByText("Sync the application to create")).toHaveCount(0);
   await expect(page.getByRole("region", { name: "A sync window is closed" })).toContainText(
-    "You can still sync by hand",
+    `You can still sync by hand. It stays closed until the sync windows of project ${broken} change.`,
   );
+  await page.goto("about:blank"); // it would ask for what is gone
   await deleteApplication(broken);
   await kube("DELETE", `${projects}/${broken}`);
 });
@@ -148,7 +149,7 @@ test("a rollback says what it means, and holds", async ({ page }) => {
   await expect
     .poll(async () => (await kube<{ data: { greeting: string } }>("GET", live("one"))).data.greeting)
     .toBe("hello");
-  await page.getByRole("button", { name: "End the rollback…" }).first().click();
+  await page.getByRole("button", { name: "End the rollback…" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "End the rollback" }).click();
   await expect(page.getByRole("region", { name: /^Rolled back to/ })).toHaveCount(0);
 });
@@ -171,8 +172,10 @@ test("what a held sync would delete is confirmed by name", async ({ page }) => {
   const panel = page.getByRole("dialog", { name: `Sync ${name}` });
   await expect(panel.getByText(/The deletion guard holds it/)).toBeVisible();
   await panel.getByRole("button", { name: "Sync and delete 1 object" }).click();
-  const banner = page.getByRole("region", { name: /^Its sync is held/ });
-  await banner.getByRole("button", { name: "See and confirm…" }).click();
+  const banner = page.getByRole("region", { name: /^The sync is held.*: it would delete 1 object$/ });
+  await expect(banner).toBeVisible();
+  await expect(page.getByRole("button", { name: "See and confirm…" })).toHaveCount(1);
+  await page.getByRole("button", { name: "See and confirm…" }).click();
   const dialog = page.getByRole("dialog", { name: "Confirm what is deleted" });
   await expect(dialog.getByRole("list", { name: "Objects that are deleted" })).toContainText(`ConfigMap ${name}/two`);
   await expectAccessible(page);
@@ -260,10 +263,10 @@ test("it is deleted with what it deployed, by its name, once a person confirms w
   await button.click();
   await expect(page).toHaveURL(/\/applications$/);
   await page.goto(addressOf(name));
-  const banner = page.getByRole("region", { name: /^Its deletion is held/ });
+  const banner = page.getByRole("region", { name: /^The deletion is held/ });
   await expect(banner).toContainText(`ConfigMap ${name}/one must be confirmed`);
   await expectAccessible(page);
-  await banner.getByRole("button", { name: "See and confirm…" }).click();
+  await page.getByRole("button", { name: "See and confirm…" }).click();
   const asked = page.getByRole("dialog", { name: "Confirm what is deleted" });
   await expect(asked.getByRole("list", { name: "Objects that are deleted" })).toContainText(`ConfigMap ${name}/one`);
   await asked.getByRole("button", { name: "Delete 1 object" }).click();

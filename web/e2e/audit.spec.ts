@@ -41,14 +41,14 @@ test.describe("the audit", () => {
     await page.getByLabel("Outcome").selectOption("succeeded");
     await expect(page).toHaveURL(/outcome=succeeded/);
     await expect(table.getByRole("row")).toHaveCount(3);
-    await page.getByLabel("What", { exact: true }).fill("role.update");
-    await page.getByLabel("What", { exact: true }).press("Enter");
+    await page.getByLabel("Action", { exact: true }).fill("role.update");
+    await page.getByLabel("Action", { exact: true }).press("Enter");
     await expect(page).toHaveURL(/action=role\.update/);
     await expect(table.getByRole("row")).toHaveCount(2);
     // A link shows what its sender saw.
     await page.reload();
     await expect(table.getByRole("row")).toHaveCount(2);
-    await expect(page.getByLabel("What", { exact: true })).toHaveValue("role.update");
+    await expect(page.getByLabel("Action", { exact: true })).toHaveValue("role.update");
 
     await table.getByRole("row", { name: new RegExp(role) }).press("Enter");
     const drawer = page.getByRole("dialog", { name: `role.update account.${role}` });
@@ -63,7 +63,7 @@ test.describe("the audit", () => {
     await page.getByRole("button", { name: "Show all" }).click();
     await page.getByLabel("Outcome").selectOption("failed");
     await page.getByRole("searchbox", { name: "Search the audit" }).fill(`none-${unique}`);
-    await expect(page.getByRole("heading", { name: "No entry is like that" })).toBeVisible();
+    await expect(page.getByRole("heading", { name: "No entry matches" })).toBeVisible();
     await expectAccessible(page);
   });
 

@@ -89,7 +89,12 @@ test("an agent that stops leaves a banner, grey states and the last graph, until
   await expect(row).toContainText(/Agent away, as of/);
   await expect(row.locator("[data-old]")).toHaveText(["Healthy", "Synced"]);
 
-  await page.goBack();
+  await page.goto(`${server.url}/`);
+  const tally = page.getByRole("listitem").filter({ has: page.getByRole("link", { name: agent.id, exact: true }) });
+  await expect(tally.getByTitle("1 out of date")).toBeVisible();
+  await expect(tally.locator("[data-old]")).toHaveCount(2);
+
+  await page.goto(`${server.url}/applications/${agent.id}/${agent.namespace}/${name}`);
   await expect(banner).toBeVisible();
   agent.back();
   await expect(banner).toHaveCount(0, { timeout: 60_000 });

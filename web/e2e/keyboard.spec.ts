@@ -60,6 +60,7 @@ test.describe("somebody who is not signed in", () => {
     await page.keyboard.type(first);
     const found = palette.getByRole("option", { name: new RegExp(first) });
     await expect(found).toBeVisible();
+    await expect(palette.getByText("Pages", { exact: true })).toHaveCount(0); // no page is called like that
     for (let pressed = 0; (await found.getAttribute("aria-selected")) !== "true"; pressed++) {
       expect(pressed, "how often the arrow key was pressed").toBeLessThan(20);
       await page.keyboard.press("ArrowDown");

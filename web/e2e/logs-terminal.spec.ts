@@ -80,7 +80,7 @@ test("a search takes small and large letters as the same, unless they matter", a
   await expect(log.locator("mark")).toHaveText(["Error", "error"]);
   await expect(log.getByText("calm words")).toHaveCount(0);
   await page.getByRole("button", { name: "Match case" }).click();
-  await expect(page.getByText("No line is like that.")).toBeVisible();
+  await expect(page.getByText("No line matches.")).toBeVisible();
   await page.getByRole("searchbox", { name: "Search the log" }).fill("error");
   await expect(log.locator("mark")).toHaveText(["error"]);
 });

@@ -120,7 +120,7 @@ test("who sees no agents is told so where one would be chosen", async ({ page, c
   await expect(dialog).toHaveCount(0);
   await page.keyboard.press("Control+k");
   await dialog.getByRole("combobox").fill("demo");
-  await expect(dialog.getByText(/^Not looked for: .*agents \(you need agent_view\)/)).toBeVisible();
+  await expect(dialog.getByText(/^Not searched: .*agents \(you need agent_view\)/)).toBeVisible();
   await expectAccessible(page);
   await page.keyboard.press("Escape");
 
@@ -162,7 +162,7 @@ test("who sees no applications and no projects is told so where they would be co
   await page.goto(`/agents/${stack().agent}`);
   const facts = page.getByRole("region", { name: "Now" });
   await expect(facts.getByText(/the permission application_view/)).toBeVisible();
-  const mappings = page.getByRole("region", { name: "Which Argo projects belong where" });
+  const mappings = page.getByRole("region", { name: "Argo project mappings" });
   await expect(mappings.getByText(/the permission argoproject_view/)).toBeVisible();
   await expect(mappings.getByText(/the permission project_view/)).toBeVisible();
   await expectAccessible(page);

@@ -35,7 +35,7 @@ test("a filter is in the address, for each way to look", async ({ page }) => {
   await expect(page.getByRole("button", { name: /^shop-.*, Healthy, Running 1\/1/ })).toHaveCount(2);
   await expectAccessible(page);
   await page.getByRole("searchbox", { name: "Search objects" }).fill("no such object");
-  await expect(page.getByText("No object is like that")).toBeVisible();
+  await expect(page.getByText("No object matches")).toBeVisible();
   await page.getByRole("button", { name: "Clear filters" }).click();
   await page.getByRole("link", { name: "Network" }).click();
   await expect(page.getByRole("application", { name: /^Ways of traffic in shop/ })).toBeVisible();
@@ -49,7 +49,7 @@ test("logs of all pods show at once, and what is searched for is marked", async 
   await expect(log.locator("mark").first()).toHaveText("start");
   await expectAccessible(page);
   await page.getByRole("searchbox", { name: "Search the log" }).fill("no line has this");
-  await expect(page.getByText("No line is like that.")).toBeVisible();
+  await expect(page.getByText("No line matches.")).toBeVisible();
 });
 
 test("a link to an object that is gone says so", async ({ page }) => {

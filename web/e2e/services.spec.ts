@@ -52,7 +52,7 @@ test("environments and a service are made by the pages", async ({ page }) => {
     await form.getByRole("button", { name: "Save" }).click();
     await expect(form).toHaveCount(0);
     await expect(table.getByRole("row", { name: new RegExp(name) })).toContainText(
-      type === "Production" ? "Production" : "Before production",
+      type === "Production" ? "Production" : "Pre-production",
     );
   }
   await expectAccessible(page);

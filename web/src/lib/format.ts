@@ -1,3 +1,5 @@
+import { clock } from "./time";
+
 const numbers = new Intl.NumberFormat("en-US");
 
 // count writes a number for people: 12 500.
@@ -19,6 +21,25 @@ export function repository(url: string | undefined): string {
     .replace(/^(https?|ssh|git|oci):\/\//, "")
     .replace(/^git@([^:]+):/, "$1/")
     .replace(/\.git$/, "");
+}
+
+// repositoryName is a repository without the host that serves it, where there is more: a list has no room for what most rows share.
+export function repositoryName(url: string | undefined): string {
+  const whole = repository(url);
+  return /\/(.+)$/.exec(whole)?.[1] ?? whole;
+}
+
+// sentence is a message of an agent as a sentence: with a capital and a stop, and with times as the clock of its reader has them. What
+// a message is about stands in its title, so that "held: " at its beginning goes, and people have their names alone.
+export function sentence(message: string, now = Date.now()): string {
+  const times = message.replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, (at) => clock(at, now));
+  const bare = times
+    .trim()
+    .replace(/^held: /i, "")
+    .replace(/\bby user:/gi, "by ");
+  // A path or a name of a field at the beginning stays as it is.
+  const text = /^[a-z]+\b[^./=_-]/.test(bare) ? upper(bare) : bare;
+  return text === "" || /[.!?…]$/.test(text) ? text : `${text}.`;
 }
 
 // upper begins a sentence with a text.

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { ago, between, stepped } from "./time";
+import { ago, between, coarse, span, stepped } from "./time";
 
 test("how long something took is never less than its times can tell", () => {
-  expect(between("2026-01-02T03:04:05Z", "2026-01-02T03:04:05Z")).toBe("less than 1 s");
+  expect(between("2026-01-02T03:04:05Z", "2026-01-02T03:04:05Z")).toBe("< 1 s");
   expect(between("2026-01-02T03:04:05Z", "2026-01-02T03:04:07Z")).toBe("2 s");
   expect(between("2026-01-02T03:04:05.100Z", "2026-01-02T03:04:05.119Z")).toBe("19 ms");
   expect(between("2026-01-02T03:04:05.1Z", "2026-01-02T03:04:05.1Z")).toBe("0 ms");
@@ -16,6 +16,19 @@ test("what has happened is never to come, whatever the clocks say", () => {
   expect(ago(before(-3), now)).toBe("just now");
   expect(ago(before(-3_600), now)).toBe("just now");
   expect(ago(before(-180), now, true)).toBe("in 3 min");
+});
+
+test("no unit counts as many as make up the next one", () => {
+  expect(span(999.9)).toBe("999 ms");
+  expect(span(59_900)).toBe("59 s");
+  expect(span(61_000)).toBe("1 min 1 s");
+});
+
+test("where there is little room an age has one unit", () => {
+  expect(coarse(before(5), now)).toBe("5 s ago");
+  expect(coarse(before(9 * 60 + 45), now)).toBe("9 min ago");
+  expect(coarse(before(3 * 3600 + 120), now)).toBe("3 h ago");
+  expect(coarse(before(0), now)).toBe("just now");
 });
 
 test("a young age ticks each second, an older one each fifth, and none goes back", () => {

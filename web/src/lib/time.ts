@@ -23,13 +23,18 @@ export function ago(at: string, now: number, ahead = false): string {
   return age < 0 ? `in ${span(-age)}` : `${span(age)} ago`;
 }
 
+// coarse is ago in its largest unit alone, for where there is little room: "9 min ago".
+export function coarse(at: string, now: number): string {
+  return ago(at, now).replace(/^(\d+ \S+) \d+ \S+ ago$/, "$1 ago");
+}
+
 // span says how long a time in ms is, in its largest one or two units.
 export function span(ms: number): string {
   if (ms < second) {
-    return `${Math.round(ms)} ms`;
+    return `${Math.floor(ms)} ms`;
   }
   if (ms < minute) {
-    return `${Math.round(ms / second)} s`;
+    return `${Math.min(59, Math.round(ms / second))} s`;
   }
   if (ms < hour) {
     const rest = Math.floor((ms % minute) / second);
@@ -45,7 +50,7 @@ export function span(ms: number): string {
 // between is how long something took. Times of Kubernetes are in whole seconds: between two that are the same may be most of one.
 export function between(from: string, to: string): string {
   const ms = Math.max(0, Date.parse(to) - Date.parse(from));
-  return ms === 0 && !from.includes(".") ? "less than 1 s" : span(ms);
+  return ms === 0 && !from.includes(".") ? "< 1 s" : span(ms);
 }
 
 const moments = new Intl.DateTimeFormat(undefined, {

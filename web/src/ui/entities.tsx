@@ -186,7 +186,7 @@ function Seen<T extends Entity>({
             ) : filtered ? (
               <Empty
                 filtered
-                title={`No ${kind.one} is like that`}
+                title={`No ${kind.one} matches`}
                 action={<Button onClick={() => set({ q: "", scope: "" })}>Show all</Button>}
               >
                 Search for less, or show all.

@@ -205,7 +205,7 @@ function Targets({ job, state }: { job: string; state: State | "" }) {
               },
               {
                 key: "message",
-                title: "What came of it",
+                title: "Message",
                 width: "minmax(14rem, 1.5fr)",
                 cell: (t) => <span title={t.message}>{t.message}</span>,
               },

@@ -150,25 +150,16 @@ export function Table<T>({
                 }}
                 className={cn(
                   "absolute inset-x-0 top-0 grid items-center border-b hover:bg-idle-soft/60",
-                  narrow && "grid-cols-2",
+                  narrow && "grid-cols-[max-content_minmax(0,1.2fr)_max-content_minmax(0,1fr)] gap-x-2 px-3",
                   onOpen && "cursor-pointer",
                   selected?.(row) && "bg-accent-soft hover:bg-accent-soft",
                 )}
               >
                 {columns.map((c, i) =>
                   narrow ? (
-                    <div
-                      key={c.key}
-                      role="cell"
-                      className={cn("flex min-w-0 items-baseline gap-2 px-3", stack.whole[i] && "col-span-2")}
-                    >
-                      {i > 0 && (
-                        <span aria-hidden className="shrink-0 text-xs text-muted">
-                          {c.title}
-                        </span>
-                      )}
-                      <div className="min-w-0 flex-1 truncate">{c.cell(row)}</div>
-                    </div>
+                    <Stacked key={c.key} title={i > 0 && c.title} whole={stack.whole[i] ?? false}>
+                      {c.cell(row)}
+                    </Stacked>
                   ) : (
                     <div
                       key={c.key}
@@ -184,6 +175,26 @@ export function Table<T>({
             );
           })}
         </div>
+      </div>
+    </div>
+  );
+}
+
+// Stacked is a cell on a narrow screen: its title, and what it says in the same place as in the other lines of its row.
+function Stacked({ title, whole, children }: { title: ReactNode; whole: boolean; children: ReactNode }) {
+  const nothing = children === undefined || children === null || children === "" || children === false;
+  return (
+    <div
+      role="cell"
+      className={cn("grid min-w-0 grid-cols-subgrid items-baseline", whole ? "col-span-4" : "col-span-2")}
+    >
+      {title && (
+        <span aria-hidden className="text-xs text-muted">
+          {title}
+        </span>
+      )}
+      <div className={cn("min-w-0 truncate", !title ? "col-span-full" : whole && "col-span-3")}>
+        {nothing ? <span className="text-muted">–</span> : children}
       </div>
     </div>
   );

@@ -13,7 +13,8 @@ import { leave } from "@/lib/reread";
 import { useAddress } from "@/lib/navigate";
 import { one } from "@/lib/search";
 import { useMissing } from "@/lib/session";
-import { Ago } from "@/ui/ago";
+import { known } from "@/lib/time";
+import { Ago, Lasting } from "@/ui/ago";
 import { Button } from "@/ui/button";
 import { Confirm } from "@/ui/confirm";
 import { Copy } from "@/ui/copy";
@@ -101,7 +102,7 @@ function Shown({ agent, onReload }: { agent: Agent; onReload: () => Promise<unkn
         <Card title="Now">
           <Now agent={agent} />
         </Card>
-        <Card title="Parts">
+        <Card title="Components">
           {(status?.components ?? []).length === 0 ? (
             <p className="text-muted">They are told of when it connects.</p>
           ) : (
@@ -195,15 +196,22 @@ function Now({ agent }: { agent: Agent }) {
         [
           "State",
           <span key="s" className="inline-flex flex-wrap items-center gap-2">
-            <Status status={stateOf(agent)} /> since <Ago at={status?.since} />
+            <Status status={stateOf(agent)} />
+            {known(status?.since) && (
+              <span>
+                for <Lasting since={status.since} />
+              </span>
+            )}
           </span>,
         ],
-        ["Last heard", <Ago key="h" at={status?.lastHeartbeatAt} />],
+        ["Last seen", <Ago key="h" at={status?.lastHeartbeatAt} />],
         [
           "Lag",
           status?.pending
             ? `${plural(status.pending, "change")}, the oldest ${(status.lagSeconds ?? 0).toFixed(1)} s old`
-            : "none: the server knows everything",
+            : connected(agent)
+              ? "none: up to date"
+              : "unknown until the agent is back",
         ],
         [
           "Applications",
@@ -217,13 +225,13 @@ function Now({ agent }: { agent: Agent }) {
         ["Engine", isBeside(agent) ? "Argo CD" : "Slipway"],
         ["Kubernetes", status?.kubernetes || "not known yet"],
         ["Namespace", status?.namespace || hosted?.namespace || "not known yet"],
-        ["May touch", agent.namespaced ? "its own namespace only" : "the whole cluster"],
+        ["Access", agent.namespaced ? "its own namespace only" : "the whole cluster"],
         ["Scope", agent.scope],
         [
-          "Id",
+          "ID",
           <span key="i" className="inline-flex items-center gap-1">
             <code className="break-all">{agent.id}</code>
-            <Copy text={agent.id ?? ""} label="Copy the id" />
+            <Copy text={agent.id ?? ""} label="Copy the ID" />
           </span>,
         ],
         [

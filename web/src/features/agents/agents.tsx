@@ -101,12 +101,17 @@ const columns = (server: string): Column<Agent>[] => [
     title: "Lag",
     width: "5rem",
     align: "right",
-    cell: (a) => (a.status?.lagSeconds ? `${a.status.lagSeconds.toFixed(1)} s` : "0 s"),
+    cell: (a) =>
+      connected(a) ? (
+        `${a.status?.lagSeconds ? a.status.lagSeconds.toFixed(1) : "0"} s`
+      ) : (
+        <span className="text-muted">–</span>
+      ),
   },
   { key: "seen", title: "Last seen", width: "8.5rem", cell: (a) => <LastSeen agent={a} /> },
   {
     key: "warnings",
-    title: "To look at",
+    title: "Needs attention",
     width: "minmax(10rem,2fr)",
     cell: (a) => {
       const all = warnings(a, server);
@@ -149,7 +154,11 @@ export default function Agents() {
   const rows = list.query.data;
   const filtered = Boolean(filter.search || filter.scope);
   return (
-    <Page title="Agents" about="They keep clusters at what Git says, and dial out to this server." actions={button}>
+    <Page
+      title="Agents"
+      about="An agent keeps a cluster at what Git says, and dials out to this server."
+      actions={button}
+    >
       {missing ? (
         <NoPermission why={missing} />
       ) : (
@@ -178,14 +187,14 @@ export default function Agents() {
                 ) : filtered ? (
                   <Empty
                     filtered
-                    title="No agent is like that"
+                    title="No agent matches"
                     action={<Button onClick={() => set({ q: "", scope: "" })}>Show all</Button>}
                   >
-                    Search for less, or show all.
+                    Use fewer words, or show all.
                   </Empty>
                 ) : (
                   <NoneYet many="agents" permission="agent_view" action={button}>
-                    Install one into a cluster with one command: its applications show here at once.
+                    Install one into a cluster with one command. Its applications appear within seconds.
                   </NoneYet>
                 )
               }

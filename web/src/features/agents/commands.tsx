@@ -21,9 +21,9 @@ const tones: Record<string, Tone> = {
 
 const columns: Column<Command>[] = [
   { key: "at", title: "When", width: "9.5rem", cell: (c) => <Ago at={c.createdAt} /> },
-  { key: "kind", title: "What", width: "minmax(10rem,1fr)", cell: (c) => <code>{c.kind}</code> },
-  { key: "object", title: "With", width: "minmax(12rem,2fr)", cell: (c) => c.object?.id },
-  { key: "by", title: "Who", width: "minmax(8rem,1fr)", cell: (c) => c.by.id },
+  { key: "kind", title: "Command", width: "minmax(14rem,1fr)", cell: (c) => <code>{c.kind}</code> },
+  { key: "object", title: "Object", width: "minmax(12rem,2fr)", cell: (c) => c.object?.id },
+  { key: "by", title: "Requested by", width: "minmax(8rem,1fr)", cell: (c) => c.by.id },
   {
     key: "status",
     title: "Status",
@@ -32,17 +32,18 @@ const columns: Column<Command>[] = [
   },
   {
     key: "message",
-    title: "What came of it",
-    width: "minmax(12rem,3fr)",
-    cell: (c) => (
-      <span className="text-muted" title={c.message}>
-        {c.message || c.reason}
-      </span>
-    ),
+    title: "Message",
+    width: "minmax(12rem,2fr)",
+    cell: (c) =>
+      (c.message || c.reason) && (
+        <span className="text-muted" title={c.message}>
+          {c.message || c.reason}
+        </span>
+      ),
   },
 ];
 
-// Commands are what the agent was asked to do.
+// Commands are what people requested of the agent.
 export function Commands({ agent }: { agent: string }) {
   const list = useList<Command>("agent", `/api/v1/agents/${encodeURIComponent(agent)}/commands`, {});
   return (
@@ -58,9 +59,7 @@ export function Commands({ agent }: { agent: string }) {
       <Loaded query={list.query} loading={<Loading rows={3} />}>
         {(all) =>
           all.length === 0 ? (
-            <p className="p-4 text-muted">
-              It was asked nothing yet: syncs, rollbacks and changes of settings show here.
-            </p>
+            <p className="p-4 text-muted">No commands yet. Syncs, rollbacks and changes of settings appear here.</p>
           ) : (
             <Table
               label="Commands"

@@ -61,7 +61,7 @@ export function Mappings({ agent }: { agent: Agent }) {
     }
   };
   return (
-    <Card title="Which Argo projects belong where">
+    <Card title="Argo project mappings">
       <Loaded query={list} loading={<Loading rows={2} />}>
         {({ items }) => (
           <div className="space-y-3">

@@ -66,7 +66,7 @@ export function useActions(app: App): Actions {
   const refresh = useCallback(
     (hard: boolean) =>
       void operate(app, "refresh", hard ? { hard } : {}).then(
-        () => toast(hard ? "Everything is rendered and compared anew" : "Git is asked again"),
+        () => toast(hard ? "Hard refresh requested" : "Refresh requested"),
         (error: unknown) => toastError(error, "It could not be refreshed"),
       ),
     [app],

@@ -4,13 +4,13 @@ import { Hourglass, Pin as PinIcon, PlugZap, Snowflake } from "lucide-react";
 import type { ReactNode } from "react";
 import type { App } from "@/lib/application";
 import { cn } from "@/lib/cn";
+import { plural, sentence } from "@/lib/format";
 import { useMissing } from "@/lib/session";
 import { known } from "@/lib/time";
 import { Ago } from "@/ui/ago";
 import { Button } from "@/ui/button";
 import { type Tone, toneSoft } from "@/ui/status";
 import { useActions } from "./actions";
-import { sentence } from "./dialog-parts";
 import { useTimeline } from "./operation";
 import {
   conditionOf,
@@ -67,6 +67,9 @@ export function Banners({ app, detail, resource }: { app: App; detail: Detail; r
   const deletion = reason("Deleting");
   const kept = conditionOf(resource, "ObjectsKept");
   const mayAgent = useMissing("agent_view") === undefined;
+  // What helps first is the first button of the page: a banner does not repeat it.
+  const first = why?.reasons?.find((r) => r.actions?.length)?.actions?.[0]?.action;
+  const doomed = guard?.objects?.length ?? 0;
   return (
     <>
       {detail.agentAway && (
@@ -99,11 +102,13 @@ export function Banners({ app, detail, resource }: { app: App; detail: Detail; r
         <Banner
           tone="held"
           icon={<Hourglass size={15} aria-hidden />}
-          title="Its deletion is held: a person must confirm it"
+          title="The deletion is held until a person confirms it"
           action={
-            <Button why={may.sync} onClick={() => actions.open("confirm")}>
-              See and confirm…
-            </Button>
+            first !== "confirm" && (
+              <Button why={may.sync} onClick={() => actions.open("confirm")}>
+                See and confirm…
+              </Button>
+            )
           }
         >
           {sentence(deletion.why ?? "")}
@@ -118,35 +123,42 @@ export function Banners({ app, detail, resource }: { app: App; detail: Detail; r
         <Banner
           tone="held"
           icon={<Hourglass size={15} aria-hidden />}
-          title="Its sync is held: somebody has to confirm what it deletes"
+          title={`The sync is held until a person confirms it${doomed > 0 ? `: it would delete ${plural(doomed, "object")}` : ""}`}
           action={
-            <Button why={may.sync} onClick={() => actions.open("confirm")}>
-              See and confirm…
-            </Button>
+            first !== "confirm" && (
+              <Button why={may.sync} onClick={() => actions.open("confirm")}>
+                See and confirm…
+              </Button>
+            )
           }
         >
-          {sentence(guard.why || held?.message || guard.what)}
+          <span className="max-sm:line-clamp-4">{sentence(guard.why || held?.message || guard.what)}</span>
         </Banner>
       )}
-      {window && (
-        <Banner tone="held" icon={<Snowflake size={15} aria-hidden />} title="A sync window holds it">
-          {sentence(window.why || window.what)}
-        </Banner>
-      )}
-      {!window && closed && (
-        <Banner tone="held" icon={<Snowflake size={15} aria-hidden />} title="A sync window is closed">
-          {sentence(closed.reason)}{" "}
-          {closed.manual ? "You can still sync by hand." : "It cannot be synced by hand either."}
-          {known(closed.until) && (
+      {(window || closed) && (
+        <Banner
+          tone="held"
+          icon={<Snowflake size={15} aria-hidden />}
+          title={window ? "A sync window holds the sync" : "A sync window is closed"}
+        >
+          {sentence(closed?.reason || window?.why || window?.what || "")}
+          {closed && (
             <>
               {" "}
-              It opens <Ago at={closed.until} ahead />.
+              {closed.manual ? "You can still sync by hand." : "It cannot be synced by hand either."}{" "}
+              {known(closed.until) ? (
+                <>
+                  It opens <Ago at={closed.until} ahead />.
+                </>
+              ) : (
+                `It stays closed until the sync windows of project ${detail.argoProject} change.`
+              )}
             </>
           )}
         </Banner>
       )}
       {held && !guard && !window && why && (
-        <Banner tone="held" icon={<Hourglass size={15} aria-hidden />} title="Its sync is held">
+        <Banner tone="held" icon={<Hourglass size={15} aria-hidden />} title="The sync is held">
           {sentence(held.message)}
         </Banner>
       )}
@@ -156,16 +168,18 @@ export function Banners({ app, detail, resource }: { app: App; detail: Detail; r
           icon={<PinIcon size={15} aria-hidden />}
           title={`Rolled back to deployment ${pin.id}${pin.revisions?.length ? `, ${revisionsText(pin.revisions)}` : ""}`}
           action={
-            <Button why={may.sync} onClick={() => actions.open("unpin")}>
-              End the rollback…
-            </Button>
+            first !== "unpin" && (
+              <Button why={may.sync} onClick={() => actions.open("unpin")}>
+                End the rollback…
+              </Button>
+            )
           }
         >
           {pin.by ? `By ${person(pin.by)} ` : ""}
           {pin.at && <Ago at={pin.at} />}
-          {pin.reason ? `: ${pin.reason}` : ""}. What Git said then
-          {pin.quarantine?.revisions?.length ? ` (${revisionsText(pin.quarantine.revisions)})` : ""} is not deployed by
-          itself until a commit changes what this application renders.
+          {pin.reason ? `: ${pin.reason}` : ""}. Auto-sync does not deploy what Git had then
+          {pin.quarantine?.revisions?.length ? ` (${revisionsText(pin.quarantine.revisions)})` : ""}, until a commit
+          changes what this application renders.
         </Banner>
       )}
     </>
@@ -190,7 +204,7 @@ function Under({ app, old, state, resource }: { app: App; old: boolean; state: O
           {old
             ? "A sync was under way at the last report"
             : state.phase === "Terminating"
-              ? "It is being terminated"
+              ? "The sync is being terminated"
               : "A sync is under way"}
         </h2>
         <span className="min-w-0 flex-1 truncate text-sm text-muted" title={state.message}>
@@ -211,7 +225,7 @@ function Under({ app, old, state, resource }: { app: App; old: boolean; state: O
       </div>
       <div
         role="progressbar"
-        aria-label="Objects that are done"
+        aria-label="Objects done"
         aria-valuemin={0}
         aria-valuemax={100}
         aria-valuenow={part}

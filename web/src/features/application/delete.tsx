@@ -2,11 +2,11 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { type App, lookKey } from "@/lib/application";
-import { plural } from "@/lib/format";
+import { plural, sentence } from "@/lib/format";
 import { Confirm } from "@/ui/confirm";
 import { ErrorNote, Loading } from "@/ui/states";
 import { toast } from "@/ui/toast";
-import { Objects, Reason, sentence, Warnings } from "./dialog-parts";
+import { Objects, Reason, Warnings } from "./dialog-parts";
 import { keyOf, placeOf } from "./resource";
 import { farewell, remove, useDetail } from "./use";
 

@@ -1,3 +1,4 @@
+import { sentence } from "@/lib/format";
 import { Button } from "@/ui/button";
 import { Dialog } from "@/ui/dialog";
 import { Field, Input } from "@/ui/field";
@@ -28,12 +29,6 @@ export function Objects({ objects, label }: { objects: Named[]; label: string })
       ))}
     </ul>
   );
-}
-
-// sentence begins with a capital and ends with a stop, as what an agent says does not.
-export function sentence(text: string): string {
-  const whole = text.charAt(0).toUpperCase() + text.slice(1);
-  return whole === "" || /[.!?]$/.test(whole) ? whole : `${whole}.`;
 }
 
 // Warnings are what could not be looked at, or is not in force.

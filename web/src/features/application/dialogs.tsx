@@ -1,13 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { type App, lookKey } from "@/lib/application";
-import { plural } from "@/lib/format";
+import { plural, sentence } from "@/lib/format";
 import { useAddress } from "@/lib/navigate";
 import { one } from "@/lib/search";
 import { Confirm } from "@/ui/confirm";
 import { toast } from "@/ui/toast";
 import { DeleteApplication } from "./delete";
-import { Objects, Reason, sentence, Trying, Warnings } from "./dialog-parts";
+import { Objects, Reason, Trying, Warnings } from "./dialog-parts";
 import { askedOf, planOf } from "./resource";
 import { type Answer, operate, type Requests, useDetail } from "./use";
 

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { type App, lookKey } from "@/lib/application";
-import { plural, repository } from "@/lib/format";
+import { plural, repository, sentence } from "@/lib/format";
 import { queryClient } from "@/lib/query";
 import { Button } from "@/ui/button";
 import { Confirm } from "@/ui/confirm";
@@ -10,7 +10,7 @@ import { Dialog } from "@/ui/dialog";
 import { Field, Input, Select } from "@/ui/field";
 import { toast } from "@/ui/toast";
 import { reversed } from "@/lib/diff-text";
-import { Objects, Reason, sentence, Trying, Warnings } from "./dialog-parts";
+import { Objects, Reason, Trying, Warnings } from "./dialog-parts";
 import { type ObjectDiff, text, untils } from "./drift";
 import { nameOf, placeOf, sourcesOf } from "./resource";
 import { operate, useDetail } from "./use";

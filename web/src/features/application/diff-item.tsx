@@ -1,5 +1,6 @@
 import { ChevronDown, ChevronRight } from "lucide-react";
 import { useMemo, useState } from "react";
+import { sentence } from "@/lib/format";
 import { known } from "@/lib/time";
 import { Ago } from "@/ui/ago";
 import { Button } from "@/ui/button";
@@ -7,7 +8,6 @@ import { Copy } from "@/ui/copy";
 import { Badge } from "@/ui/status";
 import { counts, parseUnified } from "@/lib/diff-text";
 import { DiffView } from "@/ui/diff-view";
-import { sentence } from "./dialog-parts";
 import { type FieldDiff, type ObjectDiff, owner, text } from "./drift";
 import { person, placeOf } from "./resource";
 import { Verb } from "./steps";

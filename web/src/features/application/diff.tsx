@@ -196,7 +196,7 @@ function Items({ app, items, drift, split }: { app: App; items: ObjectDiff[]; dr
     return (
       <Empty
         filtered
-        title="No difference is like that"
+        title="No difference matches"
         action={<Button onClick={() => set({ q: "", verb: "" })}>Show all</Button>}
       />
     );

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { EllipsisVertical, GitCommitHorizontal, RefreshCw, RotateCcw, Trash2 } from "lucide-react";
 import type { App } from "@/lib/application";
-import { plural, repository } from "@/lib/format";
+import { plural, repository, sentence } from "@/lib/format";
 import { useHotkeys } from "@/lib/hotkeys";
 import { safeLink } from "@/lib/links";
 import { useCommands } from "@/lib/palette";
@@ -16,12 +16,12 @@ import { Skeleton } from "@/ui/states";
 import { Badge, Status } from "@/ui/status";
 import { type Action, type Actions, labelOf, useActions } from "./actions";
 import { partPath } from "./address";
-import { sentence } from "./dialog-parts";
 import { useObjectFinder } from "./objects";
 import { beside, type Detail, notesOf, type Resource, revisionsOf, running, type Source, sourcesOf } from "./resource";
 import { CommitName } from "./revision";
 import { SourceRevisions } from "./revisions";
 import { useMay, whyQuery } from "./use";
+import { stateText } from "./why-text";
 
 // Header says what Git wants, what runs and why they differ, and offers what follows from it.
 export function Header({ app, detail, resource }: { app: App; detail: Detail; resource: Resource }) {
@@ -54,7 +54,7 @@ export function Header({ app, detail, resource }: { app: App; detail: Detail; re
             </span>
           </h1>
         </div>
-        <div className="flex flex-wrap items-center gap-2">
+        <div className="flex flex-wrap items-center gap-2 max-sm:gap-1.5">
           {primary && primary.action !== "sync" && !refreshes && (
             <Button look="primary" why={actions.why(primary)} onClick={() => actions.run(primary)}>
               {labelOf(primary)}
@@ -68,7 +68,7 @@ export function Header({ app, detail, resource }: { app: App; detail: Detail; re
             {primary?.action === "sync" ? labelOf(primary) : "Sync…"}
           </Button>
           <Button why={may.refresh} look={refreshes ? "primary" : "plain"} onClick={() => actions.refresh(false)}>
-            <RefreshCw size={14} aria-hidden />
+            <RefreshCw size={14} aria-hidden className="max-sm:hidden" />
             Refresh
           </Button>
           <Menu
@@ -191,9 +191,9 @@ function Wanted({ app, resource }: { app: App; resource: Resource }) {
         ))}
       </ul>
       {sources.length > shown && (
-        <p className="mt-1 text-sm text-muted">and {plural(sources.length - shown, "more source")}: see Parameters</p>
+        <p className="mt-1 text-sm text-muted">{plural(sources.length - shown, "more source")} in Parameters</p>
       )}
-      {sources.length === 0 && <p className="text-muted">It has no source: set one in Settings.</p>}
+      {sources.length === 0 && <p className="text-muted">No source is set. Set one in Settings.</p>}
     </section>
   );
 }
@@ -239,6 +239,9 @@ function Runs({ app, detail, resource }: { app: App; detail: Detail; resource: R
   );
 }
 
+// bannered are the actions that a banner below has, wherever they are not the first button of the page.
+const bannered = ["confirm", "unpin"];
+
 type WhyQuery = { data: import("@/api/client").Schemas["Why"] | undefined; error: unknown };
 
 function Reason({
@@ -258,7 +261,7 @@ function Reason({
       <>
         <Heading>Why</Heading>
         {query.error != null ? (
-          <p className="text-muted">Why it stands like this could not be read: see the tab Why.</p>
+          <p className="text-muted">The reason could not be read. Open the tab Why to try again.</p>
         ) : (
           <div className="space-y-2" role="status" aria-label="Loading">
             <Skeleton className="w-full" />
@@ -271,7 +274,7 @@ function Reason({
   const more = (query.data?.reasons?.length ?? 1) - 1;
   return (
     <>
-      <Heading>{query.data?.state ?? "Why"}</Heading>
+      <Heading>{query.data ? stateText(query.data.state) : "Why"}</Heading>
       <p className="line-clamp-3 break-words">
         {sentence(first.what)}{" "}
         {first.since && (
@@ -280,9 +283,10 @@ function Reason({
           </span>
         )}
       </p>
-      {first.why && <p className="line-clamp-2 text-sm break-words text-muted">{first.why}</p>}
+      {first.why && <p className="line-clamp-2 text-sm break-words text-muted">{sentence(first.why)}</p>}
       <p className="mt-1 flex flex-wrap gap-x-3 text-sm">
         {beside((first.actions ?? []).slice(1), resource)
+          .filter(({ action }) => !bannered.includes(action))
           .slice(0, 2)
           .map((action: Action, i) => (
             <button
@@ -300,7 +304,7 @@ function Reason({
           params={{ agent: app.agent, namespace: app.namespace, name: app.name } as never}
           className="text-accent hover:underline"
         >
-          {more > 0 ? plural(more, "more reason") : "What to do next"}
+          {more > 0 ? plural(more, "more reason") : first.code === "Done" ? "Details" : "What to do next"}
         </Link>
       </p>
     </>

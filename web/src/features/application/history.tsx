@@ -62,7 +62,7 @@ export default function ApplicationHistory() {
     <div className="space-y-3">
       <div className="flex flex-wrap items-center justify-between gap-2">
         <p className="text-muted">
-          {from && !to ? `Choose what to compare with ${title(from)}.` : "What was done, the newest first."}
+          {from && !to ? `Choose what to compare with ${title(from)}.` : "Operations, newest first."}
         </p>
         <div className="flex flex-wrap gap-2">
           {from && !to && (
@@ -83,7 +83,7 @@ export default function ApplicationHistory() {
       </div>
       {ledger.error != null && <ErrorNote error={ledger.error} />}
       {rows.length === 0 ? (
-        <Empty title="Nothing was deployed yet">The first sync is the first line here.</Empty>
+        <Empty title="Nothing was deployed yet">The first sync appears here.</Empty>
       ) : (
         <div className="rounded-lg border bg-surface">
           <Table
@@ -148,7 +148,7 @@ function useColumns(
   rollback: (past: Past) => void,
 ): Column<Past>[] {
   return [
-    { key: "what", title: "What", width: "minmax(18rem, 3fr)", cell: (p) => <What app={app} past={p} /> },
+    { key: "what", title: "Revision", width: "minmax(18rem, 3fr)", cell: (p) => <What app={app} past={p} /> },
     {
       key: "outcome",
       title: "Outcome",
@@ -165,9 +165,9 @@ function useColumns(
     },
     {
       key: "who",
-      title: "Asked by",
-      width: "9rem",
-      cell: (p) => p.who || <span className="text-muted">automated sync</span>,
+      title: "Started by",
+      width: "8.5rem",
+      cell: (p) => p.who || <span className="text-muted">automatic</span>,
     },
     {
       key: "at",

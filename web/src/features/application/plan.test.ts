@@ -29,7 +29,8 @@ test("summary counts what it does", () => {
   const plan = (counts: Partial<Plan["counts"]>) =>
     ({ counts: { create: 0, update: 0, delete: 0, unchanged: 0, hooks: 0, ...counts } }) as Plan;
   expect(summary(plan({ update: 1, delete: 2, unchanged: 3 }))).toBe(
-    "It changes 1 object, deletes 2 objects; 3 objects stay as they are.",
+    "It changes 1 object, deletes 2 objects; 3 objects are unchanged.",
   );
+  expect(summary(plan({ update: 1, unchanged: 1 }))).toBe("It changes 1 object; 1 object is unchanged.");
   expect(summary(plan({}))).toBe("It changes nothing.");
 });

@@ -15,7 +15,7 @@ export function summary(plan: Plan): string {
     gone && `deletes ${plural(gone, "object")}`,
     hooks && `runs ${plural(hooks, "hook")}`,
   ].filter(Boolean);
-  const rest = unchanged ? `; ${plural(unchanged, "object")} stay as they are` : "";
+  const rest = unchanged ? `; ${plural(unchanged, "object")} ${unchanged === 1 ? "is" : "are"} unchanged` : "";
   return parts.length > 0 ? `It ${parts.join(", ")}${rest}.` : `It changes nothing${rest}.`;
 }
 

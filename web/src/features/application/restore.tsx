@@ -1,13 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { type App, lookKey } from "@/lib/application";
-import { plural } from "@/lib/format";
+import { plural, sentence } from "@/lib/format";
 import { Button } from "@/ui/button";
 import { Confirm } from "@/ui/confirm";
 import { Dialog } from "@/ui/dialog";
 import { Checkbox } from "@/ui/field";
 import { toast } from "@/ui/toast";
-import { Reason, sentence, Trying, Warnings } from "./dialog-parts";
+import { Reason, Trying, Warnings } from "./dialog-parts";
 import { keyOf, nameOf, placeOf } from "./resource";
 import { operate } from "./use";
 

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { type App, lookKey } from "@/lib/application";
-import { plural, short } from "@/lib/format";
+import { plural, sentence, short } from "@/lib/format";
 import { useAddress } from "@/lib/navigate";
 import { one } from "@/lib/search";
 import { Confirm } from "@/ui/confirm";
@@ -9,7 +9,7 @@ import { Field, Select } from "@/ui/field";
 import { ErrorNote, Loading } from "@/ui/states";
 import { toast } from "@/ui/toast";
 import { differenceQuery, just } from "./compare";
-import { Objects, Reason, sentence, Warnings } from "./dialog-parts";
+import { Objects, Reason, Warnings } from "./dialog-parts";
 import type { Past } from "./past";
 import { automated, revisionsText } from "./resource";
 import { operate, useDetail } from "./use";

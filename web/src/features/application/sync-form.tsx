@@ -151,7 +151,10 @@ function Picker({
     <fieldset className="space-y-2">
       <legend className="mb-1 text-sm font-medium">Objects</legend>
       <div className="flex flex-wrap gap-x-4 gap-y-1">
-        {radio(false, `All ${plural(own.length, "object")}, with hooks`)}
+        {radio(
+          false,
+          own.length === 1 ? "The only object, with hooks" : `All ${plural(own.length, "object")}, with hooks`,
+        )}
         {radio(true, "Only some, without hooks")}
       </div>
       {some && (

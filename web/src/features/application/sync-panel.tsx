@@ -68,7 +68,7 @@ export default function SyncPanel() {
       if (plan.data && answer.request) {
         queryClient.setQueryData(plannedKey(app), { request: answer.request, plan: plan.data });
       }
-      toast(choice.dryRun ? `Dry run of ${app.name} asked for` : `Sync of ${app.name} asked for`);
+      toast(choice.dryRun ? `Dry run of ${app.name} requested` : `Sync of ${app.name} requested`);
       actions.go("sync");
     } catch (problem) {
       setError(problem);
@@ -82,13 +82,13 @@ export default function SyncPanel() {
       open
       onClose={close}
       title={`Sync ${app.name}`}
-      description="Brings the cluster to what Git says. Below is what it would do now."
+      description="Brings the cluster to what Git has. The plan below is what it would do now."
       footer={
         <>
-          {under && <p className="mr-auto text-sm text-muted">An operation is under way: this one begins after it.</p>}
+          {under && <p className="mr-auto text-sm text-muted">An operation is under way. This one begins after it.</p>}
           <Button onClick={close}>Cancel</Button>
           <Button look={gone > 0 ? "danger" : "primary"} busy={busy} why={may.sync} onClick={() => void start()}>
-            {choice.dryRun ? "Try it out" : gone > 0 ? `Sync and delete ${plural(gone, "object")}` : "Sync"}
+            {choice.dryRun ? "Dry run" : gone > 0 ? `Sync and delete ${plural(gone, "object")}` : "Sync"}
           </Button>
         </>
       }
@@ -97,7 +97,7 @@ export default function SyncPanel() {
         <SyncForm resource={resource} choice={choice} onChange={setChoice} />
         {error != null && <ErrorNote error={error} />}
         <section aria-label="Plan" aria-busy={plan.isFetching} className="border-t pt-4">
-          <h3 className="mb-2 font-semibold">What it would do</h3>
+          <h3 className="mb-2 font-semibold">Plan</h3>
           {plan.error != null ? (
             <Failed error={plan.error} retry={() => void plan.refetch()} />
           ) : plan.data ? (
@@ -105,7 +105,7 @@ export default function SyncPanel() {
               <PlanView plan={plan.data} />
             </div>
           ) : (
-            <Loading rows={5} label="Asking the agent what it would do" />
+            <Loading rows={5} label="Reading the plan from the agent" />
           )}
         </section>
       </div>

@@ -1,9 +1,10 @@
 import { CircleAlert, CircleCheck, Hourglass, Snowflake } from "lucide-react";
 import { type ReactNode, useState } from "react";
+import { sentence } from "@/lib/format";
 import { known } from "@/lib/time";
 import { Ago } from "@/ui/ago";
 import { DiffView } from "@/ui/diff-view";
-import { sentence, Warnings } from "./dialog-parts";
+import { Warnings } from "./dialog-parts";
 import { type Plan, type PlanItem, summary } from "./plan";
 import { keyOf, revisionsText } from "./resource";
 import { Line, Verb, Waves } from "./steps";
@@ -29,13 +30,15 @@ export function PlanView({ plan }: { plan: Plan }) {
       )}
       {!plan.windows.allowed && (
         <Gate icon={<Snowflake size={15} aria-hidden className="text-held" />} title="A sync window holds it">
-          {sentence(plan.windows.reason ?? "")}
+          {sentence((plan.windows.reason ?? "").replace(/^Cannot sync: Blocked by sync window: /, ""))} If you sync now,
+          the operation waits until the window opens
           {known(plan.windows.until) && (
             <>
               {" "}
-              Until <Ago at={plan.windows.until} ahead />.
+              (<Ago at={plan.windows.until} ahead />)
             </>
           )}
+          .
         </Gate>
       )}
       {plan.guard.held ? (
@@ -43,7 +46,7 @@ export function PlanView({ plan }: { plan: Plan }) {
           icon={<Hourglass size={15} aria-hidden className="text-held" />}
           title={`The deletion guard holds it: ${plan.guard.deletions} of ${plan.guard.total} objects would be deleted`}
         >
-          {sentence(plan.guard.reason ?? "")} It is asked for, and waits until somebody confirms.
+          {sentence(plan.guard.reason ?? "")} If you sync now, the operation waits until a person confirms it.
         </Gate>
       ) : (
         plan.counts.delete > 0 && (
@@ -58,7 +61,7 @@ export function PlanView({ plan }: { plan: Plan }) {
       <Warnings list={plan.warnings} />
       <Waves
         phases={phases}
-        label="What the sync does, in order"
+        label="Steps of the sync, in order"
         item={(item) => <Item key={keyOf(item)} item={item} />}
       />
     </div>
@@ -86,7 +89,7 @@ function Item({ item }: { item: PlanItem }) {
       note={
         item.error
           ? sentence(item.error)
-          : [item.confirm && "waits for somebody's word", item.reason].filter(Boolean).join("; ")
+          : [item.confirm && "waits for confirmation", item.reason].filter(Boolean).join("; ")
       }
       bad={Boolean(item.error)}
     >

@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { type App, lookKey, useApp } from "@/lib/application";
+import { sentence } from "@/lib/format";
 import { known, between } from "@/lib/time";
 import { Ago } from "@/ui/ago";
 import { Button } from "@/ui/button";
@@ -7,7 +8,7 @@ import { Card, Facts } from "@/ui/page";
 import { Empty } from "@/ui/states";
 import { Status } from "@/ui/status";
 import { useActions } from "./actions";
-import { sentence, Warnings } from "./dialog-parts";
+import { Warnings } from "./dialog-parts";
 import { useTimeline } from "./operation";
 import type { Plan } from "./plan";
 import { keyOf, type OperationState, person, type Resource, revisionsOf } from "./resource";
@@ -79,9 +80,9 @@ function Operation({ app, state, resource }: { app: App; state: OperationState; 
             ["Began", <Ago key="began" at={state.startedAt} />],
             ["Took", known(state.finishedAt) ? between(state.startedAt, state.finishedAt) : "not over yet"],
             [
-              "Asked by",
+              "Started by",
               state.operation.initiatedBy?.automated
-                ? "nobody: automated sync"
+                ? "automatic: the sync policy"
                 : person(state.operation.initiatedBy?.username ?? "unknown"),
             ],
             [

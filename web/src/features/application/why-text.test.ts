@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { commandsOf, split } from "./why-text";
+import { commandsOf, split, stateText } from "./why-text";
 
 test("commands are what is in backticks and begins with a program", () => {
   const next = "push a fix, and `slipway app sync web`; `spec.source` says where; `slipway app sync web` again";
@@ -9,6 +9,14 @@ test("commands are what is in backticks and begins with a program", () => {
     ["b", true],
     [" c", false],
   ]);
+});
+
+test("a state is in the words that the rest of the page has for it", () => {
+  expect(stateText("OutOfSync, Healthy, held")).toBe("Out of sync, healthy, held");
+  expect(stateText("Synced, Progressing")).toBe("Synced, progressing");
+  expect(stateText("Unknown, Healthy")).toBe("Sync unknown, healthy");
+  expect(stateText("Synced, Unknown, agent away")).toBe("Synced, health unknown, agent away");
+  expect(stateText("Unknown, Unknown")).toBe("Sync and health unknown");
 });
 
 test("a lone backtick is a backtick", () => {

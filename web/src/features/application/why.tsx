@@ -3,18 +3,19 @@ import { Link } from "@tanstack/react-router";
 import { Fragment } from "react";
 import type { Schemas } from "@/api/client";
 import { type App, useApp } from "@/lib/application";
+import { sentence } from "@/lib/format";
 import { known } from "@/lib/time";
-import { Ago } from "@/ui/ago";
+import { Lasting } from "@/ui/ago";
 import { Button } from "@/ui/button";
 import { Snippet } from "@/ui/copy";
 import { Loaded } from "@/ui/states";
 import { labelOf, nodeOf, useActions } from "./actions";
 import { partPath } from "./address";
-import { sentence, Warnings } from "./dialog-parts";
+import { Warnings } from "./dialog-parts";
 import { Finding } from "./finding";
 import { keyOf, placeOf } from "./resource";
 import { whyQuery } from "./use";
-import { commandsOf, split } from "./why-text";
+import { commandsOf, split, stateText } from "./why-text";
 
 // ApplicationWhy is why the application is as it is: every reason, and what would change it.
 export default function ApplicationWhy() {
@@ -25,10 +26,11 @@ export default function ApplicationWhy() {
       {(why) => (
         <div className="space-y-3">
           <p>
-            <span className="font-medium">{why.state}</span>
+            <span className="font-medium">{stateText(why.state)}</span>
             {known(why.since) && (
               <span className="text-muted">
-                , since <Ago at={why.since} />
+                {" "}
+                for <Lasting since={why.since} />
               </span>
             )}
           </p>
@@ -57,7 +59,7 @@ function Reason({ app, reason, first }: { app: App; reason: Schemas["WhyReason"]
         <span className="text-sm text-muted">
           {known(reason.since) && (
             <>
-              since <Ago at={reason.since} />{" "}
+              for <Lasting since={reason.since} />{" "}
             </>
           )}
           <code>{reason.finding?.code ?? reason.code}</code>
@@ -65,7 +67,7 @@ function Reason({ app, reason, first }: { app: App; reason: Schemas["WhyReason"]
       </div>
       {reason.why && (
         <p className="max-h-48 overflow-auto whitespace-pre-wrap break-words text-muted" tabIndex={0}>
-          {reason.why}
+          {sentence(reason.why)}
         </p>
       )}
       {reason.finding && <Finding app={app} finding={reason.finding} />}

@@ -2,8 +2,8 @@ import { EllipsisVertical } from "lucide-react";
 import { memo, useState } from "react";
 import { awayWhy } from "@/lib/application";
 import { cn } from "@/lib/cn";
-import { repository, short } from "@/lib/format";
-import { ago, clock, exact, known, span, useNow } from "@/lib/time";
+import { repositoryName, short } from "@/lib/format";
+import { clock, coarse, exact, known, span, useNow } from "@/lib/time";
 import { Menu } from "@/ui/menu";
 import { Badge, Status } from "@/ui/status";
 import type { Application } from "./window";
@@ -32,19 +32,19 @@ export const columns: Column[] = [
     ],
     width: "minmax(12rem, 2fr)",
   },
-  { key: "health", sorts: [{ title: "Health", by: "health" }], width: "6.75rem" },
+  { key: "health", sorts: [{ title: "Health", by: "health" }], width: "7.25rem" },
   { key: "sync", sorts: [{ title: "Sync", by: "sync" }], width: "7rem" },
-  { key: "version", sorts: [{ title: "Service, version", by: "service" }], width: "minmax(7rem, 1fr)" },
+  { key: "version", sorts: [{ title: "Service, version", by: "service" }], width: "minmax(7.5rem, 1fr)" },
   {
     key: "environment",
     sorts: [
       { title: "Environment", by: "environment" },
       { title: "cluster", by: "destination" },
     ],
-    width: "minmax(10.5rem, 1fr)",
+    width: "minmax(9.5rem, 1.2fr)",
   },
-  { key: "source", sorts: [{ title: "Source", by: "repoURL" }], width: "minmax(9rem, 1.6fr)" },
-  { key: "last", sorts: [{ title: "Operation", by: "finishedAt" }], width: "6.5rem" },
+  { key: "source", sorts: [{ title: "Source", by: "repoURL" }], width: "minmax(8rem, 1.6fr)" },
+  { key: "last", sorts: [{ title: "Operation", by: "finishedAt" }], width: "6rem" },
 ];
 
 export const template = `2.25rem ${columns.map((c) => c.width).join(" ")} 2.25rem`;
@@ -105,7 +105,7 @@ export function Time({ at }: { at: string | undefined }) {
   const now = useNow(at);
   return known(at) ? (
     <time dateTime={at} title={exact(at)}>
-      {ago(at, now)}
+      {coarse(at, now)}
     </time>
   ) : (
     <span className="text-muted">never</span>
@@ -170,8 +170,8 @@ const cells: Record<string, (a: Application) => React.ReactNode> = {
   ),
   source: (a) => (
     <Two
-      one={repository(a.repoURL)}
-      two={[a.path, short(a.revision)].filter(Boolean).join(" @ ")}
+      one={repositoryName(a.repoURL)}
+      two={a.path || short(a.revision)}
       title={[a.repoURL, a.path, a.revision].filter(Boolean).join("\n")}
     />
   ),

@@ -103,7 +103,7 @@ export function ApplicationsTable({ list, selection, actions, onSeen, onSort, on
         }
       }}
     >
-      <div role="rowgroup" className="sticky top-0 z-10 min-w-[60rem] border-b bg-surface">
+      <div role="rowgroup" className="sticky top-0 z-10 min-w-[62rem] border-b bg-surface">
         <div
           role="row"
           aria-rowindex={1}
@@ -132,7 +132,7 @@ export function ApplicationsTable({ list, selection, actions, onSeen, onSort, on
           </div>
         </div>
       </div>
-      <div role="rowgroup" className="relative min-w-[60rem]" style={{ height: list.total * rowHeight }}>
+      <div role="rowgroup" className="relative min-w-[62rem]" style={{ height: list.total * rowHeight }}>
         {Array.from({ length: last - first + 1 }, (_, i) => {
           const index = first + i;
           const app = list.row(index);

@@ -1,6 +1,6 @@
 import { type CSSProperties, memo } from "react";
 import { cn } from "@/lib/cn";
-import { repository, short } from "@/lib/format";
+import { repositoryName, short } from "@/lib/format";
 import { Status, toneFill, toneOf } from "@/ui/status";
 import { type Actions, AppLink, Flags, nameOf, RowMenu, Stale, Time } from "./row";
 import type { Application } from "./window";
@@ -47,7 +47,7 @@ export const Tile = memo(function Tile({ app, index, style, selected, actions, o
               <Status status={app.sync} asOf={app.asOf} />
             </div>
             <div className="truncate text-sm text-muted" title={[app.repoURL, app.path].join(" ")}>
-              {repository(app.repoURL)} {app.path} {short(app.revision)}
+              {repositoryName(app.repoURL)} {app.path} {short(app.revision)}
             </div>
             <div className="flex items-center gap-2 text-sm text-muted">
               <span className="min-w-0 flex-1 truncate" title={app.id}>

@@ -26,11 +26,11 @@ import { Between, ChoiceFilter, Filters, TextFilter } from "./filters";
 const tones: Record<string, Tone> = { succeeded: "ok", failed: "bad", denied: "warn" };
 
 const columns: Column<Entry>[] = [
-  { key: "at", title: "When", width: "9.5rem", cell: (e) => <Ago at={e.at} /> },
+  { key: "at", title: "When", width: "8.25rem", cell: (e) => <Ago at={e.at} /> },
   {
     key: "who",
-    title: "Who",
-    width: "minmax(9rem,1fr)",
+    title: "Actor",
+    width: "minmax(12rem,1fr)",
     cell: (e) => (
       <>
         <span className="text-muted">{e.actor.type}</span> {e.actor.id}
@@ -39,22 +39,22 @@ const columns: Column<Entry>[] = [
   },
   {
     key: "action",
-    title: "What",
-    width: "minmax(12.5rem,1fr)",
+    title: "Action",
+    width: "minmax(14rem,1fr)",
     cell: (e) => <code className="text-sm">{e.action}</code>,
   },
-  { key: "object", title: "With", width: "minmax(12rem,2fr)", cell: (e) => e.object?.id },
+  { key: "object", title: "Object", width: "minmax(12rem,3fr)", cell: (e) => e.object?.id },
   {
     key: "outcome",
     title: "Outcome",
-    width: "7rem",
+    width: "6.75rem",
     cell: (e) => <Badge tone={tones[e.outcome] ?? "idle"}>{e.outcome}</Badge>,
   },
   {
-    key: "why",
-    title: "Why",
-    width: "minmax(10rem,2fr)",
-    cell: (e) => <span className="text-muted">{e.message || e.reason}</span>,
+    key: "message",
+    title: "Message",
+    width: "minmax(10rem,2.25fr)",
+    cell: (e) => (e.message || e.reason) && <span className="text-muted">{e.message || e.reason}</span>,
   },
 ];
 
@@ -108,7 +108,7 @@ export default function Audit() {
   return (
     <Page
       title="Audit"
-      about="Who did what, when, and what came of it."
+      about="Each change: when, by which user, agent or token, and its outcome."
       actions={
         <>
           <Button busy={verify.isPending} why={missingAll} onClick={() => verify.mutate()}>
@@ -149,8 +149,8 @@ export default function Audit() {
         )}
       </div>
       <Filters label="Search the audit" filter={filter}>
-        <TextFilter name="actor" label="Who" />
-        <TextFilter name="action" label="What" />
+        <TextFilter name="actor" label="Actor" />
+        <TextFilter name="action" label="Action" />
         <TextFilter name="object" label="Object" />
         <ChoiceFilter
           name="outcome"
@@ -166,10 +166,10 @@ export default function Audit() {
       </Filters>
       <Card
         flush
-        title={rows ? `${plural(Math.max(list.total, rows.length), "entry", "entries")}, the newest first` : "Entries"}
+        title={rows ? `${plural(Math.max(list.total, rows.length), "entry", "entries")}, newest first` : "Entries"}
         actions={
           <Button small busy={list.busy} onClick={again}>
-            {news > 0 ? `Show ${count(news)} new` : "Read again"}
+            {news > 0 ? `Show ${count(news)} new` : "Reload"}
           </Button>
         }
       >
@@ -177,15 +177,11 @@ export default function Audit() {
           {(all) =>
             all.length === 0 && !filtered(filter) ? (
               <NoneYet many="entries" permission="audit_view">
-                Who changes something is named here.
+                Each change appears here with the name of its actor.
               </NoneYet>
             ) : all.length === 0 ? (
-              <Empty
-                filtered
-                title="No entry is like that"
-                action={<Button onClick={() => set(clean)}>Show all</Button>}
-              >
-                Search for less, or for a longer time.
+              <Empty filtered title="No entry matches" action={<Button onClick={() => set(clean)}>Show all</Button>}>
+                Use fewer filters, or a longer time.
               </Empty>
             ) : (
               <Table
@@ -255,10 +251,10 @@ function EntryDrawer({
                 </Badge>,
               ],
               ["When", <Ago key="w" at={e.at} />],
-              ["Who", `${e.actor.type} ${e.actor.id}`],
+              ["Actor", `${e.actor.type} ${e.actor.id}`],
               ["From", [e.ip, e.userAgent].filter(Boolean).join(" · ") || "the server itself"],
-              ["Why", e.reason || "nothing was said"],
-              ...(e.message ? ([["What went wrong", e.message]] as [string, string][]) : []),
+              ["Reason", e.reason || "none given"],
+              ...(e.message ? ([["Message", e.message]] as [string, string][]) : []),
               [
                 "Request",
                 e.requestId ? (

@@ -52,7 +52,7 @@ describe("timings", () => {
       "Rendered 1 min",
       "Began 5 s",
       "Last object applied 10 s",
-      "Ended less than 1 s",
+      "Ended < 1 s",
     ]);
   });
 });

@@ -159,7 +159,7 @@ function asked(e: Detail): Fact[] {
   ].filter(Boolean);
   const limited = e.options?.resources ?? [];
   return [
-    ["Asked by", who(e) || "nobody: the policy of the application"],
+    ["Started by", who(e) || "automatic: the sync policy"],
     ["Why", e.reason || "nothing was said"],
     ...(options.length > 0 ? ([["Options", options.join(", ")]] as Fact[]) : []),
     ...(limited.length > 0 ? ([["Only", limited.join(", ")]] as Fact[]) : []),

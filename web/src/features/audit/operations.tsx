@@ -20,16 +20,21 @@ import { filtered } from "./data";
 import { actions, counted, deedOf, ledgerFilter, type Operation, who } from "./entries";
 import { Between, ChoiceFilter, Filters, TextFilter } from "./filters";
 
+// lastPart is an id without the scope before it: the rest is on hover.
+const lastPart = (id: string | undefined): string => id?.split(".").at(-1) ?? "";
+
 const columns: Column<Operation>[] = [
-  { key: "at", title: "When", width: "9.5rem", cell: (e) => <Ago at={e.finishedAt} /> },
+  { key: "at", title: "When", width: "8.25rem", cell: (e) => <Ago at={e.finishedAt} /> },
   {
     key: "application",
     title: "Application",
-    width: "minmax(12rem,2fr)",
+    width: "minmax(13rem,1fr)",
     cell: (e) => (
       <>
         <span className="font-medium">{e.name}</span>{" "}
-        <span className="text-muted">{[e.agent, e.environment].filter(Boolean).join(" · ")}</span>
+        <span className="text-muted" title={[e.agent, e.environment].filter(Boolean).join("\n")}>
+          {[e.agent, e.environment].map(lastPart).filter(Boolean).join(" · ")}
+        </span>
       </>
     ),
   },
@@ -39,11 +44,11 @@ const columns: Column<Operation>[] = [
     width: "8rem",
     cell: (e) => <Status status={e.phase} />,
   },
-  { key: "action", title: "What", width: "7.5rem", cell: (e) => deedOf(e) },
+  { key: "action", title: "Action", width: "7rem", cell: (e) => deedOf(e) },
   {
     key: "revision",
     title: "Revision",
-    width: "minmax(12rem,2fr)",
+    width: "minmax(10rem,0.8fr)",
     cell: (e) => (
       <>
         <code className="text-sm">{short(e.revision)}</code> <span className="text-muted">{e.commit?.subject}</span>
@@ -52,15 +57,15 @@ const columns: Column<Operation>[] = [
   },
   {
     key: "who",
-    title: "Asked by",
-    width: "9rem",
+    title: "Started by",
+    width: "8.5rem",
     cell: (e) => who(e) || <Badge>automatic</Badge>,
   },
-  { key: "counts", title: "Objects", width: "10rem", cell: (e) => counted(e.counts) },
+  { key: "counts", title: "Objects", width: "11rem", cell: (e) => counted(e.counts) },
   {
     key: "took",
     title: "Took",
-    width: "6rem",
+    width: "5.5rem",
     align: "right",
     cell: (e) => (known(e.startedAt) ? between(e.startedAt, e.finishedAt) : ""),
   },
@@ -128,16 +133,16 @@ export function Operations({ filters }: { filters: ReactNode }) {
             ["Error", "Error"],
           ]}
         />
-        <ChoiceFilter name="action" label="What" options={actions} />
+        <ChoiceFilter name="action" label="Action" options={actions} />
         <ChoiceFilter
           name="automatic"
-          label="Asked for"
+          label="Trigger"
           options={[
-            ["true", "By the policy"],
-            ["false", "By somebody"],
+            ["true", "Automatic"],
+            ["false", "By a person"],
           ]}
         />
-        <TextFilter name="actor" label="Asked by" />
+        <TextFilter name="actor" label="Started by" />
         <TextFilter name="revision" label="Revision" />
         <ChoiceFilter name="changed" label="Objects" options={[["true", "Changed some"]]} />
         <Between until="Until" />
@@ -145,11 +150,11 @@ export function Operations({ filters }: { filters: ReactNode }) {
       </Filters>
       <Card
         flush
-        title={rows ? `${plural(Math.max(list.total, rows.length), "operation")}, the newest first` : "Operations"}
+        title={rows ? `${plural(Math.max(list.total, rows.length), "operation")}, newest first` : "Operations"}
         actions={
           <>
             <Button small busy={list.busy} onClick={again}>
-              {news > 0 ? `Show ${count(news)} new` : "Read again"}
+              {news > 0 ? `Show ${count(news)} new` : "Reload"}
             </Button>
             <Menu
               trigger={
@@ -172,14 +177,14 @@ export function Operations({ filters }: { filters: ReactNode }) {
               some ? (
                 <Empty
                   filtered
-                  title="No operation is like that"
+                  title="No operation matches"
                   action={<Button onClick={() => set(clean)}>Show all</Button>}
                 >
-                  Search for less, or for a longer time.
+                  Use fewer filters, or a longer time.
                 </Empty>
               ) : (
-                <NoneYet many="operations" permission="application_view" title="Nothing was done yet">
-                  The first sync of an application is the first line here.
+                <NoneYet many="operations" permission="application_view" title="No operations yet">
+                  The first sync of an application appears here.
                 </NoneYet>
               )
             ) : (

@@ -55,7 +55,7 @@ const states: Column<State>[] = [
   },
   { key: "objects", title: "Objects", width: "5.5rem", align: "right", cell: (s) => s.objects?.length ?? 0 },
   { key: "since", title: "Deployed", width: "9rem", cell: ({ entry: e }) => <Ago at={e.finishedAt} /> },
-  { key: "who", title: "Asked by", width: "9rem", cell: ({ entry: e }) => who(e) || <Badge>automatic</Badge> },
+  { key: "who", title: "Started by", width: "9rem", cell: ({ entry: e }) => who(e) || <Badge>automatic</Badge> },
   {
     key: "later",
     title: "Changed since",
@@ -83,7 +83,7 @@ export function AtATime({ filters }: { filters: ReactNode }) {
         title={at ? "What ran then" : "What runs now"}
         actions={
           <Button small busy={list.busy} onClick={() => void list.query.refetch()}>
-            Read again
+            Reload
           </Button>
         }
       >
@@ -92,7 +92,7 @@ export function AtATime({ filters }: { filters: ReactNode }) {
             all.length === 0 ? (
               <Empty filtered={some || Boolean(at)} title={at ? "Nothing ran then" : "Nothing was deployed yet"}>
                 {some
-                  ? "No application is like that: search for less."
+                  ? "No application matches. Use fewer filters."
                   : at
                     ? "Choose a later time: the ledger has no deployment before it."
                     : "The first sync of an application that you may view is the first line here."}
@@ -172,7 +172,7 @@ export function BetweenTimes({ filters }: { filters: ReactNode }) {
             {!from && <span className="text-sm text-muted">from a day before</span>}
             {!to && <span className="text-sm text-muted">to now</span>}
             <Button small busy={list.isFetching} onClick={() => void list.refetch()}>
-              Read again
+              Reload
             </Button>
           </>
         }

@@ -105,7 +105,7 @@ function Seen() {
         onOpen={(i) => go({ open: idOf(i) }, false)}
         empty={
           text ? (
-            <Empty filtered title="None is called like that" />
+            <Empty filtered title="No project matches" />
           ) : (
             <NoneYet
               many="Argo projects"

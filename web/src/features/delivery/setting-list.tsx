@@ -85,7 +85,7 @@ function Seen({ kind, kinds = [kind], columns, about }: Props) {
           text ? (
             <Empty
               filtered
-              title={`No ${kind.called} is called like that`}
+              title={`No ${kind.called} matches`}
               action={<Button onClick={() => go({ q: undefined })}>Clear the search</Button>}
             />
           ) : (

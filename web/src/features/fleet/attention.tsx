@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, type LinkProps } from "@tanstack/react-router";
 import type { Schemas } from "@/api/client";
-import { count } from "@/lib/format";
+import { count, sentence } from "@/lib/format";
 import { clock, known, useNow } from "@/lib/time";
 import { Ago } from "@/ui/ago";
 import { Card } from "@/ui/page";
@@ -54,7 +54,7 @@ export function Attention() {
                   </ul>
                   {total > (items ?? []).length && (
                     <p className="border-t px-4 py-2 text-sm text-muted">
-                      and {count(total - (items ?? []).length)} more: open one of the counts above
+                      {count(total - (items ?? []).length)} more. Select a reason above to see all of it.
                     </p>
                   )}
                 </>
@@ -90,43 +90,37 @@ function Row({ item }: { item: Item }) {
   const now = useNow();
   const old = Boolean(item.stale) && item.object.type === "application";
   return (
-    <li className="flex items-start gap-2 px-4 py-2">
+    <li className="grid grid-cols-[1rem_minmax(0,1fr)_auto] items-start gap-x-2 px-4 py-2 sm:grid-cols-[1rem_minmax(0,2fr)_minmax(0,3fr)_6.5rem]">
       <span className="pt-0.5">
         <StatusIcon status={item.kind} old={old} />
       </span>
-      <div className="min-w-0 flex-1 sm:grid sm:grid-cols-[minmax(0,2fr)_minmax(0,3fr)] sm:gap-x-4">
-        <p className="min-w-0">
-          <Link
-            {...placeOf(item)}
-            title={item.object.id}
-            className="inline-block min-h-6 max-w-full truncate font-medium hover:underline"
-          >
-            {item.name}
-          </Link>{" "}
-          <span className="text-sm break-words text-muted">
-            {item.object.type === "application" ? item.agent : "agent"}
-          </span>
+      <p className="flex min-h-6 min-w-0 flex-wrap items-baseline gap-x-2">
+        <Link {...placeOf(item)} title={item.object.id} className="max-w-full font-medium break-words hover:underline">
+          {item.name}
+        </Link>
+        <span className="min-w-0 text-sm break-words text-muted">
+          {item.object.type === "application" ? item.agent : "agent"}
+        </span>
+      </p>
+      <div className="min-w-0 max-sm:order-last max-sm:col-span-2 max-sm:col-start-2">
+        <p>
+          {item.what}
+          {old && known(item.asOf) && <span className="text-sm text-muted">, as of {clock(item.asOf, now)}</span>}
         </p>
-        <div className="min-w-0">
-          <p>
-            {item.what}
-            {old && known(item.asOf) && <span className="text-sm text-muted">, as of {clock(item.asOf, now)}</span>}
+        {item.message && (
+          <p className="line-clamp-2 text-sm break-words text-muted" title={item.message}>
+            {sentence(item.message)}
           </p>
-          {item.message && (
-            <p className="line-clamp-2 text-sm break-words text-muted" title={item.message}>
-              {item.message}
-            </p>
-          )}
-        </div>
+        )}
       </div>
-      <span className="shrink-0 text-sm text-muted">
+      <span className="pt-px text-right text-sm whitespace-nowrap text-muted">
         <Ago at={item.since} none="" />
       </span>
     </li>
   );
 }
 
-// Fresh is what was never deployed: nothing is wrong with it, and nobody waits for it.
+// Fresh is what was never deployed: nothing is wrong with it.
 function Fresh({ total, items }: { total: number; items: Item[] }) {
   return (
     <details className="border-t px-4 py-2">

@@ -15,13 +15,24 @@ export function Chart({
   title,
   points,
   write,
+  none = "Nothing yet.",
   tone = "fill-accent",
 }: {
   title: string;
   points: Point[];
   write: (value: number | undefined) => string;
+  // none stands in place of bars where no day has any.
+  none?: string;
   tone?: string;
 }) {
+  if (!points.some((p) => (p.value ?? 0) > 0)) {
+    return (
+      <div className="min-w-0 text-sm">
+        <p className="mb-1 font-medium">{title}</p>
+        <p className="text-muted">{none}</p>
+      </div>
+    );
+  }
   const top = scale(Math.max(0, ...points.map((p) => p.value ?? 0)));
   const step = width / Math.max(1, points.length);
   return (

@@ -22,7 +22,11 @@ export function Deliveries() {
                   value={d.perDay < 10 ? d.perDay.toFixed(1).replace(/\.0$/, "") : count(Math.round(d.perDay))}
                   more={`${plural(d.deployments, "deployment")}, ${count(d.automatic)} automatic`}
                 />
-                <Figure name="Lead time" value={seconds(d.leadTime.p50)} more={`p90 ${seconds(d.leadTime.p90)}`} />
+                <Figure
+                  name="Lead time"
+                  value={seconds(d.leadTime.p50)}
+                  more={d.leadTime.p90 === undefined ? "Nothing deployed" : `p90 ${seconds(d.leadTime.p90)}`}
+                />
                 <Figure
                   name="Failure rate"
                   value={percent(d.failureRate)}
@@ -31,7 +35,13 @@ export function Deliveries() {
                 <Figure
                   name="Time to restore"
                   value={seconds(d.restore.p50)}
-                  more={d.unrestored > 0 ? `${count(d.unrestored)} not restored` : `p90 ${seconds(d.restore.p90)}`}
+                  more={
+                    d.unrestored > 0
+                      ? `${count(d.unrestored)} not restored`
+                      : d.restore.p90 === undefined
+                        ? "Nothing to restore"
+                        : `p90 ${seconds(d.restore.p90)}`
+                  }
                 />
               </dl>
               {d.deployments > 0 && (
@@ -49,12 +59,14 @@ export function Deliveries() {
                   />
                   <Chart
                     title="Failure rate"
+                    none="No delivery failed."
                     tone="fill-bad"
                     points={series.map((p) => ({ from: p.from, value: p.failureRate }))}
                     write={percent}
                   />
                   <Chart
                     title="Time to restore"
+                    none="Nothing had to be restored."
                     tone="fill-warn"
                     points={series.map((p) => ({ from: p.from, value: p.restore.p50 }))}
                     write={seconds}
@@ -95,45 +107,47 @@ function Levels() {
   const levels = useQuery(levelsQuery);
   return (
     <Loaded query={levels} loading={<Loading rows={3} />}>
-      {({ all }) => (
-        <div tabIndex={0} role="region" aria-label="Service levels" className="overflow-x-auto">
-          <table className="w-full min-w-96">
-            <caption className="mb-1 text-left text-sm font-medium">
-              From commit to healthy, of {plural(all.deliveries, "delivery", "deliveries")}
-            </caption>
-            <thead className="text-left text-sm text-muted">
-              <tr>
-                <th scope="col" className="py-1 font-medium">
-                  Step
-                </th>
-                <th scope="col" className="text-right font-medium">
-                  p50
-                </th>
-                <th scope="col" className="text-right font-medium">
-                  p90
-                </th>
-                <th scope="col" className="text-right font-medium">
-                  p99
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {steps.map(([key, label]) => (
-                <tr key={key} className="border-t">
-                  <th scope="row" className="py-1 text-left font-normal">
-                    {label}
+      {({ all }) =>
+        all.deliveries === 0 ? null : (
+          <div role="region" aria-label="Service levels">
+            <table className="w-full">
+              <caption className="mb-1 text-left text-sm font-medium">
+                From commit to healthy, of {plural(all.deliveries, "delivery", "deliveries")}
+              </caption>
+              <thead className="text-left text-sm text-muted">
+                <tr>
+                  <th scope="col" className="py-1 font-medium">
+                    Step
                   </th>
-                  {(["p50", "p90", "p99"] as const).map((p) => (
-                    <td key={p} className="text-right tabular-nums">
-                      {seconds(all[key][p])}
-                    </td>
-                  ))}
+                  <th scope="col" className="pl-2 text-right font-medium">
+                    p50
+                  </th>
+                  <th scope="col" className="pl-2 text-right font-medium">
+                    p90
+                  </th>
+                  <th scope="col" className="pl-2 text-right font-medium">
+                    p99
+                  </th>
                 </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
+              </thead>
+              <tbody>
+                {steps.map(([key, label]) => (
+                  <tr key={key} className="border-t">
+                    <th scope="row" className="py-1 text-left font-normal">
+                      {label}
+                    </th>
+                    {(["p50", "p90", "p99"] as const).map((p) => (
+                      <td key={p} className="pl-2 text-right whitespace-nowrap tabular-nums">
+                        {seconds(all[key][p])}
+                      </td>
+                    ))}
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        )
+      }
     </Loaded>
   );
 }

@@ -16,17 +16,17 @@ export function FirstRun({ agents }: { agents: Schemas["Agent"][] }) {
     <section aria-label="First steps" className="mx-auto max-w-2xl rounded-lg border bg-surface p-6">
       <h2 className="text-lg font-semibold">Welcome to Slipway</h2>
       <p className="mt-1 text-muted">
-        Agents keep clusters at what Git says, and tell this server how everything is. There are no applications
+        Agents keep clusters at what Git says, and report to this server. There are no applications
         {partly ? ` that you may see. ${partly}` : " yet."}
       </p>
       <ol className="mt-4 space-y-4">
         <Step n={1} done={connected} title="Connect an agent">
           <p className="text-muted">
             {connected
-              ? "An agent is connected. Applications that are in its cluster show up by themselves."
+              ? "An agent is connected. Applications in its cluster appear here."
               : agents.length > 0
-                ? "An agent is known and not connected: look at it, or connect another one."
-                : "Install one in a cluster with one command. It dials out; nothing has to reach into the cluster."}
+                ? "The agent is not connected. Open it, or connect another one."
+                : "Install one in a cluster with one command. It dials out: nothing has to reach into the cluster."}
           </p>
           {!connected && (
             <div className="mt-2 flex flex-wrap gap-2">
@@ -39,7 +39,7 @@ export function FirstRun({ agents }: { agents: Schemas["Agent"][] }) {
         </Step>
         <Step n={2} done={false} title="Create an application">
           <p className="text-muted">
-            Say which directory of which repository belongs into which cluster, and preview it first.
+            Choose a repository, a directory and a cluster, and preview what would be deployed.
           </p>
           <div className="mt-2">
             <Go to="/applications/new" why={connected ? missingApp : "Connect an agent first."} primary={connected}>
@@ -48,7 +48,9 @@ export function FirstRun({ agents }: { agents: Schemas["Agent"][] }) {
           </div>
         </Step>
         <Step n={3} done={false} title="See it here">
-          <p className="text-muted">This page shows then how everything is, what changed, and what needs somebody.</p>
+          <p className="text-muted">
+            This page then shows what needs attention, the health of all applications, and what changed.
+          </p>
         </Step>
       </ol>
     </section>

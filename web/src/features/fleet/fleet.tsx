@@ -20,7 +20,7 @@ import { countsOf, healths, rowsOf, segments, syncs } from "./figures";
 import { FirstRun } from "./first";
 import { Tour } from "./tour";
 
-// Fleet shows at a glance how everything is, and what needs somebody.
+// Fleet shows at a glance what needs attention, and the state of everything.
 export default function Fleet() {
   const missing = useMissing("application_view");
   return missing ? (
@@ -76,12 +76,15 @@ function Bar({
   counts,
   search,
   tall,
+  old = false,
   of,
 }: {
   kind: "health" | "sync";
   counts: Record<string, number>;
   search?: Search;
   tall?: boolean;
+  // old is true where all of it is as an agent that is away reported it last: it is grey.
+  old?: boolean;
   of: string;
 }) {
   return (
@@ -94,12 +97,19 @@ function Bar({
           preload={false}
           title={`${labelOf(s.status)}: ${count(s.count)}`}
           aria-label={`${of}: ${plural(s.count, "application")} ${labelOf(s.status)}`}
+          data-old={old || undefined}
           style={{ width: `${s.share * 100}%` }}
           className={cn(
             // However small the part is: it can be hit.
             "h-full min-w-6 border-r border-surface last:border-r-0 hover:brightness-110",
             // What is as it should be is calm beside what is not.
-            toneOf(s.status) === "ok" ? "bg-ok/65" : toneFill[toneOf(s.status)],
+            old
+              ? toneOf(s.status) === "ok"
+                ? "bg-idle/40"
+                : "bg-idle"
+              : toneOf(s.status) === "ok"
+                ? "bg-ok/65"
+                : toneFill[toneOf(s.status)],
           )}
         />
       ))}
@@ -152,7 +162,7 @@ function Totals({ summary: s }: { summary: Schemas["FleetSummary"] }) {
         <span className="text-muted">{s.total === 1 ? "application" : "applications"}</span>
         <div className="mt-1 flex flex-wrap gap-1">
           {fact("held", s.held, { held: "true" }, "held")}
-          {fact("stale", s.stale, { stale: "true" }, "warn")}
+          {fact("out of date", s.stale, { stale: "true" }, "warn")}
         </div>
       </div>
       <div className="space-y-2">
@@ -184,7 +194,7 @@ function Matrix() {
   return (
     <Card
       flush
-      title={`How each ${dimensions[by].toLowerCase()} is`}
+      title={`Health by ${dimensions[by].toLowerCase()}`}
       actions={
         <Select aria-label="By" className="w-auto" value={by} onChange={(e) => set({ by: e.target.value, all: "" })}>
           {Object.entries(dimensions).map(([value, label]) => (
@@ -235,11 +245,31 @@ function Matrix() {
                           <StatusIcon status="Held" size={12} /> {count(r.held)}
                         </span>
                       )}
+                      {r.stale > 0 && (
+                        <span
+                          title={`${count(r.stale)} out of date`}
+                          className="ml-1 inline-flex items-center gap-0.5 align-bottom text-warn"
+                        >
+                          <StatusIcon status="Stale" size={12} /> {count(r.stale)}
+                        </span>
+                      )}
                     </span>
                     {r.value ? (
                       <div className="col-span-2 grid grid-cols-2 gap-3">
-                        <Bar kind="health" counts={r.health} search={{ [by]: r.value }} of={r.value} />
-                        <Bar kind="sync" counts={r.sync} search={{ [by]: r.value }} of={r.value} />
+                        <Bar
+                          kind="health"
+                          counts={r.health}
+                          search={{ [by]: r.value }}
+                          old={r.stale === r.total}
+                          of={r.value}
+                        />
+                        <Bar
+                          kind="sync"
+                          counts={r.sync}
+                          search={{ [by]: r.value }}
+                          old={r.stale === r.total}
+                          of={r.value}
+                        />
                       </div>
                     ) : (
                       <span className="col-span-2" />
@@ -252,7 +282,7 @@ function Matrix() {
                   <Button small onClick={() => set({ all: all ? "" : "true" })}>
                     {all ? "Show fewer" : `Show ${count(rows.length)}`}
                   </Button>
-                  {m.distinct > rows.length && `of ${count(m.distinct)}, the worst first`}
+                  {m.distinct > rows.length && `of ${count(m.distinct)}, worst first`}
                 </div>
               )}
             </>
@@ -268,7 +298,7 @@ function Recent() {
   return (
     <Card
       flush
-      title="What changed in the last hour"
+      title="Changes in the last hour"
       actions={
         <Link to="/ledger" className="text-sm text-accent hover:underline">
           Ledger
@@ -293,7 +323,8 @@ function Recent() {
                       {e.name}
                     </Link>{" "}
                     <span className="text-muted">
-                      {e.action} {short(e.revision)} {e.actor && !e.automatic ? `by ${e.actor}` : ""}
+                      {e.action} {short(e.revision)}{" "}
+                      {e.actor && !e.automatic ? `by ${e.actor.replace(/^user:/, "")}` : ""}
                     </span>
                   </span>
                   <span className="text-sm text-muted">

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { readJSON, send } from "@/api/client";
 import { useList } from "@/lib/entity";
-import { count } from "@/lib/format";
+import { plural } from "@/lib/format";
 import { useAddress } from "@/lib/navigate";
 import { queryClient } from "@/lib/query";
 import { one } from "@/lib/search";
@@ -33,14 +33,14 @@ const columns: Column<Delivery>[] = [
     cell: (d) => <Badge tone={tones[d.state] ?? "idle"}>{d.state}</Badge>,
   },
   { key: "title", title: "Message", width: "minmax(16rem,3fr)", cell: (d) => d.title },
-  { key: "rule", title: "Rule", width: "minmax(10rem,1fr)", cell: (d) => d.rule },
-  { key: "channel", title: "Channel", width: "minmax(10rem,1fr)", cell: (d) => d.channel },
+  { key: "rule", title: "Rule", width: "minmax(9rem,1fr)", cell: (d) => d.rule },
+  { key: "channel", title: "Channel", width: "minmax(8.5rem,1fr)", cell: (d) => d.channel },
   { key: "attempts", title: "Attempts", width: "6rem", align: "right", cell: (d) => d.attempts },
   {
     key: "why",
-    title: "Why not",
-    width: "minmax(12rem,2fr)",
-    cell: (d) => <span className="text-muted">{d.message}</span>,
+    title: "Error",
+    width: "minmax(9rem,1.5fr)",
+    cell: (d) => d.message && <span className="text-muted">{d.message}</span>,
   },
 ];
 
@@ -68,7 +68,7 @@ export function Deliveries() {
         </Select>
         <Select
           aria-label="Event"
-          className="w-auto"
+          className="w-64"
           value={filter.event}
           onChange={(e) => set({ event: e.target.value })}
         >
@@ -81,10 +81,10 @@ export function Deliveries() {
         </Select>
         <ScopeFilter />
         <span role="status" className="text-sm text-muted">
-          {rows && `${count(Math.max(list.total, rows.length))} messages`}
+          {rows && plural(Math.max(list.total, rows.length), "message")}
         </span>
         <Button small busy={list.busy} className="ml-auto" onClick={() => void list.query.refetch()}>
-          Read again
+          Reload
         </Button>
       </div>
       <section className="min-w-0 rounded-lg border bg-surface">
@@ -92,10 +92,10 @@ export function Deliveries() {
           {(all) =>
             all.length === 0 ? (
               filtered ? (
-                <Empty filtered title="No message is like that" action={<Button onClick={clear}>Show all</Button>} />
+                <Empty filtered title="No message matches" action={<Button onClick={clear}>Show all</Button>} />
               ) : (
                 <NoneYet many="messages" permission="notificationrule_view">
-                  What rules tell shows here: what waits, was sent, or could not be sent.
+                  Messages appear here: those that wait, were sent, or could not be sent.
                 </NoneYet>
               )
             ) : (

@@ -18,7 +18,11 @@ export default function Notifications() {
   const [current, missing] = usePart(tabs);
   const { Show } = current;
   return (
-    <Page title="Notifications" name={`${current.label} · Notifications`} about="What is told, and to whom.">
+    <Page
+      title="Notifications"
+      name={`${current.label} · Notifications`}
+      about="Rules send messages about events to channels."
+    >
       <Tabs
         label="Parts of notifications"
         tabs={tabs.map((t) => ({ label: t.label, to: "/notifications", search: { tab: t.tab } }))}

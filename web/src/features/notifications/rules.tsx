@@ -19,7 +19,7 @@ import { channels, events, type Rule, rules } from "./kinds";
 
 const columns: Column<Rule>[] = [
   named(),
-  { key: "events", title: "Tells of", width: "minmax(14rem,2fr)", cell: (r) => (r.events ?? []).join(", ") },
+  { key: "events", title: "Events", width: "minmax(14rem,2fr)", cell: (r) => (r.events ?? []).join(", ") },
   { key: "channel", title: "Channel", width: "minmax(10rem,1fr)", cell: (r) => r.channel },
   scoped(),
   {
@@ -89,7 +89,7 @@ function Form(form: FormProps<Rule>) {
       {(wrong) => (
         <>
           <fieldset className="space-y-1.5">
-            <legend className="mb-1 text-sm font-medium">Tells of</legend>
+            <legend className="mb-1 text-sm font-medium">Events</legend>
             {events.map(([event, label]) => (
               <Checkbox
                 key={event}

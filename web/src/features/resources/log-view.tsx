@@ -174,7 +174,7 @@ export function LogView({
       {log.lines.length === 0 && (log.state === "ended" || log.state === "live") ? (
         <Empty filtered={ask.search !== ""} title="No lines">
           {ask.search
-            ? "No line is like that."
+            ? "No line matches."
             : log.state === "live"
               ? "Lines show here as they come."
               : "The log is empty."}

@@ -81,7 +81,7 @@ function Shown({ app, tree, live, old }: { app: App; tree: Tree; live: boolean; 
         ) : shown.hits === 0 ? (
           <Empty
             filtered
-            title="No object is like that"
+            title="No object matches"
             action={filters(filter) && <Button onClick={clear}>Clear filters</Button>}
           />
         ) : view === "list" ? (

@@ -80,7 +80,7 @@ export function EditEnvironment({ environment, onClose }: { environment?: Enviro
         <div className="grid gap-3 sm:grid-cols-2">
           <Field label="Type">
             <Select value={type} onChange={(e) => setType(e.target.value as typeof type)}>
-              <option value="PreProduction">Before production</option>
+              <option value="PreProduction">Pre-production</option>
               <option value="Production">Production</option>
             </Select>
           </Field>

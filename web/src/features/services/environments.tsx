@@ -60,7 +60,7 @@ function List() {
       key: "type",
       title: "Type",
       width: "9rem",
-      cell: (e) => (e.type === "Production" ? <Badge tone="busy">Production</Badge> : <Badge>Before production</Badge>),
+      cell: (e) => (e.type === "Production" ? <Badge tone="busy">Production</Badge> : <Badge>Pre-production</Badge>),
     },
     { key: "region", title: "Region", width: "7rem", cell: (e) => e.region },
     {

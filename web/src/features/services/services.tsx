@@ -74,7 +74,8 @@ function Matrix() {
       key: place.id,
       title: (
         <span title={[place.id, place.type, place.region].filter(Boolean).join(", ")}>
-          {place.name} {place.region && <span className="font-normal">{place.region}</span>}
+          {place.name}
+          {place.region && <span className="font-normal"> · {place.region}</span>}
         </span>
       ),
       width: "minmax(13rem, 1fr)",
@@ -84,7 +85,7 @@ function Matrix() {
   return (
     <Page
       title="Services"
-      about="Which version runs where, and what is behind"
+      about="The version of each service in each environment, and what is behind."
       actions={
         <>
           <Button onClick={() => setFinding(true)} why={missing}>
@@ -108,7 +109,7 @@ function Matrix() {
         >
           <option value="">All environments</option>
           <option value="Production">Production</option>
-          <option value="PreProduction">Before production</option>
+          <option value="PreProduction">Pre-production</option>
         </Select>
         {regions.length > 0 && (
           <Select

@@ -77,7 +77,7 @@ function Seen() {
           text ? (
             <Empty
               filtered
-              title="None is called like that"
+              title="No application set matches"
               action={<Button onClick={() => go({ q: undefined })}>Clear the search</Button>}
             />
           ) : (

@@ -57,6 +57,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
   const words = search.split(/\s+/).filter(Boolean);
   const actions = paletteCommands().filter((c) => hits(words, c.title, c.group, c.keywords));
   const finders = paletteFinders();
+  const pages = places.flatMap((g) => g.places).filter((p) => offered(who, p) && hits(words, p.label, p.keywords));
   const found = useQuery({
     queryKey: ["palette", finders.map((f) => f.id), search],
     enabled: wanted && finders.length > 0,
@@ -83,7 +84,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
             />
             <Command.List className="max-h-[60vh] overflow-auto p-1.5">
               <Command.Empty className="px-3 py-6 text-center text-muted">
-                {applications.isFetching ? "Looking" : "Nothing is called like that."}
+                {applications.isFetching ? "Searching" : "No results."}
               </Command.Empty>
               <Offers title="Actions" list={actions} go={go} />
               {wanted && found.data?.map((f) => <Offers key={f.heading} title={f.heading} list={f.commands} go={go} />)}
@@ -97,8 +98,8 @@ export default function Palette({ onClose }: { onClose: () => void }) {
                       className={item}
                     >
                       <StatusIcon status={a.health} />
-                      <span className="min-w-0 flex-1 truncate">{a.name}</span>
-                      <span className="min-w-0 truncate text-sm text-muted">
+                      <span className="max-w-3/4 shrink-0 truncate">{a.name}</span>
+                      <span className="ml-auto min-w-0 truncate text-sm text-muted">
                         {a.agent} · {a.namespace}
                       </span>
                     </Command.Item>
@@ -135,11 +136,9 @@ export default function Palette({ onClose }: { onClose: () => void }) {
                   ))}
                 </Command.Group>
               )}
-              <Command.Group heading="Pages" className={heading}>
-                {places
-                  .flatMap((g) => g.places)
-                  .filter((p) => offered(who, p) && hits(words, p.label, p.keywords))
-                  .map((p) => (
+              {pages.length > 0 && (
+                <Command.Group heading="Pages" className={heading}>
+                  {pages.map((p) => (
                     <Command.Item
                       key={p.to}
                       value={`page ${p.to}`}
@@ -151,11 +150,12 @@ export default function Palette({ onClose }: { onClose: () => void }) {
                       {p.keys && <kbd className="text-xs text-muted">{p.keys.toUpperCase()}</kbd>}
                     </Command.Item>
                   ))}
-              </Command.Group>
+                </Command.Group>
+              )}
             </Command.List>
             {wanted && unseen.length > 0 && (
               <p className="border-t px-4 py-2 text-sm text-muted">
-                Not looked for: {unseen.map(([many, permission]) => `${many} (you need ${permission})`).join(", ")}.
+                Not searched: {unseen.map(([many, permission]) => `${many} (you need ${permission})`).join(", ")}.
               </p>
             )}
           </Command>
