@@ -108,13 +108,15 @@ screenshots: build ## make pictures of all pages, light and dark, wide and narro
 	@go build $(flags) -o $(bin)/bench-fleet ./test/bench/fleet
 	cd web && SLIPWAY_PICTURES=1 node_modules/.bin/playwright test $(ARGS)
 
-# Pages of the documentation show these; they change when somebody means them to.
-images := full/fleet demo/resources demo/diff
+# README and guide show these, which are pages of the demo.
+images := fleet resources diff
+some := $(subst $() $(),|,$(images))
 
 .PHONY: images
-images: ## take three of the pictures that make screenshots made last into docs/images
+images: build ## make the pictures in docs/images again, of a demo of their own
+	cd web && SLIPWAY_PICTURES=1 node_modules/.bin/playwright test demo -g 'demo: ($(some))$$'
 	@mkdir -p docs/images
-	@for name in $(images); do cp .run/screenshots/$$name-light-1440.png docs/images/$${name##*/}.png; done
+	@for name in $(images); do cp .run/screenshots/demo/$$name-light-1440.png docs/images/$$name.png; done
 
 .PHONY: unit
 unit: web retest ## run the tests that need no cluster; ARGS go to go test

@@ -2,64 +2,14 @@ import { api, createUser } from "../support/api";
 import { kube } from "../support/kube";
 import { commit, stack } from "../support/stack";
 import { chart, shop, waiting } from "./manifests";
+import { states } from "./states";
+import { create, deploy, type Named, pageOf, pathOf, sync, until } from "./work";
 
 // fill brings life into the demo of `slipway up`: applications in each state that people have to do with, services and
 // environments, and somebody who may do less. It gives the names that addresses of pictures use.
 
-type Named = Record<string, string>;
 interface List {
   items: Named[] | null;
-}
-
-const applications = () => `/api/v1/agents/${stack().agent}/applications`;
-const pathOf = (name: string) => `${applications()}/${stack().namespace}/${name}`;
-const pageOf = (name: string) => `/applications/${stack().agent}/${stack().namespace}/${name}`;
-
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-
-// until waits for what an application says of itself.
-async function until(name: string, what: (app: Named) => boolean): Promise<void> {
-  for (const end = Date.now() + 90_000; ; await pause(200)) {
-    const app = await api<Named>("GET", pathOf(name));
-    if (what(app)) {
-      return;
-    }
-    if (Date.now() > end) {
-      throw new Error(`${name} is ${app.sync}, ${app.health}, ${app.phase}: that is not what the picture is to show`);
-    }
-  }
-}
-
-async function create(name: string, environment: string, automated: boolean, service = name): Promise<void> {
-  await api("POST", applications(), {
-    resource: {
-      apiVersion: "argoproj.io/v1alpha1",
-      kind: "Application",
-      metadata: {
-        name,
-        namespace: stack().namespace,
-        labels: { "slipway.io/service": service, "slipway.io/environment": environment, team: "storefront" },
-        finalizers: ["resources-finalizer.argocd.argoproj.io"],
-      },
-      spec: {
-        project: "default",
-        source: { repoURL: stack().repository, path: `apps/${name}`, targetRevision: "main" },
-        destination: { server: "https://kubernetes.default.svc", namespace: name },
-        syncPolicy: {
-          syncOptions: ["CreateNamespace=true"],
-          ...(automated && { automated: { prune: true, selfHeal: true } }),
-        },
-      },
-    },
-  });
-}
-
-const sync = (name: string, reason: string) => api("POST", `${pathOf(name)}/sync`, { reason });
-
-// deploy commits files and, where nobody does it by itself, syncs them.
-async function deploy(name: string, message: string, files: Record<string, string | null>): Promise<void> {
-  await commit(message, Object.fromEntries(Object.entries(files).map(([f, text]) => [`apps/${name}/${f}`, text])));
-  await api("POST", `${pathOf(name)}/refresh`, {});
 }
 
 async function delivery(): Promise<void> {
@@ -96,23 +46,23 @@ async function checkout(): Promise<void> {
     "apps/checkout/all.yaml": shop("checkout", "1.4.1", 3),
     "apps/checkout-staging/all.yaml": shop("checkout", "1.5.0", 1),
   });
-  await create("checkout-staging", "staging", true, "checkout");
+  await create("checkout-staging", "staging", true, { service: "checkout" });
   await create("checkout", "production", false);
   const settled = (app: Named) => app.sync === "Synced" && app.health === "Healthy" && app.phase === "Succeeded";
-  await until("checkout", (app) => app.sync === "OutOfSync");
+  await until(pathOf("checkout"), (app) => app.sync === "OutOfSync");
   await sync("checkout", "first release");
-  await until("checkout", (app) => app.phase === "Succeeded");
+  await until(pathOf("checkout"), (app) => app.phase === "Succeeded");
   await Promise.all(["checkout", "checkout-staging"].map(reachable));
-  await until("checkout", settled);
+  await until(pathOf("checkout"), settled);
   await deploy("checkout", "Release checkout 1.4.2", { "all.yaml": shop("checkout", "1.4.2", 3) });
-  await until("checkout", (app) => app.sync === "OutOfSync");
+  await until(pathOf("checkout"), (app) => app.sync === "OutOfSync");
   await sync("checkout", "");
-  await until("checkout", settled);
+  await until(pathOf("checkout"), settled);
   await deploy("checkout", "Release checkout 1.5.0 with smaller baskets", {
     "all.yaml": shop("checkout", "1.5.0", 4),
   });
   await kube("PATCH", "/api/v1/namespaces/checkout/configmaps/checkout", { data: { "log-level": "debug" } });
-  await until("checkout", (app) => app.sync === "OutOfSync");
+  await until(pathOf("checkout"), (app) => app.sync === "OutOfSync");
 }
 
 // catalog waits for somebody, orders for a deployment that never is ready, and search is degraded.
@@ -126,15 +76,15 @@ async function troubled(): Promise<void> {
   await create("catalog", "production", true);
   await create("orders", "production", true);
   await create("search", "staging", true);
-  await until("catalog", (app) => app.sync === "Synced" && app.phase === "Succeeded");
+  await until(pathOf("catalog"), (app) => app.sync === "Synced" && app.phase === "Succeeded");
   await deploy(
     "catalog",
     "Move the regions",
     Object.fromEntries(regions.slice(2).map((name) => [`${name}.yaml`, null])),
   );
-  await until("catalog", (app) => Boolean(app.held));
-  await until("orders", (app) => app.phase === "Running");
-  await until("search", (app) => app.health === "Degraded");
+  await until(pathOf("catalog"), (app) => Boolean(app.held));
+  await until(pathOf("orders"), (app) => app.phase === "Running");
+  await until(pathOf("search"), (app) => app.health === "Degraded");
 }
 
 // regions is a set that makes an application for each region.
@@ -174,6 +124,11 @@ async function namesOf(): Promise<Record<string, string>> {
     held: pageOf("catalog"),
     running: pageOf("orders"),
     degraded: pageOf("search"),
+    frozen: pageOf("invoices"),
+    unread: pageOf("reports"),
+    parent: pageOf("platform"),
+    pinned: pageOf("prices"),
+    away: "/applications/account.america/america/shop",
     object: inAddress("apps/Deployment/checkout/checkout"),
     pod: inAddress(`/Pod/checkout/${pods.items[0]?.metadata.name}`),
     agent: `/agents/${stack().agent}`,
@@ -198,6 +153,7 @@ export async function fill(): Promise<Filled> {
     await checkout();
     await troubled();
   }
+  await states();
   // Somebody who sees one project, in which nothing is.
   const viewer = await createUser(`visitor-${Date.now().toString(36)}-${process.pid}`, [
     { role: "account.viewer", scope: "project.acme.storefront" },

@@ -37,8 +37,11 @@ export interface Connected extends Agent {
 
 // connectAgent makes an agent of a server and runs it, with a namespace of its own: the agents of one cluster share no
 // Applications.
-export async function connectAgent(server: Server, name: string): Promise<Connected> {
-  const namespace = `e2e-${name}`;
+export async function connectAgent(
+  server: Pick<Server, "url" | "session" | "dir">,
+  name: string,
+  namespace = `e2e-${name}`,
+): Promise<Connected> {
   await kube("POST", "/api/v1/namespaces", { metadata: { name: namespace } });
   await kube("POST", `/apis/argoproj.io/v1alpha1/namespaces/${namespace}/appprojects`, {
     apiVersion: "argoproj.io/v1alpha1",
