@@ -138,7 +138,7 @@ function Tools({
         aria-pressed={one(search, "ignored") === "1"}
         onClick={() => set({ ignored: one(search, "ignored") ? "" : "1" })}
       >
-        {one(search, "ignored") ? "Hide what does not count" : "Show what does not count"}
+        {one(search, "ignored") ? "Hide ignored differences" : "Show ignored differences"}
       </Button>
       <IconButton
         small

@@ -30,11 +30,7 @@ export function ObjectDiff({ app, node }: { app: App; node: Node }) {
   const query = useQuery(differencesQuery(app, ignored));
   return (
     <div className="space-y-3">
-      <Checkbox
-        label="Also what does not count"
-        checked={ignored}
-        onChange={(event) => setIgnored(event.target.checked)}
-      />
+      <Checkbox label="Show ignored fields" checked={ignored} onChange={(event) => setIgnored(event.target.checked)} />
       <Loaded query={query}>
         {({ items, warnings }) => {
           const mine = items?.find((item) => idOf(item) === node.id);
@@ -111,7 +107,7 @@ function Fields({ fields }: { fields: Schemas["FieldDiff"][] }) {
           <li key={f.path} className="space-y-1 px-3 py-2">
             <p className="flex flex-wrap items-center gap-2">
               <code className="text-sm font-medium break-all">{f.path}</code>
-              {f.ignored && <Badge>does not count</Badge>}
+              {f.ignored && <Badge>ignored</Badge>}
             </p>
             <dl className="grid grid-cols-[auto_1fr] gap-x-3 text-sm">
               <dt className="text-muted">Live</dt>
