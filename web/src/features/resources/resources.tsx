@@ -68,11 +68,13 @@ function Shown({ app, tree, live, old }: { app: App; tree: Tree; live: boolean; 
     <section aria-label="Resources" className="min-w-0 space-y-3">
       <Toolbar view={view} filter={filter} set={set} nodes={tree.nodes} hits={shown.hits} live={live} old={old} />
       {tree.warnings.length > 0 && (
-        <ul role="status" className="rounded-md bg-warn-soft px-3 py-2 text-sm text-warn">
-          {tree.warnings.map((warning) => (
-            <li key={warning}>{warning}</li>
-          ))}
-        </ul>
+        <div role="status">
+          <ul className="rounded-md bg-warn-soft px-3 py-2 text-sm text-warn">
+            {tree.warnings.map((warning) => (
+              <li key={warning}>{warning}</li>
+            ))}
+          </ul>
+        </div>
       )}
       {/* Colours say how something is now. */}
       <div className={old ? "grayscale" : undefined} data-old={old || undefined}>
