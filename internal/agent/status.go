@@ -182,7 +182,7 @@ func statusPatch(app *v1alpha1.Application, next v1alpha1.ApplicationStatus, now
 	if len(patch) == 0 && len(status) == 0 {
 		return nil, nil
 	}
-	if status["reconciledAt"], err = json.Marshal(metav1.NewTime(now)); err != nil {
+	if status["reconciledAt"], err = json.Marshal(metav1.NewTime(reconciled(next.OperationState, now))); err != nil {
 		return nil, fmt.Errorf("encode time: %w", err)
 	}
 	patch["status"] = status
@@ -192,6 +192,19 @@ func statusPatch(app *v1alpha1.Application, next v1alpha1.ApplicationStatus, now
 		return nil, fmt.Errorf("encode patch: %w", err)
 	}
 	return raw, nil
+}
+
+// reconciled is when the objects were compared, for a status that is written now. Of operations that begin within one second the
+// later one has a start and an end ahead of the clock; a status that tells of the end was compared after it, and says so: readers
+// would wait for another comparison otherwise, which nothing brings.
+func reconciled(op *v1alpha1.OperationState, now time.Time) time.Time {
+	if op == nil || op.FinishedAt == nil {
+		return now
+	}
+	if ahead := op.FinishedAt.Sub(now); ahead > 0 && ahead <= engine.LongestAhead {
+		return op.FinishedAt.Time
+	}
+	return now
 }
 
 // statusDiff returns the fields of a status that change, as a merge patch has them. Lists are replaced whole, so the

@@ -132,6 +132,44 @@ func TestAPatchHoldsWhatChangedAndNoMore(t *testing.T) {
 	}
 }
 
+// Of two operations within one second the later one begins and ends ahead of the clock. Who waits for its end looks at reconciledAt,
+// to see that the objects were compared after it.
+func TestAStatusIsNoOlderThanTheEndOfItsOperation(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		ahead time.Duration
+		want  time.Time
+	}{
+		"ended now":                             {0, at(9).Time},
+		"ended a moment ahead of the clock":     {300 * time.Millisecond, at(9).Time},
+		"ended some seconds ahead":              {engine.LongestAhead, at(9).Time},
+		"ended before the clock was set back":   {time.Hour, at(9).Add(-time.Hour)},
+		"ended before, and is compared anew":    {-time.Minute, at(10).Time},
+		"ended, and the second is not over yet": {-300 * time.Millisecond, at(9).Time},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			app, now := settled(), at(9).Add(-test.ahead)
+			res := found(func(r *engine.Result) { r.Operation = succeeded("r2", 9) })
+			patch, err := statusPatch(app, nextStatus(app, res, now, "argocd"), now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var have struct {
+				Status struct {
+					ReconciledAt time.Time `json:"reconciledAt"`
+				} `json:"status"`
+			}
+			if err := json.Unmarshal(patch, &have); err != nil {
+				t.Fatal(err)
+			}
+			if !have.Status.ReconciledAt.Equal(test.want) {
+				t.Errorf("an operation that ended at %s was compared at %s, not %s", at(9), have.Status.ReconciledAt, test.want)
+			}
+		})
+	}
+}
+
 func TestAConditionKeepsItsTimeWhileItStands(t *testing.T) {
 	t.Parallel()
 	first, now := at(1), at(9)

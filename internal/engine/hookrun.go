@@ -17,8 +17,8 @@ import (
 // says that it is about to be (announced), and the object itself names the operation (hookMark). What the status announces
 // and the cluster does not have was not made; an object that names another operation, or none, is an earlier one.
 
-// longestAhead is how far the start of an operation may be ahead of the clock so that no other operation has it.
-const longestAhead = 10 * time.Second
+// LongestAhead is how far the start of an operation may be ahead of the clock so that no other operation has it.
+const LongestAhead = 10 * time.Second
 
 // messageIntended is the message of a hook that is about to be made.
 const messageIntended = "about to be created"
@@ -58,7 +58,7 @@ func (r *run) distinguish(u *underway) {
 	last := r.app.Status.OperationState
 	if last != nil && !(begun(last) && sameOperation(last.Operation, u.operation)) {
 		after := last.StartedAt.Truncate(time.Second).Add(time.Second)
-		if ahead := after.Sub(u.started); ahead > 0 && ahead <= longestAhead {
+		if ahead := after.Sub(u.started); ahead > 0 && ahead <= LongestAhead {
 			u.started = after
 		}
 	}

@@ -311,7 +311,7 @@ func causeOf(out v1alpha1.ResourceResult) string {
 // conclude ends an operation, or puts its next attempt off when it failed and may be tried again.
 func (r *run) conclude(o *v1alpha1.OperationState, phase v1alpha1.OperationPhase, retry v1alpha1.RetryStrategy, res *Result) {
 	now := metav1.NewTime(r.engine.Now())
-	if ahead := o.StartedAt.Sub(now.Time); ahead > 0 && ahead < longestAhead {
+	if ahead := o.StartedAt.Sub(now.Time); ahead > 0 && ahead <= LongestAhead {
 		now = o.StartedAt
 	}
 	if phase != v1alpha1.OperationSucceeded {
