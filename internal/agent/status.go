@@ -34,7 +34,7 @@ func nextStatus(app *v1alpha1.Application, res engine.Result, now time.Time, nam
 		return r.Group == v1alpha1.Group && r.Kind == v1alpha1.KindApplication
 	})
 	next.SourceType, next.SourceTypes = sourceTypes(res.Tools, app.Spec.MultipleSources())
-	next.Conditions = nextConditions(old.Conditions, res.Conditions, at)
+	next.Conditions = nextConditions(old.Conditions, append(slices.Clip(res.Conditions), stillHeld(app, res)...), at)
 	next.ControllerNamespace = namespace
 	if res.Operation != nil {
 		next.OperationState = res.Operation
@@ -44,6 +44,34 @@ func nextStatus(app *v1alpha1.Application, res engine.Result, now time.Time, nam
 	}
 	return next
 }
+
+// policyWaits reports whether an operation that somebody asked for is over and the policy of the Application has still to decide
+// about what differs: that operation was decided about in its place. After a dry run it has only where a sync was held before.
+func policyWaits(app *v1alpha1.Application, res engine.Result) bool {
+	op := res.Operation
+	if app.Operation == nil || op == nil || !op.Phase.Completed() || res.Sync == v1alpha1.SyncStatusSynced || !app.Spec.SyncPolicy.AutomatedEnabled() {
+		return false
+	}
+	tried := op.Operation.Sync != nil && op.Operation.Sync.DryRun
+	return !tried || slices.ContainsFunc(app.Status.Conditions, isHeld)
+}
+
+// stillHeld is the condition by which the sync of the policy is held, until the next turn decides about it anew: an operation of
+// somebody else that is over, such as a dry run, does not end it.
+func stillHeld(app *v1alpha1.Application, res engine.Result) []v1alpha1.ApplicationCondition {
+	if !policyWaits(app, res) || slices.ContainsFunc(res.Conditions, isHeld) {
+		return nil
+	}
+	var out []v1alpha1.ApplicationCondition
+	for _, c := range app.Status.Conditions {
+		if isHeld(c) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+func isHeld(c v1alpha1.ApplicationCondition) bool { return c.Type == v1alpha1.ConditionHeld }
 
 // linksOf are the addresses of an Application: those of its objects, and those of its own annotations. They are sorted.
 func linksOf(app *v1alpha1.Application, links []string) []string {

@@ -170,6 +170,59 @@ func TestAStatusIsNoOlderThanTheEndOfItsOperation(t *testing.T) {
 	}
 }
 
+func TestAnOperationBesideItLeavesASyncHeld(t *testing.T) {
+	t.Parallel()
+	then := at(1)
+	held := v1alpha1.ApplicationCondition{Type: v1alpha1.ConditionHeld, Message: "11 objects", LastTransitionTime: &then}
+	fresh := v1alpha1.ApplicationCondition{Type: v1alpha1.ConditionHeld, Message: "12 objects"}
+	dry := func(o *v1alpha1.OperationState) { o.Operation.Sync.DryRun = true }
+	for name, test := range map[string]struct {
+		automated, held bool
+		sync            v1alpha1.SyncStatusCode
+		change          func(*v1alpha1.OperationState)
+		found           []v1alpha1.ApplicationCondition
+		waits           bool
+		want            string
+	}{
+		"a dry run":                     {automated: true, held: true, sync: "OutOfSync", change: dry, waits: true, want: "11 objects"},
+		"a sync that deletes nothing":   {automated: true, held: true, sync: "OutOfSync", waits: true, want: "11 objects"},
+		"one that is held itself":       {automated: true, held: true, sync: "OutOfSync", found: []v1alpha1.ApplicationCondition{fresh}, waits: true, want: "12 objects"},
+		"one that leaves no difference": {automated: true, held: true, sync: "Synced"},
+		"one that goes on":              {automated: true, held: true, sync: "OutOfSync", change: func(o *v1alpha1.OperationState) { o.Phase = v1alpha1.OperationRunning }},
+		"without a policy":              {held: true, sync: "OutOfSync"},
+		"a dry run where none was held": {automated: true, sync: "OutOfSync", change: dry},
+		"a sync where none was held":    {automated: true, sync: "OutOfSync", waits: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			app := settled()
+			app.Operation = &v1alpha1.Operation{Sync: &v1alpha1.SyncOperation{}}
+			if test.automated {
+				app.Spec.SyncPolicy = &v1alpha1.SyncPolicy{Automated: &v1alpha1.AutomatedSync{}}
+			}
+			if test.held {
+				app.Status.Conditions = []v1alpha1.ApplicationCondition{held}
+			}
+			res := found(func(r *engine.Result) {
+				r.Sync, r.Operation, r.Conditions = test.sync, succeeded("r1", 9), test.found
+				if test.change != nil {
+					test.change(r.Operation)
+				}
+			})
+			if got := policyWaits(app, res); got != test.waits {
+				t.Errorf("the policy waits for a turn: %v, not %v", got, test.waits)
+			}
+			var got string
+			for _, c := range nextStatus(app, res, at(9).Time, "argocd").Conditions {
+				got += c.Message
+			}
+			if got != test.want {
+				t.Errorf("held by %q, not by %q", got, test.want)
+			}
+		})
+	}
+}
+
 func TestAConditionKeepsItsTimeWhileItStands(t *testing.T) {
 	t.Parallel()
 	first, now := at(1), at(9)

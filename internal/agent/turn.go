@@ -182,6 +182,8 @@ func (a *Agent) followUp(id name, app *v1alpha1.Application, res engine.Result, 
 		return
 	case app.Operation != nil && overrides(app.Operation.Sync) && res.Operation != nil && res.Operation.Phase.Completed():
 		a.queue.add(id) // compare with what the specification says again
+	case policyWaits(app, res):
+		a.queue.add(id)
 	}
 	a.registry.recovered(id)
 }
