@@ -21,7 +21,6 @@ import (
 
 	"github.com/slipway-gitops/slipway/internal/gitserve"
 	"github.com/slipway-gitops/slipway/internal/inlet"
-	"github.com/slipway-gitops/slipway/internal/outward"
 )
 
 // maxNotice bounds a notification.
@@ -183,7 +182,7 @@ func (g *gitServer) deliver(ctx context.Context, ref, before, after string) erro
 	}
 	_, err = io.Copy(io.Discard, io.LimitReader(res.Body, 64<<10))
 	if res.StatusCode >= http.StatusMultipleChoices {
-		err = errors.Join(err, fmt.Errorf("the agent answers with %s", outward.Status(res.StatusCode)))
+		err = errors.Join(err, fmt.Errorf("the agent answers with status %d", res.StatusCode))
 	}
 	return errors.Join(err, res.Body.Close())
 }
