@@ -13,6 +13,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 const (
@@ -364,6 +365,9 @@ func (n *news) changed(ctx context.Context, uid string, edition int64) (full boo
 	}
 	for _, a := range found {
 		for _, e := range a.events(uid) {
+			if e.Message, err = n.reason(ctx, uid, a.entry, e.Event); err != nil {
+				return false, err
+			}
 			if err := n.told(ctx, e); err != nil {
 				return false, err
 			}
@@ -404,13 +408,36 @@ func (a *appState) events(uid string) (list []*api.NotificationEvent) {
 	return list
 }
 
+// reason is what an application says of why it became so: why its sync is held or what is wrong with it. The message of its last
+// operation, which may have succeeded long before, says nothing of that.
+func (n *news) reason(ctx context.Context, uid, entry, event string) (string, error) {
+	if event != api.NotifyHeld && event != api.NotifyDegraded {
+		return "", nil
+	}
+	var body string
+	query := "SELECT item.body FROM item WHERE item.agent = ? AND item.kind = ? AND item.entry = ?"
+	if err := n.one(ctx, query, []any{uid, api.KindApplication, entry}, &body); err != nil {
+		return "", err
+	}
+	var t trouble
+	_ = strict.Decode([]byte(body), &t, strict.Foreign) // what has a wrong type says nothing
+	if event == api.NotifyDegraded {
+		return cut(t.Status.Health.Message, longestReport), nil
+	}
+	message, _ := t.condition(conditionHeld)
+	if message == "" {
+		message, _ = t.condition(conditionDeletion)
+	}
+	return cut(message, longestReport), nil
+}
+
 // appColumns are what an event says of an application.
-const appColumns = "item.id, item.scope, item.namespace, item.name, item.agent_id, item.labels, item.service, item.environment, item.sync, item.health, item.message, item.revision"
+const appColumns = "item.id, item.scope, item.namespace, item.name, item.agent_id, item.labels, item.service, item.environment, item.sync, item.health, item.revision"
 
 func scanApp(e *api.NotificationEvent) []any {
 	e.Object.Type = api.TypeApplication
 	return []any{
 		&e.Object.ID, (*string)(&e.Object.Scope), &e.Namespace, &e.Name, &e.Agent, decode(&e.Labels), &e.Service, &e.Environment,
-		&e.Sync, &e.Health, &e.Message, &e.Revision,
+		&e.Sync, &e.Health, &e.Revision,
 	}
 }
