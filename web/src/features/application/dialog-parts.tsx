@@ -8,7 +8,10 @@ import { keyOf, type Named, placeOf } from "./resource";
 // Reason is why somebody does something, for those who look at the application later.
 export function Reason({ value, onChange }: { value: string; onChange: (value: string) => void }) {
   return (
-    <Field label="Reason" hint="For those who look at it later; it is kept in the ledger and the audit.">
+    <Field
+      label="Reason"
+      hint="For those who look at it later. The audit keeps it; for a sync, a rollback or a restore the ledger does, too."
+    >
       <Input value={value} maxLength={1000} onChange={(e) => onChange(e.target.value)} />
     </Field>
   );

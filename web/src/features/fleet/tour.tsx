@@ -35,6 +35,7 @@ const stops: { title: string; text: ReactNode; to: LinkProps["to"]; search?: Rec
     title: "Check the notifications",
     text: "A rule sends the end of each sync to a webhook; here are the messages.",
     to: "/notifications",
+    search: { tab: "deliveries" },
   },
   {
     title: "Change something in Git",
