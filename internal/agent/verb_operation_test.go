@@ -41,7 +41,7 @@ spec: {restartPolicy: Never, containers: [{name: migrate, image: registry.invali
 	must[api.OperationAnswer](s, agentapi.KindSync, s.app(s.name), api.SyncRequest{})
 	s.await(func(app *v1alpha1.Application) bool {
 		op := app.Status.OperationState
-		return op != nil && op.SyncResult != nil && len(op.SyncResult.Resources) == 1
+		return op != nil && op.SyncResult != nil && len(op.SyncResult.Resources) == 1 && op.SyncResult.Resources[0].Status != "" // it was created
 	})
 	got := must[api.OperationTimeline](s, agentapi.KindOperation, s.app(s.name), nil)
 	want := []string{

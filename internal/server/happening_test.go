@@ -1,6 +1,7 @@
 package server
 
 import (
+	"crypto/ed25519"
 	"encoding/json"
 	"log/slog"
 	"strings"
@@ -32,8 +33,12 @@ func (w *world) audited(action string) []api.AuditEntry {
 // commanded has the agent's answer to a command of the administrator, and the audit hear of it twice.
 func (w *world) commanded(id string, kind agentapi.Kind, body string, result agentapi.Result) {
 	w.t.Helper()
-	ctx, s := w.t.Context(), w.server.store
-	uid, err := s.AgentUID(ctx, "account.prod")
+	ctx := w.t.Context()
+	uid, err := w.server.store.AgentUID(ctx, "account.prod")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	s, err := sealCommands(w.server.store, ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)), w.server.log)
 	if err != nil {
 		w.t.Fatal(err)
 	}

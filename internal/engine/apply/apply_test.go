@@ -213,7 +213,7 @@ func TestARefusalSaysWhatToDo(t *testing.T) {
 		},
 		{
 			"a namespace that is missing", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: t, namespace: nowhere-at-all}\n",
-			[]string{"CreateNamespace=true"},
+			[]string{"create the namespace, or add it to Git"},
 			"",
 		},
 		{
