@@ -136,6 +136,9 @@ func loginRun(ctx context.Context, o loginOptions) error {
 		return err
 	}
 	o.Sayf("signed in to %s as %s; context %s is the current one", found.Server, who.Principal.ID, found.Name)
+	if warning := access.Overruled(found); warning != "" {
+		o.Sayf("warning: %s", warning)
+	}
 	return nil
 }
 
