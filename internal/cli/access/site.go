@@ -83,18 +83,6 @@ func (c *Common) Server() (*Server, error) {
 	return c.signedIn(contexts)
 }
 
-// Overruled says which variable of the environment decides before the current context, and what to do; "" where none does.
-func Overruled(current remote.Context) string {
-	named := os.Getenv("SLIPWAY_SERVER")
-	switch {
-	case named == "" && os.Getenv("KUBECONFIG") == "", named != "" && (named == current.Name || named == current.Server):
-		return ""
-	case named != "":
-		return fmt.Sprintf("SLIPWAY_SERVER is %s, where commands still go: unset it to use context %s", named, current.Name)
-	}
-	return fmt.Sprintf("KUBECONFIG is set, so commands on applications go to its cluster: unset it, or set SLIPWAY_SERVER=%s", current.Server)
-}
-
 // MustServer is the server of commands that only a server can answer. Whether there is a cluster does not matter.
 func (c *Common) MustServer() (*Server, error) {
 	contexts, err := remote.Load()

@@ -32,21 +32,21 @@ func newContextCmd(common *access.Common) *cobra.Command {
 		Use: "use NAME", Short: "Make a context the current one", Example: "  slipway context use slipway.example.org", Args: cobra.ExactArgs(1),
 		ValidArgsFunction: completeContexts,
 		RunE: func(_ *cobra.Command, args []string) error {
-			var current remote.Context
+			var overruled []string
 			err := remote.Update(func(contexts *remote.Contexts) error {
-				var ok bool
-				if current, ok = contexts.Get(args[0]); !ok {
+				if _, ok := contexts.Get(args[0]); !ok {
 					return missing(args[0])
 				}
 				contexts.Current = args[0]
+				overruled = contexts.Overruled()
 				return nil
 			})
 			if err != nil {
 				return err
 			}
 			common.Sayf("context %s is the current one", args[0])
-			if warning := access.Overruled(current); warning != "" {
-				common.Sayf("warning: %s", warning)
+			for _, problem := range overruled {
+				common.Sayf("warning: %s", problem)
 			}
 			return nil
 		},

@@ -128,16 +128,18 @@ func loginRun(ctx context.Context, o loginOptions) error {
 		return access.ExplainServer(err, found.Server)
 	}
 	found.User, found.ExpiresAt = who.Principal.ID, who.ExpiresAt
+	var overruled []string
 	err = remote.Update(func(contexts *remote.Contexts) error {
 		contexts.Use(found)
+		overruled = contexts.Overruled()
 		return nil
 	})
 	if err != nil {
 		return err
 	}
 	o.Sayf("signed in to %s as %s; context %s is the current one", found.Server, who.Principal.ID, found.Name)
-	if warning := access.Overruled(found); warning != "" {
-		o.Sayf("warning: %s", warning)
+	for _, problem := range overruled {
+		o.Sayf("warning: %s", problem)
 	}
 	return nil
 }

@@ -244,6 +244,25 @@ func (c *Contexts) Choose(given string) (Context, error) {
 	return found, nil
 }
 
+// Overruled says which variables of the environment count more than the current context, and what to do about each.
+func (c *Contexts) Overruled() (problems []string) {
+	current, ok := c.Get(c.Current)
+	if !ok {
+		return nil
+	}
+	named := os.Getenv("SLIPWAY_SERVER")
+	if found, ok := c.find(named); !ok || found.Name != current.Name {
+		problems = append(problems, fmt.Sprintf("SLIPWAY_SERVER is %s, where commands go: unset it to use context %s", named, current.Name))
+	}
+	if named == "" && os.Getenv("KUBECONFIG") != "" {
+		problems = append(problems, "KUBECONFIG is set, so commands on applications go to its cluster: unset it, or set SLIPWAY_SERVER="+current.Server)
+	}
+	if os.Getenv("SLIPWAY_TOKEN") != "" {
+		problems = append(problems, "SLIPWAY_TOKEN is set, and counts more than the token of context "+current.Name+": unset it to be who signed in")
+	}
+	return problems
+}
+
 // find looks for a name first, then for an address, where the current context comes first.
 func (c *Contexts) find(given string) (Context, bool) {
 	if given == "" {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -79,6 +80,46 @@ func TestWhichServerIsMeant(t *testing.T) {
 	t.Setenv("SLIPWAY_TOKEN", "")
 	if _, err := c.Choose("https://other.example.org"); (iostream.Streams{Err: &strings.Builder{}}).Report(err) != iostream.CodeNotLoggedIn {
 		t.Errorf("got %v, want that nobody is signed in", err)
+	}
+}
+
+// Who signs in while the environment names another place, or another person, learns of it. What counts is what Choose does.
+func TestWhatOverrulesTheCurrentContextIsNamed(t *testing.T) {
+	c := &Contexts{Current: "prod", Contexts: []Context{
+		{Name: "test", Server: "https://test.example.org", Token: "two"}, {Name: "prod", Server: "https://prod.example.org", Token: "one"},
+	}}
+	const cluster, server, token = "KUBECONFIG", "SLIPWAY_SERVER", "SLIPWAY_TOKEN"
+	for _, x := range []struct {
+		name, server, kubeconfig, token string
+		want                            []string
+	}{
+		{name: "nothing"},
+		{name: "a cluster", kubeconfig: "/tmp/kubeconfig", want: []string{cluster}},
+		{name: "another server", server: "https://test.example.org", want: []string{server}},
+		{name: "a server that is not known", server: "https://other.example.org", want: []string{server}},
+		{name: "another server, before a cluster", server: "test", kubeconfig: "/tmp/kubeconfig", want: []string{server}},
+		{name: "this server by its address", server: "https://prod.example.org/", kubeconfig: "/tmp/kubeconfig"},
+		{name: "this server by its host", server: "prod.example.org"},
+		{name: "this server by its name", server: "prod"},
+		{name: "the token of somebody else", token: "three", want: []string{token}},
+		{name: "both", kubeconfig: "/tmp/kubeconfig", token: "three", want: []string{cluster, token}},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			t.Setenv(server, x.server)
+			t.Setenv(cluster, x.kubeconfig)
+			t.Setenv(token, x.token)
+			var have []string
+			for _, problem := range c.Overruled() {
+				variable, _, _ := strings.Cut(problem, " ")
+				have = append(have, variable)
+				if strings.Contains(problem, "three") {
+					t.Errorf("it shows the token: %s", problem)
+				}
+			}
+			if !slices.Equal(have, x.want) {
+				t.Errorf("it names %q, want %q", have, x.want)
+			}
+		})
 	}
 }
 
