@@ -13,6 +13,7 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/internal/server/audit"
+	"github.com/slipway-gitops/slipway/internal/server/gateway"
 	"github.com/slipway-gitops/slipway/internal/server/job"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
@@ -47,7 +48,7 @@ func (w *world) answers(of job.Work, result agentapi.Result) {
 		ID: of.Command, Agent: uid, Kind: kind, User: "user:" + of.Job.By.ID, Issued: time.Now(), Deadline: time.Now().Add(time.Hour),
 		Target: agentapi.Target{Kind: agentapi.ItemApplication, Namespace: "argocd", Name: "thing"},
 	}
-	if err := s.AddCommand(ctx, command); err != nil {
+	if err := s.AddCommand(ctx, gateway.Command{Command: command}); err != nil {
 		w.t.Fatal(err)
 	}
 	result.ID = of.Command

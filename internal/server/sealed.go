@@ -29,8 +29,6 @@ type sealedCommands struct {
 // sealedBody is what stands for a body in the database.
 type sealedBody struct {
 	Sealed []byte `json:"slipwaySealed"`
-	// DryRun stays readable, for agentapi.Trial.
-	DryRun bool `json:"dryRun,omitempty"`
 }
 
 func sealCommands(commands gateway.Commands, key ed25519.PrivateKey, log *slog.Logger) (*sealedCommands, error) {
@@ -58,9 +56,9 @@ func derive(key ed25519.PrivateKey, purpose string) ([]byte, error) {
 func bound(c agentapi.Command) []byte { return []byte(c.Agent + " " + c.ID) }
 
 // AddCommand seals the body.
-func (s *sealedCommands) AddCommand(ctx context.Context, c agentapi.Command) error {
+func (s *sealedCommands) AddCommand(ctx context.Context, c gateway.Command) error {
 	if len(c.Body) > 0 {
-		raw, err := json.Marshal(sealedBody{s.box.Seal(nil, nil, c.Body, bound(c)), agentapi.Trial(c.Kind, c.Body)})
+		raw, err := json.Marshal(sealedBody{s.box.Seal(nil, nil, c.Body, bound(c.Command))})
 		if err != nil {
 			return fmt.Errorf("seal command %s: %w", c.ID, err)
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	agentlink "github.com/slipway-gitops/slipway/internal/agent/link"
+	"github.com/slipway-gitops/slipway/internal/server/gateway"
 )
 
 func pemOf(raw []byte) []byte {
@@ -253,7 +254,7 @@ func TestACommandIsExecutedOnceWhoeverIsRestarted(t *testing.T) {
 	// The server goes away in the middle.
 	cmd := command(agentapi.KindSync)
 	cmd.ID = "first"
-	_ = s.store.AddCommand(t.Context(), with2(cmd, uid))
+	_ = s.store.AddCommand(t.Context(), gateway.Command{Command: with2(cmd, uid)})
 	s.stop()
 	s.start()
 	<-begun

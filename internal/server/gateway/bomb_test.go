@@ -163,7 +163,7 @@ func TestAResultCountsOnceWhateverComesAfterIt(t *testing.T) {
 		id := "first-" + string(first)
 		c := sync1(id)
 		c.Deadline = time.Now().Add(time.Hour)
-		if err := s.store.AddCommand(t.Context(), withAgent(c, a.uid)); err != nil {
+		if err := s.store.AddCommand(t.Context(), gateway.Command{Command: withAgent(c, a.uid)}); err != nil {
 			t.Fatal(err)
 		}
 		for n, status := range []agentapi.Status{first, agentapi.StatusDone, agentapi.StatusFailed, agentapi.StatusRefused, first} {

@@ -121,7 +121,7 @@ func TestAResultFromAWrongClockIsKeptAsLongAsAnyOther(t *testing.T) {
 	} {
 		command := sync1(name)
 		command.Deadline = begun.Add(time.Hour)
-		if err := s.store.AddCommand(t.Context(), withAgent(command, a.uid)); err != nil {
+		if err := s.store.AddCommand(t.Context(), gateway.Command{Command: withAgent(command, a.uid)}); err != nil {
 			t.Fatal(err)
 		}
 		if ack := a.report(agentapi.Result{ID: name, Status: agentapi.StatusDone, Finished: c.finished}); ack.Error != nil {
@@ -145,7 +145,7 @@ func TestACommandThatWasGivenWhileTheClockWasAheadEnds(t *testing.T) {
 		uid := registered(t, store)
 		ahead := time.Now().Add(year)
 		for _, id := range []string{"pending", "sent"} {
-			if err := store.AddCommand(t.Context(), agentapi.Command{ID: id, Agent: uid, Kind: agentapi.KindSync, Deadline: ahead.Add(time.Minute)}); err != nil {
+			if err := store.AddCommand(t.Context(), gateway.Command{Command: agentapi.Command{ID: id, Agent: uid, Kind: agentapi.KindSync, Deadline: ahead.Add(time.Minute)}}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -118,8 +118,8 @@ func (g *Gateway) connectedAgent(uid string) (seen, error) {
 	return at, nil
 }
 
-// silent is the error for whoever waited for an agent that counts as connected and does not answer: it may have just stopped, which is
-// no fault of the server.
+// silent is the error where a connected agent does not answer in time. The agent may have stopped within the last seconds, so it is
+// not reported as a fault of the server.
 func silent(at seen, err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return &agentapi.Error{Code: agentapi.CodeExpired, Message: "agent " + at.id + " does not answer: check that it runs and reaches the server, and try again"}
@@ -166,7 +166,7 @@ func (g *Gateway) change(ctx context.Context, uid string, c agentapi.Command) (a
 	// However short somebody waits for the result, the database has its time to keep the command.
 	keeping, cancel := context.WithTimeout(context.WithoutCancel(ctx), handleTimeout)
 	defer cancel()
-	switch err := g.cfg.Commands.AddCommand(keeping, c); {
+	switch err := g.cfg.Commands.AddCommand(keeping, Command{Command: c, Trial: agentapi.Trial(c.Kind, c.Body)}); {
 	case errors.Is(err, ErrExists):
 		kept, err := g.cfg.Commands.GetCommand(keeping, c.ID)
 		if err != nil {

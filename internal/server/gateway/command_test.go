@@ -134,7 +134,7 @@ type slow struct {
 	asked, answers chan struct{}
 }
 
-func (s slow) AddCommand(ctx context.Context, c agentapi.Command) error {
+func (s slow) AddCommand(ctx context.Context, c gateway.Command) error {
 	close(s.asked)
 	<-s.answers
 	if err := ctx.Err(); err != nil {

@@ -81,7 +81,7 @@ func TestACommandThatNoServerKnowsIsEndedAfterItsDeadline(t *testing.T) {
 		defer g.Forget()
 		c := sync1("late")
 		c.Agent, c.Issued, c.Deadline = uid, time.Now(), time.Now().Add(time.Minute)
-		if err := store.AddCommand(t.Context(), c); err != nil {
+		if err := store.AddCommand(t.Context(), gateway.Command{Command: c}); err != nil {
 			t.Fatal(err)
 		}
 		status := func() agentapi.Status {

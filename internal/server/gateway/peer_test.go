@@ -187,7 +187,7 @@ func TestACommandThatAKilledServerKeptAndDidNotSendIsSent(t *testing.T) {
 	a.beat(agentapi.Heartbeat{})
 	c := sync1("kept")
 	c.Agent, c.Issued, c.Deadline = a.uid, time.Now(), time.Now().Add(time.Minute)
-	if err := one.store.AddCommand(t.Context(), c); err != nil {
+	if err := one.store.AddCommand(t.Context(), gateway.Command{Command: c}); err != nil {
 		t.Fatal(err)
 	}
 	a.beat(agentapi.Heartbeat{})

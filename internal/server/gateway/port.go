@@ -167,9 +167,9 @@ type Changed struct {
 
 // Commands is what is kept of commands that change something.
 type Commands interface {
-	// AddCommand keeps a command as pending. ErrExists where the id was used before, by whatever agent; ErrUnknown where
+	// AddCommand keeps a command as pending, with what is known of it besides a result. ErrExists where the id was used before, by whatever agent; ErrUnknown where
 	// there is no such agent.
-	AddCommand(ctx context.Context, c agentapi.Command) error
+	AddCommand(ctx context.Context, c Command) error
 	// MarkSent makes pending commands sent, and returns the ids of those that are pending or sent (before it or now).
 	MarkSent(ctx context.Context, uid string, ids []string, now time.Time) ([]string, error)
 	// FinishCommand keeps the result of a command that has none yet, drops its Body, and reports whether it did: a result is
@@ -188,7 +188,7 @@ type Commands interface {
 // Command is a command that is kept.
 type Command struct {
 	agentapi.Command
-	// Trial is agentapi.Trial of it. It is kept, since the body goes when there is a result.
+	// Trial is agentapi.Trial of it. It is kept, since the body is sealed where it is kept, and goes when there is a result.
 	Trial bool
 	// Result has the ID, the Status, and the rest once there is a result.
 	Result agentapi.Result

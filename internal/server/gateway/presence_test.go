@@ -306,7 +306,7 @@ func TestACommandThatWasSentIsGivenUpAfterADay(t *testing.T) {
 		uid := registered(t, store)
 		now := time.Now()
 		for _, id := range []string{"sent", "pending"} {
-			if err := store.AddCommand(t.Context(), agentapi.Command{ID: id, Agent: uid, Kind: agentapi.KindSync, Deadline: now.Add(time.Minute)}); err != nil {
+			if err := store.AddCommand(t.Context(), gateway.Command{Command: agentapi.Command{ID: id, Agent: uid, Kind: agentapi.KindSync, Deadline: now.Add(time.Minute)}}); err != nil {
 				t.Fatal(err)
 			}
 		}

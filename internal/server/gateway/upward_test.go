@@ -108,7 +108,7 @@ func upward(t *testing.T) (*server, *agent, *keeper, string) {
 	}
 	command := sync1("open")
 	command.Deadline = time.Now().Add(time.Hour)
-	if err := s.store.AddCommand(t.Context(), withAgent(command, a.uid)); err != nil {
+	if err := s.store.AddCommand(t.Context(), gateway.Command{Command: withAgent(command, a.uid)}); err != nil {
 		t.Fatal(err)
 	}
 	return s, a, k, command.ID

@@ -48,7 +48,9 @@ func (b *bench) fill(t *testing.T) {
 		items = append(items, app(name+"-"+string(rune('a'+len(items)%26))+"x"+strings.Repeat("y", len(items)/26), "shop"))
 	}
 	must[[]gateway.Changed](t)(b.ApplyItems(ctx, a.UID, epoch, 1, items, b.clock.Now()))
-	err = b.AddCommand(ctx, agentapi.Command{ID: "c", Agent: a.UID, Kind: agentapi.KindSync, Issued: b.clock.Now(), Deadline: b.clock.Now()})
+	err = b.AddCommand(ctx, gateway.Command{Command: agentapi.Command{
+		ID: "c", Agent: a.UID, Kind: agentapi.KindSync, Issued: b.clock.Now(), Deadline: b.clock.Now(),
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +121,7 @@ func TestABackupIsRestoredIntoEitherDatabase(t *testing.T) {
 				t.Errorf("%s: %d entries of the audit, want 4", name, n)
 			}
 			must[api.Role](t)(restored.Roles().Create(ctx, api.Role{Meta: api.Meta{Name: "r", Scope: "org.acme"}}))
-			if err := restored.AddCommand(ctx, agentapi.Command{ID: "d", Agent: a.UID}); err != nil {
+			if err := restored.AddCommand(ctx, gateway.Command{Command: agentapi.Command{ID: "d", Agent: a.UID}}); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -362,7 +364,9 @@ func TestWhatWasDroppedIsNotInTheFile(t *testing.T) {
 	must[[]string](t)(s.Migrate(ctx, false))
 	a, _ := b.agent(t, "prod", "account")
 	body := `{"value":"` + strings.Repeat("needle", 2000) + `"}`
-	err = s.AddCommand(ctx, agentapi.Command{ID: "c", Agent: a.UID, Kind: agentapi.KindObjectApply, Body: json.RawMessage(body), Deadline: time.Now()})
+	err = s.AddCommand(ctx, gateway.Command{Command: agentapi.Command{
+		ID: "c", Agent: a.UID, Kind: agentapi.KindObjectApply, Body: json.RawMessage(body), Deadline: time.Now(),
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // AddCommand keeps a command as pending. Its id must never have been used.
-func (s *Store) AddCommand(ctx context.Context, c agentapi.Command) error {
+func (s *Store) AddCommand(ctx context.Context, c gateway.Command) error {
 	return s.write(ctx, func(t tx) error {
 		var agent, scope string
 		if err := t.one(ctx, "SELECT id, scope FROM agent WHERE uid = ?", []any{c.Agent}, &agent, &scope); err != nil {
@@ -44,7 +44,7 @@ func (s *Store) AddCommand(ctx context.Context, c agentapi.Command) error {
 		if err := t.one(ctx, "UPDATE setting SET version = version + 1 WHERE id = ? RETURNING version", []any{settingCommands}, &place); err != nil {
 			return fmt.Errorf("place command: %w", err)
 		}
-		body, kept := string(c.Body), keptCommand{Command: c, Trial: agentapi.Trial(c.Kind, c.Body)}
+		body, kept := string(c.Body), keptCommand{Command: c.Command, Trial: c.Trial}
 		kept.Body = nil
 		_, err = t.exec(ctx, `INSERT INTO command (id, place, agent, agent_id, kind, object_type, object_id, object_scope, command, body, status, code,
 			message, result, created_at, sent_at, deadline, finished_at) VALUES (`+marks(18)+")",

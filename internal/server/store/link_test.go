@@ -183,12 +183,12 @@ func TestACommandIsKeptUntilItsResultIsThere(t *testing.T) {
 		ctx := t.Context()
 		a, epoch := b.agent(t, "prod", "account")
 		must[[]gateway.Changed](t)(b.ApplyItems(ctx, a.UID, epoch, 1, []agentapi.Item{app("shop", "default")}, b.clock.Now()))
-		command := func(id string) agentapi.Command {
-			return agentapi.Command{
+		command := func(id string) gateway.Command {
+			return gateway.Command{Command: agentapi.Command{
 				ID: id, Agent: a.UID, Kind: agentapi.KindSync, Target: agentapi.Target{Kind: agentapi.ItemApplication, Namespace: "argocd", Name: "shop"},
 				Body: json.RawMessage(`{"prune":true}`), User: "user:ada", Groups: []string{"account.devs"}, Reason: "because",
 				Issued: b.clock.Now(), Deadline: b.clock.Now().Add(time.Minute), Origin: "req",
-			}
+			}}
 		}
 		for _, id := range []string{"c2", "c1", "c3"} {
 			if err := b.AddCommand(ctx, command(id)); err != nil {
@@ -212,7 +212,8 @@ func TestACommandIsKeptUntilItsResultIsThere(t *testing.T) {
 		if diff := cmp.Diff([]string{"c2", "c1", "c3"}, order); diff != "" {
 			t.Errorf("order (-want +got):\n%s", diff)
 		}
-		want := gateway.Command{Command: command("c2"), Result: agentapi.Result{ID: "c2", Status: agentapi.StatusPending}}
+		want := command("c2")
+		want.Result = agentapi.Result{ID: "c2", Status: agentapi.StatusPending}
 		want.Issued, want.Deadline = want.Issued.Add(-3*time.Second), want.Deadline.Add(-3*time.Second)
 		if diff := cmp.Diff(want, open[0]); diff != "" {
 			t.Errorf("kept (-want +got):\n%s", diff)

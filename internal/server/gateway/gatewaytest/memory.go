@@ -349,7 +349,7 @@ func (m *Memory) Reconcile(
 }
 
 // AddCommand implements gateway.Commands.
-func (m *Memory) AddCommand(_ context.Context, c agentapi.Command) error {
+func (m *Memory) AddCommand(_ context.Context, c gateway.Command) error {
 	defer m.lock()()
 	if m.agents[c.Agent] == nil {
 		return gateway.ErrUnknown
@@ -357,9 +357,8 @@ func (m *Memory) AddCommand(_ context.Context, c agentapi.Command) error {
 	if m.command(c.ID) != nil {
 		return gateway.ErrExists
 	}
-	m.commands = append(m.commands, &gateway.Command{
-		Command: c, Trial: agentapi.Trial(c.Kind, c.Body), Result: agentapi.Result{ID: c.ID, Status: agentapi.StatusPending},
-	})
+	c.Result = agentapi.Result{ID: c.ID, Status: agentapi.StatusPending}
+	m.commands = append(m.commands, &c)
 	return nil
 }
 

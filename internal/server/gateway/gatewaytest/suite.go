@@ -264,7 +264,9 @@ func overdue(t T, s Store) {
 	ctx := t.Context()
 	uid := known(t, s, "prod", "U1")
 	for id, deadline := range map[string]time.Time{"late": noon(), "later": noon().Add(time.Second), "done": noon()} {
-		want(t, "add", s.AddCommand(ctx, agentapi.Command{ID: id, Agent: uid, Kind: agentapi.KindSync, User: "user:ann", Issued: noon(), Deadline: deadline}), nil)
+		want(t, "add", s.AddCommand(ctx, gateway.Command{Command: agentapi.Command{
+			ID: id, Agent: uid, Kind: agentapi.KindSync, User: "user:ann", Issued: noon(), Deadline: deadline,
+		}}), nil)
 	}
 	must[bool](t)(s.FinishCommand(ctx, uid, agentapi.Result{ID: "done", Status: agentapi.StatusDone}, false, noon()))
 	found := must[map[string][]string](t)(s.OverdueCommands(ctx, noon()))
@@ -352,12 +354,12 @@ func stale(t T, s Store) {
 	}
 }
 
-func order(uid, id string) agentapi.Command {
-	return agentapi.Command{
+func order(uid, id string) gateway.Command {
+	return gateway.Command{Command: agentapi.Command{
 		ID: id, Agent: uid, Kind: agentapi.KindSync, User: "user:anna", Groups: []string{"ops"}, Reason: "r", Origin: "o",
 		Target: agentapi.Target{Kind: agentapi.ItemApplication, Namespace: "argocd", Name: "shop"}, Body: json.RawMessage(`{"prune":true}`),
 		Issued: noon(), Deadline: noon().Add(time.Minute),
-	}
+	}}
 }
 
 // ids returns those of commands without a result.
@@ -380,7 +382,9 @@ func results(t T, s Store) {
 	same(t, "open", ids(t, s, uid), []string{"z pending", "m pending", "a pending"})
 	kept := must[gateway.Command](t)(s.GetCommand(ctx, "z"))
 	kept.Issued, kept.Deadline = kept.Issued.UTC(), kept.Deadline.UTC()
-	same(t, "kept", kept, gateway.Command{Command: order(uid, "z"), Result: agentapi.Result{ID: "z", Status: agentapi.StatusPending}})
+	as := order(uid, "z")
+	as.Result = agentapi.Result{ID: "z", Status: agentapi.StatusPending}
+	same(t, "kept", kept, as)
 	sent := must[[]string](t)(s.MarkSent(ctx, uid, []string{"m", "z", "nobody's"}, noon()))
 	slices.Sort(sent)
 	same(t, "sent", sent, []string{"m", "z"})
@@ -404,7 +408,7 @@ func results(t T, s Store) {
 	same(t, "body after the result", len(kept.Body), 0)
 	same(t, "a sync is a trial", kept.Trial, false)
 	trial := order(uid, "t")
-	trial.Kind, trial.Body = agentapi.KindRollback, json.RawMessage(`{"dryRun":true}`)
+	trial.Trial = true
 	want(t, "add a trial", s.AddCommand(ctx, trial), nil)
 	same(t, "the result of a trial", finish("t", agentapi.StatusDone, false), true)
 	same(t, "a trial after its result", must[gateway.Command](t)(s.GetCommand(ctx, "t")).Trial, true)
