@@ -17,7 +17,7 @@ import { Card, Page } from "@/ui/page";
 import { PreviewCard } from "@/ui/preview";
 import { ErrorNote, Loaded, NoneYet, NoPermission } from "@/ui/states";
 import { toast } from "@/ui/toast";
-import { begin, change, type Draft, get, lacking, lineOf, read, resource } from "./draft";
+import { begin, change, type Draft, get, lacking, lineOf, read, resource, standing } from "./draft";
 import { DraftForm } from "./draft-form";
 import { checkQuery } from "./queries";
 
@@ -75,7 +75,8 @@ function Editor({ agents }: { agents: Schemas["Agent"][] }) {
   // Without a name there is no Application to ask about.
   const named = !lacking(settled).some((p) => p.field === "metadata.name");
   const check = useQuery(checkQuery(agent, wanted, touched && named && wanted !== undefined && !missing));
-  const found = useDeferredValue(touched && named ? (check.data?.problems ?? []) : []);
+  const checked = useDeferredValue(touched && named ? check.data : undefined);
+  const found = standing(checked?.problems ?? [], checked?.of, draft);
   const lacks = lacking(draft);
   const asked = tried ? lacks : lacks.filter((p) => touched && p.field === "metadata.name");
   const problems = [...asked, ...found.filter((p) => !asked.some((l) => l.field === p.field))];

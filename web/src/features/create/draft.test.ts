@@ -1,5 +1,18 @@
 import { describe, expect, it } from "vitest";
-import { begin, change, get, lacking, lineOf, listOf, option, read, resource, setOption, sourcePath } from "./draft";
+import {
+  begin,
+  change,
+  get,
+  lacking,
+  lineOf,
+  listOf,
+  option,
+  read,
+  resource,
+  setOption,
+  sourcePath,
+  standing,
+} from "./draft";
 
 describe("a draft", () => {
   it("keeps comments and fields that nobody here knows", () => {
@@ -23,6 +36,17 @@ describe("a draft", () => {
     const less = setOption(draft, "PruneLast", false);
     expect(option(less, "PruneLast")).toBe(false);
     expect(option(less, "CreateNamespace")).toBe(true);
+  });
+
+  it("holds no problem against a field that was changed since", () => {
+    const checked = read(begin);
+    const found = ["spec.source.repoURL", "spec.source.path", "spec.destination"].map((field) => ({ field }));
+    const next = change(checked, ["spec", "source", "repoURL"], "https://git.example.org/shop");
+    expect(standing(found, resource(checked), checked)).toEqual(found);
+    expect(standing(found, resource(checked), next).map((p) => p.field)).toEqual([
+      "spec.source.path",
+      "spec.destination",
+    ]);
   });
 
   it("says in which line the YAML is wrong", () => {

@@ -1,4 +1,4 @@
-import { type Document, isMap, parseDocument } from "yaml";
+import { Document, isMap, parseDocument } from "yaml";
 
 // A draft is the text of an Application. The form and the YAML beside it are two views of this one text, so that comments and
 // fields that the form does not know survive whatever is changed in the form.
@@ -50,9 +50,16 @@ export function read(text: string): Draft {
 }
 
 // get is the text at a path; "" for none.
-export function get(draft: Draft, path: Path): string {
+export function get(draft: Pick<Draft, "doc">, path: Path): string {
   const value: unknown = draft.doc.getIn(path);
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? String(value) : "";
+}
+
+// standing is those of the problems found in a resource whose fields have in the draft what they had there: a field that was
+// changed since is not wrong until it is looked at again.
+export function standing<P extends { field: string }>(found: P[], resource: unknown, draft: Draft): P[] {
+  const checked = { doc: new Document(resource) };
+  return found.filter(({ field }) => get(checked, field.split(".")) === get(draft, field.split(".")));
 }
 
 export const has = (draft: Draft, path: Path): boolean => draft.doc.hasIn(path);

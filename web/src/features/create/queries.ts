@@ -2,6 +2,8 @@ import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { client, data, readJSON, type Schemas } from "@/api/client";
 import { preview } from "@/lib/preview";
 
+// checkQuery is what a quick preview finds wrong with a resource, and the resource that it was found in: while an answer is
+// waited for, the one before is shown.
 export const checkQuery = (agent: string, resource: unknown, enabled: boolean) =>
   queryOptions({
     queryKey: ["preview", "quick", agent, resource],
@@ -9,7 +11,7 @@ export const checkQuery = (agent: string, resource: unknown, enabled: boolean) =
     staleTime: 60_000,
     gcTime: 10_000,
     placeholderData: keepPreviousData,
-    queryFn: () => preview(agent, { resource }, true),
+    queryFn: async () => ({ of: resource, problems: (await preview(agent, { resource }, true)).problems ?? [] }),
   });
 
 // refsQuery is the branches, tags and charts of a repository; nothing for whoever sees no repositories.
