@@ -1,9 +1,10 @@
 import { api, createUser } from "../support/api";
+import { addressOf, pathOf } from "../support/application";
 import { kube } from "../support/kube";
 import { commit, stack } from "../support/stack";
 import { chart, shop, waiting } from "./manifests";
 import { states } from "./states";
-import { create, deploy, type Named, pageOf, pathOf, sync, until } from "./work";
+import { create, deploy, type Named, sync, until } from "./work";
 
 // fill brings life into the demo of `slipway up`: applications in each state that people have to do with, services and
 // environments, and somebody who may do less. It gives the names that addresses of pictures use.
@@ -120,14 +121,14 @@ async function namesOf(): Promise<Record<string, string>> {
   const pods = await kube<{ items: { metadata: Named }[] }>("GET", "/api/v1/namespaces/checkout/pods");
   const inAddress = (object: string) => encodeURIComponent(object);
   return {
-    application: pageOf("checkout"),
-    held: pageOf("catalog"),
-    running: pageOf("orders"),
-    degraded: pageOf("search"),
-    frozen: pageOf("invoices"),
-    unread: pageOf("reports"),
-    parent: pageOf("platform"),
-    pinned: pageOf("prices"),
+    application: addressOf("checkout"),
+    held: addressOf("catalog"),
+    running: addressOf("orders"),
+    degraded: addressOf("search"),
+    frozen: addressOf("invoices"),
+    unread: addressOf("reports"),
+    parent: addressOf("platform"),
+    pinned: addressOf("prices"),
     away: "/applications/account.america/america/shop",
     object: inAddress("apps/Deployment/checkout/checkout"),
     pod: inAddress(`/Pod/checkout/${pods.items[0]?.metadata.name}`),

@@ -1,10 +1,11 @@
 import { join } from "node:path";
 import { connectAgent } from "../support/agent";
 import { api, session } from "../support/api";
+import { pathOf } from "../support/application";
 import { kube } from "../support/kube";
 import { commit, stack } from "../support/stack";
 import { chart, shop, waiting } from "./manifests";
-import { create, deploy, type Named, pathOf, until } from "./work";
+import { create, deploy, type Named, until } from "./work";
 
 // Applications in states in which a person has to find out something, or to do something.
 
@@ -63,7 +64,7 @@ spec:
     "apps/cache/all.yaml": chart("cache"),
     "apps/queue/all.yaml": waiting("queue", "broken"),
   });
-  await create("platform", "production", true, { destination: namespace });
+  await create("platform", "production", true, { namespace });
   await until(pathOf("queue"), (app) => app.health === "Degraded");
   await until(pathOf("cache"), settled);
 }

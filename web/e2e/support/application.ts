@@ -8,8 +8,11 @@ const applications = () => `/api/v1/agents/${stack().agent}/applications`;
 export const pathOf = (name: string) => `${applications()}/${stack().namespace}/${name}`;
 export const addressOf = (name: string) => `/applications/${stack().agent}/${stack().namespace}/${name}`;
 
-interface More {
-  automated?: boolean;
+export interface More {
+  // project is default where it is left out.
+  project?: string;
+  // automated is what the policy says of syncs by itself: nothing of pruning and self-healing where it is true.
+  automated?: boolean | { prune: boolean; selfHeal: boolean };
   labels?: Record<string, string>;
   info?: { name: string; value: string }[];
   // namespace is where its objects go: one of its own, which is made and has its name, where it is left out.
@@ -37,7 +40,7 @@ export const commitTo = (name: string, message: string, files: Record<string, st
 // declareApplication has an application for apps/NAME of the demo repository, which may not be there.
 export async function declareApplication(
   name: string,
-  { automated, labels, info, namespace, revision }: More = {},
+  { project, automated, labels, info, namespace, revision }: More = {},
 ): Promise<void> {
   await api("POST", applications(), {
     resource: {
@@ -50,13 +53,13 @@ export async function declareApplication(
         labels,
       },
       spec: {
-        project: "default",
+        project: project ?? "default",
         source: { repoURL: stack().repository, path: `apps/${name}`, targetRevision: revision ?? "main" },
         destination: { server: "https://kubernetes.default.svc", namespace: namespace ?? name },
         info,
         syncPolicy: {
           ...(namespace === undefined && { syncOptions: ["CreateNamespace=true"] }),
-          ...(automated && { automated: {} }),
+          ...(automated && { automated: automated === true ? {} : automated }),
         },
       },
     },
