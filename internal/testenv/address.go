@@ -1,7 +1,6 @@
 package testenv
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -42,7 +41,7 @@ func portsOf(text string) (first, last int) {
 // call gives it, in no other process either, and no connection goes out from it, even while nobody listens.
 func Address(t testing.TB) string {
 	t.Helper()
-	port, held, err := reservePort(t.Context())
+	port, held, err := reservePort()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +50,7 @@ func Address(t testing.TB) string {
 }
 
 // reservePort finds a port that Address may give; it is the caller's until the file is closed.
-func reservePort(ctx context.Context) (port int, held *os.File, err error) {
+func reservePort() (port int, held *os.File, err error) {
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("slipway-ports-%d", os.Getuid()))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return 0, nil, fmt.Errorf("make directory of ports: %w", err)
@@ -67,12 +66,26 @@ func reservePort(ctx context.Context) (port int, held *os.File, err error) {
 		if held == nil {
 			continue
 		}
-		if l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port))); err == nil {
-			return port, held, l.Close()
+		if unused(port) {
+			return port, held, nil
 		}
-		_ = held.Close() // somebody who does not ask here has it
+		_ = held.Close() // a program that does not ask here has it
 	}
 	return 0, nil, fmt.Errorf("find a free port: %d of loopback are taken", addressTries)
+}
+
+// unused reports whether nobody listens on a port of loopback. It binds a socket and does not listen: a listener would be inherited by
+// each process that starts at that moment, and keep the port until that process runs its program.
+func unused(port int) bool {
+	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = syscall.Close(socket) }()
+	if err := syscall.SetsockoptInt(socket, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1); err != nil {
+		return false
+	}
+	return syscall.Bind(socket, &syscall.SockaddrInet4{Port: port, Addr: [4]byte{127, 0, 0, 1}}) == nil
 }
 
 // reserve takes the lock of a port; nil where another has it. The lock goes with the file, or with this process.

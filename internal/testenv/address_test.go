@@ -2,6 +2,7 @@ package testenv
 
 import (
 	"net"
+	"strconv"
 	"testing"
 )
 
@@ -55,5 +56,28 @@ func TestAddressesAreNotThoseThatConnectionsGoOutFrom(t *testing.T) {
 		if first, last := portsOf(said); first != want[0] || last != want[1] {
 			t.Errorf("where connections go out from %q, addresses are %d to %d, not %v", said, first, last, want)
 		}
+	}
+}
+
+func TestAPortOnWhichSomebodyListensIsNotUnused(t *testing.T) {
+	t.Parallel()
+	_, text, err := net.SplitHostPort(Address(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	port, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !unused(port) {
+		t.Error("a port on which nobody listens is in use")
+	}
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", net.JoinHostPort("127.0.0.1", text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if unused(port) {
+		t.Error("a port on which somebody listens is unused")
 	}
 }

@@ -40,7 +40,7 @@ func PrivateCluster(t testing.TB) *Private {
 	}
 	dir := t.TempDir()
 	// While the cluster is dead, its port must become nobody else's, and no client's that tries to reach it either.
-	port, held, err := reservePort(t.Context())
+	port, held, err := reservePort()
 	if err != nil {
 		t.Fatal(err)
 	}

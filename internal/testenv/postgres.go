@@ -124,7 +124,7 @@ func startPostgres(ctx context.Context, programs string) (*postgres, error) {
 	if err != nil {
 		return nil, err
 	}
-	port, held, err := reservePort(ctx)
+	port, held, err := reservePort()
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}

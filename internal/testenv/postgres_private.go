@@ -43,7 +43,7 @@ func PrivatePostgres(t testing.TB) *PostgresServer {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(p.dir) })
-	if p.server.port, p.server.held, err = reservePort(ctx); err != nil {
+	if p.server.port, p.server.held, err = reservePort(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = p.server.held.Close() })

@@ -148,8 +148,18 @@ func (p *Process) Freeze() (thaw func()) {
 	return thaw
 }
 
-// Undisturbed reports whether the program runs and was not started again, nor frozen.
-func (p *Process) Undisturbed() bool {
+// NothingMissed checks at the end of the test that the program needed no second look, by its metrics at an address, unless it was
+// ended, started again or frozen.
+func (p *Process) NothingMissed(metrics string) {
+	p.t.Helper()
+	p.t.Cleanup(func() {
+		if p.undisturbed() && !p.t.Failed() {
+			NothingMissed(p.t, p.Name, metrics)
+		}
+	})
+}
+
+func (p *Process) undisturbed() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.cmd == nil || p.starts > 1 || p.frozen {

@@ -49,7 +49,7 @@ func startServerWith(t *testing.T, env []string, more ...string) *server {
 		}, more...)...),
 	}
 	s.Env = append([]string{"SLIPWAY_ADMIN_PASSWORD=" + adminPassword}, env...)
-	nothingMissed(t, s.Process, metrics)
+	s.NothingMissed(metrics)
 	s.Start()
 	var pem []byte
 	roots := x509.NewCertPool()
@@ -67,16 +67,6 @@ func startServerWith(t *testing.T, env []string, more ...string) *server {
 	s.awaitReady()
 	s.signIn(pem)
 	return s
-}
-
-// nothingMissed checks at the end of the test that a program which nobody has disturbed needed no second look.
-func nothingMissed(t *testing.T, p *testenv.Process, metrics string) {
-	t.Helper()
-	t.Cleanup(func() {
-		if p.Undisturbed() && !t.Failed() {
-			testenv.NothingMissed(t, p.Name, metrics)
-		}
-	})
 }
 
 // probeOf asks whether a server answers, each time anew.
@@ -162,7 +152,7 @@ func (s *server) agentProcess(name, token, url, kubeconfig, ns string, more ...s
 		"--kubeconfig", kubeconfig, "--namespace", ns, "--installation-id", ns, "--poll", "2s", "--data", filepath.Join(dir, "data"), "--server", url,
 		"--server-ca", s.ca, "--registration-token-file", file, "--workers", "2", "--metrics-listen", metrics,
 	}, more...)...)
-	nothingMissed(s.t, p, metrics)
+	p.NothingMissed(metrics)
 	return p
 }
 

@@ -70,7 +70,7 @@ func start(t *testing.T, env ...string) *world {
 		"--data", filepath.Join(dir, "data"), "--server", w.url, "--insecure-skip-verify", "--registration-token-file", token, "--workers", "2",
 		"--metrics-listen", w.agentMetrics, "--metrics-applications")
 	w.agent.Env = env
-	w.nothingMissed(w.agent, w.agentMetrics)
+	w.agent.NothingMissed(w.agentMetrics)
 	w.agent.Start()
 	w.target = api.Target{Agent: made.Agent.ID, Namespace: w.ns, Name: "web-" + w.ns} // its name is its mark: the cluster has those of other tests
 	w.createApplication()
@@ -87,16 +87,6 @@ func start(t *testing.T, env ...string) *world {
 	return w
 }
 
-// nothingMissed checks at the end of the test that a program which nobody has disturbed needed no second look.
-func (w *world) nothingMissed(p *testenv.Process, metrics string) {
-	w.t.Helper()
-	w.t.Cleanup(func() {
-		if p.Undisturbed() && !w.t.Failed() {
-			testenv.NothingMissed(w.t, p.Name, metrics)
-		}
-	})
-}
-
 func (w *world) startServer(env []string) {
 	w.t.Helper()
 	dir, address := w.t.TempDir(), testenv.Address(w.t)
@@ -104,7 +94,7 @@ func (w *world) startServer(env []string) {
 	w.server = testenv.NewProcess(w.t, "server", "slipway-server", dir, "--listen", address, "--data", filepath.Join(dir, "data"),
 		"--metrics-listen", w.serverMetrics)
 	w.server.Env = append([]string{"SLIPWAY_ADMIN_PASSWORD=" + password}, env...)
-	w.nothingMissed(w.server, w.serverMetrics)
+	w.server.NothingMissed(w.serverMetrics)
 	w.server.Start()
 	anybody, err := client.New(client.Config{Server: w.url})
 	if err != nil {
