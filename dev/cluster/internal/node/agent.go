@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -66,6 +67,7 @@ func (a Agent) controllerConfig() (controllers.Config, error) {
 	if err != nil {
 		return none, err
 	}
+	restConfig.Wrap(func(next http.RoundTripper) http.RoundTripper { return lasting{next} })
 	dynamicClient, err := clients.ToDynamicClient()
 	if err != nil {
 		return none, err
