@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -22,6 +23,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/clock"
 	"github.com/slipway-gitops/slipway/internal/testenv"
 )
@@ -37,6 +39,8 @@ type toll struct {
 	mu   sync.Mutex
 	sent int
 	late []string // writes after the Lease was lost
+	// wrote are the requests that change something, which dry runs and questions do not.
+	wrote []string
 }
 
 // pay notes a request that reaches the API server. Reads may be under way side by side.
@@ -49,6 +53,25 @@ func (p *toll) pay(req *http.Request) {
 	if p.sent >= p.after {
 		p.lose()
 	}
+	asks := strings.HasPrefix(req.URL.Path, "/apis/authorization.k8s.io/") || req.Method == http.MethodGet || req.Method == http.MethodHead
+	if !asks && !tries(req) {
+		p.wrote = append(p.wrote, req.Method+" "+req.URL.Path)
+	}
+}
+
+// tries reports whether a request changes nothing: deletions say so in their body.
+func tries(req *http.Request) bool {
+	all := []string{metav1.DryRunAll}
+	if req.Method != http.MethodDelete || req.GetBody == nil {
+		return slices.Equal(req.URL.Query()["dryRun"], all)
+	}
+	body, err := req.GetBody()
+	if err != nil {
+		return false
+	}
+	defer func() { _ = body.Close() }()
+	var options metav1.DeleteOptions
+	return json.NewDecoder(body).Decode(&options) == nil && slices.Equal(options.DryRun, all)
 }
 
 // lose ends the Lease as for a process that was stopped: no timer has had its turn yet.
@@ -74,19 +97,18 @@ func underLease(t *testing.T, requests int) (context.Context, *toll) {
 	return context.WithValue(context.WithValue(t.Context(), fenceKey{}, p.held), tollKey{}, p), p
 }
 
-// TestNoCommandSendsARequestAfterTheLeaseWasLost takes the Lease away before each request of each command that can write.
-func TestNoCommandSendsARequestAfterTheLeaseWasLost(t *testing.T) {
-	t.Parallel()
-	s := newStandThrough(t, tolled)
-	s.create()
-	s.synced(api.SyncRequest{})
+// change is a command that can write.
+type change struct {
+	kind   agentapi.Kind
+	target agentapi.Target
+	body   any
+}
+
+// changes are commands of all kinds that an executor of the stand has and that can write.
+func (s *stand) changes() []change {
 	app, settings := s.app(s.name), configMap("settings")
 	raw := func(text string, args ...any) json.RawMessage { return json.RawMessage(fmt.Sprintf(text, args...)) }
-	commands := []struct {
-		kind   agentapi.Kind
-		target agentapi.Target
-		body   any
-	}{
+	return []change{
 		{agentapi.KindSync, app, api.SyncRequest{Labels: []string{"tier=web"}}},
 		{agentapi.KindRefresh, app, api.RefreshRequest{}},
 		{agentapi.KindTerminate, app, nil},
@@ -103,14 +125,22 @@ func TestNoCommandSendsARequestAfterTheLeaseWasLost(t *testing.T) {
 		{agentapi.KindResourceDelete, app, map[string]any{"resource": settings}},
 		{agentapi.KindResourceAction, app, map[string]any{"resource": api.ResourceRef{Group: "apps", Kind: "Deployment", Name: "web"}, "action": "restart"}},
 		{agentapi.KindSettingsApply, agentapi.Target{}, agentapi.SettingChange{
-			Type: agentapi.SettingRepository, Name: "other", Fields: map[string]string{"url": s.repo.URL(), "type": "git"},
+			Type: agentapi.SettingRepository, Name: "other", Fields: map[string]string{"url": s.repo.URL(), "type": "git"}, Judged: &agentapi.Judged{},
 		}},
 		{agentapi.KindSettingsDelete, agentapi.Target{}, agentapi.SettingChange{Type: agentapi.SettingRepository, Name: "other"}},
 		{agentapi.KindAppDelete, app, api.DeleteApplicationRequest{}},
 	}
+}
+
+// TestNoCommandSendsARequestAfterTheLeaseWasLost takes the Lease away before each request of each command that can write.
+func TestNoCommandSendsARequestAfterTheLeaseWasLost(t *testing.T) {
+	t.Parallel()
+	s := newStandThrough(t, tolled)
+	s.create()
+	s.synced(api.SyncRequest{})
 	run := s.verbs.executors()
 	tried := map[agentapi.Kind]bool{}
-	for _, c := range commands {
+	for _, c := range s.changes() {
 		tried[c.kind] = true
 		body, err := json.Marshal(c.body)
 		if err != nil {
@@ -136,6 +166,56 @@ func TestNoCommandSendsARequestAfterTheLeaseWasLost(t *testing.T) {
 		if kind.Nature() == agentapi.Changes && !tried[kind] {
 			t.Errorf("%s is not tried", kind)
 		}
+	}
+}
+
+// TestACommandThatOnlyTriesAChangeWritesNothing asks for a dry run of each command. One that succeeds leaves no entry in the audit.
+func TestACommandThatOnlyTriesAChangeWritesNothing(t *testing.T) {
+	t.Parallel()
+	s := newStandThrough(t, tolled)
+	s.create()
+	s.synced(api.SyncRequest{})
+	s.repo.Commit(map[string]string{"web/more.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\n"}, "second")
+	must[any](s, agentapi.KindRefresh, s.app(s.name), api.RefreshRequest{})
+	s.await(func(app *v1alpha1.Application) bool { return app.Status.Sync.Status == v1alpha1.SyncStatusOutOfSync })
+	s.synced(api.SyncRequest{})
+	s.edit("settings", `{"data":{"size":"9"}}`)
+	s.await(func(app *v1alpha1.Application) bool { return app.Status.Sync.Status == v1alpha1.SyncStatusOutOfSync })
+	// A refresh knows of no dry run, and there is no such setting to delete.
+	refused := map[agentapi.Kind]bool{agentapi.KindRefresh: true, agentapi.KindSettingsDelete: true}
+	run := s.verbs.executors()
+	for _, c := range s.changes() {
+		if c.kind == agentapi.KindSync { // an operation of the Application
+			continue
+		}
+		raw, err := json.Marshal(c.body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fields := map[string]any{}
+		if err := json.Unmarshal(raw, &fields); err != nil {
+			t.Fatal(err)
+		}
+		if fields == nil {
+			fields = map[string]any{}
+		}
+		fields["dryRun"] = true
+		if raw, err = json.Marshal(fields); err != nil {
+			t.Fatal(err)
+		}
+		if !agentapi.Trial(c.kind, raw) {
+			t.Errorf("%s %s is no trial", c.kind, raw)
+		}
+		ctx, p := underLease(t, 1<<20)
+		_, err = run[c.kind](ctx, agentapi.Command{ID: "command-1", Agent: standUID, Kind: c.kind, Target: c.target, Body: raw, User: "user:anna", Reason: "a test"})
+		if (err != nil) != refused[c.kind] {
+			t.Errorf("a dry run of %s ends with %v", c.kind, err)
+		}
+		p.mu.Lock()
+		if len(p.wrote) > 0 {
+			t.Errorf("a dry run of %s writes %q", c.kind, p.wrote)
+		}
+		p.mu.Unlock()
 	}
 }
 

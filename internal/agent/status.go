@@ -45,8 +45,9 @@ func nextStatus(app *v1alpha1.Application, res engine.Result, now time.Time, nam
 	return next
 }
 
-// policyWaits reports whether an operation that somebody asked for is over and the policy of the Application has still to decide
-// about what differs: that operation was decided about in its place. After a dry run it has only where a sync was held before.
+// policyWaits reports whether a requested operation is over and the sync policy has not decided yet about the remaining
+// differences: a turn decides about a requested operation or by the policy, not both. After a dry run the policy has something to
+// decide only where it held a sync before.
 func policyWaits(app *v1alpha1.Application, res engine.Result) bool {
 	op := res.Operation
 	if app.Operation == nil || op == nil || !op.Phase.Completed() || res.Sync == v1alpha1.SyncStatusSynced || !app.Spec.SyncPolicy.AutomatedEnabled() {
@@ -56,8 +57,8 @@ func policyWaits(app *v1alpha1.Application, res engine.Result) bool {
 	return !tried || slices.ContainsFunc(app.Status.Conditions, isHeld)
 }
 
-// stillHeld is the condition by which the sync of the policy is held, until the next turn decides about it anew: an operation of
-// somebody else that is over, such as a dry run, does not end it.
+// stillHeld is the Held condition of the previous status. It stays until the next turn decides by the policy: the end of another
+// operation, such as a dry run, does not end it.
 func stillHeld(app *v1alpha1.Application, res engine.Result) []v1alpha1.ApplicationCondition {
 	if !policyWaits(app, res) || slices.ContainsFunc(res.Conditions, isHeld) {
 		return nil
@@ -223,8 +224,8 @@ func statusPatch(app *v1alpha1.Application, next v1alpha1.ApplicationStatus, now
 }
 
 // reconciled is when the objects were compared, for a status that is written now. Of operations that begin within one second the
-// later one has a start and an end ahead of the clock; a status that tells of the end was compared after it, and says so: readers
-// would wait for another comparison otherwise, which nothing brings.
+// later one has a start and an end ahead of the clock. A status with that end was compared after it, so its time is no earlier:
+// otherwise readers would wait for another comparison, which nothing starts.
 func reconciled(op *v1alpha1.OperationState, now time.Time) time.Time {
 	if op == nil || op.FinishedAt == nil {
 		return now

@@ -144,7 +144,7 @@ func TestAStatusIsNoOlderThanTheEndOfItsOperation(t *testing.T) {
 		"ended a moment ahead of the clock":     {300 * time.Millisecond, at(9).Time},
 		"ended some seconds ahead":              {engine.LongestAhead, at(9).Time},
 		"ended before the clock was set back":   {time.Hour, at(9).Add(-time.Hour)},
-		"ended before, and is compared anew":    {-time.Minute, at(10).Time},
+		"ended before, and is compared again":   {-time.Minute, at(10).Time},
 		"ended, and the second is not over yet": {-300 * time.Millisecond, at(9).Time},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -60,8 +60,8 @@ func TestAnArgoCDThatBeginsLaterIsFoundByTheNextLook(t *testing.T) {
 	})
 }
 
-// lossy is a transport of which the watches of Applications lose what comes while they are silent, and end when they are told
-// to, as at the end of their time.
+// lossy is a transport whose watches of Applications lose all events while silent is set, and end when end is closed, as watches
+// do at the end of their time.
 type lossy struct {
 	next   http.RoundTripper
 	silent atomic.Bool

@@ -101,9 +101,9 @@ func TestNoWordOfWhatAnswersARegistrationIsShown(t *testing.T) {
 		{"an answer of a page", "--server", says("HTTP/1.1 200 OK\r\n\r\n<" + marker + ">"), nil},
 		{"a document of Slipway", "status 409 Conflict: delete the Secret", at(server.URL + "/ours"), nil},
 		{"a proxy with a phrase", "status 403 Forbidden", at(server.URL), says("HTTP/1.1 403 " + marker + "\r\n\r\n")},
-		{"a proxy that reaches nobody", "status 502 Bad Gateway", at(server.URL), says("HTTP/1.1 502 " + marker + "\r\n\r\n")},
+		{"a proxy that cannot reach the server", "status 502 Bad Gateway", at(server.URL), says("HTTP/1.1 502 " + marker + "\r\n\r\n")},
 		{"a proxy that speaks no HTTP", "not what was expected", at(server.URL), says(marker + " 1.0\r\n\r\n")},
-		{"nobody", "reach the server", at("http://127.0.0.1:1"), nil},
+		{"a port without a server", "reach the server", at("http://127.0.0.1:1"), nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
