@@ -117,8 +117,8 @@ func (r *run) judgeFailed(s Stage, res *Result) {
 	}
 }
 
-// aboutCluster marks an error as one of the destination cluster, for whoever says what to do about it. A kind that the cluster
-// does not serve is none: the manifest may be wrong as well.
+// aboutCluster marks an error as one of the destination cluster: the advice of package why depends on it. An unknown kind is not
+// marked, since the manifest may be wrong as well.
 func aboutCluster(err error) error {
 	if err == nil || unknownKind(err) || strings.HasPrefix(err.Error(), v1alpha1.MessageDestination) {
 		return err

@@ -106,9 +106,9 @@ func namespaceMissing(err error) bool {
 	return d != nil && d.Kind == "namespaces"
 }
 
-// makeNamespace says what to do where the namespace of an object is missing. The option CreateNamespace makes the destination
+// namespaceAdvice says what to do where the namespace of an object is missing. The option CreateNamespace makes the destination
 // namespace and no other.
-func (w *writing) makeNamespace(err error) string {
+func (w *writing) namespaceAdvice(err error) string {
 	namespace := w.change.Key.Namespace
 	switch {
 	case !namespaceMissing(err) || w.how.Destination == "":

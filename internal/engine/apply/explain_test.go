@@ -43,7 +43,7 @@ func TestAdviceFitsTheRefusal(t *testing.T) {
 		{"it is missing although it is to be made", noNamespace, []string{"CreateNamespace=true"}, "shop", []string{again}},
 		{"another namespace is missing", noNamespace, nil, "web", []string{git}},
 		{"another namespace is missing, and the option is set", noNamespace, []string{"CreateNamespace=true"}, "web", []string{git}},
-		{"nobody knows the destination", noNamespace, nil, "", nil},
+		{"the destination is not known", noNamespace, nil, "", nil},
 		{"an object of another kind is missing", apierrors.NewNotFound(schema.GroupResource{Resource: "configmaps"}, "namespaces"), nil, "shop", nil},
 		{"a right is missing", refusal(http.StatusForbidden, metav1.StatusReasonForbidden, "may not create namespaces"), nil, "shop", []string{grant}},
 		{"a quota is used up", refusal(http.StatusForbidden, metav1.StatusReasonForbidden, "exceeded quota: cpu"), nil, "shop", []string{quota}},

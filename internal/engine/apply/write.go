@@ -236,5 +236,5 @@ func (w *writing) failed(err error) Outcome {
 	if apierrors.IsNotFound(err) {
 		w.target.Client.Missed(object.Key{Kind: "Namespace", Name: key.Namespace})
 	}
-	return Outcome{Change: w.change, Err: err, Message: explain(key, err, w.makeNamespace(err))}
+	return Outcome{Change: w.change, Err: err, Message: explain(key, err, w.namespaceAdvice(err))}
 }
