@@ -75,6 +75,7 @@ func serve(t *testing.T, cfg inlet.Config, handler http.HandlerFunc) *stand {
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
+		synctest.Sleep(time.Second) // net/http ends a connection half a second after its last answer
 	})
 	return s
 }

@@ -198,7 +198,8 @@ func TestWhatAPeerSendsAfterItsAnswerIsBounded(t *testing.T) {
 				took := time.Since(begun)
 				at.Close()
 				<-stopped
-				if took < c.least || took > c.most || sent > 17<<20 {
+				// net/http waits for half a second before it closes, since Go 1.27 also after such an answer.
+				if took < c.least || took > c.most+time.Second/2 || sent > 17<<20 {
 					t.Errorf("closed after %s and %d bytes, want %s to %s", took, sent, c.least, c.most)
 				}
 				s.wantEnded()

@@ -117,7 +117,7 @@ func TestADifferenceOfManyApplicationsComesInPages(t *testing.T) {
 				t.Fatal(code, answer, err)
 			}
 			for _, d := range out.Differences {
-				have = append(have, fmt.Sprintf("%s %s %s %s", strings.TrimPrefix(d.Application, "account.edge/argocd/"), d.Change, d.ManifestBefore, d.ManifestAfter))
+				have = append(have, fmt.Sprintf("%s %s %s %s", strings.TrimPrefix(d.Application, "account.edge/argocd/"), d.Change, string(d.ManifestBefore), string(d.ManifestAfter)))
 			}
 			if pages++; out.NextCursor == "" || pages > 10 {
 				break

@@ -55,7 +55,7 @@ func TestTheChartWithItsValuesMakesWhatTheManifestHas(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			files, err := engine.Engine{}.Render(chart, top)
+			files, err := engine.Engine{}.RenderWithContext(t.Context(), chart, top)
 			if err != nil {
 				t.Fatal(err)
 			}

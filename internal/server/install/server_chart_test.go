@@ -33,7 +33,7 @@ func serverChart(t *testing.T, namespace, values string) (string, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := engine.Engine{}.Render(chart, top)
+	files, err := engine.Engine{}.RenderWithContext(t.Context(), chart, top)
 	return files["slipway-server/templates/server.yaml"], err
 }
 

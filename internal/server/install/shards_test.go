@@ -32,7 +32,7 @@ func agentChart(t *testing.T, namespace string, values map[string]any) (string, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := engine.Engine{}.Render(chart, top)
+	files, err := engine.Engine{}.RenderWithContext(t.Context(), chart, top)
 	return files["slipway-agent/templates/agent.yaml"], err
 }
 

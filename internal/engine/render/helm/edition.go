@@ -1,6 +1,7 @@
 package helm
 
 import (
+	"context"
 	"fmt"
 
 	"helm.sh/helm/v4/pkg/chart/loader/archive"
@@ -36,7 +37,7 @@ type loaded interface {
 	// merge enables dependencies and merges their values; it returns .Values of the chart.
 	merge(in input) (map[string]any, error)
 	// execute runs the templates with what merge merged, and returns what each file gave.
-	execute() (map[string]string, error)
+	execute(ctx context.Context) (map[string]string, error)
 	crds() []crd
 }
 

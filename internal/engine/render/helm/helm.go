@@ -109,7 +109,7 @@ func (j *job) render(ctx context.Context, c loaded, release string, vals map[str
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	files, err := c.execute()
+	files, err := c.execute(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("execute templates of chart %s: %w", c.about().name, err)
 	}

@@ -1,6 +1,7 @@
 package helm
 
 import (
+	"context"
 	"fmt"
 
 	"helm.sh/helm/v3/pkg/chart"
@@ -97,7 +98,9 @@ func (c *chart3) merge(in input) (map[string]any, error) {
 }
 
 // execute uses the zero Engine: it has no client, so lookup finds nothing, and it answers no DNS question.
-func (c *chart3) execute() (map[string]string, error) { return engine.Engine{}.Render(c.c, c.top) }
+func (c *chart3) execute(context.Context) (map[string]string, error) {
+	return engine.Engine{}.Render(c.c, c.top)
+}
 
 func (c *chart3) crds() []crd {
 	var out []crd

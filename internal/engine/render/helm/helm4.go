@@ -2,6 +2,7 @@ package helm
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 
 	"helm.sh/helm/v4/pkg/chart/common"
@@ -96,7 +97,9 @@ func (c *chart4) merge(in input) (map[string]any, error) {
 }
 
 // execute uses the zero Engine: it has no client, so lookup finds nothing, and it answers no DNS question.
-func (c *chart4) execute() (map[string]string, error) { return engine.Engine{}.Render(c.c, c.top) }
+func (c *chart4) execute(ctx context.Context) (map[string]string, error) {
+	return engine.Engine{}.RenderWithContext(ctx, c.c, c.top)
+}
 
 func (c *chart4) crds() []crd {
 	var out []crd
