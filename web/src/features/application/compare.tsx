@@ -10,12 +10,9 @@ import { Drawer } from "@/ui/dialog";
 import { Empty, Loaded } from "@/ui/states";
 import { Badge, type Tone } from "@/ui/status";
 import { keyOf, placeOf, revisionsText } from "./resource";
-import type { Past } from "./past";
+import { momentOf, type Past } from "./past";
 
 type Difference = Schemas["LedgerDifference"];
-
-// just is the moment in which an entry counts already: the ledger is asked what ran at a time.
-export const just = (at: string): string => new Date(Date.parse(at) + 1_000).toISOString();
 
 // differenceQuery is what differs for the application between two times.
 export const differenceQuery = (app: App, from: string, to: string, manifests: boolean) => ({
@@ -32,7 +29,7 @@ const tones: Record<string, Tone> = { added: "ok", removed: "bad", changed: "bus
 
 // Compare is what differs between two moments of the application's history.
 export function Compare({ app, from, to, onClose }: { app: App; from: Past; to: Past; onClose: () => void }) {
-  const query = useQuery(differenceQuery(app, just(from.at), just(to.at), true));
+  const query = useQuery(differenceQuery(app, momentOf(from), momentOf(to), true));
   const name = (p: Past) => (p.deployment === undefined ? p.action : `deployment ${p.deployment}`);
   return (
     <Drawer

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { compose, type Entry } from "./past";
+import { compose, type Entry, momentOf } from "./past";
 import type { Deployment, Resource } from "./resource";
 
 function resource(history: Deployment[], annotations: Record<string, string> = {}): Resource {
@@ -89,4 +89,26 @@ describe("compose", () => {
     );
     expect(list[0]).toMatchObject({ pinned: false, subject: "" });
   });
+});
+
+test("two deployments of one second are compared at the moment in which each finished", () => {
+  const list = compose(
+    resource([
+      { id: 1, revision: "abc", deployedAt: "2026-03-01T12:00:00Z" },
+      { id: 2, revision: "def", deployedAt: "2026-03-01T12:00:00Z" },
+    ]),
+    [
+      entry({ id: "second", revision: "def", finishedAt: "2026-03-01T12:00:00.730002Z" }),
+      entry({ id: "first", revision: "abc", finishedAt: "2026-03-01T12:00:00.730001Z" }),
+    ],
+  );
+  expect(list.map((p) => [p.deployment, momentOf(p)])).toEqual([
+    [2, "2026-03-01T12:00:00.730002Z"],
+    [1, "2026-03-01T12:00:00.730001Z"],
+  ]);
+});
+
+test("a deployment that the ledger does not have counts to the end of its second", () => {
+  const [only] = compose(resource([{ id: 1, revision: "abc", deployedAt: "2026-03-01T12:00:00Z" }]), []);
+  expect(only && momentOf(only)).toBe("2026-03-01T12:00:01.000Z");
 });

@@ -27,6 +27,11 @@ export interface Past {
   quarantined: boolean;
 }
 
+// momentOf is the time to ask the ledger for, where what ran just after this is wanted. An entry counts from the microsecond
+// in which it finished; the time of a deployment without an entry is cut to the second.
+export const momentOf = (past: Past): string =>
+  past.entry?.finishedAt ?? new Date(Date.parse(past.at) + 1_000).toISOString();
+
 // An entry and a deployment are the same when they brought the same revision and ended in the same moment: the one has it
 // in microseconds, the other in seconds, and by the clock of the agent both.
 const near = 5_000;

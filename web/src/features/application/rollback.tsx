@@ -8,9 +8,9 @@ import { Confirm } from "@/ui/confirm";
 import { Field, Select } from "@/ui/field";
 import { ErrorNote, Loading } from "@/ui/states";
 import { toast } from "@/ui/toast";
-import { differenceQuery, just } from "./compare";
+import { differenceQuery } from "./compare";
 import { Objects, Reason, Warnings } from "./dialog-parts";
-import type { Past } from "./past";
+import { momentOf, type Past } from "./past";
 import { automated, revisionsText } from "./resource";
 import { operate, useDetail } from "./use";
 
@@ -110,7 +110,7 @@ const now = (): string => new Date((Math.floor(Date.now() / 60_000) + 1) * 60_00
 // Consequences are the objects that come and go with a rollback, as the ledger knows them.
 function Consequences({ app, past }: { app: App; past: Past }) {
   const [until] = useState(now);
-  const query = useQuery(differenceQuery(app, just(past.at), until, false));
+  const query = useQuery(differenceQuery(app, momentOf(past), until, false));
   const objects = (change: string) => (query.data?.differences ?? []).filter((d) => d.change === change);
   const goes = objects("added");
   const comes = objects("removed");
