@@ -11,8 +11,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/util/retry"
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
@@ -68,25 +70,43 @@ func (a *Applications) List(ctx context.Context, selector string) ([]Application
 	return out, nil
 }
 
-// Create writes a new Application; with dryRun the API server only checks it. With upsert one that exists already
-// gets the fields of obj by server-side apply.
+// Create writes a new Application; with dryRun the API server only checks it. With upsert one that exists already is changed,
+// see replace.
 func (a *Applications) Create(ctx context.Context, obj *unstructured.Unstructured, upsert, dryRun bool) (Application, error) {
 	var dry []string
 	if dryRun {
 		dry = []string{metav1.DryRunAll}
 	}
-	var made *unstructured.Unstructured
-	var err error
-	if upsert {
-		made, err = a.client.Apply(ctx, obj.GetName(), obj,
-			metav1.ApplyOptions{FieldManager: Manager, Force: true, DryRun: dry})
-	} else {
-		made, err = a.client.Create(ctx, obj, metav1.CreateOptions{FieldManager: Manager, DryRun: dry})
+	made, err := a.client.Create(ctx, obj, metav1.CreateOptions{FieldManager: Manager, DryRun: dry})
+	if upsert && apierrors.IsAlreadyExists(err) {
+		made, err = a.replace(ctx, obj, dry)
 	}
 	if err != nil {
 		return Application{}, a.explain("create", obj.GetName(), err)
 	}
 	return decode(made)
+}
+
+// replace gives an Application the spec of obj, as `argocd app create --upsert` does. Labels, annotations and finalizers that
+// obj does not have stay.
+func (a *Applications) replace(ctx context.Context, obj *unstructured.Unstructured, dry []string) (made *unstructured.Unstructured, err error) {
+	err = retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		have, err := a.client.Get(ctx, obj.GetName(), metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		have.Object["spec"] = obj.Object["spec"]
+		have.SetLabels(labels.Merge(have.GetLabels(), obj.GetLabels()))
+		have.SetAnnotations(labels.Merge(have.GetAnnotations(), obj.GetAnnotations()))
+		for _, f := range obj.GetFinalizers() {
+			if !slices.Contains(have.GetFinalizers(), f) {
+				have.SetFinalizers(append(have.GetFinalizers(), f))
+			}
+		}
+		made, err = a.client.Update(ctx, have, metav1.UpdateOptions{FieldManager: Manager, DryRun: dry})
+		return err
+	})
+	return made, err
 }
 
 // Patch merges change into an Application. Where change holds metadata.resourceVersion, an Application that changed

@@ -255,13 +255,20 @@ func PlaceAt(agent api.Agent, obj *unstructured.Unstructured) error {
 	return nil
 }
 
-// Create has an agent make an Application.
+// Create has an agent make an Application. With upsert one that exists already gets the spec of obj; its labels, annotations and
+// finalizers that obj does not have stay.
 func (s *Server) Create(ctx context.Context, obj *unstructured.Unstructured, upsert, dryRun bool) (Application, error) {
 	agent, raw, err := s.draft(ctx, obj)
 	if err != nil {
 		return Application{}, err
 	}
-	done, err := s.Client.ApplicationObjects().Create(ctx, agent.ID, api.ObjectWrite{Resource: raw, Upsert: upsert}, dryRun)
+	write := api.ObjectWrite{Resource: raw, Upsert: upsert}
+	if upsert {
+		if write.Base, err = s.present(ctx, agent, obj); err != nil {
+			return Application{}, s.Explain(err)
+		}
+	}
+	done, err := s.Client.ApplicationObjects().Create(ctx, agent.ID, write, dryRun)
 	if err != nil {
 		return Application{}, s.Explain(err)
 	}
@@ -288,6 +295,26 @@ func (s *Server) draft(ctx context.Context, obj *unstructured.Unstructured) (api
 	return agent, raw, nil
 }
 
+// present is the Application that obj is to replace, with its spec alone: what obj does not have of that goes, and all else stays.
+// It is nil where there is none.
+func (s *Server) present(ctx context.Context, agent api.Agent, obj *unstructured.Unstructured) (json.RawMessage, error) {
+	detail, err := s.Client.Application(api.Target{Agent: agent.ID, Namespace: obj.GetNamespace(), Name: obj.GetName()}).Get(ctx)
+	if api.CodeOf(err) == api.CodeNotFound {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	have, err := fromResource(detail.Resource, agent.ID)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(map[string]any{
+		"apiVersion": obj.GetAPIVersion(), "kind": obj.GetKind(),
+		"metadata": map[string]any{"name": obj.GetName(), "namespace": obj.GetNamespace()}, "spec": have.Raw.Object["spec"],
+	})
+}
+
 // Preview has an agent say what an Application would do. With upsert, it is a change of one that is there.
 func (s *Server) Preview(ctx context.Context, obj *unstructured.Unstructured, upsert bool) (api.Preview, error) {
 	agent, raw, err := s.draft(ctx, obj)
@@ -296,11 +323,10 @@ func (s *Server) Preview(ctx context.Context, obj *unstructured.Unstructured, up
 	}
 	req := api.PreviewRequest{Resource: raw}
 	if upsert {
-		_, err := s.Client.Application(api.Target{Agent: agent.ID, Namespace: obj.GetNamespace(), Name: obj.GetName()}).Get(ctx)
-		if err != nil && api.CodeOf(err) != api.CodeNotFound {
+		if req.Base, err = s.present(ctx, agent, obj); err != nil {
 			return api.Preview{}, s.Explain(err)
 		}
-		req.Update = err == nil
+		req.Update = req.Base != nil
 	}
 	found, err := s.Client.Preview(ctx, agent.ID, req, client.PreviewOptions{})
 	return found, s.Explain(err)

@@ -44,7 +44,7 @@ func newCreateCmd(common *access.Common) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVarP(&o.file, "file", "f", "", "manifest `file` with one or more Applications, - for standard input")
-	cmd.Flags().BoolVar(&o.upsert, "upsert", false, "change the application where it exists already")
+	cmd.Flags().BoolVar(&o.upsert, "upsert", false, "where the application exists already, replace its spec; labels and annotations are added to those it has")
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "let the API server check the application, but do not create it")
 	cmd.Flags().BoolVar(&o.preview, "preview", false, "through a server, say what a sync would do to each object, and create nothing")
 	cmd.Flags().BoolVar(&o.diffs, "diff", false, "with --preview, also print the differences of the objects")
