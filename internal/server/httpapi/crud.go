@@ -311,7 +311,7 @@ func (n *noun[T, P]) done(ctx context.Context, c *call, v T) *output[T] {
 }
 
 func (n *noun[T, P]) update() Route {
-	r := n.route(http.MethodPut, "edit", "update-"+n.name(), "Change a "+n.called+", or make it with ?upsert=true")
+	r := n.route(http.MethodPut, "edit", "update-"+n.name(), "Change a "+n.called+", or make it with upsert")
 	r.Audit, r.Example = n.name()+".update", n.example
 	r.mount = mount(handler[updateInput[T], output[T]]{
 		find: func(ctx context.Context, _ *call, in *updateInput[T]) (target, error) {

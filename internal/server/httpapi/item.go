@@ -95,6 +95,6 @@ func (c *call) checkReferences(ctx context.Context, item *api.Item, force bool) 
 	}
 	return &api.Error{
 		Code: api.CodeConflict, References: refs,
-		Message: item.Kind + " " + item.Name + " is in use: change what refers to it, or delete it all the same with ?force=true",
+		Message: item.Kind + " " + item.Name + " is in use: change what refers to it, or force its deletion",
 	}
 }

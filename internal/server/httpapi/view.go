@@ -101,7 +101,7 @@ func (h *Handler) viewRoutes() []Route {
 			err = h.cfg.Views.DeleteView(ctx, owner, in.Name)
 		}
 		if api.CodeOf(err) == api.CodeNotFound {
-			err = api.Errorf(api.CodeNotFound, "there is no such view %q of yours: everyone's are deleted with ?everyone=true", in.Name)
+			err = api.Errorf(api.CodeNotFound, "there is no view %q of yours: add everyone to delete a view of everyone's", in.Name)
 		}
 		if err != nil {
 			return nil, err

@@ -1,5 +1,5 @@
 // Made from api/openapi.json by "make generate": do not edit.
-// sha256 of it: 2190852d00140935bf11d066e005e5d8a8a7c7bd75fde61f14b12030c469fe68
+// sha256 of it: bd15a6f8b383fe833ab4d4131ce10eaff5a25d80aae55f503b92ce434d018e76
 
 export interface paths {
 	"/api/v1/access/can": {
