@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -77,4 +78,44 @@ func TestAHookIsDeletedOnceItsEndIsStored(t *testing.T) {
 		t.Errorf("when its end was stored, the hook was there: %t; stored was %q", s.there, s.hookSaid)
 	}
 	b.await("the hook is gone", func() bool { return !b.has("gone") })
+}
+
+func TestAHookThatWasAnnouncedAndNotMadeIsMadeByTheNextProcess(t *testing.T) {
+	t.Parallel()
+	k := newKeeper(t)
+	k.commit("r1", hookNamed("name: h", "PreSync", ""))
+	k.ask()
+	k.fault = func(r *http.Request) fault {
+		if strings.HasSuffix(r.URL.Path, "/configmaps/h") && r.URL.Query().Get("dryRun") == "" {
+			return unsent
+		}
+		return unharmed
+	}
+	k.lostTurn() // the process ends when it has announced the hook
+	if op := k.app.Status.OperationState; op == nil || !hookRunning(op.SyncResult) || k.runs("h") != 0 {
+		t.Fatalf("the hook was made %d times; stored is %+v", k.runs("h"), op)
+	}
+	k.restart()
+	if op := k.finish(); op.Phase != v1alpha1.OperationSucceeded || k.runs("h") != 1 {
+		t.Errorf("the hook was made %d times: %+v", k.runs("h"), op)
+	}
+}
+
+func TestAHookWhoseAnnouncementIsNotStoredIsNotMade(t *testing.T) {
+	t.Parallel()
+	k := newKeeper(t)
+	k.commit("r1", hookNamed("name: h", "PreSync", ""))
+	k.ask()
+	k.lose = func(*v1alpha1.OperationState) bool { return true }
+	for range 2 {
+		res := k.lostTurn()
+		if res.Operation == nil || res.Operation.Phase != v1alpha1.OperationRunning || res.Wake == 0 || k.runs("h") != 0 ||
+			!strings.Contains(res.Operation.Message, "could not be written") {
+			t.Fatalf("the hook was made %d times, looked at again after %s: %+v", k.runs("h"), res.Wake, res.Operation)
+		}
+	}
+	k.lose = nil
+	if op := k.finish(); op.Phase != v1alpha1.OperationSucceeded || k.runs("h") != 1 {
+		t.Errorf("the hook was made %d times: %+v", k.runs("h"), op)
+	}
 }
