@@ -19,8 +19,9 @@ const (
 	agreeIn = 2 * time.Second
 	// following is how many Applications an agent has, and touched how many of them commits change.
 	following, touched = 60, 4
-	// eventSize is more than an event of a sync takes on the way, and sessionSize more than what goes up whatever changed.
-	eventSize, sessionSize = 1 << 10, 32 << 10
+	// eventSize is more than an event of a sync takes on the way, entrySize more than its entry of the ledger with the content of
+	// one small object, and sessionSize more than what goes up whatever changed.
+	eventSize, entrySize, sessionSize = 1 << 10, 1 << 10, 32 << 10
 )
 
 func TestAnAgentGoesOnWithoutItsServerAndTellsOnlyWhatChanged(t *testing.T) {
@@ -37,7 +38,7 @@ func TestAnAgentGoesOnWithoutItsServerAndTellsOnlyWhatChanged(t *testing.T) {
 	await(t, settled, "the server", same.differs, agent, s.Process)
 	all, some := f.sizes(s, id)
 
-	inventories, told := s.Logged("it sends an inventory"), len(s.audit(t, "application.sync."))
+	inventories, told, ended := s.Logged("it sends an inventory"), len(s.audit(t, "application.sync.")), len(s.audit(t, "application.sync.finished"))
 	way.cut()
 	last := f.commits(cutTime(t), time.Second)
 	f.await(last, agent) // the agent goes on, although nobody hears of it
@@ -55,13 +56,14 @@ func TestAnAgentGoesOnWithoutItsServerAndTellsOnlyWhatChanged(t *testing.T) {
 		t.Errorf("they agreed %s after the link was back; promised are %s", took, agreeIn)
 	}
 	// The events of all those syncs come behind.
-	want := 0
+	want, entries := 0, 0
 	await(t, settled, "the syncs of that time in the audit", func(context.Context) string {
 		finished := s.audit(t, "application.sync.finished")
 		newest := ""
 		if len(finished) > 0 {
 			newest = string(finished[0].After)
 		}
+		entries = len(finished) - ended
 		if want = len(s.audit(t, "application.sync.")) - told; !strings.Contains(newest, f.head) {
 			return fmt.Sprintf("%d are there, the newest of %s, not of commit %s", want, newest, f.head)
 		}
@@ -74,8 +76,8 @@ func TestAnAgentGoesOnWithoutItsServerAndTellsOnlyWhatChanged(t *testing.T) {
 	if changed > touched {
 		t.Errorf("%d applications were sent for %d that changed", changed, touched)
 	}
-	if most := int64(2*some + want*eventSize + sessionSize); sent > most {
-		t.Errorf("%d bytes went up for %d applications of %d bytes and %d events", sent, touched, some, want)
+	if most := int64(2*some + want*eventSize + entries*entrySize + sessionSize); sent > most {
+		t.Errorf("%d bytes went up for %d applications of %d bytes, %d events and %d entries of the ledger", sent, touched, some, want, entries)
 	}
 	if n := s.Logged("it sends an inventory") - inventories; n > 0 {
 		t.Errorf("%d inventories were needed", n)
