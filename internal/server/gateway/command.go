@@ -113,6 +113,9 @@ func (g *Gateway) connectedAgent(uid string) (seen, error) {
 		at.id = uid
 	}
 	if !at.ready {
+		if known {
+			g.askAbout(uid)
+		}
 		return at, g.disconnected(at)
 	}
 	return at, nil
@@ -138,6 +141,7 @@ func (g *Gateway) read(ctx context.Context, uid string, c agentapi.Command) (age
 		return agentapi.Result{}, err
 	}
 	defer g.waiting.remove(uid, c.ID, w)
+	defer g.awaitAgent(uid, at)()
 	if err := g.send(uid, at.epoch, c); err != nil {
 		return agentapi.Result{}, err
 	}

@@ -32,6 +32,11 @@ func (g *Gateway) Handle(ctx context.Context, uid, verb string, data []byte) err
 	return nil
 }
 
+// Unhear has a server know of an agent what it knew before a note that was lost.
+func (g *Gateway) Unhear(uid string, epoch int64, ready bool) {
+	g.presence.update(uid, func(at *seen) { at.epoch, at.ready, at.asked = epoch, ready, time.Time{} })
+}
+
 // HearBegun does what the word of another server does that it began a session.
 func (g *Gateway) HearBegun(ctx context.Context, uid, id string, epoch int64) {
 	data, _ := json.Marshal(peerNote{Type: noteBegun, UID: uid, ID: id, Epoch: epoch, At: g.now()})

@@ -29,6 +29,8 @@ func Waits() []string { return []string{WaitResult, WaitAgent, WaitRevoked, Wait
 const (
 	// resultLook is the time between two slow looks at a command whose result is awaited.
 	resultLook = 15 * time.Second
+	// agentLook is how long an agent may take to answer before the other servers are asked where it is.
+	agentLook = 500 * time.Millisecond
 	// keyLook is the time between two slow looks at connections of an agent whose session is with another server.
 	keyLook = 5 * time.Minute
 	// eventGrace is how long an event may take to report what a look found, before it counts as missed.
@@ -63,6 +65,24 @@ func (g *Gateway) readCommand(ctx context.Context, id string) (Command, error) {
 	ctx, cancel := context.WithTimeout(ctx, handleTimeout)
 	defer cancel()
 	return g.cfg.Commands.GetCommand(ctx, id)
+}
+
+// awaitAgent begins to wait for an answer of an agent that is known as was, and returns what ends that. The server that the agent was
+// connected to may have been killed, and the note of its next session been lost: where no answer comes soon, the other servers are
+// asked. What is said of a later session ends the wait.
+func (g *Gateway) awaitAgent(uid string, was seen) (end func()) {
+	if g.cfg.Cluster == nil {
+		return func() {}
+	}
+	timer := time.AfterFunc(clock.About(agentLook), func() { g.askAbout(uid) })
+	return func() {
+		if timer.Stop() {
+			return
+		}
+		if at, _ := g.presence.get(uid); at.epoch > was.epoch && at.alive.Before(at.asked.Add(-askEvery)) {
+			g.cfg.Meter.Missed(WaitAgent)
+		}
+	}
 }
 
 // late waits a moment for the report of a result that is kept, which counts as missed where it does not come.

@@ -153,6 +153,24 @@ func (g *Gateway) askAround(ctx context.Context) {
 	}
 }
 
+// askAbout asks the other servers about an agent of which a note may have been lost, as where the server that it was connected to
+// is killed: it may have another session since, and would be reached only after its next heartbeat. The one that has the session
+// answers with noteAlive. It asks at most every askEvery.
+func (g *Gateway) askAbout(uid string) {
+	if g.cfg.Cluster == nil || g.holds(uid) {
+		return
+	}
+	ask, now := false, g.now()
+	g.presence.update(uid, func(at *seen) {
+		if since := now.Sub(at.asked); since >= askEvery || since < 0 {
+			ask, at.asked = true, now
+		}
+	})
+	if ask {
+		g.tell(peerNote{Type: noteWho, UIDs: []string{uid}})
+	}
+}
+
 // holds reports whether an agent has a session with this server.
 func (g *Gateway) holds(uid string) bool {
 	g.sessionsMu.Lock()

@@ -142,6 +142,47 @@ func TestAServerThatBeginsReachesTheAgentsOfTheOthersBeforeTheirNextHeartbeat(t 
 	}
 }
 
+func TestAnAgentWhoseNewSessionWasNotHeardOfIsReachedBeforeItsNextHeartbeat(t *testing.T) {
+	t.Parallel()
+	for name, heard := range map[string]struct {
+		behind int64 // sessions
+		ready  bool
+	}{"of nothing": {1, true}, "of its beginning only": {0, false}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			one, two := pair(t)
+			a := one.join(one.register("account.prod", "cluster"))
+			two.until("the agent", func() bool { h, _ := two.gateway.Health(a.uid); return h.State == agentapi.StateConnected })
+			two.gateway.Unhear(a.uid, a.epoch-heard.behind, heard.ready)
+			tick, limit := time.NewTicker(20*time.Millisecond), time.After(agentapi.HeartbeatInterval)
+			defer tick.Stop()
+			for {
+				came := two.do(t.Context(), a.uid, agentapi.Command{Kind: agentapi.KindTree, User: "user:anna"})
+				var got outcome
+				for asked := true; asked; {
+					select {
+					case c := <-a.commands:
+						if c.Epoch == a.epoch { // an agent does nothing for another session
+							a.reply(c, agentapi.Result{Status: agentapi.StatusDone, Message: "tree"})
+						}
+					case got = <-came:
+						asked = false
+					case <-limit:
+						t.Fatal("the agent is not reached")
+					}
+				}
+				if got.err == nil && got.result.Message == "tree" {
+					return
+				}
+				if code(got.err) != agentapi.CodeDisconnected {
+					t.Fatalf("asked before it is known: %+v", got)
+				}
+				<-tick.C
+			}
+		})
+	}
+}
+
 func TestAWordOfASessionBeforeThatComesLateEndsNothing(t *testing.T) {
 	t.Parallel()
 	s := start(t, gatewaytest.NewMemory())

@@ -39,6 +39,8 @@ type seen struct {
 	// doubt looks whether the agent is still one, judged is when its connections were looked at last; see look.go.
 	doubt  *time.Timer
 	judged time.Time
+	// asked is when the other servers were asked about it last.
+	asked time.Time
 }
 
 func newPresence() *presence { return &presence{agents: map[string]*seen{}} }

@@ -48,6 +48,7 @@ func (g *Gateway) Open(ctx context.Context, uid string, c agentapi.Command) (*St
 	if err := g.streams.add(s); err != nil {
 		return nil, err
 	}
+	defer g.awaitAgent(uid, at)()
 	if err := g.send(uid, at.epoch, c); err != nil {
 		s.end(nil)
 		return nil, err
