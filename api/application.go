@@ -44,6 +44,8 @@ type ApplicationDetail struct {
 	Application
 	// Resource is as the cluster holds it, unknown fields included; its metadata.resourceVersion is the version of it.
 	Resource json.RawMessage `json:"resource" doc:"The resource as the cluster holds it"`
+	// Unsupported are the commands that the agent does not carry out, such as beside an Argo CD.
+	Unsupported []AgentLack `json:"unsupported,omitempty" doc:"Commands that the agent of the application does not carry out, and what to do instead; the server refuses them"`
 }
 
 // ApplicationFilter says which applications are wanted.

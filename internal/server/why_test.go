@@ -3,12 +3,14 @@ package server
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/server/gateway"
 )
 
 const shopPath = "/api/v1/agents/account.prod/applications/argocd/thing"
@@ -103,5 +105,51 @@ func TestManifestsAreOnlyPlannedForWhoMaySyncThem(t *testing.T) {
 		if code, answer := w.do(looker, http.MethodPost, shopPath+"/plan", body); code != want {
 			t.Errorf("%s: %d %s, want %d", body, code, answer, want)
 		}
+	}
+}
+
+func TestMarksOfSlipwaysEngineHaveNoEffectBesideAnArgoCD(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	pin := `"annotations":{"slipway.io/rollback":"{\"id\":1,\"revisions\":[\"a\"],\"by\":\"ann\",\"at\":\"2030-05-06T09:00:00Z\"}"},"name":"thing"`
+	w.tell(strings.Replace(appOf("", `{"sync":{"status":"Synced"},"health":{"status":"Healthy"},"history":[
+		{"id":1,"revision":"a","deployedAt":"2030-05-06T08:00:00Z"},{"id":2,"revision":"b","deployedAt":"2030-05-06T10:00:00Z"}],
+		"operationState":{"phase":"Running","message":"waiting for pruning confirmation of /Namespace/shop","startedAt":"2030-05-06T10:00:00Z"}}`),
+		`"name":"thing"`, pin, 1), "")
+	state := func() (shown api.ApplicationDetail, why api.Why, at api.RevisionStatus, history api.DeploymentHistory) {
+		t.Helper()
+		for path, out := range map[string]any{"": &shown, "/why": &why, "/revision-status": &at, "/history": &history} {
+			if code, answer := w.do(w.admin, http.MethodGet, shopPath+path, ""); code != http.StatusOK || json.Unmarshal([]byte(answer), out) != nil {
+				t.Fatalf("%s: %d %s", path, code, answer)
+			}
+		}
+		return shown, why, at, history
+	}
+	pinned := func(d api.Deployment) bool { return d.Pinned }
+	offered := func(r api.WhyReason) bool {
+		return slices.ContainsFunc(r.Actions, func(a api.WhyAction) bool { return a.Action == api.WhyConfirm || a.Action == api.WhyUnpin })
+	}
+	shown, why, at, history := state()
+	if len(shown.Unsupported) != 0 || len(why.Reasons) != 2 || !slices.ContainsFunc(why.Reasons, offered) || at.Pinned != 1 || !slices.ContainsFunc(history.Items, pinned) {
+		t.Errorf("with Slipway's engine: %+v, %+v, %+v, %+v", shown.Unsupported, why, at, history)
+	}
+	agent, err := w.server.store.Agents().Get(t.Context(), "account.prod")
+	if err == nil {
+		session := gateway.Session{ClusterUID: "c", Namespace: "argocd", Versions: agentapi.Versions{Engine: agentapi.EngineArgoCD}}
+		_, err = w.server.store.BeginSession(t.Context(), agent.UID, session, time.Now())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, why, at, history = state()
+	lack := api.AgentLack{Command: string(agentapi.KindConfirm), Message: agentapi.EngineArgoCD.Lacking(agentapi.KindConfirm)}
+	if !slices.Contains(shown.Unsupported, lack) {
+		t.Errorf("beside an Argo CD, what the agent does not carry out is %+v", shown.Unsupported)
+	}
+	if len(why.Reasons) != 1 || slices.ContainsFunc(why.Reasons, offered) || !strings.Contains(why.Reasons[0].Next, "`argocd app confirm-deletion thing`") {
+		t.Errorf("beside an Argo CD, the answer is %+v", why)
+	}
+	if at.Pinned != 0 || at.Sources[0].Pinned != "" || slices.ContainsFunc(history.Items, pinned) {
+		t.Errorf("beside an Argo CD, a pin is shown: %+v, %+v", at, history)
 	}
 }

@@ -96,7 +96,7 @@ func (t *teller) leftover() []api.ObjectName {
 
 // back is going back to an earlier deployment, where there is one.
 func (t *teller) back() []api.WhyAction {
-	if len(t.app.Status.History) > 1 {
+	if t.canRollBack() {
 		return actions(api.WhyRollback)
 	}
 	return nil

@@ -130,7 +130,7 @@ func TestEachRevisionIsNamedAsWhatItIs(t *testing.T) {
 	commit := func(digit string) string { return strings.Repeat(digit, 40) }
 	app := application(t, `{spec: {source: {targetRevision: main}}, metadata: {annotations: {slipway.io/rollback: '{"id": 2, "revisions": ["`+commit("3")+`"], "at": "2030-05-06T09:00:00Z"}'}},
 		status: {sync: {revision: "`+commit("2")+`"}, history: [{id: 5, revision: "`+commit("4")+`", deployedAt: "2030-05-06T10:00:00Z"}]}}`)
-	status := WithTips(Revisions(app), api.TipsAnswer{Same: true, Items: []api.RevisionTip{{Tip: commit("1"), TipSeenAt: now().Add(-12 * time.Second)}}})
+	status := WithTips(Revisions(Facts{App: app}), api.TipsAnswer{Same: true, Items: []api.RevisionTip{{Tip: commit("1"), TipSeenAt: now().Add(-12 * time.Second)}}})
 	want := `
 revisions
   Tip of main: 1111111111 (looked at 12s ago)
@@ -141,13 +141,13 @@ revisions
 	if got := RevisionText(status, now()); got != want {
 		t.Errorf("it is printed as %s", got)
 	}
-	status = WithTips(Revisions(app), api.TipsAnswer{Items: []api.RevisionTip{{Tip: commit("1"), TipSeenAt: now().Add(-time.Hour), TipError: "it is away"}}})
+	status = WithTips(Revisions(Facts{App: app}), api.TipsAnswer{Items: []api.RevisionTip{{Tip: commit("1"), TipSeenAt: now().Add(-time.Hour), TipError: "it is away"}}})
 	if got := RevisionFacts(status, now())[0][1]; got != "1111111111 (looked at 1h ago); not known since: it is away" {
 		t.Errorf("a branch that cannot be looked at is %q", got)
 	}
 	// Revisions of other sources than there are now are nobody's.
 	app.Spec.Sources = append(app.Spec.Sources, *app.Spec.Source, *app.Spec.Source)
-	for _, s := range Revisions(app).Sources {
+	for _, s := range Revisions(Facts{App: app}).Sources {
 		if s.Compared != "" || s.Deployed != "" {
 			t.Errorf("a source that was added is at %+v", s)
 		}

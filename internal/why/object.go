@@ -8,7 +8,6 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
-	"github.com/slipway-gitops/slipway/internal/operate"
 )
 
 // differs says why objects that are not as Git says are left like that.
@@ -38,11 +37,16 @@ func (t *teller) differs() {
 		})
 		return
 	case len(differing) > 0 && t.atSame() && !isTrue(policy.Automated.SelfHeal):
-		t.add("", Reason{
+		r := Reason{
 			Code: SelfHealOff, What: "it was changed in the cluster, and self-heal is off", Why: t.compared(differing),
 			Next:    t.command("drift") + " shows who changed what, `slipway app drift revert " + t.Name + "` puts it back; or commit spec.syncPolicy.automated.selfHeal: true",
 			Objects: namesOf(differing), Actions: actions(api.WhyRevert, api.WhyAllow),
-		})
+		}
+		if t.Foreign() {
+			r.Next = t.command("sync") + " puts it back; or commit spec.syncPolicy.automated.selfHeal: true"
+			r.Actions = actions(api.WhySync)
+		}
+		t.add("", r)
 	case len(differing) > 0:
 		t.add("", Reason{Code: SyncDue, What: "it differs from Git, and will be synced", Why: t.compared(differing), Next: t.command("wait") + " follows it", Objects: namesOf(differing)})
 	}
@@ -96,7 +100,7 @@ func (t *teller) compared(resources []v1alpha1.ResourceStatus) string {
 
 // split sorts the objects that differ, those left out whose drift is allowed.
 func (t *teller) split() (changed, gone, extra []v1alpha1.ResourceStatus) {
-	allowances, _ := operate.ReadAllowances(t.app)
+	allowances, _ := t.allowances()
 	for _, r := range t.app.Status.Resources {
 		left := slices.ContainsFunc(allowances, func(a v1alpha1.Allowance) bool {
 			return a.Until.After(t.Now) && a.Group == r.Group && a.Kind == r.Kind && a.Namespace == r.Namespace && a.Name == r.Name
@@ -223,7 +227,7 @@ func (t *teller) mend(r v1alpha1.ResourceStatus) string {
 		return fmt.Sprintf("`slipway app why %s -n %s`", safe(r.Name), safe(r.Namespace))
 	}
 	out := describe(r) + " and " + t.command("tree") + " show more; push a fix"
-	if len(t.app.Status.History) > 1 {
+	if t.canRollBack() {
 		out += ", or " + t.command("rollback")
 	}
 	return out
@@ -257,7 +261,8 @@ func (t *teller) follow(r v1alpha1.ResourceStatus) string {
 }
 
 func (t *teller) resume(r v1alpha1.ResourceStatus) string {
-	return fmt.Sprintf("`slipway action list --app %s --resource %s` shows what resumes it", t.Name, word(r.Group, r.Kind, r.Namespace, r.Name))
+	return t.instead("resource.actions",
+		fmt.Sprintf("`slipway action list --app %s --resource %s` shows what resumes it", t.Name, word(r.Group, r.Kind, r.Namespace, r.Name)))
 }
 
 // warnings tells what else the agent has to say.

@@ -43,7 +43,7 @@ func (t *teller) operation() {
 	case strings.HasPrefix(op.Message, "waiting for pruning confirmation of "):
 		r.Code, r.What = WaitingForConfirm, "its sync waits until somebody confirms what it deletes"
 		r.Actions, r.Objects = actions(api.WhyConfirm, api.WhyTerminate), t.leftover()
-		r.Next = t.command("confirm") + " lets it go on, " + t.command("terminate-op") + " ends it"
+		r.Next = t.instead("application."+api.WhyConfirm, t.command("confirm")+" lets it go on") + "; " + t.command("terminate-op") + " ends it"
 		word = "held"
 	case strings.Contains(op.Message, "waiting for completion of hook "), strings.Contains(op.Message, "waiting for deletion of hook "):
 		r.Code, r.What, r.Objects = WaitingForHook, "its sync waits for a hook", resultsOf(op, runningHook)
@@ -142,7 +142,7 @@ func (t *teller) held() {
 func (t *teller) guarded(message string, since time.Time) {
 	t.settle("held", Reason{
 		Code: HeldByGuard, What: "its sync is held, because it would delete too much", Why: message, Since: since,
-		Next:    t.command("confirm") + " lists what goes and lets it go on; or put the objects back into Git and push",
+		Next:    t.instead("application."+api.WhyConfirm, t.command("confirm")+" lists what goes and lets it go on") + "; or put the objects back into Git and push",
 		Objects: t.leftover(), Actions: confirmation(message),
 	})
 }
@@ -231,7 +231,7 @@ func (t *teller) failed() {
 		if t.app.Spec.SyncPolicy.AutomatedEnabled() {
 			r.Next = "push a fix, which is synced by itself; " + t.command("sync") + " tries the same again"
 		}
-		if len(t.app.Status.History) > 1 && op.SyncResult != nil {
+		if t.canRollBack() && op.SyncResult != nil {
 			r.Next += "; " + t.command("rollback") + " goes back to what was there before"
 			r.Actions = append(r.Actions, act(api.WhyRollback))
 		}

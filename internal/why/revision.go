@@ -8,14 +8,14 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
-	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/operate"
 	"github.com/slipway-gitops/slipway/internal/redact"
 )
 
 // Revisions says at which revisions an Application is, as far as the Application itself tells: not where its branches are.
-func Revisions(app *v1alpha1.Application) api.RevisionStatus {
+func Revisions(f Facts) api.RevisionStatus {
+	app := f.App
 	out := api.RevisionStatus{ComparedAt: timeOf(app.Status.ReconciledAt), Sources: []api.SourceRevisions{}}
 	compared := revisions(app.Status.Sync.Revision, app.Status.Sync.Revisions)
 	var deployed, pinned []string
@@ -26,6 +26,7 @@ func Revisions(app *v1alpha1.Application) api.RevisionStatus {
 	}
 	pin, err := operate.ReadPin(app)
 	switch {
+	case f.Foreign(): // what another engine does not know pins nothing
 	case err != nil:
 		out.Warnings = append(out.Warnings, err.Error())
 	case pin != nil:

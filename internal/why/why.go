@@ -27,6 +27,7 @@ type Facts struct {
 	ProjectError    error                 // why not, where that is the project's fault
 	Findings        []api.Finding         // what fails in the cluster, the worst first; none where nobody looked
 	Away            *Away                 // nil: its agent is there, or is not known
+	Lacks           []api.AgentLack       // commands that its agent does not carry out, and what to do instead; none with Slipway's engine
 	Now             time.Time
 }
 
@@ -129,6 +130,7 @@ func Explain(f Facts) Answer {
 		tell()
 	}
 	t.order()
+	t.offer()
 	if len(t.reasons) == 0 {
 		t.done()
 	}
@@ -169,6 +171,9 @@ func (t *teller) settle(word string, r Reason) {
 
 func (t *teller) conditions(kind v1alpha1.ConditionType) []v1alpha1.ApplicationCondition {
 	var out []v1alpha1.ApplicationCondition
+	if kind == v1alpha1.ConditionHeld && t.Foreign() {
+		return nil // the engine before left it there
+	}
 	for _, c := range t.app.Status.Conditions {
 		if c.Type == kind {
 			out = append(out, c)
@@ -204,7 +209,7 @@ func (t *teller) deletion() {
 	case len(wrong) > 0:
 		r.Why, r.Next = wrong[0].Message, "do what it says; "+t.command("get")+" shows what is left"
 		if strings.Contains(wrong[0].Message, confirming) {
-			r.Next = t.command("confirm") + " lets it go on"
+			r.Next = t.instead("application."+api.WhyConfirm, t.command("confirm")+" lets it go on")
 			r.Actions = confirmation(wrong[0].Message)
 		}
 	case slices.ContainsFunc(t.app.Finalizers, func(f string) bool { return slices.Contains(ours, f) }):
@@ -233,6 +238,9 @@ func (t *teller) skipped() {
 // unseen says that no agent has taken notice.
 func (t *teller) unseen() {
 	next := fmt.Sprintf("look whether an agent runs, and whether it looks at namespace %s: `kubectl get pods -A -l app.kubernetes.io/name=slipway-agent`, flag --application-namespaces", t.Namespace)
+	if t.Foreign() {
+		next = "look whether Argo CD's application controller runs, and whether it looks at namespace " + t.Namespace
+	}
 	switch {
 	case t.app.Status.Sync.Status == "" && len(t.app.Status.Conditions) == 0 && !t.settled:
 		t.settle("", Reason{Code: Unseen, What: "no agent has looked at it yet", Since: t.app.CreationTimestamp.Time, Next: next})
@@ -357,6 +365,9 @@ func timeOf(t *metav1.Time) time.Time {
 
 // pinned says that an Application stays at an earlier deployment.
 func (t *teller) pinned() {
+	if t.Foreign() {
+		return
+	}
 	pin, err := operate.ReadPin(t.app)
 	switch {
 	case err != nil:
@@ -383,7 +394,7 @@ func byAndWhy(by, reason string) string {
 
 // allowed says which objects are left as somebody changed them.
 func (t *teller) allowed() {
-	list, err := operate.ReadAllowances(t.app)
+	list, err := t.allowances()
 	if err != nil {
 		t.add("", Reason{Code: DriftAllowed, What: "drift is to be allowed, but nobody can read of what", Why: err.Error(), Next: "`slipway app drift allow " + t.Name + " ...` writes it anew"})
 	}

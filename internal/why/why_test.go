@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/project"
 )
@@ -368,5 +369,49 @@ func TestAdviceIsForWhatFailed(t *testing.T) {
 				break
 			}
 		}
+	}
+}
+
+func TestNoAnswerSuggestsWhatTheAgentDoesNotCarryOut(t *testing.T) {
+	t.Parallel()
+	var lacks []api.AgentLack
+	for _, l := range agentapi.EngineArgoCD.Lacks() {
+		lacks = append(lacks, api.AgentLack{Command: string(l.Kind), Message: l.Why})
+	}
+	refused := []string{
+		"slipway app confirm", "slipway app unpin", "slipway app restore", "slipway app drift revert", "slipway app drift allow", "slipway action",
+	}
+	for _, q := range questions() {
+		t.Run(q.name, func(t *testing.T) {
+			t.Parallel()
+			facts := Facts{App: application(t, q.parts...), Now: now(), ProjectError: q.wrong, Lacks: lacks}
+			if q.windows != "" {
+				facts.Project = rules(t, q.windows)
+			}
+			for _, r := range Explain(facts).Reasons {
+				for _, command := range refused {
+					if strings.Contains(r.Next, command) {
+						t.Errorf("%s suggests %q, which the agent does not carry out", r.Code, r.Next)
+					}
+				}
+				for _, a := range r.Actions {
+					if agentapi.EngineArgoCD.Lacking(agentapi.Kind(commandOf(a))) != "" {
+						t.Errorf("%s offers %s, which the agent does not carry out", r.Code, a.Action)
+					}
+					if a.Action == api.WhyRollback && facts.App.Spec.SyncPolicy.AutomatedEnabled() {
+						t.Errorf("%s offers a rollback, which is refused while automated sync is on", r.Code)
+					}
+				}
+				if r.Code == Pinned || r.Code == DriftAllowed || r.Code == HeldByGuard && facts.App.Status.OperationState == nil {
+					t.Errorf("%s is reported, which has no effect with Argo CD", r.Code)
+				}
+				if strings.Contains(r.Next, "APP") {
+					t.Errorf("%s does not name the application: %q", r.Code, r.Next)
+				}
+			}
+			if got := Revisions(facts); !got.PinnedAt.IsZero() || len(got.Warnings) > 0 {
+				t.Errorf("the revisions report a pin, which has no effect with Argo CD: %+v", got)
+			}
+		})
 	}
 }

@@ -61,7 +61,7 @@ func getRun(ctx context.Context, o getOptions) error {
 	if o.Output != iostream.Table {
 		return o.Print(o.Output, app.Raw.Object)
 	}
-	status := why.Revisions(&app.Application)
+	status := why.Revisions(why.Facts{App: &app.Application})
 	if server, ok := site.(*access.Server); ok {
 		at, err := server.Application(ctx, o.name)
 		if err == nil {

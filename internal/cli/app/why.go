@@ -113,7 +113,7 @@ func explained(facts why.Facts, err error) (api.Why, api.RevisionStatus, error) 
 	if err != nil || facts.App == nil {
 		return why.Explain(facts).API(), api.RevisionStatus{}, err
 	}
-	return why.Explain(facts).API(), why.Revisions(facts.App), nil
+	return why.Explain(facts).API(), why.Revisions(facts), nil
 }
 
 // fromCluster takes the facts from a cluster, with what fails there.

@@ -56,9 +56,12 @@ func (h *Handler) applicationRoutes() []Route {
 	}
 	get.mount = mount(handler[ItemInput, applicationOutput]{
 		find: func(ctx context.Context, _ *call, in *ItemInput) (target, error) { return h.findApplication(ctx, *in) },
-		do: func(_ context.Context, c *call, _ *ItemInput) (*applicationOutput, error) {
+		do: func(ctx context.Context, c *call, in *ItemInput) (*applicationOutput, error) {
 			app, _ := c.before.(*api.ApplicationDetail)
-			return &applicationOutput{*app}, nil
+			out := *app
+			agent, err := h.cfg.AgentList.Get(ctx, in.Agent)
+			out.Unsupported = agent.Status.Unsupported
+			return &applicationOutput{out}, err
 		},
 	})
 	return slices.Concat([]Route{list, get, h.whyRoute(), h.revisionStatusRoute(), h.planRoute(), h.timelineRoute(), h.historyRoute()}, h.revisionRoutes(), h.applicationAnswers())

@@ -30,9 +30,13 @@ func (h *Handler) historyRoute() Route {
 			return h.findApplication(ctx, in.ItemInput)
 		},
 		do: func(ctx context.Context, c *call, in *historyInput) (*out, error) {
-			detail, app, err := known(c)
+			detail, _, facts, err := h.factsOf(ctx, c, in.Agent)
 			if err != nil {
 				return nil, err
+			}
+			app := facts.App
+			if facts.Foreign() {
+				delete(app.Annotations, v1alpha1.AnnotationRollback)
 			}
 			from, err := readHistoryMark(in.Cursor)
 			if err != nil {

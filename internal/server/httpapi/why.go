@@ -65,11 +65,11 @@ func (h *Handler) revisionStatusRoute() Route {
 	r.mount = mount(handler[ItemInput, out]{
 		find: func(ctx context.Context, _ *call, in *ItemInput) (target, error) { return h.findApplication(ctx, *in) },
 		do: func(ctx context.Context, c *call, in *ItemInput) (*out, error) {
-			_, app, err := known(c)
+			_, _, facts, err := h.factsOf(ctx, c, in.Agent)
 			if err != nil {
 				return nil, err
 			}
-			status := why.Revisions(app)
+			status := why.Revisions(facts)
 			ctx, cancel := context.WithTimeout(ctx, tipTime)
 			defer cancel()
 			var tips api.TipsAnswer
@@ -86,17 +86,13 @@ func (h *Handler) revisionStatusRoute() Route {
 const tipTime = 10 * time.Second
 
 func (h *Handler) why(ctx context.Context, c *call, in *whyInput) (api.Why, error) {
-	detail, app, err := known(c)
+	detail, agent, facts, err := h.factsOf(ctx, c, in.Agent)
 	if err != nil {
 		return api.Why{}, err
 	}
-	facts := why.Facts{Name: app.Name, Namespace: app.Namespace, App: app, Now: h.now()}
+	app := facts.App
 	if detail.AgentAway {
 		facts.Away = &why.Away{Agent: in.Agent, Heard: detail.AsOf}
-	}
-	agent, err := h.cfg.AgentList.Get(ctx, in.Agent)
-	if err != nil {
-		return api.Why{}, err
 	}
 	var warnings []string
 	if facts.Project, facts.ProjectError, err = h.projectOf(ctx, c, agent, app); err != nil {
@@ -112,6 +108,17 @@ func (h *Handler) why(ctx context.Context, c *call, in *whyInput) (api.Why, erro
 	}
 	out.Warnings, out.Window = warnings, why.Window(facts)
 	return out, nil
+}
+
+// factsOf is the application of a call as the server's copy has it, with what its agent does not carry out.
+func (h *Handler) factsOf(ctx context.Context, c *call, id string) (*api.ApplicationDetail, api.Agent, why.Facts, error) {
+	detail, app, err := known(c)
+	if err != nil {
+		return nil, api.Agent{}, why.Facts{}, err
+	}
+	agent, err := h.cfg.AgentList.Get(ctx, id)
+	facts := why.Facts{Name: app.Name, Namespace: app.Namespace, App: app, Now: h.now(), Lacks: agent.Status.Unsupported}
+	return detail, agent, facts, err
 }
 
 // known is the application of a call as the server's copy has it.

@@ -1,5 +1,5 @@
 // Made from api/openapi.json by "make generate": do not edit.
-// sha256 of it: bd15a6f8b383fe833ab4d4131ce10eaff5a25d80aae55f503b92ce434d018e76
+// sha256 of it: 17798069b522b6c767c4d74fbeedf4112022e1b423da178690d70e53576d07cf
 
 export interface paths {
 	"/api/v1/access/can": {
@@ -2418,6 +2418,7 @@ export interface components {
 			/** Format: date-time */
 			staleSince?: string;
 			sync: string;
+			unsupported?: components["schemas"]["AgentLack"][] | null;
 			/** Format: date-time */
 			updatedAt?: string;
 			version?: string;
