@@ -44,10 +44,24 @@ export const awayWhy = (app: Pick<Schemas["Application"], "agent" | "agentAway">
 // useAway is awayWhy for the application of a page.
 export const useAway = (app: App): string | undefined => awayWhy(useQuery(detailQuery(app)).data);
 
-// useOff says why something cannot be asked of the application's agent: a permission is missing, or the agent is away.
-export function useOff(app: App, permission: string): string | undefined {
+type Lacking = Pick<Schemas["ApplicationDetail"], "unsupported"> | undefined;
+
+// lackWhy says what to do instead of a command that the agent does not carry out, such as beside an Argo CD.
+export const lackWhy = (app: Pick<App, "name">, detail: Lacking, command: string): string | undefined =>
+  detail?.unsupported?.find((u) => u.command === command)?.message.replaceAll(/\bAPP\b/g, () => app.name);
+
+// useLack is lackWhy for the application of a page.
+export function useLack(app: App): (command: string) => string | undefined {
+  const { data } = useQuery(detailQuery(app));
+  return (command) => lackWhy(app, data, command);
+}
+
+// useOff says why something cannot be asked of the application's agent: a permission is missing, the agent does not carry out the
+// command, or it is away.
+export function useOff(app: App, permission: string, command = ""): string | undefined {
   const away = useAway(app);
-  return useMissing(permission, useScope(app)) ?? away;
+  const lack = useLack(app)(command);
+  return useMissing(permission, useScope(app)) ?? lack ?? away;
 }
 
 // useScope is where permissions of the application are looked for; undefined while it is not known.

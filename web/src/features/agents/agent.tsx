@@ -118,7 +118,7 @@ function Shown({ agent, onReload }: { agent: Agent; onReload: () => Promise<unkn
           )}
           {(status?.unsupported ?? []).length > 0 && (
             <>
-              <h3 className="mt-4 mb-1 font-medium">What it cannot carry out</h3>
+              <h3 className="mt-4 mb-1 font-medium">Unsupported commands</h3>
               <ul className="space-y-1 text-sm text-muted">
                 {status?.unsupported?.map((u) => (
                   <li key={u.command}>

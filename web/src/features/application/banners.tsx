@@ -63,7 +63,7 @@ export function Banners({ app, detail, resource }: { app: App; detail: Detail; r
   const guard = reason("HeldByGuard", "WaitingForConfirm");
   const closed = why?.window;
   const held = conditionOf(resource, "Held");
-  const pin = pinOf(resource);
+  const pin = pinOf(resource, detail.unsupported);
   const deletion = reason("Deleting");
   const kept = conditionOf(resource, "ObjectsKept");
   const mayAgent = useMissing("agent_view") === undefined;
@@ -105,7 +105,7 @@ export function Banners({ app, detail, resource }: { app: App; detail: Detail; r
           title="The deletion is held until a person confirms it"
           action={
             first !== "confirm" && (
-              <Button why={may.sync} onClick={() => actions.open("confirm")}>
+              <Button why={may.as("confirm")} onClick={() => actions.open("confirm")}>
                 See and confirm…
               </Button>
             )
@@ -126,7 +126,7 @@ export function Banners({ app, detail, resource }: { app: App; detail: Detail; r
           title={`The sync is held until a person confirms it${doomed > 0 ? `: it would delete ${plural(doomed, "object")}` : ""}`}
           action={
             first !== "confirm" && (
-              <Button why={may.sync} onClick={() => actions.open("confirm")}>
+              <Button why={may.as("confirm")} onClick={() => actions.open("confirm")}>
                 See and confirm…
               </Button>
             )
@@ -169,7 +169,7 @@ export function Banners({ app, detail, resource }: { app: App; detail: Detail; r
           title={`Rolled back to deployment ${pin.id}${pin.revisions?.length ? `, ${revisionsText(pin.revisions)}` : ""}`}
           action={
             first !== "unpin" && (
-              <Button why={may.sync} onClick={() => actions.open("unpin")}>
+              <Button why={may.as("unpin")} onClick={() => actions.open("unpin")}>
                 End the rollback…
               </Button>
             )

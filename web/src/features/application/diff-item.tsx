@@ -25,7 +25,7 @@ export function DiffItem({
   item: ObjectDiff;
   split: boolean;
   open: boolean;
-  why: string | undefined;
+  why: (answer: "revert" | "allow") => string | undefined;
   onAnswer: ((answer: DriftAnswer) => void) | undefined;
 }) {
   const [open, setOpen] = useState(begin);
@@ -55,13 +55,13 @@ export function DiffItem({
         <Copy text={item.diff} label={`Copy the difference of ${placeOf(item)}`} />
         {onAnswer && (
           <span className="flex gap-1.5">
-            <Button small why={why} onClick={() => onAnswer("revert")}>
+            <Button small why={why("revert")} onClick={() => onAnswer("revert")}>
               Revert…
             </Button>
             <Button small onClick={() => onAnswer("adopt")}>
               Adopt in Git…
             </Button>
-            <Button small why={why} onClick={() => onAnswer("allow")}>
+            <Button small why={why("allow")} onClick={() => onAnswer("allow")}>
               Allow…
             </Button>
           </span>

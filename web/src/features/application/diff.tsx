@@ -207,7 +207,7 @@ function Items({ app, items, drift, split }: { app: App; items: ObjectDiff[]; dr
       <div className="flex flex-wrap items-center justify-between gap-2">
         <p className="text-muted">{plural(counts, "object differs", "objects differ")}</p>
         {drift && (
-          <Button look="primary" small why={may.sync} onClick={() => set({ do: "revert", of: "" }, false)}>
+          <Button look="primary" small why={may.as("revert")} onClick={() => set({ do: "revert", of: "" }, false)}>
             Revert all…
           </Button>
         )}
@@ -219,7 +219,7 @@ function Items({ app, items, drift, split }: { app: App; items: ObjectDiff[]; dr
             item={item}
             split={split}
             open={one(search, "object") ? one(search, "object") === keyOf(item) : i < 5}
-            why={may.sync}
+            why={may.as}
             onAnswer={drift ? (answer) => set({ do: answer, of: keyOf(item) }, false) : undefined}
           />
         ))}

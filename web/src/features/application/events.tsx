@@ -83,12 +83,12 @@ export default function ApplicationEvents() {
   const all = useMemo(
     () =>
       happenings(
-        compose(resource, ledger.data?.pages.flatMap((p) => p.items ?? []) ?? []),
+        compose(resource, ledger.data?.pages.flatMap((p) => p.items ?? []) ?? [], detail?.unsupported),
         audit.data?.items ?? [],
         resource.status?.conditions,
         told.data?.events,
       ),
-    [resource, ledger.data, audit.data, told.data],
+    [resource, detail, ledger.data, audit.data, told.data],
   );
   const rows = useMemo(() => (from ? all.filter((h) => h.from === from) : all), [all, from]);
   if (ledger.isPending && all.length === 0) {

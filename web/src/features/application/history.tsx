@@ -30,13 +30,13 @@ const actions: Record<string, string> = {
 // ApplicationHistory is what was done with the application: who, what, why and how it ended.
 export default function ApplicationHistory() {
   const app = useApp();
-  const { resource } = useDetail(app);
+  const { detail, resource } = useDetail(app);
   const [search, set] = useAddress();
   const may = useMay(app);
   const ledger = useLedger(app);
   const all = useMemo(
-    () => compose(resource, ledger.data?.pages.flatMap((p) => p.items ?? []) ?? []),
-    [resource, ledger.data],
+    () => compose(resource, ledger.data?.pages.flatMap((p) => p.items ?? []) ?? [], detail?.unsupported),
+    [resource, detail, ledger.data],
   );
   const dry = one(search, "show") === "all";
   const rows = useMemo(() => (dry ? all : all.filter((p) => p.action !== "dry-run")), [all, dry]);
@@ -73,7 +73,7 @@ export default function ApplicationHistory() {
           <Button small aria-pressed={dry} onClick={() => set({ show: dry ? "" : "all" })}>
             {dry ? "Hide dry runs" : "Show dry runs"}
           </Button>
-          <Button small why={may.sync} onClick={() => set({ do: "restore" }, false)}>
+          <Button small why={may.as("restore")} onClick={() => set({ do: "restore" }, false)}>
             Restore deleted objects…
           </Button>
           <Button small why={may.sync} onClick={() => set({ do: "rollback", id: "" }, false)}>

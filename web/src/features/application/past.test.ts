@@ -79,6 +79,17 @@ describe("compose", () => {
     ]);
   });
 
+  test("a rollback that the engine does not know of holds nothing", () => {
+    const list = compose(
+      resource([{ id: 0, revision: "good", deployedAt: "2026-03-01T12:00:00Z" }], {
+        "slipway.io/rollback": '{"id":0,"revisions":["good"],"quarantine":{"revisions":["good"]}}',
+      }),
+      [],
+      [{ command: "application.unpin", message: "Argo CD has no pin" }],
+    );
+    expect(list[0]).toMatchObject({ pinned: false, quarantined: false });
+  });
+
   test("annotations that nobody can read count for nothing", () => {
     const list = compose(
       resource([{ id: 0, revision: "a", deployedAt: "2026-03-01T12:00:00Z" }], {

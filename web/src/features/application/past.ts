@@ -1,5 +1,5 @@
 import type { Schemas } from "@/api/client";
-import { type Deployment, notesOf, person, pinOf, type Resource, revisionsOf } from "./resource";
+import { type Deployment, type Detail, notesOf, person, pinOf, type Resource, revisionsOf } from "./resource";
 
 export type Entry = Schemas["LedgerEntry"];
 
@@ -77,9 +77,9 @@ function ofEntry(entry: Entry): Past {
 }
 
 // compose puts the ledger and the Application's own history together, the newest first.
-export function compose(resource: Resource, entries: Entry[]): Past[] {
+export function compose(resource: Resource, entries: Entry[], unsupported: Detail["unsupported"] = []): Past[] {
   const notes = notesOf(resource);
-  const pin = pinOf(resource);
+  const pin = pinOf(resource, unsupported);
   const own = resource.status?.history ?? [];
   const latest = own.at(-1)?.id;
   const list = entries.map(ofEntry);

@@ -188,8 +188,11 @@ export interface Pin {
   quarantine?: { revisions?: string[] };
 }
 
-// pinOf is the rollback that holds the application, if one does.
-export function pinOf(resource: Resource): Pin | undefined {
+// pinOf is the rollback that holds the application, if one does: an engine that cannot end one does not know of any.
+export function pinOf(resource: Resource, unsupported: Detail["unsupported"]): Pin | undefined {
+  if (unsupported?.some((u) => u.command === "application.unpin")) {
+    return undefined;
+  }
   const pin = json<Pin>(resource.metadata.annotations?.["slipway.io/rollback"]);
   return typeof pin === "object" && pin !== null && typeof pin.id === "number" ? pin : undefined;
 }

@@ -1,7 +1,7 @@
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo } from "react";
 import { client, data, type Schemas, send } from "@/api/client";
-import { type App, basePath, detailQuery, liveKey, pathOf, useAway, useOff } from "@/lib/application";
+import { type App, basePath, detailQuery, liveKey, pathOf, useAway, useLack, useOff } from "@/lib/application";
 import { accepted, type Command, finished, waiting } from "@/lib/command";
 import { events } from "@/lib/events";
 import { queryClient } from "@/lib/query";
@@ -60,12 +60,17 @@ export interface May {
   remove: string | undefined;
   // refresh takes no right of its own.
   refresh: string | undefined;
+  // as is for a command that takes the right to sync: an agent may not carry it out.
+  as: (verb: keyof Requests) => string | undefined;
 }
 
 // useMay says why a right at the application's scope is missing, or that the agent is away.
 export function useMay(app: App): May {
+  const lack = useLack(app);
+  const sync = useOff(app, "application_sync");
   return {
-    sync: useOff(app, "application_sync"),
+    sync,
+    as: (verb) => lack(`application.${verb}`) ?? sync,
     edit: useOff(app, "application_edit"),
     remove: useOff(app, "application_delete"),
     refresh: useAway(app),

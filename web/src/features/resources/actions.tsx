@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { ChevronDown, RefreshCw, Trash2 } from "lucide-react";
 import { useState } from "react";
 import type { Schemas } from "@/api/client";
-import { type App, useOff } from "@/lib/application";
+import { type App, useLack, useOff } from "@/lib/application";
 import { waiting } from "@/lib/command";
 import { plural } from "@/lib/format";
 import { useCommands } from "@/lib/palette";
@@ -41,18 +41,18 @@ const nameOf = (action: Action): string =>
 
 // Actions are what can be done with one object: its own actions, a sync of it alone, and its end.
 export function Actions({ app, node, tree, onGone }: Props) {
-  const noAction = useOff(app, "application_resourceaction");
+  const noAction = useOff(app, "application_resourceaction", "resource.action");
   const noSync = useOff(app, "application_sync");
   const noSyncOf =
     noSync ??
     (node.requiresPruning ? "A sync would delete it: use Delete, or sync the application with prune." : undefined);
-  const noEdit = useOff(app, "application_edit");
+  const noEdit = useOff(app, "application_edit", "resource.delete");
   const [chosen, setChosen] = useState<Action>();
   const [deleting, setDeleting] = useState(false);
   const [syncing, setSyncing] = useState(false);
   const queries = useQueryClient();
   const ref = refFrom(node);
-  const actions = useQuery(actionsQuery(app, ref));
+  const actions = useQuery({ ...actionsQuery(app, ref), enabled: useLack(app)("resource.actions") === undefined });
   const again = () => void queries.invalidateQueries({ queryKey: ["object"] });
   const sync = async () => {
     setSyncing(true);

@@ -1,7 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { lazy, Suspense } from "react";
-import { type App, useAway, useScope } from "@/lib/application";
+import { type App, useAway, useLack, useScope } from "@/lib/application";
 import { cn } from "@/lib/cn";
+import { sentence } from "@/lib/format";
 import { useMissing } from "@/lib/session";
 import { Copy } from "@/ui/copy";
 import { Drawer } from "@/ui/dialog";
@@ -151,6 +152,7 @@ function Panel({
   const noLogs = useMissing("application_logs", scope);
   const noTerminal = useMissing("application_exec", scope);
   const away = useAway(app);
+  const lack = useLack(app)("resource.terminal");
   const state = useQuery(stateQuery(app, refFrom(node)));
   switch (tab) {
     case "summary":
@@ -176,6 +178,8 @@ function Panel({
     case "terminal":
       return noTerminal ? (
         <NoPermission why={noTerminal} />
+      ) : lack ? (
+        <Empty title="This agent opens no terminals">{sentence(lack)}</Empty>
       ) : away ? (
         <Empty title="No terminal now">{away}</Empty>
       ) : (

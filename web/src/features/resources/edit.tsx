@@ -104,7 +104,7 @@ export function EditManifest({
 }
 
 EditManifest.Button = function EditButton({ app, onEdit }: { app: App; onEdit: () => void }) {
-  const missing = useOff(app, "application_edit");
+  const missing = useOff(app, "application_edit", "resource.patch");
   return (
     <Button small why={missing} onClick={onEdit}>
       Edit
