@@ -197,19 +197,23 @@ func previewBeside(out any, err error) (any, error) {
 // cannotPatch is in the words of an API server that misses the right to patch; admission says no in other words.
 const cannotPatch = "cannot patch resource"
 
-// diffBeside says it once where the agent may not try objects out: to compare takes the right to patch, with which nothing
-// is changed, and it is not among those that the agent is installed with.
+// diffBeside reports once that the agent may not read objects or try them out: to compare takes the rights to get and to patch, with
+// which nothing is changed, and the agent is not installed with them. It is not the user who lacks a permission.
 func diffBeside(out any, err error, app string) (any, error) {
-	answer, ok := out.(api.DiffAnswer)
-	if err != nil || !ok {
+	refused := ""
+	if answer, ok := out.(api.DiffAnswer); err == nil && ok {
+		for _, item := range answer.Items {
+			if strings.Contains(item.Error, cannotPatch) {
+				refused = item.Error
+			}
+		}
+	} else if apierrors.IsForbidden(err) {
+		refused = err.Error()
+	}
+	if refused == "" {
 		return out, err
 	}
-	for _, item := range answer.Items {
-		if strings.Contains(item.Error, cannotPatch) {
-			return nil, refusedAs(agentapi.CodeUnsupported, "a comparison takes the right to patch, for dry runs, and the agent beside Argo CD has none (%s): "+
-				"`slipway app get %s` names the objects that Argo CD finds different, and `argocd app diff %s` their fields; or give the "+
-				"agent's service account that right", item.Error, app, app)
-		}
-	}
-	return answer, nil
+	return nil, refusedAs(agentapi.CodeUnsupported, "a comparison takes the rights to get and patch every object, for dry runs, and the agent beside Argo CD "+
+		"does not have them (%s): `slipway app get %s` names the objects that Argo CD finds different, and `argocd app diff %s` their fields; "+
+		"or give the agent's service account these rights", refused, app, app)
 }

@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -8,8 +10,11 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 )
@@ -146,5 +151,39 @@ func TestWhatArgoCDHasNoWordForIsRefusedWithWhatToDo(t *testing.T) {
 	}
 	if agentapi.EngineArgoCD.Lacking(agentapi.KindUnpin) == "" || agentapi.EngineArgoCD.Lacking(agentapi.KindSync) != "" || agentapi.Engine("").Lacking(agentapi.KindUnpin) != "" {
 		t.Error("the wrong commands are lacking")
+	}
+}
+
+func TestAComparisonBesideArgoCDSaysWhichRightsTheAgentLacks(t *testing.T) {
+	t.Parallel()
+	secrets := schema.GroupResource{Resource: "secrets"}
+	cannotRead := fmt.Errorf("read Secret shop/web: %w", apierrors.NewForbidden(secrets, "web", errors.New(`User "agent" cannot get resource "secrets"`)))
+	gone := errors.New("the repository is gone")
+	for _, c := range []struct {
+		name string
+		out  any
+		err  error
+		code agentapi.Code
+		want string
+	}{
+		{"an object cannot be read", nil, cannotRead, agentapi.CodeUnsupported, "cannot get resource"},
+		{"an object cannot be tried out", api.DiffAnswer{Items: []api.ObjectDiff{{Error: `User "agent" cannot patch resource "configmaps"`}}}, nil, agentapi.CodeUnsupported, "cannot patch resource"},
+		{"something else is wrong", nil, gone, "", gone.Error()},
+		{"nothing is wrong", api.DiffAnswer{Items: []api.ObjectDiff{{Verb: "update"}}}, nil, "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			out, err := diffBeside(c.out, c.err, "web")
+			var refused *agentapi.Error
+			if errors.As(err, &refused) != (c.code != "") || refused != nil && (refused.Code != c.code || !strings.Contains(refused.Message, "`argocd app diff web`")) {
+				t.Errorf("it is refused with %+v", err)
+			}
+			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+				t.Errorf("the error is %v, want one with %q", err, c.want)
+			}
+			if _, ok := out.(api.DiffAnswer); ok != (err == nil) {
+				t.Errorf("the answer is %v", out)
+			}
+		})
 	}
 }
