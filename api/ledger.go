@@ -241,6 +241,8 @@ type LedgerDiff struct {
 	NextCursor string `json:"nextCursor,omitempty" doc:"What to send as cursor for the next applications; missing on the last page"`
 	// Truncated is about one application: those of others are on the next page.
 	Truncated bool `json:"truncated,omitempty" doc:"There are more differences of one application, or larger ones, than fit into an answer: compare without manifests, or export"`
+	// Warnings name applications that are left out, because what ran is not recorded.
+	Warnings []string `json:"warnings,omitempty" doc:"What is not compared, and why"`
 }
 
 // LedgerObjectChange is one change to an object.

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/server/gateway"
 )
 
 // entryIDs are the ids of the entries that somebody sees, by the name of the application and the oldest first.
@@ -76,5 +78,40 @@ func TestTwoEntriesAreComparedObjectByObject(t *testing.T) {
 		if code != http.StatusNotFound || strings.Contains(answer, "after") {
 			t.Errorf("%s is compared for who does not see both: %d %s", path, code, answer)
 		}
+	}
+}
+
+func TestWhatArgoCDDeployedIsNotComparedWithWhatIsRecorded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	edge, now := w.newAgent("edge"), time.Now()
+	beside := gateway.Record{ID: "01", LedgerDetail: api.LedgerDetail{LedgerEntry: api.LedgerEntry{
+		Namespace: "argocd", Name: "web", Action: api.LedgerSync, Phase: "Succeeded", Engine: string(agentapi.EngineArgoCD),
+		StartedAt: now.Add(-3 * time.Hour), FinishedAt: now.Add(-3 * time.Hour),
+	}}}
+	if _, err := w.server.store.KeepRecords(t.Context(), edge.UID, edge.Epoch, gateway.RecordBatch{Records: []gateway.Record{beside}}, now); err != nil {
+		t.Fatal(err)
+	}
+	w.operated(edge, "02", "web", api.LedgerSync, `{"data":{"x":"after"}}`, now.Add(-time.Hour))
+	w.operated(edge, "03", "other", api.LedgerSync, `{"data":{"x":"after"}}`, now.Add(-time.Hour))
+	ask := func(path string, out any) {
+		t.Helper()
+		if code, answer := w.do(w.admin, http.MethodGet, "/api/v1/ledger/"+path, ""); code != http.StatusOK || json.Unmarshal([]byte(answer), out) != nil {
+			t.Fatal(path, code, answer)
+		}
+	}
+	var times api.LedgerDiff
+	ask("diff?agent=account.edge&from="+now.Add(-2*time.Hour).UTC().Format(time.RFC3339), &times)
+	if len(times.Differences) != 1 || times.Differences[0].Application != "account.edge/argocd/other" {
+		t.Errorf("the differences are %+v, want only that of the application that Slipway deployed", times.Differences)
+	}
+	if len(times.Warnings) != 1 || !strings.Contains(times.Warnings[0], "account.edge/argocd/web") {
+		t.Errorf("the warnings are %q, want one that names the application that is left out", times.Warnings)
+	}
+	ids := w.entryIDs(w.admin, "agent=account.edge")["web"]
+	var entries api.LedgerComparison
+	ask(ids[0]+"/diff/"+ids[1], &entries)
+	if len(entries.Items) != 0 || len(entries.Warnings) != 1 {
+		t.Errorf("two entries, one of them of Argo CD, are compared: %+v", entries)
 	}
 }

@@ -44,6 +44,9 @@ func compareRun(ctx context.Context, o diffOptions, ids []string) error {
 	if o.Output != iostream.Table {
 		return o.Print(o.Output, found)
 	}
+	if len(found.Items) == 0 && found.Same == 0 && len(found.Warnings) > 0 {
+		return nil
+	}
 	if len(found.Items) == 0 {
 		o.Sayf("nothing differs in %d objects", found.Same)
 		return nil

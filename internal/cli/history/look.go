@@ -274,8 +274,14 @@ func diffRun(ctx context.Context, o diffOptions, times []string) error {
 	if o.Output != iostream.Table {
 		return o.Print(o.Output, found)
 	}
-	if len(found.Differences) == 0 {
+	for _, w := range found.Warnings {
+		o.Sayf("warning: %s", object.Line(w))
+	}
+	if len(found.Differences) == 0 && len(found.Warnings) == 0 {
 		o.Sayf("nothing differs")
+		return nil
+	}
+	if len(found.Differences) == 0 {
 		return nil
 	}
 	if o.names {
@@ -304,6 +310,7 @@ func wholeDiff(ctx context.Context, s *access.Server, o *diffOptions) (api.Ledge
 		}
 		all.Differences = append(all.Differences, page.Differences...)
 		all.Truncated = all.Truncated || page.Truncated
+		all.Warnings = append(all.Warnings, page.Warnings...)
 		if page.NextCursor == "" || page.NextCursor == o.Cursor {
 			return all, nil
 		}

@@ -86,6 +86,12 @@ func renderedPairs(from, to *api.LedgerDetail) (list []renderedPair, same int) {
 
 func (h *Handler) compareEntries(ctx context.Context, from, to *api.LedgerDetail) (api.LedgerComparison, error) {
 	out := api.LedgerComparison{From: from.LedgerEntry, To: to.LedgerEntry, Items: []api.LedgerComparedObject{}, Warnings: []string{}}
+	for _, e := range []*api.LedgerDetail{from, to} {
+		if e.Engine != "" {
+			out.Warnings = unrecorded([]string{"operations " + from.ID + " and " + to.ID})
+			return out, nil
+		}
+	}
 	list, same := renderedPairs(from, to)
 	out.Same = same
 	if n := len(list) - maxCompared; n > 0 {

@@ -45,7 +45,13 @@ func (h *Handler) ledgerDiff(ctx context.Context, c *call, in *ledgerDiffInput) 
 	}
 	list, more := pairs(before, after)
 	left := maxManifestBytes
+	var unknown []string
 	for i, pair := range list {
+		if foreign(pair.before) || foreign(pair.after) {
+			unknown = append(unknown, pair.application)
+			out.Warnings = unrecorded(unknown)
+			continue
+		}
 		found := compareStates(pair)
 		if room := maxDifferences - len(out.Differences); len(found) > room {
 			if i > 0 {
@@ -76,6 +82,14 @@ func (h *Handler) ledgerDiff(ctx context.Context, c *call, in *ledgerDiffInput) 
 func (h *Handler) diffUntil(out api.LedgerDiff, application string) api.LedgerDiff {
 	out.NextCursor = h.cfg.Ledger.LedgerAfter(application)
 	return out
+}
+
+// foreign reports whether another engine deployed what ran. The ledger then has no objects of it.
+func foreign(s *api.LedgerState) bool { return s != nil && s.Entry.Engine != "" }
+
+// unrecorded is the warning about applications, or entries, of which the ledger does not have both sides.
+func unrecorded(names []string) []string {
+	return []string{"not compared: " + some(names) + ": what Argo CD renders is not recorded"}
 }
 
 // statePair is what ran for one application at two times; either can be missing.

@@ -1,5 +1,5 @@
 // Made from api/openapi.json by "make generate": do not edit.
-// sha256 of it: 17798069b522b6c767c4d74fbeedf4112022e1b423da178690d70e53576d07cf
+// sha256 of it: 22df61c1e7c09b3a94e447e7f1c222a0d527b4ac18fae73220d678333fd87eb8
 
 export interface paths {
 	"/api/v1/access/can": {
@@ -3124,6 +3124,7 @@ export interface components {
 			differences: components["schemas"]["LedgerDifference"][] | null;
 			nextCursor?: string;
 			truncated?: boolean;
+			warnings?: string[] | null;
 		};
 		LedgerDifference: {
 			after?: string;

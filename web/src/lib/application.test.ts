@@ -10,7 +10,9 @@ test("what takes the agent is off only while the agent is away", () => {
 });
 
 test("a command that the agent does not carry out is off, with what to do instead for this application", () => {
-  const detail = { unsupported: [{ command: "application.confirm", message: "use `argocd app confirm-deletion APP`" }] };
+  const detail = {
+    unsupported: [{ command: "application.confirm", message: "use `argocd app confirm-deletion APP`" }],
+  };
   expect(lackWhy({ name: "web" }, detail, "application.confirm")).toBe("use `argocd app confirm-deletion web`");
   expect(lackWhy({ name: "web" }, detail, "application.sync")).toBeUndefined();
   expect(lackWhy({ name: "web" }, undefined, "application.confirm")).toBeUndefined();

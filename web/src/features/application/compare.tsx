@@ -3,7 +3,7 @@ import { useState } from "react";
 import { stringify } from "yaml";
 import { client, data, type Schemas } from "@/api/client";
 import { type App, lookKey } from "@/lib/application";
-import { plural } from "@/lib/format";
+import { plural, sentence } from "@/lib/format";
 import { exact } from "@/lib/time";
 import { CodeDiff } from "@/ui/code";
 import { Drawer } from "@/ui/dialog";
@@ -42,7 +42,9 @@ export function Compare({ app, from, to, onClose }: { app: App; from: Past; to: 
       <div className="p-4">
         <Loaded query={query}>
           {(found) =>
-            (found.differences?.length ?? 0) === 0 ? (
+            found.warnings?.length ? (
+              <Empty title="This cannot be compared">{sentence(found.warnings.join("; "))}</Empty>
+            ) : (found.differences?.length ?? 0) === 0 ? (
               <Empty title="Nothing differs">
                 What was rendered was the same at both times, or the ledger does not reach back that far.
               </Empty>

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { type App, lookKey } from "@/lib/application";
+import { type App, lookKey, useLack } from "@/lib/application";
 import { plural, sentence, short } from "@/lib/format";
 import { useAddress } from "@/lib/navigate";
 import { one } from "@/lib/search";
@@ -17,6 +17,8 @@ import { operate, useDetail } from "./use";
 // Rollback says what going back means before anybody does it.
 export function Rollback({ app, history, onClose }: { app: App; history: Past[]; onClose: () => void }) {
   const { resource } = useDetail(app);
+  // Beside an Argo CD, which has no pin.
+  const beside = useLack(app)("application.unpin") !== undefined;
   const [search] = useAddress();
   const [id, setId] = useState(one(search, "id"));
   const [reason, setReason] = useState("");
@@ -74,7 +76,7 @@ export function Rollback({ app, history, onClose }: { app: App; history: Past[];
                   {past?.subject ? ` (${past.subject})` : ""},
                 </>
               )}{" "}
-              is deployed again, with its hooks and waves.
+              is deployed again, with its waves{beside ? " and without hooks" : " and hooks"}.
             </li>
             {by ? (
               <>
@@ -93,7 +95,11 @@ export function Rollback({ app, history, onClose }: { app: App; history: Past[];
             ) : (
               <li>Automated sync is off: nothing holds it there. The next sync takes what Git says.</li>
             )}
-            <li>The deletion guard and sync windows count, as for any sync.</li>
+            {beside ? (
+              <li>Argo CD does it, and deletes objects that were not there then.</li>
+            ) : (
+              <li>The deletion guard and sync windows count, as for any sync.</li>
+            )}
           </ul>
           {past && <Consequences app={app} past={past} />}
           <Warnings list={tried.data.warnings} />
@@ -117,6 +123,13 @@ function Consequences({ app, past }: { app: App; past: Past }) {
   const changes = objects("changed").length;
   if (!query.data) {
     return null;
+  }
+  if (query.data.warnings?.length) {
+    return (
+      <p className="text-muted">
+        Which objects a rollback changes is not known. {sentence(query.data.warnings.join("; "))}
+      </p>
+    );
   }
   return (
     <div className="space-y-2">
