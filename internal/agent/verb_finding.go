@@ -115,7 +115,7 @@ func (v *verbs) tips(ctx context.Context, cmd agentapi.Command) (any, error) {
 	}
 	age := tipAge
 	if v.readBy == agentapi.EngineArgoCD {
-		age = tipAgeBeside
+		age = ageBeside(app, v.now())
 	}
 	ctx, cancel := context.WithTimeout(ctx, tipLimit)
 	defer cancel()
@@ -138,6 +138,15 @@ func (v *verbs) tips(ctx context.Context, cmd agentapi.Command) (any, error) {
 	}
 	out.Same = moved && v.engine.Unaffected(ctx, app)
 	return out, nil
+}
+
+// ageBeside is how old what is known of the branches of an Application may be beside an Argo CD: no older than Argo CD's last
+// comparison, which would else name a commit that is newer than the tip.
+func ageBeside(app *v1alpha1.Application, now time.Time) time.Duration {
+	if at := app.Status.ReconciledAt; at != nil && now.After(at.Time) {
+		return max(0, min(tipAgeBeside, now.Sub(at.Time)-time.Second)) // the status has whole seconds
+	}
+	return tipAgeBeside
 }
 
 // maxTipError bounds why a tip is not known, in bytes.
