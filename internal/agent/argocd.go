@@ -213,7 +213,7 @@ func diffBeside(out any, err error, app string) (any, error) {
 	if refused == "" {
 		return out, err
 	}
-	return nil, refusedAs(agentapi.CodeUnsupported, "a comparison takes the rights to get and patch every object, for dry runs, and the agent beside Argo CD "+
-		"does not have them (%s): `slipway app get %s` names the objects that Argo CD finds different, and `argocd app diff %s` their fields; "+
-		"or give the agent's service account these rights", refused, app, app)
+	return nil, refusedAs(agentapi.CodeUnsupported, "the agent beside Argo CD cannot compare application %s: it needs the rights to get and patch each object, "+
+		"for dry runs (%s). Grant them to its service account, or use `slipway app get %s`, which names the objects that Argo CD finds different, and "+
+		"`argocd app diff %s`", app, refused, app, app)
 }

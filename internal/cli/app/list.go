@@ -35,7 +35,7 @@ func newListCmd(common *access.Common) *cobra.Command {
 		RunE:    func(cmd *cobra.Command, _ []string) error { return listRun(cmd.Context(), o) },
 	}
 	cmd.Flags().StringVarP(&o.selector, "selector", "l", "", "only applications with these `labels`, for example team=shop")
-	cmd.Flags().StringVarP(&o.project, "project", "p", "", "only applications of this `project`")
+	cmd.Flags().StringVarP(&o.project, "project", "p", "", "only applications of this `AppProject`; those of a project of a server: slipway fleet list --scope")
 	return cmd
 }
 
@@ -84,7 +84,7 @@ func listRun(ctx context.Context, o listOptions) error {
 			"`slipway agent list` shows how each is", n)
 	}
 	if rows.Len() == 0 && len(apps) > 0 {
-		o.Sayf("no applications of project %s at %s; without --project there are %d", o.project, site.Place(), len(apps))
+		o.Sayf("no applications of AppProject %s at %s; without --project there are %d", o.project, site.Place(), len(apps))
 		return nil
 	}
 	if rows.Len() == 0 && o.selector != "" {
