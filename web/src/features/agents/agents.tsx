@@ -76,7 +76,8 @@ const columns = (server: string): Column<Agent>[] => [
       </>
     ),
   },
-  { key: "state", title: "State", width: "9.5rem", cell: (a) => <Status status={stateOf(a)} /> },
+  // On a narrow screen a column of 10rem has a line of its own, which the longest state needs.
+  { key: "state", title: "State", width: "10rem", cell: (a) => <Status status={stateOf(a)} /> },
   {
     key: "version",
     title: "Version",
