@@ -92,7 +92,7 @@ func actionOf(op *v1alpha1.OperationState, pinned bool) string {
 	switch {
 	case sync != nil && sync.DryRun:
 		return api.LedgerDryRun
-	case infoOf(op, operate.RestoreInfo) == v1alpha1.OptionTrue:
+	case infoOf(op, v1alpha1.InfoRestore) == v1alpha1.OptionTrue:
 		return api.LedgerRestore
 	case sync != nil && len(sync.Resources) > 0:
 		return api.LedgerPartial

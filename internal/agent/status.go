@@ -12,6 +12,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine"
+	"github.com/slipway-gitops/slipway/internal/engine/decide"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
@@ -128,7 +129,7 @@ func elsewhere(app *v1alpha1.Application, res engine.Result) bool {
 	if op == nil || op.Operation.InitiatedBy.Automated || !overrides(op.Operation.Sync) || len(known) == 0 || slices.Equal(known, res.Revisions) {
 		return false
 	}
-	pin, err := engine.ReadPin(app)
+	pin, err := decide.ReadPin(app)
 	return err != nil || pin == nil || !slices.Equal(pin.Revisions, res.Revisions)
 }
 

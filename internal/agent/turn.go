@@ -16,6 +16,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine"
+	"github.com/slipway-gitops/slipway/internal/engine/decide"
 )
 
 // work gives Applications their turns until the queue closes.
@@ -373,5 +374,5 @@ func (a *Agent) dropPin(ctx context.Context, log *slog.Logger, app *v1alpha1.App
 		a.queue.addAfter(name{Namespace: app.Namespace, Name: app.Name}, writePause)
 		return
 	}
-	log.Info("rollback is over: Git has moved past it", "pin", engine.PinText(res.Unpinned))
+	log.Info("rollback is over: Git has moved past it", "pin", decide.PinText(res.Unpinned))
 }

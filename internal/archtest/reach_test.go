@@ -39,6 +39,7 @@ func rooms() map[string][]string {
 		"internal/engine/live":   {api, object, diff, health, "internal/clock"},
 		"internal/engine/apply":  {api, object, diff, health, live, plan, "internal/engine/guard"},
 		"internal/engine/guard":  {api, object, plan},
+		"internal/engine/decide": {api, object, diff, plan, "internal/engine/guard", "internal/project", "internal/strict"},
 
 		"internal/source":   {api, "internal/git"},
 		"internal/git":      {api, redact},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/decide"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/engine/plan"
@@ -33,7 +34,7 @@ type Account struct {
 	Objects    []Rendered // all that the sources gave; nil where they could not be rendered
 	Deeds      []Deed     // in the order of the operation
 	Unchanged  int
-	Decisions  []Verdict
+	Decisions  []decide.Verdict
 	RenderedAt time.Time
 	AppliedAt  time.Time       // when the last object was applied or deleted; zero for never
 	Changes    []source.Change // who made what was deployed
@@ -58,15 +59,6 @@ type Deed struct {
 	Failed  bool
 	Message string
 }
-
-// Verdict is what one gate said to an operation.
-type Verdict struct{ Gate, Outcome, Message string }
-
-// Gates and what they say.
-const (
-	gateGuard, gateWindow, gatePin, gateApproval = "guard", "window", "pin", "approval"
-	allowed, confirmed                           = "allowed", "confirmed"
-)
 
 // deed is what was done of a task, beyond its State.
 type deed struct {
@@ -100,17 +92,10 @@ func cutOff(u *underway) []Deed {
 	return out
 }
 
-// judged notes what a gate said.
-func (r *run) judged(gate, outcome, message string) {
-	if r.accounts() {
-		r.verdicts = append(r.verdicts, Verdict{gate, outcome, message})
-	}
-}
-
 // tellApproval notes that somebody has approved the deletions of an operation that ask for it. That comes while it is under
 // way, and is noted once.
 func (r *run) tellApproval(u *underway, tasks []plan.Task) {
-	told := slices.ContainsFunc(u.verdicts, func(v Verdict) bool { return v.Gate == gateApproval })
+	told := slices.ContainsFunc(u.verdicts, func(v decide.Verdict) bool { return v.Gate == decide.GateApproval })
 	if told || !r.accounts() {
 		return
 	}
@@ -122,7 +107,10 @@ func (r *run) tellApproval(u *underway, tasks []plan.Task) {
 	}
 	if len(asked) > 0 {
 		at := r.app.Annotations[v1alpha1.AnnotationDeletionApproved]
-		u.verdicts = append(u.verdicts, Verdict{gateApproval, confirmed, fmt.Sprintf("somebody approved at %s the deletion of what asks for it: %s", at, some(asked))})
+		u.verdicts = append(u.verdicts, decide.Verdict{
+			Gate: decide.GateApproval, Outcome: decide.Confirmed,
+			Message: fmt.Sprintf("somebody approved at %s the deletion of what asks for it: %s", at, some(asked)),
+		})
 	}
 }
 
@@ -273,7 +261,7 @@ func (r *run) foundDone() map[object.Key]bool {
 	switch {
 	case r.under.resumed:
 		told-- // in the same second
-	case last.FinishedAt != nil && !r.sameInputs(last):
+	case last.FinishedAt != nil && !r.inputs().Same(last):
 		told = last.FinishedAt.Unix()
 	case !r.untellable:
 		return out

@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/apply"
+	"github.com/slipway-gitops/slipway/internal/engine/decide"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/engine/plan"
@@ -45,7 +46,7 @@ func (r *run) awaitServer(u *underway, err error) plan.Move {
 // record notes what came of tasks. An API server that was away before it answered is an error: what it may have done, or
 // not, is not noted, so that its turn comes again.
 func (r *run) record(
-	op *plan.Operation, u *underway, m plan.Move, d Decision, place map[plan.ID]plan.Task, original map[object.Key]diff.Change, outcomes []apply.Outcome,
+	op *plan.Operation, u *underway, m plan.Move, d decide.Decision, place map[plan.ID]plan.Task, original map[object.Key]diff.Change, outcomes []apply.Outcome,
 ) (unanswered error) {
 	for _, out := range outcomes {
 		if away(out.Err) {

@@ -5,11 +5,9 @@ import (
 	"errors"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/decide"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
-
-// invalid begins the message of an operation that is refused because of objects that cannot be applied.
-const invalid = "one or more synchronization tasks are not valid: "
 
 // permitWanted asks the project for every object that is to be there. One that it does not permit, and one whose kind the
 // cluster does not have, is barred: it is listed, and no sync begins that would touch it.
@@ -37,73 +35,49 @@ func (r *run) permitWanted(ctx context.Context, m *memory) error {
 	return nil
 }
 
-// bars are the reasons why objects may not be applied: what the project forbids, and kinds that the cluster does not have.
-// An operation is concerned by those that it touches; nil stands for all objects.
-func (m *memory) bars(op *v1alpha1.SyncOperation) (forbidden, unknown []string) {
-	add := func(err error) {
-		switch {
-		case unknownKind(err):
-			unknown = append(unknown, err.Error())
-		case err != nil:
-			forbidden = append(forbidden, err.Error())
+// barred are the objects that may not be applied, hooks last.
+func (m *memory) barred() []decide.Barred {
+	var out []decide.Barred
+	add := func(key object.Key, hook bool, err error) {
+		if err != nil {
+			out = append(out, decide.Barred{Key: key, Hook: hook, Unknown: unknownKind(err), Why: err.Error()})
 		}
 	}
-	chosen := selection(op)
 	for i := range m.wanted {
-		if w := &m.wanted[i]; len(chosen) == 0 || chosen.has(w.key) {
-			add(w.barred)
-		}
+		add(m.wanted[i].key, false, m.wanted[i].barred)
 	}
-	if len(chosen) == 0 && runsHooks(op) {
-		for i := range m.hooks {
-			add(m.hooks[i].barred)
-		}
+	for i := range m.hooks {
+		add(m.hooks[i].key, true, m.hooks[i].barred)
 	}
-	return forbidden, unknown
+	return out
 }
 
 // whole returns an error where some object may not be applied.
 func (m *memory) whole() error {
-	forbidden, unknown := m.bars(nil)
+	forbidden, unknown := decide.Bars(m.barred(), nil)
 	switch {
 	case len(forbidden) > 0:
-		return &StageError{Stage: StagePermit, Err: &ProjectError{errors.New(few(append(forbidden, unknown...)))}}
+		return &StageError{Stage: StagePermit, Err: &ProjectError{errors.New(decide.Few(append(forbidden, unknown...)))}}
 	case len(unknown) > 0:
-		return errors.New(few(unknown))
+		return errors.New(decide.Few(unknown))
 	}
 	return nil
 }
 
 // warnBarred says why objects may not be applied.
 func (r *run) warnBarred() {
-	forbidden, unknown := r.memory.bars(nil)
+	forbidden, unknown := decide.Bars(r.memory.barred(), nil)
 	r.warn(v1alpha1.ConditionInvalidSpecError, forbidden)
 	r.warn(v1alpha1.ConditionComparisonError, unknown)
-}
-
-// unbarred lets a decision stand unless its operation would touch an object that may not be applied: half an application is
-// no one's wish. What the policy wants is left until nothing bars it; what was asked for fails, and may be retried.
-func (r *run) unbarred(d Decision) Decision {
-	if !d.Go || d.Terminate {
-		return d
-	}
-	forbidden, unknown := r.memory.bars(d.Operation.Sync)
-	switch {
-	case len(forbidden)+len(unknown) == 0:
-		return d
-	case r.operation() == nil:
-		return Decision{Operation: d.Operation}
-	}
-	return Decision{Operation: d.Operation, Refused: invalid + few(append(forbidden, unknown...))}
 }
 
 // barredResults are the outcomes of an operation that is refused because of objects that may not be applied.
 func (r *run) barredResults(op *v1alpha1.SyncOperation) []v1alpha1.ResourceResult {
 	var out []v1alpha1.ResourceResult
-	chosen := selection(op)
+	chosen := decide.Selection(op)
 	for i := range r.memory.wanted {
 		w := &r.memory.wanted[i]
-		if w.barred == nil || len(chosen) > 0 && !chosen.has(w.key) || len(out) == maxBarred {
+		if w.barred == nil || len(chosen) > 0 && !chosen.Has(w.key) || len(out) == maxBarred {
 			continue
 		}
 		out = append(out, v1alpha1.ResourceResult{

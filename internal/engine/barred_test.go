@@ -61,7 +61,7 @@ func TestAnObjectThatMayNotBeAppliedHidesNoOther(t *testing.T) {
 	// A sync of the whole is refused and lists them; one of the others is not.
 	b.app.Operation = &v1alpha1.Operation{Sync: &v1alpha1.SyncOperation{}}
 	res := b.turn()
-	if res.Operation == nil || res.Operation.Phase != v1alpha1.OperationFailed || !strings.HasPrefix(res.Operation.Message, invalid) ||
+	if res.Operation == nil || res.Operation.Phase != v1alpha1.OperationFailed || !strings.HasPrefix(res.Operation.Message, "one or more synchronization tasks are not valid: ") ||
 		len(res.Operation.SyncResult.Resources) != 2 || res.Operation.SyncResult.Resources[0].Status != v1alpha1.ResultSyncFailed || b.has("b") {
 		t.Errorf("%+v, %+v", res.Operation, res.Operation.SyncResult)
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/decide"
 )
 
 // clockAhead is how far the clock of a person's machine may be ahead of the agent's.
@@ -26,7 +27,7 @@ func (r *run) began(u *underway) time.Time { return r.engine.Now().Add(u.since -
 func (r *run) age(last *v1alpha1.OperationState) time.Duration {
 	if r.memory != nil && r.memory.underway != nil {
 		u := r.memory.underway
-		if u.started.Unix() == last.StartedAt.Unix() && sameOperation(u.operation, last.Operation) {
+		if u.started.Unix() == last.StartedAt.Unix() && decide.SameOperation(u.operation, last.Operation) {
 			return r.engine.ran() - u.since
 		}
 	}

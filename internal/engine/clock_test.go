@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 )
 
@@ -49,50 +47,6 @@ func TestAClockThatIsSetNeitherEndsAnOperationNorKeepsIt(t *testing.T) {
 				t.Errorf("after %s: %+v", c.ran, res.Operation)
 			}
 		})
-	}
-}
-
-func TestTurnsBetweenAttemptsDoNotPutThemOffAlsoAfterTheClockWasSetBack(t *testing.T) {
-	t.Parallel()
-	failed := metav1.NewTime(time.Unix(2_000_000_000, 0))
-	r := compared(func(r *run) {
-		r.revisions, r.req.Retries, last(r).Phase, last(r).FinishedAt = []string{"r1"}, 4, v1alpha1.OperationRunning, &failed
-		r.engine.Now = func() time.Time { return failed.Add(-year) }
-	})
-	for _, rest := range []time.Duration{40 * time.Second, 30 * time.Second, time.Second} {
-		r.req.Rest = rest
-		if d := r.decide(t.Context()); d.Retry != rest || d.Go {
-			t.Errorf("%s before the attempt: %+v", rest, d)
-		}
-	}
-	r.req.Rest, r.req.Due = 0, true
-	if d := r.decide(t.Context()); !d.Go {
-		t.Errorf("when it is due: %+v", d)
-	}
-}
-
-func TestWindowsAreAskedByTheClockAsItIsNow(t *testing.T) {
-	t.Parallel()
-	lenient := everyApp("deny", "40 11 * * *", "1h") // it is 12:00
-	lenient.SyncOverrun = true
-	for _, c := range []struct {
-		name  string
-		says  time.Time     // the status, of the start
-		began time.Duration // ago
-		held  bool
-	}{
-		{"it began before the window", time.Date(2026, 11, 21, 11, 30, 0, 0, time.UTC), 30 * time.Minute, false},
-		{"it began before the window, when the clock was a year ahead", time.Date(2027, 11, 21, 11, 50, 0, 0, time.UTC), 30 * time.Minute, false},
-		{"it began in the window, when the clock said another time", time.Date(2026, 11, 21, 11, 30, 0, 0, time.UTC), 5 * time.Minute, true},
-		{"it began in the window, when the clock was a year ahead", time.Date(2027, 11, 21, 11, 30, 0, 0, time.UTC), 5 * time.Minute, true},
-	} {
-		r := windowed(t, lenient)
-		state := &v1alpha1.OperationState{Operation: automatic(), StartedAt: metav1.NewTime(c.says)}
-		r.engine.Ran = func() time.Duration { return time.Hour }
-		r.memory = &memory{underway: &underway{operation: state.Operation, started: c.says, since: time.Hour - c.began}}
-		if h := r.overrun(state); (h != nil) != c.held {
-			t.Errorf("%s: held is %v, want %v: %+v", c.name, h != nil, c.held, h)
-		}
 	}
 }
 

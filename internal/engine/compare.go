@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/apply"
+	"github.com/slipway-gitops/slipway/internal/engine/decide"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/health"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
@@ -44,7 +45,7 @@ func (r *run) compare(ctx context.Context) error {
 	r.warnIgnoring()
 	r.warnBarred()
 	r.heedNamespace(ctx)
-	own, asked := object.AppOptions(r.syncOptions()), object.AppOptions(r.optionsOf(nil))
+	own, asked := object.AppOptions(decide.Options(r.app)), object.AppOptions(decide.OptionsOf(r.app, nil))
 	wanted := make(map[object.Key]bool, len(r.memory.wanted))
 	for _, w := range r.memory.wanted {
 		wanted[w.key] = true
@@ -99,20 +100,23 @@ func (r *run) compare(ctx context.Context) error {
 	return nil
 }
 
-func (r *run) warn(kind v1alpha1.ConditionType, lines []string) {
-	if len(lines) > 0 {
-		r.conditions = append(r.conditions, v1alpha1.ApplicationCondition{Type: kind, Message: few(lines)})
+// allowDrift takes objects whose drift is allowed for now out of what an automated sync puts back.
+func (r *run) allowDrift() {
+	var left decide.AllowedDrift
+	var err error
+	if r.changes, left, err = decide.AllowDrift(r.app, r.inputs(), r.changes, r.started); err != nil {
+		r.warn(v1alpha1.ConditionUnsupported, []string{err.Error()})
 	}
+	if left.Wake > 0 {
+		r.wakeIn(left.Wake)
+	}
+	r.warn(v1alpha1.ConditionDriftAllowed, left.Lines)
 }
 
-// few joins the first of many lines.
-func few(lines []string) string {
-	const shown = 5
-	text := strings.Join(lines[:min(len(lines), shown)], "; ")
-	if len(lines) > shown {
-		text += fmt.Sprintf("; and %d more", len(lines)-shown)
+func (r *run) warn(kind v1alpha1.ConditionType, lines []string) {
+	if len(lines) > 0 {
+		r.conditions = append(r.conditions, v1alpha1.ApplicationCondition{Type: kind, Message: decide.Few(lines)})
 	}
-	return text
 }
 
 // warnExcluded names the objects that are left alone because of the settings.
@@ -151,10 +155,10 @@ func (r *run) compareOne(ctx context.Context, w wanted, asked object.Options) (d
 		if same {
 			c.Verb, s.synced = diff.Keep, true
 		} else {
-			c.Why = whyUntracked
+			c.Why = diff.WhyUntracked
 		}
 	case !tracked:
-		c.Why = whyUntracked
+		c.Why = diff.WhyUntracked
 	case rec.App != r.instance:
 		c.Why = "tracked by " + rec.App + ", which is gone"
 	case rec.Wanted == 0 || r.req.Hard || rec.Wanted != w.hash && rec.Rules.Managed():
@@ -165,12 +169,12 @@ func (r *run) compareOne(ctx context.Context, w wanted, asked object.Options) (d
 		if same {
 			c.Verb, s.synced = diff.Keep, true
 		} else {
-			c.Why = whyDiffers
+			c.Why = diff.WhyDiffers
 		}
 	case rec.Wanted != w.hash:
 		c.Why = "manifest changed"
 	case !rec.InSync(w.hash):
-		c.Why = whyDrift
+		c.Why = diff.WhyDrift
 	default:
 		c.Verb, s.synced = diff.Keep, true
 	}
@@ -251,7 +255,7 @@ func (r *run) settleByTrial(ctx context.Context, w wanted, rec live.Record, res 
 
 // how is how the object of a manifest is written by an operation that says nothing else.
 func (r *run) how(w wanted) apply.How {
-	how := apply.How{App: object.AppOptions(r.syncOptions()), Manager: r.app.Annotations[v1alpha1.AnnotationClientSideApplyMigrationManager]}
+	how := apply.How{App: object.AppOptions(decide.Options(r.app)), Manager: r.app.Annotations[v1alpha1.AnnotationClientSideApplyMigrationManager]}
 	if w.options != nil {
 		how.Own = *w.options
 	}
@@ -291,7 +295,7 @@ func (r *run) warnUnsupported() {
 	if spec.SourceHydrator != nil {
 		names = append(names, "spec.sourceHydrator")
 	}
-	for _, option := range object.AppOptions(r.syncOptions()).Unknown {
+	for _, option := range object.AppOptions(decide.Options(r.app)).Unknown {
 		names = append(names, "sync option "+option)
 	}
 	for i, src := range spec.EffectiveSources() {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/decide"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/engine/plan"
 )
@@ -15,7 +16,7 @@ const confirmPause = time.Second
 
 // confirmed reports whether what hooks came to is stored, so that they may be deleted: a process that takes over finds
 // neither the hook nor its end otherwise, and calls it missing.
-func (r *run) confirmed(ctx context.Context, op *plan.Operation, u *underway, d Decision, tasks []plan.Task) (bool, plan.Move) {
+func (r *run) confirmed(ctx context.Context, op *plan.Operation, u *underway, d decide.Decision, tasks []plan.Task) (bool, plan.Move) {
 	if r.req.Confirm == nil || r.under != u { // nobody stores it, or what goes on is no sync
 		return true, plan.Move{}
 	}
@@ -51,7 +52,7 @@ func (r *run) again(u *underway, message string) plan.Move {
 
 // tells reports whether a stored state of the operation that began at a moment has all these hooks, as f wants them.
 func tells(stored *v1alpha1.OperationState, started time.Time, hooks map[plan.ID]bool, f func(v1alpha1.ResourceResult) bool) bool {
-	if !begun(stored) || stored.SyncResult == nil || stored.StartedAt.Unix() != started.Unix() {
+	if !decide.Begun(stored) || stored.SyncResult == nil || stored.StartedAt.Unix() != started.Unix() {
 		return false
 	}
 	left := len(hooks)

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/decide"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/health"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
@@ -51,7 +52,7 @@ func (e *Engine) DeleteHooks(ctx context.Context, req Request, phase v1alpha1.Ho
 		tasks = append(tasks, t)
 	}
 	op := plan.NewOperation(plan.Build(tasks, plan.Options{}), plan.Settings{}, states)
-	end := r.apply(ctx, op, u, Decision{Go: true})
+	end := r.apply(ctx, op, u, decide.Decision{Go: true})
 	switch {
 	case u.away > 0:
 		return false, errors.New(end.Message)

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/decide"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/engine/plan"
@@ -63,7 +64,7 @@ func bytesOf(t *testing.T, v any) int {
 func TestAStatusOf5000ObjectsStaysBelowAMegabyte(t *testing.T) {
 	t.Parallel()
 	op, u := carriedOut(5000, 10, plan.State{Code: v1alpha1.ResultSynced, Phase: v1alpha1.OperationSucceeded, Message: "configmap/x configured"}, 30)
-	res := states(5000, 30, nil).result(Decision{})
+	res := states(5000, 30, nil).result(decide.Decision{})
 	if len(res.Resources) != 5000 {
 		t.Fatalf("%d of 5000 objects are listed", len(res.Resources))
 	}
@@ -83,7 +84,7 @@ func TestTheLongestNamesDoNotMakeAStatusTooLargeToBeStored(t *testing.T) {
 		res := states(n, 63, func(i int, s *state) {
 			s.synced, s.missing = i%2 == 0, i%2 == 1
 			s.assessed, s.health.Status, s.health.Message = true, "Degraded", strings.Repeat("bad ", 100)
-		}).result(Decision{})
+		}).result(decide.Decision{})
 		size := bytesOf(t, res.Resources) + bytesOf(t, results(op, u, room(res.Resources, statusRoom)))
 		if size > 1_400_000 {
 			t.Errorf("objects and outcomes of %d have %d bytes", n, size)
@@ -106,7 +107,7 @@ func TestObjectsThatNeedAttentionAndOneOfEachKindAreListedFirst(t *testing.T) {
 			s.key.Kind = "Zebra"
 		}
 	})
-	res := r.result(Decision{})
+	res := r.result(decide.Decision{})
 	for _, want := range []object.Key{r.states[n-2].key, r.states[n-1].key} {
 		if !slices.ContainsFunc(res.Resources, func(s v1alpha1.ResourceStatus) bool { return s.Kind == want.Kind && s.Name == want.Name }) {
 			t.Errorf("%s is not listed", want)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/decide"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/engine/plan"
@@ -56,7 +57,7 @@ func (r *run) made(u *underway, t plan.Task, rec live.Record) bool {
 // ahead of the clock for the same reason.
 func (r *run) distinguish(u *underway) {
 	last := r.app.Status.OperationState
-	if last != nil && !(begun(last) && sameOperation(last.Operation, u.operation)) {
+	if last != nil && !(decide.Begun(last) && decide.SameOperation(last.Operation, u.operation)) {
 		after := last.StartedAt.Truncate(time.Second).Add(time.Second)
 		if ahead := after.Sub(u.started); ahead > 0 && ahead <= LongestAhead {
 			u.started = after
@@ -114,7 +115,7 @@ func (r *run) hookManifest(u *underway, t plan.Task) (object.Manifest, bool) {
 
 // announced reports whether the status says of the hooks among tasks that they are about to be made, so that they may be.
 // Else a process that takes over could not know that they belong to an operation that has begun.
-func (r *run) announced(ctx context.Context, op *plan.Operation, u *underway, d Decision, m plan.Move) (bool, plan.Move) {
+func (r *run) announced(ctx context.Context, op *plan.Operation, u *underway, d decide.Decision, m plan.Move) (bool, plan.Move) {
 	if m.Verb != plan.Do || r.req.Confirm == nil || r.under != u { // nobody stores it, or what goes on is no sync
 		return true, plan.Move{}
 	}

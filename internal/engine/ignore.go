@@ -8,6 +8,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/apply"
+	"github.com/slipway-gitops/slipway/internal/engine/decide"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
@@ -57,8 +58,8 @@ func (r *run) judge(key object.Key, rec live.Record, tracked bool) live.Record {
 
 // respect gives the manifests of changes the live values of what does not count: where the operation asks for it, and
 // in objects that others have written and we have not. Those change hands, and that changes nothing that does not count.
-func (r *run) respect(ctx context.Context, changes []diff.Change, d Decision) (map[object.Key]object.Manifest, error) {
-	app := object.AppOptions(r.options(d))
+func (r *run) respect(ctx context.Context, changes []diff.Change, d decide.Decision) (map[object.Key]object.Manifest, error) {
+	app := object.AppOptions(decide.OptionsOf(r.app, d.Operation.Sync))
 	manager := r.app.Annotations[v1alpha1.AnnotationClientSideApplyMigrationManager]
 	options := r.objectOptions()
 	out := map[object.Key]object.Manifest{}

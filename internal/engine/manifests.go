@@ -6,6 +6,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/apply"
+	"github.com/slipway-gitops/slipway/internal/engine/decide"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
@@ -31,7 +32,7 @@ func (e *Engine) Manifests(ctx context.Context, app *v1alpha1.Application) (Wish
 // Namespace says what a sync would do to the destination namespace, which is none of the objects: Keep where it leaves it as it
 // is, and an error where the project does not let it be made. It changes nothing.
 func (w Wish) Namespace(ctx context.Context) (object.Manifest, diff.Verb, error) {
-	if w.run == nil || !w.run.lacksNamespace(Decision{}) {
+	if w.run == nil || !w.run.lacksNamespace(decide.Decision{}) {
 		return object.Manifest{}, diff.Keep, nil
 	}
 	m, err := w.run.namespaceManifest()

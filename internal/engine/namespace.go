@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/apply"
+	"github.com/slipway-gitops/slipway/internal/engine/decide"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
@@ -20,13 +21,13 @@ func (r *run) namespaceKey() object.Key {
 }
 
 // makesNamespace reports whether an operation makes the destination namespace before all else.
-func (r *run) makesNamespace(d Decision) bool { return !d.DryRun && r.lacksNamespace(d) }
+func (r *run) makesNamespace(d decide.Decision) bool { return !d.DryRun && r.lacksNamespace(d) }
 
 // lacksNamespace reports whether the destination namespace comes with an operation: the sync options ask for it, it is
 // not among the Application's own objects, and this agent has not seen to it yet.
-func (r *run) lacksNamespace(d Decision) bool {
+func (r *run) lacksNamespace(d decide.Decision) bool {
 	key := r.namespaceKey()
-	if key.Name == "" || !object.AppOptions(r.options(d)).Namespace.Is() {
+	if key.Name == "" || !object.AppOptions(decide.OptionsOf(r.app, d.Operation.Sync)).Namespace.Is() {
 		return false
 	}
 	if r.wants(key) {
@@ -40,7 +41,7 @@ func (r *run) lacksNamespace(d Decision) bool {
 // of that. It costs one request, once, since the watch tells the rest.
 func (r *run) heedNamespace(ctx context.Context) {
 	key, policy := r.namespaceKey(), r.app.Spec.SyncPolicy
-	if key.Name == "" || r.engine.Shadow || !r.managesNamespace() || !object.AppOptions(r.optionsOf(nil)).Namespace.Is() || r.wants(key) || r.permits(key) != nil {
+	if key.Name == "" || r.engine.Shadow || !r.managesNamespace() || !object.AppOptions(decide.OptionsOf(r.app, nil)).Namespace.Is() || r.wants(key) || r.permits(key) != nil {
 		return
 	}
 	meta := policy.ManagedNamespaceMetadata
@@ -70,13 +71,6 @@ func (r *run) managedBefore() *v1alpha1.ManagedNamespaceMetadata {
 // wants reports whether an object is among the Application's own.
 func (r *run) wants(key object.Key) bool {
 	return slices.ContainsFunc(r.memory.wanted, func(w wanted) bool { return w.key == key })
-}
-
-// metadataMoved reports whether the Application gives its namespace other metadata than at its last operation.
-func (r *run) metadataMoved() bool {
-	last := r.app.Status.OperationState
-	return r.managesNamespace() && last != nil && last.SyncResult != nil &&
-		!sameContent(r.app.Spec.SyncPolicy.ManagedNamespaceMetadata, last.SyncResult.ManagedNamespaceMetadata)
 }
 
 func (r *run) namespaceManifest() (object.Manifest, error) {

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"net/http"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/decide"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/testenv"
@@ -41,7 +43,7 @@ func TestTheNamespaceGetsItsMetadata(t *testing.T) {
 
 func TestNoNamespaceIsMadeThatNobodyAsksFor(t *testing.T) {
 	t.Parallel()
-	asks := Decision{Operation: v1alpha1.Operation{Sync: &v1alpha1.SyncOperation{SyncOptions: []string{"CreateNamespace=true"}}}}
+	asks := decide.Decision{Operation: v1alpha1.Operation{Sync: &v1alpha1.SyncOperation{SyncOptions: []string{"CreateNamespace=true"}}}}
 	dry := asks
 	dry.DryRun = true
 	own := func(r *run) {
@@ -50,12 +52,12 @@ func TestNoNamespaceIsMadeThatNobodyAsksFor(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name   string
-		d      Decision
+		d      decide.Decision
 		change func(*run)
 	}{
 		{"without a name", asks, nil},
 		{"in a dry run", dry, own},
-		{"without the option", Decision{}, own},
+		{"without the option", decide.Decision{}, own},
 		{"its own", asks, own},
 	} {
 		if compared(c.change).makesNamespace(c.d) {
@@ -266,7 +268,7 @@ func TestTheMetadataOfAManagedNamespaceIsHealed(t *testing.T) {
 	}
 	res := b.turn()
 	if res.Operation == nil || res.Operation.Phase != v1alpha1.OperationSucceeded || b.given()["team"] != "red" ||
-		!sameContent(res.Operation.SyncResult.ManagedNamespaceMetadata, b.app.Spec.SyncPolicy.ManagedNamespaceMetadata) {
+		!reflect.DeepEqual(res.Operation.SyncResult.ManagedNamespaceMetadata, b.app.Spec.SyncPolicy.ManagedNamespaceMetadata) {
 		t.Fatalf("%v, %+v, %v", res, res.Operation, b.given())
 	}
 	if res := b.turn(); res.Operation != nil || res.Sync != v1alpha1.SyncStatusSynced {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/apply"
+	"github.com/slipway-gitops/slipway/internal/engine/decide"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/engine/plan"
@@ -32,7 +33,7 @@ type underway struct {
 	// For whoever wants to know of it in the end.
 	did      map[plan.ID]deed
 	applied  time.Time // when the last object was applied or deleted
-	verdicts []Verdict
+	verdicts []decide.Verdict
 	resumed  bool // it was begun by another process
 }
 
@@ -47,16 +48,16 @@ type written struct {
 const staleFor = 5 * time.Second
 
 // underway returns what is remembered of an operation at the present revisions, nil when that is nothing.
-func (r *run) underway(d Decision) *underway {
+func (r *run) underway(d decide.Decision) *underway {
 	u := r.memory.underway
-	if u == nil || !sameOperation(u.operation, d.Operation) || !slices.Equal(u.revisions, r.revisions) {
+	if u == nil || !decide.SameOperation(u.operation, d.Operation) || !slices.Equal(u.revisions, r.revisions) {
 		return nil
 	}
 	return u
 }
 
 // resume finds the operation that has begun, or makes the record of a new one.
-func (r *run) resume(d Decision) *underway {
+func (r *run) resume(d decide.Decision) *underway {
 	if u := r.underway(d); d.Going && u != nil {
 		return u
 	}
@@ -66,7 +67,7 @@ func (r *run) resume(d Decision) *underway {
 		did: map[plan.ID]deed{}, verdicts: r.verdicts, resumed: d.Going,
 	}
 	last := r.app.Status.OperationState
-	if begun(last) && sameOperation(last.Operation, d.Operation) {
+	if decide.Begun(last) && decide.SameOperation(last.Operation, d.Operation) {
 		u.started, u.since = last.StartedAt.Time, u.since-r.age(last) // it may have been held until now
 	}
 	if d.Going && last != nil {
@@ -94,9 +95,9 @@ func resultID(res v1alpha1.ResourceResult) plan.ID {
 }
 
 // tasks turns what was compared into what an operation does.
-func (r *run) tasks(d Decision, u *underway) []plan.Task {
-	options := object.AppOptions(r.options(d))
-	chosen := selection(d.Operation.Sync)
+func (r *run) tasks(d decide.Decision, u *underway) []plan.Task {
+	options := object.AppOptions(decide.OptionsOf(r.app, d.Operation.Sync))
+	chosen := decide.Selection(d.Operation.Sync)
 	whole := len(chosen) == 0 && !d.Heal
 	known := make(map[object.Key]*wanted, len(r.memory.wanted))
 	for i := range r.memory.wanted {
@@ -106,7 +107,7 @@ func (r *run) tasks(d Decision, u *underway) []plan.Task {
 	differs := make(map[object.Key]bool, len(r.changes))
 	for _, c := range r.changes {
 		differs[c.Key] = true
-		if len(chosen) > 0 && !chosen.has(c.Key) {
+		if len(chosen) > 0 && !chosen.Has(c.Key) {
 			continue
 		}
 		_, begun := u.states[plan.ID{Key: c.Key, Phase: v1alpha1.PhaseSync}]
@@ -140,14 +141,10 @@ func (r *run) tasks(d Decision, u *underway) []plan.Task {
 			Key: r.namespaceKey(), Version: "v1", Verb: diff.Update, Phase: v1alpha1.PhasePreSync,
 		}})
 	}
-	if whole && runsHooks(d.Operation.Sync) {
+	if whole && decide.RunsHooks(d.Operation.Sync) {
 		out = append(out, r.hookTasks(u)...)
 	}
 	return out
-}
-
-func runsHooks(op *v1alpha1.SyncOperation) bool {
-	return op == nil || op.SyncStrategy == nil || op.SyncStrategy.Apply == nil
 }
 
 // hookTasks makes a task of every phase that a hook takes part in. A hook that leaves its name to the cluster gets one
@@ -178,22 +175,6 @@ func hookSuffix(revisions []string, phase v1alpha1.SyncPhase, started time.Time)
 		}
 	}
 	return strings.ToLower(fmt.Sprintf("%s-%s-%d", revision, phase, started.UTC().Unix()))
-}
-
-// selected are the objects that an operation is limited to; none for all.
-type selected []v1alpha1.SyncOperationResource
-
-func selection(op *v1alpha1.SyncOperation) selected {
-	if op == nil {
-		return nil
-	}
-	return op.Resources
-}
-
-func (s selected) has(k object.Key) bool {
-	return slices.ContainsFunc(s, func(s v1alpha1.SyncOperationResource) bool {
-		return s.Group == k.Group && s.Kind == k.Kind && s.Name == k.Name && (s.Namespace == "" || s.Namespace == k.Namespace)
-	})
 }
 
 // look tells an operation what is live.
@@ -229,7 +210,7 @@ func (r *run) wakeIn(d time.Duration) {
 // would find nothing to do. It costs next to nothing, however large the Application is.
 func (e *Engine) Waits(app *v1alpha1.Application) bool {
 	kept, ok := e.memory.Load(e.instance(app))
-	if !ok || !begun(app.Status.OperationState) || app.Status.OperationState.Phase != v1alpha1.OperationRunning {
+	if !ok || !decide.Begun(app.Status.OperationState) || app.Status.OperationState.Phase != v1alpha1.OperationRunning {
 		return false
 	}
 	m := kept.(*memory)
@@ -244,7 +225,7 @@ func (e *Engine) Waits(app *v1alpha1.Application) bool {
 }
 
 // apply carries the plan out as far as it goes without waiting, and returns the move that it stopped at.
-func (r *run) apply(ctx context.Context, op *plan.Operation, u *underway, d Decision) plan.Move {
+func (r *run) apply(ctx context.Context, op *plan.Operation, u *underway, d decide.Decision) plan.Move {
 	defer r.lap(StageApply)
 	look := r.look(u)
 	for {
@@ -296,7 +277,7 @@ func troubleOf(out apply.Outcome) string {
 }
 
 // do tries or does the tasks of a move, and records what came of each.
-func (r *run) do(ctx context.Context, op *plan.Operation, u *underway, m plan.Move, d Decision) error {
+func (r *run) do(ctx context.Context, op *plan.Operation, u *underway, m plan.Move, d decide.Decision) error {
 	keys := make([]object.Key, len(m.Tasks))
 	for i, t := range m.Tasks {
 		keys[i] = t.Key
@@ -359,9 +340,9 @@ func (r *run) exists(k object.Key) bool {
 	return tracked || foreign
 }
 
-func (r *run) applyOptions(u *underway, d Decision, m plan.Move, kept map[object.Key]object.Manifest) apply.Options {
-	own := object.AppOptions(r.options(d))
-	if forced(d.Operation.Sync) {
+func (r *run) applyOptions(u *underway, d decide.Decision, m plan.Move, kept map[object.Key]object.Manifest) apply.Options {
+	own := object.AppOptions(decide.OptionsOf(r.app, d.Operation.Sync))
+	if decide.Forced(d.Operation.Sync) {
 		own.Force = object.Yes
 	}
 	options := r.objectOptions()
@@ -380,7 +361,7 @@ func (r *run) applyOptions(u *underway, d Decision, m plan.Move, kept map[object
 		namespaces = []string{r.app.Spec.Destination.Namespace}
 	}
 	return apply.Options{
-		DryRun: m.Verb == plan.Try, Leave: r.leave, Propagation: propagation(r.options(d)), Namespaces: namespaces,
+		DryRun: m.Verb == plan.Try, Leave: r.leave, Propagation: propagation(decide.OptionsOf(r.app, d.Operation.Sync)), Namespaces: namespaces,
 		How: func(k object.Key) apply.How {
 			how := apply.How{App: own, Manager: manager, Destination: r.app.Spec.Destination.Namespace}
 			if o := options[k]; o != nil {
@@ -396,7 +377,7 @@ func (r *run) applyOptions(u *underway, d Decision, m plan.Move, kept map[object
 				return m, true
 			}
 			m, ok := r.manifests[k]
-			if ok && restoring(d.Operation) {
+			if ok && decide.Restores(d.Operation) {
 				return spareFromPrune(m)
 			}
 			return m, ok
@@ -415,23 +396,15 @@ func (r *run) objectOptions() map[object.Key]*object.Options {
 	return options
 }
 
-func forced(op *v1alpha1.SyncOperation) bool {
-	if op == nil || op.SyncStrategy == nil {
-		return false
-	}
-	s := op.SyncStrategy
-	return (s.Apply != nil && s.Apply.Force) || (s.Hook != nil && s.Hook.Force)
-}
-
 // plan puts what an operation does in order.
-func (r *run) plan(d Decision) (*plan.Operation, *underway) {
+func (r *run) plan(d decide.Decision) (*plan.Operation, *underway) {
 	u := r.resume(d)
 	r.under = u
 	tasks, approved := r.tasks(d, u), r.approved(r.began(u))
 	if approved {
 		r.tellApproval(u, tasks)
 	}
-	p := plan.Build(tasks, plan.Options{PruneLast: object.AppOptions(r.options(d)).PruneLast.Is()})
+	p := plan.Build(tasks, plan.Options{PruneLast: object.AppOptions(decide.OptionsOf(r.app, d.Operation.Sync)).PruneLast.Is()})
 	r.op = plan.NewOperation(p, plan.Settings{
 		DryRunFirst: p.Staged() && !d.Heal && !d.DryRun,
 		DryRun:      d.DryRun,

@@ -12,6 +12,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/apply"
+	"github.com/slipway-gitops/slipway/internal/engine/decide"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/health"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
@@ -47,37 +48,37 @@ func TestTasksAreWhatAnOperationIsToDo(t *testing.T) {
 	only := []v1alpha1.SyncOperationResource{{Kind: "ConfigMap", Name: "b"}}
 	for _, c := range []struct {
 		name string
-		d    Decision
+		d    decide.Decision
 		u    func(*underway)
 		want []string
 	}{
-		{"all of it", Decision{Operation: v1alpha1.Operation{Sync: &v1alpha1.SyncOperation{}}}, nil, []string{"update a", "keep b", "hook h PreSync"}},
-		{"without a word on how", Decision{}, nil, []string{"update a", "keep b", "hook h PreSync"}},
-		{"self-heal", Decision{Heal: true}, nil, []string{"update a"}},
+		{"all of it", decide.Decision{Operation: v1alpha1.Operation{Sync: &v1alpha1.SyncOperation{}}}, nil, []string{"update a", "keep b", "hook h PreSync"}},
+		{"without a word on how", decide.Decision{}, nil, []string{"update a", "keep b", "hook h PreSync"}},
+		{"self-heal", decide.Decision{Heal: true}, nil, []string{"update a"}},
 		{
 			"what is out of sync only",
-			Decision{Operation: v1alpha1.Operation{Sync: &v1alpha1.SyncOperation{SyncOptions: []string{"ApplyOutOfSyncOnly=true"}}}},
+			decide.Decision{Operation: v1alpha1.Operation{Sync: &v1alpha1.SyncOperation{SyncOptions: []string{"ApplyOutOfSyncOnly=true"}}}},
 			nil,
 			[]string{"update a", "hook h PreSync"},
 		},
 		{
 			"what was chosen, though it is in sync now that it was done",
-			Decision{Operation: v1alpha1.Operation{Sync: &v1alpha1.SyncOperation{Resources: only}}},
+			decide.Decision{Operation: v1alpha1.Operation{Sync: &v1alpha1.SyncOperation{Resources: only}}},
 			func(u *underway) {
 				u.states[plan.ID{Key: key("b"), Phase: v1alpha1.PhaseSync}] = plan.State{Phase: v1alpha1.OperationRunning}
 			},
 			[]string{"keep b"},
 		},
-		{"what was chosen, and differs in nothing", Decision{Operation: v1alpha1.Operation{Sync: &v1alpha1.SyncOperation{Resources: only}}}, nil, []string{}},
+		{"what was chosen, and differs in nothing", decide.Decision{Operation: v1alpha1.Operation{Sync: &v1alpha1.SyncOperation{Resources: only}}}, nil, []string{}},
 		{
 			"no hooks, where it is to apply alone",
-			Decision{Operation: v1alpha1.Operation{Sync: &v1alpha1.SyncOperation{SyncStrategy: &v1alpha1.SyncStrategy{Apply: &v1alpha1.SyncStrategyApply{}}}}},
+			decide.Decision{Operation: v1alpha1.Operation{Sync: &v1alpha1.SyncOperation{SyncStrategy: &v1alpha1.SyncStrategy{Apply: &v1alpha1.SyncStrategyApply{}}}}},
 			nil,
 			[]string{"update a", "keep b"},
 		},
 		{
 			"what it has deleted already",
-			Decision{},
+			decide.Decision{},
 			func(u *underway) {
 				u.pruned = []plan.Task{{Change: diff.Change{Key: key("old"), Verb: diff.Delete, Wave: 3}}}
 			},
@@ -100,7 +101,7 @@ func TestTasksAreWhatAnOperationIsToDo(t *testing.T) {
 func TestWhatMayNotBeDeletedIsInThePlanAndSaysSo(t *testing.T) {
 	t.Parallel()
 	r := compared(func(r *run) { r.spared = []diff.Change{{Key: key("kept"), Verb: diff.Delete}} })
-	tasks := r.tasks(Decision{}, fresh())
+	tasks := r.tasks(decide.Decision{}, fresh())
 	if last := tasks[len(tasks)-1]; last.Key != key("kept") || last.Prune != v1alpha1.OptionFalse {
 		t.Errorf("%+v", last)
 	}
@@ -142,10 +143,10 @@ func TestAHookWithoutANameKeepsItsPoliciesWhenItsOperationEnds(t *testing.T) {
 
 func TestAnOperationIsLimitedToWhatWasChosen(t *testing.T) {
 	t.Parallel()
-	if chosen := selection(nil); len(chosen) != 0 {
+	if chosen := decide.Selection(nil); len(chosen) != 0 {
 		t.Errorf("%v", chosen)
 	}
-	chosen := selection(&v1alpha1.SyncOperation{Resources: []v1alpha1.SyncOperationResource{
+	chosen := decide.Selection(&v1alpha1.SyncOperation{Resources: []v1alpha1.SyncOperationResource{
 		{Kind: "ConfigMap", Name: "a"}, {Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "b"},
 	}})
 	for k, want := range map[object.Key]bool{
@@ -155,7 +156,7 @@ func TestAnOperationIsLimitedToWhatWasChosen(t *testing.T) {
 		{Group: "apps", Kind: "Deployment", Namespace: "x", Name: "b"}:    false,
 		{Kind: "Deployment", Namespace: "shop", Name: "b"}:                false,
 	} {
-		if got := chosen.has(k); got != want {
+		if got := chosen.Has(k); got != want {
 			t.Errorf("%s: %t", k, got)
 		}
 	}
@@ -252,8 +253,8 @@ func resumable(r *run) {
 func TestAnOperationGoesOnFromItsStatusAfterARestart(t *testing.T) {
 	t.Parallel()
 	r := compared(resumable)
-	d, ok := r.decideGoing()
-	if !ok || !d.Going {
+	d := r.decide(t.Context())
+	if !d.Going {
 		t.Fatalf("%+v", d)
 	}
 	u := r.resume(d)
@@ -278,7 +279,7 @@ func TestAnAttemptBeginsWhenItsStatusSaysSo(t *testing.T) {
 		end := moment(950)
 		last(r).FinishedAt, last(r).RetryCount, r.req.Retries, r.started = &end, 1, 1, time.Unix(1000, 0)
 	})
-	d := Decision{Go: true, Operation: last(r).Operation}
+	d := decide.Decision{Go: true, Operation: last(r).Operation}
 	u := r.resume(d)
 	state := r.operationState(d, u)
 	if !state.StartedAt.Time.Equal(u.started) || !u.started.Equal(time.Unix(1000, 0)) || len(u.states) != 0 {
@@ -334,45 +335,6 @@ func TestAnOperationKeepsItsRevisions(t *testing.T) {
 	}
 }
 
-func TestAnOperationGoesOnUntilSomethingElseIsWanted(t *testing.T) {
-	t.Parallel()
-	ask, other := asked(), asked()
-	other.Sync = &v1alpha1.SyncOperation{Prune: true}
-	for _, c := range []struct {
-		name   string
-		change func(*run)
-		want   bool
-	}{
-		{"an automated one", nil, true},
-		{"another revision", func(r *run) { r.revisions = []string{"r2"} }, false},
-		{"it waits for its next attempt", func(r *run) { end := moment(950); last(r).FinishedAt = &end }, false},
-		{"one that was asked for", func(r *run) { last(r).Operation, r.app.Operation = ask, &ask }, true},
-		{"another one is asked for", func(r *run) { last(r).Operation, r.app.Operation = ask, &other }, false},
-		{"what was asked for was taken back", func(r *run) { last(r).Operation = ask }, false},
-		{"one is asked for while an automated one runs", func(r *run) { r.app.Operation = &ask }, false},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			r := compared(func(r *run) {
-				resumable(r)
-				if c.change != nil {
-					c.change(r)
-				}
-			})
-			if d, ok := r.decideGoing(); ok != c.want || d.Going != c.want {
-				t.Errorf("goes on: %t (%+v)", ok, d)
-			}
-		})
-	}
-	r := compared(func(r *run) {
-		resumable(r)
-		last(r).Operation.Sync = &v1alpha1.SyncOperation{Prune: true, DryRun: true, AutoHealAttemptsCount: 1}
-	})
-	if d, _ := r.decideGoing(); !d.Prune || !d.DryRun || !d.Heal {
-		t.Errorf("it forgets what it is: %+v", d)
-	}
-}
-
 func TestTurnsBetweenAttemptsDoNotPutThemOff(t *testing.T) {
 	t.Parallel()
 	now := int64(1000)
@@ -415,17 +377,17 @@ func TestAnOperationThatNobodyGoesOnWithEnds(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*run)
-		d      Decision
+		d      decide.Decision
 		want   string
 	}{
-		{"it goes on by itself", nil, Decision{}, ""},
-		{"automated sync was turned off", func(r *run) { r.app.Spec.SyncPolicy = nil }, Decision{}, "automated sync is off"},
-		{"and another revision is there", func(r *run) { r.app.Spec.SyncPolicy, r.revisions = nil, []string{"r2"} }, Decision{}, "the sources have moved on"},
-		{"another revision is there, and is held", func(r *run) { r.revisions = []string{"r2"} }, Decision{Held: "held: by a budget"}, "the sources have moved on"},
-		{"it waits for its next attempt", func(r *run) { r.app.Spec.SyncPolicy = nil }, Decision{Retry: time.Second}, ""},
-		{"a window holds it", func(r *run) { r.app.Spec.SyncPolicy = nil }, Decision{Condition: &v1alpha1.ApplicationCondition{}}, ""},
-		{"it is over", func(r *run) { r.app.Spec.SyncPolicy, last(r).Phase = nil, v1alpha1.OperationFailed }, Decision{}, ""},
-		{"somebody asks", func(r *run) { r.app.Spec.SyncPolicy, r.app.Operation = nil, &v1alpha1.Operation{} }, Decision{}, ""},
+		{"it goes on by itself", nil, decide.Decision{}, ""},
+		{"automated sync was turned off", func(r *run) { r.app.Spec.SyncPolicy = nil }, decide.Decision{}, "automated sync is off"},
+		{"and another revision is there", func(r *run) { r.app.Spec.SyncPolicy, r.revisions = nil, []string{"r2"} }, decide.Decision{}, "the sources have moved on"},
+		{"another revision is there, and is held", func(r *run) { r.revisions = []string{"r2"} }, decide.Decision{Held: "held: by a budget"}, "the sources have moved on"},
+		{"it waits for its next attempt", func(r *run) { r.app.Spec.SyncPolicy = nil }, decide.Decision{Retry: time.Second}, ""},
+		{"a window holds it", func(r *run) { r.app.Spec.SyncPolicy = nil }, decide.Decision{Condition: &v1alpha1.ApplicationCondition{}}, ""},
+		{"it is over", func(r *run) { r.app.Spec.SyncPolicy, last(r).Phase = nil, v1alpha1.OperationFailed }, decide.Decision{}, ""},
+		{"somebody asks", func(r *run) { r.app.Spec.SyncPolicy, r.app.Operation = nil, &v1alpha1.Operation{} }, decide.Decision{}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -486,7 +448,7 @@ func TestMessagesOfOthersFitIntoAStatus(t *testing.T) {
 		}
 	})
 	total = 0
-	for _, s := range r.result(Decision{}).Resources {
+	for _, s := range r.result(decide.Decision{}).Resources {
 		if s.Health != nil {
 			total += len(s.Health.Message)
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/decide"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/engine/plan"
@@ -53,13 +54,13 @@ func (e *Engine) Outlook(ctx context.Context, app *v1alpha1.Application, differs
 	}
 	r.differing(found)
 	op := *r.operation()
-	d := Decision{Go: true, Operation: op, Prune: op.Sync != nil && op.Sync.Prune}
+	d := decide.Decision{Go: true, Operation: op, Prune: op.Sync != nil && op.Sync.Prune}
 	now, windows := e.Now(), r.windows()
 	out := Outlook{
-		Revisions: r.revisions, Refused: r.refuse(op.Sync), Guard: r.guardView(ctx, d),
+		Revisions: r.revisions, Refused: decide.Refuse(r.judged(ctx)), Guard: r.guardView(ctx, d),
 		Manual: windows.CanSync(true, now), Automatic: windows.CanSync(false, now),
 	}
-	if h := r.window(op); h != nil {
+	if h := decide.Window(windows, op, now); h != nil {
 		out.Refusal = h.Refusal
 	}
 	tasks := r.tasks(d, &underway{operation: op, revisions: r.revisions, started: r.started})
@@ -78,7 +79,7 @@ func (e *Engine) Outlook(ctx context.Context, app *v1alpha1.Application, differs
 	}
 	// The namespace is none of the Application's objects: as it is, there is nothing to say of it.
 	tasks = slices.DeleteFunc(tasks, func(t plan.Task) bool { return t.First && t.Verb == diff.Keep })
-	out.Plan = plan.Build(tasks, plan.Options{PruneLast: object.AppOptions(r.options(d)).PruneLast.Is()})
+	out.Plan = plan.Build(tasks, plan.Options{PruneLast: object.AppOptions(decide.OptionsOf(r.app, d.Operation.Sync)).PruneLast.Is()})
 	r.warnUnsupported()
 	r.warnIgnoring()
 	for _, c := range append(r.notices, r.conditions...) {
@@ -91,7 +92,7 @@ func (e *Engine) Outlook(ctx context.Context, app *v1alpha1.Application, differs
 
 // differing takes what was found to differ for what a comparison would have found.
 func (r *run) differing(found []diff.Change) {
-	own := object.AppOptions(r.syncOptions())
+	own := object.AppOptions(decide.Options(r.app))
 	what := make(map[object.Key]diff.Change, len(found))
 	for _, c := range found {
 		what[c.Key] = c
@@ -121,13 +122,15 @@ func (r *run) differing(found []diff.Change) {
 }
 
 // guardView is guard, with what it goes by.
-func (r *run) guardView(ctx context.Context, d Decision) GuardView {
-	deletions, total := r.deletions(d)
+func (r *run) guardView(ctx context.Context, d decide.Decision) GuardView {
+	c := r.judged(ctx)
+	deletions, total := decide.Deletions(r.changes, d.Operation.Sync)
 	if !d.Prune {
 		deletions = nil
 	}
-	budget, whose := r.budget()
-	out := GuardView{Held: r.guard(ctx, d), Budget: budget.String(), Whose: whose, Deletions: len(deletions), Total: total}
+	judged := decide.Guard(c, d)
+	r.warnBudget(judged)
+	out := GuardView{Held: judged.Held, Budget: c.Gates.Budget.String(), Whose: c.Gates.Whose, Deletions: len(deletions), Total: total}
 	if len(deletions) > 0 {
 		out.Digest = plan.Digest(deletions)
 		out.Confirmed = r.app.Annotations[v1alpha1.AnnotationDeletionConfirmed] == out.Digest

@@ -91,6 +91,16 @@ func (r *run) consult() error {
 	return nil
 }
 
+// windows are the sync windows of the Application.
+func (r *run) windows() project.Windows {
+	if r.grant.rules == nil {
+		return project.Windows{}
+	}
+	return r.grant.rules.Windows(project.AppFacts{
+		Name: r.app.Name, Namespace: r.app.Spec.Destination.Namespace, Cluster: r.grant.cluster,
+	})
+}
+
 // permits asks the project for one object.
 func (r *run) permits(key object.Key) error {
 	if err := r.grant.rules.PermitsResource(key.Group, key.Kind, key.Name, key.Namespace != ""); err != nil {

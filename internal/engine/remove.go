@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/decide"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/guard"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
@@ -97,7 +98,7 @@ func (r *run) judgeOwned(ctx context.Context) (guard.Parting, []live.Record) {
 	slices.SortStableFunc(owned, func(a, b live.Record) int {
 		return plan.Rank(b.Key.GroupKind()) - plan.Rank(a.Key.GroupKind())
 	})
-	own := object.AppOptions(r.optionsOf(nil))
+	own := object.AppOptions(decide.OptionsOf(r.app, nil))
 	c := guard.Cascade{
 		App: r.app.Name, Delete: own.Delete, Prune: own.Prune, Confirmed: r.app.Annotations[v1alpha1.AnnotationDeletionConfirmed],
 	}

@@ -1,20 +1,9 @@
 package engine
 
 import (
-	"slices"
-
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
-
-// infoRestore marks an operation that brings objects back which Git does not have any more.
-const infoRestore = "slipway.io/restore"
-
-// restoring reports whether an operation brings back what was deleted.
-func restoring(op v1alpha1.Operation) bool {
-	return op.Sync != nil && len(op.Sync.Resources) > 0 &&
-		slices.ContainsFunc(op.Info, func(i v1alpha1.Info) bool { return i.Name == infoRestore && i.Value == v1alpha1.OptionTrue })
-}
 
 // spareFromPrune marks a manifest so that the object is not pruned, although Git does not have it. Once Git has it again, what is
 // applied has no such mark.

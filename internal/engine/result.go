@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/decide"
 	"github.com/slipway-gitops/slipway/internal/engine/health"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/source"
@@ -81,7 +81,7 @@ func (r *run) failed(s Stage, err error) Result {
 	if op != nil {
 		r.operationFailed(*op, err, &res)
 	}
-	if op != nil && op.Sync != nil && (elsewhere(op.Sync) || len(op.Sync.Manifests) > 0) && (s == StagePermit || s == StageFetch || s == StageRender) {
+	if op != nil && op.Sync != nil && (decide.NamesSources(op.Sync) || len(op.Sync.Manifests) > 0) && (s == StagePermit || s == StageFetch || s == StageRender) {
 		// It asked for something else than the specification does, which says nothing of the Application.
 		res.Sources, res.Revisions, res.Conditions = r.app.Spec.EffectiveSources(), nil, r.app.Status.Conditions
 		res.Sync = cmp.Or(r.app.Status.Sync.Status, v1alpha1.SyncStatusUnknown)
@@ -157,22 +157,22 @@ func (r *run) standing() Result {
 
 // operationFailed ends, or puts off, an operation whose sources could not be compared.
 func (r *run) operationFailed(op v1alpha1.Operation, err error, res *Result) {
-	if last := r.app.Status.OperationState; last == nil || !sameOperation(last.Operation, op) {
+	if last := r.app.Status.OperationState; last == nil || !decide.SameOperation(last.Operation, op) {
 		r.req.Retries = 0 // those were attempts at something else
-	} else if begun(last) && away(err) {
+	} else if decide.Begun(last) && away(err) {
 		return // it goes on when the cluster answers
-	} else if wait := r.backoff(op.Retry); wait > 0 && !last.Phase.Completed() {
+	} else if wait := r.attempts().Wait(op.Retry, last, r.engine.Now()); wait > 0 && !last.Phase.Completed() {
 		res.Retry = wait // this was not its next attempt
 		return
 	}
-	o := r.operationState(Decision{Operation: op}, nil)
+	o := r.operationState(decide.Decision{Operation: op}, nil)
 	o.Message = err.Error()
 	r.conclude(o, v1alpha1.OperationError, op.Retry, res)
 	res.Operation = o
 }
 
 // result is the outcome of a comparison that was not followed by a sync.
-func (r *run) result(d Decision) Result {
+func (r *run) result(d decide.Decision) Result {
 	res := Result{
 		Sources: r.sources, Revisions: r.revisions, Tools: r.memory.tools, Times: r.times,
 		Sync: v1alpha1.SyncStatusSynced, Retry: d.Retry, Conditions: slices.Clone(r.conditions), Unpinned: r.released, Wake: r.wake,
@@ -256,18 +256,6 @@ func (s state) status() v1alpha1.ResourceStatus {
 		out.Health = &v1alpha1.HealthStatus{Status: v1alpha1.HealthStatusCode(h.Status), Message: h.Message}
 	}
 	return out
-}
-
-// sameSources compares sources by their content.
-func sameSources(a, b []v1alpha1.ApplicationSource) bool { return sameContent(a, b) }
-
-// sameOperation compares operations by their content.
-func sameOperation(a, b v1alpha1.Operation) bool { return sameContent(a, b) }
-
-func sameContent(a, b any) bool {
-	x, errX := json.Marshal(a)
-	y, errY := json.Marshal(b)
-	return errX == nil && errY == nil && string(x) == string(y)
 }
 
 // String prints a result as one line for the log.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/decide"
 	"github.com/slipway-gitops/slipway/internal/engine/health"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
@@ -34,7 +35,7 @@ func TestAnApplicationOfWhichNothingIsThereIsMissing(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			if got := compared(func(r *run) { r.states, r.app.Name, r.app.Namespace = c.states, "web", "argocd" }).result(Decision{}).Health.Status; got != c.want {
+			if got := compared(func(r *run) { r.states, r.app.Name, r.app.Namespace = c.states, "web", "argocd" }).result(decide.Decision{}).Health.Status; got != c.want {
 				t.Errorf("%s, want %s", got, c.want)
 			}
 		})

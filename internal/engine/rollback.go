@@ -2,8 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -11,67 +9,9 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
-	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/engine/decide"
 	"github.com/slipway-gitops/slipway/internal/engine/render"
-	"github.com/slipway-gitops/slipway/internal/strict"
 )
-
-// ReadPin reads the pin of an Application; nil when it has none.
-func ReadPin(app *v1alpha1.Application) (*v1alpha1.Pin, error) {
-	text := app.Annotations[v1alpha1.AnnotationRollback]
-	if text == "" {
-		return nil, nil //nolint:nilnil // no pin is no error
-	}
-	var p v1alpha1.Pin
-	err := error(nil)
-	if len(text) > v1alpha1.MaxAnnotation {
-		err = fmt.Errorf("it is longer than %d bytes", v1alpha1.MaxAnnotation)
-	} else {
-		err = strict.Decode([]byte(text), &p, strict.Unknown)
-	}
-	sources := len(app.Spec.EffectiveSources())
-	if len(p.Sources) > 0 {
-		sources = len(p.Sources)
-	}
-	if err == nil && (len(p.Revisions) == 0 || len(p.Revisions) != sources) {
-		err = fmt.Errorf("it has %d revisions for %d sources", len(p.Revisions), sources)
-	}
-	if err == nil && slices.Contains(p.Revisions, "") {
-		err = errors.New("one of its revisions is empty")
-	}
-	if err != nil {
-		return nil, fmt.Errorf("annotation %s: %w: set it by `slipway app rollback`, or remove it", v1alpha1.AnnotationRollback, err)
-	}
-	return &p, nil
-}
-
-// pinnedSources are the sources that a pin stands for.
-func pinnedSources(p *v1alpha1.Pin, spec []v1alpha1.ApplicationSource) []v1alpha1.ApplicationSource {
-	from := spec
-	if len(p.Sources) > 0 {
-		from = p.Sources
-	}
-	out := slices.Clone(from)
-	for i := range out {
-		out[i].TargetRevision = p.Revisions[i]
-	}
-	return out
-}
-
-// PinText says what is pinned, by whom and why, on one line.
-func PinText(p *v1alpha1.Pin) string {
-	text := fmt.Sprintf("pinned to %s (deployment %d)", short(p.Revisions), p.ID)
-	if p.By != "" {
-		text += " by " + object.Brief(p.By, maxSaid)
-	}
-	if !p.At.IsZero() {
-		text += " since " + p.At.UTC().Format(time.RFC3339)
-	}
-	if p.Reason != "" {
-		text += ": " + object.Brief(p.Reason, maxSaid)
-	}
-	return text
-}
 
 // unpin looks whether Git has moved past what is in quarantine. Until it has, the sources are those of the pin.
 func (r *run) unpin(ctx context.Context) {
@@ -82,7 +22,7 @@ func (r *run) unpin(ctx context.Context) {
 	if moved && len(r.pinned) > 0 { // what has begun keeps its revision
 		r.wakeIn(unpinPause)
 		r.notices = append(r.notices, v1alpha1.ApplicationCondition{
-			Type: v1alpha1.ConditionPinned, Message: PinText(r.rollback) + "; Git has moved past it, and it ends with the operation under way",
+			Type: v1alpha1.ConditionPinned, Message: decide.PinText(r.rollback) + "; Git has moved past it, and it ends with the operation under way",
 		})
 		return
 	}
@@ -91,7 +31,7 @@ func (r *run) unpin(ctx context.Context) {
 		r.sources = r.app.Spec.EffectiveSources()
 		return
 	}
-	text := PinText(r.rollback) + "; what Git says (" + short(r.rollback.Quarantine.Revisions) +
+	text := decide.PinText(r.rollback) + "; what Git says (" + decide.Short(r.rollback.Quarantine.Revisions) +
 		") is in quarantine until a commit changes what this application renders; `slipway app unpin " + r.app.Name + "` ends it"
 	if err != nil {
 		text += "; what Git says now cannot be rendered: " + err.Error()

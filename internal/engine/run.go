@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/apply"
+	"github.com/slipway-gitops/slipway/internal/engine/decide"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/guard"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
@@ -124,7 +125,7 @@ type run struct {
 
 	op         *plan.Operation
 	under      *underway
-	verdicts   []Verdict
+	verdicts   []decide.Verdict
 	strayed    bool // the namespace has lost metadata that the Application gives it
 	observed   bool // live objects are known although nothing could be rendered
 	rendering  bool // the sources could be rendered
@@ -151,7 +152,7 @@ func (e *Engine) begin(req Request) *run {
 	}
 	// A rollback holds for every operation but one that asks for another source or revision than the specification.
 	op := r.operation()
-	if r.automated() != nil && r.app.DeletionTimestamp == nil && (op == nil || op.Sync == nil || !elsewhere(op.Sync)) {
+	if decide.Automated(r.app) != nil && r.app.DeletionTimestamp == nil && (op == nil || op.Sync == nil || !decide.NamesSources(op.Sync)) {
 		r.pinSources()
 	}
 	if op != nil && op.Sync != nil {
@@ -168,11 +169,11 @@ func (r *run) pin() []string {
 	if last == nil || last.Phase.Completed() || last.SyncResult == nil {
 		return nil
 	}
-	revisions := revisionsOf(last.SyncResult)
-	asked := r.operation() != nil && sameOperation(last.Operation, *r.operation())
-	again := !begun(last) // it failed, and is tried again
+	revisions := decide.RevisionsOf(last.SyncResult)
+	asked := r.operation() != nil && decide.SameOperation(last.Operation, *r.operation())
+	again := !decide.Begun(last) // it failed, and is tried again
 	switch {
-	case len(revisions) != len(r.sources) || !sameSources(sourcesOf(last.SyncResult), r.sources):
+	case len(revisions) != len(r.sources) || !decide.SameSources(decide.SourcesOf(last.SyncResult), r.sources):
 		return nil // they are revisions of something else
 	case asked && again && last.Operation.Retry.Refresh, !asked && (again || !hookRunning(last.SyncResult)):
 		return nil
@@ -180,36 +181,15 @@ func (r *run) pin() []string {
 	return revisions
 }
 
-// revisionsOf returns the revisions of an operation, one for each of its sources.
-func revisionsOf(res *v1alpha1.SyncOperationResult) []string {
-	if res.Revision != "" {
-		return []string{res.Revision}
-	}
-	return res.Revisions
-}
-
-// sourcesOf returns the sources of an operation.
-func sourcesOf(res *v1alpha1.SyncOperationResult) []v1alpha1.ApplicationSource {
-	if res.Revision != "" {
-		return []v1alpha1.ApplicationSource{res.Source}
-	}
-	return res.Sources
-}
-
 // pinSources goes by an earlier deployment where somebody rolled back to it.
 func (r *run) pinSources() {
-	p, err := ReadPin(r.app)
+	p, err := decide.ReadPin(r.app)
 	if err != nil {
 		r.notices = append(r.notices, v1alpha1.ApplicationCondition{Type: v1alpha1.ConditionUnsupported, Message: err.Error()})
 	}
 	if p != nil {
-		r.rollback, r.sources = p, pinnedSources(p, r.app.Spec.EffectiveSources())
+		r.rollback, r.sources = p, decide.PinnedSources(p, r.app.Spec.EffectiveSources())
 	}
-}
-
-// begun reports whether an operation has begun and is not over, and does not wait for its next attempt either.
-func begun(o *v1alpha1.OperationState) bool {
-	return o != nil && !o.Phase.Completed() && o.FinishedAt == nil
 }
 
 func hookRunning(res *v1alpha1.SyncOperationResult) bool {
@@ -220,11 +200,6 @@ func hookRunning(res *v1alpha1.SyncOperationResult) bool {
 
 // operation is what a person or a program asked for: a new one, or one that is being tried again.
 func (r *run) operation() *v1alpha1.Operation { return r.app.Operation }
-
-// elsewhere reports whether an operation says itself which source and revision it is about.
-func elsewhere(op *v1alpha1.SyncOperation) bool {
-	return op.Revision != "" || len(op.Revisions) > 0 || op.Source != nil || len(op.Sources) > 0
-}
 
 func overrideSources(sources []v1alpha1.ApplicationSource, op *v1alpha1.SyncOperation) []v1alpha1.ApplicationSource {
 	switch {
@@ -305,7 +280,7 @@ func refsOf(sources []v1alpha1.ApplicationSource, fetched []Fetched) map[string]
 // fetchSpecified resolves what the specification means, when an operation asks for something else.
 func (r *run) fetchSpecified(ctx context.Context) error {
 	specified := r.app.Spec.EffectiveSources()
-	if r.operation() == nil || r.automated() == nil || sameSources(specified, r.sources) {
+	if r.operation() == nil || decide.Automated(r.app) == nil || decide.SameSources(specified, r.sources) {
 		return nil
 	}
 	for _, src := range specified {
@@ -327,7 +302,7 @@ func (r *run) observe(ctx context.Context) error {
 			kinds[w.key.GroupKind()] = true
 		}
 	}
-	if r.operation() != nil || r.automated() != nil {
+	if r.operation() != nil || decide.Automated(r.app) != nil {
 		for _, h := range r.memory.hooks {
 			if h.barred == nil {
 				kinds[h.key.GroupKind()] = true

@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/apply"
+	"github.com/slipway-gitops/slipway/internal/engine/decide"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
@@ -62,7 +63,7 @@ func bystander(req Request) Request {
 }
 
 // shadow is the result of a comparison where nothing may be written: what would be done.
-func (r *run) shadow(d Decision) Result {
+func (r *run) shadow(d decide.Decision) Result {
 	res := r.result(d)
 	if d.Held != "" {
 		res.Conditions = append(res.Conditions, v1alpha1.ApplicationCondition{Type: v1alpha1.ConditionHeld, Message: d.Held})
@@ -75,8 +76,8 @@ func (r *run) shadow(d Decision) Result {
 	}
 	maps.Copy(kept, r.foreseen)
 	r.memory.foreseen = kept
-	policy := r.automated()
-	prunes := policy != nil && isTrue(policy.Prune, false)
+	policy := decide.Automated(r.app)
+	prunes := policy != nil && decide.IsTrue(policy.Prune, false)
 	for _, c := range r.changes {
 		if c.Verb == diff.Keep || len(res.Would) >= maxWould {
 			continue
@@ -201,7 +202,7 @@ func (r *run) wouldChange(key object.Key, rec live.Record, now, then map[string]
 	out := &Would{Key: key, Verb: diff.Update, Why: "differs"}
 	switch {
 	case rec.App == "":
-		out.Why = whyUntracked
+		out.Why = diff.WhyUntracked
 	case rec.App != r.instance:
 		out.Why = "tracked by " + rec.App + ", which is gone"
 	}

@@ -11,13 +11,14 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/apply"
+	"github.com/slipway-gitops/slipway/internal/engine/decide"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/engine/plan"
 	"github.com/slipway-gitops/slipway/internal/source"
 )
 
 // tell says how far an operation is to whoever asked for it; more objects are done than it knows of.
-func (r *run) tell(op *plan.Operation, u *underway, d Decision, more int) {
+func (r *run) tell(op *plan.Operation, u *underway, d decide.Decision, more int) {
 	if r.req.Operating == nil {
 		return
 	}
@@ -25,7 +26,7 @@ func (r *run) tell(op *plan.Operation, u *underway, d Decision, more int) {
 }
 
 // progressState says how far an operation is, of which more objects are done than it knows of.
-func (r *run) progressState(op *plan.Operation, u *underway, d Decision, more int) *v1alpha1.OperationState {
+func (r *run) progressState(op *plan.Operation, u *underway, d decide.Decision, more int) *v1alpha1.OperationState {
 	state := r.operationState(d, u)
 	done, total := op.Progress()
 	state.Phase = v1alpha1.OperationRunning
@@ -34,33 +35,12 @@ func (r *run) progressState(op *plan.Operation, u *underway, d Decision, more in
 	return state
 }
 
-// options returns the sync options of an operation, those of the Application where it has none.
-func (r *run) options(d Decision) []string { return r.optionsOf(d.Operation.Sync) }
-
-// syncOptions returns the sync options that count now: those of what somebody asked for, else the Application's.
-func (r *run) syncOptions() []string {
-	if op := r.operation(); op != nil {
-		return r.optionsOf(op.Sync)
-	}
-	return r.optionsOf(nil)
-}
-
-func (r *run) optionsOf(op *v1alpha1.SyncOperation) []string {
-	if op != nil && len(op.SyncOptions) > 0 {
-		return op.SyncOptions
-	}
-	if r.app.Spec.SyncPolicy != nil {
-		return r.app.Spec.SyncPolicy.SyncOptions
-	}
-	return nil
-}
-
 func propagation(options []string) metav1.DeletionPropagation {
 	return apply.PropagationOf(object.AppOptions(options).Propagation)
 }
 
 // synced is the result after an operation, or a part of it: what it did, and what is true now.
-func (r *run) synced(ctx context.Context, d Decision, op *plan.Operation, u *underway, end plan.Move) Result {
+func (r *run) synced(ctx context.Context, d decide.Decision, op *plan.Operation, u *underway, end plan.Move) Result {
 	state := r.operationState(d, u)
 	state.SyncResult.ManagedNamespaceMetadata = r.managed(d)
 	u.states = op.States()
@@ -70,7 +50,7 @@ func (r *run) synced(ctx context.Context, d Decision, op *plan.Operation, u *und
 		r.takeOver(ctx)
 		r.forgetPruned()
 	}
-	res := r.result(Decision{})
+	res := r.result(decide.Decision{})
 	most := statusRoom
 	if end.Verb == plan.Wait {
 		most = runningRoom
@@ -87,7 +67,7 @@ func (r *run) synced(ctx context.Context, d Decision, op *plan.Operation, u *und
 		}
 	case end.Phase != v1alpha1.OperationSucceeded:
 		r.memory.underway = nil
-		r.conclude(state, end.Phase, d.retry(), &res)
+		r.conclude(state, end.Phase, d.Retries(), &res)
 	case trouble != nil:
 		r.memory.underway = nil
 		state.Message = trouble.Error()
@@ -112,14 +92,6 @@ func (r *run) changesMade() []source.Change {
 		}
 	}
 	return out
-}
-
-// retry says how an operation is tried again when it fails.
-func (d Decision) retry() v1alpha1.RetryStrategy {
-	if d.Terminate {
-		return v1alpha1.RetryStrategy{}
-	}
-	return d.Operation.Retry
 }
 
 func earlier(a, b time.Duration) time.Duration {
@@ -148,7 +120,7 @@ func terse(text string, told *int) string {
 }
 
 // managed is what an operation has given the namespace, as its result tells it.
-func (r *run) managed(d Decision) *v1alpha1.ManagedNamespaceMetadata {
+func (r *run) managed(d decide.Decision) *v1alpha1.ManagedNamespaceMetadata {
 	switch {
 	case d.DryRun: // it has given nothing
 		return r.managedBefore()
@@ -159,9 +131,9 @@ func (r *run) managed(d Decision) *v1alpha1.ManagedNamespaceMetadata {
 }
 
 // unsynced is the result where no operation runs: there is nothing to do, or what was asked for is refused.
-func (r *run) unsynced(d Decision) Result {
+func (r *run) unsynced(d decide.Decision) Result {
 	res := r.result(d)
-	if r.metadataMoved() {
+	if decide.MetadataMoved(r.app) {
 		res.Sync = v1alpha1.SyncStatusOutOfSync
 	}
 	if d.Held != "" {
@@ -181,8 +153,12 @@ func (r *run) unsynced(d Decision) Result {
 	}
 	state := r.operationState(d, nil)
 	state.Message = d.Refused
-	phase, retry := refusal(d, state), v1alpha1.RetryStrategy{}
-	if strings.HasPrefix(d.Refused, invalid) { // others may put that right
+	phase, tried := d.Refusal()
+	if !tried {
+		state.SyncResult = &v1alpha1.SyncOperationResult{ManagedNamespaceMetadata: state.SyncResult.ManagedNamespaceMetadata}
+	}
+	retry := v1alpha1.RetryStrategy{}
+	if d.Invalid() { // others may put that right
 		retry, state.SyncResult.Resources = d.Operation.Retry, r.barredResults(d.Operation.Sync)
 	} else {
 		r.req.Retries = 0
@@ -194,7 +170,7 @@ func (r *run) unsynced(d Decision) Result {
 
 // held is the state of an operation that waits for a person or for a sync window. Before it has begun it names no revisions,
 // so that what is put right in Git until then counts.
-func (r *run) held(d Decision, why string) *v1alpha1.OperationState {
+func (r *run) held(d decide.Decision, why string) *v1alpha1.OperationState {
 	last := r.app.Status.OperationState
 	if d.Going && d.Waits != "" {
 		state := last.DeepCopy()
@@ -202,7 +178,7 @@ func (r *run) held(d Decision, why string) *v1alpha1.OperationState {
 		return state
 	}
 	state := r.operationState(d, nil)
-	if begun(last) && sameOperation(last.Operation, d.Operation) {
+	if decide.Begun(last) && decide.SameOperation(last.Operation, d.Operation) {
 		state.StartedAt = last.StartedAt
 	}
 	state.Phase, state.Message, state.SyncResult = v1alpha1.OperationRunning, why, &v1alpha1.SyncOperationResult{ManagedNamespaceMetadata: r.managedBefore()}
@@ -211,14 +187,14 @@ func (r *run) held(d Decision, why string) *v1alpha1.OperationState {
 
 // abandoned ends an operation that nobody goes on with: its revision is not the present one any more and nothing else
 // begins, or automated sync was turned off before its next attempt. It returns nil where there is none.
-func (r *run) abandoned(d Decision) *v1alpha1.OperationState {
+func (r *run) abandoned(d decide.Decision) *v1alpha1.OperationState {
 	last := r.app.Status.OperationState
 	if last == nil || last.Phase.Completed() || r.operation() != nil || d.Retry > 0 {
 		return nil
 	}
 	why := "the sources have moved on"
-	if r.sameInputs(last) {
-		if r.automated() != nil || d.Condition != nil {
+	if r.inputs().Same(last) {
+		if decide.Automated(r.app) != nil || d.Condition != nil {
 			return nil
 		}
 		why = "automated sync is off"
@@ -237,7 +213,7 @@ func (r *run) forgetPruned() {
 	}
 }
 
-func (r *run) operationState(d Decision, u *underway) *v1alpha1.OperationState {
+func (r *run) operationState(d decide.Decision, u *underway) *v1alpha1.OperationState {
 	o := &v1alpha1.OperationState{
 		Operation: d.Operation, StartedAt: metav1.NewTime(r.started), RetryCount: r.req.Retries,
 		SyncResult: &v1alpha1.SyncOperationResult{ManagedNamespaceMetadata: r.managedBefore()},
@@ -259,29 +235,6 @@ func (r *run) operationState(d Decision, u *underway) *v1alpha1.OperationState {
 	return o
 }
 
-// causes names the objects and hooks that failed an operation whose message does not say so.
-func causes(o *v1alpha1.OperationState) string {
-	const shown = 5
-	var lines []string
-	if o.SyncResult == nil {
-		return ""
-	}
-	for _, out := range o.SyncResult.Resources {
-		failed := out.HookPhase == v1alpha1.OperationFailed || out.HookPhase == v1alpha1.OperationError
-		if failed && !strings.Contains(o.Message, out.Message) {
-			lines = append(lines, causeOf(out))
-		}
-	}
-	more := ""
-	if n := len(lines) - shown; n > 0 {
-		lines, more = lines[:shown], fmt.Sprintf("; and %d more", n)
-	}
-	if len(lines) == 0 {
-		return ""
-	}
-	return ": " + strings.Join(lines, "; ") + more
-}
-
 // cause names the first object that was refused, where the message of an operation names none: whoever sees the message
 // alone knows where to begin.
 func cause(o *v1alpha1.OperationState) string {
@@ -297,15 +250,7 @@ func cause(o *v1alpha1.OperationState) string {
 	}) {
 		return ""
 	}
-	return ": " + causeOf(o.SyncResult.Resources[i])
-}
-
-func causeOf(out v1alpha1.ResourceResult) string {
-	key := resultID(out).Key.String()
-	if strings.HasPrefix(out.Message, key) {
-		return out.Message
-	}
-	return key + ": " + out.Message
+	return ": " + decide.CauseOf(o.SyncResult.Resources[i])
 }
 
 // conclude ends an operation, or puts its next attempt off when it failed and may be tried again.
@@ -315,11 +260,11 @@ func (r *run) conclude(o *v1alpha1.OperationState, phase v1alpha1.OperationPhase
 		now = o.StartedAt
 	}
 	if phase != v1alpha1.OperationSucceeded {
-		res.Conditions = append(res.Conditions, v1alpha1.ApplicationCondition{Type: v1alpha1.ConditionSyncError, Message: o.Message + causes(o)})
+		res.Conditions = append(res.Conditions, v1alpha1.ApplicationCondition{Type: v1alpha1.ConditionSyncError, Message: o.Message + decide.Causes(o)})
 		o.Message += cause(o)
 		if retry.Limit < 0 || r.req.Retries < retry.Limit {
 			o.RetryCount = r.req.Retries + 1
-			res.Retry = RetryDelay(retry, o.RetryCount)
+			res.Retry = decide.RetryDelay(retry, o.RetryCount)
 			o.Phase, o.FinishedAt = v1alpha1.OperationRunning, &now // running and finished: it waits for its next attempt
 			o.Message += fmt.Sprintf(". Retrying attempt #%d at %s.", o.RetryCount, now.Add(res.Retry).UTC().Format("15:04:05"))
 			return

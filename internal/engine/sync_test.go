@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/decide"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/plan"
 )
@@ -142,7 +143,7 @@ func (b *bed) wants(revision string, objects ...syncObject) {
 }
 
 // decided goes as far as the decision, and returns the run with its tasks.
-func (b *bed) decided() (*run, Decision, []plan.Task) {
+func (b *bed) decided() (*run, decide.Decision, []plan.Task) {
 	b.t.Helper()
 	ctx := b.t.Context()
 	r := b.engine.begin(Request{App: b.app})

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/decide"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/engine/plan"
@@ -23,7 +24,7 @@ func (r *run) terminating() bool {
 
 func (r *run) overdue(last *v1alpha1.OperationState) bool {
 	limit := r.engine.timeLimit()
-	return limit > 0 && begun(last) && r.age(last) >= limit
+	return limit > 0 && decide.Begun(last) && r.age(last) >= limit
 }
 
 // terminate ends the operation under way: hooks that run are deleted, what was applied stays. It needs neither the
@@ -48,9 +49,9 @@ func (r *run) terminate(ctx context.Context) Result {
 		return res
 	}
 	overdue := r.overdue(last)
-	d := Decision{Go: true, Going: true, Terminate: true, Operation: last.Operation}
+	d := decide.Decision{Go: true, Going: true, Terminate: true, Operation: last.Operation}
 	u := &underway{operation: last.Operation, started: last.StartedAt.Time, since: r.engine.ran() - r.age(last), states: map[plan.ID]plan.State{}}
-	u.run = r.hookRun(u.started, last.RetryCount, revisionsOf(last.SyncResult))
+	u.run = r.hookRun(u.started, last.RetryCount, decide.RevisionsOf(last.SyncResult))
 	last.SyncResult.Resources = slices.DeleteFunc(last.SyncResult.Resources, func(out v1alpha1.ResourceResult) bool {
 		return intended(out) && !r.isHookOf(u, out)
 	})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/slipway-gitops/slipway/internal/engine/apply"
+	"github.com/slipway-gitops/slipway/internal/engine/decide"
 	"github.com/slipway-gitops/slipway/internal/engine/guard"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
@@ -53,7 +54,7 @@ func (r *run) releaseHook(ctx context.Context, op *plan.Operation, u *underway, 
 }
 
 // removeHook deletes a hook, if it still is the one that is known. The error is that of an API server that is away.
-func (r *run) removeHook(ctx context.Context, op *plan.Operation, u *underway, t plan.Task, d Decision) error {
+func (r *run) removeHook(ctx context.Context, op *plan.Operation, u *underway, t plan.Task, d decide.Decision) error {
 	if err := r.trespass(t.Key); err != nil {
 		op.Removed(t, false, err.Error())
 		return nil
@@ -69,7 +70,7 @@ func (r *run) removeHook(ctx context.Context, op *plan.Operation, u *underway, t
 			op.Removed(t, false, err.Error())
 			return nil
 		}
-		out = r.target.DeleteHook(ctx, leave, t.Key, rec.UID, propagation(r.options(d)))
+		out = r.target.DeleteHook(ctx, leave, t.Key, rec.UID, propagation(decide.OptionsOf(r.app, d.Operation.Sync)))
 	}
 	if away(out.Err) {
 		return out.Err

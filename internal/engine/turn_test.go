@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -84,7 +85,7 @@ func TestAnOperationThatIsHeldGoesWithWhatIsPutRightInGit(t *testing.T) {
 		t.Fatalf("%v, %+v", res, res.Operation)
 	}
 	told := b.app.Status.OperationState.DeepCopy()
-	if b.turn(); !sameContent(told, b.app.Status.OperationState) || !b.has("b") {
+	if b.turn(); !reflect.DeepEqual(told, b.app.Status.OperationState) || !b.has("b") {
 		t.Fatalf("another state while it is held: %+v", b.app.Status.OperationState)
 	}
 	b.commit("r3", `[{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}, {apiVersion: v1, kind: ConfigMap, metadata: {name: c}}]`)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/decide"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
@@ -273,7 +274,7 @@ func unknownOptions(o *object.Options, key object.Key) []string {
 // (SkipDryRunOnMissingResource).
 func (r *run) comesLater(obj map[string]any) bool {
 	own := object.OptionsOf(obj)
-	return own.SkipDryRun.Or(object.AppOptions(r.syncOptions()).SkipDryRun).Is()
+	return own.SkipDryRun.Or(object.AppOptions(decide.Options(r.app)).SkipDryRun).Is()
 }
 
 // addFinalizer keeps a hook until its result was read, whoever deletes it.

@@ -10,9 +10,6 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
-// RestoreInfo marks an operation that brings back what Git does not have any more.
-const RestoreInfo = "slipway.io/restore"
-
 // Version is what one deployment made, hooks left out (Lasting).
 type Version struct {
 	Entry   *v1alpha1.RevisionHistory
@@ -134,7 +131,7 @@ func Restore(app *v1alpha1.Application, req api.RestoreRequest, past []Version, 
 	sources, at := Deployed(entry)
 	deploy(sync, app, slices.Clone(sources), at)
 	c.Operation = newOperation(app, sync, who, req.Reason)
-	c.Operation.Info = append(c.Operation.Info, v1alpha1.Info{Name: RestoreInfo, Value: v1alpha1.OptionTrue})
+	c.Operation.Info = append(c.Operation.Info, v1alpha1.Info{Name: v1alpha1.InfoRestore, Value: v1alpha1.OptionTrue})
 	return c.with(held(app)), nil
 }
 

@@ -51,7 +51,7 @@ func TestARestoreTakesTheNewestDeploymentThatHadAll(t *testing.T) {
 		if *got.Answer.Deployment != q.id || len(op.Sync.Resources) != len(q.asked) || op.Sync.Revision != at[0] || op.Sync.Prune {
 			t.Errorf("%v comes from deployment %d as %+v, want %d", q.asked, *got.Answer.Deployment, op.Sync, q.id)
 		}
-		if !slices.Contains(op.Info, v1alpha1.Info{Name: RestoreInfo, Value: "true"}) {
+		if !slices.Contains(op.Info, v1alpha1.Info{Name: v1alpha1.InfoRestore, Value: "true"}) {
 			t.Errorf("the operation does not say that it restores: %+v", op.Info)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
-	"github.com/slipway-gitops/slipway/internal/engine"
+	"github.com/slipway-gitops/slipway/internal/engine/decide"
 )
 
 // checkRetries: the data counts retries from 0, the engine from 1.
@@ -23,7 +23,7 @@ func checkRetries(t *testing.T, set annotationSet) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := engine.RetryDelay(v1alpha1.RetryStrategy{Backoff: row.Backoff}, n+1)
+			got := decide.RetryDelay(v1alpha1.RetryStrategy{Backoff: row.Backoff}, n+1)
 			if d := cmp.Diff(time.Duration(seconds)*time.Second, got); d != "" {
 				wrong += fmt.Sprintf("retry %d: %s", n, d)
 			}

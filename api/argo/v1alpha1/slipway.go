@@ -35,6 +35,8 @@ const (
 	InfoRollback = "slipway.io/rollback"
 	// InfoRevert marks an operation that puts back what was changed in the cluster: "true".
 	InfoRevert = "slipway.io/revert"
+	// InfoRestore marks an operation that brings back objects which Git does not have any more: "true".
+	InfoRestore = "slipway.io/restore"
 )
 
 // Deletion is the value of AnnotationDeletedBy.

@@ -35,3 +35,10 @@ func (c Change) String() string {
 	}
 	return s
 }
+
+// What Change.Why says where the rest of the engine goes by it.
+const (
+	WhyDiffers   = "differs"                // it does not tell who made it differ
+	WhyDrift     = "changed in the cluster" // somebody changed the object in the cluster
+	WhyUntracked = "not tracked yet"        // no Application tracks the object
+)
