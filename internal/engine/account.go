@@ -130,8 +130,8 @@ func (r *run) account(ctx context.Context, res *Result) {
 		a.Changes = r.changesMade()
 	}
 	switch {
-	case r.rendering && r.memory != nil:
-		a.RenderedAt = r.memory.renderedAt
+	case r.rendering && r.want != nil:
+		a.RenderedAt = r.want.renderedAt
 		a.Objects = r.keepAll(ctx)
 		r.deeds(a)
 	case r.under != nil:
@@ -141,9 +141,7 @@ func (r *run) account(ctx context.Context, res *Result) {
 		a.Recovered = true
 	}
 	res.Account = a
-	if r.memory != nil {
-		r.memory.accounted = true
-	}
+	r.kept.accounted = true
 }
 
 // keepAll hands out the contents of all that is wanted, as far as they are not known already.
@@ -151,13 +149,13 @@ func (r *run) keepAll(ctx context.Context) []Rendered {
 	l := r.engine.Ledger
 	var lacking []object.Key
 	hooks := false
-	for i := range r.memory.wanted {
-		if w := &r.memory.wanted[i]; w.barred == nil && (w.content == nil || !l.Keeps(*w.content)) {
+	for i := range r.want.objects {
+		if w := &r.want.objects[i]; w.barred == nil && (w.content == nil || !l.Keeps(*w.content)) {
 			lacking = append(lacking, w.key)
 		}
 	}
-	for i := range r.memory.hooks {
-		h := &r.memory.hooks[i]
+	for i := range r.want.hooks {
+		h := &r.want.hooks[i]
 		hooks = hooks || h.barred == nil && (h.content == nil || !l.Keeps(*h.content))
 	}
 	if len(lacking) > 0 || hooks {
@@ -168,9 +166,9 @@ func (r *run) keepAll(ctx context.Context) []Rendered {
 	cluster := r.target.Live.Server
 	op := r.operation()
 	private := op != nil && op.Sync != nil && len(op.Sync.Manifests) > 0
-	out := make([]Rendered, 0, len(r.memory.wanted)+len(r.memory.hooks))
-	for i := range r.memory.wanted {
-		w := &r.memory.wanted[i]
+	out := make([]Rendered, 0, len(r.want.objects)+len(r.want.hooks))
+	for i := range r.want.objects {
+		w := &r.want.objects[i]
 		if m, ok := r.manifests[w.key]; ok && (w.content == nil || !l.Keeps(*w.content)) {
 			c := l.Keep(cluster, m, private)
 			w.content = &c
@@ -179,8 +177,8 @@ func (r *run) keepAll(ctx context.Context) []Rendered {
 			out = append(out, Rendered{Key: w.key, Content: *w.content})
 		}
 	}
-	for i := range r.memory.hooks {
-		h := &r.memory.hooks[i]
+	for i := range r.want.hooks {
+		h := &r.want.hooks[i]
 		if i < len(r.hooks) && h.barred == nil && (h.content == nil || !l.Keeps(*h.content)) {
 			c := l.Keep(cluster, r.hooks[i], private)
 			h.content = &c
@@ -237,8 +235,8 @@ func (r *run) deeds(a *Account) {
 	for _, d := range a.Deeds {
 		told[d.Key] = true
 	}
-	for i := range r.memory.wanted {
-		if k := r.memory.wanted[i].key; !told[k] && r.lives(k) {
+	for i := range r.want.objects {
+		if k := r.want.objects[i].key; !told[k] && r.lives(k) {
 			a.Unchanged++
 		}
 	}
@@ -254,7 +252,7 @@ func (r *run) lives(k object.Key) bool {
 func (r *run) foundDone() map[object.Key]bool {
 	out := map[object.Key]bool{}
 	last := r.app.Status.OperationState
-	if r.memory.accounted && !r.untellable || last == nil || r.under.operation.Sync != nil && r.under.operation.Sync.DryRun {
+	if r.kept.accounted && !r.untellable || last == nil || r.under.operation.Sync != nil && r.under.operation.Sync.DryRun {
 		return out
 	}
 	told := r.under.started.Unix()

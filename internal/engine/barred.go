@@ -11,7 +11,7 @@ import (
 
 // permitWanted asks the project for every object that is to be there. One that it does not permit, and one whose kind the
 // cluster does not have, is barred: it is listed, and no sync begins that would touch it.
-func (r *run) permitWanted(ctx context.Context, m *memory) error {
+func (r *run) permitWanted(ctx context.Context, m *wanted) error {
 	if m.granted == r.grant {
 		return nil
 	}
@@ -21,8 +21,8 @@ func (r *run) permitWanted(ctx context.Context, m *memory) error {
 		}
 		return ctx.Err() // a project can have patterns that take long
 	}
-	for i := range m.wanted {
-		if err := judge(m.wanted[i].key, &m.wanted[i].barred); err != nil {
+	for i := range m.objects {
+		if err := judge(m.objects[i].key, &m.objects[i].barred); err != nil {
 			return err
 		}
 	}
@@ -36,15 +36,15 @@ func (r *run) permitWanted(ctx context.Context, m *memory) error {
 }
 
 // barred are the objects that may not be applied, hooks last.
-func (m *memory) barred() []decide.Barred {
+func (m *wanted) barred() []decide.Barred {
 	var out []decide.Barred
 	add := func(key object.Key, hook bool, err error) {
 		if err != nil {
 			out = append(out, decide.Barred{Key: key, Hook: hook, Unknown: unknownKind(err), Why: err.Error()})
 		}
 	}
-	for i := range m.wanted {
-		add(m.wanted[i].key, false, m.wanted[i].barred)
+	for i := range m.objects {
+		add(m.objects[i].key, false, m.objects[i].barred)
 	}
 	for i := range m.hooks {
 		add(m.hooks[i].key, true, m.hooks[i].barred)
@@ -53,7 +53,7 @@ func (m *memory) barred() []decide.Barred {
 }
 
 // whole returns an error where some object may not be applied.
-func (m *memory) whole() error {
+func (m *wanted) whole() error {
 	forbidden, unknown := decide.Bars(m.barred(), nil)
 	switch {
 	case len(forbidden) > 0:
@@ -66,7 +66,7 @@ func (m *memory) whole() error {
 
 // warnBarred says why objects may not be applied.
 func (r *run) warnBarred() {
-	forbidden, unknown := decide.Bars(r.memory.barred(), nil)
+	forbidden, unknown := decide.Bars(r.want.barred(), nil)
 	r.warn(v1alpha1.ConditionInvalidSpecError, forbidden)
 	r.warn(v1alpha1.ConditionComparisonError, unknown)
 }
@@ -75,8 +75,8 @@ func (r *run) warnBarred() {
 func (r *run) barredResults(op *v1alpha1.SyncOperation) []v1alpha1.ResourceResult {
 	var out []v1alpha1.ResourceResult
 	chosen := decide.Selection(op)
-	for i := range r.memory.wanted {
-		w := &r.memory.wanted[i]
+	for i := range r.want.objects {
+		w := &r.want.objects[i]
 		if w.barred == nil || len(chosen) > 0 && !chosen.Has(w.key) || len(out) == maxBarred {
 			continue
 		}
@@ -92,7 +92,7 @@ func (r *run) barredResults(op *v1alpha1.SyncOperation) []v1alpha1.ResourceResul
 const maxBarred = 50
 
 // state is what a comparison says of an object that may not be applied: nothing of it is looked at.
-func (w *wanted) state(asked object.Options) state {
+func (w *wantedObject) state(asked object.Options) state {
 	return state{
 		key: w.key, version: w.version, wave: w.wave, missing: true, forbidden: !unknownKind(w.barred), confirm: w.options.Asks(asked),
 	}

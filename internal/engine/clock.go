@@ -25,8 +25,8 @@ func (r *run) began(u *underway) time.Time { return r.engine.Now().Add(u.since -
 // age is how long ago an operation began that a status tells of. Where this process has seen that, a clock that is set does not
 // change it; what a status says of a time that is still to come says nothing.
 func (r *run) age(last *v1alpha1.OperationState) time.Duration {
-	if r.memory != nil && r.memory.underway != nil {
-		u := r.memory.underway
+	if r.kept.underway != nil {
+		u := r.kept.underway
 		if u.started.Unix() == last.StartedAt.Unix() && decide.SameOperation(u.operation, last.Operation) {
 			return r.engine.ran() - u.since
 		}

@@ -46,8 +46,8 @@ func (r *run) compare(ctx context.Context) error {
 	r.warnBarred()
 	r.heedNamespace(ctx)
 	own, asked := object.AppOptions(decide.Options(r.app)), object.AppOptions(decide.OptionsOf(r.app, nil))
-	wanted := make(map[object.Key]bool, len(r.memory.wanted))
-	for _, w := range r.memory.wanted {
+	wanted := make(map[object.Key]bool, len(r.want.objects))
+	for _, w := range r.want.objects {
 		wanted[w.key] = true
 		if w.barred != nil {
 			r.states = append(r.states, w.state(asked))
@@ -90,7 +90,7 @@ func (r *run) compare(ctx context.Context) error {
 	}
 	r.warn(v1alpha1.ConditionSharedResourceWarning, r.shared)
 	var repeated []string
-	for _, k := range r.memory.repeated {
+	for _, k := range r.want.repeated {
 		repeated = append(repeated, k.String()+" appears more than once among the manifests: remove all but one; the last one counts")
 	}
 	r.warn(v1alpha1.ConditionRepeatedResourceWarning, repeated)
@@ -121,14 +121,14 @@ func (r *run) warn(kind v1alpha1.ConditionType, lines []string) {
 
 // warnExcluded names the objects that are left alone because of the settings.
 func (r *run) warnExcluded() {
-	lines := make([]string, len(r.memory.excluded))
-	for i, k := range r.memory.excluded {
+	lines := make([]string, len(r.want.excluded))
+	for i, k := range r.want.excluded {
 		lines[i] = fmt.Sprintf("%s is left alone: argocd-cm excludes its kind (%s, %s)", k, diff.KeyExclusions, diff.KeyInclusions)
 	}
 	r.warn(v1alpha1.ConditionExcludedResourceWarning, lines)
 }
 
-func (r *run) compareOne(ctx context.Context, w wanted, asked object.Options) (diff.Change, state, error) {
+func (r *run) compareOne(ctx context.Context, w wantedObject, asked object.Options) (diff.Change, state, error) {
 	c := diff.Change{Key: w.key, Version: w.version, Wave: w.wave, Verb: diff.Update}
 	s := state{key: w.key, version: w.version, wave: w.wave}
 	rec, tracked, untracked := r.target.Live.Get(w.key)
@@ -193,7 +193,7 @@ func (r *run) owner(key object.Key, rec live.Record, tracked bool) string {
 // settle compares an object that has no fingerprint. What it holds is at hand after a start; when that does not show
 // equality, a dry run tells, defaults and admission included. An object that others have written, and whose content is
 // equal, is noted as one to take over.
-func (r *run) settle(ctx context.Context, w wanted, rec live.Record) (bool, error) {
+func (r *run) settle(ctx context.Context, w wantedObject, rec live.Record) (bool, error) {
 	if err := r.content(ctx); err != nil {
 		return false, err
 	}
@@ -233,7 +233,7 @@ func (r *run) settle(ctx context.Context, w wanted, rec live.Record) (bool, erro
 }
 
 // settleByTrial compares an object by what a dry run makes of it, and which fields are ours then.
-func (r *run) settleByTrial(ctx context.Context, w wanted, rec live.Record, res live.Resource, now map[string]any, m object.Manifest) (bool, error) {
+func (r *run) settleByTrial(ctx context.Context, w wantedObject, rec live.Record, res live.Resource, now map[string]any, m object.Manifest) (bool, error) {
 	then, err := r.target.Try(ctx, res, m, r.how(w))
 	if apply.Retriable(err) {
 		return false, fmt.Errorf("compare %s: %s", w.key, apply.Explain(w.key, err)) // no answer is no difference
@@ -254,7 +254,7 @@ func (r *run) settleByTrial(ctx context.Context, w wanted, rec live.Record, res 
 }
 
 // how is how the object of a manifest is written by an operation that says nothing else.
-func (r *run) how(w wanted) apply.How {
+func (r *run) how(w wantedObject) apply.How {
 	how := apply.How{App: object.AppOptions(decide.Options(r.app)), Manager: r.app.Annotations[v1alpha1.AnnotationClientSideApplyMigrationManager]}
 	if w.options != nil {
 		how.Own = *w.options
@@ -264,7 +264,7 @@ func (r *run) how(w wanted) apply.How {
 
 // lookAgain takes content that had to be read into account where rules have changed, or hide that a manifest has: there
 // it may show equality, which spares the dry run.
-func (r *run) lookAgain(w wanted, m object.Manifest, rec *live.Record, res live.Resource, now map[string]any) (bool, error) {
+func (r *run) lookAgain(w wantedObject, m object.Manifest, rec *live.Record, res live.Resource, now map[string]any) (bool, error) {
 	if rec.Wanted == 0 && rec.Body() == nil {
 		*rec = r.target.Live.Look(res, now)
 	}
@@ -303,8 +303,8 @@ func (r *run) warnUnsupported() {
 			names = append(names, fmt.Sprintf("kubeVersion and apiVersions of kustomize in source %d", i+1))
 		}
 	}
-	if r.memory != nil {
-		names = append(names, r.memory.options[:min(len(r.memory.options), 5)]...)
+	if r.want != nil {
+		names = append(names, r.want.options[:min(len(r.want.options), 5)]...)
 	}
 	if len(names) > 0 {
 		r.warn(v1alpha1.ConditionUnsupported, []string{"not acted on by this version: " + strings.Join(names, ", ")})

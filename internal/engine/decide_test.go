@@ -37,7 +37,7 @@ func compared(change func(*run)) *run {
 				},
 			},
 		},
-		sources: []v1alpha1.ApplicationSource{src}, revisions: []string{"r2"}, memory: &memory{wanted: []wanted{{key: key("a")}}},
+		sources: []v1alpha1.ApplicationSource{src}, revisions: []string{"r2"}, want: &wanted{objects: []wantedObject{{key: key("a")}}},
 		changes: []diff.Change{{Key: key("a"), Verb: diff.Update}}, states: []state{{key: key("a"), applied: 900}},
 	}
 	if change != nil {

@@ -28,7 +28,7 @@ func (e *Engine) DeleteHooks(ctx context.Context, req Request, phase v1alpha1.Ho
 	var tasks []plan.Task
 	states := map[plan.ID]plan.State{}
 	u := &underway{started: r.app.DeletionTimestamp.Time, states: states, written: map[plan.ID]written{}}
-	for i, h := range r.memory.hooks {
+	for i, h := range r.want.hooks {
 		if !h.Has(phase) {
 			continue
 		}
@@ -79,7 +79,7 @@ func (r *run) mended(rec live.Record, i int) bool {
 func (r *run) deleteHooks() []v1alpha1.HookType {
 	var out []v1alpha1.HookType
 	for _, phase := range []v1alpha1.HookType{v1alpha1.HookPreDelete, v1alpha1.HookPostDelete} {
-		for _, h := range r.memory.hooks {
+		for _, h := range r.want.hooks {
 			if h.Has(phase) {
 				out = append(out, phase)
 				break

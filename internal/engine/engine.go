@@ -158,7 +158,7 @@ func (e *Engine) Forget(ctx context.Context, app *v1alpha1.Application) {
 	}
 	target.Live.ForgetStrays(name)
 	target.Live.Heed(object.Key{Kind: "Namespace", Name: app.Spec.Destination.Namespace}, name, nil, nil)
-	for _, m := range kept.(*memory).wanted {
+	for _, m := range kept.(*memory).wanted.objects {
 		target.Live.Release(m.key, name)
 	}
 }

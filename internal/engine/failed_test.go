@@ -17,7 +17,7 @@ func TestUnsupportedFieldIsNamedAlthoughTheComparisonFailed(t *testing.T) {
 		for _, early := range []bool{false, true} {
 			r := deleting(t, func(r *run) { r.req.Unknown = []string{"spec.nonsense"} })
 			if early { // before rules and memory are known
-				r.grant, r.memory = grant{}, nil
+				r.grant, r.want = grant{}, nil
 			}
 			r.conditions = []v1alpha1.ApplicationCondition{{Type: v1alpha1.ConditionSharedResourceWarning, Message: "of an earlier stage"}}
 			res := r.failed(stage, errors.New("no"))

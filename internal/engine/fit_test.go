@@ -37,7 +37,7 @@ func carriedOut(n, hooks int, state plan.State, nameLength int) (*plan.Operation
 }
 
 func states(n, nameLength int, change func(i int, s *state)) *run {
-	r := &run{engine: &Engine{Now: time.Now}, app: &v1alpha1.Application{}, memory: &memory{}}
+	r := &run{engine: &Engine{Now: time.Now}, app: &v1alpha1.Application{}, want: &wanted{}}
 	for i := range n {
 		name := fmt.Sprintf("object-%05d-", i)
 		s := state{

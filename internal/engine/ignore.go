@@ -27,8 +27,8 @@ func (r *run) ignoring() *ignoring {
 		settings = r.engine.Differences()
 	}
 	given := r.app.Spec.IgnoreDifferences
-	if r.memory != nil && r.memory.ignore != nil && r.memory.ignore.Made(given, settings) {
-		return r.memory.ignore
+	if r.want != nil && r.want.ignore != nil && r.want.ignore.Made(given, settings) {
+		return r.want.ignore
 	}
 	ignore, wrong := diff.NewIgnore(given, settings)
 	return &ignoring{Ignore: ignore, wrong: wrong}

@@ -20,7 +20,7 @@ func (r *run) attempts() decide.Attempts {
 // found is what the comparison found.
 func (r *run) found() decide.Found {
 	return decide.Found{
-		Changes: r.changes, Shared: r.shared, Wanted: len(r.memory.wanted), Barred: r.memory.barred(), Strayed: r.strayed,
+		Changes: r.changes, Shared: r.shared, Wanted: len(r.want.objects), Barred: r.want.barred(), Strayed: r.strayed,
 		Applied: func(yield func(object.Key, int64) bool) {
 			for _, s := range r.states {
 				if !yield(s.key, s.applied) {
@@ -37,7 +37,7 @@ func (r *run) judged(ctx context.Context) decide.Case {
 	c.Gates.Windows = r.windows()
 	c.Gates.Budget, c.Gates.Whose, c.Gates.Problem = decide.Budget(r.app, r.grant.rules.DeletionBudget(), r.engine.Budget)
 	c.Gates.Loses = func(deletions []object.Key) string { return r.losing(ctx, deletions) }
-	if u := r.memory.underway; u != nil {
+	if u := r.kept.underway; u != nil {
 		c.Running = &decide.Running{Operation: u.operation, Revisions: u.revisions, Began: r.began(u), Acted: len(u.states) > 0}
 	}
 	return c

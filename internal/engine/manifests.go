@@ -25,7 +25,7 @@ type Wish struct {
 func (e *Engine) Manifests(ctx context.Context, app *v1alpha1.Application) (Wish, error) {
 	r := e.look(app)
 	wish, m, err := r.wish(ctx)
-	r.memory, wish.run = m, r
+	r.want, wish.run = m, r
 	return wish, err
 }
 
@@ -47,7 +47,7 @@ func (w Wish) Namespace(ctx context.Context) (object.Manifest, diff.Verb, error)
 }
 
 // wish finds out what is wanted, with content and as it is remembered. It keeps nothing.
-func (r *run) wish(ctx context.Context) (Wish, *memory, error) {
+func (r *run) wish(ctx context.Context) (Wish, *wanted, error) {
 	if err := r.permit(); err != nil {
 		return Wish{}, nil, err
 	}
@@ -67,7 +67,7 @@ func (r *run) wish(ctx context.Context) (Wish, *memory, error) {
 			return Wish{}, nil, err
 		}
 	}
-	m := &memory{ignore: r.ignore}
+	m := &wanted{ignore: r.ignore}
 	manifests, hooks, err := r.prepare(ctx, objects, m)
 	if err != nil {
 		return Wish{}, nil, err
@@ -82,8 +82,8 @@ func (r *run) wish(ctx context.Context) (Wish, *memory, error) {
 		at int
 		object.Manifest
 	}
-	order := make([]placed, 0, len(m.wanted)+len(m.hooks))
-	for _, w := range m.wanted {
+	order := make([]placed, 0, len(m.objects)+len(m.hooks))
+	for _, w := range m.objects {
 		order = append(order, placed{w.at, manifests[w.key]})
 	}
 	for i, h := range m.hooks {
@@ -124,6 +124,6 @@ func (e *Engine) look(app *v1alpha1.Application) *run {
 	bare := *app
 	bare.Operation, bare.Status, bare.Annotations = nil, v1alpha1.ApplicationStatus{}, nil
 	r := e.begin(Request{App: &bare})
-	r.memory = nil
+	r.kept, r.want = memory{}, nil
 	return r
 }

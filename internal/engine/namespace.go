@@ -70,7 +70,7 @@ func (r *run) managedBefore() *v1alpha1.ManagedNamespaceMetadata {
 
 // wants reports whether an object is among the Application's own.
 func (r *run) wants(key object.Key) bool {
-	return slices.ContainsFunc(r.memory.wanted, func(w wanted) bool { return w.key == key })
+	return slices.ContainsFunc(r.want.objects, func(w wantedObject) bool { return w.key == key })
 }
 
 func (r *run) namespaceManifest() (object.Manifest, error) {

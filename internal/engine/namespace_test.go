@@ -48,7 +48,7 @@ func TestNoNamespaceIsMadeThatNobodyAsksFor(t *testing.T) {
 	dry.DryRun = true
 	own := func(r *run) {
 		r.app.Spec.Destination.Namespace = "shop"
-		r.memory.wanted = append(r.memory.wanted, wanted{key: object.Key{Kind: "Namespace", Name: "shop"}})
+		r.want.objects = append(r.want.objects, wantedObject{key: object.Key{Kind: "Namespace", Name: "shop"}})
 	}
 	for _, c := range []struct {
 		name   string

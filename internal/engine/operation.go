@@ -49,7 +49,7 @@ const staleFor = 5 * time.Second
 
 // underway returns what is remembered of an operation at the present revisions, nil when that is nothing.
 func (r *run) underway(d decide.Decision) *underway {
-	u := r.memory.underway
+	u := r.kept.underway
 	if u == nil || !decide.SameOperation(u.operation, d.Operation) || !slices.Equal(u.revisions, r.revisions) {
 		return nil
 	}
@@ -83,7 +83,7 @@ func (r *run) resume(d decide.Decision) *underway {
 	} else {
 		r.distinguish(u)
 	}
-	r.memory.underway = u
+	r.kept.underway = u
 	return u
 }
 
@@ -99,11 +99,11 @@ func (r *run) tasks(d decide.Decision, u *underway) []plan.Task {
 	options := object.AppOptions(decide.OptionsOf(r.app, d.Operation.Sync))
 	chosen := decide.Selection(d.Operation.Sync)
 	whole := len(chosen) == 0 && !d.Heal
-	known := make(map[object.Key]*wanted, len(r.memory.wanted))
-	for i := range r.memory.wanted {
-		known[r.memory.wanted[i].key] = &r.memory.wanted[i]
+	known := make(map[object.Key]*wantedObject, len(r.want.objects))
+	for i := range r.want.objects {
+		known[r.want.objects[i].key] = &r.want.objects[i]
 	}
-	out := make([]plan.Task, 0, len(r.changes)+len(r.memory.hooks)+1)
+	out := make([]plan.Task, 0, len(r.changes)+len(r.want.hooks)+1)
 	differs := make(map[object.Key]bool, len(r.changes))
 	for _, c := range r.changes {
 		differs[c.Key] = true
@@ -151,7 +151,7 @@ func (r *run) tasks(d decide.Decision, u *underway) []plan.Task {
 // for each operation and phase.
 func (r *run) hookTasks(u *underway) []plan.Task {
 	var out []plan.Task
-	for i, h := range r.memory.hooks {
+	for i, h := range r.want.hooks {
 		for _, phase := range h.Phases() {
 			key := h.key
 			if key.Name == "" {
@@ -350,7 +350,7 @@ func (r *run) applyOptions(u *underway, d decide.Decision, m plan.Move, kept map
 	for _, t := range m.Tasks {
 		if t.Hook {
 			hooks[t.Key] = t
-			if o := r.memory.hooks[t.Index].options; o != nil {
+			if o := r.want.hooks[t.Index].options; o != nil {
 				options[t.Key] = o
 			}
 		}
@@ -387,9 +387,9 @@ func (r *run) applyOptions(u *underway, d decide.Decision, m plan.Move, kept map
 
 // objectOptions are the sync options that objects set themselves.
 func (r *run) objectOptions() map[object.Key]*object.Options {
-	options := make(map[object.Key]*object.Options, len(r.memory.wanted))
-	for i := range r.memory.wanted {
-		if w := &r.memory.wanted[i]; w.options != nil {
+	options := make(map[object.Key]*object.Options, len(r.want.objects))
+	for i := range r.want.objects {
+		if w := &r.want.objects[i]; w.options != nil {
 			options[w.key] = w.options
 		}
 	}

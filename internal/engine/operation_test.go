@@ -42,8 +42,8 @@ func TestTasksAreWhatAnOperationIsToDo(t *testing.T) {
 	t.Parallel()
 	hooked := func(r *run) {
 		r.changes = []diff.Change{{Key: key("a"), Verb: diff.Update}, {Key: key("b"), Verb: diff.Keep}}
-		r.memory.wanted = []wanted{{key: key("a")}, {key: key("b")}}
-		r.memory.hooks = []hook{{key: key("h"), Hook: plan.Hook{Is: true, Types: []v1alpha1.HookType{v1alpha1.HookPreSync, v1alpha1.HookPostDelete}}}}
+		r.want.objects = []wantedObject{{key: key("a")}, {key: key("b")}}
+		r.want.hooks = []wantedHook{{key: key("h"), Hook: plan.Hook{Is: true, Types: []v1alpha1.HookType{v1alpha1.HookPreSync, v1alpha1.HookPostDelete}}}}
 	}
 	only := []v1alpha1.SyncOperationResource{{Kind: "ConfigMap", Name: "b"}}
 	for _, c := range []struct {
@@ -112,7 +112,7 @@ func TestAHookWithoutANameGetsOneForEachPhaseAndOperation(t *testing.T) {
 	r := compared(func(r *run) {
 		r.revisions = []string{"0123456789abcdef"}
 		k := key("")
-		r.memory.hooks = []hook{{key: k, prefix: "job-", Hook: plan.Hook{Is: true, Types: []v1alpha1.HookType{v1alpha1.HookPreSync, v1alpha1.HookPostSync}}}}
+		r.want.hooks = []wantedHook{{key: k, prefix: "job-", Hook: plan.Hook{Is: true, Types: []v1alpha1.HookType{v1alpha1.HookPreSync, v1alpha1.HookPostSync}}}}
 	})
 	u := fresh()
 	want := []string{"hook job-0123456-presync-1000 PreSync", "hook job-0123456-postsync-1000 PostSync"}
@@ -131,7 +131,7 @@ func TestAHookWithoutANameGetsOneForEachPhaseAndOperation(t *testing.T) {
 func TestAHookWithoutANameKeepsItsPoliciesWhenItsOperationEnds(t *testing.T) {
 	t.Parallel()
 	r := compared(func(r *run) {
-		r.memory.hooks = []hook{{key: key(""), prefix: "job-", Hook: plan.Hook{Delete: plan.Policies{Failed: true}}}, {key: key("x")}}
+		r.want.hooks = []wantedHook{{key: key(""), prefix: "job-", Hook: plan.Hook{Delete: plan.Policies{Failed: true}}}, {key: key("x")}}
 	})
 	if p := r.policies(plan.ID{Key: key("job-0123456-presync-1000")}); !p.Failed {
 		t.Errorf("%+v", p)
@@ -260,7 +260,7 @@ func TestAnOperationGoesOnFromItsStatusAfterARestart(t *testing.T) {
 	u := r.resume(d)
 	hook := plan.ID{Key: object.Key{Group: "batch", Kind: "Job", Namespace: "shop", Name: "h"}, Phase: v1alpha1.PhasePreSync}
 	want := map[plan.ID]plan.State{hook: {Code: v1alpha1.ResultSynced, Phase: v1alpha1.OperationRunning, Message: "runs"}}
-	if d := cmp.Diff(want, u.states); d != "" || !u.started.Equal(time.Unix(900, 0)) || r.memory.underway != u {
+	if d := cmp.Diff(want, u.states); d != "" || !u.started.Equal(time.Unix(900, 0)) || r.kept.underway != u {
 		t.Errorf("began %s, states (-want +got):\n%s", u.started, d)
 	}
 	if again := r.resume(d); again != u {

@@ -42,12 +42,12 @@ func (e *Engine) Outlook(ctx context.Context, app *v1alpha1.Application, differs
 	as := *app
 	as.Status.OperationState = nil
 	r := e.begin(Request{App: &as})
-	r.memory, r.pinned = nil, nil
+	r.kept, r.want, r.pinned = memory{}, nil, nil
 	wish, m, err := r.wish(ctx)
 	if err != nil {
 		return Outlook{}, err
 	}
-	r.memory = m
+	r.want = m
 	found, err := differs(wish)
 	if err != nil {
 		return Outlook{}, err
@@ -97,7 +97,7 @@ func (r *run) differing(found []diff.Change) {
 	for _, c := range found {
 		what[c.Key] = c
 	}
-	for _, w := range r.memory.wanted {
+	for _, w := range r.want.objects {
 		c := diff.Change{Key: w.key, Version: w.version, Wave: w.wave, Verb: diff.Keep}
 		if rec, tracked, _ := r.target.Live.Get(w.key); tracked && rec.App != r.instance && r.engine.Exists(rec.App) {
 			r.shared = append(r.shared, w.key.String()+" belongs to Application "+rec.App+", and would be left to it: remove it from one of the two sources")

@@ -51,7 +51,7 @@ func (e *Engine) Remove(ctx context.Context, req Request, background bool) (Remo
 // Foresee returns what the deletion of an Application would keep, and what a person would have to confirm. It deletes nothing.
 func (e *Engine) Foresee(ctx context.Context, app *v1alpha1.Application) (guard.Parting, error) {
 	r := e.begin(Request{App: app})
-	r.memory = &memory{} // the one of the Application is its turns'
+	r.kept, r.want = memory{}, &wanted{} // those of the Application are its turns'
 	if err := r.parting(ctx); err != nil {
 		return guard.Parting{}, err
 	}
@@ -62,7 +62,7 @@ func (e *Engine) Foresee(ctx context.Context, app *v1alpha1.Application) (guard.
 // Loss counts what the deletion of one object of an Application's destination would take with it.
 func (e *Engine) Loss(ctx context.Context, app *v1alpha1.Application, k object.Key) (guard.Loss, error) {
 	r := e.begin(Request{App: app})
-	r.memory = &memory{}
+	r.kept, r.want = memory{}, &wanted{}
 	var err error
 	if r.target, err = e.Clusters.Target(ctx, r.app.Spec.ProjectName(), r.app.Spec.Destination); err != nil {
 		return guard.Loss{}, err
@@ -79,14 +79,14 @@ func (r *run) parting(ctx context.Context) (err error) {
 		return err
 	}
 	_ = r.consult() // without a project its objects can still be deleted
-	if r.memory == nil && len(r.app.Status.Resources) == 0 {
+	if r.want == nil && len(r.app.Status.Resources) == 0 {
 		// Deleted before its status said what it made: the sources tell the kinds to look at.
 		if r.permit() == nil && r.fetch(ctx) == nil {
 			_ = r.render(ctx) // what cannot be rendered was never applied
 		}
 	}
-	if r.memory == nil {
-		r.memory = &memory{}
+	if r.want == nil {
+		r.want = &wanted{}
 	}
 	return r.observe(ctx)
 }
@@ -106,13 +106,13 @@ func (r *run) judgeOwned(ctx context.Context) (guard.Parting, []live.Record) {
 		c.Approved = r.approved(at.Time)
 	}
 	for _, rec := range owned {
-		m := guard.Member{Key: rec.Key, Delete: rec.Delete, Prune: rec.Prune, Passed: rec.Deleting || r.memory.passed[rec.Key]}
+		m := guard.Member{Key: rec.Key, Delete: rec.Delete, Prune: rec.Prune, Passed: rec.Deleting || r.kept.passed[rec.Key]}
 		if r.grant.rules != nil {
 			m.Outside = r.permits(rec.Key)
 		}
 		if !m.Passed {
 			if !c.Keeps(m) { // for one that stays, a count of the last minute is enough
-				delete(r.memory.losses, rec.Key)
+				delete(r.kept.losses, rec.Key)
 			}
 			m.Loss = r.loss(ctx, rec.Key)
 		}
@@ -133,15 +133,15 @@ func (r *run) deleteOwned(ctx context.Context, how metav1.DeletionPropagation) (
 		out.Left = len(owned) - len(p.Kept)
 		return out, &HeldError{Message: p.Held, Objects: p.Asked}
 	}
-	if r.memory.passed == nil {
-		r.memory.passed = map[object.Key]bool{}
+	if r.kept.passed == nil {
+		r.kept.passed = map[object.Key]bool{}
 	}
 	var errs []error
 	for _, rec := range owned {
 		if !p.Leave.Covers(rec.Key) {
 			continue
 		}
-		r.memory.passed[rec.Key] = true
+		r.kept.passed[rec.Key] = true
 		if rec.Hook && rec.Finalizer { // nothing waits for its result any more
 			if out := r.target.ReleaseHook(ctx, rec.Key); out.Err != nil {
 				errs = append(errs, errors.New(out.Message))
@@ -155,7 +155,7 @@ func (r *run) deleteOwned(ctx context.Context, how metav1.DeletionPropagation) (
 		if done.Err != nil {
 			errs = append(errs, errors.New(done.Message))
 		} else if r.accounts() {
-			r.memory.removed = append(r.memory.removed, rec.Key)
+			r.kept.removed = append(r.kept.removed, rec.Key)
 		}
 	}
 	return out, errors.Join(errs[:min(len(errs), 5)]...)
@@ -176,7 +176,7 @@ func (r *run) loss(ctx context.Context, k object.Key) guard.Loss {
 		return guard.Loss{}
 	}
 	now := r.engine.Now()
-	if had, ok := r.memory.losses[k]; ok && now.Sub(had.at) < lossAge {
+	if had, ok := r.kept.losses[k]; ok && now.Sub(had.at) < lossAge {
 		return had.Loss
 	}
 	var h live.Holding
@@ -186,9 +186,9 @@ func (r *run) loss(ctx context.Context, k object.Key) guard.Loss {
 		h = r.target.Live.HeldByNamespace(ctx, k.Name, r.instance)
 	}
 	l := guard.Loss{Count: h.Count, Examples: h.Examples, Err: h.Err}
-	if r.memory.losses == nil {
-		r.memory.losses = map[object.Key]loss{}
+	if r.kept.losses == nil {
+		r.kept.losses = map[object.Key]loss{}
 	}
-	r.memory.losses[k] = loss{l, now}
+	r.kept.losses[k] = loss{l, now}
 	return l
 }

@@ -174,7 +174,7 @@ func (r *run) operationFailed(op v1alpha1.Operation, err error, res *Result) {
 // result is the outcome of a comparison that was not followed by a sync.
 func (r *run) result(d decide.Decision) Result {
 	res := Result{
-		Sources: r.sources, Revisions: r.revisions, Tools: r.memory.tools, Times: r.times,
+		Sources: r.sources, Revisions: r.revisions, Tools: r.want.tools, Times: r.times,
 		Sync: v1alpha1.SyncStatusSynced, Retry: d.Retry, Conditions: slices.Clone(r.conditions), Unpinned: r.released, Wake: r.wake,
 		DeleteHooks: r.deleteHooks(), TakenOver: r.takenOver,
 	}

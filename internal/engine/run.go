@@ -30,35 +30,42 @@ const (
 	StageApply   Stage = "apply"
 )
 
-// memory is what the engine keeps of an Application between two reconciliations: names and hashes, no content.
+// memory is what the engine keeps of an Application between two turns. Its turns change it, one after the other, each on a copy
+// that it stores at its end; anybody may read what is stored.
 type memory struct {
-	inputs   string // identity of what the manifests were rendered from
+	wanted *wanted // by the last rendering; nil before the first one
+
+	foreseen map[object.Key]foresight // by an engine that only looks on
+	unmarked map[object.Key]unmarked  // what is as wanted and has no mark of anybody
+
+	target   apply.Target // of the last turn
+	underway *underway    // the operation that has begun and is not over
+
+	accounted bool                // an operation of this process is told of
+	removed   []object.Key        // by a deletion
+	passed    map[object.Key]bool // what the guard let a deletion of the Application take
+	losses    map[object.Key]loss // what objects hold
+}
+
+// wanted is what the sources of an Application give: names and hashes, no content.
+type wanted struct {
+	inputs   string // identity of what it was rendered from; "" where it must be rendered again
 	rendered int    // how many objects that gave, those that come twice or are skipped included
-	wanted   []wanted
+	objects  []wantedObject
+	hooks    []wantedHook
 	granted  grant // that permitted all of them
 	tools    []string
 	repeated []object.Key
 	excluded []object.Key // left out, since the settings leave their kind alone; as rendered
 	lacking  bool         // the cluster does not have the kind of some of them
-	hooks    []hook
-	options  []string // what objects ask for and nobody knows
+	options  []string     // what objects ask for and nobody knows
 	ignore   *ignoring
 
-	foreseen map[object.Key]foresight // by an engine that only looks on
-	unmarked map[object.Key]unmarked  // what is as wanted and has no mark of anybody
-
-	target   apply.Target // of the last reconciliation
-	underway *underway    // the operation that has begun and is not over
-
 	renderedAt time.Time
-	accounted  bool                // an operation of this process is told of
-	removed    []object.Key        // by a deletion
-	passed     map[object.Key]bool // what the guard let a deletion of the Application take
-	losses     map[object.Key]loss // what objects hold
 }
 
-// wanted is a manifest without its content.
-type wanted struct {
+// wantedObject is a manifest without its content.
+type wantedObject struct {
 	key     object.Key
 	version string
 	hash    uint64
@@ -70,8 +77,8 @@ type wanted struct {
 	barred  error           // why it may not be applied; nil for most
 }
 
-// hook is a hook without its content. Its place among the hooks is that of its manifest in run.hooks.
-type hook struct {
+// wantedHook is a hook without its content. Its place among the hooks is that of its manifest in run.hooks.
+type wantedHook struct {
 	key     object.Key // without a name where the cluster is to make one
 	prefix  string     // of the name that an operation gives it
 	version string
@@ -100,7 +107,8 @@ type run struct {
 	revisions []string
 	specified []string // what the specification means, where an operation overrides it
 
-	memory    *memory
+	kept      memory                         // what was kept, as this turn changes it
+	want      *wanted                        // nil where nothing was rendered
 	manifests map[object.Key]object.Manifest // filled when content is needed, by what is needed
 	hooks     []object.Manifest              // filled when content is needed
 	whole     bool                           // manifests has all of them
@@ -148,7 +156,8 @@ func (e *Engine) begin(req Request) *run {
 		started: now, mark: now, times: make(map[Stage]time.Duration, 5), pruned: map[object.Key]bool{},
 	}
 	if kept, ok := e.memory.Load(r.instance); ok {
-		r.memory = kept.(*memory)
+		r.kept = *kept.(*memory)
+		r.want = r.kept.wanted
 	}
 	// A rollback holds for every operation but one that asks for another source or revision than the specification.
 	op := r.operation()
@@ -229,9 +238,9 @@ func (r *run) lap(s Stage) {
 }
 
 func (r *run) finish() {
-	if r.memory != nil {
-		r.memory.target = r.target
-		r.engine.memory.Store(r.instance, r.memory)
+	if r.want != nil {
+		r.kept.wanted, r.kept.target = r.want, r.target
+		r.engine.memory.Store(r.instance, &r.kept)
 	}
 }
 
@@ -297,13 +306,13 @@ func (r *run) fetchSpecified(ctx context.Context) error {
 func (r *run) observe(ctx context.Context) error {
 	defer r.lap(StageLive)
 	kinds := map[object.Kind]bool{}
-	for _, w := range r.memory.wanted {
+	for _, w := range r.want.objects {
 		if w.barred == nil {
 			kinds[w.key.GroupKind()] = true
 		}
 	}
 	if r.operation() != nil || decide.Automated(r.app) != nil {
-		for _, h := range r.memory.hooks {
+		for _, h := range r.want.hooks {
 			if h.barred == nil {
 				kinds[h.key.GroupKind()] = true
 			}
@@ -349,7 +358,7 @@ func (e *Engine) Unaffected(ctx context.Context, app *v1alpha1.Application) bool
 	}
 	r := e.begin(req)
 	app = r.app
-	if r.memory == nil || app.Operation != nil || r.rollback != nil || app.Status.Sync.Status == v1alpha1.SyncStatusUnknown ||
+	if r.want == nil || app.Operation != nil || r.rollback != nil || app.Status.Sync.Status == v1alpha1.SyncStatusUnknown ||
 		r.permit() != nil || r.fetch(ctx) != nil {
 		return false
 	}
@@ -358,5 +367,5 @@ func (e *Engine) Unaffected(ctx context.Context, app *v1alpha1.Application) bool
 		return false
 	}
 	inputs, ok := r.remembered(requests)
-	return ok && inputs == r.memory.inputs
+	return ok && inputs == r.want.inputs
 }

@@ -70,12 +70,12 @@ func (r *run) shadow(d decide.Decision) Result {
 	}
 	kept := make(map[object.Key]foresight, len(r.states))
 	for _, s := range r.states {
-		if f, ok := r.memory.foreseen[s.key]; ok {
+		if f, ok := r.kept.foreseen[s.key]; ok {
 			kept[s.key] = f
 		}
 	}
 	maps.Copy(kept, r.foreseen)
-	r.memory.foreseen = kept
+	r.kept.foreseen = kept
 	policy := decide.Automated(r.app)
 	prunes := policy != nil && decide.IsTrue(policy.Prune, false)
 	for _, c := range r.changes {
@@ -101,12 +101,12 @@ func (r *run) shadow(d decide.Decision) Result {
 }
 
 // foresee compares one object by what a dry run makes of it: what we own in it tells nothing, for we have never written it.
-func (r *run) foresee(ctx context.Context, w wanted, rec live.Record, c diff.Change, s state) (diff.Change, state, error) {
+func (r *run) foresee(ctx context.Context, w wantedObject, rec live.Record, c diff.Change, s state) (diff.Change, state, error) {
 	seen := foresight{hash: w.hash, print: rec.Print, rules: rec.Rules.ID(), uid: rec.UID}
-	if r.memory.foreseen == nil {
-		r.memory.foreseen = map[object.Key]foresight{}
+	if r.kept.foreseen == nil {
+		r.kept.foreseen = map[object.Key]foresight{}
 	}
-	known, ok := r.memory.foreseen[w.key]
+	known, ok := r.kept.foreseen[w.key]
 	seen.would, seen.owners = known.would, known.owners
 	if !ok || known != seen || r.req.Hard || rec.App == "" {
 		var err error
@@ -117,7 +117,7 @@ func (r *run) foresee(ctx context.Context, w wanted, rec live.Record, c diff.Cha
 	if r.foreseen == nil {
 		r.foreseen = map[object.Key]foresight{}
 	}
-	r.foreseen[w.key] = seen // r.memory may have become another one meanwhile
+	r.foreseen[w.key] = seen // what is kept may have been forgotten meanwhile
 	if seen.would == nil {
 		c.Verb, s.synced = diff.Keep, true
 	} else {
@@ -128,7 +128,7 @@ func (r *run) foresee(ctx context.Context, w wanted, rec live.Record, c diff.Cha
 
 // predict asks the API server what a sync would make of an object: nothing where that is nothing that counts. Where
 // only the owners of fields would change it says how.
-func (r *run) predict(ctx context.Context, w wanted, rec live.Record) (*Would, *Ownership, error) {
+func (r *run) predict(ctx context.Context, w wantedObject, rec live.Record) (*Would, *Ownership, error) {
 	if err := r.content(ctx); err != nil {
 		return nil, nil, err
 	}

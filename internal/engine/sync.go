@@ -66,14 +66,14 @@ func (r *run) synced(ctx context.Context, d decide.Decision, op *plan.Operation,
 			res.Wake = earlier(res.Wake, limit)
 		}
 	case end.Phase != v1alpha1.OperationSucceeded:
-		r.memory.underway = nil
+		r.kept.underway = nil
 		r.conclude(state, end.Phase, d.Retries(), &res)
 	case trouble != nil:
-		r.memory.underway = nil
+		r.kept.underway = nil
 		state.Message = trouble.Error()
 		r.conclude(state, v1alpha1.OperationError, d.Operation.Retry, &res)
 	default:
-		r.memory.underway = nil
+		r.kept.underway = nil
 		r.conclude(state, v1alpha1.OperationSucceeded, d.Operation.Retry, &res)
 		res.Changes = r.changesMade()
 	}
@@ -202,7 +202,7 @@ func (r *run) abandoned(d decide.Decision) *v1alpha1.OperationState {
 	now := metav1.NewTime(r.engine.Now())
 	state := last.DeepCopy()
 	state.Phase, state.FinishedAt, state.Message = v1alpha1.OperationFailed, &now, strings.TrimPrefix(last.Message+": given up, since "+why, ": ")
-	r.memory.underway = nil
+	r.kept.underway = nil
 	return state
 }
 

@@ -231,7 +231,7 @@ func TestTheNamespaceIsMadeWhereItIsAskedFor(t *testing.T) {
 				})
 			}
 			r, d, tasks := b.decided()
-			u := r.memory.underway
+			u := r.kept.underway
 			if c.AlreadySyncedInThisOperation || c.ModifierAnswer == "no change" {
 				state, err := r.makeNamespace(t.Context())
 				if err != nil {

@@ -42,7 +42,7 @@ const (
 // settleOwners compares an object that others have written by its content alone, and notes that it is to be taken over
 // where that is equal.
 func (r *run) settleOwners(
-	ctx context.Context, w wanted, rec live.Record, res live.Resource, now map[string]any, m object.Manifest, how apply.How,
+	ctx context.Context, w wantedObject, rec live.Record, res live.Resource, now map[string]any, m object.Manifest, how apply.How,
 ) (bool, error) {
 	if m.Version != res.Version {
 		var err error
@@ -103,9 +103,9 @@ func isDefinition(k object.Key) bool {
 
 // settleUnmarked compares a definition that has no mark, at a version that is known of it, by its content. It is marked when it
 // is written the next time.
-func (r *run) settleUnmarked(ctx context.Context, w wanted, version uint64, s *state) (bool, error) {
+func (r *run) settleUnmarked(ctx context.Context, w wantedObject, version uint64, s *state) (bool, error) {
 	one := unmarked{version: version, hash: w.hash, rules: r.ignore.For(w.key).ID()}
-	known, ok := r.memory.unmarked[w.key]
+	known, ok := r.kept.unmarked[w.key]
 	one.health, one.assessed = known.health, known.assessed
 	if ok && known == one && !r.req.Hard {
 		s.health, s.assessed = known.health, known.assessed
@@ -125,10 +125,10 @@ func (r *run) settleUnmarked(ctx context.Context, w wanted, version uint64, s *s
 	s.health, s.assessed = one.health, one.assessed
 	same, err := r.settle(ctx, w, live.Record{})
 	if same && err == nil {
-		if r.memory.unmarked == nil {
-			r.memory.unmarked = map[object.Key]unmarked{}
+		if r.kept.unmarked == nil {
+			r.kept.unmarked = map[object.Key]unmarked{}
 		}
-		r.memory.unmarked[w.key] = one
+		r.kept.unmarked[w.key] = one
 	}
 	return same, err
 }

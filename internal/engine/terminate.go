@@ -37,8 +37,8 @@ func (r *run) terminate(ctx context.Context) Result {
 		res.Err = &StageError{Stage: StageApply, Err: fmt.Errorf("end the operation: %w", err)}
 		return res
 	}
-	if r.memory == nil {
-		r.memory = &memory{}
+	if r.want == nil {
+		r.want = &wanted{}
 	}
 	if last.SyncResult == nil {
 		last.SyncResult = &v1alpha1.SyncOperationResult{}
@@ -77,7 +77,7 @@ func (r *run) terminate(ctx context.Context) Result {
 		out := &last.SyncResult.Resources[t.Index]
 		out.HookPhase, out.Message = s.Phase, s.Message
 	})
-	r.under, r.memory.underway = r.memory.underway, nil
+	r.under, r.kept.underway = r.kept.underway, nil
 	last.Message = end.Message
 	if overdue {
 		last.Message = fmt.Sprintf("%s: it took longer than the limit of %s for a sync", end.Message, r.engine.timeLimit())
@@ -109,7 +109,7 @@ func (r *run) watchHooks(ctx context.Context, results []v1alpha1.ResourceResult)
 
 // policies finds the delete policies of a hook, as far as the last rendering tells.
 func (r *run) policies(id plan.ID) plan.Policies {
-	for _, h := range r.memory.hooks {
+	for _, h := range r.want.hooks {
 		named := h.key
 		if named.Name == "" && strings.HasPrefix(id.Name, h.prefix) {
 			named.Name = id.Name // its operation gave it the rest

@@ -129,7 +129,7 @@ func TestTheEndOfAnOperationDeletesNothingThatItsStatusOnlyClaimsToBeAHook(t *te
 		}}},
 	}
 	// What the last rendering made of it counts too: without a health of its kind, only its policy has it deleted.
-	b.engine.memory.Store(b.app.Name, &memory{hooks: []hook{{key: b.key("theirs"), Hook: plan.Hook{Is: true, Delete: plan.Policies{Failed: true}}}}})
+	b.engine.memory.Store(b.app.Name, &memory{wanted: &wanted{hooks: []wantedHook{{key: b.key("theirs"), Hook: plan.Hook{Is: true, Delete: plan.Policies{Failed: true}}}}}})
 	res := b.turn()
 	if res.Operation == nil || !res.Operation.Phase.Completed() {
 		t.Errorf("%v, %+v", res, res.Operation)

@@ -31,9 +31,9 @@ func (r *run) render(ctx context.Context) (err error) {
 		for i, q := range requests {
 			r.engine.Renderer.Forget(q, r.fetched[i].Scope)
 		}
-	} else if op := r.operation(); r.memory != nil && r.memory.ignore == r.ignore && (op == nil || op.Sync == nil || len(op.Sync.Manifests) == 0) {
-		if inputs, ok := r.remembered(requests); ok && inputs == r.memory.inputs && inputs != "" {
-			return r.permitWanted(ctx, r.memory)
+	} else if op := r.operation(); r.want != nil && r.want.ignore == r.ignore && (op == nil || op.Sync == nil || len(op.Sync.Manifests) == 0) {
+		if inputs, ok := r.remembered(requests); ok && inputs == r.want.inputs && inputs != "" {
+			return r.permitWanted(ctx, r.want)
 		}
 	}
 	return r.renderAll(ctx, requests)
@@ -61,7 +61,7 @@ func (r *run) remembered(requests []render.Request) (string, bool) {
 }
 
 func (r *run) renderAll(ctx context.Context, requests []render.Request) error {
-	fresh := &memory{ignore: r.ignore}
+	fresh := &wanted{ignore: r.ignore}
 	objects, local, err := r.localManifests()
 	if err != nil {
 		return err
@@ -84,11 +84,12 @@ func (r *run) renderAll(ctx context.Context, requests []render.Request) error {
 	}
 	r.manifests, r.hooks, r.whole = manifests, hooks, true
 	fresh.renderedAt = r.engine.Now()
-	if r.memory != nil {
+	if r.want != nil {
 		r.releaseUnwanted(fresh)
-		fresh.underway, fresh.accounted, fresh.removed = r.memory.underway, r.memory.accounted, r.memory.removed
 	}
-	r.memory = fresh
+	k := r.kept
+	r.kept = memory{target: k.target, underway: k.underway, accounted: k.accounted, removed: k.removed}
+	r.want = fresh
 	return nil
 }
 
@@ -135,12 +136,12 @@ func (r *run) localManifests() (objects []object.Manifest, local bool, err error
 }
 
 // releaseUnwanted gives up the claims on objects that are not wanted any more.
-func (r *run) releaseUnwanted(fresh *memory) {
-	still := make(map[object.Key]bool, len(fresh.wanted))
-	for _, w := range fresh.wanted {
+func (r *run) releaseUnwanted(fresh *wanted) {
+	still := make(map[object.Key]bool, len(fresh.objects))
+	for _, w := range fresh.objects {
 		still[w.key] = true
 	}
-	for _, w := range r.memory.wanted {
+	for _, w := range r.want.objects {
 		if !still[w.key] {
 			r.target.Live.Release(w.key, r.instance)
 		}
@@ -149,7 +150,7 @@ func (r *run) releaseUnwanted(fresh *memory) {
 
 // prepare makes manifests ready to apply: namespace, tracking mark. Of objects that come twice the last one counts,
 // as with kubectl.
-func (r *run) prepare(ctx context.Context, objects []object.Manifest, m *memory) (
+func (r *run) prepare(ctx context.Context, objects []object.Manifest, m *wanted) (
 	manifests map[object.Key]object.Manifest, hooks []object.Manifest, err error,
 ) {
 	m.rendered = len(objects)
@@ -174,19 +175,19 @@ func (r *run) prepare(ctx context.Context, objects []object.Manifest, m *memory)
 		}
 		m.options = append(append(m.options, unknownOptions(p.options, o.Key)...), p.misread...)
 		if p.hook.Is {
-			m.hooks = append(m.hooks, hook{key: p.Key, prefix: p.prefix, version: p.Version, Hook: p.hook, options: p.options, at: at, barred: p.barred})
+			m.hooks = append(m.hooks, wantedHook{key: p.Key, prefix: p.prefix, version: p.Version, Hook: p.hook, options: p.options, at: at, barred: p.barred})
 			hooks = append(hooks, p.Manifest)
 			continue
 		}
-		w := wanted{
+		w := wantedObject{
 			key: p.Key, version: p.Version, hash: p.Hash(), wave: p.hook.Wave, options: p.options, defines: p.defines, at: at, barred: p.barred,
 		}
 		if i, twice := place[p.Key]; twice {
 			m.repeated = append(m.repeated, p.Key)
-			m.wanted[i] = w
+			m.objects[i] = w
 		} else {
-			place[p.Key] = len(m.wanted)
-			m.wanted = append(m.wanted, w)
+			place[p.Key] = len(m.objects)
+			m.objects = append(m.objects, w)
 		}
 		if p.barred == nil {
 			manifests[p.Key] = p.Manifest
@@ -361,9 +362,9 @@ func (r *run) content(ctx context.Context) error {
 		return nil
 	}
 	var keys []object.Key
-	if r.memory != nil {
-		for i := range r.memory.wanted {
-			keys = append(keys, r.memory.wanted[i].key)
+	if r.want != nil {
+		for i := range r.want.objects {
+			keys = append(keys, r.want.objects[i].key)
 		}
 	}
 	return r.contentOf(ctx, keys)
@@ -383,7 +384,7 @@ func (r *run) contentOf(ctx context.Context, keys []object.Key) error {
 		if err != nil {
 			return err
 		}
-		if !kept || r.memory == nil || r.memory.rendered != len(objects) {
+		if !kept || r.want == nil || r.want.rendered != len(objects) {
 			return r.renderAll(ctx, requests)
 		}
 		if err := r.unpack(ctx, objects); err != nil {
@@ -408,14 +409,14 @@ func (r *run) contentOf(ctx context.Context, keys []object.Key) error {
 // unpack takes objects that were rendered before, and makes the hooks among them ready.
 func (r *run) unpack(ctx context.Context, objects []object.Manifest) error {
 	r.objects, r.defined, r.manifests = objects, definedKinds(objects), map[object.Key]object.Manifest{}
-	r.places = make(map[object.Key]int, len(r.memory.wanted))
-	for i := range r.memory.wanted {
-		if w := &r.memory.wanted[i]; !unknownKind(w.barred) {
+	r.places = make(map[object.Key]int, len(r.want.objects))
+	for i := range r.want.objects {
+		if w := &r.want.objects[i]; !unknownKind(w.barred) {
 			r.places[w.key] = w.at
 		}
 	}
-	r.hooks = make([]object.Manifest, len(r.memory.hooks))
-	for i, h := range r.memory.hooks {
+	r.hooks = make([]object.Manifest, len(r.want.hooks))
+	for i, h := range r.want.hooks {
 		if unknownKind(h.barred) {
 			continue
 		}
