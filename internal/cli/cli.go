@@ -10,12 +10,12 @@ import (
 
 	"github.com/slipway-gitops/slipway/internal/cli/access"
 	"github.com/slipway-gitops/slipway/internal/cli/act"
+	"github.com/slipway-gitops/slipway/internal/cli/agent"
 	"github.com/slipway-gitops/slipway/internal/cli/app"
-	"github.com/slipway-gitops/slipway/internal/cli/bulk"
+	"github.com/slipway-gitops/slipway/internal/cli/audit"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/declare"
 	"github.com/slipway-gitops/slipway/internal/cli/fleet"
-	"github.com/slipway-gitops/slipway/internal/cli/grant"
-	"github.com/slipway-gitops/slipway/internal/cli/history"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/cli/ledger"
 	"github.com/slipway-gitops/slipway/internal/cli/login"
@@ -37,7 +37,7 @@ func Run(ctx context.Context, args []string, streams iostream.Streams) int {
 }
 
 func newRoot(streams iostream.Streams) *cobra.Command {
-	common := &access.Common{Streams: streams, Version: version}
+	common := &connect.Common{Streams: streams, Version: version}
 	root := &cobra.Command{
 		Use:   "slipway",
 		Short: "Deliver what Git says to Kubernetes clusters",
@@ -57,16 +57,16 @@ func newRoot(streams iostream.Streams) *cobra.Command {
 	root.AddCommand(declare.NewCmds(common)...)
 	root.AddCommand(act.NewCmd(common))
 	root.AddCommand(login.NewCmds(common)...)
-	root.AddCommand(fleet.NewCmd(common))
-	root.AddCommand(bulk.NewCmds(common)...)
+	root.AddCommand(agent.NewCmd(common))
+	root.AddCommand(fleet.NewCmds(common)...)
 	root.AddCommand(tenant.NewCmds(common)...)
 	root.AddCommand(service.NewCmds(common)...)
 	root.AddCommand(people.NewCmds(common)...)
-	root.AddCommand(grant.NewCmds(common)...)
+	root.AddCommand(access.NewCmds(common)...)
 	root.AddCommand(setting.NewCmds(common)...)
-	root.AddCommand(ledger.NewCmd(common))
+	root.AddCommand(audit.NewCmd(common))
 	root.AddCommand(notify.NewCmd(common))
-	root.AddCommand(history.NewCmd(common))
+	root.AddCommand(ledger.NewCmd(common))
 	root.AddCommand(stack.NewCmds(common)...)
 	root.AddCommand(support.NewCmd(common))
 	root.AddCommand(newVersionCmd(common))

@@ -7,14 +7,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 )
 
 // version is what the linker puts here (see the Makefile); empty in a plain go build.
 var version string
 
-func newVersionCmd(common *access.Common) *cobra.Command {
+func newVersionCmd(common *connect.Common) *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
 		Short:   "Print the version of this program",
@@ -24,7 +24,7 @@ func newVersionCmd(common *access.Common) *cobra.Command {
 	}
 }
 
-func versionRun(common *access.Common) error {
+func versionRun(common *connect.Common) error {
 	name, commit := "devel", ""
 	if info, ok := debug.ReadBuildInfo(); ok {
 		if info.Main.Version != "" && info.Main.Version != "(devel)" {

@@ -9,14 +9,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/cli/manifest"
 	"github.com/slipway-gitops/slipway/internal/engine/action"
 )
 
 // NewCmd returns the command `action` with its verbs.
-func NewCmd(common *access.Common) *cobra.Command {
+func NewCmd(common *connect.Common) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "action",
 		Aliases: []string{"actions"},
@@ -32,7 +32,7 @@ func NewCmd(common *access.Common) *cobra.Command {
 
 // subject says which objects a command is about, and which actions there are for them.
 type subject struct {
-	*access.Common
+	*connect.Common
 	file     string
 	settings string
 	app      string

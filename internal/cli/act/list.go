@@ -9,12 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/engine/action"
 )
 
-func newListCmd(common *access.Common) *cobra.Command {
+func newListCmd(common *connect.Common) *cobra.Command {
 	s := subject{Common: common}
 	cmd := &cobra.Command{
 		Use:   "list -f FILE | --app NAME --resource RESOURCE",

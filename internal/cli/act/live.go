@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/family"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/engine/action"
@@ -25,7 +25,7 @@ import (
 
 // target is a live object of an application.
 type target struct {
-	cluster *access.Cluster
+	cluster *connect.Cluster
 	client  dynamic.ResourceInterface
 	live    *unstructured.Unstructured
 }
@@ -49,7 +49,7 @@ func findTarget(ctx context.Context, s *subject) (*target, error) {
 	}
 	mapping, err := cluster.Mapper.RESTMapping(schema.GroupKind{Group: key.Group, Kind: key.Kind})
 	if err != nil {
-		return nil, access.Explain(fmt.Errorf("find %s: %w", key.GroupKind(), err))
+		return nil, connect.Explain(fmt.Errorf("find %s: %w", key.GroupKind(), err))
 	}
 	namespaced := mapping.Scope.Name() == meta.RESTScopeNameNamespace
 	if namespaced && key.Namespace == "" {
@@ -67,7 +67,7 @@ func findTarget(ctx context.Context, s *subject) (*target, error) {
 		t.client = cluster.Dynamic.Resource(mapping.Resource).Namespace(key.Namespace)
 	}
 	if t.live, err = t.client.Get(ctx, key.Name, metav1.GetOptions{}); err != nil {
-		return nil, access.Explain(fmt.Errorf("read %s: %w", key, err))
+		return nil, connect.Explain(fmt.Errorf("read %s: %w", key, err))
 	}
 	unstructured.RemoveNestedField(t.live.Object, "metadata", "managedFields")
 	return t, nil
@@ -92,7 +92,7 @@ func readResource(text string) (object.Key, error) {
 
 // member reports whether an object is the application's. The tree below its objects is read only for one that is none of
 // them. A missing namespace is filled in where the application's status knows it.
-func member(ctx context.Context, cluster *access.Cluster, app *v1alpha1.Application, key *object.Key) (bool, error) {
+func member(ctx context.Context, cluster *connect.Cluster, app *v1alpha1.Application, key *object.Key) (bool, error) {
 	for _, r := range app.Status.Resources {
 		if r.Group == key.Group && r.Kind == key.Kind && r.Name == key.Name && (r.Namespace == key.Namespace || key.Namespace == "") {
 			key.Namespace = r.Namespace
@@ -114,7 +114,7 @@ func (t *target) settings(ctx context.Context) (map[string]string, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, access.Explain(fmt.Errorf("read %s: %w", settingsName, err))
+		return nil, connect.Explain(fmt.Errorf("read %s: %w", settingsName, err))
 	}
 	return texts(obj.Object), nil
 }
@@ -133,7 +133,7 @@ func (t *target) write(ctx context.Context, impacts []action.Impact, dryRun bool
 				err = t.patch(ctx, i.Object, dry)
 			}
 			if err != nil {
-				return access.Explain(err)
+				return connect.Explain(err)
 			}
 		}
 	}
@@ -158,7 +158,7 @@ func (t *target) create(ctx context.Context, fields map[string]any, dry bool) er
 	if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
 		client = t.cluster.Dynamic.Resource(mapping.Resource).Namespace(obj.GetNamespace())
 	}
-	if _, err := client.Create(ctx, obj, metav1.CreateOptions{FieldManager: access.Manager, DryRun: dryRunOf(dry)}); err != nil {
+	if _, err := client.Create(ctx, obj, metav1.CreateOptions{FieldManager: connect.Manager, DryRun: dryRunOf(dry)}); err != nil {
 		return fmt.Errorf("create %s: %w", name(fields), err)
 	}
 	return nil
@@ -190,7 +190,7 @@ func (t *target) send(ctx context.Context, change map[string]any, dry bool, subr
 	if err != nil {
 		return fmt.Errorf("encode patch: %w", err)
 	}
-	opts := metav1.PatchOptions{FieldManager: access.Manager, DryRun: dryRunOf(dry)}
+	opts := metav1.PatchOptions{FieldManager: connect.Manager, DryRun: dryRunOf(dry)}
 	if _, err := t.client.Patch(ctx, t.live.GetName(), types.MergePatchType, raw, opts, subresource...); err != nil {
 		return fmt.Errorf("patch %s: %w", name(t.live.Object), err)
 	}

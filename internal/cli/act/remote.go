@@ -7,14 +7,14 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/client"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/engine/action"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
 // remote is a live object of an application at a server: its agent lists and runs actions.
 type remote struct {
-	server *access.Server
+	server *connect.Server
 	app    client.Application
 	ref    api.ResourceRef
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/engine/action"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
@@ -21,7 +21,7 @@ type runOptions struct {
 	dryRun bool
 }
 
-func newRunCmd(common *access.Common) *cobra.Command {
+func newRunCmd(common *connect.Common) *cobra.Command {
 	o := runOptions{subject: subject{Common: common}}
 	cmd := &cobra.Command{
 		Use:   "run ACTION -f FILE | --app NAME --resource RESOURCE",

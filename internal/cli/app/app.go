@@ -6,11 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 )
 
 // NewCmd returns the command `app` with its verbs.
-func NewCmd(common *access.Common) *cobra.Command {
+func NewCmd(common *connect.Common) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "app",
 		Aliases: []string{"application", "apps"},

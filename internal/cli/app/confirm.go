@@ -13,21 +13,21 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/engine/plan"
 	"github.com/slipway-gitops/slipway/internal/operate"
 )
 
 type confirmOptions struct {
-	*access.Common
+	*connect.Common
 	name   string
 	yes    bool
 	reason string
 	dryRun bool
 }
 
-func newConfirmCmd(common *access.Common) *cobra.Command {
+func newConfirmCmd(common *connect.Common) *cobra.Command {
 	o := confirmOptions{Common: common}
 	cmd := &cobra.Command{
 		Use:   "confirm NAME",

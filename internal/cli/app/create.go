@@ -8,13 +8,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/cli/manifest"
 )
 
 type createOptions struct {
-	*access.Common
+	*connect.Common
 	file    string
 	upsert  bool
 	dryRun  bool
@@ -23,7 +23,7 @@ type createOptions struct {
 	spec    specFlags
 }
 
-func newCreateCmd(common *access.Common) *cobra.Command {
+func newCreateCmd(common *connect.Common) *cobra.Command {
 	o := createOptions{Common: common}
 	cmd := &cobra.Command{
 		Use:   "create NAME | -f FILE",
@@ -68,7 +68,7 @@ func createRun(ctx context.Context, o createOptions) error {
 		return err
 	}
 	namespace := o.Namespace
-	if _, atServer := site.(*access.Server); atServer {
+	if _, atServer := site.(*connect.Server); atServer {
 		namespace = o.ChosenNamespace()
 	}
 	if err := manifest.Place(objects, namespace); err != nil {
@@ -77,7 +77,7 @@ func createRun(ctx context.Context, o createOptions) error {
 	if o.preview {
 		return previewRun(ctx, o, objects)
 	}
-	made := make([]access.Application, 0, len(objects))
+	made := make([]connect.Application, 0, len(objects))
 	for _, obj := range objects {
 		app, err := site.Create(ctx, obj, o.upsert, o.dryRun)
 		if err != nil {
@@ -102,7 +102,7 @@ func createRun(ctx context.Context, o createOptions) error {
 }
 
 // verb says what a write did: an object that was made just now is at its first generation and has no status.
-func verb(app access.Application) string {
+func verb(app connect.Application) string {
 	if app.Raw.GetGeneration() <= 1 {
 		return "created"
 	}

@@ -8,13 +8,13 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/operate"
 )
 
 type deleteOptions struct {
-	*access.Common
+	*connect.Common
 	names       []string
 	cascade     bool
 	propagation string
@@ -25,7 +25,7 @@ type deleteOptions struct {
 	timeout     time.Duration
 }
 
-func newDeleteCmd(common *access.Common) *cobra.Command {
+func newDeleteCmd(common *connect.Common) *cobra.Command {
 	o := deleteOptions{Common: common}
 	cmd := &cobra.Command{
 		Use:   "delete NAME...",
@@ -87,9 +87,9 @@ func deleteRun(ctx context.Context, o deleteOptions) error {
 
 // deleteWait waits until the applications are gone, and names what stays. What a deletion waits for is printed when it is
 // first seen.
-func deleteWait(ctx context.Context, site access.Site, o deleteOptions) error {
+func deleteWait(ctx context.Context, site connect.Site, o deleteOptions) error {
 	kept, held := map[string]string{}, map[string]string{}
-	_, err := follow(ctx, site, o.names, o.timeout, func(name string, app *access.Application) (bool, error) {
+	_, err := follow(ctx, site, o.names, o.timeout, func(name string, app *connect.Application) (bool, error) {
 		if app == nil {
 			return true, nil
 		}
@@ -114,7 +114,7 @@ func deleteWait(ctx context.Context, site access.Site, o deleteOptions) error {
 	return nil
 }
 
-func deletePreview(ctx context.Context, site access.Site, o deleteOptions) error {
+func deletePreview(ctx context.Context, site connect.Site, o deleteOptions) error {
 	rows := iostream.Rows{Header: []string{"KIND", "OBJECT", "STAYS"}}
 	for _, name := range o.names {
 		app, err := site.Get(ctx, name)
@@ -140,7 +140,7 @@ func deletePreview(ctx context.Context, site access.Site, o deleteOptions) error
 }
 
 // foresee asks what would go. A server asks its agent; at a cluster only the list of objects says something.
-func foresee(ctx context.Context, site access.Site, name string, o deleteOptions) (api.OperationAnswer, error) {
+func foresee(ctx context.Context, site connect.Site, name string, o deleteOptions) (api.OperationAnswer, error) {
 	req := api.DeleteApplicationRequest{Cascade: true, Propagation: o.propagation, DryRun: true}
 	answer, err := errand{req, func(app *v1alpha1.Application) (operate.Change, error) {
 		return operate.Delete(app, req, who(), time.Now())
@@ -148,7 +148,7 @@ func foresee(ctx context.Context, site access.Site, name string, o deleteOptions
 	if err != nil {
 		return answer, err
 	}
-	if _, atServer := site.(*access.Server); atServer {
+	if _, atServer := site.(*connect.Server); atServer {
 		return answer, nil
 	}
 	for i := range answer.Objects {
@@ -160,8 +160,8 @@ func foresee(ctx context.Context, site access.Site, name string, o deleteOptions
 }
 
 // forget has a server forget its copies. Nothing is asked of an agent.
-func forget(ctx context.Context, site access.Site, o deleteOptions) error {
-	server, ok := site.(*access.Server)
+func forget(ctx context.Context, site connect.Site, o deleteOptions) error {
+	server, ok := site.(*connect.Server)
 	if !ok {
 		return iostream.Usagef("--forget is about a server's copy: sign in with `slipway login URL`, or give --server")
 	}

@@ -17,7 +17,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/delta"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
@@ -27,7 +27,7 @@ import (
 )
 
 type diffOptions struct {
-	*access.Common
+	*connect.Common
 	name     string
 	repos    []string
 	revision string
@@ -35,7 +35,7 @@ type diffOptions struct {
 	all      bool // also what does not count
 }
 
-func newDiffCmd(common *access.Common) *cobra.Command {
+func newDiffCmd(common *connect.Common) *cobra.Command {
 	o := diffOptions{Common: common}
 	cmd := &cobra.Command{
 		Use:   "diff NAME",
@@ -131,22 +131,22 @@ func noDirectories() error {
 
 // comparison is what a diff of one Application goes by.
 type comparison struct {
-	cluster *access.Cluster
+	cluster *connect.Cluster
 	app     *v1alpha1.Application
 	rules   inspect.Rules
 	leaves  func(object.Kind) bool // kinds that the settings leave alone
 }
 
 // newComparison reads what does not count. Rules that are wrong, or that must not be read, are warned of and not in force.
-func newComparison(ctx context.Context, cluster *access.Cluster, app *v1alpha1.Application, req api.DiffRequest) (*comparison, api.DiffAnswer, error) {
+func newComparison(ctx context.Context, cluster *connect.Cluster, app *v1alpha1.Application, req api.DiffRequest) (*comparison, api.DiffAnswer, error) {
 	var answer api.DiffAnswer
 	data, err := readSettings(ctx, cluster)
 	if apierrors.IsForbidden(err) {
 		answer.Warnings = append(answer.Warnings, "not allowed to read the ConfigMap "+configSettings+", so what it leaves out of differences is shown")
 	} else if err != nil {
-		return nil, answer, access.Explain(fmt.Errorf("read ConfigMap %s: %w", configSettings, err))
+		return nil, answer, connect.Explain(fmt.Errorf("read ConfigMap %s: %w", configSettings, err))
 	}
-	rules, wrong := inspect.NewRules(app, data, access.Manager)
+	rules, wrong := inspect.NewRules(app, data, connect.Manager)
 	for _, err := range wrong {
 		answer.Warnings = append(answer.Warnings, "not in force: "+err.Error())
 	}
@@ -163,7 +163,7 @@ func newComparison(ctx context.Context, cluster *access.Cluster, app *v1alpha1.A
 const configSettings = "argocd-cm"
 
 // readSettings returns the settings of the installation; none where there are none.
-func readSettings(ctx context.Context, cluster *access.Cluster) (map[string]string, error) {
+func readSettings(ctx context.Context, cluster *connect.Cluster) (map[string]string, error) {
 	in := cluster.Dynamic.Resource(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Namespace(cluster.Apps.Namespace())
 	config, err := in.Get(ctx, configSettings, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -226,7 +226,7 @@ func (c *comparison) tryOut(ctx context.Context, m object.Manifest) (*inspect.Ch
 		return c.rules.Created(m.Key, want), nil
 	}
 	if err != nil {
-		return nil, access.Explain(fmt.Errorf("find %s: %w", m.Key.GroupKind(), err))
+		return nil, connect.Explain(fmt.Errorf("find %s: %w", m.Key.GroupKind(), err))
 	}
 	client := c.cluster.Dynamic.Resource(mapping.Resource).Namespace(m.Key.Namespace)
 	live, err := client.Get(ctx, m.Key.Name, metav1.GetOptions{})
@@ -234,10 +234,10 @@ func (c *comparison) tryOut(ctx context.Context, m object.Manifest) (*inspect.Ch
 		return c.rules.Created(m.Key, want), nil
 	}
 	if err != nil {
-		return nil, access.Explain(fmt.Errorf("read %s: %w", m.Key, err))
+		return nil, connect.Explain(fmt.Errorf("read %s: %w", m.Key, err))
 	}
 	answer, err := client.Apply(ctx, m.Key.Name, &unstructured.Unstructured{Object: want},
-		metav1.ApplyOptions{FieldManager: access.Manager, Force: true, DryRun: []string{metav1.DryRunAll}})
+		metav1.ApplyOptions{FieldManager: connect.Manager, Force: true, DryRun: []string{metav1.DryRunAll}})
 	if err != nil && m.Key.Group == "" && m.Key.Kind == "Secret" && ctx.Err() == nil {
 		return &inspect.Change{Key: m.Key, Refused: "the API server refuses it (its words are left out: they can quote the Secret); check type, data and stringData"}, nil
 	}
@@ -245,7 +245,7 @@ func (c *comparison) tryOut(ctx context.Context, m object.Manifest) (*inspect.Ch
 		return &inspect.Change{Key: m.Key, Refused: err.Error()}, nil // one object must not hide the others
 	}
 	if err != nil {
-		return nil, access.Explain(fmt.Errorf("try out %s: %w", m.Key, err))
+		return nil, connect.Explain(fmt.Errorf("try out %s: %w", m.Key, err))
 	}
 	return c.rules.Compare(m.Key, live.Object, answer.Object), nil
 }

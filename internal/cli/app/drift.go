@@ -8,7 +8,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/operate"
@@ -16,11 +16,11 @@ import (
 )
 
 type driftOptions struct {
-	*access.Common
+	*connect.Common
 	name string
 }
 
-func newDriftCmd(common *access.Common) *cobra.Command {
+func newDriftCmd(common *connect.Common) *cobra.Command {
 	o := driftOptions{Common: common}
 	cmd := &cobra.Command{
 		Use:   "drift NAME",
@@ -107,7 +107,7 @@ func driftRows(list []driftedObject, now time.Time) *iostream.Rows {
 }
 
 // readDrift compares the cluster with what was deployed last.
-func readDrift(ctx context.Context, common *access.Common, name string) (api.DiffAnswer, error) {
+func readDrift(ctx context.Context, common *connect.Common, name string) (api.DiffAnswer, error) {
 	return differences(ctx, diffOptions{Common: common, name: name}, api.DiffRequest{Drift: true})
 }
 
@@ -129,13 +129,13 @@ func drifted(list []api.ObjectDiff) []driftedObject {
 }
 
 type driftAllowOptions struct {
-	*access.Common
+	*connect.Common
 	name, object  string
 	until, reason string
 	dryRun        bool
 }
 
-func newDriftAllowCmd(common *access.Common) *cobra.Command {
+func newDriftAllowCmd(common *connect.Common) *cobra.Command {
 	o := driftAllowOptions{Common: common}
 	cmd := &cobra.Command{
 		Use:   "allow NAME [GROUP/]KIND:[NAMESPACE/]NAME --until TIME",

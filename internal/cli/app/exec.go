@@ -14,20 +14,20 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/client"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/operate"
 )
 
 type execOptions struct {
-	*access.Common
+	*connect.Common
 	client.Shell
 	name, object string
 	tty          bool
 	ttySaid      bool // the flag was given
 }
 
-func newExecCmd(common *access.Common) *cobra.Command {
+func newExecCmd(common *connect.Common) *cobra.Command {
 	o := execOptions{Common: common}
 	cmd := &cobra.Command{
 		Use:     "exec NAME POD [-- COMMAND ARG...]",

@@ -15,13 +15,13 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/cause"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/clue"
 	"github.com/slipway-gitops/slipway/internal/inspect"
 )
 
 // findings reads what fails at and below the objects of an Application in the cluster that it is in.
-func findings(ctx context.Context, cluster *access.Cluster, app *v1alpha1.Application, o *whyOptions) ([]api.Finding, error) {
+func findings(ctx context.Context, cluster *connect.Cluster, app *v1alpha1.Application, o *whyOptions) ([]api.Finding, error) {
 	wanted := cause.Candidates(app)
 	if len(wanted) == 0 {
 		return nil, nil
@@ -40,7 +40,7 @@ func findings(ctx context.Context, cluster *access.Cluster, app *v1alpha1.Applic
 		})
 	}
 	if err := g.Wait(); err != nil {
-		return nil, access.Explain(err)
+		return nil, connect.Explain(err)
 	}
 	var roots []clue.Root
 	for i, r := range wanted {
@@ -58,7 +58,7 @@ func findings(ctx context.Context, cluster *access.Cluster, app *v1alpha1.Applic
 }
 
 // live reads an object; nil where it, or its kind, does not exist or may not be read.
-func live(ctx context.Context, cluster *access.Cluster, r v1alpha1.ResourceStatus) (map[string]any, error) {
+func live(ctx context.Context, cluster *connect.Cluster, r v1alpha1.ResourceStatus) (map[string]any, error) {
 	mapping, err := cluster.Mapper.RESTMapping(schema.GroupKind{Group: r.Group, Kind: r.Kind})
 	if meta.IsNoMatchError(err) {
 		return nil, nil

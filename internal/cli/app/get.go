@@ -10,19 +10,19 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/why"
 )
 
 type getOptions struct {
-	*access.Common
+	*connect.Common
 	name    string
 	refresh bool
 	timeout time.Duration
 }
 
-func newGetCmd(common *access.Common) *cobra.Command {
+func newGetCmd(common *connect.Common) *cobra.Command {
 	o := getOptions{Common: common}
 	cmd := &cobra.Command{
 		Use:     "get NAME",
@@ -62,7 +62,7 @@ func getRun(ctx context.Context, o getOptions) error {
 		return o.Print(o.Output, app.Raw.Object)
 	}
 	status := why.Revisions(why.Facts{App: &app.Application})
-	if server, ok := site.(*access.Server); ok {
+	if server, ok := site.(*connect.Server); ok {
 		at, err := server.Application(ctx, o.name)
 		if err == nil {
 			var told api.RevisionStatus
@@ -96,7 +96,7 @@ func getRun(ctx context.Context, o getOptions) error {
 }
 
 // old says why a server's copy may be out of date.
-func old(app *access.Application) string {
+func old(app *connect.Application) string {
 	if app.Age.AgentAway {
 		return fmt.Sprintf("agent %s is away: this is its last report, of %s; `slipway agent get %s` shows how the agent is",
 			app.Agent, asOf(app), app.Agent)

@@ -8,17 +8,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/operate"
 )
 
 type historyOptions struct {
-	*access.Common
+	*connect.Common
 	name string
 }
 
-func newHistoryCmd(common *access.Common) *cobra.Command {
+func newHistoryCmd(common *connect.Common) *cobra.Command {
 	o := historyOptions{Common: common}
 	return &cobra.Command{
 		Use:     "history NAME",

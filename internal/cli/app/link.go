@@ -6,19 +6,19 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-gitops/slipway/api"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/cli/noun"
 	"github.com/slipway-gitops/slipway/internal/cli/service"
 )
 
 type linkOptions struct {
-	*access.Common
+	*connect.Common
 	name, service, environment, reason string
 	remove, given                      bool
 }
 
-func newLinkCmd(common *access.Common) *cobra.Command {
+func newLinkCmd(common *connect.Common) *cobra.Command {
 	o := linkOptions{Common: common}
 	cmd := &cobra.Command{
 		Use: "link NAME", Short: "Say which service an application runs and which environment it belongs to; without flags, show it", Args: cobra.ExactArgs(1),

@@ -8,18 +8,18 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/cli/noun"
 )
 
 type listOptions struct {
-	*access.Common
+	*connect.Common
 	selector string
 	project  string
 }
 
-func newListCmd(common *access.Common) *cobra.Command {
+func newListCmd(common *connect.Common) *cobra.Command {
 	o := listOptions{Common: common}
 	cmd := &cobra.Command{
 		Use:     "list",
@@ -60,7 +60,7 @@ func listRun(ctx context.Context, o listOptions) error {
 	if o.Output != iostream.Table {
 		return o.Print(o.Output, items(kept))
 	}
-	_, served := site.(*access.Server)
+	_, served := site.(*connect.Server)
 	rows := iostream.Rows{Header: []string{"NAME", "PROJECT", "SYNC", "HEALTH", "REVISION", "DESTINATION", "SOURCE"}}
 	if served {
 		rows.Header = append(rows.Header, "AGENT", "AS OF")
@@ -79,7 +79,7 @@ func listRun(ctx context.Context, o listOptions) error {
 		}
 		rows.Add(line...)
 	}
-	if n := len(slices.DeleteFunc(slices.Clone(kept), func(a access.Application) bool { return !a.Age.AgentAway })); n > 0 {
+	if n := len(slices.DeleteFunc(slices.Clone(kept), func(a connect.Application) bool { return !a.Age.AgentAway })); n > 0 {
 		defer o.Sayf("warning: %d of these are as their agents last reported them, at the time AS OF: the agents are away; "+
 			"`slipway agent list` shows how each is", n)
 	}
@@ -99,7 +99,7 @@ func listRun(ctx context.Context, o listOptions) error {
 }
 
 // asOf is the time that a copy is of which may be out of date; nothing for one that is live.
-func asOf(app *access.Application) string {
+func asOf(app *connect.Application) string {
 	if !app.Age.Stale {
 		return ""
 	}
@@ -107,7 +107,7 @@ func asOf(app *access.Application) string {
 }
 
 // items is the shape of every list in JSON and YAML: {"items": [...]}, each item the resource as it is in the cluster.
-func items(apps []access.Application) map[string]any {
+func items(apps []connect.Application) map[string]any {
 	list := make([]any, 0, len(apps))
 	for _, app := range apps {
 		list = append(list, app.Raw.Object)

@@ -17,7 +17,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/api/client"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/family"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
@@ -26,13 +26,13 @@ import (
 )
 
 type logsOptions struct {
-	*access.Common
+	*connect.Common
 	api.Logs
 	name, object string
 	since        time.Duration
 }
 
-func newLogsCmd(common *access.Common) *cobra.Command {
+func newLogsCmd(common *connect.Common) *cobra.Command {
 	o := logsOptions{Common: common}
 	cmd := &cobra.Command{
 		Use:   "logs NAME [OBJECT]",
@@ -155,7 +155,7 @@ func (o *logsOptions) atCluster(ctx context.Context) error {
 	if errors.As(err, &said) {
 		return errors.New(said.Message)
 	}
-	return access.Explain(err)
+	return connect.Explain(err)
 }
 
 // ownKey is the object of an application that was named, perhaps without its namespace.
@@ -174,7 +174,7 @@ func ownKey(app *v1alpha1.Application, ref api.ResourceRef) object.Key {
 }
 
 // podsBelow reads the pods that belong to objects of an application.
-func podsBelow(ctx context.Context, cluster *access.Cluster, core typedcorev1.CoreV1Interface, resources []v1alpha1.ResourceStatus, of string, owners ...object.Key) ([]corev1.Pod, error) {
+func podsBelow(ctx context.Context, cluster *connect.Cluster, core typedcorev1.CoreV1Interface, resources []v1alpha1.ResourceStatus, of string, owners ...object.Key) ([]corev1.Pod, error) {
 	roots, _, err := family.Read(ctx, cluster, resources)
 	if err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/desire"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/inspect"
@@ -26,14 +26,14 @@ import (
 const readers = 8
 
 type manifestsOptions struct {
-	*access.Common
+	*connect.Common
 	name     string
 	repos    []string
 	revision string
 	live     bool
 }
 
-func newManifestsCmd(common *access.Common) *cobra.Command {
+func newManifestsCmd(common *connect.Common) *cobra.Command {
 	o := manifestsOptions{Common: common}
 	cmd := &cobra.Command{
 		Use:   "manifests NAME",
@@ -90,7 +90,7 @@ func manifestsRun(ctx context.Context, o manifestsOptions) error {
 }
 
 // atServer prints what the agent renders, or sees.
-func (o *manifestsOptions) atServer(ctx context.Context, server *access.Server) error {
+func (o *manifestsOptions) atServer(ctx context.Context, server *connect.Server) error {
 	if len(o.repos) > 0 {
 		return noDirectories()
 	}
@@ -134,7 +134,7 @@ func inCluster(app *v1alpha1.Application) error {
 
 // desired renders what app wants in cluster, from local directories or over git.
 func desired(
-	ctx context.Context, common *access.Common, cluster *access.Cluster, app *v1alpha1.Application, repos []string, revision string,
+	ctx context.Context, common *connect.Common, cluster *connect.Cluster, app *v1alpha1.Application, repos []string, revision string,
 ) ([]object.Manifest, error) {
 	var fetch desire.Fetcher
 	if len(repos) > 0 {
@@ -168,14 +168,14 @@ func desired(
 }
 
 // readTracking reads how objects are marked. What is wrong, or must not be read, is said and not in force.
-func readTracking(ctx context.Context, common *access.Common, cluster *access.Cluster) (object.Tracking, error) {
+func readTracking(ctx context.Context, common *connect.Common, cluster *connect.Cluster) (object.Tracking, error) {
 	data, err := readSettings(ctx, cluster)
 	if apierrors.IsForbidden(err) {
 		common.Sayf("warning: not allowed to read the ConfigMap %s, so objects are shown with the tracking annotation alone", configSettings)
 		return object.Tracking{}, nil
 	}
 	if err != nil {
-		return object.Tracking{}, access.Explain(fmt.Errorf("read ConfigMap %s: %w", configSettings, err))
+		return object.Tracking{}, connect.Explain(fmt.Errorf("read ConfigMap %s: %w", configSettings, err))
 	}
 	tracking, err := object.ParseTracking(data)
 	if err != nil {
@@ -185,7 +185,7 @@ func readTracking(ctx context.Context, common *access.Common, cluster *access.Cl
 }
 
 // liveManifests reads the objects that the Application's status names; those that are missing are left out.
-func liveManifests(ctx context.Context, cluster *access.Cluster, app *v1alpha1.Application) ([]object.Manifest, error) {
+func liveManifests(ctx context.Context, cluster *connect.Cluster, app *v1alpha1.Application) ([]object.Manifest, error) {
 	found := make([]*unstructured.Unstructured, len(app.Status.Resources))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(readers)
@@ -211,20 +211,20 @@ func liveManifests(ctx context.Context, cluster *access.Cluster, app *v1alpha1.A
 }
 
 // readLive reads one object without its managed fields; nil where it does not exist.
-func readLive(ctx context.Context, cluster *access.Cluster, key object.Key, version string) (*unstructured.Unstructured, error) {
+func readLive(ctx context.Context, cluster *connect.Cluster, key object.Key, version string) (*unstructured.Unstructured, error) {
 	mapping, err := cluster.Mapper.RESTMapping(schema.GroupKind{Group: key.Group, Kind: key.Kind}, version)
 	if meta.IsNoMatchError(err) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, access.Explain(fmt.Errorf("find %s: %w", key.GroupKind(), err))
+		return nil, connect.Explain(fmt.Errorf("find %s: %w", key.GroupKind(), err))
 	}
 	obj, err := cluster.Dynamic.Resource(mapping.Resource).Namespace(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, access.Explain(fmt.Errorf("read %s: %w", key, err))
+		return nil, connect.Explain(fmt.Errorf("read %s: %w", key, err))
 	}
 	unstructured.RemoveNestedField(obj.Object, "metadata", "managedFields")
 	return obj, nil

@@ -12,13 +12,13 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/operate"
 )
 
 // find reads the Application that a command is about, from a cluster or a server.
-func find(ctx context.Context, common *access.Common, name string) (access.Site, *v1alpha1.Application, error) {
+func find(ctx context.Context, common *connect.Common, name string) (connect.Site, *v1alpha1.Application, error) {
 	site, err := common.Site()
 	if err != nil {
 		return nil, nil, err
@@ -31,7 +31,7 @@ func find(ctx context.Context, common *access.Common, name string) (access.Site,
 }
 
 // connectToOwn connects to a cluster for commands that look at the objects there: they have to be in the same cluster.
-func connectToOwn(ctx context.Context, common *access.Common, name string) (*access.Cluster, *v1alpha1.Application, error) {
+func connectToOwn(ctx context.Context, common *connect.Common, name string) (*connect.Cluster, *v1alpha1.Application, error) {
 	cluster, err := common.Connect()
 	if err != nil {
 		return nil, nil, err
@@ -46,11 +46,11 @@ func connectToOwn(ctx context.Context, common *access.Common, name string) (*acc
 // errand is what a command asks of one Application: the request, and what it makes of the Application at a cluster.
 type errand struct {
 	request any
-	change  access.Make
+	change  connect.Make
 }
 
 // ask asks for what an errand says. A request that makes no sense is an error of whoever called the command.
-func (e errand) ask(ctx context.Context, site access.Site, name string) (api.OperationAnswer, error) {
+func (e errand) ask(ctx context.Context, site connect.Site, name string) (api.OperationAnswer, error) {
 	answer, err := site.Ask(ctx, name, e.request, e.change)
 	return answer, usage(err)
 }
@@ -84,7 +84,7 @@ func username() string {
 }
 
 // sayWarnings says what an answer warns of.
-func sayWarnings(common *access.Common, warnings []string) {
+func sayWarnings(common *connect.Common, warnings []string) {
 	for _, w := range warnings {
 		common.Sayf("warning: %s", w)
 	}
@@ -92,7 +92,7 @@ func sayWarnings(common *access.Common, warnings []string) {
 
 // someObjects are the options of commands that sync chosen objects of one Application.
 type someObjects struct {
-	*access.Common
+	*connect.Common
 	name    string
 	objects []string
 	reason  string
@@ -110,7 +110,7 @@ func (o *someObjects) addFlags(flags *pflag.FlagSet, dryRun string) {
 }
 
 // carryOut asks for an operation and follows it.
-func (o *someObjects) carryOut(ctx context.Context, site access.Site, e errand) error {
+func (o *someObjects) carryOut(ctx context.Context, site connect.Site, e errand) error {
 	s := syncOptions{Common: o.Common, names: []string{o.name}, async: o.async, timeout: o.timeout}
 	return s.carryOut(ctx, site, map[string]errand{o.name: e})
 }

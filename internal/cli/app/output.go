@@ -9,14 +9,14 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/api/client"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/cli/noun"
 	"github.com/slipway-gitops/slipway/internal/operate"
 )
 
 // served finds the application at a server, for commands that only a server has.
-func served(ctx context.Context, common *access.Common, name string) (*access.Server, client.Application, error) {
+func served(ctx context.Context, common *connect.Common, name string) (*connect.Server, client.Application, error) {
 	server, err := common.Server()
 	if err != nil {
 		return nil, client.Application{}, err
@@ -38,7 +38,7 @@ func refOf(text string) (api.ResourceRef, error) {
 }
 
 // place fills in the namespace of an object that was named without: that of the destination, unless the object has none.
-func place(ctx context.Context, server *access.Server, name string, ref *api.ResourceRef) error {
+func place(ctx context.Context, server *connect.Server, name string, ref *api.ResourceRef) error {
 	if ref.Namespace != "" {
 		return nil
 	}
@@ -56,7 +56,7 @@ func place(ctx context.Context, server *access.Server, name string, ref *api.Res
 	return nil
 }
 
-func newEventsCmd(common *access.Common) *cobra.Command {
+func newEventsCmd(common *connect.Common) *cobra.Command {
 	return &cobra.Command{
 		Use: "events NAME [OBJECT]", Short: "List what Kubernetes tells of an application itself or of an object, through a server", Args: cobra.RangeArgs(1, 2),
 		Example:           "  slipway app events web\n  slipway app events web apps/Deployment:web\n  slipway app events web Pod:shop/web-5d9c7b6d4f-x2x9z -o json",
@@ -80,7 +80,7 @@ func newEventsCmd(common *access.Common) *cobra.Command {
 }
 
 // onItself does something with the Application itself.
-func onItself(ctx context.Context, common *access.Common, args []string, do func(context.Context, client.Application, api.ResourceRef) error) error {
+func onItself(ctx context.Context, common *connect.Common, args []string, do func(context.Context, client.Application, api.ResourceRef) error) error {
 	server, app, err := served(ctx, common, args[0])
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func onItself(ctx context.Context, common *access.Common, args []string, do func
 }
 
 // onObject does something with one object of an application at a server.
-func onObject(ctx context.Context, common *access.Common, args []string, do func(context.Context, client.Application, api.ResourceRef) error) error {
+func onObject(ctx context.Context, common *connect.Common, args []string, do func(context.Context, client.Application, api.ResourceRef) error) error {
 	ref, err := refOf(args[1])
 	if err != nil {
 		return err

@@ -9,20 +9,20 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/operate"
 )
 
 type refreshOptions struct {
-	*access.Common
+	*connect.Common
 	names   []string
 	hard    bool
 	async   bool
 	timeout time.Duration
 }
 
-func newRefreshCmd(common *access.Common) *cobra.Command {
+func newRefreshCmd(common *connect.Common) *cobra.Command {
 	o := refreshOptions{Common: common}
 	cmd := &cobra.Command{
 		Use:     "refresh NAME...",
@@ -57,7 +57,7 @@ func refreshRun(ctx context.Context, o refreshOptions) error {
 	if o.async {
 		return nil
 	}
-	last, err := follow(ctx, site, o.names, o.timeout, func(name string, app *access.Application) (bool, error) {
+	last, err := follow(ctx, site, o.names, o.timeout, func(name string, app *connect.Application) (bool, error) {
 		if app == nil {
 			return false, fmt.Errorf("application %s was deleted meanwhile", name)
 		}

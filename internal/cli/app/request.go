@@ -10,7 +10,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/desire"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
@@ -108,7 +108,7 @@ func (f retryFlags) request() *api.SyncRetry {
 
 // errand builds the request for one Application. Directories are rendered here; labels are looked for here at a cluster,
 // and by the agent at a server.
-func (f *requestFlags) errand(ctx context.Context, common *access.Common, name string) (errand, error) {
+func (f *requestFlags) errand(ctx context.Context, common *connect.Common, name string) (errand, error) {
 	req, err := f.plain()
 	if err != nil {
 		return errand{}, err
@@ -136,7 +136,7 @@ func (f *requestFlags) errand(ctx context.Context, common *access.Common, name s
 }
 
 // atCluster fills in what a cluster has to be asked for.
-func (f *requestFlags) atCluster(ctx context.Context, common *access.Common, name string, req api.SyncRequest) (api.SyncRequest, error) {
+func (f *requestFlags) atCluster(ctx context.Context, common *connect.Common, name string, req api.SyncRequest) (api.SyncRequest, error) {
 	cluster, err := common.Connect()
 	if err != nil {
 		return req, err
@@ -171,7 +171,7 @@ func (f *requestFlags) atCluster(ctx context.Context, common *access.Common, nam
 }
 
 // labelled gives the objects among which labels choose: those that are wanted, and those that would be pruned.
-func (f *requestFlags) labelled(ctx context.Context, common *access.Common, cluster *access.Cluster, app *v1alpha1.Application) ([]object.Manifest, error) {
+func (f *requestFlags) labelled(ctx context.Context, common *connect.Common, cluster *connect.Cluster, app *v1alpha1.Application) ([]object.Manifest, error) {
 	if err := inCluster(app); err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/client"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/cli/noun"
 	"github.com/slipway-gitops/slipway/internal/strict"
@@ -24,7 +24,7 @@ import (
 const completeTime = 3 * time.Second
 
 // completeNames gives a shell the names of applications, wherever the command line looks for them.
-func completeNames(common *access.Common) cobra.CompletionFunc {
+func completeNames(common *connect.Common) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(cmd.Context(), completeTime)
 		defer cancel()
@@ -55,7 +55,7 @@ func completeNames(common *access.Common) cobra.CompletionFunc {
 }
 
 // completeObjects is completeNames for the first argument, and the objects of that application for those after.
-func completeObjects(common *access.Common) cobra.CompletionFunc {
+func completeObjects(common *connect.Common) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) == 0 {
 			return completeNames(common)(cmd, args, prefix)
@@ -84,7 +84,7 @@ func completeObjects(common *access.Common) cobra.CompletionFunc {
 	}
 }
 
-func newResourceCmd(common *access.Common) *cobra.Command {
+func newResourceCmd(common *connect.Common) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "resource", Short: "One object of an application, through a server: look at it, change it, delete it",
 		Example: "  slipway app resource get web apps/Deployment:web\n  slipway app resource delete web Pod:shop/web-5d9c7b6d4f-x2x9z",
@@ -93,7 +93,7 @@ func newResourceCmd(common *access.Common) *cobra.Command {
 	return cmd
 }
 
-func newResourceGetCmd(common *access.Common) *cobra.Command {
+func newResourceGetCmd(common *connect.Common) *cobra.Command {
 	var desired bool
 	cmd := &cobra.Command{
 		Use: "get NAME OBJECT", Short: "Print an object as it is in the cluster; values of Secrets are masked", Args: cobra.ExactArgs(2),
@@ -123,7 +123,7 @@ func newResourceGetCmd(common *access.Common) *cobra.Command {
 	return cmd
 }
 
-func newResourcePatchCmd(common *access.Common) *cobra.Command {
+func newResourcePatchCmd(common *connect.Common) *cobra.Command {
 	var req api.ResourcePatch
 	var text, file string
 	cmd := &cobra.Command{
@@ -162,7 +162,7 @@ func newResourcePatchCmd(common *access.Common) *cobra.Command {
 // maxPatch bounds a patch: an API server takes no object of more than 1.5 MiB.
 const maxPatch = 1 << 20
 
-func readPatch(common *access.Common, text, file string) (json.RawMessage, error) {
+func readPatch(common *connect.Common, text, file string) (json.RawMessage, error) {
 	raw := []byte(text)
 	if file != "" {
 		in := common.In
@@ -191,7 +191,7 @@ func readPatch(common *access.Common, text, file string) (json.RawMessage, error
 	return raw, nil
 }
 
-func newResourceDeleteCmd(common *access.Common) *cobra.Command {
+func newResourceDeleteCmd(common *connect.Common) *cobra.Command {
 	var req api.ResourceDelete
 	cmd := &cobra.Command{
 		Use: "delete NAME OBJECT", Short: "Delete an object in the cluster; what Git wants comes back with the next sync", Args: cobra.ExactArgs(2),

@@ -9,7 +9,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/operate"
@@ -21,7 +21,7 @@ type restoreOptions struct {
 	from string
 }
 
-func newRestoreCmd(common *access.Common) *cobra.Command {
+func newRestoreCmd(common *connect.Common) *cobra.Command {
 	o := restoreOptions{someObjects: someObjects{Common: common}}
 	cmd := &cobra.Command{
 		Use:   "restore NAME [OBJECT...]",
@@ -120,7 +120,7 @@ func (o *restoreOptions) atCluster(ctx context.Context, req api.RestoreRequest) 
 
 // past renders the deployments of the history, the newest first, or the one that is asked for. One that cannot be
 // rendered any more is left out, with a warning.
-func (o *restoreOptions) past(ctx context.Context, cluster *access.Cluster, app *v1alpha1.Application, from *int64) ([]operate.Version, error) {
+func (o *restoreOptions) past(ctx context.Context, cluster *connect.Cluster, app *v1alpha1.Application, from *int64) ([]operate.Version, error) {
 	entries, err := operate.Past(app, from)
 	if err != nil {
 		return nil, err
@@ -146,7 +146,7 @@ func (o *restoreOptions) past(ctx context.Context, cluster *access.Cluster, app 
 }
 
 // living finds which objects of deployments are in the cluster.
-func living(ctx context.Context, cluster *access.Cluster, past []operate.Version) (map[object.Key]bool, error) {
+func living(ctx context.Context, cluster *connect.Cluster, past []operate.Version) (map[object.Key]bool, error) {
 	there := &v1alpha1.Application{}
 	for _, c := range operate.Candidates(past) {
 		k := c.Manifest.Key

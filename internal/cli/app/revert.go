@@ -8,14 +8,14 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/operate"
 )
 
 type driftRevertOptions struct{ someObjects }
 
-func newDriftRevertCmd(common *access.Common) *cobra.Command {
+func newDriftRevertCmd(common *connect.Common) *cobra.Command {
 	o := driftRevertOptions{someObjects{Common: common}}
 	cmd := &cobra.Command{
 		Use:   "revert NAME [OBJECT...]",

@@ -11,13 +11,13 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/operate"
 )
 
 type rollbackOptions struct {
-	*access.Common
+	*connect.Common
 	name     string
 	id       string
 	revision string
@@ -27,7 +27,7 @@ type rollbackOptions struct {
 	timeout  time.Duration
 }
 
-func newRollbackCmd(common *access.Common) *cobra.Command {
+func newRollbackCmd(common *connect.Common) *cobra.Command {
 	o := rollbackOptions{Common: common}
 	cmd := &cobra.Command{
 		Use:   "rollback NAME [ID]",
@@ -104,7 +104,7 @@ func (o *rollbackOptions) request() (api.RollbackRequest, error) {
 }
 
 // await waits until the earlier deployment is there.
-func (o *rollbackOptions) await(ctx context.Context, site access.Site, pin *v1alpha1.Pin, answer api.OperationAnswer) error {
+func (o *rollbackOptions) await(ctx context.Context, site connect.Site, pin *v1alpha1.Pin, answer api.OperationAnswer) error {
 	seen := o.arrival(pin)
 	if answer.Request != "" {
 		seen = progress(o.Streams, map[string]api.OperationAnswer{o.name: answer})
@@ -127,9 +127,9 @@ func (o *rollbackOptions) await(ctx context.Context, site access.Site, pin *v1al
 }
 
 // arrival is done when an Application that syncs by itself is where its pin says.
-func (o *rollbackOptions) arrival(pin *v1alpha1.Pin) access.Seen {
+func (o *rollbackOptions) arrival(pin *v1alpha1.Pin) connect.Seen {
 	said := ""
-	return func(name string, app *access.Application) (bool, error) {
+	return func(name string, app *connect.Application) (bool, error) {
 		if app == nil {
 			return false, fmt.Errorf("application %s was deleted meanwhile", name)
 		}

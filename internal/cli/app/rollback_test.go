@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 )
 
@@ -46,7 +46,7 @@ func TestFlagsOfARollbackThatMakeNoSenseAreSaid(t *testing.T) {
 func TestAConfirmationIsAskedForUnlessItIsGiven(t *testing.T) {
 	t.Parallel()
 	for answer, want := range map[string]bool{"y\n": true, "YES\n": true, "y": true, "n\n": false, "\n": false, "": false, strings.Repeat("y", 100): false} {
-		o := confirmOptions{Common: &access.Common{Streams: iostream.Streams{In: strings.NewReader(answer), Err: io.Discard}}}
+		o := confirmOptions{Common: &connect.Common{Streams: iostream.Streams{In: strings.NewReader(answer), Err: io.Discard}}}
 		if err := o.ask(3); (err == nil) != want {
 			t.Errorf("the answer %q gives %v", answer, err)
 		}

@@ -11,13 +11,13 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/operate"
 )
 
 type syncOptions struct {
-	*access.Common
+	*connect.Common
 	requestFlags
 	names   []string
 	wait    bool
@@ -25,7 +25,7 @@ type syncOptions struct {
 	timeout time.Duration
 }
 
-func newSyncCmd(common *access.Common) *cobra.Command {
+func newSyncCmd(common *connect.Common) *cobra.Command {
 	o := syncOptions{Common: common}
 	cmd := &cobra.Command{
 		Use:   "sync NAME...",
@@ -92,14 +92,14 @@ func syncRun(ctx context.Context, o syncOptions) error {
 }
 
 // elsewhere reports whether somebody else makes the change of a request.
-func elsewhere(site access.Site) bool {
-	_, server := site.(*access.Server)
+func elsewhere(site connect.Site) bool {
+	_, server := site.(*connect.Server)
 	return server
 }
 
 // carryOut sends requests, says what their operations do until they are over, and prints what they did. One that did not
 // succeed is an error.
-func (o *syncOptions) carryOut(ctx context.Context, site access.Site, asked map[string]errand) error {
+func (o *syncOptions) carryOut(ctx context.Context, site connect.Site, asked map[string]errand) error {
 	answers := map[string]api.OperationAnswer{}
 	var names []string
 	for _, name := range o.names {
@@ -123,7 +123,7 @@ func (o *syncOptions) carryOut(ctx context.Context, site access.Site, asked map[
 	if err != nil {
 		return err
 	}
-	last = slices.DeleteFunc(last, func(app access.Application) bool { return !isOf(app.Status.OperationState, answers[app.Name]) })
+	last = slices.DeleteFunc(last, func(app connect.Application) bool { return !isOf(app.Status.OperationState, answers[app.Name]) })
 	if err := printResults(o.Common, last); err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (o *syncOptions) carryOut(ctx context.Context, site access.Site, asked map[
 
 // ask sends a request. Two operations at a time would hide the first one's result, so it waits for the end of one that is
 // under way, such as an automated sync; with --async that is an error.
-func (o *syncOptions) ask(ctx context.Context, site access.Site, name string, e errand) (api.OperationAnswer, error) {
+func (o *syncOptions) ask(ctx context.Context, site connect.Site, name string, e errand) (api.OperationAnswer, error) {
 	limited := ctx
 	if o.timeout > 0 {
 		var cancel context.CancelFunc
@@ -161,7 +161,7 @@ func (o *syncOptions) ask(ctx context.Context, site access.Site, name string, e 
 }
 
 // idle is done when no operation is under way.
-func idle(name string, app *access.Application) (bool, error) {
+func idle(name string, app *connect.Application) (bool, error) {
 	if app == nil {
 		return false, fmt.Errorf("application %s was deleted meanwhile", name)
 	}
@@ -179,9 +179,9 @@ func promised(op v1alpha1.Operation, answer api.OperationAnswer) bool {
 
 // progress says what operations are doing, and is done when they have ended. Each is known by the id of its request. One
 // that has ended may have been followed by another at once, such as an automated sync: only the history tells of it then.
-func progress(streams iostream.Streams, answers map[string]api.OperationAnswer) access.Seen {
+func progress(streams iostream.Streams, answers map[string]api.OperationAnswer) connect.Seen {
 	said := map[string]string{}
-	return func(name string, app *access.Application) (bool, error) {
+	return func(name string, app *connect.Application) (bool, error) {
 		if app == nil {
 			return false, fmt.Errorf("application %s was deleted meanwhile", name)
 		}
@@ -227,7 +227,7 @@ func happenings(op *v1alpha1.OperationState) []happening {
 }
 
 // printResults prints what the operations did to each object; as JSON and YAML, the operations' states.
-func printResults(common *access.Common, apps []access.Application) error {
+func printResults(common *connect.Common, apps []connect.Application) error {
 	if common.Output != iostream.Table {
 		list := make([]any, 0, len(apps))
 		for _, app := range apps {

@@ -8,12 +8,12 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/operate"
 )
 
 type terminateOptions struct {
-	*access.Common
+	*connect.Common
 	name    string
 	reason  string
 	dryRun  bool
@@ -21,7 +21,7 @@ type terminateOptions struct {
 	timeout time.Duration
 }
 
-func newTerminateCmd(common *access.Common) *cobra.Command {
+func newTerminateCmd(common *connect.Common) *cobra.Command {
 	o := terminateOptions{Common: common}
 	cmd := &cobra.Command{
 		Use:   "terminate-op NAME",
@@ -58,7 +58,7 @@ func terminateRun(ctx context.Context, o terminateOptions) error {
 	if o.async || o.dryRun {
 		return nil
 	}
-	last, err := follow(ctx, site, []string{o.name}, o.timeout, func(_ string, app *access.Application) (bool, error) {
+	last, err := follow(ctx, site, []string{o.name}, o.timeout, func(_ string, app *connect.Application) (bool, error) {
 		return app == nil || !operating(&app.Application), nil
 	})
 	if err != nil || len(last) == 0 || !answer.Changed {

@@ -9,19 +9,19 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/family"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/inspect"
 )
 
 type treeOptions struct {
-	*access.Common
+	*connect.Common
 	name   string
 	follow bool
 }
 
-func newTreeCmd(common *access.Common) *cobra.Command {
+func newTreeCmd(common *connect.Common) *cobra.Command {
 	o := treeOptions{Common: common}
 	cmd := &cobra.Command{
 		Use:   "tree NAME",

@@ -8,7 +8,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/client"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 )
 
@@ -31,7 +31,7 @@ func followTree(ctx context.Context, o treeOptions) error {
 
 // treeLog prints a live tree. It knows the line of each node, so that nothing is said twice.
 type treeLog struct {
-	*access.Common
+	*connect.Common
 	lines map[string]string
 }
 

@@ -9,12 +9,12 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/operate"
 )
 
 type unpinOptions struct {
-	*access.Common
+	*connect.Common
 	name    string
 	reason  string
 	dryRun  bool
@@ -22,7 +22,7 @@ type unpinOptions struct {
 	timeout time.Duration
 }
 
-func newUnpinCmd(common *access.Common) *cobra.Command {
+func newUnpinCmd(common *connect.Common) *cobra.Command {
 	o := unpinOptions{Common: common}
 	cmd := &cobra.Command{
 		Use:   "unpin NAME",
@@ -65,7 +65,7 @@ func unpinRun(ctx context.Context, o unpinOptions) error {
 }
 
 // unpinned is done when the agent does not tell of a pin any more: until then its status is from before.
-func unpinned(name string, app *access.Application) (bool, error) {
+func unpinned(name string, app *connect.Application) (bool, error) {
 	if app == nil {
 		return false, fmt.Errorf("application %s was deleted meanwhile", name)
 	}

@@ -13,12 +13,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 )
 
 type waitOptions struct {
-	*access.Common
+	*connect.Common
 	names     []string
 	synced    bool
 	healthy   bool
@@ -27,7 +27,7 @@ type waitOptions struct {
 	timeout   time.Duration
 }
 
-func newWaitCmd(common *access.Common) *cobra.Command {
+func newWaitCmd(common *connect.Common) *cobra.Command {
 	o := waitOptions{Common: common}
 	cmd := &cobra.Command{
 		Use:   "wait NAME...",
@@ -88,7 +88,7 @@ func waitRun(ctx context.Context, o waitOptions) error {
 	if !o.synced && !o.healthy && !o.operation {
 		o.synced, o.healthy, o.operation = true, true, true
 	}
-	last, err := follow(ctx, site, o.names, o.timeout, func(name string, app *access.Application) (bool, error) {
+	last, err := follow(ctx, site, o.names, o.timeout, func(name string, app *connect.Application) (bool, error) {
 		if app == nil {
 			return false, fmt.Errorf("application %s does not exist at %s; `slipway app list` shows those that do", name, site.Place())
 		}
@@ -142,19 +142,19 @@ func atRevision(sync v1alpha1.SyncStatus, revision string) bool {
 
 // follow watches until seen says done for every name, and returns the Applications as they were then, in the order of
 // names without repetitions. When the time is over, the error says in what state the others are, with exit code 3.
-func follow(ctx context.Context, apps access.Site, names []string, timeout time.Duration, seen access.Seen) ([]access.Application, error) {
+func follow(ctx context.Context, apps connect.Site, names []string, timeout time.Duration, seen connect.Seen) ([]connect.Application, error) {
 	limited := ctx
 	if timeout > 0 {
 		var cancel context.CancelFunc
 		limited, cancel = context.WithTimeout(ctx, timeout)
 		defer cancel()
 	}
-	last := map[string]access.Application{}
+	last := map[string]connect.Application{}
 	waiting := map[string]string{}
 	for _, name := range names {
 		waiting[name] = "not seen"
 	}
-	err := apps.Follow(limited, names, func(name string, app *access.Application) (bool, error) {
+	err := apps.Follow(limited, names, func(name string, app *connect.Application) (bool, error) {
 		done, err := seen(name, app)
 		switch {
 		case app == nil:
@@ -177,7 +177,7 @@ func follow(ctx context.Context, apps access.Site, names []string, timeout time.
 	if err != nil {
 		return nil, err
 	}
-	var out []access.Application
+	var out []connect.Application
 	for _, name := range names {
 		if app, ok := last[name]; ok {
 			out = append(out, app)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/cli/manifest"
 	"github.com/slipway-gitops/slipway/internal/project"
@@ -23,13 +23,13 @@ import (
 )
 
 type whyOptions struct {
-	*access.Common
+	*connect.Common
 	name string
 	file string
 	logs bool
 }
 
-func newWhyCmd(common *access.Common) *cobra.Command {
+func newWhyCmd(common *connect.Common) *cobra.Command {
 	o := whyOptions{Common: common}
 	cmd := &cobra.Command{
 		Use:   "why NAME | -f FILE",
@@ -182,7 +182,7 @@ func (o *whyOptions) read() (why.Facts, error) {
 }
 
 // readProject reads the rules of a project, with those that it inherits. wrong is what is wrong with the project itself.
-func readProject(ctx context.Context, cluster *access.Cluster, name string) (rules *project.Rules, wrong, err error) {
+func readProject(ctx context.Context, cluster *connect.Cluster, name string) (rules *project.Rules, wrong, err error) {
 	p, err := oneProject(ctx, cluster, name)
 	if apierrors.IsNotFound(err) {
 		if name == v1alpha1.DefaultProject {
@@ -191,11 +191,11 @@ func readProject(ctx context.Context, cluster *access.Cluster, name string) (rul
 		return nil, fmt.Errorf("project %q does not exist in namespace %s", name, cluster.Apps.Namespace()), nil
 	}
 	if err != nil {
-		return nil, nil, access.Explain(err)
+		return nil, nil, connect.Explain(err)
 	}
 	settings, err := readSettings(ctx, cluster)
 	if err != nil {
-		return nil, nil, access.Explain(fmt.Errorf("read ConfigMap %s: %w", configSettings, err))
+		return nil, nil, connect.Explain(fmt.Errorf("read ConfigMap %s: %w", configSettings, err))
 	}
 	globals, err := project.ParseGlobals(settings["globalProjects"])
 	if err != nil {
@@ -211,7 +211,7 @@ func readProject(ctx context.Context, cluster *access.Cluster, name string) (rul
 			continue
 		}
 		if err != nil {
-			return nil, nil, access.Explain(err)
+			return nil, nil, connect.Explain(err)
 		}
 		inherited = append(inherited, from)
 	}
@@ -219,7 +219,7 @@ func readProject(ctx context.Context, cluster *access.Cluster, name string) (rul
 	return rules, wrong, nil
 }
 
-func oneProject(ctx context.Context, cluster *access.Cluster, name string) (*v1alpha1.AppProject, error) {
+func oneProject(ctx context.Context, cluster *connect.Cluster, name string) (*v1alpha1.AppProject, error) {
 	obj, err := cluster.Dynamic.Resource(v1alpha1.Resource(v1alpha1.ResourceAppProjects)).Namespace(cluster.Apps.Namespace()).
 		Get(ctx, name, metav1.GetOptions{})
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/api/client"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/cli/manifest"
 	"github.com/slipway-gitops/slipway/internal/cli/noun"
@@ -41,14 +41,14 @@ type kind struct {
 	// cascades: Applications go with it.
 	cascades bool
 	// used names the Applications in a cluster that keep it from being deleted; nil where none do.
-	used func(ctx context.Context, cluster *access.Cluster, name string) ([]string, error)
+	used func(ctx context.Context, cluster *connect.Cluster, name string) ([]string, error)
 }
 
 // build makes a resource of what flags say.
 type build func(name string) (*unstructured.Unstructured, error)
 
 // NewCmds returns the commands.
-func NewCmds(common *access.Common) []*cobra.Command {
+func NewCmds(common *connect.Common) []*cobra.Command {
 	return []*cobra.Command{applicationSet().cmd(common), project().cmd(common)}
 }
 
@@ -84,7 +84,7 @@ func generators(obj *unstructured.Unstructured) string {
 	return strings.Join(slices.Compact(out), ", ")
 }
 
-func (k *kind) cmd(common *access.Common) *cobra.Command {
+func (k *kind) cmd(common *connect.Common) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: k.use, Aliases: k.aliases, Short: k.short, Long: k.long,
 		Example: fmt.Sprintf("  slipway %s list\n  slipway %s get %s -o yaml", k.use, k.use, k.example),
@@ -93,7 +93,7 @@ func (k *kind) cmd(common *access.Common) *cobra.Command {
 	return cmd
 }
 
-func (k *kind) list(common *access.Common) *cobra.Command {
+func (k *kind) list(common *connect.Common) *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List those of the namespace, or those at a server that you may see", Args: cobra.NoArgs,
 		Example: fmt.Sprintf("  slipway %s list\n  slipway %s list --agent account.prod -o json", k.use, k.use),
@@ -101,7 +101,7 @@ func (k *kind) list(common *access.Common) *cobra.Command {
 	}
 }
 
-func (k *kind) listRun(ctx context.Context, common *access.Common) error {
+func (k *kind) listRun(ctx context.Context, common *connect.Common) error {
 	place, err := k.place(common)
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func (k *kind) listRun(ctx context.Context, common *access.Common) error {
 	return common.Table(&rows)
 }
 
-func (k *kind) get(common *access.Common) *cobra.Command {
+func (k *kind) get(common *connect.Common) *cobra.Command {
 	return &cobra.Command{
 		Use: "get NAME", Short: "Show one; with -o yaml or json, the resource", Args: cobra.ExactArgs(1), ValidArgsFunction: k.complete(common),
 		Example: fmt.Sprintf("  slipway %s get %s\n  slipway %s get %s -o yaml > %s.yaml", k.use, k.example, k.use, k.example, k.example),
@@ -167,13 +167,13 @@ func (k *kind) get(common *access.Common) *cobra.Command {
 }
 
 type createOptions struct {
-	*access.Common
+	*connect.Common
 	name, file, reason string
 	upsert, dryRun     bool
 	build              build
 }
 
-func (k *kind) create(common *access.Common) *cobra.Command {
+func (k *kind) create(common *connect.Common) *cobra.Command {
 	o := createOptions{Common: common}
 	cmd := &cobra.Command{
 		Use: "create -f FILE", Short: "Create one from a manifest", Args: cobra.NoArgs,
@@ -280,13 +280,13 @@ func (k *kind) check(obj *unstructured.Unstructured) error {
 }
 
 type removeOptions struct {
-	*access.Common
+	*connect.Common
 	names                          []string
 	reason                         string
 	cascade, force, forget, dryRun bool
 }
 
-func (k *kind) remove(common *access.Common) *cobra.Command {
+func (k *kind) remove(common *connect.Common) *cobra.Command {
 	o := removeOptions{Common: common}
 	cmd := &cobra.Command{
 		Use: "delete NAME...", Short: "Delete some", Args: cobra.MinimumNArgs(1), ValidArgsFunction: k.complete(common),
@@ -339,7 +339,7 @@ func (k *kind) removeRun(ctx context.Context, o removeOptions) error {
 // completeTime is how long a shell may wait for names.
 const completeTime = 3 * time.Second
 
-func (k *kind) complete(common *access.Common) cobra.CompletionFunc {
+func (k *kind) complete(common *connect.Common) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(cmd.Context(), completeTime)
 		defer cancel()

@@ -13,19 +13,19 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/cli/manifest"
 	"github.com/slipway-gitops/slipway/internal/cli/noun"
 )
 
 type editOptions struct {
-	*access.Common
+	*connect.Common
 	name, file, reason string
 	dryRun             bool
 }
 
-func (k *kind) edit(common *access.Common) *cobra.Command {
+func (k *kind) edit(common *connect.Common) *cobra.Command {
 	o := editOptions{Common: common}
 	cmd := &cobra.Command{
 		Use: "edit NAME", Short: "Change one in an editor, or to what a file says", Args: cobra.ExactArgs(1), ValidArgsFunction: k.complete(common),

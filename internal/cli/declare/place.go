@@ -17,7 +17,7 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/api/client"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/cli/noun"
 )
@@ -62,7 +62,7 @@ type place interface {
 	remove(ctx context.Context, name string, o removeOptions) error
 }
 
-func (k *kind) place(common *access.Common) (place, error) {
+func (k *kind) place(common *connect.Common) (place, error) {
 	server, err := common.Server()
 	if err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func (k *kind) place(common *access.Common) (place, error) {
 // clustered are those of a namespace.
 type clustered struct {
 	k         *kind
-	cluster   *access.Cluster
+	cluster   *connect.Cluster
 	in        dynamic.ResourceInterface
 	namespace string
 }
@@ -126,9 +126,9 @@ func (c *clustered) create(ctx context.Context, obj *unstructured.Unstructured, 
 	var made *unstructured.Unstructured
 	var err error
 	if upsert {
-		made, err = c.in.Apply(ctx, obj.GetName(), obj, metav1.ApplyOptions{FieldManager: access.Manager, Force: true, DryRun: dry(dryRun)})
+		made, err = c.in.Apply(ctx, obj.GetName(), obj, metav1.ApplyOptions{FieldManager: connect.Manager, Force: true, DryRun: dry(dryRun)})
 	} else {
-		made, err = c.in.Create(ctx, obj, metav1.CreateOptions{FieldManager: access.Manager, DryRun: dry(dryRun)})
+		made, err = c.in.Create(ctx, obj, metav1.CreateOptions{FieldManager: connect.Manager, DryRun: dry(dryRun)})
 	}
 	if err != nil {
 		return nil, c.explain("create", obj.GetName(), err)
@@ -142,7 +142,7 @@ func (c *clustered) change(ctx context.Context, base found, obj *unstructured.Un
 	if status, ok := base.obj.Object["status"]; ok { // not every version of these kinds has it apart
 		whole.Object["status"] = status
 	}
-	made, err := c.in.Update(ctx, whole, metav1.UpdateOptions{FieldManager: access.Manager, DryRun: dry(dryRun)})
+	made, err := c.in.Update(ctx, whole, metav1.UpdateOptions{FieldManager: connect.Manager, DryRun: dry(dryRun)})
 	if err != nil {
 		return nil, c.explain("change", obj.GetName(), err)
 	}
@@ -190,7 +190,7 @@ func (c *clustered) explain(verb, name string, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case apierrors.IsNotFound(err) && name != "" && access.Named(err, name):
+	case apierrors.IsNotFound(err) && name != "" && connect.Named(err, name):
 		return fmt.Errorf("%s %s does not exist in namespace %s; `slipway %s list -n %s` shows those that do", c.k.called, name, c.namespace, c.k.use, c.namespace)
 	case apierrors.IsNotFound(err):
 		return fmt.Errorf("this cluster has no %s resources; install their CustomResourceDefinition first: %w", c.k.kind, err)
@@ -199,13 +199,13 @@ func (c *clustered) explain(verb, name string, err error) error {
 	case apierrors.IsConflict(err):
 		return fmt.Errorf("%s %s was changed by somebody else meanwhile: read it again and repeat the change: %w", c.k.called, name, err)
 	}
-	return access.Explain(fmt.Errorf("%s %s %s: %w", verb, c.k.called, name, err))
+	return connect.Explain(fmt.Errorf("%s %s %s: %w", verb, c.k.called, name, err))
 }
 
 // served are those of all agents of a server.
 type served struct {
 	k      *kind
-	server *access.Server
+	server *connect.Server
 	agent  string
 }
 
@@ -218,7 +218,7 @@ func (s *served) list(ctx context.Context) ([]found, error) {
 	}
 	var out []found
 	for i := range items {
-		if !access.IsAgent(items[i].Agent, s.agent) {
+		if !connect.IsAgent(items[i].Agent, s.agent) {
 			continue
 		}
 		f, err := s.found(&items[i])
@@ -245,7 +245,7 @@ func (s *served) found(item *api.Item) (found, error) {
 
 // get finds one by its name, namespace/name or agent/namespace/name.
 func (s *served) get(ctx context.Context, name string) (found, error) {
-	agent, namespace, short, err := access.SplitName(name)
+	agent, namespace, short, err := connect.SplitName(name)
 	if err != nil {
 		return found{}, err
 	}
@@ -254,7 +254,7 @@ func (s *served) get(ctx context.Context, name string) (found, error) {
 		return found{}, err
 	}
 	all = slices.DeleteFunc(all, func(f found) bool {
-		return f.obj.GetName() != short || namespace != "" && f.obj.GetNamespace() != namespace || !access.IsAgent(f.agent, agent)
+		return f.obj.GetName() != short || namespace != "" && f.obj.GetNamespace() != namespace || !connect.IsAgent(f.agent, agent)
 	})
 	switch len(all) {
 	case 0:
@@ -274,7 +274,7 @@ func (s *served) create(ctx context.Context, obj *unstructured.Unstructured, ups
 	if err != nil {
 		return nil, err
 	}
-	if err := access.PlaceAt(agent, obj); err != nil {
+	if err := connect.PlaceAt(agent, obj); err != nil {
 		return nil, err
 	}
 	raw, err := obj.MarshalJSON()

@@ -10,7 +10,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/api/client"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 )
 
@@ -48,7 +48,7 @@ func destinations(obj *unstructured.Unstructured) string {
 }
 
 // applicationsOf are the Applications of a namespace that are of a project.
-func applicationsOf(ctx context.Context, cluster *access.Cluster, project string) ([]string, error) {
+func applicationsOf(ctx context.Context, cluster *connect.Cluster, project string) ([]string, error) {
 	all, err := cluster.Apps.List(ctx, "")
 	var out []string
 	for i := range all {

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/slipway-gitops/slipway/api"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
@@ -16,7 +16,7 @@ import (
 
 // Print prints differences, with colors also where the output is no terminal if color is set. Its error is that of an
 // answer "differs" when there are any that count.
-func Print(common *access.Common, list []api.ObjectDiff, color bool) error {
+func Print(common *connect.Common, list []api.ObjectDiff, color bool) error {
 	differs := false
 	for _, d := range list {
 		differs = differs || d.Verb != string(diff.Keep)
@@ -33,7 +33,7 @@ func Print(common *access.Common, list []api.ObjectDiff, color bool) error {
 	return nil
 }
 
-func write(common *access.Common, list []api.ObjectDiff, color bool) error {
+func write(common *connect.Common, list []api.ObjectDiff, color bool) error {
 	if common.Output != iostream.Table {
 		return common.Print(common.Output, map[string]any{"items": list})
 	}

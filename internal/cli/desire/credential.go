@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/git"
 )
 
@@ -66,13 +66,13 @@ func normal(url string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(url, "/"), ".git")
 }
 
-func readCredentials(ctx context.Context, cluster *access.Cluster) (credentials, error) {
+func readCredentials(ctx context.Context, cluster *connect.Cluster) (credentials, error) {
 	out := credentials{exact: map[string]git.Credential{}}
 	secrets := cluster.Dynamic.Resource(schema.GroupVersionResource{Version: "v1", Resource: "secrets"}).Namespace(cluster.Apps.Namespace())
 	list, err := secrets.List(ctx, metav1.ListOptions{LabelSelector: fmt.Sprintf("%s in (%s,%s)",
 		v1alpha1.LabelSecretType, v1alpha1.SecretTypeRepository, v1alpha1.SecretTypeRepoCreds)})
 	if err != nil {
-		return out, access.Explain(fmt.Errorf("read repository Secrets: %w", err))
+		return out, connect.Explain(fmt.Errorf("read repository Secrets: %w", err))
 	}
 	for i := range list.Items {
 		s := &list.Items[i]
@@ -98,14 +98,14 @@ func readCredentials(ctx context.Context, cluster *access.Cluster) (credentials,
 }
 
 // readConfigMap returns the data of a ConfigMap beside the Applications; nothing where it does not exist.
-func readConfigMap(ctx context.Context, cluster *access.Cluster, name string) (map[string]string, error) {
+func readConfigMap(ctx context.Context, cluster *connect.Cluster, name string) (map[string]string, error) {
 	maps := cluster.Dynamic.Resource(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Namespace(cluster.Apps.Namespace())
 	obj, err := maps.Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, access.Explain(fmt.Errorf("read ConfigMap %s: %w", name, err))
+		return nil, connect.Explain(fmt.Errorf("read ConfigMap %s: %w", name, err))
 	}
 	data, _, err := unstructured.NestedStringMap(obj.Object, "data")
 	if err != nil {

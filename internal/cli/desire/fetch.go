@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/git"
 	"github.com/slipway-gitops/slipway/internal/source"
 	gitsource "github.com/slipway-gitops/slipway/internal/source/git"
@@ -24,7 +24,7 @@ type Remote struct {
 
 // OpenRemote reads the repository Secrets beside the Applications. Mirrors are kept in the user's cache directory, or,
 // while another process uses them there, nowhere.
-func OpenRemote(ctx context.Context, cluster *access.Cluster) (*Remote, error) {
+func OpenRemote(ctx context.Context, cluster *connect.Cluster) (*Remote, error) {
 	creds, err := readCredentials(ctx, cluster)
 	if err != nil {
 		return nil, err

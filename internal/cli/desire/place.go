@@ -9,20 +9,20 @@ import (
 	"k8s.io/client-go/discovery"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/engine/render"
 )
 
 // Capabilities asks a cluster what charts may ask about it.
-func Capabilities(cluster *access.Cluster) (render.Capabilities, error) {
+func Capabilities(cluster *connect.Cluster) (render.Capabilities, error) {
 	version, err := cluster.Discovery.ServerVersion()
 	if err != nil {
-		return render.Capabilities{}, access.Explain(fmt.Errorf("ask the cluster for its version: %w", err))
+		return render.Capabilities{}, connect.Explain(fmt.Errorf("ask the cluster for its version: %w", err))
 	}
 	_, lists, err := cluster.Discovery.ServerGroupsAndResources()
 	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
-		return render.Capabilities{}, access.Explain(fmt.Errorf("ask the cluster for its kinds: %w", err))
+		return render.Capabilities{}, connect.Explain(fmt.Errorf("ask the cluster for its kinds: %w", err))
 	}
 	out := render.Capabilities{KubeVersion: version.GitVersion}
 	for _, list := range lists {
@@ -51,7 +51,7 @@ func Place(app *v1alpha1.Application, objects []object.Manifest, mapper meta.RES
 		key := o.Key
 		mapping, err := mapper.RESTMapping(schema.GroupKind{Group: key.Group, Kind: key.Kind}, o.Version)
 		if err != nil && !meta.IsNoMatchError(err) {
-			return nil, access.Explain(fmt.Errorf("find %s: %w", key.GroupKind(), err))
+			return nil, connect.Explain(fmt.Errorf("find %s: %w", key.GroupKind(), err))
 		}
 		metadata, _ := obj["metadata"].(map[string]any)
 		switch {

@@ -4,14 +4,14 @@ import (
 	"bytes"
 	"fmt"
 
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
 // Print writes objects as YAML documents, or with -o json as one list {"items": [...]}. They are data, not a table: a
 // terminal gets the same.
-func Print(common *access.Common, objects []object.Manifest) error {
+func Print(common *connect.Common, objects []object.Manifest) error {
 	if common.Output == iostream.JSON {
 		items := make([]any, 0, len(objects))
 		for _, o := range objects {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/inspect"
 )
 
@@ -25,7 +25,7 @@ const (
 )
 
 // Read reads the tree below resources, which are the roots. What may not be listed is left out and named in warnings.
-func Read(ctx context.Context, cluster *access.Cluster, resources []v1alpha1.ResourceStatus) (roots []*api.TreeNode, warnings []string, err error) {
+func Read(ctx context.Context, cluster *connect.Cluster, resources []v1alpha1.ResourceStatus) (roots []*api.TreeNode, warnings []string, err error) {
 	found, warnings, err := list(ctx, cluster, inspect.Heirs(resources))
 	if err != nil {
 		return nil, nil, err
@@ -38,7 +38,7 @@ func Read(ctx context.Context, cluster *access.Cluster, resources []v1alpha1.Res
 }
 
 // list reads all objects of places.
-func list(ctx context.Context, cluster *access.Cluster, places []inspect.Place) ([]map[string]any, []string, error) {
+func list(ctx context.Context, cluster *connect.Cluster, places []inspect.Place) ([]map[string]any, []string, error) {
 	type part struct {
 		objects []map[string]any
 		warning string
@@ -52,7 +52,7 @@ func list(ctx context.Context, cluster *access.Cluster, places []inspect.Place) 
 			continue
 		}
 		if err != nil {
-			return nil, nil, access.Explain(fmt.Errorf("find %s: %w", at.Kind, err))
+			return nil, nil, connect.Explain(fmt.Errorf("find %s: %w", at.Kind, err))
 		}
 		group.Go(func() error {
 			objects, err := page(ctx, cluster, mapping.Resource, at.Namespace)
@@ -66,7 +66,7 @@ func list(ctx context.Context, cluster *access.Cluster, places []inspect.Place) 
 		})
 	}
 	if err := group.Wait(); err != nil {
-		return nil, nil, access.Explain(err)
+		return nil, nil, connect.Explain(err)
 	}
 	var objects []map[string]any
 	var warnings []string
@@ -79,7 +79,7 @@ func list(ctx context.Context, cluster *access.Cluster, places []inspect.Place) 
 	return objects, warnings, nil
 }
 
-func page(ctx context.Context, cluster *access.Cluster, resource schema.GroupVersionResource, namespace string) ([]map[string]any, error) {
+func page(ctx context.Context, cluster *connect.Cluster, resource schema.GroupVersionResource, namespace string) ([]map[string]any, error) {
 	var out []map[string]any
 	opts := metav1.ListOptions{Limit: pageSize}
 	for {

@@ -1,165 +1,207 @@
-// Package ledger is `slipway audit`: what was done, by whom and why.
+// Package ledger is `slipway ledger`: what operations on applications were, and what ran at a time.
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"io"
-	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/slipway-gitops/slipway/api"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/cli/noun"
+	"github.com/slipway-gitops/slipway/internal/cli/service"
 )
 
-type options struct {
-	*access.Common
-	api.AuditFilter
-	from, to string
-	limit    int
-}
-
-func (o *options) addFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&o.Actor, "actor", "", "only what this `user`, service account or agent did")
-	flags.StringVar(&o.Action, "action", "", "only this `action`, such as application.sync; with a dot at the end all of a noun")
-	flags.StringVar(&o.ObjectType, "type", "", "only what was done with objects of this `type`, such as application")
-	flags.StringVar(&o.ObjectID, "object", "", "only what was done with the object of this `id`")
-	flags.StringVar(&o.Outcome, "outcome", "", "only what ended like this: `succeeded|failed|denied`")
-	flags.StringVar(&o.RequestID, "request", "", "only what the request of this `id` did")
-	flags.StringVar(&o.from, "from", "", "only from this `time` on: RFC 3339, or how long ago, such as 24h")
-	flags.StringVar(&o.to, "to", "", "only before this `time`: RFC 3339, or how long ago")
-}
-
-func (o *options) parse(now time.Time) error {
-	var err error
-	if o.From, err = readTime("--from", o.from, now); err != nil {
-		return err
-	}
-	o.To, err = readTime("--to", o.to, now)
-	return err
-}
-
-func readTime(flag, text string, now time.Time) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
-		return now.Add(-ago), nil
-	}
-	t, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return t, iostream.Usagef("%s %q is no time: write 2030-06-01T08:00:00Z, or 24h for a day ago", flag, text)
-	}
-	return t, nil
-}
-
-// NewCmd returns the command `audit` with its verbs.
-func NewCmd(common *access.Common) *cobra.Command {
+// NewCmd returns the command `ledger` with its verbs.
+func NewCmd(common *connect.Common) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "audit", Short: "What was done, by whom and why",
-		Example: "  slipway audit list --from 24h --action application.\n  slipway audit verify",
+		Use: "ledger", Short: "What was deployed when, by whom and how, and what ran at a time",
+		Example: "  slipway ledger list --app shop --from 24h\n  slipway ledger at 2030-06-01T12:00:00Z --environment org.acme.production",
 	}
-	cmd.AddCommand(newListCmd(common), newVerifyCmd(common), newExportCmd(common))
+	cmd.AddCommand(newListCmd(common), newShowCmd(common), newAtCmd(common), newDiffCmd(common), newObjectCmd(common), newExportCmd(common), newVerifyCmd(common))
 	return cmd
 }
 
-func newListCmd(common *access.Common) *cobra.Command {
-	o := options{Common: common}
-	cmd := &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List what was done, the newest first", Args: cobra.NoArgs,
-		Example: "  slipway audit list --actor ada --from 24h\n  slipway audit list --object account.prod/argocd/shop -o json",
-		RunE:    func(cmd *cobra.Command, _ []string) error { return listRun(cmd.Context(), o) },
-	}
-	o.addFlags(cmd.Flags())
-	cmd.Flags().IntVar(&o.limit, "limit", api.DefaultLimit, "how many at most")
-	return cmd
+// choice says which applications a question is about.
+type choice struct {
+	*connect.Common
+	api.LedgerFilter
+	app, scope string
+	limit      int
 }
 
-func listRun(ctx context.Context, o options) error {
-	if err := o.parse(time.Now()); err != nil {
-		return err
-	}
-	if o.limit < 1 {
-		return iostream.Usagef("--limit is at least 1")
-	}
-	s, err := o.MustServer()
-	if err != nil {
-		return err
-	}
-	var all []api.AuditEntry
-	for len(all) < o.limit {
-		o.Limit = min(o.limit-len(all), api.MaxLimit)
-		page, err := s.Client.Audit(ctx, o.AuditFilter)
-		if err != nil {
-			return s.Explain(err)
-		}
-		all = append(all, page.Items...)
-		if page.NextCursor == "" || page.NextCursor == o.Cursor {
-			break
-		}
-		o.Cursor = page.NextCursor
-	}
-	return noun.PrintList(o.Common, all, []string{"ID", "TIME", "WHO", "ACTION", "OBJECT", "OUTCOME", "REASON", "MESSAGE"}, func(e *api.AuditEntry) []string {
-		return []string{strconv.FormatInt(e.ID, 10), noun.Time(e.At), e.Actor.Type + " " + e.Actor.ID, e.Action, e.Object.ID, e.Outcome, e.Reason, e.Message}
-	}, "nothing that you may see was done")
+func (o *choice) addFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&o.app, "app", "", "only the `application` NAME, NAMESPACE/NAME or AGENT/NAMESPACE/NAME")
+	flags.StringVar(&o.Agent, "agent", "", "only applications of this `agent`, by id or name")
+	flags.StringVar(&o.ArgoProject, "project", "", "only those of this Argo `project`")
+	flags.StringVar(&o.Destination, "cluster", "", "only those to this `cluster`, by address or name as the application says it")
+	flags.StringVar(&o.Service, "service", "", "only applications that were linked to this `service` then, by id or name")
+	flags.StringVar(&o.Environment, "environment", "", "only applications that were linked to this `environment` then, by id or name")
+	flags.StringVar(&o.scope, "scope", "", "only what was of this `scope` or inside it")
 }
 
-func newExportCmd(common *access.Common) *cobra.Command {
-	o := options{Common: common}
-	var format, file string
-	cmd := &cobra.Command{
-		Use: "export", Short: "Write all entries, the oldest first, as JSON lines or CSV", Args: cobra.NoArgs,
-		Example: "  slipway audit export --from 720h > audit.jsonl\n  slipway audit export --format csv --file audit.csv",
-		RunE:    func(cmd *cobra.Command, _ []string) error { return exportRun(cmd.Context(), o, format, file) },
+func (o *choice) parse() error {
+	parts := strings.Split(o.app, "/")
+	switch {
+	case o.app == "":
+	case len(parts) == 1:
+		o.Name = parts[0]
+	case len(parts) == 2:
+		o.Namespace, o.Name = parts[0], parts[1]
+	case len(parts) == 3 && o.Agent != "":
+		return iostream.Usagef("--app names an agent, and so does --agent: leave one of them out")
+	case len(parts) == 3:
+		o.Agent, o.Namespace, o.Name = parts[0], parts[1], parts[2]
+	default:
+		return iostream.Usagef("--app %q: write NAME, NAMESPACE/NAME or AGENT/NAMESPACE/NAME", o.app)
 	}
-	o.addFlags(cmd.Flags())
-	cmd.Flags().StringVar(&format, "format", "jsonl", "`jsonl|csv`")
-	cmd.Flags().StringVar(&file, "file", "", "`file` to write (default standard output)")
-	return cmd
-}
-
-func exportRun(ctx context.Context, o options, format, file string) error {
-	if format != "jsonl" && format != "csv" {
-		return iostream.Usagef("--format is jsonl or csv, not %q", format)
-	}
-	if err := o.parse(time.Now()); err != nil {
-		return err
-	}
-	s, err := o.MustServer()
-	if err != nil {
-		return err
-	}
-	body, err := s.Client.ExportAudit(ctx, o.AuditFilter, format)
-	if err != nil {
-		return s.Explain(err)
-	}
-	defer func() { _ = body.Close() }() // its end shows when it is read
-	out := o.Out
-	if file != "" {
-		f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // the user names it
-		if err != nil {
-			return fmt.Errorf("write export: %w", err)
-		}
-		defer func() { _ = f.Close() }() // an early return has its own error
-		out = f
-		n, err := io.Copy(f, body)
-		if err != nil {
-			return fmt.Errorf("export ended early, %s is not whole: %w; remove it and try again", file, err)
-		}
-		if err := f.Close(); err != nil {
-			return fmt.Errorf("write export: %w", err)
-		}
-		o.Sayf("%d bytes written to %s", n, file)
+	if o.scope == "" {
 		return nil
 	}
-	if _, err := io.Copy(out, body); err != nil {
-		return fmt.Errorf("export ended early, what was written is not whole: %w; try again", err)
+	scope, err := api.ParseScope(o.scope)
+	if err != nil {
+		return iostream.Usagef("--scope: %w", err)
 	}
+	o.Scope = scope
 	return nil
+}
+
+// server is the one that is asked. It knows the ids of what was named: an id is taken as it is, since what it was of may be
+// gone by now.
+func (o *choice) server(ctx context.Context) (*connect.Server, error) {
+	s, err := o.MustServer()
+	if err != nil {
+		return nil, err
+	}
+	if o.Agent, err = service.Agent(ctx, s, o.Agent); err != nil {
+		return nil, err
+	}
+	if o.Service, err = service.Service(ctx, s, o.Service); err != nil {
+		return nil, err
+	}
+	o.Environment, err = service.Environment(ctx, s, o.Environment)
+	return s, err
+}
+
+// What flags can say.
+func phases() []string { return []string{"Succeeded", "Failed", "Error"} }
+
+func actions() []string {
+	return []string{api.LedgerSync, api.LedgerRollback, api.LedgerRestore, api.LedgerDryRun, api.LedgerPartial, api.LedgerDelete}
+}
+
+// entries are the flags of a list of entries.
+type entries struct {
+	choice
+	from, to  string
+	automatic bool
+	manual    bool
+}
+
+// begin reads what the flags say, and finds the server.
+func (o *entries) begin(ctx context.Context) (*connect.Server, error) {
+	if err := o.parse(time.Now()); err != nil {
+		return nil, err
+	}
+	if o.limit < 1 {
+		return nil, iostream.Usagef("--limit is at least 1")
+	}
+	return o.server(ctx)
+}
+
+func (o *entries) addFlags(flags *pflag.FlagSet) {
+	o.choice.addFlags(flags)
+	flags.StringVar(&o.Phase, "phase", "", "only what ended like this: `Succeeded|Failed|Error`")
+	flags.StringVar(&o.Action, "action", "", "only `sync|rollback|restore|dry-run|partial|delete`")
+	flags.StringVar(&o.Actor, "actor", "", "only what this `user` asked for")
+	flags.StringVar(&o.Revision, "revision", "", "only revisions that begin with this `text`")
+	flags.BoolVar(&o.automatic, "automatic", false, "only what nobody asked for")
+	flags.BoolVar(&o.manual, "manual", false, "only what somebody asked for")
+	flags.BoolVar(&o.Changed, "changed", false, "only what changed something")
+	flags.StringVar(&o.from, "from", "", "only what ended from this `time` on: RFC 3339, a date, or how long ago, such as 24h")
+	flags.StringVar(&o.to, "to", "", "only what ended before this `time`")
+}
+
+func (o *entries) parse(now time.Time) error {
+	if err := cmp.Or(noun.OneOf("phase", phases(), o.Phase), noun.OneOf("action", actions(), o.Action)); err != nil {
+		return err
+	}
+	if o.automatic && o.manual {
+		return iostream.Usagef("--automatic and --manual exclude each other: give one of them")
+	}
+	if o.automatic || o.manual {
+		o.Automatic = &o.automatic
+	}
+	var err error
+	if o.From, err = noun.ReadTime("--from", o.from, now); err != nil {
+		return err
+	}
+	if o.To, err = noun.ReadTime("--to", o.to, now); err != nil {
+		return err
+	}
+	return o.choice.parse()
+}
+
+// application is how people name the application of an entry.
+func application(e *api.LedgerEntry) string { return api.ItemID(e.Agent, e.Namespace, e.Name) }
+
+// who is who asked for an operation.
+func who(e *api.LedgerEntry) string {
+	if e.Automatic {
+		return "automated"
+	}
+	return e.Actor
+}
+
+// action is what an operation was; for repairs, how many of them the entry stands for.
+func action(e *api.LedgerEntry) string {
+	switch {
+	case e.Options == nil || !e.Options.Repair:
+		return e.Action
+	case e.Repeats > 0:
+		return fmt.Sprintf("%s (%d repairs)", e.Action, e.Repeats+1)
+	}
+	return e.Action + " (repair)"
+}
+
+func shortRevision(text string) string {
+	if len(text) == 40 {
+		return text[:7]
+	}
+	return text
+}
+
+// counts say on one line what an operation did.
+func counts(n api.LedgerCounts) string {
+	var out []string
+	for _, c := range []struct {
+		sign string
+		n    int
+	}{{"+", n.Created}, {"~", n.Changed}, {"-", n.Deleted}, {"!", n.Failed}} {
+		if c.n > 0 {
+			out = append(out, c.sign+strconv.Itoa(c.n))
+		}
+	}
+	if len(out) == 0 {
+		return "none"
+	}
+	return strings.Join(out, " ")
+}
+
+func objectText(k api.LedgerKey) string {
+	kind := k.Kind
+	if k.Group != "" {
+		kind += "." + k.Group
+	}
+	if k.Namespace == "" {
+		return fmt.Sprintf("%s %s", kind, k.Name)
+	}
+	return fmt.Sprintf("%s %s/%s", kind, k.Namespace, k.Name)
 }

@@ -3,7 +3,7 @@ package login
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/cli/noun"
 	"github.com/slipway-gitops/slipway/internal/cli/remote"
@@ -19,7 +19,7 @@ type shown struct {
 	Insecure  bool   `json:"insecure,omitempty"`
 }
 
-func newContextCmd(common *access.Common) *cobra.Command {
+func newContextCmd(common *connect.Common) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "context", Aliases: []string{"contexts"}, Short: "Servers that you are signed in to, and which one commands talk to",
 		Example: "  slipway context list\n  slipway context use slipway.example.org",
@@ -90,7 +90,7 @@ func missing(name string) error {
 	return iostream.Usagef("there is no context %q; `slipway context list` shows those that there are", name)
 }
 
-func listContexts(common *access.Common) error {
+func listContexts(common *connect.Common) error {
 	contexts, err := remote.Load()
 	if err != nil {
 		return err

@@ -13,19 +13,19 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/client"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/cli/noun"
 	"github.com/slipway-gitops/slipway/internal/cli/remote"
 )
 
 // NewCmds returns the commands.
-func NewCmds(common *access.Common) []*cobra.Command {
+func NewCmds(common *connect.Common) []*cobra.Command {
 	return []*cobra.Command{newLoginCmd(common), newLogoutCmd(common), newWhoamiCmd(common), newPasswordCmd(common), newContextCmd(common)}
 }
 
 type loginOptions struct {
-	*access.Common
+	*connect.Common
 	url          string
 	name         string
 	username     string
@@ -40,7 +40,7 @@ type loginOptions struct {
 	timeout      time.Duration
 }
 
-func newLoginCmd(common *access.Common) *cobra.Command {
+func newLoginCmd(common *connect.Common) *cobra.Command {
 	o := loginOptions{Common: common}
 	cmd := &cobra.Command{
 		Use:   "login URL",
@@ -125,7 +125,7 @@ func loginRun(ctx context.Context, o loginOptions) error {
 	}
 	who, err := c.With(found.Token).Whoami(ctx)
 	if err != nil {
-		return access.ExplainServer(err, found.Server)
+		return connect.ExplainServer(err, found.Server)
 	}
 	found.User, found.ExpiresAt = who.Principal.ID, who.ExpiresAt
 	var overruled []string
@@ -156,7 +156,7 @@ func (o *loginOptions) signIn(ctx context.Context, c *client.Client) (string, er
 	}
 	methods, err := c.SignInMethods(ctx)
 	if err != nil {
-		return "", access.ExplainServer(err, c.Server())
+		return "", connect.ExplainServer(err, c.Server())
 	}
 	if !methods.Password {
 		return "", iostream.NotLoggedInf("server %s takes no passwords: sign in with --sso, or with a token (--token-stdin)", c.Server())
@@ -239,7 +239,7 @@ func tokenName() string {
 	return strings.Trim(name[:min(len(name), api.MaxName)], "-")
 }
 
-func newLogoutCmd(common *access.Common) *cobra.Command {
+func newLogoutCmd(common *connect.Common) *cobra.Command {
 	return &cobra.Command{
 		Use: "logout [CONTEXT]", Short: "Sign out: make the token of a context worth nothing, and forget it", Args: cobra.MaximumNArgs(1),
 		Example: "  slipway logout\n  slipway logout slipway.example.org", ValidArgsFunction: completeContexts,
@@ -253,7 +253,7 @@ func newLogoutCmd(common *access.Common) *cobra.Command {
 	}
 }
 
-func logoutRun(ctx context.Context, common *access.Common, name string) error {
+func logoutRun(ctx context.Context, common *connect.Common, name string) error {
 	contexts, err := remote.Load()
 	if err != nil {
 		return err
@@ -286,7 +286,7 @@ func logoutRun(ctx context.Context, common *access.Common, name string) error {
 	return nil
 }
 
-func newWhoamiCmd(common *access.Common) *cobra.Command {
+func newWhoamiCmd(common *connect.Common) *cobra.Command {
 	return &cobra.Command{
 		Use: "whoami", Short: "Show who you are at the server, and what you may do", Args: cobra.NoArgs,
 		Example: "  slipway whoami\n  slipway whoami -o json",
@@ -294,7 +294,7 @@ func newWhoamiCmd(common *access.Common) *cobra.Command {
 	}
 }
 
-func whoamiRun(ctx context.Context, common *access.Common) error {
+func whoamiRun(ctx context.Context, common *connect.Common) error {
 	s, err := common.MustServer()
 	if err != nil {
 		return err
@@ -338,7 +338,7 @@ type passwordOptions struct {
 	endTokens   bool
 }
 
-func newPasswordCmd(common *access.Common) *cobra.Command {
+func newPasswordCmd(common *connect.Common) *cobra.Command {
 	var o passwordOptions
 	cmd := &cobra.Command{
 		Use: "password", Short: "Change your own password at the server; all other sessions end", Args: cobra.NoArgs,
@@ -351,7 +351,7 @@ func newPasswordCmd(common *access.Common) *cobra.Command {
 	return cmd
 }
 
-func passwordRun(ctx context.Context, common *access.Common, o passwordOptions) error {
+func passwordRun(ctx context.Context, common *connect.Common, o passwordOptions) error {
 	s, err := common.MustServer()
 	if err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/client"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/inlet"
 )
@@ -29,7 +29,7 @@ const returnPath = "/callback"
 func (o *loginOptions) singleSignOn(ctx context.Context, c *client.Client) (string, error) {
 	methods, err := c.SignInMethods(ctx)
 	if err != nil {
-		return "", access.ExplainServer(err, c.Server())
+		return "", connect.ExplainServer(err, c.Server())
 	}
 	if methods.OIDC == "" {
 		return "", iostream.Usagef("server %s has no identity provider: sign in with a password, without --sso", c.Server())

@@ -11,12 +11,12 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/client"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/cli/noun"
 )
 
-func newDeliveryCmd(common *access.Common) *cobra.Command {
+func newDeliveryCmd(common *connect.Common) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "delivery", Aliases: []string{"deliveries"}, Short: "Messages: those that wait, were sent, or are dead",
 		Example: "  slipway notify delivery list --state Dead\n  slipway notify delivery resend 6b1f0c5a9d2e4f708192a3b4c5d6e7f8",
@@ -41,7 +41,7 @@ func newDeliveryCmd(common *access.Common) *cobra.Command {
 
 // which says which messages a command is about.
 type which struct {
-	*access.Common
+	*connect.Common
 	api.DeliveryFilter
 }
 
@@ -64,7 +64,7 @@ func (o *which) check() error {
 		noun.OneOf("state", []string{api.DeliveryWaiting, api.DeliverySent, api.DeliveryDead, api.DeliveryQuiet}, o.State))
 }
 
-func newDeliveryListCmd(common *access.Common) *cobra.Command {
+func newDeliveryListCmd(common *connect.Common) *cobra.Command {
 	o := which{Common: common}
 	cmd := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List those that you may see, the newest first", Args: cobra.NoArgs,
@@ -103,7 +103,7 @@ func deliveryListRun(ctx context.Context, o which) error {
 		}, "no messages that you may see")
 }
 
-func newResendCmd(common *access.Common) *cobra.Command {
+func newResendCmd(common *connect.Common) *cobra.Command {
 	o := which{Common: common}
 	var dead bool
 	cmd := &cobra.Command{

@@ -12,13 +12,13 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/client"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/cli/noun"
 )
 
 // NewCmd returns the command.
-func NewCmd(common *access.Common) *cobra.Command {
+func NewCmd(common *connect.Common) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "notify", Aliases: []string{"notification", "notifications"}, Short: "Notifications: channels, rules, and what became of messages",
 		Example: "  slipway notify channel list\n  slipway notify delivery list --state Dead",
@@ -27,7 +27,7 @@ func NewCmd(common *access.Common) *cobra.Command {
 	return cmd
 }
 
-func newChannelCmd(common *access.Common) *cobra.Command {
+func newChannelCmd(common *connect.Common) *cobra.Command {
 	n := &noun.Noun[api.NotificationChannel, *api.NotificationChannel]{
 		Use: "channel", Under: "notify", Aliases: []string{"channels"}, Called: "notification channel", Short: "Where notifications go",
 		Entities: (*client.Client).NotificationChannels, Name: "org.acme.ops",
@@ -101,7 +101,7 @@ func idOf(arg string) string {
 	return api.ScopeAccount.ID(arg)
 }
 
-func newRuleCmd(common *access.Common) *cobra.Command {
+func newRuleCmd(common *connect.Common) *cobra.Command {
 	n := &noun.Noun[api.NotificationRule, *api.NotificationRule]{
 		Use: "rule", Under: "notify", Aliases: []string{"rules"}, Called: "notification rule", Short: "What is told to whom",
 		Entities: (*client.Client).NotificationRules, Name: "org.acme.failures",

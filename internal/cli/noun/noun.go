@@ -13,7 +13,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/client"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 )
 
@@ -43,7 +43,7 @@ type Noun[T any, P Entity[T]] struct {
 	// Named fills in what else the id of one that is made says; nil for nothing.
 	Named func(v P, id string) error
 	// Create makes one, where there is more to it; nil for Entities.Create.
-	Create func(ctx context.Context, common *access.Common, s *access.Server, v P, dryRun bool) error
+	Create func(ctx context.Context, common *connect.Common, s *connect.Server, v P, dryRun bool) error
 	// Example of create, and of the arguments of the others.
 	Example, Name string
 }
@@ -62,7 +62,7 @@ const (
 )
 
 // Cmd is the command with its verbs; more are added to it by the caller.
-func (n *Noun[T, P]) Cmd(common *access.Common) *cobra.Command {
+func (n *Noun[T, P]) Cmd(common *connect.Common) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: n.Use, Aliases: n.Aliases, Short: n.Short,
 		Example: fmt.Sprintf("  slipway %s list\n  slipway %s get %s -o yaml", n.path(), n.path(), n.Name),
@@ -96,13 +96,13 @@ func (n *Noun[T, P]) id(arg string, c choice) (string, error) {
 }
 
 type listOptions struct {
-	*access.Common
+	*connect.Common
 	api.ListOptions
 	scope  string
 	labels []string
 }
 
-func (n *Noun[T, P]) list(common *access.Common) *cobra.Command {
+func (n *Noun[T, P]) list(common *connect.Common) *cobra.Command {
 	o := listOptions{Common: common}
 	cmd := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List those that you may see", Args: cobra.NoArgs,
@@ -150,7 +150,7 @@ func (n *Noun[T, P]) listRun(ctx context.Context, o listOptions) error {
 }
 
 // PrintList prints a list: as JSON and YAML {"items": […]}, else a table; what to say where there is nothing.
-func PrintList[T any](common *access.Common, all []T, header []string, row func(*T) []string, nothing string) error {
+func PrintList[T any](common *connect.Common, all []T, header []string, row func(*T) []string, nothing string) error {
 	if common.Output != iostream.Table {
 		if all == nil {
 			all = []T{}
@@ -168,14 +168,14 @@ func PrintList[T any](common *access.Common, all []T, header []string, row func(
 	return common.Table(&rows)
 }
 
-func (n *Noun[T, P]) get(common *access.Common) *cobra.Command {
+func (n *Noun[T, P]) get(common *connect.Common) *cobra.Command {
 	var c choice
 	cmd := &cobra.Command{
 		Use: "get ID", Short: "Show one", Args: cobra.ExactArgs(1),
 		Example:           fmt.Sprintf("  slipway %s get %s\n  slipway %s get %s -o yaml", n.path(), n.Name, n.path(), n.Name),
 		ValidArgsFunction: n.Complete(common),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return n.with(cmd.Context(), common, args[0], c, func(_ *access.Server, _ string, v P) error { return Print(common, v) })
+			return n.with(cmd.Context(), common, args[0], c, func(_ *connect.Server, _ string, v P) error { return Print(common, v) })
 		},
 	}
 	n.addScope(cmd.Flags(), &c)
@@ -183,7 +183,7 @@ func (n *Noun[T, P]) get(common *access.Common) *cobra.Command {
 }
 
 // with reads one and goes on with it.
-func (n *Noun[T, P]) with(ctx context.Context, common *access.Common, arg string, c choice, do func(*access.Server, string, P) error) error {
+func (n *Noun[T, P]) with(ctx context.Context, common *connect.Common, arg string, c choice, do func(*connect.Server, string, P) error) error {
 	id, err := n.id(arg, c)
 	if err != nil {
 		return err
@@ -200,7 +200,7 @@ func (n *Noun[T, P]) with(ctx context.Context, common *access.Common, arg string
 }
 
 type writeOptions struct {
-	*access.Common
+	*connect.Common
 	choice
 	arg         string
 	displayName string
@@ -213,7 +213,7 @@ type writeOptions struct {
 	fill        func(P any, given func(string) bool) error
 }
 
-func (n *Noun[T, P]) write(use, short, example string, common *access.Common, run func(context.Context, writeOptions) error) *cobra.Command {
+func (n *Noun[T, P]) write(use, short, example string, common *connect.Common, run func(context.Context, writeOptions) error) *cobra.Command {
 	o := writeOptions{Common: common}
 	cmd := &cobra.Command{Use: use, Short: short, Example: example, Args: cobra.ExactArgs(1)}
 	flags := cmd.Flags()
@@ -238,7 +238,7 @@ func (n *Noun[T, P]) write(use, short, example string, common *access.Common, ru
 	return cmd
 }
 
-func (n *Noun[T, P]) create(common *access.Common) *cobra.Command {
+func (n *Noun[T, P]) create(common *connect.Common) *cobra.Command {
 	var upsert bool
 	cmd := n.write("create NAME", "Create one", n.Example, common, func(ctx context.Context, o writeOptions) error {
 		o.upsert = upsert
@@ -357,7 +357,7 @@ func changeLabels(m *api.Meta, labels []string) error {
 	return nil
 }
 
-func (n *Noun[T, P]) update(common *access.Common) *cobra.Command {
+func (n *Noun[T, P]) update(common *connect.Common) *cobra.Command {
 	example := fmt.Sprintf("  slipway %s update %s --description 'what it is for' --label team=shop", n.path(), n.Name)
 	cmd := n.write("update ID", "Change what flags say of one, and leave the rest", example, common, n.updateRun)
 	cmd.Aliases = []string{"edit"}
@@ -366,7 +366,7 @@ func (n *Noun[T, P]) update(common *access.Common) *cobra.Command {
 }
 
 func (n *Noun[T, P]) updateRun(ctx context.Context, o writeOptions) error {
-	return n.with(ctx, o.Common, o.arg, o.choice, func(s *access.Server, id string, v P) error {
+	return n.with(ctx, o.Common, o.arg, o.choice, func(s *connect.Server, id string, v P) error {
 		if err := n.apply(v, o); err != nil {
 			return err
 		}
@@ -379,7 +379,7 @@ func (n *Noun[T, P]) updateRun(ctx context.Context, o writeOptions) error {
 }
 
 // Done says what was done, or prints what came of it.
-func Done(common *access.Common, what, did string, dryRun bool, v any) error {
+func Done(common *connect.Common, what, did string, dryRun bool, v any) error {
 	if common.Output != iostream.Table && v != nil {
 		return common.Print(common.Output, v)
 	}
@@ -397,7 +397,7 @@ type removeOptions struct {
 	reason string
 }
 
-func (n *Noun[T, P]) remove(common *access.Common) *cobra.Command {
+func (n *Noun[T, P]) remove(common *connect.Common) *cobra.Command {
 	var o removeOptions
 	cmd := &cobra.Command{
 		Use: "delete ID...", Short: "Delete some; what something refers to only with --force", Args: cobra.MinimumNArgs(1),
@@ -443,8 +443,8 @@ func Forceable(err error, forced bool) error {
 const completeTime = 3 * time.Second
 
 // Complete gives a shell the ids that a server knows.
-func (n *Noun[T, P]) Complete(common *access.Common) cobra.CompletionFunc {
-	return Complete(common, func(ctx context.Context, s *access.Server, prefix string) ([]string, error) {
+func (n *Noun[T, P]) Complete(common *connect.Common) cobra.CompletionFunc {
+	return Complete(common, func(ctx context.Context, s *connect.Server, prefix string) ([]string, error) {
 		all, err := n.Entities(s.Client).All(ctx, api.ListOptions{})
 		var out []string
 		for i := range all {
@@ -458,7 +458,7 @@ func (n *Noun[T, P]) Complete(common *access.Common) cobra.CompletionFunc {
 }
 
 // Complete gives a shell what find finds at the server; nothing where there is none.
-func Complete(common *access.Common, find func(ctx context.Context, s *access.Server, prefix string) ([]string, error)) cobra.CompletionFunc {
+func Complete(common *connect.Common, find func(ctx context.Context, s *connect.Server, prefix string) ([]string, error)) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		s, err := common.MustServer()
 		if err != nil {

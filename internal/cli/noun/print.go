@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 )
 
 // Print prints one thing: as JSON and YAML whole, else a line for each of its fields that has a value.
-func Print(common *access.Common, v any) error {
+func Print(common *connect.Common, v any) error {
 	if common.Output != iostream.Table {
 		return common.Print(common.Output, v)
 	}
@@ -22,7 +22,7 @@ func Print(common *access.Common, v any) error {
 }
 
 // Facts prints a table of what rows have, and of the fields of v that have a value, in their order.
-func Facts(common *access.Common, rows *iostream.Rows, v any) error {
+func Facts(common *connect.Common, rows *iostream.Rows, v any) error {
 	raw, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Errorf("encode output: %w", err)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/cli/noun"
 )
@@ -19,7 +19,7 @@ func TestFactsAreReadByPeople(t *testing.T) {
 		"a": map[string]any{"b": 1, "none": nil}, "empty": []string{}, "names": []string{"x", "y"},
 		"parts": []map[string]any{{"name": "link", "status": map[string]any{"is": "Healthy"}}, {"name": "git"}},
 	}
-	if err := noun.Print(&access.Common{Streams: iostream.Streams{Out: &out}}, v); err != nil {
+	if err := noun.Print(&connect.Common{Streams: iostream.Streams{Out: &out}}, v); err != nil {
 		t.Fatal(err)
 	}
 	want := "a.b\t1\nnames\tx, y\nparts\tname=link  status.is=Healthy\nparts\tname=git\n"

@@ -3,7 +3,7 @@ package offline
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/delta"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/cli/manifest"
@@ -13,14 +13,14 @@ import (
 )
 
 type diffOptions struct {
-	*access.Common
+	*connect.Common
 	desired string
 	live    string
 	ignore  []string
 	manager string
 }
 
-func newDiffCmd(common *access.Common) *cobra.Command {
+func newDiffCmd(common *connect.Common) *cobra.Command {
 	o := diffOptions{Common: common}
 	cmd := &cobra.Command{
 		Use:   "diff --desired FILE --live FILE",

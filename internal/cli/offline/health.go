@@ -7,19 +7,19 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/cli/manifest"
 	"github.com/slipway-gitops/slipway/internal/engine/health"
 )
 
 type healthOptions struct {
-	*access.Common
+	*connect.Common
 	file     string
 	settings string
 }
 
-func newHealthCmd(common *access.Common) *cobra.Command {
+func newHealthCmd(common *connect.Common) *cobra.Command {
 	o := healthOptions{Common: common}
 	cmd := &cobra.Command{
 		Use:   "health -f FILE",

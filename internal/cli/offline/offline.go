@@ -5,10 +5,10 @@ package offline
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 )
 
 // NewCmds returns the commands.
-func NewCmds(common *access.Common) []*cobra.Command {
+func NewCmds(common *connect.Common) []*cobra.Command {
 	return []*cobra.Command{newRenderCmd(common), newDiffCmd(common), newHealthCmd(common)}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/desire"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/cli/manifest"
@@ -15,7 +15,7 @@ import (
 )
 
 type renderOptions struct {
-	*access.Common
+	*connect.Common
 	app         string
 	name        string
 	repos       []string
@@ -23,7 +23,7 @@ type renderOptions struct {
 	apiVersions []string
 }
 
-func newRenderCmd(common *access.Common) *cobra.Command {
+func newRenderCmd(common *connect.Common) *cobra.Command {
 	o := renderOptions{Common: common}
 	cmd := &cobra.Command{
 		Use:   "render --app FILE --repo DIR",

@@ -13,17 +13,17 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/client"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/cli/noun"
 )
 
 // NewCmds returns the commands.
-func NewCmds(common *access.Common) []*cobra.Command {
+func NewCmds(common *connect.Common) []*cobra.Command {
 	return []*cobra.Command{newUserCmd(common), newGroupCmd(common), newServiceAccountCmd(common), newTokenCmd(common)}
 }
 
-func newUserCmd(common *access.Common) *cobra.Command {
+func newUserCmd(common *connect.Common) *cobra.Command {
 	var passwordFile string
 	n := &noun.Noun[api.User, *api.User]{
 		Use: "user", Aliases: []string{"users"}, Called: "user", Short: "People who sign in",
@@ -45,7 +45,7 @@ func newUserCmd(common *access.Common) *cobra.Command {
 				return nil
 			}
 		},
-		Create: func(ctx context.Context, common *access.Common, s *access.Server, u *api.User, dryRun bool) error {
+		Create: func(ctx context.Context, common *connect.Common, s *connect.Server, u *api.User, dryRun bool) error {
 			in := api.UserCreate{User: *u}
 			if passwordFile != "" {
 				var err error
@@ -81,7 +81,7 @@ func newUserCmd(common *access.Common) *cobra.Command {
 	return cmd
 }
 
-func resetRun(ctx context.Context, common *access.Common, user string) error {
+func resetRun(ctx context.Context, common *connect.Common, user string) error {
 	s, err := common.MustServer()
 	if err != nil {
 		return err
@@ -98,7 +98,7 @@ func resetRun(ctx context.Context, common *access.Common, user string) error {
 	return err
 }
 
-func newGroupCmd(common *access.Common) *cobra.Command {
+func newGroupCmd(common *connect.Common) *cobra.Command {
 	n := &noun.Noun[api.Group, *api.Group]{
 		Use: "group", Aliases: []string{"groups"}, Called: "group", Short: "Sets of users",
 		Entities: (*client.Client).Groups, Name: "org.acme.developers",
@@ -145,7 +145,7 @@ func newGroupCmd(common *access.Common) *cobra.Command {
 	return cmd
 }
 
-func membersRun(ctx context.Context, common *access.Common, id string, edit func([]string) []string) error {
+func membersRun(ctx context.Context, common *connect.Common, id string, edit func([]string) []string) error {
 	s, err := common.MustServer()
 	if err != nil {
 		return err
@@ -162,7 +162,7 @@ func membersRun(ctx context.Context, common *access.Common, id string, edit func
 	return noun.Done(common, "group "+id, "changed", false, &g)
 }
 
-func newServiceAccountCmd(common *access.Common) *cobra.Command {
+func newServiceAccountCmd(common *connect.Common) *cobra.Command {
 	n := &noun.Noun[api.ServiceAccount, *api.ServiceAccount]{
 		Use: "serviceaccount", Aliases: []string{"sa", "serviceaccounts"}, Called: "service account", Short: "Programs that use the API",
 		Entities: (*client.Client).ServiceAccounts, Name: "org.acme.ci",

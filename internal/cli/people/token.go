@@ -9,12 +9,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-gitops/slipway/api"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/cli/noun"
 )
 
-func newTokenCmd(common *access.Common) *cobra.Command {
+func newTokenCmd(common *connect.Common) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "token", Aliases: []string{"tokens"}, Short: "Tokens, with which programs act as a user or a service account",
 		Example: "  slipway token create ci --permission application_view,application_sync --scope org.acme --expires 720h\n  slipway token list",
@@ -36,7 +36,7 @@ func ownerOf(id string) api.Principal {
 
 const ownerHelp = "`user`, or id of a service account"
 
-func newTokenListCmd(common *access.Common) *cobra.Command {
+func newTokenListCmd(common *connect.Common) *cobra.Command {
 	var owner string
 	cmd := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List tokens, without their secrets", Args: cobra.NoArgs,
@@ -60,7 +60,7 @@ func newTokenListCmd(common *access.Common) *cobra.Command {
 	return cmd
 }
 
-func allTokens(ctx context.Context, s *access.Server, owner api.Principal) ([]api.Token, error) {
+func allTokens(ctx context.Context, s *connect.Server, owner api.Principal) ([]api.Token, error) {
 	var out []api.Token
 	options := api.ListOptions{Limit: api.MaxLimit}
 	for {
@@ -87,7 +87,7 @@ func permissionsText(list []api.Permission) string {
 	return strings.Join(parts, ", ")
 }
 
-func newTokenGetCmd(common *access.Common) *cobra.Command {
+func newTokenGetCmd(common *connect.Common) *cobra.Command {
 	return &cobra.Command{
 		Use: "get ID", Short: "Show a token, without its secret", Args: cobra.ExactArgs(1),
 		Example: "  slipway token get 01J9Z6B7Y5", ValidArgsFunction: completeTokens(common),
@@ -106,7 +106,7 @@ func newTokenGetCmd(common *access.Common) *cobra.Command {
 }
 
 type tokenOptions struct {
-	*access.Common
+	*connect.Common
 	name        string
 	owner       string
 	scope       string
@@ -115,7 +115,7 @@ type tokenOptions struct {
 	dryRun      bool
 }
 
-func newTokenCreateCmd(common *access.Common) *cobra.Command {
+func newTokenCreateCmd(common *connect.Common) *cobra.Command {
 	o := tokenOptions{Common: common}
 	cmd := &cobra.Command{
 		Use: "create NAME", Short: "Create a token; its secret is printed once", Args: cobra.ExactArgs(1),
@@ -173,7 +173,7 @@ func tokenRun(ctx context.Context, o tokenOptions) error {
 	return err
 }
 
-func newTokenDeleteCmd(common *access.Common) *cobra.Command {
+func newTokenDeleteCmd(common *connect.Common) *cobra.Command {
 	return &cobra.Command{
 		Use: "delete ID...", Short: "Make tokens worth nothing", Args: cobra.MinimumNArgs(1),
 		Example: "  slipway token delete 01J9Z6B7Y5", ValidArgsFunction: completeTokens(common),
@@ -193,8 +193,8 @@ func newTokenDeleteCmd(common *access.Common) *cobra.Command {
 	}
 }
 
-func completeTokens(common *access.Common) cobra.CompletionFunc {
-	return noun.Complete(common, func(ctx context.Context, s *access.Server, prefix string) ([]string, error) {
+func completeTokens(common *connect.Common) cobra.CompletionFunc {
+	return noun.Complete(common, func(ctx context.Context, s *connect.Server, prefix string) ([]string, error) {
 		all, err := allTokens(ctx, s, api.Principal{})
 		var out []string
 		for i := range all {

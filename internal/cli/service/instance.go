@@ -9,18 +9,18 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-gitops/slipway/api"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/cli/noun"
 )
 
 type instanceOptions struct {
-	*access.Common
+	*connect.Common
 	api.InstanceFilter
 	app string
 }
 
-func newInstanceCmd(common *access.Common) *cobra.Command {
+func newInstanceCmd(common *connect.Common) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "instance", Aliases: []string{"instances"}, Short: "The pods of applications, as their agents see them now",
 		Example: "  slipway instance list --service checkout",

@@ -12,17 +12,17 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/client"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/cli/noun"
 )
 
 // NewCmds returns the commands.
-func NewCmds(common *access.Common) []*cobra.Command {
+func NewCmds(common *connect.Common) []*cobra.Command {
 	return []*cobra.Command{newServiceCmd(common), newEnvironmentCmd(common), newWhereCmd(common), newInstanceCmd(common)}
 }
 
-func newServiceCmd(common *access.Common) *cobra.Command {
+func newServiceCmd(common *connect.Common) *cobra.Command {
 	n := &noun.Noun[api.Service, *api.Service]{
 		Use: "service", Aliases: []string{"services", "svc"}, Called: "service", Short: "Services, which applications run in environments",
 		Entities: (*client.Client).Services, Name: "org.acme.checkout",
@@ -70,7 +70,7 @@ func environments() *noun.Noun[api.Environment, *api.Environment] {
 	}
 }
 
-func newEnvironmentCmd(common *access.Common) *cobra.Command {
+func newEnvironmentCmd(common *connect.Common) *cobra.Command {
 	n := environments()
 	cmd := n.Cmd(common)
 	cmd.AddCommand(
@@ -103,7 +103,7 @@ func agentID(arg string) string {
 
 // newClusterCmd is a command that changes the clusters of an environment.
 func newClusterCmd(
-	common *access.Common, n *noun.Noun[api.Environment, *api.Environment], verb, short, did string,
+	common *connect.Common, n *noun.Noun[api.Environment, *api.Environment], verb, short, did string,
 	edit func(*api.Environment, api.EnvironmentCluster) (bool, error),
 ) *cobra.Command {
 	var reason string
@@ -157,7 +157,7 @@ func editEnvironment(
 
 // resolve finds the id that somebody means: an id, or the name of the only one that has it. list is the command that lists
 // what there is.
-func resolve[T any](ctx context.Context, s *access.Server, all client.Entities[T], called, list, text string, meta func(*T) *api.Meta) (string, error) {
+func resolve[T any](ctx context.Context, s *connect.Server, all client.Entities[T], called, list, text string, meta func(*T) *api.Meta) (string, error) {
 	if text == "" || strings.Contains(text, ".") {
 		return text, nil
 	}
@@ -181,16 +181,16 @@ func resolve[T any](ctx context.Context, s *access.Server, all client.Entities[T
 }
 
 // Service finds the id of a service by id or name.
-func Service(ctx context.Context, s *access.Server, text string) (string, error) {
+func Service(ctx context.Context, s *connect.Server, text string) (string, error) {
 	return resolve(ctx, s, s.Client.Services(), "service", "service", text, func(v *api.Service) *api.Meta { return &v.Meta })
 }
 
 // Environment finds the id of an environment by id or name.
-func Environment(ctx context.Context, s *access.Server, text string) (string, error) {
+func Environment(ctx context.Context, s *connect.Server, text string) (string, error) {
 	return resolve(ctx, s, s.Client.Environments(), "environment", "env", text, func(v *api.Environment) *api.Meta { return &v.Meta })
 }
 
 // Agent finds the id of an agent by id or name.
-func Agent(ctx context.Context, s *access.Server, text string) (string, error) {
+func Agent(ctx context.Context, s *connect.Server, text string) (string, error) {
 	return resolve(ctx, s, s.Client.AgentEntities(), "agent", "agent", text, func(v *api.Agent) *api.Meta { return &v.Meta })
 }

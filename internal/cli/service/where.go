@@ -11,19 +11,19 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-gitops/slipway/api"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/cli/noun"
 )
 
 type whereOptions struct {
-	*access.Common
+	*connect.Common
 	api.ServiceFilter
 	scope string
 	long  bool
 }
 
-func newWhereCmd(common *access.Common) *cobra.Command {
+func newWhereCmd(common *connect.Common) *cobra.Command {
 	o := whereOptions{Common: common}
 	cmd := &cobra.Command{
 		Use: "where", Short: "Show what runs where: services by environment, with version and since when", Args: cobra.NoArgs,

@@ -13,7 +13,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/client"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 )
 
@@ -27,7 +27,7 @@ func clusters() *kind {
 	}
 }
 
-func newClusterCmd(common *access.Common) *cobra.Command {
+func newClusterCmd(common *connect.Common) *cobra.Command {
 	k := clusters()
 	cmd := &cobra.Command{
 		Use: "cluster", Aliases: []string{"clusters"}, Short: "Further clusters that agents deploy to, with their credentials",
@@ -136,7 +136,7 @@ func (f *clusterFlags) fromKubeconfig() (*rest.Config, error) {
 	return config, nil
 }
 
-func newClusterWriteCmd(common *access.Common, k *kind, verb string) *cobra.Command {
+func newClusterWriteCmd(common *connect.Common, k *kind, verb string) *cobra.Command {
 	c := change{Common: common, onlyTry: verb == "test"}
 	var f clusterFlags
 	short := map[string]string{

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-gitops/slipway/api"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/cli/noun"
 )
@@ -16,7 +16,7 @@ import (
 // projectHelp says what --project is for when somebody looks into a repository.
 const projectHelp = "`name` of the AppProject that the application is of, or will be: its rules count (default \"default\")"
 
-func newRefsCmd(common *access.Common) *cobra.Command {
+func newRefsCmd(common *connect.Common) *cobra.Command {
 	var req api.RepositoryRefsRequest
 	cmd := &cobra.Command{
 		Use: "refs URL", Short: "Have an agent list branches and tags of a repository, or its charts", Args: cobra.ExactArgs(1),
@@ -35,7 +35,7 @@ func newRefsCmd(common *access.Common) *cobra.Command {
 	return cmd
 }
 
-func refsRun(ctx context.Context, common *access.Common, req api.RepositoryRefsRequest) error {
+func refsRun(ctx context.Context, common *connect.Common, req api.RepositoryRefsRequest) error {
 	if req.Type != "" {
 		if err := noun.OneOf("type", []string{"git", "helm", "oci"}, req.Type); err != nil {
 			return err
@@ -77,7 +77,7 @@ func refsRun(ctx context.Context, common *access.Common, req api.RepositoryRefsR
 	return common.Table(&rows)
 }
 
-func newPathsCmd(common *access.Common) *cobra.Command {
+func newPathsCmd(common *connect.Common) *cobra.Command {
 	var req api.RepositoryPathsRequest
 	cmd := &cobra.Command{
 		Use: "paths URL [PATH]", Short: "Have an agent list a directory of a repository, and what renders it", Args: cobra.RangeArgs(1, 2),
@@ -92,7 +92,7 @@ func newPathsCmd(common *access.Common) *cobra.Command {
 	return cmd
 }
 
-func pathsRun(ctx context.Context, common *access.Common, req api.RepositoryPathsRequest) error {
+func pathsRun(ctx context.Context, common *connect.Common, req api.RepositoryPathsRequest) error {
 	s, agent, err := looker(ctx, common)
 	if err != nil {
 		return err
@@ -143,7 +143,7 @@ func summary(p *api.RepositoryPaths) string {
 }
 
 // looker is the server, and the agent that looks into a repository.
-func looker(ctx context.Context, common *access.Common) (*access.Server, string, error) {
+func looker(ctx context.Context, common *connect.Common) (*connect.Server, string, error) {
 	s, err := common.MustServer()
 	if err != nil {
 		return nil, "", err

@@ -5,12 +5,12 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/client"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 )
 
 // Certificates, known hosts and GnuPG keys are public: nothing of them is sealed.
 
-func newCertCmd(common *access.Common) *cobra.Command {
+func newCertCmd(common *connect.Common) *cobra.Command {
 	k := &kind{
 		setting: agentapi.SettingCertificate, use: "cert", called: "certificate", example: "git.example.org", of: (*client.Client).Certificates,
 		header: []string{"HOST", "TYPE", "KEY TYPE", "FINGERPRINT"},
@@ -32,7 +32,7 @@ func newCertCmd(common *access.Common) *cobra.Command {
 	return cmd
 }
 
-func newGPGCmd(common *access.Common) *cobra.Command {
+func newGPGCmd(common *connect.Common) *cobra.Command {
 	k := &kind{
 		setting: agentapi.SettingGPGKey, use: "gpg", called: "GnuPG key", example: "4AEE18F83AFDEB23", of: (*client.Client).GPGKeys,
 		header: []string{"KEY", "OWNER", "FINGERPRINT"},
@@ -53,7 +53,7 @@ func newGPGCmd(common *access.Common) *cobra.Command {
 	return cmd
 }
 
-func newPublicCmd(common *access.Common, k *kind, use, short, field, example string, name func(*change, []string)) *cobra.Command {
+func newPublicCmd(common *connect.Common, k *kind, use, short, field, example string, name func(*change, []string)) *cobra.Command {
 	c := change{Common: common}
 	var file string
 	args := cobra.NoArgs

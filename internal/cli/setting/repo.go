@@ -9,7 +9,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/client"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 )
 
 func repositories() *kind {
@@ -31,7 +31,7 @@ func templates() *kind {
 }
 
 // newRepoCmd is `slipway repo` and, below it, the templates.
-func newRepoCmd(common *access.Common) *cobra.Command {
+func newRepoCmd(common *connect.Common) *cobra.Command {
 	cmd := repoCmd(common, repositories(), "repo", "Repositories that agents read, with their credentials")
 	cmd.Aliases = []string{"repos", "repository"}
 	cmd.AddCommand(newRefsCmd(common), newPathsCmd(common))
@@ -39,7 +39,7 @@ func newRepoCmd(common *access.Common) *cobra.Command {
 	return cmd
 }
 
-func repoCmd(common *access.Common, k *kind, use, short string) *cobra.Command {
+func repoCmd(common *connect.Common, k *kind, use, short string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use, Short: short,
 		Example: fmt.Sprintf("  slipway %s create https://git.example.org/shop.git --username bot --password-file token.txt\n  slipway %s list", k.use, k.use),
@@ -116,7 +116,7 @@ func (f *repoFlags) read(c *change, url string, given func(string) bool) error {
 	return nil
 }
 
-func newRepoWriteCmd(common *access.Common, k *kind, verb string) *cobra.Command {
+func newRepoWriteCmd(common *connect.Common, k *kind, verb string) *cobra.Command {
 	c := change{Common: common, onlyTry: verb == "test"}
 	var f repoFlags
 	short := map[string]string{

@@ -20,7 +20,7 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/client"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/cli/noun"
 	"github.com/slipway-gitops/slipway/internal/cli/remote"
@@ -28,7 +28,7 @@ import (
 )
 
 // NewCmds returns the commands.
-func NewCmds(common *access.Common) []*cobra.Command {
+func NewCmds(common *connect.Common) []*cobra.Command {
 	return []*cobra.Command{newRepoCmd(common), newClusterCmd(common), newCertCmd(common), newGPGCmd(common), newSealCmd(common)}
 }
 
@@ -78,7 +78,7 @@ func connectionText(s agentapi.Setting) string {
 	return strings.TrimSpace(c.Status + " " + c.Message)
 }
 
-func (k *kind) list(common *access.Common) *cobra.Command {
+func (k *kind) list(common *connect.Common) *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List those that you may see", Args: cobra.NoArgs,
 		Example: fmt.Sprintf("  slipway %s list\n  slipway %s list --agent account.prod -o json", k.use, k.use),
@@ -106,7 +106,7 @@ func (k *kind) list(common *access.Common) *cobra.Command {
 	}
 }
 
-func (k *kind) items(ctx context.Context, s *access.Server, agent string) ([]api.Item, error) {
+func (k *kind) items(ctx context.Context, s *connect.Server, agent string) ([]api.Item, error) {
 	all, err := k.of(s.Client).All(ctx, api.ItemFilter{})
 	return slices.DeleteFunc(all, func(i api.Item) bool {
 		return agent != "" && i.Agent != agent && !strings.HasSuffix(i.Agent, "."+agent)
@@ -114,7 +114,7 @@ func (k *kind) items(ctx context.Context, s *access.Server, agent string) ([]api
 }
 
 // find is the setting that an argument stands for: an id, a name, or an address.
-func (k *kind) find(ctx context.Context, s *access.Server, agent, arg string) (api.Item, error) {
+func (k *kind) find(ctx context.Context, s *connect.Server, agent, arg string) (api.Item, error) {
 	items, err := k.items(ctx, s, agent)
 	if err != nil {
 		return api.Item{}, s.Explain(err)
@@ -144,8 +144,8 @@ func targetOf(i *api.Item) api.Target {
 	return api.Target{Agent: i.Agent, Namespace: i.Namespace, Name: i.Name}
 }
 
-func (k *kind) complete(common *access.Common) cobra.CompletionFunc {
-	return noun.Complete(common, func(ctx context.Context, s *access.Server, prefix string) ([]string, error) {
+func (k *kind) complete(common *connect.Common) cobra.CompletionFunc {
+	return noun.Complete(common, func(ctx context.Context, s *connect.Server, prefix string) ([]string, error) {
 		items, err := k.items(ctx, s, common.Agent)
 		var out []string
 		for i := range items {
@@ -157,7 +157,7 @@ func (k *kind) complete(common *access.Common) cobra.CompletionFunc {
 	})
 }
 
-func (k *kind) get(common *access.Common) *cobra.Command {
+func (k *kind) get(common *connect.Common) *cobra.Command {
 	return &cobra.Command{
 		Use: "get NAME", Short: "Show one, without its secrets", Args: cobra.ExactArgs(1),
 		Example: fmt.Sprintf("  slipway %s get %s -o yaml", k.use, k.example), ValidArgsFunction: k.complete(common),
@@ -179,7 +179,7 @@ func (k *kind) get(common *access.Common) *cobra.Command {
 	}
 }
 
-func (k *kind) remove(common *access.Common) *cobra.Command {
+func (k *kind) remove(common *connect.Common) *cobra.Command {
 	var force, dryRun bool
 	var reason string
 	cmd := &cobra.Command{
@@ -213,7 +213,7 @@ func (k *kind) remove(common *access.Common) *cobra.Command {
 
 // change is a setting to write: what is public, and what is sealed.
 type change struct {
-	*access.Common
+	*connect.Common
 	name    string
 	public  map[string]string
 	secret  map[string]string
@@ -238,7 +238,7 @@ func (c *change) addFlags(flags *pflag.FlagSet, k *kind) {
 
 // body seals what is secret, for this agent, this setting, and what is done with it. have is the setting as it is there; nil
 // for none.
-func (c *change) body(ctx context.Context, k *kind, s *access.Server, agent *api.Agent, have *api.Item) (api.SettingWrite, error) {
+func (c *change) body(ctx context.Context, k *kind, s *connect.Server, agent *api.Agent, have *api.Item) (api.SettingWrite, error) {
 	out := api.SettingWrite{Name: c.name, Fields: c.public, Upsert: c.upsert, Test: c.test, Reason: c.reason}
 	var err error
 	if out.Labels, err = noun.ReadLabels(c.labels); err != nil || len(c.secret) == 0 {
@@ -264,7 +264,7 @@ func verb(onlyTry bool) string {
 
 // sealTo seals fields to the key of an agent, for who is signed in and for now. A key that changed has to be accepted: the
 // server could have put its own in.
-func sealTo(ctx context.Context, s *access.Server, agent *api.Agent, what seal.Purpose, fields map[string]string, accept bool) (string, error) {
+func sealTo(ctx context.Context, s *connect.Server, agent *api.Agent, what seal.Purpose, fields map[string]string, accept bool) (string, error) {
 	if agent.SealKey == "" {
 		return "", fmt.Errorf("agent %s has no key to seal secrets to yet: it gets one when it has registered; `slipway agent wait %s`", agent.ID, agent.ID)
 	}
@@ -295,7 +295,7 @@ func sealTo(ctx context.Context, s *access.Server, agent *api.Agent, what seal.P
 }
 
 // named finds the setting of an agent with a name; nil where there is none that may be seen.
-func (k *kind) named(ctx context.Context, s *access.Server, agent, name string) (*api.Item, error) {
+func (k *kind) named(ctx context.Context, s *connect.Server, agent, name string) (*api.Item, error) {
 	items, err := k.items(ctx, s, agent)
 	if err != nil {
 		return nil, s.Explain(err)
@@ -374,7 +374,7 @@ func (c *change) update(ctx context.Context, k *kind, arg string) error {
 	return c.done(k, done, "changed")
 }
 
-func (c *change) try(ctx context.Context, k *kind, s *access.Server, agent string, body api.SettingWrite) error {
+func (c *change) try(ctx context.Context, k *kind, s *connect.Server, agent string, body api.SettingWrite) error {
 	found, err := k.of(s.Client).Test(ctx, agent, body)
 	if err != nil {
 		return s.Explain(err)
@@ -397,7 +397,7 @@ func nameOf(k *kind, address string) string {
 	return string(k.setting) + "-" + hex.EncodeToString(sum[:5])
 }
 
-func newSealCmd(common *access.Common) *cobra.Command {
+func newSealCmd(common *connect.Common) *cobra.Command {
 	var what, name, project string
 	var files, open, labels []string
 	var accept, try bool

@@ -6,13 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/remote"
 )
 
 // stackAt makes a stack on a data directory, as `slipway up` does when its server listens.
 func stackAt(d dir, port int) *stack {
-	return &stack{dir: d, server: "slipway-server", options: upOptions{Common: &access.Common{}}, ports: ports{Server: port}}
+	return &stack{dir: d, server: "slipway-server", options: upOptions{Common: &connect.Common{}}, ports: ports{Server: port}}
 }
 
 // claim claims the context of a stack and returns it with what its env says.

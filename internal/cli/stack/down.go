@@ -10,18 +10,18 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/remote"
 )
 
 type downOptions struct {
-	*access.Common
+	*connect.Common
 	data    string
 	purge   bool
 	timeout time.Duration
 }
 
-func newDownCmd(common *access.Common) *cobra.Command {
+func newDownCmd(common *connect.Common) *cobra.Command {
 	o := downOptions{Common: common}
 	cmd := &cobra.Command{
 		Use:     "down",

@@ -17,7 +17,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1/crd"
 	"github.com/slipway-gitops/slipway/dev/demo"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 )
 
 const (
@@ -36,14 +36,14 @@ func core(resource string) schema.GroupVersionResource {
 
 // install brings the definitions of Argo CD's resources, the namespace of Applications and the default project into
 // the cluster. What is there already stays, but for older definitions of our own.
-func install(ctx context.Context, cluster *access.Cluster, namespace string) error {
+func install(ctx context.Context, cluster *connect.Cluster, namespace string) error {
 	manifests, err := crd.Manifests()
 	if err != nil {
 		return err
 	}
 	for _, raw := range manifests {
 		if err := installCRD(ctx, cluster, raw); err != nil {
-			return access.Explain(err)
+			return connect.Explain(err)
 		}
 	}
 	err = createMissing(ctx, cluster, core("namespaces"), "", map[string]any{
@@ -63,16 +63,16 @@ func install(ctx context.Context, cluster *access.Cluster, namespace string) err
 	})
 }
 
-func createMissing(ctx context.Context, cluster *access.Cluster, resource schema.GroupVersionResource, namespace string, obj map[string]any) error {
+func createMissing(ctx context.Context, cluster *connect.Cluster, resource schema.GroupVersionResource, namespace string, obj map[string]any) error {
 	u := &unstructured.Unstructured{Object: obj}
-	_, err := cluster.Dynamic.Resource(resource).Namespace(namespace).Create(ctx, u, metav1.CreateOptions{FieldManager: access.Manager})
+	_, err := cluster.Dynamic.Resource(resource).Namespace(namespace).Create(ctx, u, metav1.CreateOptions{FieldManager: connect.Manager})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
-		return access.Explain(fmt.Errorf("create %s %s: %w", u.GetKind(), u.GetName(), err))
+		return connect.Explain(fmt.Errorf("create %s %s: %w", u.GetKind(), u.GetName(), err))
 	}
 	return nil
 }
 
-func installCRD(ctx context.Context, cluster *access.Cluster, raw []byte) error {
+func installCRD(ctx context.Context, cluster *connect.Cluster, raw []byte) error {
 	want := &unstructured.Unstructured{}
 	if err := yaml.Unmarshal(raw, &want.Object); err != nil {
 		return fmt.Errorf("read resource definition: %w", err)
@@ -82,7 +82,7 @@ func installCRD(ctx context.Context, cluster *access.Cluster, raw []byte) error 
 	switch {
 	case err == nil && !older(have):
 	case err == nil || apierrors.IsNotFound(err):
-		_, err = client.Apply(ctx, want.GetName(), want, metav1.ApplyOptions{FieldManager: access.Manager, Force: true})
+		_, err = client.Apply(ctx, want.GetName(), want, metav1.ApplyOptions{FieldManager: connect.Manager, Force: true})
 		if err != nil {
 			return fmt.Errorf("install resource definition %s: %w", want.GetName(), err)
 		}
@@ -99,7 +99,7 @@ func older(have *unstructured.Unstructured) bool {
 }
 
 // established waits until the API server serves the kind.
-func established(ctx context.Context, cluster *access.Cluster, name string) error {
+func established(ctx context.Context, cluster *connect.Cluster, name string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, establishLimit,
 		fmt.Errorf("resource definition %s is not served after %s", name, establishLimit))
 	defer cancel()
@@ -142,7 +142,7 @@ func served(obj *unstructured.Unstructured) bool {
 }
 
 // webhookSecret returns what deliveries to the agent are signed with, and makes it up where there is none.
-func webhookSecret(ctx context.Context, cluster *access.Cluster, namespace string) (string, error) {
+func webhookSecret(ctx context.Context, cluster *connect.Cluster, namespace string) (string, error) {
 	err := createMissing(ctx, cluster, core("secrets"), namespace, map[string]any{
 		"apiVersion": "v1", "kind": "Secret", "type": "Opaque",
 		"metadata": map[string]any{
@@ -155,7 +155,7 @@ func webhookSecret(ctx context.Context, cluster *access.Cluster, namespace strin
 	}
 	have, err := cluster.Dynamic.Resource(core("secrets")).Namespace(namespace).Get(ctx, secretName, metav1.GetOptions{})
 	if err != nil {
-		return "", access.Explain(fmt.Errorf("read Secret %s: %w", secretName, err))
+		return "", connect.Explain(fmt.Errorf("read Secret %s: %w", secretName, err))
 	}
 	encoded, _, _ := unstructured.NestedString(have.Object, "data", webhookSecretKey)
 	return decodeSecret(encoded)
@@ -163,7 +163,7 @@ func webhookSecret(ctx context.Context, cluster *access.Cluster, namespace strin
 
 // deploy creates the demo Applications. One that is there keeps what people changed, unless the address of the
 // repository is another one now.
-func deploy(ctx context.Context, cluster *access.Cluster, repoURL string) (names []string, err error) {
+func deploy(ctx context.Context, cluster *connect.Cluster, repoURL string) (names []string, err error) {
 	apps, err := demo.Applications(repoURL)
 	if err != nil {
 		return nil, err
@@ -198,7 +198,7 @@ func isNotFound(err error) bool {
 	return errors.As(err, &status) && status.Status().Reason == metav1.StatusReasonNotFound
 }
 
-func follows(app access.Application, repoURL string) bool {
+func follows(app connect.Application, repoURL string) bool {
 	for _, s := range app.Spec.EffectiveSources() {
 		if s.RepoURL != repoURL {
 			return false

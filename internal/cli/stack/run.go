@@ -18,7 +18,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 )
 
@@ -104,8 +104,8 @@ func (s *stack) start(ctx context.Context, group *errgroup.Group) error {
 		_ = listener.Close()
 		return err
 	}
-	connect := access.Options{Kubeconfig: s.dir.kubeconfig(), Namespace: s.options.Namespace}
-	cluster, err := connect.Connect()
+	options := connect.Options{Kubeconfig: s.dir.kubeconfig(), Namespace: s.options.Namespace}
+	cluster, err := options.Connect()
 	if err == nil {
 		err = install(ctx, cluster, s.options.Namespace)
 	}
@@ -242,7 +242,7 @@ func (s *stack) copyKubeconfig(from string) error {
 }
 
 // startGit makes and serves the demo repository. It takes over listener.
-func (s *stack) startGit(ctx context.Context, group *errgroup.Group, cluster *access.Cluster, listener net.Listener) error {
+func (s *stack) startGit(ctx context.Context, group *errgroup.Group, cluster *connect.Cluster, listener net.Listener) error {
 	if !s.options.demo {
 		return listener.Close()
 	}
@@ -313,14 +313,14 @@ func (s *stack) agentArgs() []string {
 func (s *stack) webhook() string { return "http://" + loopback(s.ports.Webhook) + "/api/webhook" }
 
 // settle deploys the demo and waits until all of it is synced and healthy.
-func (s *stack) settle(ctx context.Context, cluster *access.Cluster) error {
+func (s *stack) settle(ctx context.Context, cluster *connect.Cluster) error {
 	names, err := deploy(ctx, cluster, s.repo)
 	if err != nil {
 		return err
 	}
 	s.say("syncing %s", strings.Join(names, ", "))
 	last := map[string]string{}
-	err = cluster.Apps.Follow(ctx, names, func(name string, app *access.Application) (bool, error) {
+	err = cluster.Apps.Follow(ctx, names, func(name string, app *connect.Application) (bool, error) {
 		if app == nil {
 			return false, fmt.Errorf("application %s was deleted meanwhile; start again to get it back", name)
 		}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/client"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/remote"
 )
 
@@ -109,7 +109,7 @@ func (d dir) firstPassword() (string, error) {
 
 // join signs this user in to the server, and registers the agent there. The client is nil without a server, and where
 // somebody changed the first password.
-func (s *stack) join(ctx context.Context, cluster *access.Cluster) (*client.Client, error) {
+func (s *stack) join(ctx context.Context, cluster *connect.Cluster) (*client.Client, error) {
 	if s.server == "" {
 		return nil, nil //nolint:nilnil // no server is no error
 	}
@@ -204,7 +204,7 @@ func orphaned(c remote.Context) bool {
 }
 
 // register makes the agent of the demo, and a token with which it joins unless it has.
-func (s *stack) register(ctx context.Context, c *client.Client, cluster *access.Cluster) error {
+func (s *stack) register(ctx context.Context, c *client.Client, cluster *connect.Cluster) error {
 	id := api.ScopeAccount.ID(agentName)
 	have, err := c.AgentEntities().Get(ctx, id)
 	var made api.AgentRegistration
@@ -225,13 +225,13 @@ func (s *stack) register(ctx context.Context, c *client.Client, cluster *access.
 }
 
 // registered reports whether the agent of the cluster knows who it is.
-func (s *stack) registered(ctx context.Context, cluster *access.Cluster) bool {
+func (s *stack) registered(ctx context.Context, cluster *connect.Cluster) bool {
 	_, err := cluster.Dynamic.Resource(core("secrets")).Namespace(s.options.Namespace).Get(ctx, identitySecret, metav1.GetOptions{})
 	return err == nil
 }
 
 // awaitCopy waits until the server knows of the applications that are in the cluster.
-func (s *stack) awaitCopy(ctx context.Context, c *client.Client, cluster *access.Cluster) error {
+func (s *stack) awaitCopy(ctx context.Context, c *client.Client, cluster *connect.Cluster) error {
 	if c == nil {
 		return nil
 	}

@@ -9,11 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 )
 
 // NewCmds returns the commands `up` and `down`.
-func NewCmds(common *access.Common) []*cobra.Command {
+func NewCmds(common *connect.Common) []*cobra.Command {
 	return []*cobra.Command{newUpCmd(common), newDownCmd(common)}
 }
 

@@ -20,7 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/slipway-gitops/slipway/dev/demo"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -285,7 +285,7 @@ func TestTheEnvironmentOfTheStackIsNoConfigurationOfAnotherServer(t *testing.T) 
 	if len(flags) == 0 {
 		t.Fatal("the reference names no flag")
 	}
-	s := &stack{dir: dir(t.TempDir()), server: "slipway-server", options: upOptions{Common: &access.Common{}}}
+	s := &stack{dir: dir(t.TempDir()), server: "slipway-server", options: upOptions{Common: &connect.Common{}}}
 	if err := s.writeEnv(); err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/api/client"
 	"github.com/slipway-gitops/slipway/dev/demo"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 )
 
 // noticesPath is where the Git server of the demo takes the notifications of the server.
@@ -29,7 +29,7 @@ const channelName = "team"
 // tour fills the pages that the five applications leave empty: services in two regions, releases with a history, a sync
 // that the deletion guard holds, and notifications. It does so once for a data directory, so what people change stays; a
 // tour that is interrupted stays as it is.
-func (s *stack) tour(ctx context.Context, c *client.Client, cluster *access.Cluster) error {
+func (s *stack) tour(ctx context.Context, c *client.Client, cluster *connect.Cluster) error {
 	if c == nil || !s.options.tour || s.git == nil {
 		return nil
 	}
@@ -104,7 +104,7 @@ func unlessThere(err error) error {
 }
 
 // deployTour creates the Applications of the tour that are not there.
-func (s *stack) deployTour(ctx context.Context, cluster *access.Cluster) error {
+func (s *stack) deployTour(ctx context.Context, cluster *connect.Cluster) error {
 	for _, object := range demo.TourApplications(s.repo) {
 		want := &unstructured.Unstructured{Object: object}
 		want.SetNamespace(cluster.Apps.Namespace())
@@ -141,9 +141,9 @@ func (s *stack) commit(ctx context.Context, c demo.Commit) (string, error) {
 }
 
 // awaitCommit waits until the applications of a commit are as it wants them.
-func (s *stack) awaitCommit(ctx context.Context, cluster *access.Cluster, c demo.Commit, id string) error {
+func (s *stack) awaitCommit(ctx context.Context, cluster *connect.Cluster, c demo.Commit, id string) error {
 	last := map[string]string{}
-	err := cluster.Apps.Follow(ctx, slices.Concat(c.Applications, c.Holds), func(name string, app *access.Application) (bool, error) {
+	err := cluster.Apps.Follow(ctx, slices.Concat(c.Applications, c.Holds), func(name string, app *connect.Application) (bool, error) {
 		if app == nil {
 			return false, fmt.Errorf("application %s was deleted; start again to get it back", name)
 		}

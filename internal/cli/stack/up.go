@@ -8,12 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 )
 
 type upOptions struct {
-	*access.Common
+	*connect.Common
 	data    string
 	port    int
 	nodes   int
@@ -24,7 +24,7 @@ type upOptions struct {
 	timeout time.Duration
 }
 
-func newUpCmd(common *access.Common) *cobra.Command {
+func newUpCmd(common *connect.Common) *cobra.Command {
 	o := upOptions{Common: common}
 	cmd := &cobra.Command{
 		Use:   "up",
@@ -98,7 +98,7 @@ type facts struct {
 }
 
 // announce says what to try next, or prints the facts where JSON or YAML is asked for.
-func announce(common *access.Common, d dir, f facts) error {
+func announce(common *connect.Common, d dir, f facts) error {
 	if common.Output != iostream.Table {
 		return common.Print(common.Output, f)
 	}

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/metadata"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 )
 
 // labelled chooses what belongs to an agent that is installed in a cluster.
@@ -43,12 +43,12 @@ func status() fields {
 
 // site is a cluster, looked at without a server.
 type site struct {
-	*access.Cluster
+	*connect.Cluster
 	names     metadata.Interface
 	namespace string
 }
 
-func newCluster(c *access.Cluster) (*site, error) {
+func newCluster(c *connect.Cluster) (*site, error) {
 	names, err := metadata.NewForConfig(c.Config)
 	if err != nil {
 		return nil, fmt.Errorf("make client of names: %w", err)
@@ -76,7 +76,7 @@ func (s *site) parts() []part {
 func (s *site) version(ctx context.Context) (found, error) {
 	raw, err := s.Discovery.RESTClient().Get().AbsPath("/version").Do(ctx).Raw()
 	if err != nil {
-		return found{}, access.Explain(err)
+		return found{}, connect.Explain(err)
 	}
 	return found{items: []any{json.RawMessage(raw)}, keep: keep("gitVersion", "platform", "buildDate")}, nil
 }
@@ -86,7 +86,7 @@ func (s *site) list(ctx context.Context, group, version, resource, selector stri
 	list, err := s.Dynamic.Resource(schema.GroupVersionResource{Group: group, Version: version, Resource: resource}).Namespace(s.namespace).
 		List(ctx, metav1.ListOptions{LabelSelector: selector, Limit: maxObjects})
 	if err != nil {
-		return found{}, access.Explain(fmt.Errorf("list %s: %w", resource, err))
+		return found{}, connect.Explain(fmt.Errorf("list %s: %w", resource, err))
 	}
 	out := found{keep: kept}
 	for i := range list.Items {
@@ -164,7 +164,7 @@ func (s *site) secrets(ctx context.Context) (found, error) {
 	list, err := s.names.Resource(schema.GroupVersionResource{Version: "v1", Resource: "secrets"}).Namespace(s.namespace).
 		List(ctx, metav1.ListOptions{LabelSelector: v1alpha1.LabelSecretType})
 	if err != nil {
-		return found{}, access.Explain(fmt.Errorf("list names of Secrets: %w", err))
+		return found{}, connect.Explain(fmt.Errorf("list names of Secrets: %w", err))
 	}
 	var out found
 	for i := range list.Items {
@@ -219,7 +219,7 @@ func (s *site) served(what agentPart) func(context.Context) (found, error) {
 			}
 			raw, err := s.proxied(ctx, name, port, what.path)
 			if err != nil {
-				fault = access.Explain(fmt.Errorf("read %s of pod %s: %w", what.path, name, err))
+				fault = connect.Explain(fmt.Errorf("read %s of pod %s: %w", what.path, name, err))
 				out.note = "FAILED for one: " + fault.Error()
 				continue
 			}

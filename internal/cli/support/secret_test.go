@@ -16,7 +16,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/client"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/cli/remote"
 )
@@ -210,7 +210,7 @@ func worlds(t *testing.T) map[string]struct {
 	if err := clientcmd.WriteToFile(*config, file); err != nil {
 		t.Fatal(err)
 	}
-	connected, err := access.Options{Kubeconfig: file, Namespace: "argocd"}.Connect()
+	connected, err := connect.Options{Kubeconfig: file, Namespace: "argocd"}.Connect()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +219,7 @@ func worlds(t *testing.T) map[string]struct {
 		t.Fatal(err)
 	}
 	return map[string]world{
-		"server": {server, serverParts(&access.Server{Client: c, Name: remote.Context{Server: serving.URL}})}, "cluster": {cluster, s.parts()},
+		"server": {server, serverParts(&connect.Server{Client: c, Name: remote.Context{Server: serving.URL}})}, "cluster": {cluster, s.parts()},
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"net/url"
 
 	"github.com/slipway-gitops/slipway/api"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 )
 
 const (
@@ -17,7 +17,7 @@ const (
 )
 
 // serverParts are those of a server.
-func serverParts(s *access.Server) []part {
+func serverParts(s *connect.Server) []part {
 	at := plane{s}
 	return []part{
 		{"server.json", "version of the server, whether it is healthy and ready, and counts", at.server},
@@ -31,7 +31,7 @@ func serverParts(s *access.Server) []part {
 	}
 }
 
-type plane struct{ *access.Server }
+type plane struct{ *connect.Server }
 
 // all makes items of a list.
 func all[T any](in []T) []any {

@@ -16,7 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 )
 
@@ -37,14 +37,14 @@ Messages are in it as they were said, without what looks like a secret. Look thr
 `
 
 type options struct {
-	*access.Common
+	*connect.Common
 	file  string
 	list  bool
 	force bool
 }
 
 // NewCmd returns the command.
-func NewCmd(common *access.Common) *cobra.Command {
+func NewCmd(common *connect.Common) *cobra.Command {
 	o := options{Common: common}
 	cmd := &cobra.Command{
 		Use: "support-bundle", Short: "Write what somebody needs who is asked for help into one file, without secrets", Args: cobra.NoArgs,

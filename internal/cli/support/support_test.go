@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 )
 
@@ -109,7 +109,7 @@ func TestMetricsComeThroughTheAPIServer(t *testing.T) {
 	if err := clientcmd.WriteToFile(*config, file); err != nil {
 		t.Fatal(err)
 	}
-	cluster, err := access.Options{Kubeconfig: file, Namespace: "argocd"}.Connect()
+	cluster, err := connect.Options{Kubeconfig: file, Namespace: "argocd"}.Connect()
 	if err != nil {
 		t.Fatal(err)
 	}

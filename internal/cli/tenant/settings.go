@@ -6,12 +6,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-gitops/slipway/api"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/cli/noun"
 )
 
-func newSettingsCmd(common *access.Common) *cobra.Command {
+func newSettingsCmd(common *connect.Common) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "settings", Short: "Settings of the server",
 		Example: "  slipway settings get\n  slipway settings set --audit-retention-days 730",
@@ -20,7 +20,7 @@ func newSettingsCmd(common *access.Common) *cobra.Command {
 	return cmd
 }
 
-func newSettingsGetCmd(common *access.Common) *cobra.Command {
+func newSettingsGetCmd(common *connect.Common) *cobra.Command {
 	return &cobra.Command{
 		Use: "get", Short: "Show them", Args: cobra.NoArgs, Example: "  slipway settings get\n  slipway settings get -o json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -38,13 +38,13 @@ func newSettingsGetCmd(common *access.Common) *cobra.Command {
 }
 
 type settingsOptions struct {
-	*access.Common
+	*connect.Common
 	wanted api.Settings
 	reason string
 	dryRun bool
 }
 
-func newSettingsSetCmd(common *access.Common) *cobra.Command {
+func newSettingsSetCmd(common *connect.Common) *cobra.Command {
 	o := settingsOptions{Common: common}
 	cmd := &cobra.Command{
 		Use: "set", Short: "Change those that are given, and leave the others", Args: cobra.NoArgs,

@@ -7,16 +7,16 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/client"
-	"github.com/slipway-gitops/slipway/internal/cli/access"
+	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/noun"
 )
 
 // NewCmds returns the commands.
-func NewCmds(common *access.Common) []*cobra.Command {
+func NewCmds(common *connect.Common) []*cobra.Command {
 	return []*cobra.Command{newOrgCmd(common), newProjectCmd(common), newSettingsCmd(common)}
 }
 
-func newOrgCmd(common *access.Common) *cobra.Command {
+func newOrgCmd(common *connect.Common) *cobra.Command {
 	n := &noun.Noun[api.Organization, *api.Organization]{
 		Use: "org", Aliases: []string{"organization", "orgs"}, Called: "organization", Short: "Organizations, which hold projects",
 		Entities: (*client.Client).Organizations, ID: noun.Named, Name: "acme",
@@ -26,7 +26,7 @@ func newOrgCmd(common *access.Common) *cobra.Command {
 	return n.Cmd(common)
 }
 
-func newProjectCmd(common *access.Common) *cobra.Command {
+func newProjectCmd(common *connect.Common) *cobra.Command {
 	n := &noun.Noun[api.Project, *api.Project]{
 		Use: "project", Aliases: []string{"projects"}, Called: "project", Short: "Projects, which hold what a team works with",
 		Entities: (*client.Client).Projects, ID: noun.Nested, Name: "acme.shop",
