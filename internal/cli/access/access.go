@@ -98,7 +98,7 @@ func objectsText(g *api.ResourceGroup) string {
 
 func newBindCmd(common *connect.Common) *cobra.Command {
 	n := &noun.Noun[api.Binding, *api.Binding]{
-		Use: "bind", Aliases: []string{"binding", "bindings"}, Called: "binding", Short: "Bindings, which give a role to somebody at a scope",
+		Use: "bind", Aliases: []string{"binding", "bindings"}, Called: "binding", Short: "Bindings: roles of users, groups and service accounts at a scope",
 		Entities: (*client.Client).Bindings, Name: "org.acme.developers",
 		Header: []string{"WHO", "ROLE", "OBJECTS"},
 		Row: func(b *api.Binding) []string {
@@ -166,7 +166,7 @@ func newAccessCmd(common *connect.Common) *cobra.Command {
 	}
 	cmd.AddCommand(
 		newCanCmd(common, "can", "Say yes or no and why; exit code 3 for no", true),
-		newCanCmd(common, "explain", "Say why somebody may do something or may not; exit code 0 for both", false),
+		newCanCmd(common, "explain", "Explain why a user or a service account has a permission, or not; exit code 0 for both", false),
 		newPermissionsCmd(common),
 	)
 	return cmd

@@ -168,7 +168,7 @@ func newRegisterCmd(common *connect.Common, n *noun.Noun[api.Agent, *api.Agent])
 			}
 			did := "has a new registration token"
 			if made.Agent.Hosted != nil {
-				did = "is registered anew"
+				did = "is registered again"
 			}
 			return tell(cmd.Context(), common, s, made, did)
 		},

@@ -52,7 +52,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Agent, "agent", "", "at a server: only this `agent`, and where to create things")
 	flags.StringVar(&o.Kubeconfig, "kubeconfig", "", "talk to a cluster without a server: kubeconfig `file` (default $KUBECONFIG, then ~/.kube/config)")
 	flags.StringVar(&o.Context, "context", "", "`name` of the kubeconfig's context to use")
-	flags.StringVarP(&o.Namespace, "namespace", "n", namespace, "`namespace` of the Application resources ($SLIPWAY_NAMESPACE); what is made at a server goes into that of its agent where nobody says")
+	flags.StringVarP(&o.Namespace, "namespace", "n", namespace, "`namespace` of the Application resources ($SLIPWAY_NAMESPACE); at a server, new objects go into the namespace of their agent by default")
 }
 
 // Cluster is a connection to one API server.

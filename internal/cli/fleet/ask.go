@@ -96,7 +96,7 @@ func newSyncCmd(common *connect.Common) *cobra.Command {
 func newRefreshCmd(common *connect.Common) *cobra.Command {
 	example := "  slipway fleet refresh --agent prod\n  slipway fleet refresh --repo https://git.example.org/shop.git --hard --reason 'the chart was republished'"
 	return newAskCmd(common, "refresh", "Look at Git and the clusters again for many applications", example, func(cmd *cobra.Command) func(*api.JobRequest) error {
-		hard := cmd.Flags().Bool("hard", false, "use no cache: render anew and ask the API server about every object")
+		hard := cmd.Flags().Bool("hard", false, "use no cache: render again and ask the API server about every object")
 		return func(r *api.JobRequest) error {
 			r.Action = api.JobRefresh
 			if *hard {

@@ -62,7 +62,7 @@ func (o *choice) addFlags(common *connect.Common, cmd *cobra.Command, saved bool
 	flags.StringSliceVar(&o.Health, "health", nil, "only `Healthy|Progressing|Degraded|Suspended|Missing|Unknown`; with commas, any of them")
 	flags.StringSliceVar(&o.Phase, "phase", nil, "only those whose last operation is `Running|Terminating|Succeeded|Failed|Error`; with commas, any of them")
 	flags.StringSliceVar(&o.Attention, "attention", nil, "only those that need attention: `SourceError|Degraded|SyncFailed|Held|OutOfSync|NeverDeployed`; with commas, any of them")
-	flags.BoolVar(&o.Held, "held", false, "only those whose sync waits for somebody or something")
+	flags.BoolVar(&o.Held, "held", false, "only those whose sync or deletion is held: by a sync window, or until a person confirms it")
 	flags.BoolVar(&o.Stale, "stale", false, "only those whose state may be out of date: their agent is away, or no longer reports them")
 	flags.StringVar(&o.DriftOlder, "drift-older", "", "only those that are out of sync for longer than this `time`: 90m, 36h, 7d")
 	flags.StringVar(&o.Since, "since", "", "only those whose last operation ended within this `time` before now")

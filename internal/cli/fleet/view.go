@@ -58,7 +58,7 @@ func newViewSaveCmd(common *connect.Common) *cobra.Command {
 		Long: "Save a filter under a name, in place of the one of before. Ages in it are relative: it means the same tomorrow.\n" +
 			"Everyone's take the permission savedview_edit at the account.",
 		Example: "  slipway fleet view save degraded --health Degraded,Missing\n" +
-			"  slipway fleet view save late --drift-older 2h --type Production --everyone --description 'what needs somebody'",
+			"  slipway fleet view save late --drift-older 2h --type Production --everyone --description 'long out of sync'",
 		ValidArgsFunction: completeViews(common),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.name = args[0]
