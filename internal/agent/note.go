@@ -5,9 +5,9 @@ import (
 	"strconv"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/mark"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/source"
-	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // maxNote bounds each text of a note, in characters: people who write commits are not asked.
@@ -20,13 +20,11 @@ func nextNotes(app *v1alpha1.Application, next []v1alpha1.RevisionHistory, op *v
 	if len(next) == 0 || op == nil || (len(old) > 0 && old[len(old)-1].ID == next[len(next)-1].ID) {
 		return ""
 	}
-	have := map[string]v1alpha1.Note{}
-	_ = strict.Decode([]byte(app.Annotations[v1alpha1.AnnotationHistoryNotes]), &have, strict.Foreign) // what cannot be read is written anew
+	have, _ := mark.ReadNotes(app) // notes that cannot be read are replaced
 	notes := make(map[string]v1alpha1.Note, len(next))
 	for _, h := range next {
-		id := strconv.FormatInt(h.ID, 10)
-		if n, ok := have[id]; ok {
-			notes[id] = n
+		if n, ok := have[h.ID]; ok {
+			notes[strconv.FormatInt(h.ID, 10)] = n
 		}
 	}
 	n := v1alpha1.Note{By: object.Brief(op.Operation.InitiatedBy.Username, maxNote)}

@@ -14,6 +14,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/decide"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
+	"github.com/slipway-gitops/slipway/internal/engine/mark"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
@@ -126,10 +127,10 @@ func elsewhere(app *v1alpha1.Application, res engine.Result) bool {
 		known = []string{app.Status.Sync.Revision}
 	}
 	op := res.Operation
-	if op == nil || op.Operation.InitiatedBy.Automated || !overrides(op.Operation.Sync) || len(known) == 0 || slices.Equal(known, res.Revisions) {
+	if op == nil || op.Operation.InitiatedBy.Automated || !decide.Overrides(op.Operation.Sync) || len(known) == 0 || slices.Equal(known, res.Revisions) {
 		return false
 	}
-	pin, err := decide.ReadPin(app)
+	pin, err := mark.ReadPin(app)
 	return err != nil || pin == nil || !slices.Equal(pin.Revisions, res.Revisions)
 }
 

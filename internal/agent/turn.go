@@ -181,7 +181,7 @@ func (a *Agent) followUp(id name, app *v1alpha1.Application, res engine.Result, 
 	case res.Err != nil:
 		a.queue.addAfter(id, pauseAfter(a.registry.failed(id)))
 		return
-	case app.Operation != nil && overrides(app.Operation.Sync) && res.Operation != nil && res.Operation.Phase.Completed():
+	case app.Operation != nil && decide.Overrides(app.Operation.Sync) && res.Operation != nil && res.Operation.Phase.Completed():
 		a.queue.add(id) // compare with what the specification says again
 	case policyWaits(app, res):
 		a.queue.add(id)
@@ -197,11 +197,6 @@ func (a *Agent) clockSet(ahead time.Duration) {
 	for _, id := range waiting {
 		a.queue.add(id)
 	}
-}
-
-// overrides reports whether an operation deployed something else than the specification names.
-func overrides(op *v1alpha1.SyncOperation) bool {
-	return op != nil && (op.Revision != "" || len(op.Revisions) > 0 || op.Source != nil || len(op.Sources) > 0 || len(op.Manifests) > 0)
 }
 
 // pauseAfter is how long to leave an Application alone after its nth failure in a row.

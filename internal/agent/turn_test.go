@@ -8,6 +8,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine"
+	"github.com/slipway-gitops/slipway/internal/engine/decide"
 )
 
 // restful is an Agent that has a queue and a registry with one Application, and nothing else.
@@ -58,7 +59,7 @@ func TestManifestsOfAnOperationAreSomethingElseThanTheSpecification(t *testing.T
 		{&v1alpha1.SyncOperation{Manifests: []string{"{}"}}, true},
 		{&v1alpha1.SyncOperation{Sources: []v1alpha1.ApplicationSource{{}}}, true},
 	} {
-		if got := overrides(c.op); got != c.want {
+		if got := decide.Overrides(c.op); got != c.want {
 			t.Errorf("%+v: %t", c.op, got)
 		}
 	}

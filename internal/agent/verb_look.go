@@ -15,6 +15,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
+	"github.com/slipway-gitops/slipway/internal/engine/mark"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/inspect"
 	"github.com/slipway-gitops/slipway/internal/operate"
@@ -36,7 +37,7 @@ func (v *verbs) diff(ctx context.Context, cmd agentapi.Command) (any, error) {
 	out := api.DiffAnswer{Warnings: warnings}
 	options := inspect.Options{Mask: rules.Mask}
 	if req.Drift {
-		allowed, err := operate.ReadAllowances(app)
+		allowed, err := mark.ReadAllowances(app)
 		if err != nil {
 			out.Warnings = append(out.Warnings, err.Error())
 		}

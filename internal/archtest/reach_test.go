@@ -39,7 +39,8 @@ func rooms() map[string][]string {
 		"internal/engine/live":   {api, object, diff, health, "internal/clock"},
 		"internal/engine/apply":  {api, object, diff, health, live, plan, "internal/engine/guard"},
 		"internal/engine/guard":  {api, object, plan},
-		"internal/engine/decide": {api, object, diff, plan, "internal/engine/guard", "internal/project", "internal/strict"},
+		"internal/engine/decide": {api, object, diff, plan, "internal/engine/guard", "internal/engine/mark", "internal/project"},
+		"internal/engine/mark":   {api, object, "internal/strict"},
 
 		"internal/source":   {api, "internal/git"},
 		"internal/git":      {api, redact},
@@ -57,10 +58,10 @@ func rooms() map[string][]string {
 		"internal/podlog":   {api},
 		chained:             {api},
 		redact:              {chained},
-		"internal/operate":  {api, object, "internal/project"},
+		"internal/operate":  {api, object, "internal/engine/mark", "internal/project"},
 		"internal/cause":    {api, object, redact},
 		"internal/clue":     {api, object, "internal/cause"},
-		"internal/why":      {api, object, "internal/cause", "internal/project", "internal/operate", redact},
+		"internal/why":      {api, object, "internal/engine/mark", "internal/cause", "internal/project", "internal/operate", redact},
 		"internal/inspect":  {api, object, diff, health, redact},
 		"internal/agent": {
 			api, source, source + "/...", "internal/git", "internal/webhook", "internal/project", "internal/engine/...",
@@ -87,11 +88,11 @@ func rooms() map[string][]string {
 		server + "hosting": {api, redact, "internal/clock"},
 		server + "notify":  {api, redact, "internal/outward", server + "rbac"},
 		server + "gateway": {api, "internal/trace", "internal/clock", server + "event", server + "address"},
-		server + "httpapi": {api, "internal/trace", redact, server + "address", server + "rbac", server + "authn", server + "audit", server + "event", server + "install", "internal/project", "internal/cause", "internal/why", "internal/inspect"},
+		server + "httpapi": {api, "internal/trace", redact, server + "address", server + "rbac", server + "authn", server + "audit", server + "event", server + "install", "internal/project", "internal/cause", "internal/why", "internal/inspect", "internal/engine/mark"},
 
 		"internal/cli": {
 			api, source + "/...", "internal/git", "internal/gitserve", "dev/demo",
-			object, diff, plan, health, "internal/engine/render/...", "internal/engine/action", "internal/project",
+			object, diff, plan, health, "internal/engine/render/...", "internal/engine/action", "internal/engine/mark", "internal/project",
 			"internal/operate", "internal/inspect", "internal/cause", "internal/clue", "internal/why", "internal/seal", "internal/podlog", "internal/inlet", "internal/clock", chained, redact,
 		},
 		"internal/testenv":  {api, "internal/gitserve"},

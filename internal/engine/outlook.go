@@ -57,7 +57,7 @@ func (e *Engine) Outlook(ctx context.Context, app *v1alpha1.Application, differs
 	d := decide.Decision{Go: true, Operation: op, Prune: op.Sync != nil && op.Sync.Prune}
 	now, windows := e.Now(), r.windows()
 	out := Outlook{
-		Revisions: r.revisions, Refused: decide.Refuse(r.judged(ctx)), Guard: r.guardView(ctx, d),
+		Revisions: r.revisions, Refused: decide.Refuse(r.decisionCase(ctx)), Guard: r.guardView(ctx, d),
 		Manual: windows.CanSync(true, now), Automatic: windows.CanSync(false, now),
 	}
 	if h := decide.Window(windows, op, now); h != nil {
@@ -123,7 +123,7 @@ func (r *run) differing(found []diff.Change) {
 
 // guardView is guard, with what it goes by.
 func (r *run) guardView(ctx context.Context, d decide.Decision) GuardView {
-	c := r.judged(ctx)
+	c := r.decisionCase(ctx)
 	deletions, total := decide.Deletions(r.changes, d.Operation.Sync)
 	if !d.Prune {
 		deletions = nil

@@ -81,7 +81,7 @@ func (r *run) failed(s Stage, err error) Result {
 	if op != nil {
 		r.operationFailed(*op, err, &res)
 	}
-	if op != nil && op.Sync != nil && (decide.NamesSources(op.Sync) || len(op.Sync.Manifests) > 0) && (s == StagePermit || s == StageFetch || s == StageRender) {
+	if op != nil && decide.Overrides(op.Sync) && (s == StagePermit || s == StageFetch || s == StageRender) {
 		// It asked for something else than the specification does, which says nothing of the Application.
 		res.Sources, res.Revisions, res.Conditions = r.app.Spec.EffectiveSources(), nil, r.app.Status.Conditions
 		res.Sync = cmp.Or(r.app.Status.Sync.Status, v1alpha1.SyncStatusUnknown)

@@ -12,6 +12,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/decide"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/guard"
+	"github.com/slipway-gitops/slipway/internal/engine/mark"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/engine/plan"
 	"github.com/slipway-gitops/slipway/internal/source"
@@ -192,12 +193,12 @@ func (r *run) pin() []string {
 
 // pinSources goes by an earlier deployment where somebody rolled back to it.
 func (r *run) pinSources() {
-	p, err := decide.ReadPin(r.app)
+	p, err := mark.ReadPin(r.app)
 	if err != nil {
 		r.notices = append(r.notices, v1alpha1.ApplicationCondition{Type: v1alpha1.ConditionUnsupported, Message: err.Error()})
 	}
 	if p != nil {
-		r.rollback, r.sources = p, decide.PinnedSources(p, r.app.Spec.EffectiveSources())
+		r.rollback, r.sources = p, mark.PinnedSources(p, r.app.Spec.EffectiveSources())
 	}
 }
 

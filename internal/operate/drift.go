@@ -6,12 +6,13 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/mark"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
 // Standing returns what was deployed last: the pin's deployment, or the newest of the history.
 func Standing(app *v1alpha1.Application) ([]v1alpha1.ApplicationSource, []string, error) {
-	pin, err := ReadPin(app)
+	pin, err := mark.ReadPin(app)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -96,13 +97,13 @@ func revertSync(app *v1alpha1.Application, keys []object.Key) (*v1alpha1.SyncOpe
 
 // forget takes objects that are put back off the list of those that are left alone; nil where none is on it.
 func forget(app *v1alpha1.Application, keys []object.Key, now time.Time) (map[string]any, error) {
-	allowed, err := ReadAllowances(app)
+	allowed, err := mark.ReadAllowances(app)
 	if err != nil || !slices.ContainsFunc(keys, func(k object.Key) bool { return AllowanceFor(allowed, k, time.Time{}) >= 0 }) {
 		return nil, nil //nolint:nilerr // nobody goes by a list that cannot be read
 	}
 	var value any
 	if rest := without(allowed, keys, now); len(rest) > 0 {
-		if value, err = Write(v1alpha1.AnnotationDriftAllowed, rest); err != nil {
+		if value, err = mark.Write(v1alpha1.AnnotationDriftAllowed, rest); err != nil {
 			return nil, err
 		}
 	}
@@ -129,7 +130,7 @@ func Allow(app *v1alpha1.Application, req api.AllowRequest, who Who, now time.Ti
 	if err != nil {
 		return Change{}, err
 	}
-	allowed, err := ReadAllowances(app)
+	allowed, err := mark.ReadAllowances(app)
 	var warnings []string
 	if err != nil {
 		warnings = append(warnings, err.Error()+"; it is written anew")
@@ -137,7 +138,7 @@ func Allow(app *v1alpha1.Application, req api.AllowRequest, who Who, now time.Ti
 	given := v1alpha1.Allowance{
 		Group: k.Group, Kind: k.Kind, Namespace: k.Namespace, Name: k.Name, Until: stamp(req.Until), By: who.Name, Reason: req.Reason,
 	}
-	text, err := Write(v1alpha1.AnnotationDriftAllowed, append(without(allowed, []object.Key{k}, now), given))
+	text, err := mark.Write(v1alpha1.AnnotationDriftAllowed, append(without(allowed, []object.Key{k}, now), given))
 	if err != nil {
 		return Change{}, err
 	}
@@ -172,7 +173,7 @@ func without(allowed []v1alpha1.Allowance, keys []object.Key, now time.Time) []v
 
 // Effective is an Application as its engine goes by it: while a rollback holds, its sources are those of the pin.
 func Effective(app *v1alpha1.Application) *v1alpha1.Application {
-	pin, err := ReadPin(app)
+	pin, err := mark.ReadPin(app)
 	if err != nil || pin == nil || len(pin.Revisions) == 0 || !app.Spec.SyncPolicy.AutomatedEnabled() {
 		return app
 	}

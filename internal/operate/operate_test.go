@@ -12,6 +12,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/mark"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/engine/plan"
 )
@@ -217,7 +218,7 @@ func TestLabelsChooseObjects(t *testing.T) {
 func TestARollbackFindsTheDeploymentBeforeThePresentOne(t *testing.T) {
 	t.Parallel()
 	pinned := func(app *v1alpha1.Application, p v1alpha1.Pin) *v1alpha1.Application {
-		text, err := Write(v1alpha1.AnnotationRollback, p)
+		text, err := mark.Write(v1alpha1.AnnotationRollback, p)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/mark"
 )
 
 // minRevision is how many characters of a revision must be given to tell it from others.
@@ -51,7 +52,7 @@ func Rollback(app *v1alpha1.Application, req api.RollbackRequest, who Who, now t
 	if req.DryRun {
 		return c, nil
 	}
-	text, err := Write(v1alpha1.AnnotationRollback, pin)
+	text, err := mark.Write(v1alpha1.AnnotationRollback, pin)
 	if err != nil {
 		return Change{}, err
 	}
@@ -75,7 +76,7 @@ func Rollback(app *v1alpha1.Application, req api.RollbackRequest, who Who, now t
 
 // newPin makes the pin to the deployment that a request chooses.
 func newPin(app *v1alpha1.Application, req *api.RollbackRequest, who Who, now time.Time) (*v1alpha1.Pin, error) {
-	had, err := ReadPin(app)
+	had, err := mark.ReadPin(app)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/mark"
 )
 
 // Refresh asks to look at Git and the cluster again. It does not matter which version of the Application it changes.
@@ -79,7 +80,7 @@ func Unpin(app *v1alpha1.Application, req api.UnpinRequest, _ Who, _ time.Time) 
 		return nothing("it is not pinned"), nil
 	}
 	what := "its pin, which cannot be read"
-	pin, err := ReadPin(app)
+	pin, err := mark.ReadPin(app)
 	if err == nil {
 		what = fmt.Sprintf("its pin to deployment %d, %s", pin.ID, Revisions(pin.Revisions))
 	}
@@ -98,7 +99,7 @@ const deletionSlack = 5 * time.Minute
 // controller or the deletion of an owner say nothing.
 func DeletedBy(app *v1alpha1.Application) (v1alpha1.Deletion, bool) {
 	var d v1alpha1.Deletion
-	if app.DeletionTimestamp == nil || app.Annotations[v1alpha1.AnnotationDeletedBy] == "" || read(app, v1alpha1.AnnotationDeletedBy, &d) != nil {
+	if app.DeletionTimestamp == nil || app.Annotations[v1alpha1.AnnotationDeletedBy] == "" || mark.Read(app, v1alpha1.AnnotationDeletedBy, &d) != nil {
 		return v1alpha1.Deletion{}, false
 	}
 	if apart := app.DeletionTimestamp.Sub(d.At).Abs(); apart > deletionSlack {
@@ -114,7 +115,7 @@ func Delete(app *v1alpha1.Application, req api.DeleteApplicationRequest, who Who
 	if err != nil || req.DryRun || app.DeletionTimestamp != nil {
 		return c, err
 	}
-	by, err := Write(v1alpha1.AnnotationDeletedBy, DeletionBy(who, req.Reason, now))
+	by, err := mark.Write(v1alpha1.AnnotationDeletedBy, DeletionBy(who, req.Reason, now))
 	if err != nil {
 		return Change{}, err
 	}

@@ -17,14 +17,15 @@ import (
 
 // historied has an agent tell of the application web, which was deployed four times and is pinned: the ledger was not there
 // for the first one, and lost the third.
-func (w *world) historied(agent gateway.Agent, now time.Time) {
+// pinned is the JSON of the revisions that a rollback names.
+func (w *world) historied(agent gateway.Agent, now time.Time, pinned string) {
 	w.t.Helper()
 	at := func(hours int) string { return now.Add(-time.Duration(hours) * time.Hour).UTC().Format(time.RFC3339) }
 	body := fmt.Sprintf(`{"apiVersion":"argoproj.io/v1alpha1","kind":"Application","metadata":{"name":"web","namespace":"argocd","annotations":{
-		"slipway.io/rollback":"{\"id\":2,\"revisions\":[\"b\"]}","slipway.io/history-notes":"{\"1\":{\"by\":\"user:ada\",\"reason\":\"first\",\"subject\":\"begin\"}}"}},
-		"spec":{"project":"default"},"status":{"history":[
+		"slipway.io/rollback":%q,"slipway.io/history-notes":"{\"1\":{\"by\":\"user:ada\",\"reason\":\"first\",\"subject\":\"begin\"}}"}},
+		"spec":{"project":"default","source":{"repoURL":"https://git.example.org/web.git","path":"."}},"status":{"history":[
 		{"id":1,"revision":"a","deployedAt":%q},{"id":2,"revision":"b","deployedAt":%q},{"id":3,"revision":"c","deployedAt":%q},{"id":4,"revision":"d","deployedAt":%q}]}}`,
-		at(10), at(6), at(5), at(1))
+		`{"id":2,"revisions":`+pinned+`}`, at(10), at(6), at(5), at(1))
 	item := agentapi.Item{
 		Key: agentapi.Key{Kind: agentapi.ItemApplication, Namespace: "argocd", Name: "web"}, Hash: agentapi.Hash([]byte(body)), Body: json.RawMessage(body),
 	}
@@ -56,7 +57,7 @@ func (w *world) historied(agent gateway.Agent, now time.Time) {
 func TestAHistoryIsOfTheLedgerAndOfTheStatus(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.historied(w.newAgent("edge"), time.Now().Truncate(time.Second))
+	w.historied(w.newAgent("edge"), time.Now().Truncate(time.Second), `["b"]`)
 	const path = "/api/v1/agents/account.edge/applications/argocd/web/history"
 	want := []string{
 		"4 d Succeeded sync user:grace current", "- c Succeeded partial user:grace", "- x Failed sync user:grace", "3 c Succeeded ",
@@ -86,6 +87,16 @@ func TestAHistoryIsOfTheLedgerAndOfTheStatus(t *testing.T) {
 	}
 	if code, answer := w.do(w.admin, http.MethodGet, path+"?cursor=none", ""); code != http.StatusUnprocessableEntity && code != http.StatusBadRequest {
 		t.Errorf("a cursor of nobody: %d %s", code, answer)
+	}
+}
+
+func TestARollbackThatTheAgentRefusesPinsNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.historied(w.newAgent("edge"), time.Now().Truncate(time.Second), `["b","x"]`) // of two sources, and the application has one
+	code, answer := w.do(w.admin, http.MethodGet, "/api/v1/agents/account.edge/applications/argocd/web/history", "")
+	if code != http.StatusOK || strings.Contains(answer, `"pinned":true`) {
+		t.Errorf("%d %s", code, answer)
 	}
 }
 

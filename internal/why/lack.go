@@ -6,7 +6,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
-	"github.com/slipway-gitops/slipway/internal/operate"
+	"github.com/slipway-gitops/slipway/internal/engine/mark"
 )
 
 var placeholder = regexp.MustCompile(`\bAPP\b`)
@@ -45,7 +45,7 @@ func (t *teller) allowances() ([]v1alpha1.Allowance, error) {
 	if t.Foreign() {
 		return nil, nil
 	}
-	return operate.ReadAllowances(t.app)
+	return mark.ReadAllowances(t.app)
 }
 
 // offer takes away actions that the agent would refuse.

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/engine/mark"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
-	"github.com/slipway-gitops/slipway/internal/operate"
 	"github.com/slipway-gitops/slipway/internal/redact"
 )
 
@@ -24,7 +24,7 @@ func Revisions(f Facts) api.RevisionStatus {
 		out.Deployment, out.DeployedAt = last.ID, last.DeployedAt.Time
 		deployed = revisions(last.Revision, last.Revisions)
 	}
-	pin, err := operate.ReadPin(app)
+	pin, err := mark.ReadPin(app)
 	switch {
 	case f.Foreign(): // what another engine does not know pins nothing
 	case err != nil:

@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/cause"
-	"github.com/slipway-gitops/slipway/internal/operate"
+	"github.com/slipway-gitops/slipway/internal/engine/mark"
 	"github.com/slipway-gitops/slipway/internal/project"
 	"github.com/slipway-gitops/slipway/internal/redact"
 )
@@ -368,7 +368,7 @@ func (t *teller) pinned() {
 	if t.Foreign() {
 		return
 	}
-	pin, err := operate.ReadPin(t.app)
+	pin, err := mark.ReadPin(t.app)
 	switch {
 	case err != nil:
 		t.add("", Reason{Code: Pinned, What: "it is to be pinned to an earlier deployment, but nobody can read to which", Why: err.Error(), Next: t.command("unpin"), Actions: actions(api.WhyUnpin)})

@@ -21,6 +21,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/cli/delta"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
+	"github.com/slipway-gitops/slipway/internal/engine/mark"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/inspect"
 	"github.com/slipway-gitops/slipway/internal/operate"
@@ -116,7 +117,7 @@ func differences(ctx context.Context, o diffOptions, req api.DiffRequest) (api.D
 		answer.Items, err = inspect.Describe(changes, options)
 		return answer, err
 	}
-	allowed, err := operate.ReadAllowances(app)
+	allowed, err := mark.ReadAllowances(app)
 	if err != nil {
 		answer.Warnings = append(answer.Warnings, err.Error())
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
+	"github.com/slipway-gitops/slipway/internal/engine/mark"
 	"github.com/slipway-gitops/slipway/internal/operate"
 )
 
@@ -37,9 +38,9 @@ func historyRun(ctx context.Context, o historyOptions) error {
 	if err != nil {
 		return err
 	}
-	notes, err := operate.ReadNotes(app)
+	notes, err := mark.ReadNotes(app)
 	if err != nil {
-		o.Sayf("warning: %v; the list is without reasons and commits", err)
+		o.Sayf("warning: %v; reasons and commits can be missing in the list", err)
 	}
 	if o.Output != iostream.Table {
 		return o.Print(o.Output, map[string]any{"items": noted(app.Status.History, notes)})

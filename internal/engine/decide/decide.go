@@ -7,6 +7,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
+	"github.com/slipway-gitops/slipway/internal/engine/mark"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
@@ -118,7 +119,7 @@ func (m *decision) sharing() string {
 
 // asSpecified reports whether the inputs are the sources of the specification, at the revisions that it means.
 func (m *decision) asSpecified() bool {
-	if p, err := ReadPin(m.App); err == nil && p != nil && slices.Equal(m.Inputs.Revisions, p.Revisions) {
+	if p, err := mark.ReadPin(m.App); err == nil && p != nil && slices.Equal(m.Inputs.Revisions, p.Revisions) {
 		return true // a rollback says so instead
 	}
 	spec := m.App.Spec.EffectiveSources()

@@ -6,30 +6,9 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
+	"github.com/slipway-gitops/slipway/internal/engine/mark"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
-	"github.com/slipway-gitops/slipway/internal/strict"
 )
-
-// ReadAllowances reads what drift an Application allows.
-func ReadAllowances(app *v1alpha1.Application) ([]v1alpha1.Allowance, error) {
-	text := app.Annotations[v1alpha1.AnnotationDriftAllowed]
-	if text == "" {
-		return nil, nil
-	}
-	var out []v1alpha1.Allowance
-	if err := readAnnotation(text, &out); err != nil {
-		return nil, fmt.Errorf("annotation %s: %w: set it by `slipway app drift allow`, or remove it", v1alpha1.AnnotationDriftAllowed, err)
-	}
-	return out, nil
-}
-
-// readAnnotation decodes an annotation, which anybody can have written.
-func readAnnotation(text string, into any) error {
-	if len(text) > v1alpha1.MaxAnnotation {
-		return fmt.Errorf("it is longer than %d bytes", v1alpha1.MaxAnnotation)
-	}
-	return strict.Decode([]byte(text), into, strict.Unknown)
-}
 
 // AllowedDrift is what AllowDrift left out.
 type AllowedDrift struct {
@@ -40,7 +19,7 @@ type AllowedDrift struct {
 // AllowDrift takes objects whose drift is allowed for now out of what an automated sync puts back. They still count as out of
 // sync. It changes the list.
 func AllowDrift(app *v1alpha1.Application, in Inputs, changes []diff.Change, now time.Time) ([]diff.Change, AllowedDrift, error) {
-	given, err := ReadAllowances(app)
+	given, err := mark.ReadAllowances(app)
 	until := map[object.Key]v1alpha1.Allowance{}
 	for _, a := range given {
 		k := object.Key{Group: a.Group, Kind: a.Kind, Namespace: a.Namespace, Name: a.Name}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
+	"github.com/slipway-gitops/slipway/internal/engine/mark"
 )
 
 // drifting has found objects a and b changed, at noon of the first day of 1970.
@@ -95,7 +96,7 @@ func FuzzReadAllowances(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		c := drifting(text, nil)
-		allowed, err := ReadAllowances(c.App)
+		allowed, err := mark.ReadAllowances(c.App)
 		changes, got, _ := allow(c)
 		if err != nil && len(changes) != 2 || len(changes)+len(allowed) < 2 {
 			t.Errorf("%d changes are left with %v, %v", len(changes), allowed, err)

@@ -22,7 +22,7 @@ func (r *Running) Is(op v1alpha1.Operation, revisions []string) bool {
 
 // Automated returns the policy of an Application if automated sync is on, else nil.
 func Automated(app *v1alpha1.Application) *v1alpha1.AutomatedSync {
-	if p := app.Spec.SyncPolicy; p != nil && p.Automated != nil && IsTrue(p.Automated.Enabled, true) {
+	if p := app.Spec.SyncPolicy; p.AutomatedEnabled() {
 		return p.Automated
 	}
 	return nil
@@ -72,6 +72,11 @@ func Forced(op *v1alpha1.SyncOperation) bool {
 // NamesSources reports whether an operation says itself which source or revision it is about.
 func NamesSources(op *v1alpha1.SyncOperation) bool {
 	return op.Revision != "" || len(op.Revisions) > 0 || op.Source != nil || len(op.Sources) > 0
+}
+
+// Overrides reports whether an operation is about something else than the specification: sources, revisions or local manifests.
+func Overrides(op *v1alpha1.SyncOperation) bool {
+	return op != nil && (NamesSources(op) || len(op.Manifests) > 0)
 }
 
 // Restores reports whether an operation brings back what was deleted.

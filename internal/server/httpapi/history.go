@@ -6,11 +6,11 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/mark"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
@@ -35,9 +35,6 @@ func (h *Handler) historyRoute() Route {
 				return nil, err
 			}
 			app := facts.App
-			if facts.Foreign() {
-				delete(app.Annotations, v1alpha1.AnnotationRollback)
-			}
 			from, err := readHistoryMark(in.Cursor)
 			if err != nil {
 				return nil, err
@@ -48,6 +45,11 @@ func (h *Handler) historyRoute() Route {
 					Agent: in.Agent, Namespace: in.Namespace, Name: in.Name,
 					Actions: []string{api.LedgerSync, api.LedgerRollback, api.LedgerRestore, api.LedgerPartial},
 				},
+			}
+			// An annotation that cannot be read has no effect: a condition of the application names it.
+			w.notes, _ = mark.ReadNotes(app)
+			if !facts.Foreign() {
+				w.pin, _ = mark.ReadPin(app)
 			}
 			var o out
 			o.Body, err = w.page(ctx, in.Limit)
@@ -92,6 +94,8 @@ type history struct {
 	filter  api.LedgerFilter
 	app     *v1alpha1.Application
 	from    historyMark
+	pin     *v1alpha1.Pin           // the rollback that holds; nil for none
+	notes   map[int64]v1alpha1.Note // on deployments of status.history
 }
 
 // page merges entries of the ledger with what only status.history has, by time.
@@ -230,14 +234,10 @@ func (w *history) fromStatus(r v1alpha1.RevisionHistory) api.Deployment {
 	if r.DeployStartedAt != nil {
 		d.StartedAt = r.DeployStartedAt.Time
 	}
-	var notes map[string]v1alpha1.Note
-	// Notes that cannot be read tell nothing.
-	if strict.Decode([]byte(w.app.Annotations[v1alpha1.AnnotationHistoryNotes]), &notes, strict.Foreign) == nil {
-		note := notes[strconv.FormatInt(r.ID, 10)]
-		d.Reason, d.InitiatedBy = note.Reason, cmp.Or(d.InitiatedBy, note.By)
-		if note.Author != "" || note.Subject != "" {
-			d.Commit = &api.LedgerCommit{Author: note.Author, Subject: note.Subject}
-		}
+	note := w.notes[r.ID]
+	d.Reason, d.InitiatedBy = note.Reason, cmp.Or(d.InitiatedBy, note.By)
+	if note.Author != "" || note.Subject != "" {
+		d.Commit = &api.LedgerCommit{Author: note.Author, Subject: note.Subject}
 	}
 	w.place(&d, r.ID)
 	return d
@@ -247,8 +247,5 @@ func (w *history) fromStatus(r v1alpha1.RevisionHistory) api.Deployment {
 func (w *history) place(d *api.Deployment, id int64) {
 	list := w.app.Status.History
 	d.ID, d.Current = &id, list[len(list)-1].ID == id
-	var pin v1alpha1.Pin
-	text := w.app.Annotations[v1alpha1.AnnotationRollback]
-	// One that cannot be read pins nothing; the conditions of the application say so.
-	d.Pinned = text != "" && strict.Decode([]byte(text), &pin, strict.Foreign) == nil && pin.ID == id
+	d.Pinned = w.pin != nil && w.pin.ID == id
 }

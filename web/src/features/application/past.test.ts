@@ -3,7 +3,8 @@ import { compose, type Entry, momentOf } from "./past";
 import type { Deployment, Resource } from "./resource";
 
 function resource(history: Deployment[], annotations: Record<string, string> = {}): Resource {
-  return { metadata: { name: "shop", namespace: "argocd", annotations }, spec: {}, status: { history } };
+  const spec = { source: { repoURL: "https://git.example.org/shop.git", path: "." } };
+  return { metadata: { name: "shop", namespace: "argocd", annotations }, spec, status: { history } };
 }
 
 const entry = (of: Partial<Entry>): Entry =>
@@ -77,6 +78,18 @@ describe("compose", () => {
       ["bad", false, true],
       ["good", true, false],
     ]);
+  });
+
+  test("a rollback that does not say the revision of each source holds nothing", () => {
+    for (const revisions of ["[]", '[""]', '["good","other"]']) {
+      const [only] = compose(
+        resource([{ id: 0, revision: "good", deployedAt: "2026-03-01T12:00:00Z" }], {
+          "slipway.io/rollback": `{"id":0,"revisions":${revisions}}`,
+        }),
+        [],
+      );
+      expect(only?.pinned).toBe(false);
+    }
   });
 
   test("a rollback that the engine does not know of holds nothing", () => {

@@ -182,6 +182,8 @@ export function notesOf(resource: Resource): Record<string, Note> {
 export interface Pin {
   id: number;
   revisions?: string[];
+  // sources replace those of the specification, where they were others then.
+  sources?: Source[];
   by?: string;
   reason?: string;
   at?: string;
@@ -194,7 +196,13 @@ export function pinOf(resource: Resource, unsupported: Detail["unsupported"]): P
     return undefined;
   }
   const pin = json<Pin>(resource.metadata.annotations?.["slipway.io/rollback"]);
-  return typeof pin === "object" && pin !== null && typeof pin.id === "number" ? pin : undefined;
+  if (typeof pin !== "object" || pin === null || typeof pin.id !== "number") {
+    return undefined;
+  }
+  // The agent takes no pin that lacks the revision of a source: a condition says so.
+  const sources = (pin.sources?.length ? pin.sources : sourcesOf(resource.spec)).length;
+  const revisions = pin.revisions ?? [];
+  return revisions.length === sources && revisions.every(Boolean) ? pin : undefined;
 }
 
 // conditionOf is the first condition of a type.

@@ -1,4 +1,4 @@
-package operate
+package mark
 
 import (
 	"strings"
@@ -63,8 +63,9 @@ func TestAnAnnotationThatCannotBeReadIsNamed(t *testing.T) {
 			t.Errorf("no %s gives %v", name, err)
 		}
 	}
-	if _, err := ReadNotes(annotated(v1alpha1.AnnotationHistoryNotes, `{"one":{}}`)); err == nil {
-		t.Error("a note on a deployment that is no number is no error")
+	notes, err := ReadNotes(annotated(v1alpha1.AnnotationHistoryNotes, `{"one":{},"1":{"by":"ann"}}`))
+	if err == nil || notes[1].By != "ann" || len(notes) != 1 {
+		t.Errorf("a note on a deployment that is no number: %v, %v", notes, err)
 	}
 }
 

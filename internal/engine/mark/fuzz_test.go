@@ -1,4 +1,4 @@
-package operate
+package mark
 
 import (
 	"encoding/json"

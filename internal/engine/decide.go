@@ -31,8 +31,8 @@ func (r *run) found() decide.Found {
 	}
 }
 
-// judged is all that a decision depends on.
-func (r *run) judged(ctx context.Context) decide.Case {
+// decisionCase is all that a decision depends on.
+func (r *run) decisionCase(ctx context.Context) decide.Case {
 	c := decide.Case{App: r.app, Now: r.engine.Now(), Inputs: r.inputs(), Found: r.found(), Attempts: r.attempts()}
 	c.Gates.Windows = r.windows()
 	c.Gates.Budget, c.Gates.Whose, c.Gates.Problem = decide.Budget(r.app, r.grant.rules.DeletionBudget(), r.engine.Budget)
@@ -45,7 +45,7 @@ func (r *run) judged(ctx context.Context) decide.Case {
 
 // decide says whether to sync now.
 func (r *run) decide(ctx context.Context) decide.Decision {
-	d := decide.Decide(r.judged(ctx))
+	d := decide.Decide(r.decisionCase(ctx))
 	r.req.Retries, r.leave, r.untellable = d.Attempts, d.Leave, d.Untold
 	r.warnBudget(d)
 	if r.accounts() {
