@@ -68,13 +68,13 @@ type deed struct {
 }
 
 // didTask notes that a task was done.
-func (r *run) didTask(u *underway, t plan.Task, err error) {
-	if u.did == nil || !r.accounts() {
+func (x *execution) didTask(t plan.Task, err error) {
+	if x.u.did == nil || !x.accounts() {
 		return
 	}
-	u.applied = r.engine.Now()
-	if _, before := u.did[t.ID()]; !before || t.Verb != diff.Keep {
-		u.did[t.ID()] = deed{verb: t.Verb, hook: t.Hook, failed: err != nil}
+	x.u.applied = x.engine.Now()
+	if _, before := x.u.did[t.ID()]; !before || t.Verb != diff.Keep {
+		x.u.did[t.ID()] = deed{verb: t.Verb, hook: t.Hook, failed: err != nil}
 	}
 }
 
@@ -92,11 +92,11 @@ func cutOff(u *underway) []Deed {
 	return out
 }
 
-// tellApproval notes that somebody has approved the deletions of an operation that ask for it. That comes while it is under
+// noteApproval notes that a person has approved the deletions of an operation that ask for it. That comes while it is under
 // way, and is noted once.
-func (r *run) tellApproval(u *underway, tasks []plan.Task) {
-	told := slices.ContainsFunc(u.verdicts, func(v decide.Verdict) bool { return v.Gate == decide.GateApproval })
-	if told || !r.accounts() {
+func (x *execution) noteApproval(tasks []plan.Task) {
+	told := slices.ContainsFunc(x.u.verdicts, func(v decide.Verdict) bool { return v.Gate == decide.GateApproval })
+	if told || !x.accounts() {
 		return
 	}
 	var asked []object.Key
@@ -106,8 +106,8 @@ func (r *run) tellApproval(u *underway, tasks []plan.Task) {
 		}
 	}
 	if len(asked) > 0 {
-		at := r.app.Annotations[v1alpha1.AnnotationDeletionApproved]
-		u.verdicts = append(u.verdicts, decide.Verdict{
+		at := x.app.Annotations[v1alpha1.AnnotationDeletionApproved]
+		x.u.verdicts = append(x.u.verdicts, decide.Verdict{
 			Gate: decide.GateApproval, Outcome: decide.Confirmed,
 			Message: fmt.Sprintf("somebody approved at %s the deletion of what asks for it: %s", at, some(asked)),
 		})
@@ -115,37 +115,42 @@ func (r *run) tellApproval(u *underway, tasks []plan.Task) {
 }
 
 // accounts reports whether somebody wants to know what operations do.
-func (r *run) accounts() bool { return r.engine.Ledger != nil && r.engine.Ledger.Open() }
+func (t *turn) accounts() bool { return t.engine.Ledger != nil && t.engine.Ledger.Open() }
 
-// account adds to a result what an operation that is over was about.
-func (r *run) account(ctx context.Context, res *Result) {
-	if res.Operation == nil || !res.Operation.Phase.Completed() || !r.accounts() {
-		return
+// account adds to a result what an operation that is over was about, as far as that is known without its objects. It returns nil
+// where none is over, or nobody wants to know. u is nil for one that did not begin.
+func (in *inputs) account(decisions []decide.Verdict, u *underway, res *Result) *Account {
+	if res.Operation == nil || !res.Operation.Phase.Completed() || !in.accounts() {
+		return nil
 	}
-	a := &Account{Decisions: r.verdicts, Pinned: r.rollback != nil, Changes: res.Changes}
-	if u := r.under; u != nil {
+	a := &Account{Decisions: decisions, Pinned: in.Pin != nil, Changes: res.Changes}
+	if u != nil {
 		a.Decisions, a.AppliedAt, a.Recovered = u.verdicts, u.applied, u.resumed
 	}
 	if a.Changes == nil {
-		a.Changes = r.changesMade()
+		a.Changes = in.changesMade()
 	}
-	switch {
-	case r.rendering && r.want != nil:
-		a.RenderedAt = r.want.renderedAt
-		a.Objects = r.keepAll(ctx)
-		r.deeds(a)
-	case r.under != nil:
-		a.Deeds = cutOff(r.under)
+	res.Account, in.kept.accounted = a, true
+	return a
+}
+
+// accountObjects adds what was rendered to an account.
+func (r *rendering) accountObjects(ctx context.Context, a *Account) {
+	a.RenderedAt, a.Objects = r.want.renderedAt, r.keepAll(ctx)
+}
+
+// account adds to the result of an operation what it was about, and what it did with which object.
+func (x *execution) account(ctx context.Context, now *comparison, res *Result) {
+	first := !x.kept.accounted || x.d.Untold
+	if a := x.inputs.account(nil, x.u, res); a != nil {
+		x.accountObjects(ctx, a)
+		x.deeds(now, first, a)
+		a.Recovered = a.Recovered || x.d.Untold
 	}
-	if r.untellable {
-		a.Recovered = true
-	}
-	res.Account = a
-	r.kept.accounted = true
 }
 
 // keepAll hands out the contents of all that is wanted, as far as they are not known already.
-func (r *run) keepAll(ctx context.Context) []Rendered {
+func (r *rendering) keepAll(ctx context.Context) []Rendered {
 	l := r.engine.Ledger
 	var lacking []object.Key
 	hooks := false
@@ -159,7 +164,7 @@ func (r *run) keepAll(ctx context.Context) []Rendered {
 		hooks = hooks || h.barred == nil && (h.content == nil || !l.Keeps(*h.content))
 	}
 	if len(lacking) > 0 || hooks {
-		if err := r.contentOf(ctx, lacking); err != nil {
+		if err := r.loadSome(ctx, lacking); err != nil {
 			return nil // the deeds are told all the same
 		}
 	}
@@ -194,19 +199,19 @@ func (r *run) keepAll(ctx context.Context) []Rendered {
 	return out
 }
 
-// deeds says what became of the objects of the operation.
-func (r *run) deeds(a *Account) {
-	if r.op == nil || r.under == nil {
-		return
+// deeds says what became of the objects of the operation. first is whether it is the first one of this process.
+func (x *execution) deeds(now *comparison, first bool, a *Account) {
+	found := map[object.Key]bool{}
+	if first {
+		found = x.foundDone(now)
 	}
-	found := r.foundDone()
-	r.op.Each(func(t plan.Task, s plan.State) {
+	x.op.Each(func(t plan.Task, s plan.State) {
 		d := Deed{Key: t.Key, Verb: t.Verb, Message: s.Message, Failed: s.Phase.Completed() && s.Phase != v1alpha1.OperationSucceeded}
 		d.Skipped = s.Code == v1alpha1.ResultPruneSkipped
 		if t.Hook {
 			d.Hook = t.Phase
 		}
-		if did, ok := r.under.did[t.ID()]; ok {
+		if did, ok := x.u.did[t.ID()]; ok {
 			d.Verb = did.verb // now that it is done there is nothing to do
 		}
 		switch {
@@ -225,7 +230,7 @@ func (r *run) deeds(a *Account) {
 		delete(found, t.Key)
 		a.Deeds = append(a.Deeds, d)
 	})
-	for _, s := range r.states {
+	for _, s := range now.states {
 		if found[s.key] {
 			a.Deeds = append(a.Deeds, Deed{Key: s.key, Verb: diff.Update})
 			a.Recovered = true
@@ -235,37 +240,37 @@ func (r *run) deeds(a *Account) {
 	for _, d := range a.Deeds {
 		told[d.Key] = true
 	}
-	for i := range r.want.objects {
-		if k := r.want.objects[i].key; !told[k] && r.lives(k) {
+	for i := range x.want.objects {
+		if k := x.want.objects[i].key; !told[k] && x.lives(k) {
 			a.Unchanged++
 		}
 	}
 }
 
-func (r *run) lives(k object.Key) bool {
-	_, tracked, _ := r.target.Live.Get(k)
+func (x *execution) lives(k object.Key) bool {
+	_, tracked, _ := x.target.Live.Get(k)
 	return tracked
 }
 
 // foundDone returns objects that were applied after the last operation that is told of, where this is the first one of this
 // process: the process before did it, and was ended before it could tell.
-func (r *run) foundDone() map[object.Key]bool {
+func (x *execution) foundDone(now *comparison) map[object.Key]bool {
 	out := map[object.Key]bool{}
-	last := r.app.Status.OperationState
-	if r.kept.accounted && !r.untellable || last == nil || r.under.operation.Sync != nil && r.under.operation.Sync.DryRun {
+	last := x.app.Status.OperationState
+	if last == nil || x.u.operation.Sync != nil && x.u.operation.Sync.DryRun {
 		return out
 	}
-	told := r.under.started.Unix()
+	told := x.u.started.Unix()
 	switch {
-	case r.under.resumed:
+	case x.u.resumed:
 		told-- // in the same second
-	case last.FinishedAt != nil && !r.inputs().Same(last):
+	case last.FinishedAt != nil && !x.Inputs.Same(last):
 		told = last.FinishedAt.Unix()
-	case !r.untellable:
+	case !x.d.Untold:
 		return out
 	}
-	for _, s := range r.states {
-		if _, did := r.under.did[plan.ID{Key: s.key, Phase: v1alpha1.PhaseSync}]; !did && s.applied > told && !s.hook {
+	for _, s := range now.states {
+		if _, did := x.u.did[plan.ID{Key: s.key, Phase: v1alpha1.PhaseSync}]; !did && s.applied > told && !s.hook {
 			out[s.key] = true
 		}
 	}

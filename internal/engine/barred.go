@@ -6,18 +6,20 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/decide"
+	"github.com/slipway-gitops/slipway/internal/engine/fit"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/engine/prepare"
 )
 
 // permitWanted asks the project for every object that is to be there. One that it does not permit, and one whose kind the
 // cluster does not have, is barred: it is listed, and no sync begins that would touch it.
-func (r *run) permitWanted(ctx context.Context, m *wanted) error {
-	if m.granted == r.grant {
+func (in *inputs) permitWanted(ctx context.Context, m *wanted) error {
+	if m.granted == in.grant {
 		return nil
 	}
 	judge := func(key object.Key, barred *error) error {
-		if !unknownKind(*barred) {
-			*barred = r.permits(key)
+		if !prepare.Unknown(*barred) {
+			*barred = in.permits(key)
 		}
 		return ctx.Err() // a project can have patterns that take long
 	}
@@ -31,7 +33,7 @@ func (r *run) permitWanted(ctx context.Context, m *wanted) error {
 			return err
 		}
 	}
-	m.granted = r.grant
+	m.granted = in.grant
 	return nil
 }
 
@@ -40,7 +42,7 @@ func (m *wanted) barred() []decide.Barred {
 	var out []decide.Barred
 	add := func(key object.Key, hook bool, err error) {
 		if err != nil {
-			out = append(out, decide.Barred{Key: key, Hook: hook, Unknown: unknownKind(err), Why: err.Error()})
+			out = append(out, decide.Barred{Key: key, Hook: hook, Unknown: prepare.Unknown(err), Why: err.Error()})
 		}
 	}
 	for i := range m.objects {
@@ -64,15 +66,8 @@ func (m *wanted) whole() error {
 	return nil
 }
 
-// warnBarred says why objects may not be applied.
-func (r *run) warnBarred() {
-	forbidden, unknown := decide.Bars(r.want.barred(), nil)
-	r.warn(v1alpha1.ConditionInvalidSpecError, forbidden)
-	r.warn(v1alpha1.ConditionComparisonError, unknown)
-}
-
 // barredResults are the outcomes of an operation that is refused because of objects that may not be applied.
-func (r *run) barredResults(op *v1alpha1.SyncOperation) []v1alpha1.ResourceResult {
+func (r *rendering) barredResults(op *v1alpha1.SyncOperation) []v1alpha1.ResourceResult {
 	var out []v1alpha1.ResourceResult
 	chosen := decide.Selection(op)
 	for i := range r.want.objects {
@@ -82,7 +77,7 @@ func (r *run) barredResults(op *v1alpha1.SyncOperation) []v1alpha1.ResourceResul
 		}
 		out = append(out, v1alpha1.ResourceResult{
 			Group: w.key.Group, Version: w.version, Kind: w.key.Kind, Namespace: w.key.Namespace, Name: w.key.Name,
-			Status: v1alpha1.ResultSyncFailed, HookPhase: v1alpha1.OperationFailed, SyncPhase: v1alpha1.PhaseSync, Message: clip(w.barred.Error()),
+			Status: v1alpha1.ResultSyncFailed, HookPhase: v1alpha1.OperationFailed, SyncPhase: v1alpha1.PhaseSync, Message: fit.Message(w.barred.Error()),
 		})
 	}
 	return out
@@ -94,6 +89,6 @@ const maxBarred = 50
 // state is what a comparison says of an object that may not be applied: nothing of it is looked at.
 func (w *wantedObject) state(asked object.Options) state {
 	return state{
-		key: w.key, version: w.version, wave: w.wave, missing: true, forbidden: !unknownKind(w.barred), confirm: w.options.Asks(asked),
+		key: w.key, version: w.version, wave: w.wave, missing: true, forbidden: !prepare.Unknown(w.barred), confirm: w.options.Asks(asked),
 	}
 }

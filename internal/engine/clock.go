@@ -20,33 +20,33 @@ func (e *Engine) ran() time.Duration {
 }
 
 // began returns when an operation began, by the clock on the wall as it is now: it may have been set since.
-func (r *run) began(u *underway) time.Time { return r.engine.Now().Add(u.since - r.engine.ran()) }
+func (t *turn) began(u *underway) time.Time { return t.engine.Now().Add(u.since - t.engine.ran()) }
 
 // age is how long ago an operation began that a status tells of. Where this process has seen that, a clock that is set does not
 // change it; what a status says of a time that is still to come says nothing.
-func (r *run) age(last *v1alpha1.OperationState) time.Duration {
-	if r.kept.underway != nil {
-		u := r.kept.underway
+func (t *turn) age(last *v1alpha1.OperationState) time.Duration {
+	if t.kept.underway != nil {
+		u := t.kept.underway
 		if u.started.Unix() == last.StartedAt.Unix() && decide.SameOperation(u.operation, last.Operation) {
-			return r.engine.ran() - u.since
+			return t.engine.ran() - u.since
 		}
 	}
-	return max(0, r.engine.Now().Sub(last.StartedAt.Time))
+	return max(0, t.engine.Now().Sub(last.StartedAt.Time))
 }
 
 // approved reports whether a person has confirmed deletions since a moment (annotation deletion-approved). A date that is
 // still to come counts for nothing: until then, it would confirm all that is asked.
-func (r *run) approved(since time.Time) bool {
-	text := r.app.Annotations[v1alpha1.AnnotationDeletionApproved]
+// It returns what is wrong with the annotation, where something is.
+func (t *turn) approved(since time.Time) (is bool, fault []string) {
+	text := t.app.Annotations[v1alpha1.AnnotationDeletionApproved]
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil || at.Before(since.Truncate(time.Second)) {
-		return false
+		return false, nil
 	}
-	if at.After(r.engine.Now().Add(clockAhead)) {
-		r.warn(v1alpha1.ConditionUnsupported, []string{fmt.Sprintf(
+	if at.After(t.engine.Now().Add(clockAhead)) {
+		return false, []string{fmt.Sprintf(
 			"annotation %s is %s, which is still to come, so it confirms nothing: correct the clock that it was made with, and confirm again",
-			v1alpha1.AnnotationDeletionApproved, at.UTC().Format(time.RFC3339))})
-		return false
+			v1alpha1.AnnotationDeletionApproved, at.UTC().Format(time.RFC3339))}
 	}
-	return true
+	return true, nil
 }

@@ -3,7 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
-	"strings"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -14,6 +14,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/health"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/engine/prepare"
 )
 
 // state is one object as a comparison found it.
@@ -36,212 +37,235 @@ type state struct {
 	applied   int64 // when we last changed it, in seconds since 1970
 }
 
-// compare finds the difference of every object, by hashes alone where a fingerprint tells.
-func (r *run) compare(ctx context.Context) error {
+// comparison is how the objects of an Application stand.
+type comparison struct {
+	*rendering
+	changes    []diff.Change
+	spared     []diff.Change // deletions that objects or the Application forbid
+	shared     []string      // what is wanted and belongs to others
+	states     []state
+	conditions notes
+	drifted    bool // the namespace has lost metadata that the Application gives it
+
+	takeovers []takeover               // objects that are as wanted, and of which others own the fields
+	foreseen  map[object.Key]foresight // by an engine that only looks on
+}
+
+// compare finds the difference of every object, by hashes alone where a fingerprint tells. The error is a StageError.
+func (r *rendering) compare(ctx context.Context) (*comparison, error) {
 	defer r.lap(StageCompare)
-	r.changes, r.states, r.spared, r.shared = r.changes[:0], r.states[:0], r.spared[:0], nil
-	r.conditions = append(r.conditions[:0], r.notices...)
-	r.warnUnsupported()
-	r.warnIgnoring()
-	r.warnBarred()
-	r.heedNamespace(ctx)
-	own, asked := object.AppOptions(decide.Options(r.app)), object.AppOptions(decide.OptionsOf(r.app, nil))
-	wanted := make(map[object.Key]bool, len(r.want.objects))
-	for _, w := range r.want.objects {
-		wanted[w.key] = true
-		if w.barred != nil {
-			r.states = append(r.states, w.state(asked))
-			continue
-		}
-		c, s, err := r.compareOne(ctx, w, asked)
-		if err != nil {
-			return err
-		}
-		if s.foreign {
-			r.shared = append(r.shared, c.Why)
-		} else {
-			r.changes = append(r.changes, c)
-		}
-		r.states = append(r.states, s)
+	c := &comparison{rendering: r, conditions: slices.Clone(r.notices)}
+	n := len(r.want.objects)
+	c.changes, c.states = make([]diff.Change, 0, n), make([]state, 0, n)
+	c.warn(v1alpha1.ConditionUnsupported, r.unsupported(r.want))
+	c.warn(v1alpha1.ConditionUnsupported, r.ignore.faults())
+	forbidden, unknown := decide.Bars(r.want.barred(), nil)
+	c.warn(v1alpha1.ConditionInvalidSpecError, forbidden)
+	c.warn(v1alpha1.ConditionComparisonError, unknown)
+	c.watchNamespace(ctx)
+	if err := c.compareAll(ctx); err != nil {
+		return c, at(StageCompare, err)
 	}
-	for _, rec := range r.target.Live.Owned(r.instance) {
-		if wanted[rec.Key] || rec.Owned || (rec.Deleting && rec.Key.Kind != "Namespace") || r.outside(rec.Key) {
-			continue
-		}
-		s := state{
-			key: rec.Key, version: r.target.Live.Version(rec.Key.GroupKind()), prune: true, ignored: rec.IgnoreExtra,
-			assessed: rec.Assessed, health: rec.Health, shown: rec.Shown, confirm: rec.Asks(asked),
-		}
-		if rec.Hook {
-			s.synced, s.hook, s.unjudged, s.wave = true, true, true, rec.Wave
-			r.states = append(r.states, s)
-			continue
-		}
-		r.states = append(r.states, s)
-		c := diff.Change{Key: rec.Key, Version: s.version, Verb: diff.Delete, Why: "not in Git", Wave: rec.Wave, Ignored: rec.IgnoreExtra}
-		if rec.Prune.Or(own.Prune) == object.ConsentDenied {
-			r.spared = append(r.spared, c)
-		} else {
-			r.changes = append(r.changes, c)
-		}
+	if c.operation() == nil {
+		c.allowDrift()
 	}
-	if r.operation() == nil {
-		r.allowDrift()
-	}
-	r.warn(v1alpha1.ConditionSharedResourceWarning, r.shared)
+	c.warn(v1alpha1.ConditionSharedResourceWarning, c.shared)
 	var repeated []string
 	for _, k := range r.want.repeated {
 		repeated = append(repeated, k.String()+" appears more than once among the manifests: remove all but one; the last one counts")
 	}
-	r.warn(v1alpha1.ConditionRepeatedResourceWarning, repeated)
-	r.warnExcluded()
-	r.warnProject()
-	r.warnOrphans(ctx)
+	c.warn(v1alpha1.ConditionRepeatedResourceWarning, repeated)
+	c.warnExcluded()
+	c.warn(v1alpha1.ConditionProject, r.faults())
+	c.warnOrphans(ctx)
+	return c, nil
+}
+
+// compareAll compares what is wanted, and what is live and not wanted.
+func (c *comparison) compareAll(ctx context.Context) error {
+	own, asked := object.AppOptions(decide.Options(c.app)), object.AppOptions(decide.OptionsOf(c.app, nil))
+	wanted := make(map[object.Key]bool, len(c.want.objects))
+	for _, w := range c.want.objects {
+		wanted[w.key] = true
+		if w.barred != nil {
+			c.states = append(c.states, w.state(asked))
+			continue
+		}
+		change, s, err := c.compareOne(ctx, w, asked)
+		if err != nil {
+			return err
+		}
+		if s.foreign {
+			c.shared = append(c.shared, change.Why)
+		} else {
+			c.changes = append(c.changes, change)
+		}
+		c.states = append(c.states, s)
+	}
+	for _, rec := range c.target.Live.Owned(c.instance) {
+		if wanted[rec.Key] || rec.Owned || (rec.Deleting && rec.Key.Kind != "Namespace") || c.outside(rec.Key) {
+			continue
+		}
+		s := state{
+			key: rec.Key, version: c.target.Live.Version(rec.Key.GroupKind()), prune: true, ignored: rec.IgnoreExtra,
+			assessed: rec.Assessed, health: rec.Health, shown: rec.Shown, confirm: rec.Asks(asked),
+		}
+		if rec.Hook {
+			s.synced, s.hook, s.unjudged, s.wave = true, true, true, rec.Wave
+			c.states = append(c.states, s)
+			continue
+		}
+		c.states = append(c.states, s)
+		change := diff.Change{Key: rec.Key, Version: s.version, Verb: diff.Delete, Why: "not in Git", Wave: rec.Wave, Ignored: rec.IgnoreExtra}
+		if rec.Prune.Or(own.Prune) == object.ConsentDenied {
+			c.spared = append(c.spared, change)
+		} else {
+			c.changes = append(c.changes, change)
+		}
+	}
 	return nil
 }
 
-// allowDrift takes objects whose drift is allowed for now out of what an automated sync puts back.
-func (r *run) allowDrift() {
-	var left decide.AllowedDrift
-	var err error
-	if r.changes, left, err = decide.AllowDrift(r.app, r.inputs(), r.changes, r.started); err != nil {
-		r.warn(v1alpha1.ConditionUnsupported, []string{err.Error()})
-	}
-	if left.Wake > 0 {
-		r.wakeIn(left.Wake)
-	}
-	r.warn(v1alpha1.ConditionDriftAllowed, left.Lines)
+func (c *comparison) warn(kind v1alpha1.ConditionType, lines []string) {
+	c.conditions.warn(kind, lines)
 }
 
-func (r *run) warn(kind v1alpha1.ConditionType, lines []string) {
-	if len(lines) > 0 {
-		r.conditions = append(r.conditions, v1alpha1.ApplicationCondition{Type: kind, Message: decide.Few(lines)})
+// allowDrift takes objects whose drift is allowed for now out of what an automated sync puts back.
+func (c *comparison) allowDrift() {
+	var left decide.AllowedDrift
+	var err error
+	if c.changes, left, err = decide.AllowDrift(c.app, c.Inputs, c.changes, c.started); err != nil {
+		c.warn(v1alpha1.ConditionUnsupported, []string{err.Error()})
 	}
+	if left.Wake > 0 {
+		c.wakeIn(left.Wake)
+	}
+	c.warn(v1alpha1.ConditionDriftAllowed, left.Lines)
 }
 
 // warnExcluded names the objects that are left alone because of the settings.
-func (r *run) warnExcluded() {
-	lines := make([]string, len(r.want.excluded))
-	for i, k := range r.want.excluded {
+func (c *comparison) warnExcluded() {
+	lines := make([]string, len(c.want.excluded))
+	for i, k := range c.want.excluded {
 		lines[i] = fmt.Sprintf("%s is left alone: argocd-cm excludes its kind (%s, %s)", k, diff.KeyExclusions, diff.KeyInclusions)
 	}
-	r.warn(v1alpha1.ConditionExcludedResourceWarning, lines)
+	c.warn(v1alpha1.ConditionExcludedResourceWarning, lines)
 }
 
-func (r *run) compareOne(ctx context.Context, w wantedObject, asked object.Options) (diff.Change, state, error) {
-	c := diff.Change{Key: w.key, Version: w.version, Wave: w.wave, Verb: diff.Update}
+func (c *comparison) compareOne(ctx context.Context, w wantedObject, asked object.Options) (diff.Change, state, error) {
+	change := diff.Change{Key: w.key, Version: w.version, Wave: w.wave, Verb: diff.Update}
 	s := state{key: w.key, version: w.version, wave: w.wave}
-	rec, tracked, untracked := r.target.Live.Get(w.key)
+	rec, tracked, untracked := c.target.Live.Get(w.key)
 	s.unjudged, s.confirm = rec.IgnoreHealth, w.options.Asks(asked) || tracked && rec.Asks(asked)
 	s.assessed, s.health, s.shown, s.applied = rec.Assessed, rec.Health, rec.Shown, rec.AppliedAt
-	if owner := r.owner(w.key, rec, tracked); owner != "" {
+	if owner := c.owner(w.key, rec, tracked); owner != "" {
 		s.foreign = true
-		c.Why = fmt.Sprintf("%s belongs to Application %s: remove it from one of the two sources", w.key, owner)
-		r.target.Live.Await(w.key, r.instance)
-		return c, s, nil
+		change.Why = fmt.Sprintf("%s belongs to Application %s: remove it from one of the two sources", w.key, owner)
+		c.target.Live.Await(w.key, c.instance)
+		return change, s, nil
 	}
-	rec = r.judge(w.key, rec, tracked)
+	rec = c.judge(w.key, rec, tracked)
 	switch {
 	case !tracked && !untracked:
-		c.Verb, c.Why, s.missing = diff.Create, "missing", true
-		s.assessed = r.target.Live.Knows(w.key.Group, w.key.Kind)
-	case r.engine.Shadow:
-		return r.foresee(ctx, w, rec, c, s)
-	case !tracked && isDefinition(w.key):
-		same, err := r.settleUnmarked(ctx, w, rec.Version, &s)
+		change.Verb, change.Why, s.missing = diff.Create, "missing", true
+		s.assessed = c.target.Live.Knows(w.key.Group, w.key.Kind)
+	case c.engine.Shadow:
+		return c.foresee(ctx, w, rec, change, s)
+	case !tracked && prepare.IsDefinition(w.key):
+		same, err := c.settleUnmarked(ctx, w, rec.Version, &s)
 		if err != nil {
-			return c, s, err
+			return change, s, err
 		}
 		if same {
-			c.Verb, s.synced = diff.Keep, true
+			change.Verb, s.synced = diff.Keep, true
 		} else {
-			c.Why = diff.WhyUntracked
+			change.Why = diff.WhyUntracked
 		}
 	case !tracked:
-		c.Why = diff.WhyUntracked
-	case rec.App != r.instance:
-		c.Why = "tracked by " + rec.App + ", which is gone"
-	case rec.Wanted == 0 || r.req.Hard || rec.Wanted != w.hash && rec.Rules.Managed():
-		same, err := r.settle(ctx, w, rec)
+		change.Why = diff.WhyUntracked
+	case rec.App != c.instance:
+		change.Why = "tracked by " + rec.App + ", which is gone"
+	case rec.Wanted == 0 || c.req.Hard || rec.Wanted != w.hash && rec.Rules.Managed():
+		same, err := c.settle(ctx, w, rec)
 		if err != nil {
-			return c, s, err
+			return change, s, err
 		}
 		if same {
-			c.Verb, s.synced = diff.Keep, true
+			change.Verb, s.synced = diff.Keep, true
 		} else {
-			c.Why = diff.WhyDiffers
+			change.Why = diff.WhyDiffers
 		}
 	case rec.Wanted != w.hash:
-		c.Why = "manifest changed"
+		change.Why = "manifest changed"
 	case !rec.InSync(w.hash):
-		c.Why = diff.WhyDrift
+		change.Why = diff.WhyDrift
 	default:
-		c.Verb, s.synced = diff.Keep, true
+		change.Verb, s.synced = diff.Keep, true
 	}
-	return c, s, nil
+	return change, s, nil
 }
 
 // owner returns the other Application that an object belongs to: the one that tracks it, if it exists, or the one
 // that wanted it first.
-func (r *run) owner(key object.Key, rec live.Record, tracked bool) string {
-	if tracked && rec.App != r.instance && r.engine.Exists(rec.App) {
+func (c *comparison) owner(key object.Key, rec live.Record, tracked bool) string {
+	if tracked && rec.App != c.instance && c.engine.Exists(rec.App) {
 		return rec.App
 	}
-	return r.target.Live.Claim(key, r.instance)
+	return c.target.Live.Claim(key, c.instance)
 }
 
 // settle compares an object that has no fingerprint. What it holds is at hand after a start; when that does not show
 // equality, a dry run tells, defaults and admission included. An object that others have written, and whose content is
 // equal, is noted as one to take over.
-func (r *run) settle(ctx context.Context, w wantedObject, rec live.Record) (bool, error) {
-	if err := r.content(ctx); err != nil {
+func (c *comparison) settle(ctx context.Context, w wantedObject, rec live.Record) (bool, error) {
+	if err := c.load(ctx); err != nil {
 		return false, err
 	}
-	m := r.manifests[w.key]
+	m := c.manifests[w.key]
 	have := rec.Body()
-	if have != nil && !r.req.Hard {
+	if have != nil && !c.req.Hard {
 		want, err := m.Decode()
 		if err != nil {
 			return false, err
 		}
-		if rec.Rules.Match(r.target.Live.Tracking.Lean(want, have), have, rec.Fields) {
-			r.target.Live.Settle(w.key, rec.Version, w.hash)
+		if rec.Rules.Match(c.target.Live.Tracking.Lean(want, have), have, rec.Fields) {
+			c.target.Live.Settle(w.key, rec.Version, w.hash)
 			return true, nil
 		}
 	}
-	res, err := r.target.Live.Find(ctx, w.key.GroupKind(), m.Version)
+	res, err := c.target.Live.Find(ctx, w.key.GroupKind(), m.Version)
 	if err != nil {
 		return false, err
 	}
-	now, err := r.target.Client.Get(ctx, res, w.key)
+	now, err := c.target.Client.Get(ctx, res, w.key)
 	if apierrors.IsNotFound(err) {
 		return false, nil // gone meanwhile: the watch will say so
 	}
 	if err != nil {
 		return false, fmt.Errorf("compare %s: %w", w.key, err)
 	}
-	if m, err = r.lean(m, now); err != nil {
+	if m, err = c.lean(m, now); err != nil {
 		return false, err
 	}
-	if same, err := r.lookAgain(w, m, &rec, res, now); same || err != nil {
+	if same, err := c.lookAgain(w, m, &rec, res, now); same || err != nil {
 		return same, err
 	}
-	if how := r.how(w); apply.TakesOver(now, how) {
-		return r.settleOwners(ctx, w, rec, res, now, m, how)
+	if how := c.how(w); apply.TakesOver(now, how) {
+		return c.settleOwners(ctx, w, rec, res, now, m, how)
 	}
-	return r.settleByTrial(ctx, w, rec, res, now, m)
+	return c.settleByTrial(ctx, w, rec, res, now, m)
 }
 
 // settleByTrial compares an object by what a dry run makes of it, and which fields are ours then.
-func (r *run) settleByTrial(ctx context.Context, w wantedObject, rec live.Record, res live.Resource, now map[string]any, m object.Manifest) (bool, error) {
-	then, err := r.target.Try(ctx, res, m, r.how(w))
+func (c *comparison) settleByTrial(ctx context.Context, w wantedObject, rec live.Record, res live.Resource, now map[string]any, m object.Manifest) (bool, error) {
+	then, err := c.target.Try(ctx, res, m, c.how(w))
 	if apply.Retriable(err) {
 		return false, fmt.Errorf("compare %s: %s", w.key, apply.Explain(w.key, err)) // no answer is no difference
 	}
 	if err != nil {
 		return false, nil //nolint:nilerr // what is refused differs; the sync says why
 	}
-	rules := r.ignore.For(w.key)
+	rules := c.ignore.For(w.key)
 	if m.Version != res.Version {
 		rules = rules.Of(now)
 		return rules.Print(now, diff.Whole()) == rules.Print(then, diff.Whole()), nil
@@ -249,13 +273,13 @@ func (r *run) settleByTrial(ctx context.Context, w wantedObject, rec live.Record
 	if !rules.Equal(now, then, live.Manager) {
 		return false, nil
 	}
-	r.target.Live.Settle(w.key, rec.Version, w.hash)
+	c.target.Live.Settle(w.key, rec.Version, w.hash)
 	return true, nil
 }
 
 // how is how the object of a manifest is written by an operation that says nothing else.
-func (r *run) how(w wantedObject) apply.How {
-	how := apply.How{App: object.AppOptions(decide.Options(r.app)), Manager: r.app.Annotations[v1alpha1.AnnotationClientSideApplyMigrationManager]}
+func (t *turn) how(w wantedObject) apply.How {
+	how := apply.How{App: object.AppOptions(decide.Options(t.app)), Manager: t.app.Annotations[v1alpha1.AnnotationClientSideApplyMigrationManager]}
 	if w.options != nil {
 		how.Own = *w.options
 	}
@@ -264,11 +288,11 @@ func (r *run) how(w wantedObject) apply.How {
 
 // lookAgain takes content that had to be read into account where rules have changed, or hide that a manifest has: there
 // it may show equality, which spares the dry run.
-func (r *run) lookAgain(w wantedObject, m object.Manifest, rec *live.Record, res live.Resource, now map[string]any) (bool, error) {
+func (c *comparison) lookAgain(w wantedObject, m object.Manifest, rec *live.Record, res live.Resource, now map[string]any) (bool, error) {
 	if rec.Wanted == 0 && rec.Body() == nil {
-		*rec = r.target.Live.Look(res, now)
+		*rec = c.target.Live.Look(res, now)
 	}
-	if rec.Rules == nil || r.req.Hard || m.Version != res.Version {
+	if rec.Rules == nil || c.req.Hard || m.Version != res.Version {
 		return false, nil
 	}
 	want, err := m.Decode()
@@ -279,34 +303,6 @@ func (r *run) lookAgain(w wantedObject, m object.Manifest, rec *live.Record, res
 	if owned != rec.Fields || !rec.Rules.Match(want, now, owned) {
 		return false, nil
 	}
-	r.target.Live.Settle(w.key, rec.Version, w.hash)
+	c.target.Live.Settle(w.key, rec.Version, w.hash)
 	return true, nil
-}
-
-// warnUnsupported names the fields of the Application that nothing here acts on yet, known or not. They are kept.
-func (r *run) warnUnsupported() {
-	names := append([]string{}, r.req.Unknown...)
-	if r.grant.rules != nil { // it may have failed before they were known
-		for _, field := range r.grant.rules.Ignored() {
-			names = append(names, "project "+field)
-		}
-	}
-	spec := r.app.Spec
-	if spec.SourceHydrator != nil {
-		names = append(names, "spec.sourceHydrator")
-	}
-	for _, option := range object.AppOptions(decide.Options(r.app)).Unknown {
-		names = append(names, "sync option "+option)
-	}
-	for i, src := range spec.EffectiveSources() {
-		if k := src.Kustomize; k != nil && (k.KubeVersion != "" || len(k.APIVersions) > 0) {
-			names = append(names, fmt.Sprintf("kubeVersion and apiVersions of kustomize in source %d", i+1))
-		}
-	}
-	if r.want != nil {
-		names = append(names, r.want.options[:min(len(r.want.options), 5)]...)
-	}
-	if len(names) > 0 {
-		r.warn(v1alpha1.ConditionUnsupported, []string{"not acted on by this version: " + strings.Join(names, ", ")})
-	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/decide"
+	"github.com/slipway-gitops/slipway/internal/engine/fit"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/engine/plan"
 )
@@ -16,8 +17,8 @@ const confirmPause = time.Second
 
 // confirmed reports whether what hooks came to is stored, so that they may be deleted: a process that takes over finds
 // neither the hook nor its end otherwise, and calls it missing.
-func (r *run) confirmed(ctx context.Context, op *plan.Operation, u *underway, d decide.Decision, tasks []plan.Task) (bool, plan.Move) {
-	if r.req.Confirm == nil || r.under != u { // nobody stores it, or what goes on is no sync
+func (x *execution) confirmed(ctx context.Context, tasks []plan.Task) (bool, plan.Move) {
+	if x.req.Confirm == nil || !x.stored { // nobody stores it, or what goes on is no sync
 		return true, plan.Move{}
 	}
 	gone := map[object.Key]bool{}
@@ -25,7 +26,7 @@ func (r *run) confirmed(ctx context.Context, op *plan.Operation, u *underway, d 
 		gone[t.Key] = true
 	}
 	ended := map[plan.ID]bool{}
-	op.Each(func(t plan.Task, s plan.State) {
+	x.op.Each(func(t plan.Task, s plan.State) {
 		if t.Hook && gone[t.Key] && s.Phase.Completed() { // also as the hook of a phase before
 			ended[t.ID()] = true
 		}
@@ -34,20 +35,20 @@ func (r *run) confirmed(ctx context.Context, op *plan.Operation, u *underway, d 
 		return true, plan.Move{}
 	}
 	told := func(stored *v1alpha1.OperationState) bool {
-		return tells(stored, u.started, ended, func(res v1alpha1.ResourceResult) bool { return res.HookPhase.Completed() })
+		return tells(stored, x.u.started, ended, func(res v1alpha1.ResourceResult) bool { return res.HookPhase.Completed() })
 	}
-	err := r.req.Confirm(ctx, told, func() v1alpha1.OperationState { return *r.progressState(op, u, d, 0) })
+	err := x.req.Confirm(ctx, told, func() v1alpha1.OperationState { return *x.progressState(0) })
 	if err == nil {
 		return true, plan.Move{}
 	}
-	return false, r.again(u, fmt.Sprintf("hooks are deleted once the status says how they ended, which could not be written: %v", err))
+	return false, x.again(fmt.Sprintf("hooks are deleted once the status says how they ended, which could not be written: %v", err))
 }
 
 // again has an operation go on a little later, whatever the cluster says until then.
-func (r *run) again(u *underway, message string) plan.Move {
-	u.waiting = nil
-	r.wakeIn(confirmPause)
-	return plan.Move{Verb: plan.Wait, Message: clip(message)}
+func (x *execution) again(message string) plan.Move {
+	x.u.waiting = nil
+	x.wakeIn(confirmPause)
+	return plan.Move{Verb: plan.Wait, Message: fit.Message(message)}
 }
 
 // tells reports whether a stored state of the operation that began at a moment has all these hooks, as f wants them.

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/decide"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
@@ -19,11 +20,11 @@ func key(name string) object.Key {
 	return object.Key{Kind: "ConfigMap", Namespace: "shop", Name: name}
 }
 
-// compared is a run at the decision: automated sync, one object that differs, at revision r2 after r1 was deployed.
-func compared(change func(*run)) *run {
+// compared is a comparison: automated sync, one object that differs, at revision r2 after r1 was deployed.
+func compared(change func(*comparison)) *comparison {
 	src := v1alpha1.ApplicationSource{RepoURL: "https://git.example/a", Path: "web"}
 	end := metav1.NewTime(time.Unix(1000, 0))
-	r := &run{
+	t := &turn{
 		engine: &Engine{Now: func() time.Time { return end.Time }},
 		app: &v1alpha1.Application{
 			Spec: v1alpha1.ApplicationSpec{
@@ -37,16 +38,19 @@ func compared(change func(*run)) *run {
 				},
 			},
 		},
-		sources: []v1alpha1.ApplicationSource{src}, revisions: []string{"r2"}, want: &wanted{objects: []wantedObject{{key: key("a")}}},
-		changes: []diff.Change{{Key: key("a"), Verb: diff.Update}}, states: []state{{key: key("a"), applied: 900}},
+	}
+	in := &inputs{turn: t, Inputs: decide.Inputs{Sources: []v1alpha1.ApplicationSource{src}, Revisions: []string{"r2"}}}
+	c := &comparison{
+		rendering: &rendering{inputs: in, want: &wanted{objects: []wantedObject{{key: key("a")}}}},
+		changes:   []diff.Change{{Key: key("a"), Verb: diff.Update}}, states: []state{{key: key("a"), applied: 900}},
 	}
 	if change != nil {
-		change(r)
+		change(c)
 	}
-	return r
+	return c
 }
 
-func last(r *run) *v1alpha1.OperationState { return r.app.Status.OperationState }
+func last(r *comparison) *v1alpha1.OperationState { return r.app.Status.OperationState }
 
 func TestAnOperationCanNameOtherSourcesAndRevisions(t *testing.T) {
 	t.Parallel()

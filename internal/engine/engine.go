@@ -99,50 +99,48 @@ type Request struct {
 // Reconcile brings one Application to what Git says, as far as its policy or its operation allows, and says how it
 // stands. It changes nothing but the destination cluster. The Result is complete also when a stage failed: its Err
 // says which and why, and what was known before still stands.
-func (e *Engine) Reconcile(ctx context.Context, req Request) (res Result) {
+func (e *Engine) Reconcile(ctx context.Context, req Request) Result {
 	if e.Shadow {
-		req = bystander(req)
+		req = shadowed(req)
 	}
-	run := e.begin(req)
-	defer run.finish()
-	defer func() { run.account(ctx, &res) }()
-
-	if run.terminating() {
-		return run.terminate(ctx)
+	turn := e.begin(req)
+	defer turn.keep()
+	in := turn.specify()
+	if in.terminating() {
+		return in.terminate(ctx)
 	}
-	if err := e.unmistakable(ctx, req.App); err != nil { // its objects are told from those of others
-		return run.failed(StagePermit, err)
+	if err := e.distinct(ctx, req.App); err != nil {
+		return in.failed(ctx, at(StagePermit, err))
 	}
-	if err := run.permit(); err != nil { // its project permits what it asks for
-		return run.failed(StagePermit, err)
+	if err := in.resolve(ctx); err != nil { // 1 Application -> what its project permits, its destination, trees
+		return in.failed(ctx, err)
 	}
-	if err := run.fetch(ctx); err != nil { // 1 revision -> trees
-		run.watchKnown(ctx)
-		return run.failed(StageFetch, err)
+	want, err := in.render(ctx) // 2 trees -> what is wanted
+	if err != nil {
+		return in.failed(ctx, err)
 	}
-	if err := run.render(ctx); err != nil { // 2 trees -> manifests
-		run.watchKnown(ctx)
-		return run.failed(StageRender, err)
+	if err := want.observe(ctx); err != nil { // 3 cluster -> live state
+		return want.failed(ctx, err)
 	}
-	if err := run.observe(ctx); err != nil { // 3 cluster -> live state
-		return run.failed(StageLive, err)
+	found, err := want.compare(ctx) // 4 wanted, live -> changes
+	if err != nil {
+		return want.failed(ctx, err)
 	}
-	if err := run.compare(ctx); err != nil { // 4 manifests, live state -> changes
-		return run.failed(StageCompare, err)
-	}
-	if !e.Shadow {
-		run.takeOver(ctx) // what others applied and is as wanted: the owners of its fields change, and nothing else
-	}
-	sync := run.decide(ctx) // may we, must we?
 	if e.Shadow {
-		return run.shadow(sync)
+		return found.shadow(found.decide(ctx))
 	}
-	if !sync.Go {
-		return run.unsynced(sync)
+	found.takeOver(ctx)           // what others applied and is as wanted: the owners of its fields change, and nothing else
+	decision := found.decide(ctx) // 5 may a sync begin, must it?
+	if !decision.Go {
+		return found.unsynced(ctx, decision)
 	}
-	op, under := run.plan(sync)                  // 5 changes -> ordered plan
-	end := run.apply(ctx, op, under, sync)       // 6 plan -> cluster, as far as it goes without waiting
-	return run.synced(ctx, sync, op, under, end) // 7 what is true now
+	op := found.plan(decision) // 6 changes -> ordered plan
+	end := op.apply(ctx)       // 7 plan -> cluster, as far as it goes without waiting
+	if op.done {
+		found, err = want.compare(ctx) // 8 what is true now
+		found.takeOver(ctx)
+	}
+	return op.synced(ctx, end, found, err)
 }
 
 // Forget drops what the engine keeps of an Application that is gone.

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
-	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
@@ -15,12 +14,12 @@ func TestUnsupportedFieldIsNamedAlthoughTheComparisonFailed(t *testing.T) {
 	t.Parallel()
 	for _, stage := range []Stage{StagePermit, StageFetch, StageRender, StageLive, StageCompare} {
 		for _, early := range []bool{false, true} {
-			r := deleting(t, func(r *run) { r.req.Unknown = []string{"spec.nonsense"} })
+			r := deleting(t, func(r *comparison) { r.req.Unknown = []string{"spec.nonsense"} })
 			if early { // before rules and memory are known
 				r.grant, r.want = grant{}, nil
 			}
-			r.conditions = []v1alpha1.ApplicationCondition{{Type: v1alpha1.ConditionSharedResourceWarning, Message: "of an earlier stage"}}
-			res := r.failed(stage, errors.New("no"))
+			r.conditions = notes{{Type: v1alpha1.ConditionSharedResourceWarning, Message: "of an earlier stage"}}
+			res := r.failure(at(stage, errors.New("no")))
 			if len(res.Conditions) != 2 || res.Conditions[0].Type != v1alpha1.ConditionComparisonError || !strings.HasSuffix(res.Conditions[0].Message, "no") {
 				t.Fatalf("%s: %+v", stage, res.Conditions)
 			}
@@ -34,7 +33,7 @@ func TestUnsupportedFieldIsNamedAlthoughTheComparisonFailed(t *testing.T) {
 func TestMessageOfTheDestinationClusterIsMarked(t *testing.T) {
 	t.Parallel()
 	refused := errors.New("connection refused")
-	unknown := fmt.Errorf("Widget a: %w", &live.UnknownKindError{Kind: object.Kind{Group: "example.com", Kind: "Widget"}})
+	unknown := fmt.Errorf("Widget a: %w", &object.UnknownKindError{Kind: object.Kind{Group: "example.com", Kind: "Widget"}})
 	for _, c := range []struct {
 		stage Stage
 		err   error
@@ -49,7 +48,7 @@ func TestMessageOfTheDestinationClusterIsMarked(t *testing.T) {
 		{StageRender, unknown, unknown.Error()},
 		{StageLive, unknown, unknown.Error()},
 	} {
-		res := deleting(t, nil).failed(c.stage, c.err)
+		res := deleting(t, nil).failure(at(c.stage, c.err))
 		if got := res.Conditions[0].Message; got != c.want || res.Err.Error() != c.want || !errors.Is(res.Err, c.err) {
 			t.Errorf("%s: %q, want %q", c.stage, got, c.want)
 		}
@@ -57,7 +56,7 @@ func TestMessageOfTheDestinationClusterIsMarked(t *testing.T) {
 	if !strings.Contains(unknown.Error(), v1alpha1.MessageUnknownKind) {
 		t.Errorf("%v does not have the words that an advice depends on", unknown)
 	}
-	served := &live.UnknownKindError{Version: "v2", Served: []string{"v1"}}
+	served := &object.UnknownKindError{Version: "v2", Served: []string{"v1"}}
 	if !strings.HasPrefix(served.Error(), v1alpha1.MessageUnservedVersion) {
 		t.Errorf("%v does not have the words that an advice depends on", served)
 	}

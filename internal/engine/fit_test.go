@@ -10,11 +10,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"pgregory.net/rapid"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/decide"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
+	"github.com/slipway-gitops/slipway/internal/engine/fit"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/engine/plan"
 )
@@ -36,8 +36,9 @@ func carriedOut(n, hooks int, state plan.State, nameLength int) (*plan.Operation
 	return plan.NewOperation(plan.Build(tasks, plan.Options{}), plan.Settings{}, u.states), u
 }
 
-func states(n, nameLength int, change func(i int, s *state)) *run {
-	r := &run{engine: &Engine{Now: time.Now}, app: &v1alpha1.Application{}, want: &wanted{}}
+func states(n, nameLength int, change func(i int, s *state)) *comparison {
+	t := &turn{engine: &Engine{Now: time.Now}, app: &v1alpha1.Application{}}
+	r := &comparison{rendering: &rendering{inputs: &inputs{turn: t}, want: &wanted{}}}
 	for i := range n {
 		name := fmt.Sprintf("object-%05d-", i)
 		s := state{
@@ -68,7 +69,7 @@ func TestAStatusOf5000ObjectsStaysBelowAMegabyte(t *testing.T) {
 	if len(res.Resources) != 5000 {
 		t.Fatalf("%d of 5000 objects are listed", len(res.Resources))
 	}
-	outcomes := results(op, u, room(res.Resources, statusRoom))
+	outcomes := results(op, u, fit.Room(res.Resources, fit.Most))
 	if n := bytesOf(t, res.Resources) + bytesOf(t, outcomes); n > 1_000_000 {
 		t.Errorf("objects and outcomes have %d bytes", n)
 	}
@@ -85,7 +86,7 @@ func TestTheLongestNamesDoNotMakeAStatusTooLargeToBeStored(t *testing.T) {
 			s.synced, s.missing = i%2 == 0, i%2 == 1
 			s.assessed, s.health.Status, s.health.Message = true, "Degraded", strings.Repeat("bad ", 100)
 		}).result(decide.Decision{})
-		size := bytesOf(t, res.Resources) + bytesOf(t, results(op, u, room(res.Resources, statusRoom)))
+		size := bytesOf(t, res.Resources) + bytesOf(t, results(op, u, fit.Room(res.Resources, fit.Most)))
 		if size > 1_400_000 {
 			t.Errorf("objects and outcomes of %d have %d bytes", n, size)
 		}
@@ -132,43 +133,11 @@ func TestOutcomesOfEarlierPartsOfAnOperationAreToldToo(t *testing.T) {
 		{Change: diff.Change{Key: name("now"), Verb: diff.Update}},
 	}, plan.Options{}), plan.Settings{}, u.states)
 	var got []string
-	for _, r := range results(op, u, statusRoom) {
+	for _, r := range results(op, u, fit.Most) {
 		got = append(got, r.Name)
 	}
 	slices.Sort(got)
 	if d := cmp.Diff([]string{"now", "written"}, got, cmpopts.EquateEmpty()); d != "" {
 		t.Errorf("outcomes (-want +got):\n%s", d)
 	}
-}
-
-func TestSizesOfWhatAStatusListsAreHardlyEverTooSmall(t *testing.T) {
-	t.Parallel()
-	word := rapid.StringMatching(`[a-z]{0,40}`)
-	rapid.Check(t, func(t *rapid.T) {
-		s := v1alpha1.ResourceStatus{
-			Group: word.Draw(t, "group"), Version: word.Draw(t, "version"), Kind: word.Draw(t, "kind"), Namespace: word.Draw(t, "namespace"),
-			Name: word.Draw(t, "name"), Status: v1alpha1.SyncStatusCode(word.Draw(t, "status")), SyncWave: rapid.Int64Range(-9, 99).Draw(t, "wave"),
-			RequiresPruning: rapid.Bool().Draw(t, "prune"),
-		}
-		if rapid.Bool().Draw(t, "judged") {
-			s.Health = &v1alpha1.HealthStatus{Status: v1alpha1.HealthStatusCode(word.Draw(t, "health")), Message: word.Draw(t, "message")}
-		}
-		text, err := json.Marshal(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if size := resourceSize(&s); size < len(text) {
-			t.Fatalf("%s has %d bytes, not %d", text, len(text), size)
-		}
-		r := v1alpha1.ResourceResult{
-			Group: s.Group, Version: s.Version, Kind: s.Kind, Namespace: s.Namespace, Name: s.Name, Status: v1alpha1.ResultCode(s.Status),
-			Message: word.Draw(t, "text"), HookPhase: v1alpha1.OperationPhase(word.Draw(t, "phase")), SyncPhase: v1alpha1.SyncPhase(word.Draw(t, "sync")),
-		}
-		if text, err = json.Marshal(r); err != nil {
-			t.Fatal(err)
-		}
-		if size := resultSize(&r); size < len(text) {
-			t.Fatalf("%s has %d bytes, not %d", text, len(text), size)
-		}
-	})
 }

@@ -10,10 +10,10 @@ import (
 )
 
 // losing says what of others the deletion of objects takes with it; "" for nothing.
-func (r *run) losing(ctx context.Context, deletions []object.Key) string {
+func (c *comparison) losing(ctx context.Context, deletions []object.Key) string {
 	var out []string
 	for _, k := range deletions {
-		if l := r.loss(ctx, k); l.Any() && len(out) < shownLosses {
+		if l := c.loss(ctx, k); l.Any() && len(out) < shownLosses {
 			out = append(out, fmt.Sprintf("%s holds %s", k, l))
 		}
 	}

@@ -10,9 +10,9 @@ import (
 )
 
 // deleting is a run that would delete objects a, b and c of four, which is more than the agent's budget.
-func deleting(t *testing.T, change func(*run)) *run {
+func deleting(t *testing.T, change func(*comparison)) *comparison {
 	t.Helper()
-	return compared(func(r *run) {
+	return compared(func(r *comparison) {
 		r.app.Name, r.app.Annotations = "web", map[string]string{}
 		r.engine.Budget = &plan.Budget{Objects: 2, Percent: 50}
 		r.grant.rules = permissive(t, nil)
@@ -29,7 +29,7 @@ func deleting(t *testing.T, change func(*run)) *run {
 func TestAHeldOperationIsToldOnceAndNamesNoRevision(t *testing.T) {
 	t.Parallel()
 	op := asked()
-	r := deleting(t, func(r *run) {
+	r := deleting(t, func(r *comparison) {
 		r.app.Operation, r.started = &op, moment(2000).Time
 		last(r).Operation, last(r).Phase, last(r).FinishedAt, last(r).StartedAt = op, v1alpha1.OperationRunning, nil, moment(1500)
 	})

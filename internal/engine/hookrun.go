@@ -25,9 +25,9 @@ const LongestAhead = 10 * time.Second
 const messageIntended = "about to be created"
 
 // hookRun names the attempt of an operation that began at a moment. Its phase is left open.
-func (r *run) hookRun(started time.Time, attempt int64, revisions []string) *v1alpha1.HookRun {
+func (t *turn) hookRun(started time.Time, attempt int64, revisions []string) *v1alpha1.HookRun {
 	return &v1alpha1.HookRun{
-		Application: string(r.app.UID), StartedAt: started.UTC().Format(time.RFC3339), Attempt: attempt, Revisions: revisions,
+		Application: string(t.app.UID), StartedAt: started.UTC().Format(time.RFC3339), Attempt: attempt, Revisions: revisions,
 	}
 }
 
@@ -47,30 +47,31 @@ func (u *underway) hookMark(phase v1alpha1.SyncPhase) string {
 
 // made reports whether a live object names this operation as the one that made it, for the phase of a task. Nobody else
 // sets that: what Git has of it is left out.
-func (r *run) made(u *underway, t plan.Task, rec live.Record) bool {
-	mark := live.HashRun(u.hookMark(t.Phase))
-	return mark != 0 && rec.HookRun == mark && rec.App == r.instance
+func (x *execution) made(t plan.Task, rec live.Record) bool {
+	mark := live.HashRun(x.u.hookMark(t.Phase))
+	return mark != 0 && rec.HookRun == mark && rec.App == x.instance
 }
 
 // distinguish gives a new operation a start that no other one of the Application has, neither the last one nor one whose
 // hooks are still there: operations and their hooks differ by it, in whole seconds. The last one may have begun a little
 // ahead of the clock for the same reason.
-func (r *run) distinguish(u *underway) {
-	last := r.app.Status.OperationState
-	if last != nil && !(decide.Begun(last) && decide.SameOperation(last.Operation, u.operation)) {
+func (x *execution) distinguish() {
+	last := x.app.Status.OperationState
+	if last != nil && !(decide.Begun(last) && decide.SameOperation(last.Operation, x.u.operation)) {
 		after := last.StartedAt.Truncate(time.Second).Add(time.Second)
-		if ahead := after.Sub(u.started); ahead > 0 && ahead <= LongestAhead {
-			u.started = after
+		if ahead := after.Sub(x.u.started); ahead > 0 && ahead <= LongestAhead {
+			x.u.started = after
 		}
 	}
 	resembles := func() bool {
-		return slices.ContainsFunc(r.hookTasks(u), func(t plan.Task) bool {
-			rec, tracked, _ := r.target.Live.Get(t.Key)
-			return tracked && r.made(u, t, rec)
+		return slices.ContainsFunc(x.hookTasks(x.u.started), func(t plan.Task) bool {
+			rec, tracked, _ := x.target.Live.Get(t.Key)
+			return tracked && x.made(t, rec)
 		})
 	}
-	for u.run = r.hookRun(u.started, r.req.Retries, r.revisions); resembles(); u.run = r.hookRun(u.started, r.req.Retries, r.revisions) {
-		u.started = u.started.Add(time.Second)
+	name := func() { x.u.run = x.hookRun(x.u.started, x.d.Attempts, x.Revisions) }
+	for name(); resembles(); name() {
+		x.u.started = x.u.started.Add(time.Second)
 	}
 }
 
@@ -91,11 +92,11 @@ func (u *underway) markHook(m object.Manifest, phase v1alpha1.SyncPhase) (object
 }
 
 // hookManifest returns a hook as it is applied: under the name that its operation gave it, and with the mark of that.
-func (r *run) hookManifest(u *underway, t plan.Task) (object.Manifest, bool) {
-	if t.Index >= len(r.hooks) {
+func (x *execution) hookManifest(t plan.Task) (object.Manifest, bool) {
+	if t.Index >= len(x.hooks) {
 		return object.Manifest{}, false
 	}
-	m := r.hooks[t.Index]
+	m := x.hooks[t.Index]
 	if m.Key != t.Key {
 		obj, err := m.Decode()
 		if err != nil {
@@ -104,43 +105,43 @@ func (r *run) hookManifest(u *underway, t plan.Task) (object.Manifest, bool) {
 		meta, _ := obj["metadata"].(map[string]any)
 		delete(meta, "generateName")
 		meta["name"] = t.Key.Name
-		r.target.Live.Tracking.Mark(obj, r.instance, t.Key, r.app.Spec.Destination.Namespace)
+		x.target.Live.Tracking.Mark(obj, x.instance, t.Key, x.app.Spec.Destination.Namespace)
 		if m, err = object.NewManifest(obj); err != nil {
 			return object.Manifest{}, false
 		}
 	}
-	m, err := u.markHook(m, t.Phase)
+	m, err := x.u.markHook(m, t.Phase)
 	return m, err == nil
 }
 
 // announced reports whether the status says of the hooks among tasks that they are about to be made, so that they may be.
 // Else a process that takes over could not know that they belong to an operation that has begun.
-func (r *run) announced(ctx context.Context, op *plan.Operation, u *underway, d decide.Decision, m plan.Move) (bool, plan.Move) {
-	if m.Verb != plan.Do || r.req.Confirm == nil || r.under != u { // nobody stores it, or what goes on is no sync
+func (x *execution) announced(ctx context.Context, m plan.Move) (bool, plan.Move) {
+	if m.Verb != plan.Do || x.req.Confirm == nil || !x.stored { // nobody stores it, or what goes on is no sync
 		return true, plan.Move{}
 	}
 	hooks := map[plan.ID]bool{}
 	for _, t := range m.Tasks {
 		if t.Hook {
 			hooks[t.ID()] = true
-			u.intended[t.ID()] = true
+			x.u.intended[t.ID()] = true
 		}
 	}
 	if len(hooks) == 0 {
 		return true, plan.Move{}
 	}
 	told := func(stored *v1alpha1.OperationState) bool {
-		return tells(stored, u.started, hooks, func(v1alpha1.ResourceResult) bool { return true })
+		return tells(stored, x.u.started, hooks, func(v1alpha1.ResourceResult) bool { return true })
 	}
-	err := r.req.Confirm(ctx, told, func() v1alpha1.OperationState {
-		state := r.progressState(op, u, d, 0)
+	err := x.req.Confirm(ctx, told, func() v1alpha1.OperationState {
+		state := x.progressState(0)
 		state.Message = m.Message
 		return *state
 	})
 	if err == nil {
 		return true, plan.Move{}
 	}
-	return false, r.again(u, fmt.Sprintf("hooks are created once the status says so, which could not be written: %v", err))
+	return false, x.again(fmt.Sprintf("hooks are created once the status says so, which could not be written: %v", err))
 }
 
 // intended reports whether a result is of a hook that is about to be made, and may have been.
@@ -150,16 +151,16 @@ func intended(res v1alpha1.ResourceResult) bool {
 
 // isHookOf reports whether an outcome of an operation that ends is that of a hook that exists: one that was only about to
 // be made, and was not, is none.
-func (r *run) isHookOf(u *underway, res v1alpha1.ResourceResult) bool {
-	if res.HookType == "" || r.trespass(resultID(res).Key) != nil { // anybody can write a status
+func (x *execution) isHookOf(res v1alpha1.ResourceResult) bool {
+	if res.HookType == "" || x.hookConflict(resultID(res).Key) != nil { // anybody can write a status
 		return false
 	}
 	if !intended(res) {
 		return true
 	}
 	id := resultID(res)
-	rec, tracked, _ := r.target.Live.Get(id.Key)
+	rec, tracked, _ := x.target.Live.Get(id.Key)
 	t := plan.Task{}
 	t.Key, t.Phase = id.Key, id.Phase
-	return tracked && r.made(u, t, rec)
+	return tracked && x.made(t, rec)
 }

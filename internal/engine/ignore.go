@@ -21,35 +21,35 @@ type ignoring struct {
 }
 
 // ignoring reads the rules of the Application, unless those at hand were made of the same.
-func (r *run) ignoring() *ignoring {
+func (in *inputs) ignoring() *ignoring {
 	var settings *diff.Settings
-	if r.engine.Differences != nil {
-		settings = r.engine.Differences()
+	if in.engine.Differences != nil {
+		settings = in.engine.Differences()
 	}
-	given := r.app.Spec.IgnoreDifferences
-	if r.want != nil && r.want.ignore != nil && r.want.ignore.Made(given, settings) {
-		return r.want.ignore
+	given := in.app.Spec.IgnoreDifferences
+	if w := in.kept.wanted; w != nil && w.ignore != nil && w.ignore.Made(given, settings) {
+		return w.ignore
 	}
 	ignore, wrong := diff.NewIgnore(given, settings)
 	return &ignoring{Ignore: ignore, wrong: wrong}
 }
 
-// warnIgnoring tells of rules that are not in force. All others are.
-func (r *run) warnIgnoring() {
+// faults names the rules that are not in force. All others are.
+func (i *ignoring) faults() []string {
 	var lines []string
-	for _, err := range append(r.ignore.wrong, r.ignore.Problems()...) {
+	for _, err := range append(i.wrong, i.Problems()...) {
 		lines = append(lines, "not in force: "+err.Error())
 	}
-	r.warn(v1alpha1.ConditionUnsupported, lines)
+	return lines
 }
 
 // judge makes an object be compared by the rules that are in force for it, and returns its record.
-func (r *run) judge(key object.Key, rec live.Record, tracked bool) live.Record {
-	rules := r.ignore.For(key)
+func (c *comparison) judge(key object.Key, rec live.Record, tracked bool) live.Record {
+	rules := c.ignore.For(key)
 	if rules.ID() == rec.Rules.ID() {
 		return rec
 	}
-	judged := r.target.Live.Judge(key, rules)
+	judged := c.target.Live.Judge(key, rules)
 	if !tracked {
 		return rec
 	}
@@ -58,8 +58,8 @@ func (r *run) judge(key object.Key, rec live.Record, tracked bool) live.Record {
 
 // respect gives the manifests of changes the live values of what does not count: where the operation asks for it, and
 // in objects that others have written and we have not. Those change hands, and that changes nothing that does not count.
-func (r *run) respect(ctx context.Context, changes []diff.Change, d decide.Decision) (map[object.Key]object.Manifest, error) {
-	app := object.AppOptions(decide.OptionsOf(r.app, d.Operation.Sync))
+func (r *rendering) respect(ctx context.Context, changes []diff.Change, op *v1alpha1.SyncOperation) (map[object.Key]object.Manifest, error) {
+	app := object.AppOptions(decide.OptionsOf(r.app, op))
 	manager := r.app.Annotations[v1alpha1.AnnotationClientSideApplyMigrationManager]
 	options := r.objectOptions()
 	out := map[object.Key]object.Manifest{}
@@ -94,7 +94,7 @@ func (r *run) respect(ctx context.Context, changes []diff.Change, d decide.Decis
 }
 
 // readAs reads the live object of a manifest at the version of the manifest: fields of other versions may have other names.
-func (r *run) readAs(ctx context.Context, m object.Manifest) (map[string]any, error) {
+func (r *rendering) readAs(ctx context.Context, m object.Manifest) (map[string]any, error) {
 	res, err := r.target.Live.Find(ctx, m.Key.GroupKind(), m.Version)
 	if err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func (r *run) readAs(ctx context.Context, m object.Manifest) (map[string]any, er
 }
 
 // keep returns a manifest with the live values of what does not count.
-func (r *run) keep(m object.Manifest, have map[string]any, how apply.How) (object.Manifest, error) {
+func (r *rendering) keep(m object.Manifest, have map[string]any, how apply.How) (object.Manifest, error) {
 	rules := r.ignore.For(m.Key)
 	if rules == nil {
 		return m, nil

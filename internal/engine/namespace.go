@@ -16,66 +16,63 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/plan"
 )
 
-func (r *run) namespaceKey() object.Key {
-	return object.Key{Kind: "Namespace", Name: r.app.Spec.Destination.Namespace}
+func (t *turn) namespaceKey() object.Key {
+	return object.Key{Kind: "Namespace", Name: t.app.Spec.Destination.Namespace}
 }
 
-// makesNamespace reports whether an operation makes the destination namespace before all else.
-func (r *run) makesNamespace(d decide.Decision) bool { return !d.DryRun && r.lacksNamespace(d) }
-
 // lacksNamespace reports whether the destination namespace comes with an operation: the sync options ask for it, it is
-// not among the Application's own objects, and this agent has not seen to it yet.
-func (r *run) lacksNamespace(d decide.Decision) bool {
+// not among the Application's own objects, and this agent has not made it, or it has lost metadata (drifted).
+func (r *rendering) lacksNamespace(op *v1alpha1.SyncOperation, drifted bool) bool {
 	key := r.namespaceKey()
-	if key.Name == "" || !object.AppOptions(decide.OptionsOf(r.app, d.Operation.Sync)).Namespace.Is() {
+	if key.Name == "" || !object.AppOptions(decide.OptionsOf(r.app, op)).Namespace.Is() {
 		return false
 	}
 	if r.wants(key) {
 		return false
 	}
 	m, err := r.namespaceManifest()
-	return err == nil && (!r.target.Client.Ensured(m) || r.strayed)
+	return err == nil && (!r.target.Client.Ensured(m) || drifted)
 }
 
-// heedNamespace finds out whether the destination namespace has lost metadata that the Application gives it, and asks to hear
+// watchNamespace finds out whether the destination namespace has lost metadata that the Application gives it, and asks to hear
 // of that. It costs one request, once, since the watch tells the rest.
-func (r *run) heedNamespace(ctx context.Context) {
-	key, policy := r.namespaceKey(), r.app.Spec.SyncPolicy
-	if key.Name == "" || r.engine.Shadow || !r.managesNamespace() || !object.AppOptions(decide.OptionsOf(r.app, nil)).Namespace.Is() || r.wants(key) || r.permits(key) != nil {
+func (c *comparison) watchNamespace(ctx context.Context) {
+	key, policy := c.namespaceKey(), c.app.Spec.SyncPolicy
+	if key.Name == "" || c.engine.Shadow || !c.managesNamespace() || !object.AppOptions(decide.OptionsOf(c.app, nil)).Namespace.Is() || c.wants(key) || c.permits(key) != nil {
 		return
 	}
 	meta := policy.ManagedNamespaceMetadata
-	r.strayed, _ = r.target.Live.Heed(key, r.instance, meta.Labels, meta.Annotations)
-	res, err := r.target.Live.Find(ctx, key.GroupKind(), "v1")
-	if err != nil || r.target.Live.Watch(ctx, res) != nil {
+	c.drifted, _ = c.target.Live.Heed(key, c.instance, meta.Labels, meta.Annotations)
+	res, err := c.target.Live.Find(ctx, key.GroupKind(), "v1")
+	if err != nil || c.target.Live.Watch(ctx, res) != nil {
 		return // an agent that may not watch namespaces does not see what others do to them
 	}
-	if _, seen := r.target.Live.Heed(key, r.instance, meta.Labels, meta.Annotations); !seen {
-		obj, err := r.target.Client.Get(ctx, res, key)
+	if _, seen := c.target.Live.Heed(key, c.instance, meta.Labels, meta.Annotations); !seen {
+		obj, err := c.target.Client.Get(ctx, res, key)
 		if err != nil && !apierrors.IsNotFound(err) {
 			return
 		}
-		r.target.Live.Saw(key, obj)
+		c.target.Live.Saw(key, obj)
 	}
-	r.strayed, _ = r.target.Live.Heed(key, r.instance, meta.Labels, meta.Annotations)
+	c.drifted, _ = c.target.Live.Heed(key, c.instance, meta.Labels, meta.Annotations)
 }
 
 // managedBefore is what the last operation gave the namespace.
-func (r *run) managedBefore() *v1alpha1.ManagedNamespaceMetadata {
-	if last := r.app.Status.OperationState; last != nil && last.SyncResult != nil {
+func (t *turn) managedBefore() *v1alpha1.ManagedNamespaceMetadata {
+	if last := t.app.Status.OperationState; last != nil && last.SyncResult != nil {
 		return last.SyncResult.ManagedNamespaceMetadata
 	}
 	return nil
 }
 
 // wants reports whether an object is among the Application's own.
-func (r *run) wants(key object.Key) bool {
+func (r *rendering) wants(key object.Key) bool {
 	return slices.ContainsFunc(r.want.objects, func(w wantedObject) bool { return w.key == key })
 }
 
-func (r *run) namespaceManifest() (object.Manifest, error) {
-	meta := map[string]any{"name": r.app.Spec.Destination.Namespace}
-	if policy := r.app.Spec.SyncPolicy; policy != nil && policy.ManagedNamespaceMetadata != nil {
+func (t *turn) namespaceManifest() (object.Manifest, error) {
+	meta := map[string]any{"name": t.app.Spec.Destination.Namespace}
+	if policy := t.app.Spec.SyncPolicy; policy != nil && policy.ManagedNamespaceMetadata != nil {
 		meta["labels"] = stringMap(policy.ManagedNamespaceMetadata.Labels)
 		meta["annotations"] = stringMap(policy.ManagedNamespaceMetadata.Annotations)
 	}
@@ -84,8 +81,8 @@ func (r *run) namespaceManifest() (object.Manifest, error) {
 
 // makeNamespace makes the destination namespace. It is not tracked: deleting the Application leaves it. The error is that
 // of an API server that is away.
-func (r *run) makeNamespace(ctx context.Context) (plan.State, error) {
-	key := r.namespaceKey()
+func (x *execution) makeNamespace(ctx context.Context) (plan.State, error) {
+	key := x.namespaceKey()
 	fail := func(err error) (plan.State, error) {
 		if away(err) {
 			return plan.State{}, err
@@ -95,40 +92,40 @@ func (r *run) makeNamespace(ctx context.Context) (plan.State, error) {
 	done := func(how string) (plan.State, error) {
 		return plan.State{Code: v1alpha1.ResultSynced, Phase: v1alpha1.OperationRunning, Message: "namespace/" + key.Name + " " + how}, nil
 	}
-	res, err := r.target.Live.Find(ctx, key.GroupKind(), "v1")
+	res, err := x.target.Live.Find(ctx, key.GroupKind(), "v1")
 	if err != nil {
 		return fail(err)
 	}
-	m, err := r.namespaceManifest()
+	m, err := x.namespaceManifest()
 	if err != nil {
 		return fail(err)
 	}
-	if err := r.permits(key); err != nil {
-		if _, missing := r.target.Client.Get(ctx, res, key); missing == nil && !r.managesNamespace() {
+	if err := x.permits(key); err != nil {
+		if _, missing := x.target.Client.Get(ctx, res, key); missing == nil && !x.managesNamespace() {
 			return done(nsUnchanged) // it is there, and nothing is asked of it
 		}
 		return fail(err)
 	}
-	if r.strayed {
-		r.target.Client.Missed(key)
+	if x.drifted {
+		x.target.Client.Missed(key)
 	}
-	have, err := r.target.Client.Get(ctx, res, key)
+	have, err := x.target.Client.Get(ctx, res, key)
 	if away(err) {
 		return fail(err)
 	}
-	if owned, _ := diff.OwnedFields(have, live.Manager); err == nil && !r.managesNamespace() && owned.Empty() {
-		r.target.Client.Found(m)
+	if owned, _ := diff.OwnedFields(have, live.Manager); err == nil && !x.managesNamespace() && owned.Empty() {
+		x.target.Client.Found(m)
 		return done(nsUnchanged)
 	}
 	how := nsApplied
 	if apierrors.IsNotFound(err) {
 		how = nsCreated
 	}
-	if err := r.target.Client.Ensure(ctx, res, m); err != nil {
+	if err := x.target.Client.Ensure(ctx, res, m); err != nil {
 		return fail(err)
 	}
 	if obj, err := m.Decode(); err == nil {
-		r.target.Live.Saw(key, obj)
+		x.target.Live.Saw(key, obj)
 	}
 	return done(how)
 }
@@ -141,7 +138,7 @@ const (
 )
 
 // foreseeNamespace says what makeNamespace would do. What cannot be told counts as a change.
-func (r *run) foreseeNamespace(ctx context.Context) diff.Verb {
+func (r *rendering) foreseeNamespace(ctx context.Context) diff.Verb {
 	key := r.namespaceKey()
 	res, err := r.target.Live.Find(ctx, key.GroupKind(), "v1")
 	if err != nil {
@@ -181,8 +178,8 @@ func namespaceVerb(have, then map[string]any) diff.Verb {
 }
 
 // managesNamespace reports whether labels or annotations of the namespace are asked for.
-func (r *run) managesNamespace() bool {
-	return r.app.Spec.SyncPolicy != nil && r.app.Spec.SyncPolicy.ManagedNamespaceMetadata != nil
+func (t *turn) managesNamespace() bool {
+	return t.app.Spec.SyncPolicy != nil && t.app.Spec.SyncPolicy.ManagedNamespaceMetadata != nil
 }
 
 func stringMap(m map[string]string) map[string]any {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,12 +17,13 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/decide"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/engine/plan"
 	"github.com/slipway-gitops/slipway/internal/testenv"
 )
 
 func TestTheNamespaceGetsItsMetadata(t *testing.T) {
 	t.Parallel()
-	r := compared(func(r *run) {
+	r := compared(func(r *comparison) {
 		r.app.Spec.Destination.Namespace = "shop"
 		r.app.Spec.SyncPolicy.ManagedNamespaceMetadata = &v1alpha1.ManagedNamespaceMetadata{
 			Labels: map[string]string{"team": "a"}, Annotations: map[string]string{"note": "b"},
@@ -46,21 +48,22 @@ func TestNoNamespaceIsMadeThatNobodyAsksFor(t *testing.T) {
 	asks := decide.Decision{Operation: v1alpha1.Operation{Sync: &v1alpha1.SyncOperation{SyncOptions: []string{"CreateNamespace=true"}}}}
 	dry := asks
 	dry.DryRun = true
-	own := func(r *run) {
+	own := func(r *comparison) {
 		r.app.Spec.Destination.Namespace = "shop"
 		r.want.objects = append(r.want.objects, wantedObject{key: object.Key{Kind: "Namespace", Name: "shop"}})
 	}
 	for _, c := range []struct {
 		name   string
 		d      decide.Decision
-		change func(*run)
+		change func(*comparison)
 	}{
 		{"without a name", asks, nil},
 		{"in a dry run", dry, own},
 		{"without the option", decide.Decision{}, own},
 		{"its own", asks, own},
 	} {
-		if compared(c.change).makesNamespace(c.d) {
+		x := &execution{comparison: compared(c.change), d: c.d, u: fresh()}
+		if slices.ContainsFunc(x.tasks(), func(t plan.Task) bool { return t.First }) {
 			t.Errorf("%s: it is made", c.name)
 		}
 	}

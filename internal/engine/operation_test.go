@@ -14,6 +14,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/apply"
 	"github.com/slipway-gitops/slipway/internal/engine/decide"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
+	"github.com/slipway-gitops/slipway/internal/engine/fit"
 	"github.com/slipway-gitops/slipway/internal/engine/health"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/engine/plan"
@@ -40,7 +41,7 @@ func names(tasks []plan.Task) []string {
 
 func TestTasksAreWhatAnOperationIsToDo(t *testing.T) {
 	t.Parallel()
-	hooked := func(r *run) {
+	hooked := func(r *comparison) {
 		r.changes = []diff.Change{{Key: key("a"), Verb: diff.Update}, {Key: key("b"), Verb: diff.Keep}}
 		r.want.objects = []wantedObject{{key: key("a")}, {key: key("b")}}
 		r.want.hooks = []wantedHook{{key: key("h"), Hook: plan.Hook{Is: true, Types: []v1alpha1.HookType{v1alpha1.HookPreSync, v1alpha1.HookPostDelete}}}}
@@ -91,7 +92,7 @@ func TestTasksAreWhatAnOperationIsToDo(t *testing.T) {
 			if c.u != nil {
 				c.u(u)
 			}
-			if d := cmp.Diff(c.want, names(r.tasks(c.d, u))); d != "" {
+			if d := cmp.Diff(c.want, names((&execution{comparison: r, d: c.d, u: u}).tasks())); d != "" {
 				t.Errorf("tasks (-want +got):\n%s", d)
 			}
 		})
@@ -100,8 +101,8 @@ func TestTasksAreWhatAnOperationIsToDo(t *testing.T) {
 
 func TestWhatMayNotBeDeletedIsInThePlanAndSaysSo(t *testing.T) {
 	t.Parallel()
-	r := compared(func(r *run) { r.spared = []diff.Change{{Key: key("kept"), Verb: diff.Delete}} })
-	tasks := r.tasks(decide.Decision{}, fresh())
+	r := compared(func(r *comparison) { r.spared = []diff.Change{{Key: key("kept"), Verb: diff.Delete}} })
+	tasks := (&execution{comparison: r, u: fresh()}).tasks()
 	if last := tasks[len(tasks)-1]; last.Key != key("kept") || last.Prune != v1alpha1.OptionFalse {
 		t.Errorf("%+v", last)
 	}
@@ -109,18 +110,18 @@ func TestWhatMayNotBeDeletedIsInThePlanAndSaysSo(t *testing.T) {
 
 func TestAHookWithoutANameGetsOneForEachPhaseAndOperation(t *testing.T) {
 	t.Parallel()
-	r := compared(func(r *run) {
-		r.revisions = []string{"0123456789abcdef"}
+	r := compared(func(r *comparison) {
+		r.Revisions = []string{"0123456789abcdef"}
 		k := key("")
 		r.want.hooks = []wantedHook{{key: k, prefix: "job-", Hook: plan.Hook{Is: true, Types: []v1alpha1.HookType{v1alpha1.HookPreSync, v1alpha1.HookPostSync}}}}
 	})
 	u := fresh()
 	want := []string{"hook job-0123456-presync-1000 PreSync", "hook job-0123456-postsync-1000 PostSync"}
-	if d := cmp.Diff(want, names(r.hookTasks(u))); d != "" {
+	if d := cmp.Diff(want, names(r.hookTasks(u.started))); d != "" {
 		t.Errorf("hooks (-want +got):\n%s", d)
 	}
-	r.revisions = nil
-	if got := names(r.hookTasks(u))[0]; got != "hook job--presync-1000 PreSync" {
+	r.Revisions = nil
+	if got := names(r.hookTasks(u.started))[0]; got != "hook job--presync-1000 PreSync" {
 		t.Errorf("without a revision: %s", got)
 	}
 	if got := hookSuffix([]string{"ABCDEFG"}, v1alpha1.PhaseSync, time.Unix(7, 0)); got != "abcdefg-sync-7" {
@@ -130,7 +131,7 @@ func TestAHookWithoutANameGetsOneForEachPhaseAndOperation(t *testing.T) {
 
 func TestAHookWithoutANameKeepsItsPoliciesWhenItsOperationEnds(t *testing.T) {
 	t.Parallel()
-	r := compared(func(r *run) {
+	r := compared(func(r *comparison) {
 		r.want.hooks = []wantedHook{{key: key(""), prefix: "job-", Hook: plan.Hook{Delete: plan.Policies{Failed: true}}}, {key: key("x")}}
 	})
 	if p := r.policies(plan.ID{Key: key("job-0123456-presync-1000")}); !p.Failed {
@@ -194,7 +195,7 @@ func TestResultsKeepWhatFailedWhenThereAreTooMany(t *testing.T) {
 		{"applied", func(int) (plan.Task, plan.State) { return update, synced }, true},
 		{"deleted", func(int) (plan.Task, plan.State) { return remove, pruned }, false},
 	} {
-		const n = maxResults + 500
+		const n = fit.MaxResults + 500
 		op := done(n, func(i int) (plan.Task, plan.State) {
 			switch i {
 			case n - 1:
@@ -204,7 +205,7 @@ func TestResultsKeepWhatFailedWhenThereAreTooMany(t *testing.T) {
 			}
 			return c.most(i)
 		})
-		got := results(op, fresh(), statusRoom)
+		got := results(op, fresh(), fit.Most)
 		var bad, hooks int
 		for _, out := range got {
 			if out.HookPhase == v1alpha1.OperationFailed && out.Message == "no" {
@@ -217,7 +218,7 @@ func TestResultsKeepWhatFailedWhenThereAreTooMany(t *testing.T) {
 				t.Fatalf("%s: what went well still has a message: %+v", c.name, out)
 			}
 		}
-		if len(got) != maxResults || bad != 1 || hooks != 1 || got[0].Message != "no" {
+		if len(got) != fit.MaxResults || bad != 1 || hooks != 1 || got[0].Message != "no" {
 			t.Errorf("%s: %d results, %d failed, %d hooks, the first is %+v", c.name, len(got), bad, hooks, got[0])
 		}
 	}
@@ -229,15 +230,15 @@ func TestResultsLeaveOutWhatStayedAsItWas(t *testing.T) {
 		{}, {Code: v1alpha1.ResultSynced, Phase: v1alpha1.OperationRunning}, {Code: v1alpha1.ResultSynced, Phase: v1alpha1.OperationFailed, Message: "degraded"},
 	}
 	op := done(len(states), func(i int) (plan.Task, plan.State) { return plan.Task{Change: diff.Change{Verb: diff.Keep}}, states[i] })
-	if got := results(op, fresh(), statusRoom); len(got) != 1 || got[0].Message != "degraded" {
+	if got := results(op, fresh(), fit.Most); len(got) != 1 || got[0].Message != "degraded" {
 		t.Errorf("%+v", got)
 	}
 }
 
 // resumable has a status of an operation that has begun with a hook and an object.
-func resumable(r *run) {
+func resumable(r *comparison) {
 	src := *r.app.Spec.Source
-	r.revisions = []string{"r1"}
+	r.Revisions = []string{"r1"}
 	r.app.Status.OperationState = &v1alpha1.OperationState{
 		Phase: v1alpha1.OperationRunning, StartedAt: moment(900), Operation: automatic(),
 		SyncResult: &v1alpha1.SyncOperationResult{Revision: "r1", Source: src, Resources: []v1alpha1.ResourceResult{
@@ -257,31 +258,38 @@ func TestAnOperationGoesOnFromItsStatusAfterARestart(t *testing.T) {
 	if !d.Going {
 		t.Fatalf("%+v", d)
 	}
-	u := r.resume(d)
+	resume := func() *underway {
+		x := &execution{comparison: r, d: d}
+		x.resume()
+		return x.u
+	}
+	u := resume()
 	hook := plan.ID{Key: object.Key{Group: "batch", Kind: "Job", Namespace: "shop", Name: "h"}, Phase: v1alpha1.PhasePreSync}
 	want := map[plan.ID]plan.State{hook: {Code: v1alpha1.ResultSynced, Phase: v1alpha1.OperationRunning, Message: "runs"}}
 	if d := cmp.Diff(want, u.states); d != "" || !u.started.Equal(time.Unix(900, 0)) || r.kept.underway != u {
 		t.Errorf("began %s, states (-want +got):\n%s", u.started, d)
 	}
-	if again := r.resume(d); again != u {
+	if again := resume(); again != u {
 		t.Error("the next turn does not find what this one keeps")
 	}
-	r.revisions = []string{"r2"}
-	if other := r.resume(d); other == u {
+	r.Revisions = []string{"r2"}
+	if other := resume(); other == u {
 		t.Error("another revision goes on with the operation of this one")
 	}
 }
 
 func TestAnAttemptBeginsWhenItsStatusSaysSo(t *testing.T) {
 	t.Parallel()
-	r := compared(func(r *run) {
+	r := compared(func(r *comparison) {
 		resumable(r)
 		end := moment(950)
 		last(r).FinishedAt, last(r).RetryCount, r.req.Retries, r.started = &end, 1, 1, time.Unix(1000, 0)
 	})
 	d := decide.Decision{Go: true, Operation: last(r).Operation}
-	u := r.resume(d)
-	state := r.operationState(d, u)
+	d.Attempts = 1
+	x := &execution{comparison: r, d: d}
+	x.resume()
+	u, state := x.u, r.operationState(d, x.u)
 	if !state.StartedAt.Time.Equal(u.started) || !u.started.Equal(time.Unix(1000, 0)) || len(u.states) != 0 {
 		t.Errorf("hooks are named after %s, and after a restart after %s", u.started, state.StartedAt)
 	}
@@ -292,34 +300,34 @@ func TestAnOperationKeepsItsRevisions(t *testing.T) {
 	ask := asked()
 	for _, c := range []struct {
 		name   string
-		change func(*run)
+		change func(*comparison)
 		want   bool
 	}{
-		{"no operation", func(r *run) { r.app.Status.OperationState = nil }, false},
-		{"one that is over", func(r *run) { last(r).Phase = v1alpha1.OperationSucceeded }, false},
+		{"no operation", func(r *comparison) { r.app.Status.OperationState = nil }, false},
+		{"one that is over", func(r *comparison) { last(r).Phase = v1alpha1.OperationSucceeded }, false},
 		{"an automated one whose hook runs", nil, true},
-		{"an automated one without hooks", func(r *run) { last(r).SyncResult.Resources = nil }, false},
-		{"an automated one whose hook is done", func(r *run) { last(r).SyncResult.Resources[1].HookPhase = v1alpha1.OperationSucceeded }, false},
-		{"an automated one that waits for its next attempt", func(r *run) { end := moment(950); last(r).FinishedAt = &end }, false},
-		{"one that was asked for", func(r *run) { last(r).Operation, r.app.Operation, last(r).SyncResult.Resources = ask, &ask, nil }, true},
-		{"one that was asked for, before its next attempt", func(r *run) {
+		{"an automated one without hooks", func(r *comparison) { last(r).SyncResult.Resources = nil }, false},
+		{"an automated one whose hook is done", func(r *comparison) { last(r).SyncResult.Resources[1].HookPhase = v1alpha1.OperationSucceeded }, false},
+		{"an automated one that waits for its next attempt", func(r *comparison) { end := moment(950); last(r).FinishedAt = &end }, false},
+		{"one that was asked for", func(r *comparison) { last(r).Operation, r.app.Operation, last(r).SyncResult.Resources = ask, &ask, nil }, true},
+		{"one that was asked for, before its next attempt", func(r *comparison) {
 			end := moment(950)
 			last(r).Operation, r.app.Operation, last(r).FinishedAt = ask, &ask, &end
 		}, true},
-		{"the same with refresh", func(r *run) {
+		{"the same with refresh", func(r *comparison) {
 			end, again := moment(950), ask
 			again.Retry.Refresh = true
 			last(r).Operation, r.app.Operation, last(r).FinishedAt = again, &again, &end
 		}, false},
-		{"another one was asked for meanwhile", func(r *run) { r.app.Operation, last(r).SyncResult.Resources = &ask, nil }, false},
-		{"the sources are others now, though its hook runs", func(r *run) { r.sources[0].Path = "elsewhere" }, false},
-		{"there are more sources now", func(r *run) { r.sources = append(r.sources, r.sources[0]) }, false},
+		{"another one was asked for meanwhile", func(r *comparison) { r.app.Operation, last(r).SyncResult.Resources = &ask, nil }, false},
+		{"the sources are others now, though its hook runs", func(r *comparison) { r.Sources[0].Path = "elsewhere" }, false},
+		{"there are more sources now", func(r *comparison) { r.Sources = append(r.Sources, r.Sources[0]) }, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			r := compared(func(r *run) {
+			r := compared(func(r *comparison) {
 				resumable(r)
-				r.sources = append([]v1alpha1.ApplicationSource{}, r.sources...)
+				r.Sources = append([]v1alpha1.ApplicationSource{}, r.Sources...)
 				if c.change != nil {
 					c.change(r)
 				}
@@ -338,8 +346,8 @@ func TestAnOperationKeepsItsRevisions(t *testing.T) {
 func TestTurnsBetweenAttemptsDoNotPutThemOff(t *testing.T) {
 	t.Parallel()
 	now := int64(1000)
-	r := compared(func(r *run) {
-		r.revisions, r.req.Retries, last(r).Phase = []string{"r1"}, 1, v1alpha1.OperationRunning
+	r := compared(func(r *comparison) {
+		r.Revisions, r.req.Retries, last(r).Phase = []string{"r1"}, 1, v1alpha1.OperationRunning
 		r.engine.Now = func() time.Time { return time.Unix(now, 0) }
 	})
 	for at, want := range map[int64]time.Duration{1000: 5 * time.Second, 1003: 2 * time.Second, 1005: 0, 1100: 0, 900: 5 * time.Second} {
@@ -354,20 +362,20 @@ func TestAStageThatFailsBetweenAttemptsIsNone(t *testing.T) {
 	t.Parallel()
 	op := asked()
 	op.Retry.Limit = 5
-	failing := func(change func(*run)) Result {
-		r := compared(func(r *run) {
+	failing := func(change func(*comparison)) Result {
+		r := compared(func(r *comparison) {
 			r.app.Operation, last(r).Operation, last(r).Phase, last(r).RetryCount, r.req.Retries = &op, op, v1alpha1.OperationRunning, 2, 2
 			change(r)
 		})
-		return r.failed(StageFetch, errTest)
+		return r.inputs.failed(t.Context(), at(StageFetch, errTest))
 	}
-	if res := failing(func(*run) {}); res.Operation != nil || res.Retry != 10*time.Second {
+	if res := failing(func(*comparison) {}); res.Operation != nil || res.Retry != 10*time.Second {
 		t.Errorf("an attempt is lost: %+v", res.Operation)
 	}
-	if res := failing(func(r *run) { r.req.Due = true }); res.Operation == nil || res.Operation.RetryCount != 3 {
+	if res := failing(func(r *comparison) { r.req.Due = true }); res.Operation == nil || res.Operation.RetryCount != 3 {
 		t.Errorf("%+v", res.Operation)
 	}
-	if res := failing(func(r *run) { last(r).Operation = automatic() }); res.Operation == nil || res.Operation.RetryCount != 1 {
+	if res := failing(func(r *comparison) { last(r).Operation = automatic() }); res.Operation == nil || res.Operation.RetryCount != 1 {
 		t.Errorf("attempts of another operation count: %+v", res.Operation)
 	}
 }
@@ -376,28 +384,28 @@ func TestAnOperationThatNobodyGoesOnWithEnds(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name   string
-		change func(*run)
+		change func(*comparison)
 		d      decide.Decision
 		want   string
 	}{
 		{"it goes on by itself", nil, decide.Decision{}, ""},
-		{"automated sync was turned off", func(r *run) { r.app.Spec.SyncPolicy = nil }, decide.Decision{}, "automated sync is off"},
-		{"and another revision is there", func(r *run) { r.app.Spec.SyncPolicy, r.revisions = nil, []string{"r2"} }, decide.Decision{}, "the sources have moved on"},
-		{"another revision is there, and is held", func(r *run) { r.revisions = []string{"r2"} }, decide.Decision{Held: "held: by a budget"}, "the sources have moved on"},
-		{"it waits for its next attempt", func(r *run) { r.app.Spec.SyncPolicy = nil }, decide.Decision{Retry: time.Second}, ""},
-		{"a window holds it", func(r *run) { r.app.Spec.SyncPolicy = nil }, decide.Decision{Condition: &v1alpha1.ApplicationCondition{}}, ""},
-		{"it is over", func(r *run) { r.app.Spec.SyncPolicy, last(r).Phase = nil, v1alpha1.OperationFailed }, decide.Decision{}, ""},
-		{"somebody asks", func(r *run) { r.app.Spec.SyncPolicy, r.app.Operation = nil, &v1alpha1.Operation{} }, decide.Decision{}, ""},
+		{"automated sync was turned off", func(r *comparison) { r.app.Spec.SyncPolicy = nil }, decide.Decision{}, "automated sync is off"},
+		{"and another revision is there", func(r *comparison) { r.app.Spec.SyncPolicy, r.Revisions = nil, []string{"r2"} }, decide.Decision{}, "the sources have moved on"},
+		{"another revision is there, and is held", func(r *comparison) { r.Revisions = []string{"r2"} }, decide.Decision{Held: "held: by a budget"}, "the sources have moved on"},
+		{"it waits for its next attempt", func(r *comparison) { r.app.Spec.SyncPolicy = nil }, decide.Decision{Retry: time.Second}, ""},
+		{"a window holds it", func(r *comparison) { r.app.Spec.SyncPolicy = nil }, decide.Decision{Condition: &v1alpha1.ApplicationCondition{}}, ""},
+		{"it is over", func(r *comparison) { r.app.Spec.SyncPolicy, last(r).Phase = nil, v1alpha1.OperationFailed }, decide.Decision{}, ""},
+		{"somebody asks", func(r *comparison) { r.app.Spec.SyncPolicy, r.app.Operation = nil, &v1alpha1.Operation{} }, decide.Decision{}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			r := compared(func(r *run) {
+			r := compared(func(r *comparison) {
 				resumable(r)
 				if c.change != nil {
 					c.change(r)
 				}
 			})
-			res := r.unsynced(c.d)
+			res := r.unsynced(t.Context(), c.d)
 			got := ""
 			if res.Operation != nil {
 				got = res.Operation.Message
@@ -414,7 +422,7 @@ func TestAnOperationThatNobodyGoesOnWithEnds(t *testing.T) {
 
 func TestASharedObjectKeepsAutomatedSyncsBackToo(t *testing.T) {
 	t.Parallel()
-	r := compared(func(r *run) {
+	r := compared(func(r *comparison) {
 		r.shared = []string{"ConfigMap shop/a belongs to Application other"}
 		r.app.Spec.SyncPolicy.SyncOptions = []string{"FailOnSharedResource=true"}
 	})
@@ -428,19 +436,19 @@ func TestMessagesOfOthersFitIntoAStatus(t *testing.T) {
 	long := strings.Repeat("é", 40<<10)
 	update := plan.Task{Change: diff.Change{Verb: diff.Update}}
 	failed := stateOf(update, apply.Outcome{Err: errTest, Message: long})
-	if len(failed.Message) > maxWords+len(" … ") || !utf8.ValidString(failed.Message) {
+	if len(failed.Message) > fit.MaxMessage+len(" … ") || !utf8.ValidString(failed.Message) {
 		t.Errorf("%d bytes", len(failed.Message))
 	}
 	total := 0
-	op := done(maxResults, func(int) (plan.Task, plan.State) { return update, failed })
-	got := results(op, fresh(), statusRoom)
+	op := done(fit.MaxResults, func(int) (plan.Task, plan.State) { return update, failed })
+	got := results(op, fresh(), fit.Most)
 	for _, out := range got {
 		total += len(out.Message)
 	}
-	if total > maxTold || len(got) != maxResults || got[0].Message != failed.Message {
+	if total > fit.MaxMessages || len(got) != fit.MaxResults || got[0].Message != failed.Message {
 		t.Errorf("%d results say %d bytes", len(got), total)
 	}
-	r := compared(func(r *run) {
+	r := compared(func(r *comparison) {
 		for i := range 1000 {
 			r.states = append(r.states, state{
 				key: key(fmt.Sprintf("o%04d", i)), assessed: true, health: health.Result{Status: health.Degraded, Message: strings.Repeat("x", 2<<10)},
@@ -453,7 +461,7 @@ func TestMessagesOfOthersFitIntoAStatus(t *testing.T) {
 			total += len(s.Health.Message)
 		}
 	}
-	if total > maxTold || total == 0 {
+	if total > fit.MaxMessages || total == 0 {
 		t.Errorf("objects say %d bytes of their health", total)
 	}
 }

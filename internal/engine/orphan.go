@@ -12,20 +12,20 @@ import (
 
 // warnOrphans tells of objects in the destination namespace that no Application wants, where the project asks for it.
 // It then watches every namespaced kind that the project permits, which no other work of the engine needs.
-func (r *run) warnOrphans(ctx context.Context) {
-	namespace := r.app.Spec.Destination.Namespace
-	asked, warn := r.grant.rules.WatchesOrphans()
+func (c *comparison) warnOrphans(ctx context.Context) {
+	namespace := c.app.Spec.Destination.Namespace
+	asked, warn := c.rules.WatchesOrphans()
 	if !asked || !warn || namespace == "" {
-		r.target.Live.ForgetStrays(r.instance)
+		c.target.Live.ForgetStrays(c.instance)
 		return
 	}
-	rules := r.grant.rules
-	missing, err := r.target.Live.WatchNamespaced(ctx, func(k object.Kind) bool { return rules.OrphanKind(k.Group, k.Kind) })
+	rules := c.rules
+	missing, err := c.target.Live.WatchNamespaced(ctx, func(k object.Kind) bool { return rules.OrphanKind(k.Group, k.Kind) })
 	if err != nil {
-		r.warn(v1alpha1.ConditionOrphanedResourceWarning, []string{fmt.Sprintf("orphaned resources are not known: %v", err)})
+		c.warn(v1alpha1.ConditionOrphanedResourceWarning, []string{fmt.Sprintf("orphaned resources are not known: %v", err)})
 		return
 	}
-	found := r.orphans(namespace)
+	found := c.orphans(namespace)
 	if len(found) == 0 {
 		return
 	}
@@ -41,19 +41,19 @@ func (r *run) warnOrphans(ctx context.Context) {
 	if len(missing) > 0 {
 		text += fmt.Sprintf("; %d kinds could not be listed, such as %s", len(missing), missing[0])
 	}
-	r.warn(v1alpha1.ConditionOrphanedResourceWarning, []string{text})
+	c.warn(v1alpha1.ConditionOrphanedResourceWarning, []string{text})
 }
 
 // orphans are the objects of a namespace that nobody wants, sorted.
-func (r *run) orphans(namespace string) []object.Key {
-	strays := r.target.Live.Strays(namespace, r.instance, r.engine.Exists)
+func (c *comparison) orphans(namespace string) []object.Key {
+	strays := c.target.Live.Strays(namespace, c.instance, c.engine.Exists)
 	return slices.DeleteFunc(strays, func(k object.Key) bool {
-		return !r.grant.rules.Orphaned(k.Group, k.Kind, k.Namespace, k.Name) || r.claimed(k)
+		return !c.rules.Orphaned(k.Group, k.Kind, k.Namespace, k.Name) || c.claimed(k)
 	})
 }
 
 // claimed reports whether an object is the volume claim of a StatefulSet: those do not name their owner.
-func (r *run) claimed(k object.Key) bool {
+func (c *comparison) claimed(k object.Key) bool {
 	if k.Group != "" || k.Kind != "PersistentVolumeClaim" {
 		return false
 	}
@@ -63,7 +63,7 @@ func (r *run) claimed(k object.Key) bool {
 		return false
 	}
 	for _, set, more := strings.Cut(rest, "-"); more; _, set, more = strings.Cut(set, "-") {
-		_, tracked, foreign := r.target.Live.Get(object.Key{Group: "apps", Kind: "StatefulSet", Namespace: k.Namespace, Name: set})
+		_, tracked, foreign := c.target.Live.Get(object.Key{Group: "apps", Kind: "StatefulSet", Namespace: k.Namespace, Name: set})
 		if tracked || foreign {
 			return true
 		}

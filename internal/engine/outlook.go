@@ -41,36 +41,35 @@ type GuardView struct {
 func (e *Engine) Outlook(ctx context.Context, app *v1alpha1.Application, differs func(Wish) ([]diff.Change, error)) (Outlook, error) {
 	as := *app
 	as.Status.OperationState = nil
-	r := e.begin(Request{App: &as})
-	r.kept, r.want, r.pinned = memory{}, nil, nil
-	wish, m, err := r.wish(ctx)
+	wish, err := e.look(Request{App: &as}).specify().wish(ctx)
 	if err != nil {
 		return Outlook{}, err
 	}
-	r.want = m
 	found, err := differs(wish)
 	if err != nil {
 		return Outlook{}, err
 	}
-	r.differing(found)
-	op := *r.operation()
+	c := &comparison{rendering: wish.rendering, conditions: slices.Clone(wish.notices)}
+	c.differing(found)
+	op := *c.operation()
 	d := decide.Decision{Go: true, Operation: op, Prune: op.Sync != nil && op.Sync.Prune}
-	now, windows := e.Now(), r.windows()
+	now, windows := e.Now(), c.windows(app)
 	out := Outlook{
-		Revisions: r.revisions, Refused: decide.Refuse(r.decisionCase(ctx)), Guard: r.guardView(ctx, d),
+		Revisions: c.Revisions, Refused: decide.Refuse(c.decisionCase(ctx)), Guard: c.guardView(ctx, d),
 		Manual: windows.CanSync(true, now), Automatic: windows.CanSync(false, now),
 	}
 	if h := decide.Window(windows, op, now); h != nil {
 		out.Refusal = h.Refusal
 	}
-	tasks := r.tasks(d, &underway{operation: op, revisions: r.revisions, started: r.started})
+	x := &execution{comparison: c, d: d, u: &underway{operation: op, revisions: c.Revisions, started: c.started}}
+	tasks := x.tasks()
 	for i := range tasks {
 		t := &tasks[i]
 		switch {
 		case t.First:
-			t.Verb = r.foreseeNamespace(ctx)
-		case t.Hook && m.hooks[t.Index].key.Name == "":
-			t.Key.Name = m.hooks[t.Index].prefix // each operation makes another name of it
+			t.Verb = c.foreseeNamespace(ctx)
+		case t.Hook && c.want.hooks[t.Index].key.Name == "":
+			t.Key.Name = c.want.hooks[t.Index].prefix // each operation makes another name of it
 		case t.Deletes() && !d.Prune:
 			t.Verb, t.Why = diff.Keep, "not in Git; only a sync that prunes deletes it"
 		case t.Deletes() && t.Prune == v1alpha1.OptionFalse:
@@ -79,11 +78,11 @@ func (e *Engine) Outlook(ctx context.Context, app *v1alpha1.Application, differs
 	}
 	// The namespace is none of the Application's objects: as it is, there is nothing to say of it.
 	tasks = slices.DeleteFunc(tasks, func(t plan.Task) bool { return t.First && t.Verb == diff.Keep })
-	out.Plan = plan.Build(tasks, plan.Options{PruneLast: object.AppOptions(decide.OptionsOf(r.app, d.Operation.Sync)).PruneLast.Is()})
-	r.warnUnsupported()
-	r.warnIgnoring()
-	for _, c := range append(r.notices, r.conditions...) {
-		out.Warnings = append(out.Warnings, c.Message)
+	out.Plan = plan.Build(tasks, plan.Options{PruneLast: object.AppOptions(decide.OptionsOf(app, d.Operation.Sync)).PruneLast.Is()})
+	c.warn(v1alpha1.ConditionUnsupported, c.unsupported(c.want))
+	c.warn(v1alpha1.ConditionUnsupported, c.ignore.faults())
+	for _, condition := range c.conditions {
+		out.Warnings = append(out.Warnings, condition.Message)
 	}
 	slices.Sort(out.Warnings)
 	out.Warnings = slices.Compact(out.Warnings)
@@ -91,49 +90,49 @@ func (e *Engine) Outlook(ctx context.Context, app *v1alpha1.Application, differs
 }
 
 // differing takes what was found to differ for what a comparison would have found.
-func (r *run) differing(found []diff.Change) {
-	own := object.AppOptions(decide.Options(r.app))
+func (c *comparison) differing(found []diff.Change) {
+	own := object.AppOptions(decide.Options(c.app))
 	what := make(map[object.Key]diff.Change, len(found))
-	for _, c := range found {
-		what[c.Key] = c
+	for _, change := range found {
+		what[change.Key] = change
 	}
-	for _, w := range r.want.objects {
-		c := diff.Change{Key: w.key, Version: w.version, Wave: w.wave, Verb: diff.Keep}
-		if rec, tracked, _ := r.target.Live.Get(w.key); tracked && rec.App != r.instance && r.engine.Exists(rec.App) {
-			r.shared = append(r.shared, w.key.String()+" belongs to Application "+rec.App+", and would be left to it: remove it from one of the two sources")
+	for _, w := range c.want.objects {
+		change := diff.Change{Key: w.key, Version: w.version, Wave: w.wave, Verb: diff.Keep}
+		if rec, tracked, _ := c.target.Live.Get(w.key); tracked && rec.App != c.instance && c.engine.Exists(rec.App) {
+			c.shared = append(c.shared, w.key.String()+" belongs to Application "+rec.App+", and would be left to it: remove it from one of the two sources")
 			continue
 		}
 		if f, ok := what[w.key]; ok && f.Verb != diff.Delete {
-			c.Verb, c.Why = f.Verb, f.Why
+			change.Verb, change.Why = f.Verb, f.Why
 		}
-		r.changes = append(r.changes, c)
+		c.changes = append(c.changes, change)
 	}
-	for _, c := range found {
-		if c.Verb != diff.Delete || r.outside(c.Key) {
+	for _, change := range found {
+		if change.Verb != diff.Delete || c.outside(change.Key) {
 			continue
 		}
-		if rec, _, _ := r.target.Live.Get(c.Key); rec.Prune.Or(own.Prune) == object.ConsentDenied {
-			r.spared = append(r.spared, c)
+		if rec, _, _ := c.target.Live.Get(change.Key); rec.Prune.Or(own.Prune) == object.ConsentDenied {
+			c.spared = append(c.spared, change)
 			continue
 		}
-		r.changes = append(r.changes, c)
+		c.changes = append(c.changes, change)
 	}
-	r.warn(v1alpha1.ConditionSharedResourceWarning, r.shared)
+	c.warn(v1alpha1.ConditionSharedResourceWarning, c.shared)
 }
 
 // guardView is guard, with what it goes by.
-func (r *run) guardView(ctx context.Context, d decide.Decision) GuardView {
-	c := r.decisionCase(ctx)
-	deletions, total := decide.Deletions(r.changes, d.Operation.Sync)
+func (c *comparison) guardView(ctx context.Context, d decide.Decision) GuardView {
+	change := c.decisionCase(ctx)
+	deletions, total := decide.Deletions(c.changes, d.Operation.Sync)
 	if !d.Prune {
 		deletions = nil
 	}
-	judged := decide.Guard(c, d)
-	r.warnBudget(judged)
-	out := GuardView{Held: judged.Held, Budget: c.Gates.Budget.String(), Whose: c.Gates.Whose, Deletions: len(deletions), Total: total}
+	judged := decide.Guard(change, d)
+	c.warnBudget(judged)
+	out := GuardView{Held: judged.Held, Budget: change.Gates.Budget.String(), Whose: change.Gates.Whose, Deletions: len(deletions), Total: total}
 	if len(deletions) > 0 {
 		out.Digest = plan.Digest(deletions)
-		out.Confirmed = r.app.Annotations[v1alpha1.AnnotationDeletionConfirmed] == out.Digest
+		out.Confirmed = c.app.Annotations[v1alpha1.AnnotationDeletionConfirmed] == out.Digest
 	}
 	return out
 }

@@ -36,37 +36,37 @@ type grant struct {
 
 // permit asks the project before anything of the Application is read: for the namespace that it is in, for its
 // repositories, and for its destination.
-func (r *run) permit() error {
-	defer r.lap(StagePermit)
-	if err := r.consult(); err != nil {
+func (in *inputs) permit() error {
+	defer in.lap(StagePermit)
+	if err := in.consult(); err != nil {
 		return err
 	}
-	if err := r.grant.rules.Keepable(); err != nil {
+	if err := in.rules.Keepable(); err != nil {
 		return &ProjectError{err}
 	}
-	if err := r.grant.rules.PermitsNamespace(r.app.Namespace, r.engine.Namespace); err != nil {
+	if err := in.rules.PermitsNamespace(in.app.Namespace, in.engine.Namespace); err != nil {
 		return &ProjectError{err}
 	}
-	sources := r.sources
-	if r.rollback != nil || r.operation() != nil { // they are looked at, too
-		sources = append(slices.Clone(sources), r.app.Spec.EffectiveSources()...)
+	sources := in.Sources
+	if in.Pin != nil || in.operation() != nil { // they are looked at, too
+		sources = append(slices.Clone(sources), in.app.Spec.EffectiveSources()...)
 	}
 	for i, src := range sources {
-		if err := r.grant.rules.PermitsSource(src.RepoURL); err != nil {
-			if len(r.sources) > 1 && i < len(r.sources) {
-				err = fmt.Errorf("source %d of %d: %w", i+1, len(r.sources), err)
+		if err := in.rules.PermitsSource(src.RepoURL); err != nil {
+			if len(in.Sources) > 1 && i < len(in.Sources) {
+				err = fmt.Errorf("source %d of %d: %w", i+1, len(in.Sources), err)
 			}
 			return &ProjectError{err}
 		}
 	}
-	if err := r.grant.rules.PermitsDestination(r.grant.cluster, r.app.Spec.Destination.Namespace); err != nil {
+	if err := in.rules.PermitsDestination(in.cluster, in.app.Spec.Destination.Namespace); err != nil {
 		return &ProjectError{err}
 	}
 	return nil
 }
 
-// unmistakable asks whether the objects of an Application can be told from those of every other.
-func (e *Engine) unmistakable(ctx context.Context, app *v1alpha1.Application) error {
+// distinct returns an error where the objects of an Application cannot be distinguished from those of another one.
+func (e *Engine) distinct(ctx context.Context, app *v1alpha1.Application) error {
 	if e.Namesake == nil {
 		return nil
 	}
@@ -78,38 +78,36 @@ func (e *Engine) unmistakable(ctx context.Context, app *v1alpha1.Application) er
 }
 
 // consult finds the rules, and what they need to know of the destination.
-func (r *run) consult() error {
-	rules, err := r.engine.Projects.Rules(r.app.Spec.ProjectName())
+func (in *inputs) consult() error {
+	rules, err := in.engine.Projects.Rules(in.app.Spec.ProjectName())
 	if err != nil {
 		return &ProjectError{err}
 	}
-	cluster, err := r.engine.Clusters.Identify(r.app.Spec.ProjectName(), r.app.Spec.Destination)
+	cluster, err := in.engine.Clusters.Identify(in.app.Spec.ProjectName(), in.app.Spec.Destination)
 	if err != nil {
 		return aboutCluster(err)
 	}
-	r.grant = grant{rules: rules, cluster: cluster}
+	in.grant = grant{rules: rules, cluster: cluster}
 	return nil
 }
 
-// windows are the sync windows of the Application.
-func (r *run) windows() project.Windows {
-	if r.grant.rules == nil {
+// windows are the sync windows of an Application.
+func (g grant) windows(app *v1alpha1.Application) project.Windows {
+	if g.rules == nil {
 		return project.Windows{}
 	}
-	return r.grant.rules.Windows(project.AppFacts{
-		Name: r.app.Name, Namespace: r.app.Spec.Destination.Namespace, Cluster: r.grant.cluster,
-	})
+	return g.rules.Windows(project.AppFacts{Name: app.Name, Namespace: app.Spec.Destination.Namespace, Cluster: g.cluster})
 }
 
 // permits asks the project for one object.
-func (r *run) permits(key object.Key) error {
-	if err := r.grant.rules.PermitsResource(key.Group, key.Kind, key.Name, key.Namespace != ""); err != nil {
+func (g grant) permits(key object.Key) error {
+	if err := g.rules.PermitsResource(key.Group, key.Kind, key.Name, key.Namespace != ""); err != nil {
 		return err
 	}
 	if key.Namespace == "" {
 		return nil
 	}
-	if err := r.grant.rules.PermitsDestination(r.grant.cluster, key.Namespace); err != nil {
+	if err := g.rules.PermitsDestination(g.cluster, key.Namespace); err != nil {
 		return fmt.Errorf("%s: %w", key, err)
 	}
 	return nil
@@ -118,18 +116,18 @@ func (r *run) permits(key object.Key) error {
 // outside reports whether an object is beyond what the project permits. It is not touched then, not even where it says
 // that it is the Application's: an Application must not get at more by deleting than by applying. Where no project is
 // known, nothing is outside, so that an Application can be deleted after its project.
-func (r *run) outside(key object.Key) bool {
-	return r.grant.rules != nil && r.permits(key) != nil
+func (g grant) outside(key object.Key) bool {
+	return g.rules != nil && g.permits(key) != nil
 }
 
-// warnProject says what is wrong with the project, besides what stops its Applications.
-func (r *run) warnProject() {
-	if r.grant.rules == nil {
-		return
+// faults says what is wrong with the project, besides what stops its Applications.
+func (g grant) faults() []string {
+	if g.rules == nil {
+		return nil
 	}
 	var lines []string
-	for _, err := range r.grant.rules.Faults() {
-		lines = append(lines, fmt.Sprintf("project %q: %v", r.grant.rules.Name(), err))
+	for _, err := range g.rules.Faults() {
+		lines = append(lines, fmt.Sprintf("project %q: %v", g.rules.Name(), err))
 	}
-	r.warn(v1alpha1.ConditionProject, lines)
+	return lines
 }

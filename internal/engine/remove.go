@@ -36,9 +36,10 @@ type Removal struct {
 // Remove deletes what an Application owns in its destination, as far as the deletion guard permits, in the reverse order of
 // kinds. Each object that is left tells when it is gone, so that Remove need only be called again then.
 func (e *Engine) Remove(ctx context.Context, req Request, background bool) (Removal, error) {
-	r := e.begin(req)
-	defer r.finish()
-	if err := r.parting(ctx); err != nil {
+	t := e.begin(req)
+	defer t.keep()
+	r, err := t.specify().remove(ctx)
+	if err != nil {
 		return Removal{}, err
 	}
 	var how metav1.DeletionPropagation
@@ -50,9 +51,10 @@ func (e *Engine) Remove(ctx context.Context, req Request, background bool) (Remo
 
 // Foresee returns what the deletion of an Application would keep, and what a person would have to confirm. It deletes nothing.
 func (e *Engine) Foresee(ctx context.Context, app *v1alpha1.Application) (guard.Parting, error) {
-	r := e.begin(Request{App: app})
-	r.kept, r.want = memory{}, &wanted{} // those of the Application are its turns'
-	if err := r.parting(ctx); err != nil {
+	in := e.look(Request{App: app}).specify()
+	in.kept.wanted = &wanted{} // it is not rendered for this
+	r, err := in.remove(ctx)
+	if err != nil {
 		return guard.Parting{}, err
 	}
 	p, _ := r.judgeOwned(ctx)
@@ -61,39 +63,40 @@ func (e *Engine) Foresee(ctx context.Context, app *v1alpha1.Application) (guard.
 
 // Loss counts what the deletion of one object of an Application's destination would take with it.
 func (e *Engine) Loss(ctx context.Context, app *v1alpha1.Application, k object.Key) (guard.Loss, error) {
-	r := e.begin(Request{App: app})
-	r.kept, r.want = memory{}, &wanted{}
-	var err error
-	if r.target, err = e.Clusters.Target(ctx, r.app.Spec.ProjectName(), r.app.Spec.Destination); err != nil {
+	in := e.look(Request{App: app}).specify()
+	if err := in.locate(ctx); err != nil {
 		return guard.Loss{}, err
 	}
-	return r.loss(ctx, k), nil
+	return in.loss(ctx, k), nil
 }
 
-// parting finds what an Application owns.
-func (r *run) parting(ctx context.Context) (err error) {
-	if err := r.engine.unmistakable(ctx, r.app); err != nil {
-		return fmt.Errorf("%w; or delete it and leave its objects (slipway app delete %s --cascade=false)", err, r.app.Name)
+// removal is the deletion of what an Application owns, live state of which is complete.
+type removal struct{ *rendering }
+
+// remove finds what an Application owns.
+func (in *inputs) remove(ctx context.Context) (*removal, error) {
+	err := in.engine.distinct(ctx, in.app)
+	if err != nil {
+		return nil, fmt.Errorf("%w; or delete it and leave its objects (slipway app delete %s --cascade=false)", err, in.app.Name)
 	}
-	if r.target, err = r.engine.Clusters.Target(ctx, r.app.Spec.ProjectName(), r.app.Spec.Destination); err != nil {
-		return err
+	if err := in.locate(ctx); err != nil {
+		return nil, err
 	}
-	_ = r.consult() // without a project its objects can still be deleted
-	if r.want == nil && len(r.app.Status.Resources) == 0 {
+	_ = in.consult() // without a project its objects can still be deleted
+	if in.kept.wanted == nil && len(in.app.Status.Resources) == 0 && in.resolve(ctx) == nil {
 		// Deleted before its status said what it made: the sources tell the kinds to look at.
-		if r.permit() == nil && r.fetch(ctx) == nil {
-			_ = r.render(ctx) // what cannot be rendered was never applied
-		}
+		_, _ = in.render(ctx) // what cannot be rendered was never applied
 	}
-	if r.want == nil {
-		r.want = &wanted{}
+	if in.kept.wanted == nil {
+		in.kept.wanted = &wanted{}
 	}
-	return r.observe(ctx)
+	r := &removal{&rendering{inputs: in, want: in.kept.wanted}}
+	return r, r.observe(ctx)
 }
 
 // judgeOwned asks the deletion guard about everything that an Application owns, and returns its records in the order in which
 // they are deleted.
-func (r *run) judgeOwned(ctx context.Context) (guard.Parting, []live.Record) {
+func (r *removal) judgeOwned(ctx context.Context) (guard.Parting, []live.Record) {
 	owned := slices.DeleteFunc(r.target.Live.Owned(r.instance), func(rec live.Record) bool { return rec.Owned || r.isItself(rec.Key) })
 	slices.SortStableFunc(owned, func(a, b live.Record) int {
 		return plan.Rank(b.Key.GroupKind()) - plan.Rank(a.Key.GroupKind())
@@ -103,11 +106,11 @@ func (r *run) judgeOwned(ctx context.Context) (guard.Parting, []live.Record) {
 		App: r.app.Name, Delete: own.Delete, Prune: own.Prune, Confirmed: r.app.Annotations[v1alpha1.AnnotationDeletionConfirmed],
 	}
 	if at := r.app.DeletionTimestamp; at != nil {
-		c.Approved = r.approved(at.Time)
+		c.Approved, _ = r.approved(at.Time)
 	}
 	for _, rec := range owned {
 		m := guard.Member{Key: rec.Key, Delete: rec.Delete, Prune: rec.Prune, Passed: rec.Deleting || r.kept.passed[rec.Key]}
-		if r.grant.rules != nil {
+		if r.rules != nil {
 			m.Outside = r.permits(rec.Key)
 		}
 		if !m.Passed {
@@ -122,11 +125,11 @@ func (r *run) judgeOwned(ctx context.Context) (guard.Parting, []live.Record) {
 }
 
 // isItself reports whether an object is the Application, which can be one of its own objects.
-func (r *run) isItself(k object.Key) bool {
-	return k.Group == v1alpha1.Group && k.Kind == v1alpha1.KindApplication && k.Namespace == r.app.Namespace && k.Name == r.app.Name
+func (t *turn) isItself(k object.Key) bool {
+	return k.Group == v1alpha1.Group && k.Kind == v1alpha1.KindApplication && k.Namespace == t.app.Namespace && k.Name == t.app.Name
 }
 
-func (r *run) deleteOwned(ctx context.Context, how metav1.DeletionPropagation) (Removal, error) {
+func (r *removal) deleteOwned(ctx context.Context, how metav1.DeletionPropagation) (Removal, error) {
 	p, owned := r.judgeOwned(ctx)
 	out := Removal{Kept: p.Kept}
 	if p.Held != "" {
@@ -171,24 +174,24 @@ type loss struct {
 const lossAge = time.Minute
 
 // loss counts what the deletion of an object would take with it.
-func (r *run) loss(ctx context.Context, k object.Key) guard.Loss {
+func (in *inputs) loss(ctx context.Context, k object.Key) guard.Loss {
 	if !guard.Holds(k.GroupKind()) {
 		return guard.Loss{}
 	}
-	now := r.engine.Now()
-	if had, ok := r.kept.losses[k]; ok && now.Sub(had.at) < lossAge {
+	now := in.engine.Now()
+	if had, ok := in.kept.losses[k]; ok && now.Sub(had.at) < lossAge {
 		return had.Loss
 	}
 	var h live.Holding
 	if k.GroupKind() == guard.Definition {
-		h = r.target.Live.HeldByDefinition(ctx, k.Name, r.instance)
+		h = in.target.Live.HeldByDefinition(ctx, k.Name, in.instance)
 	} else {
-		h = r.target.Live.HeldByNamespace(ctx, k.Name, r.instance)
+		h = in.target.Live.HeldByNamespace(ctx, k.Name, in.instance)
 	}
 	l := guard.Loss{Count: h.Count, Examples: h.Examples, Err: h.Err}
-	if r.kept.losses == nil {
-		r.kept.losses = map[object.Key]loss{}
+	if in.kept.losses == nil {
+		in.kept.losses = map[object.Key]loss{}
 	}
-	r.kept.losses[k] = loss{l, now}
+	in.kept.losses[k] = loss{l, now}
 	return l
 }

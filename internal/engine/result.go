@@ -2,17 +2,16 @@ package engine
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/decide"
+	"github.com/slipway-gitops/slipway/internal/engine/diff"
+	"github.com/slipway-gitops/slipway/internal/engine/fit"
 	"github.com/slipway-gitops/slipway/internal/engine/health"
-	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/engine/plan"
 	"github.com/slipway-gitops/slipway/internal/source"
 )
 
@@ -43,140 +42,12 @@ type Result struct {
 	Account     *Account // of an operation that is over, where somebody wants to know
 }
 
-// StageError is an error with the stage that it stopped.
-type StageError struct {
-	Stage Stage
-	Err   error
-}
-
-// Error prints the cause; the stage is for logs and metrics.
-func (e *StageError) Error() string { return e.Err.Error() }
-
-// Unwrap returns the cause.
-func (e *StageError) Unwrap() error { return e.Err }
-
-// failed is the result when a stage could not finish: nothing was changed, what was known stands, a condition says
-// why, or the operation where the fault is only its own.
-func (r *run) failed(s Stage, err error) Result {
-	var within *StageError
-	if errors.As(err, &within) { // the stage asked something of another one
-		s, err = within.Stage, within.Err
-	}
-	if s == StageLive || s == StageCompare {
-		err = aboutCluster(err)
-	}
-	res := r.standing()
-	res.Sync, res.Err = v1alpha1.SyncStatusUnknown, &StageError{Stage: s, Err: err}
-	kind := v1alpha1.ConditionComparisonError
-	var forbidden *ProjectError
-	if errors.As(err, &forbidden) {
-		kind = v1alpha1.ConditionInvalidSpecError
-	}
-	r.judgeFailed(s, &res)
-	// What is not acted on can be why it failed.
-	r.conditions = append([]v1alpha1.ApplicationCondition{{Type: kind, Message: err.Error()}}, r.notices...)
-	r.warnUnsupported()
-	res.Conditions = r.conditions
-	op := r.operation()
-	if op != nil {
-		r.operationFailed(*op, err, &res)
-	}
-	if op != nil && decide.Overrides(op.Sync) && (s == StagePermit || s == StageFetch || s == StageRender) {
-		// It asked for something else than the specification does, which says nothing of the Application.
-		res.Sources, res.Revisions, res.Conditions = r.app.Spec.EffectiveSources(), nil, r.app.Status.Conditions
-		res.Sync = cmp.Or(r.app.Status.Sync.Status, v1alpha1.SyncStatusUnknown)
-	}
-	return res
-}
-
-// watchKnown has the live objects judged of an Application that cannot be rendered. Where the cluster does not answer either,
-// what was known stands.
-func (r *run) watchKnown(ctx context.Context) {
-	if r.target.Live == nil || ctx.Err() != nil {
-		return
-	}
-	kinds := map[object.Kind]bool{}
-	r.known(kinds)
-	r.observed = r.watch(ctx, kinds) == nil
-}
-
-// judgeFailed sets the health of an Application that could not be compared, as Argo CD does: Unknown where its specification
-// is refused, else that of its live objects, of which it may have none.
-func (r *run) judgeFailed(s Stage, res *Result) {
-	switch {
-	case s == StagePermit:
-		res.Health = health.Result{Status: health.Unknown}
-	case r.observed:
-		res.Health = health.Result{Status: health.Healthy}
-		for _, rec := range r.target.Live.Owned(r.instance) {
-			of := state{key: rec.Key, assessed: rec.Assessed, health: rec.Health, unjudged: rec.IgnoreHealth || rec.Hook || rec.Owned || r.outside(rec.Key)}
-			if r.counts(of) && health.Worse(rec.Health.Sum(), res.Health.Status) {
-				res.Health = health.Result{Status: rec.Health.Sum()}
-			}
-		}
-	}
-}
-
-// aboutCluster marks an error as one of the destination cluster: the advice of package why depends on it. An unknown kind is not
-// marked, since the manifest may be wrong as well.
-func aboutCluster(err error) error {
-	if err == nil || unknownKind(err) || strings.HasPrefix(err.Error(), v1alpha1.MessageDestination) {
-		return err
-	}
-	return fmt.Errorf(v1alpha1.MessageDestination+"%w", err)
-}
-
-// standing is what the Application says of itself, as a Result.
-func (r *run) standing() Result {
-	res := Result{
-		Sources: r.sources, Sync: r.app.Status.Sync.Status, Times: r.times,
-		Resources: r.app.Status.Resources, Images: r.app.Status.Summary.Images, Links: r.app.Status.Summary.ExternalURLs,
-		Health: health.Result{Status: health.Status(r.app.Status.Health.Status), Message: r.app.Status.Health.Message},
-	}
-	if len(r.revisions) == len(r.sources) {
-		res.Revisions = r.revisions
-	}
-	for _, t := range r.app.Status.SourceTypes {
-		res.Tools = append(res.Tools, string(t))
-	}
-	for phase, finalizer := range map[v1alpha1.HookType]string{
-		v1alpha1.HookPreDelete: v1alpha1.FinalizerPreDelete, v1alpha1.HookPostDelete: v1alpha1.FinalizerPostDelete,
-	} {
-		if slices.Contains(r.app.Finalizers, finalizer) {
-			res.DeleteHooks = append(res.DeleteHooks, phase)
-		}
-	}
-	if r.app.Status.SourceType != "" {
-		res.Tools = []string{string(r.app.Status.SourceType)}
-	}
-	if res.Health.Status == "" {
-		res.Health.Status = health.Unknown
-	}
-	return res
-}
-
-// operationFailed ends, or puts off, an operation whose sources could not be compared.
-func (r *run) operationFailed(op v1alpha1.Operation, err error, res *Result) {
-	if last := r.app.Status.OperationState; last == nil || !decide.SameOperation(last.Operation, op) {
-		r.req.Retries = 0 // those were attempts at something else
-	} else if decide.Begun(last) && away(err) {
-		return // it goes on when the cluster answers
-	} else if wait := r.attempts().Wait(op.Retry, last, r.engine.Now()); wait > 0 && !last.Phase.Completed() {
-		res.Retry = wait // this was not its next attempt
-		return
-	}
-	o := r.operationState(decide.Decision{Operation: op}, nil)
-	o.Message = err.Error()
-	r.conclude(o, v1alpha1.OperationError, op.Retry, res)
-	res.Operation = o
-}
-
 // result is the outcome of a comparison that was not followed by a sync.
-func (r *run) result(d decide.Decision) Result {
+func (c *comparison) result(d decide.Decision) Result {
 	res := Result{
-		Sources: r.sources, Revisions: r.revisions, Tools: r.want.tools, Times: r.times,
-		Sync: v1alpha1.SyncStatusSynced, Retry: d.Retry, Conditions: slices.Clone(r.conditions), Unpinned: r.released, Wake: r.wake,
-		DeleteHooks: r.deleteHooks(), TakenOver: r.takenOver,
+		Sources: c.Sources, Revisions: c.Revisions, Tools: c.want.tools, Times: c.laps,
+		Sync: v1alpha1.SyncStatusSynced, Retry: d.Retry, Conditions: slices.Clone(c.conditions), Unpinned: c.Released, Wake: c.wake,
+		DeleteHooks: c.deleteHooks(), TakenOver: c.takenOver,
 	}
 	if d.Condition != nil {
 		res.Conditions = append(res.Conditions, *d.Condition)
@@ -184,13 +55,13 @@ func (r *run) result(d decide.Decision) Result {
 	worst := health.Result{Status: health.Healthy}
 	images, links := map[string]bool{}, map[string]bool{}
 	gone, there := false, false
-	for _, s := range r.states {
+	for _, s := range c.states {
 		gone, there = gone || s.missing, there || !s.missing && !s.hook
 		res.Resources = append(res.Resources, s.status())
 		if !s.synced && !s.ignored {
 			res.Sync = v1alpha1.SyncStatusOutOfSync
 		}
-		if r.counts(s) && health.Worse(s.health.Sum(), worst.Status) {
+		if c.counts(s) && health.Worse(s.health.Sum(), worst.Status) {
 			worst = health.Result{Status: s.health.Sum()}
 		}
 		if s.shown != nil {
@@ -202,32 +73,32 @@ func (r *run) result(d decide.Decision) Result {
 		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind),
 			cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
-	told := 0
-	for i := range res.Resources {
-		if h := res.Resources[i].Health; h != nil {
-			h.Message = terse(h.Message, &told)
-		}
-	}
-	res.Images, res.Links = fitting(images), fitting(links)
+	res.Images, res.Links = fit.Texts(images), fit.Texts(links)
 	if gone && !there && health.Worse(health.Missing, worst.Status) { // also where none of them has a health
 		worst = health.Result{Status: health.Missing}
 	}
 	res.Health = worst
-	fit(&res)
+	all := len(res.Resources)
+	if res.Resources = fit.Resources(res.Resources); len(res.Resources) < all {
+		res.Conditions = append(res.Conditions, v1alpha1.ApplicationCondition{
+			Type: v1alpha1.ConditionUnsupported, Message: fmt.Sprintf("status.resources lists %d of %d objects, since an API server stores no more: "+
+				"split the application to see all of them; every object is compared and synced nevertheless", len(res.Resources), all),
+		})
+	}
 	return res
 }
 
 // counts reports whether the health of an object counts for its Application, as in Argo CD: that of live objects does, also
 // where they are to be pruned. OutOfSync says that one is missing. An Application does not judge itself, nor by one that
 // deploys nothing or is not judged yet.
-func (r *run) counts(s state) bool {
+func (t *turn) counts(s state) bool {
 	if s.missing || s.unjudged || !s.assessed {
 		return false
 	}
 	if s.key.Group != v1alpha1.Group || s.key.Kind != v1alpha1.KindApplication {
 		return true
 	}
-	itself := s.key.Name == r.app.Name && s.key.Namespace == r.app.Namespace
+	itself := s.key.Name == t.app.Name && s.key.Namespace == t.app.Namespace
 	return !itself && s.health.Status != health.Missing && s.health.Status != health.Unknown
 }
 
@@ -264,4 +135,39 @@ func (r Result) String() string {
 		return fmt.Sprintf("%s failed: %v", r.Err.Stage, r.Err.Err)
 	}
 	return fmt.Sprintf("%s, %s, %d objects", r.Sync, r.Health.Status, len(r.Resources))
+}
+
+func gather(into map[string]bool, texts []string) {
+	for _, text := range texts {
+		into[text] = true
+	}
+}
+
+// results are the outcomes as a status lists them, object by object, those of earlier parts of the operation included:
+// what went well comes last. What stayed as it was is left out.
+func results(op *plan.Operation, u *underway, room int) []v1alpha1.ResourceResult {
+	var notable, plain []v1alpha1.ResourceResult
+	op.Each(func(t plan.Task, s plan.State) {
+		failed := s.Phase.Completed() && s.Phase != v1alpha1.OperationSucceeded
+		_, written := u.written[t.ID()]
+		if s == (plan.State{}) && t.Hook && u.intended[t.ID()] {
+			s = plan.State{Phase: v1alpha1.OperationRunning, Message: messageIntended}
+		}
+		if s == (plan.State{}) || t.Verb == diff.Keep && !written && !failed {
+			return
+		}
+		out := v1alpha1.ResourceResult{
+			Group: t.Key.Group, Version: t.Version, Kind: t.Key.Kind, Namespace: t.Key.Namespace, Name: t.Key.Name,
+			Status: s.Code, Message: s.Message, HookPhase: s.Phase, SyncPhase: t.Phase,
+		}
+		if t.Hook {
+			out.HookType = v1alpha1.HookType(t.Phase)
+		}
+		if t.Hook || s.Code != v1alpha1.ResultSynced || failed {
+			notable = append(notable, out)
+		} else {
+			plain = append(plain, out)
+		}
+	})
+	return fit.Results(notable, plain, room)
 }

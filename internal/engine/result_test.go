@@ -35,7 +35,7 @@ func TestAnApplicationOfWhichNothingIsThereIsMissing(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			if got := compared(func(r *run) { r.states, r.app.Name, r.app.Namespace = c.states, "web", "argocd" }).result(decide.Decision{}).Health.Status; got != c.want {
+			if got := compared(func(r *comparison) { r.states, r.app.Name, r.app.Namespace = c.states, "web", "argocd" }).result(decide.Decision{}).Health.Status; got != c.want {
 				t.Errorf("%s, want %s", got, c.want)
 			}
 		})
@@ -98,17 +98,6 @@ func TestAnOperationNamesTheFirstObjectThatWasRefused(t *testing.T) {
 	wrong := condition(res, v1alpha1.ConditionSyncError)
 	if strings.Count(wrong, "Service \"s\"") != 1 || strings.Count(wrong, "Service \"t\"") != 1 {
 		t.Errorf("%q", wrong)
-	}
-}
-
-func TestALongMessageKeepsItsLastWords(t *testing.T) {
-	t.Parallel()
-	text := "Job web: spec.template: Invalid value: {" + strings.Repeat("x", 8<<10) + "}: field is immutable: set Replace=true"
-	all := shorten([]v1alpha1.ResourceResult{{Message: text}}, statusRoom)
-	for name, got := range map[string]string{"of an object": clip(text), "where not all have room": all[0].Message} {
-		if !strings.HasPrefix(got, "Job web: spec.template") || !strings.HasSuffix(got, "field is immutable: set Replace=true") {
-			t.Errorf("%s: %q", name, got)
-		}
 	}
 }
 

@@ -14,78 +14,62 @@ import (
 )
 
 // unpin looks whether Git has moved past what is in quarantine. Until it has, the sources are those of the pin.
-func (r *run) unpin(ctx context.Context) {
-	if r.rollback == nil {
+func (in *inputs) unpin(ctx context.Context) {
+	if in.Pin == nil {
 		return
 	}
-	moved, err := r.movedPast(ctx, r.rollback.Quarantine)
-	if moved && len(r.pinned) > 0 { // what has begun keeps its revision
-		r.wakeIn(unpinPause)
-		r.notices = append(r.notices, v1alpha1.ApplicationCondition{
-			Type: v1alpha1.ConditionPinned, Message: decide.PinText(r.rollback) + "; Git has moved past it, and it ends with the operation under way",
+	moved, err := in.movedPast(ctx, in.Pin.Quarantine)
+	if moved && len(in.pinned) > 0 { // what has begun keeps its revision
+		in.wakeIn(unpinPause)
+		in.notices = append(in.notices, v1alpha1.ApplicationCondition{
+			Type: v1alpha1.ConditionPinned, Message: decide.PinText(in.Pin) + "; Git has moved past it, and it ends with the operation under way",
 		})
 		return
 	}
 	if err == nil && moved {
-		r.released, r.rollback = r.rollback, nil
-		r.sources = r.app.Spec.EffectiveSources()
+		in.Released, in.Pin = in.Pin, nil
+		in.Sources = in.app.Spec.EffectiveSources()
 		return
 	}
-	text := decide.PinText(r.rollback) + "; what Git says (" + decide.Short(r.rollback.Quarantine.Revisions) +
-		") is in quarantine until a commit changes what this application renders; `slipway app unpin " + r.app.Name + "` ends it"
+	text := decide.PinText(in.Pin) + "; what Git says (" + decide.Short(in.Pin.Quarantine.Revisions) +
+		") is in quarantine until a commit changes what this application renders; `slipway app unpin " + in.app.Name + "` ends it"
 	if err != nil {
 		text += "; what Git says now cannot be rendered: " + err.Error()
 	}
-	r.notices = append(r.notices, v1alpha1.ApplicationCondition{Type: v1alpha1.ConditionPinned, Message: text})
+	in.notices = append(in.notices, v1alpha1.ApplicationCondition{Type: v1alpha1.ConditionPinned, Message: text})
 }
 
 // unpinPause is how often to look whether an operation is over that keeps a pin which Git has moved past.
 const unpinPause = 2 * time.Second
 
 // movedPast reports whether the specification renders something else than it did at the revisions in quarantine.
-func (r *run) movedPast(ctx context.Context, q v1alpha1.Quarantine) (bool, error) {
-	spec := r.app.Spec.EffectiveSources()
-	now, fetched, err := r.resolve(ctx, spec, nil)
+func (in *inputs) movedPast(ctx context.Context, q v1alpha1.Quarantine) (bool, error) {
+	spec := in.app.Spec.EffectiveSources()
+	now, fetched, err := in.fetchAll(ctx, spec, nil)
 	if err != nil {
 		return false, err
 	}
 	if len(q.Revisions) != len(spec) || slices.Equal(now, q.Revisions) {
 		return len(q.Revisions) != len(spec), nil
 	}
-	fresh, err := r.digest(ctx, spec, fetched)
+	fresh, err := in.digest(ctx, spec, fetched)
 	if err != nil {
 		return false, err
 	}
-	_, fetched, err = r.resolve(ctx, spec, q.Revisions)
+	_, fetched, err = in.fetchAll(ctx, spec, q.Revisions)
 	if err != nil {
 		return true, nil //nolint:nilerr // the commit is gone from Git, so Git is past it
 	}
-	bad, err := r.digest(ctx, spec, fetched)
+	bad, err := in.digest(ctx, spec, fetched)
 	if err != nil {
 		return true, nil //nolint:nilerr // it could not even be rendered, and what is there now can
 	}
 	return fresh != bad, nil
 }
 
-// resolve fetches sources, at other revisions than they name where at is given.
-func (r *run) resolve(ctx context.Context, sources []v1alpha1.ApplicationSource, at []string) (revisions []string, fetched []Fetched, err error) {
-	for i, src := range sources {
-		if i < len(at) {
-			src.TargetRevision = at[i]
-		}
-		f, err := r.engine.Sources.Fetch(ctx, r.app.Spec.ProjectName(), src, r.req.Since)
-		if err != nil {
-			return nil, nil, err
-		}
-		fetched = append(fetched, f)
-		revisions = append(revisions, f.Tree.Revision())
-	}
-	return revisions, fetched, nil
-}
-
 // digest stands for everything that sources render. The results are remembered, so asking again costs little.
-func (r *run) digest(ctx context.Context, sources []v1alpha1.ApplicationSource, fetched []Fetched) (string, error) {
-	requests, err := r.requestsFor(ctx, sources, fetched)
+func (in *inputs) digest(ctx context.Context, sources []v1alpha1.ApplicationSource, fetched []Fetched) (string, error) {
+	requests, err := in.requestsFor(ctx, sources, fetched)
 	if err != nil {
 		return "", err
 	}
@@ -94,7 +78,7 @@ func (r *run) digest(ctx context.Context, sources []v1alpha1.ApplicationSource, 
 		if q.Source.IsRef() {
 			continue
 		}
-		result, _, err := r.engine.Renderer.Render(ctx, q, fetched[i].Scope)
+		result, _, err := in.engine.Renderer.Render(ctx, q, fetched[i].Scope)
 		if err != nil {
 			return "", err
 		}
@@ -107,19 +91,19 @@ func (r *run) digest(ctx context.Context, sources []v1alpha1.ApplicationSource, 
 }
 
 // requestsFor describes the rendering of sources.
-func (r *run) requestsFor(ctx context.Context, sources []v1alpha1.ApplicationSource, fetched []Fetched) ([]render.Request, error) {
-	version, apis, err := r.target.Live.Capabilities(ctx)
+func (in *inputs) requestsFor(ctx context.Context, sources []v1alpha1.ApplicationSource, fetched []Fetched) ([]render.Request, error) {
+	version, apis, err := in.target.Live.Capabilities(ctx)
 	if err != nil {
 		return nil, &StageError{Stage: StageLive, Err: aboutCluster(err)}
 	}
 	out := make([]render.Request, 0, len(sources))
 	for i, src := range sources {
 		out = append(out, render.Request{
-			App:       render.App{Name: r.app.Name, Namespace: r.app.Namespace, Project: r.app.Spec.ProjectName()},
+			App:       render.App{Name: in.app.Name, Namespace: in.app.Namespace, Project: in.app.Spec.ProjectName()},
 			Source:    src,
 			Tree:      fetched[i].Tree,
 			Refs:      refsOf(sources, fetched),
-			Namespace: r.app.Spec.Destination.Namespace,
+			Namespace: in.app.Spec.Destination.Namespace,
 			Cluster:   render.Capabilities{KubeVersion: version, APIVersions: apis},
 		})
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/engine/prepare"
 )
 
 // Would is what a sync would do to one object.
@@ -50,9 +51,9 @@ type foresight struct {
 	owners             *Ownership // nil where no owner would change, or the content would
 }
 
-// bystander is a request for an engine that only looks on: what somebody has asked of the Application is for the engine
+// shadowed is a request for an engine that only looks on: what somebody has asked of the Application is for the engine
 // that works on it.
-func bystander(req Request) Request {
+func shadowed(req Request) Request {
 	app := *req.App
 	app.Operation = nil
 	if last := app.Status.OperationState; last != nil && !last.Phase.Completed() {
@@ -63,35 +64,35 @@ func bystander(req Request) Request {
 }
 
 // shadow is the result of a comparison where nothing may be written: what would be done.
-func (r *run) shadow(d decide.Decision) Result {
-	res := r.result(d)
+func (c *comparison) shadow(d decide.Decision) Result {
+	res := c.result(d)
 	if d.Held != "" {
 		res.Conditions = append(res.Conditions, v1alpha1.ApplicationCondition{Type: v1alpha1.ConditionHeld, Message: d.Held})
 	}
-	kept := make(map[object.Key]foresight, len(r.states))
-	for _, s := range r.states {
-		if f, ok := r.kept.foreseen[s.key]; ok {
+	kept := make(map[object.Key]foresight, len(c.states))
+	for _, s := range c.states {
+		if f, ok := c.kept.foreseen[s.key]; ok {
 			kept[s.key] = f
 		}
 	}
-	maps.Copy(kept, r.foreseen)
-	r.kept.foreseen = kept
-	policy := decide.Automated(r.app)
+	maps.Copy(kept, c.foreseen)
+	c.kept.foreseen = kept
+	policy := decide.Automated(c.app)
 	prunes := policy != nil && decide.IsTrue(policy.Prune, false)
-	for _, c := range r.changes {
-		if c.Verb == diff.Keep || len(res.Would) >= maxWould {
+	for _, change := range c.changes {
+		if change.Verb == diff.Keep || len(res.Would) >= maxWould {
 			continue
 		}
-		w := Would{Key: c.Key, Verb: c.Verb, Why: c.Why}
-		if f := kept[c.Key]; c.Verb == diff.Update && f.would != nil {
+		w := Would{Key: change.Key, Verb: change.Verb, Why: change.Why}
+		if f := kept[change.Key]; change.Verb == diff.Update && f.would != nil {
 			w = *f.would
 		}
-		if c.Verb == diff.Delete && !prunes {
+		if change.Verb == diff.Delete && !prunes {
 			w.Why += "; only a sync that prunes deletes it"
 		}
 		res.Would = append(res.Would, w)
 	}
-	for _, s := range r.states {
+	for _, s := range c.states {
 		if f := kept[s.key]; f.owners != nil && len(res.Owners) < maxWould {
 			res.Owners = append(res.Owners, *f.owners)
 		}
@@ -101,35 +102,35 @@ func (r *run) shadow(d decide.Decision) Result {
 }
 
 // foresee compares one object by what a dry run makes of it: what we own in it tells nothing, for we have never written it.
-func (r *run) foresee(ctx context.Context, w wantedObject, rec live.Record, c diff.Change, s state) (diff.Change, state, error) {
+func (c *comparison) foresee(ctx context.Context, w wantedObject, rec live.Record, change diff.Change, s state) (diff.Change, state, error) {
 	seen := foresight{hash: w.hash, print: rec.Print, rules: rec.Rules.ID(), uid: rec.UID}
-	if r.kept.foreseen == nil {
-		r.kept.foreseen = map[object.Key]foresight{}
+	if c.kept.foreseen == nil {
+		c.kept.foreseen = map[object.Key]foresight{}
 	}
-	known, ok := r.kept.foreseen[w.key]
+	known, ok := c.kept.foreseen[w.key]
 	seen.would, seen.owners = known.would, known.owners
-	if !ok || known != seen || r.req.Hard || rec.App == "" {
+	if !ok || known != seen || c.req.Hard || rec.App == "" {
 		var err error
-		if seen.would, seen.owners, err = r.predict(ctx, w, rec); err != nil {
-			return c, s, err
+		if seen.would, seen.owners, err = c.predict(ctx, w, rec); err != nil {
+			return change, s, err
 		}
 	}
-	if r.foreseen == nil {
-		r.foreseen = map[object.Key]foresight{}
+	if c.foreseen == nil {
+		c.foreseen = map[object.Key]foresight{}
 	}
-	r.foreseen[w.key] = seen // what is kept may have been forgotten meanwhile
+	c.foreseen[w.key] = seen // what is kept may have been forgotten meanwhile
 	if seen.would == nil {
-		c.Verb, s.synced = diff.Keep, true
+		change.Verb, s.synced = diff.Keep, true
 	} else {
-		c.Why = seen.would.Why
+		change.Why = seen.would.Why
 	}
-	return c, s, nil
+	return change, s, nil
 }
 
 // predict asks the API server what a sync would make of an object: nothing where that is nothing that counts. Where
 // only the owners of fields would change it says how.
-func (r *run) predict(ctx context.Context, w wantedObject, rec live.Record) (*Would, *Ownership, error) {
-	if err := r.content(ctx); err != nil {
+func (r *rendering) predict(ctx context.Context, w wantedObject, rec live.Record) (*Would, *Ownership, error) {
+	if err := r.load(ctx); err != nil {
 		return nil, nil, err
 	}
 	m := r.manifests[w.key]
@@ -148,7 +149,7 @@ func (r *run) predict(ctx context.Context, w wantedObject, rec live.Record) (*Wo
 	respect := how.App.Respect.Is()
 	if apply.TakesOver(now, how) {
 		respect = true
-		over, err := r.foretell(ctx, rec, res, now, m, how)
+		over, err := r.takeoverOf(ctx, rec, res, now, m, how)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -157,7 +158,7 @@ func (r *run) predict(ctx context.Context, w wantedObject, rec live.Record) (*Wo
 			return nil, owners, err
 		}
 	}
-	if isDefinition(w.key) { // one without a mark differs by its content alone
+	if prepare.IsDefinition(w.key) { // one without a mark differs by its content alone
 		if m, err = r.lean(m, now); err != nil {
 			return nil, nil, err
 		}
@@ -179,7 +180,7 @@ func (r *run) predict(ctx context.Context, w wantedObject, rec live.Record) (*Wo
 
 // wouldChange lists the fields in which the answer to a dry run differs from what is live, without what only says who
 // has written. respect leaves out what does not count: it would not be written either.
-func (r *run) wouldChange(key object.Key, rec live.Record, now, then map[string]any, respect bool) *Would {
+func (r *rendering) wouldChange(key object.Key, rec live.Record, now, then map[string]any, respect bool) *Would {
 	before, after := diff.Declared(now), diff.Declared(then)
 	if rec.App == r.instance {
 		before, after = r.target.Live.Tracking.Unmark(before), r.target.Live.Tracking.Unmark(after)

@@ -17,7 +17,7 @@ func TestWhoLooksOnLeavesOperationsToOthers(t *testing.T) {
 			t.Parallel()
 			app := &v1alpha1.Application{Operation: &v1alpha1.Operation{Sync: &v1alpha1.SyncOperation{Revision: "other"}}}
 			app.Status.OperationState = &v1alpha1.OperationState{Phase: phase}
-			got := bystander(Request{App: app, Retries: 3, Operating: func(func() v1alpha1.OperationState) {}})
+			got := shadowed(Request{App: app, Retries: 3, Operating: func(func() v1alpha1.OperationState) {}})
 			if got.App.Operation != nil || got.Operating != nil || got.Retries != 0 || (got.App.Status.OperationState != nil) != kept {
 				t.Errorf("%+v", got)
 			}

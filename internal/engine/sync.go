@@ -12,26 +12,27 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/apply"
 	"github.com/slipway-gitops/slipway/internal/engine/decide"
+	"github.com/slipway-gitops/slipway/internal/engine/fit"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/engine/plan"
 	"github.com/slipway-gitops/slipway/internal/source"
 )
 
-// tell says how far an operation is to whoever asked for it; more objects are done than it knows of.
-func (r *run) tell(op *plan.Operation, u *underway, d decide.Decision, more int) {
-	if r.req.Operating == nil {
+// report says how far an operation is to whoever asked for it; more objects are done than it knows of.
+func (x *execution) report(more int) {
+	if x.req.Operating == nil {
 		return
 	}
-	r.req.Operating(func() v1alpha1.OperationState { return *r.progressState(op, u, d, more) })
+	x.req.Operating(func() v1alpha1.OperationState { return *x.progressState(more) })
 }
 
 // progressState says how far an operation is, of which more objects are done than it knows of.
-func (r *run) progressState(op *plan.Operation, u *underway, d decide.Decision, more int) *v1alpha1.OperationState {
-	state := r.operationState(d, u)
-	done, total := op.Progress()
+func (x *execution) progressState(more int) *v1alpha1.OperationState {
+	state := x.operationState(x.d, x.u)
+	done, total := x.op.Progress()
 	state.Phase = v1alpha1.OperationRunning
-	state.Message = fmt.Sprintf("%d of %d objects done (%s)", done+more, total, op.Counts())
-	state.SyncResult.Resources = results(op, u, runningRoom)
+	state.Message = fmt.Sprintf("%d of %d objects done (%s)", done+more, total, x.op.Counts())
+	state.SyncResult.Resources = results(x.op, x.u, fit.MostRunning)
 	return state
 }
 
@@ -39,52 +40,50 @@ func propagation(options []string) metav1.DeletionPropagation {
 	return apply.PropagationOf(object.AppOptions(options).Propagation)
 }
 
-// synced is the result after an operation, or a part of it: what it did, and what is true now.
-func (r *run) synced(ctx context.Context, d decide.Decision, op *plan.Operation, u *underway, end plan.Move) Result {
-	state := r.operationState(d, u)
-	state.SyncResult.ManagedNamespaceMetadata = r.managed(d)
-	u.states = op.States()
-	var trouble error
-	if r.done {
-		trouble = r.compare(ctx)
-		r.takeOver(ctx)
-		r.forgetPruned()
+// synced is the result after an operation, or a part of it: what it did, and what is true now. trouble is why that is not known.
+func (x *execution) synced(ctx context.Context, end plan.Move, now *comparison, trouble error) Result {
+	x.u.states = x.op.States()
+	if len(x.pruned) > 0 { // the watch has not told of what was deleted just now
+		now.states = slices.DeleteFunc(now.states, func(s state) bool { return s.prune && x.pruned[s.key] })
 	}
-	res := r.result(decide.Decision{})
-	most := statusRoom
+	state := x.operationState(x.d, x.u)
+	state.SyncResult.ManagedNamespaceMetadata = x.managed(x.d)
+	res := now.result(decide.Decision{})
+	most := fit.Most
 	if end.Verb == plan.Wait {
-		most = runningRoom
+		most = fit.MostRunning
 	} else {
-		u.intended = nil // what was not made by now never is
+		x.u.intended = nil // what was not made by now never is
 	}
-	state.SyncResult.Resources = results(op, u, room(res.Resources, most))
+	state.SyncResult.Resources = results(x.op, x.u, fit.Room(res.Resources, most))
 	state.Message = end.Message
 	switch {
 	case end.Verb == plan.Wait:
 		state.Phase = v1alpha1.OperationRunning
-		if limit := r.timeLeft(u); limit > 0 {
+		if limit := x.timeLeft(x.u); limit > 0 {
 			res.Wake = earlier(res.Wake, limit)
 		}
 	case end.Phase != v1alpha1.OperationSucceeded:
-		r.kept.underway = nil
-		r.conclude(state, end.Phase, d.Retries(), &res)
+		x.kept.underway = nil
+		x.conclude(state, end.Phase, x.d.Retries(), x.d.Attempts, &res)
 	case trouble != nil:
-		r.kept.underway = nil
+		x.kept.underway = nil
 		state.Message = trouble.Error()
-		r.conclude(state, v1alpha1.OperationError, d.Operation.Retry, &res)
+		x.conclude(state, v1alpha1.OperationError, x.d.Operation.Retry, x.d.Attempts, &res)
 	default:
-		r.kept.underway = nil
-		r.conclude(state, v1alpha1.OperationSucceeded, d.Operation.Retry, &res)
-		res.Changes = r.changesMade()
+		x.kept.underway = nil
+		x.conclude(state, v1alpha1.OperationSucceeded, x.d.Operation.Retry, x.d.Attempts, &res)
+		res.Changes = x.changesMade()
 	}
 	res.Operation = state
+	x.account(ctx, now, &res)
 	return res
 }
 
 // changesMade asks the sources who made what was deployed. History is poorer without it, and that is all.
-func (r *run) changesMade() []source.Change {
+func (in *inputs) changesMade() []source.Change {
 	var out []source.Change
-	for _, f := range r.fetched {
+	for _, f := range in.fetched {
 		if t, ok := f.Tree.(source.Explained); ok {
 			if c, err := t.Change(); err == nil {
 				out = append(out, c)
@@ -101,57 +100,46 @@ func earlier(a, b time.Duration) time.Duration {
 	return a
 }
 
-// Bounds of what a status says in the words of others: of one message, and of all messages of one list.
-const (
-	maxWords = 4 << 10
-	maxTold  = 256 << 10
-)
-
-// clip bounds a message. API servers and webhooks repeat values that can be as long as an object.
-func clip(text string) string { return object.Middle(text, maxWords) }
-
-// terse is a message of a list, of which told bytes were said before; "" where it would be too much.
-func terse(text string, told *int) string {
-	text = clip(text)
-	if *told += len(text); *told > maxTold {
-		return ""
-	}
-	return text
-}
-
 // managed is what an operation has given the namespace, as its result tells it.
-func (r *run) managed(d decide.Decision) *v1alpha1.ManagedNamespaceMetadata {
+func (t *turn) managed(d decide.Decision) *v1alpha1.ManagedNamespaceMetadata {
 	switch {
 	case d.DryRun: // it has given nothing
-		return r.managedBefore()
-	case !r.managesNamespace():
+		return t.managedBefore()
+	case !t.managesNamespace():
 		return nil
 	}
-	return r.app.Spec.SyncPolicy.ManagedNamespaceMetadata
+	return t.app.Spec.SyncPolicy.ManagedNamespaceMetadata
 }
 
 // unsynced is the result where no operation runs: there is nothing to do, or what was asked for is refused.
-func (r *run) unsynced(d decide.Decision) Result {
-	res := r.result(d)
-	if decide.MetadataMoved(r.app) {
+func (c *comparison) unsynced(ctx context.Context, d decide.Decision) Result {
+	res := c.result(d)
+	if decide.MetadataMoved(c.app) {
 		res.Sync = v1alpha1.SyncStatusOutOfSync
 	}
 	if d.Held != "" {
 		res.Conditions = append(res.Conditions, v1alpha1.ApplicationCondition{Type: v1alpha1.ConditionHeld, Message: d.Held})
-		if r.operation() != nil {
-			res.Operation = r.held(d, d.Held)
-		}
 	}
-	if d.Waits != "" {
-		res.Operation = r.held(d, d.Waits)
+	switch {
+	case d.Refused != "":
+		c.refuse(d, &res)
+	case d.Waits != "":
+		res.Operation = c.held(d, d.Waits)
+	case d.Held != "" && c.operation() != nil:
+		res.Operation = c.held(d, d.Held)
+	default:
+		res.Operation = c.abandoned(d)
 	}
-	if d.Refused == "" {
-		if res.Operation == nil {
-			res.Operation = r.abandoned(d)
-		}
-		return res
+	if a := c.account(d.Verdicts, nil, &res); a != nil {
+		c.accountObjects(ctx, a)
+		a.Recovered = d.Untold
 	}
-	state := r.operationState(d, nil)
+	return res
+}
+
+// refuse ends an operation that was asked for and cannot be done.
+func (c *comparison) refuse(d decide.Decision, res *Result) {
+	state := c.operationState(d, nil)
 	state.Message = d.Refused
 	phase, tried := d.Refusal()
 	if !tried {
@@ -159,77 +147,69 @@ func (r *run) unsynced(d decide.Decision) Result {
 	}
 	retry := v1alpha1.RetryStrategy{}
 	if d.Invalid() { // others may put that right
-		retry, state.SyncResult.Resources = d.Operation.Retry, r.barredResults(d.Operation.Sync)
+		retry, state.SyncResult.Resources = d.Operation.Retry, c.barredResults(d.Operation.Sync)
 	} else {
-		r.req.Retries = 0
+		d.Attempts = 0
 	}
-	r.conclude(state, phase, retry, &res)
+	c.conclude(state, phase, retry, d.Attempts, res)
 	res.Operation = state
-	return res
 }
 
 // held is the state of an operation that waits for a person or for a sync window. Before it has begun it names no revisions,
 // so that what is put right in Git until then counts.
-func (r *run) held(d decide.Decision, why string) *v1alpha1.OperationState {
-	last := r.app.Status.OperationState
+func (c *comparison) held(d decide.Decision, why string) *v1alpha1.OperationState {
+	last := c.app.Status.OperationState
 	if d.Going && d.Waits != "" {
 		state := last.DeepCopy()
 		state.Message = why
 		return state
 	}
-	state := r.operationState(d, nil)
+	state := c.operationState(d, nil)
 	if decide.Begun(last) && decide.SameOperation(last.Operation, d.Operation) {
 		state.StartedAt = last.StartedAt
 	}
-	state.Phase, state.Message, state.SyncResult = v1alpha1.OperationRunning, why, &v1alpha1.SyncOperationResult{ManagedNamespaceMetadata: r.managedBefore()}
+	state.Phase, state.Message, state.SyncResult = v1alpha1.OperationRunning, why, &v1alpha1.SyncOperationResult{ManagedNamespaceMetadata: c.managedBefore()}
 	return state
 }
 
 // abandoned ends an operation that nobody goes on with: its revision is not the present one any more and nothing else
 // begins, or automated sync was turned off before its next attempt. It returns nil where there is none.
-func (r *run) abandoned(d decide.Decision) *v1alpha1.OperationState {
-	last := r.app.Status.OperationState
-	if last == nil || last.Phase.Completed() || r.operation() != nil || d.Retry > 0 {
+func (c *comparison) abandoned(d decide.Decision) *v1alpha1.OperationState {
+	last := c.app.Status.OperationState
+	if last == nil || last.Phase.Completed() || c.operation() != nil || d.Retry > 0 {
 		return nil
 	}
 	why := "the sources have moved on"
-	if r.inputs().Same(last) {
-		if decide.Automated(r.app) != nil || d.Condition != nil {
+	if c.Inputs.Same(last) {
+		if decide.Automated(c.app) != nil || d.Condition != nil {
 			return nil
 		}
 		why = "automated sync is off"
 	}
-	now := metav1.NewTime(r.engine.Now())
+	now := metav1.NewTime(c.engine.Now())
 	state := last.DeepCopy()
 	state.Phase, state.FinishedAt, state.Message = v1alpha1.OperationFailed, &now, strings.TrimPrefix(last.Message+": given up, since "+why, ": ")
-	r.kept.underway = nil
+	c.kept.underway = nil
 	return state
 }
 
-// forgetPruned leaves objects out of the result that were deleted just now: the watch has not said so yet.
-func (r *run) forgetPruned() {
-	if len(r.pruned) > 0 {
-		r.states = slices.DeleteFunc(r.states, func(s state) bool { return s.prune && r.pruned[s.key] })
-	}
-}
-
-func (r *run) operationState(d decide.Decision, u *underway) *v1alpha1.OperationState {
+func (in *inputs) operationState(d decide.Decision, u *underway) *v1alpha1.OperationState {
 	o := &v1alpha1.OperationState{
-		Operation: d.Operation, StartedAt: metav1.NewTime(r.started), RetryCount: r.req.Retries,
-		SyncResult: &v1alpha1.SyncOperationResult{ManagedNamespaceMetadata: r.managedBefore()},
+		Operation: d.Operation, StartedAt: metav1.NewTime(in.started), RetryCount: d.Attempts,
+		SyncResult: &v1alpha1.SyncOperationResult{ManagedNamespaceMetadata: in.managedBefore()},
 	}
-	if last := r.app.Status.OperationState; last != nil && last.Phase == v1alpha1.OperationRunning && (r.req.Retries > 0 || d.Going) {
+	if last := in.app.Status.OperationState; last != nil && last.Phase == v1alpha1.OperationRunning && (d.Attempts > 0 || d.Going) {
 		o.StartedAt = last.StartedAt
 	}
 	if u != nil {
 		o.StartedAt = metav1.NewTime(u.started)
 	}
-	if r.app.Spec.MultipleSources() {
-		o.SyncResult.Sources, o.SyncResult.Revisions = r.sources, r.revisions
-	} else if len(r.sources) == 1 {
-		o.SyncResult.Source = r.sources[0]
-		if len(r.revisions) == 1 {
-			o.SyncResult.Revision = r.revisions[0]
+	if in.app.Spec.MultipleSources() {
+		o.SyncResult.Sources, o.SyncResult.Revisions = in.Sources, in.Revisions
+	} else if len(in.Sources) == 1 {
+		o.SyncResult.Source = in.Sources[0]
+		if len(in.Revisions) == 1 {
+			o.SyncResult.Revision = in.Revisions[0]
 		}
 	}
 	return o
@@ -254,16 +234,16 @@ func cause(o *v1alpha1.OperationState) string {
 }
 
 // conclude ends an operation, or puts its next attempt off when it failed and may be tried again.
-func (r *run) conclude(o *v1alpha1.OperationState, phase v1alpha1.OperationPhase, retry v1alpha1.RetryStrategy, res *Result) {
-	now := metav1.NewTime(r.engine.Now())
+func (t *turn) conclude(o *v1alpha1.OperationState, phase v1alpha1.OperationPhase, retry v1alpha1.RetryStrategy, attempts int64, res *Result) {
+	now := metav1.NewTime(t.engine.Now())
 	if ahead := o.StartedAt.Sub(now.Time); ahead > 0 && ahead <= LongestAhead {
 		now = o.StartedAt
 	}
 	if phase != v1alpha1.OperationSucceeded {
 		res.Conditions = append(res.Conditions, v1alpha1.ApplicationCondition{Type: v1alpha1.ConditionSyncError, Message: o.Message + decide.Causes(o)})
 		o.Message += cause(o)
-		if retry.Limit < 0 || r.req.Retries < retry.Limit {
-			o.RetryCount = r.req.Retries + 1
+		if retry.Limit < 0 || attempts < retry.Limit {
+			o.RetryCount = attempts + 1
 			res.Retry = decide.RetryDelay(retry, o.RetryCount)
 			o.Phase, o.FinishedAt = v1alpha1.OperationRunning, &now // running and finished: it waits for its next attempt
 			o.Message += fmt.Sprintf(". Retrying attempt #%d at %s.", o.RetryCount, now.Add(res.Retry).UTC().Format("15:04:05"))

@@ -19,7 +19,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
-	"github.com/slipway-gitops/slipway/internal/engine/decide"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/plan"
 )
@@ -142,24 +141,31 @@ func (b *bed) wants(revision string, objects ...syncObject) {
 	b.app.Operation = &v1alpha1.Operation{Sync: &v1alpha1.SyncOperation{}}
 }
 
-// decided goes as far as the decision, and returns the run with its tasks.
-func (b *bed) decided() (*run, decide.Decision, []plan.Task) {
+// decided goes as far as the plan, and returns it with its tasks.
+func (b *bed) decided() (*execution, []plan.Task) {
 	b.t.Helper()
 	ctx := b.t.Context()
-	r := b.engine.begin(Request{App: b.app})
-	for _, stage := range []func() error{
-		r.permit, func() error { return r.fetch(ctx) }, func() error { return r.render(ctx) },
-		func() error { return r.observe(ctx) }, func() error { return r.compare(ctx) },
-	} {
-		if err := stage(); err != nil {
-			b.t.Fatal(err)
-		}
+	in := b.engine.begin(Request{App: b.app}).specify()
+	if err := in.resolve(ctx); err != nil {
+		b.t.Fatal(err)
 	}
-	d := r.decide(b.t.Context())
+	want, err := in.render(ctx)
+	if err == nil {
+		err = want.observe(ctx)
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	found, err := want.compare(ctx)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	d := found.decide(ctx)
 	if !d.Go {
 		b.t.Fatalf("nothing runs: %+v", d)
 	}
-	return r, d, r.tasks(d, r.resume(d))
+	x := found.plan(d)
+	return x, x.tasks()
 }
 
 func TestSyncScenariosOnTasksAgree(t *testing.T) {
@@ -175,7 +181,7 @@ func TestSyncScenariosOnTasksAgree(t *testing.T) {
 			}
 			b.wants(revision, slices.Concat(s.Given.Target, s.Given.Hooks)...)
 			b.app.Operation.Sync.Resources = s.Given.Settings.Resources
-			_, _, tasks := b.decided()
+			_, tasks := b.decided()
 			if len(tasks) != s.Tasks {
 				t.Fatalf("%d tasks, want %d: %v", len(tasks), s.Tasks, names(tasks))
 			}
@@ -203,7 +209,7 @@ func TestAnObjectWithoutANamespacePairsWithTheLiveOne(t *testing.T) {
 	s := loadSync(t, "pair-cluster-scoped-with-unknown-scope")
 	b := newBed(t, nil)
 	b.wants("r1", syncObject{Kind: "Namespace", Name: b.app.Spec.Destination.Namespace}) // a name of its own in the place of my-namespace
-	_, _, tasks := b.decided()
+	_, tasks := b.decided()
 	if len(tasks) != len(s.Pairs) || tasks[0].Verb != diff.Update || tasks[0].Key.Namespace != "" {
 		t.Errorf("%v", names(tasks))
 	}
@@ -230,17 +236,16 @@ func TestTheNamespaceIsMadeWhereItIsAskedFor(t *testing.T) {
 					p.Spec.ClusterResourceWhitelist = nil
 				})
 			}
-			r, d, tasks := b.decided()
-			u := r.kept.underway
+			x, tasks := b.decided()
 			if c.AlreadySyncedInThisOperation || c.ModifierAnswer == "no change" {
-				state, err := r.makeNamespace(t.Context())
+				state, err := x.makeNamespace(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}
 				if c.AlreadySyncedInThisOperation {
-					u.states[plan.ID{Key: r.namespaceKey(), Phase: v1alpha1.PhasePreSync}] = state
+					x.u.states[plan.ID{Key: x.namespaceKey(), Phase: v1alpha1.PhasePreSync}] = state
 				}
-				tasks = r.tasks(d, u)
+				tasks = x.tasks()
 			}
 			made := slices.ContainsFunc(tasks, func(task plan.Task) bool { return task.First })
 			if len(tasks) != c.Tasks || made != c.NamespaceTask {
@@ -249,7 +254,7 @@ func TestTheNamespaceIsMadeWhereItIsAskedFor(t *testing.T) {
 			if c.TaskResult == nil {
 				return
 			}
-			if s, err := r.makeNamespace(t.Context()); err != nil || s.Code != c.TaskResult.Status || !s.Phase.Completed() || s.Phase == v1alpha1.OperationSucceeded {
+			if s, err := x.makeNamespace(t.Context()); err != nil || s.Code != c.TaskResult.Status || !s.Phase.Completed() || s.Phase == v1alpha1.OperationSucceeded {
 				t.Errorf("%+v", s)
 			}
 		})

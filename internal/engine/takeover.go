@@ -15,6 +15,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/health"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/engine/prepare"
 )
 
 // takeover is an object that others have written and whose content is as wanted. Only the owners of its fields change: it is
@@ -41,31 +42,31 @@ const (
 
 // settleOwners compares an object that others have written by its content alone, and notes that it is to be taken over
 // where that is equal.
-func (r *run) settleOwners(
+func (c *comparison) settleOwners(
 	ctx context.Context, w wantedObject, rec live.Record, res live.Resource, now map[string]any, m object.Manifest, how apply.How,
 ) (bool, error) {
 	if m.Version != res.Version {
 		var err error
-		if now, err = r.readAs(ctx, m); apierrors.IsNotFound(err) {
+		if now, err = c.readAs(ctx, m); apierrors.IsNotFound(err) {
 			return false, nil // gone meanwhile: the watch will say so
 		} else if err != nil {
 			return false, fmt.Errorf("compare %s: %w", w.key, err)
 		}
 	}
-	over, err := r.foretell(ctx, rec, res, now, m, how)
+	over, err := c.takeoverOf(ctx, rec, res, now, m, how)
 	if over == nil || err != nil {
 		return false, err
 	}
-	r.takeovers = append(r.takeovers, takeover{Takeover: over, key: w.key, hash: w.hash})
+	c.takeovers = append(c.takeovers, takeover{Takeover: over, key: w.key, hash: w.hash})
 	return true, nil
 }
 
-// foretell returns how an object changes hands whose content is as wanted; nil where it is not, or not the Application's
+// takeoverOf returns how an object changes hands whose content is as wanted; nil where it is not, or not the Application's
 // yet. What does not count keeps its live value.
-func (r *run) foretell(
+func (r *rendering) takeoverOf(
 	ctx context.Context, rec live.Record, res live.Resource, now map[string]any, m object.Manifest, how apply.How,
 ) (*apply.Takeover, error) {
-	if rec.App != r.instance && (rec.App != "" || !isDefinition(m.Key)) {
+	if rec.App != r.instance && (rec.App != "" || !prepare.IsDefinition(m.Key)) {
 		return nil, nil //nolint:nilnil // it would be marked, which is another change
 	}
 	m, err := r.lean(m, now)
@@ -96,48 +97,43 @@ type unmarked struct {
 	assessed             bool
 }
 
-// isDefinition reports whether an object is a definition of a kind. Argo CD does not mark these.
-func isDefinition(k object.Key) bool {
-	return k.GroupKind() == object.Kind{Group: "apiextensions.k8s.io", Kind: kindDefinition}
-}
-
 // settleUnmarked compares a definition that has no mark, at a version that is known of it, by its content. It is marked when it
 // is written the next time.
-func (r *run) settleUnmarked(ctx context.Context, w wantedObject, version uint64, s *state) (bool, error) {
-	one := unmarked{version: version, hash: w.hash, rules: r.ignore.For(w.key).ID()}
-	known, ok := r.kept.unmarked[w.key]
+func (c *comparison) settleUnmarked(ctx context.Context, w wantedObject, version uint64, s *state) (bool, error) {
+	one := unmarked{version: version, hash: w.hash, rules: c.ignore.For(w.key).ID()}
+	known, ok := c.kept.unmarked[w.key]
 	one.health, one.assessed = known.health, known.assessed
-	if ok && known == one && !r.req.Hard {
+	if ok && known == one && !c.req.Hard {
 		s.health, s.assessed = known.health, known.assessed
 		return true, nil
 	}
-	if err := r.content(ctx); err != nil {
+	if err := c.load(ctx); err != nil {
 		return false, err
 	}
-	have, err := r.readAs(ctx, r.manifests[w.key])
+	have, err := c.readAs(ctx, c.manifests[w.key])
 	if apierrors.IsNotFound(err) {
 		return false, nil // gone meanwhile: the watch will say so
 	}
 	if err != nil {
 		return false, fmt.Errorf("compare %s: %w", w.key, err)
 	}
-	one.health, one.assessed = r.target.Live.Assess(have)
+	one.health, one.assessed = c.target.Live.Assess(have)
 	s.health, s.assessed = one.health, one.assessed
-	same, err := r.settle(ctx, w, live.Record{})
+	same, err := c.settle(ctx, w, live.Record{})
 	if same && err == nil {
-		if r.kept.unmarked == nil {
-			r.kept.unmarked = map[object.Key]unmarked{}
+		if c.kept.unmarked == nil {
+			c.kept.unmarked = map[object.Key]unmarked{}
 		}
-		r.kept.unmarked[w.key] = one
+		c.kept.unmarked[w.key] = one
 	}
 	return same, err
 }
 
 // lean returns a manifest without the marks that its object may lack.
-func (r *run) lean(m object.Manifest, have map[string]any) (object.Manifest, error) {
+func (r *rendering) lean(m object.Manifest, have map[string]any) (object.Manifest, error) {
 	tracking := r.target.Live.Tracking
 	app, _ := tracking.Owner(have, m.Key)
-	bare := app == "" && isDefinition(m.Key)
+	bare := app == "" && prepare.IsDefinition(m.Key)
 	if tracking.Method != v1alpha1.TrackingLabel && !bare {
 		return m, nil
 	}
@@ -162,31 +158,31 @@ func ownership(key object.Key, over *apply.Takeover) (*Ownership, error) {
 
 // takeOver has what was found to be as wanted change hands. An object that cannot is left as it is: it is compared by its
 // content the next time as well, and a condition says why.
-func (r *run) takeOver(ctx context.Context) {
-	if len(r.takeovers) == 0 {
+func (c *comparison) takeOver(ctx context.Context) {
+	if len(c.takeovers) == 0 {
 		return
 	}
-	errs := make([]error, len(r.takeovers))
+	errs := make([]error, len(c.takeovers))
 	var g errgroup.Group
 	g.SetLimit(takeoversAtATime)
-	for i, t := range r.takeovers {
+	for i, t := range c.takeovers {
 		g.Go(func() error {
-			errs[i] = r.target.TakeOver(ctx, t.Takeover, t.hash)
+			errs[i] = c.target.TakeOver(ctx, t.Takeover, t.hash)
 			return nil
 		})
 	}
 	_ = g.Wait() // errs has the errors
 	var lines []string
-	for i, t := range r.takeovers {
+	for i, t := range c.takeovers {
 		switch err := errs[i]; {
 		case err == nil:
-			r.takenOver++
+			c.takenOver++
 		case errors.Is(err, apply.ErrMoved), apierrors.IsNotFound(err), apply.Retriable(err), ctx.Err() != nil:
-			r.wakeIn(takeoverPause)
+			c.wakeIn(takeoverPause)
 		default:
 			lines = append(lines, "its content is as wanted, but its fields keep their owners: "+apply.Explain(t.key, err))
 		}
 	}
-	r.takeovers = nil
-	r.warn(v1alpha1.ConditionSyncError, lines)
+	c.takeovers = nil
+	c.warn(v1alpha1.ConditionSyncError, lines)
 }

@@ -15,20 +15,20 @@ func TestAnOperationEndsWhenItIsToldToOrItsTimeIsOver(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		limit  time.Duration
-		change func(*run)
+		change func(*comparison)
 		want   bool
 	}{
 		{"no limit", 0, nil, false},
 		{"within its time", 101 * time.Second, nil, false},
 		{"its time is over", 100 * time.Second, nil, true},
-		{"it is over anyway", time.Second, func(r *run) { last(r).Phase = v1alpha1.OperationSucceeded }, false},
-		{"it waits for its next attempt", time.Second, func(r *run) { end := moment(950); last(r).FinishedAt = &end }, false},
-		{"it was told to", 0, func(r *run) { last(r).Phase = v1alpha1.OperationTerminating }, true},
-		{"there is none", time.Second, func(r *run) { r.app.Status.OperationState = nil }, false},
+		{"it is over anyway", time.Second, func(r *comparison) { last(r).Phase = v1alpha1.OperationSucceeded }, false},
+		{"it waits for its next attempt", time.Second, func(r *comparison) { end := moment(950); last(r).FinishedAt = &end }, false},
+		{"it was told to", 0, func(r *comparison) { last(r).Phase = v1alpha1.OperationTerminating }, true},
+		{"there is none", time.Second, func(r *comparison) { r.app.Status.OperationState = nil }, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			r := compared(func(r *run) { // began at 900, and it is 1000
+			r := compared(func(r *comparison) { // began at 900, and it is 1000
 				resumable(r)
 				if c.limit > 0 {
 					r.engine.TimeLimit = func() time.Duration { return c.limit }

@@ -12,6 +12,8 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/guard"
+	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/engine/plan"
 	"github.com/slipway-gitops/slipway/internal/testenv"
 )
@@ -143,4 +145,28 @@ func TestQuestionsDuringATurnDisturbNothing(t *testing.T) {
 	}
 	close(stop)
 	others.Wait()
+}
+
+func TestAnOperationWaitsAsLongAsItsHookRuns(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, nil)
+	b.commit("r1", strings.ReplaceAll(suspended, "suspend: true, ", ""))
+	b.app.Operation = &v1alpha1.Operation{Sync: &v1alpha1.SyncOperation{}}
+	if res := b.turn(); res.Operation == nil || res.Operation.Phase != v1alpha1.OperationRunning {
+		t.Fatalf("%v, %+v", res, res.Operation)
+	}
+	b.await("the hook is judged to be running", func() bool { return b.engine.Waits(b.app) })
+	job := object.Key{Group: "batch", Kind: "Job", Namespace: b.app.Spec.Destination.Namespace, Name: "wait"}
+	leave, err := guard.JudgeHook(job, guard.Loss{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec, _, _ := b.target.Live.Get(job)
+	if out := b.target.ReleaseHook(t.Context(), job); out.Err != nil {
+		t.Fatal(out.Err)
+	}
+	if out := b.target.DeleteHook(t.Context(), leave, job, rec.UID, metav1.DeletePropagationBackground); out.Err != nil {
+		t.Fatal(out.Err)
+	}
+	b.await("nothing is left to wait for", func() bool { return !b.engine.Waits(b.app) })
 }

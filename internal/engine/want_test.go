@@ -28,7 +28,7 @@ func TestManifestsOfAnOperationStandInForTheSources(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			r := compared(func(r *run) {
+			r := compared(func(r *comparison) {
 				r.app.Operation = &v1alpha1.Operation{Sync: &v1alpha1.SyncOperation{Manifests: c.manifests}}
 			})
 			objects, local, err := r.localManifests()
@@ -41,7 +41,7 @@ func TestManifestsOfAnOperationStandInForTheSources(t *testing.T) {
 		})
 	}
 	for _, op := range []*v1alpha1.Operation{nil, {}} {
-		if _, local, err := compared(func(r *run) { r.app.Operation = op }).localManifests(); local || err != nil {
+		if _, local, err := compared(func(r *comparison) { r.app.Operation = op }).localManifests(); local || err != nil {
 			t.Errorf("%+v: %t, %v", op, local, err)
 		}
 	}

@@ -3,29 +3,10 @@ package engine
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
-	"github.com/slipway-gitops/slipway/internal/project"
 )
-
-// windowed is a run at noon of an Application whose project has these windows.
-func windowed(t *testing.T, windows ...v1alpha1.SyncWindow) *run {
-	t.Helper()
-	p := &v1alpha1.AppProject{}
-	p.Name = "shop"
-	p.Spec.SyncWindows = windows
-	p.Spec.Roles = []v1alpha1.ProjectRole{{Name: "-"}}
-	rules, err := project.New(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	app := &v1alpha1.Application{}
-	app.Name = "web"
-	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	return &run{engine: &Engine{Now: func() time.Time { return now }}, app: app, grant: grant{rules: rules}}
-}
 
 func everyApp(kind, schedule, duration string) v1alpha1.SyncWindow {
 	return v1alpha1.SyncWindow{Kind: kind, Schedule: schedule, Duration: duration, Applications: []string{"*"}}
@@ -89,11 +70,13 @@ func TestAManualSyncWaitsForItsWindow(t *testing.T) {
 	}
 }
 
-func TestAnInvalidProjectIsToldOnItsApplications(t *testing.T) {
+func TestAnInvalidProjectIsReportedOnItsApplications(t *testing.T) {
 	t.Parallel()
-	r := windowed(t)
-	r.warnProject()
-	if len(r.conditions) != 1 || r.conditions[0].Type != v1alpha1.ConditionProject || !strings.Contains(r.conditions[0].Message, `project "shop": role "-"`) {
-		t.Errorf("%+v", r.conditions)
+	g := grant{rules: permissive(t, func(p *v1alpha1.AppProject) {
+		p.Name = "shop"
+		p.Spec.Roles = []v1alpha1.ProjectRole{{Name: "-"}}
+	})}
+	if faults := g.faults(); len(faults) != 1 || !strings.Contains(faults[0], `project "shop": role "-"`) {
+		t.Errorf("%q", faults)
 	}
 }

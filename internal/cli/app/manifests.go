@@ -164,7 +164,7 @@ func desired(
 	if err != nil {
 		return nil, err
 	}
-	return desire.Place(app, objects, cluster.Mapper, cluster.Apps.Namespace(), tracking)
+	return desire.Place(ctx, app, objects, cluster.Mapper, cluster.Apps.Namespace(), tracking)
 }
 
 // readTracking reads how objects are marked. What is wrong, or must not be read, is said and not in force.

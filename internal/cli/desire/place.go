@@ -1,6 +1,7 @@
 package desire
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/cli/connect"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/engine/prepare"
 	"github.com/slipway-gitops/slipway/internal/engine/render"
 )
 
@@ -37,10 +39,25 @@ func Capabilities(cluster *connect.Cluster) (render.Capabilities, error) {
 }
 
 // Place puts rendered objects where the agent puts them: into the destination's namespace unless they name one or
-// have none, with the marks of the Application. Objects of a kind that the cluster does not know yet are taken as they
-// are. Of objects that come twice the last one counts; those that leave their name to the cluster are all different.
-func Place(app *v1alpha1.Application, objects []object.Manifest, mapper meta.RESTMapper, controllerNamespace string, tracking object.Tracking) ([]object.Manifest, error) {
-	instance := object.InstanceName(app.Namespace, app.Name, controllerNamespace)
+// have none, with the marks of the Application. Objects of a kind that neither the cluster nor the objects themselves define
+// are taken as they are. Of objects that come twice the last one counts; those that leave their name to the cluster are all
+// different.
+func Place(
+	ctx context.Context, app *v1alpha1.Application, objects []object.Manifest, mapper meta.RESTMapper, controllerNamespace string, tracking object.Tracking,
+) ([]object.Manifest, error) {
+	ready := prepare.For{
+		App: app, Instance: object.InstanceName(app.Namespace, app.Name, controllerNamespace), Tracking: tracking, Defined: prepare.Defined(objects),
+		Namespaced: func(_ context.Context, kind object.Kind, version string) (bool, error) {
+			mapping, err := mapper.RESTMapping(schema.GroupKind{Group: kind.Group, Kind: kind.Kind}, version)
+			if meta.IsNoMatchError(err) {
+				return false, &object.UnknownKindError{Kind: kind, Version: version}
+			}
+			if err != nil {
+				return false, connect.Explain(fmt.Errorf("find %s: %w", kind, err))
+			}
+			return mapping.Scope.Name() != meta.RESTScopeNameRoot, nil
+		},
+	}
 	var out []object.Manifest
 	at := map[object.Key]int{}
 	for _, o := range objects {
@@ -48,33 +65,18 @@ func Place(app *v1alpha1.Application, objects []object.Manifest, mapper meta.RES
 		if err != nil {
 			return nil, err
 		}
-		key := o.Key
-		mapping, err := mapper.RESTMapping(schema.GroupKind{Group: key.Group, Kind: key.Kind}, o.Version)
-		if err != nil && !meta.IsNoMatchError(err) {
-			return nil, connect.Explain(fmt.Errorf("find %s: %w", key.GroupKind(), err))
+		placed, err := ready.Place(ctx, obj, o)
+		if prepare.Unknown(err) {
+			placed, err = ready.Mark(obj, o.Key)
 		}
-		metadata, _ := obj["metadata"].(map[string]any)
-		switch {
-		case err != nil:
-		case mapping.Scope.Name() == meta.RESTScopeNameRoot:
-			delete(metadata, "namespace")
-			key.Namespace = ""
-		case key.Namespace == "":
-			key.Namespace = app.Spec.Destination.Namespace
-			metadata["namespace"] = key.Namespace
-		}
-		delete(obj, "status")
-		object.DropAnnotation(obj, v1alpha1.AnnotationHookRun)
-		tracking.Mark(obj, instance, key, app.Spec.Destination.Namespace)
-		placed, err := object.NewManifest(obj)
 		if err != nil {
 			return nil, err
 		}
-		if i, twice := at[key]; twice && key.Name != "" {
+		if i, twice := at[placed.Key]; twice && placed.Key.Name != "" {
 			out[i] = placed
 			continue
 		}
-		at[key] = len(out)
+		at[placed.Key] = len(out)
 		out = append(out, placed)
 	}
 	return out, nil

@@ -17,6 +17,7 @@ func placed(t *testing.T, tracking object.Tracking, objects ...string) []map[str
 	t.Helper()
 	mapper := meta.NewDefaultRESTMapper(nil)
 	mapper.Add(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, meta.RESTScopeNamespace)
+	mapper.Add(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}, meta.RESTScopeRoot)
 	mapper.Add(schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}, meta.RESTScopeNamespace)
 	app := &v1alpha1.Application{Spec: v1alpha1.ApplicationSpec{Destination: v1alpha1.ApplicationDestination{Namespace: "shop"}}}
 	app.Name, app.Namespace = "web", "argocd"
@@ -32,7 +33,7 @@ func placed(t *testing.T, tracking object.Tracking, objects ...string) []map[str
 		}
 		manifests = append(manifests, m)
 	}
-	got, err := Place(app, manifests, mapper, "argocd", tracking)
+	got, err := Place(t.Context(), app, manifests, mapper, "argocd", tracking)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,6 +77,22 @@ func TestOfObjectsThatComeTwiceTheLastOneCounts(t *testing.T) {
 		`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"b"}}`,
 		`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"shop","labels":{"v":"last"}}}`)
 	if len(got) != 2 || got[0]["name"] != "a" || got[0]["labels"].(map[string]any)["v"] != "last" {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestAnObjectIsPlacedByTheDefinitionThatComesWithIt(t *testing.T) {
+	t.Parallel()
+	definition := `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"NAMEs.example.com"},` +
+		`"spec":{"group":"example.com","scope":"SCOPE","names":{"kind":"KIND","plural":"NAMEs"}}}`
+	replaced := func(name, kind, scope string) string {
+		return strings.NewReplacer("NAME", name, "KIND", kind, "SCOPE", scope).Replace(definition)
+	}
+	got := placed(t, object.Tracking{}, replaced("widget", "Widget", "Namespaced"), replaced("plan", "Plan", "Cluster"),
+		`{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a"}}`,
+		`{"apiVersion":"example.com/v1","kind":"Plan","metadata":{"name":"a","namespace":"shop"}}`,
+		`{"apiVersion":"example.org/v1","kind":"Unknown","metadata":{"name":"a"}}`)
+	if len(got) != 5 || got[2]["namespace"] != "shop" || got[3]["namespace"] != nil || got[4]["namespace"] != nil {
 		t.Errorf("%v", got)
 	}
 }

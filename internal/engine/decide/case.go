@@ -42,8 +42,8 @@ type Found struct {
 	Wanted  int                          // how many objects are wanted
 	Applied iter.Seq2[object.Key, int64] // all objects, and when the agent last changed each, in seconds since 1970; nil for none
 	Barred  []Barred
-	// Strayed reports that the destination namespace has lost metadata that the Application gives it.
-	Strayed bool
+	// NamespaceDrifted reports that the destination namespace has lost metadata that the Application gives it.
+	NamespaceDrifted bool
 }
 
 // Barred is a wanted object that may not be applied.

@@ -160,7 +160,7 @@ func (m *decision) automated() Decision {
 
 // differs reports whether an automated sync has something to do.
 func (m *decision) differs(prune bool) bool {
-	return m.Found.Strayed || MetadataMoved(m.App) || slices.ContainsFunc(m.Found.Changes, func(c diff.Change) bool {
+	return m.Found.NamespaceDrifted || MetadataMoved(m.App) || slices.ContainsFunc(m.Found.Changes, func(c diff.Change) bool {
 		return c.Verb == diff.Create || c.Verb == diff.Update || (c.Verb == diff.Delete && prune && !c.Ignored)
 	})
 }

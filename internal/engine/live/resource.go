@@ -16,7 +16,6 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 
-	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
@@ -49,19 +48,7 @@ func (r Resource) Path(version, namespace, name string) string {
 }
 
 // UnknownKindError says that a cluster does not know a kind, or not at that version.
-type UnknownKindError struct {
-	Kind    object.Kind
-	Version string   // what was asked for
-	Served  []string // versions that the cluster has, if any
-}
-
-func (e *UnknownKindError) Error() string {
-	if len(e.Served) > 0 {
-		return fmt.Sprintf(v1alpha1.MessageUnservedVersion+"%s at version %s, not %s: change apiVersion in the manifest",
-			e.Kind, strings.Join(e.Served, ", "), e.Version)
-	}
-	return fmt.Sprintf(v1alpha1.MessageUnknownKind+"%s: install its CustomResourceDefinition first, or correct apiVersion and kind in the manifest", e.Kind)
-}
+type UnknownKindError = object.UnknownKindError
 
 // catalog is what a cluster's discovery says, reduced to what the engine asks.
 type catalog struct {

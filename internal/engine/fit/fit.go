@@ -1,90 +1,69 @@
-package engine
+// Package fit makes what a turn found fit into the status of an Application: an API server stores no more than 1.5 MiB of an
+// object, and whatever it does with one takes time that grows with it. Pure.
+package fit
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
-	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
-	"github.com/slipway-gitops/slipway/internal/engine/plan"
 )
 
-// What a status may hold. An API server stores no more than 1.5 MiB of an object, and whatever it does with one takes
-// time that grows with it, so an Application stays below 1 MB as long as that loses nothing.
+// An Application stays below 1 MB as long as that loses nothing.
 const (
-	// statusRoom is how many bytes the objects and the outcomes of a status take together where they can do with that.
-	statusRoom = 900_000
+	// Most is how many bytes the objects and the outcomes of a status take together where they can do with that.
+	Most = 900_000
 	// resourcesRoom is how many bytes its objects take at most: more are not listed.
 	resourcesRoom = 1_200_000
-	// leastRoom is how many bytes outcomes may take however many objects there are, runningRoom how many they take while
-	// the operation is under way.
-	leastRoom   = 60_000
-	runningRoom = 60_000
-	// maxResults is how many outcomes a status lists.
-	maxResults = 1000
+	// leastRoom is how many bytes outcomes may take however many objects there are.
+	leastRoom = 60_000
+	// MostRunning is how many bytes outcomes take while the operation is under way.
+	MostRunning = 60_000
+	// MaxResults is how many outcomes a status lists.
+	MaxResults = 1000
 	// maxResultMessage is how long the message of an outcome may be where not all have room, in bytes.
 	maxResultMessage = 300
 )
 
-// room returns how many bytes outcomes may take beside the objects of a status, and no more than most.
-func room(resources []v1alpha1.ResourceStatus, most int) int {
-	return min(most, max(leastRoom, statusRoom-resourcesSize(resources)))
+// Room returns how many bytes outcomes may take beside the objects of a status, and no more than most.
+func Room(resources []v1alpha1.ResourceStatus, most int) int {
+	return min(most, max(leastRoom, Most-resourcesSize(resources)))
 }
 
-// results are the outcomes as a status lists them, object by object, those of earlier parts of the operation included:
-// what went well comes last. What stayed as it was is left out. Where not all have room, what went well goes first, and
-// hooks never: the next agent goes by them.
-func results(op *plan.Operation, u *underway, room int) []v1alpha1.ResourceResult {
-	var notable, plain []v1alpha1.ResourceResult
-	size := 0
-	op.Each(func(t plan.Task, s plan.State) {
-		failed := s.Phase.Completed() && s.Phase != v1alpha1.OperationSucceeded
-		_, written := u.written[t.ID()]
-		if s == (plan.State{}) && t.Hook && u.intended[t.ID()] {
-			s = plan.State{Phase: v1alpha1.OperationRunning, Message: messageIntended}
-		}
-		if s == (plan.State{}) || t.Verb == diff.Keep && !written && !failed {
-			return
-		}
-		out := v1alpha1.ResourceResult{
-			Group: t.Key.Group, Version: t.Version, Kind: t.Key.Kind, Namespace: t.Key.Namespace, Name: t.Key.Name,
-			Status: s.Code, Message: s.Message, HookPhase: s.Phase, SyncPhase: t.Phase,
-		}
-		if t.Hook {
-			out.HookType = v1alpha1.HookType(t.Phase)
-		}
-		if t.Hook || s.Code != v1alpha1.ResultSynced || failed {
-			notable = append(notable, out)
-		} else {
-			plain = append(plain, out)
-		}
-		size += resultSize(&out)
-	})
-	if len(notable)+len(plain) > maxResults || size > room {
+// Results returns outcomes as a status lists them in at most room bytes. Where not all have room, what went well (plain) goes
+// first, and hooks never: the next agent goes by them.
+func Results(notable, plain []v1alpha1.ResourceResult, room int) []v1alpha1.ResourceResult {
+	size := resultsSize(notable) + resultsSize(plain)
+	if len(notable)+len(plain) > MaxResults || size > room {
 		slices.SortStableFunc(notable, func(a, b v1alpha1.ResourceResult) int { return cmp.Compare(weight(a), weight(b)) })
 		for i := range plain {
 			plain[i].Message = ""
 		}
 	}
 	all := slices.Concat(notable, plain)
-	size = 0
-	told := 0
+	words := 0
 	for i := range all {
-		all[i].Message = terse(all[i].Message, &told)
-		size += resultSize(&all[i])
+		all[i].Message = terse(all[i].Message, &words)
 	}
-	if len(all) > maxResults || size > room {
+	if len(all) > MaxResults || resultsSize(all) > room {
 		all = shorten(all, room)
 	}
 	return all
 }
 
+func resultsSize(list []v1alpha1.ResourceResult) int {
+	size := 0
+	for i := range list {
+		size += resultSize(&list[i])
+	}
+	return size
+}
+
 // shorten cuts messages, and drops outcomes from the end, but no hooks.
 func shorten(all []v1alpha1.ResourceResult, room int) []v1alpha1.ResourceResult {
-	count := maxResults
+	count := MaxResults
 	for i := range all {
 		all[i].Message = object.Middle(all[i].Message, maxResultMessage)
 		if all[i].HookType != "" {
@@ -156,14 +135,8 @@ func resourcesSize(list []v1alpha1.ResourceStatus) int {
 // maxShown is how many bytes the images of a summary take at most, and how many its addresses.
 const maxShown = 64 << 10
 
-func gather(into map[string]bool, texts []string) {
-	for _, text := range texts {
-		into[text] = true
-	}
-}
-
-// fitting sorts texts for a summary, as many as fit.
-func fitting(texts map[string]bool) []string {
+// Texts sorts texts for a summary, as many as fit.
+func Texts(texts map[string]bool) []string {
 	out := slices.Sorted(maps.Keys(texts))
 	size := 0
 	for i, text := range out {
@@ -174,30 +147,53 @@ func fitting(texts map[string]bool) []string {
 	return out
 }
 
-// fit makes the objects of a result fit into a status: beyond statusRoom without the messages of their health, and
-// beyond resourcesRoom without some of those that are as they should be, which a condition says.
-func fit(res *Result) {
-	size := resourcesSize(res.Resources)
-	if size <= statusRoom {
-		return
+// Bounds of what a status says in the words of others: of one message, and of all messages of one list.
+const (
+	MaxMessage  = 4 << 10
+	MaxMessages = 256 << 10
+)
+
+// Message bounds a message. API servers and webhooks repeat values that can be as long as an object.
+func Message(text string) string { return object.Middle(text, MaxMessage) }
+
+// terse is a message of a list, of which words bytes are listed already; "" where it would be too much.
+func terse(text string, words *int) string {
+	text = Message(text)
+	if *words += len(text); *words > MaxMessages {
+		return ""
 	}
-	for i := range res.Resources {
-		if r := &res.Resources[i]; r.Health != nil && r.Health.Message != "" {
+	return text
+}
+
+// Resources makes the objects of a status fit into it: all messages of their health together are bounded, beyond Most there are
+// none, and beyond what an API server stores some of those are left out that are as they should be.
+func Resources(list []v1alpha1.ResourceStatus) []v1alpha1.ResourceStatus {
+	words := 0
+	for i := range list {
+		if h := list[i].Health; h != nil {
+			h.Message = terse(h.Message, &words)
+		}
+	}
+	size := resourcesSize(list)
+	if size <= Most {
+		return list
+	}
+	for i := range list {
+		if r := &list[i]; r.Health != nil && r.Health.Message != "" {
 			size -= resourceSize(r)
 			r.Health = &v1alpha1.HealthStatus{Status: r.Health.Status}
 			size += resourceSize(r)
 		}
 	}
 	if size <= resourcesRoom {
-		return
+		return list
 	}
-	all := len(res.Resources)
-	listed := make([]bool, all)
+	listed := make([]bool, len(list))
 	kinds := map[[2]string]bool{}
 	size = 0
 	take := func(f func(r *v1alpha1.ResourceStatus) bool) {
-		for i := range res.Resources {
-			if r := &res.Resources[i]; !listed[i] && f(r) && size+resourceSize(r) <= resourcesRoom {
+		for i := range list {
+			if r := &list[i]; !listed[i] && f(r) && size+resourceSize(r) <= resourcesRoom {
 				listed[i] = true
 				size += resourceSize(r)
 			}
@@ -212,15 +208,11 @@ func fit(res *Result) {
 		return r.Status == v1alpha1.SyncStatusOutOfSync || r.Health != nil && r.Health.Status != v1alpha1.HealthHealthy
 	})
 	take(func(*v1alpha1.ResourceStatus) bool { return true })
-	some := make([]v1alpha1.ResourceStatus, 0, all)
+	some := make([]v1alpha1.ResourceStatus, 0, len(list))
 	for i, is := range listed {
 		if is {
-			some = append(some, res.Resources[i])
+			some = append(some, list[i])
 		}
 	}
-	res.Resources = some
-	res.Conditions = append(res.Conditions, v1alpha1.ApplicationCondition{
-		Type: v1alpha1.ConditionUnsupported, Message: fmt.Sprintf("status.resources lists %d of %d objects, since an API server stores no more: "+
-			"split the application to see all of them; every object is compared and synced nevertheless", len(some), all),
-	})
+	return some
 }

@@ -1,0 +1,200 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine/apply"
+	"github.com/slipway-gitops/slipway/internal/engine/decide"
+	"github.com/slipway-gitops/slipway/internal/engine/mark"
+	"github.com/slipway-gitops/slipway/internal/engine/object"
+	"github.com/slipway-gitops/slipway/internal/source"
+)
+
+// inputs is what the objects of an Application are rendered from and compared with: its sources at their revisions, its
+// destination, and what its project permits.
+type inputs struct {
+	*turn
+	decide.Inputs
+	grant
+
+	ignore  *ignoring
+	target  apply.Target
+	fetched []Fetched // one for each source
+	pinned  []string  // revisions that an operation under way goes on with
+	notices notes     // what was found before anything was compared
+}
+
+// specify reads what the Application and its operation ask for. Nothing is looked up yet.
+func (t *turn) specify() *inputs {
+	in := &inputs{turn: t}
+	in.Sources = t.app.Spec.EffectiveSources()
+	// A rollback holds for every operation but one that asks for another source or revision than the specification.
+	op := in.operation()
+	if decide.Automated(in.app) != nil && in.app.DeletionTimestamp == nil && (op == nil || op.Sync == nil || !decide.NamesSources(op.Sync)) {
+		in.pinSources()
+	}
+	if op != nil && op.Sync != nil {
+		in.Sources = overrideSources(in.Sources, op.Sync)
+	}
+	in.pinned, in.ignore = in.pin(), in.ignoring()
+	return in
+}
+
+// resolve finds the destination and turns every source into a tree, once the project permits them. The error is a StageError.
+func (in *inputs) resolve(ctx context.Context) error {
+	if err := in.permit(); err != nil {
+		return at(StagePermit, err)
+	}
+	return at(StageFetch, in.fetch(ctx))
+}
+
+// pin returns the revisions of an operation that has begun: somebody asked for it, or one of its hooks is running and
+// must not be cut off. Any other automated one gives way to a newer commit.
+func (in *inputs) pin() []string {
+	last := in.app.Status.OperationState
+	if last == nil || last.Phase.Completed() || last.SyncResult == nil {
+		return nil
+	}
+	revisions := decide.RevisionsOf(last.SyncResult)
+	asked := in.operation() != nil && decide.SameOperation(last.Operation, *in.operation())
+	again := !decide.Begun(last) // it failed, and is tried again
+	switch {
+	case len(revisions) != len(in.Sources) || !decide.SameSources(decide.SourcesOf(last.SyncResult), in.Sources):
+		return nil // they are revisions of something else
+	case asked && again && last.Operation.Retry.Refresh, !asked && (again || !hookRunning(last.SyncResult)):
+		return nil
+	}
+	return revisions
+}
+
+// pinSources goes by an earlier deployment where somebody rolled back to it.
+func (in *inputs) pinSources() {
+	p, err := mark.ReadPin(in.app)
+	if err != nil {
+		in.notices = append(in.notices, v1alpha1.ApplicationCondition{Type: v1alpha1.ConditionUnsupported, Message: err.Error()})
+	}
+	if p != nil {
+		in.Pin, in.Sources = p, mark.PinnedSources(p, in.app.Spec.EffectiveSources())
+	}
+}
+
+func hookRunning(res *v1alpha1.SyncOperationResult) bool {
+	return slices.ContainsFunc(res.Resources, func(r v1alpha1.ResourceResult) bool {
+		return r.HookType != "" && r.HookPhase == v1alpha1.OperationRunning
+	})
+}
+
+func overrideSources(sources []v1alpha1.ApplicationSource, op *v1alpha1.SyncOperation) []v1alpha1.ApplicationSource {
+	switch {
+	case len(op.Sources) > 0:
+		sources = op.Sources
+	case op.Source != nil:
+		sources = []v1alpha1.ApplicationSource{*op.Source}
+	}
+	out := make([]v1alpha1.ApplicationSource, len(sources))
+	copy(out, sources)
+	for i := range out {
+		if i < len(op.Revisions) && op.Revisions[i] != "" {
+			out[i].TargetRevision = op.Revisions[i]
+		}
+	}
+	if len(out) == 1 && op.Revision != "" {
+		out[0].TargetRevision = op.Revision
+	}
+	return out
+}
+
+func (in *inputs) fetch(ctx context.Context) (err error) {
+	defer in.lap(StageFetch)
+	if len(in.Sources) == 0 {
+		return errors.New("spec.source and spec.sources are both empty: say which repository and path to deploy")
+	}
+	if err := in.locate(ctx); err != nil {
+		return aboutCluster(err)
+	}
+	in.unpin(ctx)
+	if in.Revisions, in.fetched, err = in.fetchAll(ctx, in.Sources, in.pinned); err != nil {
+		return err
+	}
+	specified := in.app.Spec.EffectiveSources()
+	if in.operation() != nil && decide.Automated(in.app) != nil && !decide.SameSources(specified, in.Sources) {
+		in.Specified, _, err = in.fetchAll(ctx, specified, nil)
+	}
+	return err
+}
+
+// locate finds the destination.
+func (in *inputs) locate(ctx context.Context) error {
+	target, err := in.engine.Clusters.Target(ctx, in.app.Spec.ProjectName(), in.app.Spec.Destination)
+	if err == nil {
+		in.target, in.kept.target = target, target
+	}
+	return err
+}
+
+// fetchAll fetches sources, at other revisions than they name where at is given. What was fetched is returned also on an error.
+func (t *turn) fetchAll(ctx context.Context, sources []v1alpha1.ApplicationSource, at []string) (revisions []string, fetched []Fetched, err error) {
+	for i, src := range sources {
+		if i < len(at) {
+			src.TargetRevision = at[i]
+		}
+		f, err := t.engine.Sources.Fetch(ctx, t.app.Spec.ProjectName(), src, t.req.Since)
+		if err != nil {
+			if len(sources) > 1 {
+				err = fmt.Errorf("source %d of %d: %w", i+1, len(sources), err)
+			}
+			return revisions, fetched, err
+		}
+		fetched = append(fetched, f)
+		revisions = append(revisions, f.Tree.Revision())
+	}
+	return revisions, fetched, nil
+}
+
+// refsOf finds the trees that sources refer to by name.
+func refsOf(sources []v1alpha1.ApplicationSource, fetched []Fetched) map[string]source.Tree {
+	if len(sources) < 2 {
+		return nil
+	}
+	refs := map[string]source.Tree{}
+	for i, src := range sources {
+		if src.Ref != "" {
+			refs[src.Ref] = fetched[i].Tree
+		}
+	}
+	return refs
+}
+
+// unsupported names the fields of the Application that nothing here acts on yet, known or not. They are kept.
+func (in *inputs) unsupported(w *wanted) []string {
+	names := append([]string{}, in.req.Unknown...)
+	if in.rules != nil { // it may have failed before they were known
+		for _, field := range in.rules.Ignored() {
+			names = append(names, "project "+field)
+		}
+	}
+	spec := in.app.Spec
+	if spec.SourceHydrator != nil {
+		names = append(names, "spec.sourceHydrator")
+	}
+	for _, option := range object.AppOptions(decide.Options(in.app)).Unknown {
+		names = append(names, "sync option "+option)
+	}
+	for i, src := range spec.EffectiveSources() {
+		if k := src.Kustomize; k != nil && (k.KubeVersion != "" || len(k.APIVersions) > 0) {
+			names = append(names, fmt.Sprintf("kubeVersion and apiVersions of kustomize in source %d", i+1))
+		}
+	}
+	if w != nil {
+		names = append(names, w.options[:min(len(w.options), 5)]...)
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return []string{"not acted on by this version: " + strings.Join(names, ", ")}
+}
