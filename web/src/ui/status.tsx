@@ -19,7 +19,8 @@ import { exact, known } from "@/lib/time";
 
 export type Tone = "ok" | "busy" | "warn" | "bad" | "idle" | "held";
 
-// The one table of what statuses look like, for health, sync, phases, states of agents, jobs and deliveries.
+// The one table of what statuses look like, for health, sync, phases, states of agents, jobs and deliveries. A colour means one
+// thing: see style.css. What is broken is louder than what is missing or unknown.
 const table: Record<string, { tone: Tone; icon: LucideIcon; label?: string }> = {
   Healthy: { tone: "ok", icon: CircleCheck },
   Synced: { tone: "ok", icon: CircleCheck },
@@ -30,9 +31,9 @@ const table: Record<string, { tone: Tone; icon: LucideIcon; label?: string }> = 
   Progressing: { tone: "busy", icon: LoaderCircle },
   Running: { tone: "busy", icon: LoaderCircle },
   running: { tone: "busy", icon: LoaderCircle, label: "Running" },
-  Terminating: { tone: "warn", icon: LoaderCircle },
+  Terminating: { tone: "busy", icon: LoaderCircle },
   OutOfSync: { tone: "warn", icon: RefreshCwOff, label: "Out of sync" },
-  Missing: { tone: "warn", icon: CircleDashed },
+  Missing: { tone: "idle", icon: CircleDashed },
   Stale: { tone: "warn", icon: Clock },
   Degraded: { tone: "bad", icon: HeartCrack },
   Failed: { tone: "bad", icon: CircleX },
@@ -45,7 +46,7 @@ const table: Record<string, { tone: Tone; icon: LucideIcon; label?: string }> = 
   AgentAway: { tone: "bad", icon: PlugZap, label: "Agent away" },
   AgentDegraded: { tone: "warn", icon: HeartCrack, label: "Agent degraded" },
   NeverDeployed: { tone: "idle", icon: CircleDashed, label: "Never deployed" },
-  Revoked: { tone: "bad", icon: Ban },
+  Revoked: { tone: "idle", icon: Ban },
   refused: { tone: "bad", icon: Ban, label: "Refused" },
   Held: { tone: "held", icon: Hourglass },
   Suspended: { tone: "held", icon: CirclePause },
@@ -68,13 +69,16 @@ export const toneText: Record<Tone, string> = {
   held: "text-held",
 };
 
+// wordOf is how the word beside a picture of a status looks: what is as it should be is calm, and what is broken stands out.
+const wordOf: Record<Tone, string> = { ...toneText, ok: "text-text", idle: "text-muted", bad: "font-medium text-bad" };
+
 export const toneFill: Record<Tone, string> = {
-  ok: "bg-ok",
-  busy: "bg-busy",
-  warn: "bg-warn",
-  bad: "bg-bad",
-  idle: "bg-idle",
-  held: "bg-held",
+  ok: "bg-ok-fill",
+  busy: "bg-busy-fill",
+  warn: "bg-warn-fill",
+  bad: "bg-bad-fill",
+  idle: "bg-idle-fill",
+  held: "bg-held-fill",
 };
 
 export const toneSoft: Record<Tone, string> = {
@@ -130,10 +134,14 @@ export function Status({
   const old = known(asOf);
   return (
     <span
-      className={cn("inline-flex items-center gap-1 whitespace-nowrap", toneText[old ? "idle" : tone], className)}
+      className={cn("inline-flex items-center gap-1.5 whitespace-nowrap", wordOf[old ? "idle" : tone], className)}
       {...(old ? { title: `As of ${exact(asOf)}`, "data-old": true } : {})}
     >
-      <Icon size={14} aria-hidden className={cn("shrink-0", !old && Icon === LoaderCircle && "animate-spin")} />
+      <Icon
+        size={14}
+        aria-hidden
+        className={cn("shrink-0", toneText[old ? "idle" : tone], !old && Icon === LoaderCircle && "animate-spin")}
+      />
       {label ?? labelOf(status)}
     </span>
   );

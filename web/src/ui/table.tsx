@@ -149,7 +149,9 @@ export function Table<T>({
                   transform: `translateY(${index * rowHeight}px)`,
                 }}
                 className={cn(
-                  "absolute inset-x-0 top-0 grid items-center border-b hover:bg-idle-soft/60",
+                  "absolute inset-x-0 top-0 grid items-center hover:bg-idle-soft/60",
+                  // What is around the table has a line of its own below the last row.
+                  index < rows.length - 1 && "border-b",
                   narrow && "grid-cols-[max-content_minmax(0,1.2fr)_max-content_minmax(0,1fr)] gap-x-2 px-3",
                   onOpen && "cursor-pointer",
                   selected?.(row) && "bg-accent-soft hover:bg-accent-soft",

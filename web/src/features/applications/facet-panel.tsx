@@ -38,12 +38,12 @@ export const FacetPanel = memo(function FacetPanel({ filter, summaries, onToggle
     setOpen(next);
   };
   return (
-    <div className="divide-y">
+    <div className="space-y-1 py-1">
       {facets.map((facet) => {
         const n = chosen(filter, facet.dimension).length;
         const shown = open[facet.dimension] ?? (facet.open || n > 0);
         return (
-          <section key={facet.dimension} className="py-1.5">
+          <section key={facet.dimension}>
             <h3 className="flex items-center gap-1 px-2">
               <button
                 type="button"
@@ -118,7 +118,7 @@ function Options({
               <span className="tabular-nums">{count(o.count)}</span>
               <span
                 aria-hidden
-                className="absolute bottom-0 left-3 h-px bg-strong"
+                className="absolute bottom-0 left-3 h-0.5 rounded-full bg-line"
                 style={{ width: `calc((100% - 1.5rem) * ${o.count / most})` }}
               />
             </button>

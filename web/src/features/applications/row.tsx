@@ -5,7 +5,7 @@ import { cn } from "@/lib/cn";
 import { repositoryName, short } from "@/lib/format";
 import { clock, coarse, exact, known, span, useNow } from "@/lib/time";
 import { Menu } from "@/ui/menu";
-import { Badge, Status } from "@/ui/status";
+import { Badge, Status, toneOf } from "@/ui/status";
 import type { Application } from "./window";
 
 // Actions are what can be done with one application from its row.
@@ -205,6 +205,7 @@ export const Row = memo(function Row(p: RowProps) {
       style={{ gridTemplateColumns: template, height: p.height, top: p.start }}
       className={cn(
         "absolute inset-x-0 grid items-center border-b outline-offset-[-2px] [contain:layout_paint] hover:bg-idle-soft/60",
+        app && !app.stale && toneOf(app.health) === "bad" && "shadow-[inset_3px_0_0_var(--bad-fill)]",
         p.selected && "bg-accent-soft hover:bg-accent-soft",
       )}
     >

@@ -1,7 +1,7 @@
 import { type CSSProperties, memo } from "react";
 import { cn } from "@/lib/cn";
 import { repositoryName, short } from "@/lib/format";
-import { Status, toneFill, toneOf } from "@/ui/status";
+import { Status, type Tone, toneFill, toneOf } from "@/ui/status";
 import { type Actions, AppLink, Flags, nameOf, RowMenu, Stale, Time } from "./row";
 import type { Application } from "./window";
 
@@ -14,8 +14,12 @@ interface Props {
   onToggle: (index: number, shift: boolean) => void;
 }
 
+// What needs nothing has no coloured edge: the others are found by theirs.
+const edged = new Set<Tone>(["bad", "busy", "warn", "held"]);
+
 // Tile is an application as a card.
 export const Tile = memo(function Tile({ app, index, style, selected, actions, onToggle }: Props) {
+  const tone: Tone = !app || app.stale ? "idle" : toneOf(app.health);
   return (
     <li className="absolute top-0 left-0 p-1.5" style={style}>
       <div
@@ -26,10 +30,7 @@ export const Tile = memo(function Tile({ app, index, style, selected, actions, o
       >
         {app ? (
           <>
-            <span
-              aria-hidden
-              className={cn("absolute inset-y-0 left-0 w-1", toneFill[app.stale ? "idle" : toneOf(app.health)])}
-            />
+            {edged.has(tone) && <span aria-hidden className={cn("absolute inset-y-0 left-0 w-1", toneFill[tone])} />}
             <div className="flex items-center gap-2">
               <input
                 type="checkbox"

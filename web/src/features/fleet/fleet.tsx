@@ -102,14 +102,7 @@ function Bar({
           className={cn(
             // However small the part is: it can be hit.
             "h-full min-w-6 border-r border-surface last:border-r-0 hover:brightness-110",
-            // What is as it should be is calm beside what is not.
-            old
-              ? toneOf(s.status) === "ok"
-                ? "bg-idle/40"
-                : "bg-idle"
-              : toneOf(s.status) === "ok"
-                ? "bg-ok/65"
-                : toneFill[toneOf(s.status)],
+            old ? (toneOf(s.status) === "ok" ? "bg-idle-fill/40" : "bg-idle-fill") : toneFill[toneOf(s.status)],
           )}
         />
       ))}
