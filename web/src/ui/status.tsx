@@ -21,7 +21,13 @@ export type Tone = "ok" | "busy" | "warn" | "bad" | "idle" | "held";
 
 // The one table of what statuses look like, for health, sync, phases, states of agents, jobs and deliveries. A colour means one
 // thing: see style.css. What is broken is louder than what is missing or unknown.
-const table: Record<string, { tone: Tone; icon: LucideIcon; label?: string }> = {
+interface Look {
+  tone: Tone;
+  icon: LucideIcon;
+  label?: string;
+}
+
+const table: Record<string, Look> = {
   Healthy: { tone: "ok", icon: CircleCheck },
   Synced: { tone: "ok", icon: CircleCheck },
   Succeeded: { tone: "ok", icon: CircleCheck },
@@ -57,8 +63,13 @@ const table: Record<string, { tone: Tone; icon: LucideIcon; label?: string }> = 
   Unknown: { tone: "idle", icon: CircleHelp },
 };
 
-export const toneOf = (status: string): Tone => table[status]?.tone ?? "idle";
-export const labelOf = (status: string): string => table[status]?.label ?? status;
+const unknown: Look = { tone: "idle", icon: CircleHelp };
+
+// lookOf is how a status looks; texts from a cluster may be any word, such as one that every object of JavaScript has.
+const lookOf = (status: string): Look => (Object.hasOwn(table, status) ? table[status] : undefined) ?? unknown;
+
+export const toneOf = (status: string): Tone => lookOf(status).tone;
+export const labelOf = (status: string): string => lookOf(status).label ?? status;
 
 export const toneText: Record<Tone, string> = {
   ok: "text-ok",
@@ -102,7 +113,7 @@ export function StatusIcon({
   old?: boolean;
   className?: string;
 }) {
-  const { icon: Icon, tone } = table[status] ?? { icon: CircleHelp, tone: "idle" as Tone };
+  const { icon: Icon, tone } = lookOf(status);
   return (
     <Icon
       size={size}
@@ -130,7 +141,7 @@ export function Status({
   asOf?: string | undefined;
   className?: string;
 }) {
-  const { icon: Icon, tone } = table[status] ?? { icon: CircleHelp, tone: "idle" as Tone };
+  const { icon: Icon, tone } = lookOf(status);
   const old = known(asOf);
   return (
     <span

@@ -232,7 +232,10 @@ function Under({ app, old, state, resource }: { app: App; old: boolean; state: O
         className="mt-2 h-1.5 overflow-hidden rounded-full bg-idle-soft"
       >
         <div
-          className={cn("h-full transition-[width]", old ? "bg-idle-fill" : failed > 0 ? "bg-bad-fill" : "bg-busy-fill")}
+          className={cn(
+            "h-full transition-[width]",
+            old ? "bg-idle-fill" : failed > 0 ? "bg-bad-fill" : "bg-busy-fill",
+          )}
           style={{ width: `${part}%` }}
         />
       </div>

@@ -3,10 +3,11 @@ import { ChevronDown, ChevronRight } from "lucide-react";
 import { memo } from "react";
 import { cn } from "@/lib/cn";
 import { ago, known } from "@/lib/time";
+import { KindTile } from "@/ui/kind-icon";
 import { labelOf, StatusIcon, toneFill, toneOf } from "@/ui/status";
 import { ChildLink } from "./child-link";
 import { type Item, told } from "./group";
-import { fact, type Node, short } from "./model";
+import { fact, type Node } from "./model";
 
 export interface GraphData extends Record<string, unknown> {
   item?: Item;
@@ -69,6 +70,16 @@ function Name({ text, generated }: { text: string; generated: boolean }) {
   );
 }
 
+// States are the pictures of health and sync: what is healthy and synced has one, not two that look alike.
+function States({ health, sync }: { health: string | undefined; sync: string | undefined }) {
+  return (
+    <span className="flex shrink-0 flex-col gap-1">
+      {health && <StatusIcon status={health} />}
+      {sync && (!health || sync !== "Synced") && <StatusIcon status={sync} />}
+    </span>
+  );
+}
+
 // GraphNode is one object, or what stands for many.
 export const GraphNode = memo(function GraphNode({ data }: NodeProps & { data: GraphData }) {
   const item = data.item as Item;
@@ -95,18 +106,13 @@ export const GraphNode = memo(function GraphNode({ data }: NodeProps & { data: G
   const n = item.node;
   return (
     <div className={look(data, n.health === "Degraded")} title={hint(n)} data-id={item.id}>
-      <span className="w-12 shrink-0 truncate rounded bg-idle-soft px-0.5 py-1 text-center font-mono text-xs text-idle">
-        {short(n.kind)}
-      </span>
+      <KindTile kind={n.kind} />
       <span className="min-w-0 flex-1">
         <Name text={n.name} generated={n.parent !== undefined} />
-        <span className="block truncate text-xs text-muted">{fact(n) || n.kind}</span>
+        <span className="block truncate text-xs text-muted">{[n.kind, fact(n)].filter(Boolean).join(" · ")}</span>
       </span>
       {n.kind === "Application" && <ChildLink node={n} small />}
-      <span className="flex shrink-0 flex-col gap-1">
-        {n.health && <StatusIcon status={n.health} />}
-        {n.sync && <StatusIcon status={n.sync} />}
-      </span>
+      <States health={n.health} sync={n.sync} />
       <Ends />
     </div>
   );
@@ -117,14 +123,9 @@ export const RootNode = memo(function RootNode({ data }: NodeProps & { data: Gra
   const { root } = data;
   return (
     <div className={cn(look(data, false), "cursor-default border-accent")}>
-      <span className="w-12 shrink-0 rounded bg-accent-soft px-0.5 py-1 text-center font-mono text-xs text-accent">
-        app
-      </span>
+      <KindTile kind="Application" accent />
       <span className="min-w-0 flex-1 truncate font-semibold">{root?.name}</span>
-      <span className="flex shrink-0 flex-col gap-1">
-        {root?.health && <StatusIcon status={root.health} />}
-        {root?.sync && <StatusIcon status={root.sync} />}
-      </span>
+      <States health={root?.health} sync={root?.sync} />
       <Ends />
     </div>
   );

@@ -1,12 +1,24 @@
 import { useMemo } from "react";
 import { Ago } from "@/ui/ago";
+import { KindIcon } from "@/ui/kind-icon";
 import { Status } from "@/ui/status";
 import { type Column, Table } from "@/ui/table";
 import { ChildLink } from "./child-link";
 import { fact, type Node } from "./model";
 
 const columns: Column<Node>[] = [
-  { key: "kind", title: "Kind", width: "minmax(8rem, 1fr)", sort: "kind", cell: (n) => n.kind },
+  {
+    key: "kind",
+    title: "Kind",
+    width: "minmax(8rem, 1fr)",
+    sort: "kind",
+    cell: (n) => (
+      <span className="flex min-w-0 items-center gap-2">
+        <KindIcon kind={n.kind} />
+        <span className="min-w-0 truncate">{n.kind}</span>
+      </span>
+    ),
+  },
   {
     key: "name",
     title: "Name",

@@ -167,41 +167,6 @@ export function fact(n: Node): string {
   return parts.join(" · ");
 }
 
-// abbreviations that people who work with clusters know.
-const shorts: Record<string, string> = {
-  Application: "app",
-  ConfigMap: "cm",
-  CronJob: "cj",
-  CustomResourceDefinition: "crd",
-  ClusterRole: "c-role",
-  ClusterRoleBinding: "c-bind",
-  DaemonSet: "ds",
-  Deployment: "deploy",
-  EndpointSlice: "eps",
-  Endpoints: "ep",
-  HTTPRoute: "route",
-  HorizontalPodAutoscaler: "hpa",
-  Ingress: "ing",
-  Namespace: "ns",
-  NetworkPolicy: "netpol",
-  PersistentVolume: "pv",
-  PersistentVolumeClaim: "pvc",
-  PodDisruptionBudget: "pdb",
-  ReplicaSet: "rs",
-  RoleBinding: "bind",
-  Secret: "secret",
-  Service: "svc",
-  ServiceAccount: "sa",
-  StatefulSet: "sts",
-};
-
-export const short = (kind: string): string =>
-  shorts[kind] ??
-  kind
-    .replaceAll(/[^A-Za-z]/g, "")
-    .slice(0, 6)
-    .toLowerCase();
-
 // hasPods is true for what logs can be read of.
 export const hasPods = (kind: string): boolean =>
   [
