@@ -172,15 +172,15 @@ test("what a held sync would delete is confirmed by name", async ({ page }) => {
   const panel = page.getByRole("dialog", { name: `Sync ${name}` });
   await expect(panel.getByText(/The deletion guard holds it/)).toBeVisible();
   await panel.getByRole("button", { name: "Sync and delete 1 object" }).click();
-  const banner = page.getByRole("region", { name: /^The sync is held.*: it would delete 1 object$/ });
-  await expect(banner).toBeVisible();
-  await expect(page.getByRole("button", { name: "See and confirm…" })).toHaveCount(1);
-  await page.getByRole("button", { name: "See and confirm…" }).click();
+  const held = page.getByText("1 of 2 objects would be deleted (limit: 0). Review and confirm.");
+  await expect(held).toBeVisible();
+  await expect(page.getByRole("button", { name: "Review and confirm…" })).toHaveCount(1);
+  await page.getByRole("button", { name: "Review and confirm…" }).click();
   const dialog = page.getByRole("dialog", { name: "Confirm what is deleted" });
   await expect(dialog.getByRole("list", { name: "Objects that are deleted" })).toContainText(`ConfigMap ${name}/two`);
   await expectAccessible(page);
   await dialog.getByRole("button", { name: "Delete 1 object" }).click();
-  await expect(banner).toHaveCount(0);
+  await expect(held).toHaveCount(0);
   await expect.poll(state).toBe("Synced Healthy Succeeded");
 });
 
@@ -266,7 +266,7 @@ test("it is deleted with what it deployed, by its name, once a person confirms w
   const banner = page.getByRole("region", { name: /^The deletion is held/ });
   await expect(banner).toContainText(`ConfigMap ${name}/one must be confirmed`);
   await expectAccessible(page);
-  await page.getByRole("button", { name: "See and confirm…" }).click();
+  await page.getByRole("button", { name: "Review and confirm…" }).click();
   const asked = page.getByRole("dialog", { name: "Confirm what is deleted" });
   await expect(asked.getByRole("list", { name: "Objects that are deleted" })).toContainText(`ConfigMap ${name}/one`);
   await asked.getByRole("button", { name: "Delete 1 object" }).click();

@@ -19,7 +19,7 @@ export function labelOf(action: Action): string {
     case "refresh":
       return action.hard ? "Hard refresh" : "Refresh";
     case "confirm":
-      return "See and confirm…";
+      return "Review and confirm…";
     case "unpin":
       return "End the rollback…";
     case "rollback":

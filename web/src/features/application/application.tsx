@@ -11,6 +11,7 @@ import { Empty, Failed, Loading, Skeleton } from "@/ui/states";
 import { type Part, partPath } from "./address";
 import { Banners, Progress } from "./banners";
 import { Dialogs } from "./dialogs";
+import { Ends } from "./ends";
 import { Header } from "./header";
 import { resourceOf } from "./resource";
 import { useFollow } from "./use";
@@ -47,6 +48,7 @@ export default function ApplicationPage() {
           <Header app={app} detail={data} resource={resource} />
           <Banners app={app} detail={data} resource={resource} />
           <Progress app={app} detail={data} resource={resource} />
+          <Ends app={app} detail={data} resource={resource} />
           <Parts app={app} />
         </>
       ) : (
@@ -121,11 +123,8 @@ function Without({ app, error, alone, retry }: { app: App; error: unknown; alone
     <div role="status" aria-label="Loading" className="space-y-3">
       <Skeleton className="h-4 w-64" />
       {title}
-      <div className="grid gap-3 lg:grid-cols-3">
-        {[0, 1, 2].map((i) => (
-          <Skeleton key={i} className="h-28 w-full rounded-lg" />
-        ))}
-      </div>
+      <Skeleton className="h-16 w-full rounded-lg" />
+      <Skeleton className="h-32 w-full rounded-lg" />
       <Skeleton className="h-9 w-full" />
       {!alone && <Loading />}
     </div>

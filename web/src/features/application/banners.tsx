@@ -4,7 +4,7 @@ import { Hourglass, Pin as PinIcon, PlugZap, Snowflake } from "lucide-react";
 import type { ReactNode } from "react";
 import type { App } from "@/lib/application";
 import { cn } from "@/lib/cn";
-import { plural, sentence } from "@/lib/format";
+import { sentence } from "@/lib/format";
 import { useMissing } from "@/lib/session";
 import { known } from "@/lib/time";
 import { Ago } from "@/ui/ago";
@@ -23,6 +23,7 @@ import {
   running,
 } from "./resource";
 import { useMay, whyQuery } from "./use";
+import { heldText } from "./why-text";
 
 function Banner({
   tone,
@@ -45,7 +46,7 @@ function Banner({
       <span className={cn("mt-0.5 rounded p-1", toneSoft[tone])}>{icon}</span>
       <div className="min-w-0 flex-1 basis-64">
         <h2 className="font-medium">{title}</h2>
-        <div className="text-sm break-words text-muted">{children}</div>
+        {children && <div className="text-sm break-words text-muted">{children}</div>}
       </div>
       {action}
     </section>
@@ -69,7 +70,8 @@ export function Banners({ app, detail, resource }: { app: App; detail: Detail; r
   const mayAgent = useMissing("agent_view") === undefined;
   // What helps first is the first button of the page: a banner does not repeat it.
   const first = why?.reasons?.find((r) => r.actions?.length)?.actions?.[0]?.action;
-  const doomed = guard?.objects?.length ?? 0;
+  // The reason that comes first says what it says: a banner does not repeat that either.
+  const leads = (of: typeof guard) => of !== undefined && of === why?.reasons?.[0];
   return (
     <>
       {detail.agentAway && (
@@ -106,7 +108,7 @@ export function Banners({ app, detail, resource }: { app: App; detail: Detail; r
           action={
             first !== "confirm" && (
               <Button why={may.as("confirm")} onClick={() => actions.open("confirm")}>
-                See and confirm…
+                Review and confirm…
               </Button>
             )
           }
@@ -119,21 +121,19 @@ export function Banners({ app, detail, resource }: { app: App; detail: Detail; r
           {sentence(kept.message)}
         </Banner>
       )}
-      {guard && (
+      {guard && !leads(guard) && (
         <Banner
           tone="held"
           icon={<Hourglass size={15} aria-hidden />}
-          title={`The sync is held until a person confirms it${doomed > 0 ? `: it would delete ${plural(doomed, "object")}` : ""}`}
+          title={`${heldText(guard) ?? "The sync is held."} Review and confirm.`}
           action={
             first !== "confirm" && (
               <Button why={may.as("confirm")} onClick={() => actions.open("confirm")}>
-                See and confirm…
+                Review and confirm…
               </Button>
             )
           }
-        >
-          <span className="max-sm:line-clamp-4">{sentence(guard.why || held?.message || guard.what)}</span>
-        </Banner>
+        />
       )}
       {(window || closed) && (
         <Banner
@@ -141,10 +141,9 @@ export function Banners({ app, detail, resource }: { app: App; detail: Detail; r
           icon={<Snowflake size={15} aria-hidden />}
           title={window ? "A sync window holds the sync" : "A sync window is closed"}
         >
-          {sentence(closed?.reason || window?.why || window?.what || "")}
+          {!leads(window) && <>{sentence(closed?.reason || window?.why || window?.what || "")} </>}
           {closed && (
             <>
-              {" "}
               {closed.manual ? "You can still sync by hand." : "It cannot be synced by hand either."}{" "}
               {known(closed.until) ? (
                 <>
@@ -157,7 +156,7 @@ export function Banners({ app, detail, resource }: { app: App; detail: Detail; r
           )}
         </Banner>
       )}
-      {held && !guard && !window && why && (
+      {held && !guard && !window && why && why.reasons?.[0]?.code !== "Held" && (
         <Banner tone="held" icon={<Hourglass size={15} aria-hidden />} title="The sync is held">
           {sentence(held.message)}
         </Banner>
