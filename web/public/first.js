@@ -28,11 +28,13 @@
           );
         })
         .catch(function () {});
-      ["/api/v1/fleet/applications?sort=name&page=1&limit=100", "/api/v1/fleet/summary"].forEach(function (address) {
-        early[address] = seen.then(function (may) {
-          return may ? fetch(address).catch(function () {}) : undefined;
-        });
-      });
+      ["/api/v1/fleet/applications?sort=attention&page=1&limit=100", "/api/v1/fleet/summary"].forEach(
+        function (address) {
+          early[address] = seen.then(function (may) {
+            return may ? fetch(address).catch(function () {}) : undefined;
+          });
+        },
+      );
     }
   }
 })();

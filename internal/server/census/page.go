@@ -15,11 +15,12 @@ const (
 	DriftSince
 	FinishedAt
 	ChangedAt
+	Worst // what needs attention first: in the order of api.ApplicationAttentionKinds, and all that needs none behind it
 )
 
 // Order says which page of rows is listed, and in which order. Rows that are the same in it are in that of their ids.
 type Order struct {
-	// By is a column, or ID, or one of the times.
+	// By is a column, or ID, or one of the times, or Worst.
 	By   int
 	Down bool
 	// After is behind which row the page begins; nil for the beginning.
@@ -28,7 +29,7 @@ type Order struct {
 	Skip, Limit int
 }
 
-// Mark is where a row is in an order: by a time or a text, and by its id.
+// Mark is where a row is in an order: by a time (or a need) or a text, and by its id.
 type Mark struct {
 	Time int64
 	Text string
@@ -52,7 +53,7 @@ func (s *Selection) Page(o Order) (ids []string, last *Mark) {
 	}
 	if end < len(places) {
 		row := page[len(page)-1].row
-		last = &Mark{row.time(o.By), s.text(o.By, row), row.id}
+		last = &Mark{s.number(o.By, row), s.text(o.By, row), row.id}
 	}
 	return ids, last
 }
@@ -60,7 +61,7 @@ func (s *Selection) Page(o Order) (ids []string, last *Mark) {
 // place is where a row is in an order, as numbers as far as they say it: of 50,000 rows most are compared without a look
 // at them.
 type place struct {
-	by    int64  // a time, or the rank of a text
+	by    int64  // a time, a need, or the rank of a text
 	agent uint32 // its rank among agents, since ids begin with those
 	row   *compact
 }
@@ -77,7 +78,7 @@ func (s *Selection) placed(o Order) []place {
 		if o.After != nil && s.against(o, row) <= 0 {
 			continue
 		}
-		p := place{row.time(o.By), agents[row.cells[Agent]], row}
+		p := place{s.number(o.By, row), agents[row.cells[Agent]], row}
 		if ranks != nil {
 			p.by = int64(ranks[row.cells[o.By]])
 		}
@@ -101,16 +102,21 @@ func (p *place) compare(q *place, down bool) int {
 
 // against is how a row compares with the mark of an order.
 func (s *Selection) against(o Order, row *compact) int {
-	by := cmp.Or(cmp.Compare(row.time(o.By), o.After.Time), strings.Compare(s.text(o.By, row), o.After.Text), strings.Compare(row.id, o.After.ID))
+	by := cmp.Or(cmp.Compare(s.number(o.By, row), o.After.Time), strings.Compare(s.text(o.By, row), o.After.Text), strings.Compare(row.id, o.After.ID))
 	if o.Down {
 		return -by
 	}
 	return by
 }
 
-// time is what a row is ordered by where that is a time, and 0 where it is none.
-func (row *compact) time(by int) int64 {
+// number is what a row is ordered by where that is a time or a need, and 0 where it is neither.
+func (s *Selection) number(by int, row *compact) int64 {
 	switch by {
+	case Worst:
+		if n := row.needNow(s.driftBefore()); n != nothing {
+			return int64(n)
+		}
+		return math.MaxUint8 + 1
 	case DriftSince:
 		return row.driftSince
 	case FinishedAt:

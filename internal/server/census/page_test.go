@@ -65,6 +65,8 @@ func (f *table) sorted(o census.Order) []string {
 			by = cmp.Or(strings.Compare(a.Cells[o.By], b.Cells[o.By]), by)
 		case o.By == census.ChangedAt:
 			by = cmp.Or(cmp.Compare(a.ChangedAt, b.ChangedAt), by)
+		case o.By == census.Worst:
+			by = cmp.Or(cmp.Compare(rank(a), rank(b)), by)
 		}
 		if o.Down {
 			return -by
@@ -76,6 +78,15 @@ func (f *table) sorted(o census.Order) []string {
 		ids[i] = r.ID
 	}
 	return ids
+}
+
+// rank is how early a row is where the worst comes first.
+func rank(r census.Row) int {
+	kinds := api.ApplicationAttentionKinds()
+	if at := slices.Index(kinds, r.Need()); at >= 0 {
+		return at
+	}
+	return len(kinds)
 }
 
 var everything = rbac.Term{Scope: "account", All: true}
@@ -93,7 +104,7 @@ func TestPagesFollowEachOtherInTheOrderOfTheirRows(t *testing.T) {
 				f.put(agent, name, rapid.SampledFrom([]string{"", "Healthy", "Degraded"}).Draw(rt, "health"), rapid.Int64Range(0, 3).Draw(rt, "changed"))
 			}
 			o := census.Order{
-				By:    rapid.SampledFrom([]int{census.ID, census.Name, census.Health, census.Agent, census.ChangedAt, census.DriftSince}).Draw(rt, "by"),
+				By:    rapid.SampledFrom([]int{census.ID, census.Name, census.Health, census.Agent, census.ChangedAt, census.DriftSince, census.Worst}).Draw(rt, "by"),
 				Down:  rapid.Bool().Draw(rt, "down"),
 				Skip:  rapid.IntRange(0, 20).Draw(rt, "skip"),
 				Limit: rapid.IntRange(1, 9).Draw(rt, "limit"),

@@ -70,7 +70,9 @@ func (s *Store) Matrix(ctx context.Context, visible rbac.Filter, filter api.Flee
 
 // ListFleet gives the applications that a filter leaves of what may be seen.
 func (s *Store) ListFleet(ctx context.Context, visible rbac.Filter, filter api.FleetFilter, options api.ListOptions) (page api.Page[api.Application], err error) {
-	order, err := newOrder(options, "item.id", itemSorts())
+	sorts := itemSorts()
+	sorts["attention"] = byAttention
+	order, err := newOrder(options, "item.id", sorts)
 	if err != nil {
 		return page, err
 	}
@@ -106,6 +108,9 @@ func (s *Store) ListFleet(ctx context.Context, visible rbac.Filter, filter api.F
 	return page, err
 }
 
+// byAttention stands where a list is sorted by why applications need attention, the worst first: no column holds that.
+const byAttention = "attention"
+
 // fleetOrder is what the copy calls a column that lists are sorted by.
 func fleetOrder(column string) int {
 	return map[string]int{
@@ -113,6 +118,7 @@ func fleetOrder(column string) int {
 		"item.argo_project": census.ArgoProject, "item.scope": census.Scope, "item.changed_at": census.ChangedAt, "item.sync": census.Sync,
 		"item.health": census.Health, "item.phase": census.Phase, "item.repo_url": census.Repo, "item.destination": census.Cluster,
 		"item.finished_at": census.FinishedAt, "item.service": census.Service, "item.environment": census.Environment, "item.drift_since": census.DriftSince,
+		byAttention: census.Worst,
 	}[column]
 }
 

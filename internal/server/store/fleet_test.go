@@ -246,6 +246,33 @@ func TestWhatAnAgentReportedSaysHowOldItIsWhileTheAgentIsAway(t *testing.T) {
 	})
 }
 
+func TestTheListOfApplicationsBeginsWithTheWorst(t *testing.T) {
+	onBoth(t, func(t *testing.T, b *bench) {
+		prod, epoch := b.agent(t, "prod", "account")
+		items := []agentapi.Item{
+			app("a-fine", "shop", state("Synced", "Healthy")), app("b-held", "shop", state("OutOfSync", "Healthy", "Held")),
+			app("c-broken", "shop", state("Synced", "Degraded")), app("d-unread", "shop", state("Unknown", "Healthy")),
+		}
+		must[[]gateway.Changed](t)(b.ApplyItems(t.Context(), prod.UID, epoch, 1, items, b.clock.Now()))
+		for sort, want := range map[string]string{"attention": "d-unread c-broken b-held a-fine", "-attention": "a-fine b-held c-broken d-unread"} {
+			var got []string
+			options := api.ListOptions{Sort: sort, Limit: 1}
+			for {
+				page := must[api.Page[api.Application]](t)(b.ListFleet(t.Context(), all(api.TypeApplication), api.FleetFilter{}, options))
+				for _, a := range page.Items {
+					got = append(got, a.Name)
+				}
+				if options.Cursor = page.NextCursor; options.Cursor == "" {
+					break
+				}
+			}
+			if strings.Join(got, " ") != want {
+				t.Errorf("sorted by %s: %v, want %s", sort, got, want)
+			}
+		}
+	})
+}
+
 func TestAJobIsOneServersAtATime(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *bench) {
 		ctx := t.Context()

@@ -97,10 +97,10 @@ func (o *order) read(cursor string) error {
 	return nil
 }
 
-// numeric reports whether a column that lists are sorted by holds numbers: times
-// and the number of an entry of the audit.
+// numeric reports whether a column that lists are sorted by holds numbers: times,
+// the number of an entry of the audit, and why an application needs attention.
 func numeric(column string) bool {
-	return strings.HasSuffix(column, "_at") || strings.HasSuffix(column, "_since") || column == "audit.id"
+	return strings.HasSuffix(column, "_at") || strings.HasSuffix(column, "_since") || column == "audit.id" || column == byAttention
 }
 
 // after adds that rows come after the cursor.

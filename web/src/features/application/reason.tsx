@@ -139,9 +139,9 @@ function Said({
           </>
         )}
       </p>
-      <h2 className="line-clamp-3 text-lg font-semibold break-words">
+      <p className="line-clamp-3 text-lg font-semibold break-words">
         {held ? `${held} Review and confirm.` : sentence(first.what)}
-      </h2>
+      </p>
       {detail && <p className="mt-0.5 line-clamp-2 break-words text-muted">{detail}</p>}
       <p className="mt-1 flex flex-wrap gap-x-3 text-sm">
         {others.slice(0, 2).map((action, i) => (

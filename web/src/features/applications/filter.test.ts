@@ -33,8 +33,8 @@ describe("a filter in an address", () => {
 
   it("sorts only by what can be sorted by", () => {
     expect(sortOf({ sort: "-finishedAt" })).toBe("-finishedAt");
-    expect(sortOf({ sort: "message" })).toBe("name");
-    expect(sortOf({})).toBe("name");
+    expect(sortOf({ sort: "message" })).toBe("attention");
+    expect(sortOf({})).toBe("attention");
   });
 
   it("narrows only where it says something", () => {

@@ -34,8 +34,9 @@ type ListName = keyof typeof lists;
 
 const listNames = Object.keys(lists) as ListName[];
 
-// The fields that a list can be sorted by, and how it is where nothing is said.
+// The fields that a list can be sorted by, and how it is where nothing is said: the worst first.
 const sorts = [
+  "attention",
   "name",
   "health",
   "sync",
@@ -46,7 +47,7 @@ const sorts = [
   "repoURL",
   "finishedAt",
 ];
-export const defaultSort = "name";
+export const defaultSort = "attention";
 
 // filterOf reads a filter from an address. What the API does not know is left out: an old link shows what it can.
 export function filterOf(search: Search): Filter {

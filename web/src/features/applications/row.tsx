@@ -32,7 +32,7 @@ export const columns: Column[] = [
     ],
     width: "minmax(12rem, 2fr)",
   },
-  { key: "health", sorts: [{ title: "Health", by: "health" }], width: "7.25rem" },
+  { key: "health", sorts: [{ title: "Health", by: "attention" }], width: "7.25rem" },
   { key: "sync", sorts: [{ title: "Sync", by: "sync" }], width: "7rem" },
   { key: "version", sorts: [{ title: "Service, version", by: "service" }], width: "minmax(7.5rem, 1fr)" },
   {

@@ -10,28 +10,20 @@ const height = 96;
 const day = (at: string): string =>
   new Date(at).toLocaleDateString(undefined, { month: "short", day: "numeric", timeZone: "UTC" });
 
-// Chart shows a figure by day as bars, and the same as a table for who would rather read it.
+// Chart shows a figure by day as bars, and the same as a table for who would rather read it. Without any figure there is no chart.
 export function Chart({
   title,
   points,
   write,
-  none = "Nothing yet.",
   tone = "fill-accent",
 }: {
   title: string;
   points: Point[];
   write: (value: number | undefined) => string;
-  // none stands in place of bars where no day has any.
-  none?: string;
   tone?: string;
 }) {
   if (!points.some((p) => (p.value ?? 0) > 0)) {
-    return (
-      <div className="min-w-0 text-sm">
-        <p className="mb-1 font-medium">{title}</p>
-        <p className="text-muted">{none}</p>
-      </div>
-    );
+    return null;
   }
   const top = scale(Math.max(0, ...points.map((p) => p.value ?? 0)));
   const step = width / Math.max(1, points.length);

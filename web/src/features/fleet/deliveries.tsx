@@ -53,21 +53,19 @@ export function Deliveries() {
                   />
                   <Chart
                     title="Lead time"
-                    tone="fill-busy"
+                    tone="fill-busy-fill"
                     points={series.map((p) => ({ from: p.from, value: p.leadTime.p50 }))}
                     write={seconds}
                   />
                   <Chart
                     title="Failure rate"
-                    none="No delivery failed."
-                    tone="fill-bad"
+                    tone="fill-bad-fill"
                     points={series.map((p) => ({ from: p.from, value: p.failureRate }))}
                     write={percent}
                   />
                   <Chart
                     title="Time to restore"
-                    none="Nothing had to be restored."
-                    tone="fill-warn"
+                    tone="fill-warn-fill"
                     points={series.map((p) => ({ from: p.from, value: p.restore.p50 }))}
                     write={seconds}
                   />
