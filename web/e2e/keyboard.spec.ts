@@ -146,7 +146,7 @@ test("its parts are reached by one key, and an object by arrow keys", async ({ p
 });
 
 test("rows of the list are chosen, left out and opened", async ({ page }) => {
-  await page.goto("/applications");
+  await page.goto("/applications?sort=name");
   const table = page.getByRole("grid", { name: "Applications" });
   const row = (name: string) => table.getByRole("row", { name: new RegExp(name) });
   await expect(table).toBeVisible();

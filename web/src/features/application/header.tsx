@@ -2,9 +2,11 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { EllipsisVertical, GitCommitHorizontal, RefreshCw, RotateCcw, Trash2 } from "lucide-react";
 import type { App } from "@/lib/application";
+import { useFavourites } from "@/lib/favourites";
 import { clock, exact, known, useNow } from "@/lib/time";
 import { Button, IconButton } from "@/ui/button";
 import { Menu } from "@/ui/menu";
+import { Star } from "@/ui/star";
 import { Badge, Status } from "@/ui/status";
 import { labelOf, useActions } from "./actions";
 import { ExternalLinks } from "./external-links";
@@ -19,6 +21,7 @@ export function Header({ app, detail, resource }: { app: App; detail: Detail; re
   const actions = useActions(app);
   const why = useQuery(whyQuery(app));
   const may = useMay(app);
+  const favourites = useFavourites();
   const first = why.data?.reasons?.find((r) => r.actions?.length)?.actions?.[0];
   const primary = first && beside([first], resource)[0];
   const refreshes = primary?.action === "refresh" && !primary.hard; // the button that is always there does it
@@ -47,6 +50,7 @@ export function Header({ app, detail, resource }: { app: App; detail: Detail; re
           <ExternalLinks resource={resource} />
         </div>
         <div className="flex flex-wrap items-center gap-2 max-sm:gap-1.5">
+          <Star name={app.name} on={favourites.has(app.id)} onToggle={() => favourites.toggle(app.id)} />
           <Button
             look={primary?.action === "sync" ? "primary" : "plain"}
             why={may.sync}

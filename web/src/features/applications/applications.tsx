@@ -3,6 +3,7 @@ import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { Filter as FilterIcon, LayoutGrid, PanelLeft, Plus, Rows3, X } from "lucide-react";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { allQuery } from "@/lib/entity";
+import { useFavourites } from "@/lib/favourites";
 import { agents } from "@/lib/kinds";
 import { useCommands } from "@/lib/palette";
 import { queryClient } from "@/lib/query";
@@ -21,6 +22,7 @@ import { labelOf } from "@/ui/status";
 import { Bulk } from "./bulk";
 import { pageQuery, useList, useLive, useNext, useSeen, useSummaries } from "./data";
 import { FacetPanel } from "./facet-panel";
+import { Favourites } from "./favourites";
 import { chips, type Filter, filterOf, narrows, searchOf, sortOf, toggle, defaultSort, type Dimension } from "./filter";
 import type { Actions } from "./row";
 import { SearchBox } from "./search-box";
@@ -179,14 +181,16 @@ function List() {
   const [doing, setDoing] = useState<Doing | null>(null);
   const [facets, showFacets] = useFacetsShown();
   const [sheet, setSheet] = useState(false);
+  const favourites = useFavourites();
   const actions: Actions = useMemo(
     () => ({
       open: (id) => void navigate({ to: "/applications/$agent/$namespace/$name", params: targetOf(id) }),
       sync: (id) => setDoing({ action: "sync", selection: flip(nothing, id, 0) }),
       refresh: (id) => setDoing({ action: "refresh", selection: flip(nothing, id, 0) }),
+      star: favourites.toggle,
       copy: (a) => void copyText(a.name).then(() => toast(`${a.name} is copied`)),
     }),
-    [navigate],
+    [navigate, favourites.toggle],
   );
   const setFilter = useRef(at.setFilter);
   setFilter.current = at.setFilter;
@@ -217,6 +221,7 @@ function List() {
           onFacets={showFacets}
           onSheet={() => setSheet(true)}
         />
+        <Favourites />
         <Chips filter={filter} onRemove={pick} onClear={clear} />
         <SelectionBar
           selection={selection}

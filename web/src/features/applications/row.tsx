@@ -1,4 +1,4 @@
-import { EllipsisVertical } from "lucide-react";
+import { EllipsisVertical, RefreshCw, Star } from "lucide-react";
 import { memo, useState } from "react";
 import { awayWhy } from "@/lib/application";
 import { cn } from "@/lib/cn";
@@ -14,6 +14,7 @@ export interface Actions {
   refresh: (id: string) => void;
   open: (id: string) => void;
   copy: (a: Application) => void;
+  star: (id: string) => void;
 }
 
 // A column of the table has cells of two lines, and can be sorted by each.
@@ -47,7 +48,7 @@ export const columns: Column[] = [
   { key: "last", sorts: [{ title: "Operation", by: "finishedAt" }], width: "6rem" },
 ];
 
-export const template = `2.25rem ${columns.map((c) => c.width).join(" ")} 2.25rem`;
+export const template = `2.25rem ${columns.map((c) => c.width).join(" ")} 4rem`;
 
 // nameOf is an id without the scope that is before it: checkout of org.acme.checkout.
 export const nameOf = (id: string | undefined): string => id?.split(".").at(-1) ?? "";
@@ -112,8 +113,25 @@ export function Time({ at }: { at: string | undefined }) {
   );
 }
 
+// RowSync asks for a sync of one application, from its row or tile.
+export function RowSync({ app, actions }: { app: Application; actions: Actions }) {
+  const why = awayWhy(app);
+  return (
+    <button
+      type="button"
+      aria-label={`Sync ${app.name}`}
+      title={why ?? `Sync ${app.name}`}
+      disabled={why !== undefined}
+      onClick={() => actions.sync(app.id)}
+      className="inline-flex size-7 items-center justify-center rounded-md text-muted hover:bg-idle-soft disabled:opacity-40"
+    >
+      <RefreshCw size={14} aria-hidden />
+    </button>
+  );
+}
+
 // RowMenu is a button until it is asked for.
-export function RowMenu({ app, actions }: { app: Application; actions: Actions }) {
+export function RowMenu({ app, actions, starred }: { app: Application; actions: Actions; starred: boolean }) {
   const [asked, setAsked] = useState(false);
   const button = (
     <button
@@ -135,6 +153,7 @@ export function RowMenu({ app, actions }: { app: Application; actions: Actions }
         { label: "Sync", why: awayWhy(app), run: () => actions.sync(app.id) },
         { label: "Refresh", why: awayWhy(app), run: () => actions.refresh(app.id) },
         null,
+        { label: starred ? "Remove from favourites" : "Add to favourites", run: () => actions.star(app.id) },
         { label: "Copy name", run: () => actions.copy(app) },
       ]}
     />
@@ -143,11 +162,14 @@ export function RowMenu({ app, actions }: { app: Application; actions: Actions }
   );
 }
 
-const cells: Record<string, (a: Application) => React.ReactNode> = {
-  name: (a) => (
+const cells: Record<string, (a: Application, starred: boolean) => React.ReactNode> = {
+  name: (a, starred) => (
     <Two
       one={
         <>
+          {starred && (
+            <Star size={12} role="img" aria-label="Favourite" className="mr-1.5 inline fill-current text-accent" />
+          )}
           <AppLink app={a} className="mr-1.5" />
           <Flags app={a} />
         </>
@@ -188,6 +210,7 @@ export interface RowProps {
   height: number;
   selected: boolean;
   focused: boolean;
+  starred: boolean;
   actions: Actions;
   onToggle: (index: number, shift: boolean) => void;
 }
@@ -224,7 +247,7 @@ export const Row = memo(function Row(p: RowProps) {
       {app ? (
         columns.map((c) => (
           <div key={c.key} role="gridcell" className="min-w-0">
-            {cells[c.key]?.(app)}
+            {cells[c.key]?.(app, p.starred)}
           </div>
         ))
       ) : (
@@ -232,7 +255,14 @@ export const Row = memo(function Row(p: RowProps) {
           <div className="h-3 w-2/3 rounded bg-idle-soft" />
         </div>
       )}
-      <div role="gridcell">{app && <RowMenu app={app} actions={p.actions} />}</div>
+      <div role="gridcell" className="whitespace-nowrap">
+        {app && (
+          <>
+            <RowSync app={app} actions={p.actions} />
+            <RowMenu app={app} actions={p.actions} starred={p.starred} />
+          </>
+        )}
+      </div>
     </div>
   );
 });

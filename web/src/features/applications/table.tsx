@@ -1,6 +1,7 @@
 import { ArrowDown, ArrowUp } from "lucide-react";
 import { Fragment, type KeyboardEvent, type MouseEvent, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { cn } from "@/lib/cn";
+import { useFavourites } from "@/lib/favourites";
 import { useSight } from "@/lib/sight";
 import type { List } from "./data";
 import { type Actions, columns, Row, template } from "./row";
@@ -51,6 +52,7 @@ const box = "relative min-h-40 flex-1 overflow-auto bg-ground";
 export function ApplicationsTable({ list, selection, actions, onSeen, onSort, onToggle, onAll, stale }: GridProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const [focused, setFocused] = useState(0);
+  const favourites = useFavourites();
   useBeginning(list, scroller);
   const { first, last, focus } = useSight(scroller, list.total, rowHeight, 8);
   useEffect(() => onSeen(first, last), [first, last, onSeen]);
@@ -145,6 +147,7 @@ export function ApplicationsTable({ list, selection, actions, onSeen, onSort, on
               height={rowHeight}
               selected={has(selection, app?.id)}
               focused={index === shownFocus}
+              starred={app !== undefined && favourites.has(app.id)}
               actions={actions}
               onToggle={onToggle}
             />
@@ -191,12 +194,13 @@ function Head({
 }
 
 const tileWidth = 290;
-const tileHeight = 132;
+const tileHeight = 122;
 
 // ApplicationTiles shows the same as tiles beside each other, or one below the other where it is narrow.
 export function ApplicationTiles({ list, selection, actions, onSeen, onToggle, stale }: GridProps) {
   const scroller = useRef<HTMLUListElement & HTMLDivElement>(null);
   const [across, setAcross] = useState(1);
+  const favourites = useFavourites();
   useBeginning(list, scroller);
   useLayoutEffect(() => {
     const element = scroller.current;
@@ -239,6 +243,7 @@ export function ApplicationTiles({ list, selection, actions, onSeen, onToggle, s
                 transform: `translate(${(index % across) * 100}%, ${Math.floor(index / across) * tileHeight}px)`,
               }}
               selected={has(selection, app?.id)}
+              starred={app !== undefined && favourites.has(app.id)}
               actions={actions}
               onToggle={onToggle}
             />

@@ -2,7 +2,8 @@ import { type CSSProperties, memo } from "react";
 import { cn } from "@/lib/cn";
 import { repositoryName, short } from "@/lib/format";
 import { Status, type Tone, toneFill, toneOf } from "@/ui/status";
-import { type Actions, AppLink, Flags, nameOf, RowMenu, Stale, Time } from "./row";
+import { Star } from "@/ui/star";
+import { type Actions, AppLink, Flags, nameOf, RowMenu, RowSync, Stale, Time } from "./row";
 import type { Application } from "./window";
 
 interface Props {
@@ -10,6 +11,7 @@ interface Props {
   index: number;
   style: CSSProperties;
   selected: boolean;
+  starred: boolean;
   actions: Actions;
   onToggle: (index: number, shift: boolean) => void;
 }
@@ -18,7 +20,7 @@ interface Props {
 const edged = new Set<Tone>(["bad", "busy", "warn", "held"]);
 
 // Tile is an application as a card.
-export const Tile = memo(function Tile({ app, index, style, selected, actions, onToggle }: Props) {
+export const Tile = memo(function Tile({ app, index, style, selected, starred, actions, onToggle }: Props) {
   const tone: Tone = !app || app.stale ? "idle" : toneOf(app.health);
   return (
     <li className="absolute top-0 left-0 p-1.5" style={style}>
@@ -41,7 +43,11 @@ export const Tile = memo(function Tile({ app, index, style, selected, actions, o
                 onClick={(event) => onToggle(index, event.shiftKey)}
               />
               <AppLink app={app} className="min-w-0 flex-1 truncate" />
-              <RowMenu app={app} actions={actions} />
+              <span className="-my-1 flex shrink-0">
+                <Star name={app.name} on={starred} onToggle={() => actions.star(app.id)} />
+                <RowSync app={app} actions={actions} />
+                <RowMenu app={app} actions={actions} starred={starred} />
+              </span>
             </div>
             <div className="flex items-center gap-3">
               <Status status={app.health} asOf={app.asOf} />
