@@ -17,6 +17,8 @@ export default defineConfig({
   testDir: "e2e",
   ...(pictures ? { testMatch: "**/*.pictures.ts" } : { projects: specs }),
   outputDir: "test-results",
+  // Pictures of components are of Chromium alone, with the font that is shipped: they are the same on each machine.
+  snapshotPathTemplate: "{testDir}/{testFileName}-pictures/{arg}{ext}",
   // Each state that pictures are made of starts what it needs by itself.
   ...(!pictures && { globalSetup: "./e2e/support/setup.ts", globalTeardown: "./e2e/support/teardown.ts" }),
   // All specs share one server, and each makes what it changes itself.

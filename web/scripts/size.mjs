@@ -1,7 +1,9 @@
 // Says how much a browser loads before it shows a page, and fails where that is too much: the scripts that index.html
-// names, which are the first one and all that it imports by itself. With --json it prints numbers.
-import { readFileSync, statSync } from "node:fs";
+// names, which are the first one and all that it imports by itself. With --json it prints numbers. It fails as well where the page
+// /design, which is for development alone, is part of what was built.
+import { readFileSync, readdirSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { gunzipSync } from "node:zlib";
 
 const limit = 350_000;
 const dist = new URL("../dist/", import.meta.url);
@@ -17,6 +19,17 @@ if (!entry) {
 }
 const sizes = Object.fromEntries(scripts.map((name) => [name, statSync(new URL(`${name}.gz`, dist)).size]));
 const total = Object.values(sizes).reduce((sum, size) => sum + size, 0);
+
+const assets = new URL("assets/", dist);
+const designed = readdirSync(assets).filter(
+  (name) => name.endsWith(".js.gz") && gunzipSync(readFileSync(new URL(name, assets))).includes("data-piece"),
+);
+if (designed.length > 0) {
+  console.error(
+    `${designed.join(", ")}: the page /design is for development: import it where import.meta.env.DEV is set`,
+  );
+  process.exit(1);
+}
 
 if (process.argv[2] === "--json") {
   console.log(JSON.stringify({ total, limit, sizes }));

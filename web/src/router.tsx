@@ -47,8 +47,17 @@ const application = createRoute({
 const part = <P extends string>(path: P, load: Load, alone = false) =>
   createRoute({ getParentRoute: () => application, path, ...shows(load), staticData: { alone } });
 
+// Every component in every state, to look at while one works on them, and for the spec that compares pictures of them. It is part
+// of no build for users.
+const design = createRoute({
+  getParentRoute: () => root,
+  path: "/design",
+  ...(import.meta.env.DEV && { component: lazyRouteComponent(() => import("./features/design/design")) }),
+});
+
 const tree = root.addChildren([
   signIn,
+  ...(import.meta.env.DEV ? [design] : []),
   shell.addChildren([
     page("/", () => import("./features/fleet/fleet")),
     page("/applications", () => import("./features/applications/applications")),

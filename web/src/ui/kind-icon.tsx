@@ -91,6 +91,9 @@ const kinds: Record<string, LucideIcon> = {
   ClusterRoleBinding: Link2,
 };
 
+// pictured are the kinds that have a picture of their own.
+export const pictured = Object.keys(kinds);
+
 // kindIcon is the picture of a kind; a kind that has none of its own has one for all.
 export const kindIcon = (kind: string): LucideIcon => (Object.hasOwn(kinds, kind) ? kinds[kind] : undefined) ?? Blocks;
 

@@ -63,6 +63,9 @@ const table: Record<string, Look> = {
   Unknown: { tone: "idle", icon: CircleHelp },
 };
 
+// statuses are all that have a look of their own.
+export const statuses = Object.keys(table);
+
 const unknown: Look = { tone: "idle", icon: CircleHelp };
 
 // lookOf is how a status looks; texts from a cluster may be any word, such as one that every object of JavaScript has.
