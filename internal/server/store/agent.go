@@ -38,7 +38,7 @@ func agents() *entity[api.Agent] {
 			if before != nil {
 				return nil
 			}
-			return t.host(ctx, a)
+			return hostAgent(ctx, t, a)
 		},
 		references: agentReferences,
 		release: func(ctx context.Context, t tx, a *api.Agent) error {
@@ -104,19 +104,6 @@ func (f engineTold) Scan(value any) error {
 	return nil
 }
 
-// number64 is what Scan hands a number to.
-type number64 func(int64)
-
-// Scan reads a number.
-func (f number64) Scan(value any) error {
-	n, ok := value.(int64)
-	if !ok {
-		return fmt.Errorf("read number: it is a %T", value)
-	}
-	f(n)
-	return nil
-}
-
 func agentSorts() map[string]string {
 	sorts := entitySorts("agent")
 	sorts["state"], sorts["lastHeartbeatAt"] = "agent.state", "agent.heartbeat_at"
@@ -143,7 +130,7 @@ func agentReferences(ctx context.Context, t tx, a *api.Agent) ([]api.Ref, error)
 	if err != nil {
 		return nil, err
 	}
-	inUse, err := environments().refs(ctx, t, "id IN (SELECT environment FROM environment_cluster WHERE agent = ?)", a.ID)
+	inUse, err := refs(ctx, t, "environment", api.TypeEnvironment, "id IN (SELECT environment FROM environment_cluster WHERE agent = ?)", a.ID)
 	if err != nil {
 		return nil, err
 	}

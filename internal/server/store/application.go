@@ -6,36 +6,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
-	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
-
-// items is the table of items, for rights on a kind of them.
-func items(kind string) guarded {
-	return guarded{name: "item", of: typeOf(agentapi.ItemKind(kind)), kind: kind}
-}
 
 // applicationColumns are what a list of applications shows.
 const applicationColumns = `item.id, item.agent_id, item.namespace, item.name, item.scope, item.argo_project, item.labels, item.sync, item.health,
 	item.phase, item.message, item.revision, item.repo_url, item.path, item.destination, item.destination_namespace, item.auto_sync,
 	item.conditions, item.finished_at, item.changed_at, item.stale_since, item.service, item.environment,
 	item.held, item.drift_since, ` + deployedVersion + ", " + itemAge
-
-// awayAgent is 1 for an agent of which nothing new is known: it is disconnected, or was revoked. Otherwise it is 0.
-const awayAgent = "CASE WHEN agent.revoked <> 0 OR agent.state = '" + api.AgentDisconnected + "' THEN 1 ELSE 0 END"
-
-// itemAge says whether nothing new is known of the agent of an item, and when the agent was heard last.
-const itemAge = "COALESCE((SELECT " + awayAgent + " FROM agent WHERE agent.uid = item.agent), 0), " +
-	"COALESCE((SELECT agent.heartbeat_at FROM agent WHERE agent.uid = item.agent), 0)"
-
-// agentAwaySince is when the agent of an item was heard last, where it is away; otherwise it is 0.
-const agentAwaySince = "COALESCE((SELECT CASE WHEN " + awayAgent + " = 1 THEN agent.heartbeat_at ELSE 0 END " +
-	"FROM agent WHERE agent.uid = item.agent), 0)"
 
 func scanApplication(rows interface{ Scan(...any) error }, a *api.Application, more ...any) error {
 	var namespace string
@@ -70,44 +52,6 @@ func ageOf(staleSince, updated time.Time, away bool, heard time.Time) api.Age {
 		heard = updated
 	}
 	return api.Age{Stale: true, AsOf: heard, AgentAway: true}
-}
-
-// itemSorts are what lists of items can be sorted by.
-func itemSorts() map[string]string {
-	return map[string]string{
-		"name": "item.name", "namespace": "item.namespace", "agent": "item.agent_id", "argoProject": "item.argo_project",
-		"scope": "item.scope", "updatedAt": "item.changed_at", "sync": "item.sync", "health": "item.health", "phase": "item.phase",
-		"repoURL": "item.repo_url", "destination": "item.destination", "finishedAt": "item.finished_at",
-		"service": "item.service", "environment": "item.environment", "driftSince": "item.drift_since",
-	}
-}
-
-// narrow adds what lists of items are filtered by.
-func (w *where) narrow(kind string, filter api.ItemFilter, visible rbac.Filter) {
-	w.and("item.kind = ?", kind)
-	w.permitted(items(kind), visible)
-	options := filter.ListOptions
-	for word := range strings.FieldsSeq(strings.ToLower(options.Search)) {
-		w.like("item.words", "%", word, "%")
-	}
-	options.Search = ""
-	w.options(items(kind), options)
-	if filter.Agent != "" {
-		w.and("item.agent_id = ?", filter.Agent)
-	}
-	if filter.ArgoProject != "" {
-		w.and("item.argo_project = ?", filter.ArgoProject)
-	}
-	if filter.Stale {
-		w.and("(item.stale_since <> 0 OR EXISTS (SELECT 1 FROM agent WHERE agent.uid = item.agent AND " + awayAgent + " = 1))")
-	}
-}
-
-// repository adds that an item has a source in a repository. The words, which an index holds, spare most looks at rows.
-func (w *where) repository(address string) {
-	repo := sameRepo(address)
-	w.and("(item.words LIKE ? ESCAPE '!' OR item.words LIKE ?)", "%\n"+literal(repo)+"\n%", "%"+cutWords)
-	w.like("item.repos", "%\n", repo, "\n%")
 }
 
 // ListApplications gives what the filter lets through.
@@ -174,7 +118,7 @@ func scanItem(rows *sql.Rows, i *api.Item, more ...any) error {
 // ListItems gives the items of a kind that the filter lets through.
 func (s *Store) ListItems(ctx context.Context, kind string, visible rbac.Filter, filter api.ItemFilter) (api.Page[api.Item], error) {
 	w := &where{}
-	w.narrow(kind, filter, visible)
+	narrowItems(w, kind, filter, visible)
 	return listItems(ctx, s, w, filter.ListOptions, genericColumns, scanItem, (*api.Item).ID)
 }
 
@@ -219,10 +163,10 @@ func (s *Store) DropItem(ctx context.Context, kind, agent, namespace, name strin
 		if err := t.one(ctx, "SELECT uid FROM agent WHERE id = ?", []any{agent}, &uid); err != nil {
 			return err
 		}
-		if _, err := t.revise(ctx, uid, true); err != nil {
+		if _, err := revise(ctx, t, uid, true); err != nil {
 			return err
 		}
-		return t.dropItems(ctx, "kind = ? AND id = ? AND stale_since <> 0", kind, id)
+		return dropItems(ctx, t, "kind = ? AND id = ? AND stale_since <> 0", kind, id)
 	})
 }
 
@@ -242,7 +186,7 @@ func (s *Store) ItemReferences(ctx context.Context, item api.Item) (refs []api.R
 		if setting.Fields["url"] == "" {
 			return nil, nil
 		}
-		w.repository(setting.Fields["url"])
+		inRepository(w, setting.Fields["url"])
 	case api.KindCluster:
 		w.and("item.destination IN (?, ?)", orName(setting.Fields["name"], item.Name), orName(setting.Fields["server"], item.Name))
 	default:

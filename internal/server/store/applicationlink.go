@@ -14,7 +14,7 @@ func scanLink(l *api.ApplicationLink) []any {
 	return []any{&l.Service, &l.Environment, &l.Version, instant(&l.CreatedAt), instant(&l.UpdatedAt)}
 }
 
-func (t tx) getLink(ctx context.Context, agent, namespace, name string) (*api.ApplicationLink, error) {
+func getLink(ctx context.Context, t tx, agent, namespace, name string) (*api.ApplicationLink, error) {
 	var link api.ApplicationLink
 	query := "SELECT " + linkColumns + " FROM application_link WHERE agent = ? AND namespace = ? AND name = ?"
 	err := t.one(ctx, query, []any{agent, namespace, name}, scanLink(&link)...)
@@ -28,14 +28,14 @@ func (t tx) getLink(ctx context.Context, agent, namespace, name string) (*api.Ap
 // there: what somebody has said of it stays.
 func (s *Store) GetLink(ctx context.Context, agent, namespace, name string) (out api.ApplicationLinked, err error) {
 	err = s.read(ctx, func(t tx) error {
-		out, err = t.linkOf(ctx, agent, namespace, name)
+		out, err = linkOf(ctx, t, agent, namespace, name)
 		return err
 	})
 	return out, err
 }
 
-func (t tx) linkOf(ctx context.Context, agent, namespace, name string) (api.ApplicationLinked, error) {
-	link, err := t.getLink(ctx, agent, namespace, name)
+func linkOf(ctx context.Context, t tx, agent, namespace, name string) (api.ApplicationLinked, error) {
+	link, err := getLink(ctx, t, agent, namespace, name)
 	if err != nil {
 		return api.ApplicationLinked{}, fmt.Errorf("read link: %w", err)
 	}
@@ -53,7 +53,7 @@ func (t tx) linkOf(ctx context.Context, agent, namespace, name string) (api.Appl
 	if err != nil {
 		return out, fmt.Errorf("read application: %w", err)
 	}
-	l, err := t.newLinker(ctx, agent, []linkable{a})
+	l, err := newLinker(ctx, t, agent, []linkable{a})
 	if err != nil {
 		return out, fmt.Errorf("read links: %w", err)
 	}
@@ -67,19 +67,19 @@ func (t tx) linkOf(ctx context.Context, agent, namespace, name string) (api.Appl
 // the application or of one around it.
 func (s *Store) SetLink(ctx context.Context, agent, namespace, name string, link api.ApplicationLink) (out api.ApplicationLinked, err error) {
 	err = s.write(ctx, func(t tx) error {
-		if err := t.lockLinks(ctx, true); err != nil {
+		if err := lockLinks(ctx, t, true); err != nil {
 			return err
 		}
-		if err := t.setLink(ctx, agent, namespace, name, link); err != nil {
+		if err := setLink(ctx, t, agent, namespace, name, link); err != nil {
 			return err
 		}
-		out, err = t.linkOf(ctx, agent, namespace, name)
+		out, err = linkOf(ctx, t, agent, namespace, name)
 		return err
 	})
 	return out, err
 }
 
-func (t tx) setLink(ctx context.Context, agent, namespace, name string, link api.ApplicationLink) error {
+func setLink(ctx context.Context, t tx, agent, namespace, name string, link api.ApplicationLink) error {
 	id := api.ItemID(agent, namespace, name)
 	var scope api.Scope
 	err := t.one(ctx, "SELECT scope FROM item WHERE kind = ? AND id = ?", []any{api.KindApplication, id}, (*string)(&scope))
@@ -92,10 +92,10 @@ func (t tx) setLink(ctx context.Context, agent, namespace, name string, link api
 	if link.Service == "" && link.Environment == "" {
 		return invalid("service", "a link is to a service or an environment: name one, or delete the link")
 	}
-	if err := errors.Join(t.linkTo(ctx, "service", link.Service, scope), t.linkTo(ctx, "environment", link.Environment, scope)); err != nil {
+	if err := errors.Join(linkTo(ctx, t, "service", link.Service, scope), linkTo(ctx, t, "environment", link.Environment, scope)); err != nil {
 		return err
 	}
-	before, err := t.getLink(ctx, agent, namespace, name)
+	before, err := getLink(ctx, t, agent, namespace, name)
 	switch {
 	case err != nil:
 	case before == nil && link.Version > 1:
@@ -112,15 +112,15 @@ func (t tx) setLink(ctx context.Context, agent, namespace, name string, link api
 	if err != nil {
 		return fmt.Errorf("link application %s: %w", id, err)
 	}
-	return t.relink(ctx, "id = ?", id)
+	return relink(ctx, t, "id = ?", id)
 }
 
 // linkTo checks what an application is to be linked to, unless it is nothing.
-func (t tx) linkTo(ctx context.Context, noun, id string, scope api.Scope) error {
+func linkTo(ctx context.Context, t tx, noun, id string, scope api.Scope) error {
 	if id == "" {
 		return nil
 	}
-	if err := t.refers(ctx, noun, noun, noun, id); err != nil {
+	if err := refers(ctx, t, noun, noun, noun, id); err != nil {
 		return err
 	}
 	if !reaches(id, scope) {
@@ -132,7 +132,7 @@ func (t tx) linkTo(ctx context.Context, noun, id string, scope api.Scope) error 
 // DeleteLink deletes what somebody has said of an application.
 func (s *Store) DeleteLink(ctx context.Context, agent, namespace, name string) error {
 	return s.write(ctx, func(t tx) error {
-		if err := t.lockLinks(ctx, true); err != nil {
+		if err := lockLinks(ctx, t, true); err != nil {
 			return err
 		}
 		id := api.ItemID(agent, namespace, name)
@@ -143,6 +143,6 @@ func (s *Store) DeleteLink(ctx context.Context, agent, namespace, name string) e
 		if n == 0 {
 			return notFound("link", id)
 		}
-		return t.relink(ctx, "id = ?", id)
+		return relink(ctx, t, "id = ?", id)
 	})
 }

@@ -37,7 +37,7 @@ func (s *Store) Attention(ctx context.Context, applications, agents rbac.Filter,
 	err = s.survey(ctx, applications, ask, func(t tx, found *census.Selection) error {
 		counts, list, apart := found.Attention(limit)
 		of := map[string][]api.AttentionItem{}
-		if err := t.needing(ctx, append(list, apart...), of); err != nil {
+		if err := needing(ctx, t, append(list, apart...), of); err != nil {
 			return err
 		}
 		for kind, state := range map[string]string{api.AttentionAway: api.AgentDisconnected, api.AttentionAgent: api.AgentDegraded} {
@@ -45,7 +45,7 @@ func (s *Store) Attention(ctx context.Context, applications, agents rbac.Filter,
 				continue
 			}
 			var err error
-			if of[kind], counts[kind], err = t.agentsIn(ctx, state, kind, agents, filter, limit); err != nil {
+			if of[kind], counts[kind], err = agentsIn(ctx, t, state, kind, agents, filter, limit); err != nil {
 				return err
 			}
 		}
@@ -73,7 +73,7 @@ func attention(counts map[string]int64, of map[string][]api.AttentionItem, limit
 }
 
 // needing reads the rows of applications, in their order.
-func (t tx) needing(ctx context.Context, list []census.Needing, of map[string][]api.AttentionItem) error {
+func needing(ctx context.Context, t tx, list []census.Needing, of map[string][]api.AttentionItem) error {
 	ids := make([]string, len(list))
 	for i := range list {
 		ids[i] = list[i].ID
@@ -167,8 +167,8 @@ func needed(kind string, a *api.Application, body json.RawMessage) api.Attention
 }
 
 // agentsIn reads the agents in a state, those first that have been in it for longest, and counts them.
-func (t tx) agentsIn(
-	ctx context.Context, state, kind string, visible rbac.Filter, filter api.AttentionFilter, limit int,
+func agentsIn(
+	ctx context.Context, t tx, state, kind string, visible rbac.Filter, filter api.AttentionFilter, limit int,
 ) (list []api.AttentionItem, n int64, err error) {
 	w := &where{}
 	w.permitted(agents().guarded(), visible)

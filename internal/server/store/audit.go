@@ -107,13 +107,13 @@ func (s *Store) AuditAnchor(ctx context.Context) (audit.Head, error) {
 
 func (s *Store) place(ctx context.Context, which string) (h audit.Head, err error) {
 	err = s.read(ctx, func(t tx) error {
-		h, err = t.place(ctx, which)
+		h, err = readPlace(ctx, t, which)
 		return err
 	})
 	return h, err
 }
 
-func (t tx) place(ctx context.Context, which string) (h audit.Head, err error) {
+func readPlace(ctx context.Context, t tx, which string) (h audit.Head, err error) {
 	err = t.one(ctx, "SELECT entry, hash, at FROM audit_place WHERE id = ?", []any{which}, &h.ID, &h.Hash, instant(&h.At))
 	return h, err
 }
@@ -124,11 +124,11 @@ func (s *Store) PruneAudit(ctx context.Context, through audit.Head) error {
 		if _, err := t.exec(ctx, "UPDATE audit_place SET entry = entry WHERE id = ?", placeHead); err != nil {
 			return err
 		}
-		head, err := t.place(ctx, placeHead)
+		head, err := readPlace(ctx, t, placeHead)
 		if err != nil {
 			return err
 		}
-		anchor, err := t.place(ctx, placeAnchor)
+		anchor, err := readPlace(ctx, t, placeAnchor)
 		if err != nil {
 			return err
 		}

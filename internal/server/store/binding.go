@@ -35,9 +35,9 @@ func bindings() *entity[api.Binding] {
 				return invalid("principal.type", "principal %.80q is none: write user, group or serviceaccount", b.Principal.Type)
 			}
 			return firstError(
-				t.refers(ctx, "principal.id", table, b.Principal.Type, b.Principal.ID),
-				t.refers(ctx, "role", "role", "role", b.Role),
-				t.refers(ctx, "resourceGroup", "resource_group", "resource group", b.ResourceGroup),
+				refers(ctx, t, "principal.id", table, b.Principal.Type, b.Principal.ID),
+				refers(ctx, t, "role", "role", "role", b.Role),
+				refers(ctx, t, "resourceGroup", "resource_group", "resource group", b.ResourceGroup),
 			)
 		},
 	}
@@ -47,16 +47,6 @@ func bindingSorts() map[string]string {
 	sorts := entitySorts("binding")
 	sorts["role"], sorts["principal"] = "binding.role", "binding.principal_id"
 	return sorts
-}
-
-// refers checks that a row which a field names exists, and keeps it from being
-// deleted until the end of the transaction.
-func (t tx) refers(ctx context.Context, field, table, noun, id string) error {
-	err := t.hold(ctx, table, noun, id)
-	if isNotFound(err) {
-		return invalid(field, "%s %q does not exist", noun, id)
-	}
-	return err
 }
 
 // Grants reads what rights follow from, for rbac.NewPolicy; without what comes

@@ -67,3 +67,24 @@ func (m *microseconds) Scan(value any) error {
 	*m = microseconds(moment(us))
 	return nil
 }
+
+// raw is JSON, or nil where there is none.
+func raw(text string) json.RawMessage {
+	if text == "" {
+		return nil
+	}
+	return json.RawMessage(text)
+}
+
+// number64 is what Scan hands a number to.
+type number64 func(int64)
+
+// Scan reads a number.
+func (f number64) Scan(value any) error {
+	n, ok := value.(int64)
+	if !ok {
+		return fmt.Errorf("read number: it is a %T", value)
+	}
+	f(n)
+	return nil
+}

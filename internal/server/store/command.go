@@ -3,7 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -66,17 +66,6 @@ type keptCommand struct {
 // settingCommands is the row whose version is the place of the newest command.
 const settingCommands = "commands"
 
-// typeOf is what rights call a kind of item.
-func typeOf(kind agentapi.ItemKind) string {
-	switch kind {
-	case agentapi.ItemRepoCreds:
-		return api.TypeRepository
-	case agentapi.ItemCertificate:
-		return api.TypeCert
-	}
-	return string(kind)
-}
-
 // MarkSent makes pending commands sent, and returns the ids of those that are
 // pending or sent.
 func (s *Store) MarkSent(ctx context.Context, uid string, ids []string, now time.Time) (open []string, err error) {
@@ -121,14 +110,14 @@ func (s *Store) FinishCommand(ctx context.Context, uid string, r agentapi.Result
 			done = true
 			return nil
 		}
-		_, err = t.commands(ctx, "id = ? AND agent = ?", r.ID, uid)
+		_, err = readCommands(ctx, t, "id = ? AND agent = ?", r.ID, uid)
 		return err
 	})
 	return done, err
 }
 
 // commands reads commands; gateway.ErrUnknown where there are none.
-func (t tx) commands(ctx context.Context, condition string, args ...any) ([]gateway.Command, error) {
+func readCommands(ctx context.Context, t tx, condition string, args ...any) ([]gateway.Command, error) {
 	var list []gateway.Command
 	query := "SELECT id, command, body, status, code, message, result, finished_at FROM command WHERE " + condition + " ORDER BY place"
 	err := t.each(ctx, query, args, func(rows *sql.Rows) error {
@@ -152,14 +141,6 @@ func (t tx) commands(ctx context.Context, condition string, args ...any) ([]gate
 	return list, nil
 }
 
-// raw is JSON, or nil where there is none.
-func raw(text string) json.RawMessage {
-	if text == "" {
-		return nil
-	}
-	return json.RawMessage(text)
-}
-
 // OpenCommands returns the commands without a result, in the order they were added.
 func (s *Store) OpenCommands(ctx context.Context, uid string) (list []gateway.Command, err error) {
 	err = s.read(ctx, func(t tx) error {
@@ -167,7 +148,7 @@ func (s *Store) OpenCommands(ctx context.Context, uid string) (list []gateway.Co
 		if uid != "" {
 			condition, args = "finished_at = 0 AND agent = ?", []any{uid}
 		}
-		list, err = t.commands(ctx, condition, args...)
+		list, err = readCommands(ctx, t, condition, args...)
 		return ignoreUnknown(err)
 	})
 	return list, err
@@ -176,7 +157,7 @@ func (s *Store) OpenCommands(ctx context.Context, uid string) (list []gateway.Co
 // GetCommand returns a command and its result, as far as there is one.
 func (s *Store) GetCommand(ctx context.Context, id string) (c gateway.Command, err error) {
 	err = s.read(ctx, func(t tx) error {
-		found, err := t.commands(ctx, "id = ?", id)
+		found, err := readCommands(ctx, t, "id = ?", id)
 		if err == nil {
 			c = found[0]
 		}
@@ -253,4 +234,30 @@ func (s *Store) DropCommands(ctx context.Context, before time.Time) (dropped int
 		return err
 	})
 	return dropped, err
+}
+
+// OverdueCommands returns the ids of commands without a result whose deadline
+// has passed, by the uid of their agent.
+func (s *Store) OverdueCommands(ctx context.Context, now time.Time) (list map[string][]string, err error) {
+	err = s.read(ctx, func(t tx) error {
+		list = map[string][]string{}
+		return t.each(ctx, "SELECT agent, id FROM command WHERE finished_at = 0 AND deadline <= ?", []any{now}, func(rows *sql.Rows) error {
+			var uid, id string
+			err := rows.Scan(&uid, &id)
+			list[uid] = append(list[uid], id)
+			return err
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list commands that are overdue: %w", err)
+	}
+	return list, nil
+}
+
+// ignoreUnknown drops the error that says that nothing was found.
+func ignoreUnknown(err error) error {
+	if errors.Is(err, gateway.ErrUnknown) {
+		return nil
+	}
+	return err
 }

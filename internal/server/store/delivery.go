@@ -19,7 +19,7 @@ const maxDeliveries = 200_000
 func (s *Store) ListDeliveries(ctx context.Context, visible rbac.Filter, f api.LedgerFilter, lookback time.Duration) (list []dora.Operation, err error) {
 	w := &where{}
 	f.From = f.From.Add(-lookback)
-	w.ledger(visible, f)
+	narrowLedger(w, visible, f)
 	w.and("ledger_entry.action IN (?, ?, ?)", api.LedgerSync, api.LedgerRollback, api.LedgerPartial)
 	query := `SELECT ledger_entry.id, ledger_entry.service, ledger_entry.environment, ledger_entry.argo_project, ledger_entry.scope, ledger_entry.action, ledger_entry.phase,
 		ledger_entry.automatic, ledger_entry.revisions, ledger_entry.created + ledger_entry.changed + ledger_entry.deleted, ledger_entry.committed_at,

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
 
@@ -47,7 +48,7 @@ func (e Entities[T]) Create(ctx context.Context, v T) (T, error) {
 		if err == nil {
 			v = *found
 		}
-		return firstError(err, t.policyChanged(ctx, e.kept.kind))
+		return firstError(err, policyChanged(ctx, t, e.kept.kind))
 	})
 	return v, err
 }
@@ -64,7 +65,7 @@ func (e Entities[T]) Update(ctx context.Context, v T) (T, error) {
 		if err == nil {
 			v = *found
 		}
-		return firstError(err, t.policyChanged(ctx, e.kept.kind))
+		return firstError(err, policyChanged(ctx, t, e.kept.kind))
 	})
 	return v, err
 }
@@ -76,7 +77,7 @@ func (e Entities[T]) Delete(ctx context.Context, id string, options api.DeleteOp
 		if err := e.kept.remove(ctx, t, id, options); err != nil {
 			return err
 		}
-		return t.policyChanged(ctx, "")
+		return policyChanged(ctx, t, "")
 	})
 }
 
@@ -94,7 +95,7 @@ func firstError(list ...error) error {
 const settingPolicy = "policy"
 
 // policyChanged notes that rights may be others from now on.
-func (t tx) policyChanged(ctx context.Context, kind string) error {
+func policyChanged(ctx context.Context, t tx, kind string) error {
 	switch kind {
 	case "", api.TypeRole, api.TypeResourceGroup, api.TypeBinding:
 		_, err := t.exec(ctx, "UPDATE setting SET version = version + 1 WHERE id = ?", settingPolicy)
@@ -105,23 +106,23 @@ func (t tx) policyChanged(ctx context.Context, kind string) error {
 
 // checkScope checks that a scope exists, and keeps it from being deleted until
 // the end of the transaction.
-func (t tx) checkScope(ctx context.Context, scope api.Scope) error {
+func checkScope(ctx context.Context, t tx, scope api.Scope) error {
 	if !scope.Valid() {
 		return invalid("scope", "scope %.150q is none: write account, org.<organization> or project.<organization>.<project>", scope)
 	}
 	org, project := scope.Org(), scope.Project()
 	switch {
 	case project != "":
-		return t.hold(ctx, "project", "project", api.ProjectID(org, project))
+		return hold(ctx, t, "project", "project", api.ProjectID(org, project))
 	case org != "":
-		return t.hold(ctx, "organization", "organization", org)
+		return hold(ctx, t, "organization", "organization", org)
 	}
 	return nil
 }
 
 // hold checks that a row exists, and keeps it from being deleted until the end
 // of the transaction.
-func (t tx) hold(ctx context.Context, table, noun, id string) error {
+func hold(ctx context.Context, t tx, table, noun, id string) error {
 	query := "SELECT 1 FROM " + table + " WHERE id = ?"
 	if t.dialect == postgres {
 		query += " FOR SHARE"
@@ -134,4 +135,41 @@ func (t tx) hold(ctx context.Context, table, noun, id string) error {
 		return err
 	}
 	return nil
+}
+
+// refers checks that a row which a field names exists, and keeps it from being
+// deleted until the end of the transaction.
+func refers(ctx context.Context, t tx, field, table, noun, id string) error {
+	err := hold(ctx, t, table, noun, id)
+	if isNotFound(err) {
+		return invalid(field, "%s %q does not exist", noun, id)
+	}
+	return err
+}
+
+// entitySorts are what lists of all entities can be sorted by.
+func entitySorts(table string) map[string]string {
+	return map[string]string{
+		"name": table + ".name", "displayName": table + ".display_name",
+		"createdAt": table + ".created_at", "updatedAt": table + ".updated_at",
+	}
+}
+
+// idOfScope is the id of the organization or project that a scope is of.
+func idOfScope(scope api.Scope) string {
+	if scope.Project() != "" {
+		return api.ProjectID(scope.Org(), scope.Project())
+	}
+	return scope.Org()
+}
+
+// typeOf is what rights call a kind of item.
+func typeOf(kind agentapi.ItemKind) string {
+	switch kind {
+	case agentapi.ItemRepoCreds:
+		return api.TypeRepository
+	case agentapi.ItemCertificate:
+		return api.TypeCert
+	}
+	return string(kind)
 }

@@ -82,7 +82,7 @@ func (e *entity[T]) insert(ctx context.Context, t tx, v *T) error {
 		}
 	}
 	m.ID, m.Version = e.id(v), 1
-	if err := t.checkScope(ctx, in); err != nil {
+	if err := checkScope(ctx, t, in); err != nil {
 		return err
 	}
 	if e.prepare != nil {
@@ -103,7 +103,7 @@ func (e *entity[T]) insert(ctx context.Context, t tx, v *T) error {
 	if err != nil {
 		return fmt.Errorf("make %s: %w", e.noun, err)
 	}
-	if err := t.setLabels(ctx, e.kind, m.ID, nil, m.Labels); err != nil || e.written == nil {
+	if err := setLabels(ctx, t, e.kind, m.ID, nil, m.Labels); err != nil || e.written == nil {
 		return err
 	}
 	return e.written(ctx, t, v, nil)
@@ -145,7 +145,7 @@ func (e *entity[T]) update(ctx context.Context, t tx, v *T) error {
 	if _, err := t.exec(ctx, "UPDATE "+e.table+" SET "+strings.Join(sets, ", ")+" WHERE id = ?", append(args, m.ID)...); err != nil {
 		return fmt.Errorf("change %s: %w", e.noun, err)
 	}
-	if err := t.setLabels(ctx, e.kind, m.ID, was.Labels, m.Labels); err != nil || e.written == nil {
+	if err := setLabels(ctx, t, e.kind, m.ID, was.Labels, m.Labels); err != nil || e.written == nil {
 		return err
 	}
 	return e.written(ctx, t, v, before)
@@ -291,10 +291,15 @@ func (e *entity[T]) destroyAll(ctx context.Context, t tx, condition string, args
 
 // refs names the rows that a query finds, as many as an error needs.
 func (e *entity[T]) refs(ctx context.Context, t tx, condition string, args ...any) ([]api.Ref, error) {
+	return refs(ctx, t, e.table, e.kind, condition, args...)
+}
+
+// refs names the rows of a table that a condition is true of, as many as are ever asked for; kind is api.Type….
+func refs(ctx context.Context, t tx, table, kind, condition string, args ...any) ([]api.Ref, error) {
 	var found []api.Ref
-	query := "SELECT id, scope FROM " + e.table + " WHERE " + condition + " ORDER BY id LIMIT 100"
+	query := "SELECT id, scope FROM " + table + " WHERE " + condition + " ORDER BY id LIMIT 100"
 	err := t.each(ctx, query, args, func(rows *sql.Rows) error {
-		ref := api.Ref{Type: e.kind}
+		ref := api.Ref{Type: kind}
 		defer func() { found = append(found, ref) }()
 		return rows.Scan(&ref.ID, (*string)(&ref.Scope))
 	})
@@ -312,7 +317,7 @@ func (e *entity[T]) drop(ctx context.Context, t tx, id string) error {
 }
 
 // setLabels makes the rows that selectors are asked with say what labels are now.
-func (t tx) setLabels(ctx context.Context, kind, id string, was, now map[string]string) error {
+func setLabels(ctx context.Context, t tx, kind, id string, was, now map[string]string) error {
 	for name, value := range was {
 		if now[name] == value && hasKey(now, name) {
 			continue

@@ -31,14 +31,14 @@ func environments() *entity[api.Environment] {
 		prepare: prepareEnvironment,
 		written: writeClusters,
 		references: func(ctx context.Context, t tx, v *api.Environment) ([]api.Ref, error) {
-			refs, err := t.linkReferences(ctx, "environment", v.ID)
+			refs, err := linkReferences(ctx, t, "environment", v.ID)
 			for _, c := range v.Clusters {
 				refs = append(refs, api.Ref{Type: api.TypeCluster, ID: c.Agent + "/" + c.Cluster})
 			}
 			return refs, err
 		},
 		release: func(ctx context.Context, t tx, v *api.Environment) error {
-			return t.unlink(ctx, "environment", v.Base())
+			return unlink(ctx, t, "environment", v.Base())
 		},
 	}
 }
@@ -81,7 +81,7 @@ func prepareEnvironment(ctx context.Context, t tx, v, before *api.Environment) e
 		if slices.Contains(was, c) {
 			continue
 		}
-		cluster, err := t.clusterFor(ctx, c, v.Scope)
+		cluster, err := clusterFor(ctx, t, c, v.Scope)
 		if err != nil {
 			return err
 		}
@@ -95,8 +95,8 @@ func prepareEnvironment(ctx context.Context, t tx, v, before *api.Environment) e
 }
 
 // clusterFor finds a cluster for an environment, and returns what it is called.
-func (t tx) clusterFor(ctx context.Context, c api.EnvironmentCluster, scope api.Scope) (string, error) {
-	if err := t.refers(ctx, "clusters", "agent", "agent", c.Agent); err != nil {
+func clusterFor(ctx context.Context, t tx, c api.EnvironmentCluster, scope api.Scope) (string, error) {
+	if err := refers(ctx, t, "clusters", "agent", "agent", c.Agent); err != nil {
 		return "", err
 	}
 	in, _, err := api.ParseID(c.Agent)
@@ -132,7 +132,7 @@ func (t tx) clusterFor(ctx context.Context, c api.EnvironmentCluster, scope api.
 // writeClusters makes the clusters those of the value, and says anew what their
 // applications are of.
 func writeClusters(ctx context.Context, t tx, v, before *api.Environment) error {
-	if err := t.lockLinks(ctx, true); err != nil {
+	if err := lockLinks(ctx, t, true); err != nil {
 		return err
 	}
 	var was []api.EnvironmentCluster
@@ -160,16 +160,16 @@ func writeClusters(ctx context.Context, t tx, v, before *api.Environment) error 
 			return err
 		}
 		if n == 0 {
-			return t.clusterTaken(ctx, v.Scope, c)
+			return clusterTaken(ctx, t, v.Scope, c)
 		}
 	}
 	if before == nil {
-		if err := t.relinkNamed(ctx, api.LabelEnvironment, v.Base()); err != nil {
+		if err := relinkNamed(ctx, t, api.LabelEnvironment, v.Base()); err != nil {
 			return err
 		}
 	}
 	for part := range slices.Chunk(slices.Sorted(maps.Keys(agents)), chunk) {
-		if err := t.relink(ctx, "agent_id IN ("+marks(len(part))+")", anys(part)...); err != nil {
+		if err := relink(ctx, t, "agent_id IN ("+marks(len(part))+")", anys(part)...); err != nil {
 			return err
 		}
 	}
@@ -177,7 +177,7 @@ func writeClusters(ctx context.Context, t tx, v, before *api.Environment) error 
 }
 
 // clusterTaken says which environment has a cluster already.
-func (t tx) clusterTaken(ctx context.Context, scope api.Scope, c api.EnvironmentCluster) error {
+func clusterTaken(ctx context.Context, t tx, scope api.Scope, c api.EnvironmentCluster) error {
 	var by string
 	query := "SELECT environment FROM environment_cluster WHERE scope = ? AND agent = ? AND cluster = ?"
 	if err := t.one(ctx, query, []any{string(scope), c.Agent, c.Cluster}, &by); err != nil && !errors.Is(err, ErrNotFound) {

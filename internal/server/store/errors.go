@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/slipway-gitops/slipway/api"
-	"github.com/slipway-gitops/slipway/internal/server/gateway"
 )
 
 // What can be wrong with a request. Each error that is one of these is an
@@ -78,11 +77,3 @@ func referenced(noun, id string, by []api.Ref) error {
 func isNotFound(err error) bool { return errors.Is(err, ErrNotFound) }
 
 func isExists(err error) bool { return errors.Is(err, ErrExists) }
-
-// ignoreUnknown drops the error that says that nothing was found.
-func ignoreUnknown(err error) error {
-	if errors.Is(err, gateway.ErrUnknown) {
-		return nil
-	}
-	return err
-}

@@ -3,6 +3,7 @@ package store
 import (
 	"strings"
 
+	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
 
@@ -172,3 +173,5 @@ func compileSelector(t guarded, selector rbac.Selector) (string, []any) {
 	}
 	return "(" + strings.Join(and, " AND ") + ")", args
 }
+
+func scopeOf(scope api.Scope) rbac.Scope { return rbac.Scope(scope) }

@@ -24,7 +24,7 @@ func (s *Store) survey(ctx context.Context, visible rbac.Filter, filter api.Flee
 	}
 	defer turn.End()
 	return s.read(ctx, func(t tx) error {
-		if err := turn.Update(ctx, t); err != nil {
+		if err := turn.Update(ctx, reader{t}); err != nil {
 			return err
 		}
 		found, err := turn.Select(visible, filter, s.now())
@@ -102,7 +102,7 @@ func (s *Store) ListFleet(ctx context.Context, visible rbac.Filter, filter api.F
 			}
 		}
 		var err error
-		page.Items, err = t.readApplications(ctx, ids)
+		page.Items, err = readApplications(ctx, t, ids)
 		return err
 	})
 	return page, err
@@ -123,7 +123,7 @@ func fleetOrder(column string) int {
 }
 
 // readApplications reads applications in the order of their ids.
-func (t tx) readApplications(ctx context.Context, ids []string) ([]api.Application, error) {
+func readApplications(ctx context.Context, t tx, ids []string) ([]api.Application, error) {
 	out, places := make([]api.Application, len(ids)), make(map[string]int, len(ids))
 	for i, id := range ids {
 		places[id] = i
@@ -163,8 +163,11 @@ const censusColumns = `item.id, item.name, item.sync, item.health, item.phase, i
 	item.argo_project, ` + deployedVersion + `, item.scope, item.namespace, item.repo_url, item.repos, item.labels, item.held, item.stale_since,
 	item.conditions, item.drift_since, item.finished_at, item.changed_at`
 
+// reader reads what the copy in memory asks for.
+type reader struct{ tx }
+
 // ReadFleet gives what changed of applications since editions that are known.
-func (t tx) ReadFleet(ctx context.Context, known map[string]int64) (changed []census.Delta, agents []census.Presence, places map[string]census.Place, err error) {
+func (t reader) ReadFleet(ctx context.Context, known map[string]int64) (changed []census.Delta, agents []census.Presence, places map[string]census.Place, err error) {
 	places = map[string]census.Place{}
 	err = t.each(ctx, "SELECT id, type, region FROM environment", nil, func(rows *sql.Rows) error {
 		var id string
@@ -192,7 +195,7 @@ func (t tx) ReadFleet(ctx context.Context, known map[string]int64) (changed []ce
 	})
 	for i := range changed {
 		if err == nil {
-			err = t.readDelta(ctx, &changed[i], known[changed[i].UID])
+			err = readDelta(ctx, t.tx, &changed[i], known[changed[i].UID])
 		}
 	}
 	if err != nil {
@@ -202,7 +205,7 @@ func (t tx) ReadFleet(ctx context.Context, known map[string]int64) (changed []ce
 }
 
 // readDelta reads the rows of an agent: those that came after an edition, or all.
-func (t tx) readDelta(ctx context.Context, d *census.Delta, after int64) error {
+func readDelta(ctx context.Context, t tx, d *census.Delta, after int64) error {
 	if d.Whole {
 		after = -1
 	}

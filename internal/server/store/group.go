@@ -24,7 +24,7 @@ func groups() *entity[api.Group] {
 			return bindings().refs(ctx, t, "principal_type = ? AND principal_id = ?", api.PrincipalGroup, g.ID)
 		},
 		release: func(ctx context.Context, t tx, g *api.Group) error {
-			return t.releasePrincipal(ctx, api.PrincipalGroup, g.ID)
+			return releasePrincipal(ctx, t, api.PrincipalGroup, g.ID)
 		},
 	}
 }

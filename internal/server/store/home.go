@@ -22,7 +22,7 @@ func (e Entities[T]) DeleteHome(ctx context.Context, id string, options api.Dele
 		if err := e.kept.remove(ctx, t, id, options); err != nil {
 			return err
 		}
-		return t.policyChanged(ctx, "")
+		return policyChanged(ctx, t, "")
 	})
 	if err != nil {
 		return nil, err

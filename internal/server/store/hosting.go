@@ -16,7 +16,7 @@ import (
 const namespaceName = 40
 
 // host keeps that servers run an agent.
-func (t tx) host(ctx context.Context, a *api.Agent) error {
+func hostAgent(ctx context.Context, t tx, a *api.Agent) error {
 	h := a.Hosted
 	if h == nil {
 		return nil

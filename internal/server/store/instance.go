@@ -13,7 +13,7 @@ import (
 // an entry for each application that has some.
 func (s *Store) ListInstances(ctx context.Context, visible rbac.Filter, filter api.InstanceFilter) (page api.Page[api.Instances], err error) {
 	w := &where{}
-	w.narrow(api.KindApplication, filter.ItemFilter, visible)
+	narrowItems(w, api.KindApplication, filter.ItemFilter, visible)
 	w.and("i.kind = ? AND i.id = item.id", api.KindInstances)
 	for column, value := range map[string]string{"service": filter.Service, "environment": filter.Environment, "id": filter.Application} {
 		if value != "" {

@@ -14,9 +14,6 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/gateway"
 )
 
-// rowsAtOnce is how many rows one statement writes.
-const rowsAtOnce = 200
-
 // kept is what a batch needs to know of a row that is there.
 type kept struct {
 	hash   string
@@ -34,7 +31,7 @@ type kept struct {
 func (s *Store) ApplyItems(ctx context.Context, uid string, epoch, seq int64, items []agentapi.Item, now time.Time) (changes []gateway.Changed, err error) {
 	err = s.write(ctx, func(t tx) error {
 		changes = make([]gateway.Changed, 0, len(items))
-		owner, err := t.lockEpoch(ctx, uid, epoch)
+		owner, err := lockEpoch(ctx, t, uid, epoch)
 		if err != nil {
 			return err
 		}
@@ -44,7 +41,7 @@ func (s *Store) ApplyItems(ctx context.Context, uid string, epoch, seq int64, it
 		if _, err := t.exec(ctx, "UPDATE agent SET seq = ? WHERE uid = ?", seq, uid); err != nil {
 			return fmt.Errorf("note sequence of batch: %w", err)
 		}
-		where, err := t.places(ctx, owner.id, owner.scope)
+		where, err := readPlaces(ctx, t, owner.id, owner.scope)
 		if err != nil {
 			return fmt.Errorf("read mappings: %w", err)
 		}
@@ -55,7 +52,7 @@ func (s *Store) ApplyItems(ctx context.Context, uid string, epoch, seq int64, it
 				keys = append(keys, applicationOf(item.Key))
 			}
 		}
-		before, err := t.keptItems(ctx, uid, keys)
+		before, err := keptItems(ctx, t, uid, keys)
 		if err != nil {
 			return fmt.Errorf("read items: %w", err)
 		}
@@ -74,38 +71,8 @@ func (s *Store) ApplyItems(ctx context.Context, uid string, epoch, seq int64, it
 	return changes, err
 }
 
-// owner is what a batch must know of its agent.
-type owner struct {
-	id    string
-	scope api.Scope
-	seq   int64
-	links bool // its new applications are linked
-}
-
-// lockEpoch reads an agent that this transaction goes on to change, if the
-// epoch is its present one.
-func (t tx) lockEpoch(ctx context.Context, uid string, epoch int64) (owner, error) {
-	var o owner
-	var present, revoked, links int64
-	query := "SELECT id, scope, epoch, seq, revoked, auto_create FROM agent WHERE uid = ?"
-	if t.dialect == postgres {
-		query += " FOR UPDATE"
-	}
-	err := t.one(ctx, query, []any{uid}, &o.id, (*string)(&o.scope), &present, &o.seq, &revoked, &links)
-	o.links = links != 0
-	switch {
-	case isNotFound(err):
-		return o, gateway.ErrUnknown
-	case err != nil:
-		return o, fmt.Errorf("read agent: %w", err)
-	case present != epoch || revoked != 0:
-		return o, gateway.ErrFenced
-	}
-	return o, nil
-}
-
 // keptItems reads those of some items that are there, by entry.
-func (t tx) keptItems(ctx context.Context, uid string, keys []agentapi.Key) (map[string]kept, error) {
+func keptItems(ctx context.Context, t tx, uid string, keys []agentapi.Key) (map[string]kept, error) {
 	found := make(map[string]kept, len(keys))
 	for part := range slices.Chunk(keys, chunk) {
 		args := []any{uid}
@@ -213,10 +180,10 @@ func (b *batch) apply(item agentapi.Item, where places) gateway.Changed {
 // write writes what was gathered.
 func (b *batch) write(ctx context.Context) error {
 	var err error
-	if b.edition, err = b.revise(ctx, b.uid, len(b.gone) > 0); err != nil {
+	if b.edition, err = revise(ctx, b.tx, b.uid, len(b.gone) > 0); err != nil {
 		return err
 	}
-	if err := b.removeItems(ctx, b.uid, b.id, b.gone); err != nil {
+	if err := removeItems(ctx, b.tx, b.uid, b.id, b.gone); err != nil {
 		return fmt.Errorf("remove items: %w", err)
 	}
 	entries := make([]string, 0, len(b.last))
@@ -236,7 +203,7 @@ func (b *batch) write(ctx context.Context) error {
 		return err
 	}
 	if b.renamed {
-		return b.relink(ctx, "agent = ? AND EXISTS (SELECT 1 FROM environment_cluster e WHERE e.agent = item.agent_id)", b.uid)
+		return relink(ctx, b.tx, "agent = ? AND EXISTS (SELECT 1 FROM environment_cluster e WHERE e.agent = item.agent_id)", b.uid)
 	}
 	return nil
 }
@@ -311,11 +278,11 @@ func (b *batch) relabel(ctx context.Context, entries []string) error {
 }
 
 // removeItems deletes items with their labels.
-func (t tx) removeItems(ctx context.Context, uid, agent string, entries []string) error {
+func removeItems(ctx context.Context, t tx, uid, agent string, entries []string) error {
 	for part := range slices.Chunk(entries, chunk) {
 		args := append([]any{uid}, anys(part)...)
 		condition := "item.agent = ? AND item.entry IN (" + marks(len(part)) + ")"
-		if err := t.dropItems(ctx, condition, args...); err != nil {
+		if err := dropItems(ctx, t, condition, args...); err != nil {
 			return fmt.Errorf("of agent %s: %w", agent, err)
 		}
 	}
@@ -323,7 +290,7 @@ func (t tx) removeItems(ctx context.Context, uid, agent string, entries []string
 }
 
 // dropItems deletes the items of a condition with their labels.
-func (t tx) dropItems(ctx context.Context, condition string, args ...any) error {
+func dropItems(ctx context.Context, t tx, condition string, args ...any) error {
 	var kinds, ids []string
 	err := t.each(ctx, "SELECT kind, id FROM item WHERE labels <> '' AND "+condition, slices.Clone(args), func(rows *sql.Rows) error {
 		var kind, id string
@@ -365,15 +332,15 @@ func (s *Store) Entries(ctx context.Context, uid string) (list []gateway.Entry, 
 func (s *Store) Reconcile(ctx context.Context, uid string, epoch int64, r gateway.Reconciliation, now time.Time) (changes []gateway.Changed, err error) {
 	err = s.write(ctx, func(t tx) error {
 		changes = nil
-		owner, err := t.lockEpoch(ctx, uid, epoch)
+		owner, err := lockEpoch(ctx, t, uid, epoch)
 		if err != nil {
 			return err
 		}
-		before, err := t.keptItems(ctx, uid, slices.Concat(r.Remove, r.MarkStale, r.Unmark))
+		before, err := keptItems(ctx, t, uid, slices.Concat(r.Remove, r.MarkStale, r.Unmark))
 		if err != nil {
 			return fmt.Errorf("read items: %w", err)
 		}
-		edition, err := t.revise(ctx, uid, len(r.Remove) > 0)
+		edition, err := revise(ctx, t, uid, len(r.Remove) > 0)
 		if err != nil {
 			return err
 		}
@@ -398,21 +365,21 @@ func (s *Store) Reconcile(ctx context.Context, uid string, epoch int64, r gatewa
 			return entries
 		}
 		gone := concern(r.Remove, true, func(kept) bool { return true })
-		if err := t.removeItems(ctx, uid, owner.id, gone); err != nil {
+		if err := removeItems(ctx, t, uid, owner.id, gone); err != nil {
 			return fmt.Errorf("remove items: %w", err)
 		}
 		lost := concern(r.MarkStale, false, func(k kept) bool { return !k.stale })
-		if err := t.markItems(ctx, uid, lost, micros(now), edition); err != nil {
+		if err := markItems(ctx, t, uid, lost, micros(now), edition); err != nil {
 			return err
 		}
 		back := concern(r.Unmark, false, func(k kept) bool { return k.stale })
-		return t.markItems(ctx, uid, back, 0, edition)
+		return markItems(ctx, t, uid, back, 0, edition)
 	})
 	return changes, err
 }
 
 // markItems says since when an agent does not tell of items.
-func (t tx) markItems(ctx context.Context, uid string, entries []string, since, edition int64) error {
+func markItems(ctx context.Context, t tx, uid string, entries []string, since, edition int64) error {
 	for part := range slices.Chunk(entries, chunk) {
 		args := append([]any{since, edition, uid}, anys(part)...)
 		if _, err := t.exec(ctx, "UPDATE item SET stale_since = ?, edition = ? WHERE agent = ? AND entry IN ("+marks(len(part))+")", args...); err != nil {

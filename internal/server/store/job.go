@@ -75,7 +75,7 @@ func (s *Store) GetJob(ctx context.Context, id string) (j api.Job, err error) {
 			return notFound("job", id)
 		}
 		if err == nil {
-			err = t.countTargets(ctx, []*api.Job{&j})
+			err = countTargets(ctx, t, []*api.Job{&j})
 		}
 		return err
 	})
@@ -83,7 +83,7 @@ func (s *Store) GetJob(ctx context.Context, id string) (j api.Job, err error) {
 }
 
 // countTargets says how far some jobs are.
-func (t tx) countTargets(ctx context.Context, jobs []*api.Job) error {
+func countTargets(ctx context.Context, t tx, jobs []*api.Job) error {
 	if len(jobs) == 0 {
 		return nil
 	}
@@ -149,7 +149,7 @@ func (s *Store) ListJobs(ctx context.Context, f api.JobFilter) (page api.Page[ap
 		for i := range page.Items {
 			jobs[i] = &page.Items[i]
 		}
-		return t.countTargets(ctx, jobs)
+		return countTargets(ctx, t, jobs)
 	})
 	return page, err
 }

@@ -1,16 +1,12 @@
 package store
 
 import (
-	"cmp"
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
-	"github.com/slipway-gitops/slipway/internal/server/census"
-	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
 
 // settingServer is the row of api.Settings.
@@ -19,13 +15,13 @@ const settingServer = "settings"
 // Settings reads the settings of the server.
 func (s *Store) Settings(ctx context.Context) (settings api.Settings, err error) {
 	err = s.read(ctx, func(t tx) error {
-		settings, err = t.settings(ctx)
+		settings, err = readSettings(ctx, t)
 		return err
 	})
 	return settings, err
 }
 
-func (t tx) settings(ctx context.Context) (api.Settings, error) {
+func readSettings(ctx context.Context, t tx) (api.Settings, error) {
 	settings := api.Settings{AuditRetentionDays: 365, CommandRetentionDays: 30, LedgerRetentionDays: 400, LedgerRetentionGiB: 10}
 	var version int64
 	err := t.one(ctx, "SELECT value, version FROM setting WHERE id = ?", []any{settingServer}, decode(&settings), &version)
@@ -52,7 +48,7 @@ func (s *Store) SetSettings(ctx context.Context, settings api.Settings) (api.Set
 		if err != nil {
 			return fmt.Errorf("change settings: %w", err)
 		}
-		present, err := t.settings(ctx)
+		present, err := readSettings(ctx, t)
 		if err == nil && n == 0 {
 			return stale("the settings", "", settings.Version, present.Version)
 		}
@@ -60,53 +56,6 @@ func (s *Store) SetSettings(ctx context.Context, settings api.Settings) (api.Set
 		return err
 	})
 	return settings, err
-}
-
-// Overview counts what the filters let through.
-func (s *Store) Overview(ctx context.Context, ofAgents, applications, clusters, repositories rbac.Filter) (o api.Overview, err error) {
-	err = s.survey(ctx, applications, api.FleetFilter{}, func(t tx, found *census.Selection) error {
-		o = api.Overview{Applications: found.Total(), Agents: map[string]int64{}, Sync: map[string]int64{}, Health: map[string]int64{}}
-		w := &where{}
-		w.permitted(agents().guarded(), ofAgents)
-		state := "CASE WHEN agent.revoked <> 0 THEN '" + api.AgentRevoked + "' ELSE agent.state END"
-		if err := t.count(ctx, "SELECT "+state+", COUNT(*) FROM agent"+w.String()+" GROUP BY 1", w.args, o.Agents); err != nil {
-			return err
-		}
-		kind := func(kind string, filter rbac.Filter) *where {
-			w := &where{}
-			w.and("item.kind = ?", kind)
-			w.permitted(items(kind), filter)
-			return w
-		}
-		for column, into := range map[int]map[string]int64{census.Sync: o.Sync, census.Health: o.Health} {
-			for name, n := range found.Count(column) {
-				into[cmp.Or(name, "Unknown")] += n
-			}
-		}
-		w = kind(api.KindCluster, clusters)
-		if err := t.one(ctx, "SELECT COUNT(*) FROM item"+w.String(), w.args, &o.Clusters); err != nil {
-			return err
-		}
-		w = kind(api.KindRepository, repositories)
-		return t.one(ctx, "SELECT COUNT(*) FROM item"+w.String(), w.args, &o.Repositories)
-	})
-	if err != nil {
-		return o, fmt.Errorf("count what there is: %w", err)
-	}
-	return o, nil
-}
-
-func (t tx) count(ctx context.Context, query string, args []any, into map[string]int64) error {
-	return t.each(ctx, query, args, func(rows *sql.Rows) error {
-		var name string
-		var n int64
-		err := rows.Scan(&name, &n)
-		if name == "" {
-			name = "Unknown"
-		}
-		into[name] += n
-		return err
-	})
 }
 
 // Kept is an answer to an idempotent request.

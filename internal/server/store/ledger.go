@@ -29,12 +29,12 @@ const rowSize = 64
 func (s *Store) KeepRecords(ctx context.Context, uid string, epoch int64, b gateway.RecordBatch, now time.Time) (answer gateway.RecordAnswer, err error) {
 	err = s.write(ctx, func(t tx) error {
 		answer = gateway.RecordAnswer{}
-		owner, err := t.lockEpoch(ctx, uid, epoch)
+		owner, err := lockEpoch(ctx, t, uid, epoch)
 		if err != nil {
 			return err
 		}
 		w := recording{tx: t, uid: uid, owner: owner}
-		if w.places, err = t.places(ctx, owner.id, owner.scope); err != nil {
+		if w.places, err = readPlaces(ctx, t, owner.id, owner.scope); err != nil {
 			return fmt.Errorf("read mappings: %w", err)
 		}
 		if err := w.contents(ctx, b.Contents); err != nil {
@@ -81,7 +81,7 @@ func entryID(uid, id string) string {
 
 // numbers takes n numbers and returns the first. Others wait until the
 // transaction is over.
-func (t tx) numbers(ctx context.Context, n int) (first int64, err error) {
+func takeNumbers(ctx context.Context, t tx, n int) (first int64, err error) {
 	var last int64
 	err = t.one(ctx, "UPDATE ledger_place SET number = number + ? WHERE id = ? RETURNING number", []any{n, placeNumber}, &last)
 	return last - int64(n) + 1, err
@@ -114,10 +114,10 @@ func (w *recording) record(ctx context.Context, r gateway.Record) error {
 	if err != nil || there {
 		return err
 	}
-	if e.Service, e.Environment, err = w.links(ctx, w.uid, e.Namespace, e.Name); err != nil {
+	if e.Service, e.Environment, err = linksOf(ctx, w.tx, w.uid, e.Namespace, e.Name); err != nil {
 		return err
 	}
-	number, err := w.numbers(ctx, 1)
+	number, err := takeNumbers(ctx, w.tx, 1)
 	if err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (w *recording) record(ctx context.Context, r gateway.Record) error {
 	for _, o := range set {
 		rows = append(rows, []any{number, o.name, o.blob, o.hook, o.verb, o.outcome})
 	}
-	if err := w.insert(ctx, "ledger_object (entry, object, blob, hook, verb, outcome)", rows); err != nil {
+	if err := insertRows(ctx, w.tx, "ledger_object (entry, object, blob, hook, verb, outcome)", rows); err != nil {
 		return err
 	}
 	w.bytes += int64(len(rows)) * rowSize
@@ -176,7 +176,7 @@ func wholeOf(e *api.LedgerEntry) bool {
 
 // links are the service and the environment that an application is linked to
 // now; none where it was never told of.
-func (t tx) links(ctx context.Context, uid, namespace, name string) (service, environment string, err error) {
+func linksOf(ctx context.Context, t tx, uid, namespace, name string) (service, environment string, err error) {
 	key := agentapi.Key{Kind: agentapi.ItemApplication, Namespace: namespace, Name: name}
 	err = t.one(ctx, "SELECT service, environment FROM item WHERE agent = ? AND entry = ?", []any{uid, key.String()}, &service, &environment)
 	if isNotFound(err) {
@@ -279,7 +279,7 @@ func (w *recording) names(ctx context.Context, keys map[string]api.LedgerKey) (m
 		rows = append(rows, []any{found[key], w.uid, key, k.Group, k.Kind, k.Namespace, k.Name})
 		w.bytes += int64(2*len(key)) + rowSize
 	}
-	return found, w.insert(ctx, "ledger_name (number, agent, key, api_group, kind, namespace, name)", rows)
+	return found, insertRows(ctx, w.tx, "ledger_name (number, agent, key, api_group, kind, namespace, name)", rows)
 }
 
 // number gives a number to each of all that has none in found, and says which these are.
@@ -288,7 +288,7 @@ func (w *recording) number(ctx context.Context, all []string, found map[string]i
 	if len(fresh) == 0 {
 		return nil, nil
 	}
-	next, err := w.numbers(ctx, len(fresh))
+	next, err := takeNumbers(ctx, w.tx, len(fresh))
 	for i, key := range fresh {
 		found[key] = next + int64(i)
 	}
@@ -323,7 +323,7 @@ func (w *recording) blobs(ctx context.Context, hashes map[string]bool) (map[stri
 		w.lack(hash)
 		w.bytes += int64(len(hash)) + rowSize
 	}
-	return found, w.insert(ctx, "ledger_blob (number, agent, hash, content, size, images)", rows)
+	return found, insertRows(ctx, w.tx, "ledger_blob (number, agent, hash, content, size, images)", rows)
 }
 
 func (w *recording) lack(hash string) {
@@ -343,7 +343,7 @@ func (w *recording) among(ctx context.Context, query string, list []string, scan
 }
 
 // insert writes rows, many at a time.
-func (t tx) insert(ctx context.Context, into string, rows [][]any) error {
+func insertRows(ctx context.Context, t tx, into string, rows [][]any) error {
 	for part := range slices.Chunk(rows, rowsAtOnce) {
 		line := "(" + marks(len(part[0])) + ")"
 		_, err := t.exec(ctx, "INSERT INTO "+into+" VALUES "+strings.Repeat(line+", ", len(part)-1)+line, slices.Concat(part...)...)
@@ -368,7 +368,7 @@ func (w *recording) healthy(ctx context.Context, list []agentapi.Healthy) error 
 			}
 			continue
 		}
-		d, err := w.ledgerEntry(ctx, id)
+		d, err := ledgerEntry(ctx, w.tx, id)
 		if err != nil {
 			return err
 		}

@@ -23,7 +23,7 @@ func (s *Store) LedgerAt(ctx context.Context, visible rbac.Filter, filter api.Le
 	at := micros(filter.To)
 	filter.To, filter.From = moment(at+1), moment(0)
 	w := &where{}
-	w.ledger(visible, filter)
+	narrowLedger(w, visible, filter)
 	w.and("ledger_entry.whole = 1 AND ledger_entry.phase = 'Succeeded' AND ledger_entry.action <> ?", api.LedgerDelete)
 	w.and("NOT EXISTS (SELECT 1 FROM ledger_entry l WHERE "+later+" AND l.whole = 1 AND l.phase = 'Succeeded' AND l.finished_at <= ?)", at)
 	order, err := newOrder(filter.ListOptions, "ledger_entry.id", map[string]string{"application": "ledger_entry.id"})
@@ -42,7 +42,7 @@ func (s *Store) LedgerAt(ctx context.Context, visible rbac.Filter, filter api.Le
 			})
 		for i := range page.Items {
 			if err == nil {
-				err = t.stateAt(ctx, &page.Items[i], at)
+				err = stateAt(ctx, t, &page.Items[i], at)
 			}
 		}
 		return err
@@ -57,8 +57,8 @@ func (s *Store) LedgerAfter(application string) string {
 }
 
 // stateAt fills in the objects of a state.
-func (t tx) stateAt(ctx context.Context, state *api.LedgerState, at int64) error {
-	objects, err := t.ledgerObjects(ctx, "e.entry = ?", state.Entry.ID)
+func stateAt(ctx context.Context, t tx, state *api.LedgerState, at int64) error {
+	objects, err := ledgerObjects(ctx, t, "e.entry = ?", state.Entry.ID)
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (t tx) stateAt(ctx context.Context, state *api.LedgerState, at int64) error
 	}
 	touched := state.Later[:0]
 	for _, id := range state.Later {
-		n, err := t.overlay(ctx, id, &objects)
+		n, err := overlay(ctx, t, id, &objects)
 		if err != nil {
 			return err
 		}
@@ -90,7 +90,7 @@ func (t tx) stateAt(ctx context.Context, state *api.LedgerState, at int64) error
 
 // overlay puts into a list of objects what a later operation made of some, and
 // returns how many these were.
-func (t tx) overlay(ctx context.Context, id string, objects *[]api.LedgerObject) (n int, err error) {
+func overlay(ctx context.Context, t tx, id string, objects *[]api.LedgerObject) (n int, err error) {
 	query := `SELECT n.api_group, n.kind, n.namespace, n.name, o.verb, COALESCE(b.hash, ''), COALESCE(b.images, ''),
 		CASE WHEN b.content = '' THEN 1 ELSE 0 END
 		FROM ledger_entry e JOIN ledger_object o ON o.entry = e.number JOIN ledger_name n ON n.number = o.object LEFT JOIN ledger_blob b ON b.number = o.blob

@@ -48,7 +48,7 @@ func ledgerSorts() map[string]string {
 }
 
 // ledgerWhere adds what entries are filtered by.
-func (w *where) ledger(visible rbac.Filter, f api.LedgerFilter) {
+func narrowLedger(w *where, visible rbac.Filter, f api.LedgerFilter) {
 	w.permitted(ledger(), visible)
 	w.options(ledger(), f.ListOptions, "ledger_entry.name", "ledger_entry.namespace", "ledger_entry.revision", "ledger_entry.actor", "ledger_entry.commit_author")
 	for _, c := range []struct{ column, value string }{
@@ -96,7 +96,7 @@ func (w *where) ledger(visible rbac.Filter, f api.LedgerFilter) {
 // ListLedger gives the entries that the filter lets through.
 func (s *Store) ListLedger(ctx context.Context, visible rbac.Filter, filter api.LedgerFilter) (page api.Page[api.LedgerEntry], err error) {
 	w := &where{}
-	w.ledger(visible, filter)
+	narrowLedger(w, visible, filter)
 	if filter.Sort == "" {
 		filter.Sort = "-finishedAt"
 	}
@@ -120,17 +120,17 @@ func (s *Store) ListLedger(ctx context.Context, visible rbac.Filter, filter api.
 // GetLedger reads an entry with its changes and objects.
 func (s *Store) GetLedger(ctx context.Context, id string) (d api.LedgerDetail, err error) {
 	err = s.read(ctx, func(t tx) error {
-		if d, err = t.ledgerEntry(ctx, id); err != nil {
+		if d, err = ledgerEntry(ctx, t, id); err != nil {
 			return err
 		}
-		d.Objects, err = t.ledgerObjects(ctx, "e.entry = ?", id)
+		d.Objects, err = ledgerObjects(ctx, t, "e.entry = ?", id)
 		return err
 	})
 	return d, err
 }
 
 // ledgerEntry reads an entry without its objects.
-func (t tx) ledgerEntry(ctx context.Context, id string) (d api.LedgerDetail, err error) {
+func ledgerEntry(ctx context.Context, t tx, id string) (d api.LedgerDetail, err error) {
 	var b ledgerBody
 	row := t.QueryRowContext(ctx, t.dialect.rebind("SELECT "+ledgerColumns+" FROM ledger_entry WHERE entry = ?"), clean(id))
 	err = scanLedger(row, &b)
@@ -142,7 +142,7 @@ func (t tx) ledgerEntry(ctx context.Context, id string) (d api.LedgerDetail, err
 }
 
 // ledgerObjects reads what an entry rendered, by name.
-func (t tx) ledgerObjects(ctx context.Context, condition string, args ...any) (list []api.LedgerObject, err error) {
+func ledgerObjects(ctx context.Context, t tx, condition string, args ...any) (list []api.LedgerObject, err error) {
 	query := `SELECT n.api_group, n.kind, n.namespace, n.name, o.hook, b.hash, b.images, CASE WHEN b.content = '' THEN 1 ELSE 0 END
 		FROM ledger_entry e JOIN ledger_object o ON o.entry = e.number JOIN ledger_name n ON n.number = o.object JOIN ledger_blob b ON b.number = o.blob
 		WHERE ` + condition + " ORDER BY n.kind, n.namespace, n.name, n.api_group"
@@ -215,7 +215,7 @@ func unpackContent(text string) ([]byte, error) {
 // LedgerObjectChanges gives the changes to an object, the newest first.
 func (s *Store) LedgerObjectChanges(ctx context.Context, visible rbac.Filter, f api.LedgerFilter) (page api.Page[api.LedgerObjectChange], err error) {
 	w := &where{}
-	w.ledger(visible, f)
+	narrowLedger(w, visible, f)
 	w.and("o.verb <> ''")
 	w.and("n.kind = ?", f.Kind)
 	w.and("n.name = ?", f.Object)

@@ -29,7 +29,7 @@ func (s *Store) PruneLedger(ctx context.Context, limits LedgerLimits) (removed i
 		var n int64
 		err := s.write(ctx, func(t tx) error {
 			var err error
-			n, err = t.pruneLedger(ctx, limits)
+			n, err = pruneLedger(ctx, t, limits)
 			return err
 		})
 		removed += n
@@ -39,7 +39,7 @@ func (s *Store) PruneLedger(ctx context.Context, limits LedgerLimits) (removed i
 	}
 }
 
-func (t tx) pruneLedger(ctx context.Context, limits LedgerLimits) (int64, error) {
+func pruneLedger(ctx context.Context, t tx, limits LedgerLimits) (int64, error) {
 	var numbers []any
 	pick := func(condition string, args ...any) error {
 		query := "SELECT number FROM ledger_entry WHERE " + condition + " ORDER BY finished_at, number LIMIT ?"
@@ -73,14 +73,14 @@ func (t tx) pruneLedger(ctx context.Context, limits LedgerLimits) (int64, error)
 	if len(numbers) == 0 {
 		return 0, nil
 	}
-	if err := t.dropLedger(ctx, numbers); err != nil {
+	if err := dropLedger(ctx, t, numbers); err != nil {
 		return 0, err
 	}
 	return int64(len(numbers)), nil
 }
 
 // dropLedger removes entries, and what nothing refers to then.
-func (t tx) dropLedger(ctx context.Context, numbers []any) error {
+func dropLedger(ctx context.Context, t tx, numbers []any) error {
 	in := "(" + marks(len(numbers)) + ")"
 	var bytes int64
 	err := t.one(ctx, "SELECT COALESCE(SUM(size), 0) + COUNT(*) * ? FROM ledger_entry WHERE number IN "+in, append([]any{rowSize}, numbers...), &bytes)
@@ -116,7 +116,7 @@ func (t tx) dropLedger(ctx context.Context, numbers []any) error {
 	}{
 		{"ledger_blob", "blob", "LENGTH(content) + LENGTH(hash)", blobs}, {"ledger_name", "object", "2 * LENGTH(key)", names},
 	} {
-		n, err := t.dropUnused(ctx, gone.table, gone.column, gone.size, gone.numbers)
+		n, err := dropUnused(ctx, t, gone.table, gone.column, gone.size, gone.numbers)
 		if err != nil {
 			return err
 		}
@@ -128,7 +128,7 @@ func (t tx) dropLedger(ctx context.Context, numbers []any) error {
 
 // dropUnused removes those rows that no object refers to by a column, and
 // returns what they took.
-func (t tx) dropUnused(ctx context.Context, table, column, size string, numbers []any) (bytes int64, err error) {
+func dropUnused(ctx context.Context, t tx, table, column, size string, numbers []any) (bytes int64, err error) {
 	for len(numbers) > 0 {
 		part := numbers[:min(len(numbers), chunk)]
 		numbers = numbers[len(part):]

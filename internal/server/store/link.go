@@ -27,7 +27,7 @@ func (s *Store) RegisterAgent(ctx context.Context, tokenHash string, r gateway.R
 		if err != nil {
 			return fmt.Errorf("consume registration token: %w", err)
 		}
-		if err := t.keyFree(ctx, uid, r.PublicKey); err != nil {
+		if err := keyFree(ctx, t, uid, r.PublicKey); err != nil {
 			return err
 		}
 		_, err = t.exec(ctx, `UPDATE agent SET public_key = ?, next_key = '', seal_key = ?, revoked = 0, namespace = ?, program = ?,
@@ -36,14 +36,14 @@ func (s *Store) RegisterAgent(ctx context.Context, tokenHash string, r gateway.R
 		if err != nil {
 			return taken(err)
 		}
-		agent, err = t.agent(ctx, "uid = ?", uid)
+		agent, err = findAgent(ctx, t, "uid = ?", uid)
 		return err
 	})
 	return agent, err
 }
 
 // keyFree checks that a key is no other agent's.
-func (t tx) keyFree(ctx context.Context, uid, key string) error {
+func keyFree(ctx context.Context, t tx, uid, key string) error {
 	var others int64
 	err := t.one(ctx, "SELECT COUNT(*) FROM agent WHERE uid <> ? AND (public_key = ? OR next_key = ?)", []any{uid, key, key}, &others)
 	if err == nil && others > 0 {
@@ -61,7 +61,7 @@ func taken(err error) error {
 }
 
 // agent reads what the gateway needs.
-func (t tx) agent(ctx context.Context, condition string, args ...any) (gateway.Agent, error) {
+func findAgent(ctx context.Context, t tx, condition string, args ...any) (gateway.Agent, error) {
 	var a gateway.Agent
 	var revoked, lag int64
 	var components, twin string
@@ -93,7 +93,7 @@ func (t tx) agent(ctx context.Context, condition string, args ...any) (gateway.A
 
 func (s *Store) readAgent(ctx context.Context, condition string, args ...any) (a gateway.Agent, err error) {
 	err = s.read(ctx, func(t tx) error {
-		a, err = t.agent(ctx, condition, args...)
+		a, err = findAgent(ctx, t, condition, args...)
 		return err
 	})
 	return a, err
@@ -121,7 +121,7 @@ func (s *Store) LinkedAgents(ctx context.Context) (list []gateway.Agent, err err
 			return err
 		}
 		for _, uid := range uids {
-			a, err := t.agent(ctx, "uid = ?", uid)
+			a, err := findAgent(ctx, t, "uid = ?", uid)
 			if err != nil {
 				return err
 			}
@@ -149,7 +149,7 @@ func (s *Store) BeginSession(ctx context.Context, uid string, session gateway.Se
 		if err != nil {
 			return fmt.Errorf("begin session of agent: %w", err)
 		}
-		if agent, err = t.agent(ctx, "uid = ?", uid); err == nil && n == 0 {
+		if agent, err = findAgent(ctx, t, "uid = ?", uid); err == nil && n == 0 {
 			return gateway.ErrFenced
 		}
 		return err
@@ -213,7 +213,7 @@ func fenced(rows int64, err error) error {
 func (s *Store) SetNextKey(ctx context.Context, uid string, epoch int64, publicKey string) error {
 	return s.write(ctx, func(t tx) error {
 		if publicKey != "" {
-			if err := t.keyFree(ctx, uid, publicKey); err != nil {
+			if err := keyFree(ctx, t, uid, publicKey); err != nil {
 				return err
 			}
 		}
@@ -232,7 +232,7 @@ func (s *Store) PromoteKey(ctx context.Context, uid, publicKey string) error {
 		if err != nil || n > 0 {
 			return err
 		}
-		_, err = t.agent(ctx, "uid = ? AND public_key = ?", uid, publicKey)
+		_, err = findAgent(ctx, t, "uid = ? AND public_key = ?", uid, publicKey)
 		return err
 	})
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/slipway-gitops/slipway/api"
-	"github.com/slipway-gitops/slipway/api/agentapi"
 )
 
 // linked is what an application runs, where, and who says so.
@@ -41,7 +40,7 @@ type linker struct {
 // stored is seen by the change, or sees it.
 const settingLinks = "links"
 
-func (t tx) lockLinks(ctx context.Context, change bool) error {
+func lockLinks(ctx context.Context, t tx, change bool) error {
 	if t.dialect != postgres { // SQLite has one writer, and this is it
 		return nil
 	}
@@ -54,7 +53,7 @@ func (t tx) lockLinks(ctx context.Context, change bool) error {
 }
 
 // newLinker reads what the links of some applications of an agent follow from.
-func (t tx) newLinker(ctx context.Context, agent string, apps []linkable) (*linker, error) {
+func newLinker(ctx context.Context, t tx, agent string, apps []linkable) (*linker, error) {
 	l := &linker{links: map[[2]string]api.ApplicationLink{}, clusters: map[string][]string{}, names: map[string]string{}}
 	var services, environments, called []string
 	for _, a := range apps {
@@ -63,10 +62,10 @@ func (t tx) newLinker(ctx context.Context, agent string, apps []linkable) (*link
 		called = append(called, a.name)
 	}
 	var err error
-	if l.services, err = t.there(ctx, "service", services); err != nil {
+	if l.services, err = thoseThere(ctx, t, "service", services); err != nil {
 		return nil, err
 	}
-	if l.environments, err = t.there(ctx, "environment", environments); err != nil {
+	if l.environments, err = thoseThere(ctx, t, "environment", environments); err != nil {
 		return nil, err
 	}
 	for part := range slices.Chunk(called, chunk) {
@@ -83,12 +82,12 @@ func (t tx) newLinker(ctx context.Context, agent string, apps []linkable) (*link
 			return nil, err
 		}
 	}
-	return l, t.readClusters(ctx, agent, l)
+	return l, readClusters(ctx, t, agent, l)
 }
 
 // readClusters reads which environments have clusters of an agent, and what
 // these are called.
-func (t tx) readClusters(ctx context.Context, agent string, l *linker) error {
+func readClusters(ctx context.Context, t tx, agent string, l *linker) error {
 	err := t.each(ctx, "SELECT cluster, environment FROM environment_cluster WHERE agent = ?", []any{agent}, func(rows *sql.Rows) error {
 		var cluster, environment string
 		err := rows.Scan(&cluster, &environment)
@@ -98,12 +97,12 @@ func (t tx) readClusters(ctx context.Context, agent string, l *linker) error {
 	if err != nil || len(l.clusters) == 0 {
 		return err
 	}
-	l.names, err = t.clusterNames(ctx, agent)
+	l.names, err = clusterNames(ctx, t, agent)
 	return err
 }
 
 // clusterNames are the names of an agent's clusters by address.
-func (t tx) clusterNames(ctx context.Context, agent string) (map[string]string, error) {
+func clusterNames(ctx context.Context, t tx, agent string) (map[string]string, error) {
 	names := map[string]string{api.InClusterServer: api.InCluster}
 	query := "SELECT destination, title FROM item WHERE agent_id = ? AND kind = ? AND title <> '' ORDER BY id"
 	err := t.each(ctx, query, []any{agent, api.KindCluster}, func(rows *sql.Rows) error {
@@ -118,7 +117,7 @@ func (t tx) clusterNames(ctx context.Context, agent string) (map[string]string, 
 }
 
 // there returns those of some ids that a table has.
-func (t tx) there(ctx context.Context, table string, ids []string) (map[string]bool, error) {
+func thoseThere(ctx context.Context, t tx, table string, ids []string) (map[string]bool, error) {
 	found := map[string]bool{}
 	slices.Sort(ids)
 	for part := range slices.Chunk(slices.Compact(ids), chunk) {
@@ -212,43 +211,8 @@ func (l *linker) environmentAt(a linkable) string {
 	return nearest
 }
 
-// link says of the applications of a batch what they are of.
-func (b *batch) link(ctx context.Context) error {
-	var apps []linkable
-	var entries []string
-	renamed := false
-	for entry, r := range b.last {
-		switch r.key.Kind {
-		case agentapi.ItemApplication:
-			apps = append(apps, linkable{r.key.Namespace, r.key.Name, r.scope, r.fields.labels, r.fields.destination})
-			entries = append(entries, entry)
-		case agentapi.ItemCluster:
-			renamed = true
-		}
-	}
-	if len(apps) == 0 && !renamed {
-		return nil
-	}
-	if err := b.lockLinks(ctx, false); err != nil {
-		return err
-	}
-	if len(apps) > 0 {
-		l, err := b.newLinker(ctx, b.id, apps)
-		if err != nil {
-			return err
-		}
-		for i, entry := range entries {
-			r := b.last[entry]
-			r.linked = l.of(apps[i])
-			b.last[entry] = r
-		}
-	}
-	b.renamed = renamed
-	return nil
-}
-
 // relink says anew what the applications of a condition are of.
-func (t tx) relink(ctx context.Context, condition string, args ...any) error {
+func relink(ctx context.Context, t tx, condition string, args ...any) error {
 	type place struct{ agent, uid, entry, service, environment string }
 	places, apps := map[string][]place{}, map[string][]linkable{}
 	query := "SELECT agent_id, agent, entry, service, environment, namespace, name, scope, labels, destination FROM item WHERE kind = ? AND (" + condition + ")"
@@ -263,7 +227,7 @@ func (t tx) relink(ctx context.Context, condition string, args ...any) error {
 		return fmt.Errorf("read applications to link: %w", err)
 	}
 	for _, agent := range slices.Sorted(maps.Keys(apps)) {
-		l, err := t.newLinker(ctx, agent, apps[agent])
+		l, err := newLinker(ctx, t, agent, apps[agent])
 		if err != nil {
 			return fmt.Errorf("read links: %w", err)
 		}
@@ -274,7 +238,7 @@ func (t tx) relink(ctx context.Context, condition string, args ...any) error {
 				continue
 			}
 			if edition == 0 {
-				if edition, err = t.revise(ctx, p.uid, false); err != nil {
+				if edition, err = revise(ctx, t, p.uid, false); err != nil {
 					return err
 				}
 			}

@@ -56,7 +56,7 @@ func (s *Store) SetMapping(ctx context.Context, m api.Mapping) (api.Mapping, err
 		if m.ArgoProject == "" {
 			return invalid("argoProject", "a mapping is of an Argo project: name it")
 		}
-		if err := t.refers(ctx, "project", "project", "project", m.Project); err != nil {
+		if err := refers(ctx, t, "project", "project", "project", m.Project); err != nil {
 			return err
 		}
 		err = t.one(ctx, "SELECT "+mappingColumns+" FROM mapping WHERE agent = ? AND argo_project = ?", []any{m.Agent, m.ArgoProject}, scanMapping(&before)...)
@@ -74,10 +74,10 @@ func (s *Store) SetMapping(ctx context.Context, m api.Mapping) (api.Mapping, err
 		if err != nil {
 			return fmt.Errorf("set mapping %s: %w", id, err)
 		}
-		if err := t.moveItems(ctx, agent.UID, m.ArgoProject, scope); err != nil {
+		if err := moveItems(ctx, t, agent.UID, m.ArgoProject, scope); err != nil {
 			return fmt.Errorf("move items of mapping %s: %w", id, err)
 		}
-		if err := t.relinkMoved(ctx, agent.UID, m.ArgoProject); err != nil {
+		if err := relinkMoved(ctx, t, agent.UID, m.ArgoProject); err != nil {
 			return err
 		}
 		return t.one(ctx, "SELECT "+mappingColumns+" FROM mapping WHERE agent = ? AND argo_project = ?", []any{m.Agent, m.ArgoProject}, scanMapping(&m)...)
@@ -89,7 +89,7 @@ func (s *Store) SetMapping(ctx context.Context, m api.Mapping) (api.Mapping, err
 // from then on.
 func (s *Store) DeleteMapping(ctx context.Context, agent, argoProject string) error {
 	return s.write(ctx, func(t tx) error {
-		n, err := t.unmapped(ctx, "agent = ? AND argo_project = ?", agent, argoProject)
+		n, err := unmapped(ctx, t, "agent = ? AND argo_project = ?", agent, argoProject)
 		if err == nil && n == 0 {
 			return notFound("mapping", agent+"/"+argoProject)
 		}
@@ -98,12 +98,12 @@ func (s *Store) DeleteMapping(ctx context.Context, agent, argoProject string) er
 }
 
 // unmap deletes mappings.
-func (t tx) unmap(ctx context.Context, condition string, args ...any) error {
-	_, err := t.unmapped(ctx, condition, args...)
+func unmap(ctx context.Context, t tx, condition string, args ...any) error {
+	_, err := unmapped(ctx, t, condition, args...)
 	return err
 }
 
-func (t tx) unmapped(ctx context.Context, condition string, args ...any) (int64, error) {
+func unmapped(ctx context.Context, t tx, condition string, args ...any) (int64, error) {
 	var found []api.Mapping
 	err := t.each(ctx, "SELECT "+mappingColumns+" FROM mapping WHERE "+condition, args, func(rows *sql.Rows) error {
 		var m api.Mapping
@@ -123,10 +123,10 @@ func (t tx) unmapped(ctx context.Context, condition string, args ...any) (int64,
 		if _, err := t.exec(ctx, "DELETE FROM mapping WHERE agent = ? AND argo_project = ?", m.Agent, m.ArgoProject); err != nil {
 			return 0, err
 		}
-		if err := t.moveItems(ctx, agent.UID, m.ArgoProject, agent.Scope); err != nil {
+		if err := moveItems(ctx, t, agent.UID, m.ArgoProject, agent.Scope); err != nil {
 			return 0, err
 		}
-		if err := t.relinkMoved(ctx, agent.UID, m.ArgoProject); err != nil {
+		if err := relinkMoved(ctx, t, agent.UID, m.ArgoProject); err != nil {
 			return 0, err
 		}
 	}
@@ -134,11 +134,11 @@ func (t tx) unmapped(ctx context.Context, condition string, args ...any) (int64,
 }
 
 // relinkMoved says anew what applications are of that have moved to another scope.
-func (t tx) relinkMoved(ctx context.Context, uid, argoProject string) error {
-	if err := t.lockLinks(ctx, false); err != nil {
+func relinkMoved(ctx context.Context, t tx, uid, argoProject string) error {
+	if err := lockLinks(ctx, t, false); err != nil {
 		return err
 	}
-	return t.relink(ctx, "agent = ? AND argo_project = ?", uid, argoProject)
+	return relink(ctx, t, "agent = ? AND argo_project = ?", uid, argoProject)
 }
 
 // ItemScope is where an item of an Argo project of an agent belongs.
@@ -148,7 +148,7 @@ func (s *Store) ItemScope(ctx context.Context, agent, argoProject string) (scope
 		if err != nil {
 			return err
 		}
-		places, err := t.places(ctx, found.ID, found.Scope)
+		places, err := readPlaces(ctx, t, found.ID, found.Scope)
 		scope = places.of(argoProject)
 		return err
 	})
@@ -168,7 +168,7 @@ func (p places) of(argoProject string) api.Scope {
 	return p.agent
 }
 
-func (t tx) places(ctx context.Context, agent string, scope api.Scope) (places, error) {
+func readPlaces(ctx context.Context, t tx, agent string, scope api.Scope) (places, error) {
 	p := places{agent: scope, mapped: map[string]api.Scope{}}
 	err := t.each(ctx, "SELECT argo_project, project FROM mapping WHERE agent = ?", []any{agent}, func(rows *sql.Rows) error {
 		var argoProject, project string

@@ -14,7 +14,7 @@ import (
 const deployedVersion = "COALESCE(NULLIF(item.deployed_tag, ''), NULLIF(item.deployed_chart, ''), item.deployed_commit)"
 
 // running adds which applications count for the matrix.
-func (w *where) running(applications rbac.Filter, filter api.ServiceFilter) {
+func narrowRunning(w *where, applications rbac.Filter, filter api.ServiceFilter) {
 	w.and("item.kind = ?", api.KindApplication)
 	w.permitted(items(api.KindApplication), applications)
 	if filter.Agent != "" {
@@ -43,7 +43,7 @@ func (s *Store) ListServiceRows(ctx context.Context, visible, applications rbac.
 	// The index item_service has all that this asks of applications.
 	inner := &where{}
 	inner.and("item.service <> ''")
-	inner.running(applications, filter)
+	narrowRunning(inner, applications, filter)
 	group := ""
 	if filter.Drift {
 		inner.and("item.environment <> '' AND " + deployedVersion + " <> ''")
@@ -63,7 +63,7 @@ func (s *Store) ListServiceRows(ctx context.Context, visible, applications rbac.
 			return err
 		}
 		page = api.Page[api.ServiceRow]{Items: make([]api.ServiceRow, 0, len(found.Items)), Total: found.Total, NextCursor: found.NextCursor}
-		places, err := t.runningOf(ctx, found.Items, applications, filter)
+		places, err := runningOf(ctx, t, found.Items, applications, filter)
 		for _, v := range found.Items {
 			page.Items = append(page.Items, matrix.Row(v, places[v.ID]))
 		}
@@ -73,7 +73,7 @@ func (s *Store) ListServiceRows(ctx context.Context, visible, applications rbac.
 }
 
 // runningOf reads where the applications of some services run, by service.
-func (t tx) runningOf(ctx context.Context, of []api.Service, applications rbac.Filter, filter api.ServiceFilter) (map[string][]matrix.Place, error) {
+func runningOf(ctx context.Context, t tx, of []api.Service, applications rbac.Filter, filter api.ServiceFilter) (map[string][]matrix.Place, error) {
 	out := map[string][]matrix.Place{}
 	for part := range slices.Chunk(of, chunk) {
 		ids := make([]string, len(part))
@@ -83,7 +83,7 @@ func (t tx) runningOf(ctx context.Context, of []api.Service, applications rbac.F
 		w := &where{}
 		w.among("item.service", ids)
 		w.and("item.service <> ''")
-		w.running(applications, filter)
+		narrowRunning(w, applications, filter)
 		query := `SELECT item.service, item.id, item.sync, item.health,
 				CASE WHEN item.stale_since <> 0 THEN item.stale_since ELSE ` + agentAwaySince + ` END,
 				item.deployed_image, item.deployed_tag, item.deployed_chart, item.deployed_commit, item.deployed_at,

@@ -114,11 +114,13 @@ func (s *Store) writtenBy(ctx context.Context) (program string) {
 // settle writes what this program wants in its schema: what comes with it, and its version where it has migrated, or nobody
 // has said one.
 func (s *Store) settle(ctx context.Context, migrated bool) error {
-	if err := s.rejudge(ctx); err != nil {
-		return err
+	for _, settle := range s.settling {
+		if err := settle(ctx); err != nil {
+			return err
+		}
 	}
-	if err := s.writeBuiltins(ctx); err != nil || s.program == "" {
-		return err
+	if s.program == "" {
+		return nil
 	}
 	if !migrated && s.writtenBy(ctx) != "" {
 		return nil

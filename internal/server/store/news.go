@@ -168,7 +168,7 @@ func (n *news) add(ctx context.Context, rule *api.NotificationRule, e *api.Notif
 	if err != nil {
 		return false, err
 	}
-	added, err := n.addMessage(ctx, d, clock)
+	added, err := addMessage(ctx, n.tx, d, clock)
 	if added {
 		n.made[rule.ID] = rule.Scope
 	}

@@ -77,5 +77,5 @@ func prepareRule(ctx context.Context, t tx, v, _ *api.NotificationRule) error {
 	if !scope.Contains(v.Scope) {
 		return invalid("channel", "channel %s is at %s, and the rule at %s: use one of the same scope or of one around it", v.Channel, scope, v.Scope)
 	}
-	return t.refers(ctx, "channel", "notification_channel", "notification channel", v.Channel)
+	return refers(ctx, t, "channel", "notification_channel", "notification channel", v.Channel)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/slipway-gitops/slipway/api"
-	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
 
 // Organizations keeps organizations.
@@ -28,22 +27,16 @@ func organizations() *entity[api.Organization] {
 			return api.ScopeAccount, nil
 		},
 		references: func(ctx context.Context, t tx, o *api.Organization) ([]api.Ref, error) {
-			return t.below(ctx, api.OrgScope(o.Name))
+			return belowScope(ctx, t, api.OrgScope(o.Name))
 		},
-		release: func(ctx context.Context, t tx, o *api.Organization) error { return t.clear(ctx, api.OrgScope(o.Name)) },
-	}
-}
-
-// entitySorts are what lists of all entities can be sorted by.
-func entitySorts(table string) map[string]string {
-	return map[string]string{
-		"name": table + ".name", "displayName": table + ".display_name",
-		"createdAt": table + ".created_at", "updatedAt": table + ".updated_at",
+		release: func(ctx context.Context, t tx, o *api.Organization) error {
+			return clearScope(ctx, t, api.OrgScope(o.Name))
+		},
 	}
 }
 
 // below names what is at a scope and below it, but for the scope itself.
-func (t tx) below(ctx context.Context, scope api.Scope) ([]api.Ref, error) {
+func belowScope(ctx context.Context, t tx, scope api.Scope) ([]api.Ref, error) {
 	var all []api.Ref
 	for _, find := range []func(context.Context, tx, string, ...any) ([]api.Ref, error){
 		projects().refs, agents().refs, groups().refs, serviceAccounts().refs, roles().refs, resourceGroups().refs, bindings().refs,
@@ -60,7 +53,7 @@ func (t tx) below(ctx context.Context, scope api.Scope) ([]api.Ref, error) {
 }
 
 // clear deletes what is at a scope and below it, but for the scope itself.
-func (t tx) clear(ctx context.Context, scope api.Scope) error {
+func clearScope(ctx context.Context, t tx, scope api.Scope) error {
 	var all []error
 	for _, destroy := range []func(context.Context, tx, string, ...any) error{
 		notificationRules().destroyAll, channels().destroyAll, bindings().destroyAll, resourceGroups().destroyAll, roles().destroyAll, serviceAccounts().destroyAll,
@@ -71,13 +64,3 @@ func (t tx) clear(ctx context.Context, scope api.Scope) error {
 	}
 	return errors.Join(all...)
 }
-
-// idOfScope is the id of the organization or project that a scope is of.
-func idOfScope(scope api.Scope) string {
-	if scope.Project() != "" {
-		return api.ProjectID(scope.Org(), scope.Project())
-	}
-	return scope.Org()
-}
-
-func scopeOf(scope api.Scope) rbac.Scope { return rbac.Scope(scope) }

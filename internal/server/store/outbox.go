@@ -75,13 +75,13 @@ func (s *Store) ListNotifications(ctx context.Context, visible rbac.Filter, filt
 // GetNotification reads a message.
 func (s *Store) GetNotification(ctx context.Context, id string) (d api.NotificationDelivery, err error) {
 	err = s.read(ctx, func(t tx) error {
-		d, err = t.message(ctx, id)
+		d, err = readMessage(ctx, t, id)
 		return err
 	})
 	return d, err
 }
 
-func (t tx) message(ctx context.Context, id string) (d api.NotificationDelivery, err error) {
+func readMessage(ctx context.Context, t tx, id string) (d api.NotificationDelivery, err error) {
 	row := t.QueryRowContext(ctx, t.dialect.rebind("SELECT "+outboxColumns+" FROM notification_delivery WHERE delivery = ?"), clean(id))
 	if err = scanOutbox(row, &d); errors.Is(err, sql.ErrNoRows) {
 		err = notFound("delivery", id)
@@ -103,7 +103,7 @@ func (s *Store) ResendNotification(ctx context.Context, id string) (d api.Notifi
 		if err != nil {
 			return err
 		}
-		if d, err = t.message(ctx, id); err == nil && n == 0 {
+		if d, err = readMessage(ctx, t, id); err == nil && n == 0 {
 			err = &refusal{ErrStale, api.Error{Code: api.CodeConflict, Message: "delivery " + id + " is being sent just now: look again in a minute"}}
 		}
 		return err
@@ -113,7 +113,7 @@ func (s *Store) ResendNotification(ctx context.Context, id string) (d api.Notifi
 
 // addMessage stores a message unless it is there, and reports whether it did.
 // It is sent from a time on, by the clock of the database.
-func (t tx) addMessage(ctx context.Context, d api.NotificationDelivery, from int64) (bool, error) {
+func addMessage(ctx context.Context, t tx, d api.NotificationDelivery, from int64) (bool, error) {
 	finished := int64(0)
 	if d.State != api.DeliveryWaiting {
 		finished = t.now
@@ -188,7 +188,7 @@ func (s *Store) ClaimNotification(ctx context.Context, channel, holder string, h
 			return err
 		}
 		there = true
-		d, err = t.message(ctx, id)
+		d, err = readMessage(ctx, t, id)
 		return err
 	})
 	if err != nil {

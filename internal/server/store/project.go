@@ -40,7 +40,7 @@ func projects() *entity[api.Project] {
 			return nil
 		},
 		references: func(ctx context.Context, t tx, p *api.Project) ([]api.Ref, error) {
-			all, err := t.below(ctx, api.ProjectScope(p.Organization, p.Name))
+			all, err := belowScope(ctx, t, api.ProjectScope(p.Organization, p.Name))
 			if err != nil {
 				return nil, err
 			}
@@ -54,10 +54,10 @@ func projects() *entity[api.Project] {
 			return all, err
 		},
 		release: func(ctx context.Context, t tx, p *api.Project) error {
-			if err := t.clear(ctx, api.ProjectScope(p.Organization, p.Name)); err != nil {
+			if err := clearScope(ctx, t, api.ProjectScope(p.Organization, p.Name)); err != nil {
 				return err
 			}
-			return t.unmap(ctx, "project = ?", p.ID)
+			return unmap(ctx, t, "project = ?", p.ID)
 		},
 	}
 }

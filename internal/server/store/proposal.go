@@ -34,24 +34,24 @@ func (s *Store) LinkApplications(ctx context.Context, agent string, dryRun bool,
 			return err
 		}
 		if !dryRun {
-			if err := t.lockLinks(ctx, true); err != nil {
+			if err := lockLinks(ctx, t, true); err != nil {
 				return err
 			}
 		}
-		if plan, err = t.propose(ctx, agent, nil); err != nil {
+		if plan, err = propose(ctx, t, agent, nil); err != nil {
 			return fmt.Errorf("find services of applications: %w", err)
 		}
 		if err := may(plan); err != nil || dryRun {
 			return err
 		}
-		return t.carryOut(ctx, plan)
+		return carryOut(ctx, t, plan)
 	})
 	return plan, err
 }
 
 // propose says what those applications of an agent would be linked to that have
 // some ids; for nil, what all would be.
-func (t tx) propose(ctx context.Context, agent string, only map[string]bool) (api.LinkPlan, error) {
+func propose(ctx context.Context, t tx, agent string, only map[string]bool) (api.LinkPlan, error) {
 	plan := api.LinkPlan{Items: []api.LinkProposal{}, Services: []string{}, Environments: []string{}}
 	var apps []linkable
 	query := "SELECT namespace, name, scope, labels, destination FROM item WHERE kind = ? AND agent_id = ? AND stale_since = 0 ORDER BY id"
@@ -67,7 +67,7 @@ func (t tx) propose(ctx context.Context, agent string, only map[string]bool) (ap
 		return plan, err
 	}
 	p := proposer{plan: &plan, agent: agent}
-	if p.linker, err = t.newLinker(ctx, agent, apps); err != nil {
+	if p.linker, err = newLinker(ctx, t, agent, apps); err != nil {
 		return plan, err
 	}
 	var known []string
@@ -193,7 +193,7 @@ func nearest(name string, scope api.Scope, there map[string]bool) string {
 }
 
 // carryOut makes and links what a plan says.
-func (t tx) carryOut(ctx context.Context, plan api.LinkPlan) error {
+func carryOut(ctx context.Context, t tx, plan api.LinkPlan) error {
 	var errs []error
 	for _, id := range plan.Services {
 		scope, name, err := api.ParseID(id)
@@ -224,7 +224,7 @@ func (t tx) carryOut(ctx context.Context, plan api.LinkPlan) error {
 		if err != nil {
 			return err
 		}
-		link, err := t.getLink(ctx, agent, namespace, name)
+		link, err := getLink(ctx, t, agent, namespace, name)
 		if err != nil {
 			return err
 		}
@@ -237,7 +237,7 @@ func (t tx) carryOut(ctx context.Context, plan api.LinkPlan) error {
 		if p.Environment != "" {
 			link.Environment = p.Environment
 		}
-		if err := t.setLink(ctx, agent, namespace, name, *link); err != nil {
+		if err := setLink(ctx, t, agent, namespace, name, *link); err != nil {
 			return err
 		}
 	}

@@ -43,11 +43,11 @@ func (s *Store) rejudge(ctx context.Context) error {
 				}
 				return err
 			}
-			where, err := t.places(ctx, id, scope)
+			where, err := readPlaces(ctx, t, id, scope)
 			if err != nil {
 				return err
 			}
-			edition, err := t.revise(ctx, m.agent, false)
+			edition, err := revise(ctx, t, m.agent, false)
 			if err != nil {
 				return err
 			}

@@ -83,5 +83,5 @@ func writeBuiltin[T any](ctx context.Context, t tx, e *entity[T], v T, same func
 	if err := e.insert(ctx, t, &v); err != nil {
 		return err
 	}
-	return t.policyChanged(ctx, e.kind)
+	return policyChanged(ctx, t, e.kind)
 }

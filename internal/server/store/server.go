@@ -19,29 +19,6 @@ type Server struct {
 	Version  string
 }
 
-// clock is the time of the database, which is the same for all servers: of
-// SQLite, which has one server, that of the program.
-func (t tx) clock(ctx context.Context) (now int64, err error) {
-	if t.dialect == sqlite {
-		return t.now, nil
-	}
-	err = t.one(ctx, "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint", nil, &now)
-	if err != nil {
-		return 0, fmt.Errorf("read the clock of the database: %w", err)
-	}
-	return now, nil
-}
-
-// A time that is further ahead than any hold or pause leads was kept before the
-// clock went back. It counts as passed: otherwise work would wait until the clock
-// is there again.
-const (
-	// clockAhead is how far a clock may go back without that.
-	clockAhead = time.Minute
-	// longestPause is longer than any pause between two attempts at something.
-	longestPause = 25 * time.Hour
-)
-
 // KeepServer says that a server runs, and returns the others that were seen
 // within life.
 func (s *Store) KeepServer(ctx context.Context, me Server, life time.Duration) (others []Server, err error) {
@@ -159,22 +136,4 @@ func (s *Store) JobDue(ctx context.Context, job string) (due time.Time, err erro
 		due = time.UnixMicro(at).UTC()
 	}
 	return due, nil
-}
-
-// OverdueCommands returns the ids of commands without a result whose deadline
-// has passed, by the uid of their agent.
-func (s *Store) OverdueCommands(ctx context.Context, now time.Time) (list map[string][]string, err error) {
-	err = s.read(ctx, func(t tx) error {
-		list = map[string][]string{}
-		return t.each(ctx, "SELECT agent, id FROM command WHERE finished_at = 0 AND deadline <= ?", []any{now}, func(rows *sql.Rows) error {
-			var uid, id string
-			err := rows.Scan(&uid, &id)
-			list[uid] = append(list[uid], id)
-			return err
-		})
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list commands that are overdue: %w", err)
-	}
-	return list, nil
 }

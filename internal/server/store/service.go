@@ -21,28 +21,28 @@ func services() *entity[api.Service] {
 			if before != nil { // name and scope are what they were
 				return nil
 			}
-			if err := t.lockLinks(ctx, true); err != nil {
+			if err := lockLinks(ctx, t, true); err != nil {
 				return err
 			}
-			return t.relinkNamed(ctx, api.LabelService, v.Base())
+			return relinkNamed(ctx, t, api.LabelService, v.Base())
 		},
 		references: func(ctx context.Context, t tx, v *api.Service) ([]api.Ref, error) {
-			return t.linkReferences(ctx, "service", v.ID)
+			return linkReferences(ctx, t, "service", v.ID)
 		},
-		release: func(ctx context.Context, t tx, v *api.Service) error { return t.unlink(ctx, "service", v.Base()) },
+		release: func(ctx context.Context, t tx, v *api.Service) error { return unlink(ctx, t, "service", v.Base()) },
 	}
 }
 
 // relinkNamed says anew what those applications are of whose label names
 // something that is there now.
-func (t tx) relinkNamed(ctx context.Context, label string, m *api.Meta) error {
+func relinkNamed(ctx context.Context, t tx, label string, m *api.Meta) error {
 	var ids []string
 	query := "SELECT id FROM label WHERE type = ? AND name = ? AND value IN (?, ?)"
 	if err := t.each(ctx, query, []any{api.KindApplication, label, m.Name, m.ID}, collect(&ids)); err != nil {
 		return err
 	}
 	for part := range slices.Chunk(ids, chunk) {
-		if err := t.relink(ctx, "id IN ("+marks(len(part))+")", anys(part)...); err != nil {
+		if err := relink(ctx, t, "id IN ("+marks(len(part))+")", anys(part)...); err != nil {
 			return err
 		}
 	}
@@ -51,7 +51,7 @@ func (t tx) relinkNamed(ctx context.Context, label string, m *api.Meta) error {
 
 // linkReferences are the applications that are of a service or environment, also
 // those that are linked to it and not there: as many as an error names.
-func (t tx) linkReferences(ctx context.Context, column, id string) ([]api.Ref, error) {
+func linkReferences(ctx context.Context, t tx, column, id string) ([]api.Ref, error) {
 	var found []api.Ref
 	add := func(rows *sql.Rows) error {
 		ref := api.Ref{Type: api.TypeApplication}
@@ -80,8 +80,8 @@ func (t tx) linkReferences(ctx context.Context, column, id string) ([]api.Ref, e
 }
 
 // unlink has no application be of a service or environment that goes.
-func (t tx) unlink(ctx context.Context, column string, m *api.Meta) error {
-	if err := t.lockLinks(ctx, true); err != nil {
+func unlink(ctx context.Context, t tx, column string, m *api.Meta) error {
+	if err := lockLinks(ctx, t, true); err != nil {
 		return err
 	}
 	if _, err := t.exec(ctx, "UPDATE application_link SET "+column+" = '', version = version + 1, updated_at = ? WHERE "+column+" = ?", t.now, m.ID); err != nil {
@@ -94,5 +94,5 @@ func (t tx) unlink(ctx context.Context, column string, m *api.Meta) error {
 	if _, err := t.exec(ctx, "DELETE FROM "+column+" WHERE id = ?", m.ID); err != nil {
 		return err
 	}
-	return t.relink(ctx, column+" = ? AND "+column+" <> ''", m.ID)
+	return relink(ctx, t, column+" = ? AND "+column+" <> ''", m.ID)
 }

@@ -22,7 +22,7 @@ func serviceAccounts() *entity[api.ServiceAccount] {
 			return bindings().refs(ctx, t, "principal_type = ? AND principal_id = ?", api.PrincipalServiceAccount, a.ID)
 		},
 		release: func(ctx context.Context, t tx, a *api.ServiceAccount) error {
-			return t.releasePrincipal(ctx, api.PrincipalServiceAccount, a.ID)
+			return releasePrincipal(ctx, t, api.PrincipalServiceAccount, a.ID)
 		},
 	}
 }

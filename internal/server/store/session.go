@@ -12,10 +12,10 @@ import (
 // CreateSession keeps a session, if its grounds hold.
 func (s *Store) CreateSession(ctx context.Context, v authn.Session, on authn.Grounds) error {
 	return s.write(ctx, func(t tx) error {
-		if err := t.hold(ctx, "person", "user", v.User); err != nil {
+		if err := hold(ctx, t, "person", "user", v.User); err != nil {
 			return err
 		}
-		if err := t.stand(ctx, on); err != nil {
+		if err := stand(ctx, t, on); err != nil {
 			return err
 		}
 		_, err := t.exec(ctx, `INSERT INTO session (hash, person, method, ip, user_agent, created_at, seen_at, expires_at)
@@ -29,7 +29,7 @@ func (s *Store) CreateSession(ctx context.Context, v authn.Session, on authn.Gro
 
 // stand checks that grounds hold, and holds them until the transaction ends. What would end them waits for it, or was
 // waited for.
-func (t tx) stand(ctx context.Context, on authn.Grounds) error {
+func stand(ctx context.Context, t tx, on authn.Grounds) error {
 	over := api.Errorf(api.CodeUnauthenticated, "a password was changed, or what you signed in with has ended, at this moment: sign in again")
 	lock := ""
 	if t.dialect == postgres {
@@ -87,14 +87,6 @@ func (s *Store) DeleteSessionsOf(ctx context.Context, user string) error {
 // DeleteOldSessions removes those that expired, or were not seen since.
 func (s *Store) DeleteOldSessions(ctx context.Context, now, unseenSince time.Time) error {
 	return s.run(ctx, "DELETE FROM session WHERE expires_at <= ? OR seen_at < ?", now, unseenSince)
-}
-
-// run is a transaction of one statement.
-func (s *Store) run(ctx context.Context, statement string, args ...any) error {
-	return s.write(ctx, func(t tx) error {
-		_, err := t.exec(ctx, statement, append([]any(nil), args...)...)
-		return err
-	})
 }
 
 // Attempt reads what is remembered of wrong passwords for a key, writes what

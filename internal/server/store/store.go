@@ -70,6 +70,7 @@ type Store struct {
 	providerGroups time.Duration
 	program        string // as in Config
 	observe        func(write bool, took time.Duration, fault bool)
+	settling       []func(context.Context) error // what Settle was given
 }
 
 // Open opens the database, and makes the file of SQLite if it is missing. It
@@ -94,11 +95,16 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.Settle(s.rejudge, s.writeBuiltins)
 	if err := s.Ping(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
+
+// Settle has Migrate do something once the schema is that of this program: it puts rows right that an earlier one wrote, and
+// writes those that come with this one.
+func (s *Store) Settle(do ...func(context.Context) error) { s.settling = append(s.settling, do...) }
 
 func isPostgres(address string) bool {
 	return strings.HasPrefix(address, "postgres://") || strings.HasPrefix(address, "postgresql://")

@@ -33,10 +33,10 @@ func (s *Store) CreateToken(ctx context.Context, v authn.Token, on authn.Grounds
 			}
 			scope = owner.Scope
 		}
-		if err := t.hold(ctx, table, v.Owner.Type, v.Owner.ID); err != nil {
+		if err := hold(ctx, t, table, v.Owner.Type, v.Owner.ID); err != nil {
 			return err
 		}
-		if err := t.stand(ctx, on); err != nil {
+		if err := stand(ctx, t, on); err != nil {
 			return err
 		}
 		_, err := t.exec(ctx, `INSERT INTO token (id, name, owner_type, owner_id, scope, hash, permissions, ceiling, expires_at, created_at, last_used_at)

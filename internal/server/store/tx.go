@@ -230,3 +230,27 @@ func isConflict(err error) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && (pg.Code == "40001" || pg.Code == "40P01")
 }
+
+// run is a transaction of one statement.
+func (s *Store) run(ctx context.Context, statement string, args ...any) error {
+	return s.write(ctx, func(t tx) error {
+		_, err := t.exec(ctx, statement, append([]any(nil), args...)...)
+		return err
+	})
+}
+
+// chunk is how many values go into one statement.
+const chunk = 500
+
+// collect gathers the text of a query's only column.
+func collect(into *[]string) func(*sql.Rows) error {
+	return func(rows *sql.Rows) error {
+		var text string
+		err := rows.Scan(&text)
+		*into = append(*into, text)
+		return err
+	}
+}
+
+// rowsAtOnce is how many rows one statement writes.
+const rowsAtOnce = 200

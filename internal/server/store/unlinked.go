@@ -4,38 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/slipway-gitops/slipway/api"
-	"github.com/slipway-gitops/slipway/api/agentapi"
 )
-
-// await notes the new applications of a batch that are to be linked. It comes
-// after the lock of links is taken, so no linking passes them over.
-func (b *batch) await(ctx context.Context) error {
-	if !b.links || len(b.fresh) == 0 {
-		return nil
-	}
-	keys := make([]agentapi.Key, 0, len(b.fresh))
-	for _, key := range b.fresh {
-		keys = append(keys, key)
-	}
-	slices.SortFunc(keys, func(x, y agentapi.Key) int { return strings.Compare(x.String(), y.String()) })
-	for part := range slices.Chunk(keys, rowsAtOnce) {
-		args := make([]any, 0, 3*len(part))
-		for _, key := range part {
-			args = append(args, b.uid, key.Namespace, key.Name)
-		}
-		line := "(?, ?, ?, 0)"
-		_, err := b.exec(ctx, "INSERT INTO unlinked (agent, namespace, name, tries) VALUES "+strings.Repeat(line+", ", len(part)-1)+line+
-			" ON CONFLICT (agent, namespace, name) DO NOTHING", args...)
-		if err != nil {
-			return fmt.Errorf("note new applications to link: %w", err)
-		}
-	}
-	return nil
-}
 
 // Unlinked returns the uids of the agents that have applications which are to be
 // linked.
@@ -65,7 +36,7 @@ func (s *Store) LinkUnlinked(ctx context.Context, uid string) (agent string, pla
 		if err != nil {
 			return fmt.Errorf("read agent: %w", err)
 		}
-		if err := t.lockLinks(ctx, true); err != nil {
+		if err := lockLinks(ctx, t, true); err != nil {
 			return err
 		}
 		only := map[string]bool{}
@@ -82,10 +53,10 @@ func (s *Store) LinkUnlinked(ctx context.Context, uid string) (agent string, pla
 			return nil // another server was faster
 		}
 		if on != 0 {
-			if plan, err = t.propose(ctx, agent, only); err != nil {
+			if plan, err = propose(ctx, t, agent, only); err != nil {
 				return fmt.Errorf("find services of applications: %w", err)
 			}
-			if err := t.carryOut(ctx, plan); err != nil {
+			if err := carryOut(ctx, t, plan); err != nil {
 				return err
 			}
 		}

@@ -49,7 +49,7 @@ func users() *entity[api.User] {
 			return bindings().refs(ctx, t, "principal_type = ? AND principal_id = ?", api.PrincipalUser, u.ID)
 		},
 		release: func(ctx context.Context, t tx, u *api.User) error {
-			return t.releasePrincipal(ctx, api.PrincipalUser, u.ID)
+			return releasePrincipal(ctx, t, api.PrincipalUser, u.ID)
 		},
 	}
 }
@@ -71,7 +71,7 @@ func prepareUser(ctx context.Context, _ tx, u, _ *api.User) error {
 }
 
 // releasePrincipal deletes what goes with somebody: rights and tokens.
-func (t tx) releasePrincipal(ctx context.Context, kind, id string) error {
+func releasePrincipal(ctx context.Context, t tx, kind, id string) error {
 	if err := bindings().destroyAll(ctx, t, "principal_type = ? AND principal_id = ?", kind, id); err != nil {
 		return err
 	}
@@ -178,10 +178,10 @@ func (s *Store) authUser(ctx context.Context, find func(tx) (*api.User, error)) 
 
 // CreateAuthUser makes a user with what they sign in with.
 func (s *Store) CreateAuthUser(ctx context.Context, u authn.User) error {
-	return s.write(ctx, func(t tx) error { return t.createAuthUser(ctx, u) })
+	return s.write(ctx, func(t tx) error { return createAuthUser(ctx, t, u) })
 }
 
-func (t tx) createAuthUser(ctx context.Context, u authn.User) error {
+func createAuthUser(ctx context.Context, t tx, u authn.User) error {
 	if err := users().insert(ctx, t, &u.User); err != nil {
 		return err
 	}
@@ -199,14 +199,14 @@ func (s *Store) CreateFirstAdmin(ctx context.Context, u authn.User) (made bool, 
 	err = s.write(ctx, func(t tx) error {
 		made = false
 		// Several servers may start at a time: this one row makes them wait.
-		if err := t.policyChanged(ctx, ""); err != nil {
+		if err := policyChanged(ctx, t, ""); err != nil {
 			return err
 		}
 		var count int64
 		if err := t.one(ctx, "SELECT COUNT(*) FROM person", nil, &count); err != nil || count > 0 {
 			return err
 		}
-		if err := t.createAuthUser(ctx, u); err != nil {
+		if err := createAuthUser(ctx, t, u); err != nil {
 			return err
 		}
 		made = true
@@ -223,7 +223,7 @@ func (s *Store) CreateFirstAdmin(ctx context.Context, u authn.User) (made bool, 
 func (s *Store) SetPassword(ctx context.Context, name string, p authn.NewPassword) error {
 	return s.write(ctx, func(t tx) error {
 		// Written first, so that nobody else writes it before this is over.
-		if err := t.changeUser(ctx, name, "id = id"); err != nil {
+		if err := changeUser(ctx, t, name, "id = id"); err != nil {
 			return err
 		}
 		var was string
@@ -233,7 +233,7 @@ func (s *Store) SetPassword(ctx context.Context, name string, p authn.NewPasswor
 		if p.Was != "" && p.Was != was {
 			return &refusal{ErrStale, api.Error{Code: api.CodeConflict, Message: "the password was changed by somebody else at this moment: sign in with the one that counts now"}}
 		}
-		err := t.changeUser(ctx, name, "password_hash = ?, must_change_password = ?", p.Hash, p.MustChange)
+		err := changeUser(ctx, t, name, "password_hash = ?, must_change_password = ?", p.Hash, p.MustChange)
 		if err != nil {
 			return err
 		}
@@ -248,7 +248,7 @@ func (s *Store) SetPassword(ctx context.Context, name string, p authn.NewPasswor
 
 // SignedIn notes the time of a sign-in.
 func (s *Store) SignedIn(ctx context.Context, name string, at time.Time) error {
-	return s.write(ctx, func(t tx) error { return t.changeUser(ctx, name, "last_sign_in_at = ?", at) })
+	return s.write(ctx, func(t tx) error { return changeUser(ctx, t, name, "last_sign_in_at = ?", at) })
 }
 
 // SignedInByProvider notes the time of a sign-in and what the provider said.
@@ -258,11 +258,11 @@ func (s *Store) SignedInByProvider(ctx context.Context, name string, at time.Tim
 		kept = append(kept, mapped+id)
 	}
 	return s.write(ctx, func(t tx) error {
-		return t.changeUser(ctx, name, "last_sign_in_at = ?, display_name = ?, email = ?, provider_teams = ?", at, displayName, email, encode(kept))
+		return changeUser(ctx, t, name, "last_sign_in_at = ?, display_name = ?, email = ?, provider_teams = ?", at, displayName, email, encode(kept))
 	})
 }
 
-func (t tx) changeUser(ctx context.Context, name, set string, args ...any) error {
+func changeUser(ctx context.Context, t tx, name, set string, args ...any) error {
 	n, err := t.exec(ctx, "UPDATE person SET "+set+" WHERE id = ?", append(args, name)...)
 	if err == nil && n == 0 {
 		return notFound("user", name)
@@ -283,17 +283,4 @@ func (s *Store) GroupsByClaim(ctx context.Context, claims []string) (ids []strin
 		return nil
 	})
 	return ids, err
-}
-
-// chunk is how many values go into one statement.
-const chunk = 500
-
-// collect gathers the text of a query's only column.
-func collect(into *[]string) func(*sql.Rows) error {
-	return func(rows *sql.Rows) error {
-		var text string
-		err := rows.Scan(&text)
-		*into = append(*into, text)
-		return err
-	}
 }

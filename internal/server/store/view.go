@@ -37,13 +37,13 @@ func (s *Store) ListViews(ctx context.Context, owner api.Principal) (list []api.
 // GetView reads a view of an owner; of everyone where the owner is empty.
 func (s *Store) GetView(ctx context.Context, owner api.Principal, name string) (v api.View, err error) {
 	err = s.read(ctx, func(t tx) error {
-		v, err = t.view(ctx, owner, name)
+		v, err = readView(ctx, t, owner, name)
 		return err
 	})
 	return v, err
 }
 
-func (t tx) view(ctx context.Context, owner api.Principal, name string) (v api.View, err error) {
+func readView(ctx context.Context, t tx, owner api.Principal, name string) (v api.View, err error) {
 	found := false
 	query := "SELECT " + viewColumns + " FROM saved_view WHERE owner_type = ? AND owner_id = ? AND name = ?"
 	err = t.each(ctx, query, []any{owner.Type, owner.ID, name}, func(rows *sql.Rows) error {
@@ -78,7 +78,7 @@ func (s *Store) SaveView(ctx context.Context, owner api.Principal, v api.View) (
 		if err != nil {
 			return err
 		}
-		saved, err = t.view(ctx, owner, v.Name)
+		saved, err = readView(ctx, t, owner, v.Name)
 		return err
 	})
 	return saved, err
