@@ -57,11 +57,11 @@ func exempt() map[string]string {
 		"internal/cli/stack/detach.go":        own, "internal/cli/stack/port.go": own, "internal/cli/stack/prepare.go": builtin,
 		"internal/cli/support/clean.go": shown,
 
-		"internal/server/hosting/log.go":    own,
-		"internal/server/notify/courier.go": "reads what the other half of the program wrote into a pipe",
-		"internal/server/store/backup.go":   "reads rows of a backup, which only an administrator of the database restores",
-		"internal/server/store/column.go":   own,
-		"internal/server/store/page.go":     "reads a cursor of its own making, and checks each part",
+		"internal/server/hosting/log.go":     own,
+		"internal/server/notify/courier.go":  "reads what the other half of the program wrote into a pipe",
+		"internal/server/store/db/backup.go": "reads rows of a backup, which only an administrator of the database restores",
+		"internal/server/store/db/column.go": own,
+		"internal/server/store/db/page.go":   "reads a cursor of its own making, and checks each part",
 
 		"internal/chain/chain.go":          "makes the one form that is kept and hashed",
 		"internal/inspect/guard.go":        "judges a patch that the strict decoder took, and sends the bytes that it judged",

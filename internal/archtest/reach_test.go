@@ -82,6 +82,9 @@ func rooms() map[string][]string {
 			api, chained, server + "rbac", server + "authn", server + "audit", server + "gateway", server + "event", server + "matrix",
 			server + "census", server + "dora", server + "hosting", "internal/project",
 		},
+		server + "store/db":        {api, server + "rbac"},
+		server + "store/storetest": {api, chained, server + "store/...", server + "audit", server + "gateway", server + "rbac", "internal/testenv"},
+
 		server + "matrix":  {api},
 		server + "census":  {api, server + "rbac"},
 		server + "dora":    {api},

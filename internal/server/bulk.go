@@ -18,6 +18,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/job"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 	"github.com/slipway-gitops/slipway/internal/server/store"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
@@ -152,7 +153,7 @@ func (b *bulk) Do(ctx context.Context, w job.Work) (state, message string, err e
 
 // unable reports whether it is this server that cannot go on, for a fault of its own or of the database.
 func unable(err error) bool {
-	return errors.Is(err, store.ErrAway) || api.CodeOf(err) == api.CodeInternal
+	return errors.Is(err, db.ErrAway) || api.CodeOf(err) == api.CodeInternal
 }
 
 func (b *bulk) do(ctx context.Context, w job.Work) (string, error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/gateway"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi"
 	"github.com/slipway-gitops/slipway/internal/server/store"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
 	"github.com/slipway-gitops/slipway/internal/trace"
 )
 
@@ -62,7 +63,7 @@ func (c *commander) Do(ctx context.Context, o httpapi.Order) (api.Command, error
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	kept, err := c.store.ShowCommand(ctx, command.ID)
-	if late && errors.Is(err, store.ErrNotFound) {
+	if late && errors.Is(err, db.ErrNotFound) {
 		return api.Command{}, api.Errorf(api.CodeUnavailable, "the command was not kept in time: try again")
 	}
 	if err == nil && kept.Status == api.CommandPending {

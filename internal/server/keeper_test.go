@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/slipway-gitops/slipway/internal/server/authn"
-	"github.com/slipway-gitops/slipway/internal/server/store"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
 )
 
 func TestASecondServerOnTheSameDirectoryDoesNotStart(t *testing.T) {
@@ -18,7 +18,7 @@ func TestASecondServerOnTheSameDirectoryDoesNotStart(t *testing.T) {
 	first := newServer(t, func(c *Config) { c.Data = data })
 	second := Config{Listen: "127.0.0.1:0", Data: data, AdminPassword: password, Hash: authn.Params{Memory: 64, Time: 1, Threads: 1}}
 	s, err := New(t.Context(), second)
-	if !errors.Is(err, store.ErrHeld) || !strings.Contains(err.Error(), "stop that process first") {
+	if !errors.Is(err, db.ErrHeld) || !strings.Contains(err.Error(), "stop that process first") {
 		t.Errorf("a second server starts, or does not say what to do: %v", err)
 	}
 	if err == nil {

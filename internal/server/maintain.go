@@ -15,6 +15,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/audit"
 	"github.com/slipway-gitops/slipway/internal/server/authn"
 	"github.com/slipway-gitops/slipway/internal/server/store"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
 )
 
 // openStore opens the database of the flags, as it is; existing: it has to be there.
@@ -31,7 +32,7 @@ func (f *flags) openStore(ctx context.Context, say io.Writer, existing bool) (*s
 			return nil, cfg, fmt.Errorf("make --data directory: %w", err)
 		}
 	}
-	s, err := store.Open(ctx, store.Config{URL: cfg.Database, Program: cfg.Version, Existing: existing})
+	s, err := store.Open(ctx, db.Config{URL: cfg.Database, Program: cfg.Version, Existing: existing})
 	return s, cfg, err
 }
 
@@ -62,7 +63,7 @@ The server may run meanwhile. Keep both safe: they hold hashes of passwords and 
 }
 
 func (f *flags) restoreCommand() *cobra.Command {
-	var options store.RestoreOptions
+	var options db.RestoreOptions
 	cmd := &cobra.Command{
 		Use:   "restore FILE",
 		Short: "Fill an empty database from a backup; the server must not run",

@@ -30,6 +30,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/notify"
 	"github.com/slipway-gitops/slipway/internal/server/page"
 	"github.com/slipway-gitops/slipway/internal/server/store"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
 	"github.com/slipway-gitops/slipway/web"
 )
 
@@ -88,7 +89,7 @@ func (s *Server) open(ctx context.Context) error {
 		s.cfg.PublicURL = s.URL()
 	}
 	s.metrics = newMetrics(s.cfg.Version)
-	s.store, err = store.Open(ctx, store.Config{
+	s.store, err = store.Open(ctx, db.Config{
 		URL: s.cfg.Database, Program: s.cfg.Version, Now: s.cfg.Now, ProviderGroups: s.cfg.GroupsLast, Observe: s.metrics.transaction,
 	})
 	if err != nil {

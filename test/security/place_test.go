@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/slipway-gitops/slipway/internal/server/store"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
 )
 
 // collector is the address of a collector of spans, which keeps them as they come.
@@ -30,11 +31,11 @@ func (c *cluster) collector() string {
 func (c *cluster) restored(backup io.Reader, except []string) {
 	c.t.Helper()
 	ctx, dir := context.WithoutCancel(c.t.Context()), c.t.TempDir()
-	s, err := store.Open(ctx, store.Config{URL: filepath.Join(dir, "slipway.db")})
+	s, err := store.Open(ctx, db.Config{URL: filepath.Join(dir, "slipway.db")})
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	_, err = s.Restore(ctx, backup, store.RestoreOptions{})
+	_, err = s.Restore(ctx, backup, db.RestoreOptions{})
 	if err := errors.Join(err, s.Close()); err != nil {
 		c.t.Fatal(err)
 	}

@@ -35,6 +35,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/seal"
 	"github.com/slipway-gitops/slipway/internal/server"
 	"github.com/slipway-gitops/slipway/internal/server/store"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
 	"github.com/slipway-gitops/slipway/internal/testenv"
 )
 
@@ -433,7 +434,7 @@ func (c *cluster) found(events, log *record, metrics func() string, through *tap
 	w.stop()
 	p.look(t, "the server's log", w.log.String())
 	c.files(w.data, spec)
-	s, err := store.Open(ctx, store.Config{URL: cmpOr(address, filepath.Join(w.data, "slipway.db"))})
+	s, err := store.Open(ctx, db.Config{URL: cmpOr(address, filepath.Join(w.data, "slipway.db"))})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/job"
 	"github.com/slipway-gitops/slipway/internal/server/store"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -56,7 +57,7 @@ type bench struct {
 
 func run(t *testing.T, request api.JobRequest, applications int, do doer) *bench {
 	t.Helper()
-	s, err := store.Open(t.Context(), store.Config{URL: filepath.Join(t.TempDir(), "slipway.db")})
+	s, err := store.Open(t.Context(), db.Config{URL: filepath.Join(t.TempDir(), "slipway.db")})
 	if err != nil {
 		t.Fatal(err)
 	}

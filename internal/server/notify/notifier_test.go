@@ -15,6 +15,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/notify"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 	"github.com/slipway-gitops/slipway/internal/server/store"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
 	"github.com/slipway-gitops/slipway/internal/testenv"
 )
 
@@ -38,7 +39,7 @@ func TestTwoServersSendOnceAndAChannelThatHangsDelaysNoOther(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, err := store.Open(t.Context(), store.Config{URL: url(t)})
+			s, err := store.Open(t.Context(), db.Config{URL: url(t)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -156,7 +157,7 @@ func (a *absent) EndNotification(ctx context.Context, id, holder, state, message
 
 func TestWhatWasTakenWhileTheDatabaseIsAwayIsNotSentAgain(t *testing.T) {
 	t.Parallel()
-	s, err := store.Open(t.Context(), store.Config{URL: filepath.Join(t.TempDir(), "slipway.db")})
+	s, err := store.Open(t.Context(), db.Config{URL: filepath.Join(t.TempDir(), "slipway.db")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +202,7 @@ func TestWhatWasTakenWhileTheDatabaseIsAwayIsNotSentAgain(t *testing.T) {
 
 func TestWhoIsToldOfARuleFindsItsMessagesAsTheyAre(t *testing.T) {
 	t.Parallel()
-	s, err := store.Open(t.Context(), store.Config{URL: filepath.Join(t.TempDir(), "slipway.db")})
+	s, err := store.Open(t.Context(), db.Config{URL: filepath.Join(t.TempDir(), "slipway.db")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +239,7 @@ func TestWhoIsToldOfARuleFindsItsMessagesAsTheyAre(t *testing.T) {
 
 func TestWhoTriesAChannelThatHangsHoldsUpNoMessage(t *testing.T) {
 	t.Parallel()
-	s, err := store.Open(t.Context(), store.Config{URL: filepath.Join(t.TempDir(), "slipway.db")})
+	s, err := store.Open(t.Context(), db.Config{URL: filepath.Join(t.TempDir(), "slipway.db")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,7 +284,7 @@ func TestWhoTriesAChannelThatHangsHoldsUpNoMessage(t *testing.T) {
 // once.
 func TestHoweverManyChannelsHangTheOthersAreServed(t *testing.T) {
 	t.Parallel()
-	s, err := store.Open(t.Context(), store.Config{URL: filepath.Join(t.TempDir(), "slipway.db")})
+	s, err := store.Open(t.Context(), db.Config{URL: filepath.Join(t.TempDir(), "slipway.db")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,10 +11,11 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
 )
 
 // Agents keeps agents, and tells what is known of them.
-func (s *Store) Agents() Entities[api.Agent] { return Entities[api.Agent]{s, agents()} }
+func (s *Store) Agents() Entities[api.Agent] { return Entities[api.Agent]{s.DB, agents()} }
 
 func agents() *entity[api.Agent] {
 	return &entity[api.Agent]{
@@ -26,26 +27,26 @@ func agents() *entity[api.Agent] {
 		},
 		fixed: agentColumns,
 		sorts: agentSorts(),
-		prepare: func(ctx context.Context, t tx, a, before *api.Agent) error {
+		prepare: func(ctx context.Context, t db.Tx, a, before *api.Agent) error {
 			if before == nil {
 				a.UID, a.SealKey = newUID(), ""
-				a.Status = api.AgentStatus{State: api.AgentNever, Since: moment(t.now)}
+				a.Status = api.AgentStatus{State: api.AgentNever, Since: db.Moment(t.Now)}
 			}
 			return nil
 		},
 		fill: hosted,
-		written: func(ctx context.Context, t tx, a, before *api.Agent) error {
+		written: func(ctx context.Context, t db.Tx, a, before *api.Agent) error {
 			if before != nil {
 				return nil
 			}
 			return hostAgent(ctx, t, a)
 		},
 		references: agentReferences,
-		release: func(ctx context.Context, t tx, a *api.Agent) error {
+		release: func(ctx context.Context, t db.Tx, a *api.Agent) error {
 			// Rows that are tied to the agent go with it; labels of items are not tied.
-			_, err := t.exec(ctx, "DELETE FROM label WHERE EXISTS (SELECT 1 FROM item WHERE item.agent = ? AND item.kind = label.type AND item.id = label.id)", a.UID)
+			_, err := t.Exec(ctx, "DELETE FROM label WHERE EXISTS (SELECT 1 FROM item WHERE item.agent = ? AND item.kind = label.type AND item.id = label.id)", a.UID)
 			if err == nil {
-				_, err = t.exec(ctx, "DELETE FROM item_edition WHERE agent = ?", a.UID)
+				_, err = t.Exec(ctx, "DELETE FROM item_edition WHERE agent = ?", a.UID)
 			}
 			return err
 		},
@@ -56,7 +57,7 @@ func agents() *entity[api.Agent] {
 // the link only.
 func agentColumns(a *api.Agent) []column {
 	st := &a.Status
-	revoked := number64(func(n int64) {
+	revoked := db.Number64(func(n int64) {
 		if n != 0 {
 			st.State = api.AgentRevoked
 		}
@@ -66,10 +67,10 @@ func agentColumns(a *api.Agent) []column {
 		{"seal_key", a.SealKey, &a.SealKey},
 		{"state", st.State, &st.State},
 		{"revoked", 0, revoked},
-		{"state_since", st.Since, instant(&st.Since)},
+		{"state_since", st.Since, db.Instant(&st.Since)},
 		{"message", st.Message, &st.Message},
-		{"heartbeat_at", st.LastHeartbeatAt, instant(&st.LastHeartbeatAt)},
-		{"registered_at", st.RegisteredAt, instant(&st.RegisteredAt)},
+		{"heartbeat_at", st.LastHeartbeatAt, db.Instant(&st.LastHeartbeatAt)},
+		{"registered_at", st.RegisteredAt, db.Instant(&st.RegisteredAt)},
 		{"program", st.Version, &st.Version},
 		{"kubernetes", st.Kubernetes, &st.Kubernetes},
 		{"engine_told", "", engineTold(func(e agentapi.Engine) {
@@ -82,10 +83,10 @@ func agentColumns(a *api.Agent) []column {
 		{"namespace", st.Namespace, &st.Namespace},
 		{"epoch", st.Epoch, &st.Epoch},
 		{"pending", st.Pending, &st.Pending},
-		{"lag", 0, number64(func(ms int64) { st.LagSeconds = float64(ms) / 1000 })},
-		{"components", encode(st.Components), decode(&st.Components)},
+		{"lag", 0, db.Number64(func(ms int64) { st.LagSeconds = float64(ms) / 1000 })},
+		{"components", db.Encode(st.Components), db.Decode(&st.Components)},
 		{"stale", st.Stale, &st.Stale},
-		{"twin", "", decode(&st.Twin)},
+		{"twin", "", db.Decode(&st.Twin)},
 	}
 }
 
@@ -118,10 +119,10 @@ func newUID() string {
 }
 
 // agentReferences are mappings and applications.
-func agentReferences(ctx context.Context, t tx, a *api.Agent) ([]api.Ref, error) {
+func agentReferences(ctx context.Context, t db.Tx, a *api.Agent) ([]api.Ref, error) {
 	var found []api.Ref
 	query := "SELECT argo_project FROM mapping WHERE agent = ? ORDER BY argo_project LIMIT 100"
-	err := t.each(ctx, query, []any{a.ID}, func(rows *sql.Rows) error {
+	err := t.Each(ctx, query, []any{a.ID}, func(rows *sql.Rows) error {
 		var argoProject string
 		err := rows.Scan(&argoProject)
 		found = append(found, api.Ref{Type: "mapping", ID: a.ID + "/" + argoProject})
@@ -136,7 +137,7 @@ func agentReferences(ctx context.Context, t tx, a *api.Agent) ([]api.Ref, error)
 	}
 	found = append(found, inUse...)
 	query = "SELECT id, scope FROM item WHERE agent = ? AND kind = ? ORDER BY id LIMIT 100"
-	err = t.each(ctx, query, []any{a.UID, api.KindApplication}, func(rows *sql.Rows) error {
+	err = t.Each(ctx, query, []any{a.UID, api.KindApplication}, func(rows *sql.Rows) error {
 		ref := api.Ref{Type: api.TypeApplication}
 		err := rows.Scan(&ref.ID, (*string)(&ref.Scope))
 		found = append(found, ref)
@@ -148,10 +149,10 @@ func agentReferences(ctx context.Context, t tx, a *api.Agent) ([]api.Ref, error)
 // SetRegistration keeps the hash of a one-time token with which an agent may
 // register its keys, in place of the one before.
 func (s *Store) SetRegistration(ctx context.Context, id, tokenHash string, expires time.Time) error {
-	return s.write(ctx, func(t tx) error {
-		n, err := t.exec(ctx, "UPDATE agent SET registration_hash = ?, registration_expires = ? WHERE id = ?", tokenHash, expires, id)
+	return s.Write(ctx, func(t db.Tx) error {
+		n, err := t.Exec(ctx, "UPDATE agent SET registration_hash = ?, registration_expires = ? WHERE id = ?", tokenHash, expires, id)
 		if err == nil && n == 0 {
-			return notFound("agent", id)
+			return db.NotFound("agent", id)
 		}
 		return err
 	})
@@ -160,11 +161,11 @@ func (s *Store) SetRegistration(ctx context.Context, id, tokenHash string, expir
 // RevokeAgent makes the keys and the registration token of an agent worth
 // nothing, and returns its uid: whoever calls this cuts its connections next.
 func (s *Store) RevokeAgent(ctx context.Context, id string) (uid string, err error) {
-	err = s.write(ctx, func(t tx) error {
-		err := t.one(ctx, "UPDATE agent SET revoked = 1, registration_hash = '', state_since = ? WHERE id = ? RETURNING uid",
-			[]any{t.now, id}, &uid)
-		if isNotFound(err) {
-			return notFound("agent", id)
+	err = s.Write(ctx, func(t db.Tx) error {
+		err := t.One(ctx, "UPDATE agent SET revoked = 1, registration_hash = '', state_since = ? WHERE id = ? RETURNING uid",
+			[]any{t.Now, id}, &uid)
+		if db.IsNotFound(err) {
+			return db.NotFound("agent", id)
 		}
 		return err
 	})
@@ -173,10 +174,10 @@ func (s *Store) RevokeAgent(ctx context.Context, id string) (uid string, err err
 
 // AgentUID returns the uid of an agent.
 func (s *Store) AgentUID(ctx context.Context, id string) (uid string, err error) {
-	err = s.read(ctx, func(t tx) error {
-		err := t.one(ctx, "SELECT uid FROM agent WHERE id = ?", []any{id}, &uid)
-		if isNotFound(err) {
-			return notFound("agent", id)
+	err = s.Read(ctx, func(t db.Tx) error {
+		err := t.One(ctx, "SELECT uid FROM agent WHERE id = ?", []any{id}, &uid)
+		if db.IsNotFound(err) {
+			return db.NotFound("agent", id)
 		}
 		return err
 	})

@@ -4,12 +4,12 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
@@ -24,10 +24,10 @@ func scanApplication(rows interface{ Scan(...any) error }, a *api.Application, m
 	var finished, heard time.Time
 	var away int64
 	into := []any{
-		&a.ID, &a.Agent, &a.Namespace, &a.Name, (*string)(&a.Scope), &a.ArgoProject, decode(&a.Labels), &a.Sync, &a.Health,
+		&a.ID, &a.Agent, &a.Namespace, &a.Name, (*string)(&a.Scope), &a.ArgoProject, db.Decode(&a.Labels), &a.Sync, &a.Health,
 		&a.Phase, &a.Message, &a.Revision, &a.RepoURL, &a.Path, &a.Destination, &namespace, &a.AutoSync,
-		decode(&a.Conditions), instant(&finished), instant(&a.UpdatedAt), instant(&a.StaleSince), &a.Service, &a.Environment,
-		&a.Held, instant(&a.DriftSince), &a.Version, number64(func(n int64) { away = n }), instant(&heard),
+		db.Decode(&a.Conditions), db.Instant(&finished), db.Instant(&a.UpdatedAt), db.Instant(&a.StaleSince), &a.Service, &a.Environment,
+		&a.Held, db.Instant(&a.DriftSince), &a.Version, db.Number64(func(n int64) { away = n }), db.Instant(&heard),
 	}
 	err := rows.Scan(append(into, more...)...)
 	a.Age = ageOf(a.StaleSince, a.UpdatedAt, away != 0, heard)
@@ -65,15 +65,15 @@ func (s *Store) ListApplications(ctx context.Context, visible rbac.Filter, filte
 
 // listItems reads a page of items.
 func listItems[T any](
-	ctx context.Context, s *Store, w *where, options api.ListOptions, columns string,
+	ctx context.Context, s *db.DB, w *db.Where, options api.ListOptions, columns string,
 	scan func(*sql.Rows, *T, ...any) error, id func(*T) string,
 ) (page api.Page[T], err error) {
-	order, err := newOrder(options, "item.id", itemSorts())
+	order, err := db.NewOrder(options, "item.id", itemSorts())
 	if err != nil {
 		return page, err
 	}
-	err = s.read(ctx, func(t tx) error {
-		page, err = readPage(ctx, t, "item", columns, w, order, scan, id)
+	err = s.Read(ctx, func(t db.Tx) error {
+		page, err = db.ReadPage(ctx, t, "item", columns, w, order, scan, id)
 		return err
 	})
 	return page, err
@@ -81,16 +81,18 @@ func listItems[T any](
 
 // GetApplication reads one with its resource.
 func (s *Store) GetApplication(ctx context.Context, agent, namespace, name string) (detail api.ApplicationDetail, err error) {
-	err = s.read(ctx, func(t tx) error {
-		var body string
+	err = s.Read(ctx, func(t db.Tx) error {
 		id := api.ItemID(agent, namespace, name)
 		query := "SELECT " + applicationColumns + ", item.body FROM item WHERE item.kind = ? AND item.id = ?"
-		row := t.QueryRowContext(ctx, t.dialect.rebind(query), api.KindApplication, clean(id))
-		err := scanApplication(row, &detail.Application, &body)
-		if errors.Is(err, sql.ErrNoRows) {
-			return notFound("application", id)
+		err := t.Row(ctx, query, []any{api.KindApplication, id}, func(rows *sql.Rows) error {
+			var body string
+			err := scanApplication(rows, &detail.Application, &body)
+			detail.Resource = json.RawMessage(body)
+			return err
+		})
+		if db.IsNotFound(err) {
+			return db.NotFound("application", id)
 		}
-		detail.Resource = json.RawMessage(body)
 		return err
 	})
 	return detail, err
@@ -104,8 +106,8 @@ func scanItem(rows *sql.Rows, i *api.Item, more ...any) error {
 	var heard time.Time
 	var away int64
 	into := []any{
-		&i.Agent, &i.AgentUID, &i.Kind, &i.Namespace, &i.Name, (*string)(&i.Scope), &i.ArgoProject, decode(&i.Labels), &body,
-		&i.Hash, instant(&i.UpdatedAt), instant(&i.StaleSince), number64(func(n int64) { away = n }), instant(&heard),
+		&i.Agent, &i.AgentUID, &i.Kind, &i.Namespace, &i.Name, (*string)(&i.Scope), &i.ArgoProject, db.Decode(&i.Labels), &body,
+		&i.Hash, db.Instant(&i.UpdatedAt), db.Instant(&i.StaleSince), db.Number64(func(n int64) { away = n }), db.Instant(&heard),
 	}
 	err := rows.Scan(append(into, more...)...)
 	i.Age = ageOf(i.StaleSince, i.UpdatedAt, away != 0, heard)
@@ -117,23 +119,21 @@ func scanItem(rows *sql.Rows, i *api.Item, more ...any) error {
 
 // ListItems gives the items of a kind that the filter lets through.
 func (s *Store) ListItems(ctx context.Context, kind string, visible rbac.Filter, filter api.ItemFilter) (api.Page[api.Item], error) {
-	w := &where{}
+	w := &db.Where{}
 	narrowItems(w, kind, filter, visible)
-	return listItems(ctx, s, w, filter.ListOptions, genericColumns, scanItem, (*api.Item).ID)
+	return listItems(ctx, s.DB, w, filter.ListOptions, genericColumns, scanItem, (*api.Item).ID)
 }
 
 // GetItem reads one item.
 func (s *Store) GetItem(ctx context.Context, kind, agent, namespace, name string) (item api.Item, err error) {
-	err = s.read(ctx, func(t tx) error {
-		found := false
+	err = s.Read(ctx, func(t db.Tx) error {
 		id := api.ItemID(agent, namespace, name)
 		query := "SELECT " + genericColumns + " FROM item WHERE item.kind = ? AND item.id = ?"
-		err := t.each(ctx, query, []any{kind, id}, func(rows *sql.Rows) error {
-			found = true
+		err := t.Row(ctx, query, []any{kind, id}, func(rows *sql.Rows) error {
 			return scanItem(rows, &item)
 		})
-		if err == nil && !found {
-			return notFound(kind, id)
+		if db.IsNotFound(err) {
+			return db.NotFound(kind, id)
 		}
 		return err
 	})
@@ -143,24 +143,24 @@ func (s *Store) GetItem(ctx context.Context, kind, agent, namespace, name string
 // DropItem forgets an item that its agent does not tell of any more. One that it
 // tells of stays: it is to be deleted in the cluster.
 func (s *Store) DropItem(ctx context.Context, kind, agent, namespace, name string) error {
-	return s.write(ctx, func(t tx) error {
+	return s.Write(ctx, func(t db.Tx) error {
 		var since int64
 		id := api.ItemID(agent, namespace, name)
-		err := t.one(ctx, "SELECT stale_since FROM item WHERE kind = ? AND id = ?", []any{kind, id}, &since)
-		if isNotFound(err) {
-			return notFound(kind, id)
+		err := t.One(ctx, "SELECT stale_since FROM item WHERE kind = ? AND id = ?", []any{kind, id}, &since)
+		if db.IsNotFound(err) {
+			return db.NotFound(kind, id)
 		}
 		if err != nil {
 			return err
 		}
 		if since == 0 {
-			return &refusal{ErrReferenced, api.Error{
+			return &db.Refusal{Kind: db.ErrReferenced, Said: api.Error{
 				Code:    api.CodeConflict,
 				Message: fmt.Sprintf("the agent still tells of %s %q: delete it in the cluster, and its copy goes by itself", kind, id),
 			}}
 		}
 		var uid string
-		if err := t.one(ctx, "SELECT uid FROM agent WHERE id = ?", []any{agent}, &uid); err != nil {
+		if err := t.One(ctx, "SELECT uid FROM agent WHERE id = ?", []any{agent}, &uid); err != nil {
 			return err
 		}
 		if _, err := revise(ctx, t, uid, true); err != nil {
@@ -173,29 +173,29 @@ func (s *Store) DropItem(ctx context.Context, kind, agent, namespace, name strin
 // ItemReferences are the applications that use a repository, a cluster or an
 // Argo project: as many as an error names.
 func (s *Store) ItemReferences(ctx context.Context, item api.Item) (refs []api.Ref, err error) {
-	w := &where{}
-	w.and("item.kind = ? AND item.agent_id = ?", api.KindApplication, item.Agent)
+	w := &db.Where{}
+	w.And("item.kind = ? AND item.agent_id = ?", api.KindApplication, item.Agent)
 	var setting struct {
 		Fields map[string]string `json:"fields"`
 	}
 	_ = strict.Decode(item.Resource, &setting, strict.Foreign) // what cannot be read has no fields
 	switch item.Kind {
 	case api.KindArgoProject:
-		w.and("item.argo_project = ?", item.Name)
+		w.And("item.argo_project = ?", item.Name)
 	case api.KindRepository:
 		if setting.Fields["url"] == "" {
 			return nil, nil
 		}
 		inRepository(w, setting.Fields["url"])
 	case api.KindCluster:
-		w.and("item.destination IN (?, ?)", orName(setting.Fields["name"], item.Name), orName(setting.Fields["server"], item.Name))
+		w.And("item.destination IN (?, ?)", orName(setting.Fields["name"], item.Name), orName(setting.Fields["server"], item.Name))
 	default:
 		return nil, nil
 	}
-	err = s.read(ctx, func(t tx) error {
+	err = s.Read(ctx, func(t db.Tx) error {
 		refs = nil
 		query := "SELECT item.id, item.scope FROM item" + w.String() + " ORDER BY item.id LIMIT 100"
-		return t.each(ctx, query, append([]any(nil), w.args...), func(rows *sql.Rows) error {
+		return t.Each(ctx, query, append([]any(nil), w.Args...), func(rows *sql.Rows) error {
 			ref := api.Ref{Type: api.TypeApplication}
 			err := rows.Scan(&ref.ID, (*string)(&ref.Scope))
 			refs = append(refs, ref)

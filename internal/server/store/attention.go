@@ -11,6 +11,7 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/census"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
@@ -34,7 +35,7 @@ func (s *Store) Attention(ctx context.Context, applications, agents rbac.Filter,
 	if len(ask.Attention) == 0 { // of agents alone: no application is of none of these kinds
 		applications = rbac.Filter{Type: api.TypeApplication}
 	}
-	err = s.survey(ctx, applications, ask, func(t tx, found *census.Selection) error {
+	err = s.survey(ctx, applications, ask, func(t db.Tx, found *census.Selection) error {
 		counts, list, apart := found.Attention(limit)
 		of := map[string][]api.AttentionItem{}
 		if err := needing(ctx, t, append(list, apart...), of); err != nil {
@@ -73,7 +74,7 @@ func attention(counts map[string]int64, of map[string][]api.AttentionItem, limit
 }
 
 // needing reads the rows of applications, in their order.
-func needing(ctx context.Context, t tx, list []census.Needing, of map[string][]api.AttentionItem) error {
+func needing(ctx context.Context, t db.Tx, list []census.Needing, of map[string][]api.AttentionItem) error {
 	ids := make([]string, len(list))
 	for i := range list {
 		ids[i] = list[i].ID
@@ -83,9 +84,9 @@ func needing(ctx context.Context, t tx, list []census.Needing, of map[string][]a
 	for _, n := range list {
 		kinds[n.ID] = n.Kind
 	}
-	for part := range slices.Chunk(ids, chunk) {
-		query := "SELECT " + applicationColumns + ", item.body FROM item WHERE item.kind = '" + api.KindApplication + "' AND item.id IN (" + marks(len(part)) + ")"
-		err := t.each(ctx, query, anys(part), func(rows *sql.Rows) error {
+	for part := range slices.Chunk(ids, db.Chunk) {
+		query := "SELECT " + applicationColumns + ", item.body FROM item WHERE item.kind = '" + api.KindApplication + "' AND item.id IN (" + db.Marks(len(part)) + ")"
+		err := t.Each(ctx, query, db.Anys(part), func(rows *sql.Rows) error {
 			var a api.Application
 			var body string
 			err := scanApplication(rows, &a, &body)
@@ -127,7 +128,7 @@ type trouble struct {
 func (t *trouble) condition(types ...string) (message string, since time.Time) {
 	for _, c := range t.Status.Conditions {
 		if slices.Contains(types, c.Type) {
-			return c.Message, moment(microsOf(c.LastTransitionTime))
+			return c.Message, db.Moment(microsOf(c.LastTransitionTime))
 		}
 	}
 	return "", time.Time{}
@@ -145,7 +146,7 @@ func needed(kind string, a *api.Application, body json.RawMessage) api.Attention
 		out.What = "Its source cannot be read or compared"
 		out.Message, out.Since = t.condition("ComparisonError", "InvalidSpecError", "UnknownError")
 	case api.AttentionDegraded:
-		out.What, out.Message, out.Since = "Its health is "+a.Health, t.Status.Health.Message, moment(microsOf(t.Status.Health.LastTransitionTime))
+		out.What, out.Message, out.Since = "Its health is "+a.Health, t.Status.Health.Message, db.Moment(microsOf(t.Status.Health.LastTransitionTime))
 	case api.AttentionSync:
 		out.What, out.Message = "Its last sync failed", a.Message
 		if a.FinishedAt != nil {
@@ -160,7 +161,7 @@ func needed(kind string, a *api.Application, body json.RawMessage) api.Attention
 	case api.AttentionDrift:
 		out.What, out.Since = "It is out of sync", a.DriftSince
 	case api.AttentionNew:
-		out.What, out.Since = "It was never deployed", moment(microsOf(t.Metadata.CreationTimestamp))
+		out.What, out.Since = "It was never deployed", db.Moment(microsOf(t.Metadata.CreationTimestamp))
 	}
 	out.Message = cut(out.Message, longestReport)
 	return out
@@ -168,26 +169,26 @@ func needed(kind string, a *api.Application, body json.RawMessage) api.Attention
 
 // agentsIn reads the agents in a state, those first that have been in it for longest, and counts them.
 func agentsIn(
-	ctx context.Context, t tx, state, kind string, visible rbac.Filter, filter api.AttentionFilter, limit int,
+	ctx context.Context, t db.Tx, state, kind string, visible rbac.Filter, filter api.AttentionFilter, limit int,
 ) (list []api.AttentionItem, n int64, err error) {
-	w := &where{}
-	w.permitted(agents().guarded(), visible)
-	w.and("agent.revoked = 0 AND agent.state = ?", state)
+	w := &db.Where{}
+	w.Permitted(agents().guarded(), visible)
+	w.And("agent.revoked = 0 AND agent.state = ?", state)
 	if filter.Scope != "" {
-		condition, args := compileScope("agent.scope", filter.Scope)
-		w.and(condition, args...)
+		condition, args := db.CompileScope("agent.scope", filter.Scope)
+		w.And(condition, args...)
 	}
 	if filter.Agent != "" {
-		w.and("agent.id = ?", filter.Agent)
+		w.And("agent.id = ?", filter.Agent)
 	}
-	if err := t.one(ctx, "SELECT COUNT(*) FROM agent"+w.String(), w.args, &n); err != nil || n == 0 {
+	if err := t.One(ctx, "SELECT COUNT(*) FROM agent"+w.String(), w.Args, &n); err != nil || n == 0 {
 		return nil, n, err
 	}
 	query := "SELECT agent.id, agent.scope, agent.name, agent.message, agent.state_since, agent.heartbeat_at FROM agent" + w.String() + " ORDER BY agent.state_since, agent.id LIMIT ?"
-	err = t.each(ctx, query, append(slices.Clone(w.args), limit), func(rows *sql.Rows) error {
+	err = t.Each(ctx, query, append(slices.Clone(w.Args), limit), func(rows *sql.Rows) error {
 		item := api.AttentionItem{Kind: kind, Object: api.Ref{Type: api.TypeAgent}, What: "The agent is connected, and a part of it is not healthy"}
 		var heard time.Time
-		err := rows.Scan(&item.Object.ID, (*string)(&item.Object.Scope), &item.Name, &item.Message, instant(&item.Since), instant(&heard))
+		err := rows.Scan(&item.Object.ID, (*string)(&item.Object.Scope), &item.Name, &item.Message, db.Instant(&item.Since), db.Instant(&heard))
 		item.Agent = item.Object.ID
 		if kind == api.AttentionAway {
 			item.What, item.Since = "The agent is away", heard

@@ -11,6 +11,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/internal/server/gateway"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
+	"github.com/slipway-gitops/slipway/internal/server/store/storetest"
 )
 
 // said is an edit of an application: its state, the phase of its operation, and a condition with what it says.
@@ -33,25 +34,25 @@ func said(sync, health, phase, condition string) func(map[string]any) {
 }
 
 func TestWhatNeedsAttentionSaysWhatWhereAndSinceWhen(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bench) {
+	storetest.OnBoth(t, func(t *testing.T, b *storetest.Bench) {
 		ctx := t.Context()
-		must[api.Organization](t)(b.Organizations().Create(ctx, api.Organization{Meta: api.Meta{Name: "acme"}}))
-		prod, epoch := b.agent(t, "prod", "account")
-		edge, edgeEpoch := b.agent(t, "edge", "org.acme")
+		storetest.Must[api.Organization](t)(b.Organizations().Create(ctx, api.Organization{Meta: api.Meta{Name: "acme"}}))
+		prod, epoch := b.Agent(t, "prod", "account")
+		edge, edgeEpoch := b.Agent(t, "edge", "org.acme")
 		tell := func() {
 			t.Helper()
-			must[[]gateway.Changed](t)(b.ApplyItems(ctx, prod.UID, epoch, 1, []agentapi.Item{
-				app("source", "default", said("Unknown", "Healthy", "Succeeded", "ComparisonError")),
-				app("degraded", "default", said("Synced", "Degraded", "Succeeded", "")),
-				app("failed", "default", said("OutOfSync", "Healthy", "Failed", "")),
-				app("held", "default", said("OutOfSync", "Healthy", "Succeeded", "Held")),
-				app("drift", "default", said("OutOfSync", "Healthy", "Succeeded", "")),
-				app("new", "default", said("OutOfSync", "Missing", "", "")),
-				app("fine", "default", said("Synced", "Healthy", "Succeeded", "")),
-			}, b.clock.Now()))
+			storetest.Must[[]gateway.Changed](t)(b.ApplyItems(ctx, prod.UID, epoch, 1, []agentapi.Item{
+				storetest.App("source", "default", said("Unknown", "Healthy", "Succeeded", "ComparisonError")),
+				storetest.App("degraded", "default", said("Synced", "Degraded", "Succeeded", "")),
+				storetest.App("failed", "default", said("OutOfSync", "Healthy", "Failed", "")),
+				storetest.App("held", "default", said("OutOfSync", "Healthy", "Succeeded", "Held")),
+				storetest.App("drift", "default", said("OutOfSync", "Healthy", "Succeeded", "")),
+				storetest.App("new", "default", said("OutOfSync", "Missing", "", "")),
+				storetest.App("fine", "default", said("Synced", "Healthy", "Succeeded", "")),
+			}, b.Clock.Now()))
 		}
 		tell()
-		began := b.clock.Now()
+		began := b.Clock.Now()
 		health := func(uid string, epoch int64, state agentapi.State, message string) {
 			t.Helper()
 			h := gateway.Health{State: state, Since: began, LastHeartbeat: began, Message: message}
@@ -62,10 +63,10 @@ func TestWhatNeedsAttentionSaysWhatWhereAndSinceWhen(t *testing.T) {
 		health(prod.UID, epoch, agentapi.StateDegraded, "git: no git")
 		health(edge.UID, edgeEpoch, agentapi.StateConnected, "")
 		lost := gateway.Health{State: agentapi.StateDisconnected, Since: began.Add(25 * time.Second), LastHeartbeat: began, Message: "no heartbeat"}
-		must[bool](t)(b.MarkLost(ctx, edge.UID, edgeEpoch, lost, began))
+		storetest.Must[bool](t)(b.MarkLost(ctx, edge.UID, edgeEpoch, lost, began))
 		everything := func(filter api.AttentionFilter) api.Attention {
 			t.Helper()
-			return must[api.Attention](t)(b.Attention(ctx, all(api.TypeApplication), all(api.TypeAgent), filter))
+			return storetest.Must[api.Attention](t)(b.Attention(ctx, storetest.All(api.TypeApplication), storetest.All(api.TypeAgent), filter))
 		}
 		rows := func(list []api.AttentionItem) (out []string) {
 			for _, i := range list {
@@ -76,7 +77,7 @@ func TestWhatNeedsAttentionSaysWhatWhereAndSinceWhen(t *testing.T) {
 		if got := everything(api.AttentionFilter{}); got.Total != 6 {
 			t.Errorf("%d need attention within the first hour, want 6: what drifts for less is none of them: %v", got.Total, rows(got.Items))
 		}
-		b.clock.now = b.clock.now.Add(2 * time.Hour)
+		b.Clock.Move(2 * time.Hour)
 		got := everything(api.AttentionFilter{})
 		since := began.UTC().Format(time.TimeOnly)
 		want := []string{
@@ -110,20 +111,20 @@ func TestWhatNeedsAttentionSaysWhatWhereAndSinceWhen(t *testing.T) {
 			applications, seen rbac.Filter
 			want               []string
 		}{
-			"agents alone":     {api.AttentionFilter{Kinds: []string{api.AttentionAway}}, all(api.TypeApplication), all(api.TypeAgent), want[4:5]},
-			"of one agent":     {api.AttentionFilter{Agent: edge.ID}, all(api.TypeApplication), all(api.TypeAgent), want[4:5]},
-			"of one scope":     {api.AttentionFilter{Scope: "org.acme"}, all(api.TypeApplication), all(api.TypeAgent), want[4:5]},
-			"two kinds":        {api.AttentionFilter{Kinds: []string{api.AttentionHeld, api.AttentionSource}}, all(api.TypeApplication), all(api.TypeAgent), []string{want[0], want[3]}},
-			"without agents":   {api.AttentionFilter{}, all(api.TypeApplication), rbac.Filter{Type: api.TypeAgent}, append(append([]string{}, want[:4]...), want[6])},
+			"agents alone":     {api.AttentionFilter{Kinds: []string{api.AttentionAway}}, storetest.All(api.TypeApplication), storetest.All(api.TypeAgent), want[4:5]},
+			"of one agent":     {api.AttentionFilter{Agent: edge.ID}, storetest.All(api.TypeApplication), storetest.All(api.TypeAgent), want[4:5]},
+			"of one scope":     {api.AttentionFilter{Scope: "org.acme"}, storetest.All(api.TypeApplication), storetest.All(api.TypeAgent), want[4:5]},
+			"two kinds":        {api.AttentionFilter{Kinds: []string{api.AttentionHeld, api.AttentionSource}}, storetest.All(api.TypeApplication), storetest.All(api.TypeAgent), []string{want[0], want[3]}},
+			"without agents":   {api.AttentionFilter{}, storetest.All(api.TypeApplication), rbac.Filter{Type: api.TypeAgent}, append(append([]string{}, want[:4]...), want[6])},
 			"of what one sees": {api.AttentionFilter{}, rbac.Filter{Type: api.TypeApplication}, rbac.Filter{Type: api.TypeAgent}, nil},
 		} {
-			got := must[api.Attention](t)(b.Attention(ctx, c.applications, c.seen, c.filter))
+			got := storetest.Must[api.Attention](t)(b.Attention(ctx, c.applications, c.seen, c.filter))
 			if diff := cmp.Diff(c.want, rows(got.Items)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", name, diff)
 			}
 		}
 		// With its agent away, a row says of when it is.
-		must[bool](t)(b.MarkLost(ctx, prod.UID, epoch, lost, began))
+		storetest.Must[bool](t)(b.MarkLost(ctx, prod.UID, epoch, lost, began))
 		if row := everything(api.AttentionFilter{}).Items[0]; !row.Stale || !row.AgentAway || !row.AsOf.Equal(began) {
 			t.Errorf("a row of an agent that is away: %+v", row)
 		}

@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"encoding/json"
 	"sync"
 	"testing"
 	"time"
@@ -13,94 +12,65 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/audit"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 	"github.com/slipway-gitops/slipway/internal/server/store"
+	"github.com/slipway-gitops/slipway/internal/server/store/storetest"
 )
 
 var _ audit.Storage = (*store.Store)(nil)
 
-func (b *bench) entry(action string, object api.Ref) audit.Entry {
-	return audit.Entry{
-		At: b.clock.Now(), Actor: api.Principal{Type: "user", ID: "ada"}, IP: "10.0.0.1", UserAgent: "cli", RequestID: "r", Action: action, Object: object,
-		Reason: "it was <late> & dark", Outcome: api.OutcomeSucceeded, Message: "done",
-		Before: json.RawMessage(`{"b": 1.0, "a":"<x>"}`), After: json.RawMessage(`{"big":12345678901234567890}`),
-	}
-}
-
-// verify checks the chain as it is stored.
-func (b *bench) verify(t *testing.T) int64 {
-	t.Helper()
-	v := chain.NewVerifier(must[audit.Head](t)(b.AuditAnchor(t.Context())))
-	for after := int64(0); ; {
-		entries := must[[]audit.Entry](t)(b.AuditEntries(t.Context(), after, 7))
-		if len(entries) == 0 {
-			break
-		}
-		for _, e := range entries {
-			if err := v.Next(e); err != nil {
-				t.Fatal(err)
-			}
-			after = e.ID
-		}
-	}
-	if err := v.End(must[audit.Head](t)(b.AuditHead(t.Context()))); err != nil {
-		t.Fatal(err)
-	}
-	return v.Checked()
-}
-
 func TestEntriesOfTheAuditAreOneChainWhoeverWrites(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bench) {
+	storetest.OnBoth(t, func(t *testing.T, b *storetest.Bench) {
 		var wg sync.WaitGroup
 		for range 4 {
 			wg.Go(func() {
 				for range 5 {
-					if _, err := b.AppendAudit(t.Context(), "", b.entry("role.create", api.Ref{Type: "role", ID: "account.r", Scope: "account"})); err != nil {
+					if _, err := b.AppendAudit(t.Context(), "", b.Entry("role.create", api.Ref{Type: "role", ID: "account.r", Scope: "account"})); err != nil {
 						t.Error(err)
 					}
 				}
 			})
 		}
 		wg.Wait()
-		if n := b.verify(t); n != 20 {
+		if n := b.Verify(t); n != 20 {
 			t.Errorf("%d entries, want 20", n)
 		}
-		odd := b.entry("role.\x00create", api.Ref{})
+		odd := b.Entry("role.\x00create", api.Ref{})
 		odd.Message, odd.At = "a\xffb", odd.At.Add(1234*time.Nanosecond)
-		written := must[audit.Entry](t)(b.AppendAudit(t.Context(), "", odd))
-		read := must[[]audit.Entry](t)(b.AuditEntries(t.Context(), 20, 10))
+		written := storetest.Must[audit.Entry](t)(b.AppendAudit(t.Context(), "", odd))
+		read := storetest.Must[[]audit.Entry](t)(b.AuditEntries(t.Context(), 20, 10))
 		if diff := cmp.Diff([]audit.Entry{written}, read); diff != "" {
 			t.Errorf("read (-written +read):\n%s", diff)
 		}
-		b.verify(t)
+		b.Verify(t)
 	})
 }
 
 func TestAnEntryWithAKeyIsWrittenOnce(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bench) {
+	storetest.OnBoth(t, func(t *testing.T, b *storetest.Bench) {
 		var wg sync.WaitGroup
 		for range 5 {
 			wg.Go(func() {
-				if _, err := b.AppendAudit(t.Context(), "agent/1", b.entry("application.sync", api.Ref{})); err != nil {
+				if _, err := b.AppendAudit(t.Context(), "agent/1", b.Entry("application.sync", api.Ref{})); err != nil {
 					t.Error(err)
 				}
 			})
 		}
 		wg.Wait()
-		if again := must[audit.Entry](t)(b.AppendAudit(t.Context(), "agent/1", b.entry("x.y", api.Ref{}))); again.ID != 0 {
+		if again := storetest.Must[audit.Entry](t)(b.AppendAudit(t.Context(), "agent/1", b.Entry("x.y", api.Ref{}))); again.ID != 0 {
 			t.Errorf("written again: %+v", again)
 		}
-		if n := b.verify(t); n != 1 {
+		if n := b.Verify(t); n != 1 {
 			t.Errorf("%d entries, want 1", n)
 		}
 	})
 }
 
 func TestRetentionMovesTheAnchorAndKeepsTheChain(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bench) {
+	storetest.OnBoth(t, func(t *testing.T, b *storetest.Bench) {
 		ctx := t.Context()
 		var entries []audit.Entry
 		for range 10 {
-			b.clock.move(time.Hour)
-			entries = append(entries, must[audit.Entry](t)(b.AppendAudit(ctx, "", b.entry("role.create", api.Ref{}))))
+			b.Clock.Move(time.Hour)
+			entries = append(entries, storetest.Must[audit.Entry](t)(b.AppendAudit(ctx, "", b.Entry("role.create", api.Ref{}))))
 		}
 		place := func(n int) audit.Head {
 			if n == 0 {
@@ -111,10 +81,10 @@ func TestRetentionMovesTheAnchorAndKeepsTheChain(t *testing.T) {
 		if err := b.PruneAudit(ctx, place(6)); err != nil {
 			t.Fatal(err)
 		}
-		if n := b.verify(t); n != 4 {
+		if n := b.Verify(t); n != 4 {
 			t.Errorf("%d entries are left, want 4", n)
 		}
-		if diff := cmp.Diff(place(6), must[audit.Head](t)(b.AuditAnchor(ctx))); diff != "" {
+		if diff := cmp.Diff(place(6), storetest.Must[audit.Head](t)(b.AuditAnchor(ctx))); diff != "" {
 			t.Errorf("anchor (-want +got):\n%s", diff)
 		}
 		forged := place(8)
@@ -124,12 +94,12 @@ func TestRetentionMovesTheAnchorAndKeepsTheChain(t *testing.T) {
 				t.Errorf("%s is pruned", name)
 			}
 		}
-		b.verify(t)
+		b.Verify(t)
 	})
 }
 
 func TestTheAuditIsFilteredAndPagedTheNewestFirst(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bench) {
+	storetest.OnBoth(t, func(t *testing.T, b *storetest.Bench) {
 		ctx := t.Context()
 		objects := []api.Ref{
 			{Type: "role", ID: "account.r", Scope: "account"},
@@ -137,16 +107,16 @@ func TestTheAuditIsFilteredAndPagedTheNewestFirst(t *testing.T) {
 			{Type: "application", ID: "project.acme.shop.a/argocd/x", Scope: "project.acme.shop"},
 			{},
 		}
-		start := b.clock.Now()
+		start := b.Clock.Now()
 		for i := range 12 {
-			b.clock.move(time.Minute)
+			b.Clock.Move(time.Minute)
 			action := []string{"role.create", "role.delete", "application.sync", "session.create"}[i%4]
-			must[audit.Entry](t)(b.AppendAudit(ctx, "", b.entry(action, objects[i%4])))
+			storetest.Must[audit.Entry](t)(b.AppendAudit(ctx, "", b.Entry(action, objects[i%4])))
 		}
 		numbers := func(visible rbac.Filter, f api.AuditFilter) []int64 {
 			list := []int64{}
 			for {
-				page := must[api.Page[api.AuditEntry]](t)(b.ListAudit(ctx, visible, f))
+				page := storetest.Must[api.Page[api.AuditEntry]](t)(b.ListAudit(ctx, visible, f))
 				for _, e := range page.Items {
 					list = append(list, e.ID)
 				}
@@ -162,15 +132,15 @@ func TestTheAuditIsFilteredAndPagedTheNewestFirst(t *testing.T) {
 			filter  api.AuditFilter
 			want    []int64
 		}{
-			"all":          {all(api.TypeAudit), api.AuditFilter{ListOptions: api.ListOptions{Limit: 5}}, []int64{12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1}},
-			"oldest":       {all(api.TypeAudit), api.AuditFilter{Action: "role.create", ListOptions: api.ListOptions{Sort: "id", Limit: 2}}, []int64{1, 5, 9}},
-			"noun":         {all(api.TypeAudit), api.AuditFilter{Action: "role.", From: start.Add(5 * time.Minute), To: start.Add(9 * time.Minute)}, []int64{6, 5}},
-			"object":       {all(api.TypeAudit), api.AuditFilter{ObjectType: "role", ObjectID: "org.acme.r"}, []int64{10, 6, 2}},
-			"outcome":      {all(api.TypeAudit), api.AuditFilter{Outcome: "failed"}, []int64{}},
-			"actor":        {all(api.TypeAudit), api.AuditFilter{Actor: "ada", Action: "session.create", RequestID: "r"}, []int64{12, 8, 4}},
-			"number":       {all(api.TypeAudit), api.AuditFilter{ID: 7}, []int64{7}},
+			"all":          {storetest.All(api.TypeAudit), api.AuditFilter{ListOptions: api.ListOptions{Limit: 5}}, []int64{12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1}},
+			"oldest":       {storetest.All(api.TypeAudit), api.AuditFilter{Action: "role.create", ListOptions: api.ListOptions{Sort: "id", Limit: 2}}, []int64{1, 5, 9}},
+			"noun":         {storetest.All(api.TypeAudit), api.AuditFilter{Action: "role.", From: start.Add(5 * time.Minute), To: start.Add(9 * time.Minute)}, []int64{6, 5}},
+			"object":       {storetest.All(api.TypeAudit), api.AuditFilter{ObjectType: "role", ObjectID: "org.acme.r"}, []int64{10, 6, 2}},
+			"outcome":      {storetest.All(api.TypeAudit), api.AuditFilter{Outcome: "failed"}, []int64{}},
+			"actor":        {storetest.All(api.TypeAudit), api.AuditFilter{Actor: "ada", Action: "session.create", RequestID: "r"}, []int64{12, 8, 4}},
+			"number":       {storetest.All(api.TypeAudit), api.AuditFilter{ID: 7}, []int64{7}},
 			"unseen":       {org, api.AuditFilter{ID: 5}, []int64{}},
-			"scope":        {all(api.TypeAudit), api.AuditFilter{ListOptions: api.ListOptions{Scope: "org.acme", Limit: 3}}, []int64{11, 10, 7, 6, 3, 2}},
+			"scope":        {storetest.All(api.TypeAudit), api.AuditFilter{ListOptions: api.ListOptions{Scope: "org.acme", Limit: 3}}, []int64{11, 10, 7, 6, 3, 2}},
 			"rights":       {org, api.AuditFilter{}, []int64{11, 10, 7, 6, 3, 2}},
 			"rights by id": {one, api.AuditFilter{}, []int64{12, 5}},
 			"no rights":    {rbac.Filter{}, api.AuditFilter{}, []int64{}},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
 )
 
 // Backlog is what is to be done, over all servers.
@@ -26,24 +27,24 @@ const deadFor = 24 * time.Hour
 
 // Backlog counts what is to be done.
 func (s *Store) Backlog(ctx context.Context) (b Backlog, err error) {
-	err = s.read(ctx, func(t tx) error {
+	err = s.Read(ctx, func(t db.Tx) error {
 		b = Backlog{Notifications: map[string]int64{}}
-		if err := t.one(ctx, "SELECT COUNT(*) FROM bulk_job WHERE finished_at = 0", nil, &b.Jobs); err != nil {
+		if err := t.One(ctx, "SELECT COUNT(*) FROM bulk_job WHERE finished_at = 0", nil, &b.Jobs); err != nil {
 			return err
 		}
-		if err := t.one(ctx, "SELECT COUNT(*) FROM command WHERE finished_at = 0", nil, &b.Commands); err != nil {
+		if err := t.One(ctx, "SELECT COUNT(*) FROM command WHERE finished_at = 0", nil, &b.Commands); err != nil {
 			return err
 		}
-		for state, since := range map[string]int64{api.DeliveryWaiting: 0, api.DeliveryDead: t.now - deadFor.Microseconds()} {
+		for state, since := range map[string]int64{api.DeliveryWaiting: 0, api.DeliveryDead: t.Now - deadFor.Microseconds()} {
 			var n int64
-			err := t.one(ctx, "SELECT COUNT(*) FROM notification_delivery WHERE state = ? AND finished_at >= ?", []any{state, since}, &n)
+			err := t.One(ctx, "SELECT COUNT(*) FROM notification_delivery WHERE state = ? AND finished_at >= ?", []any{state, since}, &n)
 			if err != nil {
 				return err
 			}
 			b.Notifications[state] = n
 		}
 		var lag int64
-		err := t.one(ctx, "SELECT COALESCE(SUM(pending), 0), COALESCE(MAX(lag), 0) FROM agent WHERE revoked = 0 AND state IN (?, ?)",
+		err := t.One(ctx, "SELECT COALESCE(SUM(pending), 0), COALESCE(MAX(lag), 0) FROM agent WHERE revoked = 0 AND state IN (?, ?)",
 			[]any{api.AgentConnected, api.AgentDegraded}, &b.Pending, &lag)
 		b.Lag = time.Duration(lag) * time.Millisecond
 		return err

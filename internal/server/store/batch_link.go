@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
 )
 
 // link says of the applications of a batch what they are of.
@@ -26,11 +27,11 @@ func (b *batch) link(ctx context.Context) error {
 	if len(apps) == 0 && !renamed {
 		return nil
 	}
-	if err := lockLinks(ctx, b.tx, false); err != nil {
+	if err := lockLinks(ctx, b.Tx, false); err != nil {
 		return err
 	}
 	if len(apps) > 0 {
-		l, err := newLinker(ctx, b.tx, b.id, apps)
+		l, err := newLinker(ctx, b.Tx, b.id, apps)
 		if err != nil {
 			return err
 		}
@@ -55,13 +56,13 @@ func (b *batch) await(ctx context.Context) error {
 		keys = append(keys, key)
 	}
 	slices.SortFunc(keys, func(x, y agentapi.Key) int { return strings.Compare(x.String(), y.String()) })
-	for part := range slices.Chunk(keys, rowsAtOnce) {
+	for part := range slices.Chunk(keys, db.RowsAtOnce) {
 		args := make([]any, 0, 3*len(part))
 		for _, key := range part {
 			args = append(args, b.uid, key.Namespace, key.Name)
 		}
 		line := "(?, ?, ?, 0)"
-		_, err := b.exec(ctx, "INSERT INTO unlinked (agent, namespace, name, tries) VALUES "+strings.Repeat(line+", ", len(part)-1)+line+
+		_, err := b.Exec(ctx, "INSERT INTO unlinked (agent, namespace, name, tries) VALUES "+strings.Repeat(line+", ", len(part)-1)+line+
 			" ON CONFLICT (agent, namespace, name) DO NOTHING", args...)
 		if err != nil {
 			return fmt.Errorf("note new applications to link: %w", err)

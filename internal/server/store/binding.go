@@ -4,10 +4,11 @@ import (
 	"context"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
 )
 
 // Bindings keeps bindings.
-func (s *Store) Bindings() Entities[api.Binding] { return Entities[api.Binding]{s, bindings()} }
+func (s *Store) Bindings() Entities[api.Binding] { return Entities[api.Binding]{s.DB, bindings()} }
 
 func bindings() *entity[api.Binding] {
 	return &entity[api.Binding]{
@@ -24,7 +25,7 @@ func bindings() *entity[api.Binding] {
 		},
 		sorts: bindingSorts(),
 		// What it refers to must be there, and stay until this is written.
-		prepare: func(ctx context.Context, t tx, b, _ *api.Binding) error {
+		prepare: func(ctx context.Context, t db.Tx, b, _ *api.Binding) error {
 			if b.ResourceGroup == "" {
 				b.ResourceGroup = api.AllResources
 			}
@@ -32,7 +33,7 @@ func bindings() *entity[api.Binding] {
 				api.PrincipalUser: "person", api.PrincipalGroup: "team", api.PrincipalServiceAccount: "service_account",
 			}[b.Principal.Type]
 			if table == "" {
-				return invalid("principal.type", "principal %.80q is none: write user, group or serviceaccount", b.Principal.Type)
+				return db.Invalid("principal.type", "principal %.80q is none: write user, group or serviceaccount", b.Principal.Type)
 			}
 			return firstError(
 				refers(ctx, t, "principal.id", table, b.Principal.Type, b.Principal.ID),
@@ -52,7 +53,7 @@ func bindingSorts() map[string]string {
 // Grants reads what rights follow from, for rbac.NewPolicy; without what comes
 // with the server.
 func (s *Store) Grants(ctx context.Context) (roleList []api.Role, groupList []api.ResourceGroup, bindingList []api.Binding, err error) {
-	err = s.read(ctx, func(t tx) (err error) {
+	err = s.Read(ctx, func(t db.Tx) (err error) {
 		if roleList, err = everything(ctx, t, roles(), "built_in = 0"); err != nil {
 			return err
 		}
@@ -65,7 +66,7 @@ func (s *Store) Grants(ctx context.Context) (roleList []api.Role, groupList []ap
 	return roleList, groupList, bindingList, err
 }
 
-func everything[T any](ctx context.Context, t tx, e *entity[T], condition string) ([]T, error) {
+func everything[T any](ctx context.Context, t db.Tx, e *entity[T], condition string) ([]T, error) {
 	found, err := e.query(ctx, t, " WHERE "+condition+" ORDER BY id")
 	list := make([]T, 0, len(found))
 	for _, v := range found {
@@ -77,8 +78,8 @@ func everything[T any](ctx context.Context, t tx, e *entity[T], condition string
 // GrantsVersion counts the changes of what Grants reads: a policy made of an
 // older one is out of date.
 func (s *Store) GrantsVersion(ctx context.Context) (version int64, err error) {
-	err = s.read(ctx, func(t tx) error {
-		return t.one(ctx, "SELECT version FROM setting WHERE id = ?", []any{settingPolicy}, &version)
+	err = s.Read(ctx, func(t db.Tx) error {
+		return t.One(ctx, "SELECT version FROM setting WHERE id = ?", []any{settingPolicy}, &version)
 	})
 	return version, err
 }

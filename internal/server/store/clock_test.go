@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/internal/server/store"
+	"github.com/slipway-gitops/slipway/internal/server/store/storetest"
 )
 
 // With SQLite the clock is that of the program, which jumps here. PostgreSQL's own does the same to the same statements.
@@ -13,17 +14,19 @@ func TestWorkThatWasHeldWhileTheClockWasAheadIsDoneWhenItGoesBack(t *testing.T) 
 	t.Parallel()
 	const year = 365 * 24 * time.Hour
 	ctx := t.Context()
-	b := open(t, filepath.Join(t.TempDir(), "slipway.db"), true)
-	claim := func(job, holder string) bool { return must[bool](t)(b.ClaimJob(ctx, job, holder, time.Minute)) }
-	b.clock.move(year)
-	must[[]store.Server](t)(b.KeepServer(ctx, store.Server{ID: "dead", Address: "10.0.0.9:1"}, time.Minute))
+	b := storetest.Open(t, filepath.Join(t.TempDir(), "slipway.db"), true)
+	claim := func(job, holder string) bool {
+		return storetest.Must[bool](t)(b.ClaimJob(ctx, job, holder, time.Minute))
+	}
+	b.Clock.Move(year)
+	storetest.Must[[]store.Server](t)(b.KeepServer(ctx, store.Server{ID: "dead", Address: "10.0.0.9:1"}, time.Minute))
 	if !claim("ended", "one") || !claim("held", "one") {
 		t.Fatal("nobody has them")
 	}
 	if err := b.EndJob(ctx, "ended", "one", time.Hour); err != nil {
 		t.Fatal(err)
 	}
-	b.clock.move(-year)
+	b.Clock.Move(-year)
 	for _, job := range []string{"ended", "held"} {
 		if !claim(job, "two") {
 			t.Errorf("job %s waits for a year", job)
@@ -32,18 +35,18 @@ func TestWorkThatWasHeldWhileTheClockWasAheadIsDoneWhenItGoesBack(t *testing.T) 
 			t.Errorf("two have job %s", job)
 		}
 	}
-	if others := must[[]store.Server](t)(b.KeepServer(ctx, store.Server{ID: "me"}, time.Minute)); len(others) != 0 {
+	if others := storetest.Must[[]store.Server](t)(b.KeepServer(ctx, store.Server{ID: "me"}, time.Minute)); len(others) != 0 {
 		t.Errorf("a server that will have been seen in a year counts: %v", others)
 	}
-	if n := must[int64](t)(b.BuryServers(ctx, store.Server{ID: "me"}, time.Minute)); n != 1 {
+	if n := storetest.Must[int64](t)(b.BuryServers(ctx, store.Server{ID: "me"}, time.Minute)); n != 1 {
 		t.Errorf("%d servers are buried", n)
 	}
 	// A little is the difference between two clocks, and no jump.
-	b.clock.move(time.Second)
+	b.Clock.Move(time.Second)
 	if !claim("near", "one") {
 		t.Fatal("nobody has it")
 	}
-	b.clock.move(-time.Second)
+	b.Clock.Move(-time.Second)
 	if claim("near", "two") {
 		t.Error("a job that is held is taken away")
 	}

@@ -12,14 +12,15 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/internal/server/gateway"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
 )
 
 // AddCommand keeps a command as pending. Its id must never have been used.
 func (s *Store) AddCommand(ctx context.Context, c gateway.Command) error {
-	return s.write(ctx, func(t tx) error {
+	return s.Write(ctx, func(t db.Tx) error {
 		var agent, scope string
-		if err := t.one(ctx, "SELECT id, scope FROM agent WHERE uid = ?", []any{c.Agent}, &agent, &scope); err != nil {
-			if isNotFound(err) {
+		if err := t.One(ctx, "SELECT id, scope FROM agent WHERE uid = ?", []any{c.Agent}, &agent, &scope); err != nil {
+			if db.IsNotFound(err) {
 				return gateway.ErrUnknown
 			}
 			return err
@@ -27,13 +28,13 @@ func (s *Store) AddCommand(ctx context.Context, c gateway.Command) error {
 		object := api.Ref{Type: api.TypeAgent, ID: agent, Scope: api.Scope(scope)}
 		if c.Target.Name != "" {
 			object = api.Ref{Type: typeOf(c.Target.Kind), ID: api.ItemID(agent, c.Target.Namespace, c.Target.Name), Scope: api.Scope(scope)}
-			err := t.one(ctx, "SELECT scope FROM item WHERE kind = ? AND id = ?", []any{string(c.Target.Kind), object.ID}, (*string)(&object.Scope))
-			if err != nil && !isNotFound(err) {
+			err := t.One(ctx, "SELECT scope FROM item WHERE kind = ? AND id = ?", []any{string(c.Target.Kind), object.ID}, (*string)(&object.Scope))
+			if err != nil && !db.IsNotFound(err) {
 				return err
 			}
 		}
-		_, err := t.exec(ctx, "INSERT INTO command_id (id, created_at) VALUES (?, ?)", c.ID, t.now)
-		if isExists(err) {
+		_, err := t.Exec(ctx, "INSERT INTO command_id (id, created_at) VALUES (?, ?)", c.ID, t.Now)
+		if db.IsExists(err) {
 			return gateway.ErrExists
 		}
 		if err != nil {
@@ -41,14 +42,14 @@ func (s *Store) AddCommand(ctx context.Context, c gateway.Command) error {
 		}
 		// One row that all of them change puts them in an order.
 		var place int64
-		if err := t.one(ctx, "UPDATE setting SET version = version + 1 WHERE id = ? RETURNING version", []any{settingCommands}, &place); err != nil {
+		if err := t.One(ctx, "UPDATE setting SET version = version + 1 WHERE id = ? RETURNING version", []any{settingCommands}, &place); err != nil {
 			return fmt.Errorf("place command: %w", err)
 		}
 		body, kept := string(c.Body), keptCommand{Command: c.Command, Trial: c.Trial}
 		kept.Body = nil
-		_, err = t.exec(ctx, `INSERT INTO command (id, place, agent, agent_id, kind, object_type, object_id, object_scope, command, body, status, code,
-			message, result, created_at, sent_at, deadline, finished_at) VALUES (`+marks(18)+")",
-			c.ID, place, c.Agent, agent, string(c.Kind), object.Type, object.ID, string(object.Scope), encode(kept), body, string(agentapi.StatusPending), "",
+		_, err = t.Exec(ctx, `INSERT INTO command (id, place, agent, agent_id, kind, object_type, object_id, object_scope, command, body, status, code,
+			message, result, created_at, sent_at, deadline, finished_at) VALUES (`+db.Marks(18)+")",
+			c.ID, place, c.Agent, agent, string(c.Kind), object.Type, object.ID, string(object.Scope), db.Encode(kept), body, string(agentapi.StatusPending), "",
 			"", "", c.Issued, 0, c.Deadline, 0)
 		if err != nil {
 			return fmt.Errorf("keep command: %w", err)
@@ -69,16 +70,16 @@ const settingCommands = "commands"
 // MarkSent makes pending commands sent, and returns the ids of those that are
 // pending or sent.
 func (s *Store) MarkSent(ctx context.Context, uid string, ids []string, now time.Time) (open []string, err error) {
-	err = s.write(ctx, func(t tx) error {
+	err = s.Write(ctx, func(t db.Tx) error {
 		open = nil
-		for part := range slices.Chunk(ids, chunk) {
-			condition := "agent = ? AND finished_at = 0 AND id IN (" + marks(len(part)) + ")"
-			args := append([]any{uid}, anys(part)...)
+		for part := range slices.Chunk(ids, db.Chunk) {
+			condition := "agent = ? AND finished_at = 0 AND id IN (" + db.Marks(len(part)) + ")"
+			args := append([]any{uid}, db.Anys(part)...)
 			set := append([]any{string(agentapi.StatusSent), now}, args...)
-			if _, err := t.exec(ctx, "UPDATE command SET status = ?, sent_at = CASE WHEN sent_at = 0 THEN ? ELSE sent_at END WHERE "+condition, set...); err != nil {
+			if _, err := t.Exec(ctx, "UPDATE command SET status = ?, sent_at = CASE WHEN sent_at = 0 THEN ? ELSE sent_at END WHERE "+condition, set...); err != nil {
 				return fmt.Errorf("mark commands as sent: %w", err)
 			}
-			if err := t.each(ctx, "SELECT id FROM command WHERE "+condition+" ORDER BY place", args, collect(&open)); err != nil {
+			if err := t.Each(ctx, "SELECT id FROM command WHERE "+condition+" ORDER BY place", args, db.Collect(&open)); err != nil {
 				return err
 			}
 		}
@@ -90,7 +91,7 @@ func (s *Store) MarkSent(ctx context.Context, uid string, ids []string, now time
 // FinishCommand keeps the result of a command that has none yet, and reports
 // whether it did.
 func (s *Store) FinishCommand(ctx context.Context, uid string, r agentapi.Result, pendingOnly bool, now time.Time) (done bool, err error) {
-	err = s.write(ctx, func(t tx) error {
+	err = s.Write(ctx, func(t db.Tx) error {
 		done = false
 		finished := r.Finished
 		if finished.IsZero() {
@@ -102,7 +103,7 @@ func (s *Store) FinishCommand(ctx context.Context, uid string, r agentapi.Result
 			condition += " AND status = ?"
 			args = append(args, string(agentapi.StatusPending))
 		}
-		n, err := t.exec(ctx, "UPDATE command SET status = ?, code = ?, message = ?, result = ?, finished_at = ?, body = '' WHERE "+condition, args...)
+		n, err := t.Exec(ctx, "UPDATE command SET status = ?, code = ?, message = ?, result = ?, finished_at = ?, body = '' WHERE "+condition, args...)
 		if err != nil {
 			return fmt.Errorf("keep result of command: %w", err)
 		}
@@ -117,18 +118,18 @@ func (s *Store) FinishCommand(ctx context.Context, uid string, r agentapi.Result
 }
 
 // commands reads commands; gateway.ErrUnknown where there are none.
-func readCommands(ctx context.Context, t tx, condition string, args ...any) ([]gateway.Command, error) {
+func readCommands(ctx context.Context, t db.Tx, condition string, args ...any) ([]gateway.Command, error) {
 	var list []gateway.Command
 	query := "SELECT id, command, body, status, code, message, result, finished_at FROM command WHERE " + condition + " ORDER BY place"
-	err := t.each(ctx, query, args, func(rows *sql.Rows) error {
+	err := t.Each(ctx, query, args, func(rows *sql.Rows) error {
 		var c gateway.Command
 		var id, body, result string
 		var kept keptCommand
-		err := rows.Scan(&id, decode(&kept), &body, (*string)(&c.Result.Status), (*string)(&c.Result.Code), &c.Result.Message, &result,
-			instant(&c.Result.Finished))
+		err := rows.Scan(&id, db.Decode(&kept), &body, (*string)(&c.Result.Status), (*string)(&c.Result.Code), &c.Result.Message, &result,
+			db.Instant(&c.Result.Finished))
 		c.Command, c.Trial = kept.Command, kept.Trial
 		c.ID, c.Result.ID = id, id
-		c.Body, c.Result.Body = raw(body), raw(result)
+		c.Body, c.Result.Body = db.Raw(body), db.Raw(result)
 		list = append(list, c)
 		return err
 	})
@@ -143,7 +144,7 @@ func readCommands(ctx context.Context, t tx, condition string, args ...any) ([]g
 
 // OpenCommands returns the commands without a result, in the order they were added.
 func (s *Store) OpenCommands(ctx context.Context, uid string) (list []gateway.Command, err error) {
-	err = s.read(ctx, func(t tx) error {
+	err = s.Read(ctx, func(t db.Tx) error {
 		condition, args := "finished_at = 0", []any(nil)
 		if uid != "" {
 			condition, args = "finished_at = 0 AND agent = ?", []any{uid}
@@ -156,7 +157,7 @@ func (s *Store) OpenCommands(ctx context.Context, uid string) (list []gateway.Co
 
 // GetCommand returns a command and its result, as far as there is one.
 func (s *Store) GetCommand(ctx context.Context, id string) (c gateway.Command, err error) {
-	err = s.read(ctx, func(t tx) error {
+	err = s.Read(ctx, func(t db.Tx) error {
 		found, err := readCommands(ctx, t, "id = ?", id)
 		if err == nil {
 			c = found[0]
@@ -173,10 +174,10 @@ func scanShown(rows *sql.Rows, c *api.Command, more ...any) error {
 	var asked agentapi.Command
 	var result string
 	err := rows.Scan(append([]any{
-		&c.ID, &c.Agent, &c.Kind, &c.Object.Type, &c.Object.ID, (*string)(&c.Object.Scope), decode(&asked), &c.Status,
-		&c.Message, &result, instant(&c.CreatedAt), instant(&c.Deadline), instant(&c.FinishedAt),
+		&c.ID, &c.Agent, &c.Kind, &c.Object.Type, &c.Object.ID, (*string)(&c.Object.Scope), db.Decode(&asked), &c.Status,
+		&c.Message, &result, db.Instant(&c.CreatedAt), db.Instant(&c.Deadline), db.Instant(&c.FinishedAt),
 	}, more...)...)
-	c.Reason, c.Result = asked.Reason, raw(result)
+	c.Reason, c.Result = asked.Reason, db.Raw(result)
 	if kind, id, ok := strings.Cut(asked.User, ":"); ok {
 		c.By = api.Principal{Type: kind, ID: id}
 	}
@@ -185,14 +186,12 @@ func scanShown(rows *sql.Rows, c *api.Command, more ...any) error {
 
 // ShowCommand reads a command as the API tells it.
 func (s *Store) ShowCommand(ctx context.Context, id string) (c api.Command, err error) {
-	err = s.read(ctx, func(t tx) error {
-		found := false
-		err := t.each(ctx, "SELECT "+shownColumns+" FROM command WHERE id = ?", []any{id}, func(rows *sql.Rows) error {
-			found = true
+	err = s.Read(ctx, func(t db.Tx) error {
+		err := t.Row(ctx, "SELECT "+shownColumns+" FROM command WHERE id = ?", []any{id}, func(rows *sql.Rows) error {
 			return scanShown(rows, &c)
 		})
-		if err == nil && !found {
-			return notFound("command", id)
+		if db.IsNotFound(err) {
+			return db.NotFound("command", id)
 		}
 		return err
 	})
@@ -205,23 +204,23 @@ func (s *Store) ListCommands(ctx context.Context, agent string, options api.List
 	if options.Sort == "" {
 		options.Sort = "-createdAt"
 	}
-	order, err := newOrder(options, "command.id", map[string]string{
+	order, err := db.NewOrder(options, "command.id", map[string]string{
 		"createdAt": "command.created_at", "finishedAt": "command.finished_at", "status": "command.status", "kind": "command.kind",
 	})
 	if err != nil {
 		return page, err
 	}
-	w := &where{}
+	w := &db.Where{}
 	if agent != "" {
-		w.and("command.agent_id = ?", agent)
+		w.And("command.agent_id = ?", agent)
 	}
 	if options.Scope != "" {
-		condition, args := compileScope("command.object_scope", options.Scope)
-		w.and(condition, args...)
+		condition, args := db.CompileScope("command.object_scope", options.Scope)
+		w.And(condition, args...)
 	}
-	w.contains(options.Search, "command.kind", "command.object_id", "command.message")
-	err = s.read(ctx, func(t tx) error {
-		page, err = readPage(ctx, t, "command", shownColumns, w, order, scanShown, func(c *api.Command) string { return c.ID })
+	w.Contains(options.Search, "command.kind", "command.object_id", "command.message")
+	err = s.Read(ctx, func(t db.Tx) error {
+		page, err = db.ReadPage(ctx, t, "command", shownColumns, w, order, scanShown, func(c *api.Command) string { return c.ID })
 		return err
 	})
 	return page, err
@@ -229,8 +228,8 @@ func (s *Store) ListCommands(ctx context.Context, agent string, options api.List
 
 // DropCommands forgets commands that were finished before a time. Their ids stay used.
 func (s *Store) DropCommands(ctx context.Context, before time.Time) (dropped int64, err error) {
-	err = s.write(ctx, func(t tx) error {
-		dropped, err = t.exec(ctx, "DELETE FROM command WHERE finished_at <> 0 AND finished_at < ?", before)
+	err = s.Write(ctx, func(t db.Tx) error {
+		dropped, err = t.Exec(ctx, "DELETE FROM command WHERE finished_at <> 0 AND finished_at < ?", before)
 		return err
 	})
 	return dropped, err
@@ -239,9 +238,9 @@ func (s *Store) DropCommands(ctx context.Context, before time.Time) (dropped int
 // OverdueCommands returns the ids of commands without a result whose deadline
 // has passed, by the uid of their agent.
 func (s *Store) OverdueCommands(ctx context.Context, now time.Time) (list map[string][]string, err error) {
-	err = s.read(ctx, func(t tx) error {
+	err = s.Read(ctx, func(t db.Tx) error {
 		list = map[string][]string{}
-		return t.each(ctx, "SELECT agent, id FROM command WHERE finished_at = 0 AND deadline <= ?", []any{now}, func(rows *sql.Rows) error {
+		return t.Each(ctx, "SELECT agent, id FROM command WHERE finished_at = 0 AND deadline <= ?", []any{now}, func(rows *sql.Rows) error {
 			var uid, id string
 			err := rows.Scan(&uid, &id)
 			list[uid] = append(list[uid], id)

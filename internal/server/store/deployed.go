@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
 )
 
 // longestVersion is how long what makes a version may be: an index holds three
@@ -35,7 +36,7 @@ func (d deployed) version() string {
 
 // told is a version as the API tells it.
 func (d deployed) told() api.Deployed {
-	return api.Deployed{Image: d.image, Tag: d.tag, Chart: d.chart, Commit: d.commit, Version: d.version(), Since: moment(d.at)}
+	return api.Deployed{Image: d.image, Tag: d.tag, Chart: d.chart, Commit: d.commit, Version: d.version(), Since: db.Moment(d.at)}
 }
 
 // argoHistory is one deployment of status.history.
@@ -118,7 +119,7 @@ func microsOf(text string) int64 {
 	if err != nil {
 		return 0
 	}
-	return micros(at)
+	return db.Micros(at)
 }
 
 // versionImage finds the image whose tag counts: the named one, else the first.

@@ -6,17 +6,18 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
 )
 
 // Entities keeps the entities of one noun. Each method is one transaction.
 type Entities[T any] struct {
-	store *Store
+	store *db.DB
 	kept  *entity[T]
 }
 
 // List gives what the filter lets through.
 func (e Entities[T]) List(ctx context.Context, visible rbac.Filter, options api.ListOptions) (page api.Page[T], err error) {
-	err = e.store.read(ctx, func(t tx) error {
+	err = e.store.Read(ctx, func(t db.Tx) error {
 		page, err = e.kept.list(ctx, t, options, visible)
 		return err
 	})
@@ -26,7 +27,7 @@ func (e Entities[T]) List(ctx context.Context, visible rbac.Filter, options api.
 // Get reads one; ErrNotFound where there is none.
 func (e Entities[T]) Get(ctx context.Context, id string) (T, error) {
 	var v T
-	err := e.store.read(ctx, func(t tx) error {
+	err := e.store.Read(ctx, func(t db.Tx) error {
 		found, err := e.kept.get(ctx, t, id)
 		if err == nil {
 			v = *found
@@ -39,7 +40,7 @@ func (e Entities[T]) Get(ctx context.Context, id string) (T, error) {
 // Create makes one and gives it back with id, version and times. ErrExists
 // where there is one of that id.
 func (e Entities[T]) Create(ctx context.Context, v T) (T, error) {
-	err := e.store.write(ctx, func(t tx) error {
+	err := e.store.Write(ctx, func(t db.Tx) error {
 		made := v // a second try begins with what was handed in
 		if err := e.kept.insert(ctx, t, &made); err != nil {
 			return err
@@ -56,7 +57,7 @@ func (e Entities[T]) Create(ctx context.Context, v T) (T, error) {
 // Update replaces what can change. ErrStale where the version is another one
 // than that of v; 0 is any.
 func (e Entities[T]) Update(ctx context.Context, v T) (T, error) {
-	err := e.store.write(ctx, func(t tx) error {
+	err := e.store.Write(ctx, func(t db.Tx) error {
 		changed := v
 		if err := e.kept.update(ctx, t, &changed); err != nil {
 			return err
@@ -73,7 +74,7 @@ func (e Entities[T]) Update(ctx context.Context, v T) (T, error) {
 // Delete deletes one. ErrReferenced where something refers to it; with Force
 // what refers to it goes too.
 func (e Entities[T]) Delete(ctx context.Context, id string, options api.DeleteOptions) error {
-	return e.store.write(ctx, func(t tx) error {
+	return e.store.Write(ctx, func(t db.Tx) error {
 		if err := e.kept.remove(ctx, t, id, options); err != nil {
 			return err
 		}
@@ -95,10 +96,10 @@ func firstError(list ...error) error {
 const settingPolicy = "policy"
 
 // policyChanged notes that rights may be others from now on.
-func policyChanged(ctx context.Context, t tx, kind string) error {
+func policyChanged(ctx context.Context, t db.Tx, kind string) error {
 	switch kind {
 	case "", api.TypeRole, api.TypeResourceGroup, api.TypeBinding:
-		_, err := t.exec(ctx, "UPDATE setting SET version = version + 1 WHERE id = ?", settingPolicy)
+		_, err := t.Exec(ctx, "UPDATE setting SET version = version + 1 WHERE id = ?", settingPolicy)
 		return err
 	}
 	return nil
@@ -106,9 +107,9 @@ func policyChanged(ctx context.Context, t tx, kind string) error {
 
 // checkScope checks that a scope exists, and keeps it from being deleted until
 // the end of the transaction.
-func checkScope(ctx context.Context, t tx, scope api.Scope) error {
+func checkScope(ctx context.Context, t db.Tx, scope api.Scope) error {
 	if !scope.Valid() {
-		return invalid("scope", "scope %.150q is none: write account, org.<organization> or project.<organization>.<project>", scope)
+		return db.Invalid("scope", "scope %.150q is none: write account, org.<organization> or project.<organization>.<project>", scope)
 	}
 	org, project := scope.Org(), scope.Project()
 	switch {
@@ -122,15 +123,15 @@ func checkScope(ctx context.Context, t tx, scope api.Scope) error {
 
 // hold checks that a row exists, and keeps it from being deleted until the end
 // of the transaction.
-func hold(ctx context.Context, t tx, table, noun, id string) error {
+func hold(ctx context.Context, t db.Tx, table, noun, id string) error {
 	query := "SELECT 1 FROM " + table + " WHERE id = ?"
-	if t.dialect == postgres {
+	if t.Postgres() {
 		query += " FOR SHARE"
 	}
 	var one int64
-	if err := t.one(ctx, query, []any{id}, &one); err != nil {
-		if isNotFound(err) {
-			return notFound(noun, id)
+	if err := t.One(ctx, query, []any{id}, &one); err != nil {
+		if db.IsNotFound(err) {
+			return db.NotFound(noun, id)
 		}
 		return err
 	}
@@ -139,10 +140,10 @@ func hold(ctx context.Context, t tx, table, noun, id string) error {
 
 // refers checks that a row which a field names exists, and keeps it from being
 // deleted until the end of the transaction.
-func refers(ctx context.Context, t tx, field, table, noun, id string) error {
+func refers(ctx context.Context, t db.Tx, field, table, noun, id string) error {
 	err := hold(ctx, t, table, noun, id)
-	if isNotFound(err) {
-		return invalid(field, "%s %q does not exist", noun, id)
+	if db.IsNotFound(err) {
+		return db.Invalid(field, "%s %q does not exist", noun, id)
 	}
 	return err
 }

@@ -9,11 +9,12 @@ import (
 	"slices"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
 )
 
 // Environments keeps environments and which clusters they have.
 func (s *Store) Environments() Entities[api.Environment] {
-	return Entities[api.Environment]{s, environments()}
+	return Entities[api.Environment]{s.DB, environments()}
 }
 
 func environments() *entity[api.Environment] {
@@ -30,28 +31,28 @@ func environments() *entity[api.Environment] {
 		fill:    fillClusters,
 		prepare: prepareEnvironment,
 		written: writeClusters,
-		references: func(ctx context.Context, t tx, v *api.Environment) ([]api.Ref, error) {
+		references: func(ctx context.Context, t db.Tx, v *api.Environment) ([]api.Ref, error) {
 			refs, err := linkReferences(ctx, t, "environment", v.ID)
 			for _, c := range v.Clusters {
 				refs = append(refs, api.Ref{Type: api.TypeCluster, ID: c.Agent + "/" + c.Cluster})
 			}
 			return refs, err
 		},
-		release: func(ctx context.Context, t tx, v *api.Environment) error {
+		release: func(ctx context.Context, t db.Tx, v *api.Environment) error {
 			return unlink(ctx, t, "environment", v.Base())
 		},
 	}
 }
 
-func fillClusters(ctx context.Context, t tx, list []*api.Environment) error {
+func fillClusters(ctx context.Context, t db.Tx, list []*api.Environment) error {
 	byID, ids := map[string]*api.Environment{}, make([]string, 0, len(list))
 	for _, v := range list {
 		byID[v.ID] = v
 		ids = append(ids, v.ID)
 	}
-	for part := range slices.Chunk(ids, chunk) {
-		query := "SELECT environment, agent, cluster FROM environment_cluster WHERE environment IN (" + marks(len(part)) + ") ORDER BY agent, cluster"
-		err := t.each(ctx, query, anys(part), func(rows *sql.Rows) error {
+	for part := range slices.Chunk(ids, db.Chunk) {
+		query := "SELECT environment, agent, cluster FROM environment_cluster WHERE environment IN (" + db.Marks(len(part)) + ") ORDER BY agent, cluster"
+		err := t.Each(ctx, query, db.Anys(part), func(rows *sql.Rows) error {
 			var id string
 			var c api.EnvironmentCluster
 			err := rows.Scan(&id, &c.Agent, &c.Cluster)
@@ -68,10 +69,10 @@ func fillClusters(ctx context.Context, t tx, list []*api.Environment) error {
 }
 
 // prepareEnvironment checks type and clusters, and calls clusters by their names.
-func prepareEnvironment(ctx context.Context, t tx, v, before *api.Environment) error {
+func prepareEnvironment(ctx context.Context, t db.Tx, v, before *api.Environment) error {
 	v.Type = cmp.Or(v.Type, api.EnvironmentPreProduction)
 	if v.Type != api.EnvironmentProduction && v.Type != api.EnvironmentPreProduction {
-		return invalid("type", "an environment is %s or %s", api.EnvironmentProduction, api.EnvironmentPreProduction)
+		return db.Invalid("type", "an environment is %s or %s", api.EnvironmentProduction, api.EnvironmentPreProduction)
 	}
 	var was []api.EnvironmentCluster
 	if before != nil {
@@ -95,17 +96,17 @@ func prepareEnvironment(ctx context.Context, t tx, v, before *api.Environment) e
 }
 
 // clusterFor finds a cluster for an environment, and returns what it is called.
-func clusterFor(ctx context.Context, t tx, c api.EnvironmentCluster, scope api.Scope) (string, error) {
+func clusterFor(ctx context.Context, t db.Tx, c api.EnvironmentCluster, scope api.Scope) (string, error) {
 	if err := refers(ctx, t, "clusters", "agent", "agent", c.Agent); err != nil {
 		return "", err
 	}
 	in, _, err := api.ParseID(c.Agent)
 	if err != nil {
-		return "", invalid("clusters", "%s", err)
+		return "", db.Invalid("clusters", "%s", err)
 	}
 	found := false
 	query := "SELECT destination, title, scope FROM item WHERE agent_id = ? AND kind = ? AND (title = ? OR destination = ?) ORDER BY id"
-	err = t.each(ctx, query, []any{c.Agent, api.KindCluster, c.Cluster, c.Cluster}, func(rows *sql.Rows) error {
+	err = t.Each(ctx, query, []any{c.Agent, api.KindCluster, c.Cluster, c.Cluster}, func(rows *sql.Rows) error {
 		var server, name string
 		var of api.Scope
 		err := rows.Scan(&server, &name, (*string)(&of))
@@ -121,17 +122,17 @@ func clusterFor(ctx context.Context, t tx, c api.EnvironmentCluster, scope api.S
 	case !found && (c.Cluster == api.InCluster || c.Cluster == api.InClusterServer):
 		c.Cluster = api.InCluster
 	case !found:
-		return "", invalid("clusters", "agent %s knows no cluster %q: `slipway cluster list` shows those that it has; %s is its own", c.Agent, c.Cluster, api.InCluster)
+		return "", db.Invalid("clusters", "agent %s knows no cluster %q: `slipway cluster list` shows those that it has; %s is its own", c.Agent, c.Cluster, api.InCluster)
 	}
 	if !in.Contains(scope) {
-		return "", invalid("clusters", "cluster %s of agent %s is at %s, which does not reach %s, where the environment is: make the environment there or inside", c.Cluster, c.Agent, in, scope)
+		return "", db.Invalid("clusters", "cluster %s of agent %s is at %s, which does not reach %s, where the environment is: make the environment there or inside", c.Cluster, c.Agent, in, scope)
 	}
 	return c.Cluster, nil
 }
 
 // writeClusters makes the clusters those of the value, and says anew what their
 // applications are of.
-func writeClusters(ctx context.Context, t tx, v, before *api.Environment) error {
+func writeClusters(ctx context.Context, t db.Tx, v, before *api.Environment) error {
 	if err := lockLinks(ctx, t, true); err != nil {
 		return err
 	}
@@ -145,7 +146,7 @@ func writeClusters(ctx context.Context, t tx, v, before *api.Environment) error 
 			continue
 		}
 		agents[c.Agent] = true
-		if _, err := t.exec(ctx, "DELETE FROM environment_cluster WHERE environment = ? AND agent = ? AND cluster = ?", v.ID, c.Agent, c.Cluster); err != nil {
+		if _, err := t.Exec(ctx, "DELETE FROM environment_cluster WHERE environment = ? AND agent = ? AND cluster = ?", v.ID, c.Agent, c.Cluster); err != nil {
 			return err
 		}
 	}
@@ -155,7 +156,7 @@ func writeClusters(ctx context.Context, t tx, v, before *api.Environment) error 
 		}
 		agents[c.Agent] = true
 		query := "INSERT INTO environment_cluster (environment, scope, agent, cluster) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
-		n, err := t.exec(ctx, query, v.ID, string(v.Scope), c.Agent, c.Cluster)
+		n, err := t.Exec(ctx, query, v.ID, string(v.Scope), c.Agent, c.Cluster)
 		if err != nil {
 			return err
 		}
@@ -168,8 +169,8 @@ func writeClusters(ctx context.Context, t tx, v, before *api.Environment) error 
 			return err
 		}
 	}
-	for part := range slices.Chunk(slices.Sorted(maps.Keys(agents)), chunk) {
-		if err := relink(ctx, t, "agent_id IN ("+marks(len(part))+")", anys(part)...); err != nil {
+	for part := range slices.Chunk(slices.Sorted(maps.Keys(agents)), db.Chunk) {
+		if err := relink(ctx, t, "agent_id IN ("+db.Marks(len(part))+")", db.Anys(part)...); err != nil {
 			return err
 		}
 	}
@@ -177,11 +178,11 @@ func writeClusters(ctx context.Context, t tx, v, before *api.Environment) error 
 }
 
 // clusterTaken says which environment has a cluster already.
-func clusterTaken(ctx context.Context, t tx, scope api.Scope, c api.EnvironmentCluster) error {
+func clusterTaken(ctx context.Context, t db.Tx, scope api.Scope, c api.EnvironmentCluster) error {
 	var by string
 	query := "SELECT environment FROM environment_cluster WHERE scope = ? AND agent = ? AND cluster = ?"
-	if err := t.one(ctx, query, []any{string(scope), c.Agent, c.Cluster}, &by); err != nil && !errors.Is(err, ErrNotFound) {
+	if err := t.One(ctx, query, []any{string(scope), c.Agent, c.Cluster}, &by); err != nil && !errors.Is(err, db.ErrNotFound) {
 		return err
 	}
-	return invalid("clusters", "cluster %s of agent %s is in environment %s already: take it out there first", c.Cluster, c.Agent, by)
+	return db.Invalid("clusters", "cluster %s of agent %s is in environment %s already: take it out there first", c.Cluster, c.Agent, by)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/event"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
 )
 
 const (
@@ -24,12 +25,12 @@ const (
 // OpenEvents returns what tells the numbers of this database's events from
 // those of another, and the number of the newest.
 func (s *Store) OpenEvents(ctx context.Context) (run string, newest int64, err error) {
-	err = s.write(ctx, func(t tx) error {
-		_, err := t.exec(ctx, "INSERT INTO event_place (id, run, number) VALUES (?, ?, 0) ON CONFLICT (id) DO NOTHING", placeEvents, strings.ToLower(rand.Text()[:10]))
+	err = s.Write(ctx, func(t db.Tx) error {
+		_, err := t.Exec(ctx, "INSERT INTO event_place (id, run, number) VALUES (?, ?, 0) ON CONFLICT (id) DO NOTHING", placeEvents, strings.ToLower(rand.Text()[:10]))
 		if err != nil {
 			return err
 		}
-		return t.one(ctx, "SELECT run, number FROM event_place WHERE id = ?", []any{placeEvents}, &run, &newest)
+		return t.One(ctx, "SELECT run, number FROM event_place WHERE id = ?", []any{placeEvents}, &run, &newest)
 	})
 	if err != nil {
 		return "", 0, fmt.Errorf("open the events: %w", err)
@@ -41,13 +42,13 @@ func (s *Store) OpenEvents(ctx context.Context) (run string, newest int64, err e
 // others wait: who reads a number has been able to read all before it. It
 // returns the number of the last one.
 func (s *Store) AppendEvents(ctx context.Context, events []api.Event) (last int64, err error) {
-	err = s.write(ctx, func(t tx) error {
-		err := t.one(ctx, "UPDATE event_place SET number = number + ? WHERE id = ? RETURNING number", []any{len(events), placeEvents}, &last)
+	err = s.Write(ctx, func(t db.Tx) error {
+		err := t.One(ctx, "UPDATE event_place SET number = number + ? WHERE id = ? RETURNING number", []any{len(events), placeEvents}, &last)
 		if err != nil {
 			return err
 		}
 		number := last - int64(len(events))
-		for part := range slices.Chunk(events, chunk/2) {
+		for part := range slices.Chunk(events, db.Chunk/2) {
 			var args []any
 			for _, e := range part {
 				number++
@@ -58,11 +59,11 @@ func (s *Store) AppendEvents(ctx context.Context, events []api.Event) (last int6
 				args = append(args, number, string(raw))
 			}
 			values := strings.Repeat("(?, ?), ", len(part)-1) + "(?, ?)"
-			if _, err := t.exec(ctx, "INSERT INTO event (number, body) VALUES "+values, args...); err != nil {
+			if _, err := t.Exec(ctx, "INSERT INTO event (number, body) VALUES "+values, args...); err != nil {
 				return err
 			}
 		}
-		_, err = t.exec(ctx, "DELETE FROM event WHERE number <= ?", last-eventsKept)
+		_, err = t.Exec(ctx, "DELETE FROM event WHERE number <= ?", last-eventsKept)
 		return err
 	})
 	if err != nil {
@@ -73,11 +74,11 @@ func (s *Store) AppendEvents(ctx context.Context, events []api.Event) (last int6
 
 // EventsAfter returns events with numbers above one, in their order.
 func (s *Store) EventsAfter(ctx context.Context, after int64, limit int) (list []event.Numbered, err error) {
-	err = s.read(ctx, func(t tx) error {
+	err = s.Read(ctx, func(t db.Tx) error {
 		list = nil
-		return t.each(ctx, "SELECT number, body FROM event WHERE number > ? ORDER BY number LIMIT ?", []any{after, limit}, func(rows *sql.Rows) error {
+		return t.Each(ctx, "SELECT number, body FROM event WHERE number > ? ORDER BY number LIMIT ?", []any{after, limit}, func(rows *sql.Rows) error {
 			var e event.Numbered
-			err := rows.Scan(&e.Number, decode(&e.Event))
+			err := rows.Scan(&e.Number, db.Decode(&e.Event))
 			list = append(list, e)
 			return err
 		})

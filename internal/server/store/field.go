@@ -9,6 +9,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/project"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
@@ -195,7 +196,7 @@ func (r *argoResource) fields() fields {
 		f.held = f.held || c.Type == conditionHeld || c.Type == conditionDeletion && strings.HasPrefix(c.Message, heldPrefix)
 	}
 	if at, err := time.Parse(time.RFC3339, r.Status.OperationState.FinishedAt); err == nil {
-		f.finishedAt = micros(at)
+		f.finishedAt = db.Micros(at)
 	}
 	return f
 }
@@ -212,7 +213,7 @@ func (f fields) bounded() fields {
 	}
 	// Two names must not become one when they are written.
 	for name := range f.labels {
-		if clean(name) != name {
+		if db.Clean(name) != name {
 			delete(f.labels, name)
 		}
 	}

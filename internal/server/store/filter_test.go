@@ -13,33 +13,34 @@ import (
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/internal/server/gateway"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
+	"github.com/slipway-gitops/slipway/internal/server/store/storetest"
 )
 
 // world is a store with objects at all scopes, and the same objects as rights
 // see them.
 type world struct {
-	*bench
+	*storetest.Bench
 	scopes  []api.Scope
 	objects map[string][]rbac.Object // by type
 }
 
 // newWorld makes organizations of which one's name begins like another's, with
 // projects, agents, applications and groups in each.
-func newWorld(t *testing.T, b *bench) *world {
+func newWorld(t *testing.T, b *storetest.Bench) *world {
 	ctx := t.Context()
-	w := &world{bench: b, scopes: []api.Scope{api.ScopeAccount}, objects: map[string][]rbac.Object{}}
+	w := &world{Bench: b, scopes: []api.Scope{api.ScopeAccount}, objects: map[string][]rbac.Object{}}
 	for _, org := range []string{"acme", "acme-2", "ac"} {
-		made := must[api.Organization](t)(b.Organizations().Create(ctx, api.Organization{Meta: api.Meta{Name: org, Labels: labelsOf(len(w.scopes))}}))
+		made := storetest.Must[api.Organization](t)(b.Organizations().Create(ctx, api.Organization{Meta: api.Meta{Name: org, Labels: labelsOf(len(w.scopes))}}))
 		w.add(api.TypeOrganization, api.OrgScope(org), made.ID, made.Labels)
 		w.scopes = append(w.scopes, api.OrgScope(org))
 		for _, project := range []string{"shop", "web"} {
-			made := must[api.Project](t)(b.Projects().Create(ctx, api.Project{Meta: api.Meta{Name: project, Labels: labelsOf(len(w.scopes))}, Organization: org}))
+			made := storetest.Must[api.Project](t)(b.Projects().Create(ctx, api.Project{Meta: api.Meta{Name: project, Labels: labelsOf(len(w.scopes))}, Organization: org}))
 			w.add(api.TypeProject, api.ProjectScope(org, project), made.ID, made.Labels)
 			w.scopes = append(w.scopes, api.ProjectScope(org, project))
 		}
 	}
 	for at, scope := range w.scopes {
-		a, epoch := b.agent(t, "prod", scope)
+		a, epoch := b.Agent(t, "prod", scope)
 		w.add(api.TypeAgent, scope, a.ID, nil)
 		var items []agentapi.Item
 		for i := range 4 {
@@ -47,13 +48,13 @@ func newWorld(t *testing.T, b *bench) *world {
 			for name, value := range labelsOf(at*4 + i) {
 				labels[name] = value
 			}
-			item := app(fmt.Sprintf("app-%d", i), "default", labelled(labels))
+			item := storetest.App(fmt.Sprintf("app-%d", i), "default", storetest.Labelled(labels))
 			items = append(items, item)
 			w.add(api.TypeApplication, scope, api.ItemID(a.ID, "argocd", item.Name), labelsOf(at*4+i))
-			g := must[api.Group](t)(b.Groups().Create(ctx, api.Group{Meta: api.Meta{Name: fmt.Sprintf("g-%d", i), Scope: scope, Labels: labelsOf(at + i)}}))
+			g := storetest.Must[api.Group](t)(b.Groups().Create(ctx, api.Group{Meta: api.Meta{Name: fmt.Sprintf("g-%d", i), Scope: scope, Labels: labelsOf(at + i)}}))
 			w.add(api.TypeGroup, scope, g.ID, g.Labels)
 		}
-		must[[]gateway.Changed](t)(b.ApplyItems(ctx, a.UID, epoch, 1, items, b.clock.Now()))
+		storetest.Must[[]gateway.Changed](t)(b.ApplyItems(ctx, a.UID, epoch, 1, items, b.Clock.Now()))
 	}
 	return w
 }
@@ -83,23 +84,23 @@ func (w *world) listed(t tester, kind string, f rbac.Filter) []string {
 	case api.TypeApplication:
 		var page api.Page[api.Application]
 		page, err = w.ListApplications(t.Context(), f, api.ApplicationFilter{ItemFilter: api.ItemFilter{ListOptions: options}})
-		got = ids(page, func(a api.Application) string { return a.ID })
+		got = storetest.Ids(page, func(a api.Application) string { return a.ID })
 	case api.TypeGroup:
 		var page api.Page[api.Group]
 		page, err = w.Groups().List(t.Context(), f, options)
-		got = ids(page, func(g api.Group) string { return g.ID })
+		got = storetest.Ids(page, func(g api.Group) string { return g.ID })
 	case api.TypeAgent:
 		var page api.Page[api.Agent]
 		page, err = w.Agents().List(t.Context(), f, options)
-		got = ids(page, func(a api.Agent) string { return a.ID })
+		got = storetest.Ids(page, func(a api.Agent) string { return a.ID })
 	case api.TypeOrganization:
 		var page api.Page[api.Organization]
 		page, err = w.Organizations().List(t.Context(), f, options)
-		got = ids(page, func(o api.Organization) string { return o.ID })
+		got = storetest.Ids(page, func(o api.Organization) string { return o.ID })
 	case api.TypeProject:
 		var page api.Page[api.Project]
 		page, err = w.Projects().List(t.Context(), f, options)
-		got = ids(page, func(p api.Project) string { return p.ID })
+		got = storetest.Ids(page, func(p api.Project) string { return p.ID })
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -166,7 +167,7 @@ func (w *world) policy(t *rapid.T) (*rbac.Policy, rbac.Subject) {
 }
 
 func TestAListHasExactlyWhatThePolicyAllows(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bench) {
+	storetest.OnBoth(t, func(t *testing.T, b *storetest.Bench) {
 		w := newWorld(t, b)
 		if got := w.compare(t, partial(w.scopes[1]), rbac.Subject{UserID: "ada"}); got == 0 {
 			t.Error("a policy for one organization let through nothing or all: the test says nothing")
@@ -217,7 +218,7 @@ func (w *world) compare(t tester, policy *rbac.Policy, subject rbac.Subject) int
 }
 
 func TestAFilterOfNothingListsNothing(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bench) {
+	storetest.OnBoth(t, func(t *testing.T, b *storetest.Bench) {
 		w := newWorld(t, b)
 		for name, f := range map[string]rbac.Filter{
 			"no term":                    {Type: api.TypeGroup},
@@ -227,7 +228,7 @@ func TestAFilterOfNothingListsNothing(t *testing.T) {
 			"a selector without any":     {Type: api.TypeGroup, Terms: []rbac.Term{{Scope: api.ScopeAccount, Selectors: []rbac.Selector{{}}}}},
 			"a requirement of no values": {Type: api.TypeGroup, Terms: []rbac.Term{{Scope: api.ScopeAccount, Selectors: []rbac.Selector{{{Key: "team", Op: rbac.NotIn}}}}}},
 			"an operator that is none":   {Type: api.TypeGroup, Terms: []rbac.Term{{Scope: api.ScopeAccount, Selectors: []rbac.Selector{{{Key: "team", Op: "like"}}}}}},
-			"a filter for another type":  all(api.TypeRole),
+			"a filter for another type":  storetest.All(api.TypeRole),
 		} {
 			page, err := w.Groups().List(t.Context(), f, api.ListOptions{})
 			if err != nil || page.Total != 0 || len(page.Items) != 0 {

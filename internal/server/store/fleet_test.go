@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/gateway"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 	"github.com/slipway-gitops/slipway/internal/server/store"
+	"github.com/slipway-gitops/slipway/internal/server/store/storetest"
 )
 
 // state is an edit of an application as an agent sends it.
@@ -98,27 +99,27 @@ func needOf(a *api.Application, now time.Time) string {
 
 // sameAsListed compares, for all filters and rights, what is counted and listed with what a look at every application gives,
 // read by a store that has seen nothing before.
-func (b *bench) sameAsListed(t *testing.T, when string) {
+func sameAsListed(t *testing.T, b *storetest.Bench, when string) {
 	t.Helper()
-	fresh := open(t, b.url, false)
-	every := must[api.Page[api.Application]](t)(fresh.ListApplications(t.Context(), all(api.TypeApplication), api.ApplicationFilter{}))
+	fresh := storetest.Open(t, b.URL, false)
+	every := storetest.Must[api.Page[api.Application]](t)(fresh.ListApplications(t.Context(), storetest.All(api.TypeApplication), api.ApplicationFilter{}))
 	places := map[string]api.Environment{}
-	for _, e := range must[api.Page[api.Environment]](t)(b.Environments().List(t.Context(), all(api.TypeEnvironment), api.ListOptions{})).Items {
+	for _, e := range storetest.Must[api.Page[api.Environment]](t)(b.Environments().List(t.Context(), storetest.All(api.TypeEnvironment), api.ListOptions{})).Items {
 		places[e.ID] = e
 	}
 	for who, visible := range map[string]rbac.Filter{
-		"all":      all(api.TypeApplication),
+		"all":      storetest.All(api.TypeApplication),
 		"acme":     {Type: api.TypeApplication, Terms: []rbac.Term{{Scope: "org.acme", All: true}}},
 		"one":      {Type: api.TypeApplication, Terms: []rbac.Term{{Scope: "account", IDs: []string{"account.prod/argocd/a1"}}}},
-		"selected": {Type: api.TypeApplication, Terms: []rbac.Term{{Scope: "account", Selectors: []rbac.Selector{must[rbac.Selector](t)(rbac.ParseSelector("team in (a1,a2)"))}}}},
+		"selected": {Type: api.TypeApplication, Terms: []rbac.Term{{Scope: "account", Selectors: []rbac.Selector{storetest.Must[rbac.Selector](t)(rbac.ParseSelector("team in (a1,a2)"))}}}},
 		"nobody":   {Type: api.TypeApplication},
-		"others":   all(api.TypeAgent),
+		"others":   storetest.All(api.TypeAgent),
 	} {
 		for name, filter := range fleetFilters() {
 			want := []api.Application{}
 			var drifted, held int64
 			for _, a := range every.Items {
-				if !visible.Matches(rbac.Object{Type: api.TypeApplication, Scope: a.Scope, ID: a.ID, Labels: a.Labels}) || !leaves(filter, &a, places, b.clock.Now()) {
+				if !visible.Matches(rbac.Object{Type: api.TypeApplication, Scope: a.Scope, ID: a.ID, Labels: a.Labels}) || !leaves(filter, &a, places, b.Clock.Now()) {
 					continue
 				}
 				want = append(want, a)
@@ -129,12 +130,12 @@ func (b *bench) sameAsListed(t *testing.T, when string) {
 					held++
 				}
 			}
-			listed := must[api.Page[api.Application]](t)(b.ListFleet(t.Context(), visible, filter, api.ListOptions{}))
+			listed := storetest.Must[api.Page[api.Application]](t)(b.ListFleet(t.Context(), visible, filter, api.ListOptions{}))
 			if diff := cmp.Diff(api.Page[api.Application]{Items: want, Total: int64(len(want))}, listed); diff != "" {
 				t.Errorf("%s, filter %s, who sees %s: listed (-want +got):\n%s", when, name, who, diff)
 			}
-			ids := must[[]string](t)(b.FleetIDs(t.Context(), visible, filter, 100))
-			counted := must[api.FleetSummary](t)(b.Summary(t.Context(), visible, filter))
+			ids := storetest.Must[[]string](t)(b.FleetIDs(t.Context(), visible, filter, 100))
+			counted := storetest.Must[api.FleetSummary](t)(b.Summary(t.Context(), visible, filter))
 			var ages int64
 			for _, v := range counted.DriftAge.Values {
 				ages += v.Count
@@ -148,70 +149,70 @@ func (b *bench) sameAsListed(t *testing.T, when string) {
 }
 
 func TestWhatIsCountedIsWhatIsListed(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bench) {
+	storetest.OnBoth(t, func(t *testing.T, b *storetest.Bench) {
 		ctx := t.Context()
-		b.tree(t)
-		prod, epoch := b.agent(t, "prod", "account")
-		acme, acmeEpoch := b.agent(t, "edge", "org.acme")
-		b.sameAsListed(t, "empty")
+		b.Tree(t)
+		prod, epoch := b.Agent(t, "prod", "account")
+		acme, acmeEpoch := b.Agent(t, "edge", "org.acme")
+		sameAsListed(t, b, "empty")
 		seq := int64(0)
 		send := func(a api.Agent, epoch int64, items ...agentapi.Item) {
 			t.Helper()
 			seq++
-			must[[]gateway.Changed](t)(b.ApplyItems(ctx, a.UID, epoch, seq, items, b.clock.Now()))
+			storetest.Must[[]gateway.Changed](t)(b.ApplyItems(ctx, a.UID, epoch, seq, items, b.Clock.Now()))
 		}
-		send(prod, epoch, app("a1", "shop", state("OutOfSync", "Degraded", "Held")), app("a2", "shop", state("Synced", "Healthy")), app("a3", "default"))
-		send(acme, acmeEpoch, app("a1", "shop", state("OutOfSync", "Missing")), app("a4", "default"))
-		b.sameAsListed(t, "reported")
-		sum := must[api.FleetSummary](t)(b.Summary(ctx, all(api.TypeApplication), api.FleetFilter{}))
+		send(prod, epoch, storetest.App("a1", "shop", state("OutOfSync", "Degraded", "Held")), storetest.App("a2", "shop", state("Synced", "Healthy")), storetest.App("a3", "default"))
+		send(acme, acmeEpoch, storetest.App("a1", "shop", state("OutOfSync", "Missing")), storetest.App("a4", "default"))
+		sameAsListed(t, b, "reported")
+		sum := storetest.Must[api.FleetSummary](t)(b.Summary(ctx, storetest.All(api.TypeApplication), api.FleetFilter{}))
 		if sum.Total != 5 || sum.Held != 3 || !slices.Contains(sum.Sync.Values, api.FleetCount{Value: "OutOfSync", Count: 2}) ||
 			!slices.Contains(sum.Label.Values, api.FleetCount{Value: "team=a1", Count: 2}) {
 			t.Errorf("counted %+v", sum)
 		}
 
-		b.clock.now = b.clock.now.Add(3 * time.Hour)
-		b.sameAsListed(t, "later")
-		send(prod, epoch, app("a1", "shop", state("OutOfSync", "Progressing")), app("a2", "shop", state("OutOfSync", "Healthy")))
-		b.sameAsListed(t, "changed")
-		drift := must[api.Page[api.Application]](t)(b.ListFleet(ctx, rbac.Filter{Type: api.TypeApplication, Terms: []rbac.Term{{Scope: "account", All: true}}}, api.FleetFilter{DriftOlder: "2h"}, api.ListOptions{}))
+		b.Clock.Move(3 * time.Hour)
+		sameAsListed(t, b, "later")
+		send(prod, epoch, storetest.App("a1", "shop", state("OutOfSync", "Progressing")), storetest.App("a2", "shop", state("OutOfSync", "Healthy")))
+		sameAsListed(t, b, "changed")
+		drift := storetest.Must[api.Page[api.Application]](t)(b.ListFleet(ctx, rbac.Filter{Type: api.TypeApplication, Terms: []rbac.Term{{Scope: "account", All: true}}}, api.FleetFilter{DriftOlder: "2h"}, api.ListOptions{}))
 		if drift.Total != 2 {
 			t.Errorf("%d are out of sync for two hours, want 2: a new state does not begin anew, and what drifts now is not old", drift.Total)
 		}
-		must[api.Environment](t)(b.Environments().Create(ctx, api.Environment{
+		storetest.Must[api.Environment](t)(b.Environments().Create(ctx, api.Environment{
 			Meta: api.Meta{Name: "production", Scope: "org.acme"}, Type: api.EnvironmentProduction, Region: "eu", Clusters: []api.EnvironmentCluster{{Agent: acme.ID, Cluster: "in-cluster"}},
 		}))
-		b.sameAsListed(t, "linked")
-		must[api.Mapping](t)(b.SetMapping(ctx, api.Mapping{Agent: prod.ID, ArgoProject: "shop", Project: "acme.shop"}))
-		b.sameAsListed(t, "mapped")
-		gone := app("a2", "shop")
+		sameAsListed(t, b, "linked")
+		storetest.Must[api.Mapping](t)(b.SetMapping(ctx, api.Mapping{Agent: prod.ID, ArgoProject: "shop", Project: "acme.shop"}))
+		sameAsListed(t, b, "mapped")
+		gone := storetest.App("a2", "shop")
 		send(prod, epoch, agentapi.Item{Key: gone.Key, Deleted: true})
-		b.sameAsListed(t, "deleted")
-		must[[]gateway.Changed](t)(b.Reconcile(ctx, prod.UID, epoch, gateway.Reconciliation{MarkStale: []agentapi.Key{app("a3", "default").Key}}, b.clock.Now()))
-		b.sameAsListed(t, "lost")
-		away := gateway.Health{State: agentapi.StateDisconnected, Since: b.clock.Now(), LastHeartbeat: b.clock.Now()}
-		must[bool](t)(b.MarkLost(ctx, acme.UID, acmeEpoch, away, b.clock.Now()))
-		b.sameAsListed(t, "away")
-		old := must[api.FleetSummary](t)(b.Summary(ctx, all(api.TypeApplication), api.FleetFilter{}))
-		of := must[api.FleetMatrix](t)(b.Matrix(ctx, all(api.TypeApplication), api.FleetFilter{}, "agent"))
+		sameAsListed(t, b, "deleted")
+		storetest.Must[[]gateway.Changed](t)(b.Reconcile(ctx, prod.UID, epoch, gateway.Reconciliation{MarkStale: []agentapi.Key{storetest.App("a3", "default").Key}}, b.Clock.Now()))
+		sameAsListed(t, b, "lost")
+		away := gateway.Health{State: agentapi.StateDisconnected, Since: b.Clock.Now(), LastHeartbeat: b.Clock.Now()}
+		storetest.Must[bool](t)(b.MarkLost(ctx, acme.UID, acmeEpoch, away, b.Clock.Now()))
+		sameAsListed(t, b, "away")
+		old := storetest.Must[api.FleetSummary](t)(b.Summary(ctx, storetest.All(api.TypeApplication), api.FleetFilter{}))
+		of := storetest.Must[api.FleetMatrix](t)(b.Matrix(ctx, storetest.All(api.TypeApplication), api.FleetFilter{}, "agent"))
 		if stale := map[string]int64{of.Rows[0].Value: of.Rows[0].Stale, of.Rows[1].Value: of.Rows[1].Stale}; old.Stale != 3 || stale[acme.ID] != 2 || stale[prod.ID] != 1 {
 			t.Errorf("%d are stale, want 3: one that is not reported, and two of an agent that is away: %v", old.Stale, stale)
 		}
 		if err := b.Agents().Delete(ctx, acme.ID, api.DeleteOptions{Force: true}); err != nil {
 			t.Fatal(err)
 		}
-		b.sameAsListed(t, "without an agent")
+		sameAsListed(t, b, "without an agent")
 	})
 }
 
 func TestWhatAnAgentReportedSaysHowOldItIsWhileTheAgentIsAway(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bench) {
+	storetest.OnBoth(t, func(t *testing.T, b *storetest.Bench) {
 		ctx := t.Context()
-		prod, epoch := b.agent(t, "prod", "account")
+		prod, epoch := b.Agent(t, "prod", "account")
 		repository := agentapi.Item{
 			Key: agentapi.Key{Kind: agentapi.ItemRepository, Namespace: "argocd", Name: "shop"}, Hash: "h", Body: []byte(`{"fields":{"url":"https://git.example.org/shop"}}`),
 		}
-		must[[]gateway.Changed](t)(b.ApplyItems(ctx, prod.UID, epoch, 1, []agentapi.Item{app("web", "default"), repository}, b.clock.Now()))
-		heard := b.clock.Now().Add(time.Minute)
+		storetest.Must[[]gateway.Changed](t)(b.ApplyItems(ctx, prod.UID, epoch, 1, []agentapi.Item{storetest.App("web", "default"), repository}, b.Clock.Now()))
+		heard := b.Clock.Now().Add(time.Minute)
 		save := func(state agentapi.State) {
 			t.Helper()
 			if err := b.SaveHealth(ctx, prod.UID, epoch, gateway.Health{State: state, Since: heard, LastHeartbeat: heard}); err != nil {
@@ -220,10 +221,10 @@ func TestWhatAnAgentReportedSaysHowOldItIsWhileTheAgentIsAway(t *testing.T) {
 		}
 		check := func(when string, want api.Age) {
 			t.Helper()
-			one := must[api.ApplicationDetail](t)(b.GetApplication(ctx, prod.ID, "argocd", "web"))
-			listed := must[api.Page[api.Application]](t)(b.ListFleet(ctx, all(api.TypeApplication), api.FleetFilter{}, api.ListOptions{}))
-			item := must[api.Item](t)(b.GetItem(ctx, api.KindRepository, prod.ID, "argocd", "shop"))
-			some := must[api.Page[api.Item]](t)(b.ListItems(ctx, api.KindRepository, all(api.TypeRepository), api.ItemFilter{Stale: true}))
+			one := storetest.Must[api.ApplicationDetail](t)(b.GetApplication(ctx, prod.ID, "argocd", "web"))
+			listed := storetest.Must[api.Page[api.Application]](t)(b.ListFleet(ctx, storetest.All(api.TypeApplication), api.FleetFilter{}, api.ListOptions{}))
+			item := storetest.Must[api.Item](t)(b.GetItem(ctx, api.KindRepository, prod.ID, "argocd", "shop"))
+			some := storetest.Must[api.Page[api.Item]](t)(b.ListItems(ctx, api.KindRepository, storetest.All(api.TypeRepository), api.ItemFilter{Stale: true}))
 			for what, got := range map[string]api.Age{"one": one.Age, "in a list": listed.Items[0].Age, "a repository": item.Age} {
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Errorf("%s, %s (-want +got):\n%s", when, what, diff)
@@ -237,28 +238,28 @@ func TestWhatAnAgentReportedSaysHowOldItIsWhileTheAgentIsAway(t *testing.T) {
 		check("connected", api.Age{})
 		save(agentapi.StateDegraded)
 		check("degraded", api.Age{})
-		must[bool](t)(b.MarkLost(ctx, prod.UID, epoch, gateway.Health{State: agentapi.StateDisconnected, Since: heard.Add(25 * time.Second), LastHeartbeat: heard}, heard))
+		storetest.Must[bool](t)(b.MarkLost(ctx, prod.UID, epoch, gateway.Health{State: agentapi.StateDisconnected, Since: heard.Add(25 * time.Second), LastHeartbeat: heard}, heard))
 		check("away", api.Age{Stale: true, AsOf: heard, AgentAway: true})
 		save(agentapi.StateConnected)
 		check("back", api.Age{})
-		must[string](t)(b.RevokeAgent(ctx, prod.ID))
+		storetest.Must[string](t)(b.RevokeAgent(ctx, prod.ID))
 		check("revoked", api.Age{Stale: true, AsOf: heard, AgentAway: true})
 	})
 }
 
 func TestTheListOfApplicationsBeginsWithTheWorst(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bench) {
-		prod, epoch := b.agent(t, "prod", "account")
+	storetest.OnBoth(t, func(t *testing.T, b *storetest.Bench) {
+		prod, epoch := b.Agent(t, "prod", "account")
 		items := []agentapi.Item{
-			app("a-fine", "shop", state("Synced", "Healthy")), app("b-held", "shop", state("OutOfSync", "Healthy", "Held")),
-			app("c-broken", "shop", state("Synced", "Degraded")), app("d-unread", "shop", state("Unknown", "Healthy")),
+			storetest.App("a-fine", "shop", state("Synced", "Healthy")), storetest.App("b-held", "shop", state("OutOfSync", "Healthy", "Held")),
+			storetest.App("c-broken", "shop", state("Synced", "Degraded")), storetest.App("d-unread", "shop", state("Unknown", "Healthy")),
 		}
-		must[[]gateway.Changed](t)(b.ApplyItems(t.Context(), prod.UID, epoch, 1, items, b.clock.Now()))
+		storetest.Must[[]gateway.Changed](t)(b.ApplyItems(t.Context(), prod.UID, epoch, 1, items, b.Clock.Now()))
 		for sort, want := range map[string]string{"attention": "d-unread c-broken b-held a-fine", "-attention": "a-fine b-held c-broken d-unread"} {
 			var got []string
 			options := api.ListOptions{Sort: sort, Limit: 1}
 			for {
-				page := must[api.Page[api.Application]](t)(b.ListFleet(t.Context(), all(api.TypeApplication), api.FleetFilter{}, options))
+				page := storetest.Must[api.Page[api.Application]](t)(b.ListFleet(t.Context(), storetest.All(api.TypeApplication), api.FleetFilter{}, options))
 				for _, a := range page.Items {
 					got = append(got, a.Name)
 				}
@@ -274,7 +275,7 @@ func TestTheListOfApplicationsBeginsWithTheWorst(t *testing.T) {
 }
 
 func TestAJobIsOneServersAtATime(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bench) {
+	storetest.OnBoth(t, func(t *testing.T, b *storetest.Bench) {
 		ctx := t.Context()
 		by := api.Principal{Type: api.PrincipalUser, ID: "ada"}
 		made := api.Job{ID: "j", By: by, Request: api.JobRequest{Action: api.JobSync, Limit: 2, Reason: "why"}}
@@ -300,7 +301,7 @@ func TestAJobIsOneServersAtATime(t *testing.T) {
 		if j := claim("two"); j != nil {
 			t.Errorf("two servers have job %s", j.ID)
 		}
-		open := must[[]api.JobTarget](t)(b.OpenTargets(ctx, "j", 2))
+		open := storetest.Must[[]api.JobTarget](t)(b.OpenTargets(ctx, "j", 2))
 		if len(open) != 2 || open[0].Place != 1 || open[1].Application != ids[1] {
 			t.Fatalf("open are %+v", open)
 		}
@@ -308,16 +309,16 @@ func TestAJobIsOneServersAtATime(t *testing.T) {
 		if err := b.KeepTarget(ctx, "j", "one", open[1]); err != nil {
 			t.Fatal(err)
 		}
-		if next := must[[]api.JobTarget](t)(b.OpenTargets(ctx, "j", 2)); next[0].Place != 2 || next[1].Place != 1 {
+		if next := storetest.Must[[]api.JobTarget](t)(b.OpenTargets(ctx, "j", 2)); next[0].Place != 2 || next[1].Place != 1 {
 			t.Errorf("what has begun does not come first: %+v", next)
 		}
 		if err := b.KeepTarget(ctx, "j", "two", open[1]); !errors.Is(err, store.ErrLost) {
 			t.Errorf("who does not have it writes: %v", err)
 		}
-		if was := must[bool](t)(b.StopBulk(ctx, "j", "user:bob")); !was {
+		if was := storetest.Must[bool](t)(b.StopBulk(ctx, "j", "user:bob")); !was {
 			t.Error("it is not stopped")
 		}
-		if who := must[string](t)(b.HoldBulk(ctx, "j", "one", hold)); who != "user:bob" {
+		if who := storetest.Must[string](t)(b.HoldBulk(ctx, "j", "one", hold)); who != "user:bob" {
 			t.Errorf("stopped by %q", who)
 		}
 		if err := b.ReleaseBulk(ctx, "j", "one", 0); err != nil {
@@ -332,43 +333,43 @@ func TestAJobIsOneServersAtATime(t *testing.T) {
 		if err := b.EndBulk(ctx, "j", "two", api.JobStopped, "stopped by user:bob"); err != nil {
 			t.Fatal(err)
 		}
-		j := must[api.Job](t)(b.GetJob(ctx, "j"))
+		j := storetest.Must[api.Job](t)(b.GetJob(ctx, "j"))
 		if j.State != api.JobStopped || j.Counts.Total != 450 || j.Counts.Running != 1 || j.Counts.Skipped != 449 {
 			t.Errorf("it ended as %+v", j)
 		}
-		if page := must[api.Page[api.Job]](t)(b.ListJobs(ctx, api.JobFilter{By: by})); page.Total != 1 || page.Items[0].Counts.Total != 450 {
+		if page := storetest.Must[api.Page[api.Job]](t)(b.ListJobs(ctx, api.JobFilter{By: by})); page.Total != 1 || page.Items[0].Counts.Total != 450 {
 			t.Errorf("listed %+v", page)
 		}
-		if page := must[api.Page[api.Job]](t)(b.ListJobs(ctx, api.JobFilter{By: api.Principal{Type: "user", ID: "eve"}})); page.Total != 0 {
+		if page := storetest.Must[api.Page[api.Job]](t)(b.ListJobs(ctx, api.JobFilter{By: api.Principal{Type: "user", ID: "eve"}})); page.Total != 0 {
 			t.Errorf("listed for somebody else: %+v", page)
 		}
-		if page := must[api.Page[api.JobTarget]](t)(b.ListJobTargets(ctx, "j", api.TargetRunning, api.ListOptions{})); page.Total != 1 || page.Items[0].Application != ids[1] {
+		if page := storetest.Must[api.Page[api.JobTarget]](t)(b.ListJobTargets(ctx, "j", api.TargetRunning, api.ListOptions{})); page.Total != 1 || page.Items[0].Application != ids[1] {
 			t.Errorf("targets %+v", page)
 		}
 	})
 }
 
 func TestAViewIsOnesOwnOrEveryones(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bench) {
+	storetest.OnBoth(t, func(t *testing.T, b *storetest.Bench) {
 		ctx := t.Context()
 		ada, bob := api.Principal{Type: api.PrincipalUser, ID: "ada"}, api.Principal{Type: api.PrincipalUser, ID: "bob"}
 		save := func(owner api.Principal, health string) {
 			t.Helper()
-			must[api.View](t)(b.SaveView(ctx, owner, api.View{Name: "bad", Filter: api.FleetFilter{Health: []string{health}}}))
+			storetest.Must[api.View](t)(b.SaveView(ctx, owner, api.View{Name: "bad", Filter: api.FleetFilter{Health: []string{health}}}))
 		}
 		save(ada, "Degraded")
 		save(ada, "Missing")
 		save(api.Principal{}, "Unknown")
-		list := must[[]api.View](t)(b.ListViews(ctx, ada))
+		list := storetest.Must[[]api.View](t)(b.ListViews(ctx, ada))
 		if len(list) != 2 || list[0].Everyone || list[0].Filter.Health[0] != "Missing" || !list[1].Everyone {
 			t.Errorf("ada has %+v", list)
 		}
-		if list := must[[]api.View](t)(b.ListViews(ctx, bob)); len(list) != 1 || !list[0].Everyone {
+		if list := storetest.Must[[]api.View](t)(b.ListViews(ctx, bob)); len(list) != 1 || !list[0].Everyone {
 			t.Errorf("bob has %+v", list)
 		}
 		_, err := b.GetView(ctx, bob, "bad")
-		code(t, err, api.CodeNotFound)
-		code(t, b.DeleteView(ctx, bob, "bad"), api.CodeNotFound)
+		storetest.Code(t, err, api.CodeNotFound)
+		storetest.Code(t, b.DeleteView(ctx, bob, "bad"), api.CodeNotFound)
 		if err := b.DeleteView(ctx, api.Principal{}, "bad"); err != nil {
 			t.Error(err)
 		}

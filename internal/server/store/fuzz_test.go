@@ -6,39 +6,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
 )
-
-// A cursor is a place in the list that it is of, and never a part of the query.
-func FuzzCursor(f *testing.F) {
-	f.Add("eyJzIjoiIiwidiI6ImEiLCJpIjoiYSJ9", "")
-	f.Add("eyJzIjoiLWNyZWF0ZWQiLCJ2IjoxZTQwMCwiaSI6ImEifQ", "-created")
-	f.Add("e30", "name")
-	sorts := map[string]string{"name": "thing.name", "created": "thing.created_at"}
-	f.Fuzz(func(t *testing.T, cursor, sort string) {
-		o, err := newOrder(api.ListOptions{Cursor: cursor, Sort: sort, Limit: 10}, "thing.id", sorts)
-		if err != nil {
-			if api.CodeOf(err) != api.CodeInvalid {
-				t.Errorf("%v", err)
-			}
-			return
-		}
-		var w where
-		o.after(&w)
-		switch text := w.String() + o.clause(); {
-		case strings.Contains(text, cursor) && cursor != "" && len(cursor) > 20:
-			t.Errorf("the cursor is in the query: %s", text)
-		case o.start:
-			if len(w.args) != 1 && len(w.args) != 3 {
-				t.Errorf("%s with %v", text, w.args)
-			}
-			if back, err := newOrder(api.ListOptions{Cursor: o.cursor(o.value, o.startID), Sort: sort}, "thing.id", sorts); o.value != nil && (err != nil || back.startID != strings.ToValidUTF8(o.startID, "\uFFFD") || back.value != o.value) {
-				t.Errorf("the cursor of %v and %q is read as %+v (%v)", o.value, o.startID, back, err)
-			}
-		}
-	})
-}
 
 // Whatever an agent sends, what lists show of it has a bound.
 func FuzzItemFields(f *testing.F) {
@@ -64,7 +34,7 @@ func FuzzItemFields(f *testing.F) {
 			t.Errorf("%+v", got)
 		}
 		for label := range got.labels {
-			if clean(label) != label {
+			if db.Clean(label) != label {
 				t.Errorf("label %q is kept", label)
 			}
 		}

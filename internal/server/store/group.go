@@ -6,10 +6,11 @@ import (
 	"slices"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
 )
 
 // Groups keeps groups and who is a member.
-func (s *Store) Groups() Entities[api.Group] { return Entities[api.Group]{s, groups()} }
+func (s *Store) Groups() Entities[api.Group] { return Entities[api.Group]{s.DB, groups()} }
 
 func groups() *entity[api.Group] {
 	return &entity[api.Group]{
@@ -20,24 +21,24 @@ func groups() *entity[api.Group] {
 		sorts:   entitySorts("team"),
 		fill:    fillMembers,
 		written: writeMembers,
-		references: func(ctx context.Context, t tx, g *api.Group) ([]api.Ref, error) {
+		references: func(ctx context.Context, t db.Tx, g *api.Group) ([]api.Ref, error) {
 			return bindings().refs(ctx, t, "principal_type = ? AND principal_id = ?", api.PrincipalGroup, g.ID)
 		},
-		release: func(ctx context.Context, t tx, g *api.Group) error {
+		release: func(ctx context.Context, t db.Tx, g *api.Group) error {
 			return releasePrincipal(ctx, t, api.PrincipalGroup, g.ID)
 		},
 	}
 }
 
-func fillMembers(ctx context.Context, t tx, list []*api.Group) error {
+func fillMembers(ctx context.Context, t db.Tx, list []*api.Group) error {
 	byID, ids := map[string]*api.Group{}, make([]string, 0, len(list))
 	for _, g := range list {
 		byID[g.ID] = g
 		ids = append(ids, g.ID)
 	}
-	for part := range slices.Chunk(ids, chunk) {
-		query := "SELECT team, person FROM team_member WHERE team IN (" + marks(len(part)) + ") ORDER BY person"
-		err := t.each(ctx, query, anys(part), func(rows *sql.Rows) error {
+	for part := range slices.Chunk(ids, db.Chunk) {
+		query := "SELECT team, person FROM team_member WHERE team IN (" + db.Marks(len(part)) + ") ORDER BY person"
+		err := t.Each(ctx, query, db.Anys(part), func(rows *sql.Rows) error {
 			var team, person string
 			err := rows.Scan(&team, &person)
 			if g := byID[team]; g != nil {
@@ -53,28 +54,28 @@ func fillMembers(ctx context.Context, t tx, list []*api.Group) error {
 }
 
 // writeMembers makes the members those of the value.
-func writeMembers(ctx context.Context, t tx, g, before *api.Group) error {
+func writeMembers(ctx context.Context, t db.Tx, g, before *api.Group) error {
 	var was []string
 	if before != nil {
 		was = before.Members
 	}
 	now := slices.Compact(slices.Sorted(slices.Values(g.Members)))
-	for part := range slices.Chunk(without(was, now), chunk) {
-		args := append([]any{g.ID}, anys(part)...)
-		if _, err := t.exec(ctx, "DELETE FROM team_member WHERE team = ? AND person IN ("+marks(len(part))+")", args...); err != nil {
+	for part := range slices.Chunk(without(was, now), db.Chunk) {
+		args := append([]any{g.ID}, db.Anys(part)...)
+		if _, err := t.Exec(ctx, "DELETE FROM team_member WHERE team = ? AND person IN ("+db.Marks(len(part))+")", args...); err != nil {
 			return err
 		}
 	}
-	for part := range slices.Chunk(without(now, was), chunk) {
+	for part := range slices.Chunk(without(now, was), db.Chunk) {
 		var known []string
-		if err := t.each(ctx, "SELECT id FROM person WHERE id IN ("+marks(len(part))+")", anys(part), collect(&known)); err != nil {
+		if err := t.Each(ctx, "SELECT id FROM person WHERE id IN ("+db.Marks(len(part))+")", db.Anys(part), db.Collect(&known)); err != nil {
 			return err
 		}
 		if missing := without(part, known); len(missing) > 0 {
-			return invalid("members", "user %q does not exist", missing[0])
+			return db.Invalid("members", "user %q does not exist", missing[0])
 		}
 		for _, person := range part {
-			if _, err := t.exec(ctx, "INSERT INTO team_member (team, person) VALUES (?, ?)", g.ID, person); err != nil {
+			if _, err := t.Exec(ctx, "INSERT INTO team_member (team, person) VALUES (?, ?)", g.ID, person); err != nil {
 				return err
 			}
 		}

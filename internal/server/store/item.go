@@ -12,6 +12,7 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/internal/server/gateway"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
 )
 
 // kept is what a batch needs to know of a row that is there.
@@ -29,7 +30,7 @@ type kept struct {
 // ApplyItems stores the items of a batch in one transaction that compares epoch
 // and sequence first.
 func (s *Store) ApplyItems(ctx context.Context, uid string, epoch, seq int64, items []agentapi.Item, now time.Time) (changes []gateway.Changed, err error) {
-	err = s.write(ctx, func(t tx) error {
+	err = s.Write(ctx, func(t db.Tx) error {
 		changes = make([]gateway.Changed, 0, len(items))
 		owner, err := lockEpoch(ctx, t, uid, epoch)
 		if err != nil {
@@ -38,7 +39,7 @@ func (s *Store) ApplyItems(ctx context.Context, uid string, epoch, seq int64, it
 		if seq < owner.seq {
 			return gateway.ErrStale
 		}
-		if _, err := t.exec(ctx, "UPDATE agent SET seq = ? WHERE uid = ?", seq, uid); err != nil {
+		if _, err := t.Exec(ctx, "UPDATE agent SET seq = ? WHERE uid = ?", seq, uid); err != nil {
 			return fmt.Errorf("note sequence of batch: %w", err)
 		}
 		where, err := readPlaces(ctx, t, owner.id, owner.scope)
@@ -57,7 +58,7 @@ func (s *Store) ApplyItems(ctx context.Context, uid string, epoch, seq int64, it
 			return fmt.Errorf("read items: %w", err)
 		}
 		b := batch{
-			tx: t, uid: uid, id: owner.id, now: micros(now), stored: before, before: maps.Clone(before), last: map[string]row{},
+			Tx: t, uid: uid, id: owner.id, now: db.Micros(now), stored: before, before: maps.Clone(before), last: map[string]row{},
 			links: owner.links, fresh: map[string]agentapi.Key{},
 		}
 		for _, item := range items {
@@ -72,21 +73,21 @@ func (s *Store) ApplyItems(ctx context.Context, uid string, epoch, seq int64, it
 }
 
 // keptItems reads those of some items that are there, by entry.
-func keptItems(ctx context.Context, t tx, uid string, keys []agentapi.Key) (map[string]kept, error) {
+func keptItems(ctx context.Context, t db.Tx, uid string, keys []agentapi.Key) (map[string]kept, error) {
 	found := make(map[string]kept, len(keys))
-	for part := range slices.Chunk(keys, chunk) {
+	for part := range slices.Chunk(keys, db.Chunk) {
 		args := []any{uid}
 		for _, key := range part {
 			args = append(args, key.String())
 		}
 		query := "SELECT entry, hash, scope, labels, stale_since, argo_project, deployed_image, deployed_tag, deployed_chart, deployed_commit, deployed_at, drift_since" +
-			" FROM item WHERE agent = ? AND entry IN (" + marks(len(part)) + ")"
-		err := t.each(ctx, query, args, func(rows *sql.Rows) error {
+			" FROM item WHERE agent = ? AND entry IN (" + db.Marks(len(part)) + ")"
+		err := t.Each(ctx, query, args, func(rows *sql.Rows) error {
 			var entry string
 			var k kept
 			var since int64
 			d := &k.deployed
-			err := rows.Scan(&entry, &k.hash, &k.scope, decode(&k.labels), &since, &k.argoProject, &d.image, &d.tag, &d.chart, &d.commit, &d.at, &k.driftSince)
+			err := rows.Scan(&entry, &k.hash, &k.scope, db.Decode(&k.labels), &since, &k.argoProject, &d.image, &d.tag, &d.chart, &d.commit, &d.at, &k.driftSince)
 			k.stale = since != 0
 			found[entry] = k
 			return err
@@ -106,7 +107,7 @@ func applicationOf(key agentapi.Key) agentapi.Key {
 
 // batch gathers what a batch writes: of each item the last state only.
 type batch struct {
-	tx
+	db.Tx
 	uid, id string
 	now     int64
 	stored  map[string]kept // as the database has it
@@ -133,7 +134,7 @@ type row struct {
 
 // apply takes in one item and says what it changes.
 func (b *batch) apply(item agentapi.Item, where places) gateway.Changed {
-	entry := clean(item.Key.String())
+	entry := db.Clean(item.Key.String())
 	was, there := b.before[entry]
 	change := gateway.Changed{Key: item.Key}
 	if there && !was.stale {
@@ -163,7 +164,7 @@ func (b *batch) apply(item agentapi.Item, where places) gateway.Changed {
 			b.fresh[entry] = item.Key
 		}
 	case agentapi.ItemInstances: // they are where their application is, and seen by whoever sees that
-		of := b.before[clean(applicationOf(item.Key).String())]
+		of := b.before[db.Clean(applicationOf(item.Key).String())]
 		r.fields.argoProject, labels = of.argoProject, of.labels
 	}
 	r.scope = where.of(r.fields.argoProject)
@@ -180,10 +181,10 @@ func (b *batch) apply(item agentapi.Item, where places) gateway.Changed {
 // write writes what was gathered.
 func (b *batch) write(ctx context.Context) error {
 	var err error
-	if b.edition, err = revise(ctx, b.tx, b.uid, len(b.gone) > 0); err != nil {
+	if b.edition, err = revise(ctx, b.Tx, b.uid, len(b.gone) > 0); err != nil {
 		return err
 	}
-	if err := removeItems(ctx, b.tx, b.uid, b.id, b.gone); err != nil {
+	if err := removeItems(ctx, b.Tx, b.uid, b.id, b.gone); err != nil {
 		return fmt.Errorf("remove items: %w", err)
 	}
 	entries := make([]string, 0, len(b.last))
@@ -191,7 +192,7 @@ func (b *batch) write(ctx context.Context) error {
 		entries = append(entries, entry)
 	}
 	slices.Sort(entries) // the same order for all, so that nobody waits in a circle
-	for part := range slices.Chunk(entries, rowsAtOnce) {
+	for part := range slices.Chunk(entries, db.RowsAtOnce) {
 		if err := b.upsert(ctx, part); err != nil {
 			return fmt.Errorf("write items: %w", err)
 		}
@@ -203,7 +204,7 @@ func (b *batch) write(ctx context.Context) error {
 		return err
 	}
 	if b.renamed {
-		return relink(ctx, b.tx, "agent = ? AND EXISTS (SELECT 1 FROM environment_cluster e WHERE e.agent = item.agent_id)", b.uid)
+		return relink(ctx, b.Tx, "agent = ? AND EXISTS (SELECT 1 FROM environment_cluster e WHERE e.agent = item.agent_id)", b.uid)
 	}
 	return nil
 }
@@ -222,9 +223,9 @@ func (b *batch) upsert(ctx context.Context, entries []string) error {
 		r := b.last[entry]
 		f := r.fields
 		args = append(args, b.uid, entry, string(r.key.Kind), r.key.Namespace, r.key.Name,
-			api.ItemID(b.id, r.key.Namespace, r.key.Name), b.id, string(r.scope), f.argoProject, r.hash, r.body, encode(f.labels), b.now, 0,
+			api.ItemID(b.id, r.key.Namespace, r.key.Name), b.id, string(r.scope), f.argoProject, r.hash, r.body, db.Encode(f.labels), b.now, 0,
 			f.sync, f.health, f.phase, f.message, f.revision, f.repoURL, f.repos, f.path, f.destination, f.destinationNamespace,
-			f.autoSync, encode(f.conditions), f.finishedAt,
+			f.autoSync, db.Encode(f.conditions), f.finishedAt,
 			r.linked.service, r.linked.environment, f.title, f.deployed.image, f.deployed.tag, f.deployed.chart, f.deployed.commit, f.deployed.at,
 			f.ready, f.total, f.held, f.driftSince, b.edition, f.words(r.key))
 	}
@@ -234,8 +235,8 @@ func (b *batch) upsert(ctx context.Context, entries []string) error {
 			sets = append(sets, column+" = excluded."+column)
 		}
 	}
-	line := "(" + marks(itemColumnCount) + ")"
-	_, err := b.exec(ctx, "INSERT INTO item ("+itemColumns+") VALUES "+strings.Repeat(line+", ", len(entries)-1)+line+
+	line := "(" + db.Marks(itemColumnCount) + ")"
+	_, err := b.Exec(ctx, "INSERT INTO item ("+itemColumns+") VALUES "+strings.Repeat(line+", ", len(entries)-1)+line+
 		" ON CONFLICT (agent, entry) DO UPDATE SET "+strings.Join(sets, ", "), args...)
 	return err
 }
@@ -249,7 +250,7 @@ func (b *batch) relabel(ctx context.Context, entries []string) error {
 			return nil
 		}
 		line := "(?, ?, ?, ?)"
-		_, err := b.exec(ctx, "INSERT INTO label (type, id, name, value) VALUES "+strings.Repeat(line+", ", rows-1)+line, args...)
+		_, err := b.Exec(ctx, "INSERT INTO label (type, id, name, value) VALUES "+strings.Repeat(line+", ", rows-1)+line, args...)
 		args, rows = nil, 0
 		return err
 	}
@@ -261,13 +262,13 @@ func (b *batch) relabel(ctx context.Context, entries []string) error {
 		}
 		id := api.ItemID(b.id, r.key.Namespace, r.key.Name)
 		if len(was) > 0 {
-			if _, err := b.exec(ctx, "DELETE FROM label WHERE type = ? AND id = ?", string(r.key.Kind), id); err != nil {
+			if _, err := b.Exec(ctx, "DELETE FROM label WHERE type = ? AND id = ?", string(r.key.Kind), id); err != nil {
 				return err
 			}
 		}
 		for name, value := range r.fields.labels {
 			args = append(args, string(r.key.Kind), id, name, value)
-			if rows++; rows == chunk {
+			if rows++; rows == db.Chunk {
 				if err := flush(); err != nil {
 					return err
 				}
@@ -278,10 +279,10 @@ func (b *batch) relabel(ctx context.Context, entries []string) error {
 }
 
 // removeItems deletes items with their labels.
-func removeItems(ctx context.Context, t tx, uid, agent string, entries []string) error {
-	for part := range slices.Chunk(entries, chunk) {
-		args := append([]any{uid}, anys(part)...)
-		condition := "item.agent = ? AND item.entry IN (" + marks(len(part)) + ")"
+func removeItems(ctx context.Context, t db.Tx, uid, agent string, entries []string) error {
+	for part := range slices.Chunk(entries, db.Chunk) {
+		args := append([]any{uid}, db.Anys(part)...)
+		condition := "item.agent = ? AND item.entry IN (" + db.Marks(len(part)) + ")"
 		if err := dropItems(ctx, t, condition, args...); err != nil {
 			return fmt.Errorf("of agent %s: %w", agent, err)
 		}
@@ -290,9 +291,9 @@ func removeItems(ctx context.Context, t tx, uid, agent string, entries []string)
 }
 
 // dropItems deletes the items of a condition with their labels.
-func dropItems(ctx context.Context, t tx, condition string, args ...any) error {
+func dropItems(ctx context.Context, t db.Tx, condition string, args ...any) error {
 	var kinds, ids []string
-	err := t.each(ctx, "SELECT kind, id FROM item WHERE labels <> '' AND "+condition, slices.Clone(args), func(rows *sql.Rows) error {
+	err := t.Each(ctx, "SELECT kind, id FROM item WHERE labels <> '' AND "+condition, slices.Clone(args), func(rows *sql.Rows) error {
 		var kind, id string
 		err := rows.Scan(&kind, &id)
 		kinds, ids = append(kinds, kind), append(ids, id)
@@ -302,20 +303,20 @@ func dropItems(ctx context.Context, t tx, condition string, args ...any) error {
 		return err
 	}
 	for i := range ids {
-		if _, err := t.exec(ctx, "DELETE FROM label WHERE type = ? AND id = ?", kinds[i], ids[i]); err != nil {
+		if _, err := t.Exec(ctx, "DELETE FROM label WHERE type = ? AND id = ?", kinds[i], ids[i]); err != nil {
 			return err
 		}
 	}
-	_, err = t.exec(ctx, "DELETE FROM item WHERE "+condition, args...)
+	_, err = t.Exec(ctx, "DELETE FROM item WHERE "+condition, args...)
 	return err
 }
 
 // Entries returns all that is kept of an agent.
 func (s *Store) Entries(ctx context.Context, uid string) (list []gateway.Entry, err error) {
-	err = s.read(ctx, func(t tx) error {
+	err = s.Read(ctx, func(t db.Tx) error {
 		list = nil
 		query := "SELECT kind, namespace, name, hash, stale_since FROM item WHERE agent = ? ORDER BY entry"
-		return t.each(ctx, query, []any{uid}, func(rows *sql.Rows) error {
+		return t.Each(ctx, query, []any{uid}, func(rows *sql.Rows) error {
 			var e gateway.Entry
 			var since int64
 			err := rows.Scan((*string)(&e.Kind), &e.Namespace, &e.Name, &e.Hash, &since)
@@ -330,7 +331,7 @@ func (s *Store) Entries(ctx context.Context, uid string) (list []gateway.Entry, 
 // Reconcile does what follows from an inventory, in one transaction that
 // compares the epoch first.
 func (s *Store) Reconcile(ctx context.Context, uid string, epoch int64, r gateway.Reconciliation, now time.Time) (changes []gateway.Changed, err error) {
-	err = s.write(ctx, func(t tx) error {
+	err = s.Write(ctx, func(t db.Tx) error {
 		changes = nil
 		owner, err := lockEpoch(ctx, t, uid, epoch)
 		if err != nil {
@@ -348,7 +349,7 @@ func (s *Store) Reconcile(ctx context.Context, uid string, epoch int64, r gatewa
 		concern := func(keys []agentapi.Key, removed bool, when func(kept) bool) []string {
 			var entries []string
 			for _, key := range keys {
-				entry := clean(key.String())
+				entry := db.Clean(key.String())
 				was, there := before[entry]
 				if !there || !when(was) {
 					continue
@@ -369,7 +370,7 @@ func (s *Store) Reconcile(ctx context.Context, uid string, epoch int64, r gatewa
 			return fmt.Errorf("remove items: %w", err)
 		}
 		lost := concern(r.MarkStale, false, func(k kept) bool { return !k.stale })
-		if err := markItems(ctx, t, uid, lost, micros(now), edition); err != nil {
+		if err := markItems(ctx, t, uid, lost, db.Micros(now), edition); err != nil {
 			return err
 		}
 		back := concern(r.Unmark, false, func(k kept) bool { return k.stale })
@@ -379,10 +380,10 @@ func (s *Store) Reconcile(ctx context.Context, uid string, epoch int64, r gatewa
 }
 
 // markItems says since when an agent does not tell of items.
-func markItems(ctx context.Context, t tx, uid string, entries []string, since, edition int64) error {
-	for part := range slices.Chunk(entries, chunk) {
-		args := append([]any{since, edition, uid}, anys(part)...)
-		if _, err := t.exec(ctx, "UPDATE item SET stale_since = ?, edition = ? WHERE agent = ? AND entry IN ("+marks(len(part))+")", args...); err != nil {
+func markItems(ctx context.Context, t db.Tx, uid string, entries []string, since, edition int64) error {
+	for part := range slices.Chunk(entries, db.Chunk) {
+		args := append([]any{since, edition, uid}, db.Anys(part)...)
+		if _, err := t.Exec(ctx, "UPDATE item SET stale_since = ?, edition = ? WHERE agent = ? AND entry IN ("+db.Marks(len(part))+")", args...); err != nil {
 			return fmt.Errorf("mark items: %w", err)
 		}
 	}

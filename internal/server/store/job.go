@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
 )
 
 // ErrLost says that another server has a job.
@@ -18,21 +19,21 @@ var ErrLost = errors.New("the job is another server's")
 // AddJob keeps a job with its applications, in their order. token is the id of
 // the token that it was asked for with; empty for none.
 func (s *Store) AddJob(ctx context.Context, j api.Job, token string, applications []string) error {
-	err := s.write(ctx, func(t tx) error {
-		_, err := t.exec(ctx, `INSERT INTO bulk_job (id, by_type, by_id, token, action, reason, body, state, message, stopped_by, created_at, finished_at, holder, held_until)
-			VALUES (`+marks(14)+")", j.ID, j.By.Type, j.By.ID, token, j.Request.Action, j.Request.Reason, encode(jobBody{j.Request, j.Traceparent}), api.JobRunning, "", "", t.now, 0, "", 0)
+	err := s.Write(ctx, func(t db.Tx) error {
+		_, err := t.Exec(ctx, `INSERT INTO bulk_job (id, by_type, by_id, token, action, reason, body, state, message, stopped_by, created_at, finished_at, holder, held_until)
+			VALUES (`+db.Marks(14)+")", j.ID, j.By.Type, j.By.ID, token, j.Request.Action, j.Request.Reason, db.Encode(jobBody{j.Request, j.Traceparent}), api.JobRunning, "", "", t.Now, 0, "", 0)
 		if err != nil {
 			return err
 		}
 		place := 0
-		for part := range slices.Chunk(applications, rowsAtOnce) {
+		for part := range slices.Chunk(applications, db.RowsAtOnce) {
 			args := make([]any, 0, 9*len(part))
 			for _, id := range part {
 				place++
 				args = append(args, j.ID, place, id, api.TargetWaiting, "", "", "", 0, 0)
 			}
-			line := "(" + marks(9) + ")"
-			_, err := t.exec(ctx, "INSERT INTO bulk_target (job, place, id, state, command, request, message, started_at, finished_at) VALUES "+
+			line := "(" + db.Marks(9) + ")"
+			_, err := t.Exec(ctx, "INSERT INTO bulk_target (job, place, id, state, command, request, message, started_at, finished_at) VALUES "+
 				strings.Repeat(line+", ", len(part)-1)+line, args...)
 			if err != nil {
 				return err
@@ -57,7 +58,7 @@ type jobBody struct {
 func scanJob(rows *sql.Rows, j *api.Job, more ...any) error {
 	var body jobBody
 	err := rows.Scan(append([]any{
-		&j.ID, &j.By.Type, &j.By.ID, decode(&body), &j.State, &j.Message, &j.StoppedBy, instant(&j.CreatedAt), instant(&j.FinishedAt),
+		&j.ID, &j.By.Type, &j.By.ID, db.Decode(&body), &j.State, &j.Message, &j.StoppedBy, db.Instant(&j.CreatedAt), db.Instant(&j.FinishedAt),
 	}, more...)...)
 	j.Request, j.Traceparent = body.JobRequest, body.Traceparent
 	return err
@@ -65,14 +66,12 @@ func scanJob(rows *sql.Rows, j *api.Job, more ...any) error {
 
 // GetJob reads a job with how far it is.
 func (s *Store) GetJob(ctx context.Context, id string) (j api.Job, err error) {
-	err = s.read(ctx, func(t tx) error {
-		found := false
-		err := t.each(ctx, "SELECT "+jobColumns+" FROM bulk_job WHERE id = ?", []any{id}, func(rows *sql.Rows) error {
-			found = true
+	err = s.Read(ctx, func(t db.Tx) error {
+		err := t.Row(ctx, "SELECT "+jobColumns+" FROM bulk_job WHERE id = ?", []any{id}, func(rows *sql.Rows) error {
 			return scanJob(rows, &j)
 		})
-		if err == nil && !found {
-			return notFound("job", id)
+		if db.IsNotFound(err) {
+			return db.NotFound("job", id)
 		}
 		if err == nil {
 			err = countTargets(ctx, t, []*api.Job{&j})
@@ -83,7 +82,7 @@ func (s *Store) GetJob(ctx context.Context, id string) (j api.Job, err error) {
 }
 
 // countTargets says how far some jobs are.
-func countTargets(ctx context.Context, t tx, jobs []*api.Job) error {
+func countTargets(ctx context.Context, t db.Tx, jobs []*api.Job) error {
 	if len(jobs) == 0 {
 		return nil
 	}
@@ -93,9 +92,9 @@ func countTargets(ctx context.Context, t tx, jobs []*api.Job) error {
 		j.Counts = api.JobCounts{}
 		byID[j.ID], ids[i] = &j.Counts, j.ID
 	}
-	for part := range slices.Chunk(ids, chunk) {
-		query := "SELECT job, state, COUNT(*) FROM bulk_target WHERE job IN (" + marks(len(part)) + ") GROUP BY job, state"
-		err := t.each(ctx, query, anys(part), func(rows *sql.Rows) error {
+	for part := range slices.Chunk(ids, db.Chunk) {
+		query := "SELECT job, state, COUNT(*) FROM bulk_target WHERE job IN (" + db.Marks(len(part)) + ") GROUP BY job, state"
+		err := t.Each(ctx, query, db.Anys(part), func(rows *sql.Rows) error {
 			var id, state string
 			var n int64
 			if err := rows.Scan(&id, &state, &n); err != nil {
@@ -125,23 +124,23 @@ func (s *Store) ListJobs(ctx context.Context, f api.JobFilter) (page api.Page[ap
 	if f.Sort == "" {
 		f.Sort = "-createdAt"
 	}
-	order, err := newOrder(f.ListOptions, "bulk_job.id", map[string]string{"createdAt": "bulk_job.created_at", "state": "bulk_job.state", "action": "bulk_job.action"})
+	order, err := db.NewOrder(f.ListOptions, "bulk_job.id", map[string]string{"createdAt": "bulk_job.created_at", "state": "bulk_job.state", "action": "bulk_job.action"})
 	if err != nil {
 		return page, err
 	}
-	w := &where{}
+	w := &db.Where{}
 	if f.State != "" {
-		w.and("bulk_job.state = ?", f.State)
+		w.And("bulk_job.state = ?", f.State)
 	}
 	if f.By.ID != "" {
-		w.and("bulk_job.by_type = ? AND bulk_job.by_id = ?", f.By.Type, f.By.ID)
+		w.And("bulk_job.by_type = ? AND bulk_job.by_id = ?", f.By.Type, f.By.ID)
 	}
 	if f.Token != "" {
-		w.and("bulk_job.token = ?", f.Token)
+		w.And("bulk_job.token = ?", f.Token)
 	}
-	w.contains(f.Search, "bulk_job.id", "bulk_job.action", "bulk_job.reason", "bulk_job.by_id")
-	err = s.read(ctx, func(t tx) error {
-		page, err = readPage(ctx, t, "bulk_job", jobColumns, w, order, scanJob, func(j *api.Job) string { return j.ID })
+	w.Contains(f.Search, "bulk_job.id", "bulk_job.action", "bulk_job.reason", "bulk_job.by_id")
+	err = s.Read(ctx, func(t db.Tx) error {
+		page, err = db.ReadPage(ctx, t, "bulk_job", jobColumns, w, order, scanJob, func(j *api.Job) string { return j.ID })
 		if err != nil {
 			return err
 		}
@@ -156,8 +155,8 @@ func (s *Store) ListJobs(ctx context.Context, f api.JobFilter) (page api.Page[ap
 
 // JobToken is the id of the token that a job was asked for with; empty for none.
 func (s *Store) JobToken(ctx context.Context, id string) (token string, err error) {
-	err = s.read(ctx, func(t tx) error {
-		return t.each(ctx, "SELECT token FROM bulk_job WHERE id = ?", []any{id}, func(rows *sql.Rows) error { return rows.Scan(&token) })
+	err = s.Read(ctx, func(t db.Tx) error {
+		return t.Each(ctx, "SELECT token FROM bulk_job WHERE id = ?", []any{id}, func(rows *sql.Rows) error { return rows.Scan(&token) })
 	})
 	return token, err
 }
@@ -165,20 +164,20 @@ func (s *Store) JobToken(ctx context.Context, id string) (token string, err erro
 // ListJobTargets lists the applications of a job by id, unless something else
 // is asked for; those of a state where one is named.
 func (s *Store) ListJobTargets(ctx context.Context, job, state string, options api.ListOptions) (page api.Page[api.JobTarget], err error) {
-	order, err := newOrder(options, "bulk_target.id", map[string]string{
+	order, err := db.NewOrder(options, "bulk_target.id", map[string]string{
 		"startedAt": "bulk_target.started_at", "finishedAt": "bulk_target.finished_at", "state": "bulk_target.state",
 	})
 	if err != nil {
 		return page, err
 	}
-	w := &where{}
-	w.and("bulk_target.job = ?", job)
+	w := &db.Where{}
+	w.And("bulk_target.job = ?", job)
 	if state != "" {
-		w.and("bulk_target.state = ?", state)
+		w.And("bulk_target.state = ?", state)
 	}
-	w.contains(options.Search, "bulk_target.id", "bulk_target.message")
-	err = s.read(ctx, func(t tx) error {
-		page, err = readPage(ctx, t, "bulk_target", targetColumns, w, order, scanTarget, func(v *api.JobTarget) string { return v.Application })
+	w.Contains(options.Search, "bulk_target.id", "bulk_target.message")
+	err = s.Read(ctx, func(t db.Tx) error {
+		page, err = db.ReadPage(ctx, t, "bulk_target", targetColumns, w, order, scanTarget, func(v *api.JobTarget) string { return v.Application })
 		return err
 	})
 	return page, err
@@ -189,35 +188,35 @@ const targetColumns = `bulk_target.place, bulk_target.id, bulk_target.state, bul
 
 func scanTarget(rows *sql.Rows, v *api.JobTarget, more ...any) error {
 	return rows.Scan(append([]any{
-		&v.Place, &v.Application, &v.State, &v.Command, &v.Request, &v.Message, instant(&v.StartedAt), instant(&v.FinishedAt),
+		&v.Place, &v.Application, &v.State, &v.Command, &v.Request, &v.Message, db.Instant(&v.StartedAt), db.Instant(&v.FinishedAt),
 	}, more...)...)
 }
 
 // ClaimBulk takes the oldest job for a while that is not over and that nobody
 // has, and returns it with its token; none where there is none.
 func (s *Store) ClaimBulk(ctx context.Context, holder string, hold time.Duration) (j *api.Job, token string, err error) {
-	err = s.write(ctx, func(t tx) error {
+	err = s.Write(ctx, func(t db.Tx) error {
 		j, token = nil, ""
-		now, err := t.clock(ctx)
+		now, err := t.Clock(ctx)
 		if err != nil {
 			return err
 		}
 		query := "SELECT id FROM bulk_job WHERE finished_at = 0 AND (held_until <= ? OR held_until > ?) ORDER BY created_at, id LIMIT 1"
-		if t.dialect == postgres {
+		if t.Postgres() {
 			query += " FOR UPDATE SKIP LOCKED"
 		}
 		var id string
-		if err := t.one(ctx, query, []any{now, now + longestPause.Microseconds()}, &id); err != nil {
-			if isNotFound(err) {
+		if err := t.One(ctx, query, []any{now, now + db.LongestPause.Microseconds()}, &id); err != nil {
+			if db.IsNotFound(err) {
 				return nil
 			}
 			return err
 		}
-		if _, err := t.exec(ctx, "UPDATE bulk_job SET holder = ?, held_until = ? WHERE id = ?", holder, now+hold.Microseconds(), id); err != nil {
+		if _, err := t.Exec(ctx, "UPDATE bulk_job SET holder = ?, held_until = ? WHERE id = ?", holder, now+hold.Microseconds(), id); err != nil {
 			return err
 		}
 		var found api.Job
-		err = t.each(ctx, "SELECT "+jobColumns+", token FROM bulk_job WHERE id = ?", []any{id}, func(rows *sql.Rows) error { return scanJob(rows, &found, &token) })
+		err = t.Each(ctx, "SELECT "+jobColumns+", token FROM bulk_job WHERE id = ?", []any{id}, func(rows *sql.Rows) error { return scanJob(rows, &found, &token) })
 		if err == nil {
 			j = &found
 		}
@@ -232,14 +231,14 @@ func (s *Store) ClaimBulk(ctx context.Context, holder string, hold time.Duration
 // HoldBulk keeps a job that was claimed for a while longer, and returns who has
 // stopped it; ErrLost where another server has it.
 func (s *Store) HoldBulk(ctx context.Context, id, holder string, hold time.Duration) (stoppedBy string, err error) {
-	err = s.write(ctx, func(t tx) error {
-		now, err := t.clock(ctx)
+	err = s.Write(ctx, func(t db.Tx) error {
+		now, err := t.Clock(ctx)
 		if err != nil {
 			return err
 		}
-		err = t.one(ctx, "UPDATE bulk_job SET held_until = ? WHERE id = ? AND holder = ? AND finished_at = 0 RETURNING stopped_by",
+		err = t.One(ctx, "UPDATE bulk_job SET held_until = ? WHERE id = ? AND holder = ? AND finished_at = 0 RETURNING stopped_by",
 			[]any{now + hold.Microseconds(), id, holder}, &stoppedBy)
-		if isNotFound(err) {
+		if db.IsNotFound(err) {
 			return ErrLost
 		}
 		return err
@@ -250,8 +249,8 @@ func (s *Store) HoldBulk(ctx context.Context, id, holder string, hold time.Durat
 // StopBulk notes that somebody wants a job to begin nothing more, and reports
 // whether it was under way.
 func (s *Store) StopBulk(ctx context.Context, id, by string) (was bool, err error) {
-	err = s.write(ctx, func(t tx) error {
-		n, err := t.exec(ctx, "UPDATE bulk_job SET stopped_by = ? WHERE id = ? AND finished_at = 0 AND stopped_by = ''", by, id)
+	err = s.Write(ctx, func(t db.Tx) error {
+		n, err := t.Exec(ctx, "UPDATE bulk_job SET stopped_by = ? WHERE id = ? AND finished_at = 0 AND stopped_by = ''", by, id)
 		was = n > 0
 		return err
 	})
@@ -261,11 +260,11 @@ func (s *Store) StopBulk(ctx context.Context, id, by string) (was bool, err erro
 // OpenTargets are the applications of a job that are not over, in their order,
 // those first that have begun; limit of them.
 func (s *Store) OpenTargets(ctx context.Context, job string, limit int) (list []api.JobTarget, err error) {
-	err = s.read(ctx, func(t tx) error {
+	err = s.Read(ctx, func(t db.Tx) error {
 		list = nil
 		for _, state := range []string{api.TargetRunning, api.TargetWaiting} {
 			query := "SELECT " + targetColumns + " FROM bulk_target WHERE job = ? AND state = ? ORDER BY place LIMIT ?"
-			err := t.each(ctx, query, []any{job, state, max(limit-len(list), 0)}, func(rows *sql.Rows) error {
+			err := t.Each(ctx, query, []any{job, state, max(limit-len(list), 0)}, func(rows *sql.Rows) error {
 				var v api.JobTarget
 				err := scanTarget(rows, &v)
 				list = append(list, v)
@@ -283,8 +282,8 @@ func (s *Store) OpenTargets(ctx context.Context, job string, limit int) (list []
 // KeepTarget writes what came of an application of a job, if the job is still
 // the holder's; else it is ErrLost.
 func (s *Store) KeepTarget(ctx context.Context, job, holder string, v api.JobTarget) error {
-	return s.write(ctx, func(t tx) error {
-		n, err := t.exec(ctx, `UPDATE bulk_target SET state = ?, command = ?, request = ?, message = ?, started_at = ?, finished_at = ?
+	return s.Write(ctx, func(t db.Tx) error {
+		n, err := t.Exec(ctx, `UPDATE bulk_target SET state = ?, command = ?, request = ?, message = ?, started_at = ?, finished_at = ?
 			WHERE job = ? AND place = ? AND EXISTS (SELECT 1 FROM bulk_job WHERE id = ? AND holder = ? AND finished_at = 0)`,
 			v.State, v.Command, v.Request, v.Message, v.StartedAt, v.FinishedAt, job, v.Place, job, holder)
 		if err == nil && n == 0 {
@@ -296,33 +295,33 @@ func (s *Store) KeepTarget(ctx context.Context, job, holder string, v api.JobTar
 
 // EndBulk ends a job, if it is still the holder's: what has not begun is skipped.
 func (s *Store) EndBulk(ctx context.Context, id, holder, state, message string) error {
-	return s.write(ctx, func(t tx) error {
-		n, err := t.exec(ctx, "UPDATE bulk_job SET state = ?, message = ?, finished_at = ?, held_until = 0 WHERE id = ? AND holder = ? AND finished_at = 0",
-			state, message, t.now, id, holder)
+	return s.Write(ctx, func(t db.Tx) error {
+		n, err := t.Exec(ctx, "UPDATE bulk_job SET state = ?, message = ?, finished_at = ?, held_until = 0 WHERE id = ? AND holder = ? AND finished_at = 0",
+			state, message, t.Now, id, holder)
 		if err == nil && n == 0 {
 			return ErrLost
 		}
 		if err != nil {
 			return err
 		}
-		_, err = t.exec(ctx, "UPDATE bulk_target SET state = ?, finished_at = ? WHERE job = ? AND state = ?", api.TargetSkipped, t.now, id, api.TargetWaiting)
+		_, err = t.Exec(ctx, "UPDATE bulk_target SET state = ?, finished_at = ? WHERE job = ? AND state = ?", api.TargetSkipped, t.Now, id, api.TargetWaiting)
 		return err
 	})
 }
 
 // ReleaseBulk gives a job back, that any server may go on with after a while.
 func (s *Store) ReleaseBulk(ctx context.Context, id, holder string, after time.Duration) error {
-	return s.write(ctx, func(t tx) error {
-		now, err := t.clock(ctx)
+	return s.Write(ctx, func(t db.Tx) error {
+		now, err := t.Clock(ctx)
 		if err != nil {
 			return err
 		}
-		_, err = t.exec(ctx, "UPDATE bulk_job SET held_until = ?, holder = '' WHERE id = ? AND holder = ? AND finished_at = 0", now+after.Microseconds(), id, holder)
+		_, err = t.Exec(ctx, "UPDATE bulk_job SET held_until = ?, holder = '' WHERE id = ? AND holder = ? AND finished_at = 0", now+after.Microseconds(), id, holder)
 		return err
 	})
 }
 
 // DropJobs forgets jobs that ended before a time.
 func (s *Store) DropJobs(ctx context.Context, before time.Time) error {
-	return s.run(ctx, "DELETE FROM bulk_job WHERE finished_at <> 0 AND finished_at < ?", before)
+	return s.Run(ctx, "DELETE FROM bulk_job WHERE finished_at <> 0 AND finished_at < ?", before)
 }

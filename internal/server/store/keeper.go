@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
 )
 
 // settingServer is the row of api.Settings.
@@ -14,17 +15,17 @@ const settingServer = "settings"
 
 // Settings reads the settings of the server.
 func (s *Store) Settings(ctx context.Context) (settings api.Settings, err error) {
-	err = s.read(ctx, func(t tx) error {
+	err = s.Read(ctx, func(t db.Tx) error {
 		settings, err = readSettings(ctx, t)
 		return err
 	})
 	return settings, err
 }
 
-func readSettings(ctx context.Context, t tx) (api.Settings, error) {
+func readSettings(ctx context.Context, t db.Tx) (api.Settings, error) {
 	settings := api.Settings{AuditRetentionDays: 365, CommandRetentionDays: 30, LedgerRetentionDays: 400, LedgerRetentionGiB: 10}
 	var version int64
-	err := t.one(ctx, "SELECT value, version FROM setting WHERE id = ?", []any{settingServer}, decode(&settings), &version)
+	err := t.One(ctx, "SELECT value, version FROM setting WHERE id = ?", []any{settingServer}, db.Decode(&settings), &version)
 	settings.Version = version
 	if err != nil {
 		return settings, fmt.Errorf("read settings: %w", err)
@@ -35,7 +36,7 @@ func readSettings(ctx context.Context, t tx) (api.Settings, error) {
 // SetSettings changes the settings of the server. ErrStale where the version is
 // another one than that of the settings; 0 is any.
 func (s *Store) SetSettings(ctx context.Context, settings api.Settings) (api.Settings, error) {
-	err := s.write(ctx, func(t tx) error {
+	err := s.Write(ctx, func(t db.Tx) error {
 		text, err := json.Marshal(settings)
 		if err != nil {
 			return fmt.Errorf("write settings: %w", err)
@@ -44,13 +45,13 @@ func (s *Store) SetSettings(ctx context.Context, settings api.Settings) (api.Set
 		if settings.Version != 0 {
 			query, args = query+" AND version = ?", append(args, settings.Version)
 		}
-		n, err := t.exec(ctx, query, args...)
+		n, err := t.Exec(ctx, query, args...)
 		if err != nil {
 			return fmt.Errorf("change settings: %w", err)
 		}
 		present, err := readSettings(ctx, t)
 		if err == nil && n == 0 {
-			return stale("the settings", "", settings.Version, present.Version)
+			return db.Stale("the settings", "", settings.Version, present.Version)
 		}
 		settings = present
 		return err
@@ -73,9 +74,9 @@ const claimTries = 3
 // taken and has no answer yet is a conflict, and so is one that was taken for
 // another request.
 func (s *Store) Claim(ctx context.Context, key, fingerprint string, until time.Time) (kept *Kept, err error) {
-	err = s.write(ctx, func(t tx) error {
+	err = s.Write(ctx, func(t db.Tx) error {
 		kept = nil
-		if _, err := t.exec(ctx, "DELETE FROM idempotency WHERE expires_at <= ?", t.now); err != nil {
+		if _, err := t.Exec(ctx, "DELETE FROM idempotency WHERE expires_at <= ?", t.Now); err != nil {
 			return err
 		}
 		var was, body string
@@ -83,30 +84,30 @@ func (s *Store) Claim(ctx context.Context, key, fingerprint string, until time.T
 		answer := &Kept{}
 		var expires time.Time
 		// A key that is taken can be released before it is read: then it is free.
-		err := error(ErrNotFound)
-		for try := 0; try < claimTries && isNotFound(err); try++ {
-			n, err1 := t.exec(ctx, `INSERT INTO idempotency (id, fingerprint, done, status, header, body, expires_at)
+		err := error(db.ErrNotFound)
+		for try := 0; try < claimTries && db.IsNotFound(err); try++ {
+			n, err1 := t.Exec(ctx, `INSERT INTO idempotency (id, fingerprint, done, status, header, body, expires_at)
 				VALUES (?, ?, 0, 0, '', '', ?) ON CONFLICT (id) DO NOTHING`, key, fingerprint, until)
 			if err1 != nil || n > 0 {
 				return err1
 			}
-			err = t.one(ctx, "SELECT fingerprint, done, status, header, body, expires_at FROM idempotency WHERE id = ?", []any{key},
-				&was, &done, &answer.Status, decode(&answer.Header), &body, instant(&expires))
+			err = t.One(ctx, "SELECT fingerprint, done, status, header, body, expires_at FROM idempotency WHERE id = ?", []any{key},
+				&was, &done, &answer.Status, db.Decode(&answer.Header), &body, db.Instant(&expires))
 		}
 		switch {
-		case isNotFound(err):
-			return &refusal{ErrExists, api.Error{
+		case db.IsNotFound(err):
+			return &db.Refusal{Kind: db.ErrExists, Said: api.Error{
 				Code: api.CodeConflict, Message: "other requests with this idempotency key began and ended at this moment: try again", RetryAfter: 1,
 			}}
 		case err != nil:
 			return err
 		case was != fingerprint:
-			return &refusal{ErrExists, api.Error{Code: api.CodeConflict, Message: "the idempotency key was used for another request: take a new one", Field: "Idempotency-Key"}}
+			return &db.Refusal{Kind: db.ErrExists, Said: api.Error{Code: api.CodeConflict, Message: "the idempotency key was used for another request: take a new one", Field: "Idempotency-Key"}}
 		case done == 0 && until.Sub(expires) > longestRequest:
-			return &refusal{ErrExists, api.Error{Code: api.CodeConflict, Message: "the server ended while it did this, and cannot say what came of it: " +
+			return &db.Refusal{Kind: db.ErrExists, Said: api.Error{Code: api.CodeConflict, Message: "the server ended while it did this, and cannot say what came of it: " +
 				"look whether it was done (the audit, or the commands of the agent), and ask again with a new key"}}
 		case done == 0:
-			return &refusal{ErrExists, api.Error{Code: api.CodeConflict, Message: "a request with this idempotency key is under way: try again when it has ended", RetryAfter: 1}}
+			return &db.Refusal{Kind: db.ErrExists, Said: api.Error{Code: api.CodeConflict, Message: "a request with this idempotency key is under way: try again when it has ended", RetryAfter: 1}}
 		}
 		answer.Body = []byte(body)
 		kept = answer
@@ -123,11 +124,11 @@ const longestRequest = 10 * time.Minute
 
 // Keep keeps the answer for a key that was claimed.
 func (s *Store) Keep(ctx context.Context, key string, answer Kept) error {
-	return s.run(ctx, "UPDATE idempotency SET done = 1, status = ?, header = ?, body = ? WHERE id = ?",
-		answer.Status, encode(answer.Header), string(answer.Body), key)
+	return s.Run(ctx, "UPDATE idempotency SET done = 1, status = ?, header = ?, body = ? WHERE id = ?",
+		answer.Status, db.Encode(answer.Header), string(answer.Body), key)
 }
 
 // Release gives a key back whose request came to nothing.
 func (s *Store) Release(ctx context.Context, key string) error {
-	return s.run(ctx, "DELETE FROM idempotency WHERE id = ? AND done = 0", key)
+	return s.Run(ctx, "DELETE FROM idempotency WHERE id = ? AND done = 0", key)
 }

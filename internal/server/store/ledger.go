@@ -14,6 +14,7 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/internal/server/gateway"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
 )
 
 // The rows of ledger_place.
@@ -27,13 +28,13 @@ const rowSize = 64
 
 // KeepRecords stores what an agent tells of operations, in one transaction.
 func (s *Store) KeepRecords(ctx context.Context, uid string, epoch int64, b gateway.RecordBatch, now time.Time) (answer gateway.RecordAnswer, err error) {
-	err = s.write(ctx, func(t tx) error {
+	err = s.Write(ctx, func(t db.Tx) error {
 		answer = gateway.RecordAnswer{}
 		owner, err := lockEpoch(ctx, t, uid, epoch)
 		if err != nil {
 			return err
 		}
-		w := recording{tx: t, uid: uid, owner: owner}
+		w := recording{Tx: t, uid: uid, owner: owner}
 		if w.places, err = readPlaces(ctx, t, owner.id, owner.scope); err != nil {
 			return fmt.Errorf("read mappings: %w", err)
 		}
@@ -52,7 +53,7 @@ func (s *Store) KeepRecords(ctx context.Context, uid string, epoch int64, b gate
 			return fmt.Errorf("look for records: %w", err)
 		}
 		if w.bytes != 0 {
-			if _, err := t.exec(ctx, "UPDATE ledger_place SET number = number + ? WHERE id = ?", w.bytes, placeBytes); err != nil {
+			if _, err := t.Exec(ctx, "UPDATE ledger_place SET number = number + ? WHERE id = ?", w.bytes, placeBytes); err != nil {
 				return err
 			}
 		}
@@ -64,7 +65,7 @@ func (s *Store) KeepRecords(ctx context.Context, uid string, epoch int64, b gate
 
 // recording is a batch that is being stored.
 type recording struct {
-	tx
+	db.Tx
 	uid    string
 	owner  owner
 	places places
@@ -81,9 +82,9 @@ func entryID(uid, id string) string {
 
 // numbers takes n numbers and returns the first. Others wait until the
 // transaction is over.
-func takeNumbers(ctx context.Context, t tx, n int) (first int64, err error) {
+func takeNumbers(ctx context.Context, t db.Tx, n int) (first int64, err error) {
 	var last int64
-	err = t.one(ctx, "UPDATE ledger_place SET number = number + ? WHERE id = ? RETURNING number", []any{n, placeNumber}, &last)
+	err = t.One(ctx, "UPDATE ledger_place SET number = number + ? WHERE id = ? RETURNING number", []any{n, placeNumber}, &last)
 	return last - int64(n) + 1, err
 }
 
@@ -91,8 +92,8 @@ func takeNumbers(ctx context.Context, t tx, n int) (first int64, err error) {
 func (w *recording) contents(ctx context.Context, list []gateway.Content) error {
 	for _, c := range list {
 		text := base64.RawStdEncoding.EncodeToString(c.Packed)
-		n, err := w.exec(ctx, "UPDATE ledger_blob SET content = ?, size = ?, images = ? WHERE agent = ? AND hash = ? AND content = ''",
-			text, c.Size, encode(c.Images), w.uid, c.Hash)
+		n, err := w.Exec(ctx, "UPDATE ledger_blob SET content = ?, size = ?, images = ? WHERE agent = ? AND hash = ? AND content = ''",
+			text, c.Size, db.Encode(c.Images), w.uid, c.Hash)
 		if err != nil {
 			return err
 		}
@@ -114,10 +115,10 @@ func (w *recording) record(ctx context.Context, r gateway.Record) error {
 	if err != nil || there {
 		return err
 	}
-	if e.Service, e.Environment, err = linksOf(ctx, w.tx, w.uid, e.Namespace, e.Name); err != nil {
+	if e.Service, e.Environment, err = linksOf(ctx, w.Tx, w.uid, e.Namespace, e.Name); err != nil {
 		return err
 	}
-	number, err := takeNumbers(ctx, w.tx, 1)
+	number, err := takeNumbers(ctx, w.Tx, 1)
 	if err != nil {
 		return err
 	}
@@ -128,7 +129,7 @@ func (w *recording) record(ctx context.Context, r gateway.Record) error {
 	for _, o := range set {
 		rows = append(rows, []any{number, o.name, o.blob, o.hook, o.verb, o.outcome})
 	}
-	if err := insertRows(ctx, w.tx, "ledger_object (entry, object, blob, hook, verb, outcome)", rows); err != nil {
+	if err := insertRows(ctx, w.Tx, "ledger_object (entry, object, blob, hook, verb, outcome)", rows); err != nil {
 		return err
 	}
 	w.bytes += int64(len(rows)) * rowSize
@@ -140,20 +141,20 @@ func (w *recording) record(ctx context.Context, r gateway.Record) error {
 // agent found in a cluster after it had told of it.
 func (w *recording) twice(ctx context.Context, e *api.LedgerEntry) (bool, error) {
 	var n int64
-	if err := w.one(ctx, "SELECT COUNT(*) FROM ledger_entry WHERE entry = ?", []any{e.ID}, &n); err != nil || n > 0 || !e.Recovered {
+	if err := w.One(ctx, "SELECT COUNT(*) FROM ledger_entry WHERE entry = ?", []any{e.ID}, &n); err != nil || n > 0 || !e.Recovered {
 		return n > 0, err
 	}
 	// A status tells the second of the start only; two operations in it are told apart by who asked for them.
 	from := e.StartedAt.Truncate(time.Second)
-	err := w.one(ctx, "SELECT COUNT(*) FROM ledger_entry WHERE agent = ? AND application_uid = ? AND started_at >= ? AND started_at < ? AND command = ?",
+	err := w.One(ctx, "SELECT COUNT(*) FROM ledger_entry WHERE agent = ? AND application_uid = ? AND started_at >= ? AND started_at < ? AND command = ?",
 		[]any{w.uid, e.ApplicationUID, from, from.Add(time.Second), e.Command}, &n)
 	if err != nil || n > 0 {
 		return n > 0, err
 	}
 	var revisions, phase string
-	err = w.one(ctx, `SELECT revisions, phase FROM ledger_entry WHERE agent = ? AND application_uid = ? AND whole = 1
+	err = w.One(ctx, `SELECT revisions, phase FROM ledger_entry WHERE agent = ? AND application_uid = ? AND whole = 1
 		ORDER BY finished_at DESC, number DESC LIMIT 1`, []any{w.uid, e.ApplicationUID}, &revisions, &phase)
-	if isNotFound(err) {
+	if db.IsNotFound(err) {
 		return false, nil
 	}
 	return phase == e.Phase && revisions == revisionsOf(e), err
@@ -176,10 +177,10 @@ func wholeOf(e *api.LedgerEntry) bool {
 
 // links are the service and the environment that an application is linked to
 // now; none where it was never told of.
-func linksOf(ctx context.Context, t tx, uid, namespace, name string) (service, environment string, err error) {
+func linksOf(ctx context.Context, t db.Tx, uid, namespace, name string) (service, environment string, err error) {
 	key := agentapi.Key{Kind: agentapi.ItemApplication, Namespace: namespace, Name: name}
-	err = t.one(ctx, "SELECT service, environment FROM item WHERE agent = ? AND entry = ?", []any{uid, key.String()}, &service, &environment)
-	if isNotFound(err) {
+	err = t.One(ctx, "SELECT service, environment FROM item WHERE agent = ? AND entry = ?", []any{uid, key.String()}, &service, &environment)
+	if db.IsNotFound(err) {
 		err = nil
 	}
 	return service, environment, err
@@ -188,7 +189,7 @@ func linksOf(ctx context.Context, t tx, uid, namespace, name string) (service, e
 // entry writes the row of an entry.
 func (w *recording) entry(ctx context.Context, number int64, d *api.LedgerDetail) error {
 	e := &d.LedgerEntry
-	body := encode(struct {
+	body := db.Encode(struct {
 		api.LedgerEntry
 		Changes []api.LedgerChange `json:"changes,omitempty"`
 	}{*e, d.Changes})
@@ -198,10 +199,10 @@ func (w *recording) entry(ctx context.Context, number int64, d *api.LedgerDetail
 	if e.Commit != nil {
 		committed, author = e.Commit.CommittedAt, e.Commit.Author
 	}
-	_, err := w.exec(ctx, `INSERT INTO ledger_entry (number, entry, agent, agent_id, id, namespace, name, application_uid, scope, argo_project, service,
+	_, err := w.Exec(ctx, `INSERT INTO ledger_entry (number, entry, agent, agent_id, id, namespace, name, application_uid, scope, argo_project, service,
 		environment, destination, actor, command, action, phase, health, automatic, recovered, whole, revision, revisions, commit_author,
 		created, changed, deleted, committed_at, detected_at, rendered_at, started_at, applied_at, finished_at, healthy_at, body, size)
-		VALUES (`+marks(36)+")",
+		VALUES (`+db.Marks(36)+")",
 		number, e.ID, w.uid, w.owner.id, api.ItemID(w.owner.id, e.Namespace, e.Name), e.Namespace, e.Name, e.ApplicationUID, string(e.Scope),
 		e.ArgoProject, e.Service, e.Environment, e.Destination, e.Actor, e.Command, e.Action, e.Phase, e.Health, e.Automatic, e.Recovered,
 		wholeOf(e), e.Revision, revisionsOf(e), author, e.Counts.Created, e.Counts.Changed, e.Counts.Deleted, committed,
@@ -222,10 +223,10 @@ func (w *recording) objects(ctx context.Context, d *api.LedgerDetail) ([]placed,
 	keys := map[string]api.LedgerKey{}
 	hashes := map[string]bool{}
 	for _, o := range d.Objects {
-		keys[clean(o.String())], hashes[o.Hash] = o.LedgerKey, true
+		keys[db.Clean(o.String())], hashes[o.Hash] = o.LedgerKey, true
 	}
 	for _, c := range d.Changes {
-		keys[clean(c.String())] = c.LedgerKey
+		keys[db.Clean(c.String())] = c.LedgerKey
 	}
 	names, err := w.names(ctx, keys)
 	if err != nil {
@@ -237,11 +238,11 @@ func (w *recording) objects(ctx context.Context, d *api.LedgerDetail) ([]placed,
 	}
 	set := make(map[int64]*placed, len(keys))
 	for _, o := range d.Objects {
-		n := names[clean(o.String())]
+		n := names[db.Clean(o.String())]
 		set[n] = &placed{name: n, blob: blobs[o.Hash], hook: o.Hook}
 	}
 	for _, c := range d.Changes {
-		n := names[clean(c.String())]
+		n := names[db.Clean(c.String())]
 		if set[n] == nil {
 			set[n] = &placed{name: n, hook: c.Hook != ""}
 		}
@@ -279,7 +280,7 @@ func (w *recording) names(ctx context.Context, keys map[string]api.LedgerKey) (m
 		rows = append(rows, []any{found[key], w.uid, key, k.Group, k.Kind, k.Namespace, k.Name})
 		w.bytes += int64(2*len(key)) + rowSize
 	}
-	return found, insertRows(ctx, w.tx, "ledger_name (number, agent, key, api_group, kind, namespace, name)", rows)
+	return found, insertRows(ctx, w.Tx, "ledger_name (number, agent, key, api_group, kind, namespace, name)", rows)
 }
 
 // number gives a number to each of all that has none in found, and says which these are.
@@ -288,7 +289,7 @@ func (w *recording) number(ctx context.Context, all []string, found map[string]i
 	if len(fresh) == 0 {
 		return nil, nil
 	}
-	next, err := takeNumbers(ctx, w.tx, len(fresh))
+	next, err := takeNumbers(ctx, w.Tx, len(fresh))
 	for i, key := range fresh {
 		found[key] = next + int64(i)
 	}
@@ -323,7 +324,7 @@ func (w *recording) blobs(ctx context.Context, hashes map[string]bool) (map[stri
 		w.lack(hash)
 		w.bytes += int64(len(hash)) + rowSize
 	}
-	return found, insertRows(ctx, w.tx, "ledger_blob (number, agent, hash, content, size, images)", rows)
+	return found, insertRows(ctx, w.Tx, "ledger_blob (number, agent, hash, content, size, images)", rows)
 }
 
 func (w *recording) lack(hash string) {
@@ -334,8 +335,8 @@ func (w *recording) lack(hash string) {
 
 // among runs a query for parts of a list, each behind it in brackets.
 func (w *recording) among(ctx context.Context, query string, list []string, scan func(*sql.Rows) error) error {
-	for part := range slices.Chunk(list, chunk) {
-		if err := w.each(ctx, query+"("+marks(len(part))+")", append([]any{w.uid}, anys(part)...), scan); err != nil {
+	for part := range slices.Chunk(list, db.Chunk) {
+		if err := w.Each(ctx, query+"("+db.Marks(len(part))+")", append([]any{w.uid}, db.Anys(part)...), scan); err != nil {
 			return err
 		}
 	}
@@ -343,10 +344,10 @@ func (w *recording) among(ctx context.Context, query string, list []string, scan
 }
 
 // insert writes rows, many at a time.
-func insertRows(ctx context.Context, t tx, into string, rows [][]any) error {
-	for part := range slices.Chunk(rows, rowsAtOnce) {
-		line := "(" + marks(len(part[0])) + ")"
-		_, err := t.exec(ctx, "INSERT INTO "+into+" VALUES "+strings.Repeat(line+", ", len(part)-1)+line, slices.Concat(part...)...)
+func insertRows(ctx context.Context, t db.Tx, into string, rows [][]any) error {
+	for part := range slices.Chunk(rows, db.RowsAtOnce) {
+		line := "(" + db.Marks(len(part[0])) + ")"
+		_, err := t.Exec(ctx, "INSERT INTO "+into+" VALUES "+strings.Repeat(line+", ", len(part)-1)+line, slices.Concat(part...)...)
 		if err != nil {
 			return err
 		}
@@ -358,7 +359,7 @@ func insertRows(ctx context.Context, t tx, into string, rows [][]any) error {
 func (w *recording) healthy(ctx context.Context, list []agentapi.Healthy) error {
 	for _, h := range list {
 		id := entryID(w.uid, h.ID)
-		n, err := w.exec(ctx, "UPDATE ledger_entry SET healthy_at = ? WHERE entry = ? AND healthy_at = 0", h.At, id)
+		n, err := w.Exec(ctx, "UPDATE ledger_entry SET healthy_at = ? WHERE entry = ? AND healthy_at = 0", h.At, id)
 		if err != nil {
 			return err
 		}
@@ -368,7 +369,7 @@ func (w *recording) healthy(ctx context.Context, list []agentapi.Healthy) error 
 			}
 			continue
 		}
-		d, err := ledgerEntry(ctx, w.tx, id)
+		d, err := ledgerEntry(ctx, w.Tx, id)
 		if err != nil {
 			return err
 		}
@@ -379,7 +380,7 @@ func (w *recording) healthy(ctx context.Context, list []agentapi.Healthy) error 
 
 // known says which records are not there.
 func (w *recording) known(ctx context.Context, ids []string) error {
-	for part := range slices.Chunk(ids, chunk) {
+	for part := range slices.Chunk(ids, db.Chunk) {
 		named := make([]string, 0, len(part))
 		for _, id := range part {
 			named = append(named, entryID(w.uid, id))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
 )
 
 // mostLater is how many operations after a deployment are looked at for what
@@ -20,18 +21,18 @@ const later = "l.id = ledger_entry.id AND (l.finished_at > ledger_entry.finished
 // lets through: what its last whole deployment before that rendered, and what
 // later operations changed in parts of it. From is of no account.
 func (s *Store) LedgerAt(ctx context.Context, visible rbac.Filter, filter api.LedgerFilter) (page api.Page[api.LedgerState], err error) {
-	at := micros(filter.To)
-	filter.To, filter.From = moment(at+1), moment(0)
-	w := &where{}
+	at := db.Micros(filter.To)
+	filter.To, filter.From = db.Moment(at+1), db.Moment(0)
+	w := &db.Where{}
 	narrowLedger(w, visible, filter)
-	w.and("ledger_entry.whole = 1 AND ledger_entry.phase = 'Succeeded' AND ledger_entry.action <> ?", api.LedgerDelete)
-	w.and("NOT EXISTS (SELECT 1 FROM ledger_entry l WHERE "+later+" AND l.whole = 1 AND l.phase = 'Succeeded' AND l.finished_at <= ?)", at)
-	order, err := newOrder(filter.ListOptions, "ledger_entry.id", map[string]string{"application": "ledger_entry.id"})
+	w.And("ledger_entry.whole = 1 AND ledger_entry.phase = 'Succeeded' AND ledger_entry.action <> ?", api.LedgerDelete)
+	w.And("NOT EXISTS (SELECT 1 FROM ledger_entry l WHERE "+later+" AND l.whole = 1 AND l.phase = 'Succeeded' AND l.finished_at <= ?)", at)
+	order, err := db.NewOrder(filter.ListOptions, "ledger_entry.id", map[string]string{"application": "ledger_entry.id"})
 	if err != nil {
 		return page, err
 	}
-	err = s.read(ctx, func(t tx) error {
-		page, err = readPage(ctx, t, "ledger_entry", ledgerColumns, w, order,
+	err = s.Read(ctx, func(t db.Tx) error {
+		page, err = db.ReadPage(ctx, t, "ledger_entry", ledgerColumns, w, order,
 			func(rows *sql.Rows, state *api.LedgerState, more ...any) error {
 				var b ledgerBody
 				err := scanLedger(rows, &b, more...)
@@ -53,11 +54,11 @@ func (s *Store) LedgerAt(ctx context.Context, visible rbac.Filter, filter api.Le
 // LedgerAfter is the cursor of a page of LedgerAt, by id, that begins behind an
 // application.
 func (s *Store) LedgerAfter(application string) string {
-	return (&order{}).cursor(application, application)
+	return (&db.Order{}).Cursor(application, application)
 }
 
 // stateAt fills in the objects of a state.
-func stateAt(ctx context.Context, t tx, state *api.LedgerState, at int64) error {
+func stateAt(ctx context.Context, t db.Tx, state *api.LedgerState, at int64) error {
 	objects, err := ledgerObjects(ctx, t, "e.entry = ?", state.Entry.ID)
 	if err != nil {
 		return err
@@ -65,7 +66,7 @@ func stateAt(ctx context.Context, t tx, state *api.LedgerState, at int64) error 
 	objects = slices.DeleteFunc(objects, func(o api.LedgerObject) bool { return o.Hook })
 	query := `SELECT l.entry FROM ledger_entry JOIN ledger_entry l ON ` + later + ` WHERE ledger_entry.entry = ? AND l.finished_at <= ?
 		AND l.action <> ? AND (l.whole = 0 OR l.phase <> 'Succeeded') ORDER BY l.finished_at, l.number LIMIT ?`
-	err = t.each(ctx, query, []any{state.Entry.ID, at, api.LedgerDryRun, mostLater}, func(rows *sql.Rows) error {
+	err = t.Each(ctx, query, []any{state.Entry.ID, at, api.LedgerDryRun, mostLater}, func(rows *sql.Rows) error {
 		var id string
 		err := rows.Scan(&id)
 		state.Later = append(state.Later, id)
@@ -90,16 +91,16 @@ func stateAt(ctx context.Context, t tx, state *api.LedgerState, at int64) error 
 
 // overlay puts into a list of objects what a later operation made of some, and
 // returns how many these were.
-func overlay(ctx context.Context, t tx, id string, objects *[]api.LedgerObject) (n int, err error) {
+func overlay(ctx context.Context, t db.Tx, id string, objects *[]api.LedgerObject) (n int, err error) {
 	query := `SELECT n.api_group, n.kind, n.namespace, n.name, o.verb, COALESCE(b.hash, ''), COALESCE(b.images, ''),
 		CASE WHEN b.content = '' THEN 1 ELSE 0 END
 		FROM ledger_entry e JOIN ledger_object o ON o.entry = e.number JOIN ledger_name n ON n.number = o.object LEFT JOIN ledger_blob b ON b.number = o.blob
 		WHERE e.entry = ? AND o.verb <> '' AND o.hook = 0 AND o.outcome = 'Succeeded'`
-	err = t.each(ctx, query, []any{id}, func(rows *sql.Rows) error {
+	err = t.Each(ctx, query, []any{id}, func(rows *sql.Rows) error {
 		var o api.LedgerObject
 		var verb string
 		var lacking int64
-		if err := rows.Scan(&o.Group, &o.Kind, &o.Namespace, &o.Name, &verb, &o.Hash, decode(&o.Images), &lacking); err != nil {
+		if err := rows.Scan(&o.Group, &o.Kind, &o.Namespace, &o.Name, &verb, &o.Hash, db.Decode(&o.Images), &lacking); err != nil {
 			return err
 		}
 		o.Lacking = lacking != 0

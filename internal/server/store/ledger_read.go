@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -13,12 +12,13 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
 )
 
 // ledger is the table of entries: who may view an application may view what was
 // done with it.
-func ledger() guarded {
-	return guarded{name: "ledger_entry", of: api.TypeApplication, kind: api.KindApplication}
+func ledger() db.Guarded {
+	return db.Guarded{Name: "ledger_entry", Of: api.TypeApplication, Kind: api.KindApplication}
 }
 
 const ledgerColumns = `ledger_entry.body, ledger_entry.entry, ledger_entry.agent_id, ledger_entry.scope, ledger_entry.service, ledger_entry.environment,
@@ -34,7 +34,7 @@ func scanLedger(rows interface{ Scan(...any) error }, b *ledgerBody, more ...any
 	var id, agent, service, environment string
 	var scope api.Scope
 	var healthy time.Time
-	into := []any{decode(b), &id, &agent, (*string)(&scope), &service, &environment, instant(&healthy)}
+	into := []any{db.Decode(b), &id, &agent, (*string)(&scope), &service, &environment, db.Instant(&healthy)}
 	err := rows.Scan(append(into, more...)...)
 	// The columns count: what they say may have changed since.
 	b.ID, b.Agent, b.Scope, b.Service, b.Environment, b.HealthyAt = id, agent, scope, service, environment, healthy
@@ -48,9 +48,9 @@ func ledgerSorts() map[string]string {
 }
 
 // ledgerWhere adds what entries are filtered by.
-func narrowLedger(w *where, visible rbac.Filter, f api.LedgerFilter) {
-	w.permitted(ledger(), visible)
-	w.options(ledger(), f.ListOptions, "ledger_entry.name", "ledger_entry.namespace", "ledger_entry.revision", "ledger_entry.actor", "ledger_entry.commit_author")
+func narrowLedger(w *db.Where, visible rbac.Filter, f api.LedgerFilter) {
+	w.Permitted(ledger(), visible)
+	w.Options(ledger(), f.ListOptions, "ledger_entry.name", "ledger_entry.namespace", "ledger_entry.revision", "ledger_entry.actor", "ledger_entry.commit_author")
 	for _, c := range []struct{ column, value string }{
 		{"agent_id", f.Agent},
 		{"namespace", f.Namespace},
@@ -64,48 +64,48 @@ func narrowLedger(w *where, visible rbac.Filter, f api.LedgerFilter) {
 		{"destination", f.Destination},
 	} {
 		if c.value != "" {
-			w.and("ledger_entry."+c.column+" = ?", c.value)
+			w.And("ledger_entry."+c.column+" = ?", c.value)
 		}
 	}
 	if f.Agent != "" && f.Namespace != "" && f.Name != "" { // one application: there is an index for it
-		w.and("ledger_entry.id = ?", api.ItemID(f.Agent, f.Namespace, f.Name))
+		w.And("ledger_entry.id = ?", api.ItemID(f.Agent, f.Namespace, f.Name))
 	}
 	if len(f.Actions) > 0 {
-		w.among("ledger_entry.action", f.Actions)
+		w.Among("ledger_entry.action", f.Actions)
 	}
 	if f.Actor != "" { // people write the name, the cluster has the type as well
-		w.among("ledger_entry.actor", []string{f.Actor, api.PrincipalUser + ":" + f.Actor, api.PrincipalServiceAccount + ":" + f.Actor})
+		w.Among("ledger_entry.actor", []string{f.Actor, api.PrincipalUser + ":" + f.Actor, api.PrincipalServiceAccount + ":" + f.Actor})
 	}
 	if f.Revision != "" {
-		w.like("ledger_entry.revision", "", f.Revision, "%")
+		w.Like("ledger_entry.revision", "", f.Revision, "%")
 	}
 	if f.Automatic != nil {
-		w.and("ledger_entry.automatic = ?", *f.Automatic)
+		w.And("ledger_entry.automatic = ?", *f.Automatic)
 	}
 	if f.Changed {
-		w.and("ledger_entry.created + ledger_entry.changed + ledger_entry.deleted > 0")
+		w.And("ledger_entry.created + ledger_entry.changed + ledger_entry.deleted > 0")
 	}
 	if !f.From.IsZero() {
-		w.and("ledger_entry.finished_at >= ?", f.From)
+		w.And("ledger_entry.finished_at >= ?", f.From)
 	}
 	if !f.To.IsZero() {
-		w.and("ledger_entry.finished_at < ?", f.To)
+		w.And("ledger_entry.finished_at < ?", f.To)
 	}
 }
 
 // ListLedger gives the entries that the filter lets through.
 func (s *Store) ListLedger(ctx context.Context, visible rbac.Filter, filter api.LedgerFilter) (page api.Page[api.LedgerEntry], err error) {
-	w := &where{}
+	w := &db.Where{}
 	narrowLedger(w, visible, filter)
 	if filter.Sort == "" {
 		filter.Sort = "-finishedAt"
 	}
-	order, err := newOrder(filter.ListOptions, "ledger_entry.entry", ledgerSorts())
+	order, err := db.NewOrder(filter.ListOptions, "ledger_entry.entry", ledgerSorts())
 	if err != nil {
 		return page, err
 	}
-	err = s.read(ctx, func(t tx) error {
-		page, err = readPage(ctx, t, "ledger_entry", ledgerColumns, w, order,
+	err = s.Read(ctx, func(t db.Tx) error {
+		page, err = db.ReadPage(ctx, t, "ledger_entry", ledgerColumns, w, order,
 			func(rows *sql.Rows, e *api.LedgerEntry, more ...any) error {
 				var b ledgerBody
 				err := scanLedger(rows, &b, more...)
@@ -119,7 +119,7 @@ func (s *Store) ListLedger(ctx context.Context, visible rbac.Filter, filter api.
 
 // GetLedger reads an entry with its changes and objects.
 func (s *Store) GetLedger(ctx context.Context, id string) (d api.LedgerDetail, err error) {
-	err = s.read(ctx, func(t tx) error {
+	err = s.Read(ctx, func(t db.Tx) error {
 		if d, err = ledgerEntry(ctx, t, id); err != nil {
 			return err
 		}
@@ -130,26 +130,26 @@ func (s *Store) GetLedger(ctx context.Context, id string) (d api.LedgerDetail, e
 }
 
 // ledgerEntry reads an entry without its objects.
-func ledgerEntry(ctx context.Context, t tx, id string) (d api.LedgerDetail, err error) {
+func ledgerEntry(ctx context.Context, t db.Tx, id string) (d api.LedgerDetail, err error) {
 	var b ledgerBody
-	row := t.QueryRowContext(ctx, t.dialect.rebind("SELECT "+ledgerColumns+" FROM ledger_entry WHERE entry = ?"), clean(id))
-	err = scanLedger(row, &b)
-	if errors.Is(err, sql.ErrNoRows) {
-		return d, notFound("entry of the ledger", id)
+	query := "SELECT " + ledgerColumns + " FROM ledger_entry WHERE entry = ?"
+	err = t.Row(ctx, query, []any{id}, func(rows *sql.Rows) error { return scanLedger(rows, &b) })
+	if db.IsNotFound(err) {
+		return d, db.NotFound("entry of the ledger", id)
 	}
 	d.LedgerEntry, d.Changes = b.LedgerEntry, b.Changes
 	return d, err
 }
 
 // ledgerObjects reads what an entry rendered, by name.
-func ledgerObjects(ctx context.Context, t tx, condition string, args ...any) (list []api.LedgerObject, err error) {
+func ledgerObjects(ctx context.Context, t db.Tx, condition string, args ...any) (list []api.LedgerObject, err error) {
 	query := `SELECT n.api_group, n.kind, n.namespace, n.name, o.hook, b.hash, b.images, CASE WHEN b.content = '' THEN 1 ELSE 0 END
 		FROM ledger_entry e JOIN ledger_object o ON o.entry = e.number JOIN ledger_name n ON n.number = o.object JOIN ledger_blob b ON b.number = o.blob
 		WHERE ` + condition + " ORDER BY n.kind, n.namespace, n.name, n.api_group"
-	err = t.each(ctx, query, args, func(rows *sql.Rows) error {
+	err = t.Each(ctx, query, args, func(rows *sql.Rows) error {
 		var o api.LedgerObject
 		var hook, lacking int64
-		err := rows.Scan(&o.Group, &o.Kind, &o.Namespace, &o.Name, &hook, &o.Hash, decode(&o.Images), &lacking)
+		err := rows.Scan(&o.Group, &o.Kind, &o.Namespace, &o.Name, &hook, &o.Hash, db.Decode(&o.Images), &lacking)
 		o.Hook, o.Lacking = hook != 0, lacking != 0
 		list = append(list, o)
 		return err
@@ -160,19 +160,19 @@ func ledgerObjects(ctx context.Context, t tx, condition string, args ...any) (li
 // LedgerContents reads the manifests behind hashes of an agent, given by its id:
 // those that are there, up to a size in bytes.
 func (s *Store) LedgerContents(ctx context.Context, entry string, hashes []string, limit int) (found map[string][]byte, err error) {
-	err = s.read(ctx, func(t tx) error {
+	err = s.Read(ctx, func(t db.Tx) error {
 		found = map[string][]byte{}
 		var uid string
-		if err := t.one(ctx, "SELECT agent FROM ledger_entry WHERE entry = ?", []any{entry}, &uid); err != nil {
-			if isNotFound(err) {
-				return notFound("entry of the ledger", entry)
+		if err := t.One(ctx, "SELECT agent FROM ledger_entry WHERE entry = ?", []any{entry}, &uid); err != nil {
+			if db.IsNotFound(err) {
+				return db.NotFound("entry of the ledger", entry)
 			}
 			return err
 		}
 		left := limit
-		for part := range slices.Chunk(hashes, chunk) {
-			query := "SELECT hash, content, size FROM ledger_blob WHERE agent = ? AND content <> '' AND hash IN (" + marks(len(part)) + ")"
-			err := t.each(ctx, query, append([]any{uid}, anys(part)...), func(rows *sql.Rows) error {
+		for part := range slices.Chunk(hashes, db.Chunk) {
+			query := "SELECT hash, content, size FROM ledger_blob WHERE agent = ? AND content <> '' AND hash IN (" + db.Marks(len(part)) + ")"
+			err := t.Each(ctx, query, append([]any{uid}, db.Anys(part)...), func(rows *sql.Rows) error {
 				var hash, content string
 				var size int
 				if err := rows.Scan(&hash, &content, &size); err != nil {
@@ -214,31 +214,31 @@ func unpackContent(text string) ([]byte, error) {
 
 // LedgerObjectChanges gives the changes to an object, the newest first.
 func (s *Store) LedgerObjectChanges(ctx context.Context, visible rbac.Filter, f api.LedgerFilter) (page api.Page[api.LedgerObjectChange], err error) {
-	w := &where{}
+	w := &db.Where{}
 	narrowLedger(w, visible, f)
-	w.and("o.verb <> ''")
-	w.and("n.kind = ?", f.Kind)
-	w.and("n.name = ?", f.Object)
+	w.And("o.verb <> ''")
+	w.And("n.kind = ?", f.Kind)
+	w.And("n.name = ?", f.Object)
 	if f.ObjectNS != "" {
-		w.and("n.namespace = ?", f.ObjectNS)
+		w.And("n.namespace = ?", f.ObjectNS)
 	}
 	if f.ObjectGroup != "" {
-		w.and("n.api_group = ?", f.ObjectGroup)
+		w.And("n.api_group = ?", f.ObjectGroup)
 	}
 	options := f.ListOptions
 	if options.Sort == "" {
 		options.Sort = "-finishedAt"
 	}
 	// An operation may change several objects of a name.
-	order, err := newOrder(options, "(ledger_entry.entry || n.key)", ledgerSorts())
+	order, err := db.NewOrder(options, "(ledger_entry.entry || n.key)", ledgerSorts())
 	if err != nil {
 		return page, err
 	}
 	tables := `ledger_name n JOIN ledger_object o ON o.object = n.number JOIN ledger_entry ON ledger_entry.number = o.entry
 		LEFT JOIN ledger_blob b ON b.number = o.blob`
 	columns := ledgerColumns + ", n.api_group, n.kind, n.namespace, n.name, o.verb, o.outcome, COALESCE(b.hash, '')"
-	err = s.read(ctx, func(t tx) error {
-		page, err = readPage(ctx, t, tables, columns, w, order,
+	err = s.Read(ctx, func(t db.Tx) error {
+		page, err = db.ReadPage(ctx, t, tables, columns, w, order,
 			func(rows *sql.Rows, c *api.LedgerObjectChange, more ...any) error {
 				var b ledgerBody
 				k := &c.Change

@@ -1,8 +1,6 @@
 package store_test
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,71 +8,19 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/internal/server/gateway"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 	"github.com/slipway-gitops/slipway/internal/server/store"
+	"github.com/slipway-gitops/slipway/internal/server/store/storetest"
 )
 
-// content is a manifest as an agent sends it.
-func content(t *testing.T, text string) gateway.Content {
-	t.Helper()
-	e, err := zstd.NewWriter(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
-	sum := sha256.Sum256([]byte(text))
-	return gateway.Content{Hash: hex.EncodeToString(sum[:]), Packed: e.EncodeAll([]byte(text), nil), Size: len(text), Images: []string{"image:" + text}}
-}
-
-func hashOf(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:])
-}
-
-func objectKey(name string) api.LedgerKey {
-	return api.LedgerKey{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: name}
-}
-
-// recordOf is an operation on the application web that ended some minutes after noon. Objects are name and content.
-func recordOf(id string, minute int, objects map[string]string, edit ...func(*api.LedgerDetail)) gateway.Record {
-	at := time.Date(2026, 3, 1, 12, minute, 0, 0, time.UTC)
-	d := api.LedgerDetail{LedgerEntry: api.LedgerEntry{
-		Namespace: "argocd", Name: "web", ApplicationUID: "u", ArgoProject: "default", Action: api.LedgerSync, Phase: "Succeeded", Revision: "rev-" + id,
-		Sources: []api.LedgerSource{{Revision: "rev-" + id}}, StartedAt: at.Add(-time.Second), FinishedAt: at,
-	}}
-	for name, text := range objects {
-		d.Objects = append(d.Objects, api.LedgerObject{LedgerKey: objectKey(name), Hash: hashOf(text)})
-		d.Changes = append(d.Changes, api.LedgerChange{LedgerKey: objectKey(name), Verb: api.LedgerChanged, Outcome: "Succeeded"})
-	}
-	for _, e := range edit {
-		e(&d)
-	}
-	return gateway.Record{ID: id, LedgerDetail: d}
-}
-
-// record stores records, and the contents that are lacking of those given.
-func (b *bench) record(t *testing.T, a api.Agent, epoch int64, contents []string, records ...gateway.Record) gateway.RecordAnswer {
-	t.Helper()
-	answer := must[gateway.RecordAnswer](t)(b.KeepRecords(t.Context(), a.UID, epoch, gateway.RecordBatch{Records: records}, b.clock.Now()))
-	var more gateway.RecordBatch
-	for _, text := range contents {
-		if slices.Contains(answer.Lacks, hashOf(text)) {
-			more.Contents = append(more.Contents, content(t, text))
-		}
-	}
-	must[gateway.RecordAnswer](t)(b.KeepRecords(t.Context(), a.UID, epoch, more, b.clock.Now()))
-	return answer
-}
-
-func namesAt(t *testing.T, b *bench, minute int) []string {
+func namesAt(t *testing.T, b *storetest.Bench, minute int) []string {
 	t.Helper()
 	at := time.Date(2026, 3, 1, 12, minute, 0, 0, time.UTC)
-	page := must[api.Page[api.LedgerState]](t)(b.LedgerAt(t.Context(), all(api.TypeApplication), api.LedgerFilter{To: at}))
+	page := storetest.Must[api.Page[api.LedgerState]](t)(b.LedgerAt(t.Context(), storetest.All(api.TypeApplication), api.LedgerFilter{To: at}))
 	out := []string{}
 	for _, s := range page.Items {
 		for _, o := range s.Objects {
@@ -85,19 +31,19 @@ func namesAt(t *testing.T, b *bench, minute int) []string {
 }
 
 func TestTheLedgerSaysWhatRanAtATime(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bench) {
-		a, epoch := b.agent(t, "prod", api.ScopeAccount)
+	storetest.OnBoth(t, func(t *testing.T, b *storetest.Bench) {
+		a, epoch := b.Agent(t, "prod", api.ScopeAccount)
 		failed := func(d *api.LedgerDetail) {
 			d.Phase = "Failed"
 			d.Changes = slices.DeleteFunc(d.Changes, func(c api.LedgerChange) bool { return c.Name == "b" })
-			d.Changes = append(d.Changes, api.LedgerChange{LedgerKey: objectKey("b"), Verb: api.LedgerChanged, Outcome: "Failed"})
+			d.Changes = append(d.Changes, api.LedgerChange{LedgerKey: storetest.ObjectKey("b"), Verb: api.LedgerChanged, Outcome: "Failed"})
 		}
-		b.record(t, a, epoch, []string{"1", "2", "3"},
-			recordOf("0a", 10, map[string]string{"a": "1", "b": "2"}),
-			recordOf("0b", 20, map[string]string{"a": "3", "b": "3"}, failed),
-			recordOf("0c", 25, map[string]string{"a": "4", "b": "4"}, func(d *api.LedgerDetail) { d.Action = api.LedgerDryRun }),
-			recordOf("0d", 30, map[string]string{"a": "3"}),
-			recordOf("0e", 40, nil, func(d *api.LedgerDetail) { d.Action = api.LedgerDelete }),
+		b.Record(t, a, epoch, []string{"1", "2", "3"},
+			storetest.RecordOf("0a", 10, map[string]string{"a": "1", "b": "2"}),
+			storetest.RecordOf("0b", 20, map[string]string{"a": "3", "b": "3"}, failed),
+			storetest.RecordOf("0c", 25, map[string]string{"a": "4", "b": "4"}, func(d *api.LedgerDetail) { d.Action = api.LedgerDryRun }),
+			storetest.RecordOf("0d", 30, map[string]string{"a": "3"}),
+			storetest.RecordOf("0e", 40, nil, func(d *api.LedgerDetail) { d.Action = api.LedgerDelete }),
 		)
 		for minute, want := range map[int][]string{
 			5:  {},
@@ -113,7 +59,7 @@ func TestTheLedgerSaysWhatRanAtATime(t *testing.T) {
 			}
 		}
 		nobody := rbac.Filter{Type: api.TypeApplication, Terms: []rbac.Term{{Scope: "org.other", All: true}}}
-		page := must[api.Page[api.LedgerState]](t)(b.LedgerAt(t.Context(), nobody, api.LedgerFilter{To: time.Date(2026, 3, 1, 12, 10, 0, 0, time.UTC)}))
+		page := storetest.Must[api.Page[api.LedgerState]](t)(b.LedgerAt(t.Context(), nobody, api.LedgerFilter{To: time.Date(2026, 3, 1, 12, 10, 0, 0, time.UTC)}))
 		if page.Total != 0 {
 			t.Errorf("who may not see the application sees %d states of it", page.Total)
 		}
@@ -121,29 +67,29 @@ func TestTheLedgerSaysWhatRanAtATime(t *testing.T) {
 }
 
 func TestARecordIsKeptOnceHoweverOftenItIsTold(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bench) {
-		a, epoch := b.agent(t, "prod", api.ScopeAccount)
-		r := recordOf("0a", 10, map[string]string{"a": "1"})
-		first := b.record(t, a, epoch, []string{"1"}, r)
-		again := b.record(t, a, epoch, nil, r, r)
+	storetest.OnBoth(t, func(t *testing.T, b *storetest.Bench) {
+		a, epoch := b.Agent(t, "prod", api.ScopeAccount)
+		r := storetest.RecordOf("0a", 10, map[string]string{"a": "1"})
+		first := b.Record(t, a, epoch, []string{"1"}, r)
+		again := b.Record(t, a, epoch, nil, r, r)
 		if len(first.Added) != 1 || len(again.Added) != 0 || len(first.Lacks) != 1 || len(again.Lacks) != 0 {
 			t.Errorf("first %+v, again %+v", first, again)
 		}
 		found := func(d *api.LedgerDetail) { d.Recovered, d.Revision, d.Sources[0].Revision = true, "rev-0a", "rev-0a" }
-		recovered := b.record(t, a, epoch, nil, recordOf("0b", 20, nil, found), recordOf("0c", 10, nil, found))
+		recovered := b.Record(t, a, epoch, nil, storetest.RecordOf("0b", 20, nil, found), storetest.RecordOf("0c", 10, nil, found))
 		if len(recovered.Added) != 0 {
 			t.Errorf("what an agent found after it had told of it is kept again: %+v", recovered.Added)
 		}
-		news := b.record(t, a, epoch, nil, recordOf("0d", 30, nil, func(d *api.LedgerDetail) { d.Recovered = true }))
+		news := b.Record(t, a, epoch, nil, storetest.RecordOf("0d", 30, nil, func(d *api.LedgerDetail) { d.Recovered = true }))
 		if len(news.Added) != 1 {
 			t.Error("what an agent found of another revision is not kept")
 		}
-		other, otherEpoch := b.agent(t, "dev", api.ScopeAccount)
-		foreign := b.record(t, other, otherEpoch, nil, r)
+		other, otherEpoch := b.Agent(t, "dev", api.ScopeAccount)
+		foreign := b.Record(t, other, otherEpoch, nil, r)
 		if len(foreign.Added) != 1 || len(foreign.Lacks) != 1 {
 			t.Errorf("a record of another agent is taken for this one's, or its manifest: %+v", foreign)
 		}
-		_, err := b.KeepRecords(t.Context(), a.UID, epoch-1, gateway.RecordBatch{Records: []gateway.Record{recordOf("0e", 50, nil)}}, b.clock.Now())
+		_, err := b.KeepRecords(t.Context(), a.UID, epoch-1, gateway.RecordBatch{Records: []gateway.Record{storetest.RecordOf("0e", 50, nil)}}, b.Clock.Now())
 		if !errors.Is(err, gateway.ErrFenced) {
 			t.Errorf("an agent of an earlier session is answered %v", err)
 		}
@@ -151,18 +97,18 @@ func TestARecordIsKeptOnceHoweverOftenItIsTold(t *testing.T) {
 }
 
 func TestHealthComesLaterAndOnce(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bench) {
-		a, epoch := b.agent(t, "prod", api.ScopeAccount)
-		b.record(t, a, epoch, nil, recordOf("0a", 10, nil))
-		at := b.clock.Now()
+	storetest.OnBoth(t, func(t *testing.T, b *storetest.Bench) {
+		a, epoch := b.Agent(t, "prod", api.ScopeAccount)
+		b.Record(t, a, epoch, nil, storetest.RecordOf("0a", 10, nil))
+		at := b.Clock.Now()
 		batch := gateway.RecordBatch{
 			Healthy: []agentapi.Healthy{{ID: "0a", At: at}, {ID: "0a", At: at.Add(time.Hour)}, {ID: "0f", At: at}}, Known: []string{"0a", "0e"},
 		}
-		answer := must[gateway.RecordAnswer](t)(b.KeepRecords(t.Context(), a.UID, epoch, batch, at))
+		answer := storetest.Must[gateway.RecordAnswer](t)(b.KeepRecords(t.Context(), a.UID, epoch, batch, at))
 		if diff := cmp.Diff([]string{"0f", "0e"}, answer.Unknown); diff != "" || len(answer.Added) != 1 {
 			t.Errorf("unknown (-want +got)\n%s\nadded %d", diff, len(answer.Added))
 		}
-		page := must[api.Page[api.LedgerEntry]](t)(b.ListLedger(t.Context(), all(api.TypeApplication), api.LedgerFilter{}))
+		page := storetest.Must[api.Page[api.LedgerEntry]](t)(b.ListLedger(t.Context(), storetest.All(api.TypeApplication), api.LedgerFilter{}))
 		if len(page.Items) != 1 || !page.Items[0].HealthyAt.Equal(at) {
 			t.Errorf("got %+v", page.Items)
 		}
@@ -170,12 +116,12 @@ func TestHealthComesLaterAndOnce(t *testing.T) {
 }
 
 func TestTheLedgerIsFiltered(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bench) {
-		a, epoch := b.agent(t, "prod", api.ScopeAccount)
-		b.record(t, a, epoch, nil,
-			recordOf("0a", 10, map[string]string{"a": "1"}, func(d *api.LedgerDetail) { d.Actor, d.Counts.Changed = "user:ada", 1 }),
-			recordOf("0b", 20, nil, func(d *api.LedgerDetail) { d.Automatic, d.Phase = true, "Failed" }),
-			recordOf("0c", 30, map[string]string{"a": "2", "b": "2"}, func(d *api.LedgerDetail) { d.Name, d.Automatic = "api", true }))
+	storetest.OnBoth(t, func(t *testing.T, b *storetest.Bench) {
+		a, epoch := b.Agent(t, "prod", api.ScopeAccount)
+		b.Record(t, a, epoch, nil,
+			storetest.RecordOf("0a", 10, map[string]string{"a": "1"}, func(d *api.LedgerDetail) { d.Actor, d.Counts.Changed = "user:ada", 1 }),
+			storetest.RecordOf("0b", 20, nil, func(d *api.LedgerDetail) { d.Automatic, d.Phase = true, "Failed" }),
+			storetest.RecordOf("0c", 30, map[string]string{"a": "2", "b": "2"}, func(d *api.LedgerDetail) { d.Name, d.Automatic = "api", true }))
 		yes := true
 		for name, tt := range map[string]struct {
 			filter api.LedgerFilter
@@ -195,67 +141,67 @@ func TestTheLedgerIsFiltered(t *testing.T) {
 				api.LedgerFilter{From: time.Date(2026, 3, 1, 12, 20, 0, 0, time.UTC), To: time.Date(2026, 3, 1, 12, 30, 0, 0, time.UTC)}, []string{"rev-0b"},
 			},
 		} {
-			page := must[api.Page[api.LedgerEntry]](t)(b.ListLedger(t.Context(), all(api.TypeApplication), tt.filter))
-			if diff := cmp.Diff(tt.want, ids(page, func(e api.LedgerEntry) string { return e.Revision })); diff != "" {
+			page := storetest.Must[api.Page[api.LedgerEntry]](t)(b.ListLedger(t.Context(), storetest.All(api.TypeApplication), tt.filter))
+			if diff := cmp.Diff(tt.want, storetest.Ids(page, func(e api.LedgerEntry) string { return e.Revision })); diff != "" {
 				t.Errorf("%s (-want +got)\n%s", name, diff)
 			}
 		}
 		filter := api.LedgerFilter{Kind: "Deployment", ObjectNS: "shop", Object: "a", ListOptions: api.ListOptions{Limit: 1}}
 		var got []string
 		for {
-			page := must[api.Page[api.LedgerObjectChange]](t)(b.LedgerObjectChanges(t.Context(), all(api.TypeApplication), filter))
-			got = append(got, ids(page, func(c api.LedgerObjectChange) string { return c.Entry.Revision + c.Hash[:2] + c.Change.Verb })...)
+			page := storetest.Must[api.Page[api.LedgerObjectChange]](t)(b.LedgerObjectChanges(t.Context(), storetest.All(api.TypeApplication), filter))
+			got = append(got, storetest.Ids(page, func(c api.LedgerObjectChange) string { return c.Entry.Revision + c.Hash[:2] + c.Change.Verb })...)
 			if filter.Cursor = page.NextCursor; filter.Cursor == "" {
 				break
 			}
 		}
-		if diff := cmp.Diff([]string{"rev-0c" + hashOf("2")[:2] + "changed", "rev-0a" + hashOf("1")[:2] + "changed"}, got); diff != "" {
+		if diff := cmp.Diff([]string{"rev-0c" + storetest.HashOf("2")[:2] + "changed", "rev-0a" + storetest.HashOf("1")[:2] + "changed"}, got); diff != "" {
 			t.Errorf("changes to an object (-want +got)\n%s", diff)
 		}
 	})
 }
 
 func TestWhatIsOldOrTooMuchGoesButNotWhatRuns(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bench) {
+	storetest.OnBoth(t, func(t *testing.T, b *storetest.Bench) {
 		ctx := t.Context()
-		a, epoch := b.agent(t, "prod", api.ScopeAccount)
-		b.record(t, a, epoch, []string{"1", "2", "3"},
-			recordOf("0a", 10, map[string]string{"a": "1", "x": "2"}), recordOf("0b", 20, map[string]string{"a": "2"}), recordOf("0c", 30, map[string]string{"a": "3"}))
-		detail := must[api.Page[api.LedgerEntry]](t)(b.ListLedger(ctx, all(api.TypeApplication), api.LedgerFilter{}))
+		a, epoch := b.Agent(t, "prod", api.ScopeAccount)
+		b.Record(t, a, epoch, []string{"1", "2", "3"},
+			storetest.RecordOf("0a", 10, map[string]string{"a": "1", "x": "2"}), storetest.RecordOf("0b", 20, map[string]string{"a": "2"}), storetest.RecordOf("0c", 30, map[string]string{"a": "3"}))
+		detail := storetest.Must[api.Page[api.LedgerEntry]](t)(b.ListLedger(ctx, storetest.All(api.TypeApplication), api.LedgerFilter{}))
 		newest := detail.Items[0].ID
-		n := must[int64](t)(b.PruneLedger(ctx, store.LedgerLimits{Before: time.Date(2026, 3, 1, 12, 15, 0, 0, time.UTC), Bytes: 0}))
-		left := b.rows(t)
+		n := storetest.Must[int64](t)(b.PruneLedger(ctx, store.LedgerLimits{Before: time.Date(2026, 3, 1, 12, 15, 0, 0, time.UTC), Bytes: 0}))
+		left := countRows(t, b)
 		if diff := cmp.Diff(map[string]int{"ledger_entry": 2, "ledger_object": 2, "ledger_name": 1, "ledger_blob": 2}, left); diff != "" || n != 1 {
 			t.Errorf("%d removed; rows (-want +got)\n%s", n, diff)
 		}
-		n = must[int64](t)(b.PruneLedger(ctx, store.LedgerLimits{Before: time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC), Bytes: 0}))
-		if got := b.rows(t)["ledger_entry"]; got != 1 || n != 1 {
+		n = storetest.Must[int64](t)(b.PruneLedger(ctx, store.LedgerLimits{Before: time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC), Bytes: 0}))
+		if got := countRows(t, b)["ledger_entry"]; got != 1 || n != 1 {
 			t.Errorf("%d removed and %d left, want the deployment that runs", n, got)
 		}
-		contents := must[map[string][]byte](t)(b.LedgerContents(ctx, newest, []string{hashOf("3")}, 1<<20))
-		if string(contents[hashOf("3")]) != "3" {
+		contents := storetest.Must[map[string][]byte](t)(b.LedgerContents(ctx, newest, []string{storetest.HashOf("3")}, 1<<20))
+		if string(contents[storetest.HashOf("3")]) != "3" {
 			t.Errorf("its manifest is %q", contents)
 		}
-		must[int64](t)(b.PruneLedger(ctx, store.LedgerLimits{Bytes: 1}))
-		for table, n := range b.rows(t) {
+		storetest.Must[int64](t)(b.PruneLedger(ctx, store.LedgerLimits{Bytes: 1}))
+		for table, n := range countRows(t, b) {
 			if n != 0 {
 				t.Errorf("%d rows left in %s, which is to take one byte at most", n, table)
 			}
 		}
 		var bytes int64
-		if err := b.direct(t).QueryRowContext(ctx, "SELECT number FROM ledger_place WHERE id = 'bytes'").Scan(&bytes); err != nil || bytes != 0 {
+		if err := b.Direct(t).QueryRowContext(ctx, "SELECT number FROM ledger_place WHERE id = 'bytes'").Scan(&bytes); err != nil || bytes != 0 {
 			t.Errorf("%d bytes are counted where nothing is left (%v)", bytes, err)
 		}
 	})
 }
 
 // rows counts what is in the tables of the ledger.
-func (b *bench) rows(t *testing.T) map[string]int {
+func countRows(t *testing.T, b *storetest.Bench) map[string]int {
 	t.Helper()
 	out := map[string]int{}
 	for _, table := range []string{"ledger_entry", "ledger_object", "ledger_name", "ledger_blob"} {
 		var n int
-		if err := b.direct(t).QueryRowContext(t.Context(), "SELECT COUNT(*) FROM "+table).Scan(&n); err != nil {
+		if err := b.Direct(t).QueryRowContext(t.Context(), "SELECT COUNT(*) FROM "+table).Scan(&n); err != nil {
 			t.Fatal(err)
 		}
 		out[table] = n

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
 )
 
 // prunedAtOnce is how many entries one transaction removes: others want to write
@@ -27,7 +28,7 @@ type LedgerLimits struct {
 func (s *Store) PruneLedger(ctx context.Context, limits LedgerLimits) (removed int64, err error) {
 	for {
 		var n int64
-		err := s.write(ctx, func(t tx) error {
+		err := s.Write(ctx, func(t db.Tx) error {
 			var err error
 			n, err = pruneLedger(ctx, t, limits)
 			return err
@@ -39,11 +40,11 @@ func (s *Store) PruneLedger(ctx context.Context, limits LedgerLimits) (removed i
 	}
 }
 
-func pruneLedger(ctx context.Context, t tx, limits LedgerLimits) (int64, error) {
+func pruneLedger(ctx context.Context, t db.Tx, limits LedgerLimits) (int64, error) {
 	var numbers []any
 	pick := func(condition string, args ...any) error {
 		query := "SELECT number FROM ledger_entry WHERE " + condition + " ORDER BY finished_at, number LIMIT ?"
-		return t.each(ctx, query, append(args, prunedAtOnce), func(rows *sql.Rows) error {
+		return t.Each(ctx, query, append(args, prunedAtOnce), func(rows *sql.Rows) error {
 			var n int64
 			err := rows.Scan(&n)
 			numbers = append(numbers, n)
@@ -59,7 +60,7 @@ func pruneLedger(ctx context.Context, t tx, limits LedgerLimits) (int64, error) 
 	}
 	if len(numbers) == 0 && limits.Bytes > 0 {
 		var bytes int64
-		if err := t.one(ctx, "SELECT number FROM ledger_place WHERE id = ?", []any{placeBytes}, &bytes); err != nil {
+		if err := t.One(ctx, "SELECT number FROM ledger_place WHERE id = ?", []any{placeBytes}, &bytes); err != nil {
 			return 0, err
 		}
 		if bytes > limits.Bytes {
@@ -80,10 +81,10 @@ func pruneLedger(ctx context.Context, t tx, limits LedgerLimits) (int64, error) 
 }
 
 // dropLedger removes entries, and what nothing refers to then.
-func dropLedger(ctx context.Context, t tx, numbers []any) error {
-	in := "(" + marks(len(numbers)) + ")"
+func dropLedger(ctx context.Context, t db.Tx, numbers []any) error {
+	in := "(" + db.Marks(len(numbers)) + ")"
 	var bytes int64
-	err := t.one(ctx, "SELECT COALESCE(SUM(size), 0) + COUNT(*) * ? FROM ledger_entry WHERE number IN "+in, append([]any{rowSize}, numbers...), &bytes)
+	err := t.One(ctx, "SELECT COALESCE(SUM(size), 0) + COUNT(*) * ? FROM ledger_entry WHERE number IN "+in, append([]any{rowSize}, numbers...), &bytes)
 	if err != nil {
 		return err
 	}
@@ -96,18 +97,18 @@ func dropLedger(ctx context.Context, t tx, numbers []any) error {
 			return err
 		}
 	}
-	if err := t.each(ctx, "SELECT DISTINCT blob FROM ledger_object WHERE entry IN "+in, clone(numbers), collect(&blobs)); err != nil {
+	if err := t.Each(ctx, "SELECT DISTINCT blob FROM ledger_object WHERE entry IN "+in, clone(numbers), collect(&blobs)); err != nil {
 		return err
 	}
-	if err := t.each(ctx, "SELECT DISTINCT object FROM ledger_object WHERE entry IN "+in, clone(numbers), collect(&names)); err != nil {
+	if err := t.Each(ctx, "SELECT DISTINCT object FROM ledger_object WHERE entry IN "+in, clone(numbers), collect(&names)); err != nil {
 		return err
 	}
-	rows, err := t.exec(ctx, "DELETE FROM ledger_object WHERE entry IN "+in, clone(numbers)...)
+	rows, err := t.Exec(ctx, "DELETE FROM ledger_object WHERE entry IN "+in, clone(numbers)...)
 	if err != nil {
 		return err
 	}
 	bytes += rows * rowSize
-	if _, err := t.exec(ctx, "DELETE FROM ledger_entry WHERE number IN "+in, clone(numbers)...); err != nil {
+	if _, err := t.Exec(ctx, "DELETE FROM ledger_entry WHERE number IN "+in, clone(numbers)...); err != nil {
 		return err
 	}
 	for _, gone := range []struct {
@@ -122,23 +123,23 @@ func dropLedger(ctx context.Context, t tx, numbers []any) error {
 		}
 		bytes += n
 	}
-	_, err = t.exec(ctx, "UPDATE ledger_place SET number = CASE WHEN number > ? THEN number - ? ELSE 0 END WHERE id = ?", bytes, bytes, placeBytes)
+	_, err = t.Exec(ctx, "UPDATE ledger_place SET number = CASE WHEN number > ? THEN number - ? ELSE 0 END WHERE id = ?", bytes, bytes, placeBytes)
 	return err
 }
 
 // dropUnused removes those rows that no object refers to by a column, and
 // returns what they took.
-func dropUnused(ctx context.Context, t tx, table, column, size string, numbers []any) (bytes int64, err error) {
+func dropUnused(ctx context.Context, t db.Tx, table, column, size string, numbers []any) (bytes int64, err error) {
 	for len(numbers) > 0 {
-		part := numbers[:min(len(numbers), chunk)]
+		part := numbers[:min(len(numbers), db.Chunk)]
 		numbers = numbers[len(part):]
-		condition := " WHERE number IN (" + marks(len(part)) + ") AND NOT EXISTS (SELECT 1 FROM ledger_object o WHERE o." + column + " = " + table + ".number)"
+		condition := " WHERE number IN (" + db.Marks(len(part)) + ") AND NOT EXISTS (SELECT 1 FROM ledger_object o WHERE o." + column + " = " + table + ".number)"
 		var n int64
 		query := "SELECT COALESCE(SUM(" + size + "), 0) + COUNT(*) * ? FROM " + table + condition
-		if err := t.one(ctx, query, append([]any{rowSize}, part...), &n); err != nil {
+		if err := t.One(ctx, query, append([]any{rowSize}, part...), &n); err != nil {
 			return bytes, err
 		}
-		if _, err := t.exec(ctx, "DELETE FROM "+table+condition, clone(part)...); err != nil {
+		if _, err := t.Exec(ctx, "DELETE FROM "+table+condition, clone(part)...); err != nil {
 			return bytes, err
 		}
 		bytes += n

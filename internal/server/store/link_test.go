@@ -13,6 +13,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/internal/server/gateway"
 	"github.com/slipway-gitops/slipway/internal/server/store"
+	"github.com/slipway-gitops/slipway/internal/server/store/storetest"
 )
 
 var (
@@ -22,21 +23,21 @@ var (
 )
 
 func TestARegistrationTokenCountsOnce(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bench) {
+	storetest.OnBoth(t, func(t *testing.T, b *storetest.Bench) {
 		ctx := t.Context()
-		a := must[api.Agent](t)(b.Agents().Create(ctx, api.Agent{Meta: api.Meta{Name: "prod"}}))
+		a := storetest.Must[api.Agent](t)(b.Agents().Create(ctx, api.Agent{Meta: api.Meta{Name: "prod"}}))
 		if len(a.UID) != 26 || a.Status.State != api.AgentNever {
 			t.Errorf("made %+v", a)
 		}
 		r := gateway.Registration{PublicKey: "UKEY", SealKey: []byte{1, 2, 3}, ClusterUID: "c", Namespace: "slipway", Version: "v1"}
 		register := func(token string) error {
-			_, err := b.RegisterAgent(ctx, token, r, b.clock.Now())
+			_, err := b.RegisterAgent(ctx, token, r, b.Clock.Now())
 			return err
 		}
 		if err := register(""); !errors.Is(err, gateway.ErrToken) {
 			t.Errorf("no token: %v", err)
 		}
-		if err := b.SetRegistration(ctx, a.ID, "hash", b.clock.Now().Add(time.Hour)); err != nil {
+		if err := b.SetRegistration(ctx, a.ID, "hash", b.Clock.Now().Add(time.Hour)); err != nil {
 			t.Fatal(err)
 		}
 		if err := register("other"); !errors.Is(err, gateway.ErrToken) {
@@ -60,14 +61,14 @@ func TestARegistrationTokenCountsOnce(t *testing.T) {
 		if won != 1 {
 			t.Errorf("%d registered with one token", won)
 		}
-		if err := b.SetRegistration(ctx, a.ID, "late", b.clock.Now().Add(time.Hour)); err != nil {
+		if err := b.SetRegistration(ctx, a.ID, "late", b.Clock.Now().Add(time.Hour)); err != nil {
 			t.Fatal(err)
 		}
-		b.clock.move(time.Hour)
+		b.Clock.Move(time.Hour)
 		if err := register("late"); !errors.Is(err, gateway.ErrToken) {
 			t.Errorf("expired token: %v", err)
 		}
-		got := must[api.Agent](t)(b.Agents().Get(ctx, a.ID))
+		got := storetest.Must[api.Agent](t)(b.Agents().Get(ctx, a.ID))
 		if got.SealKey != "AQID" || got.Status.Namespace != "slipway" || got.Status.RegisteredAt.IsZero() || got.Status.ClusterUID != "" {
 			t.Errorf("registered %+v", got)
 		}
@@ -75,23 +76,23 @@ func TestARegistrationTokenCountsOnce(t *testing.T) {
 }
 
 func TestAKeyBelongsToOneAgent(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bench) {
+	storetest.OnBoth(t, func(t *testing.T, b *storetest.Bench) {
 		ctx := t.Context()
 		register := func(name, key string) (gateway.Agent, error) {
 			a, err := b.Agents().Get(ctx, "account."+name)
 			if err != nil {
-				a = must[api.Agent](t)(b.Agents().Create(ctx, api.Agent{Meta: api.Meta{Name: name}}))
+				a = storetest.Must[api.Agent](t)(b.Agents().Create(ctx, api.Agent{Meta: api.Meta{Name: name}}))
 			}
-			if err := b.SetRegistration(ctx, a.ID, name, b.clock.Now().Add(time.Hour)); err != nil {
+			if err := b.SetRegistration(ctx, a.ID, name, b.Clock.Now().Add(time.Hour)); err != nil {
 				t.Fatal(err)
 			}
-			return b.RegisterAgent(ctx, name, gateway.Registration{PublicKey: key}, b.clock.Now())
+			return b.RegisterAgent(ctx, name, gateway.Registration{PublicKey: key}, b.Clock.Now())
 		}
-		one := must[gateway.Agent](t)(register("one", "K1"))
+		one := storetest.Must[gateway.Agent](t)(register("one", "K1"))
 		if _, err := register("two", "K1"); !errors.Is(err, gateway.ErrKeyTaken) {
 			t.Errorf("taken key: %v", err)
 		}
-		two := must[gateway.Agent](t)(register("two", "K2"))
+		two := storetest.Must[gateway.Agent](t)(register("two", "K2"))
 		if err := b.SetNextKey(ctx, two.UID, two.Epoch, "K1"); !errors.Is(err, gateway.ErrKeyTaken) {
 			t.Errorf("taken next key: %v", err)
 		}
@@ -122,45 +123,45 @@ func TestAKeyBelongsToOneAgent(t *testing.T) {
 				t.Errorf("by key %q: %v", key, err)
 			}
 		}
-		if uid := must[string](t)(b.RevokeAgent(ctx, one.ID)); uid != one.UID {
+		if uid := storetest.Must[string](t)(b.RevokeAgent(ctx, one.ID)); uid != one.UID {
 			t.Errorf("revoked %s", uid)
 		}
 		if _, err := b.AgentByKey(ctx, "K1"); !errors.Is(err, gateway.ErrUnknown) {
 			t.Errorf("by key of a revoked agent: %v", err)
 		}
-		linked := must[[]gateway.Agent](t)(b.LinkedAgents(ctx))
+		linked := storetest.Must[[]gateway.Agent](t)(b.LinkedAgents(ctx))
 		if len(linked) != 1 || linked[0].UID != two.UID {
 			t.Errorf("linked %+v", linked)
 		}
-		if a := must[api.Agent](t)(b.Agents().Get(ctx, one.ID)); a.Status.State != api.AgentRevoked {
+		if a := storetest.Must[api.Agent](t)(b.Agents().Get(ctx, one.ID)); a.Status.State != api.AgentRevoked {
 			t.Errorf("state %s", a.Status.State)
 		}
 	})
 }
 
 func TestHealthIsToldAsItWasSaved(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bench) {
+	storetest.OnBoth(t, func(t *testing.T, b *storetest.Bench) {
 		ctx := t.Context()
-		a, epoch := b.agent(t, "prod", "account")
+		a, epoch := b.Agent(t, "prod", "account")
 		h := gateway.Health{
-			State: agentapi.StateDegraded, Since: b.clock.Now(), LastHeartbeat: b.clock.Now(),
+			State: agentapi.StateDegraded, Since: b.Clock.Now(), LastHeartbeat: b.Clock.Now(),
 			Components: []agentapi.Component{{Name: "engine", Status: agentapi.ComponentDegraded, Message: "slow"}},
 			Pending:    3, Lag: 31500 * time.Millisecond, Items: 7, Versions: agentapi.Versions{Agent: "v1", Kubernetes: "1.36", Git: "2.4"}, Stale: 2,
-			Message: "it lags", Twin: &gateway.Twin{ClusterUID: "c2", Address: "10.0.0.1", At: b.clock.Now()},
+			Message: "it lags", Twin: &gateway.Twin{ClusterUID: "c2", Address: "10.0.0.1", At: b.Clock.Now()},
 		}
 		if err := b.SaveHealth(ctx, a.UID, epoch, h); err != nil {
 			t.Fatal(err)
 		}
-		got := must[gateway.Agent](t)(b.AgentByUID(ctx, a.UID))
+		got := storetest.Must[gateway.Agent](t)(b.AgentByUID(ctx, a.UID))
 		if diff := cmp.Diff(h, got.Health); diff != "" {
 			t.Errorf("health (-want +got):\n%s", diff)
 		}
-		status := must[api.Agent](t)(b.Agents().Get(ctx, a.ID)).Status
+		status := storetest.Must[api.Agent](t)(b.Agents().Get(ctx, a.ID)).Status
 		want := api.AgentStatus{
-			State: "Degraded", Since: b.clock.Now(), Message: "it lags", LastHeartbeatAt: b.clock.Now(), Version: "v1", Kubernetes: "1.36",
+			State: "Degraded", Since: b.Clock.Now(), Message: "it lags", LastHeartbeatAt: b.Clock.Now(), Version: "v1", Kubernetes: "1.36",
 			ClusterUID: "c-prod", Namespace: "slipway", Epoch: epoch, Pending: 3, LagSeconds: 31.5, Stale: 2,
 			Components: []api.AgentComponent{{Name: "engine", Status: "Degraded", Message: "slow"}},
-			Twin:       &api.AgentTwin{ClusterUID: "c2", Address: "10.0.0.1", LastSeenAt: b.clock.Now()},
+			Twin:       &api.AgentTwin{ClusterUID: "c2", Address: "10.0.0.1", LastSeenAt: b.Clock.Now()},
 		}
 		if diff := cmp.Diff(want, status); diff != "" {
 			t.Errorf("status (-want +got):\n%s", diff)
@@ -169,9 +170,9 @@ func TestHealthIsToldAsItWasSaved(t *testing.T) {
 			t.Errorf("fenced: %v", err)
 		}
 		// A change by a person leaves what the agent told.
-		edited := must[api.Agent](t)(b.Agents().Get(ctx, a.ID))
+		edited := storetest.Must[api.Agent](t)(b.Agents().Get(ctx, a.ID))
 		edited.DisplayName = "Production"
-		edited = must[api.Agent](t)(b.Agents().Update(ctx, edited))
+		edited = storetest.Must[api.Agent](t)(b.Agents().Update(ctx, edited))
 		if diff := cmp.Diff(want, edited.Status); diff != "" {
 			t.Errorf("status after an edit (-want +got):\n%s", diff)
 		}
@@ -179,22 +180,22 @@ func TestHealthIsToldAsItWasSaved(t *testing.T) {
 }
 
 func TestACommandIsKeptUntilItsResultIsThere(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bench) {
+	storetest.OnBoth(t, func(t *testing.T, b *storetest.Bench) {
 		ctx := t.Context()
-		a, epoch := b.agent(t, "prod", "account")
-		must[[]gateway.Changed](t)(b.ApplyItems(ctx, a.UID, epoch, 1, []agentapi.Item{app("shop", "default")}, b.clock.Now()))
+		a, epoch := b.Agent(t, "prod", "account")
+		storetest.Must[[]gateway.Changed](t)(b.ApplyItems(ctx, a.UID, epoch, 1, []agentapi.Item{storetest.App("shop", "default")}, b.Clock.Now()))
 		command := func(id string) gateway.Command {
 			return gateway.Command{Command: agentapi.Command{
 				ID: id, Agent: a.UID, Kind: agentapi.KindSync, Target: agentapi.Target{Kind: agentapi.ItemApplication, Namespace: "argocd", Name: "shop"},
 				Body: json.RawMessage(`{"prune":true}`), User: "user:ada", Groups: []string{"account.devs"}, Reason: "because",
-				Issued: b.clock.Now(), Deadline: b.clock.Now().Add(time.Minute), Origin: "req",
+				Issued: b.Clock.Now(), Deadline: b.Clock.Now().Add(time.Minute), Origin: "req",
 			}}
 		}
 		for _, id := range []string{"c2", "c1", "c3"} {
 			if err := b.AddCommand(ctx, command(id)); err != nil {
 				t.Fatal(err)
 			}
-			b.clock.move(time.Second)
+			b.Clock.Move(time.Second)
 		}
 		if err := b.AddCommand(ctx, command("c1")); !errors.Is(err, gateway.ErrExists) {
 			t.Errorf("the same id: %v", err)
@@ -204,7 +205,7 @@ func TestACommandIsKeptUntilItsResultIsThere(t *testing.T) {
 		if err := b.AddCommand(ctx, nobody); !errors.Is(err, gateway.ErrUnknown) {
 			t.Errorf("no agent: %v", err)
 		}
-		open := must[[]gateway.Command](t)(b.OpenCommands(ctx, a.UID))
+		open := storetest.Must[[]gateway.Command](t)(b.OpenCommands(ctx, a.UID))
 		var order []string
 		for _, c := range open {
 			order = append(order, c.ID)
@@ -218,40 +219,40 @@ func TestACommandIsKeptUntilItsResultIsThere(t *testing.T) {
 		if diff := cmp.Diff(want, open[0]); diff != "" {
 			t.Errorf("kept (-want +got):\n%s", diff)
 		}
-		sent := must[[]string](t)(b.MarkSent(ctx, a.UID, []string{"c1", "c2", "none"}, b.clock.Now()))
+		sent := storetest.Must[[]string](t)(b.MarkSent(ctx, a.UID, []string{"c1", "c2", "none"}, b.Clock.Now()))
 		if diff := cmp.Diff([]string{"c2", "c1"}, sent); diff != "" {
 			t.Errorf("sent (-want +got):\n%s", diff)
 		}
-		result := agentapi.Result{ID: "c2", Status: agentapi.StatusDone, Message: "ok", Body: json.RawMessage(`{"a":1}`), Finished: b.clock.Now()}
-		if done := must[bool](t)(b.FinishCommand(ctx, a.UID, result, true, b.clock.Now())); done {
+		result := agentapi.Result{ID: "c2", Status: agentapi.StatusDone, Message: "ok", Body: json.RawMessage(`{"a":1}`), Finished: b.Clock.Now()}
+		if done := storetest.Must[bool](t)(b.FinishCommand(ctx, a.UID, result, true, b.Clock.Now())); done {
 			t.Error("a command that was sent is finished as pending")
 		}
 		for _, first := range []bool{true, false} {
-			if done := must[bool](t)(b.FinishCommand(ctx, a.UID, result, false, b.clock.Now())); done != first {
+			if done := storetest.Must[bool](t)(b.FinishCommand(ctx, a.UID, result, false, b.Clock.Now())); done != first {
 				t.Errorf("finished: %v, want %v", done, first)
 			}
 		}
-		if _, err := b.FinishCommand(ctx, "somebody", result, false, b.clock.Now()); !errors.Is(err, gateway.ErrUnknown) {
+		if _, err := b.FinishCommand(ctx, "somebody", result, false, b.Clock.Now()); !errors.Is(err, gateway.ErrUnknown) {
 			t.Errorf("another agent's command: %v", err)
 		}
-		if sent := must[[]string](t)(b.MarkSent(ctx, a.UID, []string{"c2"}, b.clock.Now())); len(sent) > 0 {
+		if sent := storetest.Must[[]string](t)(b.MarkSent(ctx, a.UID, []string{"c2"}, b.Clock.Now())); len(sent) > 0 {
 			t.Errorf("sent again: %v", sent)
 		}
-		got := must[gateway.Command](t)(b.GetCommand(ctx, "c2"))
+		got := storetest.Must[gateway.Command](t)(b.GetCommand(ctx, "c2"))
 		if diff := cmp.Diff(result, got.Result); diff != "" || got.Body != nil {
 			t.Errorf("result, body %s (-want +got):\n%s", got.Body, diff)
 		}
 		if _, err := b.GetCommand(ctx, "none"); !errors.Is(err, gateway.ErrUnknown) {
 			t.Errorf("no command: %v", err)
 		}
-		if open := must[[]gateway.Command](t)(b.OpenCommands(ctx, "")); len(open) != 2 {
+		if open := storetest.Must[[]gateway.Command](t)(b.OpenCommands(ctx, "")); len(open) != 2 {
 			t.Errorf("%d are open", len(open))
 		}
-		shown := must[api.Command](t)(b.ShowCommand(ctx, "c2"))
+		shown := storetest.Must[api.Command](t)(b.ShowCommand(ctx, "c2"))
 		wantShown := api.Command{
 			ID: "c2", Agent: "account.prod", Kind: "application.sync", Object: api.Ref{Type: "application", ID: "account.prod/argocd/shop", Scope: "account"},
 			By: api.Principal{Type: "user", ID: "ada"}, Reason: "because", Status: "done", Message: "ok", CreatedAt: want.Issued,
-			Deadline: want.Deadline, FinishedAt: b.clock.Now(), Result: json.RawMessage(`{"a":1}`),
+			Deadline: want.Deadline, FinishedAt: b.Clock.Now(), Result: json.RawMessage(`{"a":1}`),
 		}
 		if diff := cmp.Diff(wantShown, shown); diff != "" {
 			t.Errorf("shown (-want +got):\n%s", diff)
@@ -259,8 +260,8 @@ func TestACommandIsKeptUntilItsResultIsThere(t *testing.T) {
 		var listed []string
 		cursor := ""
 		for {
-			page := must[api.Page[api.Command]](t)(b.ListCommands(ctx, a.ID, api.ListOptions{Limit: 2, Cursor: cursor}))
-			listed = append(listed, ids(page, func(c api.Command) string { return c.ID })...)
+			page := storetest.Must[api.Page[api.Command]](t)(b.ListCommands(ctx, a.ID, api.ListOptions{Limit: 2, Cursor: cursor}))
+			listed = append(listed, storetest.Ids(page, func(c api.Command) string { return c.ID })...)
 			if cursor = page.NextCursor; cursor == "" {
 				break
 			}
@@ -268,7 +269,7 @@ func TestACommandIsKeptUntilItsResultIsThere(t *testing.T) {
 		if diff := cmp.Diff([]string{"c3", "c1", "c2"}, listed); diff != "" {
 			t.Errorf("listed (-want +got):\n%s", diff)
 		}
-		if n := must[int64](t)(b.DropCommands(ctx, b.clock.Now().Add(time.Second))); n != 1 {
+		if n := storetest.Must[int64](t)(b.DropCommands(ctx, b.Clock.Now().Add(time.Second))); n != 1 {
 			t.Errorf("dropped %d", n)
 		}
 		if err := b.AddCommand(ctx, command("c2")); !errors.Is(err, gateway.ErrExists) {

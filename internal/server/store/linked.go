@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
 )
 
 // linked is what an application runs, where, and who says so.
@@ -40,20 +41,20 @@ type linker struct {
 // stored is seen by the change, or sees it.
 const settingLinks = "links"
 
-func lockLinks(ctx context.Context, t tx, change bool) error {
-	if t.dialect != postgres { // SQLite has one writer, and this is it
+func lockLinks(ctx context.Context, t db.Tx, change bool) error {
+	if !t.Postgres() { // SQLite has one writer, and this is it
 		return nil
 	}
 	how := "FOR SHARE"
 	if change {
 		how = "FOR UPDATE"
 	}
-	_, err := t.exec(ctx, "SELECT 1 FROM setting WHERE id = ? "+how, settingLinks)
+	_, err := t.Exec(ctx, "SELECT 1 FROM setting WHERE id = ? "+how, settingLinks)
 	return err
 }
 
 // newLinker reads what the links of some applications of an agent follow from.
-func newLinker(ctx context.Context, t tx, agent string, apps []linkable) (*linker, error) {
+func newLinker(ctx context.Context, t db.Tx, agent string, apps []linkable) (*linker, error) {
 	l := &linker{links: map[[2]string]api.ApplicationLink{}, clusters: map[string][]string{}, names: map[string]string{}}
 	var services, environments, called []string
 	for _, a := range apps {
@@ -68,10 +69,10 @@ func newLinker(ctx context.Context, t tx, agent string, apps []linkable) (*linke
 	if l.environments, err = thoseThere(ctx, t, "environment", environments); err != nil {
 		return nil, err
 	}
-	for part := range slices.Chunk(called, chunk) {
-		args := append([]any{agent}, anys(part)...)
-		query := "SELECT namespace, name, " + linkColumns + " FROM application_link WHERE agent = ? AND name IN (" + marks(len(part)) + ")"
-		err := t.each(ctx, query, args, func(rows *sql.Rows) error {
+	for part := range slices.Chunk(called, db.Chunk) {
+		args := append([]any{agent}, db.Anys(part)...)
+		query := "SELECT namespace, name, " + linkColumns + " FROM application_link WHERE agent = ? AND name IN (" + db.Marks(len(part)) + ")"
+		err := t.Each(ctx, query, args, func(rows *sql.Rows) error {
 			var at [2]string
 			var link api.ApplicationLink
 			err := rows.Scan(append([]any{&at[0], &at[1]}, scanLink(&link)...)...)
@@ -87,8 +88,8 @@ func newLinker(ctx context.Context, t tx, agent string, apps []linkable) (*linke
 
 // readClusters reads which environments have clusters of an agent, and what
 // these are called.
-func readClusters(ctx context.Context, t tx, agent string, l *linker) error {
-	err := t.each(ctx, "SELECT cluster, environment FROM environment_cluster WHERE agent = ?", []any{agent}, func(rows *sql.Rows) error {
+func readClusters(ctx context.Context, t db.Tx, agent string, l *linker) error {
+	err := t.Each(ctx, "SELECT cluster, environment FROM environment_cluster WHERE agent = ?", []any{agent}, func(rows *sql.Rows) error {
 		var cluster, environment string
 		err := rows.Scan(&cluster, &environment)
 		l.clusters[cluster] = append(l.clusters[cluster], environment)
@@ -102,10 +103,10 @@ func readClusters(ctx context.Context, t tx, agent string, l *linker) error {
 }
 
 // clusterNames are the names of an agent's clusters by address.
-func clusterNames(ctx context.Context, t tx, agent string) (map[string]string, error) {
+func clusterNames(ctx context.Context, t db.Tx, agent string) (map[string]string, error) {
 	names := map[string]string{api.InClusterServer: api.InCluster}
 	query := "SELECT destination, title FROM item WHERE agent_id = ? AND kind = ? AND title <> '' ORDER BY id"
-	err := t.each(ctx, query, []any{agent, api.KindCluster}, func(rows *sql.Rows) error {
+	err := t.Each(ctx, query, []any{agent, api.KindCluster}, func(rows *sql.Rows) error {
 		var server, name string
 		err := rows.Scan(&server, &name)
 		if _, known := names[server]; !known {
@@ -117,12 +118,12 @@ func clusterNames(ctx context.Context, t tx, agent string) (map[string]string, e
 }
 
 // there returns those of some ids that a table has.
-func thoseThere(ctx context.Context, t tx, table string, ids []string) (map[string]bool, error) {
+func thoseThere(ctx context.Context, t db.Tx, table string, ids []string) (map[string]bool, error) {
 	found := map[string]bool{}
 	slices.Sort(ids)
-	for part := range slices.Chunk(slices.Compact(ids), chunk) {
+	for part := range slices.Chunk(slices.Compact(ids), db.Chunk) {
 		var known []string
-		if err := t.each(ctx, "SELECT id FROM "+table+" WHERE id IN ("+marks(len(part))+")", anys(part), collect(&known)); err != nil {
+		if err := t.Each(ctx, "SELECT id FROM "+table+" WHERE id IN ("+db.Marks(len(part))+")", db.Anys(part), db.Collect(&known)); err != nil {
 			return nil, err
 		}
 		for _, id := range known {
@@ -212,14 +213,14 @@ func (l *linker) environmentAt(a linkable) string {
 }
 
 // relink says anew what the applications of a condition are of.
-func relink(ctx context.Context, t tx, condition string, args ...any) error {
+func relink(ctx context.Context, t db.Tx, condition string, args ...any) error {
 	type place struct{ agent, uid, entry, service, environment string }
 	places, apps := map[string][]place{}, map[string][]linkable{}
 	query := "SELECT agent_id, agent, entry, service, environment, namespace, name, scope, labels, destination FROM item WHERE kind = ? AND (" + condition + ")"
-	err := t.each(ctx, query, append([]any{api.KindApplication}, args...), func(rows *sql.Rows) error {
+	err := t.Each(ctx, query, append([]any{api.KindApplication}, args...), func(rows *sql.Rows) error {
 		var p place
 		var a linkable
-		err := rows.Scan(&p.agent, &p.uid, &p.entry, &p.service, &p.environment, &a.namespace, &a.name, (*string)(&a.scope), decode(&a.labels), &a.destination)
+		err := rows.Scan(&p.agent, &p.uid, &p.entry, &p.service, &p.environment, &a.namespace, &a.name, (*string)(&a.scope), db.Decode(&a.labels), &a.destination)
 		places[p.agent], apps[p.agent] = append(places[p.agent], p), append(apps[p.agent], a)
 		return err
 	})
@@ -243,7 +244,7 @@ func relink(ctx context.Context, t tx, condition string, args ...any) error {
 				}
 			}
 			query := "UPDATE item SET service = ?, environment = ?, edition = ? WHERE agent = ? AND entry = ?"
-			if _, err := t.exec(ctx, query, now.service, now.environment, edition, p.uid, p.entry); err != nil {
+			if _, err := t.Exec(ctx, query, now.service, now.environment, edition, p.uid, p.entry); err != nil {
 				return fmt.Errorf("link applications: %w", err)
 			}
 		}

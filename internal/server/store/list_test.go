@@ -12,11 +12,12 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/internal/server/gateway"
+	"github.com/slipway-gitops/slipway/internal/server/store/storetest"
 )
 
 // long makes everything that an index holds as long as an agent may tell it.
 func long(name string, repos ...string) agentapi.Item {
-	item := app(name, strings.Repeat("p", 2000), func(r map[string]any) {
+	item := storetest.App(name, strings.Repeat("p", 2000), func(r map[string]any) {
 		status := r["status"].(map[string]any)
 		status["sync"] = map[string]any{"status": strings.Repeat("ü", 2000)}
 		status["health"] = map[string]any{"status": strings.Repeat("h", 2000)}
@@ -34,14 +35,14 @@ func long(name string, repos ...string) agentapi.Item {
 }
 
 func TestWhatIsVeryLongIsKeptListedAndFoundByItsRepository(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bench) {
-		a, epoch := b.agent(t, "prod", "account")
+	storetest.OnBoth(t, func(t *testing.T, b *storetest.Bench) {
+		a, epoch := b.Agent(t, "prod", "account")
 		var repos []string
 		for i := range 30 {
 			repos = append(repos, fmt.Sprintf("https://git.example.org/%d/%s.git", i, strings.Repeat("r", 100)))
 		}
-		first, last := long(strings.Repeat("a", 253), repos...), app("short", "default")
-		must[[]gateway.Changed](t)(b.ApplyItems(t.Context(), a.UID, epoch, 1, []agentapi.Item{first, last}, b.clock.Now()))
+		first, last := long(strings.Repeat("a", 253), repos...), storetest.App("short", "default")
+		storetest.Must[[]gateway.Changed](t)(b.ApplyItems(t.Context(), a.UID, epoch, 1, []agentapi.Item{first, last}, b.Clock.Now()))
 		for _, test := range []struct {
 			name   string
 			filter api.ApplicationFilter
@@ -57,8 +58,8 @@ func TestWhatIsVeryLongIsKeptListedAndFoundByItsRepository(t *testing.T) {
 			{"a search for signs of patterns", api.ApplicationFilter{ItemFilter: api.ItemFilter{ListOptions: api.ListOptions{Search: "sh%t"}}}, []string{}},
 		} {
 			test.filter.Sort = "name"
-			page := must[api.Page[api.Application]](t)(b.ListApplications(t.Context(), all(api.TypeApplication), test.filter))
-			if diff := cmp.Diff(test.want, ids(page, func(a api.Application) string { return a.Name })); diff != "" {
+			page := storetest.Must[api.Page[api.Application]](t)(b.ListApplications(t.Context(), storetest.All(api.TypeApplication), test.filter))
+			if diff := cmp.Diff(test.want, storetest.Ids(page, func(a api.Application) string { return a.Name })); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", test.name, diff)
 			}
 		}
@@ -68,8 +69,8 @@ func TestWhatIsVeryLongIsKeptListedAndFoundByItsRepository(t *testing.T) {
 // What is asked of a table of 50,000 rows is asked of an index: no more rows are read than are wanted.
 func TestItemsAreReadByAnIndex(t *testing.T) {
 	t.Parallel()
-	b := open(t, t.TempDir()+"/slipway.db", true)
-	db, err := sql.Open("sqlite", b.url)
+	b := storetest.Open(t, t.TempDir()+"/slipway.db", true)
+	db, err := sql.Open("sqlite", b.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,13 +112,13 @@ func planOf(t *testing.T, db *sql.DB, query string) string {
 }
 
 func TestASearchFindsWhatIsWrittenInOtherLetters(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bench) {
-		must[api.Organization](t)(b.Organizations().Create(t.Context(), api.Organization{Meta: api.Meta{Name: "acme", DisplayName: "Österreich WIEN"}}))
+	storetest.OnBoth(t, func(t *testing.T, b *storetest.Bench) {
+		storetest.Must[api.Organization](t)(b.Organizations().Create(t.Context(), api.Organization{Meta: api.Meta{Name: "acme", DisplayName: "Österreich WIEN"}}))
 		for search, want := range map[string][]string{
 			"Österreich": {"acme"}, "wien": {"acme"}, "ÖSTERREICH": {"acme"}, "Ostende": {},
 		} {
-			page := must[api.Page[api.Organization]](t)(b.Organizations().List(t.Context(), all(api.TypeOrganization), api.ListOptions{Search: search}))
-			if diff := cmp.Diff(want, ids(page, func(o api.Organization) string { return o.Name })); diff != "" {
+			page := storetest.Must[api.Page[api.Organization]](t)(b.Organizations().List(t.Context(), storetest.All(api.TypeOrganization), api.ListOptions{Search: search}))
+			if diff := cmp.Diff(want, storetest.Ids(page, func(o api.Organization) string { return o.Name })); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", search, diff)
 			}
 		}

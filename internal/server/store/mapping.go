@@ -6,26 +6,27 @@ import (
 	"fmt"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
 )
 
 const mappingColumns = "agent, argo_project, project, version, created_at, updated_at"
 
 func scanMapping(m *api.Mapping) []any {
-	return []any{&m.Agent, &m.ArgoProject, &m.Project, &m.Version, instant(&m.CreatedAt), instant(&m.UpdatedAt)}
+	return []any{&m.Agent, &m.ArgoProject, &m.Project, &m.Version, db.Instant(&m.CreatedAt), db.Instant(&m.UpdatedAt)}
 }
 
 // Mappings lists the mappings of an agent, or all where it is "".
 func (s *Store) Mappings(ctx context.Context, agent string) (list []api.Mapping, err error) {
-	err = s.read(ctx, func(t tx) error {
+	err = s.Read(ctx, func(t db.Tx) error {
 		list = []api.Mapping{}
-		w := &where{}
+		w := &db.Where{}
 		if agent != "" {
 			if _, err := agents().get(ctx, t, agent); err != nil {
 				return err
 			}
-			w.and("agent = ?", agent)
+			w.And("agent = ?", agent)
 		}
-		return t.each(ctx, "SELECT "+mappingColumns+" FROM mapping"+w.String()+" ORDER BY agent, argo_project", w.args, func(rows *sql.Rows) error {
+		return t.Each(ctx, "SELECT "+mappingColumns+" FROM mapping"+w.String()+" ORDER BY agent, argo_project", w.Args, func(rows *sql.Rows) error {
 			var m api.Mapping
 			err := rows.Scan(scanMapping(&m)...)
 			list = append(list, m)
@@ -38,7 +39,7 @@ func (s *Store) Mappings(ctx context.Context, agent string) (list []api.Mapping,
 // SetMapping makes or changes a mapping, and moves the items of the Argo project
 // to their new scope. The agent must be at the scope of the project or above.
 func (s *Store) SetMapping(ctx context.Context, m api.Mapping) (api.Mapping, error) {
-	err := s.write(ctx, func(t tx) error {
+	err := s.Write(ctx, func(t db.Tx) error {
 		var before api.Mapping
 		id := m.Agent + "/" + m.ArgoProject
 		agent, err := agents().lock(ctx, t, m.Agent)
@@ -47,29 +48,29 @@ func (s *Store) SetMapping(ctx context.Context, m api.Mapping) (api.Mapping, err
 		}
 		org, project, err := api.ParseProjectID(m.Project)
 		if err != nil {
-			return invalid("project", "%s", err)
+			return db.Invalid("project", "%s", err)
 		}
 		scope := api.ProjectScope(org, project)
 		if !agent.Scope.Contains(scope) {
-			return invalid("project", "agent %s is at %s, so what it has cannot belong to project %s: use an agent of the account, or of that organization", agent.ID, agent.Scope, m.Project)
+			return db.Invalid("project", "agent %s is at %s, so what it has cannot belong to project %s: use an agent of the account, or of that organization", agent.ID, agent.Scope, m.Project)
 		}
 		if m.ArgoProject == "" {
-			return invalid("argoProject", "a mapping is of an Argo project: name it")
+			return db.Invalid("argoProject", "a mapping is of an Argo project: name it")
 		}
 		if err := refers(ctx, t, "project", "project", "project", m.Project); err != nil {
 			return err
 		}
-		err = t.one(ctx, "SELECT "+mappingColumns+" FROM mapping WHERE agent = ? AND argo_project = ?", []any{m.Agent, m.ArgoProject}, scanMapping(&before)...)
+		err = t.One(ctx, "SELECT "+mappingColumns+" FROM mapping WHERE agent = ? AND argo_project = ?", []any{m.Agent, m.ArgoProject}, scanMapping(&before)...)
 		switch {
-		case isNotFound(err) && m.Version > 1:
-			return notFound("mapping", id)
-		case isNotFound(err):
-			_, err = t.exec(ctx, "INSERT INTO mapping ("+mappingColumns+") VALUES (?, ?, ?, 1, ?, ?)", m.Agent, m.ArgoProject, m.Project, t.now, t.now)
+		case db.IsNotFound(err) && m.Version > 1:
+			return db.NotFound("mapping", id)
+		case db.IsNotFound(err):
+			_, err = t.Exec(ctx, "INSERT INTO mapping ("+mappingColumns+") VALUES (?, ?, ?, 1, ?, ?)", m.Agent, m.ArgoProject, m.Project, t.Now, t.Now)
 		case err == nil && m.Version != 0 && m.Version != before.Version:
-			return stale("mapping", id, m.Version, before.Version)
+			return db.Stale("mapping", id, m.Version, before.Version)
 		case err == nil:
-			_, err = t.exec(ctx, "UPDATE mapping SET project = ?, version = version + 1, updated_at = ? WHERE agent = ? AND argo_project = ?",
-				m.Project, t.now, m.Agent, m.ArgoProject)
+			_, err = t.Exec(ctx, "UPDATE mapping SET project = ?, version = version + 1, updated_at = ? WHERE agent = ? AND argo_project = ?",
+				m.Project, t.Now, m.Agent, m.ArgoProject)
 		}
 		if err != nil {
 			return fmt.Errorf("set mapping %s: %w", id, err)
@@ -80,7 +81,7 @@ func (s *Store) SetMapping(ctx context.Context, m api.Mapping) (api.Mapping, err
 		if err := relinkMoved(ctx, t, agent.UID, m.ArgoProject); err != nil {
 			return err
 		}
-		return t.one(ctx, "SELECT "+mappingColumns+" FROM mapping WHERE agent = ? AND argo_project = ?", []any{m.Agent, m.ArgoProject}, scanMapping(&m)...)
+		return t.One(ctx, "SELECT "+mappingColumns+" FROM mapping WHERE agent = ? AND argo_project = ?", []any{m.Agent, m.ArgoProject}, scanMapping(&m)...)
 	})
 	return m, err
 }
@@ -88,24 +89,24 @@ func (s *Store) SetMapping(ctx context.Context, m api.Mapping) (api.Mapping, err
 // DeleteMapping deletes a mapping. What it mapped belongs to the agent's scope
 // from then on.
 func (s *Store) DeleteMapping(ctx context.Context, agent, argoProject string) error {
-	return s.write(ctx, func(t tx) error {
+	return s.Write(ctx, func(t db.Tx) error {
 		n, err := unmapped(ctx, t, "agent = ? AND argo_project = ?", agent, argoProject)
 		if err == nil && n == 0 {
-			return notFound("mapping", agent+"/"+argoProject)
+			return db.NotFound("mapping", agent+"/"+argoProject)
 		}
 		return err
 	})
 }
 
 // unmap deletes mappings.
-func unmap(ctx context.Context, t tx, condition string, args ...any) error {
+func unmap(ctx context.Context, t db.Tx, condition string, args ...any) error {
 	_, err := unmapped(ctx, t, condition, args...)
 	return err
 }
 
-func unmapped(ctx context.Context, t tx, condition string, args ...any) (int64, error) {
+func unmapped(ctx context.Context, t db.Tx, condition string, args ...any) (int64, error) {
 	var found []api.Mapping
-	err := t.each(ctx, "SELECT "+mappingColumns+" FROM mapping WHERE "+condition, args, func(rows *sql.Rows) error {
+	err := t.Each(ctx, "SELECT "+mappingColumns+" FROM mapping WHERE "+condition, args, func(rows *sql.Rows) error {
 		var m api.Mapping
 		err := rows.Scan(scanMapping(&m)...)
 		found = append(found, m)
@@ -120,7 +121,7 @@ func unmapped(ctx context.Context, t tx, condition string, args ...any) (int64, 
 		if err != nil {
 			return 0, err
 		}
-		if _, err := t.exec(ctx, "DELETE FROM mapping WHERE agent = ? AND argo_project = ?", m.Agent, m.ArgoProject); err != nil {
+		if _, err := t.Exec(ctx, "DELETE FROM mapping WHERE agent = ? AND argo_project = ?", m.Agent, m.ArgoProject); err != nil {
 			return 0, err
 		}
 		if err := moveItems(ctx, t, agent.UID, m.ArgoProject, agent.Scope); err != nil {
@@ -134,7 +135,7 @@ func unmapped(ctx context.Context, t tx, condition string, args ...any) (int64, 
 }
 
 // relinkMoved says anew what applications are of that have moved to another scope.
-func relinkMoved(ctx context.Context, t tx, uid, argoProject string) error {
+func relinkMoved(ctx context.Context, t db.Tx, uid, argoProject string) error {
 	if err := lockLinks(ctx, t, false); err != nil {
 		return err
 	}
@@ -143,7 +144,7 @@ func relinkMoved(ctx context.Context, t tx, uid, argoProject string) error {
 
 // ItemScope is where an item of an Argo project of an agent belongs.
 func (s *Store) ItemScope(ctx context.Context, agent, argoProject string) (scope api.Scope, err error) {
-	err = s.read(ctx, func(t tx) error {
+	err = s.Read(ctx, func(t db.Tx) error {
 		found, err := agents().get(ctx, t, agent)
 		if err != nil {
 			return err
@@ -168,9 +169,9 @@ func (p places) of(argoProject string) api.Scope {
 	return p.agent
 }
 
-func readPlaces(ctx context.Context, t tx, agent string, scope api.Scope) (places, error) {
+func readPlaces(ctx context.Context, t db.Tx, agent string, scope api.Scope) (places, error) {
 	p := places{agent: scope, mapped: map[string]api.Scope{}}
-	err := t.each(ctx, "SELECT argo_project, project FROM mapping WHERE agent = ?", []any{agent}, func(rows *sql.Rows) error {
+	err := t.Each(ctx, "SELECT argo_project, project FROM mapping WHERE agent = ?", []any{agent}, func(rows *sql.Rows) error {
 		var argoProject, project string
 		if err := rows.Scan(&argoProject, &project); err != nil {
 			return err

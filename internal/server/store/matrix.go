@@ -8,24 +8,25 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/matrix"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
 )
 
 // version of an application, said in SQL as deployed.version says it.
 const deployedVersion = "COALESCE(NULLIF(item.deployed_tag, ''), NULLIF(item.deployed_chart, ''), item.deployed_commit)"
 
 // running adds which applications count for the matrix.
-func narrowRunning(w *where, applications rbac.Filter, filter api.ServiceFilter) {
-	w.and("item.kind = ?", api.KindApplication)
-	w.permitted(items(api.KindApplication), applications)
+func narrowRunning(w *db.Where, applications rbac.Filter, filter api.ServiceFilter) {
+	w.And("item.kind = ?", api.KindApplication)
+	w.Permitted(items(api.KindApplication), applications)
 	if filter.Agent != "" {
-		w.and("item.agent_id = ?", filter.Agent)
+		w.And("item.agent_id = ?", filter.Agent)
 	}
 	if filter.Environment != "" {
-		w.and("item.environment = ?", filter.Environment)
+		w.And("item.environment = ?", filter.Environment)
 	}
 	for column, value := range map[string]string{"type": filter.Type, "region": filter.Region} {
 		if value != "" {
-			w.and("item.environment IN (SELECT e.id FROM environment e WHERE e."+column+" = ?)", value)
+			w.And("item.environment IN (SELECT e.id FROM environment e WHERE e."+column+" = ?)", value)
 		}
 	}
 }
@@ -34,28 +35,28 @@ func narrowRunning(w *where, applications rbac.Filter, filter api.ServiceFilter)
 // may be seen, with where these run.
 func (s *Store) ListServiceRows(ctx context.Context, visible, applications rbac.Filter, filter api.ServiceFilter) (page api.Page[api.ServiceRow], err error) {
 	kept := services()
-	w := &where{}
-	w.permitted(kept.guarded(), visible)
-	w.options(kept.guarded(), filter.ListOptions, "service.name", "service.display_name", "service.description")
+	w := &db.Where{}
+	w.Permitted(kept.guarded(), visible)
+	w.Options(kept.guarded(), filter.ListOptions, "service.name", "service.display_name", "service.description")
 	if filter.Service != "" {
-		w.and("service.id = ?", filter.Service)
+		w.And("service.id = ?", filter.Service)
 	}
 	// The index item_service has all that this asks of applications.
-	inner := &where{}
-	inner.and("item.service <> ''")
+	inner := &db.Where{}
+	inner.And("item.service <> ''")
 	narrowRunning(inner, applications, filter)
 	group := ""
 	if filter.Drift {
-		inner.and("item.environment <> '' AND " + deployedVersion + " <> ''")
+		inner.And("item.environment <> '' AND " + deployedVersion + " <> ''")
 		group = " GROUP BY item.service HAVING COUNT(DISTINCT " + deployedVersion + ") > 1 AND COUNT(DISTINCT item.environment) > 1"
 	}
-	w.and("service.id IN (SELECT item.service FROM item"+inner.String()+group+")", inner.args...)
-	order, err := newOrder(filter.ListOptions, "service.id", kept.sorts)
+	w.And("service.id IN (SELECT item.service FROM item"+inner.String()+group+")", inner.Args...)
+	order, err := db.NewOrder(filter.ListOptions, "service.id", kept.sorts)
 	if err != nil {
 		return page, err
 	}
-	err = s.read(ctx, func(t tx) error {
-		found, err := readPage(ctx, t, "service", "service.id, service.name, service.display_name, service.scope", w, order,
+	err = s.Read(ctx, func(t db.Tx) error {
+		found, err := db.ReadPage(ctx, t, "service", "service.id, service.name, service.display_name, service.scope", w, order,
 			func(rows *sql.Rows, v *api.Service, more ...any) error {
 				return rows.Scan(append([]any{&v.ID, &v.Name, &v.DisplayName, (*string)(&v.Scope)}, more...)...)
 			}, func(v *api.Service) string { return v.ID })
@@ -73,16 +74,16 @@ func (s *Store) ListServiceRows(ctx context.Context, visible, applications rbac.
 }
 
 // runningOf reads where the applications of some services run, by service.
-func runningOf(ctx context.Context, t tx, of []api.Service, applications rbac.Filter, filter api.ServiceFilter) (map[string][]matrix.Place, error) {
+func runningOf(ctx context.Context, t db.Tx, of []api.Service, applications rbac.Filter, filter api.ServiceFilter) (map[string][]matrix.Place, error) {
 	out := map[string][]matrix.Place{}
-	for part := range slices.Chunk(of, chunk) {
+	for part := range slices.Chunk(of, db.Chunk) {
 		ids := make([]string, len(part))
 		for i, v := range part {
 			ids[i] = v.ID
 		}
-		w := &where{}
-		w.among("item.service", ids)
-		w.and("item.service <> ''")
+		w := &db.Where{}
+		w.Among("item.service", ids)
+		w.And("item.service <> ''")
 		narrowRunning(w, applications, filter)
 		query := `SELECT item.service, item.id, item.sync, item.health,
 				CASE WHEN item.stale_since <> 0 THEN item.stale_since ELSE ` + agentAwaySince + ` END,
@@ -90,11 +91,11 @@ func runningOf(ctx context.Context, t tx, of []api.Service, applications rbac.Fi
 				item.environment, COALESCE(e.type, ''), COALESCE(e.region, ''), COALESCE(i.ready, 0), COALESCE(i.total, 0)
 			FROM item LEFT JOIN environment e ON e.id = item.environment
 				LEFT JOIN item i ON i.kind = '` + api.KindInstances + `' AND i.id = item.id` + w.String()
-		err := t.each(ctx, query, w.args, func(rows *sql.Rows) error {
+		err := t.Each(ctx, query, w.Args, func(rows *sql.Rows) error {
 			var service string
 			var d deployed
 			var p matrix.Place
-			err := rows.Scan(&service, &p.ID, &p.Sync, &p.Health, instant(&p.StaleSince),
+			err := rows.Scan(&service, &p.ID, &p.Sync, &p.Health, db.Instant(&p.StaleSince),
 				&d.image, &d.tag, &d.chart, &d.commit, &d.at, &p.Environment, &p.Type, &p.Region, &p.Ready, &p.Total)
 			p.Deployed = d.told()
 			out[service] = append(out[service], p)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
@@ -42,8 +43,8 @@ func (s *Store) GatherNotifications(ctx context.Context, timed bool, tell told, 
 		return false, -1, err
 	}
 	var rules, fresh map[string]api.Scope
-	err = s.write(ctx, func(t tx) error {
-		n := &news{tx: t, tell: tell, waiting: map[string]int{}, made: map[string]api.Scope{}, next: -1}
+	err = s.Write(ctx, func(t db.Tx) error {
+		n := &news{Tx: t, tell: tell, waiting: map[string]int{}, made: map[string]api.Scope{}, next: -1}
 		err := n.gather(ctx, timed)
 		more, next, rules, fresh = n.more, n.next, n.made, n.fresh
 		return err
@@ -61,8 +62,8 @@ func (s *Store) GatherNotifications(ctx context.Context, timed bool, tell told, 
 // noRules reports whether there is nothing to tell, and nothing to forget.
 func (s *Store) noRules(ctx context.Context) (bool, error) {
 	var rules, places int64
-	err := s.read(ctx, func(t tx) error {
-		return t.one(ctx, "SELECT (SELECT COUNT(*) FROM notification_rule WHERE paused = 0), (SELECT COUNT(*) FROM notification_place)", nil, &rules, &places)
+	err := s.Read(ctx, func(t db.Tx) error {
+		return t.One(ctx, "SELECT (SELECT COUNT(*) FROM notification_rule WHERE paused = 0), (SELECT COUNT(*) FROM notification_place)", nil, &rules, &places)
 	})
 	if err != nil {
 		return false, fmt.Errorf("look for notification rules: %w", err)
@@ -72,7 +73,7 @@ func (s *Store) noRules(ctx context.Context) (bool, error) {
 
 // news is one reading.
 type news struct {
-	tx
+	db.Tx
 	tell    told
 	rules   []*api.NotificationRule
 	waiting map[string]int       // messages of rules that wait
@@ -84,21 +85,21 @@ type news struct {
 }
 
 func (n *news) gather(ctx context.Context, timed bool) error {
-	if n.dialect == postgres { // SQLite has one writer, and this is it
+	if n.Postgres() { // SQLite has one writer, and this is it
 		if err := n.place(ctx, placeNews, 0); err != nil {
 			return err
 		}
 	}
 	var err error
-	n.rules, err = notificationRules().query(ctx, n.tx, " WHERE paused = 0 ORDER BY id LIMIT ?", mostRules)
+	n.rules, err = notificationRules().query(ctx, n.Tx, " WHERE paused = 0 ORDER BY id LIMIT ?", mostRules)
 	if err != nil {
 		return err
 	}
 	if len(n.rules) == 0 { // whoever makes a rule is told of what happens from then on
-		if _, err := n.exec(ctx, "DELETE FROM notification_place"); err != nil {
+		if _, err := n.Exec(ctx, "DELETE FROM notification_place"); err != nil {
 			return err
 		}
-		_, err := n.exec(ctx, "DELETE FROM notification_seen")
+		_, err := n.Exec(ctx, "DELETE FROM notification_seen")
 		return err
 	}
 	if err := n.ledger(ctx); err != nil {
@@ -116,7 +117,7 @@ func (n *news) gather(ctx context.Context, timed bool) error {
 
 // place notes up to where something was read.
 func (n *news) place(ctx context.Context, id string, number int64) error {
-	_, err := n.exec(ctx, "INSERT INTO notification_place (id, number) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET number = excluded.number", id, number)
+	_, err := n.Exec(ctx, "INSERT INTO notification_place (id, number) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET number = excluded.number", id, number)
 	return err
 }
 
@@ -145,7 +146,7 @@ func (n *news) add(ctx context.Context, rule *api.NotificationRule, e *api.Notif
 	}
 	if _, counted := n.waiting[rule.ID]; !counted {
 		var waiting int
-		if err := n.one(ctx, "SELECT COUNT(*) FROM notification_delivery WHERE id = ? AND state = ?", []any{rule.ID, api.DeliveryWaiting}, &waiting); err != nil {
+		if err := n.One(ctx, "SELECT COUNT(*) FROM notification_delivery WHERE id = ? AND state = ?", []any{rule.ID, api.DeliveryWaiting}, &waiting); err != nil {
 			return false, err
 		}
 		n.waiting[rule.ID] = waiting
@@ -155,8 +156,8 @@ func (n *news) add(ctx context.Context, rule *api.NotificationRule, e *api.Notif
 	}
 	if repeat := span(rule.Repeat, 0); repeat > 0 {
 		var before int64
-		err := n.one(ctx, `SELECT COUNT(*) FROM notification_delivery WHERE id = ? AND event = ? AND object_id = ? AND state <> ? AND created_at > ? AND delivery <> ?`,
-			[]any{rule.ID, e.Event, e.Object.ID, api.DeliveryQuiet, n.now - repeat.Microseconds(), d.ID}, &before)
+		err := n.One(ctx, `SELECT COUNT(*) FROM notification_delivery WHERE id = ? AND event = ? AND object_id = ? AND state <> ? AND created_at > ? AND delivery <> ?`,
+			[]any{rule.ID, e.Event, e.Object.ID, api.DeliveryQuiet, n.Now - repeat.Microseconds(), d.ID}, &before)
 		if err != nil {
 			return false, err
 		}
@@ -164,11 +165,11 @@ func (n *news) add(ctx context.Context, rule *api.NotificationRule, e *api.Notif
 			d.State, d.Message = api.DeliveryQuiet, "the rule told this within the last "+rule.Repeat
 		}
 	}
-	clock, err := n.clock(ctx)
+	clock, err := n.Clock(ctx)
 	if err != nil {
 		return false, err
 	}
-	added, err := addMessage(ctx, n.tx, d, clock)
+	added, err := addMessage(ctx, n.Tx, d, clock)
 	if added {
 		n.made[rule.ID] = rule.Scope
 	}
@@ -180,7 +181,7 @@ func (n *news) add(ctx context.Context, rule *api.NotificationRule, e *api.Notif
 
 // deliveryID is the same for a rule and an event at all times.
 func deliveryID(rule *api.NotificationRule, e *api.NotificationEvent) string {
-	sum := sha256.Sum256([]byte(rule.ID + "\n" + strconv.FormatInt(micros(rule.CreatedAt), 10) + "\n" + e.ID))
+	sum := sha256.Sum256([]byte(rule.ID + "\n" + strconv.FormatInt(db.Micros(rule.CreatedAt), 10) + "\n" + e.ID))
 	return hex.EncodeToString(sum[:16])
 }
 
@@ -196,9 +197,9 @@ func span(text string, standard time.Duration) time.Duration {
 // they are there to be read.
 func (n *news) ledger(ctx context.Context) error {
 	var from, to int64
-	err := n.one(ctx, "SELECT number FROM notification_place WHERE id = ?", []any{placeLedger}, &from)
-	if isNotFound(err) {
-		if err := n.one(ctx, "SELECT COALESCE(MAX(number), 0) FROM ledger_entry", nil, &to); err != nil {
+	err := n.One(ctx, "SELECT number FROM notification_place WHERE id = ?", []any{placeLedger}, &from)
+	if db.IsNotFound(err) {
+		if err := n.One(ctx, "SELECT COALESCE(MAX(number), 0) FROM ledger_entry", nil, &to); err != nil {
 			return err
 		}
 		return n.place(ctx, placeLedger, to)
@@ -212,7 +213,7 @@ func (n *news) ledger(ctx context.Context) error {
 	}
 	var found []operation
 	query := "SELECT " + ledgerColumns + ", ledger_entry.agent, ledger_entry.number FROM ledger_entry WHERE number > ? ORDER BY number LIMIT ?"
-	err = n.each(ctx, query, []any{from, mostNews}, func(rows *sql.Rows) error {
+	err = n.Each(ctx, query, []any{from, mostNews}, func(rows *sql.Rows) error {
 		var o operation
 		err := scanLedger(rows, &o.ledgerBody, &o.uid, &to)
 		found = append(found, o)
@@ -229,8 +230,8 @@ func (n *news) ledger(ctx context.Context) error {
 		}
 		e := events[0]
 		key := agentapi.Key{Kind: agentapi.ItemApplication, Namespace: e.Namespace, Name: e.Name}
-		err := n.one(ctx, "SELECT labels, sync FROM item WHERE agent = ? AND entry = ?", []any{found[i].uid, key.String()}, decode(&e.Labels), &e.Sync)
-		if err != nil && !isNotFound(err) {
+		err := n.One(ctx, "SELECT labels, sync FROM item WHERE agent = ? AND entry = ?", []any{found[i].uid, key.String()}, db.Decode(&e.Labels), &e.Sync)
+		if err != nil && !db.IsNotFound(err) {
 			return err
 		}
 		for _, more := range events {
@@ -286,7 +287,7 @@ func (n *news) applications(ctx context.Context) error {
 	var places []place
 	query := `SELECT e.agent, e.edition, e.dropped, COALESCE(p.number, -1) FROM item_edition e LEFT JOIN notification_place p ON p.id = e.agent
 		WHERE (p.number IS NULL OR p.number < e.edition) AND EXISTS (SELECT 1 FROM agent WHERE agent.uid = e.agent) ORDER BY e.agent`
-	err := n.each(ctx, query, nil, func(rows *sql.Rows) error {
+	err := n.Each(ctx, query, nil, func(rows *sql.Rows) error {
 		var p place
 		err := rows.Scan(&p.agent, &p.edition, &p.dropped, &p.was)
 		places = append(places, p)
@@ -304,14 +305,14 @@ func (n *news) applications(ctx context.Context) error {
 		}
 		if p.was < 0 {
 			// How things are when they are read first is no news.
-			_, err := n.exec(ctx, `INSERT INTO notification_seen (agent, entry, sync, health, held)
+			_, err := n.Exec(ctx, `INSERT INTO notification_seen (agent, entry, sync, health, held)
 				SELECT agent, entry, sync, health, held FROM item WHERE agent = ? AND kind = ? ON CONFLICT (agent, entry) DO NOTHING`, p.agent, api.KindApplication)
 			if err != nil {
 				return err
 			}
 		}
 		if p.was >= 0 && p.dropped > p.was {
-			_, err := n.exec(ctx, `DELETE FROM notification_seen WHERE agent = ?
+			_, err := n.Exec(ctx, `DELETE FROM notification_seen WHERE agent = ?
 				AND NOT EXISTS (SELECT 1 FROM item WHERE item.agent = notification_seen.agent AND item.entry = notification_seen.entry)`, p.agent)
 			if err != nil {
 				return err
@@ -353,9 +354,9 @@ func (n *news) changed(ctx context.Context, uid string, edition int64) (full boo
 		WHERE item.agent = ? AND item.kind = ? AND item.edition > ?
 			AND (s.entry IS NULL OR s.sync <> item.sync OR s.health <> item.health OR s.held <> item.held)
 		ORDER BY item.entry LIMIT ?`
-	err = n.each(ctx, query, []any{uid, api.KindApplication, edition, mostNews}, func(rows *sql.Rows) error {
+	err = n.Each(ctx, query, []any{uid, api.KindApplication, edition, mostNews}, func(rows *sql.Rows) error {
 		a := &appState{}
-		into := append(scanApp(&a.event), &a.entry, &a.edition, &a.held, instant(&a.changedAt), &a.seenSync, &a.seenHealth, &a.seenHeld)
+		into := append(scanApp(&a.event), &a.entry, &a.edition, &a.held, db.Instant(&a.changedAt), &a.seenSync, &a.seenHealth, &a.seenHeld)
 		err := rows.Scan(into...)
 		found = append(found, a)
 		return err
@@ -372,7 +373,7 @@ func (n *news) changed(ctx context.Context, uid string, edition int64) (full boo
 				return false, err
 			}
 		}
-		_, err := n.exec(ctx, `INSERT INTO notification_seen (agent, entry, sync, health, held) VALUES (?, ?, ?, ?, ?)
+		_, err := n.Exec(ctx, `INSERT INTO notification_seen (agent, entry, sync, health, held) VALUES (?, ?, ?, ?, ?)
 			ON CONFLICT (agent, entry) DO UPDATE SET sync = excluded.sync, health = excluded.health, held = excluded.held`,
 			uid, a.entry, a.event.Sync, a.event.Health, a.held)
 		if err != nil {
@@ -416,7 +417,7 @@ func (n *news) reason(ctx context.Context, uid, entry, event string) (string, er
 	}
 	var body string
 	query := "SELECT item.body FROM item WHERE item.agent = ? AND item.kind = ? AND item.entry = ?"
-	if err := n.one(ctx, query, []any{uid, api.KindApplication, entry}, &body); err != nil {
+	if err := n.One(ctx, query, []any{uid, api.KindApplication, entry}, &body); err != nil {
 		return "", err
 	}
 	var t trouble
@@ -437,7 +438,7 @@ const appColumns = "item.id, item.scope, item.namespace, item.name, item.agent_i
 func scanApp(e *api.NotificationEvent) []any {
 	e.Object.Type = api.TypeApplication
 	return []any{
-		&e.Object.ID, (*string)(&e.Object.Scope), &e.Namespace, &e.Name, &e.Agent, decode(&e.Labels), &e.Service, &e.Environment,
+		&e.Object.ID, (*string)(&e.Object.Scope), &e.Namespace, &e.Name, &e.Agent, db.Decode(&e.Labels), &e.Service, &e.Environment,
 		&e.Sync, &e.Health, &e.Revision,
 	}
 }

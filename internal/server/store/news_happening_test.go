@@ -7,46 +7,47 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/internal/server/gateway"
+	"github.com/slipway-gitops/slipway/internal/server/store/storetest"
 )
 
 func TestARecoveryARepairAHeldDeletionAndADeletionAreNews(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bench) {
+	storetest.OnBoth(t, func(t *testing.T, b *storetest.Bench) {
 		s := newTelling(t, b)
-		s.tell(status("web", "shop", "Synced", "Degraded", false), status("going", "shop", "Synced", "Healthy", false))
+		s.Tell(status("web", "shop", "Synced", "Degraded", false), status("going", "shop", "Synced", "Healthy", false))
 		s.rule("all", nil, api.NotifyHealthy, api.NotifyReverted, api.NotifyDeleted, api.NotifyHeld)
-		s.tell(status("web", "shop", "Synced", "Progressing", false))
+		s.Tell(status("web", "shop", "Synced", "Progressing", false))
 		s.told("on its way")
-		s.tell(status("web", "shop", "Synced", "Degraded", false))
+		s.Tell(status("web", "shop", "Synced", "Degraded", false))
 		s.gather(false)
-		s.tell(status("web", "shop", "Synced", "Healthy", false))
+		s.Tell(status("web", "shop", "Synced", "Healthy", false))
 		want := []string{"Waiting healthy account.prod/argocd/web"}
 		s.told("it recovered", want...)
 
 		said := func(message string) agentapi.Item {
-			return app("going", "shop", func(r map[string]any) {
+			return storetest.App("going", "shop", func(r map[string]any) {
 				r["status"] = map[string]any{
 					"sync": map[string]any{"status": "Synced"}, "health": map[string]any{"status": "Healthy"},
 					"conditions": []any{map[string]any{"type": "DeletionError", "message": message}},
 				}
 			})
 		}
-		s.tell(said("the API server is away"))
+		s.Tell(said("the API server is away"))
 		s.told("a deletion that fails waits for nobody", want...)
-		s.tell(said("held: nothing was deleted: confirm with `slipway app confirm going`"))
+		s.Tell(said("held: nothing was deleted: confirm with `slipway app confirm going`"))
 		want = append(want, "Waiting held account.prod/argocd/going")
 		s.told("a deletion that waits for a person", want...)
 
 		record := func(id, action, phase string, repair bool) gateway.Record {
 			return gateway.Record{ID: id, LedgerDetail: api.LedgerDetail{LedgerEntry: api.LedgerEntry{
 				Namespace: "argocd", Name: id, ApplicationUID: id, ArgoProject: "shop", Action: action, Phase: phase, Options: &api.LedgerOptions{Repair: repair},
-				StartedAt: s.clock.Now(), FinishedAt: s.clock.Now().Add(time.Second),
+				StartedAt: s.Clock.Now(), FinishedAt: s.Clock.Now().Add(time.Second),
 			}}}
 		}
 		batch := gateway.RecordBatch{Records: []gateway.Record{
 			record("sync", api.LedgerSync, "Succeeded", false), record("repair", api.LedgerSync, "Succeeded", true),
 			record("fails", api.LedgerSync, "Failed", true), record("gone", api.LedgerDelete, "Succeeded", false),
 		}}
-		if _, err := s.KeepRecords(t.Context(), s.agent.UID, s.epoch, batch, s.clock.Now()); err != nil {
+		if _, err := s.KeepRecords(t.Context(), s.Agent.UID, s.Epoch, batch, s.Clock.Now()); err != nil {
 			t.Fatal(err)
 		}
 		s.told("a repair and a deletion, once", append(want, "Waiting drift.reverted account.prod/argocd/repair", "Waiting deleted account.prod/argocd/gone")...)

@@ -7,29 +7,30 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/server/store/storetest"
 )
 
 func TestANotificationSaysWhyAndNotHowTheLastOperationEnded(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bench) {
+	storetest.OnBoth(t, func(t *testing.T, b *storetest.Bench) {
 		s := newTelling(t, b)
 		of := func(name, sync, health, why string, conditions ...any) agentapi.Item {
-			return app(name, "shop", func(r map[string]any) {
+			return storetest.App(name, "shop", func(r map[string]any) {
 				r["status"] = map[string]any{
 					"sync": map[string]any{"status": sync}, "health": map[string]any{"status": health, "message": why}, "conditions": conditions,
 					"operationState": map[string]any{"phase": "Succeeded", "message": "successfully synced (all tasks run)"},
 				}
 			})
 		}
-		s.tell(of("web", "Synced", "Healthy", ""), of("gone", "Synced", "Healthy", ""), of("ill", "Synced", "Healthy", ""))
+		s.Tell(of("web", "Synced", "Healthy", ""), of("gone", "Synced", "Healthy", ""), of("ill", "Synced", "Healthy", ""))
 		s.rule("all", nil, api.NotifyOutOfSync, api.NotifyDegraded, api.NotifyHealthy, api.NotifyHeld)
 		condition := func(kind, message string) any { return map[string]any{"type": kind, "message": message} }
-		s.tell(of("web", "OutOfSync", "Healthy", "", condition("Held", "held: this sync would delete 12 objects")),
+		s.Tell(of("web", "OutOfSync", "Healthy", "", condition("Held", "held: this sync would delete 12 objects")),
 			of("gone", "Synced", "Healthy", "", condition("DeletionError", "held: nothing was deleted")),
 			of("ill", "Synced", "Degraded", "Deployment web exceeded its progress deadline"))
 		s.gather(true)
-		s.tell(of("ill", "Synced", "Healthy", ""))
+		s.Tell(of("ill", "Synced", "Healthy", ""))
 		s.gather(true)
-		page := must[api.Page[api.NotificationDelivery]](t)(s.ListNotifications(t.Context(), all(api.TypeNotificationRule), api.DeliveryFilter{}))
+		page := storetest.Must[api.Page[api.NotificationDelivery]](t)(s.ListNotifications(t.Context(), storetest.All(api.TypeNotificationRule), api.DeliveryFilter{}))
 		got := map[string]string{}
 		for _, d := range page.Items {
 			got[d.Event.Name+" "+d.Event.Event] = d.Event.Message

@@ -16,11 +16,12 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/authn"
 	"github.com/slipway-gitops/slipway/internal/server/gateway"
 	"github.com/slipway-gitops/slipway/internal/server/store"
+	"github.com/slipway-gitops/slipway/internal/server/store/storetest"
 )
 
 // telling is a store with a channel and an agent.
 type telling struct {
-	*shipping
+	*storetest.Shipping
 	channel api.NotificationChannel
 	news    []string // rules that had new messages
 }
@@ -30,22 +31,22 @@ func (s *telling) made(rule api.Ref, _ bool) { s.news = append(s.news, string(ru
 // nobody is told which rules have new messages.
 func nobody(api.Ref, bool) {}
 
-func newTelling(t *testing.T, b *bench) *telling {
+func newTelling(t *testing.T, b *storetest.Bench) *telling {
 	t.Helper()
-	s := &telling{shipping: newShipping(t, b)}
-	s.channel = must[api.NotificationChannel](t)(s.NotificationChannels().Create(t.Context(),
+	s := &telling{Shipping: storetest.NewShipping(t, b)}
+	s.channel = storetest.Must[api.NotificationChannel](t)(s.NotificationChannels().Create(t.Context(),
 		api.NotificationChannel{Meta: api.Meta{Name: "ops"}, Kind: api.ChannelWebhook, Secret: "ops", URL: "https://hooks.example.org/"}))
 	return s
 }
 
 // rule makes a rule, and reads what there is before it.
 func (s *telling) rule(name string, change func(*api.NotificationRule), events ...string) api.NotificationRule {
-	s.t.Helper()
+	s.T.Helper()
 	r := api.NotificationRule{Meta: api.Meta{Name: name}, Channel: s.channel.ID, Events: events}
 	if change != nil {
 		change(&r)
 	}
-	r = must[api.NotificationRule](s.t)(s.NotificationRules().Create(s.t.Context(), r))
+	r = storetest.Must[api.NotificationRule](s.T)(s.NotificationRules().Create(s.T.Context(), r))
 	s.gather(false)
 	return r
 }
@@ -56,11 +57,11 @@ func about(r *api.NotificationRule, e *api.NotificationEvent) (title, text strin
 }
 
 func (s *telling) gather(timed bool) time.Duration {
-	s.t.Helper()
+	s.T.Helper()
 	for {
-		more, next, err := s.GatherNotifications(s.t.Context(), timed, about, s.made)
+		more, next, err := s.GatherNotifications(s.T.Context(), timed, about, s.made)
 		if err != nil {
-			s.t.Fatal(err)
+			s.T.Fatal(err)
 		}
 		if !more {
 			return next
@@ -70,9 +71,9 @@ func (s *telling) gather(timed bool) time.Duration {
 
 // told compares what was told: state, event and object.
 func (s *telling) told(when string, want ...string) {
-	s.t.Helper()
+	s.T.Helper()
 	s.gather(true)
-	page := must[api.Page[api.NotificationDelivery]](s.t)(s.ListNotifications(s.t.Context(), all(api.TypeNotificationRule), api.DeliveryFilter{}))
+	page := storetest.Must[api.Page[api.NotificationDelivery]](s.T)(s.ListNotifications(s.T.Context(), storetest.All(api.TypeNotificationRule), api.DeliveryFilter{}))
 	got := []string{}
 	for _, d := range page.Items {
 		got = append(got, d.State+" "+d.Event.Event+" "+d.Event.Object.ID)
@@ -80,13 +81,13 @@ func (s *telling) told(when string, want ...string) {
 	slices.Sort(got)
 	slices.Sort(want)
 	if diff := cmp.Diff(append([]string{}, want...), got); diff != "" {
-		s.t.Errorf("%s (-want +got):\n%s", when, diff)
+		s.T.Errorf("%s (-want +got):\n%s", when, diff)
 	}
 }
 
 // status is an application in a state.
 func status(name, project, sync, health string, held bool) agentapi.Item {
-	return app(name, project, func(r map[string]any) {
+	return storetest.App(name, project, func(r map[string]any) {
 		conditions := []any{}
 		if held {
 			conditions = append(conditions, map[string]any{"type": "Held"})
@@ -96,33 +97,33 @@ func status(name, project, sync, health string, held bool) agentapi.Item {
 }
 
 func TestANotificationIsOfWhatChangedSinceItsRuleWasMade(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bench) {
+	storetest.OnBoth(t, func(t *testing.T, b *storetest.Bench) {
 		s := newTelling(t, b)
-		s.tell(status("old", "shop", "OutOfSync", "Degraded", true), status("fine", "shop", "Synced", "Healthy", false))
+		s.Tell(status("old", "shop", "OutOfSync", "Degraded", true), status("fine", "shop", "Synced", "Healthy", false))
 		s.rule("all", nil, api.NotifyOutOfSync, api.NotifyDegraded, api.NotifyHeld)
 		s.rule("org", func(r *api.NotificationRule) { r.Scope = "org.other" }, api.NotifyOutOfSync)
-		s.clock.move(time.Second)
+		s.Clock.Move(time.Second)
 		s.told("how things are is no news")
-		s.tell(status("old", "shop", "OutOfSync", "Degraded", true), status("new", "shop", "OutOfSync", "Missing", false))
+		s.Tell(status("old", "shop", "OutOfSync", "Degraded", true), status("new", "shop", "OutOfSync", "Missing", false))
 		s.told("a new application is no news")
-		s.tell(status("fine", "shop", "OutOfSync", "Degraded", true))
+		s.Tell(status("fine", "shop", "OutOfSync", "Degraded", true))
 		want := []string{"Waiting out-of-sync account.prod/argocd/fine", "Waiting degraded account.prod/argocd/fine", "Waiting held account.prod/argocd/fine"}
 		s.told("what changed is news, for those who may see it", want...)
 		s.told("once", want...)
 		if diff := cmp.Diff([]string{"account account.all"}, s.news); diff != "" {
-			s.t.Errorf("rules with new messages (-want +got):\n%s", diff)
+			s.T.Errorf("rules with new messages (-want +got):\n%s", diff)
 		}
-		s.tell(status("fine", "shop", "OutOfSync", "Degraded", false), status("fine", "shop", "OutOfSync", "Degraded", true))
+		s.Tell(status("fine", "shop", "OutOfSync", "Degraded", false), status("fine", "shop", "OutOfSync", "Degraded", true))
 		s.told("what came and went between two readings is not", want...)
-		s.tell(status("fine", "shop", "Synced", "Healthy", false))
+		s.Tell(status("fine", "shop", "Synced", "Healthy", false))
 		s.told("recovery is none of these events", want...)
-		s.tell(status("fine", "shop", "OutOfSync", "Healthy", false))
+		s.Tell(status("fine", "shop", "OutOfSync", "Healthy", false))
 		s.told("again", append(want, "Waiting out-of-sync account.prod/argocd/fine")...)
 	})
 }
 
 func TestOperationsAreToldOnceByHoweverManyServers(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bench) {
+	storetest.OnBoth(t, func(t *testing.T, b *storetest.Bench) {
 		s := newTelling(t, b)
 		s.rule("syncs", nil, api.NotifySyncSucceeded, api.NotifySyncFailed)
 		s.rule("twice", nil, api.NotifySyncFailed)
@@ -131,14 +132,14 @@ func TestOperationsAreToldOnceByHoweverManyServers(t *testing.T) {
 			phase := []string{"Succeeded", "Failed", "Error"}[i%3]
 			records = append(records, gateway.Record{ID: fmt.Sprint("op", i), LedgerDetail: api.LedgerDetail{LedgerEntry: api.LedgerEntry{
 				Namespace: "argocd", Name: fmt.Sprint("app", i), ApplicationUID: fmt.Sprint(i), ArgoProject: "shop", Action: api.LedgerSync, Phase: phase,
-				StartedAt: s.clock.Now(), FinishedAt: s.clock.Now().Add(time.Second),
+				StartedAt: s.Clock.Now(), FinishedAt: s.Clock.Now().Add(time.Second),
 			}}})
 		}
 		records = append(records, gateway.Record{ID: "dry", LedgerDetail: api.LedgerDetail{LedgerEntry: api.LedgerEntry{
 			Namespace: "argocd", Name: "dry", ApplicationUID: "dry", Action: api.LedgerDryRun, Phase: "Succeeded",
-			StartedAt: s.clock.Now(), FinishedAt: s.clock.Now().Add(time.Second),
+			StartedAt: s.Clock.Now(), FinishedAt: s.Clock.Now().Add(time.Second),
 		}}})
-		_, err := s.KeepRecords(t.Context(), s.agent.UID, s.epoch, gateway.RecordBatch{Records: records}, s.clock.Now())
+		_, err := s.KeepRecords(t.Context(), s.Agent.UID, s.Epoch, gateway.RecordBatch{Records: records}, s.Clock.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -151,7 +152,7 @@ func TestOperationsAreToldOnceByHoweverManyServers(t *testing.T) {
 			})
 		}
 		group.Wait()
-		page := must[api.Page[api.NotificationDelivery]](t)(s.ListNotifications(t.Context(), all(api.TypeNotificationRule), api.DeliveryFilter{ListOptions: api.ListOptions{Limit: 1000}}))
+		page := storetest.Must[api.Page[api.NotificationDelivery]](t)(s.ListNotifications(t.Context(), storetest.All(api.TypeNotificationRule), api.DeliveryFilter{ListOptions: api.ListOptions{Limit: 1000}}))
 		if page.Total != 30+20 {
 			t.Errorf("%d notifications of 10 syncs and 20 that failed, with a rule for all and one for failures: want 50", page.Total)
 		}
@@ -162,56 +163,56 @@ func TestOperationsAreToldOnceByHoweverManyServers(t *testing.T) {
 }
 
 func TestWhatLastsOrEndsIsToldInTime(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bench) {
+	storetest.OnBoth(t, func(t *testing.T, b *storetest.Bench) {
 		s := newTelling(t, b)
-		account := must[api.ServiceAccount](t)(s.ServiceAccounts().Create(t.Context(), api.ServiceAccount{Meta: api.Meta{Name: "ci"}}))
+		account := storetest.Must[api.ServiceAccount](t)(s.ServiceAccounts().Create(t.Context(), api.ServiceAccount{Meta: api.Meta{Name: "ci"}}))
 		err := s.CreateToken(t.Context(), authn.Token{Hash: "h", Token: api.Token{
-			ID: "t-ci", Name: "ci", Owner: api.Principal{Type: api.PrincipalServiceAccount, ID: account.ID}, ExpiresAt: s.clock.Now().Add(10 * 24 * time.Hour),
+			ID: "t-ci", Name: "ci", Owner: api.Principal{Type: api.PrincipalServiceAccount, ID: account.ID}, ExpiresAt: s.Clock.Now().Add(10 * 24 * time.Hour),
 		}}, authn.Grounds{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		s.rule("late", func(r *api.NotificationRule) { r.After, r.Before = "2h", "48h" }, api.NotifyDrift, api.NotifyToken, api.NotifyCertificate)
 		s.rule("others", func(r *api.NotificationRule) { r.After, r.Selector = "2h", "team=none" }, api.NotifyDrift, api.NotifyToken)
-		s.clock.move(time.Second)
-		s.tell(status("web", "shop", "OutOfSync", "Healthy", false), certificate("git.example.org", s.clock.Now().Add(5*24*time.Hour)), certificate("gone.example.org", s.clock.Now().Add(-time.Hour)))
+		s.Clock.Move(time.Second)
+		s.Tell(status("web", "shop", "OutOfSync", "Healthy", false), certificate("git.example.org", s.Clock.Now().Add(5*24*time.Hour)), certificate("gone.example.org", s.Clock.Now().Add(-time.Hour)))
 		if next := s.gather(true); next < 2*time.Hour-time.Second || next > 2*time.Hour+time.Second {
 			t.Errorf("the drift is due in %s, want 2h", next)
 		}
 		s.told("too early")
-		s.clock.move(2*time.Hour + time.Second)
+		s.Clock.Move(2*time.Hour + time.Second)
 		drift := "Waiting drift account.prod/argocd/web"
 		s.told("after two hours", drift)
-		s.tell(status("web", "shop", "OutOfSync", "Degraded", false))
+		s.Tell(status("web", "shop", "OutOfSync", "Degraded", false))
 		s.told("once for each drift", drift)
-		s.tell(status("web", "shop", "Synced", "Healthy", false))
-		s.clock.move(time.Hour)
-		s.tell(status("web", "shop", "OutOfSync", "Healthy", false))
-		s.clock.move(3 * time.Hour)
+		s.Tell(status("web", "shop", "Synced", "Healthy", false))
+		s.Clock.Move(time.Hour)
+		s.Tell(status("web", "shop", "OutOfSync", "Healthy", false))
+		s.Clock.Move(3 * time.Hour)
 		s.told("a new drift", drift, drift)
-		s.tell(status("web", "shop", "Synced", "Healthy", false))
-		s.clock.move(3 * 24 * time.Hour)
+		s.Tell(status("web", "shop", "Synced", "Healthy", false))
+		s.Clock.Move(3 * 24 * time.Hour)
 		cert := "Waiting certificate.expiring account.prod/argocd/git.example.org"
 		s.told("two days before the end of the certificate", drift, drift, cert)
-		s.tell(certificate("git.example.org", s.clock.Now().Add(30*24*time.Hour)))
-		s.clock.move(5*24*time.Hour + time.Hour)
+		s.Tell(certificate("git.example.org", s.Clock.Now().Add(30*24*time.Hour)))
+		s.Clock.Move(5*24*time.Hour + time.Hour)
 		s.told("two days before the end of the token", drift, drift, cert, "Waiting token.expiring t-ci")
 	})
 }
 
 func TestManyCertificatesThatEndAreToldSomeAtATime(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bench) {
+	storetest.OnBoth(t, func(t *testing.T, b *storetest.Bench) {
 		s := newTelling(t, b)
 		s.rule("late", func(r *api.NotificationRule) { r.Before = "48h" }, api.NotifyCertificate)
 		s.rule("others", func(r *api.NotificationRule) { r.Before, r.Scope = "48h", "account" }, api.NotifyCertificate)
 		var list []agentapi.Item
 		for i := range 700 {
-			list = append(list, certificate(fmt.Sprintf("git%03d.example.org", i), s.clock.Now().Add(24*time.Hour)))
+			list = append(list, certificate(fmt.Sprintf("git%03d.example.org", i), s.Clock.Now().Add(24*time.Hour)))
 		}
-		s.tell(list...)
+		s.Tell(list...)
 		const atOnce = 500 // of a rule
 		count := func() int64 {
-			page := must[api.Page[api.NotificationDelivery]](t)(s.ListNotifications(t.Context(), all(api.TypeNotificationRule), api.DeliveryFilter{Rule: "account.late"}))
+			page := storetest.Must[api.Page[api.NotificationDelivery]](t)(s.ListNotifications(t.Context(), storetest.All(api.TypeNotificationRule), api.DeliveryFilter{Rule: "account.late"}))
 			return page.Total
 		}
 		more, _, err := s.GatherNotifications(t.Context(), true, about, nobody)
@@ -223,7 +224,7 @@ func TestManyCertificatesThatEndAreToldSomeAtATime(t *testing.T) {
 			t.Errorf("all readings tell of %d of 700", count())
 		}
 		// Those that no rule tells of hold nobody up.
-		s.clock.move(time.Second)
+		s.Clock.Move(time.Second)
 		for range 3 {
 			more, _, err = s.GatherNotifications(t.Context(), true, func(*api.NotificationRule, *api.NotificationEvent) (title, text string, ok bool) {
 				return "", "", false
@@ -241,37 +242,37 @@ func certificate(host string, ends time.Time) agentapi.Item {
 }
 
 func TestAnAgentThatIsAwayForLongIsTold(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bench) {
+	storetest.OnBoth(t, func(t *testing.T, b *storetest.Bench) {
 		s := newTelling(t, b)
 		s.rule("away", func(r *api.NotificationRule) { r.After = "10m" }, api.NotifyDisconnected)
 		s.rule("services", func(r *api.NotificationRule) { r.Services = []string{"account.none"} }, api.NotifyDisconnected)
-		now := s.clock.Now()
+		now := s.Clock.Now()
 		health := gateway.Health{State: agentapi.StateDisconnected, Since: now, LastHeartbeat: now, Message: "no heartbeat"}
-		if _, err := s.MarkLost(t.Context(), s.agent.UID, s.epoch, health, now.Add(time.Hour)); err != nil {
+		if _, err := s.MarkLost(t.Context(), s.Agent.UID, s.Epoch, health, now.Add(time.Hour)); err != nil {
 			t.Fatal(err)
 		}
 		if next := s.gather(true); next < 10*time.Minute || next > 10*time.Minute+time.Second {
 			t.Errorf("due in %s, want 10m", next)
 		}
 		s.told("too early")
-		s.clock.move(11 * time.Minute)
+		s.Clock.Move(11 * time.Minute)
 		s.told("after ten minutes", "Waiting agent.disconnected account.prod")
-		s.clock.move(time.Hour)
+		s.Clock.Move(time.Hour)
 		s.told("once", "Waiting agent.disconnected account.prod")
 	})
 }
 
 func TestARuleIsQuietForAsLongAsItSays(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bench) {
+	storetest.OnBoth(t, func(t *testing.T, b *storetest.Bench) {
 		s := newTelling(t, b)
 		s.rule("calm", func(r *api.NotificationRule) { r.Repeat = "1h" }, api.NotifyDegraded)
-		s.tell(status("one", "shop", "Synced", "Healthy", false), status("two", "shop", "Synced", "Healthy", false))
+		s.Tell(status("one", "shop", "Synced", "Healthy", false), status("two", "shop", "Synced", "Healthy", false))
 		flap := func(name string) {
-			s.clock.move(time.Minute)
-			s.tell(status(name, "shop", "Synced", "Degraded", false))
+			s.Clock.Move(time.Minute)
+			s.Tell(status(name, "shop", "Synced", "Degraded", false))
 			s.gather(true)
-			s.clock.move(time.Minute)
-			s.tell(status(name, "shop", "Synced", "Healthy", false))
+			s.Clock.Move(time.Minute)
+			s.Tell(status(name, "shop", "Synced", "Healthy", false))
 			s.gather(true)
 		}
 		s.gather(true)
@@ -281,24 +282,24 @@ func TestARuleIsQuietForAsLongAsItSays(t *testing.T) {
 		flap("two")
 		const one, two = "degraded account.prod/argocd/one", "degraded account.prod/argocd/two"
 		s.told("within the hour", "Waiting "+one, "Quiet "+one, "Quiet "+one, "Waiting "+two)
-		s.clock.move(time.Hour)
+		s.Clock.Move(time.Hour)
 		flap("one")
 		s.told("after it", "Waiting "+one, "Quiet "+one, "Quiet "+one, "Waiting "+two, "Waiting "+one)
 	})
 }
 
 func TestWhatAKilledServerWasSendingIsSentWhenItIsBuried(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bench) {
+	storetest.OnBoth(t, func(t *testing.T, b *storetest.Bench) {
 		s := newTelling(t, b)
 		ctx := t.Context()
 		s.rule("all", nil, api.NotifyDegraded)
-		s.tell(status("web", "shop", "Synced", "Healthy", false))
+		s.Tell(status("web", "shop", "Synced", "Healthy", false))
 		s.gather(true)
-		s.tell(status("web", "shop", "Synced", "Degraded", false))
+		s.Tell(status("web", "shop", "Synced", "Degraded", false))
 		s.gather(true)
 		me := store.Server{ID: "me"}
 		for _, id := range []string{"killed", "me"} {
-			must[[]store.Server](t)(b.KeepServer(ctx, store.Server{ID: id}, life))
+			storetest.Must[[]store.Server](t)(b.KeepServer(ctx, store.Server{ID: id}, storetest.Life))
 		}
 		claim := func(holder string) (id string, there bool) {
 			t.Helper()
@@ -312,13 +313,13 @@ func TestWhatAKilledServerWasSendingIsSentWhenItIsBuried(t *testing.T) {
 		if _, again := claim("me"); !there || again {
 			t.Fatalf("one has it %t, two %t", there, again)
 		}
-		if n := must[int64](t)(b.BuryServers(ctx, me, life)); n != 0 {
+		if n := storetest.Must[int64](t)(b.BuryServers(ctx, me, storetest.Life)); n != 0 {
 			t.Fatalf("%d are buried that live", n)
 		}
 		if _, there := claim("me"); there {
 			t.Error("what a server sends that lives is sent by another one")
 		}
-		if n := must[int64](t)(b.BuryServers(ctx, me, 0)); n != 1 {
+		if n := storetest.Must[int64](t)(b.BuryServers(ctx, me, 0)); n != 1 {
 			t.Fatalf("%d are buried", n)
 		}
 		if due, _, err := s.DueChannels(ctx); err != nil || len(due) != 1 {
@@ -338,13 +339,13 @@ func TestWhatAKilledServerWasSendingIsSentWhenItIsBuried(t *testing.T) {
 }
 
 func TestAMessageIsClaimedByOneAndComesBackWhenItIsLost(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bench) {
+	storetest.OnBoth(t, func(t *testing.T, b *storetest.Bench) {
 		s := newTelling(t, b)
 		ctx := t.Context()
 		s.rule("all", nil, api.NotifyDegraded)
-		s.tell(status("web", "shop", "Synced", "Healthy", false))
+		s.Tell(status("web", "shop", "Synced", "Healthy", false))
 		s.gather(true)
-		s.tell(status("web", "shop", "Synced", "Degraded", false))
+		s.Tell(status("web", "shop", "Synced", "Degraded", false))
 		s.gather(true)
 		due, _, err := s.DueChannels(ctx)
 		if err != nil || !slices.Equal(due, []string{s.channel.ID}) {
@@ -375,7 +376,7 @@ func TestAMessageIsClaimedByOneAndComesBackWhenItIsLost(t *testing.T) {
 		if err := s.EndNotification(ctx, d.ID, "killed", api.DeliverySent, "", 0, nil); err != nil {
 			t.Fatal(err)
 		}
-		if got := must[api.NotificationDelivery](t)(s.GetNotification(ctx, d.ID)); got.State != api.DeliveryWaiting {
+		if got := storetest.Must[api.NotificationDelivery](t)(s.GetNotification(ctx, d.ID)); got.State != api.DeliveryWaiting {
 			t.Errorf("whoever lost a message says that it is %s", got.State)
 		}
 		if err := s.EndNotification(ctx, d.ID, "one", api.DeliveryWaiting, "no answer", time.Hour, []string{"a", "b"}); err != nil {
@@ -385,7 +386,7 @@ func TestAMessageIsClaimedByOneAndComesBackWhenItIsLost(t *testing.T) {
 		if err != nil || len(due) != 0 || next < 50*time.Minute || next > time.Hour {
 			t.Errorf("due %v in %s, %v: want in an hour", due, next, err)
 		}
-		if got := must[api.NotificationDelivery](t)(s.ResendNotification(ctx, d.ID)); got.State != api.DeliveryWaiting || got.Attempts != 0 || got.Message != "" {
+		if got := storetest.Must[api.NotificationDelivery](t)(s.ResendNotification(ctx, d.ID)); got.State != api.DeliveryWaiting || got.Attempts != 0 || got.Message != "" {
 			t.Errorf("to be sent again: %+v", got)
 		}
 		if d, there = claim("two", time.Hour); !there || !slices.Equal(d.Taken, []string{"a", "b"}) {
@@ -394,10 +395,10 @@ func TestAMessageIsClaimedByOneAndComesBackWhenItIsLost(t *testing.T) {
 		if err := s.EndNotification(ctx, d.ID, "two", api.DeliverySent, "", 0, []string{"a", "b", "c"}); err != nil {
 			t.Fatal(err)
 		}
-		if got := must[api.NotificationDelivery](t)(s.GetNotification(ctx, d.ID)); got.State != api.DeliverySent || got.FinishedAt.IsZero() {
+		if got := storetest.Must[api.NotificationDelivery](t)(s.GetNotification(ctx, d.ID)); got.State != api.DeliverySent || got.FinishedAt.IsZero() {
 			t.Errorf("sent: %+v", got)
 		}
-		must[api.NotificationDelivery](t)(s.ResendNotification(ctx, d.ID))
+		storetest.Must[api.NotificationDelivery](t)(s.ResendNotification(ctx, d.ID))
 		if d, there = claim("three", time.Hour); !there || len(d.Taken) > 0 {
 			t.Errorf("all have it and get it again: there %t, and %q are left out", there, d.Taken)
 		}
@@ -405,10 +406,10 @@ func TestAMessageIsClaimedByOneAndComesBackWhenItIsLost(t *testing.T) {
 }
 
 func TestARuleReachesAChannelOfItsScopeOrOneAroundIt(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bench) {
+	storetest.OnBoth(t, func(t *testing.T, b *storetest.Bench) {
 		s := newTelling(t, b)
 		ctx := t.Context()
-		own := must[api.NotificationChannel](t)(s.NotificationChannels().Create(ctx, api.NotificationChannel{
+		own := storetest.Must[api.NotificationChannel](t)(s.NotificationChannels().Create(ctx, api.NotificationChannel{
 			Meta: api.Meta{Name: "own", Scope: "org.acme"}, Kind: "slack", Secret: "own", Options: map[string]string{"color": "good"},
 		}))
 		for _, c := range []struct {
@@ -433,28 +434,28 @@ func TestARuleReachesAChannelOfItsScopeOrOneAroundIt(t *testing.T) {
 }
 
 func TestAReadingEndsHoweverManyAgentsBringMuch(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bench) {
+	storetest.OnBoth(t, func(t *testing.T, b *storetest.Bench) {
 		s := newTelling(t, b)
-		other := &shipping{bench: b, t: t}
-		other.agent, other.epoch = b.agent(t, "stage", "account")
+		other := &storetest.Shipping{Bench: b, T: t}
+		other.Agent, other.Epoch = b.Agent(t, "stage", "account")
 		const each = 500
 		bring := func(health string) {
 			t.Helper()
-			for _, agent := range []*shipping{s.shipping, other} {
+			for _, agent := range []*storetest.Shipping{s.Shipping, other} {
 				var items []agentapi.Item
 				for i := range each {
 					items = append(items, status(fmt.Sprint("app", i), "shop", "Synced", health, false))
 				}
-				agent.tell(items...)
+				agent.Tell(items...)
 			}
 		}
 		bring("Healthy")
 		s.rule("all", nil, api.NotifyDegraded)
-		s.clock.move(time.Second)
+		s.Clock.Move(time.Second)
 		bring("Degraded")
 		total := func() int64 {
 			t.Helper()
-			return must[api.Page[api.NotificationDelivery]](t)(s.ListNotifications(t.Context(), all(api.TypeNotificationRule), api.DeliveryFilter{})).Total
+			return storetest.Must[api.Page[api.NotificationDelivery]](t)(s.ListNotifications(t.Context(), storetest.All(api.TypeNotificationRule), api.DeliveryFilter{})).Total
 		}
 		more, _, err := s.GatherNotifications(t.Context(), false, about, nobody)
 		if err != nil || !more || total() != each {

@@ -4,11 +4,12 @@ import (
 	"context"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
 )
 
 // NotificationChannels keeps where notifications go.
 func (s *Store) NotificationChannels() Entities[api.NotificationChannel] {
-	return Entities[api.NotificationChannel]{s, channels()}
+	return Entities[api.NotificationChannel]{s.DB, channels()}
 }
 
 func channels() *entity[api.NotificationChannel] {
@@ -23,14 +24,14 @@ func channels() *entity[api.NotificationChannel] {
 				{"kind", v.Kind, &v.Kind},
 				{"secret", v.Secret, &v.Secret},
 				{"url", v.URL, &v.URL},
-				{"options", encode(v.Options), decode(&v.Options)},
+				{"options", db.Encode(v.Options), db.Decode(&v.Options)},
 			}
 		},
 		sorts: sorts,
-		references: func(ctx context.Context, t tx, v *api.NotificationChannel) ([]api.Ref, error) {
+		references: func(ctx context.Context, t db.Tx, v *api.NotificationChannel) ([]api.Ref, error) {
 			return notificationRules().refs(ctx, t, "channel = ?", v.ID)
 		},
-		release: func(ctx context.Context, t tx, v *api.NotificationChannel) error {
+		release: func(ctx context.Context, t db.Tx, v *api.NotificationChannel) error {
 			return notificationRules().destroyAll(ctx, t, "channel = ?", v.ID)
 		},
 	}
@@ -38,7 +39,7 @@ func channels() *entity[api.NotificationChannel] {
 
 // NotificationRules keeps what is told to whom.
 func (s *Store) NotificationRules() Entities[api.NotificationRule] {
-	return Entities[api.NotificationRule]{s, notificationRules()}
+	return Entities[api.NotificationRule]{s.DB, notificationRules()}
 }
 
 func notificationRules() *entity[api.NotificationRule] {
@@ -51,10 +52,10 @@ func notificationRules() *entity[api.NotificationRule] {
 		columns: func(v *api.NotificationRule) []column {
 			return []column{
 				{"channel", v.Channel, &v.Channel},
-				{"events", encode(v.Events), decode(&v.Events)},
+				{"events", db.Encode(v.Events), db.Decode(&v.Events)},
 				{"selector", v.Selector, &v.Selector},
-				{"services", encode(v.Services), decode(&v.Services)},
-				{"environments", encode(v.Environments), decode(&v.Environments)},
+				{"services", db.Encode(v.Services), db.Decode(&v.Services)},
+				{"environments", db.Encode(v.Environments), db.Decode(&v.Environments)},
 				{"after_time", v.After, &v.After},
 				{"before_time", v.Before, &v.Before},
 				{"repeat_time", v.Repeat, &v.Repeat},
@@ -69,13 +70,13 @@ func notificationRules() *entity[api.NotificationRule] {
 }
 
 // prepareRule checks that the channel is there and within reach.
-func prepareRule(ctx context.Context, t tx, v, _ *api.NotificationRule) error {
+func prepareRule(ctx context.Context, t db.Tx, v, _ *api.NotificationRule) error {
 	scope, _, err := api.ParseID(v.Channel)
 	if err != nil {
-		return invalid("channel", "%s", err)
+		return db.Invalid("channel", "%s", err)
 	}
 	if !scope.Contains(v.Scope) {
-		return invalid("channel", "channel %s is at %s, and the rule at %s: use one of the same scope or of one around it", v.Channel, scope, v.Scope)
+		return db.Invalid("channel", "channel %s is at %s, and the rule at %s: use one of the same scope or of one around it", v.Channel, scope, v.Scope)
 	}
 	return refers(ctx, t, "channel", "notification_channel", "notification channel", v.Channel)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
@@ -62,13 +63,13 @@ func readSelector(text string) (rbac.Selector, error) {
 }
 
 // reach is what of a table a rule is about.
-func reach(table guarded, rule *api.NotificationRule, selector rbac.Selector) *where {
-	w := &where{}
-	condition, args := compileScope(table.name+".scope", rule.Scope)
-	w.and(condition, args...)
+func reach(table db.Guarded, rule *api.NotificationRule, selector rbac.Selector) *db.Where {
+	w := &db.Where{}
+	condition, args := db.CompileScope(table.Name+".scope", rule.Scope)
+	w.And(condition, args...)
 	if len(selector) > 0 {
-		condition, args := compileSelector(table, selector)
-		w.and(condition, args...)
+		condition, args := db.CompileSelector(table, selector)
+		w.And(condition, args...)
 	}
 	return w
 }
@@ -79,32 +80,32 @@ func (n *news) due(at int64) {
 		return
 	}
 	// A moment later, so that it has happened by then.
-	if wait := time.Duration(at-n.now)*time.Microsecond + time.Millisecond; n.next < 0 || wait < n.next {
+	if wait := time.Duration(at-n.Now)*time.Microsecond + time.Millisecond; n.next < 0 || wait < n.next {
 		n.next = max(wait, 0)
 	}
 }
 
 // lasting tells of rows whose time, a column, is longer ago than the rule says.
 func (n *news) lasting(
-	ctx context.Context, rule *api.NotificationRule, event, table, column string, w *where, columns string, scan func(*api.NotificationEvent) []any,
+	ctx context.Context, rule *api.NotificationRule, event, table, column string, w *db.Where, columns string, scan func(*api.NotificationEvent) []any,
 ) error {
 	after := span(rule.After, standardAfter)
-	limit := n.now - after.Microseconds()
+	limit := n.Now - after.Microseconds()
 	var first int64
 	query := "SELECT COALESCE(MIN(" + column + "), 0) FROM " + table + w.String() + " AND " + column + " > ?"
-	if err := n.one(ctx, query, append(slices.Clone(w.args), limit), &first); err != nil {
+	if err := n.One(ctx, query, append(slices.Clone(w.Args), limit), &first); err != nil {
 		return err
 	}
 	if first != 0 {
 		n.due(first + after.Microseconds())
 	}
-	w.and(column+" <> 0 AND "+column+" <= ?", limit)
-	w.and(untold(table+".id", column), rule.ID, event)
+	w.And(column+" <> 0 AND "+column+" <= ?", limit)
+	w.And(untold(table+".id", column), rule.ID, event)
 	var found []*api.NotificationEvent
 	query = "SELECT " + columns + ", " + column + " FROM " + table + w.String() + " ORDER BY " + column + " LIMIT ?"
-	err := n.each(ctx, query, append(w.args, mostNews), func(rows *sql.Rows) error {
-		e := &api.NotificationEvent{Event: event, At: moment(n.now)}
-		err := rows.Scan(append(scan(e), instant(&e.Since))...)
+	err := n.Each(ctx, query, append(w.Args, mostNews), func(rows *sql.Rows) error {
+		e := &api.NotificationEvent{Event: event, At: db.Moment(n.Now)}
+		err := rows.Scan(append(scan(e), db.Instant(&e.Since))...)
 		e.ID = event + "/" + e.Object.ID + "/" + e.Since.Format(time.RFC3339Nano)
 		found = append(found, e)
 		return err
@@ -133,9 +134,9 @@ func (n *news) all(ctx context.Context, rule *api.NotificationRule, found []*api
 // drift tells of applications that have been out of sync for long.
 func (n *news) drift(ctx context.Context, rule *api.NotificationRule, selector rbac.Selector) error {
 	w := reach(items(api.KindApplication), rule, selector)
-	w.and("item.kind = ?", api.KindApplication)
-	w.among("item.service", rule.Services)
-	w.among("item.environment", rule.Environments)
+	w.And("item.kind = ?", api.KindApplication)
+	w.Among("item.service", rule.Services)
+	w.Among("item.environment", rule.Environments)
 	return n.lasting(ctx, rule, api.NotifyDrift, "item", "item.drift_since", w, appColumns, scanApp)
 }
 
@@ -145,11 +146,11 @@ func (n *news) away(ctx context.Context, rule *api.NotificationRule, selector rb
 		return nil
 	}
 	w := reach(agents().guarded(), rule, selector)
-	w.and("agent.state = ? AND agent.revoked = 0", api.AgentDisconnected)
+	w.And("agent.state = ? AND agent.revoked = 0", api.AgentDisconnected)
 	columns := "agent.id, agent.scope, agent.name, agent.id, agent.labels, agent.message"
 	return n.lasting(ctx, rule, api.NotifyDisconnected, "agent", "agent.state_since", w, columns, func(e *api.NotificationEvent) []any {
 		e.Object.Type = api.TypeAgent
-		return []any{&e.Object.ID, (*string)(&e.Object.Scope), &e.Name, &e.Agent, decode(&e.Labels), &e.Message}
+		return []any{&e.Object.ID, (*string)(&e.Object.Scope), &e.Name, &e.Agent, db.Decode(&e.Labels), &e.Message}
 	})
 }
 
@@ -161,13 +162,13 @@ func (n *news) back(ctx context.Context, rule *api.NotificationRule, selector rb
 	}
 	w := reach(agents().guarded(), rule, selector)
 	after := span(rule.After, standardAfter).Microseconds()
-	w.and("agent.revoked = 0 AND agent.back_at >= ? AND agent.back_at - agent.lost_at >= ?", micros(rule.CreatedAt), after)
-	w.and(untold("agent.id", "agent.back_at - 1"), rule.ID, api.NotifyConnected)
+	w.And("agent.revoked = 0 AND agent.back_at >= ? AND agent.back_at - agent.lost_at >= ?", db.Micros(rule.CreatedAt), after)
+	w.And(untold("agent.id", "agent.back_at - 1"), rule.ID, api.NotifyConnected)
 	var found []*api.NotificationEvent
 	query := "SELECT id, scope, name, id, labels, lost_at, back_at FROM agent" + w.String() + " ORDER BY back_at LIMIT ?"
-	err := n.each(ctx, query, append(w.args, mostNews), func(rows *sql.Rows) error {
+	err := n.Each(ctx, query, append(w.Args, mostNews), func(rows *sql.Rows) error {
 		e := &api.NotificationEvent{Event: api.NotifyConnected, Object: api.Ref{Type: api.TypeAgent}}
-		err := rows.Scan(&e.Object.ID, (*string)(&e.Object.Scope), &e.Name, &e.Agent, decode(&e.Labels), instant(&e.Since), instant(&e.At))
+		err := rows.Scan(&e.Object.ID, (*string)(&e.Object.Scope), &e.Name, &e.Agent, db.Decode(&e.Labels), db.Instant(&e.Since), db.Instant(&e.At))
 		e.ID = e.Event + "/" + e.Object.ID + "/" + e.At.Format(time.RFC3339Nano)
 		found = append(found, e)
 		return err
@@ -189,21 +190,21 @@ func (n *news) tokens(ctx context.Context, rule *api.NotificationRule) error {
 		return nil
 	}
 	before := span(rule.Before, standardBefore).Microseconds()
-	w := reach(guarded{name: "token", of: api.TypeToken, kind: api.TypeToken}, rule, nil)
+	w := reach(db.Guarded{Name: "token", Of: api.TypeToken, Kind: api.TypeToken}, rule, nil)
 	var first int64
-	if err := n.one(ctx, "SELECT COALESCE(MIN(expires_at), 0) FROM token"+w.String()+" AND expires_at > ?", append(slices.Clone(w.args), n.now+before), &first); err != nil {
+	if err := n.One(ctx, "SELECT COALESCE(MIN(expires_at), 0) FROM token"+w.String()+" AND expires_at > ?", append(slices.Clone(w.Args), n.Now+before), &first); err != nil {
 		return err
 	}
 	if first != 0 {
 		n.due(first - before)
 	}
-	w.and("expires_at > ? AND expires_at <= ?", n.now, n.now+before)
-	w.and(untold("token.id", "token.expires_at - ?"), rule.ID, api.NotifyToken, before)
+	w.And("expires_at > ? AND expires_at <= ?", n.Now, n.Now+before)
+	w.And(untold("token.id", "token.expires_at - ?"), rule.ID, api.NotifyToken, before)
 	var found []*api.NotificationEvent
 	query := "SELECT id, scope, name, owner_id, expires_at FROM token" + w.String() + " ORDER BY expires_at LIMIT ?"
-	err := n.each(ctx, query, append(w.args, mostNews), func(rows *sql.Rows) error {
-		e := &api.NotificationEvent{Event: api.NotifyToken, At: moment(n.now), Object: api.Ref{Type: api.TypeToken}}
-		err := rows.Scan(&e.Object.ID, (*string)(&e.Object.Scope), &e.Name, &e.Actor, instant(&e.ExpiresAt))
+	err := n.Each(ctx, query, append(w.Args, mostNews), func(rows *sql.Rows) error {
+		e := &api.NotificationEvent{Event: api.NotifyToken, At: db.Moment(n.Now), Object: api.Ref{Type: api.TypeToken}}
+		err := rows.Scan(&e.Object.ID, (*string)(&e.Object.Scope), &e.Name, &e.Actor, db.Instant(&e.ExpiresAt))
 		found = append(found, e)
 		return err
 	})
@@ -267,13 +268,13 @@ func (n *news) endingCertificates(
 ) (found []*api.NotificationEvent, last string, err error) {
 	before := span(rule.Before, standardBefore).Microseconds()
 	w := reach(items(api.KindCertificate), rule, selector)
-	w.and("item.kind = ? AND item.id > ?", api.KindCertificate, after)
+	w.And("item.kind = ? AND item.id > ?", api.KindCertificate, after)
 	seen := 0
 	query := "SELECT id, scope, namespace, name, agent_id, labels, body FROM item" + w.String() + " ORDER BY id LIMIT ?"
-	err = n.each(ctx, query, append(w.args, mostNews), func(rows *sql.Rows) error {
-		e := &api.NotificationEvent{Event: api.NotifyCertificate, At: moment(n.now), Object: api.Ref{Type: api.TypeCert}}
+	err = n.Each(ctx, query, append(w.Args, mostNews), func(rows *sql.Rows) error {
+		e := &api.NotificationEvent{Event: api.NotifyCertificate, At: db.Moment(n.Now), Object: api.Ref{Type: api.TypeCert}}
 		var body string
-		if err := rows.Scan(&e.Object.ID, (*string)(&e.Object.Scope), &e.Namespace, &e.Name, &e.Agent, decode(&e.Labels), &body); err != nil {
+		if err := rows.Scan(&e.Object.ID, (*string)(&e.Object.Scope), &e.Namespace, &e.Name, &e.Agent, db.Decode(&e.Labels), &body); err != nil {
 			return err
 		}
 		if seen++; seen == mostNews {
@@ -287,10 +288,10 @@ func (n *news) endingCertificates(
 		}
 		e.ExpiresAt, e.Message = ends, setting.Fields["subject"]
 		e.ID = endID(e)
-		switch at := micros(ends); {
-		case at > n.now+before:
+		switch at := db.Micros(ends); {
+		case at > n.Now+before:
 			n.due(at - before)
-		case at > n.now:
+		case at > n.Now:
 			found = append(found, e)
 		}
 		return nil
@@ -308,9 +309,9 @@ func (n *news) untoldOf(ctx context.Context, rule *api.NotificationRule, events 
 		ids[i] = deliveryID(rule, e)
 	}
 	told := map[string]bool{}
-	for part := range slices.Chunk(ids, chunk) {
-		query := "SELECT delivery FROM notification_delivery WHERE delivery IN (" + marks(len(part)) + ")"
-		err := n.each(ctx, query, anys(part), func(rows *sql.Rows) error {
+	for part := range slices.Chunk(ids, db.Chunk) {
+		query := "SELECT delivery FROM notification_delivery WHERE delivery IN (" + db.Marks(len(part)) + ")"
+		err := n.Each(ctx, query, db.Anys(part), func(rows *sql.Rows) error {
 			var id string
 			err := rows.Scan(&id)
 			told[id] = true

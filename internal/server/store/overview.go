@@ -9,22 +9,23 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/census"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
 )
 
 // Overview counts what the filters let through.
 func (s *Store) Overview(ctx context.Context, ofAgents, applications, clusters, repositories rbac.Filter) (o api.Overview, err error) {
-	err = s.survey(ctx, applications, api.FleetFilter{}, func(t tx, found *census.Selection) error {
+	err = s.survey(ctx, applications, api.FleetFilter{}, func(t db.Tx, found *census.Selection) error {
 		o = api.Overview{Applications: found.Total(), Agents: map[string]int64{}, Sync: map[string]int64{}, Health: map[string]int64{}}
-		w := &where{}
-		w.permitted(agents().guarded(), ofAgents)
+		w := &db.Where{}
+		w.Permitted(agents().guarded(), ofAgents)
 		state := "CASE WHEN agent.revoked <> 0 THEN '" + api.AgentRevoked + "' ELSE agent.state END"
-		if err := countBy(ctx, t, "SELECT "+state+", COUNT(*) FROM agent"+w.String()+" GROUP BY 1", w.args, o.Agents); err != nil {
+		if err := countBy(ctx, t, "SELECT "+state+", COUNT(*) FROM agent"+w.String()+" GROUP BY 1", w.Args, o.Agents); err != nil {
 			return err
 		}
-		kind := func(kind string, filter rbac.Filter) *where {
-			w := &where{}
-			w.and("item.kind = ?", kind)
-			w.permitted(items(kind), filter)
+		kind := func(kind string, filter rbac.Filter) *db.Where {
+			w := &db.Where{}
+			w.And("item.kind = ?", kind)
+			w.Permitted(items(kind), filter)
 			return w
 		}
 		for column, into := range map[int]map[string]int64{census.Sync: o.Sync, census.Health: o.Health} {
@@ -33,11 +34,11 @@ func (s *Store) Overview(ctx context.Context, ofAgents, applications, clusters, 
 			}
 		}
 		w = kind(api.KindCluster, clusters)
-		if err := t.one(ctx, "SELECT COUNT(*) FROM item"+w.String(), w.args, &o.Clusters); err != nil {
+		if err := t.One(ctx, "SELECT COUNT(*) FROM item"+w.String(), w.Args, &o.Clusters); err != nil {
 			return err
 		}
 		w = kind(api.KindRepository, repositories)
-		return t.one(ctx, "SELECT COUNT(*) FROM item"+w.String(), w.args, &o.Repositories)
+		return t.One(ctx, "SELECT COUNT(*) FROM item"+w.String(), w.Args, &o.Repositories)
 	})
 	if err != nil {
 		return o, fmt.Errorf("count what there is: %w", err)
@@ -45,8 +46,8 @@ func (s *Store) Overview(ctx context.Context, ofAgents, applications, clusters, 
 	return o, nil
 }
 
-func countBy(ctx context.Context, t tx, query string, args []any, into map[string]int64) error {
-	return t.each(ctx, query, args, func(rows *sql.Rows) error {
+func countBy(ctx context.Context, t db.Tx, query string, args []any, into map[string]int64) error {
+	return t.Each(ctx, query, args, func(rows *sql.Rows) error {
 		var name string
 		var n int64
 		err := rows.Scan(&name, &n)

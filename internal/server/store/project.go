@@ -5,10 +5,11 @@ import (
 	"database/sql"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
 )
 
 // Projects keeps projects.
-func (s *Store) Projects() Entities[api.Project] { return Entities[api.Project]{s, projects()} }
+func (s *Store) Projects() Entities[api.Project] { return Entities[api.Project]{s.DB, projects()} }
 
 func projects() *entity[api.Project] {
 	return &entity[api.Project]{
@@ -24,28 +25,28 @@ func projects() *entity[api.Project] {
 				p.Organization = p.Scope.Org()
 			}
 			if p.Organization == "" {
-				return "", invalid("organization", "a project belongs to an organization: name it")
+				return "", db.Invalid("organization", "a project belongs to an organization: name it")
 			}
 			above, own := api.OrgScope(p.Organization), api.ProjectScope(p.Organization, p.Name)
 			if p.Scope != api.ScopeAccount && p.Scope != above && p.Scope != own {
-				return "", invalid("scope", "project %s of organization %s is at its own scope, %s: leave the scope out", p.Name, p.Organization, own)
+				return "", db.Invalid("scope", "project %s of organization %s is at its own scope, %s: leave the scope out", p.Name, p.Organization, own)
 			}
 			p.Scope = own
 			return above, nil
 		},
-		prepare: func(_ context.Context, _ tx, p, before *api.Project) error {
+		prepare: func(_ context.Context, _ db.Tx, p, before *api.Project) error {
 			if before != nil {
 				p.Organization = before.Organization
 			}
 			return nil
 		},
-		references: func(ctx context.Context, t tx, p *api.Project) ([]api.Ref, error) {
+		references: func(ctx context.Context, t db.Tx, p *api.Project) ([]api.Ref, error) {
 			all, err := belowScope(ctx, t, api.ProjectScope(p.Organization, p.Name))
 			if err != nil {
 				return nil, err
 			}
 			query := "SELECT agent, argo_project FROM mapping WHERE project = ? ORDER BY agent, argo_project LIMIT 100"
-			err = t.each(ctx, query, []any{p.ID}, func(rows *sql.Rows) error {
+			err = t.Each(ctx, query, []any{p.ID}, func(rows *sql.Rows) error {
 				var agent, argoProject string
 				err := rows.Scan(&agent, &argoProject)
 				all = append(all, api.Ref{Type: "mapping", ID: agent + "/" + argoProject})
@@ -53,7 +54,7 @@ func projects() *entity[api.Project] {
 			})
 			return all, err
 		},
-		release: func(ctx context.Context, t tx, p *api.Project) error {
+		release: func(ctx context.Context, t db.Tx, p *api.Project) error {
 			if err := clearScope(ctx, t, api.ProjectScope(p.Organization, p.Name)); err != nil {
 				return err
 			}

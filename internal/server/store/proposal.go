@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
 )
 
 // stageNames are names of environments that are known at the end of the name of
@@ -25,11 +26,11 @@ var stageNames = map[string]bool{
 // agent that lack one, and makes and links what is missing. may is asked before
 // anything is made, perhaps more than once; with dryRun nothing is.
 func (s *Store) LinkApplications(ctx context.Context, agent string, dryRun bool, may func(api.LinkPlan) error) (plan api.LinkPlan, err error) {
-	do := s.write
+	do := s.Write
 	if dryRun {
-		do = s.read
+		do = s.Read
 	}
-	err = do(ctx, func(t tx) error {
+	err = do(ctx, func(t db.Tx) error {
 		if _, err := agents().get(ctx, t, agent); err != nil {
 			return err
 		}
@@ -51,13 +52,13 @@ func (s *Store) LinkApplications(ctx context.Context, agent string, dryRun bool,
 
 // propose says what those applications of an agent would be linked to that have
 // some ids; for nil, what all would be.
-func propose(ctx context.Context, t tx, agent string, only map[string]bool) (api.LinkPlan, error) {
+func propose(ctx context.Context, t db.Tx, agent string, only map[string]bool) (api.LinkPlan, error) {
 	plan := api.LinkPlan{Items: []api.LinkProposal{}, Services: []string{}, Environments: []string{}}
 	var apps []linkable
 	query := "SELECT namespace, name, scope, labels, destination FROM item WHERE kind = ? AND agent_id = ? AND stale_since = 0 ORDER BY id"
-	err := t.each(ctx, query, []any{api.KindApplication, agent}, func(rows *sql.Rows) error {
+	err := t.Each(ctx, query, []any{api.KindApplication, agent}, func(rows *sql.Rows) error {
 		var a linkable
-		err := rows.Scan(&a.namespace, &a.name, (*string)(&a.scope), decode(&a.labels), &a.destination)
+		err := rows.Scan(&a.namespace, &a.name, (*string)(&a.scope), db.Decode(&a.labels), &a.destination)
 		if only == nil || only[api.ItemID(agent, a.namespace, a.name)] {
 			apps = append(apps, a)
 		}
@@ -73,7 +74,7 @@ func propose(ctx context.Context, t tx, agent string, only map[string]bool) (api
 	var known []string
 	for _, table := range []string{"service", "environment"} {
 		known = nil
-		if err := t.each(ctx, "SELECT id FROM "+table, nil, collect(&known)); err != nil {
+		if err := t.Each(ctx, "SELECT id FROM "+table, nil, db.Collect(&known)); err != nil {
 			return plan, err
 		}
 		there := map[string]bool{}
@@ -193,7 +194,7 @@ func nearest(name string, scope api.Scope, there map[string]bool) string {
 }
 
 // carryOut makes and links what a plan says.
-func carryOut(ctx context.Context, t tx, plan api.LinkPlan) error {
+func carryOut(ctx context.Context, t db.Tx, plan api.LinkPlan) error {
 	var errs []error
 	for _, id := range plan.Services {
 		scope, name, err := api.ParseID(id)
@@ -248,19 +249,19 @@ func carryOut(ctx context.Context, t tx, plan api.LinkPlan) error {
 // the resource. The cluster of the agent itself has the agent's scope and no
 // name where its agent knows no Secret for it.
 func (s *Store) FindCluster(ctx context.Context, agent, cluster string) (item api.Item, err error) {
-	err = s.read(ctx, func(t tx) error {
+	err = s.Read(ctx, func(t db.Tx) error {
 		of, err := agents().get(ctx, t, agent)
 		if err != nil {
 			return err
 		}
 		item = api.Item{Agent: agent, Kind: api.KindCluster, Scope: of.Scope}
 		query := "SELECT namespace, name, scope, labels FROM item WHERE agent_id = ? AND kind = ? AND (title = ? OR destination = ?) ORDER BY id LIMIT 1"
-		err = t.one(ctx, query, []any{agent, api.KindCluster, cluster, cluster}, &item.Namespace, &item.Name, (*string)(&item.Scope), decode(&item.Labels))
-		if isNotFound(err) && (cluster == api.InCluster || cluster == api.InClusterServer) {
+		err = t.One(ctx, query, []any{agent, api.KindCluster, cluster, cluster}, &item.Namespace, &item.Name, (*string)(&item.Scope), db.Decode(&item.Labels))
+		if db.IsNotFound(err) && (cluster == api.InCluster || cluster == api.InClusterServer) {
 			return nil
 		}
-		if isNotFound(err) {
-			return notFound("cluster", agent+"/"+cluster)
+		if db.IsNotFound(err) {
+			return db.NotFound("cluster", agent+"/"+cluster)
 		}
 		return err
 	})

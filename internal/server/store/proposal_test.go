@@ -7,22 +7,23 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/store/storetest"
 )
 
 func TestServicesAreProposedFirstAndMadeThen(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bench) {
+	storetest.OnBoth(t, func(t *testing.T, b *storetest.Bench) {
 		ctx := t.Context()
-		s := newShipping(t, b)
-		s.environment("org.acme", "nightly")
-		s.environment("org.acme", "home", api.InCluster)
-		away := to(map[string]any{"name": "away"})
-		s.tell(
-			app("checkout-prod", "shop", away), app("checkout-pre-prod", "shop", away), app("basket-nightly", "shop", away), app("alone", "default", away),
-			app("labelled", "shop", away, labelled(map[string]any{api.LabelService: "search", api.LabelEnvironment: "org.acme.blue"})),
-			app("wrong", "shop", away, labelled(map[string]any{api.LabelService: "org.other.search"})),
-			app("placed-prod", "shop", to(map[string]any{"server": api.InClusterServer})),
+		s := storetest.NewShipping(t, b)
+		s.Environment("org.acme", "nightly")
+		s.Environment("org.acme", "home", api.InCluster)
+		away := storetest.To(map[string]any{"name": "away"})
+		s.Tell(
+			storetest.App("checkout-prod", "shop", away), storetest.App("checkout-pre-prod", "shop", away), storetest.App("basket-nightly", "shop", away), storetest.App("alone", "default", away),
+			storetest.App("labelled", "shop", away, storetest.Labelled(map[string]any{api.LabelService: "search", api.LabelEnvironment: "org.acme.blue"})),
+			storetest.App("wrong", "shop", away, storetest.Labelled(map[string]any{api.LabelService: "org.other.search"})),
+			storetest.App("placed-prod", "shop", storetest.To(map[string]any{"server": api.InClusterServer})),
 		)
-		must[api.Mapping](t)(b.SetMapping(ctx, api.Mapping{Agent: s.agent.ID, ArgoProject: "default", Project: "acme.web"}))
+		storetest.Must[api.Mapping](t)(b.SetMapping(ctx, api.Mapping{Agent: s.Agent.ID, ArgoProject: "default", Project: "acme.web"}))
 		const shop, web, acme = "project.acme.shop.", "project.acme.web.", "org.acme."
 		want := api.LinkPlan{
 			Services:     []string{shop + "basket", shop + "checkout", shop + "placed", shop + "search", shop + "wrong", web + "alone"},
@@ -41,7 +42,7 @@ func TestServicesAreProposedFirstAndMadeThen(t *testing.T) {
 			want.Items[i].Application = "account.prod/argocd/" + want.Items[i].Application
 		}
 		yes := func(api.LinkPlan) error { return nil }
-		plan := must[api.LinkPlan](t)(s.LinkApplications(ctx, s.agent.ID, true, yes))
+		plan := storetest.Must[api.LinkPlan](t)(s.LinkApplications(ctx, s.Agent.ID, true, yes))
 		for i := range plan.Items {
 			if plan.Items[i].Why == "" {
 				t.Errorf("%s has no reason", plan.Items[i].Application)
@@ -52,13 +53,13 @@ func TestServicesAreProposedFirstAndMadeThen(t *testing.T) {
 			t.Fatalf("the plan (-want +got):\n%s", diff)
 		}
 		refused := errors.New("refused")
-		if _, err := s.LinkApplications(ctx, s.agent.ID, false, func(api.LinkPlan) error { return refused }); !errors.Is(err, refused) {
+		if _, err := s.LinkApplications(ctx, s.Agent.ID, false, func(api.LinkPlan) error { return refused }); !errors.Is(err, refused) {
 			t.Errorf("got %v, want that it is refused", err)
 		}
-		if page := must[api.Page[api.Service]](t)(s.Services().List(ctx, all(api.TypeService), api.ListOptions{})); page.Total != 0 {
+		if page := storetest.Must[api.Page[api.Service]](t)(s.Services().List(ctx, storetest.All(api.TypeService), api.ListOptions{})); page.Total != 0 {
 			t.Errorf("asking and being refused has made %d services", page.Total)
 		}
-		must[api.LinkPlan](t)(s.LinkApplications(ctx, s.agent.ID, false, yes))
+		storetest.Must[api.LinkPlan](t)(s.LinkApplications(ctx, s.Agent.ID, false, yes))
 		for _, of := range [][3]string{
 			{"checkout-prod", shop + "checkout", shop + "prod"},
 			{"checkout-pre-prod", shop + "checkout", shop + "pre-prod"},
@@ -68,14 +69,14 @@ func TestServicesAreProposedFirstAndMadeThen(t *testing.T) {
 			{"wrong", shop + "wrong", ""},
 			{"alone", web + "alone", ""},
 		} {
-			s.expect("made", of[0], of[1], of[2])
+			s.Expect("made", of[0], of[1], of[2])
 		}
-		prod := must[api.Environment](t)(s.Environments().Get(ctx, shop+"prod"))
-		pre := must[api.Environment](t)(s.Environments().Get(ctx, shop+"pre-prod"))
+		prod := storetest.Must[api.Environment](t)(s.Environments().Get(ctx, shop+"prod"))
+		pre := storetest.Must[api.Environment](t)(s.Environments().Get(ctx, shop+"pre-prod"))
 		if prod.Type != api.EnvironmentProduction || pre.Type != api.EnvironmentPreProduction {
 			t.Errorf("the types are %s and %s", prod.Type, pre.Type)
 		}
-		again := must[api.LinkPlan](t)(s.LinkApplications(ctx, s.agent.ID, false, yes))
+		again := storetest.Must[api.LinkPlan](t)(s.LinkApplications(ctx, s.Agent.ID, false, yes))
 		if len(again.Items) != 0 {
 			t.Errorf("what is linked is proposed again: %+v", again.Items)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
 )
 
 // rejudge has ApplicationSets belong where this program says. An earlier one may have gone by another rule, and an agent reports
@@ -15,10 +16,10 @@ import (
 func (s *Store) rejudge(ctx context.Context) error {
 	type set struct{ agent, entry, hash, project string }
 	var moved []set
-	err := s.read(ctx, func(t tx) error {
+	err := s.Read(ctx, func(t db.Tx) error {
 		moved = nil
 		query := "SELECT agent, entry, hash, name, argo_project, body FROM item WHERE kind = ?"
-		return t.each(ctx, query, []any{string(agentapi.ItemApplicationSet)}, func(rows *sql.Rows) error {
+		return t.Each(ctx, query, []any{string(agentapi.ItemApplicationSet)}, func(rows *sql.Rows) error {
 			var m set
 			var name, was, body string
 			if err := rows.Scan(&m.agent, &m.entry, &m.hash, &name, &was, &body); err != nil {
@@ -33,12 +34,12 @@ func (s *Store) rejudge(ctx context.Context) error {
 	if err != nil || len(moved) == 0 {
 		return err
 	}
-	err = s.write(ctx, func(t tx) error {
+	err = s.Write(ctx, func(t db.Tx) error {
 		for _, m := range moved {
 			var id string
 			var scope api.Scope
-			if err := t.one(ctx, "SELECT id, scope FROM agent WHERE uid = ?", []any{m.agent}, &id, (*string)(&scope)); err != nil {
-				if isNotFound(err) {
+			if err := t.One(ctx, "SELECT id, scope FROM agent WHERE uid = ?", []any{m.agent}, &id, (*string)(&scope)); err != nil {
+				if db.IsNotFound(err) {
 					continue // it went meanwhile, with its items
 				}
 				return err
@@ -51,7 +52,7 @@ func (s *Store) rejudge(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			_, err = t.exec(ctx, "UPDATE item SET argo_project = ?, scope = ?, edition = ? WHERE agent = ? AND entry = ? AND hash = ?",
+			_, err = t.Exec(ctx, "UPDATE item SET argo_project = ?, scope = ?, edition = ? WHERE agent = ? AND entry = ? AND hash = ?",
 				m.project, string(where.of(m.project)), edition, m.agent, m.entry, m.hash)
 			if err != nil {
 				return err

@@ -7,6 +7,7 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/internal/server/gateway"
+	"github.com/slipway-gitops/slipway/internal/server/store/storetest"
 )
 
 // set is an ApplicationSet as an agent sends it, whose template has more than a project where there is a patch.
@@ -25,15 +26,15 @@ func set(name, project, patch string) agentapi.Item {
 }
 
 func TestASetOfAnEarlierRuleBelongsWhereThisProgramSaysFromItsStartOn(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bench) {
+	storetest.OnBoth(t, func(t *testing.T, b *storetest.Bench) {
 		ctx := t.Context()
-		b.tree(t)
-		a, epoch := b.agent(t, "prod", "org.acme")
-		must[api.Mapping](t)(b.SetMapping(ctx, api.Mapping{Agent: a.ID, ArgoProject: "shop", Project: "acme.shop"}))
+		b.Tree(t)
+		a, epoch := b.Agent(t, "prod", "org.acme")
+		storetest.Must[api.Mapping](t)(b.SetMapping(ctx, api.Mapping{Agent: a.ID, ArgoProject: "shop", Project: "acme.shop"}))
 		items := []agentapi.Item{set("plain", "shop", ""), set("patched", "shop", "spec: {project: other}")}
-		must[[]gateway.Changed](t)(b.ApplyItems(ctx, a.UID, epoch, 1, items, b.clock.Now()))
+		storetest.Must[[]gateway.Changed](t)(b.ApplyItems(ctx, a.UID, epoch, 1, items, b.Clock.Now()))
 		// An earlier program wrote both of them to the project that the template names.
-		if _, err := b.direct(t).ExecContext(ctx, "UPDATE item SET argo_project = 'shop', scope = 'project.acme.shop' WHERE kind = 'applicationset'"); err != nil {
+		if _, err := b.Direct(t).ExecContext(ctx, "UPDATE item SET argo_project = 'shop', scope = 'project.acme.shop' WHERE kind = 'applicationset'"); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := b.Migrate(ctx, false); err != nil {
@@ -43,7 +44,7 @@ func TestASetOfAnEarlierRuleBelongsWhereThisProgramSaysFromItsStartOn(t *testing
 			scope   api.Scope
 			project string
 		}{"plain": {"project.acme.shop", "shop"}, "patched": {"org.acme", ""}} {
-			got := must[api.Item](t)(b.GetItem(ctx, api.KindApplicationSet, a.ID, "argocd", name))
+			got := storetest.Must[api.Item](t)(b.GetItem(ctx, api.KindApplicationSet, a.ID, "argocd", name))
 			if got.Scope != want.scope || got.ArgoProject != want.project {
 				t.Errorf("%s is of %q at %s, want %q at %s", name, got.ArgoProject, got.Scope, want.project, want.scope)
 			}

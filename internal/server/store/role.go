@@ -6,10 +6,11 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
 )
 
 // Roles keeps roles, the built-in ones too.
-func (s *Store) Roles() Entities[api.Role] { return Entities[api.Role]{s, roles()} }
+func (s *Store) Roles() Entities[api.Role] { return Entities[api.Role]{s.DB, roles()} }
 
 func roles() *entity[api.Role] {
 	return &entity[api.Role]{
@@ -17,20 +18,20 @@ func roles() *entity[api.Role] {
 		meta: func(r *api.Role) *api.Meta { return &r.Meta },
 		id:   func(r *api.Role) string { return r.Scope.ID(r.Name) },
 		columns: func(r *api.Role) []column {
-			return []column{{"permissions", encode(r.Permissions), decode(&r.Permissions)}}
+			return []column{{"permissions", db.Encode(r.Permissions), db.Decode(&r.Permissions)}}
 		},
 		fixed: func(r *api.Role) []column { return []column{{"built_in", r.BuiltIn, &r.BuiltIn}} },
 		sorts: entitySorts("role"),
-		prepare: func(ctx context.Context, _ tx, r, before *api.Role) error {
+		prepare: func(ctx context.Context, _ db.Tx, r, before *api.Role) error {
 			if before != nil && before.BuiltIn {
 				return builtIn("role", r.ID)
 			}
 			return nil
 		},
-		references: func(ctx context.Context, t tx, r *api.Role) ([]api.Ref, error) {
+		references: func(ctx context.Context, t db.Tx, r *api.Role) ([]api.Ref, error) {
 			return bindings().refs(ctx, t, "role = ?", r.ID)
 		},
-		release: func(ctx context.Context, t tx, r *api.Role) error {
+		release: func(ctx context.Context, t db.Tx, r *api.Role) error {
 			if r.BuiltIn {
 				return builtIn("role", r.ID)
 			}
@@ -40,15 +41,15 @@ func roles() *entity[api.Role] {
 }
 
 func builtIn(noun, id string) error {
-	return invalid("", "%s %s comes with the server and cannot be changed or deleted: make one of your own", noun, id)
+	return db.Invalid("", "%s %s comes with the server and cannot be changed or deleted: make one of your own", noun, id)
 }
 
 // writeBuiltins makes the rows of what comes with the server say what this
 // program means by them.
 func (s *Store) writeBuiltins(ctx context.Context) error {
-	return s.write(ctx, func(t tx) error {
+	return s.Write(ctx, func(t db.Tx) error {
 		// Of several servers that start, one does it and the others wait.
-		if _, err := t.exec(ctx, "UPDATE setting SET version = version WHERE id = ?", settingPolicy); err != nil {
+		if _, err := t.Exec(ctx, "UPDATE setting SET version = version WHERE id = ?", settingPolicy); err != nil {
 			return err
 		}
 		for _, r := range rbac.BuiltinRoles() {
@@ -69,10 +70,10 @@ func (s *Store) writeBuiltins(ctx context.Context) error {
 	})
 }
 
-func writeBuiltin[T any](ctx context.Context, t tx, e *entity[T], v T, same func(*T) bool) error {
+func writeBuiltin[T any](ctx context.Context, t db.Tx, e *entity[T], v T, same func(*T) bool) error {
 	id := e.meta(&v).ID
 	found, err := e.get(ctx, t, id)
-	if err == nil && same(found) || err != nil && !isNotFound(err) {
+	if err == nil && same(found) || err != nil && !db.IsNotFound(err) {
 		return err
 	}
 	if err == nil {

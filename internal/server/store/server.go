@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
 )
 
 // Server is one of the servers that share the database.
@@ -22,20 +24,20 @@ type Server struct {
 // KeepServer says that a server runs, and returns the others that were seen
 // within life.
 func (s *Store) KeepServer(ctx context.Context, me Server, life time.Duration) (others []Server, err error) {
-	err = s.write(ctx, func(t tx) error {
+	err = s.Write(ctx, func(t db.Tx) error {
 		others = nil
-		now, err := t.clock(ctx)
+		now, err := t.Clock(ctx)
 		if err != nil {
 			return err
 		}
-		_, err = t.exec(ctx, `INSERT INTO server (id, address, key_print, version, started_at, seen_at) VALUES (?, ?, ?, ?, ?, ?)
+		_, err = t.Exec(ctx, `INSERT INTO server (id, address, key_print, version, started_at, seen_at) VALUES (?, ?, ?, ?, ?, ?)
 			ON CONFLICT (id) DO UPDATE SET address = excluded.address, seen_at = excluded.seen_at`,
 			me.ID, me.Address, me.KeyPrint, me.Version, now, now)
 		if err != nil {
 			return fmt.Errorf("keep that this server runs: %w", err)
 		}
 		query := "SELECT id, address, key_print, version FROM server WHERE id <> ? AND seen_at > ? AND seen_at <= ? ORDER BY started_at, id"
-		return t.each(ctx, query, []any{me.ID, now - life.Microseconds(), now + life.Microseconds()}, func(rows *sql.Rows) error {
+		return t.Each(ctx, query, []any{me.ID, now - life.Microseconds(), now + life.Microseconds()}, func(rows *sql.Rows) error {
 			var o Server
 			err := rows.Scan(&o.ID, &o.Address, &o.KeyPrint, &o.Version)
 			others = append(others, o)
@@ -50,23 +52,23 @@ func (s *Store) KeepServer(ctx context.Context, me Server, life time.Duration) (
 // sending is to be sent now, by whoever is there. It returns how many there were;
 // each is returned to one caller only.
 func (s *Store) BuryServers(ctx context.Context, me Server, life time.Duration) (n int64, err error) {
-	err = s.write(ctx, func(t tx) error {
-		now, err := t.clock(ctx)
+	err = s.Write(ctx, func(t db.Tx) error {
+		now, err := t.Clock(ctx)
 		if err != nil {
 			return err
 		}
 		var gone []string
 		query := "DELETE FROM server WHERE id <> ? AND (seen_at <= ? OR seen_at > ? OR address <> '' AND address = ?) RETURNING id"
-		err = t.each(ctx, query, []any{me.ID, now - life.Microseconds(), now + life.Microseconds(), me.Address}, func(rows *sql.Rows) error {
+		err = t.Each(ctx, query, []any{me.ID, now - life.Microseconds(), now + life.Microseconds(), me.Address}, func(rows *sql.Rows) error {
 			var id string
 			err := rows.Scan(&id)
 			gone = append(gone, id)
 			return err
 		})
 		n = int64(len(gone))
-		for part := range slices.Chunk(gone, chunk) {
+		for part := range slices.Chunk(gone, db.Chunk) {
 			if err == nil {
-				_, err = t.exec(ctx, "UPDATE notification_delivery SET held_until = 0 WHERE state = 'Waiting' AND holder IN ("+marks(len(part))+")", anys(part)...)
+				_, err = t.Exec(ctx, "UPDATE notification_delivery SET held_until = 0 WHERE state = 'Waiting' AND holder IN ("+db.Marks(len(part))+")", db.Anys(part)...)
 			}
 		}
 		return err
@@ -80,26 +82,26 @@ func (s *Store) BuryServers(ctx context.Context, me Server, life time.Duration) 
 // StandAlone says that there is no other server: what another one was sending is
 // to be sent now.
 func (s *Store) StandAlone(ctx context.Context, me string) error {
-	return s.run(ctx, "UPDATE notification_delivery SET held_until = 0 WHERE state = 'Waiting' AND holder <> ?", me)
+	return s.Run(ctx, "UPDATE notification_delivery SET held_until = 0 WHERE state = 'Waiting' AND holder <> ?", me)
 }
 
 // DropServer forgets a server that ended in order.
 func (s *Store) DropServer(ctx context.Context, id string) error {
-	return s.run(ctx, "DELETE FROM server WHERE id = ?", id)
+	return s.Run(ctx, "DELETE FROM server WHERE id = ?", id)
 }
 
 // ClaimJob takes a job for a while, and reports whether it did: it is due, and
 // nobody else has it. Who has it claims it again before the while is over.
 func (s *Store) ClaimJob(ctx context.Context, job, holder string, hold time.Duration) (mine bool, err error) {
-	err = s.write(ctx, func(t tx) error {
-		now, err := t.clock(ctx)
+	err = s.Write(ctx, func(t db.Tx) error {
+		now, err := t.Clock(ctx)
 		if err != nil {
 			return err
 		}
-		n, err := t.exec(ctx, `INSERT INTO job (id, holder, held_until, due_at) VALUES (?, ?, ?, 0)
+		n, err := t.Exec(ctx, `INSERT INTO job (id, holder, held_until, due_at) VALUES (?, ?, ?, 0)
 			ON CONFLICT (id) DO UPDATE SET holder = excluded.holder, held_until = excluded.held_until
 			WHERE (job.due_at <= ? OR job.due_at > ?) AND (job.held_until <= ? OR job.held_until > ? OR job.holder = excluded.holder)`,
-			job, holder, now+hold.Microseconds(), now, now+longestPause.Microseconds(), now, now+(hold+clockAhead).Microseconds())
+			job, holder, now+hold.Microseconds(), now, now+db.LongestPause.Microseconds(), now, now+(hold+db.ClockAhead).Microseconds())
 		mine = n > 0
 		return err
 	})
@@ -111,12 +113,12 @@ func (s *Store) ClaimJob(ctx context.Context, job, holder string, hold time.Dura
 
 // EndJob gives a job back that is to be done again after a while.
 func (s *Store) EndJob(ctx context.Context, job, holder string, again time.Duration) error {
-	err := s.write(ctx, func(t tx) error {
-		now, err := t.clock(ctx)
+	err := s.Write(ctx, func(t db.Tx) error {
+		now, err := t.Clock(ctx)
 		if err != nil {
 			return err
 		}
-		_, err = t.exec(ctx, "UPDATE job SET held_until = 0, due_at = ? WHERE id = ? AND holder = ?", now+again.Microseconds(), job, holder)
+		_, err = t.Exec(ctx, "UPDATE job SET held_until = 0, due_at = ? WHERE id = ? AND holder = ?", now+again.Microseconds(), job, holder)
 		return err
 	})
 	if err != nil {
@@ -128,8 +130,8 @@ func (s *Store) EndJob(ctx context.Context, job, holder string, again time.Durat
 // JobDue returns when a job is, or was, to be done next; no time for one that was never done.
 func (s *Store) JobDue(ctx context.Context, job string) (due time.Time, err error) {
 	var at int64
-	err = s.read(ctx, func(t tx) error { return t.one(ctx, "SELECT due_at FROM job WHERE id = ?", []any{job}, &at) })
-	if err != nil && !isNotFound(err) {
+	err = s.Read(ctx, func(t db.Tx) error { return t.One(ctx, "SELECT due_at FROM job WHERE id = ?", []any{job}, &at) })
+	if err != nil && !db.IsNotFound(err) {
 		return time.Time{}, fmt.Errorf("read when job %s is due: %w", job, err)
 	}
 	if at > 0 {

@@ -11,59 +11,57 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/event"
 	"github.com/slipway-gitops/slipway/internal/server/store"
+	"github.com/slipway-gitops/slipway/internal/server/store/storetest"
 )
 
-// life is how long a server of these tests counts as alive. PostgreSQL has a clock of its own, which no test moves.
-const life = time.Hour
-
 func TestServersFindEachOtherAndTheDeadAreBuriedOnce(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bench) {
+	storetest.OnBoth(t, func(t *testing.T, b *storetest.Bench) {
 		ctx := t.Context()
 		one, two := store.Server{ID: "one", Address: "10.0.0.1:6222", KeyPrint: "k"}, store.Server{ID: "two", KeyPrint: "k", Version: "v"}
-		if others := must[[]store.Server](t)(b.KeepServer(ctx, one, life)); len(others) != 0 {
+		if others := storetest.Must[[]store.Server](t)(b.KeepServer(ctx, one, storetest.Life)); len(others) != 0 {
 			t.Errorf("the first finds %v", others)
 		}
-		if others := must[[]store.Server](t)(b.KeepServer(ctx, two, life)); len(others) != 1 || others[0] != one {
+		if others := storetest.Must[[]store.Server](t)(b.KeepServer(ctx, two, storetest.Life)); len(others) != 1 || others[0] != one {
 			t.Errorf("the second finds %v", others)
 		}
-		if others := must[[]store.Server](t)(b.KeepServer(ctx, one, life)); len(others) != 1 || others[0] != two {
+		if others := storetest.Must[[]store.Server](t)(b.KeepServer(ctx, one, storetest.Life)); len(others) != 1 || others[0] != two {
 			t.Errorf("the first finds %v", others)
 		}
-		if n := must[int64](t)(b.BuryServers(ctx, one, life)); n != 0 {
+		if n := storetest.Must[int64](t)(b.BuryServers(ctx, one, storetest.Life)); n != 0 {
 			t.Errorf("%d buried that live", n)
 		}
 		// One is killed and starts at the same address: two has no address, and stays.
 		again := store.Server{ID: "again", Address: one.Address}
-		if n := must[int64](t)(b.BuryServers(ctx, again, life)); n != 1 {
+		if n := storetest.Must[int64](t)(b.BuryServers(ctx, again, storetest.Life)); n != 1 {
 			t.Errorf("%d buried that were replaced", n)
 		}
-		if others := must[[]store.Server](t)(b.KeepServer(ctx, again, life)); len(others) != 1 || others[0].ID != "two" {
+		if others := storetest.Must[[]store.Server](t)(b.KeepServer(ctx, again, storetest.Life)); len(others) != 1 || others[0].ID != "two" {
 			t.Errorf("the first finds after its return %v", others)
 		}
 		// Whoever was not seen for no time at all is dead.
-		if n := must[int64](t)(b.BuryServers(ctx, again, 0)); n != 1 {
+		if n := storetest.Must[int64](t)(b.BuryServers(ctx, again, 0)); n != 1 {
 			t.Errorf("%d buried that are dead", n)
 		}
 		if err := b.DropServer(ctx, "again"); err != nil {
 			t.Fatal(err)
 		}
-		if others := must[[]store.Server](t)(b.KeepServer(ctx, two, life)); len(others) != 0 {
+		if others := storetest.Must[[]store.Server](t)(b.KeepServer(ctx, two, storetest.Life)); len(others) != 0 {
 			t.Errorf("after all left: %v", others)
 		}
 	})
 }
 
 func TestAJobIsDoneByOneAtATimeAndTakenOver(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bench) {
+	storetest.OnBoth(t, func(t *testing.T, b *storetest.Bench) {
 		ctx := t.Context()
 		claim := func(holder string, hold time.Duration) bool {
-			return must[bool](t)(b.ClaimJob(ctx, "tidy", holder, hold))
+			return storetest.Must[bool](t)(b.ClaimJob(ctx, "tidy", holder, hold))
 		}
 		var got atomic.Int64
 		var wg sync.WaitGroup
 		for n := range 8 {
 			wg.Go(func() {
-				if mine, err := b.ClaimJob(ctx, "race", fmt.Sprint(n), life); err != nil {
+				if mine, err := b.ClaimJob(ctx, "race", fmt.Sprint(n), storetest.Life); err != nil {
 					t.Error(err)
 				} else if mine {
 					got.Add(1)
@@ -74,28 +72,28 @@ func TestAJobIsDoneByOneAtATimeAndTakenOver(t *testing.T) {
 		if got.Load() != 1 {
 			t.Errorf("%d have the job", got.Load())
 		}
-		first, again, other := claim("one", life), claim("one", life), claim("two", life)
+		first, again, other := claim("one", storetest.Life), claim("one", storetest.Life), claim("two", storetest.Life)
 		if !first || !again || other {
 			t.Error("who has a job keeps it, and nobody else gets it")
 		}
-		if err := b.EndJob(ctx, "tidy", "two", 0); err != nil || claim("two", life) {
+		if err := b.EndJob(ctx, "tidy", "two", 0); err != nil || claim("two", storetest.Life) {
 			t.Errorf("somebody ended the job of another: %v", err)
 		}
 		// The holder is killed: its time is over at once.
-		if !claim("one", 0) || !claim("two", life) || claim("one", life) {
+		if !claim("one", 0) || !claim("two", storetest.Life) || claim("one", storetest.Life) {
 			t.Error("a job whose holder is gone is taken over")
 		}
-		if err := b.EndJob(ctx, "tidy", "two", life); err != nil || claim("one", life) || claim("two", life) {
+		if err := b.EndJob(ctx, "tidy", "two", storetest.Life); err != nil || claim("one", storetest.Life) || claim("two", storetest.Life) {
 			t.Errorf("done, and done again before it is due: %v", err)
 		}
-		if claim("one", life); must[bool](t)(b.ClaimJob(ctx, "other", "one", life)) != true {
+		if claim("one", storetest.Life); storetest.Must[bool](t)(b.ClaimJob(ctx, "other", "one", storetest.Life)) != true {
 			t.Error("another job is another one")
 		}
 	})
 }
 
 func TestEventsHaveOneOrderWithoutGaps(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bench) {
+	storetest.OnBoth(t, func(t *testing.T, b *storetest.Bench) {
 		ctx := t.Context()
 		run, newest, err := b.OpenEvents(ctx)
 		if err != nil || run == "" || newest != 0 {
@@ -116,7 +114,7 @@ func TestEventsHaveOneOrderWithoutGaps(t *testing.T) {
 		// Who reads meanwhile misses none: a number is there when all before it are.
 		var all []event.Numbered
 		for last := int64(0); last < 2*writers*each && !t.Failed(); {
-			list := must[[]event.Numbered](t)(b.EventsAfter(ctx, last, 7))
+			list := storetest.Must[[]event.Numbered](t)(b.EventsAfter(ctx, last, 7))
 			for _, e := range list {
 				if last++; e.Number != last {
 					t.Fatalf("after %d comes %d", last-1, e.Number)
@@ -146,7 +144,7 @@ func TestEventsHaveOneOrderWithoutGaps(t *testing.T) {
 		if last, err := b.AppendEvents(ctx, many); err != nil || last != 2*writers*each+3*event.DefaultKept {
 			t.Fatal(last, err)
 		}
-		if list := must[[]event.Numbered](t)(b.EventsAfter(ctx, 0, 1)); len(list) != 1 || list[0].Number != 2*writers*each+event.DefaultKept+1 {
+		if list := storetest.Must[[]event.Numbered](t)(b.EventsAfter(ctx, 0, 1)); len(list) != 1 || list[0].Number != 2*writers*each+event.DefaultKept+1 {
 			t.Errorf("the oldest that is kept: %+v", list)
 		}
 	})

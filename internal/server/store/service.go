@@ -6,10 +6,11 @@ import (
 	"slices"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
 )
 
 // Services keeps services.
-func (s *Store) Services() Entities[api.Service] { return Entities[api.Service]{s, services()} }
+func (s *Store) Services() Entities[api.Service] { return Entities[api.Service]{s.DB, services()} }
 
 func services() *entity[api.Service] {
 	return &entity[api.Service]{
@@ -17,7 +18,7 @@ func services() *entity[api.Service] {
 		meta:  func(v *api.Service) *api.Meta { return &v.Meta },
 		id:    func(v *api.Service) string { return v.Scope.ID(v.Name) },
 		sorts: entitySorts("service"),
-		written: func(ctx context.Context, t tx, v, before *api.Service) error {
+		written: func(ctx context.Context, t db.Tx, v, before *api.Service) error {
 			if before != nil { // name and scope are what they were
 				return nil
 			}
@@ -26,23 +27,23 @@ func services() *entity[api.Service] {
 			}
 			return relinkNamed(ctx, t, api.LabelService, v.Base())
 		},
-		references: func(ctx context.Context, t tx, v *api.Service) ([]api.Ref, error) {
+		references: func(ctx context.Context, t db.Tx, v *api.Service) ([]api.Ref, error) {
 			return linkReferences(ctx, t, "service", v.ID)
 		},
-		release: func(ctx context.Context, t tx, v *api.Service) error { return unlink(ctx, t, "service", v.Base()) },
+		release: func(ctx context.Context, t db.Tx, v *api.Service) error { return unlink(ctx, t, "service", v.Base()) },
 	}
 }
 
 // relinkNamed says anew what those applications are of whose label names
 // something that is there now.
-func relinkNamed(ctx context.Context, t tx, label string, m *api.Meta) error {
+func relinkNamed(ctx context.Context, t db.Tx, label string, m *api.Meta) error {
 	var ids []string
 	query := "SELECT id FROM label WHERE type = ? AND name = ? AND value IN (?, ?)"
-	if err := t.each(ctx, query, []any{api.KindApplication, label, m.Name, m.ID}, collect(&ids)); err != nil {
+	if err := t.Each(ctx, query, []any{api.KindApplication, label, m.Name, m.ID}, db.Collect(&ids)); err != nil {
 		return err
 	}
-	for part := range slices.Chunk(ids, chunk) {
-		if err := relink(ctx, t, "id IN ("+marks(len(part))+")", anys(part)...); err != nil {
+	for part := range slices.Chunk(ids, db.Chunk) {
+		if err := relink(ctx, t, "id IN ("+db.Marks(len(part))+")", db.Anys(part)...); err != nil {
 			return err
 		}
 	}
@@ -51,7 +52,7 @@ func relinkNamed(ctx context.Context, t tx, label string, m *api.Meta) error {
 
 // linkReferences are the applications that are of a service or environment, also
 // those that are linked to it and not there: as many as an error names.
-func linkReferences(ctx context.Context, t tx, column, id string) ([]api.Ref, error) {
+func linkReferences(ctx context.Context, t db.Tx, column, id string) ([]api.Ref, error) {
 	var found []api.Ref
 	add := func(rows *sql.Rows) error {
 		ref := api.Ref{Type: api.TypeApplication}
@@ -59,7 +60,7 @@ func linkReferences(ctx context.Context, t tx, column, id string) ([]api.Ref, er
 		found = append(found, ref)
 		return err
 	}
-	if err := t.each(ctx, "SELECT id, scope FROM item WHERE "+column+" = ? AND "+column+" <> '' ORDER BY id LIMIT 100", []any{id}, add); err != nil {
+	if err := t.Each(ctx, "SELECT id, scope FROM item WHERE "+column+" = ? AND "+column+" <> '' ORDER BY id LIMIT 100", []any{id}, add); err != nil {
 		return nil, err
 	}
 	here := map[string]bool{}
@@ -67,7 +68,7 @@ func linkReferences(ctx context.Context, t tx, column, id string) ([]api.Ref, er
 		here[ref.ID] = true
 	}
 	query := "SELECT agent, namespace, name FROM application_link WHERE " + column + " = ? ORDER BY agent, namespace, name LIMIT 100"
-	err := t.each(ctx, query, []any{id}, func(rows *sql.Rows) error {
+	err := t.Each(ctx, query, []any{id}, func(rows *sql.Rows) error {
 		var agent, namespace, name string
 		err := rows.Scan(&agent, &namespace, &name)
 		if at := api.ItemID(agent, namespace, name); !here[at] {
@@ -80,18 +81,18 @@ func linkReferences(ctx context.Context, t tx, column, id string) ([]api.Ref, er
 }
 
 // unlink has no application be of a service or environment that goes.
-func unlink(ctx context.Context, t tx, column string, m *api.Meta) error {
+func unlink(ctx context.Context, t db.Tx, column string, m *api.Meta) error {
 	if err := lockLinks(ctx, t, true); err != nil {
 		return err
 	}
-	if _, err := t.exec(ctx, "UPDATE application_link SET "+column+" = '', version = version + 1, updated_at = ? WHERE "+column+" = ?", t.now, m.ID); err != nil {
+	if _, err := t.Exec(ctx, "UPDATE application_link SET "+column+" = '', version = version + 1, updated_at = ? WHERE "+column+" = ?", t.Now, m.ID); err != nil {
 		return err
 	}
-	if _, err := t.exec(ctx, "DELETE FROM application_link WHERE service = '' AND environment = ''"); err != nil {
+	if _, err := t.Exec(ctx, "DELETE FROM application_link WHERE service = '' AND environment = ''"); err != nil {
 		return err
 	}
 	// The row itself goes first, so that it is not found again.
-	if _, err := t.exec(ctx, "DELETE FROM "+column+" WHERE id = ?", m.ID); err != nil {
+	if _, err := t.Exec(ctx, "DELETE FROM "+column+" WHERE id = ?", m.ID); err != nil {
 		return err
 	}
 	return relink(ctx, t, column+" = ? AND "+column+" <> ''", m.ID)

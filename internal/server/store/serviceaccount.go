@@ -4,11 +4,12 @@ import (
 	"context"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
 )
 
 // ServiceAccounts keeps service accounts.
 func (s *Store) ServiceAccounts() Entities[api.ServiceAccount] {
-	return Entities[api.ServiceAccount]{s, serviceAccounts()}
+	return Entities[api.ServiceAccount]{s.DB, serviceAccounts()}
 }
 
 func serviceAccounts() *entity[api.ServiceAccount] {
@@ -18,10 +19,10 @@ func serviceAccounts() *entity[api.ServiceAccount] {
 		id:      func(a *api.ServiceAccount) string { return a.Scope.ID(a.Name) },
 		columns: func(a *api.ServiceAccount) []column { return []column{{"disabled", a.Disabled, &a.Disabled}} },
 		sorts:   entitySorts("service_account"),
-		references: func(ctx context.Context, t tx, a *api.ServiceAccount) ([]api.Ref, error) {
+		references: func(ctx context.Context, t db.Tx, a *api.ServiceAccount) ([]api.Ref, error) {
 			return bindings().refs(ctx, t, "principal_type = ? AND principal_id = ?", api.PrincipalServiceAccount, a.ID)
 		},
-		release: func(ctx context.Context, t tx, a *api.ServiceAccount) error {
+		release: func(ctx context.Context, t db.Tx, a *api.ServiceAccount) error {
 			return releasePrincipal(ctx, t, api.PrincipalServiceAccount, a.ID)
 		},
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/authn"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
 )
 
 const tokenColumns = `token.id, token.name, token.owner_type, token.owner_id, token.permissions, token.ceiling, token.expires_at,
@@ -16,14 +17,14 @@ const tokenColumns = `token.id, token.name, token.owner_type, token.owner_id, to
 
 func scanToken(v *api.Token) []any {
 	return []any{
-		&v.ID, &v.Name, &v.Owner.Type, &v.Owner.ID, decode(&v.Permissions), (*string)(&v.Scope), instant(&v.ExpiresAt),
-		instant(&v.CreatedAt), instant(&v.LastUsedAt),
+		&v.ID, &v.Name, &v.Owner.Type, &v.Owner.ID, db.Decode(&v.Permissions), (*string)(&v.Scope), db.Instant(&v.ExpiresAt),
+		db.Instant(&v.CreatedAt), db.Instant(&v.LastUsedAt),
 	}
 }
 
 // CreateToken keeps a token, if its grounds hold. ErrExists where its owner has one of that name.
 func (s *Store) CreateToken(ctx context.Context, v authn.Token, on authn.Grounds) error {
-	return s.write(ctx, func(t tx) error {
+	return s.Write(ctx, func(t db.Tx) error {
 		scope, table := api.ScopeAccount, "person"
 		if v.Owner.Type == api.PrincipalServiceAccount {
 			table = "service_account"
@@ -39,11 +40,11 @@ func (s *Store) CreateToken(ctx context.Context, v authn.Token, on authn.Grounds
 		if err := stand(ctx, t, on); err != nil {
 			return err
 		}
-		_, err := t.exec(ctx, `INSERT INTO token (id, name, owner_type, owner_id, scope, hash, permissions, ceiling, expires_at, created_at, last_used_at)
-			VALUES (`+marks(11)+")", v.ID, v.Name, v.Owner.Type, v.Owner.ID, string(scope), v.Hash, encode(v.Permissions), string(v.Scope),
+		_, err := t.Exec(ctx, `INSERT INTO token (id, name, owner_type, owner_id, scope, hash, permissions, ceiling, expires_at, created_at, last_used_at)
+			VALUES (`+db.Marks(11)+")", v.ID, v.Name, v.Owner.Type, v.Owner.ID, string(scope), v.Hash, db.Encode(v.Permissions), string(v.Scope),
 			v.ExpiresAt, v.CreatedAt, v.LastUsedAt)
-		if isExists(err) {
-			return exists("token", v.Name)
+		if db.IsExists(err) {
+			return db.Exists("token", v.Name)
 		}
 		if err != nil {
 			return fmt.Errorf("keep token: %w", err)
@@ -54,10 +55,10 @@ func (s *Store) CreateToken(ctx context.Context, v authn.Token, on authn.Grounds
 
 // AuthToken reads a token with its hash.
 func (s *Store) AuthToken(ctx context.Context, id string) (v authn.Token, err error) {
-	err = s.read(ctx, func(t tx) error {
-		err := t.one(ctx, "SELECT "+tokenColumns+", token.hash FROM token WHERE id = ?", []any{id}, append(scanToken(&v.Token), &v.Hash)...)
-		if isNotFound(err) {
-			return notFound("token", id)
+	err = s.Read(ctx, func(t db.Tx) error {
+		err := t.One(ctx, "SELECT "+tokenColumns+", token.hash FROM token WHERE id = ?", []any{id}, append(scanToken(&v.Token), &v.Hash)...)
+		if db.IsNotFound(err) {
+			return db.NotFound("token", id)
 		}
 		return err
 	})
@@ -72,18 +73,18 @@ func (s *Store) GetToken(ctx context.Context, id string) (api.Token, error) {
 
 // TouchToken notes that a token was used.
 func (s *Store) TouchToken(ctx context.Context, id string, used time.Time) error {
-	return s.write(ctx, func(t tx) error {
-		_, err := t.exec(ctx, "UPDATE token SET last_used_at = ? WHERE id = ? AND last_used_at < ?", used, id, micros(used))
+	return s.Write(ctx, func(t db.Tx) error {
+		_, err := t.Exec(ctx, "UPDATE token SET last_used_at = ? WHERE id = ? AND last_used_at < ?", used, id, db.Micros(used))
 		return err
 	})
 }
 
 // DeleteToken deletes a token.
 func (s *Store) DeleteToken(ctx context.Context, id string) error {
-	return s.write(ctx, func(t tx) error {
-		n, err := t.exec(ctx, "DELETE FROM token WHERE id = ?", id)
+	return s.Write(ctx, func(t db.Tx) error {
+		n, err := t.Exec(ctx, "DELETE FROM token WHERE id = ?", id)
 		if err == nil && n == 0 {
-			return notFound("token", id)
+			return db.NotFound("token", id)
 		}
 		return err
 	})
@@ -92,21 +93,21 @@ func (s *Store) DeleteToken(ctx context.Context, id string) error {
 // ListTokens gives the tokens that the filter lets through: those of an owner,
 // or all where it is empty.
 func (s *Store) ListTokens(ctx context.Context, visible rbac.Filter, owner api.Principal, options api.ListOptions) (page api.Page[api.Token], err error) {
-	order, err := newOrder(options, "token.id", map[string]string{
+	order, err := db.NewOrder(options, "token.id", map[string]string{
 		"name": "token.name", "createdAt": "token.created_at", "expiresAt": "token.expires_at", "lastUsedAt": "token.last_used_at",
 	})
 	if err != nil {
 		return page, err
 	}
-	w := &where{}
-	tokens := guarded{name: "token", of: api.TypeToken, kind: api.TypeToken}
-	w.permitted(tokens, visible)
+	w := &db.Where{}
+	tokens := db.Guarded{Name: "token", Of: api.TypeToken, Kind: api.TypeToken}
+	w.Permitted(tokens, visible)
 	if owner != (api.Principal{}) {
-		w.and("token.owner_type = ? AND token.owner_id = ?", owner.Type, owner.ID)
+		w.And("token.owner_type = ? AND token.owner_id = ?", owner.Type, owner.ID)
 	}
-	w.options(tokens, options, "token.name", "token.owner_id")
-	err = s.read(ctx, func(t tx) error {
-		page, err = readPage(ctx, t, "token", tokenColumns, w, order,
+	w.Options(tokens, options, "token.name", "token.owner_id")
+	err = s.Read(ctx, func(t db.Tx) error {
+		page, err = db.ReadPage(ctx, t, "token", tokenColumns, w, order,
 			func(rows *sql.Rows, v *api.Token, more ...any) error {
 				return rows.Scan(append(scanToken(v), more...)...)
 			},

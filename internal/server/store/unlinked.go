@@ -6,14 +6,15 @@ import (
 	"fmt"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
 )
 
 // Unlinked returns the uids of the agents that have applications which are to be
 // linked.
 func (s *Store) Unlinked(ctx context.Context) (uids []string, err error) {
-	err = s.read(ctx, func(t tx) error {
+	err = s.Read(ctx, func(t db.Tx) error {
 		uids = nil
-		return t.each(ctx, "SELECT DISTINCT agent FROM unlinked ORDER BY agent", nil, collect(&uids))
+		return t.Each(ctx, "SELECT DISTINCT agent FROM unlinked ORDER BY agent", nil, db.Collect(&uids))
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read applications to link: %w", err)
@@ -26,11 +27,11 @@ func (s *Store) Unlinked(ctx context.Context) (uids []string, err error) {
 // were to be linked. It returns the id of the agent, and what it did: nothing for
 // an agent that is gone or is not set to that any more.
 func (s *Store) LinkUnlinked(ctx context.Context, uid string) (agent string, plan api.LinkPlan, err error) {
-	err = s.write(ctx, func(t tx) error {
+	err = s.Write(ctx, func(t db.Tx) error {
 		agent, plan = "", api.LinkPlan{}
 		var on int64
-		err := t.one(ctx, "SELECT id, auto_create FROM agent WHERE uid = ?", []any{uid}, &agent, &on)
-		if isNotFound(err) {
+		err := t.One(ctx, "SELECT id, auto_create FROM agent WHERE uid = ?", []any{uid}, &agent, &on)
+		if db.IsNotFound(err) {
 			return nil // its applications went with it
 		}
 		if err != nil {
@@ -40,7 +41,7 @@ func (s *Store) LinkUnlinked(ctx context.Context, uid string) (agent string, pla
 			return err
 		}
 		only := map[string]bool{}
-		err = t.each(ctx, "SELECT namespace, name FROM unlinked WHERE agent = ?", []any{uid}, func(rows *sql.Rows) error {
+		err = t.Each(ctx, "SELECT namespace, name FROM unlinked WHERE agent = ?", []any{uid}, func(rows *sql.Rows) error {
 			var namespace, name string
 			err := rows.Scan(&namespace, &name)
 			only[api.ItemID(agent, namespace, name)] = true
@@ -60,7 +61,7 @@ func (s *Store) LinkUnlinked(ctx context.Context, uid string) (agent string, pla
 				return err
 			}
 		}
-		_, err = t.exec(ctx, "DELETE FROM unlinked WHERE agent = ?", uid)
+		_, err = t.Exec(ctx, "DELETE FROM unlinked WHERE agent = ?", uid)
 		return err
 	})
 	return agent, plan, err
@@ -70,11 +71,11 @@ func (s *Store) LinkUnlinked(ctx context.Context, uid string) (agent string, pla
 // It forgets those that were tried so many times, and returns how many these
 // are.
 func (s *Store) LinkFailed(ctx context.Context, uid string, most int) (forgotten int64, err error) {
-	err = s.write(ctx, func(t tx) error {
-		if _, err := t.exec(ctx, "UPDATE unlinked SET tries = tries + 1 WHERE agent = ?", uid); err != nil {
+	err = s.Write(ctx, func(t db.Tx) error {
+		if _, err := t.Exec(ctx, "UPDATE unlinked SET tries = tries + 1 WHERE agent = ?", uid); err != nil {
 			return err
 		}
-		forgotten, err = t.exec(ctx, "DELETE FROM unlinked WHERE agent = ? AND tries >= ?", uid, most)
+		forgotten, err = t.Exec(ctx, "DELETE FROM unlinked WHERE agent = ? AND tries >= ?", uid, most)
 		return err
 	})
 	if err != nil {

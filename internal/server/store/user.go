@@ -10,10 +10,11 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/authn"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
 )
 
 // Users keeps users, without what they sign in with.
-func (s *Store) Users() Entities[api.User] { return Entities[api.User]{s, users()} }
+func (s *Store) Users() Entities[api.User] { return Entities[api.User]{s.DB, users()} }
 
 func users() *entity[api.User] {
 	return &entity[api.User]{
@@ -30,25 +31,25 @@ func users() *entity[api.User] {
 		fixed: func(u *api.User) []column {
 			return []column{
 				{"origin", u.Origin, &u.Origin},
-				{"locked_until", u.LockedUntil, instant(&u.LockedUntil)},
-				{"last_sign_in_at", u.LastSignInAt, instant(&u.LastSignInAt)},
-				{"provider_teams", "", decode(&u.Groups)},
+				{"locked_until", u.LockedUntil, db.Instant(&u.LockedUntil)},
+				{"last_sign_in_at", u.LastSignInAt, db.Instant(&u.LastSignInAt)},
+				{"provider_teams", "", db.Decode(&u.Groups)},
 			}
 		},
 		fill:    fillGroupsOfUsers,
 		sorts:   userSorts(),
 		prepare: prepareUser,
-		written: func(ctx context.Context, t tx, u, before *api.User) error {
+		written: func(ctx context.Context, t db.Tx, u, before *api.User) error {
 			if before == nil || !u.Disabled {
 				return nil
 			}
-			_, err := t.exec(ctx, "DELETE FROM session WHERE person = ?", u.ID)
+			_, err := t.Exec(ctx, "DELETE FROM session WHERE person = ?", u.ID)
 			return err
 		},
-		references: func(ctx context.Context, t tx, u *api.User) ([]api.Ref, error) {
+		references: func(ctx context.Context, t db.Tx, u *api.User) ([]api.Ref, error) {
 			return bindings().refs(ctx, t, "principal_type = ? AND principal_id = ?", api.PrincipalUser, u.ID)
 		},
-		release: func(ctx context.Context, t tx, u *api.User) error {
+		release: func(ctx context.Context, t db.Tx, u *api.User) error {
 			return releasePrincipal(ctx, t, api.PrincipalUser, u.ID)
 		},
 	}
@@ -60,9 +61,9 @@ func userSorts() map[string]string {
 	return sorts
 }
 
-func prepareUser(ctx context.Context, _ tx, u, _ *api.User) error {
+func prepareUser(ctx context.Context, _ db.Tx, u, _ *api.User) error {
 	if u.Scope != api.ScopeAccount {
-		return invalid("scope", "users belong to the account: leave the scope out")
+		return db.Invalid("scope", "users belong to the account: leave the scope out")
 	}
 	if u.Origin == "" {
 		u.Origin = api.OriginLocal
@@ -71,11 +72,11 @@ func prepareUser(ctx context.Context, _ tx, u, _ *api.User) error {
 }
 
 // releasePrincipal deletes what goes with somebody: rights and tokens.
-func releasePrincipal(ctx context.Context, t tx, kind, id string) error {
+func releasePrincipal(ctx context.Context, t db.Tx, kind, id string) error {
 	if err := bindings().destroyAll(ctx, t, "principal_type = ? AND principal_id = ?", kind, id); err != nil {
 		return err
 	}
-	_, err := t.exec(ctx, "DELETE FROM token WHERE owner_type = ? AND owner_id = ?", kind, id)
+	_, err := t.Exec(ctx, "DELETE FROM token WHERE owner_type = ? AND owner_id = ?", kind, id)
 	return err
 }
 
@@ -87,13 +88,13 @@ const mapped = "="
 // that follow from the last sign-in at a provider, if that is not too long ago.
 // Of these it leaves out what is gone since, or has no claim any more and came
 // by that.
-func fillGroupsOfUsers(ctx context.Context, t tx, list []*api.User) error {
+func fillGroupsOfUsers(ctx context.Context, t db.Tx, list []*api.User) error {
 	byID, ids := map[string]*api.User{}, make([]string, 0, len(list))
 	var said []string
 	for _, u := range list {
 		byID[u.ID] = u
 		ids = append(ids, u.ID)
-		if t.now-micros(u.LastSignInAt) >= t.providerGroups.Microseconds() {
+		if t.Now-db.Micros(u.LastSignInAt) >= t.ProviderGroups.Microseconds() {
 			u.Groups = nil
 		}
 		for _, id := range u.Groups {
@@ -102,9 +103,9 @@ func fillGroupsOfUsers(ctx context.Context, t tx, list []*api.User) error {
 	}
 	slices.Sort(said)
 	present := map[string]bool{}
-	for part := range slices.Chunk(slices.Compact(said), chunk) {
-		query := "SELECT id, claim FROM team WHERE id IN (" + marks(len(part)) + ")"
-		err := t.each(ctx, query, anys(part), func(rows *sql.Rows) error {
+	for part := range slices.Chunk(slices.Compact(said), db.Chunk) {
+		query := "SELECT id, claim FROM team WHERE id IN (" + db.Marks(len(part)) + ")"
+		err := t.Each(ctx, query, db.Anys(part), func(rows *sql.Rows) error {
 			var id, claim string
 			err := rows.Scan(&id, &claim)
 			present[mapped+id], present[id] = true, claim != ""
@@ -120,9 +121,9 @@ func fillGroupsOfUsers(ctx context.Context, t tx, list []*api.User) error {
 			u.Groups[i] = strings.TrimPrefix(id, mapped)
 		}
 	}
-	for part := range slices.Chunk(ids, chunk) {
-		query := "SELECT person, team FROM team_member WHERE person IN (" + marks(len(part)) + ")"
-		err := t.each(ctx, query, anys(part), func(rows *sql.Rows) error {
+	for part := range slices.Chunk(ids, db.Chunk) {
+		query := "SELECT person, team FROM team_member WHERE person IN (" + db.Marks(len(part)) + ")"
+		err := t.Each(ctx, query, db.Anys(part), func(rows *sql.Rows) error {
 			var person, team string
 			err := rows.Scan(&person, &team)
 			if u := byID[person]; u != nil {
@@ -143,18 +144,18 @@ func fillGroupsOfUsers(ctx context.Context, t tx, list []*api.User) error {
 
 // AuthUser reads a user with what they sign in with.
 func (s *Store) AuthUser(ctx context.Context, name string) (authn.User, error) {
-	return s.authUser(ctx, func(t tx) (*api.User, error) { return users().get(ctx, t, name) })
+	return s.authUser(ctx, func(t db.Tx) (*api.User, error) { return users().get(ctx, t, name) })
 }
 
 // AuthUserByProvider reads the user that an identity provider knows by a subject.
 func (s *Store) AuthUserByProvider(ctx context.Context, provider, subject string) (authn.User, error) {
-	return s.authUser(ctx, func(t tx) (*api.User, error) {
+	return s.authUser(ctx, func(t db.Tx) (*api.User, error) {
 		if subject == "" {
-			return nil, notFound("user", subject)
+			return nil, db.NotFound("user", subject)
 		}
 		found, err := users().query(ctx, t, " WHERE provider = ? AND provider_subject = ?", provider, subject)
 		if err == nil && len(found) == 0 {
-			return nil, notFound("user of "+provider, subject)
+			return nil, db.NotFound("user of "+provider, subject)
 		}
 		if err != nil {
 			return nil, err
@@ -163,14 +164,14 @@ func (s *Store) AuthUserByProvider(ctx context.Context, provider, subject string
 	})
 }
 
-func (s *Store) authUser(ctx context.Context, find func(tx) (*api.User, error)) (u authn.User, err error) {
-	err = s.read(ctx, func(t tx) error {
+func (s *Store) authUser(ctx context.Context, find func(db.Tx) (*api.User, error)) (u authn.User, err error) {
+	err = s.Read(ctx, func(t db.Tx) error {
 		found, err := find(t)
 		if err != nil {
 			return err
 		}
 		u.User = *found
-		return t.one(ctx, "SELECT password_hash, provider, provider_subject FROM person WHERE id = ?", []any{found.ID},
+		return t.One(ctx, "SELECT password_hash, provider, provider_subject FROM person WHERE id = ?", []any{found.ID},
 			&u.PasswordHash, &u.Provider, &u.ProviderSubject)
 	})
 	return u, err
@@ -178,17 +179,17 @@ func (s *Store) authUser(ctx context.Context, find func(tx) (*api.User, error)) 
 
 // CreateAuthUser makes a user with what they sign in with.
 func (s *Store) CreateAuthUser(ctx context.Context, u authn.User) error {
-	return s.write(ctx, func(t tx) error { return createAuthUser(ctx, t, u) })
+	return s.Write(ctx, func(t db.Tx) error { return createAuthUser(ctx, t, u) })
 }
 
-func createAuthUser(ctx context.Context, t tx, u authn.User) error {
+func createAuthUser(ctx context.Context, t db.Tx, u authn.User) error {
 	if err := users().insert(ctx, t, &u.User); err != nil {
 		return err
 	}
-	_, err := t.exec(ctx, "UPDATE person SET password_hash = ?, provider = ?, provider_subject = ?, provider_teams = ? WHERE id = ?",
-		u.PasswordHash, u.Provider, u.ProviderSubject, encode(u.Groups), u.ID)
-	if errors.Is(err, ErrExists) {
-		return exists("user of "+u.Provider, u.ProviderSubject)
+	_, err := t.Exec(ctx, "UPDATE person SET password_hash = ?, provider = ?, provider_subject = ?, provider_teams = ? WHERE id = ?",
+		u.PasswordHash, u.Provider, u.ProviderSubject, db.Encode(u.Groups), u.ID)
+	if errors.Is(err, db.ErrExists) {
+		return db.Exists("user of "+u.Provider, u.ProviderSubject)
 	}
 	return err
 }
@@ -196,14 +197,14 @@ func createAuthUser(ctx context.Context, t tx, u authn.User) error {
 // CreateFirstAdmin makes a user who may do everything, if there is none at all,
 // and reports whether it did.
 func (s *Store) CreateFirstAdmin(ctx context.Context, u authn.User) (made bool, err error) {
-	err = s.write(ctx, func(t tx) error {
+	err = s.Write(ctx, func(t db.Tx) error {
 		made = false
 		// Several servers may start at a time: this one row makes them wait.
 		if err := policyChanged(ctx, t, ""); err != nil {
 			return err
 		}
 		var count int64
-		if err := t.one(ctx, "SELECT COUNT(*) FROM person", nil, &count); err != nil || count > 0 {
+		if err := t.One(ctx, "SELECT COUNT(*) FROM person", nil, &count); err != nil || count > 0 {
 			return err
 		}
 		if err := createAuthUser(ctx, t, u); err != nil {
@@ -221,34 +222,34 @@ func (s *Store) CreateFirstAdmin(ctx context.Context, u authn.User) (made bool, 
 // SetPassword sets the hash of a password, and ends sessions and tokens of the
 // user as it says. Conflict where the password is another one than it says.
 func (s *Store) SetPassword(ctx context.Context, name string, p authn.NewPassword) error {
-	return s.write(ctx, func(t tx) error {
+	return s.Write(ctx, func(t db.Tx) error {
 		// Written first, so that nobody else writes it before this is over.
 		if err := changeUser(ctx, t, name, "id = id"); err != nil {
 			return err
 		}
 		var was string
-		if err := t.one(ctx, "SELECT password_hash FROM person WHERE id = ?", []any{name}, &was); err != nil {
+		if err := t.One(ctx, "SELECT password_hash FROM person WHERE id = ?", []any{name}, &was); err != nil {
 			return err
 		}
 		if p.Was != "" && p.Was != was {
-			return &refusal{ErrStale, api.Error{Code: api.CodeConflict, Message: "the password was changed by somebody else at this moment: sign in with the one that counts now"}}
+			return &db.Refusal{Kind: db.ErrStale, Said: api.Error{Code: api.CodeConflict, Message: "the password was changed by somebody else at this moment: sign in with the one that counts now"}}
 		}
 		err := changeUser(ctx, t, name, "password_hash = ?, must_change_password = ?", p.Hash, p.MustChange)
 		if err != nil {
 			return err
 		}
-		_, err = t.exec(ctx, "DELETE FROM session WHERE person = ? AND hash <> ?", name, p.KeepSession)
+		_, err = t.Exec(ctx, "DELETE FROM session WHERE person = ? AND hash <> ?", name, p.KeepSession)
 		if err != nil || !p.EndTokens {
 			return err
 		}
-		_, err = t.exec(ctx, "DELETE FROM token WHERE owner_type = ? AND owner_id = ? AND id <> ?", api.PrincipalUser, name, p.KeepToken)
+		_, err = t.Exec(ctx, "DELETE FROM token WHERE owner_type = ? AND owner_id = ? AND id <> ?", api.PrincipalUser, name, p.KeepToken)
 		return err
 	})
 }
 
 // SignedIn notes the time of a sign-in.
 func (s *Store) SignedIn(ctx context.Context, name string, at time.Time) error {
-	return s.write(ctx, func(t tx) error { return changeUser(ctx, t, name, "last_sign_in_at = ?", at) })
+	return s.Write(ctx, func(t db.Tx) error { return changeUser(ctx, t, name, "last_sign_in_at = ?", at) })
 }
 
 // SignedInByProvider notes the time of a sign-in and what the provider said.
@@ -257,26 +258,26 @@ func (s *Store) SignedInByProvider(ctx context.Context, name string, at time.Tim
 	for _, id := range groups.Mapped {
 		kept = append(kept, mapped+id)
 	}
-	return s.write(ctx, func(t tx) error {
-		return changeUser(ctx, t, name, "last_sign_in_at = ?, display_name = ?, email = ?, provider_teams = ?", at, displayName, email, encode(kept))
+	return s.Write(ctx, func(t db.Tx) error {
+		return changeUser(ctx, t, name, "last_sign_in_at = ?, display_name = ?, email = ?, provider_teams = ?", at, displayName, email, db.Encode(kept))
 	})
 }
 
-func changeUser(ctx context.Context, t tx, name, set string, args ...any) error {
-	n, err := t.exec(ctx, "UPDATE person SET "+set+" WHERE id = ?", append(args, name)...)
+func changeUser(ctx context.Context, t db.Tx, name, set string, args ...any) error {
+	n, err := t.Exec(ctx, "UPDATE person SET "+set+" WHERE id = ?", append(args, name)...)
 	if err == nil && n == 0 {
-		return notFound("user", name)
+		return db.NotFound("user", name)
 	}
 	return err
 }
 
 // GroupsByClaim returns the ids of groups with one of these claims.
 func (s *Store) GroupsByClaim(ctx context.Context, claims []string) (ids []string, err error) {
-	err = s.read(ctx, func(t tx) error {
+	err = s.Read(ctx, func(t db.Tx) error {
 		ids = nil
-		for part := range slices.Chunk(claims, chunk) {
-			query := "SELECT id FROM team WHERE claim <> '' AND claim IN (" + marks(len(part)) + ") ORDER BY id"
-			if err := t.each(ctx, query, anys(part), collect(&ids)); err != nil {
+		for part := range slices.Chunk(claims, db.Chunk) {
+			query := "SELECT id FROM team WHERE claim <> '' AND claim IN (" + db.Marks(len(part)) + ") ORDER BY id"
+			if err := t.Each(ctx, query, db.Anys(part), db.Collect(&ids)); err != nil {
 				return err
 			}
 		}

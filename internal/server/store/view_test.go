@@ -6,10 +6,11 @@ import (
 	"testing"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/store/storetest"
 )
 
 func TestTwoWhoSaveViewsAtATimeStayWithinTheirNumber(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bench) {
+	storetest.OnBoth(t, func(t *testing.T, b *storetest.Bench) {
 		ctx := t.Context()
 		save := func(owner api.Principal, name string) error {
 			_, err := b.SaveView(ctx, owner, api.View{Name: name})
@@ -33,7 +34,7 @@ func TestTwoWhoSaveViewsAtATimeStayWithinTheirNumber(t *testing.T) {
 				kept++
 				continue
 			}
-			code(t, err, api.CodeInvalid)
+			storetest.Code(t, err, api.CodeInvalid)
 		}
 		if kept != 1 {
 			t.Errorf("%d were saved where there was room for one", kept)

@@ -6,11 +6,12 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
 )
 
 // items is the table of items, for rights on a kind of them.
-func items(kind string) guarded {
-	return guarded{name: "item", of: typeOf(agentapi.ItemKind(kind)), kind: kind}
+func items(kind string) db.Guarded {
+	return db.Guarded{Name: "item", Of: typeOf(agentapi.ItemKind(kind)), Kind: kind}
 }
 
 // awayAgent is 1 for an agent of which nothing new is known: it is disconnected, or was revoked. Otherwise it is 0.
@@ -35,29 +36,29 @@ func itemSorts() map[string]string {
 }
 
 // narrow adds what lists of items are filtered by.
-func narrowItems(w *where, kind string, filter api.ItemFilter, visible rbac.Filter) {
-	w.and("item.kind = ?", kind)
-	w.permitted(items(kind), visible)
+func narrowItems(w *db.Where, kind string, filter api.ItemFilter, visible rbac.Filter) {
+	w.And("item.kind = ?", kind)
+	w.Permitted(items(kind), visible)
 	options := filter.ListOptions
 	for word := range strings.FieldsSeq(strings.ToLower(options.Search)) {
-		w.like("item.words", "%", word, "%")
+		w.Like("item.words", "%", word, "%")
 	}
 	options.Search = ""
-	w.options(items(kind), options)
+	w.Options(items(kind), options)
 	if filter.Agent != "" {
-		w.and("item.agent_id = ?", filter.Agent)
+		w.And("item.agent_id = ?", filter.Agent)
 	}
 	if filter.ArgoProject != "" {
-		w.and("item.argo_project = ?", filter.ArgoProject)
+		w.And("item.argo_project = ?", filter.ArgoProject)
 	}
 	if filter.Stale {
-		w.and("(item.stale_since <> 0 OR EXISTS (SELECT 1 FROM agent WHERE agent.uid = item.agent AND " + awayAgent + " = 1))")
+		w.And("(item.stale_since <> 0 OR EXISTS (SELECT 1 FROM agent WHERE agent.uid = item.agent AND " + awayAgent + " = 1))")
 	}
 }
 
 // repository adds that an item has a source in a repository. The words, which an index holds, spare most looks at rows.
-func inRepository(w *where, address string) {
+func inRepository(w *db.Where, address string) {
 	repo := sameRepo(address)
-	w.and("(item.words LIKE ? ESCAPE '!' OR item.words LIKE ?)", "%\n"+literal(repo)+"\n%", "%"+cutWords)
-	w.like("item.repos", "%\n", repo, "\n%")
+	w.And("(item.words LIKE ? ESCAPE '!' OR item.words LIKE ?)", "%\n"+db.Literal(repo)+"\n%", "%"+cutWords)
+	w.Like("item.repos", "%\n", repo, "\n%")
 }

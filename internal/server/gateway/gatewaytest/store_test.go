@@ -9,6 +9,7 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/gateway/gatewaytest"
 	"github.com/slipway-gitops/slipway/internal/server/store"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
 	"github.com/slipway-gitops/slipway/internal/testenv"
 )
 
@@ -31,7 +32,7 @@ func TestTheStoresOfAServerAreStores(t *testing.T) {
 func opened(t *testing.T, url string) gatewaytest.Store {
 	t.Helper()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	s, err := store.Open(t.Context(), store.Config{URL: url, Now: func() time.Time { return now }})
+	s, err := store.Open(t.Context(), db.Config{URL: url, Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package store
+package db
 
 import (
 	"database/sql"
@@ -7,15 +7,8 @@ import (
 	"time"
 )
 
-// column is one column of a row: what to write, and where to read it into.
-type column struct {
-	name  string
-	value any
-	into  any
-}
-
-// encode writes a value as JSON; nothing as "".
-func encode(v any) string {
+// Encode writes a value as JSON; nothing as "".
+func Encode(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil { // of types of this repository, which all can be written
 		return ""
@@ -27,18 +20,18 @@ func encode(v any) string {
 	return string(text)
 }
 
-// decode returns what Scan reads JSON into.
-func decode[V any](v *V) sql.Scanner {
-	return scanner(func(text string) error { return json.Unmarshal([]byte(text), v) })
+// Decode returns what Scan reads JSON into.
+func Decode[V any](v *V) sql.Scanner {
+	return Scanner(func(text string) error { return json.Unmarshal([]byte(text), v) })
 }
 
-// instant returns what Scan reads microseconds into.
-func instant(at *time.Time) sql.Scanner { return (*microseconds)(at) }
+// Instant returns what Scan reads microseconds into.
+func Instant(at *time.Time) sql.Scanner { return (*microseconds)(at) }
 
-type scanner func(string) error
+type Scanner func(string) error
 
 // Scan reads a text; nothing where it is empty.
-func (s scanner) Scan(value any) error {
+func (s Scanner) Scan(value any) error {
 	switch value := value.(type) {
 	case nil:
 		return nil
@@ -64,23 +57,23 @@ func (m *microseconds) Scan(value any) error {
 	if !ok {
 		return fmt.Errorf("read time: it is a %T", value)
 	}
-	*m = microseconds(moment(us))
+	*m = microseconds(Moment(us))
 	return nil
 }
 
-// raw is JSON, or nil where there is none.
-func raw(text string) json.RawMessage {
+// Raw is JSON, or nil where there is none.
+func Raw(text string) json.RawMessage {
 	if text == "" {
 		return nil
 	}
 	return json.RawMessage(text)
 }
 
-// number64 is what Scan hands a number to.
-type number64 func(int64)
+// Number64 is what Scan hands a number to.
+type Number64 func(int64)
 
 // Scan reads a number.
-func (f number64) Scan(value any) error {
+func (f Number64) Scan(value any) error {
 	n, ok := value.(int64)
 	if !ok {
 		return fmt.Errorf("read number: it is a %T", value)

@@ -1,6 +1,6 @@
 //go:build unix
 
-package store
+package db
 
 import (
 	"errors"
@@ -19,7 +19,7 @@ const maxHolder = 200
 
 // Hold takes a database of SQLite for this process alone, until Close: two servers would each keep a state of their own in
 // memory, and undo what the other does. Any number of servers may share PostgreSQL.
-func (s *Store) Hold() error {
+func (s *DB) Hold() error {
 	if s.dialect != sqlite || s.held != nil {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package store
+package db
 
 import (
 	"strings"
@@ -7,37 +7,37 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
 
-// where collects conditions, all of which must hold, and their arguments.
-type where struct {
+// Where collects conditions, all of which must hold, and their arguments.
+type Where struct {
 	conditions []string
-	args       []any
+	Args       []any
 }
 
-// and adds a condition.
-func (w *where) and(condition string, args ...any) {
+// And adds a condition.
+func (w *Where) And(condition string, args ...any) {
 	w.conditions = append(w.conditions, condition)
-	w.args = append(w.args, args...)
+	w.Args = append(w.Args, args...)
 }
 
-// among adds that a column has one of some values, unless there are none.
-func (w *where) among(column string, values []string) {
+// Among adds that a column has one of some values, unless there are none.
+func (w *Where) Among(column string, values []string) {
 	if len(values) > 0 {
-		w.and(column+" IN ("+marks(len(values))+")", anys(values)...)
+		w.And(column+" IN ("+Marks(len(values))+")", Anys(values)...)
 	}
 }
 
-// contains adds that each word of a text is in one of some columns, whatever its
+// Contains adds that each word of a text is in one of some columns, whatever its
 // case and the order of the words.
-func (w *where) contains(text string, columns ...string) {
+func (w *Where) Contains(text string, columns ...string) {
 	for word := range strings.FieldsSeq(lower(text)) {
-		pattern := "%" + literal(word) + "%"
+		pattern := "%" + Literal(word) + "%"
 		var or []string
 		var args []any
 		for _, column := range columns {
 			or = append(or, "LOWER("+column+") LIKE ? ESCAPE '!'")
 			args = append(args, pattern)
 		}
-		w.and("("+strings.Join(or, " OR ")+")", args...)
+		w.And("("+strings.Join(or, " OR ")+")", args...)
 	}
 }
 
@@ -52,18 +52,18 @@ func lower(text string) string {
 	}, text)
 }
 
-// like adds that a column matches a pattern around a text that is taken as it is.
-func (w *where) like(column, before, text, after string) {
-	w.and(column+" LIKE ? ESCAPE '!'", before+literal(text)+after)
+// Like adds that a column matches a pattern around a text that is taken as it is.
+func (w *Where) Like(column, before, text, after string) {
+	w.And(column+" LIKE ? ESCAPE '!'", before+Literal(text)+after)
 }
 
-// literal is a text in a pattern of LIKE.
-func literal(text string) string {
+// Literal is a text in a pattern of LIKE.
+func Literal(text string) string {
 	return strings.NewReplacer(`!`, `!!`, `%`, `!%`, `_`, `!_`).Replace(text)
 }
 
 // String is the clause; empty without conditions.
-func (w *where) String() string {
+func (w *Where) String() string {
 	if len(w.conditions) == 0 {
 		return ""
 	}
@@ -73,52 +73,52 @@ func (w *where) String() string {
 // none is a condition that never holds.
 const none = "1 = 0"
 
-// guarded is a table whose rows rbac knows as objects: it has the columns scope
+// Guarded is a table whose rows rbac knows as objects: it has the columns scope
 // and id, and labels.
-type guarded struct {
-	name string
-	of   string // what rights call its rows
-	kind string // what the table label calls them
-	// number says that the id is one, which rights write as text.
-	number bool
+type Guarded struct {
+	Name string
+	Of   string // what rights call its rows
+	Kind string // what the table label calls them
+	// Number says that the id is one, which rights write as text.
+	Number bool
 }
 
-func (g guarded) id() string {
-	if g.number {
-		return "CAST(" + g.name + ".id AS TEXT)"
+func (g Guarded) idColumn() string {
+	if g.Number {
+		return "CAST(" + g.Name + ".id AS TEXT)"
 	}
-	return g.name + ".id"
+	return g.Name + ".id"
 }
 
-// permitted adds what a filter lets through. One for another type lets nothing
+// Permitted adds what a filter lets through. One for another type lets nothing
 // through.
-func (w *where) permitted(t guarded, filter rbac.Filter) {
-	if filter.Nothing() || filter.Type != t.of {
-		w.and(none)
+func (w *Where) Permitted(t Guarded, filter rbac.Filter) {
+	if filter.Nothing() || filter.Type != t.Of {
+		w.And(none)
 		return
 	}
 	var or []string
 	for _, term := range filter.Terms {
 		condition, args := compileTerm(t, term)
 		or = append(or, condition)
-		w.args = append(w.args, args...)
+		w.Args = append(w.Args, args...)
 	}
 	w.conditions = append(w.conditions, "("+strings.Join(or, " OR ")+")")
 }
 
 // compileTerm is Term.matches, said in SQL.
-func compileTerm(t guarded, term rbac.Term) (string, []any) {
-	condition, args := compileScope(t.name+".scope", term.Scope)
+func compileTerm(t Guarded, term rbac.Term) (string, []any) {
+	condition, args := CompileScope(t.Name+".scope", term.Scope)
 	if term.All {
 		return condition, args
 	}
 	var or []string
 	if len(term.IDs) > 0 {
-		or = append(or, t.id()+" IN ("+marks(len(term.IDs))+")")
-		args = append(args, anys(term.IDs)...)
+		or = append(or, t.idColumn()+" IN ("+Marks(len(term.IDs))+")")
+		args = append(args, Anys(term.IDs)...)
 	}
 	for _, selector := range term.Selectors {
-		matches, more := compileSelector(t, selector)
+		matches, more := CompileSelector(t, selector)
 		or = append(or, matches)
 		args = append(args, more...)
 	}
@@ -128,8 +128,8 @@ func compileTerm(t guarded, term rbac.Term) (string, []any) {
 	return "(" + condition + " AND (" + strings.Join(or, " OR ") + "))", args
 }
 
-// compileScope says that a row is at a scope or below it.
-func compileScope(column string, scope rbac.Scope) (string, []any) {
+// CompileScope says that a row is at a scope or below it.
+func CompileScope(column string, scope rbac.Scope) (string, []any) {
 	switch prefix := rbac.Prefix(scope); {
 	case scope == rbac.Account:
 		return "1 = 1", nil
@@ -145,8 +145,8 @@ func compileScope(column string, scope rbac.Scope) (string, []any) {
 	}
 }
 
-// compileSelector is Selector.Matches, said in SQL.
-func compileSelector(t guarded, selector rbac.Selector) (string, []any) {
+// CompileSelector is Selector.Matches, said in SQL.
+func CompileSelector(t Guarded, selector rbac.Selector) (string, []any) {
 	if len(selector) == 0 {
 		return none, nil
 	}
@@ -154,14 +154,14 @@ func compileSelector(t guarded, selector rbac.Selector) (string, []any) {
 	var args []any
 	for _, r := range selector {
 		in, labelled := " IN (", "SELECT l.id FROM label l WHERE l.type = ? AND l.name = ?"
-		args = append(args, t.kind, r.Key)
+		args = append(args, t.Kind, r.Key)
 		switch r.Op {
 		case rbac.In, rbac.NotIn:
 			if len(r.Values) == 0 {
 				return none, nil
 			}
-			labelled += " AND l.value IN (" + marks(len(r.Values)) + ")"
-			args = append(args, anys(r.Values)...)
+			labelled += " AND l.value IN (" + Marks(len(r.Values)) + ")"
+			args = append(args, Anys(r.Values)...)
 		case rbac.Exists, rbac.NotExists:
 		default:
 			return none, nil
@@ -169,9 +169,9 @@ func compileSelector(t guarded, selector rbac.Selector) (string, []any) {
 		if r.Op == rbac.NotIn || r.Op == rbac.NotExists {
 			in = " NOT IN ("
 		}
-		and = append(and, t.id()+in+labelled+")")
+		and = append(and, t.idColumn()+in+labelled+")")
 	}
 	return "(" + strings.Join(and, " AND ") + ")", args
 }
 
-func scopeOf(scope api.Scope) rbac.Scope { return rbac.Scope(scope) }
+func ScopeOf(scope api.Scope) rbac.Scope { return rbac.Scope(scope) }

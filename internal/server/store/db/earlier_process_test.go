@@ -1,4 +1,4 @@
-package store_test
+package db_test
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"modernc.org/sqlite"
 
 	"github.com/slipway-gitops/slipway/internal/server/store"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
 )
 
 // childEnv has this program migrate a database and kill itself: VERSION STATEMENT PATH.
@@ -57,7 +58,7 @@ func child(task string) error {
 		return err
 	}
 	ctx := context.Background()
-	s, err := store.Open(ctx, store.Config{URL: parts[2]})
+	s, err := store.Open(ctx, db.Config{URL: parts[2]})
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package store
+package db
 
 import (
 	"context"
@@ -103,12 +103,12 @@ func closeToOthers(path string) error {
 }
 
 // checkWhole reads all of a database of SQLite before its schema is changed: what is damaged is left as it is.
-func (s *Store) checkWhole(ctx context.Context, current int64) error {
+func (s *DB) checkWhole(ctx context.Context, current int64) error {
 	if s.dialect != sqlite || current == 0 {
 		return nil
 	}
 	var found string
-	err := s.read(ctx, func(t tx) error { return t.one(ctx, "PRAGMA quick_check(1)", nil, &found) })
+	err := s.Read(ctx, func(t Tx) error { return t.One(ctx, "PRAGMA quick_check(1)", nil, &found) })
 	if err != nil {
 		return fmt.Errorf("check database: %w", err)
 	}
@@ -120,7 +120,7 @@ func (s *Store) checkWhole(ctx context.Context, current int64) error {
 }
 
 // explain says which file an error of SQLite is about, and what to do.
-func (s *Store) explain(err error) error {
+func (s *DB) explain(err error) error {
 	var lite *sqlitedriver.Error
 	if !errors.As(err, &lite) {
 		return err

@@ -1,4 +1,4 @@
-package store_test
+package db_test
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/audit"
 	"github.com/slipway-gitops/slipway/internal/server/authn"
+	"github.com/slipway-gitops/slipway/internal/server/store/storetest"
 )
 
 // awaitLock waits until a statement of this database waits for a row that is held.
@@ -36,14 +38,14 @@ func awaitLock(t *testing.T, db *sql.DB, statement string) {
 
 // TestASignInIsCountedWhileAnotherOneForgetsTheTries has the record of wrong passwords removed at the worst moment.
 func TestASignInIsCountedWhileAnotherOneForgetsTheTries(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bench) {
+	storetest.OnBoth(t, func(t *testing.T, b *storetest.Bench) {
 		if !b.IsPostgres() {
 			t.Skip("SQLite has one writer")
 		}
-		ctx, db := t.Context(), b.direct(t)
+		ctx, db := t.Context(), b.Direct(t)
 		more := func(a authn.Attempt) authn.Attempt { a.Failures++; return a }
-		must[authn.Attempt](t)(b.Attempt(ctx, "key", more))
-		other := must[*sql.Tx](t)(db.BeginTx(ctx, nil))
+		storetest.Must[authn.Attempt](t)(b.Attempt(ctx, "key", more))
+		other := storetest.Must[*sql.Tx](t)(db.BeginTx(ctx, nil))
 		defer func() { _ = other.Rollback() }()
 		if _, err := other.ExecContext(ctx, "SELECT 1 FROM attempt WHERE id = 'key' FOR UPDATE"); err != nil {
 			t.Fatal(err)
@@ -73,8 +75,8 @@ func TestASignInIsCountedWhileAnotherOneForgetsTheTries(t *testing.T) {
 // TestADatabaseThatIsTooSlowForTheAuditIsAway holds the end of the audit, which each change writes, for longer than its writer
 // waits.
 func TestADatabaseThatIsTooSlowForTheAuditIsAway(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bench) {
-		other := must[*sql.Tx](t)(b.direct(t).BeginTx(t.Context(), nil))
+	storetest.OnBoth(t, func(t *testing.T, b *storetest.Bench) {
+		other := storetest.Must[*sql.Tx](t)(b.Direct(t).BeginTx(t.Context(), nil))
 		defer func() { _ = other.Rollback() }()
 		if _, err := other.ExecContext(t.Context(), "UPDATE audit_place SET entry = entry WHERE id = 'head'"); err != nil {
 			t.Fatal(err)
@@ -91,11 +93,11 @@ func TestADatabaseThatIsTooSlowForTheAuditIsAway(t *testing.T) {
 
 // TestAKeyThatIsReleasedWhileItIsReadIsFree has a key released between the attempt to take it and the look at who has it.
 func TestAKeyThatIsReleasedWhileItIsReadIsFree(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bench) {
+	storetest.OnBoth(t, func(t *testing.T, b *storetest.Bench) {
 		if !b.IsPostgres() {
 			t.Skip("SQLite has one writer")
 		}
-		ctx, db, until := t.Context(), b.direct(t), b.clock.Now().Add(time.Hour)
+		ctx, db, until := t.Context(), b.Direct(t), b.Clock.Now().Add(time.Hour)
 		if kept, err := b.Claim(ctx, "key", "print", until); kept != nil || err != nil {
 			t.Fatal(kept, err)
 		}
@@ -130,14 +132,17 @@ func TestNoRowIsReadThatAnInsertLeftToOthers(t *testing.T) {
 		"applications": "it reads no row", "addMessage": "it reads no row", "await": "it reads no row",
 	}
 	got := map[string]string{}
-	files, err := filepath.Glob("*.go")
+	var files []string
+	err := filepath.WalkDir("..", func(path string, _ fs.DirEntry, err error) error { // all that is kept
+		if strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
+			files = append(files, path)
+		}
+		return err
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, file := range files {
-		if strings.HasSuffix(file, "_test.go") {
-			continue
-		}
 		raw, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

@@ -1,4 +1,4 @@
-package store_test
+package db_test
 
 import (
 	"bytes"
@@ -16,11 +16,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-gitops/slipway/internal/server/store"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
+	"github.com/slipway-gitops/slipway/internal/server/store/storetest"
 	"github.com/slipway-gitops/slipway/internal/testenv"
 )
 
 // begin does what a server does first.
-func begin(ctx context.Context, config store.Config) (err error) {
+func begin(ctx context.Context, config db.Config) (err error) {
 	s, err := store.Open(ctx, config)
 	if err != nil {
 		return err
@@ -37,7 +39,7 @@ func begin(ctx context.Context, config store.Config) (err error) {
 func closedFile(t *testing.T, version int64) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "slipway.db")
-	s, err := store.Open(t.Context(), store.Config{URL: path})
+	s, err := store.Open(t.Context(), db.Config{URL: path})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +47,7 @@ func closedFile(t *testing.T, version int64) string {
 	if err == nil {
 		err = s.MigrateTo(t.Context(), version, nil)
 	}
-	(&bench{Store: s, url: path}).fillEarlier(t, version)
+	fillEarlier(t, (&storetest.Bench{Store: s, URL: path}), version)
 	if err := errors.Join(err, s.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +56,7 @@ func closedFile(t *testing.T, version int64) string {
 
 func TestAFileThatIsNoDatabaseAnyMoreIsLeftAsItIs(t *testing.T) {
 	t.Parallel()
-	schemas := store.Schemas()
+	schemas := db.Schemas()
 	newest := schemas[len(schemas)-1]
 	for name, c := range map[string]struct {
 		version int64
@@ -80,24 +82,24 @@ func TestAFileThatIsNoDatabaseAnyMoreIsLeftAsItIs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := closedFile(t, c.version)
-			whole := must[[]byte](t)(os.ReadFile(path))
+			whole := storetest.Must[[]byte](t)(os.ReadFile(path))
 			harmed := c.harm(bytes.Clone(whole))
 			if err := os.WriteFile(path, harmed, 0o600); err != nil {
 				t.Fatal(err)
 			}
 			for range 2 { // it says the same when it is tried again
-				err := begin(t.Context(), store.Config{URL: path})
+				err := begin(t.Context(), db.Config{URL: path})
 				if err == nil || !strings.Contains(err.Error(), c.said) || !strings.Contains(err.Error(), path) {
 					t.Errorf("got %v, want the path and %q", err, c.said)
 				}
 			}
-			if !bytes.Equal(harmed, must[[]byte](t)(os.ReadFile(path))) {
+			if !bytes.Equal(harmed, storetest.Must[[]byte](t)(os.ReadFile(path))) {
 				t.Error("the file was changed")
 			}
 			if err := os.WriteFile(path, whole, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if err := begin(t.Context(), store.Config{URL: path}); err != nil {
+			if err := begin(t.Context(), db.Config{URL: path}); err != nil {
 				t.Errorf("the whole file in its place: %v", err)
 			}
 		})
@@ -118,7 +120,7 @@ func TestAPathThatIsNoFileOfOursIsSaid(t *testing.T) {
 		filepath.Join(dir, "missing.db"):      "there is no database at ",
 		filepath.Join(dir, "a\nline", "a.db"): "no such file or directory",
 	} {
-		err := begin(t.Context(), store.Config{URL: path, Existing: strings.Contains(path, "missing")})
+		err := begin(t.Context(), db.Config{URL: path, Existing: strings.Contains(path, "missing")})
 		if err == nil || !strings.Contains(err.Error(), said) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%q: got %v, want the path and %q", path, err, said)
 		}
@@ -149,7 +151,7 @@ func asNobody(t *testing.T, do func() error) error {
 
 func TestADatabaseThatMayNotBeWrittenIsSaid(t *testing.T) {
 	t.Parallel()
-	schemas := store.Schemas()
+	schemas := db.Schemas()
 	for name, prepare := range map[string]func(path string) error{
 		"the file is read-only": func(path string) error { return os.Chmod(path, 0o444) },
 		"nobody may read it":    func(path string) error { return os.Chmod(path, 0) },
@@ -163,24 +165,24 @@ func TestADatabaseThatMayNotBeWrittenIsSaid(t *testing.T) {
 				t.Skip("this needs to give files to somebody else")
 			}
 			path := closedFile(t, schemas[0])
-			before := must[[]byte](t)(os.ReadFile(path))
+			before := storetest.Must[[]byte](t)(os.ReadFile(path))
 			if err := prepare(path); err != nil {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = os.Chmod(filepath.Dir(path), 0o700) })
 			for dir := filepath.Dir(path); dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
-				if info := must[os.FileInfo](t)(os.Stat(dir)); info.Mode().Perm()&0o001 == 0 {
+				if info := storetest.Must[os.FileInfo](t)(os.Stat(dir)); info.Mode().Perm()&0o001 == 0 {
 					if err := os.Chmod(dir, info.Mode().Perm()|0o001); err != nil {
 						t.Fatal(err)
 					}
 				}
 			}
-			err := asNobody(t, func() error { return begin(t.Context(), store.Config{URL: path}) })
+			err := asNobody(t, func() error { return begin(t.Context(), db.Config{URL: path}) })
 			if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "give the file and its directory to the user that runs this program") {
 				t.Errorf("got %v", err)
 			}
 			_ = os.Chmod(path, 0o600)
-			if !bytes.Equal(before, must[[]byte](t)(os.ReadFile(path))) {
+			if !bytes.Equal(before, storetest.Must[[]byte](t)(os.ReadFile(path))) {
 				t.Error("the file was changed")
 			}
 		})
@@ -193,46 +195,46 @@ func TestACopyThatEverybodyMayReadIsClosedToThem(t *testing.T) {
 	if err := os.Chmod(path, 0o664); err != nil {
 		t.Fatal(err)
 	}
-	if err := begin(t.Context(), store.Config{URL: path}); err != nil {
+	if err := begin(t.Context(), db.Config{URL: path}); err != nil {
 		t.Fatal(err)
 	}
-	if info := must[os.FileInfo](t)(os.Stat(path)); info.Mode().Perm() != 0o660 {
+	if info := storetest.Must[os.FileInfo](t)(os.Stat(path)); info.Mode().Perm() != 0o660 {
 		t.Errorf("its mode is %s", info.Mode())
 	}
 }
 
 func TestADatabaseOfANewerSchemaIsLeftAsItIs(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bench) {
+	storetest.OnBoth(t, func(t *testing.T, b *storetest.Bench) {
 		ctx := t.Context()
-		schemas := store.Schemas()
+		schemas := db.Schemas()
 		newest := schemas[len(schemas)-1]
 		url := filepath.Join(t.TempDir(), "newer.db")
 		if b.IsPostgres() {
 			url = testenv.Postgres(t)
 		}
-		newer := must[*store.Store](t)(store.Open(ctx, store.Config{URL: url, Program: "v9.8.7"}))
+		newer := storetest.Must[*store.Store](t)(store.Open(ctx, db.Config{URL: url, Program: "v9.8.7"}))
 		t.Cleanup(func() { _ = newer.Close() })
-		must[[]string](t)(newer.Migrate(ctx, false))
-		b.Store, b.url = must[*store.Store](t)(store.Open(ctx, store.Config{URL: url, Program: "v1.2.3"})), url
+		storetest.Must[[]string](t)(newer.Migrate(ctx, false))
+		b.Store, b.URL = storetest.Must[*store.Store](t)(store.Open(ctx, db.Config{URL: url, Program: "v1.2.3"})), url
 		t.Cleanup(func() { _ = b.Close() })
-		must[[]string](t)(b.Migrate(ctx, false)) // of the same schema: who wrote it is known still
+		storetest.Must[[]string](t)(b.Migrate(ctx, false)) // of the same schema: who wrote it is known still
 		var backup bytes.Buffer
 		if err := newer.Backup(ctx, &backup); err != nil {
 			t.Fatal(err)
 		}
-		db := b.direct(t)
+		direct := b.Direct(t)
 		for _, statement := range []string{
 			"INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, " + map[bool]string{true: "true", false: "1"}[b.IsPostgres()] + ")",
 			"CREATE TABLE something_new (id TEXT PRIMARY KEY)", "DELETE FROM role",
 		} {
-			if _, err := db.ExecContext(ctx, statement); err != nil {
+			if _, err := direct.ExecContext(ctx, statement); err != nil {
 				t.Fatal(err)
 			}
 		}
-		before := b.content(t, newest)
+		before := contentOf(t, b, newest)
 		for what, err := range map[string]error{
 			"migrate": second(b.Migrate(ctx, false)), "dry run": second(b.Migrate(ctx, true)), "backup": b.Backup(ctx, io.Discard),
-			"settled": b.Settled(ctx), "restore": second(b.Restore(ctx, bytes.NewReader(backup.Bytes()), store.RestoreOptions{})),
+			"settled": b.Settled(ctx), "restore": second(b.Restore(ctx, bytes.NewReader(backup.Bytes()), db.RestoreOptions{})),
 		} {
 			if err == nil || what != "restore" && !strings.Contains(err.Error(),
 				fmt.Sprintf("the database has schema 9999, written by slipway-server v9.8.7, and this program knows %d: "+
@@ -240,11 +242,11 @@ func TestADatabaseOfANewerSchemaIsLeftAsItIs(t *testing.T) {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
-		if diff := cmp.Diff(before, b.content(t, newest)); diff != "" {
+		if diff := cmp.Diff(before, contentOf(t, b, newest)); diff != "" {
 			t.Errorf("it was changed (-before +after):\n%s", diff)
 		}
 		// Of its backup it is said too. Where nothing says who wrote it, it is refused as well.
-		if _, err := db.ExecContext(ctx, "DROP TABLE setting"); err != nil {
+		if _, err := direct.ExecContext(ctx, "DROP TABLE setting"); err != nil {
 			t.Fatal(err)
 		}
 		if err := second(b.Migrate(ctx, false)); err == nil || !strings.Contains(err.Error(),

@@ -1,4 +1,4 @@
-package store
+package db
 
 import (
 	"errors"
@@ -28,37 +28,37 @@ var (
 // maxReferences is how many of those that refer to a thing an error names.
 const maxReferences = 10
 
-// refusal is an error for the store's callers and for people.
-type refusal struct {
-	kind error
-	said api.Error
+// Refusal is an error for the store's callers and for people.
+type Refusal struct {
+	Kind error
+	Said api.Error
 }
 
-func (r *refusal) Error() string   { return r.said.Message }
-func (r *refusal) Unwrap() []error { return []error{r.kind, &r.said} }
+func (r *Refusal) Error() string   { return r.Said.Message }
+func (r *Refusal) Unwrap() []error { return []error{r.Kind, &r.Said} }
 
-func notFound(noun, id string) error {
-	return &refusal{ErrNotFound, api.Error{Code: api.CodeNotFound, Message: fmt.Sprintf("%s %q does not exist", noun, id)}}
+func NotFound(noun, id string) error {
+	return &Refusal{ErrNotFound, api.Error{Code: api.CodeNotFound, Message: fmt.Sprintf("%s %q does not exist", noun, id)}}
 }
 
-func exists(noun, id string) error {
-	return &refusal{ErrExists, api.Error{
+func Exists(noun, id string) error {
+	return &Refusal{ErrExists, api.Error{
 		Code: api.CodeConflict, Message: fmt.Sprintf("%s %q exists already: choose another name, or change that one", noun, id),
 	}}
 }
 
-func stale(noun, id string, asked, present int64) error {
-	return &refusal{ErrStale, api.Error{
+func Stale(noun, id string, asked, present int64) error {
+	return &Refusal{ErrStale, api.Error{
 		Code:    api.CodeConflict,
 		Message: fmt.Sprintf("%s %q has changed since version %d, it is at %d: read it again and repeat the change", noun, id, asked, present),
 	}}
 }
 
-func invalid(field, format string, args ...any) error {
-	return &refusal{ErrInvalid, api.Error{Code: api.CodeInvalid, Message: fmt.Sprintf(format, args...), Field: field}}
+func Invalid(field, format string, args ...any) error {
+	return &Refusal{ErrInvalid, api.Error{Code: api.CodeInvalid, Message: fmt.Sprintf(format, args...), Field: field}}
 }
 
-func referenced(noun, id string, by []api.Ref) error {
+func Referenced(noun, id string, by []api.Ref) error {
 	var names []string
 	for i, ref := range by {
 		if i == maxReferences {
@@ -67,13 +67,13 @@ func referenced(noun, id string, by []api.Ref) error {
 		}
 		names = append(names, ref.Type+" "+ref.ID)
 	}
-	return &refusal{ErrReferenced, api.Error{
+	return &Refusal{ErrReferenced, api.Error{
 		Code:       api.CodeConflict,
 		Message:    fmt.Sprintf("%s %q is still in use by %s: delete those first, or force it", noun, id, strings.Join(names, ", ")),
 		References: by[:min(len(by), maxReferences)],
 	}}
 }
 
-func isNotFound(err error) bool { return errors.Is(err, ErrNotFound) }
+func IsNotFound(err error) bool { return errors.Is(err, ErrNotFound) }
 
-func isExists(err error) bool { return errors.Is(err, ErrExists) }
+func IsExists(err error) bool { return errors.Is(err, ErrExists) }

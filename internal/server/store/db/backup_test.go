@@ -1,9 +1,8 @@
-package store_test
+package db_test
 
 import (
 	"bytes"
 	"compress/gzip"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,18 +21,20 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/authn"
 	"github.com/slipway-gitops/slipway/internal/server/gateway"
 	"github.com/slipway-gitops/slipway/internal/server/store"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
+	"github.com/slipway-gitops/slipway/internal/server/store/storetest"
 	"github.com/slipway-gitops/slipway/internal/testenv"
 )
 
 // fill puts something into every table.
-func (b *bench) fill(t *testing.T) {
+func fill(t *testing.T, b *storetest.Bench) {
 	t.Helper()
 	ctx := t.Context()
-	b.tree(t)
-	must[bool](t)(b.CreateFirstAdmin(ctx, authn.User{User: api.User{Meta: api.Meta{Name: "admin", DisplayName: "Ü <&>\u2028\""}}, PasswordHash: "$argon2id$"}))
-	must[api.Group](t)(b.Groups().Create(ctx, api.Group{Meta: api.Meta{Name: "devs", Scope: "org.acme", Labels: map[string]string{"a": "b"}}, Members: []string{"admin"}}))
-	must[api.ServiceAccount](t)(b.ServiceAccounts().Create(ctx, api.ServiceAccount{Meta: api.Meta{Name: "ci", Scope: "org.acme"}}))
-	must[api.ResourceGroup](t)(b.ResourceGroups().Create(ctx, api.ResourceGroup{Meta: api.Meta{Name: "g"}, Selectors: []string{"a=b"}}))
+	b.Tree(t)
+	storetest.Must[bool](t)(b.CreateFirstAdmin(ctx, authn.User{User: api.User{Meta: api.Meta{Name: "admin", DisplayName: "Ü <&>\u2028\""}}, PasswordHash: "$argon2id$"}))
+	storetest.Must[api.Group](t)(b.Groups().Create(ctx, api.Group{Meta: api.Meta{Name: "devs", Scope: "org.acme", Labels: map[string]string{"a": "b"}}, Members: []string{"admin"}}))
+	storetest.Must[api.ServiceAccount](t)(b.ServiceAccounts().Create(ctx, api.ServiceAccount{Meta: api.Meta{Name: "ci", Scope: "org.acme"}}))
+	storetest.Must[api.ResourceGroup](t)(b.ResourceGroups().Create(ctx, api.ResourceGroup{Meta: api.Meta{Name: "g"}, Selectors: []string{"a=b"}}))
 	err := b.CreateToken(ctx, authn.Token{Hash: "h", Token: api.Token{ID: "t", Name: "n", Owner: api.Principal{Type: "user", ID: "admin"}}}, authn.Grounds{})
 	if err != nil {
 		t.Fatal(err)
@@ -41,33 +42,33 @@ func (b *bench) fill(t *testing.T) {
 	if err := b.CreateSession(ctx, authn.Session{Hash: "s", User: "admin"}, authn.Grounds{}); err != nil {
 		t.Fatal(err)
 	}
-	a, epoch := b.agent(t, "prod", "org.acme")
-	must[api.Mapping](t)(b.SetMapping(ctx, api.Mapping{Agent: a.ID, ArgoProject: "shop", Project: "acme.shop"}))
+	a, epoch := b.Agent(t, "prod", "org.acme")
+	storetest.Must[api.Mapping](t)(b.SetMapping(ctx, api.Mapping{Agent: a.ID, ArgoProject: "shop", Project: "acme.shop"}))
 	var items []agentapi.Item
 	for _, name := range strings.Fields(strings.Repeat("a b c d e f g h i j ", 30)) {
-		items = append(items, app(name+"-"+string(rune('a'+len(items)%26))+"x"+strings.Repeat("y", len(items)/26), "shop"))
+		items = append(items, storetest.App(name+"-"+string(rune('a'+len(items)%26))+"x"+strings.Repeat("y", len(items)/26), "shop"))
 	}
-	must[[]gateway.Changed](t)(b.ApplyItems(ctx, a.UID, epoch, 1, items, b.clock.Now()))
+	storetest.Must[[]gateway.Changed](t)(b.ApplyItems(ctx, a.UID, epoch, 1, items, b.Clock.Now()))
 	err = b.AddCommand(ctx, gateway.Command{Command: agentapi.Command{
-		ID: "c", Agent: a.UID, Kind: agentapi.KindSync, Issued: b.clock.Now(), Deadline: b.clock.Now(),
+		ID: "c", Agent: a.UID, Kind: agentapi.KindSync, Issued: b.Clock.Now(), Deadline: b.Clock.Now(),
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	channel := must[api.NotificationChannel](t)(b.NotificationChannels().Create(ctx, api.NotificationChannel{Meta: api.Meta{Name: "ops"}, Kind: "slack", Secret: "ops"}))
-	must[api.NotificationRule](t)(b.NotificationRules().Create(ctx, api.NotificationRule{Meta: api.Meta{Name: "r"}, Channel: channel.ID, Events: []string{api.NotifyHeld}}))
-	b.record(t, a, epoch, []string{"1"}, recordOf("0a", 10, map[string]string{"a": "1", "b": "2"}))
-	must[api.Service](t)(b.Services().Create(ctx, api.Service{Meta: api.Meta{Name: "checkout", Scope: "org.acme"}}))
-	must[api.Environment](t)(b.Environments().Create(ctx, api.Environment{
+	channel := storetest.Must[api.NotificationChannel](t)(b.NotificationChannels().Create(ctx, api.NotificationChannel{Meta: api.Meta{Name: "ops"}, Kind: "slack", Secret: "ops"}))
+	storetest.Must[api.NotificationRule](t)(b.NotificationRules().Create(ctx, api.NotificationRule{Meta: api.Meta{Name: "r"}, Channel: channel.ID, Events: []string{api.NotifyHeld}}))
+	b.Record(t, a, epoch, []string{"1"}, storetest.RecordOf("0a", 10, map[string]string{"a": "1", "b": "2"}))
+	storetest.Must[api.Service](t)(b.Services().Create(ctx, api.Service{Meta: api.Meta{Name: "checkout", Scope: "org.acme"}}))
+	storetest.Must[api.Environment](t)(b.Environments().Create(ctx, api.Environment{
 		Meta: api.Meta{Name: "production", Scope: "org.acme"}, Clusters: []api.EnvironmentCluster{{Agent: a.ID, Cluster: "in-cluster"}},
 	}))
-	must[api.ApplicationLinked](t)(b.SetLink(ctx, a.ID, "argocd", items[0].Name, api.ApplicationLink{Service: "org.acme.checkout"}))
-	must[api.View](t)(b.SaveView(ctx, api.Principal{}, api.View{Name: "bad", Filter: api.FleetFilter{Held: true}}))
+	storetest.Must[api.ApplicationLinked](t)(b.SetLink(ctx, a.ID, "argocd", items[0].Name, api.ApplicationLink{Service: "org.acme.checkout"}))
+	storetest.Must[api.View](t)(b.SaveView(ctx, api.Principal{}, api.View{Name: "bad", Filter: api.FleetFilter{Held: true}}))
 	if err := b.AddJob(ctx, api.Job{ID: "j"}, "", []string{"org.acme.prod/argocd/a"}); err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {
-		must[any](t)(b.AppendAudit(ctx, "", b.entry("role.create", api.Ref{})))
+		storetest.Must[any](t)(b.AppendAudit(ctx, "", b.Entry("role.create", api.Ref{})))
 	}
 }
 
@@ -86,16 +87,16 @@ func lines(t *testing.T, backup []byte) []string {
 }
 
 func TestABackupIsRestoredIntoEitherDatabase(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bench) {
+	storetest.OnBoth(t, func(t *testing.T, b *storetest.Bench) {
 		ctx := t.Context()
-		b.fill(t)
+		fill(t, b)
 		var backup bytes.Buffer
 		if err := b.Backup(ctx, &backup); err != nil {
 			t.Fatal(err)
 		}
 		for name, url := range map[string]string{"SQLite": filepath.Join(t.TempDir(), "copy.db"), "PostgreSQL": testenv.Postgres(t)} {
-			restored := open(t, url, false)
-			done, err := restored.Restore(ctx, bytes.NewReader(backup.Bytes()), store.RestoreOptions{})
+			restored := storetest.Open(t, url, false)
+			done, err := restored.Restore(ctx, bytes.NewReader(backup.Bytes()), db.RestoreOptions{})
 			if err != nil {
 				t.Fatalf("restore into %s: %v", name, err)
 			}
@@ -103,31 +104,31 @@ func TestABackupIsRestoredIntoEitherDatabase(t *testing.T) {
 			if _, err := restored.AuthToken(ctx, "t"); api.CodeOf(err) != api.CodeNotFound || done.Tokens != 1 || done.At.IsZero() {
 				t.Errorf("%s: a token of the backup counts again: %v, %+v", name, err, done)
 			}
-			if _, err := restored.Restore(ctx, bytes.NewReader(backup.Bytes()), store.RestoreOptions{}); err == nil {
+			if _, err := restored.Restore(ctx, bytes.NewReader(backup.Bytes()), db.RestoreOptions{}); err == nil {
 				t.Errorf("%s: a backup is restored over what is there", name)
 			}
-			if n := restored.verify(t); n != 3 {
+			if n := restored.Verify(t); n != 3 {
 				t.Errorf("%s: %d entries of the audit", name, n)
 			}
-			a := must[api.Agent](t)(restored.Agents().Get(ctx, "org.acme.prod"))
+			a := storetest.Must[api.Agent](t)(restored.Agents().Get(ctx, "org.acme.prod"))
 			if a.Status.Epoch < 1_000_000 {
 				t.Errorf("%s: epochs that were given go on at %d", name, a.Status.Epoch)
 			}
 			_, err = restored.Session(ctx, "s")
-			code(t, err, api.CodeNotFound)
+			storetest.Code(t, err, api.CodeNotFound)
 			// It goes on where it was.
-			must[any](t)(restored.AppendAudit(ctx, "", restored.entry("role.create", api.Ref{})))
-			if n := restored.verify(t); n != 4 {
+			storetest.Must[any](t)(restored.AppendAudit(ctx, "", restored.Entry("role.create", api.Ref{})))
+			if n := restored.Verify(t); n != 4 {
 				t.Errorf("%s: %d entries of the audit, want 4", name, n)
 			}
-			must[api.Role](t)(restored.Roles().Create(ctx, api.Role{Meta: api.Meta{Name: "r", Scope: "org.acme"}}))
+			storetest.Must[api.Role](t)(restored.Roles().Create(ctx, api.Role{Meta: api.Meta{Name: "r", Scope: "org.acme"}}))
 			if err := restored.AddCommand(ctx, gateway.Command{Command: agentapi.Command{ID: "d", Agent: a.UID}}); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
 		// What is restored is what was there: its backup is the same.
-		same := open(t, filepath.Join(t.TempDir(), "same.db"), false)
-		if _, err := same.Restore(ctx, bytes.NewReader(backup.Bytes()), store.RestoreOptions{KeepTokens: true}); err != nil {
+		same := storetest.Open(t, filepath.Join(t.TempDir(), "same.db"), false)
+		if _, err := same.Restore(ctx, bytes.NewReader(backup.Bytes()), db.RestoreOptions{KeepTokens: true}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := same.AuthToken(ctx, "t"); err != nil {
@@ -152,7 +153,7 @@ func TestABackupIsRestoredIntoEitherDatabase(t *testing.T) {
 }
 
 func TestABackupOfTheFirstSchemaIsRestored(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bench) {
+	storetest.OnBoth(t, func(t *testing.T, b *storetest.Bench) {
 		var backup bytes.Buffer
 		zipped := gzip.NewWriter(&backup)
 		_, err := io.WriteString(zipped, `{"format":"slipway-backup","version":1,"schema":1}
@@ -166,11 +167,11 @@ func TestABackupOfTheFirstSchemaIsRestored(t *testing.T) {
 		if b.IsPostgres() {
 			url = testenv.Postgres(t)
 		}
-		old := open(t, url, false)
-		if _, err := old.Restore(t.Context(), &backup, store.RestoreOptions{}); err != nil {
+		old := storetest.Open(t, url, false)
+		if _, err := old.Restore(t.Context(), &backup, db.RestoreOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		if pending := must[[]string](t)(old.Migrate(t.Context(), true)); len(pending) > 0 {
+		if pending := storetest.Must[[]string](t)(old.Migrate(t.Context(), true)); len(pending) > 0 {
 			t.Errorf("not migrated: %v", pending)
 		}
 	})
@@ -178,13 +179,13 @@ func TestABackupOfTheFirstSchemaIsRestored(t *testing.T) {
 
 func TestABackupThatIsNotWholeIsRefused(t *testing.T) {
 	t.Parallel()
-	b := open(t, filepath.Join(t.TempDir(), "a.db"), true)
-	b.fill(t)
+	b := storetest.Open(t, filepath.Join(t.TempDir(), "a.db"), true)
+	fill(t, b)
 	var whole bytes.Buffer
 	if err := b.Backup(t.Context(), &whole); err != nil {
 		t.Fatal(err)
 	}
-	names := must[[]string](t)(open(t, filepath.Join(t.TempDir(), "new.db"), false).Migrate(t.Context(), true))
+	names := storetest.Must[[]string](t)(storetest.Open(t, filepath.Join(t.TempDir(), "new.db"), false).Migrate(t.Context(), true))
 	newest, _, _ := strings.Cut(names[len(names)-1], "_") // numbers may be missing in between
 	head := fmt.Sprintf(`{"format":"slipway-backup","version":1,"schema":%s}`, strings.TrimLeft(newest, "0"))
 	body := lines(t, whole.Bytes())
@@ -211,12 +212,12 @@ func TestABackupThatIsNotWholeIsRefused(t *testing.T) {
 		"a newer schema":      zip(`{"format":"slipway-backup","version":1,"schema":9999}`, `{"rows":0}`),
 		"no schema":           zip(`{"format":"slipway-backup","version":1}`, `{"rows":0}`),
 	} {
-		empty := open(t, filepath.Join(t.TempDir(), "b.db"), false)
-		if _, err := empty.Restore(t.Context(), bytes.NewReader(backup), store.RestoreOptions{}); err == nil {
+		empty := storetest.Open(t, filepath.Join(t.TempDir(), "b.db"), false)
+		if _, err := empty.Restore(t.Context(), bytes.NewReader(backup), db.RestoreOptions{}); err == nil {
 			t.Errorf("%s: it is restored", name)
 		}
 		// It can be tried again with a good one.
-		if _, err := empty.Restore(t.Context(), bytes.NewReader(whole.Bytes()), store.RestoreOptions{}); err != nil {
+		if _, err := empty.Restore(t.Context(), bytes.NewReader(whole.Bytes()), db.RestoreOptions{}); err != nil {
 			t.Errorf("%s: then a good one: %v", name, err)
 		}
 	}
@@ -233,30 +234,15 @@ func FuzzRestore(f *testing.F) {
 		_, _ = io.WriteString(zipped, `{"format":"slipway-backup","version":1,"schema":1}`+"\n")
 		_, _ = zipped.Write(body)
 		_ = zipped.Close()
-		s := open(t, filepath.Join(t.TempDir(), "fuzz.db"), false)
-		_, _ = s.Restore(t.Context(), &backup, store.RestoreOptions{}) // it may refuse
+		s := storetest.Open(t, filepath.Join(t.TempDir(), "fuzz.db"), false)
+		_, _ = s.Restore(t.Context(), &backup, db.RestoreOptions{}) // it may refuse
 	})
 }
 
-// driverOf opens the database beside the store.
-func (b *bench) direct(t *testing.T) *sql.DB {
-	t.Helper()
-	driver, url := "sqlite", b.url
-	if b.IsPostgres() {
-		driver = "pgx"
-	}
-	db, err := sql.Open(driver, url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	return db
-}
-
 func TestABackupHoldsEveryTableThatLasts(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bench) {
+	storetest.OnBoth(t, func(t *testing.T, b *storetest.Bench) {
 		var backup bytes.Buffer
-		b.fill(t)
+		fill(t, b)
 		if err := b.Backup(t.Context(), &backup); err != nil {
 			t.Fatal(err)
 		}
@@ -276,7 +262,7 @@ func TestABackupHoldsEveryTableThatLasts(t *testing.T) {
 		if b.IsPostgres() {
 			query = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
 		}
-		rows, err := b.direct(t).QueryContext(t.Context(), query)
+		rows, err := b.Direct(t).QueryContext(t.Context(), query)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -308,10 +294,10 @@ func TestADryRunOfMigrationsChangesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := open(t, url(t), false)
+			b := storetest.Open(t, url(t), false)
 			ctx := t.Context()
-			would := must[[]string](t)(b.Migrate(ctx, true))
-			if again := must[[]string](t)(b.Migrate(ctx, true)); len(would) == 0 || cmp.Diff(would, again) != "" {
+			would := storetest.Must[[]string](t)(b.Migrate(ctx, true))
+			if again := storetest.Must[[]string](t)(b.Migrate(ctx, true)); len(would) == 0 || cmp.Diff(would, again) != "" {
 				t.Errorf("would run %v, then %v", would, again)
 			}
 			if _, err := b.Organizations().Get(ctx, "acme"); err == nil || api.CodeOf(err) != api.CodeInternal {
@@ -320,16 +306,16 @@ func TestADryRunOfMigrationsChangesNothing(t *testing.T) {
 			if err := b.Backup(ctx, io.Discard); err == nil {
 				t.Error("a database without a schema is backed up")
 			}
-			if diff := cmp.Diff(would, must[[]string](t)(b.Migrate(ctx, false))); diff != "" {
+			if diff := cmp.Diff(would, storetest.Must[[]string](t)(b.Migrate(ctx, false))); diff != "" {
 				t.Errorf("ran (-would +did):\n%s", diff)
 			}
 			for _, dry := range []bool{true, false} {
-				if left := must[[]string](t)(b.Migrate(ctx, dry)); len(left) > 0 {
+				if left := storetest.Must[[]string](t)(b.Migrate(ctx, dry)); len(left) > 0 {
 					t.Errorf("left: %v", left)
 				}
 			}
 			// A database of a newer program is left alone.
-			if _, err := b.direct(t).ExecContext(ctx, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, "+map[bool]string{true: "true", false: "1"}[b.IsPostgres()]+")"); err != nil {
+			if _, err := b.Direct(t).ExecContext(ctx, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, "+map[bool]string{true: "true", false: "1"}[b.IsPostgres()]+")"); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := b.Migrate(ctx, true); err == nil || !strings.Contains(err.Error(), "newer") {
@@ -342,8 +328,8 @@ func TestADryRunOfMigrationsChangesNothing(t *testing.T) {
 func TestTheFileOfTheDatabaseIsForItsOwnerAlone(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "with space & 100%.db")
-	b := open(t, "sqlite:"+path, true)
-	b.fill(t)
+	b := storetest.Open(t, "sqlite:"+path, true)
+	fill(t, b)
 	for _, name := range []string{path, path + "-wal", path + "-shm"} {
 		info, err := os.Stat(name)
 		if err != nil || info.Mode().Perm() != 0o600 {
@@ -356,13 +342,13 @@ func TestWhatWasDroppedIsNotInTheFile(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	path := filepath.Join(t.TempDir(), "slipway.db")
-	s, err := store.Open(ctx, store.Config{URL: path})
+	s, err := store.Open(ctx, db.Config{URL: path})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{s, &clock{now: time.Now()}, path}
-	must[[]string](t)(s.Migrate(ctx, false))
-	a, _ := b.agent(t, "prod", "account")
+	b := &storetest.Bench{Store: s, Clock: storetest.ClockAt(time.Now()), URL: path}
+	storetest.Must[[]string](t)(s.Migrate(ctx, false))
+	a, _ := b.Agent(t, "prod", "account")
 	body := `{"value":"` + strings.Repeat("needle", 2000) + `"}`
 	err = s.AddCommand(ctx, gateway.Command{Command: agentapi.Command{
 		ID: "c", Agent: a.UID, Kind: agentapi.KindObjectApply, Body: json.RawMessage(body), Deadline: time.Now(),
@@ -370,7 +356,7 @@ func TestWhatWasDroppedIsNotInTheFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	must[bool](t)(s.FinishCommand(ctx, a.UID, agentapi.Result{ID: "c", Status: agentapi.StatusDone}, false, time.Now()))
+	storetest.Must[bool](t)(s.FinishCommand(ctx, a.UID, agentapi.Result{ID: "c", Status: agentapi.StatusDone}, false, time.Now()))
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -389,7 +375,7 @@ func TestWhatWasDroppedIsNotInTheFile(t *testing.T) {
 func TestAnAddressThatIsNoneIsSaidWithoutItsPassword(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{"", "sqlite:", "mysql://root:hunter2@host/db", "postgres://u:hunter2@[bad/db", "postgres://u:hunter2@127.0.0.1:1/db?connect_timeout=1"} {
-		s, err := store.Open(t.Context(), store.Config{URL: url})
+		s, err := store.Open(t.Context(), db.Config{URL: url})
 		if err == nil {
 			_ = s.Close()
 			t.Errorf("%q is opened", url)

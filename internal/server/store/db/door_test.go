@@ -1,4 +1,4 @@
-package store
+package db
 
 import (
 	"context"
@@ -32,12 +32,12 @@ func TestEveryTextColumnTakesEveryText(t *testing.T) {
 			}
 			columns := map[string][]string{}
 			many := 0
-			err = s.read(t.Context(), func(tx tx) error {
+			err = s.Read(t.Context(), func(tx Tx) error {
 				query := "SELECT m.name, c.name FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type = 'table' AND upper(c.type) = 'TEXT'"
 				if tx.dialect == postgres {
 					query = "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = current_schema() AND data_type = 'text'"
 				}
-				return tx.each(t.Context(), query, nil, func(rows *sql.Rows) error {
+				return tx.Each(t.Context(), query, nil, func(rows *sql.Rows) error {
 					var table, column string
 					err := rows.Scan(&table, &column)
 					columns[table] = append(columns[table], column)
@@ -62,9 +62,9 @@ func TestEveryTextColumnTakesEveryText(t *testing.T) {
 }
 
 // takes writes a text into no row of a column: what a database refuses to read, it refuses then as well.
-func takes(ctx context.Context, s *Store, table, column string, text any) error {
-	return s.write(ctx, func(t tx) error {
-		_, err := t.exec(ctx, `UPDATE "`+table+`" SET "`+column+`" = ? WHERE "`+column+`" = ? AND 1 = 0`, text, text)
+func takes(ctx context.Context, s *DB, table, column string, text any) error {
+	return s.Write(ctx, func(t Tx) error {
+		_, err := t.Exec(ctx, `UPDATE "`+table+`" SET "`+column+`" = ? WHERE "`+column+`" = ? AND 1 = 0`, text, text)
 		return err
 	})
 }

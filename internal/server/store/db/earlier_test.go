@@ -1,4 +1,4 @@
-package store_test
+package db_test
 
 import (
 	"bytes"
@@ -12,15 +12,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/slipway-gitops/slipway/internal/server/store"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
+	"github.com/slipway-gitops/slipway/internal/server/store/storetest"
 	"github.com/slipway-gitops/slipway/internal/testenv"
 )
 
 // onEachEarlier runs a test on either database, filled, of each schema before this program's.
-func onEachEarlier(t *testing.T, test func(t *testing.T, b *bench, version int64)) {
+func onEachEarlier(t *testing.T, test func(t *testing.T, b *storetest.Bench, version int64)) {
 	t.Helper()
 	t.Parallel()
-	schemas := store.Schemas()
+	schemas := db.Schemas()
 	for name, postgres := range map[string]bool{"SQLite": false, "PostgreSQL": true} {
 		for _, version := range schemas[:len(schemas)-1] {
 			t.Run(fmt.Sprintf("%s/%03d", name, version), func(t *testing.T) {
@@ -32,28 +33,28 @@ func onEachEarlier(t *testing.T, test func(t *testing.T, b *bench, version int64
 }
 
 func TestADatabaseOfAnyEarlierSchemaKeepsEveryValue(t *testing.T) {
-	onEachEarlier(t, func(t *testing.T, b *bench, version int64) {
-		before := b.content(t, version)
-		must[[]string](t)(b.Migrate(t.Context(), false))
-		b.checkMigrated(t, before, version)
-		b.checkWords(t, version)
-		b.tree(t) // and it works
-		if again := must[[]string](t)(b.Migrate(t.Context(), false)); len(again) > 0 {
+	onEachEarlier(t, func(t *testing.T, b *storetest.Bench, version int64) {
+		before := contentOf(t, b, version)
+		storetest.Must[[]string](t)(b.Migrate(t.Context(), false))
+		checkMigrated(t, b, before, version)
+		checkWords(t, b, version)
+		b.Tree(t) // and it works
+		if again := storetest.Must[[]string](t)(b.Migrate(t.Context(), false)); len(again) > 0 {
 			t.Errorf("migrated again: %v", again)
 		}
 	})
 }
 
 // checkMigrated checks that all rows of an earlier schema are there, and no others than an empty database has.
-func (b *bench) checkMigrated(t *testing.T, before map[string]rowsOf, version int64) {
+func checkMigrated(t *testing.T, b *storetest.Bench, before map[string]rowsOf, version int64) {
 	t.Helper()
-	schemas := store.Schemas()
+	schemas := db.Schemas()
 	newest := schemas[len(schemas)-1]
-	if now := must[int64](t)(b.SchemaVersion(t.Context())); now != newest {
+	if now := storetest.Must[int64](t)(b.SchemaVersion(t.Context())); now != newest {
 		t.Fatalf("it has schema %d, want %d", now, newest)
 	}
-	fresh := open(t, filepath.Join(t.TempDir(), "fresh.db"), true).content(t, newest)
-	after := b.content(t, newest)
+	fresh := contentOf(t, storetest.Open(t, filepath.Join(t.TempDir(), "fresh.db"), true), newest)
+	after := contentOf(t, b, newest)
 	for _, table := range earlierTables(version) {
 		want := before[table.name].clone()
 		if table.name == "item" {
@@ -111,12 +112,12 @@ func migratedItem(row map[string]any, version int64) {
 }
 
 // checkWords checks what a search looks through, which a migration writes for items from before it.
-func (b *bench) checkWords(t *testing.T, version int64) {
+func checkWords(t *testing.T, b *storetest.Bench, version int64) {
 	t.Helper()
 	if version >= 6 {
 		return
 	}
-	db := b.direct(t)
+	db := b.Direct(t)
 	defer func() { _ = db.Close() }()
 	for _, row := range readTable(t, db, "item") {
 		words := fmt.Sprint(row["words"])
@@ -129,16 +130,16 @@ func (b *bench) checkWords(t *testing.T, version int64) {
 }
 
 func TestIndicesThatAnEarlierProgramMadeAreDropped(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bench) {
+	storetest.OnBoth(t, func(t *testing.T, b *storetest.Bench) {
 		old := earlier(t, b.IsPostgres(), 8)
-		db := old.direct(t)
+		db := old.Direct(t)
 		indices := strings.Fields("item_by_name item_by_change item_by_end item_by_health item_by_sync item_by_argo_project item_by_agent")
 		for _, index := range indices {
 			if _, err := db.ExecContext(t.Context(), "CREATE INDEX "+index+" ON item (kind, id)"); err != nil {
 				t.Fatal(err)
 			}
 		}
-		must[[]string](t)(old.Migrate(t.Context(), false))
+		storetest.Must[[]string](t)(old.Migrate(t.Context(), false))
 		for _, index := range indices {
 			if _, err := db.ExecContext(t.Context(), "DROP INDEX "+index); err == nil {
 				t.Errorf("%s is there", index)
@@ -154,13 +155,13 @@ func TestAMigrationThatIsInterruptedIsDoneAgain(t *testing.T) {
 	t.Parallel()
 	t.Run("SQLite", func(t *testing.T) {
 		t.Parallel()
-		interruptMigrations(t, false, func(b *bench, version int64, at int) error {
-			return migrateInAProcess(t, b.url, version, at)
+		interruptMigrations(t, false, func(b *storetest.Bench, version int64, at int) error {
+			return migrateInAProcess(t, b.URL, version, at)
 		})
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
 		t.Parallel()
-		interruptMigrations(t, true, func(b *bench, version int64, at int) error {
+		interruptMigrations(t, true, func(b *storetest.Bench, version int64, at int) error {
 			return b.MigrateTo(t.Context(), version, insertAt(version, at, "SELECT pg_terminate_backend(pg_backend_pid())"))
 		})
 	})
@@ -177,27 +178,27 @@ func insertAt(version int64, at int, statement string) func(int64, []string) []s
 }
 
 // interruptMigrations interrupts each migration before several of its statements and after the last: nothing has changed then.
-func interruptMigrations(t *testing.T, postgres bool, interrupt func(b *bench, version int64, at int) error) {
-	schemas := store.Schemas()
+func interruptMigrations(t *testing.T, postgres bool, interrupt func(b *storetest.Bench, version int64, at int) error) {
+	schemas := db.Schemas()
 	b := earlier(t, postgres, schemas[0])
 	for i, version := range schemas[1:] {
-		b.fillEarlier(t, schemas[i])
-		before := b.content(t, schemas[i])
-		count := len(store.SchemaText(version))
+		fillEarlier(t, b, schemas[i])
+		before := contentOf(t, b, schemas[i])
+		count := len(db.SchemaText(version))
 		for _, at := range slices.Compact([]int{0, 1, count / 2, count - 1, count}) {
 			if err := interrupt(b, version, at); err == nil {
 				t.Fatalf("migration %d is not interrupted before statement %d", version, at)
 			}
-			if now := must[int64](t)(b.SchemaVersion(t.Context())); now != schemas[i] {
+			if now := storetest.Must[int64](t)(b.SchemaVersion(t.Context())); now != schemas[i] {
 				t.Fatalf("after migration %d was interrupted before statement %d of %d the schema is %d, want %d", version, at, count, now, schemas[i])
 			}
-			if diff := cmp.Diff(before, b.content(t, schemas[i])); diff != "" {
+			if diff := cmp.Diff(before, contentOf(t, b, schemas[i])); diff != "" {
 				t.Errorf("after migration %d was interrupted before statement %d of %d (-before +after):\n%s", version, at, count, diff)
 			}
 		}
 		if i+2 == len(schemas) {
-			must[[]string](t)(b.Migrate(t.Context(), false))
-			b.checkMigrated(t, before, schemas[i])
+			storetest.Must[[]string](t)(b.Migrate(t.Context(), false))
+			checkMigrated(t, b, before, schemas[i])
 		} else if err := b.MigrateTo(t.Context(), version, nil); err != nil {
 			t.Fatalf("after migration %d was interrupted: %v", version, err)
 		}
@@ -213,10 +214,10 @@ func TestServersThatMigrateAtTheSameTimeMigrateOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			first := earlier(t, postgres, 1)
-			before := first.content(t, 1)
-			all := []*bench{first}
+			before := contentOf(t, first, 1)
+			all := []*storetest.Bench{first}
 			for range 3 {
-				all = append(all, open(t, first.url, false))
+				all = append(all, storetest.Open(t, first.URL, false))
 			}
 			var wait sync.WaitGroup
 			var mu sync.Mutex
@@ -238,10 +239,10 @@ func TestServersThatMigrateAtTheSameTimeMigrateOnce(t *testing.T) {
 				t.Fatalf("of several servers one cannot start: %v", failed)
 			}
 			slices.Sort(ran)
-			if want := len(store.Schemas()) - 1; len(ran) != want || len(slices.Compact(slices.Clone(ran))) != want {
+			if want := len(db.Schemas()) - 1; len(ran) != want || len(slices.Compact(slices.Clone(ran))) != want {
 				t.Errorf("%d migrations ran, want %d, each once: %v", len(ran), want, ran)
 			}
-			first.checkMigrated(t, before, 1)
+			checkMigrated(t, first, before, 1)
 		})
 	}
 }
@@ -250,8 +251,8 @@ func TestABackupOfAnyEarlierSchemaIsRestored(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes long: make test runs it")
 	}
-	onEachEarlier(t, func(t *testing.T, b *bench, version int64) {
-		before := b.content(t, version)
+	onEachEarlier(t, func(t *testing.T, b *storetest.Bench, version int64) {
+		before := contentOf(t, b, version)
 		var backup bytes.Buffer
 		if err := b.Backup(t.Context(), &backup); err != nil {
 			t.Fatalf("this program backs up what is to be migrated: %v", err)
@@ -260,8 +261,8 @@ func TestABackupOfAnyEarlierSchemaIsRestored(t *testing.T) {
 		if !b.IsPostgres() { // into the other one
 			url = testenv.Postgres(t)
 		}
-		restored := open(t, url, false)
-		if _, err := restored.Restore(t.Context(), &backup, store.RestoreOptions{KeepTokens: true}); err != nil {
+		restored := storetest.Open(t, url, false)
+		if _, err := restored.Restore(t.Context(), &backup, db.RestoreOptions{KeepTokens: true}); err != nil {
 			t.Fatal(err)
 		}
 		for _, row := range before["agent"] { // epochs that were given are not given again
@@ -270,6 +271,6 @@ func TestABackupOfAnyEarlierSchemaIsRestored(t *testing.T) {
 		for _, table := range strings.Fields("session attempt pending idempotency server job event event_place notification_delivery notification_place notification_seen") {
 			delete(before, table)
 		}
-		restored.checkMigrated(t, before, version)
+		checkMigrated(t, restored, before, version)
 	})
 }

@@ -1,4 +1,4 @@
-package store
+package db
 
 import (
 	"context"
@@ -26,17 +26,17 @@ const (
 // conflictTries is how often PostgreSQL may call a transaction back.
 const conflictTries = 5
 
-// tx is a transaction: what all queries go through.
-type tx struct {
-	*sql.Tx
+// Tx is a transaction: what all queries go through.
+type Tx struct {
+	sql     *sql.Tx // not embedded: every statement goes through Exec, One and Each
 	dialect dialect
-	now     int64 // microseconds
-	// providerGroups is as in Config.
-	providerGroups time.Duration
+	Now     int64 // microseconds
+	// ProviderGroups is as in Config.
+	ProviderGroups time.Duration
 }
 
-// write runs do in a transaction that may change things.
-func (s *Store) write(ctx context.Context, do func(tx) error) error {
+// Write runs do in a transaction that may change things.
+func (s *DB) Write(ctx context.Context, do func(Tx) error) error {
 	var err error
 	for range conflictTries {
 		if err = s.transact(ctx, s.writer, nil, do); !isConflict(err) {
@@ -46,8 +46,8 @@ func (s *Store) write(ctx context.Context, do func(tx) error) error {
 	return reached(ctx, s.explain(err))
 }
 
-// read runs do in a transaction that sees one state of the database.
-func (s *Store) read(ctx context.Context, do func(tx) error) error {
+// Read runs do in a transaction that sees one state of the database.
+func (s *DB) Read(ctx context.Context, do func(Tx) error) error {
 	options := &sql.TxOptions{ReadOnly: true}
 	if s.dialect == postgres {
 		options.Isolation = sql.LevelRepeatableRead
@@ -55,7 +55,7 @@ func (s *Store) read(ctx context.Context, do func(tx) error) error {
 	return reached(ctx, s.explain(s.transact(ctx, s.reader, options, do)))
 }
 
-func (s *Store) transact(ctx context.Context, db *sql.DB, options *sql.TxOptions, do func(tx) error) error {
+func (s *DB) transact(ctx context.Context, db *sql.DB, options *sql.TxOptions, do func(Tx) error) error {
 	start, fault := time.Now(), false // not s.now, which may stand still
 	defer func() { s.observe(options == nil, time.Since(start), fault && ctx.Err() == nil) }()
 	begun, err := db.BeginTx(ctx, options)
@@ -63,7 +63,7 @@ func (s *Store) transact(ctx context.Context, db *sql.DB, options *sql.TxOptions
 		fault = true
 		return fmt.Errorf("begin transaction: %w", err)
 	}
-	if err := do(tx{Tx: begun, dialect: s.dialect, now: micros(s.now()), providerGroups: s.providerGroups}); err != nil {
+	if err := do(Tx{sql: begun, dialect: s.dialect, Now: Micros(s.now()), ProviderGroups: s.providerGroups}); err != nil {
 		return errors.Join(err, ignoreDone(begun.Rollback()))
 	}
 	if err := begun.Commit(); err != nil {
@@ -81,27 +81,43 @@ func ignoreDone(err error) error {
 	return err
 }
 
-// exec runs a statement and returns how many rows it changed.
-func (t tx) exec(ctx context.Context, query string, args ...any) (int64, error) {
-	result, err := t.ExecContext(ctx, t.dialect.rebind(query), values(args)...)
+// Exec runs a statement and returns how many rows it changed.
+func (t Tx) Exec(ctx context.Context, query string, args ...any) (int64, error) {
+	result, err := t.sql.ExecContext(ctx, t.dialect.rebind(query), Values(args)...)
 	if err != nil {
 		return 0, translate(err)
 	}
 	return result.RowsAffected()
 }
 
-// one reads the only row of a query; ErrNotFound when there is none.
-func (t tx) one(ctx context.Context, query string, args []any, into ...any) error {
-	err := t.QueryRowContext(ctx, t.dialect.rebind(query), values(args)...).Scan(into...)
+// One reads the only row of a query; ErrNotFound when there is none.
+func (t Tx) One(ctx context.Context, query string, args []any, into ...any) error {
+	err := t.sql.QueryRowContext(ctx, t.dialect.rebind(query), Values(args)...).Scan(into...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return ErrNotFound
 	}
 	return err
 }
 
-// each calls scan for every row of a query.
-func (t tx) each(ctx context.Context, query string, args []any, scan func(*sql.Rows) error) error {
-	rows, err := t.QueryContext(ctx, t.dialect.rebind(query), values(args)...)
+// Row calls scan for the only row of a query; ErrNotFound when there is none.
+func (t Tx) Row(ctx context.Context, query string, args []any, scan func(*sql.Rows) error) error {
+	found := false
+	err := t.Each(ctx, query, args, func(rows *sql.Rows) error {
+		found = true
+		return scan(rows)
+	})
+	if err == nil && !found {
+		return ErrNotFound
+	}
+	return err
+}
+
+// Postgres reports whether the database is PostgreSQL, where others write at the same time.
+func (t Tx) Postgres() bool { return t.dialect == postgres }
+
+// Each calls scan for every row of a query.
+func (t Tx) Each(ctx context.Context, query string, args []any, scan func(*sql.Rows) error) error {
+	rows, err := t.sql.QueryContext(ctx, t.dialect.rebind(query), Values(args)...)
 	if err != nil {
 		return err
 	}
@@ -136,27 +152,27 @@ func (d dialect) rebind(query string) string {
 	}
 }
 
-// values makes arguments that both databases take: text is valid and without
+// Values makes arguments that both databases take: text is valid and without
 // zero bytes, which PostgreSQL refuses, and times and truths are numbers.
-func values(args []any) []any {
+func Values(args []any) []any {
 	for i, arg := range args {
 		switch arg := arg.(type) {
 		case string:
-			args[i] = clean(arg)
+			args[i] = Clean(arg)
 		case bool:
 			args[i] = number(arg)
 		case time.Time:
-			args[i] = micros(arg)
+			args[i] = Micros(arg)
 		default:
 			if v := reflect.ValueOf(arg); v.Kind() == reflect.String { // a text with a type of its own
-				args[i] = clean(v.String())
+				args[i] = Clean(v.String())
 			}
 		}
 	}
 	return args
 }
 
-func clean(s string) string {
+func Clean(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	return strings.ReplaceAll(s, "\x00", "\uFFFD")
 }
@@ -168,32 +184,32 @@ func number(b bool) int64 {
 	return 0
 }
 
-// micros is how times are kept: microseconds since 1970, zero for none.
-func micros(t time.Time) int64 {
+// Micros is how times are kept: microseconds since 1970, zero for none.
+func Micros(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
 	}
 	return t.UnixMicro()
 }
 
-// moment is the opposite of micros.
-func moment(us int64) time.Time {
+// Moment is the opposite of micros.
+func Moment(us int64) time.Time {
 	if us == 0 {
 		return time.Time{}
 	}
 	return time.UnixMicro(us).UTC()
 }
 
-// marks returns "?, ?, …" for n values.
-func marks(n int) string {
+// Marks returns "?, ?, …" for n values.
+func Marks(n int) string {
 	if n == 0 {
 		return ""
 	}
 	return strings.Repeat("?, ", n-1) + "?"
 }
 
-// anys returns strings as arguments.
-func anys(list []string) []any {
+// Anys returns strings as arguments.
+func Anys(list []string) []any {
 	args := make([]any, len(list))
 	for i, s := range list {
 		args[i] = s
@@ -231,19 +247,19 @@ func isConflict(err error) bool {
 	return errors.As(err, &pg) && (pg.Code == "40001" || pg.Code == "40P01")
 }
 
-// run is a transaction of one statement.
-func (s *Store) run(ctx context.Context, statement string, args ...any) error {
-	return s.write(ctx, func(t tx) error {
-		_, err := t.exec(ctx, statement, append([]any(nil), args...)...)
+// Run is a transaction of one statement.
+func (s *DB) Run(ctx context.Context, statement string, args ...any) error {
+	return s.Write(ctx, func(t Tx) error {
+		_, err := t.Exec(ctx, statement, append([]any(nil), args...)...)
 		return err
 	})
 }
 
-// chunk is how many values go into one statement.
-const chunk = 500
+// Chunk is how many values go into one statement.
+const Chunk = 500
 
-// collect gathers the text of a query's only column.
-func collect(into *[]string) func(*sql.Rows) error {
+// Collect gathers the text of a query's only column.
+func Collect(into *[]string) func(*sql.Rows) error {
 	return func(rows *sql.Rows) error {
 		var text string
 		err := rows.Scan(&text)
@@ -252,5 +268,5 @@ func collect(into *[]string) func(*sql.Rows) error {
 	}
 }
 
-// rowsAtOnce is how many rows one statement writes.
-const rowsAtOnce = 200
+// RowsAtOnce is how many rows one statement writes.
+const RowsAtOnce = 200

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package store
+package db
 
 import "errors"
 
@@ -8,4 +8,4 @@ import "errors"
 var ErrHeld = errors.New("the database is in use")
 
 // Hold does nothing: servers run on Unix.
-func (s *Store) Hold() error { return nil }
+func (s *DB) Hold() error { return nil }

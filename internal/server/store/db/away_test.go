@@ -1,4 +1,4 @@
-package store
+package db
 
 import (
 	"context"
@@ -31,17 +31,19 @@ func TestADatabaseThatIsAwayIsToldAndMayBeTriedAgain(t *testing.T) {
 		}
 	}
 	get := func() error {
-		_, err := s.Organizations().Get(t.Context(), "acme")
-		return err
+		return s.Read(t.Context(), func(tx Tx) error {
+			var id string
+			return tx.One(t.Context(), "SELECT id FROM organization WHERE id = ?", []any{"acme"}, &id)
+		})
 	}
-	answers := func(err error) bool { return err == nil || api.CodeOf(err) == api.CodeNotFound }
+	answers := func(err error) bool { return err == nil || errors.Is(err, ErrNotFound) }
 	// The connection of a transaction ends under it, however the server ends. Its processes find out by themselves that the
 	// first one was killed: they answer until then, and a connection that ended meanwhile is found when it is used.
 	for what, end := range map[string]func(){"stopped": server.Stop, "killed": server.Kill} {
-		away(what+" in a transaction", s.write(t.Context(), func(tx tx) (err error) {
+		away(what+" in a transaction", s.Write(t.Context(), func(tx Tx) (err error) {
 			end()
 			for began := time.Now(); err == nil && time.Since(began) < time.Minute; {
-				_, err = tx.exec(t.Context(), "DELETE FROM organization WHERE id = ?", "none")
+				_, err = tx.Exec(t.Context(), "DELETE FROM organization WHERE id = ?", "none")
 			}
 			return err
 		}))
@@ -101,7 +103,7 @@ func TestOnlyTheDatabaseIsBlamedForWhatIsItsFault(t *testing.T) {
 	_, wrong := other.ExecContext(t.Context(), "SELECT nothing FROM nowhere")
 	for name, err := range map[string]error{
 		"who asked has gone": reached(ended, errors.Join(busy, late)), "a query that is wrong": reached(t.Context(), wrong),
-		"what is not there": reached(t.Context(), notFound("thing", "a")),
+		"what is not there": reached(t.Context(), NotFound("thing", "a")),
 	} {
 		if err == nil || errors.Is(err, ErrAway) {
 			t.Errorf("%s: got %v", name, err)

@@ -1,4 +1,4 @@
-package store
+package db
 
 import (
 	"context"
@@ -25,7 +25,7 @@ func SchemaText(version int64) (statements []string) {
 }
 
 // MigrateTo brings the schema to a version that is not the newest; change, if not nil, makes a migration's statements others.
-func (s *Store) MigrateTo(ctx context.Context, version int64, change func(version int64, statements []string) []string) error {
+func (s *DB) MigrateTo(ctx context.Context, version int64, change func(version int64, statements []string) []string) error {
 	all := mustReadMigrations(s.dialect)
 	if change != nil {
 		for i, m := range all {
@@ -40,7 +40,7 @@ func (s *Store) MigrateTo(ctx context.Context, version int64, change func(versio
 }
 
 // SchemaVersion is the newest migration that ran.
-func (s *Store) SchemaVersion(ctx context.Context) (int64, error) { return s.schemaVersion(ctx) }
+func (s *DB) SchemaVersion(ctx context.Context) (int64, error) { return s.schemaVersion(ctx) }
 
 func mustReadMigrations(d dialect) []migration {
 	all, err := readMigrations(d)

@@ -1,4 +1,4 @@
-package store
+package db
 
 import (
 	"bufio"
@@ -64,7 +64,7 @@ const epochLeap = 1_000_000
 
 // Backup writes all that is kept, as it is at one moment. The store goes on
 // meanwhile. The result holds hashes of passwords and tokens: keep it safe.
-func (s *Store) Backup(ctx context.Context, w io.Writer) error {
+func (s *DB) Backup(ctx context.Context, w io.Writer) error {
 	schema, err := s.schemaVersion(ctx)
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) error {
 		return fmt.Errorf("write backup: %w", err)
 	}
 	var rows int64
-	err = s.read(ctx, func(t tx) error {
+	err = s.Read(ctx, func(t Tx) error {
 		for _, table := range tables {
 			if there, err := t.hasTable(ctx, table); err != nil {
 				return err
@@ -112,7 +112,7 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) error {
 }
 
 // dump writes a table and its rows.
-func (t tx) dump(ctx context.Context, table string, out *json.Encoder) (n int64, err error) {
+func (t Tx) dump(ctx context.Context, table string, out *json.Encoder) (n int64, err error) {
 	columns, err := t.columns(ctx, table)
 	if err != nil {
 		return 0, err
@@ -120,7 +120,7 @@ func (t tx) dump(ctx context.Context, table string, out *json.Encoder) (n int64,
 	if err := out.Encode(backupTable{table, columns}); err != nil {
 		return 0, err
 	}
-	err = t.each(ctx, "SELECT * FROM "+table, nil, func(rows *sql.Rows) error {
+	err = t.Each(ctx, "SELECT * FROM "+table, nil, func(rows *sql.Rows) error {
 		row, into := make([]any, len(columns)), make([]any, len(columns))
 		for i := range row {
 			into[i] = &row[i]
@@ -144,8 +144,8 @@ func (t tx) dump(ctx context.Context, table string, out *json.Encoder) (n int64,
 }
 
 // columns are those of a table, in their order.
-func (t tx) columns(ctx context.Context, table string) (names []string, err error) {
-	rows, err := t.QueryContext(ctx, "SELECT * FROM "+table+" WHERE 1 = 0")
+func (t Tx) columns(ctx context.Context, table string) (names []string, err error) {
+	rows, err := t.sql.QueryContext(ctx, "SELECT * FROM "+table+" WHERE 1 = 0")
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +173,7 @@ type Restored struct {
 
 // Restore fills an empty database from a backup, of this program's schema or an
 // older one, and migrates it.
-func (s *Store) Restore(ctx context.Context, r io.Reader, options RestoreOptions) (Restored, error) {
+func (s *DB) Restore(ctx context.Context, r io.Reader, options RestoreOptions) (Restored, error) {
 	zipped, err := gzip.NewReader(r)
 	if err != nil {
 		return Restored{}, fmt.Errorf("read backup: it is no file of slipway-server backup: %w", err)
@@ -191,7 +191,7 @@ func (s *Store) Restore(ctx context.Context, r io.Reader, options RestoreOptions
 		return Restored{}, err
 	}
 	out := Restored{At: head.At}
-	err = s.write(ctx, func(t tx) error {
+	err = s.Write(ctx, func(t Tx) error {
 		if err := t.load(ctx, in); err != nil || options.KeepTokens {
 			return err
 		}
@@ -206,19 +206,19 @@ func (s *Store) Restore(ctx context.Context, r io.Reader, options RestoreOptions
 
 // endTokens ends all API tokens, and counts them, and the one-time tokens of agents: some of them were ended, or used, after
 // the backup.
-func (t tx) endTokens(ctx context.Context, tokens *int64) error {
-	if err := t.one(ctx, "SELECT COUNT(*) FROM token", nil, tokens); err != nil {
+func (t Tx) endTokens(ctx context.Context, tokens *int64) error {
+	if err := t.One(ctx, "SELECT COUNT(*) FROM token", nil, tokens); err != nil {
 		return err
 	}
-	if _, err := t.exec(ctx, "DELETE FROM token"); err != nil {
+	if _, err := t.Exec(ctx, "DELETE FROM token"); err != nil {
 		return err
 	}
-	_, err := t.exec(ctx, "UPDATE agent SET registration_hash = '', registration_expires = 0")
+	_, err := t.Exec(ctx, "UPDATE agent SET registration_hash = '', registration_expires = 0")
 	return err
 }
 
 // makeEmpty brings a database without anything in it to a schema.
-func (s *Store) makeEmpty(ctx context.Context, head backupHead) error {
+func (s *DB) makeEmpty(ctx context.Context, head backupHead) error {
 	schema := head.Schema
 	all, err := readMigrations(s.dialect)
 	if err != nil {
@@ -248,10 +248,10 @@ func (s *Store) makeEmpty(ctx context.Context, head backupHead) error {
 	if current != schema {
 		return fmt.Errorf("restore: the database has schema %d and the backup %d: name a database that is new", current, schema)
 	}
-	return s.read(ctx, func(t tx) error {
+	return s.Read(ctx, func(t Tx) error {
 		for _, table := range []string{"organization", "person", "agent", "audit"} {
 			var n int64
-			if err := t.one(ctx, "SELECT COUNT(*) FROM "+table, nil, &n); err != nil {
+			if err := t.One(ctx, "SELECT COUNT(*) FROM "+table, nil, &n); err != nil {
 				return err
 			}
 			if n > 0 {
@@ -263,7 +263,7 @@ func (s *Store) makeEmpty(ctx context.Context, head backupHead) error {
 }
 
 // load replaces the rows of all tables.
-func (t tx) load(ctx context.Context, in *json.Decoder) error {
+func (t Tx) load(ctx context.Context, in *json.Decoder) error {
 	known := slices.Clone(tables)
 	slices.Reverse(known)
 	for _, table := range slices.Concat(passing, known) {
@@ -272,11 +272,11 @@ func (t tx) load(ctx context.Context, in *json.Decoder) error {
 		} else if !there {
 			continue // the backup is of a schema before it
 		}
-		if _, err := t.exec(ctx, "DELETE FROM "+table); err != nil {
+		if _, err := t.Exec(ctx, "DELETE FROM "+table); err != nil {
 			return err
 		}
 	}
-	l := loader{tx: t}
+	l := loader{Tx: t}
 	for {
 		var line json.RawMessage
 		if err := in.Decode(&line); err != nil {
@@ -296,7 +296,7 @@ func (t tx) load(ctx context.Context, in *json.Decoder) error {
 			if *end.Rows != l.rows {
 				return fmt.Errorf("the backup has %d rows and says that it has %d: it is not whole", l.rows, *end.Rows)
 			}
-			_, err := t.exec(ctx, "UPDATE agent SET epoch = epoch + ?", epochLeap)
+			_, err := t.Exec(ctx, "UPDATE agent SET epoch = epoch + ?", epochLeap)
 			return err
 		}
 		if err := l.begin(line); err != nil {
@@ -307,7 +307,7 @@ func (t tx) load(ctx context.Context, in *json.Decoder) error {
 
 // loader writes rows, many at a time.
 type loader struct {
-	tx
+	Tx
 	table   string
 	columns []string
 	args    []any
@@ -358,7 +358,7 @@ func (l *loader) row(ctx context.Context, line []byte) error {
 	l.args = append(l.args, row...)
 	l.pending++
 	l.rows++
-	if l.pending == rowsAtOnce {
+	if l.pending == RowsAtOnce {
 		return l.flush(ctx)
 	}
 	return nil
@@ -368,8 +368,8 @@ func (l *loader) flush(ctx context.Context) error {
 	if l.pending == 0 {
 		return nil
 	}
-	line := "(" + marks(len(l.columns)) + ")"
-	_, err := l.exec(ctx, "INSERT INTO "+l.table+" ("+strings.Join(l.columns, ", ")+") VALUES "+strings.Repeat(line+", ", l.pending-1)+line, l.args...)
+	line := "(" + Marks(len(l.columns)) + ")"
+	_, err := l.Exec(ctx, "INSERT INTO "+l.table+" ("+strings.Join(l.columns, ", ")+") VALUES "+strings.Repeat(line+", ", l.pending-1)+line, l.args...)
 	if err != nil {
 		return fmt.Errorf("write rows of %s: %w", l.table, err)
 	}

@@ -1,4 +1,4 @@
-package store
+package db
 
 import (
 	"context"
@@ -48,7 +48,7 @@ type migration struct {
 // of the migrations that ran; with dryRun, of those that would, and changes
 // nothing. There is no way back but a backup. Several servers may call it at a
 // time: each migration runs once, and the others wait.
-func (s *Store) Migrate(ctx context.Context, dryRun bool) ([]string, error) {
+func (s *DB) Migrate(ctx context.Context, dryRun bool) ([]string, error) {
 	all, err := readMigrations(s.dialect)
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func (s *Store) Migrate(ctx context.Context, dryRun bool) ([]string, error) {
 }
 
 // pending returns the names of the migrations that have not run, and the version before them.
-func (s *Store) pending(ctx context.Context, all []migration) (names []string, current int64, err error) {
+func (s *DB) pending(ctx context.Context, all []migration) (names []string, current int64, err error) {
 	if current, err = s.schemaVersion(ctx); err != nil {
 		return nil, 0, err
 	}
@@ -90,7 +90,7 @@ func (s *Store) pending(ctx context.Context, all []migration) (names []string, c
 }
 
 // errNewer says that a schema is newer than this program, whose newest is known, and which program wrote it.
-func (s *Store) errNewer(ctx context.Context, what string, current, known int64) error {
+func (s *DB) errNewer(ctx context.Context, what string, current, known int64) error {
 	program := s.writtenBy(ctx)
 	if program == "" {
 		return fmt.Errorf("%s: the database has schema %d and this program knows %d: start a newer slipway-server, or restore a backup",
@@ -101,9 +101,9 @@ func (s *Store) errNewer(ctx context.Context, what string, current, known int64)
 }
 
 // writtenBy is the version of the program that wrote the schema; empty where nothing says it.
-func (s *Store) writtenBy(ctx context.Context) (program string) {
-	err := s.read(ctx, func(t tx) error {
-		return t.one(ctx, "SELECT value FROM setting WHERE id = ?", []any{settingProgram}, &program)
+func (s *DB) writtenBy(ctx context.Context) (program string) {
+	err := s.Read(ctx, func(t Tx) error {
+		return t.One(ctx, "SELECT value FROM setting WHERE id = ?", []any{settingProgram}, &program)
 	})
 	if err != nil {
 		return "" // it is for an error message
@@ -113,7 +113,7 @@ func (s *Store) writtenBy(ctx context.Context) (program string) {
 
 // settle writes what this program wants in its schema: what comes with it, and its version where it has migrated, or nobody
 // has said one.
-func (s *Store) settle(ctx context.Context, migrated bool) error {
+func (s *DB) settle(ctx context.Context, migrated bool) error {
 	for _, settle := range s.settling {
 		if err := settle(ctx); err != nil {
 			return err
@@ -125,15 +125,15 @@ func (s *Store) settle(ctx context.Context, migrated bool) error {
 	if !migrated && s.writtenBy(ctx) != "" {
 		return nil
 	}
-	return s.write(ctx, func(t tx) error {
+	return s.Write(ctx, func(t Tx) error {
 		const statement = "INSERT INTO setting (id, value, version) VALUES (?, ?, 0) ON CONFLICT (id) DO UPDATE SET value = excluded.value"
-		_, err := t.exec(ctx, statement, settingProgram, s.program)
+		_, err := t.Exec(ctx, statement, settingProgram, s.program)
 		return err
 	})
 }
 
 // Settled returns an error unless the schema is that of this program, for whoever works on a database without Migrate.
-func (s *Store) Settled(ctx context.Context) error {
+func (s *DB) Settled(ctx context.Context) error {
 	all, err := readMigrations(s.dialect)
 	if err != nil {
 		return err
@@ -146,7 +146,7 @@ func (s *Store) Settled(ctx context.Context) error {
 }
 
 // up runs what is to run, and returns the names of what this program ran, also where it ends with an error.
-func (s *Store) up(ctx context.Context, all []migration) (names []string, err error) {
+func (s *DB) up(ctx context.Context, all []migration) (names []string, err error) {
 	provider, err := s.provider(all)
 	if err != nil {
 		return nil, err
@@ -167,7 +167,7 @@ func (s *Store) up(ctx context.Context, all []migration) (names []string, err er
 }
 
 // provider is goose with these migrations.
-func (s *Store) provider(all []migration) (*goose.Provider, error) {
+func (s *DB) provider(all []migration) (*goose.Provider, error) {
 	var moves []*goose.Migration
 	for _, m := range all {
 		moves = append(moves, goose.NewGoMigration(m.version, &goose.GoFunc{RunTx: m.run}, nil))
@@ -204,14 +204,14 @@ func (m migration) run(ctx context.Context, tx *sql.Tx) error {
 }
 
 // schemaVersion returns the newest migration that ran; zero for none.
-func (s *Store) schemaVersion(ctx context.Context) (int64, error) {
+func (s *DB) schemaVersion(ctx context.Context) (int64, error) {
 	var version int64
-	err := s.read(ctx, func(t tx) error {
+	err := s.Read(ctx, func(t Tx) error {
 		there, err := t.hasTable(ctx, versionTable)
 		if err != nil || !there {
 			return err
 		}
-		return t.one(ctx, "SELECT COALESCE(MAX(version_id), 0) FROM "+versionTable, nil, &version)
+		return t.One(ctx, "SELECT COALESCE(MAX(version_id), 0) FROM "+versionTable, nil, &version)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("read schema version: %w", err)
@@ -220,13 +220,13 @@ func (s *Store) schemaVersion(ctx context.Context) (int64, error) {
 }
 
 // hasTable reports whether there is a table.
-func (t tx) hasTable(ctx context.Context, name string) (bool, error) {
+func (t Tx) hasTable(ctx context.Context, name string) (bool, error) {
 	query := "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = ?"
 	if t.dialect == postgres {
 		query = "SELECT COUNT(*) FROM pg_class WHERE oid = to_regclass(?)"
 	}
 	var tables int64
-	err := t.one(ctx, query, []any{name}, &tables)
+	err := t.One(ctx, query, []any{name}, &tables)
 	return tables > 0, err
 }
 

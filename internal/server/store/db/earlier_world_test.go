@@ -1,4 +1,4 @@
-package store_test
+package db_test
 
 import (
 	"database/sql"
@@ -11,7 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/slipway-gitops/slipway/internal/server/store"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
+	"github.com/slipway-gitops/slipway/internal/server/store/storetest"
 	"github.com/slipway-gitops/slipway/internal/testenv"
 )
 
@@ -42,11 +43,11 @@ func earlierTables(version int64) []*earlierTable {
 	find := func(name string) *earlierTable {
 		return tables[slices.IndexFunc(tables, func(t *earlierTable) bool { return t.name == name })]
 	}
-	for _, schema := range store.Schemas() {
+	for _, schema := range db.Schemas() {
 		if schema > version {
 			break
 		}
-		for _, statement := range store.SchemaText(schema) {
+		for _, statement := range db.SchemaText(schema) {
 			if m := tableText.FindStringSubmatch(statement); m != nil {
 				tables = append(tables, &earlierTable{
 					name: m[1], numbers: map[string]bool{}, refers: map[string][2]string{}, keys: map[string]bool{}, indexed: map[string]bool{},
@@ -136,24 +137,24 @@ func longText(seed string, length int) string {
 }
 
 // earlier makes a database of a schema, with rows in every table.
-func earlier(t *testing.T, postgres bool, version int64) *bench {
+func earlier(t *testing.T, postgres bool, version int64) *storetest.Bench {
 	t.Helper()
 	url := filepath.Join(t.TempDir(), "earlier.db")
 	if postgres {
 		url = testenv.Postgres(t)
 	}
-	b := open(t, url, false)
+	b := storetest.Open(t, url, false)
 	if err := b.MigrateTo(t.Context(), version, nil); err != nil {
 		t.Fatal(err)
 	}
-	b.fillEarlier(t, version)
+	fillEarlier(t, b, version)
 	return b
 }
 
 // fillEarlier puts rows into every table of a schema that has none of them.
-func (b *bench) fillEarlier(t *testing.T, version int64) {
+func fillEarlier(t *testing.T, b *storetest.Bench, version int64) {
 	t.Helper()
-	db := b.direct(t)
+	db := b.Direct(t)
 	defer func() { _ = db.Close() }()
 	for _, table := range earlierTables(version) {
 		key := table.columns[slices.IndexFunc(table.columns, func(c string) bool { return table.keys[c] })]
@@ -190,9 +191,9 @@ func (b *bench) fillEarlier(t *testing.T, version int64) {
 type rowsOf []map[string]any
 
 // content reads the tables of a schema.
-func (b *bench) content(t *testing.T, version int64) map[string]rowsOf {
+func contentOf(t *testing.T, b *storetest.Bench, version int64) map[string]rowsOf {
 	t.Helper()
-	db, out := b.direct(t), map[string]rowsOf{}
+	db, out := b.Direct(t), map[string]rowsOf{}
 	defer func() { _ = db.Close() }() // its end ends the log beside the file
 	for _, table := range earlierTables(version) {
 		out[table.name] = readTable(t, db, table.name)

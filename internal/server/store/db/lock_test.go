@@ -1,4 +1,4 @@
-package store_test
+package db_test
 
 import (
 	"errors"
@@ -8,13 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/slipway-gitops/slipway/internal/server/store"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
+	"github.com/slipway-gitops/slipway/internal/server/store/storetest"
 )
 
 func TestOneProcessHasADatabaseOfSQLiteForItself(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.db")
-	one, other := open(t, path, true), open(t, path, false)
+	one, other := storetest.Open(t, path, true), storetest.Open(t, path, false)
 	if err := one.Hold(); err != nil {
 		t.Fatal(err)
 	}
@@ -22,7 +23,7 @@ func TestOneProcessHasADatabaseOfSQLiteForItself(t *testing.T) {
 		t.Errorf("the same one again: %v", err)
 	}
 	err := other.Hold()
-	if !errors.Is(err, store.ErrHeld) || !strings.Contains(err.Error(), fmt.Sprintf("process %d on ", os.Getpid())) || !strings.Contains(err.Error(), path) {
+	if !errors.Is(err, db.ErrHeld) || !strings.Contains(err.Error(), fmt.Sprintf("process %d on ", os.Getpid())) || !strings.Contains(err.Error(), path) {
 		t.Errorf("another one has it too, or is not told who has it: %v", err)
 	}
 	if err := one.Close(); err != nil {
