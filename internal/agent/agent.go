@@ -94,8 +94,7 @@ type Agent struct {
 	apps        *appClient
 	registry    *registry
 	queue       *queue
-	gate        *gate
-	seats       seats
+	turns       *turns
 	engine      *engine.Engine
 	clusters    *clusters
 	sources     *sources
@@ -138,10 +137,11 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 	cfg.REST = rest.CopyConfig(cfg.REST)
 	cfg.REST.QPS, cfg.REST.Burst = -1, -1
 	a := &Agent{
-		cfg: cfg, log: cfg.Log, gate: newGate(cfg.Workers), seats: make(seats, cfg.Workers), ready: make(chan struct{}),
+		cfg: cfg, log: cfg.Log, ready: make(chan struct{}),
 		traces: newTraces(cfg.Tracer), disk: &disk{dir: cfg.Data},
 	}
-	a.queue = newQueue(a.projectOf)
+	a.queue = newQueue(func(id name) string { return a.registry.projectOf(id) })
+	a.turns = newTurns(cfg.Workers, a.queue, func(id name, end func()) func() { return a.shards.away(id, end) })
 	a.metrics = newMetrics(a)
 	cfg.REST.Wrap(a.metrics.countRequests)
 	var err error
@@ -319,7 +319,7 @@ func (a *Agent) reconcile(ctx context.Context) error {
 // forget drops what is kept of an Application that is gone.
 func (a *Agent) forget(app *v1alpha1.Application) {
 	a.engine.Forget(context.Background(), app)
-	id := name{Namespace: app.Namespace, Name: app.Name}
+	id := nameOf(app)
 	a.sources.unfollow(id)
 	a.ledger.forget(id)
 	a.others.forget(app)

@@ -16,6 +16,11 @@ import (
 // name identifies an Application.
 type name = types.NamespacedName
 
+// nameOf is what identifies an Application.
+func nameOf(app *v1alpha1.Application) name {
+	return name{Namespace: app.Namespace, Name: app.Name}
+}
+
 // entry is an Application as last seen, and what the queue must remember of it between two turns.
 type entry struct {
 	app     *v1alpha1.Application
@@ -77,7 +82,7 @@ func (r *registry) answered(app *v1alpha1.Application, unknown []string) {
 }
 
 func (r *registry) takeIn(app *v1alpha1.Application, unknown []string, answer bool) {
-	id := name{Namespace: app.Namespace, Name: app.Name}
+	id := nameOf(app)
 	version, _ := strconv.ParseUint(app.ResourceVersion, 10, 64)
 	r.mu.Lock()
 	old := r.entries[id]
@@ -308,7 +313,7 @@ func (r *registry) each(f func(name, *v1alpha1.Application)) {
 	}
 	r.mu.Unlock()
 	for _, e := range list {
-		f(name{Namespace: e.app.Namespace, Name: e.app.Name}, e.app)
+		f(nameOf(e.app), e.app)
 	}
 }
 

@@ -88,7 +88,7 @@ func (d *argoCD) left(old, fresh *v1alpha1.Application) *v1alpha1.Application {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if fresh != nil {
-		id := name{Namespace: fresh.Namespace, Name: fresh.Name}
+		id := nameOf(fresh)
 		if known := d.leaving[id]; fresh.DeletionTimestamp == nil || known != nil && known.UID != fresh.UID {
 			delete(d.leaving, id)
 		}
@@ -97,7 +97,7 @@ func (d *argoCD) left(old, fresh *v1alpha1.Application) *v1alpha1.Application {
 		}
 		return nil
 	}
-	id := name{Namespace: old.Namespace, Name: old.Name}
+	id := nameOf(old)
 	defer delete(d.leaving, id)
 	return d.leaving[id]
 }
@@ -108,7 +108,7 @@ func (d *argoCD) note(old, fresh *v1alpha1.Application) {
 	if app == nil {
 		app = old
 	}
-	id := name{Namespace: app.Namespace, Name: app.Name}
+	id := nameOf(app)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch since, known := d.asked[id]; {

@@ -15,7 +15,7 @@ var errNotStored = errors.New("the stored status does not say it yet")
 func (a *Agent) confirm(app **v1alpha1.Application) func(
 	context.Context, func(*v1alpha1.OperationState) bool, func() v1alpha1.OperationState,
 ) error {
-	id := name{Namespace: (*app).Namespace, Name: (*app).Name}
+	id := nameOf(*app)
 	return func(ctx context.Context, told func(*v1alpha1.OperationState) bool, state func() v1alpha1.OperationState) error {
 		if told((*app).Status.OperationState) {
 			return nil

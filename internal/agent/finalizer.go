@@ -84,7 +84,7 @@ func (a *Agent) keepForHooks(ctx context.Context, log *slog.Logger, app *v1alpha
 	}
 	if err := a.setFinalizers(ctx, app, want); err != nil {
 		log.Warn("finalizers of deletion hooks not set", "err", err)
-		a.queue.addAfter(name{Namespace: app.Namespace, Name: app.Name}, writePause)
+		a.queue.addAfter(nameOf(app), writePause)
 	}
 }
 

@@ -61,7 +61,8 @@ func TestASlowDestinationGetsFewerWorkers(t *testing.T) {
 // Those who are called and do not come must not keep their places from those parked behind them.
 func TestThoseParkedBehindOthersThatDoNotComeHaveTheirTurns(t *testing.T) {
 	t.Parallel()
-	a := &Agent{queue: newQueue(nil), gate: newGate(4), shards: &shards{n: 2, wake: make(chan struct{}, 1), held: map[int]*holding{}}}
+	a := &Agent{queue: newQueue(nil), shards: &shards{n: 2, wake: make(chan struct{}, 1), held: map[int]*holding{}}}
+	a.turns = newTurns(4, a.queue, a.shards.away)
 	a.registry = newRegistry("argocd", func(name) {}, func(*v1alpha1.Application) {})
 	t.Cleanup(a.queue.close)
 	for shard := range a.shards.n {
@@ -104,7 +105,7 @@ func TestThoseParkedBehindOthersThatDoNotComeHaveTheirTurns(t *testing.T) {
 
 	dest := v1alpha1.ApplicationDestination{Name: "one"}
 	for _, leave := range leaves {
-		for _, next := range a.gate.leave(dest, time.Second) {
+		for _, next := range a.turns.leave(dest, time.Second) {
 			a.queue.add(next)
 		}
 		leave()
@@ -121,93 +122,94 @@ func TestThoseParkedBehindOthersThatDoNotComeHaveTheirTurns(t *testing.T) {
 	if d := cmp.Diff([]name{elsewhere, last}, admitted); d != "" {
 		t.Errorf("who has a turn (-want +got):\n%s", d)
 	}
-	if len(a.gate.called) != 0 {
-		t.Errorf("%v are still waited for", a.gate.called)
+	if len(a.turns.called) != 0 {
+		t.Errorf("%v are still waited for", a.turns.called)
 	}
 }
 
-// room is an Agent with queue, gate and seats, and nothing else.
-func room(t *testing.T, workers int) *Agent {
+// floor is where turns are had, with a queue of its own.
+func floor(t *testing.T, workers int) *turns {
 	t.Helper()
-	a := &Agent{gate: newGate(workers), seats: make(seats, workers)}
-	a.registry = newRegistry("argocd", func(name) {}, func(*v1alpha1.Application) {})
-	a.queue = newQueue(a.projectOf)
-	t.Cleanup(a.queue.close)
-	return a
+	q := newQueue(func(name) string { return "shop" })
+	t.Cleanup(q.close)
+	return newTurns(workers, q, func(name, func()) func() { return func() {} })
 }
 
-// sit begins a turn, as work does.
-func (a *Agent) sit(t *testing.T, app string) context.Context {
+// sit begins a turn, as an agent does.
+func sit(t *testing.T, turns *turns, name string) context.Context {
 	t.Helper()
-	s := &seat{agent: a, id: name{Name: app}, project: "shop", dest: v1alpha1.ApplicationDestination{Name: "one"}, since: time.Now(), end: func() {}}
-	a.seats.take()
-	if !a.gate.enter(s.dest, s.project, s.id) {
-		t.Fatalf("%s has no place", app)
+	app := &v1alpha1.Application{}
+	app.Name, app.Spec.Project, app.Spec.Destination.Name = name, "shop", "one"
+	ctx, end := context.WithCancel(t.Context())
+	turns.take()
+	s := turns.admit(app, end)
+	if s == nil {
+		t.Fatalf("%s has no place", name)
 	}
-	return withSeat(t.Context(), s)
+	return withSeat(ctx, s)
 }
 
 func TestATurnThatWaitsForARenderWorkerLeavesItsPlacesToOthers(t *testing.T) {
 	t.Parallel()
-	a := room(t, 4)
+	a := floor(t, 4)
 	var backs []func()
 	for i := range 20 { // many more than there are workers, or places at a destination
-		backs = append(backs, leave(a.sit(t, fmt.Sprint("burns", i))))
+		backs = append(backs, leave(sit(t, a, fmt.Sprint("burns", i))))
 	}
 	if n := len(a.seats); n != 0 {
 		t.Errorf("turns that wait have %d seats", n)
 	}
-	ctx := a.sit(t, "works")
+	ctx := sit(t, a, "works")
 	for _, back := range backs[:2] {
 		back()
 	}
-	if busy := a.gate.dest[v1alpha1.ApplicationDestination{Name: "one"}].busy; busy != 3 || len(a.seats) != 3 {
+	if busy := a.dest[v1alpha1.ApplicationDestination{Name: "one"}].busy; busy != 3 || len(a.seats) != 3 {
 		t.Errorf("%d at the destination on %d seats, want 3 and 3", busy, len(a.seats))
 	}
 	// The destination is full: a turn that comes back waits for a place without a seat, and goes before those that are parked.
-	if a.gate.enter(v1alpha1.ApplicationDestination{Name: "one"}, "shop", name{Name: "parked"}) {
+	if a.enter(v1alpha1.ApplicationDestination{Name: "one"}, "shop", name{Name: "parked"}) {
 		t.Error("a fourth turn has a place, three may")
 	}
 	came := make(chan struct{})
 	go func() { backs[2](); close(came) }()
 	for {
-		a.gate.mu.Lock()
-		n := len(a.gate.dest[v1alpha1.ApplicationDestination{Name: "one"}].coming)
-		a.gate.mu.Unlock()
+		a.mu.Lock()
+		n := len(a.dest[v1alpha1.ApplicationDestination{Name: "one"}].coming)
+		a.mu.Unlock()
 		if n == 1 {
 			break
 		}
 		runtime.Gosched()
 	}
-	if next := a.gate.leave(v1alpha1.ApplicationDestination{Name: "one"}, time.Second); len(next) != 0 {
+	if next := a.leave(v1alpha1.ApplicationDestination{Name: "one"}, time.Second); len(next) != 0 {
 		t.Errorf("%v are called before the turn that comes back", next)
 	}
-	a.seats.give()
+	a.give()
 	<-came
 	leave(ctx)
 }
 
 func TestAProjectHasOnlySoManyTurnsThatWaitForRenderWorkers(t *testing.T) {
 	t.Parallel()
-	a := room(t, 4)
+	a := floor(t, 4)
 	var backs []func()
 	for i := range maxAway {
-		backs = append(backs, leave(a.sit(t, fmt.Sprint("burns", i))))
+		backs = append(backs, leave(sit(t, a, fmt.Sprint("burns", i))))
 	}
 	one := v1alpha1.ApplicationDestination{Name: "one"}
 	for i := range 3 * maxAway {
-		if a.gate.enter(one, "shop", name{Name: fmt.Sprint("more", i)}) {
+		if a.enter(one, "shop", name{Name: fmt.Sprint("more", i)}) {
 			t.Fatal("another turn of the project has a place")
 		}
 	}
-	if !a.gate.enter(one, "other", name{Name: "web"}) {
+	if !a.enter(one, "other", name{Name: "web"}) {
 		t.Fatal("a turn of another project has no place")
 	}
-	a.gate.leave(one, time.Second)
+	a.leave(one, time.Second)
 	for _, back := range backs {
 		back()
-		a.seats.give()
-		a.gate.leave(one, time.Second)
+		a.give()
+		a.leave(one, time.Second)
 	}
 	if n, _ := a.queue.depth(); n != 3*maxAway {
 		t.Errorf("%d Applications that were parked are called, want %d", n, 3*maxAway)
@@ -219,16 +221,16 @@ func TestAProjectHasOnlySoManyTurnsThatWaitForRenderWorkers(t *testing.T) {
 
 func TestATurnThatComesBackDoesNotWaitOnceItIsStopped(t *testing.T) {
 	t.Parallel()
-	a := room(t, 1)
-	ctx, cancel := context.WithCancel(a.sit(t, "burns"))
+	a := floor(t, 1)
+	ctx, cancel := context.WithCancel(sit(t, a, "burns"))
 	back := leave(ctx)
 	one := v1alpha1.ApplicationDestination{Name: "one"}
-	if !a.gate.enter(one, "other", name{Name: "web"}) {
+	if !a.enter(one, "other", name{Name: "web"}) {
 		t.Fatal("the place is not free")
 	}
 	cancel()
 	back()
-	if busy := a.gate.dest[one].busy; busy != 2 {
+	if busy := a.dest[one].busy; busy != 2 {
 		t.Errorf("%d are counted at the destination, want 2", busy)
 	}
 }
@@ -262,19 +264,18 @@ func TestProjectsHaveTheirTurnsOneAfterTheOther(t *testing.T) {
 
 func TestATurnThatWaitsForARenderWorkerDoesNotKeepItsShard(t *testing.T) {
 	t.Parallel()
-	a := room(t, 4)
-	a.shards = &shards{n: 1, wake: make(chan struct{}, 1), held: map[int]*holding{0: {ctx: t.Context(), active: true, now: clock.Now}}}
-	a.shards.held[0].until.Store(new(clock.Now().Add(time.Hour)))
+	held := &shards{n: 1, wake: make(chan struct{}, 1), held: map[int]*holding{0: {ctx: t.Context(), active: true, now: clock.Now}}}
+	held.held[0].until.Store(new(clock.Now().Add(time.Hour)))
+	a := floor(t, 4)
+	a.away = held.away
 	for name, before := range map[string]bool{"it waits before": true, "it waits after": false} {
-		a.shards.held[0].giving = false
-		ctx, cancel := context.WithCancel(a.sit(t, name))
-		s, _ := ctx.Value(seatKey{}).(*seat)
-		s.end = cancel
+		held.held[0].giving = false
+		ctx := sit(t, a, name)
 		var back func()
 		if before {
 			back = leave(ctx)
 		}
-		a.shards.giveUp(0)
+		held.giveUp(0)
 		if !before {
 			back = leave(ctx)
 		}
@@ -282,7 +283,7 @@ func TestATurnThatWaitsForARenderWorkerDoesNotKeepItsShard(t *testing.T) {
 			t.Errorf("%s: the turn goes on", name)
 		}
 		back()
-		if len(a.shards.held[0].away) != 0 {
+		if len(held.held[0].away) != 0 {
 			t.Errorf("%s: it is kept as one that waits", name)
 		}
 	}
@@ -290,15 +291,15 @@ func TestATurnThatWaitsForARenderWorkerDoesNotKeepItsShard(t *testing.T) {
 
 func TestATurnThatWaitsForARepositoryLeavesItsPlacesToOthers(t *testing.T) {
 	t.Parallel()
-	a := room(t, 4)
-	quick := leaveAfter(a.sit(t, "quick"), time.Hour)
+	a := floor(t, 4)
+	quick := leaveAfter(sit(t, a, "quick"), time.Hour)
 	quick()
 	if n := len(a.seats); n != 1 {
 		t.Errorf("a turn that did not wait has %d seats, want its one", n)
 	}
 	var backs []func()
 	for i := range 20 { // many more than there are workers, or places at a destination: each sits down when another one has left
-		backs = append(backs, leaveAfter(a.sit(t, fmt.Sprint("hangs", i)), time.Millisecond))
+		backs = append(backs, leaveAfter(sit(t, a, fmt.Sprint("hangs", i)), time.Millisecond))
 		for end := time.Now().Add(time.Minute); a.gone() < i+1 || len(a.seats) > 1; runtime.Gosched() {
 			if time.Now().After(end) {
 				t.Fatalf("%d turns of %d are away, on %d seats", a.gone(), i+1, len(a.seats)-1)
@@ -312,10 +313,10 @@ func TestATurnThatWaitsForARepositoryLeavesItsPlacesToOthers(t *testing.T) {
 }
 
 // gone is how many turns of the project are away.
-func (a *Agent) gone() int {
-	a.gate.mu.Lock()
-	defer a.gate.mu.Unlock()
-	if at := a.gate.away["shop"]; at != nil {
+func (t *turns) gone() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if at := t.gate.away["shop"]; at != nil {
 		return at.n
 	}
 	return 0

@@ -178,7 +178,7 @@ func (l *ledger) deleted(app *v1alpha1.Application, removed []object.Key, kept [
 	if l == nil || !l.book.Open() || app.DeletionTimestamp == nil {
 		return
 	}
-	l.repairs.Flush(name{Namespace: app.Namespace, Name: app.Name})
+	l.repairs.Flush(nameOf(app))
 	l.bury(app, deletionOf(app, l.agent.deletedBy, removed, kept))
 }
 

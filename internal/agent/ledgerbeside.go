@@ -29,7 +29,7 @@ func (l *ledger) observed(old, fresh *v1alpha1.Application) {
 	if l == nil || old == nil || old.UID != fresh.UID {
 		return
 	}
-	id := name{Namespace: fresh.Namespace, Name: fresh.Name}
+	id := nameOf(fresh)
 	op := fresh.Status.OperationState
 	if slices.ContainsFunc(syncEvents(old, fresh), func(e agentapi.Event) bool { return e.Type == agentapi.EventSyncFinished }) {
 		healthy, _ := healthySince(fresh)

@@ -239,7 +239,7 @@ func (h *happenings) health(fresh *v1alpha1.Application) []agentapi.Event {
 	default:
 		return nil
 	}
-	id := name{Namespace: fresh.Namespace, Name: fresh.Name}
+	id := nameOf(fresh)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	had := h.settled[id]
@@ -272,7 +272,7 @@ func (h *happenings) health(fresh *v1alpha1.Application) []agentapi.Event {
 func (h *happenings) forget(app *v1alpha1.Application) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	delete(h.settled, name{Namespace: app.Namespace, Name: app.Name})
+	delete(h.settled, nameOf(app))
 }
 
 // gone is about an Application that is gone.

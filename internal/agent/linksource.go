@@ -71,7 +71,7 @@ func (s *linkSource) applicationMoved(old, fresh *v1alpha1.Application) {
 	if app == nil {
 		app = old
 	}
-	id := name{Namespace: app.Namespace, Name: app.Name}
+	id := nameOf(app)
 	s.agent.trees.Changed(id)
 	if !s.speaks.Load() {
 		return // who does tells of it

@@ -20,7 +20,7 @@ import (
 
 // remove deletes the objects of an Application that is being deleted, and then lets it go.
 func (a *Agent) remove(ctx context.Context, log *slog.Logger, e entry) {
-	id := name{Namespace: e.app.Namespace, Name: e.app.Name}
+	id := nameOf(e.app)
 	if err := a.removeStep(ctx, log, e); err != nil {
 		log.Warn("deletion is held up", "err", err)
 		a.reportDeletion(ctx, log, e.app, err, nil)

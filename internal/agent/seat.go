@@ -9,12 +9,42 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/render"
 )
 
-// seats bounds how many turns are at work. A turn that waits for a render worker has none: it costs a little memory, and
-// others go on.
-type seats chan struct{}
+// turns is where Applications have their turns: so many at work at a time, so many at each destination. A turn that waits for
+// a render worker has no seat: it costs a little memory, and others go on.
+type turns struct {
+	*gate
+	queue *queue
+	seats chan struct{}
+	away  func(id name, end func()) (back func()) // told of a turn that waits for others, which end ends
+}
 
-func (s seats) take() { s <- struct{}{} }
-func (s seats) give() { <-s }
+func newTurns(workers int, q *queue, away func(id name, end func()) (back func())) *turns {
+	return &turns{gate: newGate(workers), queue: q, seats: make(chan struct{}, workers), away: away}
+}
+
+// take waits for a seat of a turn at work.
+func (t *turns) take() { t.seats <- struct{}{} }
+
+// give gives a seat back.
+func (t *turns) give() { <-t.seats }
+
+// admit gives the turn of an Application, which end ends, its place; nil where there is none now.
+func (t *turns) admit(app *v1alpha1.Application, end func()) *seat {
+	s := &seat{turns: t, id: nameOf(app), project: app.Spec.ProjectName(), dest: cluster(app), end: end, since: time.Now()}
+	if !t.enter(s.dest, s.project, s.id) {
+		return nil
+	}
+	return s
+}
+
+// pass calls others in the place of an Application that was called and did not come.
+func (t *turns) pass(id name) { t.requeue(t.gate.pass(id)) }
+
+func (t *turns) requeue(ids []name) {
+	for _, id := range ids {
+		t.queue.add(id)
+	}
+}
 
 // maxAway bounds how many turns of one project wait for render workers at a time. More of its Applications have their turns
 // when these are back.
@@ -22,7 +52,7 @@ const maxAway = 128
 
 // seat is the place of one turn: among those at work, and at its destination.
 type seat struct {
-	agent   *Agent
+	turns   *turns
 	id      name
 	project string
 	dest    v1alpha1.ApplicationDestination
@@ -51,9 +81,9 @@ func leave(ctx context.Context) (back func()) {
 	defer s.mu.Unlock()
 	if s.away++; s.away == 1 {
 		s.took += time.Since(s.since)
-		s.agent.requeue(s.agent.gate.pause(s.dest, s.project))
-		s.agent.seats.give()
-		s.back = s.agent.shards.away(s.id, s.end)
+		s.turns.requeue(s.turns.pause(s.dest, s.project))
+		s.turns.give()
+		s.back = s.turns.away(s.id, s.end)
 	}
 	return func() { s.comeBack(ctx) }
 }
@@ -65,10 +95,13 @@ func (s *seat) comeBack(ctx context.Context) {
 		return
 	}
 	s.back()
-	s.agent.requeue(s.agent.gate.resume(ctx, s.dest, s.project))
-	s.agent.seats.take()
+	s.turns.requeue(s.turns.resume(ctx, s.dest, s.project))
+	s.turns.take()
 	s.since = time.Now()
 }
+
+// free gives the place at the destination to others.
+func (s *seat) free() { s.turns.requeue(s.turns.leave(s.dest, s.lasted())) }
 
 // lasted is how long the turn has had its places.
 func (s *seat) lasted() time.Duration {
@@ -77,15 +110,9 @@ func (s *seat) lasted() time.Duration {
 	return s.took + time.Since(s.since)
 }
 
-func (a *Agent) requeue(ids []name) {
-	for _, id := range ids {
-		a.queue.add(id)
-	}
-}
-
 // projectOf is the project of an Application that is known, "" otherwise.
-func (a *Agent) projectOf(id name) string {
-	if app, ok := a.registry.get(id); ok {
+func (r *registry) projectOf(id name) string {
+	if app, ok := r.get(id); ok {
 		return app.Spec.ProjectName()
 	}
 	return ""

@@ -46,11 +46,11 @@ func (a *Agent) lookAgain(ctx context.Context, every time.Duration) error {
 // secondLook queues Applications that were not called although there is a place for them. It reads the objects that
 // Applications wait for which waited at the look before already, and queues these, too. It returns what waits now.
 func (a *Agent) secondLook(ctx context.Context, before looked) looked {
-	for _, id := range a.gate.overlooked(before.called, a.queue.waits) {
+	for _, id := range a.turns.overlooked(before.called, a.queue.waits) {
 		a.metrics.missedEvent(waitPlace)
 		a.queue.add(id)
 	}
-	now := looked{map[name]bool{}, a.gate.promised()}
+	now := looked{map[name]bool{}, a.turns.promised()}
 	left := looksInAll
 	a.registry.each(func(id name, app *v1alpha1.Application) {
 		if !waiting(app) || !a.driver.works(id) || ctx.Err() != nil {

@@ -259,14 +259,14 @@ func (s *slow) await(what, app string, holds func(*v1alpha1.Application) bool) {
 func TestApplicationsThatNobodyCalledToTheirPlacesGetThemByTheSlowLook(t *testing.T) {
 	t.Parallel()
 	a, _ := restful(t, settled())
-	a.gate = newGate(1)
+	a.turns = newTurns(1, a.queue, nil)
 	a.metrics = &metrics{registry: prometheus.NewRegistry(), missed: prometheus.NewCounterVec(prometheus.CounterOpts{Name: missedMetric}, []string{"wait"})}
 	a.metrics.registry.MustRegister(a.metrics.missed)
 	a.metrics.missed.WithLabelValues(waitPlace)
 	a.driver = &ownEngine{agent: a}
 	dest := v1alpha1.ApplicationDestination{Name: "east"}
 	one, two, three := name{Name: "one"}, name{Name: "two"}, name{Name: "three"}
-	if !a.gate.enter(dest, "shop", one) || a.gate.enter(dest, "shop", two) || a.gate.enter(dest, "shop", three) {
+	if !a.turns.enter(dest, "shop", one) || a.turns.enter(dest, "shop", two) || a.turns.enter(dest, "shop", three) {
 		t.Fatal("there is not exactly one place")
 	}
 	queued := func() []name {
@@ -286,7 +286,7 @@ func TestApplicationsThatNobodyCalledToTheirPlacesGetThemByTheSlowLook(t *testin
 	if got := queued(); len(got) > 0 || missedOf(t, a.metrics, waitPlace) > 0 {
 		t.Fatalf("%v are queued although there is no place", got)
 	}
-	if diff := cmp.Diff([]name{two}, a.gate.leave(dest, time.Second)); diff != "" { // and is not queued
+	if diff := cmp.Diff([]name{two}, a.turns.leave(dest, time.Second)); diff != "" { // and is not queued
 		t.Fatal(diff)
 	}
 	look = a.secondLook(t.Context(), look)
@@ -300,10 +300,10 @@ func TestApplicationsThatNobodyCalledToTheirPlacesGetThemByTheSlowLook(t *testin
 	if n := missedOf(t, a.metrics, waitPlace); n != 1 {
 		t.Errorf("%d are counted", n)
 	}
-	if !a.gate.enter(dest, "shop", two) {
+	if !a.turns.enter(dest, "shop", two) {
 		t.Error("there is no place for it")
 	}
-	a.requeue(a.gate.leave(dest, time.Second))
+	a.turns.requeue(a.turns.leave(dest, time.Second))
 	if a.secondLook(t.Context(), a.secondLook(t.Context(), look)); !cmp.Equal(queued(), []name{three}) || missedOf(t, a.metrics, waitPlace) != 1 {
 		t.Errorf("one that was called is counted: %d", missedOf(t, a.metrics, waitPlace))
 	}

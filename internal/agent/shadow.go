@@ -152,7 +152,7 @@ func (a *Agent) lookOn(ctx context.Context, log *slog.Logger, e entry, start tim
 	app := *e.app
 	app.Operation = nil // it is for whoever works on the Application
 	e.app = &app
-	id := name{Namespace: app.Namespace, Name: app.Name}
+	id := nameOf(&app)
 	if app.DeletionTimestamp != nil {
 		a.shadow.drop(id)
 		return

@@ -105,7 +105,7 @@ func TestAnApplicationThatNeitherEngineCanCompareAgrees(t *testing.T) {
 		next.ResourceVersion = "2"
 		next.Status.Sync.Status, next.Status.Health.Status = c.sync, c.health
 		s.registry.seen(next, nil)
-		s.put(name{Namespace: app.Namespace, Name: app.Name}, findingOf(failed))
+		s.put(nameOf(app), findingOf(failed))
 		got := s.report()
 		if one := got.Applications[0]; one.Agrees != c.agrees || one.Error == "" || (got.Summary.Agree == 1) != c.agrees {
 			t.Errorf("%s: %+v, %+v", c.name, one, got.Summary)
@@ -116,7 +116,7 @@ func TestAnApplicationThatNeitherEngineCanCompareAgrees(t *testing.T) {
 func TestTheShadowReportSetsOurWordsBesideThoseOfTheStatus(t *testing.T) {
 	t.Parallel()
 	s, app := watched(t)
-	id := name{Namespace: app.Namespace, Name: app.Name}
+	id := nameOf(app)
 	if got := s.report(); got.Summary.Open != 1 || got.Applications[0].Note != "not compared yet" {
 		t.Errorf("before the first comparison: %+v", got)
 	}
@@ -181,7 +181,7 @@ func TestTheReportFileIsReplacedWholeAndOnlyWhenItIsAnother(t *testing.T) {
 	if _, err := a.writeShadowReport(written); err != nil || !missing(file) {
 		t.Errorf("the same was written again (%v)", err)
 	}
-	s.put(name{Namespace: app.Namespace, Name: app.Name}, findingOf(engine.Result{Sync: v1alpha1.SyncStatusSynced}))
+	s.put(nameOf(app), findingOf(engine.Result{Sync: v1alpha1.SyncStatusSynced}))
 	if _, err := a.writeShadowReport(written); err != nil {
 		t.Fatal(err)
 	}

@@ -68,7 +68,7 @@ func (a *Agent) speak(ctx context.Context) error {
 // reach opens the connection to where an Application is deployed, if this process does not work on it: it tells of its pods
 // all the same. It asks nothing of the cluster.
 func (s *linkSource) reach(ctx context.Context, app *v1alpha1.Application) {
-	if s.instances != nil && app != nil && !s.agent.driver.works(name{Namespace: app.Namespace, Name: app.Name}) {
+	if s.instances != nil && app != nil && !s.agent.driver.works(nameOf(app)) {
 		_, _ = s.agent.clusters.Target(ctx, app.Spec.ProjectName(), app.Spec.Destination) // its status says why there is none
 	}
 }

@@ -28,10 +28,10 @@ func (a *Agent) work(ctx context.Context) {
 		if !ok {
 			return
 		}
-		a.seats.take()
+		a.turns.take()
 		a.metrics.waited(a.queue.begun(id))
 		turns.Go(func() {
-			defer a.seats.give()
+			defer a.turns.give()
 			a.gated(ctx, id)
 			a.queue.done(id)
 		})
@@ -45,26 +45,25 @@ func (a *Agent) gated(ctx context.Context, id name) {
 		return
 	}
 	defer leave()
-	defer func() { a.requeue(a.gate.leave(s.dest, s.lasted())) }()
-	ctx, s.end = context.WithCancel(ctx)
-	defer s.end()
+	defer s.free()
 	a.turn(withSeat(ctx, s), id)
 }
 
 // admit finds out whether an Application may have its turn now: it is there, of this replica's shards, and its destination
-// has a place for it, which the caller gives back. leave ends the turn in its shard.
+// has a place for it, which the caller gives back. leave ends the turn, also in its shard.
 func (a *Agent) admit(ctx context.Context, id name) (_ context.Context, s *seat, leave func(), ok bool) {
-	defer func() { a.requeue(a.gate.pass(id)) }()
+	defer a.turns.pass(id)
 	app, ok := a.registry.get(id)
 	if !ok {
 		return nil, nil, nil, false
 	}
-	ctx, leave, mine := a.shards.enter(ctx, id)
+	ctx, left, mine := a.shards.enter(ctx, id)
 	if !mine {
 		return nil, nil, nil, false // whoever takes its shard looks at it
 	}
-	s = &seat{agent: a, id: id, project: app.Spec.ProjectName(), dest: cluster(app), since: time.Now()}
-	if !a.gate.enter(s.dest, s.project, id) {
+	ctx, end := context.WithCancel(ctx)
+	leave = func() { end(); left() }
+	if s = a.turns.admit(app, end); s == nil {
 		leave()
 		return nil, nil, nil, false
 	}
@@ -219,7 +218,7 @@ const (
 func (a *Agent) progress(
 	ctx context.Context, log *slog.Logger, app **v1alpha1.Application, start, told time.Time,
 ) func(func() v1alpha1.OperationState) {
-	id := name{Namespace: (*app).Namespace, Name: (*app).Name}
+	id := nameOf(*app)
 	_, pace := a.registry.rhythm(id)
 	next := start.Add(progressAfter)
 	if due := told.Add(pace); due.After(next) {
@@ -289,7 +288,7 @@ func annotated(patch []byte, name string, value any) ([]byte, error) {
 // it is no news.
 func (a *Agent) write(ctx context.Context, app *v1alpha1.Application, patch []byte) error {
 	start := time.Now()
-	id := name{Namespace: app.Namespace, Name: app.Name}
+	id := nameOf(app)
 	a.traces.writes(ctx, id) // first: the watch can be quicker than the answer
 	fresh, unknown, err := a.apps.patch(ctx, app, patch)
 	if err != nil {
@@ -366,7 +365,7 @@ func (a *Agent) dropPin(ctx context.Context, log *slog.Logger, app *v1alpha1.App
 	}
 	if err != nil {
 		log.Warn("pin not removed", "err", err)
-		a.queue.addAfter(name{Namespace: app.Namespace, Name: app.Name}, writePause)
+		a.queue.addAfter(nameOf(app), writePause)
 		return
 	}
 	log.Info("rollback is over: Git has moved past it", "pin", decide.PinText(res.Unpinned))

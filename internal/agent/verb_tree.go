@@ -140,7 +140,7 @@ func (v *verbs) treeWatch(ctx context.Context, cmd agentapi.Command, s duplex) e
 	if err != nil {
 		return err
 	}
-	reader, err := v.trees.Open(name{Namespace: app.Namespace, Name: app.Name})
+	reader, err := v.trees.Open(nameOf(app))
 	if err != nil {
 		return err
 	}
