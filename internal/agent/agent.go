@@ -24,6 +24,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/kin"
 	"github.com/slipway-gitops/slipway/internal/agent/link"
+	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/clock"
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
@@ -91,10 +92,10 @@ type Agent struct {
 	cfg         Config
 	log         *slog.Logger
 	driver      driver
-	apps        *appClient
-	registry    *registry
-	queue       *queue
-	turns       *turns
+	apps        *registry.Client
+	registry    *registry.Registry
+	queue       *registry.Queue
+	turns       *registry.Turns
 	engine      *engine.Engine
 	clusters    *clusters
 	sources     *sources
@@ -140,8 +141,8 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 		cfg: cfg, log: cfg.Log, ready: make(chan struct{}),
 		traces: newTraces(cfg.Tracer), disk: &disk{dir: cfg.Data},
 	}
-	a.queue = newQueue(func(id name) string { return a.registry.projectOf(id) })
-	a.turns = newTurns(cfg.Workers, a.queue, func(id name, end func()) func() { return a.shards.away(id, end) })
+	a.queue = registry.NewQueue(func(id registry.Name) string { return a.registry.ProjectOf(id) })
+	a.turns = registry.NewTurns(cfg.Workers, a.queue, func(id registry.Name, end func()) func() { return a.shards.away(id, end) })
 	a.metrics = newMetrics(a)
 	cfg.REST.Wrap(a.metrics.countRequests)
 	var err error
@@ -152,12 +153,12 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 		cfg.REST.Wrap(guard)
 	}
 	cfg.REST.Wrap(fenced)
-	a.registry = newRegistry(cfg.Namespace, a.driver.wants, a.forget)
+	a.registry = registry.New(cfg.Namespace, a.driver.wants, a.forget)
 	if cfg.Shadow {
 		a.shadow = newShadow(a.registry, &a.helm)
 		a.metrics.registry.MustRegister(&shadowGauges{a.shadow})
 	}
-	if a.apps, err = newAppClient(cfg.REST); err != nil {
+	if a.apps, err = registry.NewClient(cfg.REST); err != nil {
 		return nil, err
 	}
 	a.git, err = git.New(ctx, git.Options{
@@ -193,7 +194,7 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 		Namesake: func(ctx context.Context, app *v1alpha1.Application) (string, error) {
 			return a.others.namesake(ctx, app)
 		},
-		Exists: func(instance string) bool { _, ok := a.registry.byInstance(instance); return ok },
+		Exists: func(instance string) bool { _, ok := a.registry.ByInstance(instance); return ok },
 	}
 	if err := errors.Join(a.addShards(), a.addPushes(), a.addOthers()); err != nil {
 		return nil, err
@@ -281,7 +282,7 @@ func (a *Agent) reconcile(ctx context.Context) error {
 	}
 	g.Go(func() error {
 		<-ctx.Done()
-		a.queue.close()
+		a.queue.Close()
 		return nil
 	})
 	g.Go(func() error {
@@ -308,7 +309,7 @@ func (a *Agent) reconcile(ctx context.Context) error {
 			}
 		}
 		close(a.ready)
-		a.log.Info("ready", "applications", a.registry.size())
+		a.log.Info("ready", "applications", a.registry.Size())
 		// Not before: an object of an Application that is not known yet would be taken for that of one which is gone.
 		a.driver.work(ctx, g)
 		return nil
@@ -319,7 +320,7 @@ func (a *Agent) reconcile(ctx context.Context) error {
 // forget drops what is kept of an Application that is gone.
 func (a *Agent) forget(app *v1alpha1.Application) {
 	a.engine.Forget(context.Background(), app)
-	id := nameOf(app)
+	id := registry.NameOf(app)
 	a.sources.unfollow(id)
 	a.ledger.forget(id)
 	a.others.forget(app)
@@ -332,30 +333,30 @@ func (a *Agent) forget(app *v1alpha1.Application) {
 func (a *Agent) liveEvent(e live.Event) {
 	a.metrics.event(e)
 	a.linked.liveMoved(e)
-	if id, ok := a.registry.byInstance(e.App); ok {
-		a.queue.add(id)
+	if id, ok := a.registry.ByInstance(e.App); ok {
+		a.queue.Add(id)
 		a.trees.Changed(id)
 	}
 }
 
 // kindsChanged queues the Applications that could not be compared: the kind that they miss may be there now.
-func (a *Agent) kindsChanged() { a.askFailed(ask{}) }
+func (a *Agent) kindsChanged() { a.askFailed(registry.Ask{}) }
 
 // settingsChanged queues the Applications that could not be compared: the credential that they miss may be there now. It
 // queues all when something else counts as a difference, or as the mark of an Application, or when other kinds are left alone.
 func (a *Agent) settingsChanged() {
 	a.linked.settingsChanged()
 	a.inheritProjects()
-	a.askFailed(ask{since: time.Now()})
+	a.askFailed(registry.Ask{Since: time.Now()})
 	_, _, judged := a.clusters.scripts.refresh()
 	_, marked := a.clusters.tracking.refresh()
 	_, excluded, _ := a.clusters.excluded.refresh()
 	pruned := a.clusters.prune()
 	if pruned && a.linked != nil {
-		a.registry.each(a.linked.useInstances)
+		a.registry.Each(a.linked.useInstances)
 	}
 	if _, changed := a.differences.refresh(); changed || judged || marked || excluded || pruned {
-		a.registry.each(func(id name, _ *v1alpha1.Application) { a.registry.ask(id, ask{}, true) })
+		a.registry.Each(func(id registry.Name, _ *v1alpha1.Application) { a.registry.Ask(id, registry.Ask{}, true) })
 	}
 }
 
@@ -366,11 +367,11 @@ func (a *Agent) inheritProjects() {
 
 // askFailed queues the Applications that could not be compared. One whose turn is under way is not among them yet: it
 // sees by the count that it has to look again.
-func (a *Agent) askFailed(wish ask) {
+func (a *Agent) askFailed(wish registry.Ask) {
 	a.heard.Add(1)
-	a.registry.each(func(id name, app *v1alpha1.Application) {
+	a.registry.Each(func(id registry.Name, app *v1alpha1.Application) {
 		if a.shadow.failed(id) || uncompared(app) {
-			a.registry.ask(id, wish, true)
+			a.registry.Ask(id, wish, true)
 		}
 	})
 }
@@ -422,10 +423,10 @@ func (a *Agent) watchApplications(ctx context.Context, g *errgroup.Group) ([]<-c
 	}
 	out := make([]<-chan struct{}, 0, len(watched))
 	for _, ns := range watched {
-		w := newAppWatch(a.apps, ns, a.registry, a.log)
-		w.allowed = counts
-		g.Go(func() error { w.run(ctx); return nil })
-		out = append(out, w.synced)
+		w := registry.NewWatch(a.apps, ns, a.registry, a.log)
+		w.Allowed = counts
+		g.Go(func() error { w.Run(ctx); return nil })
+		out = append(out, w.Synced)
 	}
 	return out, nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/link"
+	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/operate"
 )
 
@@ -25,15 +26,15 @@ type argoCD struct {
 	agent *Agent
 
 	mu    sync.Mutex
-	asked map[name]time.Time // since when an Application has something asked of it that Argo CD has not taken up
+	asked map[registry.Name]time.Time // since when an Application has something asked of it that Argo CD has not taken up
 	// leaving are Applications as they were when their deletion began.
-	leaving map[name]*v1alpha1.Application
+	leaving map[registry.Name]*v1alpha1.Application
 
 	deployed statusObjects
 }
 
 func newArgoCD(a *Agent) *argoCD {
-	return &argoCD{agent: a, asked: map[name]time.Time{}, leaving: map[name]*v1alpha1.Application{}, deployed: newStatusObjects()}
+	return &argoCD{agent: a, asked: map[registry.Name]time.Time{}, leaving: map[registry.Name]*v1alpha1.Application{}, deployed: newStatusObjects()}
 }
 
 func (d *argoCD) engine() agentapi.Engine { return agentapi.EngineArgoCD }
@@ -70,7 +71,7 @@ func (d *argoCD) prepare(context.Context) error {
 func (d *argoCD) alone(context.Context, *errgroup.Group) error { return nil }
 
 // wants has nothing to do: whoever works on the Application sees it too.
-func (d *argoCD) wants(name) {}
+func (d *argoCD) wants(registry.Name) {}
 
 func (d *argoCD) moved(old, fresh *v1alpha1.Application) {
 	d.note(old, fresh)
@@ -88,7 +89,7 @@ func (d *argoCD) left(old, fresh *v1alpha1.Application) *v1alpha1.Application {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if fresh != nil {
-		id := nameOf(fresh)
+		id := registry.NameOf(fresh)
 		if known := d.leaving[id]; fresh.DeletionTimestamp == nil || known != nil && known.UID != fresh.UID {
 			delete(d.leaving, id)
 		}
@@ -97,7 +98,7 @@ func (d *argoCD) left(old, fresh *v1alpha1.Application) *v1alpha1.Application {
 		}
 		return nil
 	}
-	id := nameOf(old)
+	id := registry.NameOf(old)
 	defer delete(d.leaving, id)
 	return d.leaving[id]
 }
@@ -108,7 +109,7 @@ func (d *argoCD) note(old, fresh *v1alpha1.Application) {
 	if app == nil {
 		app = old
 	}
-	id := nameOf(app)
+	id := registry.NameOf(app)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch since, known := d.asked[id]; {

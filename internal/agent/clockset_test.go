@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/engine"
 )
 
@@ -23,21 +24,21 @@ func TestWhatWaitsForATimeIsLookedAtAgainWhenTheClockWasSet(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			a := &Agent{queue: newQueue(nil), log: slog.New(slog.DiscardHandler)}
-			a.registry = newRegistry("argocd", func(name) {}, func(*v1alpha1.Application) {})
-			defer a.queue.close()
+			a := &Agent{queue: registry.NewQueue(nil), log: slog.New(slog.DiscardHandler)}
+			a.registry = registry.New("argocd", func(registry.Name) {}, func(*v1alpha1.Application) {})
+			defer a.queue.Close()
 			app := &v1alpha1.Application{}
 			app.Namespace, app.Name, app.ResourceVersion = "argocd", "web", "1"
-			a.registry.seen(app, nil)
-			id := name{Namespace: "argocd", Name: "web"}
+			a.registry.Seen(app, nil)
+			id := registry.Name{Namespace: "argocd", Name: "web"}
 			a.followUp(id, app, engine.Result{Wake: time.Minute}, 0)
 			a.followUp(id, app, c.res, 0) // the last one counts
-			a.registry.answered(app, nil)
-			if n, _ := a.queue.depth(); n != 0 {
+			a.registry.Answered(app, nil)
+			if n, _ := a.queue.Depth(); n != 0 {
 				t.Fatalf("%d wait for a turn before the clock was set", n)
 			}
 			a.clockSet(-time.Hour)
-			if n, _ := a.queue.depth(); (n == 1) != c.again {
+			if n, _ := a.queue.Depth(); (n == 1) != c.again {
 				t.Errorf("%d wait for a turn, want one: %v", n, c.again)
 			}
 		})
@@ -53,7 +54,7 @@ func TestTheWaitBeforeAnAttemptIsToldToTheEngine(t *testing.T) {
 		rest time.Duration
 		over bool
 	}{{time.Time{}, 0, true}, {now.Add(-time.Second), 0, true}, {now.Add(time.Minute), time.Minute, false}} {
-		req := a.request(entry{app: app, due: c.due}, now)
+		req := a.request(registry.Entry{App: app, Due: c.due}, now)
 		if req.Due != c.over || req.Rest != c.rest {
 			t.Errorf("due %s: over %v, rest %s; want %v, %s", c.due, req.Due, req.Rest, c.over, c.rest)
 		}

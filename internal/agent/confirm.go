@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/registry"
+	"github.com/slipway-gitops/slipway/internal/agent/status"
 )
 
 // errNotStored is a status that does not say what was written to it.
@@ -15,7 +17,7 @@ var errNotStored = errors.New("the stored status does not say it yet")
 func (a *Agent) confirm(app **v1alpha1.Application) func(
 	context.Context, func(*v1alpha1.OperationState) bool, func() v1alpha1.OperationState,
 ) error {
-	id := nameOf(*app)
+	id := registry.NameOf(*app)
 	return func(ctx context.Context, told func(*v1alpha1.OperationState) bool, state func() v1alpha1.OperationState) error {
 		if told((*app).Status.OperationState) {
 			return nil
@@ -24,7 +26,7 @@ func (a *Agent) confirm(app **v1alpha1.Application) func(
 		if !told(&now) {
 			return nil // it has more hooks than a status has room for
 		}
-		patch, err := progressPatch(*app, &now)
+		patch, err := status.Progress(*app, &now)
 		if err != nil {
 			return err
 		}
@@ -33,7 +35,7 @@ func (a *Agent) confirm(app **v1alpha1.Application) func(
 				return err
 			}
 		}
-		fresh, ok := a.registry.get(id)
+		fresh, ok := a.registry.Get(id)
 		if !ok {
 			return nil // deleted meanwhile: nobody takes the operation over
 		}

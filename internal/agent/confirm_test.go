@@ -17,6 +17,7 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/registry"
 )
 
 // errNotReached is what an agent gets of an API server that cannot be reached.
@@ -180,7 +181,7 @@ func TestWhatTheStoredStatusDoesNotSayIsNotConfirmed(t *testing.T) {
 	s := newStandThrough(t, b.through)
 	s.create()
 	a := s.agent
-	app, ok := a.registry.get(name{Namespace: s.ns, Name: s.name})
+	app, ok := a.registry.Get(registry.Name{Namespace: s.ns, Name: s.name})
 	if !ok {
 		t.Fatal("the agent does not know the Application")
 	}

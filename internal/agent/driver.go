@@ -12,6 +12,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/instance"
 	"github.com/slipway-gitops/slipway/internal/agent/link"
+	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 )
 
@@ -26,7 +27,7 @@ type driver interface {
 	// understands.
 	executors(v *verbs) map[agentapi.Kind]link.Executor
 	// works reports whether an Application has its turns in this process.
-	works(id name) bool
+	works(id registry.Name) bool
 	// objects are those that Applications have in a cluster, by the cluster's key; state is what this process knows of it.
 	objects(key string, state *live.Cluster) instance.Objects
 	// health says how it is; it must not block.
@@ -49,7 +50,7 @@ type starter interface {
 // listener hears of Applications. Its methods must not block.
 type listener interface {
 	// wants hears of an Application that asks for a turn.
-	wants(id name)
+	wants(id registry.Name)
 	// moved hears of every change of an Application while there is a link: old is nil for one that was not known, fresh for
 	// one that is gone.
 	moved(old, fresh *v1alpha1.Application)
@@ -97,7 +98,7 @@ func (o *ownEngine) alone(ctx context.Context, g *errgroup.Group) error {
 	return nil
 }
 
-func (o *ownEngine) wants(id name) { o.agent.queue.add(id) }
+func (o *ownEngine) wants(id registry.Name) { o.agent.queue.Add(id) }
 
 // moved has nothing to do: what comes of a turn is told when it is over.
 func (o *ownEngine) moved(_, _ *v1alpha1.Application) {}
@@ -109,13 +110,13 @@ func (o *ownEngine) work(ctx context.Context, g *errgroup.Group) {
 
 func (o *ownEngine) executors(*verbs) map[agentapi.Kind]link.Executor { return nil }
 
-func (o *ownEngine) works(id name) bool { return o.agent.shards.holds(id) }
+func (o *ownEngine) works(id registry.Name) bool { return o.agent.shards.holds(id) }
 
 func (o *ownEngine) objects(_ string, state *live.Cluster) instance.Objects { return state }
 
 func (o *ownEngine) health() agentapi.Component {
 	c := agentapi.Component{Name: "engine", Status: agentapi.ComponentHealthy}
-	if depth, oldest := o.agent.queue.depth(); oldest > queueLate {
+	if depth, oldest := o.agent.queue.Depth(); oldest > queueLate {
 		c.Status = agentapi.ComponentDegraded
 		c.Message = fmt.Sprintf("%d applications wait for their turn, the first for %s", depth, oldest.Round(time.Second))
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+
+	"github.com/slipway-gitops/slipway/internal/agent/registry"
 )
 
 // fenceKey is the key of the holding in the context of a turn, and of a command.
@@ -23,11 +25,11 @@ func lost(ctx context.Context) bool {
 
 // fell reports whether the Lease that a turn goes by may be another's. If it still is this agent's, as after the clock on the
 // wall was set, the Application has another turn.
-func (a *Agent) fell(turn context.Context, id name) bool {
+func (a *Agent) fell(turn context.Context, id registry.Name) bool {
 	if !lost(turn) {
 		return false
 	}
-	a.queue.addAfter(id, writePause)
+	a.queue.AddAfter(id, writePause)
 	return true
 }
 

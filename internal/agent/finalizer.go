@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/engine"
 )
 
@@ -27,7 +28,7 @@ func (a *Agent) setFinalizers(ctx context.Context, app *v1alpha1.Application, fi
 	if err != nil {
 		return fmt.Errorf("encode patch: %w", err)
 	}
-	obj, err := a.apps.in(app.Namespace).Patch(ctx, app.Name, types.JSONPatchType, raw, metav1.PatchOptions{FieldManager: "slipway-agent"})
+	obj, err := a.apps.In(app.Namespace).Patch(ctx, app.Name, types.JSONPatchType, raw, metav1.PatchOptions{FieldManager: "slipway-agent"})
 	if err != nil {
 		return fmt.Errorf("set finalizers of %s/%s: %w", app.Namespace, app.Name, err)
 	}
@@ -37,8 +38,8 @@ func (a *Agent) setFinalizers(ctx context.Context, app *v1alpha1.Application, fi
 	if raw, err = obj.MarshalJSON(); err != nil {
 		return fmt.Errorf("encode application: %w", err)
 	}
-	if fresh, unknown, err := decodeApplication(raw); err == nil { // the watch says what cannot be read
-		a.registry.answered(fresh, unknown)
+	if fresh, unknown, err := registry.Decode(raw); err == nil { // the watch says what cannot be read
+		a.registry.Answered(fresh, unknown)
 	}
 	return nil
 }
@@ -84,18 +85,18 @@ func (a *Agent) keepForHooks(ctx context.Context, log *slog.Logger, app *v1alpha
 	}
 	if err := a.setFinalizers(ctx, app, want); err != nil {
 		log.Warn("finalizers of deletion hooks not set", "err", err)
-		a.queue.addAfter(nameOf(app), writePause)
+		a.queue.AddAfter(registry.NameOf(app), writePause)
 	}
 }
 
 // deletionHooks runs the hooks of one phase of a deletion, if the Application waits for them.
-func (a *Agent) deletionHooks(ctx context.Context, e entry, req engine.Request, phase v1alpha1.HookType) (done bool, err error) {
+func (a *Agent) deletionHooks(ctx context.Context, e registry.Entry, req engine.Request, phase v1alpha1.HookType) (done bool, err error) {
 	finalizers := hookFinalizers(phase)
-	if !slices.ContainsFunc(e.app.Finalizers, func(f string) bool { return slices.Contains(finalizers, f) }) {
+	if !slices.ContainsFunc(e.App.Finalizers, func(f string) bool { return slices.Contains(finalizers, f) }) {
 		return true, nil
 	}
 	if done, err = a.engine.DeleteHooks(ctx, req, phase); err != nil || !done {
 		return false, err
 	}
-	return false, a.dropFinalizers(ctx, e.app, finalizers...) // the write brings the next turn
+	return false, a.dropFinalizers(ctx, e.App, finalizers...) // the write brings the next turn
 }

@@ -10,9 +10,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/engine"
 )
 
@@ -41,12 +43,12 @@ func patched(t *testing.T, code int) (a *Agent, patches *[]string) {
 		})
 	}))
 	t.Cleanup(srv.Close)
-	apps, err := newAppClient(&rest.Config{Host: srv.URL})
+	apps, err := registry.NewClient(&rest.Config{Host: srv.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
-	a = &Agent{apps: apps, queue: newQueue(nil), registry: newBook().registry}
-	t.Cleanup(a.queue.close)
+	a = &Agent{apps: apps, queue: registry.NewQueue(nil), registry: registry.New("argocd", func(registry.Name) {}, func(*v1alpha1.Application) {})}
+	t.Cleanup(a.queue.Close)
 	return a, patches
 }
 
@@ -89,8 +91,9 @@ func TestAnApplicationIsKeptForItsDeletionHooks(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			a, patches := patched(t, http.StatusOK)
-			app := version(5, func(app *v1alpha1.Application) { app.Finalizers = c.have })
-			a.registry.seen(app, nil)
+			app := resting()
+			app.ObjectMeta = metav1.ObjectMeta{Namespace: "argocd", Name: "web", UID: "1", ResourceVersion: "5", Finalizers: c.have}
+			a.registry.Seen(app, nil)
 			res := engine.Result{DeleteHooks: c.hooks}
 			if c.err {
 				res.Err = &engine.StageError{}
@@ -106,7 +109,7 @@ func TestAnApplicationIsKeptForItsDeletionHooks(t *testing.T) {
 			if d := cmp.Diff(c.want, after); d != "" || !cmp.Equal(before, c.have) {
 				t.Errorf("from %v (-want +got):\n%s", before, d)
 			}
-			next, _ := a.registry.get(name{Namespace: "argocd", Name: "web"})
+			next, _ := a.registry.Get(registry.Name{Namespace: "argocd", Name: "web"})
 			if d := cmp.Diff(c.want, next.Finalizers, cmpopts.EquateEmpty()); d != "" {
 				t.Errorf("what the next turn builds on (-want +got):\n%s", d)
 			}
@@ -120,10 +123,10 @@ func TestAnApplicationIsKeptForItsDeletionHooks(t *testing.T) {
 func TestFinalizersThatCannotBeWrittenAreTriedAgain(t *testing.T) {
 	t.Parallel()
 	a, patches := patched(t, http.StatusUnprocessableEntity)
-	app := settled()
+	app := resting()
 	app.Name, app.Namespace = "web", "argocd"
 	a.keepForHooks(t.Context(), slog.New(slog.DiscardHandler), app, engine.Result{DeleteHooks: []v1alpha1.HookType{v1alpha1.HookPreDelete}})
-	if id, ok := a.queue.next(); !ok || id.Name != "web" || len(*patches) != 1 {
+	if id, ok := a.queue.Next(); !ok || id.Name != "web" || len(*patches) != 1 {
 		t.Errorf("%s, %d patches", id, len(*patches))
 	}
 }

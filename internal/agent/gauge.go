@@ -5,6 +5,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/link"
+	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/engine/apply"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 )
@@ -26,7 +27,7 @@ func (g *gauges) Collect(ch chan<- prometheus.Metric) {
 	send := func(d *prometheus.Desc, v float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
-	depth, oldest := g.agent.queue.depth()
+	depth, oldest := g.agent.queue.Depth()
 	send(gauge("slipway_queue_depth", "Applications that wait for their turn."), float64(depth))
 	send(gauge("slipway_queue_oldest_seconds", "How long the first of them has waited."), oldest.Seconds())
 	send(gauge("slipway_leader", "Whether this process reconciles: it leads, and has seen all Applications."), truth(g.agent.leads()))
@@ -78,7 +79,7 @@ func (g *gauges) applications(send func(*prometheus.Desc, float64, ...string)) {
 		v1alpha1.ConditionHeld: 0, v1alpha1.ConditionPinned: 0, v1alpha1.ConditionDriftAllowed: 0, v1alpha1.ConditionProject: 0,
 		v1alpha1.ConditionUnsupported: 0, v1alpha1.ConditionKept: 0,
 	}
-	g.agent.registry.each(func(_ name, app *v1alpha1.Application) {
+	g.agent.registry.Each(func(_ registry.Name, app *v1alpha1.Application) {
 		n++
 		sync[known(sync, app.Status.Sync.Status, v1alpha1.SyncStatusUnknown)]++
 		health[known(health, app.Status.Health.Status, v1alpha1.HealthUnknown)]++
@@ -130,7 +131,7 @@ func (g *applicationGauges) Describe(chan<- *prometheus.Desc) {}
 func (g *applicationGauges) Collect(ch chan<- prometheus.Metric) {
 	info := gauge("slipway_application_info", "Always 1; the labels say how an Application is. With --metrics-applications.",
 		"namespace", "name", "project", "sync", "health")
-	g.agent.registry.each(func(id name, app *v1alpha1.Application) {
+	g.agent.registry.Each(func(id registry.Name, app *v1alpha1.Application) {
 		ch <- prometheus.MustNewConstMetric(info, prometheus.GaugeValue, 1, id.Namespace, id.Name, app.Spec.ProjectName(),
 			string(app.Status.Sync.Status), string(app.Status.Health.Status))
 	})

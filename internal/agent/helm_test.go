@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/registry"
 )
 
 // workload is a Deployment or StatefulSet of an Argo CD.
@@ -103,8 +104,8 @@ func TestShadowReportNamesTheHelm(t *testing.T) {
 	s, app := watched(t)
 	asks := *app
 	asks.Name, asks.Spec.Source = "asks", &v1alpha1.ApplicationSource{Path: "x", Helm: &v1alpha1.HelmSource{Version: "v3"}}
-	s.registry.seen(&asks, nil)
-	for _, id := range []name{{Namespace: "argocd", Name: "web"}, {Namespace: "argocd", Name: "asks"}} {
+	s.registry.Seen(&asks, nil)
+	for _, id := range []registry.Name{{Namespace: "argocd", Name: "web"}, {Namespace: "argocd", Name: "asks"}} {
 		s.put(id, &finding{})
 	}
 	for argoCD, want := range map[string]struct{ version, note string }{

@@ -13,6 +13,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/damp"
 	"github.com/slipway-gitops/slipway/internal/agent/record"
+	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/guard"
 	"github.com/slipway-gitops/slipway/internal/engine/health"
@@ -33,16 +34,16 @@ type ledger struct {
 	agent *Agent
 	book  *record.Book
 	// repairs holds back entries of Applications that are put back again and again.
-	repairs *damp.Damper[name]
+	repairs *damp.Damper[registry.Name]
 	// recall makes the entry of an operation that was over before this process began.
 	recall func(ctx context.Context, entry string, app *v1alpha1.Application)
 
 	mu       sync.Mutex
-	waiting  map[name]string      // entries whose applications are not healthy yet
-	last     map[name]numbered    // the entry of each application's last operation
-	detected map[string]time.Time // revisions
-	order    []string             // of detected, oldest first
-	others   chan struct{}        // has one in it for each operation of another replica that an entry is made of
+	waiting  map[registry.Name]string   // entries whose applications are not healthy yet
+	last     map[registry.Name]numbered // the entry of each application's last operation
+	detected map[string]time.Time       // revisions
+	order    []string                   // of detected, oldest first
+	others   chan struct{}              // has one in it for each operation of another replica that an entry is made of
 }
 
 // numbered is the id of an entry, and how often it was given.
@@ -65,8 +66,8 @@ func (a *Agent) openLedger() error {
 		return err
 	}
 	a.ledger = &ledger{
-		agent: a, book: book, repairs: damp.New[name](dampWindow),
-		waiting: map[name]string{}, last: map[name]numbered{}, detected: map[string]time.Time{},
+		agent: a, book: book, repairs: damp.New[registry.Name](dampWindow),
+		waiting: map[registry.Name]string{}, last: map[registry.Name]numbered{}, detected: map[string]time.Time{},
 		others: make(chan struct{}, recoverWide),
 	}
 	a.ledger.recall = a.ledger.recover
@@ -91,7 +92,7 @@ func (l *ledger) learned(revision string) {
 }
 
 // turned tells what came of a turn: an operation that is over, or that an Application became healthy after one.
-func (l *ledger) turned(id name, app *v1alpha1.Application, res engine.Result) {
+func (l *ledger) turned(id registry.Name, app *v1alpha1.Application, res engine.Result) {
 	if l == nil {
 		return
 	}
@@ -112,7 +113,7 @@ func (l *ledger) turned(id name, app *v1alpha1.Application, res engine.Result) {
 }
 
 // ended tells of an operation.
-func (l *ledger) ended(id name, app *v1alpha1.Application, res engine.Result) {
+func (l *ledger) ended(id registry.Name, app *v1alpha1.Application, res engine.Result) {
 	d := entryOf(app, res)
 	healthy := time.Time{}
 	if res.Health.Status == health.Healthy {
@@ -123,7 +124,7 @@ func (l *ledger) ended(id name, app *v1alpha1.Application, res engine.Result) {
 }
 
 // keep adds the entry of an operation. Automatic repairs that repeat are added together: the last of them has their count.
-func (l *ledger) keep(id name, d *api.LedgerDetail, add func()) {
+func (l *ledger) keep(id registry.Name, d *api.LedgerDetail, add func()) {
 	if !d.Automatic || d.Options == nil || !d.Options.Repair || d.Phase != string(v1alpha1.OperationSucceeded) {
 		l.repairs.Flush(id)
 		add()
@@ -136,7 +137,7 @@ func (l *ledger) keep(id name, d *api.LedgerDetail, add func()) {
 }
 
 // add keeps the entry of an operation that is over. healthy is since when its application is, the zero time where it is not.
-func (l *ledger) add(id name, entry string, d *api.LedgerDetail, healthy time.Time) {
+func (l *ledger) add(id registry.Name, entry string, d *api.LedgerDetail, healthy time.Time) {
 	l.mu.Lock()
 	t := l.last[id]
 	if t.id == entry { // another one in the same second
@@ -162,7 +163,7 @@ func (l *ledger) add(id name, entry string, d *api.LedgerDetail, healthy time.Ti
 }
 
 // forget drops what is kept of an Application that is gone.
-func (l *ledger) forget(id name) {
+func (l *ledger) forget(id registry.Name) {
 	if l == nil {
 		return
 	}
@@ -178,7 +179,7 @@ func (l *ledger) deleted(app *v1alpha1.Application, removed []object.Key, kept [
 	if l == nil || !l.book.Open() || app.DeletionTimestamp == nil {
 		return
 	}
-	l.repairs.Flush(nameOf(app))
+	l.repairs.Flush(registry.NameOf(app))
 	l.bury(app, deletionOf(app, l.agent.deletedBy, removed, kept))
 }
 
@@ -227,7 +228,7 @@ func (l *ledger) survey(ctx context.Context) {
 		return
 	}
 	var checks []record.Check
-	l.agent.registry.each(func(id name, app *v1alpha1.Application) {
+	l.agent.registry.Each(func(id registry.Name, app *v1alpha1.Application) {
 		op := app.Status.OperationState
 		if op == nil || !op.Phase.Completed() || op.FinishedAt == nil || time.Since(op.FinishedAt.Time) > ledgerMemory {
 			return
@@ -253,7 +254,7 @@ func (l *ledger) survey(ctx context.Context) {
 }
 
 // elsewhere tells of an operation that another replica has ended, from the status that it left.
-func (l *ledger) elsewhere(id name, old, fresh *v1alpha1.Application) {
+func (l *ledger) elsewhere(id registry.Name, old, fresh *v1alpha1.Application) {
 	if l == nil || l.agent.shards.holds(id) || !l.book.Open() {
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/guard"
 	"github.com/slipway-gitops/slipway/internal/engine/health"
@@ -29,7 +30,7 @@ func (l *ledger) observed(old, fresh *v1alpha1.Application) {
 	if l == nil || old == nil || old.UID != fresh.UID {
 		return
 	}
-	id := nameOf(fresh)
+	id := registry.NameOf(fresh)
 	op := fresh.Status.OperationState
 	if slices.ContainsFunc(syncEvents(old, fresh), func(e agentapi.Event) bool { return e.Type == agentapi.EventSyncFinished }) {
 		healthy, _ := healthySince(fresh)

@@ -41,7 +41,7 @@ func (a *Agent) addLink() error {
 		Meter: a.metrics, Trace: a.traces.of, ReadOnly: a.cfg.Shadow, Executors: executors, Streamers: streamers, Log: a.log.With("component", "link"),
 	})
 	a.linked.link = a.link
-	a.registry.moved = a.linked.applicationMoved
+	a.registry.OnMove = a.linked.applicationMoved
 	a.projects.moved = a.linked.projectMoved
 	a.metrics.linked(a)
 	a.cfg.REST.Wrap(a.linked.observe(v1alpha1.InClusterServer))

@@ -12,6 +12,8 @@ import (
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/damp"
+	"github.com/slipway-gitops/slipway/internal/agent/registry"
+	"github.com/slipway-gitops/slipway/internal/agent/status"
 	"github.com/slipway-gitops/slipway/internal/engine/guard"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/operate"
@@ -24,7 +26,7 @@ type happenings struct {
 	damp *damp.Damper[repeated]
 
 	mu      sync.Mutex
-	settled map[name]restingHealth
+	settled map[registry.Name]restingHealth
 }
 
 // repeated is what happens to one Application again and again.
@@ -169,7 +171,7 @@ func changedInCluster(old, fresh *v1alpha1.Application) bool {
 
 // sameSpec reports whether two versions of an Application ask for the same.
 func sameSpec(old, fresh *v1alpha1.Application) bool {
-	return old.Generation == fresh.Generation && sameJSON(old.Spec, fresh.Spec)
+	return old.Generation == fresh.Generation && status.SameJSON(old.Spec, fresh.Spec)
 }
 
 // comparedAt is when an Application was compared last.
@@ -239,7 +241,7 @@ func (h *happenings) health(fresh *v1alpha1.Application) []agentapi.Event {
 	default:
 		return nil
 	}
-	id := nameOf(fresh)
+	id := registry.NameOf(fresh)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	had := h.settled[id]
@@ -247,7 +249,7 @@ func (h *happenings) health(fresh *v1alpha1.Application) []agentapi.Event {
 		return nil
 	}
 	if h.settled == nil {
-		h.settled = map[name]restingHealth{}
+		h.settled = map[registry.Name]restingHealth{}
 	}
 	h.settled[id] = now
 	if had.uid != now.uid {
@@ -272,7 +274,7 @@ func (h *happenings) health(fresh *v1alpha1.Application) []agentapi.Event {
 func (h *happenings) forget(app *v1alpha1.Application) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	delete(h.settled, nameOf(app))
+	delete(h.settled, registry.NameOf(app))
 }
 
 // gone is about an Application that is gone.

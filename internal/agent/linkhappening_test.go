@@ -18,6 +18,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/damp"
+	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/operate"
 )
 
@@ -321,7 +322,7 @@ func TestManyRepairsAreOneEntryOfTheLedger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		var got []string
-		l, id := &ledger{repairs: damp.New[name](dampWindow)}, name{Namespace: "argocd", Name: "web"}
+		l, id := &ledger{repairs: damp.New[registry.Name](dampWindow)}, registry.Name{Namespace: "argocd", Name: "web"}
 		ended := func(what string, automatic, repair bool) {
 			d := &api.LedgerDetail{LedgerEntry: api.LedgerEntry{
 				Automatic: automatic, Options: &api.LedgerOptions{Repair: repair}, Phase: string(v1alpha1.OperationSucceeded),

@@ -10,6 +10,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/instance"
+	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
@@ -21,9 +22,9 @@ func (a *Agent) addInstances() {
 	}
 	s := a.linked
 	s.instances = instance.New(instance.Config{
-		Changed:     func(app name) { s.link.Changed(itemKey(agentapi.ItemInstances, app.Namespace, app.Name)) },
-		Instance:    func(app name) string { return object.InstanceName(app.Namespace, app.Name, a.cfg.Namespace) },
-		Application: a.registry.byInstance,
+		Changed:     func(app registry.Name) { s.link.Changed(itemKey(agentapi.ItemInstances, app.Namespace, app.Name)) },
+		Instance:    func(app registry.Name) string { return object.InstanceName(app.Namespace, app.Name, a.cfg.Namespace) },
+		Application: a.registry.ByInstance,
 		Log:         a.log.With("component", "instances"),
 	})
 	a.clusters.opened = func(key string, config *rest.Config, state *live.Cluster) {
@@ -46,7 +47,7 @@ func (s *linkSource) liveMoved(e live.Event) {
 }
 
 // useInstances says where an Application may have pods; app is nil for one that is gone.
-func (s *linkSource) useInstances(id name, app *v1alpha1.Application) {
+func (s *linkSource) useInstances(id registry.Name, app *v1alpha1.Application) {
 	if s.instances == nil {
 		return
 	}
@@ -103,7 +104,7 @@ func (s *linkSource) instanceKeys() ([]agentapi.Key, bool) {
 }
 
 // instanceBody is what is told of the pods of an Application; nil for one without.
-func (s *linkSource) instanceBody(id name) ([]byte, error) {
+func (s *linkSource) instanceBody(id registry.Name) ([]byte, error) {
 	if s.instances == nil {
 		return nil, nil
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/instance"
 	"github.com/slipway-gitops/slipway/internal/agent/link"
+	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/live/stream"
 	"github.com/slipway-gitops/slipway/internal/git"
@@ -57,7 +58,7 @@ func newLinkSource(a *Agent) *linkSource {
 		e.Message, e.Reason = s.redactText(e.Message), s.redactText(e.Reason)
 		s.link.Event(e)
 	}, a.deletedBy)
-	s.sets = &setStore{changed: s.setChanged, unready: map[string]bool{}, raw: map[name][]byte{}}
+	s.sets = &setStore{changed: s.setChanged, unready: map[string]bool{}, raw: map[registry.Name][]byte{}}
 	return s
 }
 
@@ -71,7 +72,7 @@ func (s *linkSource) applicationMoved(old, fresh *v1alpha1.Application) {
 	if app == nil {
 		app = old
 	}
-	id := nameOf(app)
+	id := registry.NameOf(app)
 	s.agent.trees.Changed(id)
 	if !s.speaks.Load() {
 		return // who does tells of it
@@ -93,8 +94,8 @@ func (s *linkSource) projectMoved(called string) {
 	s.link.Changed(itemKey(agentapi.ItemArgoProject, s.agent.cfg.Namespace, called))
 }
 
-func (s *linkSource) setChanged(id name) {
-	if id == (name{}) {
+func (s *linkSource) setChanged(id registry.Name) {
+	if id == (registry.Name{}) {
 		s.link.Rescan(agentapi.ItemApplicationSet)
 		return
 	}
@@ -147,7 +148,9 @@ func (s *linkSource) Keys(kind agentapi.ItemKind) ([]agentapi.Key, bool) {
 	var out []agentapi.Key
 	switch kind {
 	case agentapi.ItemApplication:
-		a.registry.each(func(id name, _ *v1alpha1.Application) { out = append(out, itemKey(kind, id.Namespace, id.Name)) })
+		a.registry.Each(func(id registry.Name, _ *v1alpha1.Application) {
+			out = append(out, itemKey(kind, id.Namespace, id.Name))
+		})
 	case agentapi.ItemApplicationSet:
 		names, ready := s.sets.names()
 		if !ready {
@@ -176,10 +179,10 @@ func (s *linkSource) Keys(kind agentapi.ItemKind) ([]agentapi.Key, bool) {
 
 // Has implements link.Source.
 func (s *linkSource) Has(key agentapi.Key) bool {
-	a, id := s.agent, name{Namespace: key.Namespace, Name: key.Name}
+	a, id := s.agent, registry.Name{Namespace: key.Namespace, Name: key.Name}
 	switch key.Kind {
 	case agentapi.ItemApplication:
-		_, ok := a.registry.get(id)
+		_, ok := a.registry.Get(id)
 		return ok
 	case agentapi.ItemApplicationSet:
 		return s.sets.get(id) != nil
@@ -196,12 +199,12 @@ func (s *linkSource) Has(key agentapi.Key) bool {
 
 // Body implements link.Source.
 func (s *linkSource) Body(key agentapi.Key) []byte {
-	a, id := s.agent, name{Namespace: key.Namespace, Name: key.Name}
+	a, id := s.agent, registry.Name{Namespace: key.Namespace, Name: key.Name}
 	var raw []byte
 	var err error
 	switch key.Kind {
 	case agentapi.ItemApplication:
-		if app, ok := a.registry.get(id); ok {
+		if app, ok := a.registry.Get(id); ok {
 			raw, err = link.Application(app)
 		}
 	case agentapi.ItemApplicationSet:
@@ -339,38 +342,38 @@ func (p *projects) get(called, namespace string) *v1alpha1.AppProject {
 
 // setStore holds the ApplicationSets as the server is told of them.
 type setStore struct {
-	changed func(id name) // the empty name: any may be another one
+	changed func(id registry.Name) // the empty name: any may be another one
 
 	mu      sync.Mutex
 	unready map[string]bool // namespaces that were not listed yet
-	raw     map[name][]byte
+	raw     map[registry.Name][]byte
 }
 
 // watch starts the watch on the ApplicationSets of a namespace, or of all.
-func (s *setStore) watch(ctx context.Context, g *errgroup.Group, c *appClient, namespace string, counts func(string) bool) {
+func (s *setStore) watch(ctx context.Context, g *errgroup.Group, c *registry.Client, namespace string, counts func(string) bool) {
 	s.mu.Lock()
 	s.unready[namespace] = true
 	s.mu.Unlock()
-	path := strings.TrimSuffix(c.path(namespace), v1alpha1.ResourceApplications) + v1alpha1.ResourceApplicationSets
+	path := strings.TrimSuffix(c.Path(namespace), v1alpha1.ResourceApplications) + v1alpha1.ResourceApplicationSets
 	feed := &setFeed{store: s, namespace: namespace, counts: counts}
-	r := cache.NewReflectorWithOptions(c.stream.ListWatch(path, nil, nil), nil, feed, cache.ReflectorOptions{Name: "applicationsets", Clock: live.ClockUntil(ctx)})
+	r := cache.NewReflectorWithOptions(c.Stream.ListWatch(path, nil, nil), nil, feed, cache.ReflectorOptions{Name: "applicationsets", Clock: live.ClockUntil(ctx)})
 	g.Go(func() error { r.RunWithContext(ctx); return nil })
 }
 
 // names returns all that is known; false before each namespace was listed.
-func (s *setStore) names() ([]name, bool) {
+func (s *setStore) names() ([]registry.Name, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Collect(maps.Keys(s.raw)), len(s.unready) == 0
 }
 
-func (s *setStore) get(id name) []byte {
+func (s *setStore) get(id registry.Name) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.raw[id]
 }
 
-func (s *setStore) put(id name, raw []byte) {
+func (s *setStore) put(id registry.Name, raw []byte) {
 	s.mu.Lock()
 	if raw == nil {
 		delete(s.raw, id)
@@ -410,24 +413,24 @@ func (f *setFeed) Update(v any) error {
 	if err != nil {
 		return fmt.Errorf("keep ApplicationSet %s/%s: %w", o.Namespace, o.Name, err)
 	}
-	f.store.put(name{Namespace: o.Namespace, Name: o.Name}, raw)
+	f.store.put(registry.Name{Namespace: o.Namespace, Name: o.Name}, raw)
 	return nil
 }
 
 // Delete takes a set out.
 func (f *setFeed) Delete(v any) error {
 	if o, ok := v.(*stream.Object); ok {
-		f.store.put(name{Namespace: o.Namespace, Name: o.Name}, nil)
+		f.store.put(registry.Name{Namespace: o.Namespace, Name: o.Name}, nil)
 	}
 	return nil
 }
 
 // Replace takes a complete list.
 func (f *setFeed) Replace(items []any, _ string) error {
-	listed := make(map[name]bool, len(items))
+	listed := make(map[registry.Name]bool, len(items))
 	for _, v := range items {
 		if o, ok := v.(*stream.Object); ok {
-			listed[name{Namespace: o.Namespace, Name: o.Name}] = true
+			listed[registry.Name{Namespace: o.Namespace, Name: o.Name}] = true
 		}
 		if err := f.Update(v); err != nil {
 			return err
@@ -444,7 +447,7 @@ func (f *setFeed) Replace(items []any, _ string) error {
 	delete(f.store.unready, f.namespace)
 	f.store.mu.Unlock()
 	if first {
-		f.store.changed(name{})
+		f.store.changed(registry.Name{})
 	}
 	return nil
 }

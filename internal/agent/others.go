@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/clock"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/project"
@@ -59,7 +60,7 @@ func (a *Agent) addOthers() error {
 		return fmt.Errorf("make client: %w", err)
 	}
 	a.others = &others{
-		home: a.cfg.Namespace, client: client, apps: a.apps.in, tracking: a.clusters.tracking, asked: map[types.UID]time.Time{},
+		home: a.cfg.Namespace, client: client, apps: a.apps.In, tracking: a.clusters.tracking, asked: map[types.UID]time.Time{},
 		namespace: func() (func(string) bool, error) { _, counts, err := a.applicationNamespaces(); return counts, err },
 		log:       a.log,
 	}
@@ -224,7 +225,7 @@ func read(obj *unstructured.Unstructured) *v1alpha1.Application {
 	if err != nil {
 		return nil
 	}
-	app, _, err := decodeApplication(raw)
+	app, _, err := registry.Decode(raw)
 	if err != nil {
 		return nil
 	}

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/project"
@@ -165,7 +166,7 @@ func (p *projects) tell(changed []string) {
 
 // watchProjects starts the watch on AppProjects; the channel closes after the first complete list.
 func (a *Agent) watchProjects(ctx context.Context, g *errgroup.Group) <-chan struct{} {
-	in := a.apps.dynamic.Resource(v1alpha1.Resource(v1alpha1.ResourceAppProjects)).Namespace(a.cfg.Namespace)
+	in := a.apps.Dynamic.Resource(v1alpha1.Resource(v1alpha1.ResourceAppProjects)).Namespace(a.cfg.Namespace)
 	lw := &cache.ListWatch{
 		ListWithContextFunc:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return in.List(ctx, o) },
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) { return in.Watch(ctx, o) },
@@ -177,9 +178,9 @@ func (a *Agent) watchProjects(ctx context.Context, g *errgroup.Group) <-chan str
 
 // projectChanged queues the Applications of a project: what they may do may be another now.
 func (a *Agent) projectChanged(called string) {
-	a.registry.each(func(id name, app *v1alpha1.Application) {
+	a.registry.Each(func(id registry.Name, app *v1alpha1.Application) {
 		if app.Spec.ProjectName() == called {
-			a.queue.add(id)
+			a.queue.Add(id)
 		}
 	})
 }

@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/redact"
 	"github.com/slipway-gitops/slipway/internal/webhook"
@@ -86,7 +87,7 @@ func (a *Agent) addPushes() error {
 		wake: func(address, ref string) { a.background.Go(func() { a.pool.Wake(a.ctx, address, ref) }) },
 		known: func(address string) bool {
 			found := false
-			a.registry.each(func(_ name, app *v1alpha1.Application) {
+			a.registry.Each(func(_ registry.Name, app *v1alpha1.Application) {
 				for _, src := range app.Spec.EffectiveSources() {
 					found = found || webhook.SameRemote(src.RepoURL, address)
 				}

@@ -12,6 +12,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/registry"
+	"github.com/slipway-gitops/slipway/internal/agent/status"
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/apply"
 	"github.com/slipway-gitops/slipway/internal/engine/guard"
@@ -19,39 +21,39 @@ import (
 )
 
 // remove deletes the objects of an Application that is being deleted, and then lets it go.
-func (a *Agent) remove(ctx context.Context, log *slog.Logger, e entry) {
-	id := nameOf(e.app)
+func (a *Agent) remove(ctx context.Context, log *slog.Logger, e registry.Entry) {
+	id := registry.NameOf(e.App)
 	if err := a.removeStep(ctx, log, e); err != nil {
 		log.Warn("deletion is held up", "err", err)
-		a.reportDeletion(ctx, log, e.app, err, nil)
-		a.queue.addAfter(id, pauseFor(err, a.registry.failed(id)))
+		a.reportDeletion(ctx, log, e.App, err, nil)
+		a.queue.AddAfter(id, pauseFor(err, a.registry.Failed(id)))
 	}
 }
 
 // removeStep does the next thing of a deletion: hooks before it, objects, hooks after it.
-func (a *Agent) removeStep(ctx context.Context, log *slog.Logger, e entry) error {
+func (a *Agent) removeStep(ctx context.Context, log *slog.Logger, e registry.Entry) error {
 	req := a.request(e, time.Now())
 	if done, err := a.deletionHooks(ctx, e, req, v1alpha1.HookPreDelete); err != nil || !done {
 		return err
 	}
-	finalizer, background := cascade(e.app)
+	finalizer, background := cascade(e.App)
 	if finalizer != "" {
 		out, err := a.engine.Remove(ctx, req, background)
 		if err != nil {
 			return err
 		}
 		if len(out.Kept) > 0 { // before the Application is gone
-			a.reportDeletion(ctx, log, e.app, nil, out.Kept)
+			a.reportDeletion(ctx, log, e.App, nil, out.Kept)
 		}
 		if out.Left > 0 {
 			return nil
 		}
-		removed := a.engine.Removed(e.app) // with the Application it is forgotten
-		if err := a.dropFinalizers(ctx, e.app, finalizer); err != nil {
+		removed := a.engine.Removed(e.App) // with the Application it is forgotten
+		if err := a.dropFinalizers(ctx, e.App, finalizer); err != nil {
 			return err
 		}
 		log.Info("deleted with its objects", "kept", len(out.Kept))
-		a.ledger.deleted(e.app, removed, out.Kept)
+		a.ledger.deleted(e.App, removed, out.Kept)
 		return nil
 	}
 	_, err := a.deletionHooks(ctx, e, req, v1alpha1.HookPostDelete)
@@ -80,8 +82,8 @@ func (a *Agent) reportDeletion(ctx context.Context, log *slog.Logger, app *v1alp
 		fresh = append(fresh, v1alpha1.ApplicationCondition{Type: v1alpha1.ConditionKept, Message: keptText(kept)})
 	}
 	now := time.Now()
-	next.Conditions = nextConditions(app.Status.Conditions, fresh, metaTime(now))
-	patch, err := statusPatch(app, next, now)
+	next.Conditions = status.Conditions(app.Status.Conditions, fresh, metaTime(now))
+	patch, err := status.Patch(app, next, now)
 	if err == nil && patch != nil {
 		err = a.write(ctx, app, patch)
 	}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/engine/render"
 	"github.com/slipway-gitops/slipway/internal/engine/render/memo"
 	"github.com/slipway-gitops/slipway/internal/engine/render/plain"
@@ -21,7 +22,7 @@ func newRenderer(done func(worker.Report), helm func() string) (*memo.Memo, *wor
 	if err != nil {
 		return nil, nil, err
 	}
-	apart := unseated{children}
+	apart := registry.Unseated{Renderer: children}
 	pipeline := &render.Pipeline{Plain: plain.Renderer{Bytes: plainBytes}, Jsonnet: apart, Helm: apart, Kustomize: apart, HelmVersion: helm}
-	return memo.New(pipeline, memo.Options{Bytes: renderCacheBytes, Waits: leave}), children, nil
+	return memo.New(pipeline, memo.Options{Bytes: renderCacheBytes, Waits: registry.Leave}), children, nil
 }

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/registry"
+	"github.com/slipway-gitops/slipway/internal/agent/status"
 	"github.com/slipway-gitops/slipway/internal/clock"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
@@ -24,8 +26,8 @@ const waitPlace = "place"
 
 // looked is what waited at a look.
 type looked struct {
-	waiting map[name]bool
-	called  map[name]v1alpha1.ApplicationDestination // that had not come to their places
+	waiting map[registry.Name]bool
+	called  map[registry.Name]v1alpha1.ApplicationDestination // that had not come to their places
 }
 
 // lookAgain gives whatever waits a slow second look until ctx ends.
@@ -46,13 +48,13 @@ func (a *Agent) lookAgain(ctx context.Context, every time.Duration) error {
 // secondLook queues Applications that were not called although there is a place for them. It reads the objects that
 // Applications wait for which waited at the look before already, and queues these, too. It returns what waits now.
 func (a *Agent) secondLook(ctx context.Context, before looked) looked {
-	for _, id := range a.turns.overlooked(before.called, a.queue.waits) {
+	for _, id := range a.turns.Overlooked(before.called, a.queue.Waits) {
 		a.metrics.missedEvent(waitPlace)
-		a.queue.add(id)
+		a.queue.Add(id)
 	}
-	now := looked{map[name]bool{}, a.turns.promised()}
+	now := looked{map[registry.Name]bool{}, a.turns.Promised()}
 	left := looksInAll
-	a.registry.each(func(id name, app *v1alpha1.Application) {
+	a.registry.Each(func(id registry.Name, app *v1alpha1.Application) {
 		if !waiting(app) || !a.driver.works(id) || ctx.Err() != nil {
 			return
 		}
@@ -65,13 +67,13 @@ func (a *Agent) secondLook(ctx context.Context, before looked) looked {
 			return // its turn says why
 		}
 		left -= target.Live.LookAgain(ctx, object.InstanceName(app.Namespace, app.Name, a.cfg.Namespace), min(left, looksOfOne))
-		a.queue.add(id) // a turn with nothing to do makes no request
+		a.queue.Add(id) // a turn with nothing to do makes no request
 	})
 	return now
 }
 
 // waiting reports whether an Application waits for objects: an operation under way, its deletion, or its health.
 func waiting(app *v1alpha1.Application) bool {
-	return app.DeletionTimestamp != nil || underWay(app.Status.OperationState) || terminating(app) ||
+	return app.DeletionTimestamp != nil || status.UnderWay(app.Status.OperationState) || status.Terminating(app) ||
 		app.Status.Health.Status == v1alpha1.HealthProgressing
 }

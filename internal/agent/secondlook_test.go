@@ -27,6 +27,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/engine/plan"
@@ -249,7 +250,7 @@ func (s *slow) await(what, app string, holds func(*v1alpha1.Application) bool) {
 		}
 	}()
 	s.until(app+": "+what, func() bool {
-		got, ok := s.agent.registry.get(name{Namespace: s.ns, Name: s.name(app)})
+		got, ok := s.agent.registry.Get(registry.Name{Namespace: s.ns, Name: s.name(app)})
 		last = got
 		return ok && holds(got)
 	})
@@ -258,23 +259,28 @@ func (s *slow) await(what, app string, holds func(*v1alpha1.Application) bool) {
 // TestApplicationsThatNobodyCalledToTheirPlacesGetThemByTheSlowLook drops the call of one that was parked.
 func TestApplicationsThatNobodyCalledToTheirPlacesGetThemByTheSlowLook(t *testing.T) {
 	t.Parallel()
-	a, _ := restful(t, settled())
-	a.turns = newTurns(1, a.queue, nil)
+	a, _ := restful(t, resting())
+	a.turns = registry.NewTurns(1, a.queue, nil)
 	a.metrics = &metrics{registry: prometheus.NewRegistry(), missed: prometheus.NewCounterVec(prometheus.CounterOpts{Name: missedMetric}, []string{"wait"})}
 	a.metrics.registry.MustRegister(a.metrics.missed)
 	a.metrics.missed.WithLabelValues(waitPlace)
 	a.driver = &ownEngine{agent: a}
-	dest := v1alpha1.ApplicationDestination{Name: "east"}
-	one, two, three := name{Name: "one"}, name{Name: "two"}, name{Name: "three"}
-	if !a.turns.enter(dest, "shop", one) || a.turns.enter(dest, "shop", two) || a.turns.enter(dest, "shop", three) {
+	one, two, three := registry.Name{Name: "one"}, registry.Name{Name: "two"}, registry.Name{Name: "three"}
+	enter := func(id registry.Name) *registry.Seat {
+		app := &v1alpha1.Application{}
+		app.Name, app.Spec.Project, app.Spec.Destination.Name = id.Name, "shop", "east"
+		return a.turns.Admit(app, func() {})
+	}
+	first := enter(one)
+	if first == nil || enter(two) != nil || enter(three) != nil {
 		t.Fatal("there is not exactly one place")
 	}
-	queued := func() []name {
-		var out []name
-		for n, _ := a.queue.depth(); n > 0; n-- {
-			id, _ := a.queue.next()
-			a.queue.begun(id)
-			a.queue.done(id)
+	queued := func() []registry.Name {
+		var out []registry.Name
+		for n, _ := a.queue.Depth(); n > 0; n-- {
+			id, _ := a.queue.Next()
+			a.queue.Begun(id)
+			a.queue.Done(id)
 			out = append(out, id)
 		}
 		return out
@@ -286,7 +292,8 @@ func TestApplicationsThatNobodyCalledToTheirPlacesGetThemByTheSlowLook(t *testin
 	if got := queued(); len(got) > 0 || missedOf(t, a.metrics, waitPlace) > 0 {
 		t.Fatalf("%v are queued although there is no place", got)
 	}
-	if diff := cmp.Diff([]name{two}, a.turns.leave(dest, time.Second)); diff != "" { // and is not queued
+	first.Free()
+	if diff := cmp.Diff([]registry.Name{two}, queued()); diff != "" { // and its call is lost
 		t.Fatal(diff)
 	}
 	look = a.secondLook(t.Context(), look)
@@ -294,17 +301,18 @@ func TestApplicationsThatNobodyCalledToTheirPlacesGetThemByTheSlowLook(t *testin
 		t.Errorf("%v are queued although they may be on the way", got)
 	}
 	look = a.secondLook(t.Context(), look)
-	if diff := cmp.Diff([]name{two}, queued()); diff != "" {
+	if diff := cmp.Diff([]registry.Name{two}, queued()); diff != "" {
 		t.Errorf("who is queued (-want +got):\n%s", diff)
 	}
 	if n := missedOf(t, a.metrics, waitPlace); n != 1 {
 		t.Errorf("%d are counted", n)
 	}
-	if !a.turns.enter(dest, "shop", two) {
-		t.Error("there is no place for it")
+	second := enter(two)
+	if second == nil {
+		t.Fatal("there is no place for it")
 	}
-	a.turns.requeue(a.turns.leave(dest, time.Second))
-	if a.secondLook(t.Context(), a.secondLook(t.Context(), look)); !cmp.Equal(queued(), []name{three}) || missedOf(t, a.metrics, waitPlace) != 1 {
+	second.Free()
+	if a.secondLook(t.Context(), a.secondLook(t.Context(), look)); !cmp.Equal(queued(), []registry.Name{three}) || missedOf(t, a.metrics, waitPlace) != 1 {
 		t.Errorf("one that was called is counted: %d", missedOf(t, a.metrics, waitPlace))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/engine"
 )
 
@@ -65,8 +66,8 @@ func TestWordsAboutAnOperationAreAsFarApartAsTheyAreDear(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			a := &Agent{queue: newQueue(nil), registry: newRegistry("argocd", func(name) {}, func(*v1alpha1.Application) {})}
-			defer a.queue.close()
+			a := &Agent{queue: registry.NewQueue(nil), registry: registry.New("argocd", func(registry.Name) {}, func(*v1alpha1.Application) {})}
+			defer a.queue.Close()
 			app := &v1alpha1.Application{}
 			app.Namespace, app.Name, app.ResourceVersion = "argocd", "web", "1"
 			app.Status.OperationState = test.known
@@ -74,56 +75,18 @@ func TestWordsAboutAnOperationAreAsFarApartAsTheyAreDear(t *testing.T) {
 			if test.change != nil {
 				test.change(app, &res)
 			}
-			a.registry.seen(app, nil)
-			id := name{Namespace: "argocd", Name: "web"}
+			a.registry.Seen(app, nil)
+			id := registry.Name{Namespace: "argocd", Name: "web"}
 			now := time.Unix(2000, 0)
-			a.registry.wrote(id, now.Add(-test.told), test.took)
-			e, _ := a.registry.take(id)
+			a.registry.Wrote(id, now.Add(-test.told), test.took)
+			e, _ := a.registry.Take(id)
 			if got := a.settles(id, e, res, now); got != test.want {
 				t.Errorf("settles() = %v", got)
 			}
-			after, _ := a.registry.take(id)
-			if seen := view(app, after.untold); test.want && seen.Status.OperationState != test.now {
+			after, _ := a.registry.Take(id)
+			if seen := registry.View(app, after.Unreported); test.want && seen.Status.OperationState != test.now {
 				t.Error("the next turn does not build on the operation")
 			}
 		})
-	}
-}
-
-func TestTheWishToEndAnOperationIsSeenThoughMoreIsUntold(t *testing.T) {
-	t.Parallel()
-	app := &v1alpha1.Application{}
-	app.Status.OperationState = waitingOperation()
-	app.Status.OperationState.Phase = v1alpha1.OperationTerminating
-	if seen := view(app, &untold{operation: waitingOperation("a")}); seen.Status.OperationState.Phase != v1alpha1.OperationTerminating {
-		t.Errorf("the operation is %s", seen.Status.OperationState.Phase)
-	}
-}
-
-func TestAnOperationUnderWayIsNoHistory(t *testing.T) {
-	t.Parallel()
-	if seen := view(&v1alpha1.Application{}, &untold{operation: waitingOperation()}); len(seen.Status.History) != 0 {
-		t.Errorf("the history is %+v", seen.Status.History)
-	}
-}
-
-func TestProgressIsWrittenWithoutTheRestOfTheStatus(t *testing.T) {
-	t.Parallel()
-	app := &v1alpha1.Application{}
-	app.Status.Resources = []v1alpha1.ResourceStatus{{Kind: "ConfigMap", Name: "a"}}
-	first, err := progressPatch(app, waitingOperation())
-	if err != nil || len(first) == 0 {
-		t.Fatalf("progressPatch() = %s, %v", first, err)
-	}
-	app.Status.OperationState = waitingOperation()
-	same, err := progressPatch(app, waitingOperation())
-	if err != nil || same != nil {
-		t.Errorf("nothing changed, and the patch is %s, %v", same, err)
-	}
-	next := waitingOperation()
-	next.Message = "1 of 2 objects done"
-	patch, err := progressPatch(app, next)
-	if err != nil || string(patch) != `{"status":{"operationState":{"message":"1 of 2 objects done"}}}` {
-		t.Errorf("the patch is %s, %v", patch, err)
 	}
 }

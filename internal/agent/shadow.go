@@ -11,23 +11,24 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/engine"
 )
 
 // shadow is what an agent that writes nothing has found out: what it would do, beside what is done by whoever works on the
 // Applications.
 type shadow struct {
-	registry *registry
+	registry *registry.Registry
 	helm     *helmDefault
 	changed  chan struct{} // has something in it when the report may be another one
 
 	mu    sync.Mutex
-	found map[name]*finding
+	found map[registry.Name]*finding
 }
 
-func newShadow(r *registry, helm *helmDefault) *shadow {
-	s := &shadow{registry: r, helm: helm, changed: make(chan struct{}, 1), found: map[name]*finding{}}
-	r.noted = s.stir
+func newShadow(r *registry.Registry, helm *helmDefault) *shadow {
+	s := &shadow{registry: r, helm: helm, changed: make(chan struct{}, 1), found: map[registry.Name]*finding{}}
+	r.OnChange = s.stir
 	return s
 }
 
@@ -108,7 +109,7 @@ func findingOf(res engine.Result) *finding {
 }
 
 // put keeps what came of a comparison, and reports whether it is news.
-func (s *shadow) put(id name, f *finding) bool {
+func (s *shadow) put(id registry.Name, f *finding) bool {
 	fresh, err := json.Marshal(f)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,7 +125,7 @@ func (s *shadow) put(id name, f *finding) bool {
 }
 
 // drop forgets an Application.
-func (s *shadow) drop(id name) {
+func (s *shadow) drop(id registry.Name) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.found, id)
@@ -132,14 +133,14 @@ func (s *shadow) drop(id name) {
 }
 
 // get returns what is known of an Application; nil for nothing.
-func (s *shadow) get(id name) *finding {
+func (s *shadow) get(id registry.Name) *finding {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.found[id]
 }
 
 // failed reports whether the last comparison of an Application failed. Its status tells about somebody else's.
-func (s *shadow) failed(id name) bool {
+func (s *shadow) failed(id registry.Name) bool {
 	if s == nil {
 		return false
 	}
@@ -148,16 +149,16 @@ func (s *shadow) failed(id name) bool {
 }
 
 // lookOn is the turn of an Application in shadow mode.
-func (a *Agent) lookOn(ctx context.Context, log *slog.Logger, e entry, start time.Time) {
-	app := *e.app
+func (a *Agent) lookOn(ctx context.Context, log *slog.Logger, e registry.Entry, start time.Time) {
+	app := *e.App
 	app.Operation = nil // it is for whoever works on the Application
-	e.app = &app
-	id := nameOf(&app)
+	e.App = &app
+	id := registry.NameOf(&app)
 	if app.DeletionTimestamp != nil {
 		a.shadow.drop(id)
 		return
 	}
-	a.sources.follow(id, e.app)
+	a.sources.follow(id, e.App)
 	res := a.engine.Reconcile(ctx, a.request(e, start))
 	if ctx.Err() != nil {
 		return
@@ -165,9 +166,9 @@ func (a *Agent) lookOn(ctx context.Context, log *slog.Logger, e entry, start tim
 	a.metrics.reconciled(res)
 	f := findingOf(res)
 	if a.shadow.put(id, f) {
-		logFinding(log, e.app, f, time.Since(start))
+		logFinding(log, e.App, f, time.Since(start))
 	}
-	a.followUp(id, e.app, res, a.heard.Load())
+	a.followUp(id, e.App, res, a.heard.Load())
 }
 
 // logFinding says in one line what would be done, and what the status says.

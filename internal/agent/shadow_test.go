@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/health"
@@ -76,11 +77,11 @@ func TestShadowModeLetsReadsAndDryRunsThroughAndNothingElse(t *testing.T) {
 // watched is a shadow with one Application.
 func watched(t *testing.T) (*shadow, *v1alpha1.Application) {
 	t.Helper()
-	r := newRegistry("argocd", func(name) {}, func(*v1alpha1.Application) {})
+	r := registry.New("argocd", func(registry.Name) {}, func(*v1alpha1.Application) {})
 	s := newShadow(r, &helmDefault{})
 	app := &v1alpha1.Application{ObjectMeta: metav1.ObjectMeta{Namespace: "argocd", Name: "web", ResourceVersion: "1"}}
 	app.Status.Sync.Status, app.Status.Health.Status = v1alpha1.SyncStatusSynced, v1alpha1.HealthHealthy
-	r.seen(app, nil)
+	r.Seen(app, nil)
 	return s, app
 }
 
@@ -104,8 +105,8 @@ func TestAnApplicationThatNeitherEngineCanCompareAgrees(t *testing.T) {
 		next := app.DeepCopy()
 		next.ResourceVersion = "2"
 		next.Status.Sync.Status, next.Status.Health.Status = c.sync, c.health
-		s.registry.seen(next, nil)
-		s.put(nameOf(app), findingOf(failed))
+		s.registry.Seen(next, nil)
+		s.put(registry.NameOf(app), findingOf(failed))
 		got := s.report()
 		if one := got.Applications[0]; one.Agrees != c.agrees || one.Error == "" || (got.Summary.Agree == 1) != c.agrees {
 			t.Errorf("%s: %+v, %+v", c.name, one, got.Summary)
@@ -116,7 +117,7 @@ func TestAnApplicationThatNeitherEngineCanCompareAgrees(t *testing.T) {
 func TestTheShadowReportSetsOurWordsBesideThoseOfTheStatus(t *testing.T) {
 	t.Parallel()
 	s, app := watched(t)
-	id := nameOf(app)
+	id := registry.NameOf(app)
 	if got := s.report(); got.Summary.Open != 1 || got.Applications[0].Note != "not compared yet" {
 		t.Errorf("before the first comparison: %+v", got)
 	}
@@ -145,7 +146,7 @@ func TestTheShadowReportSetsOurWordsBesideThoseOfTheStatus(t *testing.T) {
 	<-s.changed
 	fresh := *app
 	fresh.ResourceVersion, fresh.Status.Sync.Status = "2", v1alpha1.SyncStatusOutOfSync
-	s.registry.seen(&fresh, nil)
+	s.registry.Seen(&fresh, nil)
 	<-s.changed
 	if one := s.report().Applications[0]; !one.Agrees {
 		t.Errorf("%+v", one)
@@ -156,11 +157,11 @@ func TestTheShadowReportSetsOurWordsBesideThoseOfTheStatus(t *testing.T) {
 		t.Errorf("%+v", one)
 	}
 	fresh.ResourceVersion, fresh.Annotations = "3", map[string]string{v1alpha1.AnnotationSkipReconcile: "true"}
-	s.registry.seen(&fresh, nil)
+	s.registry.Seen(&fresh, nil)
 	if got := s.report(); got.Summary.Open != 1 || !strings.HasPrefix(got.Applications[0].Note, "skipped") {
 		t.Errorf("%+v", got)
 	}
-	s.registry.removed(id)
+	s.registry.Removed(id)
 	if got := s.report(); len(got.Applications) != 0 {
 		t.Errorf("%+v", got)
 	}
@@ -181,7 +182,7 @@ func TestTheReportFileIsReplacedWholeAndOnlyWhenItIsAnother(t *testing.T) {
 	if _, err := a.writeShadowReport(written); err != nil || !missing(file) {
 		t.Errorf("the same was written again (%v)", err)
 	}
-	s.put(nameOf(app), findingOf(engine.Result{Sync: v1alpha1.SyncStatusSynced}))
+	s.put(registry.NameOf(app), findingOf(engine.Result{Sync: v1alpha1.SyncStatusSynced}))
 	if _, err := a.writeShadowReport(written); err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/registry"
 )
 
 // shadowReport is the report of an agent that writes nothing. It is the same as long as nothing changes.
@@ -56,7 +57,7 @@ type shadowWords struct {
 // report puts together what is known.
 func (s *shadow) report() shadowReport {
 	out := shadowReport{Applications: []shadowApp{}, Helm: s.helm.choice.Load()}
-	s.registry.each(func(id name, app *v1alpha1.Application) {
+	s.registry.Each(func(id registry.Name, app *v1alpha1.Application) {
 		one := shadowApp{
 			Namespace: id.Namespace, Name: id.Name,
 			Sync: shadowWords{Status: string(app.Status.Sync.Status)}, Health: shadowWords{Status: string(app.Status.Health.Status)},

@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	leaseclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 
+	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/clock"
 )
 
@@ -33,7 +34,7 @@ const (
 )
 
 // shardOf is the shard of an Application among n: by FNV-1a of "namespace/name", so that it is the same in each replica.
-func shardOf(id name, n int) int {
+func shardOf(id registry.Name, n int) int {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(id.String())) // never fails
 	return int(h.Sum32() % uint32(n))
@@ -81,13 +82,13 @@ type holding struct {
 	until   atomic.Pointer[clock.Instant] // when ctx ends
 	active  bool                          // its Applications have turns
 	giving  bool                          // no turn begins any more
-	away    map[name]func()               // ends the turns that wait for a render worker
+	away    map[registry.Name]func()      // ends the turns that wait for a render worker
 	turns   int
 }
 
 // enter begins a turn of an Application, if this replica holds its shard. The context ends before another replica may have
 // it. A nil shards holds everything.
-func (s *shards) enter(ctx context.Context, id name) (turn context.Context, leave func(), ok bool) {
+func (s *shards) enter(ctx context.Context, id registry.Name) (turn context.Context, leave func(), ok bool) {
 	if s == nil {
 		return ctx, func() {}, true
 	}
@@ -111,7 +112,7 @@ func (s *shards) enter(ctx context.Context, id name) (turn context.Context, leav
 
 // away notes how to end the turn of an Application while it waits for a render worker: it has changed nothing yet, and must
 // not keep its shard from another replica.
-func (s *shards) away(id name, end func()) (back func()) {
+func (s *shards) away(id registry.Name, end func()) (back func()) {
 	if s == nil {
 		return func() {}
 	}
@@ -123,7 +124,7 @@ func (s *shards) away(id name, end func()) (back func()) {
 		return func() {}
 	}
 	if h.away == nil {
-		h.away = map[name]func(){}
+		h.away = map[registry.Name]func(){}
 	}
 	h.away[id] = end
 	return func() {
@@ -134,7 +135,7 @@ func (s *shards) away(id name, end func()) (back func()) {
 }
 
 // holds reports whether this replica works on an Application.
-func (s *shards) holds(id name) bool {
+func (s *shards) holds(id registry.Name) bool {
 	if s == nil {
 		return true
 	}

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	leaseclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 
+	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/clock"
 	"github.com/slipway-gitops/slipway/internal/testenv"
 )
@@ -47,7 +48,7 @@ func TestSharesAddUpAndDifferByOneAtMost(t *testing.T) {
 func TestTheShardOfAnApplicationNeverChanges(t *testing.T) {
 	t.Parallel()
 	// FNV-1a as published: replicas of different versions must agree.
-	for id, want := range map[name]int{
+	for id, want := range map[registry.Name]int{
 		{Namespace: "argocd", Name: "web"}: 6, {Namespace: "argocd", Name: "api"}: 0, {Namespace: "team", Name: "web"}: 13,
 	} {
 		if got := shardOf(id, 16); got != want {
@@ -79,9 +80,9 @@ func mustStep(t *testing.T, s *shards) {
 }
 
 // ofShard is an Application in a shard.
-func ofShard(shard, n int) name {
+func ofShard(shard, n int) registry.Name {
 	for i := 0; ; i++ {
-		if id := (name{Namespace: "a", Name: fmt.Sprint("app", i)}); shardOf(id, n) == shard {
+		if id := (registry.Name{Namespace: "a", Name: fmt.Sprint("app", i)}); shardOf(id, n) == shard {
 			return id
 		}
 	}

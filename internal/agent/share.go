@@ -10,6 +10,7 @@ import (
 	coordination "k8s.io/client-go/kubernetes/typed/coordination/v1"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/clock"
 )
 
@@ -56,7 +57,7 @@ func (a *Agent) speak(ctx context.Context) error {
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	a.linked.speaks.Store(true)
-	a.registry.each(func(id name, app *v1alpha1.Application) {
+	a.registry.Each(func(id registry.Name, app *v1alpha1.Application) {
 		a.linked.reach(ctx, app)
 		a.linked.useInstances(id, app)
 	})
@@ -68,7 +69,7 @@ func (a *Agent) speak(ctx context.Context) error {
 // reach opens the connection to where an Application is deployed, if this process does not work on it: it tells of its pods
 // all the same. It asks nothing of the cluster.
 func (s *linkSource) reach(ctx context.Context, app *v1alpha1.Application) {
-	if s.instances != nil && app != nil && !s.agent.driver.works(nameOf(app)) {
+	if s.instances != nil && app != nil && !s.agent.driver.works(registry.NameOf(app)) {
 		_, _ = s.agent.clusters.Target(ctx, app.Spec.ProjectName(), app.Spec.Destination) // its status says why there is none
 	}
 }
@@ -81,7 +82,7 @@ func (a *Agent) shardsTaken(ctx context.Context, taken []int) error {
 		return err
 	}
 	for _, ns := range watched {
-		list, err := a.apps.in(ns).List(ctx, metav1.ListOptions{})
+		list, err := a.apps.In(ns).List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return fmt.Errorf("list Applications: %w", err)
 		}
@@ -93,12 +94,12 @@ func (a *Agent) shardsTaken(ctx context.Context, taken []int) error {
 			if err != nil {
 				return fmt.Errorf("read Application: %w", err)
 			}
-			if app, unknown, err := decodeApplication(raw); err == nil { // the watch says what cannot be read
-				a.registry.seen(app, unknown)
+			if app, unknown, err := registry.Decode(raw); err == nil { // the watch says what cannot be read
+				a.registry.Seen(app, unknown)
 			}
 		}
 	}
-	a.eachIn(taken, func(_ name, app *v1alpha1.Application) {
+	a.eachIn(taken, func(_ registry.Name, app *v1alpha1.Application) {
 		a.engine.Unsettle(ctx, app) // another one may have applied something else meanwhile
 	})
 	return nil
@@ -106,12 +107,12 @@ func (a *Agent) shardsTaken(ctx context.Context, taken []int) error {
 
 // shardsBegun gives all Applications of shards a turn.
 func (a *Agent) shardsBegun(taken []int) {
-	a.eachIn(taken, func(id name, _ *v1alpha1.Application) { a.queue.add(id) })
+	a.eachIn(taken, func(id registry.Name, _ *v1alpha1.Application) { a.queue.Add(id) })
 }
 
 // eachIn calls f for every Application of some shards.
-func (a *Agent) eachIn(some []int, f func(name, *v1alpha1.Application)) {
-	a.registry.each(func(id name, app *v1alpha1.Application) {
+func (a *Agent) eachIn(some []int, f func(registry.Name, *v1alpha1.Application)) {
+	a.registry.Each(func(id registry.Name, app *v1alpha1.Application) {
 		if slices.Contains(some, shardOf(id, a.shards.n)) {
 			f(id, app)
 		}
@@ -120,9 +121,9 @@ func (a *Agent) eachIn(some []int, f func(name, *v1alpha1.Application)) {
 
 // shardGiven forgets what is known of Applications that another replica works on from here on.
 func (a *Agent) shardGiven(shard int) {
-	a.eachIn([]int{shard}, func(id name, app *v1alpha1.Application) {
+	a.eachIn([]int{shard}, func(id registry.Name, app *v1alpha1.Application) {
 		a.engine.Forget(context.Background(), app)
 		a.sources.unfollow(id)
-		a.registry.reset(id)
+		a.registry.Reset(id)
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/engine"
 	gitsource "github.com/slipway-gitops/slipway/internal/source/git"
 )
@@ -20,8 +21,8 @@ type sources struct {
 	resolved func(revision string) // called for each revision that is fetched; nil for nobody
 
 	mu      sync.Mutex
-	follows map[name][]follow
-	byWhat  map[what]map[name]bool
+	follows map[registry.Name][]follow
+	byWhat  map[what]map[registry.Name]bool
 
 	version uint64            // of the settings that known is about
 	known   map[reach]reached // thousands of Applications reach one repository: finding the credential is done once
@@ -92,7 +93,7 @@ func (s *sources) Fetch(ctx context.Context, project string, src v1alpha1.Applic
 	if err != nil {
 		return engine.Fetched{}, err
 	}
-	back := leaveAfter(ctx, slowSource)
+	back := registry.LeaveAfter(ctx, slowSource)
 	defer back()
 	resolved, err := repo.Resolve(ctx, rev, since)
 	if err != nil {
@@ -109,7 +110,7 @@ func (s *sources) Fetch(ctx context.Context, project string, src v1alpha1.Applic
 }
 
 // follow makes an Application hear of the revisions that its specification names, and of no others.
-func (s *sources) follow(id name, app *v1alpha1.Application) {
+func (s *sources) follow(id registry.Name, app *v1alpha1.Application) {
 	wanted := map[what]*gitsource.Repo{}
 	for _, src := range app.Spec.EffectiveSources() {
 		if repo, rev, err := s.repo(app.Spec.ProjectName(), src); err == nil {
@@ -119,7 +120,7 @@ func (s *sources) follow(id name, app *v1alpha1.Application) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.follows == nil {
-		s.follows, s.byWhat = map[name][]follow{}, map[what]map[name]bool{}
+		s.follows, s.byWhat = map[registry.Name][]follow{}, map[what]map[registry.Name]bool{}
 	}
 	kept := s.follows[id][:0:0]
 	for _, f := range s.follows[id] {
@@ -133,14 +134,14 @@ func (s *sources) follow(id name, app *v1alpha1.Application) {
 	for w, repo := range wanted {
 		kept = append(kept, follow{what: w, stop: repo.Follow(w.revision)})
 		if s.byWhat[w] == nil {
-			s.byWhat[w] = map[name]bool{}
+			s.byWhat[w] = map[registry.Name]bool{}
 		}
 		s.byWhat[w][id] = true
 	}
 	s.follows[id] = kept
 }
 
-func (s *sources) drop(id name, f follow) {
+func (s *sources) drop(id registry.Name, f follow) {
 	f.stop()
 	delete(s.byWhat[f.what], id)
 	if len(s.byWhat[f.what]) == 0 {
@@ -149,7 +150,7 @@ func (s *sources) drop(id name, f follow) {
 }
 
 // unfollow ends what follow began.
-func (s *sources) unfollow(id name) {
+func (s *sources) unfollow(id registry.Name) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range s.follows[id] {
@@ -159,11 +160,11 @@ func (s *sources) unfollow(id name) {
 }
 
 // followers returns the Applications that follow a revision that changed.
-func (s *sources) followers(c gitsource.Change) []name {
+func (s *sources) followers(c gitsource.Change) []registry.Name {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	seen := map[name]bool{}
-	var out []name
+	seen := map[registry.Name]bool{}
+	var out []registry.Name
 	for _, rev := range c.Revisions {
 		for id := range s.byWhat[what{c.Scope, rev}] {
 			if !seen[id] {
@@ -172,7 +173,7 @@ func (s *sources) followers(c gitsource.Change) []name {
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b name) int { return strings.Compare(a.String(), b.String()) })
+	slices.SortFunc(out, func(a, b registry.Name) int { return strings.Compare(a.String(), b.String()) })
 	return out
 }
 
@@ -183,12 +184,15 @@ func (a *Agent) revisionsMoved(c gitsource.Change) {
 	a.background.Go(func() {
 		ctx, parent := a.ctx, ""
 		for _, id := range followers {
-			if app, ok := a.registry.get(id); ok && !a.engine.Unaffected(ctx, app) {
+			if app, ok := a.registry.Get(id); ok && !a.engine.Unaffected(ctx, app) {
 				if parent == "" {
 					parent = a.traces.moved(c.Revisions)
 				}
-				a.registry.ask(id, ask{trace: parent}, true)
+				a.registry.Ask(id, registry.Ask{Trace: parent}, true)
 			}
 		}
 	})
 }
+
+// slowSource is how long a turn waits for a repository with its places.
+const slowSource = time.Second

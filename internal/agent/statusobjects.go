@@ -6,6 +6,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/instance"
+	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
@@ -89,7 +90,7 @@ func (d *argoCD) objects(key string, _ *live.Cluster) instance.Objects {
 }
 
 // works reports that no Application has its turns here.
-func (d *argoCD) works(name) bool { return false }
+func (d *argoCD) works(registry.Name) bool { return false }
 
 // place notes what an Application has, and where.
 func (d *argoCD) place(old, fresh *v1alpha1.Application) {

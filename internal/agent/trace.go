@@ -7,6 +7,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/internal/agent/link"
+	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/engine"
 	gitsource "github.com/slipway-gitops/slipway/internal/source/git"
 	"github.com/slipway-gitops/slipway/internal/trace"
@@ -18,14 +19,14 @@ type traces struct {
 	*trace.Tracer
 
 	mu      sync.Mutex
-	written map[name]string // the trace in which an Application was written last, until that is told
+	written map[registry.Name]string // the trace in which an Application was written last, until that is told
 }
 
 func newTraces(t *trace.Tracer) *traces {
 	if t == nil {
 		return nil
 	}
-	return &traces{Tracer: t, written: map[name]string{}}
+	return &traces{Tracer: t, written: map[registry.Name]string{}}
 }
 
 // moved begins the trace of a revision that moved, for the Applications that it concerns, and returns its traceparent.
@@ -43,7 +44,7 @@ func (t *traces) moved(revisions []gitsource.Revision) string {
 }
 
 // turn begins the span of a turn.
-func (t *traces) turn(ctx context.Context, id name, parent string) (context.Context, *trace.Span) {
+func (t *traces) turn(ctx context.Context, id registry.Name, parent string) (context.Context, *trace.Span) {
 	if t == nil {
 		return ctx, nil
 	}
@@ -74,7 +75,7 @@ func (t *traces) reconciled(ctx context.Context, span *trace.Span, start time.Ti
 }
 
 // unwritten forgets the trace of a write that failed.
-func (t *traces) unwritten(id name) {
+func (t *traces) unwritten(id registry.Name) {
 	if t == nil {
 		return
 	}
@@ -84,7 +85,7 @@ func (t *traces) unwritten(id name) {
 }
 
 // writes notes in which trace an Application is about to be written.
-func (t *traces) writes(ctx context.Context, id name) {
+func (t *traces) writes(ctx context.Context, id registry.Name) {
 	if t == nil {
 		return
 	}
@@ -100,7 +101,7 @@ func (t *traces) of(key agentapi.Key) string {
 	if t == nil || key.Kind != agentapi.ItemApplication {
 		return ""
 	}
-	id := name{Namespace: key.Namespace, Name: key.Name}
+	id := registry.Name{Namespace: key.Namespace, Name: key.Name}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	parent := t.written[id]
@@ -109,14 +110,14 @@ func (t *traces) of(key agentapi.Key) string {
 }
 
 // commands has commands carried out in the trace of who asked, and turns that follow from them too.
-func (t *traces) commands(run map[agentapi.Kind]link.Executor, ask func(name, ask, bool)) map[agentapi.Kind]link.Executor {
+func (t *traces) commands(run map[agentapi.Kind]link.Executor, ask func(registry.Name, registry.Ask, bool)) map[agentapi.Kind]link.Executor {
 	if t == nil {
 		return run
 	}
 	out := map[agentapi.Kind]link.Executor{}
 	for kind, do := range run {
 		out[kind] = func(ctx context.Context, cmd agentapi.Command) (any, error) {
-			id := name{Namespace: cmd.Target.Namespace, Name: cmd.Target.Name}
+			id := registry.Name{Namespace: cmd.Target.Namespace, Name: cmd.Target.Name}
 			ctx, span := t.Start(trace.Trusted(ctx, cmd.Traceparent), "command "+string(kind), "slipway.application", id.Name, "slipway.namespace", id.Namespace)
 			defer span.Done()
 			if kind.Nature() == agentapi.Changes && cmd.Target.Kind == agentapi.ItemApplication {
@@ -133,6 +134,6 @@ func (t *traces) commands(run map[agentapi.Kind]link.Executor, ask func(name, as
 }
 
 // follow has the next turn of an Application in the trace of ctx.
-func (t *traces) follow(ctx context.Context, id name, wish func(name, ask, bool)) {
-	wish(id, ask{trace: trace.Parent(ctx)}, false)
+func (t *traces) follow(ctx context.Context, id registry.Name, wish func(registry.Name, registry.Ask, bool)) {
+	wish(id, registry.Ask{Trace: trace.Parent(ctx)}, false)
 }

@@ -15,6 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/registry"
+	"github.com/slipway-gitops/slipway/internal/agent/status"
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/decide"
 )
@@ -24,36 +26,36 @@ func (a *Agent) work(ctx context.Context) {
 	var turns sync.WaitGroup
 	defer turns.Wait()
 	for {
-		id, ok := a.queue.next()
+		id, ok := a.queue.Next()
 		if !ok {
 			return
 		}
-		a.turns.take()
-		a.metrics.waited(a.queue.begun(id))
+		a.turns.Take()
+		a.metrics.waited(a.queue.Begun(id))
 		turns.Go(func() {
-			defer a.turns.give()
+			defer a.turns.Give()
 			a.gated(ctx, id)
-			a.queue.done(id)
+			a.queue.Done(id)
 		})
 	}
 }
 
 // gated gives an Application its turn if its destination has a place for it.
-func (a *Agent) gated(ctx context.Context, id name) {
+func (a *Agent) gated(ctx context.Context, id registry.Name) {
 	ctx, s, leave, ok := a.admit(ctx, id)
 	if !ok {
 		return
 	}
 	defer leave()
-	defer s.free()
-	a.turn(withSeat(ctx, s), id)
+	defer s.Free()
+	a.turn(registry.WithSeat(ctx, s), id)
 }
 
 // admit finds out whether an Application may have its turn now: it is there, of this replica's shards, and its destination
 // has a place for it, which the caller gives back. leave ends the turn, also in its shard.
-func (a *Agent) admit(ctx context.Context, id name) (_ context.Context, s *seat, leave func(), ok bool) {
-	defer a.turns.pass(id)
-	app, ok := a.registry.get(id)
+func (a *Agent) admit(ctx context.Context, id registry.Name) (_ context.Context, s *registry.Seat, leave func(), ok bool) {
+	defer a.turns.Pass(id)
+	app, ok := a.registry.Get(id)
 	if !ok {
 		return nil, nil, nil, false
 	}
@@ -63,7 +65,7 @@ func (a *Agent) admit(ctx context.Context, id name) (_ context.Context, s *seat,
 	}
 	ctx, end := context.WithCancel(ctx)
 	leave = func() { end(); left() }
-	if s = a.turns.admit(app, end); s == nil {
+	if s = a.turns.Admit(app, end); s == nil {
 		leave()
 		return nil, nil, nil, false
 	}
@@ -71,9 +73,9 @@ func (a *Agent) admit(ctx context.Context, id name) (_ context.Context, s *seat,
 }
 
 // turn reconciles one Application and writes what came of it. A crash in it is an error of that Application alone.
-func (a *Agent) turn(ctx context.Context, id name) {
-	e, ok := a.registry.take(id)
-	if !ok || ctx.Err() != nil || e.app.Annotations[v1alpha1.AnnotationSkipReconcile] == "true" {
+func (a *Agent) turn(ctx context.Context, id registry.Name) {
+	e, ok := a.registry.Take(id)
+	if !ok || ctx.Err() != nil || e.App.Annotations[v1alpha1.AnnotationSkipReconcile] == "true" {
 		return
 	}
 	log := a.log.With("app", id.String())
@@ -82,26 +84,26 @@ func (a *Agent) turn(ctx context.Context, id name) {
 		if p := recover(); p != nil {
 			log.Error("reconciliation crashed", "err", fmt.Sprint(p), "stack", stack())
 			a.metrics.crashed()
-			a.queue.addAfter(id, crashPause)
+			a.queue.AddAfter(id, crashPause)
 		}
 	}()
 	if a.shadow != nil {
 		a.lookOn(ctx, log, e, start)
 		return
 	}
-	if e.app.DeletionTimestamp != nil {
+	if e.App.DeletionTimestamp != nil {
 		a.remove(ctx, log, e)
 		return
 	}
-	if rest := e.told.Add(e.rhythm()).Sub(start); rest > 0 && e.asked == (ask{}) && a.engine.Waits(view(e.app, e.untold)) {
-		a.queue.addAfter(id, rest) // nothing to do yet, and what to tell can wait
+	if rest := e.ReportedAt.Add(e.Rhythm()).Sub(start); rest > 0 && e.Asked == (registry.Ask{}) && a.engine.Waits(registry.View(e.App, e.Unreported)) {
+		a.queue.AddAfter(id, rest) // nothing to do yet, and what to tell can wait
 		return
 	}
-	app := e.app
+	app := e.App
 	a.sources.follow(id, app) // before anything is read: what is pushed from here on brings another turn
 	req := a.request(e, start)
-	req.Operating, req.Confirm = a.progress(ctx, log, &app, start, e.told), a.confirm(&app)
-	ctx, span := a.traces.turn(ctx, id, e.asked.trace)
+	req.Operating, req.Confirm = a.progress(ctx, log, &app, start, e.ReportedAt), a.confirm(&app)
+	ctx, span := a.traces.turn(ctx, id, e.Asked.Trace)
 	defer span.Done()
 	heard := a.heard.Load()
 	res := a.engine.Reconcile(ctx, req)
@@ -111,26 +113,26 @@ func (a *Agent) turn(ctx context.Context, id name) {
 	a.metrics.reconciled(res)
 	a.traces.reconciled(ctx, span, start, res)
 	defer a.ledger.turned(id, req.App, res) // when it is written, so that a status never tells less
-	e.app = app                             // as it was written in this turn
+	e.App = app                             // as it was written in this turn
 	if a.settles(id, e, res, time.Now()) {
 		logTurn(log, res, time.Since(start))
 		return
 	}
-	if e.untold != nil && res.Operation == nil {
-		res.Changes = e.untold.changes
+	if e.Unreported != nil && res.Operation == nil {
+		res.Changes = e.Unreported.Changes
 	}
-	if err := a.report(ctx, app, view(app, e.untold), res); err != nil {
+	if err := a.report(ctx, app, registry.View(app, e.Unreported), res); err != nil {
 		log.Warn("status not written", "err", err)
-		if res.Operation != nil && (res.Operation.Phase.Completed() || underWay(res.Operation)) {
-			a.registry.hold(id, &untold{operation: res.Operation, changes: res.Changes, until: start})
+		if res.Operation != nil && (res.Operation.Phase.Completed() || status.UnderWay(res.Operation)) {
+			a.registry.Hold(id, &registry.Unreported{Operation: res.Operation, Changes: res.Changes, Until: start})
 		}
-		a.queue.addAfter(id, writePause)
+		a.queue.AddAfter(id, writePause)
 		return
 	}
 	if a.fell(ctx, id) {
 		return // this process was stopped while the answer was on its way: what follows is for who has the shard now
 	}
-	a.registry.toldAll(id, time.Now())
+	a.registry.Reported(id, time.Now())
 	a.keepForHooks(ctx, log, app, res)
 	a.dropPin(ctx, log, app, res)
 	a.followUp(id, app, res, heard)
@@ -147,11 +149,11 @@ const (
 	longestPause = 3 * time.Minute
 )
 
-func (a *Agent) request(e entry, now time.Time) engine.Request {
-	refresh := e.app.Annotations[v1alpha1.AnnotationRefresh]
+func (a *Agent) request(e registry.Entry, now time.Time) engine.Request {
+	refresh := e.App.Annotations[v1alpha1.AnnotationRefresh]
 	req := engine.Request{
-		App: view(e.app, e.untold), Unknown: e.unknown, Since: e.asked.since, Hard: refresh == string(v1alpha1.RefreshHard),
-		Due: !e.due.After(now), Rest: max(0, e.due.Sub(now)),
+		App: registry.View(e.App, e.Unreported), Unknown: e.Unknown, Since: e.Asked.Since, Hard: refresh == string(v1alpha1.RefreshHard),
+		Due: !e.Due.After(now), Rest: max(0, e.Due.Sub(now)),
 	}
 	if refresh != "" && req.Since.IsZero() {
 		req.Since = now // the turn before answered this request, but its answer was not written
@@ -165,36 +167,36 @@ func (a *Agent) request(e entry, now time.Time) engine.Request {
 // followUp sees to it that what can change by time alone is looked at in time. Repositories tell of revisions, live
 // objects of changes, definitions of kinds; the pause after an error is for everything that tells nothing. heard is the
 // count of Agent.heard when the turn began.
-func (a *Agent) followUp(id name, app *v1alpha1.Application, res engine.Result, heard uint64) {
-	a.registry.timed(id, res.Wake > 0 || res.Retry > 0 || underWay(res.Operation))
+func (a *Agent) followUp(id registry.Name, app *v1alpha1.Application, res engine.Result, heard uint64) {
+	a.registry.Timed(id, res.Wake > 0 || res.Retry > 0 || status.UnderWay(res.Operation))
 	if res.Wake > 0 {
-		a.queue.addAfter(id, res.Wake)
+		a.queue.AddAfter(id, res.Wake)
 	}
 	switch {
 	case res.Retry > 0:
-		a.registry.postpone(id, time.Now().Add(res.Retry))
-		a.queue.addAfter(id, res.Retry)
+		a.registry.Postpone(id, time.Now().Add(res.Retry))
+		a.queue.AddAfter(id, res.Retry)
 	case res.Err != nil && a.heard.Load() != heard:
-		a.queue.add(id) // what it failed without may have come while it was under way
+		a.queue.Add(id) // what it failed without may have come while it was under way
 		return
 	case res.Err != nil:
-		a.queue.addAfter(id, pauseAfter(a.registry.failed(id)))
+		a.queue.AddAfter(id, pauseAfter(a.registry.Failed(id)))
 		return
 	case app.Operation != nil && decide.Overrides(app.Operation.Sync) && res.Operation != nil && res.Operation.Phase.Completed():
-		a.queue.add(id) // compare with what the specification says again
-	case policyWaits(app, res):
-		a.queue.add(id)
+		a.queue.Add(id) // compare with what the specification says again
+	case status.PolicyWaits(app, res):
+		a.queue.Add(id)
 	}
-	a.registry.recovered(id)
+	a.registry.Recovered(id)
 }
 
 // clockSet looks again at all that waits for a time, since the clock was set: what was decided by the clock as it was then may
 // be wrong, and so is how long it waits.
 func (a *Agent) clockSet(ahead time.Duration) {
-	waiting := a.registry.waiting()
+	waiting := a.registry.Waiting()
 	a.log.Warn("the clock of this machine was set", "ahead_by", ahead.Round(time.Millisecond).String(), "applications_that_wait", len(waiting))
 	for _, id := range waiting {
-		a.queue.add(id)
+		a.queue.Add(id)
 	}
 }
 
@@ -218,8 +220,8 @@ const (
 func (a *Agent) progress(
 	ctx context.Context, log *slog.Logger, app **v1alpha1.Application, start, told time.Time,
 ) func(func() v1alpha1.OperationState) {
-	id := nameOf(*app)
-	_, pace := a.registry.rhythm(id)
+	id := registry.NameOf(*app)
+	_, pace := a.registry.Rhythm(id)
 	next := start.Add(progressAfter)
 	if due := told.Add(pace); due.After(next) {
 		next = due
@@ -229,17 +231,17 @@ func (a *Agent) progress(
 			return
 		}
 		now := state()
-		patch, err := progressPatch(*app, &now)
+		patch, err := status.Progress(*app, &now)
 		if err == nil && patch != nil {
 			err = a.write(ctx, *app, patch)
 		}
-		_, pace := a.registry.rhythm(id)
+		_, pace := a.registry.Rhythm(id)
 		next = time.Now().Add(max(progressEvery, pace))
 		if err != nil {
 			log.Debug("progress not written", "err", err)
 			return
 		}
-		if fresh, ok := a.registry.get(id); ok {
+		if fresh, ok := a.registry.Get(id); ok {
 			*app = fresh
 		}
 	}
@@ -248,17 +250,17 @@ func (a *Agent) progress(
 // report writes the status, once, and only when something visible changed. seen is app with what is untold of it.
 func (a *Agent) report(ctx context.Context, app, seen *v1alpha1.Application, res engine.Result) error {
 	now := time.Now()
-	next := nextStatus(seen, res, now, a.cfg.Namespace)
+	next := status.Next(seen, res, now, a.cfg.Namespace)
 	// A revision that changed nothing for this Application is not worth a write of its own: in a repository of 2,000
 	// applications each commit would cost 2,000. It goes along with the next write, or when somebody asks.
 	if next.Sync.Revision != app.Status.Sync.Revision || !slices.Equal(next.Sync.Revisions, app.Status.Sync.Revisions) {
 		quiet := next
 		quiet.Sync.Revision, quiet.Sync.Revisions = app.Status.Sync.Revision, app.Status.Sync.Revisions
-		if patch, err := statusPatch(app, quiet, now); err != nil || patch == nil {
+		if patch, err := status.Patch(app, quiet, now); err != nil || patch == nil {
 			return err
 		}
 	}
-	patch, err := statusPatch(app, next, now)
+	patch, err := status.Patch(app, next, now)
 	if err != nil || patch == nil {
 		return err
 	}
@@ -267,7 +269,7 @@ func (a *Agent) report(ctx context.Context, app, seen *v1alpha1.Application, res
 			return err // what was confirmed is done; the same deletions ask again another time
 		}
 	}
-	if notes := nextNotes(app, next.History, next.OperationState, res.Changes); notes != "" {
+	if notes := status.Notes(app, next.History, next.OperationState, res.Changes); notes != "" {
 		if patch, err = annotated(patch, v1alpha1.AnnotationHistoryNotes, notes); err != nil {
 			return err
 		}
@@ -288,9 +290,9 @@ func annotated(patch []byte, name string, value any) ([]byte, error) {
 // it is no news.
 func (a *Agent) write(ctx context.Context, app *v1alpha1.Application, patch []byte) error {
 	start := time.Now()
-	id := nameOf(app)
+	id := registry.NameOf(app)
 	a.traces.writes(ctx, id) // first: the watch can be quicker than the answer
-	fresh, unknown, err := a.apps.patch(ctx, app, patch)
+	fresh, unknown, err := a.apps.Patch(ctx, app, patch)
 	if err != nil {
 		a.traces.unwritten(id)
 	}
@@ -301,9 +303,9 @@ func (a *Agent) write(ctx context.Context, app *v1alpha1.Application, patch []by
 		return fmt.Errorf("write status of %s/%s: %w", app.Namespace, app.Name, err)
 	}
 	a.metrics.wrote()
-	a.registry.answered(fresh, unknown)
+	a.registry.Answered(fresh, unknown)
 	now := time.Now()
-	a.registry.wrote(id, now, now.Sub(start))
+	a.registry.Wrote(id, now, now.Sub(start))
 	return nil
 }
 
@@ -365,7 +367,7 @@ func (a *Agent) dropPin(ctx context.Context, log *slog.Logger, app *v1alpha1.App
 	}
 	if err != nil {
 		log.Warn("pin not removed", "err", err)
-		a.queue.addAfter(nameOf(app), writePause)
+		a.queue.AddAfter(registry.NameOf(app), writePause)
 		return
 	}
 	log.Info("rollback is over: Git has moved past it", "pin", decide.PinText(res.Unpinned))

@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/kin"
 	"github.com/slipway-gitops/slipway/internal/agent/link"
+	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/git"
@@ -36,7 +37,7 @@ type verbs struct {
 	now       func() time.Time
 	log       *slog.Logger
 	trees     *kin.Watcher
-	known     func(name) (*v1alpha1.Application, bool) // Applications as last seen
+	known     func(registry.Name) (*v1alpha1.Application, bool) // Applications as last seen
 	redact    func([]byte) []byte
 	// readBy is the engine that reads settings. Beside an Argo CD, repositories and clusters are found by their address,
 	// whatever project they are of.
@@ -61,9 +62,9 @@ type duplex interface {
 // executors returns what carries out commands: those that are answered once, and those that open a stream.
 func (a *Agent) executors() (map[agentapi.Kind]link.Executor, map[agentapi.Kind]link.Streamer) {
 	v := &verbs{
-		apps: a.apps.dynamic, namespace: a.cfg.Namespace, engine: a.engine, clusters: a.clusters, settings: a.settings, git: a.git,
+		apps: a.apps.Dynamic, namespace: a.cfg.Namespace, engine: a.engine, clusters: a.clusters, settings: a.settings, git: a.git,
 		keys: func() []link.SealKey { return a.link.SealKeys() }, now: time.Now, log: a.log, clients: map[client]dynamic.Interface{},
-		known: a.registry.get, redact: a.linked.Redact, readBy: a.driver.engine(), deleters: &a.deleters,
+		known: a.registry.Get, redact: a.linked.Redact, readBy: a.driver.engine(), deleters: &a.deleters,
 	}
 	v.trees = kin.New(kin.Config{Look: v.look, Log: a.log})
 	a.trees = v.trees
@@ -81,7 +82,7 @@ func (a *Agent) executors() (map[agentapi.Kind]link.Executor, map[agentapi.Kind]
 			streams[lack.Kind] = func(context.Context, agentapi.Command, *link.Stream) error { return refusal }
 		}
 	}
-	return a.traces.commands(run, a.registry.ask), streams
+	return a.traces.commands(run, a.registry.Ask), streams
 }
 
 // withCode gives the errors of an executor their codes.

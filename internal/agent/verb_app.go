@@ -13,6 +13,7 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/inspect"
@@ -28,7 +29,7 @@ func (v *verbs) readApplication(ctx context.Context, namespace, name string) (*v
 	if err != nil {
 		return nil, fmt.Errorf("encode application %s: %w", name, err)
 	}
-	app, _, err := decodeApplication(raw)
+	app, _, err := registry.Decode(raw)
 	if err != nil {
 		return nil, fmt.Errorf("read application %s: %w; correct its fields", name, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/status"
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
@@ -61,7 +62,7 @@ func (v *verbs) plan(ctx context.Context, cmd agentapi.Command) (any, error) {
 	for _, err := range wrong {
 		out.Warnings = append(out.Warnings, "not in force: "+err.Error())
 	}
-	if underWay(app.Status.OperationState) || app.Operation != nil {
+	if status.UnderWay(app.Status.OperationState) || app.Operation != nil {
 		out.Warnings = append(out.Warnings, "an operation is under way: what it does still changes this plan")
 	}
 	return planAnswer(out, described), nil

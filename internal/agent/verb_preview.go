@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/redact"
 )
@@ -171,7 +172,7 @@ func (p *preview) known(have *unstructured.Unstructured) error {
 	if err != nil {
 		return fmt.Errorf("encode application %s: %w", have.GetName(), err)
 	}
-	if p.existing, _, err = decodeApplication(raw); err != nil {
+	if p.existing, _, err = registry.Decode(raw); err != nil {
 		return fmt.Errorf("read application %s: %w; correct its fields", have.GetName(), err)
 	}
 	if got := p.existing.Spec.ProjectName(); p.req.Project != "" && got != p.req.Project {
@@ -186,7 +187,7 @@ func (p *preview) decode(obj map[string]any, tell bool) {
 	if err == nil {
 		var unknown []string
 		var app *v1alpha1.Application
-		if app, unknown, err = decodeApplication(raw); err == nil {
+		if app, unknown, err = registry.Decode(raw); err == nil {
 			p.app = app
 		}
 		for _, field := range unknown {

@@ -11,6 +11,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/kin"
+	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/engine/health"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/live/stream"
@@ -35,7 +36,7 @@ func (v *verbs) tree(ctx context.Context, cmd agentapi.Command) (any, error) {
 }
 
 // look says how an Application is now, to those who watch its tree.
-func (v *verbs) look(ctx context.Context, id name) (kin.View, error) {
+func (v *verbs) look(ctx context.Context, id registry.Name) (kin.View, error) {
 	app, ok := v.known(id)
 	if !ok {
 		return kin.View{}, refusedAs(agentapi.CodeNotFound, "there is no application %s in namespace %s any more", id.Name, id.Namespace)
@@ -102,7 +103,7 @@ func (v *verbs) childHealth(p *place, r *v1alpha1.ResourceStatus) *v1alpha1.Heal
 	if r.Group != v1alpha1.Group || r.Kind != v1alpha1.KindApplication || p.d.entry.server != v1alpha1.InClusterServer || v.known == nil {
 		return nil
 	}
-	child, ok := v.known(name{Namespace: r.Namespace, Name: r.Name})
+	child, ok := v.known(registry.Name{Namespace: r.Namespace, Name: r.Name})
 	if !ok || child.Status.Health.Status == "" {
 		return nil
 	}
@@ -140,7 +141,7 @@ func (v *verbs) treeWatch(ctx context.Context, cmd agentapi.Command, s duplex) e
 	if err != nil {
 		return err
 	}
-	reader, err := v.trees.Open(nameOf(app))
+	reader, err := v.trees.Open(registry.NameOf(app))
 	if err != nil {
 		return err
 	}

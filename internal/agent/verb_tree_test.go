@@ -4,14 +4,15 @@ import (
 	"testing"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/registry"
 )
 
 func TestAChildApplicationHasTheHealthOfItsOwnStatus(t *testing.T) {
 	t.Parallel()
-	v := &verbs{known: func(id name) (*v1alpha1.Application, bool) {
+	v := &verbs{known: func(id registry.Name) (*v1alpha1.Application, bool) {
 		app := &v1alpha1.Application{}
 		app.Status.Health = v1alpha1.HealthStatus{Status: v1alpha1.HealthDegraded, Message: "web has failed"}
-		return app, id == name{Namespace: "argocd", Name: "web"}
+		return app, id == registry.Name{Namespace: "argocd", Name: "web"}
 	}}
 	at := func(server string) *place { return &place{d: &destination{entry: clusterEntry{server: server}}} }
 	child := v1alpha1.ResourceStatus{Group: "argoproj.io", Kind: "Application", Namespace: "argocd", Name: "web"}

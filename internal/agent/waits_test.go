@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/dynamic/fake"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/registry"
 )
 
 // TestAnArgoCDThatBeginsLaterIsFoundByTheNextLook starts an Argo CD of which no event is reported.
@@ -119,7 +120,7 @@ func TestAnEventThatAWatchLostComesWithTheNextWatch(t *testing.T) {
 		t.Fatal("no event is lost")
 	}
 	known := func() bool {
-		app, ok := s.agent.registry.get(name{Namespace: s.ns, Name: s.name})
+		app, ok := s.agent.registry.Get(registry.Name{Namespace: s.ns, Name: s.name})
 		return ok && app.Labels["lost"] == "yes"
 	}
 	if known() {

@@ -1,4 +1,4 @@
-package agent
+package registry
 
 import (
 	"context"
@@ -19,7 +19,7 @@ type gate struct {
 
 	mu     sync.Mutex
 	dest   map[v1alpha1.ApplicationDestination]*lane
-	called map[name]v1alpha1.ApplicationDestination // where a place is free for one that was parked, until it comes
+	called map[Name]v1alpha1.ApplicationDestination // where a place is free for one that was parked, until it comes
 	away   map[string]*absence                      // by project
 }
 
@@ -27,14 +27,14 @@ type lane struct {
 	busy   int
 	slow   bool
 	coming []chan struct{} // turns that wait to be back; each is closed when it has its place
-	parked []name
+	parked []Name
 }
 
 // absence is how many turns of one project wait for a render worker, and which Applications of it are not to begin before
 // some of them are back.
 type absence struct {
 	n      int
-	parked []name
+	parked []Name
 }
 
 // slowTurn is the length of a turn after which a destination is taken to be slow.
@@ -43,7 +43,7 @@ const slowTurn = 5 * time.Second
 func newGate(workers int) *gate {
 	return &gate{
 		wide: max(1, workers*3/4), narrow: max(1, workers/8), dest: map[v1alpha1.ApplicationDestination]*lane{},
-		called: map[name]v1alpha1.ApplicationDestination{}, away: map[string]*absence{},
+		called: map[Name]v1alpha1.ApplicationDestination{}, away: map[string]*absence{},
 	}
 }
 
@@ -53,7 +53,7 @@ func cluster(app *v1alpha1.Application) v1alpha1.ApplicationDestination {
 }
 
 // enter reports whether an Application may have its turn now; otherwise it is parked.
-func (g *gate) enter(dest v1alpha1.ApplicationDestination, project string, id name) bool {
+func (g *gate) enter(dest v1alpha1.ApplicationDestination, project string, id Name) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if away := g.away[project]; away != nil && away.n >= maxAway {
@@ -93,7 +93,7 @@ func (g *gate) limit(l *lane) int {
 }
 
 // pause takes the place of a turn that goes on later, and returns the Applications that can have theirs now.
-func (g *gate) pause(dest v1alpha1.ApplicationDestination, project string) []name {
+func (g *gate) pause(dest v1alpha1.ApplicationDestination, project string) []Name {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.away[project] == nil {
@@ -107,7 +107,7 @@ func (g *gate) pause(dest v1alpha1.ApplicationDestination, project string) []nam
 
 // resume waits for a place for a turn that goes on, and returns the Applications that need not wait for it any more. When ctx
 // ends it has a place in any case: there is little left to do.
-func (g *gate) resume(ctx context.Context, dest v1alpha1.ApplicationDestination, project string) []name {
+func (g *gate) resume(ctx context.Context, dest v1alpha1.ApplicationDestination, project string) []Name {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if l := g.lane(dest); l.busy < g.limit(l) {
@@ -142,7 +142,7 @@ func (g *gate) resume(ctx context.Context, dest v1alpha1.ApplicationDestination,
 }
 
 // leave ends a turn that took so long, and returns the Applications that can have theirs now.
-func (g *gate) leave(dest v1alpha1.ApplicationDestination, took time.Duration) []name {
+func (g *gate) leave(dest v1alpha1.ApplicationDestination, took time.Duration) []Name {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	l := g.dest[dest]
@@ -153,7 +153,7 @@ func (g *gate) leave(dest v1alpha1.ApplicationDestination, took time.Duration) [
 
 // pass returns the Applications that can have their turns because one that was called did not enter there: it is gone,
 // another replica's or deployed elsewhere by now. Without, nobody would call those parked behind it.
-func (g *gate) pass(id name) []name {
+func (g *gate) pass(id Name) []Name {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	dest, ok := g.called[id]
@@ -167,10 +167,10 @@ func (g *gate) pass(id name) []name {
 	return nil
 }
 
-// overlooked returns the Applications that wait although they could have their turns: parked ones for which there is a place,
+// Overlooked returns the Applications that wait although they could have their turns: parked ones for which there is a place,
 // and those that were called and neither came nor wait in the queue. They are called; none of them is to be found here as
 // long as each event that ends a wait is heard. called is what the look before found to be called.
-func (g *gate) overlooked(called map[name]v1alpha1.ApplicationDestination, queued func(name) bool) (next []name) {
+func (g *gate) Overlooked(called map[Name]v1alpha1.ApplicationDestination, queued func(Name) bool) (next []Name) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	promised := map[v1alpha1.ApplicationDestination]int{}
@@ -197,15 +197,15 @@ func (g *gate) overlooked(called map[name]v1alpha1.ApplicationDestination, queue
 	return next
 }
 
-// promised returns the Applications that are called and have not come.
-func (g *gate) promised() map[name]v1alpha1.ApplicationDestination {
+// Promised returns the Applications that are called and have not come.
+func (g *gate) Promised() map[Name]v1alpha1.ApplicationDestination {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return maps.Clone(g.called)
 }
 
 // call gives the free places to turns that come back, and takes as many as are left from those that are parked. The lock is held.
-func (g *gate) call(dest v1alpha1.ApplicationDestination, l *lane) []name {
+func (g *gate) call(dest v1alpha1.ApplicationDestination, l *lane) []Name {
 	for len(l.coming) > 0 && l.busy < g.limit(l) {
 		close(l.coming[0])
 		l.coming = slices.Delete(l.coming, 0, 1)

@@ -1,4 +1,4 @@
-package agent
+package status
 
 import (
 	"encoding/json"
@@ -53,7 +53,7 @@ func TestADeploymentGetsItsNote(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			got := nextNotes(c.app, c.next, c.op, c.changes)
+			got := Notes(c.app, c.next, c.op, c.changes)
 			if (got == "") != (c.want == "") {
 				t.Fatalf("%q", got)
 			}
@@ -85,7 +85,7 @@ func TestTheNotesOfALongHistoryFitIntoAnAnnotation(t *testing.T) {
 	var last string
 	for id := range int64(200) {
 		history := append(app.Status.History[:id:id], v1alpha1.RevisionHistory{ID: id})
-		last = nextNotes(app, history, op, made)
+		last = Notes(app, history, op, made)
 		app.Status.History, app.Annotations[v1alpha1.AnnotationHistoryNotes] = history, last
 	}
 	var notes map[string]v1alpha1.Note

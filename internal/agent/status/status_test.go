@@ -1,4 +1,4 @@
-package agent
+package status
 
 import (
 	"encoding/json"
@@ -61,7 +61,7 @@ func succeeded(revision string, minute int) *v1alpha1.OperationState {
 func TestWhatDidNotChangeIsNotWritten(t *testing.T) {
 	t.Parallel()
 	app := settled()
-	patch, err := statusPatch(app, nextStatus(app, found(nil), at(9).Time, "argocd"), at(9).Time)
+	patch, err := Patch(app, Next(app, found(nil), at(9).Time, "argocd"), at(9).Time)
 	if err != nil || patch != nil {
 		t.Errorf("patch %s, error %v; want none", patch, err)
 	}
@@ -117,7 +117,7 @@ func TestAPatchHoldsWhatChangedAndNoMore(t *testing.T) {
 			if test.app != nil {
 				test.app(app)
 			}
-			patch, err := statusPatch(app, nextStatus(app, found(test.result), at(9).Time, "argocd"), at(9).Time)
+			patch, err := Patch(app, Next(app, found(test.result), at(9).Time, "argocd"), at(9).Time)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -151,7 +151,7 @@ func TestAStatusIsNoOlderThanTheEndOfItsOperation(t *testing.T) {
 			t.Parallel()
 			app, now := settled(), at(9).Add(-test.ahead)
 			res := found(func(r *engine.Result) { r.Operation = succeeded("r2", 9) })
-			patch, err := statusPatch(app, nextStatus(app, res, now, "argocd"), now)
+			patch, err := Patch(app, Next(app, res, now, "argocd"), now)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -209,11 +209,11 @@ func TestAnOperationBesideItLeavesASyncHeld(t *testing.T) {
 					test.change(r.Operation)
 				}
 			})
-			if got := policyWaits(app, res); got != test.waits {
+			if got := PolicyWaits(app, res); got != test.waits {
 				t.Errorf("the policy waits for a turn: %v, not %v", got, test.waits)
 			}
 			var got string
-			for _, c := range nextStatus(app, res, at(9).Time, "argocd").Conditions {
+			for _, c := range Next(app, res, at(9).Time, "argocd").Conditions {
 				got += c.Message
 			}
 			if got != test.want {
@@ -227,7 +227,7 @@ func TestAConditionKeepsItsTimeWhileItStands(t *testing.T) {
 	t.Parallel()
 	first, now := at(1), at(9)
 	old := []v1alpha1.ApplicationCondition{{Type: "A", Message: "same", LastTransitionTime: &first}, {Type: "B", Message: "was", LastTransitionTime: &first}}
-	got := nextConditions(old, []v1alpha1.ApplicationCondition{{Type: "A", Message: "same"}, {Type: "B", Message: "is"}}, now)
+	got := Conditions(old, []v1alpha1.ApplicationCondition{{Type: "A", Message: "same"}, {Type: "B", Message: "is"}}, now)
 	want := []v1alpha1.ApplicationCondition{{Type: "A", Message: "same", LastTransitionTime: &first}, {Type: "B", Message: "is", LastTransitionTime: &now}}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("conditions (-want +got):\n%s", d)
@@ -272,7 +272,7 @@ func TestHistoryTellsEachDeploymentOnce(t *testing.T) {
 			if test.op != nil {
 				test.op(op)
 			}
-			status := nextStatus(app, found(func(r *engine.Result) { r.Operation = op }), at(9).Time, "argocd")
+			status := Next(app, found(func(r *engine.Result) { r.Operation = op }), at(9).Time, "argocd")
 			var got []string
 			last := int64(-1)
 			for _, h := range status.History {
@@ -289,7 +289,7 @@ func TestALocalSyncIsNoDeployment(t *testing.T) {
 	t.Parallel()
 	app, op := settled(), succeeded("r2", 5)
 	op.Operation.Sync.Manifests = []string{"kind: ConfigMap"}
-	if got := nextHistory(app, op); !cmp.Equal(got, app.Status.History) {
+	if got := History(app, op); !cmp.Equal(got, app.Status.History) {
 		t.Errorf("local manifests became a deployment that one could roll back to: %+v", got)
 	}
 }
@@ -298,7 +298,7 @@ func TestSeveralSourcesHaveSeveralRevisions(t *testing.T) {
 	t.Parallel()
 	app := settled()
 	app.Spec.Source, app.Spec.Sources = nil, []v1alpha1.ApplicationSource{sourceAt("a"), sourceAt("b")}
-	status := nextStatus(app, found(func(r *engine.Result) {
+	status := Next(app, found(func(r *engine.Result) {
 		r.Sources, r.Revisions, r.Tools = app.Spec.Sources, []string{"r1", "r2"}, []string{"Helm", "Kustomize"}
 	}), at(9).Time, "argocd")
 	if status.Sync.Revision != "" || status.SourceType != "" {
@@ -344,7 +344,7 @@ func TestWhatSomebodyDeployedIsNotTakenForWhatGitSays(t *testing.T) {
 			if c.pin != "" {
 				app.Annotations = map[string]string{v1alpha1.AnnotationRollback: c.pin}
 			}
-			got := nextStatus(app, found(func(r *engine.Result) {
+			got := Next(app, found(func(r *engine.Result) {
 				r.Revisions, r.Operation = []string{"r0"}, running(c.sync)
 			}), at(9).Time, "argocd").Sync
 			if got.Status != c.status || got.Revision != c.want {
@@ -361,13 +361,32 @@ func TestTheSummaryHasTheAddressesOfTheObjectsAndOfTheApplication(t *testing.T) 
 		"link.argocd.argoproj.io/docs": "Docs|https://docs.example", "link.argocd.argoproj.io/web": "http://b.example",
 		"link.argocd.argoproj.io/bad": "javascript:alert(1)", "other": "http://other.example",
 	}
-	got := nextStatus(app, found(func(r *engine.Result) { r.Links = []string{"http://a.example", "http://b.example"} }), at(9).Time, "argocd")
+	got := Next(app, found(func(r *engine.Result) { r.Links = []string{"http://a.example", "http://b.example"} }), at(9).Time, "argocd")
 	if d := cmp.Diff([]string{"Docs|https://docs.example", "http://a.example", "http://b.example"}, got.Summary.ExternalURLs); d != "" {
 		t.Error(d)
 	}
-	other := app.DeepCopy()
-	other.Annotations["link.argocd.argoproj.io/docs"] = "https://other.example"
-	if !concernsUs(app, other) || concernsUs(app, app.DeepCopy()) {
-		t.Error("a turn begins by another address, and by nothing else")
+}
+
+func TestProgressIsWrittenWithoutTheRestOfTheStatus(t *testing.T) {
+	t.Parallel()
+	waits := func() *v1alpha1.OperationState {
+		return &v1alpha1.OperationState{Phase: v1alpha1.OperationRunning, StartedAt: at(0), SyncResult: &v1alpha1.SyncOperationResult{}}
+	}
+	app := &v1alpha1.Application{}
+	app.Status.Resources = []v1alpha1.ResourceStatus{{Kind: "ConfigMap", Name: "a"}}
+	first, err := Progress(app, waits())
+	if err != nil || len(first) == 0 {
+		t.Fatalf("Progress() = %s, %v", first, err)
+	}
+	app.Status.OperationState = waits()
+	same, err := Progress(app, waits())
+	if err != nil || same != nil {
+		t.Errorf("nothing changed, and the patch is %s, %v", same, err)
+	}
+	next := waits()
+	next.Message = "1 of 2 objects done"
+	patch, err := Progress(app, next)
+	if err != nil || string(patch) != `{"status":{"operationState":{"message":"1 of 2 objects done"}}}` {
+		t.Errorf("the patch is %s, %v", patch, err)
 	}
 }

@@ -1,4 +1,5 @@
-package agent
+// Package status makes the status of an Application from what it was and what a turn found, and the patch that writes it. Pure.
+package status
 
 import (
 	"bytes"
@@ -18,9 +19,9 @@ import (
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
-// nextStatus makes the status of an Application from what it was and what a reconciliation found. It changes nothing
+// Next makes the status of an Application from what it was and what a reconciliation found. It changes nothing
 // that did not change: times move only with what they are about.
-func nextStatus(app *v1alpha1.Application, res engine.Result, now time.Time, namespace string) v1alpha1.ApplicationStatus {
+func Next(app *v1alpha1.Application, res engine.Result, now time.Time, namespace string) v1alpha1.ApplicationStatus {
 	old := app.Status
 	next := old
 	at := metav1.NewTime(now)
@@ -31,26 +32,26 @@ func nextStatus(app *v1alpha1.Application, res engine.Result, now time.Time, nam
 	}
 	next.Health.Message = res.Health.Message
 	next.Resources = res.Resources
-	next.Summary.Images, next.Summary.ExternalURLs = res.Images, linksOf(app, res.Links)
+	next.Summary.Images, next.Summary.ExternalURLs = res.Images, Links(app, res.Links)
 	next.Summary.IsAppOfApps = slices.ContainsFunc(res.Resources, func(r v1alpha1.ResourceStatus) bool {
 		return r.Group == v1alpha1.Group && r.Kind == v1alpha1.KindApplication
 	})
 	next.SourceType, next.SourceTypes = sourceTypes(res.Tools, app.Spec.MultipleSources())
-	next.Conditions = nextConditions(old.Conditions, append(slices.Clip(res.Conditions), stillHeld(app, res)...), at)
+	next.Conditions = Conditions(old.Conditions, append(slices.Clip(res.Conditions), stillHeld(app, res)...), at)
 	next.ControllerNamespace = namespace
 	if res.Operation != nil {
 		next.OperationState = res.Operation
 		if res.Operation.Phase == v1alpha1.OperationSucceeded {
-			next.History = nextHistory(app, res.Operation)
+			next.History = History(app, res.Operation)
 		}
 	}
 	return next
 }
 
-// policyWaits reports whether a requested operation is over and the sync policy has not decided yet about the remaining
+// PolicyWaits reports whether a requested operation is over and the sync policy has not decided yet about the remaining
 // differences: a turn decides about a requested operation or by the policy, not both. After a dry run the policy has something to
 // decide only where it held a sync before.
-func policyWaits(app *v1alpha1.Application, res engine.Result) bool {
+func PolicyWaits(app *v1alpha1.Application, res engine.Result) bool {
 	op := res.Operation
 	if app.Operation == nil || op == nil || !op.Phase.Completed() || res.Sync == v1alpha1.SyncStatusSynced || !app.Spec.SyncPolicy.AutomatedEnabled() {
 		return false
@@ -62,7 +63,7 @@ func policyWaits(app *v1alpha1.Application, res engine.Result) bool {
 // stillHeld is the Held condition of the previous status. It stays until the next turn decides by the policy: the end of another
 // operation, such as a dry run, does not end it.
 func stillHeld(app *v1alpha1.Application, res engine.Result) []v1alpha1.ApplicationCondition {
-	if !policyWaits(app, res) || slices.ContainsFunc(res.Conditions, isHeld) {
+	if !PolicyWaits(app, res) || slices.ContainsFunc(res.Conditions, isHeld) {
 		return nil
 	}
 	var out []v1alpha1.ApplicationCondition
@@ -76,8 +77,8 @@ func stillHeld(app *v1alpha1.Application, res engine.Result) []v1alpha1.Applicat
 
 func isHeld(c v1alpha1.ApplicationCondition) bool { return c.Type == v1alpha1.ConditionHeld }
 
-// linksOf are the addresses of an Application: those of its objects, and those of its own annotations. They are sorted.
-func linksOf(app *v1alpha1.Application, links []string) []string {
+// Links are the addresses of an Application: those of its objects, and those of its own annotations. They are sorted.
+func Links(app *v1alpha1.Application, links []string) []string {
 	out := slices.Clone(links)
 	for name, value := range app.Annotations {
 		if live.IsLink(name, value) {
@@ -93,7 +94,7 @@ func linksOf(app *v1alpha1.Application, links []string) []string {
 // deployed for what Git says.
 func nextSync(app *v1alpha1.Application, res engine.Result) v1alpha1.SyncStatus {
 	old := app.Status.Sync
-	if elsewhere(app, res) {
+	if deployedOther(app, res) {
 		if sync := res.Operation.Operation.Sync; sync == nil || !sync.DryRun {
 			old.Status = v1alpha1.SyncStatusOutOfSync
 		}
@@ -119,9 +120,9 @@ func nextSync(app *v1alpha1.Application, res engine.Result) v1alpha1.SyncStatus 
 	return next
 }
 
-// elsewhere reports whether somebody's operation deployed other revisions than those that are known to be in Git, or
+// deployedOther reports whether somebody's operation deployed other revisions than those that are known to be in Git, or
 // that a rollback stands for.
-func elsewhere(app *v1alpha1.Application, res engine.Result) bool {
+func deployedOther(app *v1alpha1.Application, res engine.Result) bool {
 	known := app.Status.Sync.Revisions
 	if len(known) == 0 && app.Status.Sync.Revision != "" {
 		known = []string{app.Status.Sync.Revision}
@@ -148,8 +149,8 @@ func sourceTypes(tools []string, multiple bool) (v1alpha1.SourceType, []v1alpha1
 	return "", out
 }
 
-// nextConditions gives conditions their times: one that was there keeps its own.
-func nextConditions(old, fresh []v1alpha1.ApplicationCondition, now metav1.Time) []v1alpha1.ApplicationCondition {
+// Conditions gives conditions their times: one that was there keeps its own.
+func Conditions(old, fresh []v1alpha1.ApplicationCondition, now metav1.Time) []v1alpha1.ApplicationCondition {
 	out := make([]v1alpha1.ApplicationCondition, 0, len(fresh))
 	for _, c := range fresh {
 		c.LastTransitionTime = &now
@@ -166,8 +167,8 @@ func nextConditions(old, fresh []v1alpha1.ApplicationCondition, now metav1.Time)
 	return out
 }
 
-// nextHistory adds what was deployed, unless it is what was deployed last: putting drift back is not a deployment.
-func nextHistory(app *v1alpha1.Application, op *v1alpha1.OperationState) []v1alpha1.RevisionHistory {
+// History adds what was deployed, unless it is what was deployed last: putting drift back is not a deployment.
+func History(app *v1alpha1.Application, op *v1alpha1.OperationState) []v1alpha1.RevisionHistory {
 	history := app.Status.History
 	if sync := op.Operation.Sync; sync == nil || sync.DryRun || len(sync.Resources) > 0 || len(sync.Manifests) > 0 {
 		return history
@@ -184,7 +185,7 @@ func nextHistory(app *v1alpha1.Application, op *v1alpha1.OperationState) []v1alp
 		last := history[n-1]
 		item.ID = last.ID + 1
 		if last.Revision == item.Revision && slices.Equal(last.Revisions, item.Revisions) &&
-			sameJSON(last.Source, item.Source) && sameJSON(last.Sources, item.Sources) {
+			SameJSON(last.Source, item.Source) && SameJSON(last.Sources, item.Sources) {
 			return history
 		}
 	}
@@ -196,9 +197,9 @@ func nextHistory(app *v1alpha1.Application, op *v1alpha1.OperationState) []v1alp
 	return out[max(0, len(out)-int(limit)):]
 }
 
-// statusPatch returns the JSON merge patch that makes an Application's status what next says, clears the refresh
+// Patch returns the JSON merge patch that makes an Application's status what next says, clears the refresh
 // annotation and a finished operation; nil when there is nothing to write.
-func statusPatch(app *v1alpha1.Application, next v1alpha1.ApplicationStatus, now time.Time) ([]byte, error) {
+func Patch(app *v1alpha1.Application, next v1alpha1.ApplicationStatus, now time.Time) ([]byte, error) {
 	status, err := statusDiff(app.Status, next)
 	if err != nil {
 		return nil, err
@@ -282,9 +283,9 @@ func statusFields(status v1alpha1.ApplicationStatus) (map[string]json.RawMessage
 	return fields, nil
 }
 
-// progressPatch returns the JSON merge patch that says how far an operation under way is, and nothing else; nil when that
+// Progress returns the JSON merge patch that says how far an operation under way is, and nothing else; nil when that
 // is known.
-func progressPatch(app *v1alpha1.Application, now *v1alpha1.OperationState) ([]byte, error) {
+func Progress(app *v1alpha1.Application, now *v1alpha1.OperationState) ([]byte, error) {
 	old, err := json.Marshal(app.Status.OperationState)
 	if err != nil {
 		return nil, fmt.Errorf("encode operation: %w", err)
@@ -316,4 +317,22 @@ func onlyThis(app *v1alpha1.Application, patch map[string]any) {
 		patch["metadata"] = meta
 	}
 	meta["uid"] = app.UID
+}
+
+// Terminating reports whether somebody asked for the end of an operation under way.
+func Terminating(app *v1alpha1.Application) bool {
+	o := app.Status.OperationState
+	return o != nil && o.Phase == v1alpha1.OperationTerminating
+}
+
+// SameJSON reports whether two values are the same as JSON.
+func SameJSON(a, b any) bool {
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	return errX == nil && errY == nil && string(x) == string(y)
+}
+
+// UnderWay reports whether an operation has begun and is neither over nor waiting for its next attempt.
+func UnderWay(o *v1alpha1.OperationState) bool {
+	return o != nil && o.Phase == v1alpha1.OperationRunning && o.FinishedAt == nil
 }

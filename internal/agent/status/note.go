@@ -1,4 +1,4 @@
-package agent
+package status
 
 import (
 	"encoding/json"
@@ -13,9 +13,9 @@ import (
 // maxNote bounds each text of a note, in characters: people who write commits are not asked.
 const maxNote = 100
 
-// nextNotes returns the annotation that goes with a history, "" when it stays as it is: a new deployment gets its note,
+// Notes returns the annotation that goes with a history, "" when it stays as it is: a new deployment gets its note,
 // and those that are not in the history any more go.
-func nextNotes(app *v1alpha1.Application, next []v1alpha1.RevisionHistory, op *v1alpha1.OperationState, changes []source.Change) string {
+func Notes(app *v1alpha1.Application, next []v1alpha1.RevisionHistory, op *v1alpha1.OperationState, changes []source.Change) string {
 	old := app.Status.History
 	if len(next) == 0 || op == nil || (len(old) > 0 && old[len(old)-1].ID == next[len(next)-1].ID) {
 		return ""
