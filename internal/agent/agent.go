@@ -24,6 +24,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/kin"
 	"github.com/slipway-gitops/slipway/internal/agent/link"
+	"github.com/slipway-gitops/slipway/internal/agent/place"
 	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/clock"
 	"github.com/slipway-gitops/slipway/internal/engine"
@@ -97,11 +98,11 @@ type Agent struct {
 	queue       *registry.Queue
 	turns       *registry.Turns
 	engine      *engine.Engine
-	clusters    *clusters
-	sources     *sources
-	settings    *settings
-	differences *differences
-	projects    *projects
+	clusters    *place.Clusters
+	sources     *place.Sources
+	settings    *place.Settings
+	differences *place.Differences
+	projects    *place.Projects
 	metrics     *metrics
 	traces      *traces // nil where nobody asked for them
 	shards      *shards // nil where one replica works on all
@@ -169,19 +170,21 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 		return nil, err
 	}
 	a.pool = gitsource.NewPool(a.git, gitsource.PoolOptions{Interval: cfg.Poll, Changed: a.revisionsMoved, Log: cfg.Log})
-	a.settings = newSettings(a.settingsChanged)
-	a.projects = newProjects(cfg.Namespace, a.projectChanged, cfg.Log)
-	a.differences = newDifferences(func() map[string]string { return a.settings.config(configArgoCD) }, cfg.Log)
-	a.sources = &sources{pool: a.pool, settings: a.settings}
-	a.clusters = newClusters(cfg, a.settings, a.projects.Rules, a.liveEvent, a.kindsChanged)
-	a.clusters.missed = a.metrics.missedEvent
+	a.settings = place.NewSettings(a.settingsChanged)
+	a.projects = place.NewProjects(cfg.Namespace, a.projectChanged, cfg.Log)
+	a.differences = place.NewDifferences(func() map[string]string { return a.settings.Config(place.ConfigArgoCD) }, cfg.Log)
+	a.sources = place.NewSources(a.pool, a.settings)
 	guard := a.driver.guard(false)
-	a.clusters.guard = func(next http.RoundTripper) http.RoundTripper {
-		if guard != nil {
-			next = guard(next)
-		}
-		return fenced(next)
-	}
+	a.clusters = place.NewClusters(place.Options{
+		REST: cfg.REST, Settings: a.settings, Rules: a.projects.Rules, Installation: cfg.Installation, Outbound: cfg.Outbound, Shadow: cfg.Shadow,
+		Log: cfg.Log, Notify: a.liveEvent, Kinds: a.kindsChanged, Missed: a.metrics.missedEvent,
+		Guard: func(next http.RoundTripper) http.RoundTripper {
+			if guard != nil {
+				next = guard(next)
+			}
+			return fenced(next)
+		},
+	})
 	renderer, children, err := newRenderer(a.metrics.rendered, a.helm.version)
 	if err != nil {
 		return nil, err
@@ -189,7 +192,7 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 	a.renderer, a.children = renderer, children
 	a.engine = &engine.Engine{
 		Sources: a.sources, Renderer: renderer, Clusters: a.clusters, Projects: a.projects, Namespace: cfg.Namespace, Now: time.Now, Ran: clock.Ran,
-		TimeLimit: a.settings.timeLimit, Differences: a.differences.get, Budget: &cfg.Budget,
+		TimeLimit: a.settings.TimeLimit, Differences: a.differences.Get, Budget: &cfg.Budget,
 		Shadow: cfg.Shadow,
 		Namesake: func(ctx context.Context, app *v1alpha1.Application) (string, error) {
 			return a.others.namesake(ctx, app)
@@ -206,7 +209,7 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 		return nil, err
 	}
 	a.receiver = webhook.NewReceiver(webhook.Config{
-		Secrets: a.settings.webhookSecrets, Notify: a.pushed, AllowUnsigned: cfg.AllowUnsigned, Log: cfg.Log,
+		Secrets: a.settings.WebhookSecrets, Notify: a.pushed, AllowUnsigned: cfg.AllowUnsigned, Log: cfg.Log,
 	})
 	return a, nil
 }
@@ -219,7 +222,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	defer func() {
 		a.closeInstances()
 		a.trees.Close()
-		a.clusters.close()
+		a.clusters.Close()
 		_ = a.children.Close()
 		if err := a.git.Close(); err != nil {
 			a.log.Warn("git cache not closed", "err", err)
@@ -256,11 +259,11 @@ func (a *Agent) reconcile(ctx context.Context) error {
 		return err
 	}
 	g, ctx := errgroup.WithContext(ctx)
-	synced, err := a.watchSettings(ctx, g)
+	synced, err := a.settings.Watch(ctx, g, a.cfg.REST, a.cfg.Namespace)
 	if err != nil {
 		return err
 	}
-	for _, ch := range append(synced, a.watchProjects(ctx, g)) {
+	for _, ch := range append(synced, a.projects.Watch(ctx, g, a.apps.Dynamic)) {
 		select {
 		case <-ch:
 		case <-ctx.Done():
@@ -321,7 +324,7 @@ func (a *Agent) reconcile(ctx context.Context) error {
 func (a *Agent) forget(app *v1alpha1.Application) {
 	a.engine.Forget(context.Background(), app)
 	id := registry.NameOf(app)
-	a.sources.unfollow(id)
+	a.sources.Unfollow(id)
 	a.ledger.forget(id)
 	a.others.forget(app)
 	if a.shadow != nil {
@@ -348,21 +351,18 @@ func (a *Agent) settingsChanged() {
 	a.linked.settingsChanged()
 	a.inheritProjects()
 	a.askFailed(registry.Ask{Since: time.Now()})
-	_, _, judged := a.clusters.scripts.refresh()
-	_, marked := a.clusters.tracking.refresh()
-	_, excluded, _ := a.clusters.excluded.refresh()
-	pruned := a.clusters.prune()
-	if pruned && a.linked != nil {
+	judged, closed := a.clusters.SettingsChanged()
+	if closed && a.linked != nil {
 		a.registry.Each(a.linked.useInstances)
 	}
-	if _, changed := a.differences.refresh(); changed || judged || marked || excluded || pruned {
+	if _, changed := a.differences.Refresh(); changed || judged {
 		a.registry.Each(func(id registry.Name, _ *v1alpha1.Application) { a.registry.Ask(id, registry.Ask{}, true) })
 	}
 }
 
 // inheritProjects tells the projects which of them are global.
 func (a *Agent) inheritProjects() {
-	a.projects.inherit(a.settings.config(configArgoCD)["globalProjects"])
+	a.projects.Inherit(a.settings.Config(place.ConfigArgoCD)["globalProjects"])
 }
 
 // askFailed queues the Applications that could not be compared. One whose turn is under way is not among them yet: it
@@ -400,11 +400,11 @@ func (a *Agent) pushed(e webhook.Event) {
 func (a *Agent) applicationNamespaces() (watched []string, counts func(namespace string) bool, err error) {
 	patterns := a.cfg.Namespaces
 	if len(patterns) == 0 {
-		patterns = strings.Split(a.settings.config(configParameters)["application.namespaces"], ",")
+		patterns = strings.Split(a.settings.Config(place.ConfigParameters)["application.namespaces"], ",")
 	}
 	namespaces, err := project.NewNamespaces(patterns)
 	if err != nil {
-		return nil, nil, fmt.Errorf("read namespaces of Applications (--application-namespaces, or application.namespaces in %s): %w", configParameters, err)
+		return nil, nil, fmt.Errorf("read namespaces of Applications (--application-namespaces, or application.namespaces in %s): %w", place.ConfigParameters, err)
 	}
 	names, plain := namespaces.Names()
 	watched = append([]string{a.cfg.Namespace}, names...)
@@ -434,3 +434,29 @@ func (a *Agent) watchApplications(ctx context.Context, g *errgroup.Group) ([]<-c
 func stack() string { return string(debug.Stack()) }
 
 func metaTime(t time.Time) metav1.Time { return metav1.NewTime(t) }
+
+// projectChanged queues the Applications of a project: what they may do may be another now.
+func (a *Agent) projectChanged(called string) {
+	a.registry.Each(func(id registry.Name, app *v1alpha1.Application) {
+		if app.Spec.ProjectName() == called {
+			a.queue.Add(id)
+		}
+	})
+}
+
+// revisionsMoved queues the Applications that a change of a repository concerns: those for which something that they
+// read is not what it was. The others are told nothing, and nothing is written for them.
+func (a *Agent) revisionsMoved(c gitsource.Change) {
+	followers := a.sources.Followers(c)
+	a.background.Go(func() {
+		ctx, parent := a.ctx, ""
+		for _, id := range followers {
+			if app, ok := a.registry.Get(id); ok && !a.engine.Unaffected(ctx, app) {
+				if parent == "" {
+					parent = a.traces.moved(c.Revisions)
+				}
+				a.registry.Ask(id, registry.Ask{Trace: parent}, true)
+			}
+		}
+	})
+}

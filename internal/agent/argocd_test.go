@@ -17,6 +17,7 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/place"
 )
 
 func TestBesideArgoCDNothingButItsResourcesAndOurObjectsIsWritten(t *testing.T) {
@@ -50,7 +51,7 @@ func TestBesideArgoCDNothingButItsResourcesAndOurObjectsIsWritten(t *testing.T) 
 		{http.MethodGet, "/api/v1/namespaces/shop/pods", false, true},
 	} {
 		passed := false
-		next := roundTripper(func(*http.Request) (*http.Response, error) {
+		next := place.RoundTripper(func(*http.Request) (*http.Response, error) {
 			passed = true
 			return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
 		})

@@ -8,6 +8,7 @@ import (
 	"k8s.io/client-go/transport"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/place"
 )
 
 // refusedBeside is what whoever tries to write something else beside Argo CD is told.
@@ -17,14 +18,14 @@ const refusedBeside = "beside Argo CD the agent writes Argo CD's own resources a
 // its namespace but for Applications; nothing in any other place. It stands in front of every request, so that this does
 // not depend on each place that could write.
 func (d *argoCD) guard(home bool) transport.WrapperFunc {
-	refuse := refuseWrites(d.agent.log, refusedBeside)
+	refuse := place.RefuseWrites(d.agent.log, refusedBeside)
 	if !home {
 		return refuse
 	}
 	namespace := d.agent.cfg.Namespace
 	return func(next http.RoundTripper) http.RoundTripper {
 		refusing := refuse(next)
-		return roundTripper(func(req *http.Request) (*http.Response, error) {
+		return place.RoundTripper(func(req *http.Request) (*http.Response, error) {
 			if writable(req.URL.Path, namespace) {
 				return next.RoundTrip(req)
 			}

@@ -17,6 +17,7 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/place"
 	"github.com/slipway-gitops/slipway/internal/agent/registry"
 )
 
@@ -37,7 +38,7 @@ func newBreaker(says string) *breaker {
 }
 
 func (b *breaker) through(next http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(req *http.Request) (*http.Response, error) {
+	return place.RoundTripper(func(req *http.Request) (*http.Response, error) {
 		if req.Method != http.MethodPatch || !strings.Contains(req.URL.Path, "/applications/") {
 			return next.RoundTrip(req)
 		}

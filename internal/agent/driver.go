@@ -12,6 +12,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/instance"
 	"github.com/slipway-gitops/slipway/internal/agent/link"
+	"github.com/slipway-gitops/slipway/internal/agent/place"
 	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 )
@@ -77,7 +78,7 @@ func (o *ownEngine) guard(bool) transport.WrapperFunc {
 	if !o.agent.cfg.Shadow {
 		return nil
 	}
-	return refuseWrites(o.agent.log, refusedInShadow)
+	return place.RefuseWrites(o.agent.log, place.RefusedInShadow)
 }
 
 func (o *ownEngine) prepare(ctx context.Context) error {

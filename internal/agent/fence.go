@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/slipway-gitops/slipway/internal/agent/place"
 	"github.com/slipway-gitops/slipway/internal/agent/registry"
 )
 
@@ -36,7 +37,7 @@ func (a *Agent) fell(turn context.Context, id registry.Name) bool {
 // fenced lets no request of a turn or a command pass when the Lease that it goes by may be another's. A context that ends would tell, but not
 // at once: in a process that was stopped for a while, what was about to write is faster than the timer.
 func fenced(next http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(req *http.Request) (*http.Response, error) {
+	return place.RoundTripper(func(req *http.Request) (*http.Response, error) {
 		if lost(req.Context()) {
 			if req.Body != nil {
 				_ = req.Body.Close()

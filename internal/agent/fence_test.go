@@ -24,6 +24,7 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/place"
 	"github.com/slipway-gitops/slipway/internal/clock"
 	"github.com/slipway-gitops/slipway/internal/testenv"
 )
@@ -79,7 +80,7 @@ func (p *toll) lose() { p.held.until.Store(new(clock.Now().Add(-time.Millisecond
 
 // tolled has each request of a context with a toll pay it.
 func tolled(next http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(req *http.Request) (*http.Response, error) {
+	return place.RoundTripper(func(req *http.Request) (*http.Response, error) {
 		if p, ok := req.Context().Value(tollKey{}).(*toll); ok {
 			p.pay(req)
 		}

@@ -2,9 +2,7 @@ package agent
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
-	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -16,34 +14,6 @@ import (
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/internal/git"
 )
-
-// The connection of a cluster runs no program, and what it proves itself with is known as a secret.
-func FuzzClusterConfig(f *testing.F) {
-	f.Add([]byte(`{"bearerToken":"t","tlsClientConfig":{"insecure":false,"keyData":"a2V5"}}`))
-	f.Add([]byte(`{"execProviderConfig":{"command":"sh","env":{"A":"b"}}}`))
-	f.Add([]byte(`{"ExecProviderConfig":{},"awsauthconfig":{"clusterName":"x"},"PASSWORD":"p"}`))
-	f.Add([]byte(`{"password":1}`))
-	f.Fuzz(func(t *testing.T, config []byte) {
-		c, err := clusterEntry{server: "https://cluster.example", secret: "c", config: config}.rest()
-		if err != nil {
-			if secret := string(config); len(secret) > 8 && strings.Contains(err.Error(), secret) {
-				t.Errorf("the error shows the connection: %v", err)
-			}
-			return
-		}
-		if c.ExecProvider != nil || c.AuthProvider != nil {
-			t.Error("it runs a program")
-		}
-		known := configValues(config)
-		for _, secret := range []string{c.Password, c.BearerToken, base64.StdEncoding.EncodeToString(c.KeyData)} {
-			if secret != "" && !slices.ContainsFunc(known, func(k string) bool {
-				return k == secret || strings.NewReplacer("\n", "", "\r", "").Replace(k) == secret
-			}) {
-				t.Errorf("%q is used, and not known as a secret", secret)
-			}
-		}
-	})
-}
 
 // Every kind of command reads its body without a fault, and refuses what it does not know.
 func FuzzCommandBody(f *testing.F) {

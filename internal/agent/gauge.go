@@ -50,7 +50,7 @@ func (g *gauges) Collect(ch chan<- prometheus.Metric) {
 	flying := gauge("slipway_apply_in_flight", "Writes to the API server under way.", "server")
 	sums := map[string]live.Stats{} // a server that is reached with several credentials is one line
 	writes := map[string]int{}
-	g.agent.clusters.each(func(server string, t apply.Target) {
+	g.agent.clusters.Each(func(server string, t apply.Target) {
 		one, sum := t.Live.Stats(), sums[server]
 		sums[server] = live.Stats{Kinds: sum.Kinds + one.Kinds, Tracked: sum.Tracked + one.Tracked, Foreign: sum.Foreign + one.Foreign}
 		now, _ := t.Client.Limiter().InFlight()

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/place"
 	"github.com/slipway-gitops/slipway/internal/engine/render"
 )
 
@@ -125,7 +126,7 @@ func argoCDVersion(ctx context.Context, client dynamic.Interface, namespace stri
 		}
 	}
 	settings, err := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Namespace(namespace).
-		Get(ctx, configArgoCD, metav1.GetOptions{})
+		Get(ctx, place.ConfigArgoCD, metav1.GetOptions{})
 	switch {
 	case apierrors.IsForbidden(err) || apierrors.IsNotFound(err):
 		return "", nil

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
+	"github.com/slipway-gitops/slipway/internal/agent/place"
 	"github.com/slipway-gitops/slipway/internal/clock"
 	"github.com/slipway-gitops/slipway/internal/testenv"
 )
@@ -29,7 +30,7 @@ func TestALeaderWritesNothingOnceItsLeaseMayBeAnothers(t *testing.T) {
 		LockConfig: resourcelock.ResourceLockConfig{Identity: "a"},
 	}}
 	passed := 0
-	guarded := fenced(roundTripper(func(*http.Request) (*http.Response, error) {
+	guarded := fenced(place.RoundTripper(func(*http.Request) (*http.Response, error) {
 		passed++
 		return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
 	}))

@@ -60,7 +60,7 @@ func (a *Agent) openLedger() error {
 	book, err := record.Open(record.Config{
 		Dir: a.cfg.Data + "/ledger", Key: func() []byte { return a.link.RecordKey() }, Log: a.log.With("component", "ledger"),
 		Clean:  func(raw []byte) []byte { return legible.JSON(redact.JSONAddresses(a.linked.Redact(raw))) },
-		Hidden: func() []string { return a.differences.get().Mask },
+		Hidden: func() []string { return a.differences.Get().Mask },
 	})
 	if err != nil {
 		return err
@@ -72,7 +72,7 @@ func (a *Agent) openLedger() error {
 	}
 	a.ledger.recall = a.ledger.recover
 	a.engine.Ledger = book
-	a.sources.resolved = a.ledger.learned
+	a.sources.OnResolve = a.ledger.learned
 	return nil
 }
 

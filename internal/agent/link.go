@@ -37,15 +37,15 @@ func (a *Agent) addLink() error {
 	a.link = link.New(link.Config{
 		Server: a.cfg.Link.Server, Transport: a.cfg.Link.Transport, Token: a.cfg.Link.Token, Core: core, Namespace: a.cfg.Namespace,
 		Instance: a.cfg.Identity + "_" + uuid.NewString()[:8], Source: a.linked, Records: records, Versions: a.linked.versions, Components: a.linked.components,
-		Policy: func() map[string]string { return a.settings.config(link.ConfigPolicy) }, Manages: a.linked.manages, Redact: a.linked.Redact, RedactText: a.linked.redactText,
+		Policy: func() map[string]string { return a.settings.Config(link.ConfigPolicy) }, Manages: a.linked.manages, Redact: a.linked.Redact, RedactText: a.linked.redactText,
 		Meter: a.metrics, Trace: a.traces.of, ReadOnly: a.cfg.Shadow, Executors: executors, Streamers: streamers, Log: a.log.With("component", "link"),
 	})
 	a.linked.link = a.link
 	a.registry.OnMove = a.linked.applicationMoved
-	a.projects.moved = a.linked.projectMoved
+	a.projects.OnMove = a.linked.projectMoved
 	a.metrics.linked(a)
 	a.cfg.REST.Wrap(a.linked.observe(v1alpha1.InClusterServer))
-	a.clusters.observe = a.linked.observe
+	a.clusters.Observe = a.linked.observe
 	a.addInstances()
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/place"
 	"github.com/slipway-gitops/slipway/internal/operate"
 )
 
@@ -151,21 +152,19 @@ func TestATokenFileMayBeMissingAndMayBeRenewed(t *testing.T) {
 
 func TestKnownSecretsAreReplacedWhereverTheyAppear(t *testing.T) {
 	t.Parallel()
-	a := &Agent{settings: newSettings(func() {})}
+	a := &Agent{settings: place.NewSettings(func() {})}
 	s := newLinkSource(a)
 	key := "-----BEGIN X-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n-----END X-----"
-	a.settings.secrets["repo"] = secret{kind: v1alpha1.SecretTypeRepository, data: map[string][]byte{
+	a.settings.Put("secrets", keptSetting("repo", v1alpha1.SecretTypeRepository, map[string][]byte{
 		"password": []byte(`long"password`), "username": []byte("administrator"), "url": []byte("https://git.example/x"), "sshPrivateKey": []byte(key), "short": []byte("git"),
-	}}
-	a.settings.secrets["prod"] = secret{kind: v1alpha1.SecretTypeCluster, data: map[string][]byte{"config": []byte(`{"bearerToken":"a.very.long.token"}`)}}
-	a.settings.version.Add(1)
+	}))
+	a.settings.Put("secrets", keptSetting("prod", v1alpha1.SecretTypeCluster, map[string][]byte{"config": []byte(`{"bearerToken":"a.very.long.token"}`)}))
 	in := `{"a":"long\"password","b":"MIIEvQIBADANBgkqhkiG9w0BAQEFAASC","c":"a.very.long.token","d":"administrator at https://git.example/x with git"}`
 	want := `{"a":"(hidden)","b":"(hidden)","c":"(hidden)","d":"administrator at https://git.example/x with git"}`
 	if got := string(s.Redact([]byte(in))); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	delete(a.settings.secrets, "prod")
-	a.settings.version.Add(1)
+	a.settings.Drop("secrets", "prod")
 	if got := string(s.Redact([]byte("a.very.long.token"))); got != "a.very.long.token" {
 		t.Errorf("what is no secret any more is still replaced: %s", got)
 	}

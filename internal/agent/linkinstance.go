@@ -27,7 +27,7 @@ func (a *Agent) addInstances() {
 		Application: a.registry.ByInstance,
 		Log:         a.log.With("component", "instances"),
 	})
-	a.clusters.opened = func(key string, config *rest.Config, state *live.Cluster) {
+	a.clusters.Opened = func(key string, config *rest.Config, state *live.Cluster) {
 		s.instances.Open(key, config, a.driver.objects(key, state))
 	}
 }
@@ -56,12 +56,12 @@ func (s *linkSource) useInstances(id registry.Name, app *v1alpha1.Application) {
 		return
 	}
 	namespaces := workloads(app)
-	entry, err := s.agent.clusters.find(app.Spec.Project, app.Spec.Destination)
+	cluster, err := s.agent.clusters.KeyOf(app.Spec.Project, app.Spec.Destination)
 	if len(namespaces) == 0 || err != nil { // the Application's own status says why there is no cluster
 		s.instances.Use(id, "", nil)
 		return
 	}
-	s.instances.Use(id, entry.key(), namespaces)
+	s.instances.Use(id, cluster, namespaces)
 }
 
 // workloads returns the namespaces in which an Application has objects that may have pods.

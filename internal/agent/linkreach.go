@@ -1,12 +1,11 @@
 package agent
 
 import (
-	"encoding/json"
 	"net/http"
 	"sync/atomic"
 	"time"
 
-	"github.com/slipway-gitops/slipway/internal/agent/link"
+	"github.com/slipway-gitops/slipway/internal/agent/place"
 	"github.com/slipway-gitops/slipway/internal/redact"
 )
 
@@ -46,7 +45,7 @@ func (s *linkSource) observe(server string) func(http.RoundTripper) http.RoundTr
 	}
 	s.mu.Unlock()
 	return func(next http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(req *http.Request) (*http.Response, error) {
+		return place.RoundTripper(func(req *http.Request) (*http.Response, error) {
 			resp, err := next.RoundTrip(req)
 			switch {
 			case err == nil && resp.StatusCode < http.StatusInternalServerError && resp.StatusCode != http.StatusUnauthorized:
@@ -74,50 +73,11 @@ func (s *linkSource) redactText(text string) string { return redact.Addresses(s.
 
 func (s *linkSource) secrets() *redact.Known {
 	settings := s.agent.settings
-	version := settings.version.Load()
+	version := settings.Version()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.hide.made || s.hide.version != version {
-		s.hide = redaction{version: version, made: true, known: redact.NewKnown(settings.secretValues()...)}
+		s.hide = redaction{version: version, made: true, known: redact.NewKnown(settings.SecretValues()...)}
 	}
 	return s.hide.known
-}
-
-// secretValues are what must not leave the agent of all Secrets.
-func (s *settings) secretValues() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var out []string
-	for _, sec := range s.secrets {
-		for field, raw := range sec.data {
-			switch {
-			case link.PublicField(field), field == "username":
-			case field == "config":
-				out = append(out, configValues(raw)...)
-			default:
-				out = append(out, string(raw))
-			}
-		}
-	}
-	return out
-}
-
-// configValues returns what is secret in the connection of a cluster.
-func configValues(raw []byte) []string {
-	var in struct {
-		Password        string `json:"password"`
-		BearerToken     string `json:"bearerToken"`
-		TLSClientConfig struct {
-			KeyData string `json:"keyData"`
-		} `json:"tlsClientConfig"`
-		Exec struct {
-			Env map[string]string `json:"env"`
-		} `json:"execProviderConfig"`
-	}
-	_ = json.Unmarshal(raw, &in) // what can be read counts
-	out := []string{in.Password, in.BearerToken, in.TLSClientConfig.KeyData}
-	for _, v := range in.Exec.Env {
-		out = append(out, v)
-	}
-	return out
 }

@@ -10,13 +10,13 @@ import (
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/instance"
 	"github.com/slipway-gitops/slipway/internal/agent/link"
+	"github.com/slipway-gitops/slipway/internal/agent/place"
 	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/live/stream"
@@ -160,11 +160,11 @@ func (s *linkSource) Keys(kind agentapi.ItemKind) ([]agentapi.Key, bool) {
 			out = append(out, itemKey(kind, id.Namespace, id.Name))
 		}
 	case agentapi.ItemArgoProject:
-		for _, called := range a.projects.names() {
+		for _, called := range a.projects.Names() {
 			out = append(out, itemKey(kind, a.cfg.Namespace, called))
 		}
 	case agentapi.ItemRepository, agentapi.ItemRepoCreds, agentapi.ItemCluster:
-		for _, called := range a.settings.named(secretKind(kind)) {
+		for called := range a.settings.OfKind(secretKind(kind)) {
 			out = append(out, itemKey(kind, a.cfg.Namespace, called))
 		}
 	case agentapi.ItemInstances:
@@ -187,9 +187,9 @@ func (s *linkSource) Has(key agentapi.Key) bool {
 	case agentapi.ItemApplicationSet:
 		return s.sets.get(id) != nil
 	case agentapi.ItemArgoProject:
-		return a.projects.get(key.Name, a.cfg.Namespace) != nil
+		return a.projects.Get(key.Name, a.cfg.Namespace) != nil
 	case agentapi.ItemRepository, agentapi.ItemRepoCreds, agentapi.ItemCluster:
-		_, ok := a.settings.secret(key.Name, secretKind(key.Kind))
+		_, ok := a.settings.Secret(key.Name, secretKind(key.Kind))
 		return ok
 	case agentapi.ItemInstances:
 		return s.instances != nil && s.instances.Instances(id) != nil
@@ -210,14 +210,14 @@ func (s *linkSource) Body(key agentapi.Key) []byte {
 	case agentapi.ItemApplicationSet:
 		raw = s.sets.get(id)
 	case agentapi.ItemArgoProject:
-		if p := a.projects.get(key.Name, a.cfg.Namespace); p != nil {
+		if p := a.projects.Get(key.Name, a.cfg.Namespace); p != nil {
 			raw, err = link.Project(p)
 		}
 	case agentapi.ItemRepository, agentapi.ItemRepoCreds, agentapi.ItemCluster:
-		if sec, ok := a.settings.secret(key.Name, secretKind(key.Kind)); ok {
-			labels := maps.Clone(sec.labels)
+		if sec, ok := a.settings.Secret(key.Name, secretKind(key.Kind)); ok {
+			labels := maps.Clone(sec.Labels)
 			delete(labels, v1alpha1.LabelSecretType)
-			raw, err = link.SecretSetting(sec.data, labels, sec.edition, s.connection(key.Kind, sec))
+			raw, err = link.SecretSetting(sec.Data, labels, sec.Version, s.connection(key.Kind, sec))
 		}
 	case agentapi.ItemInstances:
 		raw, err = s.instanceBody(id)
@@ -232,18 +232,18 @@ func (s *linkSource) Body(key agentapi.Key) []byte {
 }
 
 // connection returns what is known of the way to a repository or a cluster.
-func (s *linkSource) connection(kind agentapi.ItemKind, sec secret) *agentapi.Connection {
+func (s *linkSource) connection(kind agentapi.ItemKind, sec place.Secret) *agentapi.Connection {
 	unknown := &agentapi.Connection{Status: "Unknown"}
 	switch kind {
 	case agentapi.ItemCluster:
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if r := s.reached[sec.get("server")]; r != nil {
+		if r := s.reached[sec.Get("server")]; r != nil {
 			return &agentapi.Connection{Status: r.state()}
 		}
 		return unknown
 	case agentapi.ItemRepository:
-		remote, _, err := git.ParseRemote(sec.get("url"), true)
+		remote, _, err := git.ParseRemote(sec.Get("url"), true)
 		if err != nil {
 			return unknown
 		}
@@ -266,13 +266,13 @@ func (s *linkSource) connection(kind agentapi.ItemKind, sec secret) *agentapi.Co
 // configItems returns the items of a kind that are entries of ConfigMaps, by name. They are not to be changed.
 func (s *linkSource) configItems(kind agentapi.ItemKind) map[string][]byte {
 	if kind == agentapi.ItemGPGKey {
-		return s.parse(configGPGKeys, link.GPGKeys)
+		return s.parse(place.ConfigGPGKeys, link.GPGKeys)
 	}
 	if kind != agentapi.ItemCertificate {
 		return nil
 	}
-	tls := s.parse(configCertificate, link.Certificates)
-	hosts := s.parse(configKnownHosts, func(data map[string]string, edition string) map[string][]byte {
+	tls := s.parse(place.ConfigCertificate, link.Certificates)
+	hosts := s.parse(place.ConfigKnownHosts, func(data map[string]string, edition string) map[string][]byte {
 		return link.KnownHosts(data["ssh_known_hosts"], edition)
 	})
 	out := make(map[string][]byte, len(tls)+len(hosts))
@@ -283,7 +283,7 @@ func (s *linkSource) configItems(kind agentapi.ItemKind) map[string][]byte {
 
 // parse reads a ConfigMap, once for each of its versions.
 func (s *linkSource) parse(config string, read func(map[string]string, string) map[string][]byte) map[string][]byte {
-	data, edition := s.agent.settings.configAt(config)
+	data, edition := s.agent.settings.ConfigAt(config)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if p, ok := s.entries[config]; ok && p.edition == edition {
@@ -292,52 +292,6 @@ func (s *linkSource) parse(config string, read func(map[string]string, string) m
 	items := read(data, edition)
 	s.entries[config] = parsed{edition: edition, items: items}
 	return items
-}
-
-// named returns the names of the Secrets of a kind.
-func (s *settings) named(kind string) []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var out []string
-	for called, sec := range s.secrets {
-		if sec.kind == kind {
-			out = append(out, called)
-		}
-	}
-	return out
-}
-
-// secret returns a Secret of a kind.
-func (s *settings) secret(called, kind string) (secret, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	sec, ok := s.secrets[called]
-	return sec, ok && sec.kind == kind
-}
-
-// configAt returns the data of a ConfigMap and its version.
-func (s *settings) configAt(called string) (map[string]string, string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.configs[called], s.edition[called]
-}
-
-// names returns the names of all projects.
-func (p *projects) names() []string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return slices.Collect(maps.Keys(p.seen))
-}
-
-// get returns a project as last seen; nil for none. One that cannot be read is there, and has nothing but its name.
-func (p *projects) get(called, namespace string) *v1alpha1.AppProject {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	one, ok := p.seen[called]
-	if ok && one.project == nil {
-		return &v1alpha1.AppProject{ObjectMeta: metav1.ObjectMeta{Name: called, Namespace: namespace}}
-	}
-	return one.project
 }
 
 // setStore holds the ApplicationSets as the server is told of them.

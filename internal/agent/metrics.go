@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/place"
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/render/worker"
@@ -227,7 +228,7 @@ func (m *metrics) missedEvent(wait string) { m.missed.WithLabelValues(wait).Inc(
 
 // countRequests counts every request to an API server.
 func (m *metrics) countRequests(next http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(req *http.Request) (*http.Response, error) {
+	return place.RoundTripper(func(req *http.Request) (*http.Response, error) {
 		resp, err := next.RoundTrip(req)
 		verb, group, resource, subresource := requestLabels(req)
 		dry := ""
@@ -238,8 +239,3 @@ func (m *metrics) countRequests(next http.RoundTripper) http.RoundTripper {
 		return resp, err
 	})
 }
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-// RoundTrip implements http.RoundTripper.
-func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/place"
 	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/clock"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
@@ -45,7 +46,7 @@ type others struct {
 	home      string // namespace of this agent
 	client    dynamic.Interface
 	apps      func(namespace string) dynamic.ResourceInterface
-	tracking  *tracking
+	clusters  *place.Clusters
 	namespace func() (counts func(string) bool, err error) // where this agent's Applications are
 	log       *slog.Logger
 
@@ -60,7 +61,7 @@ func (a *Agent) addOthers() error {
 		return fmt.Errorf("make client: %w", err)
 	}
 	a.others = &others{
-		home: a.cfg.Namespace, client: client, apps: a.apps.In, tracking: a.clusters.tracking, asked: map[types.UID]time.Time{},
+		home: a.cfg.Namespace, client: client, apps: a.apps.In, clusters: a.clusters, asked: map[types.UID]time.Time{},
 		namespace: func() (func(string) bool, error) { _, counts, err := a.applicationNamespaces(); return counts, err },
 		log:       a.log,
 	}
@@ -127,9 +128,9 @@ func (o *others) shares(ctx context.Context, namespace string, counts func(strin
 	switch {
 	case namespace == o.home || counts(namespace):
 		return "an Argo CD works on the applications of namespace " + namespace
-	case o.covers(o.setting(ctx, namespace, configParameters, "application.namespaces")):
+	case o.covers(o.setting(ctx, namespace, place.ConfigParameters, "application.namespaces")):
 		return fmt.Sprintf("the Argo CD of namespace %s works on the applications of namespace %s too (application.namespaces in %s)",
-			namespace, o.home, configParameters)
+			namespace, o.home, place.ConfigParameters)
 	}
 	return ""
 }
@@ -155,7 +156,7 @@ func (o *others) keep(ctx context.Context, namespaces []string) {
 	var unmarked []string
 	seen := map[string]bool{o.home: true}
 	for _, namespace := range namespaces {
-		if !seen[namespace] && o.setting(ctx, namespace, configArgoCD, object.KeyInstallation) == "" {
+		if !seen[namespace] && o.setting(ctx, namespace, place.ConfigArgoCD, object.KeyInstallation) == "" {
 			unmarked = append(unmarked, namespace)
 		}
 		seen[namespace] = true
@@ -188,7 +189,7 @@ func (o *others) watch(ctx context.Context) error {
 // namesake says which Application of another installation marks its objects as this one does, so that each would take the
 // other's objects for its own; "" for none. The older of two has its way: it has objects, the younger has none yet.
 func (o *others) namesake(ctx context.Context, app *v1alpha1.Application) (string, error) {
-	if app.Namespace != o.home || o.tracking.get().Installation != "" {
+	if app.Namespace != o.home || o.clusters.TrackingInstallation() != "" {
 		return "", nil // its marks have more in them than its name
 	}
 	o.mu.Lock()
@@ -204,7 +205,7 @@ func (o *others) namesake(ctx context.Context, app *v1alpha1.Application) (strin
 	for i := range list.Items {
 		if namespace := list.Items[i].GetNamespace(); slices.Contains(namespaces, namespace) {
 			if other := read(&list.Items[i]); other != nil && older(other, app) && sameCluster(app.Spec.Destination, other.Spec.Destination) {
-				return fmt.Sprintf(rivalry, app.Name, namespace, configArgoCD), nil
+				return fmt.Sprintf(rivalry, app.Name, namespace, place.ConfigArgoCD), nil
 			}
 		}
 	}

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"encoding/base64"
 	"fmt"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/place"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/webhook"
 )
@@ -63,32 +63,20 @@ func (v *verbs) writeAlone(ctx context.Context, have keptSecret, next map[string
 
 // secretsOf reads the Secrets of a type as the API server has them: those that were written before a version of another one, or
 // all.
-func (v *verbs) secretsOf(ctx context.Context, t agentapi.SettingType, before string) (map[string]secret, error) {
+func (v *verbs) secretsOf(ctx context.Context, t agentapi.SettingType, before string) (map[string]place.Secret, error) {
 	list, err := v.config("secrets").List(ctx, metav1.ListOptions{LabelSelector: v1alpha1.LabelSecretType + "=" + labelOf(t)})
 	if err != nil {
 		return nil, v.worded(err, "list Secrets of type %s", t)
 	}
 	limit, _ := strconv.ParseUint(before, 10, 64) // the API server made it
-	out := make(map[string]secret, len(list.Items))
+	out := make(map[string]place.Secret, len(list.Items))
 	for i := range list.Items {
 		obj := &list.Items[i]
 		if version, _ := strconv.ParseUint(obj.GetResourceVersion(), 10, 64); before == "" || version < limit {
-			out[obj.GetName()] = secret{kind: labelOf(t), data: dataOf(obj)}
+			out[obj.GetName()] = place.SecretOf(obj)
 		}
 	}
 	return out, nil
-}
-
-// dataOf is what a Secret holds.
-func dataOf(obj *unstructured.Unstructured) map[string][]byte {
-	data, _, _ := unstructured.NestedStringMap(obj.Object, "data")
-	out := make(map[string][]byte, len(data))
-	for key, value := range data {
-		if raw, err := base64.StdEncoding.DecodeString(value); err == nil {
-			out[key] = raw
-		}
-	}
-	return out
 }
 
 // withdraw takes a Secret back that was just written, unless it was changed since.
@@ -115,7 +103,7 @@ func (v *verbs) withdraw(ctx context.Context, have keptSecret, got *unstructured
 // checkAddress refuses a second Secret for an address: which of them counts is nobody's decision. Slipway's own engine goes by
 // the project too. An Argo CD goes by the address alone, and by the name of a cluster, so the Secret of one project would be
 // used for those of another, or keep them from their own.
-func (v *verbs) checkAddress(req agentapi.SettingChange, have, next map[string][]byte, others map[string]secret) error {
+func (v *verbs) checkAddress(req agentapi.SettingChange, have, next map[string][]byte, others map[string]place.Secret) error {
 	field := addressField(req.Type)
 	text := func(data map[string][]byte, name string) string { return strings.TrimSpace(string(data[name])) }
 	address, title := text(next, field), text(next, "name")
@@ -126,20 +114,20 @@ func (v *verbs) checkAddress(req agentapi.SettingChange, have, next map[string][
 			"all of them: leave project out, or choose another address and name", req.Type)
 	}
 	for name, other := range others {
-		if name == req.Name || other.kind != labelOf(req.Type) {
+		if name == req.Name {
 			continue
 		}
-		if other.get(field) == address && other.get("project") == text(next, "project") {
+		if other.Get(field) == address && other.Get("project") == text(next, "project") {
 			return refusedAs(agentapi.CodeConflict, "the Secret %s is about %s and the same project already: change that one", name, address)
 		}
 		if v.readBy.Known() != agentapi.EngineArgoCD || !moved {
 			continue
 		}
-		if alike(other.get(field), address) {
+		if alike(other.Get(field), address) {
 			return refusedAs(agentapi.CodeConflict, "another project has a %s for %s already, and Argo CD looks for it by the address alone: "+
 				"choose another address, or ask who may change the other one", req.Type, address)
 		}
-		if req.Type == agentapi.SettingCluster && title != "" && other.get("name") == title {
+		if req.Type == agentapi.SettingCluster && title != "" && other.Get("name") == title {
 			return refusedAs(agentapi.CodeConflict, "another cluster is called %.80s already, and Argo CD looks for it by the name alone: "+
 				"choose another name", title)
 		}

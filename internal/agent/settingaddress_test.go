@@ -1,10 +1,14 @@
 package agent
 
 import (
+	"encoding/base64"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/place"
 )
 
 // TestNoProjectTakesAnAddressFromAnotherBesideAnArgoCD writes settings at addresses that others have. An Argo CD picks one of
@@ -23,14 +27,14 @@ func TestNoProjectTakesAnAddressFromAnotherBesideAnArgoCD(t *testing.T) {
 		tmpl = agentapi.SettingRepoCreds
 		edge = agentapi.SettingCluster
 	)
-	kept := settingsWith(nil)
-	for name, s := range map[string]secret{
-		"vault":   {kind: v1alpha1.SecretTypeRepository, data: data("url", "https://git.example.org/vault.git", "project", "vault")},
-		"common":  {kind: v1alpha1.SecretTypeRepository, data: data("url", "git@git.example.org:common.git")},
-		"host":    {kind: v1alpha1.SecretTypeRepoCreds, data: data("url", "https://git.example.org/", "project", "vault")},
-		"cluster": {kind: v1alpha1.SecretTypeCluster, data: data("server", "https://edge.example.org:6443", "name", "edge", "project", "vault")},
+	kept := place.NewSettings(nil)
+	for _, s := range []*unstructured.Unstructured{
+		keptSetting("vault", v1alpha1.SecretTypeRepository, data("url", "https://git.example.org/vault.git", "project", "vault")),
+		keptSetting("common", v1alpha1.SecretTypeRepository, data("url", "git@git.example.org:common.git")),
+		keptSetting("host", v1alpha1.SecretTypeRepoCreds, data("url", "https://git.example.org/", "project", "vault")),
+		keptSetting("cluster", v1alpha1.SecretTypeCluster, data("server", "https://edge.example.org:6443", "name", "edge", "project", "vault")),
 	} {
-		kept.secrets[name] = s
+		kept.Put("secrets", s)
 	}
 	for name, c := range map[string]struct {
 		kind          agentapi.SettingType
@@ -66,4 +70,16 @@ func TestNoProjectTakesAnAddressFromAnotherBesideAnArgoCD(t *testing.T) {
 			}
 		}
 	}
+}
+
+// keptSetting is a Secret with a setting, as the API server has it.
+func keptSetting(name, kind string, data map[string][]byte) *unstructured.Unstructured {
+	values := map[string]any{}
+	for field, raw := range data {
+		values[field] = base64.StdEncoding.EncodeToString(raw)
+	}
+	obj := &unstructured.Unstructured{Object: map[string]any{"data": values}}
+	obj.SetName(name)
+	obj.SetLabels(map[string]string{v1alpha1.LabelSecretType: kind})
+	return obj
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/place"
 	"github.com/slipway-gitops/slipway/internal/testenv"
 )
 
@@ -29,7 +30,7 @@ func keeper(t *testing.T, ns string, meet *sync.WaitGroup) *verbs {
 	if meet != nil {
 		var once sync.Once // a Secret that is taken back is written again
 		config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-			return roundTripper(func(req *http.Request) (*http.Response, error) {
+			return place.RoundTripper(func(req *http.Request) (*http.Response, error) {
 				if req.Method == http.MethodPost || req.Method == http.MethodPut {
 					once.Do(func() {
 						meet.Done()
@@ -44,7 +45,7 @@ func keeper(t *testing.T, ns string, meet *sync.WaitGroup) *verbs {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &verbs{apps: apps, namespace: ns, settings: settingsWith(nil), now: time.Now, log: slog.New(slog.DiscardHandler), readBy: agentapi.EngineArgoCD}
+	return &verbs{apps: apps, namespace: ns, settings: place.NewSettings(nil), now: time.Now, log: slog.New(slog.DiscardHandler), readBy: agentapi.EngineArgoCD}
 }
 
 // put writes a setting.
@@ -115,7 +116,7 @@ func TestOfSettingsForOneAddressThatAreWrittenAtTheSameMomentOneIsKept(t *testin
 					}
 					kept := map[string]string{}
 					for i := range list.Items {
-						kept[list.Items[i].GetName()] = string(dataOf(&list.Items[i])[c.field])
+						kept[list.Items[i].GetName()] = string(place.SecretOf(&list.Items[i]).Data[c.field])
 					}
 					won := 0
 					for i, err := range errs {

@@ -158,7 +158,7 @@ func (a *Agent) lookOn(ctx context.Context, log *slog.Logger, e registry.Entry, 
 		a.shadow.drop(id)
 		return
 	}
-	a.sources.follow(id, e.App)
+	a.sources.Follow(id, e.App)
 	res := a.engine.Reconcile(ctx, a.request(e, start))
 	if ctx.Err() != nil {
 		return

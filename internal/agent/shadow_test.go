@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/place"
 	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
@@ -49,12 +50,12 @@ func TestShadowModeLetsReadsAndDryRunsThroughAndNothingElse(t *testing.T) {
 		t.Run(test.method+" "+test.query, func(t *testing.T) {
 			t.Parallel()
 			passed := false
-			next := roundTripper(func(*http.Request) (*http.Response, error) {
+			next := place.RoundTripper(func(*http.Request) (*http.Response, error) {
 				passed = true
 				return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
 			})
 			var logged bytes.Buffer
-			guard := refuseWrites(slog.New(slog.NewTextHandler(&logged, nil)), refusedInShadow)(next)
+			guard := place.RefuseWrites(slog.New(slog.NewTextHandler(&logged, nil)), place.RefusedInShadow)(next)
 			req := httptest.NewRequest(test.method, "https://cluster/api/v1/namespaces/a/configmaps/b?"+test.query, strings.NewReader("{}"))
 			resp, err := guard.RoundTrip(req)
 			if err != nil {
@@ -66,7 +67,7 @@ func TestShadowModeLetsReadsAndDryRunsThroughAndNothingElse(t *testing.T) {
 			}
 			if !test.pass {
 				raw, err := io.ReadAll(resp.Body)
-				if err != nil || resp.StatusCode != http.StatusMethodNotAllowed || !strings.Contains(string(raw), refusedInShadow) {
+				if err != nil || resp.StatusCode != http.StatusMethodNotAllowed || !strings.Contains(string(raw), place.RefusedInShadow) {
 					t.Errorf("%d: %s (%v)", resp.StatusCode, raw, err)
 				}
 			}

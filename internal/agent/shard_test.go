@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	leaseclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 
+	"github.com/slipway-gitops/slipway/internal/agent/place"
 	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/clock"
 	"github.com/slipway-gitops/slipway/internal/testenv"
@@ -162,7 +163,7 @@ func TestTurnsEndBeforeALeaseThatIsNotRenewedIsAnothers(t *testing.T) {
 func TestAProcessThatWasStoppedWritesNothingWhenItGoesOn(t *testing.T) {
 	t.Parallel()
 	passed := 0
-	guarded := fenced(roundTripper(func(*http.Request) (*http.Response, error) {
+	guarded := fenced(place.RoundTripper(func(*http.Request) (*http.Response, error) {
 		passed++
 		return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
 	}))

@@ -123,7 +123,7 @@ func (a *Agent) eachIn(some []int, f func(registry.Name, *v1alpha1.Application))
 func (a *Agent) shardGiven(shard int) {
 	a.eachIn([]int{shard}, func(id registry.Name, app *v1alpha1.Application) {
 		a.engine.Forget(context.Background(), app)
-		a.sources.unfollow(id)
+		a.sources.Unfollow(id)
 		a.registry.Reset(id)
 	})
 }

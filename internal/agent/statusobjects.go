@@ -104,8 +104,8 @@ func (d *argoCD) place(old, fresh *v1alpha1.Application) {
 	}
 	called, now := object.InstanceName(app.Namespace, app.Name, d.agent.cfg.Namespace), owned{}
 	if fresh != nil {
-		if entry, err := d.agent.clusters.find(app.Spec.Project, app.Spec.Destination); err == nil { // else the status says why
-			now.cluster = entry.key()
+		if key, err := d.agent.clusters.KeyOf(app.Spec.Project, app.Spec.Destination); err == nil { // else the status says why
+			now.cluster = key
 			for _, r := range app.Status.Resources {
 				now.keys = append(now.keys, object.Key{Group: r.Group, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name})
 			}

@@ -100,7 +100,7 @@ func (a *Agent) turn(ctx context.Context, id registry.Name) {
 		return
 	}
 	app := e.App
-	a.sources.follow(id, app) // before anything is read: what is pushed from here on brings another turn
+	a.sources.Follow(id, app) // before anything is read: what is pushed from here on brings another turn
 	req := a.request(e, start)
 	req.Operating, req.Confirm = a.progress(ctx, log, &app, start, e.ReportedAt), a.confirm(&app)
 	ctx, span := a.traces.turn(ctx, id, e.Asked.Trace)

@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/kin"
 	"github.com/slipway-gitops/slipway/internal/agent/link"
+	"github.com/slipway-gitops/slipway/internal/agent/place"
 	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
@@ -30,8 +31,8 @@ type verbs struct {
 	apps      dynamic.Interface // of the cluster that holds the Applications
 	namespace string            // of the agent
 	engine    *engine.Engine
-	clusters  *clusters
-	settings  *settings
+	clusters  *place.Clusters
+	settings  *place.Settings
 	git       *git.Client
 	keys      func() []link.SealKey // that open what is sealed to the agent, the newest first
 	now       func() time.Time
@@ -47,9 +48,8 @@ type verbs struct {
 	previews  places     // of those under way
 	addresses sync.Mutex // held while a Secret is written that others may have the address of
 
-	mu      sync.Mutex
-	clients map[client]dynamic.Interface
-	mark    string // of hidden values, in what actions see
+	mu   sync.Mutex
+	mark string // of hidden values, in what actions see
 }
 
 // duplex is the agent's side of a stream.
@@ -63,7 +63,7 @@ type duplex interface {
 func (a *Agent) executors() (map[agentapi.Kind]link.Executor, map[agentapi.Kind]link.Streamer) {
 	v := &verbs{
 		apps: a.apps.Dynamic, namespace: a.cfg.Namespace, engine: a.engine, clusters: a.clusters, settings: a.settings, git: a.git,
-		keys: func() []link.SealKey { return a.link.SealKeys() }, now: time.Now, log: a.log, clients: map[client]dynamic.Interface{},
+		keys: func() []link.SealKey { return a.link.SealKeys() }, now: time.Now, log: a.log,
 		known: a.registry.Get, redact: a.linked.Redact, readBy: a.driver.engine(), deleters: &a.deleters,
 	}
 	v.trees = kin.New(kin.Config{Look: v.look, Log: a.log})

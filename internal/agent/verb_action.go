@@ -16,6 +16,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/agent/place"
 	"github.com/slipway-gitops/slipway/internal/engine/action"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
@@ -31,7 +32,7 @@ func (v *verbs) resourceActions(ctx context.Context, cmd agentapi.Command) (any,
 	if err != nil {
 		return nil, err
 	}
-	list, err := action.New(v.settings.config(configArgoCD)).List(v.blind(s.obj), action.Env{Now: v.now()})
+	list, err := action.New(v.settings.Config(place.ConfigArgoCD)).List(v.blind(s.obj), action.Env{Now: v.now()})
 	if err != nil {
 		return nil, refusedAs(agentapi.CodeInvalid, "%v", err)
 	}
@@ -99,12 +100,12 @@ func (v *verbs) resourceAction(ctx context.Context, cmd agentapi.Command) (any, 
 	if err != nil {
 		return nil, err
 	}
-	c, err := v.write(p)
+	c, err := p.write()
 	if err != nil {
 		return nil, err
 	}
 	before := v.blind(s.obj)
-	impacts, err := action.New(v.settings.config(configArgoCD)).Run(before, req.Action, req.Parameters, action.Env{Now: v.now()})
+	impacts, err := action.New(v.settings.Config(place.ConfigArgoCD)).Run(before, req.Action, req.Parameters, action.Env{Now: v.now()})
 	if err != nil {
 		return nil, quiet(s.key, refusedAs(agentapi.CodeInvalid, "run %s on %s: %v", req.Action, s.key, err))
 	}
@@ -112,7 +113,7 @@ func (v *verbs) resourceAction(ctx context.Context, cmd agentapi.Command) (any, 
 		return nil, err
 	}
 	// All of it as a dry run first: half an action is nobody's wish.
-	w := writer{verbs: v, place: p, subject: s, before: before, client: c}
+	w := writer{verbs: v, site: p, subject: s, before: before, client: c}
 	for _, dry := range []bool{true, false} {
 		if !dry && req.DryRun {
 			break
@@ -137,7 +138,7 @@ func (v *verbs) resourceAction(ctx context.Context, cmd agentapi.Command) (any, 
 // writer does what an action wants.
 type writer struct {
 	*verbs
-	*place
+	*site
 	*subject
 	before map[string]any
 	client dynamic.Interface

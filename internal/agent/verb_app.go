@@ -124,7 +124,7 @@ func (v *verbs) labelled(ctx context.Context, app *v1alpha1.Application, req api
 				gone.Status.Resources = append(gone.Status.Resources, r)
 			}
 		}
-		p, err := v.place(ctx, app)
+		p, err := v.site(ctx, app)
 		if err != nil {
 			return req, err
 		}
@@ -268,7 +268,7 @@ func (v *verbs) restore(ctx context.Context, cmd agentapi.Command) (any, error) 
 	}
 	alive := map[object.Key]bool{}
 	if len(req.Objects) == 0 && len(past) > 0 {
-		p, err := v.place(ctx, app)
+		p, err := v.site(ctx, app)
 		if err != nil {
 			return nil, err
 		}

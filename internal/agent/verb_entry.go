@@ -2,7 +2,7 @@ package agent
 
 import (
 	"context"
-	"crypto/sha1" //nolint:gosec // the id of a key is made of it
+	"crypto/sha1"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
@@ -19,6 +19,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/internal/agent/link"
+	"github.com/slipway-gitops/slipway/internal/agent/place"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
@@ -80,18 +81,18 @@ func listed(names []string) string {
 }
 
 func (v *verbs) entryDelete(ctx context.Context, req agentapi.SettingChange) (any, error) {
-	config := configCertificate
+	config := place.ConfigCertificate
 	switch {
 	case req.Type == agentapi.SettingGPGKey:
-		config = configGPGKeys
+		config = place.ConfigGPGKeys
 	case req.Type == agentapi.SettingKnownHost || strings.HasPrefix(req.Name, sshEntry):
-		config = configKnownHosts
+		config = place.ConfigKnownHosts
 	}
 	return v.entry(ctx, req, config, func(data map[string]string) error {
 		if _, there := itemsOf(config, data, "")[req.Name]; !there {
 			return refusedAs(agentapi.CodeNotFound, "%s %.200s does not exist", req.Type, req.Name)
 		}
-		if config == configKnownHosts {
+		if config == place.ConfigKnownHosts {
 			data[fieldKnownHosts] = withoutHost(data[fieldKnownHosts], req.Name)
 			return nil
 		}
@@ -103,9 +104,9 @@ func (v *verbs) entryDelete(ctx context.Context, req agentapi.SettingChange) (an
 // itemsOf are the entries of a ConfigMap, as they are told.
 func itemsOf(config string, data map[string]string, version string) map[string][]byte {
 	switch config {
-	case configKnownHosts:
+	case place.ConfigKnownHosts:
 		return link.KnownHosts(data[fieldKnownHosts], version)
-	case configGPGKeys:
+	case place.ConfigGPGKeys:
 		return link.GPGKeys(data, version)
 	}
 	return link.Certificates(data, version)
@@ -193,7 +194,7 @@ func entryEdit(req *agentapi.SettingChange) (config string, names []string, edit
 			return "", nil, nil, refusedAs(agentapi.CodeInvalid, "the key is %s, not %.80s: name it by its id", id, req.Name)
 		}
 		req.Name = id
-		return configGPGKeys, []string{id}, func(data map[string]string) error { data[id] = req.Fields["keyData"]; return nil }, nil
+		return place.ConfigGPGKeys, []string{id}, func(data map[string]string) error { data[id] = req.Fields["keyData"]; return nil }, nil
 	case req.Type == agentapi.SettingKnownHost || strings.HasPrefix(req.Name, sshEntry):
 		lines, names, err := knownHosts(req.Fields)
 		if err != nil {
@@ -206,7 +207,7 @@ func entryEdit(req *agentapi.SettingChange) (config string, names []string, edit
 		case !slices.Contains(names, req.Name):
 			req.Name = names[0]
 		}
-		return configKnownHosts, names, func(data map[string]string) error {
+		return place.ConfigKnownHosts, names, func(data map[string]string) error {
 			text := data[fieldKnownHosts]
 			for _, name := range names {
 				text = withoutHost(text, name)
@@ -231,7 +232,7 @@ func entryEdit(req *agentapi.SettingChange) (config string, names []string, edit
 	if err := checkCertificates(req.Fields["certData"]); err != nil {
 		return "", nil, nil, refusedAs(agentapi.CodeInvalid, "certData: %v: give certificates as PEM", err)
 	}
-	return configCertificate, []string{host}, func(data map[string]string) error { data[host] = req.Fields["certData"]; return nil }, nil
+	return place.ConfigCertificate, []string{host}, func(data map[string]string) error { data[host] = req.Fields["certData"]; return nil }, nil
 }
 
 // checkCertificates makes sure that a text is certificates and nothing that must not be seen.

@@ -11,6 +11,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/link"
+	"github.com/slipway-gitops/slipway/internal/agent/place"
 	"github.com/slipway-gitops/slipway/internal/cause"
 	"github.com/slipway-gitops/slipway/internal/clue"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
@@ -30,7 +31,7 @@ func (v *verbs) findings(ctx context.Context, cmd agentapi.Command) (any, error)
 	if err != nil {
 		return nil, err
 	}
-	p, err := v.place(ctx, app)
+	p, err := v.site(ctx, app)
 	if err != nil {
 		return nil, err
 	}
@@ -40,12 +41,12 @@ func (v *verbs) findings(ctx context.Context, cmd agentapi.Command) (any, error)
 	if err != nil {
 		return nil, err
 	}
-	core, err := typedcorev1.NewForConfig(actor{}.config(p.d.rest))
+	core, err := typedcorev1.NewForConfig(p.d.As(place.Actor{}))
 	if err != nil {
 		return nil, fmt.Errorf("make client for logs: %w", err)
 	}
 	// The owner of the cluster may have forbidden to read logs or Events: that holds on this way as well.
-	policy := v.settings.config(link.ConfigPolicy)
+	policy := v.settings.Config(link.ConfigPolicy)
 	out := clue.Look(ctx, clue.Dynamic{Client: p.read, Core: core}, roots, clue.Ask{
 		App: app.Name, Now: v.now(), Logs: req.Logs,
 		Deny:  link.Denied(policy, agentapi.KindResourceLogs, app.Namespace),
@@ -57,7 +58,7 @@ func (v *verbs) findings(ctx context.Context, cmd agentapi.Command) (any, error)
 
 // unwell reads the objects of an Application that may have a finding. Anybody who may write the Application can write its
 // status: the objects are asked whose they are.
-func (v *verbs) unwell(ctx context.Context, p *place, app *v1alpha1.Application) ([]clue.Root, []string, error) {
+func (v *verbs) unwell(ctx context.Context, p *site, app *v1alpha1.Application) ([]clue.Root, []string, error) {
 	now := *app
 	now.Status.Resources = v.judged(p, v.permitted(app))
 	permits := v.engine.Permits(app)
@@ -105,7 +106,7 @@ func (v *verbs) tips(ctx context.Context, cmd agentapi.Command) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	src, ok := v.engine.Sources.(*sources)
+	src, ok := v.engine.Sources.(*place.Sources)
 	if !ok {
 		return nil, refusedAs(agentapi.CodeUnsupported, "this agent reads no repositories")
 	}
@@ -125,7 +126,7 @@ func (v *verbs) tips(ctx context.Context, cmd agentapi.Command) (any, error) {
 		tip := api.RevisionTip{}
 		err := rules.PermitsSource(s.RepoURL)
 		if err == nil {
-			repo, rev, wrong := src.repo(app.Spec.ProjectName(), s)
+			repo, rev, wrong := src.Repo(app.Spec.ProjectName(), s)
 			if err = wrong; err == nil {
 				tip.Tip, tip.TipSeenAt, err = repo.Tip(ctx, rev, age)
 			}

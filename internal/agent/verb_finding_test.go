@@ -114,7 +114,7 @@ func TestWhatTheOwnerOfAClusterForbidsIsInNoFinding(t *testing.T) {
 	if _, err := s.in("", "v1", "configmaps").Create(t.Context(), policy, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	s.until("the policy is known", func(context.Context) bool { return len(s.agent.settings.config("slipway-agent-policy")) > 0 })
+	s.until("the policy is known", func(context.Context) bool { return len(s.agent.settings.Config("slipway-agent-policy")) > 0 })
 	got := must[api.FindingsAnswer](s, agentapi.KindFindings, s.app(s.name), api.FindingsRequest{Logs: true})
 	if len(got.Warnings) != 1 || !strings.Contains(got.Warnings[0], "this agent does not allow resource.events") {
 		t.Errorf("the warnings are %q", got.Warnings)
@@ -148,7 +148,7 @@ func TestNoFindingIsAboutAnObjectOfAnother(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := s.verbs.place(t.Context(), app)
+	p, err := s.verbs.site(t.Context(), app)
 	if err != nil {
 		t.Fatal(err)
 	}

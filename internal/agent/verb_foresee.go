@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/place"
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/apply"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
@@ -41,7 +42,7 @@ func (p *preview) showManifests(objects []object.Manifest) {
 
 // stage is what objects are tried out on.
 type stage struct {
-	place  *place
+	place  *site
 	wish   engine.Wish
 	rules  inspect.Rules
 	app    object.Options
@@ -115,12 +116,12 @@ func (p *preview) namespace(ctx context.Context, at *stage) ([]api.PreviewObject
 }
 
 func (p *preview) stage(ctx context.Context, wish engine.Wish) (*stage, error) {
-	where, err := p.v.place(ctx, p.app)
+	where, err := p.v.site(ctx, p.app)
 	if err != nil {
 		return nil, err
 	}
 	out := &stage{place: where, wish: wish, wanted: map[object.Key]bool{}, mig: p.app.Annotations[v1alpha1.AnnotationClientSideApplyMigrationManager]}
-	out.rules, _ = inspect.NewRules(p.app, p.v.settings.config(configArgoCD), live.Manager) // what is wrong has been told
+	out.rules, _ = inspect.NewRules(p.app, p.v.settings.Config(place.ConfigArgoCD), live.Manager) // what is wrong has been told
 	if p.app.Spec.SyncPolicy != nil {
 		out.app = object.AppOptions(p.app.Spec.SyncPolicy.SyncOptions)
 	}
@@ -129,8 +130,8 @@ func (p *preview) stage(ctx context.Context, wish engine.Wish) (*stage, error) {
 	for _, m := range wish.Objects {
 		out.wanted[m.Key] = true
 	}
-	if where.who.denial != "" {
-		p.problem("spec.project", api.ProblemError, "%s", where.who.denial)
+	if where.who.Denial != "" {
+		p.problem("spec.project", api.ProblemError, "%s", where.who.Denial)
 	}
 	namespace := object.Key{Kind: "Namespace", Name: p.app.Spec.Destination.Namespace}
 	if namespace.Name == "" || out.wanted[namespace] {

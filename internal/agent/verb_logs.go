@@ -12,6 +12,7 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/place"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/inspect"
 	"github.com/slipway-gitops/slipway/internal/podlog"
@@ -35,11 +36,11 @@ func (v *verbs) reader(ctx context.Context, cmd agentapi.Command, ref api.Resour
 	if err != nil {
 		return nil, err
 	}
-	p, err := v.place(ctx, app)
+	p, err := v.site(ctx, app)
 	if err != nil {
 		return nil, err
 	}
-	core, err := typedcorev1.NewForConfig(actor{}.config(p.d.rest))
+	core, err := typedcorev1.NewForConfig(p.d.As(place.Actor{}))
 	if err != nil {
 		return nil, fmt.Errorf("make client for logs: %w", err)
 	}
@@ -61,7 +62,7 @@ func (v *verbs) reader(ctx context.Context, cmd agentapi.Command, ref api.Resour
 }
 
 // podsOf are the pods of an object: itself, or those that it owns.
-func (v *verbs) podsOf(ctx context.Context, p *place, s *subject, core typedcorev1.CoreV1Interface) ([]corev1.Pod, error) {
+func (v *verbs) podsOf(ctx context.Context, p *site, s *subject, core typedcorev1.CoreV1Interface) ([]corev1.Pod, error) {
 	pod := object.Kind{Kind: "Pod"}
 	keys := []object.Key{s.key}
 	if s.key.GroupKind() != pod {
@@ -79,7 +80,7 @@ func (v *verbs) podsOf(ctx context.Context, p *place, s *subject, core typedcore
 
 // podsOfAll are the pods of an Application. Anybody who may write the Application can write its status: the object that a pod
 // belongs to is asked whose it is.
-func (v *verbs) podsOfAll(ctx context.Context, p *place, app *v1alpha1.Application, core typedcorev1.CoreV1Interface) ([]corev1.Pod, error) {
+func (v *verbs) podsOfAll(ctx context.Context, p *site, app *v1alpha1.Application, core typedcorev1.CoreV1Interface) ([]corev1.Pod, error) {
 	pod := object.Kind{Kind: "Pod"}
 	resources := v.permitted(app)
 	roots, err := v.family(ctx, p, resources)

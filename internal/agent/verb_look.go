@@ -12,6 +12,7 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/place"
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
@@ -55,7 +56,7 @@ func (v *verbs) diff(ctx context.Context, cmd agentapi.Command) (any, error) {
 
 // compare finds what a sync would change, or what drifted since the last one.
 func (v *verbs) compare(ctx context.Context, app *v1alpha1.Application, req api.DiffRequest) ([]inspect.Change, inspect.Rules, []string, error) {
-	rules, wrong := inspect.NewRules(app, v.settings.config(configArgoCD), live.Manager)
+	rules, wrong := inspect.NewRules(app, v.settings.Config(place.ConfigArgoCD), live.Manager)
 	rules.All, rules.Blind = req.Ignored, req.Revision != ""
 	var warnings []string
 	for _, err := range wrong {
@@ -83,7 +84,7 @@ func (v *verbs) compare(ctx context.Context, app *v1alpha1.Application, req api.
 
 // differing finds how what is live differs from what is wanted.
 func (v *verbs) differing(ctx context.Context, app *v1alpha1.Application, wish engine.Wish, rules inspect.Rules) ([]inspect.Change, error) {
-	p, err := v.place(ctx, app)
+	p, err := v.site(ctx, app)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +108,7 @@ func (v *verbs) differing(ctx context.Context, app *v1alpha1.Application, wish e
 }
 
 // tryAll lets the API server try every wanted object out; hooks are not kept and so not compared.
-func (v *verbs) tryAll(ctx context.Context, p *place, wish engine.Wish, rules inspect.Rules) ([]inspect.Change, error) {
+func (v *verbs) tryAll(ctx context.Context, p *site, wish engine.Wish, rules inspect.Rules) ([]inspect.Change, error) {
 	objects, err := operate.Lasting(wish.Objects)
 	if err != nil {
 		return nil, err
@@ -134,7 +135,7 @@ func (v *verbs) tryAll(ctx context.Context, p *place, wish engine.Wish, rules in
 }
 
 // tryOut returns what applying m would change; nil for nothing.
-func (v *verbs) tryOut(ctx context.Context, p *place, m object.Manifest, rules inspect.Rules) (*inspect.Change, error) {
+func (v *verbs) tryOut(ctx context.Context, p *site, m object.Manifest, rules inspect.Rules) (*inspect.Change, error) {
 	want, err := m.Decode()
 	if err != nil {
 		return nil, err
@@ -156,7 +157,7 @@ func (v *verbs) tryOut(ctx context.Context, p *place, m object.Manifest, rules i
 	if err != nil {
 		return nil, err
 	}
-	answer, err := p.d.target.Client.Apply(ctx, res, m, true)
+	answer, err := p.d.Target.Client.Apply(ctx, res, m, true)
 	if err != nil && isSecret(m.Key) && ctx.Err() == nil {
 		return &inspect.Change{Key: m.Key, Refused: "the API server refuses it (its words are left out: they can quote the Secret); check type, data and stringData"}, nil
 	}
@@ -217,7 +218,7 @@ func (v *verbs) manifests(ctx context.Context, cmd agentapi.Command) (any, error
 		out.Items, out.NextCursor, out.Warnings = part.items, part.next, part.warnings
 		return out, err
 	}
-	p, err := v.place(ctx, app)
+	p, err := v.site(ctx, app)
 	if err != nil {
 		return nil, err
 	}
@@ -247,6 +248,6 @@ func (v *verbs) manifests(ctx context.Context, cmd agentapi.Command) (any, error
 
 // mask names the annotations whose values are hidden.
 func (v *verbs) mask() []string {
-	settings, _ := diff.ParseSettings(v.settings.config(configArgoCD))
+	settings, _ := diff.ParseSettings(v.settings.Config(place.ConfigArgoCD))
 	return settings.Mask
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/place"
 	"github.com/slipway-gitops/slipway/internal/agent/status"
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
@@ -42,7 +43,7 @@ func (v *verbs) plan(ctx context.Context, cmd agentapi.Command) (any, error) {
 	if as.Operation, err = operate.Plan(app, req, who(cmd)); err != nil {
 		return nil, err
 	}
-	rules, wrong := inspect.NewRules(app, v.settings.config(configArgoCD), live.Manager)
+	rules, wrong := inspect.NewRules(app, v.settings.Config(place.ConfigArgoCD), live.Manager)
 	rules.Blind = len(req.Revisions) > 0 || len(req.Manifests) > 0
 	var changes []inspect.Change
 	var notes []string

@@ -13,91 +13,43 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/rest"
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/place"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
-// place is where an Application deploys to, as people reach it: they read with the agent's rights, within the project's
+// site is where an Application deploys to, as people reach it: they read with the agent's rights, within the project's
 // rules, and write as the engine would.
-type place struct {
+type site struct {
 	app      *v1alpha1.Application
 	instance string // how its objects name it
-	d        *destination
-	who      actor
+	d        *place.Destination
+	who      place.Actor
 	cluster  *live.Cluster
 	read     dynamic.Interface
 }
 
-// place finds the destination of an Application.
-func (v *verbs) place(ctx context.Context, app *v1alpha1.Application) (*place, error) {
-	project := app.Spec.ProjectName()
-	entry, err := v.clusters.find(project, app.Spec.Destination)
+// site finds the destination of an Application.
+func (v *verbs) site(ctx context.Context, app *v1alpha1.Application) (*site, error) {
+	d, who, err := v.clusters.Reach(ctx, app.Spec.ProjectName(), app.Spec.Destination)
 	if err != nil {
 		return nil, err
 	}
-	p := &place{
-		app: app, instance: object.InstanceName(app.Namespace, app.Name, v.namespace),
-		who: v.clusters.actor(project, entry, app.Spec.Destination.Namespace),
-	}
-	v.clusters.mu.Lock()
-	p.d, err = v.clusters.destination(ctx, entry)
-	v.clusters.mu.Unlock()
-	if err != nil {
-		return nil, err
-	}
-	p.cluster = p.d.target.Live
-	p.read, err = v.client(p.d, actor{})
+	p := &site{app: app, instance: object.InstanceName(app.Namespace, app.Name, v.namespace), d: d, who: who, cluster: d.Target.Live}
+	p.read, err = d.Client(place.Actor{})
 	return p, err
 }
 
-// client names a client: of a cluster, as somebody.
-type client struct {
-	d   *destination
-	who actor
-}
-
-// maxClients bounds the clients that are kept. What is dropped is made again.
-const maxClients = 64
-
-func (v *verbs) client(d *destination, who actor) (dynamic.Interface, error) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	key := client{d, who}
-	if c := v.clients[key]; c != nil {
-		return c, nil
-	}
-	c, err := dynamic.NewForConfig(who.config(d.rest))
-	if err != nil {
-		return nil, fmt.Errorf("make client for %s: %w", d.target.Live.Server, err)
-	}
-	if len(v.clients) >= maxClients {
-		clear(v.clients)
-	}
-	v.clients[key] = c
-	return c, nil
-}
-
-// config is a cluster's configuration for requests as somebody.
-func (who actor) config(of *rest.Config) *rest.Config {
-	config := rest.CopyConfig(of)
-	config.WarningHandler = rest.NoWarnings{}
-	if who.user != "" {
-		config.Impersonate = rest.ImpersonationConfig{UserName: who.user}
-	}
-	return config
-}
-
 // write returns the client for changes, or why nothing may be changed.
-func (v *verbs) write(p *place) (dynamic.Interface, error) {
-	if p.who.denial != "" {
-		return nil, refusedAs(agentapi.CodeForbidden, "%s", p.who.denial)
+func (p *site) write() (dynamic.Interface, error) {
+	if p.who.Denial != "" {
+		return nil, refusedAs(agentapi.CodeForbidden, "%s", p.who.Denial)
 	}
-	return v.client(p.d, p.who)
+	return p.d.Client(p.who)
 }
 
 // versioned is an object and the version to read it at; "" for the one that the cluster prefers.
@@ -116,7 +68,7 @@ func of(c dynamic.Interface, res live.Resource, version, namespace string) dynam
 }
 
 // readOne reads an object with its managed fields; nil where it does not exist, or its kind does not.
-func (v *verbs) readOne(ctx context.Context, p *place, want versioned) (map[string]any, error) {
+func (v *verbs) readOne(ctx context.Context, p *site, want versioned) (map[string]any, error) {
 	res, err := p.cluster.Find(ctx, want.GroupKind(), want.Version)
 	if unknownKind(err) && want.Version != "" {
 		res, err = p.cluster.Find(ctx, want.GroupKind(), "")
@@ -150,7 +102,7 @@ func unknownKind(err error) bool {
 const readers = 8
 
 // readAll reads objects; those that are missing are left out.
-func (v *verbs) readAll(ctx context.Context, p *place, asked []versioned) (map[object.Key]map[string]any, error) {
+func (v *verbs) readAll(ctx context.Context, p *site, asked []versioned) (map[object.Key]map[string]any, error) {
 	out := make(map[object.Key]map[string]any, len(asked))
 	var mu sync.Mutex
 	g, ctx := errgroup.WithContext(ctx)
@@ -171,7 +123,7 @@ func (v *verbs) readAll(ctx context.Context, p *place, asked []versioned) (map[o
 }
 
 // readSome reads what may be read of some objects, and says of the others why not. It fails where that is all of them.
-func (v *verbs) readSome(ctx context.Context, p *place, asked []versioned) (found map[object.Key]map[string]any, unread []string, err error) {
+func (v *verbs) readSome(ctx context.Context, p *site, asked []versioned) (found map[object.Key]map[string]any, unread []string, err error) {
 	found = make(map[object.Key]map[string]any, len(asked))
 	var mu sync.Mutex
 	var refused error
@@ -223,7 +175,7 @@ func (s *subject) on(c dynamic.Interface) dynamic.ResourceInterface {
 
 // find reads the object that a command names. Whether it is the Application's is told by the object itself, or by what owns
 // it: anybody who may write the Application can write its status. The project must permit it.
-func (v *verbs) find(ctx context.Context, p *place, ref api.ResourceRef) (*subject, error) {
+func (v *verbs) find(ctx context.Context, p *site, ref api.ResourceRef) (*subject, error) {
 	s := &subject{key: object.Key{Group: ref.Group, Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}}
 	if ref.Kind == "" || ref.Name == "" {
 		return nil, refusedAs(agentapi.CodeInvalid, "say kind and name of the object")
@@ -267,7 +219,7 @@ func (v *verbs) find(ctx context.Context, p *place, ref api.ResourceRef) (*subje
 }
 
 // own is find for commands that need the object to be there, and the Application's.
-func (v *verbs) own(ctx context.Context, p *place, ref api.ResourceRef) (*subject, error) {
+func (v *verbs) own(ctx context.Context, p *site, ref api.ResourceRef) (*subject, error) {
 	s, err := v.find(ctx, p, ref)
 	switch {
 	case err != nil:
@@ -284,7 +236,7 @@ func (v *verbs) own(ctx context.Context, p *place, ref api.ResourceRef) (*subjec
 const maxAncestors = 16
 
 // root returns the object of the Application that an object is, or that owns it.
-func (v *verbs) root(ctx context.Context, p *place, key object.Key, obj map[string]any) (object.Key, bool, error) {
+func (v *verbs) root(ctx context.Context, p *site, key object.Key, obj map[string]any) (object.Key, bool, error) {
 	type ancestor struct {
 		key object.Key
 		obj map[string]any

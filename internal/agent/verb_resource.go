@@ -26,12 +26,12 @@ type query struct {
 }
 
 // subject reads the body of a command that names an object of an Application, and the object.
-func (v *verbs) subject(ctx context.Context, cmd agentapi.Command, ref api.ResourceRef) (*place, *subject, error) {
+func (v *verbs) subject(ctx context.Context, cmd agentapi.Command, ref api.ResourceRef) (*site, *subject, error) {
 	app, err := v.application(ctx, cmd)
 	if err != nil {
 		return nil, nil, err
 	}
-	p, err := v.place(ctx, app)
+	p, err := v.site(ctx, app)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -48,7 +48,7 @@ func (v *verbs) resourceGet(ctx context.Context, cmd agentapi.Command) (any, err
 	if err != nil {
 		return nil, err
 	}
-	p, err := v.place(ctx, app)
+	p, err := v.site(ctx, app)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func (v *verbs) resourcePatch(ctx context.Context, cmd agentapi.Command) (any, e
 	if _, own := kindNamed(s.key.GroupKind()); own {
 		return nil, refusedAs(agentapi.CodeForbidden, "%s is not patched as an object of an application: it has a page, commands and permissions of its own", s.key)
 	}
-	c, err := v.write(p)
+	c, err := p.write()
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +166,7 @@ func (v *verbs) resourceDelete(ctx context.Context, cmd agentapi.Command) (any, 
 	if err != nil {
 		return nil, err
 	}
-	c, err := v.write(p)
+	c, err := p.write()
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/place"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/git"
 	gitsource "github.com/slipway-gitops/slipway/internal/source/git"
@@ -59,7 +60,7 @@ func (v *verbs) revisions(ctx context.Context, cmd agentapi.Command) (any, error
 
 // reposOf are the repositories of an Application that its project permits: those of its sources, first, and of its history.
 func (v *verbs) reposOf(app *v1alpha1.Application) ([]*gitsource.Repo, error) {
-	src, ok := v.engine.Sources.(*sources)
+	src, ok := v.engine.Sources.(*place.Sources)
 	if !ok {
 		return nil, errors.New("this agent reads no repositories")
 	}
@@ -76,7 +77,7 @@ func (v *verbs) reposOf(app *v1alpha1.Application) ([]*gitsource.Repo, error) {
 		if s.RepoURL == "" || rules.PermitsSource(s.RepoURL) != nil {
 			continue
 		}
-		if repo, _, err := src.repo(app.Spec.ProjectName(), s); err == nil && !slices.Contains(out, repo) {
+		if repo, _, err := src.Repo(app.Spec.ProjectName(), s); err == nil && !slices.Contains(out, repo) {
 			out = append(out, repo)
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/link"
+	"github.com/slipway-gitops/slipway/internal/agent/place"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/redact"
 	"github.com/slipway-gitops/slipway/internal/seal"
@@ -164,7 +165,7 @@ func (v *verbs) readSecret(ctx context.Context, t agentapi.SettingType, name str
 	if obj.GetLabels()[v1alpha1.LabelSecretType] != labelOf(t) {
 		return keptSecret{}, refusedAs(agentapi.CodeConflict, "there is a Secret %s already, which is no %s: choose another name", name, t)
 	}
-	return keptSecret{obj: obj, data: dataOf(obj)}, nil
+	return keptSecret{obj: obj, data: place.SecretOf(obj).Data}, nil
 }
 
 // checkJudged makes sure that rights were asked for the projects that a Secret is of, before a change and after it: what the
@@ -348,14 +349,11 @@ func (v *verbs) checkSetting(req agentapi.SettingChange, have, next map[string][
 		return refusedAs(agentapi.CodeInvalid, "the %s of a %s must not hold a user or password: give username and password as sealed fields", field, req.Type)
 	}
 	if req.Type == agentapi.SettingCluster {
-		entry := clusterEntry{server: address, secret: req.Name, config: next["config"]}
-		if _, err := entry.rest(); err != nil {
+		if err := place.CheckConnection(req.Name, address, next["config"]); err != nil {
 			return refusedAs(agentapi.CodeInvalid, "%v", err)
 		}
 	}
-	v.settings.mu.Lock()
-	defer v.settings.mu.Unlock()
-	return v.checkAddress(req, have, next, v.settings.secrets)
+	return v.checkAddress(req, have, next, v.settings.OfKind(labelOf(req.Type)))
 }
 
 func (v *verbs) settingDelete(ctx context.Context, cmd agentapi.Command) (any, error) {

@@ -25,6 +25,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/agent/place"
 	"github.com/slipway-gitops/slipway/internal/seal"
 	"github.com/slipway-gitops/slipway/internal/testenv"
 )
@@ -258,8 +259,8 @@ func TestCertificatesHostsAndKeysAreEntriesOfConfigMaps(t *testing.T) {
 			t.Errorf("%s was taken for a certificate", name)
 		}
 	}
-	if len(data(configCertificate)) != 1 {
-		t.Errorf("certificates are of %v", slices.Collect(maps.Keys(data(configCertificate))))
+	if len(data(place.ConfigCertificate)) != 1 {
+		t.Errorf("certificates are of %v", slices.Collect(maps.Keys(data(place.ConfigCertificate))))
 	}
 
 	const one, two = "git.example.org,git2.example.org ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl", "other.example.org ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAAAgQ=="
@@ -272,7 +273,7 @@ func TestCertificatesHostsAndKeysAreEntriesOfConfigMaps(t *testing.T) {
 	// They are listed with the certificates, and deleted as such.
 	must[any](s, agentapi.KindSettingsDelete, s.setting(agentapi.SettingCertificate, "ssh:git2.example.org:ssh-ed25519"),
 		agentapi.SettingChange{Type: agentapi.SettingCertificate, Name: "ssh:git2.example.org:ssh-ed25519"})
-	if got, want := data(configKnownHosts)[fieldKnownHosts], strings.Replace(one, ",git2.example.org", "", 1)+"\n"+two+"\n"; got != want {
+	if got, want := data(place.ConfigKnownHosts)[fieldKnownHosts], strings.Replace(one, ",git2.example.org", "", 1)+"\n"+two+"\n"; got != want {
 		t.Errorf("known hosts are\n%s\nwant\n%s", got, want)
 	}
 
@@ -286,7 +287,7 @@ func TestCertificatesHostsAndKeysAreEntriesOfConfigMaps(t *testing.T) {
 		t.Error("a key has the name of another one")
 	}
 	must[any](s, agentapi.KindSettingsDelete, s.setting(agentapi.SettingGPGKey, "F880E05CE294E5F0"), agentapi.SettingChange{Type: agentapi.SettingGPGKey, Name: "F880E05CE294E5F0"})
-	if left := data(configGPGKeys); len(left) != 0 {
+	if left := data(place.ConfigGPGKeys); len(left) != 0 {
 		t.Errorf("after it was deleted, keys are %v", left)
 	}
 }
@@ -362,13 +363,13 @@ func TestCreatingReplacesNoEntryThatIsThere(t *testing.T) {
 			t.Errorf("%q: %v", data, err)
 		}
 	}
-	if got := text(configKnownHosts, fieldKnownHosts); got != there+"\n" {
+	if got := text(place.ConfigKnownHosts, fieldKnownHosts); got != there+"\n" {
 		t.Errorf("known hosts are now\n%s", got)
 	}
 	if err := hosts(fresh+"\n"+other, false); err != nil {
 		t.Error(err)
 	}
-	if got := text(configKnownHosts, fieldKnownHosts); strings.Contains(got, "OMqqnkVzrm0") || !strings.Contains(got, fresh) {
+	if got := text(place.ConfigKnownHosts, fieldKnownHosts); strings.Contains(got, "OMqqnkVzrm0") || !strings.Contains(got, fresh) {
 		t.Errorf("known hosts are then\n%s", got)
 	}
 
@@ -379,7 +380,7 @@ func TestCreatingReplacesNoEntryThatIsThere(t *testing.T) {
 			t.Errorf("certificate %d: %v", i, err)
 		}
 	}
-	if text(configCertificate, "git.example.org") != first {
+	if text(place.ConfigCertificate, "git.example.org") != first {
 		t.Error("the certificate was replaced")
 	}
 	for i := range 2 {

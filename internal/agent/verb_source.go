@@ -117,7 +117,7 @@ func (v *verbs) repositoryRefs(ctx context.Context, cmd agentapi.Command) (any, 
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookLimit)
 	defer cancel()
-	data := v.settings.repository(req.ArgoProject, req.RepoURL)
+	data := v.settings.Repository(req.ArgoProject, req.RepoURL)
 	kind, err := typeOfRepository(req.Type, req.RepoURL, data)
 	if err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func (v *verbs) repositoryRefs(ctx context.Context, cmd agentapi.Command) (any, 
 		}
 		return out, nil
 	}
-	cred, err := v.settings.credential(req.ArgoProject, req.RepoURL)
+	cred, err := v.settings.Credential(req.ArgoProject, req.RepoURL)
 	if err != nil {
 		return nil, err
 	}
@@ -298,7 +298,7 @@ func (v *verbs) repositoryPaths(ctx context.Context, cmd agentapi.Command) (any,
 	if err := v.mayLook(cmd, req.ArgoProject, req.RepoURL); err != nil {
 		return nil, err
 	}
-	kind, err := typeOfRepository("", req.RepoURL, v.settings.repository(req.ArgoProject, req.RepoURL))
+	kind, err := typeOfRepository("", req.RepoURL, v.settings.Repository(req.ArgoProject, req.RepoURL))
 	if err != nil {
 		return nil, err
 	}

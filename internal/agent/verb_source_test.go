@@ -73,7 +73,7 @@ func TestARepositoryIsLookedIntoWithTheCredentialsOfItsProject(t *testing.T) {
 	change := agentapi.SettingChange{Type: kind, Name: "hidden", Create: true, Fields: map[string]string{"url": repo.URL(), "project": "shop"}}
 	s.seal(agentapi.KindSettingsApply, &change, map[string]string{"username": "bot", "password": planted})
 	must[any](s, agentapi.KindSettingsApply, s.setting(kind, "hidden"), change)
-	s.until("the credential", func(context.Context) bool { return len(s.verbs.settings.repository("shop", repo.URL())) > 0 })
+	s.until("the credential", func(context.Context) bool { return len(s.verbs.settings.Repository("shop", repo.URL())) > 0 })
 	got := must[api.RepositoryRefs](s, agentapi.KindRepositoryRefs, at, refs)
 	want := api.RepositoryRefs{Default: "main", Branches: []api.RepositoryRef{{Name: "main", Commit: head}}, Tags: []api.RepositoryRef{}}
 	if d := cmp.Diff(want, got); d != "" {
@@ -148,7 +148,7 @@ func TestChartsOfAHelmRepositoryAreListed(t *testing.T) {
 	change := agentapi.SettingChange{Type: kind, Name: "charts", Create: true, Fields: map[string]string{"url": charts.URL, "type": "helm"}}
 	s.seal(agentapi.KindSettingsApply, &change, map[string]string{"username": "bot", "password": planted})
 	must[any](s, agentapi.KindSettingsApply, s.setting(kind, "charts"), change)
-	s.until("the credential", func(context.Context) bool { return len(s.verbs.settings.repository("shop", charts.URL+"/all")) > 0 })
+	s.until("the credential", func(context.Context) bool { return len(s.verbs.settings.Repository("shop", charts.URL+"/all")) > 0 })
 	at := agentapi.Target{Kind: agentapi.ItemApplication, Namespace: s.ns}
 	got := must[api.RepositoryRefs](s, agentapi.KindRepositoryRefs, at, api.RepositoryRefsRequest{RepoURL: charts.URL + "/all", ArgoProject: "shop"})
 	want := []api.RepositoryChart{{Name: "cache", Versions: []string{"0.1.0"}}, {Name: "web", Description: "a shop", Versions: []string{"1.10.0", "1.9.0"}}}

@@ -72,10 +72,10 @@ func (v *verbs) terminal(ctx context.Context, cmd agentapi.Command, s duplex) er
 	if err != nil {
 		return err
 	}
-	if p.who.denial != "" {
-		return refusedAs(agentapi.CodeForbidden, "%s", p.who.denial)
+	if p.who.Denial != "" {
+		return refusedAs(agentapi.CodeForbidden, "%s", p.who.Denial)
 	}
-	if v.clusters.shadow {
+	if v.clusters.Shadow {
 		return refusedAs(agentapi.CodePolicy, "the agent is in shadow mode: it opens no terminal")
 	}
 	var pod corev1.Pod
@@ -93,7 +93,7 @@ func (v *verbs) terminal(ctx context.Context, cmd agentapi.Command, s duplex) er
 	v.log.Info("terminal opened", "command", cmd.ID, "user", cmd.User, "pod", sub.key.String(), "container", container)
 	start := v.now()
 	defer func() { v.log.Info("terminal closed", "command", cmd.ID, "duration", v.now().Sub(start)) }()
-	conn, err := dialExec(ctx, p.who.config(p.d.socket), &pod, container, command, !req.Pipe)
+	conn, err := dialExec(ctx, p.d.SocketAs(p.who), &pod, container, command, !req.Pipe)
 	if err != nil {
 		return fmt.Errorf("open a terminal in %s: %w", sub.key, err)
 	}

@@ -130,7 +130,7 @@ spec:
 	s.verbs = &verbs{
 		deleters: &deleters{},
 		apps:     a.apps.Dynamic, namespace: s.ns, engine: a.engine, clusters: a.clusters, settings: a.settings, git: a.git, now: time.Now,
-		log: slog.New(slog.DiscardHandler), clients: map[client]dynamic.Interface{},
+		log: slog.New(slog.DiscardHandler),
 		keys: func() []link.SealKey {
 			return []link.SealKey{{Public: s.public, Private: [32]byte(key.Bytes())}}
 		},

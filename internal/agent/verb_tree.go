@@ -11,6 +11,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/kin"
+	"github.com/slipway-gitops/slipway/internal/agent/place"
 	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/engine/health"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
@@ -46,7 +47,7 @@ func (v *verbs) look(ctx context.Context, id registry.Name) (kin.View, error) {
 
 // view is an Application as its tree is made of it.
 func (v *verbs) view(ctx context.Context, app *v1alpha1.Application) (kin.View, error) {
-	p, err := v.place(ctx, app)
+	p, err := v.site(ctx, app)
 	if err != nil {
 		return kin.View{}, err
 	}
@@ -55,11 +56,11 @@ func (v *verbs) view(ctx context.Context, app *v1alpha1.Application) (kin.View, 
 }
 
 // seen is how objects of a cluster are read for trees: with the agent's own rights, as whoever judges and owns them.
-func (v *verbs) seen(p *place) (kin.Cluster, error) {
-	client, err := watcherOf(actor{}.config(p.d.rest))
+func (v *verbs) seen(p *site) (kin.Cluster, error) {
+	client, err := watcherOf(p.d.As(place.Actor{}))
 	eye := inspect.Eye{Owner: p.cluster.Tracking.Owner}
 	knows := func(kind object.Kind) bool { return health.Knows(kind.Group, kind.Kind) }
-	if assessor, _ := v.clusters.scripts.get(); assessor != nil {
+	if assessor := v.clusters.Assessor(); assessor != nil {
 		eye.Judge = assessor.Judge
 		knows = func(kind object.Kind) bool { return assessor.Knows(kind.Group, kind.Kind) }
 	}
@@ -82,7 +83,7 @@ func watcherOf(config *rest.Config) (*stream.Client, error) {
 }
 
 // judged are resources with the health that the engine has seen, which is newer than what it has told.
-func (v *verbs) judged(p *place, resources []v1alpha1.ResourceStatus) []v1alpha1.ResourceStatus {
+func (v *verbs) judged(p *site, resources []v1alpha1.ResourceStatus) []v1alpha1.ResourceStatus {
 	for i := range resources {
 		r := &resources[i]
 		rec, tracked, _ := p.cluster.Get(inspect.KeyOf(r))
@@ -99,8 +100,8 @@ func (v *verbs) judged(p *place, resources []v1alpha1.ResourceStatus) []v1alpha1
 
 // childHealth is the health of an Application that another one deploys to the agent's own cluster, as its status has it; nil for
 // any other object. It counts for no health but its own.
-func (v *verbs) childHealth(p *place, r *v1alpha1.ResourceStatus) *v1alpha1.HealthStatus {
-	if r.Group != v1alpha1.Group || r.Kind != v1alpha1.KindApplication || p.d.entry.server != v1alpha1.InClusterServer || v.known == nil {
+func (v *verbs) childHealth(p *site, r *v1alpha1.ResourceStatus) *v1alpha1.HealthStatus {
+	if r.Group != v1alpha1.Group || r.Kind != v1alpha1.KindApplication || p.cluster.Server != v1alpha1.InClusterServer || v.known == nil {
 		return nil
 	}
 	child, ok := v.known(registry.Name{Namespace: r.Namespace, Name: r.Name})
@@ -123,7 +124,7 @@ func (v *verbs) permitted(app *v1alpha1.Application) []v1alpha1.ResourceStatus {
 }
 
 // family reads what objects own, as a tree. What may not be listed is left out.
-func (v *verbs) family(ctx context.Context, p *place, resources []v1alpha1.ResourceStatus) ([]*api.TreeNode, error) {
+func (v *verbs) family(ctx context.Context, p *site, resources []v1alpha1.ResourceStatus) ([]*api.TreeNode, error) {
 	cluster, err := v.seen(p)
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/registry"
+	"github.com/slipway-gitops/slipway/internal/engine/live"
 )
 
 func TestAChildApplicationHasTheHealthOfItsOwnStatus(t *testing.T) {
@@ -14,7 +15,7 @@ func TestAChildApplicationHasTheHealthOfItsOwnStatus(t *testing.T) {
 		app.Status.Health = v1alpha1.HealthStatus{Status: v1alpha1.HealthDegraded, Message: "web has failed"}
 		return app, id == registry.Name{Namespace: "argocd", Name: "web"}
 	}}
-	at := func(server string) *place { return &place{d: &destination{entry: clusterEntry{server: server}}} }
+	at := func(server string) *site { return &site{cluster: &live.Cluster{Server: server}} }
 	child := v1alpha1.ResourceStatus{Group: "argoproj.io", Kind: "Application", Namespace: "argocd", Name: "web"}
 	if got := v.childHealth(at(v1alpha1.InClusterServer), &child); got == nil || got.Status != v1alpha1.HealthDegraded || got.Message != "web has failed" {
 		t.Errorf("its health is %+v", got)

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/discovery"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/agent/place"
 	"github.com/slipway-gitops/slipway/internal/git"
 	"github.com/slipway-gitops/slipway/internal/outward"
 	"github.com/slipway-gitops/slipway/internal/strict"
@@ -102,12 +103,10 @@ func (v *verbs) tryGit(ctx context.Context, data map[string][]byte) (string, err
 func (v *verbs) credential(address string, data map[string][]byte) (git.Credential, error) {
 	for _, field := range []string{"username", "password", "bearerToken", "sshPrivateKey", "tlsClientCertData", "githubAppPrivateKey", "gcpServiceAccountKey"} {
 		if len(data[field]) > 0 {
-			v.settings.mu.Lock()
-			defer v.settings.mu.Unlock()
-			return v.settings.toCredential(secret{data: data}, "of the repository", address)
+			return v.settings.CredentialIn(data, "of the repository", address)
 		}
 	}
-	return v.settings.credential(strings.TrimSpace(string(data["project"])), address)
+	return v.settings.Credential(strings.TrimSpace(string(data["project"])), address)
 }
 
 // tryHelm reads the beginning of the index of a Helm repository.
@@ -184,7 +183,7 @@ func (v *verbs) helmTransport(address string, data map[string][]byte) (*http.Tra
 		return nil, refusedAs(agentapi.CodeInvalid, "the url of a Helm repository begins with https://")
 	}
 	config := &tls.Config{InsecureSkipVerify: string(data["insecure"]) == "true", MinVersion: tls.VersionTLS12} //nolint:gosec // on the user's word
-	if ca := v.settings.config(configCertificate)[u.Hostname()]; ca != "" {
+	if ca := v.settings.Config(place.ConfigCertificate)[u.Hostname()]; ca != "" {
 		config.RootCAs = x509.NewCertPool()
 		config.RootCAs.AppendCertsFromPEM([]byte(ca))
 	}
@@ -195,49 +194,46 @@ func (v *verbs) helmTransport(address string, data map[string][]byte) (*http.Tra
 		}
 		config.Certificates = []tls.Certificate{pair}
 	}
-	transport := v.clusters.outbound.Transport()
+	transport := v.clusters.Outbound.Transport()
 	transport.TLSClientConfig, transport.ResponseHeaderTimeout = config, tryLimit
 	if proxy := strings.TrimSpace(string(data["proxy"])); proxy != "" {
 		to, err := url.Parse(proxy)
 		if err != nil {
 			return nil, fmt.Errorf("read proxy: it is no URL")
 		}
-		transport.Proxy = func(r *http.Request) (*url.URL, error) { return to, v.clusters.outbound.Check(r.URL.Hostname()) }
+		transport.Proxy = func(r *http.Request) (*url.URL, error) { return to, v.clusters.Outbound.Check(r.URL.Hostname()) }
 	}
 	return transport, nil
 }
 
 // tryCluster asks a cluster for its version.
 func (v *verbs) tryCluster(ctx context.Context, data map[string][]byte) (string, error) {
-	entry := clusterEntry{server: strings.TrimSpace(string(data["server"])), secret: "of the cluster", config: data["config"]}
-	config, err := entry.rest()
+	server := strings.TrimSpace(string(data["server"]))
+	config, err := place.ClusterConfig("of the cluster", data, v.clusters.Outbound)
 	if err != nil {
-		return "", err
-	}
-	if config, err = bounded(config, v.clusters.outbound); err != nil {
 		return "", err
 	}
 	config.Timeout = tryLimit
 	client, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
-		return "", fmt.Errorf("make client for %s: %w", entry.server, err)
+		return "", fmt.Errorf("make client for %s: %w", server, err)
 	}
 	raw, err := client.RESTClient().Get().AbsPath("/version").Do(ctx).Raw()
 	if err != nil {
 		if errors.Is(err, outward.ErrRefused) {
-			return "", fmt.Errorf("%s: %w", entry.server, refusalOf(err))
+			return "", fmt.Errorf("%s: %w", server, place.RefusalOf(err))
 		}
-		return "", distant{fmt.Errorf("%s: %w", entry.server, refusalOf(err))}
+		return "", distant{fmt.Errorf("%s: %w", server, place.RefusalOf(err))}
 	}
 	var version struct {
 		GitVersion string `json:"gitVersion"`
 	}
-	if err := strict.Decode(raw, &version, strict.Foreign); err != nil || versionOf(version.GitVersion) == "" {
-		return "", distant{fmt.Errorf("what answers at %s is no Kubernetes: check the address", entry.server)}
+	if err := strict.Decode(raw, &version, strict.Foreign); err != nil || place.VersionOf(version.GitVersion) == "" {
+		return "", distant{fmt.Errorf("what answers at %s is no Kubernetes: check the address", server)}
 	}
 	// A version is told to anybody; that the credentials are good is seen by asking for more.
 	if err := client.RESTClient().Get().AbsPath("/api/v1").Do(ctx).Error(); err != nil {
-		return "", fmt.Errorf("the cluster answers (%s), but does not take these credentials: %w", versionOf(version.GitVersion), refusalOf(err))
+		return "", fmt.Errorf("the cluster answers (%s), but does not take these credentials: %w", place.VersionOf(version.GitVersion), place.RefusalOf(err))
 	}
-	return "the cluster answers: Kubernetes " + versionOf(version.GitVersion), nil
+	return "the cluster answers: Kubernetes " + place.VersionOf(version.GitVersion), nil
 }

@@ -67,6 +67,10 @@ func rooms() map[string][]string {
 		"internal/inspect":        {api, object, diff, health, redact},
 		"internal/agent/registry": {api, source, object, live, "internal/engine/render", "internal/agent/status"},
 		"internal/agent/status":   {api, source, object, live, "internal/engine", "internal/engine/decide", "internal/engine/mark"},
+		"internal/agent/place": {
+			api, source, source + "/git", object, diff, live, health, "internal/engine", "internal/engine/apply", "internal/project", "internal/git", "internal/webhook",
+			"internal/outward", "internal/agent/registry", "internal/agent/link",
+		},
 		"internal/agent": {
 			api, source, source + "/...", "internal/git", "internal/webhook", "internal/project", "internal/engine/...",
 			"internal/operate", "internal/inspect", "internal/cause", "internal/clue", "internal/seal", "internal/podlog", "internal/trace", "internal/inlet", "internal/outward", "internal/clock", redact,

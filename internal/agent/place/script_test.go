@@ -1,4 +1,4 @@
-package agent
+package place
 
 import (
 	"log/slog"
@@ -11,12 +11,12 @@ const healthKey = "resource.customizations.health.example.org_Thing"
 func TestScriptsAreReadAgainOnlyWhenTheyChange(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder
-	set := newSettings(func() {})
+	set := NewSettings(func() {})
 	s := newScripts(set, slog.New(slog.NewTextHandler(&log, nil)))
 	put := func(data map[string]string) {
 		set.mu.Lock()
 		defer set.mu.Unlock()
-		set.configs[configArgoCD] = data
+		set.configs[ConfigArgoCD] = data
 	}
 	if assessor, _, changed := s.refresh(); assessor != nil || changed {
 		t.Errorf("without any: %v, changed %t", assessor, changed)
@@ -51,8 +51,8 @@ func TestScriptsAreReadAgainOnlyWhenTheyChange(t *testing.T) {
 func TestAScriptThatCannotBeReadIsToldOfOnce(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder
-	set := newSettings(func() {})
-	set.configs[configArgoCD] = map[string]string{"resource.customizations": "[not, a, map]"}
+	set := NewSettings(func() {})
+	set.configs[ConfigArgoCD] = map[string]string{"resource.customizations": "[not, a, map]"}
 	s := newScripts(set, slog.New(slog.NewTextHandler(&log, nil)))
 	for range 3 {
 		s.refresh()

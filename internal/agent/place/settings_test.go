@@ -1,4 +1,4 @@
-package agent
+package place
 
 import (
 	"fmt"
@@ -9,12 +9,12 @@ import (
 )
 
 // keep makes settings with Secrets given as name, kind and pairs of key and value.
-func keep(secrets ...[]string) *settings {
-	s := newSettings(func() {})
+func keep(secrets ...[]string) *Settings {
+	s := NewSettings(func() {})
 	for _, in := range secrets {
-		sec := secret{kind: in[1], data: map[string][]byte{}}
+		sec := Secret{kind: in[1], Data: map[string][]byte{}}
 		for i := 2; i+1 < len(in); i += 2 {
-			sec.data[in[i]] = []byte(in[i+1])
+			sec.Data[in[i]] = []byte(in[i+1])
 		}
 		s.secrets[in[0]] = sec
 	}
@@ -50,7 +50,7 @@ func TestTheClosestCredentialOfTheProjectIsUsed(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			cred, err := s.credential(test.project, test.url)
+			cred, err := s.Credential(test.project, test.url)
 			if err != nil || cred.Password != test.want {
 				t.Errorf("got the password of %q, error %v; want that of %q", cred.Password, err, test.want)
 			}
@@ -64,7 +64,7 @@ func TestTheClosestCredentialOfTheProjectIsUsed(t *testing.T) {
 func TestACredentialThatCannotBeUsedIsNamed(t *testing.T) {
 	t.Parallel()
 	s := keep([]string{"app", string(v1alpha1.SecretTypeRepository), "url", "https://git.example/a", "githubAppPrivateKey", "hidden"})
-	_, err := s.credential("p", "https://git.example/a")
+	_, err := s.Credential("p", "https://git.example/a")
 	if err == nil || !strings.Contains(err.Error(), "app has githubAppPrivateKey") || strings.Contains(err.Error(), "hidden") {
 		t.Errorf("error %v; want one that names Secret and key, and no value", err)
 	}
@@ -101,7 +101,7 @@ func TestAClusterIsFoundByItsServerOrItsName(t *testing.T) {
 		}
 	}
 	before, _ := s.cluster("any", "", "one")
-	s.secrets["one"].data["config"] = []byte(`{}`)
+	s.secrets["one"].Data["config"] = []byte(`{}`)
 	if after, _ := s.cluster("any", "", "one"); before.id == after.id {
 		t.Error("a changed connection has the same identity: the old one stays open")
 	}

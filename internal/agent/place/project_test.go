@@ -1,4 +1,4 @@
-package agent
+package place
 
 import (
 	"log/slog"
@@ -21,14 +21,14 @@ func appProject(name string, labels map[string]any, spec map[string]any) *unstru
 
 // projectBed is a store of projects that notes whose Applications had to look again, and what was logged.
 type projectBed struct {
-	*projects
+	*Projects
 	told []string
 	log  strings.Builder
 }
 
 func newProjectBed() *projectBed {
 	b := &projectBed{}
-	b.projects = newProjects("argocd", func(called string) { b.told = append(b.told, called) }, slog.New(slog.NewTextHandler(&b.log, nil)))
+	b.Projects = NewProjects("argocd", func(called string) { b.told = append(b.told, called) }, slog.New(slog.NewTextHandler(&b.log, nil)))
 	return b
 }
 
@@ -70,7 +70,7 @@ func TestProjectsInheritFromGlobalOnes(t *testing.T) {
 		t.Error("it inherits before it is told to")
 	}
 	b.heard()
-	b.inherit(inheritance)
+	b.Inherit(inheritance)
 	if diff := cmp.Diff([]string{"shop"}, b.heard()); diff != "" {
 		t.Error(diff)
 	}
@@ -78,7 +78,7 @@ func TestProjectsInheritFromGlobalOnes(t *testing.T) {
 		t.Error("inherited by the wrong ones")
 	}
 	before, _ := b.Rules("shop")
-	b.inherit(inheritance)
+	b.Inherit(inheritance)
 	b.put(t, appProject("shop", map[string]any{"opt": "prod", "more": "labels"}, everywhere("https://git.example/shop")))
 	if after, _ := b.Rules("shop"); before != after || len(b.heard()) > 0 {
 		t.Error("equal rules are not the same ones")
@@ -106,7 +106,7 @@ func TestWhatCannotBeInheritedStopsWhoWould(t *testing.T) {
 			t.Errorf("%s: %v, want %q", called, err, text)
 		}
 	}
-	b.inherit(inheritance)
+	b.Inherit(inheritance)
 	says("shop", `inherits from project "company", which does not exist`)
 	says("lab", "")
 	b.put(t, appProject("company", nil, everywhere("[")))
@@ -117,9 +117,9 @@ func TestWhatCannotBeInheritedStopsWhoWould(t *testing.T) {
 		t.Fatal(err)
 	}
 	says("shop", "does not exist")
-	b.inherit("nonsense: [")
+	b.Inherit("nonsense: [")
 	says("lab", "globalProjects in argocd-cm cannot be read")
-	b.inherit("")
+	b.Inherit("")
 	says("shop", "")
 	says("lab", "")
 }

@@ -1,34 +1,31 @@
-package agent
+package place
 
 import (
 	"log/slog"
 	"strings"
 	"testing"
 
-	"k8s.io/client-go/rest"
-
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
-	"github.com/slipway-gitops/slipway/internal/outward"
 )
 
 func TestAChangeOfExclusionsIsReportedOnce(t *testing.T) {
 	t.Parallel()
-	s := newSettings(func() {})
+	s := NewSettings(func() {})
 	e := newExclusions(s, slog.New(slog.DiscardHandler))
 	if _, changed, err := e.refresh(); changed || err != nil {
 		t.Errorf("nothing has changed: %t, %v", changed, err)
 	}
-	s.configs[configArgoCD] = map[string]string{diff.KeyExclusions: "[{kinds: [Pod]}]"}
+	s.configs[ConfigArgoCD] = map[string]string{diff.KeyExclusions: "[{kinds: [Pod]}]"}
 	if read, changed, err := e.refresh(); !changed || err != nil || !read.Excludes(object.Kind{Kind: "Pod"}, "") {
 		t.Errorf("%v, %t, %v", read, changed, err)
 	}
 	if _, changed, _ := e.refresh(); changed {
 		t.Error("it is the same as before")
 	}
-	s.configs[configArgoCD] = map[string]string{diff.KeyExclusions: "[{"}
+	s.configs[ConfigArgoCD] = map[string]string{diff.KeyExclusions: "[{"}
 	if _, changed, err := e.refresh(); !changed || err == nil {
 		t.Errorf("%t, %v", changed, err)
 	}
@@ -40,9 +37,8 @@ func TestAChangeOfExclusionsIsReportedOnce(t *testing.T) {
 func TestAClusterIsOpenedAgainForOtherExclusionsAndNotForWrongOnes(t *testing.T) {
 	t.Parallel()
 	s := settingsWith(nil)
-	c := newClusters(Config{REST: &rest.Config{Host: "https://127.0.0.1:4"}, Log: slog.New(slog.DiscardHandler), Outbound: &outward.Policy{Private: true}},
-		s, accountsOf(t), func(live.Event) {}, func() {})
-	t.Cleanup(c.close)
+	c := NewClusters(opensWith(t, s))
+	t.Cleanup(c.Close)
 	dest := v1alpha1.ApplicationDestination{Server: v1alpha1.InClusterServer}
 	open := func() *live.Cluster {
 		t.Helper()
@@ -55,7 +51,7 @@ func TestAClusterIsOpenedAgainForOtherExclusionsAndNotForWrongOnes(t *testing.T)
 	set := func(text string) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.configs[configArgoCD] = map[string]string{diff.KeyExclusions: text}
+		s.configs[ConfigArgoCD] = map[string]string{diff.KeyExclusions: text}
 	}
 	pods := object.Kind{Kind: "Pod"}
 	first := open()

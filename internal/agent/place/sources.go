@@ -1,4 +1,4 @@
-package agent
+package place
 
 import (
 	"context"
@@ -14,11 +14,11 @@ import (
 	gitsource "github.com/slipway-gitops/slipway/internal/source/git"
 )
 
-// sources resolves what Applications deploy, with the credentials of the settings, and knows who follows what.
-type sources struct {
-	pool     *gitsource.Pool
-	settings *settings
-	resolved func(revision string) // called for each revision that is fetched; nil for nobody
+// Sources resolves what Applications deploy, with the credentials of the settings, and knows who follows what.
+type Sources struct {
+	pool      *gitsource.Pool
+	settings  *Settings
+	OnResolve func(revision string) // called for each revision that is fetched; nil for nobody
 
 	mu      sync.Mutex
 	follows map[registry.Name][]follow
@@ -50,9 +50,13 @@ type follow struct {
 	stop func()
 }
 
-var _ engine.Sources = (*sources)(nil)
+// NewSources resolves what settings have credentials for.
+func NewSources(pool *gitsource.Pool, s *Settings) *Sources { return &Sources{pool: pool, settings: s} }
 
-func (s *sources) repo(project string, src v1alpha1.ApplicationSource) (*gitsource.Repo, gitsource.Revision, error) {
+var _ engine.Sources = (*Sources)(nil)
+
+// Repo finds the repository of a source, with the credential that a project has for it, and the revision that it names.
+func (s *Sources) Repo(project string, src v1alpha1.ApplicationSource) (*gitsource.Repo, gitsource.Revision, error) {
 	rev := gitsource.Revision{Name: src.TargetRevision, TagPrefix: src.TagPrefix}
 	if src.RepoURL == "" {
 		return nil, rev, errors.New("spec.source.repoURL is empty: say which repository to deploy from")
@@ -61,7 +65,7 @@ func (s *sources) repo(project string, src v1alpha1.ApplicationSource) (*gitsour
 		return nil, rev, errors.New("charts and artifacts from registries are not supported by this version: vendor the chart in Git")
 	}
 	key := reach{project, src.RepoURL}
-	version := s.settings.version.Load() // before the credential is looked up: at worst it is looked up again
+	version := s.settings.Version() // before the credential is looked up: at worst it is looked up again
 	s.mu.Lock()
 	if s.version != version || s.known == nil {
 		s.version, s.known = version, map[reach]reached{}
@@ -71,7 +75,7 @@ func (s *sources) repo(project string, src v1alpha1.ApplicationSource) (*gitsour
 	if ok {
 		return r.repo, rev, r.err
 	}
-	cred, err := s.settings.credential(project, src.RepoURL)
+	cred, err := s.settings.Credential(project, src.RepoURL)
 	if err == nil {
 		r.repo, err = s.pool.Get(src.RepoURL, cred)
 	}
@@ -88,8 +92,8 @@ func (s *sources) repo(project string, src v1alpha1.ApplicationSource) (*gitsour
 }
 
 // Fetch implements engine.Sources.
-func (s *sources) Fetch(ctx context.Context, project string, src v1alpha1.ApplicationSource, since time.Time) (engine.Fetched, error) {
-	repo, rev, err := s.repo(project, src)
+func (s *Sources) Fetch(ctx context.Context, project string, src v1alpha1.ApplicationSource, since time.Time) (engine.Fetched, error) {
+	repo, rev, err := s.Repo(project, src)
 	if err != nil {
 		return engine.Fetched{}, err
 	}
@@ -99,8 +103,8 @@ func (s *sources) Fetch(ctx context.Context, project string, src v1alpha1.Applic
 	if err != nil {
 		return engine.Fetched{}, err
 	}
-	if s.resolved != nil {
-		s.resolved(resolved.Commit)
+	if s.OnResolve != nil {
+		s.OnResolve(resolved.Commit)
 	}
 	tree, err := repo.Tree(ctx, resolved.Commit)
 	if err != nil {
@@ -109,11 +113,11 @@ func (s *sources) Fetch(ctx context.Context, project string, src v1alpha1.Applic
 	return engine.Fetched{Tree: tree, Scope: project + "/" + repo.Scope()}, nil
 }
 
-// follow makes an Application hear of the revisions that its specification names, and of no others.
-func (s *sources) follow(id registry.Name, app *v1alpha1.Application) {
+// Follow makes an Application hear of the revisions that its specification names, and of no others.
+func (s *Sources) Follow(id registry.Name, app *v1alpha1.Application) {
 	wanted := map[what]*gitsource.Repo{}
 	for _, src := range app.Spec.EffectiveSources() {
-		if repo, rev, err := s.repo(app.Spec.ProjectName(), src); err == nil {
+		if repo, rev, err := s.Repo(app.Spec.ProjectName(), src); err == nil {
 			wanted[what{repo.Scope(), rev}] = repo
 		}
 	}
@@ -141,7 +145,7 @@ func (s *sources) follow(id registry.Name, app *v1alpha1.Application) {
 	s.follows[id] = kept
 }
 
-func (s *sources) drop(id registry.Name, f follow) {
+func (s *Sources) drop(id registry.Name, f follow) {
 	f.stop()
 	delete(s.byWhat[f.what], id)
 	if len(s.byWhat[f.what]) == 0 {
@@ -149,8 +153,8 @@ func (s *sources) drop(id registry.Name, f follow) {
 	}
 }
 
-// unfollow ends what follow began.
-func (s *sources) unfollow(id registry.Name) {
+// Unfollow ends what follow began.
+func (s *Sources) Unfollow(id registry.Name) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range s.follows[id] {
@@ -159,8 +163,8 @@ func (s *sources) unfollow(id registry.Name) {
 	delete(s.follows, id)
 }
 
-// followers returns the Applications that follow a revision that changed.
-func (s *sources) followers(c gitsource.Change) []registry.Name {
+// Followers returns the Applications that follow a revision that changed.
+func (s *Sources) Followers(c gitsource.Change) []registry.Name {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	seen := map[registry.Name]bool{}
@@ -175,23 +179,6 @@ func (s *sources) followers(c gitsource.Change) []registry.Name {
 	}
 	slices.SortFunc(out, func(a, b registry.Name) int { return strings.Compare(a.String(), b.String()) })
 	return out
-}
-
-// revisionsMoved queues the Applications that a change of a repository concerns: those for which something that they
-// read is not what it was. The others are told nothing, and nothing is written for them.
-func (a *Agent) revisionsMoved(c gitsource.Change) {
-	followers := a.sources.followers(c)
-	a.background.Go(func() {
-		ctx, parent := a.ctx, ""
-		for _, id := range followers {
-			if app, ok := a.registry.Get(id); ok && !a.engine.Unaffected(ctx, app) {
-				if parent == "" {
-					parent = a.traces.moved(c.Revisions)
-				}
-				a.registry.Ask(id, registry.Ask{Trace: parent}, true)
-			}
-		}
-	})
 }
 
 // slowSource is how long a turn waits for a repository with its places.

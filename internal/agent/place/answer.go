@@ -1,4 +1,4 @@
-package agent
+package place
 
 import (
 	"bytes"
@@ -72,8 +72,8 @@ func (d discreet) RoundTrip(r *http.Request) (*http.Response, error) {
 // WrappedRoundTripper implements net.RoundTripperWrapper.
 func (d discreet) WrappedRoundTripper() http.RoundTripper { return d.RoundTripper }
 
-// refusalOf is why a cluster could not be used, without the words of what answered.
-func refusalOf(err error) error {
+// RefusalOf is why a cluster could not be used, without the words of what answered.
+func RefusalOf(err error) error {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) && status.Status().Code > 0 {
 		return fmt.Errorf("it answers with %s", outward.Status(int(status.Status().Code)))
@@ -81,7 +81,7 @@ func refusalOf(err error) error {
 	return errors.New(outward.Reason(err))
 }
 
-// versionOf is the version of a cluster; "" for a text that is none.
-func versionOf(text string) string {
+// VersionOf is the version of a cluster; "" for a text that is none.
+func VersionOf(text string) string {
 	return regexp.MustCompile(`^v?\d{1,3}\.\d{1,3}\.\d{1,4}`).FindString(text)
 }

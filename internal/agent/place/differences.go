@@ -1,4 +1,4 @@
-package agent
+package place
 
 import (
 	"log/slog"
@@ -9,9 +9,9 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/diff"
 )
 
-// differences is what argocd-cm says about differences. It is read again only when that changes, so that what was made
+// Differences is what argocd-cm says about differences. It is read again only when that changes, so that what was made
 // of it can be kept.
-type differences struct {
+type Differences struct {
 	config func() map[string]string
 	log    *slog.Logger
 
@@ -20,18 +20,19 @@ type differences struct {
 	read *diff.Settings
 }
 
-func newDifferences(config func() map[string]string, log *slog.Logger) *differences {
-	return &differences{config: config, log: log}
+// NewDifferences reads what config says.
+func NewDifferences(config func() map[string]string, log *slog.Logger) *Differences {
+	return &Differences{config: config, log: log}
 }
 
-// get returns the settings in force.
-func (d *differences) get() *diff.Settings {
-	read, _ := d.refresh()
+// Get returns the settings in force.
+func (d *Differences) Get() *diff.Settings {
+	read, _ := d.Refresh()
 	return read
 }
 
-// refresh reads the settings again, and reports whether they are others than before. Their mistakes are logged.
-func (d *differences) refresh() (*diff.Settings, bool) {
+// Refresh reads the settings again, and reports whether they are others than before. Their mistakes are logged.
+func (d *Differences) Refresh() (*diff.Settings, bool) {
 	data := map[string]string{}
 	for key, value := range d.config() {
 		if strings.HasPrefix(key, "resource.customizations") && !strings.Contains(key, ".health.") && !strings.Contains(key, ".actions.") ||

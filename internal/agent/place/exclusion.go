@@ -1,4 +1,4 @@
-package agent
+package place
 
 import (
 	"log/slog"
@@ -9,7 +9,7 @@ import (
 
 // exclusions are the kinds that argocd-cm has this installation leave alone.
 type exclusions struct {
-	settings *settings
+	settings *Settings
 	log      *slog.Logger
 
 	mu   sync.Mutex
@@ -18,7 +18,7 @@ type exclusions struct {
 	err  error
 }
 
-func newExclusions(s *settings, log *slog.Logger) *exclusions {
+func newExclusions(s *Settings, log *slog.Logger) *exclusions {
 	return &exclusions{settings: s, log: log}
 }
 
@@ -30,7 +30,7 @@ func (e *exclusions) get() (*diff.Exclusions, error) {
 
 // refresh reads the settings again, and reports whether they differ from before. A fault in them is logged.
 func (e *exclusions) refresh() (read *diff.Exclusions, changed bool, err error) {
-	config := e.settings.config(configArgoCD)
+	config := e.settings.Config(ConfigArgoCD)
 	text := [2]string{config[diff.KeyExclusions], config[diff.KeyInclusions]}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -39,7 +39,7 @@ func (e *exclusions) refresh() (read *diff.Exclusions, changed bool, err error) 
 	}
 	e.text = text
 	if e.read, e.err = diff.ParseExclusions(config); e.err != nil {
-		e.log.Warn("nothing is synced until the exclusions can be read", "configmap", configArgoCD, "err", e.err)
+		e.log.Warn("nothing is synced until the exclusions can be read", "configmap", ConfigArgoCD, "err", e.err)
 	}
 	return e.read, true, e.err
 }

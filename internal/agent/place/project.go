@@ -1,4 +1,4 @@
-package agent
+package place
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"reflect"
 	"slices"
 	"sync"
@@ -15,21 +16,21 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
-	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/project"
 )
 
-// projects holds the rules of the AppProjects in the agent's namespace, with what they inherit from global projects. It
+// Projects holds the rules of the AppProjects in the agent's namespace, with what they inherit from global projects. It
 // is the store that their watch feeds.
-type projects struct {
+type Projects struct {
 	namespace string
 	changed   func(name string)
-	moved     func(name string) // told of every change; nil for nobody
+	OnMove    func(name string) // told of every change; nil for nobody
 	log       *slog.Logger
 	ready     chan struct{} // closed after the first complete list
 	once      sync.Once
@@ -57,16 +58,17 @@ type compiled struct {
 	budget string // for deletions, an annotation
 }
 
-var _ engine.Projects = (*projects)(nil)
+var _ engine.Projects = (*Projects)(nil)
 
-func newProjects(namespace string, changed func(name string), log *slog.Logger) *projects {
-	return &projects{
+// NewProjects makes the projects of a namespace. It tells changed whose Applications may do something else now.
+func NewProjects(namespace string, changed func(name string), log *slog.Logger) *Projects {
+	return &Projects{
 		namespace: namespace, changed: changed, log: log, ready: make(chan struct{}), seen: map[string]decoded{}, known: map[string]compiled{},
 	}
 }
 
 // Rules implements engine.Projects.
-func (p *projects) Rules(called string) (*project.Rules, error) {
+func (p *Projects) Rules(called string) (*project.Rules, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c, ok := p.known[called]
@@ -77,8 +79,8 @@ func (p *projects) Rules(called string) (*project.Rules, error) {
 	return c.rules, c.err
 }
 
-// inherit takes globalProjects of argocd-cm.
-func (p *projects) inherit(text string) {
+// Inherit takes globalProjects of argocd-cm.
+func (p *Projects) Inherit(text string) {
 	p.mu.Lock()
 	if text == p.text {
 		p.mu.Unlock()
@@ -92,7 +94,7 @@ func (p *projects) inherit(text string) {
 }
 
 // compile makes the rules of projects anew and returns those that are not what they were. Callers hold the lock.
-func (p *projects) compile(wanted func(called string) bool) []string {
+func (p *Projects) compile(wanted func(called string) bool) []string {
 	var changed []string
 	for called, one := range p.seen {
 		if !wanted(called) {
@@ -110,7 +112,7 @@ func (p *projects) compile(wanted func(called string) bool) []string {
 	return changed
 }
 
-func (p *projects) compileOne(called string, one decoded) compiled {
+func (p *Projects) compileOne(called string, one decoded) compiled {
 	switch {
 	case one.err != nil:
 		return compiled{err: one.err}
@@ -140,7 +142,7 @@ func (p *projects) compileOne(called string, one decoded) compiled {
 }
 
 // concerned reports whether a project is another one, or inherits from it. Callers hold the lock.
-func (p *projects) concerned(called, by string) bool {
+func (p *Projects) concerned(called, by string) bool {
 	if called == by {
 		return true
 	}
@@ -151,7 +153,7 @@ func (p *projects) concerned(called, by string) bool {
 }
 
 // tell says what is wrong with projects that changed, and lets their Applications have a turn.
-func (p *projects) tell(changed []string) {
+func (p *Projects) tell(changed []string) {
 	for _, called := range changed {
 		rules, err := p.Rules(called)
 		switch {
@@ -164,32 +166,23 @@ func (p *projects) tell(changed []string) {
 	}
 }
 
-// watchProjects starts the watch on AppProjects; the channel closes after the first complete list.
-func (a *Agent) watchProjects(ctx context.Context, g *errgroup.Group) <-chan struct{} {
-	in := a.apps.Dynamic.Resource(v1alpha1.Resource(v1alpha1.ResourceAppProjects)).Namespace(a.cfg.Namespace)
+// Watch starts the watch on AppProjects; the channel closes after the first complete list.
+func (p *Projects) Watch(ctx context.Context, g *errgroup.Group, client dynamic.Interface) <-chan struct{} {
+	in := client.Resource(v1alpha1.Resource(v1alpha1.ResourceAppProjects)).Namespace(p.namespace)
 	lw := &cache.ListWatch{
 		ListWithContextFunc:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return in.List(ctx, o) },
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) { return in.Watch(ctx, o) },
 	}
-	r := cache.NewReflectorWithOptions(lw, nil, a.projects, cache.ReflectorOptions{Name: "projects", Clock: live.ClockUntil(ctx)})
+	r := cache.NewReflectorWithOptions(lw, nil, p, cache.ReflectorOptions{Name: "projects", Clock: live.ClockUntil(ctx)})
 	g.Go(func() error { r.RunWithContext(ctx); return nil })
-	return a.projects.ready
-}
-
-// projectChanged queues the Applications of a project: what they may do may be another now.
-func (a *Agent) projectChanged(called string) {
-	a.registry.Each(func(id registry.Name, app *v1alpha1.Application) {
-		if app.Spec.ProjectName() == called {
-			a.queue.Add(id)
-		}
-	})
+	return p.ready
 }
 
 // Add takes a new project.
-func (p *projects) Add(v any) error { return p.Update(v) }
+func (p *Projects) Add(v any) error { return p.Update(v) }
 
 // Update takes a changed project. One that cannot be read permits nothing and does not stop the others.
-func (p *projects) Update(v any) error {
+func (p *Projects) Update(v any) error {
 	u, ok := v.(*unstructured.Unstructured)
 	if !ok {
 		return fmt.Errorf("watch of AppProjects delivered a %T", v)
@@ -199,8 +192,8 @@ func (p *projects) Update(v any) error {
 	p.seen[u.GetName()] = one
 	changed := p.compile(func(called string) bool { return p.concerned(called, u.GetName()) })
 	p.mu.Unlock()
-	if p.moved != nil {
-		p.moved(u.GetName())
+	if p.OnMove != nil {
+		p.OnMove(u.GetName())
 	}
 	p.tell(changed)
 	return nil
@@ -220,7 +213,7 @@ func decode(u *unstructured.Unstructured) decoded {
 }
 
 // Delete takes a project out.
-func (p *projects) Delete(v any) error {
+func (p *Projects) Delete(v any) error {
 	u, ok := v.(*unstructured.Unstructured)
 	if !ok {
 		return fmt.Errorf("watch of AppProjects delivered a %T", v)
@@ -229,21 +222,21 @@ func (p *projects) Delete(v any) error {
 	return nil
 }
 
-func (p *projects) drop(called string) {
+func (p *Projects) drop(called string) {
 	p.mu.Lock()
 	delete(p.seen, called)
 	delete(p.known, called)
 	changed := p.compile(func(other string) bool { return p.concerned(other, called) })
 	p.mu.Unlock()
-	if p.moved != nil {
-		p.moved(called)
+	if p.OnMove != nil {
+		p.OnMove(called)
 	}
 	p.changed(called)
 	p.tell(changed)
 }
 
 // Replace takes a complete list.
-func (p *projects) Replace(items []any, _ string) error {
+func (p *Projects) Replace(items []any, _ string) error {
 	listed := make(map[string]bool, len(items))
 	for _, v := range items {
 		if err := p.Update(v); err != nil {
@@ -269,4 +262,22 @@ func (p *projects) Replace(items []any, _ string) error {
 }
 
 // Resync has nothing to do.
-func (p *projects) Resync() error { return nil }
+func (p *Projects) Resync() error { return nil }
+
+// Names returns the names of all projects.
+func (p *Projects) Names() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Collect(maps.Keys(p.seen))
+}
+
+// Get returns a project as last seen; nil for none. One that cannot be read is there, and has nothing but its name.
+func (p *Projects) Get(called, namespace string) *v1alpha1.AppProject {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	one, ok := p.seen[called]
+	if ok && one.project == nil {
+		return &v1alpha1.AppProject{ObjectMeta: metav1.ObjectMeta{Name: called, Namespace: namespace}}
+	}
+	return one.project
+}

@@ -1,4 +1,4 @@
-package agent
+package place
 
 import (
 	"log/slog"
@@ -10,7 +10,7 @@ import (
 
 // tracking is what argocd-cm says about how objects are marked as those of an Application.
 type tracking struct {
-	settings     *settings
+	settings     *Settings
 	installation string // where the settings name none
 	log          *slog.Logger
 
@@ -19,7 +19,7 @@ type tracking struct {
 	read object.Tracking
 }
 
-func newTracking(s *settings, installation string, log *slog.Logger) *tracking {
+func newTracking(s *Settings, installation string, log *slog.Logger) *tracking {
 	return &tracking{settings: s, installation: installation, log: log, read: object.Tracking{Installation: installation}}
 }
 
@@ -31,7 +31,7 @@ func (t *tracking) get() object.Tracking {
 
 // refresh reads the settings again, and reports whether they say something else than before. Their mistakes are logged.
 func (t *tracking) refresh() (object.Tracking, bool) {
-	config := t.settings.config(configArgoCD)
+	config := t.settings.Config(ConfigArgoCD)
 	text := strings.Join([]string{config[object.KeyTrackingMethod], config[object.KeyTrackingLabel], config[object.KeyInstallation]}, "\x00")
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -40,7 +40,7 @@ func (t *tracking) refresh() (object.Tracking, bool) {
 	}
 	read, err := object.ParseTracking(config)
 	if err != nil {
-		t.log.Warn("a setting about tracking is not in force", "configmap", configArgoCD, "err", err)
+		t.log.Warn("a setting about tracking is not in force", "configmap", ConfigArgoCD, "err", err)
 	}
 	if read.Installation == "" {
 		read.Installation = t.installation

@@ -1,4 +1,4 @@
-package agent
+package place
 
 import (
 	"fmt"
@@ -44,9 +44,9 @@ func (s *recorder) last() string {
 	return s.asked[len(s.asked)-1]
 }
 
-func settingsWith(config map[string]string) *settings {
-	s := newSettings(func() {})
-	s.configs[configArgoCD] = config
+func settingsWith(config map[string]string) *Settings {
+	s := NewSettings(func() {})
+	s.configs[ConfigArgoCD] = config
 	return s
 }
 
@@ -84,9 +84,9 @@ func TestWhoSyncsAct(t *testing.T) {
 		{"as nobody without a project", "gone", "https://one", "web", on, "", `project "gone" does not exist`},
 		{"not even where it is not enforced", "gone", "https://one", "web", map[string]string{keyImpersonate: "true", keyEnforce: "false"}, "", "does not exist"},
 	} {
-		cl := &clusters{settings: settingsWith(c.config), rules: rules}
+		cl := &Clusters{Settings: settingsWith(c.config), Rules: rules}
 		got := cl.actor(c.project, clusterEntry{server: c.server}, c.namespace)
-		if got.user != c.user || (got.denial == "") != (c.denial == "") || !strings.Contains(got.denial, c.denial) {
+		if got.user != c.user || (got.Denial == "") != (c.denial == "") || !strings.Contains(got.Denial, c.denial) {
 			t.Errorf("%s: %+v", c.name, got)
 		}
 	}
@@ -102,7 +102,7 @@ func TestClientsActAsWhoTheyShould(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &destination{rest: config, target: apply.Target{Client: own}}
+	d := &Destination{rest: config, Target: apply.Target{Client: own}}
 	key := object.Key{Kind: "ConfigMap", Namespace: "b", Name: "a"}
 	res := live.Resource{Kind: key.GroupKind(), Version: "v1", Plural: "configmaps", Namespaced: true}
 	leave, err := guard.JudgeObject(key, object.ConsentUnset, guard.Loss{})
@@ -110,12 +110,12 @@ func TestClientsActAsWhoTheyShould(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		who         actor
+		who         Actor
 		read, write string
 	}{
-		{actor{}, "GET ", "DELETE "},
-		{actor{user: "system:serviceaccount:web:deployer"}, "GET system:serviceaccount:web:deployer", "DELETE system:serviceaccount:web:deployer"},
-		{actor{denial: "no account"}, "GET ", ""},
+		{Actor{}, "GET ", "DELETE "},
+		{Actor{user: "system:serviceaccount:web:deployer"}, "GET system:serviceaccount:web:deployer", "DELETE system:serviceaccount:web:deployer"},
+		{Actor{Denial: "no account"}, "GET ", ""},
 	} {
 		client, err := d.actors.client(c.who, d)
 		if err != nil {
@@ -128,7 +128,7 @@ func TestClientsActAsWhoTheyShould(t *testing.T) {
 		if got := server.last(); got != c.write {
 			t.Errorf("%+v writes as %q", c.who, got)
 		}
-		if denied := c.who.denial != ""; denied != (err != nil) || denied && (apply.Retriable(err) || !strings.HasSuffix(apply.Explain(key, err), "no account")) {
+		if denied := c.who.Denial != ""; denied != (err != nil) || denied && (apply.Retriable(err) || !strings.HasSuffix(apply.Explain(key, err), "no account")) {
 			t.Errorf("%+v: %v", c.who, err)
 		}
 		if again, _ := d.actors.client(c.who, d); again != client {
@@ -136,7 +136,7 @@ func TestClientsActAsWhoTheyShould(t *testing.T) {
 		}
 	}
 	for i := range 3 * maxActors {
-		if _, err := d.actors.client(actor{user: fmt.Sprint(i)}, d); err != nil {
+		if _, err := d.actors.client(Actor{user: fmt.Sprint(i)}, d); err != nil {
 			t.Fatal(err)
 		}
 	}

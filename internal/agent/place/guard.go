@@ -1,4 +1,4 @@
-package agent
+package place
 
 import (
 	"bytes"
@@ -13,14 +13,14 @@ import (
 	"k8s.io/client-go/transport"
 )
 
-// refusedInShadow is what whoever tries to write in shadow mode is told.
-const refusedInShadow = "shadow mode writes nothing"
+// RefusedInShadow is what whoever tries to write in shadow mode is told.
+const RefusedInShadow = "shadow mode writes nothing"
 
-// refuseWrites lets requests pass that change nothing: reads and dry runs, and answers others with why. It stands between
+// RefuseWrites lets requests pass that change nothing: reads and dry runs, and answers others with why. It stands between
 // the agent and every API server, so that shadow mode does not depend on each place that could write.
-func refuseWrites(log *slog.Logger, why string) transport.WrapperFunc {
+func RefuseWrites(log *slog.Logger, why string) transport.WrapperFunc {
 	return func(next http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(req *http.Request) (*http.Response, error) {
+		return RoundTripper(func(req *http.Request) (*http.Response, error) {
 			if harmless(req) {
 				return next.RoundTrip(req)
 			}
@@ -60,3 +60,9 @@ func refusal(req *http.Request, why string) (*http.Response, error) {
 		ContentLength: int64(len(body)), Request: req,
 	}, nil
 }
+
+// RoundTripper is a function as an http.RoundTripper.
+type RoundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (f RoundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }

@@ -1,10 +1,12 @@
-package agent
+package place
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
+	"github.com/cespare/xxhash/v2"
 	"k8s.io/client-go/rest"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
@@ -24,7 +26,7 @@ type clusterEntry struct {
 
 // cluster finds the Secret of a destination by server, or by name where server is empty. Of several, one that is for the
 // project comes first, and then the first by name.
-func (s *settings) cluster(project, server, called string) (clusterEntry, bool) {
+func (s *Settings) cluster(project, server, called string) (clusterEntry, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var best clusterEntry
@@ -32,15 +34,15 @@ func (s *settings) cluster(project, server, called string) (clusterEntry, bool) 
 		if sec.kind != v1alpha1.SecretTypeCluster {
 			continue
 		}
-		if owner := sec.get("project"); owner != "" && owner != project {
+		if owner := sec.Get("project"); owner != "" && owner != project {
 			continue
 		}
-		if (server != "" && sec.get("server") == server) || (server == "" && sec.get("name") == called) {
-			if best.secret != "" && (best.owner > sec.get("project") || (best.owner == sec.get("project") && best.secret < name)) {
+		if (server != "" && sec.Get("server") == server) || (server == "" && sec.Get("name") == called) {
+			if best.secret != "" && (best.owner > sec.Get("project") || (best.owner == sec.Get("project") && best.secret < name)) {
 				continue
 			}
 			best = clusterEntry{
-				server: sec.get("server"), name: sec.get("name"), owner: sec.get("project"), secret: name, id: clusterID(name, sec.data["config"]), config: sec.data["config"],
+				server: sec.Get("server"), name: sec.Get("name"), owner: sec.Get("project"), secret: name, id: clusterID(name, sec.Data["config"]), config: sec.Data["config"],
 			}
 		}
 	}
@@ -48,15 +50,17 @@ func (s *settings) cluster(project, server, called string) (clusterEntry, bool) 
 }
 
 // has reports whether the Secret of a cluster is there, and says what it said.
-func (s *settings) has(entry clusterEntry) bool {
+func (s *Settings) has(entry clusterEntry) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	sec, ok := s.secrets[entry.secret]
-	return ok && sec.kind == v1alpha1.SecretTypeCluster && sec.get("server") == entry.server && clusterID(entry.secret, sec.data["config"]) == entry.id
+	return ok && sec.kind == v1alpha1.SecretTypeCluster && sec.Get("server") == entry.server && clusterID(entry.secret, sec.Data["config"]) == entry.id
 }
 
 // clusterID changes with what a cluster Secret says of the connection.
-func clusterID(name string, config []byte) string { return fmt.Sprintf("%s %x", name, hashOf(config)) }
+func clusterID(name string, config []byte) string {
+	return fmt.Sprintf("%s %x", name, xxhash.Sum64(config))
+}
 
 // rest reads the connection of a cluster Secret. Only what needs no program on the agent's machine is taken.
 func (c clusterEntry) rest() (*rest.Config, error) {
@@ -93,6 +97,22 @@ func (c clusterEntry) rest() (*rest.Config, error) {
 			CertData: in.TLSClientConfig.CertData, KeyData: in.TLSClientConfig.KeyData,
 		},
 	}, nil
+}
+
+// ClusterConfig reads the connection that a cluster Secret describes, or would describe: name is its own, data what it holds. It connects
+// to nothing but what the policy allows.
+func ClusterConfig(name string, data map[string][]byte, policy *outward.Policy) (*rest.Config, error) {
+	config, err := clusterEntry{server: strings.TrimSpace(string(data["server"])), secret: name, config: data["config"]}.rest()
+	if err != nil {
+		return nil, err
+	}
+	return bounded(config, policy)
+}
+
+// CheckConnection finds what is wrong in the connection that a cluster Secret would describe.
+func CheckConnection(name, server string, config []byte) error {
+	_, err := clusterEntry{server: server, secret: name, config: config}.rest()
+	return err
 }
 
 // bounded gives a configuration that connects to nothing but what the policy allows, and has config do so as well. All

@@ -1,4 +1,4 @@
-package agent
+package place
 
 import (
 	"log/slog"
@@ -12,7 +12,7 @@ import (
 
 // scripts is what users' scripts in argocd-cm make of health. They are compiled again only when they change.
 type scripts struct {
-	settings *settings
+	settings *Settings
 	log      *slog.Logger
 
 	mu       sync.Mutex
@@ -21,7 +21,7 @@ type scripts struct {
 	edition  int
 }
 
-func newScripts(s *settings, log *slog.Logger) *scripts { return &scripts{settings: s, log: log} }
+func newScripts(s *Settings, log *slog.Logger) *scripts { return &scripts{settings: s, log: log} }
 
 // get returns the scripts in force, nil when there are none, and a text that is another one after every change of them.
 func (s *scripts) get() (*health.Assessor, string) {
@@ -32,7 +32,7 @@ func (s *scripts) get() (*health.Assessor, string) {
 // refresh reads the scripts again, and reports whether they are others than before. Their mistakes are logged.
 func (s *scripts) refresh() (assessor *health.Assessor, edition string, changed bool) {
 	data := map[string]string{}
-	for key, value := range s.settings.config(configArgoCD) {
+	for key, value := range s.settings.Config(ConfigArgoCD) {
 		if key == "resource.customizations" || strings.HasPrefix(key, "resource.customizations.health.") ||
 			strings.HasPrefix(key, "resource.customizations.useOpenLibs.") {
 			data[key] = value

@@ -1,14 +1,17 @@
-package agent
+package place
 
 import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
+
+	"github.com/slipway-gitops/slipway/internal/outward"
 )
 
 // What is at the address of a cluster, which users choose, is in no error of any client that is made for it.
@@ -41,7 +44,7 @@ func TestAClusterThatIsNoneSaysNothing(t *testing.T) {
 					_, _ = fmt.Fprint(w, c.body)
 				}))
 				t.Cleanup(s.Close)
-				config, err := bounded(&rest.Config{Host: s.URL}, thisMachine)
+				config, err := bounded(&rest.Config{Host: s.URL}, &outward.Policy{Private: true, Allow: outward.List{Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -53,14 +56,14 @@ func TestAClusterThatIsNoneSaysNothing(t *testing.T) {
 				if err == nil || strings.Contains(fmt.Sprintf("%v %+v", err, err), marker) != c.says {
 					t.Errorf("%d: %v", code, err)
 				}
-				if told := refusalOf(err); strings.Contains(told.Error(), marker) {
+				if told := RefusalOf(err); strings.Contains(told.Error(), marker) {
 					t.Errorf("%d is told as %v", code, told)
 				}
 			}
 		})
 	}
 	for text, want := range map[string]string{"v1.34.2+k3s1": "v1.34.2", "1.9.0": "1.9.0", marker: "", "v1.2.3" + marker: "v1.2.3", "": ""} {
-		if got := versionOf(text); got != want {
+		if got := VersionOf(text); got != want {
 			t.Errorf("the version of %q is %q", text, got)
 		}
 	}

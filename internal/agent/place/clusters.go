@@ -1,0 +1,263 @@
+// Package place is where Applications go, and with what: clusters, as whom to act there, repositories, projects, and the settings
+// that they come from.
+package place
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/transport"
+
+	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/engine"
+	"github.com/slipway-gitops/slipway/internal/engine/apply"
+	"github.com/slipway-gitops/slipway/internal/engine/health"
+	"github.com/slipway-gitops/slipway/internal/engine/live"
+	"github.com/slipway-gitops/slipway/internal/outward"
+	"github.com/slipway-gitops/slipway/internal/project"
+)
+
+// Clusters opens destination clusters when an Application first needs them. Each is on its own: one that hangs delays
+// the Applications that deploy to it and nobody else.
+type Clusters struct {
+	Options
+	scripts  *scripts
+	tracking *tracking
+	excluded *exclusions
+
+	mu      sync.Mutex
+	open    map[string]*Destination // by server and Secret
+	closing sync.WaitGroup
+}
+
+// Options is what clusters are opened with.
+type Options struct {
+	REST         *rest.Config // of the agent's own cluster
+	Settings     *Settings
+	Rules        func(project string) (*project.Rules, error)
+	Installation string          // where the settings name none
+	Outbound     *outward.Policy // of clusters that users describe
+	Shadow       bool            // nothing is written
+	Log          *slog.Logger
+
+	Notify  func(live.Event)
+	Kinds   func()                                                        // told of kinds that changed
+	Missed  func(wait string)                                             // told of what a look found that no event told; nil for nobody
+	Guard   transport.WrapperFunc                                         // in front of every request; nil for none
+	Observe func(server string) func(http.RoundTripper) http.RoundTripper // told how requests go; nil for nobody
+	// Opened is told of each connection to a cluster, by the cluster's key; nil for nobody. It must not block.
+	Opened func(key string, config *rest.Config, state *live.Cluster)
+}
+
+// Destination is a cluster that was opened.
+type Destination struct {
+	config string // identity of the configuration that it was opened with
+	entry  clusterEntry
+	rest   *rest.Config
+	socket *rest.Config // the same, for what dials by itself
+	Target apply.Target
+	actors actors
+
+	mu      sync.Mutex
+	clients map[Actor]dynamic.Interface
+}
+
+var _ engine.Clusters = (*Clusters)(nil)
+
+// NewClusters opens no cluster yet.
+func NewClusters(o Options) *Clusters {
+	return &Clusters{
+		Options: o, scripts: newScripts(o.Settings, o.Log), tracking: newTracking(o.Settings, o.Installation, o.Log),
+		excluded: newExclusions(o.Settings, o.Log), open: map[string]*Destination{},
+	}
+}
+
+// Target implements engine.Clusters.
+func (c *Clusters) Target(ctx context.Context, project string, dest v1alpha1.ApplicationDestination) (apply.Target, error) {
+	d, who, err := c.Reach(ctx, project, dest)
+	if err != nil {
+		return apply.Target{}, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	target := d.Target
+	target.Client, err = d.actors.client(who, d)
+	return target, err
+}
+
+// Reach opens the cluster that a project's Application deploys to, and says as whom it acts there.
+func (c *Clusters) Reach(ctx context.Context, project string, dest v1alpha1.ApplicationDestination) (*Destination, Actor, error) {
+	entry, err := c.find(project, dest)
+	if err != nil {
+		return nil, Actor{}, err
+	}
+	who := c.actor(project, entry, dest.Namespace)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	d, err := c.destination(ctx, entry)
+	return d, who, err
+}
+
+// KeyOf is the key of the cluster that a project's Application deploys to.
+func (c *Clusters) KeyOf(project string, dest v1alpha1.ApplicationDestination) (string, error) {
+	entry, err := c.find(project, dest)
+	return entry.key(), err
+}
+
+// SettingsChanged reads again what the settings say about clusters. It reports whether other Applications may differ for it, and
+// whether connections were closed.
+func (c *Clusters) SettingsChanged() (changed, closed bool) {
+	_, _, judged := c.scripts.refresh()
+	_, marked := c.tracking.refresh()
+	_, excluded, _ := c.excluded.refresh()
+	closed = c.prune()
+	return judged || marked || excluded || closed, closed
+}
+
+// Assessor is what users' scripts make of health; nil while there are none.
+func (c *Clusters) Assessor() *health.Assessor {
+	assessor, _ := c.scripts.get()
+	return assessor
+}
+
+// TrackingInstallation is what tells objects from those of other agents on the same cluster, "" for nothing.
+func (c *Clusters) TrackingInstallation() string { return c.tracking.get().Installation }
+
+// destination opens a cluster, or returns it as it was opened before. Callers hold the lock.
+func (c *Clusters) destination(ctx context.Context, entry clusterEntry) (*Destination, error) {
+	// Two projects may reach one server with credentials of their own, each over a connection of its own.
+	key := entry.key()
+	d := c.open[key]
+	judge, edition := c.scripts.get()
+	tracked := c.tracking.get()
+	excluded, err := c.excluded.get()
+	if err != nil {
+		return nil, err
+	}
+	// Objects are judged when they are seen, so other scripts or marks mean another look at all of them. What is excluded is
+	// watched no more.
+	id := entry.id + edition + " " + tracked.String() + " " + excluded.ID()
+	if d != nil && d.config == id {
+		return d, nil
+	}
+	config, socket := c.REST, c.REST
+	if entry.id != ownCluster {
+		if socket, err = entry.rest(); err != nil {
+			return nil, err
+		}
+		if config, err = bounded(socket, c.Outbound); err != nil {
+			return nil, fmt.Errorf("cluster Secret %s: %w", entry.secret, err)
+		}
+	}
+	config = rest.CopyConfig(config)
+	config.QPS, config.Burst = -1, -1
+	if c.Guard != nil {
+		config.Wrap(c.Guard)
+	}
+	if c.Observe != nil && entry.id != ownCluster {
+		config.Wrap(c.Observe(entry.server))
+	}
+	// It asks nothing of the cluster, so it cannot hang.
+	target, err := c.connect(ctx, config, live.Config{Server: entry.server, Health: judge, Tracking: tracked, Excluded: excluded, Shadow: c.Shadow})
+	if err != nil {
+		return nil, err
+	}
+	if d != nil {
+		c.closing.Go(d.Target.Live.Close)
+	}
+	d = &Destination{config: id, entry: entry, rest: config, socket: socket, Target: target}
+	c.open[key] = d
+	if c.Opened != nil {
+		c.Opened(key, config, target.Live)
+	}
+	return d, nil
+}
+
+// prune closes the connections whose Secret is gone, or is another one by now: what was taken away is not watched on. It
+// reports whether there were any. What is needed again is opened again by the next turn.
+func (c *Clusters) prune() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	pruned := false
+	for key, d := range c.open {
+		if d.entry.id == ownCluster || c.Settings.has(d.entry) {
+			continue
+		}
+		delete(c.open, key)
+		c.closing.Go(d.Target.Live.Close)
+		c.Log.Info("cluster closed", "server", d.entry.server, "why", "its Secret is gone, or has changed")
+		pruned = true
+	}
+	return pruned
+}
+
+// key tells connections apart: by server, and by whose credentials it is.
+func (e clusterEntry) key() string { return e.server + " " + e.secret }
+
+// Identify implements engine.Clusters.
+func (c *Clusters) Identify(called string, dest v1alpha1.ApplicationDestination) (project.Cluster, error) {
+	entry, err := c.find(called, dest)
+	if err != nil {
+		return project.Cluster{}, err
+	}
+	return project.Cluster{Server: entry.server, Name: entry.name, Project: entry.owner}, nil
+}
+
+// ownCluster is the id of the agent's own cluster when no Secret describes it.
+const ownCluster = "own"
+
+func (c *Clusters) find(project string, dest v1alpha1.ApplicationDestination) (clusterEntry, error) {
+	server := dest.Server
+	if server != "" && dest.Name != "" {
+		return clusterEntry{}, fmt.Errorf("spec.destination has both server and name: keep one of them")
+	}
+	if dest.Name == v1alpha1.InClusterName {
+		server = v1alpha1.InClusterServer
+	}
+	if server == "" && dest.Name == "" {
+		return clusterEntry{}, fmt.Errorf("spec.destination has neither server nor name: %s is the agent's own cluster", v1alpha1.InClusterServer)
+	}
+	entry, ok := c.Settings.cluster(project, server, dest.Name)
+	switch {
+	case ok:
+		return entry, nil
+	case server == v1alpha1.InClusterServer:
+		return clusterEntry{server: server, name: v1alpha1.InClusterName, id: ownCluster}, nil
+	case dest.Name != "":
+		return clusterEntry{}, fmt.Errorf("no cluster is called %q: add its Secret (label %s: cluster), or correct spec.destination.name", dest.Name, v1alpha1.LabelSecretType)
+	}
+	return clusterEntry{}, fmt.Errorf("no cluster is known at %s: add its Secret (label %s: cluster), or correct spec.destination.server", server, v1alpha1.LabelSecretType)
+}
+
+func (c *Clusters) connect(ctx context.Context, cfg *rest.Config, how live.Config) (apply.Target, error) {
+	client, err := apply.NewClient(cfg)
+	if err != nil {
+		return apply.Target{}, err
+	}
+	how.REST, how.Log, how.Notify, how.KindsChanged, how.Missed = cfg, c.Log, c.Notify, c.Kinds, c.Missed
+	state, err := live.Open(ctx, how)
+	if err != nil {
+		return apply.Target{}, err
+	}
+	return apply.Target{Client: client, Live: state}, nil
+}
+
+// Each calls f for every open cluster.
+func (c *Clusters) Each(f func(server string, t apply.Target)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, d := range c.open {
+		f(d.Target.Live.Server, d.Target)
+	}
+}
+
+// Close closes all clusters.
+func (c *Clusters) Close() {
+	c.Each(func(_ string, t apply.Target) { t.Live.Close() })
+	c.closing.Wait()
+}

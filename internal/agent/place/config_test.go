@@ -1,0 +1,73 @@
+package place
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"sync/atomic"
+	"testing"
+
+	"k8s.io/client-go/discovery"
+
+	"github.com/slipway-gitops/slipway/internal/outward"
+)
+
+func TestAClusterIsReachedWhereItWasChecked(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	api := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		_, _ = w.Write([]byte(`{"gitVersion":"v1.36.3"}`))
+	}))
+	t.Cleanup(api.Close)
+	entry := clusterEntry{server: api.URL, secret: "east", config: []byte(`{"bearerToken":"hidden","tlsClientConfig":{"insecure":true}}`)}
+	for _, server := range []string{
+		api.URL, "https://localhost:1", "https://127.1:6443", "https://2130706433", "https://[::1]", "https://[::ffff:127.0.0.1]:6443", "https://169.254.169.254",
+		"https://metadata.google.internal", "http://169.254.169.254", "169.254.169.254:80",
+	} {
+		config, err := clusterEntry{server: server, secret: "east", config: entry.config}.rest()
+		if err != nil {
+			t.Fatal(err)
+		}
+		bounded, err := bounded(config, &outward.Policy{Private: true})
+		if errors.Is(err, outward.ErrRefused) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		client, err := discovery.NewDiscoveryClientForConfig(bounded)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := client.RESTClient().Get().AbsPath("/version").Do(t.Context()).Raw(); !errors.Is(err, outward.ErrRefused) {
+			t.Errorf("%s: %v", server, err)
+		}
+	}
+	if n := asked.Load(); n > 0 {
+		t.Errorf("this machine was asked %d times", n)
+	}
+	// Where the operator allows it, all clients use the connections of one transport, with TLS as the Secret says.
+	socket, err := entry.rest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	allowed := &outward.Policy{Allow: outward.List{Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}}
+	config, err := bounded(socket, allowed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		client, err := discovery.NewDiscoveryClientForConfig(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v, err := client.ServerVersion(); err != nil || v.GitVersion != "v1.36.3" {
+			t.Errorf("%v %v", v, err)
+		}
+	}
+	if config.Transport == nil || socket.Dial == nil || !socket.Insecure {
+		t.Error("clients do not share a transport, or what dials by itself has lost its TLS")
+	}
+}
