@@ -17,7 +17,6 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/link"
 	"github.com/slipway-gitops/slipway/internal/agent/registry"
-	"github.com/slipway-gitops/slipway/internal/operate"
 )
 
 // argoCD has an Argo CD beside the agent work on the Applications. It asks for what people want in the fields and the
@@ -152,30 +151,18 @@ func (d *argoCD) health() agentapi.Component {
 	return c
 }
 
-func (d *argoCD) executors(v *verbs) map[agentapi.Kind]link.Executor {
-	return map[agentapi.Kind]link.Executor{
-		agentapi.KindSync: func(ctx context.Context, cmd agentapi.Command) (any, error) {
-			return v.syncBy(ctx, cmd, operate.SyncBeside)
-		},
-		agentapi.KindRefresh: func(ctx context.Context, cmd agentapi.Command) (any, error) {
-			return v.refreshBy(ctx, cmd, operate.RefreshBeside)
-		},
-		agentapi.KindRollback: func(ctx context.Context, cmd agentapi.Command) (any, error) {
-			return v.rollbackBy(ctx, cmd, operate.RollbackBeside)
-		},
-		agentapi.KindDiff: func(ctx context.Context, cmd agentapi.Command) (any, error) {
-			out, err := v.diff(ctx, cmd)
-			return diffBeside(out, err, cmd.Target.Name)
-		},
-		agentapi.KindPreview: func(ctx context.Context, cmd agentapi.Command) (any, error) {
-			out, err := v.preview(ctx, cmd)
-			return previewBeside(out, err)
-		},
+func (d *argoCD) refine(run map[agentapi.Kind]link.Executor) {
+	for kind, beside := range map[agentapi.Kind]func(any, error, string) (any, error){agentapi.KindDiff: diffBeside, agentapi.KindPreview: previewBeside} {
+		plain := run[kind]
+		run[kind] = func(ctx context.Context, cmd agentapi.Command) (any, error) {
+			out, err := plain(ctx, cmd)
+			return beside(out, err, cmd.Target.Name)
+		}
 	}
 }
 
 // previewBeside says once that the agent may not try objects out. That is no fault of the Application.
-func previewBeside(out any, err error) (any, error) {
+func previewBeside(out any, err error, _ string) (any, error) {
 	answer, ok := out.(api.Preview)
 	if err != nil || !ok {
 		return out, err

@@ -36,11 +36,11 @@ func (d *deleters) forget(uid types.UID) {
 	delete(d.of, uid)
 }
 
-// deletedBy returns who asked for the deletion of an Application; false where that is not known.
-func (a *Agent) deletedBy(app *v1alpha1.Application) (v1alpha1.Deletion, bool) {
-	a.deleters.mu.Lock()
-	by, ok := a.deleters.of[app.UID]
-	a.deleters.mu.Unlock()
+// by returns who asked for the deletion of an Application; false where that is not known.
+func (d *deleters) by(app *v1alpha1.Application) (v1alpha1.Deletion, bool) {
+	d.mu.Lock()
+	by, ok := d.of[app.UID]
+	d.mu.Unlock()
 	if ok {
 		return by, true
 	}

@@ -24,9 +24,8 @@ type driver interface {
 	listener
 	// engine is how a server is told of it.
 	engine() agentapi.Engine
-	// executors are the commands that it carries out in another way than by a change which the engine in this process
-	// understands.
-	executors(v *verbs) map[agentapi.Kind]link.Executor
+	// refine adds to the answers of commands what has to be said where it works.
+	refine(run map[agentapi.Kind]link.Executor)
 	// works reports whether an Application has its turns in this process.
 	works(id registry.Name) bool
 	// objects are those that Applications have in a cluster, by the cluster's key; state is what this process knows of it.
@@ -109,7 +108,7 @@ func (o *ownEngine) work(ctx context.Context, g *errgroup.Group) {
 	g.Go(func() error { return o.agent.lookAgain(ctx, secondLook) })
 }
 
-func (o *ownEngine) executors(*verbs) map[agentapi.Kind]link.Executor { return nil }
+func (o *ownEngine) refine(map[agentapi.Kind]link.Executor) {}
 
 func (o *ownEngine) works(id registry.Name) bool { return o.agent.shards.holds(id) }
 

@@ -139,7 +139,7 @@ func TestNoCommandSendsARequestAfterTheLeaseWasLost(t *testing.T) {
 	s := newStandThrough(t, tolled)
 	s.create()
 	s.synced(api.SyncRequest{})
-	run := s.verbs.executors()
+	run := s.executors()
 	tried := map[agentapi.Kind]bool{}
 	for _, c := range s.changes() {
 		tried[c.kind] = true
@@ -184,7 +184,7 @@ func TestACommandThatOnlyTriesAChangeWritesNothing(t *testing.T) {
 	s.await(func(app *v1alpha1.Application) bool { return app.Status.Sync.Status == v1alpha1.SyncStatusOutOfSync })
 	// A refresh knows of no dry run, and there is no such setting to delete.
 	refused := map[agentapi.Kind]bool{agentapi.KindRefresh: true, agentapi.KindSettingsDelete: true}
-	run := s.verbs.executors()
+	run := s.executors()
 	for _, c := range s.changes() {
 		if c.kind == agentapi.KindSync { // an operation of the Application
 			continue
@@ -227,7 +227,9 @@ func TestATerminalSendsNothingAfterTheLeaseWasLost(t *testing.T) {
 	open := terminalRequest{Resource: pod, Command: []string{"cat"}, Pipe: true}
 	ctx, p := underLease(t, 1<<20)
 	w, done := newWire(), make(chan error, 1)
-	go func() { done <- s.verbs.terminal(ctx, s.command(agentapi.KindResourceTerminal, open), w) }()
+	go func() {
+		done <- s.verbs.streamers()[agentapi.KindResourceTerminal](ctx, s.command(agentapi.KindResourceTerminal, open), w)
+	}()
 	w.in <- agentapi.Chunk{Data: []byte("typed before")}
 	w.await(t, "typed before")
 	p.lose()

@@ -66,7 +66,7 @@ func (l *ledger) deletedBeside(app *v1alpha1.Application) {
 		}
 		had = append(had, k)
 	}
-	d := deletionOf(app, l.agent.deletedBy, had, kept)
+	d := deletionOf(app, l.agent.deleters.by, had, kept)
 	d.Engine = string(agentapi.EngineArgoCD)
 	d.Notes = append(d.Notes, "Argo CD deleted it, and the entry is made of its last status: every object in it counts as deleted, "+
 		"those that were to be kept already among them")

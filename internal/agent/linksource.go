@@ -57,7 +57,7 @@ func newLinkSource(a *Agent) *linkSource {
 	s.happenings = newHappenings(func(e agentapi.Event) {
 		e.Message, e.Reason = s.redactText(e.Message), s.redactText(e.Reason)
 		s.link.Event(e)
-	}, a.deletedBy)
+	}, a.deleters.by)
 	s.sets = &setStore{changed: s.setChanged, unready: map[string]bool{}, raw: map[registry.Name][]byte{}}
 	return s
 }

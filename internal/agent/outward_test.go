@@ -14,11 +14,6 @@ import (
 	"github.com/slipway-gitops/slipway/internal/outward"
 )
 
-// private is what an agent may reach where its operator says nothing.
-func private() *place.Clusters {
-	return place.NewClusters(place.Options{Outbound: &outward.Policy{Private: true}})
-}
-
 func TestATryOfAConnectionReachesNothingOfThisMachine(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32
@@ -27,7 +22,7 @@ func TestATryOfAConnectionReachesNothingOfThisMachine(t *testing.T) {
 		_, _ = w.Write([]byte("apiVersion: v1\nsecret: of this machine"))
 	}))
 	t.Cleanup(inside.Close)
-	v := &verbs{clusters: private(), settings: place.NewSettings(nil)}
+	v := &keeper{settingConfig: settingConfig{outbound: &outward.Policy{Private: true}, settings: place.NewSettings(nil)}}
 	for _, c := range []struct {
 		kind agentapi.SettingType
 		data map[string]string
@@ -65,7 +60,7 @@ func TestARedirectOfAHelmRepositoryDoesNotLeadToThisMachine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := &verbs{clusters: place.NewClusters(place.Options{Outbound: &outward.Policy{Private: true, Allow: allow}}), settings: place.NewSettings(nil)}
+	v := &keeper{settingConfig: settingConfig{outbound: &outward.Policy{Private: true, Allow: allow}, settings: place.NewSettings(nil)}}
 	data := map[string][]byte{"url": []byte(strings.Replace(front.URL, "127.0.0.1", "localhost", 1)), "type": []byte("helm")}
 	if message, err := v.try(t.Context(), agentapi.SettingRepository, data); err == nil || asked.Load() > 0 {
 		raw, _ := json.Marshal(message)

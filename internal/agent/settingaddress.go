@@ -31,7 +31,7 @@ func addressField(t agentapi.SettingType) string {
 // writeAlone writes a Secret if no other one is for its address. Of several that are written at the same moment one stays: this
 // process writes one after the other and reads all before it, and where another process writes too, whoever wrote later finds
 // the earlier one and takes its own back.
-func (v *verbs) writeAlone(ctx context.Context, have keptSecret, next map[string][]byte, req agentapi.SettingChange) (*unstructured.Unstructured, error) {
+func (v *keeper) writeAlone(ctx context.Context, have keptSecret, next map[string][]byte, req agentapi.SettingChange) (*unstructured.Unstructured, error) {
 	v.addresses.Lock()
 	defer v.addresses.Unlock()
 	others, err := v.secretsOf(ctx, req.Type, "")
@@ -63,7 +63,7 @@ func (v *verbs) writeAlone(ctx context.Context, have keptSecret, next map[string
 
 // secretsOf reads the Secrets of a type as the API server has them: those that were written before a version of another one, or
 // all.
-func (v *verbs) secretsOf(ctx context.Context, t agentapi.SettingType, before string) (map[string]place.Secret, error) {
+func (v *keeper) secretsOf(ctx context.Context, t agentapi.SettingType, before string) (map[string]place.Secret, error) {
 	list, err := v.config("secrets").List(ctx, metav1.ListOptions{LabelSelector: v1alpha1.LabelSecretType + "=" + labelOf(t)})
 	if err != nil {
 		return nil, v.worded(err, "list Secrets of type %s", t)
@@ -80,7 +80,7 @@ func (v *verbs) secretsOf(ctx context.Context, t agentapi.SettingType, before st
 }
 
 // withdraw takes a Secret back that was just written, unless it was changed since.
-func (v *verbs) withdraw(ctx context.Context, have keptSecret, got *unstructured.Unstructured) error {
+func (v *keeper) withdraw(ctx context.Context, have keptSecret, got *unstructured.Unstructured) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawLimit)
 	defer cancel()
 	version := got.GetResourceVersion()
@@ -103,7 +103,7 @@ func (v *verbs) withdraw(ctx context.Context, have keptSecret, got *unstructured
 // checkAddress refuses a second Secret for an address: which of them counts is nobody's decision. Slipway's own engine goes by
 // the project too. An Argo CD goes by the address alone, and by the name of a cluster, so the Secret of one project would be
 // used for those of another, or keep them from their own.
-func (v *verbs) checkAddress(req agentapi.SettingChange, have, next map[string][]byte, others map[string]place.Secret) error {
+func (v *keeper) checkAddress(req agentapi.SettingChange, have, next map[string][]byte, others map[string]place.Secret) error {
 	field := addressField(req.Type)
 	text := func(data map[string][]byte, name string) string { return strings.TrimSpace(string(data[name])) }
 	address, title := text(next, field), text(next, "name")

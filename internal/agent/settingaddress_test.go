@@ -60,7 +60,7 @@ func TestNoProjectTakesAnAddressFromAnotherBesideAnArgoCD(t *testing.T) {
 		"a template for more than that of others": {tmpl, nil, data("url", "https://git.example.org/team/", "project", "shop"), false, false},
 	} {
 		for beside, refused := range map[bool]bool{true: c.beside, false: c.alone} {
-			v := &verbs{settings: kept}
+			v := &keeper{settingConfig: settingConfig{settings: kept}}
 			if beside {
 				v.readBy = agentapi.EngineArgoCD
 			}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
@@ -13,18 +12,20 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/link"
 	"github.com/slipway-gitops/slipway/internal/agent/place"
 	"github.com/slipway-gitops/slipway/internal/testenv"
 )
 
-// keeper is an agent beside an Argo CD, as far as it keeps settings. What it knows of them is of no use: its watch is late. Its
+// keeping is an agent beside an Argo CD, as far as it keeps settings. What it knows of them is of no use: its watch is late. Its
 // first write waits for those of others in meet, so that each was checked before any is written; nil: it waits for nobody.
-func keeper(t *testing.T, ns string, meet *sync.WaitGroup) *verbs {
+func keeping(t *testing.T, ns string, meet *sync.WaitGroup) map[agentapi.Kind]link.Executor {
 	t.Helper()
 	config := rest.CopyConfig(testenv.Cluster(t))
 	if meet != nil {
@@ -45,17 +46,17 @@ func keeper(t *testing.T, ns string, meet *sync.WaitGroup) *verbs {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &verbs{apps: apps, namespace: ns, settings: place.NewSettings(nil), now: time.Now, log: slog.New(slog.DiscardHandler), readBy: agentapi.EngineArgoCD}
+	return settingExecutors(settingConfig{apps: apps, namespace: ns, settings: place.NewSettings(nil), now: time.Now, readBy: agentapi.EngineArgoCD})
 }
 
 // put writes a setting.
-func put(t *testing.T, v *verbs, change agentapi.SettingChange) error {
+func put(t *testing.T, run map[agentapi.Kind]link.Executor, change agentapi.SettingChange) error {
 	t.Helper()
 	raw, err := json.Marshal(change)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = v.executors()[agentapi.KindSettingsApply](t.Context(), agentapi.Command{ID: "c", Agent: standUID, Kind: agentapi.KindSettingsApply, Body: raw, User: "user:anna"})
+	_, err = run[agentapi.KindSettingsApply](t.Context(), agentapi.Command{ID: "c", Agent: standUID, Kind: agentapi.KindSettingsApply, Body: raw, User: "user:anna"})
 	return err
 }
 
@@ -87,19 +88,19 @@ func TestOfSettingsForOneAddressThatAreWrittenAtTheSameMomentOneIsKept(t *testin
 					const both = 2
 					if move {
 						for i := range both {
-							if err := put(t, keeper(t, ns, nil), setting(i, fmt.Sprintf("https://own-%d.example.org/a", i))); err != nil {
+							if err := put(t, keeping(t, ns, nil), setting(i, fmt.Sprintf("https://own-%d.example.org/a", i))); err != nil {
 								t.Fatal(err)
 							}
 						}
 					}
-					var keepers []*verbs
+					var keepers []map[agentapi.Kind]link.Executor
 					if agents == 1 {
-						one := keeper(t, ns, nil)
-						keepers = []*verbs{one, one}
+						one := keeping(t, ns, nil)
+						keepers = []map[agentapi.Kind]link.Executor{one, one}
 					} else {
 						meet := &sync.WaitGroup{}
 						meet.Add(both)
-						keepers = []*verbs{keeper(t, ns, meet), keeper(t, ns, meet)}
+						keepers = []map[agentapi.Kind]link.Executor{keeping(t, ns, meet), keeping(t, ns, meet)}
 					}
 					var g errgroup.Group
 					errs := make([]error, both)
@@ -110,7 +111,7 @@ func TestOfSettingsForOneAddressThatAreWrittenAtTheSameMomentOneIsKept(t *testin
 						})
 					}
 					_ = g.Wait()
-					list, err := keepers[0].config("secrets").List(t.Context(), metav1.ListOptions{LabelSelector: v1alpha1.LabelSecretType})
+					list, err := secretsIn(t, ns).List(t.Context(), metav1.ListOptions{LabelSelector: v1alpha1.LabelSecretType})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -141,4 +142,14 @@ func TestOfSettingsForOneAddressThatAreWrittenAtTheSameMomentOneIsKept(t *testin
 			}
 		}
 	}
+}
+
+// secretsIn are the Secrets of a namespace.
+func secretsIn(t *testing.T, ns string) dynamic.ResourceInterface {
+	t.Helper()
+	client, err := dynamic.NewForConfig(testenv.Cluster(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "secrets"}).Namespace(ns)
 }

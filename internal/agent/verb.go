@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/kin"
@@ -20,37 +21,69 @@ import (
 	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
-	"github.com/slipway-gitops/slipway/internal/git"
 	"github.com/slipway-gitops/slipway/internal/operate"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
-// verbs carries out what people ask over the link. What an Application is asked to do it writes into the Application, as
-// the command line does; the engine then does it.
-type verbs struct {
+// verbConfig is what commands about Applications need of an agent.
+type verbConfig struct {
 	apps      dynamic.Interface // of the cluster that holds the Applications
 	namespace string            // of the agent
 	engine    *engine.Engine
 	clusters  *place.Clusters
 	settings  *place.Settings
-	git       *git.Client
-	keys      func() []link.SealKey // that open what is sealed to the agent, the newest first
 	now       func() time.Time
 	log       *slog.Logger
-	trees     *kin.Watcher
 	known     func(registry.Name) (*v1alpha1.Application, bool) // Applications as last seen
 	redact    func([]byte) []byte
-	// readBy is the engine that reads settings. Beside an Argo CD, repositories and clusters are found by their address,
-	// whatever project they are of.
+	// readBy is the engine that works on the Applications.
 	readBy   agentapi.Engine
 	deleters *deleters
+}
 
-	previews  places     // of those under way
-	addresses sync.Mutex // held while a Secret is written that others may have the address of
+// verbs carries out what people ask of Applications over the link. What an Application is asked to do it writes into the
+// Application, as the command line does; the engine then does it.
+type verbs struct {
+	core         *core
+	applications *applications
+	objects      *objects
+	resources    *resources
+	looks        *looks
+}
 
+// core finds and reads what commands are about.
+type core struct{ verbConfig }
+
+// applications changes Applications.
+type applications struct{ *core }
+
+// objects writes Applications, ApplicationSets and AppProjects.
+type objects struct{ *applications }
+
+// resources reaches the objects that Applications have in clusters.
+type resources struct {
+	*core
 	mu   sync.Mutex
 	mark string // of hidden values, in what actions see
 }
+
+// looks shows Applications, and what would become of them.
+type looks struct {
+	*core
+	trees    *kin.Watcher
+	previews places // of those under way
+}
+
+func newVerbs(c verbConfig) *verbs {
+	base := &core{c}
+	v := &verbs{core: base, applications: &applications{base}, resources: &resources{core: base}, looks: &looks{core: base}}
+	v.objects = &objects{v.applications}
+	v.looks.trees = kin.New(kin.Config{Look: v.looks.look, Log: c.log})
+	return v
+}
+
+// watched are the trees that somebody looks at.
+func (v *verbs) watched() *kin.Watcher { return v.looks.trees }
 
 // duplex is the agent's side of a stream.
 type duplex interface {
@@ -59,33 +92,54 @@ type duplex interface {
 	Exit(code int)
 }
 
-// executors returns what carries out commands: those that are answered once, and those that open a stream.
-func (a *Agent) executors() (map[agentapi.Kind]link.Executor, map[agentapi.Kind]link.Streamer) {
-	v := &verbs{
-		apps: a.apps.Dynamic, namespace: a.cfg.Namespace, engine: a.engine, clusters: a.clusters, settings: a.settings, git: a.git,
-		keys: func() []link.SealKey { return a.link.SealKeys() }, now: time.Now, log: a.log,
-		known: a.registry.Get, redact: a.linked.Redact, readBy: a.driver.engine(), deleters: &a.deleters,
-	}
-	v.trees = kin.New(kin.Config{Look: v.look, Log: a.log})
-	a.trees = v.trees
-	run := v.executors()
-	for kind, executor := range a.driver.executors(v) {
-		run[kind] = withCode(executor)
-	}
-	streams := v.streamers()
-	for _, lack := range a.driver.engine().Lacks() {
-		refusal := refusedAs(agentapi.CodeUnsupported, "%s", lack.Why)
-		if _, known := run[lack.Kind]; known {
-			run[lack.Kind] = func(context.Context, agentapi.Command) (any, error) { return nil, refusal }
+// on is the way of every command that is answered once: its body is read, and its errors get their codes.
+func on[T any](run func(context.Context, agentapi.Command, T) (any, error)) link.Executor {
+	return func(ctx context.Context, cmd agentapi.Command) (any, error) {
+		req, err := bodyOf[T](cmd)
+		if err != nil {
+			return nil, err
 		}
-		if _, known := streams[lack.Kind]; known {
-			streams[lack.Kind] = func(context.Context, agentapi.Command, *link.Stream) error { return refusal }
-		}
+		body, err := run(ctx, cmd, req)
+		return body, coded(err)
 	}
-	return a.traces.commands(run, a.registry.Ask), streams
 }
 
-// withCode gives the errors of an executor their codes.
+// streamer carries out a command that opens a stream.
+type streamer func(context.Context, agentapi.Command, duplex) error
+
+// onStream is on for commands that open a stream.
+func onStream[T any](run func(context.Context, agentapi.Command, T, duplex) error) streamer {
+	return func(ctx context.Context, cmd agentapi.Command, s duplex) error {
+		req, err := bodyOf[T](cmd)
+		if err != nil {
+			return err
+		}
+		return coded(run(ctx, cmd, req, s))
+	}
+}
+
+// executors are the commands that are answered once.
+func (v *verbs) executors() map[agentapi.Kind]link.Executor {
+	a, o, r, l := v.applications, v.objects, v.resources, v.looks
+	return map[agentapi.Kind]link.Executor{
+		agentapi.KindSync:      on(a.sync),
+		agentapi.KindRefresh:   changes(a, choose(a, operate.Refresh, operate.RefreshBeside), nil),
+		agentapi.KindTerminate: changes(a, operate.Terminate, nil),
+		agentapi.KindRollback:  changes(a, choose(a, operate.Rollback, operate.RollbackBeside), func(r *api.RollbackRequest) *string { return &r.Reason }),
+		agentapi.KindUnpin:     changes(a, operate.Unpin, nil),
+		agentapi.KindConfirm:   changes(a, operate.Confirm, nil),
+		agentapi.KindAllow:     changes(a, operate.Allow, func(r *api.AllowRequest) *string { return &r.Reason }),
+		agentapi.KindRestore:   on(a.restore), agentapi.KindRevert: on(a.revert), agentapi.KindAppDelete: on(a.removeApplication),
+		agentapi.KindDiff: on(l.diff), agentapi.KindTree: withCode(l.tree), agentapi.KindManifests: on(l.manifests), agentapi.KindPreview: on(l.preview),
+		agentapi.KindPlan: on(l.plan), agentapi.KindOperation: withCode(l.operation), agentapi.KindRevisions: on(l.revisions),
+		agentapi.KindFindings: on(l.findings), agentapi.KindTips: withCode(l.tips),
+		agentapi.KindObjectApply: on(o.objectApply), agentapi.KindObjectPatch: on(o.objectPatch), agentapi.KindObjectDelete: on(o.objectDelete),
+		agentapi.KindResourceGet: on(r.resourceGet), agentapi.KindResourcePatch: on(r.resourcePatch), agentapi.KindResourceDelete: on(r.resourceDelete),
+		agentapi.KindResourceActions: on(r.resourceActions), agentapi.KindResourceAction: on(r.resourceAction), agentapi.KindResourceEvents: on(r.resourceEvents),
+	}
+}
+
+// withCode is on for a command whose body says nothing, and is not read.
 func withCode(run link.Executor) link.Executor {
 	return func(ctx context.Context, cmd agentapi.Command) (any, error) {
 		body, err := run(ctx, cmd)
@@ -93,38 +147,12 @@ func withCode(run link.Executor) link.Executor {
 	}
 }
 
-// executors are the commands that are answered once.
-func (v *verbs) executors() map[agentapi.Kind]link.Executor {
-	out := map[agentapi.Kind]link.Executor{}
-	for kind, run := range map[agentapi.Kind]link.Executor{
-		agentapi.KindSync: v.sync, agentapi.KindRefresh: v.refresh, agentapi.KindTerminate: v.terminate, agentapi.KindRollback: v.rollback,
-		agentapi.KindUnpin: v.unpin, agentapi.KindConfirm: v.confirm, agentapi.KindRestore: v.restore, agentapi.KindRevert: v.revert,
-		agentapi.KindAllow: v.allow, agentapi.KindAppDelete: v.deleteApplication,
-		agentapi.KindDiff: v.diff, agentapi.KindTree: v.tree, agentapi.KindManifests: v.manifests, agentapi.KindPreview: v.preview,
-		agentapi.KindRepositoryRefs: v.repositoryRefs, agentapi.KindRepositoryPaths: v.repositoryPaths,
-		agentapi.KindPlan: v.plan, agentapi.KindOperation: v.operation, agentapi.KindRevisions: v.revisions,
-		agentapi.KindFindings: v.findings, agentapi.KindTips: v.tips,
-		agentapi.KindObjectApply: v.objectApply, agentapi.KindObjectPatch: v.objectPatch, agentapi.KindObjectDelete: v.objectDelete,
-		agentapi.KindResourceGet: v.resourceGet, agentapi.KindResourcePatch: v.resourcePatch, agentapi.KindResourceDelete: v.resourceDelete,
-		agentapi.KindResourceActions: v.resourceActions, agentapi.KindResourceAction: v.resourceAction, agentapi.KindResourceEvents: v.resourceEvents,
-		agentapi.KindSettingsApply: v.settingApply, agentapi.KindSettingsDelete: v.settingDelete, agentapi.KindSettingsTest: v.settingTest,
-	} {
-		out[kind] = withCode(run)
-	}
-	return out
-}
-
 // streamers are the commands that open a stream.
-func (v *verbs) streamers() map[agentapi.Kind]link.Streamer {
-	return map[agentapi.Kind]link.Streamer{
-		agentapi.KindResourceLogs: func(ctx context.Context, cmd agentapi.Command, s *link.Stream) error {
-			return coded(v.logs(ctx, cmd, s))
-		},
-		agentapi.KindResourceTerminal: func(ctx context.Context, cmd agentapi.Command, s *link.Stream) error {
-			return coded(v.terminal(ctx, cmd, s))
-		},
-		agentapi.KindTreeWatch: func(ctx context.Context, cmd agentapi.Command, s *link.Stream) error {
-			return coded(v.treeWatch(ctx, cmd, s))
+func (v *verbs) streamers() map[agentapi.Kind]streamer {
+	return map[agentapi.Kind]streamer{
+		agentapi.KindResourceLogs: onStream(v.resources.logs), agentapi.KindResourceTerminal: onStream(v.resources.terminal),
+		agentapi.KindTreeWatch: func(ctx context.Context, cmd agentapi.Command, s duplex) error {
+			return coded(v.looks.treeWatch(ctx, cmd, s))
 		},
 	}
 }
@@ -196,17 +224,4 @@ func reasonOf(cmd agentapi.Command, own string) string {
 		return own
 	}
 	return cmd.Reason
-}
-
-// application reads the Application that a command is about.
-func (v *verbs) application(ctx context.Context, cmd agentapi.Command) (*v1alpha1.Application, error) {
-	t := cmd.Target
-	if t.Kind != "" && t.Kind != agentapi.ItemApplication || t.Name == "" || t.Namespace == "" {
-		return nil, refusedAs(agentapi.CodeInvalid, "%s is about an application: say its namespace and name", cmd.Kind)
-	}
-	app, err := v.readApplication(ctx, t.Namespace, t.Name)
-	if err != nil {
-		return nil, err
-	}
-	return app, meets(cmd.Judged, v1alpha1.KindApplication, t.Name, app.Spec.ProjectName(), true)
 }

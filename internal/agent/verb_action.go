@@ -23,11 +23,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/inspect"
 )
 
-func (v *verbs) resourceActions(ctx context.Context, cmd agentapi.Command) (any, error) {
-	req, err := bodyOf[query](cmd)
-	if err != nil {
-		return nil, err
-	}
+func (v *resources) resourceActions(ctx context.Context, cmd agentapi.Command, req query) (any, error) {
 	_, s, err := v.subject(ctx, cmd, req.Resource)
 	if err != nil {
 		return nil, err
@@ -48,7 +44,7 @@ func (v *verbs) resourceActions(ctx context.Context, cmd agentapi.Command) (any,
 }
 
 // blindMark begins what an action sees in place of a hidden value. Nobody outside knows it, so it stands in nothing else.
-func (v *verbs) blindMark() string {
+func (v *resources) blindMark() string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.mark == "" {
@@ -59,12 +55,12 @@ func (v *verbs) blindMark() string {
 
 // blind is an object as an action sees it: without its managed fields and without hidden values. What an action makes of
 // them would be written to where it is shown.
-func (v *verbs) blind(obj map[string]any) map[string]any {
+func (v *resources) blind(obj map[string]any) map[string]any {
 	return object.Blind(bare(obj), v.blindMark(), append(v.mask(), corev1.LastAppliedConfigAnnotation)...)
 }
 
 // withoutCopies refuses what an action wants written where it has put a hidden value into another field.
-func (v *verbs) withoutCopies(key object.Key, before map[string]any, impacts []action.Impact) error {
+func (v *resources) withoutCopies(key object.Key, before map[string]any, impacts []action.Impact) error {
 	for _, i := range impacts {
 		change := i.Object
 		if i.Operation == action.Patch {
@@ -91,11 +87,7 @@ func bare(obj map[string]any) map[string]any {
 	return u.Object
 }
 
-func (v *verbs) resourceAction(ctx context.Context, cmd agentapi.Command) (any, error) {
-	req, err := bodyOf[api.ResourceAction](cmd)
-	if err != nil {
-		return nil, err
-	}
+func (v *resources) resourceAction(ctx context.Context, cmd agentapi.Command, req api.ResourceAction) (any, error) {
 	p, s, err := v.subject(ctx, cmd, req.Resource)
 	if err != nil {
 		return nil, err
@@ -113,7 +105,7 @@ func (v *verbs) resourceAction(ctx context.Context, cmd agentapi.Command) (any, 
 		return nil, err
 	}
 	// All of it as a dry run first: half an action is nobody's wish.
-	w := writer{verbs: v, site: p, subject: s, before: before, client: c}
+	w := writer{resources: v, site: p, subject: s, before: before, client: c}
 	for _, dry := range []bool{true, false} {
 		if !dry && req.DryRun {
 			break
@@ -137,7 +129,7 @@ func (v *verbs) resourceAction(ctx context.Context, cmd agentapi.Command) (any, 
 
 // writer does what an action wants.
 type writer struct {
-	*verbs
+	*resources
 	*site
 	*subject
 	before map[string]any

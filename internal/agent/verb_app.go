@@ -13,6 +13,7 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/link"
 	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
@@ -20,7 +21,20 @@ import (
 	"github.com/slipway-gitops/slipway/internal/operate"
 )
 
-func (v *verbs) readApplication(ctx context.Context, namespace, name string) (*v1alpha1.Application, error) {
+// application reads the Application that a command is about.
+func (v *core) application(ctx context.Context, cmd agentapi.Command) (*v1alpha1.Application, error) {
+	t := cmd.Target
+	if t.Kind != "" && t.Kind != agentapi.ItemApplication || t.Name == "" || t.Namespace == "" {
+		return nil, refusedAs(agentapi.CodeInvalid, "%s is about an application: say its namespace and name", cmd.Kind)
+	}
+	app, err := v.readApplication(ctx, t.Namespace, t.Name)
+	if err != nil {
+		return nil, err
+	}
+	return app, meets(cmd.Judged, v1alpha1.KindApplication, t.Name, app.Spec.ProjectName(), true)
+}
+
+func (v *core) readApplication(ctx context.Context, namespace, name string) (*v1alpha1.Application, error) {
 	obj, err := v.apps.Resource(v1alpha1.Resource(v1alpha1.ResourceApplications)).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("read application %s: %w", name, err)
@@ -37,7 +51,7 @@ func (v *verbs) readApplication(ctx context.Context, namespace, name string) (*v
 }
 
 // change makes a change of an Application as it is now; what makes it is asked again when somebody else was faster.
-func (v *verbs) change(ctx context.Context, cmd agentapi.Command, f func(*v1alpha1.Application) (operate.Change, error)) (any, error) {
+func (v *applications) change(ctx context.Context, cmd agentapi.Command, f func(*v1alpha1.Application) (operate.Change, error)) (any, error) {
 	var answer api.OperationAnswer
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		app, err := v.application(ctx, cmd)
@@ -62,7 +76,7 @@ func (v *verbs) change(ctx context.Context, cmd agentapi.Command, f func(*v1alph
 }
 
 // patchApplication changes an Application and returns its new resourceVersion.
-func (v *verbs) patchApplication(ctx context.Context, app *v1alpha1.Application, patch map[string]any) (string, error) {
+func (v *applications) patchApplication(ctx context.Context, app *v1alpha1.Application, patch map[string]any) (string, error) {
 	raw, err := json.Marshal(patch)
 	if err != nil {
 		return "", fmt.Errorf("encode change of application %s: %w", app.Name, err)
@@ -78,15 +92,21 @@ func (v *verbs) patchApplication(ctx context.Context, app *v1alpha1.Application,
 // asker makes the change of an Application that a request asks for.
 type asker[T any] func(*v1alpha1.Application, T, operate.Who, time.Time) (operate.Change, error)
 
-func (v *verbs) sync(ctx context.Context, cmd agentapi.Command) (any, error) {
-	return v.syncBy(ctx, cmd, operate.Sync)
+// changes is the command that makes the change which by makes of a request. reason is where a request has a reason of its own;
+// nil for nowhere.
+func changes[T any](v *applications, by asker[T], reason func(*T) *string) link.Executor {
+	return on(func(ctx context.Context, cmd agentapi.Command, req T) (any, error) {
+		if reason != nil {
+			own := reason(&req)
+			*own = reasonOf(cmd, *own)
+		}
+		return v.change(ctx, cmd, func(app *v1alpha1.Application) (operate.Change, error) {
+			return by(app, req, who(cmd), v.now())
+		})
+	})
 }
 
-func (v *verbs) syncBy(ctx context.Context, cmd agentapi.Command, by asker[api.SyncRequest]) (any, error) {
-	req, err := bodyOf[api.SyncRequest](cmd)
-	if err != nil {
-		return nil, err
-	}
+func (v *applications) sync(ctx context.Context, cmd agentapi.Command, req api.SyncRequest) (any, error) {
 	req.Reason = reasonOf(cmd, req.Reason)
 	if err := operate.CheckSync(req); err != nil {
 		return nil, err
@@ -101,12 +121,20 @@ func (v *verbs) syncBy(ctx context.Context, cmd agentapi.Command, by asker[api.S
 		}
 	}
 	return v.change(ctx, cmd, func(app *v1alpha1.Application) (operate.Change, error) {
-		return by(app, req, who(cmd), v.now())
+		return choose(v, operate.Sync, operate.SyncBeside)(app, req, who(cmd), v.now())
 	})
 }
 
+// choose is what the engine in this process does, or an Argo CD beside it.
+func choose[T any](v *applications, own, beside asker[T]) asker[T] {
+	if v.readBy == agentapi.EngineArgoCD {
+		return beside
+	}
+	return own
+}
+
 // labelled finds the objects that a sync is limited to by labels.
-func (v *verbs) labelled(ctx context.Context, app *v1alpha1.Application, req api.SyncRequest) (api.SyncRequest, error) {
+func (v *core) labelled(ctx context.Context, app *v1alpha1.Application, req api.SyncRequest) (api.SyncRequest, error) {
 	revision := ""
 	if len(req.Revisions) > 0 {
 		revision = req.Revisions[0]
@@ -128,7 +156,7 @@ func (v *verbs) labelled(ctx context.Context, app *v1alpha1.Application, req api
 		if err != nil {
 			return req, err
 		}
-		live, err := v.readAll(ctx, p, keysOf(gone.Status.Resources))
+		live, err := p.readAll(ctx, keysOf(gone.Status.Resources))
 		if err != nil {
 			return req, err
 		}
@@ -155,81 +183,7 @@ func revised(app *v1alpha1.Application, revision string) *v1alpha1.Application {
 	return operate.AsDeployed(app, sources, []string{revision})
 }
 
-func (v *verbs) refresh(ctx context.Context, cmd agentapi.Command) (any, error) {
-	return v.refreshBy(ctx, cmd, operate.Refresh)
-}
-
-func (v *verbs) refreshBy(ctx context.Context, cmd agentapi.Command, by asker[api.RefreshRequest]) (any, error) {
-	req, err := bodyOf[api.RefreshRequest](cmd)
-	if err != nil {
-		return nil, err
-	}
-	return v.change(ctx, cmd, func(app *v1alpha1.Application) (operate.Change, error) {
-		return by(app, req, who(cmd), v.now())
-	})
-}
-
-func (v *verbs) terminate(ctx context.Context, cmd agentapi.Command) (any, error) {
-	req, err := bodyOf[api.TerminateRequest](cmd)
-	if err != nil {
-		return nil, err
-	}
-	return v.change(ctx, cmd, func(app *v1alpha1.Application) (operate.Change, error) {
-		return operate.Terminate(app, req, who(cmd), v.now())
-	})
-}
-
-func (v *verbs) rollback(ctx context.Context, cmd agentapi.Command) (any, error) {
-	return v.rollbackBy(ctx, cmd, operate.Rollback)
-}
-
-func (v *verbs) rollbackBy(ctx context.Context, cmd agentapi.Command, by asker[api.RollbackRequest]) (any, error) {
-	req, err := bodyOf[api.RollbackRequest](cmd)
-	if err != nil {
-		return nil, err
-	}
-	req.Reason = reasonOf(cmd, req.Reason)
-	return v.change(ctx, cmd, func(app *v1alpha1.Application) (operate.Change, error) {
-		return by(app, req, who(cmd), v.now())
-	})
-}
-
-func (v *verbs) unpin(ctx context.Context, cmd agentapi.Command) (any, error) {
-	req, err := bodyOf[api.UnpinRequest](cmd)
-	if err != nil {
-		return nil, err
-	}
-	return v.change(ctx, cmd, func(app *v1alpha1.Application) (operate.Change, error) {
-		return operate.Unpin(app, req, who(cmd), v.now())
-	})
-}
-
-func (v *verbs) confirm(ctx context.Context, cmd agentapi.Command) (any, error) {
-	req, err := bodyOf[api.ConfirmRequest](cmd)
-	if err != nil {
-		return nil, err
-	}
-	return v.change(ctx, cmd, func(app *v1alpha1.Application) (operate.Change, error) {
-		return operate.Confirm(app, req, who(cmd), v.now())
-	})
-}
-
-func (v *verbs) allow(ctx context.Context, cmd agentapi.Command) (any, error) {
-	req, err := bodyOf[api.AllowRequest](cmd)
-	if err != nil {
-		return nil, err
-	}
-	req.Reason = reasonOf(cmd, req.Reason)
-	return v.change(ctx, cmd, func(app *v1alpha1.Application) (operate.Change, error) {
-		return operate.Allow(app, req, who(cmd), v.now())
-	})
-}
-
-func (v *verbs) revert(ctx context.Context, cmd agentapi.Command) (any, error) {
-	req, err := bodyOf[api.RevertRequest](cmd)
-	if err != nil {
-		return nil, err
-	}
+func (v *applications) revert(ctx context.Context, cmd agentapi.Command, req api.RevertRequest) (any, error) {
 	req.Reason = reasonOf(cmd, req.Reason)
 	var drifted []object.Key
 	if len(req.Objects) == 0 {
@@ -252,11 +206,7 @@ func (v *verbs) revert(ctx context.Context, cmd agentapi.Command) (any, error) {
 	})
 }
 
-func (v *verbs) restore(ctx context.Context, cmd agentapi.Command) (any, error) {
-	req, err := bodyOf[api.RestoreRequest](cmd)
-	if err != nil {
-		return nil, err
-	}
+func (v *applications) restore(ctx context.Context, cmd agentapi.Command, req api.RestoreRequest) (any, error) {
 	req.Reason = reasonOf(cmd, req.Reason)
 	app, err := v.application(ctx, cmd)
 	if err != nil {
@@ -276,7 +226,7 @@ func (v *verbs) restore(ctx context.Context, cmd agentapi.Command) (any, error) 
 		for _, l := range operate.Candidates(past) {
 			asked = append(asked, versioned{l.Manifest.Key, l.Manifest.Version})
 		}
-		found, err := v.readAll(ctx, p, asked)
+		found, err := p.readAll(ctx, asked)
 		if err != nil {
 			return nil, err
 		}
@@ -296,7 +246,7 @@ func (v *verbs) restore(ctx context.Context, cmd agentapi.Command) (any, error) 
 }
 
 // past renders the deployments of the history. One that cannot be rendered any more is left out, with a warning.
-func (v *verbs) past(ctx context.Context, app *v1alpha1.Application, from *int64) (past []operate.Version, warnings []string, err error) {
+func (v *applications) past(ctx context.Context, app *v1alpha1.Application, from *int64) (past []operate.Version, warnings []string, err error) {
 	entries, err := operate.Past(app, from)
 	if err != nil {
 		return nil, nil, err
@@ -320,16 +270,8 @@ func (v *verbs) past(ctx context.Context, app *v1alpha1.Application, from *int64
 	return past, warnings, nil
 }
 
-func (v *verbs) deleteApplication(ctx context.Context, cmd agentapi.Command) (any, error) {
-	req, err := bodyOf[api.DeleteApplicationRequest](cmd)
-	if err != nil {
-		return nil, err
-	}
-	return v.removeApplication(ctx, cmd, req)
-}
-
 // removeApplication says what becomes of the objects, and deletes.
-func (v *verbs) removeApplication(ctx context.Context, cmd agentapi.Command, req api.DeleteApplicationRequest) (any, error) {
+func (v *applications) removeApplication(ctx context.Context, cmd agentapi.Command, req api.DeleteApplicationRequest) (any, error) {
 	var found *v1alpha1.Application
 	req.Reason = reasonOf(cmd, req.Reason)
 	answer, err := v.change(ctx, cmd, func(app *v1alpha1.Application) (operate.Change, error) {

@@ -34,7 +34,7 @@ const maxConfigMap = 1000 << 10
 const sshEntry = "ssh:"
 
 // entryApply writes an entry of a ConfigMap: a certificate, known hosts, or a key.
-func (v *verbs) entryApply(ctx context.Context, req agentapi.SettingChange) (any, error) {
+func (v *keeper) entryApply(ctx context.Context, req agentapi.SettingChange) (any, error) {
 	if len(req.Labels) > 0 {
 		return nil, refusedAs(agentapi.CodeInvalid, "a %s is an entry of a ConfigMap and has no labels: leave them out", req.Type)
 	}
@@ -80,7 +80,7 @@ func listed(names []string) string {
 	return strings.Join(out, ", ")
 }
 
-func (v *verbs) entryDelete(ctx context.Context, req agentapi.SettingChange) (any, error) {
+func (v *keeper) entryDelete(ctx context.Context, req agentapi.SettingChange) (any, error) {
 	config := place.ConfigCertificate
 	switch {
 	case req.Type == agentapi.SettingGPGKey:
@@ -113,7 +113,7 @@ func itemsOf(config string, data map[string]string, version string) map[string][
 }
 
 // entry changes a ConfigMap; what nobody names stays in it. It is made where it is not there.
-func (v *verbs) entry(ctx context.Context, req agentapi.SettingChange, config string, edit func(map[string]string) error) (any, error) {
+func (v *keeper) entry(ctx context.Context, req agentapi.SettingChange, config string, edit func(map[string]string) error) (any, error) {
 	var got *unstructured.Unstructured
 	var before map[string][]byte
 	err := retry.OnError(retry.DefaultBackoff, func(err error) bool {

@@ -25,11 +25,7 @@ import (
 // maxEvents bounds the events of one object that are told; the newest are.
 const maxEvents = 500
 
-func (v *verbs) resourceEvents(ctx context.Context, cmd agentapi.Command) (any, error) {
-	req, err := bodyOf[query](cmd)
-	if err != nil {
-		return nil, err
-	}
+func (v *resources) resourceEvents(ctx context.Context, cmd agentapi.Command, req query) (any, error) {
 	if ofItself(cmd.Target, req.Resource) {
 		app, err := v.application(ctx, cmd)
 		if err != nil {

@@ -22,11 +22,7 @@ import (
 const findingLimit = 10 * time.Second
 
 // findings says what fails below the objects of an Application. It reads when it is asked, and keeps nothing.
-func (v *verbs) findings(ctx context.Context, cmd agentapi.Command) (any, error) {
-	req, err := bodyOf[api.FindingsRequest](cmd)
-	if err != nil {
-		return nil, err
-	}
+func (v *looks) findings(ctx context.Context, cmd agentapi.Command, req api.FindingsRequest) (any, error) {
 	app, err := v.application(ctx, cmd)
 	if err != nil {
 		return nil, err
@@ -58,7 +54,7 @@ func (v *verbs) findings(ctx context.Context, cmd agentapi.Command) (any, error)
 
 // unwell reads the objects of an Application that may have a finding. Anybody who may write the Application can write its
 // status: the objects are asked whose they are.
-func (v *verbs) unwell(ctx context.Context, p *site, app *v1alpha1.Application) ([]clue.Root, []string, error) {
+func (v *looks) unwell(ctx context.Context, p *site, app *v1alpha1.Application) ([]clue.Root, []string, error) {
 	now := *app
 	now.Status.Resources = v.judged(p, v.permitted(app))
 	permits := v.engine.Permits(app)
@@ -71,7 +67,7 @@ func (v *verbs) unwell(ctx context.Context, p *site, app *v1alpha1.Application) 
 	if len(asked) == 0 {
 		return nil, nil, nil
 	}
-	found, unread, err := v.readSome(ctx, p, asked)
+	found, unread, err := p.readSome(ctx, asked)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -101,7 +97,7 @@ const (
 )
 
 // tips says where the branches of an Application are, from what is known where that is not old.
-func (v *verbs) tips(ctx context.Context, cmd agentapi.Command) (any, error) {
+func (v *looks) tips(ctx context.Context, cmd agentapi.Command) (any, error) {
 	app, err := v.application(ctx, cmd)
 	if err != nil {
 		return nil, err
@@ -110,7 +106,7 @@ func (v *verbs) tips(ctx context.Context, cmd agentapi.Command) (any, error) {
 	if !ok {
 		return nil, refusedAs(agentapi.CodeUnsupported, "this agent reads no repositories")
 	}
-	rules, err := v.rulesFor(app.Spec.ProjectName(), app.Namespace)
+	rules, err := rulesFor(v.engine.Projects, v.namespace, app.Spec.ProjectName(), app.Namespace)
 	if err != nil {
 		return nil, err
 	}

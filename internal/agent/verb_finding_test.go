@@ -144,18 +144,18 @@ func TestNoFindingIsAboutAnObjectOfAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Whoever can write the status of an Application can name any object in it.
-	app, err := s.verbs.readApplication(t.Context(), s.ns, s.name)
+	app, err := s.verbs.core.readApplication(t.Context(), s.ns, s.name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := s.verbs.site(t.Context(), app)
+	p, err := s.verbs.core.site(t.Context(), app)
 	if err != nil {
 		t.Fatal(err)
 	}
 	app.Status.Resources = append(app.Status.Resources, v1alpha1.ResourceStatus{
 		Version: "v1", Kind: "Pod", Namespace: s.ns, Name: "other", Health: &v1alpha1.HealthStatus{Status: v1alpha1.HealthDegraded},
 	})
-	roots, _, err := s.verbs.unwell(t.Context(), p, app)
+	roots, _, err := s.verbs.looks.unwell(t.Context(), p, app)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func TestTheTipOfABranchIsWhereItIsAndNotWhatWasCompared(t *testing.T) {
 	if got.Items[0].Tip != second || !got.Same {
 		t.Errorf("after a commit elsewhere the tips are %+v, not %s", got, second)
 	}
-	if app, err := s.verbs.readApplication(t.Context(), s.ns, s.name); err != nil || app.Status.Sync.Revision != first {
+	if app, err := s.verbs.core.readApplication(t.Context(), s.ns, s.name); err != nil || app.Status.Sync.Revision != first {
 		t.Errorf("what was compared is %s (%v), not %s", app.Status.Sync.Revision, err, first)
 	}
 }

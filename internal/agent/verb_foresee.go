@@ -137,7 +137,7 @@ func (p *preview) stage(ctx context.Context, wish engine.Wish) (*stage, error) {
 	if namespace.Name == "" || out.wanted[namespace] {
 		return out, nil
 	}
-	obj, err := p.v.readOne(ctx, where, versioned{namespace, "v1"})
+	obj, err := where.readOne(ctx, versioned{namespace, "v1"})
 	if err != nil && !apierrors.IsForbidden(err) {
 		return nil, err
 	}
@@ -151,7 +151,7 @@ func (p *preview) stage(ctx context.Context, wish engine.Wish) (*stage, error) {
 }
 
 // foresee says what a sync would do to one object.
-func (v *verbs) foresee(ctx context.Context, at *stage, m object.Manifest) (api.PreviewObject, error) {
+func (v *looks) foresee(ctx context.Context, at *stage, m object.Manifest) (api.PreviewObject, error) {
 	want, err := m.Decode()
 	if err != nil {
 		return api.PreviewObject{}, err
@@ -169,7 +169,7 @@ func (v *verbs) foresee(ctx context.Context, at *stage, m object.Manifest) (api.
 		out.Hook = strings.Join(types, ",")
 		return out, v.describe(&out, at.rules.Created(m.Key, want), at)
 	}
-	have, err := v.readOne(ctx, at.place, versioned{m.Key, m.Version})
+	have, err := at.place.readOne(ctx, versioned{m.Key, m.Version})
 	switch {
 	case refusedOne(err):
 		out.Verb, out.Error = verbError, fmt.Sprintf("%s cannot be read: %v", m.Key, err)
@@ -211,7 +211,7 @@ func (s *stage) how(want map[string]any) apply.How {
 
 // foreseeChange is foresee for an object that is there. Who would sync it has to be let: as the account that the project
 // names, where it names one. Only then is anything told of the object.
-func (v *verbs) foreseeChange(ctx context.Context, at *stage, m object.Manifest, have map[string]any, out api.PreviewObject) (api.PreviewObject, error) {
+func (v *looks) foreseeChange(ctx context.Context, at *stage, m object.Manifest, have map[string]any, out api.PreviewObject) (api.PreviewObject, error) {
 	out.Verb = string(diff.Update)
 	owner, _ := at.place.cluster.Tracking.Owner(have, m.Key)
 	if owner != "" && owner != at.place.instance && v.engine.Exists != nil && v.engine.Exists(owner) {
@@ -249,7 +249,7 @@ func (v *verbs) foreseeChange(ctx context.Context, at *stage, m object.Manifest,
 }
 
 // describe adds the difference as people see it.
-func (v *verbs) describe(out *api.PreviewObject, change *inspect.Change, at *stage) error {
+func (v *looks) describe(out *api.PreviewObject, change *inspect.Change, at *stage) error {
 	list, err := inspect.Describe([]inspect.Change{*change}, inspect.Options{Mask: at.rules.Mask})
 	if err != nil {
 		return err
@@ -272,7 +272,7 @@ func (p *preview) deleted(ctx context.Context, at *stage) ([]api.PreviewObject, 
 		extra = extra[:maxPreviewObjects]
 		p.Warnings = append(p.Warnings, fmt.Sprintf("more than %d objects are not wanted any more: only the first were looked at", maxPreviewObjects))
 	}
-	found, unread, err := p.v.readSome(ctx, at.place, keysOf(extra))
+	found, unread, err := at.place.readSome(ctx, keysOf(extra))
 	if err != nil {
 		return nil, err
 	}

@@ -18,11 +18,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/podlog"
 )
 
-func (v *verbs) logs(ctx context.Context, cmd agentapi.Command, s duplex) error {
-	req, err := bodyOf[api.Logs](cmd)
-	if err != nil {
-		return err
-	}
+func (v *resources) logs(ctx context.Context, cmd agentapi.Command, req api.Logs, s duplex) error {
 	r, err := v.reader(ctx, cmd, req.Resource)
 	if err != nil {
 		return err
@@ -31,7 +27,7 @@ func (v *verbs) logs(ctx context.Context, cmd agentapi.Command, s duplex) error 
 }
 
 // reader reads the logs of an object, or of all of an Application's where none is named.
-func (v *verbs) reader(ctx context.Context, cmd agentapi.Command, ref api.ResourceRef) (*podlog.Reader, error) {
+func (v *resources) reader(ctx context.Context, cmd agentapi.Command, ref api.ResourceRef) (*podlog.Reader, error) {
 	app, err := v.application(ctx, cmd)
 	if err != nil {
 		return nil, err
@@ -45,7 +41,7 @@ func (v *verbs) reader(ctx context.Context, cmd agentapi.Command, ref api.Resour
 		return nil, fmt.Errorf("make client for logs: %w", err)
 	}
 	if ref != (api.ResourceRef{}) {
-		sub, err := v.own(ctx, p, ref)
+		sub, err := p.own(ctx, ref)
 		if err != nil {
 			return nil, err
 		}
@@ -62,7 +58,7 @@ func (v *verbs) reader(ctx context.Context, cmd agentapi.Command, ref api.Resour
 }
 
 // podsOf are the pods of an object: itself, or those that it owns.
-func (v *verbs) podsOf(ctx context.Context, p *site, s *subject, core typedcorev1.CoreV1Interface) ([]corev1.Pod, error) {
+func (v *resources) podsOf(ctx context.Context, p *site, s *subject, core typedcorev1.CoreV1Interface) ([]corev1.Pod, error) {
 	pod := object.Kind{Kind: "Pod"}
 	keys := []object.Key{s.key}
 	if s.key.GroupKind() != pod {
@@ -80,7 +76,7 @@ func (v *verbs) podsOf(ctx context.Context, p *site, s *subject, core typedcorev
 
 // podsOfAll are the pods of an Application. Anybody who may write the Application can write its status: the object that a pod
 // belongs to is asked whose it is.
-func (v *verbs) podsOfAll(ctx context.Context, p *site, app *v1alpha1.Application, core typedcorev1.CoreV1Interface) ([]corev1.Pod, error) {
+func (v *resources) podsOfAll(ctx context.Context, p *site, app *v1alpha1.Application, core typedcorev1.CoreV1Interface) ([]corev1.Pod, error) {
 	pod := object.Kind{Kind: "Pod"}
 	resources := v.permitted(app)
 	roots, err := v.family(ctx, p, resources)
@@ -96,7 +92,7 @@ func (v *verbs) podsOfAll(ctx context.Context, p *site, app *v1alpha1.Applicatio
 			asked = append(asked, versioned{key, resources[i].Version})
 		}
 	}
-	owners, err := v.readAll(ctx, p, asked)
+	owners, err := p.readAll(ctx, asked)
 	if err != nil {
 		return nil, err
 	}

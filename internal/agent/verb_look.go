@@ -22,11 +22,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/operate"
 )
 
-func (v *verbs) diff(ctx context.Context, cmd agentapi.Command) (any, error) {
-	req, err := bodyOf[api.DiffRequest](cmd)
-	if err != nil {
-		return nil, err
-	}
+func (v *looks) diff(ctx context.Context, cmd agentapi.Command, req api.DiffRequest) (any, error) {
 	app, err := v.application(ctx, cmd)
 	if err != nil {
 		return nil, err
@@ -55,7 +51,7 @@ func (v *verbs) diff(ctx context.Context, cmd agentapi.Command) (any, error) {
 }
 
 // compare finds what a sync would change, or what drifted since the last one.
-func (v *verbs) compare(ctx context.Context, app *v1alpha1.Application, req api.DiffRequest) ([]inspect.Change, inspect.Rules, []string, error) {
+func (v *core) compare(ctx context.Context, app *v1alpha1.Application, req api.DiffRequest) ([]inspect.Change, inspect.Rules, []string, error) {
 	rules, wrong := inspect.NewRules(app, v.settings.Config(place.ConfigArgoCD), live.Manager)
 	rules.All, rules.Blind = req.Ignored, req.Revision != ""
 	var warnings []string
@@ -83,7 +79,7 @@ func (v *verbs) compare(ctx context.Context, app *v1alpha1.Application, req api.
 }
 
 // differing finds how what is live differs from what is wanted.
-func (v *verbs) differing(ctx context.Context, app *v1alpha1.Application, wish engine.Wish, rules inspect.Rules) ([]inspect.Change, error) {
+func (v *core) differing(ctx context.Context, app *v1alpha1.Application, wish engine.Wish, rules inspect.Rules) ([]inspect.Change, error) {
 	p, err := v.site(ctx, app)
 	if err != nil {
 		return nil, err
@@ -92,7 +88,7 @@ func (v *verbs) differing(ctx context.Context, app *v1alpha1.Application, wish e
 	if err != nil {
 		return nil, err
 	}
-	extra, err := v.readAll(ctx, p, keysOf(inspect.Extra(app, wish.Objects)))
+	extra, err := p.readAll(ctx, keysOf(inspect.Extra(app, wish.Objects)))
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +104,7 @@ func (v *verbs) differing(ctx context.Context, app *v1alpha1.Application, wish e
 }
 
 // tryAll lets the API server try every wanted object out; hooks are not kept and so not compared.
-func (v *verbs) tryAll(ctx context.Context, p *site, wish engine.Wish, rules inspect.Rules) ([]inspect.Change, error) {
+func (v *core) tryAll(ctx context.Context, p *site, wish engine.Wish, rules inspect.Rules) ([]inspect.Change, error) {
 	objects, err := operate.Lasting(wish.Objects)
 	if err != nil {
 		return nil, err
@@ -135,12 +131,12 @@ func (v *verbs) tryAll(ctx context.Context, p *site, wish engine.Wish, rules ins
 }
 
 // tryOut returns what applying m would change; nil for nothing.
-func (v *verbs) tryOut(ctx context.Context, p *site, m object.Manifest, rules inspect.Rules) (*inspect.Change, error) {
+func (v *core) tryOut(ctx context.Context, p *site, m object.Manifest, rules inspect.Rules) (*inspect.Change, error) {
 	want, err := m.Decode()
 	if err != nil {
 		return nil, err
 	}
-	obj, err := v.readOne(ctx, p, versioned{m.Key, m.Version})
+	obj, err := p.readOne(ctx, versioned{m.Key, m.Version})
 	if err != nil {
 		return nil, err
 	}
@@ -190,11 +186,7 @@ func blindNote(rules inspect.Rules, wanted []object.Manifest) []string {
 // isSecret reports whether an object is a Secret.
 func isSecret(k object.Key) bool { return k.IsSecret() }
 
-func (v *verbs) manifests(ctx context.Context, cmd agentapi.Command) (any, error) {
-	req, err := bodyOf[api.ManifestsRequest](cmd)
-	if err != nil {
-		return nil, err
-	}
+func (v *looks) manifests(ctx context.Context, cmd agentapi.Command, req api.ManifestsRequest) (any, error) {
 	app, err := v.application(ctx, cmd)
 	if err != nil {
 		return nil, err
@@ -223,7 +215,7 @@ func (v *verbs) manifests(ctx context.Context, cmd agentapi.Command) (any, error
 		return nil, err
 	}
 	resources := v.permitted(app)
-	found, unread, err := v.readSome(ctx, p, keysOf(resources))
+	found, unread, err := p.readSome(ctx, keysOf(resources))
 	if err != nil {
 		return nil, err
 	}
@@ -247,7 +239,7 @@ func (v *verbs) manifests(ctx context.Context, cmd agentapi.Command) (any, error
 }
 
 // mask names the annotations whose values are hidden.
-func (v *verbs) mask() []string {
+func (v *core) mask() []string {
 	settings, _ := diff.ParseSettings(v.settings.Config(place.ConfigArgoCD))
 	return settings.Mask
 }

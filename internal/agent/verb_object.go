@@ -55,7 +55,7 @@ func kindOf(item agentapi.ItemKind) (declared, bool) {
 }
 
 // declaration finds what a command writes.
-func (v *verbs) declaration(cmd agentapi.Command) (dynamic.ResourceInterface, declared, error) {
+func (v *core) declaration(cmd agentapi.Command) (dynamic.ResourceInterface, declared, error) {
 	d, ok := kindOf(cmd.Target.Kind)
 	switch {
 	case !ok:
@@ -68,11 +68,7 @@ func (v *verbs) declaration(cmd agentapi.Command) (dynamic.ResourceInterface, de
 	return v.apps.Resource(v1alpha1.Resource(d.plural)).Namespace(cmd.Target.Namespace), d, nil
 }
 
-func (v *verbs) objectApply(ctx context.Context, cmd agentapi.Command) (any, error) {
-	req, err := bodyOf[agentapi.ObjectApply](cmd)
-	if err != nil {
-		return nil, err
-	}
+func (v *objects) objectApply(ctx context.Context, cmd agentapi.Command, req agentapi.ObjectApply) (any, error) {
 	in, d, err := v.declaration(cmd)
 	if err != nil {
 		return nil, err
@@ -254,11 +250,7 @@ func unhidden(now, was any, depth int) any {
 	return now
 }
 
-func (v *verbs) objectPatch(ctx context.Context, cmd agentapi.Command) (any, error) {
-	req, err := bodyOf[agentapi.ObjectPatch](cmd)
-	if err != nil {
-		return nil, err
-	}
+func (v *objects) objectPatch(ctx context.Context, cmd agentapi.Command, req agentapi.ObjectPatch) (any, error) {
 	in, d, err := v.declaration(cmd)
 	if err != nil {
 		return nil, err
@@ -287,7 +279,7 @@ func (v *verbs) objectPatch(ctx context.Context, cmd agentapi.Command) (any, err
 }
 
 // patchOnce patches an object as it is now, judged by what comes of it.
-func (v *verbs) patchOnce(ctx context.Context, cmd agentapi.Command, in dynamic.ResourceInterface, d declared, kind types.PatchType, req agentapi.ObjectPatch,
+func (v *objects) patchOnce(ctx context.Context, cmd agentapi.Command, in dynamic.ResourceInterface, d declared, kind types.PatchType, req agentapi.ObjectPatch,
 ) (any, error) {
 	have, err := in.Get(ctx, cmd.Target.Name, metav1.GetOptions{})
 	if err != nil {
@@ -395,11 +387,7 @@ func pinned(kind types.PatchType, req agentapi.ObjectPatch) ([]byte, error) {
 	return json.Marshal(obj)
 }
 
-func (v *verbs) objectDelete(ctx context.Context, cmd agentapi.Command) (any, error) {
-	req, err := bodyOf[api.DeleteApplicationRequest](cmd)
-	if err != nil {
-		return nil, err
-	}
+func (v *objects) objectDelete(ctx context.Context, cmd agentapi.Command, req api.DeleteApplicationRequest) (any, error) {
 	if cmd.Target.Kind == agentapi.ItemApplication {
 		return v.removeApplication(ctx, cmd, req)
 	}

@@ -230,7 +230,7 @@ func TestAPatchIsForWhatIsThereWhoeverWritesMeanwhile(t *testing.T) {
 	s := newStand(t)
 	s.create()
 	times := 0
-	s.verbs.apps = overtaken{s.verbs.apps, &times}
+	s.verbs.core.apps = overtaken{s.verbs.core.apps, &times}
 	for kind, patch := range map[string]string{
 		"merge": `{"metadata":{"annotations":{"example.org/merge":"1"}}}`,
 		"json":  `[{"op":"add","path":"/metadata/annotations/example.org~1json","value":"1"}]`,

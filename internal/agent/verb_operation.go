@@ -15,7 +15,7 @@ import (
 
 // operation tells of the last or running operation, step by step. What comes is known from the sources at its revisions,
 // which are rendered already while it runs.
-func (v *verbs) operation(ctx context.Context, cmd agentapi.Command) (any, error) {
+func (v *looks) operation(ctx context.Context, cmd agentapi.Command) (any, error) {
 	app, err := v.application(ctx, cmd)
 	if err != nil {
 		return nil, err
@@ -29,7 +29,7 @@ func (v *verbs) operation(ctx context.Context, cmd agentapi.Command) (any, error
 }
 
 // steps are the places of objects and hooks in the operation of an Application; nil where that has none.
-func (v *verbs) steps(ctx context.Context, app *v1alpha1.Application) ([]inspect.Step, error) {
+func (v *looks) steps(ctx context.Context, app *v1alpha1.Application) ([]inspect.Step, error) {
 	op := app.Status.OperationState
 	if op == nil || op.SyncResult == nil {
 		return []inspect.Step{}, nil

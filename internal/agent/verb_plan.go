@@ -25,11 +25,7 @@ const (
 )
 
 // plan says what a sync would do. It writes nothing: objects are tried out by dry runs.
-func (v *verbs) plan(ctx context.Context, cmd agentapi.Command) (any, error) {
-	req, err := bodyOf[api.SyncRequest](cmd)
-	if err != nil {
-		return nil, err
-	}
+func (v *looks) plan(ctx context.Context, cmd agentapi.Command, req api.SyncRequest) (any, error) {
 	app, err := v.application(ctx, cmd)
 	if err != nil {
 		return nil, err

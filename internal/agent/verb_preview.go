@@ -36,18 +36,14 @@ const (
 // preview is one preview under way.
 type preview struct {
 	api.Preview
-	v        *verbs
+	v        *looks
 	cmd      agentapi.Command
 	req      agentapi.Preview
 	app      *v1alpha1.Application // as it would be; nil where that cannot be told
 	existing *v1alpha1.Application // as it is; nil where there is none
 }
 
-func (v *verbs) preview(ctx context.Context, cmd agentapi.Command) (any, error) {
-	req, err := bodyOf[agentapi.Preview](cmd)
-	if err != nil {
-		return nil, err
-	}
+func (v *looks) preview(ctx context.Context, cmd agentapi.Command, req agentapi.Preview) (any, error) {
 	if cmd.Target.Kind != agentapi.ItemApplication {
 		return nil, refusedAs(agentapi.CodeInvalid, "%s is about an application, not %.40q", cmd.Kind, cmd.Target.Kind)
 	}

@@ -86,7 +86,7 @@ spec: {template: {spec: {restartPolicy: Never, containers: [{name: m, image: reg
 			t.Errorf("the preview made %s", kind)
 		}
 	}
-	if _, err := s.verbs.readApplication(t.Context(), s.ns, "fresh"); err == nil {
+	if _, err := s.verbs.core.readApplication(t.Context(), s.ns, "fresh"); err == nil {
 		t.Error("the preview made the application")
 	}
 }
@@ -100,7 +100,7 @@ func TestAPreviewListsTheNamespaceThatASyncMakes(t *testing.T) {
 				"spec":{"sourceRepos":["*"],"destinations":[{"server":"*","namespace":"*"}]` + more + `}}`),
 		})
 		s.until("project "+name, func(context.Context) bool {
-			_, err := s.verbs.engine.Projects.Rules(name)
+			_, err := s.verbs.core.engine.Projects.Rules(name)
 			return err == nil
 		})
 	}
@@ -160,7 +160,7 @@ metadata: {name: more}
 	if got.Objects[0].Diff == "" || !strings.Contains(got.Objects[0].Diff, `+  size: "2"`) || len(got.Warnings) == 0 {
 		t.Errorf("the difference is %q, with warnings %q", got.Objects[0].Diff, got.Warnings)
 	}
-	if app, err := s.verbs.readApplication(t.Context(), s.ns, s.name); err != nil || app.Spec.Source.TargetRevision != "main" {
+	if app, err := s.verbs.core.readApplication(t.Context(), s.ns, s.name); err != nil || app.Spec.Source.TargetRevision != "main" {
 		t.Errorf("the preview changed the application: %+v, %v", app, err)
 	}
 	s.refused(agentapi.KindPreview, s.app(s.name), agentapi.Preview{Object: s.manifest(s.name), Update: true, Project: "another"}, agentapi.CodeConflict)

@@ -18,6 +18,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/place"
+	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
@@ -31,15 +32,16 @@ type site struct {
 	who      place.Actor
 	cluster  *live.Cluster
 	read     dynamic.Interface
+	engine   *engine.Engine
 }
 
 // site finds the destination of an Application.
-func (v *verbs) site(ctx context.Context, app *v1alpha1.Application) (*site, error) {
+func (v *core) site(ctx context.Context, app *v1alpha1.Application) (*site, error) {
 	d, who, err := v.clusters.Reach(ctx, app.Spec.ProjectName(), app.Spec.Destination)
 	if err != nil {
 		return nil, err
 	}
-	p := &site{app: app, instance: object.InstanceName(app.Namespace, app.Name, v.namespace), d: d, who: who, cluster: d.Target.Live}
+	p := &site{app: app, instance: object.InstanceName(app.Namespace, app.Name, v.namespace), d: d, who: who, cluster: d.Target.Live, engine: v.engine}
 	p.read, err = d.Client(place.Actor{})
 	return p, err
 }
@@ -68,7 +70,7 @@ func of(c dynamic.Interface, res live.Resource, version, namespace string) dynam
 }
 
 // readOne reads an object with its managed fields; nil where it does not exist, or its kind does not.
-func (v *verbs) readOne(ctx context.Context, p *site, want versioned) (map[string]any, error) {
+func (p *site) readOne(ctx context.Context, want versioned) (map[string]any, error) {
 	res, err := p.cluster.Find(ctx, want.GroupKind(), want.Version)
 	if unknownKind(err) && want.Version != "" {
 		res, err = p.cluster.Find(ctx, want.GroupKind(), "")
@@ -102,14 +104,14 @@ func unknownKind(err error) bool {
 const readers = 8
 
 // readAll reads objects; those that are missing are left out.
-func (v *verbs) readAll(ctx context.Context, p *site, asked []versioned) (map[object.Key]map[string]any, error) {
+func (p *site) readAll(ctx context.Context, asked []versioned) (map[object.Key]map[string]any, error) {
 	out := make(map[object.Key]map[string]any, len(asked))
 	var mu sync.Mutex
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(readers)
 	for _, a := range asked {
 		g.Go(func() error {
-			obj, err := v.readOne(ctx, p, a)
+			obj, err := p.readOne(ctx, a)
 			if err != nil || obj == nil {
 				return err
 			}
@@ -123,7 +125,7 @@ func (v *verbs) readAll(ctx context.Context, p *site, asked []versioned) (map[ob
 }
 
 // readSome reads what may be read of some objects, and says of the others why not. It fails where that is all of them.
-func (v *verbs) readSome(ctx context.Context, p *site, asked []versioned) (found map[object.Key]map[string]any, unread []string, err error) {
+func (p *site) readSome(ctx context.Context, asked []versioned) (found map[object.Key]map[string]any, unread []string, err error) {
 	found = make(map[object.Key]map[string]any, len(asked))
 	var mu sync.Mutex
 	var refused error
@@ -131,7 +133,7 @@ func (v *verbs) readSome(ctx context.Context, p *site, asked []versioned) (found
 	g.SetLimit(readers)
 	for _, a := range asked {
 		g.Go(func() error {
-			obj, err := v.readOne(ctx, p, a)
+			obj, err := p.readOne(ctx, a)
 			if err != nil && !refusedOne(err) {
 				return err
 			}
@@ -175,7 +177,7 @@ func (s *subject) on(c dynamic.Interface) dynamic.ResourceInterface {
 
 // find reads the object that a command names. Whether it is the Application's is told by the object itself, or by what owns
 // it: anybody who may write the Application can write its status. The project must permit it.
-func (v *verbs) find(ctx context.Context, p *site, ref api.ResourceRef) (*subject, error) {
+func (p *site) find(ctx context.Context, ref api.ResourceRef) (*subject, error) {
 	s := &subject{key: object.Key{Group: ref.Group, Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}}
 	if ref.Kind == "" || ref.Name == "" {
 		return nil, refusedAs(agentapi.CodeInvalid, "say kind and name of the object")
@@ -193,7 +195,7 @@ func (v *verbs) find(ctx context.Context, p *site, ref api.ResourceRef) (*subjec
 	case s.key.Namespace == "":
 		s.key.Namespace = p.app.Spec.Destination.Namespace
 	}
-	if s.obj, err = v.readOne(ctx, p, versioned{s.key, s.version}); err != nil {
+	if s.obj, err = p.readOne(ctx, versioned{s.key, s.version}); err != nil {
 		return nil, err
 	}
 	if s.obj != nil {
@@ -205,22 +207,22 @@ func (v *verbs) find(ctx context.Context, p *site, ref api.ResourceRef) (*subjec
 	}
 	root := s.key
 	if s.obj != nil {
-		if root, s.ours, err = v.root(ctx, p, s.key, s.obj); err != nil {
+		if root, s.ours, err = p.root(ctx, s.key, s.obj); err != nil {
 			return nil, err
 		}
 	}
 	if !s.ours {
 		root = s.key
 	}
-	if err := v.engine.Permits(p.app)(root, s.key.Namespace); err != nil {
+	if err := p.engine.Permits(p.app)(root, s.key.Namespace); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
 // own is find for commands that need the object to be there, and the Application's.
-func (v *verbs) own(ctx context.Context, p *site, ref api.ResourceRef) (*subject, error) {
-	s, err := v.find(ctx, p, ref)
+func (p *site) own(ctx context.Context, ref api.ResourceRef) (*subject, error) {
+	s, err := p.find(ctx, ref)
 	switch {
 	case err != nil:
 		return nil, err
@@ -236,7 +238,7 @@ func (v *verbs) own(ctx context.Context, p *site, ref api.ResourceRef) (*subject
 const maxAncestors = 16
 
 // root returns the object of the Application that an object is, or that owns it.
-func (v *verbs) root(ctx context.Context, p *site, key object.Key, obj map[string]any) (object.Key, bool, error) {
+func (p *site) root(ctx context.Context, key object.Key, obj map[string]any) (object.Key, bool, error) {
 	type ancestor struct {
 		key object.Key
 		obj map[string]any
@@ -267,7 +269,7 @@ func (v *verbs) root(ctx context.Context, p *site, key object.Key, obj map[strin
 				continue
 			}
 			seen[k] = true
-			owner, err := v.readOne(ctx, p, versioned{k, res.Version})
+			owner, err := p.readOne(ctx, versioned{k, res.Version})
 			if err != nil {
 				return object.Key{}, false, err
 			}

@@ -26,7 +26,7 @@ type query struct {
 }
 
 // subject reads the body of a command that names an object of an Application, and the object.
-func (v *verbs) subject(ctx context.Context, cmd agentapi.Command, ref api.ResourceRef) (*site, *subject, error) {
+func (v *core) subject(ctx context.Context, cmd agentapi.Command, ref api.ResourceRef) (*site, *subject, error) {
 	app, err := v.application(ctx, cmd)
 	if err != nil {
 		return nil, nil, err
@@ -35,15 +35,11 @@ func (v *verbs) subject(ctx context.Context, cmd agentapi.Command, ref api.Resou
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := v.own(ctx, p, ref)
+	s, err := p.own(ctx, ref)
 	return p, s, err
 }
 
-func (v *verbs) resourceGet(ctx context.Context, cmd agentapi.Command) (any, error) {
-	req, err := bodyOf[query](cmd)
-	if err != nil {
-		return nil, err
-	}
+func (v *resources) resourceGet(ctx context.Context, cmd agentapi.Command, req query) (any, error) {
 	app, err := v.application(ctx, cmd)
 	if err != nil {
 		return nil, err
@@ -52,7 +48,7 @@ func (v *verbs) resourceGet(ctx context.Context, cmd agentapi.Command) (any, err
 	if err != nil {
 		return nil, err
 	}
-	s, err := v.find(ctx, p, req.Resource)
+	s, err := p.find(ctx, req.Resource)
 	if err != nil {
 		return nil, err
 	}
@@ -93,11 +89,7 @@ func dryRunOf(dry bool) []string {
 	return nil
 }
 
-func (v *verbs) resourcePatch(ctx context.Context, cmd agentapi.Command) (any, error) {
-	req, err := bodyOf[api.ResourcePatch](cmd)
-	if err != nil {
-		return nil, err
-	}
+func (v *resources) resourcePatch(ctx context.Context, cmd agentapi.Command, req api.ResourcePatch) (any, error) {
 	kind, known := map[string]types.PatchType{
 		"merge": types.MergePatchType, "json": types.JSONPatchType, "strategic": types.StrategicMergePatchType,
 	}[cmp.Or(req.Type, "merge")]
@@ -129,7 +121,7 @@ func (v *verbs) resourcePatch(ctx context.Context, cmd agentapi.Command) (any, e
 
 // guarded is a patch that shows nothing which its author may not see, as it is to be sent. One that reads the object holds
 // for the version only that it was judged by.
-func (v *verbs) guarded(key object.Key, obj map[string]any, kind inspect.PatchType, patch []byte) ([]byte, error) {
+func (v *core) guarded(key object.Key, obj map[string]any, kind inspect.PatchType, patch []byte) ([]byte, error) {
 	g, err := inspect.Guard(obj, kind, patch, v.mask())
 	var hidden *inspect.HiddenError
 	switch {
@@ -157,11 +149,7 @@ func quiet(key object.Key, err error) error {
 	return refusedAs(code, "the API server refuses a change of %s (its words are left out: they can quote the Secret); check type, data and stringData", key)
 }
 
-func (v *verbs) resourceDelete(ctx context.Context, cmd agentapi.Command) (any, error) {
-	req, err := bodyOf[api.ResourceDelete](cmd)
-	if err != nil {
-		return nil, err
-	}
+func (v *resources) resourceDelete(ctx context.Context, cmd agentapi.Command, req api.ResourceDelete) (any, error) {
 	p, s, err := v.subject(ctx, cmd, req.Resource)
 	if err != nil {
 		return nil, err
@@ -197,7 +185,7 @@ func (v *verbs) resourceDelete(ctx context.Context, cmd agentapi.Command) (any, 
 }
 
 // leaveFor asks the deletion guard about one object of an Application.
-func (v *verbs) leaveFor(ctx context.Context, cmd agentapi.Command, s *subject) (guard.Leave, error) {
+func (v *resources) leaveFor(ctx context.Context, cmd agentapi.Command, s *subject) (guard.Leave, error) {
 	app, err := v.application(ctx, cmd)
 	if err != nil {
 		return guard.Leave{}, err

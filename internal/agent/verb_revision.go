@@ -28,11 +28,7 @@ const (
 
 // revisions tells who made commits of an Application's repositories, from the mirrors. A commit that the Application names is
 // fetched where it is not there; others are not, so that nobody makes the agent fetch what they please.
-func (v *verbs) revisions(ctx context.Context, cmd agentapi.Command) (any, error) {
-	req, err := bodyOf[api.RevisionsRequest](cmd)
-	if err != nil {
-		return nil, err
-	}
+func (v *looks) revisions(ctx context.Context, cmd agentapi.Command, req api.RevisionsRequest) (any, error) {
 	if len(req.Revisions) == 0 || len(req.Revisions) > api.MaxRevisions {
 		return nil, refusedAs(agentapi.CodeInvalid, "say from 1 to %d revisions", api.MaxRevisions)
 	}
@@ -59,12 +55,12 @@ func (v *verbs) revisions(ctx context.Context, cmd agentapi.Command) (any, error
 }
 
 // reposOf are the repositories of an Application that its project permits: those of its sources, first, and of its history.
-func (v *verbs) reposOf(app *v1alpha1.Application) ([]*gitsource.Repo, error) {
+func (v *looks) reposOf(app *v1alpha1.Application) ([]*gitsource.Repo, error) {
 	src, ok := v.engine.Sources.(*place.Sources)
 	if !ok {
 		return nil, errors.New("this agent reads no repositories")
 	}
-	rules, err := v.rulesFor(app.Spec.ProjectName(), app.Namespace)
+	rules, err := rulesFor(v.engine.Projects, v.namespace, app.Spec.ProjectName(), app.Namespace)
 	if err != nil {
 		return nil, err
 	}

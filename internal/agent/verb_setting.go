@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,11 +24,47 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/link"
 	"github.com/slipway-gitops/slipway/internal/agent/place"
+	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
+	"github.com/slipway-gitops/slipway/internal/git"
+	"github.com/slipway-gitops/slipway/internal/outward"
 	"github.com/slipway-gitops/slipway/internal/redact"
 	"github.com/slipway-gitops/slipway/internal/seal"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
+
+// settingConfig is what commands about settings and repositories need of an agent.
+type settingConfig struct {
+	apps      dynamic.Interface // of the cluster that holds the settings
+	namespace string            // of the agent
+	engine    *engine.Engine
+	settings  *place.Settings
+	git       *git.Client
+	outbound  *outward.Policy
+	keys      func() []link.SealKey // that open what is sealed to the agent, the newest first
+	now       func() time.Time
+	// readBy is the engine that reads settings. Beside an Argo CD, repositories and clusters are found by their address,
+	// whatever project they are of.
+	readBy agentapi.Engine
+}
+
+// keeper keeps settings.
+type keeper struct {
+	settingConfig
+	addresses sync.Mutex // held while a Secret is written that others may have the address of
+}
+
+// browser shows what repositories have.
+type browser struct{ settingConfig }
+
+// settingExecutors are the commands about settings and repositories.
+func settingExecutors(c settingConfig) map[agentapi.Kind]link.Executor {
+	k, b := &keeper{settingConfig: c}, &browser{c}
+	return map[agentapi.Kind]link.Executor{
+		agentapi.KindSettingsApply: on(k.settingApply), agentapi.KindSettingsDelete: on(k.settingDelete), agentapi.KindSettingsTest: on(k.settingTest),
+		agentapi.KindRepositoryRefs: on(b.repositoryRefs), agentapi.KindRepositoryPaths: on(b.repositoryPaths),
+	}
+}
 
 // Limits of a setting.
 const (
@@ -47,12 +85,8 @@ func labelOf(t agentapi.SettingType) string {
 	return ""
 }
 
-// setting reads the body of a command about a setting. Its fields are those that are public and those that were sealed.
-func (v *verbs) setting(cmd agentapi.Command) (agentapi.SettingChange, error) {
-	req, err := bodyOf[agentapi.SettingChange](cmd)
-	if err != nil {
-		return req, err
-	}
+// setting is what a command about a setting asks for. Its fields are those that are public and those that were sealed.
+func (v *keeper) setting(cmd agentapi.Command, req agentapi.SettingChange) (agentapi.SettingChange, error) {
 	switch req.Type {
 	case agentapi.SettingRepository, agentapi.SettingRepoCreds, agentapi.SettingCluster:
 		if wrong := validation.IsDNS1123Subdomain(req.Name); len(wrong) > 0 {
@@ -102,7 +136,7 @@ func joined(req agentapi.SettingChange, sealed map[string]string) (agentapi.Sett
 }
 
 // unseal opens what was sealed for this very command.
-func (v *verbs) unseal(cmd agentapi.Command, req agentapi.SettingChange) (map[string]string, error) {
+func (v *keeper) unseal(cmd agentapi.Command, req agentapi.SettingChange) (map[string]string, error) {
 	if len(req.Sealed) == 0 {
 		return nil, nil
 	}
@@ -127,12 +161,12 @@ func (v *verbs) unseal(cmd agentapi.Command, req agentapi.SettingChange) (map[st
 	return nil, err
 }
 
-func (v *verbs) config(kind string) dynamic.ResourceInterface {
+func (v *keeper) config(kind string) dynamic.ResourceInterface {
 	return v.apps.Resource(schema.GroupVersionResource{Version: "v1", Resource: kind}).Namespace(v.namespace)
 }
 
-func (v *verbs) settingApply(ctx context.Context, cmd agentapi.Command) (any, error) {
-	req, err := v.setting(cmd)
+func (v *keeper) settingApply(ctx context.Context, cmd agentapi.Command, req agentapi.SettingChange) (any, error) {
+	req, err := v.setting(cmd, req)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +188,7 @@ type keptSecret struct {
 }
 
 // readSecret reads a Secret of a type. One of another kind, such as the agent's own, is never touched.
-func (v *verbs) readSecret(ctx context.Context, t agentapi.SettingType, name string) (keptSecret, error) {
+func (v *keeper) readSecret(ctx context.Context, t agentapi.SettingType, name string) (keptSecret, error) {
 	obj, err := v.config("secrets").Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return keptSecret{}, nil
@@ -204,7 +238,7 @@ func checkAims(req agentapi.SettingChange, have, next map[string][]byte) error {
 	return nil
 }
 
-func (v *verbs) secretApply(ctx context.Context, req agentapi.SettingChange) (agentapi.Setting, error) {
+func (v *keeper) secretApply(ctx context.Context, req agentapi.SettingChange) (agentapi.Setting, error) {
 	have, err := v.readSecret(ctx, req.Type, req.Name)
 	switch {
 	case err != nil:
@@ -239,7 +273,7 @@ func (v *verbs) secretApply(ctx context.Context, req agentapi.SettingChange) (ag
 }
 
 // worded is an error of an API server without its words, which can quote a Secret.
-func (v *verbs) worded(err error, format string, args ...any) error {
+func (v *keeper) worded(err error, format string, args ...any) error {
 	what := fmt.Sprintf(format, args...)
 	if apierrors.IsConflict(err) {
 		return fmt.Errorf("%s: it changed meanwhile: %w", what, apierrors.NewConflict(schema.GroupResource{Resource: "secrets"}, "", nil))
@@ -261,7 +295,7 @@ func nextData(have map[string][]byte, req agentapi.SettingChange) map[string][]b
 	return out
 }
 
-func (v *verbs) writeSecret(ctx context.Context, have keptSecret, next map[string][]byte, req agentapi.SettingChange) (*unstructured.Unstructured, error) {
+func (v *keeper) writeSecret(ctx context.Context, have keptSecret, next map[string][]byte, req agentapi.SettingChange) (*unstructured.Unstructured, error) {
 	if have.obj == nil {
 		labels := map[string]any{v1alpha1.LabelSecretType: labelOf(req.Type)}
 		for name, value := range req.Labels {
@@ -325,7 +359,7 @@ func told(data map[string][]byte, obj *unstructured.Unstructured) (agentapi.Sett
 
 // checkUnused refuses a field that the engine makes nothing of, rather than keep a promise that no agent fulfils. What is there
 // already, as Secrets of an earlier Argo CD have it, stays.
-func (v *verbs) checkUnused(req agentapi.SettingChange, have, next map[string][]byte) error {
+func (v *keeper) checkUnused(req agentapi.SettingChange, have, next map[string][]byte) error {
 	for _, name := range slices.Sorted(maps.Keys(req.Fields)) {
 		value := strings.TrimSpace(string(next[name]))
 		if why := v.readBy.Unused(req.Type, name, value); why != "" && strings.TrimSpace(string(have[name])) != value {
@@ -336,7 +370,7 @@ func (v *verbs) checkUnused(req agentapi.SettingChange, have, next map[string][]
 }
 
 // checkSetting finds what makes no sense before anything is written.
-func (v *verbs) checkSetting(req agentapi.SettingChange, have, next map[string][]byte) error {
+func (v *keeper) checkSetting(req agentapi.SettingChange, have, next map[string][]byte) error {
 	if err := v.checkUnused(req, have, next); err != nil {
 		return err
 	}
@@ -356,8 +390,8 @@ func (v *verbs) checkSetting(req agentapi.SettingChange, have, next map[string][
 	return v.checkAddress(req, have, next, v.settings.OfKind(labelOf(req.Type)))
 }
 
-func (v *verbs) settingDelete(ctx context.Context, cmd agentapi.Command) (any, error) {
-	req, err := v.setting(cmd)
+func (v *keeper) settingDelete(ctx context.Context, cmd agentapi.Command, req agentapi.SettingChange) (any, error) {
+	req, err := v.setting(cmd, req)
 	if err != nil {
 		return nil, err
 	}
@@ -384,8 +418,8 @@ func (v *verbs) settingDelete(ctx context.Context, cmd agentapi.Command) (any, e
 	return agentapi.SettingResult{Setting: out}, err
 }
 
-func (v *verbs) settingTest(ctx context.Context, cmd agentapi.Command) (any, error) {
-	req, err := v.setting(cmd)
+func (v *keeper) settingTest(ctx context.Context, cmd agentapi.Command, req agentapi.SettingChange) (any, error) {
+	req, err := v.setting(cmd, req)
 	if err != nil {
 		return nil, err
 	}

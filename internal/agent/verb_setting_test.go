@@ -234,7 +234,7 @@ func certificate(t *testing.T) string {
 func TestCertificatesHostsAndKeysAreEntriesOfConfigMaps(t *testing.T) {
 	t.Parallel()
 	s := newStand(t)
-	s.verbs.readBy = agentapi.EngineArgoCD // which uses keys
+	s.keeps.readBy = agentapi.EngineArgoCD // which uses keys
 	put := func(kind agentapi.SettingType, name string, fields map[string]string) (agentapi.Setting, error) {
 		raw, err := s.do(agentapi.KindSettingsApply, s.setting(kind, name), agentapi.SettingChange{Type: kind, Name: name, Fields: fields})
 		var out agentapi.SettingResult
@@ -329,7 +329,7 @@ func FuzzKnownHosts(f *testing.F) {
 func TestCreatingReplacesNoEntryThatIsThere(t *testing.T) {
 	t.Parallel()
 	s := newStand(t)
-	s.verbs.readBy = agentapi.EngineArgoCD // which uses keys
+	s.keeps.readBy = agentapi.EngineArgoCD // which uses keys
 	const (
 		there = "git.example.org ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl"
 		fresh = "another.example.org ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAAAgQ=="
@@ -432,10 +432,10 @@ func TestAFieldThatTheEngineMakesNothingOfIsRefused(t *testing.T) {
 
 	// A Secret that an Argo CD left is changed as before: what is there already may stay, or go.
 	const kind = agentapi.SettingCluster
-	s.verbs.readBy = agentapi.EngineArgoCD
+	s.keeps.readBy = agentapi.EngineArgoCD
 	left := nextFields(maps.Clone(cluster), "namespaces", "shop")
 	must[any](s, agentapi.KindSettingsApply, s.setting(kind, "left"), agentapi.SettingChange{Type: kind, Name: "left", Create: true, Fields: left, Judged: &agentapi.Judged{}})
-	s.verbs.readBy = agentapi.EngineSlipway
+	s.keeps.readBy = agentapi.EngineSlipway
 	for _, fields := range []map[string]string{{"name": "edge-2", "namespaces": "shop"}, {"clusterResources": "false"}, {"namespaces": ""}} {
 		must[any](s, agentapi.KindSettingsApply, s.setting(kind, "left"), agentapi.SettingChange{Type: kind, Name: "left", Fields: fields, Judged: &agentapi.Judged{}})
 	}

@@ -42,14 +42,14 @@ const (
 	repositoryOCI  = "oci"
 )
 
-// rulesFor returns the rules of a project, where Applications of a namespace may be of it.
-func (v *verbs) rulesFor(called, namespace string) (*project.Rules, error) {
-	rules, err := v.engine.Projects.Rules(called)
+// rulesFor returns the rules of a project, where Applications of a namespace may be of it; home is that of the agent.
+func rulesFor(projects engine.Projects, home, called, namespace string) (*project.Rules, error) {
+	rules, err := projects.Rules(called)
 	if err == nil {
 		err = rules.Keepable()
 	}
 	if err == nil && namespace != "" {
-		err = rules.PermitsNamespace(namespace, v.namespace)
+		err = rules.PermitsNamespace(namespace, home)
 	}
 	if err != nil {
 		return nil, &engine.ProjectError{Err: err}
@@ -59,11 +59,11 @@ func (v *verbs) rulesFor(called, namespace string) (*project.Rules, error) {
 
 // mayLook asks the project before anything is asked of a repository: with the agent's credentials nobody sees what no
 // Application of the project could deploy.
-func (v *verbs) mayLook(cmd agentapi.Command, called, address string) error {
+func (v *browser) mayLook(cmd agentapi.Command, called, address string) error {
 	if err := checkAddress(address); err != nil {
 		return err
 	}
-	rules, err := v.rulesFor(called, cmd.Target.Namespace)
+	rules, err := rulesFor(v.engine.Projects, v.namespace, called, cmd.Target.Namespace)
 	if err != nil {
 		return err
 	}
@@ -106,11 +106,7 @@ func typeOfRepository(said, address string, data map[string][]byte) (string, err
 	return kind, nil
 }
 
-func (v *verbs) repositoryRefs(ctx context.Context, cmd agentapi.Command) (any, error) {
-	req, err := bodyOf[api.RepositoryRefsRequest](cmd)
-	if err != nil {
-		return nil, err
-	}
+func (v *browser) repositoryRefs(ctx context.Context, cmd agentapi.Command, req api.RepositoryRefsRequest) (any, error) {
 	req.ArgoProject = cmp.Or(req.ArgoProject, v1alpha1.DefaultProject)
 	if err := v.mayLook(cmd, req.ArgoProject, req.RepoURL); err != nil {
 		return nil, err
@@ -231,14 +227,14 @@ func sameHost(req *http.Request, via []*http.Request) error {
 }
 
 // charts lists what a Helm repository has.
-func (v *verbs) charts(ctx context.Context, req api.RepositoryRefsRequest, data map[string][]byte) (api.RepositoryRefs, error) {
+func (v *browser) charts(ctx context.Context, req api.RepositoryRefsRequest, data map[string][]byte) (api.RepositoryRefs, error) {
 	out := api.RepositoryRefs{Branches: []api.RepositoryRef{}, Tags: []api.RepositoryRef{}}
 	as := maps.Clone(data)
 	if as == nil {
 		as = map[string][]byte{}
 	}
 	as["url"] = []byte(req.RepoURL) // the Secret may be a template, for a part of the address
-	raw, err := v.helmIndex(ctx, as, maxIndex+1, sameHost)
+	raw, err := v.helm().index(ctx, as, maxIndex+1, sameHost)
 	if err != nil {
 		return out, err
 	}
@@ -289,11 +285,7 @@ func chartsOf(raw []byte, search string) (charts []api.RepositoryChart, more boo
 	return charts, more, nil
 }
 
-func (v *verbs) repositoryPaths(ctx context.Context, cmd agentapi.Command) (any, error) {
-	req, err := bodyOf[api.RepositoryPathsRequest](cmd)
-	if err != nil {
-		return nil, err
-	}
+func (v *browser) repositoryPaths(ctx context.Context, cmd agentapi.Command, req api.RepositoryPathsRequest) (any, error) {
 	req.ArgoProject = cmp.Or(req.ArgoProject, v1alpha1.DefaultProject)
 	if err := v.mayLook(cmd, req.ArgoProject, req.RepoURL); err != nil {
 		return nil, err

@@ -41,7 +41,7 @@ func (s *stand) permits(project string, repositories ...string) {
 			"spec":{"sourceRepos":` + string(list) + `,"destinations":[{"server":"*","namespace":"` + s.ns + `"}]}}`),
 	})
 	s.until("project "+project, func(context.Context) bool {
-		_, err := s.verbs.engine.Projects.Rules(project)
+		_, err := s.verbs.core.engine.Projects.Rules(project)
 		return err == nil
 	})
 }
@@ -73,7 +73,7 @@ func TestARepositoryIsLookedIntoWithTheCredentialsOfItsProject(t *testing.T) {
 	change := agentapi.SettingChange{Type: kind, Name: "hidden", Create: true, Fields: map[string]string{"url": repo.URL(), "project": "shop"}}
 	s.seal(agentapi.KindSettingsApply, &change, map[string]string{"username": "bot", "password": planted})
 	must[any](s, agentapi.KindSettingsApply, s.setting(kind, "hidden"), change)
-	s.until("the credential", func(context.Context) bool { return len(s.verbs.settings.Repository("shop", repo.URL())) > 0 })
+	s.until("the credential", func(context.Context) bool { return len(s.verbs.core.settings.Repository("shop", repo.URL())) > 0 })
 	got := must[api.RepositoryRefs](s, agentapi.KindRepositoryRefs, at, refs)
 	want := api.RepositoryRefs{Default: "main", Branches: []api.RepositoryRef{{Name: "main", Commit: head}}, Tags: []api.RepositoryRef{}}
 	if d := cmp.Diff(want, got); d != "" {
@@ -143,12 +143,14 @@ func TestChartsOfAHelmRepositoryAreListed(t *testing.T) {
 	}))
 	defer charts.Close()
 	s.permits("shop", charts.URL+"/**")
-	s.verbs.readBy = agentapi.EngineArgoCD // which deploys charts
+	s.keeps.readBy = agentapi.EngineArgoCD // which deploys charts
 	const kind = agentapi.SettingRepoCreds
 	change := agentapi.SettingChange{Type: kind, Name: "charts", Create: true, Fields: map[string]string{"url": charts.URL, "type": "helm"}}
 	s.seal(agentapi.KindSettingsApply, &change, map[string]string{"username": "bot", "password": planted})
 	must[any](s, agentapi.KindSettingsApply, s.setting(kind, "charts"), change)
-	s.until("the credential", func(context.Context) bool { return len(s.verbs.settings.Repository("shop", charts.URL+"/all")) > 0 })
+	s.until("the credential", func(context.Context) bool {
+		return len(s.verbs.core.settings.Repository("shop", charts.URL+"/all")) > 0
+	})
 	at := agentapi.Target{Kind: agentapi.ItemApplication, Namespace: s.ns}
 	got := must[api.RepositoryRefs](s, agentapi.KindRepositoryRefs, at, api.RepositoryRefsRequest{RepoURL: charts.URL + "/all", ArgoProject: "shop"})
 	want := []api.RepositoryChart{{Name: "cache", Versions: []string{"0.1.0"}}, {Name: "web", Description: "a shop", Versions: []string{"1.10.0", "1.9.0"}}}

@@ -120,7 +120,7 @@ func (s *stand) withPod() api.ResourceRef {
 func (s *stand) log(req api.Logs) (string, error) {
 	s.t.Helper()
 	w := newWire()
-	err := s.verbs.logs(s.t.Context(), s.command(agentapi.KindResourceLogs, req), w)
+	err := s.verbs.streamers()[agentapi.KindResourceLogs](s.t.Context(), s.command(agentapi.KindResourceLogs, req), w)
 	return w.text(), err
 }
 
@@ -208,7 +208,7 @@ func TestALogIsFollowedToTheEndOfItsPod(t *testing.T) {
 	w := newWire()
 	var g errgroup.Group
 	g.Go(func() error {
-		return s.verbs.logs(t.Context(), s.command(agentapi.KindResourceLogs, api.Logs{Resource: pod, Container: "sidecar", Follow: true}), w)
+		return s.verbs.streamers()[agentapi.KindResourceLogs](t.Context(), s.command(agentapi.KindResourceLogs, api.Logs{Resource: pod, Container: "sidecar", Follow: true}), w)
 	})
 	w.await(t, "none of it\n")
 	change := []byte(`{"metadata":{"annotations":{"devcluster/log.sidecar":"none of it\nbut this"}}}`)
@@ -233,7 +233,7 @@ func TestLogsOfAnApplicationGoOnWithPodsThatCome(t *testing.T) {
 	w := newWire()
 	var g errgroup.Group
 	g.Go(func() error {
-		return s.verbs.logs(ctx, s.command(agentapi.KindResourceLogs, api.Logs{Follow: true, Tail: 1}), w)
+		return s.verbs.streamers()[agentapi.KindResourceLogs](ctx, s.command(agentapi.KindResourceLogs, api.Logs{Follow: true, Tail: 1}), w)
 	})
 	w.await(t, "talker/app another\n")
 	w.await(t, "/web web started\n")
@@ -277,7 +277,9 @@ func TestTerminalsAreInPodsOfTheApplication(t *testing.T) {
 	w := newWire()
 	terminal := terminalRequest{Resource: pod, Command: []string{"sh"}, Size: agentapi.Size{Columns: 80, Rows: 24}}
 	var g errgroup.Group
-	g.Go(func() error { return s.verbs.terminal(ctx, s.command(agentapi.KindResourceTerminal, terminal), w) })
+	g.Go(func() error {
+		return s.verbs.streamers()[agentapi.KindResourceTerminal](ctx, s.command(agentapi.KindResourceTerminal, terminal), w)
+	})
 	w.in <- agentapi.Chunk{Data: []byte("hostname; stty size\r")}
 	w.await(t, "\ntalker\r\n24 80\r\n$ ")
 	w.in <- agentapi.Chunk{Resize: &agentapi.Size{Columns: 100, Rows: 30}}
@@ -291,7 +293,7 @@ func TestTerminalsAreInPodsOfTheApplication(t *testing.T) {
 	// Without a terminal, bytes go both ways as they are, and the end of the input ends what reads it.
 	w = newWire()
 	g.Go(func() error {
-		return s.verbs.terminal(ctx, s.command(agentapi.KindResourceTerminal, terminalRequest{Resource: pod, Command: []string{"cat"}, Pipe: true}), w)
+		return s.verbs.streamers()[agentapi.KindResourceTerminal](ctx, s.command(agentapi.KindResourceTerminal, terminalRequest{Resource: pod, Command: []string{"cat"}, Pipe: true}), w)
 	})
 	w.in <- agentapi.Chunk{Data: []byte("one\ntwo")}
 	w.in <- agentapi.Chunk{InputEnds: true}
@@ -302,7 +304,9 @@ func TestTerminalsAreInPodsOfTheApplication(t *testing.T) {
 	// Who leaves ends it. Without a command, it is a shell that the container has.
 	w = newWire()
 	terminal.Command, terminal.Container = nil, "sidecar"
-	g.Go(func() error { return s.verbs.terminal(ctx, s.command(agentapi.KindResourceTerminal, terminal), w) })
+	g.Go(func() error {
+		return s.verbs.streamers()[agentapi.KindResourceTerminal](ctx, s.command(agentapi.KindResourceTerminal, terminal), w)
+	})
 	w.await(t, "$ ")
 	close(w.in)
 	if err := g.Wait(); err != nil {
@@ -311,7 +315,7 @@ func TestTerminalsAreInPodsOfTheApplication(t *testing.T) {
 
 	w = newWire()
 	terminal.Command = []string{"/usr/bin/none"}
-	if err := s.verbs.terminal(ctx, s.command(agentapi.KindResourceTerminal, terminal), w); err == nil || !strings.Contains(err.Error(), "/usr/bin/none") || w.exit != nil {
+	if err := s.verbs.streamers()[agentapi.KindResourceTerminal](ctx, s.command(agentapi.KindResourceTerminal, terminal), w); err == nil || !strings.Contains(err.Error(), "/usr/bin/none") || w.exit != nil {
 		t.Errorf("a command that is not there ended with %v, code %v", err, w.exit)
 	}
 	for _, ref := range []api.ResourceRef{
@@ -321,7 +325,7 @@ func TestTerminalsAreInPodsOfTheApplication(t *testing.T) {
 	} {
 		req := terminal
 		req.Resource = ref
-		if err := s.verbs.terminal(ctx, s.command(agentapi.KindResourceTerminal, req), newWire()); err == nil {
+		if err := s.verbs.streamers()[agentapi.KindResourceTerminal](ctx, s.command(agentapi.KindResourceTerminal, req), newWire()); err == nil {
 			t.Errorf("a terminal was opened in %+v", ref)
 		}
 	}
@@ -329,7 +333,9 @@ func TestTerminalsAreInPodsOfTheApplication(t *testing.T) {
 	// The end of its pod ends it too.
 	w = newWire()
 	terminal.Command = []string{"cat"}
-	g.Go(func() error { return s.verbs.terminal(ctx, s.command(agentapi.KindResourceTerminal, terminal), w) })
+	g.Go(func() error {
+		return s.verbs.streamers()[agentapi.KindResourceTerminal](ctx, s.command(agentapi.KindResourceTerminal, terminal), w)
+	})
 	w.in <- agentapi.Chunk{Data: []byte("typed\r")}
 	w.await(t, "typed\r\ntyped\r\n")
 	if err := s.in("", "v1", "pods").Delete(ctx, pod.Name, metav1.DeleteOptions{}); err != nil {

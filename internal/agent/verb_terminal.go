@@ -63,11 +63,7 @@ type terminalRequest struct {
 	Pipe      bool            `json:"pipe"` // no terminal
 }
 
-func (v *verbs) terminal(ctx context.Context, cmd agentapi.Command, s duplex) error {
-	req, err := bodyOf[terminalRequest](cmd)
-	if err != nil {
-		return err
-	}
+func (v *resources) terminal(ctx context.Context, cmd agentapi.Command, req terminalRequest, s duplex) error {
 	p, sub, err := v.subject(ctx, cmd, req.Resource)
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -47,6 +48,7 @@ type stand struct {
 	name   string // of its Application: others on the cluster have other ones
 	agent  *Agent
 	verbs  *verbs
+	keeps  settingConfig
 	repo   *testenv.GitRepo
 	server *testenv.GitServer
 	kube   dynamic.Interface
@@ -127,10 +129,12 @@ spec:
 	if s.public, err = key.Public(); err != nil {
 		t.Fatal(err)
 	}
-	s.verbs = &verbs{
-		deleters: &deleters{},
-		apps:     a.apps.Dynamic, namespace: s.ns, engine: a.engine, clusters: a.clusters, settings: a.settings, git: a.git, now: time.Now,
+	s.verbs = newVerbs(verbConfig{
+		deleters: &deleters{}, apps: a.apps.Dynamic, namespace: s.ns, engine: a.engine, clusters: a.clusters, settings: a.settings, now: time.Now,
 		log: slog.New(slog.DiscardHandler),
+	})
+	s.keeps = settingConfig{
+		apps: a.apps.Dynamic, namespace: s.ns, engine: a.engine, settings: a.settings, git: a.git, outbound: thisMachine, now: time.Now,
 		keys: func() []link.SealKey {
 			return []link.SealKey{{Public: s.public, Private: [32]byte(key.Bytes())}}
 		},
@@ -147,6 +151,13 @@ func (s *stand) app(name string) agentapi.Target {
 	return agentapi.Target{Kind: agentapi.ItemApplication, Namespace: s.ns, Name: name}
 }
 
+// executors are all commands that are answered once.
+func (s *stand) executors() map[agentapi.Kind]link.Executor {
+	run := s.verbs.executors()
+	maps.Copy(run, settingExecutors(s.keeps))
+	return run
+}
+
 // do carries out a command, and returns what came of it.
 func (s *stand) do(kind agentapi.Kind, target agentapi.Target, body any) (json.RawMessage, error) {
 	s.t.Helper()
@@ -155,7 +166,7 @@ func (s *stand) do(kind agentapi.Kind, target agentapi.Target, body any) (json.R
 		s.t.Fatal(err)
 	}
 	cmd := agentapi.Command{ID: "command-1", Agent: standUID, Kind: kind, Target: target, Body: raw, User: "user:anna", Reason: "a test"}
-	got, err := s.verbs.executors()[kind](s.t.Context(), cmd)
+	got, err := s.executors()[kind](s.t.Context(), cmd)
 	answer, wrong := json.Marshal(got)
 	if wrong != nil {
 		s.t.Fatal(wrong)
@@ -202,7 +213,7 @@ func (s *stand) await(f func(app *v1alpha1.Application) bool) *v1alpha1.Applicat
 	s.t.Helper()
 	var last *v1alpha1.Application
 	err := wait.PollUntilContextTimeout(s.t.Context(), 50*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
-		app, err := s.verbs.readApplication(ctx, s.ns, s.name)
+		app, err := s.verbs.core.readApplication(ctx, s.ns, s.name)
 		last = app
 		return err == nil && f(app), nil
 	})

@@ -20,7 +20,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/inspect"
 )
 
-func (v *verbs) tree(ctx context.Context, cmd agentapi.Command) (any, error) {
+func (v *looks) tree(ctx context.Context, cmd agentapi.Command) (any, error) {
 	app, err := v.application(ctx, cmd)
 	if err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func (v *verbs) tree(ctx context.Context, cmd agentapi.Command) (any, error) {
 }
 
 // look says how an Application is now, to those who watch its tree.
-func (v *verbs) look(ctx context.Context, id registry.Name) (kin.View, error) {
+func (v *looks) look(ctx context.Context, id registry.Name) (kin.View, error) {
 	app, ok := v.known(id)
 	if !ok {
 		return kin.View{}, refusedAs(agentapi.CodeNotFound, "there is no application %s in namespace %s any more", id.Name, id.Namespace)
@@ -46,7 +46,7 @@ func (v *verbs) look(ctx context.Context, id registry.Name) (kin.View, error) {
 }
 
 // view is an Application as its tree is made of it.
-func (v *verbs) view(ctx context.Context, app *v1alpha1.Application) (kin.View, error) {
+func (v *core) view(ctx context.Context, app *v1alpha1.Application) (kin.View, error) {
 	p, err := v.site(ctx, app)
 	if err != nil {
 		return kin.View{}, err
@@ -56,7 +56,7 @@ func (v *verbs) view(ctx context.Context, app *v1alpha1.Application) (kin.View, 
 }
 
 // seen is how objects of a cluster are read for trees: with the agent's own rights, as whoever judges and owns them.
-func (v *verbs) seen(p *site) (kin.Cluster, error) {
+func (v *core) seen(p *site) (kin.Cluster, error) {
 	client, err := watcherOf(p.d.As(place.Actor{}))
 	eye := inspect.Eye{Owner: p.cluster.Tracking.Owner}
 	knows := func(kind object.Kind) bool { return health.Knows(kind.Group, kind.Kind) }
@@ -83,7 +83,7 @@ func watcherOf(config *rest.Config) (*stream.Client, error) {
 }
 
 // judged are resources with the health that the engine has seen, which is newer than what it has told.
-func (v *verbs) judged(p *site, resources []v1alpha1.ResourceStatus) []v1alpha1.ResourceStatus {
+func (v *core) judged(p *site, resources []v1alpha1.ResourceStatus) []v1alpha1.ResourceStatus {
 	for i := range resources {
 		r := &resources[i]
 		rec, tracked, _ := p.cluster.Get(inspect.KeyOf(r))
@@ -100,7 +100,7 @@ func (v *verbs) judged(p *site, resources []v1alpha1.ResourceStatus) []v1alpha1.
 
 // childHealth is the health of an Application that another one deploys to the agent's own cluster, as its status has it; nil for
 // any other object. It counts for no health but its own.
-func (v *verbs) childHealth(p *site, r *v1alpha1.ResourceStatus) *v1alpha1.HealthStatus {
+func (v *core) childHealth(p *site, r *v1alpha1.ResourceStatus) *v1alpha1.HealthStatus {
 	if r.Group != v1alpha1.Group || r.Kind != v1alpha1.KindApplication || p.cluster.Server != v1alpha1.InClusterServer || v.known == nil {
 		return nil
 	}
@@ -112,7 +112,7 @@ func (v *verbs) childHealth(p *site, r *v1alpha1.ResourceStatus) *v1alpha1.Healt
 }
 
 // permitted are the objects of a status that the project lets the Application have.
-func (v *verbs) permitted(app *v1alpha1.Application) []v1alpha1.ResourceStatus {
+func (v *core) permitted(app *v1alpha1.Application) []v1alpha1.ResourceStatus {
 	permits := v.engine.Permits(app)
 	var out []v1alpha1.ResourceStatus
 	for i := range app.Status.Resources {
@@ -124,7 +124,7 @@ func (v *verbs) permitted(app *v1alpha1.Application) []v1alpha1.ResourceStatus {
 }
 
 // family reads what objects own, as a tree. What may not be listed is left out.
-func (v *verbs) family(ctx context.Context, p *site, resources []v1alpha1.ResourceStatus) ([]*api.TreeNode, error) {
+func (v *core) family(ctx context.Context, p *site, resources []v1alpha1.ResourceStatus) ([]*api.TreeNode, error) {
 	cluster, err := v.seen(p)
 	if err != nil {
 		return nil, err
@@ -137,7 +137,7 @@ func (v *verbs) family(ctx context.Context, p *site, resources []v1alpha1.Resour
 }
 
 // treeWatch shows the tree of an Application as it changes.
-func (v *verbs) treeWatch(ctx context.Context, cmd agentapi.Command, s duplex) error {
+func (v *looks) treeWatch(ctx context.Context, cmd agentapi.Command, s duplex) error {
 	app, err := v.application(ctx, cmd)
 	if err != nil {
 		return err

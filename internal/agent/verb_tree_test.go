@@ -10,11 +10,11 @@ import (
 
 func TestAChildApplicationHasTheHealthOfItsOwnStatus(t *testing.T) {
 	t.Parallel()
-	v := &verbs{known: func(id registry.Name) (*v1alpha1.Application, bool) {
+	v := &core{verbConfig{known: func(id registry.Name) (*v1alpha1.Application, bool) {
 		app := &v1alpha1.Application{}
 		app.Status.Health = v1alpha1.HealthStatus{Status: v1alpha1.HealthDegraded, Message: "web has failed"}
 		return app, id == registry.Name{Namespace: "argocd", Name: "web"}
-	}}
+	}}}
 	at := func(server string) *site { return &site{cluster: &live.Cluster{Server: server}} }
 	child := v1alpha1.ResourceStatus{Group: "argoproj.io", Kind: "Application", Namespace: "argocd", Name: "web"}
 	if got := v.childHealth(at(v1alpha1.InClusterServer), &child); got == nil || got.Status != v1alpha1.HealthDegraded || got.Message != "web has failed" {

@@ -25,7 +25,7 @@ import (
 const tryLimit = 30 * time.Second
 
 // try connects with what a Secret of a type would hold, and says what it found.
-func (v *verbs) try(ctx context.Context, t agentapi.SettingType, data map[string][]byte) (string, error) {
+func (v *keeper) try(ctx context.Context, t agentapi.SettingType, data map[string][]byte) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, tryLimit)
 	defer cancel()
 	var message string
@@ -74,7 +74,7 @@ func tells(err error) bool {
 
 // tryGit lists the references of a repository. Where it has no credential of its own, the template that fits is used, as for
 // an Application.
-func (v *verbs) tryGit(ctx context.Context, data map[string][]byte) (string, error) {
+func (v *keeper) tryGit(ctx context.Context, data map[string][]byte) (string, error) {
 	address := strings.TrimSpace(string(data["url"]))
 	cred, err := v.credential(address, data)
 	if err != nil {
@@ -100,7 +100,7 @@ func (v *verbs) tryGit(ctx context.Context, data map[string][]byte) (string, err
 	return fmt.Sprintf("the repository answers: %d branches, the default is %s", branches, strings.TrimPrefix(refs.Default, "refs/heads/")), nil
 }
 
-func (v *verbs) credential(address string, data map[string][]byte) (git.Credential, error) {
+func (v *keeper) credential(address string, data map[string][]byte) (git.Credential, error) {
 	for _, field := range []string{"username", "password", "bearerToken", "sshPrivateKey", "tlsClientCertData", "githubAppPrivateKey", "gcpServiceAccountKey"} {
 		if len(data[field]) > 0 {
 			return v.settings.CredentialIn(data, "of the repository", address)
@@ -110,9 +110,9 @@ func (v *verbs) credential(address string, data map[string][]byte) (git.Credenti
 }
 
 // tryHelm reads the beginning of the index of a Helm repository.
-func (v *verbs) tryHelm(ctx context.Context, data map[string][]byte) (string, error) {
+func (v *keeper) tryHelm(ctx context.Context, data map[string][]byte) (string, error) {
 	const enough = 4 << 10
-	begin, err := v.helmIndex(ctx, data, enough, nil)
+	begin, err := v.helm().index(ctx, data, enough, nil)
 	if err != nil {
 		return "", err
 	}
@@ -122,14 +122,22 @@ func (v *verbs) tryHelm(ctx context.Context, data map[string][]byte) (string, er
 	return "the repository has an index", nil
 }
 
+// helm reads Helm repositories.
+type helm struct {
+	settings *place.Settings
+	outbound *outward.Policy
+}
+
+func (c *settingConfig) helm() helm { return helm{c.settings, c.outbound} }
+
 func helmAddress(data map[string][]byte) string {
 	return strings.TrimSuffix(strings.TrimSpace(string(data["url"])), "/")
 }
 
-// helmIndex reads the index of a Helm repository, as much of it as enough; redirects says which are followed, nil for all.
-func (v *verbs) helmIndex(ctx context.Context, data map[string][]byte, enough int64, redirects func(*http.Request, []*http.Request) error) ([]byte, error) {
+// index reads the index of a Helm repository, as much of it as enough; redirects says which are followed, nil for all.
+func (h helm) index(ctx context.Context, data map[string][]byte, enough int64, redirects func(*http.Request, []*http.Request) error) ([]byte, error) {
 	address := helmAddress(data)
-	transport, err := v.helmTransport(address, data)
+	transport, err := h.transport(address, data)
 	if err != nil {
 		return nil, err
 	}
@@ -176,14 +184,14 @@ func sameOrBetter(r *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// helmTransport connects to a Helm repository as its Secret says.
-func (v *verbs) helmTransport(address string, data map[string][]byte) (*http.Transport, error) {
+// transport connects to a Helm repository as its Secret says.
+func (h helm) transport(address string, data map[string][]byte) (*http.Transport, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
 		return nil, refusedAs(agentapi.CodeInvalid, "the url of a Helm repository begins with https://")
 	}
 	config := &tls.Config{InsecureSkipVerify: string(data["insecure"]) == "true", MinVersion: tls.VersionTLS12} //nolint:gosec // on the user's word
-	if ca := v.settings.Config(place.ConfigCertificate)[u.Hostname()]; ca != "" {
+	if ca := h.settings.Config(place.ConfigCertificate)[u.Hostname()]; ca != "" {
 		config.RootCAs = x509.NewCertPool()
 		config.RootCAs.AppendCertsFromPEM([]byte(ca))
 	}
@@ -194,22 +202,22 @@ func (v *verbs) helmTransport(address string, data map[string][]byte) (*http.Tra
 		}
 		config.Certificates = []tls.Certificate{pair}
 	}
-	transport := v.clusters.Outbound.Transport()
+	transport := h.outbound.Transport()
 	transport.TLSClientConfig, transport.ResponseHeaderTimeout = config, tryLimit
 	if proxy := strings.TrimSpace(string(data["proxy"])); proxy != "" {
 		to, err := url.Parse(proxy)
 		if err != nil {
 			return nil, fmt.Errorf("read proxy: it is no URL")
 		}
-		transport.Proxy = func(r *http.Request) (*url.URL, error) { return to, v.clusters.Outbound.Check(r.URL.Hostname()) }
+		transport.Proxy = func(r *http.Request) (*url.URL, error) { return to, h.outbound.Check(r.URL.Hostname()) }
 	}
 	return transport, nil
 }
 
 // tryCluster asks a cluster for its version.
-func (v *verbs) tryCluster(ctx context.Context, data map[string][]byte) (string, error) {
+func (v *keeper) tryCluster(ctx context.Context, data map[string][]byte) (string, error) {
 	server := strings.TrimSpace(string(data["server"]))
-	config, err := place.ClusterConfig("of the cluster", data, v.clusters.Outbound)
+	config, err := place.ClusterConfig("of the cluster", data, v.outbound)
 	if err != nil {
 		return "", err
 	}
