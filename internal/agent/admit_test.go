@@ -1,27 +1,33 @@
 package agent
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/registry"
+	"github.com/slipway-gitops/slipway/internal/agent/shard"
 	"github.com/slipway-gitops/slipway/internal/clock"
 )
 
 // Those who are called and do not come must not keep their places from those parked behind them.
 func TestThoseParkedBehindOthersThatDoNotComeHaveTheirTurns(t *testing.T) {
 	t.Parallel()
-	a := &Agent{queue: registry.NewQueue(nil), shards: &shards{n: 2, wake: make(chan struct{}, 1), held: map[int]*holding{}}}
-	a.turns = registry.NewTurns(4, a.queue, a.shards.away)
+	a := &Agent{queue: registry.NewQueue(nil), shards: shard.New(shard.Config{
+		N: 2, Times: shard.TimesOf(0), Log: slog.New(slog.DiscardHandler), Taken: func(context.Context, []int) error { return nil }, Begun: func([]int) {},
+	})}
+	a.turns = registry.NewTurns(4, a.queue, a.shards.Away)
 	a.registry = registry.New("argocd", func(registry.Name) {}, func(*v1alpha1.Application) {})
 	t.Cleanup(a.queue.Close)
-	for shard := range a.shards.n {
-		a.shards.held[shard] = &holding{ctx: t.Context(), active: true, now: clock.Now}
-		a.shards.held[shard].until.Store(new(clock.Now().Add(time.Hour)))
+	for shard := range 2 {
+		a.shards.Hold(t.Context(), shard, nil, clock.Now())
+	}
+	if err := a.shards.Begin(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 	see := func(id registry.Name, version, cluster string) {
 		app := &v1alpha1.Application{}
@@ -33,7 +39,7 @@ func TestThoseParkedBehindOthersThatDoNotComeHaveTheirTurns(t *testing.T) {
 	add := func(shard int) registry.Name {
 		for {
 			id := registry.Name{Namespace: "argocd", Name: fmt.Sprint("app", serial)}
-			if serial++; shardOf(id, a.shards.n) == shard {
+			if serial++; a.shards.Has([]int{shard}, id) {
 				see(id, "1", "one")
 				return id
 			}
@@ -53,7 +59,7 @@ func TestThoseParkedBehindOthersThatDoNotComeHaveTheirTurns(t *testing.T) {
 			t.Fatalf("%s has a place at a full destination", id)
 		}
 	}
-	a.shards.held[1].giving = true
+	a.shards.GiveUp(1)
 	a.registry.Removed(gone)
 	see(elsewhere, "2", "two")
 

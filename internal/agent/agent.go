@@ -26,6 +26,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/agent/link"
 	"github.com/slipway-gitops/slipway/internal/agent/place"
 	"github.com/slipway-gitops/slipway/internal/agent/registry"
+	"github.com/slipway-gitops/slipway/internal/agent/shard"
 	"github.com/slipway-gitops/slipway/internal/clock"
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
@@ -104,9 +105,9 @@ type Agent struct {
 	differences *place.Differences
 	projects    *place.Projects
 	metrics     *metrics
-	traces      *traces // nil where nobody asked for them
-	shards      *shards // nil where one replica works on all
-	pushes      *pushes // nil likewise
+	traces      *traces       // nil where nobody asked for them
+	shards      *shard.Shards // nil where one replica works on all
+	pushes      *pushes       // nil likewise
 	others      *others
 	helm        helmDefault
 	shadow      *shadow    // nil unless nothing is to be written
@@ -143,7 +144,7 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 		traces: newTraces(cfg.Tracer), disk: &disk{dir: cfg.Data},
 	}
 	a.queue = registry.NewQueue(func(id registry.Name) string { return a.registry.ProjectOf(id) })
-	a.turns = registry.NewTurns(cfg.Workers, a.queue, func(id registry.Name, end func()) func() { return a.shards.away(id, end) })
+	a.turns = registry.NewTurns(cfg.Workers, a.queue, func(id registry.Name, end func()) func() { return a.shards.Away(id, end) })
 	a.metrics = newMetrics(a)
 	cfg.REST.Wrap(a.metrics.countRequests)
 	var err error
@@ -153,7 +154,7 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 	if guard := a.driver.guard(true); guard != nil {
 		cfg.REST.Wrap(guard)
 	}
-	cfg.REST.Wrap(fenced)
+	cfg.REST.Wrap(shard.Fenced)
 	a.registry = registry.New(cfg.Namespace, a.driver.wants, a.forget)
 	if cfg.Shadow {
 		a.shadow = newShadow(a.registry, &a.helm)
@@ -182,7 +183,7 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 			if guard != nil {
 				next = guard(next)
 			}
-			return fenced(next)
+			return shard.Fenced(next)
 		},
 	})
 	renderer, children, err := newRenderer(a.metrics.rendered, a.helm.version)
@@ -246,7 +247,7 @@ func (a *Agent) Run(ctx context.Context) error {
 // reconcileAll is what an agent does that shares the Applications with nobody.
 func (a *Agent) reconcileAll(ctx context.Context) error {
 	if a.shadow == nil {
-		if err := a.awaitShards(ctx); err != nil || ctx.Err() != nil {
+		if err := a.leader().AwaitShards(ctx); err != nil || ctx.Err() != nil {
 			return err
 		}
 	}
@@ -301,7 +302,7 @@ func (a *Agent) reconcile(ctx context.Context) error {
 		}
 		if a.shards != nil {
 			a.watchPushes(ctx, g)
-			g.Go(func() error { return a.shards.run(ctx) })
+			g.Go(func() error { return a.shards.Run(ctx) })
 			g.Go(func() error { return a.lead(ctx, a.speak) })
 		} else {
 			a.runLink(ctx, g)

@@ -20,6 +20,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/agent/shard"
 	"github.com/slipway-gitops/slipway/internal/engine/plan"
 	"github.com/slipway-gitops/slipway/internal/engine/render"
 	"github.com/slipway-gitops/slipway/internal/git"
@@ -82,7 +83,7 @@ The cluster that holds the Applications is found by --kubeconfig, then KUBECONFI
 	fs.Int64Var(&f.cfg.RepositoryMemory, "repository-memory", git.DefaultMaxMemory>>20, "`MiB` of memory that one process of git may take for what a repository sends; less than the limit of the container")
 	fs.IntVar(&f.cfg.Workers, "workers", 0, "Applications that are reconciled at a time; 0: by the number of processors")
 	fs.IntVar(&f.cfg.Shards, "shards", 1, "parts of the Applications that replicas share, each working on some; 1: one replica works on all, the others wait")
-	fs.DurationVar(&f.cfg.LeaseDuration, "lease-duration", leaseDuration, "how long the lease of a replica counts that is gone; whole seconds, the same for all")
+	fs.DurationVar(&f.cfg.LeaseDuration, "lease-duration", shard.Duration, "how long the lease of a replica counts that is gone; whole seconds, the same for all")
 	fs.StringVar(&f.budget, "deletion-budget", plan.DefaultBudget().String(), "what one sync may delete without a person's word: a number of objects, \"20,30%\" for more than 20 that are over 30% of the application, or off")
 	fs.StringVar(&f.engine, "engine", string(agentapi.EngineSlipway), "what works on the Applications: `slipway|argocd`, the engine in this process, or an Argo CD that is in the cluster already and stays as it is")
 	fs.StringVar(&f.cfg.HelmVersion, "helm-version", helmAuto, "Helm that renders charts whose source has no helm.version: `auto|v3|v4`; auto is that of the Argo CD in the namespace, and v3 where there is none")
@@ -111,12 +112,12 @@ func (f *flags) run(ctx context.Context) error {
 		return fmt.Errorf("--repository-size %d: give a number of MiB from 1 to %d", f.cfg.RepositorySize, int64(maxMiB))
 	case f.cfg.RepositoryMemory < leastGit || f.cfg.RepositoryMemory > maxMiB:
 		return fmt.Errorf("--repository-memory %d: give a number of MiB from %d to %d", f.cfg.RepositoryMemory, leastGit, int64(maxMiB))
-	case f.cfg.Shards < 1 || f.cfg.Shards > maxShards:
-		return fmt.Errorf("--shards %d: give a number from 1 to %d", f.cfg.Shards, maxShards)
+	case f.cfg.Shards < 1 || f.cfg.Shards > shard.Max:
+		return fmt.Errorf("--shards %d: give a number from 1 to %d", f.cfg.Shards, shard.Max)
 	case f.cfg.Shards > 1 && f.cfg.Shadow:
 		return errors.New("--shadow writes no leases, and --shards needs them: leave out one of them")
-	case f.cfg.LeaseDuration < shortestLeaseDuration || f.cfg.LeaseDuration%time.Second != 0:
-		return fmt.Errorf("--lease-duration %s: give whole seconds, at least %s", f.cfg.LeaseDuration, shortestLeaseDuration)
+	case f.cfg.LeaseDuration < shard.ShortestDuration || f.cfg.LeaseDuration%time.Second != 0:
+		return fmt.Errorf("--lease-duration %s: give whole seconds, at least %s", f.cfg.LeaseDuration, shard.ShortestDuration)
 	}
 	switch f.cfg.HelmVersion {
 	case helmAuto, render.HelmV3, render.HelmV4:

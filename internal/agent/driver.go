@@ -110,7 +110,7 @@ func (o *ownEngine) work(ctx context.Context, g *errgroup.Group) {
 
 func (o *ownEngine) refine(map[agentapi.Kind]link.Executor) {}
 
-func (o *ownEngine) works(id registry.Name) bool { return o.agent.shards.holds(id) }
+func (o *ownEngine) works(id registry.Name) bool { return o.agent.shards.Holds(id) }
 
 func (o *ownEngine) objects(_ string, state *live.Cluster) instance.Objects { return state }
 

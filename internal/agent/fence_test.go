@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -14,19 +12,14 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	coordination "k8s.io/client-go/kubernetes/typed/coordination/v1"
-	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
-	"k8s.io/client-go/rest"
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/place"
+	"github.com/slipway-gitops/slipway/internal/agent/shard"
 	"github.com/slipway-gitops/slipway/internal/clock"
-	"github.com/slipway-gitops/slipway/internal/testenv"
 )
 
 // tollKey is the key of the toll in the context of what pays it.
@@ -34,7 +27,7 @@ type tollKey struct{}
 
 // toll counts the requests of a command, and takes its Lease away after some.
 type toll struct {
-	held  *holding
+	renew func(clock.Instant)
 	after int
 
 	mu   sync.Mutex
@@ -76,7 +69,7 @@ func tries(req *http.Request) bool {
 }
 
 // lose ends the Lease as for a process that was stopped: no timer has had its turn yet.
-func (p *toll) lose() { p.held.until.Store(new(clock.Now().Add(-time.Millisecond))) }
+func (p *toll) lose() { p.renew(clock.Now().Add(-time.Millisecond)) }
 
 // tolled has each request of a context with a toll pay it.
 func tolled(next http.RoundTripper) http.RoundTripper {
@@ -91,11 +84,12 @@ func tolled(next http.RoundTripper) http.RoundTripper {
 // underLease is a context whose Lease is lost after so many requests.
 func underLease(t *testing.T, requests int) (context.Context, *toll) {
 	t.Helper()
-	p := &toll{held: &holding{ctx: t.Context(), now: clock.Now}, after: requests}
-	if p.held.until.Store(new(clock.Now().Add(time.Hour))); requests == 0 {
+	p := &toll{after: requests}
+	ctx, renew := shard.Under(t.Context(), clock.Now().Add(time.Hour))
+	if p.renew = renew; requests == 0 {
 		p.lose()
 	}
-	return context.WithValue(context.WithValue(t.Context(), fenceKey{}, p.held), tollKey{}, p), p
+	return context.WithValue(ctx, tollKey{}, p), p
 }
 
 // change is a command that can write.
@@ -155,11 +149,11 @@ func TestNoCommandSendsARequestAfterTheLeaseWasLost(t *testing.T) {
 			if len(p.late) > 0 {
 				t.Errorf("%s, whose lease was lost after %d requests, sends %q", c.kind, requests, p.late)
 			}
-			if requests == 0 && !errors.Is(err, errLeaseLost) {
+			if requests == 0 && !errors.Is(err, shard.ErrLost) {
 				t.Errorf("%s without a lease: %v", c.kind, err)
 			}
 			// The last one needs no more requests than it may send: it is done, or refused for another reason.
-			more = p.sent >= requests && errors.Is(err, errLeaseLost)
+			more = p.sent >= requests && errors.Is(err, shard.ErrLost)
 			p.mu.Unlock()
 		}
 	}
@@ -248,96 +242,10 @@ func TestATerminalSendsNothingAfterTheLeaseWasLost(t *testing.T) {
 	}
 	// A terminal of which the Lease is lost between the last request and the dial begins no command.
 	conn, err := dialExec(ctx, s.agent.cfg.REST, podOf("talker"), "talker", []string{"true"}, false)
-	if !errors.Is(err, errLeaseLost) {
+	if !errors.Is(err, shard.ErrLost) {
 		t.Errorf("it dials without a lease: %v", err)
 	}
 	if conn != nil {
 		_ = conn.Close()
-	}
-}
-
-// leader is an agent that can lead, and what it needs for that.
-func leader(t *testing.T) (*Agent, coordination.LeaseInterface) {
-	t.Helper()
-	ns, config := testenv.Namespace(t), rest.CopyConfig(testenv.Cluster(t))
-	leases, err := coordination.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	config.Wrap(fenced)
-	return &Agent{
-		cfg: Config{REST: config, Namespace: ns, Identity: "a", LeaseDuration: shortestLeaseDuration}, log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-	}, leases.Leases(ns)
-}
-
-func TestAnAgentThatIsStoppedGivesItsLeaseUpAfterItsLastWrite(t *testing.T) {
-	t.Parallel()
-	a, leases := leader(t)
-	core, err := typedcorev1.NewForConfig(a.cfg.REST)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	err = a.lead(ctx, func(ctx context.Context) error {
-		stop()
-		<-ctx.Done()
-		// As the result of a command, of which the journal is written when the agent ends.
-		ctx = context.WithoutCancel(ctx)
-		for range 20 { // a release that begins with the stop has its turn
-			if lease, err := leases.Get(ctx, leaseName, metav1.GetOptions{}); err != nil || holder(lease) != "a" {
-				t.Fatalf("the lease is given up before the last write, %v", err)
-			}
-		}
-		_, err := core.ConfigMaps(a.cfg.Namespace).Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "journal"}}, metav1.CreateOptions{})
-		return err
-	})
-	if err != nil {
-		t.Errorf("what was begun is not written: %v", err)
-	}
-	if lease, err := leases.Get(t.Context(), leaseName, metav1.GetOptions{}); err != nil || holder(lease) != "" {
-		t.Errorf("the lease is not given up: %v", err)
-	}
-}
-
-func TestAnAgentThatLostItsLeaseEndsWithAnError(t *testing.T) {
-	t.Parallel()
-	a, leases := leader(t)
-	err := a.lead(t.Context(), func(ctx context.Context) error {
-		_, err := leases.Patch(ctx, leaseName, types.MergePatchType, []byte(`{"spec":{"holderIdentity":"b"}}`), metav1.PatchOptions{})
-		if err != nil {
-			return err
-		}
-		<-ctx.Done()
-		return nil // as what ends with its context
-	})
-	if !errors.Is(err, errLeaseLost) {
-		t.Errorf("another agent leads, and this one ends with %v", err)
-	}
-}
-
-func TestAnAgentThatIsStoppedWhileItWaitsForTheLeaseEnds(t *testing.T) {
-	t.Parallel()
-	a, leases := leader(t)
-	first, release := context.WithCancel(t.Context())
-	defer release()
-	began, done := make(chan struct{}), make(chan error, 2)
-	go func() {
-		done <- a.lead(first, func(ctx context.Context) error { close(began); <-ctx.Done(); return nil })
-	}()
-	<-began
-	b := &Agent{cfg: a.cfg, log: a.log}
-	b.cfg.Identity = "b"
-	waiting, stop := context.WithTimeout(t.Context(), time.Second)
-	defer stop()
-	if err := b.lead(waiting, func(context.Context) error { return errors.New("it leads") }); err != nil {
-		t.Errorf("a second agent: %v", err)
-	}
-	lease, err := leases.Get(t.Context(), leaseName, metav1.GetOptions{})
-	if err != nil || holder(lease) != "a" {
-		t.Errorf("the lease is of %q, %v", holder(lease), err)
-	}
-	release()
-	if err := <-done; err != nil {
-		t.Errorf("the first agent: %v", err)
 	}
 }

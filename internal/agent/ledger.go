@@ -255,7 +255,7 @@ func (l *ledger) survey(ctx context.Context) {
 
 // elsewhere tells of an operation that another replica has ended, from the status that it left.
 func (l *ledger) elsewhere(id registry.Name, old, fresh *v1alpha1.Application) {
-	if l == nil || l.agent.shards.holds(id) || !l.book.Open() {
+	if l == nil || l.agent.shards.Holds(id) || !l.book.Open() {
 		return
 	}
 	op := fresh.Status.OperationState

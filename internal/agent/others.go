@@ -20,6 +20,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/place"
 	"github.com/slipway-gitops/slipway/internal/agent/registry"
+	"github.com/slipway-gitops/slipway/internal/agent/shard"
 	"github.com/slipway-gitops/slipway/internal/clock"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 	"github.com/slipway-gitops/slipway/internal/project"
@@ -96,7 +97,7 @@ func (o *others) look(ctx context.Context) error {
 		}
 	}
 	leases, err := o.list(ctx, schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"},
-		metav1.ListOptions{FieldSelector: "metadata.name=" + leaseName})
+		metav1.ListOptions{FieldSelector: "metadata.name=" + shard.LeaseName})
 	if err != nil {
 		return fmt.Errorf("look for other agents: %w", err)
 	}

@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -11,7 +10,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/registry"
-	"github.com/slipway-gitops/slipway/internal/clock"
+	"github.com/slipway-gitops/slipway/internal/agent/shard"
 )
 
 // addShards prepares to work on a part of the Applications, where there are several.
@@ -23,12 +22,10 @@ func (a *Agent) addShards() error {
 	if err != nil {
 		return fmt.Errorf("make client for leases: %w", err)
 	}
-	a.shards = &shards{
-		n: a.cfg.Shards, identity: a.cfg.Identity, times: a.cfg.times(), leases: leases.Leases(a.cfg.Namespace),
-		log: a.log.With("component", "shards"), taken: a.shardsTaken, begun: a.shardsBegun, given: a.shardGiven,
-		now:  clock.Now,
-		held: map[int]*holding{}, wake: make(chan struct{}, 1),
-	}
+	a.shards = shard.New(shard.Config{
+		N: a.cfg.Shards, Identity: a.cfg.Identity, Times: shard.TimesOf(a.cfg.LeaseDuration), Leases: leases.Leases(a.cfg.Namespace),
+		Log: a.log.With("component", "shards"), Taken: a.shardsTaken, Begun: a.shardsBegun, Given: a.shardGiven,
+	})
 	return nil
 }
 
@@ -113,7 +110,7 @@ func (a *Agent) shardsBegun(taken []int) {
 // eachIn calls f for every Application of some shards.
 func (a *Agent) eachIn(some []int, f func(registry.Name, *v1alpha1.Application)) {
 	a.registry.Each(func(id registry.Name, app *v1alpha1.Application) {
-		if slices.Contains(some, shardOf(id, a.shards.n)) {
+		if a.shards.Has(some, id) {
 			f(id, app)
 		}
 	})

@@ -16,6 +16,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/registry"
+	"github.com/slipway-gitops/slipway/internal/agent/shard"
 	"github.com/slipway-gitops/slipway/internal/agent/status"
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/decide"
@@ -59,7 +60,7 @@ func (a *Agent) admit(ctx context.Context, id registry.Name) (_ context.Context,
 	if !ok {
 		return nil, nil, nil, false
 	}
-	ctx, left, mine := a.shards.enter(ctx, id)
+	ctx, left, mine := a.shards.Enter(ctx, id)
 	if !mine {
 		return nil, nil, nil, false // whoever takes its shard looks at it
 	}
@@ -371,4 +372,14 @@ func (a *Agent) dropPin(ctx context.Context, log *slog.Logger, app *v1alpha1.App
 		return
 	}
 	log.Info("rollback is over: Git has moved past it", "pin", decide.PinText(res.Unpinned))
+}
+
+// fell reports whether the Lease that a turn goes by may be another's. If it still is this agent's, as after the clock on the
+// wall was set, the Application has another turn.
+func (a *Agent) fell(turn context.Context, id registry.Name) bool {
+	if !shard.Lost(turn) {
+		return false
+	}
+	a.queue.AddAfter(id, writePause)
+	return true
 }

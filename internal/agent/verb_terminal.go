@@ -23,6 +23,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/agent/shard"
 	"github.com/slipway-gitops/slipway/internal/outward"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
@@ -147,8 +148,8 @@ func dialExec(ctx context.Context, config *rest.Config, pod *corev1.Pod, contain
 	if err != nil {
 		return nil, err
 	}
-	if lost(ctx) { // it passes no transport that is fenced
-		return nil, errLeaseLost
+	if shard.Lost(ctx) { // it passes no transport that is fenced
+		return nil, shard.ErrLost
 	}
 	dialer := websocket.Dialer{
 		TLSClientConfig: tls, HandshakeTimeout: execHandshake, Subprotocols: protocols, Proxy: http.ProxyFromEnvironment,
@@ -246,8 +247,8 @@ type execTerminal struct {
 func (t *execTerminal) send(ctx context.Context, channel byte, data []byte) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if lost(ctx) {
-		return errLeaseLost
+	if shard.Lost(ctx) {
+		return shard.ErrLost
 	}
 	if err := t.conn.SetWriteDeadline(time.Now().Add(execHandshake)); err != nil {
 		return err

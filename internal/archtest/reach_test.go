@@ -66,6 +66,7 @@ func rooms() map[string][]string {
 		"internal/why":            {api, object, "internal/engine/mark", "internal/cause", "internal/project", "internal/operate", redact},
 		"internal/inspect":        {api, object, diff, health, redact},
 		"internal/agent/registry": {api, source, object, live, "internal/engine/render", "internal/agent/status"},
+		"internal/agent/shard":    {api, "internal/clock", "internal/agent/registry"},
 		"internal/agent/status":   {api, source, object, live, "internal/engine", "internal/engine/decide", "internal/engine/mark"},
 		"internal/agent/place": {
 			api, source, source + "/git", object, diff, live, health, "internal/engine", "internal/engine/apply", "internal/project", "internal/git", "internal/webhook",

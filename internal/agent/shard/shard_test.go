@@ -1,4 +1,4 @@
-package agent
+package shard
 
 import (
 	"bytes"
@@ -17,7 +17,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 	leaseclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 
-	"github.com/slipway-gitops/slipway/internal/agent/place"
 	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/clock"
 	"github.com/slipway-gitops/slipway/internal/testenv"
@@ -25,7 +24,7 @@ import (
 
 func TestSharesAddUpAndDifferByOneAtMost(t *testing.T) {
 	t.Parallel()
-	for n := 1; n <= maxShards; n++ {
+	for n := 1; n <= Max; n++ {
 		for m := 1; m < 12; m++ {
 			var members []string
 			for i := range m {
@@ -58,25 +57,23 @@ func TestTheShardOfAnApplicationNeverChanges(t *testing.T) {
 	}
 }
 
-// newShards are those of a replica on a cluster, which nobody runs.
-func newShards(t *testing.T, ns, identity string, n int, d time.Duration) *shards {
+// replica are those of a replica on a cluster, which nobody runs.
+func replica(t *testing.T, ns, identity string, n int, d time.Duration) *Shards {
 	t.Helper()
 	client, err := kubernetes.NewForConfig(testenv.Cluster(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &shards{
-		n: n, identity: identity, times: leaseTimes{d}, leases: client.CoordinationV1().Leases(ns), log: slog.New(slog.DiscardHandler),
-		taken: func(context.Context, []int) error { return nil }, begun: func([]int) {}, given: func(int) {},
-		now:  clock.Now,
-		held: map[int]*holding{}, wake: make(chan struct{}, 1),
-	}
+	return New(Config{
+		N: n, Identity: identity, Times: Times{d}, Leases: client.CoordinationV1().Leases(ns), Log: slog.New(slog.DiscardHandler),
+		Taken: func(context.Context, []int) error { return nil }, Begun: func([]int) {}, Given: func(int) {},
+	})
 }
 
-func mustStep(t *testing.T, s *shards) {
+func mustStep(t *testing.T, s *Shards) {
 	t.Helper()
 	if err := s.step(t.Context()); err != nil {
-		t.Fatalf("%s: %v", s.identity, err)
+		t.Fatalf("%s: %v", s.Identity, err)
 	}
 }
 
@@ -92,13 +89,13 @@ func ofShard(shard, n int) registry.Name {
 func TestAShardIsGivenUpAfterItsLastTurnAndNotBefore(t *testing.T) {
 	t.Parallel()
 	ns := testenv.Namespace(t)
-	a, b := newShards(t, ns, "a", 2, time.Hour), newShards(t, ns, "b", 2, time.Hour)
+	a, b := replica(t, ns, "a", 2, time.Hour), replica(t, ns, "b", 2, time.Hour)
 	mustStep(t, a)
 	if a.count() != 2 {
 		t.Fatalf("one alone holds %d shards of 2", a.count())
 	}
 	id := ofShard(1, 2)
-	turn, leave, ok := a.enter(t.Context(), id)
+	turn, leave, ok := a.Enter(t.Context(), id)
 	if !ok {
 		t.Fatal("who holds the shard has no turn")
 	}
@@ -108,7 +105,7 @@ func TestAShardIsGivenUpAfterItsLastTurnAndNotBefore(t *testing.T) {
 	if b.count() != 0 || turn.Err() != nil {
 		t.Fatalf("another one holds %d shards while a turn runs (%v)", b.count(), turn.Err())
 	}
-	if _, _, ok := a.enter(t.Context(), id); ok {
+	if _, _, ok := a.Enter(t.Context(), id); ok {
 		t.Error("a turn begins in a shard that is given up")
 	}
 	leave()
@@ -119,7 +116,7 @@ func TestAShardIsGivenUpAfterItsLastTurnAndNotBefore(t *testing.T) {
 	}
 	mustStep(t, a)
 	mustStep(t, b)
-	_, left, ok := b.enter(t.Context(), id)
+	_, left, ok := b.Enter(t.Context(), id)
 	if !ok || a.count() != 1 || b.count() != 1 {
 		t.Fatalf("they hold %d and %d, and the new one has turns: %t", a.count(), b.count(), ok)
 	}
@@ -136,10 +133,10 @@ func TestTurnsEndBeforeALeaseThatIsNotRenewedIsAnothers(t *testing.T) {
 	t.Parallel()
 	ns := testenv.Namespace(t)
 	const lease = 12 * time.Second // long enough for a first turn on a busy machine
-	a := newShards(t, ns, "a", 2, lease)
+	a := replica(t, ns, "a", 2, lease)
 	mustStep(t, a)
 	began := time.Now()
-	turn, leave, ok := a.enter(t.Context(), ofShard(0, 2))
+	turn, leave, ok := a.Enter(t.Context(), ofShard(0, 2))
 	if !ok {
 		t.Fatal("who holds the shard has no turn")
 	}
@@ -152,7 +149,7 @@ func TestTurnsEndBeforeALeaseThatIsNotRenewedIsAnothers(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Fatal("a turn goes on although nothing was renewed for a minute")
 	}
-	if _, _, ok := a.enter(t.Context(), ofShard(0, 2)); ok {
+	if _, _, ok := a.Enter(t.Context(), ofShard(0, 2)); ok {
 		t.Error("a turn begins under a lease that may be another's")
 	}
 	if err := a.step(t.Context()); err == nil {
@@ -163,15 +160,15 @@ func TestTurnsEndBeforeALeaseThatIsNotRenewedIsAnothers(t *testing.T) {
 func TestAProcessThatWasStoppedWritesNothingWhenItGoesOn(t *testing.T) {
 	t.Parallel()
 	passed := 0
-	guarded := fenced(place.RoundTripper(func(*http.Request) (*http.Response, error) {
+	guarded := Fenced(answers(func(*http.Request) (*http.Response, error) {
 		passed++
 		return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
 	}))
-	s := newShards(t, testenv.Namespace(t), "a", 1, time.Hour)
+	s := replica(t, testenv.Namespace(t), "a", 1, time.Hour)
 	mustStep(t, s)
 	t.Cleanup(func() { s.end(context.WithoutCancel(t.Context())) })
 	id := ofShard(0, 1)
-	turn, leave, ok := s.enter(t.Context(), id)
+	turn, leave, ok := s.Enter(t.Context(), id)
 	if !ok {
 		t.Fatal("who holds the shard has no turn")
 	}
@@ -192,10 +189,10 @@ func TestAProcessThatWasStoppedWritesNothingWhenItGoesOn(t *testing.T) {
 	}
 	// As after a stop: time has gone by, and no timer has had its turn yet.
 	s.held[0].until.Store(new(clock.Instant{Wall: clock.Now().Wall.Add(time.Hour), Ran: clock.Ran() - time.Millisecond}))
-	if err := ask(turn); !errors.Is(err, errLeaseLost) || passed != 1 || turn.Err() != nil {
+	if err := ask(turn); !errors.Is(err, ErrLost) || passed != 1 || turn.Err() != nil {
 		t.Errorf("a turn of which the lease may be another's: %v, %d requests", err, passed)
 	}
-	if _, _, ok := s.enter(t.Context(), id); ok {
+	if _, _, ok := s.Enter(t.Context(), id); ok {
 		t.Error("a turn begins")
 	}
 	if err := ask(t.Context()); err != nil || passed != 2 {
@@ -203,7 +200,7 @@ func TestAProcessThatWasStoppedWritesNothingWhenItGoesOn(t *testing.T) {
 	}
 	// A virtual machine that stood still: the clock of the process has not gone on.
 	s.held[0].until.Store(new(clock.Instant{Wall: clock.Now().Wall.Add(-time.Millisecond), Ran: clock.Ran() + time.Hour}))
-	if err := ask(turn); !errors.Is(err, errLeaseLost) {
+	if err := ask(turn); !errors.Is(err, ErrLost) {
 		t.Errorf("by the clock of the machine: %v", err)
 	}
 	s.held[0].until.Store(new(clock.Now().Add(time.Hour)))
@@ -229,9 +226,9 @@ func TestOfTwoThatBeginAtATimeAndShareInDifferentWaysOneBegins(t *testing.T) {
 		t.Run(names[0], func(t *testing.T) {
 			t.Parallel()
 			ns := testenv.Namespace(t)
-			one, other := newShards(t, ns, names[0], 2, time.Hour), newShards(t, ns, names[1], 4, time.Hour)
+			one, other := replica(t, ns, names[0], 2, time.Hour), replica(t, ns, names[1], 4, time.Hour)
 			// The other one begins when this one has seen that nobody is there, and has not said yet that it is.
-			one.leases = &interrupted{LeaseInterface: one.leases, before: func() { mustStep(t, other) }}
+			one.Leases = &interrupted{LeaseInterface: one.Leases, before: func() { mustStep(t, other) }}
 			mustStep(t, one)
 			if one.count() != 0 || other.count() != 4 {
 				t.Fatalf("one holds %d of 2, the other %d of 4", one.count(), other.count())
@@ -254,8 +251,8 @@ func TestOfTwoThatBeginAtATimeAndShareInDifferentWaysOneBegins(t *testing.T) {
 func TestTwoThatSeeEachOtherDoNotWaitForEachOtherForEver(t *testing.T) {
 	t.Parallel()
 	ns := testenv.Namespace(t)
-	a, b := newShards(t, ns, "a", 2, time.Hour), newShards(t, ns, "b", 4, time.Hour)
-	for _, s := range []*shards{a, b} { // both have said that they are there, and have looked no further
+	a, b := replica(t, ns, "a", 2, time.Hour), replica(t, ns, "b", 4, time.Hour)
+	for _, s := range []*Shards{a, b} { // both have said that they are there, and have looked no further
 		if _, err := s.survey(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -277,12 +274,12 @@ func TestTwoThatSeeEachOtherDoNotWaitForEachOtherForEver(t *testing.T) {
 func TestOneThatWorksOnEverythingWaitsForThoseWhoWorkOnAPart(t *testing.T) {
 	t.Parallel()
 	ns := testenv.Namespace(t)
-	s := newShards(t, ns, "a", 2, 6*time.Second)
+	s := replica(t, ns, "a", 2, 6*time.Second)
 	mustStep(t, s)
 	said := testenv.NewRecord()
-	alone := &Agent{cfg: Config{REST: testenv.Cluster(t), Namespace: ns, Identity: "alone", LeaseDuration: 6 * time.Second}, log: slog.New(slog.NewTextHandler(said, nil))}
+	alone := &Leader{REST: testenv.Cluster(t), Namespace: ns, Identity: "alone", Times: Times{6 * time.Second}, Log: slog.New(slog.NewTextHandler(said, nil))}
 	done := make(chan error, 1)
-	go func() { done <- alone.awaitShards(t.Context()) }()
+	go func() { done <- alone.AwaitShards(t.Context()) }()
 	said.Await(t, time.Minute, "a replica with --shards works on the Applications")
 	select {
 	case err := <-done:
@@ -303,7 +300,7 @@ func TestOneThatWorksOnEverythingWaitsForThoseWhoWorkOnAPart(t *testing.T) {
 func TestNobodyBeginsBesideAReplicaThatSharesInAnotherWay(t *testing.T) {
 	t.Parallel()
 	ns := testenv.Namespace(t)
-	a, b := newShards(t, ns, "a", 2, time.Hour), newShards(t, ns, "b", 4, time.Hour)
+	a, b := replica(t, ns, "a", 2, time.Hour), replica(t, ns, "b", 4, time.Hour)
 	mustStep(t, a)
 	mustStep(t, b)
 	if a.count() != 2 || b.count() != 0 {
@@ -318,14 +315,14 @@ func TestNobodyBeginsBesideAReplicaThatSharesInAnotherWay(t *testing.T) {
 
 	// One that works on everything holds the leader's Lease alone.
 	who, now, seconds := "alone", metav1.NowMicro(), int32(3600)
-	_, err := a.leases.Create(t.Context(), &coordination.Lease{
-		ObjectMeta: metav1.ObjectMeta{Name: leaseName},
+	_, err := a.Leases.Create(t.Context(), &coordination.Lease{
+		ObjectMeta: metav1.ObjectMeta{Name: LeaseName},
 		Spec:       coordination.LeaseSpec{HolderIdentity: &who, RenewTime: &now, LeaseDurationSeconds: &seconds},
 	}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := newShards(t, ns, "c", 2, time.Hour)
+	c := replica(t, ns, "c", 2, time.Hour)
 	mustStep(t, c)
 	if c.count() != 0 {
 		t.Errorf("one replica works on everything, and another one holds %d shards", c.count())
@@ -350,23 +347,23 @@ func (r *refusing) Create(ctx context.Context, l *coordination.Lease, o metav1.C
 
 func TestAShardIsWorkedOnAlthoughTheNextOneCouldNotBeTaken(t *testing.T) {
 	t.Parallel()
-	s := newShards(t, testenv.Namespace(t), "a", 3, time.Hour)
+	s := replica(t, testenv.Namespace(t), "a", 3, time.Hour)
 	var begun []int
-	s.begun = func(shards []int) { begun = append(begun, shards...) }
-	whole := s.leases
-	s.leases = &refusing{LeaseInterface: whole, lease: shardName(1)}
+	s.Begun = func(shards []int) { begun = append(begun, shards...) }
+	whole := s.Leases
+	s.Leases = &refusing{LeaseInterface: whole, lease: shardName(1)}
 	if err := s.step(t.Context()); !errors.Is(err, errNoAnswer) {
 		t.Fatalf("the error is %v", err)
 	}
-	if _, leave, ok := s.enter(t.Context(), ofShard(0, 3)); !ok {
+	if _, leave, ok := s.Enter(t.Context(), ofShard(0, 3)); !ok {
 		t.Error("the shard that was taken first has no turns")
 	} else {
 		leave()
 	}
-	s.leases = whole
+	s.Leases = whole
 	mustStep(t, s)
 	for shard := range 3 {
-		if !s.holds(ofShard(shard, 3)) || !slices.Contains(begun, shard) {
+		if !s.Holds(ofShard(shard, 3)) || !slices.Contains(begun, shard) {
 			t.Errorf("shard %d has no turns; begun are %v", shard, begun)
 		}
 	}
@@ -374,19 +371,19 @@ func TestAShardIsWorkedOnAlthoughTheNextOneCouldNotBeTaken(t *testing.T) {
 
 func TestAShardWhoseApplicationsCannotBeReadIsGivenBack(t *testing.T) {
 	t.Parallel()
-	s := newShards(t, testenv.Namespace(t), "a", 2, time.Hour)
-	s.taken = func(context.Context, []int) error { return errNoAnswer }
+	s := replica(t, testenv.Namespace(t), "a", 2, time.Hour)
+	s.Taken = func(context.Context, []int) error { return errNoAnswer }
 	var said bytes.Buffer
-	s.log = slog.New(slog.NewTextHandler(&said, nil))
+	s.Log = slog.New(slog.NewTextHandler(&said, nil))
 	if err := s.step(t.Context()); !errors.Is(err, errNoAnswer) || s.count() != 0 {
 		t.Fatalf("it holds %d shards, and the error is %v", s.count(), err)
 	}
 	if text := said.String(); strings.Contains(text, "shards taken") || strings.Contains(text, "shard given up") {
 		t.Errorf("the log has work on shards that never began:\n%s", text)
 	}
-	s.taken = func(context.Context, []int) error { return nil }
+	s.Taken = func(context.Context, []int) error { return nil }
 	mustStep(t, s)
-	if s.count() != 2 || !s.holds(ofShard(0, 2)) || !s.holds(ofShard(1, 2)) {
+	if s.count() != 2 || !s.Holds(ofShard(0, 2)) || !s.Holds(ofShard(1, 2)) {
 		t.Errorf("it holds %d shards of 2 afterwards", s.count())
 	}
 }

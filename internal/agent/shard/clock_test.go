@@ -1,4 +1,4 @@
-package agent
+package shard
 
 import (
 	"testing"
@@ -34,7 +34,7 @@ func TestAClockThatIsSetNeverGivesAShardToTwo(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			ns := testenv.Namespace(t)
-			a, b := newShards(t, ns, "a", 2, lease), newShards(t, ns, "b", 2, lease)
+			a, b := replica(t, ns, "a", 2, lease), replica(t, ns, "b", 2, lease)
 			of, at := &machine{}, &machine{}
 			a.now, b.now = of.now, at.now
 			mustStep(t, a)
@@ -48,7 +48,7 @@ func TestAClockThatIsSetNeverGivesAShardToTwo(t *testing.T) {
 			for passed := time.Duration(0); passed <= 2*lease && taken == 0; passed += lease / 12 {
 				of.ran, at.ran = passed, passed
 				mustStep(t, b)
-				if _, leave, ok := a.enter(t.Context(), ofShard(0, 2)); ok {
+				if _, leave, ok := a.Enter(t.Context(), ofShard(0, 2)); ok {
 					leave()
 				} else if stopped == 0 {
 					stopped = max(passed, time.Nanosecond)
@@ -63,8 +63,8 @@ func TestAClockThatIsSetNeverGivesAShardToTwo(t *testing.T) {
 			if b.count() != 2 || taken > lease+lease/6 {
 				t.Errorf("b holds %d shards after %s, want 2 after about %s", b.count(), taken, lease)
 			}
-			if c.holder <= 0 && stopped < a.times.deadline() {
-				t.Errorf("a stopped after %s, before its lease was over: %s", stopped, a.times.deadline())
+			if c.holder <= 0 && stopped < a.Times.deadline() {
+				t.Errorf("a stopped after %s, before its lease was over: %s", stopped, a.Times.deadline())
 			}
 		})
 	}

@@ -1,53 +1,54 @@
-package agent
+package shard
 
 import (
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"strconv"
+	"log/slog"
 	"sync/atomic"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
 	"github.com/slipway-gitops/slipway/internal/clock"
 )
 
-const leaseName = "slipway-agent"
+// LeaseName is that of the lease of the agent that leads.
+const LeaseName = "slipway-agent"
 
-// leaseTimes follow from how long a lease counts that is not renewed: a holder that dies without a word is replaced after
+// Times follow from how long a lease counts that is not renewed: a holder that dies without a word is replaced after
 // that, one that stops in order at once. It is long because renewing is all that an idle agent does.
-type leaseTimes struct{ duration time.Duration }
+type Times struct{ duration time.Duration }
 
+// Duration is how long a lease counts where nobody says.
+// ShortestDuration is the shortest that a lease may count.
 const (
-	leaseDuration         = 60 * time.Second
-	shortestLeaseDuration = 6 * time.Second
+	Duration         = 60 * time.Second
+	ShortestDuration = 6 * time.Second
 )
 
 // deadline is after what time without an answer a holder stops working, before anybody else may begin.
-func (t leaseTimes) deadline() time.Duration { return t.duration * 2 / 3 }
+func (t Times) deadline() time.Duration { return t.duration * 2 / 3 }
 
 // retry is how often a lease is renewed, or tried to be had.
-func (t leaseTimes) retry() time.Duration { return t.duration / 6 }
+func (t Times) retry() time.Duration { return t.duration / 6 }
 
 // windUp is how long an agent that is stopped keeps a Lease for what it has begun, at most.
-func (t leaseTimes) windUp() time.Duration { return t.deadline() / 2 }
+func (t Times) windUp() time.Duration { return t.deadline() / 2 }
 
 // look is how often replicas that share Applications look at each other.
-func (t leaseTimes) look() time.Duration { return t.duration / 12 }
+func (t Times) look() time.Duration { return t.duration / 12 }
 
-// times are those of the leases.
-func (c *Config) times() leaseTimes { return leaseTimes{cmp.Or(c.LeaseDuration, leaseDuration)} }
+// TimesOf are those of leases that count so long; 0 for a minute.
+func TimesOf(lasts time.Duration) Times { return Times{cmp.Or(lasts, Duration)} }
 
-var errLeaseLost = errors.New("the leader lease was lost: another agent took over, or the API server was away too long")
+// ErrLost is what ends because the lease is, or may be, another's.
+var ErrLost = errors.New("the leader lease was lost: another agent took over, or the API server was away too long")
 
 // led is how what was done while the lease was held came to its end.
 type led struct {
@@ -55,30 +56,27 @@ type led struct {
 	lost bool // the lease was lost before
 }
 
-// lead runs f while this agent holds the lease, and returns when f or the lease ends. The identity is kept in the
+// Leader is an agent that works alone, or speaks for several, as long as it holds the lease.
+type Leader struct {
+	REST                *rest.Config
+	Namespace, Identity string
+	Labels              map[string]string // of the lease
+	Times               Times
+	Log                 *slog.Logger
+}
+
+// Lead runs f while this agent holds the lease, and returns when f or the lease ends. The identity is kept in the
 // data directory, so that an agent which was killed goes on at once after its restart.
-func (a *Agent) lead(ctx context.Context, f func(context.Context) error) error {
-	if err := a.awaitServer(ctx); err != nil {
-		if ctx.Err() != nil {
-			return nil // stopped while waiting
-		}
-		return err
-	}
-	if a.cfg.Shadow {
-		return f(ctx) // a lease is written, and whoever writes nothing is in nobody's way
-	}
-	if err := a.persist(ctx, namespaceMade, a.ensureNamespace); err != nil {
-		return err
-	}
-	client, err := v1.NewForConfig(a.cfg.REST)
+func (a *Leader) Lead(ctx context.Context, f func(context.Context) error) error {
+	client, err := v1.NewForConfig(a.REST)
 	if err != nil {
 		return fmt.Errorf("make client for leases: %w", err)
 	}
-	times := a.cfg.times()
+	times := a.Times
 	lock := &fencedLock{times: times, held: holding{now: clock.Now}, LeaseLock: &resourcelock.LeaseLock{
-		LeaseMeta:  metav1.ObjectMeta{Namespace: a.cfg.Namespace, Name: leaseName},
+		LeaseMeta:  metav1.ObjectMeta{Namespace: a.Namespace, Name: LeaseName},
 		Client:     client,
-		LockConfig: resourcelock.ResourceLockConfig{Identity: a.cfg.Identity}, Labels: a.leaseLabels(),
+		LockConfig: resourcelock.ResourceLockConfig{Identity: a.Identity}, Labels: a.Labels,
 	}}
 	// An agent that is stopped gives the Lease up after its last write: until then no other one may begin.
 	holds, release := context.WithCancel(context.WithoutCancel(ctx))
@@ -108,8 +106,8 @@ func (a *Agent) lead(ctx context.Context, f func(context.Context) error) error {
 			},
 			OnStoppedLeading: func() {},
 			OnNewLeader: func(identity string) {
-				if identity != a.cfg.Identity {
-					a.log.Info("another agent leads; waiting", "leader", identity)
+				if identity != a.Identity {
+					a.Log.Info("another agent leads; waiting", "leader", identity)
 				}
 			},
 		},
@@ -123,7 +121,7 @@ func (a *Agent) lead(ctx context.Context, f func(context.Context) error) error {
 	}
 	end := <-done
 	if end.err == nil && end.lost {
-		return errLeaseLost
+		return ErrLost
 	}
 	return end.err
 }
@@ -132,7 +130,7 @@ func (a *Agent) lead(ctx context.Context, f func(context.Context) error) error {
 // another's by now, goes on in the middle of a request: what it does next must know.
 type fencedLock struct {
 	*resourcelock.LeaseLock
-	times leaseTimes
+	times Times
 	held  holding
 }
 
@@ -155,30 +153,4 @@ func (l *fencedLock) write(
 		l.held.until.Store(&until)
 	}
 	return err
-}
-
-// leaseLabels tell other agents on the cluster that objects of this one have more in their mark than a name.
-func (a *Agent) leaseLabels() map[string]string {
-	if a.cfg.Installation == "" {
-		return map[string]string{labelInstallation: ""} // there may have been one
-	}
-	return map[string]string{labelInstallation: strconv.FormatUint(hashOf([]byte(a.cfg.Installation)), 16)}
-}
-
-// awaitServer waits until the API server answers. The election would find that out too, but asks only now and then.
-func (a *Agent) awaitServer(ctx context.Context) error {
-	client, err := discovery.NewDiscoveryClientForConfig(a.cfg.REST)
-	if err != nil {
-		return fmt.Errorf("make discovery client: %w", err)
-	}
-	backoff := wait.Backoff{Duration: 100 * time.Millisecond, Factor: 1.5, Jitter: 0.1, Steps: math.MaxInt32, Cap: 2 * time.Second}
-	// Not by ExponentialBackoffWithContext, which gives up when the pause reaches its cap.
-	return backoff.DelayFunc().Until(ctx, true, true, func(ctx context.Context) (bool, error) {
-		err := client.RESTClient().Get().AbsPath("/readyz").Timeout(5 * time.Second).Do(ctx).Error()
-		if err != nil && !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err) {
-			a.log.Debug("the API server is not ready", "err", err)
-			return false, nil
-		}
-		return true, nil
-	})
 }

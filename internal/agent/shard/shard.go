@@ -1,4 +1,6 @@
-package agent
+// Package shard divides the Applications among replicas, by Leases, and keeps a replica from writing what goes by a Lease that may be
+// another's.
+package shard
 
 import (
 	"context"
@@ -29,8 +31,8 @@ const (
 	labelCount = "slipway.io/agent-shard-count"
 	// labelWaits is on the Lease of a member that takes no shard, since another one shares the Applications in another way.
 	labelWaits = "slipway.io/agent-shards-waits"
-	// maxShards bounds the requests that renewing takes.
-	maxShards = 64
+	// Max bounds the requests that renewing takes.
+	Max = 64
 )
 
 // shardOf is the shard of an Application among n: by FNV-1a of "namespace/name", so that it is the same in each replica.
@@ -40,20 +42,11 @@ func shardOf(id registry.Name, n int) int {
 	return int(h.Sum32() % uint32(n))
 }
 
-// shards are the parts of the Applications that this replica works on: those whose Leases it holds. All replicas look at all
+// Shards are the parts of the Applications that this replica works on: those whose Leases it holds. All replicas look at all
 // Leases, so each knows how many replicas there are, and holds its share.
-type shards struct {
-	n        int
-	identity string
-	times    leaseTimes
-	leases   leaseclient.LeaseInterface
-	log      *slog.Logger
-	now      func() clock.Instant
-	// taken is called once this replica holds shards, before their Applications have turns, begun when these may have them, and
-	// given after the last turn, while it still holds them.
-	taken func(context.Context, []int) error
-	begun func([]int)
-	given func(int)
+type Shards struct {
+	Config
+	now func() clock.Instant
 
 	seen map[string]sighting // Leases, by name; of run
 	crew crew                // who there is; of run
@@ -63,6 +56,30 @@ type shards struct {
 	mu   sync.Mutex
 	held map[int]*holding
 	wake chan struct{} // a shard that is given up has no turn any more
+}
+
+// Config is how replicas share the Applications.
+type Config struct {
+	N        int    // how many shards there are
+	Identity string // of this replica
+	Times    Times
+	Leases   leaseclient.LeaseInterface
+	Log      *slog.Logger
+	// Taken is called once this replica holds shards, before their Applications have turns, begun when these may have them, and
+	// given after the last turn, while it still holds them.
+	Taken func(context.Context, []int) error
+	Begun func([]int)
+	Given func(int)
+}
+
+// New holds no shard yet.
+func New(c Config) *Shards {
+	return &Shards{Config: c, now: clock.Now, held: map[int]*holding{}, wake: make(chan struct{}, 1)}
+}
+
+// Has reports whether an Application is of one of some shards, whoever works on these.
+func (s *Shards) Has(some []int, id registry.Name) bool {
+	return slices.Contains(some, shardOf(id, s.N))
 }
 
 // sighting is when a Lease was first seen as it is.
@@ -86,15 +103,15 @@ type holding struct {
 	turns   int
 }
 
-// enter begins a turn of an Application, if this replica holds its shard. The context ends before another replica may have
+// Enter begins a turn of an Application, if this replica holds its shard. The context ends before another replica may have
 // it. A nil shards holds everything.
-func (s *shards) enter(ctx context.Context, id registry.Name) (turn context.Context, leave func(), ok bool) {
+func (s *Shards) Enter(ctx context.Context, id registry.Name) (turn context.Context, leave func(), ok bool) {
 	if s == nil {
 		return ctx, func() {}, true
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	h := s.held[shardOf(id, s.n)]
+	h := s.held[shardOf(id, s.N)]
 	if h == nil || !h.active || h.giving || h.over() {
 		return nil, nil, false
 	}
@@ -110,15 +127,15 @@ func (s *shards) enter(ctx context.Context, id registry.Name) (turn context.Cont
 	}, true
 }
 
-// away notes how to end the turn of an Application while it waits for a render worker: it has changed nothing yet, and must
+// Away notes how to end the turn of an Application while it waits for a render worker: it has changed nothing yet, and must
 // not keep its shard from another replica.
-func (s *shards) away(id registry.Name, end func()) (back func()) {
+func (s *Shards) Away(id registry.Name, end func()) (back func()) {
 	if s == nil {
 		return func() {}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	h := s.held[shardOf(id, s.n)]
+	h := s.held[shardOf(id, s.N)]
 	if h == nil || h.giving {
 		end()
 		return func() {}
@@ -134,46 +151,46 @@ func (s *shards) away(id registry.Name, end func()) (back func()) {
 	}
 }
 
-// holds reports whether this replica works on an Application.
-func (s *shards) holds(id registry.Name) bool {
+// Holds reports whether this replica works on an Application.
+func (s *Shards) Holds(id registry.Name) bool {
 	if s == nil {
 		return true
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	h := s.held[shardOf(id, s.n)]
+	h := s.held[shardOf(id, s.N)]
 	return h != nil && h.active && !h.giving
 }
 
 // count is how many shards this replica holds.
-func (s *shards) count() int {
+func (s *Shards) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.held)
 }
 
-func (s *shards) poke() {
+func (s *Shards) poke() {
 	select {
 	case s.wake <- struct{}{}:
 	default:
 	}
 }
 
-// run takes and gives shards until ctx ends, and gives all back then. It fails where a Lease was lost: another replica may
+// Run takes and gives shards until ctx ends, and gives all back then. It fails where a Lease was lost: another replica may
 // work on what this one knows.
-func (s *shards) run(ctx context.Context) error {
+func (s *Shards) Run(ctx context.Context) error {
 	defer s.end(ctx)
-	ticker := time.NewTicker(s.times.look())
+	ticker := time.NewTicker(s.Times.look())
 	defer ticker.Stop()
 	for {
 		err := s.step(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case errors.Is(err, errLeaseLost):
+		case errors.Is(err, ErrLost):
 			return err
 		case err != nil:
-			s.log.Warn("leases of shards", "err", err)
+			s.Log.Warn("leases of shards", "err", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -185,8 +202,8 @@ func (s *shards) run(ctx context.Context) error {
 }
 
 // step renews what is held, and takes or gives a shard where the replicas do not have their shares.
-func (s *shards) step(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, s.times.retry())
+func (s *Shards) step(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.Times.retry())
 	defer cancel()
 	if err := s.renew(ctx); err != nil {
 		return err
@@ -198,9 +215,9 @@ func (s *shards) step(ctx context.Context) error {
 	if err := s.giveIdle(ctx); err != nil {
 		return err
 	}
-	s.giveUp(share(s.n, s.crew.members, s.identity))
+	s.GiveUp(share(s.N, s.crew.members, s.Identity))
 	for {
-		mine, waited := share(s.n, s.crew.members, s.identity), s.waits
+		mine, waited := share(s.N, s.crew.members, s.Identity), s.waits
 		if mine <= s.count() {
 			return nil
 		}
@@ -221,34 +238,34 @@ func (s *shards) step(ctx context.Context) error {
 }
 
 // renew says of what is held that it goes on being held. What another one has by now is lost.
-func (s *shards) renew(ctx context.Context) error {
+func (s *Shards) renew(ctx context.Context) error {
 	for shard, h := range s.all() {
 		if h.over() {
 			h.cancel()
-			return fmt.Errorf("shard %d: %w", shard, errLeaseLost)
+			return fmt.Errorf("shard %d: %w", shard, ErrLost)
 		}
 		now := s.now()
-		if now.Since(h.renewed) < s.times.retry() {
+		if now.Since(h.renewed) < s.Times.retry() {
 			continue
 		}
-		fresh, err := s.write(ctx, h.lease, s.identity)
+		fresh, err := s.write(ctx, h.lease, s.Identity)
 		switch {
 		case apierrors.IsConflict(err), apierrors.IsNotFound(err):
 			h.cancel()
-			return fmt.Errorf("shard %d: %w", shard, errLeaseLost)
+			return fmt.Errorf("shard %d: %w", shard, ErrLost)
 		case err != nil:
 			return fmt.Errorf("renew lease of shard %d: %w", shard, err) // the fence ends it where that goes on
 		}
 		s.mu.Lock()
 		h.lease, h.renewed = fresh, now
-		h.until.Store(new(now.Add(s.times.deadline())))
-		h.fence.Reset(s.times.deadline() - s.now().Since(now))
+		h.until.Store(new(now.Add(s.Times.deadline())))
+		h.fence.Reset(s.Times.deadline() - s.now().Since(now))
 		s.mu.Unlock()
 	}
 	return nil
 }
 
-func (s *shards) all() map[int]*holding {
+func (s *Shards) all() map[int]*holding {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := map[int]*holding{}
@@ -258,8 +275,8 @@ func (s *shards) all() map[int]*holding {
 	return out
 }
 
-// giveUp has no turn begin in shards beyond this replica's share.
-func (s *shards) giveUp(mine int) {
+// GiveUp has no turn begin in shards beyond this replica's share.
+func (s *Shards) GiveUp(mine int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var keep []int
@@ -282,7 +299,7 @@ func (s *shards) giveUp(mine int) {
 }
 
 // giveIdle releases the shards that are given up and have no turn any more.
-func (s *shards) giveIdle(ctx context.Context) error {
+func (s *Shards) giveIdle(ctx context.Context) error {
 	for shard, h := range s.all() {
 		s.mu.Lock()
 		idle := h.giving && h.turns == 0
@@ -298,14 +315,14 @@ func (s *shards) giveIdle(ctx context.Context) error {
 }
 
 // release gives a shard back. The log has a shard given up for each that was taken: one that never began was neither.
-func (s *shards) release(ctx context.Context, shard int, h *holding) error {
-	s.given(shard)
+func (s *Shards) release(ctx context.Context, shard int, h *holding) error {
+	s.Given(shard)
 	h.fence.Stop()
 	h.cancel()
 	if h.active {
-		s.log.Info("shard given up", "shard", shard)
+		s.Log.Info("shard given up", "shard", shard)
 	} else {
-		s.log.Info("shard given back before it began", "shard", shard)
+		s.Log.Info("shard given back before it began", "shard", shard)
 	}
 	_, err := s.write(ctx, h.lease, "")
 	s.mu.Lock()
@@ -319,43 +336,43 @@ func (s *shards) release(ctx context.Context, shard int, h *holding) error {
 
 // take takes free shards up to this replica's share, and begins to work on what it has taken. Where one cannot be taken, it
 // works on the others all the same.
-func (s *shards) take(ctx context.Context, mine int, list []coordination.Lease) error {
+func (s *Shards) take(ctx context.Context, mine int, list []coordination.Lease) error {
 	err := s.acquire(ctx, mine, list)
-	return errors.Join(err, s.begin(ctx))
+	return errors.Join(err, s.Begin(ctx))
 }
 
 // acquire writes this replica into the Leases of free shards.
-func (s *shards) acquire(ctx context.Context, mine int, list []coordination.Lease) error {
+func (s *Shards) acquire(ctx context.Context, mine int, list []coordination.Lease) error {
 	byName := map[string]*coordination.Lease{}
 	for i := range list {
 		byName[list[i].Name] = &list[i]
 	}
-	for shard := 0; shard < s.n && s.count() < mine; shard++ {
+	for shard := 0; shard < s.N && s.count() < mine; shard++ {
 		if s.all()[shard] != nil {
 			continue
 		}
 		l := byName[shardName(shard)]
 		if l == nil {
 			l = s.lease(shardName(shard), leaseShard)
-		} else if who := holder(l); who != "" && who != s.identity && s.now().Since(s.seen[l.Name].at) < s.times.lasts(l) {
+		} else if who := holder(l); who != "" && who != s.Identity && s.now().Since(s.seen[l.Name].at) < s.Times.lasts(l) {
 			continue
 		}
 		now := s.now()
-		got, err := s.write(ctx, l, s.identity)
+		got, err := s.write(ctx, l, s.Identity)
 		if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
 			continue // another one was faster
 		}
 		if err != nil {
 			return fmt.Errorf("take lease of shard %d: %w", shard, err)
 		}
-		s.hold(ctx, shard, got, now)
+		s.Hold(ctx, shard, got, now)
 	}
 	return nil
 }
 
-// begin gives turns to the Applications of shards that are held and have none yet. What cannot begin is given back: a shard
+// Begin gives turns to the Applications of shards that are held and have none yet. What cannot begin is given back: a shard
 // that is held without turns would stand still for as long as its Lease is renewed.
-func (s *shards) begin(ctx context.Context) error {
+func (s *Shards) Begin(ctx context.Context) error {
 	var fresh []int
 	held := s.all()
 	s.mu.Lock()
@@ -369,21 +386,21 @@ func (s *shards) begin(ctx context.Context) error {
 		return nil
 	}
 	slices.Sort(fresh)
-	if err := s.taken(ctx, fresh); err != nil {
+	if err := s.Taken(ctx, fresh); err != nil {
 		return s.back(ctx, fresh, err)
 	}
-	s.log.Info("shards taken", "shards", fresh, "held", len(held), "of", s.n)
+	s.Log.Info("shards taken", "shards", fresh, "held", len(held), "of", s.N)
 	s.mu.Lock()
 	for _, shard := range fresh {
 		held[shard].active = true
 	}
 	s.mu.Unlock()
-	s.begun(fresh)
+	s.Begun(fresh)
 	return nil
 }
 
 // back releases what was taken and cannot be worked on.
-func (s *shards) back(ctx context.Context, fresh []int, why error) error {
+func (s *Shards) back(ctx context.Context, fresh []int, why error) error {
 	errs := []error{fmt.Errorf("take shards: %w", why)}
 	for _, shard := range fresh {
 		errs = append(errs, s.release(context.WithoutCancel(ctx), shard, s.all()[shard]))
@@ -391,27 +408,27 @@ func (s *shards) back(ctx context.Context, fresh []int, why error) error {
 	return errors.Join(errs...)
 }
 
-// hold notes a shard that was taken with a request made at a time.
-func (s *shards) hold(ctx context.Context, shard int, l *coordination.Lease, at clock.Instant) {
+// Hold notes a shard that was taken with a request made at a time.
+func (s *Shards) Hold(ctx context.Context, shard int, l *coordination.Lease, at clock.Instant) {
 	h := &holding{lease: l, renewed: at, now: s.now}
-	h.until.Store(new(at.Add(s.times.deadline())))
+	h.until.Store(new(at.Add(s.Times.deadline())))
 	ctx = context.WithValue(context.WithoutCancel(ctx), fenceKey{}, h)
 	h.ctx, h.cancel = context.WithCancel(ctx)
-	h.fence = time.AfterFunc(s.times.deadline()-s.now().Since(at), h.cancel)
+	h.fence = time.AfterFunc(s.Times.deadline()-s.now().Since(at), h.cancel)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.held[shard] = h
 }
 
 // end ends all turns, waits for them, and gives all back.
-func (s *shards) end(ctx context.Context) {
+func (s *Shards) end(ctx context.Context) {
 	s.mu.Lock()
 	for _, h := range s.held {
 		h.giving = true
 		h.cancel()
 	}
 	s.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.times.windUp())
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Times.windUp())
 	defer cancel()
 	for {
 		idle := true
@@ -422,7 +439,7 @@ func (s *shards) end(ctx context.Context) {
 			if busy {
 				idle = false
 			} else if err := s.release(ctx, shard, h); err != nil {
-				s.log.Warn("shard not released", "err", err)
+				s.Log.Warn("shard not released", "err", err)
 			}
 		}
 		if idle {
@@ -434,15 +451,15 @@ func (s *shards) end(ctx context.Context) {
 			return // the Leases end by themselves
 		}
 	}
-	_ = s.leases.Delete(ctx, memberName(s.identity), metav1.DeleteOptions{}) // it ends by itself
+	_ = s.Leases.Delete(ctx, memberName(s.Identity), metav1.DeleteOptions{}) // it ends by itself
 }
 
 // write makes a Lease a holder's; nobody's where holder is empty. A Lease that changed since it was read is left alone.
-func (s *shards) write(ctx context.Context, l *coordination.Lease, who string) (*coordination.Lease, error) {
+func (s *Shards) write(ctx context.Context, l *coordination.Lease, who string) (*coordination.Lease, error) {
 	l = l.DeepCopy()
-	l.Labels[labelCount] = strconv.Itoa(s.n)
+	l.Labels[labelCount] = strconv.Itoa(s.N)
 	now := metav1.NewMicroTime(s.now().Wall)
-	seconds := int32(s.times.duration / time.Second)
+	seconds := int32(s.Times.duration / time.Second)
 	if holder(l) != who {
 		l.Spec.AcquireTime = &now
 		changes := int32(1)
@@ -453,12 +470,12 @@ func (s *shards) write(ctx context.Context, l *coordination.Lease, who string) (
 	}
 	l.Spec.HolderIdentity, l.Spec.RenewTime, l.Spec.LeaseDurationSeconds = &who, &now, &seconds
 	if l.ResourceVersion == "" {
-		return s.leases.Create(ctx, l, metav1.CreateOptions{})
+		return s.Leases.Create(ctx, l, metav1.CreateOptions{})
 	}
-	return s.leases.Update(ctx, l, metav1.UpdateOptions{})
+	return s.Leases.Update(ctx, l, metav1.UpdateOptions{})
 }
 
-func (s *shards) lease(called, kind string) *coordination.Lease {
+func (s *Shards) lease(called, kind string) *coordination.Lease {
 	return &coordination.Lease{ObjectMeta: metav1.ObjectMeta{Name: called, Labels: map[string]string{labelShards: kind}}}
 }
 
@@ -469,10 +486,10 @@ func holder(l *coordination.Lease) string {
 	return *l.Spec.HolderIdentity
 }
 
-func shardName(shard int) string { return leaseName + "-shard-" + strconv.Itoa(shard) }
+func shardName(shard int) string { return LeaseName + "-shard-" + strconv.Itoa(shard) }
 
 // lasts is how long a Lease counts after it was renewed: as its holder says, who may have other settings.
-func (t leaseTimes) lasts(l *coordination.Lease) time.Duration {
+func (t Times) lasts(l *coordination.Lease) time.Duration {
 	if l.Spec.LeaseDurationSeconds == nil {
 		return t.duration
 	}

@@ -1,4 +1,4 @@
-package agent
+package shard
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/cespare/xxhash/v2"
 	coordination "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -43,9 +44,9 @@ func share(n int, members []string, who string) int {
 
 // survey lists the Leases after this replica has said that it is there. Of two that begin at a time and share in different
 // ways at least one so sees the other.
-func (s *shards) survey(ctx context.Context) ([]coordination.Lease, error) {
+func (s *Shards) survey(ctx context.Context) ([]coordination.Lease, error) {
 	for range 2 {
-		list, err := s.leases.List(ctx, metav1.ListOptions{LabelSelector: labelShards})
+		list, err := s.Leases.List(ctx, metav1.ListOptions{LabelSelector: labelShards})
 		if err != nil {
 			return nil, fmt.Errorf("list leases: %w", err)
 		}
@@ -53,15 +54,15 @@ func (s *shards) survey(ctx context.Context) ([]coordination.Lease, error) {
 			return list.Items, err
 		}
 	}
-	return nil, fmt.Errorf("the lease of this replica, %s, was written and is not listed", memberName(s.identity))
+	return nil, fmt.Errorf("the lease of this replica, %s, was written and is not listed", memberName(s.Identity))
 }
 
 // look notes how Leases are, and who there is, and says that this replica is there.
-func (s *shards) look(ctx context.Context, list []coordination.Lease) error {
+func (s *Shards) look(ctx context.Context, list []coordination.Lease) error {
 	now := s.now()
 	s.crew = crew{}
-	fresh := map[string]sighting{leaseName: s.seen[leaseName]}
-	me := memberName(s.identity)
+	fresh := map[string]sighting{LeaseName: s.seen[LeaseName]}
+	me := memberName(s.Identity)
 	var own *coordination.Lease
 	var strangers []string
 	for i := range list {
@@ -78,11 +79,11 @@ func (s *shards) look(ctx context.Context, list []coordination.Lease) error {
 		switch {
 		case l.Name == me:
 			own = l
-		case age >= s.times.duration:
+		case age >= s.Times.duration:
 			// It died, or comes back with a new one. Whoever joins need not wait for it.
-			_ = s.leases.Delete(ctx, l.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &l.ResourceVersion}})
+			_ = s.Leases.Delete(ctx, l.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &l.ResourceVersion}})
 		case holder(l) == "":
-		case l.Labels[labelCount] == strconv.Itoa(s.n):
+		case l.Labels[labelCount] == strconv.Itoa(s.N):
 			s.crew.members = append(s.crew.members, holder(l))
 		default:
 			s.crew.all = append(s.crew.all, holder(l))
@@ -92,7 +93,7 @@ func (s *shards) look(ctx context.Context, list []coordination.Lease) error {
 		}
 	}
 	s.seen = fresh
-	s.crew.members = append(s.crew.members, s.identity)
+	s.crew.members = append(s.crew.members, s.Identity)
 	s.crew.all = append(s.crew.all, s.crew.members...)
 	s.crew.meet(strangers, list)
 	return s.announce(ctx, own)
@@ -112,39 +113,39 @@ func (c *crew) meet(strangers []string, list []coordination.Lease) {
 }
 
 // announce says that this replica is there, and whether it waits, unless its Lease says so.
-func (s *shards) announce(ctx context.Context, own *coordination.Lease) error {
-	said := own != nil && holder(own) == s.identity && (own.Labels[labelWaits] != "") == s.waits && own.Labels[labelCount] == strconv.Itoa(s.n)
+func (s *Shards) announce(ctx context.Context, own *coordination.Lease) error {
+	said := own != nil && holder(own) == s.Identity && (own.Labels[labelWaits] != "") == s.waits && own.Labels[labelCount] == strconv.Itoa(s.N)
 	if s.crew.announced = said; said && own.Spec.RenewTime != nil {
-		if age := s.now().Wall.Sub(own.Spec.RenewTime.Time); age >= 0 && age < s.times.retry() {
+		if age := s.now().Wall.Sub(own.Spec.RenewTime.Time); age >= 0 && age < s.Times.retry() {
 			return nil
 		}
 	}
 	if own == nil {
-		own = s.lease(memberName(s.identity), leaseMember)
+		own = s.lease(memberName(s.Identity), leaseMember)
 	}
 	delete(own.Labels, labelWaits)
 	if s.waits {
 		own.Labels[labelWaits] = "true"
 	}
-	_, err := s.write(ctx, own, s.identity)
+	_, err := s.write(ctx, own, s.Identity)
 	return err
 }
 
 // cleared reports whether this replica may take shards: nobody who shares the Applications in another way, or not at all,
 // works on them or is about to. Where there is one, a replica that holds nothing says that it waits: of two that begin at a
 // time the one with the greater name does, so that the other one can begin.
-func (s *shards) cleared(ctx context.Context) (bool, error) {
+func (s *Shards) cleared(ctx context.Context) (bool, error) {
 	alone, err := s.alone(ctx)
 	if err != nil {
 		return false, err
 	}
 	who := s.crew.stranger
-	behind := alone != "" || who != "" && (s.crew.works || who < s.identity)
+	behind := alone != "" || who != "" && (s.crew.works || who < s.Identity)
 	if who == "" {
 		who = alone
 	}
 	if who != "" {
-		s.log.Warn("a replica with another --shards works on the Applications; waiting for its end", "replica", who)
+		s.Log.Warn("a replica with another --shards works on the Applications; waiting for its end", "replica", who)
 	}
 	if waits := behind && s.count() == 0; waits != s.waits {
 		s.waits = waits // nothing is taken before that is said
@@ -154,47 +155,47 @@ func (s *shards) cleared(ctx context.Context) (bool, error) {
 }
 
 // alone is a replica that shares the Applications with nobody, and works on all of them; "" for none.
-func (s *shards) alone(ctx context.Context) (string, error) {
-	l, err := s.leases.Get(ctx, leaseName, metav1.GetOptions{})
+func (s *Shards) alone(ctx context.Context) (string, error) {
+	l, err := s.Leases.Get(ctx, LeaseName, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return "", nil
 	}
 	if err != nil {
 		return "", fmt.Errorf("read leader lease: %w", err)
 	}
-	if s.seen[leaseName].version != l.ResourceVersion {
-		s.seen[leaseName] = sighting{l.ResourceVersion, s.now()}
+	if s.seen[LeaseName].version != l.ResourceVersion {
+		s.seen[LeaseName] = sighting{l.ResourceVersion, s.now()}
 	}
 	who := holder(l)
-	if who == "" || slices.Contains(s.crew.all, who) || s.now().Since(s.seen[leaseName].at) >= s.times.lasts(l) {
+	if who == "" || slices.Contains(s.crew.all, who) || s.now().Since(s.seen[LeaseName].at) >= s.Times.lasts(l) {
 		return "", nil
 	}
 	return who, nil
 }
 
-// awaitShards waits until no replica works on a part of the Applications: this one, which holds the leader's Lease, works on
+// AwaitShards waits until no replica works on a part of the Applications: this one, which holds the leader's Lease, works on
 // all. An agent that may not list Leases has none that shares.
-func (a *Agent) awaitShards(ctx context.Context) error {
-	client, err := leaseclient.NewForConfig(a.cfg.REST)
+func (a *Leader) AwaitShards(ctx context.Context) error {
+	client, err := leaseclient.NewForConfig(a.REST)
 	if err != nil {
 		return fmt.Errorf("make client for leases: %w", err)
 	}
-	times, seen := a.cfg.times(), map[string]sighting{}
+	times, seen := a.Times, map[string]sighting{}
 	ticker := time.NewTicker(times.look())
 	defer ticker.Stop()
 	for {
-		list, err := client.Leases(a.cfg.Namespace).List(ctx, metav1.ListOptions{LabelSelector: labelShards})
+		list, err := client.Leases(a.Namespace).List(ctx, metav1.ListOptions{LabelSelector: labelShards})
 		switch {
 		case apierrors.IsForbidden(err):
 			return nil
 		case err != nil && ctx.Err() == nil:
-			a.log.Warn("leases of shards", "err", err)
+			a.Log.Warn("leases of shards", "err", err)
 		case err == nil:
-			who := sharer(list.Items, seen, times, a.cfg.Identity)
+			who := sharer(list.Items, seen, times, a.Identity)
 			if who == "" {
 				return nil
 			}
-			a.log.Warn("a replica with --shards works on the Applications; waiting for its end", "replica", who)
+			a.Log.Warn("a replica with --shards works on the Applications; waiting for its end", "replica", who)
 		}
 		select {
 		case <-ctx.Done():
@@ -205,7 +206,7 @@ func (a *Agent) awaitShards(ctx context.Context) error {
 }
 
 // sharer is a replica that works, or is about to work, on a part of the Applications; "" for none.
-func sharer(list []coordination.Lease, seen map[string]sighting, times leaseTimes, me string) string {
+func sharer(list []coordination.Lease, seen map[string]sighting, times Times, me string) string {
 	for i := range list {
 		l := &list[i]
 		if seen[l.Name].version != l.ResourceVersion {
@@ -220,5 +221,5 @@ func sharer(list []coordination.Lease, seen map[string]sighting, times leaseTime
 
 // memberName is that of a replica's Lease: by hash, since an identity may be no name of an object.
 func memberName(identity string) string {
-	return leaseName + "-member-" + strconv.FormatUint(hashOf([]byte(identity)), 16)
+	return LeaseName + "-member-" + strconv.FormatUint(xxhash.Sum64String(identity), 16)
 }

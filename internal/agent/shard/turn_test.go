@@ -1,4 +1,4 @@
-package agent
+package shard
 
 import (
 	"context"
@@ -12,11 +12,12 @@ import (
 
 func TestATurnThatWaitsForARenderWorkerDoesNotKeepItsShard(t *testing.T) {
 	t.Parallel()
-	held := &shards{n: 1, wake: make(chan struct{}, 1), held: map[int]*holding{0: {ctx: t.Context(), active: true, now: clock.Now}}}
+	held := New(Config{N: 1})
+	held.held[0] = &holding{ctx: t.Context(), active: true, now: clock.Now}
 	held.held[0].until.Store(new(clock.Now().Add(time.Hour)))
 	q := registry.NewQueue(nil)
 	t.Cleanup(q.Close)
-	a := registry.NewTurns(4, q, held.away)
+	a := registry.NewTurns(4, q, held.Away)
 	for name, before := range map[string]bool{"it waits before": true, "it waits after": false} {
 		held.held[0].giving = false
 		ctx, end := context.WithCancel(t.Context())
@@ -28,7 +29,7 @@ func TestATurnThatWaitsForARenderWorkerDoesNotKeepItsShard(t *testing.T) {
 		if before {
 			back = registry.Leave(ctx)
 		}
-		held.giveUp(0)
+		held.GiveUp(0)
 		if !before {
 			back = registry.Leave(ctx)
 		}
