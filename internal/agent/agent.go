@@ -27,6 +27,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/agent/place"
 	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/agent/shard"
+	"github.com/slipway-gitops/slipway/internal/agent/verb"
 	"github.com/slipway-gitops/slipway/internal/clock"
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
@@ -115,7 +116,7 @@ type Agent struct {
 	linked      *linkSource
 	trees       *kin.Watcher // nil without a server
 	ledger      *ledger      // nil without a server
-	deleters    deleters
+	deleters    verb.Deleters
 	receiver    *webhook.Receiver
 	git         *git.Client
 	pool        *gitsource.Pool

@@ -15,6 +15,7 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/command"
 	"github.com/slipway-gitops/slipway/internal/agent/link"
 	"github.com/slipway-gitops/slipway/internal/agent/registry"
 )
@@ -201,7 +202,7 @@ func diffBeside(out any, err error, app string) (any, error) {
 	if refused == "" {
 		return out, err
 	}
-	return nil, refusedAs(agentapi.CodeUnsupported, "the agent beside Argo CD cannot compare application %s: it needs the rights to get and patch each object, "+
+	return nil, command.Refuse(agentapi.CodeUnsupported, "the agent beside Argo CD cannot compare application %s: it needs the rights to get and patch each object, "+
 		"for dry runs (%s). Grant them to its service account, or use `slipway app get %s`, which names the objects that Argo CD finds different, and "+
 		"`argocd app diff %s`", app, refused, app, app)
 }

@@ -6,28 +6,31 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/agent/command"
 	"github.com/slipway-gitops/slipway/internal/agent/link"
+	"github.com/slipway-gitops/slipway/internal/agent/setting"
+	"github.com/slipway-gitops/slipway/internal/agent/verb"
 )
 
 // executors returns what carries out commands: those that are answered once, and those that open a stream.
 func (a *Agent) executors() (map[agentapi.Kind]link.Executor, map[agentapi.Kind]link.Streamer) {
-	v := newVerbs(verbConfig{
-		apps: a.apps.Dynamic, namespace: a.cfg.Namespace, engine: a.engine, clusters: a.clusters, settings: a.settings, now: time.Now, log: a.log,
-		known: a.registry.Get, redact: a.linked.Redact, readBy: a.driver.engine(), deleters: &a.deleters,
+	v := verb.New(verb.Config{
+		Apps: a.apps.Dynamic, Namespace: a.cfg.Namespace, Engine: a.engine, Clusters: a.clusters, Settings: a.settings, Now: time.Now, Log: a.log,
+		Known: a.registry.Get, Redact: a.linked.Redact, ReadBy: a.driver.engine(), Deleters: &a.deleters,
 	})
-	a.trees = v.watched()
-	run := v.executors()
-	maps.Copy(run, settingExecutors(settingConfig{
-		apps: a.apps.Dynamic, namespace: a.cfg.Namespace, engine: a.engine, settings: a.settings, git: a.git, outbound: a.cfg.Outbound,
-		keys: func() []link.SealKey { return a.link.SealKeys() }, now: time.Now, readBy: a.driver.engine(),
+	a.trees = v.Watched()
+	run := v.Executors()
+	maps.Copy(run, setting.Executors(setting.Config{
+		Apps: a.apps.Dynamic, Namespace: a.cfg.Namespace, Engine: a.engine, Settings: a.settings, Git: a.git, Outbound: a.cfg.Outbound,
+		Keys: func() []link.SealKey { return a.link.SealKeys() }, Now: time.Now, ReadBy: a.driver.engine(),
 	}))
 	a.driver.refine(run)
 	streams := map[agentapi.Kind]link.Streamer{}
-	for kind, open := range v.streamers() {
+	for kind, open := range v.Streamers() {
 		streams[kind] = func(ctx context.Context, cmd agentapi.Command, s *link.Stream) error { return open(ctx, cmd, s) }
 	}
 	for _, lack := range a.driver.engine().Lacks() {
-		refusal := refusedAs(agentapi.CodeUnsupported, "%s", lack.Why)
+		refusal := command.Refuse(agentapi.CodeUnsupported, "%s", lack.Why)
 		if _, known := run[lack.Kind]; known {
 			run[lack.Kind] = func(context.Context, agentapi.Command) (any, error) { return nil, refusal }
 		}

@@ -110,7 +110,7 @@ metadata:
 	if !s.has("before") {
 		t.Error("the hook is gone, and nothing says how it ended")
 	}
-	app, err := s.verbs.core.readApplication(t.Context(), s.ns, s.name)
+	app, err := s.read(t.Context(), s.name)
 	if err != nil {
 		t.Fatal(err)
 	}

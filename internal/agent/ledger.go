@@ -180,7 +180,7 @@ func (l *ledger) deleted(app *v1alpha1.Application, removed []object.Key, kept [
 		return
 	}
 	l.repairs.Flush(registry.NameOf(app))
-	l.bury(app, deletionOf(app, l.agent.deleters.by, removed, kept))
+	l.bury(app, deletionOf(app, l.agent.deleters.By, removed, kept))
 }
 
 // deletionOf is the entry of the deletion of an Application with its objects, of which some stay.

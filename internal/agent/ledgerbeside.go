@@ -9,6 +9,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/registry"
+	"github.com/slipway-gitops/slipway/internal/agent/verb"
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/guard"
 	"github.com/slipway-gitops/slipway/internal/engine/health"
@@ -61,12 +62,12 @@ func (l *ledger) deletedBeside(app *v1alpha1.Application) {
 	for _, r := range app.Status.Resources {
 		k := object.Key{Group: r.Group, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}
 		if k.GroupKind() == guard.Definition {
-			kept = append(kept, guard.Kept{Key: k, Why: keptByArgoCD})
+			kept = append(kept, guard.Kept{Key: k, Why: verb.KeptByArgoCD})
 			continue
 		}
 		had = append(had, k)
 	}
-	d := deletionOf(app, l.agent.deleters.by, had, kept)
+	d := deletionOf(app, l.agent.deleters.By, had, kept)
 	d.Engine = string(agentapi.EngineArgoCD)
 	d.Notes = append(d.Notes, "Argo CD deleted it, and the entry is made of its last status: every object in it counts as deleted, "+
 		"those that were to be kept already among them")

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"encoding/base64"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
@@ -155,10 +157,10 @@ func TestKnownSecretsAreReplacedWhereverTheyAppear(t *testing.T) {
 	a := &Agent{settings: place.NewSettings(func() {})}
 	s := newLinkSource(a)
 	key := "-----BEGIN X-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n-----END X-----"
-	a.settings.Put("secrets", keptSetting("repo", v1alpha1.SecretTypeRepository, map[string][]byte{
+	a.settings.Put("secrets", secretWith("repo", v1alpha1.SecretTypeRepository, map[string][]byte{
 		"password": []byte(`long"password`), "username": []byte("administrator"), "url": []byte("https://git.example/x"), "sshPrivateKey": []byte(key), "short": []byte("git"),
 	}))
-	a.settings.Put("secrets", keptSetting("prod", v1alpha1.SecretTypeCluster, map[string][]byte{"config": []byte(`{"bearerToken":"a.very.long.token"}`)}))
+	a.settings.Put("secrets", secretWith("prod", v1alpha1.SecretTypeCluster, map[string][]byte{"config": []byte(`{"bearerToken":"a.very.long.token"}`)}))
 	in := `{"a":"long\"password","b":"MIIEvQIBADANBgkqhkiG9w0BAQEFAASC","c":"a.very.long.token","d":"administrator at https://git.example/x with git"}`
 	want := `{"a":"(hidden)","b":"(hidden)","c":"(hidden)","d":"administrator at https://git.example/x with git"}`
 	if got := string(s.Redact([]byte(in))); got != want {
@@ -168,4 +170,16 @@ func TestKnownSecretsAreReplacedWhereverTheyAppear(t *testing.T) {
 	if got := string(s.Redact([]byte("a.very.long.token"))); got != "a.very.long.token" {
 		t.Errorf("what is no secret any more is still replaced: %s", got)
 	}
+}
+
+// secretWith is a Secret with a setting, as the API server has it.
+func secretWith(name, kind string, data map[string][]byte) *unstructured.Unstructured {
+	values := map[string]any{}
+	for field, raw := range data {
+		values[field] = base64.StdEncoding.EncodeToString(raw)
+	}
+	obj := &unstructured.Unstructured{Object: map[string]any{"data": values}}
+	obj.SetName(name)
+	obj.SetLabels(map[string]string{v1alpha1.LabelSecretType: kind})
+	return obj
 }

@@ -98,20 +98,8 @@ func occurrence(app *v1alpha1.Application, what agentapi.EventType, at time.Time
 	sum := sha256.Sum256([]byte(string(app.UID) + "\n" + string(what) + "\n" + strings.Join(distinct, "\n")))
 	return agentapi.Event{
 		ID: hex.EncodeToString(sum[:16]), At: at, Type: what, Target: itemKey(agentapi.ItemApplication, app.Namespace, app.Name),
-		Project: app.Spec.ProjectName(), Automatic: true, Revision: comparedRevision(app, 0),
+		Project: app.Spec.ProjectName(), Automatic: true, Revision: status.ComparedRevision(app, 0),
 	}
-}
-
-// comparedRevision is the revision of a source that was compared last; "" for none.
-func comparedRevision(app *v1alpha1.Application, source int) string {
-	revisions := app.Status.Sync.Revisions
-	if len(revisions) == 0 {
-		revisions = []string{app.Status.Sync.Revision}
-	}
-	if source < len(revisions) {
-		return revisions[source]
-	}
-	return ""
 }
 
 // driftEvents are about objects that were changed in the cluster, and about their repair.
@@ -132,7 +120,7 @@ func driftEvents(old, fresh *v1alpha1.Application) []agentapi.Event {
 		e := occurrence(fresh, agentapi.EventDrift, comparedAt(fresh), fresh.ResourceVersion)
 		e.Message = differing(fresh, nil)
 		out = append(out, e)
-	case !begins && was == v1alpha1.SyncStatusOutOfSync && is == v1alpha1.SyncStatusSynced && comparedRevision(old, 0) == comparedRevision(fresh, 0) &&
+	case !begins && was == v1alpha1.SyncStatusOutOfSync && is == v1alpha1.SyncStatusSynced && status.ComparedRevision(old, 0) == status.ComparedRevision(fresh, 0) &&
 		sameSpec(old, fresh) && before != nil && before.Phase.Completed():
 		e := occurrence(fresh, agentapi.EventDriftReverted, comparedAt(fresh), fresh.ResourceVersion)
 		e.Outcome, e.Message = "Succeeded", "the cluster is as Git says again, without a sync"
@@ -160,7 +148,7 @@ func changedInCluster(old, fresh *v1alpha1.Application) bool {
 	if op == nil || op.Phase != v1alpha1.OperationSucceeded || !sameSpec(old, fresh) {
 		return false
 	}
-	if comparedRevision(old, 0) == comparedRevision(fresh, 0) {
+	if status.ComparedRevision(old, 0) == status.ComparedRevision(fresh, 0) {
 		return true
 	}
 	waits := slices.ContainsFunc(fresh.Status.Conditions, func(c v1alpha1.ApplicationCondition) bool {

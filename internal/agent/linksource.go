@@ -57,7 +57,7 @@ func newLinkSource(a *Agent) *linkSource {
 	s.happenings = newHappenings(func(e agentapi.Event) {
 		e.Message, e.Reason = s.redactText(e.Message), s.redactText(e.Reason)
 		s.link.Event(e)
-	}, a.deleters.by)
+	}, a.deleters.By)
 	s.sets = &setStore{changed: s.setChanged, unready: map[string]bool{}, raw: map[registry.Name][]byte{}}
 	return s
 }
@@ -86,7 +86,7 @@ func (s *linkSource) applicationMoved(old, fresh *v1alpha1.Application) {
 	}
 	s.happenings.moved(old, fresh)
 	if fresh == nil {
-		s.agent.deleters.forget(old.UID)
+		s.agent.deleters.Forget(old.UID)
 	}
 }
 

@@ -10,10 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic"
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
-	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 )
 
 // failing is a workload whose pod has crashed, with a log that holds a secret; nowhere is one that fits on no node.
@@ -144,26 +144,31 @@ func TestNoFindingIsAboutAnObjectOfAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Whoever can write the status of an Application can name any object in it.
-	app, err := s.verbs.core.readApplication(t.Context(), s.ns, s.name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := s.verbs.core.site(t.Context(), app)
-	if err != nil {
-		t.Fatal(err)
-	}
-	app.Status.Resources = append(app.Status.Resources, v1alpha1.ResourceStatus{
-		Version: "v1", Kind: "Pod", Namespace: s.ns, Name: "other", Health: &v1alpha1.HealthStatus{Status: v1alpha1.HealthDegraded},
-	})
-	roots, _, err := s.verbs.looks.unwell(t.Context(), p, app)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, root := range roots {
-		if root.Key.Name == "other" {
-			t.Errorf("%s is looked at", root.Key)
+	claimed := map[string]any{"version": "v1", "kind": "Pod", "namespace": s.ns, "name": "other", "health": map[string]any{"status": "Degraded"}}
+	s.asks.Apps = within(s.asks.Apps, func(in dynamic.ResourceInterface) dynamic.ResourceInterface { return claims{in, claimed} })
+	for _, item := range must[api.FindingsAnswer](s, agentapi.KindFindings, s.app(s.name), api.FindingsRequest{}).Items {
+		if item.Object.Name == "other" {
+			t.Errorf("%+v is about it", item)
 		}
 	}
+}
+
+// claims has Applications name one more object.
+type claims struct {
+	dynamic.ResourceInterface
+	object map[string]any
+}
+
+func (c claims) Get(ctx context.Context, name string, options metav1.GetOptions, sub ...string) (*unstructured.Unstructured, error) {
+	app, err := c.ResourceInterface.Get(ctx, name, options, sub...)
+	if err != nil {
+		return nil, err
+	}
+	list, _, err := unstructured.NestedSlice(app.Object, "status", "resources")
+	if err != nil {
+		return nil, err
+	}
+	return app, unstructured.SetNestedSlice(app.Object, append(list, c.object), "status", "resources")
 }
 
 func TestTheTipOfABranchIsWhereItIsAndNotWhatWasCompared(t *testing.T) {
@@ -183,31 +188,7 @@ func TestTheTipOfABranchIsWhereItIsAndNotWhatWasCompared(t *testing.T) {
 	if got.Items[0].Tip != second || !got.Same {
 		t.Errorf("after a commit elsewhere the tips are %+v, not %s", got, second)
 	}
-	if app, err := s.verbs.core.readApplication(t.Context(), s.ns, s.name); err != nil || app.Status.Sync.Revision != first {
+	if app, err := s.read(t.Context(), s.name); err != nil || app.Status.Sync.Revision != first {
 		t.Errorf("what was compared is %s (%v), not %s", app.Status.Sync.Revision, err, first)
-	}
-}
-
-func TestATipBesideArgoCDIsNoOlderThanItsLastComparison(t *testing.T) {
-	t.Parallel()
-	now := time.Date(2030, 5, 6, 12, 0, 0, 0, time.UTC)
-	for _, c := range []struct {
-		name     string
-		compared time.Duration // before now; zero for never
-		want     time.Duration
-	}{
-		{"never compared", 0, time.Minute},
-		{"compared lately", 5 * time.Second, 4 * time.Second},
-		{"compared in this second", 300 * time.Millisecond, 0},
-		{"compared long ago", time.Hour, time.Minute},
-		{"compared in the future, by another clock", -time.Hour, time.Minute},
-	} {
-		app := &v1alpha1.Application{}
-		if c.compared != 0 {
-			app.Status.ReconciledAt = &metav1.Time{Time: now.Add(-c.compared)}
-		}
-		if got := ageBeside(app, now); got != c.want {
-			t.Errorf("%s: what is known may be %s old, want %s", c.name, got, c.want)
-		}
 	}
 }

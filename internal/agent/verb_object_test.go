@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
-	"pgregory.net/rapid"
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
@@ -109,48 +108,6 @@ func TestAPatchChangesWhatItNamesAtTheVersionThatItIsFor(t *testing.T) {
 	s.gone(s.in(v1alpha1.Group, v1alpha1.Version, v1alpha1.ResourceApplications), s.name)
 }
 
-func TestAnObjectIsTheOneThatTheCommandNames(t *testing.T) {
-	t.Parallel()
-	d, _ := kindOf(agentapi.ItemApplication)
-	target := agentapi.Target{Kind: agentapi.ItemApplication, Namespace: "argocd", Name: "web"}
-	for _, text := range []string{
-		``, `[]`, `{}`, `{"apiVersion":"argoproj.io/v1alpha1","kind":"Application"}`,
-		`{"apiVersion":"argoproj.io/v1alpha1","kind":"AppProject","metadata":{"name":"web"}}`,
-		`{"apiVersion":"v1","kind":"Application","metadata":{"name":"web"}}`,
-		`{"apiVersion":"argoproj.io/v1alpha1","kind":"Application","metadata":{"name":"other"}}`,
-		`{"apiVersion":"argoproj.io/v1alpha1","kind":"Application","metadata":{"name":"web","namespace":"kube-system"}}`,
-		`{"apiVersion":"argoproj.io/v1alpha1","kind":"Application","metadata":"web"}`,
-	} {
-		if got, err := readDeclared(json.RawMessage(text), d, target); err == nil {
-			t.Errorf("%s is read as %v", text, got)
-		}
-	}
-}
-
-// What an editor takes out goes, what it puts in comes, and what it never saw stays.
-func TestAMergeIsOfThreeSides(t *testing.T) {
-	t.Parallel()
-	fields := rapid.MapOf(rapid.SampledFrom([]string{"a", "b", "c", "d"}), rapid.SampledFrom([]any{"1", "2", "3"}))
-	rapid.Check(t, func(t *rapid.T) {
-		have, base, want := fields.Draw(t, "have"), fields.Draw(t, "base"), fields.Draw(t, "want")
-		spec := func(m map[string]any) map[string]any { return map[string]any{"spec": m} }
-		got, err := merged(spec(have), spec(want), spec(base))
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, _ := got["spec"].(map[string]any)
-		for _, key := range []string{"a", "b", "c", "d"} {
-			expected := have[key]
-			if want[key] != base[key] {
-				expected = want[key]
-			}
-			if out[key] != expected {
-				t.Errorf("%s is %v: have %v, base %v, want %v", key, out[key], have[key], base[key], want[key])
-			}
-		}
-	})
-}
-
 // outrun has somebody else be faster, once.
 type outrun struct {
 	dynamic.ResourceInterface
@@ -171,19 +128,23 @@ func TestWhoeverIsFasterDoesNotStopAnEditOrItsCheck(t *testing.T) {
 		s := newStand(t)
 		s.create()
 		want, in, others := s.raw(s.name).Object, s.in(v1alpha1.Group, v1alpha1.Version, v1alpha1.ResourceApplications), 0
-		raced := &outrun{in, func() {
+		first := func() {
 			others++
 			if _, err := in.Patch(t.Context(), s.name, types.MergePatchType, []byte(`{"metadata":{"labels":{"by":"another"}}}`), metav1.PatchOptions{}); err != nil {
 				t.Error(err)
 			}
-		}}
+		}
+		s.asks.Apps = within(s.asks.Apps, func(in dynamic.ResourceInterface) dynamic.ResourceInterface { return &outrun{in, first} })
 		if err := unstructured.SetNestedField(want, "other", "spec", "source", "path"); err != nil {
 			t.Fatal(err)
 		}
-		unstructured.RemoveNestedField(want, "metadata", "resourceVersion")
-		got, err := declare(t.Context(), raced, want, nil, judgedApply{ObjectApply: agentapi.ObjectApply{Update: true, DryRun: dry}})
-		if err != nil || others != 1 {
-			t.Fatalf("dry run %t: %v, %d edits of another", dry, err, others)
+		raw, err := json.Marshal(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := unstructured.Unstructured{Object: must[map[string]any](s, agentapi.KindObjectApply, s.app(s.name), agentapi.ObjectApply{Update: true, DryRun: dry, Object: raw})}
+		if others != 1 {
+			t.Fatalf("dry run %t: %d edits of another", dry, others)
 		}
 		if path, _, _ := unstructured.NestedString(got.Object, "spec", "source", "path"); path != "other" || got.GetLabels()["by"] != "another" {
 			t.Errorf("dry run %t: the path is %q, labels %v", dry, path, got.GetLabels())
@@ -191,25 +152,30 @@ func TestWhoeverIsFasterDoesNotStopAnEditOrItsCheck(t *testing.T) {
 	}
 }
 
-// overtaken is a cluster where somebody else writes an object right after each of the first reads of it.
-type overtaken struct {
+// within has what is in the namespaces of a cluster reached through something.
+func within(cluster dynamic.Interface, through func(dynamic.ResourceInterface) dynamic.ResourceInterface) dynamic.Interface {
+	return throughCluster{cluster, through}
+}
+
+type throughCluster struct {
 	dynamic.Interface
-	times *int
+	through func(dynamic.ResourceInterface) dynamic.ResourceInterface
 }
 
-func (o overtaken) Resource(r schema.GroupVersionResource) dynamic.NamespaceableResourceInterface {
-	return overtakenKind{o.Interface.Resource(r), o.times}
+func (c throughCluster) Resource(r schema.GroupVersionResource) dynamic.NamespaceableResourceInterface {
+	return throughKind{c.Interface.Resource(r), c.through}
 }
 
-type overtakenKind struct {
+type throughKind struct {
 	dynamic.NamespaceableResourceInterface
-	times *int
+	through func(dynamic.ResourceInterface) dynamic.ResourceInterface
 }
 
-func (o overtakenKind) Namespace(ns string) dynamic.ResourceInterface {
-	return overtakenObjects{o.NamespaceableResourceInterface.Namespace(ns), o.times}
+func (k throughKind) Namespace(ns string) dynamic.ResourceInterface {
+	return k.through(k.NamespaceableResourceInterface.Namespace(ns))
 }
 
+// overtakenObjects are objects that somebody else writes right after each of the first reads of them.
 type overtakenObjects struct {
 	dynamic.ResourceInterface
 	times *int
@@ -230,7 +196,7 @@ func TestAPatchIsForWhatIsThereWhoeverWritesMeanwhile(t *testing.T) {
 	s := newStand(t)
 	s.create()
 	times := 0
-	s.verbs.core.apps = overtaken{s.verbs.core.apps, &times}
+	s.asks.Apps = within(s.asks.Apps, func(in dynamic.ResourceInterface) dynamic.ResourceInterface { return overtakenObjects{in, &times} })
 	for kind, patch := range map[string]string{
 		"merge": `{"metadata":{"annotations":{"example.org/merge":"1"}}}`,
 		"json":  `[{"op":"add","path":"/metadata/annotations/example.org~1json","value":"1"}]`,

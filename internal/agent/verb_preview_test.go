@@ -86,7 +86,7 @@ spec: {template: {spec: {restartPolicy: Never, containers: [{name: m, image: reg
 			t.Errorf("the preview made %s", kind)
 		}
 	}
-	if _, err := s.verbs.core.readApplication(t.Context(), s.ns, "fresh"); err == nil {
+	if _, err := s.read(t.Context(), "fresh"); err == nil {
 		t.Error("the preview made the application")
 	}
 }
@@ -100,7 +100,7 @@ func TestAPreviewListsTheNamespaceThatASyncMakes(t *testing.T) {
 				"spec":{"sourceRepos":["*"],"destinations":[{"server":"*","namespace":"*"}]` + more + `}}`),
 		})
 		s.until("project "+name, func(context.Context) bool {
-			_, err := s.verbs.core.engine.Projects.Rules(name)
+			_, err := s.asks.Engine.Projects.Rules(name)
 			return err == nil
 		})
 	}
@@ -160,7 +160,7 @@ metadata: {name: more}
 	if got.Objects[0].Diff == "" || !strings.Contains(got.Objects[0].Diff, `+  size: "2"`) || len(got.Warnings) == 0 {
 		t.Errorf("the difference is %q, with warnings %q", got.Objects[0].Diff, got.Warnings)
 	}
-	if app, err := s.verbs.core.readApplication(t.Context(), s.ns, s.name); err != nil || app.Spec.Source.TargetRevision != "main" {
+	if app, err := s.read(t.Context(), s.name); err != nil || app.Spec.Source.TargetRevision != "main" {
 		t.Errorf("the preview changed the application: %+v, %v", app, err)
 	}
 	s.refused(agentapi.KindPreview, s.app(s.name), agentapi.Preview{Object: s.manifest(s.name), Update: true, Project: "another"}, agentapi.CodeConflict)
@@ -282,36 +282,5 @@ func TestAPreviewShowsNothingThatTheProjectDoesNotPermit(t *testing.T) {
 	got = s.preview("probe", agentapi.Preview{Object: s.draft("probe", map[string]any{"spec.source.path": "outside"})})
 	if got.Valid || !problem(got, "spec.project", "error", "does not permit") || len(got.Objects) > 0 {
 		t.Errorf("an object in a namespace that the project does not permit gives %+v", got)
-	}
-}
-
-func TestPreviewsOfOneProjectLeavePlacesToOthers(t *testing.T) {
-	t.Parallel()
-	var p places
-	for range maxProjectsOwn {
-		if !p.take("evil") {
-			t.Fatal("a project has no place")
-		}
-	}
-	if p.take("evil") {
-		t.Error("a project has more places than its share")
-	}
-	for i := range maxPreviews - maxProjectsOwn {
-		if !p.take(fmt.Sprint("shop", i)) {
-			t.Error("another project has no place")
-		}
-	}
-	if p.take("last") {
-		t.Error("there are more previews than there may be")
-	}
-	p.give("evil")
-	if !p.take("last") {
-		t.Error("a place that was given back is not free")
-	}
-	for range maxProjectsOwn - 1 {
-		p.give("evil")
-	}
-	if _, kept := p.own["evil"]; kept {
-		t.Error("something is kept of a project without previews")
 	}
 }

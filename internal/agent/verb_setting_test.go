@@ -234,7 +234,7 @@ func certificate(t *testing.T) string {
 func TestCertificatesHostsAndKeysAreEntriesOfConfigMaps(t *testing.T) {
 	t.Parallel()
 	s := newStand(t)
-	s.keeps.readBy = agentapi.EngineArgoCD // which uses keys
+	s.keeps.ReadBy = agentapi.EngineArgoCD // which uses keys
 	put := func(kind agentapi.SettingType, name string, fields map[string]string) (agentapi.Setting, error) {
 		raw, err := s.do(agentapi.KindSettingsApply, s.setting(kind, name), agentapi.SettingChange{Type: kind, Name: name, Fields: fields})
 		var out agentapi.SettingResult
@@ -273,7 +273,7 @@ func TestCertificatesHostsAndKeysAreEntriesOfConfigMaps(t *testing.T) {
 	// They are listed with the certificates, and deleted as such.
 	must[any](s, agentapi.KindSettingsDelete, s.setting(agentapi.SettingCertificate, "ssh:git2.example.org:ssh-ed25519"),
 		agentapi.SettingChange{Type: agentapi.SettingCertificate, Name: "ssh:git2.example.org:ssh-ed25519"})
-	if got, want := data(place.ConfigKnownHosts)[fieldKnownHosts], strings.Replace(one, ",git2.example.org", "", 1)+"\n"+two+"\n"; got != want {
+	if got, want := data(place.ConfigKnownHosts)["ssh_known_hosts"], strings.Replace(one, ",git2.example.org", "", 1)+"\n"+two+"\n"; got != want {
 		t.Errorf("known hosts are\n%s\nwant\n%s", got, want)
 	}
 
@@ -304,32 +304,10 @@ ZTcjifyfnsdkh+Zkom28CsQI7XmqCrVRdZI2CK7pYQs=
 -----END PGP PUBLIC KEY BLOCK-----
 `
 
-func FuzzKeyID(f *testing.F) {
-	f.Add(publicKey)
-	f.Add("-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nmA==\n-----END PGP PUBLIC KEY BLOCK-----")
-	f.Add("-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nxv////8=\n-----END PGP PUBLIC KEY BLOCK-----")
-	f.Fuzz(func(t *testing.T, text string) {
-		if id, err := keyID(text); err == nil && len(id) != 16 {
-			t.Errorf("the id is %q", id)
-		}
-	})
-}
-
-func FuzzKnownHosts(f *testing.F) {
-	f.Add("git.example.org,b ssh-ed25519 AAAA\n", "ssh:b:ssh-ed25519")
-	f.Add("@cert-authority *.a ssh-rsa AAAA\n|1|x|y ssh-rsa AAAA", "ssh:*.a:ssh-rsa")
-	f.Fuzz(func(t *testing.T, text, name string) {
-		if left := withoutHost(text, name); len(left) > len(text)+strings.Count(text, "\n")+1 {
-			t.Errorf("taking %q out makes it longer: %q", name, left)
-		}
-		_, _, _ = knownHosts(map[string]string{"data": text})
-	})
-}
-
 func TestCreatingReplacesNoEntryThatIsThere(t *testing.T) {
 	t.Parallel()
 	s := newStand(t)
-	s.keeps.readBy = agentapi.EngineArgoCD // which uses keys
+	s.keeps.ReadBy = agentapi.EngineArgoCD // which uses keys
 	const (
 		there = "git.example.org ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl"
 		fresh = "another.example.org ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAAAgQ=="
@@ -363,13 +341,13 @@ func TestCreatingReplacesNoEntryThatIsThere(t *testing.T) {
 			t.Errorf("%q: %v", data, err)
 		}
 	}
-	if got := text(place.ConfigKnownHosts, fieldKnownHosts); got != there+"\n" {
+	if got := text(place.ConfigKnownHosts, "ssh_known_hosts"); got != there+"\n" {
 		t.Errorf("known hosts are now\n%s", got)
 	}
 	if err := hosts(fresh+"\n"+other, false); err != nil {
 		t.Error(err)
 	}
-	if got := text(place.ConfigKnownHosts, fieldKnownHosts); strings.Contains(got, "OMqqnkVzrm0") || !strings.Contains(got, fresh) {
+	if got := text(place.ConfigKnownHosts, "ssh_known_hosts"); strings.Contains(got, "OMqqnkVzrm0") || !strings.Contains(got, fresh) {
 		t.Errorf("known hosts are then\n%s", got)
 	}
 
@@ -432,10 +410,10 @@ func TestAFieldThatTheEngineMakesNothingOfIsRefused(t *testing.T) {
 
 	// A Secret that an Argo CD left is changed as before: what is there already may stay, or go.
 	const kind = agentapi.SettingCluster
-	s.keeps.readBy = agentapi.EngineArgoCD
+	s.keeps.ReadBy = agentapi.EngineArgoCD
 	left := nextFields(maps.Clone(cluster), "namespaces", "shop")
 	must[any](s, agentapi.KindSettingsApply, s.setting(kind, "left"), agentapi.SettingChange{Type: kind, Name: "left", Create: true, Fields: left, Judged: &agentapi.Judged{}})
-	s.keeps.readBy = agentapi.EngineSlipway
+	s.keeps.ReadBy = agentapi.EngineSlipway
 	for _, fields := range []map[string]string{{"name": "edge-2", "namespaces": "shop"}, {"clusterResources": "false"}, {"namespaces": ""}} {
 		must[any](s, agentapi.KindSettingsApply, s.setting(kind, "left"), agentapi.SettingChange{Type: kind, Name: "left", Fields: fields, Judged: &agentapi.Judged{}})
 	}

@@ -16,7 +16,6 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
-	"github.com/slipway-gitops/slipway/internal/git"
 	"github.com/slipway-gitops/slipway/internal/testenv"
 )
 
@@ -41,7 +40,7 @@ func (s *stand) permits(project string, repositories ...string) {
 			"spec":{"sourceRepos":` + string(list) + `,"destinations":[{"server":"*","namespace":"` + s.ns + `"}]}}`),
 	})
 	s.until("project "+project, func(context.Context) bool {
-		_, err := s.verbs.core.engine.Projects.Rules(project)
+		_, err := s.asks.Engine.Projects.Rules(project)
 		return err == nil
 	})
 }
@@ -73,7 +72,7 @@ func TestARepositoryIsLookedIntoWithTheCredentialsOfItsProject(t *testing.T) {
 	change := agentapi.SettingChange{Type: kind, Name: "hidden", Create: true, Fields: map[string]string{"url": repo.URL(), "project": "shop"}}
 	s.seal(agentapi.KindSettingsApply, &change, map[string]string{"username": "bot", "password": planted})
 	must[any](s, agentapi.KindSettingsApply, s.setting(kind, "hidden"), change)
-	s.until("the credential", func(context.Context) bool { return len(s.verbs.core.settings.Repository("shop", repo.URL())) > 0 })
+	s.until("the credential", func(context.Context) bool { return len(s.asks.Settings.Repository("shop", repo.URL())) > 0 })
 	got := must[api.RepositoryRefs](s, agentapi.KindRepositoryRefs, at, refs)
 	want := api.RepositoryRefs{Default: "main", Branches: []api.RepositoryRef{{Name: "main", Commit: head}}, Tags: []api.RepositoryRef{}}
 	if d := cmp.Diff(want, got); d != "" {
@@ -143,13 +142,13 @@ func TestChartsOfAHelmRepositoryAreListed(t *testing.T) {
 	}))
 	defer charts.Close()
 	s.permits("shop", charts.URL+"/**")
-	s.keeps.readBy = agentapi.EngineArgoCD // which deploys charts
+	s.keeps.ReadBy = agentapi.EngineArgoCD // which deploys charts
 	const kind = agentapi.SettingRepoCreds
 	change := agentapi.SettingChange{Type: kind, Name: "charts", Create: true, Fields: map[string]string{"url": charts.URL, "type": "helm"}}
 	s.seal(agentapi.KindSettingsApply, &change, map[string]string{"username": "bot", "password": planted})
 	must[any](s, agentapi.KindSettingsApply, s.setting(kind, "charts"), change)
 	s.until("the credential", func(context.Context) bool {
-		return len(s.verbs.core.settings.Repository("shop", charts.URL+"/all")) > 0
+		return len(s.asks.Settings.Repository("shop", charts.URL+"/all")) > 0
 	})
 	at := agentapi.Target{Kind: agentapi.ItemApplication, Namespace: s.ns}
 	got := must[api.RepositoryRefs](s, agentapi.KindRepositoryRefs, at, api.RepositoryRefsRequest{RepoURL: charts.URL + "/all", ArgoProject: "shop"})
@@ -165,28 +164,4 @@ func TestChartsOfAHelmRepositoryAreListed(t *testing.T) {
 	}
 	s.refuses(agentapi.KindRepositoryRefs, api.RepositoryRefsRequest{RepoURL: elsewhere.URL, ArgoProject: "shop", Type: "helm"}, agentapi.CodeForbidden, "does not permit")
 	s.refuses(agentapi.KindRepositoryPaths, api.RepositoryPathsRequest{RepoURL: charts.URL + "/all", ArgoProject: "shop"}, agentapi.CodeUnsupported, "no paths")
-}
-
-func TestReferencesAreInAnOrderOfUseAndBounded(t *testing.T) {
-	t.Parallel()
-	refs := git.Refs{Default: "refs/heads/trunk", IDs: map[string]string{
-		"HEAD": "a", "refs/heads/trunk": "a", "refs/heads/alpha": "b", "refs/tags/v1.9.0": "c", "refs/tags/v1.10.0": "d", "refs/tags/latest": "e", "refs/pull/1/head": "f",
-	}}
-	got := refsOf(refs, "")
-	want := api.RepositoryRefs{
-		Default: "trunk", Branches: []api.RepositoryRef{{Name: "trunk", Commit: "a"}, {Name: "alpha", Commit: "b"}},
-		Tags: []api.RepositoryRef{{Name: "v1.10.0", Commit: "d"}, {Name: "v1.9.0", Commit: "c"}, {Name: "latest", Commit: "e"}},
-	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("references (-want +got):\n%s", d)
-	}
-	if got = refsOf(refs, "ALPH"); len(got.Branches) != 1 || len(got.Tags) != 0 {
-		t.Errorf("a search finds %+v", got)
-	}
-	for i := range 3 * maxRefs {
-		refs.IDs[fmt.Sprintf("refs/heads/b%05d", i)] = "a"
-	}
-	if got = refsOf(refs, ""); len(got.Branches) != maxRefs || !got.Truncated || got.Branches[0].Name != "trunk" {
-		t.Errorf("of many, %d branches are told, the first %v", len(got.Branches), got.Branches[0])
-	}
 }

@@ -14,17 +14,15 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/rest"
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/agent/verb"
 	"github.com/slipway-gitops/slipway/internal/podlog"
-	"github.com/slipway-gitops/slipway/internal/testenv"
 )
 
 // wire is the other end of a stream.
@@ -91,6 +89,15 @@ const talker = `{apiVersion: v1, kind: Pod, metadata: {name: talker, annotations
   devcluster/log.sidecar: "none of it"}},
  spec: {containers: [{name: app, image: registry.invalid/app}, {name: sidecar, image: registry.invalid/sidecar}]}}`
 
+// terminalAsk is how a terminal is asked for.
+type terminalAsk struct {
+	Resource  api.ResourceRef `json:"resource"`
+	Container string          `json:"container"`
+	Command   []string        `json:"command"`
+	Size      agentapi.Size   `json:"size"`
+	Pipe      bool            `json:"pipe"`
+}
+
 // withPod deploys the talker, and waits until it and the pod of the Deployment run.
 func (s *stand) withPod() api.ResourceRef {
 	s.t.Helper()
@@ -120,7 +127,7 @@ func (s *stand) withPod() api.ResourceRef {
 func (s *stand) log(req api.Logs) (string, error) {
 	s.t.Helper()
 	w := newWire()
-	err := s.verbs.streamers()[agentapi.KindResourceLogs](s.t.Context(), s.command(agentapi.KindResourceLogs, req), w)
+	err := verb.New(s.asks).Streamers()[agentapi.KindResourceLogs](s.t.Context(), s.command(agentapi.KindResourceLogs, req), w)
 	return w.text(), err
 }
 
@@ -208,7 +215,7 @@ func TestALogIsFollowedToTheEndOfItsPod(t *testing.T) {
 	w := newWire()
 	var g errgroup.Group
 	g.Go(func() error {
-		return s.verbs.streamers()[agentapi.KindResourceLogs](t.Context(), s.command(agentapi.KindResourceLogs, api.Logs{Resource: pod, Container: "sidecar", Follow: true}), w)
+		return verb.New(s.asks).Streamers()[agentapi.KindResourceLogs](t.Context(), s.command(agentapi.KindResourceLogs, api.Logs{Resource: pod, Container: "sidecar", Follow: true}), w)
 	})
 	w.await(t, "none of it\n")
 	change := []byte(`{"metadata":{"annotations":{"devcluster/log.sidecar":"none of it\nbut this"}}}`)
@@ -233,7 +240,7 @@ func TestLogsOfAnApplicationGoOnWithPodsThatCome(t *testing.T) {
 	w := newWire()
 	var g errgroup.Group
 	g.Go(func() error {
-		return s.verbs.streamers()[agentapi.KindResourceLogs](ctx, s.command(agentapi.KindResourceLogs, api.Logs{Follow: true, Tail: 1}), w)
+		return verb.New(s.asks).Streamers()[agentapi.KindResourceLogs](ctx, s.command(agentapi.KindResourceLogs, api.Logs{Follow: true, Tail: 1}), w)
 	})
 	w.await(t, "talker/app another\n")
 	w.await(t, "/web web started\n")
@@ -275,10 +282,10 @@ func TestTerminalsAreInPodsOfTheApplication(t *testing.T) {
 	pod := s.withPod()
 	ctx := t.Context()
 	w := newWire()
-	terminal := terminalRequest{Resource: pod, Command: []string{"sh"}, Size: agentapi.Size{Columns: 80, Rows: 24}}
+	terminal := terminalAsk{Resource: pod, Command: []string{"sh"}, Size: agentapi.Size{Columns: 80, Rows: 24}}
 	var g errgroup.Group
 	g.Go(func() error {
-		return s.verbs.streamers()[agentapi.KindResourceTerminal](ctx, s.command(agentapi.KindResourceTerminal, terminal), w)
+		return verb.New(s.asks).Streamers()[agentapi.KindResourceTerminal](ctx, s.command(agentapi.KindResourceTerminal, terminal), w)
 	})
 	w.in <- agentapi.Chunk{Data: []byte("hostname; stty size\r")}
 	w.await(t, "\ntalker\r\n24 80\r\n$ ")
@@ -293,7 +300,7 @@ func TestTerminalsAreInPodsOfTheApplication(t *testing.T) {
 	// Without a terminal, bytes go both ways as they are, and the end of the input ends what reads it.
 	w = newWire()
 	g.Go(func() error {
-		return s.verbs.streamers()[agentapi.KindResourceTerminal](ctx, s.command(agentapi.KindResourceTerminal, terminalRequest{Resource: pod, Command: []string{"cat"}, Pipe: true}), w)
+		return verb.New(s.asks).Streamers()[agentapi.KindResourceTerminal](ctx, s.command(agentapi.KindResourceTerminal, terminalAsk{Resource: pod, Command: []string{"cat"}, Pipe: true}), w)
 	})
 	w.in <- agentapi.Chunk{Data: []byte("one\ntwo")}
 	w.in <- agentapi.Chunk{InputEnds: true}
@@ -305,7 +312,7 @@ func TestTerminalsAreInPodsOfTheApplication(t *testing.T) {
 	w = newWire()
 	terminal.Command, terminal.Container = nil, "sidecar"
 	g.Go(func() error {
-		return s.verbs.streamers()[agentapi.KindResourceTerminal](ctx, s.command(agentapi.KindResourceTerminal, terminal), w)
+		return verb.New(s.asks).Streamers()[agentapi.KindResourceTerminal](ctx, s.command(agentapi.KindResourceTerminal, terminal), w)
 	})
 	w.await(t, "$ ")
 	close(w.in)
@@ -315,7 +322,7 @@ func TestTerminalsAreInPodsOfTheApplication(t *testing.T) {
 
 	w = newWire()
 	terminal.Command = []string{"/usr/bin/none"}
-	if err := s.verbs.streamers()[agentapi.KindResourceTerminal](ctx, s.command(agentapi.KindResourceTerminal, terminal), w); err == nil || !strings.Contains(err.Error(), "/usr/bin/none") || w.exit != nil {
+	if err := verb.New(s.asks).Streamers()[agentapi.KindResourceTerminal](ctx, s.command(agentapi.KindResourceTerminal, terminal), w); err == nil || !strings.Contains(err.Error(), "/usr/bin/none") || w.exit != nil {
 		t.Errorf("a command that is not there ended with %v, code %v", err, w.exit)
 	}
 	for _, ref := range []api.ResourceRef{
@@ -325,7 +332,7 @@ func TestTerminalsAreInPodsOfTheApplication(t *testing.T) {
 	} {
 		req := terminal
 		req.Resource = ref
-		if err := s.verbs.streamers()[agentapi.KindResourceTerminal](ctx, s.command(agentapi.KindResourceTerminal, req), newWire()); err == nil {
+		if err := verb.New(s.asks).Streamers()[agentapi.KindResourceTerminal](ctx, s.command(agentapi.KindResourceTerminal, req), newWire()); err == nil {
 			t.Errorf("a terminal was opened in %+v", ref)
 		}
 	}
@@ -334,7 +341,7 @@ func TestTerminalsAreInPodsOfTheApplication(t *testing.T) {
 	w = newWire()
 	terminal.Command = []string{"cat"}
 	g.Go(func() error {
-		return s.verbs.streamers()[agentapi.KindResourceTerminal](ctx, s.command(agentapi.KindResourceTerminal, terminal), w)
+		return verb.New(s.asks).Streamers()[agentapi.KindResourceTerminal](ctx, s.command(agentapi.KindResourceTerminal, terminal), w)
 	})
 	w.in <- agentapi.Chunk{Data: []byte("typed\r")}
 	w.await(t, "typed\r\ntyped\r\n")
@@ -343,54 +350,5 @@ func TestTerminalsAreInPodsOfTheApplication(t *testing.T) {
 	}
 	if err := g.Wait(); err != nil || w.exit == nil || *w.exit != 137 {
 		t.Errorf("the terminal in a pod that is gone ended with %v, code %v", err, w.exit)
-	}
-}
-
-func TestOneAPIServersRefusalOfATerminalIsTold(t *testing.T) {
-	t.Parallel()
-	config := rest.CopyConfig(testenv.Cluster(t))
-	config.Impersonate = rest.ImpersonationConfig{UserName: "nobody"}
-	_, err := dialExec(t.Context(), config, podOf("web"), "web", []string{"sh"}, true)
-	if asStatus(err) != agentapi.CodeForbidden || !strings.Contains(err.Error(), `User "nobody" cannot`) {
-		t.Errorf("the refusal is told as %v", err)
-	}
-	config = rest.AnonymousClientConfig(config)
-	config.BearerToken = planted
-	if _, err = dialExec(t.Context(), config, podOf("web"), "web", []string{"sh"}, true); err == nil || strings.Contains(err.Error(), planted) {
-		t.Errorf("a token that is worth nothing is told as %v", err)
-	}
-}
-
-func podOf(names ...string) *corev1.Pod {
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-1"}, Status: corev1.PodStatus{Phase: corev1.PodRunning}}
-	for _, name := range names {
-		pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: name})
-	}
-	return pod
-}
-
-func TestATerminalIsInARunningContainer(t *testing.T) {
-	t.Parallel()
-	ended := podOf("web")
-	ended.Status.Phase = corev1.PodSucceeded
-	marked := podOf("proxy", "web")
-	marked.Annotations = map[string]string{"kubectl.kubernetes.io/default-container": "web"}
-	for _, c := range []struct {
-		name, asked, want string
-		pod               *corev1.Pod
-	}{
-		{"the first", "", "proxy", podOf("proxy", "web")},
-		{"the one that the pod names", "", "web", marked},
-		{"the one that is asked for", "web", "web", podOf("proxy", "web")},
-		{"none of that name", "x", "", podOf("web")},
-		{"a pod that has ended", "", "", ended},
-		{"a pod without containers", "", "", podOf()},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			if got, err := runningContainer(c.pod, c.asked); got != c.want || (err == nil) != (c.want != "") {
-				t.Errorf("it is %q, %v; want %q", got, err, c.want)
-			}
-		})
 	}
 }

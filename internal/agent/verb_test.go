@@ -25,7 +25,11 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/command"
 	"github.com/slipway-gitops/slipway/internal/agent/link"
+	"github.com/slipway-gitops/slipway/internal/agent/registry"
+	"github.com/slipway-gitops/slipway/internal/agent/setting"
+	"github.com/slipway-gitops/slipway/internal/agent/verb"
 	"github.com/slipway-gitops/slipway/internal/engine/plan"
 	"github.com/slipway-gitops/slipway/internal/outward"
 	"github.com/slipway-gitops/slipway/internal/seal"
@@ -47,8 +51,8 @@ type stand struct {
 	ns     string
 	name   string // of its Application: others on the cluster have other ones
 	agent  *Agent
-	verbs  *verbs
-	keeps  settingConfig
+	asks   verb.Config
+	keeps  setting.Config
 	repo   *testenv.GitRepo
 	server *testenv.GitServer
 	kube   dynamic.Interface
@@ -129,13 +133,13 @@ spec:
 	if s.public, err = key.Public(); err != nil {
 		t.Fatal(err)
 	}
-	s.verbs = newVerbs(verbConfig{
-		deleters: &deleters{}, apps: a.apps.Dynamic, namespace: s.ns, engine: a.engine, clusters: a.clusters, settings: a.settings, now: time.Now,
-		log: slog.New(slog.DiscardHandler),
-	})
-	s.keeps = settingConfig{
-		apps: a.apps.Dynamic, namespace: s.ns, engine: a.engine, settings: a.settings, git: a.git, outbound: thisMachine, now: time.Now,
-		keys: func() []link.SealKey {
+	s.asks = verb.Config{
+		Deleters: &verb.Deleters{}, Apps: a.apps.Dynamic, Namespace: s.ns, Engine: a.engine, Clusters: a.clusters, Settings: a.settings, Now: time.Now,
+		Log: slog.New(slog.DiscardHandler),
+	}
+	s.keeps = setting.Config{
+		Apps: a.apps.Dynamic, Namespace: s.ns, Engine: a.engine, Settings: a.settings, Git: a.git, Outbound: thisMachine, Now: time.Now,
+		Keys: func() []link.SealKey {
 			return []link.SealKey{{Public: s.public, Private: [32]byte(key.Bytes())}}
 		},
 	}
@@ -153,9 +157,23 @@ func (s *stand) app(name string) agentapi.Target {
 
 // executors are all commands that are answered once.
 func (s *stand) executors() map[agentapi.Kind]link.Executor {
-	run := s.verbs.executors()
-	maps.Copy(run, settingExecutors(s.keeps))
+	run := verb.New(s.asks).Executors()
+	maps.Copy(run, setting.Executors(s.keeps))
 	return run
+}
+
+// read reads an Application.
+func (s *stand) read(ctx context.Context, name string) (*v1alpha1.Application, error) {
+	obj, err := s.in(v1alpha1.Group, v1alpha1.Version, v1alpha1.ResourceApplications).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	raw, err := obj.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	app, _, err := registry.Decode(raw)
+	return app, err
 }
 
 // do carries out a command, and returns what came of it.
@@ -203,7 +221,7 @@ func (s *stand) refused(kind agentapi.Kind, target agentapi.Target, body any, co
 	s.t.Helper()
 	_, err := s.do(kind, target, body)
 	var got *agentapi.Error
-	if err == nil || errors.As(err, &got) && got.Code != code || got == nil && asStatus(err) != code {
+	if err == nil || errors.As(err, &got) && got.Code != code || got == nil && command.CodeOf(err) != code {
 		s.t.Errorf("%s %+v is answered %v, want %s", kind, body, err, code)
 	}
 }
@@ -213,7 +231,7 @@ func (s *stand) await(f func(app *v1alpha1.Application) bool) *v1alpha1.Applicat
 	s.t.Helper()
 	var last *v1alpha1.Application
 	err := wait.PollUntilContextTimeout(s.t.Context(), 50*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
-		app, err := s.verbs.core.readApplication(ctx, s.ns, s.name)
+		app, err := s.read(ctx, s.name)
 		last = app
 		return err == nil && f(app), nil
 	})

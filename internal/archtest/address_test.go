@@ -17,7 +17,7 @@ func readsUsers() map[string]string {
 		"internal/webhook/repository.go:parseURL":             "addresses are compared, and none is shown",
 		"internal/webhook/repository.go:parseShort":           "addresses are compared, and none is shown",
 		"internal/project/source.go:anonymous":                "addresses are compared, and none is shown",
-		"internal/agent/verb_revision.go:commitPage":          "the host of the page of a commit",
+		"internal/agent/verb/revision.go:commitPage":          "the host of the page of a commit",
 		"internal/server/authn/claims.go:admits":              "the domain of a mail address",
 		"internal/server/authn/claims.go:userName":            "the name in a mail address",
 		"internal/server/store/deployed.go:splitImage":        "the digest of an image",

@@ -12,12 +12,12 @@ import (
 // Argo CD's definitions describe. What an Application takes with it is judged when its deletion is carried out.
 func ownDeletions() map[string]string {
 	return map[string]string{
-		"internal/agent/shard/shard.go end":            "the lease of this replica",
-		"internal/agent/shard/member.go look":          "leases of replicas that are gone",
-		"internal/agent/verb_app.go removeApplication": "an Application: the guard judges what goes with it",
-		"internal/agent/verb_object.go objectDelete":   "an AppProject or ApplicationSet: the guard judges what goes with its Applications",
-		"internal/agent/verb_setting.go settingDelete": "the Secret of a repository, a cluster or a credential",
-		"internal/agent/settingaddress.go withdraw":    "the Secret that a command has just made",
+		"internal/agent/shard/shard.go end":               "the lease of this replica",
+		"internal/agent/shard/member.go look":             "leases of replicas that are gone",
+		"internal/agent/verb/app.go removeApplication":    "an Application: the guard judges what goes with it",
+		"internal/agent/verb/object.go objectDelete":      "an AppProject or ApplicationSet: the guard judges what goes with its Applications",
+		"internal/agent/setting/setting.go settingDelete": "the Secret of a repository, a cluster or a credential",
+		"internal/agent/setting/address.go withdraw":      "the Secret that a command has just made",
 	}
 }
 

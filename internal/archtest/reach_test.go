@@ -67,7 +67,17 @@ func rooms() map[string][]string {
 		"internal/inspect":        {api, object, diff, health, redact},
 		"internal/agent/registry": {api, source, object, live, "internal/engine/render", "internal/agent/status"},
 		"internal/agent/shard":    {api, "internal/clock", "internal/agent/registry"},
-		"internal/agent/status":   {api, source, object, live, "internal/engine", "internal/engine/decide", "internal/engine/mark"},
+		"internal/agent/command":  {api, live, "internal/engine", "internal/operate", "internal/agent/link"},
+		"internal/agent/setting": {
+			api, live, "internal/engine", "internal/engine/render/...", "internal/project", "internal/git", "internal/webhook", "internal/outward", "internal/seal", redact,
+			"internal/agent/command", "internal/agent/place", "internal/agent/link",
+		},
+		"internal/agent/verb": {
+			api, source + "/git", "internal/git", "internal/project", "internal/engine/...", "internal/operate", "internal/inspect", "internal/cause", "internal/clue",
+			"internal/podlog", "internal/outward", redact, "internal/agent/command", "internal/agent/setting", "internal/agent/place", "internal/agent/registry", "internal/agent/shard",
+			"internal/agent/status", "internal/agent/link", "internal/agent/kin",
+		},
+		"internal/agent/status": {api, source, object, live, "internal/engine", "internal/engine/decide", "internal/engine/mark"},
 		"internal/agent/place": {
 			api, source, source + "/git", object, diff, live, health, "internal/engine", "internal/engine/apply", "internal/project", "internal/git", "internal/webhook",
 			"internal/outward", "internal/agent/registry", "internal/agent/link",

@@ -336,3 +336,15 @@ func SameJSON(a, b any) bool {
 func UnderWay(o *v1alpha1.OperationState) bool {
 	return o != nil && o.Phase == v1alpha1.OperationRunning && o.FinishedAt == nil
 }
+
+// ComparedRevision is the revision of a source that was compared last; "" for none.
+func ComparedRevision(app *v1alpha1.Application, source int) string {
+	revisions := app.Status.Sync.Revisions
+	if len(revisions) == 0 {
+		revisions = []string{app.Status.Sync.Revision}
+	}
+	if source < len(revisions) {
+		return revisions[source]
+	}
+	return ""
+}
