@@ -94,6 +94,9 @@ func TestEveryLinkOfAPageIsChecked(t *testing.T) {
 			}
 			t.Errorf("%s makes an address of %s: use safeLink, or say in this test why it is ours", name, m[1])
 		}
+		if name != "web/src/lib/links.ts" && strings.Contains(text, `"_blank", "`) {
+			t.Errorf("%s opens an address: use openLink, which checks it", name)
+		}
 		for _, way := range forbidden {
 			if strings.Contains(text, way) {
 				t.Errorf("%s uses %s: texts of others could become a page or a script", name, way)

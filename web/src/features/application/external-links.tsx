@@ -1,5 +1,6 @@
 import { ExternalLink } from "lucide-react";
 import { plural } from "@/lib/format";
+import { openLink, safeLink } from "@/lib/links";
 import { Button } from "@/ui/button";
 import { Menu } from "@/ui/menu";
 import { externalLinks } from "./external";
@@ -19,7 +20,7 @@ export function ExternalLinks({ resource }: { resource: Resource }) {
       {links.slice(0, shown).map(({ title, href }) => (
         <li key={href} className="min-w-0">
           <a
-            href={href}
+            href={safeLink(href)}
             title={href}
             target="_blank"
             rel="noreferrer"
@@ -42,7 +43,7 @@ export function ExternalLinks({ resource }: { resource: Resource }) {
             items={rest.map(({ title, href }) => ({
               label: title,
               icon: <ExternalLink size={14} aria-hidden />,
-              run: () => void open(href, "_blank", "noreferrer"),
+              run: () => openLink(href),
             }))}
           />
         </li>
