@@ -22,7 +22,7 @@ type Ledger interface {
 	Keep(cluster string, m object.Manifest, private bool) Content
 	// Keeps reports whether a content need not be taken in once more.
 	Keeps(c Content) bool
-	// Open reports whether anybody wants to know.
+	// Open reports whether a server wants accounts.
 	Open() bool
 }
 
@@ -109,16 +109,16 @@ func (x *execution) noteApproval(tasks []plan.Task) {
 		at := x.app.Annotations[v1alpha1.AnnotationDeletionApproved]
 		x.u.verdicts = append(x.u.verdicts, decide.Verdict{
 			Gate: decide.GateApproval, Outcome: decide.Confirmed,
-			Message: fmt.Sprintf("somebody approved at %s the deletion of what asks for it: %s", at, some(asked)),
+			Message: fmt.Sprintf("the deletion of objects that ask for approval was approved at %s: %s", at, some(asked)),
 		})
 	}
 }
 
-// accounts reports whether somebody wants to know what operations do.
+// accounts reports whether a ledger wants to know what operations do.
 func (t *turn) accounts() bool { return t.engine.Ledger != nil && t.engine.Ledger.Open() }
 
 // account adds to a result what an operation that is over was about, as far as that is known without its objects. It returns nil
-// where none is over, or nobody wants to know. u is nil for one that did not begin.
+// where none is over, or no ledger wants it. u is nil for one that did not begin.
 func (in *inputs) account(decisions []decide.Verdict, u *underway, res *Result) *Account {
 	if res.Operation == nil || !res.Operation.Phase.Completed() || !in.accounts() {
 		return nil
@@ -165,7 +165,7 @@ func (r *rendering) keepAll(ctx context.Context) []Rendered {
 	}
 	if len(lacking) > 0 || hooks {
 		if err := r.loadSome(ctx, lacking); err != nil {
-			return nil // the deeds are told all the same
+			return nil // the deeds are reported all the same
 		}
 	}
 	cluster := r.target.Live.Server
@@ -252,8 +252,8 @@ func (x *execution) lives(k object.Key) bool {
 	return tracked
 }
 
-// foundDone returns objects that were applied after the last operation that is told of, where this is the first one of this
-// process: the process before did it, and was ended before it could tell.
+// foundDone returns objects that were applied after the last operation that was reported, where this is the first one of this
+// process: the process before did it, and ended before it could report.
 func (x *execution) foundDone(now *comparison) map[object.Key]bool {
 	out := map[object.Key]bool{}
 	last := x.app.Status.OperationState

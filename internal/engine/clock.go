@@ -22,7 +22,7 @@ func (e *Engine) ran() time.Duration {
 // began returns when an operation began, by the clock on the wall as it is now: it may have been set since.
 func (t *turn) began(u *underway) time.Time { return t.engine.Now().Add(u.since - t.engine.ran()) }
 
-// age is how long ago an operation began that a status tells of. Where this process has seen that, a clock that is set does not
+// age is how long ago the operation of a status began. Where this process has seen that, a clock that is set does not
 // change it; what a status says of a time that is still to come says nothing.
 func (t *turn) age(last *v1alpha1.OperationState) time.Duration {
 	if t.kept.underway != nil {

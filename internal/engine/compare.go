@@ -28,7 +28,7 @@ type state struct {
 	prune     bool // live, ours, and not wanted any more
 	ignored   bool // such an object that does not count as a difference (IgnoreExtraneous)
 	foreign   bool // belongs to another Application
-	confirm   bool // somebody must confirm that it goes
+	confirm   bool // a person must confirm its deletion
 	hook      bool
 	assessed  bool
 	unjudged  bool // its health does not count for the Application
@@ -51,7 +51,7 @@ type comparison struct {
 	foreseen  map[object.Key]foresight // by an engine that only looks on
 }
 
-// compare finds the difference of every object, by hashes alone where a fingerprint tells. The error is a StageError.
+// compare finds the difference of every object, by hashes alone where there is a fingerprint. The error is a StageError.
 func (r *rendering) compare(ctx context.Context) (*comparison, error) {
 	defer r.lap(StageCompare)
 	c := &comparison{rendering: r, conditions: slices.Clone(r.notices)}
@@ -215,7 +215,7 @@ func (c *comparison) owner(key object.Key, rec live.Record, tracked bool) string
 }
 
 // settle compares an object that has no fingerprint. What it holds is at hand after a start; when that does not show
-// equality, a dry run tells, defaults and admission included. An object that others have written, and whose content is
+// equality, a dry run decides, defaults and admission included. An object that others have written, and whose content is
 // equal, is noted as one to take over.
 func (c *comparison) settle(ctx context.Context, w wantedObject, rec live.Record) (bool, error) {
 	if err := c.load(ctx); err != nil {
@@ -239,7 +239,7 @@ func (c *comparison) settle(ctx context.Context, w wantedObject, rec live.Record
 	}
 	now, err := c.target.Client.Get(ctx, res, w.key)
 	if apierrors.IsNotFound(err) {
-		return false, nil // gone meanwhile: the watch will say so
+		return false, nil // it was deleted since: the watch will report it
 	}
 	if err != nil {
 		return false, fmt.Errorf("compare %s: %w", w.key, err)

@@ -18,7 +18,7 @@ const confirmPause = time.Second
 // confirmed reports whether what hooks came to is stored, so that they may be deleted: a process that takes over finds
 // neither the hook nor its end otherwise, and calls it missing.
 func (x *execution) confirmed(ctx context.Context, tasks []plan.Task) (bool, plan.Move) {
-	if x.req.Confirm == nil || !x.stored { // nobody stores it, or what goes on is no sync
+	if x.req.Confirm == nil || !x.stored { // it is not stored, or is no sync
 		return true, plan.Move{}
 	}
 	gone := map[object.Key]bool{}
@@ -34,10 +34,10 @@ func (x *execution) confirmed(ctx context.Context, tasks []plan.Task) (bool, pla
 	if len(ended) == 0 { // they are those of an earlier operation
 		return true, plan.Move{}
 	}
-	told := func(stored *v1alpha1.OperationState) bool {
-		return tells(stored, x.u.started, ended, func(res v1alpha1.ResourceResult) bool { return res.HookPhase.Completed() })
+	stored := func(stored *v1alpha1.OperationState) bool {
+		return hasHooks(stored, x.u.started, ended, func(res v1alpha1.ResourceResult) bool { return res.HookPhase.Completed() })
 	}
-	err := x.req.Confirm(ctx, told, func() v1alpha1.OperationState { return *x.progressState(0) })
+	err := x.req.Confirm(ctx, stored, func() v1alpha1.OperationState { return *x.progressState(0) })
 	if err == nil {
 		return true, plan.Move{}
 	}
@@ -51,8 +51,8 @@ func (x *execution) again(message string) plan.Move {
 	return plan.Move{Verb: plan.Wait, Message: fit.Message(message)}
 }
 
-// tells reports whether a stored state of the operation that began at a moment has all these hooks, as f wants them.
-func tells(stored *v1alpha1.OperationState, started time.Time, hooks map[plan.ID]bool, f func(v1alpha1.ResourceResult) bool) bool {
+// hasHooks reports whether a stored state of the operation that began at a moment has all these hooks, as f wants them.
+func hasHooks(stored *v1alpha1.OperationState, started time.Time, hooks map[plan.ID]bool, f func(v1alpha1.ResourceResult) bool) bool {
 	if !decide.Begun(stored) || stored.SyncResult == nil || stored.StartedAt.Unix() != started.Unix() {
 		return false
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // DeleteHooks runs the hooks of a deletion's phase, PreDelete or PostDelete, and reports whether they are done. Those
-// that are not tell when they are, so that it need only be called again then. A hook that failed is an error; it is
+// that are not done cause an event when they are, and it need only be called again then. A hook that failed is an error; it is
 // run again once it is deleted.
 func (e *Engine) DeleteHooks(ctx context.Context, req Request, phase v1alpha1.HookType) (done bool, err error) {
 	t := e.begin(req)
@@ -91,7 +91,7 @@ func (r *rendering) corrected(rec live.Record, i int) bool {
 	return rec.Assessed && rec.Health.Status == health.Degraded && rec.Wanted != 0 && i < len(r.hooks) && rec.Wanted != r.hooks[i].Hash()
 }
 
-// deleteHooks reports which hooks an Application has for its deletion, as far as its last rendering tells.
+// deleteHooks reports which hooks an Application has for its deletion, as far as its last rendering shows.
 func (r *rendering) deleteHooks() []v1alpha1.HookType {
 	var out []v1alpha1.HookType
 	for _, phase := range []v1alpha1.HookType{v1alpha1.HookPreDelete, v1alpha1.HookPostDelete} {

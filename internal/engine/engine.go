@@ -38,7 +38,7 @@ type Engine struct {
 	Namesake func(context.Context, *v1alpha1.Application) (string, error)
 	// Differences says what does not count as a difference anywhere; nil, or a nil result, is the standard.
 	Differences func() *diff.Settings
-	// Ledger is told what operations rendered and did; nil: nobody is.
+	// Ledger takes in what operations rendered and did; nil: there is none.
 	Ledger Ledger
 	// Shadow makes it an engine that looks on: it says what it would do, in Result.Would, and changes nothing.
 	Shadow bool
@@ -81,8 +81,8 @@ type Clusters interface {
 type Request struct {
 	App     *v1alpha1.Application
 	Unknown []string  // fields of the Application that no type of ours has
-	Since   time.Time // what repositories said before it does not count; zero: what is known will do
-	Hard    bool      // render anew, and compare by dry run
+	Since   time.Time // answers of repositories before it are too old; zero: any will do
+	Hard    bool      // render again, and compare by dry run
 	Retries int64     // attempts that the present operation has behind it
 	Due     bool      // the wait before the next attempt is over
 	// Rest is how long that wait still is at most, by the clock that nothing sets; 0 where that is not known.
@@ -90,10 +90,10 @@ type Request struct {
 	// Operating is called after every object that an operation has done; how far it is then costs to find out. It may
 	// be nil.
 	Operating func(func() v1alpha1.OperationState)
-	// Confirm is called before hooks are created, and before hooks that ended are deleted. It returns once told holds for
+	// Confirm is called before hooks are created, and before hooks that ended are deleted. It returns once stored holds for
 	// the stored state of the operation, which it makes what state says where it must; on an error neither happens. It may
 	// be nil.
-	Confirm func(ctx context.Context, told func(stored *v1alpha1.OperationState) bool, state func() v1alpha1.OperationState) error
+	Confirm func(ctx context.Context, stored func(*v1alpha1.OperationState) bool, state func() v1alpha1.OperationState) error
 }
 
 // Reconcile brings one Application to what Git says, as far as its policy or its operation allows, and says how it
@@ -161,7 +161,7 @@ func (e *Engine) Forget(ctx context.Context, app *v1alpha1.Application) {
 	}
 }
 
-// Unsettle has the objects of an Application compared by content the next time: somebody else may have applied something to
+// Unsettle has the objects of an Application compared by content the next time: another program may have applied something to
 // them.
 func (e *Engine) Unsettle(ctx context.Context, app *v1alpha1.Application) {
 	target, err := e.Clusters.Target(ctx, app.Spec.ProjectName(), app.Spec.Destination)

@@ -14,7 +14,7 @@ import (
 
 // hookConflict says why nothing may be done in the name of a hook: the project does not permit it, or what has that name is
 // not a hook of this Application. Hooks are deleted by policy and without a person's word, so that one that is called
-// like somebody else's object must not get at it. Status and name of a hook do not count for this: what is live does.
+// like another object must not get at that one. Only what is live counts for this, not the status and the name of a hook.
 func (x *execution) hookConflict(key object.Key) error {
 	if x.target.Live.Excludes(key.GroupKind()) {
 		return fmt.Errorf("%s is left alone: argocd-cm excludes its kind", key)
@@ -80,7 +80,7 @@ func (x *execution) removeHook(ctx context.Context, t plan.Task) error {
 	return nil
 }
 
-// foundLate reports whether what is to make room for a hook is that very hook, of which the cluster told only now: it is
+// foundLate reports whether what is to make room for a hook is that very hook, which the cluster reported only now: it is
 // taken over instead.
 func (x *execution) foundLate(t plan.Task, rec live.Record) bool {
 	return x.op.State(t).Phase == "" && x.made(t, rec)

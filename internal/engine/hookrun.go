@@ -45,7 +45,7 @@ func (u *underway) hookMark(phase v1alpha1.SyncPhase) string {
 	return string(text)
 }
 
-// made reports whether a live object names this operation as the one that made it, for the phase of a task. Nobody else
+// made reports whether a live object names this operation as the one that made it, for the phase of a task. Nothing else
 // sets that: what Git has of it is left out.
 func (x *execution) made(t plan.Task, rec live.Record) bool {
 	mark := live.HashRun(x.u.hookMark(t.Phase))
@@ -117,7 +117,7 @@ func (x *execution) hookManifest(t plan.Task) (object.Manifest, bool) {
 // announced reports whether the status says of the hooks among tasks that they are about to be made, so that they may be.
 // Else a process that takes over could not know that they belong to an operation that has begun.
 func (x *execution) announced(ctx context.Context, m plan.Move) (bool, plan.Move) {
-	if m.Verb != plan.Do || x.req.Confirm == nil || !x.stored { // nobody stores it, or what goes on is no sync
+	if m.Verb != plan.Do || x.req.Confirm == nil || !x.stored { // it is not stored, or is no sync
 		return true, plan.Move{}
 	}
 	hooks := map[plan.ID]bool{}
@@ -130,10 +130,10 @@ func (x *execution) announced(ctx context.Context, m plan.Move) (bool, plan.Move
 	if len(hooks) == 0 {
 		return true, plan.Move{}
 	}
-	told := func(stored *v1alpha1.OperationState) bool {
-		return tells(stored, x.u.started, hooks, func(v1alpha1.ResourceResult) bool { return true })
+	stored := func(stored *v1alpha1.OperationState) bool {
+		return hasHooks(stored, x.u.started, hooks, func(v1alpha1.ResourceResult) bool { return true })
 	}
-	err := x.req.Confirm(ctx, told, func() v1alpha1.OperationState {
+	err := x.req.Confirm(ctx, stored, func() v1alpha1.OperationState {
 		state := x.progressState(0)
 		state.Message = m.Message
 		return *state

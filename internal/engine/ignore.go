@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
-// ignoring is what does not count as a difference, and what is wrong with how it was said.
+// ignoring is what does not count as a difference, and which rules of that are wrong.
 type ignoring struct {
 	*diff.Ignore
 	wrong []error

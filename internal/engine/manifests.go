@@ -78,7 +78,7 @@ func (in *inputs) wish(ctx context.Context) (Wish, error) {
 }
 
 // Permits returns what says why the project of an Application does not let it have an object, or something that the object
-// makes in a namespace ("" for none). What is said holds for the rules as they are now.
+// makes in a namespace ("" for none). The answer holds for the rules as they are now.
 func (e *Engine) Permits(app *v1alpha1.Application) func(key object.Key, namespace string) error {
 	in := e.glance(app)
 	whole := in.permit()

@@ -6,12 +6,12 @@ import (
 )
 
 // memory is what the engine keeps of an Application between two turns. Its turns change it, one after the other, each on a copy
-// that it stores at its end; anybody may read what is stored.
+// that it stores at its end. What is stored can be read at any time.
 type memory struct {
 	wanted *wanted // by the last rendering; nil before the first one
 
 	foreseen map[object.Key]foresight // by an engine that only looks on
-	unmarked map[object.Key]unmarked  // what is as wanted and has no mark of anybody
+	unmarked map[object.Key]unmarked  // what is as wanted and has no mark
 
 	target   apply.Target // of the last turn
 	underway *underway    // the operation that has begun and is not over

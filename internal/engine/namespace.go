@@ -35,7 +35,7 @@ func (r *rendering) lacksNamespace(op *v1alpha1.SyncOperation, drifted bool) boo
 }
 
 // watchNamespace finds out whether the destination namespace has lost metadata that the Application gives it, and asks to hear
-// of that. It costs one request, once, since the watch tells the rest.
+// of that. It costs one request, once, since the watch reports the rest.
 func (c *comparison) watchNamespace(ctx context.Context) {
 	key, policy := c.namespaceKey(), c.app.Spec.SyncPolicy
 	if key.Name == "" || c.engine.Shadow || !c.managesNamespace() || !object.AppOptions(decide.OptionsOf(c.app, nil)).Namespace.Is() || c.wants(key) || c.permits(key) != nil {
@@ -137,7 +137,7 @@ const (
 	nsUnchanged = "unchanged"
 )
 
-// foreseeNamespace says what makeNamespace would do. What cannot be told counts as a change.
+// foreseeNamespace says what makeNamespace would do. What is not known counts as a change.
 func (r *rendering) foreseeNamespace(ctx context.Context) diff.Verb {
 	key := r.namespaceKey()
 	res, err := r.target.Live.Find(ctx, key.GroupKind(), "v1")

@@ -28,7 +28,7 @@ type underway struct {
 	waiting   []plan.Task
 	away      int // how often in a row the API server was
 
-	// For whoever wants to know of it in the end.
+	// For the account of it.
 	did      map[plan.ID]deed
 	applied  time.Time // when the last object was applied or deleted
 	verdicts []decide.Verdict
@@ -51,7 +51,7 @@ type execution struct {
 	d      decide.Decision // that it goes by
 	u      *underway
 	op     *plan.Operation
-	stored bool                // the status of the Application tells of it: it is no deletion's, and does not end by force
+	stored bool                // it is in the status of the Application, so it is no deletion's, and does not end by force
 	pruned map[object.Key]bool // what this turn deleted
 	done   bool                // it changed something
 }
@@ -200,7 +200,7 @@ func hookSuffix(revisions []string, phase v1alpha1.SyncPhase, started time.Time)
 	return strings.ToLower(fmt.Sprintf("%s-%s-%d", revision, phase, started.UTC().Unix()))
 }
 
-// look tells an operation what is live.
+// look shows an operation what is live.
 func (x *execution) look() func(plan.Task) plan.Fact {
 	now := x.engine.Now()
 	return func(t plan.Task) plan.Fact {

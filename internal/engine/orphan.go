@@ -10,7 +10,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
-// warnOrphans tells of objects in the destination namespace that no Application wants, where the project asks for it.
+// warnOrphans names objects in the destination namespace that no Application wants, where the project asks for it.
 // It then watches every namespaced kind that the project permits, which no other work of the engine needs.
 func (c *comparison) warnOrphans(ctx context.Context) {
 	namespace := c.app.Spec.Destination.Namespace
@@ -44,7 +44,7 @@ func (c *comparison) warnOrphans(ctx context.Context) {
 	c.warn(v1alpha1.ConditionOrphanedResourceWarning, []string{text})
 }
 
-// orphans are the objects of a namespace that nobody wants, sorted.
+// orphans are the objects of a namespace that no Application wants, sorted.
 func (c *comparison) orphans(namespace string) []object.Key {
 	strays := c.target.Live.Strays(namespace, c.instance, c.engine.Exists)
 	return slices.DeleteFunc(strays, func(k object.Key) bool {

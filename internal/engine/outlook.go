@@ -18,9 +18,9 @@ type Outlook struct {
 	Plan      plan.Plan
 	Refused   string // why it would not be done at all
 	Guard     GuardView
-	Manual    project.Verdict // of the sync windows, for what somebody asks for
+	Manual    project.Verdict // of the sync windows, for an operation that was asked for
 	Refusal   string          // in words, where these say no
-	Automatic project.Verdict // for what nobody asks for
+	Automatic project.Verdict // for an automated sync
 	Warnings  []string
 }
 

@@ -34,7 +34,7 @@ type Removal struct {
 }
 
 // Remove deletes what an Application owns in its destination, as far as the deletion guard permits, in the reverse order of
-// kinds. Each object that is left tells when it is gone, so that Remove need only be called again then.
+// kinds. The watch reports when an object that is left is gone; Remove need only be called again then.
 func (e *Engine) Remove(ctx context.Context, req Request, background bool) (Removal, error) {
 	t := e.begin(req)
 	defer t.keep()
@@ -84,7 +84,7 @@ func (in *inputs) remove(ctx context.Context) (*removal, error) {
 	}
 	_ = in.consult() // without a project its objects can still be deleted
 	if in.kept.wanted == nil && len(in.app.Status.Resources) == 0 && in.resolve(ctx) == nil {
-		// Deleted before its status said what it made: the sources tell the kinds to look at.
+		// Deleted before its status said what it made: the sources have the kinds to look at.
 		_, _ = in.render(ctx) // what cannot be rendered was never applied
 	}
 	if in.kept.wanted == nil {

@@ -25,7 +25,7 @@ type wanted struct {
 	repeated []object.Key
 	excluded []object.Key // left out, since the settings leave their kind alone; as rendered
 	lacking  bool         // the cluster does not have the kind of some of them
-	options  []string     // what objects ask for and nobody knows
+	options  []string     // what objects ask for and nothing here knows
 	ignore   *ignoring
 
 	renderedAt time.Time
@@ -40,7 +40,7 @@ type wantedObject struct {
 	options *object.Options // nil when it sets none
 	defines object.Kind     // of a definition
 	at      int             // its place among the rendered objects
-	content *Content        // nil until somebody was told of it
+	content *Content        // nil until an account names it
 	barred  error           // why it may not be applied; nil for most
 }
 
@@ -52,7 +52,7 @@ type wantedHook struct {
 	plan.Hook
 	options *object.Options
 	at      int      // its place among the rendered objects
-	content *Content // nil until somebody was told of it
+	content *Content // nil until an account names it
 	barred  error    // why it may not be applied; nil for most
 }
 

@@ -53,7 +53,7 @@ func (in *inputs) resolve(ctx context.Context) error {
 	return at(StageFetch, in.fetch(ctx))
 }
 
-// pin returns the revisions of an operation that has begun: somebody asked for it, or one of its hooks is running and
+// pin returns the revisions of an operation that has begun: it was asked for, or one of its hooks is running and
 // must not be cut off. Any other automated one gives way to a newer commit.
 func (in *inputs) pin() []string {
 	last := in.app.Status.OperationState
@@ -72,7 +72,7 @@ func (in *inputs) pin() []string {
 	return revisions
 }
 
-// pinSources goes by an earlier deployment where somebody rolled back to it.
+// pinSources goes by an earlier deployment while a rollback to it holds.
 func (in *inputs) pinSources() {
 	p, err := mark.ReadPin(in.app)
 	if err != nil {

@@ -15,8 +15,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/source"
 )
 
-// Result is what a reconciliation found and did. It is a value: status, events and metrics are made of it, elsewhere
-// and once.
+// Result is what a reconciliation found and did. It is a value: the agent makes status, events and metrics of it, once.
 type Result struct {
 	Sources     []v1alpha1.ApplicationSource // what was compared with, operation overrides included
 	Revisions   []string                     // resolved, one per source; empty when the sources could not be read
@@ -31,15 +30,15 @@ type Result struct {
 	Err         *StageError                     // the stage that failed, if one did
 	Retry       time.Duration                   // when to try again although nothing changes; 0 for never
 	DeleteHooks []v1alpha1.HookType             // which hooks its deletion has
-	Changes     []source.Change                 // who made what was deployed, one per source, as far as the sources tell
+	Changes     []source.Change                 // who made what was deployed, one per source, as far as the sources know
 	Unpinned    *v1alpha1.Pin                   // a rollback that is over: Git has moved past it
 	Wake        time.Duration                   // when to look again at an operation that waits, at the latest; 0 for never
 	Would       []Would                         // what a sync would do, where the engine only looks on
-	WouldSync   bool                            // and whether one would begin by itself now
+	WouldSync   bool                            // and whether an automated one would begin now
 	Owners      []Ownership                     // and what would change hands, without another change
 	TakenOver   int                             // how many objects changed hands, without another change
 	Times       map[Stage]time.Duration
-	Account     *Account // of an operation that is over, where somebody wants to know
+	Account     *Account // of an operation that is over, where a ledger wants it
 }
 
 // result is the outcome of a comparison that was not followed by a sync.

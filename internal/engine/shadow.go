@@ -51,7 +51,7 @@ type foresight struct {
 	owners             *Ownership // nil where no owner would change, or the content would
 }
 
-// shadowed is a request for an engine that only looks on: what somebody has asked of the Application is for the engine
+// shadowed is a request for an engine that only looks on: what was asked of the Application is for the engine
 // that works on it.
 func shadowed(req Request) Request {
 	app := *req.App
@@ -101,7 +101,7 @@ func (c *comparison) shadow(d decide.Decision) Result {
 	return res
 }
 
-// foresee compares one object by what a dry run makes of it: what we own in it tells nothing, for we have never written it.
+// foresee compares one object by what a dry run makes of it: the fields that we own say nothing, since we have never written it.
 func (c *comparison) foresee(ctx context.Context, w wantedObject, rec live.Record, change diff.Change, s state) (diff.Change, state, error) {
 	seen := foresight{hash: w.hash, print: rec.Print, rules: rec.Rules.ID(), uid: rec.UID}
 	if c.kept.foreseen == nil {
@@ -118,7 +118,7 @@ func (c *comparison) foresee(ctx context.Context, w wantedObject, rec live.Recor
 	if c.foreseen == nil {
 		c.foreseen = map[object.Key]foresight{}
 	}
-	c.foreseen[w.key] = seen // what is kept may have been forgotten meanwhile
+	c.foreseen[w.key] = seen // what is kept may have been dropped since
 	if seen.would == nil {
 		change.Verb, s.synced = diff.Keep, true
 	} else {

@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/source"
 )
 
-// report says how far an operation is to whoever asked for it; more objects are done than it knows of.
+// report says how far an operation is to the caller that asked for it; more objects are done than it knows of.
 func (x *execution) report(more int) {
 	if x.req.Operating == nil {
 		return
@@ -43,7 +43,7 @@ func propagation(options []string) metav1.DeletionPropagation {
 // synced is the result after an operation, or a part of it: what it did, and what is true now. trouble is why that is not known.
 func (x *execution) synced(ctx context.Context, end plan.Move, now *comparison, trouble error) Result {
 	x.u.states = x.op.States()
-	if len(x.pruned) > 0 { // the watch has not told of what was deleted just now
+	if len(x.pruned) > 0 { // the watch has not reported what was deleted just now
 		now.states = slices.DeleteFunc(now.states, func(s state) bool { return s.prune && x.pruned[s.key] })
 	}
 	state := x.operationState(x.d, x.u)
@@ -100,7 +100,7 @@ func earlier(a, b time.Duration) time.Duration {
 	return a
 }
 
-// managed is what an operation has given the namespace, as its result tells it.
+// managed is what an operation has given the namespace, as its result says.
 func (t *turn) managed(d decide.Decision) *v1alpha1.ManagedNamespaceMetadata {
 	switch {
 	case d.DryRun: // it has given nothing
@@ -172,7 +172,7 @@ func (c *comparison) held(d decide.Decision, why string) *v1alpha1.OperationStat
 	return state
 }
 
-// abandoned ends an operation that nobody goes on with: its revision is not the present one any more and nothing else
+// abandoned ends an operation that does not go on: its revision is not the present one any more and nothing else
 // begins, or automated sync was turned off before its next attempt. It returns nil where there is none.
 func (c *comparison) abandoned(d decide.Decision) *v1alpha1.OperationState {
 	last := c.app.Status.OperationState
@@ -215,8 +215,8 @@ func (in *inputs) operationState(d decide.Decision, u *underway) *v1alpha1.Opera
 	return o
 }
 
-// cause names the first object that was refused, where the message of an operation names none: whoever sees the message
-// alone knows where to begin.
+// cause names the first object that was refused, where the message of an operation names none, so that the message
+// alone shows where to begin.
 func cause(o *v1alpha1.OperationState) string {
 	if o.SyncResult == nil {
 		return ""
@@ -251,7 +251,7 @@ func (t *turn) conclude(o *v1alpha1.OperationState, phase v1alpha1.OperationPhas
 		}
 	}
 	o.Phase, o.FinishedAt = phase, &now
-	if op := o.Operation.Sync; op != nil && len(op.Manifests) > 0 { // they may be large, and are nobody's business later
+	if op := o.Operation.Sync; op != nil && len(op.Manifests) > 0 { // they may be large, and are not needed later
 		short := *op
 		short.Manifests = []string{"left out"}
 		o.Operation.Sync = &short

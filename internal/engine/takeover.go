@@ -48,7 +48,7 @@ func (c *comparison) settleOwners(
 	if m.Version != res.Version {
 		var err error
 		if now, err = c.readAs(ctx, m); apierrors.IsNotFound(err) {
-			return false, nil // gone meanwhile: the watch will say so
+			return false, nil // it was deleted since: the watch will report it
 		} else if err != nil {
 			return false, fmt.Errorf("compare %s: %w", w.key, err)
 		}
@@ -112,7 +112,7 @@ func (c *comparison) settleUnmarked(ctx context.Context, w wantedObject, version
 	}
 	have, err := c.readAs(ctx, c.manifests[w.key])
 	if apierrors.IsNotFound(err) {
-		return false, nil // gone meanwhile: the watch will say so
+		return false, nil // it was deleted since: the watch will report it
 	}
 	if err != nil {
 		return false, fmt.Errorf("compare %s: %w", w.key, err)

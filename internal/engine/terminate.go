@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/prepare"
 )
 
-// terminating reports whether the operation under way is to end: somebody asked for that, or its time is over.
+// terminating reports whether the operation under way is to end: that was asked for, or its time is over.
 func (t *turn) terminating() bool {
 	last := t.app.Status.OperationState
 	if last == nil || last.Phase.Completed() {
@@ -122,7 +122,7 @@ func (in *inputs) watchHooks(ctx context.Context, results []v1alpha1.ResourceRes
 	return nil
 }
 
-// policies finds the delete policies of a hook, as far as the last rendering tells.
+// policies finds the delete policies of a hook, as far as the last rendering shows.
 func (r *rendering) policies(id plan.ID) plan.Policies {
 	for _, h := range r.want.hooks {
 		named := h.key

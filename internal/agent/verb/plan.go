@@ -104,7 +104,7 @@ func planAnswer(o engine.Outlook, described []api.ObjectDiff) api.SyncPlan {
 	if !out.Guard.Held && out.Guard.Deletions > 0 {
 		out.Guard.Reason = fmt.Sprintf("it deletes %d of %d objects, which the deletion budget %q of the %s allows", o.Guard.Deletions, o.Guard.Total, o.Guard.Budget, o.Guard.Whose)
 		if o.Guard.Confirmed {
-			out.Guard.Reason = fmt.Sprintf("somebody confirmed that it deletes %d of %d objects", o.Guard.Deletions, o.Guard.Total)
+			out.Guard.Reason = fmt.Sprintf("confirmed: it deletes %d of %d objects", o.Guard.Deletions, o.Guard.Total)
 		}
 	}
 	diffs := make(map[api.ObjectName]*api.ObjectDiff, len(described))

@@ -328,7 +328,7 @@ func TestAnEntryOfSomebodyElseInAListIsTold(t *testing.T) {
 	d.merge("kubectl-edit", m, `{"spec":{"ports":[{"port":81}]}}`)
 	for _, how := range []How{{}, {DryRun: true}} {
 		out := d.try(m, how)
-		if out.Err == nil || strings.Contains(out.Message, "correct the manifest") || !strings.Contains(out.Message, "somebody else") ||
+		if out.Err == nil || strings.Contains(out.Message, "correct the manifest") || !strings.Contains(out.Message, "another client") ||
 			!strings.Contains(out.Message, "Replace=true") {
 			t.Errorf("%v, %q", out.Err, out.Message)
 		}

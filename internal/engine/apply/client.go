@@ -189,7 +189,7 @@ func (c *Client) Delete(ctx context.Context, leave guard.Leave, res live.Resourc
 	return err
 }
 
-// Retriable reports whether an error may pass by itself: the API server is away, overloaded, or raced with others.
+// Retriable reports whether an error is temporary: the API server is away, overloaded, or raced with others.
 func Retriable(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {

@@ -17,7 +17,7 @@ import (
 // kept, except for Secrets: its messages quote values.
 func Explain(key object.Key, err error) string { return explain(key, err, "") }
 
-// explain is Explain for whoever knows what to do next; "" has the error tell.
+// explain is Explain for a caller that knows what to do next; "" leaves that to the error.
 func explain(key object.Key, err error, next string) string {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -85,7 +85,7 @@ func refusedToChange(err error) bool {
 }
 
 // crowded reports whether an object is refused only for what a list holds beside the entries of its manifest: an apply
-// keeps what somebody else has put there.
+// keeps what another manager has put there.
 func (w *writing) crowded(ctx context.Context, err error) bool {
 	var status apierrors.APIStatus
 	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {
@@ -136,7 +136,7 @@ func hint(key object.Key, err error, text string) string {
 	case refusedToChange(err) && !replaceable(key):
 		return "the field cannot be changed in place: give the object another name, or move what is in it and delete it by hand"
 	case refusedToChange(err):
-		return "the field cannot be changed in place: set the sync option Replace=true,Force=true on the object, or sync once with --force, which deletes it and makes it anew, or give it another name"
+		return "the field cannot be changed in place: set the sync option Replace=true,Force=true on the object, or sync once with --force, which deletes and creates it again, or give it another name"
 	case misfit(err) && strings.Contains(text, undeclared):
 		return "correct the manifest, or set the sync option Validate=false on the object to leave out what its kind does not have"
 	case misfit(err) && strings.Contains(text, "duplicate entries for key"):

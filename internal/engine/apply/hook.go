@@ -13,7 +13,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
-// hookFinalizer keeps a hook that somebody else deletes until its phase has seen how it ended.
+// hookFinalizer keeps a hook that another client deletes until its phase has seen how it ended.
 const hookFinalizer = "argocd.argoproj.io/hook-finalizer"
 
 // ReleaseHook takes the finalizer of hooks off an object, if it is there and has it.

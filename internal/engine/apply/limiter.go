@@ -59,7 +59,7 @@ func (l *Limiter) abandon(turn chan struct{}) {
 			return
 		}
 	}
-	l.inFlight-- // the place was given meanwhile
+	l.inFlight-- // the place was given since
 	l.admit()
 }
 

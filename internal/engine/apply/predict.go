@@ -11,7 +11,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
-// Predict returns what Write would make of an object that is there, and writes nothing: dry runs tell, defaults and
+// Predict returns what Write would make of an object that is there, and writes nothing: it sends dry runs, so defaults and
 // admission included. have is the object with its managed fields, at the version of its manifest. What Write would do by
 // deleting the object first is an error, with the API server's reason.
 func (t Target) Predict(ctx context.Context, res live.Resource, have map[string]any, m object.Manifest, how How) (map[string]any, error) {

@@ -19,7 +19,7 @@ func PropagationOf(policy string) metav1.DeletionPropagation {
 	return ""
 }
 
-// propagationOf is how an object is deleted when nobody says how: in the foreground, so that it is gone only once its
+// propagationOf is how an object is deleted when nothing says how: in the foreground, so that it is gone only once its
 // dependents are. Kinds that own nothing go at once: in the foreground each of them would wait for the cluster's
 // garbage collector, which takes minutes for thousands.
 func propagationOf(k object.Kind) metav1.DeletionPropagation {

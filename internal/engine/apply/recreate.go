@@ -17,16 +17,16 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
-// goneLimit is how long an object may take to go before it is made anew, the pods that end with it included.
+// goneLimit is how long an object may take to go before it is created again, the pods that end with it included.
 const goneLimit = 2 * time.Minute
 
-// replaceable reports whether an object may be deleted to be made anew.
+// replaceable reports whether an object may be deleted to be created again.
 func replaceable(k object.Key) bool {
 	_, held := guard.JudgeReplacement(k)
 	return held == nil
 }
 
-// recreate deletes an object and makes it anew. refusal is why it cannot be changed in place; nil where that was not
+// recreate deletes an object and creates it again. refusal is why it cannot be changed in place; nil where that was not
 // tried. Nothing is deleted before the API server has said that it would take the new object.
 func (w *writing) recreate(ctx context.Context, refusal error) Outcome {
 	key := w.change.Key
@@ -64,7 +64,7 @@ func (w *writing) recreate(ctx context.Context, refusal error) Outcome {
 	})
 	if err != nil {
 		out := w.failed(err)
-		out.Message += " (it was deleted, and the next sync makes it anew)"
+		out.Message += " (it was deleted, and the next sync creates it again)"
 		return out
 	}
 	return w.done(ctx, obj, messageRecreated)
@@ -84,7 +84,7 @@ func (w *writing) creatable(ctx context.Context) error {
 }
 
 // heldByOld reports whether a new Service is refused for an address or a port that the old one may hold. An API server
-// gives them free a moment after the object is gone, and tells nobody.
+// gives them free a moment after the object is gone, and reports nothing.
 func heldByOld(err error) bool {
 	return apierrors.IsInvalid(err) && strings.Contains(err.Error(), "already allocated")
 }
@@ -100,7 +100,7 @@ func (t Target) AwaitGone(ctx context.Context, key object.Key, limit time.Durati
 
 // awaitGone waits until there is no object of that name, or another one than uid where that is given.
 func (c *Client) awaitGone(ctx context.Context, res live.Resource, key object.Key, uid string, limit time.Duration) error {
-	have, err := c.Get(ctx, res, key) // outside of the limit: whoever waits in vain hears who holds the object
+	have, err := c.Get(ctx, res, key) // outside of the limit: the error names what holds the object
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	var meta map[string]any
@@ -129,7 +129,7 @@ func (c *Client) awaitGone(ctx context.Context, res live.Resource, key object.Ke
 	return fmt.Errorf("wait until %s is gone: the API server ends each watch at once: the sync is tried again", key)
 }
 
-// lateOr tells that time is over from other reasons to stop waiting.
+// lateOr distinguishes the end of the time from other reasons to stop waiting.
 func lateOr(ctx context.Context, key object.Key, limit time.Duration, meta map[string]any, err error) error {
 	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return fmt.Errorf("wait until %s is gone: %w", key, err)

@@ -32,7 +32,7 @@ type Options struct {
 	How func(object.Key) How
 	// Namespaces are those that the same operation makes. A dry run cannot look into them.
 	Namespaces []string
-	// Progress is told how many objects are done, never twice at a time; it may be nil.
+	// Progress is called with how many objects are done, never twice at a time; it may be nil.
 	Progress func(done, total int)
 }
 
@@ -44,7 +44,7 @@ type Outcome struct {
 	Skipped bool // nothing was done, and that is well
 }
 
-// counter tells how many objects are done. Whoever tells may take its time: those that are done meanwhile do not wait.
+// counter reports how many objects are done. A report may take its time: what is done in that time does not wait.
 type counter struct {
 	total   int
 	tell    func(done, total int)
@@ -113,7 +113,7 @@ func (t Target) prune(ctx context.Context, c diff.Change, o Options) Outcome {
 func (t Target) Remove(ctx context.Context, leave guard.Leave, c diff.Change, how metav1.DeletionPropagation) Outcome {
 	rec, tracked, _ := t.Live.Get(c.Key)
 	if !tracked {
-		return Outcome{Change: c, Message: MessagePruned} // gone meanwhile
+		return Outcome{Change: c, Message: MessagePruned} // it was deleted since
 	}
 	res, err := t.Live.Find(ctx, c.Key.GroupKind(), "")
 	if err != nil {

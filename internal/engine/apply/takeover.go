@@ -16,7 +16,7 @@ import (
 )
 
 // ErrMoved says that an object has other content than the one that was compared.
-var ErrMoved = errors.New("the object was changed meanwhile")
+var ErrMoved = errors.New("the object has changed since it was read")
 
 // Takeover is an object that other programs have written and Slipway has not, or not last. Its owners of fields can pass
 // to Slipway without a change of its content.

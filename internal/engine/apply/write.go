@@ -23,7 +23,7 @@ type How struct {
 	Destination string
 }
 
-// What became of an object, for people. MessageNotPruned is for whoever decides that something is not pruned.
+// What became of an object, for people. MessageNotPruned is for callers that decide that an object is not pruned.
 const (
 	MessagePruned      = "pruned"
 	MessagePrunedDry   = "pruned (dry run)"
@@ -115,7 +115,7 @@ func (w *writing) apply(ctx context.Context) Outcome {
 	case err != nil && w.options.Force.Is() && refusedToChange(err):
 		return w.recreate(ctx, err)
 	case err != nil && w.crowded(ctx, err):
-		return Outcome{Change: w.change, Err: err, Message: explain(w.change.Key, err, "the manifest alone would be taken, so an entry that somebody else "+
+		return Outcome{Change: w.change, Err: err, Message: explain(w.change.Key, err, "the manifest alone would be taken, so an entry that another client "+
 			"put into the list is in its way: remove that, or set the sync option Replace=true on the object, which leaves only what the manifest says")}
 	case err != nil:
 		return w.failed(err)
@@ -190,7 +190,7 @@ func (w *writing) put(ctx context.Context, have map[string]any) (map[string]any,
 }
 
 // claim applies what was written as a whole once more, which changes nothing in the object but says exactly which
-// fields are ours: whoever writes a whole object owns only what that has changed. Drift is seen by those fields.
+// fields are ours: a client that writes a whole object owns only what that has changed. Drift is seen by those fields.
 func (w *writing) claim(ctx context.Context, obj map[string]any, message string) Outcome {
 	if w.how.DryRun {
 		return w.done(ctx, obj, message)

@@ -9,7 +9,7 @@ import (
 // invalid begins the refusal of an operation that concerns objects which may not be applied, in the words of Argo CD.
 const invalid = "one or more synchronization tasks are not valid: "
 
-// Invalid reports whether an operation is refused because of objects that may not be applied: somebody else may put that right,
+// Invalid reports whether an operation is refused because of objects that may not be applied: others may correct that,
 // so it may be tried again.
 func (d Decision) Invalid() bool { return strings.HasPrefix(d.Refused, invalid) }
 

@@ -1,4 +1,4 @@
-// Package decide says whether an Application is synced now, and how: because somebody asked for it or because its policy wants
+// Package decide says whether an Application is synced now, and how: because it was asked for or because its policy wants
 // it, as far as its project, the sync windows and the deletion guard let it. It is pure. Everything that a decision depends on
 // is in a Case.
 package decide
@@ -100,10 +100,10 @@ type Decision struct {
 	Attempts int64       // that this operation has behind it
 	Leave    guard.Leave // what it may delete
 	Warning  string      // about the deletion budget; "" for none
-	Verdicts []Verdict   // what the gates said
+	Verdicts []Verdict   // of the gates, in order
 }
 
-// Verdict is what one gate said to an operation.
+// Verdict is the answer of one gate to an operation.
 type Verdict struct{ Gate, Outcome, Message string }
 
 // Gates that a Verdict names.

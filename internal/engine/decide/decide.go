@@ -83,7 +83,7 @@ func (m *decision) asked(op v1alpha1.Operation) Decision {
 	return d
 }
 
-// Refuse says why the operation that somebody asked for cannot be done, "" where it can. It goes by the inputs and by what is
+// Refuse says why the operation that was asked for cannot be done, "" where it can. It goes by the inputs and by what is
 // shared.
 func Refuse(c Case) string {
 	if c.App.Operation == nil {
@@ -167,7 +167,7 @@ func (m *decision) differs(prune bool) bool {
 
 // settled decides where an automated sync has nothing to do.
 func (m *decision) settled(prune bool) Decision {
-	if m.untold() {
+	if m.unreported() {
 		return Decision{Go: true, Prune: prune, Untold: true, Operation: m.automatic(prune)}
 	}
 	if last := m.App.Status.OperationState; last != nil && hookFailed(last) && m.Inputs.Same(last) {
@@ -208,11 +208,11 @@ func (m *decision) automatic(prune bool) v1alpha1.Operation {
 // maxRequest bounds the id of a request in an operation, in characters.
 const maxRequest = 100
 
-// untold reports whether an operation did its work and did not report it: the process ended, or the API server was away,
+// unreported reports whether an operation did its work and did not report it: the process ended, or the API server was away,
 // between the last apply and the write of the status. Only what that left behind shows it: objects that the agent changed
 // after the last operation that was reported, or that are gone and were reported. An operation that waits for another attempt,
 // while nothing is left to do, is over too.
-func (m *decision) untold() bool {
+func (m *decision) unreported() bool {
 	last := m.App.Status.OperationState
 	var reported int64
 	switch {
@@ -255,7 +255,7 @@ func (m *decision) again(policy *v1alpha1.AutomatedSync, d Decision) Decision {
 			return Decision{}
 		}
 		d.Heal = true
-		d.Operation.InitiatedBy.Username, d.Operation.Info = "", nil // also while a rollback holds, nobody asked for this
+		d.Operation.InitiatedBy.Username, d.Operation.Info = "", nil // it is automated, also while a rollback holds
 		op := *d.Operation.Sync
 		op.AutoHealAttemptsCount = 1
 		d.Operation.Sync = &op

@@ -53,7 +53,7 @@ func AllowDrift(app *v1alpha1.Application, in Inputs, changes []diff.Change, now
 	return kept, out, nil
 }
 
-// drifted reports whether an object was changed in the cluster. Just after a start its record does not tell; what Git says was
+// drifted reports whether an object was changed in the cluster. Just after a start its record does not show that; what Git says was
 // deployed does.
 func drifted(app *v1alpha1.Application, in Inputs, c diff.Change) bool {
 	if c.Why == diff.WhyDiffers {

@@ -31,7 +31,7 @@ func (m *decision) guard(d Decision) Decision {
 	switch {
 	case begun || len(deletions) == 0:
 	case v.Confirmed:
-		m.judged(GateGuard, Confirmed, fmt.Sprintf("somebody confirmed plan %s, which deletes %d of %d objects", v.Digest, len(deletions), total))
+		m.judged(GateGuard, Confirmed, fmt.Sprintf("plan %s was confirmed, which deletes %d of %d objects", v.Digest, len(deletions), total))
 	case v.Held == "":
 		m.judged(GateGuard, Allowed, fmt.Sprintf("deletes %d of %d objects, which the deletion budget %q of the %s allows",
 			len(deletions), total, m.Gates.Budget, m.Gates.Whose))

@@ -36,7 +36,7 @@ func IsTrue(b *bool, otherwise bool) bool {
 	return *b
 }
 
-// Options returns the sync options that count now: those of what somebody asked for, else the Application's.
+// Options returns the sync options that count now: those of the operation that was asked for, else the Application's.
 func Options(app *v1alpha1.Application) []string {
 	if app.Operation != nil {
 		return OptionsOf(app, app.Operation.Sync)

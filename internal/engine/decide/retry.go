@@ -20,7 +20,7 @@ func (a Attempts) Wait(retry v1alpha1.RetryStrategy, last *v1alpha1.OperationSta
 	}
 	delay := RetryDelay(retry, a.Made)
 	if last != nil && last.FinishedAt != nil {
-		// The wait began when the attempt failed: turns for other reasons must not begin it anew.
+		// The wait began when the attempt failed: turns for other reasons must not begin it again.
 		delay -= max(0, now.Sub(last.FinishedAt.Time))
 	}
 	if a.Rest > 0 { // after the clock was set back, the attempt failed in a time that is still to come

@@ -60,7 +60,7 @@ func (m *decision) admitted(op v1alpha1.Operation) {
 	}
 }
 
-// judged notes what a gate said.
+// judged notes the answer of a gate.
 func (m *decision) judged(gate, outcome, message string) {
 	m.verdicts = append(m.verdicts, Verdict{gate, outcome, message})
 }

@@ -126,7 +126,7 @@ func JudgeSync(s Sync) Verdict {
 	return v
 }
 
-// JudgeHook judges the deletion of a hook by its policy. Nobody confirms that, so that a hook which holds objects of others
+// JudgeHook judges the deletion of a hook by its policy. No person confirms that, so a hook which holds objects of others
 // stays.
 func JudgeHook(k object.Key, l Loss) (Leave, error) {
 	if l.Any() {

@@ -47,7 +47,7 @@ func ReadNotes(app *v1alpha1.Application) (map[int64]v1alpha1.Note, error) {
 	return out, odd
 }
 
-// Read decodes an annotation of an Application, which anybody can have written. The error names both.
+// Read decodes an annotation of an Application, which any client can have written. The error names both.
 func Read(app *v1alpha1.Application, annotation string, into any) error {
 	text := app.Annotations[annotation]
 	if len(text) > v1alpha1.MaxAnnotation {

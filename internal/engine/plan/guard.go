@@ -94,7 +94,7 @@ func TakesOthers(k object.Kind) bool {
 }
 
 // Digest names a set of objects in 16 hexadecimal digits, whatever their order: what was confirmed is what is done.
-// Nobody can make another set with the same digest: whoever writes to Git would then choose what is confirmed.
+// No other set has the same digest: a person who writes to Git could otherwise choose what is confirmed.
 func Digest(keys []object.Key) string {
 	sorted := slices.Clone(keys)
 	slices.SortFunc(sorted, func(a, b object.Key) int {

@@ -10,7 +10,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
-// Misread says what Argo CD's annotations of an object about hooks and waves ask for that nobody knows, and what counts
+// Misread says what Argo CD's annotations of an object about hooks and waves ask for that nothing here knows, and what counts
 // in its place: one short text for each annotation. What Helm's say besides is its own matter.
 func Misread(obj map[string]any, key object.Key) []string {
 	var out []string

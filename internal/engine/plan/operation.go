@@ -6,7 +6,7 @@ import (
 )
 
 // Operation is a plan that is being carried out: a value that says what to do next, given what was done and what is
-// live. It does nothing itself. Whoever carries it out calls Next, does what the Move says, records what came of it,
+// live. It does nothing itself. The engine that carries it out calls Next, does what the Move says, records what came of it,
 // and calls Next again, until a Move waits or ends.
 type Operation struct {
 	plan     Plan
@@ -169,7 +169,7 @@ func (o *Operation) fail(t Task, message string) {
 	o.states[t.place] = s
 }
 
-// Next says what to do now. look tells what is known of a task's live object.
+// Next returns what to do now. look returns what is known of a task's live object.
 func (o *Operation) Next(look func(Task) Fact) Move {
 	var m Move
 	if o.settings.Terminate {
@@ -214,7 +214,7 @@ func (o *Operation) next(look func(Task) Fact) Move {
 }
 
 // adopt goes on with hooks that this operation has made, and whose states were lost with the process or the answer: they
-// run, or have run. All was tried before the first of them. It looks each time: the cluster may tell of one late.
+// run, or have run. All was tried before the first of them. It looks each time: the cluster may report one late.
 func (o *Operation) adopt(look func(Task) Fact) {
 	for i := range o.plan.Tasks {
 		t := &o.plan.Tasks[i]

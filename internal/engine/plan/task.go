@@ -17,7 +17,7 @@ type Task struct {
 	Last        bool     // of a deletion: it comes after everything else (sync option PruneLast)
 	// Defines is the kind that the object defines, for a CustomResourceDefinition.
 	Defines object.Kind
-	// Index tells a hook's manifest apart from others: a hook of several phases is several tasks of one manifest.
+	// Index identifies the manifest of a hook: a hook of several phases is several tasks of one manifest.
 	Index int
 
 	rank  int // of its kind
