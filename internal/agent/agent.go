@@ -26,6 +26,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/agent/link"
 	"github.com/slipway-gitops/slipway/internal/agent/place"
 	"github.com/slipway-gitops/slipway/internal/agent/registry"
+	"github.com/slipway-gitops/slipway/internal/agent/report"
 	"github.com/slipway-gitops/slipway/internal/agent/shard"
 	"github.com/slipway-gitops/slipway/internal/agent/verb"
 	"github.com/slipway-gitops/slipway/internal/clock"
@@ -113,9 +114,9 @@ type Agent struct {
 	helm        helmDefault
 	shadow      *shadow    // nil unless nothing is to be written
 	link        *link.Link // nil without a server
-	linked      *linkSource
-	trees       *kin.Watcher // nil without a server
-	ledger      *ledger      // nil without a server
+	linked      *report.Source
+	trees       *kin.Watcher   // nil without a server
+	ledger      *report.Ledger // nil without a server
 	deleters    verb.Deleters
 	receiver    *webhook.Receiver
 	git         *git.Client
@@ -222,7 +223,7 @@ const treeCacheBytes = 16 << 20
 // Run serves until ctx ends. It returns an error when the agent cannot do its work at all.
 func (a *Agent) Run(ctx context.Context) error {
 	defer func() {
-		a.closeInstances()
+		a.linked.Close()
 		a.trees.Close()
 		a.clusters.Close()
 		_ = a.children.Close()
@@ -327,7 +328,7 @@ func (a *Agent) forget(app *v1alpha1.Application) {
 	a.engine.Forget(context.Background(), app)
 	id := registry.NameOf(app)
 	a.sources.Unfollow(id)
-	a.ledger.forget(id)
+	a.ledger.Forget(id)
 	a.others.forget(app)
 	if a.shadow != nil {
 		a.shadow.drop(id)
@@ -337,7 +338,7 @@ func (a *Agent) forget(app *v1alpha1.Application) {
 // liveEvent queues the Application whose object changed.
 func (a *Agent) liveEvent(e live.Event) {
 	a.metrics.event(e)
-	a.linked.liveMoved(e)
+	a.linked.LiveMoved(e)
 	if id, ok := a.registry.ByInstance(e.App); ok {
 		a.queue.Add(id)
 		a.trees.Changed(id)
@@ -350,12 +351,12 @@ func (a *Agent) kindsChanged() { a.askFailed(registry.Ask{}) }
 // settingsChanged queues the Applications that could not be compared: the credential that they miss may be there now. It
 // queues all when something else counts as a difference, or as the mark of an Application, or when other kinds are left alone.
 func (a *Agent) settingsChanged() {
-	a.linked.settingsChanged()
+	a.linked.SettingsChanged()
 	a.inheritProjects()
 	a.askFailed(registry.Ask{Since: time.Now()})
 	judged, closed := a.clusters.SettingsChanged()
 	if closed && a.linked != nil {
-		a.registry.Each(a.linked.useInstances)
+		a.registry.Each(a.linked.UseInstances)
 	}
 	if _, changed := a.differences.Refresh(); changed || judged {
 		a.registry.Each(func(id registry.Name, _ *v1alpha1.Application) { a.registry.Ask(id, registry.Ask{}, true) })

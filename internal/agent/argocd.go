@@ -61,9 +61,7 @@ func (d *argoCD) prepare(context.Context) error {
 				"install Argo CD, or leave --engine out", resource, v1alpha1.Group)
 		}
 	}
-	if l := d.agent.ledger; l != nil {
-		l.recall = l.recallBeside
-	}
+	d.agent.ledger.MakeBeside()
 	return nil
 }
 
@@ -77,10 +75,10 @@ func (d *argoCD) moved(old, fresh *v1alpha1.Application) {
 	d.note(old, fresh)
 	d.place(old, fresh)
 	if fresh != nil {
-		d.agent.ledger.observed(old, fresh)
+		d.agent.ledger.Observed(old, fresh)
 	}
 	if gone := d.left(old, fresh); gone != nil {
-		d.agent.ledger.deletedBeside(gone)
+		d.agent.ledger.DeletedBeside(gone)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/link"
 	"github.com/slipway-gitops/slipway/internal/agent/registry"
+	"github.com/slipway-gitops/slipway/internal/agent/report"
 	"github.com/slipway-gitops/slipway/internal/engine/apply"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 )
@@ -165,7 +166,7 @@ func (g *shadowGauges) Collect(ch chan<- prometheus.Metric) {
 // linkGauges reads the state of the link, and of what waits for it, when it is asked for.
 type linkGauges struct {
 	link   *link.Link
-	ledger *ledger // nil where nothing is recorded
+	ledger *report.Ledger // nil where nothing is recorded
 }
 
 var _ prometheus.Collector = (*linkGauges)(nil)
@@ -191,7 +192,7 @@ func (g *linkGauges) Collect(ch chan<- prometheus.Metric) {
 	if g.ledger == nil {
 		return
 	}
-	waits := g.ledger.book.Stats()
+	waits := g.ledger.Book.Stats()
 	send(now, "slipway_ledger_waiting", "Entries of the ledger that the server does not have yet.", float64(waits.Entries))
 	send(now, "slipway_ledger_spool_bytes", "Size of the files that they are in, with their manifests.", float64(waits.Bytes))
 	send(ever, "slipway_ledger_lost_total", "Entries that were dropped: the server was away too long, or the disk failed.", float64(waits.Lost))

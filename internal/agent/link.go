@@ -9,13 +9,15 @@ import (
 
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
-	"k8s.io/client-go/discovery"
 	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
-	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/link"
-	"github.com/slipway-gitops/slipway/internal/strict"
+	"github.com/slipway-gitops/slipway/internal/agent/record"
+	"github.com/slipway-gitops/slipway/internal/agent/registry"
+	"github.com/slipway-gitops/slipway/internal/agent/report"
+	"github.com/slipway-gitops/slipway/internal/legible"
+	"github.com/slipway-gitops/slipway/internal/redact"
 )
 
 // addLink makes the link to the server, where one is configured.
@@ -27,26 +29,59 @@ func (a *Agent) addLink() error {
 	if err != nil {
 		return fmt.Errorf("make client for the link: %w", err)
 	}
-	a.linked = newLinkSource(a)
-	a.linked.speaks.Store(a.shards == nil)
+	a.linked = report.New(report.Config{
+		Rest: a.cfg.REST, Version: a.cfg.Version, Namespace: a.cfg.Namespace, Engine: a.driver.engine(), Registry: a.registry, Projects: a.projects,
+		Settings: a.settings, Clusters: a.clusters, Pool: a.pool, Deleters: &a.deleters, Log: a.log, Health: a.driver.health, Works: a.driver.works,
+		Objects: a.driver.objects, Seen: func(id registry.Name) { a.trees.Changed(id) }, Ctx: func() context.Context { return a.ctx },
+		Moved: func(old, fresh *v1alpha1.Application) {
+			a.driver.moved(old, fresh)
+			if fresh != nil {
+				a.ledger.EndedByAnother(old, fresh)
+			}
+		},
+	})
+	a.linked.Speak(a.shards == nil)
 	executors, streamers := a.executors()
 	var records link.Records
 	if a.ledger != nil {
-		records = a.ledger.book
+		records = a.ledger.Book
 	}
 	a.link = link.New(link.Config{
 		Server: a.cfg.Link.Server, Transport: a.cfg.Link.Transport, Token: a.cfg.Link.Token, Core: core, Namespace: a.cfg.Namespace,
-		Instance: a.cfg.Identity + "_" + uuid.NewString()[:8], Source: a.linked, Records: records, Versions: a.linked.versions, Components: a.linked.components,
-		Policy: func() map[string]string { return a.settings.Config(link.ConfigPolicy) }, Manages: a.linked.manages, Redact: a.linked.Redact, RedactText: a.linked.redactText,
+		Instance: a.cfg.Identity + "_" + uuid.NewString()[:8], Source: a.linked, Records: records, Versions: a.linked.Versions, Components: a.linked.Components,
+		Policy: func() map[string]string { return a.settings.Config(link.ConfigPolicy) }, Manages: a.linked.Manages, Redact: a.linked.Redact, RedactText: a.linked.RedactText,
 		Meter: a.metrics, Trace: a.traces.of, ReadOnly: a.cfg.Shadow, Executors: executors, Streamers: streamers, Log: a.log.With("component", "link"),
 	})
-	a.linked.link = a.link
-	a.registry.OnMove = a.linked.applicationMoved
-	a.projects.OnMove = a.linked.projectMoved
+	a.linked.Begin(a.link)
+	a.registry.OnMove = a.linked.ApplicationMoved
+	a.projects.OnMove = a.linked.ProjectMoved
 	a.metrics.linked(a)
-	a.cfg.REST.Wrap(a.linked.observe(v1alpha1.InClusterServer))
-	a.clusters.Observe = a.linked.observe
-	a.addInstances()
+	a.cfg.REST.Wrap(a.linked.Observe(v1alpha1.InClusterServer))
+	a.clusters.Observe = a.linked.Observe
+	if !a.cfg.Link.NoInstances {
+		a.linked.TellInstances()
+	}
+	return nil
+}
+
+// openLedger keeps what operations were, where there is a link.
+func (a *Agent) openLedger() (err error) {
+	if a.cfg.Link == nil || a.cfg.Shadow {
+		return nil
+	}
+	a.ledger, err = report.OpenLedger(report.LedgerConfig{
+		Registry: a.registry, Engine: a.engine, Shards: a.shards, Deleters: &a.deleters,
+		Do: func(f func(context.Context)) { a.background.Go(func() { f(a.ctx) }) },
+	}, record.Config{
+		Dir: a.cfg.Data + "/ledger", Key: func() []byte { return a.link.RecordKey() }, Log: a.log.With("component", "ledger"),
+		Clean:  func(raw []byte) []byte { return legible.JSON(redact.JSONAddresses(a.linked.Redact(raw))) },
+		Hidden: func() []string { return a.differences.Get().Mask },
+	})
+	if err != nil {
+		return err
+	}
+	a.engine.Ledger = a.ledger.Book
+	a.sources.OnResolve = a.ledger.Learned
 	return nil
 }
 
@@ -59,11 +94,11 @@ func (a *Agent) watchForLink(ctx context.Context, g *errgroup.Group) {
 	if err != nil {
 		return // watchApplications says so
 	}
-	a.linked.counts.Store(&counts)
-	for _, namespace := range watched {
-		a.linked.sets.watch(ctx, g, a.apps, namespace, counts)
-	}
+	a.linked.Watch(ctx, g, a.apps, watched, counts)
 }
+
+// queueLate is how long Applications may wait for their turns until that counts as not healthy.
+const queueLate = time.Minute
 
 // runLink keeps the link, from when everything is known that it tells.
 func (a *Agent) runLink(ctx context.Context, g *errgroup.Group) {
@@ -72,96 +107,14 @@ func (a *Agent) runLink(ctx context.Context, g *errgroup.Group) {
 	}
 	if a.ledger != nil {
 		a.link.Prepare(ctx)
-		a.ledger.survey(ctx)
-		g.Go(func() error { return a.ledger.run(ctx) })
+		a.ledger.Survey(ctx)
+		g.Go(func() error { return a.ledger.Run(ctx) })
 	}
 	g.Go(func() error {
-		defer a.linked.happenings.damp.FlushAll()
-		a.linked.ask(ctx)
+		defer a.linked.Flush()
+		a.linked.Ask(ctx)
 		return a.link.Run(ctx)
 	})
-}
-
-// ask finds out what the agent works on.
-func (s *linkSource) ask(ctx context.Context) {
-	versions := s.ownVersions()
-	if client, err := discovery.NewDiscoveryClientForConfig(s.agent.cfg.REST); err == nil {
-		if raw, err := client.RESTClient().Get().AbsPath("/version").Timeout(5 * time.Second).Do(ctx).Raw(); err == nil {
-			var v struct {
-				GitVersion string `json:"gitVersion"`
-			}
-			if strict.Decode(raw, &v, strict.Foreign) == nil {
-				versions.Kubernetes = v.GitVersion
-			}
-		}
-	}
-	s.known.Store(&versions)
-}
-
-// versions returns what ask has found.
-func (s *linkSource) versions() agentapi.Versions {
-	if v := s.known.Load(); v != nil {
-		return *v
-	}
-	return s.ownVersions()
-}
-
-// ownVersions is what is known of the agent without asking.
-func (s *linkSource) ownVersions() agentapi.Versions {
-	return agentapi.Versions{Agent: s.agent.cfg.Version, Engine: s.agent.driver.engine()}
-}
-
-// manages reports whether the agent works on Applications in a namespace.
-func (s *linkSource) manages(namespace string) bool {
-	counts := s.counts.Load()
-	return counts != nil && (*counts)(namespace)
-}
-
-// Bounds from which a part of the agent counts as not healthy.
-const (
-	queueLate  = time.Minute
-	apiSilence = 30 * time.Second
-)
-
-// components says how the parts of the agent are.
-func (s *linkSource) components() []agentapi.Component {
-	defer s.lookAtConnections()
-	return []agentapi.Component{s.agent.driver.health(), s.apiHealth(), s.gitHealth()}
-}
-
-func (s *linkSource) apiHealth() agentapi.Component {
-	c := agentapi.Component{Name: "kubernetes", Status: agentapi.ComponentHealthy}
-	s.mu.Lock()
-	r := s.reached[v1alpha1.InClusterServer]
-	s.mu.Unlock()
-	if r != nil && r.silent() > apiSilence {
-		c.Status, c.Message = agentapi.ComponentDegraded, "the API server does not answer, or answers with errors"
-	}
-	return c
-}
-
-func (s *linkSource) gitHealth() agentapi.Component {
-	repos, broken := s.agent.pool.Repos(), 0
-	for _, r := range repos {
-		if r.Err() != nil {
-			broken++
-		}
-	}
-	return gitComponent(len(repos), broken)
-}
-
-// gitComponent says how reading repositories goes. One that cannot be reached is its own matter, and that of its
-// Applications: a wrong address says nothing of the agent. Where none of several can be reached, the agent cannot reach any.
-func gitComponent(all, broken int) agentapi.Component {
-	c := agentapi.Component{Name: "git", Status: agentapi.ComponentHealthy}
-	if broken == 0 {
-		return c
-	}
-	c.Message = fmt.Sprintf("%d of %d repositories cannot be reached: their Applications say why", broken, all)
-	if all > 1 && broken == all {
-		c.Status, c.Message = agentapi.ComponentDegraded, fmt.Sprintf("none of %d repositories can be reached: check the network of the agent", all)
-	}
-	return c
 }
 
 // serveHealth says that the process lives, and how the link is. Who is without a server works on, so that is no failure.

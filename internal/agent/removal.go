@@ -3,16 +3,15 @@ package agent
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/registry"
+	"github.com/slipway-gitops/slipway/internal/agent/report"
 	"github.com/slipway-gitops/slipway/internal/agent/status"
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/apply"
@@ -53,7 +52,7 @@ func (a *Agent) removeStep(ctx context.Context, log *slog.Logger, e registry.Ent
 			return err
 		}
 		log.Info("deleted with its objects", "kept", len(out.Kept))
-		a.ledger.deleted(e.App, removed, out.Kept)
+		a.ledger.Deleted(e.App, removed, out.Kept)
 		return nil
 	}
 	_, err := a.deletionHooks(ctx, e, req, v1alpha1.HookPostDelete)
@@ -75,11 +74,11 @@ func (a *Agent) reportDeletion(ctx context.Context, log *slog.Logger, app *v1alp
 	var fresh []v1alpha1.ApplicationCondition
 	next := app.Status
 	if cause != nil {
-		fresh = append(fresh, v1alpha1.ApplicationCondition{Type: v1alpha1.ConditionDeletionError, Message: object.Middle(cause.Error(), maxCondition)})
+		fresh = append(fresh, v1alpha1.ApplicationCondition{Type: v1alpha1.ConditionDeletionError, Message: object.Middle(cause.Error(), report.MaxCondition)})
 		next.Resources = asking(next.Resources, cause)
 	}
 	if len(kept) > 0 {
-		fresh = append(fresh, v1alpha1.ApplicationCondition{Type: v1alpha1.ConditionKept, Message: keptText(kept)})
+		fresh = append(fresh, v1alpha1.ApplicationCondition{Type: v1alpha1.ConditionKept, Message: report.KeptText(kept)})
 	}
 	now := time.Now()
 	next.Conditions = status.Conditions(app.Status.Conditions, fresh, metaTime(now))
@@ -91,9 +90,6 @@ func (a *Agent) reportDeletion(ctx context.Context, log *slog.Logger, app *v1alp
 		log.Warn("status not written", "err", err)
 	}
 }
-
-// maxCondition bounds a message about a deletion, in bytes: API servers and webhooks repeat what they refuse.
-const maxCondition = 8 << 10
 
 // asking marks the objects that a deletion waits for to be confirmed.
 func asking(resources []v1alpha1.ResourceStatus, cause error) []v1alpha1.ResourceStatus {
@@ -108,24 +104,6 @@ func asking(resources []v1alpha1.ResourceStatus, cause error) []v1alpha1.Resourc
 		r.RequiresDeletionConfirmation = slices.Contains(held.Objects, key)
 	}
 	return out
-}
-
-// keptText names the objects that stay when their Application is gone.
-func keptText(kept []guard.Kept) string {
-	const shown = 10
-	lines := make([]string, 0, shown)
-	for _, k := range kept[:min(len(kept), shown)] {
-		lines = append(lines, k.String())
-	}
-	text := fmt.Sprintf("%d objects stay in the cluster: ", len(kept))
-	if len(kept) == 1 {
-		text = "1 object stays in the cluster: "
-	}
-	text += strings.Join(lines, "; ")
-	if n := len(kept) - shown; n > 0 {
-		text += fmt.Sprintf("; and %d more", n)
-	}
-	return object.Middle(text, maxCondition)
 }
 
 // cascade returns the finalizer by which deleting an Application deletes its objects.

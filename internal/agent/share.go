@@ -53,22 +53,10 @@ func (a *Agent) speak(ctx context.Context) error {
 		return nil
 	}
 	g, ctx := errgroup.WithContext(ctx)
-	a.linked.speaks.Store(true)
-	a.registry.Each(func(id registry.Name, app *v1alpha1.Application) {
-		a.linked.reach(ctx, app)
-		a.linked.useInstances(id, app)
-	})
+	a.linked.ToServer(ctx)
 	a.watchForLink(ctx, g)
 	a.runLink(ctx, g)
 	return g.Wait()
-}
-
-// reach opens the connection to where an Application is deployed, if this process does not work on it: it tells of its pods
-// all the same. It asks nothing of the cluster.
-func (s *linkSource) reach(ctx context.Context, app *v1alpha1.Application) {
-	if s.instances != nil && app != nil && !s.agent.driver.works(registry.NameOf(app)) {
-		_, _ = s.agent.clusters.Target(ctx, app.Spec.ProjectName(), app.Spec.Destination) // its status says why there is none
-	}
 }
 
 // shardsTaken begins to work on shards. What the one before wrote last may not have been seen yet, and a hook that it began

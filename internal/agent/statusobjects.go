@@ -94,10 +94,10 @@ func (d *argoCD) works(registry.Name) bool { return false }
 
 // place notes what an Application has, and where.
 func (d *argoCD) place(old, fresh *v1alpha1.Application) {
-	if d.agent.linked == nil || d.agent.linked.instances == nil {
+	instances := d.agent.linked.Reporter()
+	if instances == nil {
 		return // nobody is told
 	}
-	instances := d.agent.linked.instances
 	app := fresh
 	if app == nil {
 		app = old

@@ -113,7 +113,7 @@ func (a *Agent) turn(ctx context.Context, id registry.Name) {
 	}
 	a.metrics.reconciled(res)
 	a.traces.reconciled(ctx, span, start, res)
-	defer a.ledger.turned(id, req.App, res) // when it is written, so that a status never tells less
+	defer a.ledger.Turned(id, req.App, res) // when it is written, so that a status never tells less
 	e.App = app                             // as it was written in this turn
 	if a.settles(id, e, res, time.Now()) {
 		logTurn(log, res, time.Since(start))

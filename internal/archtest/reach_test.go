@@ -66,8 +66,13 @@ func rooms() map[string][]string {
 		"internal/why":            {api, object, "internal/engine/mark", "internal/cause", "internal/project", "internal/operate", redact},
 		"internal/inspect":        {api, object, diff, health, redact},
 		"internal/agent/registry": {api, source, object, live, "internal/engine/render", "internal/agent/status"},
-		"internal/agent/shard":    {api, "internal/clock", "internal/agent/registry"},
-		"internal/agent/command":  {api, live, "internal/engine", "internal/operate", "internal/agent/link"},
+		"internal/agent/report": {
+			api, source, source + "/git", "internal/git", object, diff, live, health, "internal/engine", "internal/engine/guard", "internal/operate", redact,
+			"internal/agent/place", "internal/agent/registry", "internal/agent/shard", "internal/agent/status", "internal/agent/verb", "internal/agent/link",
+			"internal/agent/instance", "internal/agent/damp", "internal/agent/record",
+		},
+		"internal/agent/shard":   {api, "internal/clock", "internal/agent/registry"},
+		"internal/agent/command": {api, live, "internal/engine", "internal/operate", "internal/agent/link"},
 		"internal/agent/setting": {
 			api, live, "internal/engine", "internal/engine/render/...", "internal/project", "internal/git", "internal/webhook", "internal/outward", "internal/seal", redact,
 			"internal/agent/command", "internal/agent/place", "internal/agent/link",

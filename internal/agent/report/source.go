@@ -1,8 +1,10 @@
-package agent
+// Package report tells a server of what an agent knows: items, events, how it is, and what operations were.
+package report
 
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -10,6 +12,7 @@ import (
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
@@ -18,18 +21,20 @@ import (
 	"github.com/slipway-gitops/slipway/internal/agent/link"
 	"github.com/slipway-gitops/slipway/internal/agent/place"
 	"github.com/slipway-gitops/slipway/internal/agent/registry"
+	"github.com/slipway-gitops/slipway/internal/agent/verb"
 	"github.com/slipway-gitops/slipway/internal/engine/live"
 	"github.com/slipway-gitops/slipway/internal/engine/live/stream"
 	"github.com/slipway-gitops/slipway/internal/git"
 	"github.com/slipway-gitops/slipway/internal/redact"
+	gitsource "github.com/slipway-gitops/slipway/internal/source/git"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
-// linkSource is what the server is told: of what the agent knows anyway, as it is when it is sent.
-type linkSource struct {
-	agent *Agent
-	link  *link.Link
-	sets  *setStore
+// Source is what the server is told: of what the agent knows anyway, as it is when it is sent.
+type Source struct {
+	Config
+	link *link.Link
+	sets *setStore
 	// instances are the pods of Applications; nil where they are not told.
 	instances  *instance.Reporter
 	counts     atomic.Pointer[func(namespace string) bool]
@@ -39,12 +44,34 @@ type linkSource struct {
 
 	mu      sync.Mutex
 	reached map[string]*reachable // clusters by server
-	seen    string                // connections, as last looked at
+	looked  string                // connections, as last looked at
 	entries map[string]parsed     // of ConfigMaps with several items
 	hide    redaction
 }
 
-var _ link.Source = (*linkSource)(nil)
+var _ link.Source = (*Source)(nil)
+
+// Config is what is told of: the parts of an agent.
+type Config struct {
+	Rest               *rest.Config
+	Version, Namespace string          // of the agent
+	Engine             agentapi.Engine // that works on the Applications
+	Registry           *registry.Registry
+	Projects           *place.Projects
+	Settings           *place.Settings
+	Clusters           *place.Clusters
+	Pool               *gitsource.Pool
+	Deleters           *verb.Deleters
+	Log                *slog.Logger
+	Health             func() agentapi.Component                              // of what works on the Applications
+	Works              func(registry.Name) bool                               // whether an Application has its turns in this process
+	Objects            func(key string, state *live.Cluster) instance.Objects // that Applications have in a cluster
+	// Seen is told of every change of an Application, and moved where this replica tells the server.
+	Seen  func(registry.Name)
+	Moved func(old, fresh *v1alpha1.Application)
+	// Ctx is of what is begun while the agent runs.
+	Ctx func() context.Context
+}
 
 // parsed are the items of a ConfigMap by name.
 type parsed struct {
@@ -52,49 +79,74 @@ type parsed struct {
 	items   map[string][]byte
 }
 
-func newLinkSource(a *Agent) *linkSource {
-	s := &linkSource{agent: a, reached: map[string]*reachable{}, entries: map[string]parsed{}}
+// New makes what tells a server of the parts of an agent.
+func New(c Config) *Source {
+	s := &Source{Config: c, reached: map[string]*reachable{}, entries: map[string]parsed{}}
 	s.happenings = newHappenings(func(e agentapi.Event) {
-		e.Message, e.Reason = s.redactText(e.Message), s.redactText(e.Reason)
+		e.Message, e.Reason = s.RedactText(e.Message), s.RedactText(e.Reason)
 		s.link.Event(e)
-	}, a.deleters.By)
+	}, c.Deleters.By)
 	s.sets = &setStore{changed: s.setChanged, unready: map[string]bool{}, raw: map[registry.Name][]byte{}}
 	return s
+}
+
+// Begin has l tell what there is to tell.
+func (s *Source) Begin(l *link.Link) { s.link = l }
+
+// Speak says whether this replica is the one that tells the server.
+func (s *Source) Speak(does bool) { s.speaks.Store(does) }
+
+// Flush tells what is held back because it repeats.
+func (s *Source) Flush() { s.happenings.damp.FlushAll() }
+
+// Watch starts the watches that are for the server alone, in the namespaces of the Applications that count.
+func (s *Source) Watch(ctx context.Context, g *errgroup.Group, c *registry.Client, namespaces []string, counts func(string) bool) {
+	s.counts.Store(&counts)
+	for _, namespace := range namespaces {
+		s.sets.watch(ctx, g, c, namespace, counts)
+	}
+}
+
+// ToServer begins to tell of everything that there is.
+func (s *Source) ToServer(ctx context.Context) {
+	s.Speak(true)
+	s.Registry.Each(func(id registry.Name, app *v1alpha1.Application) {
+		s.reach(ctx, app)
+		s.UseInstances(id, app)
+	})
 }
 
 func itemKey(kind agentapi.ItemKind, namespace, called string) agentapi.Key {
 	return agentapi.Key{Kind: kind, Namespace: namespace, Name: called}
 }
 
-// applicationMoved tells of an Application that appeared, changed or went.
-func (s *linkSource) applicationMoved(old, fresh *v1alpha1.Application) {
+// ApplicationMoved tells of an Application that appeared, changed or went.
+func (s *Source) ApplicationMoved(old, fresh *v1alpha1.Application) {
 	app := fresh
 	if app == nil {
 		app = old
 	}
 	id := registry.NameOf(app)
-	s.agent.trees.Changed(id)
+	s.Seen(id)
 	if !s.speaks.Load() {
 		return // who does tells of it
 	}
 	s.link.Changed(itemKey(agentapi.ItemApplication, app.Namespace, app.Name))
-	s.reach(s.agent.ctx, fresh)
-	s.useInstances(id, fresh)
-	s.agent.driver.moved(old, fresh)
-	if fresh != nil {
-		s.agent.ledger.elsewhere(id, old, fresh)
-	}
+	s.reach(s.Ctx(), fresh)
+	s.UseInstances(id, fresh)
+	s.Moved(old, fresh)
 	s.happenings.moved(old, fresh)
 	if fresh == nil {
-		s.agent.deleters.Forget(old.UID)
+		s.Deleters.Forget(old.UID)
 	}
 }
 
-func (s *linkSource) projectMoved(called string) {
-	s.link.Changed(itemKey(agentapi.ItemArgoProject, s.agent.cfg.Namespace, called))
+// ProjectMoved tells of a project that appeared, changed or went.
+func (s *Source) ProjectMoved(called string) {
+	s.link.Changed(itemKey(agentapi.ItemArgoProject, s.Namespace, called))
 }
 
-func (s *linkSource) setChanged(id registry.Name) {
+func (s *Source) setChanged(id registry.Name) {
 	if id == (registry.Name{}) {
 		s.link.Rescan(agentapi.ItemApplicationSet)
 		return
@@ -102,17 +154,17 @@ func (s *linkSource) setChanged(id registry.Name) {
 	s.link.Changed(itemKey(agentapi.ItemApplicationSet, id.Namespace, id.Name))
 }
 
-// settingsChanged tells of anything in the settings.
-func (s *linkSource) settingsChanged() {
+// SettingsChanged tells of anything in the settings.
+func (s *Source) SettingsChanged() {
 	if s != nil {
 		s.link.Rescan(agentapi.ItemRepository, agentapi.ItemRepoCreds, agentapi.ItemCluster, agentapi.ItemCertificate, agentapi.ItemGPGKey)
 	}
 }
 
 // lookAtConnections tells of repositories and clusters that can be reached no more, or again.
-func (s *linkSource) lookAtConnections() {
+func (s *Source) lookAtConnections() {
 	var b strings.Builder
-	for _, r := range s.agent.pool.Repos() {
+	for _, r := range s.Pool.Repos() {
 		if err := r.Err(); err != nil {
 			fmt.Fprintf(&b, "%s %v\n", r.Scope(), err)
 		}
@@ -121,8 +173,8 @@ func (s *linkSource) lookAtConnections() {
 	for _, server := range slices.Sorted(maps.Keys(s.reached)) {
 		fmt.Fprintf(&b, "%s %s\n", server, s.reached[server].state())
 	}
-	news := b.String() != s.seen
-	s.seen = b.String()
+	news := b.String() != s.looked
+	s.looked = b.String()
 	s.mu.Unlock()
 	if news {
 		s.link.Rescan(agentapi.ItemRepository, agentapi.ItemCluster)
@@ -143,12 +195,11 @@ func secretKind(kind agentapi.ItemKind) string {
 }
 
 // Keys implements link.Source.
-func (s *linkSource) Keys(kind agentapi.ItemKind) ([]agentapi.Key, bool) {
-	a := s.agent
+func (s *Source) Keys(kind agentapi.ItemKind) ([]agentapi.Key, bool) {
 	var out []agentapi.Key
 	switch kind {
 	case agentapi.ItemApplication:
-		a.registry.Each(func(id registry.Name, _ *v1alpha1.Application) {
+		s.Registry.Each(func(id registry.Name, _ *v1alpha1.Application) {
 			out = append(out, itemKey(kind, id.Namespace, id.Name))
 		})
 	case agentapi.ItemApplicationSet:
@@ -160,36 +211,36 @@ func (s *linkSource) Keys(kind agentapi.ItemKind) ([]agentapi.Key, bool) {
 			out = append(out, itemKey(kind, id.Namespace, id.Name))
 		}
 	case agentapi.ItemArgoProject:
-		for _, called := range a.projects.Names() {
-			out = append(out, itemKey(kind, a.cfg.Namespace, called))
+		for _, called := range s.Projects.Names() {
+			out = append(out, itemKey(kind, s.Namespace, called))
 		}
 	case agentapi.ItemRepository, agentapi.ItemRepoCreds, agentapi.ItemCluster:
-		for called := range a.settings.OfKind(secretKind(kind)) {
-			out = append(out, itemKey(kind, a.cfg.Namespace, called))
+		for called := range s.Settings.OfKind(secretKind(kind)) {
+			out = append(out, itemKey(kind, s.Namespace, called))
 		}
 	case agentapi.ItemInstances:
 		return s.instanceKeys()
 	case agentapi.ItemCertificate, agentapi.ItemGPGKey:
 		for called := range s.configItems(kind) {
-			out = append(out, itemKey(kind, a.cfg.Namespace, called))
+			out = append(out, itemKey(kind, s.Namespace, called))
 		}
 	}
 	return out, true
 }
 
 // Has implements link.Source.
-func (s *linkSource) Has(key agentapi.Key) bool {
-	a, id := s.agent, registry.Name{Namespace: key.Namespace, Name: key.Name}
+func (s *Source) Has(key agentapi.Key) bool {
+	id := registry.Name{Namespace: key.Namespace, Name: key.Name}
 	switch key.Kind {
 	case agentapi.ItemApplication:
-		_, ok := a.registry.Get(id)
+		_, ok := s.Registry.Get(id)
 		return ok
 	case agentapi.ItemApplicationSet:
 		return s.sets.get(id) != nil
 	case agentapi.ItemArgoProject:
-		return a.projects.Get(key.Name, a.cfg.Namespace) != nil
+		return s.Projects.Get(key.Name, s.Namespace) != nil
 	case agentapi.ItemRepository, agentapi.ItemRepoCreds, agentapi.ItemCluster:
-		_, ok := a.settings.Secret(key.Name, secretKind(key.Kind))
+		_, ok := s.Settings.Secret(key.Name, secretKind(key.Kind))
 		return ok
 	case agentapi.ItemInstances:
 		return s.instances != nil && s.instances.Instances(id) != nil
@@ -198,23 +249,23 @@ func (s *linkSource) Has(key agentapi.Key) bool {
 }
 
 // Body implements link.Source.
-func (s *linkSource) Body(key agentapi.Key) []byte {
-	a, id := s.agent, registry.Name{Namespace: key.Namespace, Name: key.Name}
+func (s *Source) Body(key agentapi.Key) []byte {
+	id := registry.Name{Namespace: key.Namespace, Name: key.Name}
 	var raw []byte
 	var err error
 	switch key.Kind {
 	case agentapi.ItemApplication:
-		if app, ok := a.registry.Get(id); ok {
+		if app, ok := s.Registry.Get(id); ok {
 			raw, err = link.Application(app)
 		}
 	case agentapi.ItemApplicationSet:
 		raw = s.sets.get(id)
 	case agentapi.ItemArgoProject:
-		if p := a.projects.Get(key.Name, a.cfg.Namespace); p != nil {
+		if p := s.Projects.Get(key.Name, s.Namespace); p != nil {
 			raw, err = link.Project(p)
 		}
 	case agentapi.ItemRepository, agentapi.ItemRepoCreds, agentapi.ItemCluster:
-		if sec, ok := a.settings.Secret(key.Name, secretKind(key.Kind)); ok {
+		if sec, ok := s.Settings.Secret(key.Name, secretKind(key.Kind)); ok {
 			labels := maps.Clone(sec.Labels)
 			delete(labels, v1alpha1.LabelSecretType)
 			raw, err = link.SecretSetting(sec.Data, labels, sec.Version, s.connection(key.Kind, sec))
@@ -225,14 +276,14 @@ func (s *linkSource) Body(key agentapi.Key) []byte {
 		raw = s.configItems(key.Kind)[key.Name]
 	}
 	if err != nil {
-		a.log.Error("an item cannot be told", "item", key.String(), "err", err)
+		s.Log.Error("an item cannot be told", "item", key.String(), "err", err)
 		return nil
 	}
 	return s.Redact(raw)
 }
 
 // connection returns what is known of the way to a repository or a cluster.
-func (s *linkSource) connection(kind agentapi.ItemKind, sec place.Secret) *agentapi.Connection {
+func (s *Source) connection(kind agentapi.ItemKind, sec place.Secret) *agentapi.Connection {
 	unknown := &agentapi.Connection{Status: "Unknown"}
 	switch kind {
 	case agentapi.ItemCluster:
@@ -247,7 +298,7 @@ func (s *linkSource) connection(kind agentapi.ItemKind, sec place.Secret) *agent
 		if err != nil {
 			return unknown
 		}
-		for _, r := range s.agent.pool.Repos() {
+		for _, r := range s.Pool.Repos() {
 			if r.URL() != remote.URL {
 				continue
 			}
@@ -264,7 +315,7 @@ func (s *linkSource) connection(kind agentapi.ItemKind, sec place.Secret) *agent
 }
 
 // configItems returns the items of a kind that are entries of ConfigMaps, by name. They are not to be changed.
-func (s *linkSource) configItems(kind agentapi.ItemKind) map[string][]byte {
+func (s *Source) configItems(kind agentapi.ItemKind) map[string][]byte {
 	if kind == agentapi.ItemGPGKey {
 		return s.parse(place.ConfigGPGKeys, link.GPGKeys)
 	}
@@ -282,8 +333,8 @@ func (s *linkSource) configItems(kind agentapi.ItemKind) map[string][]byte {
 }
 
 // parse reads a ConfigMap, once for each of its versions.
-func (s *linkSource) parse(config string, read func(map[string]string, string) map[string][]byte) map[string][]byte {
-	data, edition := s.agent.settings.ConfigAt(config)
+func (s *Source) parse(config string, read func(map[string]string, string) map[string][]byte) map[string][]byte {
+	data, edition := s.Settings.ConfigAt(config)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if p, ok := s.entries[config]; ok && p.edition == edition {

@@ -1,4 +1,4 @@
-package agent
+package report
 
 import (
 	"net/http"
@@ -35,8 +35,8 @@ func (r *reachable) silent() time.Duration {
 	return time.Since(time.Unix(0, good))
 }
 
-// observe returns what notes how requests to a server go.
-func (s *linkSource) observe(server string) func(http.RoundTripper) http.RoundTripper {
+// Observe returns what notes how requests to a server go.
+func (s *Source) Observe(server string) func(http.RoundTripper) http.RoundTripper {
 	s.mu.Lock()
 	r := s.reached[server]
 	if r == nil {
@@ -66,18 +66,17 @@ type redaction struct {
 }
 
 // Redact returns JSON or a text without the secrets that the agent knows.
-func (s *linkSource) Redact(raw []byte) []byte { return s.secrets().Document(raw) }
+func (s *Source) Redact(raw []byte) []byte { return s.secrets().Document(raw) }
 
-// redactText returns a message without them, and without those of its addresses.
-func (s *linkSource) redactText(text string) string { return redact.Addresses(s.secrets().Text(text)) }
+// RedactText returns a message without them, and without those of its addresses.
+func (s *Source) RedactText(text string) string { return redact.Addresses(s.secrets().Text(text)) }
 
-func (s *linkSource) secrets() *redact.Known {
-	settings := s.agent.settings
-	version := settings.Version()
+func (s *Source) secrets() *redact.Known {
+	version := s.Settings.Version()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.hide.made || s.hide.version != version {
-		s.hide = redaction{version: version, made: true, known: redact.NewKnown(settings.SecretValues()...)}
+		s.hide = redaction{version: version, made: true, known: redact.NewKnown(s.Settings.SecretValues()...)}
 	}
 	return s.hide.known
 }

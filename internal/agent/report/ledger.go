@@ -1,4 +1,4 @@
-package agent
+package report
 
 import (
 	"context"
@@ -14,12 +14,12 @@ import (
 	"github.com/slipway-gitops/slipway/internal/agent/damp"
 	"github.com/slipway-gitops/slipway/internal/agent/record"
 	"github.com/slipway-gitops/slipway/internal/agent/registry"
+	"github.com/slipway-gitops/slipway/internal/agent/shard"
+	"github.com/slipway-gitops/slipway/internal/agent/verb"
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/guard"
 	"github.com/slipway-gitops/slipway/internal/engine/health"
 	"github.com/slipway-gitops/slipway/internal/engine/object"
-	"github.com/slipway-gitops/slipway/internal/legible"
-	"github.com/slipway-gitops/slipway/internal/redact"
 )
 
 const (
@@ -29,10 +29,10 @@ const (
 	ledgerMemory = 24 * time.Hour
 )
 
-// ledger tells the server what operations were. A nil ledger tells nobody.
-type ledger struct {
-	agent *Agent
-	book  *record.Book
+// Ledger tells the server what operations were. A nil ledger tells nobody.
+type Ledger struct {
+	LedgerConfig
+	Book *record.Book
 	// repairs holds back entries of Applications that are put back again and again.
 	repairs *damp.Damper[registry.Name]
 	// recall makes the entry of an operation that was over before this process began.
@@ -52,32 +52,33 @@ type numbered struct {
 	times int
 }
 
-// openLedger keeps what operations were, where there is a link.
-func (a *Agent) openLedger() error {
-	if a.cfg.Link == nil || a.cfg.Shadow {
-		return nil
-	}
-	book, err := record.Open(record.Config{
-		Dir: a.cfg.Data + "/ledger", Key: func() []byte { return a.link.RecordKey() }, Log: a.log.With("component", "ledger"),
-		Clean:  func(raw []byte) []byte { return legible.JSON(redact.JSONAddresses(a.linked.Redact(raw))) },
-		Hidden: func() []string { return a.differences.Get().Mask },
-	})
+// LedgerConfig is what a ledger needs of an agent.
+type LedgerConfig struct {
+	Registry *registry.Registry
+	Engine   *engine.Engine
+	Shards   *shard.Shards
+	Deleters *verb.Deleters
+	// Do begins what goes on while the agent runs, beside everything else.
+	Do func(func(ctx context.Context))
+}
+
+// OpenLedger keeps what operations were in a book.
+func OpenLedger(c LedgerConfig, book record.Config) (*Ledger, error) {
+	opened, err := record.Open(book)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	a.ledger = &ledger{
-		agent: a, book: book, repairs: damp.New[registry.Name](dampWindow),
+	l := &Ledger{
+		LedgerConfig: c, Book: opened, repairs: damp.New[registry.Name](dampWindow),
 		waiting: map[registry.Name]string{}, last: map[registry.Name]numbered{}, detected: map[string]time.Time{},
 		others: make(chan struct{}, recoverWide),
 	}
-	a.ledger.recall = a.ledger.recover
-	a.engine.Ledger = book
-	a.sources.OnResolve = a.ledger.learned
-	return nil
+	l.recall = l.recover
+	return l, nil
 }
 
-// learned notes when a revision was heard of first.
-func (l *ledger) learned(revision string) {
+// Learned notes when a revision was heard of first.
+func (l *Ledger) Learned(revision string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, known := l.detected[revision]; known {
@@ -91,8 +92,8 @@ func (l *ledger) learned(revision string) {
 	l.order = append(l.order, revision)
 }
 
-// turned tells what came of a turn: an operation that is over, or that an Application became healthy after one.
-func (l *ledger) turned(id registry.Name, app *v1alpha1.Application, res engine.Result) {
+// Turned tells what came of a turn: an operation that is over, or that an Application became healthy after one.
+func (l *Ledger) Turned(id registry.Name, app *v1alpha1.Application, res engine.Result) {
 	if l == nil {
 		return
 	}
@@ -108,12 +109,12 @@ func (l *ledger) turned(id registry.Name, app *v1alpha1.Application, res engine.
 	delete(l.waiting, id)
 	l.mu.Unlock()
 	if ok {
-		l.book.Healthy(entry, time.Now())
+		l.Book.Healthy(entry, time.Now())
 	}
 }
 
 // ended tells of an operation.
-func (l *ledger) ended(id registry.Name, app *v1alpha1.Application, res engine.Result) {
+func (l *Ledger) ended(id registry.Name, app *v1alpha1.Application, res engine.Result) {
 	d := entryOf(app, res)
 	healthy := time.Time{}
 	if res.Health.Status == health.Healthy {
@@ -124,7 +125,7 @@ func (l *ledger) ended(id registry.Name, app *v1alpha1.Application, res engine.R
 }
 
 // keep adds the entry of an operation. Automatic repairs that repeat are added together: the last of them has their count.
-func (l *ledger) keep(id registry.Name, d *api.LedgerDetail, add func()) {
+func (l *Ledger) keep(id registry.Name, d *api.LedgerDetail, add func()) {
 	if !d.Automatic || d.Options == nil || !d.Options.Repair || d.Phase != string(v1alpha1.OperationSucceeded) {
 		l.repairs.Flush(id)
 		add()
@@ -137,7 +138,7 @@ func (l *ledger) keep(id registry.Name, d *api.LedgerDetail, add func()) {
 }
 
 // add keeps the entry of an operation that is over. healthy is since when its application is, the zero time where it is not.
-func (l *ledger) add(id registry.Name, entry string, d *api.LedgerDetail, healthy time.Time) {
+func (l *Ledger) add(id registry.Name, entry string, d *api.LedgerDetail, healthy time.Time) {
 	l.mu.Lock()
 	t := l.last[id]
 	if t.id == entry { // another one in the same second
@@ -159,11 +160,11 @@ func (l *ledger) add(id registry.Name, entry string, d *api.LedgerDetail, health
 		}
 	}
 	l.mu.Unlock()
-	l.book.Add(entry, d)
+	l.Book.Add(entry, d)
 }
 
-// forget drops what is kept of an Application that is gone.
-func (l *ledger) forget(id registry.Name) {
+// Forget drops what is kept of an Application that is gone.
+func (l *Ledger) Forget(id registry.Name) {
 	if l == nil {
 		return
 	}
@@ -174,13 +175,13 @@ func (l *ledger) forget(id registry.Name) {
 	delete(l.last, id)
 }
 
-// deleted tells that an Application was deleted with its objects.
-func (l *ledger) deleted(app *v1alpha1.Application, removed []object.Key, kept []guard.Kept) {
-	if l == nil || !l.book.Open() || app.DeletionTimestamp == nil {
+// Deleted tells that an Application was deleted with its objects.
+func (l *Ledger) Deleted(app *v1alpha1.Application, removed []object.Key, kept []guard.Kept) {
+	if l == nil || !l.Book.Open() || app.DeletionTimestamp == nil {
 		return
 	}
 	l.repairs.Flush(registry.NameOf(app))
-	l.bury(app, deletionOf(app, l.agent.deleters.By, removed, kept))
+	l.bury(app, deletionOf(app, l.Deleters.By, removed, kept))
 }
 
 // deletionOf is the entry of the deletion of an Application with its objects, of which some stay.
@@ -203,32 +204,32 @@ func deletionOf(
 		d.Changes = append(d.Changes, api.LedgerChange{LedgerKey: ledgerKey(k.Key), Verb: api.LedgerDeleted, Outcome: ledgerSkipped, Message: k.Why})
 	}
 	if len(kept) > 0 {
-		d.Message += "; " + keptText(kept)
+		d.Message += "; " + KeptText(kept)
 	}
 	return d
 }
 
 // bury keeps the entry of a deletion.
-func (l *ledger) bury(app *v1alpha1.Application, d *api.LedgerDetail) {
+func (l *Ledger) bury(app *v1alpha1.Application, d *api.LedgerDetail) {
 	shorten(d)
-	l.book.Add(hexID(string(app.UID), "deletion", app.DeletionTimestamp.UTC().Format(time.RFC3339)), d)
+	l.Book.Add(hexID(string(app.UID), "deletion", app.DeletionTimestamp.UTC().Format(time.RFC3339)), d)
 }
 
-// run keeps what is told of operations until ctx ends.
-func (l *ledger) run(ctx context.Context) error {
+// Run keeps what is told of operations until ctx ends.
+func (l *Ledger) Run(ctx context.Context) error {
 	<-ctx.Done()
 	l.repairs.FlushAll()
-	return l.book.Close()
+	return l.Book.Close()
 }
 
-// survey asks the server about operations that were over before this process began: the one before may have been ended
+// Survey asks the server about operations that were over before this process began: the one before may have been ended
 // between the last apply, or the write of the status, and the entry.
-func (l *ledger) survey(ctx context.Context) {
+func (l *Ledger) Survey(ctx context.Context) {
 	if l == nil {
 		return
 	}
 	var checks []record.Check
-	l.agent.registry.Each(func(id registry.Name, app *v1alpha1.Application) {
+	l.Registry.Each(func(id registry.Name, app *v1alpha1.Application) {
 		op := app.Status.OperationState
 		if op == nil || !op.Phase.Completed() || op.FinishedAt == nil || time.Since(op.FinishedAt.Time) > ledgerMemory {
 			return
@@ -250,12 +251,13 @@ func (l *ledger) survey(ctx context.Context) {
 		}
 		checks = append(checks, c)
 	})
-	l.book.Ask(checks)
+	l.Book.Ask(checks)
 }
 
-// elsewhere tells of an operation that another replica has ended, from the status that it left.
-func (l *ledger) elsewhere(id registry.Name, old, fresh *v1alpha1.Application) {
-	if l == nil || l.agent.shards.Holds(id) || !l.book.Open() {
+// EndedByAnother tells of an operation that another replica has ended, from the status that it left.
+func (l *Ledger) EndedByAnother(old, fresh *v1alpha1.Application) {
+	id := registry.NameOf(fresh)
+	if l == nil || l.Shards.Holds(id) || !l.Book.Open() {
 		return
 	}
 	op := fresh.Status.OperationState
@@ -272,7 +274,7 @@ func (l *ledger) elsewhere(id registry.Name, old, fresh *v1alpha1.Application) {
 		}
 		l.mu.Unlock()
 		if healthy && waits {
-			l.book.Healthy(entry, time.Now())
+			l.Book.Healthy(entry, time.Now())
 		}
 		return
 	}
@@ -282,12 +284,12 @@ func (l *ledger) elsewhere(id registry.Name, old, fresh *v1alpha1.Application) {
 		l.waiting[id] = recordID(fresh, op)
 	}
 	l.mu.Unlock()
-	l.agent.background.Go(func() {
+	l.Do(func(ctx context.Context) {
 		l.others <- struct{}{}
 		defer func() { <-l.others }()
-		if l.agent.ctx.Err() == nil {
-			d := l.recovered(l.agent.ctx, fresh)
-			l.keep(id, d, func() { l.book.Add(recordID(fresh, op), d) })
+		if ctx.Err() == nil {
+			d := l.recovered(ctx, fresh)
+			l.keep(id, d, func() { l.Book.Add(recordID(fresh, op), d) })
 		}
 	})
 }
@@ -296,12 +298,12 @@ func (l *ledger) elsewhere(id registry.Name, old, fresh *v1alpha1.Application) {
 const recoverWide = 2
 
 // recover keeps the entry of an operation, made from the status that it left.
-func (l *ledger) recover(ctx context.Context, entry string, app *v1alpha1.Application) {
-	l.book.Add(entry, l.recovered(ctx, app))
+func (l *Ledger) recover(ctx context.Context, entry string, app *v1alpha1.Application) {
+	l.Book.Add(entry, l.recovered(ctx, app))
 }
 
 // recovered makes the entry of the last operation of an Application from the status that it left.
-func (l *ledger) recovered(ctx context.Context, app *v1alpha1.Application) *api.LedgerDetail {
+func (l *Ledger) recovered(ctx context.Context, app *v1alpha1.Application) *api.LedgerDetail {
 	op := app.Status.OperationState
 	res := engine.Result{
 		Operation: op, Health: health.Result{Status: health.Status(app.Status.Health.Status)}, Account: &engine.Account{Recovered: true},
@@ -313,9 +315,9 @@ func (l *ledger) recovered(ctx context.Context, app *v1alpha1.Application) *api.
 	d.Changes, d.Counts = changesOfStatus(op)
 	ctx, cancel := context.WithTimeout(ctx, recoverLimit)
 	defer cancel()
-	if wish, err := l.agent.engine.Manifests(ctx, app); err == nil && strings.Join(wish.Revisions, " ") == strings.Join(revisionsIn(op), " ") {
+	if wish, err := l.Engine.Manifests(ctx, app); err == nil && strings.Join(wish.Revisions, " ") == strings.Join(revisionsIn(op), " ") {
 		for _, m := range wish.Objects {
-			c := l.book.Keep(wish.Target.Live.Server, m, false)
+			c := l.Book.Keep(wish.Target.Live.Server, m, false)
 			d.Objects = append(d.Objects, api.LedgerObject{LedgerKey: ledgerKey(m.Key), Hash: hex.EncodeToString(c[:])})
 		}
 	} else {
@@ -365,4 +367,25 @@ func destinationOf(app *v1alpha1.Application) string {
 		return app.Spec.Destination.Server
 	}
 	return app.Spec.Destination.Name
+}
+
+// MaxCondition bounds a message about a deletion, in bytes: API servers and webhooks repeat what they refuse.
+const MaxCondition = 8 << 10
+
+// KeptText names the objects that stay when their Application is gone.
+func KeptText(kept []guard.Kept) string {
+	const shown = 10
+	lines := make([]string, 0, shown)
+	for _, k := range kept[:min(len(kept), shown)] {
+		lines = append(lines, k.String())
+	}
+	text := fmt.Sprintf("%d objects stay in the cluster: ", len(kept))
+	if len(kept) == 1 {
+		text = "1 object stays in the cluster: "
+	}
+	text += strings.Join(lines, "; ")
+	if n := len(kept) - shown; n > 0 {
+		text += fmt.Sprintf("; and %d more", n)
+	}
+	return object.Middle(text, MaxCondition)
 }

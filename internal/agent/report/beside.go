@@ -1,4 +1,4 @@
-package agent
+package report
 
 import (
 	"context"
@@ -25,9 +25,9 @@ func notesBeside() []string {
 	}
 }
 
-// observed tells of an operation whose end Argo CD has written, and of the first time that its Application is healthy after
+// Observed tells of an operation whose end Argo CD has written, and of the first time that its Application is healthy after
 // it. An operation that was over when the Application was first seen is what survey asks about.
-func (l *ledger) observed(old, fresh *v1alpha1.Application) {
+func (l *Ledger) Observed(old, fresh *v1alpha1.Application) {
 	if l == nil || old == nil || old.UID != fresh.UID {
 		return
 	}
@@ -48,13 +48,13 @@ func (l *ledger) observed(old, fresh *v1alpha1.Application) {
 	delete(l.waiting, id)
 	l.mu.Unlock()
 	if ok {
-		l.book.Healthy(entry, at)
+		l.Book.Healthy(entry, at)
 	}
 }
 
-// deletedBeside tells of an Application that Argo CD has deleted with its objects, app being how it was when that began.
-func (l *ledger) deletedBeside(app *v1alpha1.Application) {
-	if l == nil || !l.book.Open() {
+// DeletedBeside tells of an Application that Argo CD has deleted with its objects, app being how it was when that began.
+func (l *Ledger) DeletedBeside(app *v1alpha1.Application) {
+	if l == nil || !l.Book.Open() {
 		return
 	}
 	var had []object.Key
@@ -67,16 +67,23 @@ func (l *ledger) deletedBeside(app *v1alpha1.Application) {
 		}
 		had = append(had, k)
 	}
-	d := deletionOf(app, l.agent.deleters.By, had, kept)
+	d := deletionOf(app, l.Deleters.By, had, kept)
 	d.Engine = string(agentapi.EngineArgoCD)
 	d.Notes = append(d.Notes, "Argo CD deleted it, and the entry is made of its last status: every object in it counts as deleted, "+
 		"those that were to be kept already among them")
 	l.bury(app, d)
 }
 
+// MakeBeside has entries that are missing made of what Argo CD wrote.
+func (l *Ledger) MakeBeside() {
+	if l != nil {
+		l.recall = l.recallBeside
+	}
+}
+
 // recallBeside makes the entry of an operation that Argo CD ended while no agent looked on.
-func (l *ledger) recallBeside(_ context.Context, entry string, app *v1alpha1.Application) {
-	l.book.Add(entry, besideOf(app, true))
+func (l *Ledger) recallBeside(_ context.Context, entry string, app *v1alpha1.Application) {
+	l.Book.Add(entry, besideOf(app, true))
 }
 
 // besideOf makes the entry of the last operation of an Application from its status.

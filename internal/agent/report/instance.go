@@ -1,4 +1,4 @@
-package agent
+package report
 
 import (
 	"encoding/json"
@@ -15,39 +15,43 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
-// addInstances has the server told of the pods of Applications, unless that is off.
-func (a *Agent) addInstances() {
-	if a.cfg.Link.NoInstances {
-		return
-	}
-	s := a.linked
+// TellInstances has the server told of the pods of Applications. It is called before any cluster is opened.
+func (s *Source) TellInstances() {
 	s.instances = instance.New(instance.Config{
 		Changed:     func(app registry.Name) { s.link.Changed(itemKey(agentapi.ItemInstances, app.Namespace, app.Name)) },
-		Instance:    func(app registry.Name) string { return object.InstanceName(app.Namespace, app.Name, a.cfg.Namespace) },
-		Application: a.registry.ByInstance,
-		Log:         a.log.With("component", "instances"),
+		Instance:    func(app registry.Name) string { return object.InstanceName(app.Namespace, app.Name, s.Namespace) },
+		Application: s.Registry.ByInstance,
+		Log:         s.Log.With("component", "instances"),
 	})
-	a.clusters.Opened = func(key string, config *rest.Config, state *live.Cluster) {
-		s.instances.Open(key, config, a.driver.objects(key, state))
+	s.Clusters.Opened = func(key string, config *rest.Config, state *live.Cluster) {
+		s.instances.Open(key, config, s.Objects(key, state))
 	}
 }
 
-// closeInstances ends what addInstances has begun.
-func (a *Agent) closeInstances() {
-	if a.linked != nil && a.linked.instances != nil {
-		a.linked.instances.Close()
+// Reporter reports pods; nil where they are not told.
+func (s *Source) Reporter() *instance.Reporter {
+	if s == nil {
+		return nil
+	}
+	return s.instances
+}
+
+// Close ends what tellInstances has begun.
+func (s *Source) Close() {
+	if s != nil && s.instances != nil {
+		s.instances.Close()
 	}
 }
 
-// liveMoved hears that an object of an Application appeared or is gone.
-func (s *linkSource) liveMoved(e live.Event) {
+// LiveMoved hears that an object of an Application appeared or is gone.
+func (s *Source) LiveMoved(e live.Event) {
 	if s != nil && s.instances != nil && (e.Why == live.Appeared || e.Why == live.Gone) {
 		s.instances.Moved(e.App)
 	}
 }
 
-// useInstances says where an Application may have pods; app is nil for one that is gone.
-func (s *linkSource) useInstances(id registry.Name, app *v1alpha1.Application) {
+// UseInstances says where an Application may have pods; app is nil for one that is gone.
+func (s *Source) UseInstances(id registry.Name, app *v1alpha1.Application) {
 	if s.instances == nil {
 		return
 	}
@@ -56,7 +60,7 @@ func (s *linkSource) useInstances(id registry.Name, app *v1alpha1.Application) {
 		return
 	}
 	namespaces := workloads(app)
-	cluster, err := s.agent.clusters.KeyOf(app.Spec.Project, app.Spec.Destination)
+	cluster, err := s.Clusters.KeyOf(app.Spec.Project, app.Spec.Destination)
 	if len(namespaces) == 0 || err != nil { // the Application's own status says why there is no cluster
 		s.instances.Use(id, "", nil)
 		return
@@ -91,7 +95,7 @@ func mayHavePods(group, kind string) bool {
 }
 
 // instanceKeys are the items of the Applications that have pods; false while that is not known of all.
-func (s *linkSource) instanceKeys() ([]agentapi.Key, bool) {
+func (s *Source) instanceKeys() ([]agentapi.Key, bool) {
 	if s.instances == nil {
 		return nil, true
 	}
@@ -104,7 +108,7 @@ func (s *linkSource) instanceKeys() ([]agentapi.Key, bool) {
 }
 
 // instanceBody is what is told of the pods of an Application; nil for one without.
-func (s *linkSource) instanceBody(id registry.Name) ([]byte, error) {
+func (s *Source) instanceBody(id registry.Name) ([]byte, error) {
 	if s.instances == nil {
 		return nil, nil
 	}

@@ -1,4 +1,4 @@
-package agent
+package report
 
 import (
 	"go/ast"
@@ -25,7 +25,7 @@ import (
 // declaredEvents are the types of events that the protocol names.
 func declaredEvents(t *testing.T) []agentapi.EventType {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "../../api/agentapi/state.go", nil, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), "../../../api/agentapi/state.go", nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -322,7 +322,7 @@ func TestManyRepairsAreOneEntryOfTheLedger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		var got []string
-		l, id := &ledger{repairs: damp.New[registry.Name](dampWindow)}, registry.Name{Namespace: "argocd", Name: "web"}
+		l, id := &Ledger{repairs: damp.New[registry.Name](dampWindow)}, registry.Name{Namespace: "argocd", Name: "web"}
 		ended := func(what string, automatic, repair bool) {
 			d := &api.LedgerDetail{LedgerEntry: api.LedgerEntry{
 				Automatic: automatic, Options: &api.LedgerOptions{Repair: repair}, Phase: string(v1alpha1.OperationSucceeded),
