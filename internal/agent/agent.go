@@ -22,6 +22,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/beside"
 	"github.com/slipway-gitops/slipway/internal/agent/kin"
 	"github.com/slipway-gitops/slipway/internal/agent/link"
 	"github.com/slipway-gitops/slipway/internal/agent/place"
@@ -111,9 +112,9 @@ type Agent struct {
 	shards      *shard.Shards // nil where one replica works on all
 	pushes      *pushes       // nil likewise
 	others      *others
-	helm        helmDefault
-	shadow      *shadow    // nil unless nothing is to be written
-	link        *link.Link // nil without a server
+	helm        beside.HelmDefault
+	shadow      *beside.Shadow // nil unless nothing is to be written
+	link        *link.Link     // nil without a server
 	linked      *report.Source
 	trees       *kin.Watcher   // nil without a server
 	ledger      *report.Ledger // nil without a server
@@ -153,13 +154,13 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 	if a.driver, err = newDriver(a); err != nil {
 		return nil, err
 	}
-	if guard := a.driver.guard(true); guard != nil {
+	if guard := a.driver.Guard(true); guard != nil {
 		cfg.REST.Wrap(guard)
 	}
 	cfg.REST.Wrap(shard.Fenced)
-	a.registry = registry.New(cfg.Namespace, a.driver.wants, a.forget)
+	a.registry = registry.New(cfg.Namespace, a.driver.Wants, a.forget)
 	if cfg.Shadow {
-		a.shadow = newShadow(a.registry, &a.helm)
+		a.shadow = beside.NewShadow(a.registry, &a.helm)
 		a.metrics.registry.MustRegister(&shadowGauges{a.shadow})
 	}
 	if a.apps, err = registry.NewClient(cfg.REST); err != nil {
@@ -177,7 +178,7 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 	a.projects = place.NewProjects(cfg.Namespace, a.projectChanged, cfg.Log)
 	a.differences = place.NewDifferences(func() map[string]string { return a.settings.Config(place.ConfigArgoCD) }, cfg.Log)
 	a.sources = place.NewSources(a.pool, a.settings)
-	guard := a.driver.guard(false)
+	guard := a.driver.Guard(false)
 	a.clusters = place.NewClusters(place.Options{
 		REST: cfg.REST, Settings: a.settings, Rules: a.projects.Rules, Installation: cfg.Installation, Outbound: cfg.Outbound, Shadow: cfg.Shadow,
 		Log: cfg.Log, Notify: a.liveEvent, Kinds: a.kindsChanged, Missed: a.metrics.missedEvent,
@@ -188,7 +189,7 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 			return shard.Fenced(next)
 		},
 	})
-	renderer, children, err := newRenderer(a.metrics.rendered, a.helm.version)
+	renderer, children, err := newRenderer(a.metrics.rendered, a.helm.Version)
 	if err != nil {
 		return nil, err
 	}
@@ -258,7 +259,7 @@ func (a *Agent) reconcileAll(ctx context.Context) error {
 
 // reconcile is what the leader does: watch, and work.
 func (a *Agent) reconcile(ctx context.Context) error {
-	if err := a.persist(ctx, clusterPrepared, a.driver.prepare); err != nil {
+	if err := a.persist(ctx, clusterPrepared, a.driver.Prepare); err != nil {
 		return err
 	}
 	g, ctx := errgroup.WithContext(ctx)
@@ -284,7 +285,7 @@ func (a *Agent) reconcile(ctx context.Context) error {
 		a.watchForLink(ctx, g)
 	}
 	if a.cfg.ShadowReport != "" {
-		g.Go(func() error { return a.keepShadowReport(ctx) })
+		g.Go(func() error { return a.shadow.Keep(ctx, a.cfg.ShadowReport, a.log) })
 	}
 	g.Go(func() error {
 		<-ctx.Done()
@@ -299,7 +300,7 @@ func (a *Agent) reconcile(ctx context.Context) error {
 				return nil
 			}
 		}
-		if err := a.driver.alone(ctx, g); err != nil {
+		if err := a.driver.Alone(ctx, g); err != nil {
 			return err
 		}
 		if a.shards != nil {
@@ -317,7 +318,7 @@ func (a *Agent) reconcile(ctx context.Context) error {
 		close(a.ready)
 		a.log.Info("ready", "applications", a.registry.Size())
 		// Not before: an object of an Application that is not known yet would be taken for that of one which is gone.
-		a.driver.work(ctx, g)
+		a.driver.Work(ctx, g)
 		return nil
 	})
 	return g.Wait()
@@ -331,7 +332,7 @@ func (a *Agent) forget(app *v1alpha1.Application) {
 	a.ledger.Forget(id)
 	a.others.forget(app)
 	if a.shadow != nil {
-		a.shadow.drop(id)
+		a.shadow.Drop(id)
 	}
 }
 
@@ -373,7 +374,7 @@ func (a *Agent) inheritProjects() {
 func (a *Agent) askFailed(wish registry.Ask) {
 	a.heard.Add(1)
 	a.registry.Each(func(id registry.Name, app *v1alpha1.Application) {
-		if a.shadow.failed(id) || uncompared(app) {
+		if a.shadow.Failed(id) || uncompared(app) {
 			a.registry.Ask(id, wish, true)
 		}
 	})

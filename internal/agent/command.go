@@ -20,6 +20,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/agent/beside"
 	"github.com/slipway-gitops/slipway/internal/agent/shard"
 	"github.com/slipway-gitops/slipway/internal/engine/plan"
 	"github.com/slipway-gitops/slipway/internal/engine/render"
@@ -86,7 +87,7 @@ The cluster that holds the Applications is found by --kubeconfig, then KUBECONFI
 	fs.DurationVar(&f.cfg.LeaseDuration, "lease-duration", shard.Duration, "how long the lease of a replica counts that is gone; whole seconds, the same for all")
 	fs.StringVar(&f.budget, "deletion-budget", plan.DefaultBudget().String(), "what one sync may delete without a person's word: a number of objects, \"20,30%\" for more than 20 that are over 30% of the application, or off")
 	fs.StringVar(&f.engine, "engine", string(agentapi.EngineSlipway), "what works on the Applications: `slipway|argocd`, the engine in this process, or an Argo CD that is in the cluster already and stays as it is")
-	fs.StringVar(&f.cfg.HelmVersion, "helm-version", helmAuto, "Helm that renders charts whose source has no helm.version: `auto|v3|v4`; auto is that of the Argo CD in the namespace, and v3 where there is none")
+	fs.StringVar(&f.cfg.HelmVersion, "helm-version", beside.HelmAuto, "Helm that renders charts whose source has no helm.version: `auto|v3|v4`; auto is that of the Argo CD in the namespace, and v3 where there is none")
 	fs.BoolVar(&f.cfg.Shadow, "shadow", false, "write nothing to any cluster, and tell what would be done: on GET /shadow of --health-listen, in metrics, in the log")
 	fs.StringVar(&f.cfg.ShadowReport, "shadow-report", "", "`file` that holds what GET /shadow says; with --shadow")
 	fs.BoolVar(&f.verbose, "verbose", false, "log every comparison")
@@ -120,7 +121,7 @@ func (f *flags) run(ctx context.Context) error {
 		return fmt.Errorf("--lease-duration %s: give whole seconds, at least %s", f.cfg.LeaseDuration, shard.ShortestDuration)
 	}
 	switch f.cfg.HelmVersion {
-	case helmAuto, render.HelmV3, render.HelmV4:
+	case beside.HelmAuto, render.HelmV3, render.HelmV4:
 	default:
 		return fmt.Errorf("--helm-version %q: give auto, v3 or v4", f.cfg.HelmVersion)
 	}

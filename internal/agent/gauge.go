@@ -4,6 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/beside"
 	"github.com/slipway-gitops/slipway/internal/agent/link"
 	"github.com/slipway-gitops/slipway/internal/agent/registry"
 	"github.com/slipway-gitops/slipway/internal/agent/report"
@@ -139,7 +140,7 @@ func (g *applicationGauges) Collect(ch chan<- prometheus.Metric) {
 }
 
 // shadowGauges reads the report when it is asked for.
-type shadowGauges struct{ shadow *shadow }
+type shadowGauges struct{ shadow *beside.Shadow }
 
 var _ prometheus.Collector = (*shadowGauges)(nil)
 
@@ -150,7 +151,7 @@ func (g *shadowGauges) Describe(chan<- *prometheus.Desc) {}
 func (g *shadowGauges) Collect(ch chan<- prometheus.Metric) {
 	objects := gauge("slipway_shadow_objects", "Objects on which a sync would do something, in shadow mode.", "namespace", "name")
 	agrees := gauge("slipway_shadow_agrees", "Whether sync and health are those of the status, in shadow mode.", "namespace", "name")
-	for _, app := range g.shadow.report().Applications {
+	for _, app := range g.shadow.Report().Applications {
 		if app.Note != "" {
 			continue
 		}

@@ -30,11 +30,11 @@ func (a *Agent) addLink() error {
 		return fmt.Errorf("make client for the link: %w", err)
 	}
 	a.linked = report.New(report.Config{
-		Rest: a.cfg.REST, Version: a.cfg.Version, Namespace: a.cfg.Namespace, Engine: a.driver.engine(), Registry: a.registry, Projects: a.projects,
-		Settings: a.settings, Clusters: a.clusters, Pool: a.pool, Deleters: &a.deleters, Log: a.log, Health: a.driver.health, Works: a.driver.works,
-		Objects: a.driver.objects, Seen: func(id registry.Name) { a.trees.Changed(id) }, Ctx: func() context.Context { return a.ctx },
+		Rest: a.cfg.REST, Version: a.cfg.Version, Namespace: a.cfg.Namespace, Engine: a.driver.Engine(), Registry: a.registry, Projects: a.projects,
+		Settings: a.settings, Clusters: a.clusters, Pool: a.pool, Deleters: &a.deleters, Log: a.log, Health: a.driver.Health, Works: a.driver.Works,
+		Objects: a.driver.Objects, Seen: func(id registry.Name) { a.trees.Changed(id) }, Ctx: func() context.Context { return a.ctx },
 		Moved: func(old, fresh *v1alpha1.Application) {
-			a.driver.moved(old, fresh)
+			a.driver.Moved(old, fresh)
 			if fresh != nil {
 				a.ledger.EndedByAnother(old, fresh)
 			}
@@ -96,9 +96,6 @@ func (a *Agent) watchForLink(ctx context.Context, g *errgroup.Group) {
 	}
 	a.linked.Watch(ctx, g, a.apps, watched, counts)
 }
-
-// queueLate is how long Applications may wait for their turns until that counts as not healthy.
-const queueLate = time.Minute
 
 // runLink keeps the link, from when everything is known that it tells.
 func (a *Agent) runLink(ctx context.Context, g *errgroup.Group) {

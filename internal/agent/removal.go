@@ -35,7 +35,7 @@ func (a *Agent) removeStep(ctx context.Context, log *slog.Logger, e registry.Ent
 	if done, err := a.deletionHooks(ctx, e, req, v1alpha1.HookPreDelete); err != nil || !done {
 		return err
 	}
-	finalizer, background := cascade(e.App)
+	finalizer, background := status.Cascade(e.App)
 	if finalizer != "" {
 		out, err := a.engine.Remove(ctx, req, background)
 		if err != nil {
@@ -104,17 +104,4 @@ func asking(resources []v1alpha1.ResourceStatus, cause error) []v1alpha1.Resourc
 		r.RequiresDeletionConfirmation = slices.Contains(held.Objects, key)
 	}
 	return out
-}
-
-// cascade returns the finalizer by which deleting an Application deletes its objects.
-func cascade(app *v1alpha1.Application) (finalizer string, background bool) {
-	for _, f := range app.Finalizers {
-		switch f {
-		case v1alpha1.FinalizerResources, v1alpha1.FinalizerResourcesForeground:
-			return f, false
-		case v1alpha1.FinalizerResourcesBackground:
-			return f, true
-		}
-	}
-	return "", false
 }

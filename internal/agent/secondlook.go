@@ -55,7 +55,7 @@ func (a *Agent) secondLook(ctx context.Context, before looked) looked {
 	now := looked{map[registry.Name]bool{}, a.turns.Promised()}
 	left := looksInAll
 	a.registry.Each(func(id registry.Name, app *v1alpha1.Application) {
-		if !waiting(app) || !a.driver.works(id) || ctx.Err() != nil {
+		if !waiting(app) || !a.driver.Works(id) || ctx.Err() != nil {
 			return
 		}
 		now.waiting[id] = true

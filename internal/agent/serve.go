@@ -34,7 +34,7 @@ func (a *Agent) serve(ctx context.Context, g *errgroup.Group) error {
 	health.HandleFunc("GET /healthz", a.serveHealth)
 	health.HandleFunc("GET /readyz", a.serveReady)
 	if a.shadow != nil {
-		health.HandleFunc("GET /shadow", a.serveShadow)
+		health.HandleFunc("GET /shadow", a.shadow.Serve)
 	}
 	if a.link != nil {
 		health.HandleFunc("GET /link", a.serveLink)

@@ -383,3 +383,23 @@ func (a *Agent) fell(turn context.Context, id registry.Name) bool {
 	a.queue.AddAfter(id, writePause)
 	return true
 }
+
+// lookOn is the turn of an Application in shadow mode.
+func (a *Agent) lookOn(ctx context.Context, log *slog.Logger, e registry.Entry, start time.Time) {
+	app := *e.App
+	app.Operation = nil // it is for whoever works on the Application
+	e.App = &app
+	id := registry.NameOf(&app)
+	if app.DeletionTimestamp != nil {
+		a.shadow.Drop(id)
+		return
+	}
+	a.sources.Follow(id, e.App)
+	res := a.engine.Reconcile(ctx, a.request(e, start))
+	if ctx.Err() != nil {
+		return
+	}
+	a.metrics.reconciled(res)
+	a.shadow.Compared(log, e.App, res, time.Since(start))
+	a.followUp(id, e.App, res, a.heard.Load())
+}

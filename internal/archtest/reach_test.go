@@ -71,7 +71,11 @@ func rooms() map[string][]string {
 			"internal/agent/place", "internal/agent/registry", "internal/agent/shard", "internal/agent/status", "internal/agent/verb", "internal/agent/link",
 			"internal/agent/instance", "internal/agent/damp", "internal/agent/record",
 		},
-		"internal/agent/shard":   {api, "internal/clock", "internal/agent/registry"},
+		"internal/agent/shard": {api, "internal/clock", "internal/agent/registry"},
+		"internal/agent/beside": {
+			api, object, live, "internal/engine", "internal/engine/render", "internal/agent/command", "internal/agent/place", "internal/agent/registry", "internal/agent/report",
+			"internal/agent/status", "internal/agent/link", "internal/agent/instance",
+		},
 		"internal/agent/command": {api, live, "internal/engine", "internal/operate", "internal/agent/link"},
 		"internal/agent/setting": {
 			api, live, "internal/engine", "internal/engine/render/...", "internal/project", "internal/git", "internal/webhook", "internal/outward", "internal/seal", redact,

@@ -123,3 +123,6 @@ func (o *order) Pop() Name {
 	o.n--
 	return line[0]
 }
+
+// Late is how long Applications may wait for their turns until that counts as not healthy.
+const Late = time.Minute

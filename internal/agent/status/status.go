@@ -348,3 +348,16 @@ func ComparedRevision(app *v1alpha1.Application, source int) string {
 	}
 	return ""
 }
+
+// Cascade returns the finalizer by which deleting an Application deletes its objects.
+func Cascade(app *v1alpha1.Application) (finalizer string, background bool) {
+	for _, f := range app.Finalizers {
+		switch f {
+		case v1alpha1.FinalizerResources, v1alpha1.FinalizerResourcesForeground:
+			return f, false
+		case v1alpha1.FinalizerResourcesBackground:
+			return f, true
+		}
+	}
+	return "", false
+}

@@ -1,4 +1,4 @@
-package agent
+package beside
 
 import (
 	"testing"
@@ -57,7 +57,7 @@ func TestADeletionIsToldOfWhatGoesWithItsObjectsOnly(t *testing.T) {
 		return out
 	}
 	const finalizer = v1alpha1.FinalizerResources
-	d := newArgoCD(&Agent{})
+	d := NewArgoCD(alone())
 	steps := func(all ...*v1alpha1.Application) *v1alpha1.Application {
 		var old, gone *v1alpha1.Application
 		for _, fresh := range all {

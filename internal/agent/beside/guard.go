@@ -1,4 +1,4 @@
-package agent
+package beside
 
 import (
 	"net/http"
@@ -14,15 +14,15 @@ import (
 // refusedBeside is what whoever tries to write something else beside Argo CD is told.
 const refusedBeside = "beside Argo CD the agent writes Argo CD's own resources and its own objects, and nothing else"
 
-// guard lets the agent write Argo CD's resources and settings, and its own lease, identity and journal, which are all in
+// Guard lets the agent write Argo CD's resources and settings, and its own lease, identity and journal, which are all in
 // its namespace but for Applications; nothing in any other place. It stands in front of every request, so that this does
 // not depend on each place that could write.
-func (d *argoCD) guard(home bool) transport.WrapperFunc {
-	refuse := place.RefuseWrites(d.agent.log, refusedBeside)
+func (d *ArgoCD) Guard(home bool) transport.WrapperFunc {
+	refuse := place.RefuseWrites(d.Log, refusedBeside)
 	if !home {
 		return refuse
 	}
-	namespace := d.agent.cfg.Namespace
+	namespace := d.Namespace
 	return func(next http.RoundTripper) http.RoundTripper {
 		refusing := refuse(next)
 		return place.RoundTripper(func(req *http.Request) (*http.Response, error) {

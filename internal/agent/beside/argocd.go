@@ -1,8 +1,10 @@
-package agent
+// Package beside is what an agent does beside an Argo CD: it leaves the work to it, or looks on and tells what it would do itself.
+package beside
 
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -11,19 +13,23 @@ import (
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/command"
 	"github.com/slipway-gitops/slipway/internal/agent/link"
+	"github.com/slipway-gitops/slipway/internal/agent/place"
 	"github.com/slipway-gitops/slipway/internal/agent/registry"
+	"github.com/slipway-gitops/slipway/internal/agent/report"
+	"github.com/slipway-gitops/slipway/internal/agent/status"
 )
 
-// argoCD has an Argo CD beside the agent work on the Applications. It asks for what people want in the fields and the
+// ArgoCD has an Argo CD beside the agent work on the Applications. It asks for what people want in the fields and the
 // annotation that Argo CD's own server uses for that, and tells what Argo CD writes into the status.
-type argoCD struct {
-	agent *Agent
+type ArgoCD struct {
+	Config
 
 	mu    sync.Mutex
 	asked map[registry.Name]time.Time // since when an Application has something asked of it that Argo CD has not taken up
@@ -33,15 +39,28 @@ type argoCD struct {
 	deployed statusObjects
 }
 
-func newArgoCD(a *Agent) *argoCD {
-	return &argoCD{agent: a, asked: map[registry.Name]time.Time{}, leaving: map[registry.Name]*v1alpha1.Application{}, deployed: newStatusObjects()}
+// Config is what it takes to work beside an Argo CD.
+type Config struct {
+	Rest      *rest.Config
+	Namespace string // of the agent
+	Log       *slog.Logger
+	// These are there once something is watched.
+	Clusters func() *place.Clusters
+	Linked   func() *report.Source // nil without a server
+	Ledger   func() *report.Ledger // likewise
 }
 
-func (d *argoCD) engine() agentapi.Engine { return agentapi.EngineArgoCD }
+// NewArgoCD has an Argo CD work on the Applications.
+func NewArgoCD(c Config) *ArgoCD {
+	return &ArgoCD{Config: c, asked: map[registry.Name]time.Time{}, leaving: map[registry.Name]*v1alpha1.Application{}, deployed: newStatusObjects()}
+}
 
-// prepare makes sure that there is an Argo CD. Nothing of it is made or changed.
-func (d *argoCD) prepare(context.Context) error {
-	client, err := discovery.NewDiscoveryClientForConfig(d.agent.cfg.REST)
+// Engine is how a server is told of it.
+func (d *ArgoCD) Engine() agentapi.Engine { return agentapi.EngineArgoCD }
+
+// Prepare makes sure that there is an Argo CD. Nothing of it is made or changed.
+func (d *ArgoCD) Prepare(context.Context) error {
+	client, err := discovery.NewDiscoveryClientForConfig(d.Rest)
 	if err != nil {
 		return fmt.Errorf("make discovery client: %w", err)
 	}
@@ -61,29 +80,30 @@ func (d *argoCD) prepare(context.Context) error {
 				"install Argo CD, or leave --engine out", resource, v1alpha1.Group)
 		}
 	}
-	d.agent.ledger.MakeBeside()
+	d.Ledger().MakeBeside()
 	return nil
 }
 
-// alone has nothing to make sure of: this agent works on nothing.
-func (d *argoCD) alone(context.Context, *errgroup.Group) error { return nil }
+// Alone has nothing to make sure of: this agent works on nothing.
+func (d *ArgoCD) Alone(context.Context, *errgroup.Group) error { return nil }
 
-// wants has nothing to do: whoever works on the Application sees it too.
-func (d *argoCD) wants(registry.Name) {}
+// Wants has nothing to do: whoever works on the Application sees it too.
+func (d *ArgoCD) Wants(registry.Name) {}
 
-func (d *argoCD) moved(old, fresh *v1alpha1.Application) {
+// Moved hears of a change of an Application.
+func (d *ArgoCD) Moved(old, fresh *v1alpha1.Application) {
 	d.note(old, fresh)
 	d.place(old, fresh)
 	if fresh != nil {
-		d.agent.ledger.Observed(old, fresh)
+		d.Ledger().Observed(old, fresh)
 	}
 	if gone := d.left(old, fresh); gone != nil {
-		d.agent.ledger.DeletedBeside(gone)
+		d.Ledger().DeletedBeside(gone)
 	}
 }
 
 // left returns an Application that is gone with its objects, as it was when its deletion began; nil for any other.
-func (d *argoCD) left(old, fresh *v1alpha1.Application) *v1alpha1.Application {
+func (d *ArgoCD) left(old, fresh *v1alpha1.Application) *v1alpha1.Application {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if fresh != nil {
@@ -91,7 +111,7 @@ func (d *argoCD) left(old, fresh *v1alpha1.Application) *v1alpha1.Application {
 		if known := d.leaving[id]; fresh.DeletionTimestamp == nil || known != nil && known.UID != fresh.UID {
 			delete(d.leaving, id)
 		}
-		if finalizer, _ := cascade(fresh); fresh.DeletionTimestamp != nil && finalizer != "" && d.leaving[id] == nil {
+		if finalizer, _ := status.Cascade(fresh); fresh.DeletionTimestamp != nil && finalizer != "" && d.leaving[id] == nil {
 			d.leaving[id] = fresh
 		}
 		return nil
@@ -102,7 +122,7 @@ func (d *argoCD) left(old, fresh *v1alpha1.Application) *v1alpha1.Application {
 }
 
 // note remembers since when Argo CD is asked for something.
-func (d *argoCD) note(old, fresh *v1alpha1.Application) {
+func (d *ArgoCD) note(old, fresh *v1alpha1.Application) {
 	app := fresh
 	if app == nil {
 		app = old
@@ -127,17 +147,17 @@ func waits(app *v1alpha1.Application) bool {
 	return app.Annotations[v1alpha1.AnnotationRefresh] != "" || app.Operation != nil && (op == nil || op.Phase.Completed())
 }
 
-// work begins nothing: Argo CD does.
-func (d *argoCD) work(context.Context, *errgroup.Group) {}
+// Work begins nothing: Argo CD does.
+func (d *ArgoCD) Work(context.Context, *errgroup.Group) {}
 
-// health says whether Argo CD takes up what it is asked.
-func (d *argoCD) health() agentapi.Component {
+// Health says whether Argo CD takes up what it is asked.
+func (d *ArgoCD) Health() agentapi.Component {
 	c := agentapi.Component{Name: "argocd", Status: agentapi.ComponentHealthy}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	late, longest := 0, time.Duration(0)
 	for _, since := range d.asked {
-		if waited := time.Since(since); waited > queueLate {
+		if waited := time.Since(since); waited > registry.Late {
 			late++
 			longest = max(longest, waited)
 		}
@@ -150,7 +170,8 @@ func (d *argoCD) health() agentapi.Component {
 	return c
 }
 
-func (d *argoCD) refine(run map[agentapi.Kind]link.Executor) {
+// Refine says what Argo CD, or the agent beside it, cannot do.
+func (d *ArgoCD) Refine(run map[agentapi.Kind]link.Executor) {
 	for kind, beside := range map[agentapi.Kind]func(any, error, string) (any, error){agentapi.KindDiff: diffBeside, agentapi.KindPreview: previewBeside} {
 		plain := run[kind]
 		run[kind] = func(ctx context.Context, cmd agentapi.Command) (any, error) {

@@ -1,4 +1,4 @@
-package agent
+package beside
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -16,8 +17,8 @@ import (
 	"github.com/slipway-gitops/slipway/internal/agent/registry"
 )
 
-// shadowReport is the report of an agent that writes nothing. It is the same as long as nothing changes.
-type shadowReport struct {
+// Report is the report of an agent that writes nothing. It is the same as long as nothing changes.
+type Report struct {
 	Summary      shadowSummary `json:"summary"`
 	Helm         *helmChoice   `json:"helm,omitempty"` // renders charts whose source names none
 	Applications []shadowApp   `json:"applications"`
@@ -54,9 +55,9 @@ type shadowWords struct {
 	Status  string `json:"status"`
 }
 
-// report puts together what is known.
-func (s *shadow) report() shadowReport {
-	out := shadowReport{Applications: []shadowApp{}, Helm: s.helm.choice.Load()}
+// Report puts together what is known.
+func (s *Shadow) Report() Report {
+	out := Report{Applications: []shadowApp{}, Helm: s.helm.choice.Load()}
 	s.registry.Each(func(id registry.Name, app *v1alpha1.Application) {
 		one := shadowApp{
 			Namespace: id.Namespace, Name: id.Name,
@@ -109,17 +110,17 @@ func (s *shadowSummary) count(one shadowApp) {
 }
 
 // print is the report as JSON.
-func (s *shadow) print() ([]byte, error) {
-	raw, err := json.MarshalIndent(s.report(), "", "  ")
+func (s *Shadow) print() ([]byte, error) {
+	raw, err := json.MarshalIndent(s.Report(), "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("encode shadow report: %w", err)
 	}
 	return append(raw, '\n'), nil
 }
 
-// serveShadow answers GET /shadow.
-func (a *Agent) serveShadow(w http.ResponseWriter, _ *http.Request) {
-	raw, err := a.shadow.print()
+// Serve answers GET /shadow.
+func (s *Shadow) Serve(w http.ResponseWriter, _ *http.Request) {
+	raw, err := s.print()
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
@@ -131,9 +132,9 @@ func (a *Agent) serveShadow(w http.ResponseWriter, _ *http.Request) {
 // shadowPause is the time between two writes of the report file at least.
 const shadowPause = time.Second
 
-// keepShadowReport writes the report file whenever the report is another one. That it cannot be written at all is an error.
-func (a *Agent) keepShadowReport(ctx context.Context) error {
-	written, err := a.writeShadowReport("")
+// Keep writes the report file whenever the report is another one. That it cannot be written at all is an error.
+func (s *Shadow) Keep(ctx context.Context, file string, log *slog.Logger) error {
+	written, err := s.write(file, "")
 	if err != nil {
 		return err
 	}
@@ -148,12 +149,12 @@ func (a *Agent) keepShadowReport(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-a.shadow.changed:
+		case <-s.changed:
 		}
-		fresh, err := a.writeShadowReport(written)
+		fresh, err := s.write(file, written)
 		if err != nil {
-			a.log.Warn("shadow report not written", "err", err)
-			a.shadow.stir()
+			log.Warn("shadow report not written", "err", err)
+			s.stir()
 		} else {
 			written = fresh
 		}
@@ -161,14 +162,14 @@ func (a *Agent) keepShadowReport(ctx context.Context) error {
 	}
 }
 
-// writeShadowReport replaces the report file unless it holds the report already, and returns what it holds.
-func (a *Agent) writeShadowReport(written string) (string, error) {
-	raw, err := a.shadow.print()
+// write replaces the report file unless it holds the report already, and returns what it holds.
+func (s *Shadow) write(file, written string) (string, error) {
+	raw, err := s.print()
 	if err != nil || string(raw) == written {
 		return written, err
 	}
-	if err := replaceFile(a.cfg.ShadowReport, raw); err != nil {
-		return written, fmt.Errorf("write --shadow-report %s: %w: choose another file", a.cfg.ShadowReport, err)
+	if err := replaceFile(file, raw); err != nil {
+		return written, fmt.Errorf("write --shadow-report %s: %w: choose another file", file, err)
 	}
 	return string(raw), nil
 }

@@ -1,4 +1,4 @@
-package agent
+package beside
 
 import (
 	"bytes"
@@ -76,10 +76,10 @@ func TestShadowModeLetsReadsAndDryRunsThroughAndNothingElse(t *testing.T) {
 }
 
 // watched is a shadow with one Application.
-func watched(t *testing.T) (*shadow, *v1alpha1.Application) {
+func watched(t *testing.T) (*Shadow, *v1alpha1.Application) {
 	t.Helper()
 	r := registry.New("argocd", func(registry.Name) {}, func(*v1alpha1.Application) {})
-	s := newShadow(r, &helmDefault{})
+	s := NewShadow(r, &HelmDefault{})
 	app := &v1alpha1.Application{ObjectMeta: metav1.ObjectMeta{Namespace: "argocd", Name: "web", ResourceVersion: "1"}}
 	app.Status.Sync.Status, app.Status.Health.Status = v1alpha1.SyncStatusSynced, v1alpha1.HealthHealthy
 	r.Seen(app, nil)
@@ -108,7 +108,7 @@ func TestAnApplicationThatNeitherEngineCanCompareAgrees(t *testing.T) {
 		next.Status.Sync.Status, next.Status.Health.Status = c.sync, c.health
 		s.registry.Seen(next, nil)
 		s.put(registry.NameOf(app), findingOf(failed))
-		got := s.report()
+		got := s.Report()
 		if one := got.Applications[0]; one.Agrees != c.agrees || one.Error == "" || (got.Summary.Agree == 1) != c.agrees {
 			t.Errorf("%s: %+v, %+v", c.name, one, got.Summary)
 		}
@@ -119,7 +119,7 @@ func TestTheShadowReportSetsOurWordsBesideThoseOfTheStatus(t *testing.T) {
 	t.Parallel()
 	s, app := watched(t)
 	id := registry.NameOf(app)
-	if got := s.report(); got.Summary.Open != 1 || got.Applications[0].Note != "not compared yet" {
+	if got := s.Report(); got.Summary.Open != 1 || got.Applications[0].Note != "not compared yet" {
 		t.Errorf("before the first comparison: %+v", got)
 	}
 	res := engine.Result{
@@ -132,7 +132,7 @@ func TestTheShadowReportSetsOurWordsBesideThoseOfTheStatus(t *testing.T) {
 	if !s.put(id, findingOf(res)) || s.put(id, findingOf(res)) {
 		t.Error("the first time is news, the second is not")
 	}
-	got := s.report()
+	got := s.Report()
 	want := shadowSummary{Applications: 1, Disagree: 1, Objects: 1, WouldSync: 1}
 	if diff := cmp.Diff(want, got.Summary); diff != "" {
 		t.Error(diff)
@@ -149,21 +149,21 @@ func TestTheShadowReportSetsOurWordsBesideThoseOfTheStatus(t *testing.T) {
 	fresh.ResourceVersion, fresh.Status.Sync.Status = "2", v1alpha1.SyncStatusOutOfSync
 	s.registry.Seen(&fresh, nil)
 	<-s.changed
-	if one := s.report().Applications[0]; !one.Agrees {
+	if one := s.Report().Applications[0]; !one.Agrees {
 		t.Errorf("%+v", one)
 	}
 	res.Err = &engine.StageError{Stage: engine.StageRender, Err: io.ErrUnexpectedEOF}
 	s.put(id, findingOf(res))
-	if one := s.report().Applications[0]; one.Agrees || one.Error == "" || !s.failed(id) {
+	if one := s.Report().Applications[0]; one.Agrees || one.Error == "" || !s.Failed(id) {
 		t.Errorf("%+v", one)
 	}
 	fresh.ResourceVersion, fresh.Annotations = "3", map[string]string{v1alpha1.AnnotationSkipReconcile: "true"}
 	s.registry.Seen(&fresh, nil)
-	if got := s.report(); got.Summary.Open != 1 || !strings.HasPrefix(got.Applications[0].Note, "skipped") {
+	if got := s.Report(); got.Summary.Open != 1 || !strings.HasPrefix(got.Applications[0].Note, "skipped") {
 		t.Errorf("%+v", got)
 	}
 	s.registry.Removed(id)
-	if got := s.report(); len(got.Applications) != 0 {
+	if got := s.Report(); len(got.Applications) != 0 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -172,23 +172,22 @@ func TestTheReportFileIsReplacedWholeAndOnlyWhenItIsAnother(t *testing.T) {
 	t.Parallel()
 	s, app := watched(t)
 	file := filepath.Join(t.TempDir(), "report.json")
-	a := &Agent{shadow: s, cfg: Config{ShadowReport: file}}
-	written, err := a.writeShadowReport("")
+	written, err := s.write(file, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.writeShadowReport(written); err != nil || !missing(file) {
+	if _, err := s.write(file, written); err != nil || !missing(file) {
 		t.Errorf("the same was written again (%v)", err)
 	}
 	s.put(registry.NameOf(app), findingOf(engine.Result{Sync: v1alpha1.SyncStatusSynced}))
-	if _, err := a.writeShadowReport(written); err != nil {
+	if _, err := s.write(file, written); err != nil {
 		t.Fatal(err)
 	}
 	raw, err := os.ReadFile(file)
-	var report shadowReport
+	var report Report
 	if err != nil || json.Unmarshal(raw, &report) != nil || report.Applications[0].Sync.Slipway != "Synced" {
 		t.Errorf("%s (%v)", raw, err)
 	}
@@ -196,8 +195,8 @@ func TestTheReportFileIsReplacedWholeAndOnlyWhenItIsAnother(t *testing.T) {
 	if err != nil || len(left) != 1 {
 		t.Errorf("left behind: %v (%v)", left, err)
 	}
-	a.cfg.ShadowReport = filepath.Join(file, "nowhere")
-	if _, err := a.writeShadowReport(""); err == nil || !strings.Contains(err.Error(), "choose another file") {
+	file = filepath.Join(file, "nowhere")
+	if _, err := s.write(file, ""); err == nil || !strings.Contains(err.Error(), "choose another file") {
 		t.Errorf("%v", err)
 	}
 }

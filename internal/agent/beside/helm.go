@@ -1,8 +1,9 @@
-package agent
+package beside
 
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/place"
@@ -19,8 +21,8 @@ import (
 )
 
 const (
-	// helmAuto asks for the Helm of the Argo CD that is in the agent's namespace.
-	helmAuto = "auto"
+	// HelmAuto asks for the Helm of the Argo CD that is in the agent's namespace.
+	HelmAuto = "auto"
 	// selectRenderers finds what carries the version of an Argo CD, as its manifests, its chart and its operator label it.
 	selectRenderers = "app.kubernetes.io/part-of=argocd,app.kubernetes.io/component in (repo-server,application-controller)"
 	labelVersion    = "app.kubernetes.io/version"
@@ -33,11 +35,11 @@ type helmChoice struct {
 	ArgoCD  string `json:"argoCD,omitempty"` // version of the Argo CD that was found
 }
 
-// helmDefault decides once which Helm that is: were it to change while the agent runs, charts would change with no commit.
-type helmDefault struct{ choice atomic.Pointer[helmChoice] }
+// HelmDefault decides once which Helm that is: were it to change while the agent runs, charts would change with no commit.
+type HelmDefault struct{ choice atomic.Pointer[helmChoice] }
 
-// version is the default for a render.Pipeline.
-func (h *helmDefault) version() string {
+// Version is the default for a render.Pipeline.
+func (h *HelmDefault) Version() string {
 	if c := h.choice.Load(); c != nil {
 		return c.Version
 	}
@@ -46,7 +48,7 @@ func (h *helmDefault) version() string {
 
 // ignores returns why a source is rendered with another Helm than Argo CD renders it with, which ignores helm.version from 3.5
 // on; "" where it is not.
-func (h *helmDefault) ignores(app *v1alpha1.Application) string {
+func (h *HelmDefault) ignores(app *v1alpha1.Application) string {
 	c := h.choice.Load()
 	if c == nil || c.ArgoCD == "" || helmOf(c.ArgoCD) != render.HelmV4 {
 		return ""
@@ -59,26 +61,26 @@ func (h *helmDefault) ignores(app *v1alpha1.Application) string {
 	return ""
 }
 
-// chooseHelm decides which Helm renders charts whose source names none: that of --helm-version, else that of the Argo CD in
+// Choose decides which Helm renders charts whose source names none: that of --helm-version, else that of the Argo CD in
 // the agent's namespace, stopped or not, else Helm 3. It fails where the API server does.
-func (a *Agent) chooseHelm(ctx context.Context) error {
-	if a.helm.choice.Load() != nil {
+func (h *HelmDefault) Choose(ctx context.Context, flag string, config *rest.Config, namespace string, log *slog.Logger) error {
+	if h.choice.Load() != nil {
 		return nil
 	}
-	choice := &helmChoice{Version: a.cfg.HelmVersion, Because: "--helm-version"}
-	if choice.Version == "" || choice.Version == helmAuto {
-		client, err := dynamic.NewForConfig(a.cfg.REST)
+	choice := &helmChoice{Version: flag, Because: "--helm-version"}
+	if choice.Version == "" || choice.Version == HelmAuto {
+		client, err := dynamic.NewForConfig(config)
 		if err != nil {
 			return fmt.Errorf("make client: %w", err)
 		}
-		found, err := argoCDVersion(ctx, client, a.cfg.Namespace)
+		found, err := argoCDVersion(ctx, client, namespace)
 		if err != nil {
 			return fmt.Errorf("look for the version of Argo CD: %w", err)
 		}
 		choice = helmFor(found)
 	}
-	a.helm.choice.Store(choice)
-	a.log.Info("charts whose source has no helm.version are rendered", "helm", choice.Version, "because", choice.Because, "argo_cd", choice.ArgoCD)
+	h.choice.Store(choice)
+	log.Info("charts whose source has no helm.version are rendered", "helm", choice.Version, "because", choice.Because, "argo_cd", choice.ArgoCD)
 	return nil
 }
 

@@ -1,8 +1,7 @@
-package agent
+package beside
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -15,25 +14,26 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine"
 )
 
-// shadow is what an agent that writes nothing has found out: what it would do, beside what is done by whoever works on the
+// Shadow is what an agent that writes nothing has found out: what it would do, beside what is done by whoever works on the
 // Applications.
-type shadow struct {
+type Shadow struct {
 	registry *registry.Registry
-	helm     *helmDefault
+	helm     *HelmDefault
 	changed  chan struct{} // has something in it when the report may be another one
 
 	mu    sync.Mutex
 	found map[registry.Name]*finding
 }
 
-func newShadow(r *registry.Registry, helm *helmDefault) *shadow {
-	s := &shadow{registry: r, helm: helm, changed: make(chan struct{}, 1), found: map[registry.Name]*finding{}}
+// NewShadow keeps what comparisons find of the Applications of a registry.
+func NewShadow(r *registry.Registry, helm *HelmDefault) *Shadow {
+	s := &Shadow{registry: r, helm: helm, changed: make(chan struct{}, 1), found: map[registry.Name]*finding{}}
 	r.OnChange = s.stir
 	return s
 }
 
 // stir says that the report may be another one.
-func (s *shadow) stir() {
+func (s *Shadow) stir() {
 	select {
 	case s.changed <- struct{}{}:
 	default: // somebody has said so already
@@ -109,7 +109,7 @@ func findingOf(res engine.Result) *finding {
 }
 
 // put keeps what came of a comparison, and reports whether it is news.
-func (s *shadow) put(id registry.Name, f *finding) bool {
+func (s *Shadow) put(id registry.Name, f *finding) bool {
 	fresh, err := json.Marshal(f)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,8 +124,8 @@ func (s *shadow) put(id registry.Name, f *finding) bool {
 	return true
 }
 
-// drop forgets an Application.
-func (s *shadow) drop(id registry.Name) {
+// Drop forgets an Application.
+func (s *Shadow) Drop(id registry.Name) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.found, id)
@@ -133,14 +133,14 @@ func (s *shadow) drop(id registry.Name) {
 }
 
 // get returns what is known of an Application; nil for nothing.
-func (s *shadow) get(id registry.Name) *finding {
+func (s *Shadow) get(id registry.Name) *finding {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.found[id]
 }
 
-// failed reports whether the last comparison of an Application failed. Its status tells about somebody else's.
-func (s *shadow) failed(id registry.Name) bool {
+// Failed reports whether the last comparison of an Application failed. Its status tells about somebody else's.
+func (s *Shadow) Failed(id registry.Name) bool {
 	if s == nil {
 		return false
 	}
@@ -148,27 +148,11 @@ func (s *shadow) failed(id registry.Name) bool {
 	return f != nil && f.Error != ""
 }
 
-// lookOn is the turn of an Application in shadow mode.
-func (a *Agent) lookOn(ctx context.Context, log *slog.Logger, e registry.Entry, start time.Time) {
-	app := *e.App
-	app.Operation = nil // it is for whoever works on the Application
-	e.App = &app
-	id := registry.NameOf(&app)
-	if app.DeletionTimestamp != nil {
-		a.shadow.drop(id)
-		return
+// Compared takes in what came of a comparison, and says so where it is news.
+func (s *Shadow) Compared(log *slog.Logger, app *v1alpha1.Application, res engine.Result, took time.Duration) {
+	if f := findingOf(res); s.put(registry.NameOf(app), f) {
+		logFinding(log, app, f, took)
 	}
-	a.sources.Follow(id, e.App)
-	res := a.engine.Reconcile(ctx, a.request(e, start))
-	if ctx.Err() != nil {
-		return
-	}
-	a.metrics.reconciled(res)
-	f := findingOf(res)
-	if a.shadow.put(id, f) {
-		logFinding(log, e.App, f, time.Since(start))
-	}
-	a.followUp(id, e.App, res, a.heard.Load())
 }
 
 // logFinding says in one line what would be done, and what the status says.

@@ -1,4 +1,4 @@
-package agent
+package beside
 
 import (
 	"errors"
@@ -18,11 +18,13 @@ import (
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/agent/place"
+	"github.com/slipway-gitops/slipway/internal/agent/registry"
+	"github.com/slipway-gitops/slipway/internal/agent/report"
 )
 
 func TestBesideArgoCDNothingButItsResourcesAndOurObjectsIsWritten(t *testing.T) {
 	t.Parallel()
-	d := newArgoCD(&Agent{cfg: Config{Namespace: "argocd"}, log: slog.New(slog.DiscardHandler)})
+	d := NewArgoCD(Config{Namespace: "argocd", Log: slog.New(slog.DiscardHandler)})
 	const argo = "/apis/argoproj.io/v1alpha1/namespaces/"
 	for _, c := range []struct {
 		method, path string
@@ -55,7 +57,7 @@ func TestBesideArgoCDNothingButItsResourcesAndOurObjectsIsWritten(t *testing.T) 
 			passed = true
 			return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
 		})
-		resp, err := d.guard(c.home)(next).RoundTrip(httptest.NewRequest(c.method, "https://cluster"+c.path, strings.NewReader("{}")))
+		resp, err := d.Guard(c.home)(next).RoundTrip(httptest.NewRequest(c.method, "https://cluster"+c.path, strings.NewReader("{}")))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +70,7 @@ func TestBesideArgoCDNothingButItsResourcesAndOurObjectsIsWritten(t *testing.T) 
 
 func TestAnArgoCDThatTakesNothingUpIsNotHealthy(t *testing.T) {
 	t.Parallel()
-	d := newArgoCD(&Agent{})
+	d := NewArgoCD(alone())
 	app := func(change func(*v1alpha1.Application)) *v1alpha1.Application {
 		a := &v1alpha1.Application{ObjectMeta: metav1.ObjectMeta{Namespace: "argocd", Name: "web"}}
 		change(a)
@@ -79,31 +81,31 @@ func TestAnArgoCDThatTakesNothingUpIsNotHealthy(t *testing.T) {
 		a.Operation = &v1alpha1.Operation{}
 		a.Status.OperationState = &v1alpha1.OperationState{Phase: v1alpha1.OperationRunning}
 	})
-	d.moved(nil, asked)
-	if d.health().Status != agentapi.ComponentHealthy {
+	d.Moved(nil, asked)
+	if d.Health().Status != agentapi.ComponentHealthy {
 		t.Error("it had no time")
 	}
 	late := func() {
 		for id := range d.asked {
-			d.asked[id] = time.Now().Add(-2 * queueLate)
+			d.asked[id] = time.Now().Add(-2 * registry.Late)
 		}
 	}
 	late()
-	if c := d.health(); c.Status != agentapi.ComponentDegraded || !strings.Contains(c.Message, "1 applications") {
+	if c := d.Health(); c.Status != agentapi.ComponentDegraded || !strings.Contains(c.Message, "1 applications") {
 		t.Errorf("%+v", c)
 	}
-	d.moved(asked, taken)
-	if d.health().Status != agentapi.ComponentHealthy {
+	d.Moved(asked, taken)
+	if d.Health().Status != agentapi.ComponentHealthy {
 		t.Error("it has taken the operation up")
 	}
 	refreshing := app(func(a *v1alpha1.Application) { a.Annotations = map[string]string{v1alpha1.AnnotationRefresh: "hard"} })
-	d.moved(taken, refreshing)
+	d.Moved(taken, refreshing)
 	late()
-	if d.health().Status != agentapi.ComponentDegraded {
+	if d.Health().Status != agentapi.ComponentDegraded {
 		t.Error("the refresh waits")
 	}
-	d.moved(refreshing, nil)
-	if d.health().Status != agentapi.ComponentHealthy {
+	d.Moved(refreshing, nil)
+	if d.Health().Status != agentapi.ComponentHealthy {
 		t.Error("the application is gone")
 	}
 }
@@ -152,4 +154,9 @@ func TestAComparisonBesideArgoCDSaysWhichRightsTheAgentLacks(t *testing.T) {
 			}
 		})
 	}
+}
+
+// alone is an agent that tells nobody.
+func alone() Config {
+	return Config{Linked: func() *report.Source { return nil }, Ledger: func() *report.Ledger { return nil }}
 }

@@ -1,4 +1,4 @@
-package agent
+package beside
 
 import (
 	"encoding/json"
@@ -76,10 +76,10 @@ func TestHelmIsThatOfTheArgoCDInTheNamespace(t *testing.T) {
 				_ = json.NewEncoder(w).Encode(answer)
 			}))
 			t.Cleanup(server.Close)
-			a := &Agent{cfg: Config{Namespace: "argocd", HelmVersion: tc.flag, REST: &rest.Config{Host: server.URL}}, log: slog.New(slog.DiscardHandler)}
-			err := a.chooseHelm(t.Context())
+			helm, config, log := &HelmDefault{}, &rest.Config{Host: server.URL}, slog.New(slog.DiscardHandler)
+			err := helm.Choose(t.Context(), tc.flag, config, "argocd", log)
 			if tc.want == "" {
-				if err == nil || a.helm.choice.Load() != nil {
+				if err == nil || helm.choice.Load() != nil {
 					t.Errorf("chosen although the API server failed (error %v)", err)
 				}
 				return
@@ -87,13 +87,12 @@ func TestHelmIsThatOfTheArgoCDInTheNamespace(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := a.helm.choice.Load(); a.helm.version() != tc.want || got.ArgoCD != tc.argoCD || got.Because == "" {
+			if got := helm.choice.Load(); helm.Version() != tc.want || got.ArgoCD != tc.argoCD || got.Because == "" {
 				t.Errorf("got %+v, want %s of %q", got, tc.want, tc.argoCD)
 			}
 			// What is found later does not count: charts must not change with no commit.
-			a.cfg.HelmVersion = "v9"
-			if err := a.chooseHelm(t.Context()); err != nil || a.helm.version() != tc.want {
-				t.Errorf("a second look chose %s (error %v)", a.helm.version(), err)
+			if err := helm.Choose(t.Context(), "v9", config, "argocd", log); err != nil || helm.Version() != tc.want {
+				t.Errorf("a second look chose %s (error %v)", helm.Version(), err)
 			}
 		})
 	}
@@ -113,7 +112,7 @@ func TestShadowReportNamesTheHelm(t *testing.T) {
 		"v3.5.1": {"v4", "helm.version is v3, which Argo CD v3.5.1 ignores: it renders with Helm 4; set v4 to render alike"},
 	} {
 		s.helm.choice.Store(helmFor(argoCD))
-		got := s.report()
+		got := s.Report()
 		if got.Helm == nil || got.Helm.Version != want.version || got.Helm.ArgoCD != argoCD {
 			t.Errorf("%s: the report has %+v", argoCD, got.Helm)
 		}

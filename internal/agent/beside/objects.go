@@ -1,4 +1,4 @@
-package agent
+package beside
 
 import (
 	"slices"
@@ -85,16 +85,17 @@ func (d deployedIn) Owned(app string) []live.Record {
 	return out
 }
 
-func (d *argoCD) objects(key string, _ *live.Cluster) instance.Objects {
+// Objects are those that statuses name.
+func (d *ArgoCD) Objects(key string, _ *live.Cluster) instance.Objects {
 	return deployedIn{&d.deployed, key}
 }
 
-// works reports that no Application has its turns here.
-func (d *argoCD) works(registry.Name) bool { return false }
+// Works reports that no Application has its turns here.
+func (d *ArgoCD) Works(registry.Name) bool { return false }
 
 // place notes what an Application has, and where.
-func (d *argoCD) place(old, fresh *v1alpha1.Application) {
-	instances := d.agent.linked.Reporter()
+func (d *ArgoCD) place(old, fresh *v1alpha1.Application) {
+	instances := d.Linked().Reporter()
 	if instances == nil {
 		return // nobody is told
 	}
@@ -102,9 +103,9 @@ func (d *argoCD) place(old, fresh *v1alpha1.Application) {
 	if app == nil {
 		app = old
 	}
-	called, now := object.InstanceName(app.Namespace, app.Name, d.agent.cfg.Namespace), owned{}
+	called, now := object.InstanceName(app.Namespace, app.Name, d.Namespace), owned{}
 	if fresh != nil {
-		if key, err := d.agent.clusters.KeyOf(app.Spec.Project, app.Spec.Destination); err == nil { // else the status says why
+		if key, err := d.Clusters().KeyOf(app.Spec.Project, app.Spec.Destination); err == nil { // else the status says why
 			now.cluster = key
 			for _, r := range app.Status.Resources {
 				now.keys = append(now.keys, object.Key{Group: r.Group, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name})
