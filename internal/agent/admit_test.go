@@ -17,7 +17,7 @@ import (
 // Those who are called and do not come must not keep their places from those parked behind them.
 func TestThoseParkedBehindOthersThatDoNotComeHaveTheirTurns(t *testing.T) {
 	t.Parallel()
-	a := &Agent{queue: registry.NewQueue(nil), shards: shard.New(shard.Config{
+	a := &turner{queue: registry.NewQueue(nil), shards: shard.New(shard.Config{
 		N: 2, Times: shard.TimesOf(0), Log: slog.New(slog.DiscardHandler), Taken: func(context.Context, []int) error { return nil }, Begun: func([]int) {},
 	})}
 	a.turns = registry.NewTurns(4, a.queue, a.shards.Away)

@@ -92,44 +92,37 @@ type Config struct {
 	Log     *slog.Logger
 }
 
-// Agent is one agent process. Make it with New and call Run once.
-type Agent struct {
-	cfg         Config
-	log         *slog.Logger
-	driver      driver
-	apps        *registry.Client
-	registry    *registry.Registry
-	queue       *registry.Queue
-	turns       *registry.Turns
-	engine      *engine.Engine
+// grounds are where Applications are deployed to and from, and what settings say about that.
+type grounds struct {
 	clusters    *place.Clusters
-	sources     *place.Sources
 	settings    *place.Settings
 	differences *place.Differences
 	projects    *place.Projects
-	metrics     *metrics
-	traces      *traces       // nil where nobody asked for them
-	shards      *shard.Shards // nil where one replica works on all
-	pushes      *pushes       // nil likewise
-	others      *others
-	helm        beside.HelmDefault
-	shadow      *beside.Shadow // nil unless nothing is to be written
-	link        *link.Link     // nil without a server
-	linked      *report.Source
-	trees       *kin.Watcher   // nil without a server
-	ledger      *report.Ledger // nil without a server
-	deleters    verb.Deleters
-	receiver    *webhook.Receiver
 	git         *git.Client
 	pool        *gitsource.Pool
 	renderer    *memo.Memo
 	children    *worker.Renderer
-	ctx         context.Context // of Run: what callbacks start ends with it
-	background  sync.WaitGroup
-	ready       chan struct{} // closed when this agent leads and has seen all Applications
-	disk        *disk
-	waits       atomic.Pointer[string] // why it has not begun, where it waits for the API server; nil otherwise
-	heard       atomic.Uint64          // grows when something changed that Applications may have failed without
+}
+
+// Agent is one agent process. Make it with New and call Run once.
+type Agent struct {
+	turner
+	grounds
+	cfg        Config
+	driver     driver
+	pushes     *pushes // nil where one replica works on all
+	others     *others
+	helm       beside.HelmDefault
+	link       *link.Link // nil without a server
+	linked     *report.Source
+	trees      *kin.Watcher // nil without a server
+	deleters   verb.Deleters
+	receiver   *webhook.Receiver
+	ctx        context.Context // of Run: what callbacks start ends with it
+	background sync.WaitGroup
+	ready      chan struct{} // closed when this agent leads and has seen all Applications
+	disk       *disk
+	waits      atomic.Pointer[string] // why it has not begun, where it waits for the API server; nil otherwise
 }
 
 // New puts an agent together. Nothing runs and nothing is asked of the cluster yet.
@@ -143,8 +136,8 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 	cfg.REST = rest.CopyConfig(cfg.REST)
 	cfg.REST.QPS, cfg.REST.Burst = -1, -1
 	a := &Agent{
-		cfg: cfg, log: cfg.Log, ready: make(chan struct{}),
-		traces: newTraces(cfg.Tracer), disk: &disk{dir: cfg.Data},
+		cfg: cfg, ready: make(chan struct{}), disk: &disk{dir: cfg.Data},
+		turner: turner{namespace: cfg.Namespace, log: cfg.Log, traces: newTraces(cfg.Tracer)},
 	}
 	a.queue = registry.NewQueue(func(id registry.Name) string { return a.registry.ProjectOf(id) })
 	a.turns = registry.NewTurns(cfg.Workers, a.queue, func(id registry.Name, end func()) func() { return a.shards.Away(id, end) })
@@ -250,7 +243,7 @@ func (a *Agent) Run(ctx context.Context) error {
 // reconcileAll is what an agent does that shares the Applications with nobody.
 func (a *Agent) reconcileAll(ctx context.Context) error {
 	if a.shadow == nil {
-		if err := a.leader().AwaitShards(ctx); err != nil || ctx.Err() != nil {
+		if err := a.cfg.leader().AwaitShards(ctx); err != nil || ctx.Err() != nil {
 			return err
 		}
 	}

@@ -24,7 +24,7 @@ func TestWhatWaitsForATimeIsLookedAtAgainWhenTheClockWasSet(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			a := &Agent{queue: registry.NewQueue(nil), log: slog.New(slog.DiscardHandler)}
+			a := &turner{queue: registry.NewQueue(nil), log: slog.New(slog.DiscardHandler)}
 			a.registry = registry.New("argocd", func(registry.Name) {}, func(*v1alpha1.Application) {})
 			defer a.queue.Close()
 			app := &v1alpha1.Application{}
@@ -47,7 +47,7 @@ func TestWhatWaitsForATimeIsLookedAtAgainWhenTheClockWasSet(t *testing.T) {
 
 func TestTheWaitBeforeAnAttemptIsToldToTheEngine(t *testing.T) {
 	t.Parallel()
-	a, now := &Agent{}, time.Now()
+	a, now := &turner{}, time.Now()
 	app := &v1alpha1.Application{}
 	for _, c := range []struct {
 		due  time.Time

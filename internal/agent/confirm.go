@@ -14,7 +14,7 @@ var errNotStored = errors.New("the stored status does not say it yet")
 
 // confirm writes how far an operation is where the stored status does not tell enough, and returns once it does. app is
 // what the status was last written to: the report at the end builds on it.
-func (a *Agent) confirm(app **v1alpha1.Application) func(
+func (a *turner) confirm(app **v1alpha1.Application) func(
 	context.Context, func(*v1alpha1.OperationState) bool, func() v1alpha1.OperationState,
 ) error {
 	id := registry.NameOf(*app)

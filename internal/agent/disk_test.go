@@ -13,7 +13,7 @@ import (
 
 // leading is an agent that leads and has seen everything.
 func leading(data string) *Agent {
-	a := &Agent{ready: make(chan struct{}), disk: &disk{dir: data}, log: slog.New(slog.DiscardHandler)}
+	a := &Agent{ready: make(chan struct{}), disk: &disk{dir: data}, turner: turner{log: slog.New(slog.DiscardHandler)}}
 	close(a.ready)
 	return a
 }

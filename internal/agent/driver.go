@@ -89,7 +89,7 @@ func (o *ownEngine) Prepare(ctx context.Context) error {
 	if err := o.agent.helm.Choose(ctx, o.agent.cfg.HelmVersion, o.agent.cfg.REST, o.agent.cfg.Namespace, o.agent.log); err != nil {
 		return err
 	}
-	return o.agent.install(ctx)
+	return o.agent.cfg.install(ctx)
 }
 
 func (o *ownEngine) Alone(ctx context.Context, g *errgroup.Group) error {

@@ -17,7 +17,7 @@ import (
 
 // setFinalizers replaces the finalizers of an Application, unless somebody else has changed them meanwhile. The next turn
 // builds on the answer: it may come before the watch tells.
-func (a *Agent) setFinalizers(ctx context.Context, app *v1alpha1.Application, finalizers []string) error {
+func (a *turner) setFinalizers(ctx context.Context, app *v1alpha1.Application, finalizers []string) error {
 	var have any // null stands for none
 	if len(app.Finalizers) > 0 {
 		have = app.Finalizers
@@ -45,7 +45,7 @@ func (a *Agent) setFinalizers(ctx context.Context, app *v1alpha1.Application, fi
 }
 
 // dropFinalizers takes finalizers off an Application.
-func (a *Agent) dropFinalizers(ctx context.Context, app *v1alpha1.Application, gone ...string) error {
+func (a *turner) dropFinalizers(ctx context.Context, app *v1alpha1.Application, gone ...string) error {
 	rest := make([]string, 0, len(app.Finalizers))
 	for _, f := range app.Finalizers {
 		if !slices.Contains(gone, f) {
@@ -65,7 +65,7 @@ func hookFinalizers(phase v1alpha1.HookType) []string {
 
 // keepForHooks sees to it that an Application with hooks for its deletion is not gone before they have run, and is not
 // kept when it has none any more.
-func (a *Agent) keepForHooks(ctx context.Context, log *slog.Logger, app *v1alpha1.Application, res engine.Result) {
+func (a *turner) keepForHooks(ctx context.Context, log *slog.Logger, app *v1alpha1.Application, res engine.Result) {
 	if res.Err != nil {
 		return
 	}
@@ -90,7 +90,7 @@ func (a *Agent) keepForHooks(ctx context.Context, log *slog.Logger, app *v1alpha
 }
 
 // deletionHooks runs the hooks of one phase of a deletion, if the Application waits for them.
-func (a *Agent) deletionHooks(ctx context.Context, e registry.Entry, req engine.Request, phase v1alpha1.HookType) (done bool, err error) {
+func (a *turner) deletionHooks(ctx context.Context, e registry.Entry, req engine.Request, phase v1alpha1.HookType) (done bool, err error) {
 	finalizers := hookFinalizers(phase)
 	if !slices.ContainsFunc(e.App.Finalizers, func(f string) bool { return slices.Contains(finalizers, f) }) {
 		return true, nil

@@ -24,8 +24,8 @@ const (
 	cascades                = v1alpha1.FinalizerResources
 )
 
-// patched notes the JSON patches that an Agent sends, and answers with code.
-func patched(t *testing.T, code int) (a *Agent, patches *[]string) {
+// patched notes the JSON patches that a turner sends, and answers with code.
+func patched(t *testing.T, code int) (a *turner, patches *[]string) {
 	t.Helper()
 	patches = &[]string{}
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -47,7 +47,7 @@ func patched(t *testing.T, code int) (a *Agent, patches *[]string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a = &Agent{apps: apps, queue: registry.NewQueue(nil), registry: registry.New("argocd", func(registry.Name) {}, func(*v1alpha1.Application) {})}
+	a = &turner{apps: apps, queue: registry.NewQueue(nil), registry: registry.New("argocd", func(registry.Name) {}, func(*v1alpha1.Application) {})}
 	t.Cleanup(a.queue.Close)
 	return a, patches
 }

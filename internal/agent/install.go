@@ -27,12 +27,12 @@ import (
 func hashOf(b []byte) uint64 { return xxhash.Sum64(b) }
 
 // install makes what the agent works with: the namespace, the definitions of its resources, and the default project.
-func (a *Agent) install(ctx context.Context) error {
-	client, err := dynamic.NewForConfig(a.cfg.REST)
+func (c *Config) install(ctx context.Context) error {
+	client, err := dynamic.NewForConfig(c.REST)
 	if err != nil {
 		return fmt.Errorf("make client: %w", err)
 	}
-	if !a.cfg.InstallCRDs || a.cfg.Shadow {
+	if !c.InstallCRDs || c.Shadow {
 		return nil
 	}
 	manifests, err := crd.Manifests()
@@ -40,16 +40,16 @@ func (a *Agent) install(ctx context.Context) error {
 		return err
 	}
 	for _, raw := range manifests {
-		if err := a.installCRD(ctx, client, raw); err != nil {
+		if err := c.installCRD(ctx, client, raw); err != nil {
 			return err
 		}
 	}
-	return a.installProject(ctx, client)
+	return c.installProject(ctx, client)
 }
 
 // installCRD applies one definition, unless one is there that is not ours (Argo CD's own, which may know more) or is
 // newer than ours.
-func (a *Agent) installCRD(ctx context.Context, client dynamic.Interface, raw []byte) error {
+func (c *Config) installCRD(ctx context.Context, client dynamic.Interface, raw []byte) error {
 	var obj map[string]any
 	if err := yaml.Unmarshal(raw, &obj); err != nil {
 		return fmt.Errorf("read resource definition: %w", err)
@@ -67,8 +67,8 @@ func (a *Agent) installCRD(ctx context.Context, client dynamic.Interface, raw []
 			if established(have) {
 				return nil
 			}
-			a.log.Info("waiting for a resource definition that is there to be established", "name", want.GetName())
-			return a.awaitCRD(ctx, in, want.GetName()) // another agent installed it a moment ago
+			c.Log.Info("waiting for a resource definition that is there to be established", "name", want.GetName())
+			return awaitCRD(ctx, in, want.GetName()) // another agent installed it a moment ago
 		}
 	}
 	body, err := json.Marshal(obj)
@@ -79,8 +79,8 @@ func (a *Agent) installCRD(ctx context.Context, client dynamic.Interface, raw []
 	if _, err := in.Patch(ctx, want.GetName(), types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: "slipway-agent", Force: &force}); err != nil {
 		return fmt.Errorf("install resource definition %s: %w", want.GetName(), err)
 	}
-	a.log.Info("resource definition installed", "name", want.GetName(), "version", crd.Version)
-	return a.awaitCRD(ctx, in, want.GetName())
+	c.Log.Info("resource definition installed", "name", want.GetName(), "version", crd.Version)
+	return awaitCRD(ctx, in, want.GetName())
 }
 
 // crdWatch is how long a watch of a definition lasts, in seconds. It begins with the definition as it is then, so that the
@@ -88,7 +88,7 @@ func (a *Agent) installCRD(ctx context.Context, client dynamic.Interface, raw []
 const crdWatch int64 = 10
 
 // awaitCRD waits until a definition is served; errWatchEnded says that this is to be called again.
-func (a *Agent) awaitCRD(ctx context.Context, in dynamic.ResourceInterface, name string) error {
+func awaitCRD(ctx context.Context, in dynamic.ResourceInterface, name string) error {
 	w, err := in.Watch(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name, TimeoutSeconds: new(crdWatch)})
 	if err != nil {
 		return fmt.Errorf("watch resource definition %s: %w", name, err)
@@ -111,8 +111,8 @@ func (a *Agent) awaitCRD(ctx context.Context, in dynamic.ResourceInterface, name
 
 func established(u *unstructured.Unstructured) bool {
 	conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
-	for _, c := range conditions {
-		if m, ok := c.(map[string]any); ok && m["type"] == "Established" && m["status"] == "True" {
+	for _, one := range conditions {
+		if m, ok := one.(map[string]any); ok && m["type"] == "Established" && m["status"] == "True" {
 			return true
 		}
 	}
@@ -120,12 +120,12 @@ func established(u *unstructured.Unstructured) bool {
 }
 
 // installProject makes the default project, which allows everything, when there is none.
-func (a *Agent) installProject(ctx context.Context, client dynamic.Interface) error {
-	in := client.Resource(v1alpha1.Resource(v1alpha1.ResourceAppProjects)).Namespace(a.cfg.Namespace)
+func (c *Config) installProject(ctx context.Context, client dynamic.Interface) error {
+	in := client.Resource(v1alpha1.Resource(v1alpha1.ResourceAppProjects)).Namespace(c.Namespace)
 	everything := []any{map[string]any{"group": "*", "kind": "*"}}
 	project := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": v1alpha1.GroupVersion().String(), "kind": v1alpha1.KindAppProject,
-		"metadata": map[string]any{"name": v1alpha1.DefaultProject, "namespace": a.cfg.Namespace},
+		"metadata": map[string]any{"name": v1alpha1.DefaultProject, "namespace": c.Namespace},
 		"spec": map[string]any{
 			"sourceRepos":              []any{"*"},
 			"destinations":             []any{map[string]any{"server": "*", "namespace": "*"}},
@@ -141,7 +141,7 @@ func (a *Agent) installProject(ctx context.Context, client dynamic.Interface) er
 		return !unserved(last), nil
 	})
 	if err = cmp.Or(last, err); err != nil {
-		return fmt.Errorf("create the default AppProject in %s: %w", a.cfg.Namespace, err)
+		return fmt.Errorf("create the default AppProject in %s: %w", c.Namespace, err)
 	}
 	return nil
 }
@@ -164,20 +164,20 @@ func unserved(err error) bool {
 }
 
 // ensureNamespace makes the agent's own namespace, which its lease lives in.
-func (a *Agent) ensureNamespace(ctx context.Context) error {
-	client, err := dynamic.NewForConfig(a.cfg.REST)
+func (c *Config) ensureNamespace(ctx context.Context) error {
+	client, err := dynamic.NewForConfig(c.REST)
 	if err != nil {
 		return fmt.Errorf("make client: %w", err)
 	}
 	ns := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": a.cfg.Namespace},
+		"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": c.Namespace},
 	}}
 	in := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"})
-	if _, err := in.Get(ctx, a.cfg.Namespace, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+	if _, err := in.Get(ctx, c.Namespace, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		return nil // an agent that may not read namespaces has one already
 	}
 	if _, err := in.Create(ctx, ns, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("create namespace %s: %w", a.cfg.Namespace, err)
+		return fmt.Errorf("create namespace %s: %w", c.Namespace, err)
 	}
 	return nil
 }

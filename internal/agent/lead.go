@@ -15,8 +15,8 @@ import (
 )
 
 // leader is this agent as one that leads.
-func (a *Agent) leader() *shard.Leader {
-	return &shard.Leader{REST: a.cfg.REST, Namespace: a.cfg.Namespace, Identity: a.cfg.Identity, Labels: a.leaseLabels(), Times: shard.TimesOf(a.cfg.LeaseDuration), Log: a.log}
+func (c *Config) leader() *shard.Leader {
+	return &shard.Leader{REST: c.REST, Namespace: c.Namespace, Identity: c.Identity, Labels: c.leaseLabels(), Times: shard.TimesOf(c.LeaseDuration), Log: c.Log}
 }
 
 // lead runs f while this agent leads, once the API server answers.
@@ -30,18 +30,18 @@ func (a *Agent) lead(ctx context.Context, f func(context.Context) error) error {
 	if a.cfg.Shadow {
 		return f(ctx) // a lease is written, and whoever writes nothing is in nobody's way
 	}
-	if err := a.persist(ctx, namespaceMade, a.ensureNamespace); err != nil {
+	if err := a.persist(ctx, namespaceMade, a.cfg.ensureNamespace); err != nil {
 		return err
 	}
-	return a.leader().Lead(ctx, f)
+	return a.cfg.leader().Lead(ctx, f)
 }
 
 // leaseLabels tell other agents on the cluster that objects of this one have more in their mark than a name.
-func (a *Agent) leaseLabels() map[string]string {
-	if a.cfg.Installation == "" {
+func (c *Config) leaseLabels() map[string]string {
+	if c.Installation == "" {
 		return map[string]string{labelInstallation: ""} // there may have been one
 	}
-	return map[string]string{labelInstallation: strconv.FormatUint(hashOf([]byte(a.cfg.Installation)), 16)}
+	return map[string]string{labelInstallation: strconv.FormatUint(hashOf([]byte(c.Installation)), 16)}
 }
 
 // awaitServer waits until the API server answers. The election would find that out too, but asks only now and then.

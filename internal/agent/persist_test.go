@@ -55,7 +55,7 @@ func TestWhatPasses(t *testing.T) {
 func TestPersistWaitsLongerEachTimeAndSaysWhy(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		a := &Agent{log: slog.New(slog.DiscardHandler), ready: make(chan struct{})}
+		a := &Agent{turner: turner{log: slog.New(slog.DiscardHandler)}, ready: make(chan struct{})}
 		var tries []time.Time
 		err := a.persist(t.Context(), clusterPrepared, func(context.Context) error {
 			if tries = append(tries, time.Now()); len(tries) == 9 {
@@ -83,7 +83,7 @@ func TestPersistWaitsLongerEachTimeAndSaysWhy(t *testing.T) {
 func TestPersistEndsWithItsContextAndForWhatNeedsSomebody(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		a := &Agent{log: slog.New(slog.DiscardHandler)}
+		a := &Agent{turner: turner{log: slog.New(slog.DiscardHandler)}}
 		denied := apierrors.NewForbidden(schema.GroupResource{}, "x", errors.New("no"))
 		if err := a.persist(t.Context(), clusterPrepared, func(context.Context) error { return denied }); !errors.Is(err, denied) {
 			t.Errorf("got %v, want that it is forbidden", err)

@@ -20,7 +20,7 @@ import (
 )
 
 // remove deletes the objects of an Application that is being deleted, and then lets it go.
-func (a *Agent) remove(ctx context.Context, log *slog.Logger, e registry.Entry) {
+func (a *turner) remove(ctx context.Context, log *slog.Logger, e registry.Entry) {
 	id := registry.NameOf(e.App)
 	if err := a.removeStep(ctx, log, e); err != nil {
 		log.Warn("deletion is held up", "err", err)
@@ -30,7 +30,7 @@ func (a *Agent) remove(ctx context.Context, log *slog.Logger, e registry.Entry) 
 }
 
 // removeStep does the next thing of a deletion: hooks before it, objects, hooks after it.
-func (a *Agent) removeStep(ctx context.Context, log *slog.Logger, e registry.Entry) error {
+func (a *turner) removeStep(ctx context.Context, log *slog.Logger, e registry.Entry) error {
 	req := a.request(e, time.Now())
 	if done, err := a.deletionHooks(ctx, e, req, v1alpha1.HookPreDelete); err != nil || !done {
 		return err
@@ -70,7 +70,7 @@ func pauseFor(err error, n int) time.Duration {
 
 // reportDeletion says on the Application why it is still there, and which objects stay when it is gone. What a person is to
 // confirm is marked in the list of its objects.
-func (a *Agent) reportDeletion(ctx context.Context, log *slog.Logger, app *v1alpha1.Application, cause error, kept []guard.Kept) {
+func (a *turner) reportDeletion(ctx context.Context, log *slog.Logger, app *v1alpha1.Application, cause error, kept []guard.Kept) {
 	var fresh []v1alpha1.ApplicationCondition
 	next := app.Status
 	if cause != nil {

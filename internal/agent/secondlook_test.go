@@ -345,11 +345,11 @@ func (u *unwatched) Watch(_ context.Context, o metav1.ListOptions) (watch.Interf
 func TestADefinitionOfWhichTheEventWasLostIsFoundByTheNextWatch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		a := &Agent{log: slog.New(slog.DiscardHandler)}
+		a := &Agent{turner: turner{log: slog.New(slog.DiscardHandler)}}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		u := &unwatched{deaf: 2}
-		err := a.persist(ctx, clusterPrepared, func(ctx context.Context) error { return a.awaitCRD(ctx, u, "ships.example.com") })
+		err := a.persist(ctx, clusterPrepared, func(ctx context.Context) error { return awaitCRD(ctx, u, "ships.example.com") })
 		if err != nil || ctx.Err() != nil || len(u.asks) != 3 {
 			t.Errorf("%v after watches of %s, %v", err, fmt.Sprint(u.asks), ctx.Err())
 		}

@@ -14,7 +14,7 @@ import (
 
 // settles reports whether the result of a turn waits to be told, and sees to it that it is told in time: when the
 // Application is not Progressing any more, when something failed or somebody asked, or when the window is over.
-func (a *Agent) settles(id registry.Name, e registry.Entry, res engine.Result, now time.Time) bool {
+func (a *turner) settles(id registry.Name, e registry.Entry, res engine.Result, now time.Time) bool {
 	if res.Err != nil || res.Retry > 0 || e.App.Annotations[v1alpha1.AnnotationRefresh] != "" {
 		return false
 	}

@@ -66,7 +66,7 @@ func TestWordsAboutAnOperationAreAsFarApartAsTheyAreDear(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			a := &Agent{queue: registry.NewQueue(nil), registry: registry.New("argocd", func(registry.Name) {}, func(*v1alpha1.Application) {})}
+			a := &turner{queue: registry.NewQueue(nil), registry: registry.New("argocd", func(registry.Name) {}, func(*v1alpha1.Application) {})}
 			defer a.queue.Close()
 			app := &v1alpha1.Application{}
 			app.Namespace, app.Name, app.ResourceVersion = "argocd", "web", "1"

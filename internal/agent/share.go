@@ -39,7 +39,7 @@ func (a *Agent) reconcileShare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := a.persist(ctx, namespaceMade, a.ensureNamespace); err != nil {
+	if err := a.persist(ctx, namespaceMade, a.cfg.ensureNamespace); err != nil {
 		return err
 	}
 	return a.reconcile(ctx)

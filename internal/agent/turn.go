@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
@@ -15,15 +16,36 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
+	"github.com/slipway-gitops/slipway/internal/agent/beside"
+	"github.com/slipway-gitops/slipway/internal/agent/place"
 	"github.com/slipway-gitops/slipway/internal/agent/registry"
+	"github.com/slipway-gitops/slipway/internal/agent/report"
 	"github.com/slipway-gitops/slipway/internal/agent/shard"
 	"github.com/slipway-gitops/slipway/internal/agent/status"
 	"github.com/slipway-gitops/slipway/internal/engine"
 	"github.com/slipway-gitops/slipway/internal/engine/decide"
 )
 
+// turner gives Applications their turns, and writes what came of them.
+type turner struct {
+	namespace string // of the agent
+	log       *slog.Logger
+	apps      *registry.Client
+	registry  *registry.Registry
+	queue     *registry.Queue
+	turns     *registry.Turns
+	engine    *engine.Engine
+	sources   *place.Sources
+	metrics   *metrics
+	traces    *traces        // nil where nobody asked for them
+	shards    *shard.Shards  // nil where one replica works on all
+	shadow    *beside.Shadow // nil unless nothing is to be written
+	ledger    *report.Ledger // nil without a server
+	heard     atomic.Uint64  // grows when something changed that Applications may have failed without
+}
+
 // work gives Applications their turns until the queue closes.
-func (a *Agent) work(ctx context.Context) {
+func (a *turner) work(ctx context.Context) {
 	var turns sync.WaitGroup
 	defer turns.Wait()
 	for {
@@ -42,7 +64,7 @@ func (a *Agent) work(ctx context.Context) {
 }
 
 // gated gives an Application its turn if its destination has a place for it.
-func (a *Agent) gated(ctx context.Context, id registry.Name) {
+func (a *turner) gated(ctx context.Context, id registry.Name) {
 	ctx, s, leave, ok := a.admit(ctx, id)
 	if !ok {
 		return
@@ -54,7 +76,7 @@ func (a *Agent) gated(ctx context.Context, id registry.Name) {
 
 // admit finds out whether an Application may have its turn now: it is there, of this replica's shards, and its destination
 // has a place for it, which the caller gives back. leave ends the turn, also in its shard.
-func (a *Agent) admit(ctx context.Context, id registry.Name) (_ context.Context, s *registry.Seat, leave func(), ok bool) {
+func (a *turner) admit(ctx context.Context, id registry.Name) (_ context.Context, s *registry.Seat, leave func(), ok bool) {
 	defer a.turns.Pass(id)
 	app, ok := a.registry.Get(id)
 	if !ok {
@@ -74,7 +96,7 @@ func (a *Agent) admit(ctx context.Context, id registry.Name) (_ context.Context,
 }
 
 // turn reconciles one Application and writes what came of it. A crash in it is an error of that Application alone.
-func (a *Agent) turn(ctx context.Context, id registry.Name) {
+func (a *turner) turn(ctx context.Context, id registry.Name) {
 	e, ok := a.registry.Take(id)
 	if !ok || ctx.Err() != nil || e.App.Annotations[v1alpha1.AnnotationSkipReconcile] == "true" {
 		return
@@ -150,7 +172,7 @@ const (
 	longestPause = 3 * time.Minute
 )
 
-func (a *Agent) request(e registry.Entry, now time.Time) engine.Request {
+func (a *turner) request(e registry.Entry, now time.Time) engine.Request {
 	refresh := e.App.Annotations[v1alpha1.AnnotationRefresh]
 	req := engine.Request{
 		App: registry.View(e.App, e.Unreported), Unknown: e.Unknown, Since: e.Asked.Since, Hard: refresh == string(v1alpha1.RefreshHard),
@@ -167,8 +189,8 @@ func (a *Agent) request(e registry.Entry, now time.Time) engine.Request {
 
 // followUp sees to it that what can change by time alone is looked at in time. Repositories tell of revisions, live
 // objects of changes, definitions of kinds; the pause after an error is for everything that tells nothing. heard is the
-// count of Agent.heard when the turn began.
-func (a *Agent) followUp(id registry.Name, app *v1alpha1.Application, res engine.Result, heard uint64) {
+// count of turner.heard when the turn began.
+func (a *turner) followUp(id registry.Name, app *v1alpha1.Application, res engine.Result, heard uint64) {
 	a.registry.Timed(id, res.Wake > 0 || res.Retry > 0 || status.UnderWay(res.Operation))
 	if res.Wake > 0 {
 		a.queue.AddAfter(id, res.Wake)
@@ -193,7 +215,7 @@ func (a *Agent) followUp(id registry.Name, app *v1alpha1.Application, res engine
 
 // clockSet looks again at all that waits for a time, since the clock was set: what was decided by the clock as it was then may
 // be wrong, and so is how long it waits.
-func (a *Agent) clockSet(ahead time.Duration) {
+func (a *turner) clockSet(ahead time.Duration) {
 	waiting := a.registry.Waiting()
 	a.log.Warn("the clock of this machine was set", "ahead_by", ahead.Round(time.Millisecond).String(), "applications_that_wait", len(waiting))
 	for _, id := range waiting {
@@ -218,7 +240,7 @@ const (
 
 // progress writes how far a long operation is. app is what the status was last written to, at the time told: the report
 // at the end builds on it.
-func (a *Agent) progress(
+func (a *turner) progress(
 	ctx context.Context, log *slog.Logger, app **v1alpha1.Application, start, told time.Time,
 ) func(func() v1alpha1.OperationState) {
 	id := registry.NameOf(*app)
@@ -249,9 +271,9 @@ func (a *Agent) progress(
 }
 
 // report writes the status, once, and only when something visible changed. seen is app with what is untold of it.
-func (a *Agent) report(ctx context.Context, app, seen *v1alpha1.Application, res engine.Result) error {
+func (a *turner) report(ctx context.Context, app, seen *v1alpha1.Application, res engine.Result) error {
 	now := time.Now()
-	next := status.Next(seen, res, now, a.cfg.Namespace)
+	next := status.Next(seen, res, now, a.namespace)
 	// A revision that changed nothing for this Application is not worth a write of its own: in a repository of 2,000
 	// applications each commit would cost 2,000. It goes along with the next write, or when somebody asks.
 	if next.Sync.Revision != app.Status.Sync.Revision || !slices.Equal(next.Sync.Revisions, app.Status.Sync.Revisions) {
@@ -289,7 +311,7 @@ func annotated(patch []byte, name string, value any) ([]byte, error) {
 
 // write patches an Application and takes the answer in, so that the next turn builds on it and the watch's echo of
 // it is no news.
-func (a *Agent) write(ctx context.Context, app *v1alpha1.Application, patch []byte) error {
+func (a *turner) write(ctx context.Context, app *v1alpha1.Application, patch []byte) error {
 	start := time.Now()
 	id := registry.NameOf(app)
 	a.traces.writes(ctx, id) // first: the watch can be quicker than the answer
@@ -358,7 +380,7 @@ func initiator(op *v1alpha1.OperationState) string {
 }
 
 // dropPin ends a rollback that Git has moved past.
-func (a *Agent) dropPin(ctx context.Context, log *slog.Logger, app *v1alpha1.Application, res engine.Result) {
+func (a *turner) dropPin(ctx context.Context, log *slog.Logger, app *v1alpha1.Application, res engine.Result) {
 	if res.Unpinned == nil {
 		return
 	}
@@ -376,7 +398,7 @@ func (a *Agent) dropPin(ctx context.Context, log *slog.Logger, app *v1alpha1.App
 
 // fell reports whether the Lease that a turn goes by may be another's. If it still is this agent's, as after the clock on the
 // wall was set, the Application has another turn.
-func (a *Agent) fell(turn context.Context, id registry.Name) bool {
+func (a *turner) fell(turn context.Context, id registry.Name) bool {
 	if !shard.Lost(turn) {
 		return false
 	}
@@ -385,7 +407,7 @@ func (a *Agent) fell(turn context.Context, id registry.Name) bool {
 }
 
 // lookOn is the turn of an Application in shadow mode.
-func (a *Agent) lookOn(ctx context.Context, log *slog.Logger, e registry.Entry, start time.Time) {
+func (a *turner) lookOn(ctx context.Context, log *slog.Logger, e registry.Entry, start time.Time) {
 	app := *e.App
 	app.Operation = nil // it is for whoever works on the Application
 	e.App = &app

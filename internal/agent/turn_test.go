@@ -24,7 +24,7 @@ func resting() *v1alpha1.Application {
 func restful(t *testing.T, app *v1alpha1.Application) (*Agent, registry.Name) {
 	t.Helper()
 	app.Name, app.Namespace, app.ResourceVersion = "web", "argocd", "1"
-	a := &Agent{queue: registry.NewQueue(nil)}
+	a := &Agent{turner: turner{queue: registry.NewQueue(nil)}}
 	t.Cleanup(a.queue.Close)
 	a.registry = registry.New("argocd", func(registry.Name) {}, func(*v1alpha1.Application) {})
 	a.registry.Seen(app, nil)
