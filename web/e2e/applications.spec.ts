@@ -81,7 +81,7 @@ test("an environment is made, and deleted again", async ({ page }) => {
   await page.getByRole("button", { name: "New environment" }).first().click();
   await page.getByRole("textbox", { name: "Name", exact: true }).fill("list-spec");
   await page.getByRole("combobox", { name: "Type" }).selectOption("Production");
-  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("button", { name: "Create environment" }).click();
   const row = page.getByRole("row").filter({ hasText: "list-spec" });
   await expect(row).toContainText("Production");
   await row.getByRole("button", { name: "Delete list-spec" }).click();

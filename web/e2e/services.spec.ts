@@ -49,7 +49,7 @@ test("environments and a service are made by the pages", async ({ page }) => {
     await form.getByLabel("Name", { exact: true }).fill(name);
     await form.getByLabel("Type").selectOption(type);
     await form.getByLabel("Region").fill(region);
-    await form.getByRole("button", { name: "Save" }).click();
+    await form.getByRole("button", { name: "Create environment" }).click();
     await expect(form).toHaveCount(0);
     await expect(table.getByRole("row", { name: new RegExp(name) })).toContainText(
       type === "Production" ? "Production" : "Pre-production",
@@ -60,11 +60,13 @@ test("environments and a service are made by the pages", async ({ page }) => {
   await page.goto("/services");
   await page.getByRole("button", { name: "New service" }).first().click();
   await form.getByLabel("Name", { exact: true }).fill("Not a name");
-  await expect(form.getByRole("button", { name: "Save" })).toBeDisabled();
+  await form.getByRole("button", { name: "Create service" }).click();
+  await expect(form.getByLabel("Name", { exact: true })).toBeFocused();
+  await expect(form.locator("input:invalid")).toHaveCount(1);
   await expectAccessible(page);
   await form.getByLabel("Name", { exact: true }).fill(service);
-  await form.getByLabel("What it is for").fill("takes the money");
-  await form.getByRole("button", { name: "Save" }).click();
+  await form.getByLabel("Description").fill("takes the money");
+  await form.getByRole("button", { name: "Create service" }).click();
   await expect(page).toHaveURL(new RegExp(`/services/${id(service)}$`));
   await expect(page.getByRole("heading", { level: 1, name: service })).toBeVisible();
   await expect(page.getByText("takes the money")).toBeVisible();

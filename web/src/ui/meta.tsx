@@ -92,7 +92,7 @@ export function MetaFields({
           onChange={(scope) => onChange({ scope })}
         />
       )}
-      <Field label="Name for people" error={wrong("displayName")}>
+      <Field label="Display name" error={wrong("displayName")}>
         <Input
           value={meta.displayName}
           disabled={disabled}

@@ -4,8 +4,12 @@ import { type Part, usePart } from "@/lib/part";
 import { Page, Tabs } from "@/ui/page";
 import { NoPermission } from "@/ui/states";
 import { Can } from "./can";
-import { Groups, ServiceAccounts, Users } from "./people";
-import { Bindings, ResourceGroups, Roles } from "./rights";
+import { Bindings } from "./bindings";
+import { Groups } from "./groups";
+import { ResourceGroups } from "./resource-groups";
+import { Roles } from "./roles";
+import { ServiceAccounts } from "./service-accounts";
+import { Users } from "./users";
 
 interface Tab extends Part {
   label: string;

@@ -29,3 +29,7 @@ export const bindings: Kind<Binding> = {
   one: "binding",
   many: "bindings",
 };
+
+// builtIn says why what comes with the server cannot be changed; undefined for all else.
+export const builtIn = (value: { builtIn?: boolean }): string | undefined =>
+  value.builtIn ? "It comes with the server and cannot be changed: make another one." : undefined;

@@ -173,7 +173,7 @@ function Save({
         >
           <Input value={name} autoComplete="off" onChange={(e) => setName(e.target.value)} />
         </Field>
-        <Field label="What it is for">
+        <Field label="Description">
           <Input value={description} maxLength={1000} onChange={(e) => setDescription(e.target.value)} />
         </Field>
         <Checkbox

@@ -3,27 +3,12 @@ import { organizations } from "@/lib/kinds";
 import { described, named, updated } from "@/ui/columns";
 import { Entities } from "@/ui/entities";
 import { EntityForm, type FormProps } from "@/ui/entity-form";
-import { metaBody, MetaFields, useMeta } from "@/ui/meta";
+import { useMeta } from "@/ui/meta";
 
 type Organization = Schemas["Organization"];
 
 function Form(form: FormProps<Organization>) {
-  const { value, readOnly } = form;
-  const [meta, setMeta] = useMeta(value);
-  return (
-    <EntityForm of={form} kind={organizations} body={() => metaBody(meta)}>
-      {(wrong) => (
-        <MetaFields
-          meta={meta}
-          onChange={setMeta}
-          there={Boolean(value)}
-          wrong={wrong}
-          scoped={false}
-          disabled={Boolean(readOnly)}
-        />
-      )}
-    </EntityForm>
-  );
+  return <EntityForm of={form} kind={organizations} meta={useMeta(form.value)} scoped={false} />;
 }
 
 export function Organizations() {

@@ -7,7 +7,7 @@ import { described, named, updated } from "@/ui/columns";
 import { Entities } from "@/ui/entities";
 import { EntityForm, type FormProps } from "@/ui/entity-form";
 import { Field, Select } from "@/ui/field";
-import { metaBody, MetaFields, useMeta } from "@/ui/meta";
+import { useMeta } from "@/ui/meta";
 import type { Column } from "@/ui/table";
 
 type Project = Schemas["Project"];
@@ -20,12 +20,12 @@ const columns: Column<Project>[] = [
 ];
 
 function Form(form: FormProps<Project>) {
-  const { value, readOnly } = form;
-  const [meta, setMeta] = useMeta(value);
+  const { value } = form;
+  const meta = useMeta(value);
   const [organization, setOrganization] = useState(value?.organization ?? "");
   const all = useAll(organizations);
   return (
-    <EntityForm of={form} kind={projects} body={() => ({ ...metaBody(meta), organization })}>
+    <EntityForm of={form} kind={projects} meta={meta} metaLast scoped={false} body={() => ({ organization })}>
       {(wrong) => (
         <>
           <Field label="Organization" hint="It never changes." error={wrong("organization")}>
@@ -45,14 +45,6 @@ function Form(form: FormProps<Project>) {
                 ))}
             </Select>
           </Field>
-          <MetaFields
-            meta={meta}
-            onChange={setMeta}
-            there={Boolean(value)}
-            wrong={wrong}
-            scoped={false}
-            disabled={Boolean(readOnly)}
-          />
         </>
       )}
     </EntityForm>

@@ -9,7 +9,7 @@ import { described, named, scoped } from "@/ui/columns";
 import { Entities } from "@/ui/entities";
 import { EntityForm, type FormProps } from "@/ui/entity-form";
 import { Field, Input, Select, Textarea } from "@/ui/field";
-import { metaBody, MetaFields, useMeta } from "@/ui/meta";
+import { useMeta } from "@/ui/meta";
 import { ErrorNote } from "@/ui/states";
 import type { Column } from "@/ui/table";
 import { type Channel, channels, services } from "./kinds";
@@ -57,7 +57,8 @@ function Test({ channel, why }: { channel: string; why: string | undefined }) {
 
 function Form(form: FormProps<Channel>) {
   const { value, readOnly } = form;
-  const [meta, setMeta] = useMeta(value);
+  const meta = useMeta(value);
+  const [{ scope }] = meta;
   const [kind, setKind] = useState<string>(value?.kind ?? "slack");
   const [secret, setSecret] = useState(value?.secret ?? "");
   const [url, setURL] = useState(value?.url ?? "");
@@ -73,7 +74,6 @@ function Form(form: FormProps<Channel>) {
       throw new InputError("The address of the webhook is none: write https://HOST/PATH.");
     }
     return {
-      ...metaBody(meta),
       kind,
       secret: secret.trim(),
       ...(kind === "webhook" ? { url: url.trim() } : {}),
@@ -81,7 +81,7 @@ function Form(form: FormProps<Channel>) {
     };
   };
   return (
-    <EntityForm of={form} kind={channels} body={body}>
+    <EntityForm of={form} kind={channels} meta={meta} metaLast body={body}>
       {(wrong) => (
         <>
           <Field label="Sends to" error={wrong("kind")}>
@@ -95,7 +95,7 @@ function Form(form: FormProps<Channel>) {
           </Field>
           <Field
             label="Name of the secret"
-            hint={`Its file is ${meta.scope}.${secret || "NAME"} in the directory of the server's --notify-secrets. It holds: ${service?.secret ?? ""} The server never shows or stores it.`}
+            hint={`Its file is ${scope}.${secret || "NAME"} in the directory of the server's --notify-secrets. It holds: ${service?.secret ?? ""} The server never shows or stores it.`}
             error={wrong("secret")}
           >
             <Input
@@ -129,7 +129,6 @@ function Form(form: FormProps<Channel>) {
               />
             </Field>
           )}
-          <MetaFields meta={meta} onChange={setMeta} there={Boolean(value)} wrong={wrong} disabled={off} />
           {value?.id && <Test channel={value.id} why={readOnly} />}
         </>
       )}

@@ -11,7 +11,7 @@ import { named, scoped } from "@/ui/columns";
 import { Entities } from "@/ui/entities";
 import { EntityForm, type FormProps } from "@/ui/entity-form";
 import { Checkbox, Field, Input, Select, Textarea } from "@/ui/field";
-import { metaBody, MetaFields, useMeta } from "@/ui/meta";
+import { metaBody, useMeta } from "@/ui/meta";
 import { ErrorNote } from "@/ui/states";
 import { Badge } from "@/ui/status";
 import type { Column } from "@/ui/table";
@@ -31,7 +31,7 @@ const columns: Column<Rule>[] = [
 ];
 
 function useRule(value: Rule | undefined) {
-  const [meta, setMeta] = useMeta(value);
+  const meta = useMeta(value);
   const [rule, set] = useState({
     events: (value?.events ?? ["sync.failed"]) as string[],
     channel: value?.channel ?? "",
@@ -45,7 +45,7 @@ function useRule(value: Rule | undefined) {
     text: value?.text ?? "",
     paused: Boolean(value?.paused),
   });
-  return { meta, setMeta, rule, change: (next: Partial<typeof rule>) => set((was) => ({ ...was, ...next })) };
+  return { meta, rule, change: (next: Partial<typeof rule>) => set((was) => ({ ...was, ...next })) };
 }
 
 function Preview({ body }: { body: () => unknown }) {
@@ -72,19 +72,20 @@ function Preview({ body }: { body: () => unknown }) {
 
 function Form(form: FormProps<Rule>) {
   const { value, readOnly } = form;
-  const { meta, setMeta, rule, change } = useRule(value);
-  const all = ids(useAll(channels).filter((c) => contains(c.scope || "account", meta.scope)));
+  const { meta, rule, change } = useRule(value);
+  const all = ids(useAll(channels).filter((c) => contains(c.scope || "account", meta[0].scope)));
   const serviceIds = ids(useAll(services));
   const environmentIds = ids(useAll(environments));
   const off = Boolean(readOnly);
   const has = (event: string) => rule.events.includes(event);
-  const body = () => ({ ...metaBody(meta), ...rule });
   return (
     <EntityForm
       of={form}
       kind={rules}
+      meta={meta}
+      metaLast
       why={rule.events.length === 0 ? "Choose at least one event." : undefined}
-      body={body}
+      body={() => rule}
     >
       {(wrong) => (
         <>
@@ -195,8 +196,7 @@ function Form(form: FormProps<Rule>) {
             disabled={off}
             onChange={(e) => change({ paused: e.target.checked })}
           />
-          <MetaFields meta={meta} onChange={setMeta} there={Boolean(value)} wrong={wrong} disabled={off} />
-          <Preview body={body} />
+          <Preview body={() => ({ ...metaBody(meta[0]), ...rule })} />
         </>
       )}
     </EntityForm>

@@ -1,103 +1,77 @@
-import { useMutation, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { X } from "lucide-react";
 import { useState } from "react";
 import { client, data, type Schemas } from "@/api/client";
-import { useChoices } from "@/lib/entity";
-import { agents } from "@/lib/kinds";
+import { create, update, useChoices } from "@/lib/entity";
+import { agents, environments } from "@/lib/kinds";
 import { useMissing, usePartly } from "@/lib/session";
-import { Button, IconButton } from "@/ui/button";
-import { Dialog } from "@/ui/dialog";
-import { Field, Input, Select, Textarea } from "@/ui/field";
+import { IconButton } from "@/ui/button";
+import { EntityForm } from "@/ui/entity-form";
+import { Field, Input, Select } from "@/ui/field";
 import { ErrorNote } from "@/ui/states";
+import { useMeta } from "@/ui/meta";
 import { toast } from "@/ui/toast";
 import { type Environment, reread } from "./data";
-import { nameHint, nameShape, scopeHint } from "./edit-service";
 
 type Cluster = Schemas["EnvironmentCluster"];
 
 const keyOf = (c: Cluster): string => `${c.agent} ${c.cluster}`;
 
 // EditEnvironment makes an environment, or changes one.
-export function EditEnvironment({ environment, onClose }: { environment?: Environment; onClose: () => void }) {
-  const [name, setName] = useState(environment?.name ?? "");
-  const [scope, setScope] = useState(environment?.scope ?? "account");
-  const [displayName, setDisplayName] = useState(environment?.displayName ?? "");
-  const [description, setDescription] = useState(environment?.description ?? "");
+export function EditEnvironment({
+  environment,
+  onClose,
+  onReload = () => undefined,
+}: {
+  environment?: Environment | undefined;
+  onClose: () => void;
+  // onReload reads it again, where somebody else changed it.
+  onReload?: () => void;
+}) {
   const [type, setType] = useState<"Production" | "PreProduction">(environment?.type ?? "PreProduction");
   const [region, setRegion] = useState(environment?.region ?? "");
   const [clusters, setClusters] = useState<Cluster[]>(environment?.clusters ?? []);
-  const bad = name !== "" && !nameShape.test(name);
-  const save = useMutation({
-    mutationFn: () => {
-      const body = { displayName, description, type, region, clusters };
-      return environment
-        ? data(
-            client.PUT("/api/v1/environments/{id}", {
-              params: { path: { id: environment.id ?? "" }, query: {} },
-              body: { ...environment, ...body },
-            }),
-          )
-        : data(client.POST("/api/v1/environments", { params: { query: {} }, body: { name, scope, ...body } }));
-    },
-    onSuccess: async (saved) => {
-      await reread();
-      toast(`The environment ${saved.name} is saved`);
-      onClose();
-    },
-  });
+  const form = {
+    value: environment,
+    onClose,
+    save: (body: unknown) =>
+      environment
+        ? update<Environment>(environments, environment.id ?? "", body)
+        : create<Environment>(environments, body),
+    readOnly: useMissing("environment_edit", environment?.scope),
+    onReload,
+    onDelete: undefined,
+    whyNotDelete: undefined,
+  };
   return (
-    <Dialog
-      open
-      onClose={onClose}
-      title={environment ? `Change ${environment.name}` : "New environment"}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" type="submit" form="environment" busy={save.isPending} disabled={name === "" || bad}>
-            Save
-          </Button>
-        </>
-      }
+    <EntityForm
+      of={form}
+      kind={environments}
+      meta={useMeta(environment)}
+      body={() => ({ type, region: region.trim(), clusters })}
+      onSaved={(saved) => {
+        void reread();
+        toast(`The environment ${saved.name} is saved`);
+        onClose();
+      }}
     >
-      <form
-        id="environment"
-        className="space-y-3"
-        onSubmit={(event) => {
-          event.preventDefault();
-          save.mutate();
-        }}
-      >
-        {!environment && (
-          <>
-            <Field label="Name" hint={nameHint} error={bad ? nameHint : undefined}>
-              <Input value={name} autoComplete="off" spellCheck={false} onChange={(e) => setName(e.target.value)} />
+      {(wrong) => (
+        <>
+          <div className="grid gap-3 sm:grid-cols-2">
+            <Field label="Type" error={wrong("type")}>
+              <Select value={type} onChange={(e) => setType(e.target.value as typeof type)}>
+                <option value="PreProduction">Pre-production</option>
+                <option value="Production">Production</option>
+              </Select>
             </Field>
-            <Field label="Scope" hint={scopeHint}>
-              <Input value={scope} autoComplete="off" spellCheck={false} onChange={(e) => setScope(e.target.value)} />
+            <Field label="Region" error={wrong("region")}>
+              <Input value={region} maxLength={63} onChange={(e) => setRegion(e.target.value)} />
             </Field>
-          </>
-        )}
-        <div className="grid gap-3 sm:grid-cols-2">
-          <Field label="Type">
-            <Select value={type} onChange={(e) => setType(e.target.value as typeof type)}>
-              <option value="PreProduction">Pre-production</option>
-              <option value="Production">Production</option>
-            </Select>
-          </Field>
-          <Field label="Region">
-            <Input value={region} maxLength={63} onChange={(e) => setRegion(e.target.value)} />
-          </Field>
-        </div>
-        <Clusters clusters={clusters} onChange={setClusters} />
-        <Field label="Name for people">
-          <Input value={displayName} maxLength={200} onChange={(e) => setDisplayName(e.target.value)} />
-        </Field>
-        <Field label="What it is for">
-          <Textarea value={description} maxLength={2000} onChange={(e) => setDescription(e.target.value)} />
-        </Field>
-        {save.error && <ErrorNote error={save.error} />}
-      </form>
-    </Dialog>
+          </div>
+          <Clusters clusters={clusters} onChange={setClusters} />
+        </>
+      )}
+    </EntityForm>
   );
 }
 

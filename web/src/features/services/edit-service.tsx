@@ -1,90 +1,48 @@
-import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { useState } from "react";
-import { client, data } from "@/api/client";
-import { Button } from "@/ui/button";
-import { Dialog } from "@/ui/dialog";
-import { Field, Input, Textarea } from "@/ui/field";
-import { ErrorNote } from "@/ui/states";
+import { create, update } from "@/lib/entity";
+import { services } from "@/lib/kinds";
+import { useMissing } from "@/lib/session";
+import { EntityForm } from "@/ui/entity-form";
+import { useMeta } from "@/ui/meta";
 import { toast } from "@/ui/toast";
 import { reread, type Service } from "./data";
 
-export const nameShape = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
-export const nameHint = "Lower-case letters, digits and inner hyphens, at most 63; it never changes";
-export const scopeHint = "account, org.<organization> or project.<organization>.<project>; it never changes";
-
 // EditService makes a service, or changes what is said of one.
-export function EditService({ service, onClose }: { service?: Service; onClose: () => void }) {
+export function EditService({
+  service,
+  onClose,
+  onReload = () => undefined,
+}: {
+  service?: Service | undefined;
+  onClose: () => void;
+  // onReload reads it again, where somebody else changed it.
+  onReload?: () => void;
+}) {
   const navigate = useNavigate();
-  const [name, setName] = useState(service?.name ?? "");
-  const [scope, setScope] = useState(service?.scope ?? "account");
-  const [displayName, setDisplayName] = useState(service?.displayName ?? "");
-  const [description, setDescription] = useState(service?.description ?? "");
-  const bad = name !== "" && !nameShape.test(name);
-  const save = useMutation({
-    mutationFn: () =>
-      service
-        ? data(
-            client.PUT("/api/v1/services/{id}", {
-              params: { path: { id: service.id ?? "" }, query: {} },
-              body: { ...service, displayName, description },
-            }),
-          )
-        : data(
-            client.POST("/api/v1/services", {
-              params: { query: {} },
-              body: { name, scope, displayName, description },
-            }),
-          ),
-    onSuccess: async (saved) => {
-      await reread();
-      toast(`The service ${saved.name} is saved`);
-      onClose();
-      if (!service && saved.id) {
-        await navigate({ to: "/services/$service", params: { service: saved.id } });
-      }
-    },
-  });
+  const form = {
+    value: service,
+    onClose,
+    save: (body: unknown) =>
+      service ? update<Service>(services, service.id ?? "", body) : create<Service>(services, body),
+    readOnly: useMissing("service_edit", service?.scope),
+    onReload,
+    onDelete: undefined,
+    whyNotDelete: undefined,
+  };
   return (
-    <Dialog
-      open
-      onClose={onClose}
-      title={service ? `Change ${service.name}` : "New service"}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" type="submit" form="service" busy={save.isPending} disabled={name === "" || bad}>
-            Save
-          </Button>
-        </>
-      }
-    >
-      <form
-        id="service"
-        className="space-y-3"
-        onSubmit={(event) => {
-          event.preventDefault();
-          save.mutate();
-        }}
-      >
-        {!service && (
-          <>
-            <Field label="Name" hint={nameHint} error={bad ? nameHint : undefined}>
-              <Input value={name} autoComplete="off" spellCheck={false} onChange={(e) => setName(e.target.value)} />
-            </Field>
-            <Field label="Scope" hint={scopeHint}>
-              <Input value={scope} autoComplete="off" spellCheck={false} onChange={(e) => setScope(e.target.value)} />
-            </Field>
-          </>
-        )}
-        <Field label="Name for people">
-          <Input value={displayName} maxLength={200} onChange={(e) => setDisplayName(e.target.value)} />
-        </Field>
-        <Field label="What it is for">
-          <Textarea value={description} maxLength={2000} onChange={(e) => setDescription(e.target.value)} />
-        </Field>
-        {save.error && <ErrorNote error={save.error} />}
-      </form>
-    </Dialog>
+    <EntityForm
+      of={form}
+      kind={services}
+      meta={useMeta(service)}
+      about="What runs in one or more environments."
+      onSaved={(saved) => {
+        void reread();
+        toast(`The service ${saved.name} is saved`);
+        onClose();
+        if (!service && saved.id) {
+          void navigate({ to: "/services/$service", params: { service: saved.id } });
+        }
+      }}
+    />
   );
 }

@@ -160,7 +160,11 @@ function List() {
         </Loaded>
       </Card>
       {editing !== null && (
-        <EditEnvironment {...(editing === "new" ? {} : { environment: editing })} onClose={() => setEditing(null)} />
+        <EditEnvironment
+          {...(editing === "new" ? {} : { environment: editing })}
+          onClose={() => setEditing(null)}
+          onReload={() => void reread().then(() => setEditing(null))}
+        />
       )}
       {deleting && <Delete environment={deleting} applications={totalOf(deleting)} onClose={() => setDeleting(null)} />}
     </Page>

@@ -1,21 +1,21 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
-import { client, data, type Schemas } from "@/api/client";
+import { client, data } from "@/api/client";
 import { plural, short } from "@/lib/format";
 import { useMissing } from "@/lib/session";
 import { Ago } from "@/ui/ago";
 import { Button } from "@/ui/button";
 import { Confirm } from "@/ui/confirm";
-import { ImageName } from "@/ui/image";
 import { Card, Page } from "@/ui/page";
 import { Empty, Loaded, Loading } from "@/ui/states";
 import { Badge, Status, StatusIcon } from "@/ui/status";
-import { Table } from "@/ui/table";
 import { toast } from "@/ui/toast";
 import { behind, placesOf } from "./columns";
 import { type Cell, matrixQuery, reread, type Row, type Service, useAlso } from "./data";
 import { EditService } from "./edit-service";
+import { Instances } from "./instances";
+import { History } from "./service-history";
 
 // ServicePage is one service: where it runs in which version, its pods, and what was deployed.
 export default function ServicePage() {
@@ -52,6 +52,7 @@ function Actions({ service, row }: { service: Service; row: Row | undefined }) {
   const navigate = useNavigate();
   const [editing, setEditing] = useState(false);
   const [deleting, setDeleting] = useState(false);
+  const [reads, setReads] = useState(0);
   const missing = useMissing("service_edit", service.scope);
   const missingDelete = useMissing("service_delete", service.scope);
   return (
@@ -67,7 +68,14 @@ function Actions({ service, row }: { service: Service; row: Row | undefined }) {
       <Button why={missingDelete} onClick={() => setDeleting(true)}>
         Delete
       </Button>
-      {editing && <EditService service={service} onClose={() => setEditing(false)} />}
+      {editing && (
+        <EditService
+          key={reads}
+          service={service}
+          onClose={() => setEditing(false)}
+          onReload={() => void reread().then(() => setReads(reads + 1))}
+        />
+      )}
       <Confirm
         open={deleting}
         onClose={() => setDeleting(false)}
@@ -187,145 +195,6 @@ function Place({ row, cell, name }: { row: Row; cell: Cell; name: string }) {
           );
         })}
       </ul>
-    </Card>
-  );
-}
-
-type Pod = Schemas["Instance"] & {
-  application: string;
-  environment: string;
-};
-
-function Instances({ service }: { service: string }) {
-  const query = useQuery({
-    queryKey: ["application", "instances", service],
-    queryFn: ({ signal }) =>
-      data(client.GET("/api/v1/instances", { params: { query: { service, limit: 200 } }, signal })),
-    refetchInterval: 10_000,
-  });
-  return (
-    <Card flush title="Pods">
-      <Loaded query={query} loading={<Loading rows={3} />}>
-        {(page) => {
-          const pods: Pod[] = (page.items ?? []).flatMap((i) =>
-            (i.instances ?? []).map((p) => ({ ...p, application: i.application, environment: i.environment ?? "" })),
-          );
-          return pods.length === 0 ? (
-            <p className="px-4 py-3 text-muted">Its applications have no pods.</p>
-          ) : (
-            <Table
-              label="Pods"
-              className="max-h-80"
-              rowHeight={34}
-              rows={pods}
-              rowKey={(p) => `${p.application} ${p.namespace}/${p.pod}`}
-              columns={[
-                {
-                  key: "pod",
-                  title: "Pod",
-                  width: "minmax(14rem, 1.5fr)",
-                  cell: (p) => <span title={p.pod}>{p.pod}</span>,
-                },
-                {
-                  key: "ready",
-                  title: "Ready",
-                  width: "7rem",
-                  cell: (p) => (
-                    <Status
-                      status={p.ready ? "Healthy" : "Progressing"}
-                      label={p.ready ? "Ready" : (p.phase ?? "Not ready")}
-                    />
-                  ),
-                },
-                {
-                  key: "environment",
-                  title: "Environment",
-                  width: "minmax(8rem, 1fr)",
-                  cell: (p) => p.environment.split(".").at(-1),
-                },
-                {
-                  key: "image",
-                  title: "Image",
-                  width: "minmax(12rem, 1.5fr)",
-                  cell: (p) => p.images?.[0] && <ImageName image={p.images[0]} title={p.images.join("\n")} />,
-                },
-                { key: "node", title: "Node", width: "minmax(7rem, 1fr)", cell: (p) => p.node },
-                { key: "started", title: "Started", width: "9.5rem", cell: (p) => <Ago at={p.startedAt} /> },
-              ]}
-            />
-          );
-        }}
-      </Loaded>
-    </Card>
-  );
-}
-
-function History({ service }: { service: string }) {
-  const query = useQuery({
-    queryKey: ["application", "ledger", service],
-    queryFn: ({ signal }) => data(client.GET("/api/v1/ledger", { params: { query: { service, limit: 50 } }, signal })),
-  });
-  return (
-    <Card
-      flush
-      title="History"
-      actions={
-        <Link to="/ledger" search={{ service } as never} className="text-sm text-accent hover:underline">
-          Ledger
-        </Link>
-      }
-    >
-      <Loaded query={query} loading={<Loading rows={3} />}>
-        {(page) =>
-          (page.items ?? []).length === 0 ? (
-            <p className="px-4 py-3 text-muted">No operation is known.</p>
-          ) : (
-            <Table
-              label="Operations"
-              className="max-h-96"
-              rowHeight={34}
-              rows={page.items ?? []}
-              rowKey={(e) => e.id}
-              columns={[
-                { key: "phase", title: "How it ended", width: "8rem", cell: (e) => <Status status={e.phase} /> },
-                { key: "action", title: "What", width: "6rem", cell: (e) => e.action },
-                {
-                  key: "application",
-                  title: "Application",
-                  width: "minmax(9rem, 1fr)",
-                  cell: (e) => (
-                    <Link
-                      to="/applications/$agent/$namespace/$name/history"
-                      params={{ agent: e.agent, namespace: e.namespace, name: e.name }}
-                      className="hover:underline"
-                    >
-                      {e.name}
-                    </Link>
-                  ),
-                },
-                {
-                  key: "environment",
-                  title: "Environment",
-                  width: "minmax(8rem, 1fr)",
-                  cell: (e) => e.environment?.split(".").at(-1),
-                },
-                {
-                  key: "revision",
-                  title: "Revision",
-                  width: "minmax(10rem, 1.5fr)",
-                  cell: (e) => (
-                    <span title={e.commit?.subject}>
-                      <code>{short(e.revision)}</code> {e.commit?.subject}
-                    </span>
-                  ),
-                },
-                { key: "by", title: "By", width: "8rem", cell: (e) => (e.automatic ? "automatic" : e.actor) },
-                { key: "at", title: "When", width: "9.5rem", cell: (e) => <Ago at={e.finishedAt} /> },
-              ]}
-            />
-          )
-        }
-      </Loaded>
     </Card>
   );
 }

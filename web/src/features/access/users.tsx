@@ -1,22 +1,19 @@
 import { useState } from "react";
 import { send } from "@/api/client";
-import { ids, useAll } from "@/lib/entity";
 import { Ago } from "@/ui/ago";
 import { Button } from "@/ui/button";
-import { Chips } from "@/ui/chips";
-import { described, named, scoped } from "@/ui/columns";
+import { named } from "@/ui/columns";
 import { Confirm } from "@/ui/confirm";
 import { Dialog } from "@/ui/dialog";
 import { Entities } from "@/ui/entities";
 import { EntityForm, type FormProps } from "@/ui/entity-form";
 import { Checkbox, Field, Input } from "@/ui/field";
-import { metaBody, MetaFields, useMeta } from "@/ui/meta";
+import { useMeta } from "@/ui/meta";
 import { Facts } from "@/ui/page";
 import { Secret } from "@/ui/secret";
 import { Badge } from "@/ui/status";
 import type { Column } from "@/ui/table";
-import { type Group, groups, type ServiceAccount, serviceAccounts, type User, users } from "./kinds";
-import { Tokens } from "@/ui/tokens";
+import { type User, users } from "./kinds";
 
 const userColumns: Column<User>[] = [
   named(),
@@ -48,25 +45,26 @@ const userColumns: Column<User>[] = [
 
 function UserForm(form: FormProps<User>) {
   const { value, onClose, readOnly } = form;
-  const [meta, setMeta] = useMeta(value);
+  const meta = useMeta(value);
   const [email, setEmail] = useState(value?.email ?? "");
   const [password, setPassword] = useState("");
   const [disabled, setDisabled] = useState(Boolean(value?.disabled));
   const [said, setSaid] = useState("");
   const [resetting, setResetting] = useState(false);
   const body = () => ({
-    ...metaBody(meta),
     email: email.trim(),
     disabled,
     ...(!value && password ? { password } : {}),
   });
   if (said) {
-    return <Said name={meta.name} password={said} onClose={onClose} />;
+    return <Said name={meta[0].name} password={said} onClose={onClose} />;
   }
   return (
     <EntityForm
       of={form}
       kind={users}
+      meta={meta}
+      scoped={false}
       body={body}
       onSaved={(saved: User & { password?: string }) => {
         if (saved.password) {
@@ -85,14 +83,6 @@ function UserForm(form: FormProps<User>) {
     >
       {(wrong) => (
         <>
-          <MetaFields
-            meta={meta}
-            onChange={setMeta}
-            there={Boolean(value)}
-            wrong={wrong}
-            scoped={false}
-            disabled={Boolean(readOnly)}
-          />
           <Field label="Mail" error={wrong("email")}>
             <Input type="email" value={email} disabled={Boolean(readOnly)} onChange={(e) => setEmail(e.target.value)} />
           </Field>
@@ -184,129 +174,6 @@ export function Users() {
       )}
     >
       People sign in as users. Those of an identity provider come by themselves.
-    </Entities>
-  );
-}
-
-const groupColumns: Column<Group>[] = [
-  named(),
-  scoped(),
-  { key: "members", title: "Members", width: "7rem", align: "right", cell: (g) => g.members?.length ?? 0 },
-  { key: "claim", title: "Claim", width: "minmax(8rem,1fr)", cell: (g) => g.claim },
-  described(),
-];
-
-function GroupForm(form: FormProps<Group>) {
-  const { value, readOnly } = form;
-  const [meta, setMeta] = useMeta(value);
-  const [members, setMembers] = useState(value?.members ?? []);
-  const [claim, setClaim] = useState(value?.claim ?? "");
-  const all = ids(useAll(users));
-  const body = () => ({ ...metaBody(meta), members, claim: claim.trim() });
-  return (
-    <EntityForm of={form} kind={groups} body={body}>
-      {(wrong) => (
-        <>
-          <MetaFields
-            meta={meta}
-            onChange={setMeta}
-            there={Boolean(value)}
-            wrong={wrong}
-            disabled={Boolean(readOnly)}
-          />
-          <Chips
-            label="Members"
-            hint="Names of users."
-            values={members}
-            onChange={setMembers}
-            options={all}
-            error={wrong("members")}
-            disabled={Boolean(readOnly)}
-          />
-          <Field
-            label="Claim of the identity provider"
-            hint="Who has this value in the group claim is a member as long as their session lasts."
-            error={wrong("claim")}
-          >
-            <Input value={claim} disabled={Boolean(readOnly)} onChange={(e) => setClaim(e.target.value)} />
-          </Field>
-        </>
-      )}
-    </EntityForm>
-  );
-}
-
-export function Groups() {
-  return (
-    <Entities
-      kind={groups}
-      columns={groupColumns}
-      Form={GroupForm}
-      warn={(g) => (
-        <p>
-          Its {g.members?.length ?? 0} members lose what they may do through {g.id}.
-        </p>
-      )}
-    >
-      Groups give several people the same rights: name members, or a group of the identity provider.
-    </Entities>
-  );
-}
-
-const accountColumns: Column<ServiceAccount>[] = [
-  named(),
-  scoped(),
-  {
-    key: "state",
-    title: "State",
-    width: "8rem",
-    cell: (a) => (a.disabled ? <Badge tone="bad">Disabled</Badge> : <Badge tone="ok">Active</Badge>),
-  },
-  described(),
-  { key: "created", title: "Created", width: "9.5rem", cell: (a) => <Ago at={a.createdAt} /> },
-];
-
-function AccountForm(form: FormProps<ServiceAccount>) {
-  const { value, readOnly } = form;
-  const [meta, setMeta] = useMeta(value);
-  const [disabled, setDisabled] = useState(Boolean(value?.disabled));
-  const body = () => ({ ...metaBody(meta), disabled });
-  return (
-    <EntityForm of={form} kind={serviceAccounts} body={body}>
-      {(wrong) => (
-        <>
-          <MetaFields
-            meta={meta}
-            onChange={setMeta}
-            there={Boolean(value)}
-            wrong={wrong}
-            disabled={Boolean(readOnly)}
-          />
-          {value && (
-            <Checkbox
-              label="Disabled"
-              hint="Its tokens are worth nothing as long as this is set."
-              checked={disabled}
-              disabled={Boolean(readOnly)}
-              onChange={(e) => setDisabled(e.target.checked)}
-            />
-          )}
-          {value?.id && <Tokens owner={{ type: "serviceaccount", id: value.id }} />}
-        </>
-      )}
-    </EntityForm>
-  );
-}
-
-export function ServiceAccounts() {
-  return (
-    <Entities
-      kind={serviceAccounts}
-      columns={accountColumns}
-      Form={AccountForm}
-      warn={(a) => <p>Its tokens end at once: programs that use {a.id} are refused.</p>}
-    >
-      Programs, such as a pipeline, use the API as a service account, with tokens of its own.
     </Entities>
   );
 }
