@@ -1,7 +1,6 @@
-import { useInfiniteQuery, useMutation, useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { client, data, type Schemas } from "@/api/client";
+import { client, data } from "@/api/client";
 import { cn } from "@/lib/cn";
 import { count, plural } from "@/lib/format";
 import { queryClient } from "@/lib/query";
@@ -12,53 +11,11 @@ import { Confirm } from "./confirm";
 import { Copy } from "./copy";
 import { Drawer } from "./dialog";
 import { Facts } from "./page";
-import { Empty, Loaded, Loading } from "./states";
-import { Status, toneFill, toneOf } from "./status";
-import { Table } from "./table";
+import { Loaded, Loading } from "./states";
+import { Status } from "./status";
 import { toast, toastError } from "./toast";
-
-type Job = Schemas["Job"];
-type Target = Schemas["JobTarget"];
-
-export const jobStates = ["done", "running", "waiting", "failed", "refused", "skipped"] as const;
-type State = (typeof jobStates)[number];
-
-const actions: Record<string, string> = {
-  sync: "Sync",
-  refresh: "Refresh",
-  "hard-refresh": "Hard refresh",
-  rollback: "Rollback",
-};
-
-// jobTitle is what a job does, in words.
-export const jobTitle = (job: Job): string =>
-  `${actions[job.request.action] ?? job.request.action} of ${plural(job.counts.total, "application")}`;
-
-// JobBar is how far a job is, as one bar.
-export function JobBar({ counts, className }: { counts: Schemas["JobCounts"]; className?: string }) {
-  const text = jobStates
-    .filter((s) => counts[s] > 0)
-    .map((s) => `${count(counts[s])} ${s}`)
-    .join(", ");
-  return (
-    <div
-      role="img"
-      aria-label={text || "nothing"}
-      title={text}
-      className={cn("flex h-2 overflow-hidden rounded-full bg-idle-soft", className)}
-    >
-      {jobStates
-        .filter((s) => s !== "waiting" && s !== "skipped" && counts[s] > 0)
-        .map((s) => (
-          <span
-            key={s}
-            className={cn(toneFill[toneOf(s)], "h-full transition-[width]")}
-            style={{ width: `${(counts[s] / Math.max(1, counts.total)) * 100}%` }}
-          />
-        ))}
-    </div>
-  );
-}
+import { type Job, type Target, jobStates, type State, actions, jobTitle, JobBar } from "./job-bar";
+import { Targets } from "./job-targets";
 
 // JobDrawer follows a job: how far it is, and what came of each application.
 export function JobDrawer({
@@ -155,79 +112,6 @@ function Choice({ on, onClick, children }: { on: boolean; onClick: () => void; c
     >
       {children}
     </Button>
-  );
-}
-
-function Targets({ job, state }: { job: string; state: State | "" }) {
-  const query = useInfiniteQuery({
-    queryKey: ["job", "targets", job, state],
-    initialPageParam: "",
-    queryFn: ({ pageParam, signal }) =>
-      data(
-        client.GET("/api/v1/jobs/{id}/targets", {
-          params: {
-            path: { id: job },
-            query: { limit: 200, ...(state ? { state } : {}), ...(pageParam ? { cursor: pageParam } : {}) },
-          },
-          signal,
-        }),
-      ),
-    getNextPageParam: (last) => last.nextCursor || undefined,
-  });
-  const rows = query.data?.pages.flatMap((p) => p.items ?? []) ?? [];
-  return (
-    <Loaded query={{ ...query, data: query.data }}>
-      {() =>
-        rows.length === 0 ? (
-          <Empty title="None in this state" filtered />
-        ) : (
-          <Table
-            label="Applications of the job"
-            className="max-h-none min-h-40 flex-1"
-            rowHeight={36}
-            rows={rows}
-            rowKey={(t) => `${t.place}`}
-            onEnd={() => query.hasNextPage && !query.isFetching && void query.fetchNextPage()}
-            columns={[
-              {
-                key: "application",
-                title: "Application",
-                width: "minmax(14rem, 1fr)",
-                cell: (t) => <AppOf target={t} />,
-              },
-              { key: "state", title: "State", width: "7rem", cell: (t) => <Status status={t.state} /> },
-              {
-                key: "took",
-                title: "Took",
-                width: "5.5rem",
-                align: "right",
-                cell: (t) => (known(t.startedAt) && known(t.finishedAt) ? between(t.startedAt, t.finishedAt) : ""),
-              },
-              {
-                key: "message",
-                title: "Message",
-                width: "minmax(14rem, 1.5fr)",
-                cell: (t) => <span title={t.message}>{t.message}</span>,
-              },
-            ]}
-          />
-        )
-      }
-    </Loaded>
-  );
-}
-
-function AppOf({ target }: { target: Target }) {
-  const [agent = "", namespace = "", name = ""] = target.application.split("/");
-  return (
-    <Link
-      to="/applications/$agent/$namespace/$name"
-      params={{ agent, namespace, name }}
-      title={target.application}
-      className="hover:text-accent hover:underline"
-    >
-      {name} <span className="text-muted">{agent}</span>
-    </Link>
   );
 }
 

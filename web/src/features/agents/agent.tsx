@@ -2,31 +2,25 @@ import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import { TriangleAlert } from "lucide-react";
 import type { ReactNode } from "react";
 import { useState } from "react";
-import { send } from "@/api/client";
-import { isBeside } from "@/lib/engine";
-import { create, remove, useEntity } from "@/lib/entity";
+import { useEntity } from "@/lib/entity";
 import { agents } from "@/lib/kinds";
-import { count, plural } from "@/lib/format";
+import { count } from "@/lib/format";
 import { useCommands } from "@/lib/palette";
-import { queryClient } from "@/lib/query";
-import { leave } from "@/lib/reread";
 import { useAddress } from "@/lib/navigate";
 import { one } from "@/lib/search";
 import { useMissing } from "@/lib/session";
-import { known } from "@/lib/time";
-import { Ago, Lasting } from "@/ui/ago";
+import { Ago } from "@/ui/ago";
 import { Button } from "@/ui/button";
-import { Confirm } from "@/ui/confirm";
-import { Copy } from "@/ui/copy";
 import { Menu } from "@/ui/menu";
-import { Card, Facts, Page } from "@/ui/page";
+import { Card, Page } from "@/ui/page";
 import { Failed, Loading } from "@/ui/states";
-import { Badge, Status } from "@/ui/status";
-import { toast } from "@/ui/toast";
-import { type Agent, connected, differs, heardEvery, stateOf, useApplications, useServerVersion } from "./data";
+import { Status } from "@/ui/status";
+import { type Agent, connected, differs, stateOf, useServerVersion } from "./data";
 import { Commands } from "./commands";
 import { EditAgent } from "./edit-agent";
 import { Mappings } from "./mappings";
+import { type Asked, Asks } from "./agent-asks";
+import { Now } from "./agent-now";
 
 export default function AgentPage() {
   const { agent: id = "" } = useParams({ strict: false });
@@ -42,8 +36,6 @@ export default function AgentPage() {
 }
 
 const disabled = (why: string | undefined) => (why ? { disabled: why } : {});
-
-type Asked = "rotate" | "revoke" | "delete" | "";
 
 function Shown({ agent, onReload }: { agent: Agent; onReload: () => Promise<unknown> }) {
   const id = agent.id ?? "";
@@ -180,143 +172,6 @@ function Warnings({ agent }: { agent: Agent }) {
           </Link>
         </Note>
       )}
-    </>
-  );
-}
-
-function Now({ agent }: { agent: Agent }) {
-  const apps = useApplications(agent.id ?? "");
-  // Events tell of all that is shown here but when it was heard last, and its lag.
-  useEntity(agents, agent.id, heardEvery(agent));
-  const status = agent.status;
-  const hosted = agent.hosted;
-  return (
-    <Facts
-      facts={[
-        [
-          "State",
-          <span key="s" className="inline-flex flex-wrap items-center gap-2">
-            <Status status={stateOf(agent)} />
-            {known(status?.since) && (
-              <span>
-                for <Lasting since={status.since} />
-              </span>
-            )}
-          </span>,
-        ],
-        ["Last seen", <Ago key="h" at={status?.lastHeartbeatAt} />],
-        [
-          "Lag",
-          status?.pending
-            ? `${plural(status.pending, "change")}, the oldest ${(status.lagSeconds ?? 0).toFixed(1)} s old`
-            : connected(agent)
-              ? "none: up to date"
-              : "unknown until the agent is back",
-        ],
-        [
-          "Applications",
-          apps.missing ?? (
-            <Link key="a" to="/applications" search={{ agent: agent.id }} className="text-accent hover:underline">
-              {apps.data ? count(apps.data.total) : "…"}
-            </Link>
-          ),
-        ],
-        ["Version", status?.version || "not known yet"],
-        ["Engine", isBeside(agent) ? "Argo CD" : "Slipway"],
-        ["Kubernetes", status?.kubernetes || "not known yet"],
-        ["Namespace", status?.namespace || hosted?.namespace || "not known yet"],
-        ["Access", agent.namespaced ? "its own namespace only" : "the whole cluster"],
-        ["Scope", agent.scope],
-        [
-          "ID",
-          <span key="i" className="inline-flex items-center gap-1">
-            <code className="break-all">{agent.id}</code>
-            <Copy text={agent.id ?? ""} label="Copy the ID" />
-          </span>,
-        ],
-        [
-          "Cluster",
-          <code key="c" className="break-all">
-            {status?.clusterUID || "not known yet"}
-          </code>,
-        ],
-        ["Registered", <Ago key="r" at={status?.registeredAt} />],
-        ...(hosted
-          ? ([
-              [
-                "Run by",
-                <span key="b">
-                  the server{hosted.server && ` on ${hosted.server}`}: <Badge>{hosted.state}</Badge> {hosted.message}
-                  {Boolean(hosted.restarts) && ` (${hosted.restarts} restarts)`}
-                </span>,
-              ],
-            ] as [ReactNode, ReactNode][])
-          : []),
-      ]}
-    />
-  );
-}
-
-function Asks({ agent, asked, onClose }: { agent: Agent; asked: Asked; onClose: () => void }) {
-  const id = agent.id ?? "";
-  const path = `${agents.path}/${encodeURIComponent(id)}`;
-  const apps = useApplications(asked === "delete" ? id : "");
-  const navigate = useNavigate();
-  const again = () => void queryClient.invalidateQueries({ queryKey: ["agent"] });
-  return (
-    <>
-      <Confirm
-        open={asked === "rotate"}
-        onClose={onClose}
-        title={`Rotate the keys of ${agent.name}`}
-        action="Rotate keys"
-        danger={false}
-        onConfirm={async () => {
-          await create({ path: `${path}/rotate` }, undefined);
-          toast(`${agent.name} was asked to make new keys.`);
-          again();
-        }}
-      >
-        <p>The agent makes a new key pair and goes on with it. Nothing is interrupted.</p>
-      </Confirm>
-      <Confirm
-        open={asked === "revoke"}
-        onClose={onClose}
-        title={`Revoke ${agent.name}`}
-        action={`Revoke ${agent.name}`}
-        typed={agent.name}
-        onConfirm={async () => {
-          await send("POST", `${path}/revoke`);
-          toast(`${agent.name} revoked.`);
-          again();
-        }}
-      >
-        <p>
-          Its key is worth nothing any more and its connection is cut at once. It goes on deploying what Git says,
-          unseen; with a new registration token it can come back.
-        </p>
-      </Confirm>
-      <Confirm
-        open={asked === "delete"}
-        onClose={onClose}
-        title={`Delete ${agent.name}`}
-        action={`Delete ${agent.name}`}
-        typed={agent.name}
-        onConfirm={async () => {
-          await leave(id, async () => {
-            await remove(agents, id);
-            toast(`${agent.name} deleted.`);
-            await navigate({ to: "/agents" });
-          });
-          again();
-        }}
-      >
-        <p>
-          The server forgets the agent and what it knows of it: {apps.data ? count(apps.data.total) : "its"}{" "}
-          applications, its clusters and repositories, and which Argo projects are mapped. What it deployed stays, and
-          so does the agent's own installation in the cluster. The ledger and the audit keep what was done.
-        </p>
-      </Confirm>
     </>
   );
 }

@@ -12,7 +12,7 @@ import { useMissing } from "@/lib/session";
 import { useNavigate } from "@tanstack/react-router";
 import { Ago } from "@/ui/ago";
 import { Button } from "@/ui/button";
-import { ScopeFilter, SearchBox } from "@/ui/entities";
+import { ScopeFilter, SearchBox } from "@/ui/list-filters";
 import { Page } from "@/ui/page";
 import { Empty, Loaded, NoneYet, NoPermission } from "@/ui/states";
 import { Badge, Status } from "@/ui/status";

@@ -1,57 +1,11 @@
-import { EllipsisVertical, RefreshCw, Star } from "lucide-react";
-import { memo, useState } from "react";
-import { awayWhy } from "@/lib/application";
+import { Star } from "lucide-react";
+import { memo } from "react";
 import { cn } from "@/lib/cn";
 import { repositoryName, short } from "@/lib/format";
-import { clock, coarse, exact, known, span, useNow } from "@/lib/time";
-import { Menu } from "@/ui/menu";
-import { Badge, Status, toneOf } from "@/ui/status";
+import { Status, toneOf } from "@/ui/status";
 import type { Application } from "./window";
-
-// Actions are what can be done with one application from its row.
-export interface Actions {
-  sync: (id: string) => void;
-  refresh: (id: string) => void;
-  open: (id: string) => void;
-  copy: (a: Application) => void;
-  star: (id: string) => void;
-}
-
-// A column of the table has cells of two lines, and can be sorted by each.
-interface Column {
-  key: string;
-  sorts: { title: string; by: string }[];
-  width: string;
-}
-
-export const columns: Column[] = [
-  {
-    key: "name",
-    sorts: [
-      { title: "Application", by: "name" },
-      { title: "project", by: "argoProject" },
-    ],
-    width: "minmax(12rem, 2fr)",
-  },
-  { key: "health", sorts: [{ title: "Health", by: "attention" }], width: "7.25rem" },
-  { key: "sync", sorts: [{ title: "Sync", by: "sync" }], width: "7rem" },
-  { key: "version", sorts: [{ title: "Service, version", by: "service" }], width: "minmax(7.5rem, 1fr)" },
-  {
-    key: "environment",
-    sorts: [
-      { title: "Environment", by: "environment" },
-      { title: "cluster", by: "destination" },
-    ],
-    width: "minmax(9.5rem, 1.2fr)",
-  },
-  { key: "source", sorts: [{ title: "Source", by: "repoURL" }], width: "minmax(8rem, 1.6fr)" },
-  { key: "last", sorts: [{ title: "Operation", by: "finishedAt" }], width: "6rem" },
-];
-
-export const template = `2.25rem ${columns.map((c) => c.width).join(" ")} 4rem`;
-
-// nameOf is an id without the scope that is before it: checkout of org.acme.checkout.
-export const nameOf = (id: string | undefined): string => id?.split(".").at(-1) ?? "";
+import { type Actions, nameOf, AppLink, Flags, Stale, Time, RowSync, RowMenu } from "./row-parts";
+import { columns, template } from "./row-columns";
 
 const Two = ({ one, two, title }: { one: React.ReactNode; two?: React.ReactNode; title?: string | undefined }) => (
   <div className="min-w-0 px-2 leading-tight" title={title}>
@@ -60,109 +14,7 @@ const Two = ({ one, two, title }: { one: React.ReactNode; two?: React.ReactNode;
   </div>
 );
 
-// AppLink is a plain link, since a list makes many of them at each frame that it is scrolled by; the list itself follows it
-// without loading the page anew.
-export function AppLink({ app, className }: { app: Application; className?: string }) {
-  return (
-    <a href={hrefOf(app)} data-app={app.id} className={cn("font-medium hover:text-accent hover:underline", className)}>
-      {app.name}
-    </a>
-  );
-}
-
-const hrefOf = (app: Application): string =>
-  `/applications/${[app.agent, app.namespace, app.name].map(encodeURIComponent).join("/")}`;
-
-// Flags are what somebody should know of an application beside how it is.
-export function Flags({ app }: { app: Application }) {
-  const now = useNow();
-  return (
-    <>
-      {app.held && (
-        <Badge tone="held" className="mr-1">
-          Held
-        </Badge>
-      )}
-      {known(app.driftSince) && now - Date.parse(app.driftSince) > 3_600_000 && (
-        <Badge tone="warn">drift {span(now - Date.parse(app.driftSince))}</Badge>
-      )}
-    </>
-  );
-}
-
-// Stale says of what time an application is whose state may be out of date.
-export function Stale({ app }: { app: Application }) {
-  const now = useNow();
-  return (
-    <span className="text-warn">
-      {app.agentAway ? "Agent away" : "No longer reported"}
-      {known(app.asOf) && `, as of ${clock(app.asOf, now)}`}
-    </span>
-  );
-}
-
-// Time is Ago without a picture of its own for each row: the browser shows the exact time.
-export function Time({ at }: { at: string | undefined }) {
-  const now = useNow(at);
-  return known(at) ? (
-    <time dateTime={at} title={exact(at)}>
-      {coarse(at, now)}
-    </time>
-  ) : (
-    <span className="text-muted">never</span>
-  );
-}
-
-// RowSync asks for a sync of one application, from its row or tile.
-export function RowSync({ app, actions }: { app: Application; actions: Actions }) {
-  const why = awayWhy(app);
-  return (
-    <button
-      type="button"
-      aria-label={`Sync ${app.name}`}
-      title={why ?? `Sync ${app.name}`}
-      disabled={why !== undefined}
-      onClick={() => actions.sync(app.id)}
-      className="inline-flex size-7 items-center justify-center rounded-md text-muted hover:bg-idle-soft disabled:opacity-40"
-    >
-      <RefreshCw size={14} aria-hidden />
-    </button>
-  );
-}
-
-// RowMenu is a button until it is asked for.
-export function RowMenu({ app, actions, starred }: { app: Application; actions: Actions; starred: boolean }) {
-  const [asked, setAsked] = useState(false);
-  const button = (
-    <button
-      type="button"
-      aria-haspopup="menu"
-      aria-label={`Actions of ${app.name}`}
-      className="inline-flex size-7 items-center justify-center rounded-md text-muted hover:bg-idle-soft"
-      {...(asked ? {} : { onClick: () => setAsked(true) })}
-    >
-      <EllipsisVertical size={15} aria-hidden />
-    </button>
-  );
-  return asked ? (
-    <Menu
-      defaultOpen
-      trigger={button}
-      items={[
-        { label: "Open", run: () => actions.open(app.id) },
-        { label: "Sync", why: awayWhy(app), run: () => actions.sync(app.id) },
-        { label: "Refresh", why: awayWhy(app), run: () => actions.refresh(app.id) },
-        null,
-        { label: starred ? "Remove from favourites" : "Add to favourites", run: () => actions.star(app.id) },
-        { label: "Copy name", run: () => actions.copy(app) },
-      ]}
-    />
-  ) : (
-    button
-  );
-}
-
-const cells: Record<string, (a: Application, starred: boolean) => React.ReactNode> = {
+export const cells: Record<string, (a: Application, starred: boolean) => React.ReactNode> = {
   name: (a, starred) => (
     <Two
       one={

@@ -1,12 +1,13 @@
+import type { Actions } from "./row-parts";
 import { ArrowDown, ArrowUp } from "lucide-react";
 import { Fragment, type KeyboardEvent, type MouseEvent, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { cn } from "@/lib/cn";
 import { useFavourites } from "@/lib/favourites";
 import { useSight } from "@/lib/sight";
 import type { List } from "./data";
-import { type Actions, columns, Row, template } from "./row";
+import { Row } from "./row";
+import { columns, template } from "./row-columns";
 import { has, type Selection } from "./selection";
-import { Tile } from "./tile";
 
 export interface GridProps {
   list: List;
@@ -22,7 +23,7 @@ export interface GridProps {
 const rowHeight = 46;
 
 // place keeps where a list is scrolled to: to its beginning with each other filter, and otherwise where it was.
-function useBeginning(list: List, scroller: React.RefObject<HTMLDivElement | null>) {
+export function useBeginning(list: List, scroller: React.RefObject<HTMLDivElement | null>) {
   const was = useRef(list.filter);
   const sorted = useRef(list.sort);
   useLayoutEffect(() => {
@@ -36,7 +37,7 @@ function useBeginning(list: List, scroller: React.RefObject<HTMLDivElement | nul
 
 // follow has a click on a link of a row go there without loading the page anew; with a key held, or the middle button, the
 // browser opens it elsewhere as any link.
-function follow(event: MouseEvent, actions: Actions): void {
+export function follow(event: MouseEvent, actions: Actions): void {
   const id = (event.target as HTMLElement).closest<HTMLElement>("a[data-app]")?.dataset["app"];
   if (id && event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey) {
     event.preventDefault();
@@ -45,7 +46,7 @@ function follow(event: MouseEvent, actions: Actions): void {
 }
 
 // A box with a background of its own is scrolled without being painted again.
-const box = "relative min-h-40 flex-1 overflow-auto bg-ground";
+export const box = "relative min-h-40 flex-1 overflow-auto bg-ground";
 
 // ApplicationsTable shows any number of applications: only rows in sight are on the page. Arrow keys move between rows, Enter opens
 // one, Space selects it, and with Shift all from the one before.
@@ -189,67 +190,6 @@ function Head({
           </button>
         </Fragment>
       ))}
-    </div>
-  );
-}
-
-const tileWidth = 290;
-const tileHeight = 122;
-
-// ApplicationTiles shows the same as tiles beside each other, or one below the other where it is narrow.
-export function ApplicationTiles({ list, selection, actions, onSeen, onToggle, stale }: GridProps) {
-  const scroller = useRef<HTMLUListElement & HTMLDivElement>(null);
-  const [across, setAcross] = useState(1);
-  const favourites = useFavourites();
-  useBeginning(list, scroller);
-  useLayoutEffect(() => {
-    const element = scroller.current;
-    if (!element) {
-      return undefined;
-    }
-    const watch = new ResizeObserver(() => setAcross(Math.max(1, Math.floor(element.clientWidth / tileWidth))));
-    watch.observe(element);
-    return () => watch.disconnect();
-  }, []);
-  const sight = useSight(scroller, Math.ceil(list.total / across), tileHeight, 3);
-  const first = sight.first * across;
-  const last = Math.min(list.total, (sight.last + 1) * across) - 1;
-  useEffect(() => onSeen(first, last), [first, last, onSeen]);
-  return (
-    <div
-      ref={scroller}
-      tabIndex={0}
-      role="region"
-      aria-label="Applications"
-      aria-busy={stale}
-      data-testid="applications-table"
-      data-total={list.total}
-      data-filter={list.filter.search ?? ""}
-      className={box}
-      onClick={(event) => follow(event, actions)}
-    >
-      <ul className="relative" style={{ height: Math.ceil(list.total / across) * tileHeight }}>
-        {Array.from({ length: last - first + 1 }, (_, i) => {
-          const index = first + i;
-          const app = list.row(index);
-          return (
-            <Tile
-              key={index}
-              app={app}
-              index={index}
-              style={{
-                width: `${100 / across}%`,
-                height: tileHeight,
-                transform: `translate(${(index % across) * 100}%, ${Math.floor(index / across) * tileHeight}px)`,
-              }}
-              selected={has(selection, app?.id)}
-              starred={app !== undefined && favourites.has(app.id)}
-              actions={actions}
-              onToggle={onToggle}
-            />
-          );
-        })}
-      </ul>
     </div>
   );
 }

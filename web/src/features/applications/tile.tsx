@@ -3,7 +3,7 @@ import { cn } from "@/lib/cn";
 import { repositoryName, short } from "@/lib/format";
 import { Status, type Tone, toneFill, toneOf } from "@/ui/status";
 import { Star } from "@/ui/star";
-import { type Actions, AppLink, Flags, nameOf, RowMenu, RowSync, Stale, Time } from "./row";
+import { type Actions, AppLink, Flags, nameOf, RowMenu, RowSync, Stale, Time } from "./row-parts";
 import type { Application } from "./window";
 
 interface Props {

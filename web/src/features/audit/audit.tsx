@@ -1,7 +1,8 @@
-import { useMutation, useQuery } from "@tanstack/react-query";
+import { tones } from "./entry-drawer";
+import { useMutation } from "@tanstack/react-query";
 import { Download, ShieldCheck } from "lucide-react";
 import { useEffect } from "react";
-import { client, data, readJSON } from "@/api/client";
+import { client, data } from "@/api/client";
 import { query, useList } from "@/lib/entity";
 import { count, plural } from "@/lib/format";
 import { useAddress } from "@/lib/navigate";
@@ -12,18 +13,15 @@ import { one } from "@/lib/search";
 import { useMissing } from "@/lib/session";
 import { Ago } from "@/ui/ago";
 import { Button } from "@/ui/button";
-import { Code, CodeDiff } from "@/ui/code";
 import { Copy } from "@/ui/copy";
-import { Drawer } from "@/ui/dialog";
 import { Menu } from "@/ui/menu";
-import { Card, Facts, Page } from "@/ui/page";
-import { Empty, ErrorNote, Failed, Loaded, Loading, NoneYet, NoPermission } from "@/ui/states";
-import { Badge, type Tone } from "@/ui/status";
+import { Card, Page } from "@/ui/page";
+import { Empty, ErrorNote, Loaded, NoneYet, NoPermission } from "@/ui/states";
+import { Badge } from "@/ui/status";
 import { type Column, Table } from "@/ui/table";
-import { auditFilter, type Entry, filtered, pretty } from "./data";
+import { auditFilter, type Entry, filtered } from "./data";
 import { Between, ChoiceFilter, Filters, TextFilter } from "./filters";
-
-const tones: Record<string, Tone> = { succeeded: "ok", failed: "bad", denied: "warn" };
+import { EntryDrawer } from "./entry-drawer";
 
 const columns: Column<Entry>[] = [
   { key: "at", title: "When", width: "8.25rem", cell: (e) => <Ago at={e.at} /> },
@@ -206,91 +204,5 @@ export default function Audit() {
         />
       )}
     </Page>
-  );
-}
-
-function EntryDrawer({
-  id,
-  entry,
-  onClose,
-  onRequest,
-}: {
-  id: string;
-  entry: Entry | undefined;
-  onClose: () => void;
-  onRequest: (request: string) => void;
-}) {
-  // A link may lead to an entry that the list has not read.
-  const found = useQuery({
-    queryKey: ["audit", "one", id],
-    enabled: !entry,
-    queryFn: ({ signal }) => readJSON<Entry>(`/api/v1/audit/${encodeURIComponent(id)}`, { signal }),
-  });
-  const e = entry ?? found.data;
-  return (
-    <Drawer
-      open
-      onClose={onClose}
-      title={e ? `${e.action} ${e.object?.id ?? ""}` : `Entry ${id}`}
-      description={`Entry ${id}`}
-    >
-      {!e ? (
-        found.error ? (
-          <Failed error={found.error} retry={() => void found.refetch()} />
-        ) : (
-          <Loading />
-        )
-      ) : (
-        <div className="space-y-4 p-4">
-          <Facts
-            facts={[
-              [
-                "Outcome",
-                <Badge key="o" tone={tones[e.outcome] ?? "idle"}>
-                  {e.outcome}
-                </Badge>,
-              ],
-              ["When", <Ago key="w" at={e.at} />],
-              ["Actor", `${e.actor.type} ${e.actor.id}`],
-              ["From", [e.ip, e.userAgent].filter(Boolean).join(" · ") || "the server itself"],
-              ["Reason", e.reason || "none given"],
-              ...(e.message ? ([["Message", e.message]] as [string, string][]) : []),
-              [
-                "Request",
-                e.requestId ? (
-                  <span key="r" className="inline-flex flex-wrap items-center gap-1">
-                    <code className="break-all">{e.requestId}</code>
-                    <Copy text={e.requestId} label="Copy the request id" />
-                    <Button small look="ghost" onClick={() => onRequest(e.requestId ?? "")}>
-                      All of this request
-                    </Button>
-                  </span>
-                ) : (
-                  "none"
-                ),
-              ],
-              [
-                "Hash",
-                <code key="h" className="text-sm break-all">
-                  {e.hash}
-                </code>,
-              ],
-            ]}
-          />
-          {(e.before !== undefined || e.after !== undefined) && (
-            <section aria-label="Before and after" className="space-y-1">
-              <h3 className="font-semibold">
-                {e.before === undefined ? "After" : e.after === undefined ? "Before" : "Before and after"}
-              </h3>
-              {e.before === undefined || e.after === undefined ? (
-                <Code label="What it was about" value={pretty(e.before ?? e.after)} />
-              ) : (
-                <CodeDiff label="What it changed" before={pretty(e.before)} after={pretty(e.after)} unified />
-              )}
-            </section>
-          )}
-        </div>
-      )}
-    </Drawer>
   );
 }

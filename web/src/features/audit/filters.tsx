@@ -4,7 +4,7 @@ import { cn } from "@/lib/cn";
 import { useAddress } from "@/lib/navigate";
 import { one } from "@/lib/search";
 import { Button } from "@/ui/button";
-import { ScopeFilter, SearchBox } from "@/ui/entities";
+import { ScopeFilter, SearchBox } from "@/ui/list-filters";
 import { Input, Select } from "@/ui/field";
 
 // Filters are a search and what else leaves entries out. On narrow screens a button shows the rest.

@@ -9,7 +9,8 @@ import { applicationFilter } from "./entries";
 import { EntryDrawer } from "./entry";
 import { TextFilter } from "./filters";
 import { Operations } from "./operations";
-import { AtATime, BetweenTimes } from "./times";
+import { BetweenTimes } from "./between";
+import { AtATime } from "./times";
 
 // ApplicationFilters choose applications, by the names that they had then: all tabs have them.
 function ApplicationFilters() {

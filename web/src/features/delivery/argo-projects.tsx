@@ -12,7 +12,7 @@ import { Button } from "@/ui/button";
 import { Code } from "@/ui/code";
 import { Confirm } from "@/ui/confirm";
 import { Drawer } from "@/ui/dialog";
-import { SearchBox } from "@/ui/entities";
+import { SearchBox } from "@/ui/list-filters";
 import { Listing } from "@/ui/listing";
 import { Facts } from "@/ui/page";
 import { Empty, NoneYet, NoPermission } from "@/ui/states";

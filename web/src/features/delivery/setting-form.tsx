@@ -10,21 +10,13 @@ import { queryClient } from "@/lib/query";
 import { sealFields, trusts } from "@/lib/seal";
 import { useSession } from "@/lib/session";
 import { Button } from "@/ui/button";
-import { Checkbox, Field, focusWrong, Input, Select, Textarea } from "@/ui/field";
+import { Checkbox, Field, focusWrong, Input, Select } from "@/ui/field";
 import { Empty, ErrorNote, Loaded, NoneYet, NoPermission } from "@/ui/states";
 import { Status } from "@/ui/status";
 import { toast } from "@/ui/toast";
 import { agentPath, itemPath } from "./items";
-import {
-  divide,
-  type Kind,
-  nameOf,
-  type SettingField,
-  type SettingItem,
-  settingOf,
-  shownFields,
-  wrong,
-} from "./setting";
+import { divide, type Kind, nameOf, type SettingItem, settingOf, shownFields, wrong } from "./setting";
+import { Control } from "./setting-control";
 
 type Values = Record<string, string>;
 
@@ -203,52 +195,6 @@ function Form({ kind, item, agents, onDone }: FormProps) {
         )}
       </div>
     </form>
-  );
-}
-
-interface ControlProps {
-  field: SettingField;
-  value: string;
-  // kept is true where the agent has a value that is not told.
-  kept: boolean;
-  disabled: boolean;
-  error: string | undefined;
-  onChange: (value: string) => void;
-}
-
-function Control({ field: f, value, kept, disabled, error, onChange }: ControlProps) {
-  if (f.flag) {
-    return (
-      <Checkbox
-        label={f.label}
-        hint={f.hint}
-        checked={value === "true"}
-        onChange={(e) => onChange(String(e.target.checked))}
-      />
-    );
-  }
-  const hint = kept ? "The agent has one: leave this empty to keep it." : f.hint;
-  const common = { value, disabled, spellCheck: false, autoComplete: f.secret ? "new-password" : "off" };
-  return (
-    <Field label={f.label} hint={hint} error={error}>
-      {f.choices ? (
-        <Select value={value || f.choices[0]?.[0]} disabled={disabled} onChange={(e) => onChange(e.target.value)}>
-          {f.choices.map(([choice, label]) => (
-            <option key={choice} value={choice}>
-              {label}
-            </option>
-          ))}
-        </Select>
-      ) : f.lines ? (
-        <Textarea {...common} rows={5} className="font-mono text-sm" onChange={(e) => onChange(e.target.value)} />
-      ) : (
-        <Input
-          {...common}
-          type={f.secret && f.name !== "username" ? "password" : "text"}
-          onChange={(e) => onChange(e.target.value)}
-        />
-      )}
-    </Field>
   );
 }
 

@@ -1,31 +1,26 @@
 import { Pencil, Plus, Trash2 } from "lucide-react";
 import { type ReactNode, useState } from "react";
-import { type Schemas, send } from "@/api/client";
-import { finished } from "@/lib/command";
 import { isBeside } from "@/lib/engine";
 import { useAll } from "@/lib/entity";
 import { agents } from "@/lib/kinds";
-import { queryClient } from "@/lib/query";
 import { useAddress } from "@/lib/navigate";
 import { one } from "@/lib/search";
 import { useMissing } from "@/lib/session";
 import { known } from "@/lib/time";
 import { Ago } from "@/ui/ago";
 import { Button } from "@/ui/button";
-import { Confirm } from "@/ui/confirm";
 import { Copy } from "@/ui/copy";
 import { Drawer } from "@/ui/dialog";
-import { SearchBox } from "@/ui/entities";
-import { Checkbox } from "@/ui/field";
+import { SearchBox } from "@/ui/list-filters";
 import { Listing } from "@/ui/listing";
 import { Facts } from "@/ui/page";
 import { Empty, NoneYet, NoPermission } from "@/ui/states";
 import { Badge, Status } from "@/ui/status";
 import type { Column } from "@/ui/table";
-import { toast } from "@/ui/toast";
-import { itemPath, useSettings } from "./items";
+import { useSettings } from "./items";
 import { type Kind, type SettingItem, settingOf, withoutEffect } from "./setting";
 import { methodOf, SettingForm } from "./setting-form";
+import { Remove } from "./setting-remove";
 
 interface Props {
   // kind is what the list shows, kinds what can be added from it.
@@ -208,54 +203,5 @@ function Value({ text }: { text: string }) {
       <span className="min-w-0 break-all whitespace-pre-wrap">{text}</span>
       <Copy text={text} />
     </span>
-  );
-}
-
-function Remove({
-  kind,
-  item,
-  open,
-  onClose,
-  onDone,
-}: {
-  kind: Kind;
-  item: SettingItem;
-  open: boolean;
-  onClose: () => void;
-  onDone: () => void;
-}) {
-  const [force, setForce] = useState(false);
-  const title = settingOf(item).fields[kind.title] || item.name;
-  const stale = known(item.staleSince);
-  return (
-    <Confirm
-      open={open}
-      onClose={onClose}
-      title={`Delete ${kind.called} ${title}?`}
-      action={`Delete ${kind.called}`}
-      onConfirm={async () => {
-        const noun = kind.type === "knownhost" ? "known-hosts" : kind.noun;
-        const query = stale ? "?forget=true" : force ? "?force=true" : "";
-        const done = await send<Schemas["Command"] | undefined>("DELETE", `${itemPath(item, noun)}${query}`);
-        if (done && "status" in done) {
-          finished(done);
-        }
-        toast(`The ${kind.called} was deleted`, title);
-        void queryClient.invalidateQueries({ queryKey: [kind.event] });
-        onDone();
-      }}
-    >
-      <p>
-        It goes from the cluster of agent {item.agent}, with its credentials. Applications that need it cannot be
-        compared or synced any more; what they have deployed stays.
-      </p>
-      {(kind.tests || kind.type === "repocreds") && !stale && (
-        <Checkbox
-          label="Also where applications refer to it"
-          checked={force}
-          onChange={(e) => setForce(e.target.checked)}
-        />
-      )}
-    </Confirm>
   );
 }

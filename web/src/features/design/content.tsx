@@ -4,7 +4,7 @@ import { Button } from "@/ui/button";
 import { Snippet } from "@/ui/copy";
 import { DiffView } from "@/ui/diff-view";
 import { ImageName } from "@/ui/image";
-import { JobBar } from "@/ui/job";
+import { JobBar } from "@/ui/job-bar";
 import { Card, Facts, Tabs } from "@/ui/page";
 import { Secret } from "@/ui/secret";
 import { Empty, ErrorNote, Failed, Loading, NoPermission } from "@/ui/states";

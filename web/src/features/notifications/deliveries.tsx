@@ -11,7 +11,7 @@ import { known } from "@/lib/time";
 import { Ago } from "@/ui/ago";
 import { Button } from "@/ui/button";
 import { Drawer } from "@/ui/dialog";
-import { ScopeFilter } from "@/ui/entities";
+import { ScopeFilter } from "@/ui/list-filters";
 import { Select } from "@/ui/field";
 import { Facts } from "@/ui/page";
 import { Empty, Failed, Loaded, Loading, NoneYet } from "@/ui/states";

@@ -1,9 +1,7 @@
 import {
   type Edge,
-  type EdgeProps,
   MiniMap,
   type Node as FlowNode,
-  Panel,
   Position,
   ReactFlow,
   type ReactFlowInstance,
@@ -11,13 +9,13 @@ import {
   useReactFlow,
 } from "@xyflow/react";
 import "@xyflow/react/dist/base.css";
-import { Maximize, Minus, Plus } from "lucide-react";
 import { type KeyboardEvent, useCallback, useMemo, useRef, useState } from "react";
-import { IconButton } from "@/ui/button";
 import { type Tone, toneOf } from "@/ui/status";
 import { type GraphData, GraphNode, nodeLabel, RootNode } from "./graph-node";
 import { type Layout, type Placed, rootId, size, step } from "./layout";
 import type { Network } from "./network";
+import { edgeTypes, edgeOf, branches } from "./graph-edges";
+import { Zoom } from "./graph-zoom";
 
 interface Props {
   layout: Layout | Network;
@@ -34,15 +32,17 @@ interface Props {
 type Flow = FlowNode<GraphData>;
 
 const types = { item: GraphNode, root: RootNode };
+
 // The overview draws a box for each item, which more of them make slow.
 const mapped = 1_000;
+
 const handle = { width: 1, height: 1, y: size.height / 2 };
+
 const handles = [
   { ...handle, type: "target" as const, position: Position.Left, x: 0 },
   { ...handle, type: "source" as const, position: Position.Right, x: size.width },
 ];
-const edgeLook = { stroke: "var(--strong)", strokeWidth: 1.25, opacity: 0.6 };
-const hidden = { "aria-hidden": true } as Edge["domAttributes"];
+
 const fills: Record<Tone, string> = {
   ok: "var(--ok)",
   busy: "var(--busy)",
@@ -63,36 +63,6 @@ const boxOf = (id: string, x: number, y: number, data: GraphData): Flow => ({
   ariaRole: "group",
   data,
 });
-
-// Branch leads from an owner to the first that it owns, and from each of these to the next, along one line beside them all.
-// A line from the owner to each of thousands would have most of them cross what is in sight.
-function Branch({ sourceX, sourceY, targetX, targetY, data }: EdgeProps) {
-  const turn = targetX - size.gapX / 2;
-  const from = data?.first ? `M${sourceX} ${sourceY}H${turn}` : `M${turn} ${sourceY}`;
-  return <path d={`${from}V${targetY}H${targetX}`} className="react-flow__edge-path" style={edgeLook} />;
-}
-
-const edgeTypes = { branch: Branch };
-
-const edgeOf = (from: string, to: string, type: "branch" | "smoothstep", first = false): Edge => ({
-  id: `${from} ${to}`,
-  source: from,
-  target: to,
-  type,
-  data: { first },
-  style: edgeLook,
-  domAttributes: hidden,
-});
-
-// branches are the lines of a tree; items of one owner come in their order.
-function branches(items: readonly Placed[]): Edge[] {
-  const last = new Map<string, string>();
-  return items.map((item) => {
-    const before = last.get(item.parent);
-    last.set(item.parent, item.id);
-    return edgeOf(before ?? item.parent, item.id, "branch", before === undefined);
-  });
-}
 
 // useBoxes makes the renderer's nodes of a layout. One that did not change stays the same object, and is not drawn again.
 function useBoxes({ layout, root, dim, chosen }: Props, active: string): Flow[] {
@@ -268,23 +238,6 @@ function Graph(props: Props) {
 
 const worst = (data: GraphData): string =>
   data.root?.health ?? data.item?.node?.health ?? data.item?.fold?.health[0]?.[0] ?? "";
-
-function Zoom() {
-  const flow = useReactFlow();
-  return (
-    <Panel position="bottom-left" className="m-2! flex rounded-md border bg-raised shadow">
-      <IconButton small label="Zoom in" onClick={() => void flow.zoomIn()}>
-        <Plus size={14} aria-hidden />
-      </IconButton>
-      <IconButton small label="Zoom out" onClick={() => void flow.zoomOut()}>
-        <Minus size={14} aria-hidden />
-      </IconButton>
-      <IconButton small label="Show everything" onClick={() => void flow.fitView({ padding: 0.1 })}>
-        <Maximize size={14} aria-hidden />
-      </IconButton>
-    </Panel>
-  );
-}
 
 // ResourceGraph draws a layout, which can be walked by keys, moved and zoomed. Only what is in sight is on the page.
 export default function ResourceGraph(props: Props) {

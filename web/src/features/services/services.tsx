@@ -5,7 +5,7 @@ import { useState } from "react";
 import { one, type Search } from "@/lib/search";
 import { may, useMissing, useSession } from "@/lib/session";
 import { Button } from "@/ui/button";
-import { SearchBox } from "@/ui/entities";
+import { SearchBox } from "@/ui/list-filters";
 import { Checkbox, Select } from "@/ui/field";
 import { Card, Page } from "@/ui/page";
 import { Empty, Loaded, NoneYet, NoPermission } from "@/ui/states";

@@ -6,7 +6,7 @@ import { useMissing } from "@/lib/session";
 import { known } from "@/lib/time";
 import { Ago } from "@/ui/ago";
 import { Button } from "@/ui/button";
-import { SearchBox } from "@/ui/entities";
+import { SearchBox } from "@/ui/list-filters";
 import { Listing } from "@/ui/listing";
 import { Page } from "@/ui/page";
 import { Empty, NoneYet, NoPermission } from "@/ui/states";

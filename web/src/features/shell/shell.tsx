@@ -1,36 +1,24 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, Outlet, useNavigate, useRouter } from "@tanstack/react-router";
-import {
-  LogOut,
-  Menu as MenuIcon,
-  Moon,
-  PanelLeftClose,
-  PanelLeftOpen,
-  Search,
-  Sun,
-  SunMoon,
-  UserRound,
-  Wifi,
-  WifiOff,
-} from "lucide-react";
+import { LogOut, Menu as MenuIcon, Search, UserRound } from "lucide-react";
 import { Suspense, lazy, useEffect, useState } from "react";
 import { client, data } from "@/api/client";
 import { forgetEarly } from "@/api/early";
 import { offered } from "@/lib/access";
-import { cn } from "@/lib/cn";
-import { events, useConnection } from "@/lib/events";
+import { events } from "@/lib/events";
 import { useHotkeys } from "@/lib/hotkeys";
 import { follow, queryClient } from "@/lib/query";
 import { sessionQuery, useSession } from "@/lib/session";
-import { setTheme, type Theme, useTheme } from "@/lib/theme";
 import { IconButton } from "@/ui/button";
 import { Menu } from "@/ui/menu";
 import { Loading } from "@/ui/states";
 import { toastError } from "@/ui/toast";
-import { Tooltip } from "@/ui/tooltip";
-import { type Place, places } from "./navigation";
+import { places } from "./navigation";
+import { Sidebar } from "./sidebar";
+import { Live, ThemeMenu } from "./top-bar";
 
 const Palette = lazy(() => import("./palette"));
+
 const Keys = lazy(() => import("./keys"));
 
 // signedOutKey is written at sign-out, so that other tabs of this browser follow at once.
@@ -132,120 +120,6 @@ export function Shell() {
         {keys && <Keys onClose={() => setKeys(false)} />}
       </Suspense>
     </div>
-  );
-}
-
-function Sidebar({
-  groups,
-  open,
-  narrow,
-  onFold,
-  onGo,
-}: {
-  groups: { group: string; places: Place[] }[];
-  open: boolean;
-  narrow: boolean;
-  onFold: () => void;
-  onGo: () => void;
-}) {
-  return (
-    <nav
-      aria-label="Pages"
-      className={cn(
-        "z-30 shrink-0 flex-col overflow-y-auto border-r bg-surface py-2",
-        open ? "fixed top-12 bottom-[var(--toasts,0px)] left-0 flex w-60 md:static" : "hidden md:flex",
-        narrow ? "md:w-13" : "md:w-52",
-      )}
-    >
-      {groups.map(({ group, places: list }) => (
-        <div key={group} className={cn("px-2 py-1", list.length === 0 && "hidden")}>
-          <h2 className={cn("px-2 pb-0.5 text-xs font-medium text-muted", narrow && "md:sr-only")}>{group}</h2>
-          <ul>
-            {list.map((p) => (
-              <li key={p.to}>
-                <PlaceLink place={p} narrow={narrow} onGo={onGo} />
-              </li>
-            ))}
-          </ul>
-        </div>
-      ))}
-      <div className="mt-auto hidden px-2 md:block">
-        <IconButton label={narrow ? "Widen the sidebar" : "Narrow the sidebar"} onClick={onFold} className="text-muted">
-          {narrow ? <PanelLeftOpen size={16} aria-hidden /> : <PanelLeftClose size={16} aria-hidden />}
-        </IconButton>
-      </div>
-    </nav>
-  );
-}
-
-function PlaceLink({ place: p, narrow, onGo }: { place: Place; narrow: boolean; onGo: () => void }) {
-  const link = (
-    <Link
-      to={p.to}
-      onClick={onGo}
-      activeOptions={{ exact: p.to === "/", includeSearch: false }}
-      className="flex h-8 items-center gap-2.5 rounded-md px-2 text-text hover:bg-idle-soft"
-      activeProps={{ className: "bg-accent-soft! text-accent! font-medium", "aria-current": "page" }}
-    >
-      <p.icon size={16} aria-hidden className="shrink-0" />
-      <span className={cn(narrow && "md:sr-only")}>{p.label}</span>
-    </Link>
-  );
-  return narrow ? <Tooltip text={p.label}>{link}</Tooltip> : link;
-}
-
-// Live says whether what is shown follows what happens.
-function Live() {
-  const state = useConnection();
-  const text = {
-    live: "Live: what changes is shown at once",
-    connecting: "Connecting: what is shown may be some seconds old",
-    offline: "The server cannot be reached: what is shown may be old. It is tried again and again.",
-  }[state];
-  return (
-    <Tooltip text={text}>
-      <span
-        tabIndex={0}
-        role="status"
-        aria-label={text}
-        data-testid="connection"
-        data-state={state}
-        className={cn("flex items-center gap-1.5 text-sm", state === "offline" ? "text-bad" : "text-muted")}
-      >
-        {state === "offline" ? (
-          <WifiOff size={16} aria-hidden />
-        ) : (
-          <Wifi size={16} aria-hidden className={cn(state === "live" && "text-ok")} />
-        )}
-        {state === "offline" && <span className="hidden sm:inline">Offline</span>}
-      </span>
-    </Tooltip>
-  );
-}
-
-const themes: { value: Theme; label: string; icon: typeof Sun }[] = [
-  { value: "light", label: "Light", icon: Sun },
-  { value: "dark", label: "Dark", icon: Moon },
-  { value: "system", label: "As the system", icon: SunMoon },
-];
-
-function ThemeMenu() {
-  const current = useTheme();
-  const Icon = themes.find((t) => t.value === current)?.icon ?? SunMoon;
-  return (
-    <Menu
-      trigger={
-        <IconButton label="Theme">
-          <Icon size={16} aria-hidden />
-        </IconButton>
-      }
-      items={themes.map((t) => ({
-        label: t.label,
-        icon: <t.icon size={15} aria-hidden />,
-        checked: t.value === current,
-        run: () => setTheme(t.value),
-      }))}
-    />
   );
 }
 

@@ -1,0 +1,76 @@
+import { useNavigate } from "@tanstack/react-router";
+import { send } from "@/api/client";
+import { create, remove } from "@/lib/entity";
+import { agents } from "@/lib/kinds";
+import { count } from "@/lib/format";
+import { queryClient } from "@/lib/query";
+import { leave } from "@/lib/reread";
+import { Confirm } from "@/ui/confirm";
+import { toast } from "@/ui/toast";
+import { type Agent, useApplications } from "./data";
+
+export type Asked = "rotate" | "revoke" | "delete" | "";
+
+export function Asks({ agent, asked, onClose }: { agent: Agent; asked: Asked; onClose: () => void }) {
+  const id = agent.id ?? "";
+  const path = `${agents.path}/${encodeURIComponent(id)}`;
+  const apps = useApplications(asked === "delete" ? id : "");
+  const navigate = useNavigate();
+  const again = () => void queryClient.invalidateQueries({ queryKey: ["agent"] });
+  return (
+    <>
+      <Confirm
+        open={asked === "rotate"}
+        onClose={onClose}
+        title={`Rotate the keys of ${agent.name}`}
+        action="Rotate keys"
+        danger={false}
+        onConfirm={async () => {
+          await create({ path: `${path}/rotate` }, undefined);
+          toast(`${agent.name} was asked to make new keys.`);
+          again();
+        }}
+      >
+        <p>The agent makes a new key pair and goes on with it. Nothing is interrupted.</p>
+      </Confirm>
+      <Confirm
+        open={asked === "revoke"}
+        onClose={onClose}
+        title={`Revoke ${agent.name}`}
+        action={`Revoke ${agent.name}`}
+        typed={agent.name}
+        onConfirm={async () => {
+          await send("POST", `${path}/revoke`);
+          toast(`${agent.name} revoked.`);
+          again();
+        }}
+      >
+        <p>
+          Its key is worth nothing any more and its connection is cut at once. It goes on deploying what Git says,
+          unseen; with a new registration token it can come back.
+        </p>
+      </Confirm>
+      <Confirm
+        open={asked === "delete"}
+        onClose={onClose}
+        title={`Delete ${agent.name}`}
+        action={`Delete ${agent.name}`}
+        typed={agent.name}
+        onConfirm={async () => {
+          await leave(id, async () => {
+            await remove(agents, id);
+            toast(`${agent.name} deleted.`);
+            await navigate({ to: "/agents" });
+          });
+          again();
+        }}
+      >
+        <p>
+          The server forgets the agent and what it knows of it: {apps.data ? count(apps.data.total) : "its"}{" "}
+          applications, its clusters and repositories, and which Argo projects are mapped. What it deployed stays, and
+          so does the agent's own installation in the cluster. The ledger and the audit keep what was done.
+        </p>
+      </Confirm>
+    </>
+  );
+}

@@ -1,0 +1,59 @@
+import { useState } from "react";
+import { type Schemas, send } from "@/api/client";
+import { finished } from "@/lib/command";
+import { queryClient } from "@/lib/query";
+import { known } from "@/lib/time";
+import { Confirm } from "@/ui/confirm";
+import { Checkbox } from "@/ui/field";
+import { toast } from "@/ui/toast";
+import { itemPath } from "./items";
+import { type Kind, type SettingItem, settingOf } from "./setting";
+
+export function Remove({
+  kind,
+  item,
+  open,
+  onClose,
+  onDone,
+}: {
+  kind: Kind;
+  item: SettingItem;
+  open: boolean;
+  onClose: () => void;
+  onDone: () => void;
+}) {
+  const [force, setForce] = useState(false);
+  const title = settingOf(item).fields[kind.title] || item.name;
+  const stale = known(item.staleSince);
+  return (
+    <Confirm
+      open={open}
+      onClose={onClose}
+      title={`Delete ${kind.called} ${title}?`}
+      action={`Delete ${kind.called}`}
+      onConfirm={async () => {
+        const noun = kind.type === "knownhost" ? "known-hosts" : kind.noun;
+        const query = stale ? "?forget=true" : force ? "?force=true" : "";
+        const done = await send<Schemas["Command"] | undefined>("DELETE", `${itemPath(item, noun)}${query}`);
+        if (done && "status" in done) {
+          finished(done);
+        }
+        toast(`The ${kind.called} was deleted`, title);
+        void queryClient.invalidateQueries({ queryKey: [kind.event] });
+        onDone();
+      }}
+    >
+      <p>
+        It goes from the cluster of agent {item.agent}, with its credentials. Applications that need it cannot be
+        compared or synced any more; what they have deployed stays.
+      </p>
+      {(kind.tests || kind.type === "repocreds") && !stale && (
+        <Checkbox
+          label="Also where applications refer to it"
+          checked={force}
+          onChange={(e) => setForce(e.target.checked)}
+        />
+      )}
+    </Confirm>
+  );
+}
