@@ -7,6 +7,7 @@ import { many, one } from "@/lib/search";
 import { Button } from "@/ui/button";
 import { useTitle } from "@/ui/page";
 import { Empty, Failed, Skeleton } from "@/ui/states";
+import { Family } from "./family-tree";
 import { filters, narrow, readFilter } from "./filter";
 import { fold } from "./group";
 import { place } from "./layout";
@@ -94,6 +95,8 @@ function Shown({ app, tree, live, old }: { app: App; tree: Tree; live: boolean; 
             chosen={chosen}
             onOpen={open}
           />
+        ) : view === "applications" ? (
+          <Family app={app} />
         ) : view === "pods" ? (
           <Pods nodes={hits} chosen={chosen} onOpen={open} />
         ) : (

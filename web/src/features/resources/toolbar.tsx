@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import { ChevronDown, Filter as Funnel, List, Network as NetworkIcon, Server, Workflow, X } from "lucide-react";
+import { Boxes, ChevronDown, Filter as Funnel, List, Network as NetworkIcon, Server, Workflow, X } from "lucide-react";
 import { type ReactNode, useEffect, useRef } from "react";
 import { cn } from "@/lib/cn";
 import { count, plural } from "@/lib/format";
@@ -13,13 +13,14 @@ import { labelOf, StatusIcon } from "@/ui/status";
 import { counts, type Filter, filters } from "./filter";
 import type { Node } from "./model";
 
-export type View = "graph" | "network" | "list" | "pods";
+export type View = "graph" | "network" | "list" | "pods" | "applications";
 
 const views: { view: View; label: string; icon: ReactNode }[] = [
   { view: "graph", label: "Graph", icon: <Workflow size={14} aria-hidden /> },
   { view: "network", label: "Network", icon: <NetworkIcon size={14} aria-hidden /> },
   { view: "list", label: "List", icon: <List size={14} aria-hidden /> },
   { view: "pods", label: "Pods", icon: <Server size={14} aria-hidden /> },
+  { view: "applications", label: "Applications", icon: <Boxes size={14} aria-hidden /> },
 ];
 
 export const viewOf = (text: string): View => views.find((v) => v.view === text)?.view ?? "graph";
@@ -88,6 +89,8 @@ export function Toolbar({
   old: boolean;
 }) {
   const text = useRef<HTMLInputElement>(null);
+  const parent = view === "applications" || nodes.some((n) => n.kind === "Application");
+  const offered = views.filter((v) => v.view !== "applications" || parent);
   useHotkeys([{ keys: "/", what: "Search the objects of the application", run: () => text.current?.focus() }]);
   // What is typed stays as it is typed; an address that changes otherwise, such as by going back, is followed.
   useEffect(() => {
@@ -98,7 +101,7 @@ export function Toolbar({
   return (
     <div className="flex flex-wrap items-center gap-2">
       <nav aria-label="View" className="flex max-w-full overflow-x-auto rounded-md border bg-surface">
-        {views.map((v) => (
+        {offered.map((v) => (
           <Link
             key={v.view}
             to="."
