@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
 )
 
 // Limits of a selector.
@@ -12,8 +15,6 @@ const (
 	maxSelector     = 2048 // bytes
 	maxRequirements = 32
 	maxValues       = 100
-	maxLabelKey     = 253 + 1 + 63
-	maxLabelValue   = 63
 )
 
 // Operator is how a requirement compares.
@@ -43,31 +44,47 @@ func ParseSelector(text string) (Selector, error) {
 	if len(text) > maxSelector {
 		return nil, fmt.Errorf("label selector of %d bytes: it may have %d", len(text), maxSelector)
 	}
-	p := parser{rest: text}
-	var out Selector
-	for {
-		if len(out) == maxRequirements {
-			return nil, fmt.Errorf("label selector has more than %d requirements", maxRequirements)
+	wrong := func(err error) (Selector, error) { return nil, fmt.Errorf("label selector %.200q: %w", text, err) }
+	if strings.ContainsRune(text, 0) { // it would end there
+		return wrong(errors.New("it has a zero character"))
+	}
+	read, err := labels.ParseToRequirements(text)
+	switch {
+	case err != nil:
+		return wrong(err)
+	case len(read) == 0:
+		return wrong(errors.New("it has no requirement, so it would match everything"))
+	case len(read) > maxRequirements:
+		return nil, fmt.Errorf("label selector has more than %d requirements", maxRequirements)
+	}
+	out := make(Selector, len(read))
+	for i, r := range read {
+		op, known := operators()[r.Operator()]
+		if !known {
+			return wrong(fmt.Errorf("%s compares numbers, which labels are not: use =, !=, in (…) or notin (…)", r.Operator()))
 		}
-		r, err := p.requirement()
-		if err != nil {
-			return nil, fmt.Errorf("label selector %.200q: %w", text, err)
+		if r.Values().Len() > maxValues {
+			return wrong(fmt.Errorf("more than %d values", maxValues))
 		}
-		out = append(out, r)
-		switch p.next() {
-		case "":
-			return out, nil
-		case ",":
-		default:
-			return nil, fmt.Errorf("label selector %.200q: a comma belongs between two requirements", text)
+		out[i] = Requirement{Key: r.Key(), Op: op}
+		if op == In || op == NotIn {
+			out[i].Values = r.Values().List() // sorted
 		}
+	}
+	return out, nil
+}
+
+func operators() map[selection.Operator]Operator {
+	return map[selection.Operator]Operator{
+		selection.In: In, selection.Equals: In, selection.DoubleEquals: In, selection.NotIn: NotIn, selection.NotEquals: NotIn,
+		selection.Exists: Exists, selection.DoesNotExist: NotExists,
 	}
 }
 
 // Matches says whether all requirements hold for an object's labels. An empty selector matches nothing.
-func (s Selector) Matches(labels map[string]string) bool {
+func (s Selector) Matches(have map[string]string) bool {
 	for _, r := range s {
-		if !r.Matches(labels) {
+		if !r.Matches(have) {
 			return false
 		}
 	}
@@ -84,8 +101,8 @@ func (s Selector) String() string {
 }
 
 // Matches says whether the requirement holds for an object's labels.
-func (r Requirement) Matches(labels map[string]string) bool {
-	value, has := labels[r.Key]
+func (r Requirement) Matches(have map[string]string) bool {
+	value, has := have[r.Key]
 	switch r.Op {
 	case In:
 		return has && slices.Contains(r.Values, value)
@@ -116,143 +133,6 @@ func (r Requirement) String() string {
 		}
 	}
 	return r.Key + " " + string(r.Op) + " (" + strings.Join(r.Values, ",") + ")"
-}
-
-// parser takes words and signs off the front of a text.
-type parser struct{ rest string }
-
-// next is the next word or sign; empty at the end.
-func (p *parser) next() string {
-	p.rest = strings.TrimLeft(p.rest, " \t\r\n")
-	if p.rest == "" {
-		return ""
-	}
-	end := 1
-	switch {
-	case strings.HasPrefix(p.rest, "==") || strings.HasPrefix(p.rest, "!="):
-		end = 2
-	case !sign(p.rest[0]):
-		for end < len(p.rest) && !sign(p.rest[end]) && !strings.ContainsRune(" \t\r\n", rune(p.rest[end])) {
-			end++
-		}
-	}
-	token := p.rest[:end]
-	p.rest = p.rest[end:]
-	return token
-}
-
-// peek is what next would give.
-func (p *parser) peek() string {
-	ahead := *p
-	return ahead.next()
-}
-
-func sign(c byte) bool { return strings.IndexByte("=!,()", c) >= 0 }
-
-func (p *parser) requirement() (Requirement, error) {
-	token := p.next()
-	if token == "!" {
-		key, err := label(p.next())
-		return Requirement{Key: key, Op: NotExists}, err
-	}
-	key, err := label(token)
-	if err != nil {
-		return Requirement{}, err
-	}
-	r := Requirement{Key: key}
-	switch p.peek() {
-	case "", ",":
-		r.Op = Exists
-		return r, nil
-	case "=", "==":
-		r.Op = In
-	case "!=":
-		r.Op = NotIn
-	case "in", "notin":
-		r.Op = Operator(p.next())
-		r.Values, err = p.values()
-		return r, err
-	default:
-		return r, fmt.Errorf("after %s comes =, !=, in (…), notin (…) or nothing, not %.40q", key, p.peek())
-	}
-	p.next()
-	value := ""
-	if ahead := p.peek(); ahead != "" && ahead != "," {
-		value = p.next()
-	}
-	r.Values = []string{value}
-	return r, checkValue(value)
-}
-
-// values reads what stands in parentheses.
-func (p *parser) values() ([]string, error) {
-	if p.next() != "(" {
-		return nil, errors.New("in and notin want values in parentheses: tier in (web, api)")
-	}
-	var out []string
-	for {
-		value := ""
-		if ahead := p.peek(); ahead != "," && ahead != ")" {
-			value = p.next()
-		}
-		if err := checkValue(value); err != nil {
-			return nil, err
-		}
-		if out = append(out, value); len(out) > maxValues {
-			return nil, fmt.Errorf("more than %d values", maxValues)
-		}
-		switch p.next() {
-		case ",":
-		case ")":
-			slices.Sort(out)
-			return slices.Compact(out), nil
-		default:
-			return nil, errors.New("a value ends with a comma or a closing parenthesis")
-		}
-	}
-}
-
-// label is the key of a label: a name of at most 63 characters, with a DNS name and a slash before it or not.
-func label(key string) (string, error) {
-	prefix, name, found := strings.Cut(key, "/")
-	if !found {
-		prefix, name = "", key
-	}
-	if name == "" || len(key) > maxLabelKey || !word(name, maxLabelValue) || found && !dnsName(prefix) {
-		return "", fmt.Errorf("%.80q is not the key of a label", key)
-	}
-	return key, nil
-}
-
-func checkValue(value string) error {
-	if value != "" && !word(value, maxLabelValue) {
-		return fmt.Errorf("%.80q is not the value of a label: at most 63 letters, digits, dashes, dots and underscores", value)
-	}
-	return nil
-}
-
-// word says whether s has letters, digits, dashes, dots and underscores, with a letter or digit at both ends.
-func word(s string, longest int) bool {
-	for i := range len(s) {
-		c := s[i]
-		inside := i > 0 && i < len(s)-1 && (c == '-' || c == '_' || c == '.')
-		if !inside && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') {
-			return false
-		}
-	}
-	return len(s) <= longest
-}
-
-func dnsName(s string) bool {
-	if len(s) > 253 {
-		return false
-	}
-	for part := range strings.SplitSeq(s, ".") {
-		if part == "" || strings.ToLower(part) != part || strings.ContainsRune(part, '_') || !word(part, 253) {
-			return false
-		}
-	}
-	return true
 }
 
 // implies says whether everything that s matches is matched by other too. It may miss a case, never claim one.
