@@ -20,7 +20,7 @@ func readsUsers() map[string]string {
 		"internal/agent/verb/revision.go:commitPage":          "the host of the page of a commit",
 		"internal/server/authn/claims.go:admits":              "the domain of a mail address",
 		"internal/server/authn/claims.go:userName":            "the name in a mail address",
-		"internal/server/store/deployed.go:splitImage":        "the digest of an image",
+		"internal/server/store/mirror/deployed.go:splitImage": "the digest of an image",
 		"internal/engine/render/kustomize/edit.go:parseImage": "the digest of an image",
 		"internal/agent/beside/helm.go:taggedVersion":         "an image has a digest behind the sign, and no user",
 		"internal/server/notify/guard.go:secretParts":         "the parts of a secret that redact looks for",

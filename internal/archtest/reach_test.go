@@ -24,7 +24,7 @@ const legibly = "internal/legible"
 func rooms() map[string][]string {
 	const api, object, source = "api/...", "internal/engine/object", "internal/source"
 	diff, health, live, plan := "internal/engine/diff", "internal/engine/health", "internal/engine/live/...", "internal/engine/plan"
-	const server, chained, redact = "internal/server/", "internal/chain", "internal/redact"
+	const server, kept, chained, redact = "internal/server/", "internal/server/store/", "internal/chain", "internal/redact"
 	return map[string][]string{
 		"api": nil,
 
@@ -105,11 +105,21 @@ func rooms() map[string][]string {
 		server + "event":   {api, "internal/clock"},
 		server + "install": {api},
 		server + "store": {
-			api, chained, server + "rbac", server + "authn", server + "audit", server + "gateway", server + "event", server + "matrix",
-			server + "census", server + "dora", server + "hosting", "internal/project",
+			kept + "access", kept + "db", kept + "delivery", kept + "fleet", kept + "history", kept + "home", kept + "mirror", kept + "notice",
+			kept + "setting", kept + "work",
 		},
-		server + "store/db":        {api, server + "rbac"},
-		server + "store/storetest": {api, chained, server + "store/...", server + "audit", server + "gateway", server + "rbac", "internal/testenv"},
+		kept + "db":        {api, server + "rbac"},
+		kept + "entity":    {api, server + "rbac", kept + "db"},
+		kept + "access":    {api, server + "authn", server + "rbac", kept + "db", kept + "entity"},
+		kept + "fleet":     {api, server + "gateway", server + "hosting", kept + "db", kept + "entity"},
+		kept + "delivery":  {api, kept + "db", kept + "entity", kept + "fleet"},
+		kept + "mirror":    {api, "internal/project", server + "census", server + "gateway", server + "matrix", server + "rbac", kept + "db", kept + "entity", kept + "fleet", kept + "delivery"},
+		kept + "history":   {api, chained, server + "audit", server + "dora", server + "gateway", server + "rbac", kept + "db", kept + "fleet", kept + "delivery"},
+		kept + "notice":    {api, server + "rbac", kept + "db", kept + "entity", kept + "fleet", kept + "mirror", kept + "history"},
+		kept + "work":      {api, server + "event", server + "gateway", kept + "db", kept + "entity"},
+		kept + "setting":   {api, kept + "db"},
+		kept + "home":      {api, kept + "db", kept + "entity", kept + "access", kept + "fleet", kept + "delivery", kept + "notice"},
+		kept + "storetest": {api, chained, server + "audit", server + "gateway", server + "rbac", server + "store", kept + "db", "internal/testenv"},
 
 		server + "matrix":  {api},
 		server + "census":  {api, server + "rbac"},

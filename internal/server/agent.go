@@ -10,6 +10,8 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/hosting"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 	"github.com/slipway-gitops/slipway/internal/server/store"
+	"github.com/slipway-gitops/slipway/internal/server/store/entity"
+	"github.com/slipway-gitops/slipway/internal/server/store/home"
 )
 
 // registrationTime is how long a registration token counts.
@@ -51,7 +53,7 @@ func (a *agents) Cut(_ context.Context, uid string) error {
 // heardAgents gives agents as the store has them, but with when they were heard last: not every heartbeat is kept, see
 // gateway.Health. A list that is sorted by it goes by what is kept.
 type heardAgents struct {
-	store.Entities[api.Agent]
+	entity.Entities[api.Agent]
 	gateway *gateway.Gateway
 }
 
@@ -87,14 +89,14 @@ func (h heardAgents) hear(a *api.Agent) {
 
 // homes keeps organizations or projects. Agents that go with one lose their connections.
 type homes[T any] struct {
-	store.Entities[T]
+	entity.Entities[T]
 	gateway *gateway.Gateway
 	publish func(context.Context, api.Event)
 }
 
 // Delete deletes one, cuts off the agents that were in it, and tells that they are gone.
 func (h homes[T]) Delete(ctx context.Context, id string, options api.DeleteOptions) error {
-	gone, err := h.DeleteHome(ctx, id, options)
+	gone, err := home.DeleteHome(ctx, h.Entities, id, options)
 	for _, a := range gone {
 		h.gateway.Revoke(a.UID) //nolint:contextcheck // it is done whether or not the caller waits
 		h.publish(ctx, api.Event{

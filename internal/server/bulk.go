@@ -19,6 +19,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 	"github.com/slipway-gitops/slipway/internal/server/store"
 	"github.com/slipway-gitops/slipway/internal/server/store/db"
+	"github.com/slipway-gitops/slipway/internal/server/store/work"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
@@ -88,7 +89,7 @@ func (s *Server) newRunner() *job.Runner {
 	}
 	return job.New(job.Config{
 		Storage: s.store, Doer: counted{doer, s.metrics.worked}, Holder: s.member.me.ID, Log: s.log, Now: s.cfg.Now,
-		Lost: func(err error) bool { return errors.Is(err, store.ErrLost) },
+		Lost: func(err error) bool { return errors.Is(err, work.ErrLost) },
 		Changed: func(ctx context.Context, j api.Job) {
 			data, err := json.Marshal(j)
 			if err != nil {

@@ -27,7 +27,7 @@ func (w *world) doer() *bulk {
 }
 
 // work is the only application of a job that somebody wants synced.
-func work(id, user string) job.Work {
+func workOn(id, user string) job.Work {
 	return job.Work{
 		Job:    &api.Job{ID: id, By: api.Principal{Type: api.PrincipalUser, ID: user}, Request: api.JobRequest{Action: api.JobSync, Reason: "a test"}},
 		Target: api.JobTarget{Place: 1, Application: "account.prod/argocd/thing", StartedAt: time.Now()}, Command: id + "-1",
@@ -87,7 +87,7 @@ func TestTheAuditOfAJobSaysWhatTheAgentAnswered(t *testing.T) {
 		{"window", agentapi.Result{Status: agentapi.StatusRefused, Code: agentapi.CodePolicy, Message: "the window is closed"}, api.TargetFailed, api.OutcomeDenied, "the window is closed"},
 		{"busy", agentapi.Result{Status: agentapi.StatusFailed, Code: agentapi.CodeConflict, Message: "another operation runs"}, api.TargetFailed, api.OutcomeFailed, "another operation runs"},
 	} {
-		of := work(c.job, "admin")
+		of := workOn(c.job, "admin")
 		w.answers(of, c.result)
 		for range 2 { // the second time as another server would
 			state, message, err := w.doer().Do(t.Context(), of)
@@ -114,9 +114,9 @@ func (fullDisk) AppendAudit(context.Context, string, audit.Entry) (audit.Entry, 
 func TestAJobDoesNotGoOnWithoutItsEntryInTheAudit(t *testing.T) {
 	w := newWorld(t)
 	w.user("eve", "", "")
-	allowed := work("allowed", "admin")
+	allowed := workOn("allowed", "admin")
 	w.answers(allowed, agentapi.Result{Status: agentapi.StatusDone})
-	for _, of := range []job.Work{work("denied", "eve"), allowed} {
+	for _, of := range []job.Work{workOn("denied", "eve"), allowed} {
 		doer := w.doer()
 		doer.audit = &audit.Recorder{Storage: fullDisk{w.server.store}, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
 		if state, message, err := doer.Do(t.Context(), of); !errors.Is(err, errFullDisk) {
@@ -178,7 +178,7 @@ func TestAJobLeavesOutWhatItsFilterIsToldToExcept(t *testing.T) {
 func TestAJobDoesNotTellOfApplicationsThatOneMayNotSee(t *testing.T) {
 	w := newWorld(t)
 	w.user("eve", "", "")
-	here, gone := work("here", "eve"), work("gone", "eve")
+	here, gone := workOn("here", "eve"), workOn("gone", "eve")
 	gone.Target.Application = "account.prod/argocd/none"
 	_, one, err := w.doer().Do(t.Context(), here)
 	_, other, fault := w.doer().Do(t.Context(), gone)
@@ -228,7 +228,7 @@ func TestARollbackOfWhatSyncsByItselfIsDoneOnceItIsThere(t *testing.T) {
 		{"unpinned", `"resourceVersion":"10"`, at("r2", "Synced", "Succeeded", ""), api.TargetFailed, "the rollback was ended before it was there"},
 	} {
 		w.told(c.metadata, c.status)
-		of := work(c.name, "admin")
+		of := workOn(c.name, "admin")
 		of.Job.Request.Action, of.Job.Request.Timeout, of.Target.StartedAt = api.JobRollback, 1, time.Now()
 		w.answers(of, agentapi.Result{
 			Status: agentapi.StatusDone, Body: json.RawMessage(`{"message":"going back to deployment 3","changed":true,"version":"9","deployment":3,"revisions":["r1"]}`),
@@ -242,7 +242,7 @@ func TestARollbackOfWhatSyncsByItselfIsDoneOnceItIsThere(t *testing.T) {
 
 func TestAnAgentThatIsAwayIsNotSaidToGoOn(t *testing.T) {
 	w := newWorld(t)
-	of := work("away", "admin")
+	of := workOn("away", "admin")
 	of.Job.Request.Timeout = 1
 	state, message, err := w.doer().Do(t.Context(), of)
 	if err != nil || state != api.TargetFailed || !strings.HasPrefix(message, "the agent did not answer within 1s: see whether it is connected") {
@@ -253,7 +253,7 @@ func TestAnAgentThatIsAwayIsNotSaidToGoOn(t *testing.T) {
 func TestWhatIsOverIsSeenByAServerThatGetsTheJobTooLate(t *testing.T) {
 	w := newWorld(t)
 	w.told(`"resourceVersion":"9"`, `{"operationState":{"phase":"Succeeded","message":"all is well","operation":{"info":[{"name":"slipway-request","value":"r"}]}}}`)
-	of := work("late", "admin")
+	of := workOn("late", "admin")
 	of.Target.Request, of.Target.StartedAt = "r", time.Now().Add(-24*time.Hour)
 	state, message, err := w.doer().Do(t.Context(), of)
 	if err != nil || state != api.TargetDone || message != "all is well" {
@@ -275,7 +275,7 @@ func TestTheCommandsOfAJobAreInTheTraceOfWhoAskedForIt(t *testing.T) {
 	if err != nil || !strings.Contains(made.Traceparent, trace) || made.Request.Action != api.JobSync {
 		t.Fatalf("the job is %+v, %v", made, err)
 	}
-	of := work(made.ID, "admin")
+	of := workOn(made.ID, "admin")
 	of.Job = &made
 	if state, message, err := w.doer().Do(t.Context(), of); err != nil || state != api.TargetFailed { // no agent is there
 		t.Fatalf("it is %s, %q, %v", state, message, err)

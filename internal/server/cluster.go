@@ -26,7 +26,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/clock"
 	"github.com/slipway-gitops/slipway/internal/server/event"
 	"github.com/slipway-gitops/slipway/internal/server/gateway"
-	"github.com/slipway-gitops/slipway/internal/server/store"
+	"github.com/slipway-gitops/slipway/internal/server/store/work"
 )
 
 const (
@@ -43,7 +43,7 @@ const (
 // member is this server among those that share its database.
 type member struct {
 	server *Server
-	me     store.Server
+	me     work.Server
 	// events are those of all servers; nil where the database is SQLite, which has one.
 	events *event.Shared
 	lonely sync.Once // it was said that others cannot be reached
@@ -58,7 +58,7 @@ type member struct {
 // join makes this server known to the others. They are told before anybody looks for them, so of two that start at a time
 // one finds the other.
 func (s *Server) join(ctx context.Context, key ed25519.PrivateKey) (*gateway.Cluster, error) {
-	s.member = &member{server: s, me: store.Server{ID: gateway.NewUID(), KeyPrint: keyPrint(key), Version: s.cfg.Version}}
+	s.member = &member{server: s, me: work.Server{ID: gateway.NewUID(), KeyPrint: keyPrint(key), Version: s.cfg.Version}}
 	if !s.store.IsPostgres() {
 		if s.cfg.ClusterListen != "" || len(s.cfg.NatsURLs) > 0 {
 			return nil, errors.New("several servers need one database: give --database with the URL of PostgreSQL")
@@ -93,7 +93,7 @@ func (s *Server) join(ctx context.Context, key ed25519.PrivateKey) (*gateway.Clu
 }
 
 // cluster is how this server reaches others; nil where it is alone.
-func (s *Server) cluster(ctx context.Context, key ed25519.PrivateKey, others []store.Server) (*gateway.Cluster, error) {
+func (s *Server) cluster(ctx context.Context, key ed25519.PrivateKey, others []work.Server) (*gateway.Cluster, error) {
 	routes := s.cfg.Routes
 	for _, o := range others {
 		if o.KeyPrint != s.member.me.KeyPrint {
@@ -131,7 +131,7 @@ func (s *Server) cluster(ctx context.Context, key ed25519.PrivateKey, others []s
 }
 
 // warn says once that there are other servers which cannot be reached.
-func (m *member) warn(others []store.Server) {
+func (m *member) warn(others []work.Server) {
 	if len(others) > 0 && m.server.cfg.ClusterListen == "" && len(m.server.cfg.NatsURLs) == 0 {
 		m.lonely.Do(func() {
 			m.server.log.Warn("OTHER SERVERS USE THIS DATABASE AND CANNOT BE REACHED: agents of one cannot be asked through another. Give --cluster-listen or --nats-url to each.",
@@ -183,7 +183,7 @@ func (m *member) alone() bool {
 }
 
 // saw notes which other servers there are, unless that could not be read.
-func (m *member) saw(others []store.Server, err error, now time.Time) {
+func (m *member) saw(others []work.Server, err error, now time.Time) {
 	var ids strings.Builder
 	for _, o := range others { // in the order in which they started
 		ids.WriteString(o.ID + " ")

@@ -15,7 +15,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/internal/server/authn"
 	"github.com/slipway-gitops/slipway/internal/server/event"
-	"github.com/slipway-gitops/slipway/internal/server/store"
+	"github.com/slipway-gitops/slipway/internal/server/store/work"
 	"github.com/slipway-gitops/slipway/internal/testenv"
 )
 
@@ -162,7 +162,7 @@ func TestWhatOtherServersDoNotReportCountsWhileTheyAreTheSame(t *testing.T) {
 	t.Parallel()
 	began := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	after := func(d time.Duration) time.Time { return began.Add(d) }
-	others := []store.Server{{ID: "b"}, {ID: "c"}}
+	others := []work.Server{{ID: "b"}, {ID: "c"}}
 	m := &member{joined: true, events: &event.Shared{}}
 	if m.steady(began) || m.alone() {
 		t.Error("before anything is known of others")

@@ -14,6 +14,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/job"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 	"github.com/slipway-gitops/slipway/internal/server/store"
+	"github.com/slipway-gitops/slipway/internal/server/store/work"
 )
 
 // changes is the stream of changes, and what is measured of it.
@@ -62,7 +63,7 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 		return rbac.Filter{Type: kind, Terms: []rbac.Term{{Scope: api.ScopeAccount, All: true}}}
 	}
 	o, err := g.store.Overview(ctx, all(api.TypeAgent), all(api.TypeApplication), all(api.TypeCluster), all(api.TypeRepository))
-	var b store.Backlog
+	var b work.Backlog
 	if err == nil {
 		b, err = g.store.Backlog(ctx)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/authn"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi"
 	"github.com/slipway-gitops/slipway/internal/server/store"
+	"github.com/slipway-gitops/slipway/internal/server/store/setting"
 )
 
 // keeper is the store under the names of the interface.
@@ -76,5 +77,5 @@ func (k *keeper) Claim(ctx context.Context, key, fingerprint string, until time.
 
 // Keep keeps an answer.
 func (k *keeper) Keep(ctx context.Context, key string, answer httpapi.Kept) error {
-	return k.Store.Keep(ctx, key, store.Kept(answer))
+	return k.Store.Keep(ctx, key, setting.Kept(answer))
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/gateway"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi"
 	"github.com/slipway-gitops/slipway/internal/server/store"
+	"github.com/slipway-gitops/slipway/internal/server/store/history"
 )
 
 // ledger keeps what operations were, and tells who watches.
@@ -45,7 +46,7 @@ const eventLedger = api.TypeApplication + ".recorded"
 
 // pruneLedger removes what is older, or more, than the settings say.
 func (s *Server) pruneLedger(ctx context.Context, settings api.Settings) error {
-	limits := store.LedgerLimits{Bytes: int64(settings.LedgerRetentionGiB) << 30}
+	limits := history.LedgerLimits{Bytes: int64(settings.LedgerRetentionGiB) << 30}
 	if days := settings.LedgerRetentionDays; days > 0 {
 		limits.Before = s.cfg.Now().Add(-time.Duration(days) * 24 * time.Hour)
 	}

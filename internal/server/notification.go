@@ -10,6 +10,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/httpapi"
 	"github.com/slipway-gitops/slipway/internal/server/notify"
 	"github.com/slipway-gitops/slipway/internal/server/store"
+	"github.com/slipway-gitops/slipway/internal/server/store/entity"
 )
 
 // notificationsKept is how long messages are kept after they ended.
@@ -54,7 +55,7 @@ type outbox struct{ *store.Store }
 
 // NotificationChannel reads a channel.
 func (o outbox) NotificationChannel(ctx context.Context, id string) (api.NotificationChannel, error) {
-	return o.NotificationChannels().Get(ctx, id)
+	return o.NotificationChannels.Get(ctx, id)
 }
 
 // CheckChannel says what is wrong with a channel.
@@ -94,7 +95,7 @@ func (n *notifications) Resend(ctx context.Context, id string) (api.Notification
 
 // rules keeps rules. One that is new is told of what happens from then on.
 type rules struct {
-	store.Entities[api.NotificationRule]
+	entity.Entities[api.NotificationRule]
 	notifier *notify.Notifier
 }
 
@@ -118,8 +119,8 @@ func (r rules) Update(ctx context.Context, v api.NotificationRule) (api.Notifica
 
 // notifying hands in what the interface needs of notifications.
 func (s *Server) notifying(cfg httpapi.Config) httpapi.Config {
-	cfg.NotificationChannels = s.store.NotificationChannels()
-	cfg.NotificationRules = rules{s.store.NotificationRules(), s.notifier}
+	cfg.NotificationChannels = s.store.NotificationChannels
+	cfg.NotificationRules = rules{s.store.NotificationRules, s.notifier}
 	cfg.Notifications = &notifications{s.store, s.notifier, s.cfg.Now, s.told}
 	return cfg
 }

@@ -48,7 +48,7 @@ func (p *policies) GroupsOf(ctx context.Context, who api.Principal) ([]string, e
 		_, groups, err := p.store.AuthServiceAccount(ctx, who.ID)
 		return groups, err
 	case api.PrincipalGroup:
-		_, err := p.store.Groups().Get(ctx, who.ID)
+		_, err := p.store.Groups.Get(ctx, who.ID)
 		return nil, err
 	}
 	return nil, api.Errorf(api.CodeInvalid, "a principal is a user, a group or a serviceaccount, not a %.40q", who.Type)

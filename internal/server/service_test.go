@@ -116,7 +116,7 @@ func TestTheServerSaysWhatItWouldLinkBeforeItDoes(t *testing.T) {
 func (w *world) arrives(name string) gateway.Change {
 	w.t.Helper()
 	ctx := w.t.Context()
-	kept, err := w.server.store.Agents().Get(ctx, "account.prod")
+	kept, err := w.server.store.Agents.Get(ctx, "account.prod")
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 func (w *world) turn(state agentapi.State, heard time.Time) {
 	w.t.Helper()
 	ctx := w.t.Context()
-	agent, err := w.server.store.Agents().Get(ctx, "account.prod")
+	agent, err := w.server.store.Agents.Get(ctx, "account.prod")
 	if err != nil {
 		w.t.Fatal(err)
 	}

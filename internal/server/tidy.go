@@ -110,7 +110,7 @@ func (s *Server) agentOf(ctx context.Context, uid string) (string, map[string]st
 	if err != nil {
 		return "", nil, ""
 	}
-	a, err := s.store.Agents().Get(ctx, known.ID)
+	a, err := s.store.Agents.Get(ctx, known.ID)
 	if err != nil {
 		return "", nil, ""
 	}

@@ -19,7 +19,7 @@ const shopPath = "/api/v1/agents/account.prod/applications/argocd/thing"
 func (w *world) tell(app, project string) {
 	w.t.Helper()
 	ctx := w.t.Context()
-	agent, err := w.server.store.Agents().Get(ctx, "account.prod")
+	agent, err := w.server.store.Agents.Get(ctx, "account.prod")
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func TestMarksOfSlipwaysEngineHaveNoEffectBesideAnArgoCD(t *testing.T) {
 	if len(shown.Unsupported) != 0 || len(why.Reasons) != 2 || !slices.ContainsFunc(why.Reasons, offered) || at.Pinned != 1 || !slices.ContainsFunc(history.Items, pinned) {
 		t.Errorf("with Slipway's engine: %+v, %+v, %+v, %+v", shown.Unsupported, why, at, history)
 	}
-	agent, err := w.server.store.Agents().Get(t.Context(), "account.prod")
+	agent, err := w.server.store.Agents.Get(t.Context(), "account.prod")
 	if err == nil {
 		session := gateway.Session{ClusterUID: "c", Namespace: "argocd", Versions: agentapi.Versions{Engine: agentapi.EngineArgoCD}}
 		_, err = w.server.store.BeginSession(t.Context(), agent.UID, session, time.Now())

@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/job"
 	"github.com/slipway-gitops/slipway/internal/server/store"
 	"github.com/slipway-gitops/slipway/internal/server/store/db"
+	"github.com/slipway-gitops/slipway/internal/server/store/work"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -67,7 +68,7 @@ func run(t *testing.T, request api.JobRequest, applications int, do doer) *bench
 	b := &bench{t: t, store: &tracked{s, make(chan time.Duration, 1)}, finished: make(chan api.Job, 100)}
 	b.runner = job.New(job.Config{
 		Storage: b.store, Doer: do, Holder: "one", Log: slog.New(slog.DiscardHandler), Now: time.Now,
-		Lost: func(err error) bool { return errors.Is(err, store.ErrLost) },
+		Lost: func(err error) bool { return errors.Is(err, work.ErrLost) },
 		Changed: func(_ context.Context, j api.Job) {
 			if j.State != api.JobRunning {
 				b.finished <- j

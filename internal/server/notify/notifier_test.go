@@ -23,7 +23,7 @@ import (
 type storage struct{ *store.Store }
 
 func (s storage) NotificationChannel(ctx context.Context, id string) (api.NotificationChannel, error) {
-	return s.NotificationChannels().Get(ctx, id)
+	return s.NotificationChannels.Get(ctx, id)
 }
 
 // tokens is how many API tokens end soon, each of which both rules tell.
@@ -113,7 +113,7 @@ func fill(t *testing.T, s *store.Store) {
 	}
 	_, err := s.Migrate(ctx, false)
 	must(err)
-	account, err := s.ServiceAccounts().Create(ctx, api.ServiceAccount{Meta: api.Meta{Name: "ci"}})
+	account, err := s.ServiceAccounts.Create(ctx, api.ServiceAccount{Meta: api.Meta{Name: "ci"}})
 	must(err)
 	for i := range tokens {
 		id := "t" + string(rune('a'+i))
@@ -135,9 +135,9 @@ func channels(t *testing.T, s *store.Store, names ...string) {
 		}
 	}
 	for _, name := range names {
-		c, err := s.NotificationChannels().Create(ctx, api.NotificationChannel{Meta: api.Meta{Name: name}, Kind: api.ChannelWebhook, Secret: name})
+		c, err := s.NotificationChannels.Create(ctx, api.NotificationChannel{Meta: api.Meta{Name: name}, Kind: api.ChannelWebhook, Secret: name})
 		must(err)
-		_, err = s.NotificationRules().Create(ctx, api.NotificationRule{Meta: api.Meta{Name: name}, Channel: c.ID, Events: []string{api.NotifyToken}})
+		_, err = s.NotificationRules.Create(ctx, api.NotificationRule{Meta: api.Meta{Name: name}, Channel: c.ID, Events: []string{api.NotifyToken}})
 		must(err)
 	}
 }

@@ -48,7 +48,7 @@ func opened(t *testing.T, url string) gatewaytest.Store {
 	return gatewaytest.Store{
 		Agents: s, Copies: s, Commands: s,
 		AddAgent: func(ctx context.Context, name string) (string, error) {
-			a, err := s.Agents().Create(ctx, api.Agent{Meta: api.Meta{Name: name}})
+			a, err := s.Agents.Create(ctx, api.Agent{Meta: api.Meta{Name: name}})
 			ids[a.UID] = a.ID
 			return a.UID, err
 		},

@@ -32,9 +32,9 @@ func fill(t *testing.T, b *storetest.Bench) {
 	ctx := t.Context()
 	b.Tree(t)
 	storetest.Must[bool](t)(b.CreateFirstAdmin(ctx, authn.User{User: api.User{Meta: api.Meta{Name: "admin", DisplayName: "Ü <&>\u2028\""}}, PasswordHash: "$argon2id$"}))
-	storetest.Must[api.Group](t)(b.Groups().Create(ctx, api.Group{Meta: api.Meta{Name: "devs", Scope: "org.acme", Labels: map[string]string{"a": "b"}}, Members: []string{"admin"}}))
-	storetest.Must[api.ServiceAccount](t)(b.ServiceAccounts().Create(ctx, api.ServiceAccount{Meta: api.Meta{Name: "ci", Scope: "org.acme"}}))
-	storetest.Must[api.ResourceGroup](t)(b.ResourceGroups().Create(ctx, api.ResourceGroup{Meta: api.Meta{Name: "g"}, Selectors: []string{"a=b"}}))
+	storetest.Must[api.Group](t)(b.Groups.Create(ctx, api.Group{Meta: api.Meta{Name: "devs", Scope: "org.acme", Labels: map[string]string{"a": "b"}}, Members: []string{"admin"}}))
+	storetest.Must[api.ServiceAccount](t)(b.ServiceAccounts.Create(ctx, api.ServiceAccount{Meta: api.Meta{Name: "ci", Scope: "org.acme"}}))
+	storetest.Must[api.ResourceGroup](t)(b.ResourceGroups.Create(ctx, api.ResourceGroup{Meta: api.Meta{Name: "g"}, Selectors: []string{"a=b"}}))
 	err := b.CreateToken(ctx, authn.Token{Hash: "h", Token: api.Token{ID: "t", Name: "n", Owner: api.Principal{Type: "user", ID: "admin"}}}, authn.Grounds{})
 	if err != nil {
 		t.Fatal(err)
@@ -55,11 +55,11 @@ func fill(t *testing.T, b *storetest.Bench) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	channel := storetest.Must[api.NotificationChannel](t)(b.NotificationChannels().Create(ctx, api.NotificationChannel{Meta: api.Meta{Name: "ops"}, Kind: "slack", Secret: "ops"}))
-	storetest.Must[api.NotificationRule](t)(b.NotificationRules().Create(ctx, api.NotificationRule{Meta: api.Meta{Name: "r"}, Channel: channel.ID, Events: []string{api.NotifyHeld}}))
+	channel := storetest.Must[api.NotificationChannel](t)(b.NotificationChannels.Create(ctx, api.NotificationChannel{Meta: api.Meta{Name: "ops"}, Kind: "slack", Secret: "ops"}))
+	storetest.Must[api.NotificationRule](t)(b.NotificationRules.Create(ctx, api.NotificationRule{Meta: api.Meta{Name: "r"}, Channel: channel.ID, Events: []string{api.NotifyHeld}}))
 	b.Record(t, a, epoch, []string{"1"}, storetest.RecordOf("0a", 10, map[string]string{"a": "1", "b": "2"}))
-	storetest.Must[api.Service](t)(b.Services().Create(ctx, api.Service{Meta: api.Meta{Name: "checkout", Scope: "org.acme"}}))
-	storetest.Must[api.Environment](t)(b.Environments().Create(ctx, api.Environment{
+	storetest.Must[api.Service](t)(b.Services.Create(ctx, api.Service{Meta: api.Meta{Name: "checkout", Scope: "org.acme"}}))
+	storetest.Must[api.Environment](t)(b.Environments.Create(ctx, api.Environment{
 		Meta: api.Meta{Name: "production", Scope: "org.acme"}, Clusters: []api.EnvironmentCluster{{Agent: a.ID, Cluster: "in-cluster"}},
 	}))
 	storetest.Must[api.ApplicationLinked](t)(b.SetLink(ctx, a.ID, "argocd", items[0].Name, api.ApplicationLink{Service: "org.acme.checkout"}))
@@ -110,7 +110,7 @@ func TestABackupIsRestoredIntoEitherDatabase(t *testing.T) {
 			if n := restored.Verify(t); n != 3 {
 				t.Errorf("%s: %d entries of the audit", name, n)
 			}
-			a := storetest.Must[api.Agent](t)(restored.Agents().Get(ctx, "org.acme.prod"))
+			a := storetest.Must[api.Agent](t)(restored.Agents.Get(ctx, "org.acme.prod"))
 			if a.Status.Epoch < 1_000_000 {
 				t.Errorf("%s: epochs that were given go on at %d", name, a.Status.Epoch)
 			}
@@ -121,7 +121,7 @@ func TestABackupIsRestoredIntoEitherDatabase(t *testing.T) {
 			if n := restored.Verify(t); n != 4 {
 				t.Errorf("%s: %d entries of the audit, want 4", name, n)
 			}
-			storetest.Must[api.Role](t)(restored.Roles().Create(ctx, api.Role{Meta: api.Meta{Name: "r", Scope: "org.acme"}}))
+			storetest.Must[api.Role](t)(restored.Roles.Create(ctx, api.Role{Meta: api.Meta{Name: "r", Scope: "org.acme"}}))
 			if err := restored.AddCommand(ctx, gateway.Command{Command: agentapi.Command{ID: "d", Agent: a.UID}}); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -300,7 +300,7 @@ func TestADryRunOfMigrationsChangesNothing(t *testing.T) {
 			if again := storetest.Must[[]string](t)(b.Migrate(ctx, true)); len(would) == 0 || cmp.Diff(would, again) != "" {
 				t.Errorf("would run %v, then %v", would, again)
 			}
-			if _, err := b.Organizations().Get(ctx, "acme"); err == nil || api.CodeOf(err) != api.CodeInternal {
+			if _, err := b.Organizations.Get(ctx, "acme"); err == nil || api.CodeOf(err) != api.CodeInternal {
 				t.Errorf("without a schema: %v", err)
 			}
 			if err := b.Backup(ctx, io.Discard); err == nil {

@@ -103,10 +103,10 @@ func (b *Bench) Tree(t *testing.T) {
 	t.Helper()
 	ctx := t.Context()
 	for _, name := range []string{"acme", "other"} {
-		Must[api.Organization](t)(b.Organizations().Create(ctx, api.Organization{Meta: api.Meta{Name: name}}))
+		Must[api.Organization](t)(b.Organizations.Create(ctx, api.Organization{Meta: api.Meta{Name: name}}))
 	}
 	for _, name := range []string{"shop", "web"} {
-		Must[api.Project](t)(b.Projects().Create(ctx, api.Project{Meta: api.Meta{Name: name}, Organization: "acme"}))
+		Must[api.Project](t)(b.Projects.Create(ctx, api.Project{Meta: api.Meta{Name: name}, Organization: "acme"}))
 	}
 }
 
@@ -128,7 +128,7 @@ func Code(t *testing.T, err error, want api.Code) {
 // Agent makes an agent with a session and returns it.
 func (b *Bench) Agent(t testing.TB, name string, scope api.Scope) (api.Agent, int64) {
 	t.Helper()
-	a := Must[api.Agent](t)(b.Agents().Create(t.Context(), api.Agent{Meta: api.Meta{Name: name, Scope: scope}}))
+	a := Must[api.Agent](t)(b.Agents.Create(t.Context(), api.Agent{Meta: api.Meta{Name: name, Scope: scope}}))
 	session := Must[gateway.Agent](t)(b.BeginSession(t.Context(), a.UID, gateway.Session{ClusterUID: "c-" + name, Namespace: "slipway"}, b.Clock.Now()))
 	return a, session.Epoch
 }

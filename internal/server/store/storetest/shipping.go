@@ -38,7 +38,7 @@ func (s *Shipping) Tell(items ...agentapi.Item) []gateway.Changed {
 
 func (s *Shipping) Service(scope api.Scope, name string) api.Service {
 	s.T.Helper()
-	return Must[api.Service](s.T)(s.Services().Create(s.T.Context(), api.Service{Meta: api.Meta{Name: name, Scope: scope}}))
+	return Must[api.Service](s.T)(s.Services.Create(s.T.Context(), api.Service{Meta: api.Meta{Name: name, Scope: scope}}))
 }
 
 func (s *Shipping) Environment(scope api.Scope, name string, clusters ...string) api.Environment {
@@ -47,7 +47,7 @@ func (s *Shipping) Environment(scope api.Scope, name string, clusters ...string)
 	for _, c := range clusters {
 		v.Clusters = append(v.Clusters, api.EnvironmentCluster{Agent: s.Agent.ID, Cluster: c})
 	}
-	return Must[api.Environment](s.T)(s.Environments().Create(s.T.Context(), v))
+	return Must[api.Environment](s.T)(s.Environments.Create(s.T.Context(), v))
 }
 
 // Expect checks what an application is of, both as stored and as explained.

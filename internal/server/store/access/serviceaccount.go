@@ -1,0 +1,44 @@
+package access
+
+import (
+	"context"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
+	"github.com/slipway-gitops/slipway/internal/server/store/entity"
+)
+
+// ServiceAccounts keeps service accounts.
+type ServiceAccounts struct {
+	entity.Entities[api.ServiceAccount]
+	db *db.DB
+}
+
+func newServiceAccounts(d *db.DB) *ServiceAccounts {
+	return &ServiceAccounts{entity.Of(d, AccountKind()), d}
+}
+
+func AccountKind() *entity.Kind[api.ServiceAccount] {
+	return &entity.Kind[api.ServiceAccount]{
+		Table: "service_account", Noun: "service account", Kind: api.TypeServiceAccount,
+		Meta: func(a *api.ServiceAccount) *api.Meta { return &a.Meta },
+		ID:   func(a *api.ServiceAccount) string { return a.Scope.ID(a.Name) },
+		Columns: func(a *api.ServiceAccount) []entity.Column {
+			return []entity.Column{{Name: "disabled", Value: a.Disabled, Into: &a.Disabled}}
+		},
+		Sorts: entity.EntitySorts("service_account"),
+		References: func(ctx context.Context, t db.Tx, a *api.ServiceAccount) ([]api.Ref, error) {
+			return Bindings().Refs(ctx, t, "principal_type = ? AND principal_id = ?", api.PrincipalServiceAccount, a.ID)
+		},
+		Release: func(ctx context.Context, t db.Tx, a *api.ServiceAccount) error {
+			return releasePrincipal(ctx, t, api.PrincipalServiceAccount, a.ID)
+		},
+	}
+}
+
+// AuthServiceAccount reads a service account. It is in no group: those have
+// users.
+func (s *ServiceAccounts) AuthServiceAccount(ctx context.Context, id string) (api.ServiceAccount, []string, error) {
+	account, err := s.Get(ctx, id)
+	return account, nil, err
+}

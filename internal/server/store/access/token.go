@@ -1,0 +1,119 @@
+package access
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/authn"
+	"github.com/slipway-gitops/slipway/internal/server/rbac"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
+	"github.com/slipway-gitops/slipway/internal/server/store/entity"
+)
+
+const tokenColumns = `token.id, token.name, token.owner_type, token.owner_id, token.permissions, token.ceiling, token.expires_at,
+	token.created_at, token.last_used_at`
+
+func scanToken(v *api.Token) []any {
+	return []any{
+		&v.ID, &v.Name, &v.Owner.Type, &v.Owner.ID, db.Decode(&v.Permissions), (*string)(&v.Scope), db.Instant(&v.ExpiresAt),
+		db.Instant(&v.CreatedAt), db.Instant(&v.LastUsedAt),
+	}
+}
+
+// CreateToken keeps a token, if its grounds hold. ErrExists where its owner has one of that name.
+func (s *Tokens) CreateToken(ctx context.Context, v authn.Token, on authn.Grounds) error {
+	return s.db.Write(ctx, func(t db.Tx) error {
+		scope, table := api.ScopeAccount, "person"
+		if v.Owner.Type == api.PrincipalServiceAccount {
+			table = "service_account"
+			owner, err := AccountKind().Get(ctx, t, v.Owner.ID)
+			if err != nil {
+				return err
+			}
+			scope = owner.Scope
+		}
+		if err := entity.Hold(ctx, t, table, v.Owner.Type, v.Owner.ID); err != nil {
+			return err
+		}
+		if err := stand(ctx, t, on); err != nil {
+			return err
+		}
+		_, err := t.Exec(ctx, `INSERT INTO token (id, name, owner_type, owner_id, scope, hash, permissions, ceiling, expires_at, created_at, last_used_at)
+			VALUES (`+db.Marks(11)+")", v.ID, v.Name, v.Owner.Type, v.Owner.ID, string(scope), v.Hash, db.Encode(v.Permissions), string(v.Scope),
+			v.ExpiresAt, v.CreatedAt, v.LastUsedAt)
+		if db.IsExists(err) {
+			return db.Exists("token", v.Name)
+		}
+		if err != nil {
+			return fmt.Errorf("keep token: %w", err)
+		}
+		return nil
+	})
+}
+
+// AuthToken reads a token with its hash.
+func (s *Tokens) AuthToken(ctx context.Context, id string) (v authn.Token, err error) {
+	err = s.db.Read(ctx, func(t db.Tx) error {
+		err := t.One(ctx, "SELECT "+tokenColumns+", token.hash FROM token WHERE id = ?", []any{id}, append(scanToken(&v.Token), &v.Hash)...)
+		if db.IsNotFound(err) {
+			return db.NotFound("token", id)
+		}
+		return err
+	})
+	return v, err
+}
+
+// GetToken reads a token without its hash.
+func (s *Tokens) GetToken(ctx context.Context, id string) (api.Token, error) {
+	v, err := s.AuthToken(ctx, id)
+	return v.Token, err
+}
+
+// TouchToken notes that a token was used.
+func (s *Tokens) TouchToken(ctx context.Context, id string, used time.Time) error {
+	return s.db.Write(ctx, func(t db.Tx) error {
+		_, err := t.Exec(ctx, "UPDATE token SET last_used_at = ? WHERE id = ? AND last_used_at < ?", used, id, db.Micros(used))
+		return err
+	})
+}
+
+// DeleteToken deletes a token.
+func (s *Tokens) DeleteToken(ctx context.Context, id string) error {
+	return s.db.Write(ctx, func(t db.Tx) error {
+		n, err := t.Exec(ctx, "DELETE FROM token WHERE id = ?", id)
+		if err == nil && n == 0 {
+			return db.NotFound("token", id)
+		}
+		return err
+	})
+}
+
+// ListTokens gives the tokens that the filter lets through: those of an owner,
+// or all where it is empty.
+func (s *Tokens) ListTokens(ctx context.Context, visible rbac.Filter, owner api.Principal, options api.ListOptions) (page api.Page[api.Token], err error) {
+	order, err := db.NewOrder(options, "token.id", map[string]string{
+		"name": "token.name", "createdAt": "token.created_at", "expiresAt": "token.expires_at", "lastUsedAt": "token.last_used_at",
+	})
+	if err != nil {
+		return page, err
+	}
+	w := &db.Where{}
+	tokens := db.Guarded{Name: "token", Of: api.TypeToken, Kind: api.TypeToken}
+	w.Permitted(tokens, visible)
+	if owner != (api.Principal{}) {
+		w.And("token.owner_type = ? AND token.owner_id = ?", owner.Type, owner.ID)
+	}
+	w.Options(tokens, options, "token.name", "token.owner_id")
+	err = s.db.Read(ctx, func(t db.Tx) error {
+		page, err = db.ReadPage(ctx, t, "token", tokenColumns, w, order,
+			func(rows *sql.Rows, v *api.Token, more ...any) error {
+				return rows.Scan(append(scanToken(v), more...)...)
+			},
+			func(v *api.Token) string { return v.ID })
+		return err
+	})
+	return page, err
+}

@@ -1,0 +1,293 @@
+package access
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/authn"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
+	"github.com/slipway-gitops/slipway/internal/server/store/entity"
+)
+
+// Users keeps users, without what they sign in with.
+type Users struct {
+	entity.Entities[api.User]
+	db *db.DB
+}
+
+func newUsers(d *db.DB) *Users { return &Users{entity.Of(d, users()), d} }
+
+func users() *entity.Kind[api.User] {
+	return &entity.Kind[api.User]{
+		Table: "person", Noun: "user", Kind: api.TypeUser,
+		Meta: func(u *api.User) *api.Meta { return &u.Meta },
+		ID:   func(u *api.User) string { return u.Name },
+		Columns: func(u *api.User) []entity.Column {
+			return []entity.Column{
+				{Name: "email", Value: u.Email, Into: &u.Email},
+				{Name: "disabled", Value: u.Disabled, Into: &u.Disabled},
+				{Name: "must_change_password", Value: u.MustChangePassword, Into: &u.MustChangePassword},
+			}
+		},
+		Fixed: func(u *api.User) []entity.Column {
+			return []entity.Column{
+				{Name: "origin", Value: u.Origin, Into: &u.Origin},
+				{Name: "locked_until", Value: u.LockedUntil, Into: db.Instant(&u.LockedUntil)},
+				{Name: "last_sign_in_at", Value: u.LastSignInAt, Into: db.Instant(&u.LastSignInAt)},
+				{Name: "provider_teams", Value: "", Into: db.Decode(&u.Groups)},
+			}
+		},
+		Fill:    fillGroupsOfUsers,
+		Sorts:   userSorts(),
+		Prepare: prepareUser,
+		Written: func(ctx context.Context, t db.Tx, u, before *api.User) error {
+			if before == nil || !u.Disabled {
+				return nil
+			}
+			_, err := t.Exec(ctx, "DELETE FROM session WHERE person = ?", u.ID)
+			return err
+		},
+		References: func(ctx context.Context, t db.Tx, u *api.User) ([]api.Ref, error) {
+			return Bindings().Refs(ctx, t, "principal_type = ? AND principal_id = ?", api.PrincipalUser, u.ID)
+		},
+		Release: func(ctx context.Context, t db.Tx, u *api.User) error {
+			return releasePrincipal(ctx, t, api.PrincipalUser, u.ID)
+		},
+	}
+}
+
+func userSorts() map[string]string {
+	sorts := entity.EntitySorts("person")
+	sorts["email"], sorts["lastSignInAt"] = "person.email", "person.last_sign_in_at"
+	return sorts
+}
+
+func prepareUser(ctx context.Context, _ db.Tx, u, _ *api.User) error {
+	if u.Scope != api.ScopeAccount {
+		return db.Invalid("scope", "users belong to the account: leave the scope out")
+	}
+	if u.Origin == "" {
+		u.Origin = api.OriginLocal
+	}
+	return nil
+}
+
+// releasePrincipal deletes what goes with somebody: rights and tokens.
+func releasePrincipal(ctx context.Context, t db.Tx, kind, id string) error {
+	if err := Bindings().DestroyAll(ctx, t, "principal_type = ? AND principal_id = ?", kind, id); err != nil {
+		return err
+	}
+	_, err := t.Exec(ctx, "DELETE FROM token WHERE owner_type = ? AND owner_id = ?", kind, id)
+	return err
+}
+
+// mapped comes before the ids of groups, among those of the last sign-in, that
+// the configuration of the provider named.
+const mapped = "="
+
+// fillGroupsOfUsers adds the groups that people made them members of to those
+// that follow from the last sign-in at a provider, if that is not too long ago.
+// Of these it leaves out what is gone since, or has no claim any more and came
+// by that.
+func fillGroupsOfUsers(ctx context.Context, t db.Tx, list []*api.User) error {
+	byID, ids := map[string]*api.User{}, make([]string, 0, len(list))
+	var said []string
+	for _, u := range list {
+		byID[u.ID] = u
+		ids = append(ids, u.ID)
+		if t.Now-db.Micros(u.LastSignInAt) >= t.ProviderGroups.Microseconds() {
+			u.Groups = nil
+		}
+		for _, id := range u.Groups {
+			said = append(said, strings.TrimPrefix(id, mapped))
+		}
+	}
+	slices.Sort(said)
+	present := map[string]bool{}
+	for part := range slices.Chunk(slices.Compact(said), db.Chunk) {
+		query := "SELECT id, claim FROM team WHERE id IN (" + db.Marks(len(part)) + ")"
+		err := t.Each(ctx, query, db.Anys(part), func(rows *sql.Rows) error {
+			var id, claim string
+			err := rows.Scan(&id, &claim)
+			present[mapped+id], present[id] = true, claim != ""
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for _, u := range list {
+		u.Groups = slices.DeleteFunc(u.Groups, func(id string) bool { return !present[id] })
+		for i, id := range u.Groups {
+			u.Groups[i] = strings.TrimPrefix(id, mapped)
+		}
+	}
+	for part := range slices.Chunk(ids, db.Chunk) {
+		query := "SELECT person, team FROM team_member WHERE person IN (" + db.Marks(len(part)) + ")"
+		err := t.Each(ctx, query, db.Anys(part), func(rows *sql.Rows) error {
+			var person, team string
+			err := rows.Scan(&person, &team)
+			if u := byID[person]; u != nil {
+				u.Groups = append(u.Groups, team)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for _, u := range list {
+		slices.Sort(u.Groups)
+		u.Groups = slices.Compact(u.Groups)
+	}
+	return nil
+}
+
+// AuthUser reads a user with what they sign in with.
+func (s *Users) AuthUser(ctx context.Context, name string) (authn.User, error) {
+	return s.authUser(ctx, func(t db.Tx) (*api.User, error) { return users().Get(ctx, t, name) })
+}
+
+// AuthUserByProvider reads the user that an identity provider knows by a subject.
+func (s *Users) AuthUserByProvider(ctx context.Context, provider, subject string) (authn.User, error) {
+	return s.authUser(ctx, func(t db.Tx) (*api.User, error) {
+		if subject == "" {
+			return nil, db.NotFound("user", subject)
+		}
+		found, err := users().Query(ctx, t, " WHERE provider = ? AND provider_subject = ?", provider, subject)
+		if err == nil && len(found) == 0 {
+			return nil, db.NotFound("user of "+provider, subject)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return found[0], nil
+	})
+}
+
+func (s *Users) authUser(ctx context.Context, find func(db.Tx) (*api.User, error)) (u authn.User, err error) {
+	err = s.db.Read(ctx, func(t db.Tx) error {
+		found, err := find(t)
+		if err != nil {
+			return err
+		}
+		u.User = *found
+		return t.One(ctx, "SELECT password_hash, provider, provider_subject FROM person WHERE id = ?", []any{found.ID},
+			&u.PasswordHash, &u.Provider, &u.ProviderSubject)
+	})
+	return u, err
+}
+
+// CreateAuthUser makes a user with what they sign in with.
+func (s *Users) CreateAuthUser(ctx context.Context, u authn.User) error {
+	return s.db.Write(ctx, func(t db.Tx) error { return createAuthUser(ctx, t, u) })
+}
+
+func createAuthUser(ctx context.Context, t db.Tx, u authn.User) error {
+	if err := users().Insert(ctx, t, &u.User); err != nil {
+		return err
+	}
+	_, err := t.Exec(ctx, "UPDATE person SET password_hash = ?, provider = ?, provider_subject = ?, provider_teams = ? WHERE id = ?",
+		u.PasswordHash, u.Provider, u.ProviderSubject, db.Encode(u.Groups), u.ID)
+	if errors.Is(err, db.ErrExists) {
+		return db.Exists("user of "+u.Provider, u.ProviderSubject)
+	}
+	return err
+}
+
+// CreateFirstAdmin makes a user who may do everything, if there is none at all,
+// and reports whether it did.
+func (s *Users) CreateFirstAdmin(ctx context.Context, u authn.User) (made bool, err error) {
+	err = s.db.Write(ctx, func(t db.Tx) error {
+		made = false
+		// Several servers may start at a time: this one row makes them wait.
+		if err := entity.PolicyChanged(ctx, t, ""); err != nil {
+			return err
+		}
+		var count int64
+		if err := t.One(ctx, "SELECT COUNT(*) FROM person", nil, &count); err != nil || count > 0 {
+			return err
+		}
+		if err := createAuthUser(ctx, t, u); err != nil {
+			return err
+		}
+		made = true
+		return Bindings().Insert(ctx, t, &api.Binding{
+			Meta:      api.Meta{Name: u.Name, Scope: api.ScopeAccount, DisplayName: "The first administrator"},
+			Principal: api.Principal{Type: api.PrincipalUser, ID: u.Name}, Role: api.RoleAdmin,
+		})
+	})
+	return made, err
+}
+
+// SetPassword sets the hash of a password, and ends sessions and tokens of the
+// user as it says. Conflict where the password is another one than it says.
+func (s *Users) SetPassword(ctx context.Context, name string, p authn.NewPassword) error {
+	return s.db.Write(ctx, func(t db.Tx) error {
+		// Written first, so that nobody else writes it before this is over.
+		if err := changeUser(ctx, t, name, "id = id"); err != nil {
+			return err
+		}
+		var was string
+		if err := t.One(ctx, "SELECT password_hash FROM person WHERE id = ?", []any{name}, &was); err != nil {
+			return err
+		}
+		if p.Was != "" && p.Was != was {
+			return &db.Refusal{Kind: db.ErrStale, Said: api.Error{Code: api.CodeConflict, Message: "the password was changed by somebody else at this moment: sign in with the one that counts now"}}
+		}
+		err := changeUser(ctx, t, name, "password_hash = ?, must_change_password = ?", p.Hash, p.MustChange)
+		if err != nil {
+			return err
+		}
+		_, err = t.Exec(ctx, "DELETE FROM session WHERE person = ? AND hash <> ?", name, p.KeepSession)
+		if err != nil || !p.EndTokens {
+			return err
+		}
+		_, err = t.Exec(ctx, "DELETE FROM token WHERE owner_type = ? AND owner_id = ? AND id <> ?", api.PrincipalUser, name, p.KeepToken)
+		return err
+	})
+}
+
+// SignedIn notes the time of a sign-in.
+func (s *Users) SignedIn(ctx context.Context, name string, at time.Time) error {
+	return s.db.Write(ctx, func(t db.Tx) error { return changeUser(ctx, t, name, "last_sign_in_at = ?", at) })
+}
+
+// SignedInByProvider notes the time of a sign-in and what the provider said.
+func (s *Users) SignedInByProvider(ctx context.Context, name string, at time.Time, displayName, email string, groups authn.ProviderGroups) error {
+	kept := slices.Clone(groups.Claimed)
+	for _, id := range groups.Mapped {
+		kept = append(kept, mapped+id)
+	}
+	return s.db.Write(ctx, func(t db.Tx) error {
+		return changeUser(ctx, t, name, "last_sign_in_at = ?, display_name = ?, email = ?, provider_teams = ?", at, displayName, email, db.Encode(kept))
+	})
+}
+
+func changeUser(ctx context.Context, t db.Tx, name, set string, args ...any) error {
+	n, err := t.Exec(ctx, "UPDATE person SET "+set+" WHERE id = ?", append(args, name)...)
+	if err == nil && n == 0 {
+		return db.NotFound("user", name)
+	}
+	return err
+}
+
+// GroupsByClaim returns the ids of groups with one of these claims.
+func (s *Users) GroupsByClaim(ctx context.Context, claims []string) (ids []string, err error) {
+	err = s.db.Read(ctx, func(t db.Tx) error {
+		ids = nil
+		for part := range slices.Chunk(claims, db.Chunk) {
+			query := "SELECT id FROM team WHERE claim <> '' AND claim IN (" + db.Marks(len(part)) + ") ORDER BY id"
+			if err := t.Each(ctx, query, db.Anys(part), db.Collect(&ids)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return ids, err
+}

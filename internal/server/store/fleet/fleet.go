@@ -1,0 +1,18 @@
+// Package fleet keeps agents: who they are, with which keys they come, how they are, and which of them servers run.
+package fleet
+
+import (
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
+)
+
+// Fleet puts the nouns together.
+type Fleet struct {
+	*Agents
+	*Hosted
+}
+
+// New is for an open database.
+func New(d *db.DB) Fleet { return Fleet{newAgents(d), &Hosted{d}} }
+
+// Hosted keeps which agents servers run, each of them one server at a time.
+type Hosted struct{ db *db.DB }

@@ -1,0 +1,73 @@
+package mirror
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
+	"github.com/slipway-gitops/slipway/internal/server/store/delivery"
+)
+
+// link says of the applications of a batch what they are of.
+func (b *batch) link(ctx context.Context) error {
+	var apps []delivery.Linkable
+	var entries []string
+	renamed := false
+	for entry, r := range b.last {
+		switch r.key.Kind {
+		case agentapi.ItemApplication:
+			apps = append(apps, delivery.Linkable{Namespace: r.key.Namespace, Name: r.key.Name, Scope: r.scope, Labels: r.fields.labels, Destination: r.fields.destination})
+			entries = append(entries, entry)
+		case agentapi.ItemCluster:
+			renamed = true
+		}
+	}
+	if len(apps) == 0 && !renamed {
+		return nil
+	}
+	if err := delivery.LockLinks(ctx, b.Tx, false); err != nil {
+		return err
+	}
+	if len(apps) > 0 {
+		l, err := delivery.NewLinker(ctx, b.Tx, b.id, apps)
+		if err != nil {
+			return err
+		}
+		for i, entry := range entries {
+			r := b.last[entry]
+			r.linked = l.Of(apps[i])
+			b.last[entry] = r
+		}
+	}
+	b.renamed = renamed
+	return nil
+}
+
+// await notes the new applications of a batch that are to be linked. It comes
+// after the lock of links is taken, so no linking passes them over.
+func (b *batch) await(ctx context.Context) error {
+	if !b.links || len(b.fresh) == 0 {
+		return nil
+	}
+	keys := make([]agentapi.Key, 0, len(b.fresh))
+	for _, key := range b.fresh {
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, func(x, y agentapi.Key) int { return strings.Compare(x.String(), y.String()) })
+	for part := range slices.Chunk(keys, db.RowsAtOnce) {
+		args := make([]any, 0, 3*len(part))
+		for _, key := range part {
+			args = append(args, b.uid, key.Namespace, key.Name)
+		}
+		line := "(?, ?, ?, 0)"
+		_, err := b.Exec(ctx, "INSERT INTO unlinked (agent, namespace, name, tries) VALUES "+strings.Repeat(line+", ", len(part)-1)+line+
+			" ON CONFLICT (agent, namespace, name) DO NOTHING", args...)
+		if err != nil {
+			return fmt.Errorf("note new applications to link: %w", err)
+		}
+	}
+	return nil
+}

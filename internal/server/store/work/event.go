@@ -1,0 +1,90 @@
+package work
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/event"
+	"github.com/slipway-gitops/slipway/internal/server/store/db"
+)
+
+const (
+	// eventsKept is how many events stay: twice what a server has in memory, so
+	// that one that reads slowly finds what it lacks.
+	eventsKept = 2 * event.DefaultKept
+	// placeEvents is the row of event_place.
+	placeEvents = "events"
+)
+
+// OpenEvents returns what tells the numbers of this database's events from
+// those of another, and the number of the newest.
+func (s *Events) OpenEvents(ctx context.Context) (run string, newest int64, err error) {
+	err = s.db.Write(ctx, func(t db.Tx) error {
+		_, err := t.Exec(ctx, "INSERT INTO event_place (id, run, number) VALUES (?, ?, 0) ON CONFLICT (id) DO NOTHING", placeEvents, strings.ToLower(rand.Text()[:10]))
+		if err != nil {
+			return err
+		}
+		return t.One(ctx, "SELECT run, number FROM event_place WHERE id = ?", []any{placeEvents}, &run, &newest)
+	})
+	if err != nil {
+		return "", 0, fmt.Errorf("open the events: %w", err)
+	}
+	return run, newest, nil
+}
+
+// AppendEvents keeps events behind the newest, in one transaction that makes
+// others wait: who reads a number has been able to read all before it. It
+// returns the number of the last one.
+func (s *Events) AppendEvents(ctx context.Context, events []api.Event) (last int64, err error) {
+	err = s.db.Write(ctx, func(t db.Tx) error {
+		err := t.One(ctx, "UPDATE event_place SET number = number + ? WHERE id = ? RETURNING number", []any{len(events), placeEvents}, &last)
+		if err != nil {
+			return err
+		}
+		number := last - int64(len(events))
+		for part := range slices.Chunk(events, db.Chunk/2) {
+			var args []any
+			for _, e := range part {
+				number++
+				raw, err := json.Marshal(e)
+				if err != nil {
+					return fmt.Errorf("write event %s: %w", e.Type, err)
+				}
+				args = append(args, number, string(raw))
+			}
+			values := strings.Repeat("(?, ?), ", len(part)-1) + "(?, ?)"
+			if _, err := t.Exec(ctx, "INSERT INTO event (number, body) VALUES "+values, args...); err != nil {
+				return err
+			}
+		}
+		_, err = t.Exec(ctx, "DELETE FROM event WHERE number <= ?", last-eventsKept)
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("keep events: %w", err)
+	}
+	return last, nil
+}
+
+// EventsAfter returns events with numbers above one, in their order.
+func (s *Events) EventsAfter(ctx context.Context, after int64, limit int) (list []event.Numbered, err error) {
+	err = s.db.Read(ctx, func(t db.Tx) error {
+		list = nil
+		return t.Each(ctx, "SELECT number, body FROM event WHERE number > ? ORDER BY number LIMIT ?", []any{after, limit}, func(rows *sql.Rows) error {
+			var e event.Numbered
+			err := rows.Scan(&e.Number, db.Decode(&e.Event))
+			list = append(list, e)
+			return err
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read events: %w", err)
+	}
+	return list, nil
+}
