@@ -8,6 +8,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/store/entity"
 )
 
+// Bindings describes how bindings are kept.
 func Bindings() *entity.Kind[api.Binding] {
 	return &entity.Kind[api.Binding]{
 		Table: "binding", Noun: "binding", Kind: api.TypeBinding,
@@ -43,7 +44,7 @@ func Bindings() *entity.Kind[api.Binding] {
 }
 
 func bindingSorts() map[string]string {
-	sorts := entity.EntitySorts("binding")
+	sorts := entity.Sorts("binding")
 	sorts["role"], sorts["principal"] = "binding.role", "binding.principal_id"
 	return sorts
 }

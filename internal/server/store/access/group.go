@@ -10,6 +10,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/store/entity"
 )
 
+// Groups describes how groups are kept.
 func Groups() *entity.Kind[api.Group] {
 	return &entity.Kind[api.Group]{
 		Table: "team", Noun: "group", Kind: api.TypeGroup,
@@ -18,7 +19,7 @@ func Groups() *entity.Kind[api.Group] {
 		Columns: func(g *api.Group) []entity.Column {
 			return []entity.Column{{Name: "claim", Value: g.Claim, Into: &g.Claim}}
 		},
-		Sorts:   entity.EntitySorts("team"),
+		Sorts:   entity.Sorts("team"),
 		Fill:    fillMembers,
 		Written: writeMembers,
 		References: func(ctx context.Context, t db.Tx, g *api.Group) ([]api.Ref, error) {

@@ -8,6 +8,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/store/entity"
 )
 
+// ResourceGroups describes how resource groups are kept.
 func ResourceGroups() *entity.Kind[api.ResourceGroup] {
 	return &entity.Kind[api.ResourceGroup]{
 		Table: "resource_group", Noun: "resource group", Kind: api.TypeResourceGroup,
@@ -24,7 +25,7 @@ func ResourceGroups() *entity.Kind[api.ResourceGroup] {
 		Fixed: func(g *api.ResourceGroup) []entity.Column {
 			return []entity.Column{{Name: "built_in", Value: g.BuiltIn, Into: &g.BuiltIn}}
 		},
-		Sorts: entity.EntitySorts("resource_group"),
+		Sorts: entity.Sorts("resource_group"),
 		Prepare: func(ctx context.Context, _ db.Tx, g, before *api.ResourceGroup) error {
 			if before != nil && before.BuiltIn {
 				return builtIn("resource group", g.ID)

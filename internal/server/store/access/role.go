@@ -10,6 +10,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/store/entity"
 )
 
+// Roles describes how roles are kept.
 func Roles() *entity.Kind[api.Role] {
 	return &entity.Kind[api.Role]{
 		Table: "role", Noun: "role", Kind: api.TypeRole,
@@ -21,7 +22,7 @@ func Roles() *entity.Kind[api.Role] {
 		Fixed: func(r *api.Role) []entity.Column {
 			return []entity.Column{{Name: "built_in", Value: r.BuiltIn, Into: &r.BuiltIn}}
 		},
-		Sorts: entity.EntitySorts("role"),
+		Sorts: entity.Sorts("role"),
 		Prepare: func(ctx context.Context, _ db.Tx, r, before *api.Role) error {
 			if before != nil && before.BuiltIn {
 				return builtIn("role", r.ID)

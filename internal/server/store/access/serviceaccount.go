@@ -18,6 +18,7 @@ func newServiceAccounts(d *db.DB) *ServiceAccounts {
 	return &ServiceAccounts{entity.Of(d, AccountKind()), d}
 }
 
+// AccountKind describes how service accounts are kept.
 func AccountKind() *entity.Kind[api.ServiceAccount] {
 	return &entity.Kind[api.ServiceAccount]{
 		Table: "service_account", Noun: "service account", Kind: api.TypeServiceAccount,
@@ -26,7 +27,7 @@ func AccountKind() *entity.Kind[api.ServiceAccount] {
 		Columns: func(a *api.ServiceAccount) []entity.Column {
 			return []entity.Column{{Name: "disabled", Value: a.Disabled, Into: &a.Disabled}}
 		},
-		Sorts: entity.EntitySorts("service_account"),
+		Sorts: entity.Sorts("service_account"),
 		References: func(ctx context.Context, t db.Tx, a *api.ServiceAccount) ([]api.Ref, error) {
 			return Bindings().Refs(ctx, t, "principal_type = ? AND principal_id = ?", api.PrincipalServiceAccount, a.ID)
 		},

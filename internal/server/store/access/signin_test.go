@@ -237,7 +237,7 @@ func TestATokenIsSeenByWhoMaySeeItsOwner(t *testing.T) {
 		org := rbac.Filter{Type: api.TypeToken, Terms: []rbac.Term{{Scope: "org.acme", All: true}}}
 		list := func(f rbac.Filter, owner api.Principal) []string {
 			page := storetest.Must[api.Page[api.Token]](t)(b.ListTokens(ctx, f, owner, api.ListOptions{}))
-			return storetest.Ids(page, func(v api.Token) string { return v.ID })
+			return storetest.IDs(page, func(v api.Token) string { return v.ID })
 		}
 		ada := api.Principal{Type: "user", ID: "ada"}
 		for _, test := range []struct{ got, want []string }{

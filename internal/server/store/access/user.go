@@ -62,7 +62,7 @@ func users() *entity.Kind[api.User] {
 }
 
 func userSorts() map[string]string {
-	sorts := entity.EntitySorts("person")
+	sorts := entity.Sorts("person")
 	sorts["email"], sorts["lastSignInAt"] = "person.email", "person.last_sign_in_at"
 	return sorts
 }

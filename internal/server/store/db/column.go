@@ -28,6 +28,7 @@ func Decode[V any](v *V) sql.Scanner {
 // Instant returns what Scan reads microseconds into.
 func Instant(at *time.Time) sql.Scanner { return (*microseconds)(at) }
 
+// Scanner reads a text.
 type Scanner func(string) error
 
 // Scan reads a text; nothing where it is empty.

@@ -67,7 +67,7 @@ type DB struct {
 	settling       []func(context.Context) error // what Settle was given
 }
 
-// OpenDB opens the database, and makes the file of SQLite if it is missing. It
+// Open opens the database, and makes the file of SQLite if it is missing. It
 // does not migrate: the caller does, or refuses to go on.
 func Open(ctx context.Context, config Config) (*DB, error) {
 	s := &DB{

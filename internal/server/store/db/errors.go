@@ -37,16 +37,19 @@ type Refusal struct {
 func (r *Refusal) Error() string   { return r.Said.Message }
 func (r *Refusal) Unwrap() []error { return []error{r.Kind, &r.Said} }
 
+// NotFound is an error of something that does not exist.
 func NotFound(noun, id string) error {
 	return &Refusal{ErrNotFound, api.Error{Code: api.CodeNotFound, Message: fmt.Sprintf("%s %q does not exist", noun, id)}}
 }
 
+// Exists is an error of something that there is already.
 func Exists(noun, id string) error {
 	return &Refusal{ErrExists, api.Error{
 		Code: api.CodeConflict, Message: fmt.Sprintf("%s %q exists already: choose another name, or change that one", noun, id),
 	}}
 }
 
+// Stale is an error of a change of an old version.
 func Stale(noun, id string, asked, present int64) error {
 	return &Refusal{ErrStale, api.Error{
 		Code:    api.CodeConflict,
@@ -54,10 +57,12 @@ func Stale(noun, id string, asked, present int64) error {
 	}}
 }
 
+// Invalid is an error of a field, by its name in the API.
 func Invalid(field, format string, args ...any) error {
 	return &Refusal{ErrInvalid, api.Error{Code: api.CodeInvalid, Message: fmt.Sprintf(format, args...), Field: field}}
 }
 
+// Referenced is an error of a deletion, and names what refers to the thing.
 func Referenced(noun, id string, by []api.Ref) error {
 	var names []string
 	for i, ref := range by {
@@ -74,6 +79,8 @@ func Referenced(noun, id string, by []api.Ref) error {
 	}}
 }
 
+// IsNotFound reports whether there is no such thing.
 func IsNotFound(err error) bool { return errors.Is(err, ErrNotFound) }
 
+// IsExists reports whether there is one already.
 func IsExists(err error) bool { return errors.Is(err, ErrExists) }

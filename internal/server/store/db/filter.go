@@ -174,4 +174,5 @@ func CompileSelector(t Guarded, selector rbac.Selector) (string, []any) {
 	return "(" + strings.Join(and, " AND ") + ")", args
 }
 
+// ScopeOf is a scope as rbac has it.
 func ScopeOf(scope api.Scope) rbac.Scope { return rbac.Scope(scope) }

@@ -135,6 +135,7 @@ func (o *Order) Clause() string {
 	return " ORDER BY " + by + " LIMIT ? OFFSET ?"
 }
 
+// Args are the arguments of the clause.
 func (o *Order) Args() []any { return []any{o.Limit + 1, o.Offset} }
 
 // Cursor points behind a row.

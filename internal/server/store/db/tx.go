@@ -172,6 +172,7 @@ func Values(args []any) []any {
 	return args
 }
 
+// Clean makes a text one that both databases store.
 func Clean(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	return strings.ReplaceAll(s, "\x00", "\uFFFD")

@@ -13,8 +13,9 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/store/entity"
 )
 
+// Environments describes how environments and their clusters are kept.
 func Environments() *entity.Kind[api.Environment] {
-	sorts := entity.EntitySorts("environment")
+	sorts := entity.Sorts("environment")
 	sorts["type"], sorts["region"] = "environment.type", "environment.region"
 	return &entity.Kind[api.Environment]{
 		Table: "environment", Noun: "environment", Kind: api.TypeEnvironment,

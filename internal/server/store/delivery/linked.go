@@ -27,9 +27,9 @@ type Linkable struct {
 	Destination     string // name or address of a cluster
 }
 
-// linker says what the applications of one agent are of. What it knows is read
+// Linker says what the applications of one agent are of. What it knows is read
 // for some of them at a time.
-type linker struct {
+type Linker struct {
 	services, environments map[string]bool // ids that there are, of those that labels may mean
 	links                  map[[2]string]api.ApplicationLink
 	clusters               map[string][]string // environments by cluster
@@ -41,6 +41,7 @@ type linker struct {
 // stored is seen by the change, or sees it.
 const settingLinks = "links"
 
+// LockLinks locks the row of links: alone for a change, else shared.
 func LockLinks(ctx context.Context, t db.Tx, change bool) error {
 	if !t.Postgres() { // SQLite has one writer, and this is it
 		return nil
@@ -54,8 +55,8 @@ func LockLinks(ctx context.Context, t db.Tx, change bool) error {
 }
 
 // NewLinker reads what the links of some applications of an agent follow from.
-func NewLinker(ctx context.Context, t db.Tx, agent string, apps []Linkable) (*linker, error) {
-	l := &linker{links: map[[2]string]api.ApplicationLink{}, clusters: map[string][]string{}, names: map[string]string{}}
+func NewLinker(ctx context.Context, t db.Tx, agent string, apps []Linkable) (*Linker, error) {
+	l := &Linker{links: map[[2]string]api.ApplicationLink{}, clusters: map[string][]string{}, names: map[string]string{}}
 	var services, environments, called []string
 	for _, a := range apps {
 		services = append(services, meanings(a.Labels[api.LabelService], a.Scope)...)
@@ -88,7 +89,7 @@ func NewLinker(ctx context.Context, t db.Tx, agent string, apps []Linkable) (*li
 
 // readClusters reads which environments have clusters of an agent, and what
 // these are called.
-func readClusters(ctx context.Context, t db.Tx, agent string, l *linker) error {
+func readClusters(ctx context.Context, t db.Tx, agent string, l *Linker) error {
 	err := t.Each(ctx, "SELECT cluster, environment FROM environment_cluster WHERE agent = ?", []any{agent}, func(rows *sql.Rows) error {
 		var cluster, environment string
 		err := rows.Scan(&cluster, &environment)
@@ -164,7 +165,7 @@ func reaches(id string, scope api.Scope) bool {
 
 // Of says what an application is of: what its labels say, else what somebody has
 // said, else where its cluster is.
-func (l *linker) Of(a Linkable) Linked {
+func (l *Linker) Of(a Linkable) Linked {
 	var out Linked
 	labelled := func(label string, there map[string]bool) string {
 		name := a.Labels[label]
@@ -196,7 +197,7 @@ func (l *linker) Of(a Linkable) Linked {
 
 // environmentAt is the environment that has the cluster of an application: the
 // one that is nearest to its scope.
-func (l *linker) environmentAt(a Linkable) string {
+func (l *Linker) environmentAt(a Linkable) string {
 	cluster := a.Destination
 	if name := l.names[cluster]; name != "" {
 		cluster = name

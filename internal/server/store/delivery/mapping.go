@@ -164,6 +164,7 @@ type Places struct {
 	mapped map[string]api.Scope
 }
 
+// Of is the scope of an Argo project.
 func (p Places) Of(argoProject string) api.Scope {
 	if scope, ok := p.mapped[argoProject]; ok && argoProject != "" {
 		return scope
@@ -171,6 +172,7 @@ func (p Places) Of(argoProject string) api.Scope {
 	return p.agent
 }
 
+// ReadPlaces reads the mappings of an agent, by its id and scope.
 func ReadPlaces(ctx context.Context, t db.Tx, agent string, scope api.Scope) (Places, error) {
 	p := Places{agent: scope, mapped: map[string]api.Scope{}}
 	err := t.Each(ctx, "SELECT argo_project, project FROM mapping WHERE agent = ?", []any{agent}, func(rows *sql.Rows) error {

@@ -100,7 +100,7 @@ func propose(ctx context.Context, t db.Tx, agent string, only map[string]bool) (
 type proposer struct {
 	plan                   *api.LinkPlan
 	agent                  string
-	linker                 *linker
+	linker                 *Linker
 	services, environments map[string]bool // ids that there are, or will be
 }
 

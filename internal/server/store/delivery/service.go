@@ -10,12 +10,13 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/store/entity"
 )
 
+// Services describes how services are kept.
 func Services() *entity.Kind[api.Service] {
 	return &entity.Kind[api.Service]{
 		Table: "service", Noun: "service", Kind: api.TypeService,
 		Meta:  func(v *api.Service) *api.Meta { return &v.Meta },
 		ID:    func(v *api.Service) string { return v.Scope.ID(v.Name) },
-		Sorts: entity.EntitySorts("service"),
+		Sorts: entity.Sorts("service"),
 		Written: func(ctx context.Context, t db.Tx, v, before *api.Service) error {
 			if before != nil { // name and scope are what they were
 				return nil

@@ -295,7 +295,7 @@ func TestTheMatrixShowsWhatMayBeSeen(t *testing.T) {
 		}
 		instances := func(visible rbac.Filter, filter api.InstanceFilter) []string {
 			t.Helper()
-			return storetest.Ids(storetest.Must[api.Page[api.Instances]](t)(s.ListInstances(ctx, visible, filter)), func(v api.Instances) string {
+			return storetest.IDs(storetest.Must[api.Page[api.Instances]](t)(s.ListInstances(ctx, visible, filter)), func(v api.Instances) string {
 				return fmt.Sprintf("%s %s %s %d/%d %d", v.Application, v.Service, v.Environment, v.Ready, v.Total, len(v.Instances))
 			})
 		}

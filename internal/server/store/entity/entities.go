@@ -151,16 +151,16 @@ func Refers(ctx context.Context, t db.Tx, field, table, noun, id string) error {
 	return err
 }
 
-// EntitySorts are what lists of all entities can be sorted by.
-func EntitySorts(table string) map[string]string {
+// Sorts are what lists of all entities can be sorted by.
+func Sorts(table string) map[string]string {
 	return map[string]string{
 		"name": table + ".name", "displayName": table + ".display_name",
 		"createdAt": table + ".created_at", "updatedAt": table + ".updated_at",
 	}
 }
 
-// IdOfScope is the id of the organization or project that a scope is of.
-func IdOfScope(scope api.Scope) string {
+// IDOfScope is the id of the organization or project that a scope is of.
+func IDOfScope(scope api.Scope) string {
 	if scope.Project() != "" {
 		return api.ProjectID(scope.Org(), scope.Project())
 	}

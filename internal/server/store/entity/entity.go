@@ -13,7 +13,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/store/db"
 )
 
-// entity says how one type of thing with an api.Meta is kept.
+// Kind describes how one type of thing with an api.Meta is kept.
 type Kind[T any] struct {
 	Table string
 	Noun  string // for people
@@ -43,6 +43,7 @@ type Kind[T any] struct {
 	Sorts map[string]string
 }
 
+// Guarded is the table, for rights.
 func (e *Kind[T]) Guarded() db.Guarded {
 	return db.Guarded{Name: e.Table, Of: e.Kind, Kind: e.Kind}
 }
@@ -308,6 +309,7 @@ func Refs(ctx context.Context, t db.Tx, table, kind, condition string, args ...a
 	return found, err
 }
 
+// Drop deletes a row and its labels, without a look at what refers to it.
 func (e *Kind[T]) Drop(ctx context.Context, t db.Tx, id string) error {
 	if _, err := t.Exec(ctx, "DELETE FROM label WHERE type = ? AND id = ?", e.Kind, id); err != nil {
 		return err

@@ -153,17 +153,17 @@ func TestAListIsPagedInEveryOrder(t *testing.T) {
 			cursor := ""
 			for page := 1; ; page++ {
 				part := storetest.Must[api.Page[api.Organization]](t)(b.Organizations.List(ctx, storetest.All(api.TypeOrganization), api.ListOptions{Sort: sort, Limit: 5, Cursor: cursor}))
-				byCursor = append(byCursor, storetest.Ids(part, id)...)
+				byCursor = append(byCursor, storetest.IDs(part, id)...)
 				other := storetest.Must[api.Page[api.Organization]](t)(b.Organizations.List(ctx, storetest.All(api.TypeOrganization), api.ListOptions{Sort: sort, Limit: 5, Page: page}))
-				byPage = append(byPage, storetest.Ids(other, id)...)
+				byPage = append(byPage, storetest.IDs(other, id)...)
 				if cursor = part.NextCursor; cursor == "" {
 					break
 				}
 			}
-			if diff := cmp.Diff(storetest.Ids(whole, id), byCursor); diff != "" {
+			if diff := cmp.Diff(storetest.IDs(whole, id), byCursor); diff != "" {
 				t.Errorf("sort %q by cursor (-want +got):\n%s", sort, diff)
 			}
-			if diff := cmp.Diff(storetest.Ids(whole, id), byPage); diff != "" {
+			if diff := cmp.Diff(storetest.IDs(whole, id), byPage); diff != "" {
 				t.Errorf("sort %q by page (-want +got):\n%s", sort, diff)
 			}
 		}
@@ -212,7 +212,7 @@ func TestAListIsNarrowedByScopeLabelsAndText(t *testing.T) {
 		}
 		for _, test := range tests {
 			page := storetest.Must[api.Page[api.Group]](t)(b.Groups.List(ctx, storetest.All(api.TypeGroup), test.options))
-			if diff := cmp.Diff(test.want, storetest.Ids(page, func(g api.Group) string { return g.ID })); diff != "" {
+			if diff := cmp.Diff(test.want, storetest.IDs(page, func(g api.Group) string { return g.ID })); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", test.name, diff)
 			}
 		}
@@ -301,7 +301,7 @@ func TestWhatComesWithTheServerIsListedAndStays(t *testing.T) {
 		ctx := t.Context()
 		page := storetest.Must[api.Page[api.Role]](t)(b.Roles.List(ctx, storetest.All(api.TypeRole), api.ListOptions{}))
 		want := []string{api.RoleAdmin, api.RoleAuditor, api.RoleDeveloper, api.RoleOperator, api.RoleViewer}
-		if diff := cmp.Diff(want, storetest.Ids(page, func(r api.Role) string { return r.ID })); diff != "" {
+		if diff := cmp.Diff(want, storetest.IDs(page, func(r api.Role) string { return r.ID })); diff != "" {
 			t.Errorf("roles (-want +got):\n%s", diff)
 		}
 		viewer := page.Items[4]

@@ -23,6 +23,7 @@ type Agents struct {
 
 func newAgents(d *db.DB) *Agents { return &Agents{entity.Of(d, AgentKind()), d} }
 
+// AgentKind describes how agents are kept.
 func AgentKind() *entity.Kind[api.Agent] {
 	return &entity.Kind[api.Agent]{
 		Table: "agent", Noun: "agent", Kind: api.TypeAgent,
@@ -112,7 +113,7 @@ func (f engineTold) Scan(value any) error {
 }
 
 func agentSorts() map[string]string {
-	sorts := entity.EntitySorts("agent")
+	sorts := entity.Sorts("agent")
 	sorts["state"], sorts["lastHeartbeatAt"] = "agent.state", "agent.heartbeat_at"
 	return sorts
 }

@@ -261,7 +261,7 @@ func TestACommandIsKeptUntilItsResultIsThere(t *testing.T) {
 		cursor := ""
 		for {
 			page := storetest.Must[api.Page[api.Command]](t)(b.ListCommands(ctx, a.ID, api.ListOptions{Limit: 2, Cursor: cursor}))
-			listed = append(listed, storetest.Ids(page, func(c api.Command) string { return c.ID })...)
+			listed = append(listed, storetest.IDs(page, func(c api.Command) string { return c.ID })...)
 			if cursor = page.NextCursor; cursor == "" {
 				break
 			}

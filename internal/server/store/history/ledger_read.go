@@ -21,6 +21,7 @@ func ledger() db.Guarded {
 	return db.Guarded{Name: "ledger_entry", Of: api.TypeApplication, Kind: api.KindApplication}
 }
 
+// LedgerColumns are what ScanLedger reads.
 const LedgerColumns = `ledger_entry.body, ledger_entry.entry, ledger_entry.agent_id, ledger_entry.scope, ledger_entry.service, ledger_entry.environment,
 	ledger_entry.healthy_at`
 
@@ -30,6 +31,7 @@ type LedgerBody struct {
 	Changes []api.LedgerChange `json:"changes,omitempty"`
 }
 
+// ScanLedger reads an entry without its objects.
 func ScanLedger(rows interface{ Scan(...any) error }, b *LedgerBody, more ...any) error {
 	var id, agent, service, environment string
 	var scope api.Scope

@@ -142,7 +142,7 @@ func TestTheLedgerIsFiltered(t *testing.T) {
 			},
 		} {
 			page := storetest.Must[api.Page[api.LedgerEntry]](t)(b.ListLedger(t.Context(), storetest.All(api.TypeApplication), tt.filter))
-			if diff := cmp.Diff(tt.want, storetest.Ids(page, func(e api.LedgerEntry) string { return e.Revision })); diff != "" {
+			if diff := cmp.Diff(tt.want, storetest.IDs(page, func(e api.LedgerEntry) string { return e.Revision })); diff != "" {
 				t.Errorf("%s (-want +got)\n%s", name, diff)
 			}
 		}
@@ -150,7 +150,7 @@ func TestTheLedgerIsFiltered(t *testing.T) {
 		var got []string
 		for {
 			page := storetest.Must[api.Page[api.LedgerObjectChange]](t)(b.LedgerObjectChanges(t.Context(), storetest.All(api.TypeApplication), filter))
-			got = append(got, storetest.Ids(page, func(c api.LedgerObjectChange) string { return c.Entry.Revision + c.Hash[:2] + c.Change.Verb })...)
+			got = append(got, storetest.IDs(page, func(c api.LedgerObjectChange) string { return c.Entry.Revision + c.Hash[:2] + c.Change.Verb })...)
 			if filter.Cursor = page.NextCursor; filter.Cursor == "" {
 				break
 			}

@@ -18,7 +18,7 @@ func organizations() *entity.Kind[api.Organization] {
 		Table: "organization", Noun: "organization", Kind: api.TypeOrganization,
 		Meta:  func(o *api.Organization) *api.Meta { return &o.Meta },
 		ID:    func(o *api.Organization) string { return o.Name },
-		Sorts: entity.EntitySorts("organization"),
+		Sorts: entity.Sorts("organization"),
 		Home: func(o *api.Organization) (api.Scope, error) {
 			own := api.OrgScope(o.Name)
 			if o.Scope != api.ScopeAccount && o.Scope != own {
@@ -44,7 +44,7 @@ func belowScope(ctx context.Context, t db.Tx, scope api.Scope) ([]api.Ref, error
 		delivery.Services().Refs, delivery.Environments().Refs, notice.NotificationRules().Refs, notice.Channels().Refs,
 	} {
 		condition, args := db.CompileScope("scope", db.ScopeOf(scope))
-		found, err := find(ctx, t, condition+" AND id <> ?", append(args, entity.IdOfScope(scope))...)
+		found, err := find(ctx, t, condition+" AND id <> ?", append(args, entity.IDOfScope(scope))...)
 		if err != nil {
 			return nil, err
 		}
@@ -61,7 +61,7 @@ func clearScope(ctx context.Context, t db.Tx, scope api.Scope) error {
 		access.Groups().DestroyAll, delivery.Environments().DestroyAll, delivery.Services().DestroyAll, fleet.AgentKind().DestroyAll, projects().DestroyAll,
 	} {
 		condition, args := db.CompileScope("scope", db.ScopeOf(scope))
-		all = append(all, destroy(ctx, t, condition+" AND id <> ?", append(args, entity.IdOfScope(scope))...))
+		all = append(all, destroy(ctx, t, condition+" AND id <> ?", append(args, entity.IDOfScope(scope))...))
 	}
 	return errors.Join(all...)
 }

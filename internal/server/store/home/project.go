@@ -18,7 +18,7 @@ func projects() *entity.Kind[api.Project] {
 		Fixed: func(p *api.Project) []entity.Column {
 			return []entity.Column{{Name: "organization", Value: p.Organization, Into: &p.Organization}}
 		},
-		Sorts: entity.EntitySorts("project"),
+		Sorts: entity.Sorts("project"),
 		Home: func(p *api.Project) (api.Scope, error) {
 			if p.Organization == "" {
 				p.Organization = p.Scope.Org()

@@ -84,23 +84,23 @@ func (w *world) listed(t tester, kind string, f rbac.Filter) []string {
 	case api.TypeApplication:
 		var page api.Page[api.Application]
 		page, err = w.ListApplications(t.Context(), f, api.ApplicationFilter{ItemFilter: api.ItemFilter{ListOptions: options}})
-		got = storetest.Ids(page, func(a api.Application) string { return a.ID })
+		got = storetest.IDs(page, func(a api.Application) string { return a.ID })
 	case api.TypeGroup:
 		var page api.Page[api.Group]
 		page, err = w.Groups.List(t.Context(), f, options)
-		got = storetest.Ids(page, func(g api.Group) string { return g.ID })
+		got = storetest.IDs(page, func(g api.Group) string { return g.ID })
 	case api.TypeAgent:
 		var page api.Page[api.Agent]
 		page, err = w.Agents.List(t.Context(), f, options)
-		got = storetest.Ids(page, func(a api.Agent) string { return a.ID })
+		got = storetest.IDs(page, func(a api.Agent) string { return a.ID })
 	case api.TypeOrganization:
 		var page api.Page[api.Organization]
 		page, err = w.Organizations.List(t.Context(), f, options)
-		got = storetest.Ids(page, func(o api.Organization) string { return o.ID })
+		got = storetest.IDs(page, func(o api.Organization) string { return o.ID })
 	case api.TypeProject:
 		var page api.Page[api.Project]
 		page, err = w.Projects.List(t.Context(), f, options)
-		got = storetest.Ids(page, func(p api.Project) string { return p.ID })
+		got = storetest.IDs(page, func(p api.Project) string { return p.ID })
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -211,36 +211,70 @@ func (b *batch) write(ctx context.Context) error {
 	return nil
 }
 
-// itemColumns are those of the table item, in the order of upsert.
-const itemColumns = `agent, entry, kind, namespace, name, id, agent_id, scope, argo_project, hash, body, labels, changed_at, stale_since,
-	sync, health, phase, message, revision, repo_url, repos, path, destination, destination_namespace, auto_sync, conditions, finished_at,
-	service, environment, title, deployed_image, deployed_tag, deployed_chart, deployed_commit, deployed_at, ready, total,
-	held, drift_since, edition, words`
+// stored is a row of the table item, every column of it.
+type stored struct {
+	Agent                string `db:"agent"`
+	Entry                string `db:"entry"`
+	Kind                 string `db:"kind"`
+	Namespace            string `db:"namespace"`
+	Name                 string `db:"name"`
+	ID                   string `db:"id"`
+	AgentID              string `db:"agent_id"`
+	Scope                string `db:"scope"`
+	ArgoProject          string `db:"argo_project"`
+	Hash                 string `db:"hash"`
+	Body                 string `db:"body"`
+	Labels               string `db:"labels"` // JSON
+	ChangedAt            int64  `db:"changed_at"`
+	StaleSince           int64  `db:"stale_since"`
+	Sync                 string `db:"sync"`
+	Health               string `db:"health"`
+	Phase                string `db:"phase"`
+	Message              string `db:"message"`
+	Revision             string `db:"revision"`
+	RepoURL              string `db:"repo_url"`
+	Repos                string `db:"repos"`
+	Path                 string `db:"path"`
+	Destination          string `db:"destination"`
+	DestinationNamespace string `db:"destination_namespace"`
+	AutoSync             bool   `db:"auto_sync"`
+	Conditions           string `db:"conditions"` // JSON
+	FinishedAt           int64  `db:"finished_at"`
+	Service              string `db:"service"`
+	Environment          string `db:"environment"`
+	Title                string `db:"title"`
+	DeployedImage        string `db:"deployed_image"`
+	DeployedTag          string `db:"deployed_tag"`
+	DeployedChart        string `db:"deployed_chart"`
+	DeployedCommit       string `db:"deployed_commit"`
+	DeployedAt           int64  `db:"deployed_at"`
+	Ready                int    `db:"ready"`
+	Total                int    `db:"total"`
+	Held                 bool   `db:"held"`
+	DriftSince           int64  `db:"drift_since"`
+	Edition              int64  `db:"edition"`
+	Words                string `db:"words"`
+}
 
-const itemColumnCount = 41
+var itemTable = db.NewTable[stored]("item", "agent", "entry") //nolint:gochecknoglobals // what its tags say
 
 func (b *batch) upsert(ctx context.Context, entries []string) error {
-	args := make([]any, 0, len(entries)*itemColumnCount)
+	rows := make([]stored, 0, len(entries))
 	for _, entry := range entries {
 		r := b.last[entry]
-		f := r.fields
-		args = append(args, b.uid, entry, string(r.key.Kind), r.key.Namespace, r.key.Name,
-			api.ItemID(b.id, r.key.Namespace, r.key.Name), b.id, string(r.scope), f.argoProject, r.hash, r.body, db.Encode(f.labels), b.now, 0,
-			f.sync, f.health, f.phase, f.message, f.revision, f.repoURL, f.repos, f.path, f.destination, f.destinationNamespace,
-			f.autoSync, db.Encode(f.conditions), f.finishedAt,
-			r.linked.Service, r.linked.Environment, f.title, f.deployed.image, f.deployed.tag, f.deployed.chart, f.deployed.commit, f.deployed.at,
-			f.ready, f.total, f.held, f.driftSince, b.edition, f.words(r.key))
+		f, d := r.fields, r.fields.deployed
+		rows = append(rows, stored{
+			Agent: b.uid, Entry: entry, Kind: string(r.key.Kind), Namespace: r.key.Namespace, Name: r.key.Name,
+			ID: api.ItemID(b.id, r.key.Namespace, r.key.Name), AgentID: b.id, Scope: string(r.scope), ArgoProject: f.argoProject,
+			Hash: r.hash, Body: r.body, Labels: db.Encode(f.labels), ChangedAt: b.now,
+			Sync: f.sync, Health: f.health, Phase: f.phase, Message: f.message, Revision: f.revision, RepoURL: f.repoURL, Repos: f.repos,
+			Path: f.path, Destination: f.destination, DestinationNamespace: f.destinationNamespace, AutoSync: f.autoSync,
+			Conditions: db.Encode(f.conditions), FinishedAt: f.finishedAt, Service: r.linked.Service, Environment: r.linked.Environment,
+			Title: f.title, DeployedImage: d.image, DeployedTag: d.tag, DeployedChart: d.chart, DeployedCommit: d.commit, DeployedAt: d.at,
+			Ready: f.ready, Total: f.total, Held: f.held, DriftSince: f.driftSince, Edition: b.edition, Words: f.words(r.key),
+		})
 	}
-	var sets []string
-	for column := range strings.SplitSeq(itemColumns, ",") {
-		if column = strings.TrimSpace(column); column != "agent" && column != "entry" {
-			sets = append(sets, column+" = excluded."+column)
-		}
-	}
-	line := "(" + db.Marks(itemColumnCount) + ")"
-	_, err := b.Exec(ctx, "INSERT INTO item ("+itemColumns+") VALUES "+strings.Repeat(line+", ", len(entries)-1)+line+
-		" ON CONFLICT (agent, entry) DO UPDATE SET "+strings.Join(sets, ", "), args...)
-	return err
+	return itemTable.Upsert(ctx, b.Tx, rows)
 }
 
 // relabel writes the labels of items whose labels are others than before.

@@ -77,7 +77,7 @@ func TestABatchChangesWhatItSays(t *testing.T) {
 			page := storetest.Must[api.Page[api.Application]](t)(b.ListApplications(ctx, storetest.All(api.TypeApplication), api.ApplicationFilter{
 				ItemFilter: api.ItemFilter{ListOptions: api.ListOptions{Labels: map[string]string{key: value}}},
 			}))
-			if diff := cmp.Diff(names, storetest.Ids(page, func(a api.Application) string { return a.Name })); diff != "" {
+			if diff := cmp.Diff(names, storetest.IDs(page, func(a api.Application) string { return a.Name })); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", labels, diff)
 			}
 		}
@@ -249,7 +249,7 @@ func TestApplicationsAreFilteredByWhatTheyShow(t *testing.T) {
 			"search":      {api.ApplicationFilter{ItemFilter: api.ItemFilter{ListOptions: api.ListOptions{Search: "ODD"}}}, []string{"odd"}},
 		} {
 			page := storetest.Must[api.Page[api.Application]](t)(b.ListApplications(ctx, storetest.All(api.TypeApplication), test.filter))
-			if diff := cmp.Diff(test.want, storetest.Ids(page, func(a api.Application) string { return a.Name })); diff != "" {
+			if diff := cmp.Diff(test.want, storetest.IDs(page, func(a api.Application) string { return a.Name })); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", name, diff)
 			}
 		}
@@ -260,7 +260,7 @@ func TestApplicationsAreFilteredByWhatTheyShow(t *testing.T) {
 				page := storetest.Must[api.Page[api.Application]](t)(b.ListApplications(ctx, storetest.All(api.TypeApplication), api.ApplicationFilter{
 					ItemFilter: api.ItemFilter{ListOptions: api.ListOptions{Sort: sort, Limit: 1, Cursor: cursor}},
 				}))
-				names = append(names, storetest.Ids(page, func(a api.Application) string { return a.Name })...)
+				names = append(names, storetest.IDs(page, func(a api.Application) string { return a.Name })...)
 				if cursor = page.NextCursor; cursor == "" {
 					break
 				}

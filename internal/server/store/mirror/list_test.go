@@ -59,7 +59,7 @@ func TestWhatIsVeryLongIsKeptListedAndFoundByItsRepository(t *testing.T) {
 		} {
 			test.filter.Sort = "name"
 			page := storetest.Must[api.Page[api.Application]](t)(b.ListApplications(t.Context(), storetest.All(api.TypeApplication), test.filter))
-			if diff := cmp.Diff(test.want, storetest.Ids(page, func(a api.Application) string { return a.Name })); diff != "" {
+			if diff := cmp.Diff(test.want, storetest.IDs(page, func(a api.Application) string { return a.Name })); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", test.name, diff)
 			}
 		}
@@ -118,7 +118,7 @@ func TestASearchFindsWhatIsWrittenInOtherLetters(t *testing.T) {
 			"Österreich": {"acme"}, "wien": {"acme"}, "ÖSTERREICH": {"acme"}, "Ostende": {},
 		} {
 			page := storetest.Must[api.Page[api.Organization]](t)(b.Organizations.List(t.Context(), storetest.All(api.TypeOrganization), api.ListOptions{Search: search}))
-			if diff := cmp.Diff(want, storetest.Ids(page, func(o api.Organization) string { return o.Name })); diff != "" {
+			if diff := cmp.Diff(want, storetest.IDs(page, func(o api.Organization) string { return o.Name })); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", search, diff)
 			}
 		}

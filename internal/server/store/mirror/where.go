@@ -10,7 +10,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/store/entity"
 )
 
-// Items is the table of items, for rights on a kind of them.
+// ItemsOf is the table of items, for rights on a kind of them.
 func ItemsOf(kind string) db.Guarded {
 	return db.Guarded{Name: "item", Of: entity.TypeOf(agentapi.ItemKind(kind)), Kind: kind}
 }

@@ -8,8 +8,9 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/store/entity"
 )
 
+// Channels describes how channels are kept.
 func Channels() *entity.Kind[api.NotificationChannel] {
-	sorts := entity.EntitySorts("notification_channel")
+	sorts := entity.Sorts("notification_channel")
 	sorts["kind"] = "notification_channel.kind"
 	return &entity.Kind[api.NotificationChannel]{
 		Table: "notification_channel", Noun: "notification channel", Kind: api.TypeNotificationChannel,
@@ -33,8 +34,9 @@ func Channels() *entity.Kind[api.NotificationChannel] {
 	}
 }
 
+// NotificationRules describes how rules are kept.
 func NotificationRules() *entity.Kind[api.NotificationRule] {
-	sorts := entity.EntitySorts("notification_rule")
+	sorts := entity.Sorts("notification_rule")
 	sorts["channel"] = "notification_rule.channel"
 	return &entity.Kind[api.NotificationRule]{
 		Table: "notification_rule", Noun: "notification rule", Kind: api.TypeNotificationRule,

@@ -62,6 +62,7 @@ func OnBoth(t *testing.T, test func(*testing.T, *Bench)) {
 	})
 }
 
+// Open opens a database, and migrates it if asked to.
 func Open(t testing.TB, url string, migrate bool) *Bench {
 	t.Helper()
 	c := &Clock{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
@@ -110,7 +111,8 @@ func (b *Bench) Tree(t *testing.T) {
 	}
 }
 
-func Ids[T any](page api.Page[T], id func(T) string) []string {
+// IDs are the ids of a page.
+func IDs[T any](page api.Page[T], id func(T) string) []string {
 	list := []string{}
 	for _, v := range page.Items {
 		list = append(list, id(v))
@@ -118,6 +120,7 @@ func Ids[T any](page api.Page[T], id func(T) string) []string {
 	return list
 }
 
+// Code checks the code of an error.
 func Code(t *testing.T, err error, want api.Code) {
 	t.Helper()
 	if got := api.CodeOf(err); err == nil || got != want {
@@ -160,13 +163,15 @@ func App(name, project string, edit ...func(map[string]any)) agentapi.Item {
 	}
 }
 
+// Labelled gives an Application labels.
 func Labelled(labels map[string]any) func(map[string]any) {
 	return func(r map[string]any) { r["metadata"].(map[string]any)["labels"] = labels }
 }
 
+// Gone is the deletion of an item.
 func Gone(item agentapi.Item) agentapi.Item { return agentapi.Item{Key: item.Key, Deleted: true} }
 
-// driverOf opens the database beside the store.
+// Direct opens the database beside the store.
 func (b *Bench) Direct(t *testing.T) *sql.DB {
 	t.Helper()
 	driver, url := "sqlite", b.URL

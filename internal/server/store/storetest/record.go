@@ -23,16 +23,18 @@ func content(t *testing.T, text string) gateway.Content {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer e.Close()
+	defer func() { _ = e.Close() }()
 	sum := sha256.Sum256([]byte(text))
 	return gateway.Content{Hash: hex.EncodeToString(sum[:]), Packed: e.EncodeAll([]byte(text), nil), Size: len(text), Images: []string{"image:" + text}}
 }
 
+// HashOf is the hash of a manifest.
 func HashOf(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])
 }
 
+// ObjectKey names a ConfigMap.
 func ObjectKey(name string) api.LedgerKey {
 	return api.LedgerKey{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: name}
 }
@@ -68,6 +70,7 @@ func (b *Bench) Record(t *testing.T, a api.Agent, epoch int64, contents []string
 	return answer
 }
 
+// Entry writes an entry of the audit.
 func (b *Bench) Entry(action string, object api.Ref) audit.Entry {
 	return audit.Entry{
 		At: b.Clock.Now(), Actor: api.Principal{Type: "user", ID: "ada"}, IP: "10.0.0.1", UserAgent: "cli", RequestID: "r", Action: action, Object: object,

@@ -21,6 +21,7 @@ type Shipping struct {
 	seq   int64
 }
 
+// NewShipping has an agent with a mapped project.
 func NewShipping(t *testing.T, b *Bench) *Shipping {
 	t.Helper()
 	b.Tree(t)
@@ -30,17 +31,20 @@ func NewShipping(t *testing.T, b *Bench) *Shipping {
 	return s
 }
 
+// Tell stores items that the agent reports.
 func (s *Shipping) Tell(items ...agentapi.Item) []gateway.Changed {
 	s.T.Helper()
 	s.seq++
 	return Must[[]gateway.Changed](s.T)(s.ApplyItems(s.T.Context(), s.Agent.UID, s.Epoch, s.seq, items, s.Clock.Now()))
 }
 
+// Service makes a service.
 func (s *Shipping) Service(scope api.Scope, name string) api.Service {
 	s.T.Helper()
 	return Must[api.Service](s.T)(s.Services.Create(s.T.Context(), api.Service{Meta: api.Meta{Name: name, Scope: scope}}))
 }
 
+// Environment makes an environment with clusters.
 func (s *Shipping) Environment(scope api.Scope, name string, clusters ...string) api.Environment {
 	s.T.Helper()
 	v := api.Environment{Meta: api.Meta{Name: name, Scope: scope}}
@@ -70,6 +74,7 @@ func Cluster(secret, name, server, project string) agentapi.Item {
 	}
 }
 
+// To gives an Application a destination.
 func To(destination map[string]any) func(map[string]any) {
 	return func(r map[string]any) { r["spec"].(map[string]any)["destination"] = destination }
 }
