@@ -356,7 +356,7 @@ func (g *Gateway) finish(ctx context.Context, uid string, result agentapi.Result
 
 // result takes the Result of a command that is kept.
 func (g *Gateway) result(ctx context.Context, uid string, r *agentapi.ResultReport) agentapi.ResultAck {
-	if g.session(uid, r.Epoch) == nil {
+	if g.sessions.of(uid, r.Epoch) == nil {
 		return agentapi.ResultAck{Error: fenced()}
 	}
 	if err := checkResult(&r.Result); err != nil {
@@ -367,7 +367,7 @@ func (g *Gateway) result(ctx context.Context, uid string, r *agentapi.ResultRepo
 		r.Result.Finished = now.UTC()
 	}
 	if err := g.finish(ctx, uid, r.Result, false); err != nil && !errors.Is(err, ErrUnknown) {
-		return agentapi.ResultAck{Error: g.fault(uid, "keep the result", err)}
+		return agentapi.ResultAck{Error: g.presence.fault(g.cfg.Log, uid, "keep the result", err)}
 	}
 	return agentapi.ResultAck{}
 }

@@ -97,10 +97,9 @@ type Gateway struct {
 
 	// linkRate and registerRate bound what one address may try.
 	linkRate, registerRate *addressRate
-	pace                   *pace
 
-	sessionsMu sync.Mutex
-	sessions   map[string]*session // by uid
+	sessions *sessions
+	copies   *copies
 
 	broker atomic.Pointer[broker] // nil before Run has started it
 }
@@ -128,12 +127,14 @@ func New(cfg Config) (*Gateway, error) {
 	if cfg.ClientIP == nil {
 		cfg.ClientIP = remoteIP
 	}
-	return &Gateway{
+	g := &Gateway{
 		cfg: cfg, now: cfg.Now, ready: make(chan struct{}), instance: newID(), started: cfg.Now(),
 		lanes: newLanes(cfg.Log), conns: newConnections(), arriving: newArrivals(), limits: newLimits(), presence: newPresence(),
 		waiting: newWaiting(), open: newOpenCommands(), streams: newStreams(),
-		linkRate: newAddressRate(20, 400), registerRate: newAddressRate(1, 20), pace: newPace(), sessions: map[string]*session{},
-	}, nil
+		linkRate: newAddressRate(20, 400), registerRate: newAddressRate(1, 20), sessions: newSessions(),
+	}
+	g.copies = &copies{&g.cfg, g.now, g.sessions, g.presence, newPace()}
+	return g, nil
 }
 
 func (c Config) check() error {
@@ -224,7 +225,7 @@ func (g *Gateway) cut(uid, why string) string {
 	fault := &agentapi.Error{Code: agentapi.CodeDisconnected, Message: "the agent was disconnected: " + why}
 	g.streams.endAgent(uid, fault)
 	g.waiting.failReads(uid, 0, fault)
-	g.setSession(uid, nil)
+	g.sessions.set(uid, nil)
 	n := g.disconnect(g.conns.forget(uid))
 	g.cfg.Log.Info("agent cut", "agent", id, "uid", uid, "connections", n, "why", why)
 	g.cfg.Notify(Change{UID: uid, Agent: true, Turn: TurnAway})
@@ -234,7 +235,7 @@ func (g *Gateway) cut(uid, why string) string {
 // forgetLater removes what a message left behind that was being served while the agent was cut.
 func (g *Gateway) forgetLater(uid string) {
 	g.lanes.must(uid, func() {
-		g.setSession(uid, nil)
+		g.sessions.set(uid, nil)
 		g.presence.drop(uid)
 	})
 }

@@ -139,7 +139,7 @@ func (g *Gateway) cutRevoked(ctx context.Context, uid string) {
 // judge looks, slowly, at connections that an agent has here although its session is with another server: their key may have
 // been replaced there.
 func (g *Gateway) judge(ctx context.Context, uid string) {
-	if _, open := g.conns.newest(uid); !open || g.holds(uid) {
+	if _, open := g.conns.newest(uid); !open || g.sessions.has(uid) {
 		return
 	}
 	due, now := false, g.now()

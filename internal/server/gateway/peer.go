@@ -77,7 +77,7 @@ func (g *Gateway) hear(ctx context.Context, data []byte) {
 	}
 	if note.Type == noteWho {
 		for _, uid := range note.UIDs[:min(len(note.UIDs), mostAsks)] {
-			if agentapi.ValidUID(uid) && g.holds(uid) {
+			if agentapi.ValidUID(uid) && g.sessions.has(uid) {
 				g.lanes.must(uid, func() { g.tellOf(uid) })
 			}
 		}
@@ -95,7 +95,7 @@ func (g *Gateway) heed(ctx context.Context, note peerNote) {
 		if at, known := g.presence.get(note.UID); known && at.epoch > note.Epoch {
 			return // it came late: a later session has begun, maybe here
 		}
-		g.setSession(note.UID, nil)
+		g.sessions.set(note.UID, nil)
 		g.overtaken(note)
 		g.presence.update(note.UID, func(at *seen) {
 			at.id, at.epoch, at.ready = note.ID, note.Epoch, false
@@ -157,7 +157,7 @@ func (g *Gateway) askAround(ctx context.Context) {
 // is killed: it may have another session since, and would be reached only after its next heartbeat. The one that has the session
 // answers with noteAlive. It asks at most every askEvery.
 func (g *Gateway) askAbout(uid string) {
-	if g.cfg.Cluster == nil || g.holds(uid) {
+	if g.cfg.Cluster == nil || g.sessions.has(uid) {
 		return
 	}
 	ask, now := false, g.now()
@@ -171,17 +171,10 @@ func (g *Gateway) askAbout(uid string) {
 	}
 }
 
-// holds reports whether an agent has a session with this server.
-func (g *Gateway) holds(uid string) bool {
-	g.sessionsMu.Lock()
-	defer g.sessionsMu.Unlock()
-	return g.sessions[uid] != nil
-}
-
 // tellOf tells the other servers of an agent that has a session with this one and takes commands.
 func (g *Gateway) tellOf(uid string) {
 	at, known := g.presence.get(uid)
-	if known && at.ready && g.session(uid, at.epoch) != nil {
+	if known && at.ready && g.sessions.of(uid, at.epoch) != nil {
 		g.tell(peerNote{Type: noteAlive, UID: uid, ID: at.id, Epoch: at.epoch, At: at.alive, Health: &at.health})
 	}
 }

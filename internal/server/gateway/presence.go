@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -272,7 +273,7 @@ func (g *Gateway) heartbeat(ctx context.Context, uid string, h *agentapi.Heartbe
 	if err := checkHeartbeat(h); err != nil {
 		return agentapi.HeartbeatAck{Error: malformed(err)}
 	}
-	s := g.session(uid, h.Epoch)
+	s := g.sessions.of(uid, h.Epoch)
 	if s == nil {
 		return agentapi.HeartbeatAck{Error: fenced()}
 	}
@@ -297,7 +298,7 @@ func (g *Gateway) heartbeat(ctx context.Context, uid string, h *agentapi.Heartbe
 			if errors.Is(err, ErrFenced) {
 				g.doubt(ctx, uid)
 			}
-			return agentapi.HeartbeatAck{Error: g.fault(uid, "keep the heartbeat", err)}
+			return agentapi.HeartbeatAck{Error: g.presence.fault(g.cfg.Log, uid, "keep the heartbeat", err)}
 		}
 	}
 	g.tell(peerNote{Type: noteAlive, UID: uid, ID: at.id, Epoch: h.Epoch, At: now, Health: &at.health, Changed: first || changed})
@@ -309,9 +310,9 @@ func (g *Gateway) heartbeat(ctx context.Context, uid string, h *agentapi.Heartbe
 	} else {
 		g.sendAgain(ctx, uid, h.Epoch, h.Running)
 	}
-	ask, err := g.differs(ctx, uid, s, h.Digest, h.Pending, placeWait)
+	ask, err := g.copies.differs(ctx, uid, s, h.Digest, h.Pending, placeWait)
 	if err != nil {
-		return agentapi.HeartbeatAck{Error: g.fault(uid, "compare the digest", err)}
+		return agentapi.HeartbeatAck{Error: g.presence.fault(g.cfg.Log, uid, "compare the digest", err)}
 	}
 	return agentapi.HeartbeatAck{Inventory: ask, Time: g.now().UTC()}
 }
@@ -349,4 +350,18 @@ func health(before Health, h *agentapi.Heartbeat, now time.Time) Health {
 // news reports whether somebody who watches an agent sees a difference.
 func news(a, b Health) bool {
 	return a.State != b.State || a.Message != b.Message || a.Versions != b.Versions || a.Items != b.Items || !slices.Equal(a.Components, b.Components)
+}
+
+// fault tells an agent what came of an error, and the log what it was.
+func (p *presence) fault(log *slog.Logger, uid, what string, err error) *agentapi.Error {
+	switch {
+	case errors.Is(err, ErrFenced):
+		return fenced()
+	case errors.Is(err, ErrUnknown):
+		return revoked()
+	case errors.Is(err, ErrStale):
+		return &agentapi.Error{Code: agentapi.CodeStale, Message: "a later batch is stored"}
+	}
+	log.Error(what, "agent", p.name(uid), "uid", uid, "error", err)
+	return &agentapi.Error{Code: agentapi.CodeInternal, Message: "the server could not " + what + ": see its log"}
 }

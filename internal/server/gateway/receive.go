@@ -67,13 +67,13 @@ func (g *Gateway) request(verb string) (request, bool) {
 			return w
 		})}, true
 	case "state":
-		return request{agentapi.MaxBatch, decoded(g.state)}, true
+		return request{agentapi.MaxBatch, decoded(g.copies.state)}, true
 	case "heartbeat":
 		return request{agentapi.MaxCommand, decoded(g.heartbeat)}, true
 	case "result":
 		return request{agentapi.MaxResult + 64<<10, decoded(g.result)}, true
 	case "record":
-		return request{agentapi.MaxMessage, decoded(g.record)}, true
+		return request{agentapi.MaxMessage, decoded(g.copies.record)}, true
 	case "rotate":
 		return request{agentapi.MaxRegistration, decoded(g.rotate)}, true
 	}
@@ -172,18 +172,4 @@ func revoked() *agentapi.Error {
 		Code:    agentapi.CodeRevoked,
 		Message: "the server does not know this agent any more: register it again with a new token (slipway agent register)",
 	}
-}
-
-// fault tells an agent what came of an error, and the log what it was.
-func (g *Gateway) fault(uid, what string, err error) *agentapi.Error {
-	switch {
-	case errors.Is(err, ErrFenced):
-		return fenced()
-	case errors.Is(err, ErrUnknown):
-		return revoked()
-	case errors.Is(err, ErrStale):
-		return &agentapi.Error{Code: agentapi.CodeStale, Message: "a later batch is stored"}
-	}
-	g.cfg.Log.Error(what, "agent", g.presence.name(uid), "uid", uid, "error", err)
-	return &agentapi.Error{Code: agentapi.CodeInternal, Message: "the server could not " + what + ": see its log"}
 }

@@ -73,21 +73,21 @@ const (
 )
 
 // record takes Records.
-func (g *Gateway) record(ctx context.Context, uid string, in *agentapi.Records) agentapi.RecordAck {
-	s := g.session(uid, in.Epoch)
+func (k *copies) record(ctx context.Context, uid string, in *agentapi.Records) agentapi.RecordAck {
+	s := k.sessions.of(uid, in.Epoch)
 	switch {
 	case s == nil:
 		return agentapi.RecordAck{Error: fenced()}
-	case g.cfg.Ledger == nil:
+	case k.cfg.Ledger == nil:
 		return agentapi.RecordAck{Error: malformed(errors.New("this server keeps no ledger"))}
 	case len(in.Records) > agentapi.MaxRecords || len(in.Contents) > agentapi.MaxContents || len(in.Known)+len(in.Healthy) > agentapi.MaxKnown:
 		return agentapi.RecordAck{Error: malformed(errors.New("it has too many records"))}
 	}
 	var ack agentapi.RecordAck
 	var b RecordBatch
-	now := g.now()
+	now := k.now()
 	reject := func(id string, err error) {
-		g.cfg.Log.Warn("a record of an agent cannot be kept", "agent", s.agent.ID, "record", line(id, maxName), "why", err)
+		k.cfg.Log.Warn("a record of an agent cannot be kept", "agent", s.agent.ID, "record", line(id, maxName), "why", err)
 		ack.Rejected = append(ack.Rejected, agentapi.RejectedRecord{ID: id, Message: err.Error()})
 	}
 	left, leftOfContents := maxUnpacked, maxContents
@@ -117,9 +117,9 @@ func (g *Gateway) record(ctx context.Context, uid string, in *agentapi.Records) 
 			b.Known = append(b.Known, id)
 		}
 	}
-	answer, err := g.cfg.Ledger.KeepRecords(ctx, uid, in.Epoch, b, now)
+	answer, err := k.cfg.Ledger.KeepRecords(ctx, uid, in.Epoch, b, now)
 	if err != nil {
-		return agentapi.RecordAck{Error: g.fault(uid, "keep what was done", err)}
+		return agentapi.RecordAck{Error: k.presence.fault(k.cfg.Log, uid, "keep what was done", err)}
 	}
 	ack.Lacks, ack.Unknown = answer.Lacks, answer.Unknown
 	return ack

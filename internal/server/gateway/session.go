@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nkeys"
@@ -32,24 +33,40 @@ type session struct {
 // askAgain is how long the same difference does not bring another inventory: an item that cannot be kept always differs.
 const askAgain = 10 * time.Minute
 
-// session returns the session of an agent, if the epoch is its.
-func (g *Gateway) session(uid string, epoch int64) *session {
-	g.sessionsMu.Lock()
-	defer g.sessionsMu.Unlock()
-	if s := g.sessions[uid]; s != nil && s.epoch == epoch {
+// sessions has the session of each agent that is connected here, by uid.
+type sessions struct {
+	mu    sync.Mutex
+	byUID map[string]*session
+}
+
+func newSessions() *sessions { return &sessions{byUID: map[string]*session{}} }
+
+// of returns the session of an agent, if the epoch is its.
+func (a *sessions) of(uid string, epoch int64) *session {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if s := a.byUID[uid]; s != nil && s.epoch == epoch {
 		return s
 	}
 	return nil
 }
 
-func (g *Gateway) setSession(uid string, s *session) {
-	g.sessionsMu.Lock()
-	defer g.sessionsMu.Unlock()
+// set begins a session in place of another one; nil ends it.
+func (a *sessions) set(uid string, s *session) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	if s == nil {
-		delete(g.sessions, uid)
+		delete(a.byUID, uid)
 		return
 	}
-	g.sessions[uid] = s
+	a.byUID[uid] = s
+}
+
+// has reports whether an agent has a session.
+func (a *sessions) has(uid string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.byUID[uid] != nil
 }
 
 // hello takes a Hello: it refuses a twin, and begins a session otherwise.
@@ -65,7 +82,7 @@ func (g *Gateway) hello(ctx context.Context, uid string, h *agentapi.Hello) agen
 	}
 	agent, err := g.cfg.Agents.AgentByUID(ctx, uid)
 	if err != nil {
-		return agentapi.Welcome{Error: g.fault(uid, "look up the agent", err)}
+		return agentapi.Welcome{Error: g.presence.fault(g.cfg.Log, uid, "look up the agent", err)}
 	}
 	if agent.Revoked {
 		return agentapi.Welcome{Error: revoked()}
@@ -89,18 +106,18 @@ func (g *Gateway) hello(ctx context.Context, uid string, h *agentapi.Hello) agen
 		Versions: h.Versions,
 	}, now)
 	if err != nil {
-		return agentapi.Welcome{Error: g.fault(uid, "begin a session", err)}
+		return agentapi.Welcome{Error: g.presence.fault(g.cfg.Log, uid, "begin a session", err)}
 	}
 	g.dropNextKey(ctx, begun)
 	s := &session{agent: begun, epoch: begun.Epoch, sameCluster: agent.ClusterUID == h.ClusterUID}
-	stale, err := g.recount(ctx, s)
+	stale, err := g.copies.recount(ctx, s)
 	if err != nil {
-		return agentapi.Welcome{Error: g.fault(uid, "read what is kept of the agent", err)}
+		return agentapi.Welcome{Error: g.presence.fault(g.cfg.Log, uid, "read what is kept of the agent", err)}
 	}
 	g.begin(ctx, s, stale, now)
-	ask, err := g.differs(ctx, uid, s, h.Digest, 0, 0)
+	ask, err := g.copies.differs(ctx, uid, s, h.Digest, 0, 0)
 	if err != nil {
-		return agentapi.Welcome{Error: g.fault(uid, "compare the digest", err)}
+		return agentapi.Welcome{Error: g.presence.fault(g.cfg.Log, uid, "compare the digest", err)}
 	}
 	return agentapi.Welcome{
 		Epoch: s.epoch, Heartbeat: int(agentapi.HeartbeatInterval.Seconds()), Inventory: ask, Time: now.UTC(), Version: g.cfg.Version,
@@ -125,7 +142,7 @@ func (g *Gateway) begin(ctx context.Context, s *session, stale int, now time.Tim
 		at.hear(now)
 		at.health.Stale = stale
 	})
-	g.setSession(uid, s)
+	g.sessions.set(uid, s)
 	g.watch(ctx, uid)
 	g.tell(peerNote{Type: noteBegun, UID: uid, ID: s.agent.ID, Epoch: s.epoch, At: now})
 	g.cfg.Log.Info("agent connected", "agent", s.agent.ID, "uid", uid, "epoch", s.epoch, "cluster", s.agent.ClusterUID)
@@ -179,13 +196,13 @@ func (g *Gateway) refuseTwin(ctx context.Context, agent Agent, h *agentapi.Hello
 
 // rotate keeps the next key of an agent.
 func (g *Gateway) rotate(ctx context.Context, uid string, r *agentapi.Rotation) agentapi.RotationAck {
-	s := g.session(uid, r.Epoch)
+	s := g.sessions.of(uid, r.Epoch)
 	if s == nil {
 		return agentapi.RotationAck{Error: fenced()}
 	}
 	agent, err := g.cfg.Agents.AgentByUID(ctx, uid)
 	if err != nil {
-		return agentapi.RotationAck{Error: g.fault(uid, "look up the agent", err)}
+		return agentapi.RotationAck{Error: g.presence.fault(g.cfg.Log, uid, "look up the agent", err)}
 	}
 	text := agentapi.RotationText(uid, r.Epoch, r.PublicKey)
 	if !verify(agent.PublicKey, text, r.Signature) || !verify(r.PublicKey, text, r.Proof) {
@@ -197,7 +214,7 @@ func (g *Gateway) rotate(ctx context.Context, uid string, r *agentapi.Rotation) 
 		return agentapi.RotationAck{}
 	}
 	if err := g.cfg.Agents.SetNextKey(ctx, uid, r.Epoch, r.PublicKey); err != nil {
-		return agentapi.RotationAck{Error: g.fault(uid, "keep the next key", err)}
+		return agentapi.RotationAck{Error: g.presence.fault(g.cfg.Log, uid, "keep the next key", err)}
 	}
 	return agentapi.RotationAck{}
 }

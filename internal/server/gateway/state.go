@@ -16,32 +16,41 @@ const maxMissing = 2000
 // errInventory says that the parts of an inventory do not fit together.
 var errInventory = errors.New("the inventory")
 
+// copies takes in what agents report: batches of their state, inventories, and records of operations.
+type copies struct {
+	cfg      *Config
+	now      func() time.Time
+	sessions *sessions
+	presence *presence
+	pace     *pace
+}
+
 // state takes a Batch. Items come first, then events, then the inventory; the answer says that all of it is stored.
-func (g *Gateway) state(ctx context.Context, uid string, b *agentapi.Batch) (ack agentapi.Ack) {
-	start := time.Now() // not g.now, which may stand still
-	defer func() { g.cfg.Meter.Batch(len(b.Items), time.Since(start), ack.Error) }()
-	s := g.session(uid, b.Epoch)
+func (k *copies) state(ctx context.Context, uid string, b *agentapi.Batch) (ack agentapi.Ack) {
+	start := time.Now() // not k.now, which may stand still
+	defer func() { k.cfg.Meter.Batch(len(b.Items), time.Since(start), ack.Error) }()
+	s := k.sessions.of(uid, b.Epoch)
 	switch {
 	case s == nil:
 		return agentapi.Ack{Error: fenced()}
 	case b.Seq == s.last.Seq && b.Seq > 0:
 		return s.last // the answer was lost
 	}
-	done, ok := g.pace.turn(ctx, len(b.Items))
+	done, ok := k.pace.turn(ctx, len(b.Items))
 	if !ok {
 		return agentapi.Ack{Error: busy("many agents bring much")}
 	}
 	defer done()
-	ack = g.store(ctx, uid, s, b)
+	ack = k.store(ctx, uid, s, b)
 	if ack.Error == nil {
 		s.last = ack
-		g.pace.brought(uid, len(b.Items), g.now())
+		k.pace.brought(uid, len(b.Items), k.now())
 	}
 	return ack
 }
 
 // store keeps what a batch brings. What is wrong with one item, event or entry is no matter of the others.
-func (g *Gateway) store(ctx context.Context, uid string, s *session, b *agentapi.Batch) agentapi.Ack {
+func (k *copies) store(ctx context.Context, uid string, s *session, b *agentapi.Batch) agentapi.Ack {
 	switch {
 	case b.Seq < 1:
 		return agentapi.Ack{Error: malformed(fmt.Errorf("the sequence %d is none", b.Seq))}
@@ -55,28 +64,28 @@ func (g *Gateway) store(ctx context.Context, uid string, s *session, b *agentapi
 	kept, ack.Rejected = sift(b.Items)
 	events, ack.RejectedEvents = siftEvents(b.Events)
 	start := time.Now()
-	changed, err := g.cfg.Copies.ApplyItems(ctx, uid, b.Epoch, b.Seq, kept, g.now())
+	changed, err := k.cfg.Copies.ApplyItems(ctx, uid, b.Epoch, b.Seq, kept, k.now())
 	if err != nil {
-		return agentapi.Ack{Error: g.fault(uid, "keep what changed", err)}
+		return agentapi.Ack{Error: k.presence.fault(k.cfg.Log, uid, "keep what changed", err)}
 	}
-	g.traced(ctx, s, start, kept, changed)
-	g.applied(s, changed)
+	k.traced(ctx, s, start, kept, changed)
+	k.applied(s, changed)
 	if len(events) > 0 {
-		if err := g.cfg.Audit.AgentEvents(ctx, s.agent, events); err != nil {
-			return agentapi.Ack{Error: g.fault(uid, "keep what happened", err)}
+		if err := k.cfg.Audit.AgentEvents(ctx, s.agent, events); err != nil {
+			return agentapi.Ack{Error: k.presence.fault(k.cfg.Log, uid, "keep what happened", err)}
 		}
 	}
 	if b.Inventory != nil {
 		var odd []agentapi.Rejected
-		switch ack.Missing, ack.Stale, odd, err = g.take(ctx, s, b.Inventory); {
+		switch ack.Missing, ack.Stale, odd, err = k.take(ctx, s, b.Inventory); {
 		case errors.Is(err, errInventory):
 			return agentapi.Ack{Error: malformed(err)}
 		case err != nil:
-			return agentapi.Ack{Error: g.fault(uid, "compare the inventory", err)}
+			return agentapi.Ack{Error: k.presence.fault(k.cfg.Log, uid, "compare the inventory", err)}
 		}
 		ack.Rejected = append(ack.Rejected, odd...)
 	}
-	g.rejected(s, ack)
+	k.rejected(s, ack)
 	ack.Rejected = ack.Rejected[:min(len(ack.Rejected), maxRejected)]
 	return ack
 }
@@ -85,25 +94,25 @@ func (g *Gateway) store(ctx context.Context, uid string, s *session, b *agentapi
 const maxToldRejected = 20
 
 // rejected counts and logs what of a batch cannot be kept.
-func (g *Gateway) rejected(s *session, ack agentapi.Ack) {
+func (k *copies) rejected(s *session, ack agentapi.Ack) {
 	n := len(ack.Rejected) + len(ack.RejectedEvents)
 	if n == 0 {
 		return
 	}
-	g.cfg.Meter.Rejected(len(ack.Rejected), len(ack.RejectedEvents))
+	k.cfg.Meter.Rejected(len(ack.Rejected), len(ack.RejectedEvents))
 	for _, r := range ack.Rejected[:min(len(ack.Rejected), maxToldRejected)] {
-		g.cfg.Log.Warn("an item of an agent cannot be kept", "agent", s.agent.ID, "item", line(r.Key.String(), maxName), "why", r.Message)
+		k.cfg.Log.Warn("an item of an agent cannot be kept", "agent", s.agent.ID, "item", line(r.Key.String(), maxName), "why", r.Message)
 	}
 	for _, r := range ack.RejectedEvents[:min(len(ack.RejectedEvents), maxToldRejected)] {
-		g.cfg.Log.Warn("an event of an agent cannot be kept", "agent", s.agent.ID, "event", line(r.ID, maxName), "why", r.Message)
+		k.cfg.Log.Warn("an event of an agent cannot be kept", "agent", s.agent.ID, "event", line(r.ID, maxName), "why", r.Message)
 	}
 	if n > 2*maxToldRejected {
-		g.cfg.Log.Warn("many items or events of an agent cannot be kept", "agent", s.agent.ID, "items", len(ack.Rejected), "events", len(ack.RejectedEvents))
+		k.cfg.Log.Warn("many items or events of an agent cannot be kept", "agent", s.agent.ID, "items", len(ack.Rejected), "events", len(ack.RejectedEvents))
 	}
 }
 
 // applied follows the digest, and tells what changed.
-func (g *Gateway) applied(s *session, changed []Changed) {
+func (k *copies) applied(s *session, changed []Changed) {
 	var told []Changed
 	for _, c := range changed {
 		if c.Before != "" {
@@ -119,12 +128,12 @@ func (g *Gateway) applied(s *session, changed []Changed) {
 	if len(told) == 0 {
 		return
 	}
-	g.cfg.Notify(Change{UID: s.agent.UID, Items: told})
+	k.cfg.Notify(Change{UID: s.agent.UID, Items: told})
 }
 
 // recount makes the digest anew, and returns how many copies are stale.
-func (g *Gateway) recount(ctx context.Context, s *session) (stale int, err error) {
-	entries, err := g.cfg.Copies.Entries(ctx, s.agent.UID)
+func (k *copies) recount(ctx context.Context, s *session) (stale int, err error) {
+	entries, err := k.cfg.Copies.Entries(ctx, s.agent.UID)
 	if err != nil {
 		return 0, err
 	}
@@ -141,35 +150,35 @@ func (g *Gateway) recount(ctx context.Context, s *session) (stale int, err error
 
 // differs reports whether the agent is to send an inventory: its digest is another one than that of the copies, and it has
 // a place among those that catch up, for which it may wait.
-func (g *Gateway) differs(ctx context.Context, uid string, s *session, digest agentapi.Digest, pending int, wait time.Duration) (bool, error) {
+func (k *copies) differs(ctx context.Context, uid string, s *session, digest agentapi.Digest, pending int, wait time.Duration) (bool, error) {
 	if pending > 0 {
 		return false, nil
 	}
 	if digest == s.digest {
-		g.pace.leave(uid)
+		k.pace.leave(uid)
 		return false, nil
 	}
-	if s.settled == digest && g.now().Sub(s.settledAt) < askAgain {
+	if s.settled == digest && k.now().Sub(s.settledAt) < askAgain {
 		return false, nil
 	}
-	if !g.pace.enter(ctx, uid, g.now(), wait) {
+	if !k.pace.enter(ctx, uid, k.now(), wait) {
 		return false, nil
 	}
 	// Another server may have changed what is kept, or an administrator.
-	if _, err := g.recount(ctx, s); err != nil {
+	if _, err := k.recount(ctx, s); err != nil {
 		return false, err
 	}
 	if digest == s.digest {
-		g.pace.leave(uid)
+		k.pace.leave(uid)
 		return false, nil
 	}
-	g.cfg.Log.Info("the copies differ from what the agent has: it sends an inventory", "agent", g.presence.name(uid))
+	k.cfg.Log.Info("the copies differ from what the agent has: it sends an inventory", "agent", k.presence.name(uid))
 	return true, nil
 }
 
 // take adds a part of an inventory, and acts on it when it was the last. An entry whose key cannot be is left out and
 // returned. One whose hash cannot be stays, as one that differs: the item is there.
-func (g *Gateway) take(ctx context.Context, s *session, part *agentapi.Inventory) (missing []agentapi.Key, stale int, odd []agentapi.Rejected, err error) {
+func (k *copies) take(ctx context.Context, s *session, part *agentapi.Inventory) (missing []agentapi.Key, stale int, odd []agentapi.Rejected, err error) {
 	if part.Part == 0 {
 		s.inventory, s.nextPart, s.settling = map[agentapi.Key]string{}, 0, 0
 	}
@@ -198,38 +207,38 @@ func (g *Gateway) take(ctx context.Context, s *session, part *agentapi.Inventory
 	}
 	inventory := s.inventory
 	s.inventory = nil
-	missing, stale, err = g.reconcile(ctx, s, inventory)
+	missing, stale, err = k.reconcile(ctx, s, inventory)
 	return missing, stale, odd, err
 }
 
 // reconcile makes the copies agree with an inventory, as far as that can be done without the items themselves.
-func (g *Gateway) reconcile(ctx context.Context, s *session, inventory map[agentapi.Key]string) (missing []agentapi.Key, stale int, err error) {
-	entries, err := g.cfg.Copies.Entries(ctx, s.agent.UID)
+func (k *copies) reconcile(ctx context.Context, s *session, inventory map[agentapi.Key]string) (missing []agentapi.Key, stale int, err error) {
+	entries, err := k.cfg.Copies.Entries(ctx, s.agent.UID)
 	if err != nil {
 		return nil, 0, err
 	}
-	s.settled, s.settledAt = s.settling, g.now()
+	s.settled, s.settledAt = s.settling, k.now()
 	r, missing := compare(entries, inventory, s.sameCluster)
 	if len(r.Remove)+len(r.MarkStale)+len(r.Unmark) > 0 {
-		changed, err := g.cfg.Copies.Reconcile(ctx, s.agent.UID, s.epoch, r, g.now())
+		changed, err := k.cfg.Copies.Reconcile(ctx, s.agent.UID, s.epoch, r, k.now())
 		if err != nil {
 			return nil, 0, err
 		}
-		g.applied(s, changed)
+		k.applied(s, changed)
 	}
-	if stale, err = g.recount(ctx, s); err != nil {
+	if stale, err = k.recount(ctx, s); err != nil {
 		return nil, 0, err
 	}
-	g.presence.update(s.agent.UID, func(at *seen) { at.health.Stale = stale })
-	g.cfg.Log.Info("inventory compared", "agent", s.agent.ID, "entries", len(inventory), "missing", len(missing), "removed", len(r.Remove),
+	k.presence.update(s.agent.UID, func(at *seen) { at.health.Stale = stale })
+	k.cfg.Log.Info("inventory compared", "agent", s.agent.ID, "entries", len(inventory), "missing", len(missing), "removed", len(r.Remove),
 		"stale", len(r.MarkStale), "back", len(r.Unmark))
 	if len(r.MarkStale) > 0 {
-		g.cfg.Log.Warn("the agent has lost more than can be believed: the copies are kept and marked", "agent", s.agent.ID, "stale", len(r.MarkStale))
+		k.cfg.Log.Warn("the agent has lost more than can be believed: the copies are kept and marked", "agent", s.agent.ID, "stale", len(r.MarkStale))
 	}
 	if len(missing) > maxMissing {
 		missing, s.settledAt = missing[:maxMissing], time.Time{} // the next digest asks for the rest
 	}
-	g.pace.asked(s.agent.UID, len(missing))
+	k.pace.asked(s.agent.UID, len(missing))
 	return missing, stale, nil
 }
 
@@ -276,7 +285,7 @@ func compare(entries []Entry, inventory map[agentapi.Key]string, sameCluster boo
 }
 
 // traced adds that items were stored to the traces that they changed in, and says so in what changed.
-func (g *Gateway) traced(ctx context.Context, s *session, start time.Time, items []agentapi.Item, changed []Changed) {
+func (k *copies) traced(ctx context.Context, s *session, start time.Time, items []agentapi.Item, changed []Changed) {
 	seen := map[string]bool{}
 	for i := range min(len(items), len(changed)) {
 		parent := items[i].Traceparent
@@ -287,7 +296,7 @@ func (g *Gateway) traced(ctx context.Context, s *session, start time.Time, items
 		changed[i].Traceparent = parent
 		if !seen[id] && len(seen) < maxTraces {
 			seen[id] = true
-			g.cfg.Tracer.Past(trace.Trusted(ctx, parent), "store state", start, time.Now(), "slipway.agent", s.agent.ID,
+			k.cfg.Tracer.Past(trace.Trusted(ctx, parent), "store state", start, time.Now(), "slipway.agent", s.agent.ID,
 				"slipway.application", items[i].Name, "slipway.namespace", items[i].Namespace)
 		}
 	}
