@@ -23,12 +23,12 @@ func (a *turner) confirm(app **v1alpha1.Application) func(
 	context.Context, func(*v1alpha1.OperationState) bool, func() v1alpha1.OperationState,
 ) error {
 	id := registry.NameOf(*app)
-	return func(ctx context.Context, told func(*v1alpha1.OperationState) bool, state func() v1alpha1.OperationState) error {
-		if told((*app).Status.OperationState) {
+	return func(ctx context.Context, stored func(*v1alpha1.OperationState) bool, state func() v1alpha1.OperationState) error {
+		if stored((*app).Status.OperationState) {
 			return nil
 		}
 		now := state()
-		if !told(&now) {
+		if !stored(&now) {
 			return nil // it has more hooks than a status has room for
 		}
 		patch, err := status.Progress(*app, &now)
@@ -45,21 +45,21 @@ func (a *turner) confirm(app **v1alpha1.Application) func(
 			return nil // deleted meanwhile: nobody takes the operation over
 		}
 		*app = fresh
-		if !told(fresh.Status.OperationState) {
+		if !stored(fresh.Status.OperationState) {
 			return errNotStored // somebody else wrote something else, such as the wish to end it
 		}
 		return nil
 	}
 }
 
-// settles reports whether the result of a turn waits to be told, and sees to it that it is told in time: when the
+// settles reports whether the result of a turn waits to be reported, and sees to it that it is in time: when the
 // Application is not Progressing any more, when something failed or somebody asked, or when the window is over.
 func (a *turner) settles(id registry.Name, e registry.Entry, res engine.Result, now time.Time) bool {
 	if res.Err != nil || res.Retry > 0 || e.App.Annotations[v1alpha1.AnnotationRefresh] != "" {
 		return false
 	}
-	told, pace := a.registry.Rhythm(id)
-	rest := told.Add(pace).Sub(now)
+	reported, pace := a.registry.Rhythm(id)
+	rest := reported.Add(pace).Sub(now)
 	if status.UnderWay(res.Operation) {
 		if rest <= 0 || status.Terminating(e.App) || !sameHooks(e.App.Status.OperationState, res.Operation) {
 			return false
@@ -93,10 +93,10 @@ func (a *turner) settles(id registry.Name, e registry.Entry, res engine.Result, 
 
 // sameHooks reports whether an operation has the hooks that the status tells of, or announces. A hook that has begun must be
 // known to the next agent: it would run it again. How it ended shows in the cluster.
-func sameHooks(told, now *v1alpha1.OperationState) bool {
+func sameHooks(reported, now *v1alpha1.OperationState) bool {
 	known := map[hookName]bool{}
-	if told != nil && told.SyncResult != nil && told.StartedAt.Unix() == now.StartedAt.Unix() {
-		for _, h := range told.SyncResult.Resources {
+	if reported != nil && reported.SyncResult != nil && reported.StartedAt.Unix() == now.StartedAt.Unix() {
+		for _, h := range reported.SyncResult.Resources {
 			known[hookOf(h)] = true
 		}
 	}

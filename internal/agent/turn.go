@@ -119,7 +119,7 @@ func (a *turner) turn(ctx context.Context, id registry.Name) {
 		return
 	}
 	if rest := e.ReportedAt.Add(e.Rhythm()).Sub(start); rest > 0 && e.Asked == (registry.Ask{}) && a.engine.Waits(registry.View(e.App, e.Unreported)) {
-		a.queue.AddAfter(id, rest) // nothing to do yet, and what to tell can wait
+		a.queue.AddAfter(id, rest) // nothing to do yet, and what to report can wait
 		return
 	}
 	app := e.App
@@ -238,15 +238,15 @@ const (
 	progressEvery = 2 * time.Second
 )
 
-// progress writes how far a long operation is. app is what the status was last written to, at the time told: the report
+// progress writes how far a long operation is. app is what the status was last written to, at the time reported: the report
 // at the end builds on it.
 func (a *turner) progress(
-	ctx context.Context, log *slog.Logger, app **v1alpha1.Application, start, told time.Time,
+	ctx context.Context, log *slog.Logger, app **v1alpha1.Application, start, reported time.Time,
 ) func(func() v1alpha1.OperationState) {
 	id := registry.NameOf(*app)
 	_, pace := a.registry.Rhythm(id)
 	next := start.Add(progressAfter)
-	if due := told.Add(pace); due.After(next) {
+	if due := reported.Add(pace); due.After(next) {
 		next = due
 	}
 	return func(state func() v1alpha1.OperationState) {
@@ -270,7 +270,7 @@ func (a *turner) progress(
 	}
 }
 
-// report writes the status, once, and only when something visible changed. seen is app with what is untold of it.
+// report writes the status, once, and only when something visible changed. seen is app with what is not reported of it.
 func (a *turner) report(ctx context.Context, app, seen *v1alpha1.Application, res engine.Result) error {
 	now := time.Now()
 	next := status.Next(seen, res, now, a.namespace)
@@ -319,7 +319,7 @@ func (a *turner) write(ctx context.Context, app *v1alpha1.Application, patch []b
 	if err != nil {
 		a.traces.unwritten(id)
 	}
-	if apierrors.IsNotFound(err) || anew(err) {
+	if apierrors.IsNotFound(err) || remade(err) {
 		return nil // deleted meanwhile: the watch says so
 	}
 	if err != nil {
@@ -332,8 +332,8 @@ func (a *turner) write(ctx context.Context, app *v1alpha1.Application, patch []b
 	return nil
 }
 
-// anew reports whether a write was refused because the Application was made anew by the same name (onlyThis).
-func anew(err error) bool {
+// remade reports whether a write was refused because the Application was deleted and made again by the same name (onlyThis).
+func remade(err error) bool {
 	var status apierrors.APIStatus
 	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {
 		return false

@@ -47,7 +47,7 @@ func Decode(raw []byte) (*v1alpha1.Application, []string, error) {
 func (r *Registry) Seen(app *v1alpha1.Application, unknown []string) { r.takeIn(app, unknown, false) }
 
 // Answered takes in the answer to a write of ours. It may come after what the watch says since: an Application that is gone
-// stays gone, and one that was made anew by its name stays.
+// stays gone, and one that was made again by its name stays.
 func (r *Registry) Answered(app *v1alpha1.Application, unknown []string) {
 	r.takeIn(app, unknown, true)
 }
@@ -245,7 +245,7 @@ func (r *Registry) Recovered(id Name) {
 	}
 }
 
-// Reset forgets what was done and not told, and what was to be done: another replica works on the Application.
+// Reset forgets what was done and not reported, and what was to be done: another replica works on the Application.
 func (r *Registry) Reset(id Name) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -318,7 +318,7 @@ func (r *Registry) Wrote(id Name, now time.Time, took time.Duration) {
 }
 
 // Rhythm returns when the status of an Application was last made what it should be, and how far apart words about it are.
-func (r *Registry) Rhythm(id Name) (told time.Time, pace time.Duration) {
+func (r *Registry) Rhythm(id Name) (reported time.Time, pace time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if e := r.entries[id]; e != nil {

@@ -271,7 +271,7 @@ func (v *keeper) secretApply(ctx context.Context, req agentapi.SettingChange) (a
 	if err != nil {
 		return agentapi.Setting{}, err
 	}
-	return told(next, got)
+	return shown(next, got)
 }
 
 // worded is an error of an API server without its words, which can quote a Secret.
@@ -346,8 +346,8 @@ func nextLabels(have map[string]string, req agentapi.SettingChange) map[string]s
 	return out
 }
 
-// told is what may be known of a Secret.
-func told(data map[string][]byte, obj *unstructured.Unstructured) (agentapi.Setting, error) {
+// shown is what may be known of a Secret.
+func shown(data map[string][]byte, obj *unstructured.Unstructured) (agentapi.Setting, error) {
 	labels := maps.Clone(obj.GetLabels())
 	delete(labels, v1alpha1.LabelSecretType)
 	raw, err := link.SecretSetting(data, labels, obj.GetResourceVersion(), nil)
@@ -416,7 +416,7 @@ func (v *keeper) settingDelete(ctx context.Context, cmd agentapi.Command, req ag
 	if err := v.config("secrets").Delete(ctx, req.Name, options); err != nil {
 		return nil, v.worded(err, "delete Secret %s", req.Name)
 	}
-	out, err := told(have.data, have.obj)
+	out, err := shown(have.data, have.obj)
 	return agentapi.SettingResult{Setting: out}, err
 }
 

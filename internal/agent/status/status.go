@@ -305,7 +305,7 @@ func Progress(app *v1alpha1.Application, now *v1alpha1.OperationState) ([]byte, 
 	return json.Marshal(whole)
 }
 
-// onlyThis has a patch refused where the Application was deleted and made anew by the same name: that has not done what this
+// onlyThis has a patch refused where the Application was deleted and made again by the same name: that has not done what this
 // one has.
 func onlyThis(app *v1alpha1.Application, patch map[string]any) {
 	if app.UID == "" {
