@@ -2,6 +2,7 @@ package archtest
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path"
@@ -25,7 +26,7 @@ func rooms() map[string][]string {
 	const api, object, source = "api/...", "internal/engine/object", "internal/source"
 	diff, health, live, plan := "internal/engine/diff", "internal/engine/health", "internal/engine/live/...", "internal/engine/plan"
 	const server, kept, chained, redact = "internal/server/", "internal/server/store/", "internal/chain", "internal/redact"
-	return map[string][]string{
+	all := map[string][]string{
 		"api": nil,
 
 		"internal/engine":         {api, source, "internal/project", "internal/engine/..."},
@@ -44,58 +45,27 @@ func rooms() map[string][]string {
 		"internal/engine/fit":     {api, object},
 		"internal/engine/prepare": {api, object, diff, plan, "internal/engine/decide"},
 
-		"internal/source":         {api, "internal/git"},
-		"internal/git":            {api, redact},
-		"internal/gitserve":       {api},
-		"internal/webhook":        {api},
-		"internal/project":        {api, object, redact},
-		"internal/seal":           {api},
-		"internal/trace":          nil,
-		strictly:                  nil,
-		"internal/inlet":          nil,
-		"internal/clock":          nil,
-		"internal/outward":        nil,
-		legibly:                   nil,
-		"web":                     nil,
-		"internal/podlog":         {api},
-		chained:                   {api},
-		redact:                    {chained},
-		"internal/operate":        {api, object, "internal/engine/mark", "internal/project"},
-		"internal/cause":          {api, object, redact},
-		"internal/clue":           {api, object, "internal/cause"},
-		"internal/why":            {api, object, "internal/engine/mark", "internal/cause", "internal/project", "internal/operate", redact},
-		"internal/inspect":        {api, object, diff, health, redact},
-		"internal/agent/registry": {api, source, object, live, "internal/engine/render", "internal/agent/status"},
-		"internal/agent/report": {
-			api, source, source + "/git", "internal/git", object, diff, live, health, "internal/engine", "internal/engine/guard", "internal/operate", redact,
-			"internal/agent/place", "internal/agent/registry", "internal/agent/shard", "internal/agent/status", "internal/agent/verb", "internal/agent/link",
-			"internal/agent/instance", "internal/agent/damp", "internal/agent/record",
-		},
-		"internal/agent/shard": {api, "internal/clock", "internal/agent/registry"},
-		"internal/agent/beside": {
-			api, object, live, "internal/engine", "internal/engine/render", "internal/agent/command", "internal/agent/place", "internal/agent/registry", "internal/agent/report",
-			"internal/agent/status", "internal/agent/link", "internal/agent/instance",
-		},
-		"internal/agent/command": {api, live, "internal/engine", "internal/operate", "internal/agent/link"},
-		"internal/agent/setting": {
-			api, live, "internal/engine", "internal/engine/render/...", "internal/project", "internal/git", "internal/webhook", "internal/outward", "internal/seal", redact,
-			"internal/agent/command", "internal/agent/place", "internal/agent/link",
-		},
-		"internal/agent/verb": {
-			api, source + "/git", "internal/git", "internal/project", "internal/engine/...", "internal/operate", "internal/inspect", "internal/cause", "internal/clue",
-			"internal/podlog", "internal/outward", redact, "internal/agent/command", "internal/agent/setting", "internal/agent/place", "internal/agent/registry", "internal/agent/shard",
-			"internal/agent/status", "internal/agent/link", "internal/agent/kin",
-		},
-		"internal/agent/status": {api, source, object, live, "internal/engine", "internal/engine/decide", "internal/engine/mark"},
-		"internal/agent/place": {
-			api, source, source + "/git", object, diff, live, health, "internal/engine", "internal/engine/apply", "internal/project", "internal/git", "internal/webhook",
-			"internal/outward", "internal/agent/registry", "internal/agent/link",
-		},
-		"internal/agent": {
-			api, source, source + "/...", "internal/git", "internal/webhook", "internal/project", "internal/engine/...",
-			"internal/operate", "internal/inspect", "internal/cause", "internal/clue", "internal/seal", "internal/podlog", "internal/trace", "internal/inlet", "internal/outward", "internal/clock", redact,
-		},
-
+		"internal/source":   {api, "internal/git"},
+		"internal/git":      {api, redact},
+		"internal/gitserve": {api},
+		"internal/webhook":  {api},
+		"internal/project":  {api, object, redact},
+		"internal/seal":     {api},
+		"internal/trace":    nil,
+		strictly:            nil,
+		"internal/inlet":    nil,
+		"internal/clock":    nil,
+		"internal/outward":  nil,
+		legibly:             nil,
+		"web":               nil,
+		"internal/podlog":   {api},
+		chained:             {api},
+		redact:              {chained},
+		"internal/operate":  {api, object, "internal/engine/mark", "internal/project"},
+		"internal/cause":    {api, object, redact},
+		"internal/clue":     {api, object, "internal/cause"},
+		"internal/why":      {api, object, "internal/engine/mark", "internal/cause", "internal/project", "internal/operate", redact},
+		"internal/inspect":  {api, object, diff, health, redact},
 		// The control plane. Its parts meet in server.go only.
 		"internal/server":  {api, "web", "internal/trace", "internal/inlet", "internal/outward", "internal/clock", server + "..."},
 		server + "address": nil,
@@ -146,6 +116,46 @@ func rooms() map[string][]string {
 		"test":               nil, // tests import what they like; see the linter
 		"test/bench":         {api, "internal/gitserve"},
 		"test/bench/fleet":   {api, "test/bench/...", "internal/agent/link", "internal/inspect"},
+	}
+	maps.Copy(all, agentRooms())
+	return all
+}
+
+// agentRooms are the rooms of the agent, in rooms.
+func agentRooms() map[string][]string {
+	const api, object, source, redact = "api/...", "internal/engine/object", "internal/source", "internal/redact"
+	const diff, health, live = "internal/engine/diff", "internal/engine/health", "internal/engine/live/..."
+	return map[string][]string{
+		"internal/agent/registry": {api, source, object, live, "internal/engine/render", "internal/agent/status"},
+		"internal/agent/report": {
+			api, source, source + "/git", "internal/git", object, diff, live, health, "internal/engine", "internal/engine/guard", "internal/operate", redact,
+			"internal/agent/place", "internal/agent/registry", "internal/agent/shard", "internal/agent/status", "internal/agent/verb", "internal/agent/link",
+			"internal/agent/instance", "internal/agent/damp", "internal/agent/record",
+		},
+		"internal/agent/shard": {api, "internal/clock", "internal/agent/registry"},
+		"internal/agent/beside": {
+			api, object, live, "internal/engine", "internal/engine/render", "internal/agent/command", "internal/agent/place", "internal/agent/registry", "internal/agent/report",
+			"internal/agent/status", "internal/agent/link", "internal/agent/instance",
+		},
+		"internal/agent/command": {api, live, "internal/engine", "internal/operate", "internal/agent/link"},
+		"internal/agent/setting": {
+			api, live, "internal/engine", "internal/engine/render/...", "internal/project", "internal/git", "internal/webhook", "internal/outward", "internal/seal", redact,
+			"internal/agent/command", "internal/agent/place", "internal/agent/link",
+		},
+		"internal/agent/verb": {
+			api, source + "/git", "internal/git", "internal/project", "internal/engine/...", "internal/operate", "internal/inspect", "internal/cause", "internal/clue",
+			"internal/podlog", "internal/outward", redact, "internal/agent/command", "internal/agent/setting", "internal/agent/place", "internal/agent/registry", "internal/agent/shard",
+			"internal/agent/status", "internal/agent/link", "internal/agent/kin",
+		},
+		"internal/agent/status": {api, source, object, live, "internal/engine", "internal/engine/decide", "internal/engine/mark"},
+		"internal/agent/place": {
+			api, source, source + "/git", object, diff, live, health, "internal/engine", "internal/engine/apply", "internal/project", "internal/git", "internal/webhook",
+			"internal/outward", "internal/agent/registry", "internal/agent/link",
+		},
+		"internal/agent": {
+			api, source, source + "/...", "internal/git", "internal/webhook", "internal/project", "internal/engine/...",
+			"internal/operate", "internal/inspect", "internal/cause", "internal/clue", "internal/seal", "internal/podlog", "internal/trace", "internal/inlet", "internal/outward", "internal/clock", redact,
+		},
 	}
 }
 
