@@ -1,6 +1,6 @@
 import { Plus, Trash2 } from "lucide-react";
 import { useState } from "react";
-import { type Schemas, send } from "@/api/client";
+import { client, data, type Schemas } from "@/api/client";
 import { useList } from "@/lib/entity";
 import { queryClient } from "@/lib/query";
 import { Ago } from "./ago";
@@ -60,7 +60,7 @@ export function Tokens({ owner, mine }: { owner: Owner; mine?: boolean }) {
           title={`Delete token ${deleting.name}`}
           action={`Delete ${deleting.name}`}
           onConfirm={async () => {
-            await send("DELETE", `/api/v1/tokens/${encodeURIComponent(deleting.id ?? "")}`);
+            await data(client.DELETE("/api/v1/tokens/{id}", { params: { path: { id: deleting.id ?? "" } } }));
             await again();
             toast(`Token ${deleting.name} deleted.`);
           }}
@@ -109,13 +109,18 @@ function NewToken({ owner, onClose }: { owner: Owner; onClose: () => void }) {
   const [permissions, setPermissions] = useState<string[]>([]);
   const [made, setMade] = useState<Created | null>(null);
   const submit = async () => {
-    const created = await send<Created>("POST", "/api/v1/tokens", {
-      name: name.trim(),
-      owner,
-      expiresAt: new Date(Date.now() + Number(days) * day - 60_000).toISOString(),
-      ...(scope === "account" ? {} : { scope }),
-      ...(limited ? { permissions } : {}),
-    });
+    const created = await data(
+      client.POST("/api/v1/tokens", {
+        params: { query: {} },
+        body: {
+          name: name.trim(),
+          owner,
+          expiresAt: new Date(Date.now() + Number(days) * day - 60_000).toISOString(),
+          ...(scope === "account" ? {} : { scope }),
+          ...(limited ? { permissions } : {}),
+        },
+      }),
+    );
     setMade(created);
     void again();
   };

@@ -1,7 +1,7 @@
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import { CircleCheck, CircleX } from "lucide-react";
 import { type FormEvent, useState } from "react";
-import { type Schemas, send } from "@/api/client";
+import { client, data } from "@/api/client";
 import { ids, useAll } from "@/lib/entity";
 import { useAddress } from "@/lib/navigate";
 import { queryClient } from "@/lib/query";
@@ -15,26 +15,32 @@ import { usePermissions } from "@/ui/permissions";
 import { ErrorNote } from "@/ui/states";
 import { groups, serviceAccounts, users } from "./kinds";
 
-type Answer = Schemas["AccessAnswer"];
-
 // What becomes of bindings has it asked again.
 const answerKey = ["binding", "can"];
 
 // answerQuery asks what the address says, if it says anything.
 function answerQuery(search: Search) {
-  const [type, id, permission, scope, object] = ["type", "who", "permission", "at", "object"].map((n) =>
-    one(search, n),
-  );
+  const [type = "", id = "", permission = "", scope = "", object = ""] = [
+    "type",
+    "who",
+    "permission",
+    "at",
+    "object",
+  ].map((n) => one(search, n));
   return queryOptions({
     queryKey: [...answerKey, type, id, permission, scope, object],
     enabled: Boolean(type && id && permission),
     staleTime: 0,
     queryFn: () =>
-      send<Answer>("POST", "/api/v1/access/can", {
-        principal: { type, id },
-        permission,
-        ...(object ? { object } : { scope: scope || "account" }),
-      }),
+      data(
+        client.POST("/api/v1/access/can", {
+          body: {
+            principal: { type, id },
+            permission,
+            ...(object ? { object } : { scope: scope || "account" }),
+          },
+        }),
+      ),
   });
 }
 

@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { send } from "@/api/client";
+import { client, data } from "@/api/client";
 import { Ago } from "@/ui/ago";
 import { Button } from "@/ui/button";
 import { named } from "@/ui/columns";
@@ -127,7 +127,9 @@ function UserForm(form: FormProps<User>) {
               title={`Reset the password of ${value.name}`}
               action="Reset password"
               onConfirm={async () => {
-                const got = await send<{ password: string }>("POST", `${users.path}/${value.id}/password`);
+                const got = await data(
+                  client.POST("/api/v1/users/{id}/password", { params: { path: { id: value.id ?? "" } } }),
+                );
                 setSaid(got.password);
               }}
             >

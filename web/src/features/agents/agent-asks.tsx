@@ -1,5 +1,5 @@
 import { useNavigate } from "@tanstack/react-router";
-import { send } from "@/api/client";
+import { client, data } from "@/api/client";
 import { create, remove } from "@/lib/entity";
 import { agents } from "@/lib/kinds";
 import { count } from "@/lib/format";
@@ -40,7 +40,7 @@ export function Asks({ agent, asked, onClose }: { agent: Agent; asked: Asked; on
         action={`Revoke ${agent.name}`}
         typed={agent.name}
         onConfirm={async () => {
-          await send("POST", `${path}/revoke`);
+          await data(client.POST("/api/v1/agents/{id}/revoke", { params: { path: { id } } }));
           toast(`${agent.name} revoked.`);
           again();
         }}

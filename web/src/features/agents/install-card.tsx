@@ -1,7 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
-import { send } from "@/api/client";
-import { agents } from "@/lib/kinds";
+import { client, data } from "@/api/client";
 import { useSettled } from "@/lib/settled";
 import { Ago } from "@/ui/ago";
 import { Button } from "@/ui/button";
@@ -124,7 +123,7 @@ function NewToken({
     setBusy(true);
     setError(null);
     try {
-      onMade(await send<Registration>("POST", `${agents.path}/${encodeURIComponent(agent.id ?? "")}/registration`));
+      onMade(await data(client.POST("/api/v1/agents/{id}/registration", { params: { path: { id: agent.id ?? "" } } })));
     } catch (problem) {
       setError(problem);
     } finally {

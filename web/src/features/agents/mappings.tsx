@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Trash2 } from "lucide-react";
 import { type FormEvent, useState } from "react";
-import { client, data, readJSON, type Schemas, send } from "@/api/client";
+import { client, data, type Schemas } from "@/api/client";
 import { useAll, useMissingView } from "@/lib/entity";
 import { projects } from "@/lib/kinds";
 import { queryClient } from "@/lib/query";
@@ -16,10 +16,12 @@ import type { Agent } from "./data";
 // Mappings say which Argo projects of the agent belong to which projects of this server.
 export function Mappings({ agent }: { agent: Agent }) {
   const id = agent.id ?? "";
-  const path = `/api/v1/agents/${encodeURIComponent(id)}/mappings`;
   const missing = useMissing("agent_edit", agent.scope);
   const key = ["agent", "mappings", id];
-  const list = useQuery({ queryKey: key, queryFn: () => readJSON<{ items: Schemas["Mapping"][] }>(path) });
+  const list = useQuery({
+    queryKey: key,
+    queryFn: () => data(client.GET("/api/v1/agents/{id}/mappings", { params: { path: { id } } })),
+  });
   const unseen = useMissing("argoproject_view");
   const argo = useQuery({
     queryKey: ["argoproject", "names", id],
@@ -41,7 +43,12 @@ export function Mappings({ agent }: { agent: Agent }) {
     setBusy(true);
     setError(null);
     try {
-      await send("PUT", `${path}/${encodeURIComponent(from.trim())}`, { argoProject: from.trim(), project: to });
+      await data(
+        client.PUT("/api/v1/agents/{id}/mappings/{argoProject}", {
+          params: { path: { id, argoProject: from.trim() } },
+          body: { agent: id, argoProject: from.trim(), project: to },
+        }),
+      );
       toast(`Argo project ${from.trim()} belongs to ${to} now.`);
       setFrom("");
       await again();
@@ -53,7 +60,11 @@ export function Mappings({ agent }: { agent: Agent }) {
   };
   const drop = async (mapping: Schemas["Mapping"]) => {
     try {
-      await send("DELETE", `${path}/${encodeURIComponent(mapping.argoProject)}`);
+      await data(
+        client.DELETE("/api/v1/agents/{id}/mappings/{argoProject}", {
+          params: { path: { id, argoProject: mapping.argoProject } },
+        }),
+      );
       toast(`Argo project ${mapping.argoProject} belongs to ${agent.scope} again.`);
       await again();
     } catch (problem) {
@@ -65,7 +76,7 @@ export function Mappings({ agent }: { agent: Agent }) {
       <Loaded query={list} loading={<Loading rows={2} />}>
         {({ items }) => (
           <div className="space-y-3">
-            {items.length === 0 ? (
+            {!items?.length ? (
               <p className="text-muted">
                 All applications of this agent belong to {agent.scope}. Map an Argo project to have its applications,
                 and the rights on them, belong to a project.

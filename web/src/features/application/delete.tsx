@@ -10,7 +10,9 @@ import { Objects, Reason, Warnings } from "./dialog-parts";
 import { keyOf, placeOf } from "./resource";
 import { farewell, remove, useDetail } from "./use";
 
-const choices = [
+type How = "foreground" | "background" | "orphan";
+
+const choices: { value: How; label: string; hint: string }[] = [
   {
     value: "foreground",
     label: "Delete what it deployed, and wait until it is gone",
@@ -31,7 +33,7 @@ const choices = [
 // DeleteApplication names what goes before anything does.
 export function DeleteApplication({ app, onClose }: { app: App; onClose: () => void }) {
   const { resource } = useDetail(app);
-  const [how, setHow] = useState("foreground");
+  const [how, setHow] = useState<How>("foreground");
   const [reason, setReason] = useState("");
   const navigate = useNavigate();
   const own = (resource.status?.resources ?? []).filter((o) => !o.hook);
@@ -41,7 +43,10 @@ export function DeleteApplication({ app, onClose }: { app: App; onClose: () => v
   const staying = new Set(stay.map(keyOf));
   const objects = own.filter((o) => !staying.has(keyOf(o)));
   const run = async () => {
-    await remove(app, { cascade, ...(cascade ? { propagation: how } : {}), ...(reason ? { reason } : {}) });
+    await remove(app, {
+      ...(how === "orphan" ? { cascade: false } : { cascade: true, propagation: how }),
+      ...(reason ? { reason } : {}),
+    });
     toast(`${app.name} is being deleted`, cascade ? `with ${plural(objects.length, "object")}` : "its objects stay");
     await navigate({ to: "/applications" });
   };

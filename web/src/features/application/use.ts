@@ -1,6 +1,6 @@
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo } from "react";
-import { client, data, type Schemas, send } from "@/api/client";
+import { client, data, send, type Schemas } from "@/api/client";
 import { type App, basePath, detailQuery, liveKey, pathOf, useAway, useLack, useOff } from "@/lib/application";
 import { accepted, type Command, finished, waiting } from "@/lib/command";
 import { events } from "@/lib/events";
@@ -102,6 +102,8 @@ export interface Requests {
   allow: Schemas["AllowRequest"];
 }
 
+const address = "/api/v1/agents/{agent}/applications/{namespace}/{name}";
+
 // operate asks the application for something and gives what came of it.
 export async function operate<V extends keyof Requests>(app: App, verb: V, body: Requests[V]): Promise<Answer> {
   const command = accepted(await send<Command>("POST", `${basePath(app)}/${verb}`, body));
@@ -117,7 +119,7 @@ export async function operate<V extends keyof Requests>(app: App, verb: V, body:
 // write puts a changed resource in place of the one that it was made from. Who was faster is told by a 409.
 export async function write(app: App, resource: unknown, base: unknown, reason: string, dryRun = false): Promise<void> {
   const body = { resource, base, ...(reason ? { reason } : {}) };
-  accepted(await send<Command>("PUT", `${basePath(app)}${dryRun ? "?dryRun=true" : ""}`, body));
+  accepted(await data(client.PUT(address, { params: { path: pathOf(app), query: dryRun ? { dryRun } : {} }, body })));
   if (!dryRun) {
     await queryClient.invalidateQueries({ queryKey: ["one-application", app.id] });
   }
@@ -125,21 +127,18 @@ export async function write(app: App, resource: unknown, base: unknown, reason: 
 
 // farewell asks what would go with the application and what would stay, and deletes nothing.
 export async function farewell(app: App): Promise<Partial<Answer>> {
-  const command = finished(await send<Command>("DELETE", `${basePath(app)}?cascade=true&dryRun=true`));
+  const command = finished(
+    await data(client.DELETE(address, { params: { path: pathOf(app), query: { cascade: true, dryRun: true } } })),
+  );
   return (command.result ?? {}) as Partial<Answer>;
 }
 
 // remove deletes the application.
 export async function remove(
   app: App,
-  how: { cascade: boolean; propagation?: string; reason?: string },
+  how: { cascade: boolean; propagation?: "background" | "foreground"; reason?: string },
 ): Promise<void> {
-  const query = new URLSearchParams({ cascade: String(how.cascade) });
-  if (how.propagation && how.cascade) {
-    query.set("propagation", how.propagation);
-  }
-  if (how.reason) {
-    query.set("reason", how.reason);
-  }
-  accepted(await send<Command>("DELETE", `${basePath(app)}?${query}`));
+  const { cascade, propagation, reason } = how;
+  const query = { cascade, ...(propagation && cascade ? { propagation } : {}), ...(reason ? { reason } : {}) };
+  accepted(await data(client.DELETE(address, { params: { path: pathOf(app), query } })));
 }

@@ -1,6 +1,6 @@
 import type { Tone } from "@/ui/status";
 import { useQuery } from "@tanstack/react-query";
-import { readJSON } from "@/api/client";
+import { client, data } from "@/api/client";
 import { Ago } from "@/ui/ago";
 import { Button } from "@/ui/button";
 import { Code, CodeDiff } from "@/ui/code";
@@ -28,7 +28,7 @@ export function EntryDrawer({
   const found = useQuery({
     queryKey: ["audit", "one", id],
     enabled: !entry,
-    queryFn: ({ signal }) => readJSON<Entry>(`/api/v1/audit/${encodeURIComponent(id)}`, { signal }),
+    queryFn: ({ signal }) => data(client.GET("/api/v1/audit/{id}", { params: { path: { id: Number(id) } }, signal })),
   });
   const e = entry ?? found.data;
   return (

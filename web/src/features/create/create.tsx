@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { Eye, Plus } from "lucide-react";
 import { useDeferredValue, useMemo, useRef, useState } from "react";
-import { type Schemas, send } from "@/api/client";
+import { client, data, type Schemas } from "@/api/client";
 import { finished } from "@/lib/command";
 import { useChoices } from "@/lib/entity";
 import { agents } from "@/lib/kinds";
@@ -100,9 +100,12 @@ function Editor({ agents }: { agents: Schemas["Agent"][] }) {
         return;
       }
       finished(
-        await send<Schemas["Command"]>("POST", `/api/v1/agents/${encodeURIComponent(agent)}/applications`, {
-          resource: resource(draft),
-        }),
+        await data(
+          client.POST("/api/v1/agents/{agent}/applications", {
+            params: { path: { agent }, query: {} },
+            body: { resource: resource(draft) },
+          }),
+        ),
       );
       const name = get(draft, ["metadata", "name"]);
       toast(`The application ${name} was created`);

@@ -1,5 +1,5 @@
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
-import { client, data, readJSON, type Schemas } from "@/api/client";
+import { client, data } from "@/api/client";
 import { preview } from "@/lib/preview";
 
 // checkQuery is what a quick preview finds wrong with a resource, and the resource that it was found in: while an answer is
@@ -59,7 +59,7 @@ const items = (noun: "argo-projects" | "clusters" | "repositories", type: string
     queryKey: [type, "choices", agent],
     enabled: seen && agent !== "",
     retry: false,
-    queryFn: () => readJSON<Schemas["PageItem"]>(`/api/v1/${noun}?limit=1000&agent=${encodeURIComponent(agent)}`),
+    queryFn: () => data(client.GET(`/api/v1/${noun}`, { params: { query: { limit: 1000, agent } } })),
   });
 
 // What may be chosen; nothing is asked where none is seen.

@@ -1,6 +1,6 @@
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
-import { type Schemas, send } from "@/api/client";
+import { client, data } from "@/api/client";
 import { InputError } from "@/lib/input";
 import { readLabels, writeLabels } from "@/lib/labels";
 import { safeLink } from "@/lib/links";
@@ -34,7 +34,7 @@ const columns: Column<Channel>[] = [
 function Test({ channel, why }: { channel: string; why: string | undefined }) {
   const test = useMutation({
     mutationFn: () =>
-      send<Schemas["NotificationResult"]>("POST", `${channels.path}/${encodeURIComponent(channel)}/test`),
+      data(client.POST("/api/v1/notification-channels/{id}/test", { params: { path: { id: channel } } })),
   });
   return (
     <section aria-label="Test" className="space-y-2">

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { readJSON, send } from "@/api/client";
+import { client, data } from "@/api/client";
 import { useList } from "@/lib/entity";
 import { plural } from "@/lib/format";
 import { useAddress } from "@/lib/navigate";
@@ -131,7 +131,8 @@ function DeliveryDrawer({
   const found = useQuery({
     queryKey: ["notificationrule", "delivery", id],
     enabled: !delivery,
-    queryFn: ({ signal }) => readJSON<Delivery>(`${path}/${encodeURIComponent(id)}`, { signal }),
+    queryFn: ({ signal }) =>
+      data(client.GET("/api/v1/notification-deliveries/{id}", { params: { path: { id } }, signal })),
   });
   const read = delivery ?? found.data;
   if (read) {
@@ -150,7 +151,7 @@ function Shown({ delivery: d, onClose }: { delivery: Delivery; onClose: () => vo
   const resend = async () => {
     setBusy(true);
     try {
-      await send("POST", `${path}/${encodeURIComponent(d.id)}/resend`);
+      await data(client.POST("/api/v1/notification-deliveries/{id}/resend", { params: { path: { id: d.id } } }));
       toast("It is sent again.");
       void queryClient.invalidateQueries({ queryKey: ["notificationrule"] });
     } catch (problem) {

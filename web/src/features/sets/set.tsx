@@ -3,7 +3,7 @@ import { useNavigate, useParams } from "@tanstack/react-router";
 import { TriangleAlert } from "lucide-react";
 import { useState } from "react";
 import { stringify } from "yaml";
-import { readJSON, type Schemas, send } from "@/api/client";
+import { client, data } from "@/api/client";
 import { finished } from "@/lib/command";
 import { queryClient } from "@/lib/query";
 import { useMissing } from "@/lib/session";
@@ -20,9 +20,16 @@ import { conditionsOf, generatorsOf, type SetItem, stateOf, workedOn } from "./s
 // ApplicationSet is one set as its cluster has it.
 export default function ApplicationSet() {
   const { agent = "", namespace = "", name = "" } = useParams({ strict: false });
-  const path = `/api/v1/agents/${[agent, "applicationsets", namespace, name].map(encodeURIComponent).join("/")}`;
-  const set = useQuery({ queryKey: ["applicationset", "one", path], queryFn: () => readJSON<SetItem>(path) });
-  return <Loaded query={set}>{(item) => <One item={item} path={path} />}</Loaded>;
+  const set = useQuery({
+    queryKey: ["applicationset", "one", agent, namespace, name],
+    queryFn: () =>
+      data(
+        client.GET("/api/v1/agents/{agent}/applicationsets/{namespace}/{name}", {
+          params: { path: { agent, namespace, name } },
+        }),
+      ) as Promise<SetItem>,
+  });
+  return <Loaded query={set}>{(item) => <One item={item} />}</Loaded>;
 }
 
 // Controller says what makes applications of a set: nothing does where the cluster has no controller for them.
@@ -51,7 +58,7 @@ function Controller({ item }: { item: SetItem }) {
   );
 }
 
-function One({ item, path }: { item: SetItem; path: string }) {
+function One({ item }: { item: SetItem }) {
   const [remove, setRemove] = useState(false);
   const navigate = useNavigate();
   const missing = useMissing("applicationset_delete", item.scope);
@@ -104,7 +111,14 @@ function One({ item, path }: { item: SetItem; path: string }) {
         action={`Delete ${item.name}`}
         typed={item.name}
         onConfirm={async () => {
-          finished(await send<Schemas["Command"]>("DELETE", path));
+          const { agent, namespace, name } = item;
+          finished(
+            await data(
+              client.DELETE("/api/v1/agents/{agent}/applicationsets/{namespace}/{name}", {
+                params: { path: { agent, namespace, name }, query: {} },
+              }),
+            ),
+          );
           toast("The application set was deleted", item.name);
           void queryClient.invalidateQueries({ queryKey: ["applicationset"] });
           await navigate({ to: "/application-sets" });
