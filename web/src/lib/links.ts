@@ -11,11 +11,3 @@ export function safeLink(address: string | undefined | null): string | undefined
     return undefined;
   }
 }
-
-// openLink opens an address in a new tab where it leads to a web page.
-export function openLink(address: string): void {
-  const safe = safeLink(address);
-  if (safe) {
-    open(safe, "_blank", "noreferrer");
-  }
-}

@@ -1,23 +1,24 @@
 import { ExternalLink } from "lucide-react";
+import { useState } from "react";
 import { plural } from "@/lib/format";
-import { openLink, safeLink } from "@/lib/links";
+import { safeLink } from "@/lib/links";
 import { Button } from "@/ui/button";
-import { Menu } from "@/ui/menu";
 import { externalLinks } from "./external";
 import type { Resource } from "./resource";
 
-const shown = 3;
+const few = 3; // links that are shown at first
 
 // ExternalLinks lead to what the application serves, and to the pages that its annotations name.
 export function ExternalLinks({ resource }: { resource: Resource }) {
+  const [all, setAll] = useState(false);
   const links = externalLinks(resource);
   if (links.length === 0) {
     return null;
   }
-  const rest = links.slice(shown);
+  const shown = all ? links : links.slice(0, few);
   return (
     <ul aria-label="Links" className="mt-1 flex flex-wrap items-center gap-x-3 gap-y-0.5 text-sm">
-      {links.slice(0, shown).map(({ title, href }) => (
+      {shown.map(({ title, href }) => (
         <li key={href} className="min-w-0">
           <a
             href={safeLink(href)}
@@ -31,21 +32,11 @@ export function ExternalLinks({ resource }: { resource: Resource }) {
           </a>
         </li>
       ))}
-      {rest.length > 0 && (
+      {shown.length < links.length && (
         <li>
-          <Menu
-            align="start"
-            trigger={
-              <Button small look="ghost" className="h-6">
-                {plural(rest.length, "more link")}
-              </Button>
-            }
-            items={rest.map(({ title, href }) => ({
-              label: title,
-              icon: <ExternalLink size={14} aria-hidden />,
-              run: () => openLink(href),
-            }))}
-          />
+          <Button small look="ghost" className="h-6 px-1" onClick={() => setAll(true)}>
+            {plural(links.length - shown.length, "more link")}
+          </Button>
         </li>
       )}
     </ul>
