@@ -57,7 +57,7 @@ The cluster that holds the Applications is found by --kubeconfig, then KUBECONFI
   # without a server
   slipway-agent --standalone
 
-  # on a machine, against the cluster of a kubeconfig, told of pushes by a webhook
+  # on a machine, against the cluster of a kubeconfig, notified of pushes by a webhook
   slipway-agent --standalone --kubeconfig ~/.kube/config --webhook-listen 127.0.0.1:9091`,
 		Args: cobra.NoArgs, SilenceUsage: true, SilenceErrors: true,
 		RunE: func(cmd *cobra.Command, _ []string) error { f.cfg.Version = cmd.Version; return f.run(cmd.Context()) },
@@ -67,7 +67,7 @@ The cluster that holds the Applications is found by --kubeconfig, then KUBECONFI
 	f.link.add(fs)
 	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "`file` with the connection to the cluster (default $KUBECONFIG, then the pod's own)")
 	fs.StringVar(&f.cfg.Namespace, "namespace", "argocd", "namespace of the Applications, their settings and the lease")
-	fs.StringVar(&f.cfg.Installation, "installation-id", "", "`name` that tells objects from those of other agents on the same cluster, where argocd-cm has no installationID")
+	fs.StringVar(&f.cfg.Installation, "installation-id", "", "`name` that distinguishes objects from those of other agents on the same cluster, if argocd-cm has no installationID")
 	fs.StringSliceVar(&f.namespaces, "application-namespaces", nil, "further namespaces with Applications: names, globs, /regular expressions/; application.namespaces of argocd-cmd-params-cm where it is not set")
 	fs.StringVar(&f.cfg.Data, "data", filepath.Join(os.TempDir(), "slipway-agent"), "`directory` for caches; it can be lost at any time")
 	fs.BoolVar(&f.cfg.InstallCRDs, "install-crds", true, "install the resource definitions and the default AppProject; those of Argo CD are left alone")
@@ -75,7 +75,7 @@ The cluster that holds the Applications is found by --kubeconfig, then KUBECONFI
 	fs.StringVar(&f.cfg.HealthListen, "health-listen", "", "`address` for /healthz and /readyz")
 	fs.StringVar(&f.cfg.MetricsListen, "metrics-listen", "", "`address` for /metrics")
 	fs.BoolVar(&f.cfg.MetricsApplications, "metrics-applications", false, "a metric for each Application too, with its name, sync status and health; with thousands of them Prometheus pays for it")
-	fs.StringVar(&f.cfg.WebhookListen, "webhook-listen", "", "`address` for POST /api/webhook, where forges tell of pushes")
+	fs.StringVar(&f.cfg.WebhookListen, "webhook-listen", "", "`address` for POST /api/webhook, where forges report pushes")
 	fs.BoolVar(&f.cfg.AllowUnsigned, "webhook-allow-unsigned", true, "take webhooks of forges for which argocd-secret holds no secret; they only make the agent look")
 	fs.StringVar(&f.cfg.PprofListen, "pprof-listen", "", "`address` for /debug/pprof; keep it on loopback")
 	f.outward.Register(fs)
@@ -88,7 +88,7 @@ The cluster that holds the Applications is found by --kubeconfig, then KUBECONFI
 	fs.StringVar(&f.budget, "deletion-budget", plan.DefaultBudget().String(), "what one sync may delete without a person's word: a number of objects, \"20,30%\" for more than 20 that are over 30% of the application, or off")
 	fs.StringVar(&f.engine, "engine", string(agentapi.EngineSlipway), "what works on the Applications: `slipway|argocd`, the engine in this process, or an Argo CD that is in the cluster already and stays as it is")
 	fs.StringVar(&f.cfg.HelmVersion, "helm-version", beside.HelmAuto, "Helm that renders charts whose source has no helm.version: `auto|v3|v4`; auto is that of the Argo CD in the namespace, and v3 where there is none")
-	fs.BoolVar(&f.cfg.Shadow, "shadow", false, "write nothing to any cluster, and tell what would be done: on GET /shadow of --health-listen, in metrics, in the log")
+	fs.BoolVar(&f.cfg.Shadow, "shadow", false, "write nothing to any cluster, and report the changes that would be made: on GET /shadow of --health-listen, in metrics, in the log")
 	fs.StringVar(&f.cfg.ShadowReport, "shadow-report", "", "`file` that holds what GET /shadow says; with --shadow")
 	fs.BoolVar(&f.verbose, "verbose", false, "log every comparison")
 	return cmd
@@ -106,7 +106,7 @@ func (f *flags) run(ctx context.Context) error {
 		return err
 	}
 	if f.cfg.ShadowReport != "" && !f.cfg.Shadow {
-		return errors.New("--shadow-report is what shadow mode tells: start it with --shadow too")
+		return errors.New("--shadow-report is the report of shadow mode: start it with --shadow too")
 	}
 	switch {
 	case f.cfg.RepositorySize < 1 || f.cfg.RepositorySize > maxMiB:

@@ -40,8 +40,8 @@ func (f *linkFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.ca, "server-ca", "", "`file` with certificates (PEM) that signed the server's, or that of a proxy that looks inside; they are trusted beside the system's")
 	fs.StringVar(&f.cert, "client-cert", "", "`file` with the certificate (PEM) that the agent shows to the server or a proxy")
 	fs.StringVar(&f.key, "client-key", "", "`file` with its key (PEM)")
-	fs.BoolVar(&f.instances, "instances", true, "tell the server of the pods of applications; takes list and watch on pods and their owners")
-	fs.BoolVar(&f.insecure, "insecure-skip-verify", false, "do not verify the server's certificate; for trying out, and said in log, health and metrics")
+	fs.BoolVar(&f.instances, "instances", true, "report the pods of applications to the server; needs list and watch on pods and their owners")
+	fs.BoolVar(&f.insecure, "insecure-skip-verify", false, "do not verify the server's certificate; for tests only, and reported in log, health and metrics")
 }
 
 // config reads the flags; nil for an agent without a server.

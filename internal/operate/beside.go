@@ -71,7 +71,7 @@ func RollbackBeside(app *v1alpha1.Application, req api.RollbackRequest, who Who,
 		return Change{}, err
 	}
 	if app.Spec.SyncPolicy.AutomatedEnabled() {
-		return Change{}, faultf(Conflict, "automated sync of application %s is on, and Argo CD, which has no pin, would go forward again at once: "+
+		return Change{}, faultf(Conflict, "automated sync of application %s is on, and Argo CD, which has no pin, would revert it immediately: "+
 			"turn it off first (spec.syncPolicy.automated.enabled: false), or revert the commit in Git", app.Name)
 	}
 	entry, err := choose(app, &req, nil)

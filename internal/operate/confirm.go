@@ -40,7 +40,7 @@ func Confirm(app *v1alpha1.Application, req api.ConfirmRequest, _ Who, now time.
 		return Change{}, faultf(Invalid, "say which deletions of application %s are confirmed, by their plan; a dry run lists them and says it", app.Name)
 	}
 	if req.Plan != q.Plan || q.Plan == "" && req.Message != "" && req.Message != q.Message {
-		return Change{}, faultf(Conflict, "what application %s waits for has changed meanwhile: nothing was confirmed; look again with `slipway app confirm %s`",
+		return Change{}, faultf(Conflict, "what application %s waits for has changed in the meantime: nothing was confirmed; look again with `slipway app confirm %s`",
 			app.Name, app.Name)
 	}
 	annotations := map[string]any{v1alpha1.AnnotationDeletionApproved: now.UTC().Format(time.RFC3339)}

@@ -133,7 +133,7 @@ func Allow(app *v1alpha1.Application, req api.AllowRequest, who Who, now time.Ti
 	allowed, err := mark.ReadAllowances(app)
 	var warnings []string
 	if err != nil {
-		warnings = append(warnings, err.Error()+"; it is written anew")
+		warnings = append(warnings, err.Error()+"; it is replaced")
 	}
 	given := v1alpha1.Allowance{
 		Group: k.Group, Kind: k.Kind, Namespace: k.Namespace, Name: k.Name, Until: stamp(req.Until), By: who.Name, Reason: req.Reason,

@@ -196,7 +196,7 @@ func retry(r *api.SyncRetry) v1alpha1.RetryStrategy {
 // MayLocal says why manifests cannot be synced in place of Git.
 func MayLocal(app *v1alpha1.Application, dryRun bool) error {
 	if app.Spec.SyncPolicy.AutomatedEnabled() && !dryRun {
-		return faultf(Conflict, "automated sync of application %s is on and would go back to Git at once: "+
+		return faultf(Conflict, "automated sync of application %s is on and would revert it to Git immediately: "+
 			"turn it off (spec.syncPolicy.automated.enabled: false), or try it out with a dry run (--dry-run)", app.Name)
 	}
 	return nil

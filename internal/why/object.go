@@ -156,11 +156,11 @@ func (t *teller) health() {
 		next   func(v1alpha1.ResourceStatus) string
 		offer  []api.WhyAction
 	}{
-		{v1alpha1.HealthDegraded, Degraded, "is degraded", t.mend, t.back()},
+		{v1alpha1.HealthDegraded, Degraded, "is degraded", t.repair, t.back()},
 		{v1alpha1.HealthMissing, Missing, "is missing", t.bring, t.bringing()},
 		{v1alpha1.HealthProgressing, Progressing, "is on its way", t.follow, nil},
 		{v1alpha1.HealthSuspended, Suspended, "is suspended", t.resume, actions(api.WhyResourceAction)},
-		{v1alpha1.HealthUnknown, Unjudged, "has a health that cannot be told", t.mend, t.back()},
+		{v1alpha1.HealthUnknown, Unjudged, "has an unknown health", t.repair, t.back()},
 	} {
 		var bad []v1alpha1.ResourceStatus
 		for _, r := range t.app.Status.Resources {
@@ -222,7 +222,7 @@ func describe(r v1alpha1.ResourceStatus) string {
 	return fmt.Sprintf("`kubectl -n %s describe %s %s`", safe(r.Namespace), safe(kind), safe(r.Name))
 }
 
-func (t *teller) mend(r v1alpha1.ResourceStatus) string {
+func (t *teller) repair(r v1alpha1.ResourceStatus) string {
 	if isApplication(r) {
 		return fmt.Sprintf("`slipway app why %s -n %s`", safe(r.Name), safe(r.Namespace))
 	}

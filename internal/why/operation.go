@@ -29,7 +29,7 @@ func (t *teller) operation() {
 	word := "sync under way"
 	switch {
 	case op.Phase == v1alpha1.OperationTerminating:
-		r.Code, r.What, r.Next = Terminating, "its operation is ending, as somebody asked", t.command("wait")+" follows it"
+		r.Code, r.What, r.Next = Terminating, "its operation is ending, on request", t.command("wait")+" follows it"
 		r.Actions = nil
 		word = "terminating"
 	case strings.Contains(op.Message, confirming):
@@ -37,11 +37,11 @@ func (t *teller) operation() {
 	case op.FinishedAt != nil:
 		r.Code, r.What = WaitingForRetry, "its last sync failed, and is tried again"+at(retryAt(op))
 		r.Since, r.Why, r.Objects = op.FinishedAt.Time, because(op), resultsOf(op, failedResult)
-		r.Next = "push a fix, which is tried at once; " + t.command("terminate-op") + " ends the attempts"
+		r.Next = "push a fix, which is tried immediately;  " + t.command("terminate-op") + " ends the attempts"
 		r = t.refused(t.blame(r), op)
 		word = "waiting for a retry"
 	case strings.HasPrefix(op.Message, "waiting for pruning confirmation of "):
-		r.Code, r.What = WaitingForConfirm, "its sync waits until somebody confirms what it deletes"
+		r.Code, r.What = WaitingForConfirm, "its sync waits for a confirmation of its deletions"
 		r.Actions, r.Objects = actions(api.WhyConfirm, api.WhyTerminate), t.leftover()
 		r.Next = t.instead("application."+api.WhyConfirm, t.command("confirm")+" lets it go on") + "; " + t.command("terminate-op") + " ends it"
 		word = "held"
@@ -182,7 +182,7 @@ func (t *teller) windows() {
 	}
 	if !v.Allowed && !v.Until.IsZero() {
 		r.What += " until " + v.Until.UTC().Format(time.RFC3339)
-		r.Next = "wait, it goes on by itself; or " + r.Next
+		r.Next = "wait, it continues automatically; or " + r.Next
 	}
 	t.settle("held", r)
 }
@@ -229,7 +229,7 @@ func (t *teller) failed() {
 		r := Reason{Code: Failed, What: "its last sync failed, and is not tried again", Why: because(op), Since: timeOf(op.FinishedAt), Objects: resultsOf(op, failedResult), Actions: actions(api.WhySync)}
 		r.Next = "push a fix, and " + t.command("sync")
 		if t.app.Spec.SyncPolicy.AutomatedEnabled() {
-			r.Next = "push a fix, which is synced by itself; " + t.command("sync") + " tries the same again"
+			r.Next = "push a fix, which is synced automatically; " + t.command("sync") + " tries the same again"
 		}
 		if t.canRollBack() && op.SyncResult != nil {
 			r.Next += "; " + t.command("rollback") + " goes back to what was there before"

@@ -214,10 +214,10 @@ func (t *teller) deletion() {
 		}
 	case slices.ContainsFunc(t.app.Finalizers, func(f string) bool { return slices.Contains(ours, f) }):
 		r.Why = fmt.Sprintf("it waits until its objects are gone: at most %d are left", len(t.app.Status.Resources))
-		r.Next = t.command("tree") + " shows what is left; an object that stays has a finalizer of somebody else: `kubectl get KIND NAME -o yaml` tells whose"
+		r.Next = t.command("tree") + " shows what is left; an object that stays has a finalizer of another program: `kubectl get KIND NAME -o yaml` shows which"
 	default:
 		r.Why = "it waits for its finalizers: " + strings.Join(t.app.Finalizers, ", ")
-		r.Next = "hooks of the deletion show in " + t.command("tree") + "; a finalizer of somebody else is removed by its owner"
+		r.Next = "hooks of the deletion show in " + t.command("tree") + "; a finalizer of another program is removed by its owner"
 	}
 	t.settle("being deleted", r)
 }
@@ -371,12 +371,12 @@ func (t *teller) pinned() {
 	pin, err := mark.ReadPin(t.app)
 	switch {
 	case err != nil:
-		t.add("", Reason{Code: Pinned, What: "it is to be pinned to an earlier deployment, but nobody can read to which", Why: err.Error(), Next: t.command("unpin"), Actions: actions(api.WhyUnpin)})
+		t.add("", Reason{Code: Pinned, What: "it is pinned to an earlier deployment, but the annotation cannot be read", Why: err.Error(), Next: t.command("unpin"), Actions: actions(api.WhyUnpin)})
 	case pin == nil:
 	case !t.app.Spec.SyncPolicy.AutomatedEnabled():
 		t.add("pinned", Reason{
 			Code: Pinned, What: fmt.Sprintf("it was rolled back to deployment %d%s", pin.ID, shown(pin.Revisions)), Since: pin.At,
-			Why:  byAndWhy(pin.By, pin.Reason) + "; automated sync is off, so nothing else is deployed unless somebody asks",
+			Why:  byAndWhy(pin.By, pin.Reason) + "; automated sync is off, so nothing else is deployed without a request",
 			Next: "commit a fix and " + t.command("sync") + "; " + t.command("unpin") + " forgets the rollback", Actions: actions(api.WhySync, api.WhyUnpin),
 		})
 	default:
@@ -396,7 +396,7 @@ func byAndWhy(by, reason string) string {
 func (t *teller) allowed() {
 	list, err := t.allowances()
 	if err != nil {
-		t.add("", Reason{Code: DriftAllowed, What: "drift is to be allowed, but nobody can read of what", Why: err.Error(), Next: "`slipway app drift allow " + t.Name + " ...` writes it anew"})
+		t.add("", Reason{Code: DriftAllowed, What: "allowed drift cannot be read", Why: err.Error(), Next: "`slipway app drift allow " + t.Name + " ...` replaces it"})
 	}
 	for _, a := range list {
 		if !a.Until.After(t.Now) {

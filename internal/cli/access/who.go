@@ -24,7 +24,7 @@ func readWho(text string) (api.Principal, error) {
 	case id != "" && (kind == api.PrincipalUser || kind == api.PrincipalGroup || kind == api.PrincipalServiceAccount):
 		return api.Principal{Type: kind, ID: id}, nil
 	}
-	return api.Principal{}, iostream.Usagef("%q is nobody: %s", text, forms)
+	return api.Principal{}, iostream.Usagef("%q is not a user, group or service account: %s", text, forms)
 }
 
 // somebody is who a server knows by that name: for nobody, the answer would be a "no" that looks like one for somebody.

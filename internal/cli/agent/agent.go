@@ -30,7 +30,7 @@ func NewCmd(common *connect.Common) *cobra.Command {
 		switch sub.Name() {
 		case "create":
 			sub.Short = "Create an agent, and print the commands with which its cluster joins"
-			sub.Long = sub.Short + ".\n\nThe token in them is said once, counts once and ends soon; `slipway agent register` makes another.\n" +
+			sub.Long = sub.Short + ".\n\nThe one-time token in them is shown once and expires soon; `slipway agent register` makes another.\n" +
 				"With --hosted there are none: the server runs the agent, on a cluster that its operator has prepared."
 		case "delete":
 			sub.Short = "Forget agents; what they deployed stays, and so does what is installed in their clusters"
@@ -64,7 +64,7 @@ func agents() *noun.Noun[api.Agent, *api.Agent] {
 			namespaced := flags.Bool("namespaced", false, "the agent may touch its own namespace only")
 			engine := flags.String("engine", "", "what the agent is installed for: `slipway|argocd`, its own engine, or an Argo CD that is in the cluster already and stays as it is")
 			autoCreate := flags.Bool("auto-create", false, "make services and environments for applications that come and belong to none")
-			hosted := flags.Bool("hosted", false, "the server runs the agent, beside itself; said when it is made, and never changed")
+			hosted := flags.Bool("hosted", false, "the server runs the agent beside itself; set at creation, and cannot be changed")
 			cluster := flags.String("cluster", "", "with --hosted: `name` of the cluster, as the operator of the server calls it (default the only one that you may use)")
 			return func(a *api.Agent, given func(string) bool) error {
 				if given("cluster") && !*hosted {
@@ -115,9 +115,9 @@ func tell(ctx context.Context, common *connect.Common, s *connect.Server, made a
 		return common.Print(common.Output, made)
 	}
 	common.Sayf("agent %s %s. Its cluster joins with the first command; KUBECONFIG is that of the cluster. Where no pods run, such as in a\n"+
-		"development cluster, the second one runs the agent by hand. The token counts once, until %s:\n", made.Agent.ID, did, noun.Time(made.ExpiresAt))
+		"development cluster, the second one runs the agent by hand. One-time token, valid until %s:\n", made.Agent.ID, did, noun.Time(made.ExpiresAt))
 	if s.Name.CA != "" {
-		common.Sayf("ca.pem stands for a copy of the file that --ca-file named at `slipway login`; the first command takes it along by itself.\n")
+		common.Sayf("ca.pem stands for a copy of the file that --ca-file named at `slipway login`; the first command uses it automatically.\n")
 	}
 	for _, line := range made.Commands {
 		if _, err := fmt.Fprintln(common.Out, line); err != nil {
@@ -211,7 +211,7 @@ func newRotateCmd(common *connect.Common, n *noun.Noun[api.Agent, *api.Agent]) *
 }
 
 func newRevokeCmd(common *connect.Common, n *noun.Noun[api.Agent, *api.Agent]) *cobra.Command {
-	return simple(common, n, "revoke", "Make the key of an agent worth nothing, and cut its connection at once",
+	return simple(common, n, "revoke", "Revoke the key of an agent, and close its connection immediately",
 		"is revoked; `slipway agent register` lets it in again",
 		func(ctx context.Context, c *client.Client, id string) error { return c.RevokeAgent(ctx, id) })
 }

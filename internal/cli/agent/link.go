@@ -49,7 +49,7 @@ func linkRun(ctx context.Context, common *connect.Common, id, reason string, dry
 	}
 	if err := noun.PrintList(common, plan.Items, []string{"APPLICATION", "SERVICE", "ENVIRONMENT", "WHY"}, func(p *api.LinkProposal) []string {
 		return []string{p.Application, made(p.Service, p.MakesService), made(p.Environment, p.MakesEnvironment), p.Why}
-	}, "all applications of agent "+id+" have what can be told from their labels and names"); err != nil || len(plan.Items) == 0 {
+	}, "all applications of agent "+id+" have the links that follow from their labels and names"); err != nil || len(plan.Items) == 0 {
 		return err
 	}
 	verb := "made and linked"

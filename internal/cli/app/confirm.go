@@ -31,7 +31,7 @@ func newConfirmCmd(common *connect.Common) *cobra.Command {
 	o := confirmOptions{Common: common}
 	cmd := &cobra.Command{
 		Use:   "confirm NAME",
-		Short: "Let a sync or a deletion go on that waits for somebody's word",
+		Short: "Confirm a sync or a deletion that waits for approval",
 		Long: "List what would be deleted, ask, and let it go on. What is confirmed is exactly that set of objects: if the\n" +
 			"set changes before they are deleted, the agent asks again.",
 		Example: "  slipway app confirm web --dry-run    # only list what would be deleted\n  slipway app confirm web --yes",

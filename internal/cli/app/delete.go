@@ -44,7 +44,7 @@ func newDeleteCmd(common *connect.Common) *cobra.Command {
 	cmd.Flags().BoolVar(&o.wait, "wait", false, "wait until the application is gone")
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "only list what would be deleted")
 	cmd.Flags().StringVar(&o.reason, "reason", "", "why, for the audit of a server")
-	cmd.Flags().BoolVar(&o.forget, "forget", false, "at a server: only forget its copy, of an application that the agent does not tell of any more")
+	cmd.Flags().BoolVar(&o.forget, "forget", false, "at a server: delete only its copy, of an application that the agent no longer reports")
 	addTimeout(cmd.Flags(), &o.timeout)
 	for _, flag := range []string{"cascade", "propagation", "wait", "dry-run"} {
 		cmd.MarkFlagsMutuallyExclusive("forget", flag)

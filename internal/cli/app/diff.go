@@ -42,8 +42,8 @@ func newDiffCmd(common *connect.Common) *cobra.Command {
 		Use:   "diff NAME",
 		Short: "Show what a sync would change",
 		Long: "Render what the application wants, let the API server try it out (a dry run of the apply), and print what would\n" +
-			"change as unified diffs, and below each who has set the fields that differ, and when. What does not count, by\n" +
-			"spec.ignoreDifferences and by the ConfigMap argocd-cm, is left out. Values of Secrets are masked, and so are the\n" +
+			"change as unified diffs, each with the managers of the fields that differ, and when. Fields that are ignored by\n" +
+			"spec.ignoreDifferences and by the ConfigMap argocd-cm are left out. Values of Secrets are masked, and so are the\n" +
 			"annotations that argocd-cm names. Exit code 3 when something would change.",
 		Example: "  slipway app diff web\n  slipway app diff web --revision my-branch\n  slipway app diff web --repo .\n" +
 			"  slipway app diff web --show-ignored -o json",
@@ -55,7 +55,7 @@ func newDiffCmd(common *connect.Common) *cobra.Command {
 	}
 	addSourceFlags(cmd, &o.repos, &o.revision)
 	cmd.Flags().BoolVar(&o.color, "color", false, "use colors also where the output is no terminal")
-	cmd.Flags().BoolVar(&o.all, "show-ignored", false, "also list differences that do not count")
+	cmd.Flags().BoolVar(&o.all, "show-ignored", false, "also list ignored differences")
 	return cmd
 }
 

@@ -24,10 +24,10 @@ func newDriftCmd(common *connect.Common) *cobra.Command {
 	o := driftOptions{Common: common}
 	cmd := &cobra.Command{
 		Use:   "drift NAME",
-		Short: "List what somebody changed in the cluster since it was deployed: which field, who, and when",
-		Long: "Compare the cluster with what was deployed last, and list each field that somebody changed since, with who has\n" +
-			"set it and when. Commits that are not deployed yet are no drift; `slipway app diff` shows them. What does not\n" +
-			"count as a difference is left out. Exit code 3 when there is drift.",
+		Short: "List changes made in the cluster since the last deployment: field, manager and time",
+		Long: "Compare the cluster with the last deployment, and list each field that was changed since, with the manager that\n" +
+			"set it and when. Commits that are not deployed yet are no drift; `slipway app diff` shows them. Ignored\n" +
+			"differences are left out. Exit code 3 when there is drift.",
 		Example: "  slipway app drift web\n  slipway app drift web -o json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -139,9 +139,9 @@ func newDriftAllowCmd(common *connect.Common) *cobra.Command {
 	o := driftAllowOptions{Common: common}
 	cmd := &cobra.Command{
 		Use:   "allow NAME [GROUP/]KIND:[NAMESPACE/]NAME --until TIME",
-		Short: "Leave one object as somebody changed it, until a time",
-		Long: "Have self-heal leave an object as it is, for a while: nobody has to turn it off for all. The object still counts as\n" +
-			"out of sync. A new commit, or `slipway app drift revert`, puts it back before.",
+		Short: "Allow drift of one object until a time",
+		Long: "Exclude one object from self-heal for a limited time, without turning self-heal off for all. The object stays\n" +
+			"out of sync. A new commit, or `slipway app drift revert`, reverts it earlier.",
 		Example: "  slipway app drift allow web apps/Deployment:shop/web --until 2h --reason 'scaled up for the sale'\n" +
 			"  slipway app drift allow web ConfigMap:shop/settings --until 2030-06-01T08:00:00Z",
 		Args: cobra.ExactArgs(2),

@@ -34,7 +34,7 @@ func newExecCmd(common *connect.Common) *cobra.Command {
 		Aliases: []string{"terminal"},
 		Short:   "Open a terminal in a container of a pod, through a server",
 		Long: "Run a shell, or a command, in a container of a pod, named as Pod:[NAMESPACE/]NAME or just its name. It takes the permission\n" +
-			"application_exec, an agent that allows it (its policy does not by itself), and the audit tells of it.\n" +
+			"application_exec and an agent that allows it (its default policy does not). The audit log records it.\n" +
 			"With a terminal here it has one there. In a pipe, input and output are bytes as they are, and the end of the input is\n" +
 			"that of the command's. The exit code is that of the command.",
 		Example: "  slipway app exec web Pod:shop/web-5d9c7b6d4f-x2x9z\n  slipway app exec web web-5d9c7b6d4f-x2x9z -c proxy -- cat /etc/hosts\n" +

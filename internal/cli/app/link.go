@@ -21,10 +21,10 @@ type linkOptions struct {
 func newLinkCmd(common *connect.Common) *cobra.Command {
 	o := linkOptions{Common: common}
 	cmd := &cobra.Command{
-		Use: "link NAME", Short: "Say which service an application runs and which environment it belongs to; without flags, show it", Args: cobra.ExactArgs(1),
+		Use: "link NAME", Short: "Link an application to a service and an environment; without flags, show the links", Args: cobra.ExactArgs(1),
 		Long: "Link an application to a service and an environment of the server, by id or name. Labels of the Application\n" +
 			"(" + api.LabelService + ", " + api.LabelEnvironment + ") count before a link, and a link before the environment of the application's cluster.\n" +
-			"A link stays when the application is deleted and made anew. With both flags left out, what counts now is shown.",
+			"A link stays when the application is deleted and recreated. Without both flags, the effective links are shown.",
 		Example: "  slipway app link checkout --service checkout --environment production\n  slipway app link checkout\n  slipway app link checkout --remove",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.name, o.given = args[0], cmd.Flags().Changed("service") || cmd.Flags().Changed("environment")

@@ -39,7 +39,7 @@ func newLogsCmd(common *connect.Common) *cobra.Command {
 		Short: "Print the output of pods",
 		Long: "Print the output of all pods of an application, or of a pod, or of all pods of an object such as a Deployment, named as\n" +
 			"[GROUP/]KIND:[NAMESPACE/]NAME. Where there are several containers, each line begins with POD/CONTAINER; at most 50 are read\n" +
-			"at once. With --follow and no object, it goes on with pods that come later.\n" +
+			"at the same time. With --follow and no object, it adds pods that start later.\n" +
 			"A terminal shows escape sequences of the output, such as colors, in place of obeying them; a file or a pipe gets all bytes.\n" +
 			"At a server the agent asks its cluster; nothing else has to be able to reach it.",
 		Example: "  slipway app logs web --follow\n  slipway app logs web apps/Deployment:web --since 10m\n" +

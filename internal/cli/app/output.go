@@ -58,7 +58,7 @@ func place(ctx context.Context, server *connect.Server, name string, ref *api.Re
 
 func newEventsCmd(common *connect.Common) *cobra.Command {
 	return &cobra.Command{
-		Use: "events NAME [OBJECT]", Short: "List what Kubernetes tells of an application itself or of an object, through a server", Args: cobra.RangeArgs(1, 2),
+		Use: "events NAME [OBJECT]", Short: "List the Kubernetes Events of an application itself or of an object, through a server", Args: cobra.RangeArgs(1, 2),
 		Example:           "  slipway app events web\n  slipway app events web apps/Deployment:web\n  slipway app events web Pod:shop/web-5d9c7b6d4f-x2x9z -o json",
 		ValidArgsFunction: completeObjects(common),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -37,7 +37,7 @@ func previewRun(ctx context.Context, o createOptions, objects []*unstructured.Un
 		return err
 	}
 	if wrong > 0 {
-		return fmt.Errorf("%d of %d applications cannot be synced as they are: see what is said of their fields", wrong, len(objects))
+		return fmt.Errorf("%d of %d applications cannot be synced as they are: see the messages for their fields", wrong, len(objects))
 	}
 	return nil
 }

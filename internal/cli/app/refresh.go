@@ -34,7 +34,7 @@ func newRefreshCmd(common *connect.Common) *cobra.Command {
 			return refreshRun(cmd.Context(), o)
 		},
 	}
-	cmd.Flags().BoolVar(&o.hard, "hard", false, "use no cache: render anew and ask the API server about every object")
+	cmd.Flags().BoolVar(&o.hard, "hard", false, "use no cache: render again and compare every object by a dry run of the API server")
 	cmd.Flags().BoolVar(&o.async, "async", false, "do not wait until it is done")
 	addTimeout(cmd.Flags(), &o.timeout)
 	return cmd
@@ -59,7 +59,7 @@ func refreshRun(ctx context.Context, o refreshOptions) error {
 	}
 	last, err := follow(ctx, site, o.names, o.timeout, func(name string, app *connect.Application) (bool, error) {
 		if app == nil {
-			return false, fmt.Errorf("application %s was deleted meanwhile", name)
+			return false, fmt.Errorf("application %s was deleted in the meantime", name)
 		}
 		_, asked := app.Annotations[v1alpha1.AnnotationRefresh]
 		return !asked, nil

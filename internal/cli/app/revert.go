@@ -19,9 +19,9 @@ func newDriftRevertCmd(common *connect.Common) *cobra.Command {
 	o := driftRevertOptions{someObjects{Common: common}}
 	cmd := &cobra.Command{
 		Use:   "revert NAME [OBJECT...]",
-		Short: "Put back what somebody changed in the cluster",
-		Long: "Sync the objects that somebody changed, or only those that are named as [GROUP/]KIND:[NAMESPACE/]NAME, without\n" +
-			"hooks and without deleting anything. Drift of them that was allowed is not allowed any more.\n" +
+		Short: "Revert changes made in the cluster",
+		Long: "Sync the objects that drifted, or only those that are named as [GROUP/]KIND:[NAMESPACE/]NAME, without\n" +
+			"hooks and without deleting anything. Allowed drift of them is no longer allowed.\n" +
 			"Exit code 1 when the operation failed, 3 when it is not over in time.",
 		Example: "  slipway app drift revert web\n  slipway app drift revert web apps/Deployment:shop/web",
 		Args:    cobra.MinimumNArgs(1),

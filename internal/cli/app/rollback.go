@@ -131,7 +131,7 @@ func (o *rollbackOptions) arrival(pin *v1alpha1.Pin) connect.Seen {
 	said := ""
 	return func(name string, app *connect.Application) (bool, error) {
 		if app == nil {
-			return false, fmt.Errorf("application %s was deleted meanwhile", name)
+			return false, fmt.Errorf("application %s was deleted in the meantime", name)
 		}
 		noticed := conditionOf(&app.Application, v1alpha1.ConditionPinned)
 		if noticed == nil || !strings.Contains(noticed.Message, fmt.Sprintf("(deployment %d)", pin.ID)) {

@@ -46,7 +46,7 @@ func (s *specFlags) addFlags(flags *pflag.FlagSet) []string {
 	own.StringVar(&s.destServer, "dest-server", "", "`URL` of the destination cluster (default the agent's own)")
 	own.StringVar(&s.destName, "dest-name", "", "`name` of the destination cluster, instead of its URL")
 	own.StringVar(&s.destNamespace, "dest-namespace", "", "`namespace` for objects that name none")
-	own.BoolVar(&s.autoSync, "auto-sync", false, "sync by itself when Git changes")
+	own.BoolVar(&s.autoSync, "auto-sync", false, "sync automatically when Git changes")
 	own.BoolVar(&s.prune, "prune", false, "with --auto-sync: delete objects that are no longer wanted")
 	own.BoolVar(&s.selfHeal, "self-heal", false, "with --auto-sync: put back what was changed in the cluster")
 	own.BoolVar(&s.createNamespace, "create-namespace", false, "create the destination namespace where it is missing")

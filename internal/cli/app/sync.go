@@ -163,7 +163,7 @@ func (o *syncOptions) ask(ctx context.Context, site connect.Site, name string, e
 // idle is done when no operation is under way.
 func idle(name string, app *connect.Application) (bool, error) {
 	if app == nil {
-		return false, fmt.Errorf("application %s was deleted meanwhile", name)
+		return false, fmt.Errorf("application %s was deleted in the meantime", name)
 	}
 	return !operating(&app.Application), nil
 }
@@ -183,7 +183,7 @@ func progress(streams iostream.Streams, answers map[string]api.OperationAnswer) 
 	said := map[string]string{}
 	return func(name string, app *connect.Application) (bool, error) {
 		if app == nil {
-			return false, fmt.Errorf("application %s was deleted meanwhile", name)
+			return false, fmt.Errorf("application %s was deleted in the meantime", name)
 		}
 		have := app.Status.OperationState
 		switch answer := answers[name]; {

@@ -67,7 +67,7 @@ func unpinRun(ctx context.Context, o unpinOptions) error {
 // unpinned is done when the agent does not tell of a pin any more: until then its status is from before.
 func unpinned(name string, app *connect.Application) (bool, error) {
 	if app == nil {
-		return false, fmt.Errorf("application %s was deleted meanwhile", name)
+		return false, fmt.Errorf("application %s was deleted in the meantime", name)
 	}
 	return conditionOf(&app.Application, v1alpha1.ConditionPinned) == nil, nil
 }

@@ -249,7 +249,7 @@ func PlaceAt(agent api.Agent, obj *unstructured.Unstructured) error {
 		namespace = agent.Status.Namespace
 	}
 	if namespace == "" {
-		return iostream.Usagef("agent %s has not said yet in which namespace it is: say where, with -n", agent.ID)
+		return iostream.Usagef("agent %s has not reported its namespace yet: set it with -n", agent.ID)
 	}
 	obj.SetNamespace(namespace)
 	return nil

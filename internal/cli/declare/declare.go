@@ -303,7 +303,7 @@ func (k *kind) remove(common *connect.Common) *cobra.Command {
 		cmd.Short = "Delete some; what applications are of only with --force"
 		flags.BoolVar(&o.force, "force", false, "delete it although applications are of it")
 	}
-	flags.BoolVar(&o.forget, "forget", false, "at a server: only forget its copy, of what the agent does not tell of any more")
+	flags.BoolVar(&o.forget, "forget", false, "at a server: delete only its copy, of a resource that the agent no longer reports")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "only check whether it could be deleted")
 	flags.StringVar(&o.reason, "reason", "", "why, for the audit of a server")
 	cmd.MarkFlagsMutuallyExclusive("forget", "dry-run")

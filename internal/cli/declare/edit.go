@@ -28,9 +28,9 @@ type editOptions struct {
 func (k *kind) edit(common *connect.Common) *cobra.Command {
 	o := editOptions{Common: common}
 	cmd := &cobra.Command{
-		Use: "edit NAME", Short: "Change one in an editor, or to what a file says", Args: cobra.ExactArgs(1), ValidArgsFunction: k.complete(common),
+		Use: "edit NAME", Short: "Change one in an editor, or from a file", Args: cobra.ExactArgs(1), ValidArgsFunction: k.complete(common),
 		Long: "Open the resource in $VISUAL, $EDITOR or vi, and write what was made of it. With -f, a file takes the editor's place: it has\n" +
-			"to be what `slipway " + k.use + " get " + k.example + " -o yaml` printed, changed. What is taken out is removed; a change of somebody else meanwhile\n" +
+			"to be what `slipway " + k.use + " get " + k.example + " -o yaml` printed, changed. Removed fields are deleted; a change by another user in the meantime\n" +
 			"is an error, and nothing is lost.",
 		Example: fmt.Sprintf("  slipway %s edit %s\n  EDITOR=nano slipway %s edit %s --reason 'a new team'\n  slipway %s edit %s -f %s.yaml --dry-run",
 			k.use, k.example, k.use, k.example, k.use, k.example, k.example),
@@ -138,7 +138,7 @@ func (k *kind) write(ctx context.Context, o editOptions, place place, base found
 		return iostream.Usagef("%s is about %s, and this about %s: a name never changes; make another one with `slipway %s create`", file, obj.GetName(), base.obj.GetName(), k.use)
 	}
 	if v := obj.GetResourceVersion(); v != "" && v != base.obj.GetResourceVersion() {
-		return fmt.Errorf("%s %s was changed by somebody else since %s was made: read it again and repeat the change", k.called, o.name, file)
+		return fmt.Errorf("%s %s was changed by another user since %s was made: read it again and repeat the change", k.called, o.name, file)
 	}
 	same, err := alike(withoutStatus(base.obj), obj)
 	if err != nil {

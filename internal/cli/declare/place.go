@@ -160,7 +160,7 @@ func (c *clustered) remove(ctx context.Context, name string, o removeOptions) er
 			return err
 		}
 		if len(by) > 0 {
-			return fmt.Errorf("%s %s is used by %s: give them another one first; --force deletes it all the same", c.k.called, name, some(by))
+			return fmt.Errorf("%s %s is used by %s: give them another one first, or delete it with --force", c.k.called, name, some(by))
 		}
 	}
 	how := metav1.DeletePropagationBackground // nothing is owned by it that would have to go first
@@ -197,7 +197,7 @@ func (c *clustered) explain(verb, name string, err error) error {
 	case apierrors.IsAlreadyExists(err):
 		return fmt.Errorf("%s %s exists already in namespace %s; use --upsert to change it", c.k.called, name, c.namespace)
 	case apierrors.IsConflict(err):
-		return fmt.Errorf("%s %s was changed by somebody else meanwhile: read it again and repeat the change: %w", c.k.called, name, err)
+		return fmt.Errorf("%s %s was changed by another user in the meantime: read it again and repeat the change: %w", c.k.called, name, err)
 	}
 	return connect.Explain(fmt.Errorf("%s %s %s: %w", verb, c.k.called, name, err))
 }

@@ -43,7 +43,7 @@ func write(common *connect.Common, list []api.ObjectDiff, color bool) error {
 		if d.Error != "" {
 			text = "# " + iostream.Clean(key.String()+": cannot be tried out: "+d.Error) + "\n"
 		} else if text == "" {
-			text = "# " + iostream.Clean(key.String()) + ": only what does not count differs\n"
+			text = "# " + iostream.Clean(key.String()) + ": only ignored fields differ\n"
 		} else if color {
 			// The colors are ours alone.
 			if _, err := io.WriteString(iostream.Bare(common.Out), colored(legible.Text(text, math.MaxInt))); err != nil {

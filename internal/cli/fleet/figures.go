@@ -86,9 +86,9 @@ type doraOptions struct {
 func newDORACmd(common *connect.Common) *cobra.Command {
 	o := doraOptions{measured: measured{Common: common}}
 	cmd := &cobra.Command{
-		Use: "dora", Short: "How often, how fast and how well changes are delivered, automatic syncs included", Args: cobra.NoArgs,
-		Long: "Show the four figures of delivery: how often was deployed, how long a commit took until it was healthy, how many changes\n" +
-			"failed, and how long it took until that was mended. Times are the median; json and yaml have p90 and p99 as well.",
+		Use: "dora", Short: "Show how often, how fast and how reliably changes are delivered", Args: cobra.NoArgs,
+		Long: "Show the four DORA figures: deployment frequency, lead time from commit to healthy, the share of changes that\n" +
+			"failed, and the time to restore. Automatic syncs are included. Times are the median; json and yaml have p90 and p99 as well.",
 		Example: "  slipway fleet dora\n  slipway fleet dora --group service --from 2030-05-01 --to 2030-06-01\n" +
 			"  slipway fleet dora --environment org.acme.production --by week --series",
 		RunE: func(cmd *cobra.Command, _ []string) error { return doraRun(cmd.Context(), &o) },
@@ -177,7 +177,7 @@ type levelOptions struct {
 func newLevelsCmd(common *connect.Common) *cobra.Command {
 	o := levelOptions{measured: measured{Common: common}}
 	cmd := &cobra.Command{
-		Use: "slo", Aliases: []string{"service-levels"}, Short: "How long deliveries take on their way, for all and for each application", Args: cobra.NoArgs,
+		Use: "slo", Aliases: []string{"service-levels"}, Short: "Show how long each stage of a delivery takes, for all and for each application", Args: cobra.NoArgs,
 		Long: "Show how long first deployments of revisions took: from commit to detected by the agent, to rendered, to the last object\n" +
 			"applied, to healthy, and all of it. Each column has p50 / p99; json and yaml have p90 as well. The slowest applications come\n" +
 			"first.",

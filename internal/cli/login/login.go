@@ -44,10 +44,10 @@ func newLoginCmd(common *connect.Common) *cobra.Command {
 	o := loginOptions{Common: common}
 	cmd := &cobra.Command{
 		Use:   "login URL",
-		Short: "Sign in to a server, and make it the one that commands talk to",
-		Long: "Sign in to a server and keep a token for it in a context, which becomes the current one. The password is asked for at the terminal, or\n" +
-			"read from a file or from standard input, never from an argument. A context is kept in slipway/config.json below $XDG_CONFIG_HOME\n" +
-			"(~/.config), for nobody else to read.",
+		Short: "Sign in to a server, and use it for further commands",
+		Long: "Sign in to a server and store a token for it in a context, which becomes the current one. The command reads the password from the terminal,\n" +
+			"a file or standard input, never from an argument. Contexts are stored in slipway/config.json below $XDG_CONFIG_HOME\n" +
+			"(~/.config), which only you can read.",
 		Example: "  slipway login https://slipway.example.org\n" +
 			"  slipway login https://slipway.example.org --username ada --password-stdin < password\n" +
 			"  slipway login https://slipway.example.org --sso\n" +
@@ -63,7 +63,7 @@ func newLoginCmd(common *connect.Common) *cobra.Command {
 	flags.StringVar(&o.username, "username", "", "`name` of the user (default: asked for)")
 	flags.StringVar(&o.passwordFile, "password-file", "", "`file` with the password")
 	flags.BoolVar(&o.stdin, "password-stdin", false, "read the password from standard input")
-	flags.StringVar(&o.newFile, "new-password-file", "", "`file` with the password to choose, where the present one was chosen by somebody else")
+	flags.StringVar(&o.newFile, "new-password-file", "", "`file` with the new password, if an administrator set the current one")
 	flags.StringVar(&o.tokenFile, "token-file", "", "`file` with a token to sign in with, in place of a password")
 	flags.BoolVar(&o.tokenStdin, "token-stdin", false, "read a token to sign in with from standard input")
 	flags.BoolVar(&o.sso, "sso", false, "sign in with the identity provider, in a browser")
@@ -110,7 +110,7 @@ func loginRun(ctx context.Context, o loginOptions) error {
 		found.Name = at.Host
 	}
 	if strings.Contains(found.Name, "/") {
-		return iostream.Usagef("the name of a context has no slash: it is told from an address by that")
+		return iostream.Usagef("the name of a context must not contain a slash, which marks an address")
 	}
 	if o.insecure {
 		o.Sayf("warning: --insecure: the server's certificate is not checked, and anybody on the way can read and change what is sent")
@@ -177,10 +177,10 @@ func (o *loginOptions) signIn(ctx context.Context, c *client.Client) (string, er
 	in := api.SignIn{Username: o.username, Password: password, Token: tokenName()}
 	session, err := c.SignIn(ctx, in)
 	if err == nil && o.newFile != "" {
-		o.Sayf("warning: --new-password-file is not used, since nobody else chose the present password: `slipway password` changes it")
+		o.Sayf("warning: --new-password-file is not used, since you chose the current password yourself: `slipway password` changes it")
 	}
 	if api.CodeOf(err) == api.CodeForbidden && err != nil {
-		o.Sayf("this password was chosen by somebody else: choose your own now")
+		o.Sayf("an administrator set this password: choose your own now")
 		if in.Password, err = o.chooseFirst(ctx, c, in); err != nil {
 			return "", err
 		}
@@ -280,7 +280,7 @@ func logoutRun(ctx context.Context, common *connect.Common, name string) error {
 		return saveErr
 	}
 	if err != nil && api.CodeOf(err) != api.CodeUnauthenticated {
-		return fmt.Errorf("context %s is forgotten, and its token counts until %s, because the server was not told: %w", name, noun.Time(found.ExpiresAt), err)
+		return fmt.Errorf("context %s is forgotten, but its token is valid until %s, because the server could not be reached: %w", name, noun.Time(found.ExpiresAt), err)
 	}
 	common.Sayf("signed out of %s", found.Server)
 	return nil

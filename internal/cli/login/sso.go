@@ -109,12 +109,12 @@ func (o *loginOptions) awaitBrowser(ctx context.Context, listener net.Listener, 
 	select {
 	case said := <-answers:
 		if said.refusal != "" {
-			return "", iostream.NotLoggedInf("nobody was signed in: %s", said.refusal)
+			return "", iostream.NotLoggedInf("sign-in failed: %s", said.refusal)
 		}
 		return said.code, nil
 	case <-ctx.Done():
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			return "", iostream.NotLoggedInf("nobody signed in within %s: what the browser showed says why; try again, or sign in with a password", o.timeout)
+			return "", iostream.NotLoggedInf("no sign-in within %s: the browser shows the reason; try again, or sign in with a password", o.timeout)
 		}
 		return "", ctx.Err()
 	}

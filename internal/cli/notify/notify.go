@@ -103,7 +103,7 @@ func idOf(arg string) string {
 
 func newRuleCmd(common *connect.Common) *cobra.Command {
 	n := &noun.Noun[api.NotificationRule, *api.NotificationRule]{
-		Use: "rule", Under: "notify", Aliases: []string{"rules"}, Called: "notification rule", Short: "What is told to whom",
+		Use: "rule", Under: "notify", Aliases: []string{"rules"}, Called: "notification rule", Short: "Events that are sent to channels",
 		Entities: (*client.Client).NotificationRules, Name: "org.acme.failures",
 		Header: []string{"EVENTS", "CHANNEL", "SELECTOR", "PAUSED"},
 		Row: func(v *api.NotificationRule) []string {
@@ -143,12 +143,12 @@ func ruleFlags(flags *pflag.FlagSet) func(*api.NotificationRule, func(string) bo
 	selector := flags.String("selector", "", "only objects with such `labels`, as team=shop,env!=dev")
 	services := flags.StringArray("service", nil, "only applications of this service, by `id`; repeat for several")
 	environments := flags.StringArray("environment", nil, "only applications of this environment, by `id`; repeat for several")
-	after := flags.String("after", "", "how `long` something has drifted or is away before it is told (default 1h)")
-	before := flags.String("before", "", "how `long` before the end of a certificate or token it is told (default 168h)")
-	repeat := flags.String("repeat", "", "tell the same at most once in this `time`")
+	after := flags.String("after", "", "how `long` an application has drifted or an agent is away before it is reported (default 1h)")
+	before := flags.String("before", "", "how `long` before the end of a certificate or token it is reported (default 168h)")
+	repeat := flags.String("repeat", "", "send the same event at most once in this `time`")
 	title := flags.String("title", "", "`template` of the first line")
 	text := flags.String("text", "", "`template` of the text")
-	paused := flags.Bool("paused", false, "tell nothing for now")
+	paused := flags.Bool("paused", false, "send nothing for now")
 	return func(v *api.NotificationRule, given func(string) bool) error {
 		for flag, into := range map[string]struct{ from, to *string }{
 			"selector": {selector, &v.Selector}, "after": {after, &v.After}, "before": {before, &v.Before},

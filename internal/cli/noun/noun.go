@@ -436,7 +436,7 @@ func Forceable(err error, forced bool) error {
 	if api.CodeOf(err) != api.CodeConflict || forced {
 		return err
 	}
-	return fmt.Errorf("%w; --force deletes it all the same", err)
+	return fmt.Errorf("%w; to delete it anyway, use --force", err)
 }
 
 // completeTime is how long a shell may wait for names.

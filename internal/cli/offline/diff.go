@@ -36,7 +36,7 @@ func newDiffCmd(common *connect.Common) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&o.desired, "desired", "", "`file` with what is wanted, - for standard input")
 	flags.StringVar(&o.live, "live", "", "`file` with what is in the cluster, - for standard input")
-	flags.StringArrayVar(&o.ignore, "ignore", nil, "JSON `pointer` to a field that does not count; repeat for several")
+	flags.StringArrayVar(&o.ignore, "ignore", nil, "JSON `pointer` to an ignored field; repeat for several")
 	flags.StringVar(&o.manager, "field-manager", "", "field manager that applies the objects (default: go by kubectl's annotation)")
 	return cmd
 }

@@ -58,7 +58,7 @@ func newUserCmd(common *connect.Common) *cobra.Command {
 				return err
 			}
 			if made.Password != "" && common.Output == iostream.Table {
-				common.Sayf("user %s created; the first password, which is said once and which they have to change:", made.ID)
+				common.Sayf("user %s created; the first password, which is shown once and must be changed at the first sign-in:", made.ID)
 				_, err := fmt.Fprintln(common.Out, made.Password)
 				return err
 			}
@@ -74,7 +74,7 @@ func newUserCmd(common *connect.Common) *cobra.Command {
 		}
 	}
 	cmd.AddCommand(&cobra.Command{
-		Use: "reset-password NAME", Short: "Give a user a new password, which is said once and which they have to change; their sessions and API tokens end",
+		Use: "reset-password NAME", Short: "Give a user a new password, which is shown once and must be changed at the next sign-in; their sessions and API tokens end",
 		Example: "  slipway user reset-password ada", Args: cobra.ExactArgs(1), ValidArgsFunction: n.Complete(common),
 		RunE: func(cmd *cobra.Command, args []string) error { return resetRun(cmd.Context(), common, args[0]) },
 	})
@@ -93,7 +93,7 @@ func resetRun(ctx context.Context, common *connect.Common, user string) error {
 	if common.Output != iostream.Table {
 		return common.Print(common.Output, out)
 	}
-	common.Sayf("user %s has a new password, which is said once and which they have to change:", user)
+	common.Sayf("user %s has a new password, which is shown once and must be changed at the next sign-in:", user)
 	_, err = fmt.Fprintln(common.Out, out.Password)
 	return err
 }

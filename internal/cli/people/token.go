@@ -168,7 +168,7 @@ func tokenRun(ctx context.Context, o tokenOptions) error {
 		o.Sayf("token %s would be created", o.name)
 		return nil
 	}
-	o.Sayf("token %s (%s) of %s counts until %s; its secret, which is said once:", made.Name, made.ID, made.Owner.ID, noun.Time(made.ExpiresAt))
+	o.Sayf("token %s (%s) of %s is valid until %s; its secret, which is shown once:", made.Name, made.ID, made.Owner.ID, noun.Time(made.ExpiresAt))
 	_, err = fmt.Fprintln(o.Out, made.Secret)
 	return err
 }

@@ -230,7 +230,7 @@ func (c *Contexts) Choose(given string) (Context, error) {
 	case !ok && given == "":
 		return Context{}, iostream.NotLoggedInf("no server to talk to: sign in with `slipway login URL` (`slipway up` starts a server), or give --server")
 	case !ok && token == "":
-		return Context{}, iostream.NotLoggedInf("nobody is signed in to %s: use `slipway login %s`, or set SLIPWAY_TOKEN", given, given)
+		return Context{}, iostream.NotLoggedInf("you are not signed in to %s: use `slipway login %s`, or set SLIPWAY_TOKEN", given, given)
 	case !ok:
 		at, err := client.ParseServer(given)
 		if err != nil {

@@ -286,7 +286,7 @@ func sealTo(ctx context.Context, s *connect.Server, agent *api.Agent, what seal.
 	err = remote.Update(func(contexts *remote.Contexts) (err error) {
 		if !contexts.Trust(s.Name.Server, agent.UID, agent.SealKey, accept) {
 			return fmt.Errorf("the key of agent %s is another one than before, and nothing was sent: if its keys were rotated or it was registered again, "+
-				"repeat this with --accept-new-key; if not, somebody may be reading along", agent.ID)
+				"repeat this with --accept-new-key; if not, the connection may be intercepted", agent.ID)
 		}
 		raw, err = seal.Seal(key, fields, what)
 		return err
@@ -405,7 +405,7 @@ func newSealCmd(common *connect.Common) *cobra.Command {
 		Use: "seal", Short: "Seal secrets to an agent's key, for a request that is sent by hand", Args: cobra.NoArgs,
 		Long: "Seal the secret fields of a setting to the key of the agent, and print the text that belongs into `sealed` of a request. It\n" +
 			"opens within 30 minutes, for a request of who is signed in, with this agent, type, name, project, labels and open fields only.\n" +
-			"What `slipway repo create` and others are given is sealed by themselves.",
+			"`slipway repo create` and similar commands seal their secrets automatically.",
 		Example: "  slipway seal --agent account.prod --type repository --name shop --open url=https://git.example.org/shop.git --field password=password.txt",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			fields := map[string]string{}

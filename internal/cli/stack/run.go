@@ -322,7 +322,7 @@ func (s *stack) settle(ctx context.Context, cluster *connect.Cluster) error {
 	last := map[string]string{}
 	err = cluster.Apps.Follow(ctx, names, func(name string, app *connect.Application) (bool, error) {
 		if app == nil {
-			return false, fmt.Errorf("application %s was deleted meanwhile; start again to get it back", name)
+			return false, fmt.Errorf("application %s was deleted in the meantime; start again to get it back", name)
 		}
 		status := app.Status
 		last[name] = string(status.Sync.Status) + " " + string(status.Health.Status)

@@ -121,7 +121,7 @@ func (g *gitServer) tell(ctx context.Context) {
 			continue
 		}
 		if err := g.deliver(ctx, ref, g.refs[ref], refs[ref]); err != nil {
-			g.log.Warn("tell the agent about a push", "ref", ref, "err", err)
+			g.log.Warn("notify the agent of a push", "ref", ref, "err", err)
 		}
 	}
 	g.refs = refs

@@ -33,7 +33,7 @@ const leftOut = `Never in it:
 - user names, passwords, queries and fragments of URLs
 - logs: look through them, and send them beside this file
 
-Messages are in it as they were said, without what looks like a secret. Look through the files before you send them.
+Messages are included unchanged, except that what looks like a secret is removed. Look through the files before you send them.
 `
 
 type options struct {
@@ -47,8 +47,8 @@ type options struct {
 func NewCmd(common *connect.Common) *cobra.Command {
 	o := options{Common: common}
 	cmd := &cobra.Command{
-		Use: "support-bundle", Short: "Write what somebody needs who is asked for help into one file, without secrets", Args: cobra.NoArgs,
-		Long: "Write what somebody needs who is asked for help into one file, without secrets: versions, states, conditions and messages of\n" +
+		Use: "support-bundle", Short: "Collect diagnostic data in one file, without secrets", Args: cobra.NoArgs,
+		Long: "Collect diagnostic data in one file, without secrets: versions, states, conditions and messages of\n" +
 			"a server, or of a cluster and the agent in it. No Secret is read, and no manifest is in it. index.txt in it says what else is\n" +
 			"left out, and which part could not be read and why.",
 		Example: "  slipway support-bundle --list\n  slipway support-bundle --output help.tar.gz\n  slipway support-bundle --kubeconfig ~/.kube/config -n argocd",

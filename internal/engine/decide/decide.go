@@ -99,7 +99,7 @@ func (m *decision) refuse(op v1alpha1.Operation) string {
 	case op.Sync == nil:
 		return ""
 	case len(op.Sync.Manifests) > 0 && on && !op.Sync.DryRun:
-		return "automated sync is on and would go back to Git at once: turn it off (spec.syncPolicy.automated.enabled: false) to sync local manifests"
+		return "automated sync is on and would revert it to Git immediately: turn it off (spec.syncPolicy.automated.enabled: false) to sync local manifests"
 	case m.sharing() != "":
 		return m.sharing()
 	case on && !op.Sync.DryRun && !Restores(op) && !m.asSpecified():

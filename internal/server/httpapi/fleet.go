@@ -167,7 +167,7 @@ func (h *Handler) fleetRoutes() []Route {
 		page, err := h.cfg.Fleet.ListFleet(ctx, c.visible, filter, options)
 		return pageOf(page), err
 	}})
-	figures := route("dora", "fleet-dora", "How often, how fast and how well changes are delivered, automatic syncs included")
+	figures := route("dora", "fleet-dora", "Show how often, how fast and how reliably changes are delivered")
 	type doraOutput struct{ Body api.DORAReport }
 	figures.mount = mount(handler[doraInput, doraOutput]{do: func(ctx context.Context, c *call, in *doraInput) (*doraOutput, error) {
 		filter, err := in.filter(c.now())
