@@ -410,11 +410,11 @@ func TestOnlyWhatWasSeenIsConfirmed(t *testing.T) {
 			name: "the plan", app: waiting(planned), req: api.ConfirmRequest{Plan: digest},
 			want: map[string]any{v1alpha1.AnnotationDeletionApproved: "2030-05-06T12:00:00Z", v1alpha1.AnnotationDeletionConfirmed: digest},
 		},
-		{name: "another plan", app: waiting(planned), req: api.ConfirmRequest{Plan: "fedcba9876543210"}, err: "changed meanwhile"},
+		{name: "another plan", app: waiting(planned), req: api.ConfirmRequest{Plan: "fedcba9876543210"}, err: "changed in the meantime"},
 		{name: "no plan", app: waiting(planned), err: "by their plan"},
-		{name: "a plan where there is none", app: waiting(plain), req: api.ConfirmRequest{Plan: digest}, err: "changed meanwhile"},
+		{name: "a plan where there is none", app: waiting(plain), req: api.ConfirmRequest{Plan: digest}, err: "changed in the meantime"},
 		{name: "any word", app: waiting(plain), want: map[string]any{v1alpha1.AnnotationDeletionApproved: "2030-05-06T12:00:00Z"}},
-		{name: "another message", app: waiting(plain), req: api.ConfirmRequest{Message: "x"}, err: "changed meanwhile"},
+		{name: "another message", app: waiting(plain), req: api.ConfirmRequest{Message: "x"}, err: "changed in the meantime"},
 		{name: "a dry run", app: waiting(planned), req: api.ConfirmRequest{DryRun: true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

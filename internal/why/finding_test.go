@@ -45,7 +45,7 @@ func TestAFindingIsTheFirstThingThatIsSaid(t *testing.T) {
 			[]string{deployment, objects(thing("apps", "Deployment", "web", "Progressing", "Waiting for rollout"))},
 			[]api.Finding{crash("apps", "Deployment", "web")},
 			[]Code{Progressing},
-			"container app of Pod shop/web-x crashes: exit code 1", "Deployment.apps shop/web is on its way: Waiting for rollout",
+			"container app of Pod shop/web-x crashes: exit code 1", "Deployment.apps shop/web is progressing: Waiting for rollout",
 		},
 		{
 			"before what differs from Git",

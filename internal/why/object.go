@@ -158,7 +158,7 @@ func (t *teller) health() {
 	}{
 		{v1alpha1.HealthDegraded, Degraded, "is degraded", t.repair, t.back()},
 		{v1alpha1.HealthMissing, Missing, "is missing", t.bring, t.bringing()},
-		{v1alpha1.HealthProgressing, Progressing, "is on its way", t.follow, nil},
+		{v1alpha1.HealthProgressing, Progressing, "is progressing", t.follow, nil},
 		{v1alpha1.HealthSuspended, Suspended, "is suspended", t.resume, actions(api.WhyResourceAction)},
 		{v1alpha1.HealthUnknown, Unjudged, "has an unknown health", t.repair, t.back()},
 	} {

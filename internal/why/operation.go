@@ -119,7 +119,7 @@ func starter(by v1alpha1.OperationInitiator) string {
 	case by.Automated:
 		return "automated sync"
 	case by.Username == "":
-		return "somebody"
+		return "an unknown user"
 	}
 	return by.Username
 }

@@ -371,7 +371,7 @@ func (t *teller) pinned() {
 	pin, err := mark.ReadPin(t.app)
 	switch {
 	case err != nil:
-		t.add("", Reason{Code: Pinned, What: "it is pinned to an earlier deployment, but the annotation cannot be read", Why: err.Error(), Next: t.command("unpin"), Actions: actions(api.WhyUnpin)})
+		t.add("", Reason{Code: Pinned, What: "it should be pinned to an earlier deployment, but the annotation cannot be read", Why: err.Error(), Next: t.command("unpin"), Actions: actions(api.WhyUnpin)})
 	case pin == nil:
 	case !t.app.Spec.SyncPolicy.AutomatedEnabled():
 		t.add("pinned", Reason{
@@ -389,7 +389,7 @@ func (t *teller) pinned() {
 }
 
 func byAndWhy(by, reason string) string {
-	return "by " + cmp.Or(by, "somebody") + ": " + cmp.Or(reason, "no reason given")
+	return "by " + cmp.Or(by, "an unknown user") + ": " + cmp.Or(reason, "no reason given")
 }
 
 // allowed says which objects are left as somebody changed them.
