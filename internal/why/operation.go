@@ -37,7 +37,7 @@ func (t *teller) operation() {
 	case op.FinishedAt != nil:
 		r.Code, r.What = WaitingForRetry, "its last sync failed, and is tried again"+at(retryAt(op))
 		r.Since, r.Why, r.Objects = op.FinishedAt.Time, because(op), resultsOf(op, failedResult)
-		r.Next = "push a fix, which is tried immediately;  " + t.command("terminate-op") + " ends the attempts"
+		r.Next = "push a fix, which is tried immediately; " + t.command("terminate-op") + " ends the attempts"
 		r = t.refused(t.blame(r), op)
 		word = "waiting for a retry"
 	case strings.HasPrefix(op.Message, "waiting for pruning confirmation of "):
