@@ -59,7 +59,7 @@ func RefreshBeside(app *v1alpha1.Application, req api.RefreshRequest, _ Who, _ t
 	if req.Hard {
 		kind = v1alpha1.RefreshHard
 	}
-	return nothing("%s refresh of application %s asked for", kind, app.Name).with(map[string]any{
+	return nothing("%s refresh of application %s requested", kind, app.Name).with(map[string]any{
 		"metadata": map[string]any{"annotations": map[string]any{v1alpha1.AnnotationRefresh: string(kind)}},
 	}), nil
 }

@@ -16,7 +16,7 @@ func Refresh(app *v1alpha1.Application, req api.RefreshRequest, _ Who, now time.
 	if req.Hard {
 		kind = v1alpha1.RefreshHard
 	}
-	return nothing("%s refresh of application %s asked for", kind, app.Name).with(map[string]any{"metadata": map[string]any{"annotations": map[string]any{
+	return nothing("%s refresh of application %s requested", kind, app.Name).with(map[string]any{"metadata": map[string]any{"annotations": map[string]any{
 		v1alpha1.AnnotationRefresh:          string(kind),
 		v1alpha1.AnnotationRefreshTimestamp: now.UTC().Format(time.RFC3339Nano),
 	}}}), nil
@@ -55,7 +55,7 @@ func ending(app *v1alpha1.Application) (what string, change map[string]any) {
 		what = fmt.Sprintf("the operation that %s began at %s: %s", Initiator(op.Operation.InitiatedBy), began, op.Message)
 		return what, map[string]any{"status": map[string]any{"operationState": map[string]any{"phase": v1alpha1.OperationTerminating}}}
 	case app.Operation != nil:
-		return "the operation that was asked for and has not begun", map[string]any{"operation": nil}
+		return "the requested operation that has not begun", map[string]any{"operation": nil}
 	}
 	return "", nil
 }

@@ -30,9 +30,9 @@ func Sync(app *v1alpha1.Application, req api.SyncRequest, who Who, _ time.Time) 
 	if err := mayOperate(app); err != nil {
 		return Change{}, err
 	}
-	c := nothing("sync of application %s asked for", app.Name)
+	c := nothing("sync of application %s requested", app.Name)
 	if req.DryRun {
-		c = nothing("dry run of a sync of application %s asked for", app.Name)
+		c = nothing("dry run of a sync of application %s requested", app.Name)
 	}
 	c.Operation = op
 	c.Answer.Warnings = unknownObjects(app, req.Objects)

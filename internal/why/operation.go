@@ -17,7 +17,7 @@ func (t *teller) operation() {
 	op := t.app.Status.OperationState
 	if op == nil || op.Phase.Completed() {
 		if t.app.Operation != nil {
-			t.settle("sync asked for", Reason{
+			t.settle("sync requested", Reason{
 				Code: Asked, What: "a sync is asked for and has not begun", Why: "by " + starter(t.app.Operation.InitiatedBy),
 				Actions: actions(api.WhyTerminate),
 				Next:    t.command("wait") + " follows it, " + t.command("terminate-op") + " takes it back",

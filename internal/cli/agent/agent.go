@@ -231,7 +231,7 @@ func newCommandsCmd(common *connect.Common, n *noun.Noun[api.Agent, *api.Agent])
 			}
 			return noun.PrintList(common, page.Items, []string{"ID", "TIME", "WHO", "WHAT", "OBJECT", "STATUS", "MESSAGE"}, func(c *api.Command) []string {
 				return []string{c.ID, noun.Time(c.CreatedAt), c.By.ID, c.Kind, c.Object.ID, c.Status, c.Message}
-			}, "it was asked for nothing")
+			}, "it has received no commands")
 		},
 	}
 }

@@ -23,7 +23,7 @@ func newHistoryCmd(common *connect.Common) *cobra.Command {
 	o := historyOptions{Common: common}
 	return &cobra.Command{
 		Use:     "history NAME",
-		Short:   "List what was deployed, when, who asked for it and why, and which commit it was",
+		Short:   "List deployments with time, user, reason and commit",
 		Example: "  slipway app history web\n  slipway app history web -o json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -114,7 +114,7 @@ func (o *syncOptions) carryOut(ctx context.Context, site connect.Site, asked map
 		}
 		answers[name] = answer
 		names = append(names, name)
-		o.Sayf("%s: sync asked for", name)
+		o.Sayf("%s: sync requested", name)
 	}
 	if o.async || len(names) == 0 {
 		return nil

@@ -27,7 +27,7 @@ func newTerminateCmd(common *connect.Common) *cobra.Command {
 		Use:   "terminate-op NAME",
 		Short: "End the operation under way, before it is done",
 		Long: "Ask the agent to end the operation: hooks that run are deleted, what was applied stays, and no further attempt is\n" +
-			"made. An operation that was asked for and has not begun is taken back.",
+			"made. An operation that was requested and has not begun is cancelled.",
 		Example: "  slipway app terminate-op web\n  slipway app terminate-op web --async",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -45,7 +45,7 @@ func newWaitCmd(common *connect.Common) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&o.synced, "synced", false, "wait until the cluster is at what Git says")
 	cmd.Flags().BoolVar(&o.healthy, "healthy", false, "wait until every object is healthy")
-	cmd.Flags().BoolVar(&o.operation, "operation", false, "wait until no operation is asked for or running")
+	cmd.Flags().BoolVar(&o.operation, "operation", false, "wait until no operation is requested or running")
 	cmd.Flags().StringVar(&o.revision, "revision", "", "and until this `commit` is the one compared with; a prefix of 7 or more will do")
 	addTimeout(cmd.Flags(), &o.timeout)
 	return cmd

@@ -226,7 +226,7 @@ func printAsked(o *askOptions, j *api.Job) error {
 	if o.Output != iostream.Table {
 		return o.Print(o.Output, j)
 	}
-	o.Sayf("%s of %s asked for; `slipway job get %s --wait` follows it, `slipway job stop %s` stops it",
+	o.Sayf("%s of %s requested; `slipway job get %s --wait` follows it, `slipway job stop %s` stops it",
 		j.Request.Action, count(j.Counts.Total, "application"), j.ID, j.ID)
 	_, err := fmt.Fprintln(o.Out, j.ID)
 	return err

@@ -120,7 +120,7 @@ func (o *entries) addFlags(flags *pflag.FlagSet) {
 	o.choice.addFlags(flags)
 	flags.StringVar(&o.Phase, "phase", "", "only what ended like this: `Succeeded|Failed|Error`")
 	flags.StringVar(&o.Action, "action", "", "only `sync|rollback|restore|dry-run|partial|delete`")
-	flags.StringVar(&o.Actor, "actor", "", "only what this `user` asked for")
+	flags.StringVar(&o.Actor, "actor", "", "only operations that this `user` requested")
 	flags.StringVar(&o.Revision, "revision", "", "only revisions that begin with this `text`")
 	flags.BoolVar(&o.automatic, "automatic", false, "only operations that automated sync started")
 	flags.BoolVar(&o.manual, "manual", false, "only operations that were requested")

@@ -21,7 +21,7 @@ const choices: { value: How; label: string; hint: string }[] = [
   {
     value: "background",
     label: "Delete what it deployed, in the background",
-    hint: "The Application goes when the deletions were asked for; what they own goes after it.",
+    hint: "The Application is deleted when the deletions are requested; dependents are deleted afterwards.",
   },
   {
     value: "orphan",

@@ -104,7 +104,7 @@ function Operation({ app, state, resource }: { app: App; state: OperationState; 
       <div className="min-w-0 space-y-3">
         {resource.operation && known(state.finishedAt) && (
           <p role="status" className="rounded-lg border bg-surface px-3 py-2">
-            Another operation was asked for and has not begun yet. Below is the one before it.
+            Another operation was requested and has not begun yet. Below is the previous one.
           </p>
         )}
         {state.phase !== "Succeeded" && <Warnings list={warnings} />}
