@@ -63,7 +63,7 @@ func newLoginCmd(common *connect.Common) *cobra.Command {
 	flags.StringVar(&o.username, "username", "", "`name` of the user (default: asked for)")
 	flags.StringVar(&o.passwordFile, "password-file", "", "`file` with the password")
 	flags.BoolVar(&o.stdin, "password-stdin", false, "read the password from standard input")
-	flags.StringVar(&o.newFile, "new-password-file", "", "`file` with the new password, if an administrator set the current one")
+	flags.StringVar(&o.newFile, "new-password-file", "", "`file` with the new password, if the current one was set for you")
 	flags.StringVar(&o.tokenFile, "token-file", "", "`file` with a token to sign in with, in place of a password")
 	flags.BoolVar(&o.tokenStdin, "token-stdin", false, "read a token to sign in with from standard input")
 	flags.BoolVar(&o.sso, "sso", false, "sign in with the identity provider, in a browser")
@@ -180,7 +180,7 @@ func (o *loginOptions) signIn(ctx context.Context, c *client.Client) (string, er
 		o.Sayf("warning: --new-password-file is not used, since you chose the current password yourself: `slipway password` changes it")
 	}
 	if api.CodeOf(err) == api.CodeForbidden && err != nil {
-		o.Sayf("an administrator set this password: choose your own now")
+		o.Sayf("this password was set for you: choose your own now")
 		if in.Password, err = o.chooseFirst(ctx, c, in); err != nil {
 			return "", err
 		}

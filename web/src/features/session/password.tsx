@@ -33,7 +33,7 @@ export function ChoosePassword({ to }: { to: string }) {
   };
   return (
     <form className="space-y-3" onSubmit={(event) => void submit(event)}>
-      <p>Somebody else chose your password: choose your own before you go on.</p>
+      <p>Your password was set for you: choose your own to continue.</p>
       <PasswordFields passwords={passwords} />
       {error != null && <ErrorNote error={error} />}
       <Button type="submit" look="primary" busy={busy} className="w-full">
