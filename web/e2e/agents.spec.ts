@@ -176,7 +176,7 @@ test("the page of an agent says how it is, and what people say of it can be chan
   const form = page.getByRole("dialog", { name: `Edit ${name}` });
   await form.getByLabel("Description").fill("the shop at the edge");
   await form.getByRole("textbox", { name: "Labels" }).fill("region=eu");
-  await form.getByLabel("Make services and environments by itself").check();
+  await form.getByLabel("Create services and environments automatically").check();
   await expectAccessible(page);
   await form.getByRole("button", { name: "Save" }).click();
   await expect(form).toHaveCount(0);

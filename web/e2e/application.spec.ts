@@ -117,7 +117,7 @@ test("drift is shown with who made it, and is put back", async ({ page }) => {
   await page.getByRole("dialog").getByRole("button", { name: "Close" }).last().click();
   await page.getByRole("button", { name: "Revert all…" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Revert 1 object" }).click();
-  await expect(page.getByText("Nobody changed anything")).toBeVisible();
+  await expect(page.getByText("No drift")).toBeVisible();
   const { data } = await kube<{ data: { greeting: string } }>("GET", live("one"));
   expect(data.greeting).toBe("hello");
 });

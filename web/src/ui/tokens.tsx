@@ -66,7 +66,7 @@ export function Tokens({ owner, mine }: { owner: Owner; mine?: boolean }) {
           }}
         >
           <p>
-            It ends at once: what uses it is refused from now on. It was used last{" "}
+            It is revoked immediately: programs that use it are refused. It was used last{" "}
             <Ago at={deleting.lastUsedAt} none="never" />.
           </p>
         </Confirm>
@@ -126,7 +126,7 @@ function NewToken({ owner, onClose }: { owner: Owner; onClose: () => void }) {
   };
   if (made) {
     return (
-      <FormDrawer open onClose={onClose} title={`Token ${made.name}`} description="Its secret is said once.">
+      <FormDrawer open onClose={onClose} title={`Token ${made.name}`} description="The secret is shown only once.">
         {() => (
           <div className="space-y-3">
             <Secret label={`Secret of ${made.name}`} value={made.secret} />

@@ -59,7 +59,7 @@ function BindingForm(form: FormProps<Binding>) {
       kind={bindings}
       meta={meta}
       metaLast
-      about="Gives somebody a role, for some objects or all, at a scope and below it."
+      about="Grants a role, for some objects or all, at a scope and below it."
       body={body}
     >
       {(wrong) => (
@@ -127,7 +127,7 @@ export function Bindings() {
         </p>
       )}
     >
-      Nobody may do anything until a binding says so: who, which role, for which objects, where.
+      Nothing is allowed without a binding: a user or group, a role, the objects, and a scope.
     </Entities>
   );
 }

@@ -70,7 +70,7 @@ export function Can() {
   };
   return (
     <div className="grid items-start gap-4 lg:grid-cols-2">
-      <Card title="Can somebody do something?">
+      <Card title="Check access">
         <form className="space-y-4" onSubmit={submit}>
           <div className="grid gap-3 sm:grid-cols-[11rem_1fr]">
             <Field label="Kind" hint={others && "You may ask about yourself only."}>

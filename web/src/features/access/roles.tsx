@@ -66,7 +66,7 @@ export function Roles() {
       columns={roleColumns}
       Form={RoleForm}
       changeable={builtIn}
-      warn={(r) => <p>Nobody can be given {r.id} any more.</p>}
+      warn={(r) => <p>{r.id} can no longer be granted.</p>}
     >
       A role is a set of permissions. Bindings give it to people.
     </Entities>

@@ -54,7 +54,7 @@ export function ServiceAccounts() {
       kind={serviceAccounts}
       columns={accountColumns}
       Form={AccountForm}
-      warn={(a) => <p>Its tokens end at once: programs that use {a.id} are refused.</p>}
+      warn={(a) => <p>Its tokens are revoked immediately: programs that use {a.id} are refused.</p>}
     >
       Programs, such as a pipeline, use the API as a service account, with tokens of its own.
     </Entities>

@@ -134,8 +134,8 @@ function UserForm(form: FormProps<User>) {
               }}
             >
               <p>
-                All sessions and API tokens of {value.name} end at once. A new password is said once, and has to be
-                changed at the next sign-in.
+                All sessions and API tokens of {value.name} end immediately. The new password is shown only once, and
+                must be changed at the next sign-in.
               </p>
             </Confirm>
           )}
@@ -151,7 +151,7 @@ function Said({ name, password, onClose }: { name: string; password: string; onC
       open
       onClose={onClose}
       title={`Password of ${name}`}
-      description="It is said once. Give it to them over a safe way: they choose their own at the next sign-in."
+      description="It is shown only once. Send it over a secure channel: the user chooses a new one at the next sign-in."
       footer={
         <Button look="primary" onClick={onClose}>
           Done

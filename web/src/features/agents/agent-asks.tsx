@@ -46,8 +46,8 @@ export function Asks({ agent, asked, onClose }: { agent: Agent; asked: Asked; on
         }}
       >
         <p>
-          Its key is worth nothing any more and its connection is cut at once. It goes on deploying what Git says,
-          unseen; with a new registration token it can come back.
+          Its key is revoked and its connection is closed immediately. It goes on deploying what Git says, unseen; with
+          a new registration token it can come back.
         </p>
       </Confirm>
       <Confirm

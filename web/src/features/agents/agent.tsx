@@ -96,7 +96,7 @@ function Shown({ agent, onReload }: { agent: Agent; onReload: () => Promise<unkn
         </Card>
         <Card title="Components">
           {(status?.components ?? []).length === 0 ? (
-            <p className="text-muted">They are told of when it connects.</p>
+            <p className="text-muted">They appear when the agent connects.</p>
           ) : (
             <ul className="space-y-1.5">
               {status?.components?.map((c) => (
@@ -156,7 +156,7 @@ function Warnings({ agent }: { agent: Agent }) {
         <Note>
           Another process claims to be this agent, in cluster <code>{status.twin.clusterUID}</code>
           {status.twin.address && ` from ${status.twin.address}`}; it was refused <Ago at={status.twin.lastSeenAt} />.
-          Stop it, or revoke this agent and install it anew where it belongs.
+          Stop it, or revoke this agent and install it again where it belongs.
         </Note>
       )}
       {differs(agent, server) && (
@@ -166,7 +166,7 @@ function Warnings({ agent }: { agent: Agent }) {
       )}
       {Boolean(status?.stale) && (
         <Note>
-          {count(status?.stale ?? 0)} items are kept although the agent does not tell of them any more.{" "}
+          {count(status?.stale ?? 0)} items are kept although the agent no longer reports them.{" "}
           <Link to="/applications" search={{ agent: agent.id, stale: "true" }} className="text-accent underline">
             Look at them
           </Link>

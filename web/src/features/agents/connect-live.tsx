@@ -35,7 +35,7 @@ export function Live({ agent }: { agent: Agent }) {
         ) : (
           <p className="flex items-center gap-2">
             <LoaderCircle size={18} aria-hidden className="animate-spin text-busy" />
-            Waiting for {agent.name} to connect. This page shows it at once.
+            Waiting for {agent.name} to connect. This page updates automatically.
           </p>
         )}
         {agent.hosted && !connected && (

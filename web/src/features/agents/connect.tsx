@@ -158,7 +158,7 @@ export function Create({
           </>
         )}
         <Checkbox
-          label="Make services and environments by itself"
+          label="Create services and environments automatically"
           hint="For its applications that belong to none, from their labels and names."
           checked={autoCreate}
           onChange={(e) => setAutoCreate(e.target.checked)}

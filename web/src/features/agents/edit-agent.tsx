@@ -38,7 +38,7 @@ export function EditAgent({ agent, onClose, onReload }: { agent: Agent; onClose:
         <>
           <MetaFields meta={meta} onChange={setMeta} there wrong={wrong} disabled={Boolean(missing)} />
           <Checkbox
-            label="Make services and environments by itself"
+            label="Create services and environments automatically"
             hint="For its applications that belong to none, from their labels and names."
             checked={autoCreate}
             disabled={Boolean(missing)}

@@ -134,8 +134,8 @@ function NewToken({
     <Card title={`2. Install ${agent.name}`} className="max-w-4xl">
       <div className="space-y-3">
         <p>
-          A registration token is said once. Make one to see the command that installs this agent; its present key
-          counts until the new token is used.
+          A registration token is shown only once. Create one to see the command that installs this agent; its present
+          key counts until the new token is used.
         </p>
         <Field label="Namespace" hint="Where the agent and its Applications are in the cluster." className="max-w-sm">
           <Input value={namespace} autoComplete="off" onChange={(e) => onNamespace(e.target.value)} />

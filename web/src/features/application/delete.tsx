@@ -26,7 +26,7 @@ const choices: { value: How; label: string; hint: string }[] = [
   {
     value: "orphan",
     label: "Leave what it deployed",
-    hint: "Only the Application goes. Nobody keeps its objects at what Git says any more.",
+    hint: "Only the Application is deleted. Its objects stay and no longer follow Git.",
   },
 ];
 

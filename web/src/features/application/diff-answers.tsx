@@ -51,7 +51,7 @@ export function RevertDrift({ app, items, all, onClose }: Props & { items: Objec
         again(app);
       }}
     >
-      <p>What was deployed is applied again to these objects, without hooks. What somebody changed by hand is lost.</p>
+      <p>The last deployment is applied again to these objects, without hooks. Manual changes are lost.</p>
       <Objects objects={objects.length > 0 ? objects : items} label="Objects that are put back" />
       <Warnings list={tried.data.warnings} />
       <Reason value={reason} onChange={setReason} />
@@ -90,7 +90,7 @@ export function AllowDrift({ app, item, onClose }: Props & { item: ObjectDiff })
     >
       <p>
         Self-heal leaves the object as it is until then, and puts it back at that time. The application stays out of
-        sync, so that nobody forgets. What Git changes in the object is applied all the same.
+        sync, so the drift stays visible. Changes of the object in Git are still applied.
       </p>
       <div className="grid gap-3 sm:grid-cols-2">
         <Field label="For">

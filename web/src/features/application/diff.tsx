@@ -185,7 +185,7 @@ function Items({ app, items, drift, split }: { app: App; items: ObjectDiff[]; dr
   const list = useMemo(() => found(items, one(search, "q"), one(search, "verb")), [items, search]);
   if (items.length === 0) {
     return (
-      <Empty title={drift ? "Nobody changed anything" : "Nothing differs"}>
+      <Empty title={drift ? "No drift" : "Nothing differs"}>
         {drift
           ? "The cluster is as the last deployment left it."
           : `A sync would change nothing${one(search, "revision") ? ` at ${one(search, "revision")}` : ""}.`}

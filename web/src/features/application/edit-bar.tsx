@@ -144,7 +144,7 @@ function Review({
         <p className="text-sm text-muted">
           {automated(draft)
             ? "Automated sync is on: what follows from it is deployed when it is saved."
-            : "Automated sync is off: nothing is deployed until somebody syncs."}
+            : "Auto-sync is off: nothing is deployed without a manual sync."}
         </p>
         <Reason value={reason} onChange={setReason} />
         {conflict ? (

@@ -54,9 +54,7 @@ export const changed = (draft: Resource, base: Resource): boolean => intent(draf
 // EditConflict is when somebody else has changed what an edit was made of.
 export class EditConflict extends Error {
   constructor() {
-    super(
-      "Somebody else has changed the application since you began: load it as it is now, and make your change again.",
-    );
+    super("Another user has changed the application in the meantime: reload it and repeat your change.");
   }
 }
 

@@ -111,7 +111,7 @@ export default function ApplicationEvents() {
       </div>
       {[ledger.error, audit.error, told.error].map((e, i) => e != null && <ErrorNote key={i} error={e} />)}
       {rows.length === 0 ? (
-        <Empty filtered={from !== ""} title="Nothing is told of it">
+        <Empty filtered={from !== ""} title="No events">
           Syncs and changes are listed here as they happen, with the Events of Kubernetes about the Application; those
           about its objects are with each of them.
         </Empty>

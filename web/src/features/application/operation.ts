@@ -47,6 +47,6 @@ export function useTimeline(
       answer?.warnings ??
       (query.error == null
         ? []
-        : ["the agent did not tell the steps: what comes next is what the application's status says of it"]),
+        : ["the agent did not report the steps: the next ones are derived from the application's status"]),
   };
 }

@@ -89,7 +89,7 @@ export function Rollback({ app, history, onClose }: { app: App; history: Past[];
                   ) : (
                     "What Git says now is skipped"
                   )}{" "}
-                  until a commit changes what this application renders: that one is deployed by itself.
+                  until a commit changes what this application renders. That commit is deployed automatically.
                 </li>
               </>
             ) : (

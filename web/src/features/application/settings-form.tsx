@@ -161,7 +161,7 @@ function SyncPolicy({ edit: { draft, set } }: { edit: Draft }) {
       <div className="grid gap-x-4 gap-y-2 sm:grid-cols-2 lg:grid-cols-4">
         <Checkbox
           label="Automated sync"
-          hint="What Git says is deployed by itself"
+          hint="Changes in Git are deployed automatically"
           checked={on}
           onChange={(e) => {
             const { enabled: _, ...rest } = automated ?? {};

@@ -23,9 +23,10 @@ export const actionNames: Record<Action, string> = {
 
 const about: Record<Action, string> = {
   sync: "Each is brought to what its sources say.",
-  refresh: "Each looks at Git and its cluster again. Nothing is changed but for what syncs by itself.",
-  "hard-refresh": "Each is rendered anew and every object asked for, without caches. That is heavy for many at a time.",
-  rollback: "Each goes back to the deployment before its present one. What syncs by itself is pinned there.",
+  refresh: "Each application reads Git and its cluster again. Only applications with auto-sync may change.",
+  "hard-refresh":
+    "Each application is rendered and compared again without caches. This is expensive for many applications.",
+  rollback: "Each application goes back to its previous deployment. Applications with auto-sync are pinned there.",
 };
 
 const options = [
@@ -120,7 +121,7 @@ export function Bulk({
           )}
         </div>
         <div className="grid gap-3 sm:grid-cols-2">
-          <Field label="At a time" hint="How many are under way at once, 1 to 50">
+          <Field label="At a time" hint="Number of applications at the same time, 1 to 50">
             <Input type="number" min={1} max={50} value={limit} onChange={(e) => setLimit(e.target.value)} />
           </Field>
           <Field label="Stop after failures" hint="Nothing more is begun then; empty for never">

@@ -160,7 +160,7 @@ function asked(e: Detail): Fact[] {
   const limited = e.options?.resources ?? [];
   return [
     ["Started by", who(e) || "automatic: the sync policy"],
-    ["Why", e.reason || "nothing was said"],
+    ["Why", e.reason || "no reason given"],
     ...(options.length > 0 ? ([["Options", options.join(", ")]] as Fact[]) : []),
     ...(limited.length > 0 ? ([["Only", limited.join(", ")]] as Fact[]) : []),
     ...(e.repeats ? ([["Stands for", `${e.repeats} earlier repairs as well`]] as Fact[]) : []),
@@ -204,7 +204,7 @@ function Deployed({ entry: e }: { entry: Detail }) {
         <p className="break-words">
           {e.commit.subject}{" "}
           <span className="text-muted">
-            by {e.commit.author || "nobody known"}, <Ago at={e.commit.committedAt} none="at no known time" />
+            by {e.commit.author || "unknown author"}, <Ago at={e.commit.committedAt} none="at no known time" />
           </span>
         </p>
       )}

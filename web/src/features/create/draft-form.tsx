@@ -33,7 +33,7 @@ export function DraftForm({ agents, agent, onAgent, draft, onDraft, problems }: 
     <div className="space-y-4">
       {off && (
         <p role="alert" className="rounded-md bg-warn-soft px-3 py-2">
-          The YAML has a mistake in line {draft.problem?.line}: the form is there again when it is mended.
+          The YAML has a mistake in line {draft.problem?.line}: fix it to return to the form.
         </p>
       )}
       <div className="grid gap-4 sm:grid-cols-2">

@@ -62,7 +62,7 @@ export function Policy({ draft, onDraft, off }: { draft: Draft; onDraft: (draft:
     <fieldset className="grid gap-2 rounded-md border p-3 sm:grid-cols-2" disabled={off}>
       <legend className="px-1 font-medium">Syncing</legend>
       <Checkbox
-        label="Sync by itself"
+        label="Auto-sync"
         hint="Each commit is deployed without being asked for"
         checked={automatic}
         onChange={(e) => onDraft(change(draft, at, e.target.checked ? {} : undefined))}
@@ -82,7 +82,7 @@ export function Policy({ draft, onDraft, off }: { draft: Draft; onDraft: (draft:
       />
       <Checkbox
         label="Self heal"
-        hint="Put back what somebody changes in the cluster"
+        hint="Revert changes made in the cluster"
         disabled={!automatic}
         checked={flag("selfHeal")}
         onChange={(e) => onDraft(change(draft, [...at, "selfHeal"], e.target.checked))}

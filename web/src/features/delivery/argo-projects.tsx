@@ -110,7 +110,7 @@ function Seen() {
             <NoneYet
               many="Argo projects"
               permission="argoproject_view"
-              title="No agent has told of an Argo project yet"
+              title="No agent has reported an Argo project yet"
             />
           )
         }

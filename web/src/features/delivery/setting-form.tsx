@@ -21,7 +21,7 @@ import { Control } from "./setting-control";
 type Values = Record<string, string>;
 
 const otherKey =
-  "The key of this agent is another one than before: either it was installed anew, or somebody wants to read what is sealed to it. Ask who runs the agent before you go on.";
+  "The key of this agent has changed: either the agent was installed again, or the connection may be intercepted. Ask the agent's administrator before you continue.";
 
 // SettingForm makes or changes a setting of an agent. What is secret is sealed here, to the agent's key: the server passes on
 // what it cannot read.
@@ -178,7 +178,7 @@ function Form({ kind, item, agents, onDone }: FormProps) {
       {error != null && <ErrorNote error={error} />}
       {other && (
         <Checkbox
-          label="The agent was installed anew: seal to its new key"
+          label="The agent was installed again: use its new key"
           checked={accept}
           onChange={(e) => setAccept(e.target.checked)}
         />

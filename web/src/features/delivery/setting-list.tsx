@@ -36,7 +36,7 @@ const idOf = (item: SettingItem): string => `${item.agent}/${item.namespace}/${i
 export function Connection({ item }: { item: SettingItem }) {
   const connection = settingOf(item).connection;
   if (known(item.staleSince)) {
-    return <Status status="Stale" label="Not told of any more" />;
+    return <Status status="Stale" label="No longer reported" />;
   }
   const status = { Successful: "Succeeded", Failed: "Failed" }[connection?.status ?? ""] ?? "Unknown";
   const label = { Successful: "Works", Failed: "Does not work" }[connection?.status ?? ""] ?? "Not used yet";

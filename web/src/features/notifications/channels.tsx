@@ -142,7 +142,7 @@ export function Channels() {
       kind={channels}
       columns={columns}
       Form={Form}
-      warn={(c) => <p>Nothing is told to {c.id} any more. Rules that name it stand in the way, and can go with it.</p>}
+      warn={(c) => <p>{c.id} no longer receives messages. Delete the rules that use it first, or together with it.</p>}
     >
       A channel is where messages go: a chat, mail, a pager, or a webhook of your own.
     </Entities>

@@ -191,7 +191,7 @@ function Form(form: FormProps<Rule>) {
           </Field>
           <Checkbox
             label="Paused"
-            hint="It tells nothing for now."
+            hint="It sends nothing for now."
             checked={rule.paused}
             disabled={off}
             onChange={(e) => change({ paused: e.target.checked })}
@@ -211,11 +211,11 @@ export function Rules() {
       Form={Form}
       warn={(r) => (
         <p>
-          {r.id} tells nothing to {r.channel} any more.
+          {r.id} no longer sends to {r.channel}.
         </p>
       )}
     >
-      A rule says which events of which objects are told, and to which channel:{" "}
+      A rule selects the events and objects that are sent to a channel:{" "}
       <Link to="/notifications" search={{ tab: "channels", open: "new" }} className="text-accent underline">
         make one first
       </Link>

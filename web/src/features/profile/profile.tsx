@@ -117,7 +117,7 @@ function Password() {
         <PasswordFields passwords={passwords} />
         <Checkbox
           label="End my API tokens as well"
-          hint="For who fears that somebody knew the password. All other sessions end in any case."
+          hint="Use this if your password may have leaked. All other sessions end in any case."
           checked={end}
           onChange={(e) => setEnd(e.target.checked)}
         />

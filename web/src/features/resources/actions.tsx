@@ -206,7 +206,7 @@ function DeleteObject({ app, node, tree, onClose, onGone }: Props & { onClose: (
           ? "It is still in the application's source: the next sync, or self-healing, creates it again."
           : node.parent
             ? "What owns it may create another one in its place."
-            : "It is not created again by itself."}
+            : "It is not recreated automatically."}
       </p>
       <Checkbox
         label="Orphan"

@@ -63,7 +63,7 @@ export default function ResourceDrawer({ app, id, tree, tab, onTab, onOpen, onCl
     return (
       <Drawer open onClose={onClose} title={ref ? `${ref.kind} ${ref.name}` : "No such object"}>
         <Empty title="This object is not there">
-          It was deleted meanwhile, or the link is old. Close this to see what there is.
+          It was deleted in the meantime, or the link is old. Close this to see the current objects.
         </Empty>
       </Drawer>
     );

@@ -56,7 +56,7 @@ export function FindServices({ onClose }: { onClose: () => void }) {
             {(list) =>
               list.length === 0 ? (
                 <NoneYet many="agents" permission="agent_view">
-                  Services are found from the applications that an agent tells of.
+                  Services are derived from the applications that an agent reports.
                 </NoneYet>
               ) : (
                 <Field label="Applications of">
@@ -87,7 +87,7 @@ export function FindServices({ onClose }: { onClose: () => void }) {
 function Proposals({ plan }: { plan: Schemas["LinkPlan"] }) {
   const items = plan.items ?? [];
   return items.length === 0 ? (
-    <p className="text-muted">All its applications belong to a service, or nothing can be said of them.</p>
+    <p className="text-muted">All its applications belong to a service, or no service could be derived.</p>
   ) : (
     <>
       <p>

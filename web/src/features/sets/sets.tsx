@@ -30,7 +30,7 @@ const columns: Column<SetItem>[] = [
     title: "State",
     width: "minmax(8rem, 1fr)",
     cell: (i) =>
-      known(i.staleSince) ? <Status status="Stale" label="Not told of any more" /> : <Status {...stateOf(i)} />,
+      known(i.staleSince) ? <Status status="Stale" label="No longer reported" /> : <Status {...stateOf(i)} />,
   },
   {
     key: "generators",

@@ -10,7 +10,7 @@ import { Tooltip } from "@/ui/tooltip";
 export function Live() {
   const state = useConnection();
   const text = {
-    live: "Live: what changes is shown at once",
+    live: "Live: changes appear immediately",
     connecting: "Connecting: what is shown may be some seconds old",
     offline: "The server cannot be reached: what is shown may be old. It is tried again and again.",
   }[state];
