@@ -184,18 +184,20 @@ func (s *Server) serve(secure *tls.Config, key ed25519.PrivateKey) error {
 		return err
 	}
 	s.handler, err = httpapi.New(s.notifying(httpapi.Config{
+		Base: httpapi.Base{
+			Authn: s.authn, Policies: &policies{store: s.store}, Audits: &audits{s.audit, s.store}, Events: s.events,
+			Keeper: &keeper{Store: s.store, dir: s.cfg.Data}, Log: s.log, Now: s.cfg.Now, PublicURL: s.cfg.PublicURL,
+			TrustedProxies: s.cfg.TrustedProxies, AllowedOrigins: s.cfg.AllowedOrigins, Limits: s.cfg.Limits,
+			FingerprintKey: fingerprints, Metrics: s.measured.publish(s.metrics.handler()), Observe: s.metrics.observe, Pages: pages,
+			Tracer: s.cfg.Tracer, TrustTraces: s.cfg.TrustTraces,
+		},
 		Users: s.store.Users, Groups: s.store.Groups, ServiceAccounts: s.store.ServiceAccounts,
 		Organizations: homes[api.Organization]{s.store.Organizations, s.gateway, s.publish}, Projects: homes[api.Project]{s.store.Projects, s.gateway, s.publish},
 		Roles: s.store.Roles, ResourceGroups: s.store.ResourceGroups, Bindings: s.store.Bindings, AgentList: heardAgents{s.store.Agents.Entities, s.gateway},
 		Services: s.store.Services, Environments: s.store.Environments, Linking: s.store,
 		Fleet: &fleet{s.store, s.cfg.Now}, Views: s.store, Jobs: &jobs{s.store, s.jobs}, Ledger: s.store,
-		Tokens: &tokens{s.store, s.authn.MakeToken}, Authn: s.authn, Providers: s.authn, Policies: &policies{store: s.store},
-		Agents: people, Hosting: s.permits(), Demo: s.cfg.Demo, Items: s.store, Commands: &commander{s.store, s.gateway, s.cfg.Now}, Audits: &audits{s.audit, s.store},
-		Events: s.events, Keeper: &keeper{Store: s.store, dir: s.cfg.Data},
-		Log: s.log, Now: s.cfg.Now, PublicURL: s.cfg.PublicURL, Version: s.cfg.Version, Image: s.cfg.AgentImage, AgentCA: ca,
-		TrustedProxies: s.cfg.TrustedProxies, AllowedOrigins: s.cfg.AllowedOrigins, Limits: s.cfg.Limits,
-		FingerprintKey: fingerprints, Metrics: s.measured.publish(s.metrics.handler()), Observe: s.metrics.observe, Pages: pages,
-		Tracer: s.cfg.Tracer, TrustTraces: s.cfg.TrustTraces,
+		Tokens: &tokens{s.store, s.authn.MakeToken}, Providers: s.authn, Agents: people, Hosting: s.permits(), Demo: s.cfg.Demo,
+		Items: s.store, Commands: &commander{s.store, s.gateway, s.cfg.Now}, Version: s.cfg.Version, Image: s.cfg.AgentImage, AgentCA: ca,
 	}))
 	if err != nil {
 		return err

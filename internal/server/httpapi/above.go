@@ -16,15 +16,10 @@ import (
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
-// above is an item as who decides over its agent has rights to it: at the agent's scope, whatever project or labels it has.
-func (h *Handler) above(ctx context.Context, kind string, in ItemInput) (target, error) {
-	return h.freshItem(ctx, kind, in.Agent, in.Namespace, in.Name, "", nil)
-}
-
 // mayAbove asks for the route's permission at the agent's scope: what an Argo project may do is not for those who are in it
 // to decide.
-func (h *Handler) mayAbove(ctx context.Context, c *call, in ItemInput) error {
-	parent, err := h.above(ctx, api.KindArgoProject, in)
+func (n *manifestNoun) mayAbove(ctx context.Context, c *call, in ItemInput) error {
+	parent, err := n.h.above(ctx, api.KindArgoProject, in)
 	if err != nil {
 		return err
 	}
@@ -36,12 +31,12 @@ func (h *Handler) mayAbove(ctx context.Context, c *call, in ItemInput) error {
 
 // withinParent lets who has no right above an Argo project write only what permits no more than it does now. What is
 // compared is what is written: the change is made to the version that was read here.
-func (h *Handler) withinParent(ctx context.Context, c *call, in ItemInput, apply *agentapi.ObjectApply) error {
+func (n *manifestNoun) withinParent(ctx context.Context, c *call, in ItemInput, apply *agentapi.ObjectApply) error {
 	was, there := c.before.(json.RawMessage)
 	if !there {
-		return h.mayAbove(ctx, c, in)
+		return n.mayAbove(ctx, c, in)
 	}
-	parent, err := h.above(ctx, api.KindArgoProject, in)
+	parent, err := n.h.above(ctx, api.KindArgoProject, in)
 	if err != nil {
 		return err
 	}
@@ -84,7 +79,7 @@ func readProject(raw json.RawMessage) (*v1alpha1.AppProject, error) {
 }
 
 // bounds is what an answer about rights adds for who may edit an Argo project, and not what is above it.
-func (h *Handler) bounds(ctx context.Context, c *call, s rbac.Subject, want api.Permission, object rbac.Object) (string, error) {
+func (h *ObjectRoutes) bounds(ctx context.Context, c *call, s rbac.Subject, want api.Permission, object rbac.Object) (string, error) {
 	if object.Type != api.TypeArgoProject || want.Verb() == "view" || object.ID == "" {
 		return "", nil
 	}

@@ -19,26 +19,26 @@ type loss struct {
 }
 
 // keepAdministrator refuses a change after which nobody is left who may do everything: nobody could take it back.
-func (c *call) keepAdministrator(ctx context.Context, l loss) error {
-	after, err := c.administered(ctx, l)
+func (h *People) keepAdministrator(ctx context.Context, c *call, l loss) error {
+	after, err := h.administered(ctx, c, l)
 	if err != nil || after {
 		return err
 	}
-	if before, err := c.administered(ctx, loss{}); err != nil || !before {
+	if before, err := h.administered(ctx, c, loss{}); err != nil || !before {
 		return err // programs do it here
 	}
 	return api.Errorf(api.CodeConflict, "nobody would be left who may do everything: bind another user to the role %s at the account first", api.RoleAdmin)
 }
 
 // administered reports whether there is a person who may do everything.
-func (c *call) administered(ctx context.Context, l loss) (bool, error) {
+func (h *People) administered(ctx context.Context, c *call, l loss) (bool, error) {
 	for _, who := range c.policy.Administrators(l.binding) {
 		found, err := false, error(nil)
 		switch who.Type {
 		case api.PrincipalUser:
-			found, err = c.enters(ctx, who.ID, l)
+			found, err = h.enters(ctx, who.ID, l)
 		case api.PrincipalGroup:
-			found, err = c.peopled(ctx, who.ID, l)
+			found, err = h.peopled(ctx, c, who.ID, l)
 		}
 		if found || err != nil {
 			return found, err
@@ -48,11 +48,11 @@ func (c *call) administered(ctx context.Context, l loss) (bool, error) {
 }
 
 // enters reports whether a user can sign in.
-func (c *call) enters(ctx context.Context, id string, l loss) (bool, error) {
+func (h *People) enters(ctx context.Context, id string, l loss) (bool, error) {
 	if id == l.user {
 		return false, nil
 	}
-	u, err := c.cfg.Users.Get(ctx, id)
+	u, err := h.Users.Get(ctx, id)
 	if api.CodeOf(err) == api.CodeNotFound {
 		return false, nil
 	}
@@ -61,7 +61,7 @@ func (c *call) enters(ctx context.Context, id string, l loss) (bool, error) {
 
 // peopled reports whether a group has somebody in it who can sign in. Whom an identity provider puts into it nobody here
 // can shut out.
-func (c *call) peopled(ctx context.Context, id string, l loss) (bool, error) {
+func (h *People) peopled(ctx context.Context, c *call, id string, l loss) (bool, error) {
 	group := api.Group{}
 	if id == l.group {
 		if l.becomes == nil {
@@ -70,18 +70,18 @@ func (c *call) peopled(ctx context.Context, id string, l loss) (bool, error) {
 		group = *l.becomes
 	} else {
 		var err error
-		if group, err = c.cfg.Groups.Get(ctx, id); err != nil {
+		if group, err = h.Groups.Get(ctx, id); err != nil {
 			if api.CodeOf(err) == api.CodeNotFound {
 				err = nil
 			}
 			return false, err
 		}
 	}
-	if group.Claim != "" && c.cfg.Providers.Methods(ctx).OIDC != "" {
+	if group.Claim != "" && h.Providers.Methods(ctx).OIDC != "" {
 		return true, nil
 	}
 	for _, member := range slices.Compact(slices.Sorted(slices.Values(group.Members))) {
-		if found, err := c.enters(ctx, member, l); found || err != nil {
+		if found, err := h.enters(ctx, member, l); found || err != nil {
 			return found, err
 		}
 	}

@@ -9,9 +9,25 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/install"
 )
 
-func (h *Handler) agents() *noun[api.Agent, *api.Agent] {
+// AgentRoutes make and end agents, and say which Argo projects of theirs belong to which projects.
+type AgentRoutes struct {
+	AgentList Entities[api.Agent]
+	Projects  Entities[api.Project]
+	Agents    Agents
+	Hosting   Hosting // nil where the server hosts none
+	Orders    *CommandRoutes
+	// PublicURL, Image, Version and AgentCA are what install manifests need.
+	PublicURL, Image, Version, AgentCA string
+}
+
+// Routes are its rows of the table.
+func (h *AgentRoutes) Routes() []Route {
+	return append(h.agentRoutes(), h.mappingRoutes()...)
+}
+
+func (h *AgentRoutes) agents() *noun[api.Agent, *api.Agent] {
 	return &noun[api.Agent, *api.Agent]{
-		store: h.cfg.AgentList, kind: api.TypeAgent, many: "agents", called: "agent",
+		store: h.AgentList, kind: api.TypeAgent, many: "agents", called: "agent",
 		example: `{"name":"prod","scope":"org.acme","labels":{"region":"eu"}}`,
 		check: func(_ context.Context, c *call, before, after *api.Agent) error {
 			switch {
@@ -20,7 +36,7 @@ func (h *Handler) agents() *noun[api.Agent, *api.Agent] {
 			case after.Engine == api.EngineArgoCD && (after.Hosted != nil || before != nil && before.Hosted != nil):
 				return &api.Error{Code: api.CodeInvalid, Field: "body.engine", Message: "an agent that the server runs works with its own engine: leave engine out, or install the agent beside the Argo CD"}
 			case before == nil:
-				return c.mayHost(after)
+				return h.mayHost(c, after)
 			case after.Hosted != nil && (before.Hosted == nil || after.Hosted.Cluster != before.Hosted.Cluster):
 				return &api.Error{Code: api.CodeInvalid, Field: "body.hosted", Message: "where an agent runs never changes: make another and delete this one"}
 			}
@@ -33,18 +49,18 @@ func (h *Handler) agents() *noun[api.Agent, *api.Agent] {
 type registrationOutput struct{ Body api.AgentRegistration }
 
 // mayHost checks that an agent may be hosted where it asks for, and says where that is.
-func (c *call) mayHost(a *api.Agent) error {
+func (h *AgentRoutes) mayHost(c *call, a *api.Agent) error {
 	if a.Hosted == nil {
 		return nil
 	}
-	if c.cfg.Hosting == nil {
+	if h.Hosting == nil {
 		return &api.Error{Code: api.CodeInvalid, Field: "body.hosted", Message: "this server hosts no agents: leave it out and install the agent in its cluster, or ask the operator of the server for --hosted-dir"}
 	}
 	everything := c.policy.MayBind(c.who.Subject, api.Binding{
 		Meta: api.Meta{ID: "account.everything", Name: "everything", Scope: api.ScopeAccount}, Principal: c.who.Principal,
 		Role: api.RoleAdmin, ResourceGroup: api.AllResources,
 	}).Allowed
-	cluster, namespace, err := c.cfg.Hosting.Permit(a.Hosted.Cluster, a.Scope, everything)
+	cluster, namespace, err := h.Hosting.Permit(a.Hosted.Cluster, a.Scope, everything)
 	if err != nil {
 		return err
 	}
@@ -52,7 +68,7 @@ func (c *call) mayHost(a *api.Agent) error {
 	return nil
 }
 
-func (h *Handler) agentRoutes() []Route {
+func (h *AgentRoutes) agentRoutes() []Route {
 	n := h.agents()
 	create := n.create()
 	create.Secret, create.Summary = true, "Create an agent and a token that registers it; the token is said once"
@@ -88,13 +104,13 @@ func (h *Handler) agentRoutes() []Route {
 		find: func(ctx context.Context, _ *call, in *rotateInput) (target, error) { return n.find(ctx, in.ID) },
 		do: func(ctx context.Context, c *call, in *rotateInput) (*commandOutput, error) {
 			c.before = nil
-			return c.command(ctx, in.WaitInput, Order{Agent: in.ID, Kind: "agent.rotate"})
+			return h.Orders.command(ctx, c, in.WaitInput, Order{Agent: in.ID, Kind: "agent.rotate"})
 		},
 	})
 	revoke := byID(http.MethodPost, "/revoke", "agent.revoke", "revoke-agent", "Make the agent's key worth nothing and cut its connection at once", api.PermAgentDelete)
 	revoke.mount = mount(handler[IDInput, noOutput]{find: find, do: func(ctx context.Context, c *call, in *IDInput) (*noOutput, error) {
 		c.before = nil
-		if err := h.cfg.Agents.Revoke(ctx, in.ID); err != nil {
+		if err := h.Agents.Revoke(ctx, in.ID); err != nil {
 			return nil, err
 		}
 		c.changed(ctx, c.object, nil, api.EventChanged, nil)
@@ -132,14 +148,14 @@ func (h *Handler) agentRoutes() []Route {
 			if err != nil {
 				return nil, err
 			}
-			page, err := h.cfg.Commands.ListCommands(ctx, in.ID, options)
+			page, err := h.Orders.Commands.ListCommands(ctx, in.ID, options)
 			if err != nil {
 				return nil, err
 			}
 			// To see an agent is not to see all that is asked of it.
 			seen := page.Items[:0]
 			for i := range page.Items {
-				if h.sight(ctx, c, &page.Items[i]) == nil {
+				if h.Orders.sight(ctx, c, &page.Items[i]) == nil {
 					seen = append(seen, page.Items[i])
 				}
 			}
@@ -151,7 +167,7 @@ func (h *Handler) agentRoutes() []Route {
 }
 
 // deleteAgent forgets an agent. What it deployed stays, and so do the agent's own objects in its cluster.
-func (h *Handler) deleteAgent(ctx context.Context, c *call, in *deleteInput) (*noOutput, error) {
+func (h *AgentRoutes) deleteAgent(ctx context.Context, c *call, in *deleteInput) (*noOutput, error) {
 	a, _ := c.before.(*api.Agent)
 	asked, err := version(in.IfMatch)
 	if err != nil {
@@ -162,10 +178,10 @@ func (h *Handler) deleteAgent(ctx context.Context, c *call, in *deleteInput) (*n
 		return nil, nil //nolint:nilnil // no content
 	}
 	// What refers to it is found first, so that a refused deletion leaves the agent connected.
-	if err := h.cfg.AgentList.Delete(ctx, a.ID, api.DeleteOptions{Version: asked, Force: in.Force}); err != nil {
+	if err := h.AgentList.Delete(ctx, a.ID, api.DeleteOptions{Version: asked, Force: in.Force}); err != nil {
 		return nil, err
 	}
-	if err := h.cfg.Agents.Cut(ctx, a.UID); err != nil {
+	if err := h.Agents.Cut(ctx, a.UID); err != nil {
 		return nil, err
 	}
 	c.changed(ctx, c.object, a.Labels, api.EventDeleted, nil)
@@ -173,8 +189,8 @@ func (h *Handler) deleteAgent(ctx context.Context, c *call, in *deleteInput) (*n
 }
 
 // register makes a token and says what to do with it. Who hosts an agent makes its own.
-func (h *Handler) register(ctx context.Context, a api.Agent) (*registrationOutput, error) {
-	token, expires, err := h.cfg.Agents.Register(ctx, a.ID)
+func (h *AgentRoutes) register(ctx context.Context, a api.Agent) (*registrationOutput, error) {
+	token, expires, err := h.Agents.Register(ctx, a.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -220,15 +236,15 @@ type manifestOutput struct {
 }
 
 // manifest writes what installs an agent.
-func (h *Handler) manifest(c *call, format string, o api.InstallOptions) (*manifestOutput, error) {
+func (h *AgentRoutes) manifest(c *call, format string, o api.InstallOptions) (*manifestOutput, error) {
 	a, _ := c.before.(*api.Agent)
 	o.Namespaced = o.Namespaced || a.Namespaced
 	o.Registry = strings.TrimSuffix(o.Registry, "/")
 	if o.CA == "" {
-		o.CA = h.cfg.AgentCA
+		o.CA = h.AgentCA
 	}
 	options := install.Options{
-		Server: h.cfg.PublicURL, Image: h.cfg.Image, Version: h.cfg.Version, Agent: a.ID, Engine: a.Engine, InstallOptions: o,
+		Server: h.PublicURL, Image: h.Image, Version: h.Version, Agent: a.ID, Engine: a.Engine, InstallOptions: o,
 	}
 	write := install.Manifest
 	if format == "helm" {
@@ -252,7 +268,7 @@ type mappingPut struct {
 	Body api.Mapping
 }
 
-func (h *Handler) mappingRoutes() []Route {
+func (h *AgentRoutes) mappingRoutes() []Route {
 	n := h.agents()
 	route := func(method, path, audit, id, summary string, permission api.Permission) Route {
 		return Route{Method: method, Path: "/api/v1/agents/{id}/mappings" + path, Permission: permission, Audit: audit, ID: id, Summary: summary, Tag: "mappings"}
@@ -262,7 +278,7 @@ func (h *Handler) mappingRoutes() []Route {
 	list.mount = mount(handler[IDInput, listOutput]{
 		find: func(ctx context.Context, _ *call, in *IDInput) (target, error) { return n.find(ctx, in.ID) },
 		do: func(ctx context.Context, _ *call, in *IDInput) (*listOutput, error) {
-			all, err := h.cfg.Agents.Mappings(ctx, in.ID)
+			all, err := h.Agents.Mappings(ctx, in.ID)
 			return &listOutput{pageOf(api.Page[api.Mapping]{Items: all, Total: int64(len(all))}).Body}, err
 		},
 	})
@@ -280,14 +296,14 @@ func (h *Handler) mappingRoutes() []Route {
 			if err := h.mayUnmap(ctx, c, in.ID, in.ArgoProject); err != nil {
 				return nil, err
 			}
-			return nil, h.cfg.Agents.DeleteMapping(ctx, in.ID, in.ArgoProject)
+			return nil, h.Agents.DeleteMapping(ctx, in.ID, in.ArgoProject)
 		},
 	})
 	return []Route{list, put, remove}
 }
 
 // setMapping takes the right to edit the agent, and the project: what is mapped is seen by everybody there.
-func (h *Handler) setMapping(ctx context.Context, c *call, in *mappingPut) (*output[api.Mapping], error) {
+func (h *AgentRoutes) setMapping(ctx context.Context, c *call, in *mappingPut) (*output[api.Mapping], error) {
 	a, _ := c.before.(*api.Agent)
 	c.before = nil
 	m := in.Body
@@ -301,7 +317,7 @@ func (h *Handler) setMapping(ctx context.Context, c *call, in *mappingPut) (*out
 	if !a.Scope.Contains(api.ProjectScope(org, project)) {
 		return nil, &api.Error{Code: api.CodeInvalid, Message: "project " + m.Project + " is not inside " + string(a.Scope) + ", where the agent is", Field: "body.project"}
 	}
-	to, err := h.projects().find(ctx, m.Project)
+	to, err := find(ctx, h.Projects, api.TypeProject, m.Project)
 	if err != nil {
 		return nil, err
 	}
@@ -312,7 +328,7 @@ func (h *Handler) setMapping(ctx context.Context, c *call, in *mappingPut) (*out
 		return nil, err
 	}
 	m.Agent = in.ID
-	stored, err := h.cfg.Agents.SetMapping(ctx, m)
+	stored, err := h.Agents.SetMapping(ctx, m)
 	if err != nil {
 		return nil, err
 	}
@@ -322,8 +338,8 @@ func (h *Handler) setMapping(ctx context.Context, c *call, in *mappingPut) (*out
 }
 
 // mayUnmap takes the right to edit the project that an Argo project belongs to now: nobody takes it from others.
-func (h *Handler) mayUnmap(ctx context.Context, c *call, agent, argoProject string) error {
-	all, err := h.cfg.Agents.Mappings(ctx, agent)
+func (h *AgentRoutes) mayUnmap(ctx context.Context, c *call, agent, argoProject string) error {
+	all, err := h.Agents.Mappings(ctx, agent)
 	if err != nil {
 		return err
 	}
@@ -331,7 +347,7 @@ func (h *Handler) mayUnmap(ctx context.Context, c *call, agent, argoProject stri
 		if m.ArgoProject != argoProject {
 			continue
 		}
-		from, err := h.projects().find(ctx, m.Project)
+		from, err := find(ctx, h.Projects, api.TypeProject, m.Project)
 		if err != nil {
 			return err
 		}

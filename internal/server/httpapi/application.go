@@ -8,7 +8,17 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 )
 
-const applicationPath = "/api/v1/agents/{agent}/applications/{namespace}/{name}"
+// ApplicationRoutes tell of applications, and have their agents act on them.
+type ApplicationRoutes struct {
+	*Clusters
+	AgentList   Entities[api.Agent]
+	Deployments Deployments
+}
+
+// Routes are its rows of the table.
+func (h *ApplicationRoutes) Routes() []Route {
+	return slices.Concat(h.applicationRoutes(), h.operationRoutes(), h.resourceRoutes())
+}
 
 type applicationList struct {
 	ItemList
@@ -31,11 +41,7 @@ func (in *applicationList) filter() (api.ApplicationFilter, error) {
 
 type applicationOutput struct{ Body api.ApplicationDetail }
 
-func (h *Handler) findApplication(ctx context.Context, in ItemInput) (target, error) {
-	return h.findItem(ctx, api.KindApplication, in.Agent, in.Namespace, in.Name)
-}
-
-func (h *Handler) applicationRoutes() []Route {
+func (h *ApplicationRoutes) applicationRoutes() []Route {
 	list := Route{
 		Method: http.MethodGet, Path: "/api/v1/applications", Permission: api.PermApplicationView, Access: Listed,
 		ID: "list-applications", Summary: "List applications of all agents, from the server's copy", Tag: "applications",
@@ -46,7 +52,7 @@ func (h *Handler) applicationRoutes() []Route {
 			if err != nil {
 				return nil, err
 			}
-			page, err := h.cfg.Items.ListApplications(ctx, c.visible, filter)
+			page, err := h.Items.ListApplications(ctx, c.visible, filter)
 			return pageOf(page), err
 		},
 	})
@@ -59,7 +65,7 @@ func (h *Handler) applicationRoutes() []Route {
 		do: func(ctx context.Context, c *call, in *ItemInput) (*applicationOutput, error) {
 			app, _ := c.before.(*api.ApplicationDetail)
 			out := *app
-			agent, err := h.cfg.AgentList.Get(ctx, in.Agent)
+			agent, err := h.AgentList.Get(ctx, in.Agent)
 			out.Unsupported = agent.Status.Unsupported
 			return &applicationOutput{out}, err
 		},
@@ -68,7 +74,7 @@ func (h *Handler) applicationRoutes() []Route {
 }
 
 // applicationRoute reads something of one application.
-func (h *Handler) applicationRoute(path, id, summary string) Route {
+func (h *ApplicationRoutes) applicationRoute(path, id, summary string) Route {
 	return Route{Method: http.MethodGet, Path: applicationPath + path, Permission: api.PermApplicationView, ID: id, Summary: summary, Tag: "applications"}
 }
 
@@ -94,7 +100,7 @@ type treeOutput struct{ Body api.TreeAnswer }
 type manifestsOutput struct{ Body api.ManifestsAnswer }
 
 // applicationAnswers are what the agent is asked about an application.
-func (h *Handler) applicationAnswers() []Route {
+func (h *ApplicationRoutes) applicationAnswers() []Route {
 	route := func(path, id, summary string) Route {
 		return Route{Method: http.MethodGet, Path: applicationPath + path, Permission: api.PermApplicationView, ID: id, Summary: summary, Tag: "applications"}
 	}
@@ -106,7 +112,7 @@ func (h *Handler) applicationAnswers() []Route {
 		do: func(ctx context.Context, c *call, in *diffInput) (*diffOutput, error) {
 			var out diffOutput
 			o := in.order("application.diff", api.DiffRequest{Revision: in.Revision, Drift: in.Drift, Ignored: in.Ignored, Cursor: in.Cursor})
-			return &out, c.ask(ctx, o, &out.Body)
+			return &out, h.ask(ctx, c, o, &out.Body)
 		},
 	})
 	tree := route("/tree", "application-tree", "The objects of an application and what they own, with health")
@@ -114,7 +120,7 @@ func (h *Handler) applicationAnswers() []Route {
 		find: func(ctx context.Context, _ *call, in *ItemInput) (target, error) { return h.findApplication(ctx, *in) },
 		do: func(ctx context.Context, c *call, in *ItemInput) (*treeOutput, error) {
 			var out treeOutput
-			return &out, c.ask(ctx, in.order("application.tree", nil), &out.Body)
+			return &out, h.ask(ctx, c, in.order("application.tree", nil), &out.Body)
 		},
 	})
 	manifests := route("/manifests", "application-manifests", "The objects of an application as rendered or live, secrets masked")
@@ -125,13 +131,8 @@ func (h *Handler) applicationAnswers() []Route {
 		do: func(ctx context.Context, c *call, in *manifestsInput) (*manifestsOutput, error) {
 			var out manifestsOutput
 			o := in.order("application.manifests", api.ManifestsRequest{Live: in.Live, Revision: in.Revision, Cursor: in.Cursor})
-			return &out, c.ask(ctx, o, &out.Body)
+			return &out, h.ask(ctx, c, o, &out.Body)
 		},
 	})
 	return []Route{diff, tree, manifests}
-}
-
-// order is a command about the application of a path.
-func (in *ItemInput) order(kind string, body any) Order {
-	return Order{Agent: in.Agent, Kind: kind, TargetKind: api.KindApplication, Namespace: in.Namespace, Name: in.Name, Body: body}
 }

@@ -15,6 +15,9 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
 
+// AuditRoutes tell who did what.
+type AuditRoutes struct{ Audits Audits }
+
 // AuditList says which entries are wanted. Its fields are parameters: the decoder sees only what is exported.
 type AuditList struct {
 	ListInput
@@ -41,7 +44,8 @@ type auditExport struct {
 	Format string `query:"format" enum:"jsonl,csv" default:"jsonl" doc:"One JSON object a line, or CSV"`
 }
 
-func (h *Handler) auditRoutes() []Route {
+// Routes are its rows of the table.
+func (h *AuditRoutes) Routes() []Route {
 	list := Route{
 		Method: http.MethodGet, Path: "/api/v1/audit", Permission: api.PermAuditView, Access: Listed,
 		ID: "list-audit", Summary: "List what was done, the newest first", Tag: "audit",
@@ -52,7 +56,7 @@ func (h *Handler) auditRoutes() []Route {
 			if err != nil {
 				return nil, err
 			}
-			page, err := h.cfg.Audits.ListAudit(ctx, c.visible, filter)
+			page, err := h.Audits.ListAudit(ctx, c.visible, filter)
 			return pageOf(page), err
 		},
 	})
@@ -66,7 +70,7 @@ func (h *Handler) auditRoutes() []Route {
 	}
 	get.mount = mount(handler[entryInput, entryOutput]{
 		do: func(ctx context.Context, c *call, in *entryInput) (*entryOutput, error) {
-			page, err := h.cfg.Audits.ListAudit(ctx, c.visible, api.AuditFilter{ID: in.ID})
+			page, err := h.Audits.ListAudit(ctx, c.visible, api.AuditFilter{ID: in.ID})
 			if err != nil {
 				return nil, err
 			}
@@ -86,7 +90,7 @@ func (h *Handler) auditRoutes() []Route {
 			return target{object: rbac.Object{Type: api.TypeAudit, Scope: api.ScopeAccount}}, nil
 		},
 		do: func(ctx context.Context, _ *call, _ *empty) (*out, error) {
-			v, err := h.cfg.Audits.VerifyAudit(ctx)
+			v, err := h.Audits.VerifyAudit(ctx)
 			return &out{v}, err
 		},
 	})
@@ -98,13 +102,13 @@ func (h *Handler) auditRoutes() []Route {
 	return []Route{list, get, verify, export}
 }
 
-func (h *Handler) exportAudit(ctx context.Context, c *call, in *auditExport) (*streamOutput, error) {
+func (h *AuditRoutes) exportAudit(ctx context.Context, c *call, in *auditExport) (*streamOutput, error) {
 	filter, err := in.filter()
 	if err != nil {
 		return nil, err
 	}
 	filter.Limit, filter.Sort = api.MaxLimit, "id"
-	page, err := h.cfg.Audits.ListAudit(ctx, c.visible, filter)
+	page, err := h.Audits.ListAudit(ctx, c.visible, filter)
 	if err != nil {
 		return nil, err
 	}
@@ -127,10 +131,10 @@ func (h *Handler) exportAudit(ctx context.Context, c *call, in *auditExport) (*s
 			}
 			filter.Cursor, filter.Page = page.NextCursor, 0
 			if err = c.unchanged(hc.Context()); err == nil {
-				page, err = h.cfg.Audits.ListAudit(hc.Context(), c.visible, filter)
+				page, err = h.Audits.ListAudit(hc.Context(), c.visible, filter)
 			}
 			if err != nil {
-				h.cutExport(hc.Context(), c, err)
+				c.cutExport(hc.Context(), err)
 			}
 		}
 	}}, nil

@@ -16,7 +16,7 @@ import (
 
 // call is one request on its way through the wrapper.
 type call struct {
-	*Handler
+	*Core
 	route  *Route
 	id     string
 	client Client
@@ -184,17 +184,25 @@ func (c *call) record(ctx context.Context, failure error) error {
 		c.object = c.attempted()
 	}
 	entry := c.entry(cmp.Or(failure, c.told))
-	// The client may have gone; what it did is recorded all the same.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-	defer cancel()
-	if err := c.cfg.Audits.Record(ctx, entry); err != nil {
-		c.log.Error("audit", "request_id", c.id, "action", entry.Action, "object", entry.Object.ID, "err", err)
-		if failure == nil {
-			return fmt.Errorf("record %s of %s: %w", entry.Action, entry.Object.ID, err)
-		}
+	if err := c.tell(ctx, entry); err != nil && failure == nil {
+		return fmt.Errorf("record %s of %s: %w", entry.Action, entry.Object.ID, err)
 	}
 	return failure
 }
+
+// tell writes an entry into the audit, also where the client has gone. An error is in the log as well.
+func (c *call) tell(ctx context.Context, entry api.AuditEntry) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	err := c.cfg.Audits.Record(ctx, entry)
+	if err != nil {
+		c.log.Error("audit", "request_id", c.id, "action", entry.Action, "object", entry.Object.ID, "err", err)
+	}
+	return err
+}
+
+// rules are those of now, where those of the call may be old: in the middle of an answer that lasts.
+func (c *call) rules(ctx context.Context) (*rbac.Policy, error) { return c.cfg.Policies.Policy(ctx) }
 
 // attempted is what a request was about where nothing was found: its type, and the id that its path names.
 func (c *call) attempted() api.Ref {
@@ -269,3 +277,21 @@ func (c *call) changed(ctx context.Context, ref api.Ref, labels map[string]strin
 		Type: ref.Type + "." + what, At: c.now().UTC(), Object: ref, Labels: labels, Data: data,
 	})
 }
+
+func missing(err error, kind, id string) error {
+	if api.CodeOf(err) == api.CodeNotFound {
+		return notFound(kind, id)
+	}
+	return err
+}
+
+// allow turns a decision about giving rights into an error.
+func allow(d rbac.Decision) error {
+	if d.Allowed {
+		return nil
+	}
+	return api.Errorf(api.CodeForbidden, "you may not do this: %s", d.Why)
+}
+
+// maxToldName is how much of a name that nobody has looked at is told.
+const maxToldName = 253

@@ -17,7 +17,7 @@ const copyTime = 10 * time.Second
 
 // copied waits until the server's copy of a resource has come as far as what its agent answered. Who was answered must
 // find there what they made: the copy takes a way of its own, and may be later than the answer.
-func (h *Handler) copied(ctx context.Context, kind string, in ItemInput, answer json.RawMessage) {
+func (h *Clusters) copied(ctx context.Context, kind string, in ItemInput, answer json.RawMessage) {
 	if version := stateOf(answer).version; version > 0 {
 		h.await(ctx, kind, in, func(there state) bool { return there.version >= version })
 	}
@@ -25,17 +25,17 @@ func (h *Handler) copied(ctx context.Context, kind string, in ItemInput, answer 
 
 // dropped waits until the server's copy of a resource is gone, or says that it is being deleted: what has finalizers stays
 // until they are done, which takes as long as it takes.
-func (h *Handler) dropped(ctx context.Context, kind string, in ItemInput, before any) {
+func (h *Clusters) dropped(ctx context.Context, kind string, in ItemInput, before any) {
 	raw, _ := before.(json.RawMessage)
 	uid := stateOf(raw).uid
 	h.await(ctx, kind, in, func(there state) bool { return there.gone || there.deleted || there.uid != uid })
 }
 
 // await looks at the server's copy with every event about it, until it is as wanted or copyTime is over.
-func (h *Handler) await(ctx context.Context, kind string, in ItemInput, wanted func(state) bool) {
+func (h *Clusters) await(ctx context.Context, kind string, in ItemInput, wanted func(state) bool) {
 	ctx, cancel := context.WithTimeout(ctx, copyTime)
 	defer cancel()
-	events, err := h.cfg.Events.Subscribe(ctx, "") // before the look, so that nothing is missed between the two
+	events, err := h.Events.Subscribe(ctx, "") // before the look, so that nothing is missed between the two
 	if err != nil {
 		return
 	}

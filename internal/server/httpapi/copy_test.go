@@ -57,7 +57,7 @@ func at(version string) json.RawMessage {
 const late = 40 * time.Millisecond
 
 // takes has the copy become something late, and does what waits for it. It fails where that takes another time than wanted.
-func takes(t *testing.T, before, after json.RawMessage, want time.Duration, wait func(context.Context, *Handler, ItemInput)) {
+func takes(t *testing.T, before, after json.RawMessage, want time.Duration, wait func(context.Context, *Clusters, ItemInput)) {
 	t.Helper()
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -71,7 +71,7 @@ func takes(t *testing.T, before, after json.RawMessage, want time.Duration, wait
 			}()
 		}
 		start := time.Now()
-		wait(t.Context(), &Handler{cfg: Config{Items: s, Events: s}}, ItemInput{AgentInput{"account.prod"}, "argocd", "shop"})
+		wait(t.Context(), &Clusters{Items: s, Events: s}, ItemInput{AgentInput{"account.prod"}, "argocd", "shop"})
 		if took := time.Since(start); took != want {
 			t.Errorf("it waited for %s, want %s", took, want)
 		}
@@ -96,14 +96,14 @@ func TestWhoMadeSomethingFindsItThere(t *testing.T) {
 		"only an older copy is there": {before: at("9"), want: copyTime},
 	} {
 		t.Run(name, func(t *testing.T) {
-			takes(t, test.before, test.after, test.want, func(ctx context.Context, h *Handler, in ItemInput) {
+			takes(t, test.before, test.after, test.want, func(ctx context.Context, h *Clusters, in ItemInput) {
 				h.copied(ctx, api.KindApplication, in, at("12"))
 			})
 		})
 	}
 	for name, want := range map[string]time.Duration{"7": late, "8": 0} {
 		t.Run("a setting at "+name, func(t *testing.T) {
-			takes(t, setting(name), setting("8"), want, func(ctx context.Context, h *Handler, in ItemInput) {
+			takes(t, setting(name), setting("8"), want, func(ctx context.Context, h *Clusters, in ItemInput) {
 				h.copied(ctx, api.KindRepository, in, json.RawMessage(`{"setting":{"fields":{},"version":"8"}}`))
 			})
 		})
@@ -124,7 +124,7 @@ func TestWhoDeletedSomethingFindsItGone(t *testing.T) {
 		"nobody tells of its end":     {before: before, want: copyTime},
 	} {
 		t.Run(name, func(t *testing.T) {
-			takes(t, test.before, test.after, test.want, func(ctx context.Context, h *Handler, in ItemInput) {
+			takes(t, test.before, test.after, test.want, func(ctx context.Context, h *Clusters, in ItemInput) {
 				h.dropped(ctx, api.KindApplication, in, before)
 			})
 		})

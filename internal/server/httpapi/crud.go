@@ -104,6 +104,12 @@ type TryInput struct {
 	DryRun bool `query:"dryRun" doc:"Check everything and change nothing"`
 }
 
+// IDTryInput names an entity, and may ask to change nothing. Its fields are parameters: the decoder sees only what is exported.
+type IDTryInput struct {
+	IDInput
+	TryInput
+}
+
 type createInput[T any] struct {
 	TryInput
 	Body T
@@ -162,14 +168,17 @@ func (n *noun[T, P]) object(v P) rbac.Object {
 }
 
 func (n *noun[T, P]) find(ctx context.Context, id string) (target, error) {
-	v, err := n.store.Get(ctx, id)
+	return find[T, P](ctx, n.store, n.kind, id)
+}
+
+// find finds an entity of a kind, as an object that rights are asked for.
+func find[T any, P entity[T]](ctx context.Context, store Entities[T], kind, id string) (target, error) {
+	v, err := store.Get(ctx, id)
 	if err != nil {
-		if api.CodeOf(err) == api.CodeNotFound {
-			return target{}, notFound(n.kind, id)
-		}
-		return target{}, err
+		return target{}, missing(err, kind, id)
 	}
-	return target{object: n.object(&v), value: &v}, nil
+	m := P(&v).Base()
+	return target{object: rbac.Object{Type: kind, Scope: m.Scope, ID: m.ID, Labels: m.Labels}, value: &v}, nil
 }
 
 // fresh is one that is to be made, as an object that rights are asked for.
@@ -409,3 +418,5 @@ func (n *noun[T, P]) remove() Route {
 	})
 	return r
 }
+
+type empty struct{}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -14,8 +13,15 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
-	"github.com/slipway-gitops/slipway/internal/strict"
 )
+
+// EventRoutes tell what changes.
+type EventRoutes struct {
+	Events Events
+	Fleet  Fleet
+	// OwnJob is true for an event about a job that the reader has asked for.
+	OwnJob func(ctx context.Context, c *call, e api.Event) bool
+}
 
 type eventInput struct {
 	LastEventID string   `header:"Last-Event-ID" maxLength:"100" doc:"Id of the last event that was read: what came after it is sent first"`
@@ -23,7 +29,8 @@ type eventInput struct {
 	Type        []string `query:"type,explode" maxItems:"30" doc:"Only events about objects of these types" example:"[\"application\"]"`
 }
 
-func (h *Handler) eventRoutes() []Route {
+// Routes are its rows of the table.
+func (h *EventRoutes) Routes() []Route {
 	r := Route{
 		Method: http.MethodGet, Path: "/api/v1/events", Access: SignedIn, Within: true, Streams: true, ID: "events", Tag: "events",
 		Summary: "Changes as server-sent events, of objects that you may see",
@@ -35,7 +42,7 @@ func (h *Handler) eventRoutes() []Route {
 		}
 		return &streamOutput{func(hc huma.Context) { //nolint:contextcheck // it has the context of the request
 			_, w := humago.Unwrap(hc)
-			closed, err := h.limits.open(c.who.Principal)
+			closed, err := c.limits.open(c.who.Principal)
 			if err != nil {
 				writeProblem(w, err, c.id)
 				return
@@ -44,7 +51,7 @@ func (h *Handler) eventRoutes() []Route {
 			// Who is in other groups now begins anew, with what the last event was.
 			ctx, cancel := c.guard(hc.Context(), func(now *call) bool { return slices.Equal(now.who.Subject.Groups, c.who.Subject.Groups) })
 			defer cancel()
-			events, err := h.cfg.Events.Subscribe(ctx, after)
+			events, err := h.Events.Subscribe(ctx, after)
 			if err != nil {
 				writeProblem(w, err, c.id)
 				return
@@ -55,7 +62,7 @@ func (h *Handler) eventRoutes() []Route {
 	return []Route{r}
 }
 
-func (h *Handler) sendEvents(ctx context.Context, w http.ResponseWriter, c *call, events <-chan api.Event, types []string) {
+func (h *EventRoutes) sendEvents(ctx context.Context, w http.ResponseWriter, c *call, events <-chan api.Event, types []string) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no")
 	w.WriteHeader(http.StatusOK)
@@ -87,7 +94,7 @@ func (h *Handler) sendEvents(ctx context.Context, w http.ResponseWriter, c *call
 			if len(types) > 0 && event.Type != api.EventReset && !slices.Contains(types, event.Object.Type) {
 				continue
 			}
-			sees, err := c.sees(ctx, event)
+			sees, err := h.sees(ctx, c, event)
 			if err != nil {
 				return // what was not read is read by who comes back
 			}
@@ -105,17 +112,12 @@ func (h *Handler) sendEvents(ctx context.Context, w http.ResponseWriter, c *call
 	}
 }
 
-// oneLine makes one line of a text: what is in several lines of it stays apart.
-func oneLine(s string) string {
-	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }), " ")
-}
-
 // sees is true for an event about an object that the reader may see now.
-func (c *call) sees(ctx context.Context, e api.Event) (bool, error) {
+func (h *EventRoutes) sees(ctx context.Context, c *call, e api.Event) (bool, error) {
 	if e.Type == api.EventReset {
 		return true, nil
 	}
-	policy, err := c.cfg.Policies.Policy(ctx)
+	policy, err := c.rules(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -127,21 +129,8 @@ func (c *call) sees(ctx context.Context, e api.Event) (bool, error) {
 	switch e.Type {
 	case api.TypeAgent + "." + api.EventAway, api.TypeAgent + "." + api.EventBack:
 		// What this reader sees of applications is old, or new again.
-		seen, err := c.cfg.Fleet.FleetIDs(ctx, policy.Filter(c.who.Subject, api.PermApplicationView), api.FleetFilter{Agent: e.Object.ID}, 1)
+		seen, err := h.Fleet.FleetIDs(ctx, policy.Filter(c.who.Subject, api.PermApplicationView), api.FleetFilter{Agent: e.Object.ID}, 1)
 		return len(seen) > 0, err
 	}
-	return kind == api.TypeJob && c.ownJob(ctx, e), nil
-}
-
-// ownJob is true for an event about a job that the reader has asked for.
-func (c *call) ownJob(ctx context.Context, e api.Event) bool {
-	var j api.Job
-	if strict.Decode(e.Data, &j, strict.Foreign) != nil || j.By.ID == "" { // it was too large
-		var err error
-		if j, err = c.cfg.Jobs.GetJob(ctx, e.Object.ID); err != nil {
-			return false
-		}
-	}
-	mine, err := c.ownsJob(ctx, &j)
-	return err == nil && mine
+	return kind == api.TypeJob && h.OwnJob(ctx, c, e), nil
 }

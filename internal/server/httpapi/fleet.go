@@ -26,6 +26,12 @@ type Fleet interface {
 	ServiceLevels(ctx context.Context, visible rbac.Filter, filter api.LedgerFilter) (api.ServiceLevels, error)
 }
 
+// FleetRoutes look at the applications of all agents.
+type FleetRoutes struct {
+	Fleet Fleet
+	Saved *ViewRoutes
+}
+
 // FleetInput is api.FleetFilter as parameters. Its fields are parameters: the decoder sees only what is exported.
 type FleetInput struct {
 	View        string   `query:"view" maxLength:"63" doc:"Saved filter to begin with; what else is given takes the place of what it says" example:"degraded"`
@@ -52,7 +58,7 @@ type FleetInput struct {
 	Since       string   `query:"since" maxLength:"20" doc:"Only those whose last operation ended within this time before now" example:"7d"`
 }
 
-func (in *FleetInput) filter(ctx context.Context, c *call) (f api.FleetFilter, err error) {
+func (in *FleetInput) filter(ctx context.Context, c *call, saved *ViewRoutes) (f api.FleetFilter, err error) {
 	options, err := (&SelectInput{Scope: in.Scope, Label: in.Label}).selection()
 	if err != nil {
 		return f, err
@@ -64,7 +70,7 @@ func (in *FleetInput) filter(ctx context.Context, c *call) (f api.FleetFilter, e
 		DriftOlder: in.DriftOlder, Since: in.Since,
 	}
 	if in.View != "" {
-		v, err := c.findView(ctx, c, in.View, false)
+		v, err := saved.findView(ctx, c, in.View, false)
 		if err != nil {
 			return f, err
 		}
@@ -112,7 +118,7 @@ type attentionInput struct {
 type attentionOutput struct{ Body api.Attention }
 
 // attentionRoute lists applications as the caller sees them, and those agents that the caller sees.
-func (h *Handler) attentionRoute() Route {
+func (h *FleetRoutes) attentionRoute() Route {
 	r := Route{
 		Method: http.MethodGet, Path: "/api/v1/fleet/attention", Permission: api.PermApplicationView, Access: Listed, ID: "fleet-attention", Tag: "fleet",
 		Summary: "List what needs attention, the worst first: errors of sources, degraded, failed syncs, held, agents that are away, long out of sync",
@@ -123,13 +129,14 @@ func (h *Handler) attentionRoute() Route {
 			return nil, err
 		}
 		filter := api.AttentionFilter{Scope: options.Scope, Agent: in.Agent, Kinds: in.Kind, Limit: in.Limit}
-		out, err := h.cfg.Fleet.Attention(ctx, c.visible, c.policy.Filter(c.who.Subject, api.PermAgentView), filter)
+		out, err := h.Fleet.Attention(ctx, c.visible, c.policy.Filter(c.who.Subject, api.PermAgentView), filter)
 		return &attentionOutput{out}, err
 	}})
 	return r
 }
 
-func (h *Handler) fleetRoutes() []Route {
+// Routes are its rows of the table.
+func (h *FleetRoutes) Routes() []Route {
 	route := func(path, id, summary string) Route {
 		return Route{
 			Method: http.MethodGet, Path: "/api/v1/fleet/" + path, Permission: api.PermApplicationView, Access: Listed, ID: id, Summary: summary, Tag: "fleet",
@@ -137,26 +144,26 @@ func (h *Handler) fleetRoutes() []Route {
 	}
 	summary := route("summary", "fleet-summary", "Count applications of all agents by what they are and how they are, for any filter")
 	summary.mount = mount(handler[FleetInput, summaryOutput]{do: func(ctx context.Context, c *call, in *FleetInput) (*summaryOutput, error) {
-		filter, err := in.filter(ctx, c)
+		filter, err := in.filter(ctx, c, h.Saved)
 		if err != nil {
 			return nil, err
 		}
-		out, err := h.cfg.Fleet.Summary(ctx, c.visible, filter)
+		out, err := h.Fleet.Summary(ctx, c.visible, filter)
 		return &summaryOutput{out}, err
 	}})
 	matrix := route("matrix", "fleet-matrix", "How applications of all agents are, for each agent, environment or what else they are put together by, for any filter")
 	type matrixOutput struct{ Body api.FleetMatrix }
 	matrix.mount = mount(handler[matrixOf, matrixOutput]{do: func(ctx context.Context, c *call, in *matrixOf) (*matrixOutput, error) {
-		filter, err := in.filter(ctx, c)
+		filter, err := in.filter(ctx, c, h.Saved)
 		if err != nil {
 			return nil, err
 		}
-		out, err := h.cfg.Fleet.Matrix(ctx, c.visible, filter, in.By)
+		out, err := h.Fleet.Matrix(ctx, c.visible, filter, in.By)
 		return &matrixOutput{out}, err
 	}})
 	list := route("applications", "fleet-applications", "List applications of all agents, for any filter")
 	list.mount = mount(handler[fleetList, pageOutput[api.Application]]{do: func(ctx context.Context, c *call, in *fleetList) (*pageOutput[api.Application], error) {
-		filter, err := in.filter(ctx, c)
+		filter, err := in.filter(ctx, c, h.Saved)
 		if err != nil {
 			return nil, err
 		}
@@ -164,7 +171,7 @@ func (h *Handler) fleetRoutes() []Route {
 		if err := (&PageInput{Limit: in.Limit, Cursor: in.Cursor, Page: in.Page, Sort: in.Sort}).put(&options); err != nil {
 			return nil, err
 		}
-		page, err := h.cfg.Fleet.ListFleet(ctx, c.visible, filter, options)
+		page, err := h.Fleet.ListFleet(ctx, c.visible, filter, options)
 		return pageOf(page), err
 	}})
 	figures := route("dora", "fleet-dora", "Show how often, how fast and how reliably changes are delivered")
@@ -174,7 +181,7 @@ func (h *Handler) fleetRoutes() []Route {
 		if err != nil {
 			return nil, err
 		}
-		out, err := h.cfg.Fleet.DORA(ctx, c.visible, api.DORAFilter{LedgerFilter: filter, Group: in.Group, Week: in.By == "week"})
+		out, err := h.Fleet.DORA(ctx, c.visible, api.DORAFilter{LedgerFilter: filter, Group: in.Group, Week: in.By == "week"})
 		return &doraOutput{out}, err
 	}})
 	levels := route("service-levels", "fleet-service-levels", "How long deliveries take: commit, detected, rendered, applied, healthy")
@@ -184,7 +191,7 @@ func (h *Handler) fleetRoutes() []Route {
 		if err != nil {
 			return nil, err
 		}
-		out, err := h.cfg.Fleet.ServiceLevels(ctx, c.visible, filter)
+		out, err := h.Fleet.ServiceLevels(ctx, c.visible, filter)
 		return &levelsOutput{out}, err
 	}})
 	return []Route{summary, h.attentionRoute(), matrix, list, figures, levels}

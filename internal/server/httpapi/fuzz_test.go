@@ -92,7 +92,7 @@ func FuzzOrigin(f *testing.F) {
 	for _, origin := range []string{"https://slipway.example", "https://evil.example", "null", "https://slipway.example.evil.example", "https://evil@slipway.example", "//slipway.example", "https://slipway.example:443", "data:,", "https://SLIPWAY.example"} {
 		f.Add(origin)
 	}
-	h := &Handler{cfg: Config{PublicURL: "https://slipway.example", AllowedOrigins: []string{"https://ide.example"}}}
+	h := &Core{cfg: Base{PublicURL: "https://slipway.example", AllowedOrigins: []string{"https://ide.example"}}}
 	f.Fuzz(func(t *testing.T, origin string) {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "https://slipway.example/api/v1/x", nil)
 		r.Host, r.TLS = "slipway.example", &tls.ConnectionState{}
@@ -113,7 +113,7 @@ func FuzzSettingFields(f *testing.F) {
 	f.Add("a/b", "url", "https://u:p@h/", "=")
 	f.Add("\x00", "url", "ssh://u:p@h", "QUJD\n")
 	f.Fuzz(func(t *testing.T, name, field, value, sealed string) {
-		for _, n := range (&Handler{}).settingNouns() {
+		for _, n := range (&SettingRoutes{}).settingNouns() {
 			w := &api.SettingWrite{Name: name, Fields: map[string]string{field: value}, Sealed: api.Sealed(sealed)}
 			if n.check(w) != nil {
 				continue

@@ -28,52 +28,19 @@ const (
 	maxBody = 2 << 20
 )
 
-// Config is what a Handler needs.
-type Config struct {
-	Users           Entities[api.User]
-	Groups          Entities[api.Group]
-	ServiceAccounts Entities[api.ServiceAccount]
-	Organizations   Entities[api.Organization]
-	Projects        Entities[api.Project]
-	Roles           Entities[api.Role]
-	ResourceGroups  Entities[api.ResourceGroup]
-	Bindings        Entities[api.Binding]
-	AgentList       Entities[api.Agent]
-	Services        Entities[api.Service]
-	Environments    Entities[api.Environment]
-	Linking         Linking
-	Fleet           Fleet
-	Views           Views
-	Jobs            Jobs
-	Ledger          Ledger
-
-	NotificationChannels Entities[api.NotificationChannel]
-	NotificationRules    Entities[api.NotificationRule]
-	Notifications        Notifications
-
-	Tokens    Tokens
-	Authn     Authn
-	Providers Providers
-	Policies  Policies
-	Agents    Agents
-	Hosting   Hosting // nil where the server hosts none
-	Demo      bool    // the applications are those of `slipway up`
-	Items     Items
-	Commands  Commands
-	Audits    Audits
-	Events    Events
-	Keeper    Keeper
+// Base is what every request needs, whatever it is about.
+type Base struct {
+	Authn    Authn
+	Policies Policies
+	Audits   Audits
+	Events   Events
+	Keeper   Keeper
 
 	Log *slog.Logger
 	// Now is time.Now where it is nil.
 	Now func() time.Time
 	// PublicURL is where people and agents reach the server, without a slash at the end.
 	PublicURL string
-	Version   string
-	// Image is that of the agent, in install manifests.
-	Image string
-	// AgentCA is PEM: what agents need to trust the server; "" where the system's certificates do.
-	AgentCA string
 	// TrustedProxies may say where a request comes from, in X-Forwarded-For.
 	TrustedProxies []netip.Prefix
 	// AllowedOrigins may call the API from a browser, with a token.
@@ -93,9 +60,9 @@ type Config struct {
 	TrustTraces bool
 }
 
-// Handler answers HTTP.
-type Handler struct {
-	cfg    Config
+// Core answers HTTP: it takes requests as far as the routes of nouns.
+type Core struct {
+	cfg    Base
 	log    *slog.Logger
 	now    func() time.Time
 	limits *limiter
@@ -107,9 +74,9 @@ type Handler struct {
 	sameOrigin *http.CrossOriginProtection
 }
 
-// New puts the interface together.
-func New(cfg Config) (*Handler, error) {
-	h := &Handler{cfg: cfg, log: cfg.Log, now: cfg.Now, mux: http.NewServeMux(), sameOrigin: http.NewCrossOriginProtection()}
+// Serve answers routes.
+func Serve(cfg Base, routes []Route) (*Core, error) {
+	h := &Core{cfg: cfg, log: cfg.Log, now: cfg.Now, mux: http.NewServeMux(), sameOrigin: http.NewCrossOriginProtection()}
 	if len(cfg.FingerprintKey) < sha256.Size {
 		return nil, fmt.Errorf("the key for fingerprints of requests has %d bytes: it needs %d", len(cfg.FingerprintKey), sha256.Size)
 	}
@@ -137,7 +104,7 @@ func New(cfg Config) (*Handler, error) {
 			return nil, fmt.Errorf("allow origin %q: %w: write https://HOST", origin, err)
 		}
 	}
-	h.routes = h.table()
+	h.routes = routes
 	h.describe()
 	h.mux.HandleFunc("GET /healthz", h.healthz)
 	h.mux.HandleFunc("GET /readyz", h.readyz)
@@ -149,13 +116,13 @@ func New(cfg Config) (*Handler, error) {
 }
 
 // ServeHTTP answers a request.
-func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.chain.ServeHTTP(w, r) }
+func (h *Core) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.chain.ServeHTTP(w, r) }
 
 // Routes is the table.
-func (h *Handler) Routes() []Route { return h.routes }
+func (h *Core) Routes() []Route { return h.routes }
 
 // describe registers the routes, which describes them too.
-func (h *Handler) describe() {
+func (h *Core) describe() {
 	config := description()
 	config.Transformers = []huma.Transformer{func(ctx huma.Context, _ string, v any) (any, error) {
 		if m, ok := v.(*huma.ErrorModel); ok {
@@ -197,7 +164,7 @@ func requestID(ctx context.Context) string {
 }
 
 // protect is what every request goes through, whatever it asks for.
-func (h *Handler) protect(next http.Handler) http.Handler {
+func (h *Core) protect(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := rand.Text()
 		start := h.now()
@@ -232,7 +199,7 @@ func (h *Handler) protect(next http.Handler) http.Handler {
 }
 
 // route finds who answers, and answers itself where nobody does.
-func (h *Handler) route(w http.ResponseWriter, r *http.Request) {
+func (h *Core) route(w http.ResponseWriter, r *http.Request) {
 	_, pattern := h.mux.Handler(r)
 	if pattern == "" {
 		if h.showed(w, r) {
@@ -261,8 +228,8 @@ func (v *verdict) Write(b []byte) (int, error) { return len(b), nil }
 func (v *verdict) WriteHeader(int)             {}
 
 // serve is the wrapper of a route: who asks, how often, with what, and once.
-func (h *Handler) serve(route *Route, w http.ResponseWriter, r *http.Request, next http.HandlerFunc) {
-	c := &call{Handler: h, route: route, id: requestID(r.Context()), client: h.client(r)}
+func (h *Core) serve(route *Route, w http.ResponseWriter, r *http.Request, next http.HandlerFunc) {
+	c := &call{Core: h, route: route, id: requestID(r.Context()), client: h.client(r)}
 	refuse := func(err error) { c.refuse(w, err) }
 	if err := h.limits.address(c.client.IP, route); err != nil {
 		refuse(err)
@@ -316,7 +283,7 @@ func (c *call) refuse(w http.ResponseWriter, err error) {
 }
 
 // identify finds out who asks and what the rules are.
-func (h *Handler) identify(c *call, r *http.Request) error {
+func (h *Core) identify(c *call, r *http.Request) error {
 	// An allowed origin is one of the pages of others all the same: what the browser keeps for ours is not theirs.
 	if r.Header.Get("Authorization") == "" && h.foreign(r) {
 		return api.Errorf(api.CodeUnauthenticated, "a page of another origin needs a token: send it as Authorization: Bearer slp_…")

@@ -15,6 +15,11 @@ import (
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
+// Deployments knows what operations were.
+type Deployments interface {
+	ListLedger(context.Context, rbac.Filter, api.LedgerFilter) (api.Page[api.LedgerEntry], error)
+}
+
 type historyInput struct {
 	ItemInput
 	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"How many at most"`
@@ -22,7 +27,7 @@ type historyInput struct {
 }
 
 // historyRoute tells what was deployed: entries of the ledger, and what only status.history knows of.
-func (h *Handler) historyRoute() Route {
+func (h *ApplicationRoutes) historyRoute() Route {
 	r := h.applicationRoute("/history", "application-history", "What was deployed, and what failed to be, the newest first")
 	type out struct{ Body api.DeploymentHistory }
 	r.mount = mount(handler[historyInput, out]{
@@ -40,7 +45,7 @@ func (h *Handler) historyRoute() Route {
 				return nil, err
 			}
 			w := history{
-				ledger: h.cfg.Ledger, visible: c.policy.Filter(c.who.Subject, api.PermApplicationView), app: app, from: from,
+				ledger: h.Deployments, visible: c.policy.Filter(c.who.Subject, api.PermApplicationView), app: app, from: from,
 				filter: api.LedgerFilter{
 					Agent: in.Agent, Namespace: in.Namespace, Name: in.Name,
 					Actions: []string{api.LedgerSync, api.LedgerRollback, api.LedgerRestore, api.LedgerPartial},
@@ -89,7 +94,7 @@ func (m historyMark) String() string {
 
 // history puts a page together.
 type history struct {
-	ledger  Ledger
+	ledger  Deployments
 	visible rbac.Filter
 	filter  api.LedgerFilter
 	app     *v1alpha1.Application

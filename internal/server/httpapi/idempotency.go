@@ -22,7 +22,7 @@ const (
 )
 
 // once answers a request with an idempotency key: the first time by doing it, later with what was answered then.
-func (h *Handler) once(w http.ResponseWriter, r *http.Request, c *call, key string, body []byte, next http.HandlerFunc) error {
+func (h *Core) once(w http.ResponseWriter, r *http.Request, c *call, key string, body []byte, next http.HandlerFunc) error {
 	if len(key) > maxKey {
 		return api.Errorf(api.CodeInvalid, "the Idempotency-Key is longer than %d bytes: send a shorter one, such as a UUID", maxKey)
 	}
@@ -92,7 +92,7 @@ func (h *held) pass(w http.ResponseWriter) error {
 // lasting is true for an answer that stays the same when it is asked again.
 func lasting(status int) bool { return status >= 200 && status < 300 }
 
-func (h *Handler) keep(route *Route, out *recorder) Kept {
+func (h *Core) keep(route *Route, out *recorder) Kept {
 	answer := Kept{Status: out.status, Header: map[string]string{}}
 	for _, key := range []string{"Content-Type", "Etag", "Location"} {
 		if value := out.Header().Get(key); value != "" {
@@ -120,7 +120,7 @@ func replay(w http.ResponseWriter, kept *Kept) error {
 
 // fingerprint tells requests apart. A body may hold a password: without the key, which is not in the database, nobody
 // who reads that can try passwords against it.
-func (h *Handler) fingerprint(parts ...string) string {
+func (h *Core) fingerprint(parts ...string) string {
 	return combined(hmac.New(sha256.New, h.cfg.FingerprintKey), parts)
 }
 

@@ -2,10 +2,19 @@ package httpapi
 
 import (
 	"context"
+	"net/http"
+	"strings"
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
+
+// Clusters is what is in the clusters: the server's copy of it, and the agents that are asked.
+type Clusters struct {
+	Items    Items
+	Commands Commands
+	Events   Events
+}
 
 // AgentInput names an agent. Its fields are parameters: the decoder sees only what is exported.
 type AgentInput struct {
@@ -33,18 +42,18 @@ func typeOf(kind string) string {
 }
 
 // findItem finds an item in the server's copy.
-func (h *Handler) findItem(ctx context.Context, kind, agent, namespace, name string) (target, error) {
+func (h *Clusters) findItem(ctx context.Context, kind, agent, namespace, name string) (target, error) {
 	id := api.ItemID(agent, namespace, name)
 	object := rbac.Object{Type: typeOf(kind), ID: id}
 	if kind == api.KindApplication {
-		app, err := h.cfg.Items.GetApplication(ctx, agent, namespace, name)
+		app, err := h.Items.GetApplication(ctx, agent, namespace, name)
 		if err != nil {
 			return target{}, missing(err, typeOf(kind), id)
 		}
 		object.Scope, object.Labels = app.Scope, app.Labels
 		return target{object: object, value: &app, there: app.ArgoProject}, nil
 	}
-	item, err := h.cfg.Items.GetItem(ctx, kind, agent, namespace, name)
+	item, err := h.Items.GetItem(ctx, kind, agent, namespace, name)
 	if err != nil {
 		return target{}, missing(err, typeOf(kind), id)
 	}
@@ -52,17 +61,10 @@ func (h *Handler) findItem(ctx context.Context, kind, agent, namespace, name str
 	return target{object: object, value: &item, there: item.ArgoProject}, nil
 }
 
-func missing(err error, kind, id string) error {
-	if api.CodeOf(err) == api.CodeNotFound {
-		return notFound(kind, id)
-	}
-	return err
-}
-
 // freshItem is an item that is to be made, as an object that rights are asked for: it belongs where its Argo project is
 // mapped to, else to its agent's scope.
-func (h *Handler) freshItem(ctx context.Context, kind, agent, namespace, name, argoProject string, labels map[string]string) (target, error) {
-	scope, err := h.cfg.Items.ItemScope(ctx, agent, argoProject)
+func (h *Clusters) freshItem(ctx context.Context, kind, agent, namespace, name, argoProject string, labels map[string]string) (target, error) {
+	scope, err := h.Items.ItemScope(ctx, agent, argoProject)
 	if err != nil {
 		return target{}, missing(err, "agent", agent)
 	}
@@ -85,11 +87,11 @@ func (in *ItemList) filter() (api.ItemFilter, error) {
 }
 
 // checkReferences refuses to delete what applications use.
-func (c *call) checkReferences(ctx context.Context, item *api.Item, force bool) error {
+func (h *Clusters) checkReferences(ctx context.Context, item *api.Item, force bool) error {
 	if force {
 		return nil
 	}
-	refs, err := c.cfg.Items.ItemReferences(ctx, *item)
+	refs, err := h.Items.ItemReferences(ctx, *item)
 	if err != nil || len(refs) == 0 {
 		return err
 	}
@@ -98,3 +100,75 @@ func (c *call) checkReferences(ctx context.Context, item *api.Item, force bool) 
 		Message: item.Kind + " " + item.Name + " is in use: change what refers to it, or force its deletion",
 	}
 }
+
+// above is an item as who decides over its agent has rights to it: at the agent's scope, whatever project or labels it has.
+func (h *Clusters) above(ctx context.Context, kind string, in ItemInput) (target, error) {
+	return h.freshItem(ctx, kind, in.Agent, in.Namespace, in.Name, "", nil)
+}
+
+func (h *Clusters) findApplication(ctx context.Context, in ItemInput) (target, error) {
+	return h.findItem(ctx, api.KindApplication, in.Agent, in.Namespace, in.Name)
+}
+
+// order is a command about the application of a path.
+func (in *ItemInput) order(kind string, body any) Order {
+	return Order{Agent: in.Agent, Kind: kind, TargetKind: api.KindApplication, Namespace: in.Namespace, Name: in.Name, Body: body}
+}
+
+// resourceOf is the resource of an item that was found.
+func resourceOf(t target) any {
+	switch v := t.value.(type) {
+	case *api.ApplicationDetail:
+		return v.Resource
+	case *api.Item:
+		return v.Resource
+	}
+	return nil
+}
+
+type objectDelete struct {
+	ItemInput
+	WaitInput
+	TryInput
+	Cascade     bool   `query:"cascade" doc:"Delete what it deployed as well"`
+	Propagation string `query:"propagation" enum:"foreground,background" doc:"How: foreground waits until all of it is gone"`
+	Version     string `query:"version" maxLength:"64" doc:"resourceVersion that is deleted; 409 where it has changed"`
+	Force       bool   `query:"force" doc:"Delete it although applications refer to it"`
+	Forget      bool   `query:"forget" doc:"Only forget the server's copy, of what the agent does not tell of any more"`
+	Reason      string `query:"reason" maxLength:"1000" doc:"Why"`
+}
+
+func (h *Clusters) itemReads(kind, many, name, called string) []Route {
+	view := api.Permission(string(typeOf(kind)) + "_view")
+	list := Route{
+		Method: http.MethodGet, Path: "/api/v1/" + many, Permission: view, Access: Listed,
+		ID: "list-" + many, Summary: "List " + strings.ReplaceAll(many, "-", " ") + " of all agents, from the server's copy", Tag: many,
+	}
+	list.mount = mount(handler[ItemList, pageOutput[api.Item]]{
+		do: func(ctx context.Context, c *call, in *ItemList) (*pageOutput[api.Item], error) {
+			filter, err := in.filter()
+			if err != nil {
+				return nil, err
+			}
+			page, err := h.Items.ListItems(ctx, kind, c.visible, filter)
+			return pageOf(page), err
+		},
+	})
+	get := Route{
+		Method: http.MethodGet, Path: "/api/v1/agents/{agent}/" + many + "/{namespace}/{name}", Permission: view,
+		ID: "get-" + name, Summary: "Get a " + called + " from the server's copy, without secrets", Tag: many,
+	}
+	type out struct{ Body api.Item }
+	get.mount = mount(handler[ItemInput, out]{
+		find: func(ctx context.Context, _ *call, in *ItemInput) (target, error) {
+			return h.findItem(ctx, kind, in.Agent, in.Namespace, in.Name)
+		},
+		do: func(_ context.Context, c *call, _ *ItemInput) (*out, error) {
+			item, _ := c.before.(*api.Item)
+			return &out{*item}, nil
+		},
+	})
+	return []Route{list, get}
+}
+
+const applicationPath = "/api/v1/agents/{agent}/applications/{namespace}/{name}"

@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
+	"github.com/slipway-gitops/slipway/internal/strict"
 	"github.com/slipway-gitops/slipway/internal/trace"
 )
 
@@ -25,6 +26,13 @@ type Jobs interface {
 	JobToken(ctx context.Context, id string) (string, error)
 	// StopBulk has a job begin nothing more; false where it is over, or was stopped already.
 	StopBulk(ctx context.Context, id, by string) (bool, error)
+}
+
+// JobRoutes do the same with many applications.
+type JobRoutes struct {
+	*Clusters
+	Jobs  Jobs
+	Fleet Fleet
 }
 
 // JobInput names a job. Its fields are parameters: the decoder sees only what is exported.
@@ -66,25 +74,25 @@ func jobObject(id string) target {
 }
 
 // ownsJob says whether a job is the caller's own. A limited token owns those that were asked for with it.
-func (c *call) ownsJob(ctx context.Context, j *api.Job) (bool, error) {
+func (h *JobRoutes) ownsJob(ctx context.Context, c *call, j *api.Job) (bool, error) {
 	if j.By != c.who.Principal || c.who.Subject.Ceiling == nil {
 		return j.By == c.who.Principal, nil
 	}
-	token, err := c.cfg.Jobs.JobToken(ctx, j.ID)
+	token, err := h.Jobs.JobToken(ctx, j.ID)
 	return token != "" && c.who.Token != nil && token == c.who.Token.ID, err
 }
 
 // findJob finds a job of the caller, or one of somebody else for who may.
-func (c *call) findJob(ctx context.Context, id string, want api.Permission) (api.Job, error) {
+func (h *JobRoutes) findJob(ctx context.Context, c *call, id string, want api.Permission) (api.Job, error) {
 	c.object = jobObject(id).ref()
-	j, err := c.cfg.Jobs.GetJob(ctx, id)
+	j, err := h.Jobs.GetJob(ctx, id)
 	if api.CodeOf(err) == api.CodeNotFound {
 		return j, notFound("job", id)
 	}
 	if err != nil {
 		return j, err
 	}
-	if mine, err := c.ownsJob(ctx, &j); err != nil || mine {
+	if mine, err := h.ownsJob(ctx, c, &j); err != nil || mine {
 		return j, err
 	}
 	if !c.policy.Can(c.who.Subject, api.PermJobView, jobObject(id).object).Allowed {
@@ -93,7 +101,8 @@ func (c *call) findJob(ctx context.Context, id string, want api.Permission) (api
 	return j, c.may(want, jobObject(id))
 }
 
-func (h *Handler) jobRoutes() []Route {
+// Routes are its rows of the table.
+func (h *JobRoutes) Routes() []Route {
 	route := func(method, path, audit, id, summary string) Route {
 		return Route{Method: method, Path: "/api/v1/jobs" + path, Access: SignedIn, Within: true, Audit: audit, ID: id, Summary: summary, Tag: "jobs"}
 	}
@@ -115,26 +124,26 @@ func (h *Handler) jobRoutes() []Route {
 				filter.Token = c.who.Token.ID
 			}
 		}
-		page, err := h.cfg.Jobs.ListJobs(ctx, filter)
+		page, err := h.Jobs.ListJobs(ctx, filter)
 		return pageOf(page), err
 	}})
 	get := route(http.MethodGet, "/{id}", "", "get-job", "Get a job and how far it is")
 	get.mount = mount(handler[JobInput, jobOutput]{do: func(ctx context.Context, c *call, in *JobInput) (*jobOutput, error) {
-		j, err := c.findJob(ctx, in.ID, api.PermJobView)
+		j, err := h.findJob(ctx, c, in.ID, api.PermJobView)
 		return &jobOutput{j}, err
 	}})
 	targets := route(http.MethodGet, "/{id}/targets", "", "list-job-targets", "List the applications of a job, and what came of each")
 	targets.mount = mount(handler[jobTargets, pageOutput[api.JobTarget]]{do: func(ctx context.Context, c *call, in *jobTargets) (*pageOutput[api.JobTarget], error) {
-		j, err := c.findJob(ctx, in.ID, api.PermJobView)
+		j, err := h.findJob(ctx, c, in.ID, api.PermJobView)
 		if err != nil {
 			return nil, err
 		}
 		options := api.ListOptions{Limit: in.Limit, Cursor: in.Cursor, Sort: in.Sort, Search: in.Search}
-		page, err := h.cfg.Jobs.ListJobTargets(ctx, in.ID, in.State, options)
+		page, err := h.Jobs.ListJobTargets(ctx, in.ID, in.State, options)
 		if err != nil {
 			return nil, err
 		}
-		page.Items, err = c.seenTargets(ctx, &j, page.Items)
+		page.Items, err = h.seenTargets(ctx, c, &j, page.Items)
 		return pageOf(page), err
 	}})
 	stop := route(http.MethodPost, "/{id}/stop", "job.stop", "stop-job", "Begin nothing more of a job; what has begun goes on. Those of others take job_edit")
@@ -143,15 +152,15 @@ func (h *Handler) jobRoutes() []Route {
 		TryInput
 	}
 	stop.mount = mount(handler[stopInput, jobOutput]{do: func(ctx context.Context, c *call, in *stopInput) (*jobOutput, error) {
-		j, err := c.findJob(ctx, in.ID, api.PermJobEdit)
+		j, err := h.findJob(ctx, c, in.ID, api.PermJobEdit)
 		if err != nil || in.DryRun {
 			c.quiet = err == nil
 			return &jobOutput{j}, err
 		}
-		if _, err = h.cfg.Jobs.StopBulk(ctx, in.ID, c.who.Principal.Type+":"+c.who.Principal.ID); err != nil {
+		if _, err = h.Jobs.StopBulk(ctx, in.ID, c.who.Principal.Type+":"+c.who.Principal.ID); err != nil {
 			return nil, err
 		}
-		j, err = h.cfg.Jobs.GetJob(ctx, in.ID)
+		j, err = h.Jobs.GetJob(ctx, in.ID)
 		return &jobOutput{j}, err
 	}})
 	return []Route{create, list, get, targets, stop}
@@ -159,13 +168,13 @@ func (h *Handler) jobRoutes() []Route {
 
 // seenTargets are those that the caller may see of the applications of a job of somebody else: to see the job is not to see
 // all that it is about.
-func (c *call) seenTargets(ctx context.Context, j *api.Job, targets []api.JobTarget) ([]api.JobTarget, error) {
-	mine, err := c.ownsJob(ctx, j)
+func (h *JobRoutes) seenTargets(ctx context.Context, c *call, j *api.Job, targets []api.JobTarget) ([]api.JobTarget, error) {
+	mine, err := h.ownsJob(ctx, c, j)
 	visible := c.policy.Filter(c.who.Subject, api.PermApplicationView)
 	if err != nil || mine || visible.Everything() {
 		return targets, err
 	}
-	ids, err := c.cfg.Fleet.FleetIDs(ctx, visible, api.FleetFilter{}, math.MaxInt32)
+	ids, err := h.Fleet.FleetIDs(ctx, visible, api.FleetFilter{}, math.MaxInt32)
 	if err != nil {
 		return nil, err
 	}
@@ -180,14 +189,14 @@ func (c *call) seenTargets(ctx context.Context, j *api.Job, targets []api.JobTar
 const shownTargets = 1000
 
 // createJob makes a job of what may be done now. Each application is asked for again when its turn comes.
-func (h *Handler) createJob(ctx context.Context, c *call, in *jobCreate) (*jobPlanOutput, error) {
+func (h *JobRoutes) createJob(ctx context.Context, c *call, in *jobCreate) (*jobPlanOutput, error) {
 	c.object, c.quiet = api.Ref{Type: api.TypeJob, Scope: api.ScopeAccount}, in.DryRun
 	request := in.Body
 	if request.Reason == "" {
 		request.Reason = c.reason
 	}
 	c.reason = request.Reason
-	if err := h.checkJob(&request); err != nil {
+	if err := checkJob(c, &request); err != nil {
 		return nil, err
 	}
 	applications, err := h.jobApplications(ctx, c, &request)
@@ -196,7 +205,7 @@ func (h *Handler) createJob(ctx context.Context, c *call, in *jobCreate) (*jobPl
 	}
 	request.Targets = nil
 	j := api.Job{
-		By: c.who.Principal, Request: request, State: api.JobRunning, CreatedAt: h.now().UTC(), Traceparent: trace.Parent(ctx),
+		By: c.who.Principal, Request: request, State: api.JobRunning, CreatedAt: c.now().UTC(), Traceparent: trace.Parent(ctx),
 		Counts: api.JobCounts{Total: int64(len(applications)), Waiting: int64(len(applications))},
 	}
 	if in.DryRun {
@@ -212,7 +221,7 @@ func (h *Handler) createJob(ctx context.Context, c *call, in *jobCreate) (*jobPl
 	}
 	j.ID = strings.ToLower(rand.Text())
 	c.object.ID, c.after = j.ID, j
-	if err := h.cfg.Jobs.AddJob(ctx, j, token, applications); err != nil {
+	if err := h.Jobs.AddJob(ctx, j, token, applications); err != nil {
 		return nil, err
 	}
 	c.changed(ctx, c.object, nil, api.EventChanged, &j)
@@ -221,7 +230,7 @@ func (h *Handler) createJob(ctx context.Context, c *call, in *jobCreate) (*jobPl
 
 // planTargets lists the applications of a dry run. Those of a filter are such as it may be done with; each that was named is
 // asked for, as it will be when its turn comes. Those that are not listed count as waiting.
-func (h *Handler) planTargets(ctx context.Context, c *call, asked *api.JobRequest, plan *api.JobPlan, applications []string) error {
+func (h *JobRoutes) planTargets(ctx context.Context, c *call, asked *api.JobRequest, plan *api.JobPlan, applications []string) error {
 	object := c.object
 	defer func() { c.object = object }()
 	for i, id := range applications[:min(len(applications), shownTargets)] {
@@ -244,7 +253,7 @@ func (h *Handler) planTargets(ctx context.Context, c *call, asked *api.JobReques
 }
 
 // mayTarget is the error of an application that is not there, or that the caller may not do this with.
-func (h *Handler) mayTarget(ctx context.Context, c *call, id string, want api.Permission) error {
+func (h *JobRoutes) mayTarget(ctx context.Context, c *call, id string, want api.Permission) error {
 	agent, namespace, name, err := api.ParseItemID(id)
 	if err != nil {
 		return err
@@ -264,7 +273,7 @@ func jobPermission(action string) api.Permission {
 	return api.PermApplicationView
 }
 
-func (h *Handler) checkJob(r *api.JobRequest) error {
+func checkJob(c *call, r *api.JobRequest) error {
 	invalid := func(field, message string) error {
 		return &api.Error{Code: api.CodeInvalid, Message: message, Field: "body." + field}
 	}
@@ -287,13 +296,13 @@ func (h *Handler) checkJob(r *api.JobRequest) error {
 		r.Timeout = api.DefaultJobTimeout
 	}
 	if r.Filter != nil {
-		return checkFleet(r.Filter, h.now())
+		return checkFleet(r.Filter, c.now())
 	}
 	return nil
 }
 
 // jobApplications are the ids of what a job is about: of a filter what may be done now, of targets what was named.
-func (h *Handler) jobApplications(ctx context.Context, c *call, r *api.JobRequest) ([]string, error) {
+func (h *JobRoutes) jobApplications(ctx context.Context, c *call, r *api.JobRequest) ([]string, error) {
 	permission := jobPermission(r.Action)
 	may := c.policy.Filter(c.who.Subject, permission)
 	if may.Nothing() {
@@ -306,7 +315,7 @@ func (h *Handler) jobApplications(ctx context.Context, c *call, r *api.JobReques
 	if err != nil {
 		return nil, err
 	}
-	ids, err := h.cfg.Fleet.FleetIDs(ctx, may, *r.Filter, api.MaxJobTargets+len(except))
+	ids, err := h.Fleet.FleetIDs(ctx, may, *r.Filter, api.MaxJobTargets+len(except))
 	if err != nil {
 		return nil, err
 	}
@@ -338,4 +347,17 @@ func targetIDs(targets []api.Target) ([]string, error) {
 		seen[id] = true
 	}
 	return ids, nil
+}
+
+// ownJob is true for an event about a job that the reader has asked for.
+func (h *JobRoutes) ownJob(ctx context.Context, c *call, e api.Event) bool {
+	var j api.Job
+	if strict.Decode(e.Data, &j, strict.Foreign) != nil || j.By.ID == "" { // it was too large
+		var err error
+		if j, err = h.Jobs.GetJob(ctx, e.Object.ID); err != nil {
+			return false
+		}
+	}
+	mine, err := h.ownsJob(ctx, c, &j)
+	return err == nil && mine
 }

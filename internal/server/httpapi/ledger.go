@@ -23,6 +23,12 @@ type Ledger interface {
 	LedgerObjectChanges(context.Context, rbac.Filter, api.LedgerFilter) (api.Page[api.LedgerObjectChange], error)
 }
 
+// LedgerRoutes tell of operations, and what ran at a time.
+type LedgerRoutes struct {
+	Ledger Ledger
+	Items  Items
+}
+
 // Bounds of one answer.
 const (
 	maxManifestBytes = 8 << 20
@@ -135,7 +141,8 @@ type ledgerObjectInput struct {
 	Group           string `query:"group" maxLength:"253" doc:"API group of the object" example:"apps"`
 }
 
-func (h *Handler) ledgerRoutes() []Route {
+// Routes are its rows of the table.
+func (h *LedgerRoutes) Routes() []Route {
 	route := func(path, id, summary string, access Access) Route {
 		return Route{
 			Method: http.MethodGet, Path: "/api/v1/ledger" + path, Permission: api.PermApplicationView, Access: access, ID: id, Summary: summary, Tag: "ledger",
@@ -148,7 +155,7 @@ func (h *Handler) ledgerRoutes() []Route {
 			if err != nil {
 				return nil, err
 			}
-			page, err := h.cfg.Ledger.ListLedger(ctx, c.visible, filter)
+			page, err := h.Ledger.ListLedger(ctx, c.visible, filter)
 			return pageOf(page), err
 		},
 	})
@@ -183,8 +190,8 @@ func (h *Handler) ledgerRoutes() []Route {
 			if err != nil {
 				return nil, err
 			}
-			filter.To, filter.Limit = h.moment(in.At), min(filter.Limit, maxStates)
-			page, err := h.cfg.Ledger.LedgerAt(ctx, c.visible, filter)
+			filter.To, filter.Limit = moment(c, in.At), min(filter.Limit, maxStates)
+			page, err := h.Ledger.LedgerAt(ctx, c.visible, filter)
 			return pageOf(page), err
 		},
 	})
@@ -204,7 +211,7 @@ func (h *Handler) ledgerRoutes() []Route {
 				return nil, err
 			}
 			filter.Kind, filter.Object, filter.ObjectNS, filter.ObjectGroup = in.Kind, in.ObjectName, in.ObjectNamespace, in.Group
-			page, err := h.cfg.Ledger.LedgerObjectChanges(ctx, c.visible, filter)
+			page, err := h.Ledger.LedgerObjectChanges(ctx, c.visible, filter)
 			return pageOf(page), err
 		},
 	})
@@ -212,17 +219,17 @@ func (h *Handler) ledgerRoutes() []Route {
 }
 
 // moment is a time that was asked for, or now.
-func (h *Handler) moment(t time.Time) time.Time {
+func moment(c *call, t time.Time) time.Time {
 	if t.IsZero() {
-		return h.now()
+		return c.now()
 	}
 	return t
 }
 
 // findEntry finds an entry; rights are those of its application where it was then.
-func (h *Handler) findEntry(ctx context.Context, id string) (target, error) {
+func (h *LedgerRoutes) findEntry(ctx context.Context, id string) (target, error) {
 	unseen := api.Errorf(api.CodeNotFound, "there is no entry %q in the ledger, or you may not see it: list what there is", id)
-	d, err := h.cfg.Ledger.GetLedger(ctx, id)
+	d, err := h.Ledger.GetLedger(ctx, id)
 	if api.CodeOf(err) == api.CodeNotFound {
 		return target{}, unseen
 	}
@@ -231,7 +238,7 @@ func (h *Handler) findEntry(ctx context.Context, id string) (target, error) {
 	}
 	app := api.ItemID(d.Agent, d.Namespace, d.Name)
 	object := rbac.Object{Type: api.TypeApplication, ID: app, Scope: d.Scope, Asserted: true}
-	if now, err := h.cfg.Items.GetApplication(ctx, d.Agent, d.Namespace, d.Name); err == nil {
+	if now, err := h.Items.GetApplication(ctx, d.Agent, d.Namespace, d.Name); err == nil {
 		object.Labels, object.Asserted = now.Labels, false
 	} else if api.CodeOf(err) != api.CodeNotFound {
 		return target{}, err
@@ -239,7 +246,7 @@ func (h *Handler) findEntry(ctx context.Context, id string) (target, error) {
 	return target{object: object, value: &d, unseen: unseen}, nil
 }
 
-func (h *Handler) ledgerManifests(ctx context.Context, d *api.LedgerDetail, in *ledgerManifestsInput) (api.LedgerManifests, error) {
+func (h *LedgerRoutes) ledgerManifests(ctx context.Context, d *api.LedgerDetail, in *ledgerManifestsInput) (api.LedgerManifests, error) {
 	out := api.LedgerManifests{Manifests: []api.LedgerManifest{}}
 	var hashes []string
 	for _, o := range d.Objects {
@@ -249,7 +256,7 @@ func (h *Handler) ledgerManifests(ctx context.Context, d *api.LedgerDetail, in *
 		hashes = append(hashes, o.Hash)
 		out.Manifests = append(out.Manifests, api.LedgerManifest{LedgerKey: o.LedgerKey, Hash: o.Hash})
 	}
-	found, err := h.cfg.Ledger.LedgerContents(ctx, d.ID, hashes, maxManifestBytes)
+	found, err := h.Ledger.LedgerContents(ctx, d.ID, hashes, maxManifestBytes)
 	for i := range out.Manifests {
 		m := &out.Manifests[i]
 		m.Manifest = found[m.Hash]

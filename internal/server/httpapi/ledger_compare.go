@@ -25,7 +25,7 @@ type ledgerCompareInput struct {
 
 // ledgerCompare compares what two operations rendered. Both must be seen: of the first that is checked as for any route, of
 // the other here.
-func (h *Handler) ledgerCompare() Route {
+func (h *LedgerRoutes) ledgerCompare() Route {
 	r := Route{
 		Method: http.MethodGet, Path: "/api/v1/ledger/{id}/diff/{other}", Permission: api.PermApplicationView, Access: Addressed,
 		ID: "compare-ledger", Summary: "What differs between what two operations rendered, secrets as hashes", Tag: "ledger",
@@ -84,7 +84,7 @@ func renderedPairs(from, to *api.LedgerDetail) (list []renderedPair, same int) {
 	return list, same
 }
 
-func (h *Handler) compareEntries(ctx context.Context, from, to *api.LedgerDetail) (api.LedgerComparison, error) {
+func (h *LedgerRoutes) compareEntries(ctx context.Context, from, to *api.LedgerDetail) (api.LedgerComparison, error) {
 	out := api.LedgerComparison{From: from.LedgerEntry, To: to.LedgerEntry, Items: []api.LedgerComparedObject{}, Warnings: []string{}}
 	for _, e := range []*api.LedgerDetail{from, to} {
 		if e.Engine != "" {
@@ -107,11 +107,11 @@ func (h *Handler) compareEntries(ctx context.Context, from, to *api.LedgerDetail
 			after = append(after, p.to.Hash)
 		}
 	}
-	old, err := h.cfg.Ledger.LedgerContents(ctx, from.ID, before, maxManifestBytes)
+	old, err := h.Ledger.LedgerContents(ctx, from.ID, before, maxManifestBytes)
 	if err != nil {
 		return out, err
 	}
-	fresh, err := h.cfg.Ledger.LedgerContents(ctx, to.ID, after, maxManifestBytes)
+	fresh, err := h.Ledger.LedgerContents(ctx, to.ID, after, maxManifestBytes)
 	if err != nil {
 		return out, err
 	}

@@ -11,20 +11,20 @@ import (
 )
 
 // states gives a page of what ran at a time.
-func (h *Handler) states(ctx context.Context, c *call, filter api.LedgerFilter, at time.Time) (api.Page[api.LedgerState], error) {
+func (h *LedgerRoutes) states(ctx context.Context, c *call, filter api.LedgerFilter, at time.Time) (api.Page[api.LedgerState], error) {
 	filter.To = at
-	return h.cfg.Ledger.LedgerAt(ctx, c.visible, filter)
+	return h.Ledger.LedgerAt(ctx, c.visible, filter)
 }
 
 // ledgerDiff compares what ran at two times, as many applications as fit into a page.
-func (h *Handler) ledgerDiff(ctx context.Context, c *call, in *ledgerDiffInput) (api.LedgerDiff, error) {
+func (h *LedgerRoutes) ledgerDiff(ctx context.Context, c *call, in *ledgerDiffInput) (api.LedgerDiff, error) {
 	out := api.LedgerDiff{Differences: []api.LedgerDifference{}}
 	filter, err := in.filter()
 	if err != nil {
 		return out, err
 	}
 	filter.Limit, filter.Cursor = in.Limit, in.Cursor
-	to := h.moment(in.To)
+	to := moment(c, in.To)
 	from := in.From
 	if from.IsZero() {
 		from = to.Add(-24 * time.Hour)
@@ -79,8 +79,8 @@ func (h *Handler) ledgerDiff(ctx context.Context, c *call, in *ledgerDiffInput) 
 }
 
 // diffUntil is a page that ends behind an application.
-func (h *Handler) diffUntil(out api.LedgerDiff, application string) api.LedgerDiff {
-	out.NextCursor = h.cfg.Ledger.LedgerAfter(application)
+func (h *LedgerRoutes) diffUntil(out api.LedgerDiff, application string) api.LedgerDiff {
+	out.NextCursor = h.Ledger.LedgerAfter(application)
 	return out
 }
 
@@ -161,7 +161,7 @@ func compareStates(p statePair) []api.LedgerDifference {
 
 // bringManifests fills in the manifests of differences, and reports whether there was room for all of them. Those before are
 // those of the agent that told of them: another one may have come in its place since.
-func (h *Handler) bringManifests(ctx context.Context, p statePair, list []api.LedgerDifference, left *int) (whole bool, err error) {
+func (h *LedgerRoutes) bringManifests(ctx context.Context, p statePair, list []api.LedgerDifference, left *int) (whole bool, err error) {
 	whole = true
 	for _, side := range []struct {
 		state *api.LedgerState
@@ -180,7 +180,7 @@ func (h *Handler) bringManifests(ctx context.Context, p statePair, list []api.Le
 		if side.state == nil || len(hashes) == 0 {
 			continue
 		}
-		found, err := h.cfg.Ledger.LedgerContents(ctx, side.state.Entry.ID, hashes, max(*left, 0))
+		found, err := h.Ledger.LedgerContents(ctx, side.state.Entry.ID, hashes, max(*left, 0))
 		if err != nil {
 			return false, err
 		}

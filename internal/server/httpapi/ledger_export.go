@@ -21,7 +21,7 @@ type ledgerExportInput struct {
 	Format string `query:"format" enum:"jsonl,tar" default:"jsonl" doc:"jsonl: an entry on each line. tar: entries/ID.json, and manifests/AGENT/HASH.json for each manifest, once; the SHA-256 of such a file is its name"`
 }
 
-func (h *Handler) ledgerExport() Route {
+func (h *LedgerRoutes) ledgerExport() Route {
 	r := Route{
 		Method: http.MethodGet, Path: "/api/v1/ledger/export", Permission: api.PermApplicationView, Access: Listed, Streams: true,
 		ID: "export-ledger", Summary: "All operations that pass the filters, the oldest first, as JSON lines or with their manifests as tar", Tag: "ledger",
@@ -30,13 +30,13 @@ func (h *Handler) ledgerExport() Route {
 	return r
 }
 
-func (h *Handler) exportLedger(ctx context.Context, c *call, in *ledgerExportInput) (*streamOutput, error) {
+func (h *LedgerRoutes) exportLedger(ctx context.Context, c *call, in *ledgerExportInput) (*streamOutput, error) {
 	filter, err := in.filter()
 	if err != nil {
 		return nil, err
 	}
 	filter.Limit, filter.Sort = api.DefaultLimit, "finishedAt"
-	page, err := h.cfg.Ledger.ListLedger(ctx, c.visible, filter)
+	page, err := h.Ledger.ListLedger(ctx, c.visible, filter)
 	if err != nil {
 		return nil, err
 	}
@@ -46,13 +46,13 @@ func (h *Handler) exportLedger(ctx context.Context, c *call, in *ledgerExportInp
 		w.Header().Set("Content-Type", "application/jsonl")
 		if in.Format == "tar" {
 			w.Header().Set("Content-Type", "application/x-tar")
-			out = &tarFile{w: tar.NewWriter(w), seen: map[string]bool{}, contents: h.cfg.Ledger.LedgerContents}
+			out = &tarFile{w: tar.NewWriter(w), seen: map[string]bool{}, contents: h.Ledger.LedgerContents}
 		}
 		control := http.NewResponseController(w)
 		for {
 			for i := range page.Items {
 				_ = control.SetWriteDeadline(time.Now().Add(writeTime)) // an error shows at the write
-				d, err := h.cfg.Ledger.GetLedger(hc.Context(), page.Items[i].ID)
+				d, err := h.Ledger.GetLedger(hc.Context(), page.Items[i].ID)
 				if api.CodeOf(err) == api.CodeNotFound && err != nil {
 					continue // its time was over meanwhile
 				}
@@ -60,37 +60,25 @@ func (h *Handler) exportLedger(ctx context.Context, c *call, in *ledgerExportInp
 					err = out.entry(hc.Context(), &d)
 				}
 				if err != nil {
-					h.cutExport(hc.Context(), c, err)
+					c.cutExport(hc.Context(), err)
 				}
 			}
 			if page.NextCursor == "" {
 				if err := out.close(); err != nil {
-					h.cutExport(hc.Context(), c, err)
+					c.cutExport(hc.Context(), err)
 				}
 				return
 			}
 			filter.Cursor, filter.Page = page.NextCursor, 0
 			err := c.unchanged(hc.Context())
 			if err == nil {
-				page, err = h.cfg.Ledger.ListLedger(hc.Context(), c.visible, filter)
+				page, err = h.Ledger.ListLedger(hc.Context(), c.visible, filter)
 			}
 			if err != nil {
-				h.cutExport(hc.Context(), c, err)
+				c.cutExport(hc.Context(), err)
 			}
 		}
 	}}, nil
-}
-
-// cutExport ends an export in the middle: half of one must not look like a whole one.
-func (h *Handler) cutExport(ctx context.Context, c *call, err error) {
-	switch {
-	case ctx.Err() != nil: // the reader has gone
-	case api.CodeOf(err) == api.CodeForbidden || api.CodeOf(err) == api.CodeUnauthenticated:
-		h.log.Info("export ended in the middle", "route", c.route.ID, "request_id", c.id, "why", err)
-	default:
-		h.log.Error("export", "route", c.route.ID, "request_id", c.id, "err", err)
-	}
-	panic(http.ErrAbortHandler) //nolint:forbidigo // the only way to cut an answer short, so that the client sees it
 }
 
 // ledgerWriter is a form of an export.

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"net/http"
+	"slices"
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
@@ -23,22 +24,34 @@ type Notifications interface {
 	Resend(ctx context.Context, id string) (api.NotificationDelivery, error)
 }
 
-func (h *Handler) notificationChannels() *noun[api.NotificationChannel, *api.NotificationChannel] {
+// NotificationRoutes say who is told of what, and what became of messages.
+type NotificationRoutes struct {
+	NotificationChannels Entities[api.NotificationChannel]
+	NotificationRules    Entities[api.NotificationRule]
+	Notifications        Notifications
+}
+
+// Routes are its rows of the table.
+func (h *NotificationRoutes) Routes() []Route {
+	return slices.Concat(h.notificationChannels().routes(), h.notificationRules().routes(), h.notificationRoutes())
+}
+
+func (h *NotificationRoutes) notificationChannels() *noun[api.NotificationChannel, *api.NotificationChannel] {
 	return &noun[api.NotificationChannel, *api.NotificationChannel]{
-		store: h.cfg.NotificationChannels, kind: api.TypeNotificationChannel, many: "notification-channels", called: "notification channel",
+		store: h.NotificationChannels, kind: api.TypeNotificationChannel, many: "notification-channels", called: "notification channel",
 		example: `{"name":"hooks","scope":"org.acme","kind":"webhook","secret":"hooks","url":"https://hooks.example.org/slipway"}`,
 		check: func(_ context.Context, _ *call, _, after *api.NotificationChannel) error {
 			if after == nil {
 				return nil
 			}
-			return h.cfg.Notifications.CheckChannel(after)
+			return h.Notifications.CheckChannel(after)
 		},
 	}
 }
 
-func (h *Handler) notificationRules() *noun[api.NotificationRule, *api.NotificationRule] {
+func (h *NotificationRoutes) notificationRules() *noun[api.NotificationRule, *api.NotificationRule] {
 	return &noun[api.NotificationRule, *api.NotificationRule]{
-		store: h.cfg.NotificationRules, kind: api.TypeNotificationRule, many: "notification-rules", called: "notification rule",
+		store: h.NotificationRules, kind: api.TypeNotificationRule, many: "notification-rules", called: "notification rule",
 		example: `{"name":"failures","scope":"org.acme","events":["sync.failed","degraded"],"channel":"org.acme.ops","repeat":"1h"}`,
 		check:   h.checkRule,
 	}
@@ -57,11 +70,11 @@ var seen = map[string]struct {
 }
 
 // checkRule takes the right to see the channel, and all that the rule tells of: whoever reads the channel learns of it.
-func (h *Handler) checkRule(ctx context.Context, c *call, _, after *api.NotificationRule) error {
+func (h *NotificationRoutes) checkRule(ctx context.Context, c *call, _, after *api.NotificationRule) error {
 	if after == nil {
 		return nil
 	}
-	if err := h.cfg.Notifications.CheckRule(after); err != nil {
+	if err := h.Notifications.CheckRule(after); err != nil {
 		return err
 	}
 	channel, err := h.notificationChannels().find(ctx, after.Channel)
@@ -101,9 +114,9 @@ type (
 )
 
 // findDelivery finds the message of a rule, which rights go by.
-func (h *Handler) findDelivery(ctx context.Context, id string) (target, error) {
+func (h *NotificationRoutes) findDelivery(ctx context.Context, id string) (target, error) {
 	unseen := notFound("delivery", id)
-	d, err := h.cfg.Notifications.GetNotification(ctx, id)
+	d, err := h.Notifications.GetNotification(ctx, id)
 	if api.CodeOf(err) == api.CodeNotFound {
 		return target{}, unseen
 	}
@@ -116,23 +129,23 @@ func (h *Handler) findDelivery(ctx context.Context, id string) (target, error) {
 }
 
 // notificationRoutes try channels and rules, and say what became of messages.
-func (h *Handler) notificationRoutes() []Route {
+func (h *NotificationRoutes) notificationRoutes() []Route {
 	try := Route{
 		Method: http.MethodPost, Path: "/api/v1/notification-channels/{id}/test", Permission: api.PermNotificationChannelEdit,
 		Audit: "notification-channel.test", ID: "test-notification-channel", Tag: "notification-channels", Summary: "Send a message to see whether a channel works",
 	}
-	try.mount = mount(handler[linkAgentInput, tryOutput]{
-		find: func(ctx context.Context, _ *call, in *linkAgentInput) (target, error) {
+	try.mount = mount(handler[IDTryInput, tryOutput]{
+		find: func(ctx context.Context, _ *call, in *IDTryInput) (target, error) {
 			return h.notificationChannels().find(ctx, in.ID)
 		},
-		do: func(ctx context.Context, c *call, in *linkAgentInput) (*tryOutput, error) {
+		do: func(ctx context.Context, c *call, in *IDTryInput) (*tryOutput, error) {
 			channel, _ := c.before.(*api.NotificationChannel)
 			c.before = nil
 			if in.DryRun {
 				c.quiet = true
 				return &tryOutput{api.NotificationResult{Message: "nothing was sent: it was a dry run"}}, nil
 			}
-			return &tryOutput{h.cfg.Notifications.Try(ctx, channel)}, nil
+			return &tryOutput{h.Notifications.Try(ctx, channel)}, nil
 		},
 	})
 	preview := Route{
@@ -145,7 +158,7 @@ func (h *Handler) notificationRoutes() []Route {
 			return h.notificationRules().fresh(&in.Body)
 		},
 		do: func(_ context.Context, _ *call, in *previewInput) (*previewOutput, error) {
-			text, err := h.cfg.Notifications.Preview(&in.Body)
+			text, err := h.Notifications.Preview(&in.Body)
 			return &previewOutput{text}, err
 		},
 	})
@@ -159,7 +172,7 @@ func (h *Handler) notificationRoutes() []Route {
 			if err != nil {
 				return nil, err
 			}
-			page, err := h.cfg.Notifications.ListNotifications(ctx, c.visible, api.DeliveryFilter{
+			page, err := h.Notifications.ListNotifications(ctx, c.visible, api.DeliveryFilter{
 				ListOptions: options, Rule: in.Rule, Channel: in.Channel, State: in.State, Event: in.Event, Object: in.Object,
 			})
 			return pageOf(page), err
@@ -180,18 +193,18 @@ func (h *Handler) notificationRoutes() []Route {
 		Method: http.MethodPost, Path: "/api/v1/notification-deliveries/{id}/resend", Permission: api.PermNotificationRuleEdit,
 		Audit: "notification-delivery.resend", ID: "resend-notification-delivery", Tag: "notification-deliveries", Summary: "Send a message again, with all attempts",
 	}
-	resend.mount = mount(handler[linkAgentInput, deliveryOutput]{
-		find: func(ctx context.Context, _ *call, in *linkAgentInput) (target, error) {
+	resend.mount = mount(handler[IDTryInput, deliveryOutput]{
+		find: func(ctx context.Context, _ *call, in *IDTryInput) (target, error) {
 			return h.findDelivery(ctx, in.ID)
 		},
-		do: func(ctx context.Context, c *call, in *linkAgentInput) (*deliveryOutput, error) {
+		do: func(ctx context.Context, c *call, in *IDTryInput) (*deliveryOutput, error) {
 			d, _ := c.before.(*api.NotificationDelivery)
 			c.before = nil
 			if in.DryRun {
 				c.quiet = true
 				return &deliveryOutput{*d}, nil
 			}
-			again, err := h.cfg.Notifications.Resend(ctx, in.ID)
+			again, err := h.Notifications.Resend(ctx, in.ID)
 			return &deliveryOutput{again}, err
 		},
 	})

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/slipway-gitops/slipway/api"
@@ -15,23 +16,35 @@ import (
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
+// ObjectRoutes write resources of Argo CD's as a whole, and look at what they would be.
+type ObjectRoutes struct {
+	*Clusters
+	AgentList Entities[api.Agent]
+}
+
+// Routes are its rows of the table.
+func (h *ObjectRoutes) Routes() []Route {
+	sets, projects := h.applicationSetObjects(), h.argoProjectObjects()
+	return slices.Concat(h.applicationObjects().writes(), h.sourceRoutes(), sets.reads(), sets.writes(), projects.reads(), projects.writes())
+}
+
 // manifestNoun is a resource of Argo CD's that is written as a whole.
 type manifestNoun struct {
-	h *Handler
+	h *ObjectRoutes
 	// kind is that of items, resource that of Kubernetes, many the last part of the path.
 	kind, resource, many, called string
 	example                      string
 }
 
-func (h *Handler) applicationObjects() *manifestNoun {
+func (h *ObjectRoutes) applicationObjects() *manifestNoun {
 	return &manifestNoun{h, api.KindApplication, "Application", "applications", "application", `{"resource":{"apiVersion":"argoproj.io/v1alpha1","kind":"Application","metadata":{"name":"shop","namespace":"argocd"},"spec":{"project":"default","source":{"repoURL":"https://git.example.org/shop.git","path":"deploy","targetRevision":"main"},"destination":{"server":"https://kubernetes.default.svc","namespace":"shop"}}}}`}
 }
 
-func (h *Handler) applicationSetObjects() *manifestNoun {
+func (h *ObjectRoutes) applicationSetObjects() *manifestNoun {
 	return &manifestNoun{h, api.KindApplicationSet, "ApplicationSet", "applicationsets", "application set", `{"resource":{"apiVersion":"argoproj.io/v1alpha1","kind":"ApplicationSet","metadata":{"name":"shops","namespace":"argocd"},"spec":{"generators":[{"list":{"elements":[{"shop":"north"}]}}],"template":{"metadata":{"name":"shop-{{shop}}"},"spec":{"project":"default","source":{"repoURL":"https://git.example.org/shop.git","path":"deploy"},"destination":{"name":"in-cluster","namespace":"shop"}}}}}}`}
 }
 
-func (h *Handler) argoProjectObjects() *manifestNoun {
+func (h *ObjectRoutes) argoProjectObjects() *manifestNoun {
 	return &manifestNoun{h, api.KindArgoProject, "AppProject", "argo-projects", "Argo project", `{"resource":{"apiVersion":"argoproj.io/v1alpha1","kind":"AppProject","metadata":{"name":"shop","namespace":"argocd"},"spec":{"sourceRepos":["https://git.example.org/*"],"destinations":[{"server":"*","namespace":"shop-*"}]}}}`}
 }
 
@@ -172,18 +185,6 @@ type objectUpdate struct {
 	Body api.ObjectWrite
 }
 
-type objectDelete struct {
-	ItemInput
-	WaitInput
-	TryInput
-	Cascade     bool   `query:"cascade" doc:"Delete what it deployed as well"`
-	Propagation string `query:"propagation" enum:"foreground,background" doc:"How: foreground waits until all of it is gone"`
-	Version     string `query:"version" maxLength:"64" doc:"resourceVersion that is deleted; 409 where it has changed"`
-	Force       bool   `query:"force" doc:"Delete it although applications refer to it"`
-	Forget      bool   `query:"forget" doc:"Only forget the server's copy, of what the agent does not tell of any more"`
-	Reason      string `query:"reason" maxLength:"1000" doc:"Why"`
-}
-
 func (n *manifestNoun) permission(verb string) api.Permission {
 	return api.Permission(n.kind + "_" + verb)
 }
@@ -315,24 +316,13 @@ func sameVersion(copied any, version string) json.RawMessage {
 	return normal
 }
 
-// resourceOf is the resource of an item that was found.
-func resourceOf(t target) any {
-	switch v := t.value.(type) {
-	case *api.ApplicationDetail:
-		return v.Resource
-	case *api.Item:
-		return v.Resource
-	}
-	return nil
-}
-
 func (n *manifestNoun) apply(ctx context.Context, c *call, wait WaitInput, in ItemInput, apply agentapi.ObjectApply, judged agentapi.JudgedProject, reason string) (*commandOutput, error) {
 	if n.kind == api.KindArgoProject {
-		if err := n.h.withinParent(ctx, c, in, &apply); err != nil {
+		if err := n.withinParent(ctx, c, in, &apply); err != nil {
 			return nil, err
 		}
 	}
-	out, err := c.command(ctx, wait, Order{
+	out, err := n.h.command(ctx, c, wait, Order{
 		Agent: in.Agent, Kind: string(agentapi.KindObjectApply), TargetKind: n.kind, Namespace: in.Namespace, Name: in.Name, Body: apply, Reason: reason, Judged: &judged,
 	})
 	c.after = apply.Object
@@ -346,18 +336,18 @@ func (n *manifestNoun) remove(ctx context.Context, c *call, in *objectDelete) (*
 	item, _ := c.before.(*api.Item)
 	c.before = resourceOf(target{value: c.before})
 	if n.kind == api.KindArgoProject {
-		if err := n.h.mayAbove(ctx, c, in.ItemInput); err != nil {
+		if err := n.mayAbove(ctx, c, in.ItemInput); err != nil {
 			return nil, err
 		}
 	}
 	if in.Forget {
-		if err := n.h.cfg.Items.DropItem(ctx, n.kind, in.Agent, in.Namespace, in.Name); err != nil {
+		if err := n.h.Items.DropItem(ctx, n.kind, in.Agent, in.Namespace, in.Name); err != nil {
 			return nil, err
 		}
-		return &commandOutput{http.StatusOK, api.Command{Agent: in.Agent, Kind: "item.forget", Object: c.object, By: c.who.Principal, Status: api.CommandDone, Message: "the server's copy is forgotten", CreatedAt: n.h.now(), Deadline: n.h.now()}}, nil
+		return &commandOutput{http.StatusOK, api.Command{Agent: in.Agent, Kind: "item.forget", Object: c.object, By: c.who.Principal, Status: api.CommandDone, Message: "the server's copy is forgotten", CreatedAt: c.now(), Deadline: c.now()}}, nil
 	}
 	if item != nil {
-		if err := c.checkReferences(ctx, item, in.Force); err != nil {
+		if err := n.h.checkReferences(ctx, item, in.Force); err != nil {
 			return nil, err
 		}
 	}
@@ -365,7 +355,7 @@ func (n *manifestNoun) remove(ctx context.Context, c *call, in *objectDelete) (*
 	if n.kind == api.KindApplication {
 		kind, body = string(agentapi.KindAppDelete), api.DeleteApplicationRequest{Cascade: in.Cascade, Propagation: in.Propagation, Version: in.Version, DryRun: in.DryRun, Reason: in.Reason}
 	}
-	out, err := c.command(ctx, in.WaitInput, Order{
+	out, err := n.h.command(ctx, c, in.WaitInput, Order{
 		Agent: in.Agent, Kind: kind, TargetKind: n.kind, Namespace: in.Namespace, Name: in.Name, Body: body, Reason: in.Reason,
 	})
 	if err == nil && out.Body.Status == api.CommandDone && !in.DryRun {
@@ -376,36 +366,3 @@ func (n *manifestNoun) remove(ctx context.Context, c *call, in *objectDelete) (*
 
 // reads are list and get, of kinds that have no summary of their own.
 func (n *manifestNoun) reads() []Route { return n.h.itemReads(n.kind, n.many, n.name(), n.called) }
-
-func (h *Handler) itemReads(kind, many, name, called string) []Route {
-	view := api.Permission(string(typeOf(kind)) + "_view")
-	list := Route{
-		Method: http.MethodGet, Path: "/api/v1/" + many, Permission: view, Access: Listed,
-		ID: "list-" + many, Summary: "List " + strings.ReplaceAll(many, "-", " ") + " of all agents, from the server's copy", Tag: many,
-	}
-	list.mount = mount(handler[ItemList, pageOutput[api.Item]]{
-		do: func(ctx context.Context, c *call, in *ItemList) (*pageOutput[api.Item], error) {
-			filter, err := in.filter()
-			if err != nil {
-				return nil, err
-			}
-			page, err := h.cfg.Items.ListItems(ctx, kind, c.visible, filter)
-			return pageOf(page), err
-		},
-	})
-	get := Route{
-		Method: http.MethodGet, Path: "/api/v1/agents/{agent}/" + many + "/{namespace}/{name}", Permission: view,
-		ID: "get-" + name, Summary: "Get a " + called + " from the server's copy, without secrets", Tag: many,
-	}
-	type out struct{ Body api.Item }
-	get.mount = mount(handler[ItemInput, out]{
-		find: func(ctx context.Context, _ *call, in *ItemInput) (target, error) {
-			return h.findItem(ctx, kind, in.Agent, in.Namespace, in.Name)
-		},
-		do: func(_ context.Context, c *call, _ *ItemInput) (*out, error) {
-			item, _ := c.before.(*api.Item)
-			return &out{*item}, nil
-		},
-	})
-	return []Route{list, get}
-}

@@ -74,7 +74,10 @@ func TestWhatIsOpenEndsWithTheRightToIt(t *testing.T) {
 					end := newFar("$ \n")
 					f := &fickle{door: &door{far: end}}
 					f.policies.Store(rbac.NewPolicy(nil, nil, []api.Binding{binding("project.acme.shop", api.RoleAdmin)}))
-					h, err := httpapi.New(httpapi.Config{Authn: f, Policies: f, Items: f, Commands: f, Audits: f, PublicURL: "http://slipway.test", FingerprintKey: make([]byte, 32)})
+					h, err := httpapi.New(httpapi.Config{
+						Items: f, Commands: f,
+						Base: httpapi.Base{Authn: f, Policies: f, Audits: f, PublicURL: "http://slipway.test", FingerprintKey: make([]byte, 32)},
+					})
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -55,7 +55,7 @@ func schemaName(t reflect.Type, hint string) string {
 }
 
 // described is a route's part of the description; nil for one that is not in it.
-func (h *Handler) described(route *Route) *huma.Operation {
+func (h *Core) described(route *Route) *huma.Operation {
 	item := h.doc.Paths[route.Path]
 	if item == nil {
 		return nil
@@ -101,7 +101,7 @@ func (r *Route) addAccess(op *huma.Operation) {
 }
 
 // OpenAPI is the description of the interface, as it is committed.
-func (h *Handler) OpenAPI() ([]byte, error) {
+func (h *Core) OpenAPI() ([]byte, error) {
 	raw, err := json.Marshal(h.doc)
 	if err != nil {
 		return nil, fmt.Errorf("write description of the interface: %w", err)

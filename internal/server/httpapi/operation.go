@@ -15,7 +15,7 @@ type operationInput[T any] struct {
 }
 
 // operation is a route that asks something of an application. The reason in the body is also the audit's.
-func operation[T any](h *Handler, verb, id, summary, example string, permission api.Permission, reason func(*T) string) Route {
+func operation[T any](h *ApplicationRoutes, verb, id, summary, example string, permission api.Permission, reason func(*T) string) Route {
 	type in = operationInput[T]
 	return Route{
 		Method: http.MethodPost, Path: applicationPath + "/" + verb, Permission: permission, Audit: "application." + verb,
@@ -28,13 +28,13 @@ func operation[T any](h *Handler, verb, id, summary, example string, permission 
 				c.before = nil // the cluster has it, and the application's history says what came of it
 				o := in.order("application."+verb, in.Body)
 				o.Reason = reason(&in.Body)
-				return c.command(ctx, in.WaitInput, o)
+				return h.command(ctx, c, in.WaitInput, o)
 			},
 		}),
 	}
 }
 
-func (h *Handler) operationRoutes() []Route {
+func (h *ApplicationRoutes) operationRoutes() []Route {
 	return append([]Route{
 		operation(h, "sync", "sync-application", "Bring an application to what Git says", `{"prune":true,"reason":"release 1.2"}`,
 			api.PermApplicationSync, func(r *api.SyncRequest) string { return r.Reason }),
@@ -75,7 +75,7 @@ type bulkInput[T any] struct {
 
 type bulkOutput struct{ Body api.BulkResult }
 
-func (h *Handler) bulkRoutes() []Route {
+func (h *ApplicationRoutes) bulkRoutes() []Route {
 	route := func(verb, example string, permission api.Permission) Route {
 		return Route{
 			Method: http.MethodPost, Path: "/api/v1/applications/" + verb, Permission: permission, Access: Listed, Audit: "application.bulk" + verb,
@@ -97,7 +97,7 @@ func (h *Handler) bulkRoutes() []Route {
 const bulkWorkers = 16
 
 // bulk does the same with many applications. One that is refused or fails does not stop the others.
-func (h *Handler) bulk(ctx context.Context, c *call, wait WaitInput, targets []api.Target, kind string, body any, reason string) (*bulkOutput, error) {
+func (h *ApplicationRoutes) bulk(ctx context.Context, c *call, wait WaitInput, targets []api.Target, kind string, body any, reason string) (*bulkOutput, error) {
 	out := &bulkOutput{api.BulkResult{Outcomes: make([]api.BulkOutcome, len(targets))}}
 	var group sync.WaitGroup
 	slots := make(chan struct{}, bulkWorkers)
@@ -114,7 +114,7 @@ func (h *Handler) bulk(ctx context.Context, c *call, wait WaitInput, targets []a
 	return out, nil
 }
 
-func (h *Handler) bulkOne(ctx context.Context, c *call, wait WaitInput, t api.Target, kind string, body any, reason string) api.BulkOutcome {
+func (h *ApplicationRoutes) bulkOne(ctx context.Context, c *call, wait WaitInput, t api.Target, kind string, body any, reason string) api.BulkOutcome {
 	out := api.BulkOutcome{Target: t}
 	in := ItemInput{AgentInput{t.Agent}, t.Namespace, t.Name}
 	at, err := h.findApplication(ctx, in)
@@ -127,7 +127,7 @@ func (h *Handler) bulkOne(ctx context.Context, c *call, wait WaitInput, t api.Ta
 		o := in.order(kind, body)
 		o.Reason = reason
 		var done *commandOutput
-		if done, err = one.command(ctx, wait, o); err == nil {
+		if done, err = h.command(ctx, &one, wait, o); err == nil {
 			out.Command, out.Status, out.Message = done.Body.ID, done.Body.Status, done.Body.Message
 			return out
 		}

@@ -1,12 +1,31 @@
 package httpapi
 
 import (
+	"slices"
+
 	"github.com/slipway-gitops/slipway/api"
 )
 
-func (h *Handler) organizations() *noun[api.Organization, *api.Organization] {
+// RightRoutes are where things belong, and who may do what with them.
+type RightRoutes struct {
+	Organizations  Entities[api.Organization]
+	Projects       Entities[api.Project]
+	Roles          Entities[api.Role]
+	ResourceGroups Entities[api.ResourceGroup]
+	Bindings       Entities[api.Binding]
+	People         *People
+}
+
+// Routes are its rows of the table.
+func (h *RightRoutes) Routes() []Route {
+	return slices.Concat(
+		h.organizations().routes(), h.projects().routes(), h.roles().routes(), h.resourceGroups().routes(), h.bindings().routes(),
+	)
+}
+
+func (h *RightRoutes) organizations() *noun[api.Organization, *api.Organization] {
 	return &noun[api.Organization, *api.Organization]{
-		store: h.cfg.Organizations, kind: api.TypeOrganization, many: "organizations", called: "organization",
+		store: h.Organizations, kind: api.TypeOrganization, many: "organizations", called: "organization",
 		example: `{"name":"acme","displayName":"Acme Inc."}`,
 		identify: func(o *api.Organization) (api.Scope, error) {
 			own := api.OrgScope(o.Name)
@@ -19,9 +38,9 @@ func (h *Handler) organizations() *noun[api.Organization, *api.Organization] {
 	}
 }
 
-func (h *Handler) projects() *noun[api.Project, *api.Project] {
+func (h *RightRoutes) projects() *noun[api.Project, *api.Project] {
 	return &noun[api.Project, *api.Project]{
-		store: h.cfg.Projects, kind: api.TypeProject, many: "projects", called: "project",
+		store: h.Projects, kind: api.TypeProject, many: "projects", called: "project",
 		example: `{"name":"shop","organization":"acme"}`,
 		identify: func(p *api.Project) (api.Scope, error) {
 			if err := api.CheckName(p.Organization); err != nil {

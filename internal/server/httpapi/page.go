@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
 
 // Pages are what people see in a browser. Serve reports whether there is something to be seen; where there is not, it has
@@ -14,7 +15,7 @@ type Pages interface {
 }
 
 // showed answers with a page or a file of one, outside of what programs ask for.
-func (h *Handler) showed(w http.ResponseWriter, r *http.Request) bool {
+func (h *Core) showed(w http.ResponseWriter, r *http.Request) bool {
 	if h.cfg.Pages == nil || (r.Method != http.MethodGet && r.Method != http.MethodHead) {
 		return false
 	}
@@ -30,13 +31,13 @@ func (h *Handler) showed(w http.ResponseWriter, r *http.Request) bool {
 }
 
 // healthz says that the process answers.
-func (h *Handler) healthz(w http.ResponseWriter, _ *http.Request) {
+func (h *Core) healthz(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	_, _ = w.Write([]byte("ok\n")) // the reader may have gone
 }
 
 // readyz says that the database answers too, and that what is to be kept can be written.
-func (h *Handler) readyz(w http.ResponseWriter, r *http.Request) {
+func (h *Core) readyz(w http.ResponseWriter, r *http.Request) {
 	if err := h.cfg.Keeper.Ping(r.Context()); err != nil {
 		h.log.Warn("not ready", "err", err)
 		writeProblem(w, api.Errorf(api.CodeUnavailable, "the database does not answer, or a disk takes no writes: see the server's log"), requestID(r.Context()))
@@ -46,9 +47,9 @@ func (h *Handler) readyz(w http.ResponseWriter, r *http.Request) {
 }
 
 // metrics tells counts of all agents and applications: to who may see the settings of the server, with a token.
-func (h *Handler) metrics(w http.ResponseWriter, r *http.Request) {
+func (h *Core) metrics(w http.ResponseWriter, r *http.Request) {
 	route := &Route{Method: http.MethodGet, Path: "/metrics", Permission: api.PermSettingView}
-	c := &call{Handler: h, route: route, id: requestID(r.Context()), client: h.client(r), request: r}
+	c := &call{Core: h, route: route, id: requestID(r.Context()), client: h.client(r), request: r}
 	err := h.limits.address(c.client.IP, route)
 	if err == nil {
 		err = h.identify(c, r)
@@ -61,4 +62,9 @@ func (h *Handler) metrics(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h.cfg.Metrics.ServeHTTP(w, r)
+}
+
+// serverSettings is what rights to the settings are asked for.
+func serverSettings() rbac.Object {
+	return rbac.Object{Type: api.TypeSetting, Scope: api.ScopeAccount, ID: "server"}
 }

@@ -13,7 +13,7 @@ type planInput struct {
 }
 
 // planRoute reads, although it takes the body of a sync.
-func (h *Handler) planRoute() Route {
+func (h *ApplicationRoutes) planRoute() Route {
 	r := h.applicationRoute("/plan", "plan-sync", "What a sync would do, in order, and what would keep it from that; nothing is changed")
 	r.Method, r.Reads, r.Tag, r.Example = http.MethodPost, true, "operations", `{"prune":true}`
 	type out struct{ Body api.SyncPlan }
@@ -32,7 +32,7 @@ func (h *Handler) planRoute() Route {
 				}
 			}
 			var o out
-			return &o, c.ask(ctx, in.order("application.plan", in.Body), &o.Body)
+			return &o, h.ask(ctx, c, in.order("application.plan", in.Body), &o.Body)
 		},
 	})
 	return r

@@ -24,7 +24,7 @@ type applicationPreviewOutput struct{ Body api.Preview }
 
 // previewRoute says what an application would do. It takes what making the application takes, and what reading it afterwards
 // would: it shows nothing that the caller could not deploy and see.
-func (h *Handler) previewRoute() Route {
+func (h *ObjectRoutes) previewRoute() Route {
 	n := h.applicationObjects()
 	r := n.route(http.MethodPost, "/preview", "edit", "preview-application", "What an application, or a change of one, would do; nothing is written. Takes application_view as well")
 	r.Reads, r.Example = true, n.example
@@ -45,7 +45,7 @@ func (h *Handler) previewRoute() Route {
 				return nil, err
 			}
 			var out applicationPreviewOutput
-			return &out, c.ask(ctx, order, &out.Body)
+			return &out, n.h.ask(ctx, c, order, &out.Body)
 		},
 	})
 	return r

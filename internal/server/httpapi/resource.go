@@ -26,7 +26,7 @@ type resourceQuery struct {
 }
 
 // resourceAnswer is a route that asks the agent about one object of an application.
-func resourceAnswer[T any](h *Handler, path, id, summary, kind string) Route {
+func resourceAnswer[T any](h *ApplicationRoutes, path, id, summary, kind string) Route {
 	type out struct{ Body T }
 	return Route{
 		Method: http.MethodGet, Path: applicationPath + "/resource" + path, Permission: api.PermApplicationView, ID: id, Summary: summary, Tag: "resources",
@@ -36,7 +36,7 @@ func resourceAnswer[T any](h *Handler, path, id, summary, kind string) Route {
 			},
 			do: func(ctx context.Context, c *call, in *ResourceInput) (*out, error) {
 				var o out
-				return &o, c.ask(ctx, in.order(kind, resourceQuery{in.ref()}), &o.Body)
+				return &o, h.ask(ctx, c, in.order(kind, resourceQuery{in.ref()}), &o.Body)
 			},
 		}),
 	}
@@ -51,7 +51,7 @@ type resourceDelete struct {
 	Reason string `query:"reason" maxLength:"1000" doc:"Why"`
 }
 
-func (h *Handler) resourceRoutes() []Route {
+func (h *ApplicationRoutes) resourceRoutes() []Route {
 	remove := Route{
 		Method: http.MethodDelete, Path: applicationPath + "/resource", Permission: api.PermApplicationEdit, Audit: "resource.delete",
 		ID: "delete-resource", Summary: "Delete an object of an application", Tag: "resources",
@@ -64,7 +64,7 @@ func (h *Handler) resourceRoutes() []Route {
 			c.before = nil
 			o := in.order("resource.delete", api.ResourceDelete{Resource: in.ref(), Force: in.Force, Orphan: in.Orphan, DryRun: in.DryRun})
 			o.Reason = in.Reason
-			return c.command(ctx, in.WaitInput, o)
+			return h.command(ctx, c, in.WaitInput, o)
 		},
 	})
 	patch := operation(h, "resource", "patch-resource", "Patch an object of an application",
@@ -86,7 +86,7 @@ func (h *Handler) resourceRoutes() []Route {
 }
 
 // resourceCommand has the agent change an object of an application.
-func resourceCommand[T any](h *Handler, kind string, reason func(*T) string) mounter {
+func resourceCommand[T any](h *ApplicationRoutes, kind string, reason func(*T) string) mounter {
 	type in = operationInput[T]
 	return mount(handler[in, commandOutput]{
 		find: func(ctx context.Context, _ *call, in *in) (target, error) {
@@ -96,7 +96,7 @@ func resourceCommand[T any](h *Handler, kind string, reason func(*T) string) mou
 			c.before = nil
 			o := in.order(kind, in.Body)
 			o.Reason = reason(&in.Body)
-			return c.command(ctx, in.WaitInput, o)
+			return h.command(ctx, c, in.WaitInput, o)
 		},
 	})
 }

@@ -17,10 +17,10 @@ type revisionsInput struct {
 }
 
 // revisionRoutes tell who made commits of an application's repositories.
-func (h *Handler) revisionRoutes() []Route {
+func (h *ApplicationRoutes) revisionRoutes() []Route {
 	ask := func(ctx context.Context, c *call, in *ItemInput, revisions []string) (api.RevisionsAnswer, error) {
 		var out api.RevisionsAnswer
-		err := c.ask(ctx, in.order("application.revisions", api.RevisionsRequest{Revisions: revisions}), &out)
+		err := h.ask(ctx, c, in.order("application.revisions", api.RevisionsRequest{Revisions: revisions}), &out)
 		return out, err
 	}
 	one := h.applicationRoute("/revisions/{revision}", "get-revision", "Who made a commit of an application's repositories, and what for")

@@ -7,21 +7,13 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
 
-// allow turns a decision about giving rights into an error.
-func allow(d rbac.Decision) error {
-	if d.Allowed {
-		return nil
-	}
-	return api.Errorf(api.CodeForbidden, "you may not do this: %s", d.Why)
-}
-
 func builtIn(what, id string) error {
 	return api.Errorf(api.CodeForbidden, "%s %s comes with the server and cannot be changed: make one of your own", what, id)
 }
 
-func (h *Handler) roles() *noun[api.Role, *api.Role] {
+func (h *RightRoutes) roles() *noun[api.Role, *api.Role] {
 	return &noun[api.Role, *api.Role]{
-		store: h.cfg.Roles, kind: api.TypeRole, many: "roles", called: "role",
+		store: h.Roles, kind: api.TypeRole, many: "roles", called: "role",
 		example: `{"name":"deployer","scope":"org.acme","permissions":["application_view","application_sync"]}`,
 		check: func(_ context.Context, c *call, before, after *api.Role) error {
 			if before != nil && before.BuiltIn {
@@ -39,9 +31,9 @@ func (h *Handler) roles() *noun[api.Role, *api.Role] {
 	}
 }
 
-func (h *Handler) resourceGroups() *noun[api.ResourceGroup, *api.ResourceGroup] {
+func (h *RightRoutes) resourceGroups() *noun[api.ResourceGroup, *api.ResourceGroup] {
 	return &noun[api.ResourceGroup, *api.ResourceGroup]{
-		store: h.cfg.ResourceGroups, kind: api.TypeResourceGroup, many: "resource-groups", called: "resource group",
+		store: h.ResourceGroups, kind: api.TypeResourceGroup, many: "resource-groups", called: "resource group",
 		example: `{"name":"shop-apps","scope":"org.acme","types":["application"],"selectors":["team=shop"]}`,
 		check: func(_ context.Context, c *call, before, after *api.ResourceGroup) error {
 			if before != nil && before.BuiltIn {
@@ -56,9 +48,9 @@ func (h *Handler) resourceGroups() *noun[api.ResourceGroup, *api.ResourceGroup] 
 	}
 }
 
-func (h *Handler) bindings() *noun[api.Binding, *api.Binding] {
+func (h *RightRoutes) bindings() *noun[api.Binding, *api.Binding] {
 	return &noun[api.Binding, *api.Binding]{
-		store: h.cfg.Bindings, kind: api.TypeBinding, many: "bindings", called: "binding",
+		store: h.Bindings, kind: api.TypeBinding, many: "bindings", called: "binding",
 		example: `{"name":"developers","scope":"org.acme","principal":{"type":"group","id":"org.acme.developers"},"role":"account.developer"}`,
 		check: func(ctx context.Context, c *call, before, after *api.Binding) error {
 			if after != nil {
@@ -72,7 +64,7 @@ func (h *Handler) bindings() *noun[api.Binding, *api.Binding] {
 			if err := allow(c.policy.MayUnbind(c.who.Subject, *before)); err != nil {
 				return err
 			}
-			return c.keepAdministrator(ctx, loss{binding: before.ID})
+			return h.People.keepAdministrator(ctx, c, loss{binding: before.ID})
 		},
 	}
 }

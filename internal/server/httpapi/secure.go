@@ -11,7 +11,7 @@ import (
 )
 
 // headers sets what keeps browsers from being used against their users.
-func (h *Handler) headers(out http.Header, r *http.Request) {
+func (h *Core) headers(out http.Header, r *http.Request) {
 	out.Set("X-Content-Type-Options", "nosniff")
 	out.Set("X-Frame-Options", "DENY")
 	out.Set("Referrer-Policy", "no-referrer")
@@ -28,13 +28,13 @@ func (h *Handler) headers(out http.Header, r *http.Request) {
 }
 
 // secure is true for a request that came by HTTPS, or to a proxy in front that did.
-func (h *Handler) secure(r *http.Request) bool {
+func (h *Core) secure(r *http.Request) bool {
 	return r.TLS != nil || strings.HasPrefix(h.cfg.PublicURL, "https://")
 }
 
 // preflight answers what a browser asks before it lets a page of an allowed origin call, and names that origin in every
 // answer to it. Cookies are not for other origins: such a page needs a token.
-func (h *Handler) preflight(w http.ResponseWriter, r *http.Request) bool {
+func (h *Core) preflight(w http.ResponseWriter, r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	if origin == "" || !slices.Contains(h.cfg.AllowedOrigins, origin) {
 		return false
@@ -55,7 +55,7 @@ func (h *Handler) preflight(w http.ResponseWriter, r *http.Request) bool {
 }
 
 // foreign is true for a request of a page of an allowed origin that is not our own.
-func (h *Handler) foreign(r *http.Request) bool {
+func (h *Core) foreign(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	if origin == "" || !slices.Contains(h.cfg.AllowedOrigins, origin) {
 		return false
@@ -65,7 +65,7 @@ func (h *Handler) foreign(r *http.Request) bool {
 }
 
 // allowed is true where a WebSocket may be opened: from no browser, from our own pages, or from an allowed origin.
-func (h *Handler) allowed(r *http.Request) bool {
+func (h *Core) allowed(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	if origin == "" || slices.Contains(h.cfg.AllowedOrigins, origin) {
 		return true
@@ -89,7 +89,7 @@ func originOf(address string) (string, error) {
 
 // client is where a request comes from. X-Forwarded-For counts as far as trusted proxies wrote it: from its end, up to
 // the first address that is none of theirs.
-func (h *Handler) client(r *http.Request) Client {
+func (h *Core) client(r *http.Request) Client {
 	return Client{IP: ClientIP(r, h.cfg.TrustedProxies), UserAgent: cut(r.UserAgent(), 300)}
 }
 

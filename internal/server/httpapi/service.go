@@ -25,23 +25,37 @@ type Linking interface {
 	FindCluster(ctx context.Context, agent, cluster string) (api.Item, error)
 }
 
-func (h *Handler) services() *noun[api.Service, *api.Service] {
+// ServiceRoutes say what runs where: services, environments, and which applications are of them.
+type ServiceRoutes struct {
+	*Clusters
+	Services     Entities[api.Service]
+	Environments Entities[api.Environment]
+	AgentList    Entities[api.Agent]
+	Linking      Linking
+}
+
+// Routes are its rows of the table.
+func (h *ServiceRoutes) Routes() []Route {
+	return slices.Concat(h.services().routes(), h.environments().routes(), h.linkRoutes(), h.matrixRoutes())
+}
+
+func (h *ServiceRoutes) services() *noun[api.Service, *api.Service] {
 	return &noun[api.Service, *api.Service]{
-		store: h.cfg.Services, kind: api.TypeService, many: "services", called: "service",
+		store: h.Services, kind: api.TypeService, many: "services", called: "service",
 		example: `{"name":"checkout","scope":"org.acme","labels":{"team":"shop"}}`,
 	}
 }
 
-func (h *Handler) environments() *noun[api.Environment, *api.Environment] {
+func (h *ServiceRoutes) environments() *noun[api.Environment, *api.Environment] {
 	return &noun[api.Environment, *api.Environment]{
-		store: h.cfg.Environments, kind: api.TypeEnvironment, many: "environments", called: "environment",
+		store: h.Environments, kind: api.TypeEnvironment, many: "environments", called: "environment",
 		example: `{"name":"production","scope":"org.acme","type":"Production","region":"eu-north"}`,
 		check:   h.checkEnvironment,
 	}
 }
 
 // checkEnvironment takes the right to see the clusters that an environment gets: what belongs to them is its from then on.
-func (h *Handler) checkEnvironment(ctx context.Context, c *call, before, after *api.Environment) error {
+func (h *ServiceRoutes) checkEnvironment(ctx context.Context, c *call, before, after *api.Environment) error {
 	if after == nil {
 		return nil
 	}
@@ -53,11 +67,11 @@ func (h *Handler) checkEnvironment(ctx context.Context, c *call, before, after *
 		if slices.Contains(was, cluster) {
 			continue
 		}
-		agent, err := h.agents().find(ctx, cluster.Agent)
+		agent, err := find(ctx, h.AgentList, api.TypeAgent, cluster.Agent)
 		if err != nil {
 			return err
 		}
-		item, err := h.cfg.Linking.FindCluster(ctx, cluster.Agent, cluster.Cluster)
+		item, err := h.Linking.FindCluster(ctx, cluster.Agent, cluster.Cluster)
 		if err != nil {
 			return missing(err, api.TypeCluster, cluster.Agent+"/"+cluster.Cluster)
 		}
@@ -94,7 +108,7 @@ type instancesInput struct {
 }
 
 // matrixRoutes are what runs where.
-func (h *Handler) matrixRoutes() []Route {
+func (h *ServiceRoutes) matrixRoutes() []Route {
 	matrix := Route{
 		Method: http.MethodGet, Path: "/api/v1/fleet/services", Permission: api.PermServiceView, Access: Listed, ID: "fleet-services", Tag: "fleet",
 		Summary: "What runs where: services with their version in each environment, as far as their applications may be seen",
@@ -105,7 +119,7 @@ func (h *Handler) matrixRoutes() []Route {
 			if err != nil {
 				return nil, err
 			}
-			page, err := h.cfg.Linking.ListServiceRows(ctx, c.visible, c.policy.Filter(c.who.Subject, api.PermApplicationView), api.ServiceFilter{
+			page, err := h.Linking.ListServiceRows(ctx, c.visible, c.policy.Filter(c.who.Subject, api.PermApplicationView), api.ServiceFilter{
 				ListOptions: options, Service: in.Service, Environment: in.Environment, Type: in.Type, Region: in.Region, Agent: in.Agent, Drift: in.Drift,
 			})
 			return pageOf(page), err
@@ -121,7 +135,7 @@ func (h *Handler) matrixRoutes() []Route {
 			if err != nil {
 				return nil, err
 			}
-			page, err := h.cfg.Linking.ListInstances(ctx, c.visible, api.InstanceFilter{
+			page, err := h.Linking.ListInstances(ctx, c.visible, api.InstanceFilter{
 				ItemFilter: items, Service: in.Service, Environment: in.Environment, Application: in.Application, Unready: in.Unready,
 			})
 			return pageOf(page), err
@@ -138,7 +152,7 @@ type linkPut struct {
 }
 
 // linkRoutes say which service and environment an application is of.
-func (h *Handler) linkRoutes() []Route {
+func (h *ServiceRoutes) linkRoutes() []Route {
 	route := func(method, audit, id, summary string, permission api.Permission) Route {
 		return Route{Method: method, Path: applicationPath + "/link", Permission: permission, Audit: audit, ID: id, Summary: summary, Tag: "applications"}
 	}
@@ -146,7 +160,7 @@ func (h *Handler) linkRoutes() []Route {
 	get.mount = mount(handler[ItemInput, linkOutput]{
 		find: func(ctx context.Context, _ *call, in *ItemInput) (target, error) { return h.findApplication(ctx, *in) },
 		do: func(ctx context.Context, _ *call, in *ItemInput) (*linkOutput, error) {
-			return linkAnswer(h.cfg.Linking.GetLink(ctx, in.Agent, in.Namespace, in.Name))
+			return linkAnswer(h.Linking.GetLink(ctx, in.Agent, in.Namespace, in.Name))
 		},
 	})
 	put := route(http.MethodPut, "application.link", "link-application", "Link an application to a service and an environment by hand; its labels count before that", api.PermApplicationEdit)
@@ -162,10 +176,10 @@ func (h *Handler) linkRoutes() []Route {
 		find: h.findLinked,
 		do: func(ctx context.Context, c *call, in *ItemInput) (*noOutput, error) {
 			c.before = nil
-			if was, err := h.cfg.Linking.GetLink(ctx, in.Agent, in.Namespace, in.Name); err == nil {
+			if was, err := h.Linking.GetLink(ctx, in.Agent, in.Namespace, in.Name); err == nil {
 				c.before = was.Link
 			}
-			err := h.cfg.Linking.DeleteLink(ctx, in.Agent, in.Namespace, in.Name)
+			err := h.Linking.DeleteLink(ctx, in.Agent, in.Namespace, in.Name)
 			if api.CodeOf(err) == api.CodeNotFound {
 				return nil, nil //nolint:nilnil // there is none, as was asked for
 			}
@@ -191,12 +205,12 @@ func linkAnswer(linked api.ApplicationLinked, err error) (*linkOutput, error) {
 }
 
 // findLinked finds an application, or what is said of one that is gone.
-func (h *Handler) findLinked(ctx context.Context, _ *call, in *ItemInput) (target, error) {
+func (h *ServiceRoutes) findLinked(ctx context.Context, _ *call, in *ItemInput) (target, error) {
 	t, err := h.findApplication(ctx, *in)
 	if api.CodeOf(err) != api.CodeNotFound {
 		return t, err
 	}
-	linked, failed := h.cfg.Linking.GetLink(ctx, in.Agent, in.Namespace, in.Name)
+	linked, failed := h.Linking.GetLink(ctx, in.Agent, in.Namespace, in.Name)
 	if failed != nil {
 		return t, err
 	}
@@ -206,7 +220,7 @@ func (h *Handler) findLinked(ctx context.Context, _ *call, in *ItemInput) (targe
 }
 
 // linkApplication takes the right to edit the application, and to see what it is linked to.
-func (h *Handler) linkApplication(ctx context.Context, c *call, in *linkPut) (*linkOutput, error) {
+func (h *ServiceRoutes) linkApplication(ctx context.Context, c *call, in *linkPut) (*linkOutput, error) {
 	app, _ := c.before.(*api.ApplicationDetail)
 	c.before = nil
 	if in.Body.Service != "" {
@@ -227,10 +241,10 @@ func (h *Handler) linkApplication(ctx context.Context, c *call, in *linkPut) (*l
 			return nil, err
 		}
 	}
-	if was, err := h.cfg.Linking.GetLink(ctx, in.Agent, in.Namespace, in.Name); err == nil && was.Link != nil {
+	if was, err := h.Linking.GetLink(ctx, in.Agent, in.Namespace, in.Name); err == nil && was.Link != nil {
 		c.before = was.Link
 	}
-	linked, err := h.cfg.Linking.SetLink(ctx, in.Agent, in.Namespace, in.Name, in.Body)
+	linked, err := h.Linking.SetLink(ctx, in.Agent, in.Namespace, in.Name, in.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -239,32 +253,28 @@ func (h *Handler) linkApplication(ctx context.Context, c *call, in *linkPut) (*l
 	return linkAnswer(linked, nil)
 }
 
-type linkAgentInput struct {
-	IDInput
-	TryInput
-}
-
 type linkPlanOutput struct{ Body api.LinkPlan }
 
 // linkAgentRoute finds services and environments for all applications of an agent.
-func (h *Handler) linkAgentRoute() Route {
+func (h *ServiceRoutes) linkAgentRoute() Route {
 	r := Route{
 		Method: http.MethodPost, Path: "/api/v1/agents/{id}/links", Permission: api.PermAgentEdit, Audit: "agent.link", ID: "link-agent-applications", Tag: "agents",
 		Summary: "Find services and environments for its applications that lack one, from labels and names; with dryRun it says what it would make",
 	}
-	n := h.agents()
-	r.mount = mount(handler[linkAgentInput, linkPlanOutput]{
-		find: func(ctx context.Context, _ *call, in *linkAgentInput) (target, error) { return n.find(ctx, in.ID) },
-		do: func(ctx context.Context, c *call, in *linkAgentInput) (*linkPlanOutput, error) {
+	r.mount = mount(handler[IDTryInput, linkPlanOutput]{
+		find: func(ctx context.Context, _ *call, in *IDTryInput) (target, error) {
+			return find(ctx, h.AgentList, api.TypeAgent, in.ID)
+		},
+		do: func(ctx context.Context, c *call, in *IDTryInput) (*linkPlanOutput, error) {
 			c.before, c.quiet = nil, in.DryRun
-			plan, err := h.cfg.Linking.LinkApplications(ctx, in.ID, true, func(api.LinkPlan) error { return nil })
+			plan, err := h.Linking.LinkApplications(ctx, in.ID, true, func(api.LinkPlan) error { return nil })
 			if err == nil {
-				err = c.mayLink(ctx, plan)
+				err = h.mayLink(ctx, c, plan)
 			}
 			if err != nil || in.DryRun {
 				return &linkPlanOutput{plan}, err
 			}
-			_, err = h.cfg.Linking.LinkApplications(ctx, in.ID, false, func(now api.LinkPlan) error {
+			_, err = h.Linking.LinkApplications(ctx, in.ID, false, func(now api.LinkPlan) error {
 				if !slices.Equal(now.Items, plan.Items) {
 					return api.Errorf(api.CodeConflict, "applications of agent %s have changed meanwhile: try again", in.ID)
 				}
@@ -284,7 +294,7 @@ func (h *Handler) linkAgentRoute() Route {
 }
 
 // mayLink takes the rights to make what a plan makes, and to edit what it links.
-func (c *call) mayLink(ctx context.Context, plan api.LinkPlan) error {
+func (h *ServiceRoutes) mayLink(ctx context.Context, c *call, plan api.LinkPlan) error {
 	makes := func(kind string, permission api.Permission, ids []string) error {
 		for _, id := range ids {
 			scope, _, err := api.ParseID(id)
@@ -308,7 +318,7 @@ func (c *call) mayLink(ctx context.Context, plan api.LinkPlan) error {
 		if err != nil {
 			return err
 		}
-		app, err := c.findItem(ctx, api.KindApplication, agent, namespace, name)
+		app, err := h.findItem(ctx, api.KindApplication, agent, namespace, name)
 		if err == nil {
 			err = c.may(api.PermApplicationEdit, app)
 		}

@@ -1,11 +1,20 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"net/http"
+	"slices"
 
 	"github.com/slipway-gitops/slipway/api"
 )
+
+// SessionRoutes sign people in and out.
+type SessionRoutes struct {
+	Authn     Authn
+	Providers Providers
+}
 
 type cookieOutput[T any] struct {
 	SetCookie []http.Cookie `header:"Set-Cookie" doc:"Session of a browser"`
@@ -30,8 +39,6 @@ func values(in []*http.Cookie) []http.Cookie {
 	return out
 }
 
-type empty struct{}
-
 type signInInput struct{ Body api.SignIn }
 
 type exchangeInput struct{ Body api.CodeExchange }
@@ -48,14 +55,15 @@ type oidcBegin struct {
 	State     string `query:"cli_state" maxLength:"500" doc:"Of a command line: what it knows its browser by"`
 }
 
-func (h *Handler) sessionRoutes() []Route {
+// Routes are its rows of the table.
+func (h *SessionRoutes) Routes() []Route {
 	route := func(method, path string, access Access, audit, id, summary string) Route {
 		return Route{Method: method, Path: "/api/v1/session" + path, Access: access, Audit: audit, ID: id, Summary: summary, Tag: "session"}
 	}
 	methods := route(http.MethodGet, "/methods", Public, "", "sign-in-methods", "How one can sign in")
 	type methodsOut struct{ Body api.SignInMethods }
 	methods.mount = mount(handler[empty, methodsOut]{do: func(ctx context.Context, _ *call, _ *empty) (*methodsOut, error) {
-		return &methodsOut{h.cfg.Providers.Methods(ctx)}, nil
+		return &methodsOut{h.Providers.Methods(ctx)}, nil
 	}})
 	in := route(http.MethodPost, "", Public, "session.create", "sign-in", "Sign in with a password, for a browser's session or a token")
 	in.Secret, in.Example = true, `{"username":"ada","password":"correct horse battery"}`
@@ -64,14 +72,14 @@ func (h *Handler) sessionRoutes() []Route {
 	out.Unsettled, out.Within = true, true // it ends the token
 	out.mount = mount(handler[empty, noBody]{do: func(_ context.Context, c *call, _ *empty) (*noBody, error) {
 		c.object = api.Ref{Type: c.who.Principal.Type, ID: c.who.Principal.ID, Scope: api.ScopeAccount}
-		cookies, err := h.cfg.Authn.SignOut(c.request)
+		cookies, err := h.Authn.SignOut(c.request)
 		return &noBody{values(cookies)}, err
 	}})
 	who := route(http.MethodGet, "", SignedIn, "", "whoami", "Who you are and what you may do")
 	who.Unsettled, who.Within = true, true // it says what the token may
 	type whoOut struct{ Body api.Whoami }
 	who.mount = mount(handler[empty, whoOut]{do: func(_ context.Context, c *call, _ *empty) (*whoOut, error) {
-		return &whoOut{c.whoami()}, nil
+		return &whoOut{whoami(c)}, nil
 	}})
 	password := route(http.MethodPost, "/password", SignedIn, "session.password", "change-password", "Change your own password; all other sessions end, and with endTokens all other API tokens")
 	password.Unsettled = true
@@ -80,13 +88,13 @@ func (h *Handler) sessionRoutes() []Route {
 	begin := route(http.MethodGet, "/oidc", Public, "", "begin-oidc", "Begin to sign in with the identity provider")
 	begin.Begins = true
 	begin.mount = mount(handler[oidcBegin, redirect]{do: func(_ context.Context, c *call, in *oidcBegin) (*redirect, error) {
-		to, cookies, err := h.cfg.Providers.BeginOIDC(c.request, in.ReturnTo)
+		to, cookies, err := h.Providers.BeginOIDC(c.request, in.ReturnTo)
 		return &redirect{http.StatusSeeOther, to, values(cookies)}, err
 	}})
 	finish := route(http.MethodGet, "/oidc/callback", Public, "session.create", "finish-oidc", "Where the identity provider sends the browser back to")
 	finish.Secret, finish.Returns = true, true
 	finish.mount = mount(handler[empty, redirect]{do: func(_ context.Context, c *call, _ *empty) (*redirect, error) {
-		to, who, cookies, err := h.cfg.Providers.FinishOIDC(c.request, c.client)
+		to, who, cookies, err := h.Providers.FinishOIDC(c.request, c.client)
 		c.who.Principal = who
 		c.object = api.Ref{Type: who.Type, ID: who.ID, Scope: api.ScopeAccount}
 		if err != nil && to != "" { // a command line waits, and tells it
@@ -100,7 +108,7 @@ func (h *Handler) sessionRoutes() []Route {
 	exchange := route(http.MethodPost, "/oidc/exchange", Public, "session.create", "exchange-oidc", "Give a command line the token for the code that its browser brought")
 	exchange.Secret, exchange.Example = true, `{"code":"…","verifier":"…","token":"laptop"}`
 	exchange.mount = mount(handler[exchangeInput, exchangeOutput]{do: func(ctx context.Context, c *call, in *exchangeInput) (*exchangeOutput, error) {
-		session, err := h.cfg.Providers.ExchangeCode(ctx, in.Body.Code, in.Body.Verifier, in.Body.Token)
+		session, err := h.Providers.ExchangeCode(ctx, in.Body.Code, in.Body.Verifier, in.Body.Token)
 		if err != nil {
 			return nil, err
 		}
@@ -111,9 +119,9 @@ func (h *Handler) sessionRoutes() []Route {
 	return []Route{methods, in, out, who, password, begin, finish, exchange}
 }
 
-func (h *Handler) signIn(ctx context.Context, c *call, in *signInInput) (*cookieOutput[api.Session], error) {
+func (h *SessionRoutes) signIn(ctx context.Context, c *call, in *signInInput) (*cookieOutput[api.Session], error) {
 	c.object = api.Ref{Type: api.PrincipalUser, ID: cut(in.Body.Username, 63), Scope: api.ScopeAccount}
-	session, cookies, err := h.cfg.Authn.SignIn(ctx, in.Body, c.client)
+	session, cookies, err := h.Authn.SignIn(ctx, in.Body, c.client)
 	if err != nil {
 		return nil, err
 	}
@@ -122,16 +130,16 @@ func (h *Handler) signIn(ctx context.Context, c *call, in *signInInput) (*cookie
 	return &cookieOutput[api.Session]{values(cookies), session}, nil
 }
 
-func (h *Handler) changePassword(ctx context.Context, c *call, in *passwordInput) (*noOutput, error) {
+func (h *SessionRoutes) changePassword(ctx context.Context, c *call, in *passwordInput) (*noOutput, error) {
 	c.object = api.Ref{Type: c.who.Principal.Type, ID: c.who.Principal.ID, Scope: api.ScopeAccount}
 	if c.who.User == nil || c.who.User.Origin == api.OriginOIDC {
 		return nil, api.Errorf(api.CodeInvalid, "you have no password here: change it where you sign in")
 	}
-	return nil, h.cfg.Authn.ChangePassword(ctx, c.who, in.Body)
+	return nil, h.Authn.ChangePassword(ctx, c.who, in.Body)
 }
 
 // whoami says who asks. The permissions are those at the scopes that the caller's bindings are at.
-func (c *call) whoami() api.Whoami {
+func whoami(c *call) api.Whoami {
 	out := api.Whoami{
 		Principal: c.who.Principal, User: c.who.User, Groups: c.who.Subject.Groups,
 		Token: c.who.Token, ExpiresAt: c.who.ExpiresAt, Grants: []api.Grant{},
@@ -151,3 +159,5 @@ func (c *call) whoami() api.Whoami {
 	}
 	return out
 }
+
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

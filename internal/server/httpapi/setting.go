@@ -11,10 +11,25 @@ import (
 	"github.com/slipway-gitops/slipway/internal/redact"
 )
 
+// SettingRoutes are what agents know of repositories, clusters, certificates and keys.
+type SettingRoutes struct {
+	*Clusters
+	AgentList Entities[api.Agent]
+}
+
+// Routes are its rows of the table.
+func (h *SettingRoutes) Routes() []Route {
+	all := h.knownHostRoutes()
+	for _, n := range h.settingNouns() {
+		all = append(all, n.routes()...)
+	}
+	return all
+}
+
 // settingNoun is something that an agent keeps in a Secret or a ConfigMap of its cluster. The server has a copy without
 // secrets, and passes on what a client sealed for the agent.
 type settingNoun struct {
-	h            *Handler
+	h            *SettingRoutes
 	setting      agentapi.SettingType
 	kind         string // of items
 	many, called string
@@ -22,7 +37,7 @@ type settingNoun struct {
 	example      string
 }
 
-func (h *Handler) settingNouns() []*settingNoun {
+func (h *SettingRoutes) settingNouns() []*settingNoun {
 	return []*settingNoun{
 		{h, agentapi.SettingRepository, api.KindRepository, "repositories", "repository", true, `{"name":"shop","fields":{"url":"https://git.example.org/shop.git","type":"git"}}`},
 		{h, agentapi.SettingRepoCreds, api.KindRepoCreds, "credential-templates", "credential template", false, `{"name":"example-org","fields":{"url":"https://git.example.org/"}}`},
@@ -111,7 +126,7 @@ func (n *settingNoun) reach(ctx context.Context, agent string, w *api.SettingWri
 	if err := n.check(w); err != nil {
 		return target{}, err
 	}
-	at, err := n.h.agents().find(ctx, agent)
+	at, err := find(ctx, n.h.AgentList, api.TypeAgent, agent)
 	if err != nil {
 		return target{}, err
 	}
@@ -241,7 +256,7 @@ func (n *settingNoun) update(ctx context.Context, c *call, in *settingUpdate) (*
 }
 
 func (n *settingNoun) apply(ctx context.Context, c *call, wait WaitInput, in ItemInput, change agentapi.SettingChange, w api.SettingWrite) (*commandOutput, error) {
-	out, err := c.command(ctx, wait, n.order(agentapi.KindSettingsApply, in, change, w.Reason))
+	out, err := n.h.command(ctx, c, wait, n.order(agentapi.KindSettingsApply, in, change, w.Reason))
 	w.Sealed = ""
 	c.after = w
 	if err == nil && out.Body.Status == api.CommandDone && !change.DryRun {
@@ -257,17 +272,17 @@ func (n *settingNoun) order(kind agentapi.Kind, in ItemInput, change agentapi.Se
 func (n *settingNoun) remove(ctx context.Context, c *call, in *objectDelete) (*commandOutput, error) {
 	item, _ := c.before.(*api.Item)
 	if in.Forget {
-		if err := n.h.cfg.Items.DropItem(ctx, n.kind, in.Agent, in.Namespace, in.Name); err != nil {
+		if err := n.h.Items.DropItem(ctx, n.kind, in.Agent, in.Namespace, in.Name); err != nil {
 			return nil, err
 		}
-		return &commandOutput{http.StatusOK, api.Command{Agent: in.Agent, Kind: "item.forget", Object: c.object, By: c.who.Principal, Status: api.CommandDone, Message: "the server's copy is forgotten", CreatedAt: n.h.now(), Deadline: n.h.now()}}, nil
+		return &commandOutput{http.StatusOK, api.Command{Agent: in.Agent, Kind: "item.forget", Object: c.object, By: c.who.Principal, Status: api.CommandDone, Message: "the server's copy is forgotten", CreatedAt: c.now(), Deadline: c.now()}}, nil
 	}
-	if err := c.checkReferences(ctx, item, in.Force); err != nil {
+	if err := n.h.checkReferences(ctx, item, in.Force); err != nil {
 		return nil, err
 	}
 	judged := &agentapi.Judged{From: &item.ArgoProject, To: item.ArgoProject}
 	change := agentapi.SettingChange{Type: n.setting, Name: in.Name, Judged: judged, Version: in.Version, DryRun: in.DryRun}
-	out, err := c.command(ctx, in.WaitInput, n.order(agentapi.KindSettingsDelete, in.ItemInput, change, in.Reason))
+	out, err := n.h.command(ctx, c, in.WaitInput, n.order(agentapi.KindSettingsDelete, in.ItemInput, change, in.Reason))
 	c.after = nil
 	if err == nil && out.Body.Status == api.CommandDone && !in.DryRun {
 		n.h.dropped(ctx, n.kind, in.ItemInput, item.Resource)
@@ -306,7 +321,7 @@ func (n *settingNoun) test() Route {
 				return nil, err
 			}
 			var answer any
-			if err = c.ask(ctx, n.order(agentapi.KindSettingsTest, at, change, ""), &answer); err == nil {
+			if err = n.h.ask(ctx, c, n.order(agentapi.KindSettingsTest, at, change, ""), &answer); err == nil {
 				return &testOutput{api.SettingTest{OK: true}}, nil
 			}
 			if code := api.CodeOf(err); code == api.CodeInternal || code == api.CodeUnavailable {
@@ -319,7 +334,7 @@ func (n *settingNoun) test() Route {
 }
 
 // knownHosts is where known hosts are written; they are listed with the certificates.
-func (h *Handler) knownHostRoutes() []Route {
+func (h *SettingRoutes) knownHostRoutes() []Route {
 	n := &settingNoun{h, agentapi.SettingKnownHost, api.KindCertificate, "known-hosts", "known host", false, `{"name":"git.example.org","fields":{"data":"git.example.org ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIExample"}}`}
 	var out []Route
 	for _, r := range n.routes() {

@@ -8,20 +8,23 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
 
+// ServerRoutes are the settings of the server, and what it says of itself.
+type ServerRoutes struct {
+	Keeper             Keeper
+	PublicURL, Version string
+	Hosts, Demo        bool
+}
+
 type settingsInput struct {
 	TryInput
 	IfMatch string `header:"If-Match" maxLength:"64" doc:"ETag that was read: another way to give the version"`
 	Body    api.Settings
 }
 
-// serverSettings is what rights to the settings are asked for.
-func serverSettings() rbac.Object {
-	return rbac.Object{Type: api.TypeSetting, Scope: api.ScopeAccount, ID: "server"}
-}
-
-func (h *Handler) settingsRoutes() []Route {
+// Routes are its rows of the table.
+func (h *ServerRoutes) Routes() []Route {
 	find := func(ctx context.Context) (target, error) {
-		s, err := h.cfg.Keeper.Settings(ctx)
+		s, err := h.Keeper.Settings(ctx)
 		return target{object: serverSettings(), value: s}, err
 	}
 	get := Route{
@@ -54,7 +57,7 @@ func (h *Handler) settingsRoutes() []Route {
 				c.quiet = true
 				return &output[api.Settings]{etag(in.Body.Version), in.Body}, nil
 			}
-			s, err := h.cfg.Keeper.SetSettings(ctx, in.Body)
+			s, err := h.Keeper.SetSettings(ctx, in.Body)
 			if err != nil {
 				return nil, err
 			}
@@ -65,26 +68,26 @@ func (h *Handler) settingsRoutes() []Route {
 	return []Route{get, put, h.overview(), h.info()}
 }
 
-func (h *Handler) overview() Route {
+func (h *ServerRoutes) overview() Route {
 	type out struct{ Body api.Overview }
 	return Route{
 		Method: http.MethodGet, Path: "/api/v1/overview", Access: SignedIn, Within: true, ID: "overview", Tag: "overview",
 		Summary: "Counts of what you may see",
 		mount: mount(handler[empty, out]{do: func(ctx context.Context, c *call, _ *empty) (*out, error) {
 			filter := func(p api.Permission) rbac.Filter { return c.policy.Filter(c.who.Subject, p) }
-			o, err := h.cfg.Keeper.Overview(ctx, filter(api.PermAgentView), filter(api.PermApplicationView), filter(api.PermClusterView), filter(api.PermRepositoryView))
+			o, err := h.Keeper.Overview(ctx, filter(api.PermAgentView), filter(api.PermApplicationView), filter(api.PermClusterView), filter(api.PermRepositoryView))
 			return &out{o}, err
 		}}),
 	}
 }
 
-func (h *Handler) info() Route {
+func (h *ServerRoutes) info() Route {
 	type out struct{ Body api.ServerInfo }
 	return Route{
 		Method: http.MethodGet, Path: "/api/v1/info", Access: SignedIn, Within: true, ID: "server-info", Tag: "overview",
 		Summary: "Version and address of the server, and what it offers",
 		mount: mount(handler[empty, out]{do: func(context.Context, *call, *empty) (*out, error) {
-			return &out{api.ServerInfo{Version: h.cfg.Version, PublicURL: h.cfg.PublicURL, Hosts: h.cfg.Hosting != nil, Demo: h.cfg.Demo}}, nil
+			return &out{api.ServerInfo{Version: h.Version, PublicURL: h.PublicURL, Hosts: h.Hosts, Demo: h.Demo}}, nil
 		}}),
 	}
 }

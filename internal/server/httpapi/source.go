@@ -38,7 +38,7 @@ type pathsOutput struct{ Body api.RepositoryPaths }
 // sourceRoutes look into repositories for somebody who writes an application. Whoever may write one of a project sees what
 // the project permits it to deploy, by deploying it; to look into the repository they must be allowed to see repositories as
 // well. The agent asks the project before it asks the repository.
-func (h *Handler) sourceRoutes() []Route {
+func (h *ObjectRoutes) sourceRoutes() []Route {
 	route := func(path, id, summary string) Route {
 		return Route{Method: http.MethodGet, Path: "/api/v1/agents/{agent}/" + path, Permission: api.PermApplicationEdit, ID: id, Summary: summary, Tag: "repositories"}
 	}
@@ -71,9 +71,9 @@ func (h *Handler) sourceRoutes() []Route {
 
 // findSource is the application that a repository is looked at for: one of the project that was named, in the place where
 // it is or would be.
-func (h *Handler) findSource(ctx context.Context, in *SourceInput) (target, error) {
+func (h *ObjectRoutes) findSource(ctx context.Context, in *SourceInput) (target, error) {
 	if in.Namespace == "" {
-		at, err := h.agents().find(ctx, in.Agent)
+		at, err := find(ctx, h.AgentList, api.TypeAgent, in.Agent)
 		if err != nil {
 			return target{}, err
 		}
@@ -84,11 +84,11 @@ func (h *Handler) findSource(ctx context.Context, in *SourceInput) (target, erro
 }
 
 // labelsOf are those of the application, where there is one: rights may go by them.
-func (h *Handler) labelsOf(ctx context.Context, in *SourceInput) map[string]string {
+func (h *ObjectRoutes) labelsOf(ctx context.Context, in *SourceInput) map[string]string {
 	if in.Application == "" {
 		return nil
 	}
-	app, err := h.cfg.Items.GetApplication(ctx, in.Agent, in.Namespace, in.Application)
+	app, err := h.Items.GetApplication(ctx, in.Agent, in.Namespace, in.Application)
 	if err != nil {
 		return nil
 	}
@@ -97,7 +97,7 @@ func (h *Handler) labelsOf(ctx context.Context, in *SourceInput) map[string]stri
 
 // look asks the agent, for whoever may see repositories where the application is. That the application may be edited was
 // asked before.
-func (h *Handler) look(ctx context.Context, c *call, in *SourceInput, kind agentapi.Kind, body, into any) error {
+func (h *ObjectRoutes) look(ctx context.Context, c *call, in *SourceInput, kind agentapi.Kind, body, into any) error {
 	scope := rbac.Scope(c.object.Scope)
 	repository := target{object: rbac.Object{Type: api.TypeRepository, Scope: scope, ID: api.ItemID(in.Agent, in.Namespace, ""), Asserted: true}}
 	if err := c.may(api.PermRepositoryView, repository); err != nil {
@@ -106,13 +106,13 @@ func (h *Handler) look(ctx context.Context, c *call, in *SourceInput, kind agent
 	if err := h.mayChange(ctx, c, in.Agent, in.Namespace, in.Application); err != nil {
 		return err
 	}
-	return c.ask(ctx, Order{
+	return h.ask(ctx, c, Order{
 		Agent: in.Agent, Kind: string(kind), TargetKind: api.KindApplication, Namespace: in.Namespace, Name: in.Application, Body: body,
 	}, into)
 }
 
 // mayChange asks whether the application that is there under a name may be edited; nil where none is.
-func (h *Handler) mayChange(ctx context.Context, c *call, agent, namespace, name string) error {
+func (h *ObjectRoutes) mayChange(ctx context.Context, c *call, agent, namespace, name string) error {
 	if name == "" {
 		return nil
 	}

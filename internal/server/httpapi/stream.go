@@ -1,18 +1,14 @@
 package httpapi
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"reflect"
 	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/slipway-gitops/slipway/api"
 )
@@ -78,125 +74,19 @@ func (c *call) unchanged(ctx context.Context) error {
 	return nil
 }
 
-// stillMay asks for the right to the application of the route again, as both are now.
-func stillMay(ctx context.Context, in ItemInput) func(*call) bool {
-	return func(c *call) bool {
-		t, err := c.findApplication(ctx, in)
-		if err != nil {
-			return api.CodeOf(err) != api.CodeNotFound // the database may come back
-		}
-		return c.policy.Can(c.who.Subject, c.route.Permission, t.object).Allowed
+// cutExport ends an export in the middle: half of one must not look like a whole one.
+func (c *call) cutExport(ctx context.Context, err error) {
+	switch {
+	case ctx.Err() != nil: // the reader has gone
+	case api.CodeOf(err) == api.CodeForbidden || api.CodeOf(err) == api.CodeUnauthenticated:
+		c.log.Info("export ended in the middle", "route", c.route.ID, "request_id", c.id, "why", err)
+	default:
+		c.log.Error("export", "route", c.route.ID, "request_id", c.id, "err", err)
 	}
+	panic(http.ErrAbortHandler) //nolint:forbidigo // the only way to cut an answer short, so that the client sees it
 }
 
-type logsInput struct {
-	ItemInput
-	Group      string    `query:"group" maxLength:"253" doc:"API group of the object; empty for core kinds" example:"apps"`
-	Version    string    `query:"version" maxLength:"63" doc:"API version of the object" example:"v1"`
-	Kind       string    `query:"kind" maxLength:"253" doc:"Kind of the object; left out, with the name: all pods of the application" example:"Deployment"`
-	ResourceN  string    `query:"resourceNamespace" maxLength:"63" doc:"Namespace of the object" example:"shop"`
-	Resource   string    `query:"resourceName" maxLength:"253" doc:"Name of the object" example:"web"`
-	Container  string    `query:"container" maxLength:"63" doc:"One container; left out: all"`
-	Follow     bool      `query:"follow" doc:"Go on with what comes"`
-	Previous   bool      `query:"previous" doc:"Of the container that ran before the present one"`
-	Since      int64     `query:"since" minimum:"0" doc:"How far back, in seconds"`
-	SinceTime  time.Time `query:"sinceTime" doc:"How far back, as a time"`
-	Tail       int64     `query:"tail" minimum:"0" doc:"How many lines at the end; left out: all"`
-	Search     string    `query:"search" maxLength:"1000" doc:"Text that lines must contain"`
-	Invert     bool      `query:"invert" doc:"Lines must not contain it"`
-	IgnoreCase bool      `query:"ignoreCase" doc:"Take small and large letters of the text as the same"`
-	Timestamps bool      `query:"timestamps" doc:"Put the time in front of each line"`
-	Accept     string    `header:"Accept" doc:"text/event-stream for events, one a line; plain text otherwise"`
-}
-
-func (h *Handler) logsRoute() Route {
-	r := Route{
-		Method: http.MethodGet, Path: applicationPath + "/logs", Permission: api.PermApplicationLogs, Streams: true,
-		ID: "application-logs", Summary: "The output of pods of an application, as text or as server-sent events", Tag: "resources",
-	}
-	r.mount = mount(handler[logsInput, streamOutput]{
-		find: func(ctx context.Context, _ *call, in *logsInput) (target, error) {
-			return h.findApplication(ctx, in.ItemInput)
-		},
-		do: h.logs,
-	})
-	return r
-}
-
-func (in *logsInput) ref() api.ResourceRef {
-	return api.ResourceRef{Group: in.Group, Version: in.Version, Kind: in.Kind, Namespace: in.ResourceN, Name: in.Resource}
-}
-
-func (h *Handler) logs(ctx context.Context, c *call, in *logsInput) (*streamOutput, error) {
-	o := in.order("resource.logs", api.Logs{
-		Resource: in.ref(), Container: in.Container, Follow: in.Follow, Previous: in.Previous, Since: in.Since, SinceTime: in.SinceTime,
-		Tail: in.Tail, Search: in.Search, Invert: in.Invert, IgnoreCase: in.IgnoreCase, Timestamps: in.Timestamps,
-	})
-	c.sign(&o, askTime)
-	closed, err := h.limits.open(c.who.Principal)
-	if err != nil {
-		return nil, err
-	}
-	stream, err := h.cfg.Commands.Open(ctx, o)
-	if err != nil {
-		closed()
-		return nil, err
-	}
-	events := strings.Contains(in.Accept, "text/event-stream")
-	return &streamOutput{func(hc huma.Context) { //nolint:contextcheck // it has the context of the request
-		_, w := humago.Unwrap(hc)
-		defer stream.Close()
-		defer closed()
-		ctx, cancel := c.guard(hc.Context(), stillMay(hc.Context(), in.ItemInput))
-		defer cancel()
-		h.copyLogs(ctx, w, stream, events)
-	}}, nil
-}
-
-// copyLogs sends what comes. An error after the beginning can only be said in the text.
-func (h *Handler) copyLogs(ctx context.Context, w http.ResponseWriter, stream Stream, events bool) {
-	w.Header().Set("X-Accel-Buffering", "no")
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	if events {
-		w.Header().Set("Content-Type", "text/event-stream")
-	}
-	w.WriteHeader(http.StatusOK)
-	control := http.NewResponseController(w)
-	_ = control.Flush() // the client sees that it is open
-	for {
-		chunk, err := stream.Recv(ctx)
-		if err != nil {
-			if !errors.Is(err, io.EOF) && ctx.Err() == nil {
-				message := newProblem(err, "").Detail
-				if events {
-					_, _ = io.WriteString(w, "event: error\ndata: "+oneLine(message)+"\n\n")
-				} else {
-					_, _ = io.WriteString(w, "slipway: "+oneLine(message)+"\n")
-				}
-			}
-			return
-		}
-		_ = control.SetWriteDeadline(time.Now().Add(writeTime))
-		if events {
-			chunk = asEvents(chunk)
-		}
-		if _, err := w.Write(chunk); err != nil {
-			return
-		}
-		if err := control.Flush(); err != nil {
-			return
-		}
-	}
-}
-
-// asEvents makes one event of each line.
-func asEvents(chunk []byte) []byte {
-	var out bytes.Buffer
-	for line := range bytes.Lines(chunk) {
-		out.WriteString("data: ")
-		// A carriage return ends a line of an event too: a container could write events of its own.
-		out.Write(bytes.ReplaceAll(bytes.TrimRight(line, "\n"), []byte("\r"), nil))
-		out.WriteString("\n\n")
-	}
-	return out.Bytes()
+// oneLine makes one line of a text: what is in several lines of it stays apart.
+func oneLine(s string) string {
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }), " ")
 }

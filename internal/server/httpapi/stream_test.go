@@ -137,10 +137,10 @@ func serve(t *testing.T, end *far) (*door, *httptest.Server) {
 		return api.Binding{Meta: api.Meta{ID: "account." + user, Name: user, Scope: api.ScopeAccount}, Role: role, Principal: api.Principal{Type: api.PrincipalUser, ID: user}}
 	}
 	d := &door{far: end, policy: rbac.NewPolicy(nil, nil, []api.Binding{bind("ada", api.RoleAdmin), bind("bob", api.RoleViewer)})}
-	h, err := httpapi.New(httpapi.Config{
-		Authn: d, Policies: d, Items: d, Commands: d, Audits: d, PublicURL: "http://slipway.test", AllowedOrigins: []string{"https://tool.example"},
+	h, err := httpapi.New(httpapi.Config{Items: d, Commands: d, Base: httpapi.Base{
+		Authn: d, Policies: d, Audits: d, PublicURL: "http://slipway.test", AllowedOrigins: []string{"https://tool.example"},
 		FingerprintKey: make([]byte, 32),
-	})
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,7 +50,7 @@ const (
 	maxReason = 2000
 )
 
-func (h *Handler) terminalRoute() Route {
+func (h *StreamRoutes) terminalRoute() Route {
 	r := Route{
 		Method: http.MethodGet, Path: applicationPath + "/terminal", Permission: api.PermApplicationExec, Audit: "application.terminal", Streams: true,
 		ID: "application-terminal", Tag: "resources",
@@ -65,11 +65,11 @@ func (h *Handler) terminalRoute() Route {
 	return r
 }
 
-func (h *Handler) terminal(ctx context.Context, c *call, in *terminalInput) (*streamOutput, error) {
+func (h *StreamRoutes) terminal(ctx context.Context, c *call, in *terminalInput) (*streamOutput, error) {
 	if !websocket.IsWebSocketUpgrade(c.request) {
 		return nil, api.Errorf(api.CodeInvalid, "a terminal needs a WebSocket: use `slipway app exec`, or a client that upgrades the connection")
 	}
-	if !h.allowed(c.request) {
+	if !c.allowed(c.request) {
 		return nil, api.Errorf(api.CodeForbidden, "a page of another origin may not open a terminal")
 	}
 	body := terminalBody{
@@ -79,12 +79,12 @@ func (h *Handler) terminal(ctx context.Context, c *call, in *terminalInput) (*st
 	c.before, c.after = nil, body
 	o := in.order("resource.terminal", body)
 	o.Reason = c.reason
-	c.sign(&o, askTime)
-	closed, err := h.limits.open(c.who.Principal)
+	sign(c, &o, askTime)
+	closed, err := c.limits.open(c.who.Principal)
 	if err != nil {
 		return nil, err
 	}
-	stream, err := h.cfg.Commands.Open(ctx, o)
+	stream, err := h.Commands.Open(ctx, o)
 	if err != nil {
 		closed()
 		return nil, err
@@ -92,27 +92,27 @@ func (h *Handler) terminal(ctx context.Context, c *call, in *terminalInput) (*st
 	return &streamOutput{func(hc huma.Context) { //nolint:contextcheck // it has the context of the request
 		defer stream.Close()
 		defer closed()
-		begun := h.now()
+		begun := c.now()
 		conn, err := h.upgrade(c, hc)
 		if err != nil {
 			return
 		}
 		defer conn.Close() //nolint:errcheck // closed twice is closed
-		ctx, cancel := c.guard(hc.Context(), stillMay(hc.Context(), in.ItemInput))
+		ctx, cancel := c.guard(hc.Context(), h.stillMay(hc.Context(), in.ItemInput))
 		defer cancel()
 		ctx, stop := context.WithTimeout(ctx, terminalTime)
 		defer stop()
 		told := h.connect(ctx, stop, conn, stream, c.id)
-		c.ended(hc.Context(), h.now().Sub(begun), told)
+		ended(hc.Context(), c, c.now().Sub(begun), told)
 	}}, nil
 }
 
 // upgrade makes a WebSocket of a request, or answers why there is none.
-func (h *Handler) upgrade(c *call, hc huma.Context) (*websocket.Conn, error) {
+func (h *StreamRoutes) upgrade(c *call, hc huma.Context) (*websocket.Conn, error) {
 	r, w := humago.Unwrap(hc)
 	upgrader := websocket.Upgrader{
 		HandshakeTimeout: 10 * time.Second, ReadBufferSize: 4096, WriteBufferSize: 4096,
-		CheckOrigin: h.allowed,
+		CheckOrigin: c.allowed,
 		Error: func(w http.ResponseWriter, _ *http.Request, _ int, reason error) {
 			writeProblem(w, api.Errorf(api.CodeInvalid, "no WebSocket came about: %v", reason), c.id)
 		},
@@ -121,8 +121,8 @@ func (h *Handler) upgrade(c *call, hc huma.Context) (*websocket.Conn, error) {
 }
 
 // refuseTerminal tells a page why it gets no terminal: a browser shows it nothing of an answer that is no WebSocket.
-func (h *Handler) refuseTerminal(c *call, why *problem) *streamOutput {
-	if c.request.Header.Get("Origin") == "" || !h.allowed(c.request) || !websocket.IsWebSocketUpgrade(c.request) {
+func (h *StreamRoutes) refuseTerminal(c *call, why *problem) *streamOutput {
+	if c.request.Header.Get("Origin") == "" || !c.allowed(c.request) || !websocket.IsWebSocketUpgrade(c.request) {
 		return nil
 	}
 	return &streamOutput{func(hc huma.Context) {
@@ -152,22 +152,18 @@ type session struct {
 }
 
 // ended records the end of a terminal, as another entry of the same action. What was typed is not kept: it may hold secrets.
-func (c *call) ended(ctx context.Context, took time.Duration, s session) {
+func ended(ctx context.Context, c *call, took time.Duration, s session) {
 	entry := c.entry(nil)
 	entry.After = nil
 	entry.Message = fmt.Sprintf("ended: open for %s, %d bytes typed, %d bytes shown", took.Round(time.Second), s.typed, s.shown)
 	if s.exit != nil {
 		entry.Message += fmt.Sprintf(", exit code %d", s.exit.Code)
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-	defer cancel()
-	if err := c.cfg.Audits.Record(ctx, entry); err != nil {
-		c.log.Error("audit", "request_id", c.id, "action", entry.Action, "err", err)
-	}
+	_ = c.tell(ctx, entry) // an error is in the log
 }
 
 // connect copies both ways until one end is closed.
-func (h *Handler) connect(ctx context.Context, stop func(), conn *websocket.Conn, stream Stream, requestID string) (s session) {
+func (h *StreamRoutes) connect(ctx context.Context, stop func(), conn *websocket.Conn, stream Stream, requestID string) (s session) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -210,7 +206,7 @@ func (h *Handler) connect(ctx context.Context, stop func(), conn *websocket.Conn
 	return s
 }
 
-func (h *Handler) typed(ctx context.Context, stream Stream, kind int, data []byte) error {
+func (h *StreamRoutes) typed(ctx context.Context, stream Stream, kind int, data []byte) error {
 	if kind == websocket.BinaryMessage {
 		return stream.Send(ctx, data)
 	}

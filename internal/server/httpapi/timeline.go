@@ -8,14 +8,14 @@ import (
 )
 
 // timelineRoute tells of an operation. What comes next only the agent knows; what was done is in the server's copy.
-func (h *Handler) timelineRoute() Route {
+func (h *ApplicationRoutes) timelineRoute() Route {
 	r := h.applicationRoute("/operation", "get-operation", "The last or running operation of an application, step by step")
 	type out struct{ Body api.OperationTimeline }
 	r.mount = mount(handler[ItemInput, out]{
 		find: func(ctx context.Context, _ *call, in *ItemInput) (target, error) { return h.findApplication(ctx, *in) },
 		do: func(ctx context.Context, c *call, in *ItemInput) (*out, error) {
 			var o out
-			err := c.ask(ctx, in.order("application.operation", nil), &o.Body)
+			err := h.ask(ctx, c, in.order("application.operation", nil), &o.Body)
 			if err == nil && o.Body.Steps != nil {
 				return &o, nil
 			}

@@ -17,6 +17,12 @@ const (
 	maxTokenTime = 366 * 24 * time.Hour
 )
 
+// TokenRoutes are API tokens.
+type TokenRoutes struct {
+	Tokens Tokens
+	People *People
+}
+
 // tokenObject is a token as an object of rights: it is where its owner is.
 func tokenObject(t *api.Token) rbac.Object {
 	scope := api.ScopeAccount
@@ -29,8 +35,8 @@ func tokenObject(t *api.Token) rbac.Object {
 }
 
 // findToken lets owners at their own tokens without a permission, and others with it.
-func (h *Handler) findToken(ctx context.Context, c *call, id string, want api.Permission) (*api.Token, error) {
-	t, err := h.cfg.Tokens.GetToken(ctx, id)
+func (h *TokenRoutes) findToken(ctx context.Context, c *call, id string, want api.Permission) (*api.Token, error) {
+	t, err := h.Tokens.GetToken(ctx, id)
 	if api.CodeOf(err) == api.CodeNotFound {
 		return nil, notFound("token", id)
 	}
@@ -52,7 +58,8 @@ type tokenList struct {
 	Type  string `query:"ownerType" enum:"user,serviceaccount" default:"user" doc:"What the owner is"`
 }
 
-func (h *Handler) tokenRoutes() []Route {
+// Routes are its rows of the table.
+func (h *TokenRoutes) Routes() []Route {
 	route := func(method, path, audit, id, summary string) Route {
 		return Route{Method: method, Path: path, Access: SignedIn, Within: true, Audit: audit, ID: id, Summary: summary, Tag: "tokens"}
 	}
@@ -75,12 +82,12 @@ func (h *Handler) tokenRoutes() []Route {
 		if _, err := h.findToken(ctx, c, in.ID, api.PermTokenDelete); err != nil {
 			return nil, err
 		}
-		return nil, h.cfg.Tokens.DeleteToken(ctx, in.ID)
+		return nil, h.Tokens.DeleteToken(ctx, in.ID)
 	}})
 	return []Route{list, get, create, remove}
 }
 
-func (h *Handler) listTokens(ctx context.Context, c *call, in *tokenList) (*pageOutput[api.Token], error) {
+func (h *TokenRoutes) listTokens(ctx context.Context, c *call, in *tokenList) (*pageOutput[api.Token], error) {
 	options, err := in.options()
 	if err != nil {
 		return nil, err
@@ -96,7 +103,7 @@ func (h *Handler) listTokens(ctx context.Context, c *call, in *tokenList) (*page
 			return nil, api.Errorf(api.CodeForbidden, "nothing gives you token_view: leave owner out to see your own tokens")
 		}
 	}
-	page, err := h.cfg.Tokens.ListTokens(ctx, visible, owner, options)
+	page, err := h.Tokens.ListTokens(ctx, visible, owner, options)
 	if owner == c.who.Principal {
 		// A limited token sees of its owner's those that are within it.
 		page.Items = slices.DeleteFunc(page.Items, func(t api.Token) bool { return !c.who.Subject.MayLimit(authn.CeilingOf(t)).Allowed })
@@ -111,18 +118,18 @@ type tokenInput struct {
 
 type tokenOutput struct{ Body api.TokenCreated }
 
-func (h *Handler) createToken(ctx context.Context, c *call, in *tokenInput) (*tokenOutput, error) {
+func (h *TokenRoutes) createToken(ctx context.Context, c *call, in *tokenInput) (*tokenOutput, error) {
 	t := &in.Body
 	if t.Owner == (api.Principal{}) {
 		t.Owner = c.who.Principal
 	}
 	at := target{object: tokenObject(t)}
 	c.object = at.ref()
-	until := h.longest(c)
-	if t.ExpiresAt.IsZero() && until.Before(h.now().Add(tokenTime)) {
+	until := longest(c)
+	if t.ExpiresAt.IsZero() && until.Before(c.now().Add(tokenTime)) {
 		t.ExpiresAt = until
 	}
-	if err := h.checkToken(t); err != nil {
+	if err := checkToken(c, t); err != nil {
 		return nil, err
 	}
 	if t.ExpiresAt.After(until) {
@@ -132,7 +139,7 @@ func (h *Handler) createToken(ctx context.Context, c *call, in *tokenInput) (*to
 		if err := c.may(api.PermTokenEdit, at); err != nil {
 			return nil, err
 		}
-		if err := c.mayActAs(ctx, t.Owner); err != nil {
+		if err := h.People.mayActAs(ctx, c, t.Owner); err != nil {
 			return nil, err
 		}
 	}
@@ -143,7 +150,7 @@ func (h *Handler) createToken(ctx context.Context, c *call, in *tokenInput) (*to
 		c.quiet = true
 		return &tokenOutput{api.TokenCreated{Token: *t}}, nil
 	}
-	made, err := h.cfg.Tokens.MakeToken(ctx, *t, c.who.Grounds())
+	made, err := h.Tokens.MakeToken(ctx, *t, c.who.Grounds())
 	if err != nil {
 		return nil, err
 	}
@@ -152,15 +159,15 @@ func (h *Handler) createToken(ctx context.Context, c *call, in *tokenInput) (*to
 }
 
 // longest is until when a token may last that is made with this request.
-func (h *Handler) longest(c *call) time.Time {
+func longest(c *call) time.Time {
 	if c.who.Token != nil && c.who.Subject.Ceiling != nil {
 		return c.who.Token.ExpiresAt
 	}
-	return h.now().UTC().Add(maxTokenTime)
+	return c.now().UTC().Add(maxTokenTime)
 }
 
 // checkToken puts a token in shape.
-func (h *Handler) checkToken(t *api.Token) error {
+func checkToken(c *call, t *api.Token) error {
 	if err := api.CheckName(t.Name); err != nil {
 		return &api.Error{Code: api.CodeInvalid, Message: err.Error(), Field: "body.name"}
 	}
@@ -175,7 +182,7 @@ func (h *Handler) checkToken(t *api.Token) error {
 	if _, err := rbac.Expand(t.Permissions); err != nil {
 		return &api.Error{Code: api.CodeInvalid, Message: err.Error(), Field: "body.permissions"}
 	}
-	now := h.now().UTC()
+	now := c.now().UTC()
 	if t.ExpiresAt.IsZero() {
 		t.ExpiresAt = now.Add(tokenTime)
 	}

@@ -16,7 +16,7 @@ type requestSpan struct {
 
 // traced puts a request into the trace that it names, or into one of its own, and tells the caller. Only the API is
 // traced: pages and probes are not worth it.
-func (h *Handler) traced(answer http.Header, r *http.Request) (*http.Request, requestSpan) {
+func (h *Core) traced(answer http.Header, r *http.Request) (*http.Request, requestSpan) {
 	if !strings.HasPrefix(r.URL.Path, "/api/") {
 		return r, requestSpan{}
 	}

@@ -15,8 +15,16 @@ import (
 	"github.com/slipway-gitops/slipway/api/agentapi"
 )
 
+// StreamRoutes are the answers about an application that last: its tree, its logs and terminals.
+type StreamRoutes struct{ *Clusters }
+
+// Routes are its rows of the table.
+func (h *StreamRoutes) Routes() []Route {
+	return []Route{h.treeEventsRoute(), h.logsRoute(), h.terminalRoute()}
+}
+
 // treeEventsRoute shows the tree of an application as it changes.
-func (h *Handler) treeEventsRoute() Route {
+func (h *StreamRoutes) treeEventsRoute() Route {
 	r := Route{
 		Method: http.MethodGet, Path: applicationPath + "/tree/events", Permission: api.PermApplicationView, Streams: true,
 		ID: "application-tree-events", Summary: "The tree of an application as it changes, as server-sent events: tree, then patch", Tag: "applications",
@@ -25,18 +33,18 @@ func (h *Handler) treeEventsRoute() Route {
 		find: func(ctx context.Context, _ *call, in *ItemInput) (target, error) { return h.findApplication(ctx, *in) },
 		do: func(_ context.Context, c *call, in *ItemInput) (*streamOutput, error) {
 			o := in.order("application.tree.watch", nil)
-			c.sign(&o, askTime)
+			sign(c, &o, askTime)
 			return &streamOutput{func(hc huma.Context) { //nolint:contextcheck // it has the context of the request
 				_, w := humago.Unwrap(hc)
-				closed, err := h.limits.open(c.who.Principal)
+				closed, err := c.limits.open(c.who.Principal)
 				if err != nil {
 					writeProblem(w, err, c.id)
 					return
 				}
 				defer closed()
-				ctx, cancel := c.guard(hc.Context(), stillMay(hc.Context(), *in))
+				ctx, cancel := c.guard(hc.Context(), h.stillMay(hc.Context(), *in))
 				defer cancel()
-				stream, err := h.cfg.Commands.Open(ctx, o)
+				stream, err := h.Commands.Open(ctx, o)
 				if err != nil {
 					writeProblem(w, err, c.id)
 					return

@@ -9,9 +9,24 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
 
-func (h *Handler) users() *noun[api.User, *api.User] {
+// People are users, groups and service accounts.
+type People struct {
+	Users           Entities[api.User]
+	Groups          Entities[api.Group]
+	ServiceAccounts Entities[api.ServiceAccount]
+	Authn           Authn
+	Providers       Providers
+	Policies        Policies
+}
+
+// Routes are its rows of the table.
+func (h *People) Routes() []Route {
+	return slices.Concat(h.users().routes("create"), []Route{h.createUser(), h.resetPassword()}, h.groups().routes(), h.serviceAccounts().routes())
+}
+
+func (h *People) users() *noun[api.User, *api.User] {
 	return &noun[api.User, *api.User]{
-		store: h.cfg.Users, kind: api.TypeUser, many: "users", called: "user",
+		store: h.Users, kind: api.TypeUser, many: "users", called: "user",
 		example:  `{"name":"ada","displayName":"Ada Lovelace","email":"ada@example.org"}`,
 		identify: identifyUser,
 		check: func(ctx context.Context, c *call, before, after *api.User) error {
@@ -29,10 +44,10 @@ func (h *Handler) users() *noun[api.User, *api.User] {
 				return nil
 			}
 			// Nobody lets in or shuts out who may do more than they.
-			if err := c.mayActAs(ctx, api.Principal{Type: api.PrincipalUser, ID: before.ID}); err != nil {
+			if err := h.mayActAs(ctx, c, api.Principal{Type: api.PrincipalUser, ID: before.ID}); err != nil {
 				return err
 			}
-			return c.keepAdministrator(ctx, loss{user: before.ID})
+			return h.keepAdministrator(ctx, c, loss{user: before.ID})
 		},
 	}
 }
@@ -46,8 +61,8 @@ func identifyUser(u *api.User) (api.Scope, error) {
 }
 
 // mayActAs refuses what would let the caller come by rights of another that they do not have.
-func (c *call) mayActAs(ctx context.Context, other api.Principal) error {
-	groups, err := c.cfg.Policies.GroupsOf(ctx, other)
+func (h *People) mayActAs(ctx context.Context, c *call, other api.Principal) error {
+	groups, err := h.Policies.GroupsOf(ctx, other)
 	if err != nil {
 		return err
 	}
@@ -68,7 +83,7 @@ func subjectOf(p api.Principal, groups []string) rbac.Subject {
 }
 
 // createUser makes a user with a password, where the noun alone would make one without.
-func (h *Handler) createUser() Route {
+func (h *People) createUser() Route {
 	n := h.users()
 	r := n.create()
 	r.Secret = true
@@ -82,11 +97,11 @@ func (h *Handler) createUser() Route {
 			if err != nil || in.DryRun {
 				return &output[api.UserCreated]{Body: api.UserCreated{User: in.Body.User}}, err
 			}
-			password, err := h.cfg.Authn.ResetPassword(ctx, made.Body.ID, in.Body.Password)
+			password, err := h.Authn.ResetPassword(ctx, made.Body.ID, in.Body.Password)
 			if err != nil {
 				// A user without a password cannot sign in; it is as if nothing had been made.
 				if undo := n.store.Delete(ctx, made.Body.ID, api.DeleteOptions{Force: true}); undo != nil {
-					h.log.Error("undo user", "request_id", c.id, "user", made.Body.ID, "err", undo)
+					c.log.Error("undo user", "request_id", c.id, "user", made.Body.ID, "err", undo)
 				}
 				return nil, err
 			}
@@ -100,7 +115,7 @@ func (h *Handler) createUser() Route {
 }
 
 // resetPassword gives somebody a new password.
-func (h *Handler) resetPassword() Route {
+func (h *People) resetPassword() Route {
 	n := h.users()
 	type out struct{ Body api.PasswordReset }
 	return Route{
@@ -114,19 +129,19 @@ func (h *Handler) resetPassword() Route {
 				if u.Origin == api.OriginOIDC {
 					return nil, api.Errorf(api.CodeInvalid, "user %s signs in with the identity provider: change the password there", u.ID)
 				}
-				if err := c.mayActAs(ctx, api.Principal{Type: api.PrincipalUser, ID: u.ID}); err != nil {
+				if err := h.mayActAs(ctx, c, api.Principal{Type: api.PrincipalUser, ID: u.ID}); err != nil {
 					return nil, err
 				}
-				password, err := h.cfg.Authn.ResetPassword(ctx, in.ID, "")
+				password, err := h.Authn.ResetPassword(ctx, in.ID, "")
 				return &out{api.PasswordReset{Password: password}}, err
 			},
 		}),
 	}
 }
 
-func (h *Handler) groups() *noun[api.Group, *api.Group] {
+func (h *People) groups() *noun[api.Group, *api.Group] {
 	return &noun[api.Group, *api.Group]{
-		store: h.cfg.Groups, kind: api.TypeGroup, many: "groups", called: "group",
+		store: h.Groups, kind: api.TypeGroup, many: "groups", called: "group",
 		example: `{"name":"developers","scope":"org.acme","members":["ada"],"claim":"acme-developers"}`,
 		check: func(ctx context.Context, c *call, before, after *api.Group) error {
 			if before != nil && after != nil && after.Claim == before.Claim && within(after.Members, before.Members) && within(before.Members, after.Members) {
@@ -140,7 +155,7 @@ func (h *Handler) groups() *noun[api.Group, *api.Group] {
 			if err := allow(c.policy.MayActAs(c.who.Subject, rbac.Subject{Groups: []string{one.ID}})); err != nil || before == nil {
 				return err
 			}
-			return c.keepAdministrator(ctx, loss{group: before.ID, becomes: after})
+			return h.keepAdministrator(ctx, c, loss{group: before.ID, becomes: after})
 		},
 	}
 }
@@ -149,9 +164,9 @@ func within(some, all []string) bool {
 	return !slices.ContainsFunc(some, func(s string) bool { return !slices.Contains(all, s) })
 }
 
-func (h *Handler) serviceAccounts() *noun[api.ServiceAccount, *api.ServiceAccount] {
+func (h *People) serviceAccounts() *noun[api.ServiceAccount, *api.ServiceAccount] {
 	return &noun[api.ServiceAccount, *api.ServiceAccount]{
-		store: h.cfg.ServiceAccounts, kind: api.TypeServiceAccount, many: "service-accounts", called: "service account",
+		store: h.ServiceAccounts, kind: api.TypeServiceAccount, many: "service-accounts", called: "service account",
 		example: `{"name":"ci","scope":"org.acme"}`,
 		check: func(ctx context.Context, c *call, before, after *api.ServiceAccount) error {
 			switch {
@@ -160,7 +175,7 @@ func (h *Handler) serviceAccounts() *noun[api.ServiceAccount, *api.ServiceAccoun
 			case after != nil && before.Disabled == after.Disabled:
 				return nil
 			}
-			return c.mayActAs(ctx, api.Principal{Type: api.PrincipalServiceAccount, ID: before.ID})
+			return h.mayActAs(ctx, c, api.Principal{Type: api.PrincipalServiceAccount, ID: before.ID})
 		},
 	}
 }

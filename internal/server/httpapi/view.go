@@ -16,6 +16,9 @@ type Views interface {
 	DeleteView(ctx context.Context, owner api.Principal, name string) error
 }
 
+// ViewRoutes keep filters.
+type ViewRoutes struct{ Views Views }
+
 // NameInput names a view. Its fields are parameters: the decoder sees only what is exported.
 type NameInput struct {
 	Name     string `path:"name" maxLength:"63" doc:"Name" example:"degraded"`
@@ -36,7 +39,7 @@ type viewDelete struct {
 type viewOutput struct{ Body api.View }
 
 // viewTarget is a view as rights and the audit name it.
-func (c *call) viewTarget(name string, everyone bool) (api.Principal, target) {
+func viewTarget(c *call, name string, everyone bool) (api.Principal, target) {
 	owner, id := c.who.Principal, c.who.Principal.Type+"/"+c.who.Principal.ID+"/"+name
 	if everyone {
 		owner, id = api.Principal{}, name
@@ -45,7 +48,7 @@ func (c *call) viewTarget(name string, everyone bool) (api.Principal, target) {
 }
 
 // mayShare takes the right to change what everyone sees; one's own views take none.
-func (c *call) mayShare(t target, everyone bool) error {
+func mayShare(c *call, t target, everyone bool) error {
 	c.object = t.ref()
 	if !everyone {
 		return nil
@@ -54,24 +57,25 @@ func (c *call) mayShare(t target, everyone bool) error {
 }
 
 // findView finds a view by name: one's own first, unless everyone's is asked for.
-func (h *Handler) findView(ctx context.Context, c *call, name string, everyone bool) (api.View, error) {
+func (h *ViewRoutes) findView(ctx context.Context, c *call, name string, everyone bool) (api.View, error) {
 	if err := c.holds(api.PermApplicationView); err != nil {
 		return api.View{}, err
 	}
 	if !everyone {
-		v, err := h.cfg.Views.GetView(ctx, c.who.Principal, name)
+		v, err := h.Views.GetView(ctx, c.who.Principal, name)
 		if api.CodeOf(err) != api.CodeNotFound {
 			return v, err
 		}
 	}
-	v, err := h.cfg.Views.GetView(ctx, api.Principal{}, name)
+	v, err := h.Views.GetView(ctx, api.Principal{}, name)
 	if api.CodeOf(err) == api.CodeNotFound {
 		err = api.Errorf(api.CodeNotFound, "there is no saved filter %q of yours or everyone's: `slipway fleet view list` shows what there is", name)
 	}
 	return v, err
 }
 
-func (h *Handler) viewRoutes() []Route {
+// Routes are its rows of the table.
+func (h *ViewRoutes) Routes() []Route {
 	route := func(method, path, audit, id, summary string) Route {
 		return Route{Method: method, Path: "/api/v1/fleet/views" + path, Access: SignedIn, Audit: audit, ID: id, Summary: summary, Tag: "fleet"}
 	}
@@ -79,7 +83,7 @@ func (h *Handler) viewRoutes() []Route {
 	list := route(http.MethodGet, "", "", "list-views", "List saved filters: your own, and everyone's")
 	type listOutput struct{ Body api.Views }
 	list.mount = mount(handler[struct{}, listOutput]{do: func(ctx context.Context, c *call, _ *struct{}) (*listOutput, error) {
-		views, err := h.cfg.Views.ListViews(ctx, c.who.Principal)
+		views, err := h.Views.ListViews(ctx, c.who.Principal)
 		return &listOutput{api.Views{Items: views}}, err
 	}})
 	get := route(http.MethodGet, "/{name}", "", "get-view", "Get a saved filter: your own, else everyone's")
@@ -92,13 +96,13 @@ func (h *Handler) viewRoutes() []Route {
 	put.mount = mount(handler[viewPut, viewOutput]{do: h.saveView})
 	remove := route(http.MethodDelete, "/{name}", "view.delete", "delete-view", "Delete a saved filter; everyone's takes savedview_edit")
 	remove.mount = mount(handler[viewDelete, noOutput]{do: func(ctx context.Context, c *call, in *viewDelete) (*noOutput, error) {
-		owner, t := c.viewTarget(in.Name, in.Everyone)
-		if err := c.mayShare(t, in.Everyone); err != nil {
+		owner, t := viewTarget(c, in.Name, in.Everyone)
+		if err := mayShare(c, t, in.Everyone); err != nil {
 			return nil, err
 		}
-		was, err := h.cfg.Views.GetView(ctx, owner, in.Name)
+		was, err := h.Views.GetView(ctx, owner, in.Name)
 		if err == nil && !in.DryRun {
-			err = h.cfg.Views.DeleteView(ctx, owner, in.Name)
+			err = h.Views.DeleteView(ctx, owner, in.Name)
 		}
 		if api.CodeOf(err) == api.CodeNotFound {
 			err = api.Errorf(api.CodeNotFound, "there is no view %q of yours: add everyone to delete a view of everyone's", in.Name)
@@ -114,7 +118,7 @@ func (h *Handler) viewRoutes() []Route {
 	}
 }
 
-func (h *Handler) saveView(ctx context.Context, c *call, in *viewPut) (*viewOutput, error) {
+func (h *ViewRoutes) saveView(ctx context.Context, c *call, in *viewPut) (*viewOutput, error) {
 	v := in.Body
 	if v.Name == "" {
 		v.Name = in.Name
@@ -125,22 +129,22 @@ func (h *Handler) saveView(ctx context.Context, c *call, in *viewPut) (*viewOutp
 	if err := api.CheckName(v.Name); err != nil {
 		return nil, &api.Error{Code: api.CodeInvalid, Message: err.Error(), Field: "path.name"}
 	}
-	if err := checkFleet(&v.Filter, h.now()); err != nil {
+	if err := checkFleet(&v.Filter, c.now()); err != nil {
 		return nil, err
 	}
 	v.Everyone = v.Everyone || in.Everyone
-	owner, t := c.viewTarget(v.Name, v.Everyone)
-	if err := c.mayShare(t, v.Everyone); err != nil {
+	owner, t := viewTarget(c, v.Name, v.Everyone)
+	if err := mayShare(c, t, v.Everyone); err != nil {
 		return nil, err
 	}
-	if was, err := h.cfg.Views.GetView(ctx, owner, v.Name); err == nil {
+	if was, err := h.Views.GetView(ctx, owner, v.Name); err == nil {
 		c.before = was
 	}
 	if in.DryRun {
 		c.quiet = true
 		return &viewOutput{v}, nil
 	}
-	saved, err := h.cfg.Views.SaveView(ctx, owner, v)
+	saved, err := h.Views.SaveView(ctx, owner, v)
 	if err != nil {
 		return nil, err
 	}

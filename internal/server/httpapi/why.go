@@ -18,7 +18,7 @@ type whyInput struct {
 
 // whyRoute answers from the server's copy, so that it says why also while the agent is away. What fails in the cluster only the
 // agent knows: it is asked where an object may have something to say.
-func (h *Handler) whyRoute() Route {
+func (h *ApplicationRoutes) whyRoute() Route {
 	r := h.applicationRoute("/why", "why-application", "Why an application is as it is, since when, and what would change that")
 	type out struct{ Body api.Why }
 	r.mount = mount(handler[whyInput, out]{
@@ -37,7 +37,7 @@ func (h *Handler) whyRoute() Route {
 const lookTime = 6 * time.Second
 
 // findings asks the agent what fails in the cluster. An agent that is away, or older, costs a warning.
-func (h *Handler) findings(ctx context.Context, c *call, in *whyInput, app *v1alpha1.Application) ([]api.Finding, []string) {
+func (h *ApplicationRoutes) findings(ctx context.Context, c *call, in *whyInput, app *v1alpha1.Application) ([]api.Finding, []string) {
 	if len(cause.Candidates(app)) == 0 {
 		return nil, nil
 	}
@@ -45,7 +45,7 @@ func (h *Handler) findings(ctx context.Context, c *call, in *whyInput, app *v1al
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	var got api.FindingsAnswer
-	err := c.ask(ctx, in.order("application.findings", api.FindingsRequest{Logs: in.Logs && denied.Allowed}), &got)
+	err := h.ask(ctx, c, in.order("application.findings", api.FindingsRequest{Logs: in.Logs && denied.Allowed}), &got)
 	if err != nil {
 		return nil, []string{"the objects in the cluster are not looked at: " + newProblem(err, c.id).Detail}
 	}
@@ -59,7 +59,7 @@ func (h *Handler) findings(ctx context.Context, c *call, in *whyInput, app *v1al
 
 // revisionStatusRoute says at which revisions an application is: from the server's copy, and where its branches are from the
 // agent.
-func (h *Handler) revisionStatusRoute() Route {
+func (h *ApplicationRoutes) revisionStatusRoute() Route {
 	r := h.applicationRoute("/revision-status", "revision-status", "Where the branches of an application are, and what was compared, deployed and pinned")
 	type out struct{ Body api.RevisionStatus }
 	r.mount = mount(handler[ItemInput, out]{
@@ -73,7 +73,7 @@ func (h *Handler) revisionStatusRoute() Route {
 			ctx, cancel := context.WithTimeout(ctx, tipTime)
 			defer cancel()
 			var tips api.TipsAnswer
-			if err := c.ask(ctx, in.order("application.tips", nil), &tips); err != nil {
+			if err := h.ask(ctx, c, in.order("application.tips", nil), &tips); err != nil {
 				status.Warnings = append(status.Warnings, "where the branches are is not known: "+newProblem(err, c.id).Detail)
 			}
 			return &out{why.WithTips(status, tips)}, nil
@@ -85,7 +85,7 @@ func (h *Handler) revisionStatusRoute() Route {
 // tipTime is how long an answer waits for where branches are.
 const tipTime = 10 * time.Second
 
-func (h *Handler) why(ctx context.Context, c *call, in *whyInput) (api.Why, error) {
+func (h *ApplicationRoutes) why(ctx context.Context, c *call, in *whyInput) (api.Why, error) {
 	detail, agent, facts, err := h.factsOf(ctx, c, in.Agent)
 	if err != nil {
 		return api.Why{}, err
@@ -111,13 +111,13 @@ func (h *Handler) why(ctx context.Context, c *call, in *whyInput) (api.Why, erro
 }
 
 // factsOf is the application of a call as the server's copy has it, with what its agent does not carry out.
-func (h *Handler) factsOf(ctx context.Context, c *call, id string) (*api.ApplicationDetail, api.Agent, why.Facts, error) {
+func (h *ApplicationRoutes) factsOf(ctx context.Context, c *call, id string) (*api.ApplicationDetail, api.Agent, why.Facts, error) {
 	detail, app, err := known(c)
 	if err != nil {
 		return nil, api.Agent{}, why.Facts{}, err
 	}
-	agent, err := h.cfg.AgentList.Get(ctx, id)
-	facts := why.Facts{Name: app.Name, Namespace: app.Namespace, App: app, Now: h.now(), Lacks: agent.Status.Unsupported}
+	agent, err := h.AgentList.Get(ctx, id)
+	facts := why.Facts{Name: app.Name, Namespace: app.Namespace, App: app, Now: c.now(), Lacks: agent.Status.Unsupported}
 	return detail, agent, facts, err
 }
 
@@ -146,7 +146,7 @@ func absence(detail *api.ApplicationDetail) []string {
 
 // projectOf reads the rules of an application's project, for who may see the project. What it inherits from others is not
 // known here; the agent says in a condition what that holds.
-func (h *Handler) projectOf(ctx context.Context, c *call, agent api.Agent, app *v1alpha1.Application) (rules *project.Rules, wrong, err error) {
+func (h *ApplicationRoutes) projectOf(ctx context.Context, c *call, agent api.Agent, app *v1alpha1.Application) (rules *project.Rules, wrong, err error) {
 	name, namespace := app.Spec.ProjectName(), agent.Status.Namespace
 	if namespace == "" {
 		namespace = app.Namespace

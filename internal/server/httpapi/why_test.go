@@ -74,9 +74,9 @@ func looking(t *testing.T) (*looker, *httptest.Server) {
 		{Meta: api.Meta{ID: "account.bob", Name: "bob", Scope: api.ScopeAccount}, Role: api.RoleViewer, Principal: api.Principal{Type: api.PrincipalUser, ID: "bob"}},
 	})
 	l := &looker{door: d}
-	h, err := httpapi.New(httpapi.Config{
-		Authn: d, Policies: d, Items: l, Commands: l, Audits: d, AgentList: l, PublicURL: "http://slipway.test", FingerprintKey: make([]byte, 32),
-	})
+	h, err := httpapi.New(httpapi.Config{Items: l, Commands: l, AgentList: l, Base: httpapi.Base{
+		Authn: d, Policies: d, Audits: d, PublicURL: "http://slipway.test", FingerprintKey: make([]byte, 32),
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}

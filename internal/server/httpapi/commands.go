@@ -1,0 +1,69 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/rbac"
+)
+
+// Finder finds an object of a type by its id, as one that rights are asked for.
+type Finder func(ctx context.Context, kind, id string) (target, error)
+
+// CommandRoutes tell what came of commands.
+type CommandRoutes struct {
+	*Clusters
+	Find Finder
+}
+
+// Routes are its rows of the table.
+func (h *CommandRoutes) Routes() []Route {
+	get := Route{
+		Method: http.MethodGet, Path: "/api/v1/commands/{id}", Access: SignedIn, Within: true, ID: "get-command", Tag: "commands",
+		Summary: "Get a command for an object that you may see, and what came of it",
+	}
+	type out struct{ Body api.Command }
+	get.mount = mount(handler[IDInput, out]{do: func(ctx context.Context, c *call, in *IDInput) (*out, error) {
+		cmd, err := h.Commands.GetCommand(ctx, in.ID)
+		if api.CodeOf(err) == api.CodeNotFound {
+			return nil, notFound("command", in.ID)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := h.sight(ctx, c, &cmd); err != nil {
+			return nil, err
+		}
+		return &out{cmd}, nil
+	}})
+	return []Route{get}
+}
+
+// sight lets see a command who may see now what it is about. Who asked for it, and may do anything with that still, sees what
+// came of it without the object. Nobody else learns that there is such a command.
+func (h *CommandRoutes) sight(ctx context.Context, c *call, cmd *api.Command) error {
+	kind := typeOf(cmd.Object.Type)
+	t, err := h.Find(ctx, kind, cmd.Object.ID)
+	gone := err != nil
+	if code := api.CodeOf(err); gone && code != api.CodeNotFound && code != api.CodeInvalid {
+		return err
+	}
+	if gone {
+		t = target{object: rbac.Object{Type: kind, Scope: rbac.Scope(cmd.Object.Scope), ID: cmd.Object.ID, Asserted: true}}
+	}
+	mine := cmd.By == c.who.Principal
+	can := func(want api.Permission) bool {
+		// Of what is gone the labels are not known any more.
+		return c.policy.Can(c.who.Subject, want, t.object).Allowed || gone && mine && c.policy.Filter(c.who.Subject, want).Meets(t.object.Scope)
+	}
+	if can(api.Permission(kind + "_view")) {
+		return nil
+	}
+	if mine && slices.ContainsFunc(api.Permissions(), func(p api.Permission) bool { return p.Type() == kind && can(p) }) {
+		cmd.Result = nil
+		return nil
+	}
+	return notFound("command", cmd.ID)
+}
