@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/outward"
 	"github.com/slipway-gitops/slipway/internal/server/authn"
 	"github.com/slipway-gitops/slipway/internal/server/hosting"
-	"github.com/slipway-gitops/slipway/internal/server/httpapi"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 	"github.com/slipway-gitops/slipway/internal/strict"
 	"github.com/slipway-gitops/slipway/internal/trace"
 )
@@ -68,7 +68,7 @@ type Config struct {
 
 	TrustedProxies []netip.Prefix
 	AllowedOrigins []string
-	Limits         httpapi.Limits
+	Limits         core.Limits
 	// Connections bounds those of HTTP.
 	Connections inlet.Limits
 	// AgentImage is that of the agent, in install manifests.
@@ -101,7 +101,7 @@ type Config struct {
 	courier []string
 
 	// Hash is how much work a password's hash is; the standard of sign-in where it is zero, and no flag changes that. Tests have
-	// many users.
+	// Many users.
 	Hash authn.Params
 }
 
@@ -126,7 +126,7 @@ func (c *Config) complete() {
 	c.Listen = cmp.Or(c.Listen, "127.0.0.1:8080")
 }
 
-// check refuses what would be a danger, and fills in what is left out.
+// Check refuses what would be a danger, and fills in what is left out.
 func (c *Config) check() error {
 	c.complete()
 	host, _, err := net.SplitHostPort(c.Listen)

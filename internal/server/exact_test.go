@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/slipway-gitops/slipway/internal/server/httpapi"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 )
 
 // longS finds a first name with an s in it.
@@ -47,7 +47,7 @@ func firstName(raw string) string {
 func TestABodyThatTwoReadersMayUnderstandDifferentlyIsRefusedByEveryRoute(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.walk(func(r httpapi.Route) {
+	w.walk(func(r core.Route) {
 		if r.Example == "" {
 			return
 		}

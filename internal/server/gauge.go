@@ -10,7 +10,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/inlet"
 	"github.com/slipway-gitops/slipway/internal/server/audit"
 	"github.com/slipway-gitops/slipway/internal/server/gateway"
-	"github.com/slipway-gitops/slipway/internal/server/httpapi"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 	"github.com/slipway-gitops/slipway/internal/server/job"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 	"github.com/slipway-gitops/slipway/internal/server/store"
@@ -19,7 +19,7 @@ import (
 
 // changes is the stream of changes, and what is measured of it.
 type changes interface {
-	httpapi.Events
+	core.Events
 	// Watchers is how many watch now, Waiting how many events are not given yet, Given how many were.
 	Watchers() int
 	Waiting() int

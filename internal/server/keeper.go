@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/internal/server/authn"
-	"github.com/slipway-gitops/slipway/internal/server/httpapi"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 	"github.com/slipway-gitops/slipway/internal/server/store"
 	"github.com/slipway-gitops/slipway/internal/server/store/setting"
 )
@@ -67,15 +67,15 @@ func (k *keeper) probe(ctx context.Context) error {
 }
 
 // Claim takes an idempotency key, or gives what was kept for it.
-func (k *keeper) Claim(ctx context.Context, key, fingerprint string, until time.Time) (*httpapi.Kept, error) {
+func (k *keeper) Claim(ctx context.Context, key, fingerprint string, until time.Time) (*core.Kept, error) {
 	kept, err := k.Store.Claim(ctx, key, fingerprint, until)
 	if err != nil || kept == nil {
 		return nil, err
 	}
-	return (*httpapi.Kept)(kept), nil
+	return (*core.Kept)(kept), nil
 }
 
 // Keep keeps an answer.
-func (k *keeper) Keep(ctx context.Context, key string, answer httpapi.Kept) error {
+func (k *keeper) Keep(ctx context.Context, key string, answer core.Kept) error {
 	return k.Store.Keep(ctx, key, setting.Kept(answer))
 }

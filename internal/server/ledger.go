@@ -7,7 +7,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/gateway"
-	"github.com/slipway-gitops/slipway/internal/server/httpapi"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 	"github.com/slipway-gitops/slipway/internal/server/store"
 	"github.com/slipway-gitops/slipway/internal/server/store/history"
 )
@@ -15,7 +15,7 @@ import (
 // ledger keeps what operations were, and tells who watches.
 type ledger struct {
 	*store.Store
-	events httpapi.Events
+	events core.Events
 	// kept is told of entries that are new, or whose applications became healthy, after they were stored; nil for nobody. It
 	// must not block.
 	kept func([]api.LedgerEntry)

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
-	"github.com/slipway-gitops/slipway/internal/server/httpapi"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 )
 
 // cookies signs in as a browser does.
@@ -129,7 +129,7 @@ func TestTooMuchIsRefused(t *testing.T) {
 		t.Errorf("a body of 3 MiB: %d %s", code, answer)
 	}
 	limited := &world{t: t, server: newServer(t, func(c *Config) {
-		c.Limits = httpapi.Limits{PerSecond: 0.001, Burst: 3, AddressPerSecond: 1e6, AddressBurst: 1e6, SignInPerMinute: 0.001, SignInBurst: 2}
+		c.Limits = core.Limits{PerSecond: 0.001, Burst: 3, AddressPerSecond: 1e6, AddressBurst: 1e6, SignInPerMinute: 0.001, SignInBurst: 2}
 	})}
 	token := limited.signIn("admin")
 	var last *httptest.ResponseRecorder

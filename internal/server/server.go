@@ -26,6 +26,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/gateway"
 	"github.com/slipway-gitops/slipway/internal/server/hosting"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 	"github.com/slipway-gitops/slipway/internal/server/job"
 	"github.com/slipway-gitops/slipway/internal/server/notify"
 	"github.com/slipway-gitops/slipway/internal/server/page"
@@ -160,7 +161,7 @@ func (s *Server) link(ctx context.Context, key ed25519.PrivateKey) error {
 		Audit:  &auditor{store: s.store, recorder: s.audit, log: s.log},
 		Ledger: &ledger{Store: s.store, events: s.events, kept: func(e []api.LedgerEntry) { s.metrics.kept(len(e)); s.notifier.Wake() }},
 		Meter:  s.metrics, Tracer: s.cfg.Tracer, Notify: s.noticed, Heard: s.member.heard, Key: key, Version: s.cfg.Version, Cluster: cluster, Log: s.log, Now: s.cfg.Now,
-		ClientIP: func(r *http.Request) string { return httpapi.ClientIP(r, s.cfg.TrustedProxies) }, Reachable: s.store.Ping,
+		ClientIP: func(r *http.Request) string { return core.ClientIP(r, s.cfg.TrustedProxies) }, Reachable: s.store.Ping,
 	})
 	return err
 }
@@ -184,7 +185,7 @@ func (s *Server) serve(secure *tls.Config, key ed25519.PrivateKey) error {
 		return err
 	}
 	s.handler, err = httpapi.New(s.notifying(httpapi.Config{
-		Base: httpapi.Base{
+		Base: core.Base{
 			Authn: s.authn, Policies: &policies{store: s.store}, Audits: &audits{s.audit, s.store}, Events: s.events,
 			Keeper: &keeper{Store: s.store, dir: s.cfg.Data}, Log: s.log, Now: s.cfg.Now, PublicURL: s.cfg.PublicURL,
 			TrustedProxies: s.cfg.TrustedProxies, AllowedOrigins: s.cfg.AllowedOrigins, Limits: s.cfg.Limits,

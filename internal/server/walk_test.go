@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/slipway-gitops/slipway/api"
-	"github.com/slipway-gitops/slipway/internal/server/httpapi"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
 
@@ -35,19 +35,19 @@ func TestALimitedTokenIsAskedForAtEveryRouteOfPeoplesOwnThings(t *testing.T) {
 	}
 	// Whatever it is for, it is not for the account.
 	inside := made(`{"name":"inside","permissions":["*"],"scope":"org.acme"}`)
-	w.walk(func(r httpapi.Route) {
+	w.walk(func(r core.Route) {
 		_, listed := within[r.ID]
 		switch {
-		case r.Access != httpapi.SignedIn && (r.Within || r.Own != ""):
+		case r.Access != core.SignedIn && (r.Within || r.Own != ""):
 			t.Errorf("%s takes a permission, or nobody, and says what a limited token may", r.ID)
-		case r.Access == httpapi.SignedIn && r.Within != listed:
+		case r.Access == core.SignedIn && r.Within != listed:
 			t.Errorf("%s asks itself what a limited token may: %v; say in this test why", r.ID, r.Within)
-		case r.Access != httpapi.SignedIn || r.Within:
+		case r.Access != core.SignedIn || r.Within:
 			return
 		case r.Own != "" && !r.Own.Known():
 			t.Errorf("%s needs %q of a token, which there is none of", r.ID, r.Own)
 		}
-		if r.Access == httpapi.SignedIn {
+		if r.Access == core.SignedIn {
 			if code, answer := w.ask(inside, r); code != http.StatusForbidden {
 				t.Errorf("%s with a token for another scope: %d %s", r.ID, code, answer)
 			}
@@ -76,7 +76,7 @@ func TestEveryRouteHasAPermissionAndEveryChangeAnAuditVerb(t *testing.T) {
 			t.Errorf("%s: the id %q is missing or there twice, or summary or tag are missing", name, r.ID)
 		}
 		seen[r.ID] = true
-		takes := r.Access == httpapi.Addressed || r.Access == httpapi.Listed
+		takes := r.Access == core.Addressed || r.Access == core.Listed
 		if takes && !r.Permission.Known() {
 			t.Errorf("%s takes permission %q, which there is none of", name, r.Permission)
 		}
@@ -111,8 +111,8 @@ var ids = map[string]string{
 	"notification-channels": "org.acme.ops", "notification-rules": "org.acme.failures", "notification-deliveries": "SOMEDELIVERY",
 }
 
-// target is a path of a route with something that is there.
-func targetOf(r httpapi.Route) string {
+// Target is a path of a route with something that is there.
+func targetOf(r core.Route) string {
 	noun := strings.Split(r.Path, "/")[3]
 	path := strings.NewReplacer("{id}", ids[noun], "{other}", ids[noun], "{agent}", "account.prod", "{namespace}", "argocd", "{name}", "thing", "{argoProject}", "shop", "{revision}", someCommit).Replace(r.Path)
 	query := url.Values{}
@@ -134,7 +134,7 @@ func targetOf(r httpapi.Route) string {
 }
 
 // bodyOf is the example of a route, about what the path is about.
-func bodyOf(t *testing.T, r httpapi.Route) string {
+func bodyOf(t *testing.T, r core.Route) string {
 	t.Helper()
 	if r.Method != http.MethodPut || !strings.HasSuffix(r.Path, "}") || strings.Contains(r.Path, "mappings") {
 		return r.Example
@@ -162,7 +162,7 @@ func bodyOf(t *testing.T, r httpapi.Route) string {
 }
 
 // ask sends a request of a route.
-func (w *world) ask(token string, r httpapi.Route) (int, string) {
+func (w *world) ask(token string, r core.Route) (int, string) {
 	body := ""
 	if r.Method != http.MethodGet && r.Method != http.MethodDelete {
 		body = bodyOf(w.t, r)
@@ -191,8 +191,8 @@ func TestARouteAnswersOnlyThoseItMay(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w.walk(func(r httpapi.Route) {
-		if r.Access == httpapi.Public || r.ID == "sign-out" || r.ID == "change-password" {
+	w.walk(func(r core.Route) {
+		if r.Access == core.Public || r.ID == "sign-out" || r.ID == "change-password" {
 			return
 		}
 		name := r.Method + " " + r.Path
@@ -202,13 +202,13 @@ func TestARouteAnswersOnlyThoseItMay(t *testing.T) {
 		if code, answer := w.ask("slp_wrong", r); code != http.StatusUnauthorized {
 			t.Errorf("%s with a wrong token: %d %s", name, code, answer)
 		}
-		if r.Access == httpapi.SignedIn {
+		if r.Access == core.SignedIn {
 			return
 		}
 		if code, answer := w.ask(nobody, r); code != http.StatusForbidden && code != http.StatusNotFound {
 			t.Errorf("%s without permission: %d %s", name, code, answer)
 		}
-		if r.Access == httpapi.Addressed && !strings.Contains(targetOf(r), "/other") {
+		if r.Access == core.Addressed && !strings.Contains(targetOf(r), "/other") {
 			if code, answer := w.ask(elsewhere, r); code != http.StatusForbidden && code != http.StatusNotFound {
 				t.Errorf("%s with all rights elsewhere: %d %s", name, code, answer)
 			}
@@ -220,7 +220,7 @@ func TestARouteAnswersOnlyThoseItMay(t *testing.T) {
 				t.Errorf("%s as %s: %d %s", name, role, code, answer)
 			}
 			works := code < 500 || code == http.StatusServiceUnavailable
-			if code == http.StatusNotFound && !strings.Contains(r.Path, "mappings") || code == http.StatusUnprocessableEntity && r.Access == httpapi.Listed {
+			if code == http.StatusNotFound && !strings.Contains(r.Path, "mappings") || code == http.StatusUnprocessableEntity && r.Access == core.Listed {
 				works = false
 			}
 			if may && !works {
@@ -234,8 +234,8 @@ func TestWhatMayNotBeSeenLooksAsIfItWereNotThere(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	nobody := w.user("nobody", "", "")
-	w.walk(func(r httpapi.Route) {
-		if r.Method != http.MethodGet || r.Access != httpapi.Addressed {
+	w.walk(func(r core.Route) {
+		if r.Method != http.MethodGet || r.Access != core.Addressed {
 			return
 		}
 		there := strings.NewReplacer(ledgerEntry, w.entry, "SOMEDELIVERY", w.delivery).Replace(targetOf(r))
@@ -261,7 +261,7 @@ func TestWhatMayNotBeSeenLooksAsIfItWereNotThere(t *testing.T) {
 }
 
 // walk visits all routes, several at a time.
-func (w *world) walk(visit func(httpapi.Route)) {
+func (w *world) walk(visit func(core.Route)) {
 	var group sync.WaitGroup
 	slots := make(chan struct{}, walkers)
 	for _, r := range w.server.handler.Routes() {
@@ -277,7 +277,7 @@ func (w *world) walk(visit func(httpapi.Route)) {
 func TestTheExamplesOfTheDescriptionWork(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.walk(func(r httpapi.Route) {
+	w.walk(func(r core.Route) {
 		if r.Example == "" || r.ID == "exchange-oidc" || r.ID == "change-password" {
 			return
 		}
@@ -292,7 +292,7 @@ func TestTheExamplesOfTheDescriptionWork(t *testing.T) {
 func TestAQueryHasOnlyParametersThatTheRouteTakes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.walk(func(r httpapi.Route) {
+	w.walk(func(r core.Route) {
 		target := strings.NewReplacer(ledgerEntry, w.entry, "SOMEDELIVERY", w.delivery).Replace(targetOf(r)) + "&helth=x"
 		code, answer := w.do(w.admin, r.Method, target, bodyOf(t, r))
 		named := strings.Contains(answer, `"query.helth"`)

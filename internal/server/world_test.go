@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/internal/server/authn"
 	"github.com/slipway-gitops/slipway/internal/server/gateway"
-	"github.com/slipway-gitops/slipway/internal/server/httpapi"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 	"github.com/slipway-gitops/slipway/internal/server/notify"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
@@ -33,13 +33,13 @@ type world struct {
 	delivery string
 	// batches are how many the agent brought after the first.
 	batches int64
-	// entry is the id of the entry of the ledger.
+	// Entry is the id of the entry of the ledger.
 	entry string
 }
 
 // plenty lets tests ask as fast as they can.
-func plenty() httpapi.Limits {
-	return httpapi.Limits{
+func plenty() core.Limits {
+	return core.Limits{
 		PerSecond: 1e6, Burst: 1e6, AddressPerSecond: 1e6, AddressBurst: 1e6, SignInPerMinute: 6e7, SignInBurst: 1e6,
 	}
 }
@@ -219,7 +219,7 @@ func (w *world) do(token, method, path, body string) (int, string) {
 	return out.Code, out.Body.String()
 }
 
-// problem is the error of an answer.
+// Problem is the error of an answer.
 func problemOf(t *testing.T, answer string) api.Problem {
 	t.Helper()
 	var p api.Problem

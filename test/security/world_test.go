@@ -27,7 +27,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/render/worker"
 	"github.com/slipway-gitops/slipway/internal/server"
 	"github.com/slipway-gitops/slipway/internal/server/authn"
-	"github.com/slipway-gitops/slipway/internal/server/httpapi"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 	"github.com/slipway-gitops/slipway/internal/testenv"
 )
 
@@ -80,13 +80,13 @@ type world struct {
 	data string
 	// admin is a token that may do everything.
 	admin string
-	// log is what the server logs, answers all that it answered.
+	// Log is what the server logs, answers all that it answered.
 	log, answers *record
 	stop         func()
 }
 
-func plenty() httpapi.Limits {
-	return httpapi.Limits{
+func plenty() core.Limits {
+	return core.Limits{
 		PerSecond: 1e6, Burst: 1e6, AddressPerSecond: 1e6, AddressBurst: 1e6, SignInPerMinute: 6e7, SignInBurst: 1e6,
 	}
 }
@@ -144,7 +144,7 @@ type answer struct {
 
 func (a answer) String() string { return fmt.Sprintf("%d %.2000s", a.StatusCode, a.text) }
 
-// problem is the kind of an error.
+// Problem is the kind of an error.
 func (a answer) problem() api.Code {
 	var p api.Problem
 	if json.Unmarshal([]byte(a.text), &p) != nil {
@@ -168,7 +168,7 @@ func (w *world) request(token, method, path, body string) *http.Request {
 	return r
 }
 
-// client follows nothing, so that every answer is seen.
+// Client follows nothing, so that every answer is seen.
 func client() *http.Client {
 	return &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, Transport: &http.Transport{DisableKeepAlives: true}}
 }

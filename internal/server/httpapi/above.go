@@ -12,27 +12,28 @@ import (
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/project"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // mayAbove asks for the route's permission at the agent's scope: what an Argo project may do is not for those who are in it
 // to decide.
-func (n *manifestNoun) mayAbove(ctx context.Context, c *call, in ItemInput) error {
+func (n *manifestNoun) mayAbove(ctx context.Context, c *core.Call, in ItemInput) error {
 	parent, err := n.h.above(ctx, api.KindArgoProject, in)
 	if err != nil {
 		return err
 	}
-	if d := c.policy.Can(c.who.Subject, c.route.Permission, parent.object); !d.Allowed {
-		return api.Errorf(api.CodeForbidden, "an Argo project is made and deleted with %s above it, at %s: %s", c.route.Permission, parent.object.Scope, d.Why)
+	if d := c.Policy.Can(c.Who.Subject, c.Route.Permission, parent.Object); !d.Allowed {
+		return api.Errorf(api.CodeForbidden, "an Argo project is made and deleted with %s above it, at %s: %s", c.Route.Permission, parent.Object.Scope, d.Why)
 	}
 	return nil
 }
 
 // withinParent lets who has no right above an Argo project write only what permits no more than it does now. What is
 // compared is what is written: the change is made to the version that was read here.
-func (n *manifestNoun) withinParent(ctx context.Context, c *call, in ItemInput, apply *agentapi.ObjectApply) error {
-	was, there := c.before.(json.RawMessage)
+func (n *manifestNoun) withinParent(ctx context.Context, c *core.Call, in ItemInput, apply *agentapi.ObjectApply) error {
+	was, there := c.Before.(json.RawMessage)
 	if !there {
 		return n.mayAbove(ctx, c, in)
 	}
@@ -40,13 +41,13 @@ func (n *manifestNoun) withinParent(ctx context.Context, c *call, in ItemInput, 
 	if err != nil {
 		return err
 	}
-	d := c.policy.Can(c.who.Subject, c.route.Permission, parent.object)
+	d := c.Policy.Can(c.Who.Subject, c.Route.Permission, parent.Object)
 	if d.Allowed {
 		return nil
 	}
 	before, err := readProject(was)
 	if err != nil {
-		return api.Errorf(api.CodeForbidden, "the Argo project cannot be compared with what it is now (%v): it takes %s at %s to change it", err, c.route.Permission, parent.object.Scope)
+		return api.Errorf(api.CodeForbidden, "the Argo project cannot be compared with what it is now (%v): it takes %s at %s to change it", err, c.Route.Permission, parent.Object.Scope)
 	}
 	after, err := readProject(apply.Object)
 	if err != nil {
@@ -54,7 +55,7 @@ func (n *manifestNoun) withinParent(ctx context.Context, c *call, in ItemInput, 
 	}
 	if wider := project.Widens(before, after); len(wider) > 0 {
 		return api.Errorf(api.CodeForbidden, "this permits the Argo project more than it may do now (%s), which takes %s above it, at %s: %s",
-			strings.Join(wider, ", "), c.route.Permission, parent.object.Scope, d.Why)
+			strings.Join(wider, ", "), c.Route.Permission, parent.Object.Scope, d.Why)
 	}
 	if before.ResourceVersion == "" || apply.Version != "" && apply.Version != before.ResourceVersion {
 		return api.Errorf(api.CodeConflict, "the Argo project has changed since version %.64s: read it again and repeat the change", apply.Version)
@@ -79,7 +80,7 @@ func readProject(raw json.RawMessage) (*v1alpha1.AppProject, error) {
 }
 
 // bounds is what an answer about rights adds for who may edit an Argo project, and not what is above it.
-func (h *ObjectRoutes) bounds(ctx context.Context, c *call, s rbac.Subject, want api.Permission, object rbac.Object) (string, error) {
+func (h *ObjectRoutes) bounds(ctx context.Context, c *core.Call, s rbac.Subject, want api.Permission, object rbac.Object) (string, error) {
 	if object.Type != api.TypeArgoProject || want.Verb() == "view" || object.ID == "" {
 		return "", nil
 	}
@@ -87,12 +88,12 @@ func (h *ObjectRoutes) bounds(ctx context.Context, c *call, s rbac.Subject, want
 	if err != nil {
 		return "", err
 	}
-	parent, err := h.above(ctx, api.KindArgoProject, ItemInput{AgentInput{agent}, namespace, name})
-	if err != nil || c.policy.Can(s, want, parent.object).Allowed {
+	parent, err := h.above(ctx, api.KindArgoProject, At(agent, namespace, name))
+	if err != nil || c.Policy.Can(s, want, parent.Object).Allowed {
 		return "", err
 	}
 	if want == api.PermArgoProjectDelete {
-		return "; but an Argo project is deleted with " + string(want) + " above it only, at " + string(parent.object.Scope), nil
+		return "; but an Argo project is deleted with " + string(want) + " above it only, at " + string(parent.Object.Scope), nil
 	}
-	return "; within what it may do now: to permit it more takes " + string(want) + " above it, at " + string(parent.object.Scope), nil
+	return "; within what it may do now: to permit it more takes " + string(want) + " above it, at " + string(parent.Object.Scope), nil
 }

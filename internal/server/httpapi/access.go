@@ -5,15 +5,16 @@ import (
 	"net/http"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
 
 // AccessRoutes say who may do what.
 type AccessRoutes struct {
-	Policies Policies
+	Policies core.Policies
 	Find     Finder
 	// Bounds is what an answer adds where a permission reaches less far than its rule says; "" for nothing.
-	Bounds func(ctx context.Context, c *call, s rbac.Subject, want api.Permission, object rbac.Object) (string, error)
+	Bounds func(ctx context.Context, c *core.Call, s rbac.Subject, want api.Permission, object rbac.Object) (string, error)
 }
 
 type accessInput struct{ Body api.AccessQuestion }
@@ -21,31 +22,31 @@ type accessInput struct{ Body api.AccessQuestion }
 type accessOutput struct{ Body api.AccessAnswer }
 
 // Routes are its rows of the table.
-func (h *AccessRoutes) Routes() []Route {
-	can := Route{
-		Method: http.MethodPost, Path: "/api/v1/access/can", Access: SignedIn, Within: true, ID: "access-can", Tag: "access",
+func (h *AccessRoutes) Routes() []core.Route {
+	can := core.Route{
+		Method: http.MethodPost, Path: "/api/v1/access/can", Access: core.SignedIn, Within: true, ID: "access-can", Tag: "access",
 		Summary: "Whether somebody may do something, and why; about others it takes binding_view",
 		Example: `{"permission":"application_sync","scope":"org.acme"}`,
-		mount:   mount(handler[accessInput, accessOutput]{do: h.can}),
+		Mount:   core.Mount(core.Answer[accessInput, accessOutput]{Do: h.can}),
 	}
 	type out struct {
 		Body struct {
 			Permissions []api.Permission `json:"permissions" doc:"All permissions that there are"`
 		}
 	}
-	list := Route{
-		Method: http.MethodGet, Path: "/api/v1/access/permissions", Access: SignedIn, Within: true, ID: "list-permissions", Tag: "access",
+	list := core.Route{
+		Method: http.MethodGet, Path: "/api/v1/access/permissions", Access: core.SignedIn, Within: true, ID: "list-permissions", Tag: "access",
 		Summary: "List all permissions that there are",
-		mount: mount(handler[empty, out]{do: func(context.Context, *call, *empty) (*out, error) {
+		Mount: core.Mount(core.Answer[core.Empty, out]{Do: func(context.Context, *core.Call, *core.Empty) (*out, error) {
 			var o out
 			o.Body.Permissions = api.Permissions()
 			return &o, nil
 		}}),
 	}
-	return []Route{can, list}
+	return []core.Route{can, list}
 }
 
-func (h *AccessRoutes) can(ctx context.Context, c *call, in *accessInput) (*accessOutput, error) {
+func (h *AccessRoutes) can(ctx context.Context, c *core.Call, in *accessInput) (*accessOutput, error) {
 	want := api.Permission(in.Body.Permission)
 	if !want.Known() {
 		return nil, &api.Error{Code: api.CodeInvalid, Message: "there is no permission " + string(want) + ": GET /api/v1/access/permissions lists them", Field: "body.permission"}
@@ -54,9 +55,9 @@ func (h *AccessRoutes) can(ctx context.Context, c *call, in *accessInput) (*acce
 	if err != nil {
 		return nil, err
 	}
-	subject := c.who.Subject
-	if asked := in.Body.Principal; asked != (api.Principal{}) && asked != c.who.Principal {
-		if err := c.may(api.PermBindingView, target{object: rbac.Object{Type: api.TypeBinding, Scope: object.Scope, Asserted: true}}); err != nil {
+	subject := c.Who.Subject
+	if asked := in.Body.Principal; asked != (api.Principal{}) && asked != c.Who.Principal {
+		if err := c.May(api.PermBindingView, core.Target{Object: rbac.Object{Type: api.TypeBinding, Scope: object.Scope, Asserted: true}}); err != nil {
 			return nil, err
 		}
 		groups, err := h.Policies.GroupsOf(ctx, asked)
@@ -65,7 +66,7 @@ func (h *AccessRoutes) can(ctx context.Context, c *call, in *accessInput) (*acce
 		}
 		subject = subjectOf(asked, groups)
 	}
-	answer := c.policy.Can(subject, want, object)
+	answer := c.Policy.Can(subject, want, object)
 	if answer.Allowed {
 		limits, err := h.Bounds(ctx, c, subject, want, object)
 		if err != nil {
@@ -79,7 +80,7 @@ func (h *AccessRoutes) can(ctx context.Context, c *call, in *accessInput) (*acce
 
 // objectOf is what is asked about: something that there is, or anything at a scope. The caller may not learn of what
 // they cannot see.
-func (h *AccessRoutes) objectOf(ctx context.Context, c *call, want api.Permission, q api.AccessQuestion) (rbac.Object, error) {
+func (h *AccessRoutes) objectOf(ctx context.Context, c *core.Call, want api.Permission, q api.AccessQuestion) (rbac.Object, error) {
 	if q.Object == "" {
 		scope, err := api.ParseScope(string(q.Scope))
 		if err != nil {
@@ -92,5 +93,5 @@ func (h *AccessRoutes) objectOf(ctx context.Context, c *call, want api.Permissio
 		return rbac.Object{}, err
 	}
 	view := api.Permission(string(want.Type()) + "_view")
-	return t.object, c.may(view, t)
+	return t.Object, c.May(view, t)
 }

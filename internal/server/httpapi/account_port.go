@@ -6,6 +6,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/authn"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
 
@@ -26,7 +27,7 @@ type Providers interface {
 	BeginOIDC(r *http.Request, returnTo string) (target string, cookies []*http.Cookie, err error)
 	// FinishOIDC is what the identity provider sends the browser back with; it goes on to returnTo, which for a command line
 	// is on its machine.
-	FinishOIDC(r *http.Request, c Client) (returnTo string, who api.Principal, cookies []*http.Cookie, err error)
+	FinishOIDC(r *http.Request, c core.Client) (returnTo string, who api.Principal, cookies []*http.Cookie, err error)
 	// ExchangeCode gives a command line the token for the code that its browser brought.
 	ExchangeCode(ctx context.Context, code, verifier, tokenName string) (api.Session, error)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 )
 
 // loss is what a change takes away.
@@ -19,7 +20,7 @@ type loss struct {
 }
 
 // keepAdministrator refuses a change after which nobody is left who may do everything: nobody could take it back.
-func (h *People) keepAdministrator(ctx context.Context, c *call, l loss) error {
+func (h *People) keepAdministrator(ctx context.Context, c *core.Call, l loss) error {
 	after, err := h.administered(ctx, c, l)
 	if err != nil || after {
 		return err
@@ -31,8 +32,8 @@ func (h *People) keepAdministrator(ctx context.Context, c *call, l loss) error {
 }
 
 // administered reports whether there is a person who may do everything.
-func (h *People) administered(ctx context.Context, c *call, l loss) (bool, error) {
-	for _, who := range c.policy.Administrators(l.binding) {
+func (h *People) administered(ctx context.Context, c *core.Call, l loss) (bool, error) {
+	for _, who := range c.Policy.Administrators(l.binding) {
 		found, err := false, error(nil)
 		switch who.Type {
 		case api.PrincipalUser:
@@ -61,7 +62,7 @@ func (h *People) enters(ctx context.Context, id string, l loss) (bool, error) {
 
 // peopled reports whether a group has somebody in it who can sign in. Whom an identity provider puts into it nobody here
 // can shut out.
-func (h *People) peopled(ctx context.Context, c *call, id string, l loss) (bool, error) {
+func (h *People) peopled(ctx context.Context, c *core.Call, id string, l loss) (bool, error) {
 	group := api.Group{}
 	if id == l.group {
 		if l.becomes == nil {

@@ -6,13 +6,14 @@ import (
 	"strings"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 	"github.com/slipway-gitops/slipway/internal/server/install"
 )
 
 // AgentRoutes make and end agents, and say which Argo projects of theirs belong to which projects.
 type AgentRoutes struct {
-	AgentList Entities[api.Agent]
-	Projects  Entities[api.Project]
+	AgentList core.Entities[api.Agent]
+	Projects  core.Entities[api.Project]
 	Agents    Agents
 	Hosting   Hosting // nil where the server hosts none
 	Orders    *CommandRoutes
@@ -21,15 +22,15 @@ type AgentRoutes struct {
 }
 
 // Routes are its rows of the table.
-func (h *AgentRoutes) Routes() []Route {
+func (h *AgentRoutes) Routes() []core.Route {
 	return append(h.agentRoutes(), h.mappingRoutes()...)
 }
 
-func (h *AgentRoutes) agents() *noun[api.Agent, *api.Agent] {
-	return &noun[api.Agent, *api.Agent]{
-		store: h.AgentList, kind: api.TypeAgent, many: "agents", called: "agent",
-		example: `{"name":"prod","scope":"org.acme","labels":{"region":"eu"}}`,
-		check: func(_ context.Context, c *call, before, after *api.Agent) error {
+func (h *AgentRoutes) agents() *core.Noun[api.Agent, *api.Agent] {
+	return &core.Noun[api.Agent, *api.Agent]{
+		Store: h.AgentList, Kind: api.TypeAgent, Many: "agents", Called: "agent",
+		Example: `{"name":"prod","scope":"org.acme","labels":{"region":"eu"}}`,
+		Check: func(_ context.Context, c *core.Call, before, after *api.Agent) error {
 			switch {
 			case after == nil:
 				return nil
@@ -49,15 +50,15 @@ func (h *AgentRoutes) agents() *noun[api.Agent, *api.Agent] {
 type registrationOutput struct{ Body api.AgentRegistration }
 
 // mayHost checks that an agent may be hosted where it asks for, and says where that is.
-func (h *AgentRoutes) mayHost(c *call, a *api.Agent) error {
+func (h *AgentRoutes) mayHost(c *core.Call, a *api.Agent) error {
 	if a.Hosted == nil {
 		return nil
 	}
 	if h.Hosting == nil {
 		return &api.Error{Code: api.CodeInvalid, Field: "body.hosted", Message: "this server hosts no agents: leave it out and install the agent in its cluster, or ask the operator of the server for --hosted-dir"}
 	}
-	everything := c.policy.MayBind(c.who.Subject, api.Binding{
-		Meta: api.Meta{ID: "account.everything", Name: "everything", Scope: api.ScopeAccount}, Principal: c.who.Principal,
+	everything := c.Policy.MayBind(c.Who.Subject, api.Binding{
+		Meta: api.Meta{ID: "account.everything", Name: "everything", Scope: api.ScopeAccount}, Principal: c.Who.Principal,
 		Role: api.RoleAdmin, ResourceGroup: api.AllResources,
 	}).Allowed
 	cluster, namespace, err := h.Hosting.Permit(a.Hosted.Cluster, a.Scope, everything)
@@ -68,83 +69,97 @@ func (h *AgentRoutes) mayHost(c *call, a *api.Agent) error {
 	return nil
 }
 
-func (h *AgentRoutes) agentRoutes() []Route {
+func (h *AgentRoutes) agentRoutes() []core.Route {
 	n := h.agents()
-	create := n.create()
+	create := n.Create()
 	create.Secret, create.Summary = true, "Create an agent and a token that registers it; the token is said once"
-	create.mount = mount(handler[createInput[api.Agent], registrationOutput]{
-		find: func(_ context.Context, _ *call, in *createInput[api.Agent]) (target, error) { return n.fresh(&in.Body) },
-		do: func(ctx context.Context, c *call, in *createInput[api.Agent]) (*registrationOutput, error) {
+	create.Mount = core.Mount(core.Answer[core.CreateInput[api.Agent], registrationOutput]{
+		Find: func(_ context.Context, _ *core.Call, in *core.CreateInput[api.Agent]) (core.Target, error) {
+			return n.Fresh(&in.Body)
+		},
+		Do: func(ctx context.Context, c *core.Call, in *core.CreateInput[api.Agent]) (*registrationOutput, error) {
 			in.Body.UID, in.Body.Status, in.Body.SealKey = "", api.AgentStatus{}, ""
-			made, err := n.make(ctx, c, in.Body, in.DryRun)
+			made, err := n.Make(ctx, c, in.Body, in.DryRun)
 			if err != nil || in.DryRun {
 				return &registrationOutput{api.AgentRegistration{Agent: in.Body}}, err
 			}
 			return h.register(ctx, made.Body)
 		},
 	})
-	byID := func(method, path, audit, id, summary string, permission api.Permission) Route {
-		return Route{Method: method, Path: "/api/v1/agents/{id}" + path, Permission: permission, Audit: audit, ID: id, Summary: summary, Tag: "agents"}
+	byID := func(method, path, audit, id, summary string, permission api.Permission) core.Route {
+		return core.Route{Method: method, Path: "/api/v1/agents/{id}" + path, Permission: permission, Audit: audit, ID: id, Summary: summary, Tag: "agents"}
 	}
-	find := func(ctx context.Context, _ *call, in *IDInput) (target, error) { return n.find(ctx, in.ID) }
+	find := func(ctx context.Context, _ *core.Call, in *core.IDInput) (core.Target, error) {
+		return n.Find(ctx, in.ID)
+	}
 
 	register := byID(http.MethodPost, "/registration", "agent.register", "register-agent", "Make a new registration token; the agent's present key counts until it is used", api.PermAgentEdit)
 	register.Secret = true
-	register.mount = mount(handler[IDInput, registrationOutput]{find: find, do: func(ctx context.Context, c *call, _ *IDInput) (*registrationOutput, error) {
-		a, _ := c.before.(*api.Agent)
-		c.before = nil
+	register.Mount = core.Mount(core.Answer[core.IDInput, registrationOutput]{Find: find, Do: func(ctx context.Context, c *core.Call, _ *core.IDInput) (*registrationOutput, error) {
+		a, _ := c.Before.(*api.Agent)
+		c.Before = nil
 		return h.register(ctx, *a)
 	}})
 	rotate := byID(http.MethodPost, "/rotate", "agent.rotate", "rotate-agent", "Have the agent make a new key pair", api.PermAgentEdit)
 	type rotateInput struct {
-		IDInput
+		core.IDInput
 		WaitInput
 	}
-	rotate.mount = mount(handler[rotateInput, commandOutput]{
-		find: func(ctx context.Context, _ *call, in *rotateInput) (target, error) { return n.find(ctx, in.ID) },
-		do: func(ctx context.Context, c *call, in *rotateInput) (*commandOutput, error) {
-			c.before = nil
+	rotate.Mount = core.Mount(core.Answer[rotateInput, commandOutput]{
+		Find: func(ctx context.Context, _ *core.Call, in *rotateInput) (core.Target, error) {
+			return n.Find(ctx, in.ID)
+		},
+		Do: func(ctx context.Context, c *core.Call, in *rotateInput) (*commandOutput, error) {
+			c.Before = nil
 			return h.Orders.command(ctx, c, in.WaitInput, Order{Agent: in.ID, Kind: "agent.rotate"})
 		},
 	})
 	revoke := byID(http.MethodPost, "/revoke", "agent.revoke", "revoke-agent", "Make the agent's key worth nothing and cut its connection at once", api.PermAgentDelete)
-	revoke.mount = mount(handler[IDInput, noOutput]{find: find, do: func(ctx context.Context, c *call, in *IDInput) (*noOutput, error) {
-		c.before = nil
+	revoke.Mount = core.Mount(core.Answer[core.IDInput, core.NoOutput]{Find: find, Do: func(ctx context.Context, c *core.Call, in *core.IDInput) (*core.NoOutput, error) {
+		c.Before = nil
 		if err := h.Agents.Revoke(ctx, in.ID); err != nil {
 			return nil, err
 		}
-		c.changed(ctx, c.object, nil, api.EventChanged, nil)
+		c.Changed(ctx, c.Object, nil, api.EventChanged, nil)
 		return nil, nil //nolint:nilnil // no content
 	}})
-	remove := n.remove()
-	remove.mount = mount(handler[deleteInput, noOutput]{
-		find: func(ctx context.Context, _ *call, in *deleteInput) (target, error) { return n.find(ctx, in.ID) },
-		do:   h.deleteAgent,
+	remove := n.Remove()
+	remove.Mount = core.Mount(core.Answer[core.DeleteInput, core.NoOutput]{
+		Find: func(ctx context.Context, _ *core.Call, in *core.DeleteInput) (core.Target, error) {
+			return n.Find(ctx, in.ID)
+		},
+		Do: h.deleteAgent,
 	})
 	manifest := byID(http.MethodGet, "/manifest", "", "agent-manifest", "Get what installs the agent, as YAML or Helm values; never with a secret in it", api.PermAgentView)
-	manifest.mount = mount(handler[manifestInput, manifestOutput]{
-		find: func(ctx context.Context, _ *call, in *manifestInput) (target, error) { return n.find(ctx, in.ID) },
-		do: func(_ context.Context, c *call, in *manifestInput) (*manifestOutput, error) {
+	manifest.Mount = core.Mount(core.Answer[manifestInput, manifestOutput]{
+		Find: func(ctx context.Context, _ *core.Call, in *manifestInput) (core.Target, error) {
+			return n.Find(ctx, in.ID)
+		},
+		Do: func(_ context.Context, c *core.Call, in *manifestInput) (*manifestOutput, error) {
 			return h.manifest(c, in.Format, in.options())
 		},
 	})
 	write := byID(http.MethodPost, "/manifest", "", "write-agent-manifest", "Get what installs the agent, with options in the body: certificates are longer than addresses may be on their way", api.PermAgentView)
 	write.Reads, write.Example = true, `{"namespace":"argocd","proxy":"http://proxy.example.org:3128"}`
-	write.mount = mount(handler[manifestWrite, manifestOutput]{
-		find: func(ctx context.Context, _ *call, in *manifestWrite) (target, error) { return n.find(ctx, in.ID) },
-		do: func(_ context.Context, c *call, in *manifestWrite) (*manifestOutput, error) {
+	write.Mount = core.Mount(core.Answer[manifestWrite, manifestOutput]{
+		Find: func(ctx context.Context, _ *core.Call, in *manifestWrite) (core.Target, error) {
+			return n.Find(ctx, in.ID)
+		},
+		Do: func(_ context.Context, c *core.Call, in *manifestWrite) (*manifestOutput, error) {
 			return h.manifest(c, in.Format, in.Body)
 		},
 	})
 	commands := byID(http.MethodGet, "/commands", "", "list-agent-commands", "List what the agent was asked to do", api.PermAgentView)
 	type commandsInput struct {
-		IDInput
-		ListInput
+		core.IDInput
+		core.ListInput
 	}
-	commands.mount = mount(handler[commandsInput, pageOutput[api.Command]]{
-		find: func(ctx context.Context, _ *call, in *commandsInput) (target, error) { return n.find(ctx, in.ID) },
-		do: func(ctx context.Context, c *call, in *commandsInput) (*pageOutput[api.Command], error) {
-			options, err := in.options()
+	commands.Mount = core.Mount(core.Answer[commandsInput, core.PageOutput[api.Command]]{
+		Find: func(ctx context.Context, _ *core.Call, in *commandsInput) (core.Target, error) {
+			return n.Find(ctx, in.ID)
+		},
+		Do: func(ctx context.Context, c *core.Call, in *commandsInput) (*core.PageOutput[api.Command], error) {
+			options, err := in.Options()
 			if err != nil {
 				return nil, err
 			}
@@ -160,21 +175,21 @@ func (h *AgentRoutes) agentRoutes() []Route {
 				}
 			}
 			page.Items = seen
-			return pageOf(page), nil
+			return core.PageOf(page), nil
 		},
 	})
-	return append(n.routes("create", "delete"), create, remove, register, rotate, revoke, manifest, write, commands)
+	return append(n.Routes("create", "delete"), create, remove, register, rotate, revoke, manifest, write, commands)
 }
 
 // deleteAgent forgets an agent. What it deployed stays, and so do the agent's own objects in its cluster.
-func (h *AgentRoutes) deleteAgent(ctx context.Context, c *call, in *deleteInput) (*noOutput, error) {
-	a, _ := c.before.(*api.Agent)
-	asked, err := version(in.IfMatch)
+func (h *AgentRoutes) deleteAgent(ctx context.Context, c *core.Call, in *core.DeleteInput) (*core.NoOutput, error) {
+	a, _ := c.Before.(*api.Agent)
+	asked, err := core.Version(in.IfMatch)
 	if err != nil {
 		return nil, err
 	}
 	if in.DryRun {
-		c.quiet = true
+		c.Quiet = true
 		return nil, nil //nolint:nilnil // no content
 	}
 	// What refers to it is found first, so that a refused deletion leaves the agent connected.
@@ -184,7 +199,7 @@ func (h *AgentRoutes) deleteAgent(ctx context.Context, c *call, in *deleteInput)
 	if err := h.Agents.Cut(ctx, a.UID); err != nil {
 		return nil, err
 	}
-	c.changed(ctx, c.object, a.Labels, api.EventDeleted, nil)
+	c.Changed(ctx, c.Object, a.Labels, api.EventDeleted, nil)
 	return nil, nil //nolint:nilnil // no content
 }
 
@@ -204,7 +219,7 @@ func (h *AgentRoutes) register(ctx context.Context, a api.Agent) (*registrationO
 }
 
 type manifestInput struct {
-	IDInput
+	core.IDInput
 	Format         string `query:"format" enum:"yaml,helm" default:"yaml" doc:"A manifest for kubectl, or values for the Helm chart"`
 	Namespace      string `query:"namespace" maxLength:"63" default:"argocd" doc:"Namespace of the agent and of the Applications"`
 	Namespaced     bool   `query:"namespaced" doc:"Roles of the namespace only; implied where the agent is namespaced"`
@@ -225,7 +240,7 @@ func (in *manifestInput) options() api.InstallOptions {
 }
 
 type manifestWrite struct {
-	IDInput
+	core.IDInput
 	Format string `query:"format" enum:"yaml,helm" default:"yaml" doc:"A manifest for kubectl, or values for the Helm chart"`
 	Body   api.InstallOptions
 }
@@ -236,8 +251,8 @@ type manifestOutput struct {
 }
 
 // manifest writes what installs an agent.
-func (h *AgentRoutes) manifest(c *call, format string, o api.InstallOptions) (*manifestOutput, error) {
-	a, _ := c.before.(*api.Agent)
+func (h *AgentRoutes) manifest(c *core.Call, format string, o api.InstallOptions) (*manifestOutput, error) {
+	a, _ := c.Before.(*api.Agent)
 	o.Namespaced = o.Namespaced || a.Namespaced
 	o.Registry = strings.TrimSuffix(o.Registry, "/")
 	if o.CA == "" {
@@ -259,7 +274,7 @@ func (h *AgentRoutes) manifest(c *call, format string, o api.InstallOptions) (*m
 
 // MappingInput names a mapping. Its fields are parameters: the decoder sees only what is exported.
 type MappingInput struct {
-	IDInput
+	core.IDInput
 	ArgoProject string `path:"argoProject" maxLength:"253" doc:"Name of the AppProject" example:"shop"`
 }
 
@@ -268,44 +283,50 @@ type mappingPut struct {
 	Body api.Mapping
 }
 
-func (h *AgentRoutes) mappingRoutes() []Route {
+func (h *AgentRoutes) mappingRoutes() []core.Route {
 	n := h.agents()
-	route := func(method, path, audit, id, summary string, permission api.Permission) Route {
-		return Route{Method: method, Path: "/api/v1/agents/{id}/mappings" + path, Permission: permission, Audit: audit, ID: id, Summary: summary, Tag: "mappings"}
+	route := func(method, path, audit, id, summary string, permission api.Permission) core.Route {
+		return core.Route{Method: method, Path: "/api/v1/agents/{id}/mappings" + path, Permission: permission, Audit: audit, ID: id, Summary: summary, Tag: "mappings"}
 	}
 	type listOutput struct{ Body api.Page[api.Mapping] }
 	list := route(http.MethodGet, "", "", "list-mappings", "List which Argo projects of the agent belong to which projects", api.PermAgentView)
-	list.mount = mount(handler[IDInput, listOutput]{
-		find: func(ctx context.Context, _ *call, in *IDInput) (target, error) { return n.find(ctx, in.ID) },
-		do: func(ctx context.Context, _ *call, in *IDInput) (*listOutput, error) {
+	list.Mount = core.Mount(core.Answer[core.IDInput, listOutput]{
+		Find: func(ctx context.Context, _ *core.Call, in *core.IDInput) (core.Target, error) {
+			return n.Find(ctx, in.ID)
+		},
+		Do: func(ctx context.Context, _ *core.Call, in *core.IDInput) (*listOutput, error) {
 			all, err := h.Agents.Mappings(ctx, in.ID)
-			return &listOutput{pageOf(api.Page[api.Mapping]{Items: all, Total: int64(len(all))}).Body}, err
+			return &listOutput{core.PageOf(api.Page[api.Mapping]{Items: all, Total: int64(len(all))}).Body}, err
 		},
 	})
 	put := route(http.MethodPut, "/{argoProject}", "mapping.update", "set-mapping", "Say which project an Argo project belongs to", api.PermAgentEdit)
 	put.Example = `{"argoProject":"shop","project":"acme.shop"}`
-	put.mount = mount(handler[mappingPut, output[api.Mapping]]{
-		find: func(ctx context.Context, _ *call, in *mappingPut) (target, error) { return n.find(ctx, in.ID) },
-		do:   h.setMapping,
+	put.Mount = core.Mount(core.Answer[mappingPut, core.Output[api.Mapping]]{
+		Find: func(ctx context.Context, _ *core.Call, in *mappingPut) (core.Target, error) {
+			return n.Find(ctx, in.ID)
+		},
+		Do: h.setMapping,
 	})
 	remove := route(http.MethodDelete, "/{argoProject}", "mapping.delete", "delete-mapping", "Have an Argo project belong to the scope of its agent again", api.PermAgentEdit)
-	remove.mount = mount(handler[MappingInput, noOutput]{
-		find: func(ctx context.Context, _ *call, in *MappingInput) (target, error) { return n.find(ctx, in.ID) },
-		do: func(ctx context.Context, c *call, in *MappingInput) (*noOutput, error) {
-			c.before = api.Mapping{Agent: in.ID, ArgoProject: in.ArgoProject}
+	remove.Mount = core.Mount(core.Answer[MappingInput, core.NoOutput]{
+		Find: func(ctx context.Context, _ *core.Call, in *MappingInput) (core.Target, error) {
+			return n.Find(ctx, in.ID)
+		},
+		Do: func(ctx context.Context, c *core.Call, in *MappingInput) (*core.NoOutput, error) {
+			c.Before = api.Mapping{Agent: in.ID, ArgoProject: in.ArgoProject}
 			if err := h.mayUnmap(ctx, c, in.ID, in.ArgoProject); err != nil {
 				return nil, err
 			}
 			return nil, h.Agents.DeleteMapping(ctx, in.ID, in.ArgoProject)
 		},
 	})
-	return []Route{list, put, remove}
+	return []core.Route{list, put, remove}
 }
 
 // setMapping takes the right to edit the agent, and the project: what is mapped is seen by everybody there.
-func (h *AgentRoutes) setMapping(ctx context.Context, c *call, in *mappingPut) (*output[api.Mapping], error) {
-	a, _ := c.before.(*api.Agent)
-	c.before = nil
+func (h *AgentRoutes) setMapping(ctx context.Context, c *core.Call, in *mappingPut) (*core.Output[api.Mapping], error) {
+	a, _ := c.Before.(*api.Agent)
+	c.Before = nil
 	m := in.Body
 	if m.ArgoProject != in.ArgoProject {
 		return nil, api.Errorf(api.CodeInvalid, "the body is about %q and the path about %q: make them the same", m.ArgoProject, in.ArgoProject)
@@ -317,11 +338,11 @@ func (h *AgentRoutes) setMapping(ctx context.Context, c *call, in *mappingPut) (
 	if !a.Scope.Contains(api.ProjectScope(org, project)) {
 		return nil, &api.Error{Code: api.CodeInvalid, Message: "project " + m.Project + " is not inside " + string(a.Scope) + ", where the agent is", Field: "body.project"}
 	}
-	to, err := find(ctx, h.Projects, api.TypeProject, m.Project)
+	to, err := core.Find(ctx, h.Projects, api.TypeProject, m.Project)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.may(api.PermProjectEdit, to); err != nil {
+	if err := c.May(api.PermProjectEdit, to); err != nil {
 		return nil, err
 	}
 	if err := h.mayUnmap(ctx, c, in.ID, m.ArgoProject); err != nil {
@@ -332,13 +353,13 @@ func (h *AgentRoutes) setMapping(ctx context.Context, c *call, in *mappingPut) (
 	if err != nil {
 		return nil, err
 	}
-	c.after = stored
-	c.changed(ctx, c.object, a.Labels, api.EventChanged, nil)
-	return &output[api.Mapping]{etag(stored.Version), stored}, nil
+	c.After = stored
+	c.Changed(ctx, c.Object, a.Labels, api.EventChanged, nil)
+	return &core.Output[api.Mapping]{ETag: core.ETag(stored.Version), Body: stored}, nil
 }
 
 // mayUnmap takes the right to edit the project that an Argo project belongs to now: nobody takes it from others.
-func (h *AgentRoutes) mayUnmap(ctx context.Context, c *call, agent, argoProject string) error {
+func (h *AgentRoutes) mayUnmap(ctx context.Context, c *core.Call, agent, argoProject string) error {
 	all, err := h.Agents.Mappings(ctx, agent)
 	if err != nil {
 		return err
@@ -347,11 +368,11 @@ func (h *AgentRoutes) mayUnmap(ctx context.Context, c *call, agent, argoProject 
 		if m.ArgoProject != argoProject {
 			continue
 		}
-		from, err := find(ctx, h.Projects, api.TypeProject, m.Project)
+		from, err := core.Find(ctx, h.Projects, api.TypeProject, m.Project)
 		if err != nil {
 			return err
 		}
-		return c.may(api.PermProjectEdit, from)
+		return c.May(api.PermProjectEdit, from)
 	}
 	return nil
 }

@@ -6,17 +6,18 @@ import (
 	"slices"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 )
 
 // ApplicationRoutes tell of applications, and have their agents act on them.
 type ApplicationRoutes struct {
 	*Clusters
-	AgentList   Entities[api.Agent]
+	AgentList   core.Entities[api.Agent]
 	Deployments Deployments
 }
 
 // Routes are its rows of the table.
-func (h *ApplicationRoutes) Routes() []Route {
+func (h *ApplicationRoutes) Routes() []core.Route {
 	return slices.Concat(h.applicationRoutes(), h.operationRoutes(), h.resourceRoutes())
 }
 
@@ -41,41 +42,43 @@ func (in *applicationList) filter() (api.ApplicationFilter, error) {
 
 type applicationOutput struct{ Body api.ApplicationDetail }
 
-func (h *ApplicationRoutes) applicationRoutes() []Route {
-	list := Route{
-		Method: http.MethodGet, Path: "/api/v1/applications", Permission: api.PermApplicationView, Access: Listed,
+func (h *ApplicationRoutes) applicationRoutes() []core.Route {
+	list := core.Route{
+		Method: http.MethodGet, Path: "/api/v1/applications", Permission: api.PermApplicationView, Access: core.Listed,
 		ID: "list-applications", Summary: "List applications of all agents, from the server's copy", Tag: "applications",
 	}
-	list.mount = mount(handler[applicationList, pageOutput[api.Application]]{
-		do: func(ctx context.Context, c *call, in *applicationList) (*pageOutput[api.Application], error) {
+	list.Mount = core.Mount(core.Answer[applicationList, core.PageOutput[api.Application]]{
+		Do: func(ctx context.Context, c *core.Call, in *applicationList) (*core.PageOutput[api.Application], error) {
 			filter, err := in.filter()
 			if err != nil {
 				return nil, err
 			}
-			page, err := h.Items.ListApplications(ctx, c.visible, filter)
-			return pageOf(page), err
+			page, err := h.Items.ListApplications(ctx, c.Visible, filter)
+			return core.PageOf(page), err
 		},
 	})
-	get := Route{
+	get := core.Route{
 		Method: http.MethodGet, Path: applicationPath, Permission: api.PermApplicationView,
 		ID: "get-application", Summary: "Get an application with the whole resource, from the server's copy", Tag: "applications",
 	}
-	get.mount = mount(handler[ItemInput, applicationOutput]{
-		find: func(ctx context.Context, _ *call, in *ItemInput) (target, error) { return h.findApplication(ctx, *in) },
-		do: func(ctx context.Context, c *call, in *ItemInput) (*applicationOutput, error) {
-			app, _ := c.before.(*api.ApplicationDetail)
+	get.Mount = core.Mount(core.Answer[ItemInput, applicationOutput]{
+		Find: func(ctx context.Context, _ *core.Call, in *ItemInput) (core.Target, error) {
+			return h.findApplication(ctx, *in)
+		},
+		Do: func(ctx context.Context, c *core.Call, in *ItemInput) (*applicationOutput, error) {
+			app, _ := c.Before.(*api.ApplicationDetail)
 			out := *app
 			agent, err := h.AgentList.Get(ctx, in.Agent)
 			out.Unsupported = agent.Status.Unsupported
 			return &applicationOutput{out}, err
 		},
 	})
-	return slices.Concat([]Route{list, get, h.whyRoute(), h.revisionStatusRoute(), h.planRoute(), h.timelineRoute(), h.historyRoute()}, h.revisionRoutes(), h.applicationAnswers())
+	return slices.Concat([]core.Route{list, get, h.whyRoute(), h.revisionStatusRoute(), h.planRoute(), h.timelineRoute(), h.historyRoute()}, h.revisionRoutes(), h.applicationAnswers())
 }
 
 // applicationRoute reads something of one application.
-func (h *ApplicationRoutes) applicationRoute(path, id, summary string) Route {
-	return Route{Method: http.MethodGet, Path: applicationPath + path, Permission: api.PermApplicationView, ID: id, Summary: summary, Tag: "applications"}
+func (h *ApplicationRoutes) applicationRoute(path, id, summary string) core.Route {
+	return core.Route{Method: http.MethodGet, Path: applicationPath + path, Permission: api.PermApplicationView, ID: id, Summary: summary, Tag: "applications"}
 }
 
 type diffInput struct {
@@ -100,39 +103,41 @@ type treeOutput struct{ Body api.TreeAnswer }
 type manifestsOutput struct{ Body api.ManifestsAnswer }
 
 // applicationAnswers are what the agent is asked about an application.
-func (h *ApplicationRoutes) applicationAnswers() []Route {
-	route := func(path, id, summary string) Route {
-		return Route{Method: http.MethodGet, Path: applicationPath + path, Permission: api.PermApplicationView, ID: id, Summary: summary, Tag: "applications"}
+func (h *ApplicationRoutes) applicationAnswers() []core.Route {
+	route := func(path, id, summary string) core.Route {
+		return core.Route{Method: http.MethodGet, Path: applicationPath + path, Permission: api.PermApplicationView, ID: id, Summary: summary, Tag: "applications"}
 	}
 	diff := route("/diff", "diff-application", "What a sync would change, and who has changed it")
-	diff.mount = mount(handler[diffInput, diffOutput]{
-		find: func(ctx context.Context, _ *call, in *diffInput) (target, error) {
+	diff.Mount = core.Mount(core.Answer[diffInput, diffOutput]{
+		Find: func(ctx context.Context, _ *core.Call, in *diffInput) (core.Target, error) {
 			return h.findApplication(ctx, in.ItemInput)
 		},
-		do: func(ctx context.Context, c *call, in *diffInput) (*diffOutput, error) {
+		Do: func(ctx context.Context, c *core.Call, in *diffInput) (*diffOutput, error) {
 			var out diffOutput
 			o := in.order("application.diff", api.DiffRequest{Revision: in.Revision, Drift: in.Drift, Ignored: in.Ignored, Cursor: in.Cursor})
 			return &out, h.ask(ctx, c, o, &out.Body)
 		},
 	})
 	tree := route("/tree", "application-tree", "The objects of an application and what they own, with health")
-	tree.mount = mount(handler[ItemInput, treeOutput]{
-		find: func(ctx context.Context, _ *call, in *ItemInput) (target, error) { return h.findApplication(ctx, *in) },
-		do: func(ctx context.Context, c *call, in *ItemInput) (*treeOutput, error) {
+	tree.Mount = core.Mount(core.Answer[ItemInput, treeOutput]{
+		Find: func(ctx context.Context, _ *core.Call, in *ItemInput) (core.Target, error) {
+			return h.findApplication(ctx, *in)
+		},
+		Do: func(ctx context.Context, c *core.Call, in *ItemInput) (*treeOutput, error) {
 			var out treeOutput
 			return &out, h.ask(ctx, c, in.order("application.tree", nil), &out.Body)
 		},
 	})
 	manifests := route("/manifests", "application-manifests", "The objects of an application as rendered or live, secrets masked")
-	manifests.mount = mount(handler[manifestsInput, manifestsOutput]{
-		find: func(ctx context.Context, _ *call, in *manifestsInput) (target, error) {
+	manifests.Mount = core.Mount(core.Answer[manifestsInput, manifestsOutput]{
+		Find: func(ctx context.Context, _ *core.Call, in *manifestsInput) (core.Target, error) {
 			return h.findApplication(ctx, in.ItemInput)
 		},
-		do: func(ctx context.Context, c *call, in *manifestsInput) (*manifestsOutput, error) {
+		Do: func(ctx context.Context, c *core.Call, in *manifestsInput) (*manifestsOutput, error) {
 			var out manifestsOutput
 			o := in.order("application.manifests", api.ManifestsRequest{Live: in.Live, Revision: in.Revision, Cursor: in.Cursor})
 			return &out, h.ask(ctx, c, o, &out.Body)
 		},
 	})
-	return []Route{diff, tree, manifests}
+	return []core.Route{diff, tree, manifests}
 }

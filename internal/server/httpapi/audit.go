@@ -12,15 +12,16 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/audit"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
 
 // AuditRoutes tell who did what.
-type AuditRoutes struct{ Audits Audits }
+type AuditRoutes struct{ Audits core.Audits }
 
 // AuditList says which entries are wanted. Its fields are parameters: the decoder sees only what is exported.
 type AuditList struct {
-	ListInput
+	core.ListInput
 	Actor      string    `query:"actor" maxLength:"210" doc:"Only what this user, service account or agent did" example:"ada"`
 	Action     string    `query:"action" maxLength:"100" doc:"Only this action; with a dot at the end all of a noun" example:"application."`
 	ObjectType string    `query:"objectType" maxLength:"63" doc:"Only what was done with objects of this type" example:"application"`
@@ -32,7 +33,7 @@ type AuditList struct {
 }
 
 func (in *AuditList) filter() (api.AuditFilter, error) {
-	options, err := in.options()
+	options, err := in.Options()
 	return api.AuditFilter{
 		ListOptions: options, Actor: in.Actor, Action: in.Action, ObjectType: in.ObjectType, ObjectID: in.ObjectID,
 		Outcome: in.Outcome, RequestID: in.RequestID, From: in.From, To: in.To,
@@ -45,74 +46,74 @@ type auditExport struct {
 }
 
 // Routes are its rows of the table.
-func (h *AuditRoutes) Routes() []Route {
-	list := Route{
-		Method: http.MethodGet, Path: "/api/v1/audit", Permission: api.PermAuditView, Access: Listed,
+func (h *AuditRoutes) Routes() []core.Route {
+	list := core.Route{
+		Method: http.MethodGet, Path: "/api/v1/audit", Permission: api.PermAuditView, Access: core.Listed,
 		ID: "list-audit", Summary: "List what was done, the newest first", Tag: "audit",
 	}
-	list.mount = mount(handler[AuditList, pageOutput[api.AuditEntry]]{
-		do: func(ctx context.Context, c *call, in *AuditList) (*pageOutput[api.AuditEntry], error) {
+	list.Mount = core.Mount(core.Answer[AuditList, core.PageOutput[api.AuditEntry]]{
+		Do: func(ctx context.Context, c *core.Call, in *AuditList) (*core.PageOutput[api.AuditEntry], error) {
 			filter, err := in.filter()
 			if err != nil {
 				return nil, err
 			}
-			page, err := h.Audits.ListAudit(ctx, c.visible, filter)
-			return pageOf(page), err
+			page, err := h.Audits.ListAudit(ctx, c.Visible, filter)
+			return core.PageOf(page), err
 		},
 	})
 	type entryInput struct {
 		ID int64 `path:"id" minimum:"1" doc:"Number of the entry" example:"42"`
 	}
 	type entryOutput struct{ Body api.AuditEntry }
-	get := Route{
-		Method: http.MethodGet, Path: "/api/v1/audit/{id}", Permission: api.PermAuditView, Access: Listed,
+	get := core.Route{
+		Method: http.MethodGet, Path: "/api/v1/audit/{id}", Permission: api.PermAuditView, Access: core.Listed,
 		ID: "get-audit-entry", Summary: "Get what was done once", Tag: "audit",
 	}
-	get.mount = mount(handler[entryInput, entryOutput]{
-		do: func(ctx context.Context, c *call, in *entryInput) (*entryOutput, error) {
-			page, err := h.Audits.ListAudit(ctx, c.visible, api.AuditFilter{ID: in.ID})
+	get.Mount = core.Mount(core.Answer[entryInput, entryOutput]{
+		Do: func(ctx context.Context, c *core.Call, in *entryInput) (*entryOutput, error) {
+			page, err := h.Audits.ListAudit(ctx, c.Visible, api.AuditFilter{ID: in.ID})
 			if err != nil {
 				return nil, err
 			}
 			if len(page.Items) == 0 {
-				return nil, notFound(api.TypeAudit, strconv.FormatInt(in.ID, 10))
+				return nil, core.NotFound(api.TypeAudit, strconv.FormatInt(in.ID, 10))
 			}
 			return &entryOutput{page.Items[0]}, nil
 		},
 	})
-	verify := Route{
+	verify := core.Route{
 		Method: http.MethodGet, Path: "/api/v1/audit/verification", Permission: api.PermAuditView,
 		ID: "verify-audit", Summary: "Whether no entry was changed, removed or put in", Tag: "audit",
 	}
 	type out struct{ Body api.AuditVerification }
-	verify.mount = mount(handler[empty, out]{
-		find: func(context.Context, *call, *empty) (target, error) {
-			return target{object: rbac.Object{Type: api.TypeAudit, Scope: api.ScopeAccount}}, nil
+	verify.Mount = core.Mount(core.Answer[core.Empty, out]{
+		Find: func(context.Context, *core.Call, *core.Empty) (core.Target, error) {
+			return core.Target{Object: rbac.Object{Type: api.TypeAudit, Scope: api.ScopeAccount}}, nil
 		},
-		do: func(ctx context.Context, _ *call, _ *empty) (*out, error) {
+		Do: func(ctx context.Context, _ *core.Call, _ *core.Empty) (*out, error) {
 			v, err := h.Audits.VerifyAudit(ctx)
 			return &out{v}, err
 		},
 	})
-	export := Route{
-		Method: http.MethodGet, Path: "/api/v1/audit/export", Permission: api.PermAuditView, Access: Listed, Streams: true,
+	export := core.Route{
+		Method: http.MethodGet, Path: "/api/v1/audit/export", Permission: api.PermAuditView, Access: core.Listed, Streams: true,
 		ID: "export-audit", Summary: "All entries that pass the filters, the oldest first, as JSON lines or CSV", Tag: "audit",
 	}
-	export.mount = mount(handler[auditExport, streamOutput]{do: h.exportAudit})
-	return []Route{list, get, verify, export}
+	export.Mount = core.Mount(core.Answer[auditExport, core.StreamOutput]{Do: h.exportAudit})
+	return []core.Route{list, get, verify, export}
 }
 
-func (h *AuditRoutes) exportAudit(ctx context.Context, c *call, in *auditExport) (*streamOutput, error) {
+func (h *AuditRoutes) exportAudit(ctx context.Context, c *core.Call, in *auditExport) (*core.StreamOutput, error) {
 	filter, err := in.filter()
 	if err != nil {
 		return nil, err
 	}
 	filter.Limit, filter.Sort = api.MaxLimit, "id"
-	page, err := h.Audits.ListAudit(ctx, c.visible, filter)
+	page, err := h.Audits.ListAudit(ctx, c.Visible, filter)
 	if err != nil {
 		return nil, err
 	}
-	return &streamOutput{func(hc huma.Context) { //nolint:contextcheck // it has the context of the request
+	return &core.StreamOutput{Body: func(hc huma.Context) { //nolint:contextcheck // it has the context of the request
 		_, w := humago.Unwrap(hc)
 		w.Header().Set("Content-Type", "application/jsonl")
 		if in.Format == string(audit.CSV) {
@@ -121,7 +122,7 @@ func (h *AuditRoutes) exportAudit(ctx context.Context, c *call, in *auditExport)
 		writer, err := audit.NewWriter(w, audit.Format(in.Format))
 		control := http.NewResponseController(w)
 		for {
-			_ = control.SetWriteDeadline(time.Now().Add(writeTime)) // an error shows at the write
+			_ = control.SetWriteDeadline(time.Now().Add(core.WriteTime)) // an error shows at the write
 			for i := 0; i < len(page.Items) && err == nil; i++ {
 				err = writer.Write(page.Items[i])
 			}
@@ -130,11 +131,11 @@ func (h *AuditRoutes) exportAudit(ctx context.Context, c *call, in *auditExport)
 				return
 			}
 			filter.Cursor, filter.Page = page.NextCursor, 0
-			if err = c.unchanged(hc.Context()); err == nil {
-				page, err = h.Audits.ListAudit(hc.Context(), c.visible, filter)
+			if err = c.Unchanged(hc.Context()); err == nil {
+				page, err = h.Audits.ListAudit(hc.Context(), c.Visible, filter)
 			}
 			if err != nil {
-				c.cutExport(hc.Context(), err)
+				c.CutExport(hc.Context(), err)
 			}
 		}
 	}}, nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
@@ -31,17 +32,17 @@ type commandOutput struct {
 }
 
 // command has an agent do something, for the caller and in the audit's name.
-func (h *Clusters) command(ctx context.Context, c *call, in WaitInput, o Order) (*commandOutput, error) {
+func (h *Clusters) command(ctx context.Context, c *core.Call, in WaitInput, o Order) (*commandOutput, error) {
 	sign(c, &o, orderTime)
 	if o.Reason == "" {
-		o.Reason = c.reason
+		o.Reason = c.Reason
 	}
-	c.reason = o.Reason
+	c.Reason = o.Reason
 	if raw, err := json.Marshal(o.Body); err == nil && o.Body != nil {
-		c.quiet = agentapi.Trial(agentapi.Kind(o.Kind), raw)
+		c.Quiet = agentapi.Trial(agentapi.Kind(o.Kind), raw)
 	}
-	c.after = told(o.Body)
-	if c.request.URL.Query().Get("wait") == "0" {
+	c.After = told(o.Body)
+	if c.Request.URL.Query().Get("wait") == "0" {
 		in.Wait = 0 // the decoder takes 0 for nothing, and puts the default there
 	}
 	wait, cancel := context.WithTimeout(ctx, max(keepTime, time.Duration(in.Wait)*time.Second))
@@ -58,14 +59,14 @@ func (h *Clusters) command(ctx context.Context, c *call, in WaitInput, o Order) 
 }
 
 // sign says who orders something and what rights were asked for.
-func sign(c *call, o *Order, timeout time.Duration) {
-	o.By, o.Groups, o.RequestID, o.Object, o.Timeout = c.who.Principal, c.who.Subject.Groups, c.id, c.object, timeout
+func sign(c *core.Call, o *Order, timeout time.Duration) {
+	o.By, o.Groups, o.RequestID, o.Object, o.Timeout = c.Who.Principal, c.Who.Subject.Groups, c.ID, c.Object, timeout
 	if o.Judged == nil {
-		o.Judged = &agentapi.JudgedProject{There: c.there}
+		o.Judged = &agentapi.JudgedProject{There: c.There}
 	}
 }
 
-// told is what the audit is told of a command: what was written into a Secret, and what local manifests hold, is not it.
+// Told is what the audit is told of a command: what was written into a Secret, and what local manifests hold, is not it.
 func told(body any) any {
 	switch b := body.(type) {
 	case api.ResourcePatch:
@@ -84,7 +85,7 @@ func told(body any) any {
 				} `json:"metadata"`
 			}
 			_ = strict.Decode([]byte(text), &m, strict.Foreign) // the agent says what is wrong with it
-			names = append(names, cut(m.Kind, maxToldName)+" "+cut(m.Metadata.Namespace, maxToldName)+"/"+cut(m.Metadata.Name, maxToldName))
+			names = append(names, core.Cut(m.Kind, core.MaxToldName)+" "+core.Cut(m.Metadata.Namespace, core.MaxToldName)+"/"+core.Cut(m.Metadata.Name, core.MaxToldName))
 		}
 		b.Manifests = names
 		return b
@@ -93,7 +94,7 @@ func told(body any) any {
 }
 
 // ask reads something from an agent.
-func (h *Clusters) ask(ctx context.Context, c *call, o Order, into any) error {
+func (h *Clusters) ask(ctx context.Context, c *core.Call, o Order, into any) error {
 	sign(c, &o, askTime)
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()

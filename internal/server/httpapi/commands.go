@@ -6,11 +6,12 @@ import (
 	"slices"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
 
 // Finder finds an object of a type by its id, as one that rights are asked for.
-type Finder func(ctx context.Context, kind, id string) (target, error)
+type Finder func(ctx context.Context, kind, id string) (core.Target, error)
 
 // CommandRoutes tell what came of commands.
 type CommandRoutes struct {
@@ -19,16 +20,16 @@ type CommandRoutes struct {
 }
 
 // Routes are its rows of the table.
-func (h *CommandRoutes) Routes() []Route {
-	get := Route{
-		Method: http.MethodGet, Path: "/api/v1/commands/{id}", Access: SignedIn, Within: true, ID: "get-command", Tag: "commands",
+func (h *CommandRoutes) Routes() []core.Route {
+	get := core.Route{
+		Method: http.MethodGet, Path: "/api/v1/commands/{id}", Access: core.SignedIn, Within: true, ID: "get-command", Tag: "commands",
 		Summary: "Get a command for an object that you may see, and what came of it",
 	}
 	type out struct{ Body api.Command }
-	get.mount = mount(handler[IDInput, out]{do: func(ctx context.Context, c *call, in *IDInput) (*out, error) {
+	get.Mount = core.Mount(core.Answer[core.IDInput, out]{Do: func(ctx context.Context, c *core.Call, in *core.IDInput) (*out, error) {
 		cmd, err := h.Commands.GetCommand(ctx, in.ID)
 		if api.CodeOf(err) == api.CodeNotFound {
-			return nil, notFound("command", in.ID)
+			return nil, core.NotFound("command", in.ID)
 		}
 		if err != nil {
 			return nil, err
@@ -38,12 +39,12 @@ func (h *CommandRoutes) Routes() []Route {
 		}
 		return &out{cmd}, nil
 	}})
-	return []Route{get}
+	return []core.Route{get}
 }
 
 // sight lets see a command who may see now what it is about. Who asked for it, and may do anything with that still, sees what
 // came of it without the object. Nobody else learns that there is such a command.
-func (h *CommandRoutes) sight(ctx context.Context, c *call, cmd *api.Command) error {
+func (h *CommandRoutes) sight(ctx context.Context, c *core.Call, cmd *api.Command) error {
 	kind := typeOf(cmd.Object.Type)
 	t, err := h.Find(ctx, kind, cmd.Object.ID)
 	gone := err != nil
@@ -51,12 +52,12 @@ func (h *CommandRoutes) sight(ctx context.Context, c *call, cmd *api.Command) er
 		return err
 	}
 	if gone {
-		t = target{object: rbac.Object{Type: kind, Scope: rbac.Scope(cmd.Object.Scope), ID: cmd.Object.ID, Asserted: true}}
+		t = core.Target{Object: rbac.Object{Type: kind, Scope: rbac.Scope(cmd.Object.Scope), ID: cmd.Object.ID, Asserted: true}}
 	}
-	mine := cmd.By == c.who.Principal
+	mine := cmd.By == c.Who.Principal
 	can := func(want api.Permission) bool {
 		// Of what is gone the labels are not known any more.
-		return c.policy.Can(c.who.Subject, want, t.object).Allowed || gone && mine && c.policy.Filter(c.who.Subject, want).Meets(t.object.Scope)
+		return c.Policy.Can(c.Who.Subject, want, t.Object).Allowed || gone && mine && c.Policy.Filter(c.Who.Subject, want).Meets(t.Object.Scope)
 	}
 	if can(api.Permission(kind + "_view")) {
 		return nil
@@ -65,5 +66,5 @@ func (h *CommandRoutes) sight(ctx context.Context, c *call, cmd *api.Command) er
 		cmd.Result = nil
 		return nil
 	}
-	return notFound("command", cmd.ID)
+	return core.NotFound("command", cmd.ID)
 }

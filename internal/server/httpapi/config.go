@@ -1,30 +1,33 @@
 package httpapi
 
-import "github.com/slipway-gitops/slipway/api"
+import (
+	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
+)
 
 // Config is what the interface needs.
 type Config struct {
-	Base
+	core.Base
 
-	Users           Entities[api.User]
-	Groups          Entities[api.Group]
-	ServiceAccounts Entities[api.ServiceAccount]
-	Organizations   Entities[api.Organization]
-	Projects        Entities[api.Project]
-	Roles           Entities[api.Role]
-	ResourceGroups  Entities[api.ResourceGroup]
-	Bindings        Entities[api.Binding]
-	AgentList       Entities[api.Agent]
-	Services        Entities[api.Service]
-	Environments    Entities[api.Environment]
+	Users           core.Entities[api.User]
+	Groups          core.Entities[api.Group]
+	ServiceAccounts core.Entities[api.ServiceAccount]
+	Organizations   core.Entities[api.Organization]
+	Projects        core.Entities[api.Project]
+	Roles           core.Entities[api.Role]
+	ResourceGroups  core.Entities[api.ResourceGroup]
+	Bindings        core.Entities[api.Binding]
+	AgentList       core.Entities[api.Agent]
+	Services        core.Entities[api.Service]
+	Environments    core.Entities[api.Environment]
 	Linking         Linking
 	Fleet           Fleet
 	Views           Views
 	Jobs            Jobs
 	Ledger          Ledger
 
-	NotificationChannels Entities[api.NotificationChannel]
-	NotificationRules    Entities[api.NotificationRule]
+	NotificationChannels core.Entities[api.NotificationChannel]
+	NotificationRules    core.Entities[api.NotificationRule]
 	Notifications        Notifications
 
 	Tokens    Tokens
@@ -43,7 +46,7 @@ type Config struct {
 }
 
 // Handler answers HTTP.
-type Handler = Core
+type Handler = core.Core
 
 // New puts the interface together.
-func New(cfg Config) (*Handler, error) { return Serve(cfg.Base, table(cfg)) }
+func New(cfg Config) (*Handler, error) { return core.Serve(cfg.Base, table(cfg)) }

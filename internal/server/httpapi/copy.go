@@ -16,7 +16,7 @@ import (
 const copyTime = 10 * time.Second
 
 // copied waits until the server's copy of a resource has come as far as what its agent answered. Who was answered must
-// find there what they made: the copy takes a way of its own, and may be later than the answer.
+// Find there what they made: the copy takes a way of its own, and may be later than the answer.
 func (h *Clusters) copied(ctx context.Context, kind string, in ItemInput, answer json.RawMessage) {
 	if version := stateOf(answer).version; version > 0 {
 		h.await(ctx, kind, in, func(there state) bool { return there.version >= version })
@@ -44,7 +44,7 @@ func (h *Clusters) await(ctx context.Context, kind string, in ItemInput, wanted 
 		there, err := h.findItem(ctx, kind, in.Agent, in.Namespace, in.Name)
 		raw, _ := resourceOf(there).(json.RawMessage)
 		have := stateOf(raw)
-		item, _ := there.value.(*api.Item)
+		item, _ := there.Value.(*api.Item)
 		have.gone = api.CodeOf(err) == api.CodeNotFound || item != nil && !item.StaleSince.IsZero()
 		if (err == nil || have.gone) && wanted(have) {
 			return
@@ -67,7 +67,7 @@ func toldOf(events <-chan api.Event, id string) bool {
 
 // state is how far a copy has come.
 type state struct {
-	// version is the resourceVersion as a number: Kubernetes lets versions of one resource be compared so.
+	// Version is the resourceVersion as a number: Kubernetes lets versions of one resource be compared so.
 	version uint64
 	uid     string
 	deleted bool // it is there until its finalizers are done

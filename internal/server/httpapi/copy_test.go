@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 )
 
 // shelf holds one Application, which comes late.
 type shelf struct {
 	Items
-	Events
+	core.Events
 	held   json.RawMessage
 	events chan api.Event
 }
@@ -71,7 +72,7 @@ func takes(t *testing.T, before, after json.RawMessage, want time.Duration, wait
 			}()
 		}
 		start := time.Now()
-		wait(t.Context(), &Clusters{Items: s, Events: s}, ItemInput{AgentInput{"account.prod"}, "argocd", "shop"})
+		wait(t.Context(), &Clusters{Items: s, Events: s}, At("account.prod", "argocd", "shop"))
 		if took := time.Since(start); took != want {
 			t.Errorf("it waited for %s, want %s", took, want)
 		}

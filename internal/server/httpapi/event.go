@@ -12,15 +12,16 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
 
 // EventRoutes tell what changes.
 type EventRoutes struct {
-	Events Events
+	Events core.Events
 	Fleet  Fleet
 	// OwnJob is true for an event about a job that the reader has asked for.
-	OwnJob func(ctx context.Context, c *call, e api.Event) bool
+	OwnJob func(ctx context.Context, c *core.Call, e api.Event) bool
 }
 
 type eventInput struct {
@@ -30,47 +31,47 @@ type eventInput struct {
 }
 
 // Routes are its rows of the table.
-func (h *EventRoutes) Routes() []Route {
-	r := Route{
-		Method: http.MethodGet, Path: "/api/v1/events", Access: SignedIn, Within: true, Streams: true, ID: "events", Tag: "events",
+func (h *EventRoutes) Routes() []core.Route {
+	r := core.Route{
+		Method: http.MethodGet, Path: "/api/v1/events", Access: core.SignedIn, Within: true, Streams: true, ID: "events", Tag: "events",
 		Summary: "Changes as server-sent events, of objects that you may see",
 	}
-	r.mount = mount(handler[eventInput, streamOutput]{do: func(_ context.Context, c *call, in *eventInput) (*streamOutput, error) {
+	r.Mount = core.Mount(core.Answer[eventInput, core.StreamOutput]{Do: func(_ context.Context, c *core.Call, in *eventInput) (*core.StreamOutput, error) {
 		after := in.LastEventID
 		if after == "" {
 			after = in.After
 		}
-		return &streamOutput{func(hc huma.Context) { //nolint:contextcheck // it has the context of the request
+		return &core.StreamOutput{Body: func(hc huma.Context) { //nolint:contextcheck // it has the context of the request
 			_, w := humago.Unwrap(hc)
-			closed, err := c.limits.open(c.who.Principal)
+			closed, err := c.Limits.Open(c.Who.Principal)
 			if err != nil {
-				writeProblem(w, err, c.id)
+				core.WriteProblem(w, err, c.ID)
 				return
 			}
 			defer closed()
 			// Who is in other groups now begins anew, with what the last event was.
-			ctx, cancel := c.guard(hc.Context(), func(now *call) bool { return slices.Equal(now.who.Subject.Groups, c.who.Subject.Groups) })
+			ctx, cancel := c.Guard(hc.Context(), func(now *core.Call) bool { return slices.Equal(now.Who.Subject.Groups, c.Who.Subject.Groups) })
 			defer cancel()
 			events, err := h.Events.Subscribe(ctx, after)
 			if err != nil {
-				writeProblem(w, err, c.id)
+				core.WriteProblem(w, err, c.ID)
 				return
 			}
 			h.sendEvents(ctx, w, c, events, in.Type)
 		}}, nil
 	}})
-	return []Route{r}
+	return []core.Route{r}
 }
 
-func (h *EventRoutes) sendEvents(ctx context.Context, w http.ResponseWriter, c *call, events <-chan api.Event, types []string) {
+func (h *EventRoutes) sendEvents(ctx context.Context, w http.ResponseWriter, c *core.Call, events <-chan api.Event, types []string) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no")
 	w.WriteHeader(http.StatusOK)
 	control := http.NewResponseController(w)
-	beat := time.NewTicker(beatTime)
+	beat := time.NewTicker(core.BeatTime)
 	defer beat.Stop()
 	send := func(text string) bool {
-		_ = control.SetWriteDeadline(time.Now().Add(writeTime)) // an error shows at the write
+		_ = control.SetWriteDeadline(time.Now().Add(core.WriteTime)) // an error shows at the write
 		if _, err := w.Write([]byte(text)); err != nil {
 			return false
 		}
@@ -105,7 +106,7 @@ func (h *EventRoutes) sendEvents(ctx context.Context, w http.ResponseWriter, c *
 			if err != nil {
 				continue // of plain values: it cannot
 			}
-			if !send(fmt.Sprintf("id: %s\nevent: %s\ndata: %s\n\n", oneLine(event.ID), oneLine(event.Type), raw)) {
+			if !send(fmt.Sprintf("id: %s\nevent: %s\ndata: %s\n\n", core.OneLine(event.ID), core.OneLine(event.Type), raw)) {
 				return
 			}
 		}
@@ -113,23 +114,23 @@ func (h *EventRoutes) sendEvents(ctx context.Context, w http.ResponseWriter, c *
 }
 
 // sees is true for an event about an object that the reader may see now.
-func (h *EventRoutes) sees(ctx context.Context, c *call, e api.Event) (bool, error) {
+func (h *EventRoutes) sees(ctx context.Context, c *core.Call, e api.Event) (bool, error) {
 	if e.Type == api.EventReset {
 		return true, nil
 	}
-	policy, err := c.rules(ctx)
+	policy, err := c.Rules(ctx)
 	if err != nil {
 		return false, err
 	}
 	kind := typeOf(e.Object.Type)
 	object := rbac.Object{Type: kind, Scope: e.Object.Scope, ID: e.Object.ID, Labels: e.Labels}
-	if policy.Can(c.who.Subject, api.Permission(string(kind)+"_view"), object).Allowed {
+	if policy.Can(c.Who.Subject, api.Permission(string(kind)+"_view"), object).Allowed {
 		return true, nil
 	}
 	switch e.Type {
 	case api.TypeAgent + "." + api.EventAway, api.TypeAgent + "." + api.EventBack:
 		// What this reader sees of applications is old, or new again.
-		seen, err := h.Fleet.FleetIDs(ctx, policy.Filter(c.who.Subject, api.PermApplicationView), api.FleetFilter{Agent: e.Object.ID}, 1)
+		seen, err := h.Fleet.FleetIDs(ctx, policy.Filter(c.Who.Subject, api.PermApplicationView), api.FleetFilter{Agent: e.Object.ID}, 1)
 		return len(seen) > 0, err
 	}
 	return kind == api.TypeJob && h.OwnJob(ctx, c, e), nil

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
 
@@ -58,8 +59,8 @@ type FleetInput struct {
 	Since       string   `query:"since" maxLength:"20" doc:"Only those whose last operation ended within this time before now" example:"7d"`
 }
 
-func (in *FleetInput) filter(ctx context.Context, c *call, saved *ViewRoutes) (f api.FleetFilter, err error) {
-	options, err := (&SelectInput{Scope: in.Scope, Label: in.Label}).selection()
+func (in *FleetInput) filter(ctx context.Context, c *core.Call, saved *ViewRoutes) (f api.FleetFilter, err error) {
+	options, err := (&core.SelectInput{Scope: in.Scope, Label: in.Label}).Selection()
 	if err != nil {
 		return f, err
 	}
@@ -76,7 +77,7 @@ func (in *FleetInput) filter(ctx context.Context, c *call, saved *ViewRoutes) (f
 		}
 		f = f.Over(v.Filter)
 	}
-	return f, checkFleet(&f, c.now())
+	return f, checkFleet(&f, c.Now())
 }
 
 // checkFleet looks at what the decoder does not: scope, labels and ages.
@@ -86,7 +87,7 @@ func checkFleet(f *api.FleetFilter, now time.Time) error {
 			return &api.Error{Code: api.CodeInvalid, Message: err.Error(), Field: "filter.scope"}
 		}
 	}
-	if len(f.Labels) > maxLabels {
+	if len(f.Labels) > core.MaxLabels {
 		return &api.Error{Code: api.CodeInvalid, Message: "there are more than 64 labels: leave some out", Field: "filter.labels"}
 	}
 	_, _, err := f.Times(now)
@@ -118,83 +119,83 @@ type attentionInput struct {
 type attentionOutput struct{ Body api.Attention }
 
 // attentionRoute lists applications as the caller sees them, and those agents that the caller sees.
-func (h *FleetRoutes) attentionRoute() Route {
-	r := Route{
-		Method: http.MethodGet, Path: "/api/v1/fleet/attention", Permission: api.PermApplicationView, Access: Listed, ID: "fleet-attention", Tag: "fleet",
+func (h *FleetRoutes) attentionRoute() core.Route {
+	r := core.Route{
+		Method: http.MethodGet, Path: "/api/v1/fleet/attention", Permission: api.PermApplicationView, Access: core.Listed, ID: "fleet-attention", Tag: "fleet",
 		Summary: "List what needs attention, the worst first: errors of sources, degraded, failed syncs, held, agents that are away, long out of sync",
 	}
-	r.mount = mount(handler[attentionInput, attentionOutput]{do: func(ctx context.Context, c *call, in *attentionInput) (*attentionOutput, error) {
-		options, err := (&SelectInput{Scope: in.Scope}).selection()
+	r.Mount = core.Mount(core.Answer[attentionInput, attentionOutput]{Do: func(ctx context.Context, c *core.Call, in *attentionInput) (*attentionOutput, error) {
+		options, err := (&core.SelectInput{Scope: in.Scope}).Selection()
 		if err != nil {
 			return nil, err
 		}
 		filter := api.AttentionFilter{Scope: options.Scope, Agent: in.Agent, Kinds: in.Kind, Limit: in.Limit}
-		out, err := h.Fleet.Attention(ctx, c.visible, c.policy.Filter(c.who.Subject, api.PermAgentView), filter)
+		out, err := h.Fleet.Attention(ctx, c.Visible, c.Policy.Filter(c.Who.Subject, api.PermAgentView), filter)
 		return &attentionOutput{out}, err
 	}})
 	return r
 }
 
 // Routes are its rows of the table.
-func (h *FleetRoutes) Routes() []Route {
-	route := func(path, id, summary string) Route {
-		return Route{
-			Method: http.MethodGet, Path: "/api/v1/fleet/" + path, Permission: api.PermApplicationView, Access: Listed, ID: id, Summary: summary, Tag: "fleet",
+func (h *FleetRoutes) Routes() []core.Route {
+	route := func(path, id, summary string) core.Route {
+		return core.Route{
+			Method: http.MethodGet, Path: "/api/v1/fleet/" + path, Permission: api.PermApplicationView, Access: core.Listed, ID: id, Summary: summary, Tag: "fleet",
 		}
 	}
 	summary := route("summary", "fleet-summary", "Count applications of all agents by what they are and how they are, for any filter")
-	summary.mount = mount(handler[FleetInput, summaryOutput]{do: func(ctx context.Context, c *call, in *FleetInput) (*summaryOutput, error) {
+	summary.Mount = core.Mount(core.Answer[FleetInput, summaryOutput]{Do: func(ctx context.Context, c *core.Call, in *FleetInput) (*summaryOutput, error) {
 		filter, err := in.filter(ctx, c, h.Saved)
 		if err != nil {
 			return nil, err
 		}
-		out, err := h.Fleet.Summary(ctx, c.visible, filter)
+		out, err := h.Fleet.Summary(ctx, c.Visible, filter)
 		return &summaryOutput{out}, err
 	}})
 	matrix := route("matrix", "fleet-matrix", "How applications of all agents are, for each agent, environment or what else they are put together by, for any filter")
 	type matrixOutput struct{ Body api.FleetMatrix }
-	matrix.mount = mount(handler[matrixOf, matrixOutput]{do: func(ctx context.Context, c *call, in *matrixOf) (*matrixOutput, error) {
+	matrix.Mount = core.Mount(core.Answer[matrixOf, matrixOutput]{Do: func(ctx context.Context, c *core.Call, in *matrixOf) (*matrixOutput, error) {
 		filter, err := in.filter(ctx, c, h.Saved)
 		if err != nil {
 			return nil, err
 		}
-		out, err := h.Fleet.Matrix(ctx, c.visible, filter, in.By)
+		out, err := h.Fleet.Matrix(ctx, c.Visible, filter, in.By)
 		return &matrixOutput{out}, err
 	}})
 	list := route("applications", "fleet-applications", "List applications of all agents, for any filter")
-	list.mount = mount(handler[fleetList, pageOutput[api.Application]]{do: func(ctx context.Context, c *call, in *fleetList) (*pageOutput[api.Application], error) {
+	list.Mount = core.Mount(core.Answer[fleetList, core.PageOutput[api.Application]]{Do: func(ctx context.Context, c *core.Call, in *fleetList) (*core.PageOutput[api.Application], error) {
 		filter, err := in.filter(ctx, c, h.Saved)
 		if err != nil {
 			return nil, err
 		}
 		var options api.ListOptions
-		if err := (&PageInput{Limit: in.Limit, Cursor: in.Cursor, Page: in.Page, Sort: in.Sort}).put(&options); err != nil {
+		if err := (&core.PageInput{Limit: in.Limit, Cursor: in.Cursor, Page: in.Page, Sort: in.Sort}).Put(&options); err != nil {
 			return nil, err
 		}
-		page, err := h.Fleet.ListFleet(ctx, c.visible, filter, options)
-		return pageOf(page), err
+		page, err := h.Fleet.ListFleet(ctx, c.Visible, filter, options)
+		return core.PageOf(page), err
 	}})
 	figures := route("dora", "fleet-dora", "Show how often, how fast and how reliably changes are delivered")
 	type doraOutput struct{ Body api.DORAReport }
-	figures.mount = mount(handler[doraInput, doraOutput]{do: func(ctx context.Context, c *call, in *doraInput) (*doraOutput, error) {
-		filter, err := in.filter(c.now())
+	figures.Mount = core.Mount(core.Answer[doraInput, doraOutput]{Do: func(ctx context.Context, c *core.Call, in *doraInput) (*doraOutput, error) {
+		filter, err := in.filter(c.Now())
 		if err != nil {
 			return nil, err
 		}
-		out, err := h.Fleet.DORA(ctx, c.visible, api.DORAFilter{LedgerFilter: filter, Group: in.Group, Week: in.By == "week"})
+		out, err := h.Fleet.DORA(ctx, c.Visible, api.DORAFilter{LedgerFilter: filter, Group: in.Group, Week: in.By == "week"})
 		return &doraOutput{out}, err
 	}})
 	levels := route("service-levels", "fleet-service-levels", "How long deliveries take: commit, detected, rendered, applied, healthy")
 	type levelsOutput struct{ Body api.ServiceLevels }
-	levels.mount = mount(handler[DeliveryInput, levelsOutput]{do: func(ctx context.Context, c *call, in *DeliveryInput) (*levelsOutput, error) {
-		filter, err := in.filter(c.now())
+	levels.Mount = core.Mount(core.Answer[DeliveryInput, levelsOutput]{Do: func(ctx context.Context, c *core.Call, in *DeliveryInput) (*levelsOutput, error) {
+		filter, err := in.filter(c.Now())
 		if err != nil {
 			return nil, err
 		}
-		out, err := h.Fleet.ServiceLevels(ctx, c.visible, filter)
+		out, err := h.Fleet.ServiceLevels(ctx, c.Visible, filter)
 		return &levelsOutput{out}, err
 	}})
-	return []Route{summary, h.attentionRoute(), matrix, list, figures, levels}
+	return []core.Route{summary, h.attentionRoute(), matrix, list, figures, levels}
 }
 
 // DeliveryInput says which operations are measured. Its fields are parameters: the decoder sees only what is exported.
@@ -222,7 +223,7 @@ const (
 )
 
 func (in *DeliveryInput) filter(now time.Time) (f api.LedgerFilter, err error) {
-	options, err := (&SelectInput{Scope: in.Scope}).selection()
+	options, err := (&core.SelectInput{Scope: in.Scope}).Selection()
 	if err != nil {
 		return f, err
 	}

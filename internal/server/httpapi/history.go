@@ -11,6 +11,7 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/engine/mark"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
@@ -27,14 +28,14 @@ type historyInput struct {
 }
 
 // historyRoute tells what was deployed: entries of the ledger, and what only status.history knows of.
-func (h *ApplicationRoutes) historyRoute() Route {
+func (h *ApplicationRoutes) historyRoute() core.Route {
 	r := h.applicationRoute("/history", "application-history", "What was deployed, and what failed to be, the newest first")
 	type out struct{ Body api.DeploymentHistory }
-	r.mount = mount(handler[historyInput, out]{
-		find: func(ctx context.Context, _ *call, in *historyInput) (target, error) {
+	r.Mount = core.Mount(core.Answer[historyInput, out]{
+		Find: func(ctx context.Context, _ *core.Call, in *historyInput) (core.Target, error) {
 			return h.findApplication(ctx, in.ItemInput)
 		},
-		do: func(ctx context.Context, c *call, in *historyInput) (*out, error) {
+		Do: func(ctx context.Context, c *core.Call, in *historyInput) (*out, error) {
 			detail, _, facts, err := h.factsOf(ctx, c, in.Agent)
 			if err != nil {
 				return nil, err
@@ -45,7 +46,7 @@ func (h *ApplicationRoutes) historyRoute() Route {
 				return nil, err
 			}
 			w := history{
-				ledger: h.Deployments, visible: c.policy.Filter(c.who.Subject, api.PermApplicationView), app: app, from: from,
+				ledger: h.Deployments, visible: c.Policy.Filter(c.Who.Subject, api.PermApplicationView), app: app, from: from,
 				filter: api.LedgerFilter{
 					Agent: in.Agent, Namespace: in.Namespace, Name: in.Name,
 					Actions: []string{api.LedgerSync, api.LedgerRollback, api.LedgerRestore, api.LedgerPartial},

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
 
@@ -13,7 +14,7 @@ import (
 type Clusters struct {
 	Items    Items
 	Commands Commands
-	Events   Events
+	Events   core.Events
 }
 
 // AgentInput names an agent. Its fields are parameters: the decoder sees only what is exported.
@@ -26,6 +27,11 @@ type ItemInput struct {
 	AgentInput
 	Namespace string `path:"namespace" maxLength:"63" doc:"Namespace in the agent's cluster" example:"argocd"`
 	Name      string `path:"name" maxLength:"253" doc:"Name in the agent's cluster" example:"shop"`
+}
+
+// At names an item.
+func At(agent, namespace, name string) ItemInput {
+	return ItemInput{AgentInput{agent}, namespace, name}
 }
 
 // typeOf is what rights call a kind of item.
@@ -42,47 +48,47 @@ func typeOf(kind string) string {
 }
 
 // findItem finds an item in the server's copy.
-func (h *Clusters) findItem(ctx context.Context, kind, agent, namespace, name string) (target, error) {
+func (h *Clusters) findItem(ctx context.Context, kind, agent, namespace, name string) (core.Target, error) {
 	id := api.ItemID(agent, namespace, name)
 	object := rbac.Object{Type: typeOf(kind), ID: id}
 	if kind == api.KindApplication {
 		app, err := h.Items.GetApplication(ctx, agent, namespace, name)
 		if err != nil {
-			return target{}, missing(err, typeOf(kind), id)
+			return core.Target{}, core.Missing(err, typeOf(kind), id)
 		}
 		object.Scope, object.Labels = app.Scope, app.Labels
-		return target{object: object, value: &app, there: app.ArgoProject}, nil
+		return core.Target{Object: object, Value: &app, There: app.ArgoProject}, nil
 	}
 	item, err := h.Items.GetItem(ctx, kind, agent, namespace, name)
 	if err != nil {
-		return target{}, missing(err, typeOf(kind), id)
+		return core.Target{}, core.Missing(err, typeOf(kind), id)
 	}
 	object.Scope, object.Labels = item.Scope, item.Labels
-	return target{object: object, value: &item, there: item.ArgoProject}, nil
+	return core.Target{Object: object, Value: &item, There: item.ArgoProject}, nil
 }
 
 // freshItem is an item that is to be made, as an object that rights are asked for: it belongs where its Argo project is
 // mapped to, else to its agent's scope.
-func (h *Clusters) freshItem(ctx context.Context, kind, agent, namespace, name, argoProject string, labels map[string]string) (target, error) {
+func (h *Clusters) freshItem(ctx context.Context, kind, agent, namespace, name, argoProject string, labels map[string]string) (core.Target, error) {
 	scope, err := h.Items.ItemScope(ctx, agent, argoProject)
 	if err != nil {
-		return target{}, missing(err, "agent", agent)
+		return core.Target{}, core.Missing(err, "agent", agent)
 	}
-	return target{object: rbac.Object{
+	return core.Target{Object: rbac.Object{
 		Type: typeOf(kind), Scope: scope, ID: api.ItemID(agent, namespace, name), Labels: labels, Asserted: true,
 	}}, nil
 }
 
 // ItemList says which items are wanted. Its fields are parameters: the decoder sees only what is exported.
 type ItemList struct {
-	ListInput
+	core.ListInput
 	Agent       string `query:"agent" maxLength:"210" doc:"Only those of this agent" example:"account.prod"`
 	ArgoProject string `query:"argoProject" maxLength:"253" doc:"Only those of this Argo project" example:"default"`
 	Stale       bool   `query:"stale" doc:"Only those whose copy may be out of date: the agent is away, or no longer reports them"`
 }
 
 func (in *ItemList) filter() (api.ItemFilter, error) {
-	options, err := in.options()
+	options, err := in.Options()
 	return api.ItemFilter{ListOptions: options, Agent: in.Agent, ArgoProject: in.ArgoProject, Stale: in.Stale}, err
 }
 
@@ -102,11 +108,11 @@ func (h *Clusters) checkReferences(ctx context.Context, item *api.Item, force bo
 }
 
 // above is an item as who decides over its agent has rights to it: at the agent's scope, whatever project or labels it has.
-func (h *Clusters) above(ctx context.Context, kind string, in ItemInput) (target, error) {
+func (h *Clusters) above(ctx context.Context, kind string, in ItemInput) (core.Target, error) {
 	return h.freshItem(ctx, kind, in.Agent, in.Namespace, in.Name, "", nil)
 }
 
-func (h *Clusters) findApplication(ctx context.Context, in ItemInput) (target, error) {
+func (h *Clusters) findApplication(ctx context.Context, in ItemInput) (core.Target, error) {
 	return h.findItem(ctx, api.KindApplication, in.Agent, in.Namespace, in.Name)
 }
 
@@ -116,8 +122,8 @@ func (in *ItemInput) order(kind string, body any) Order {
 }
 
 // resourceOf is the resource of an item that was found.
-func resourceOf(t target) any {
-	switch v := t.value.(type) {
+func resourceOf(t core.Target) any {
+	switch v := t.Value.(type) {
 	case *api.ApplicationDetail:
 		return v.Resource
 	case *api.Item:
@@ -129,7 +135,7 @@ func resourceOf(t target) any {
 type objectDelete struct {
 	ItemInput
 	WaitInput
-	TryInput
+	core.TryInput
 	Cascade     bool   `query:"cascade" doc:"Delete what it deployed as well"`
 	Propagation string `query:"propagation" enum:"foreground,background" doc:"How: foreground waits until all of it is gone"`
 	Version     string `query:"version" maxLength:"64" doc:"resourceVersion that is deleted; 409 where it has changed"`
@@ -138,37 +144,37 @@ type objectDelete struct {
 	Reason      string `query:"reason" maxLength:"1000" doc:"Why"`
 }
 
-func (h *Clusters) itemReads(kind, many, name, called string) []Route {
+func (h *Clusters) itemReads(kind, many, name, called string) []core.Route {
 	view := api.Permission(string(typeOf(kind)) + "_view")
-	list := Route{
-		Method: http.MethodGet, Path: "/api/v1/" + many, Permission: view, Access: Listed,
+	list := core.Route{
+		Method: http.MethodGet, Path: "/api/v1/" + many, Permission: view, Access: core.Listed,
 		ID: "list-" + many, Summary: "List " + strings.ReplaceAll(many, "-", " ") + " of all agents, from the server's copy", Tag: many,
 	}
-	list.mount = mount(handler[ItemList, pageOutput[api.Item]]{
-		do: func(ctx context.Context, c *call, in *ItemList) (*pageOutput[api.Item], error) {
+	list.Mount = core.Mount(core.Answer[ItemList, core.PageOutput[api.Item]]{
+		Do: func(ctx context.Context, c *core.Call, in *ItemList) (*core.PageOutput[api.Item], error) {
 			filter, err := in.filter()
 			if err != nil {
 				return nil, err
 			}
-			page, err := h.Items.ListItems(ctx, kind, c.visible, filter)
-			return pageOf(page), err
+			page, err := h.Items.ListItems(ctx, kind, c.Visible, filter)
+			return core.PageOf(page), err
 		},
 	})
-	get := Route{
+	get := core.Route{
 		Method: http.MethodGet, Path: "/api/v1/agents/{agent}/" + many + "/{namespace}/{name}", Permission: view,
 		ID: "get-" + name, Summary: "Get a " + called + " from the server's copy, without secrets", Tag: many,
 	}
 	type out struct{ Body api.Item }
-	get.mount = mount(handler[ItemInput, out]{
-		find: func(ctx context.Context, _ *call, in *ItemInput) (target, error) {
+	get.Mount = core.Mount(core.Answer[ItemInput, out]{
+		Find: func(ctx context.Context, _ *core.Call, in *ItemInput) (core.Target, error) {
 			return h.findItem(ctx, kind, in.Agent, in.Namespace, in.Name)
 		},
-		do: func(_ context.Context, c *call, _ *ItemInput) (*out, error) {
-			item, _ := c.before.(*api.Item)
+		Do: func(_ context.Context, c *core.Call, _ *ItemInput) (*out, error) {
+			item, _ := c.Before.(*api.Item)
 			return &out{*item}, nil
 		},
 	})
-	return []Route{list, get}
+	return []core.Route{list, get}
 }
 
 const applicationPath = "/api/v1/agents/{agent}/applications/{namespace}/{name}"

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 	"github.com/slipway-gitops/slipway/internal/strict"
 	"github.com/slipway-gitops/slipway/internal/trace"
@@ -60,7 +61,7 @@ type jobTargets struct {
 }
 
 type jobCreate struct {
-	TryInput
+	core.TryInput
 	Body api.JobRequest
 }
 
@@ -69,25 +70,25 @@ type jobOutput struct{ Body api.Job }
 type jobPlanOutput struct{ Body api.JobPlan }
 
 // jobObject is a job as rights know it: all are the account's.
-func jobObject(id string) target {
-	return target{object: rbac.Object{Type: api.TypeJob, Scope: rbac.Account, ID: id}}
+func jobObject(id string) core.Target {
+	return core.Target{Object: rbac.Object{Type: api.TypeJob, Scope: rbac.Account, ID: id}}
 }
 
 // ownsJob says whether a job is the caller's own. A limited token owns those that were asked for with it.
-func (h *JobRoutes) ownsJob(ctx context.Context, c *call, j *api.Job) (bool, error) {
-	if j.By != c.who.Principal || c.who.Subject.Ceiling == nil {
-		return j.By == c.who.Principal, nil
+func (h *JobRoutes) ownsJob(ctx context.Context, c *core.Call, j *api.Job) (bool, error) {
+	if j.By != c.Who.Principal || c.Who.Subject.Ceiling == nil {
+		return j.By == c.Who.Principal, nil
 	}
 	token, err := h.Jobs.JobToken(ctx, j.ID)
-	return token != "" && c.who.Token != nil && token == c.who.Token.ID, err
+	return token != "" && c.Who.Token != nil && token == c.Who.Token.ID, err
 }
 
 // findJob finds a job of the caller, or one of somebody else for who may.
-func (h *JobRoutes) findJob(ctx context.Context, c *call, id string, want api.Permission) (api.Job, error) {
-	c.object = jobObject(id).ref()
+func (h *JobRoutes) findJob(ctx context.Context, c *core.Call, id string, want api.Permission) (api.Job, error) {
+	c.Object = jobObject(id).Ref()
 	j, err := h.Jobs.GetJob(ctx, id)
 	if api.CodeOf(err) == api.CodeNotFound {
-		return j, notFound("job", id)
+		return j, core.NotFound("job", id)
 	}
 	if err != nil {
 		return j, err
@@ -95,45 +96,45 @@ func (h *JobRoutes) findJob(ctx context.Context, c *call, id string, want api.Pe
 	if mine, err := h.ownsJob(ctx, c, &j); err != nil || mine {
 		return j, err
 	}
-	if !c.policy.Can(c.who.Subject, api.PermJobView, jobObject(id).object).Allowed {
-		return j, notFound("job", id)
+	if !c.Policy.Can(c.Who.Subject, api.PermJobView, jobObject(id).Object).Allowed {
+		return j, core.NotFound("job", id)
 	}
-	return j, c.may(want, jobObject(id))
+	return j, c.May(want, jobObject(id))
 }
 
 // Routes are its rows of the table.
-func (h *JobRoutes) Routes() []Route {
-	route := func(method, path, audit, id, summary string) Route {
-		return Route{Method: method, Path: "/api/v1/jobs" + path, Access: SignedIn, Within: true, Audit: audit, ID: id, Summary: summary, Tag: "jobs"}
+func (h *JobRoutes) Routes() []core.Route {
+	route := func(method, path, audit, id, summary string) core.Route {
+		return core.Route{Method: method, Path: "/api/v1/jobs" + path, Access: core.SignedIn, Within: true, Audit: audit, ID: id, Summary: summary, Tag: "jobs"}
 	}
 	create := route(http.MethodPost, "", "job.create", "create-job",
 		"Do the same with many applications, so many at a time; with dryRun it says with which, and which would be refused. Each takes the permission for itself, when its turn comes")
-	create.Access, create.Within, create.Permission = Listed, false, api.PermApplicationView
+	create.Access, create.Within, create.Permission = core.Listed, false, api.PermApplicationView
 	create.Example = `{"action":"refresh","filter":{"sync":["OutOfSync"]},"limit":5,"reason":"the proxy is back"}`
-	create.mount = mount(handler[jobCreate, jobPlanOutput]{do: h.createJob})
+	create.Mount = core.Mount(core.Answer[jobCreate, jobPlanOutput]{Do: h.createJob})
 	list := route(http.MethodGet, "", "", "list-jobs", "List jobs, the newest first: your own, and with job_view those of others")
-	list.mount = mount(handler[jobList, pageOutput[api.Job]]{do: func(ctx context.Context, c *call, in *jobList) (*pageOutput[api.Job], error) {
+	list.Mount = core.Mount(core.Answer[jobList, core.PageOutput[api.Job]]{Do: func(ctx context.Context, c *core.Call, in *jobList) (*core.PageOutput[api.Job], error) {
 		options := api.ListOptions{Search: in.Search}
-		if err := (&PageInput{Limit: in.Limit, Cursor: in.Cursor, Page: in.Page, Sort: in.Sort}).put(&options); err != nil {
+		if err := (&core.PageInput{Limit: in.Limit, Cursor: in.Cursor, Page: in.Page, Sort: in.Sort}).Put(&options); err != nil {
 			return nil, err
 		}
 		filter := api.JobFilter{ListOptions: options, State: in.State}
-		if in.Mine || !c.policy.Can(c.who.Subject, api.PermJobView, jobObject("").object).Allowed {
-			filter.By = c.who.Principal
-			if c.who.Subject.Ceiling != nil && c.who.Token != nil {
-				filter.Token = c.who.Token.ID
+		if in.Mine || !c.Policy.Can(c.Who.Subject, api.PermJobView, jobObject("").Object).Allowed {
+			filter.By = c.Who.Principal
+			if c.Who.Subject.Ceiling != nil && c.Who.Token != nil {
+				filter.Token = c.Who.Token.ID
 			}
 		}
 		page, err := h.Jobs.ListJobs(ctx, filter)
-		return pageOf(page), err
+		return core.PageOf(page), err
 	}})
 	get := route(http.MethodGet, "/{id}", "", "get-job", "Get a job and how far it is")
-	get.mount = mount(handler[JobInput, jobOutput]{do: func(ctx context.Context, c *call, in *JobInput) (*jobOutput, error) {
+	get.Mount = core.Mount(core.Answer[JobInput, jobOutput]{Do: func(ctx context.Context, c *core.Call, in *JobInput) (*jobOutput, error) {
 		j, err := h.findJob(ctx, c, in.ID, api.PermJobView)
 		return &jobOutput{j}, err
 	}})
 	targets := route(http.MethodGet, "/{id}/targets", "", "list-job-targets", "List the applications of a job, and what came of each")
-	targets.mount = mount(handler[jobTargets, pageOutput[api.JobTarget]]{do: func(ctx context.Context, c *call, in *jobTargets) (*pageOutput[api.JobTarget], error) {
+	targets.Mount = core.Mount(core.Answer[jobTargets, core.PageOutput[api.JobTarget]]{Do: func(ctx context.Context, c *core.Call, in *jobTargets) (*core.PageOutput[api.JobTarget], error) {
 		j, err := h.findJob(ctx, c, in.ID, api.PermJobView)
 		if err != nil {
 			return nil, err
@@ -144,33 +145,33 @@ func (h *JobRoutes) Routes() []Route {
 			return nil, err
 		}
 		page.Items, err = h.seenTargets(ctx, c, &j, page.Items)
-		return pageOf(page), err
+		return core.PageOf(page), err
 	}})
 	stop := route(http.MethodPost, "/{id}/stop", "job.stop", "stop-job", "Begin nothing more of a job; what has begun goes on. Those of others take job_edit")
 	type stopInput struct {
 		JobInput
-		TryInput
+		core.TryInput
 	}
-	stop.mount = mount(handler[stopInput, jobOutput]{do: func(ctx context.Context, c *call, in *stopInput) (*jobOutput, error) {
+	stop.Mount = core.Mount(core.Answer[stopInput, jobOutput]{Do: func(ctx context.Context, c *core.Call, in *stopInput) (*jobOutput, error) {
 		j, err := h.findJob(ctx, c, in.ID, api.PermJobEdit)
 		if err != nil || in.DryRun {
-			c.quiet = err == nil
+			c.Quiet = err == nil
 			return &jobOutput{j}, err
 		}
-		if _, err = h.Jobs.StopBulk(ctx, in.ID, c.who.Principal.Type+":"+c.who.Principal.ID); err != nil {
+		if _, err = h.Jobs.StopBulk(ctx, in.ID, c.Who.Principal.Type+":"+c.Who.Principal.ID); err != nil {
 			return nil, err
 		}
 		j, err = h.Jobs.GetJob(ctx, in.ID)
 		return &jobOutput{j}, err
 	}})
-	return []Route{create, list, get, targets, stop}
+	return []core.Route{create, list, get, targets, stop}
 }
 
 // seenTargets are those that the caller may see of the applications of a job of somebody else: to see the job is not to see
 // all that it is about.
-func (h *JobRoutes) seenTargets(ctx context.Context, c *call, j *api.Job, targets []api.JobTarget) ([]api.JobTarget, error) {
+func (h *JobRoutes) seenTargets(ctx context.Context, c *core.Call, j *api.Job, targets []api.JobTarget) ([]api.JobTarget, error) {
 	mine, err := h.ownsJob(ctx, c, j)
-	visible := c.policy.Filter(c.who.Subject, api.PermApplicationView)
+	visible := c.Policy.Filter(c.Who.Subject, api.PermApplicationView)
 	if err != nil || mine || visible.Everything() {
 		return targets, err
 	}
@@ -189,13 +190,13 @@ func (h *JobRoutes) seenTargets(ctx context.Context, c *call, j *api.Job, target
 const shownTargets = 1000
 
 // createJob makes a job of what may be done now. Each application is asked for again when its turn comes.
-func (h *JobRoutes) createJob(ctx context.Context, c *call, in *jobCreate) (*jobPlanOutput, error) {
-	c.object, c.quiet = api.Ref{Type: api.TypeJob, Scope: api.ScopeAccount}, in.DryRun
+func (h *JobRoutes) createJob(ctx context.Context, c *core.Call, in *jobCreate) (*jobPlanOutput, error) {
+	c.Object, c.Quiet = api.Ref{Type: api.TypeJob, Scope: api.ScopeAccount}, in.DryRun
 	request := in.Body
 	if request.Reason == "" {
-		request.Reason = c.reason
+		request.Reason = c.Reason
 	}
-	c.reason = request.Reason
+	c.Reason = request.Reason
 	if err := checkJob(c, &request); err != nil {
 		return nil, err
 	}
@@ -205,7 +206,7 @@ func (h *JobRoutes) createJob(ctx context.Context, c *call, in *jobCreate) (*job
 	}
 	request.Targets = nil
 	j := api.Job{
-		By: c.who.Principal, Request: request, State: api.JobRunning, CreatedAt: c.now().UTC(), Traceparent: trace.Parent(ctx),
+		By: c.Who.Principal, Request: request, State: api.JobRunning, CreatedAt: c.Now().UTC(), Traceparent: trace.Parent(ctx),
 		Counts: api.JobCounts{Total: int64(len(applications)), Waiting: int64(len(applications))},
 	}
 	if in.DryRun {
@@ -216,23 +217,23 @@ func (h *JobRoutes) createJob(ctx context.Context, c *call, in *jobCreate) (*job
 		return nil, api.Errorf(api.CodeInvalid, "no application that you may do this with is left by the filter: see what there is with a dry run")
 	}
 	token := ""
-	if c.who.Token != nil {
-		token = c.who.Token.ID
+	if c.Who.Token != nil {
+		token = c.Who.Token.ID
 	}
 	j.ID = strings.ToLower(rand.Text())
-	c.object.ID, c.after = j.ID, j
+	c.Object.ID, c.After = j.ID, j
 	if err := h.Jobs.AddJob(ctx, j, token, applications); err != nil {
 		return nil, err
 	}
-	c.changed(ctx, c.object, nil, api.EventChanged, &j)
+	c.Changed(ctx, c.Object, nil, api.EventChanged, &j)
 	return &jobPlanOutput{api.JobPlan{Job: j}}, nil
 }
 
 // planTargets lists the applications of a dry run. Those of a filter are such as it may be done with; each that was named is
 // asked for, as it will be when its turn comes. Those that are not listed count as waiting.
-func (h *JobRoutes) planTargets(ctx context.Context, c *call, asked *api.JobRequest, plan *api.JobPlan, applications []string) error {
-	object := c.object
-	defer func() { c.object = object }()
+func (h *JobRoutes) planTargets(ctx context.Context, c *core.Call, asked *api.JobRequest, plan *api.JobPlan, applications []string) error {
+	object := c.Object
+	defer func() { c.Object = object }()
 	for i, id := range applications[:min(len(applications), shownTargets)] {
 		t := api.JobTarget{Place: int64(i + 1), Application: id, State: api.TargetWaiting}
 		if asked.Filter == nil {
@@ -240,7 +241,7 @@ func (h *JobRoutes) planTargets(ctx context.Context, c *call, asked *api.JobRequ
 			switch code := api.CodeOf(err); {
 			case err == nil:
 			case code == api.CodeNotFound || code == api.CodeForbidden:
-				t.State, t.Message = api.TargetRefused, newProblem(err, c.id).Detail
+				t.State, t.Message = api.TargetRefused, core.NewProblem(err, c.ID).Detail
 				plan.Job.Counts.Waiting--
 				plan.Job.Counts.Refused++
 			default:
@@ -253,16 +254,16 @@ func (h *JobRoutes) planTargets(ctx context.Context, c *call, asked *api.JobRequ
 }
 
 // mayTarget is the error of an application that is not there, or that the caller may not do this with.
-func (h *JobRoutes) mayTarget(ctx context.Context, c *call, id string, want api.Permission) error {
+func (h *JobRoutes) mayTarget(ctx context.Context, c *core.Call, id string, want api.Permission) error {
 	agent, namespace, name, err := api.ParseItemID(id)
 	if err != nil {
 		return err
 	}
-	at, err := h.findApplication(ctx, ItemInput{AgentInput{agent}, namespace, name})
+	at, err := h.findApplication(ctx, At(agent, namespace, name))
 	if err != nil {
 		return err
 	}
-	return c.may(want, at)
+	return c.May(want, at)
 }
 
 // jobPermission is what an action takes of each application.
@@ -273,7 +274,7 @@ func jobPermission(action string) api.Permission {
 	return api.PermApplicationView
 }
 
-func checkJob(c *call, r *api.JobRequest) error {
+func checkJob(c *core.Call, r *api.JobRequest) error {
 	invalid := func(field, message string) error {
 		return &api.Error{Code: api.CodeInvalid, Message: message, Field: "body." + field}
 	}
@@ -296,15 +297,15 @@ func checkJob(c *call, r *api.JobRequest) error {
 		r.Timeout = api.DefaultJobTimeout
 	}
 	if r.Filter != nil {
-		return checkFleet(r.Filter, c.now())
+		return checkFleet(r.Filter, c.Now())
 	}
 	return nil
 }
 
 // jobApplications are the ids of what a job is about: of a filter what may be done now, of targets what was named.
-func (h *JobRoutes) jobApplications(ctx context.Context, c *call, r *api.JobRequest) ([]string, error) {
+func (h *JobRoutes) jobApplications(ctx context.Context, c *core.Call, r *api.JobRequest) ([]string, error) {
 	permission := jobPermission(r.Action)
-	may := c.policy.Filter(c.who.Subject, permission)
+	may := c.Policy.Filter(c.Who.Subject, permission)
 	if may.Nothing() {
 		return nil, api.Errorf(api.CodeForbidden, "nothing gives you %s: ask somebody who may edit bindings for a role with it", permission)
 	}
@@ -350,7 +351,7 @@ func targetIDs(targets []api.Target) ([]string, error) {
 }
 
 // ownJob is true for an event about a job that the reader has asked for.
-func (h *JobRoutes) ownJob(ctx context.Context, c *call, e api.Event) bool {
+func (h *JobRoutes) ownJob(ctx context.Context, c *core.Call, e api.Event) bool {
 	var j api.Job
 	if strict.Decode(e.Data, &j, strict.Foreign) != nil || j.By.ID == "" { // it was too large
 		var err error

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
 
@@ -38,7 +39,7 @@ const (
 
 // LedgerEntries says which entries are wanted. Its fields are parameters: the decoder sees only what is exported.
 type LedgerEntries struct {
-	SelectInput
+	core.SelectInput
 	Agent       string    `query:"agent" maxLength:"210" doc:"Only those of this agent" example:"account.prod"`
 	Namespace   string    `query:"namespace" maxLength:"63" doc:"Only those of applications in this namespace" example:"argocd"`
 	Name        string    `query:"name" maxLength:"253" doc:"Only those of applications of this name" example:"shop"`
@@ -59,7 +60,7 @@ type LedgerEntries struct {
 
 // LedgerList is a list of entries. Its fields are parameters: the decoder sees only what is exported.
 type LedgerList struct {
-	PageInput
+	core.PageInput
 	LedgerEntries
 }
 
@@ -68,11 +69,11 @@ func (in *LedgerList) filter() (api.LedgerFilter, error) {
 	if err != nil {
 		return f, err
 	}
-	return f, in.put(&f.ListOptions)
+	return f, in.Put(&f.ListOptions)
 }
 
 func (in *LedgerEntries) filter() (api.LedgerFilter, error) {
-	options, err := in.selection()
+	options, err := in.Selection()
 	f := api.LedgerFilter{
 		ListOptions: options, Agent: in.Agent, Namespace: in.Namespace, Name: in.Name, ArgoProject: in.ArgoProject, Service: in.Service,
 		Environment: in.Environment, Destination: in.Destination, Phase: in.Phase, Action: in.Action, Actor: in.Actor, Command: in.Command,
@@ -100,7 +101,7 @@ type ledgerManifestsInput struct {
 // LedgerApplications are the applications that a question about a time is about. Its fields are parameters: the decoder sees
 // only what is exported.
 type LedgerApplications struct {
-	SelectInput
+	core.SelectInput
 	Agent       string `query:"agent" maxLength:"210" doc:"Only those of this agent" example:"account.prod"`
 	Namespace   string `query:"namespace" maxLength:"63" doc:"Only those in this namespace" example:"argocd"`
 	Name        string `query:"name" maxLength:"253" doc:"Only those of this name" example:"shop"`
@@ -111,7 +112,7 @@ type LedgerApplications struct {
 }
 
 func (in *LedgerApplications) filter() (api.LedgerFilter, error) {
-	options, err := in.selection()
+	options, err := in.Selection()
 	return api.LedgerFilter{
 		ListOptions: options, Agent: in.Agent, Namespace: in.Namespace, Name: in.Name, ArgoProject: in.ArgoProject, Service: in.Service,
 		Environment: in.Environment, Destination: in.Destination,
@@ -119,7 +120,7 @@ func (in *LedgerApplications) filter() (api.LedgerFilter, error) {
 }
 
 type ledgerAtInput struct {
-	PageInput
+	core.PageInput
 	LedgerApplications
 	At time.Time `query:"at" doc:"The time; now where it is left out" example:"2030-06-01T00:00:00Z"`
 }
@@ -142,108 +143,110 @@ type ledgerObjectInput struct {
 }
 
 // Routes are its rows of the table.
-func (h *LedgerRoutes) Routes() []Route {
-	route := func(path, id, summary string, access Access) Route {
-		return Route{
+func (h *LedgerRoutes) Routes() []core.Route {
+	route := func(path, id, summary string, access core.Access) core.Route {
+		return core.Route{
 			Method: http.MethodGet, Path: "/api/v1/ledger" + path, Permission: api.PermApplicationView, Access: access, ID: id, Summary: summary, Tag: "ledger",
 		}
 	}
-	list := route("", "list-ledger", "List operations on applications, the newest first", Listed)
-	list.mount = mount(handler[LedgerList, pageOutput[api.LedgerEntry]]{
-		do: func(ctx context.Context, c *call, in *LedgerList) (*pageOutput[api.LedgerEntry], error) {
+	list := route("", "list-ledger", "List operations on applications, the newest first", core.Listed)
+	list.Mount = core.Mount(core.Answer[LedgerList, core.PageOutput[api.LedgerEntry]]{
+		Do: func(ctx context.Context, c *core.Call, in *LedgerList) (*core.PageOutput[api.LedgerEntry], error) {
 			filter, err := in.filter()
 			if err != nil {
 				return nil, err
 			}
-			page, err := h.Ledger.ListLedger(ctx, c.visible, filter)
-			return pageOf(page), err
+			page, err := h.Ledger.ListLedger(ctx, c.Visible, filter)
+			return core.PageOf(page), err
 		},
 	})
-	get := route("/{id}", "get-ledger", "Get an operation with what it rendered and changed", Addressed)
+	get := route("/{id}", "get-ledger", "Get an operation with what it rendered and changed", core.Addressed)
 	type detail struct{ Body api.LedgerDetail }
-	get.mount = mount(handler[LedgerID, detail]{
-		find: func(ctx context.Context, _ *call, in *LedgerID) (target, error) { return h.findEntry(ctx, in.ID) },
-		do: func(_ context.Context, c *call, _ *LedgerID) (*detail, error) {
-			d, _ := c.before.(*api.LedgerDetail)
+	get.Mount = core.Mount(core.Answer[LedgerID, detail]{
+		Find: func(ctx context.Context, _ *core.Call, in *LedgerID) (core.Target, error) {
+			return h.findEntry(ctx, in.ID)
+		},
+		Do: func(_ context.Context, c *core.Call, _ *LedgerID) (*detail, error) {
+			d, _ := c.Before.(*api.LedgerDetail)
 			return &detail{*d}, nil
 		},
 	})
-	manifests := route("/{id}/manifests", "get-ledger-manifests", "Get the manifests that an operation rendered, secrets as hashes", Addressed)
+	manifests := route("/{id}/manifests", "get-ledger-manifests", "Get the manifests that an operation rendered, secrets as hashes", core.Addressed)
 	type contents struct{ Body api.LedgerManifests }
-	manifests.mount = mount(handler[ledgerManifestsInput, contents]{
-		find: func(ctx context.Context, _ *call, in *ledgerManifestsInput) (target, error) {
+	manifests.Mount = core.Mount(core.Answer[ledgerManifestsInput, contents]{
+		Find: func(ctx context.Context, _ *core.Call, in *ledgerManifestsInput) (core.Target, error) {
 			return h.findEntry(ctx, in.ID)
 		},
-		do: func(ctx context.Context, c *call, in *ledgerManifestsInput) (*contents, error) {
-			d, _ := c.before.(*api.LedgerDetail)
+		Do: func(ctx context.Context, c *core.Call, in *ledgerManifestsInput) (*contents, error) {
+			d, _ := c.Before.(*api.LedgerDetail)
 			out, err := h.ledgerManifests(ctx, d, in)
 			return &contents{out}, err
 		},
 	})
-	at := route("/at", "ledger-at", "What ran at a time, at most 200 applications to a page", Listed)
-	at.mount = mount(handler[ledgerAtInput, pageOutput[api.LedgerState]]{
-		do: func(ctx context.Context, c *call, in *ledgerAtInput) (*pageOutput[api.LedgerState], error) {
+	at := route("/at", "ledger-at", "What ran at a time, at most 200 applications to a page", core.Listed)
+	at.Mount = core.Mount(core.Answer[ledgerAtInput, core.PageOutput[api.LedgerState]]{
+		Do: func(ctx context.Context, c *core.Call, in *ledgerAtInput) (*core.PageOutput[api.LedgerState], error) {
 			filter, err := in.filter()
 			if err == nil {
-				err = in.put(&filter.ListOptions)
+				err = in.Put(&filter.ListOptions)
 			}
 			if err != nil {
 				return nil, err
 			}
 			filter.To, filter.Limit = moment(c, in.At), min(filter.Limit, maxStates)
-			page, err := h.Ledger.LedgerAt(ctx, c.visible, filter)
-			return pageOf(page), err
+			page, err := h.Ledger.LedgerAt(ctx, c.Visible, filter)
+			return core.PageOf(page), err
 		},
 	})
-	diff := route("/diff", "ledger-diff", "What differs between two times, of at most 200 applications to a page", Listed)
+	diff := route("/diff", "ledger-diff", "What differs between two times, of at most 200 applications to a page", core.Listed)
 	type differences struct{ Body api.LedgerDiff }
-	diff.mount = mount(handler[ledgerDiffInput, differences]{
-		do: func(ctx context.Context, c *call, in *ledgerDiffInput) (*differences, error) {
+	diff.Mount = core.Mount(core.Answer[ledgerDiffInput, differences]{
+		Do: func(ctx context.Context, c *core.Call, in *ledgerDiffInput) (*differences, error) {
 			out, err := h.ledgerDiff(ctx, c, in)
 			return &differences{out}, err
 		},
 	})
-	object := route("/objects", "ledger-object", "Every change to an object, the newest first", Listed)
-	object.mount = mount(handler[ledgerObjectInput, pageOutput[api.LedgerObjectChange]]{
-		do: func(ctx context.Context, c *call, in *ledgerObjectInput) (*pageOutput[api.LedgerObjectChange], error) {
+	object := route("/objects", "ledger-object", "Every change to an object, the newest first", core.Listed)
+	object.Mount = core.Mount(core.Answer[ledgerObjectInput, core.PageOutput[api.LedgerObjectChange]]{
+		Do: func(ctx context.Context, c *core.Call, in *ledgerObjectInput) (*core.PageOutput[api.LedgerObjectChange], error) {
 			filter, err := in.filter()
 			if err != nil {
 				return nil, err
 			}
 			filter.Kind, filter.Object, filter.ObjectNS, filter.ObjectGroup = in.Kind, in.ObjectName, in.ObjectNamespace, in.Group
-			page, err := h.Ledger.LedgerObjectChanges(ctx, c.visible, filter)
-			return pageOf(page), err
+			page, err := h.Ledger.LedgerObjectChanges(ctx, c.Visible, filter)
+			return core.PageOf(page), err
 		},
 	})
-	return []Route{list, at, diff, object, h.ledgerExport(), get, manifests, h.ledgerCompare()}
+	return []core.Route{list, at, diff, object, h.ledgerExport(), get, manifests, h.ledgerCompare()}
 }
 
 // moment is a time that was asked for, or now.
-func moment(c *call, t time.Time) time.Time {
+func moment(c *core.Call, t time.Time) time.Time {
 	if t.IsZero() {
-		return c.now()
+		return c.Now()
 	}
 	return t
 }
 
 // findEntry finds an entry; rights are those of its application where it was then.
-func (h *LedgerRoutes) findEntry(ctx context.Context, id string) (target, error) {
+func (h *LedgerRoutes) findEntry(ctx context.Context, id string) (core.Target, error) {
 	unseen := api.Errorf(api.CodeNotFound, "there is no entry %q in the ledger, or you may not see it: list what there is", id)
 	d, err := h.Ledger.GetLedger(ctx, id)
 	if api.CodeOf(err) == api.CodeNotFound {
-		return target{}, unseen
+		return core.Target{}, unseen
 	}
 	if err != nil {
-		return target{}, err
+		return core.Target{}, err
 	}
 	app := api.ItemID(d.Agent, d.Namespace, d.Name)
 	object := rbac.Object{Type: api.TypeApplication, ID: app, Scope: d.Scope, Asserted: true}
 	if now, err := h.Items.GetApplication(ctx, d.Agent, d.Namespace, d.Name); err == nil {
 		object.Labels, object.Asserted = now.Labels, false
 	} else if api.CodeOf(err) != api.CodeNotFound {
-		return target{}, err
+		return core.Target{}, err
 	}
-	return target{object: object, value: &d, unseen: unseen}, nil
+	return core.Target{Object: object, Value: &d, Unseen: unseen}, nil
 }
 
 func (h *LedgerRoutes) ledgerManifests(ctx context.Context, d *api.LedgerDetail, in *ledgerManifestsInput) (api.LedgerManifests, error) {

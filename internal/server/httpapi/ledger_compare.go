@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/inspect"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 )
 
 // Bounds of a comparison, beside maxManifestBytes for each side.
@@ -25,26 +26,26 @@ type ledgerCompareInput struct {
 
 // ledgerCompare compares what two operations rendered. Both must be seen: of the first that is checked as for any route, of
 // the other here.
-func (h *LedgerRoutes) ledgerCompare() Route {
-	r := Route{
-		Method: http.MethodGet, Path: "/api/v1/ledger/{id}/diff/{other}", Permission: api.PermApplicationView, Access: Addressed,
+func (h *LedgerRoutes) ledgerCompare() core.Route {
+	r := core.Route{
+		Method: http.MethodGet, Path: "/api/v1/ledger/{id}/diff/{other}", Permission: api.PermApplicationView, Access: core.Addressed,
 		ID: "compare-ledger", Summary: "What differs between what two operations rendered, secrets as hashes", Tag: "ledger",
 	}
 	type out struct{ Body api.LedgerComparison }
-	r.mount = mount(handler[ledgerCompareInput, out]{
-		find: func(ctx context.Context, _ *call, in *ledgerCompareInput) (target, error) {
+	r.Mount = core.Mount(core.Answer[ledgerCompareInput, out]{
+		Find: func(ctx context.Context, _ *core.Call, in *ledgerCompareInput) (core.Target, error) {
 			return h.findEntry(ctx, in.ID)
 		},
-		do: func(ctx context.Context, c *call, in *ledgerCompareInput) (*out, error) {
+		Do: func(ctx context.Context, c *core.Call, in *ledgerCompareInput) (*out, error) {
 			t, err := h.findEntry(ctx, in.Other)
 			if err == nil {
-				err = c.may(c.route.Permission, t)
+				err = c.May(c.Route.Permission, t)
 			}
 			if err != nil {
 				return nil, err
 			}
-			from, _ := c.before.(*api.LedgerDetail)
-			to, _ := t.value.(*api.LedgerDetail)
+			from, _ := c.Before.(*api.LedgerDetail)
+			to, _ := t.Value.(*api.LedgerDetail)
 			compared, err := h.compareEntries(ctx, from, to)
 			return &out{compared}, err
 		},

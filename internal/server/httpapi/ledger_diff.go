@@ -8,16 +8,17 @@ import (
 	"time"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 )
 
 // states gives a page of what ran at a time.
-func (h *LedgerRoutes) states(ctx context.Context, c *call, filter api.LedgerFilter, at time.Time) (api.Page[api.LedgerState], error) {
+func (h *LedgerRoutes) states(ctx context.Context, c *core.Call, filter api.LedgerFilter, at time.Time) (api.Page[api.LedgerState], error) {
 	filter.To = at
-	return h.Ledger.LedgerAt(ctx, c.visible, filter)
+	return h.Ledger.LedgerAt(ctx, c.Visible, filter)
 }
 
 // ledgerDiff compares what ran at two times, as many applications as fit into a page.
-func (h *LedgerRoutes) ledgerDiff(ctx context.Context, c *call, in *ledgerDiffInput) (api.LedgerDiff, error) {
+func (h *LedgerRoutes) ledgerDiff(ctx context.Context, c *core.Call, in *ledgerDiffInput) (api.LedgerDiff, error) {
 	out := api.LedgerDiff{Differences: []api.LedgerDifference{}}
 	filter, err := in.filter()
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 )
 
 // maxSeen is how many manifests an export remembers to have written. What it has forgotten it writes once more.
@@ -21,26 +22,26 @@ type ledgerExportInput struct {
 	Format string `query:"format" enum:"jsonl,tar" default:"jsonl" doc:"jsonl: an entry on each line. tar: entries/ID.json, and manifests/AGENT/HASH.json for each manifest, once; the SHA-256 of such a file is its name"`
 }
 
-func (h *LedgerRoutes) ledgerExport() Route {
-	r := Route{
-		Method: http.MethodGet, Path: "/api/v1/ledger/export", Permission: api.PermApplicationView, Access: Listed, Streams: true,
+func (h *LedgerRoutes) ledgerExport() core.Route {
+	r := core.Route{
+		Method: http.MethodGet, Path: "/api/v1/ledger/export", Permission: api.PermApplicationView, Access: core.Listed, Streams: true,
 		ID: "export-ledger", Summary: "All operations that pass the filters, the oldest first, as JSON lines or with their manifests as tar", Tag: "ledger",
 	}
-	r.mount = mount(handler[ledgerExportInput, streamOutput]{do: h.exportLedger})
+	r.Mount = core.Mount(core.Answer[ledgerExportInput, core.StreamOutput]{Do: h.exportLedger})
 	return r
 }
 
-func (h *LedgerRoutes) exportLedger(ctx context.Context, c *call, in *ledgerExportInput) (*streamOutput, error) {
+func (h *LedgerRoutes) exportLedger(ctx context.Context, c *core.Call, in *ledgerExportInput) (*core.StreamOutput, error) {
 	filter, err := in.filter()
 	if err != nil {
 		return nil, err
 	}
 	filter.Limit, filter.Sort = api.DefaultLimit, "finishedAt"
-	page, err := h.Ledger.ListLedger(ctx, c.visible, filter)
+	page, err := h.Ledger.ListLedger(ctx, c.Visible, filter)
 	if err != nil {
 		return nil, err
 	}
-	return &streamOutput{func(hc huma.Context) { //nolint:contextcheck // it has the context of the request
+	return &core.StreamOutput{Body: func(hc huma.Context) { //nolint:contextcheck // it has the context of the request
 		_, w := humago.Unwrap(hc)
 		var out ledgerWriter = &jsonLines{json.NewEncoder(w)}
 		w.Header().Set("Content-Type", "application/jsonl")
@@ -51,7 +52,7 @@ func (h *LedgerRoutes) exportLedger(ctx context.Context, c *call, in *ledgerExpo
 		control := http.NewResponseController(w)
 		for {
 			for i := range page.Items {
-				_ = control.SetWriteDeadline(time.Now().Add(writeTime)) // an error shows at the write
+				_ = control.SetWriteDeadline(time.Now().Add(core.WriteTime)) // an error shows at the write
 				d, err := h.Ledger.GetLedger(hc.Context(), page.Items[i].ID)
 				if api.CodeOf(err) == api.CodeNotFound && err != nil {
 					continue // its time was over meanwhile
@@ -60,22 +61,22 @@ func (h *LedgerRoutes) exportLedger(ctx context.Context, c *call, in *ledgerExpo
 					err = out.entry(hc.Context(), &d)
 				}
 				if err != nil {
-					c.cutExport(hc.Context(), err)
+					c.CutExport(hc.Context(), err)
 				}
 			}
 			if page.NextCursor == "" {
 				if err := out.close(); err != nil {
-					c.cutExport(hc.Context(), err)
+					c.CutExport(hc.Context(), err)
 				}
 				return
 			}
 			filter.Cursor, filter.Page = page.NextCursor, 0
-			err := c.unchanged(hc.Context())
+			err := c.Unchanged(hc.Context())
 			if err == nil {
-				page, err = h.Ledger.ListLedger(hc.Context(), c.visible, filter)
+				page, err = h.Ledger.ListLedger(hc.Context(), c.Visible, filter)
 			}
 			if err != nil {
-				c.cutExport(hc.Context(), err)
+				c.CutExport(hc.Context(), err)
 			}
 		}
 	}}, nil

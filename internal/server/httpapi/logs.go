@@ -13,6 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 )
 
 type logsInput struct {
@@ -35,16 +36,16 @@ type logsInput struct {
 	Accept     string    `header:"Accept" doc:"text/event-stream for events, one a line; plain text otherwise"`
 }
 
-func (h *StreamRoutes) logsRoute() Route {
-	r := Route{
+func (h *StreamRoutes) logsRoute() core.Route {
+	r := core.Route{
 		Method: http.MethodGet, Path: applicationPath + "/logs", Permission: api.PermApplicationLogs, Streams: true,
 		ID: "application-logs", Summary: "The output of pods of an application, as text or as server-sent events", Tag: "resources",
 	}
-	r.mount = mount(handler[logsInput, streamOutput]{
-		find: func(ctx context.Context, _ *call, in *logsInput) (target, error) {
+	r.Mount = core.Mount(core.Answer[logsInput, core.StreamOutput]{
+		Find: func(ctx context.Context, _ *core.Call, in *logsInput) (core.Target, error) {
 			return h.findApplication(ctx, in.ItemInput)
 		},
-		do: h.logs,
+		Do: h.logs,
 	})
 	return r
 }
@@ -53,13 +54,13 @@ func (in *logsInput) ref() api.ResourceRef {
 	return api.ResourceRef{Group: in.Group, Version: in.Version, Kind: in.Kind, Namespace: in.ResourceN, Name: in.Resource}
 }
 
-func (h *StreamRoutes) logs(ctx context.Context, c *call, in *logsInput) (*streamOutput, error) {
+func (h *StreamRoutes) logs(ctx context.Context, c *core.Call, in *logsInput) (*core.StreamOutput, error) {
 	o := in.order("resource.logs", api.Logs{
 		Resource: in.ref(), Container: in.Container, Follow: in.Follow, Previous: in.Previous, Since: in.Since, SinceTime: in.SinceTime,
 		Tail: in.Tail, Search: in.Search, Invert: in.Invert, IgnoreCase: in.IgnoreCase, Timestamps: in.Timestamps,
 	})
 	sign(c, &o, askTime)
-	closed, err := c.limits.open(c.who.Principal)
+	closed, err := c.Limits.Open(c.Who.Principal)
 	if err != nil {
 		return nil, err
 	}
@@ -69,11 +70,11 @@ func (h *StreamRoutes) logs(ctx context.Context, c *call, in *logsInput) (*strea
 		return nil, err
 	}
 	events := strings.Contains(in.Accept, "text/event-stream")
-	return &streamOutput{func(hc huma.Context) { //nolint:contextcheck // it has the context of the request
+	return &core.StreamOutput{Body: func(hc huma.Context) { //nolint:contextcheck // it has the context of the request
 		_, w := humago.Unwrap(hc)
 		defer stream.Close()
 		defer closed()
-		ctx, cancel := c.guard(hc.Context(), h.stillMay(hc.Context(), in.ItemInput))
+		ctx, cancel := c.Guard(hc.Context(), h.stillMay(hc.Context(), in.ItemInput))
 		defer cancel()
 		h.copyLogs(ctx, w, stream, events)
 	}}, nil
@@ -93,16 +94,16 @@ func (h *StreamRoutes) copyLogs(ctx context.Context, w http.ResponseWriter, stre
 		chunk, err := stream.Recv(ctx)
 		if err != nil {
 			if !errors.Is(err, io.EOF) && ctx.Err() == nil {
-				message := newProblem(err, "").Detail
+				message := core.NewProblem(err, "").Detail
 				if events {
-					_, _ = io.WriteString(w, "event: error\ndata: "+oneLine(message)+"\n\n")
+					_, _ = io.WriteString(w, "event: error\ndata: "+core.OneLine(message)+"\n\n")
 				} else {
-					_, _ = io.WriteString(w, "slipway: "+oneLine(message)+"\n")
+					_, _ = io.WriteString(w, "slipway: "+core.OneLine(message)+"\n")
 				}
 			}
 			return
 		}
-		_ = control.SetWriteDeadline(time.Now().Add(writeTime))
+		_ = control.SetWriteDeadline(time.Now().Add(core.WriteTime))
 		if events {
 			chunk = asEvents(chunk)
 		}
@@ -128,12 +129,12 @@ func asEvents(chunk []byte) []byte {
 }
 
 // stillMay asks for the right to the application of the route again, as both are now.
-func (h *StreamRoutes) stillMay(ctx context.Context, in ItemInput) func(*call) bool {
-	return func(c *call) bool {
+func (h *StreamRoutes) stillMay(ctx context.Context, in ItemInput) func(*core.Call) bool {
+	return func(c *core.Call) bool {
 		t, err := h.findApplication(ctx, in)
 		if err != nil {
 			return api.CodeOf(err) != api.CodeNotFound // the database may come back
 		}
-		return c.policy.Can(c.who.Subject, c.route.Permission, t.object).Allowed
+		return c.Policy.Can(c.Who.Subject, c.Route.Permission, t.Object).Allowed
 	}
 }

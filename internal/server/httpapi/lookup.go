@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
 
@@ -14,40 +15,40 @@ type finder struct {
 	clusters *Clusters
 }
 
-// find finds an object by type and id.
-func (f finder) find(ctx context.Context, kind, id string) (target, error) {
+// Find finds an object by type and id.
+func (f finder) find(ctx context.Context, kind, id string) (core.Target, error) {
 	switch kind {
 	case api.TypeUser:
-		return find(ctx, f.cfg.Users, kind, id)
+		return core.Find(ctx, f.cfg.Users, kind, id)
 	case api.TypeGroup:
-		return find(ctx, f.cfg.Groups, kind, id)
+		return core.Find(ctx, f.cfg.Groups, kind, id)
 	case api.TypeServiceAccount:
-		return find(ctx, f.cfg.ServiceAccounts, kind, id)
+		return core.Find(ctx, f.cfg.ServiceAccounts, kind, id)
 	case api.TypeOrganization:
-		return find(ctx, f.cfg.Organizations, kind, id)
+		return core.Find(ctx, f.cfg.Organizations, kind, id)
 	case api.TypeProject:
-		return find(ctx, f.cfg.Projects, kind, id)
+		return core.Find(ctx, f.cfg.Projects, kind, id)
 	case api.TypeRole:
-		return find(ctx, f.cfg.Roles, kind, id)
+		return core.Find(ctx, f.cfg.Roles, kind, id)
 	case api.TypeResourceGroup:
-		return find(ctx, f.cfg.ResourceGroups, kind, id)
+		return core.Find(ctx, f.cfg.ResourceGroups, kind, id)
 	case api.TypeBinding:
-		return find(ctx, f.cfg.Bindings, kind, id)
+		return core.Find(ctx, f.cfg.Bindings, kind, id)
 	case api.TypeAgent:
-		return find(ctx, f.cfg.AgentList, kind, id)
+		return core.Find(ctx, f.cfg.AgentList, kind, id)
 	case api.TypeService:
-		return find(ctx, f.cfg.Services, kind, id)
+		return core.Find(ctx, f.cfg.Services, kind, id)
 	case api.TypeEnvironment:
-		return find(ctx, f.cfg.Environments, kind, id)
+		return core.Find(ctx, f.cfg.Environments, kind, id)
 	case api.TypeToken:
 		t, err := f.cfg.Tokens.GetToken(ctx, id)
-		return target{object: tokenObject(&t), value: &t}, err
+		return core.Target{Object: tokenObject(&t), Value: &t}, err
 	case api.TypeAudit, api.TypeSetting:
-		return target{object: rbac.Object{Type: kind, Scope: api.ScopeAccount, ID: id}}, nil
+		return core.Target{Object: rbac.Object{Type: kind, Scope: api.ScopeAccount, ID: id}}, nil
 	}
 	agent, namespace, name, err := api.ParseItemID(id)
 	if err != nil {
-		return target{}, err
+		return core.Target{}, err
 	}
 	var last error
 	for _, k := range kindsOf(kind) {
@@ -57,7 +58,7 @@ func (f finder) find(ctx context.Context, kind, id string) (target, error) {
 		}
 		last = err
 	}
-	return target{}, last
+	return core.Target{}, last
 }
 
 // kindsOf are the kinds of items that rights call by one type.

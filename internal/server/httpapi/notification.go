@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
 
@@ -26,21 +27,21 @@ type Notifications interface {
 
 // NotificationRoutes say who is told of what, and what became of messages.
 type NotificationRoutes struct {
-	NotificationChannels Entities[api.NotificationChannel]
-	NotificationRules    Entities[api.NotificationRule]
+	NotificationChannels core.Entities[api.NotificationChannel]
+	NotificationRules    core.Entities[api.NotificationRule]
 	Notifications        Notifications
 }
 
 // Routes are its rows of the table.
-func (h *NotificationRoutes) Routes() []Route {
-	return slices.Concat(h.notificationChannels().routes(), h.notificationRules().routes(), h.notificationRoutes())
+func (h *NotificationRoutes) Routes() []core.Route {
+	return slices.Concat(h.notificationChannels().Routes(), h.notificationRules().Routes(), h.notificationRoutes())
 }
 
-func (h *NotificationRoutes) notificationChannels() *noun[api.NotificationChannel, *api.NotificationChannel] {
-	return &noun[api.NotificationChannel, *api.NotificationChannel]{
-		store: h.NotificationChannels, kind: api.TypeNotificationChannel, many: "notification-channels", called: "notification channel",
-		example: `{"name":"hooks","scope":"org.acme","kind":"webhook","secret":"hooks","url":"https://hooks.example.org/slipway"}`,
-		check: func(_ context.Context, _ *call, _, after *api.NotificationChannel) error {
+func (h *NotificationRoutes) notificationChannels() *core.Noun[api.NotificationChannel, *api.NotificationChannel] {
+	return &core.Noun[api.NotificationChannel, *api.NotificationChannel]{
+		Store: h.NotificationChannels, Kind: api.TypeNotificationChannel, Many: "notification-channels", Called: "notification channel",
+		Example: `{"name":"hooks","scope":"org.acme","kind":"webhook","secret":"hooks","url":"https://hooks.example.org/slipway"}`,
+		Check: func(_ context.Context, _ *core.Call, _, after *api.NotificationChannel) error {
 			if after == nil {
 				return nil
 			}
@@ -49,11 +50,11 @@ func (h *NotificationRoutes) notificationChannels() *noun[api.NotificationChanne
 	}
 }
 
-func (h *NotificationRoutes) notificationRules() *noun[api.NotificationRule, *api.NotificationRule] {
-	return &noun[api.NotificationRule, *api.NotificationRule]{
-		store: h.NotificationRules, kind: api.TypeNotificationRule, many: "notification-rules", called: "notification rule",
-		example: `{"name":"failures","scope":"org.acme","events":["sync.failed","degraded"],"channel":"org.acme.ops","repeat":"1h"}`,
-		check:   h.checkRule,
+func (h *NotificationRoutes) notificationRules() *core.Noun[api.NotificationRule, *api.NotificationRule] {
+	return &core.Noun[api.NotificationRule, *api.NotificationRule]{
+		Store: h.NotificationRules, Kind: api.TypeNotificationRule, Many: "notification-rules", Called: "notification rule",
+		Example: `{"name":"failures","scope":"org.acme","events":["sync.failed","degraded"],"channel":"org.acme.ops","repeat":"1h"}`,
+		Check:   h.checkRule,
 	}
 }
 
@@ -70,16 +71,16 @@ var seen = map[string]struct {
 }
 
 // checkRule takes the right to see the channel, and all that the rule tells of: whoever reads the channel learns of it.
-func (h *NotificationRoutes) checkRule(ctx context.Context, c *call, _, after *api.NotificationRule) error {
+func (h *NotificationRoutes) checkRule(ctx context.Context, c *core.Call, _, after *api.NotificationRule) error {
 	if after == nil {
 		return nil
 	}
 	if err := h.Notifications.CheckRule(after); err != nil {
 		return err
 	}
-	channel, err := h.notificationChannels().find(ctx, after.Channel)
+	channel, err := h.notificationChannels().Find(ctx, after.Channel)
 	if err == nil {
-		err = c.may(api.PermNotificationChannelView, channel)
+		err = c.May(api.PermNotificationChannelView, channel)
 	}
 	if err != nil {
 		return err
@@ -89,7 +90,7 @@ func (h *NotificationRoutes) checkRule(ctx context.Context, c *call, _, after *a
 		if !other {
 			takes.permission, takes.kind = api.PermApplicationView, api.TypeApplication
 		}
-		if err := c.may(takes.permission, target{object: rbac.Object{Type: takes.kind, Scope: after.Scope, Asserted: true}}); err != nil {
+		if err := c.May(takes.permission, core.Target{Object: rbac.Object{Type: takes.kind, Scope: after.Scope, Asserted: true}}); err != nil {
 			return err
 		}
 	}
@@ -97,7 +98,7 @@ func (h *NotificationRoutes) checkRule(ctx context.Context, c *call, _, after *a
 }
 
 type deliveryList struct {
-	ListInput
+	core.ListInput
 	Rule    string `query:"rule" maxLength:"210" doc:"Only those of this rule" example:"org.acme.failures"`
 	Channel string `query:"channel" maxLength:"210" doc:"Only those to this channel" example:"org.acme.ops"`
 	State   string `query:"state" enum:"Waiting,Sent,Dead,Quiet" doc:"Only those in this state"`
@@ -114,99 +115,101 @@ type (
 )
 
 // findDelivery finds the message of a rule, which rights go by.
-func (h *NotificationRoutes) findDelivery(ctx context.Context, id string) (target, error) {
-	unseen := notFound("delivery", id)
+func (h *NotificationRoutes) findDelivery(ctx context.Context, id string) (core.Target, error) {
+	unseen := core.NotFound("delivery", id)
 	d, err := h.Notifications.GetNotification(ctx, id)
 	if api.CodeOf(err) == api.CodeNotFound {
-		return target{}, unseen
+		return core.Target{}, unseen
 	}
 	if err != nil {
-		return target{}, err
+		return core.Target{}, err
 	}
-	t, err := h.notificationRules().find(ctx, d.Rule)
-	t.value, t.unseen = &d, unseen
+	t, err := h.notificationRules().Find(ctx, d.Rule)
+	t.Value, t.Unseen = &d, unseen
 	return t, err
 }
 
 // notificationRoutes try channels and rules, and say what became of messages.
-func (h *NotificationRoutes) notificationRoutes() []Route {
-	try := Route{
+func (h *NotificationRoutes) notificationRoutes() []core.Route {
+	try := core.Route{
 		Method: http.MethodPost, Path: "/api/v1/notification-channels/{id}/test", Permission: api.PermNotificationChannelEdit,
 		Audit: "notification-channel.test", ID: "test-notification-channel", Tag: "notification-channels", Summary: "Send a message to see whether a channel works",
 	}
-	try.mount = mount(handler[IDTryInput, tryOutput]{
-		find: func(ctx context.Context, _ *call, in *IDTryInput) (target, error) {
-			return h.notificationChannels().find(ctx, in.ID)
+	try.Mount = core.Mount(core.Answer[core.IDTryInput, tryOutput]{
+		Find: func(ctx context.Context, _ *core.Call, in *core.IDTryInput) (core.Target, error) {
+			return h.notificationChannels().Find(ctx, in.ID)
 		},
-		do: func(ctx context.Context, c *call, in *IDTryInput) (*tryOutput, error) {
-			channel, _ := c.before.(*api.NotificationChannel)
-			c.before = nil
+		Do: func(ctx context.Context, c *core.Call, in *core.IDTryInput) (*tryOutput, error) {
+			channel, _ := c.Before.(*api.NotificationChannel)
+			c.Before = nil
 			if in.DryRun {
-				c.quiet = true
+				c.Quiet = true
 				return &tryOutput{api.NotificationResult{Message: "nothing was sent: it was a dry run"}}, nil
 			}
 			return &tryOutput{h.Notifications.Try(ctx, channel)}, nil
 		},
 	})
-	preview := Route{
+	preview := core.Route{
 		Method: http.MethodPost, Path: "/api/v1/notification-rules/preview", Permission: api.PermNotificationRuleEdit, Reads: true,
 		ID: "preview-notification-rule", Tag: "notification-rules", Summary: "Check a rule, and show what it would send about an event that is made up",
-		Example: h.notificationRules().example,
+		Example: h.notificationRules().Example,
 	}
-	preview.mount = mount(handler[previewInput, previewOutput]{
-		find: func(_ context.Context, _ *call, in *previewInput) (target, error) {
-			return h.notificationRules().fresh(&in.Body)
+	preview.Mount = core.Mount(core.Answer[previewInput, previewOutput]{
+		Find: func(_ context.Context, _ *core.Call, in *previewInput) (core.Target, error) {
+			return h.notificationRules().Fresh(&in.Body)
 		},
-		do: func(_ context.Context, _ *call, in *previewInput) (*previewOutput, error) {
+		Do: func(_ context.Context, _ *core.Call, in *previewInput) (*previewOutput, error) {
 			text, err := h.Notifications.Preview(&in.Body)
 			return &previewOutput{text}, err
 		},
 	})
-	list := Route{
-		Method: http.MethodGet, Path: "/api/v1/notification-deliveries", Permission: api.PermNotificationRuleView, Access: Listed,
+	list := core.Route{
+		Method: http.MethodGet, Path: "/api/v1/notification-deliveries", Permission: api.PermNotificationRuleView, Access: core.Listed,
 		ID: "list-notification-deliveries", Tag: "notification-deliveries", Summary: "List messages of rules: those that wait, were sent, or are dead",
 	}
-	list.mount = mount(handler[deliveryList, pageOutput[api.NotificationDelivery]]{
-		do: func(ctx context.Context, c *call, in *deliveryList) (*pageOutput[api.NotificationDelivery], error) {
-			options, err := in.options()
+	list.Mount = core.Mount(core.Answer[deliveryList, core.PageOutput[api.NotificationDelivery]]{
+		Do: func(ctx context.Context, c *core.Call, in *deliveryList) (*core.PageOutput[api.NotificationDelivery], error) {
+			options, err := in.Options()
 			if err != nil {
 				return nil, err
 			}
-			page, err := h.Notifications.ListNotifications(ctx, c.visible, api.DeliveryFilter{
+			page, err := h.Notifications.ListNotifications(ctx, c.Visible, api.DeliveryFilter{
 				ListOptions: options, Rule: in.Rule, Channel: in.Channel, State: in.State, Event: in.Event, Object: in.Object,
 			})
-			return pageOf(page), err
+			return core.PageOf(page), err
 		},
 	})
-	get := Route{
+	get := core.Route{
 		Method: http.MethodGet, Path: "/api/v1/notification-deliveries/{id}", Permission: api.PermNotificationRuleView,
 		ID: "get-notification-delivery", Tag: "notification-deliveries", Summary: "Get a message",
 	}
-	get.mount = mount(handler[IDInput, deliveryOutput]{
-		find: func(ctx context.Context, _ *call, in *IDInput) (target, error) { return h.findDelivery(ctx, in.ID) },
-		do: func(_ context.Context, c *call, _ *IDInput) (*deliveryOutput, error) {
-			d, _ := c.before.(*api.NotificationDelivery)
+	get.Mount = core.Mount(core.Answer[core.IDInput, deliveryOutput]{
+		Find: func(ctx context.Context, _ *core.Call, in *core.IDInput) (core.Target, error) {
+			return h.findDelivery(ctx, in.ID)
+		},
+		Do: func(_ context.Context, c *core.Call, _ *core.IDInput) (*deliveryOutput, error) {
+			d, _ := c.Before.(*api.NotificationDelivery)
 			return &deliveryOutput{*d}, nil
 		},
 	})
-	resend := Route{
+	resend := core.Route{
 		Method: http.MethodPost, Path: "/api/v1/notification-deliveries/{id}/resend", Permission: api.PermNotificationRuleEdit,
 		Audit: "notification-delivery.resend", ID: "resend-notification-delivery", Tag: "notification-deliveries", Summary: "Send a message again, with all attempts",
 	}
-	resend.mount = mount(handler[IDTryInput, deliveryOutput]{
-		find: func(ctx context.Context, _ *call, in *IDTryInput) (target, error) {
+	resend.Mount = core.Mount(core.Answer[core.IDTryInput, deliveryOutput]{
+		Find: func(ctx context.Context, _ *core.Call, in *core.IDTryInput) (core.Target, error) {
 			return h.findDelivery(ctx, in.ID)
 		},
-		do: func(ctx context.Context, c *call, in *IDTryInput) (*deliveryOutput, error) {
-			d, _ := c.before.(*api.NotificationDelivery)
-			c.before = nil
+		Do: func(ctx context.Context, c *core.Call, in *core.IDTryInput) (*deliveryOutput, error) {
+			d, _ := c.Before.(*api.NotificationDelivery)
+			c.Before = nil
 			if in.DryRun {
-				c.quiet = true
+				c.Quiet = true
 				return &deliveryOutput{*d}, nil
 			}
 			again, err := h.Notifications.Resend(ctx, in.ID)
 			return &deliveryOutput{again}, err
 		},
 	})
-	return []Route{try, preview, list, get, resend}
+	return []core.Route{try, preview, list, get, resend}
 }

@@ -13,17 +13,18 @@ import (
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/project"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // ObjectRoutes write resources of Argo CD's as a whole, and look at what they would be.
 type ObjectRoutes struct {
 	*Clusters
-	AgentList Entities[api.Agent]
+	AgentList core.Entities[api.Agent]
 }
 
 // Routes are its rows of the table.
-func (h *ObjectRoutes) Routes() []Route {
+func (h *ObjectRoutes) Routes() []core.Route {
 	sets, projects := h.applicationSetObjects(), h.argoProjectObjects()
 	return slices.Concat(h.applicationObjects().writes(), h.sourceRoutes(), sets.reads(), sets.writes(), projects.reads(), projects.writes())
 }
@@ -31,7 +32,7 @@ func (h *ObjectRoutes) Routes() []Route {
 // manifestNoun is a resource of Argo CD's that is written as a whole.
 type manifestNoun struct {
 	h *ObjectRoutes
-	// kind is that of items, resource that of Kubernetes, many the last part of the path.
+	// Kind is that of items, resource that of Kubernetes, many the last part of the path.
 	kind, resource, many, called string
 	example                      string
 }
@@ -150,19 +151,19 @@ func dnsName(s string, limit int) bool {
 }
 
 // wanted is the resource as it is to be, as an object that rights are asked for.
-func (n *manifestNoun) wanted(ctx context.Context, agent string, m *manifest) (target, error) {
+func (n *manifestNoun) wanted(ctx context.Context, agent string, m *manifest) (core.Target, error) {
 	return n.h.freshItem(ctx, n.kind, agent, m.Metadata.Namespace, m.Metadata.Name, m.project, m.Metadata.Labels)
 }
 
-// changed is what is there as it will be: labels that neither the wish nor its base has stay.
-func (n *manifestNoun) changed(ctx context.Context, agent string, m *manifest, base json.RawMessage, there target) (target, error) {
+// Changed is what is there as it will be: labels that neither the wish nor its base has stay.
+func (n *manifestNoun) changed(ctx context.Context, agent string, m *manifest, base json.RawMessage, there core.Target) (core.Target, error) {
 	var from manifest
 	if len(base) > 0 {
 		if err := strict.Decode(base, &from, strict.Foreign); err != nil {
-			return target{}, err
+			return core.Target{}, err
 		}
 	}
-	labels := maps.Clone(there.object.Labels)
+	labels := maps.Clone(there.Object.Labels)
 	maps.DeleteFunc(labels, func(name, _ string) bool { _, was := from.Metadata.Labels[name]; return was })
 	if labels == nil {
 		labels = map[string]string{}
@@ -174,14 +175,14 @@ func (n *manifestNoun) changed(ctx context.Context, agent string, m *manifest, b
 type objectCreate struct {
 	AgentInput
 	WaitInput
-	TryInput
+	core.TryInput
 	Body api.ObjectWrite
 }
 
 type objectUpdate struct {
 	ItemInput
 	WaitInput
-	TryInput
+	core.TryInput
 	Body api.ObjectWrite
 }
 
@@ -189,49 +190,49 @@ func (n *manifestNoun) permission(verb string) api.Permission {
 	return api.Permission(n.kind + "_" + verb)
 }
 
-func (n *manifestNoun) route(method, path, verb, id, summary string) Route {
-	return Route{Method: method, Path: "/api/v1/agents/{agent}/" + n.many + path, Permission: n.permission(verb), ID: id, Summary: summary, Tag: n.many}
+func (n *manifestNoun) route(method, path, verb, id, summary string) core.Route {
+	return core.Route{Method: method, Path: "/api/v1/agents/{agent}/" + n.many + path, Permission: n.permission(verb), ID: id, Summary: summary, Tag: n.many}
 }
 
 func (n *manifestNoun) name() string { return strings.ReplaceAll(strings.ToLower(n.called), " ", "-") }
 
 // writes are create, update and delete.
-func (n *manifestNoun) writes() []Route {
+func (n *manifestNoun) writes() []core.Route {
 	create := n.route(http.MethodPost, "", "edit", "create-"+n.name(), "Create an "+n.called+", or change it with upsert")
 	create.Audit, create.Example = n.name()+".create", n.example
-	create.mount = mount(handler[objectCreate, commandOutput]{
-		find: func(ctx context.Context, _ *call, in *objectCreate) (target, error) {
+	create.Mount = core.Mount(core.Answer[objectCreate, commandOutput]{
+		Find: func(ctx context.Context, _ *core.Call, in *objectCreate) (core.Target, error) {
 			m, err := n.read(in.Body.Resource)
 			if err != nil {
-				return target{}, err
+				return core.Target{}, err
 			}
 			if there, err := n.h.findItem(ctx, n.kind, in.Agent, m.Metadata.Namespace, m.Metadata.Name); err == nil && in.Body.Upsert {
 				return there, nil
 			}
 			return n.wanted(ctx, in.Agent, m)
 		},
-		do: n.create,
+		Do: n.create,
 	})
 	update := n.route(http.MethodPut, "/{namespace}/{name}", "edit", "update-"+n.name(), "Change an "+n.called+"; fields that nobody here knows survive")
 	update.Audit, update.Example = n.name()+".update", n.example
-	update.mount = mount(handler[objectUpdate, commandOutput]{
-		find: func(ctx context.Context, _ *call, in *objectUpdate) (target, error) {
+	update.Mount = core.Mount(core.Answer[objectUpdate, commandOutput]{
+		Find: func(ctx context.Context, _ *core.Call, in *objectUpdate) (core.Target, error) {
 			return n.h.findItem(ctx, n.kind, in.Agent, in.Namespace, in.Name)
 		},
-		do: n.update,
+		Do: n.update,
 	})
 	remove := n.route(http.MethodDelete, "/{namespace}/{name}", "delete", "delete-"+n.name(), "Delete an "+n.called)
 	remove.Audit = n.name() + ".delete"
-	remove.mount = mount(handler[objectDelete, commandOutput]{
-		find: func(ctx context.Context, _ *call, in *objectDelete) (target, error) {
+	remove.Mount = core.Mount(core.Answer[objectDelete, commandOutput]{
+		Find: func(ctx context.Context, _ *core.Call, in *objectDelete) (core.Target, error) {
 			return n.h.findItem(ctx, n.kind, in.Agent, in.Namespace, in.Name)
 		},
-		do: n.remove,
+		Do: n.remove,
 	})
-	return []Route{create, update, remove}
+	return []core.Route{create, update, remove}
 }
 
-func (n *manifestNoun) create(ctx context.Context, c *call, in *objectCreate) (*commandOutput, error) {
+func (n *manifestNoun) create(ctx context.Context, c *core.Call, in *objectCreate) (*commandOutput, error) {
 	m, err := n.read(in.Body.Resource)
 	if err != nil {
 		return nil, err
@@ -248,26 +249,26 @@ func (n *manifestNoun) create(ctx context.Context, c *call, in *objectCreate) (*
 		// It may be seen or not: that the name is taken has to be said.
 		return nil, api.Errorf(api.CodeConflict, "%s %s/%s is there already: choose another name, or change it with upsert", n.called, m.Metadata.Namespace, m.Metadata.Name)
 	case err == nil:
-		if err := c.may(c.route.Permission, there); err != nil {
+		if err := c.May(c.Route.Permission, there); err != nil {
 			return nil, err
 		}
 		to, err := n.changed(ctx, in.Agent, m, base, there)
 		if err != nil {
 			return nil, err
 		}
-		if err := c.mayBecome(to); err != nil {
+		if err := c.MayBecome(to); err != nil {
 			return nil, err
 		}
-		c.before, judged.There = resourceOf(there), there.there
+		c.Before, judged.There = resourceOf(there), there.There
 	case api.CodeOf(err) != api.CodeNotFound:
 		return nil, err
 	default:
 		apply.Create = true // no rights were asked for what the server does not know
 	}
-	return n.apply(ctx, c, in.WaitInput, ItemInput{in.AgentInput, m.Metadata.Namespace, m.Metadata.Name}, apply, judged, in.Body.Reason)
+	return n.apply(ctx, c, in.WaitInput, At(in.Agent, m.Metadata.Namespace, m.Metadata.Name), apply, judged, in.Body.Reason)
 }
 
-func (n *manifestNoun) update(ctx context.Context, c *call, in *objectUpdate) (*commandOutput, error) {
+func (n *manifestNoun) update(ctx context.Context, c *core.Call, in *objectUpdate) (*commandOutput, error) {
 	m, err := n.read(in.Body.Resource)
 	if err != nil {
 		return nil, err
@@ -283,23 +284,23 @@ func (n *manifestNoun) update(ctx context.Context, c *call, in *objectUpdate) (*
 	if err != nil {
 		return nil, err
 	}
-	if err := c.may(c.route.Permission, there); err != nil {
+	if err := c.May(c.Route.Permission, there); err != nil {
 		return nil, err
 	}
-	c.before = resourceOf(there)
+	c.Before = resourceOf(there)
 	if len(base) == 0 && m.Metadata.ResourceVersion != "" {
-		base = sameVersion(c.before, m.Metadata.ResourceVersion)
+		base = sameVersion(c.Before, m.Metadata.ResourceVersion)
 	}
 	// Nobody moves something out of their own reach, into that of others.
 	to, err := n.changed(ctx, in.Agent, m, base, there)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.mayBecome(to); err != nil {
+	if err := c.MayBecome(to); err != nil {
 		return nil, err
 	}
 	apply := agentapi.ObjectApply{Object: m.normal, Base: base, Version: m.Metadata.ResourceVersion, Update: true, DryRun: in.DryRun}
-	return n.apply(ctx, c, in.WaitInput, in.ItemInput, apply, agentapi.JudgedProject{There: there.there, Wanted: m.project}, in.Body.Reason)
+	return n.apply(ctx, c, in.WaitInput, in.ItemInput, apply, agentapi.JudgedProject{There: there.There, Wanted: m.project}, in.Body.Reason)
 }
 
 // sameVersion is the server's copy where it has that version: what a client read from here and changed.
@@ -316,7 +317,7 @@ func sameVersion(copied any, version string) json.RawMessage {
 	return normal
 }
 
-func (n *manifestNoun) apply(ctx context.Context, c *call, wait WaitInput, in ItemInput, apply agentapi.ObjectApply, judged agentapi.JudgedProject, reason string) (*commandOutput, error) {
+func (n *manifestNoun) apply(ctx context.Context, c *core.Call, wait WaitInput, in ItemInput, apply agentapi.ObjectApply, judged agentapi.JudgedProject, reason string) (*commandOutput, error) {
 	if n.kind == api.KindArgoProject {
 		if err := n.withinParent(ctx, c, in, &apply); err != nil {
 			return nil, err
@@ -325,16 +326,16 @@ func (n *manifestNoun) apply(ctx context.Context, c *call, wait WaitInput, in It
 	out, err := n.h.command(ctx, c, wait, Order{
 		Agent: in.Agent, Kind: string(agentapi.KindObjectApply), TargetKind: n.kind, Namespace: in.Namespace, Name: in.Name, Body: apply, Reason: reason, Judged: &judged,
 	})
-	c.after = apply.Object
+	c.After = apply.Object
 	if err == nil && out.Body.Status == api.CommandDone && !apply.DryRun {
 		n.h.copied(ctx, n.kind, in, out.Body.Result)
 	}
 	return out, err
 }
 
-func (n *manifestNoun) remove(ctx context.Context, c *call, in *objectDelete) (*commandOutput, error) {
-	item, _ := c.before.(*api.Item)
-	c.before = resourceOf(target{value: c.before})
+func (n *manifestNoun) remove(ctx context.Context, c *core.Call, in *objectDelete) (*commandOutput, error) {
+	item, _ := c.Before.(*api.Item)
+	c.Before = resourceOf(core.Target{Value: c.Before})
 	if n.kind == api.KindArgoProject {
 		if err := n.mayAbove(ctx, c, in.ItemInput); err != nil {
 			return nil, err
@@ -344,7 +345,7 @@ func (n *manifestNoun) remove(ctx context.Context, c *call, in *objectDelete) (*
 		if err := n.h.Items.DropItem(ctx, n.kind, in.Agent, in.Namespace, in.Name); err != nil {
 			return nil, err
 		}
-		return &commandOutput{http.StatusOK, api.Command{Agent: in.Agent, Kind: "item.forget", Object: c.object, By: c.who.Principal, Status: api.CommandDone, Message: "the server's copy is forgotten", CreatedAt: c.now(), Deadline: c.now()}}, nil
+		return &commandOutput{Status: http.StatusOK, Body: api.Command{Agent: in.Agent, Kind: "item.forget", Object: c.Object, By: c.Who.Principal, Status: api.CommandDone, Message: "the server's copy is forgotten", CreatedAt: c.Now(), Deadline: c.Now()}}, nil
 	}
 	if item != nil {
 		if err := n.h.checkReferences(ctx, item, in.Force); err != nil {
@@ -359,10 +360,10 @@ func (n *manifestNoun) remove(ctx context.Context, c *call, in *objectDelete) (*
 		Agent: in.Agent, Kind: kind, TargetKind: n.kind, Namespace: in.Namespace, Name: in.Name, Body: body, Reason: in.Reason,
 	})
 	if err == nil && out.Body.Status == api.CommandDone && !in.DryRun {
-		n.h.dropped(ctx, n.kind, in.ItemInput, c.before)
+		n.h.dropped(ctx, n.kind, in.ItemInput, c.Before)
 	}
 	return out, err
 }
 
 // reads are list and get, of kinds that have no summary of their own.
-func (n *manifestNoun) reads() []Route { return n.h.itemReads(n.kind, n.many, n.name(), n.called) }
+func (n *manifestNoun) reads() []core.Route { return n.h.itemReads(n.kind, n.many, n.name(), n.called) }

@@ -13,6 +13,7 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/authn"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
 
@@ -76,7 +77,7 @@ func TestWhatIsOpenEndsWithTheRightToIt(t *testing.T) {
 					f.policies.Store(rbac.NewPolicy(nil, nil, []api.Binding{binding("project.acme.shop", api.RoleAdmin)}))
 					h, err := httpapi.New(httpapi.Config{
 						Items: f, Commands: f,
-						Base: httpapi.Base{Authn: f, Policies: f, Audits: f, PublicURL: "http://slipway.test", FingerprintKey: make([]byte, 32)},
+						Base: core.Base{Authn: f, Policies: f, Audits: f, PublicURL: "http://slipway.test", FingerprintKey: make([]byte, 32)},
 					})
 					if err != nil {
 						t.Fatal(err)

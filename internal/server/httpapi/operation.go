@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 )
 
 type operationInput[T any] struct {
@@ -15,17 +16,17 @@ type operationInput[T any] struct {
 }
 
 // operation is a route that asks something of an application. The reason in the body is also the audit's.
-func operation[T any](h *ApplicationRoutes, verb, id, summary, example string, permission api.Permission, reason func(*T) string) Route {
+func operation[T any](h *ApplicationRoutes, verb, id, summary, example string, permission api.Permission, reason func(*T) string) core.Route {
 	type in = operationInput[T]
-	return Route{
+	return core.Route{
 		Method: http.MethodPost, Path: applicationPath + "/" + verb, Permission: permission, Audit: "application." + verb,
 		ID: id, Summary: summary, Tag: "operations", Example: example,
-		mount: mount(handler[in, commandOutput]{
-			find: func(ctx context.Context, _ *call, in *in) (target, error) {
+		Mount: core.Mount(core.Answer[in, commandOutput]{
+			Find: func(ctx context.Context, _ *core.Call, in *in) (core.Target, error) {
 				return h.findApplication(ctx, in.ItemInput)
 			},
-			do: func(ctx context.Context, c *call, in *in) (*commandOutput, error) {
-				c.before = nil // the cluster has it, and the application's history says what came of it
+			Do: func(ctx context.Context, c *core.Call, in *in) (*commandOutput, error) {
+				c.Before = nil // the cluster has it, and the application's history says what came of it
 				o := in.order("application."+verb, in.Body)
 				o.Reason = reason(&in.Body)
 				return h.command(ctx, c, in.WaitInput, o)
@@ -34,8 +35,8 @@ func operation[T any](h *ApplicationRoutes, verb, id, summary, example string, p
 	}
 }
 
-func (h *ApplicationRoutes) operationRoutes() []Route {
-	return append([]Route{
+func (h *ApplicationRoutes) operationRoutes() []core.Route {
+	return append([]core.Route{
 		operation(h, "sync", "sync-application", "Bring an application to what Git says", `{"prune":true,"reason":"release 1.2"}`,
 			api.PermApplicationSync, func(r *api.SyncRequest) string { return r.Reason }),
 		operation(h, "refresh", "refresh-application", "Look at Git and the cluster again", `{"hard":true}`,
@@ -75,29 +76,29 @@ type bulkInput[T any] struct {
 
 type bulkOutput struct{ Body api.BulkResult }
 
-func (h *ApplicationRoutes) bulkRoutes() []Route {
-	route := func(verb, example string, permission api.Permission) Route {
-		return Route{
-			Method: http.MethodPost, Path: "/api/v1/applications/" + verb, Permission: permission, Access: Listed, Audit: "application.bulk" + verb,
+func (h *ApplicationRoutes) bulkRoutes() []core.Route {
+	route := func(verb, example string, permission api.Permission) core.Route {
+		return core.Route{
+			Method: http.MethodPost, Path: "/api/v1/applications/" + verb, Permission: permission, Access: core.Listed, Audit: "application.bulk" + verb,
 			ID: "bulk-" + verb, Summary: "The same as " + verb + " for many applications; each is allowed or refused by itself", Tag: "operations", Example: example,
 		}
 	}
 	sync := route("sync", `{"targets":[{"agent":"account.prod","namespace":"argocd","name":"shop"}],"request":{"prune":true}}`, api.PermApplicationSync)
-	sync.mount = mount(handler[bulkInput[bulkSync], bulkOutput]{do: func(ctx context.Context, c *call, in *bulkInput[bulkSync]) (*bulkOutput, error) {
+	sync.Mount = core.Mount(core.Answer[bulkInput[bulkSync], bulkOutput]{Do: func(ctx context.Context, c *core.Call, in *bulkInput[bulkSync]) (*bulkOutput, error) {
 		return h.bulk(ctx, c, in.WaitInput, in.Body.Targets, "application.sync", in.Body.Request, in.Body.Request.Reason)
 	}})
 	refresh := route("refresh", `{"targets":[{"agent":"account.prod","namespace":"argocd","name":"shop"}]}`, api.PermApplicationView)
-	refresh.mount = mount(handler[bulkInput[bulkRefresh], bulkOutput]{do: func(ctx context.Context, c *call, in *bulkInput[bulkRefresh]) (*bulkOutput, error) {
+	refresh.Mount = core.Mount(core.Answer[bulkInput[bulkRefresh], bulkOutput]{Do: func(ctx context.Context, c *core.Call, in *bulkInput[bulkRefresh]) (*bulkOutput, error) {
 		return h.bulk(ctx, c, in.WaitInput, in.Body.Targets, "application.refresh", in.Body.Request, "")
 	}})
-	return []Route{sync, refresh}
+	return []core.Route{sync, refresh}
 }
 
 // bulkWorkers is how many commands of one request are under way at a time.
 const bulkWorkers = 16
 
 // bulk does the same with many applications. One that is refused or fails does not stop the others.
-func (h *ApplicationRoutes) bulk(ctx context.Context, c *call, wait WaitInput, targets []api.Target, kind string, body any, reason string) (*bulkOutput, error) {
+func (h *ApplicationRoutes) bulk(ctx context.Context, c *core.Call, wait WaitInput, targets []api.Target, kind string, body any, reason string) (*bulkOutput, error) {
 	out := &bulkOutput{api.BulkResult{Outcomes: make([]api.BulkOutcome, len(targets))}}
 	var group sync.WaitGroup
 	slots := make(chan struct{}, bulkWorkers)
@@ -109,21 +110,21 @@ func (h *ApplicationRoutes) bulk(ctx context.Context, c *call, wait WaitInput, t
 		})
 	}
 	group.Wait()
-	c.object = api.Ref{Type: api.TypeApplication, Scope: api.ScopeAccount}
-	c.after, c.reason = out.Body, reason
+	c.Object = api.Ref{Type: api.TypeApplication, Scope: api.ScopeAccount}
+	c.After, c.Reason = out.Body, reason
 	return out, nil
 }
 
-func (h *ApplicationRoutes) bulkOne(ctx context.Context, c *call, wait WaitInput, t api.Target, kind string, body any, reason string) api.BulkOutcome {
+func (h *ApplicationRoutes) bulkOne(ctx context.Context, c *core.Call, wait WaitInput, t api.Target, kind string, body any, reason string) api.BulkOutcome {
 	out := api.BulkOutcome{Target: t}
-	in := ItemInput{AgentInput{t.Agent}, t.Namespace, t.Name}
+	in := At(t.Agent, t.Namespace, t.Name)
 	at, err := h.findApplication(ctx, in)
 	if err == nil {
-		err = c.may(c.route.Permission, at)
+		err = c.May(c.Route.Permission, at)
 	}
 	if err == nil {
 		one := *c
-		one.object = at.ref()
+		one.Object = at.Ref()
 		o := in.order(kind, body)
 		o.Reason = reason
 		var done *commandOutput
@@ -132,7 +133,7 @@ func (h *ApplicationRoutes) bulkOne(ctx context.Context, c *call, wait WaitInput
 			return out
 		}
 	}
-	p := newProblem(err, c.id)
+	p := core.NewProblem(err, c.ID)
 	out.Status, out.Message = api.CommandFailed, p.Detail
 	if p.Code == api.CodeForbidden || p.Code == api.CodeNotFound {
 		out.Status = api.CommandRefused

@@ -4,30 +4,31 @@ import (
 	"slices"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 )
 
 // RightRoutes are where things belong, and who may do what with them.
 type RightRoutes struct {
-	Organizations  Entities[api.Organization]
-	Projects       Entities[api.Project]
-	Roles          Entities[api.Role]
-	ResourceGroups Entities[api.ResourceGroup]
-	Bindings       Entities[api.Binding]
+	Organizations  core.Entities[api.Organization]
+	Projects       core.Entities[api.Project]
+	Roles          core.Entities[api.Role]
+	ResourceGroups core.Entities[api.ResourceGroup]
+	Bindings       core.Entities[api.Binding]
 	People         *People
 }
 
 // Routes are its rows of the table.
-func (h *RightRoutes) Routes() []Route {
+func (h *RightRoutes) Routes() []core.Route {
 	return slices.Concat(
-		h.organizations().routes(), h.projects().routes(), h.roles().routes(), h.resourceGroups().routes(), h.bindings().routes(),
+		h.organizations().Routes(), h.projects().Routes(), h.roles().Routes(), h.resourceGroups().Routes(), h.bindings().Routes(),
 	)
 }
 
-func (h *RightRoutes) organizations() *noun[api.Organization, *api.Organization] {
-	return &noun[api.Organization, *api.Organization]{
-		store: h.Organizations, kind: api.TypeOrganization, many: "organizations", called: "organization",
-		example: `{"name":"acme","displayName":"Acme Inc."}`,
-		identify: func(o *api.Organization) (api.Scope, error) {
+func (h *RightRoutes) organizations() *core.Noun[api.Organization, *api.Organization] {
+	return &core.Noun[api.Organization, *api.Organization]{
+		Store: h.Organizations, Kind: api.TypeOrganization, Many: "organizations", Called: "organization",
+		Example: `{"name":"acme","displayName":"Acme Inc."}`,
+		Identify: func(o *api.Organization) (api.Scope, error) {
 			own := api.OrgScope(o.Name)
 			if o.Scope != api.ScopeAccount && o.Scope != own {
 				return "", &api.Error{Code: api.CodeInvalid, Message: "an organization is at its own scope, " + string(own) + ": leave scope out", Field: "body.scope"}
@@ -38,11 +39,11 @@ func (h *RightRoutes) organizations() *noun[api.Organization, *api.Organization]
 	}
 }
 
-func (h *RightRoutes) projects() *noun[api.Project, *api.Project] {
-	return &noun[api.Project, *api.Project]{
-		store: h.Projects, kind: api.TypeProject, many: "projects", called: "project",
-		example: `{"name":"shop","organization":"acme"}`,
-		identify: func(p *api.Project) (api.Scope, error) {
+func (h *RightRoutes) projects() *core.Noun[api.Project, *api.Project] {
+	return &core.Noun[api.Project, *api.Project]{
+		Store: h.Projects, Kind: api.TypeProject, Many: "projects", Called: "project",
+		Example: `{"name":"shop","organization":"acme"}`,
+		Identify: func(p *api.Project) (api.Scope, error) {
 			if err := api.CheckName(p.Organization); err != nil {
 				return "", &api.Error{Code: api.CodeInvalid, Message: err.Error(), Field: "body.organization"}
 			}

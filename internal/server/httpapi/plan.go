@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 )
 
 type planInput struct {
@@ -13,19 +14,19 @@ type planInput struct {
 }
 
 // planRoute reads, although it takes the body of a sync.
-func (h *ApplicationRoutes) planRoute() Route {
+func (h *ApplicationRoutes) planRoute() core.Route {
 	r := h.applicationRoute("/plan", "plan-sync", "What a sync would do, in order, and what would keep it from that; nothing is changed")
 	r.Method, r.Reads, r.Tag, r.Example = http.MethodPost, true, "operations", `{"prune":true}`
 	type out struct{ Body api.SyncPlan }
-	r.mount = mount(handler[planInput, out]{
-		find: func(ctx context.Context, _ *call, in *planInput) (target, error) {
+	r.Mount = core.Mount(core.Answer[planInput, out]{
+		Find: func(ctx context.Context, _ *core.Call, in *planInput) (core.Target, error) {
 			return h.findApplication(ctx, in.ItemInput)
 		},
-		do: func(ctx context.Context, c *call, in *planInput) (*out, error) {
+		Do: func(ctx context.Context, c *core.Call, in *planInput) (*out, error) {
 			if len(in.Body.Manifests) > 0 { // what is live shows in the differences, also of objects that are not the application's
 				t, err := h.findApplication(ctx, in.ItemInput)
 				if err == nil {
-					err = c.may(api.PermApplicationSync, t)
+					err = c.May(api.PermApplicationSync, t)
 				}
 				if err != nil {
 					return nil, err

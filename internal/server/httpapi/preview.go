@@ -6,6 +6,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 )
 
 type applicationPreviewInput struct {
@@ -24,22 +25,22 @@ type applicationPreviewOutput struct{ Body api.Preview }
 
 // previewRoute says what an application would do. It takes what making the application takes, and what reading it afterwards
 // would: it shows nothing that the caller could not deploy and see.
-func (h *ObjectRoutes) previewRoute() Route {
+func (h *ObjectRoutes) previewRoute() core.Route {
 	n := h.applicationObjects()
 	r := n.route(http.MethodPost, "/preview", "edit", "preview-application", "What an application, or a change of one, would do; nothing is written. Takes application_view as well")
 	r.Reads, r.Example = true, n.example
-	r.mount = mount(handler[applicationPreviewInput, applicationPreviewOutput]{
-		find: func(ctx context.Context, _ *call, in *applicationPreviewInput) (target, error) {
+	r.Mount = core.Mount(core.Answer[applicationPreviewInput, applicationPreviewOutput]{
+		Find: func(ctx context.Context, _ *core.Call, in *applicationPreviewInput) (core.Target, error) {
 			m, err := n.read(in.Body.Resource)
 			if err != nil {
-				return target{}, err
+				return core.Target{}, err
 			}
 			if in.changes(m) {
 				return n.h.findItem(ctx, n.kind, in.Agent, m.Metadata.Namespace, m.Metadata.Name)
 			}
 			return n.wanted(ctx, in.Agent, m)
 		},
-		do: func(ctx context.Context, c *call, in *applicationPreviewInput) (*applicationPreviewOutput, error) {
+		Do: func(ctx context.Context, c *core.Call, in *applicationPreviewInput) (*applicationPreviewOutput, error) {
 			order, err := n.preview(ctx, c, in)
 			if err != nil {
 				return nil, err
@@ -52,7 +53,7 @@ func (h *ObjectRoutes) previewRoute() Route {
 }
 
 // preview asks for the rights that are left to be asked for, and makes the question to the agent.
-func (n *manifestNoun) preview(ctx context.Context, c *call, in *applicationPreviewInput) (Order, error) {
+func (n *manifestNoun) preview(ctx context.Context, c *core.Call, in *applicationPreviewInput) (Order, error) {
 	m, err := n.read(in.Body.Resource)
 	if err != nil {
 		return Order{}, err
@@ -61,12 +62,12 @@ func (n *manifestNoun) preview(ctx context.Context, c *call, in *applicationPrev
 	if err != nil {
 		return Order{}, err
 	}
-	if err := c.mayBecome(to); err != nil {
+	if err := c.MayBecome(to); err != nil {
 		return Order{}, err
 	}
 	// What is made can be seen by who may see what is there: of something new the labels are not known yet.
-	to.object.Asserted = c.found.value == nil
-	if err := c.may(api.PermApplicationView, to); err != nil {
+	to.Object.Asserted = c.Found.Value == nil
+	if err := c.May(api.PermApplicationView, to); err != nil {
 		return Order{}, err
 	}
 	base, err := n.base(in.Body.Base)
@@ -85,11 +86,11 @@ func (n *manifestNoun) preview(ctx context.Context, c *call, in *applicationPrev
 			return Order{}, err
 		}
 		for _, permission := range []api.Permission{api.PermApplicationView, api.PermApplicationEdit} {
-			if err := c.may(permission, there); err != nil {
+			if err := c.May(permission, there); err != nil {
 				return Order{}, err
 			}
 		}
-		body.Project, judged.There = there.there, there.there
+		body.Project, judged.There = there.There, there.There
 		if len(body.Base) == 0 && m.Metadata.ResourceVersion != "" {
 			body.Base = sameVersion(resourceOf(there), m.Metadata.ResourceVersion)
 		}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 )
 
 // ResourceInput names an object of an application. Its fields are parameters: the decoder sees only what is exported.
@@ -26,15 +27,15 @@ type resourceQuery struct {
 }
 
 // resourceAnswer is a route that asks the agent about one object of an application.
-func resourceAnswer[T any](h *ApplicationRoutes, path, id, summary, kind string) Route {
+func resourceAnswer[T any](h *ApplicationRoutes, path, id, summary, kind string) core.Route {
 	type out struct{ Body T }
-	return Route{
+	return core.Route{
 		Method: http.MethodGet, Path: applicationPath + "/resource" + path, Permission: api.PermApplicationView, ID: id, Summary: summary, Tag: "resources",
-		mount: mount(handler[ResourceInput, out]{
-			find: func(ctx context.Context, _ *call, in *ResourceInput) (target, error) {
+		Mount: core.Mount(core.Answer[ResourceInput, out]{
+			Find: func(ctx context.Context, _ *core.Call, in *ResourceInput) (core.Target, error) {
 				return h.findApplication(ctx, in.ItemInput)
 			},
-			do: func(ctx context.Context, c *call, in *ResourceInput) (*out, error) {
+			Do: func(ctx context.Context, c *core.Call, in *ResourceInput) (*out, error) {
 				var o out
 				return &o, h.ask(ctx, c, in.order(kind, resourceQuery{in.ref()}), &o.Body)
 			},
@@ -45,23 +46,23 @@ func resourceAnswer[T any](h *ApplicationRoutes, path, id, summary, kind string)
 type resourceDelete struct {
 	ResourceInput
 	WaitInput
-	TryInput
+	core.TryInput
 	Force  bool   `query:"force" doc:"Delete without waiting for its end"`
 	Orphan bool   `query:"orphan" doc:"Leave what belongs to it"`
 	Reason string `query:"reason" maxLength:"1000" doc:"Why"`
 }
 
-func (h *ApplicationRoutes) resourceRoutes() []Route {
-	remove := Route{
+func (h *ApplicationRoutes) resourceRoutes() []core.Route {
+	remove := core.Route{
 		Method: http.MethodDelete, Path: applicationPath + "/resource", Permission: api.PermApplicationEdit, Audit: "resource.delete",
 		ID: "delete-resource", Summary: "Delete an object of an application", Tag: "resources",
 	}
-	remove.mount = mount(handler[resourceDelete, commandOutput]{
-		find: func(ctx context.Context, _ *call, in *resourceDelete) (target, error) {
+	remove.Mount = core.Mount(core.Answer[resourceDelete, commandOutput]{
+		Find: func(ctx context.Context, _ *core.Call, in *resourceDelete) (core.Target, error) {
 			return h.findApplication(ctx, in.ItemInput)
 		},
-		do: func(ctx context.Context, c *call, in *resourceDelete) (*commandOutput, error) {
-			c.before = nil
+		Do: func(ctx context.Context, c *core.Call, in *resourceDelete) (*commandOutput, error) {
+			c.Before = nil
 			o := in.order("resource.delete", api.ResourceDelete{Resource: in.ref(), Force: in.Force, Orphan: in.Orphan, DryRun: in.DryRun})
 			o.Reason = in.Reason
 			return h.command(ctx, c, in.WaitInput, o)
@@ -71,13 +72,13 @@ func (h *ApplicationRoutes) resourceRoutes() []Route {
 		`{"resource":{"group":"apps","kind":"Deployment","namespace":"shop","name":"web"},"type":"merge","patch":{"spec":{"replicas":3}}}`,
 		api.PermApplicationEdit, func(r *api.ResourcePatch) string { return r.Reason })
 	patch.Method, patch.Audit, patch.Tag = http.MethodPatch, "resource.patch", "resources"
-	patch.mount = resourceCommand[api.ResourcePatch](h, "resource.patch", func(r *api.ResourcePatch) string { return r.Reason })
+	patch.Mount = resourceCommand[api.ResourcePatch](h, "resource.patch", func(r *api.ResourcePatch) string { return r.Reason })
 	action := patch
 	action.Method, action.Path, action.Permission, action.Audit = http.MethodPost, applicationPath+"/resource/actions", api.PermApplicationResourceAction, "resource.action"
 	action.ID, action.Summary = "run-action", "Run an action of an object, such as restart"
 	action.Example = `{"resource":{"group":"apps","kind":"Deployment","namespace":"shop","name":"web"},"action":"restart"}`
-	action.mount = resourceCommand[api.ResourceAction](h, "resource.action", func(r *api.ResourceAction) string { return r.Reason })
-	return []Route{
+	action.Mount = resourceCommand[api.ResourceAction](h, "resource.action", func(r *api.ResourceAction) string { return r.Reason })
+	return []core.Route{
 		resourceAnswer[api.ResourceState](h, "", "get-resource", "An object of an application, live and as rendered, secrets masked", "resource.get"),
 		resourceAnswer[api.ResourceActions](h, "/actions", "list-actions", "The actions that an object offers", "resource.actions"),
 		resourceAnswer[api.ResourceEvents](h, "/events", "resource-events", "The Events of Kubernetes about an object", "resource.events"),
@@ -86,14 +87,14 @@ func (h *ApplicationRoutes) resourceRoutes() []Route {
 }
 
 // resourceCommand has the agent change an object of an application.
-func resourceCommand[T any](h *ApplicationRoutes, kind string, reason func(*T) string) mounter {
+func resourceCommand[T any](h *ApplicationRoutes, kind string, reason func(*T) string) core.Mounter {
 	type in = operationInput[T]
-	return mount(handler[in, commandOutput]{
-		find: func(ctx context.Context, _ *call, in *in) (target, error) {
+	return core.Mount(core.Answer[in, commandOutput]{
+		Find: func(ctx context.Context, _ *core.Call, in *in) (core.Target, error) {
 			return h.findApplication(ctx, in.ItemInput)
 		},
-		do: func(ctx context.Context, c *call, in *in) (*commandOutput, error) {
-			c.before = nil
+		Do: func(ctx context.Context, c *core.Call, in *in) (*commandOutput, error) {
+			c.Before = nil
 			o := in.order(kind, in.Body)
 			o.Reason = reason(&in.Body)
 			return h.command(ctx, c, in.WaitInput, o)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 )
 
 type revisionInput struct {
@@ -17,19 +18,19 @@ type revisionsInput struct {
 }
 
 // revisionRoutes tell who made commits of an application's repositories.
-func (h *ApplicationRoutes) revisionRoutes() []Route {
-	ask := func(ctx context.Context, c *call, in *ItemInput, revisions []string) (api.RevisionsAnswer, error) {
+func (h *ApplicationRoutes) revisionRoutes() []core.Route {
+	ask := func(ctx context.Context, c *core.Call, in *ItemInput, revisions []string) (api.RevisionsAnswer, error) {
 		var out api.RevisionsAnswer
 		err := h.ask(ctx, c, in.order("application.revisions", api.RevisionsRequest{Revisions: revisions}), &out)
 		return out, err
 	}
 	one := h.applicationRoute("/revisions/{revision}", "get-revision", "Who made a commit of an application's repositories, and what for")
 	type oneOutput struct{ Body api.RevisionInfo }
-	one.mount = mount(handler[revisionInput, oneOutput]{
-		find: func(ctx context.Context, _ *call, in *revisionInput) (target, error) {
+	one.Mount = core.Mount(core.Answer[revisionInput, oneOutput]{
+		Find: func(ctx context.Context, _ *core.Call, in *revisionInput) (core.Target, error) {
 			return h.findApplication(ctx, in.ItemInput)
 		},
-		do: func(ctx context.Context, c *call, in *revisionInput) (*oneOutput, error) {
+		Do: func(ctx context.Context, c *core.Call, in *revisionInput) (*oneOutput, error) {
 			got, err := ask(ctx, c, &in.ItemInput, []string{in.Revision})
 			if err != nil {
 				return nil, err
@@ -42,14 +43,14 @@ func (h *ApplicationRoutes) revisionRoutes() []Route {
 	})
 	many := h.applicationRoute("/revisions", "list-revisions", "Who made some commits of an application's repositories, and what for")
 	type manyOutput struct{ Body api.RevisionsAnswer }
-	many.mount = mount(handler[revisionsInput, manyOutput]{
-		find: func(ctx context.Context, _ *call, in *revisionsInput) (target, error) {
+	many.Mount = core.Mount(core.Answer[revisionsInput, manyOutput]{
+		Find: func(ctx context.Context, _ *core.Call, in *revisionsInput) (core.Target, error) {
 			return h.findApplication(ctx, in.ItemInput)
 		},
-		do: func(ctx context.Context, c *call, in *revisionsInput) (*manyOutput, error) {
+		Do: func(ctx context.Context, c *core.Call, in *revisionsInput) (*manyOutput, error) {
 			got, err := ask(ctx, c, &in.ItemInput, in.Revision)
 			return &manyOutput{got}, err
 		},
 	})
-	return []Route{one, many}
+	return []core.Route{one, many}
 }

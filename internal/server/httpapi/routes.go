@@ -1,35 +1,47 @@
 package httpapi
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
+)
 
 // table is all routes. Each line of it is a noun, or what is left of one; in its file every route has method, path,
 // permission, audit verb and handler beside each other, and api/openapi.json lists all of them.
-func table(cfg Config) []Route {
-	clusters := &Clusters{cfg.Items, cfg.Commands, cfg.Events}
+func table(cfg Config) []core.Route {
+	clusters := &Clusters{Items: cfg.Items, Commands: cfg.Commands, Events: cfg.Events}
 	find := finder{cfg, clusters}.find
-	people := &People{cfg.Users, cfg.Groups, cfg.ServiceAccounts, cfg.Authn, cfg.Providers, cfg.Policies}
-	sessions := &SessionRoutes{cfg.Authn, cfg.Providers}
-	tokens := &TokenRoutes{cfg.Tokens, people}
-	rights := &RightRoutes{cfg.Organizations, cfg.Projects, cfg.Roles, cfg.ResourceGroups, cfg.Bindings, people}
-	objects := &ObjectRoutes{clusters, cfg.AgentList}
-	access := &AccessRoutes{cfg.Policies, find, objects.bounds}
-	commands := &CommandRoutes{clusters, find}
+	people := &People{
+		Users: cfg.Users, Groups: cfg.Groups, ServiceAccounts: cfg.ServiceAccounts, Authn: cfg.Authn, Providers: cfg.Providers, Policies: cfg.Policies,
+	}
+	sessions := &SessionRoutes{Authn: cfg.Authn, Providers: cfg.Providers}
+	tokens := &TokenRoutes{Tokens: cfg.Tokens, People: people}
+	rights := &RightRoutes{
+		Organizations: cfg.Organizations, Projects: cfg.Projects, Roles: cfg.Roles, ResourceGroups: cfg.ResourceGroups, Bindings: cfg.Bindings, People: people,
+	}
+	objects := &ObjectRoutes{Clusters: clusters, AgentList: cfg.AgentList}
+	access := &AccessRoutes{Policies: cfg.Policies, Find: find, Bounds: objects.bounds}
+	commands := &CommandRoutes{Clusters: clusters, Find: find}
 	agents := &AgentRoutes{
 		AgentList: cfg.AgentList, Projects: cfg.Projects, Agents: cfg.Agents, Hosting: cfg.Hosting, Orders: commands,
 		PublicURL: cfg.PublicURL, Image: cfg.Image, Version: cfg.Version, AgentCA: cfg.AgentCA,
 	}
-	settings := &SettingRoutes{clusters, cfg.AgentList}
-	applications := &ApplicationRoutes{clusters, cfg.AgentList, cfg.Ledger}
-	streams := &StreamRoutes{clusters}
-	services := &ServiceRoutes{clusters, cfg.Services, cfg.Environments, cfg.AgentList, cfg.Linking}
-	views := &ViewRoutes{cfg.Views}
-	fleet := &FleetRoutes{cfg.Fleet, views}
-	jobs := &JobRoutes{clusters, cfg.Jobs, cfg.Fleet}
-	notifications := &NotificationRoutes{cfg.NotificationChannels, cfg.NotificationRules, cfg.Notifications}
-	audits := &AuditRoutes{cfg.Audits}
-	ledger := &LedgerRoutes{cfg.Ledger, cfg.Items}
-	events := &EventRoutes{cfg.Events, cfg.Fleet, jobs.ownJob}
-	server := &ServerRoutes{cfg.Keeper, cfg.PublicURL, cfg.Version, cfg.Hosting != nil, cfg.Demo}
+	settings := &SettingRoutes{Clusters: clusters, AgentList: cfg.AgentList}
+	applications := &ApplicationRoutes{Clusters: clusters, AgentList: cfg.AgentList, Deployments: cfg.Ledger}
+	streams := &StreamRoutes{Clusters: clusters}
+	services := &ServiceRoutes{
+		Clusters: clusters, Services: cfg.Services, Environments: cfg.Environments, AgentList: cfg.AgentList, Linking: cfg.Linking,
+	}
+	views := &ViewRoutes{Views: cfg.Views}
+	fleet := &FleetRoutes{Fleet: cfg.Fleet, Saved: views}
+	jobs := &JobRoutes{Clusters: clusters, Jobs: cfg.Jobs, Fleet: cfg.Fleet}
+	notifications := &NotificationRoutes{
+		NotificationChannels: cfg.NotificationChannels, NotificationRules: cfg.NotificationRules, Notifications: cfg.Notifications,
+	}
+	audits := &AuditRoutes{Audits: cfg.Audits}
+	ledger := &LedgerRoutes{Ledger: cfg.Ledger, Items: cfg.Items}
+	events := &EventRoutes{Events: cfg.Events, Fleet: cfg.Fleet, OwnJob: jobs.ownJob}
+	server := &ServerRoutes{Keeper: cfg.Keeper, PublicURL: cfg.PublicURL, Version: cfg.Version, Hosts: cfg.Hosting != nil, Demo: cfg.Demo}
 	return slices.Concat(
 		sessions.Routes(),
 		people.Routes(),

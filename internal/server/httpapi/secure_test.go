@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"testing"
 
-	"github.com/slipway-gitops/slipway/internal/server/httpapi"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 )
 
 func TestAnAddressIsBelievedOnlyFromTrustedProxies(t *testing.T) {
@@ -28,7 +28,7 @@ func TestAnAddressIsBelievedOnlyFromTrustedProxies(t *testing.T) {
 			if c.forwarded != "" {
 				r.Header.Set("X-Forwarded-For", c.forwarded)
 			}
-			if have := httpapi.ClientIP(r, proxies); have != c.want {
+			if have := core.ClientIP(r, proxies); have != c.want {
 				t.Errorf("%s", have)
 			}
 		})

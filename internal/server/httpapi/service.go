@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
 
@@ -28,34 +29,34 @@ type Linking interface {
 // ServiceRoutes say what runs where: services, environments, and which applications are of them.
 type ServiceRoutes struct {
 	*Clusters
-	Services     Entities[api.Service]
-	Environments Entities[api.Environment]
-	AgentList    Entities[api.Agent]
+	Services     core.Entities[api.Service]
+	Environments core.Entities[api.Environment]
+	AgentList    core.Entities[api.Agent]
 	Linking      Linking
 }
 
 // Routes are its rows of the table.
-func (h *ServiceRoutes) Routes() []Route {
-	return slices.Concat(h.services().routes(), h.environments().routes(), h.linkRoutes(), h.matrixRoutes())
+func (h *ServiceRoutes) Routes() []core.Route {
+	return slices.Concat(h.services().Routes(), h.environments().Routes(), h.linkRoutes(), h.matrixRoutes())
 }
 
-func (h *ServiceRoutes) services() *noun[api.Service, *api.Service] {
-	return &noun[api.Service, *api.Service]{
-		store: h.Services, kind: api.TypeService, many: "services", called: "service",
-		example: `{"name":"checkout","scope":"org.acme","labels":{"team":"shop"}}`,
+func (h *ServiceRoutes) services() *core.Noun[api.Service, *api.Service] {
+	return &core.Noun[api.Service, *api.Service]{
+		Store: h.Services, Kind: api.TypeService, Many: "services", Called: "service",
+		Example: `{"name":"checkout","scope":"org.acme","labels":{"team":"shop"}}`,
 	}
 }
 
-func (h *ServiceRoutes) environments() *noun[api.Environment, *api.Environment] {
-	return &noun[api.Environment, *api.Environment]{
-		store: h.Environments, kind: api.TypeEnvironment, many: "environments", called: "environment",
-		example: `{"name":"production","scope":"org.acme","type":"Production","region":"eu-north"}`,
-		check:   h.checkEnvironment,
+func (h *ServiceRoutes) environments() *core.Noun[api.Environment, *api.Environment] {
+	return &core.Noun[api.Environment, *api.Environment]{
+		Store: h.Environments, Kind: api.TypeEnvironment, Many: "environments", Called: "environment",
+		Example: `{"name":"production","scope":"org.acme","type":"Production","region":"eu-north"}`,
+		Check:   h.checkEnvironment,
 	}
 }
 
 // checkEnvironment takes the right to see the clusters that an environment gets: what belongs to them is its from then on.
-func (h *ServiceRoutes) checkEnvironment(ctx context.Context, c *call, before, after *api.Environment) error {
+func (h *ServiceRoutes) checkEnvironment(ctx context.Context, c *core.Call, before, after *api.Environment) error {
 	if after == nil {
 		return nil
 	}
@@ -67,22 +68,22 @@ func (h *ServiceRoutes) checkEnvironment(ctx context.Context, c *call, before, a
 		if slices.Contains(was, cluster) {
 			continue
 		}
-		agent, err := find(ctx, h.AgentList, api.TypeAgent, cluster.Agent)
+		agent, err := core.Find(ctx, h.AgentList, api.TypeAgent, cluster.Agent)
 		if err != nil {
 			return err
 		}
 		item, err := h.Linking.FindCluster(ctx, cluster.Agent, cluster.Cluster)
 		if err != nil {
-			return missing(err, api.TypeCluster, cluster.Agent+"/"+cluster.Cluster)
+			return core.Missing(err, api.TypeCluster, cluster.Agent+"/"+cluster.Cluster)
 		}
-		want := target{object: rbac.Object{Type: api.TypeCluster, Scope: item.Scope, ID: item.ID(), Labels: item.Labels}, value: &item}
+		want := core.Target{Object: rbac.Object{Type: api.TypeCluster, Scope: item.Scope, ID: item.ID(), Labels: item.Labels}, Value: &item}
 		if item.Name == "" { // the agent's own, of which there is no Secret
-			if err := c.may(api.PermAgentView, agent); err != nil {
+			if err := c.May(api.PermAgentView, agent); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := c.may(api.PermClusterView, want); err != nil {
+		if err := c.May(api.PermClusterView, want); err != nil {
 			return err
 		}
 	}
@@ -90,7 +91,7 @@ func (h *ServiceRoutes) checkEnvironment(ctx context.Context, c *call, before, a
 }
 
 type matrixInput struct {
-	ListInput
+	core.ListInput
 	Service     string `query:"service" maxLength:"210" doc:"Only this service" example:"org.acme.checkout"`
 	Environment string `query:"environment" maxLength:"210" doc:"Only this environment" example:"org.acme.production"`
 	Type        string `query:"type" enum:"Production,PreProduction" doc:"Only environments of this type"`
@@ -108,43 +109,43 @@ type instancesInput struct {
 }
 
 // matrixRoutes are what runs where.
-func (h *ServiceRoutes) matrixRoutes() []Route {
-	matrix := Route{
-		Method: http.MethodGet, Path: "/api/v1/fleet/services", Permission: api.PermServiceView, Access: Listed, ID: "fleet-services", Tag: "fleet",
+func (h *ServiceRoutes) matrixRoutes() []core.Route {
+	matrix := core.Route{
+		Method: http.MethodGet, Path: "/api/v1/fleet/services", Permission: api.PermServiceView, Access: core.Listed, ID: "fleet-services", Tag: "fleet",
 		Summary: "What runs where: services with their version in each environment, as far as their applications may be seen",
 	}
-	matrix.mount = mount(handler[matrixInput, pageOutput[api.ServiceRow]]{
-		do: func(ctx context.Context, c *call, in *matrixInput) (*pageOutput[api.ServiceRow], error) {
-			options, err := in.options()
+	matrix.Mount = core.Mount(core.Answer[matrixInput, core.PageOutput[api.ServiceRow]]{
+		Do: func(ctx context.Context, c *core.Call, in *matrixInput) (*core.PageOutput[api.ServiceRow], error) {
+			options, err := in.Options()
 			if err != nil {
 				return nil, err
 			}
-			page, err := h.Linking.ListServiceRows(ctx, c.visible, c.policy.Filter(c.who.Subject, api.PermApplicationView), api.ServiceFilter{
+			page, err := h.Linking.ListServiceRows(ctx, c.Visible, c.Policy.Filter(c.Who.Subject, api.PermApplicationView), api.ServiceFilter{
 				ListOptions: options, Service: in.Service, Environment: in.Environment, Type: in.Type, Region: in.Region, Agent: in.Agent, Drift: in.Drift,
 			})
-			return pageOf(page), err
+			return core.PageOf(page), err
 		},
 	})
-	instances := Route{
-		Method: http.MethodGet, Path: "/api/v1/instances", Permission: api.PermApplicationView, Access: Listed, ID: "list-instances", Tag: "fleet",
+	instances := core.Route{
+		Method: http.MethodGet, Path: "/api/v1/instances", Permission: api.PermApplicationView, Access: core.Listed, ID: "list-instances", Tag: "fleet",
 		Summary: "List the pods of applications, as their agents see them now",
 	}
-	instances.mount = mount(handler[instancesInput, pageOutput[api.Instances]]{
-		do: func(ctx context.Context, c *call, in *instancesInput) (*pageOutput[api.Instances], error) {
+	instances.Mount = core.Mount(core.Answer[instancesInput, core.PageOutput[api.Instances]]{
+		Do: func(ctx context.Context, c *core.Call, in *instancesInput) (*core.PageOutput[api.Instances], error) {
 			items, err := in.filter()
 			if err != nil {
 				return nil, err
 			}
-			page, err := h.Linking.ListInstances(ctx, c.visible, api.InstanceFilter{
+			page, err := h.Linking.ListInstances(ctx, c.Visible, api.InstanceFilter{
 				ItemFilter: items, Service: in.Service, Environment: in.Environment, Application: in.Application, Unready: in.Unready,
 			})
-			return pageOf(page), err
+			return core.PageOf(page), err
 		},
 	})
-	return []Route{matrix, instances}
+	return []core.Route{matrix, instances}
 }
 
-type linkOutput = output[api.ApplicationLinked]
+type linkOutput = core.Output[api.ApplicationLinked]
 
 type linkPut struct {
 	ItemInput
@@ -152,32 +153,34 @@ type linkPut struct {
 }
 
 // linkRoutes say which service and environment an application is of.
-func (h *ServiceRoutes) linkRoutes() []Route {
-	route := func(method, audit, id, summary string, permission api.Permission) Route {
-		return Route{Method: method, Path: applicationPath + "/link", Permission: permission, Audit: audit, ID: id, Summary: summary, Tag: "applications"}
+func (h *ServiceRoutes) linkRoutes() []core.Route {
+	route := func(method, audit, id, summary string, permission api.Permission) core.Route {
+		return core.Route{Method: method, Path: applicationPath + "/link", Permission: permission, Audit: audit, ID: id, Summary: summary, Tag: "applications"}
 	}
 	get := route(http.MethodGet, "", "get-application-link", "Which service and environment an application is of, and who says so", api.PermApplicationView)
-	get.mount = mount(handler[ItemInput, linkOutput]{
-		find: func(ctx context.Context, _ *call, in *ItemInput) (target, error) { return h.findApplication(ctx, *in) },
-		do: func(ctx context.Context, _ *call, in *ItemInput) (*linkOutput, error) {
+	get.Mount = core.Mount(core.Answer[ItemInput, linkOutput]{
+		Find: func(ctx context.Context, _ *core.Call, in *ItemInput) (core.Target, error) {
+			return h.findApplication(ctx, *in)
+		},
+		Do: func(ctx context.Context, _ *core.Call, in *ItemInput) (*linkOutput, error) {
 			return linkAnswer(h.Linking.GetLink(ctx, in.Agent, in.Namespace, in.Name))
 		},
 	})
 	put := route(http.MethodPut, "application.link", "link-application", "Link an application to a service and an environment by hand; its labels count before that", api.PermApplicationEdit)
 	put.Example = `{"service":"account.basket","environment":"account.staging"}`
-	put.mount = mount(handler[linkPut, linkOutput]{
-		find: func(ctx context.Context, _ *call, in *linkPut) (target, error) {
+	put.Mount = core.Mount(core.Answer[linkPut, linkOutput]{
+		Find: func(ctx context.Context, _ *core.Call, in *linkPut) (core.Target, error) {
 			return h.findApplication(ctx, in.ItemInput)
 		},
-		do: h.linkApplication,
+		Do: h.linkApplication,
 	})
 	remove := route(http.MethodDelete, "application.unlink", "unlink-application", "Forget what somebody has linked an application to, also of one that is gone", api.PermApplicationEdit)
-	remove.mount = mount(handler[ItemInput, noOutput]{
-		find: h.findLinked,
-		do: func(ctx context.Context, c *call, in *ItemInput) (*noOutput, error) {
-			c.before = nil
+	remove.Mount = core.Mount(core.Answer[ItemInput, core.NoOutput]{
+		Find: h.findLinked,
+		Do: func(ctx context.Context, c *core.Call, in *ItemInput) (*core.NoOutput, error) {
+			c.Before = nil
 			if was, err := h.Linking.GetLink(ctx, in.Agent, in.Namespace, in.Name); err == nil {
-				c.before = was.Link
+				c.Before = was.Link
 			}
 			err := h.Linking.DeleteLink(ctx, in.Agent, in.Namespace, in.Name)
 			if api.CodeOf(err) == api.CodeNotFound {
@@ -186,11 +189,11 @@ func (h *ServiceRoutes) linkRoutes() []Route {
 			if err != nil {
 				return nil, err
 			}
-			c.changed(ctx, c.object, nil, api.EventChanged, nil)
+			c.Changed(ctx, c.Object, nil, api.EventChanged, nil)
 			return nil, nil //nolint:nilnil // no content
 		},
 	})
-	return []Route{get, put, remove, h.linkAgentRoute()}
+	return []core.Route{get, put, remove, h.linkAgentRoute()}
 }
 
 func linkAnswer(linked api.ApplicationLinked, err error) (*linkOutput, error) {
@@ -199,13 +202,13 @@ func linkAnswer(linked api.ApplicationLinked, err error) (*linkOutput, error) {
 	}
 	out := &linkOutput{Body: linked}
 	if linked.Link != nil {
-		out.ETag = etag(linked.Link.Version)
+		out.ETag = core.ETag(linked.Link.Version)
 	}
 	return out, nil
 }
 
 // findLinked finds an application, or what is said of one that is gone.
-func (h *ServiceRoutes) findLinked(ctx context.Context, _ *call, in *ItemInput) (target, error) {
+func (h *ServiceRoutes) findLinked(ctx context.Context, _ *core.Call, in *ItemInput) (core.Target, error) {
 	t, err := h.findApplication(ctx, *in)
 	if api.CodeOf(err) != api.CodeNotFound {
 		return t, err
@@ -215,58 +218,58 @@ func (h *ServiceRoutes) findLinked(ctx context.Context, _ *call, in *ItemInput) 
 		return t, err
 	}
 	t, err = h.freshItem(ctx, api.KindApplication, in.Agent, in.Namespace, in.Name, "", nil)
-	t.value = linked
+	t.Value = linked
 	return t, err
 }
 
 // linkApplication takes the right to edit the application, and to see what it is linked to.
-func (h *ServiceRoutes) linkApplication(ctx context.Context, c *call, in *linkPut) (*linkOutput, error) {
-	app, _ := c.before.(*api.ApplicationDetail)
-	c.before = nil
+func (h *ServiceRoutes) linkApplication(ctx context.Context, c *core.Call, in *linkPut) (*linkOutput, error) {
+	app, _ := c.Before.(*api.ApplicationDetail)
+	c.Before = nil
 	if in.Body.Service != "" {
-		to, err := h.services().find(ctx, in.Body.Service)
+		to, err := h.services().Find(ctx, in.Body.Service)
 		if err == nil {
-			err = c.may(api.PermServiceView, to)
+			err = c.May(api.PermServiceView, to)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
 	if in.Body.Environment != "" {
-		to, err := h.environments().find(ctx, in.Body.Environment)
+		to, err := h.environments().Find(ctx, in.Body.Environment)
 		if err == nil {
-			err = c.may(api.PermEnvironmentView, to)
+			err = c.May(api.PermEnvironmentView, to)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
 	if was, err := h.Linking.GetLink(ctx, in.Agent, in.Namespace, in.Name); err == nil && was.Link != nil {
-		c.before = was.Link
+		c.Before = was.Link
 	}
 	linked, err := h.Linking.SetLink(ctx, in.Agent, in.Namespace, in.Name, in.Body)
 	if err != nil {
 		return nil, err
 	}
-	c.after = linked.Link
-	c.changed(ctx, c.object, app.Labels, api.EventChanged, nil)
+	c.After = linked.Link
+	c.Changed(ctx, c.Object, app.Labels, api.EventChanged, nil)
 	return linkAnswer(linked, nil)
 }
 
 type linkPlanOutput struct{ Body api.LinkPlan }
 
 // linkAgentRoute finds services and environments for all applications of an agent.
-func (h *ServiceRoutes) linkAgentRoute() Route {
-	r := Route{
+func (h *ServiceRoutes) linkAgentRoute() core.Route {
+	r := core.Route{
 		Method: http.MethodPost, Path: "/api/v1/agents/{id}/links", Permission: api.PermAgentEdit, Audit: "agent.link", ID: "link-agent-applications", Tag: "agents",
 		Summary: "Find services and environments for its applications that lack one, from labels and names; with dryRun it says what it would make",
 	}
-	r.mount = mount(handler[IDTryInput, linkPlanOutput]{
-		find: func(ctx context.Context, _ *call, in *IDTryInput) (target, error) {
-			return find(ctx, h.AgentList, api.TypeAgent, in.ID)
+	r.Mount = core.Mount(core.Answer[core.IDTryInput, linkPlanOutput]{
+		Find: func(ctx context.Context, _ *core.Call, in *core.IDTryInput) (core.Target, error) {
+			return core.Find(ctx, h.AgentList, api.TypeAgent, in.ID)
 		},
-		do: func(ctx context.Context, c *call, in *IDTryInput) (*linkPlanOutput, error) {
-			c.before, c.quiet = nil, in.DryRun
+		Do: func(ctx context.Context, c *core.Call, in *core.IDTryInput) (*linkPlanOutput, error) {
+			c.Before, c.Quiet = nil, in.DryRun
 			plan, err := h.Linking.LinkApplications(ctx, in.ID, true, func(api.LinkPlan) error { return nil })
 			if err == nil {
 				err = h.mayLink(ctx, c, plan)
@@ -283,9 +286,9 @@ func (h *ServiceRoutes) linkAgentRoute() Route {
 			if err != nil {
 				return nil, err
 			}
-			c.after = plan
+			c.After = plan
 			if len(plan.Items) > 0 {
-				c.changed(ctx, c.object, nil, api.EventChanged, nil)
+				c.Changed(ctx, c.Object, nil, api.EventChanged, nil)
 			}
 			return &linkPlanOutput{plan}, nil
 		},
@@ -294,12 +297,12 @@ func (h *ServiceRoutes) linkAgentRoute() Route {
 }
 
 // mayLink takes the rights to make what a plan makes, and to edit what it links.
-func (h *ServiceRoutes) mayLink(ctx context.Context, c *call, plan api.LinkPlan) error {
+func (h *ServiceRoutes) mayLink(ctx context.Context, c *core.Call, plan api.LinkPlan) error {
 	makes := func(kind string, permission api.Permission, ids []string) error {
 		for _, id := range ids {
 			scope, _, err := api.ParseID(id)
 			if err == nil {
-				err = c.may(permission, target{object: rbac.Object{Type: kind, Scope: scope, ID: id, Asserted: true}})
+				err = c.May(permission, core.Target{Object: rbac.Object{Type: kind, Scope: scope, ID: id, Asserted: true}})
 			}
 			if err != nil {
 				return err
@@ -320,7 +323,7 @@ func (h *ServiceRoutes) mayLink(ctx context.Context, c *call, plan api.LinkPlan)
 		}
 		app, err := h.findItem(ctx, api.KindApplication, agent, namespace, name)
 		if err == nil {
-			err = c.may(api.PermApplicationEdit, app)
+			err = c.May(api.PermApplicationEdit, app)
 		}
 		if err != nil {
 			return err

@@ -8,11 +8,12 @@ import (
 	"slices"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 )
 
 // SessionRoutes sign people in and out.
 type SessionRoutes struct {
-	Authn     Authn
+	Authn     core.Authn
 	Providers Providers
 }
 
@@ -56,103 +57,103 @@ type oidcBegin struct {
 }
 
 // Routes are its rows of the table.
-func (h *SessionRoutes) Routes() []Route {
-	route := func(method, path string, access Access, audit, id, summary string) Route {
-		return Route{Method: method, Path: "/api/v1/session" + path, Access: access, Audit: audit, ID: id, Summary: summary, Tag: "session"}
+func (h *SessionRoutes) Routes() []core.Route {
+	route := func(method, path string, access core.Access, audit, id, summary string) core.Route {
+		return core.Route{Method: method, Path: "/api/v1/session" + path, Access: access, Audit: audit, ID: id, Summary: summary, Tag: "session"}
 	}
-	methods := route(http.MethodGet, "/methods", Public, "", "sign-in-methods", "How one can sign in")
+	methods := route(http.MethodGet, "/methods", core.Public, "", "sign-in-methods", "How one can sign in")
 	type methodsOut struct{ Body api.SignInMethods }
-	methods.mount = mount(handler[empty, methodsOut]{do: func(ctx context.Context, _ *call, _ *empty) (*methodsOut, error) {
+	methods.Mount = core.Mount(core.Answer[core.Empty, methodsOut]{Do: func(ctx context.Context, _ *core.Call, _ *core.Empty) (*methodsOut, error) {
 		return &methodsOut{h.Providers.Methods(ctx)}, nil
 	}})
-	in := route(http.MethodPost, "", Public, "session.create", "sign-in", "Sign in with a password, for a browser's session or a token")
+	in := route(http.MethodPost, "", core.Public, "session.create", "sign-in", "Sign in with a password, for a browser's session or a token")
 	in.Secret, in.Example = true, `{"username":"ada","password":"correct horse battery"}`
-	in.mount = mount(handler[signInInput, cookieOutput[api.Session]]{do: h.signIn})
-	out := route(http.MethodDelete, "", SignedIn, "session.delete", "sign-out", "Sign out: end the session, or delete the token of this request")
+	in.Mount = core.Mount(core.Answer[signInInput, cookieOutput[api.Session]]{Do: h.signIn})
+	out := route(http.MethodDelete, "", core.SignedIn, "session.delete", "sign-out", "Sign out: end the session, or delete the token of this request")
 	out.Unsettled, out.Within = true, true // it ends the token
-	out.mount = mount(handler[empty, noBody]{do: func(_ context.Context, c *call, _ *empty) (*noBody, error) {
-		c.object = api.Ref{Type: c.who.Principal.Type, ID: c.who.Principal.ID, Scope: api.ScopeAccount}
-		cookies, err := h.Authn.SignOut(c.request)
+	out.Mount = core.Mount(core.Answer[core.Empty, noBody]{Do: func(_ context.Context, c *core.Call, _ *core.Empty) (*noBody, error) {
+		c.Object = api.Ref{Type: c.Who.Principal.Type, ID: c.Who.Principal.ID, Scope: api.ScopeAccount}
+		cookies, err := h.Authn.SignOut(c.Request)
 		return &noBody{values(cookies)}, err
 	}})
-	who := route(http.MethodGet, "", SignedIn, "", "whoami", "Who you are and what you may do")
+	who := route(http.MethodGet, "", core.SignedIn, "", "whoami", "Who you are and what you may do")
 	who.Unsettled, who.Within = true, true // it says what the token may
 	type whoOut struct{ Body api.Whoami }
-	who.mount = mount(handler[empty, whoOut]{do: func(_ context.Context, c *call, _ *empty) (*whoOut, error) {
+	who.Mount = core.Mount(core.Answer[core.Empty, whoOut]{Do: func(_ context.Context, c *core.Call, _ *core.Empty) (*whoOut, error) {
 		return &whoOut{whoami(c)}, nil
 	}})
-	password := route(http.MethodPost, "/password", SignedIn, "session.password", "change-password", "Change your own password; all other sessions end, and with endTokens all other API tokens")
+	password := route(http.MethodPost, "/password", core.SignedIn, "session.password", "change-password", "Change your own password; all other sessions end, and with endTokens all other API tokens")
 	password.Unsettled = true
 	password.Example = `{"current":"correct horse battery","new":"staple orbit lantern"}`
-	password.mount = mount(handler[passwordInput, noOutput]{do: h.changePassword})
-	begin := route(http.MethodGet, "/oidc", Public, "", "begin-oidc", "Begin to sign in with the identity provider")
+	password.Mount = core.Mount(core.Answer[passwordInput, core.NoOutput]{Do: h.changePassword})
+	begin := route(http.MethodGet, "/oidc", core.Public, "", "begin-oidc", "Begin to sign in with the identity provider")
 	begin.Begins = true
-	begin.mount = mount(handler[oidcBegin, redirect]{do: func(_ context.Context, c *call, in *oidcBegin) (*redirect, error) {
-		to, cookies, err := h.Providers.BeginOIDC(c.request, in.ReturnTo)
+	begin.Mount = core.Mount(core.Answer[oidcBegin, redirect]{Do: func(_ context.Context, c *core.Call, in *oidcBegin) (*redirect, error) {
+		to, cookies, err := h.Providers.BeginOIDC(c.Request, in.ReturnTo)
 		return &redirect{http.StatusSeeOther, to, values(cookies)}, err
 	}})
-	finish := route(http.MethodGet, "/oidc/callback", Public, "session.create", "finish-oidc", "Where the identity provider sends the browser back to")
+	finish := route(http.MethodGet, "/oidc/callback", core.Public, "session.create", "finish-oidc", "Where the identity provider sends the browser back to")
 	finish.Secret, finish.Returns = true, true
-	finish.mount = mount(handler[empty, redirect]{do: func(_ context.Context, c *call, _ *empty) (*redirect, error) {
-		to, who, cookies, err := h.Providers.FinishOIDC(c.request, c.client)
-		c.who.Principal = who
-		c.object = api.Ref{Type: who.Type, ID: who.ID, Scope: api.ScopeAccount}
+	finish.Mount = core.Mount(core.Answer[core.Empty, redirect]{Do: func(_ context.Context, c *core.Call, _ *core.Empty) (*redirect, error) {
+		to, who, cookies, err := h.Providers.FinishOIDC(c.Request, c.Client)
+		c.Who.Principal = who
+		c.Object = api.Ref{Type: who.Type, ID: who.ID, Scope: api.ScopeAccount}
 		if err != nil && to != "" { // a command line waits, and tells it
-			if untold(err) {
-				c.log.Error("sign in", "request_id", c.id, "err", err)
+			if core.Untold(err) {
+				c.Log.Error("sign in", "request_id", c.ID, "err", err)
 			}
-			c.told, err = err, nil
+			c.Told, err = err, nil
 		}
 		return &redirect{http.StatusSeeOther, to, values(cookies)}, err
 	}})
-	exchange := route(http.MethodPost, "/oidc/exchange", Public, "session.create", "exchange-oidc", "Give a command line the token for the code that its browser brought")
+	exchange := route(http.MethodPost, "/oidc/exchange", core.Public, "session.create", "exchange-oidc", "Give a command line the token for the code that its browser brought")
 	exchange.Secret, exchange.Example = true, `{"code":"…","verifier":"…","token":"laptop"}`
-	exchange.mount = mount(handler[exchangeInput, exchangeOutput]{do: func(ctx context.Context, c *call, in *exchangeInput) (*exchangeOutput, error) {
+	exchange.Mount = core.Mount(core.Answer[exchangeInput, exchangeOutput]{Do: func(ctx context.Context, c *core.Call, in *exchangeInput) (*exchangeOutput, error) {
 		session, err := h.Providers.ExchangeCode(ctx, in.Body.Code, in.Body.Verifier, in.Body.Token)
 		if err != nil {
 			return nil, err
 		}
-		c.who.Principal = api.Principal{Type: api.PrincipalUser, ID: session.User.ID}
-		c.object = api.Ref{Type: api.PrincipalUser, ID: session.User.ID, Scope: api.ScopeAccount}
+		c.Who.Principal = api.Principal{Type: api.PrincipalUser, ID: session.User.ID}
+		c.Object = api.Ref{Type: api.PrincipalUser, ID: session.User.ID, Scope: api.ScopeAccount}
 		return &exchangeOutput{session}, nil
 	}})
-	return []Route{methods, in, out, who, password, begin, finish, exchange}
+	return []core.Route{methods, in, out, who, password, begin, finish, exchange}
 }
 
-func (h *SessionRoutes) signIn(ctx context.Context, c *call, in *signInInput) (*cookieOutput[api.Session], error) {
-	c.object = api.Ref{Type: api.PrincipalUser, ID: cut(in.Body.Username, 63), Scope: api.ScopeAccount}
-	session, cookies, err := h.Authn.SignIn(ctx, in.Body, c.client)
+func (h *SessionRoutes) signIn(ctx context.Context, c *core.Call, in *signInInput) (*cookieOutput[api.Session], error) {
+	c.Object = api.Ref{Type: api.PrincipalUser, ID: core.Cut(in.Body.Username, 63), Scope: api.ScopeAccount}
+	session, cookies, err := h.Authn.SignIn(ctx, in.Body, c.Client)
 	if err != nil {
 		return nil, err
 	}
-	c.who.Principal = api.Principal{Type: api.PrincipalUser, ID: session.User.ID}
-	c.object.ID = session.User.ID
+	c.Who.Principal = api.Principal{Type: api.PrincipalUser, ID: session.User.ID}
+	c.Object.ID = session.User.ID
 	return &cookieOutput[api.Session]{values(cookies), session}, nil
 }
 
-func (h *SessionRoutes) changePassword(ctx context.Context, c *call, in *passwordInput) (*noOutput, error) {
-	c.object = api.Ref{Type: c.who.Principal.Type, ID: c.who.Principal.ID, Scope: api.ScopeAccount}
-	if c.who.User == nil || c.who.User.Origin == api.OriginOIDC {
+func (h *SessionRoutes) changePassword(ctx context.Context, c *core.Call, in *passwordInput) (*core.NoOutput, error) {
+	c.Object = api.Ref{Type: c.Who.Principal.Type, ID: c.Who.Principal.ID, Scope: api.ScopeAccount}
+	if c.Who.User == nil || c.Who.User.Origin == api.OriginOIDC {
 		return nil, api.Errorf(api.CodeInvalid, "you have no password here: change it where you sign in")
 	}
-	return nil, h.Authn.ChangePassword(ctx, c.who, in.Body)
+	return nil, h.Authn.ChangePassword(ctx, c.Who, in.Body)
 }
 
 // whoami says who asks. The permissions are those at the scopes that the caller's bindings are at.
-func whoami(c *call) api.Whoami {
+func whoami(c *core.Call) api.Whoami {
 	out := api.Whoami{
-		Principal: c.who.Principal, User: c.who.User, Groups: c.who.Subject.Groups,
-		Token: c.who.Token, ExpiresAt: c.who.ExpiresAt, Grants: []api.Grant{},
+		Principal: c.Who.Principal, User: c.Who.User, Groups: c.Who.Subject.Groups,
+		Token: c.Who.Token, ExpiresAt: c.Who.ExpiresAt, Grants: []api.Grant{},
 	}
 	seen := map[api.Scope]bool{}
 	for _, want := range api.Permissions() {
-		for _, term := range c.policy.Filter(c.who.Subject, want).Terms {
+		for _, term := range c.Policy.Filter(c.Who.Subject, want).Terms {
 			seen[term.Scope] = true
 		}
 	}
 	for _, scope := range sortedKeys(seen) {
 		grant := api.Grant{Scope: api.Scope(scope)}
-		for _, p := range c.policy.Allowed(c.who.Subject, scope) {
+		for _, p := range c.Policy.Allowed(c.Who.Subject, scope) {
 			grant.Permissions = append(grant.Permissions, api.Permission(p))
 		}
 		out.Grants = append(out.Grants, grant)

@@ -9,16 +9,17 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/internal/redact"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 )
 
 // SettingRoutes are what agents know of repositories, clusters, certificates and keys.
 type SettingRoutes struct {
 	*Clusters
-	AgentList Entities[api.Agent]
+	AgentList core.Entities[api.Agent]
 }
 
 // Routes are its rows of the table.
-func (h *SettingRoutes) Routes() []Route {
+func (h *SettingRoutes) Routes() []core.Route {
 	all := h.knownHostRoutes()
 	for _, n := range h.settingNouns() {
 		all = append(all, n.routes()...)
@@ -56,43 +57,45 @@ func (n *settingNoun) permission(verb string) api.Permission {
 type settingCreate struct {
 	AgentInput
 	WaitInput
-	TryInput
+	core.TryInput
 	Body api.SettingWrite
 }
 
 type settingUpdate struct {
 	ItemInput
 	WaitInput
-	TryInput
+	core.TryInput
 	Body api.SettingWrite
 }
 
-func (n *settingNoun) route(method, path, verb, id, summary string) Route {
-	return Route{Method: method, Path: "/api/v1/agents/{agent}/" + n.many + path, Permission: n.permission(verb), ID: id, Summary: summary, Tag: n.many}
+func (n *settingNoun) route(method, path, verb, id, summary string) core.Route {
+	return core.Route{Method: method, Path: "/api/v1/agents/{agent}/" + n.many + path, Permission: n.permission(verb), ID: id, Summary: summary, Tag: n.many}
 }
 
-func (n *settingNoun) routes() []Route {
+func (n *settingNoun) routes() []core.Route {
 	create := n.route(http.MethodPost, "", "edit", "create-"+n.name(), "Create a "+n.called+"; secrets are sealed by the client")
 	create.Audit, create.Example = n.name()+".create", n.example
-	create.mount = mount(handler[settingCreate, commandOutput]{
-		find: func(ctx context.Context, _ *call, in *settingCreate) (target, error) {
+	create.Mount = core.Mount(core.Answer[settingCreate, commandOutput]{
+		Find: func(ctx context.Context, _ *core.Call, in *settingCreate) (core.Target, error) {
 			return n.reach(ctx, in.Agent, &in.Body, in.Body.Upsert)
 		},
-		do: n.create,
+		Do: n.create,
 	})
 	update := n.route(http.MethodPut, "/{namespace}/{name}", "edit", "update-"+n.name(), "Change a "+n.called+"; secrets that are not sent stay as they are")
 	update.Audit, update.Example = n.name()+".update", n.example
-	update.mount = mount(handler[settingUpdate, commandOutput]{
-		find: func(ctx context.Context, _ *call, in *settingUpdate) (target, error) {
+	update.Mount = core.Mount(core.Answer[settingUpdate, commandOutput]{
+		Find: func(ctx context.Context, _ *core.Call, in *settingUpdate) (core.Target, error) {
 			return n.find(ctx, in.ItemInput)
 		},
-		do: n.update,
+		Do: n.update,
 	})
 	remove := n.route(http.MethodDelete, "/{namespace}/{name}", "delete", "delete-"+n.name(), "Delete a "+n.called)
 	remove.Audit = n.name() + ".delete"
-	remove.mount = mount(handler[objectDelete, commandOutput]{
-		find: func(ctx context.Context, _ *call, in *objectDelete) (target, error) { return n.find(ctx, in.ItemInput) },
-		do:   n.remove,
+	remove.Mount = core.Mount(core.Answer[objectDelete, commandOutput]{
+		Find: func(ctx context.Context, _ *core.Call, in *objectDelete) (core.Target, error) {
+			return n.find(ctx, in.ItemInput)
+		},
+		Do: n.remove,
 	})
 	all := append(n.h.itemReads(n.kind, n.many, n.name(), n.called), create, update, remove)
 	if n.tests {
@@ -101,19 +104,19 @@ func (n *settingNoun) routes() []Route {
 	return all
 }
 
-// find finds a setting that is there. What counts for more than its project is the agent's, whatever it says of itself.
-func (n *settingNoun) find(ctx context.Context, in ItemInput) (target, error) {
+// Find finds a setting that is there. What counts for more than its project is the agent's, whatever it says of itself.
+func (n *settingNoun) find(ctx context.Context, in ItemInput) (core.Target, error) {
 	t, err := n.h.findItem(ctx, n.kind, in.Agent, in.Namespace, in.Name)
 	if err != nil || !n.setting.Wide() {
 		return t, err
 	}
 	above, err := n.h.above(ctx, n.kind, in)
-	t.object.Scope, t.object.Asserted = above.object.Scope, true
+	t.Object.Scope, t.Object.Asserted = above.Object.Scope, true
 	return t, err
 }
 
 // place is where a setting of a project, with labels, belongs.
-func (n *settingNoun) place(ctx context.Context, in ItemInput, project string, labels map[string]string) (target, error) {
+func (n *settingNoun) place(ctx context.Context, in ItemInput, project string, labels map[string]string) (core.Target, error) {
 	if n.setting.Wide() {
 		return n.h.above(ctx, n.kind, in)
 	}
@@ -121,31 +124,31 @@ func (n *settingNoun) place(ctx context.Context, in ItemInput, project string, l
 }
 
 // reach checks what is to be written, and finds what rights are asked for: what is there of that name, where it is to be
-// changed or tried then, or else what is to be made.
-func (n *settingNoun) reach(ctx context.Context, agent string, w *api.SettingWrite, change bool) (target, error) {
+// Changed or tried then, or else what is to be made.
+func (n *settingNoun) reach(ctx context.Context, agent string, w *api.SettingWrite, change bool) (core.Target, error) {
 	if err := n.check(w); err != nil {
-		return target{}, err
+		return core.Target{}, err
 	}
-	at, err := find(ctx, n.h.AgentList, api.TypeAgent, agent)
+	at, err := core.Find(ctx, n.h.AgentList, api.TypeAgent, agent)
 	if err != nil {
-		return target{}, err
+		return core.Target{}, err
 	}
-	a, _ := at.value.(*api.Agent)
-	in := ItemInput{AgentInput{agent}, a.Status.Namespace, w.Name}
+	a, _ := at.Value.(*api.Agent)
+	in := At(agent, a.Status.Namespace, w.Name)
 	if n.setting == agentapi.SettingKnownHost {
 		in.Name = "ssh:*" // its lines name hosts, and may name any
 	}
 	if there, err := n.find(ctx, in); err == nil && change {
 		return there, nil
 	} else if err != nil && api.CodeOf(err) != api.CodeNotFound {
-		return target{}, err
+		return core.Target{}, err
 	}
 	return n.place(ctx, in, w.Fields["project"], w.Labels)
 }
 
 // judge asks for the rights to what a setting is to be, and says for which projects rights were asked.
-func (n *settingNoun) judge(ctx context.Context, c *call, in ItemInput, w *api.SettingWrite) (*agentapi.Judged, error) {
-	item, there := c.found.value.(*api.Item)
+func (n *settingNoun) judge(ctx context.Context, c *core.Call, in ItemInput, w *api.SettingWrite) (*agentapi.Judged, error) {
+	item, there := c.Found.Value.(*api.Item)
 	project, given := w.Fields["project"]
 	labels := w.Labels
 	var out agentapi.Judged
@@ -166,10 +169,10 @@ func (n *settingNoun) judge(ctx context.Context, c *call, in ItemInput, w *api.S
 	if err != nil {
 		return nil, err
 	}
-	return &out, c.mayBecome(to)
+	return &out, c.MayBecome(to)
 }
 
-// check refuses secrets that the server could read, and fields that are not known: the agent would refuse them too.
+// Check refuses secrets that the server could read, and fields that are not known: the agent would refuse them too.
 func (n *settingNoun) check(w *api.SettingWrite) error {
 	if _, entry := w.Fields["project"]; entry && !n.setting.Open("project") {
 		return &api.Error{Code: api.CodeInvalid, Field: "body.fields.project", Message: "a " + n.called + " counts for all projects of the agent: leave project out"}
@@ -179,14 +182,14 @@ func (n *settingNoun) check(w *api.SettingWrite) error {
 	}
 	for name, value := range w.Fields {
 		if n.setting.Secret(name) {
-			return &api.Error{Code: api.CodeInvalid, Field: "body.fields." + cut(name, 64), Message: "the field " + cut(name, 64) +
+			return &api.Error{Code: api.CodeInvalid, Field: "body.fields." + core.Cut(name, 64), Message: "the field " + core.Cut(name, 64) +
 				" is a secret, and the server must not see it: send it in sealed, which is a JSON document in NaCl's anonymous box (crypto_box_seal) to the agent's sealKey, in base64, as docs/guide/api.md says; the command line does it by itself"}
 		}
 		if !n.setting.Open(name) {
-			return &api.Error{Code: api.CodeInvalid, Field: "body.fields." + cut(name, 64), Message: "a " + n.called + " has no field " + cut(name, 64) + ": it has " + strings.Join(n.setting.OpenFields(), ", ")}
+			return &api.Error{Code: api.CodeInvalid, Field: "body.fields." + core.Cut(name, 64), Message: "a " + n.called + " has no field " + core.Cut(name, 64) + ": it has " + strings.Join(n.setting.OpenFields(), ", ")}
 		}
 		if redact.HasUser(value) {
-			return &api.Error{Code: api.CodeInvalid, Field: "body.fields." + cut(name, 64), Message: "the address has a user, a password or a token in it: leave that out, and send username and password in sealed"}
+			return &api.Error{Code: api.CodeInvalid, Field: "body.fields." + core.Cut(name, 64), Message: "the address has a user, a password or a token in it: leave that out, and send username and password in sealed"}
 		}
 	}
 	if _, err := base64.StdEncoding.DecodeString(string(w.Sealed)); err != nil {
@@ -200,12 +203,12 @@ func (n *settingNoun) check(w *api.SettingWrite) error {
 		if address == "" {
 			return &api.Error{Code: api.CodeInvalid, Field: "body.name", Message: "a name is missing: give one"}
 		}
-		w.Name = string(n.setting) + "-" + digest(address)[:10]
+		w.Name = string(n.setting) + "-" + core.Digest(address)[:10]
 	}
 	if len(w.Name) > 253 || strings.ContainsAny(w.Name, "/ \t\r\n\x00") {
 		return &api.Error{Code: api.CodeInvalid, Field: "body.name", Message: "the name has a slash or a blank, or is longer than 253 bytes: give another"}
 	}
-	return checkLabels(w.Labels)
+	return core.CheckLabels(w.Labels)
 }
 
 func (n *settingNoun) change(w *api.SettingWrite, dry bool) agentapi.SettingChange {
@@ -215,14 +218,14 @@ func (n *settingNoun) change(w *api.SettingWrite, dry bool) agentapi.SettingChan
 	}
 }
 
-func (n *settingNoun) create(ctx context.Context, c *call, in *settingCreate) (*commandOutput, error) {
+func (n *settingNoun) create(ctx context.Context, c *core.Call, in *settingCreate) (*commandOutput, error) {
 	change := n.change(&in.Body, in.DryRun)
 	change.Create = !in.Body.Upsert
-	agent, namespace, name, err := api.ParseItemID(c.object.ID)
+	agent, namespace, name, err := api.ParseItemID(c.Object.ID)
 	if err != nil {
 		return nil, api.Errorf(api.CodeUnavailable, "agent %s has not told its namespace yet: wait until it is connected", in.Agent)
 	}
-	if c.found.value == nil {
+	if c.Found.Value == nil {
 		_, err := n.h.findItem(ctx, n.kind, agent, namespace, name)
 		if err == nil {
 			return nil, api.Errorf(api.CodeConflict, "%s %s is there already: choose another name, or change it with upsert", n.called, name)
@@ -231,15 +234,15 @@ func (n *settingNoun) create(ctx context.Context, c *call, in *settingCreate) (*
 			return nil, err
 		}
 	}
-	if change.Judged, err = n.judge(ctx, c, ItemInput{in.AgentInput, namespace, name}, &in.Body); err != nil {
+	if change.Judged, err = n.judge(ctx, c, At(in.Agent, namespace, name), &in.Body); err != nil {
 		return nil, err
 	}
-	return n.apply(ctx, c, in.WaitInput, ItemInput{in.AgentInput, namespace, name}, change, in.Body)
+	return n.apply(ctx, c, in.WaitInput, At(in.Agent, namespace, name), change, in.Body)
 }
 
-func (n *settingNoun) update(ctx context.Context, c *call, in *settingUpdate) (*commandOutput, error) {
+func (n *settingNoun) update(ctx context.Context, c *core.Call, in *settingUpdate) (*commandOutput, error) {
 	if in.Body.Name != "" && in.Body.Name != in.Name {
-		return nil, api.Errorf(api.CodeInvalid, "the body is about %q and the path about %q: names never change", cut(in.Body.Name, 100), in.Name)
+		return nil, api.Errorf(api.CodeInvalid, "the body is about %q and the path about %q: names never change", core.Cut(in.Body.Name, 100), in.Name)
 	}
 	in.Body.Name = in.Name
 	if err := n.check(&in.Body); err != nil {
@@ -255,10 +258,10 @@ func (n *settingNoun) update(ctx context.Context, c *call, in *settingUpdate) (*
 	return n.apply(ctx, c, in.WaitInput, in.ItemInput, change, in.Body)
 }
 
-func (n *settingNoun) apply(ctx context.Context, c *call, wait WaitInput, in ItemInput, change agentapi.SettingChange, w api.SettingWrite) (*commandOutput, error) {
+func (n *settingNoun) apply(ctx context.Context, c *core.Call, wait WaitInput, in ItemInput, change agentapi.SettingChange, w api.SettingWrite) (*commandOutput, error) {
 	out, err := n.h.command(ctx, c, wait, n.order(agentapi.KindSettingsApply, in, change, w.Reason))
 	w.Sealed = ""
-	c.after = w
+	c.After = w
 	if err == nil && out.Body.Status == api.CommandDone && !change.DryRun {
 		n.h.copied(ctx, n.kind, in, out.Body.Result)
 	}
@@ -269,13 +272,13 @@ func (n *settingNoun) order(kind agentapi.Kind, in ItemInput, change agentapi.Se
 	return Order{Agent: in.Agent, Kind: string(kind), TargetKind: n.kind, Namespace: in.Namespace, Name: in.Name, Body: change, Reason: reason}
 }
 
-func (n *settingNoun) remove(ctx context.Context, c *call, in *objectDelete) (*commandOutput, error) {
-	item, _ := c.before.(*api.Item)
+func (n *settingNoun) remove(ctx context.Context, c *core.Call, in *objectDelete) (*commandOutput, error) {
+	item, _ := c.Before.(*api.Item)
 	if in.Forget {
 		if err := n.h.Items.DropItem(ctx, n.kind, in.Agent, in.Namespace, in.Name); err != nil {
 			return nil, err
 		}
-		return &commandOutput{http.StatusOK, api.Command{Agent: in.Agent, Kind: "item.forget", Object: c.object, By: c.who.Principal, Status: api.CommandDone, Message: "the server's copy is forgotten", CreatedAt: c.now(), Deadline: c.now()}}, nil
+		return &commandOutput{Status: http.StatusOK, Body: api.Command{Agent: in.Agent, Kind: "item.forget", Object: c.Object, By: c.Who.Principal, Status: api.CommandDone, Message: "the server's copy is forgotten", CreatedAt: c.Now(), Deadline: c.Now()}}, nil
 	}
 	if err := n.h.checkReferences(ctx, item, in.Force); err != nil {
 		return nil, err
@@ -283,7 +286,7 @@ func (n *settingNoun) remove(ctx context.Context, c *call, in *objectDelete) (*c
 	judged := &agentapi.Judged{From: &item.ArgoProject, To: item.ArgoProject}
 	change := agentapi.SettingChange{Type: n.setting, Name: in.Name, Judged: judged, Version: in.Version, DryRun: in.DryRun}
 	out, err := n.h.command(ctx, c, in.WaitInput, n.order(agentapi.KindSettingsDelete, in.ItemInput, change, in.Reason))
-	c.after = nil
+	c.After = nil
 	if err == nil && out.Body.Status == api.CommandDone && !in.DryRun {
 		n.h.dropped(ctx, n.kind, in.ItemInput, item.Resource)
 	}
@@ -293,28 +296,28 @@ func (n *settingNoun) remove(ctx context.Context, c *call, in *objectDelete) (*c
 type testOutput struct{ Body api.SettingTest }
 
 // test tries a connection; nothing is changed.
-func (n *settingNoun) test() Route {
+func (n *settingNoun) test() core.Route {
 	r := n.route(http.MethodPost, "/test", "edit", "test-"+n.name(), "Have the agent try a connection to a "+n.called+"; nothing is changed")
 	r.Reads, r.Example = true, n.example
-	r.mount = mount(handler[settingCreate, testOutput]{
-		find: func(ctx context.Context, c *call, in *settingCreate) (target, error) {
+	r.Mount = core.Mount(core.Answer[settingCreate, testOutput]{
+		Find: func(ctx context.Context, c *core.Call, in *settingCreate) (core.Target, error) {
 			there, err := n.reach(ctx, in.Agent, &in.Body, true)
-			if err != nil || there.value == nil || api.CodeOf(c.may(c.route.Permission, there)) != api.CodeNotFound {
+			if err != nil || there.Value == nil || api.CodeOf(c.May(c.Route.Permission, there)) != api.CodeNotFound {
 				return there, err
 			}
 			// What the caller may not see is not there.
-			_, namespace, name, err := api.ParseItemID(there.object.ID)
+			_, namespace, name, err := api.ParseItemID(there.Object.ID)
 			if err != nil {
-				return target{}, err
+				return core.Target{}, err
 			}
-			return n.place(ctx, ItemInput{in.AgentInput, namespace, name}, in.Body.Fields["project"], in.Body.Labels)
+			return n.place(ctx, At(in.Agent, namespace, name), in.Body.Fields["project"], in.Body.Labels)
 		},
-		do: func(ctx context.Context, c *call, in *settingCreate) (*testOutput, error) {
-			_, namespace, name, _ := api.ParseItemID(c.object.ID) // the agent does not need it
-			at := ItemInput{in.AgentInput, namespace, name}
+		Do: func(ctx context.Context, c *core.Call, in *settingCreate) (*testOutput, error) {
+			_, namespace, name, _ := api.ParseItemID(c.Object.ID) // the agent does not need it
+			at := At(in.Agent, namespace, name)
 			change := n.change(&in.Body, in.DryRun)
 			// The agent uses the secrets of what is there, so the right to that was asked for; without it, it looks at none.
-			change.Update = c.found.value != nil
+			change.Update = c.Found.Value != nil
 			change.Create = !change.Update
 			var err error
 			if change.Judged, err = n.judge(ctx, c, at, &in.Body); err != nil {
@@ -327,16 +330,16 @@ func (n *settingNoun) test() Route {
 			if code := api.CodeOf(err); code == api.CodeInternal || code == api.CodeUnavailable {
 				return nil, err
 			}
-			return &testOutput{api.SettingTest{Message: newProblem(err, c.id).Detail}}, nil
+			return &testOutput{api.SettingTest{Message: core.NewProblem(err, c.ID).Detail}}, nil
 		},
 	})
 	return r
 }
 
 // knownHosts is where known hosts are written; they are listed with the certificates.
-func (h *SettingRoutes) knownHostRoutes() []Route {
+func (h *SettingRoutes) knownHostRoutes() []core.Route {
 	n := &settingNoun{h, agentapi.SettingKnownHost, api.KindCertificate, "known-hosts", "known host", false, `{"name":"git.example.org","fields":{"data":"git.example.org ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIExample"}}`}
-	var out []Route
+	var out []core.Route
 	for _, r := range n.routes() {
 		if r.Method != http.MethodGet {
 			out = append(out, r)

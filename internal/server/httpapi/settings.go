@@ -5,48 +5,49 @@ import (
 	"net/http"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
 
 // ServerRoutes are the settings of the server, and what it says of itself.
 type ServerRoutes struct {
-	Keeper             Keeper
+	Keeper             core.Keeper
 	PublicURL, Version string
 	Hosts, Demo        bool
 }
 
 type settingsInput struct {
-	TryInput
+	core.TryInput
 	IfMatch string `header:"If-Match" maxLength:"64" doc:"ETag that was read: another way to give the version"`
 	Body    api.Settings
 }
 
 // Routes are its rows of the table.
-func (h *ServerRoutes) Routes() []Route {
-	find := func(ctx context.Context) (target, error) {
+func (h *ServerRoutes) Routes() []core.Route {
+	find := func(ctx context.Context) (core.Target, error) {
 		s, err := h.Keeper.Settings(ctx)
-		return target{object: serverSettings(), value: s}, err
+		return core.Target{Object: core.ServerSettings(), Value: s}, err
 	}
-	get := Route{
+	get := core.Route{
 		Method: http.MethodGet, Path: "/api/v1/settings", Permission: api.PermSettingView,
 		ID: "get-settings", Summary: "Get the settings of the server", Tag: "settings",
 	}
-	get.mount = mount(handler[empty, output[api.Settings]]{
-		find: func(ctx context.Context, _ *call, _ *empty) (target, error) { return find(ctx) },
-		do: func(_ context.Context, c *call, _ *empty) (*output[api.Settings], error) {
-			s, _ := c.before.(api.Settings)
-			return &output[api.Settings]{etag(s.Version), s}, nil
+	get.Mount = core.Mount(core.Answer[core.Empty, core.Output[api.Settings]]{
+		Find: func(ctx context.Context, _ *core.Call, _ *core.Empty) (core.Target, error) { return find(ctx) },
+		Do: func(_ context.Context, c *core.Call, _ *core.Empty) (*core.Output[api.Settings], error) {
+			s, _ := c.Before.(api.Settings)
+			return &core.Output[api.Settings]{ETag: core.ETag(s.Version), Body: s}, nil
 		},
 	})
-	put := Route{
+	put := core.Route{
 		Method: http.MethodPut, Path: "/api/v1/settings", Permission: api.PermSettingEdit, Audit: "settings.update",
 		ID: "update-settings", Summary: "Change the settings of the server", Tag: "settings",
 		Example: `{"auditRetentionDays":365,"commandRetentionDays":30,"ledgerRetentionDays":400,"ledgerRetentionGiB":10}`,
 	}
-	put.mount = mount(handler[settingsInput, output[api.Settings]]{
-		find: func(ctx context.Context, _ *call, _ *settingsInput) (target, error) { return find(ctx) },
-		do: func(ctx context.Context, c *call, in *settingsInput) (*output[api.Settings], error) {
-			asked, err := version(in.IfMatch)
+	put.Mount = core.Mount(core.Answer[settingsInput, core.Output[api.Settings]]{
+		Find: func(ctx context.Context, _ *core.Call, _ *settingsInput) (core.Target, error) { return find(ctx) },
+		Do: func(ctx context.Context, c *core.Call, in *settingsInput) (*core.Output[api.Settings], error) {
+			asked, err := core.Version(in.IfMatch)
 			if err != nil {
 				return nil, err
 			}
@@ -54,39 +55,39 @@ func (h *ServerRoutes) Routes() []Route {
 				in.Body.Version = asked
 			}
 			if in.DryRun {
-				c.quiet = true
-				return &output[api.Settings]{etag(in.Body.Version), in.Body}, nil
+				c.Quiet = true
+				return &core.Output[api.Settings]{ETag: core.ETag(in.Body.Version), Body: in.Body}, nil
 			}
 			s, err := h.Keeper.SetSettings(ctx, in.Body)
 			if err != nil {
 				return nil, err
 			}
-			c.after = s
-			return &output[api.Settings]{etag(s.Version), s}, nil
+			c.After = s
+			return &core.Output[api.Settings]{ETag: core.ETag(s.Version), Body: s}, nil
 		},
 	})
-	return []Route{get, put, h.overview(), h.info()}
+	return []core.Route{get, put, h.overview(), h.info()}
 }
 
-func (h *ServerRoutes) overview() Route {
+func (h *ServerRoutes) overview() core.Route {
 	type out struct{ Body api.Overview }
-	return Route{
-		Method: http.MethodGet, Path: "/api/v1/overview", Access: SignedIn, Within: true, ID: "overview", Tag: "overview",
+	return core.Route{
+		Method: http.MethodGet, Path: "/api/v1/overview", Access: core.SignedIn, Within: true, ID: "overview", Tag: "overview",
 		Summary: "Counts of what you may see",
-		mount: mount(handler[empty, out]{do: func(ctx context.Context, c *call, _ *empty) (*out, error) {
-			filter := func(p api.Permission) rbac.Filter { return c.policy.Filter(c.who.Subject, p) }
+		Mount: core.Mount(core.Answer[core.Empty, out]{Do: func(ctx context.Context, c *core.Call, _ *core.Empty) (*out, error) {
+			filter := func(p api.Permission) rbac.Filter { return c.Policy.Filter(c.Who.Subject, p) }
 			o, err := h.Keeper.Overview(ctx, filter(api.PermAgentView), filter(api.PermApplicationView), filter(api.PermClusterView), filter(api.PermRepositoryView))
 			return &out{o}, err
 		}}),
 	}
 }
 
-func (h *ServerRoutes) info() Route {
+func (h *ServerRoutes) info() core.Route {
 	type out struct{ Body api.ServerInfo }
-	return Route{
-		Method: http.MethodGet, Path: "/api/v1/info", Access: SignedIn, Within: true, ID: "server-info", Tag: "overview",
+	return core.Route{
+		Method: http.MethodGet, Path: "/api/v1/info", Access: core.SignedIn, Within: true, ID: "server-info", Tag: "overview",
 		Summary: "Version and address of the server, and what it offers",
-		mount: mount(handler[empty, out]{do: func(context.Context, *call, *empty) (*out, error) {
+		Mount: core.Mount(core.Answer[core.Empty, out]{Do: func(context.Context, *core.Call, *core.Empty) (*out, error) {
 			return &out{api.ServerInfo{Version: h.Version, PublicURL: h.PublicURL, Hosts: h.Hosts, Demo: h.Demo}}, nil
 		}}),
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
 
@@ -38,16 +39,16 @@ type pathsOutput struct{ Body api.RepositoryPaths }
 // sourceRoutes look into repositories for somebody who writes an application. Whoever may write one of a project sees what
 // the project permits it to deploy, by deploying it; to look into the repository they must be allowed to see repositories as
 // well. The agent asks the project before it asks the repository.
-func (h *ObjectRoutes) sourceRoutes() []Route {
-	route := func(path, id, summary string) Route {
-		return Route{Method: http.MethodGet, Path: "/api/v1/agents/{agent}/" + path, Permission: api.PermApplicationEdit, ID: id, Summary: summary, Tag: "repositories"}
+func (h *ObjectRoutes) sourceRoutes() []core.Route {
+	route := func(path, id, summary string) core.Route {
+		return core.Route{Method: http.MethodGet, Path: "/api/v1/agents/{agent}/" + path, Permission: api.PermApplicationEdit, ID: id, Summary: summary, Tag: "repositories"}
 	}
 	refs := route("repository-refs", "repository-refs", "Branches, tags or charts of a repository that an application of an Argo project may deploy; takes repository_view as well")
-	refs.mount = mount(handler[refsInput, refsOutput]{
-		find: func(ctx context.Context, _ *call, in *refsInput) (target, error) {
+	refs.Mount = core.Mount(core.Answer[refsInput, refsOutput]{
+		Find: func(ctx context.Context, _ *core.Call, in *refsInput) (core.Target, error) {
 			return h.findSource(ctx, &in.SourceInput)
 		},
-		do: func(ctx context.Context, c *call, in *refsInput) (*refsOutput, error) {
+		Do: func(ctx context.Context, c *core.Call, in *refsInput) (*refsOutput, error) {
 			var out refsOutput
 			return &out, h.look(ctx, c, &in.SourceInput, agentapi.KindRepositoryRefs, api.RepositoryRefsRequest{
 				RepoURL: in.RepoURL, ArgoProject: in.ArgoProject, Type: in.Type, Search: in.Search,
@@ -55,29 +56,29 @@ func (h *ObjectRoutes) sourceRoutes() []Route {
 		},
 	})
 	paths := route("repository-paths", "repository-paths", "One directory of a repository that an application of an Argo project may deploy, and what renders it; takes repository_view as well")
-	paths.mount = mount(handler[pathsInput, pathsOutput]{
-		find: func(ctx context.Context, _ *call, in *pathsInput) (target, error) {
+	paths.Mount = core.Mount(core.Answer[pathsInput, pathsOutput]{
+		Find: func(ctx context.Context, _ *core.Call, in *pathsInput) (core.Target, error) {
 			return h.findSource(ctx, &in.SourceInput)
 		},
-		do: func(ctx context.Context, c *call, in *pathsInput) (*pathsOutput, error) {
+		Do: func(ctx context.Context, c *core.Call, in *pathsInput) (*pathsOutput, error) {
 			var out pathsOutput
 			return &out, h.look(ctx, c, &in.SourceInput, agentapi.KindRepositoryPaths, api.RepositoryPathsRequest{
 				RepoURL: in.RepoURL, Revision: in.Revision, Path: in.Path, ArgoProject: in.ArgoProject,
 			}, &out.Body)
 		},
 	})
-	return []Route{refs, paths, h.previewRoute()}
+	return []core.Route{refs, paths, h.previewRoute()}
 }
 
 // findSource is the application that a repository is looked at for: one of the project that was named, in the place where
 // it is or would be.
-func (h *ObjectRoutes) findSource(ctx context.Context, in *SourceInput) (target, error) {
+func (h *ObjectRoutes) findSource(ctx context.Context, in *SourceInput) (core.Target, error) {
 	if in.Namespace == "" {
-		at, err := find(ctx, h.AgentList, api.TypeAgent, in.Agent)
+		at, err := core.Find(ctx, h.AgentList, api.TypeAgent, in.Agent)
 		if err != nil {
-			return target{}, err
+			return core.Target{}, err
 		}
-		a, _ := at.value.(*api.Agent)
+		a, _ := at.Value.(*api.Agent)
 		in.Namespace = a.Status.Namespace
 	}
 	return h.freshItem(ctx, api.KindApplication, in.Agent, in.Namespace, in.Application, in.ArgoProject, h.labelsOf(ctx, in))
@@ -97,10 +98,10 @@ func (h *ObjectRoutes) labelsOf(ctx context.Context, in *SourceInput) map[string
 
 // look asks the agent, for whoever may see repositories where the application is. That the application may be edited was
 // asked before.
-func (h *ObjectRoutes) look(ctx context.Context, c *call, in *SourceInput, kind agentapi.Kind, body, into any) error {
-	scope := rbac.Scope(c.object.Scope)
-	repository := target{object: rbac.Object{Type: api.TypeRepository, Scope: scope, ID: api.ItemID(in.Agent, in.Namespace, ""), Asserted: true}}
-	if err := c.may(api.PermRepositoryView, repository); err != nil {
+func (h *ObjectRoutes) look(ctx context.Context, c *core.Call, in *SourceInput, kind agentapi.Kind, body, into any) error {
+	scope := rbac.Scope(c.Object.Scope)
+	repository := core.Target{Object: rbac.Object{Type: api.TypeRepository, Scope: scope, ID: api.ItemID(in.Agent, in.Namespace, ""), Asserted: true}}
+	if err := c.May(api.PermRepositoryView, repository); err != nil {
 		return err
 	}
 	if err := h.mayChange(ctx, c, in.Agent, in.Namespace, in.Application); err != nil {
@@ -112,7 +113,7 @@ func (h *ObjectRoutes) look(ctx context.Context, c *call, in *SourceInput, kind 
 }
 
 // mayChange asks whether the application that is there under a name may be edited; nil where none is.
-func (h *ObjectRoutes) mayChange(ctx context.Context, c *call, agent, namespace, name string) error {
+func (h *ObjectRoutes) mayChange(ctx context.Context, c *core.Call, agent, namespace, name string) error {
 	if name == "" {
 		return nil
 	}
@@ -123,5 +124,5 @@ func (h *ObjectRoutes) mayChange(ctx context.Context, c *call, agent, namespace,
 	case err != nil:
 		return err
 	}
-	return c.may(api.PermApplicationEdit, there)
+	return c.May(api.PermApplicationEdit, there)
 }

@@ -19,16 +19,17 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/authn"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
 
 // door lets in who says a name that is known, and stands for what is not looked at here.
 type door struct {
-	httpapi.Authn
-	httpapi.Policies
+	core.Authn
+	core.Policies
 	httpapi.Items
 	httpapi.Commands
-	httpapi.Audits
+	core.Audits
 
 	policy *rbac.Policy
 	far    *far
@@ -137,7 +138,7 @@ func serve(t *testing.T, end *far) (*door, *httptest.Server) {
 		return api.Binding{Meta: api.Meta{ID: "account." + user, Name: user, Scope: api.ScopeAccount}, Role: role, Principal: api.Principal{Type: api.PrincipalUser, ID: user}}
 	}
 	d := &door{far: end, policy: rbac.NewPolicy(nil, nil, []api.Binding{bind("ada", api.RoleAdmin), bind("bob", api.RoleViewer)})}
-	h, err := httpapi.New(httpapi.Config{Items: d, Commands: d, Base: httpapi.Base{
+	h, err := httpapi.New(httpapi.Config{Items: d, Commands: d, Base: core.Base{
 		Authn: d, Policies: d, Audits: d, PublicURL: "http://slipway.test", AllowedOrigins: []string{"https://tool.example"},
 		FingerprintKey: make([]byte, 32),
 	}})

@@ -13,6 +13,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
@@ -50,37 +51,37 @@ const (
 	maxReason = 2000
 )
 
-func (h *StreamRoutes) terminalRoute() Route {
-	r := Route{
+func (h *StreamRoutes) terminalRoute() core.Route {
+	r := core.Route{
 		Method: http.MethodGet, Path: applicationPath + "/terminal", Permission: api.PermApplicationExec, Audit: "application.terminal", Streams: true,
 		ID: "application-terminal", Tag: "resources",
 		Summary: "A shell in a container, over a WebSocket: binary frames are what is typed and shown, text frames of the client are {\"columns\":80,\"rows\":24} or {\"end\":true} for the end of the input, and the last frame of the server is text: {\"exit\":0} with the exit code, or {\"error\":\"…\",\"requestId\":\"…\"} with why it ended. A request with an Origin is told in the same way why it was refused: a page cannot read another answer",
 	}
-	r.mount = mount(handler[terminalInput, streamOutput]{
-		find: func(ctx context.Context, _ *call, in *terminalInput) (target, error) {
+	r.Mount = core.Mount(core.Answer[terminalInput, core.StreamOutput]{
+		Find: func(ctx context.Context, _ *core.Call, in *terminalInput) (core.Target, error) {
 			return h.findApplication(ctx, in.ItemInput)
 		},
-		do: h.terminal, refuse: h.refuseTerminal,
+		Do: h.terminal, Refuse: h.refuseTerminal,
 	})
 	return r
 }
 
-func (h *StreamRoutes) terminal(ctx context.Context, c *call, in *terminalInput) (*streamOutput, error) {
-	if !websocket.IsWebSocketUpgrade(c.request) {
+func (h *StreamRoutes) terminal(ctx context.Context, c *core.Call, in *terminalInput) (*core.StreamOutput, error) {
+	if !websocket.IsWebSocketUpgrade(c.Request) {
 		return nil, api.Errorf(api.CodeInvalid, "a terminal needs a WebSocket: use `slipway app exec`, or a client that upgrades the connection")
 	}
-	if !c.allowed(c.request) {
+	if !c.Allowed(c.Request) {
 		return nil, api.Errorf(api.CodeForbidden, "a page of another origin may not open a terminal")
 	}
 	body := terminalBody{
 		Resource:  api.ResourceRef{Version: "v1", Kind: "Pod", Namespace: in.PodNamespace, Name: in.Pod},
 		Container: in.Container, Command: in.Command, Size: size{in.Columns, in.Rows}, Pipe: !in.TTY,
 	}
-	c.before, c.after = nil, body
+	c.Before, c.After = nil, body
 	o := in.order("resource.terminal", body)
-	o.Reason = c.reason
+	o.Reason = c.Reason
 	sign(c, &o, askTime)
-	closed, err := c.limits.open(c.who.Principal)
+	closed, err := c.Limits.Open(c.Who.Principal)
 	if err != nil {
 		return nil, err
 	}
@@ -89,48 +90,48 @@ func (h *StreamRoutes) terminal(ctx context.Context, c *call, in *terminalInput)
 		closed()
 		return nil, err
 	}
-	return &streamOutput{func(hc huma.Context) { //nolint:contextcheck // it has the context of the request
+	return &core.StreamOutput{Body: func(hc huma.Context) { //nolint:contextcheck // it has the context of the request
 		defer stream.Close()
 		defer closed()
-		begun := c.now()
+		begun := c.Now()
 		conn, err := h.upgrade(c, hc)
 		if err != nil {
 			return
 		}
 		defer conn.Close() //nolint:errcheck // closed twice is closed
-		ctx, cancel := c.guard(hc.Context(), h.stillMay(hc.Context(), in.ItemInput))
+		ctx, cancel := c.Guard(hc.Context(), h.stillMay(hc.Context(), in.ItemInput))
 		defer cancel()
 		ctx, stop := context.WithTimeout(ctx, terminalTime)
 		defer stop()
-		told := h.connect(ctx, stop, conn, stream, c.id)
-		ended(hc.Context(), c, c.now().Sub(begun), told)
+		told := h.connect(ctx, stop, conn, stream, c.ID)
+		ended(hc.Context(), c, c.Now().Sub(begun), told)
 	}}, nil
 }
 
 // upgrade makes a WebSocket of a request, or answers why there is none.
-func (h *StreamRoutes) upgrade(c *call, hc huma.Context) (*websocket.Conn, error) {
+func (h *StreamRoutes) upgrade(c *core.Call, hc huma.Context) (*websocket.Conn, error) {
 	r, w := humago.Unwrap(hc)
 	upgrader := websocket.Upgrader{
 		HandshakeTimeout: 10 * time.Second, ReadBufferSize: 4096, WriteBufferSize: 4096,
-		CheckOrigin: c.allowed,
+		CheckOrigin: c.Allowed,
 		Error: func(w http.ResponseWriter, _ *http.Request, _ int, reason error) {
-			writeProblem(w, api.Errorf(api.CodeInvalid, "no WebSocket came about: %v", reason), c.id)
+			core.WriteProblem(w, api.Errorf(api.CodeInvalid, "no WebSocket came about: %v", reason), c.ID)
 		},
 	}
 	return upgrader.Upgrade(w, r, nil)
 }
 
 // refuseTerminal tells a page why it gets no terminal: a browser shows it nothing of an answer that is no WebSocket.
-func (h *StreamRoutes) refuseTerminal(c *call, why *problem) *streamOutput {
-	if c.request.Header.Get("Origin") == "" || !c.allowed(c.request) || !websocket.IsWebSocketUpgrade(c.request) {
+func (h *StreamRoutes) refuseTerminal(c *core.Call, why *core.Problem) *core.StreamOutput {
+	if c.Request.Header.Get("Origin") == "" || !c.Allowed(c.Request) || !websocket.IsWebSocketUpgrade(c.Request) {
 		return nil
 	}
-	return &streamOutput{func(hc huma.Context) {
+	return &core.StreamOutput{Body: func(hc huma.Context) {
 		conn, err := h.upgrade(c, hc)
 		if err != nil {
 			return
 		}
-		farewell(conn, why.Detail, c.id)
+		farewell(conn, why.Detail, c.ID)
 		_ = conn.Close() // all is said
 	}}
 }
@@ -138,10 +139,10 @@ func (h *StreamRoutes) refuseTerminal(c *call, why *problem) *streamOutput {
 // farewell is the last that a client hears; reason is empty where it needs none.
 func farewell(conn *websocket.Conn, reason, requestID string) {
 	if reason != "" {
-		_ = conn.SetWriteDeadline(time.Now().Add(writeTime)) // an error shows at the write
-		_ = conn.WriteJSON(map[string]string{"error": cut(reason, maxReason), "requestId": requestID})
+		_ = conn.SetWriteDeadline(time.Now().Add(core.WriteTime)) // an error shows at the write
+		_ = conn.WriteJSON(map[string]string{"error": core.Cut(reason, maxReason), "requestId": requestID})
 	}
-	message := websocket.FormatCloseMessage(websocket.CloseNormalClosure, cut(reason, 100))
+	message := websocket.FormatCloseMessage(websocket.CloseNormalClosure, core.Cut(reason, 100))
 	_ = conn.WriteControl(websocket.CloseMessage, message, time.Now().Add(time.Second)) // the other end may have gone
 }
 
@@ -152,14 +153,14 @@ type session struct {
 }
 
 // ended records the end of a terminal, as another entry of the same action. What was typed is not kept: it may hold secrets.
-func ended(ctx context.Context, c *call, took time.Duration, s session) {
-	entry := c.entry(nil)
+func ended(ctx context.Context, c *core.Call, took time.Duration, s session) {
+	entry := c.Entry(nil)
 	entry.After = nil
 	entry.Message = fmt.Sprintf("ended: open for %s, %d bytes typed, %d bytes shown", took.Round(time.Second), s.typed, s.shown)
 	if s.exit != nil {
 		entry.Message += fmt.Sprintf(", exit code %d", s.exit.Code)
 	}
-	_ = c.tell(ctx, entry) // an error is in the log
+	_ = c.Tell(ctx, entry) // an error is in the log
 }
 
 // connect copies both ways until one end is closed.
@@ -187,15 +188,15 @@ func (h *StreamRoutes) connect(ctx context.Context, stop func(), conn *websocket
 		if err != nil {
 			switch {
 			case errors.As(err, &s.exit):
-				_ = conn.SetWriteDeadline(time.Now().Add(writeTime)) // an error shows at the write
+				_ = conn.SetWriteDeadline(time.Now().Add(core.WriteTime)) // an error shows at the write
 				_ = conn.WriteJSON(map[string]int{"exit": s.exit.Code})
 			case !errors.Is(err, io.EOF) && ctx.Err() == nil:
-				reason = newProblem(err, "").Detail
+				reason = core.NewProblem(err, "").Detail
 			}
 			break
 		}
 		s.shown += int64(len(data))
-		_ = conn.SetWriteDeadline(time.Now().Add(writeTime)) // an error shows at the write
+		_ = conn.SetWriteDeadline(time.Now().Add(core.WriteTime)) // an error shows at the write
 		if conn.WriteMessage(websocket.BinaryMessage, data) != nil {
 			break
 		}

@@ -5,15 +5,18 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/inspect"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 )
 
 // timelineRoute tells of an operation. What comes next only the agent knows; what was done is in the server's copy.
-func (h *ApplicationRoutes) timelineRoute() Route {
+func (h *ApplicationRoutes) timelineRoute() core.Route {
 	r := h.applicationRoute("/operation", "get-operation", "The last or running operation of an application, step by step")
 	type out struct{ Body api.OperationTimeline }
-	r.mount = mount(handler[ItemInput, out]{
-		find: func(ctx context.Context, _ *call, in *ItemInput) (target, error) { return h.findApplication(ctx, *in) },
-		do: func(ctx context.Context, c *call, in *ItemInput) (*out, error) {
+	r.Mount = core.Mount(core.Answer[ItemInput, out]{
+		Find: func(ctx context.Context, _ *core.Call, in *ItemInput) (core.Target, error) {
+			return h.findApplication(ctx, *in)
+		},
+		Do: func(ctx context.Context, c *core.Call, in *ItemInput) (*out, error) {
 			var o out
 			err := h.ask(ctx, c, in.order("application.operation", nil), &o.Body)
 			if err == nil && o.Body.Steps != nil {

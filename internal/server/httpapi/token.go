@@ -8,6 +8,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/authn"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
 
@@ -35,39 +36,39 @@ func tokenObject(t *api.Token) rbac.Object {
 }
 
 // findToken lets owners at their own tokens without a permission, and others with it.
-func (h *TokenRoutes) findToken(ctx context.Context, c *call, id string, want api.Permission) (*api.Token, error) {
+func (h *TokenRoutes) findToken(ctx context.Context, c *core.Call, id string, want api.Permission) (*api.Token, error) {
 	t, err := h.Tokens.GetToken(ctx, id)
 	if api.CodeOf(err) == api.CodeNotFound {
-		return nil, notFound("token", id)
+		return nil, core.NotFound("token", id)
 	}
 	if err != nil {
 		return nil, err
 	}
-	at := target{object: tokenObject(&t), value: &t}
-	c.object, c.before = at.ref(), at.value
+	at := core.Target{Object: tokenObject(&t), Value: &t}
+	c.Object, c.Before = at.Ref(), at.Value
 	// A limited token has to do with what is within its limits only.
-	if t.Owner == c.who.Principal && c.who.Subject.MayLimit(authn.CeilingOf(t)).Allowed {
+	if t.Owner == c.Who.Principal && c.Who.Subject.MayLimit(authn.CeilingOf(t)).Allowed {
 		return &t, nil
 	}
-	return &t, c.may(want, at)
+	return &t, c.May(want, at)
 }
 
 type tokenList struct {
-	ListInput
+	core.ListInput
 	Owner string `query:"owner" maxLength:"210" doc:"Id of the user or service account whose tokens are wanted; your own where it is left out, * for all that you may see" example:"org.acme.ci"`
 	Type  string `query:"ownerType" enum:"user,serviceaccount" default:"user" doc:"What the owner is"`
 }
 
 // Routes are its rows of the table.
-func (h *TokenRoutes) Routes() []Route {
-	route := func(method, path, audit, id, summary string) Route {
-		return Route{Method: method, Path: path, Access: SignedIn, Within: true, Audit: audit, ID: id, Summary: summary, Tag: "tokens"}
+func (h *TokenRoutes) Routes() []core.Route {
+	route := func(method, path, audit, id, summary string) core.Route {
+		return core.Route{Method: method, Path: path, Access: core.SignedIn, Within: true, Audit: audit, ID: id, Summary: summary, Tag: "tokens"}
 	}
 	list := route(http.MethodGet, "/api/v1/tokens", "", "list-tokens", "List your own tokens, or others with token_view")
-	list.mount = mount(handler[tokenList, pageOutput[api.Token]]{do: h.listTokens})
+	list.Mount = core.Mount(core.Answer[tokenList, core.PageOutput[api.Token]]{Do: h.listTokens})
 	get := route(http.MethodGet, "/api/v1/tokens/{id}", "", "get-token", "Get a token, without its secret")
 	type out struct{ Body api.Token }
-	get.mount = mount(handler[IDInput, out]{do: func(ctx context.Context, c *call, in *IDInput) (*out, error) {
+	get.Mount = core.Mount(core.Answer[core.IDInput, out]{Do: func(ctx context.Context, c *core.Call, in *core.IDInput) (*out, error) {
 		t, err := h.findToken(ctx, c, in.ID, api.PermTokenView)
 		if err != nil {
 			return nil, err
@@ -76,57 +77,57 @@ func (h *TokenRoutes) Routes() []Route {
 	}})
 	create := route(http.MethodPost, "/api/v1/tokens", "token.create", "create-token", "Create a token for yourself, or for others with token_edit")
 	create.Secret, create.Example = true, `{"name":"ci","permissions":["application_view","application_sync"],"scope":"org.acme"}`
-	create.mount = mount(handler[tokenInput, tokenOutput]{do: h.createToken})
+	create.Mount = core.Mount(core.Answer[tokenInput, tokenOutput]{Do: h.createToken})
 	remove := route(http.MethodDelete, "/api/v1/tokens/{id}", "token.delete", "delete-token", "Delete a token of your own, or of others with token_delete")
-	remove.mount = mount(handler[IDInput, noOutput]{do: func(ctx context.Context, c *call, in *IDInput) (*noOutput, error) {
+	remove.Mount = core.Mount(core.Answer[core.IDInput, core.NoOutput]{Do: func(ctx context.Context, c *core.Call, in *core.IDInput) (*core.NoOutput, error) {
 		if _, err := h.findToken(ctx, c, in.ID, api.PermTokenDelete); err != nil {
 			return nil, err
 		}
 		return nil, h.Tokens.DeleteToken(ctx, in.ID)
 	}})
-	return []Route{list, get, create, remove}
+	return []core.Route{list, get, create, remove}
 }
 
-func (h *TokenRoutes) listTokens(ctx context.Context, c *call, in *tokenList) (*pageOutput[api.Token], error) {
-	options, err := in.options()
+func (h *TokenRoutes) listTokens(ctx context.Context, c *core.Call, in *tokenList) (*core.PageOutput[api.Token], error) {
+	options, err := in.Options()
 	if err != nil {
 		return nil, err
 	}
-	owner := c.who.Principal
+	owner := c.Who.Principal
 	visible := rbac.Filter{Type: api.TypeToken, Terms: []rbac.Term{{Scope: api.ScopeAccount, All: true}}}
 	if in.Owner != "" && (in.Owner != owner.ID || in.Type != owner.Type) {
 		owner = api.Principal{Type: in.Type, ID: in.Owner}
 		if in.Owner == "*" {
 			owner = api.Principal{}
 		}
-		if visible = c.policy.Filter(c.who.Subject, api.PermTokenView); visible.Nothing() {
+		if visible = c.Policy.Filter(c.Who.Subject, api.PermTokenView); visible.Nothing() {
 			return nil, api.Errorf(api.CodeForbidden, "nothing gives you token_view: leave owner out to see your own tokens")
 		}
 	}
 	page, err := h.Tokens.ListTokens(ctx, visible, owner, options)
-	if owner == c.who.Principal {
+	if owner == c.Who.Principal {
 		// A limited token sees of its owner's those that are within it.
-		page.Items = slices.DeleteFunc(page.Items, func(t api.Token) bool { return !c.who.Subject.MayLimit(authn.CeilingOf(t)).Allowed })
+		page.Items = slices.DeleteFunc(page.Items, func(t api.Token) bool { return !c.Who.Subject.MayLimit(authn.CeilingOf(t)).Allowed })
 	}
-	return pageOf(page), err
+	return core.PageOf(page), err
 }
 
 type tokenInput struct {
-	TryInput
+	core.TryInput
 	Body api.Token
 }
 
 type tokenOutput struct{ Body api.TokenCreated }
 
-func (h *TokenRoutes) createToken(ctx context.Context, c *call, in *tokenInput) (*tokenOutput, error) {
+func (h *TokenRoutes) createToken(ctx context.Context, c *core.Call, in *tokenInput) (*tokenOutput, error) {
 	t := &in.Body
 	if t.Owner == (api.Principal{}) {
-		t.Owner = c.who.Principal
+		t.Owner = c.Who.Principal
 	}
-	at := target{object: tokenObject(t)}
-	c.object = at.ref()
+	at := core.Target{Object: tokenObject(t)}
+	c.Object = at.Ref()
 	until := longest(c)
-	if t.ExpiresAt.IsZero() && until.Before(c.now().Add(tokenTime)) {
+	if t.ExpiresAt.IsZero() && until.Before(c.Now().Add(tokenTime)) {
 		t.ExpiresAt = until
 	}
 	if err := checkToken(c, t); err != nil {
@@ -135,39 +136,39 @@ func (h *TokenRoutes) createToken(ctx context.Context, c *call, in *tokenInput) 
 	if t.ExpiresAt.After(until) {
 		return nil, api.Errorf(api.CodeForbidden, "a limited token makes no token that lasts longer than itself: end it by %s", until.Format(time.RFC3339))
 	}
-	if t.Owner != c.who.Principal {
-		if err := c.may(api.PermTokenEdit, at); err != nil {
+	if t.Owner != c.Who.Principal {
+		if err := c.May(api.PermTokenEdit, at); err != nil {
 			return nil, err
 		}
 		if err := h.People.mayActAs(ctx, c, t.Owner); err != nil {
 			return nil, err
 		}
 	}
-	if err := allow(c.who.Subject.MayLimit(authn.CeilingOf(*t))); err != nil {
+	if err := core.Allow(c.Who.Subject.MayLimit(authn.CeilingOf(*t))); err != nil {
 		return nil, err
 	}
 	if in.DryRun {
-		c.quiet = true
+		c.Quiet = true
 		return &tokenOutput{api.TokenCreated{Token: *t}}, nil
 	}
-	made, err := h.Tokens.MakeToken(ctx, *t, c.who.Grounds())
+	made, err := h.Tokens.MakeToken(ctx, *t, c.Who.Grounds())
 	if err != nil {
 		return nil, err
 	}
-	c.object.ID, c.after = made.ID, &made.Token
+	c.Object.ID, c.After = made.ID, &made.Token
 	return &tokenOutput{made}, nil
 }
 
 // longest is until when a token may last that is made with this request.
-func longest(c *call) time.Time {
-	if c.who.Token != nil && c.who.Subject.Ceiling != nil {
-		return c.who.Token.ExpiresAt
+func longest(c *core.Call) time.Time {
+	if c.Who.Token != nil && c.Who.Subject.Ceiling != nil {
+		return c.Who.Token.ExpiresAt
 	}
-	return c.now().UTC().Add(maxTokenTime)
+	return c.Now().UTC().Add(maxTokenTime)
 }
 
 // checkToken puts a token in shape.
-func checkToken(c *call, t *api.Token) error {
+func checkToken(c *core.Call, t *api.Token) error {
 	if err := api.CheckName(t.Name); err != nil {
 		return &api.Error{Code: api.CodeInvalid, Message: err.Error(), Field: "body.name"}
 	}
@@ -182,7 +183,7 @@ func checkToken(c *call, t *api.Token) error {
 	if _, err := rbac.Expand(t.Permissions); err != nil {
 		return &api.Error{Code: api.CodeInvalid, Message: err.Error(), Field: "body.permissions"}
 	}
-	now := c.now().UTC()
+	now := c.Now().UTC()
 	if t.ExpiresAt.IsZero() {
 		t.ExpiresAt = now.Add(tokenTime)
 	}

@@ -13,40 +13,43 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 )
 
 // StreamRoutes are the answers about an application that last: its tree, its logs and terminals.
 type StreamRoutes struct{ *Clusters }
 
 // Routes are its rows of the table.
-func (h *StreamRoutes) Routes() []Route {
-	return []Route{h.treeEventsRoute(), h.logsRoute(), h.terminalRoute()}
+func (h *StreamRoutes) Routes() []core.Route {
+	return []core.Route{h.treeEventsRoute(), h.logsRoute(), h.terminalRoute()}
 }
 
 // treeEventsRoute shows the tree of an application as it changes.
-func (h *StreamRoutes) treeEventsRoute() Route {
-	r := Route{
+func (h *StreamRoutes) treeEventsRoute() core.Route {
+	r := core.Route{
 		Method: http.MethodGet, Path: applicationPath + "/tree/events", Permission: api.PermApplicationView, Streams: true,
 		ID: "application-tree-events", Summary: "The tree of an application as it changes, as server-sent events: tree, then patch", Tag: "applications",
 	}
-	r.mount = mount(handler[ItemInput, streamOutput]{
-		find: func(ctx context.Context, _ *call, in *ItemInput) (target, error) { return h.findApplication(ctx, *in) },
-		do: func(_ context.Context, c *call, in *ItemInput) (*streamOutput, error) {
+	r.Mount = core.Mount(core.Answer[ItemInput, core.StreamOutput]{
+		Find: func(ctx context.Context, _ *core.Call, in *ItemInput) (core.Target, error) {
+			return h.findApplication(ctx, *in)
+		},
+		Do: func(_ context.Context, c *core.Call, in *ItemInput) (*core.StreamOutput, error) {
 			o := in.order("application.tree.watch", nil)
 			sign(c, &o, askTime)
-			return &streamOutput{func(hc huma.Context) { //nolint:contextcheck // it has the context of the request
+			return &core.StreamOutput{Body: func(hc huma.Context) { //nolint:contextcheck // it has the context of the request
 				_, w := humago.Unwrap(hc)
-				closed, err := c.limits.open(c.who.Principal)
+				closed, err := c.Limits.Open(c.Who.Principal)
 				if err != nil {
-					writeProblem(w, err, c.id)
+					core.WriteProblem(w, err, c.ID)
 					return
 				}
 				defer closed()
-				ctx, cancel := c.guard(hc.Context(), h.stillMay(hc.Context(), *in))
+				ctx, cancel := c.Guard(hc.Context(), h.stillMay(hc.Context(), *in))
 				defer cancel()
 				stream, err := h.Commands.Open(ctx, o)
 				if err != nil {
-					writeProblem(w, err, c.id)
+					core.WriteProblem(w, err, c.ID)
 					return
 				}
 				defer stream.Close()
@@ -72,7 +75,7 @@ func copyTree(ctx context.Context, w http.ResponseWriter, stream Stream) {
 	w.WriteHeader(http.StatusOK)
 	control := http.NewResponseController(w)
 	send := func(text []byte) bool {
-		_ = control.SetWriteDeadline(time.Now().Add(writeTime)) // an error shows at the write
+		_ = control.SetWriteDeadline(time.Now().Add(core.WriteTime)) // an error shows at the write
 		if _, err := w.Write(text); err != nil {
 			return false
 		}
@@ -89,7 +92,7 @@ func copyTree(ctx context.Context, w http.ResponseWriter, stream Stream) {
 		defer close(done)
 		readTree(ctx, stream, events)
 	}()
-	beat := time.NewTicker(beatTime)
+	beat := time.NewTicker(core.BeatTime)
 	defer beat.Stop()
 	for {
 		select {
@@ -101,7 +104,7 @@ func copyTree(ctx context.Context, w http.ResponseWriter, stream Stream) {
 			}
 		case e := <-events:
 			if e.err != nil {
-				send([]byte("event: error\ndata: " + oneLine(newProblem(e.err, "").Detail) + "\n\n"))
+				send([]byte("event: error\ndata: " + core.OneLine(core.NewProblem(e.err, "").Detail) + "\n\n"))
 				return
 			}
 			if !send(fmt.Appendf(nil, "event: %s\ndata: %s\n\n", e.kind, e.data)) {

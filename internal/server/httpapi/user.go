@@ -6,34 +6,35 @@ import (
 	"slices"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
 
 // People are users, groups and service accounts.
 type People struct {
-	Users           Entities[api.User]
-	Groups          Entities[api.Group]
-	ServiceAccounts Entities[api.ServiceAccount]
-	Authn           Authn
+	Users           core.Entities[api.User]
+	Groups          core.Entities[api.Group]
+	ServiceAccounts core.Entities[api.ServiceAccount]
+	Authn           core.Authn
 	Providers       Providers
-	Policies        Policies
+	Policies        core.Policies
 }
 
 // Routes are its rows of the table.
-func (h *People) Routes() []Route {
-	return slices.Concat(h.users().routes("create"), []Route{h.createUser(), h.resetPassword()}, h.groups().routes(), h.serviceAccounts().routes())
+func (h *People) Routes() []core.Route {
+	return slices.Concat(h.users().Routes("create"), []core.Route{h.createUser(), h.resetPassword()}, h.groups().Routes(), h.serviceAccounts().Routes())
 }
 
-func (h *People) users() *noun[api.User, *api.User] {
-	return &noun[api.User, *api.User]{
-		store: h.Users, kind: api.TypeUser, many: "users", called: "user",
-		example:  `{"name":"ada","displayName":"Ada Lovelace","email":"ada@example.org"}`,
-		identify: identifyUser,
-		check: func(ctx context.Context, c *call, before, after *api.User) error {
+func (h *People) users() *core.Noun[api.User, *api.User] {
+	return &core.Noun[api.User, *api.User]{
+		Store: h.Users, Kind: api.TypeUser, Many: "users", Called: "user",
+		Example:  `{"name":"ada","displayName":"Ada Lovelace","email":"ada@example.org"}`,
+		Identify: identifyUser,
+		Check: func(ctx context.Context, c *core.Call, before, after *api.User) error {
 			if before == nil {
-				return allow(c.policy.MayActAs(c.who.Subject, rbac.Subject{UserID: after.ID}))
+				return core.Allow(c.Policy.MayActAs(c.Who.Subject, rbac.Subject{UserID: after.ID}))
 			}
-			if before.ID == c.who.Principal.ID && c.who.User != nil && (after == nil || after.Disabled) {
+			if before.ID == c.Who.Principal.ID && c.Who.User != nil && (after == nil || after.Disabled) {
 				return api.Errorf(api.CodeConflict, "this would shut you out: have somebody else do it")
 			}
 			if after != nil {
@@ -61,12 +62,12 @@ func identifyUser(u *api.User) (api.Scope, error) {
 }
 
 // mayActAs refuses what would let the caller come by rights of another that they do not have.
-func (h *People) mayActAs(ctx context.Context, c *call, other api.Principal) error {
+func (h *People) mayActAs(ctx context.Context, c *core.Call, other api.Principal) error {
 	groups, err := h.Policies.GroupsOf(ctx, other)
 	if err != nil {
 		return err
 	}
-	return allow(c.policy.MayActAs(c.who.Subject, subjectOf(other, groups)))
+	return core.Allow(c.Policy.MayActAs(c.Who.Subject, subjectOf(other, groups)))
 }
 
 func subjectOf(p api.Principal, groups []string) rbac.Subject {
@@ -83,49 +84,51 @@ func subjectOf(p api.Principal, groups []string) rbac.Subject {
 }
 
 // createUser makes a user with a password, where the noun alone would make one without.
-func (h *People) createUser() Route {
+func (h *People) createUser() core.Route {
 	n := h.users()
-	r := n.create()
+	r := n.Create()
 	r.Secret = true
 	r.Example = `{"name":"ada","displayName":"Ada Lovelace","email":"ada@example.org","password":"correct horse battery"}`
-	type in = createInput[api.UserCreate]
-	r.mount = mount(handler[in, output[api.UserCreated]]{
-		find: func(_ context.Context, _ *call, in *in) (target, error) { return n.fresh(&in.Body.User) },
-		do: func(ctx context.Context, c *call, in *in) (*output[api.UserCreated], error) {
+	type in = core.CreateInput[api.UserCreate]
+	r.Mount = core.Mount(core.Answer[in, core.Output[api.UserCreated]]{
+		Find: func(_ context.Context, _ *core.Call, in *in) (core.Target, error) { return n.Fresh(&in.Body.User) },
+		Do: func(ctx context.Context, c *core.Call, in *in) (*core.Output[api.UserCreated], error) {
 			in.Body.Groups, in.Body.MustChangePassword = nil, true
-			made, err := n.make(ctx, c, in.Body.User, in.DryRun)
+			made, err := n.Make(ctx, c, in.Body.User, in.DryRun)
 			if err != nil || in.DryRun {
-				return &output[api.UserCreated]{Body: api.UserCreated{User: in.Body.User}}, err
+				return &core.Output[api.UserCreated]{Body: api.UserCreated{User: in.Body.User}}, err
 			}
 			password, err := h.Authn.ResetPassword(ctx, made.Body.ID, in.Body.Password)
 			if err != nil {
 				// A user without a password cannot sign in; it is as if nothing had been made.
-				if undo := n.store.Delete(ctx, made.Body.ID, api.DeleteOptions{Force: true}); undo != nil {
-					c.log.Error("undo user", "request_id", c.id, "user", made.Body.ID, "err", undo)
+				if undo := n.Store.Delete(ctx, made.Body.ID, api.DeleteOptions{Force: true}); undo != nil {
+					c.Log.Error("undo user", "request_id", c.ID, "user", made.Body.ID, "err", undo)
 				}
 				return nil, err
 			}
 			if in.Body.Password != "" {
 				password = ""
 			}
-			return &output[api.UserCreated]{ETag: made.ETag, Body: api.UserCreated{User: made.Body, Password: password}}, nil
+			return &core.Output[api.UserCreated]{ETag: made.ETag, Body: api.UserCreated{User: made.Body, Password: password}}, nil
 		},
 	})
 	return r
 }
 
 // resetPassword gives somebody a new password.
-func (h *People) resetPassword() Route {
+func (h *People) resetPassword() core.Route {
 	n := h.users()
 	type out struct{ Body api.PasswordReset }
-	return Route{
+	return core.Route{
 		Method: http.MethodPost, Path: "/api/v1/users/{id}/password", Permission: api.PermUserEdit, Audit: "user.password",
-		ID: "reset-password", Summary: "Give a user a new password, which is said once and which they have to change; all their sessions and API tokens end", Tag: n.many, Secret: true,
-		mount: mount(handler[IDInput, out]{
-			find: func(ctx context.Context, _ *call, in *IDInput) (target, error) { return n.find(ctx, in.ID) },
-			do: func(ctx context.Context, c *call, in *IDInput) (*out, error) {
-				u, _ := c.before.(*api.User)
-				c.before = nil
+		ID: "reset-password", Summary: "Give a user a new password, which is said once and which they have to change; all their sessions and API tokens end", Tag: n.Many, Secret: true,
+		Mount: core.Mount(core.Answer[core.IDInput, out]{
+			Find: func(ctx context.Context, _ *core.Call, in *core.IDInput) (core.Target, error) {
+				return n.Find(ctx, in.ID)
+			},
+			Do: func(ctx context.Context, c *core.Call, in *core.IDInput) (*out, error) {
+				u, _ := c.Before.(*api.User)
+				c.Before = nil
 				if u.Origin == api.OriginOIDC {
 					return nil, api.Errorf(api.CodeInvalid, "user %s signs in with the identity provider: change the password there", u.ID)
 				}
@@ -139,11 +142,11 @@ func (h *People) resetPassword() Route {
 	}
 }
 
-func (h *People) groups() *noun[api.Group, *api.Group] {
-	return &noun[api.Group, *api.Group]{
-		store: h.Groups, kind: api.TypeGroup, many: "groups", called: "group",
-		example: `{"name":"developers","scope":"org.acme","members":["ada"],"claim":"acme-developers"}`,
-		check: func(ctx context.Context, c *call, before, after *api.Group) error {
+func (h *People) groups() *core.Noun[api.Group, *api.Group] {
+	return &core.Noun[api.Group, *api.Group]{
+		Store: h.Groups, Kind: api.TypeGroup, Many: "groups", Called: "group",
+		Example: `{"name":"developers","scope":"org.acme","members":["ada"],"claim":"acme-developers"}`,
+		Check: func(ctx context.Context, c *core.Call, before, after *api.Group) error {
 			if before != nil && after != nil && after.Claim == before.Claim && within(after.Members, before.Members) && within(before.Members, after.Members) {
 				return nil
 			}
@@ -152,7 +155,7 @@ func (h *People) groups() *noun[api.Group, *api.Group] {
 				one = before
 			}
 			// Whoever puts somebody into a group gives them what the group has, and nobody takes what they could not give.
-			if err := allow(c.policy.MayActAs(c.who.Subject, rbac.Subject{Groups: []string{one.ID}})); err != nil || before == nil {
+			if err := core.Allow(c.Policy.MayActAs(c.Who.Subject, rbac.Subject{Groups: []string{one.ID}})); err != nil || before == nil {
 				return err
 			}
 			return h.keepAdministrator(ctx, c, loss{group: before.ID, becomes: after})
@@ -164,14 +167,14 @@ func within(some, all []string) bool {
 	return !slices.ContainsFunc(some, func(s string) bool { return !slices.Contains(all, s) })
 }
 
-func (h *People) serviceAccounts() *noun[api.ServiceAccount, *api.ServiceAccount] {
-	return &noun[api.ServiceAccount, *api.ServiceAccount]{
-		store: h.ServiceAccounts, kind: api.TypeServiceAccount, many: "service-accounts", called: "service account",
-		example: `{"name":"ci","scope":"org.acme"}`,
-		check: func(ctx context.Context, c *call, before, after *api.ServiceAccount) error {
+func (h *People) serviceAccounts() *core.Noun[api.ServiceAccount, *api.ServiceAccount] {
+	return &core.Noun[api.ServiceAccount, *api.ServiceAccount]{
+		Store: h.ServiceAccounts, Kind: api.TypeServiceAccount, Many: "service-accounts", Called: "service account",
+		Example: `{"name":"ci","scope":"org.acme"}`,
+		Check: func(ctx context.Context, c *core.Call, before, after *api.ServiceAccount) error {
 			switch {
 			case before == nil:
-				return allow(c.policy.MayActAs(c.who.Subject, rbac.Subject{ServiceAccountID: after.ID}))
+				return core.Allow(c.Policy.MayActAs(c.Who.Subject, rbac.Subject{ServiceAccountID: after.ID}))
 			case after != nil && before.Disabled == after.Disabled:
 				return nil
 			}

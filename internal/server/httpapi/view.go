@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
 
@@ -27,42 +28,42 @@ type NameInput struct {
 
 type viewPut struct {
 	NameInput
-	TryInput
+	core.TryInput
 	Body api.View
 }
 
 type viewDelete struct {
 	NameInput
-	TryInput
+	core.TryInput
 }
 
 type viewOutput struct{ Body api.View }
 
 // viewTarget is a view as rights and the audit name it.
-func viewTarget(c *call, name string, everyone bool) (api.Principal, target) {
-	owner, id := c.who.Principal, c.who.Principal.Type+"/"+c.who.Principal.ID+"/"+name
+func viewTarget(c *core.Call, name string, everyone bool) (api.Principal, core.Target) {
+	owner, id := c.Who.Principal, c.Who.Principal.Type+"/"+c.Who.Principal.ID+"/"+name
 	if everyone {
 		owner, id = api.Principal{}, name
 	}
-	return owner, target{object: rbac.Object{Type: api.TypeSavedView, Scope: rbac.Account, ID: id}}
+	return owner, core.Target{Object: rbac.Object{Type: api.TypeSavedView, Scope: rbac.Account, ID: id}}
 }
 
 // mayShare takes the right to change what everyone sees; one's own views take none.
-func mayShare(c *call, t target, everyone bool) error {
-	c.object = t.ref()
+func mayShare(c *core.Call, t core.Target, everyone bool) error {
+	c.Object = t.Ref()
 	if !everyone {
 		return nil
 	}
-	return c.may(api.PermSavedViewEdit, t)
+	return c.May(api.PermSavedViewEdit, t)
 }
 
 // findView finds a view by name: one's own first, unless everyone's is asked for.
-func (h *ViewRoutes) findView(ctx context.Context, c *call, name string, everyone bool) (api.View, error) {
-	if err := c.holds(api.PermApplicationView); err != nil {
+func (h *ViewRoutes) findView(ctx context.Context, c *core.Call, name string, everyone bool) (api.View, error) {
+	if err := c.Holds(api.PermApplicationView); err != nil {
 		return api.View{}, err
 	}
 	if !everyone {
-		v, err := h.Views.GetView(ctx, c.who.Principal, name)
+		v, err := h.Views.GetView(ctx, c.Who.Principal, name)
 		if api.CodeOf(err) != api.CodeNotFound {
 			return v, err
 		}
@@ -75,27 +76,27 @@ func (h *ViewRoutes) findView(ctx context.Context, c *call, name string, everyon
 }
 
 // Routes are its rows of the table.
-func (h *ViewRoutes) Routes() []Route {
-	route := func(method, path, audit, id, summary string) Route {
-		return Route{Method: method, Path: "/api/v1/fleet/views" + path, Access: SignedIn, Audit: audit, ID: id, Summary: summary, Tag: "fleet"}
+func (h *ViewRoutes) Routes() []core.Route {
+	route := func(method, path, audit, id, summary string) core.Route {
+		return core.Route{Method: method, Path: "/api/v1/fleet/views" + path, Access: core.SignedIn, Audit: audit, ID: id, Summary: summary, Tag: "fleet"}
 	}
-	own := func(r Route, want api.Permission) Route { r.Own = want; return r }
+	own := func(r core.Route, want api.Permission) core.Route { r.Own = want; return r }
 	list := route(http.MethodGet, "", "", "list-views", "List saved filters: your own, and everyone's")
 	type listOutput struct{ Body api.Views }
-	list.mount = mount(handler[struct{}, listOutput]{do: func(ctx context.Context, c *call, _ *struct{}) (*listOutput, error) {
-		views, err := h.Views.ListViews(ctx, c.who.Principal)
+	list.Mount = core.Mount(core.Answer[struct{}, listOutput]{Do: func(ctx context.Context, c *core.Call, _ *struct{}) (*listOutput, error) {
+		views, err := h.Views.ListViews(ctx, c.Who.Principal)
 		return &listOutput{api.Views{Items: views}}, err
 	}})
 	get := route(http.MethodGet, "/{name}", "", "get-view", "Get a saved filter: your own, else everyone's")
-	get.mount = mount(handler[NameInput, viewOutput]{do: func(ctx context.Context, c *call, in *NameInput) (*viewOutput, error) {
+	get.Mount = core.Mount(core.Answer[NameInput, viewOutput]{Do: func(ctx context.Context, c *core.Call, in *NameInput) (*viewOutput, error) {
 		v, err := h.findView(ctx, c, in.Name, in.Everyone)
 		return &viewOutput{v}, err
 	}})
 	put := route(http.MethodPut, "/{name}", "view.save", "save-view", "Save a filter under a name; everyone's takes savedview_edit")
 	put.Example = `{"name":"degraded","filter":{"health":["Degraded"]}}`
-	put.mount = mount(handler[viewPut, viewOutput]{do: h.saveView})
+	put.Mount = core.Mount(core.Answer[viewPut, viewOutput]{Do: h.saveView})
 	remove := route(http.MethodDelete, "/{name}", "view.delete", "delete-view", "Delete a saved filter; everyone's takes savedview_edit")
-	remove.mount = mount(handler[viewDelete, noOutput]{do: func(ctx context.Context, c *call, in *viewDelete) (*noOutput, error) {
+	remove.Mount = core.Mount(core.Answer[viewDelete, core.NoOutput]{Do: func(ctx context.Context, c *core.Call, in *viewDelete) (*core.NoOutput, error) {
 		owner, t := viewTarget(c, in.Name, in.Everyone)
 		if err := mayShare(c, t, in.Everyone); err != nil {
 			return nil, err
@@ -110,15 +111,15 @@ func (h *ViewRoutes) Routes() []Route {
 		if err != nil {
 			return nil, err
 		}
-		c.before, c.quiet = was, in.DryRun
+		c.Before, c.Quiet = was, in.DryRun
 		return nil, nil //nolint:nilnil // no content
 	}})
-	return []Route{
+	return []core.Route{
 		own(list, api.PermApplicationView), own(get, api.PermApplicationView), own(put, api.PermSavedViewEdit), own(remove, api.PermSavedViewEdit),
 	}
 }
 
-func (h *ViewRoutes) saveView(ctx context.Context, c *call, in *viewPut) (*viewOutput, error) {
+func (h *ViewRoutes) saveView(ctx context.Context, c *core.Call, in *viewPut) (*viewOutput, error) {
 	v := in.Body
 	if v.Name == "" {
 		v.Name = in.Name
@@ -129,7 +130,7 @@ func (h *ViewRoutes) saveView(ctx context.Context, c *call, in *viewPut) (*viewO
 	if err := api.CheckName(v.Name); err != nil {
 		return nil, &api.Error{Code: api.CodeInvalid, Message: err.Error(), Field: "path.name"}
 	}
-	if err := checkFleet(&v.Filter, c.now()); err != nil {
+	if err := checkFleet(&v.Filter, c.Now()); err != nil {
 		return nil, err
 	}
 	v.Everyone = v.Everyone || in.Everyone
@@ -138,16 +139,16 @@ func (h *ViewRoutes) saveView(ctx context.Context, c *call, in *viewPut) (*viewO
 		return nil, err
 	}
 	if was, err := h.Views.GetView(ctx, owner, v.Name); err == nil {
-		c.before = was
+		c.Before = was
 	}
 	if in.DryRun {
-		c.quiet = true
+		c.Quiet = true
 		return &viewOutput{v}, nil
 	}
 	saved, err := h.Views.SaveView(ctx, owner, v)
 	if err != nil {
 		return nil, err
 	}
-	c.after = saved
+	c.After = saved
 	return &viewOutput{saved}, nil
 }

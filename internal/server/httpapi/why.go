@@ -8,6 +8,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/cause"
 	"github.com/slipway-gitops/slipway/internal/project"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 	"github.com/slipway-gitops/slipway/internal/why"
 )
 
@@ -18,14 +19,14 @@ type whyInput struct {
 
 // whyRoute answers from the server's copy, so that it says why also while the agent is away. What fails in the cluster only the
 // agent knows: it is asked where an object may have something to say.
-func (h *ApplicationRoutes) whyRoute() Route {
+func (h *ApplicationRoutes) whyRoute() core.Route {
 	r := h.applicationRoute("/why", "why-application", "Why an application is as it is, since when, and what would change that")
 	type out struct{ Body api.Why }
-	r.mount = mount(handler[whyInput, out]{
-		find: func(ctx context.Context, _ *call, in *whyInput) (target, error) {
+	r.Mount = core.Mount(core.Answer[whyInput, out]{
+		Find: func(ctx context.Context, _ *core.Call, in *whyInput) (core.Target, error) {
 			return h.findApplication(ctx, in.ItemInput)
 		},
-		do: func(ctx context.Context, c *call, in *whyInput) (*out, error) {
+		Do: func(ctx context.Context, c *core.Call, in *whyInput) (*out, error) {
 			answer, err := h.why(ctx, c, in)
 			return &out{answer}, err
 		},
@@ -37,17 +38,17 @@ func (h *ApplicationRoutes) whyRoute() Route {
 const lookTime = 6 * time.Second
 
 // findings asks the agent what fails in the cluster. An agent that is away, or older, costs a warning.
-func (h *ApplicationRoutes) findings(ctx context.Context, c *call, in *whyInput, app *v1alpha1.Application) ([]api.Finding, []string) {
+func (h *ApplicationRoutes) findings(ctx context.Context, c *core.Call, in *whyInput, app *v1alpha1.Application) ([]api.Finding, []string) {
 	if len(cause.Candidates(app)) == 0 {
 		return nil, nil
 	}
-	denied := c.policy.Can(c.who.Subject, api.PermApplicationLogs, c.found.object)
+	denied := c.Policy.Can(c.Who.Subject, api.PermApplicationLogs, c.Found.Object)
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	var got api.FindingsAnswer
 	err := h.ask(ctx, c, in.order("application.findings", api.FindingsRequest{Logs: in.Logs && denied.Allowed}), &got)
 	if err != nil {
-		return nil, []string{"the objects in the cluster are not looked at: " + newProblem(err, c.id).Detail}
+		return nil, []string{"the objects in the cluster are not looked at: " + core.NewProblem(err, c.ID).Detail}
 	}
 	for i := range got.Items {
 		if log := got.Items[i].Log; log != nil && !denied.Allowed {
@@ -59,12 +60,14 @@ func (h *ApplicationRoutes) findings(ctx context.Context, c *call, in *whyInput,
 
 // revisionStatusRoute says at which revisions an application is: from the server's copy, and where its branches are from the
 // agent.
-func (h *ApplicationRoutes) revisionStatusRoute() Route {
+func (h *ApplicationRoutes) revisionStatusRoute() core.Route {
 	r := h.applicationRoute("/revision-status", "revision-status", "Where the branches of an application are, and what was compared, deployed and pinned")
 	type out struct{ Body api.RevisionStatus }
-	r.mount = mount(handler[ItemInput, out]{
-		find: func(ctx context.Context, _ *call, in *ItemInput) (target, error) { return h.findApplication(ctx, *in) },
-		do: func(ctx context.Context, c *call, in *ItemInput) (*out, error) {
+	r.Mount = core.Mount(core.Answer[ItemInput, out]{
+		Find: func(ctx context.Context, _ *core.Call, in *ItemInput) (core.Target, error) {
+			return h.findApplication(ctx, *in)
+		},
+		Do: func(ctx context.Context, c *core.Call, in *ItemInput) (*out, error) {
 			_, _, facts, err := h.factsOf(ctx, c, in.Agent)
 			if err != nil {
 				return nil, err
@@ -74,7 +77,7 @@ func (h *ApplicationRoutes) revisionStatusRoute() Route {
 			defer cancel()
 			var tips api.TipsAnswer
 			if err := h.ask(ctx, c, in.order("application.tips", nil), &tips); err != nil {
-				status.Warnings = append(status.Warnings, "where the branches are is not known: "+newProblem(err, c.id).Detail)
+				status.Warnings = append(status.Warnings, "where the branches are is not known: "+core.NewProblem(err, c.ID).Detail)
 			}
 			return &out{why.WithTips(status, tips)}, nil
 		},
@@ -85,7 +88,7 @@ func (h *ApplicationRoutes) revisionStatusRoute() Route {
 // tipTime is how long an answer waits for where branches are.
 const tipTime = 10 * time.Second
 
-func (h *ApplicationRoutes) why(ctx context.Context, c *call, in *whyInput) (api.Why, error) {
+func (h *ApplicationRoutes) why(ctx context.Context, c *core.Call, in *whyInput) (api.Why, error) {
 	detail, agent, facts, err := h.factsOf(ctx, c, in.Agent)
 	if err != nil {
 		return api.Why{}, err
@@ -96,7 +99,7 @@ func (h *ApplicationRoutes) why(ctx context.Context, c *call, in *whyInput) (api
 	}
 	var warnings []string
 	if facts.Project, facts.ProjectError, err = h.projectOf(ctx, c, agent, app); err != nil {
-		warnings = append(warnings, "sync windows are not looked at: "+newProblem(err, c.id).Detail)
+		warnings = append(warnings, "sync windows are not looked at: "+core.NewProblem(err, c.ID).Detail)
 	}
 	if !detail.AgentAway { // else the absence is told
 		found, unseen := h.findings(ctx, c, in, app)
@@ -111,19 +114,19 @@ func (h *ApplicationRoutes) why(ctx context.Context, c *call, in *whyInput) (api
 }
 
 // factsOf is the application of a call as the server's copy has it, with what its agent does not carry out.
-func (h *ApplicationRoutes) factsOf(ctx context.Context, c *call, id string) (*api.ApplicationDetail, api.Agent, why.Facts, error) {
+func (h *ApplicationRoutes) factsOf(ctx context.Context, c *core.Call, id string) (*api.ApplicationDetail, api.Agent, why.Facts, error) {
 	detail, app, err := known(c)
 	if err != nil {
 		return nil, api.Agent{}, why.Facts{}, err
 	}
 	agent, err := h.AgentList.Get(ctx, id)
-	facts := why.Facts{Name: app.Name, Namespace: app.Namespace, App: app, Now: c.now(), Lacks: agent.Status.Unsupported}
+	facts := why.Facts{Name: app.Name, Namespace: app.Namespace, App: app, Now: c.Now(), Lacks: agent.Status.Unsupported}
 	return detail, agent, facts, err
 }
 
 // known is the application of a call as the server's copy has it.
-func known(c *call) (*api.ApplicationDetail, *v1alpha1.Application, error) {
-	detail, _ := c.before.(*api.ApplicationDetail)
+func known(c *core.Call) (*api.ApplicationDetail, *v1alpha1.Application, error) {
+	detail, _ := c.Before.(*api.ApplicationDetail)
 	app, _, err := v1alpha1.Decode(detail.Resource)
 	if err != nil {
 		return nil, nil, api.Errorf(api.CodeInvalid, "the Application cannot be read: %v: correct its fields in the cluster", err)
@@ -146,7 +149,7 @@ func absence(detail *api.ApplicationDetail) []string {
 
 // projectOf reads the rules of an application's project, for who may see the project. What it inherits from others is not
 // known here; the agent says in a condition what that holds.
-func (h *ApplicationRoutes) projectOf(ctx context.Context, c *call, agent api.Agent, app *v1alpha1.Application) (rules *project.Rules, wrong, err error) {
+func (h *ApplicationRoutes) projectOf(ctx context.Context, c *core.Call, agent api.Agent, app *v1alpha1.Application) (rules *project.Rules, wrong, err error) {
 	name, namespace := app.Spec.ProjectName(), agent.Status.Namespace
 	if namespace == "" {
 		namespace = app.Namespace
@@ -158,10 +161,10 @@ func (h *ApplicationRoutes) projectOf(ctx context.Context, c *call, agent api.Ag
 	case err != nil:
 		return nil, nil, err
 	}
-	if err := c.may(api.PermArgoProjectView, t); err != nil {
+	if err := c.May(api.PermArgoProjectView, t); err != nil {
 		return nil, nil, err
 	}
-	item, _ := t.value.(*api.Item)
+	item, _ := t.Value.(*api.Item)
 	p, _, err := v1alpha1.DecodeProject(item.Resource)
 	if err != nil {
 		return nil, nil, api.Errorf(api.CodeInvalid, "the AppProject %s cannot be read: %v: correct its fields", name, err)

@@ -12,16 +12,17 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
 
 // looker is a door with an agent that has found a container which crashes.
 type looker struct {
 	*door
-	httpapi.Entities[api.Agent] // one is read, and nothing else
-	asked                       []string
-	age                         api.Age // of the copy
-	fail                        error
+	core.Entities[api.Agent] // one is read, and nothing else
+	asked                    []string
+	age                      api.Age // of the copy
+	fail                     error
 }
 
 func (l *looker) GetApplication(_ context.Context, agent, namespace, name string) (api.ApplicationDetail, error) {
@@ -74,7 +75,7 @@ func looking(t *testing.T) (*looker, *httptest.Server) {
 		{Meta: api.Meta{ID: "account.bob", Name: "bob", Scope: api.ScopeAccount}, Role: api.RoleViewer, Principal: api.Principal{Type: api.PrincipalUser, ID: "bob"}},
 	})
 	l := &looker{door: d}
-	h, err := httpapi.New(httpapi.Config{Items: l, Commands: l, AgentList: l, Base: httpapi.Base{
+	h, err := httpapi.New(httpapi.Config{Items: l, Commands: l, AgentList: l, Base: core.Base{
 		Authn: d, Policies: d, Audits: d, PublicURL: "http://slipway.test", FingerprintKey: make([]byte, 32),
 	}})
 	if err != nil {

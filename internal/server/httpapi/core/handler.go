@@ -1,4 +1,4 @@
-package httpapi
+package core
 
 import (
 	"bytes"
@@ -63,9 +63,9 @@ type Base struct {
 // Core answers HTTP: it takes requests as far as the routes of nouns.
 type Core struct {
 	cfg    Base
-	log    *slog.Logger
-	now    func() time.Time
-	limits *limiter
+	Log    *slog.Logger
+	Now    func() time.Time
+	Limits *limiter
 	routes []Route
 	mux    *http.ServeMux
 	doc    *huma.OpenAPI
@@ -76,20 +76,20 @@ type Core struct {
 
 // Serve answers routes.
 func Serve(cfg Base, routes []Route) (*Core, error) {
-	h := &Core{cfg: cfg, log: cfg.Log, now: cfg.Now, mux: http.NewServeMux(), sameOrigin: http.NewCrossOriginProtection()}
+	h := &Core{cfg: cfg, Log: cfg.Log, Now: cfg.Now, mux: http.NewServeMux(), sameOrigin: http.NewCrossOriginProtection()}
 	if len(cfg.FingerprintKey) < sha256.Size {
 		return nil, fmt.Errorf("the key for fingerprints of requests has %d bytes: it needs %d", len(cfg.FingerprintKey), sha256.Size)
 	}
-	if h.log == nil {
-		h.log = slog.New(slog.DiscardHandler)
+	if h.Log == nil {
+		h.Log = slog.New(slog.DiscardHandler)
 	}
-	if h.now == nil {
-		h.now = time.Now
+	if h.Now == nil {
+		h.Now = time.Now
 	}
 	h.sameOrigin.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		writeProblem(w, api.Errorf(api.CodeForbidden, "a page of another origin asked for this: use the API with a token, or have the origin allowed with --allowed-origins"), requestID(r.Context()))
+		WriteProblem(w, api.Errorf(api.CodeForbidden, "a page of another origin asked for this: use the API with a token, or have the origin allowed with --allowed-origins"), requestID(r.Context()))
 	}))
-	h.limits = newLimiter(cfg.Limits, h.now)
+	h.Limits = newLimiter(cfg.Limits, h.Now)
 	if cfg.PublicURL != "" {
 		origin, err := originOf(cfg.PublicURL)
 		if err != nil {
@@ -128,11 +128,11 @@ func (h *Core) describe() {
 		if m, ok := v.(*huma.ErrorModel); ok {
 			id := ""
 			if c := callOf(ctx.Context()); c != nil {
-				id = c.id
+				id = c.ID
 			}
 			v = fromHuma(m, id)
 		}
-		if p, ok := v.(*problem); ok && p.TraceID == "" {
+		if p, ok := v.(*Problem); ok && p.TraceID == "" {
 			traced := *p
 			traced.TraceID = trace.ID(trace.Parent(ctx.Context()))
 			return &traced, nil
@@ -148,7 +148,7 @@ func (h *Core) describe() {
 			r, w := humago.Unwrap(ctx)
 			h.serve(route, w, r, func(w http.ResponseWriter, r *http.Request) { next(humago.NewContext(ctx.Operation(), r, w)) })
 		}}
-		route.mount(to, op)
+		route.Mount(to, op)
 		described := h.described(route)
 		route.parameters, route.lists = queryNames(described)
 		route.addExample(described)
@@ -167,7 +167,7 @@ func requestID(ctx context.Context) string {
 func (h *Core) protect(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := rand.Text()
-		start := h.now()
+		start := h.Now()
 		out := &recorder{ResponseWriter: w}
 		r = r.WithContext(context.WithValue(r.Context(), requestKey{}, id))
 		out.Header().Set("X-Request-Id", id)
@@ -179,14 +179,14 @@ func (h *Core) protect(next http.Handler) http.Handler {
 				panic(cause) //nolint:forbidigo // a half answer must not look like a whole one
 			}
 			if cause != nil {
-				h.log.Error("panic", "request_id", id, "method", r.Method, "path", r.URL.Path, "cause", fmt.Sprint(cause), "stack", string(debug.Stack()))
+				h.Log.Error("panic", "request_id", id, "method", r.Method, "path", r.URL.Path, "cause", fmt.Sprint(cause), "stack", string(debug.Stack()))
 				if !out.written {
-					writeProblem(out, errors.New("panic"), id)
+					WriteProblem(out, errors.New("panic"), id)
 				}
 			}
 			span.end(r.Pattern, out.status)
-			took := h.now().Sub(start)
-			h.log.Debug("request", "request_id", id, "method", r.Method, "path", r.URL.Path, "status", out.status, "took", took)
+			took := h.Now().Sub(start)
+			h.Log.Debug("request", "request_id", id, "method", r.Method, "path", r.URL.Path, "status", out.status, "took", took)
 			if h.cfg.Observe != nil {
 				h.cfg.Observe(r.Pattern, out.status, took)
 			}
@@ -198,7 +198,7 @@ func (h *Core) protect(next http.Handler) http.Handler {
 	})
 }
 
-// route finds who answers, and answers itself where nobody does.
+// Route finds who answers, and answers itself where nobody does.
 func (h *Core) route(w http.ResponseWriter, r *http.Request) {
 	_, pattern := h.mux.Handler(r)
 	if pattern == "" {
@@ -209,12 +209,12 @@ func (h *Core) route(w http.ResponseWriter, r *http.Request) {
 		h.mux.ServeHTTP(probe, r)
 		if allow := probe.header.Get("Allow"); allow != "" {
 			w.Header().Set("Allow", allow)
-			p := newProblem(api.Errorf(api.CodeNotFound, "%s is not possible here: use one of %s", r.Method, allow), requestID(r.Context()))
+			p := NewProblem(api.Errorf(api.CodeNotFound, "%s is not possible here: use one of %s", r.Method, allow), requestID(r.Context()))
 			p.Status, p.Title = http.StatusMethodNotAllowed, http.StatusText(http.StatusMethodNotAllowed)
 			writeStatus(w, p)
 			return
 		}
-		writeProblem(w, api.Errorf(api.CodeNotFound, "there is nothing at this path: GET /api/v1/openapi.json describes what there is"), requestID(r.Context()))
+		WriteProblem(w, api.Errorf(api.CodeNotFound, "there is nothing at this path: GET /api/v1/openapi.json describes what there is"), requestID(r.Context()))
 		return
 	}
 	h.mux.ServeHTTP(w, r)
@@ -229,9 +229,9 @@ func (v *verdict) WriteHeader(int)             {}
 
 // serve is the wrapper of a route: who asks, how often, with what, and once.
 func (h *Core) serve(route *Route, w http.ResponseWriter, r *http.Request, next http.HandlerFunc) {
-	c := &call{Core: h, route: route, id: requestID(r.Context()), client: h.client(r)}
+	c := &Call{Core: h, Route: route, ID: requestID(r.Context()), Client: h.client(r)}
 	refuse := func(err error) { c.refuse(w, err) }
-	if err := h.limits.address(c.client.IP, route); err != nil {
+	if err := h.Limits.address(c.Client.IP, route); err != nil {
 		refuse(err)
 		return
 	}
@@ -257,10 +257,10 @@ func (h *Core) serve(route *Route, w http.ResponseWriter, r *http.Request, next 
 		refuse(err)
 		return
 	}
-	c.reason = cut(r.Header.Get("X-Slipway-Reason"), 1000)
+	c.Reason = Cut(r.Header.Get("X-Slipway-Reason"), 1000)
 	r = r.WithContext(context.WithValue(r.Context(), callKey{}, c))
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	c.request = r
+	c.Request = r
 	key := r.Header.Get("Idempotency-Key")
 	if key == "" || route.Method != http.MethodPost || route.Access == Public || route.Audit == "" {
 		next(w, r)
@@ -271,34 +271,34 @@ func (h *Core) serve(route *Route, w http.ResponseWriter, r *http.Request, next 
 	}
 }
 
-// refuse answers a request that does not reach its route.
-func (c *call) refuse(w http.ResponseWriter, err error) {
-	if untold(err) {
-		c.log.Error("request", "request_id", c.id, "method", c.route.Method, "path", c.route.Path, "err", err)
+// Refuse answers a request that does not reach its route.
+func (c *Call) refuse(w http.ResponseWriter, err error) {
+	if Untold(err) {
+		c.Log.Error("request", "request_id", c.ID, "method", c.Route.Method, "path", c.Route.Path, "err", err)
 	}
 	if api.CodeOf(err) == api.CodeUnauthenticated {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="slipway"`)
 	}
-	writeProblem(w, err, c.id)
+	WriteProblem(w, err, c.ID)
 }
 
-// identify finds out who asks and what the rules are.
-func (h *Core) identify(c *call, r *http.Request) error {
+// Identify finds out who asks and what the rules are.
+func (h *Core) identify(c *Call, r *http.Request) error {
 	// An allowed origin is one of the pages of others all the same: what the browser keeps for ours is not theirs.
 	if r.Header.Get("Authorization") == "" && h.foreign(r) {
 		return api.Errorf(api.CodeUnauthenticated, "a page of another origin needs a token: send it as Authorization: Bearer slp_…")
 	}
 	var err error
-	if c.who, err = h.cfg.Authn.Identify(r); err != nil {
+	if c.Who, err = h.cfg.Authn.Identify(r); err != nil {
 		return err
 	}
-	if err := h.limits.principal(c.who.Principal); err != nil {
+	if err := h.Limits.principal(c.Who.Principal); err != nil {
 		return err
 	}
-	if c.who.MustChangePassword && !c.route.Unsettled {
+	if c.Who.MustChangePassword && !c.Route.Unsettled {
 		return api.Errorf(api.CodeForbidden, "your password was chosen by somebody else: choose your own first, with POST /api/v1/session/password or `slipway password`")
 	}
-	if c.policy, err = h.cfg.Policies.Policy(r.Context()); err != nil {
+	if c.Policy, err = h.cfg.Policies.Policy(r.Context()); err != nil {
 		return fmt.Errorf("read policy: %w", err)
 	}
 	return nil

@@ -1,4 +1,4 @@
-package httpapi
+package core
 
 import (
 	"bytes"
@@ -22,14 +22,14 @@ const (
 )
 
 // once answers a request with an idempotency key: the first time by doing it, later with what was answered then.
-func (h *Core) once(w http.ResponseWriter, r *http.Request, c *call, key string, body []byte, next http.HandlerFunc) error {
+func (h *Core) once(w http.ResponseWriter, r *http.Request, c *Call, key string, body []byte, next http.HandlerFunc) error {
 	if len(key) > maxKey {
 		return api.Errorf(api.CodeInvalid, "the Idempotency-Key is longer than %d bytes: send a shorter one, such as a UUID", maxKey)
 	}
 	// What one token may do another one of the same principal may not: each has answers of its own.
-	on := c.who.Grounds()
-	place := digest(c.who.Principal.Type, c.who.Principal.ID, on.Session, on.Token, key)
-	kept, err := h.cfg.Keeper.Claim(r.Context(), place, h.fingerprint(r.Method, r.URL.RequestURI(), string(body)), h.now().Add(keyTime))
+	on := c.Who.Grounds()
+	place := Digest(c.Who.Principal.Type, c.Who.Principal.ID, on.Session, on.Token, key)
+	kept, err := h.cfg.Keeper.Claim(r.Context(), place, h.fingerprint(r.Method, r.URL.RequestURI(), string(body)), h.Now().Add(keyTime))
 	if err != nil {
 		return err
 	}
@@ -51,10 +51,10 @@ func (h *Core) once(w http.ResponseWriter, r *http.Request, c *call, key string,
 		if !done || !lasting(out.status) {
 			err = h.cfg.Keeper.Release(ctx, place)
 		} else {
-			err = h.cfg.Keeper.Keep(ctx, place, h.keep(c.route, out))
+			err = h.cfg.Keeper.Keep(ctx, place, h.keep(c.Route, out))
 		}
 		if err != nil {
-			h.log.Error("keep answer", "request_id", c.id, "err", err)
+			h.Log.Error("keep answer", "request_id", c.ID, "err", err)
 		}
 	}()
 	next(out, r)
@@ -119,13 +119,13 @@ func replay(w http.ResponseWriter, kept *Kept) error {
 }
 
 // fingerprint tells requests apart. A body may hold a password: without the key, which is not in the database, nobody
-// who reads that can try passwords against it.
+// Who reads that can try passwords against it.
 func (h *Core) fingerprint(parts ...string) string {
 	return combined(hmac.New(sha256.New, h.cfg.FingerprintKey), parts)
 }
 
-// digest is one text for several, however long. None of them may be a secret.
-func digest(parts ...string) string { return combined(sha256.New(), parts) }
+// Digest is one text for several, however long. None of them may be a secret.
+func Digest(parts ...string) string { return combined(sha256.New(), parts) }
 
 func combined(sum hash.Hash, parts []string) string {
 	for _, part := range parts {

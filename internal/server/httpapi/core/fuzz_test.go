@@ -1,4 +1,4 @@
-package httpapi
+package core
 
 import (
 	"crypto/tls"
@@ -10,40 +10,21 @@ import (
 	"testing"
 
 	"github.com/slipway-gitops/slipway/api"
-	"github.com/slipway-gitops/slipway/api/agentapi"
 )
-
-func FuzzHistoryCursor(f *testing.F) {
-	for _, text := range []string{"", "e30", "eyJ0IjotMSwiaSI6bnVsbH0", "eyJsIjoiYSIsImQiOnRydWV9", "=", "eyJ0IjoxZTk5OX0"} {
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		m, err := readHistoryMark(text)
-		if err != nil {
-			if api.CodeOf(err) != api.CodeInvalid {
-				t.Error(err)
-			}
-			return
-		}
-		if again, err := readHistoryMark(m.String()); err != nil || again.String() != m.String() {
-			t.Errorf("%q is read as %s, and that as %s (%v)", text, m, again, err)
-		}
-	})
-}
 
 func FuzzIfMatch(f *testing.F) {
 	for _, text := range []string{"", "*", `"1"`, `W/"7"`, `"-1"`, `"1", "2"`, `"9223372036854775808"`, `W/W/"1"`} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		v, err := version(text)
+		v, err := Version(text)
 		if err == nil && v < 0 || err != nil && api.CodeOf(err) != api.CodeInvalid {
 			t.Errorf("%q is version %d (%v)", text, v, err)
 		}
 		if err == nil && v == 0 && strings.Trim(strings.TrimPrefix(text, "W/"), `"*+0-`) != "" {
 			t.Errorf("%q asks for no version", text)
 		}
-		if back, err := version(etag(max(v, 0))); err != nil || back != max(v, 0) {
+		if back, err := Version(ETag(max(v, 0))); err != nil || back != max(v, 0) {
 			t.Errorf("the ETag of version %d is read as %d (%v)", v, back, err)
 		}
 	})
@@ -97,38 +78,11 @@ func FuzzOrigin(f *testing.F) {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "https://slipway.example/api/v1/x", nil)
 		r.Host, r.TLS = "slipway.example", &tls.ConnectionState{}
 		r.Header.Set("Origin", origin)
-		if !h.allowed(r) || origin == "" || origin == "https://ide.example" {
+		if !h.Allowed(r) || origin == "" || origin == "https://ide.example" {
 			return
 		}
 		if u, err := url.Parse(origin); err != nil || u.Host != "slipway.example" {
 			t.Errorf("a page of %q may open a WebSocket", origin)
-		}
-	})
-}
-
-// What passes as a setting has no secret outside of the seal.
-func FuzzSettingFields(f *testing.F) {
-	f.Add("shop", "url", "https://git.example/x", "QUJD")
-	f.Add("", "Password", "x", "")
-	f.Add("a/b", "url", "https://u:p@h/", "=")
-	f.Add("\x00", "url", "ssh://u:p@h", "QUJD\n")
-	f.Fuzz(func(t *testing.T, name, field, value, sealed string) {
-		for _, n := range (&SettingRoutes{}).settingNouns() {
-			w := &api.SettingWrite{Name: name, Fields: map[string]string{field: value}, Sealed: api.Sealed(sealed)}
-			if n.check(w) != nil {
-				continue
-			}
-			if w.Name == "" || len(w.Name) > 253 || strings.ContainsAny(w.Name, "/ \t\r\n\x00") {
-				t.Errorf("%s: the name is %q", n.called, w.Name)
-			}
-			if u, err := url.Parse(value); err == nil && u.User != nil && u.Host != "" {
-				if password, has := u.User.Password(); has {
-					t.Errorf("%s: field %q holds the password %q", n.called, field, password)
-				}
-			}
-			if low := strings.ToLower(field); low == "password" && n.setting == agentapi.SettingRepository {
-				t.Errorf("%s: field %q is not sealed", n.called, field)
-			}
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package httpapi
+package core
 
 import (
 	"fmt"
@@ -61,7 +61,7 @@ func checkTexts(path string, query url.Values) error {
 		for _, value := range values {
 			if !textual(name) || !textual(value) {
 				return &api.Error{
-					Code: api.CodeInvalid, Field: "query." + cut(strings.ToValidUTF8(name, ""), maxToldName),
+					Code: api.CodeInvalid, Field: "query." + Cut(strings.ToValidUTF8(name, ""), MaxToldName),
 					Message: "the parameter has the character NUL or is not UTF-8: leave that out",
 				}
 			}

@@ -1,4 +1,4 @@
-package httpapi
+package core
 
 import (
 	"fmt"
@@ -53,7 +53,7 @@ func (r *Route) checkQuery(raw string) error {
 			known = "use " + strings.Join(r.parameters, ", ")
 		}
 		return &api.Error{
-			Code: api.CodeInvalid, Field: "query." + cut(name, maxToldName),
+			Code: api.CodeInvalid, Field: "query." + Cut(name, MaxToldName),
 			Message: fmt.Sprintf("there is no parameter %.64q here: %s", name, known),
 		}
 	}

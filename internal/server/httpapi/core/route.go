@@ -1,4 +1,4 @@
-package httpapi
+package core
 
 import (
 	"context"
@@ -68,26 +68,26 @@ type Route struct {
 	// Returns somebody that another server sends here, with parameters of its own beside those that count (RFC 6749, 4.1.2).
 	Returns bool
 
-	mount mounter
+	Mount Mounter
 	// parameters are the names of those that may be in the query, in order.
 	parameters []string
 	// lists are those of the parameters that may come several times.
 	lists []string
 }
 
-// mounter registers a route with the types of its input and output.
-type mounter func(huma.API, huma.Operation)
+// Mounter registers a route with the types of its input and output.
+type Mounter func(huma.API, huma.Operation)
 
-// handler is how a route is answered: find says what it is about, do does it. refuse answers what failed in another way than
+// Answer is how a route is answered: find says what it is about, do does it. refuse answers what failed in another way than
 // by a problem, or with nil by that.
-type handler[I, O any] struct {
-	find   func(context.Context, *call, *I) (target, error)
-	do     func(context.Context, *call, *I) (*O, error)
-	refuse func(*call, *problem) *O
+type Answer[I, O any] struct {
+	Find   func(context.Context, *Call, *I) (Target, error)
+	Do     func(context.Context, *Call, *I) (*O, error)
+	Refuse func(*Call, *Problem) *O
 }
 
-// mount registers a route with its types.
-func mount[I, O any](h handler[I, O]) mounter {
+// Mount registers a route with its types.
+func Mount[I, O any](h Answer[I, O]) Mounter {
 	return func(to huma.API, op huma.Operation) {
 		huma.Register(to, op, func(ctx context.Context, in *I) (*O, error) {
 			c := callOf(ctx)
@@ -100,12 +100,12 @@ func mount[I, O any](h handler[I, O]) mounter {
 			out, err := answer(ctx, c, h, in)
 			answered = true
 			if err = c.record(ctx, err); err != nil {
-				if untold(err) && ctx.Err() == nil {
-					c.log.Error("request", "request_id", c.id, "method", c.route.Method, "path", c.route.Path, "err", err)
+				if Untold(err) && ctx.Err() == nil {
+					c.Log.Error("request", "request_id", c.ID, "method", c.Route.Method, "path", c.Route.Path, "err", err)
 				}
-				said := newProblem(err, c.id)
-				if h.refuse != nil {
-					if out := h.refuse(c, said); out != nil {
+				said := NewProblem(err, c.ID)
+				if h.Refuse != nil {
+					if out := h.Refuse(c, said); out != nil {
 						return out, nil
 					}
 				}
@@ -116,16 +116,16 @@ func mount[I, O any](h handler[I, O]) mounter {
 	}
 }
 
-func answer[I, O any](ctx context.Context, c *call, h handler[I, O], in *I) (*O, error) {
-	err := c.authorise(func() (target, error) { return h.find(ctx, c, in) })
+func answer[I, O any](ctx context.Context, c *Call, h Answer[I, O], in *I) (*O, error) {
+	err := c.authorise(func() (Target, error) { return h.Find(ctx, c, in) })
 	if err != nil {
 		return nil, err
 	}
 	if c.kept {
-		c.quiet, c.replays = true, true
+		c.Quiet, c.replays = true, true
 		return nil, errReplays
 	}
-	return h.do(ctx, c, in)
+	return h.Do(ctx, c, in)
 }
 
 // operation is the description of a route.

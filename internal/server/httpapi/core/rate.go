@@ -1,4 +1,4 @@
-package httpapi
+package core
 
 import (
 	"container/list"
@@ -62,8 +62,8 @@ type limiter struct {
 // maxWatching is how many streams (events, logs, terminals, trees) somebody may have open: one must not take the place of all.
 const maxWatching = 100
 
-// open counts a stream, until what it gives is called.
-func (l *limiter) open(p api.Principal) (closed func(), err error) {
+// Open counts a stream, until what it gives is called.
+func (l *limiter) Open(p api.Principal) (closed func(), err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.watching[p] >= maxWatching {

@@ -1,4 +1,4 @@
-package httpapi
+package core
 
 import (
 	"encoding/json"
@@ -13,32 +13,32 @@ import (
 	"github.com/slipway-gitops/slipway/internal/trace"
 )
 
-// problem is an api.Problem on its way to the client.
-type problem struct {
+// Problem is an api.Problem on its way to the client.
+type Problem struct {
 	api.Problem
 	retryAfter int
 }
 
 // Error is what happened.
-func (p *problem) Error() string { return p.Detail }
+func (p *Problem) Error() string { return p.Detail }
 
 // GetStatus is the status of the answer.
-func (p *problem) GetStatus() int { return p.Status }
+func (p *Problem) GetStatus() int { return p.Status }
 
 // ContentType is that of problems.
-func (p *problem) ContentType(string) string { return "application/problem+json" }
+func (p *Problem) ContentType(string) string { return "application/problem+json" }
 
 // GetHeaders tells when to try again.
-func (p *problem) GetHeaders() http.Header {
+func (p *Problem) GetHeaders() http.Header {
 	if p.retryAfter <= 0 {
 		return nil
 	}
 	return http.Header{"Retry-After": {strconv.Itoa(p.retryAfter)}}
 }
 
-// newProblem makes what the client is told of an error. What has no code is not told.
-func newProblem(err error, requestID string) *problem {
-	var ready *problem
+// NewProblem makes what the client is told of an error. What has no code is not told.
+func NewProblem(err error, requestID string) *Problem {
+	var ready *Problem
 	if errors.As(err, &ready) {
 		return ready
 	}
@@ -51,7 +51,7 @@ func newProblem(err error, requestID string) *problem {
 		e = known
 	}
 	status := e.Code.Status()
-	out := &problem{retryAfter: e.RetryAfter, Problem: api.Problem{
+	out := &Problem{retryAfter: e.RetryAfter, Problem: api.Problem{
 		Type: "about:blank", Title: http.StatusText(status), Status: status,
 		Detail: e.Message, Code: e.Code, RequestID: requestID, References: e.References,
 	}}
@@ -61,26 +61,26 @@ func newProblem(err error, requestID string) *problem {
 	return out
 }
 
-// untold reports whether an error says more than its reader is told of it: that goes to the log. What has no code is a fault
+// Untold reports whether an error says more than its reader is told of it: that goes to the log. What has no code is a fault
 // of ours; what has to come back first has a cause at times.
-func untold(err error) bool {
+func Untold(err error) bool {
 	switch api.CodeOf(err) {
 	case api.CodeInternal:
 		return true
 	case api.CodeUnavailable:
-		return err.Error() != newProblem(err, "").Detail
+		return err.Error() != NewProblem(err, "").Detail
 	}
 	return false
 }
 
 // fromHuma makes a problem of what the decoder found. The values themselves are left out: one may be a password.
-func fromHuma(m *huma.ErrorModel, requestID string) *problem {
-	out := &problem{Problem: api.Problem{
+func fromHuma(m *huma.ErrorModel, requestID string) *Problem {
+	out := &Problem{Problem: api.Problem{
 		Type: "about:blank", Title: http.StatusText(m.Status), Status: m.Status,
 		Code: api.CodeOfStatus(m.Status), RequestID: requestID, Detail: m.Detail,
 	}}
 	if out.Code == api.CodeInternal {
-		return newProblem(errors.New(m.Detail), requestID)
+		return NewProblem(errors.New(m.Detail), requestID)
 	}
 	texts := make([]string, 0, len(m.Errors))
 	for _, e := range m.Errors {
@@ -96,9 +96,9 @@ func fromHuma(m *huma.ErrorModel, requestID string) *problem {
 	return out
 }
 
-// writeProblem answers outside of an operation.
-func writeProblem(w http.ResponseWriter, err error, requestID string) {
-	p := newProblem(err, requestID)
+// WriteProblem answers outside of an operation.
+func WriteProblem(w http.ResponseWriter, err error, requestID string) {
+	p := NewProblem(err, requestID)
 	p.TraceID = trace.ID(w.Header().Get(trace.Header))
 	for key, values := range p.GetHeaders() {
 		w.Header()[key] = values

@@ -1,4 +1,4 @@
-package httpapi
+package core
 
 import (
 	"fmt"
@@ -64,8 +64,8 @@ func (h *Core) foreign(r *http.Request) bool {
 	return err != nil || origin != ours
 }
 
-// allowed is true where a WebSocket may be opened: from no browser, from our own pages, or from an allowed origin.
-func (h *Core) allowed(r *http.Request) bool {
+// Allowed is true where a WebSocket may be opened: from no browser, from our own pages, or from an allowed origin.
+func (h *Core) Allowed(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	if origin == "" || slices.Contains(h.cfg.AllowedOrigins, origin) {
 		return true
@@ -87,10 +87,10 @@ func originOf(address string) (string, error) {
 	return u.Scheme + "://" + u.Host, nil
 }
 
-// client is where a request comes from. X-Forwarded-For counts as far as trusted proxies wrote it: from its end, up to
+// Client is where a request comes from. X-Forwarded-For counts as far as trusted proxies wrote it: from its end, up to
 // the first address that is none of theirs.
 func (h *Core) client(r *http.Request) Client {
-	return Client{IP: ClientIP(r, h.cfg.TrustedProxies), UserAgent: cut(r.UserAgent(), 300)}
+	return Client{IP: ClientIP(r, h.cfg.TrustedProxies), UserAgent: Cut(r.UserAgent(), 300)}
 }
 
 // ClientIP is the address that a request comes from, seen through trusted proxies.

@@ -1,4 +1,4 @@
-package httpapi
+package core
 
 import (
 	"bufio"
@@ -55,7 +55,7 @@ func (r *recorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return http.NewResponseController(r.ResponseWriter).Hijack()
 }
 
-func writeStatus(w http.ResponseWriter, p *problem) {
+func writeStatus(w http.ResponseWriter, p *Problem) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(p.Status)
 	_ = json.NewEncoder(w).Encode(p.Problem) // nobody is left to tell

@@ -1,4 +1,4 @@
-package httpapi
+package core
 
 import (
 	"net/http"
@@ -39,8 +39,8 @@ func (h *Core) healthz(w http.ResponseWriter, _ *http.Request) {
 // readyz says that the database answers too, and that what is to be kept can be written.
 func (h *Core) readyz(w http.ResponseWriter, r *http.Request) {
 	if err := h.cfg.Keeper.Ping(r.Context()); err != nil {
-		h.log.Warn("not ready", "err", err)
-		writeProblem(w, api.Errorf(api.CodeUnavailable, "the database does not answer, or a disk takes no writes: see the server's log"), requestID(r.Context()))
+		h.Log.Warn("not ready", "err", err)
+		WriteProblem(w, api.Errorf(api.CodeUnavailable, "the database does not answer, or a disk takes no writes: see the server's log"), requestID(r.Context()))
 		return
 	}
 	h.healthz(w, r)
@@ -49,13 +49,13 @@ func (h *Core) readyz(w http.ResponseWriter, r *http.Request) {
 // metrics tells counts of all agents and applications: to who may see the settings of the server, with a token.
 func (h *Core) metrics(w http.ResponseWriter, r *http.Request) {
 	route := &Route{Method: http.MethodGet, Path: "/metrics", Permission: api.PermSettingView}
-	c := &call{Core: h, route: route, id: requestID(r.Context()), client: h.client(r), request: r}
-	err := h.limits.address(c.client.IP, route)
+	c := &Call{Core: h, Route: route, ID: requestID(r.Context()), Client: h.client(r), Request: r}
+	err := h.Limits.address(c.Client.IP, route)
 	if err == nil {
 		err = h.identify(c, r)
 	}
 	if err == nil {
-		err = c.may(route.Permission, target{object: serverSettings()})
+		err = c.May(route.Permission, Target{Object: ServerSettings()})
 	}
 	if err != nil {
 		c.refuse(w, err)
@@ -64,7 +64,7 @@ func (h *Core) metrics(w http.ResponseWriter, r *http.Request) {
 	h.cfg.Metrics.ServeHTTP(w, r)
 }
 
-// serverSettings is what rights to the settings are asked for.
-func serverSettings() rbac.Object {
+// ServerSettings is what rights to the settings are asked for.
+func ServerSettings() rbac.Object {
 	return rbac.Object{Type: api.TypeSetting, Scope: api.ScopeAccount, ID: "server"}
 }
