@@ -11,7 +11,7 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/internal/server/gateway"
-	"github.com/slipway-gitops/slipway/internal/server/httpapi"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/item"
 	"github.com/slipway-gitops/slipway/internal/server/store"
 	"github.com/slipway-gitops/slipway/internal/server/store/db"
 	"github.com/slipway-gitops/slipway/internal/trace"
@@ -24,8 +24,8 @@ type commander struct {
 	now     func() time.Time
 }
 
-// command is an order as it goes over the link, and whom to.
-func (c *commander) command(ctx context.Context, o httpapi.Order) (string, agentapi.Command, error) {
+// Command is an order as it goes over the link, and whom to.
+func (c *commander) command(ctx context.Context, o item.Order) (string, agentapi.Command, error) {
 	uid, err := c.store.AgentUID(ctx, o.Agent)
 	if err != nil {
 		return "", agentapi.Command{}, err
@@ -45,7 +45,7 @@ func (c *commander) command(ctx context.Context, o httpapi.Order) (string, agent
 }
 
 // Do has something done, and waits for its result.
-func (c *commander) Do(ctx context.Context, o httpapi.Order) (api.Command, error) {
+func (c *commander) Do(ctx context.Context, o item.Order) (api.Command, error) {
 	uid, command, err := c.command(ctx, o)
 	if err != nil {
 		return api.Command{}, err
@@ -83,7 +83,7 @@ func (c *commander) waits(ctx context.Context, uid string, command *api.Command)
 }
 
 // Ask reads.
-func (c *commander) Ask(ctx context.Context, o httpapi.Order) (json.RawMessage, error) {
+func (c *commander) Ask(ctx context.Context, o item.Order) (json.RawMessage, error) {
 	uid, command, err := c.command(ctx, o)
 	if err != nil {
 		return nil, err
@@ -150,7 +150,7 @@ func (c *commander) ListCommands(ctx context.Context, agent string, options api.
 }
 
 // Open opens a stream.
-func (c *commander) Open(ctx context.Context, o httpapi.Order) (httpapi.Stream, error) {
+func (c *commander) Open(ctx context.Context, o item.Order) (item.Stream, error) {
 	uid, command, err := c.command(ctx, o)
 	if err != nil {
 		return nil, err
@@ -177,7 +177,7 @@ func (s *stream) Recv(ctx context.Context) ([]byte, error) {
 		case len(chunk.Data) > 0:
 			return chunk.Data, nil
 		case chunk.End && chunk.Exit != nil:
-			return nil, &httpapi.Exited{Code: *chunk.Exit}
+			return nil, &item.Exited{Code: *chunk.Exit}
 		case chunk.End:
 			return nil, io.EOF
 		}

@@ -13,14 +13,15 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/project"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/item"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // mayAbove asks for the route's permission at the agent's scope: what an Argo project may do is not for those who are in it
 // to decide.
-func (n *manifestNoun) mayAbove(ctx context.Context, c *core.Call, in ItemInput) error {
-	parent, err := n.h.above(ctx, api.KindArgoProject, in)
+func (n *manifestNoun) mayAbove(ctx context.Context, c *core.Call, in item.ItemInput) error {
+	parent, err := n.h.Above(ctx, api.KindArgoProject, in)
 	if err != nil {
 		return err
 	}
@@ -32,12 +33,12 @@ func (n *manifestNoun) mayAbove(ctx context.Context, c *core.Call, in ItemInput)
 
 // withinParent lets who has no right above an Argo project write only what permits no more than it does now. What is
 // compared is what is written: the change is made to the version that was read here.
-func (n *manifestNoun) withinParent(ctx context.Context, c *core.Call, in ItemInput, apply *agentapi.ObjectApply) error {
+func (n *manifestNoun) withinParent(ctx context.Context, c *core.Call, in item.ItemInput, apply *agentapi.ObjectApply) error {
 	was, there := c.Before.(json.RawMessage)
 	if !there {
 		return n.mayAbove(ctx, c, in)
 	}
-	parent, err := n.h.above(ctx, api.KindArgoProject, in)
+	parent, err := n.h.Above(ctx, api.KindArgoProject, in)
 	if err != nil {
 		return err
 	}
@@ -88,7 +89,7 @@ func (h *ObjectRoutes) bounds(ctx context.Context, c *core.Call, s rbac.Subject,
 	if err != nil {
 		return "", err
 	}
-	parent, err := h.above(ctx, api.KindArgoProject, At(agent, namespace, name))
+	parent, err := h.Above(ctx, api.KindArgoProject, item.At(agent, namespace, name))
 	if err != nil || c.Policy.Can(s, want, parent.Object).Allowed {
 		return "", err
 	}

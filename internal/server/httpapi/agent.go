@@ -7,6 +7,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/item"
 	"github.com/slipway-gitops/slipway/internal/server/install"
 )
 
@@ -103,15 +104,15 @@ func (h *AgentRoutes) agentRoutes() []core.Route {
 	rotate := byID(http.MethodPost, "/rotate", "agent.rotate", "rotate-agent", "Have the agent make a new key pair", api.PermAgentEdit)
 	type rotateInput struct {
 		core.IDInput
-		WaitInput
+		item.WaitInput
 	}
-	rotate.Mount = core.Mount(core.Answer[rotateInput, commandOutput]{
+	rotate.Mount = core.Mount(core.Answer[rotateInput, item.CommandOutput]{
 		Find: func(ctx context.Context, _ *core.Call, in *rotateInput) (core.Target, error) {
 			return n.Find(ctx, in.ID)
 		},
-		Do: func(ctx context.Context, c *core.Call, in *rotateInput) (*commandOutput, error) {
+		Do: func(ctx context.Context, c *core.Call, in *rotateInput) (*item.CommandOutput, error) {
 			c.Before = nil
-			return h.Orders.command(ctx, c, in.WaitInput, Order{Agent: in.ID, Kind: "agent.rotate"})
+			return h.Orders.Command(ctx, c, in.WaitInput, item.Order{Agent: in.ID, Kind: "agent.rotate"})
 		},
 	})
 	revoke := byID(http.MethodPost, "/revoke", "agent.revoke", "revoke-agent", "Make the agent's key worth nothing and cut its connection at once", api.PermAgentDelete)

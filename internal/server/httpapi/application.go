@@ -7,11 +7,12 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/item"
 )
 
 // ApplicationRoutes tell of applications, and have their agents act on them.
 type ApplicationRoutes struct {
-	*Clusters
+	*item.Clusters
 	AgentList   core.Entities[api.Agent]
 	Deployments Deployments
 }
@@ -22,7 +23,7 @@ func (h *ApplicationRoutes) Routes() []core.Route {
 }
 
 type applicationList struct {
-	ItemList
+	item.ItemList
 	Namespace   string   `query:"namespace" maxLength:"63" doc:"Only those in this namespace" example:"argocd"`
 	Sync        []string `query:"sync,explode" maxItems:"5" enum:"Synced,OutOfSync,Unknown" doc:"Only those with one of these sync statuses"`
 	Health      []string `query:"health,explode" maxItems:"8" enum:"Healthy,Progressing,Degraded,Suspended,Missing,Unknown" doc:"Only those with one of these health statuses"`
@@ -33,7 +34,7 @@ type applicationList struct {
 }
 
 func (in *applicationList) filter() (api.ApplicationFilter, error) {
-	items, err := in.ItemList.filter()
+	items, err := in.ItemList.Filter()
 	return api.ApplicationFilter{
 		ItemFilter: items, Sync: in.Sync, Health: in.Health, Namespace: in.Namespace, RepoURL: in.RepoURL, Destination: in.Destination,
 		Service: in.Service, Environment: in.Environment,
@@ -58,14 +59,14 @@ func (h *ApplicationRoutes) applicationRoutes() []core.Route {
 		},
 	})
 	get := core.Route{
-		Method: http.MethodGet, Path: applicationPath, Permission: api.PermApplicationView,
+		Method: http.MethodGet, Path: item.ApplicationPath, Permission: api.PermApplicationView,
 		ID: "get-application", Summary: "Get an application with the whole resource, from the server's copy", Tag: "applications",
 	}
-	get.Mount = core.Mount(core.Answer[ItemInput, applicationOutput]{
-		Find: func(ctx context.Context, _ *core.Call, in *ItemInput) (core.Target, error) {
-			return h.findApplication(ctx, *in)
+	get.Mount = core.Mount(core.Answer[item.ItemInput, applicationOutput]{
+		Find: func(ctx context.Context, _ *core.Call, in *item.ItemInput) (core.Target, error) {
+			return h.FindApplication(ctx, *in)
 		},
-		Do: func(ctx context.Context, c *core.Call, in *ItemInput) (*applicationOutput, error) {
+		Do: func(ctx context.Context, c *core.Call, in *item.ItemInput) (*applicationOutput, error) {
 			app, _ := c.Before.(*api.ApplicationDetail)
 			out := *app
 			agent, err := h.AgentList.Get(ctx, in.Agent)
@@ -78,11 +79,11 @@ func (h *ApplicationRoutes) applicationRoutes() []core.Route {
 
 // applicationRoute reads something of one application.
 func (h *ApplicationRoutes) applicationRoute(path, id, summary string) core.Route {
-	return core.Route{Method: http.MethodGet, Path: applicationPath + path, Permission: api.PermApplicationView, ID: id, Summary: summary, Tag: "applications"}
+	return core.Route{Method: http.MethodGet, Path: item.ApplicationPath + path, Permission: api.PermApplicationView, ID: id, Summary: summary, Tag: "applications"}
 }
 
 type diffInput struct {
-	ItemInput
+	item.ItemInput
 	Revision string `query:"revision" maxLength:"253" doc:"Commit, tag or branch to compare with, instead of the target revision"`
 	Drift    bool   `query:"drift" doc:"Compare with what was deployed last"`
 	Ignored  bool   `query:"ignored" doc:"List also differences that do not count"`
@@ -90,7 +91,7 @@ type diffInput struct {
 }
 
 type manifestsInput struct {
-	ItemInput
+	item.ItemInput
 	Revision string `query:"revision" maxLength:"253" doc:"Commit, tag or branch to render, instead of the target revision"`
 	Live     bool   `query:"live" doc:"What is in the cluster, in place of what is wanted"`
 	Cursor   string `query:"cursor" maxLength:"1200" doc:"nextCursor of the answer before: the objects that follow"`
@@ -105,38 +106,38 @@ type manifestsOutput struct{ Body api.ManifestsAnswer }
 // applicationAnswers are what the agent is asked about an application.
 func (h *ApplicationRoutes) applicationAnswers() []core.Route {
 	route := func(path, id, summary string) core.Route {
-		return core.Route{Method: http.MethodGet, Path: applicationPath + path, Permission: api.PermApplicationView, ID: id, Summary: summary, Tag: "applications"}
+		return core.Route{Method: http.MethodGet, Path: item.ApplicationPath + path, Permission: api.PermApplicationView, ID: id, Summary: summary, Tag: "applications"}
 	}
 	diff := route("/diff", "diff-application", "What a sync would change, and who has changed it")
 	diff.Mount = core.Mount(core.Answer[diffInput, diffOutput]{
 		Find: func(ctx context.Context, _ *core.Call, in *diffInput) (core.Target, error) {
-			return h.findApplication(ctx, in.ItemInput)
+			return h.FindApplication(ctx, in.ItemInput)
 		},
 		Do: func(ctx context.Context, c *core.Call, in *diffInput) (*diffOutput, error) {
 			var out diffOutput
-			o := in.order("application.diff", api.DiffRequest{Revision: in.Revision, Drift: in.Drift, Ignored: in.Ignored, Cursor: in.Cursor})
-			return &out, h.ask(ctx, c, o, &out.Body)
+			o := in.Order("application.diff", api.DiffRequest{Revision: in.Revision, Drift: in.Drift, Ignored: in.Ignored, Cursor: in.Cursor})
+			return &out, h.Ask(ctx, c, o, &out.Body)
 		},
 	})
 	tree := route("/tree", "application-tree", "The objects of an application and what they own, with health")
-	tree.Mount = core.Mount(core.Answer[ItemInput, treeOutput]{
-		Find: func(ctx context.Context, _ *core.Call, in *ItemInput) (core.Target, error) {
-			return h.findApplication(ctx, *in)
+	tree.Mount = core.Mount(core.Answer[item.ItemInput, treeOutput]{
+		Find: func(ctx context.Context, _ *core.Call, in *item.ItemInput) (core.Target, error) {
+			return h.FindApplication(ctx, *in)
 		},
-		Do: func(ctx context.Context, c *core.Call, in *ItemInput) (*treeOutput, error) {
+		Do: func(ctx context.Context, c *core.Call, in *item.ItemInput) (*treeOutput, error) {
 			var out treeOutput
-			return &out, h.ask(ctx, c, in.order("application.tree", nil), &out.Body)
+			return &out, h.Ask(ctx, c, in.Order("application.tree", nil), &out.Body)
 		},
 	})
 	manifests := route("/manifests", "application-manifests", "The objects of an application as rendered or live, secrets masked")
 	manifests.Mount = core.Mount(core.Answer[manifestsInput, manifestsOutput]{
 		Find: func(ctx context.Context, _ *core.Call, in *manifestsInput) (core.Target, error) {
-			return h.findApplication(ctx, in.ItemInput)
+			return h.FindApplication(ctx, in.ItemInput)
 		},
 		Do: func(ctx context.Context, c *core.Call, in *manifestsInput) (*manifestsOutput, error) {
 			var out manifestsOutput
-			o := in.order("application.manifests", api.ManifestsRequest{Live: in.Live, Revision: in.Revision, Cursor: in.Cursor})
-			return &out, h.ask(ctx, c, o, &out.Body)
+			o := in.Order("application.manifests", api.ManifestsRequest{Live: in.Live, Revision: in.Revision, Cursor: in.Cursor})
+			return &out, h.Ask(ctx, c, o, &out.Body)
 		},
 	})
 	return []core.Route{diff, tree, manifests}

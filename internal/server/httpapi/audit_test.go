@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/slipway-gitops/slipway/api"
-	"github.com/slipway-gitops/slipway/internal/server/httpapi"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/item"
 )
 
 // TestAnAttemptThatEndsInAnyWayIsOneEntryThatSaysWhatItWasAbout asks for a sync that cannot come to a good end.
@@ -47,9 +47,9 @@ func TestAnAttemptThatEndsInAnyWayIsOneEntryThatSaysWhatItWasAbout(t *testing.T)
 }
 
 // obedient does every command.
-type obedient struct{ httpapi.Commands }
+type obedient struct{ item.Commands }
 
-func (obedient) Do(_ context.Context, o httpapi.Order) (api.Command, error) {
+func (obedient) Do(_ context.Context, o item.Order) (api.Command, error) {
 	return api.Command{ID: "c1", Status: api.CommandDone, Object: o.Object}, nil
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/item"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
 
@@ -15,7 +16,7 @@ type Finder func(ctx context.Context, kind, id string) (core.Target, error)
 
 // CommandRoutes tell what came of commands.
 type CommandRoutes struct {
-	*Clusters
+	*item.Clusters
 	Find Finder
 }
 
@@ -45,7 +46,7 @@ func (h *CommandRoutes) Routes() []core.Route {
 // sight lets see a command who may see now what it is about. Who asked for it, and may do anything with that still, sees what
 // came of it without the object. Nobody else learns that there is such a command.
 func (h *CommandRoutes) sight(ctx context.Context, c *core.Call, cmd *api.Command) error {
-	kind := typeOf(cmd.Object.Type)
+	kind := item.TypeOf(cmd.Object.Type)
 	t, err := h.Find(ctx, kind, cmd.Object.ID)
 	gone := err != nil
 	if code := api.CodeOf(err); gone && code != api.CodeNotFound && code != api.CodeInvalid {

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/item"
 )
 
 // Config is what the interface needs.
@@ -35,8 +36,8 @@ type Config struct {
 	Agents    Agents
 	Hosting   Hosting // nil where the server hosts none
 	Demo      bool    // the applications are those of `slipway up`
-	Items     Items
-	Commands  Commands
+	Items     item.Items
+	Commands  item.Commands
 
 	Version string
 	// Image is that of the agent, in install manifests.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/item"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
 
@@ -122,7 +123,7 @@ func (h *EventRoutes) sees(ctx context.Context, c *core.Call, e api.Event) (bool
 	if err != nil {
 		return false, err
 	}
-	kind := typeOf(e.Object.Type)
+	kind := item.TypeOf(e.Object.Type)
 	object := rbac.Object{Type: kind, Scope: e.Object.Scope, ID: e.Object.ID, Labels: e.Labels}
 	if policy.Can(c.Who.Subject, api.Permission(string(kind)+"_view"), object).Allowed {
 		return true, nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/item"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 	"github.com/slipway-gitops/slipway/internal/strict"
 	"github.com/slipway-gitops/slipway/internal/trace"
@@ -31,7 +32,7 @@ type Jobs interface {
 
 // JobRoutes do the same with many applications.
 type JobRoutes struct {
-	*Clusters
+	*item.Clusters
 	Jobs  Jobs
 	Fleet Fleet
 }
@@ -259,7 +260,7 @@ func (h *JobRoutes) mayTarget(ctx context.Context, c *core.Call, id string, want
 	if err != nil {
 		return err
 	}
-	at, err := h.findApplication(ctx, At(agent, namespace, name))
+	at, err := h.FindApplication(ctx, item.At(agent, namespace, name))
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/item"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
 
@@ -27,7 +28,7 @@ type Ledger interface {
 // LedgerRoutes tell of operations, and what ran at a time.
 type LedgerRoutes struct {
 	Ledger Ledger
-	Items  Items
+	Items  item.Items
 }
 
 // Bounds of one answer.

@@ -137,7 +137,7 @@ type comparison struct {
 }
 
 func (w *comparison) add(p renderedPair, old, fresh map[string][]byte) {
-	item := api.LedgerComparedObject{LedgerKey: p.key, Change: "changed"}
+	row := api.LedgerComparedObject{LedgerKey: p.key, Change: "changed"}
 	var before, after json.RawMessage
 	lacks, cut := false, false
 	for _, side := range []struct {
@@ -147,14 +147,14 @@ func (w *comparison) add(p renderedPair, old, fresh map[string][]byte) {
 		no   string
 	}{{p.from, old, &before, "added"}, {p.to, fresh, &after, "removed"}} {
 		if side.o == nil {
-			item.Change = side.no
+			row.Change = side.no
 			continue
 		}
 		*side.into = side.have[side.o.Hash]
 		lacks = lacks || side.o.Lacking
 		cut = cut || *side.into == nil
 	}
-	w.secrets = w.secrets || p.key.Kind == "Secret" && item.Change == "changed"
+	w.secrets = w.secrets || p.key.Kind == "Secret" && row.Change == "changed"
 	switch name := p.key.String(); {
 	case lacks:
 		w.lacking = append(w.lacking, name)
@@ -168,10 +168,10 @@ func (w *comparison) add(p renderedPair, old, fresh map[string][]byte) {
 		case len(text) > w.left:
 			w.large = append(w.large, name)
 		default:
-			item.Diff, w.left = text, w.left-len(text)
+			row.Diff, w.left = text, w.left-len(text)
 		}
 	}
-	w.Items = append(w.Items, item)
+	w.Items = append(w.Items, row)
 }
 
 // warn says what is missing, and why.

@@ -14,10 +14,11 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/item"
 )
 
 type logsInput struct {
-	ItemInput
+	item.ItemInput
 	Group      string    `query:"group" maxLength:"253" doc:"API group of the object; empty for core kinds" example:"apps"`
 	Version    string    `query:"version" maxLength:"63" doc:"API version of the object" example:"v1"`
 	Kind       string    `query:"kind" maxLength:"253" doc:"Kind of the object; left out, with the name: all pods of the application" example:"Deployment"`
@@ -38,12 +39,12 @@ type logsInput struct {
 
 func (h *StreamRoutes) logsRoute() core.Route {
 	r := core.Route{
-		Method: http.MethodGet, Path: applicationPath + "/logs", Permission: api.PermApplicationLogs, Streams: true,
+		Method: http.MethodGet, Path: item.ApplicationPath + "/logs", Permission: api.PermApplicationLogs, Streams: true,
 		ID: "application-logs", Summary: "The output of pods of an application, as text or as server-sent events", Tag: "resources",
 	}
 	r.Mount = core.Mount(core.Answer[logsInput, core.StreamOutput]{
 		Find: func(ctx context.Context, _ *core.Call, in *logsInput) (core.Target, error) {
-			return h.findApplication(ctx, in.ItemInput)
+			return h.FindApplication(ctx, in.ItemInput)
 		},
 		Do: h.logs,
 	})
@@ -55,11 +56,11 @@ func (in *logsInput) ref() api.ResourceRef {
 }
 
 func (h *StreamRoutes) logs(ctx context.Context, c *core.Call, in *logsInput) (*core.StreamOutput, error) {
-	o := in.order("resource.logs", api.Logs{
+	o := in.Order("resource.logs", api.Logs{
 		Resource: in.ref(), Container: in.Container, Follow: in.Follow, Previous: in.Previous, Since: in.Since, SinceTime: in.SinceTime,
 		Tail: in.Tail, Search: in.Search, Invert: in.Invert, IgnoreCase: in.IgnoreCase, Timestamps: in.Timestamps,
 	})
-	sign(c, &o, askTime)
+	item.Sign(c, &o, item.AskTime)
 	closed, err := c.Limits.Open(c.Who.Principal)
 	if err != nil {
 		return nil, err
@@ -81,7 +82,7 @@ func (h *StreamRoutes) logs(ctx context.Context, c *core.Call, in *logsInput) (*
 }
 
 // copyLogs sends what comes. An error after the beginning can only be said in the text.
-func (h *StreamRoutes) copyLogs(ctx context.Context, w http.ResponseWriter, stream Stream, events bool) {
+func (h *StreamRoutes) copyLogs(ctx context.Context, w http.ResponseWriter, stream item.Stream, events bool) {
 	w.Header().Set("X-Accel-Buffering", "no")
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	if events {
@@ -129,9 +130,9 @@ func asEvents(chunk []byte) []byte {
 }
 
 // stillMay asks for the right to the application of the route again, as both are now.
-func (h *StreamRoutes) stillMay(ctx context.Context, in ItemInput) func(*core.Call) bool {
+func (h *StreamRoutes) stillMay(ctx context.Context, in item.ItemInput) func(*core.Call) bool {
 	return func(c *core.Call) bool {
-		t, err := h.findApplication(ctx, in)
+		t, err := h.FindApplication(ctx, in)
 		if err != nil {
 			return api.CodeOf(err) != api.CodeNotFound // the database may come back
 		}

@@ -6,13 +6,14 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/item"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
 
 // finder finds objects of all nouns.
 type finder struct {
 	cfg      Config
-	clusters *Clusters
+	clusters *item.Clusters
 }
 
 // Find finds an object by type and id.
@@ -52,7 +53,7 @@ func (f finder) find(ctx context.Context, kind, id string) (core.Target, error) 
 	}
 	var last error
 	for _, k := range kindsOf(kind) {
-		t, err := f.clusters.findItem(ctx, k, agent, namespace, name)
+		t, err := f.clusters.FindItem(ctx, k, agent, namespace, name)
 		if err == nil {
 			return t, nil
 		}

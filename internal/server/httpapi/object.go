@@ -14,12 +14,13 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 	"github.com/slipway-gitops/slipway/internal/project"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/item"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // ObjectRoutes write resources of Argo CD's as a whole, and look at what they would be.
 type ObjectRoutes struct {
-	*Clusters
+	*item.Clusters
 	AgentList core.Entities[api.Agent]
 }
 
@@ -152,7 +153,7 @@ func dnsName(s string, limit int) bool {
 
 // wanted is the resource as it is to be, as an object that rights are asked for.
 func (n *manifestNoun) wanted(ctx context.Context, agent string, m *manifest) (core.Target, error) {
-	return n.h.freshItem(ctx, n.kind, agent, m.Metadata.Namespace, m.Metadata.Name, m.project, m.Metadata.Labels)
+	return n.h.FreshItem(ctx, n.kind, agent, m.Metadata.Namespace, m.Metadata.Name, m.project, m.Metadata.Labels)
 }
 
 // Changed is what is there as it will be: labels that neither the wish nor its base has stay.
@@ -169,19 +170,19 @@ func (n *manifestNoun) changed(ctx context.Context, agent string, m *manifest, b
 		labels = map[string]string{}
 	}
 	maps.Copy(labels, m.Metadata.Labels)
-	return n.h.freshItem(ctx, n.kind, agent, m.Metadata.Namespace, m.Metadata.Name, m.project, labels)
+	return n.h.FreshItem(ctx, n.kind, agent, m.Metadata.Namespace, m.Metadata.Name, m.project, labels)
 }
 
 type objectCreate struct {
-	AgentInput
-	WaitInput
+	item.AgentInput
+	item.WaitInput
 	core.TryInput
 	Body api.ObjectWrite
 }
 
 type objectUpdate struct {
-	ItemInput
-	WaitInput
+	item.ItemInput
+	item.WaitInput
 	core.TryInput
 	Body api.ObjectWrite
 }
@@ -200,13 +201,13 @@ func (n *manifestNoun) name() string { return strings.ReplaceAll(strings.ToLower
 func (n *manifestNoun) writes() []core.Route {
 	create := n.route(http.MethodPost, "", "edit", "create-"+n.name(), "Create an "+n.called+", or change it with upsert")
 	create.Audit, create.Example = n.name()+".create", n.example
-	create.Mount = core.Mount(core.Answer[objectCreate, commandOutput]{
+	create.Mount = core.Mount(core.Answer[objectCreate, item.CommandOutput]{
 		Find: func(ctx context.Context, _ *core.Call, in *objectCreate) (core.Target, error) {
 			m, err := n.read(in.Body.Resource)
 			if err != nil {
 				return core.Target{}, err
 			}
-			if there, err := n.h.findItem(ctx, n.kind, in.Agent, m.Metadata.Namespace, m.Metadata.Name); err == nil && in.Body.Upsert {
+			if there, err := n.h.FindItem(ctx, n.kind, in.Agent, m.Metadata.Namespace, m.Metadata.Name); err == nil && in.Body.Upsert {
 				return there, nil
 			}
 			return n.wanted(ctx, in.Agent, m)
@@ -215,24 +216,24 @@ func (n *manifestNoun) writes() []core.Route {
 	})
 	update := n.route(http.MethodPut, "/{namespace}/{name}", "edit", "update-"+n.name(), "Change an "+n.called+"; fields that nobody here knows survive")
 	update.Audit, update.Example = n.name()+".update", n.example
-	update.Mount = core.Mount(core.Answer[objectUpdate, commandOutput]{
+	update.Mount = core.Mount(core.Answer[objectUpdate, item.CommandOutput]{
 		Find: func(ctx context.Context, _ *core.Call, in *objectUpdate) (core.Target, error) {
-			return n.h.findItem(ctx, n.kind, in.Agent, in.Namespace, in.Name)
+			return n.h.FindItem(ctx, n.kind, in.Agent, in.Namespace, in.Name)
 		},
 		Do: n.update,
 	})
 	remove := n.route(http.MethodDelete, "/{namespace}/{name}", "delete", "delete-"+n.name(), "Delete an "+n.called)
 	remove.Audit = n.name() + ".delete"
-	remove.Mount = core.Mount(core.Answer[objectDelete, commandOutput]{
-		Find: func(ctx context.Context, _ *core.Call, in *objectDelete) (core.Target, error) {
-			return n.h.findItem(ctx, n.kind, in.Agent, in.Namespace, in.Name)
+	remove.Mount = core.Mount(core.Answer[item.ObjectDelete, item.CommandOutput]{
+		Find: func(ctx context.Context, _ *core.Call, in *item.ObjectDelete) (core.Target, error) {
+			return n.h.FindItem(ctx, n.kind, in.Agent, in.Namespace, in.Name)
 		},
 		Do: n.remove,
 	})
 	return []core.Route{create, update, remove}
 }
 
-func (n *manifestNoun) create(ctx context.Context, c *core.Call, in *objectCreate) (*commandOutput, error) {
+func (n *manifestNoun) create(ctx context.Context, c *core.Call, in *objectCreate) (*item.CommandOutput, error) {
 	m, err := n.read(in.Body.Resource)
 	if err != nil {
 		return nil, err
@@ -243,7 +244,7 @@ func (n *manifestNoun) create(ctx context.Context, c *core.Call, in *objectCreat
 	}
 	apply := agentapi.ObjectApply{Object: m.normal, Base: base, Version: m.Metadata.ResourceVersion, Create: !in.Body.Upsert, DryRun: in.DryRun}
 	judged := agentapi.JudgedProject{Wanted: m.project}
-	there, err := n.h.findItem(ctx, n.kind, in.Agent, m.Metadata.Namespace, m.Metadata.Name)
+	there, err := n.h.FindItem(ctx, n.kind, in.Agent, m.Metadata.Namespace, m.Metadata.Name)
 	switch {
 	case err == nil && !in.Body.Upsert:
 		// It may be seen or not: that the name is taken has to be said.
@@ -259,16 +260,16 @@ func (n *manifestNoun) create(ctx context.Context, c *core.Call, in *objectCreat
 		if err := c.MayBecome(to); err != nil {
 			return nil, err
 		}
-		c.Before, judged.There = resourceOf(there), there.There
+		c.Before, judged.There = item.ResourceOf(there), there.There
 	case api.CodeOf(err) != api.CodeNotFound:
 		return nil, err
 	default:
 		apply.Create = true // no rights were asked for what the server does not know
 	}
-	return n.apply(ctx, c, in.WaitInput, At(in.Agent, m.Metadata.Namespace, m.Metadata.Name), apply, judged, in.Body.Reason)
+	return n.apply(ctx, c, in.WaitInput, item.At(in.Agent, m.Metadata.Namespace, m.Metadata.Name), apply, judged, in.Body.Reason)
 }
 
-func (n *manifestNoun) update(ctx context.Context, c *core.Call, in *objectUpdate) (*commandOutput, error) {
+func (n *manifestNoun) update(ctx context.Context, c *core.Call, in *objectUpdate) (*item.CommandOutput, error) {
 	m, err := n.read(in.Body.Resource)
 	if err != nil {
 		return nil, err
@@ -280,14 +281,14 @@ func (n *manifestNoun) update(ctx context.Context, c *core.Call, in *objectUpdat
 	if err != nil {
 		return nil, err
 	}
-	there, err := n.h.findItem(ctx, n.kind, in.Agent, in.Namespace, in.Name)
+	there, err := n.h.FindItem(ctx, n.kind, in.Agent, in.Namespace, in.Name)
 	if err != nil {
 		return nil, err
 	}
 	if err := c.May(c.Route.Permission, there); err != nil {
 		return nil, err
 	}
-	c.Before = resourceOf(there)
+	c.Before = item.ResourceOf(there)
 	if len(base) == 0 && m.Metadata.ResourceVersion != "" {
 		base = sameVersion(c.Before, m.Metadata.ResourceVersion)
 	}
@@ -317,25 +318,25 @@ func sameVersion(copied any, version string) json.RawMessage {
 	return normal
 }
 
-func (n *manifestNoun) apply(ctx context.Context, c *core.Call, wait WaitInput, in ItemInput, apply agentapi.ObjectApply, judged agentapi.JudgedProject, reason string) (*commandOutput, error) {
+func (n *manifestNoun) apply(ctx context.Context, c *core.Call, wait item.WaitInput, in item.ItemInput, apply agentapi.ObjectApply, judged agentapi.JudgedProject, reason string) (*item.CommandOutput, error) {
 	if n.kind == api.KindArgoProject {
 		if err := n.withinParent(ctx, c, in, &apply); err != nil {
 			return nil, err
 		}
 	}
-	out, err := n.h.command(ctx, c, wait, Order{
+	out, err := n.h.Command(ctx, c, wait, item.Order{
 		Agent: in.Agent, Kind: string(agentapi.KindObjectApply), TargetKind: n.kind, Namespace: in.Namespace, Name: in.Name, Body: apply, Reason: reason, Judged: &judged,
 	})
 	c.After = apply.Object
 	if err == nil && out.Body.Status == api.CommandDone && !apply.DryRun {
-		n.h.copied(ctx, n.kind, in, out.Body.Result)
+		n.h.Copied(ctx, n.kind, in, out.Body.Result)
 	}
 	return out, err
 }
 
-func (n *manifestNoun) remove(ctx context.Context, c *core.Call, in *objectDelete) (*commandOutput, error) {
-	item, _ := c.Before.(*api.Item)
-	c.Before = resourceOf(core.Target{Value: c.Before})
+func (n *manifestNoun) remove(ctx context.Context, c *core.Call, in *item.ObjectDelete) (*item.CommandOutput, error) {
+	was, _ := c.Before.(*api.Item)
+	c.Before = item.ResourceOf(core.Target{Value: c.Before})
 	if n.kind == api.KindArgoProject {
 		if err := n.mayAbove(ctx, c, in.ItemInput); err != nil {
 			return nil, err
@@ -345,10 +346,10 @@ func (n *manifestNoun) remove(ctx context.Context, c *core.Call, in *objectDelet
 		if err := n.h.Items.DropItem(ctx, n.kind, in.Agent, in.Namespace, in.Name); err != nil {
 			return nil, err
 		}
-		return &commandOutput{Status: http.StatusOK, Body: api.Command{Agent: in.Agent, Kind: "item.forget", Object: c.Object, By: c.Who.Principal, Status: api.CommandDone, Message: "the server's copy is forgotten", CreatedAt: c.Now(), Deadline: c.Now()}}, nil
+		return &item.CommandOutput{Status: http.StatusOK, Body: api.Command{Agent: in.Agent, Kind: "item.forget", Object: c.Object, By: c.Who.Principal, Status: api.CommandDone, Message: "the server's copy is forgotten", CreatedAt: c.Now(), Deadline: c.Now()}}, nil
 	}
-	if item != nil {
-		if err := n.h.checkReferences(ctx, item, in.Force); err != nil {
+	if was != nil {
+		if err := n.h.CheckReferences(ctx, was, in.Force); err != nil {
 			return nil, err
 		}
 	}
@@ -356,14 +357,14 @@ func (n *manifestNoun) remove(ctx context.Context, c *core.Call, in *objectDelet
 	if n.kind == api.KindApplication {
 		kind, body = string(agentapi.KindAppDelete), api.DeleteApplicationRequest{Cascade: in.Cascade, Propagation: in.Propagation, Version: in.Version, DryRun: in.DryRun, Reason: in.Reason}
 	}
-	out, err := n.h.command(ctx, c, in.WaitInput, Order{
+	out, err := n.h.Command(ctx, c, in.WaitInput, item.Order{
 		Agent: in.Agent, Kind: kind, TargetKind: n.kind, Namespace: in.Namespace, Name: in.Name, Body: body, Reason: in.Reason,
 	})
 	if err == nil && out.Body.Status == api.CommandDone && !in.DryRun {
-		n.h.dropped(ctx, n.kind, in.ItemInput, c.Before)
+		n.h.Dropped(ctx, n.kind, in.ItemInput, c.Before)
 	}
 	return out, err
 }
 
 // reads are list and get, of kinds that have no summary of their own.
-func (n *manifestNoun) reads() []core.Route { return n.h.itemReads(n.kind, n.many, n.name(), n.called) }
+func (n *manifestNoun) reads() []core.Route { return n.h.ItemReads(n.kind, n.many, n.name(), n.called) }

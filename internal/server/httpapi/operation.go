@@ -7,11 +7,12 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/item"
 )
 
 type operationInput[T any] struct {
-	ItemInput
-	WaitInput
+	item.ItemInput
+	item.WaitInput
 	Body T
 }
 
@@ -19,17 +20,17 @@ type operationInput[T any] struct {
 func operation[T any](h *ApplicationRoutes, verb, id, summary, example string, permission api.Permission, reason func(*T) string) core.Route {
 	type in = operationInput[T]
 	return core.Route{
-		Method: http.MethodPost, Path: applicationPath + "/" + verb, Permission: permission, Audit: "application." + verb,
+		Method: http.MethodPost, Path: item.ApplicationPath + "/" + verb, Permission: permission, Audit: "application." + verb,
 		ID: id, Summary: summary, Tag: "operations", Example: example,
-		Mount: core.Mount(core.Answer[in, commandOutput]{
+		Mount: core.Mount(core.Answer[in, item.CommandOutput]{
 			Find: func(ctx context.Context, _ *core.Call, in *in) (core.Target, error) {
-				return h.findApplication(ctx, in.ItemInput)
+				return h.FindApplication(ctx, in.ItemInput)
 			},
-			Do: func(ctx context.Context, c *core.Call, in *in) (*commandOutput, error) {
+			Do: func(ctx context.Context, c *core.Call, in *in) (*item.CommandOutput, error) {
 				c.Before = nil // the cluster has it, and the application's history says what came of it
-				o := in.order("application."+verb, in.Body)
+				o := in.Order("application."+verb, in.Body)
 				o.Reason = reason(&in.Body)
-				return h.command(ctx, c, in.WaitInput, o)
+				return h.Command(ctx, c, in.WaitInput, o)
 			},
 		}),
 	}
@@ -70,7 +71,7 @@ type bulkRefresh struct {
 }
 
 type bulkInput[T any] struct {
-	WaitInput
+	item.WaitInput
 	Body T
 }
 
@@ -98,7 +99,7 @@ func (h *ApplicationRoutes) bulkRoutes() []core.Route {
 const bulkWorkers = 16
 
 // bulk does the same with many applications. One that is refused or fails does not stop the others.
-func (h *ApplicationRoutes) bulk(ctx context.Context, c *core.Call, wait WaitInput, targets []api.Target, kind string, body any, reason string) (*bulkOutput, error) {
+func (h *ApplicationRoutes) bulk(ctx context.Context, c *core.Call, wait item.WaitInput, targets []api.Target, kind string, body any, reason string) (*bulkOutput, error) {
 	out := &bulkOutput{api.BulkResult{Outcomes: make([]api.BulkOutcome, len(targets))}}
 	var group sync.WaitGroup
 	slots := make(chan struct{}, bulkWorkers)
@@ -115,20 +116,20 @@ func (h *ApplicationRoutes) bulk(ctx context.Context, c *core.Call, wait WaitInp
 	return out, nil
 }
 
-func (h *ApplicationRoutes) bulkOne(ctx context.Context, c *core.Call, wait WaitInput, t api.Target, kind string, body any, reason string) api.BulkOutcome {
+func (h *ApplicationRoutes) bulkOne(ctx context.Context, c *core.Call, wait item.WaitInput, t api.Target, kind string, body any, reason string) api.BulkOutcome {
 	out := api.BulkOutcome{Target: t}
-	in := At(t.Agent, t.Namespace, t.Name)
-	at, err := h.findApplication(ctx, in)
+	in := item.At(t.Agent, t.Namespace, t.Name)
+	at, err := h.FindApplication(ctx, in)
 	if err == nil {
 		err = c.May(c.Route.Permission, at)
 	}
 	if err == nil {
 		one := *c
 		one.Object = at.Ref()
-		o := in.order(kind, body)
+		o := in.Order(kind, body)
 		o.Reason = reason
-		var done *commandOutput
-		if done, err = h.command(ctx, &one, wait, o); err == nil {
+		var done *item.CommandOutput
+		if done, err = h.Command(ctx, &one, wait, o); err == nil {
 			out.Command, out.Status, out.Message = done.Body.ID, done.Body.Status, done.Body.Message
 			return out
 		}

@@ -6,10 +6,11 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/item"
 )
 
 type planInput struct {
-	ItemInput
+	item.ItemInput
 	Body api.SyncRequest
 }
 
@@ -20,11 +21,11 @@ func (h *ApplicationRoutes) planRoute() core.Route {
 	type out struct{ Body api.SyncPlan }
 	r.Mount = core.Mount(core.Answer[planInput, out]{
 		Find: func(ctx context.Context, _ *core.Call, in *planInput) (core.Target, error) {
-			return h.findApplication(ctx, in.ItemInput)
+			return h.FindApplication(ctx, in.ItemInput)
 		},
 		Do: func(ctx context.Context, c *core.Call, in *planInput) (*out, error) {
 			if len(in.Body.Manifests) > 0 { // what is live shows in the differences, also of objects that are not the application's
-				t, err := h.findApplication(ctx, in.ItemInput)
+				t, err := h.FindApplication(ctx, in.ItemInput)
 				if err == nil {
 					err = c.May(api.PermApplicationSync, t)
 				}
@@ -33,7 +34,7 @@ func (h *ApplicationRoutes) planRoute() core.Route {
 				}
 			}
 			var o out
-			return &o, h.ask(ctx, c, in.order("application.plan", in.Body), &o.Body)
+			return &o, h.Ask(ctx, c, in.Order("application.plan", in.Body), &o.Body)
 		},
 	})
 	return r

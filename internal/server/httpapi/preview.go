@@ -7,10 +7,11 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/item"
 )
 
 type applicationPreviewInput struct {
-	AgentInput
+	item.AgentInput
 	Quick     bool `query:"quick" doc:"Check the resource and its Argo project only, while somebody types: neither repositories nor the destination are asked"`
 	Manifests bool `query:"manifests" doc:"Tell the objects as rendered, too, secrets masked"`
 	Body      api.PreviewRequest
@@ -36,7 +37,7 @@ func (h *ObjectRoutes) previewRoute() core.Route {
 				return core.Target{}, err
 			}
 			if in.changes(m) {
-				return n.h.findItem(ctx, n.kind, in.Agent, m.Metadata.Namespace, m.Metadata.Name)
+				return n.h.FindItem(ctx, n.kind, in.Agent, m.Metadata.Namespace, m.Metadata.Name)
 			}
 			return n.wanted(ctx, in.Agent, m)
 		},
@@ -46,33 +47,33 @@ func (h *ObjectRoutes) previewRoute() core.Route {
 				return nil, err
 			}
 			var out applicationPreviewOutput
-			return &out, n.h.ask(ctx, c, order, &out.Body)
+			return &out, n.h.Ask(ctx, c, order, &out.Body)
 		},
 	})
 	return r
 }
 
 // preview asks for the rights that are left to be asked for, and makes the question to the agent.
-func (n *manifestNoun) preview(ctx context.Context, c *core.Call, in *applicationPreviewInput) (Order, error) {
+func (n *manifestNoun) preview(ctx context.Context, c *core.Call, in *applicationPreviewInput) (item.Order, error) {
 	m, err := n.read(in.Body.Resource)
 	if err != nil {
-		return Order{}, err
+		return item.Order{}, err
 	}
 	to, err := n.wanted(ctx, in.Agent, m)
 	if err != nil {
-		return Order{}, err
+		return item.Order{}, err
 	}
 	if err := c.MayBecome(to); err != nil {
-		return Order{}, err
+		return item.Order{}, err
 	}
 	// What is made can be seen by who may see what is there: of something new the labels are not known yet.
 	to.Object.Asserted = c.Found.Value == nil
 	if err := c.May(api.PermApplicationView, to); err != nil {
-		return Order{}, err
+		return item.Order{}, err
 	}
 	base, err := n.base(in.Body.Base)
 	if err != nil {
-		return Order{}, err
+		return item.Order{}, err
 	}
 	judged := agentapi.JudgedProject{Wanted: m.project}
 	body := agentapi.Preview{
@@ -81,21 +82,21 @@ func (n *manifestNoun) preview(ctx context.Context, c *core.Call, in *applicatio
 	}
 	if body.Update {
 		// A change takes the rights for what is there: what it would become was asked for above.
-		there, err := n.h.findItem(ctx, n.kind, in.Agent, m.Metadata.Namespace, m.Metadata.Name)
+		there, err := n.h.FindItem(ctx, n.kind, in.Agent, m.Metadata.Namespace, m.Metadata.Name)
 		if err != nil {
-			return Order{}, err
+			return item.Order{}, err
 		}
 		for _, permission := range []api.Permission{api.PermApplicationView, api.PermApplicationEdit} {
 			if err := c.May(permission, there); err != nil {
-				return Order{}, err
+				return item.Order{}, err
 			}
 		}
 		body.Project, judged.There = there.There, there.There
 		if len(body.Base) == 0 && m.Metadata.ResourceVersion != "" {
-			body.Base = sameVersion(resourceOf(there), m.Metadata.ResourceVersion)
+			body.Base = sameVersion(item.ResourceOf(there), m.Metadata.ResourceVersion)
 		}
 	}
-	return Order{
+	return item.Order{
 		Agent: in.Agent, Kind: string(agentapi.KindPreview), TargetKind: n.kind, Namespace: m.Metadata.Namespace, Name: m.Metadata.Name, Body: body, Judged: &judged,
 	}, nil
 }

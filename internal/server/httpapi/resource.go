@@ -6,11 +6,12 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/item"
 )
 
 // ResourceInput names an object of an application. Its fields are parameters: the decoder sees only what is exported.
 type ResourceInput struct {
-	ItemInput
+	item.ItemInput
 	Group     string `query:"group" maxLength:"253" doc:"API group of the object; empty for core kinds" example:"apps"`
 	Version   string `query:"version" maxLength:"63" doc:"API version of the object" example:"v1"`
 	Kind      string `query:"kind" required:"true" maxLength:"253" doc:"Kind of the object" example:"Deployment"`
@@ -30,14 +31,14 @@ type resourceQuery struct {
 func resourceAnswer[T any](h *ApplicationRoutes, path, id, summary, kind string) core.Route {
 	type out struct{ Body T }
 	return core.Route{
-		Method: http.MethodGet, Path: applicationPath + "/resource" + path, Permission: api.PermApplicationView, ID: id, Summary: summary, Tag: "resources",
+		Method: http.MethodGet, Path: item.ApplicationPath + "/resource" + path, Permission: api.PermApplicationView, ID: id, Summary: summary, Tag: "resources",
 		Mount: core.Mount(core.Answer[ResourceInput, out]{
 			Find: func(ctx context.Context, _ *core.Call, in *ResourceInput) (core.Target, error) {
-				return h.findApplication(ctx, in.ItemInput)
+				return h.FindApplication(ctx, in.ItemInput)
 			},
 			Do: func(ctx context.Context, c *core.Call, in *ResourceInput) (*out, error) {
 				var o out
-				return &o, h.ask(ctx, c, in.order(kind, resourceQuery{in.ref()}), &o.Body)
+				return &o, h.Ask(ctx, c, in.Order(kind, resourceQuery{in.ref()}), &o.Body)
 			},
 		}),
 	}
@@ -45,7 +46,7 @@ func resourceAnswer[T any](h *ApplicationRoutes, path, id, summary, kind string)
 
 type resourceDelete struct {
 	ResourceInput
-	WaitInput
+	item.WaitInput
 	core.TryInput
 	Force  bool   `query:"force" doc:"Delete without waiting for its end"`
 	Orphan bool   `query:"orphan" doc:"Leave what belongs to it"`
@@ -54,18 +55,18 @@ type resourceDelete struct {
 
 func (h *ApplicationRoutes) resourceRoutes() []core.Route {
 	remove := core.Route{
-		Method: http.MethodDelete, Path: applicationPath + "/resource", Permission: api.PermApplicationEdit, Audit: "resource.delete",
+		Method: http.MethodDelete, Path: item.ApplicationPath + "/resource", Permission: api.PermApplicationEdit, Audit: "resource.delete",
 		ID: "delete-resource", Summary: "Delete an object of an application", Tag: "resources",
 	}
-	remove.Mount = core.Mount(core.Answer[resourceDelete, commandOutput]{
+	remove.Mount = core.Mount(core.Answer[resourceDelete, item.CommandOutput]{
 		Find: func(ctx context.Context, _ *core.Call, in *resourceDelete) (core.Target, error) {
-			return h.findApplication(ctx, in.ItemInput)
+			return h.FindApplication(ctx, in.ItemInput)
 		},
-		Do: func(ctx context.Context, c *core.Call, in *resourceDelete) (*commandOutput, error) {
+		Do: func(ctx context.Context, c *core.Call, in *resourceDelete) (*item.CommandOutput, error) {
 			c.Before = nil
-			o := in.order("resource.delete", api.ResourceDelete{Resource: in.ref(), Force: in.Force, Orphan: in.Orphan, DryRun: in.DryRun})
+			o := in.Order("resource.delete", api.ResourceDelete{Resource: in.ref(), Force: in.Force, Orphan: in.Orphan, DryRun: in.DryRun})
 			o.Reason = in.Reason
-			return h.command(ctx, c, in.WaitInput, o)
+			return h.Command(ctx, c, in.WaitInput, o)
 		},
 	})
 	patch := operation(h, "resource", "patch-resource", "Patch an object of an application",
@@ -74,7 +75,7 @@ func (h *ApplicationRoutes) resourceRoutes() []core.Route {
 	patch.Method, patch.Audit, patch.Tag = http.MethodPatch, "resource.patch", "resources"
 	patch.Mount = resourceCommand[api.ResourcePatch](h, "resource.patch", func(r *api.ResourcePatch) string { return r.Reason })
 	action := patch
-	action.Method, action.Path, action.Permission, action.Audit = http.MethodPost, applicationPath+"/resource/actions", api.PermApplicationResourceAction, "resource.action"
+	action.Method, action.Path, action.Permission, action.Audit = http.MethodPost, item.ApplicationPath+"/resource/actions", api.PermApplicationResourceAction, "resource.action"
 	action.ID, action.Summary = "run-action", "Run an action of an object, such as restart"
 	action.Example = `{"resource":{"group":"apps","kind":"Deployment","namespace":"shop","name":"web"},"action":"restart"}`
 	action.Mount = resourceCommand[api.ResourceAction](h, "resource.action", func(r *api.ResourceAction) string { return r.Reason })
@@ -89,15 +90,15 @@ func (h *ApplicationRoutes) resourceRoutes() []core.Route {
 // resourceCommand has the agent change an object of an application.
 func resourceCommand[T any](h *ApplicationRoutes, kind string, reason func(*T) string) core.Mounter {
 	type in = operationInput[T]
-	return core.Mount(core.Answer[in, commandOutput]{
+	return core.Mount(core.Answer[in, item.CommandOutput]{
 		Find: func(ctx context.Context, _ *core.Call, in *in) (core.Target, error) {
-			return h.findApplication(ctx, in.ItemInput)
+			return h.FindApplication(ctx, in.ItemInput)
 		},
-		Do: func(ctx context.Context, c *core.Call, in *in) (*commandOutput, error) {
+		Do: func(ctx context.Context, c *core.Call, in *in) (*item.CommandOutput, error) {
 			c.Before = nil
-			o := in.order(kind, in.Body)
+			o := in.Order(kind, in.Body)
 			o.Reason = reason(&in.Body)
-			return h.command(ctx, c, in.WaitInput, o)
+			return h.Command(ctx, c, in.WaitInput, o)
 		},
 	})
 }

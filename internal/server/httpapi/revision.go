@@ -5,30 +5,31 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/item"
 )
 
 type revisionInput struct {
-	ItemInput
+	item.ItemInput
 	Revision string `path:"revision" maxLength:"64" pattern:"^[0-9A-Fa-f]{40,64}$" doc:"A commit, by its whole id" example:"3f2a9c1e0b7d4c5a69788796a5b4c3d2e1f0a9b8"`
 }
 
 type revisionsInput struct {
-	ItemInput
+	item.ItemInput
 	Revision []string `query:"revision,explode" required:"true" minItems:"1" maxItems:"50" doc:"Commits, each by its whole id"`
 }
 
 // revisionRoutes tell who made commits of an application's repositories.
 func (h *ApplicationRoutes) revisionRoutes() []core.Route {
-	ask := func(ctx context.Context, c *core.Call, in *ItemInput, revisions []string) (api.RevisionsAnswer, error) {
+	ask := func(ctx context.Context, c *core.Call, in *item.ItemInput, revisions []string) (api.RevisionsAnswer, error) {
 		var out api.RevisionsAnswer
-		err := h.ask(ctx, c, in.order("application.revisions", api.RevisionsRequest{Revisions: revisions}), &out)
+		err := h.Ask(ctx, c, in.Order("application.revisions", api.RevisionsRequest{Revisions: revisions}), &out)
 		return out, err
 	}
 	one := h.applicationRoute("/revisions/{revision}", "get-revision", "Who made a commit of an application's repositories, and what for")
 	type oneOutput struct{ Body api.RevisionInfo }
 	one.Mount = core.Mount(core.Answer[revisionInput, oneOutput]{
 		Find: func(ctx context.Context, _ *core.Call, in *revisionInput) (core.Target, error) {
-			return h.findApplication(ctx, in.ItemInput)
+			return h.FindApplication(ctx, in.ItemInput)
 		},
 		Do: func(ctx context.Context, c *core.Call, in *revisionInput) (*oneOutput, error) {
 			got, err := ask(ctx, c, &in.ItemInput, []string{in.Revision})
@@ -45,7 +46,7 @@ func (h *ApplicationRoutes) revisionRoutes() []core.Route {
 	type manyOutput struct{ Body api.RevisionsAnswer }
 	many.Mount = core.Mount(core.Answer[revisionsInput, manyOutput]{
 		Find: func(ctx context.Context, _ *core.Call, in *revisionsInput) (core.Target, error) {
-			return h.findApplication(ctx, in.ItemInput)
+			return h.FindApplication(ctx, in.ItemInput)
 		},
 		Do: func(ctx context.Context, c *core.Call, in *revisionsInput) (*manyOutput, error) {
 			got, err := ask(ctx, c, &in.ItemInput, in.Revision)

@@ -4,12 +4,13 @@ import (
 	"slices"
 
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/item"
 )
 
 // table is all routes. Each line of it is a noun, or what is left of one; in its file every route has method, path,
 // permission, audit verb and handler beside each other, and api/openapi.json lists all of them.
 func table(cfg Config) []core.Route {
-	clusters := &Clusters{Items: cfg.Items, Commands: cfg.Commands, Events: cfg.Events}
+	clusters := &item.Clusters{Items: cfg.Items, Commands: cfg.Commands, Events: cfg.Events}
 	find := finder{cfg, clusters}.find
 	people := &People{
 		Users: cfg.Users, Groups: cfg.Groups, ServiceAccounts: cfg.ServiceAccounts, Authn: cfg.Authn, Providers: cfg.Providers, Policies: cfg.Policies,

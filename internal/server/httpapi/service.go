@@ -7,6 +7,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/item"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
 
@@ -28,7 +29,7 @@ type Linking interface {
 
 // ServiceRoutes say what runs where: services, environments, and which applications are of them.
 type ServiceRoutes struct {
-	*Clusters
+	*item.Clusters
 	Services     core.Entities[api.Service]
 	Environments core.Entities[api.Environment]
 	AgentList    core.Entities[api.Agent]
@@ -72,12 +73,12 @@ func (h *ServiceRoutes) checkEnvironment(ctx context.Context, c *core.Call, befo
 		if err != nil {
 			return err
 		}
-		item, err := h.Linking.FindCluster(ctx, cluster.Agent, cluster.Cluster)
+		found, err := h.Linking.FindCluster(ctx, cluster.Agent, cluster.Cluster)
 		if err != nil {
 			return core.Missing(err, api.TypeCluster, cluster.Agent+"/"+cluster.Cluster)
 		}
-		want := core.Target{Object: rbac.Object{Type: api.TypeCluster, Scope: item.Scope, ID: item.ID(), Labels: item.Labels}, Value: &item}
-		if item.Name == "" { // the agent's own, of which there is no Secret
+		want := core.Target{Object: rbac.Object{Type: api.TypeCluster, Scope: found.Scope, ID: found.ID(), Labels: found.Labels}, Value: &found}
+		if found.Name == "" { // the agent's own, of which there is no Secret
 			if err := c.May(api.PermAgentView, agent); err != nil {
 				return err
 			}
@@ -101,7 +102,7 @@ type matrixInput struct {
 }
 
 type instancesInput struct {
-	ItemList
+	item.ItemList
 	Service     string `query:"service" maxLength:"210" doc:"Only those of this service" example:"org.acme.checkout"`
 	Environment string `query:"environment" maxLength:"210" doc:"Only those of this environment" example:"org.acme.production"`
 	Application string `query:"application" maxLength:"540" doc:"Only those of this application" example:"account.prod/argocd/shop"`
@@ -132,7 +133,7 @@ func (h *ServiceRoutes) matrixRoutes() []core.Route {
 	}
 	instances.Mount = core.Mount(core.Answer[instancesInput, core.PageOutput[api.Instances]]{
 		Do: func(ctx context.Context, c *core.Call, in *instancesInput) (*core.PageOutput[api.Instances], error) {
-			items, err := in.filter()
+			items, err := in.Filter()
 			if err != nil {
 				return nil, err
 			}
@@ -148,21 +149,21 @@ func (h *ServiceRoutes) matrixRoutes() []core.Route {
 type linkOutput = core.Output[api.ApplicationLinked]
 
 type linkPut struct {
-	ItemInput
+	item.ItemInput
 	Body api.ApplicationLink
 }
 
 // linkRoutes say which service and environment an application is of.
 func (h *ServiceRoutes) linkRoutes() []core.Route {
 	route := func(method, audit, id, summary string, permission api.Permission) core.Route {
-		return core.Route{Method: method, Path: applicationPath + "/link", Permission: permission, Audit: audit, ID: id, Summary: summary, Tag: "applications"}
+		return core.Route{Method: method, Path: item.ApplicationPath + "/link", Permission: permission, Audit: audit, ID: id, Summary: summary, Tag: "applications"}
 	}
 	get := route(http.MethodGet, "", "get-application-link", "Which service and environment an application is of, and who says so", api.PermApplicationView)
-	get.Mount = core.Mount(core.Answer[ItemInput, linkOutput]{
-		Find: func(ctx context.Context, _ *core.Call, in *ItemInput) (core.Target, error) {
-			return h.findApplication(ctx, *in)
+	get.Mount = core.Mount(core.Answer[item.ItemInput, linkOutput]{
+		Find: func(ctx context.Context, _ *core.Call, in *item.ItemInput) (core.Target, error) {
+			return h.FindApplication(ctx, *in)
 		},
-		Do: func(ctx context.Context, _ *core.Call, in *ItemInput) (*linkOutput, error) {
+		Do: func(ctx context.Context, _ *core.Call, in *item.ItemInput) (*linkOutput, error) {
 			return linkAnswer(h.Linking.GetLink(ctx, in.Agent, in.Namespace, in.Name))
 		},
 	})
@@ -170,14 +171,14 @@ func (h *ServiceRoutes) linkRoutes() []core.Route {
 	put.Example = `{"service":"account.basket","environment":"account.staging"}`
 	put.Mount = core.Mount(core.Answer[linkPut, linkOutput]{
 		Find: func(ctx context.Context, _ *core.Call, in *linkPut) (core.Target, error) {
-			return h.findApplication(ctx, in.ItemInput)
+			return h.FindApplication(ctx, in.ItemInput)
 		},
 		Do: h.linkApplication,
 	})
 	remove := route(http.MethodDelete, "application.unlink", "unlink-application", "Forget what somebody has linked an application to, also of one that is gone", api.PermApplicationEdit)
-	remove.Mount = core.Mount(core.Answer[ItemInput, core.NoOutput]{
+	remove.Mount = core.Mount(core.Answer[item.ItemInput, core.NoOutput]{
 		Find: h.findLinked,
-		Do: func(ctx context.Context, c *core.Call, in *ItemInput) (*core.NoOutput, error) {
+		Do: func(ctx context.Context, c *core.Call, in *item.ItemInput) (*core.NoOutput, error) {
 			c.Before = nil
 			if was, err := h.Linking.GetLink(ctx, in.Agent, in.Namespace, in.Name); err == nil {
 				c.Before = was.Link
@@ -208,8 +209,8 @@ func linkAnswer(linked api.ApplicationLinked, err error) (*linkOutput, error) {
 }
 
 // findLinked finds an application, or what is said of one that is gone.
-func (h *ServiceRoutes) findLinked(ctx context.Context, _ *core.Call, in *ItemInput) (core.Target, error) {
-	t, err := h.findApplication(ctx, *in)
+func (h *ServiceRoutes) findLinked(ctx context.Context, _ *core.Call, in *item.ItemInput) (core.Target, error) {
+	t, err := h.FindApplication(ctx, *in)
 	if api.CodeOf(err) != api.CodeNotFound {
 		return t, err
 	}
@@ -217,7 +218,7 @@ func (h *ServiceRoutes) findLinked(ctx context.Context, _ *core.Call, in *ItemIn
 	if failed != nil {
 		return t, err
 	}
-	t, err = h.freshItem(ctx, api.KindApplication, in.Agent, in.Namespace, in.Name, "", nil)
+	t, err = h.FreshItem(ctx, api.KindApplication, in.Agent, in.Namespace, in.Name, "", nil)
 	t.Value = linked
 	return t, err
 }
@@ -321,7 +322,7 @@ func (h *ServiceRoutes) mayLink(ctx context.Context, c *core.Call, plan api.Link
 		if err != nil {
 			return err
 		}
-		app, err := h.findItem(ctx, api.KindApplication, agent, namespace, name)
+		app, err := h.FindItem(ctx, api.KindApplication, agent, namespace, name)
 		if err == nil {
 			err = c.May(api.PermApplicationEdit, app)
 		}

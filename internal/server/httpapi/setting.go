@@ -10,11 +10,12 @@ import (
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/internal/redact"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/item"
 )
 
 // SettingRoutes are what agents know of repositories, clusters, certificates and keys.
 type SettingRoutes struct {
-	*Clusters
+	*item.Clusters
 	AgentList core.Entities[api.Agent]
 }
 
@@ -51,19 +52,19 @@ func (h *SettingRoutes) settingNouns() []*settingNoun {
 func (n *settingNoun) name() string { return strings.ReplaceAll(strings.ToLower(n.called), " ", "-") }
 
 func (n *settingNoun) permission(verb string) api.Permission {
-	return api.Permission(string(typeOf(n.kind)) + "_" + verb)
+	return api.Permission(string(item.TypeOf(n.kind)) + "_" + verb)
 }
 
 type settingCreate struct {
-	AgentInput
-	WaitInput
+	item.AgentInput
+	item.WaitInput
 	core.TryInput
 	Body api.SettingWrite
 }
 
 type settingUpdate struct {
-	ItemInput
-	WaitInput
+	item.ItemInput
+	item.WaitInput
 	core.TryInput
 	Body api.SettingWrite
 }
@@ -75,7 +76,7 @@ func (n *settingNoun) route(method, path, verb, id, summary string) core.Route {
 func (n *settingNoun) routes() []core.Route {
 	create := n.route(http.MethodPost, "", "edit", "create-"+n.name(), "Create a "+n.called+"; secrets are sealed by the client")
 	create.Audit, create.Example = n.name()+".create", n.example
-	create.Mount = core.Mount(core.Answer[settingCreate, commandOutput]{
+	create.Mount = core.Mount(core.Answer[settingCreate, item.CommandOutput]{
 		Find: func(ctx context.Context, _ *core.Call, in *settingCreate) (core.Target, error) {
 			return n.reach(ctx, in.Agent, &in.Body, in.Body.Upsert)
 		},
@@ -83,7 +84,7 @@ func (n *settingNoun) routes() []core.Route {
 	})
 	update := n.route(http.MethodPut, "/{namespace}/{name}", "edit", "update-"+n.name(), "Change a "+n.called+"; secrets that are not sent stay as they are")
 	update.Audit, update.Example = n.name()+".update", n.example
-	update.Mount = core.Mount(core.Answer[settingUpdate, commandOutput]{
+	update.Mount = core.Mount(core.Answer[settingUpdate, item.CommandOutput]{
 		Find: func(ctx context.Context, _ *core.Call, in *settingUpdate) (core.Target, error) {
 			return n.find(ctx, in.ItemInput)
 		},
@@ -91,13 +92,13 @@ func (n *settingNoun) routes() []core.Route {
 	})
 	remove := n.route(http.MethodDelete, "/{namespace}/{name}", "delete", "delete-"+n.name(), "Delete a "+n.called)
 	remove.Audit = n.name() + ".delete"
-	remove.Mount = core.Mount(core.Answer[objectDelete, commandOutput]{
-		Find: func(ctx context.Context, _ *core.Call, in *objectDelete) (core.Target, error) {
+	remove.Mount = core.Mount(core.Answer[item.ObjectDelete, item.CommandOutput]{
+		Find: func(ctx context.Context, _ *core.Call, in *item.ObjectDelete) (core.Target, error) {
 			return n.find(ctx, in.ItemInput)
 		},
 		Do: n.remove,
 	})
-	all := append(n.h.itemReads(n.kind, n.many, n.name(), n.called), create, update, remove)
+	all := append(n.h.ItemReads(n.kind, n.many, n.name(), n.called), create, update, remove)
 	if n.tests {
 		all = append(all, n.test())
 	}
@@ -105,22 +106,22 @@ func (n *settingNoun) routes() []core.Route {
 }
 
 // Find finds a setting that is there. What counts for more than its project is the agent's, whatever it says of itself.
-func (n *settingNoun) find(ctx context.Context, in ItemInput) (core.Target, error) {
-	t, err := n.h.findItem(ctx, n.kind, in.Agent, in.Namespace, in.Name)
+func (n *settingNoun) find(ctx context.Context, in item.ItemInput) (core.Target, error) {
+	t, err := n.h.FindItem(ctx, n.kind, in.Agent, in.Namespace, in.Name)
 	if err != nil || !n.setting.Wide() {
 		return t, err
 	}
-	above, err := n.h.above(ctx, n.kind, in)
+	above, err := n.h.Above(ctx, n.kind, in)
 	t.Object.Scope, t.Object.Asserted = above.Object.Scope, true
 	return t, err
 }
 
 // place is where a setting of a project, with labels, belongs.
-func (n *settingNoun) place(ctx context.Context, in ItemInput, project string, labels map[string]string) (core.Target, error) {
+func (n *settingNoun) place(ctx context.Context, in item.ItemInput, project string, labels map[string]string) (core.Target, error) {
 	if n.setting.Wide() {
-		return n.h.above(ctx, n.kind, in)
+		return n.h.Above(ctx, n.kind, in)
 	}
-	return n.h.freshItem(ctx, n.kind, in.Agent, in.Namespace, in.Name, project, labels)
+	return n.h.FreshItem(ctx, n.kind, in.Agent, in.Namespace, in.Name, project, labels)
 }
 
 // reach checks what is to be written, and finds what rights are asked for: what is there of that name, where it is to be
@@ -134,7 +135,7 @@ func (n *settingNoun) reach(ctx context.Context, agent string, w *api.SettingWri
 		return core.Target{}, err
 	}
 	a, _ := at.Value.(*api.Agent)
-	in := At(agent, a.Status.Namespace, w.Name)
+	in := item.At(agent, a.Status.Namespace, w.Name)
 	if n.setting == agentapi.SettingKnownHost {
 		in.Name = "ssh:*" // its lines name hosts, and may name any
 	}
@@ -147,18 +148,18 @@ func (n *settingNoun) reach(ctx context.Context, agent string, w *api.SettingWri
 }
 
 // judge asks for the rights to what a setting is to be, and says for which projects rights were asked.
-func (n *settingNoun) judge(ctx context.Context, c *core.Call, in ItemInput, w *api.SettingWrite) (*agentapi.Judged, error) {
-	item, there := c.Found.Value.(*api.Item)
+func (n *settingNoun) judge(ctx context.Context, c *core.Call, in item.ItemInput, w *api.SettingWrite) (*agentapi.Judged, error) {
+	was, there := c.Found.Value.(*api.Item)
 	project, given := w.Fields["project"]
 	labels := w.Labels
 	var out agentapi.Judged
 	if there {
-		out.From = &item.ArgoProject
+		out.From = &was.ArgoProject
 		if !given {
-			project = item.ArgoProject
+			project = was.ArgoProject
 		}
 		if labels == nil {
-			labels = item.Labels
+			labels = was.Labels
 		}
 	}
 	out.To = project
@@ -218,7 +219,7 @@ func (n *settingNoun) change(w *api.SettingWrite, dry bool) agentapi.SettingChan
 	}
 }
 
-func (n *settingNoun) create(ctx context.Context, c *core.Call, in *settingCreate) (*commandOutput, error) {
+func (n *settingNoun) create(ctx context.Context, c *core.Call, in *settingCreate) (*item.CommandOutput, error) {
 	change := n.change(&in.Body, in.DryRun)
 	change.Create = !in.Body.Upsert
 	agent, namespace, name, err := api.ParseItemID(c.Object.ID)
@@ -226,7 +227,7 @@ func (n *settingNoun) create(ctx context.Context, c *core.Call, in *settingCreat
 		return nil, api.Errorf(api.CodeUnavailable, "agent %s has not told its namespace yet: wait until it is connected", in.Agent)
 	}
 	if c.Found.Value == nil {
-		_, err := n.h.findItem(ctx, n.kind, agent, namespace, name)
+		_, err := n.h.FindItem(ctx, n.kind, agent, namespace, name)
 		if err == nil {
 			return nil, api.Errorf(api.CodeConflict, "%s %s is there already: choose another name, or change it with upsert", n.called, name)
 		}
@@ -234,13 +235,13 @@ func (n *settingNoun) create(ctx context.Context, c *core.Call, in *settingCreat
 			return nil, err
 		}
 	}
-	if change.Judged, err = n.judge(ctx, c, At(in.Agent, namespace, name), &in.Body); err != nil {
+	if change.Judged, err = n.judge(ctx, c, item.At(in.Agent, namespace, name), &in.Body); err != nil {
 		return nil, err
 	}
-	return n.apply(ctx, c, in.WaitInput, At(in.Agent, namespace, name), change, in.Body)
+	return n.apply(ctx, c, in.WaitInput, item.At(in.Agent, namespace, name), change, in.Body)
 }
 
-func (n *settingNoun) update(ctx context.Context, c *core.Call, in *settingUpdate) (*commandOutput, error) {
+func (n *settingNoun) update(ctx context.Context, c *core.Call, in *settingUpdate) (*item.CommandOutput, error) {
 	if in.Body.Name != "" && in.Body.Name != in.Name {
 		return nil, api.Errorf(api.CodeInvalid, "the body is about %q and the path about %q: names never change", core.Cut(in.Body.Name, 100), in.Name)
 	}
@@ -258,37 +259,37 @@ func (n *settingNoun) update(ctx context.Context, c *core.Call, in *settingUpdat
 	return n.apply(ctx, c, in.WaitInput, in.ItemInput, change, in.Body)
 }
 
-func (n *settingNoun) apply(ctx context.Context, c *core.Call, wait WaitInput, in ItemInput, change agentapi.SettingChange, w api.SettingWrite) (*commandOutput, error) {
-	out, err := n.h.command(ctx, c, wait, n.order(agentapi.KindSettingsApply, in, change, w.Reason))
+func (n *settingNoun) apply(ctx context.Context, c *core.Call, wait item.WaitInput, in item.ItemInput, change agentapi.SettingChange, w api.SettingWrite) (*item.CommandOutput, error) {
+	out, err := n.h.Command(ctx, c, wait, n.order(agentapi.KindSettingsApply, in, change, w.Reason))
 	w.Sealed = ""
 	c.After = w
 	if err == nil && out.Body.Status == api.CommandDone && !change.DryRun {
-		n.h.copied(ctx, n.kind, in, out.Body.Result)
+		n.h.Copied(ctx, n.kind, in, out.Body.Result)
 	}
 	return out, err
 }
 
-func (n *settingNoun) order(kind agentapi.Kind, in ItemInput, change agentapi.SettingChange, reason string) Order {
-	return Order{Agent: in.Agent, Kind: string(kind), TargetKind: n.kind, Namespace: in.Namespace, Name: in.Name, Body: change, Reason: reason}
+func (n *settingNoun) order(kind agentapi.Kind, in item.ItemInput, change agentapi.SettingChange, reason string) item.Order {
+	return item.Order{Agent: in.Agent, Kind: string(kind), TargetKind: n.kind, Namespace: in.Namespace, Name: in.Name, Body: change, Reason: reason}
 }
 
-func (n *settingNoun) remove(ctx context.Context, c *core.Call, in *objectDelete) (*commandOutput, error) {
-	item, _ := c.Before.(*api.Item)
+func (n *settingNoun) remove(ctx context.Context, c *core.Call, in *item.ObjectDelete) (*item.CommandOutput, error) {
+	was, _ := c.Before.(*api.Item)
 	if in.Forget {
 		if err := n.h.Items.DropItem(ctx, n.kind, in.Agent, in.Namespace, in.Name); err != nil {
 			return nil, err
 		}
-		return &commandOutput{Status: http.StatusOK, Body: api.Command{Agent: in.Agent, Kind: "item.forget", Object: c.Object, By: c.Who.Principal, Status: api.CommandDone, Message: "the server's copy is forgotten", CreatedAt: c.Now(), Deadline: c.Now()}}, nil
+		return &item.CommandOutput{Status: http.StatusOK, Body: api.Command{Agent: in.Agent, Kind: "item.forget", Object: c.Object, By: c.Who.Principal, Status: api.CommandDone, Message: "the server's copy is forgotten", CreatedAt: c.Now(), Deadline: c.Now()}}, nil
 	}
-	if err := n.h.checkReferences(ctx, item, in.Force); err != nil {
+	if err := n.h.CheckReferences(ctx, was, in.Force); err != nil {
 		return nil, err
 	}
-	judged := &agentapi.Judged{From: &item.ArgoProject, To: item.ArgoProject}
+	judged := &agentapi.Judged{From: &was.ArgoProject, To: was.ArgoProject}
 	change := agentapi.SettingChange{Type: n.setting, Name: in.Name, Judged: judged, Version: in.Version, DryRun: in.DryRun}
-	out, err := n.h.command(ctx, c, in.WaitInput, n.order(agentapi.KindSettingsDelete, in.ItemInput, change, in.Reason))
+	out, err := n.h.Command(ctx, c, in.WaitInput, n.order(agentapi.KindSettingsDelete, in.ItemInput, change, in.Reason))
 	c.After = nil
 	if err == nil && out.Body.Status == api.CommandDone && !in.DryRun {
-		n.h.dropped(ctx, n.kind, in.ItemInput, item.Resource)
+		n.h.Dropped(ctx, n.kind, in.ItemInput, was.Resource)
 	}
 	return out, err
 }
@@ -310,11 +311,11 @@ func (n *settingNoun) test() core.Route {
 			if err != nil {
 				return core.Target{}, err
 			}
-			return n.place(ctx, At(in.Agent, namespace, name), in.Body.Fields["project"], in.Body.Labels)
+			return n.place(ctx, item.At(in.Agent, namespace, name), in.Body.Fields["project"], in.Body.Labels)
 		},
 		Do: func(ctx context.Context, c *core.Call, in *settingCreate) (*testOutput, error) {
 			_, namespace, name, _ := api.ParseItemID(c.Object.ID) // the agent does not need it
-			at := At(in.Agent, namespace, name)
+			at := item.At(in.Agent, namespace, name)
 			change := n.change(&in.Body, in.DryRun)
 			// The agent uses the secrets of what is there, so the right to that was asked for; without it, it looks at none.
 			change.Update = c.Found.Value != nil
@@ -324,7 +325,7 @@ func (n *settingNoun) test() core.Route {
 				return nil, err
 			}
 			var answer any
-			if err = n.h.ask(ctx, c, n.order(agentapi.KindSettingsTest, at, change, ""), &answer); err == nil {
+			if err = n.h.Ask(ctx, c, n.order(agentapi.KindSettingsTest, at, change, ""), &answer); err == nil {
 				return &testOutput{api.SettingTest{OK: true}}, nil
 			}
 			if code := api.CodeOf(err); code == api.CodeInternal || code == api.CodeUnavailable {

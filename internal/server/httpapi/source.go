@@ -7,13 +7,14 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/item"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
 
 // SourceInput says which repository is looked at, and for which application. Its fields are parameters: the decoder sees
 // only what is exported.
 type SourceInput struct {
-	AgentInput
+	item.AgentInput
 	RepoURL     string `query:"repoURL" required:"true" minLength:"1" maxLength:"2000" doc:"Address of the repository, without user and password" example:"https://git.example.org/shop.git"`
 	ArgoProject string `query:"argoProject" maxLength:"253" default:"default" doc:"Argo project that the application is of, or will be: its rules count" example:"default"`
 	Namespace   string `query:"namespace" maxLength:"63" doc:"Namespace of the application; left out: that of the agent" example:"argocd"`
@@ -81,7 +82,7 @@ func (h *ObjectRoutes) findSource(ctx context.Context, in *SourceInput) (core.Ta
 		a, _ := at.Value.(*api.Agent)
 		in.Namespace = a.Status.Namespace
 	}
-	return h.freshItem(ctx, api.KindApplication, in.Agent, in.Namespace, in.Application, in.ArgoProject, h.labelsOf(ctx, in))
+	return h.FreshItem(ctx, api.KindApplication, in.Agent, in.Namespace, in.Application, in.ArgoProject, h.labelsOf(ctx, in))
 }
 
 // labelsOf are those of the application, where there is one: rights may go by them.
@@ -107,7 +108,7 @@ func (h *ObjectRoutes) look(ctx context.Context, c *core.Call, in *SourceInput, 
 	if err := h.mayChange(ctx, c, in.Agent, in.Namespace, in.Application); err != nil {
 		return err
 	}
-	return h.ask(ctx, c, Order{
+	return h.Ask(ctx, c, item.Order{
 		Agent: in.Agent, Kind: string(kind), TargetKind: api.KindApplication, Namespace: in.Namespace, Name: in.Application, Body: body,
 	}, into)
 }
@@ -117,7 +118,7 @@ func (h *ObjectRoutes) mayChange(ctx context.Context, c *core.Call, agent, names
 	if name == "" {
 		return nil
 	}
-	there, err := h.findItem(ctx, api.KindApplication, agent, namespace, name)
+	there, err := h.FindItem(ctx, api.KindApplication, agent, namespace, name)
 	switch {
 	case api.CodeOf(err) == api.CodeNotFound:
 		return nil

@@ -20,6 +20,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/authn"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/item"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
 
@@ -27,8 +28,8 @@ import (
 type door struct {
 	core.Authn
 	core.Policies
-	httpapi.Items
-	httpapi.Commands
+	item.Items
+	item.Commands
 	core.Audits
 
 	policy *rbac.Policy
@@ -36,7 +37,7 @@ type door struct {
 	refuse error // what is said in place of opening a stream
 
 	mu      sync.Mutex
-	opened  []httpapi.Order
+	opened  []item.Order
 	entries []api.AuditEntry
 }
 
@@ -60,7 +61,7 @@ func (d *door) GetApplication(_ context.Context, agent, namespace, name string) 
 	return api.ApplicationDetail{Application: api.Application{ID: api.ItemID(agent, namespace, name), Scope: api.ScopeAccount}}, nil
 }
 
-func (d *door) Open(_ context.Context, o httpapi.Order) (httpapi.Stream, error) {
+func (d *door) Open(_ context.Context, o item.Order) (item.Stream, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.opened = append(d.opened, o)
@@ -254,7 +255,7 @@ func dial(t *testing.T, server *httptest.Server, user, origin string) (*websocke
 func TestATerminalCarriesWhatIsTypedAndShownAndIsInTheAudit(t *testing.T) {
 	t.Parallel()
 	end := newFar("$ ")
-	end.fail = &httpapi.Exited{Code: 7}
+	end.fail = &item.Exited{Code: 7}
 	d, server := serve(t, end)
 	conn, _, err := dial(t, server, "ada", "")
 	if err != nil {

@@ -14,11 +14,12 @@ import (
 
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/item"
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 type terminalInput struct {
-	ItemInput
+	item.ItemInput
 	PodNamespace string   `query:"podNamespace" required:"true" maxLength:"63" doc:"Namespace of the pod" example:"shop"`
 	Pod          string   `query:"pod" required:"true" maxLength:"253" doc:"Name of the pod" example:"web-0"`
 	Container    string   `query:"container" maxLength:"63" doc:"Container; the first where it is left out"`
@@ -53,13 +54,13 @@ const (
 
 func (h *StreamRoutes) terminalRoute() core.Route {
 	r := core.Route{
-		Method: http.MethodGet, Path: applicationPath + "/terminal", Permission: api.PermApplicationExec, Audit: "application.terminal", Streams: true,
+		Method: http.MethodGet, Path: item.ApplicationPath + "/terminal", Permission: api.PermApplicationExec, Audit: "application.terminal", Streams: true,
 		ID: "application-terminal", Tag: "resources",
 		Summary: "A shell in a container, over a WebSocket: binary frames are what is typed and shown, text frames of the client are {\"columns\":80,\"rows\":24} or {\"end\":true} for the end of the input, and the last frame of the server is text: {\"exit\":0} with the exit code, or {\"error\":\"…\",\"requestId\":\"…\"} with why it ended. A request with an Origin is told in the same way why it was refused: a page cannot read another answer",
 	}
 	r.Mount = core.Mount(core.Answer[terminalInput, core.StreamOutput]{
 		Find: func(ctx context.Context, _ *core.Call, in *terminalInput) (core.Target, error) {
-			return h.findApplication(ctx, in.ItemInput)
+			return h.FindApplication(ctx, in.ItemInput)
 		},
 		Do: h.terminal, Refuse: h.refuseTerminal,
 	})
@@ -78,9 +79,9 @@ func (h *StreamRoutes) terminal(ctx context.Context, c *core.Call, in *terminalI
 		Container: in.Container, Command: in.Command, Size: size{in.Columns, in.Rows}, Pipe: !in.TTY,
 	}
 	c.Before, c.After = nil, body
-	o := in.order("resource.terminal", body)
+	o := in.Order("resource.terminal", body)
 	o.Reason = c.Reason
-	sign(c, &o, askTime)
+	item.Sign(c, &o, item.AskTime)
 	closed, err := c.Limits.Open(c.Who.Principal)
 	if err != nil {
 		return nil, err
@@ -149,7 +150,7 @@ func farewell(conn *websocket.Conn, reason, requestID string) {
 // session is what came of a terminal.
 type session struct {
 	typed, shown int64 // bytes
-	exit         *Exited
+	exit         *item.Exited
 }
 
 // ended records the end of a terminal, as another entry of the same action. What was typed is not kept: it may hold secrets.
@@ -164,7 +165,7 @@ func ended(ctx context.Context, c *core.Call, took time.Duration, s session) {
 }
 
 // connect copies both ways until one end is closed.
-func (h *StreamRoutes) connect(ctx context.Context, stop func(), conn *websocket.Conn, stream Stream, requestID string) (s session) {
+func (h *StreamRoutes) connect(ctx context.Context, stop func(), conn *websocket.Conn, stream item.Stream, requestID string) (s session) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -207,7 +208,7 @@ func (h *StreamRoutes) connect(ctx context.Context, stop func(), conn *websocket
 	return s
 }
 
-func (h *StreamRoutes) typed(ctx context.Context, stream Stream, kind int, data []byte) error {
+func (h *StreamRoutes) typed(ctx context.Context, stream item.Stream, kind int, data []byte) error {
 	if kind == websocket.BinaryMessage {
 		return stream.Send(ctx, data)
 	}

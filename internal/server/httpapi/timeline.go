@@ -6,19 +6,20 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/inspect"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/item"
 )
 
 // timelineRoute tells of an operation. What comes next only the agent knows; what was done is in the server's copy.
 func (h *ApplicationRoutes) timelineRoute() core.Route {
 	r := h.applicationRoute("/operation", "get-operation", "The last or running operation of an application, step by step")
 	type out struct{ Body api.OperationTimeline }
-	r.Mount = core.Mount(core.Answer[ItemInput, out]{
-		Find: func(ctx context.Context, _ *core.Call, in *ItemInput) (core.Target, error) {
-			return h.findApplication(ctx, *in)
+	r.Mount = core.Mount(core.Answer[item.ItemInput, out]{
+		Find: func(ctx context.Context, _ *core.Call, in *item.ItemInput) (core.Target, error) {
+			return h.FindApplication(ctx, *in)
 		},
-		Do: func(ctx context.Context, c *core.Call, in *ItemInput) (*out, error) {
+		Do: func(ctx context.Context, c *core.Call, in *item.ItemInput) (*out, error) {
 			var o out
-			err := h.ask(ctx, c, in.order("application.operation", nil), &o.Body)
+			err := h.Ask(ctx, c, in.Order("application.operation", nil), &o.Body)
 			if err == nil && o.Body.Steps != nil {
 				return &o, nil
 			}

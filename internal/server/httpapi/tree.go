@@ -14,10 +14,11 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/api/agentapi"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/item"
 )
 
 // StreamRoutes are the answers about an application that last: its tree, its logs and terminals.
-type StreamRoutes struct{ *Clusters }
+type StreamRoutes struct{ *item.Clusters }
 
 // Routes are its rows of the table.
 func (h *StreamRoutes) Routes() []core.Route {
@@ -27,16 +28,16 @@ func (h *StreamRoutes) Routes() []core.Route {
 // treeEventsRoute shows the tree of an application as it changes.
 func (h *StreamRoutes) treeEventsRoute() core.Route {
 	r := core.Route{
-		Method: http.MethodGet, Path: applicationPath + "/tree/events", Permission: api.PermApplicationView, Streams: true,
+		Method: http.MethodGet, Path: item.ApplicationPath + "/tree/events", Permission: api.PermApplicationView, Streams: true,
 		ID: "application-tree-events", Summary: "The tree of an application as it changes, as server-sent events: tree, then patch", Tag: "applications",
 	}
-	r.Mount = core.Mount(core.Answer[ItemInput, core.StreamOutput]{
-		Find: func(ctx context.Context, _ *core.Call, in *ItemInput) (core.Target, error) {
-			return h.findApplication(ctx, *in)
+	r.Mount = core.Mount(core.Answer[item.ItemInput, core.StreamOutput]{
+		Find: func(ctx context.Context, _ *core.Call, in *item.ItemInput) (core.Target, error) {
+			return h.FindApplication(ctx, *in)
 		},
-		Do: func(_ context.Context, c *core.Call, in *ItemInput) (*core.StreamOutput, error) {
-			o := in.order("application.tree.watch", nil)
-			sign(c, &o, askTime)
+		Do: func(_ context.Context, c *core.Call, in *item.ItemInput) (*core.StreamOutput, error) {
+			o := in.Order("application.tree.watch", nil)
+			item.Sign(c, &o, item.AskTime)
 			return &core.StreamOutput{Body: func(hc huma.Context) { //nolint:contextcheck // it has the context of the request
 				_, w := humago.Unwrap(hc)
 				closed, err := c.Limits.Open(c.Who.Principal)
@@ -69,7 +70,7 @@ type treeEvent struct {
 
 // copyTree sends events as they come. Nothing is gathered for a slow reader: while it does not read, the agent is not read,
 // which sends what is another since as soon as it can. An error after the beginning is an event.
-func copyTree(ctx context.Context, w http.ResponseWriter, stream Stream) {
+func copyTree(ctx context.Context, w http.ResponseWriter, stream item.Stream) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no")
 	w.WriteHeader(http.StatusOK)
@@ -115,7 +116,7 @@ func copyTree(ctx context.Context, w http.ResponseWriter, stream Stream) {
 }
 
 // readTree reads a live tree until it ends.
-func readTree(ctx context.Context, stream Stream, events chan<- treeEvent) {
+func readTree(ctx context.Context, stream item.Stream, events chan<- treeEvent) {
 	from := agentapi.NewTreeReader(&received{ctx: ctx, stream: stream})
 	for {
 		kind, data, err := from.Next()
@@ -141,7 +142,7 @@ func readTree(ctx context.Context, stream Stream, events chan<- treeEvent) {
 // received is the data of a stream as a reader.
 type received struct {
 	ctx    context.Context //nolint:containedctx // io.Reader has no place for it
-	stream Stream
+	stream item.Stream
 	rest   []byte
 }
 

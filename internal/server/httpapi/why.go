@@ -9,11 +9,12 @@ import (
 	"github.com/slipway-gitops/slipway/internal/cause"
 	"github.com/slipway-gitops/slipway/internal/project"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/item"
 	"github.com/slipway-gitops/slipway/internal/why"
 )
 
 type whyInput struct {
-	ItemInput
+	item.ItemInput
 	Logs bool `query:"logs" doc:"With the last lines of containers that fail; takes the permission application_logs"`
 }
 
@@ -24,7 +25,7 @@ func (h *ApplicationRoutes) whyRoute() core.Route {
 	type out struct{ Body api.Why }
 	r.Mount = core.Mount(core.Answer[whyInput, out]{
 		Find: func(ctx context.Context, _ *core.Call, in *whyInput) (core.Target, error) {
-			return h.findApplication(ctx, in.ItemInput)
+			return h.FindApplication(ctx, in.ItemInput)
 		},
 		Do: func(ctx context.Context, c *core.Call, in *whyInput) (*out, error) {
 			answer, err := h.why(ctx, c, in)
@@ -46,7 +47,7 @@ func (h *ApplicationRoutes) findings(ctx context.Context, c *core.Call, in *whyI
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	var got api.FindingsAnswer
-	err := h.ask(ctx, c, in.order("application.findings", api.FindingsRequest{Logs: in.Logs && denied.Allowed}), &got)
+	err := h.Ask(ctx, c, in.Order("application.findings", api.FindingsRequest{Logs: in.Logs && denied.Allowed}), &got)
 	if err != nil {
 		return nil, []string{"the objects in the cluster are not looked at: " + core.NewProblem(err, c.ID).Detail}
 	}
@@ -63,11 +64,11 @@ func (h *ApplicationRoutes) findings(ctx context.Context, c *core.Call, in *whyI
 func (h *ApplicationRoutes) revisionStatusRoute() core.Route {
 	r := h.applicationRoute("/revision-status", "revision-status", "Where the branches of an application are, and what was compared, deployed and pinned")
 	type out struct{ Body api.RevisionStatus }
-	r.Mount = core.Mount(core.Answer[ItemInput, out]{
-		Find: func(ctx context.Context, _ *core.Call, in *ItemInput) (core.Target, error) {
-			return h.findApplication(ctx, *in)
+	r.Mount = core.Mount(core.Answer[item.ItemInput, out]{
+		Find: func(ctx context.Context, _ *core.Call, in *item.ItemInput) (core.Target, error) {
+			return h.FindApplication(ctx, *in)
 		},
-		Do: func(ctx context.Context, c *core.Call, in *ItemInput) (*out, error) {
+		Do: func(ctx context.Context, c *core.Call, in *item.ItemInput) (*out, error) {
 			_, _, facts, err := h.factsOf(ctx, c, in.Agent)
 			if err != nil {
 				return nil, err
@@ -76,7 +77,7 @@ func (h *ApplicationRoutes) revisionStatusRoute() core.Route {
 			ctx, cancel := context.WithTimeout(ctx, tipTime)
 			defer cancel()
 			var tips api.TipsAnswer
-			if err := h.ask(ctx, c, in.order("application.tips", nil), &tips); err != nil {
+			if err := h.Ask(ctx, c, in.Order("application.tips", nil), &tips); err != nil {
 				status.Warnings = append(status.Warnings, "where the branches are is not known: "+core.NewProblem(err, c.ID).Detail)
 			}
 			return &out{why.WithTips(status, tips)}, nil
@@ -154,7 +155,7 @@ func (h *ApplicationRoutes) projectOf(ctx context.Context, c *core.Call, agent a
 	if namespace == "" {
 		namespace = app.Namespace
 	}
-	t, err := h.findItem(ctx, api.KindArgoProject, agent.ID, namespace, name)
+	t, err := h.FindItem(ctx, api.KindArgoProject, agent.ID, namespace, name)
 	switch {
 	case api.CodeOf(err) == api.CodeNotFound:
 		return nil, nil, nil // where the application needs it, the agent says so
@@ -164,8 +165,8 @@ func (h *ApplicationRoutes) projectOf(ctx context.Context, c *core.Call, agent a
 	if err := c.May(api.PermArgoProjectView, t); err != nil {
 		return nil, nil, err
 	}
-	item, _ := t.Value.(*api.Item)
-	p, _, err := v1alpha1.DecodeProject(item.Resource)
+	found, _ := t.Value.(*api.Item)
+	p, _, err := v1alpha1.DecodeProject(found.Resource)
 	if err != nil {
 		return nil, nil, api.Errorf(api.CodeInvalid, "the AppProject %s cannot be read: %v: correct its fields", name, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/item"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
 
@@ -46,7 +47,7 @@ func (l *looker) Get(_ context.Context, id string) (api.Agent, error) {
 	return api.Agent{Meta: api.Meta{ID: id}, Status: api.AgentStatus{State: api.AgentConnected}}, nil
 }
 
-func (l *looker) Ask(_ context.Context, o httpapi.Order) (json.RawMessage, error) {
+func (l *looker) Ask(_ context.Context, o item.Order) (json.RawMessage, error) {
 	body, err := json.Marshal(o.Body)
 	if err != nil {
 		return nil, err

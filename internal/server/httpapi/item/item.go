@@ -1,4 +1,4 @@
-package httpapi
+package item
 
 import (
 	"context"
@@ -34,8 +34,8 @@ func At(agent, namespace, name string) ItemInput {
 	return ItemInput{AgentInput{agent}, namespace, name}
 }
 
-// typeOf is what rights call a kind of item.
-func typeOf(kind string) string {
+// TypeOf is what rights call a kind of item.
+func TypeOf(kind string) string {
 	switch kind {
 	case api.KindRepoCreds:
 		return api.TypeRepository
@@ -47,35 +47,35 @@ func typeOf(kind string) string {
 	return kind
 }
 
-// findItem finds an item in the server's copy.
-func (h *Clusters) findItem(ctx context.Context, kind, agent, namespace, name string) (core.Target, error) {
+// FindItem finds an item in the server's copy.
+func (h *Clusters) FindItem(ctx context.Context, kind, agent, namespace, name string) (core.Target, error) {
 	id := api.ItemID(agent, namespace, name)
-	object := rbac.Object{Type: typeOf(kind), ID: id}
+	object := rbac.Object{Type: TypeOf(kind), ID: id}
 	if kind == api.KindApplication {
 		app, err := h.Items.GetApplication(ctx, agent, namespace, name)
 		if err != nil {
-			return core.Target{}, core.Missing(err, typeOf(kind), id)
+			return core.Target{}, core.Missing(err, TypeOf(kind), id)
 		}
 		object.Scope, object.Labels = app.Scope, app.Labels
 		return core.Target{Object: object, Value: &app, There: app.ArgoProject}, nil
 	}
 	item, err := h.Items.GetItem(ctx, kind, agent, namespace, name)
 	if err != nil {
-		return core.Target{}, core.Missing(err, typeOf(kind), id)
+		return core.Target{}, core.Missing(err, TypeOf(kind), id)
 	}
 	object.Scope, object.Labels = item.Scope, item.Labels
 	return core.Target{Object: object, Value: &item, There: item.ArgoProject}, nil
 }
 
-// freshItem is an item that is to be made, as an object that rights are asked for: it belongs where its Argo project is
+// FreshItem is an item that is to be made, as an object that rights are asked for: it belongs where its Argo project is
 // mapped to, else to its agent's scope.
-func (h *Clusters) freshItem(ctx context.Context, kind, agent, namespace, name, argoProject string, labels map[string]string) (core.Target, error) {
+func (h *Clusters) FreshItem(ctx context.Context, kind, agent, namespace, name, argoProject string, labels map[string]string) (core.Target, error) {
 	scope, err := h.Items.ItemScope(ctx, agent, argoProject)
 	if err != nil {
 		return core.Target{}, core.Missing(err, "agent", agent)
 	}
 	return core.Target{Object: rbac.Object{
-		Type: typeOf(kind), Scope: scope, ID: api.ItemID(agent, namespace, name), Labels: labels, Asserted: true,
+		Type: TypeOf(kind), Scope: scope, ID: api.ItemID(agent, namespace, name), Labels: labels, Asserted: true,
 	}}, nil
 }
 
@@ -87,13 +87,13 @@ type ItemList struct {
 	Stale       bool   `query:"stale" doc:"Only those whose copy may be out of date: the agent is away, or no longer reports them"`
 }
 
-func (in *ItemList) filter() (api.ItemFilter, error) {
+func (in *ItemList) Filter() (api.ItemFilter, error) {
 	options, err := in.Options()
 	return api.ItemFilter{ListOptions: options, Agent: in.Agent, ArgoProject: in.ArgoProject, Stale: in.Stale}, err
 }
 
-// checkReferences refuses to delete what applications use.
-func (h *Clusters) checkReferences(ctx context.Context, item *api.Item, force bool) error {
+// CheckReferences refuses to delete what applications use.
+func (h *Clusters) CheckReferences(ctx context.Context, item *api.Item, force bool) error {
 	if force {
 		return nil
 	}
@@ -107,22 +107,22 @@ func (h *Clusters) checkReferences(ctx context.Context, item *api.Item, force bo
 	}
 }
 
-// above is an item as who decides over its agent has rights to it: at the agent's scope, whatever project or labels it has.
-func (h *Clusters) above(ctx context.Context, kind string, in ItemInput) (core.Target, error) {
-	return h.freshItem(ctx, kind, in.Agent, in.Namespace, in.Name, "", nil)
+// Above is an item as who decides over its agent has rights to it: at the agent's scope, whatever project or labels it has.
+func (h *Clusters) Above(ctx context.Context, kind string, in ItemInput) (core.Target, error) {
+	return h.FreshItem(ctx, kind, in.Agent, in.Namespace, in.Name, "", nil)
 }
 
-func (h *Clusters) findApplication(ctx context.Context, in ItemInput) (core.Target, error) {
-	return h.findItem(ctx, api.KindApplication, in.Agent, in.Namespace, in.Name)
+func (h *Clusters) FindApplication(ctx context.Context, in ItemInput) (core.Target, error) {
+	return h.FindItem(ctx, api.KindApplication, in.Agent, in.Namespace, in.Name)
 }
 
-// order is a command about the application of a path.
-func (in *ItemInput) order(kind string, body any) Order {
+// Order is a command about the application of a path.
+func (in *ItemInput) Order(kind string, body any) Order {
 	return Order{Agent: in.Agent, Kind: kind, TargetKind: api.KindApplication, Namespace: in.Namespace, Name: in.Name, Body: body}
 }
 
-// resourceOf is the resource of an item that was found.
-func resourceOf(t core.Target) any {
+// ResourceOf is the resource of an item that was found.
+func ResourceOf(t core.Target) any {
 	switch v := t.Value.(type) {
 	case *api.ApplicationDetail:
 		return v.Resource
@@ -132,7 +132,7 @@ func resourceOf(t core.Target) any {
 	return nil
 }
 
-type objectDelete struct {
+type ObjectDelete struct {
 	ItemInput
 	WaitInput
 	core.TryInput
@@ -144,15 +144,15 @@ type objectDelete struct {
 	Reason      string `query:"reason" maxLength:"1000" doc:"Why"`
 }
 
-func (h *Clusters) itemReads(kind, many, name, called string) []core.Route {
-	view := api.Permission(string(typeOf(kind)) + "_view")
+func (h *Clusters) ItemReads(kind, many, name, called string) []core.Route {
+	view := api.Permission(string(TypeOf(kind)) + "_view")
 	list := core.Route{
 		Method: http.MethodGet, Path: "/api/v1/" + many, Permission: view, Access: core.Listed,
 		ID: "list-" + many, Summary: "List " + strings.ReplaceAll(many, "-", " ") + " of all agents, from the server's copy", Tag: many,
 	}
 	list.Mount = core.Mount(core.Answer[ItemList, core.PageOutput[api.Item]]{
 		Do: func(ctx context.Context, c *core.Call, in *ItemList) (*core.PageOutput[api.Item], error) {
-			filter, err := in.filter()
+			filter, err := in.Filter()
 			if err != nil {
 				return nil, err
 			}
@@ -167,7 +167,7 @@ func (h *Clusters) itemReads(kind, many, name, called string) []core.Route {
 	type out struct{ Body api.Item }
 	get.Mount = core.Mount(core.Answer[ItemInput, out]{
 		Find: func(ctx context.Context, _ *core.Call, in *ItemInput) (core.Target, error) {
-			return h.findItem(ctx, kind, in.Agent, in.Namespace, in.Name)
+			return h.FindItem(ctx, kind, in.Agent, in.Namespace, in.Name)
 		},
 		Do: func(_ context.Context, c *core.Call, _ *ItemInput) (*out, error) {
 			item, _ := c.Before.(*api.Item)
@@ -177,4 +177,4 @@ func (h *Clusters) itemReads(kind, many, name, called string) []core.Route {
 	return []core.Route{list, get}
 }
 
-const applicationPath = "/api/v1/agents/{agent}/applications/{namespace}/{name}"
+const ApplicationPath = "/api/v1/agents/{agent}/applications/{namespace}/{name}"

@@ -1,4 +1,4 @@
-package httpapi
+package item
 
 import (
 	"cmp"
@@ -15,17 +15,17 @@ import (
 // that a copy which is later than this is no error. It takes milliseconds, and much longer on a machine that has much else to do.
 const copyTime = 10 * time.Second
 
-// copied waits until the server's copy of a resource has come as far as what its agent answered. Who was answered must
+// Copied waits until the server's copy of a resource has come as far as what its agent answered. Who was answered must
 // Find there what they made: the copy takes a way of its own, and may be later than the answer.
-func (h *Clusters) copied(ctx context.Context, kind string, in ItemInput, answer json.RawMessage) {
+func (h *Clusters) Copied(ctx context.Context, kind string, in ItemInput, answer json.RawMessage) {
 	if version := stateOf(answer).version; version > 0 {
 		h.await(ctx, kind, in, func(there state) bool { return there.version >= version })
 	}
 }
 
-// dropped waits until the server's copy of a resource is gone, or says that it is being deleted: what has finalizers stays
+// Dropped waits until the server's copy of a resource is gone, or says that it is being deleted: what has finalizers stays
 // until they are done, which takes as long as it takes.
-func (h *Clusters) dropped(ctx context.Context, kind string, in ItemInput, before any) {
+func (h *Clusters) Dropped(ctx context.Context, kind string, in ItemInput, before any) {
 	raw, _ := before.(json.RawMessage)
 	uid := stateOf(raw).uid
 	h.await(ctx, kind, in, func(there state) bool { return there.gone || there.deleted || there.uid != uid })
@@ -41,8 +41,8 @@ func (h *Clusters) await(ctx context.Context, kind string, in ItemInput, wanted 
 	}
 	id := api.ItemID(in.Agent, in.Namespace, in.Name)
 	for {
-		there, err := h.findItem(ctx, kind, in.Agent, in.Namespace, in.Name)
-		raw, _ := resourceOf(there).(json.RawMessage)
+		there, err := h.FindItem(ctx, kind, in.Agent, in.Namespace, in.Name)
+		raw, _ := ResourceOf(there).(json.RawMessage)
 		have := stateOf(raw)
 		item, _ := there.Value.(*api.Item)
 		have.gone = api.CodeOf(err) == api.CodeNotFound || item != nil && !item.StaleSince.IsZero()

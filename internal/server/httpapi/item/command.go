@@ -1,4 +1,4 @@
-package httpapi
+package item
 
 import (
 	"context"
@@ -18,22 +18,22 @@ const orderTime = 5 * time.Minute
 // keepTime is what it takes to keep a command, even where nobody waits for its result.
 const keepTime = 500 * time.Millisecond
 
-// askTime is how long a question to an agent may take.
-const askTime = 60 * time.Second
+// AskTime is how long a question to an agent may take.
+const AskTime = 60 * time.Second
 
 // WaitInput says how long to wait for an agent. Its fields are parameters: the decoder sees only what is exported.
 type WaitInput struct {
 	Wait int `query:"wait" minimum:"0" maximum:"300" default:"30" doc:"Seconds to wait for the agent's answer; after that the answer is 202 and the command goes on"`
 }
 
-type commandOutput struct {
+type CommandOutput struct {
 	Status int
 	Body   api.Command
 }
 
-// command has an agent do something, for the caller and in the audit's name.
-func (h *Clusters) command(ctx context.Context, c *core.Call, in WaitInput, o Order) (*commandOutput, error) {
-	sign(c, &o, orderTime)
+// Command has an agent do something, for the caller and in the audit's name.
+func (h *Clusters) Command(ctx context.Context, c *core.Call, in WaitInput, o Order) (*CommandOutput, error) {
+	Sign(c, &o, orderTime)
 	if o.Reason == "" {
 		o.Reason = c.Reason
 	}
@@ -51,15 +51,15 @@ func (h *Clusters) command(ctx context.Context, c *core.Call, in WaitInput, o Or
 	if err != nil {
 		return nil, err
 	}
-	out := &commandOutput{http.StatusOK, done}
+	out := &CommandOutput{http.StatusOK, done}
 	if done.Status == api.CommandPending || done.Status == api.CommandSent {
 		out.Status = http.StatusAccepted
 	}
 	return out, nil
 }
 
-// sign says who orders something and what rights were asked for.
-func sign(c *core.Call, o *Order, timeout time.Duration) {
+// Sign says who orders something and what rights were asked for.
+func Sign(c *core.Call, o *Order, timeout time.Duration) {
 	o.By, o.Groups, o.RequestID, o.Object, o.Timeout = c.Who.Principal, c.Who.Subject.Groups, c.ID, c.Object, timeout
 	if o.Judged == nil {
 		o.Judged = &agentapi.JudgedProject{There: c.There}
@@ -93,10 +93,10 @@ func told(body any) any {
 	return body
 }
 
-// ask reads something from an agent.
-func (h *Clusters) ask(ctx context.Context, c *core.Call, o Order, into any) error {
-	sign(c, &o, askTime)
-	ctx, cancel := context.WithTimeout(ctx, askTime)
+// Ask reads something from an agent.
+func (h *Clusters) Ask(ctx context.Context, c *core.Call, o Order, into any) error {
+	Sign(c, &o, AskTime)
+	ctx, cancel := context.WithTimeout(ctx, AskTime)
 	defer cancel()
 	raw, err := h.Commands.Ask(ctx, o)
 	if err != nil {

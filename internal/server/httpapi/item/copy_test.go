@@ -1,4 +1,4 @@
-package httpapi
+package item
 
 import (
 	"context"
@@ -98,14 +98,14 @@ func TestWhoMadeSomethingFindsItThere(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			takes(t, test.before, test.after, test.want, func(ctx context.Context, h *Clusters, in ItemInput) {
-				h.copied(ctx, api.KindApplication, in, at("12"))
+				h.Copied(ctx, api.KindApplication, in, at("12"))
 			})
 		})
 	}
 	for name, want := range map[string]time.Duration{"7": late, "8": 0} {
 		t.Run("a setting at "+name, func(t *testing.T) {
 			takes(t, setting(name), setting("8"), want, func(ctx context.Context, h *Clusters, in ItemInput) {
-				h.copied(ctx, api.KindRepository, in, json.RawMessage(`{"setting":{"fields":{},"version":"8"}}`))
+				h.Copied(ctx, api.KindRepository, in, json.RawMessage(`{"setting":{"fields":{},"version":"8"}}`))
 			})
 		})
 	}
@@ -126,7 +126,7 @@ func TestWhoDeletedSomethingFindsItGone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			takes(t, test.before, test.after, test.want, func(ctx context.Context, h *Clusters, in ItemInput) {
-				h.dropped(ctx, api.KindApplication, in, before)
+				h.Dropped(ctx, api.KindApplication, in, before)
 			})
 		})
 	}
