@@ -12,7 +12,7 @@ import (
 // AccessRoutes say who may do what.
 type AccessRoutes struct {
 	Policies core.Policies
-	Find     Finder
+	Find     core.Finder
 	// Bounds is what an answer adds where a permission reaches less far than its rule says; "" for nothing.
 	Bounds func(ctx context.Context, c *core.Call, s rbac.Subject, want api.Permission, object rbac.Object) (string, error)
 }

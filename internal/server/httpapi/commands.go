@@ -11,13 +11,10 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
 
-// Finder finds an object of a type by its id, as one that rights are asked for.
-type Finder func(ctx context.Context, kind, id string) (core.Target, error)
-
 // CommandRoutes tell what came of commands.
 type CommandRoutes struct {
 	*item.Clusters
-	Find Finder
+	Find core.Finder
 }
 
 // Routes are its rows of the table.

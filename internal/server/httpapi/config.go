@@ -4,6 +4,7 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/item"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/record"
 )
 
 // Config is what the interface needs.
@@ -25,11 +26,11 @@ type Config struct {
 	Fleet           Fleet
 	Views           Views
 	Jobs            Jobs
-	Ledger          Ledger
+	Ledger          record.Ledger
 
 	NotificationChannels core.Entities[api.NotificationChannel]
 	NotificationRules    core.Entities[api.NotificationRule]
-	Notifications        Notifications
+	Notifications        record.Notifications
 
 	Tokens    Tokens
 	Providers Providers

@@ -5,6 +5,7 @@ import (
 
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/item"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/record"
 )
 
 // table is all routes. Each line of it is a noun, or what is left of one; in its file every route has method, path,
@@ -34,14 +35,14 @@ func table(cfg Config) []core.Route {
 		Clusters: clusters, Services: cfg.Services, Environments: cfg.Environments, AgentList: cfg.AgentList, Linking: cfg.Linking,
 	}
 	views := &ViewRoutes{Views: cfg.Views}
-	fleet := &FleetRoutes{Fleet: cfg.Fleet, Saved: views}
+	applicationsOfAll := &FleetRoutes{Fleet: cfg.Fleet, Saved: views}
 	jobs := &JobRoutes{Clusters: clusters, Jobs: cfg.Jobs, Fleet: cfg.Fleet}
-	notifications := &NotificationRoutes{
+	notifications := &record.NotificationRoutes{
 		NotificationChannels: cfg.NotificationChannels, NotificationRules: cfg.NotificationRules, Notifications: cfg.Notifications,
 	}
-	audits := &AuditRoutes{Audits: cfg.Audits}
-	ledger := &LedgerRoutes{Ledger: cfg.Ledger, Items: cfg.Items}
-	events := &EventRoutes{Events: cfg.Events, Fleet: cfg.Fleet, OwnJob: jobs.ownJob}
+	audits := &record.AuditRoutes{Audits: cfg.Audits}
+	ledger := &record.LedgerRoutes{Ledger: cfg.Ledger, Items: cfg.Items}
+	events := &record.EventRoutes{Events: cfg.Events, Fleet: cfg.Fleet, OwnJob: jobs.ownJob}
 	server := &ServerRoutes{Keeper: cfg.Keeper, PublicURL: cfg.PublicURL, Version: cfg.Version, Hosts: cfg.Hosting != nil, Demo: cfg.Demo}
 	return slices.Concat(
 		sessions.Routes(),
@@ -52,7 +53,7 @@ func table(cfg Config) []core.Route {
 		agents.Routes(),
 		applications.Routes(),
 		services.Routes(),
-		fleet.Routes(), views.Routes(), jobs.Routes(),
+		applicationsOfAll.Routes(), views.Routes(), jobs.Routes(),
 		notifications.Routes(),
 		objects.Routes(),
 		streams.Routes(),

@@ -295,3 +295,6 @@ func Allow(d rbac.Decision) error {
 
 // MaxToldName is how much of a name that nobody has looked at is told.
 const MaxToldName = 253
+
+// Finder finds an object of a type by its id, as one that rights are asked for.
+type Finder func(ctx context.Context, kind, id string) (Target, error)

@@ -1,4 +1,4 @@
-package httpapi
+package record
 
 import (
 	"context"
@@ -17,10 +17,15 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
 
+// Sights says which applications may be seen.
+type Sights interface {
+	FleetIDs(ctx context.Context, visible rbac.Filter, filter api.FleetFilter, limit int) ([]string, error)
+}
+
 // EventRoutes tell what changes.
 type EventRoutes struct {
 	Events core.Events
-	Fleet  Fleet
+	Fleet  Sights
 	// OwnJob is true for an event about a job that the reader has asked for.
 	OwnJob func(ctx context.Context, c *core.Call, e api.Event) bool
 }
