@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/account"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/item"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/record"
@@ -32,8 +33,8 @@ type Config struct {
 	NotificationRules    core.Entities[api.NotificationRule]
 	Notifications        record.Notifications
 
-	Tokens    Tokens
-	Providers Providers
+	Tokens    account.Tokens
+	Providers account.Providers
 	Agents    Agents
 	Hosting   Hosting // nil where the server hosts none
 	Demo      bool    // the applications are those of `slipway up`

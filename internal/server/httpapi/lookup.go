@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/slipway-gitops/slipway/api"
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/account"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/item"
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
@@ -43,7 +44,7 @@ func (f finder) find(ctx context.Context, kind, id string) (core.Target, error) 
 		return core.Find(ctx, f.cfg.Environments, kind, id)
 	case api.TypeToken:
 		t, err := f.cfg.Tokens.GetToken(ctx, id)
-		return core.Target{Object: tokenObject(&t), Value: &t}, err
+		return core.Target{Object: account.TokenObject(&t), Value: &t}, err
 	case api.TypeAudit, api.TypeSetting:
 		return core.Target{Object: rbac.Object{Type: kind, Scope: api.ScopeAccount, ID: id}}, nil
 	}

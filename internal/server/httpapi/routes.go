@@ -3,6 +3,7 @@ package httpapi
 import (
 	"slices"
 
+	"github.com/slipway-gitops/slipway/internal/server/httpapi/account"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/core"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/item"
 	"github.com/slipway-gitops/slipway/internal/server/httpapi/record"
@@ -13,16 +14,16 @@ import (
 func table(cfg Config) []core.Route {
 	clusters := &item.Clusters{Items: cfg.Items, Commands: cfg.Commands, Events: cfg.Events}
 	find := finder{cfg, clusters}.find
-	people := &People{
+	people := &account.People{
 		Users: cfg.Users, Groups: cfg.Groups, ServiceAccounts: cfg.ServiceAccounts, Authn: cfg.Authn, Providers: cfg.Providers, Policies: cfg.Policies,
 	}
-	sessions := &SessionRoutes{Authn: cfg.Authn, Providers: cfg.Providers}
-	tokens := &TokenRoutes{Tokens: cfg.Tokens, People: people}
-	rights := &RightRoutes{
+	sessions := &account.SessionRoutes{Authn: cfg.Authn, Providers: cfg.Providers}
+	tokens := &account.TokenRoutes{Tokens: cfg.Tokens, People: people}
+	rights := &account.RightRoutes{
 		Organizations: cfg.Organizations, Projects: cfg.Projects, Roles: cfg.Roles, ResourceGroups: cfg.ResourceGroups, Bindings: cfg.Bindings, People: people,
 	}
 	objects := &ObjectRoutes{Clusters: clusters, AgentList: cfg.AgentList}
-	access := &AccessRoutes{Policies: cfg.Policies, Find: find, Bounds: objects.bounds}
+	access := &account.AccessRoutes{Policies: cfg.Policies, Find: find, Bounds: objects.bounds}
 	commands := &CommandRoutes{Clusters: clusters, Find: find}
 	agents := &AgentRoutes{
 		AgentList: cfg.AgentList, Projects: cfg.Projects, Agents: cfg.Agents, Hosting: cfg.Hosting, Orders: commands,
@@ -43,7 +44,7 @@ func table(cfg Config) []core.Route {
 	audits := &record.AuditRoutes{Audits: cfg.Audits}
 	ledger := &record.LedgerRoutes{Ledger: cfg.Ledger, Items: cfg.Items}
 	events := &record.EventRoutes{Events: cfg.Events, Fleet: cfg.Fleet, OwnJob: jobs.ownJob}
-	server := &ServerRoutes{Keeper: cfg.Keeper, PublicURL: cfg.PublicURL, Version: cfg.Version, Hosts: cfg.Hosting != nil, Demo: cfg.Demo}
+	server := &account.ServerRoutes{Keeper: cfg.Keeper, PublicURL: cfg.PublicURL, Version: cfg.Version, Hosts: cfg.Hosting != nil, Demo: cfg.Demo}
 	return slices.Concat(
 		sessions.Routes(),
 		people.Routes(),

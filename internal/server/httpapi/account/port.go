@@ -1,4 +1,4 @@
-package httpapi
+package account
 
 import (
 	"context"

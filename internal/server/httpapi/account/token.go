@@ -1,4 +1,4 @@
-package httpapi
+package account
 
 import (
 	"context"
@@ -24,8 +24,8 @@ type TokenRoutes struct {
 	People *People
 }
 
-// tokenObject is a token as an object of rights: it is where its owner is.
-func tokenObject(t *api.Token) rbac.Object {
+// TokenObject is a token as an object of rights: it is where its owner is.
+func TokenObject(t *api.Token) rbac.Object {
 	scope := api.ScopeAccount
 	if t.Owner.Type == api.PrincipalServiceAccount {
 		if at, _, err := api.ParseID(t.Owner.ID); err == nil {
@@ -44,7 +44,7 @@ func (h *TokenRoutes) findToken(ctx context.Context, c *core.Call, id string, wa
 	if err != nil {
 		return nil, err
 	}
-	at := core.Target{Object: tokenObject(&t), Value: &t}
+	at := core.Target{Object: TokenObject(&t), Value: &t}
 	c.Object, c.Before = at.Ref(), at.Value
 	// A limited token has to do with what is within its limits only.
 	if t.Owner == c.Who.Principal && c.Who.Subject.MayLimit(authn.CeilingOf(t)).Allowed {
@@ -124,7 +124,7 @@ func (h *TokenRoutes) createToken(ctx context.Context, c *core.Call, in *tokenIn
 	if t.Owner == (api.Principal{}) {
 		t.Owner = c.Who.Principal
 	}
-	at := core.Target{Object: tokenObject(t)}
+	at := core.Target{Object: TokenObject(t)}
 	c.Object = at.Ref()
 	until := longest(c)
 	if t.ExpiresAt.IsZero() && until.Before(c.Now().Add(tokenTime)) {
