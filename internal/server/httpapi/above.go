@@ -20,7 +20,7 @@ import (
 
 // mayAbove asks for the route's permission at the agent's scope: what an Argo project may do is not for those who are in it
 // to decide.
-func (n *manifestNoun) mayAbove(ctx context.Context, c *core.Call, in item.ItemInput) error {
+func (n *manifestNoun) mayAbove(ctx context.Context, c *core.Call, in item.Input) error {
 	parent, err := n.h.Above(ctx, api.KindArgoProject, in)
 	if err != nil {
 		return err
@@ -33,7 +33,7 @@ func (n *manifestNoun) mayAbove(ctx context.Context, c *core.Call, in item.ItemI
 
 // withinParent lets who has no right above an Argo project write only what permits no more than it does now. What is
 // compared is what is written: the change is made to the version that was read here.
-func (n *manifestNoun) withinParent(ctx context.Context, c *core.Call, in item.ItemInput, apply *agentapi.ObjectApply) error {
+func (n *manifestNoun) withinParent(ctx context.Context, c *core.Call, in item.Input, apply *agentapi.ObjectApply) error {
 	was, there := c.Before.(json.RawMessage)
 	if !there {
 		return n.mayAbove(ctx, c, in)

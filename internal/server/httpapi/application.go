@@ -23,7 +23,7 @@ func (h *ApplicationRoutes) Routes() []core.Route {
 }
 
 type applicationList struct {
-	item.ItemList
+	item.List
 	Namespace   string   `query:"namespace" maxLength:"63" doc:"Only those in this namespace" example:"argocd"`
 	Sync        []string `query:"sync,explode" maxItems:"5" enum:"Synced,OutOfSync,Unknown" doc:"Only those with one of these sync statuses"`
 	Health      []string `query:"health,explode" maxItems:"8" enum:"Healthy,Progressing,Degraded,Suspended,Missing,Unknown" doc:"Only those with one of these health statuses"`
@@ -34,7 +34,7 @@ type applicationList struct {
 }
 
 func (in *applicationList) filter() (api.ApplicationFilter, error) {
-	items, err := in.ItemList.Filter()
+	items, err := in.List.Filter()
 	return api.ApplicationFilter{
 		ItemFilter: items, Sync: in.Sync, Health: in.Health, Namespace: in.Namespace, RepoURL: in.RepoURL, Destination: in.Destination,
 		Service: in.Service, Environment: in.Environment,
@@ -62,11 +62,11 @@ func (h *ApplicationRoutes) applicationRoutes() []core.Route {
 		Method: http.MethodGet, Path: item.ApplicationPath, Permission: api.PermApplicationView,
 		ID: "get-application", Summary: "Get an application with the whole resource, from the server's copy", Tag: "applications",
 	}
-	get.Mount = core.Mount(core.Answer[item.ItemInput, applicationOutput]{
-		Find: func(ctx context.Context, _ *core.Call, in *item.ItemInput) (core.Target, error) {
+	get.Mount = core.Mount(core.Answer[item.Input, applicationOutput]{
+		Find: func(ctx context.Context, _ *core.Call, in *item.Input) (core.Target, error) {
 			return h.FindApplication(ctx, *in)
 		},
-		Do: func(ctx context.Context, c *core.Call, in *item.ItemInput) (*applicationOutput, error) {
+		Do: func(ctx context.Context, c *core.Call, in *item.Input) (*applicationOutput, error) {
 			app, _ := c.Before.(*api.ApplicationDetail)
 			out := *app
 			agent, err := h.AgentList.Get(ctx, in.Agent)
@@ -83,7 +83,7 @@ func (h *ApplicationRoutes) applicationRoute(path, id, summary string) core.Rout
 }
 
 type diffInput struct {
-	item.ItemInput
+	item.Input
 	Revision string `query:"revision" maxLength:"253" doc:"Commit, tag or branch to compare with, instead of the target revision"`
 	Drift    bool   `query:"drift" doc:"Compare with what was deployed last"`
 	Ignored  bool   `query:"ignored" doc:"List also differences that do not count"`
@@ -91,7 +91,7 @@ type diffInput struct {
 }
 
 type manifestsInput struct {
-	item.ItemInput
+	item.Input
 	Revision string `query:"revision" maxLength:"253" doc:"Commit, tag or branch to render, instead of the target revision"`
 	Live     bool   `query:"live" doc:"What is in the cluster, in place of what is wanted"`
 	Cursor   string `query:"cursor" maxLength:"1200" doc:"nextCursor of the answer before: the objects that follow"`
@@ -111,7 +111,7 @@ func (h *ApplicationRoutes) applicationAnswers() []core.Route {
 	diff := route("/diff", "diff-application", "What a sync would change, and who has changed it")
 	diff.Mount = core.Mount(core.Answer[diffInput, diffOutput]{
 		Find: func(ctx context.Context, _ *core.Call, in *diffInput) (core.Target, error) {
-			return h.FindApplication(ctx, in.ItemInput)
+			return h.FindApplication(ctx, in.Input)
 		},
 		Do: func(ctx context.Context, c *core.Call, in *diffInput) (*diffOutput, error) {
 			var out diffOutput
@@ -120,11 +120,11 @@ func (h *ApplicationRoutes) applicationAnswers() []core.Route {
 		},
 	})
 	tree := route("/tree", "application-tree", "The objects of an application and what they own, with health")
-	tree.Mount = core.Mount(core.Answer[item.ItemInput, treeOutput]{
-		Find: func(ctx context.Context, _ *core.Call, in *item.ItemInput) (core.Target, error) {
+	tree.Mount = core.Mount(core.Answer[item.Input, treeOutput]{
+		Find: func(ctx context.Context, _ *core.Call, in *item.Input) (core.Target, error) {
 			return h.FindApplication(ctx, *in)
 		},
-		Do: func(ctx context.Context, c *core.Call, in *item.ItemInput) (*treeOutput, error) {
+		Do: func(ctx context.Context, c *core.Call, in *item.Input) (*treeOutput, error) {
 			var out treeOutput
 			return &out, h.Ask(ctx, c, in.Order("application.tree", nil), &out.Body)
 		},
@@ -132,7 +132,7 @@ func (h *ApplicationRoutes) applicationAnswers() []core.Route {
 	manifests := route("/manifests", "application-manifests", "The objects of an application as rendered or live, secrets masked")
 	manifests.Mount = core.Mount(core.Answer[manifestsInput, manifestsOutput]{
 		Find: func(ctx context.Context, _ *core.Call, in *manifestsInput) (core.Target, error) {
-			return h.FindApplication(ctx, in.ItemInput)
+			return h.FindApplication(ctx, in.Input)
 		},
 		Do: func(ctx context.Context, c *core.Call, in *manifestsInput) (*manifestsOutput, error) {
 			var out manifestsOutput

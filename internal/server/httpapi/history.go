@@ -23,7 +23,7 @@ type Deployments interface {
 }
 
 type historyInput struct {
-	item.ItemInput
+	item.Input
 	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"How many at most"`
 	Cursor string `query:"cursor" maxLength:"2000" doc:"nextCursor of the page before"`
 }
@@ -34,7 +34,7 @@ func (h *ApplicationRoutes) historyRoute() core.Route {
 	type out struct{ Body api.DeploymentHistory }
 	r.Mount = core.Mount(core.Answer[historyInput, out]{
 		Find: func(ctx context.Context, _ *core.Call, in *historyInput) (core.Target, error) {
-			return h.FindApplication(ctx, in.ItemInput)
+			return h.FindApplication(ctx, in.Input)
 		},
 		Do: func(ctx context.Context, c *core.Call, in *historyInput) (*out, error) {
 			detail, _, facts, err := h.factsOf(ctx, c, in.Agent)

@@ -18,7 +18,7 @@ import (
 )
 
 type logsInput struct {
-	item.ItemInput
+	item.Input
 	Group      string    `query:"group" maxLength:"253" doc:"API group of the object; empty for core kinds" example:"apps"`
 	Version    string    `query:"version" maxLength:"63" doc:"API version of the object" example:"v1"`
 	Kind       string    `query:"kind" maxLength:"253" doc:"Kind of the object; left out, with the name: all pods of the application" example:"Deployment"`
@@ -44,7 +44,7 @@ func (h *StreamRoutes) logsRoute() core.Route {
 	}
 	r.Mount = core.Mount(core.Answer[logsInput, core.StreamOutput]{
 		Find: func(ctx context.Context, _ *core.Call, in *logsInput) (core.Target, error) {
-			return h.FindApplication(ctx, in.ItemInput)
+			return h.FindApplication(ctx, in.Input)
 		},
 		Do: h.logs,
 	})
@@ -75,7 +75,7 @@ func (h *StreamRoutes) logs(ctx context.Context, c *core.Call, in *logsInput) (*
 		_, w := humago.Unwrap(hc)
 		defer stream.Close()
 		defer closed()
-		ctx, cancel := c.Guard(hc.Context(), h.stillMay(hc.Context(), in.ItemInput))
+		ctx, cancel := c.Guard(hc.Context(), h.stillMay(hc.Context(), in.Input))
 		defer cancel()
 		h.copyLogs(ctx, w, stream, events)
 	}}, nil
@@ -130,7 +130,7 @@ func asEvents(chunk []byte) []byte {
 }
 
 // stillMay asks for the right to the application of the route again, as both are now.
-func (h *StreamRoutes) stillMay(ctx context.Context, in item.ItemInput) func(*core.Call) bool {
+func (h *StreamRoutes) stillMay(ctx context.Context, in item.Input) func(*core.Call) bool {
 	return func(c *core.Call) bool {
 		t, err := h.FindApplication(ctx, in)
 		if err != nil {

@@ -181,7 +181,7 @@ type objectCreate struct {
 }
 
 type objectUpdate struct {
-	item.ItemInput
+	item.Input
 	item.WaitInput
 	core.TryInput
 	Body api.ObjectWrite
@@ -301,7 +301,7 @@ func (n *manifestNoun) update(ctx context.Context, c *core.Call, in *objectUpdat
 		return nil, err
 	}
 	apply := agentapi.ObjectApply{Object: m.normal, Base: base, Version: m.Metadata.ResourceVersion, Update: true, DryRun: in.DryRun}
-	return n.apply(ctx, c, in.WaitInput, in.ItemInput, apply, agentapi.JudgedProject{There: there.There, Wanted: m.project}, in.Body.Reason)
+	return n.apply(ctx, c, in.WaitInput, in.Input, apply, agentapi.JudgedProject{There: there.There, Wanted: m.project}, in.Body.Reason)
 }
 
 // sameVersion is the server's copy where it has that version: what a client read from here and changed.
@@ -318,7 +318,7 @@ func sameVersion(copied any, version string) json.RawMessage {
 	return normal
 }
 
-func (n *manifestNoun) apply(ctx context.Context, c *core.Call, wait item.WaitInput, in item.ItemInput, apply agentapi.ObjectApply, judged agentapi.JudgedProject, reason string) (*item.CommandOutput, error) {
+func (n *manifestNoun) apply(ctx context.Context, c *core.Call, wait item.WaitInput, in item.Input, apply agentapi.ObjectApply, judged agentapi.JudgedProject, reason string) (*item.CommandOutput, error) {
 	if n.kind == api.KindArgoProject {
 		if err := n.withinParent(ctx, c, in, &apply); err != nil {
 			return nil, err
@@ -338,7 +338,7 @@ func (n *manifestNoun) remove(ctx context.Context, c *core.Call, in *item.Object
 	was, _ := c.Before.(*api.Item)
 	c.Before = item.ResourceOf(core.Target{Value: c.Before})
 	if n.kind == api.KindArgoProject {
-		if err := n.mayAbove(ctx, c, in.ItemInput); err != nil {
+		if err := n.mayAbove(ctx, c, in.Input); err != nil {
 			return nil, err
 		}
 	}
@@ -361,7 +361,7 @@ func (n *manifestNoun) remove(ctx context.Context, c *core.Call, in *item.Object
 		Agent: in.Agent, Kind: kind, TargetKind: n.kind, Namespace: in.Namespace, Name: in.Name, Body: body, Reason: in.Reason,
 	})
 	if err == nil && out.Body.Status == api.CommandDone && !in.DryRun {
-		n.h.Dropped(ctx, n.kind, in.ItemInput, c.Before)
+		n.h.Dropped(ctx, n.kind, in.Input, c.Before)
 	}
 	return out, err
 }

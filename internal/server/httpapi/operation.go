@@ -11,7 +11,7 @@ import (
 )
 
 type operationInput[T any] struct {
-	item.ItemInput
+	item.Input
 	item.WaitInput
 	Body T
 }
@@ -24,7 +24,7 @@ func operation[T any](h *ApplicationRoutes, verb, id, summary, example string, p
 		ID: id, Summary: summary, Tag: "operations", Example: example,
 		Mount: core.Mount(core.Answer[in, item.CommandOutput]{
 			Find: func(ctx context.Context, _ *core.Call, in *in) (core.Target, error) {
-				return h.FindApplication(ctx, in.ItemInput)
+				return h.FindApplication(ctx, in.Input)
 			},
 			Do: func(ctx context.Context, c *core.Call, in *in) (*item.CommandOutput, error) {
 				c.Before = nil // the cluster has it, and the application's history says what came of it

@@ -10,7 +10,7 @@ import (
 )
 
 type planInput struct {
-	item.ItemInput
+	item.Input
 	Body api.SyncRequest
 }
 
@@ -21,11 +21,11 @@ func (h *ApplicationRoutes) planRoute() core.Route {
 	type out struct{ Body api.SyncPlan }
 	r.Mount = core.Mount(core.Answer[planInput, out]{
 		Find: func(ctx context.Context, _ *core.Call, in *planInput) (core.Target, error) {
-			return h.FindApplication(ctx, in.ItemInput)
+			return h.FindApplication(ctx, in.Input)
 		},
 		Do: func(ctx context.Context, c *core.Call, in *planInput) (*out, error) {
 			if len(in.Body.Manifests) > 0 { // what is live shows in the differences, also of objects that are not the application's
-				t, err := h.FindApplication(ctx, in.ItemInput)
+				t, err := h.FindApplication(ctx, in.Input)
 				if err == nil {
 					err = c.May(api.PermApplicationSync, t)
 				}

@@ -11,7 +11,7 @@ import (
 
 // ResourceInput names an object of an application. Its fields are parameters: the decoder sees only what is exported.
 type ResourceInput struct {
-	item.ItemInput
+	item.Input
 	Group     string `query:"group" maxLength:"253" doc:"API group of the object; empty for core kinds" example:"apps"`
 	Version   string `query:"version" maxLength:"63" doc:"API version of the object" example:"v1"`
 	Kind      string `query:"kind" required:"true" maxLength:"253" doc:"Kind of the object" example:"Deployment"`
@@ -34,7 +34,7 @@ func resourceAnswer[T any](h *ApplicationRoutes, path, id, summary, kind string)
 		Method: http.MethodGet, Path: item.ApplicationPath + "/resource" + path, Permission: api.PermApplicationView, ID: id, Summary: summary, Tag: "resources",
 		Mount: core.Mount(core.Answer[ResourceInput, out]{
 			Find: func(ctx context.Context, _ *core.Call, in *ResourceInput) (core.Target, error) {
-				return h.FindApplication(ctx, in.ItemInput)
+				return h.FindApplication(ctx, in.Input)
 			},
 			Do: func(ctx context.Context, c *core.Call, in *ResourceInput) (*out, error) {
 				var o out
@@ -60,7 +60,7 @@ func (h *ApplicationRoutes) resourceRoutes() []core.Route {
 	}
 	remove.Mount = core.Mount(core.Answer[resourceDelete, item.CommandOutput]{
 		Find: func(ctx context.Context, _ *core.Call, in *resourceDelete) (core.Target, error) {
-			return h.FindApplication(ctx, in.ItemInput)
+			return h.FindApplication(ctx, in.Input)
 		},
 		Do: func(ctx context.Context, c *core.Call, in *resourceDelete) (*item.CommandOutput, error) {
 			c.Before = nil
@@ -92,7 +92,7 @@ func resourceCommand[T any](h *ApplicationRoutes, kind string, reason func(*T) s
 	type in = operationInput[T]
 	return core.Mount(core.Answer[in, item.CommandOutput]{
 		Find: func(ctx context.Context, _ *core.Call, in *in) (core.Target, error) {
-			return h.FindApplication(ctx, in.ItemInput)
+			return h.FindApplication(ctx, in.Input)
 		},
 		Do: func(ctx context.Context, c *core.Call, in *in) (*item.CommandOutput, error) {
 			c.Before = nil

@@ -9,18 +9,18 @@ import (
 )
 
 type revisionInput struct {
-	item.ItemInput
+	item.Input
 	Revision string `path:"revision" maxLength:"64" pattern:"^[0-9A-Fa-f]{40,64}$" doc:"A commit, by its whole id" example:"3f2a9c1e0b7d4c5a69788796a5b4c3d2e1f0a9b8"`
 }
 
 type revisionsInput struct {
-	item.ItemInput
+	item.Input
 	Revision []string `query:"revision,explode" required:"true" minItems:"1" maxItems:"50" doc:"Commits, each by its whole id"`
 }
 
 // revisionRoutes tell who made commits of an application's repositories.
 func (h *ApplicationRoutes) revisionRoutes() []core.Route {
-	ask := func(ctx context.Context, c *core.Call, in *item.ItemInput, revisions []string) (api.RevisionsAnswer, error) {
+	ask := func(ctx context.Context, c *core.Call, in *item.Input, revisions []string) (api.RevisionsAnswer, error) {
 		var out api.RevisionsAnswer
 		err := h.Ask(ctx, c, in.Order("application.revisions", api.RevisionsRequest{Revisions: revisions}), &out)
 		return out, err
@@ -29,10 +29,10 @@ func (h *ApplicationRoutes) revisionRoutes() []core.Route {
 	type oneOutput struct{ Body api.RevisionInfo }
 	one.Mount = core.Mount(core.Answer[revisionInput, oneOutput]{
 		Find: func(ctx context.Context, _ *core.Call, in *revisionInput) (core.Target, error) {
-			return h.FindApplication(ctx, in.ItemInput)
+			return h.FindApplication(ctx, in.Input)
 		},
 		Do: func(ctx context.Context, c *core.Call, in *revisionInput) (*oneOutput, error) {
-			got, err := ask(ctx, c, &in.ItemInput, []string{in.Revision})
+			got, err := ask(ctx, c, &in.Input, []string{in.Revision})
 			if err != nil {
 				return nil, err
 			}
@@ -46,10 +46,10 @@ func (h *ApplicationRoutes) revisionRoutes() []core.Route {
 	type manyOutput struct{ Body api.RevisionsAnswer }
 	many.Mount = core.Mount(core.Answer[revisionsInput, manyOutput]{
 		Find: func(ctx context.Context, _ *core.Call, in *revisionsInput) (core.Target, error) {
-			return h.FindApplication(ctx, in.ItemInput)
+			return h.FindApplication(ctx, in.Input)
 		},
 		Do: func(ctx context.Context, c *core.Call, in *revisionsInput) (*manyOutput, error) {
-			got, err := ask(ctx, c, &in.ItemInput, in.Revision)
+			got, err := ask(ctx, c, &in.Input, in.Revision)
 			return &manyOutput{got}, err
 		},
 	})

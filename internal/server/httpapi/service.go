@@ -102,7 +102,7 @@ type matrixInput struct {
 }
 
 type instancesInput struct {
-	item.ItemList
+	item.List
 	Service     string `query:"service" maxLength:"210" doc:"Only those of this service" example:"org.acme.checkout"`
 	Environment string `query:"environment" maxLength:"210" doc:"Only those of this environment" example:"org.acme.production"`
 	Application string `query:"application" maxLength:"540" doc:"Only those of this application" example:"account.prod/argocd/shop"`
@@ -149,7 +149,7 @@ func (h *ServiceRoutes) matrixRoutes() []core.Route {
 type linkOutput = core.Output[api.ApplicationLinked]
 
 type linkPut struct {
-	item.ItemInput
+	item.Input
 	Body api.ApplicationLink
 }
 
@@ -159,11 +159,11 @@ func (h *ServiceRoutes) linkRoutes() []core.Route {
 		return core.Route{Method: method, Path: item.ApplicationPath + "/link", Permission: permission, Audit: audit, ID: id, Summary: summary, Tag: "applications"}
 	}
 	get := route(http.MethodGet, "", "get-application-link", "Which service and environment an application is of, and who says so", api.PermApplicationView)
-	get.Mount = core.Mount(core.Answer[item.ItemInput, linkOutput]{
-		Find: func(ctx context.Context, _ *core.Call, in *item.ItemInput) (core.Target, error) {
+	get.Mount = core.Mount(core.Answer[item.Input, linkOutput]{
+		Find: func(ctx context.Context, _ *core.Call, in *item.Input) (core.Target, error) {
 			return h.FindApplication(ctx, *in)
 		},
-		Do: func(ctx context.Context, _ *core.Call, in *item.ItemInput) (*linkOutput, error) {
+		Do: func(ctx context.Context, _ *core.Call, in *item.Input) (*linkOutput, error) {
 			return linkAnswer(h.Linking.GetLink(ctx, in.Agent, in.Namespace, in.Name))
 		},
 	})
@@ -171,14 +171,14 @@ func (h *ServiceRoutes) linkRoutes() []core.Route {
 	put.Example = `{"service":"account.basket","environment":"account.staging"}`
 	put.Mount = core.Mount(core.Answer[linkPut, linkOutput]{
 		Find: func(ctx context.Context, _ *core.Call, in *linkPut) (core.Target, error) {
-			return h.FindApplication(ctx, in.ItemInput)
+			return h.FindApplication(ctx, in.Input)
 		},
 		Do: h.linkApplication,
 	})
 	remove := route(http.MethodDelete, "application.unlink", "unlink-application", "Forget what somebody has linked an application to, also of one that is gone", api.PermApplicationEdit)
-	remove.Mount = core.Mount(core.Answer[item.ItemInput, core.NoOutput]{
+	remove.Mount = core.Mount(core.Answer[item.Input, core.NoOutput]{
 		Find: h.findLinked,
-		Do: func(ctx context.Context, c *core.Call, in *item.ItemInput) (*core.NoOutput, error) {
+		Do: func(ctx context.Context, c *core.Call, in *item.Input) (*core.NoOutput, error) {
 			c.Before = nil
 			if was, err := h.Linking.GetLink(ctx, in.Agent, in.Namespace, in.Name); err == nil {
 				c.Before = was.Link
@@ -209,7 +209,7 @@ func linkAnswer(linked api.ApplicationLinked, err error) (*linkOutput, error) {
 }
 
 // findLinked finds an application, or what is said of one that is gone.
-func (h *ServiceRoutes) findLinked(ctx context.Context, _ *core.Call, in *item.ItemInput) (core.Target, error) {
+func (h *ServiceRoutes) findLinked(ctx context.Context, _ *core.Call, in *item.Input) (core.Target, error) {
 	t, err := h.FindApplication(ctx, *in)
 	if api.CodeOf(err) != api.CodeNotFound {
 		return t, err

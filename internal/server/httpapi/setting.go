@@ -63,7 +63,7 @@ type settingCreate struct {
 }
 
 type settingUpdate struct {
-	item.ItemInput
+	item.Input
 	item.WaitInput
 	core.TryInput
 	Body api.SettingWrite
@@ -86,7 +86,7 @@ func (n *settingNoun) routes() []core.Route {
 	update.Audit, update.Example = n.name()+".update", n.example
 	update.Mount = core.Mount(core.Answer[settingUpdate, item.CommandOutput]{
 		Find: func(ctx context.Context, _ *core.Call, in *settingUpdate) (core.Target, error) {
-			return n.find(ctx, in.ItemInput)
+			return n.find(ctx, in.Input)
 		},
 		Do: n.update,
 	})
@@ -94,7 +94,7 @@ func (n *settingNoun) routes() []core.Route {
 	remove.Audit = n.name() + ".delete"
 	remove.Mount = core.Mount(core.Answer[item.ObjectDelete, item.CommandOutput]{
 		Find: func(ctx context.Context, _ *core.Call, in *item.ObjectDelete) (core.Target, error) {
-			return n.find(ctx, in.ItemInput)
+			return n.find(ctx, in.Input)
 		},
 		Do: n.remove,
 	})
@@ -106,7 +106,7 @@ func (n *settingNoun) routes() []core.Route {
 }
 
 // Find finds a setting that is there. What counts for more than its project is the agent's, whatever it says of itself.
-func (n *settingNoun) find(ctx context.Context, in item.ItemInput) (core.Target, error) {
+func (n *settingNoun) find(ctx context.Context, in item.Input) (core.Target, error) {
 	t, err := n.h.FindItem(ctx, n.kind, in.Agent, in.Namespace, in.Name)
 	if err != nil || !n.setting.Wide() {
 		return t, err
@@ -117,7 +117,7 @@ func (n *settingNoun) find(ctx context.Context, in item.ItemInput) (core.Target,
 }
 
 // place is where a setting of a project, with labels, belongs.
-func (n *settingNoun) place(ctx context.Context, in item.ItemInput, project string, labels map[string]string) (core.Target, error) {
+func (n *settingNoun) place(ctx context.Context, in item.Input, project string, labels map[string]string) (core.Target, error) {
 	if n.setting.Wide() {
 		return n.h.Above(ctx, n.kind, in)
 	}
@@ -148,7 +148,7 @@ func (n *settingNoun) reach(ctx context.Context, agent string, w *api.SettingWri
 }
 
 // judge asks for the rights to what a setting is to be, and says for which projects rights were asked.
-func (n *settingNoun) judge(ctx context.Context, c *core.Call, in item.ItemInput, w *api.SettingWrite) (*agentapi.Judged, error) {
+func (n *settingNoun) judge(ctx context.Context, c *core.Call, in item.Input, w *api.SettingWrite) (*agentapi.Judged, error) {
 	was, there := c.Found.Value.(*api.Item)
 	project, given := w.Fields["project"]
 	labels := w.Labels
@@ -249,17 +249,17 @@ func (n *settingNoun) update(ctx context.Context, c *core.Call, in *settingUpdat
 	if err := n.check(&in.Body); err != nil {
 		return nil, err
 	}
-	judged, err := n.judge(ctx, c, in.ItemInput, &in.Body)
+	judged, err := n.judge(ctx, c, in.Input, &in.Body)
 	if err != nil {
 		return nil, err
 	}
 	change := n.change(&in.Body, in.DryRun)
 	change.Judged = judged
 	change.Update = true
-	return n.apply(ctx, c, in.WaitInput, in.ItemInput, change, in.Body)
+	return n.apply(ctx, c, in.WaitInput, in.Input, change, in.Body)
 }
 
-func (n *settingNoun) apply(ctx context.Context, c *core.Call, wait item.WaitInput, in item.ItemInput, change agentapi.SettingChange, w api.SettingWrite) (*item.CommandOutput, error) {
+func (n *settingNoun) apply(ctx context.Context, c *core.Call, wait item.WaitInput, in item.Input, change agentapi.SettingChange, w api.SettingWrite) (*item.CommandOutput, error) {
 	out, err := n.h.Command(ctx, c, wait, n.order(agentapi.KindSettingsApply, in, change, w.Reason))
 	w.Sealed = ""
 	c.After = w
@@ -269,7 +269,7 @@ func (n *settingNoun) apply(ctx context.Context, c *core.Call, wait item.WaitInp
 	return out, err
 }
 
-func (n *settingNoun) order(kind agentapi.Kind, in item.ItemInput, change agentapi.SettingChange, reason string) item.Order {
+func (n *settingNoun) order(kind agentapi.Kind, in item.Input, change agentapi.SettingChange, reason string) item.Order {
 	return item.Order{Agent: in.Agent, Kind: string(kind), TargetKind: n.kind, Namespace: in.Namespace, Name: in.Name, Body: change, Reason: reason}
 }
 
@@ -286,10 +286,10 @@ func (n *settingNoun) remove(ctx context.Context, c *core.Call, in *item.ObjectD
 	}
 	judged := &agentapi.Judged{From: &was.ArgoProject, To: was.ArgoProject}
 	change := agentapi.SettingChange{Type: n.setting, Name: in.Name, Judged: judged, Version: in.Version, DryRun: in.DryRun}
-	out, err := n.h.Command(ctx, c, in.WaitInput, n.order(agentapi.KindSettingsDelete, in.ItemInput, change, in.Reason))
+	out, err := n.h.Command(ctx, c, in.WaitInput, n.order(agentapi.KindSettingsDelete, in.Input, change, in.Reason))
 	c.After = nil
 	if err == nil && out.Body.Status == api.CommandDone && !in.DryRun {
-		n.h.Dropped(ctx, n.kind, in.ItemInput, was.Resource)
+		n.h.Dropped(ctx, n.kind, in.Input, was.Resource)
 	}
 	return out, err
 }

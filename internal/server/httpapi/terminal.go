@@ -19,7 +19,7 @@ import (
 )
 
 type terminalInput struct {
-	item.ItemInput
+	item.Input
 	PodNamespace string   `query:"podNamespace" required:"true" maxLength:"63" doc:"Namespace of the pod" example:"shop"`
 	Pod          string   `query:"pod" required:"true" maxLength:"253" doc:"Name of the pod" example:"web-0"`
 	Container    string   `query:"container" maxLength:"63" doc:"Container; the first where it is left out"`
@@ -60,7 +60,7 @@ func (h *StreamRoutes) terminalRoute() core.Route {
 	}
 	r.Mount = core.Mount(core.Answer[terminalInput, core.StreamOutput]{
 		Find: func(ctx context.Context, _ *core.Call, in *terminalInput) (core.Target, error) {
-			return h.FindApplication(ctx, in.ItemInput)
+			return h.FindApplication(ctx, in.Input)
 		},
 		Do: h.terminal, Refuse: h.refuseTerminal,
 	})
@@ -100,7 +100,7 @@ func (h *StreamRoutes) terminal(ctx context.Context, c *core.Call, in *terminalI
 			return
 		}
 		defer conn.Close() //nolint:errcheck // closed twice is closed
-		ctx, cancel := c.Guard(hc.Context(), h.stillMay(hc.Context(), in.ItemInput))
+		ctx, cancel := c.Guard(hc.Context(), h.stillMay(hc.Context(), in.Input))
 		defer cancel()
 		ctx, stop := context.WithTimeout(ctx, terminalTime)
 		defer stop()

@@ -31,11 +31,11 @@ func (h *StreamRoutes) treeEventsRoute() core.Route {
 		Method: http.MethodGet, Path: item.ApplicationPath + "/tree/events", Permission: api.PermApplicationView, Streams: true,
 		ID: "application-tree-events", Summary: "The tree of an application as it changes, as server-sent events: tree, then patch", Tag: "applications",
 	}
-	r.Mount = core.Mount(core.Answer[item.ItemInput, core.StreamOutput]{
-		Find: func(ctx context.Context, _ *core.Call, in *item.ItemInput) (core.Target, error) {
+	r.Mount = core.Mount(core.Answer[item.Input, core.StreamOutput]{
+		Find: func(ctx context.Context, _ *core.Call, in *item.Input) (core.Target, error) {
 			return h.FindApplication(ctx, *in)
 		},
-		Do: func(_ context.Context, c *core.Call, in *item.ItemInput) (*core.StreamOutput, error) {
+		Do: func(_ context.Context, c *core.Call, in *item.Input) (*core.StreamOutput, error) {
 			o := in.Order("application.tree.watch", nil)
 			item.Sign(c, &o, item.AskTime)
 			return &core.StreamOutput{Body: func(hc huma.Context) { //nolint:contextcheck // it has the context of the request

@@ -14,7 +14,7 @@ import (
 )
 
 type whyInput struct {
-	item.ItemInput
+	item.Input
 	Logs bool `query:"logs" doc:"With the last lines of containers that fail; takes the permission application_logs"`
 }
 
@@ -25,7 +25,7 @@ func (h *ApplicationRoutes) whyRoute() core.Route {
 	type out struct{ Body api.Why }
 	r.Mount = core.Mount(core.Answer[whyInput, out]{
 		Find: func(ctx context.Context, _ *core.Call, in *whyInput) (core.Target, error) {
-			return h.FindApplication(ctx, in.ItemInput)
+			return h.FindApplication(ctx, in.Input)
 		},
 		Do: func(ctx context.Context, c *core.Call, in *whyInput) (*out, error) {
 			answer, err := h.why(ctx, c, in)
@@ -64,11 +64,11 @@ func (h *ApplicationRoutes) findings(ctx context.Context, c *core.Call, in *whyI
 func (h *ApplicationRoutes) revisionStatusRoute() core.Route {
 	r := h.applicationRoute("/revision-status", "revision-status", "Where the branches of an application are, and what was compared, deployed and pinned")
 	type out struct{ Body api.RevisionStatus }
-	r.Mount = core.Mount(core.Answer[item.ItemInput, out]{
-		Find: func(ctx context.Context, _ *core.Call, in *item.ItemInput) (core.Target, error) {
+	r.Mount = core.Mount(core.Answer[item.Input, out]{
+		Find: func(ctx context.Context, _ *core.Call, in *item.Input) (core.Target, error) {
 			return h.FindApplication(ctx, *in)
 		},
-		Do: func(ctx context.Context, c *core.Call, in *item.ItemInput) (*out, error) {
+		Do: func(ctx context.Context, c *core.Call, in *item.Input) (*out, error) {
 			_, _, facts, err := h.factsOf(ctx, c, in.Agent)
 			if err != nil {
 				return nil, err

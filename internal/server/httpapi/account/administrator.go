@@ -39,7 +39,7 @@ func (h *People) administered(ctx context.Context, c *core.Call, l loss) (bool, 
 		case api.PrincipalUser:
 			found, err = h.enters(ctx, who.ID, l)
 		case api.PrincipalGroup:
-			found, err = h.peopled(ctx, c, who.ID, l)
+			found, err = h.peopled(ctx, who.ID, l)
 		}
 		if found || err != nil {
 			return found, err
@@ -62,7 +62,7 @@ func (h *People) enters(ctx context.Context, id string, l loss) (bool, error) {
 
 // peopled reports whether a group has somebody in it who can sign in. Whom an identity provider puts into it nobody here
 // can shut out.
-func (h *People) peopled(ctx context.Context, c *core.Call, id string, l loss) (bool, error) {
+func (h *People) peopled(ctx context.Context, id string, l loss) (bool, error) {
 	group := api.Group{}
 	if id == l.group {
 		if l.becomes == nil {

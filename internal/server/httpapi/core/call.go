@@ -62,6 +62,7 @@ type Target struct {
 	There string
 }
 
+// Ref names it, as the audit and events do.
 func (t Target) Ref() api.Ref {
 	return api.Ref{Type: string(t.Object.Type), ID: t.Object.ID, Scope: api.Scope(t.Object.Scope)}
 }
@@ -219,6 +220,7 @@ func (c *Call) attempted() api.Ref {
 	return out
 }
 
+// Entry is what the audit is told of a call that failed with that error, or with nil did not.
 func (c *Call) Entry(failure error) api.AuditEntry {
 	entry := api.AuditEntry{
 		At: c.Now().UTC(), Actor: c.Who.Principal, IP: c.Client.IP, UserAgent: c.Client.UserAgent, RequestID: c.ID,
@@ -243,6 +245,7 @@ func (c *Call) Entry(failure error) api.AuditEntry {
 	return entry
 }
 
+// Cut is a text of n bytes at most, with a sign where more followed.
 func Cut(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -278,6 +281,7 @@ func (c *Call) Changed(ctx context.Context, ref api.Ref, labels map[string]strin
 	})
 }
 
+// Missing is an error of the store as the caller is told it: what is not there is not found.
 func Missing(err error, kind, id string) error {
 	if api.CodeOf(err) == api.CodeNotFound {
 		return NotFound(kind, id)

@@ -58,6 +58,7 @@ type SelectInput struct {
 	Label  []string `query:"label,explode" maxItems:"20" doc:"Only what has this label, key=value or key; several for all of them" example:"[\"team=shop\"]"`
 }
 
+// Selection is it as options of a list.
 func (in *SelectInput) Selection() (api.ListOptions, error) {
 	out := api.ListOptions{Search: in.Search}
 	if in.Scope != "" {
@@ -86,6 +87,7 @@ type ListInput struct {
 	SelectInput
 }
 
+// Options are both as options of a list.
 func (in *ListInput) Options() (api.ListOptions, error) {
 	out, err := in.Selection()
 	if err != nil {
@@ -110,6 +112,7 @@ type IDTryInput struct {
 	TryInput
 }
 
+// CreateInput is one that is to be made.
 type CreateInput[T any] struct {
 	TryInput
 	Body T
@@ -123,6 +126,7 @@ type updateInput[T any] struct {
 	Body    T
 }
 
+// DeleteInput names one that is to go.
 type DeleteInput struct {
 	IDInput
 	TryInput
@@ -130,15 +134,18 @@ type DeleteInput struct {
 	IfMatch string `header:"If-Match" maxLength:"64" doc:"ETag that was read"`
 }
 
+// Output is an answer with its version.
 type Output[T any] struct {
 	ETag string `header:"ETag" doc:"Version, for If-Match"`
 	Body T
 }
 
+// PageOutput is a page of a list.
 type PageOutput[T any] struct {
 	Body api.Page[T]
 }
 
+// NoOutput is an answer without a body.
 type NoOutput struct{}
 
 // ETag is a version as a header.
@@ -167,6 +174,7 @@ func (n *Noun[T, P]) object(v P) rbac.Object {
 	return rbac.Object{Type: n.Kind, Scope: m.Scope, ID: m.ID, Labels: m.Labels}
 }
 
+// Find finds one by its id.
 func (n *Noun[T, P]) Find(ctx context.Context, id string) (Target, error) {
 	return Find[T, P](ctx, n.Store, n.Kind, id)
 }
@@ -203,11 +211,13 @@ func (n *Noun[T, P]) Fresh(v P) (Target, error) {
 }
 
 const (
+	// MaxLabels is how many one may have.
 	MaxLabels     = 64
 	maxLabelKey   = 317
 	maxLabelValue = 200
 )
 
+// CheckLabels refuses labels that are too many, too long, or none.
 func CheckLabels(labels map[string]string) error {
 	if len(labels) > MaxLabels {
 		return &api.Error{Code: api.CodeInvalid, Message: "there are more than 64 labels: leave some out", Field: "body.labels"}
@@ -278,6 +288,7 @@ func (n *Noun[T, P]) get() Route {
 	return r
 }
 
+// Create is the route that makes one.
 func (n *Noun[T, P]) Create() Route {
 	r := n.route(http.MethodPost, "edit", "create-"+n.name(), "Create a "+n.Called)
 	r.Audit, r.Example = n.name()+".create", n.Example
@@ -290,6 +301,7 @@ func (n *Noun[T, P]) Create() Route {
 	return r
 }
 
+// Make makes one, or only checks it.
 func (n *Noun[T, P]) Make(ctx context.Context, c *Call, v T, dry bool) (*Output[T], error) {
 	if n.Check != nil {
 		if err := n.Check(ctx, c, nil, &v); err != nil {
@@ -385,6 +397,7 @@ func stale(what, id string, asked, present int64) error {
 	return api.Errorf(api.CodeConflict, "%s %s has changed since version %d, it is at %d: read it again and repeat the change", what, id, asked, present)
 }
 
+// Remove is the route that deletes one.
 func (n *Noun[T, P]) Remove() Route {
 	r := n.route(http.MethodDelete, "delete", "delete-"+n.name(), "Delete a "+n.Called)
 	r.Audit = n.name() + ".delete"
@@ -419,4 +432,5 @@ func (n *Noun[T, P]) Remove() Route {
 	return r
 }
 
+// Empty is a request without parameters and body.
 type Empty struct{}

@@ -26,6 +26,7 @@ type WaitInput struct {
 	Wait int `query:"wait" minimum:"0" maximum:"300" default:"30" doc:"Seconds to wait for the agent's answer; after that the answer is 202 and the command goes on"`
 }
 
+// CommandOutput is a command: 202 where it goes on.
 type CommandOutput struct {
 	Status int
 	Body   api.Command

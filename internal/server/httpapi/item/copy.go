@@ -17,7 +17,7 @@ const copyTime = 10 * time.Second
 
 // Copied waits until the server's copy of a resource has come as far as what its agent answered. Who was answered must
 // Find there what they made: the copy takes a way of its own, and may be later than the answer.
-func (h *Clusters) Copied(ctx context.Context, kind string, in ItemInput, answer json.RawMessage) {
+func (h *Clusters) Copied(ctx context.Context, kind string, in Input, answer json.RawMessage) {
 	if version := stateOf(answer).version; version > 0 {
 		h.await(ctx, kind, in, func(there state) bool { return there.version >= version })
 	}
@@ -25,14 +25,14 @@ func (h *Clusters) Copied(ctx context.Context, kind string, in ItemInput, answer
 
 // Dropped waits until the server's copy of a resource is gone, or says that it is being deleted: what has finalizers stays
 // until they are done, which takes as long as it takes.
-func (h *Clusters) Dropped(ctx context.Context, kind string, in ItemInput, before any) {
+func (h *Clusters) Dropped(ctx context.Context, kind string, in Input, before any) {
 	raw, _ := before.(json.RawMessage)
 	uid := stateOf(raw).uid
 	h.await(ctx, kind, in, func(there state) bool { return there.gone || there.deleted || there.uid != uid })
 }
 
 // await looks at the server's copy with every event about it, until it is as wanted or copyTime is over.
-func (h *Clusters) await(ctx context.Context, kind string, in ItemInput, wanted func(state) bool) {
+func (h *Clusters) await(ctx context.Context, kind string, in Input, wanted func(state) bool) {
 	ctx, cancel := context.WithTimeout(ctx, copyTime)
 	defer cancel()
 	events, err := h.Events.Subscribe(ctx, "") // before the look, so that nothing is missed between the two

@@ -58,7 +58,7 @@ func at(version string) json.RawMessage {
 const late = 40 * time.Millisecond
 
 // takes has the copy become something late, and does what waits for it. It fails where that takes another time than wanted.
-func takes(t *testing.T, before, after json.RawMessage, want time.Duration, wait func(context.Context, *Clusters, ItemInput)) {
+func takes(t *testing.T, before, after json.RawMessage, want time.Duration, wait func(context.Context, *Clusters, Input)) {
 	t.Helper()
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -97,14 +97,14 @@ func TestWhoMadeSomethingFindsItThere(t *testing.T) {
 		"only an older copy is there": {before: at("9"), want: copyTime},
 	} {
 		t.Run(name, func(t *testing.T) {
-			takes(t, test.before, test.after, test.want, func(ctx context.Context, h *Clusters, in ItemInput) {
+			takes(t, test.before, test.after, test.want, func(ctx context.Context, h *Clusters, in Input) {
 				h.Copied(ctx, api.KindApplication, in, at("12"))
 			})
 		})
 	}
 	for name, want := range map[string]time.Duration{"7": late, "8": 0} {
 		t.Run("a setting at "+name, func(t *testing.T) {
-			takes(t, setting(name), setting("8"), want, func(ctx context.Context, h *Clusters, in ItemInput) {
+			takes(t, setting(name), setting("8"), want, func(ctx context.Context, h *Clusters, in Input) {
 				h.Copied(ctx, api.KindRepository, in, json.RawMessage(`{"setting":{"fields":{},"version":"8"}}`))
 			})
 		})
@@ -125,7 +125,7 @@ func TestWhoDeletedSomethingFindsItGone(t *testing.T) {
 		"nobody tells of its end":     {before: before, want: copyTime},
 	} {
 		t.Run(name, func(t *testing.T) {
-			takes(t, test.before, test.after, test.want, func(ctx context.Context, h *Clusters, in ItemInput) {
+			takes(t, test.before, test.after, test.want, func(ctx context.Context, h *Clusters, in Input) {
 				h.Dropped(ctx, api.KindApplication, in, before)
 			})
 		})

@@ -22,16 +22,16 @@ type AgentInput struct {
 	Agent string `path:"agent" maxLength:"210" doc:"Id of the agent" example:"account.prod"`
 }
 
-// ItemInput names an item of an agent. Its fields are parameters: the decoder sees only what is exported.
-type ItemInput struct {
+// Input names an item of an agent. Its fields are parameters: the decoder sees only what is exported.
+type Input struct {
 	AgentInput
 	Namespace string `path:"namespace" maxLength:"63" doc:"Namespace in the agent's cluster" example:"argocd"`
 	Name      string `path:"name" maxLength:"253" doc:"Name in the agent's cluster" example:"shop"`
 }
 
 // At names an item.
-func At(agent, namespace, name string) ItemInput {
-	return ItemInput{AgentInput{agent}, namespace, name}
+func At(agent, namespace, name string) Input {
+	return Input{AgentInput{agent}, namespace, name}
 }
 
 // TypeOf is what rights call a kind of item.
@@ -79,15 +79,16 @@ func (h *Clusters) FreshItem(ctx context.Context, kind, agent, namespace, name, 
 	}}, nil
 }
 
-// ItemList says which items are wanted. Its fields are parameters: the decoder sees only what is exported.
-type ItemList struct {
+// List says which items are wanted. Its fields are parameters: the decoder sees only what is exported.
+type List struct {
 	core.ListInput
 	Agent       string `query:"agent" maxLength:"210" doc:"Only those of this agent" example:"account.prod"`
 	ArgoProject string `query:"argoProject" maxLength:"253" doc:"Only those of this Argo project" example:"default"`
 	Stale       bool   `query:"stale" doc:"Only those whose copy may be out of date: the agent is away, or no longer reports them"`
 }
 
-func (in *ItemList) Filter() (api.ItemFilter, error) {
+// Filter is it as a filter of items.
+func (in *List) Filter() (api.ItemFilter, error) {
 	options, err := in.Options()
 	return api.ItemFilter{ListOptions: options, Agent: in.Agent, ArgoProject: in.ArgoProject, Stale: in.Stale}, err
 }
@@ -108,16 +109,17 @@ func (h *Clusters) CheckReferences(ctx context.Context, item *api.Item, force bo
 }
 
 // Above is an item as who decides over its agent has rights to it: at the agent's scope, whatever project or labels it has.
-func (h *Clusters) Above(ctx context.Context, kind string, in ItemInput) (core.Target, error) {
+func (h *Clusters) Above(ctx context.Context, kind string, in Input) (core.Target, error) {
 	return h.FreshItem(ctx, kind, in.Agent, in.Namespace, in.Name, "", nil)
 }
 
-func (h *Clusters) FindApplication(ctx context.Context, in ItemInput) (core.Target, error) {
+// FindApplication finds an application in the server's copy.
+func (h *Clusters) FindApplication(ctx context.Context, in Input) (core.Target, error) {
 	return h.FindItem(ctx, api.KindApplication, in.Agent, in.Namespace, in.Name)
 }
 
 // Order is a command about the application of a path.
-func (in *ItemInput) Order(kind string, body any) Order {
+func (in *Input) Order(kind string, body any) Order {
 	return Order{Agent: in.Agent, Kind: kind, TargetKind: api.KindApplication, Namespace: in.Namespace, Name: in.Name, Body: body}
 }
 
@@ -132,8 +134,9 @@ func ResourceOf(t core.Target) any {
 	return nil
 }
 
+// ObjectDelete names an item that is to go, and says how.
 type ObjectDelete struct {
-	ItemInput
+	Input
 	WaitInput
 	core.TryInput
 	Cascade     bool   `query:"cascade" doc:"Delete what it deployed as well"`
@@ -144,14 +147,15 @@ type ObjectDelete struct {
 	Reason      string `query:"reason" maxLength:"1000" doc:"Why"`
 }
 
+// ItemReads are list and get of a kind.
 func (h *Clusters) ItemReads(kind, many, name, called string) []core.Route {
 	view := api.Permission(string(TypeOf(kind)) + "_view")
 	list := core.Route{
 		Method: http.MethodGet, Path: "/api/v1/" + many, Permission: view, Access: core.Listed,
 		ID: "list-" + many, Summary: "List " + strings.ReplaceAll(many, "-", " ") + " of all agents, from the server's copy", Tag: many,
 	}
-	list.Mount = core.Mount(core.Answer[ItemList, core.PageOutput[api.Item]]{
-		Do: func(ctx context.Context, c *core.Call, in *ItemList) (*core.PageOutput[api.Item], error) {
+	list.Mount = core.Mount(core.Answer[List, core.PageOutput[api.Item]]{
+		Do: func(ctx context.Context, c *core.Call, in *List) (*core.PageOutput[api.Item], error) {
 			filter, err := in.Filter()
 			if err != nil {
 				return nil, err
@@ -165,11 +169,11 @@ func (h *Clusters) ItemReads(kind, many, name, called string) []core.Route {
 		ID: "get-" + name, Summary: "Get a " + called + " from the server's copy, without secrets", Tag: many,
 	}
 	type out struct{ Body api.Item }
-	get.Mount = core.Mount(core.Answer[ItemInput, out]{
-		Find: func(ctx context.Context, _ *core.Call, in *ItemInput) (core.Target, error) {
+	get.Mount = core.Mount(core.Answer[Input, out]{
+		Find: func(ctx context.Context, _ *core.Call, in *Input) (core.Target, error) {
 			return h.FindItem(ctx, kind, in.Agent, in.Namespace, in.Name)
 		},
-		Do: func(_ context.Context, c *core.Call, _ *ItemInput) (*out, error) {
+		Do: func(_ context.Context, c *core.Call, _ *Input) (*out, error) {
 			item, _ := c.Before.(*api.Item)
 			return &out{*item}, nil
 		},
@@ -177,4 +181,5 @@ func (h *Clusters) ItemReads(kind, many, name, called string) []core.Route {
 	return []core.Route{list, get}
 }
 
+// ApplicationPath is where an application is.
 const ApplicationPath = "/api/v1/agents/{agent}/applications/{namespace}/{name}"
