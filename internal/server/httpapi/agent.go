@@ -87,21 +87,18 @@ func (h *AgentRoutes) agentRoutes() []core.Route {
 			return h.register(ctx, made.Body)
 		},
 	})
-	byID := func(method, path, audit, id, summary string, permission api.Permission) core.Route {
-		return core.Route{Method: method, Path: "/api/v1/agents/{id}" + path, Permission: permission, Audit: audit, ID: id, Summary: summary, Tag: "agents"}
-	}
 	find := func(ctx context.Context, _ *core.Call, in *core.IDInput) (core.Target, error) {
 		return n.Find(ctx, in.ID)
 	}
 
-	register := byID(http.MethodPost, "/registration", "agent.register", "register-agent", "Make a new registration token; the agent's present key counts until it is used", api.PermAgentEdit)
+	register := agentRow(http.MethodPost, "/registration", "agent.register", "register-agent", "Make a new registration token; the agent's present key counts until it is used", api.PermAgentEdit)
 	register.Secret = true
 	register.Mount = core.Mount(core.Answer[core.IDInput, registrationOutput]{Find: find, Do: func(ctx context.Context, c *core.Call, _ *core.IDInput) (*registrationOutput, error) {
 		a, _ := c.Before.(*api.Agent)
 		c.Before = nil
 		return h.register(ctx, *a)
 	}})
-	rotate := byID(http.MethodPost, "/rotate", "agent.rotate", "rotate-agent", "Have the agent make a new key pair", api.PermAgentEdit)
+	rotate := agentRow(http.MethodPost, "/rotate", "agent.rotate", "rotate-agent", "Have the agent make a new key pair", api.PermAgentEdit)
 	type rotateInput struct {
 		core.IDInput
 		item.WaitInput
@@ -115,7 +112,7 @@ func (h *AgentRoutes) agentRoutes() []core.Route {
 			return h.Orders.Command(ctx, c, in.WaitInput, item.Order{Agent: in.ID, Kind: "agent.rotate"})
 		},
 	})
-	revoke := byID(http.MethodPost, "/revoke", "agent.revoke", "revoke-agent", "Make the agent's key worth nothing and cut its connection at once", api.PermAgentDelete)
+	revoke := agentRow(http.MethodPost, "/revoke", "agent.revoke", "revoke-agent", "Make the agent's key worth nothing and cut its connection at once", api.PermAgentDelete)
 	revoke.Mount = core.Mount(core.Answer[core.IDInput, core.NoOutput]{Find: find, Do: func(ctx context.Context, c *core.Call, in *core.IDInput) (*core.NoOutput, error) {
 		c.Before = nil
 		if err := h.Agents.Revoke(ctx, in.ID); err != nil {
@@ -131,7 +128,17 @@ func (h *AgentRoutes) agentRoutes() []core.Route {
 		},
 		Do: h.deleteAgent,
 	})
-	manifest := byID(http.MethodGet, "/manifest", "", "agent-manifest", "Get what installs the agent, as YAML or Helm values; never with a secret in it", api.PermAgentView)
+	return append(n.Routes("create", "delete"), append([]core.Route{create, remove, register, rotate, revoke}, h.agentReads(n)...)...)
+}
+
+// agentRow is a row about one agent.
+func agentRow(method, path, audit, id, summary string, permission api.Permission) core.Route {
+	return core.Route{Method: method, Path: "/api/v1/agents/{id}" + path, Permission: permission, Audit: audit, ID: id, Summary: summary, Tag: "agents"}
+}
+
+// agentReads are the rows that read what belongs to an agent: what installs it, and its commands.
+func (h *AgentRoutes) agentReads(n *core.Noun[api.Agent, *api.Agent]) []core.Route {
+	manifest := agentRow(http.MethodGet, "/manifest", "", "agent-manifest", "Get what installs the agent, as YAML or Helm values; never with a secret in it", api.PermAgentView)
 	manifest.Mount = core.Mount(core.Answer[manifestInput, manifestOutput]{
 		Find: func(ctx context.Context, _ *core.Call, in *manifestInput) (core.Target, error) {
 			return n.Find(ctx, in.ID)
@@ -140,7 +147,7 @@ func (h *AgentRoutes) agentRoutes() []core.Route {
 			return h.manifest(c, in.Format, in.options())
 		},
 	})
-	write := byID(http.MethodPost, "/manifest", "", "write-agent-manifest", "Get what installs the agent, with options in the body: certificates are longer than addresses may be on their way", api.PermAgentView)
+	write := agentRow(http.MethodPost, "/manifest", "", "write-agent-manifest", "Get what installs the agent, with options in the body: certificates are longer than addresses may be on their way", api.PermAgentView)
 	write.Reads, write.Example = true, `{"namespace":"argocd","proxy":"http://proxy.example.org:3128"}`
 	write.Mount = core.Mount(core.Answer[manifestWrite, manifestOutput]{
 		Find: func(ctx context.Context, _ *core.Call, in *manifestWrite) (core.Target, error) {
@@ -150,7 +157,7 @@ func (h *AgentRoutes) agentRoutes() []core.Route {
 			return h.manifest(c, in.Format, in.Body)
 		},
 	})
-	commands := byID(http.MethodGet, "/commands", "", "list-agent-commands", "List what the agent was asked to do", api.PermAgentView)
+	commands := agentRow(http.MethodGet, "/commands", "", "list-agent-commands", "List what the agent was asked to do", api.PermAgentView)
 	type commandsInput struct {
 		core.IDInput
 		core.ListInput
@@ -179,7 +186,7 @@ func (h *AgentRoutes) agentRoutes() []core.Route {
 			return core.PageOf(page), nil
 		},
 	})
-	return append(n.Routes("create", "delete"), create, remove, register, rotate, revoke, manifest, write, commands)
+	return []core.Route{manifest, write, commands}
 }
 
 // deleteAgent forgets an agent. What it deployed stays, and so do the agent's own objects in its cluster.
