@@ -1,5 +1,5 @@
 // Made from api/openapi.json by "make generate": do not edit.
-// sha256 of it: 22df61c1e7c09b3a94e447e7f1c222a0d527b4ac18fae73220d678333fd87eb8
+// sha256 of it: 9f691aa7f64cd6eb2e407254ff82056210daeb7a18443be917630b91c5da36f2
 
 export interface paths {
 	"/api/v1/access/can": {
