@@ -197,7 +197,7 @@ test("an edit that somebody else was faster with is a conflict, and unknown fiel
   await expect(dialog.getByRole("heading", { name: "What a sync would do then" })).toBeVisible();
   await expect(dialog.getByText(/^It can be deployed: 1 object/)).toBeVisible();
   await dialog.getByRole("button", { name: "Save" }).click();
-  await expect(dialog.getByRole("alert")).toContainText("Somebody else has changed the application");
+  await expect(dialog.getByRole("alert")).toContainText("Another user has changed the application");
   await dialog.getByRole("button", { name: "Load it as it is now" }).click();
   await expect(page.getByLabel("Deployments that are kept")).toHaveValue("7");
   await page.getByLabel("Sync options").fill("CreateNamespace=true\nPruneLast=true");

@@ -54,5 +54,5 @@ test("logs of all pods show at once, and what is searched for is marked", async 
 
 test("a link to an object that is gone says so", async ({ page }) => {
   await page.goto(address(`?resource=${encodeURIComponent("/Pod/shop/gone")}`));
-  await expect(page.getByRole("dialog", { name: "Pod gone" })).toContainText("It was deleted meanwhile");
+  await expect(page.getByRole("dialog", { name: "Pod gone" })).toContainText("It was deleted in the meantime");
 });
