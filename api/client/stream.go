@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coder/websocket"
+
 	"github.com/slipway-gitops/slipway/api"
 )
 
@@ -171,7 +173,7 @@ const maxTyped = 32 << 10
 func (t *Terminal) Send(data []byte) error {
 	for len(data) > 0 {
 		n := min(len(data), maxTyped)
-		if err := t.socket.send(frameBinary, data[:n]); err != nil {
+		if err := t.socket.send(websocket.MessageBinary, data[:n]); err != nil {
 			return err
 		}
 		data = data[n:]
@@ -188,11 +190,13 @@ func (t *Terminal) Resize(columns, rows int) error {
 	if err != nil {
 		return err
 	}
-	return t.socket.send(frameText, raw)
+	return t.socket.send(websocket.MessageText, raw)
 }
 
 // EndInput says that nothing more is typed, where there is no terminal: Recv goes on.
-func (t *Terminal) EndInput() error { return t.socket.send(frameText, []byte(`{"end":true}`)) }
+func (t *Terminal) EndInput() error {
+	return t.socket.send(websocket.MessageText, []byte(`{"end":true}`))
+}
 
 // Close ends it. Recv ends as well.
 func (t *Terminal) Close() error { return t.socket.close() }

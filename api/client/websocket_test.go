@@ -1,52 +1,57 @@
 package client
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/binary"
+	"context"
 	"errors"
 	"io"
+	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/coder/websocket"
+
+	"github.com/slipway-gitops/slipway/api"
 )
 
-// pipe is a connection whose other end was written already.
-type pipe struct {
-	io.Reader
-	bytes.Buffer
-}
-
-func (p *pipe) Read(b []byte) (int, error) { return p.Reader.Read(b) }
-func (*pipe) Close() error                 { return nil }
-
-func socket(in []byte) (*webSocket, *pipe) {
-	p := &pipe{Reader: bytes.NewReader(in)}
-	return &webSocket{conn: p, in: bufio.NewReader(p)}, p
-}
-
-// frame is one of a server.
-func frame(head byte, data string) []byte {
-	out := []byte{head}
-	switch n := len(data); {
-	case n < length16:
-		out = append(out, byte(n))
-	case n <= 0xffff:
-		out = binary.BigEndian.AppendUint16(append(out, length16), uint16(n))
-	default:
-		out = binary.BigEndian.AppendUint64(append(out, length64), uint64(n))
+// talk opens a WebSocket to a server that does what say does with its end.
+func talk(t *testing.T, say func(ctx context.Context, conn *websocket.Conn) error) *webSocket {
+	t.Helper()
+	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer slp_secret" || r.URL.Path != "/api/v1/shell" || r.URL.Query().Get("pod") != "web" {
+			t.Errorf("asked %s with %v", r.URL, r.Header)
+		}
+		conn, err := websocket.Accept(w, r, nil)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer func() { _ = conn.CloseNow() }()
+		if err := say(r.Context(), conn); err != nil {
+			t.Error(err)
+		}
+	})
+	s, err := c.dialWebSocket(t.Context(), "/api/v1/shell", map[string][]string{"pod": {"web"}})
+	if err != nil {
+		t.Fatal(err)
 	}
-	return append(out, data...)
+	return s
 }
 
-func TestMessagesOfAWebSocketArePutTogether(t *testing.T) {
+func TestMessagesOfAWebSocketGoBothWays(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 70000)
-	in := bytes.Join([][]byte{
-		frame(final1|frameBinary, "hello"), frame(frameText, "one, "), frame(final1|framePing, "are you there"), frame(final1|frameMore, "two"),
-		frame(final1|frameBinary, long), frame(final1|frameClose, "\x03\xe8the pod is gone"),
-	}, nil)
-	s, p := socket(in)
-	for _, want := range []string{"hello", "one, two", long} {
+	s := talk(t, func(ctx context.Context, conn *websocket.Conn) error {
+		kind, said, err := conn.Read(ctx)
+		if err != nil || kind != websocket.MessageBinary || string(said) != "ls\n" {
+			t.Errorf("the server got %q, %v", said, err)
+		}
+		return errors.Join(conn.Write(ctx, websocket.MessageText, []byte("one, two")), conn.Write(ctx, websocket.MessageBinary, []byte(long)),
+			conn.Close(websocket.StatusNormalClosure, "the pod is gone"))
+	})
+	if err := s.send(websocket.MessageBinary, []byte("ls\n")); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"one, two", long} {
 		text, got, err := s.receive()
 		if err != nil || string(got) != want || text != (want == "one, two") {
 			t.Fatalf("got %.40q, %v, want %.40q", got, err, want)
@@ -57,46 +62,45 @@ func TestMessagesOfAWebSocketArePutTogether(t *testing.T) {
 	if !errors.As(err, &end) || end.reason != "the pod is gone" {
 		t.Errorf("got %v, want the reason of the end", err)
 	}
-	if sent := p.Bytes(); len(sent) < 2 || sent[0] != final1|framePong || sent[1]&masked == 0 {
-		t.Errorf("a ping was answered with % x, want a masked pong", sent)
-	}
 }
 
-func TestWhatIsTypedIsMasked(t *testing.T) {
+func TestAWebSocketThatIsCutEnds(t *testing.T) {
 	t.Parallel()
-	for _, size := range []int{0, 125, 126, 65535, 65536} {
-		s, p := socket(nil)
-		data := bytes.Repeat([]byte("k"), size)
-		if err := s.send(frameBinary, data); err != nil {
-			t.Fatal(err)
-		}
-		sent := p.Bytes()
-		mask, body := sent[len(sent)-size-4:len(sent)-size], sent[len(sent)-size:]
-		for i := range body {
-			body[i] ^= mask[i%4]
-		}
-		if !bytes.Equal(body, data) || sent[1]&masked == 0 {
-			t.Errorf("%d bytes do not arrive", size)
-		}
+	s := talk(t, func(_ context.Context, conn *websocket.Conn) error { return conn.CloseNow() })
+	if _, _, err := s.receive(); !errors.Is(err, io.EOF) {
+		t.Errorf("got %v", err)
 	}
 }
 
-func FuzzWebSocket(f *testing.F) {
-	f.Add(frame(final1|frameBinary, "hello"))
-	f.Add(frame(final1|frameClose, "\x03\xe8"))
-	f.Add([]byte{final1 | frameBinary, length64, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
-	f.Add([]byte{0xff, 0xff})
-	f.Fuzz(func(t *testing.T, in []byte) {
-		s, _ := socket(in)
-		for range len(in) + 1 {
-			_, data, err := s.receive()
-			if len(data) > maxFrame {
-				t.Fatalf("a message of %d bytes", len(data))
-			}
-			if err != nil {
-				return
-			}
-		}
-		t.Fatal("a stream that ends goes on")
+func TestAMessageThatIsTooLargeIsRefused(t *testing.T) {
+	t.Parallel()
+	s := talk(t, func(ctx context.Context, conn *websocket.Conn) error {
+		_ = conn.Write(ctx, websocket.MessageBinary, make([]byte, maxMessage+1)) // the client closes the connection in the midst of it
+		return nil
 	})
+	if _, data, err := s.receive(); err == nil || errors.Is(err, io.EOF) || len(data) > 0 {
+		t.Errorf("got %d bytes, %v", len(data), err)
+	}
+}
+
+func TestARefusedWebSocketSaysWhy(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name   string
+		answer http.HandlerFunc
+		want   string
+	}{
+		{"by the server", func(w http.ResponseWriter, _ *http.Request) {
+			problem(w, api.Problem{Code: api.CodeForbidden, Detail: "terminals are disabled on this agent"})
+		}, "terminals are disabled on this agent"},
+		{"by a proxy", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") }, "let WebSockets through"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := serve(t, test.answer).dialWebSocket(t.Context(), "/api/v1/shell", nil)
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want %q", err, test.want)
+			}
+		})
+	}
 }
