@@ -10,16 +10,12 @@ import (
 
 // CreateAgent makes an agent. The answer has its registration token, which is said once.
 func (c *Client) CreateAgent(ctx context.Context, agent api.Agent, dryRun bool) (api.AgentRegistration, error) {
-	var out api.AgentRegistration
-	err := c.do(ctx, call{method: http.MethodPost, path: at("agents"), query: dry(dryRun), body: agent, once: true}, &out)
-	return out, err
+	return ask[api.AgentRegistration](ctx, c, call{method: http.MethodPost, path: at("agents"), query: dry(dryRun), body: agent, once: true})
 }
 
 // RegisterAgent makes another registration token for an agent.
 func (c *Client) RegisterAgent(ctx context.Context, id string) (api.AgentRegistration, error) {
-	var out api.AgentRegistration
-	err := c.do(ctx, call{method: http.MethodPost, path: at("agents", id, "registration"), once: true}, &out)
-	return out, err
+	return ask[api.AgentRegistration](ctx, c, call{method: http.MethodPost, path: at("agents", id, "registration"), once: true})
 }
 
 // RotateAgent has an agent make a new key pair.
@@ -39,9 +35,7 @@ func (c *Client) AgentManifest(ctx context.Context, id string, o api.InstallOpti
 	if helm {
 		query.Set("format", "helm")
 	}
-	var out []byte
-	err := c.do(ctx, call{method: http.MethodPost, path: at("agents", id, "manifest"), query: query, body: o, accept: "application/yaml, application/problem+json"}, &out)
-	return out, err
+	return ask[[]byte](ctx, c, call{method: http.MethodPost, path: at("agents", id, "manifest"), query: query, body: o, accept: "application/yaml, application/problem+json"})
 }
 
 // Mappings lists which Argo projects of an agent belong to which projects.
@@ -53,9 +47,7 @@ func (c *Client) Mappings(ctx context.Context, agent string) ([]api.Mapping, err
 
 // SetMapping says which project an Argo project of an agent belongs to.
 func (c *Client) SetMapping(ctx context.Context, agent string, m api.Mapping) (api.Mapping, error) {
-	var out api.Mapping
-	err := c.do(ctx, call{method: http.MethodPut, path: at("agents", agent, "mappings", m.ArgoProject), body: m}, &out)
-	return out, err
+	return ask[api.Mapping](ctx, c, call{method: http.MethodPut, path: at("agents", agent, "mappings", m.ArgoProject), body: m})
 }
 
 // DeleteMapping has an Argo project belong to the scope of its agent again.

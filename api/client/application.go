@@ -160,30 +160,22 @@ func (a Application) Why(ctx context.Context, logs bool) (api.Why, error) {
 	if logs {
 		query.Set("logs", "true")
 	}
-	var out api.Why
-	err := a.c.do(ctx, call{method: http.MethodGet, path: a.at("why"), query: query}, &out)
-	return out, err
+	return ask[api.Why](ctx, a.c, call{method: http.MethodGet, path: a.at("why"), query: query})
 }
 
 // RevisionStatus says where its branches are, and what was compared, deployed and pinned.
 func (a Application) RevisionStatus(ctx context.Context) (api.RevisionStatus, error) {
-	var out api.RevisionStatus
-	err := a.c.do(ctx, call{method: http.MethodGet, path: a.at("revision-status")}, &out)
-	return out, err
+	return ask[api.RevisionStatus](ctx, a.c, call{method: http.MethodGet, path: a.at("revision-status")})
 }
 
 // Plan says what a sync would do, and changes nothing.
 func (a Application) Plan(ctx context.Context, req api.SyncRequest) (api.SyncPlan, error) {
-	var out api.SyncPlan
-	err := a.c.do(ctx, call{method: http.MethodPost, path: a.at("plan"), body: req}, &out)
-	return out, err
+	return ask[api.SyncPlan](ctx, a.c, call{method: http.MethodPost, path: a.at("plan"), body: req})
 }
 
 // Operation is its last or running operation, step by step.
 func (a Application) Operation(ctx context.Context) (api.OperationTimeline, error) {
-	var out api.OperationTimeline
-	err := a.c.do(ctx, call{method: http.MethodGet, path: a.at("operation")}, &out)
-	return out, err
+	return ask[api.OperationTimeline](ctx, a.c, call{method: http.MethodGet, path: a.at("operation")})
 }
 
 // History is what was deployed, and what failed to be, the newest first: limit at most, behind a cursor. 0 and "" are for the
@@ -196,9 +188,7 @@ func (a Application) History(ctx context.Context, limit int, cursor string) (api
 	if cursor != "" {
 		query.Set("cursor", cursor)
 	}
-	var out api.DeploymentHistory
-	err := a.c.do(ctx, call{method: http.MethodGet, path: a.at("history"), query: query}, &out)
-	return out, err
+	return ask[api.DeploymentHistory](ctx, a.c, call{method: http.MethodGet, path: a.at("history"), query: query})
 }
 
 // Revisions tells who made commits of its repositories, in their order.
@@ -210,23 +200,17 @@ func (a Application) Revisions(ctx context.Context, revisions ...string) ([]api.
 
 // Resource reads one object of it, live and desired.
 func (a Application) Resource(ctx context.Context, ref api.ResourceRef) (api.ResourceState, error) {
-	var out api.ResourceState
-	err := a.c.do(ctx, call{method: http.MethodGet, path: a.at("resource"), query: resourceQuery(ref)}, &out)
-	return out, err
+	return ask[api.ResourceState](ctx, a.c, call{method: http.MethodGet, path: a.at("resource"), query: resourceQuery(ref)})
 }
 
 // Actions lists the actions that an object offers.
 func (a Application) Actions(ctx context.Context, ref api.ResourceRef) (api.ResourceActions, error) {
-	var out api.ResourceActions
-	err := a.c.do(ctx, call{method: http.MethodGet, path: a.at("resource", "actions"), query: resourceQuery(ref)}, &out)
-	return out, err
+	return ask[api.ResourceActions](ctx, a.c, call{method: http.MethodGet, path: a.at("resource", "actions"), query: resourceQuery(ref)})
 }
 
 // Events are the Events of Kubernetes about an object.
 func (a Application) Events(ctx context.Context, ref api.ResourceRef) (api.ResourceEvents, error) {
-	var out api.ResourceEvents
-	err := a.c.do(ctx, call{method: http.MethodGet, path: a.at("resource", "events"), query: resourceQuery(ref)}, &out)
-	return out, err
+	return ask[api.ResourceEvents](ctx, a.c, call{method: http.MethodGet, path: a.at("resource", "events"), query: resourceQuery(ref)})
 }
 
 // Act runs an action of an object.

@@ -6,38 +6,35 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"time"
 
 	"github.com/slipway-gitops/slipway/api"
 )
 
 // Audit gives a page of what was done, the newest first.
 func (c *Client) Audit(ctx context.Context, filter api.AuditFilter) (api.Page[api.AuditEntry], error) {
-	var out api.Page[api.AuditEntry]
-	err := c.do(ctx, call{method: http.MethodGet, path: at("audit"), query: auditQuery(filter)}, &out)
-	return out, err
+	return ask[api.Page[api.AuditEntry]](ctx, c, call{method: http.MethodGet, path: at("audit"), query: auditQuery(filter)})
 }
 
 // AuditEntry gives one entry by its number.
 func (c *Client) AuditEntry(ctx context.Context, id int64) (api.AuditEntry, error) {
-	var out api.AuditEntry
-	err := c.do(ctx, call{method: http.MethodGet, path: at("audit", strconv.FormatInt(id, 10))}, &out)
-	return out, err
+	return ask[api.AuditEntry](ctx, c, call{method: http.MethodGet, path: at("audit", strconv.FormatInt(id, 10))})
 }
 
 // VerifyAudit says whether the chain of entries is whole.
 func (c *Client) VerifyAudit(ctx context.Context) (api.AuditVerification, error) {
-	var out api.AuditVerification
-	err := c.do(ctx, call{method: http.MethodGet, path: at("audit", "verification")}, &out)
-	return out, err
+	return ask[api.AuditVerification](ctx, c, call{method: http.MethodGet, path: at("audit", "verification")})
 }
 
 // ExportAudit gives all entries that pass the filter, the oldest first: format is jsonl or csv. An export that ends early
 // is an error of its reader.
 func (c *Client) ExportAudit(ctx context.Context, filter api.AuditFilter, format string) (io.ReadCloser, error) {
-	query := auditQuery(filter)
+	return c.export(ctx, at("audit", "export"), auditQuery(filter), format)
+}
+
+// export opens an answer that is written while it is read.
+func (c *Client) export(ctx context.Context, path string, query url.Values, format string) (io.ReadCloser, error) {
 	set(query, "format", format)
-	answer, err := c.open(ctx, call{method: http.MethodGet, path: at("audit", "export"), query: query, accept: "*/*"})
+	answer, err := c.open(ctx, call{method: http.MethodGet, path: path, query: query, accept: "*/*"})
 	if err != nil {
 		return nil, err
 	}
@@ -52,10 +49,7 @@ func auditQuery(f api.AuditFilter) url.Values {
 	set(query, "objectId", f.ObjectID)
 	set(query, "outcome", f.Outcome)
 	set(query, "requestId", f.RequestID)
-	for key, t := range map[string]time.Time{"from": f.From, "to": f.To} {
-		if !t.IsZero() {
-			query.Set(key, t.UTC().Format(time.RFC3339))
-		}
-	}
+	setTime(query, "from", f.From)
+	setTime(query, "to", f.To)
 	return query
 }

@@ -144,6 +144,12 @@ type call struct {
 	accept string
 }
 
+// ask is do for an answer of one type.
+func ask[T any](ctx context.Context, c *Client, r call) (out T, err error) {
+	err = c.do(ctx, r, &out)
+	return out, err
+}
+
 // do sends a request, again where that makes sense, and decodes the answer into out; nil for an answer without one.
 func (c *Client) do(ctx context.Context, r call, out any) error {
 	_, err := c.exchange(ctx, r, out)

@@ -24,16 +24,12 @@ const (
 
 // Command reads a command.
 func (c *Client) Command(ctx context.Context, id string) (api.Command, error) {
-	var out api.Command
-	err := c.do(ctx, call{method: http.MethodGet, path: at("commands", id)}, &out)
-	return out, err
+	return ask[api.Command](ctx, c, call{method: http.MethodGet, path: at("commands", id)})
 }
 
 // AgentCommands gives a page of what an agent was asked to do, the newest first.
 func (c *Client) AgentCommands(ctx context.Context, agent string, options api.ListOptions) (api.Page[api.Command], error) {
-	var out api.Page[api.Command]
-	err := c.do(ctx, call{method: http.MethodGet, path: at("agents", agent, "commands"), query: listQuery(options)}, &out)
-	return out, err
+	return ask[api.Page[api.Command]](ctx, c, call{method: http.MethodGet, path: at("agents", agent, "commands"), query: listQuery(options)})
 }
 
 // command sends a command and waits for what comes of it, as long as the context lets it. The agent's answer goes into

@@ -17,9 +17,7 @@ type Entities[T any] struct {
 
 // List gives one page.
 func (e Entities[T]) List(ctx context.Context, options api.ListOptions) (api.Page[T], error) {
-	var out api.Page[T]
-	err := e.c.do(ctx, call{method: http.MethodGet, path: at(e.many), query: listQuery(options)}, &out)
-	return out, err
+	return ask[api.Page[T]](ctx, e.c, call{method: http.MethodGet, path: at(e.many), query: listQuery(options)})
 }
 
 // All gives every one that may be seen and passes the filters, page after page.
@@ -29,32 +27,24 @@ func (e Entities[T]) All(ctx context.Context, options api.ListOptions) ([]T, err
 
 // Get reads one.
 func (e Entities[T]) Get(ctx context.Context, id string) (T, error) {
-	var out T
-	err := e.c.do(ctx, call{method: http.MethodGet, path: at(e.many, id)}, &out)
-	return out, err
+	return ask[T](ctx, e.c, call{method: http.MethodGet, path: at(e.many, id)})
 }
 
 // Create makes one; with dryRun the server only checks it.
 func (e Entities[T]) Create(ctx context.Context, v T, dryRun bool) (T, error) {
-	var out T
-	err := e.c.do(ctx, call{method: http.MethodPost, path: at(e.many), query: dry(dryRun), body: v}, &out)
-	return out, err
+	return ask[T](ctx, e.c, call{method: http.MethodPost, path: at(e.many), query: dry(dryRun), body: v})
 }
 
 // Update changes one, where its version is still that of v; whatever the version is where that is 0.
 func (e Entities[T]) Update(ctx context.Context, id string, v T, dryRun bool) (T, error) {
-	var out T
-	err := e.c.do(ctx, call{method: http.MethodPut, path: at(e.many, id), query: dry(dryRun), body: v}, &out)
-	return out, err
+	return ask[T](ctx, e.c, call{method: http.MethodPut, path: at(e.many, id), query: dry(dryRun), body: v})
 }
 
 // Upsert makes one, or changes it where it is there.
 func (e Entities[T]) Upsert(ctx context.Context, id string, v T, dryRun bool) (T, error) {
 	query := dry(dryRun)
 	query.Set("upsert", "true")
-	var out T
-	err := e.c.do(ctx, call{method: http.MethodPut, path: at(e.many, id), query: query, body: v}, &out)
-	return out, err
+	return ask[T](ctx, e.c, call{method: http.MethodPut, path: at(e.many, id), query: query, body: v})
 }
 
 // Delete removes one. What something refers to is refused with the references, unless it is forced.
@@ -105,16 +95,12 @@ func (c *Client) AgentEntities() Entities[api.Agent] { return Entities[api.Agent
 
 // CreateUser makes a user. Without a password the answer has one that the server made; it is said once.
 func (c *Client) CreateUser(ctx context.Context, user api.UserCreate, dryRun bool) (api.UserCreated, error) {
-	var out api.UserCreated
-	err := c.do(ctx, call{method: http.MethodPost, path: at("users"), query: dry(dryRun), body: user, once: true}, &out)
-	return out, err
+	return ask[api.UserCreated](ctx, c, call{method: http.MethodPost, path: at("users"), query: dry(dryRun), body: user, once: true})
 }
 
 // ResetPassword gives a user a password that they have to change; it is said once.
 func (c *Client) ResetPassword(ctx context.Context, user string) (api.PasswordReset, error) {
-	var out api.PasswordReset
-	err := c.do(ctx, call{method: http.MethodPost, path: at("users", user, "password"), once: true}, &out)
-	return out, err
+	return ask[api.PasswordReset](ctx, c, call{method: http.MethodPost, path: at("users", user, "password"), once: true})
 }
 
 // All reads a list page after page.
@@ -151,9 +137,7 @@ func readOn(cursor string, part func(cursor string) (next string, err error)) er
 
 // get reads something that there is.
 func get[T any](ctx context.Context, c *Client, path string, query url.Values) (T, error) {
-	var out T
-	err := c.do(ctx, call{method: http.MethodGet, path: path, query: query}, &out)
-	return out, err
+	return ask[T](ctx, c, call{method: http.MethodGet, path: path, query: query})
 }
 
 func dry(on bool) url.Values {

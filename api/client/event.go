@@ -171,30 +171,22 @@ func (s *stream) take(id string, data []byte) error {
 
 // Overview counts what the caller may see.
 func (c *Client) Overview(ctx context.Context) (api.Overview, error) {
-	var out api.Overview
-	err := c.do(ctx, call{method: http.MethodGet, path: at("overview")}, &out)
-	return out, err
+	return ask[api.Overview](ctx, c, call{method: http.MethodGet, path: at("overview")})
 }
 
 // Info is what the server says of itself.
 func (c *Client) Info(ctx context.Context) (api.ServerInfo, error) {
-	var out api.ServerInfo
-	err := c.do(ctx, call{method: http.MethodGet, path: at("info")}, &out)
-	return out, err
+	return ask[api.ServerInfo](ctx, c, call{method: http.MethodGet, path: at("info")})
 }
 
 // Settings of the server.
 func (c *Client) Settings(ctx context.Context) (api.Settings, error) {
-	var out api.Settings
-	err := c.do(ctx, call{method: http.MethodGet, path: at("settings")}, &out)
-	return out, err
+	return ask[api.Settings](ctx, c, call{method: http.MethodGet, path: at("settings")})
 }
 
 // SetSettings changes the settings of the server; dryRun has it only check them.
 func (c *Client) SetSettings(ctx context.Context, in api.Settings, dryRun bool) (api.Settings, error) {
-	var out api.Settings
-	err := c.do(ctx, call{method: http.MethodPut, path: at("settings"), query: dry(dryRun), body: in}, &out)
-	return out, err
+	return ask[api.Settings](ctx, c, call{method: http.MethodPut, path: at("settings"), query: dry(dryRun), body: in})
 }
 
 // Healthy is an error where the server does not answer.

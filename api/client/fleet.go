@@ -11,9 +11,7 @@ import (
 
 // FleetSummary counts the applications of all agents that a filter leaves.
 func (c *Client) FleetSummary(ctx context.Context, f api.FleetFilter) (api.FleetSummary, error) {
-	var out api.FleetSummary
-	err := c.do(ctx, call{method: http.MethodGet, path: at("fleet", "summary"), query: fleetQuery(f, api.ListOptions{})}, &out)
-	return out, err
+	return ask[api.FleetSummary](ctx, c, call{method: http.MethodGet, path: at("fleet", "summary"), query: fleetQuery(f, api.ListOptions{})})
 }
 
 // FleetAttention lists what needs attention, the worst first.
@@ -27,16 +25,12 @@ func (c *Client) FleetAttention(ctx context.Context, f api.AttentionFilter) (api
 	if f.Limit > 0 {
 		query.Set("limit", strconv.Itoa(f.Limit))
 	}
-	var out api.Attention
-	err := c.do(ctx, call{method: http.MethodGet, path: at("fleet", "attention"), query: query}, &out)
-	return out, err
+	return ask[api.Attention](ctx, c, call{method: http.MethodGet, path: at("fleet", "attention"), query: query})
 }
 
 // FleetApplications gives a page of the applications of all agents that a filter leaves.
 func (c *Client) FleetApplications(ctx context.Context, f api.FleetFilter, o api.ListOptions) (api.Page[api.Application], error) {
-	var out api.Page[api.Application]
-	err := c.do(ctx, call{method: http.MethodGet, path: at("fleet", "applications"), query: fleetQuery(f, o)}, &out)
-	return out, err
+	return ask[api.Page[api.Application]](ctx, c, call{method: http.MethodGet, path: at("fleet", "applications"), query: fleetQuery(f, o)})
 }
 
 // fleetQuery says a filter in a query. What it searches for counts, not what the options of the list do.
@@ -67,16 +61,12 @@ func (c *Client) DORA(ctx context.Context, f api.DORAFilter) (api.DORAReport, er
 	if f.Week {
 		query.Set("by", "week")
 	}
-	var out api.DORAReport
-	err := c.do(ctx, call{method: http.MethodGet, path: at("fleet", "dora"), query: query}, &out)
-	return out, err
+	return ask[api.DORAReport](ctx, c, call{method: http.MethodGet, path: at("fleet", "dora"), query: query})
 }
 
 // ServiceLevels says how long deliveries took on their way. Of the filter the same counts as for DORA.
 func (c *Client) ServiceLevels(ctx context.Context, f api.LedgerFilter) (api.ServiceLevels, error) {
-	var out api.ServiceLevels
-	err := c.do(ctx, call{method: http.MethodGet, path: at("fleet", "service-levels"), query: deliveryQuery(f)}, &out)
-	return out, err
+	return ask[api.ServiceLevels](ctx, c, call{method: http.MethodGet, path: at("fleet", "service-levels"), query: deliveryQuery(f)})
 }
 
 func deliveryQuery(f api.LedgerFilter) url.Values {

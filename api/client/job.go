@@ -10,9 +10,7 @@ import (
 
 // CreateJob has the same done with many applications; with dryRun it only says with which, at most 1,000 of them.
 func (c *Client) CreateJob(ctx context.Context, request api.JobRequest, dryRun bool) (api.JobPlan, error) {
-	var out api.JobPlan
-	err := c.do(ctx, call{method: http.MethodPost, path: at("jobs"), query: dry(dryRun), body: request}, &out)
-	return out, err
+	return ask[api.JobPlan](ctx, c, call{method: http.MethodPost, path: at("jobs"), query: dry(dryRun), body: request})
 }
 
 // Jobs gives a page of jobs, the newest first: those of others too for who may see them, unless mine. By counts for nothing.
@@ -20,53 +18,39 @@ func (c *Client) Jobs(ctx context.Context, f api.JobFilter, mine bool) (api.Page
 	query := listQuery(f.ListOptions)
 	set(query, "state", f.State)
 	setBool(query, "mine", mine)
-	var out api.Page[api.Job]
-	err := c.do(ctx, call{method: http.MethodGet, path: at("jobs"), query: query}, &out)
-	return out, err
+	return ask[api.Page[api.Job]](ctx, c, call{method: http.MethodGet, path: at("jobs"), query: query})
 }
 
 // Job reads a job and how far it is.
 func (c *Client) Job(ctx context.Context, id string) (api.Job, error) {
-	var out api.Job
-	err := c.do(ctx, call{method: http.MethodGet, path: at("jobs", id)}, &out)
-	return out, err
+	return ask[api.Job](ctx, c, call{method: http.MethodGet, path: at("jobs", id)})
 }
 
 // JobTargets gives a page of the applications of a job; those in one state, where it is given.
 func (c *Client) JobTargets(ctx context.Context, id, state string, o api.ListOptions) (api.Page[api.JobTarget], error) {
 	query := listQuery(o)
 	set(query, "state", state)
-	var out api.Page[api.JobTarget]
-	err := c.do(ctx, call{method: http.MethodGet, path: at("jobs", id, "targets"), query: query}, &out)
-	return out, err
+	return ask[api.Page[api.JobTarget]](ctx, c, call{method: http.MethodGet, path: at("jobs", id, "targets"), query: query})
 }
 
 // StopJob has a job begin nothing more; what has begun goes on.
 func (c *Client) StopJob(ctx context.Context, id string, dryRun bool) (api.Job, error) {
-	var out api.Job
-	err := c.do(ctx, call{method: http.MethodPost, path: at("jobs", id, "stop"), query: dry(dryRun)}, &out)
-	return out, err
+	return ask[api.Job](ctx, c, call{method: http.MethodPost, path: at("jobs", id, "stop"), query: dry(dryRun)})
 }
 
 // Views gives the saved filters: the caller's own, and everyone's.
 func (c *Client) Views(ctx context.Context) (api.Views, error) {
-	var out api.Views
-	err := c.do(ctx, call{method: http.MethodGet, path: at("fleet", "views")}, &out)
-	return out, err
+	return ask[api.Views](ctx, c, call{method: http.MethodGet, path: at("fleet", "views")})
 }
 
 // View reads a saved filter: one's own of that name before everyone's, unless everyone's is asked for.
 func (c *Client) View(ctx context.Context, name string, everyone bool) (api.View, error) {
-	var out api.View
-	err := c.do(ctx, call{method: http.MethodGet, path: at("fleet", "views", name), query: ofEveryone(url.Values{}, everyone)}, &out)
-	return out, err
+	return ask[api.View](ctx, c, call{method: http.MethodGet, path: at("fleet", "views", name), query: ofEveryone(url.Values{}, everyone)})
 }
 
 // SaveView saves a filter under its name, in place of the one of before.
 func (c *Client) SaveView(ctx context.Context, v api.View, dryRun bool) (api.View, error) {
-	var out api.View
-	err := c.do(ctx, call{method: http.MethodPut, path: at("fleet", "views", v.Name), query: dry(dryRun), body: v}, &out)
-	return out, err
+	return ask[api.View](ctx, c, call{method: http.MethodPut, path: at("fleet", "views", v.Name), query: dry(dryRun), body: v})
 }
 
 // DeleteView deletes a saved filter: the caller's own, or everyone's.

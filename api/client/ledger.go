@@ -13,16 +13,12 @@ import (
 
 // Ledger gives a page of operations on applications, the newest first.
 func (c *Client) Ledger(ctx context.Context, filter api.LedgerFilter) (api.Page[api.LedgerEntry], error) {
-	var out api.Page[api.LedgerEntry]
-	err := c.do(ctx, call{method: http.MethodGet, path: at("ledger"), query: ledgerQuery(filter)}, &out)
-	return out, err
+	return ask[api.Page[api.LedgerEntry]](ctx, c, call{method: http.MethodGet, path: at("ledger"), query: ledgerQuery(filter)})
 }
 
 // LedgerEntry gives one operation with what it rendered and changed.
 func (c *Client) LedgerEntry(ctx context.Context, id string) (api.LedgerDetail, error) {
-	var out api.LedgerDetail
-	err := c.do(ctx, call{method: http.MethodGet, path: at("ledger", id)}, &out)
-	return out, err
+	return ask[api.LedgerDetail](ctx, c, call{method: http.MethodGet, path: at("ledger", id)})
 }
 
 // LedgerManifests gives the manifests that an operation rendered; those of one kind, namespace and name, where these are
@@ -32,18 +28,14 @@ func (c *Client) LedgerManifests(ctx context.Context, id string, only api.Ledger
 	set(query, "kind", only.Kind)
 	set(query, "objectNamespace", only.Namespace)
 	set(query, "objectName", only.Name)
-	var out api.LedgerManifests
-	err := c.do(ctx, call{method: http.MethodGet, path: at("ledger", id, "manifests"), query: query}, &out)
-	return out, err
+	return ask[api.LedgerManifests](ctx, c, call{method: http.MethodGet, path: at("ledger", id, "manifests"), query: query})
 }
 
 // LedgerAt says what ran at a time.
 func (c *Client) LedgerAt(ctx context.Context, when time.Time, filter api.LedgerFilter) (api.Page[api.LedgerState], error) {
 	query := ledgerQuery(filter)
 	setTime(query, "at", when)
-	var out api.Page[api.LedgerState]
-	err := c.do(ctx, call{method: http.MethodGet, path: at("ledger", "at"), query: query}, &out)
-	return out, err
+	return ask[api.Page[api.LedgerState]](ctx, c, call{method: http.MethodGet, path: at("ledger", "at"), query: query})
 }
 
 // LedgerDiff gives a page of what differs between filter.From and filter.To, with the manifests where they are asked for.
@@ -52,16 +44,12 @@ func (c *Client) LedgerDiff(ctx context.Context, filter api.LedgerFilter, manife
 	if manifests {
 		query.Set("manifests", "true")
 	}
-	var out api.LedgerDiff
-	err := c.do(ctx, call{method: http.MethodGet, path: at("ledger", "diff"), query: query}, &out)
-	return out, err
+	return ask[api.LedgerDiff](ctx, c, call{method: http.MethodGet, path: at("ledger", "diff"), query: query})
 }
 
 // CompareLedger gives what differs between what two operations rendered.
 func (c *Client) CompareLedger(ctx context.Context, id, other string) (api.LedgerComparison, error) {
-	var out api.LedgerComparison
-	err := c.do(ctx, call{method: http.MethodGet, path: at("ledger", id, "diff", other)}, &out)
-	return out, err
+	return ask[api.LedgerComparison](ctx, c, call{method: http.MethodGet, path: at("ledger", id, "diff", other)})
 }
 
 // LedgerObject gives the changes to the object that the filter names by Kind, ObjectNS, Object and ObjectGroup, the newest
@@ -72,21 +60,13 @@ func (c *Client) LedgerObject(ctx context.Context, filter api.LedgerFilter) (api
 	set(query, "objectName", filter.Object)
 	set(query, "objectNamespace", filter.ObjectNS)
 	set(query, "group", filter.ObjectGroup)
-	var out api.Page[api.LedgerObjectChange]
-	err := c.do(ctx, call{method: http.MethodGet, path: at("ledger", "objects"), query: query}, &out)
-	return out, err
+	return ask[api.Page[api.LedgerObjectChange]](ctx, c, call{method: http.MethodGet, path: at("ledger", "objects"), query: query})
 }
 
 // ExportLedger gives all operations that pass the filter, the oldest first: format is jsonl or tar. An export that ends early
 // is an error of its reader.
 func (c *Client) ExportLedger(ctx context.Context, filter api.LedgerFilter, format string) (io.ReadCloser, error) {
-	query := ledgerQuery(filter)
-	set(query, "format", format)
-	answer, err := c.open(ctx, call{method: http.MethodGet, path: at("ledger", "export"), query: query, accept: "*/*"})
-	if err != nil {
-		return nil, err
-	}
-	return answer.Body, nil
+	return c.export(ctx, at("ledger", "export"), ledgerQuery(filter), format)
 }
 
 func ledgerQuery(f api.LedgerFilter) url.Values {

@@ -19,16 +19,12 @@ func (c *Client) NotificationRules() Entities[api.NotificationRule] {
 
 // TestChannel sends a message to see whether a channel works.
 func (c *Client) TestChannel(ctx context.Context, id string) (api.NotificationResult, error) {
-	var out api.NotificationResult
-	err := c.do(ctx, call{method: http.MethodPost, path: at("notification-channels", id, "test")}, &out)
-	return out, err
+	return ask[api.NotificationResult](ctx, c, call{method: http.MethodPost, path: at("notification-channels", id, "test")})
 }
 
 // PreviewRule says what a rule would send, whether or not it is there.
 func (c *Client) PreviewRule(ctx context.Context, rule api.NotificationRule) (api.NotificationText, error) {
-	var out api.NotificationText
-	err := c.do(ctx, call{method: http.MethodPost, path: at("notification-rules", "preview"), body: rule}, &out)
-	return out, err
+	return ask[api.NotificationText](ctx, c, call{method: http.MethodPost, path: at("notification-rules", "preview"), body: rule})
 }
 
 // Deliveries gives a page of messages.
@@ -39,21 +35,15 @@ func (c *Client) Deliveries(ctx context.Context, f api.DeliveryFilter) (api.Page
 	set(query, "state", f.State)
 	set(query, "event", f.Event)
 	set(query, "object", f.Object)
-	var out api.Page[api.NotificationDelivery]
-	err := c.do(ctx, call{method: http.MethodGet, path: at("notification-deliveries"), query: query}, &out)
-	return out, err
+	return ask[api.Page[api.NotificationDelivery]](ctx, c, call{method: http.MethodGet, path: at("notification-deliveries"), query: query})
 }
 
 // Delivery gets a message.
 func (c *Client) Delivery(ctx context.Context, id string) (api.NotificationDelivery, error) {
-	var out api.NotificationDelivery
-	err := c.do(ctx, call{method: http.MethodGet, path: at("notification-deliveries", id)}, &out)
-	return out, err
+	return ask[api.NotificationDelivery](ctx, c, call{method: http.MethodGet, path: at("notification-deliveries", id)})
 }
 
 // ResendDelivery has a message sent again.
 func (c *Client) ResendDelivery(ctx context.Context, id string) (api.NotificationDelivery, error) {
-	var out api.NotificationDelivery
-	err := c.do(ctx, call{method: http.MethodPost, path: at("notification-deliveries", id, "resend")}, &out)
-	return out, err
+	return ask[api.NotificationDelivery](ctx, c, call{method: http.MethodPost, path: at("notification-deliveries", id, "resend")})
 }

@@ -26,16 +26,12 @@ func (c *Client) ArgoProjects() Objects { return Objects{c, "argo-projects"} }
 
 // Items gives a page of the server's copies.
 func (o Objects) Items(ctx context.Context, filter api.ItemFilter) (api.Page[api.Item], error) {
-	var out api.Page[api.Item]
-	err := o.c.do(ctx, call{method: http.MethodGet, path: at(o.many), query: itemQuery(filter)}, &out)
-	return out, err
+	return ask[api.Page[api.Item]](ctx, o.c, call{method: http.MethodGet, path: at(o.many), query: itemQuery(filter)})
 }
 
 // Item reads the server's copy of one.
 func (o Objects) Item(ctx context.Context, t api.Target) (api.Item, error) {
-	var out api.Item
-	err := o.c.do(ctx, call{method: http.MethodGet, path: at("agents", t.Agent, o.many, t.Namespace, t.Name)}, &out)
-	return out, err
+	return ask[api.Item](ctx, o.c, call{method: http.MethodGet, path: at("agents", t.Agent, o.many, t.Namespace, t.Name)})
 }
 
 // Create has an agent make one. The command's result is the resource as the cluster holds it.

@@ -25,9 +25,7 @@ func (c *Client) ServiceRows(ctx context.Context, f api.ServiceFilter) (api.Page
 	set(query, "region", f.Region)
 	set(query, "agent", f.Agent)
 	setBool(query, "drift", f.Drift)
-	var out api.Page[api.ServiceRow]
-	err := c.do(ctx, call{method: http.MethodGet, path: at("fleet", "services"), query: query}, &out)
-	return out, err
+	return ask[api.Page[api.ServiceRow]](ctx, c, call{method: http.MethodGet, path: at("fleet", "services"), query: query})
 }
 
 // AllServiceRows gives all pages of ServiceRows.
@@ -45,9 +43,7 @@ func (c *Client) Instances(ctx context.Context, f api.InstanceFilter) (api.Page[
 	set(query, "environment", f.Environment)
 	set(query, "application", f.Application)
 	setBool(query, "unready", f.Unready)
-	var out api.Page[api.Instances]
-	err := c.do(ctx, call{method: http.MethodGet, path: at("instances"), query: query}, &out)
-	return out, err
+	return ask[api.Page[api.Instances]](ctx, c, call{method: http.MethodGet, path: at("instances"), query: query})
 }
 
 // AllInstances gives all pages of Instances. A page is short, since an entry has up to 1,000 pods.
@@ -63,16 +59,12 @@ func (c *Client) AllInstances(ctx context.Context, f api.InstanceFilter) ([]api.
 
 // Link says which service and environment the application is of.
 func (a Application) Link(ctx context.Context) (api.ApplicationLinked, error) {
-	var out api.ApplicationLinked
-	err := a.c.do(ctx, call{method: http.MethodGet, path: a.at("link")}, &out)
-	return out, err
+	return ask[api.ApplicationLinked](ctx, a.c, call{method: http.MethodGet, path: a.at("link")})
 }
 
 // SetLink links the application by hand.
 func (a Application) SetLink(ctx context.Context, link api.ApplicationLink) (api.ApplicationLinked, error) {
-	var out api.ApplicationLinked
-	err := a.c.do(ctx, call{method: http.MethodPut, path: a.at("link"), body: link}, &out)
-	return out, err
+	return ask[api.ApplicationLinked](ctx, a.c, call{method: http.MethodPut, path: a.at("link"), body: link})
 }
 
 // DeleteLink forgets what somebody has linked the application to.
@@ -85,7 +77,5 @@ func (a Application) DeleteLink(ctx context.Context) error {
 func (c *Client) LinkApplications(ctx context.Context, agent string, dryRun bool) (api.LinkPlan, error) {
 	query := url.Values{}
 	setBool(query, "dryRun", dryRun)
-	var out api.LinkPlan
-	err := c.do(ctx, call{method: http.MethodPost, path: at("agents", agent, "links"), query: query}, &out)
-	return out, err
+	return ask[api.LinkPlan](ctx, c, call{method: http.MethodPost, path: at("agents", agent, "links"), query: query})
 }

@@ -9,16 +9,12 @@ import (
 
 // SignInMethods says how one can sign in.
 func (c *Client) SignInMethods(ctx context.Context) (api.SignInMethods, error) {
-	var out api.SignInMethods
-	err := c.do(ctx, call{method: http.MethodGet, path: at("session", "methods")}, &out)
-	return out, err
+	return ask[api.SignInMethods](ctx, c, call{method: http.MethodGet, path: at("session", "methods")})
 }
 
 // SignIn checks a password. With a name for a token the answer has one.
 func (c *Client) SignIn(ctx context.Context, in api.SignIn) (api.Session, error) {
-	var out api.Session
-	err := c.do(ctx, call{method: http.MethodPost, path: at("session"), body: in, once: true}, &out)
-	return out, err
+	return ask[api.Session](ctx, c, call{method: http.MethodPost, path: at("session"), body: in, once: true})
 }
 
 // ChooseFirst signs in with a password that somebody else chose and changes it: no token is given for such a one.
@@ -43,9 +39,7 @@ func (c *Client) SignOut(ctx context.Context) error {
 
 // Whoami says who calls, and what they may do.
 func (c *Client) Whoami(ctx context.Context) (api.Whoami, error) {
-	var out api.Whoami
-	err := c.do(ctx, call{method: http.MethodGet, path: at("session")}, &out)
-	return out, err
+	return ask[api.Whoami](ctx, c, call{method: http.MethodGet, path: at("session")})
 }
 
 // ChangePassword changes the caller's own password.
@@ -55,9 +49,7 @@ func (c *Client) ChangePassword(ctx context.Context, change api.PasswordChange) 
 
 // Can asks whether somebody may do something, and why.
 func (c *Client) Can(ctx context.Context, question api.AccessQuestion) (api.AccessAnswer, error) {
-	var out api.AccessAnswer
-	err := c.do(ctx, call{method: http.MethodPost, path: at("access", "can"), body: question}, &out)
-	return out, err
+	return ask[api.AccessAnswer](ctx, c, call{method: http.MethodPost, path: at("access", "can"), body: question})
 }
 
 // Tokens gives a page of the tokens of an owner: the caller's where it is zero, all that may be seen where its id is "*".
@@ -65,23 +57,17 @@ func (c *Client) Tokens(ctx context.Context, owner api.Principal, options api.Li
 	query := listQuery(options)
 	set(query, "owner", owner.ID)
 	set(query, "ownerType", owner.Type)
-	var out api.Page[api.Token]
-	err := c.do(ctx, call{method: http.MethodGet, path: at("tokens"), query: query}, &out)
-	return out, err
+	return ask[api.Page[api.Token]](ctx, c, call{method: http.MethodGet, path: at("tokens"), query: query})
 }
 
 // Token reads a token, without its secret.
 func (c *Client) Token(ctx context.Context, id string) (api.Token, error) {
-	var out api.Token
-	err := c.do(ctx, call{method: http.MethodGet, path: at("tokens", id)}, &out)
-	return out, err
+	return ask[api.Token](ctx, c, call{method: http.MethodGet, path: at("tokens", id)})
 }
 
 // CreateToken makes a token; its secret is said once.
 func (c *Client) CreateToken(ctx context.Context, token api.Token, dryRun bool) (api.TokenCreated, error) {
-	var out api.TokenCreated
-	err := c.do(ctx, call{method: http.MethodPost, path: at("tokens"), query: dry(dryRun), body: token, once: true}, &out)
-	return out, err
+	return ask[api.TokenCreated](ctx, c, call{method: http.MethodPost, path: at("tokens"), query: dry(dryRun), body: token, once: true})
 }
 
 // DeleteToken makes a token worth nothing.
@@ -91,7 +77,5 @@ func (c *Client) DeleteToken(ctx context.Context, id string) error {
 
 // ExchangeCode gives the token for the code that a browser brought from the identity provider.
 func (c *Client) ExchangeCode(ctx context.Context, in api.CodeExchange) (api.Session, error) {
-	var out api.Session
-	err := c.do(ctx, call{method: http.MethodPost, path: at("session", "oidc", "exchange"), body: in, once: true}, &out)
-	return out, err
+	return ask[api.Session](ctx, c, call{method: http.MethodPost, path: at("session", "oidc", "exchange"), body: in, once: true})
 }

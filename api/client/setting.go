@@ -64,7 +64,5 @@ func (s Setting) Delete(ctx context.Context, t api.Target, force, dryRun bool) e
 
 // Test has an agent try a connection; nothing is changed.
 func (s Setting) Test(ctx context.Context, agent string, in api.SettingWrite) (api.SettingTest, error) {
-	var out api.SettingTest
-	err := s.c.do(ctx, call{method: http.MethodPost, path: at("agents", agent, s.many, "test"), body: in}, &out)
-	return out, err
+	return ask[api.SettingTest](ctx, s.c, call{method: http.MethodPost, path: at("agents", agent, s.many, "test"), body: in})
 }

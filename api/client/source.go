@@ -40,7 +40,5 @@ func (c *Client) Preview(ctx context.Context, agent string, req api.PreviewReque
 	query := url.Values{}
 	setBool(query, "quick", o.Quick)
 	setBool(query, "manifests", o.Manifests)
-	var out api.Preview
-	err := c.do(ctx, call{method: http.MethodPost, path: at("agents", agent, "applications", "preview"), query: query, body: req}, &out)
-	return out, err
+	return ask[api.Preview](ctx, c, call{method: http.MethodPost, path: at("agents", agent, "applications", "preview"), query: query, body: req})
 }
