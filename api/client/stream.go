@@ -142,9 +142,9 @@ func (a Application) Terminal(ctx context.Context, s Shell) (*Terminal, error) {
 
 // Recv waits for what is shown next. *Exited is the end of the command; io.EOF that of the connection, before it was known
 // how the command ended.
-func (t *Terminal) Recv() ([]byte, error) {
+func (t *Terminal) Recv(ctx context.Context) ([]byte, error) {
 	for {
-		text, data, err := t.socket.receive()
+		text, data, err := t.socket.receive(ctx)
 		var end *errClosed
 		switch {
 		case errors.As(err, &end):
@@ -170,10 +170,10 @@ func (t *Terminal) Recv() ([]byte, error) {
 const maxTyped = 32 << 10
 
 // Send types.
-func (t *Terminal) Send(data []byte) error {
+func (t *Terminal) Send(ctx context.Context, data []byte) error {
 	for len(data) > 0 {
 		n := min(len(data), maxTyped)
-		if err := t.socket.send(websocket.MessageBinary, data[:n]); err != nil {
+		if err := t.socket.send(ctx, websocket.MessageBinary, data[:n]); err != nil {
 			return err
 		}
 		data = data[n:]
@@ -182,7 +182,7 @@ func (t *Terminal) Send(data []byte) error {
 }
 
 // Resize tells the size of the terminal that it is shown in.
-func (t *Terminal) Resize(columns, rows int) error {
+func (t *Terminal) Resize(ctx context.Context, columns, rows int) error {
 	raw, err := json.Marshal(struct {
 		Columns int `json:"columns"`
 		Rows    int `json:"rows"`
@@ -190,12 +190,12 @@ func (t *Terminal) Resize(columns, rows int) error {
 	if err != nil {
 		return err
 	}
-	return t.socket.send(websocket.MessageText, raw)
+	return t.socket.send(ctx, websocket.MessageText, raw)
 }
 
 // EndInput says that nothing more is typed, where there is no terminal: Recv goes on.
-func (t *Terminal) EndInput() error {
-	return t.socket.send(websocket.MessageText, []byte(`{"end":true}`))
+func (t *Terminal) EndInput(ctx context.Context) error {
+	return t.socket.send(ctx, websocket.MessageText, []byte(`{"end":true}`))
 }
 
 // Close ends it. Recv ends as well.

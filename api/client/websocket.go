@@ -72,9 +72,9 @@ func (c *Client) http1() (*http.Transport, error) {
 	return t, nil
 }
 
-// send writes a message. It waits as long as the connection takes it: close ends that.
-func (w *webSocket) send(kind websocket.MessageType, data []byte) error {
-	return w.conn.Write(context.Background(), kind, data)
+// send writes a message. The end of ctx closes the connection.
+func (w *webSocket) send(ctx context.Context, kind websocket.MessageType, data []byte) error {
+	return w.conn.Write(ctx, kind, data)
 }
 
 // errClosed is the end that the other side announced, with its reason.
@@ -82,9 +82,9 @@ type errClosed struct{ reason string }
 
 func (e *errClosed) Error() string { return "closed: " + e.reason }
 
-// receive gives the next message, and whether it is text. io.EOF or *errClosed is the end.
-func (w *webSocket) receive() (text bool, message []byte, err error) {
-	kind, message, err := w.conn.Read(context.Background())
+// receive gives the next message, and whether it is text. io.EOF or *errClosed is the end. The end of ctx closes the connection.
+func (w *webSocket) receive(ctx context.Context) (text bool, message []byte, err error) {
+	kind, message, err := w.conn.Read(ctx)
 	var end websocket.CloseError
 	switch {
 	case err == nil:

@@ -48,16 +48,16 @@ func TestMessagesOfAWebSocketGoBothWays(t *testing.T) {
 		return errors.Join(conn.Write(ctx, websocket.MessageText, []byte("one, two")), conn.Write(ctx, websocket.MessageBinary, []byte(long)),
 			conn.Close(websocket.StatusNormalClosure, "the pod is gone"))
 	})
-	if err := s.send(websocket.MessageBinary, []byte("ls\n")); err != nil {
+	if err := s.send(t.Context(), websocket.MessageBinary, []byte("ls\n")); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"one, two", long} {
-		text, got, err := s.receive()
+		text, got, err := s.receive(t.Context())
 		if err != nil || string(got) != want || text != (want == "one, two") {
 			t.Fatalf("got %.40q, %v, want %.40q", got, err, want)
 		}
 	}
-	_, _, err := s.receive()
+	_, _, err := s.receive(t.Context())
 	var end *errClosed
 	if !errors.As(err, &end) || end.reason != "the pod is gone" {
 		t.Errorf("got %v, want the reason of the end", err)
@@ -67,7 +67,7 @@ func TestMessagesOfAWebSocketGoBothWays(t *testing.T) {
 func TestAWebSocketThatIsCutEnds(t *testing.T) {
 	t.Parallel()
 	s := talk(t, func(_ context.Context, conn *websocket.Conn) error { return conn.CloseNow() })
-	if _, _, err := s.receive(); !errors.Is(err, io.EOF) {
+	if _, _, err := s.receive(t.Context()); !errors.Is(err, io.EOF) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -78,7 +78,7 @@ func TestAMessageThatIsTooLargeIsRefused(t *testing.T) {
 		_ = conn.Write(ctx, websocket.MessageBinary, make([]byte, maxMessage+1)) // the client closes the connection in the midst of it
 		return nil
 	})
-	if _, data, err := s.receive(); err == nil || errors.Is(err, io.EOF) || len(data) > 0 {
+	if _, data, err := s.receive(t.Context()); err == nil || errors.Is(err, io.EOF) || len(data) > 0 {
 		t.Errorf("got %d bytes, %v", len(data), err)
 	}
 }

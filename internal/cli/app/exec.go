@@ -86,13 +86,13 @@ func execRun(ctx context.Context, o execOptions) error {
 	defer stop()
 	defer func() { _ = terminal.Close() }() // it has ended
 	if o.tty && keys {
-		restore, err := raw(in, terminal)
+		restore, err := raw(ctx, in, terminal)
 		if err != nil {
 			return err
 		}
 		defer restore()
 	}
-	go typeInto(terminal, o.In, o.tty) // ends with the process: a read of a terminal cannot be ended
+	go typeInto(ctx, terminal, o.In, o.tty) // ends with the process: a read of a terminal cannot be ended
 	out := o.Out
 	if o.tty { // the programs there draw on it
 		out = iostream.Bare(out)
@@ -103,7 +103,7 @@ func execRun(ctx context.Context, o execOptions) error {
 // show copies what the terminal shows until it ends. An exit code of the command other than 0 is one of ours.
 func show(ctx context.Context, out io.Writer, terminal *client.Terminal) error {
 	for {
-		data, err := terminal.Recv()
+		data, err := terminal.Recv(ctx)
 		var exited *client.Exited
 		switch {
 		case errors.As(err, &exited) && exited.Code == 0:
@@ -126,27 +126,27 @@ func show(ctx context.Context, out io.Writer, terminal *client.Terminal) error {
 // endOfInput is what a terminal types for the end of the input.
 const endOfInput = 0x04
 
-func typeInto(terminal *client.Terminal, in io.Reader, tty bool) {
+func typeInto(ctx context.Context, terminal *client.Terminal, in io.Reader, tty bool) {
 	buffer := make([]byte, 4096)
 	for {
 		n, err := in.Read(buffer)
-		if n > 0 && terminal.Send(buffer[:n]) != nil {
+		if n > 0 && terminal.Send(ctx, buffer[:n]) != nil {
 			return
 		}
 		if err == nil {
 			continue
 		}
 		if tty {
-			_ = terminal.Send([]byte{endOfInput}) // it may have ended
+			_ = terminal.Send(ctx, []byte{endOfInput}) // it may have ended
 		} else {
-			_ = terminal.EndInput() // likewise
+			_ = terminal.EndInput(ctx) // likewise
 		}
 		return
 	}
 }
 
 // raw has every key go to the other end, and tells it how large this terminal is.
-func raw(in *os.File, terminal *client.Terminal) (restore func(), err error) {
+func raw(ctx context.Context, in *os.File, terminal *client.Terminal) (restore func(), err error) {
 	fd := int(in.Fd())
 	state, err := term.MakeRaw(fd)
 	if err != nil {
@@ -162,7 +162,7 @@ func raw(in *os.File, terminal *client.Terminal) (restore func(), err error) {
 				return
 			case <-sizes:
 				if columns, rows, err := term.GetSize(fd); err == nil {
-					_ = terminal.Resize(columns, rows) // the next one will do
+					_ = terminal.Resize(ctx, columns, rows) // the next one will do
 				}
 			}
 		}
