@@ -99,7 +99,6 @@ func rooms() map[string][]string {
 		server + "hosting": {api, redact, "internal/clock"},
 		server + "notify":  {api, redact, "internal/outward", server + "rbac"},
 		server + "gateway": {api, "internal/trace", "internal/clock", server + "event", server + "address"},
-		server + "httpapi": {api, "internal/trace", redact, server + "address", server + "rbac", server + "authn", server + "audit", server + "event", server + "install", "internal/project", "internal/cause", "internal/why", "internal/inspect", "internal/engine/mark"},
 
 		"internal/cli": {
 			api, source + "/...", "internal/git", "internal/gitserve", "dev/demo",
@@ -118,7 +117,23 @@ func rooms() map[string][]string {
 		"test/bench/fleet":   {api, "test/bench/...", "internal/agent/link", "internal/inspect"},
 	}
 	maps.Copy(all, agentRooms())
+	maps.Copy(all, httpRooms())
 	return all
+}
+
+// httpRooms are the rooms of the REST API, in rooms.
+func httpRooms() map[string][]string {
+	const api, server, redact = "api/...", "internal/server/", "internal/redact"
+	return map[string][]string{
+		server + "httpapi": {
+			api, "internal/trace", redact, server + "rbac", server + "install", "internal/project", "internal/cause", "internal/why", "internal/inspect",
+			"internal/engine/mark", server + "httpapi/...",
+		},
+		server + "httpapi/core":    {api, "internal/trace", redact, server + "address", server + "rbac", server + "authn"},
+		server + "httpapi/item":    {api, server + "rbac", server + "httpapi/core"},
+		server + "httpapi/record":  {api, server + "rbac", server + "audit", "internal/inspect", server + "httpapi/core", server + "httpapi/item"},
+		server + "httpapi/account": {api, server + "rbac", server + "authn", server + "httpapi/core"},
+	}
 }
 
 // agentRooms are the rooms of the agent, in rooms.
