@@ -78,6 +78,13 @@ func (y *yard) create(manifest string) object.Key {
 // find looks at an object until a finding has a code.
 func (y *yard) find(key object.Key, code string, ask Ask) api.Finding {
 	y.t.Helper()
+	return y.findShowing(key, code, "", ask)
+}
+
+// findShowing looks at an object until a finding has a code, and a text in its evidence: a controller writes the status of an
+// object first, and its Event after that.
+func (y *yard) findShowing(key object.Key, code, text string, ask Ask) api.Finding {
+	y.t.Helper()
 	var last api.FindingsAnswer
 	err := wait.PollUntilContextTimeout(y.t.Context(), 100*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
 		obj, err := y.in(key.Kind).Get(ctx, key.Name, metav1.GetOptions{})
@@ -86,12 +93,17 @@ func (y *yard) find(key object.Key, code string, ask Ask) api.Finding {
 		}
 		ask.App, ask.Now = "web", time.Now()
 		last = Look(ctx, y.cluster, []Root{{Key: key, Object: obj.Object}}, ask)
-		return len(last.Items) == 1 && last.Items[0].Code == code && len(last.Warnings) == 0, nil
+		return len(last.Items) == 1 && last.Items[0].Code == code && len(last.Warnings) == 0 && shows(last.Items[0], text), nil
 	})
 	if err != nil {
-		y.t.Fatalf("%s: %v; the last answer is %+v", code, err, last)
+		y.t.Fatalf("%s, %q: %v; the last answer is %+v", code, text, err, last)
 	}
 	return last.Items[0]
+}
+
+// shows reports whether a finding has a text in its evidence; "" asks for none.
+func shows(f api.Finding, text string) bool {
+	return text == "" || slices.ContainsFunc(f.Evidence, func(e api.Evidence) bool { return strings.Contains(e.Text, text) })
 }
 
 // kubelet writes the status of the one pod as a kubelet would, and an Event about it.
@@ -208,9 +220,8 @@ spec:
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			y := newYard(t)
-			f := y.find(y.create(c.manifest), c.code, Ask{})
-			shown := slices.ContainsFunc(f.Evidence, func(e api.Evidence) bool { return strings.Contains(e.Text, c.shows) })
-			if !strings.Contains(f.What, c.says) || f.Object.Kind != c.kind || !shown {
+			f := y.findShowing(y.create(c.manifest), c.code, c.shows, Ask{})
+			if !strings.Contains(f.What, c.says) || f.Object.Kind != c.kind {
 				t.Errorf("the finding is %+v", f)
 			}
 		})
