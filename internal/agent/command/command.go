@@ -40,7 +40,7 @@ func On[T any](run func(context.Context, agentapi.Command, T) (any, error)) link
 // Streamer carries out a command that opens a stream.
 type Streamer func(context.Context, agentapi.Command, Stream) error
 
-// OnStream is on for commands that open a stream.
+// OnStream is On for commands that open a stream.
 func OnStream[T any](run func(context.Context, agentapi.Command, T, Stream) error) Streamer {
 	return func(ctx context.Context, cmd agentapi.Command, s Stream) error {
 		req, err := Body[T](cmd)
@@ -51,12 +51,9 @@ func OnStream[T any](run func(context.Context, agentapi.Command, T, Stream) erro
 	}
 }
 
-// Bodiless is on for a command whose body says nothing, and is not read.
+// Bodiless is On for a command that takes no options: a body with any is refused.
 func Bodiless(run link.Executor) link.Executor {
-	return func(ctx context.Context, cmd agentapi.Command) (any, error) {
-		body, err := run(ctx, cmd)
-		return body, Coded(err)
-	}
+	return On(func(ctx context.Context, cmd agentapi.Command, _ struct{}) (any, error) { return run(ctx, cmd) })
 }
 
 // Refuse is an error with a code.

@@ -5,12 +5,18 @@ import (
 	"context"
 
 	"github.com/slipway-gitops/slipway/api/agentapi"
+	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
 // rotate carries out KindRotate: it makes the next keys, keeps them, announces the next key, and asks for a session with it.
 // Where it is interrupted, the next session is made with whichever key the server takes. The keys are new ones each time:
 // those of a rotation that was interrupted may be why there is another.
-func (l *Link) rotate(ctx context.Context, _ agentapi.Command) (any, error) {
+func (l *Link) rotate(ctx context.Context, cmd agentapi.Command) (any, error) {
+	if len(cmd.Body) > 0 && string(cmd.Body) != "null" {
+		if err := strict.Decode(cmd.Body, &struct{}{}); err != nil {
+			return nil, &agentapi.Error{Code: agentapi.CodeUnsupported, Message: "a rotation takes no options: " + err.Error()}
+		}
+	}
 	l.keys.Lock()
 	defer l.keys.Unlock()
 	l.mu.Lock()

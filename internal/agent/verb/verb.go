@@ -107,8 +107,8 @@ func (v *Verbs) Executors() map[agentapi.Kind]link.Executor {
 func (v *Verbs) Streamers() map[agentapi.Kind]command.Streamer {
 	return map[agentapi.Kind]command.Streamer{
 		agentapi.KindResourceLogs: command.OnStream(v.resources.logs), agentapi.KindResourceTerminal: command.OnStream(v.resources.terminal),
-		agentapi.KindTreeWatch: func(ctx context.Context, cmd agentapi.Command, s command.Stream) error {
-			return command.Coded(v.looks.treeWatch(ctx, cmd, s))
-		},
+		agentapi.KindTreeWatch: command.OnStream(func(ctx context.Context, cmd agentapi.Command, _ struct{}, s command.Stream) error {
+			return v.looks.treeWatch(ctx, cmd, s)
+		}),
 	}
 }
