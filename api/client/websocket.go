@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/coder/websocket"
 )
@@ -90,7 +91,7 @@ func (w *webSocket) receive(ctx context.Context) (text bool, message []byte, err
 	case err == nil:
 		return kind == websocket.MessageText, message, nil
 	case errors.As(err, &end) && end.Reason != "":
-		return false, nil, &errClosed{end.Reason}
+		return false, nil, &errClosed{strings.ToValidUTF8(end.Reason, "")}
 	case errors.Is(err, websocket.ErrMessageTooBig):
 		return false, nil, errors.New("a message is larger than any that a server sends")
 	}

@@ -45,8 +45,9 @@ func ParseSelector(text string) (Selector, error) {
 		return nil, fmt.Errorf("label selector of %d bytes: it may have %d", len(text), maxSelector)
 	}
 	wrong := func(err error) (Selector, error) { return nil, fmt.Errorf("label selector %.200q: %w", text, err) }
-	if strings.ContainsRune(text, 0) { // it would end there
-		return wrong(errors.New("it has a zero character"))
+	// The library takes a zero character for the end, and repeats others in its errors as they are.
+	if strings.ContainsFunc(text, func(r rune) bool { return r > '~' || r < ' ' && !strings.ContainsRune("\t\r\n", r) }) {
+		return nil, fmt.Errorf("label selector %.200q: labels have letters, digits, dashes, dots, underscores and slashes only", text)
 	}
 	read, err := labels.ParseToRequirements(text)
 	switch {
