@@ -442,7 +442,7 @@ func (a *Agent) projectChanged(called string) {
 }
 
 // revisionsMoved queues the Applications that a change of a repository concerns: those for which something that they
-// read is not what it was. The others are told nothing, and nothing is written for them.
+// read is not what it was. The others get no turn, and nothing is written for them.
 func (a *Agent) revisionsMoved(c gitsource.Change) {
 	followers := a.sources.Followers(c)
 	a.background.Go(func() {

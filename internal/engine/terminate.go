@@ -76,8 +76,8 @@ func (in *inputs) terminate(ctx context.Context) Result {
 // ending is the execution that ends an operation: all that is left to do is to delete its hooks.
 func (in *inputs) ending(last *v1alpha1.OperationState) *execution {
 	x := &execution{
-		comparison: &comparison{rendering: &rendering{inputs: in, want: in.kept.wanted}},
-		d:          decide.Decision{Go: true, Going: true, Terminate: true, Operation: last.Operation},
+		comparison: &comparison{rendering: &rendering{inputs: in, want: in.kept.wanted}}, pruned: map[object.Key]bool{},
+		d: decide.Decision{Go: true, Going: true, Terminate: true, Operation: last.Operation},
 		u: &underway{
 			operation: last.Operation, started: last.StartedAt.Time, since: in.engine.ran() - in.age(last), states: map[plan.ID]plan.State{},
 			run: in.hookRun(last.StartedAt.Time, last.RetryCount, decide.RevisionsOf(last.SyncResult)),

@@ -55,7 +55,7 @@ func NewArgoCD(c Config) *ArgoCD {
 	return &ArgoCD{Config: c, asked: map[registry.Name]time.Time{}, leaving: map[registry.Name]*v1alpha1.Application{}, deployed: newStatusObjects()}
 }
 
-// Engine is how a server is told of it.
+// Engine is the name that it has in reports to a server.
 func (d *ArgoCD) Engine() agentapi.Engine { return agentapi.EngineArgoCD }
 
 // Prepare makes sure that there is an Argo CD. Nothing of it is made or changed.
@@ -87,7 +87,7 @@ func (d *ArgoCD) Prepare(context.Context) error {
 // Alone has nothing to make sure of: this agent works on nothing.
 func (d *ArgoCD) Alone(context.Context, *errgroup.Group) error { return nil }
 
-// Wants has nothing to do: whoever works on the Application sees it too.
+// Wants has nothing to do: the engine that works on the Application sees it too.
 func (d *ArgoCD) Wants(registry.Name) {}
 
 // Moved hears of a change of an Application.

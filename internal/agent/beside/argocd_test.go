@@ -156,7 +156,7 @@ func TestAComparisonBesideArgoCDSaysWhichRightsTheAgentLacks(t *testing.T) {
 	}
 }
 
-// alone is an agent that tells nobody.
+// alone is an agent that reports to no server.
 func alone() Config {
 	return Config{Linked: func() *report.Source { return nil }, Ledger: func() *report.Ledger { return nil }}
 }

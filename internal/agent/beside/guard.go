@@ -11,7 +11,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/agent/place"
 )
 
-// refusedBeside is what whoever tries to write something else beside Argo CD is told.
+// refusedBeside is the error of a write beside Argo CD that is none of its fields.
 const refusedBeside = "beside Argo CD the agent writes Argo CD's own resources and its own objects, and nothing else"
 
 // Guard lets the agent write Argo CD's resources and settings, and its own lease, identity and journal, which are all in

@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine"
 )
 
-// Shadow is what an agent that writes nothing has found out: what it would do, beside what is done by whoever works on the
+// Shadow is what an agent that writes nothing has found out: what it would do, beside what the engine does that works on the
 // Applications.
 type Shadow struct {
 	registry *registry.Registry
@@ -139,7 +139,7 @@ func (s *Shadow) get(id registry.Name) *finding {
 	return s.found[id]
 }
 
-// Failed reports whether the last comparison of an Application failed. Its status tells about somebody else's.
+// Failed reports whether the last comparison of an Application failed. Its status is that of another engine.
 func (s *Shadow) Failed(id registry.Name) bool {
 	if s == nil {
 		return false
