@@ -58,7 +58,7 @@ func rooms() map[string][]string {
 		"internal/outward":  nil,
 		legibly:             nil,
 		"web":               nil,
-		"internal/podlog":   {api},
+		"internal/podlog":   {api, object},
 		chained:             {api},
 		redact:              {chained},
 		"internal/operate":  {api, object, "internal/engine/mark", "internal/project"},

@@ -5,8 +5,6 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/slipway-gitops/slipway/api"
@@ -72,7 +70,7 @@ func (v *resources) podsOf(ctx context.Context, p *site, s *subject, core typedc
 	if len(keys) == 0 {
 		return nil, podlog.NoPods(s.key.String())
 	}
-	return readPods(ctx, keys, s.key.String(), core)
+	return podlog.Read(ctx, keys, s.key.String(), core)
 }
 
 // podsOfAll are the pods of an Application. Anybody who may write the Application can write its status: the object that a pod
@@ -103,24 +101,5 @@ func (v *resources) podsOfAll(ctx context.Context, p *site, app *v1alpha1.Applic
 			keys = append(keys, below[a.Key]...)
 		}
 	}
-	return readPods(ctx, keys, "application "+app.Name, core)
-}
-
-// readPods reads pods as they are; those that went meanwhile are left out.
-func readPods(ctx context.Context, keys []object.Key, of string, core typedcorev1.CoreV1Interface) ([]corev1.Pod, error) {
-	if len(keys) > podlog.MaxStreams {
-		return nil, podlog.TooMany(of, len(keys), "pods")
-	}
-	var out []corev1.Pod
-	for _, k := range keys {
-		got, err := core.Pods(k.Namespace).Get(ctx, k.Name, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			continue // it went meanwhile
-		}
-		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", k, err)
-		}
-		out = append(out, *got)
-	}
-	return out, nil
+	return podlog.Read(ctx, keys, "application "+app.Name, core)
 }

@@ -9,8 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/slipway-gitops/slipway/api"
@@ -183,19 +181,5 @@ func podsBelow(ctx context.Context, cluster *connect.Cluster, core typedcorev1.C
 	for _, owner := range owners {
 		keys = append(keys, inspect.Below(roots, owner, object.Kind{Kind: "Pod"})...)
 	}
-	if len(keys) > podlog.MaxStreams {
-		return nil, podlog.TooMany(of, len(keys), "pods")
-	}
-	var out []corev1.Pod
-	for _, k := range keys {
-		pod, err := core.Pods(k.Namespace).Get(ctx, k.Name, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			continue // it went meanwhile
-		}
-		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", k, err)
-		}
-		out = append(out, *pod)
-	}
-	return out, nil
+	return podlog.Read(ctx, keys, of, core)
 }
