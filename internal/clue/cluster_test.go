@@ -56,11 +56,11 @@ func (y *yard) in(kind string) dynamic.ResourceInterface {
 	return y.cluster.Client.Resource(schema.GroupVersionResource{Group: group, Version: version, Resource: resource}).Namespace(y.ns)
 }
 
-// create makes the objects of a manifest; the first one is looked at.
+// create makes the objects of a manifest, the last one first: what it is about comes first, and finds the others there.
 func (y *yard) create(manifest string) object.Key {
 	y.t.Helper()
-	var first object.Key
-	for _, doc := range strings.Split(manifest, "---\n") {
+	var key object.Key
+	for _, doc := range slices.Backward(strings.Split(manifest, "---\n")) {
 		obj := &unstructured.Unstructured{}
 		if err := yaml.Unmarshal([]byte(doc), &obj.Object); err != nil {
 			y.t.Fatalf("%v in %s", err, doc)
@@ -68,11 +68,28 @@ func (y *yard) create(manifest string) object.Key {
 		if _, err := y.in(obj.GetKind()).Create(y.t.Context(), obj, metav1.CreateOptions{}); err != nil {
 			y.t.Fatal(err)
 		}
-		if first == (object.Key{}) {
-			first = object.Key{Group: obj.GroupVersionKind().Group, Kind: obj.GetKind(), Namespace: y.ns, Name: obj.GetName()}
+		key = object.Key{Group: obj.GroupVersionKind().Group, Kind: obj.GetKind(), Namespace: y.ns, Name: obj.GetName()}
+		if key.Kind == "ResourceQuota" {
+			y.inForce(key.Name)
 		}
 	}
-	return first
+	return key
+}
+
+// inForce waits until a quota is counted: before that it is unknown what it would refuse.
+func (y *yard) inForce(quota string) {
+	y.t.Helper()
+	err := wait.PollUntilContextTimeout(y.t.Context(), 50*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+		obj, err := y.in("ResourceQuota").Get(ctx, quota, metav1.GetOptions{})
+		if err != nil {
+			return false, err
+		}
+		hard, _, _ := unstructured.NestedMap(obj.Object, "status", "hard")
+		return len(hard) > 0, nil
+	})
+	if err != nil {
+		y.t.Fatalf("quota %s: %v", quota, err)
+	}
 }
 
 // find looks at an object until a finding has a code.
