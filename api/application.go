@@ -11,31 +11,31 @@ type Application struct {
 	Agent       string            `json:"agent" doc:"Id of the agent" example:"account.prod"`
 	Namespace   string            `json:"namespace" doc:"Namespace of the Application" example:"argocd"`
 	Name        string            `json:"name" doc:"Name of the Application" example:"shop"`
-	Scope       Scope             `json:"scope" doc:"Where it belongs" example:"project.acme.shop"`
+	Scope       Scope             `json:"scope" doc:"Scope of the application" example:"project.acme.shop"`
 	ArgoProject string            `json:"argoProject" doc:"Argo project" example:"default"`
 	Labels      map[string]string `json:"labels,omitempty" doc:"Labels of the Application"`
 	Sync        string            `json:"sync" doc:"Synced, OutOfSync, Unknown" example:"Synced"`
 	Health      string            `json:"health" doc:"Healthy, Progressing, Degraded, Suspended, Missing, Unknown" example:"Healthy"`
 	// Phase is that of the last or running operation; "" where there was none.
 	Phase       string     `json:"phase,omitempty" doc:"Running, Succeeded, Failed, Error, Terminating" example:"Succeeded"`
-	Message     string     `json:"message,omitempty" doc:"What the last operation said"`
-	Revision    string     `json:"revision,omitempty" doc:"Revision that was compared"`
+	Message     string     `json:"message,omitempty" doc:"Message of the last operation"`
+	Revision    string     `json:"revision,omitempty" doc:"Compared revision"`
 	RepoURL     string     `json:"repoURL,omitempty" doc:"Repository of the first source"`
 	Path        string     `json:"path,omitempty" doc:"Path or chart of the first source"`
 	Destination string     `json:"destination,omitempty" doc:"Cluster and namespace that it deploys to"`
-	AutoSync    bool       `json:"autoSync,omitempty" doc:"It syncs by itself"`
+	AutoSync    bool       `json:"autoSync,omitempty" doc:"Auto-sync is on"`
 	Conditions  []string   `json:"conditions,omitempty" doc:"Types of its conditions"`
-	FinishedAt  *time.Time `json:"finishedAt,omitempty" doc:"When the last operation ended"`
-	UpdatedAt   time.Time  `json:"updatedAt,omitzero" doc:"When the server learned of it last"`
-	StaleSince  time.Time  `json:"staleSince,omitzero" doc:"Since when the agent does not tell of it any more"`
+	FinishedAt  *time.Time `json:"finishedAt,omitempty" doc:"Time at which the last operation ended"`
+	UpdatedAt   time.Time  `json:"updatedAt,omitzero" doc:"Time of the last report to the server"`
+	StaleSince  time.Time  `json:"staleSince,omitzero" doc:"Time since when the agent no longer reports it"`
 	Age
 	// Service and Environment are ids; "" for none.
 	Service     string `json:"service,omitempty" doc:"Id of the service that it runs" example:"org.acme.checkout"`
 	Environment string `json:"environment,omitempty" doc:"Id of the environment that it belongs to" example:"org.acme.production"`
 	// Held says that a sync waits for a person, a window or a date.
-	Held bool `json:"held,omitempty" doc:"Its sync waits for somebody or something; the conditions say for what"`
+	Held bool `json:"held,omitempty" doc:"Its sync is held; the conditions state the reason"`
 	// DriftSince is when the server learned first that it is out of sync; zero while it is not.
-	DriftSince time.Time `json:"driftSince,omitzero" doc:"Since when it is out of sync, as the server has learned"`
+	DriftSince time.Time `json:"driftSince,omitzero" doc:"Time since when it is out of sync, as far as the server knows"`
 	Version    string    `json:"version,omitempty" doc:"Version that runs: tag of the image, version of the chart, or commit" example:"1.4.2"`
 }
 
@@ -45,7 +45,7 @@ type ApplicationDetail struct {
 	// Resource is as the cluster holds it, unknown fields included; its metadata.resourceVersion is the version of it.
 	Resource json.RawMessage `json:"resource" doc:"The resource as the cluster holds it"`
 	// Unsupported are the commands that the agent does not carry out, such as beside an Argo CD.
-	Unsupported []AgentLack `json:"unsupported,omitempty" doc:"Commands that the agent of the application does not carry out, and what to do instead; the server refuses them"`
+	Unsupported []AgentLack `json:"unsupported,omitempty" doc:"Commands that the agent of the application does not support, and the alternatives; the server refuses them"`
 }
 
 // ApplicationFilter says which applications are wanted.
@@ -66,13 +66,13 @@ type ApplicationFilter struct {
 
 // ObjectWrite is a resource to make or to change. It is written as it is, unknown fields included.
 type ObjectWrite struct {
-	Resource json.RawMessage `json:"resource" doc:"The whole resource; with metadata.resourceVersion it is refused with 409 where the cluster's has changed"`
+	Resource json.RawMessage `json:"resource" doc:"The complete resource; with metadata.resourceVersion, the server refuses it with 409 if the resource in the cluster has changed"`
 	// Base is the resource as it was read: what is in it and not in Resource is removed. Without it nothing is removed,
 	// unless Resource has the resourceVersion that the server's copy has: that is the base then.
-	Base json.RawMessage `json:"base,omitempty" doc:"The resource as it was read before the change: what is in it and not in resource is removed, what is in neither stays"`
+	Base json.RawMessage `json:"base,omitempty" doc:"The resource as read before the change: fields in base that are missing in resource are removed; fields in neither stay"`
 	// Upsert makes a POST replace what is there.
-	Upsert bool   `json:"upsert,omitempty" doc:"Change it where it is there already"`
-	Reason string `json:"reason,omitempty" maxLength:"1000" doc:"Why, for the audit" example:"new shop"`
+	Upsert bool   `json:"upsert,omitempty" doc:"Update it if it exists"`
+	Reason string `json:"reason,omitempty" maxLength:"1000" doc:"Reason, for the audit log" example:"new shop"`
 }
 
 // Target names an application in a bulk operation.
@@ -86,9 +86,9 @@ type Target struct {
 type BulkOutcome struct {
 	Target Target `json:"target" doc:"The application"`
 	// Command is the id of the command; "" where it was refused.
-	Command string `json:"command,omitempty" doc:"Id of the command that does it"`
+	Command string `json:"command,omitempty" doc:"Id of the command"`
 	Status  string `json:"status" doc:"Status of the command, or refused" example:"done"`
-	Message string `json:"message,omitempty" doc:"What came of it, or why it was refused"`
+	Message string `json:"message,omitempty" doc:"Result, or the reason for the refusal"`
 }
 
 // BulkResult is what came of a bulk operation.

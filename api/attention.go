@@ -53,22 +53,22 @@ type AttentionFilter struct {
 
 // Attention lists what needs attention, the worst first.
 type Attention struct {
-	Total int64 `json:"total" doc:"How many applications and agents need attention, without those that were never deployed"`
+	Total int64 `json:"total" doc:"Number of applications and agents that need attention, without applications that were never deployed"`
 	// Counts agree with FleetSummary.Attention and the filter of lists: one function says of an application which it is.
-	Counts        []FleetCount    `json:"counts" doc:"How many of each kind, the worst first; a kind of which there is none is missing"`
+	Counts        []FleetCount    `json:"counts" doc:"Number of each kind, the worst first; kinds without any are omitted"`
 	Items         []AttentionItem `json:"items" doc:"The worst first, at most limit"`
 	NeverDeployed []AttentionItem `json:"neverDeployed" doc:"Applications that were never deployed, at most limit"`
 }
 
 // AttentionItem is an application or an agent that needs attention.
 type AttentionItem struct {
-	Kind      string    `json:"kind" enum:"SourceError,Degraded,SyncFailed,Held,AgentAway,AgentDegraded,OutOfSync,NeverDeployed" doc:"Why: the worst of what is so" example:"Degraded"`
+	Kind      string    `json:"kind" enum:"SourceError,Degraded,SyncFailed,Held,AgentAway,AgentDegraded,OutOfSync,NeverDeployed" doc:"The most severe reason" example:"Degraded"`
 	Object    Ref       `json:"object" doc:"The application or the agent"`
 	Agent     string    `json:"agent" doc:"Id of the agent" example:"account.prod"`
 	Namespace string    `json:"namespace,omitempty" doc:"Namespace of the Application" example:"argocd"`
 	Name      string    `json:"name" doc:"Name of the application, or of the agent" example:"shop"`
-	What      string    `json:"what" doc:"What is wrong, in a sentence" example:"Its source cannot be read or compared"`
-	Message   string    `json:"message,omitempty" doc:"What was reported about it"`
-	Since     time.Time `json:"since,omitzero" doc:"Since when, where that is known"`
+	What      string    `json:"what" doc:"The problem, in one sentence" example:"Its source cannot be read or compared"`
+	Message   string    `json:"message,omitempty" doc:"Reported message"`
+	Since     time.Time `json:"since,omitzero" doc:"Time since when, if known"`
 	Age
 }

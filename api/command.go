@@ -23,16 +23,16 @@ const (
 type Command struct {
 	ID     string    `json:"id" doc:"Identifier; an agent executes it once"`
 	Agent  string    `json:"agent" doc:"Id of the agent" example:"account.prod"`
-	Kind   string    `json:"kind" doc:"What to do" example:"application.sync"`
-	Object Ref       `json:"object,omitzero" doc:"What with"`
-	By     Principal `json:"by" doc:"Who asked"`
-	Reason string    `json:"reason,omitempty" doc:"Why"`
-	Status string    `json:"status" enum:"pending,sent,done,failed,refused,expired,unknown" doc:"pending, sent, done, failed, refused (by the agent), expired, unknown (begun, its end was lost; it is not done again)"`
+	Kind   string    `json:"kind" doc:"Kind of the command" example:"application.sync"`
+	Object Ref       `json:"object,omitzero" doc:"Object of the command"`
+	By     Principal `json:"by" doc:"Principal that sent the request"`
+	Reason string    `json:"reason,omitempty" doc:"Reason"`
+	Status string    `json:"status" enum:"pending,sent,done,failed,refused,expired,unknown" doc:"pending, sent, done, failed, refused (by the agent), expired, unknown (begun, but its result was lost; it is not repeated)"`
 	// Message says what went wrong and what to do.
-	Message    string    `json:"message,omitempty" doc:"What came of it"`
-	CreatedAt  time.Time `json:"createdAt" doc:"When it was asked for"`
-	Deadline   time.Time `json:"deadline" doc:"When it is no longer begun"`
-	FinishedAt time.Time `json:"finishedAt,omitzero" doc:"When its result came"`
+	Message    string    `json:"message,omitempty" doc:"Result"`
+	CreatedAt  time.Time `json:"createdAt" doc:"Time of the request"`
+	Deadline   time.Time `json:"deadline" doc:"Time after which it does not start"`
+	FinishedAt time.Time `json:"finishedAt,omitzero" doc:"Time of the result"`
 	// Result is what the agent answered, without secrets.
-	Result json.RawMessage `json:"result,omitempty" doc:"What the agent answered"`
+	Result json.RawMessage `json:"result,omitempty" doc:"Response of the agent"`
 }

@@ -9,11 +9,11 @@ const (
 // Environment is a place where services run: one or more clusters, or what Applications say belongs to it.
 type Environment struct {
 	Meta
-	Type   string `json:"type,omitempty" enum:"Production,PreProduction" doc:"Production or PreProduction, which it is where it is left out" example:"Production"`
-	Region string `json:"region,omitempty" maxLength:"63" doc:"Where it is" example:"eu-north"`
+	Type   string `json:"type,omitempty" enum:"Production,PreProduction" doc:"Production or PreProduction (default)" example:"Production"`
+	Region string `json:"region,omitempty" maxLength:"63" doc:"Region" example:"eu-north"`
 	// Clusters are those whose Applications belong to it, unless they say otherwise. A cluster is in one environment of a
 	// scope at most; the environment that is nearest to an Application's own scope counts.
-	Clusters []EnvironmentCluster `json:"clusters,omitempty" maxItems:"1000" doc:"Clusters whose applications belong to it, unless a label or a link says otherwise"`
+	Clusters []EnvironmentCluster `json:"clusters,omitempty" maxItems:"1000" doc:"Clusters whose applications belong to it, unless a label or a link sets another environment"`
 }
 
 // EnvironmentCluster is a cluster that an agent deploys to.

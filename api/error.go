@@ -96,21 +96,21 @@ func CodeOfStatus(status int) Code {
 
 // Problem is how an error is written (RFC 9457, application/problem+json).
 type Problem struct {
-	Type   string `json:"type,omitempty" doc:"Always about:blank: the code says which" example:"about:blank"`
+	Type   string `json:"type,omitempty" doc:"Always about:blank; see code" example:"about:blank"`
 	Title  string `json:"title" doc:"Text of the status" example:"Conflict"`
 	Status int    `json:"status" doc:"Status of the answer" example:"409"`
-	Detail string `json:"detail" doc:"What happened, and what to do next" example:"role org.acme.deployer has changed since version 3: read it again and repeat the change"`
+	Detail string `json:"detail" doc:"Description of the error, and the next step" example:"role org.acme.deployer has changed since version 3: read it again and repeat the change"`
 	Code   Code   `json:"code" enum:"invalid,unauthenticated,forbidden,not_found,conflict,too_large,too_many_requests,unavailable,internal" doc:"Kind of the error, for programs" example:"conflict"`
 	// RequestID is what the server's log and audit name the request by.
 	RequestID string `json:"requestId,omitempty" doc:"Names the request in the server's log" example:"01J9Z6B7Y5"`
 	// TraceID is that of the trace, where the request is part of one.
-	TraceID    string         `json:"traceId,omitempty" doc:"Trace of the request, where it has one" example:"4bf92f3577b34da6a3ce929d0e0e4736"`
-	Errors     []FieldProblem `json:"errors,omitempty" doc:"What is wrong with which part of the input"`
-	References []Ref          `json:"references,omitempty" doc:"What refers to the object that was to be deleted"`
+	TraceID    string         `json:"traceId,omitempty" doc:"Trace of the request, if any" example:"4bf92f3577b34da6a3ce929d0e0e4736"`
+	Errors     []FieldProblem `json:"errors,omitempty" doc:"Errors by input field"`
+	References []Ref          `json:"references,omitempty" doc:"Objects that refer to the object to delete"`
 }
 
 // FieldProblem is what is wrong with one part of the input.
 type FieldProblem struct {
-	Field   string `json:"field" doc:"Path of the input" example:"body.labels.team"`
-	Message string `json:"message" doc:"What is wrong with it" example:"expected string"`
+	Field   string `json:"field" doc:"Path of the input field" example:"body.labels.team"`
+	Message string `json:"message" doc:"Error message" example:"expected string"`
 }

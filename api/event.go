@@ -7,13 +7,13 @@ import (
 
 // Types of events. A noun, a dot, and what happened to it.
 const (
-	// EventReset tells a reader that events between its last and the next were lost: read again what is shown.
+	// EventReset informs a reader that events between its last and the next were lost: read again what is shown.
 	EventReset = "reset"
 	// EventChanged and EventDeleted follow the type of the object: "application.changed".
 	EventChanged = "changed"
 	EventDeleted = "deleted"
-	// EventAway and EventBack follow "agent": what is known of its applications is old from then on, or new again. Everybody
-	// sees them who sees the agent, or one of its applications.
+	// EventAway and EventBack follow "agent": what is known of its applications is old from then on, or new again. Every
+	// user who sees the agent, or one of its applications, sees them.
 	EventAway = "away"
 	EventBack = "back"
 )
@@ -21,16 +21,16 @@ const (
 // Event says that something changed. It carries enough to patch a list, never secrets.
 type Event struct {
 	// ID orders events; give the last one as Last-Event-ID to read on.
-	ID   string    `json:"id" doc:"Place in the stream, for Last-Event-ID"`
-	Type string    `json:"type" doc:"What happened" example:"application.changed"`
-	At   time.Time `json:"at" doc:"When"`
-	// Object is what it happened to; its scope decides who may see the event.
-	Object Ref               `json:"object" doc:"What it happened to"`
-	Labels map[string]string `json:"labels,omitempty" doc:"Labels of the object, which rights may depend on"`
+	ID   string    `json:"id" doc:"Position in the stream, for Last-Event-ID"`
+	Type string    `json:"type" doc:"Type of the event" example:"application.changed"`
+	At   time.Time `json:"at" doc:"Time"`
+	// Object is what it happened to; its scope decides which users may see the event.
+	Object Ref               `json:"object" doc:"Object of the event"`
+	Labels map[string]string `json:"labels,omitempty" doc:"Labels of the object, on which permissions can depend"`
 	// Data is what a list says of the object; missing where it was deleted or is too large.
-	Data json.RawMessage `json:"data,omitempty" doc:"What a list says of it"`
+	Data json.RawMessage `json:"data,omitempty" doc:"The object as in a list"`
 	// Traceparent is the trace in which it happened (W3C Trace Context); missing where there is none.
-	Traceparent string `json:"traceparent,omitempty" doc:"Trace in which it happened" example:"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"`
+	Traceparent string `json:"traceparent,omitempty" doc:"Trace of the event" example:"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"`
 }
 
 // Overview counts what the reader may see.
@@ -43,12 +43,12 @@ type Overview struct {
 	Repositories int64            `json:"repositories" doc:"Repositories"`
 }
 
-// ServerInfo is what a server says of itself.
+// ServerInfo is what a server reports about itself.
 type ServerInfo struct {
 	Version   string `json:"version" doc:"Version of the server"`
-	PublicURL string `json:"publicURL" doc:"Where it is reached" example:"https://slipway.example.org"`
+	PublicURL string `json:"publicURL" doc:"Public URL of the server" example:"https://slipway.example.org"`
 	// Hosts says whether the server can run agents beside itself.
-	Hosts bool `json:"hosts" doc:"It can run agents itself, for clusters that its operator offers"`
+	Hosts bool `json:"hosts" doc:"The server can run agents for clusters that its operator offers"`
 	// Demo says that the applications are those of `slipway up`, so that pages can offer a tour of them.
-	Demo bool `json:"demo,omitempty" doc:"It shows the demo of slipway up, of which pages offer a tour"`
+	Demo bool `json:"demo,omitempty" doc:"The server runs the demo of slipway up, and the pages offer a tour"`
 }

@@ -7,18 +7,18 @@ import "time"
 type Finding struct {
 	Code string `json:"code" doc:"The kind of fault, for programs: Admission, ClaimPending, Condition, Config, ContainerStart, Crash, Deadline, Deleting, Evicted, Exit, Gate, ImageMissing, ImagePull, ImageRefused, IngressBackend, LimitRange, LivenessProbe, LoadBalancer, Metrics, Missing, Mount, NoAnswer, NoBackends, NoPods, NodeLost, OutOfMemory, Paused, Quota, ReadinessProbe, Refused, Sandbox, Scheduled, Starting, StartupProbe, Timeout, Unschedulable, Warning, Webhook" example:"ImagePull"`
 	What string `json:"what" doc:"The fault in a sentence" example:"Pod shop/web-6d5f-x2x9z cannot start container web: image registry.example.com/web:1.3 does not exist"`
-	Next string `json:"next" doc:"What to do: commands of the command line in backticks, or what to commit"`
+	Next string `json:"next" doc:"Next steps: commands of the command line in backticks, or the change to commit"`
 	// Of is the application's own object, Object the one that fails: the same, or one below it.
 	Of        ObjectName `json:"of" doc:"The application's own object"`
 	Object    ObjectName `json:"object" doc:"The object that fails: the same, or one below it"`
 	Container string     `json:"container,omitempty" doc:"The container that fails" example:"web"`
-	Since     time.Time  `json:"since,omitzero" doc:"Since when, where the cluster reports it"`
-	Restarts  int64      `json:"restarts,omitempty" doc:"How often the container was started again" example:"7"`
-	// Evidence are at most MaxEvidence, the most telling first.
-	Evidence []Evidence  `json:"evidence" doc:"What shows it, the most telling first; 8 at most"`
-	Log      *FindingLog `json:"log,omitempty" doc:"The last lines of the container; of a container that has a log"`
+	Since     time.Time  `json:"since,omitzero" doc:"Time since when, if the cluster reports it"`
+	Restarts  int64      `json:"restarts,omitempty" doc:"Number of restarts of the container" example:"7"`
+	// Evidence are at most MaxEvidence, the most important first.
+	Evidence []Evidence  `json:"evidence" doc:"Evidence, the most important first; at most 8"`
+	Log      *FindingLog `json:"log,omitempty" doc:"The last lines of the container's log, if it has one"`
 	// Minor says that nothing failed so far.
-	Minor bool `json:"minor,omitempty" doc:"Nothing failed so far: it is starting, or its owner chose this"`
+	Minor bool `json:"minor,omitempty" doc:"Not a failure: the object is starting, or its owner chose this state"`
 }
 
 // Bounds of a Finding.
@@ -36,11 +36,11 @@ type Evidence struct {
 	Object    ObjectName `json:"object" doc:"The object that it is about"`
 	Container string     `json:"container,omitempty" doc:"The container that it is about"`
 	// Source is where it stands.
-	Source string    `json:"source" enum:"event,spec,status" doc:"Where it stands: an Event about the object, its specification or its status"`
-	Text   string    `json:"text" doc:"What is reported, in the words of the reporter" example:"Failed: Failed to pull image \"registry.example.com/web:1.3\": not found"`
-	Count  int       `json:"count,omitempty" doc:"How often; of Events" example:"12"`
-	Since  time.Time `json:"since,omitzero" doc:"Since when"`
-	Last   time.Time `json:"last,omitzero" doc:"When last; of Events"`
+	Source string    `json:"source" enum:"event,spec,status" doc:"Source of the evidence: an Event about the object, its specification or its status"`
+	Text   string    `json:"text" doc:"The reported text" example:"Failed: Failed to pull image \"registry.example.com/web:1.3\": not found"`
+	Count  int       `json:"count,omitempty" doc:"Number of occurrences, for Events" example:"12"`
+	Since  time.Time `json:"since,omitzero" doc:"Time since when"`
+	Last   time.Time `json:"last,omitzero" doc:"Time of the last occurrence, for Events"`
 }
 
 // Where a piece of Evidence stands.
@@ -53,19 +53,19 @@ const (
 // FindingLog is the end of the log of a container. It may hold anything that the program wrote: nothing keeps it.
 type FindingLog struct {
 	// Previous says that it is the log of the run before the present one.
-	Previous bool     `json:"previous,omitempty" doc:"Of the container that ran before the present one"`
-	Lines    []string `json:"lines,omitempty" doc:"The last lines, 20 at most; only where they were asked for"`
-	Note     string   `json:"note,omitempty" doc:"Why there are no lines" example:"not asked for"`
+	Previous bool     `json:"previous,omitempty" doc:"From the previous instance of the container"`
+	Lines    []string `json:"lines,omitempty" doc:"The last lines, at most 20; only on request"`
+	Note     string   `json:"note,omitempty" doc:"Reason for missing lines" example:"not asked for"`
 }
 
 // FindingsRequest asks an agent for the findings of an application.
 type FindingsRequest struct {
 	// Logs asks for the last lines of containers that fail.
-	Logs bool `json:"logs,omitempty" doc:"With the last lines of containers that fail"`
+	Logs bool `json:"logs,omitempty" doc:"Include the last lines of failing containers"`
 }
 
 // FindingsAnswer are the findings of an application, the worst first.
 type FindingsAnswer struct {
-	Items    []Finding `json:"items" doc:"One for each object of the application that fails, the worst first; 10 at most"`
-	Warnings []string  `json:"warnings,omitempty" doc:"What could not be looked at"`
+	Items    []Finding `json:"items" doc:"One for each failing object of the application, the most severe first; at most 10"`
+	Warnings []string  `json:"warnings,omitempty" doc:"Checks that could not be made"`
 }

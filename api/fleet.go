@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// FleetFilter says which applications of all agents are wanted. What is left out counts for nothing; ages are relative, so
+// FleetFilter says which applications of all agents are wanted. Omitted fields are ignored; ages are relative, so
 // that a filter that is saved means the same tomorrow.
 type FleetFilter struct {
 	Search      string            `json:"search,omitempty" maxLength:"200" doc:"Words, in any order: each is in the name, namespace, repository, cluster or name of the agent"`
-	Scope       Scope             `json:"scope,omitempty" maxLength:"140" doc:"Only what is of this scope or inside it" example:"org.acme"`
+	Scope       Scope             `json:"scope,omitempty" maxLength:"140" doc:"Only applications in this scope or below it" example:"org.acme"`
 	Labels      map[string]string `json:"labels,omitempty" doc:"Only those with all of these labels; an empty value stands for any"`
 	Agent       string            `json:"agent,omitempty" maxLength:"210" doc:"Only those of this agent" example:"account.prod"`
 	ArgoProject string            `json:"argoProject,omitempty" maxLength:"253" doc:"Only those of this Argo project" example:"default"`
@@ -25,7 +25,7 @@ type FleetFilter struct {
 	Region      string            `json:"region,omitempty" maxLength:"63" doc:"Only those of environments of this region"`
 	Type        string            `json:"type,omitempty" enum:"Production,PreProduction" doc:"Only those of environments of this type"`
 	Version     string            `json:"version,omitempty" maxLength:"1000" doc:"Only those that run this version" example:"1.4.2"`
-	Held        bool              `json:"held,omitempty" doc:"Only those whose sync waits for somebody or something"`
+	Held        bool              `json:"held,omitempty" doc:"Only those whose sync is held"`
 	Stale       bool              `json:"stale,omitempty" doc:"Only those whose state may be out of date: the agent is away, or no longer reports them"`
 	Attention   []string          `json:"attention,omitempty" maxItems:"6" enum:"SourceError,Degraded,SyncFailed,Held,OutOfSync,NeverDeployed" doc:"Only those that need attention for one of these reasons"`
 	// DriftOlder and Since are durations such as "90m", "36h" or "7d".
@@ -33,7 +33,7 @@ type FleetFilter struct {
 	Since      string `json:"since,omitempty" maxLength:"20" doc:"Only those whose last operation ended within this time before now" example:"7d"`
 }
 
-// Over is the filter with what it does not say taken from another one: a saved filter that the rest is said over.
+// Over is the filter with what it does not say taken from another one: a saved filter that the rest overrides.
 func (f FleetFilter) Over(below FleetFilter) FleetFilter {
 	out := below
 	for _, text := range []struct {
@@ -120,15 +120,15 @@ const MaxFleetValues = 100
 // FleetCount is how many applications have a value.
 type FleetCount struct {
 	Value string `json:"value" doc:"The value; empty for those that have none" example:"Healthy"`
-	Count int64  `json:"count" doc:"How many applications have it"`
+	Count int64  `json:"count" doc:"Number of applications with this value"`
 }
 
 // FleetCounts are how many applications have which value, the most frequent first. There are at most MaxFleetValues.
 type FleetCounts struct {
 	Values []FleetCount `json:"values" doc:"The most frequent first, at most 100"`
 	// Distinct is how many values there are, Others how many applications have one that is not listed.
-	Distinct int   `json:"distinct" doc:"How many values there are"`
-	Others   int64 `json:"others,omitempty" doc:"How many applications have a value that is not listed"`
+	Distinct int   `json:"distinct" doc:"Number of distinct values"`
+	Others   int64 `json:"others,omitempty" doc:"Number of applications with values that are not listed"`
 }
 
 // How long an application is out of sync, in FleetSummary.DriftAge.
@@ -141,43 +141,43 @@ const (
 
 // FleetSummary counts the applications that a filter leaves.
 type FleetSummary struct {
-	Total int64 `json:"total" doc:"How many applications there are"`
-	Held  int64 `json:"held" doc:"How many wait for somebody or something"`
-	Stale int64 `json:"stale" doc:"How many may be out of date: their agent is away, or no longer reports them"`
+	Total int64 `json:"total" doc:"Number of applications"`
+	Held  int64 `json:"held" doc:"Number of applications with a held sync"`
+	Stale int64 `json:"stale" doc:"Number of applications that may be out of date: their agent is away, or no longer reports them"`
 
 	Attention   FleetCounts `json:"attention" doc:"Those that need attention, by the worst reason"`
 	Sync        FleetCounts `json:"sync" doc:"By sync status"`
 	Health      FleetCounts `json:"health" doc:"By health"`
 	Phase       FleetCounts `json:"phase" doc:"By phase of the last operation"`
-	DriftAge    FleetCounts `json:"driftAge" doc:"Those out of sync, by how long they are: <1h, <1d, <7d, >=7d"`
-	Version     FleetCounts `json:"version" doc:"By version that runs"`
+	DriftAge    FleetCounts `json:"driftAge" doc:"Applications out of sync, by duration: <1h, <1d, <7d, >=7d"`
+	Version     FleetCounts `json:"version" doc:"By running version"`
 	Agent       FleetCounts `json:"agent" doc:"By agent"`
-	Cluster     FleetCounts `json:"cluster" doc:"By cluster that they deploy to"`
+	Cluster     FleetCounts `json:"cluster" doc:"By destination cluster"`
 	Environment FleetCounts `json:"environment" doc:"By environment"`
 	Region      FleetCounts `json:"region" doc:"By region of their environment"`
 	Service     FleetCounts `json:"service" doc:"By service"`
 	ArgoProject FleetCounts `json:"argoProject" doc:"By Argo project"`
-	Scope       FleetCounts `json:"scope" doc:"By scope that they belong to"`
-	Label       FleetCounts `json:"label" doc:"By label, as key=value; one that has several counts for each"`
+	Scope       FleetCounts `json:"scope" doc:"By scope"`
+	Label       FleetCounts `json:"label" doc:"By label, as key=value; an application with several labels is counted for each"`
 }
 
 // FleetTally is how the applications are that have one value, such as those of one agent.
 type FleetTally struct {
 	Value string `json:"value" doc:"The value; empty for those that have none" example:"account.prod"`
-	Total int64  `json:"total" doc:"How many applications have it"`
-	Held  int64  `json:"held" doc:"How many of them wait for somebody or something"`
-	Stale int64  `json:"stale" doc:"How many of them may be out of date: their agent is away, or no longer reports them"`
+	Total int64  `json:"total" doc:"Number of applications with this value"`
+	Held  int64  `json:"held" doc:"Number of them with a held sync"`
+	Stale int64  `json:"stale" doc:"Number of them that may be out of date: their agent is away, or no longer reports them"`
 	// Sync and Health leave out what is 0. What is none of the known statuses is Unknown.
-	Sync   map[string]int64 `json:"sync" doc:"How many of them have which sync status"`
-	Health map[string]int64 `json:"health" doc:"How many of them have which health"`
+	Sync   map[string]int64 `json:"sync" doc:"Numbers by sync status"`
+	Health map[string]int64 `json:"health" doc:"Numbers by health"`
 }
 
 // FleetMatrix says how the applications that a filter leaves are, for each value of one kind.
 type FleetMatrix struct {
 	Rows []FleetTally `json:"rows" doc:"Those with the most applications that are not healthy or out of sync first, at most 100"`
 	// Distinct is how many values there are, Others how many applications have one that is not listed.
-	Distinct int   `json:"distinct" doc:"How many values there are"`
-	Others   int64 `json:"others,omitempty" doc:"How many applications have a value that is not listed"`
+	Distinct int   `json:"distinct" doc:"Number of distinct values"`
+	Others   int64 `json:"others,omitempty" doc:"Number of applications with values that are not listed"`
 }
 
 // What deliveries are put together by, in DORAFilter.Group.
@@ -200,67 +200,67 @@ type DORAFilter struct {
 
 // Quantiles are those of durations, in seconds. Of none they are missing.
 type Quantiles struct {
-	Count int64    `json:"count" doc:"How many durations there are"`
-	P50   *float64 `json:"p50,omitempty" doc:"Half of them are not longer, in seconds"`
-	P90   *float64 `json:"p90,omitempty" doc:"Nine of ten are not longer, in seconds"`
-	P99   *float64 `json:"p99,omitempty" doc:"99 of 100 are not longer, in seconds"`
+	Count int64    `json:"count" doc:"Number of durations"`
+	P50   *float64 `json:"p50,omitempty" doc:"Median, in seconds"`
+	P90   *float64 `json:"p90,omitempty" doc:"90th percentile, in seconds"`
+	P99   *float64 `json:"p99,omitempty" doc:"99th percentile, in seconds"`
 }
 
 // DORA are the four figures of delivery for a time. What each means is in the guide, under "Deliveries".
 type DORA struct {
 	Deployments int64 `json:"deployments" doc:"Operations that succeeded and changed something"`
-	Automatic   int64 `json:"automatic" doc:"How many of them nobody had asked for"`
+	Automatic   int64 `json:"automatic" doc:"Number of automatic ones"`
 	// PerDay are deployments for each day, those without any included.
-	PerDay   float64   `json:"perDay" doc:"Deployments a day"`
+	PerDay   float64   `json:"perDay" doc:"Deployments per day"`
 	LeadTime Quantiles `json:"leadTime" doc:"From commit to healthy"`
-	Changes  int64     `json:"changes" doc:"Operations that brought a new revision"`
-	Failures int64     `json:"failures" doc:"How many of them failed, were not healthy in time, or were rolled back"`
+	Changes  int64     `json:"changes" doc:"Operations that deployed a new revision"`
+	Failures int64     `json:"failures" doc:"Number of them that failed, were not healthy in time, or were rolled back"`
 	// FailureRate is from 0 to 1; missing without changes.
 	FailureRate *float64  `json:"failureRate,omitempty" doc:"Failures among changes, from 0 to 1"`
-	Restore     Quantiles `json:"restore" doc:"From the failure of a change to when the application was healthy again"`
+	Restore     Quantiles `json:"restore" doc:"From the failure of a change until the application was healthy again"`
 	Unrestored  int64     `json:"unrestored" doc:"Failures after which the application was not healthy yet"`
 }
 
 // DORAPoint is a day or a week.
 type DORAPoint struct {
-	From time.Time `json:"from" doc:"When it begins, in UTC"`
+	From time.Time `json:"from" doc:"Start of the period, in UTC"`
 	DORA
 }
 
 // DORARow is what is known of one group.
 type DORARow struct {
 	// Name is that of the group; "" for what belongs to none, and without groups.
-	Name string `json:"name" doc:"The application, service, environment or project; empty for what has none" example:"org.acme.checkout"`
+	Name string `json:"name" doc:"The application, service, environment or project; empty for applications without one" example:"org.acme.checkout"`
 	DORA
 	Series []DORAPoint `json:"series" doc:"By day or week, the oldest first"`
 }
 
 // DORAReport are the figures of delivery.
 type DORAReport struct {
-	From time.Time `json:"from" doc:"From when"`
-	To   time.Time `json:"to" doc:"Until when"`
+	From time.Time `json:"from" doc:"Start of the period"`
+	To   time.Time `json:"to" doc:"End of the period"`
 	DORARow
-	Groups []DORARow `json:"groups,omitempty" doc:"By what was asked for, those with the most deployments first, at most 100"`
-	More   int       `json:"more,omitempty" doc:"How many groups are not listed"`
+	Groups []DORARow `json:"groups,omitempty" doc:"Groups as requested, those with the most deployments first, at most 100"`
+	More   int       `json:"more,omitempty" doc:"Number of groups that are not listed"`
 }
 
-// ServiceLevel is how long deliveries take on their way.
+// ServiceLevel is how long deliveries take.
 type ServiceLevel struct {
 	// Application is an id; "" for all together.
 	Application string    `json:"application" doc:"Id of the application; empty for all together" example:"account.prod/argocd/shop"`
 	Deliveries  int64     `json:"deliveries" doc:"New revisions that were deployed"`
-	Detected    Quantiles `json:"detected" doc:"From commit to when the agent learned of it"`
-	Rendered    Quantiles `json:"rendered" doc:"From then to when its manifests were rendered"`
-	Applied     Quantiles `json:"applied" doc:"From then to when the last object was applied"`
-	Healthy     Quantiles `json:"healthy" doc:"From then to when the application was healthy"`
+	Detected    Quantiles `json:"detected" doc:"From commit until the agent detected it"`
+	Rendered    Quantiles `json:"rendered" doc:"From detection until its manifests were rendered"`
+	Applied     Quantiles `json:"applied" doc:"From rendering until the last object was applied"`
+	Healthy     Quantiles `json:"healthy" doc:"From the last apply until the application was healthy"`
 	Whole       Quantiles `json:"whole" doc:"From commit to healthy"`
 }
 
 // ServiceLevels are how long deliveries take, for all and for each application.
 type ServiceLevels struct {
-	From         time.Time      `json:"from" doc:"From when"`
-	To           time.Time      `json:"to" doc:"Until when"`
+	From         time.Time      `json:"from" doc:"Start of the period"`
+	To           time.Time      `json:"to" doc:"End of the period"`
 	All          ServiceLevel   `json:"all" doc:"All together"`
-	Applications []ServiceLevel `json:"applications" doc:"The slowest first (p99 of the whole way), at most 1,000"`
-	More         int            `json:"more,omitempty" doc:"How many applications are not listed"`
+	Applications []ServiceLevel `json:"applications" doc:"The slowest first (p99 from commit to healthy), at most 1,000"`
+	More         int            `json:"more,omitempty" doc:"Number of applications that are not listed"`
 }

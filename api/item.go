@@ -27,16 +27,16 @@ type Item struct {
 	Namespace string `json:"namespace" doc:"Namespace in the agent's cluster" example:"argocd"`
 	Name      string `json:"name" doc:"Name in the agent's cluster" example:"shop"`
 	// Scope follows from the mapping of the item's Argo project, else from the agent.
-	Scope       Scope             `json:"scope" doc:"Where it belongs: the project its Argo project is mapped to, else the agent's scope"`
+	Scope       Scope             `json:"scope" doc:"Scope: the project to which its Argo project is mapped, otherwise the agent's scope"`
 	ArgoProject string            `json:"argoProject,omitempty" doc:"Argo project" example:"default"`
 	Labels      map[string]string `json:"labels,omitempty" doc:"Labels of the resource"`
 	// Resource is the whole of it, without secrets, fields unknown to this version included.
 	Resource json.RawMessage `json:"resource,omitempty" doc:"The resource as the cluster holds it, without secrets"`
 	// Hash is of the resource, for the agent's inventory.
 	Hash      string    `json:"hash,omitempty" doc:"Hash of the resource"`
-	UpdatedAt time.Time `json:"updatedAt,omitzero" doc:"When the server learned of it last"`
-	// StaleSince is set when the agent no longer told of it in a way that could be a mistake.
-	StaleSince time.Time `json:"staleSince,omitzero" doc:"Since when the agent does not tell of it any more"`
+	UpdatedAt time.Time `json:"updatedAt,omitzero" doc:"Time of the last report to the server"`
+	// StaleSince is set when the agent stopped reporting it in a way that could be a mistake.
+	StaleSince time.Time `json:"staleSince,omitzero" doc:"Time since when the agent no longer reports it"`
 	Age
 }
 
@@ -44,8 +44,8 @@ type Item struct {
 type Age struct {
 	Stale bool `json:"stale,omitempty" doc:"The copy may be out of date: the agent is away, or it no longer reports this"`
 	// AsOf is the time of the last word: the agent's last heartbeat, or since when it no longer reports this.
-	AsOf      time.Time `json:"asOf,omitzero" doc:"The time that a stale copy is of: the agent's last heartbeat, or since when the agent no longer reports this"`
-	AgentAway bool      `json:"agentAway,omitempty" doc:"The agent is away: the server has heard no heartbeat for 25 s, or the agent was revoked"`
+	AsOf      time.Time `json:"asOf,omitzero" doc:"Time of a stale copy: the agent's last heartbeat, or the time since when the agent no longer reports this"`
+	AgentAway bool      `json:"agentAway,omitempty" doc:"The agent is away: the server has received no heartbeat for 25 s, or the agent was revoked"`
 }
 
 // ID is what rights and the audit name the item by: "<agent>/<namespace>/<name>".

@@ -38,46 +38,47 @@ type LedgerEntry struct {
 	Agent     string `json:"agent" doc:"Id of the agent" example:"account.prod"`
 	Namespace string `json:"namespace" doc:"Namespace of the Application" example:"argocd"`
 	Name      string `json:"name" doc:"Name of the Application" example:"shop"`
-	// ApplicationUID tells applications apart that had the same name one after the other.
+	// ApplicationUID distinguishes applications that had the same name one after the other.
 	ApplicationUID string `json:"applicationUID,omitempty" doc:"uid of the Application"`
-	Scope          Scope  `json:"scope" doc:"Where the application belonged then" example:"project.acme.shop"`
+	Scope          Scope  `json:"scope" doc:"Scope of the application at that time" example:"project.acme.shop"`
 	ArgoProject    string `json:"argoProject,omitempty" doc:"Argo project" example:"default"`
-	Service        string `json:"service,omitempty" doc:"Service that it was linked to then"`
-	Environment    string `json:"environment,omitempty" doc:"Environment that it was linked to then"`
-	Destination    string `json:"destination,omitempty" doc:"Cluster that it deploys to, by address or name"`
+	Service        string `json:"service,omitempty" doc:"Service of the application at that time"`
+	Environment    string `json:"environment,omitempty" doc:"Environment of the application at that time"`
+	Destination    string `json:"destination,omitempty" doc:"Destination cluster, by address or name"`
 
-	Automatic bool   `json:"automatic,omitempty" doc:"Nobody asked for it: the policy of the application did"`
-	Actor     string `json:"actor,omitempty" doc:"Who asked for it" example:"ada"`
-	Reason    string `json:"reason,omitempty" doc:"Why, as they said"`
-	Command   string `json:"command,omitempty" doc:"Id of the command that it came from"`
+	Automatic bool   `json:"automatic,omitempty" doc:"Started by the policy of the application, without a request"`
+	Actor     string `json:"actor,omitempty" doc:"Principal that requested it" example:"ada"`
+	Reason    string `json:"reason,omitempty" doc:"Reason that the principal gave"`
+	Command   string `json:"command,omitempty" doc:"Id of the command that started it"`
 	Action    string `json:"action" doc:"sync, rollback, restore, dry-run, partial or delete" example:"sync"`
-	// Engine is what carried it out, where it was not the agent itself; the entry is then made of what that tells.
-	Engine string `json:"engine,omitempty" doc:"What carried it out, where that was not the agent: argocd. The entry is made of what it tells, and notes say what is missing" example:"argocd"`
-	// Recovered says that the agent was ended before it could tell, and made the entry afterwards from what it found.
-	Recovered bool  `json:"recovered,omitempty" doc:"Made afterwards from what was found, since the agent was ended in the middle: who changed which object may be missing"`
+	// Engine is what carried it out, where it was not the agent itself; the entry is then derived from its status.
+	Engine string `json:"engine,omitempty" doc:"Engine that executed it, if it was not the agent's own: argocd. The entry is derived from the status of the Application, and notes list what is missing" example:"argocd"`
+	// Recovered says that the agent was ended before it could report, and made the entry afterwards from what it found.
+	Recovered bool  `json:"recovered,omitempty" doc:"Reconstructed from the cluster, because the agent stopped during the operation: the managers of changed objects may be missing"`
 	Retries   int64 `json:"retries,omitempty" doc:"Attempts before the last one"`
-	// Repeats is for how many more repairs the entry stands: an object that is changed again and again makes one entry in a while.
-	Repeats int `json:"repeats,omitempty" doc:"For how many earlier repairs it stands as well, since the entry before it" example:"41"`
+	// Repeats is for how many more repairs the entry stands: an object that is changed again and again makes one entry in a
+	// while.
+	Repeats int `json:"repeats,omitempty" doc:"Number of earlier repairs since the previous entry that this entry includes" example:"41"`
 
 	Revision string         `json:"revision,omitempty" doc:"Revision of the first source" example:"3f2a9c1"`
-	Sources  []LedgerSource `json:"sources,omitempty" doc:"What was deployed"`
+	Sources  []LedgerSource `json:"sources,omitempty" doc:"Deployed sources"`
 	Commit   *LedgerCommit  `json:"commit,omitempty" doc:"The commit of the first source that has one"`
-	Options  *LedgerOptions `json:"options,omitempty" doc:"How it was asked for"`
+	Options  *LedgerOptions `json:"options,omitempty" doc:"Options of the request"`
 
-	DetectedAt time.Time `json:"detectedAt,omitzero" doc:"When the agent learned of the revision"`
-	RenderedAt time.Time `json:"renderedAt,omitzero" doc:"When its manifests were rendered"`
-	StartedAt  time.Time `json:"startedAt" doc:"When it began"`
-	AppliedAt  time.Time `json:"appliedAt,omitzero" doc:"When the last object was applied or deleted"`
-	FinishedAt time.Time `json:"finishedAt" doc:"When it ended"`
-	HealthyAt  time.Time `json:"healthyAt,omitzero" doc:"When the application was healthy first after it"`
+	DetectedAt time.Time `json:"detectedAt,omitzero" doc:"Time at which the agent detected the revision"`
+	RenderedAt time.Time `json:"renderedAt,omitzero" doc:"Time at which its manifests were rendered"`
+	StartedAt  time.Time `json:"startedAt" doc:"Time of the start"`
+	AppliedAt  time.Time `json:"appliedAt,omitzero" doc:"Time at which the last object was applied or deleted"`
+	FinishedAt time.Time `json:"finishedAt" doc:"Time of the end"`
+	HealthyAt  time.Time `json:"healthyAt,omitzero" doc:"Time at which the application was first healthy after it"`
 
 	Phase     string           `json:"phase" doc:"Succeeded, Failed or Error" example:"Succeeded"`
-	Message   string           `json:"message,omitempty" doc:"How it ended"`
-	Health    string           `json:"health,omitempty" doc:"Health of the application when it ended" example:"Healthy"`
-	Decisions []LedgerDecision `json:"decisions,omitempty" doc:"What had to be decided before it ran, and how that was"`
-	Counts    LedgerCounts     `json:"counts" doc:"How many objects it did what with"`
+	Message   string           `json:"message,omitempty" doc:"Result"`
+	Health    string           `json:"health,omitempty" doc:"Health of the application at the end" example:"Healthy"`
+	Decisions []LedgerDecision `json:"decisions,omitempty" doc:"Decisions before it ran"`
+	Counts    LedgerCounts     `json:"counts" doc:"Number of objects by result"`
 	// Notes say what is missing, and why.
-	Notes []string `json:"notes,omitempty" doc:"What is missing of the entry, and why"`
+	Notes []string `json:"notes,omitempty" doc:"Missing parts of the entry, with reasons"`
 }
 
 // LedgerSource is one source of an application at the revision that was deployed.
@@ -85,28 +86,28 @@ type LedgerSource struct {
 	RepoURL        string `json:"repoURL,omitempty" doc:"Repository, without credentials"`
 	Path           string `json:"path,omitempty" doc:"Directory in it"`
 	Chart          string `json:"chart,omitempty" doc:"Chart"`
-	TargetRevision string `json:"targetRevision,omitempty" doc:"What the application names: a branch, tag, range or commit" example:"main"`
-	Revision       string `json:"revision,omitempty" doc:"What that was"`
-	Before         string `json:"before,omitempty" doc:"What was deployed before"`
-	Tool           string `json:"tool,omitempty" doc:"What rendered it: Directory, Kustomize, Helm or Jsonnet"`
+	TargetRevision string `json:"targetRevision,omitempty" doc:"Target revision of the application: a branch, tag, range or commit" example:"main"`
+	Revision       string `json:"revision,omitempty" doc:"Resolved revision"`
+	Before         string `json:"before,omitempty" doc:"Previously deployed revision"`
+	Tool           string `json:"tool,omitempty" doc:"Tool that rendered it: Directory, Kustomize, Helm or Jsonnet"`
 }
 
-// LedgerCommit is who made what was deployed.
+// LedgerCommit is the author and the subject of the deployed commit.
 type LedgerCommit struct {
 	Author      string    `json:"author,omitempty" doc:"Author of the commit" example:"Ann Example <ann@example.org>"`
 	Subject     string    `json:"subject,omitempty" doc:"First line of its message"`
-	CommittedAt time.Time `json:"committedAt,omitzero" doc:"When it was committed"`
+	CommittedAt time.Time `json:"committedAt,omitzero" doc:"Time of the commit"`
 }
 
 // LedgerOptions is how an operation was asked for.
 type LedgerOptions struct {
-	Prune  bool `json:"prune,omitempty" doc:"What Git does not have is deleted"`
-	DryRun bool `json:"dryRun,omitempty" doc:"Nothing is changed"`
+	Prune  bool `json:"prune,omitempty" doc:"Objects that Git does not contain are deleted"`
+	DryRun bool `json:"dryRun,omitempty" doc:"Nothing was changed"`
 	// Repair says that it put back what was changed in the cluster.
-	Repair      bool     `json:"repair,omitempty" doc:"It put back what was changed in the cluster"`
-	Local       bool     `json:"local,omitempty" doc:"The manifests were brought along, and are not those of Git"`
+	Repair      bool     `json:"repair,omitempty" doc:"It reverted changes in the cluster"`
+	Local       bool     `json:"local,omitempty" doc:"The request contained the manifests; they are not from Git"`
 	SyncOptions []string `json:"syncOptions,omitempty" doc:"Sync options"`
-	Resources   []string `json:"resources,omitempty" doc:"The objects that it was limited to, as group/Kind/namespace/name"`
+	Resources   []string `json:"resources,omitempty" doc:"Selected objects, as group/Kind/namespace/name"`
 }
 
 // The gates of LedgerDecision.
@@ -119,20 +120,20 @@ const (
 	GateDependency = "dependency"
 )
 
-// LedgerDecision is what one gate said to an operation.
+// LedgerDecision is the decision of one gate about an operation.
 type LedgerDecision struct {
 	Gate    string `json:"gate" doc:"guard, window, approval, pin, confirm or dependency" example:"guard"`
 	Outcome string `json:"outcome" doc:"allowed, confirmed, held or refused" example:"allowed"`
-	Message string `json:"message,omitempty" doc:"Why"`
+	Message string `json:"message,omitempty" doc:"Reason"`
 }
 
 // LedgerCounts says how many objects an operation did what with.
 type LedgerCounts struct {
-	Created   int `json:"created" doc:"Objects that were made"`
-	Changed   int `json:"changed" doc:"Objects that were changed, hooks that ran among them"`
-	Deleted   int `json:"deleted" doc:"Objects that were deleted"`
-	Unchanged int `json:"unchanged" doc:"Objects that were as wanted already"`
-	Failed    int `json:"failed" doc:"Objects that could not be made what was wanted"`
+	Created   int `json:"created" doc:"Created objects"`
+	Changed   int `json:"changed" doc:"Changed objects, including hooks that ran"`
+	Deleted   int `json:"deleted" doc:"Deleted objects"`
+	Unchanged int `json:"unchanged" doc:"Objects that already had the desired state"`
+	Failed    int `json:"failed" doc:"Objects that could not be brought to the desired state"`
 }
 
 // LedgerKey names an object of a cluster.
@@ -157,27 +158,27 @@ const (
 type LedgerChange struct {
 	LedgerKey
 	Verb    string `json:"verb" doc:"created, changed or deleted" example:"changed"`
-	Hook    string `json:"hook,omitempty" doc:"The phase that it is a hook of"`
+	Hook    string `json:"hook,omitempty" doc:"Phase of the hook"`
 	Outcome string `json:"outcome" doc:"Succeeded, Failed, or Skipped for a deletion that was not allowed" example:"Succeeded"`
-	Message string `json:"message,omitempty" doc:"What the API server said"`
+	Message string `json:"message,omitempty" doc:"Message of the API server"`
 }
 
 // LedgerObject is one object as it was rendered.
 type LedgerObject struct {
 	LedgerKey
-	Hook bool `json:"hook,omitempty" doc:"It is a hook"`
+	Hook bool `json:"hook,omitempty" doc:"The object is a hook"`
 	// Hash is the SHA-256 of the manifest as canonical JSON, in hexadecimal. Values of Secrets in it are hashes themselves, made
 	// with a key that only the agent has.
 	Hash   string   `json:"hash" doc:"SHA-256 of the manifest as canonical JSON, values of Secrets replaced by keyed hashes"`
-	Images []string `json:"images,omitempty" doc:"Container images of it"`
+	Images []string `json:"images,omitempty" doc:"Its container images"`
 	// Lacking says that the manifest behind the hash was never stored.
-	Lacking bool `json:"lacking,omitempty" doc:"The manifest itself is not there: the agent could not keep it until the server was back"`
+	Lacking bool `json:"lacking,omitempty" doc:"The manifest is missing: the agent could not keep it until the server was back"`
 }
 
 // LedgerDetail is an entry with all that was rendered and done.
 type LedgerDetail struct {
 	LedgerEntry
-	Changes []LedgerChange `json:"changes,omitempty" doc:"What it did to objects"`
+	Changes []LedgerChange `json:"changes,omitempty" doc:"Changes of objects"`
 	Objects []LedgerObject `json:"objects,omitempty" doc:"All objects that its sources rendered"`
 }
 
@@ -185,14 +186,14 @@ type LedgerDetail struct {
 type LedgerManifest struct {
 	LedgerKey
 	Hash     string          `json:"hash" doc:"SHA-256 of the manifest"`
-	Manifest json.RawMessage `json:"manifest,omitempty" doc:"The manifest, secrets as hashes; missing where it was never stored"`
+	Manifest json.RawMessage `json:"manifest,omitempty" doc:"The manifest, secrets as hashes; missing if it was never stored"`
 }
 
 // LedgerManifests are the manifests of an entry.
 type LedgerManifests struct {
 	Manifests []LedgerManifest `json:"manifests" doc:"One for each object, in the order of their names"`
 	// Truncated says that there are more than fit into an answer.
-	Truncated bool `json:"truncated,omitempty" doc:"There are more: ask for one object, or export the entry"`
+	Truncated bool `json:"truncated,omitempty" doc:"There are more objects: request a single one, or export the entry"`
 }
 
 // LedgerFilter says which entries are wanted. The newest come first, unless Sort says otherwise.
@@ -215,8 +216,8 @@ type LedgerFilter struct {
 // LedgerState is what ran for one application at a time.
 type LedgerState struct {
 	// Entry is the deployment that was in force. What later operations changed in parts of it is in Objects already.
-	Entry   LedgerEntry    `json:"entry" doc:"The deployment that was in force"`
-	Objects []LedgerObject `json:"objects" doc:"The objects that ran, with hash and images"`
+	Entry   LedgerEntry    `json:"entry" doc:"The active deployment"`
+	Objects []LedgerObject `json:"objects" doc:"The objects, with hash and images"`
 	// Later are operations after it that touched some objects: partial ones, and those that failed.
 	Later []string `json:"later,omitempty" doc:"Ids of later entries that changed some of the objects"`
 }
@@ -238,36 +239,36 @@ type LedgerDifference struct {
 type LedgerDiff struct {
 	Differences []LedgerDifference `json:"differences" doc:"By application and object"`
 	// NextCursor is where the next applications begin; "" where there are none.
-	NextCursor string `json:"nextCursor,omitempty" doc:"What to send as cursor for the next applications; missing on the last page"`
+	NextCursor string `json:"nextCursor,omitempty" doc:"Pass it as ?cursor= to get the next applications; missing on the last page"`
 	// Truncated is about one application: those of others are on the next page.
-	Truncated bool `json:"truncated,omitempty" doc:"There are more differences of one application, or larger ones, than fit into an answer: compare without manifests, or export"`
+	Truncated bool `json:"truncated,omitempty" doc:"The differences of one application do not fit into a response: compare without manifests, or export"`
 	// Warnings name applications that are left out, because what ran is not recorded.
-	Warnings []string `json:"warnings,omitempty" doc:"What is not compared, and why"`
+	Warnings []string `json:"warnings,omitempty" doc:"Objects that were not compared, with reasons"`
 }
 
 // LedgerObjectChange is one change to an object.
 type LedgerObjectChange struct {
 	Entry  LedgerEntry  `json:"entry" doc:"The operation"`
-	Change LedgerChange `json:"change" doc:"What it did"`
-	Hash   string       `json:"hash,omitempty" doc:"SHA-256 of the manifest that was applied"`
+	Change LedgerChange `json:"change" doc:"The change"`
+	Hash   string       `json:"hash,omitempty" doc:"SHA-256 of the applied manifest"`
 }
 
 // LedgerComparison is what differs between what two operations rendered.
 type LedgerComparison struct {
-	From LedgerEntry `json:"from" doc:"The operation that is compared"`
-	To   LedgerEntry `json:"to" doc:"The one that it is compared with"`
+	From LedgerEntry `json:"from" doc:"The first operation"`
+	To   LedgerEntry `json:"to" doc:"The second operation"`
 	// Items are by group, kind, namespace and name.
 	Items []LedgerComparedObject `json:"items" doc:"The objects that differ, by group, kind, namespace and name"`
-	Same  int                    `json:"same" doc:"How many objects both rendered alike"`
+	Same  int                    `json:"same" doc:"Number of objects that both rendered identically"`
 	// Truncated says that objects or texts were left out; Warnings say which.
-	Truncated bool     `json:"truncated" doc:"There is more than fits into an answer: objects, or texts of some"`
-	Warnings  []string `json:"warnings" doc:"What is missing, and why"`
+	Truncated bool     `json:"truncated" doc:"Objects, or the differences of some, did not fit into the response"`
+	Warnings  []string `json:"warnings" doc:"Missing parts, with reasons"`
 }
 
 // LedgerComparedObject is an object that two operations did not render alike.
 type LedgerComparedObject struct {
 	LedgerKey
-	Change string `json:"change" enum:"added,removed,changed" doc:"added where only the second rendered it, removed where only the first did" example:"changed"`
+	Change string `json:"change" enum:"added,removed,changed" doc:"added: only the second rendered it; removed: only the first did" example:"changed"`
 	// Diff is empty where a manifest is not there or does not fit; LedgerComparison.Warnings say so.
-	Diff string `json:"diff" doc:"Difference of the manifests as YAML, unified, secrets as hashes; empty where a manifest is not there or does not fit"`
+	Diff string `json:"diff" doc:"Unified diff of the manifests as YAML, secrets as hashes; empty if a manifest is missing or does not fit"`
 }

@@ -6,19 +6,19 @@ type LinkProposal struct {
 	Application string `json:"application" doc:"<agent>/<namespace>/<name>" example:"account.prod/argocd/checkout-staging"`
 	Service     string `json:"service,omitempty" doc:"Id of the service" example:"account.checkout"`
 	// MakesService says that there is no such service yet.
-	MakesService bool   `json:"makesService,omitempty" doc:"The service is made"`
+	MakesService bool   `json:"makesService,omitempty" doc:"The service is created"`
 	Environment  string `json:"environment,omitempty" doc:"Id of the environment" example:"account.staging"`
 	// MakesEnvironment says that there is no such environment yet.
-	MakesEnvironment bool `json:"makesEnvironment,omitempty" doc:"The environment is made"`
+	MakesEnvironment bool `json:"makesEnvironment,omitempty" doc:"The environment is created"`
 	// Link says that it is linked by hand, since no label does it.
-	Link bool   `json:"link,omitempty" doc:"The application is linked, since its labels say nothing"`
-	Why  string `json:"why" doc:"What it follows from" example:"its name ends in -staging"`
+	Link bool   `json:"link,omitempty" doc:"The application is linked, because its labels name nothing"`
+	Why  string `json:"why" doc:"Reason for the assignment" example:"its name ends in -staging"`
 }
 
 // LinkPlan is what linking the Applications of an agent makes, or would make.
 type LinkPlan struct {
 	Items []LinkProposal `json:"items" doc:"One for each application that changes"`
 	// Services and Environments are the ids of those that are made, sorted.
-	Services     []string `json:"services" doc:"Ids of services that are made"`
-	Environments []string `json:"environments" doc:"Ids of environments that are made"`
+	Services     []string `json:"services" doc:"Ids of created services"`
+	Environments []string `json:"environments" doc:"Ids of created environments"`
 }

@@ -5,18 +5,18 @@ import "time"
 // Meta is what every entity has in common.
 type Meta struct {
 	// ID is made of scope and name by the server; an organization's is its name, a project's "<organization>.<project>".
-	ID   string `json:"id,omitempty" readOnly:"true" doc:"Identifier, made by the server from scope and name" example:"org.acme.prod"`
-	Name string `json:"name" maxLength:"63" doc:"Lower-case letters, digits and inner hyphens; it never changes" example:"prod"`
+	ID   string `json:"id,omitempty" readOnly:"true" doc:"Identifier, which the server derives from scope and name" example:"org.acme.prod"`
+	Name string `json:"name" maxLength:"63" doc:"Lower-case letters, digits and inner hyphens; immutable" example:"prod"`
 	// Scope never changes. The account where it is left out; an organization and a project are at their own.
-	Scope       Scope             `json:"scope,omitempty" maxLength:"140" doc:"account, org.<organization> or project.<organization>.<project>; it never changes" example:"org.acme"`
-	DisplayName string            `json:"displayName,omitempty" maxLength:"200" doc:"Name for people" example:"Production"`
-	Description string            `json:"description,omitempty" maxLength:"2000" doc:"What it is for"`
-	Labels      map[string]string `json:"labels,omitempty" doc:"Labels, by which resource groups select and lists filter"`
+	Scope       Scope             `json:"scope,omitempty" maxLength:"140" doc:"account, org.<organization> or project.<organization>.<project>; immutable" example:"org.acme"`
+	DisplayName string            `json:"displayName,omitempty" maxLength:"200" doc:"Display name" example:"Production"`
+	Description string            `json:"description,omitempty" maxLength:"2000" doc:"Description"`
+	Labels      map[string]string `json:"labels,omitempty" doc:"Labels, for resource groups and filters"`
 	// Version counts the changes, from 1. An update with a version that is not the present one is refused with 409; with 0
 	// it is made whatever the version.
-	Version   int64     `json:"version,omitempty" doc:"Version that is changed; an update with an older one is refused with 409" example:"3"`
-	CreatedAt time.Time `json:"createdAt,omitzero" readOnly:"true" doc:"When it was made"`
-	UpdatedAt time.Time `json:"updatedAt,omitzero" readOnly:"true" doc:"When it was changed last"`
+	Version   int64     `json:"version,omitempty" doc:"Version to change; the server refuses an update of an older version with 409" example:"3"`
+	CreatedAt time.Time `json:"createdAt,omitzero" readOnly:"true" doc:"Time of creation"`
+	UpdatedAt time.Time `json:"updatedAt,omitzero" readOnly:"true" doc:"Time of the last change"`
 }
 
 // Base is what every entity has in common, of one whose type is not known.
@@ -31,11 +31,11 @@ type Ref struct {
 
 // Page is part of a list.
 type Page[T any] struct {
-	Items []T `json:"items" doc:"What was found, in order"`
+	Items []T `json:"items" doc:"The items, in order"`
 	// NextCursor asks for what follows; "" where nothing does.
-	NextCursor string `json:"nextCursor,omitempty" doc:"Give it as ?cursor= to read on; missing at the end"`
+	NextCursor string `json:"nextCursor,omitempty" doc:"Pass it as ?cursor= to get the next page; missing on the last page"`
 	// Total counts what the filters and rights of the reader let through; -1 where it was not counted.
-	Total int64 `json:"total" doc:"How many there are in all that may be seen and pass the filters"`
+	Total int64 `json:"total" doc:"Number of all visible items that match the filters"`
 }
 
 // Limits of a page.

@@ -54,43 +54,43 @@ const (
 // NotificationChannel is where notifications go. It holds no secret: it names a file of the server's --notify-secrets.
 type NotificationChannel struct {
 	Meta
-	Kind string `json:"kind" enum:"slack,teams,email,webhook,pagerduty,opsgenie,discord,telegram,googlechat,mattermost,matrix,rocketchat,zulip,ntfy,gotify,pushover" doc:"What it sends to" example:"slack"`
+	Kind string `json:"kind" enum:"slack,teams,email,webhook,pagerduty,opsgenie,discord,telegram,googlechat,mattermost,matrix,rocketchat,zulip,ntfy,gotify,pushover" doc:"Kind of the receiver" example:"slack"`
 	// Secret names the file <scope>.<secret> in the server's --notify-secrets, read at each sending. It holds the address of
 	// the service, with its token; of a webhook, the key that signs.
 	Secret string `json:"secret" maxLength:"63" doc:"Name of the file <scope>.<secret> in the directory of the server's --notify-secrets; it holds the URL of the service, or the signing key of a webhook" example:"slack-prod"`
 	// URL is where a webhook goes.
-	URL string `json:"url,omitempty" maxLength:"2000" doc:"Where a webhook goes; https, and without credentials" example:"https://hooks.example.org/slipway"`
+	URL string `json:"url,omitempty" maxLength:"2000" doc:"URL of the webhook; https, without credentials" example:"https://hooks.example.org/slipway"`
 	// Options are fields of the kind that are no secret.
-	Options map[string]string `json:"options,omitempty" doc:"Fields of the kind that are no secret, such as color, priority or to"`
+	Options map[string]string `json:"options,omitempty" doc:"Fields of the kind that are not secret, such as color, priority or to"`
 }
 
-// NotificationRule says what is told to whom. It is about objects of its scope and inside it, from the time on when it was
-// made.
+// NotificationRule defines which events are sent to which channel. It is about objects of its scope and inside it, from the time
+// on when it was made.
 type NotificationRule struct {
 	Meta
-	Events []string `json:"events" minItems:"1" maxItems:"20" enum:"sync.succeeded,sync.failed,out-of-sync,degraded,healthy,held,drift,drift.reverted,deleted,agent.disconnected,agent.connected,certificate.expiring,token.expiring" doc:"What it is about"`
+	Events []string `json:"events" minItems:"1" maxItems:"20" enum:"sync.succeeded,sync.failed,out-of-sync,degraded,healthy,held,drift,drift.reverted,deleted,agent.disconnected,agent.connected,certificate.expiring,token.expiring" doc:"Events of the rule"`
 	// Channel is of the same scope or of one around it.
-	Channel      string   `json:"channel" maxLength:"210" doc:"Id of the channel, of the same scope or one around it" example:"org.acme.slack"`
+	Channel      string   `json:"channel" maxLength:"210" doc:"Id of the channel, of the same scope or one above it" example:"org.acme.slack"`
 	Selector     string   `json:"selector,omitempty" maxLength:"2000" doc:"Only objects with such labels, as Kubernetes selects" example:"team=shop"`
 	Services     []string `json:"services,omitempty" maxItems:"100" doc:"Only applications of these services, by id"`
 	Environments []string `json:"environments,omitempty" maxItems:"100" doc:"Only applications of these environments, by id"`
 	// After is 1 h where it is left out, Before 168 h, Repeat none.
 	After  string `json:"after,omitempty" maxLength:"32" doc:"How long an application drifts, or an agent is away, before a message is sent; the return of an agent that was away for less sends none. The default is 1h" example:"4h"`
-	Before string `json:"before,omitempty" maxLength:"32" doc:"How long before the end of a certificate or token it is told; 168h where it is left out" example:"336h"`
-	Repeat string `json:"repeat,omitempty" maxLength:"32" doc:"The same event of the same object is told at most once in this time; each time where it is left out" example:"1h"`
+	Before string `json:"before,omitempty" maxLength:"32" doc:"How long before the expiry of a certificate or token the message is sent; default: 168h" example:"336h"`
+	Repeat string `json:"repeat,omitempty" maxLength:"32" doc:"Minimum time between messages about the same event of the same object; default: no limit" example:"1h"`
 	// Title and Text are templates of Go's text/template; standard ones where they are left out.
-	Title  string `json:"title,omitempty" maxLength:"1000" doc:"Template of the first line; the standard one where it is left out" example:"{{.Name}}: {{.Event}}"`
-	Text   string `json:"text,omitempty" maxLength:"8000" doc:"Template of the text; the standard one where it is left out" example:"{{.Message}}"`
-	Paused bool   `json:"paused,omitempty" doc:"It tells nothing for now"`
+	Title  string `json:"title,omitempty" maxLength:"1000" doc:"Template of the first line; default: the standard one" example:"{{.Name}}: {{.Event}}"`
+	Text   string `json:"text,omitempty" maxLength:"8000" doc:"Template of the text; default: the standard one" example:"{{.Message}}"`
+	Paused bool   `json:"paused,omitempty" doc:"The rule sends no messages"`
 }
 
 // NotificationEvent is what happened: what templates and webhooks are given.
 type NotificationEvent struct {
 	// ID is the same whichever server finds the event, and however often.
-	ID          string            `json:"id" doc:"Identifier of what happened"`
-	Event       string            `json:"event" doc:"What happened" example:"sync.failed"`
-	At          time.Time         `json:"at" doc:"When"`
-	Object      Ref               `json:"object" doc:"What it happened to"`
+	ID          string            `json:"id" doc:"Identifier of the event"`
+	Event       string            `json:"event" doc:"Type of the event" example:"sync.failed"`
+	At          time.Time         `json:"at" doc:"Time"`
+	Object      Ref               `json:"object" doc:"Object of the event"`
 	Name        string            `json:"name" doc:"Name of the object" example:"shop"`
 	Namespace   string            `json:"namespace,omitempty" doc:"Namespace of an Application" example:"argocd"`
 	Agent       string            `json:"agent,omitempty" doc:"Id of the agent" example:"account.prod"`
@@ -99,15 +99,15 @@ type NotificationEvent struct {
 	Environment string            `json:"environment,omitempty" doc:"Id of the environment"`
 	Sync        string            `json:"sync,omitempty" doc:"Sync status of the application" example:"OutOfSync"`
 	Health      string            `json:"health,omitempty" doc:"Health of the application" example:"Degraded"`
-	Action      string            `json:"action,omitempty" doc:"What an operation was: sync, rollback, restore, partial or delete"`
-	Automatic   bool              `json:"automatic,omitempty" doc:"Nobody asked for the operation"`
-	Actor       string            `json:"actor,omitempty" doc:"Who asked for the operation"`
+	Action      string            `json:"action,omitempty" doc:"Kind of the operation: sync, rollback, restore, partial or delete"`
+	Automatic   bool              `json:"automatic,omitempty" doc:"Started by the policy of the application, without a request"`
+	Actor       string            `json:"actor,omitempty" doc:"Principal that requested the operation"`
 	Revision    string            `json:"revision,omitempty" doc:"Revision that was deployed"`
 	Author      string            `json:"author,omitempty" doc:"Author of the commit"`
 	Subject     string            `json:"subject,omitempty" doc:"First line of the commit's message"`
-	Message     string            `json:"message,omitempty" doc:"What the system said"`
-	Since       time.Time         `json:"since,omitzero" doc:"Since when an application has drifted or an agent is away, or was until it came back"`
-	ExpiresAt   time.Time         `json:"expiresAt,omitzero" doc:"When a certificate or token ends"`
+	Message     string            `json:"message,omitempty" doc:"Message of the system"`
+	Since       time.Time         `json:"since,omitzero" doc:"Time since when an application has drifted, or an agent is or was away"`
+	ExpiresAt   time.Time         `json:"expiresAt,omitzero" doc:"Time at which a certificate or token expires"`
 	Ledger      string            `json:"ledger,omitempty" doc:"Id of the entry of the ledger"`
 }
 
@@ -117,28 +117,28 @@ const (
 	DeliveryWaiting = "Waiting"
 	// DeliverySent was taken by the receiver.
 	DeliverySent = "Sent"
-	// DeliveryDead was tried as often as it is tried; somebody may send it again.
+	// DeliveryDead was tried as often as it is tried; a user may send it again.
 	DeliveryDead = "Dead"
-	// DeliveryQuiet is not sent: the rule told the same a short time before, or too many wait.
+	// DeliveryQuiet is not sent: the rule sent the same a short time before, or too many wait.
 	DeliveryQuiet = "Quiet"
 )
 
-// NotificationDelivery is one message on its way. Deliveries are kept for 30 days after they ended.
+// NotificationDelivery is one message and its state. Deliveries are kept for 30 days after they ended.
 type NotificationDelivery struct {
-	ID       string            `json:"id" doc:"Identifier; the receiver is told it, and that of a repeated attempt is the same"`
+	ID       string            `json:"id" doc:"Identifier, which the receiver gets; the same for each attempt"`
 	Rule     string            `json:"rule" doc:"Id of the rule" example:"org.acme.failures"`
 	Scope    Scope             `json:"scope" doc:"Scope of the rule"`
 	Channel  string            `json:"channel" doc:"Id of the channel" example:"org.acme.slack"`
 	State    string            `json:"state" doc:"Waiting, Sent, Dead or Quiet" example:"Sent"`
-	Event    NotificationEvent `json:"event" doc:"What happened"`
+	Event    NotificationEvent `json:"event" doc:"Type of the event"`
 	Title    string            `json:"title" doc:"First line"`
 	Text     string            `json:"text" doc:"Text"`
-	Attempts int64             `json:"attempts" doc:"How often it was tried"`
-	Message  string            `json:"message,omitempty" doc:"Why it was not sent, without secrets"`
+	Attempts int64             `json:"attempts" doc:"Number of attempts"`
+	Message  string            `json:"message,omitempty" doc:"Reason for the failure, without secrets"`
 	// NextAt is when a waiting one is tried next.
-	NextAt     time.Time `json:"nextAt,omitzero" doc:"When it is tried next"`
-	CreatedAt  time.Time `json:"createdAt" doc:"When it was made"`
-	FinishedAt time.Time `json:"finishedAt,omitzero" doc:"When it was sent, or given up"`
+	NextAt     time.Time `json:"nextAt,omitzero" doc:"Time of the next attempt"`
+	CreatedAt  time.Time `json:"createdAt" doc:"Time of creation"`
+	FinishedAt time.Time `json:"finishedAt,omitzero" doc:"Time at which it was sent, or failed for good"`
 	// Taken are marks of the receivers that have it while others of its channel do not. They are the server's own.
 	Taken []string `json:"-"`
 }
@@ -153,15 +153,15 @@ type DeliveryFilter struct {
 
 // NotificationText is what a rule would send.
 type NotificationText struct {
-	Event NotificationEvent `json:"event" doc:"The event that it was made of"`
+	Event NotificationEvent `json:"event" doc:"The event of the message"`
 	Title string            `json:"title" doc:"First line"`
 	Text  string            `json:"text" doc:"Text"`
 }
 
 // NotificationResult is what came of a message that was sent to try a channel.
 type NotificationResult struct {
-	Sent    bool   `json:"sent" doc:"The receiver took it"`
-	Message string `json:"message,omitempty" doc:"Why it was not sent, without secrets"`
+	Sent    bool   `json:"sent" doc:"The receiver accepted it"`
+	Message string `json:"message,omitempty" doc:"Reason for the failure, without secrets"`
 }
 
 // WebhookBody is what a webhook is sent.

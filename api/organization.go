@@ -9,5 +9,5 @@ type Organization struct {
 // own: "project.<organization>.<name>".
 type Project struct {
 	Meta
-	Organization string `json:"organization" maxLength:"63" doc:"Id of the organization; it never changes" example:"acme"`
+	Organization string `json:"organization" maxLength:"63" doc:"Id of the organization; immutable" example:"acme"`
 }

@@ -6,34 +6,34 @@ type Sealed string
 
 // SettingWrite is a repository, credential template, cluster, certificate, known host or GnuPG key to make or change.
 type SettingWrite struct {
-	Name string `json:"name,omitempty" maxLength:"253" doc:"Name in the agent's cluster; made from the address where it is left out" example:"shop"`
+	Name string `json:"name,omitempty" maxLength:"253" doc:"Name in the agent's cluster; default: derived from the address" example:"shop"`
 	// Fields that are no secrets.
-	Fields map[string]string `json:"fields" doc:"Fields that are no secrets, by their names in Argo CD's Secrets and ConfigMaps; an agent refuses a field that its engine does not use" example:"{\"url\":\"https://git.example.org/shop.git\"}"`
+	Fields map[string]string `json:"fields" doc:"Fields that are not secret, by their names in Argo CD's Secrets and ConfigMaps; an agent refuses a field that its engine does not use" example:"{\"url\":\"https://git.example.org/shop.git\"}"`
 	// Sealed holds the fields that are.
 	Sealed Sealed            `json:"sealed,omitempty" maxLength:"200000" doc:"Fields that are secrets (password, sshPrivateKey, config), sealed to the agent's sealKey by the client for this request: the server cannot read them"`
 	Labels map[string]string `json:"labels,omitempty" doc:"Labels of the Secret"`
 	// Version is that of the item's resource; "" for any.
-	Version string `json:"version,omitempty" maxLength:"64" doc:"resource.version of the item that was read; refused with 409 where it has changed"`
+	Version string `json:"version,omitempty" maxLength:"64" doc:"resource.version of the item that was read; the server refuses the request with 409 if it has changed"`
 	// Test tries a connection first.
-	Test   bool   `json:"test,omitempty" doc:"Try a connection first, and change nothing where that fails"`
-	Upsert bool   `json:"upsert,omitempty" doc:"Change it where it is there already"`
-	Reason string `json:"reason,omitempty" maxLength:"1000" doc:"Why, for the audit"`
+	Test   bool   `json:"test,omitempty" doc:"Test the connection first, and change nothing if that fails"`
+	Upsert bool   `json:"upsert,omitempty" doc:"Update it if it exists"`
+	Reason string `json:"reason,omitempty" maxLength:"1000" doc:"Reason, for the audit log"`
 }
 
 // SettingTest is what came of a connection test.
 type SettingTest struct {
-	OK      bool   `json:"ok" doc:"It works"`
-	Message string `json:"message,omitempty" doc:"What does not, and what to do"`
+	OK      bool   `json:"ok" doc:"The connection works"`
+	Message string `json:"message,omitempty" doc:"Error, and the next step"`
 }
 
 // Settings are those of the server.
 type Settings struct {
 	// AuditRetentionDays is how long entries are kept; 0 for ever.
-	AuditRetentionDays int `json:"auditRetentionDays" minimum:"0" maximum:"36500" doc:"Days that entries of the audit are kept; 0 for ever" example:"365"`
+	AuditRetentionDays int `json:"auditRetentionDays" minimum:"0" maximum:"36500" doc:"Retention of audit entries in days; 0 for no limit" example:"365"`
 	// CommandRetentionDays is how long finished commands are kept.
-	CommandRetentionDays int `json:"commandRetentionDays" minimum:"1" maximum:"3650" doc:"Days that finished commands are kept" example:"30"`
+	CommandRetentionDays int `json:"commandRetentionDays" minimum:"1" maximum:"3650" doc:"Retention of finished commands in days" example:"30"`
 	// LedgerRetentionDays and LedgerRetentionGiB are how long, and how much, of the ledger is kept; 0 for all.
-	LedgerRetentionDays int   `json:"ledgerRetentionDays" required:"false" default:"400" minimum:"0" maximum:"36500" doc:"Days that entries of the ledger are kept, and the newest deployment of each application beyond that; 0 for ever" example:"400"`
-	LedgerRetentionGiB  int   `json:"ledgerRetentionGiB" required:"false" default:"10" minimum:"0" maximum:"100000" doc:"Size of the ledger in GiB from which on the oldest entries go; 0 for no limit" example:"10"`
-	Version             int64 `json:"version,omitempty" doc:"Version that is changed; an update with an older one is refused with 409"`
+	LedgerRetentionDays int   `json:"ledgerRetentionDays" required:"false" default:"400" minimum:"0" maximum:"36500" doc:"Retention of ledger entries in days, in addition to the newest deployment of each application; 0 for no limit" example:"400"`
+	LedgerRetentionGiB  int   `json:"ledgerRetentionGiB" required:"false" default:"10" minimum:"0" maximum:"100000" doc:"Maximum size of the ledger in GiB, above which the server deletes the oldest entries; 0 for no limit" example:"10"`
+	Version             int64 `json:"version,omitempty" doc:"Version to change; the server refuses an update of an older version with 409"`
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // ObjectApply creates or replaces an Application, ApplicationSet or AppProject. The agent merges what changed into the
-// object as it is, so that fields which nobody here knows survive. The Result's Body is the object as it is then.
+// object as it is, so that fields that are unknown here survive. The Result's Body is the object as it is then.
 type ObjectApply struct {
 	// Object is the whole of it: apiVersion, kind, metadata, spec. Its status is ignored.
 	Object json.RawMessage `json:"object"`

@@ -115,7 +115,7 @@ func (k Kind) Nature() Nature {
 	return Unknown
 }
 
-// Trial reports whether a command only tries a change, by the field dryRun of its body. A sync does not count: its dry run is an
+// Trial reports whether a command only tries a change, by the field dryRun of its body. A sync is not one: its dry run is an
 // operation of the Application, which its history and the ledger have.
 func Trial(kind Kind, body json.RawMessage) bool {
 	if kind.Nature() != Changes || kind == KindSync {
@@ -142,10 +142,10 @@ type Command struct {
 	// Judged says what rights were asked for. A command that has it has a Body in normal form, and the agent refuses one that
 	// is not, or that meets something else than what was judged. An older server sends none.
 	Judged *JudgedProject `json:"judged,omitempty"`
-	// User is who asked, "user:anna" or "serviceaccount:account.ci".
+	// User is the author of the request, "user:anna" or "serviceaccount:account.ci".
 	User   string   `json:"user"`
 	Groups []string `json:"groups,omitempty"`
-	// Reason is what the user said why.
+	// Reason is the user's reason.
 	Reason string `json:"reason,omitempty"`
 	// Issued is when it was asked.
 	Issued time.Time `json:"issued"`
@@ -195,7 +195,7 @@ const (
 	StatusRefused Status = "refused"
 	// StatusExpired means that the deadline passed before it was begun.
 	StatusExpired Status = "expired"
-	// StatusUnknown means that it was begun, and that nobody knows how far it came.
+	// StatusUnknown means that it was begun, and that it is not known how far it came.
 	StatusUnknown Status = "unknown"
 )
 

@@ -1,6 +1,6 @@
 // Package agentapi is what an agent and a server say to each other: subjects, messages, codes and the signatures between
 // them. It is a contract with promises: a field that is there keeps its name and its meaning, new ones may appear and are
-// ignored by who does not know them, and what cannot be said so gets a new Protocol.
+// ignored by peers that do not know them. Other changes need a new Protocol.
 //
 // # The life of a link
 //
@@ -13,7 +13,7 @@
 //  1. It subscribes to DownCommand and DownStreams, so that nothing is lost later.
 //  2. It sends Hello and gets Welcome with an epoch. Everything it sends carries that epoch; everything that comes down
 //     with another one is dropped.
-//  3. It sends a Heartbeat at once, and then every Welcome.Heartbeat. After the first one the server sends the commands
+//  3. It sends a Heartbeat immediately, and then every Welcome.Heartbeat. After the first one the server sends the commands
 //     that wait.
 //  4. It sends what changed since the server last acknowledged something, in Batches, one at a time; and an Inventory
 //     where Welcome or HeartbeatAck asks for one, because the digests differ.

@@ -1,6 +1,6 @@
 package agentapi
 
-// Engine is what works on the Applications that an agent tells of.
+// Engine is what works on the Applications that an agent reports.
 type Engine string
 
 // The engines.

@@ -2,7 +2,7 @@ package agentapi
 
 import "fmt"
 
-// Code says what an agent, or who waits for one, should do about an error.
+// Code says what an agent, or a caller that waits for one, should do about an error.
 type Code string
 
 // The codes of answers to an agent.
@@ -34,7 +34,7 @@ const (
 	CodeInternal Code = "internal"
 )
 
-// The codes of Results, said by an agent, and for an agent that cannot be asked by the server.
+// The codes of Results, set by an agent, and by the server for an agent that cannot be reached.
 const (
 	// CodeInvalid means that the command or its body is wrong.
 	CodeInvalid Code = "invalid"
@@ -52,7 +52,7 @@ const (
 	CodeSignature Code = "signature"
 	// CodeExpired means that the deadline passed before the command was begun.
 	CodeExpired Code = "expired"
-	// CodeInterrupted means that the agent was restarted in the middle of it: nobody knows whether it was done.
+	// CodeInterrupted means that the agent was restarted in the middle of it: it is not known whether it was done.
 	CodeInterrupted Code = "interrupted"
 	// CodeUnreachable means that the agent could not reach what the command is about, a cluster or a repository.
 	CodeUnreachable Code = "unreachable"

@@ -21,7 +21,7 @@ const (
 type Records struct {
 	Epoch   int64    `json:"epoch"`
 	Records []Record `json:"records,omitempty"`
-	// Contents are manifests that the server has said it lacks.
+	// Contents are manifests that the server reported as missing.
 	Contents []Content `json:"contents,omitempty"`
 	// Healthy are records whose applications became healthy after them.
 	Healthy []Healthy `json:"healthy,omitempty"`

@@ -10,13 +10,13 @@ type Registration struct {
 	PublicKey string `json:"publicKey"`
 	// SealKey is the X25519 public key, 32 bytes, that secrets for this agent are sealed to.
 	SealKey []byte `json:"sealKey"`
-	// ClusterUID is the uid of the namespace kube-system: it tells clusters apart.
+	// ClusterUID is the uid of the namespace kube-system: it distinguishes clusters.
 	ClusterUID string `json:"clusterUID"`
 	// Namespace is where the agent runs.
 	Namespace string `json:"namespace"`
 	// Version is the agent's version.
 	Version string `json:"version"`
-	// Signature is that of RegistrationText by PublicKey: nobody registers the key of somebody else.
+	// Signature is that of RegistrationText by PublicKey: no agent registers the key of another one.
 	Signature []byte `json:"signature"`
 }
 
@@ -28,8 +28,8 @@ type Registered struct {
 	UID string `json:"uid"`
 	// Heartbeat is the time between two heartbeats, in seconds.
 	Heartbeat int `json:"heartbeat"`
-	// ServerKey is the Ed25519 public key, 32 bytes, that all commands are signed with. The agent keeps it and takes
-	// commands from nobody else.
+	// ServerKey is the Ed25519 public key, 32 bytes, that all commands are signed with. The agent keeps it and accepts
+	// commands from no other server.
 	ServerKey []byte `json:"serverKey"`
 	// Engine is what the agent was created for; empty from a server that does not say. An agent that runs another one
 	// leaves Applications alone.

@@ -6,7 +6,7 @@ import "time"
 type Hello struct {
 	Protocol int `json:"protocol"`
 	// ClusterUID is the uid of the namespace kube-system. It says whether a second agent with this identity is the next
-	// leader of the same cluster, which takes over at once, or a twin.
+	// leader of the same cluster, which takes over immediately, or a twin.
 	ClusterUID string `json:"clusterUID"`
 	// Namespace is where the agent runs.
 	Namespace string `json:"namespace"`
@@ -42,7 +42,7 @@ type Welcome struct {
 	Heartbeat int `json:"heartbeat,omitempty"`
 	// Inventory asks for an inventory: the server does not have what the digest says.
 	Inventory bool `json:"inventory,omitempty"`
-	// Time is the server's clock, for an agent to tell people when its own is wrong.
+	// Time is the server's clock, so that an agent can report that its own is wrong.
 	Time time.Time `json:"time,omitzero"`
 	// Version is the server's version.
 	Version string `json:"version,omitempty"`

@@ -63,7 +63,8 @@ func (t SettingType) Secret(field string) bool { return slices.Contains(fieldsOf
 // is read from a host, or for all commits. It takes the right to the agent's scope.
 func (t SettingType) Wide() bool { return fieldsOf(t).wide }
 
-// Aims are the fields that say where the secrets of a setting are sent. Who changes one gives the secrets again.
+// Aims are the fields that say where the secrets of a setting are sent. A request that changes one must contain the secrets
+// again.
 func (t SettingType) Aims() []string { return fieldsOf(t).aims }
 
 // Unused says why an engine makes nothing of a value of a setting's field, and what to do instead; "" where it uses the value.

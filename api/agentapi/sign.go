@@ -10,7 +10,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
-// Signed is a Command or a Chunk on its way down, with the server's signature. TLS ends at proxies that look inside, and
+// Signed is a Command or a Chunk to the agent, with the server's signature. TLS ends at proxies that look inside, and
 // with several servers messages take more hops: what an agent acts upon was signed by the key that it registered with.
 type Signed struct {
 	// Payload is the message as JSON.

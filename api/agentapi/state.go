@@ -50,7 +50,7 @@ type Item struct {
 	// Hash is that of Body as the agent counts it (Hash is one way); the server compares it and nothing more. It is empty
 	// where Deleted is set. At most 64 characters of hexadecimal.
 	Hash string `json:"hash,omitempty"`
-	// Deleted says that it is gone from the cluster. Only this deletes a copy at once.
+	// Deleted says that it is gone from the cluster. Only this deletes a copy immediately.
 	Deleted bool `json:"deleted,omitempty"`
 	// Truncated says that the body was too large and is not all of it.
 	Truncated bool `json:"truncated,omitempty"`
@@ -67,7 +67,7 @@ type Setting struct {
 	// Fields are the public ones, named as in Argo CD's Secrets: url, type, project, name, server, namespaces …; of a
 	// certificate serverName, certType (https or ssh), certSubType, fingerprint; of a key keyID, owner, fingerprint, trust.
 	Fields map[string]string `json:"fields"`
-	// Secrets are the names of fields that have a value and are not told.
+	// Secrets are the names of fields that have a value, which is not reported.
 	Secrets []string          `json:"secrets,omitempty"`
 	Labels  map[string]string `json:"labels,omitempty"`
 	// Connection is what the agent last found when it used it.
@@ -134,9 +134,9 @@ type Batch struct {
 
 // Inventory is a part of the list of all that an agent has. Its parts are in batches that follow each other, with nothing
 // taken from the list in between; the server acts on the last one. Entries that it has and the list has not are removed
-// where that is plausible, and otherwise kept and marked: that somebody cannot see something does not mean that it is gone.
+// where that is plausible, and otherwise kept and marked: an object that an agent cannot see may still exist.
 type Inventory struct {
-	// Part counts from 0. Part 0 begins anew.
+	// Part counts from 0. Part 0 starts over.
 	Part int `json:"part"`
 	// Last says that there are no more parts.
 	Last    bool    `json:"last"`
@@ -178,7 +178,7 @@ type RejectedEvent struct {
 	Message string `json:"message"`
 }
 
-// Event is something that happened in a cluster and belongs into the audit, whoever asked for it.
+// Event is something that happened in a cluster and belongs in the audit log, regardless of its author.
 type Event struct {
 	// ID is made by the agent and stays the same however often the event is sent: the server keeps each once.
 	ID string    `json:"id"`
@@ -188,9 +188,9 @@ type Event struct {
 	Target Key       `json:"target"`
 	// Project is the Argo project of the target.
 	Project string `json:"project,omitempty"`
-	// User is who asked for it; empty where nobody did.
+	// User is the author of the request; empty without a request.
 	User string `json:"user,omitempty"`
-	// Automatic says that the agent began it by itself.
+	// Automatic says that the agent began it without a request.
 	Automatic bool `json:"automatic,omitempty"`
 	// Command is the id of the command that it comes from.
 	Command string `json:"command,omitempty"`
@@ -217,10 +217,10 @@ const (
 	EventDriftReverted EventType = "drift.reverted"
 	// EventHeld says that a sync or a deletion waits for a person, a window or a date.
 	EventHeld EventType = "sync.held"
-	// EventHealth says that an Application became Healthy, Degraded, Missing or Suspended. What is on its way to one of these,
-	// or unknown, is not reported.
+	// EventHealth says that an Application became Healthy, Degraded, Missing or Suspended. A health in transition to one of
+	// these, or unknown, is not reported.
 	EventHealth EventType = "health.changed"
-	// EventDeleted says that an Application is gone, and who asked for that where it is known.
+	// EventDeleted says that an Application is gone, and the author of the request, if known.
 	EventDeleted EventType = "deleted"
 	// EventLost says in its message how many events were dropped before it, because the server was away for too long.
 	EventLost EventType = "events.lost"

@@ -4,11 +4,11 @@ import "time"
 
 // Chunk is a piece of a stream, in either direction. A Chunk that comes down is in a Signed.
 //
-// Each side sends at most as many bytes of Data as the other has granted: the agent what Command.Credit and later Chunks
-// with Credit gave it, the server what Chunks of the agent give. Who sends more has the stream closed. Chunks without Data
-// need no credit.
+// Each side sends at most as many bytes of Data as the other has granted: the agent what Command.Credit and later Chunks with
+// Credit gave it, the server what Chunks of the agent give. The receiver closes the stream of a sender that sends more. Chunks
+// without Data need no credit.
 //
-// The agent's first Chunk says at once that the stream is open, without data and, where it reads what comes down, with
+// The agent's first Chunk reports immediately that the stream is open, without data and, where it reads what comes down, with
 // credit; or that it is not, with End and Error.
 //
 // Chunks can be lost between servers. So each side sends an empty one every PulseEvery while the stream is open, which shows
@@ -26,10 +26,10 @@ type Chunk struct {
 	InputEnds bool `json:"inputEnds,omitempty"`
 	// Credit grants the other side that many bytes more.
 	Credit int `json:"credit,omitempty"`
-	// End says that no more comes from this side. The agent ends a stream with it when all was sent; the server when nobody
-	// listens any more, upon which the agent stops without an answer.
+	// End says that no more comes from this side. The agent ends a stream with it when all was sent; the server when there
+	// is no reader any more, upon which the agent stops without an answer.
 	End bool `json:"end,omitempty"`
-	// Exit is the exit code of a terminal that ended by itself.
+	// Exit is the exit code of a terminal that ended without a request.
 	Exit *int `json:"exit,omitempty"`
 	// Error is why a stream ended, or why it was not opened. It comes with End.
 	Error *Error `json:"error,omitempty"`

@@ -26,7 +26,7 @@ func main() {
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	// A second signal ends the process at once.
+	// A second signal ends the process immediately.
 	context.AfterFunc(ctx, stop)
 	return cli.Run(ctx, os.Args[1:], iostream.System())
 }

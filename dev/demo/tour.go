@@ -32,7 +32,7 @@ type Commit struct {
 	Holds []string
 }
 
-// TourCommits are the commits of the tour in their order: two releases on their way through the environments, and a
+// TourCommits are the commits of the tour in their order: two releases that move through the environments, and a
 // commit that deletes too much.
 func TourCommits() []Commit {
 	staging, eu, us := "checkout-"+Staging, "checkout-"+ProductionEU, "checkout-"+ProductionUS

@@ -44,7 +44,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/webhook"
 )
 
-// Config is what an agent is told from outside.
+// Config is the configuration of an agent.
 type Config struct {
 	REST       *rest.Config // of the cluster that holds the Applications
 	Namespace  string       // of the agent: Applications, settings, lease
@@ -52,7 +52,7 @@ type Config struct {
 	Data       string       // directory for caches and the agent's identity; absolute
 	Identity   string       // in the leader lease
 	Version    string       // of the agent
-	// Installation tells objects from those of other agents on the same cluster, where the settings say nothing.
+	// Installation distinguishes objects from those of other agents on the same cluster, where the settings do not.
 	Installation string
 
 	// Shards is how many parts the Applications have that replicas share; 1 for one replica that works on all.
@@ -80,10 +80,10 @@ type Config struct {
 
 	Engine       agentapi.Engine // what works on the Applications; "" for the one in this process
 	HelmVersion  string          // render.HelmV3, render.HelmV4, or "auto", also "", for that of the Argo CD in Namespace
-	Shadow       bool            // compute and tell everything, write nothing
+	Shadow       bool            // compute and report everything, write nothing
 	ShadowReport string          // file for what would be done, with Shadow; "" for none
 
-	Link *LinkConfig // the server that is told and that may ask; nil for none
+	Link *LinkConfig // the server that gets reports and may send requests; nil for none
 
 	Budget plan.Budget   // what one sync may delete without a person's word
 	Tracer *trace.Tracer // nil: no spans are made
@@ -240,7 +240,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// reconcileAll is what an agent does that shares the Applications with nobody.
+// reconcileAll is what an agent does that does not share the Applications.
 func (a *Agent) reconcileAll(ctx context.Context) error {
 	if a.shadow == nil {
 		if err := a.cfg.leader().AwaitShards(ctx); err != nil || ctx.Err() != nil {
@@ -357,7 +357,7 @@ func (a *Agent) settingsChanged() {
 	}
 }
 
-// inheritProjects tells the projects which of them are global.
+// inheritProjects sets which of the projects are global.
 func (a *Agent) inheritProjects() {
 	a.projects.Inherit(a.settings.Config(place.ConfigArgoCD)["globalProjects"])
 }

@@ -199,7 +199,7 @@ func connection(kubeconfig string) (*rest.Config, error) {
 }
 
 // identity names this agent in the leader lease. It is kept with the data, so that an agent that was killed takes its
-// own lease again at once.
+// own lease again immediately.
 func identity(dir string) (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("make --data directory: %w", err)

@@ -20,13 +20,13 @@ import (
 )
 
 // driver is what works on the Applications that this agent knows: the engine in this process (ownEngine), or an Argo CD
-// beside it (argoCD). What is watched, told to a server and asked by it is the same with both; what differs is here.
+// beside it (argoCD). What is watched, reported to a server and requested by it is the same with both; what differs is here.
 type driver interface {
 	starter
 	listener
-	// Engine is how a server is told of it.
+	// Engine is its name in reports to a server.
 	Engine() agentapi.Engine
-	// Refine adds to the answers of commands what has to be said where it works.
+	// Refine adds to the answers of commands notes about where it works.
 	Refine(run map[agentapi.Kind]link.Executor)
 	// Works reports whether an Application has its turns in this process.
 	Works(id registry.Name) bool
@@ -43,7 +43,7 @@ type starter interface {
 	Guard(home bool) transport.WrapperFunc
 	// Prepare makes, or looks for, what it needs in the cluster, before anything is watched.
 	Prepare(ctx context.Context) error
-	// Alone makes sure, once all Applications are known, that nobody else works on them, and looks again from time to time.
+	// Alone makes sure, once all Applications are known, that nothing else works on them, and looks again from time to time.
 	Alone(ctx context.Context, g *errgroup.Group) error
 	// Work begins with the Applications, all of which are known.
 	Work(ctx context.Context, g *errgroup.Group)
@@ -94,7 +94,7 @@ func (o *ownEngine) Prepare(ctx context.Context) error {
 
 func (o *ownEngine) Alone(ctx context.Context, g *errgroup.Group) error {
 	if o.agent.cfg.Shadow {
-		return nil // whoever looks on is in nobody's way
+		return nil // an observer disturbs nothing
 	}
 	if err := o.agent.others.look(ctx); err != nil {
 		return err
@@ -105,7 +105,7 @@ func (o *ownEngine) Alone(ctx context.Context, g *errgroup.Group) error {
 
 func (o *ownEngine) Wants(id registry.Name) { o.agent.queue.Add(id) }
 
-// Moved has nothing to do: what comes of a turn is told when it is over.
+// Moved has nothing to do: the result of a turn is reported when it is over.
 func (o *ownEngine) Moved(_, _ *v1alpha1.Application) {}
 
 func (o *ownEngine) Work(ctx context.Context, g *errgroup.Group) {

@@ -172,7 +172,7 @@ type linkGauges struct {
 
 var _ prometheus.Collector = (*linkGauges)(nil)
 
-// Describe implements prometheus.Collector; nothing is said before it is asked for.
+// Describe implements prometheus.Collector; nothing is computed before it is requested.
 func (g *linkGauges) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.

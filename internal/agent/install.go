@@ -147,7 +147,7 @@ func (c *Config) installProject(ctx context.Context, client dynamic.Interface) e
 }
 
 // An API server serves a kind some time after its definition is established, several of them up to seconds later. Nothing
-// tells when.
+// reports when.
 const (
 	servedPause = 100 * time.Millisecond
 	servedLimit = 30 * time.Second

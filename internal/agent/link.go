@@ -131,7 +131,7 @@ func (a *Agent) watchForLink(ctx context.Context, g *errgroup.Group) {
 	a.linked.Watch(ctx, g, a.apps, watched, counts)
 }
 
-// runLink keeps the link, from when everything is known that it tells.
+// runLink keeps the link, from when everything that it reports is known.
 func (a *Agent) runLink(ctx context.Context, g *errgroup.Group) {
 	if a.link == nil {
 		return
@@ -148,7 +148,7 @@ func (a *Agent) runLink(ctx context.Context, g *errgroup.Group) {
 	})
 }
 
-// serveHealth says that the process lives, and how the link is. Who is without a server works on, so that is no failure.
+// serveHealth says that the process lives, and how the link is. An agent without a server works on, so that is no failure.
 func (a *Agent) serveHealth(w http.ResponseWriter, _ *http.Request) {
 	fmt.Fprintln(w, "ok")
 	if a.link == nil {
@@ -167,5 +167,5 @@ func (a *Agent) serveHealth(w http.ResponseWriter, _ *http.Request) {
 // serveLink says how the link is.
 func (a *Agent) serveLink(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(a.link.Status()) // nobody is left to tell
+	_ = json.NewEncoder(w).Encode(a.link.Status()) // no listener is left
 }

@@ -22,7 +22,7 @@ type LinkConfig struct {
 	Transport link.Transport
 	// Token returns the one-time token that registers the agent; "" for none.
 	Token func() (string, error)
-	// NoInstances leaves the pods of Applications untold, and unwatched.
+	// NoInstances turns off watching and reporting the pods of Applications.
 	NoInstances bool
 }
 

@@ -125,7 +125,7 @@ func newMetrics(a *Agent) *metrics {
 	return m
 }
 
-// begin has counters say 0 before there is anything to count: a rate needs it, and who asks sees that they are there.
+// begin has counters say 0 before there is anything to count: a rate needs it, and a reader sees that they exist.
 func (m *metrics) begin() {
 	m.turns.WithLabelValues("ok")
 	for _, stage := range []engine.Stage{engine.StagePermit, engine.StageFetch, engine.StageRender, engine.StageLive, engine.StageCompare, engine.StageApply} {

@@ -31,18 +31,18 @@ const (
 	labelInstallation = "slipway.io/installation"
 	// selectController finds application controllers of Argo CD, as its manifests, its chart and its operator label them.
 	selectController = "app.kubernetes.io/part-of=argocd,app.kubernetes.io/component=application-controller"
-	// othersEvery is the time between two looks at who else works in the cluster.
+	// othersEvery is the time between two looks for other engines in the cluster.
 	othersEvery = time.Minute
 )
 
-// takenError says that somebody else works on the Applications of this agent.
+// takenError means that another engine works on the Applications of this agent.
 type takenError struct{ why string }
 
 // Error says so, and what to do.
 func (e *takenError) Error() string { return e.why }
 
-// others knows who else works on Applications in the cluster that holds this agent's: application controllers of Argo CD,
-// and agents in other namespaces. What the agent may not read is not there for it.
+// others knows the other engines that work on Applications in the cluster that holds this agent's: application controllers of
+// Argo CD, and agents in other namespaces. What the agent may not read is not there for it.
 type others struct {
 	home      string // namespace of this agent
 	client    dynamic.Interface
@@ -216,7 +216,7 @@ func (o *others) namesake(ctx context.Context, app *v1alpha1.Application) (strin
 	return "", nil
 }
 
-// rivalry is what is said of an Application that has a namesake.
+// rivalry is what is reported about an Application with a namesake.
 const rivalry = "Application %s of namespace %s, which another agent or Argo CD works on, deploys to the same cluster, and objects of both " +
 	"would carry the same mark: nothing is touched, since each would delete what the other has; give this agent an id of its own " +
 	"(--installation-id NAME, or installationID in %s), or rename one of the two"
@@ -249,7 +249,7 @@ func older(a, b *v1alpha1.Application) bool {
 	return a.Namespace < b.Namespace
 }
 
-// sameCluster reports whether two destinations are one cluster, as far as they tell: names of clusters are those of each
+// sameCluster reports whether two destinations are one cluster, as far as their fields show: names of clusters are those of each
 // installation.
 func sameCluster(a, b v1alpha1.ApplicationDestination) bool {
 	at := func(d v1alpha1.ApplicationDestination) string {

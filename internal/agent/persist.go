@@ -12,18 +12,18 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// errWatchEnded is a watch that ended before it told what was waited for.
+// errWatchEnded is a watch that ended before it reported the awaited event.
 var errWatchEnded = errors.New("the API server ended the watch")
 
-// What persist does, as it tells people.
+// What persist does, in its messages.
 const (
 	namespaceMade   = "making the namespace of the agent"
 	clusterPrepared = "preparing the cluster"
 )
 
-// persist does what an agent cannot begin without, again and again while the API server is in no state to answer. Each time
-// the log says why, and so does /readyz. What no waiting mends ends it. It returns nil where ctx ended: whatever comes next
-// sees that.
+// persist does what an agent cannot begin without, again and again while the API server is in no state to answer. Each time the
+// log says why, and so does /readyz. An error that waiting cannot fix ends it. It returns nil where ctx ended: whatever comes
+// next sees that.
 func (a *Agent) persist(ctx context.Context, what string, do func(context.Context) error) error {
 	backoff := wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: math.MaxInt32, Cap: 30 * time.Second}
 	defer a.waits.Store(nil)
@@ -51,7 +51,7 @@ func passes(err error) bool {
 	case errors.Is(err, errWatchEnded), errors.Is(err, context.DeadlineExceeded), apierrors.IsTooManyRequests(err):
 		return true
 	case errors.As(err, &status):
-		return status.Status().Code >= 500 // of itself, or of what it asks: its store, an admission webhook
+		return status.Status().Code >= 500 // about itself, or about its requests: its store, an admission webhook
 	}
 	return errors.As(err, &network) || errors.Is(err, io.ErrUnexpectedEOF)
 }

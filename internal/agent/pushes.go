@@ -29,7 +29,7 @@ import (
 )
 
 const (
-	// configPushes is the ConfigMap by which a replica tells the others of pushes: a webhook reaches one of them.
+	// configPushes is the ConfigMap by which a replica notifies the others of pushes: a webhook reaches one of them.
 	configPushes = "slipway-agent-pushes"
 	// maxPushes bounds what it holds; more repositories share keys, which costs a look too many.
 	maxPushes = 256
@@ -38,7 +38,7 @@ const (
 	pushTime = 10 * time.Second
 )
 
-// pushes passes on what webhooks say. A nil one tells nobody.
+// pushes passes on what webhooks say. A nil one notifies no replica.
 type pushes struct {
 	in   dynamic.ResourceInterface
 	wake func(address, ref string)

@@ -23,8 +23,8 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
-// setFinalizers replaces the finalizers of an Application, unless somebody else has changed them meanwhile. The next turn
-// builds on the answer: it may come before the watch tells.
+// setFinalizers replaces the finalizers of an Application, unless another client has changed them in the meantime. The next turn
+// builds on the answer: it may come before the watch reports it.
 func (a *turner) setFinalizers(ctx context.Context, app *v1alpha1.Application, finalizers []string) error {
 	var have any // null stands for none
 	if len(app.Finalizers) > 0 {

@@ -126,7 +126,7 @@ func (a *Agent) serve(ctx context.Context, g *errgroup.Group) error {
 		if err != nil {
 			return fmt.Errorf("listen on %s: %w: choose another address", addr, err)
 		}
-		a.log.Info("listening", "address", listener.Addr().String()) // with port 0 nobody else knows
+		a.log.Info("listening", "address", listener.Addr().String()) // with port 0 nothing else knows
 		server := inlet.New(inlet.Config{Handler: mux, Limits: serveLimits(), Log: a.log, Ended: a.metrics.cut})
 		g.Go(func() error {
 			if err := server.Serve(context.WithoutCancel(ctx), listener); err != nil {
@@ -139,7 +139,7 @@ func (a *Agent) serve(ctx context.Context, g *errgroup.Group) error {
 			stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 			defer cancel()
 			if err := server.Shutdown(stop); err != nil {
-				return server.Close() // who is too slow is cut off
+				return server.Close() // a client that is too slow is cut off
 			}
 			return nil
 		})

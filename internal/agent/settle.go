@@ -17,7 +17,7 @@ import (
 // errNotStored is a status that does not say what was written to it.
 var errNotStored = errors.New("the stored status does not say it yet")
 
-// confirm writes how far an operation is where the stored status does not tell enough, and returns once it does. app is
+// confirm writes how far an operation is where the stored status does not show enough, and returns once it does. app is
 // what the status was last written to: the report at the end builds on it.
 func (a *turner) confirm(app **v1alpha1.Application) func(
 	context.Context, func(*v1alpha1.OperationState) bool, func() v1alpha1.OperationState,
@@ -42,18 +42,18 @@ func (a *turner) confirm(app **v1alpha1.Application) func(
 		}
 		fresh, ok := a.registry.Get(id)
 		if !ok {
-			return nil // deleted meanwhile: nobody takes the operation over
+			return nil // deleted in the meantime: no replica takes the operation over
 		}
 		*app = fresh
 		if !stored(fresh.Status.OperationState) {
-			return errNotStored // somebody else wrote something else, such as the wish to end it
+			return errNotStored // another client wrote something else, such as a request to end it
 		}
 		return nil
 	}
 }
 
 // settles reports whether the result of a turn waits to be reported, and sees to it that it is in time: when the
-// Application is not Progressing any more, when something failed or somebody asked, or when the window is over.
+// Application is not Progressing any more, when something failed, on request, or when the window is over.
 func (a *turner) settles(id registry.Name, e registry.Entry, res engine.Result, now time.Time) bool {
 	if res.Err != nil || res.Retry > 0 || e.App.Annotations[v1alpha1.AnnotationRefresh] != "" {
 		return false
@@ -91,7 +91,7 @@ func (a *turner) settles(id registry.Name, e registry.Entry, res engine.Result, 
 	return true
 }
 
-// sameHooks reports whether an operation has the hooks that the status tells of, or announces. A hook that has begun must be
+// sameHooks reports whether an operation has the hooks that the status contains, or announces. A hook that has begun must be
 // known to the next agent: it would run it again. How it ended shows in the cluster.
 func sameHooks(reported, now *v1alpha1.OperationState) bool {
 	known := map[hookName]bool{}

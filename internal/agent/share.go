@@ -33,7 +33,7 @@ func (a *Agent) lead(ctx context.Context, f func(context.Context) error) error {
 		return err
 	}
 	if a.cfg.Shadow {
-		return f(ctx) // a lease is written, and whoever writes nothing is in nobody's way
+		return f(ctx) // a lease is written, and a replica that writes nothing disturbs no other
 	}
 	if err := a.persist(ctx, namespaceMade, a.cfg.ensureNamespace); err != nil {
 		return err
@@ -41,7 +41,7 @@ func (a *Agent) lead(ctx context.Context, f func(context.Context) error) error {
 	return a.cfg.leader().Lead(ctx, f)
 }
 
-// leaseLabels tell other agents on the cluster that objects of this one have more in their mark than a name.
+// leaseLabels show other agents on the cluster that objects of this one have more in their mark than a name.
 func (c *Config) leaseLabels() map[string]string {
 	if c.Installation == "" {
 		return map[string]string{labelInstallation: ""} // there may have been one
@@ -99,8 +99,8 @@ func (a *Agent) reconcileShare(ctx context.Context) error {
 	return a.reconcile(ctx)
 }
 
-// speak keeps the link while this replica leads: for all Applications, whoever works on them. Those who do hear of what the
-// server asks for as of any change of an Application.
+// speak keeps the link while this replica leads: for all Applications, regardless of the replica that works on them. Those who do
+// hear of what the server asks for as of any change of an Application.
 func (a *Agent) speak(ctx context.Context) error {
 	if a.link == nil {
 		<-ctx.Done()
@@ -139,7 +139,7 @@ func (a *Agent) shardsTaken(ctx context.Context, taken []int) error {
 		}
 	}
 	a.eachIn(taken, func(_ registry.Name, app *v1alpha1.Application) {
-		a.engine.Unsettle(ctx, app) // another one may have applied something else meanwhile
+		a.engine.Unsettle(ctx, app) // another one may have applied something else in the meantime
 	})
 	return nil
 }

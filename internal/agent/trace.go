@@ -13,13 +13,13 @@ import (
 	"github.com/slipway-gitops/slipway/internal/trace"
 )
 
-// traces follows work through the agent. Nil where nobody asked for it: nothing is done then. The engine knows nothing of
+// traces follows work through the agent. Nil if it is off: nothing is done then. The engine knows nothing of
 // it; its stages become spans from the times that it reports.
 type traces struct {
 	*trace.Tracer
 
 	mu      sync.Mutex
-	written map[registry.Name]string // the trace in which an Application was written last, until that is told
+	written map[registry.Name]string // the trace in which an Application was written last, until that is reported
 }
 
 func newTraces(t *trace.Tracer) *traces {
@@ -109,7 +109,7 @@ func (t *traces) of(key agentapi.Key) string {
 	return parent
 }
 
-// commands has commands carried out in the trace of who asked, and turns that follow from them too.
+// commands has commands carried out in the trace of the request, and turns that follow from them too.
 func (t *traces) commands(run map[agentapi.Kind]link.Executor, ask func(registry.Name, registry.Ask, bool)) map[agentapi.Kind]link.Executor {
 	if t == nil {
 		return run
@@ -121,7 +121,7 @@ func (t *traces) commands(run map[agentapi.Kind]link.Executor, ask func(registry
 			ctx, span := t.Start(trace.Trusted(ctx, cmd.Traceparent), "command "+string(kind), "slipway.application", id.Name, "slipway.namespace", id.Namespace)
 			defer span.Done()
 			if kind.Nature() == agentapi.Changes && cmd.Target.Kind == agentapi.ItemApplication {
-				t.follow(ctx, id, ask) // before the watch tells of the change
+				t.follow(ctx, id, ask) // before the watch reports the change
 			}
 			body, err := do(ctx, cmd)
 			if err != nil {

@@ -37,7 +37,7 @@ type turner struct {
 	engine    *engine.Engine
 	sources   *place.Sources
 	metrics   *metrics
-	traces    *traces        // nil where nobody asked for them
+	traces    *traces        // nil if they were not requested
 	shards    *shard.Shards  // nil where one replica works on all
 	shadow    *beside.Shadow // nil unless nothing is to be written
 	ledger    *report.Ledger // nil without a server
@@ -84,7 +84,7 @@ func (a *turner) admit(ctx context.Context, id registry.Name) (_ context.Context
 	}
 	ctx, left, mine := a.shards.Enter(ctx, id)
 	if !mine {
-		return nil, nil, nil, false // whoever takes its shard looks at it
+		return nil, nil, nil, false // the replica that takes its shard looks at it
 	}
 	ctx, end := context.WithCancel(ctx)
 	leave = func() { end(); left() }
@@ -131,11 +131,11 @@ func (a *turner) turn(ctx context.Context, id registry.Name) {
 	heard := a.heard.Load()
 	res := a.engine.Reconcile(ctx, req)
 	if ctx.Err() != nil || a.fell(ctx, id) {
-		return // stopped: nothing is written or said by halves, the next start goes on
+		return // stopped: nothing is written or reported in part, the next start goes on
 	}
 	a.metrics.reconciled(res)
 	a.traces.reconciled(ctx, span, start, res)
-	defer a.ledger.Turned(id, req.App, res) // when it is written, so that a status never tells less
+	defer a.ledger.Turned(id, req.App, res) // when it is written, so that a status never shows less
 	e.App = app                             // as it was written in this turn
 	if a.settles(id, e, res, time.Now()) {
 		logTurn(log, res, time.Since(start))
@@ -153,7 +153,7 @@ func (a *turner) turn(ctx context.Context, id registry.Name) {
 		return
 	}
 	if a.fell(ctx, id) {
-		return // this process was stopped while the answer was on its way: what follows is for who has the shard now
+		return // this process was stopped while the answer was in transit: what follows is for the present holder of the shard
 	}
 	a.registry.Reported(id, time.Now())
 	a.keepForHooks(ctx, log, app, res)
@@ -187,8 +187,8 @@ func (a *turner) request(e registry.Entry, now time.Time) engine.Request {
 	return req
 }
 
-// followUp sees to it that what can change by time alone is looked at in time. Repositories tell of revisions, live
-// objects of changes, definitions of kinds; the pause after an error is for everything that tells nothing. heard is the
+// followUp sees to it that what can change by time alone is looked at in time. Repositories report revisions, live
+// objects changes, definitions kinds; the pause after an error is for everything that reports nothing. heard is the
 // count of turner.heard when the turn began.
 func (a *turner) followUp(id registry.Name, app *v1alpha1.Application, res engine.Result, heard uint64) {
 	a.registry.Timed(id, res.Wake > 0 || res.Retry > 0 || status.UnderWay(res.Operation))
@@ -275,7 +275,7 @@ func (a *turner) report(ctx context.Context, app, seen *v1alpha1.Application, re
 	now := time.Now()
 	next := status.Next(seen, res, now, a.namespace)
 	// A revision that changed nothing for this Application is not worth a write of its own: in a repository of 2,000
-	// applications each commit would cost 2,000. It goes along with the next write, or when somebody asks.
+	// applications each commit would cost 2,000. It is part of the next write, or written on request.
 	if next.Sync.Revision != app.Status.Sync.Revision || !slices.Equal(next.Sync.Revisions, app.Status.Sync.Revisions) {
 		quiet := next
 		quiet.Sync.Revision, quiet.Sync.Revisions = app.Status.Sync.Revision, app.Status.Sync.Revisions
@@ -320,7 +320,7 @@ func (a *turner) write(ctx context.Context, app *v1alpha1.Application, patch []b
 		a.traces.unwritten(id)
 	}
 	if apierrors.IsNotFound(err) || remade(err) {
-		return nil // deleted meanwhile: the watch says so
+		return nil // deleted in the meantime: the watch says so
 	}
 	if err != nil {
 		return fmt.Errorf("write status of %s/%s: %w", app.Namespace, app.Name, err)
@@ -409,7 +409,7 @@ func (a *turner) fell(turn context.Context, id registry.Name) bool {
 // lookOn is the turn of an Application in shadow mode.
 func (a *turner) lookOn(ctx context.Context, log *slog.Logger, e registry.Entry, start time.Time) {
 	app := *e.App
-	app.Operation = nil // it is for whoever works on the Application
+	app.Operation = nil // it is for the replica that works on the Application
 	e.App = &app
 	id := registry.NameOf(&app)
 	if app.DeletionTimestamp != nil {

@@ -64,7 +64,7 @@ type Branch struct {
 	Key    object.Key
 	Object map[string]any // nil: it does not exist
 	Events []Event        // the oldest first
-	// Below are the objects that it owns or needs, the most telling first: of a workload the newest ReplicaSet and pods that
+	// Below are the objects that it owns or needs, the most important first: of a workload the newest ReplicaSet and pods that
 	// are not well, of a pod its volume claims.
 	Below []*Branch
 	// Pods counts the pods below a workload, Troubled those of them that are not well. Below may have fewer.

@@ -10,7 +10,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/redact"
 )
 
-// Bounds of what is said of one finding, in bytes.
+// Bounds of the texts of one finding, in bytes.
 const (
 	maxSentence = 500
 	maxNext     = 1000

@@ -221,7 +221,7 @@ type container struct {
 	name         string
 	spec, status map[string]any
 	first        bool // the others wait until it is done
-	extra        bool // somebody added it for a look (ephemeral)
+	extra        bool // a user added it to debug (ephemeral)
 	restarts     int64
 }
 

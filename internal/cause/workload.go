@@ -74,7 +74,7 @@ func creates(kind string) string {
 	return "its pods"
 }
 
-// satisfied reports whether a workload has the pods that it wants, so that an Event of before counts for nothing.
+// satisfied reports whether a workload has the pods that it wants, so that an earlier Event is ignored.
 func (s *scene) satisfied(b *Branch) bool {
 	sp, st := object.Dict(b.Object, "spec"), object.Dict(b.Object, "status")
 	wanted, said := object.Number(sp, "replicas")
@@ -223,7 +223,7 @@ func or(s, instead string) string {
 func (s *scene) generic(b *Branch) *fault {
 	var worst *condition
 	for _, c := range conditionsOf(b.Object) {
-		// A controller that reports no message has said nothing that helps.
+		// A controller that reports no message does not help.
 		if c.bad() && (worst == nil || worst.message == "" && c.message != "") {
 			worst = &c
 		}

@@ -1,5 +1,5 @@
 // Package chain is the chain that the entries of the audit make: how an entry is hashed, what follows from what, and
-// whether a chain is whole. The server writes it with this, and whoever has an export can check it with the same.
+// whether a chain is whole. The server writes it with this, and a user with an export can verify it with the same code.
 package chain
 
 import (
@@ -20,7 +20,7 @@ import (
 // timeFormat is how the time of an entry is hashed: databases keep microseconds.
 const timeFormat = "2006-01-02T15:04:05.000000Z"
 
-// Entry is one thing that somebody or something did.
+// Entry is one action of a user or a program.
 type Entry = api.AuditEntry
 
 // Head is the place of an entry in the chain: the newest one, or the last one before those that are kept. The zero Head
@@ -32,7 +32,7 @@ type Head struct {
 }
 
 // Link puts an entry behind the head of the chain, and gives it with its number and hashes. It is called in the
-// transaction that writes it, with the head that no other transaction can move meanwhile.
+// transaction that writes it, with the head that no other transaction can move in the meantime.
 func Link(head Head, e Entry) Entry {
 	e.ID = head.ID + 1
 	e.PrevHash = head.Hash

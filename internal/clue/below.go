@@ -205,7 +205,7 @@ func equals(labels map[string]any) []string {
 func (r *reader) endpoints(ctx context.Context, key object.Key, obj map[string]any) *cause.Backends {
 	sel := equals(object.Dict(object.Dict(obj, "spec"), "selector"))
 	if len(sel) == 0 {
-		return nil // somebody else says where its traffic goes
+		return nil // another program decides where its traffic goes
 	}
 	shards, err := r.cluster.List(ctx, Query{
 		GroupVersionResource: grouped("discovery.k8s.io", "endpointslices"), Namespace: key.Namespace, Labels: "kubernetes.io/service-name=" + key.Name, Limit: maxPods,

@@ -1,5 +1,5 @@
 // Package clue reads from a cluster what findings are made of: objects below the unhealthy ones of an Application, Events about
-// these, and the last lines of logs where somebody may read them. It lists what it needs when it is asked, and watches nothing.
+// these, and the last lines of logs if the caller may read them. It lists what it needs when it is asked, and watches nothing.
 package clue
 
 import (

@@ -37,7 +37,7 @@ type Account struct {
 	Decisions  []decide.Verdict
 	RenderedAt time.Time
 	AppliedAt  time.Time       // when the last object was applied or deleted; zero for never
-	Changes    []source.Change // who made what was deployed
+	Changes    []source.Change // the author of the deployed commit
 	Pinned     bool            // it went by a rollback
 	// Recovered reports that the process before this one did it, or a part of it: what it did was found in the cluster.
 	Recovered bool
@@ -165,7 +165,7 @@ func (r *rendering) keepAll(ctx context.Context) []Rendered {
 	}
 	if len(lacking) > 0 || hooks {
 		if err := r.loadSome(ctx, lacking); err != nil {
-			return nil // the deeds are reported all the same
+			return nil // the deeds are still reported
 		}
 	}
 	cluster := r.target.Live.Server

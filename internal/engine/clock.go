@@ -34,8 +34,8 @@ func (t *turn) age(last *v1alpha1.OperationState) time.Duration {
 	return max(0, t.engine.Now().Sub(last.StartedAt.Time))
 }
 
-// approved reports whether a person has confirmed deletions since a moment (annotation deletion-approved). A date that is
-// still to come counts for nothing: until then, it would confirm all that is asked.
+// approved reports whether a person has confirmed deletions since a moment (annotation deletion-approved). A date in the
+// future is ignored: until then, it would confirm all that is asked.
 // It returns what is wrong with the annotation, where something is.
 func (t *turn) approved(since time.Time) (is bool, fault []string) {
 	text := t.app.Annotations[v1alpha1.AnnotationDeletionApproved]

@@ -26,12 +26,12 @@ type state struct {
 	missing   bool
 	forbidden bool // the project does not permit it, so that it is not looked at
 	prune     bool // live, ours, and not wanted any more
-	ignored   bool // such an object that does not count as a difference (IgnoreExtraneous)
+	ignored   bool // such an object that is not a difference (IgnoreExtraneous)
 	foreign   bool // belongs to another Application
 	confirm   bool // a person must confirm its deletion
 	hook      bool
 	assessed  bool
-	unjudged  bool // its health does not count for the Application
+	unjudged  bool // its health is ignored for the Application
 	health    health.Result
 	shown     *live.Shown
 	applied   int64 // when we last changed it, in seconds since 1970

@@ -36,7 +36,7 @@ type Engine struct {
 	// Namesake says which Application of another installation marks its objects as this one does, so that it is not known
 	// whose an object is; "" for none. nil: there are none.
 	Namesake func(context.Context, *v1alpha1.Application) (string, error)
-	// Differences says what does not count as a difference anywhere; nil, or a nil result, is the standard.
+	// Differences are the rules of what is ignored everywhere; nil, or a nil result, is the standard.
 	Differences func() *diff.Settings
 	// Ledger takes in what operations rendered and did; nil: there is none.
 	Ledger Ledger
@@ -49,14 +49,14 @@ type Engine struct {
 // Sources turns a source into its tree.
 type Sources interface {
 	// Fetch resolves targetRevision and returns the tree at it. What was
-	// learned from the repository before since does not count; a zero since takes what is known.
+	// learned from the repository before since is ignored; a zero since takes what is known.
 	Fetch(ctx context.Context, project string, src v1alpha1.ApplicationSource, since time.Time) (Fetched, error)
 }
 
 // Fetched is a source at a resolved revision.
 type Fetched struct {
 	Tree  source.Tree
-	Scope string // who may see it: repository and credential; results are cached per scope
+	Scope string // users who may see it: repository and credential; results are cached per scope
 }
 
 // Renderer renders sources, and remembers results by what they were made of.

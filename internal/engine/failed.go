@@ -117,7 +117,7 @@ func aboutCluster(err error) error {
 	return fmt.Errorf(v1alpha1.MessageDestination+"%w", err)
 }
 
-// standing is what the Application says of itself, as a Result.
+// standing is the present status of the Application, as a Result.
 func (in *inputs) standing() Result {
 	res := Result{
 		Sources: in.Sources, Sync: in.app.Status.Sync.Status, Times: in.laps,

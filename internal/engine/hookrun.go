@@ -152,7 +152,7 @@ func intended(res v1alpha1.ResourceResult) bool {
 // isHookOf reports whether an outcome of an operation that ends is that of a hook that exists: one that was only about to
 // be made, and was not, is none.
 func (x *execution) isHookOf(res v1alpha1.ResourceResult) bool {
-	if res.HookType == "" || x.hookConflict(resultID(res).Key) != nil { // anybody can write a status
+	if res.HookType == "" || x.hookConflict(resultID(res).Key) != nil { // any client can write a status
 		return false
 	}
 	if !intended(res) {

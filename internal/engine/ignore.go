@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
-// ignoring is what does not count as a difference, and which rules of that are wrong.
+// ignoring is what is ignored in comparisons, and which rules of that are wrong.
 type ignoring struct {
 	*diff.Ignore
 	wrong []error
@@ -56,8 +56,8 @@ func (c *comparison) judge(key object.Key, rec live.Record, tracked bool) live.R
 	return judged
 }
 
-// respect gives the manifests of changes the live values of what does not count: where the operation asks for it, and
-// in objects that others have written and we have not. Those change hands, and that changes nothing that does not count.
+// respect gives the manifests of changes the live values of ignored fields: where the operation asks for it, and
+// in objects that others have written and we have not. Those change their manager, and that changes no ignored field.
 func (r *rendering) respect(ctx context.Context, changes []diff.Change, op *v1alpha1.SyncOperation) (map[object.Key]object.Manifest, error) {
 	app := object.AppOptions(decide.OptionsOf(r.app, op))
 	manager := r.app.Annotations[v1alpha1.AnnotationClientSideApplyMigrationManager]
@@ -103,7 +103,7 @@ func (r *rendering) readAs(ctx context.Context, m object.Manifest) (map[string]a
 	return r.target.Client.Get(ctx, res, m.Key)
 }
 
-// keep returns a manifest with the live values of what does not count.
+// keep returns a manifest with the live values of ignored fields.
 func (r *rendering) keep(m object.Manifest, have map[string]any, how apply.How) (object.Manifest, error) {
 	rules := r.ignore.For(m.Key)
 	if rules == nil {

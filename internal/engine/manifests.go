@@ -19,7 +19,7 @@ type Wish struct {
 	*rendering
 }
 
-// Manifests says what the sources of an Application's specification give. A rollback and an operation do not count; its
+// Manifests says what the sources of an Application's specification give. A rollback and an operation are ignored; its
 // project does. It changes nothing, and what is kept of the Application stays as it is.
 func (e *Engine) Manifests(ctx context.Context, app *v1alpha1.Application) (Wish, error) {
 	return e.glance(app).wish(ctx)

@@ -84,7 +84,7 @@ func (in *inputs) remove(ctx context.Context) (*removal, error) {
 	}
 	_ = in.consult() // without a project its objects can still be deleted
 	if in.kept.wanted == nil && len(in.app.Status.Resources) == 0 && in.resolve(ctx) == nil {
-		// Deleted before its status said what it made: the sources have the kinds to look at.
+		// Deleted before its status listed its objects: the sources have the kinds to look at.
 		_, _ = in.render(ctx) // what cannot be rendered was never applied
 	}
 	if in.kept.wanted == nil {

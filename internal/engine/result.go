@@ -30,7 +30,7 @@ type Result struct {
 	Err         *StageError                     // the stage that failed, if one did
 	Retry       time.Duration                   // when to try again although nothing changes; 0 for never
 	DeleteHooks []v1alpha1.HookType             // which hooks its deletion has
-	Changes     []source.Change                 // who made what was deployed, one per source, as far as the sources know
+	Changes     []source.Change                 // authors of the deployed commits, one per source, as far as the sources know
 	Unpinned    *v1alpha1.Pin                   // a rollback that is over: Git has moved past it
 	Wake        time.Duration                   // when to look again at an operation that waits, at the latest; 0 for never
 	Would       []Would                         // what a sync would do, where the engine only looks on

@@ -33,7 +33,7 @@ type WouldField struct {
 	Path   string       `json:"path"`
 	Live   string       `json:"live,omitempty"`
 	Wanted string       `json:"wanted,omitempty"`
-	By     []diff.Owner `json:"by,omitempty"` // who has set it
+	By     []diff.Owner `json:"by,omitempty"` // the manager that set it
 }
 
 // What is kept of an Application's would-be changes.
@@ -178,8 +178,8 @@ func (r *rendering) predict(ctx context.Context, w wantedObject, rec live.Record
 	return r.wouldChange(w.key, rec, now, then, respect), nil, nil
 }
 
-// wouldChange lists the fields in which the answer to a dry run differs from what is live, without what only says who
-// has written. respect leaves out what does not count: it would not be written either.
+// wouldChange lists the fields in which the answer to a dry run differs from what is live, without the records of
+// managers. respect leaves out ignored fields: it would not be written either.
 func (r *rendering) wouldChange(key object.Key, rec live.Record, now, then map[string]any, respect bool) *Would {
 	before, after := diff.Declared(now), diff.Declared(then)
 	if rec.App == r.instance {

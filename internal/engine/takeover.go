@@ -62,7 +62,7 @@ func (c *comparison) settleOwners(
 }
 
 // takeoverOf returns how an object changes hands whose content is as wanted; nil where it is not, or not the Application's
-// yet. What does not count keeps its live value.
+// yet. Ignored fields keep their live values.
 func (r *rendering) takeoverOf(
 	ctx context.Context, rec live.Record, res live.Resource, now map[string]any, m object.Manifest, how apply.How,
 ) (*apply.Takeover, error) {

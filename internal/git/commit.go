@@ -98,7 +98,7 @@ func (c *Commit) header(key, value string) (err error) {
 }
 
 // parsePerson reads "Name <email> seconds zone" and takes whatever is there: old tools wrote odd lines. A time or a zone
-// that no calendar has is left out: nobody could write it down again.
+// that no calendar has is left out: it could not be written again.
 func parsePerson(s string) Person {
 	name, rest, _ := strings.Cut(s, "<")
 	email, stamp, _ := strings.Cut(rest, ">")

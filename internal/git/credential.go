@@ -14,8 +14,8 @@ import (
 // Credential is how a repository is reached. The zero value is anonymous access. Printing or logging one shows only
 // which kinds of secret it holds.
 type Credential struct {
-	// Identity says who this is where the secrets change by themselves, as the tokens of a GitHub App do: credentials
-	// with the same Identity share mirrors and caches. Whoever sets it vouches that all of them may read the same, and
+	// Identity identifies a credential whose secrets change automatically, as the tokens of a GitHub App do: credentials
+	// with the same Identity share mirrors and caches. The caller that sets it guarantees that all of them may read the same, and
 	// includes the project in it. Empty means that the secrets themselves are the identity.
 	Identity string
 
@@ -36,7 +36,7 @@ type Credential struct {
 }
 
 // Scope identifies the credential without revealing it: equal credentials have equal scopes. It belongs in every key of
-// a cache that holds what was read with it, so that nobody reads what only another could.
+// a cache that holds what was read with it, so that no user reads what only another could.
 func (c Credential) Scope() string {
 	h := sha256.New()
 	if c.Identity != "" {

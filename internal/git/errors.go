@@ -37,11 +37,11 @@ var (
 )
 
 // Error is a failure of a repository, fit to be shown to its user: it names the repository and what to do, and holds no
-// secret. Use errors.Is with the sentinels of this package to tell them apart.
+// secret. Use errors.Is with the sentinels of this package to distinguish them.
 type Error struct {
 	Kind   error  // one of the sentinels
 	URL    string // without user information
-	Detail string // more about it, in words of ours: nothing that a server said is in it; may be ""
+	Detail string // more about it, in words of ours: it contains no output of a server; may be ""
 	Hint   string // what to do
 	cause  error
 }
@@ -72,7 +72,7 @@ type rule struct {
 	pattern *regexp.Regexp
 	kind    error
 	hint    string
-	theirs  bool // the pattern is also looked for in what the server said
+	theirs  bool // the pattern is also looked for in the output of the server
 }
 
 // damagedThere is the way out where a server cannot read its own repository, or sends what cannot be read.
@@ -128,8 +128,8 @@ var rules = []rule{ //nolint:gochecknoglobals // compiled once
 // damage is what git says of a mirror that cannot be read.
 var damage = re(`not a git repository|is corrupt|bad object|loose object|packfile .* (cannot|does not)|unable to read|did not send all necessary objects|bad config|missing (blob|tree|commit)|inflate|object file .* is empty|cannot lock ref|broken ref|unable to resolve reference`) //nolint:gochecknoglobals // compiled once
 
-// reasons are short words for what git and its libraries say, the first that matches. They are all that is told of it: who
-// may choose an address must not read what is there (docs/security/classes.md).
+// reasons are short words for what git and its libraries say, the first that matches. Only they are reported: a
+// user who may choose an address must not read what is there (docs/security/classes.md).
 var reasons = []struct { //nolint:gochecknoglobals // compiled once
 	pattern *regexp.Regexp
 	words   string
@@ -169,8 +169,8 @@ func reason(said string) string {
 
 func re(s string) *regexp.Regexp { return regexp.MustCompile(s) }
 
-// explain turns the failure of a command that talks to the remote into an *Error. It leaves an ended context as it is. What
-// the server said decides on the kind at most, and is told to nobody.
+// explain turns the failure of a command that talks to the remote into an *Error. It leaves an ended context as it is. The
+// output of the server decides at most on the kind, and is not shown.
 func (m *Mirror) explain(err error) error {
 	switch {
 	case err == nil:
@@ -222,7 +222,7 @@ func (m *Mirror) explainLocal(err error) error {
 	return nil
 }
 
-// ours is what git itself said of what a program said: without the lines that it passes on from the server.
+// ours is git's own part of an output: without the lines that it passes on from the server.
 func ours(message string) string {
 	var out strings.Builder
 	for line := range strings.Lines(strings.ReplaceAll(message, "\r", "\n")) {
@@ -239,7 +239,7 @@ func (m *Mirror) scrub(s string) string {
 	return strings.ReplaceAll(s, m.client.private, "")
 }
 
-// clean puts what a program said on one line of bounded length, without control characters.
+// clean puts the output of a program on one line of bounded length, without control characters.
 func clean(s string) string {
 	var lines []string
 	for line := range strings.Lines(s) {

@@ -12,7 +12,7 @@ const (
 )
 
 // lanes bound the commands that talk to remotes. A command that takes long gives its place in the quick lane up and goes on
-// in the slow one, so that servers which hang hold up nobody but each other. Where the slow lane is full as well, a command
+// in the slow one, so that servers which hang hold up only each other. Where the slow lane is full as well, a command
 // keeps its place until it ends.
 type lanes struct {
 	quick, slow chan struct{}

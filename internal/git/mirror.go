@@ -23,7 +23,7 @@ type Mirror struct {
 	remote Remote
 	cred   atomic.Pointer[Credential] // its secrets may change, its scope does not
 	dir    string
-	serial uint64 // tells mirrors of a client apart, so that parsed trees of one never serve another
+	serial uint64 // distinguishes mirrors of a client, so that parsed trees of one never serve another
 	reader *reader
 
 	turn    chan struct{} // holds one token: the right to change the mirror
@@ -81,7 +81,7 @@ func (m *Mirror) Remote() Remote { return m.remote }
 // every cache key of what was read from the mirror.
 func (m *Mirror) Scope() string { return strings.TrimSuffix(filepath.Base(m.dir), ".git") }
 
-// Epoch changes when the mirror was created anew or compacted, so that what was fetched before may be gone.
+// Epoch changes when the mirror was created again or compacted, so that what was fetched before may be gone.
 func (m *Mirror) Epoch() uint64 { return m.epoch.Load() }
 
 // Close ends the reader process. The mirror can be used again afterwards.
@@ -140,7 +140,7 @@ func (m *Mirror) create(ctx context.Context) error {
 	return nil
 }
 
-// Reset deletes the mirror; the next fetch begins anew.
+// Reset deletes the mirror; the next fetch starts over.
 func (m *Mirror) Reset(ctx context.Context) error {
 	if err := m.lock(ctx); err != nil {
 		return err

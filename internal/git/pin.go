@@ -16,7 +16,7 @@ type pinned struct {
 	addresses  []netip.Addr
 }
 
-// nowhere is an address at which nobody answers (RFC 5737). It stands for a name that could not be resolved here where a
+// nowhere is an address at which nothing answers (RFC 5737). It stands for a name that could not be resolved here where a
 // proxy resolves it: a direct connection must not try again.
 const nowhere = "192.0.2.1"
 

@@ -79,7 +79,7 @@ func (r *reader) contents(name string, limit int64) (header, []byte, error) {
 var errProtocol = errors.New("object reader failed")
 
 // ask sends one request and lets answer read the reply. It tries once more with a new process where the first one is
-// gone: it may have been ended by anybody.
+// gone: any caller may have ended it.
 func (r *reader) ask(request string, answer func(*bufio.Reader) error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -152,13 +152,13 @@ func (r *reader) close() {
 	r.end()
 }
 
-// end ends the process and returns what it said on standard error. The lock is held.
+// end ends the process and returns its standard error. The lock is held.
 func (r *reader) end() string {
 	if r.cmd == nil {
 		return ""
 	}
 	r.idle.Stop()
-	_ = r.in.Close() // it ends by itself on end of input; the kill below is for one that does not
+	_ = r.in.Close() // it ends on end of input; the kill below is for one that does not
 	r.stop()
 	_ = r.cmd.Wait() // it was killed: its status says nothing
 	said := r.cmd.Stderr.(*capped).String()

@@ -130,7 +130,7 @@ func (r Refs) highest(constraint, tagPrefix string) string {
 		if err != nil || !c.Check(v) {
 			continue
 		}
-		// Tags that are equal as versions (1.0 and v1.0.0) are told apart by name, so that the choice is stable.
+		// Tags that are equal as versions (1.0 and v1.0.0) are distinguished by name, so that the choice is stable.
 		if best == nil || v.GreaterThan(best) || v.Equal(best) && name > ref {
 			best, ref = v, name
 		}

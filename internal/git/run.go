@@ -47,7 +47,7 @@ func (c *Client) fixedConfig() [][2]string {
 		// A dead connection is given up; a server that only says that it is still packing is not.
 		{"http.lowSpeedLimit", "1"},
 		{"http.lowSpeedTime", "60"},
-		// Maintenance is ours; a mirror is a cache that is fetched anew when it is damaged, so nothing is synced to disk.
+		// Maintenance is ours; a mirror is a cache that is fetched again when it is damaged, so nothing is synced to disk.
 		{"gc.auto", "0"},
 		{"maintenance.auto", "false"},
 		{"core.fsync", "none"},
@@ -89,7 +89,7 @@ func (c *Client) environ(cmd command) []string {
 	if cmd.dir != "" {
 		env = append(env, "GIT_DIR="+cmd.dir)
 	}
-	// What the process was told about proxies and roots of trust holds for git too; a credential may say otherwise.
+	// The process's settings of proxies and roots of trust apply to git too; a credential may say otherwise.
 	for _, name := range []string{
 		"HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY", "https_proxy", "http_proxy", "all_proxy", "no_proxy",
 		"SSL_CERT_FILE", "SSL_CERT_DIR", "TZ",
@@ -127,7 +127,7 @@ func (c *Client) run(ctx context.Context, cmd command) ([]byte, error) {
 	p.Stdout, p.Stderr = out, msg
 	err := cmd.limits.run(p)
 	switch {
-	case out.over: // git itself may have ended because nobody read on
+	case out.over: // git itself may have ended because the reader stopped
 		return nil, fmt.Errorf("git %s: %w", cmd.args[0], errOutput)
 	case err == nil:
 		return out.Bytes(), nil
@@ -137,7 +137,7 @@ func (c *Client) run(ctx context.Context, cmd command) ([]byte, error) {
 	return nil, &runError{verb: cmd.args[0], message: msg.String(), err: err}
 }
 
-// remote runs a command that talks to a remote: under a time limit, and not more of them at once than allowed.
+// remote runs a command that talks to a remote: under a time limit, and not more of them together than allowed.
 func (c *Client) remote(ctx context.Context, cmd command, limit time.Duration) ([]byte, error) {
 	place, err := c.lanes.enter(ctx)
 	if err != nil {
@@ -149,7 +149,7 @@ func (c *Client) remote(ctx context.Context, cmd command, limit time.Duration) (
 	return c.run(ctx, cmd)
 }
 
-// runError is a command that failed, with what it said.
+// runError is a command that failed, with its output.
 type runError struct {
 	verb    string
 	message string

@@ -105,10 +105,10 @@ func (a *answer) FlushError() error {
 	return err
 }
 
-// Flush sends what is there, for who does not ask whether it arrived.
+// Flush sends what is there, for callers that do not check whether it arrived.
 func (a *answer) Flush() { _ = a.FlushError() }
 
-// Hijack gives the connection away. Its deadlines are up to who takes it, and it does not make room for others.
+// Hijack gives the connection away. Its deadlines are up to the new owner, and it does not make room for others.
 func (a *answer) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	c, rw, err := a.control.Hijack()
 	if err == nil {

@@ -46,7 +46,7 @@ type conn struct {
 	host netip.Addr
 	// wrote is true once something was sent, over once the peer sends no more, and closed from Close on.
 	wrote, over, closed atomic.Bool
-	// reading is held by Read, and due by whoever sets a deadline.
+	// reading is held by Read, and due by code that sets a deadline.
 	reading, due sync.Mutex
 
 	// What follows belongs to the gate. busy is how many whole requests are being answered; served that
@@ -140,7 +140,7 @@ func (g *gate) relieve() {
 	}
 }
 
-// host is what counts as one address: whoever has an address of IPv6 has its /64.
+// host is what counts as one address: a client with an address of IPv6 has its /64.
 func (g *gate) host(from net.Addr) netip.Addr {
 	tcp, ok := from.(*net.TCPAddr)
 	if !ok {

@@ -25,7 +25,7 @@ type Limits struct {
 	// makes room for a new one.
 	Waiting int
 	// PerAddress is how many of one IPv4 address, or of one /64 of IPv6, may wait for their peer: 512. A connection whose
-	// request is answered, an event stream and the link of an agent do not count: many of them may share one address.
+	// request is answered, an event stream and the link of an agent are not included: many of them may share one address.
 	PerAddress int
 
 	// Header bounds a TLS handshake, and the header of a request: 10 s.
@@ -91,7 +91,7 @@ type Config struct {
 	Proxies []netip.Prefix
 	// Log gets what net/http reports, at level debug; nil for nowhere.
 	Log *slog.Logger
-	// Ended is called for every connection or request that a limit ended; nil for nobody. It must not block.
+	// Ended is called for every connection or request that a limit ended; nil for none. It must not block.
 	Ended func(Reason)
 }
 

@@ -31,7 +31,7 @@ func (c *conn) Read(p []byte) (int, error) {
 	c.reading.Lock()
 	defer c.reading.Unlock()
 	n, err := c.Conn.Read(p)
-	if c.closed.Load() { // what came after Close is nobody's
+	if c.closed.Load() { // what came after Close is discarded
 		return 0, net.ErrClosed
 	}
 	if err == nil {

@@ -1,5 +1,5 @@
-// Package inspect makes what people are shown of an Application's objects: differences per field with who has set it and
-// when, the tree of objects, and manifests, with secrets masked. It is pure: whoever reaches the cluster reads the objects.
+// Package inspect makes what people are shown of an Application's objects: differences per field with manager and
+// time, the tree of objects, and manifests, with secrets masked. It is pure: any user who reaches the cluster reads the objects.
 package inspect
 
 import (
@@ -18,13 +18,13 @@ type Rules struct {
 	Ignore  *diff.Ignore // nil: everything counts
 	Mask    []string     // annotations whose values are hidden
 	Manager string       // field manager that objects are applied by
-	All     bool         // also differences that do not count
-	// Blind says that values of Secrets are not compared: what is wanted is what somebody asks about, and the answer would
-	// tell whether a guess is right. Which keys there are is.
+	All     bool         // also ignored differences
+	// Blind says that values of Secrets are not compared: the request contains the desired state, and the answer would
+	// reveal whether a guess is right. Which keys there are is.
 	Blind bool
 }
 
-// BlindNote is what people are told where a comparison was blind.
+// BlindNote is the note about a blind comparison.
 const BlindNote = "the values of Secrets are not compared, since what is compared is not what the application is set to: only which keys they have is"
 
 // ForOthers are the rules for an object that is not the Application's.
@@ -58,9 +58,9 @@ type Change struct {
 	Before map[string]any
 	After  map[string]any
 
-	// Live is the object with its managed fields, which tell who has set what; nil where that is not known.
+	// Live is the object with its managed fields, which list the manager of each field; nil where that is not known.
 	Live map[string]any
-	// Ignored are both sides with what does not count as a difference; nil where all counts.
+	// Ignored are both sides with ignored fields; nil where all counts.
 	Ignored *diff.Result
 	// Refused is why the API server does not take what is wanted; "" where it does.
 	Refused string
@@ -176,7 +176,7 @@ func nameOf(k object.Key) api.ObjectName {
 	return api.ObjectName{Group: k.Group, Kind: k.Kind, Namespace: k.Namespace, Name: k.Name}
 }
 
-// fields lists what differs, and what differs and does not count where that was asked for. Before and after are masked.
+// fields lists what differs, and on request ignored differences. Before and after are masked.
 func fields(c *Change, before, after map[string]any, o Options) []api.FieldDiff {
 	var out []api.FieldDiff
 	counts := map[string]bool{}
@@ -207,7 +207,7 @@ func fields(c *Change, before, after map[string]any, o Options) []api.FieldDiff 
 }
 
 // Drifted lists what differs from what was deployed: changes whose wanted side is the deployment. What the deployment did
-// not have is none of it. Allowances that are over do not count.
+// not have is none of it. Expired allowances are ignored.
 func Drifted(changes []Change, allowed []v1alpha1.Allowance, o Options, now time.Time) ([]api.ObjectDiff, error) {
 	changes = slices.DeleteFunc(slices.Clone(changes), func(c Change) bool { return c.After == nil && c.Refused == "" })
 	list, err := Describe(changes, o)

@@ -69,7 +69,7 @@ func Guard(live map[string]any, kind PatchType, patch []byte, mask []string) (Gu
 	return GuardedPatch{JSON: raw}, nil
 }
 
-// GuardWrite judges an object of Slipway's own that somebody wants in place of a live one: an address in it must not try
+// GuardWrite judges an object of Slipway's own that a request puts in place of a live one: an address in it must not try
 // out the password that the live one has.
 func GuardWrite(live, want map[string]any) error {
 	g := guard{live: live, users: map[string]bool{}}

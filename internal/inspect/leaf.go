@@ -11,7 +11,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
-// Limits of what is told of one object: whoever writes it can make any of it as long as an object may be.
+// Limits of the details of one object: its author can make any of it as long as an object may be.
 const (
 	maxMessage = 2 << 10
 	maxWord    = 500
@@ -22,7 +22,7 @@ const (
 // Judge says how a live object is, and whether that is known of its kind.
 type Judge func(obj map[string]any) (health.Result, bool)
 
-// Leaf is a live object as far as a tree needs it: what it shows, and what it is placed and reached by. Nobody changes one.
+// Leaf is a live object as far as a tree needs it: what it shows, and what it is placed and reached by. One is never changed.
 type Leaf struct {
 	node    api.TreeNode // without what the place in a tree adds
 	app     string       // the Application that its mark names; "" for none
@@ -48,7 +48,7 @@ func keyOfNode(n *api.TreeNode) object.Key {
 // Eye is how objects are looked at. The zero value knows the health of the kinds that Slipway knows, and no marks.
 type Eye struct {
 	Judge Judge
-	// Owner names the Application that an object is marked as one of; nil where nobody asks.
+	// Owner names the Application that an object is marked as one of; nil if not requested.
 	Owner func(obj map[string]any, key object.Key) (app string, byLabel bool)
 }
 
@@ -124,7 +124,7 @@ func hookOf(obj map[string]any) []string {
 	return out
 }
 
-// workload reads what pods and what makes pods tell.
+// workload reads the details of pods and workloads.
 func (l *Leaf) workload(obj map[string]any) {
 	n := &l.node
 	spec, status, kind := object.Dict(obj, "spec"), object.Dict(obj, "status"), object.Kind{Group: n.Group, Kind: n.Kind}

@@ -23,7 +23,7 @@ type Step struct {
 // maxTimelineText bounds a message of one object.
 const maxTimelineText = 4 << 10
 
-// Timeline is the last or running operation of an Application, from what its status tells. steps are what its sources have,
+// Timeline is the last or running operation of an Application, from its status. steps are what its sources have,
 // in the order of a sync; without them, what comes next and in which waves hooks are is not known.
 func Timeline(app *v1alpha1.Application, steps []Step) api.OperationTimeline {
 	out := api.OperationTimeline{Revisions: []string{}, Steps: []api.OperationStep{}, Warnings: []string{}}
@@ -124,7 +124,7 @@ func (t *timeline) results() {
 }
 
 // stateOf is how far an object is. Objects that were applied stay Running in the status, as Argo CD has it: once the operation
-// is over they succeeded. A hook that nobody saw the end of did not.
+// is over they succeeded. A hook whose end was not seen did not.
 func stateOf(r v1alpha1.ResourceResult, over bool) string {
 	switch {
 	case r.Status == v1alpha1.ResultPruneSkipped:

@@ -180,7 +180,7 @@ func (l *Leaf) gatewayRoute(spec map[string]any) {
 	l.node.Addresses = words(object.List(spec, "hostnames"))
 }
 
-// linksOf are the links that whoever wrote an object gave it: an address, or a title and an address.
+// linksOf are the links that the author of an object gave it: an address, or a title and an address.
 func linksOf(meta map[string]any) []string {
 	notes := object.Dict(meta, "annotations")
 	var out []string

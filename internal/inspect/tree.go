@@ -62,9 +62,9 @@ func Heirs(resources []v1alpha1.ResourceStatus) []Place {
 	return out
 }
 
-// Places says what must be listed for resources and the tree below them. Of a kind that is all in the tree, or that tells
-// nothing more of itself, metadata will do, unless the status lacks the health of its objects and knows says that they have
-// one; nil: none has. The data of ConfigMaps and Secrets is never read.
+// Places says what must be listed for resources and the tree below them. Of a kind that is all in the tree, or that has
+// no more details, metadata is enough, unless the status lacks the health of its objects and knows reports that they
+// have one; nil: none has. The data of ConfigMaps and Secrets is never read.
 func Places(resources []v1alpha1.ResourceStatus, knows func(object.Kind) bool) []Place {
 	judged := map[Spot]bool{}
 	for _, r := range resources {
@@ -97,7 +97,7 @@ func private(kind object.Kind) bool {
 	return kind.Group == "" && (kind.Kind == "ConfigMap" || kind.Kind == "Secret")
 }
 
-// tells reports whether objects of a kind tell more than their metadata.
+// tells reports whether objects of a kind have more details than their metadata.
 func tells(kind object.Kind) bool {
 	switch kind.Group {
 	case "apps", "batch", "networking.istio.io", gatewayGroup:
@@ -124,7 +124,7 @@ func Namespaces(resources []v1alpha1.ResourceStatus) []string {
 }
 
 // Tree puts what was listed (Places, Heirs) below resources, which are the roots. Of a root, a leaf counts that is marked as
-// one of app: whoever can write the status of an Application can name any object in it. A root is missing that is not among
+// one of app: a user who can write the status of an Application can name any object in it. A root is missing that is not among
 // the leaves, where all of its kind and namespace were listed.
 func Tree(resources []v1alpha1.ResourceStatus, leaves []*Leaf, listed map[Spot]bool, app string) []*api.TreeNode {
 	f := family{

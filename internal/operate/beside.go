@@ -65,7 +65,7 @@ func RefreshBeside(app *v1alpha1.Application, req api.RefreshRequest, _ Who, _ t
 }
 
 // RollbackBeside is Rollback for an Argo CD: an operation that deploys an earlier deployment of the history again, once.
-// Argo CD has no pin, so it is refused where automated sync would go forward again at once.
+// Argo CD has no pin, so it is refused where automated sync would go forward again immediately.
 func RollbackBeside(app *v1alpha1.Application, req api.RollbackRequest, who Who, _ time.Time) (Change, error) {
 	if err := CheckRollback(req); err != nil {
 		return Change{}, err

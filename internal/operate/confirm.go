@@ -15,10 +15,10 @@ import (
 type Question struct {
 	Message string
 	Plan    string       // digest of the deletions; "" where the agent waits for any word
-	Objects []object.Key // what would go, as far as the status tells
+	Objects []object.Key // what would be deleted, as far as the status shows
 }
 
-// Confirm lets a sync or a deletion go on that waits for somebody's word. What is confirmed is what the request says that
+// Confirm lets a sync or a deletion go on that waits for a confirmation. What is confirmed is what the request says that
 // was seen; if the Application waits for something else by now, nothing is.
 func Confirm(app *v1alpha1.Application, req api.ConfirmRequest, _ Who, now time.Time) (Change, error) {
 	if err := checkReason(req.Reason); err != nil {

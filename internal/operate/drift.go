@@ -27,7 +27,7 @@ func Standing(app *v1alpha1.Application) ([]v1alpha1.ApplicationSource, []string
 	return sources, at, nil
 }
 
-// Revert puts back what somebody changed in the cluster: the objects that the request names, or else those that are given
+// Revert reverts changes in the cluster: the objects that the request names, or else those that are given
 // as drifted. Drift of them that was allowed is not allowed any more.
 func Revert(app *v1alpha1.Application, req api.RevertRequest, drifted []object.Key, who Who, now time.Time) (Change, error) {
 	if err := checkReason(req.Reason); err != nil {
@@ -99,7 +99,7 @@ func revertSync(app *v1alpha1.Application, keys []object.Key) (*v1alpha1.SyncOpe
 func forget(app *v1alpha1.Application, keys []object.Key, now time.Time) (map[string]any, error) {
 	allowed, err := mark.ReadAllowances(app)
 	if err != nil || !slices.ContainsFunc(keys, func(k object.Key) bool { return AllowanceFor(allowed, k, time.Time{}) >= 0 }) {
-		return nil, nil //nolint:nilerr // nobody goes by a list that cannot be read
+		return nil, nil //nolint:nilerr // a list that cannot be read is not used
 	}
 	var value any
 	if rest := without(allowed, keys, now); len(rest) > 0 {
@@ -113,7 +113,7 @@ func forget(app *v1alpha1.Application, keys []object.Key, now time.Time) (map[st
 // maxAllowed is how far ahead drift can be allowed: what lasts longer is no exception any more.
 const maxAllowed = 366 * 24 * time.Hour
 
-// Allow leaves one object as somebody changed it, until a time.
+// Allow allows the drift of one object, until a time.
 func Allow(app *v1alpha1.Application, req api.AllowRequest, who Who, now time.Time) (Change, error) {
 	if err := checkReason(req.Reason); err != nil {
 		return Change{}, err

@@ -1,5 +1,5 @@
 // Package operate turns what a person asks of an Application (a sync, a rollback, a confirmation and so on) into a change
-// of the resource. It is pure: whoever has the Application, a command or an agent, sends the change.
+// of the resource. It is pure: the caller with the Application, a command or an agent, sends the change.
 package operate
 
 import (
@@ -19,7 +19,7 @@ const RequestInfo = v1alpha1.InfoRequest
 // ReasonInfo names the entry of an operation's info that says why.
 const ReasonInfo = "reason"
 
-// Who asks. Nothing is permitted by it: whoever may change the resource may write anything.
+// The author of the request. Nothing is permitted by it: a user who may change the resource may write anything.
 type Who struct {
 	Name string // of a person or a service account
 	ID   string // of the request
@@ -76,7 +76,7 @@ func annotate(app *v1alpha1.Application, annotations map[string]any) map[string]
 	return map[string]any{"metadata": map[string]any{"resourceVersion": app.ResourceVersion, "annotations": annotations}}
 }
 
-// newOperation asks for a sync in the name of who.
+// newOperation requests a sync on behalf of who.
 func newOperation(app *v1alpha1.Application, sync *v1alpha1.SyncOperation, who Who, reason string) *v1alpha1.Operation {
 	if len(sync.SyncOptions) == 0 && app.Spec.SyncPolicy != nil {
 		sync.SyncOptions = slices.Clone(app.Spec.SyncPolicy.SyncOptions) // a controller of Argo CD goes by these alone
@@ -206,7 +206,7 @@ func objectsOf(keys []object.Key) []api.OperationObject {
 	return out
 }
 
-// OwnObject finds an object of the Application, which has at most one with that name unless a namespace tells.
+// OwnObject finds an object of the Application, which has at most one with that name unless a namespace distinguishes them.
 func OwnObject(app *v1alpha1.Application, asked api.ObjectName) (object.Key, error) {
 	var found []object.Key
 	for i := range app.Status.Resources {

@@ -12,7 +12,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/mark"
 )
 
-// minRevision is how many characters of a revision must be given to tell it from others.
+// minRevision is how many characters of a revision must be given to distinguish it from others.
 const minRevision = 7
 
 // CheckRollback finds what makes no sense in a request, before anything is asked of a cluster.
@@ -31,7 +31,7 @@ func CheckRollback(req api.RollbackRequest) error {
 // RollbackInfo marks an operation that goes back to an earlier deployment.
 const RollbackInfo = v1alpha1.InfoRollback
 
-// Rollback pins an Application to an earlier deployment. One that syncs by itself goes there by itself; any other one is
+// Rollback pins an Application to an earlier deployment. One with auto-sync goes there automatically; any other one is
 // asked to.
 func Rollback(app *v1alpha1.Application, req api.RollbackRequest, who Who, now time.Time) (Change, error) {
 	if err := CheckRollback(req); err != nil {
@@ -123,7 +123,7 @@ func choose(app *v1alpha1.Application, req *api.RollbackRequest, had *v1alpha1.P
 		}
 		return nil, faultf(Missing, "application %s has no %s; `slipway app history %s` lists those that it has", app.Name, what, app.Name)
 	}
-	// What was tried last is what somebody wants to get away from, whether it came to a deployment or not.
+	// What was tried last is what the user wants to leave, whether it came to a deployment or not.
 	var sources []v1alpha1.ApplicationSource
 	var at []string
 	if op := app.Status.OperationState; op != nil && op.SyncResult != nil && Whole(op.Operation.Sync) {

@@ -40,8 +40,8 @@ func Terminate(app *v1alpha1.Application, req api.TerminateRequest, _ Who, _ tim
 	return nothing("ending %s", what).with(patch), nil
 }
 
-// ending says which operation is under way, and returns the change that ends it; nothing where somebody asked for its
-// end already.
+// ending says which operation is under way, and returns the change that ends it; nothing if its end was already
+// requested.
 func ending(app *v1alpha1.Application) (what string, change map[string]any) {
 	op := app.Status.OperationState
 	switch {
@@ -60,7 +60,7 @@ func ending(app *v1alpha1.Application) (what string, change map[string]any) {
 	return "", nil
 }
 
-// Initiator says who asked for an operation.
+// Initiator is the author of an operation.
 func Initiator(by v1alpha1.OperationInitiator) string {
 	switch {
 	case by.Automated && by.Username != "":
@@ -95,7 +95,7 @@ func Unpin(app *v1alpha1.Application, req api.UnpinRequest, _ Who, _ time.Time) 
 // deletionSlack is how long a deletion may begin before or after it was asked for, by clocks that differ.
 const deletionSlack = 5 * time.Minute
 
-// DeletedBy says who asked for the deletion of an Application that is under way; false where that is not known: kubectl, a
+// DeletedBy is the author of a running deletion of an Application; false where that is not known: kubectl, a
 // controller or the deletion of an owner say nothing.
 func DeletedBy(app *v1alpha1.Application) (v1alpha1.Deletion, bool) {
 	var d v1alpha1.Deletion
@@ -108,8 +108,8 @@ func DeletedBy(app *v1alpha1.Application) (v1alpha1.Deletion, bool) {
 	return d, true
 }
 
-// Delete says what becomes of the objects of an Application that is deleted, and who asks for it: the patch sets its finalizers
-// and an annotation. Deleting is another request.
+// Delete says what becomes of the objects of an Application that is deleted, and names the author of the request: the patch sets
+// its finalizers and an annotation. Deleting is another request.
 func Delete(app *v1alpha1.Application, req api.DeleteApplicationRequest, who Who, now time.Time) (Change, error) {
 	c, err := DeleteBeside(app, req)
 	if err != nil || req.DryRun || app.DeletionTimestamp != nil {
@@ -126,7 +126,7 @@ func Delete(app *v1alpha1.Application, req api.DeleteApplicationRequest, who Who
 	return c.with(patch), nil
 }
 
-// DeletionBy is the deletion that somebody asks for at a time.
+// DeletionBy is the deletion that a user requests at a time.
 func DeletionBy(who Who, reason string, now time.Time) v1alpha1.Deletion {
 	return v1alpha1.Deletion{By: who.Name, Request: who.ID, Reason: reason, At: stamp(now)}
 }

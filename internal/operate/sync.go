@@ -50,7 +50,7 @@ func Plan(app *v1alpha1.Application, req api.SyncRequest, who Who) (*v1alpha1.Op
 	return op, err
 }
 
-// unknownObjects warns of objects that the Application does not have as far as its status tells: it may be a slip, or they
+// unknownObjects warns of objects that the Application does not have as far as its status shows: it may be a slip, or they
 // came with a commit that was not looked at yet.
 func unknownObjects(app *v1alpha1.Application, asked []api.ObjectName) []string {
 	var out []string
@@ -287,7 +287,7 @@ func labelsOf(obj map[string]any) labels.Set {
 }
 
 // ParseObject reads [GROUP/]KIND:[NAMESPACE/]NAME. GROUP:KIND:[NAMESPACE/]NAME will do, with nothing for the core group;
-// there a kind is told from a group by its capital.
+// there a kind is distinguished from a group by its capital.
 func ParseObject(text string) (api.ObjectName, error) {
 	parts := strings.Split(text, ":")
 	group, kind, ok := strings.Cut(parts[0], "/")

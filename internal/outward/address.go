@@ -19,7 +19,7 @@ func networks(texts ...string) []netip.Prefix {
 //
 //nolint:gochecknoglobals // tables
 var (
-	// Services of clouds that hand out credentials to who is on the machine, where they are not link-local.
+	// Services of clouds that hand out credentials to every process on the machine, where they are not link-local.
 	metadataNetworks = networks("169.254.0.0/16", "fd00:ec2::/32", "fd20:ce::254/128", "fd00:42::42/128", "100.100.100.200/32", "168.63.129.16/32",
 		"192.0.0.192/32")
 	loopbackNetworks = networks("127.0.0.0/8", "::1/128", "0.0.0.0/8", "::/128")
@@ -33,7 +33,7 @@ func within(list []netip.Prefix, at netip.Addr) bool {
 	return slices.ContainsFunc(list, func(n netip.Prefix) bool { return n.Contains(at) })
 }
 
-// special says what an address leads to that nobody but the operator may choose; "" for others.
+// special says what an address leads to that only the operator may choose; "" for others.
 func special(at netip.Addr) string {
 	switch {
 	case within(metadataNetworks, at):
@@ -69,7 +69,7 @@ func embedded(at netip.Addr) (netip.Addr, bool) {
 
 func metadataName(name string) bool { return slices.Contains(metadataNames, name) }
 
-// plainName reports whether a name, in lower case, has nothing in it that somebody reads as something else.
+// plainName reports whether a name, in lower case, has nothing in it that a library reads as something else.
 func plainName(name string) bool {
 	if name == "" || len(name) > 253 || name[0] == '-' || name[0] == '.' || strings.Contains(name, "..") {
 		return false

@@ -61,7 +61,7 @@ func (p *Policy) Proxy(r *http.Request) (*url.URL, error) {
 	return to, p.Check(r.URL.Hostname())
 }
 
-// Transport is one that connects to nothing else. Whoever gets it sets what else it needs.
+// Transport is one that connects to nothing else. The caller sets what else it needs.
 func (p *Policy) Transport() *http.Transport {
 	return &http.Transport{
 		Proxy: p.Proxy, DialContext: p.Dial, TLSHandshakeTimeout: connectTime, ResponseHeaderTimeout: 30 * time.Second,

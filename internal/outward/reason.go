@@ -22,7 +22,7 @@ func Status(code int) string {
 	return fmt.Sprintf("status %d", code)
 }
 
-// Reason says in words of ours why a service of others could not be used. Nothing that the service said is in it: who may
+// Reason says in words of ours why a service of others could not be used. It contains no text of the service: a user who may
 // choose an address must not read what is there. Errors of the caller's own, which say no more than that, are named in own.
 func Reason(err error, own ...error) string {
 	for _, known := range own {

@@ -80,7 +80,7 @@ func (f *follower) follow(ctx context.Context, news <-chan struct{}) error {
 	if err != nil {
 		return err
 	}
-	// What is wrong with the request is said at once, as long as somebody looks.
+	// What is wrong with the request is reported immediately, as long as a client looks.
 	if _, err := choose(pods, f.req.Container, f.Of); err != nil && len(pods) > 0 {
 		return err
 	}
@@ -153,12 +153,12 @@ func (f *follower) room() bool {
 	}
 }
 
-// watch tells when a container has begun in a namespace, until the context ends.
+// watch reports when a container has begun in a namespace, until the context ends.
 func (r *Reader) watch(ctx context.Context, namespace string, news chan<- struct{}) {
 	tell := func() {
 		select {
 		case news <- struct{}{}:
-		default: // somebody will look
+		default: // a client will look
 		}
 	}
 	for ctx.Err() == nil {

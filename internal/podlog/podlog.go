@@ -1,5 +1,5 @@
 // Package podlog reads the logs of several containers as one text of whole lines, and goes on with pods that come later:
-// for command line and agent alike. Whoever asks says which pods are meant.
+// for command line and agent alike. The request names the pods.
 package podlog
 
 import (
@@ -23,7 +23,7 @@ import (
 
 // Limits of one request for logs.
 const (
-	MaxStreams = 50       // containers that are read at once
+	MaxStreams = 50       // containers that are read together
 	MaxLine    = 16 << 10 // bytes of a line; the rest of it is left out
 	batchSize  = 16 << 10 // bytes that are collected before they are sent
 )
@@ -35,8 +35,8 @@ type Reader struct {
 	Of string
 	// Pods finds the pods that are meant, as they are now.
 	Pods func(context.Context) ([]corev1.Pod, error)
-	// Later are the namespaces in which more pods may come; nil where none are waited for. Who follows then goes on when all
-	// that was there has ended, and each line says whose it is, however few there are.
+	// Later are the namespaces in which more pods may come; nil where none are waited for. A follower then continues when
+	// all that was there has ended, and each line names its container, however few there are.
 	Later []string
 }
 
@@ -76,7 +76,7 @@ func refusef(code agentapi.Code, format string, args ...any) error {
 // NoPods is the error for an object, or an application, that has none.
 func NoPods(of string) error { return refusef(agentapi.CodeNotFound, "%s has no pods now", of) }
 
-// TooMany is the error for more pods or containers than are read at once.
+// TooMany is the error for more pods or containers than are read together.
 func TooMany(of string, n int, what string) error {
 	return refusef(agentapi.CodeTooLarge, "%s has %d %s, and at most %d logs are read at once: name an object, a pod, or a container", of, n, what, MaxStreams)
 }

@@ -35,7 +35,7 @@ func newAccount(b *budget, in v1alpha1.DestinationServiceAccount) (account, erro
 }
 
 // objectName reports whether a text can be the name of a namespace or service account. The API server makes a user of
-// it, so that anything else could be somebody else.
+// it, so that anything else could be another user.
 func objectName(s string) bool {
 	return s != "" && len(s) <= 253 && !strings.ContainsFunc(s, func(c rune) bool {
 		return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '.'

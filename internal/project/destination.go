@@ -119,7 +119,7 @@ type Namespaces struct {
 	plain bool
 }
 
-// NewNamespaces reads patterns of namespaces. Blanks around them, and empty ones, do not count.
+// NewNamespaces reads patterns of namespaces. Blanks around them, and empty ones, are ignored.
 func NewNamespaces(patterns []string) (Namespaces, error) {
 	out := Namespaces{plain: true}
 	b := newBudget()

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Bounds of one project. Who may write projects may be less trusted than who runs the agent, so a project must not be
-// able to use up its memory or time: matching takes at most maxRegexBytes * maxValue steps.
+// Bounds of one project. A user who may write projects may be less trusted than the operator of the agent, so a project must not
+// be able to use up its memory or time: matching takes at most maxRegexBytes * maxValue steps.
 const (
 	maxPattern    = 1024     // bytes of one pattern
 	maxPatterns   = 10_000   // of one project

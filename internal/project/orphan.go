@@ -41,8 +41,8 @@ func (r *Rules) WatchesOrphans() (asked, warn bool) {
 	return r.orphans != nil, r.orphans != nil && r.orphans.warn
 }
 
-// OrphanKind reports whether objects of a namespaced kind can be orphans at all. What the cluster makes and drops by
-// itself cannot, nor what the project denies whatever it is called.
+// OrphanKind reports whether objects of a namespaced kind can be orphans at all. What the cluster makes and drops
+// automatically cannot, nor what the project denies by kind.
 func (r *Rules) OrphanKind(group, kind string) bool {
 	switch group + "/" + kind {
 	case "/Event", "events.k8s.io/Event", "/Endpoints", "discovery.k8s.io/EndpointSlice", "coordination.k8s.io/Lease",
@@ -52,7 +52,7 @@ func (r *Rules) OrphanKind(group, kind string) bool {
 	return r.orphans != nil && group != "metrics.k8s.io" && r.PermitsResource(group, kind, "", true) == nil
 }
 
-// Orphaned reports whether an object that no Application wants, and that is nobody's child, is an orphan: not one that
+// Orphaned reports whether an object that no Application wants, and that has no owner, is an orphan: not one that
 // every namespace has, that the project denies, or that it says to ignore.
 func (r *Rules) Orphaned(group, kind, namespace, name string) bool {
 	switch {

@@ -9,7 +9,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 )
 
-// Rules are the compiled rules of one project. They never change, so they may be used by many goroutines at once.
+// Rules are the compiled rules of one project. They never change, so they may be used by many goroutines concurrently.
 // What nothing permits is denied, and what one rule denies no other permits.
 //
 // The errors of its methods are for the person whose Application is stopped: they name the project, what it does not
@@ -170,7 +170,7 @@ func (r *Rules) DeletionBudget() string {
 	return r.deletions
 }
 
-// Faults returns what Validate finds wrong in a project that could be compiled all the same.
+// Faults returns what Validate finds wrong in a project that could still be compiled.
 func (r *Rules) Faults() []error { return r.faults }
 
 // Name returns the project's name.

@@ -11,7 +11,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/argo/v1alpha1"
 )
 
-// maxProblems is how many problems of a project are told at a time.
+// maxProblems is how many problems of a project are reported at a time.
 const maxProblems = 20
 
 // Validate says what is wrong with a project: nil, or all problems joined, at most 20. A project with problems may still
@@ -130,7 +130,7 @@ func checkRole(project string, role v1alpha1.ProjectRole) []error {
 }
 
 // checkTokens says what is wrong with the records of issued tokens. One that ends before it begins is no token, and
-// of two with one id nobody could take one back.
+// of two with one id neither could be revoked.
 func checkTokens(tokens []v1alpha1.JWTToken) []error {
 	var out []error
 	ids := map[string]bool{}

@@ -13,8 +13,8 @@ import (
 const maxPairs = 50_000
 
 // Widens names the fields by which a project permits more after a change than before it: nothing where all that it
-// permits then it permitted before. Where that cannot be decided, the field is named. Who may edit a project, but not
-// what is above it, may make no such change.
+// permits then it permitted before. Where that cannot be decided, the field is named. A user who may edit a project,
+// but not what is above it, may make no such change.
 //
 // Labels are among the fields: they select the global projects that a project inherits from.
 func Widens(before, after *v1alpha1.AppProject) []string {

@@ -9,8 +9,8 @@ import (
 	"unicode"
 )
 
-// Addresses gives a text whose addresses hold no password and no token: neither as user information nor as a parameter.
-// The name of a login of SSH stays, since it is part of the address. What cannot be told from a password goes too. A text
+// Addresses gives a text whose addresses hold no password and no token: neither as user information nor as a parameter. The name
+// of a login of SSH stays, since it is part of the address. What cannot be distinguished from a password is removed too. A text
 // without secrets comes back as it is.
 func Addresses(s string) string { return cleaner{}.text(s) }
 
@@ -85,7 +85,7 @@ func (c cleaner) addresses(s string) string {
 		s = s[at[1]:]
 		user := c.user(s, scheme)
 		if user == broken {
-			// It has a password, and nobody knows where that ends.
+			// It has a password, and its end is unknown.
 			out.WriteString(hidden)
 			s = s[farEnd(s):]
 		} else {

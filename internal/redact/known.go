@@ -25,7 +25,7 @@ const (
 // that destroys nothing: a password can be a word that is in many messages and names, such as prometheus. How a value is
 // looked for depends on what it looks like:
 //
-//   - what nobody writes by chance, anywhere in a text, also in base64, in an address and as JSON writes it;
+//   - what does not occur by chance, anywhere in a text, also in base64, in an address and as JSON writes it;
 //   - what could be a name with a number (web1, hunter2), and what is short, only where it stands alone: not as a part of
 //     a longer name or of a path;
 //   - a word of letters, only where it is the whole of a quotation.
@@ -89,7 +89,7 @@ func (k *Known) Text(s string) string {
 	return replaceAlone(s, k.words, func(rune, rune) bool { return true })
 }
 
-// Document gives a document, such as JSON, without the secrets that nobody writes by chance. Names in it stay.
+// Document gives a document, such as JSON, without the secrets that do not occur by chance. Names in it stay.
 func (k *Known) Document(raw []byte) []byte {
 	if k == nil || k.body == nil || len(raw) == 0 {
 		return raw

@@ -35,7 +35,7 @@ func JSON(raw []byte) json.RawMessage {
 	return after
 }
 
-// Pair does so for a document before and after a change, and tells of what is hidden whether it changed.
+// Pair does so for a document before and after a change, and reports of hidden values whether they changed.
 func Pair(before, after []byte) (json.RawMessage, json.RawMessage) {
 	b, okB := document(before)
 	a, okA := document(after)

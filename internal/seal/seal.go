@@ -36,7 +36,7 @@ func (PrivateKey) String() string { return "(private key)" }
 // GoString says that it is a key, and not which.
 func (PrivateKey) GoString() string { return "(private key)" }
 
-// Bytes returns the key, to be kept where nobody else reads it.
+// Bytes returns the key, to be kept where only the agent reads it.
 func (k *PrivateKey) Bytes() []byte { return bytes.Clone(k.key[:]) }
 
 // Public returns the key that fits.
@@ -99,14 +99,14 @@ const Version = 2
 const Lasts = 30 * time.Minute
 
 // Purpose is what a secret is sealed for: it is inside of the seal, and the agent compares all of it with the command that the
-// seal came with. So nobody uses a blob for something else, for somebody else, or later.
+// seal came with. So a blob cannot be used for something else, for another user, or later.
 type Purpose struct {
 	Agent   string // uid
 	Verb    string // kind of the command, "settings.apply"
 	Type    string // of the setting, "repository"
 	Name    string // of the setting
 	Project string // AppProject of the setting as it is to be; "" for all
-	Actor   string // who asks, "user:ada"
+	Actor   string // the caller, "user:ada"
 	// Open are the fields that are sent beside the seal.
 	Open map[string]string
 	// Labels are those that the setting is to have, by which rights to it are judged; empty where the request says none.
@@ -130,7 +130,7 @@ type letter struct {
 	Fields  map[string]string `json:"fields"`
 }
 
-// differs names what of a purpose is another in a letter; "" for nothing. Nothing of the letter is said.
+// differs names what of a purpose is another in a letter; "" for nothing. Nothing of the letter is shown.
 func (l *letter) differs(what Purpose) string {
 	for _, part := range []struct{ name, sealed, asked string }{
 		{"agent", l.Agent, what.Agent},

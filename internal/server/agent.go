@@ -94,7 +94,7 @@ type homes[T any] struct {
 	publish func(context.Context, api.Event)
 }
 
-// Delete deletes one, cuts off the agents that were in it, and tells that they are gone.
+// Delete deletes one, cuts off the agents that were in it, and reports that they are gone.
 func (h homes[T]) Delete(ctx context.Context, id string, options api.DeleteOptions) error {
 	gone, err := home.DeleteHome(ctx, h.Entities, id, options)
 	for _, a := range gone {

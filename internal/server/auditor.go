@@ -23,7 +23,7 @@ type auditor struct {
 	log      *slog.Logger
 }
 
-// auditTime bounds an entry that nobody waits for.
+// auditTime bounds an entry that no request waits for.
 const auditTime = 10 * time.Second
 
 // AgentEvents keeps events that agents report, each once.
@@ -71,9 +71,9 @@ func revision(r string) json.RawMessage {
 	return raw
 }
 
-// actor is who did what an agent tells of, the agent itself where it names nobody. That it was somebody of this server
-// ("user:anna") is believed where they gave this agent the command that it names, about this object, and for a deletion one
-// that deletes: an agent, and whoever may write Applications in its cluster, can write any name and any id they have seen.
+// actor is the author of what an agent reports, the agent itself if it names none. A user of this server ("user:anna")
+// is accepted as author if they gave this agent the command that it names, about this object, and for a deletion one
+// that deletes: an agent, and every user who may write Applications in its cluster, can write any name and any id they have seen.
 func (a *auditor) actor(ctx context.Context, agent gateway.Agent, e agentapi.Event) api.Principal {
 	if e.User == "" {
 		return api.Principal{Type: api.PrincipalAgent, ID: agent.ID}
@@ -109,7 +109,7 @@ func (a *auditor) LinkEvent(ctx context.Context, e gateway.LinkEvent) {
 	})
 }
 
-// CommandFinished keeps the outcome of a command, once however often it is told.
+// CommandFinished keeps the outcome of a command, once however often it is reported.
 func (a *auditor) CommandFinished(ctx context.Context, c gateway.Command) {
 	shown, err := a.store.ShowCommand(ctx, c.ID)
 	if err != nil {
@@ -152,10 +152,10 @@ type audits struct {
 	lister
 }
 
-// eventAudit says that the audit has an entry more. It does not say which one it is about: whoever may see it reads it.
+// eventAudit says that the audit has an entry more. It does not say which one it is about: every user who may see it reads it.
 const eventAudit = api.TypeAudit + ".recorded"
 
-// audited counts entries of the audit, and tells who looks at it.
+// audited counts entries of the audit, and notifies its readers.
 func (s *Server) audited(ctx context.Context, kept audit.Entry, err error) {
 	s.metrics.wrote(kept.Outcome, err)
 	if err == nil {

@@ -41,7 +41,7 @@ func (s *Server) newAutolinker() *autolinker {
 	}
 }
 
-// noticed tells who watches what agents changed, has new applications linked, and notifications made.
+// noticed publishes what agents changed, has new applications linked, and notifications made.
 func (s *Server) noticed(c gateway.Change) {
 	s.notify(c)
 	s.linking.notice(c)

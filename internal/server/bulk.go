@@ -73,7 +73,7 @@ func (j *jobs) AddJob(ctx context.Context, made api.Job, token string, applicati
 	return err
 }
 
-// StopBulk has a job begin nothing more: at once where this server runs it, else when that one looks next.
+// StopBulk has a job begin nothing more: immediately if this server runs it, otherwise when that one looks next.
 func (j *jobs) StopBulk(ctx context.Context, id, by string) (bool, error) {
 	was, err := j.Store.StopBulk(ctx, id, by)
 	if was {
@@ -116,7 +116,7 @@ type bulk struct {
 // refusal says why an application is left alone.
 type refusal struct{ error }
 
-// errUnanswered says that the agent of an application had said nothing when the time of that was over.
+// errUnanswered says that the agent of an application had not answered when its time was over.
 var errUnanswered = errors.New("the agent did not answer")
 
 // Do does it, and follows the operation until it is over.
@@ -126,7 +126,7 @@ func (b *bulk) Do(ctx context.Context, w job.Work) (state, message string, err e
 		seconds = api.DefaultJobTimeout
 	}
 	// Whichever server has it, an application has as long as was asked for; one whose time ran out while no server had the job
-	// is looked at all the same, for it may be over long since.
+	// is still checked, for it may have ended long ago.
 	whole := time.Duration(seconds) * time.Second
 	limited, cancel := context.WithTimeout(ctx, max(w.Target.StartedAt.Add(whole).Sub(b.now()), min(whole, lastLook)))
 	defer cancel()
@@ -169,10 +169,10 @@ func (b *bulk) do(ctx context.Context, w job.Work) (string, error) {
 			return "", err
 		}
 		if err := strict.Decode(result, &answer, strict.Foreign); err != nil {
-			return "", nil //nolint:nilerr // an agent of another version, which did it all the same
+			return "", nil //nolint:nilerr // an agent of another version, which did it anyway
 		}
 		if answer.Request == "" {
-			if w.Job.Request.Action == api.JobRollback && answer.Changed { // it syncs by itself, and goes there by itself
+			if w.Job.Request.Action == api.JobRollback && answer.Changed { // it has auto-sync, and goes there automatically
 				return b.arrive(ctx, w.Target.Application, &answer)
 			}
 			return answer.Message, nil // a refresh has nothing to follow, nor has what is as wanted already
@@ -219,7 +219,7 @@ func notThere() error {
 	return refusal{errors.New("there is no such application any more, or you may not see it")}
 }
 
-// command asks the agent, if whoever wants the job may do it now.
+// command asks the agent, if the user of the job may do it now.
 func (b *bulk) command(ctx context.Context, w job.Work) (json.RawMessage, error) {
 	agent, namespace, name, err := api.ParseItemID(w.Target.Application)
 	if err != nil {
@@ -249,7 +249,7 @@ func (b *bulk) command(ctx context.Context, w job.Work) (json.RawMessage, error)
 	if can := policy.Can(who, jobPermission(w.Job.Request.Action), thing); !can.Allowed {
 		entry.Outcome, entry.Message = api.OutcomeDenied, can.Why
 		if err := b.note(ctx, w, entry); err != nil {
-			return nil, err // not a refusal: it is told again, with its entry
+			return nil, err // not a refusal: it is reported again, with its entry
 		}
 		if !policy.Can(who, api.PermApplicationView, thing).Allowed {
 			return nil, notThere()
@@ -303,7 +303,7 @@ func (b *bulk) answered(ctx context.Context, w job.Work, entry api.AuditEntry, e
 	if fault == nil {
 		return err
 	}
-	if late { // its time is over: nobody comes back to it
+	if late { // its time is over: it is not looked at again
 		b.log.Error("audit", "action", entry.Action, "object", entry.Object.ID, "err", fault)
 		return err
 	}
@@ -318,7 +318,7 @@ func (b *bulk) note(ctx context.Context, w job.Work, entry api.AuditEntry) error
 	return nil
 }
 
-// subject is who wants the job, as they are now. A token that is gone takes its jobs along.
+// subject is the user of the job, with their present rights. A token that is gone takes its jobs along.
 func (b *bulk) subject(ctx context.Context, w job.Work) (rbac.Subject, error) {
 	by := w.Job.By
 	gone := func(err error) error {

@@ -32,9 +32,10 @@ import (
 const (
 	// seenEvery is how often a server says that it runs, serverLife after what time without that it counts as killed.
 	seenEvery, serverLife = 3 * time.Second, 15 * time.Second
-	// jobHold is for how long a job is claimed; who does it claims it again in time. jobLook is how often others look.
+	// jobHold is for how long a job is claimed; the server that does it claims it again in time. jobLook is how often others
+	// look.
 	jobHold, jobLook = 30 * time.Second, 10 * time.Second
-	// shortestSecret is how long what is in --cluster-secret-file must be: whoever reaches the port can try others.
+	// shortestSecret is how long what is in --cluster-secret-file must be: a client that reaches the port can try others.
 	shortestSecret = 32
 	// peerName is what the certificates of servers for each other say.
 	peerName = "slipway-server"
@@ -46,7 +47,7 @@ type member struct {
 	me     work.Server
 	// events are those of all servers; nil where the database is SQLite, which has one.
 	events *event.Shared
-	lonely sync.Once // it was said that others cannot be reached
+	lonely sync.Once // it was logged that others cannot be reached
 	meets  bool      // the NATS server at which they meet was reached last
 	joined bool      // servers reach each other
 
@@ -55,8 +56,8 @@ type member struct {
 	since  time.Time // they are the same since then
 }
 
-// join makes this server known to the others. They are told before anybody looks for them, so of two that start at a time
-// one finds the other.
+// join makes this server known to the others. Each server publishes its own before it looks for others, so of two that start at a
+// time one finds the other.
 func (s *Server) join(ctx context.Context, key ed25519.PrivateKey) (*gateway.Cluster, error) {
 	s.member = &member{server: s, me: work.Server{ID: gateway.NewUID(), KeyPrint: keyPrint(key), Version: s.cfg.Version}}
 	if !s.store.IsPostgres() {
@@ -145,7 +146,7 @@ func (m *member) told(last int64) {
 	select {
 	case <-m.server.gateway.Ready():
 		m.server.gateway.Broadcast(strconv.AppendInt(nil, last, 10))
-	default: // they look by themselves
+	default: // they also poll
 	}
 }
 
@@ -195,14 +196,14 @@ func (m *member) saw(others []work.Server, err error, now time.Time) {
 	}
 }
 
-// bury forgets servers that were killed. What changed at the moment of their death may not have been told: all who watch
-// begin anew. What they were sending is sent by this one.
+// bury forgets servers that were killed. What changed at the moment of their death may not have been published: all watchers
+// start over. What they were sending is sent by this one.
 func (m *member) bury(ctx context.Context) error {
 	n, err := m.server.store.BuryServers(ctx, m.me, serverLife)
 	if err == nil && n > 0 {
 		m.server.log.Warn("servers ended without a word: who watches events begins anew", "servers", n)
 		m.events.Reset(ctx)
-		if m.server.notifier != nil { // one that only starts looks by itself
+		if m.server.notifier != nil { // one that only starts polls
 			m.server.notifier.Flush()
 		}
 	}
@@ -241,7 +242,7 @@ func (m *member) live(ctx context.Context) {
 		bounded, cancel := context.WithTimeout(ctx, serverLife)
 		others, err := m.server.store.KeepServer(bounded, m.me, serverLife)
 		m.saw(others, err, time.Now())
-		// After a while without a database nobody was seen by anybody.
+		// After a while without a database, no server has seen another.
 		if err == nil && time.Since(last) < serverLife/2 {
 			err = m.bury(bounded)
 		}
@@ -274,7 +275,7 @@ func (s *Server) once(ctx context.Context, job string, every time.Duration, do f
 	}
 }
 
-// claimed does a job if it is due and nobody else does it.
+// claimed does a job if it is due and no other server does it.
 func (s *Server) claimed(ctx context.Context, job string, every time.Duration, do func(context.Context) error) error {
 	me := s.member.me.ID
 	mine, err := s.store.ClaimJob(ctx, job, me, jobHold)
@@ -294,7 +295,7 @@ func (s *Server) claimed(ctx context.Context, job string, every time.Duration, d
 			case <-ticker.C:
 			}
 			if mine, err := s.store.ClaimJob(ctx, job, me, jobHold); err != nil || !mine {
-				cancel() // somebody else may do it from here on
+				cancel() // another server may do it from here on
 				return
 			}
 		}
@@ -360,7 +361,7 @@ func towards(ctx context.Context, database string) string {
 	return local
 }
 
-// keyPrint tells keys apart without telling them.
+// keyPrint distinguishes keys without revealing them.
 func keyPrint(key ed25519.PrivateKey) string {
 	sum := sha256.Sum256(key[ed25519.PrivateKeySize-ed25519.PublicKeySize:])
 	return base64.RawURLEncoding.EncodeToString(sum[:12])
@@ -392,7 +393,7 @@ func derived(secret []byte, purpose string) ([]byte, error) {
 }
 
 // peerTLS is for both ends of the connections between servers. Their certificates are signed with a key that follows from
-// the secret, so whoever does not know it neither is let in nor hears the password.
+// the secret, so a server without it is not let in and does not receive the password.
 func peerTLS(secret []byte) (*tls.Config, error) {
 	seed, err := derived(secret, "authority of servers v1")
 	if err != nil {

@@ -117,7 +117,7 @@ func refused(r agentapi.Result) error {
 	return readable(&agentapi.Error{Code: r.Code, Message: message})
 }
 
-// readable makes what an agent said an error for clients.
+// readable makes an agent's answer an error for clients.
 func readable(err error) error {
 	var said *agentapi.Error
 	if !errors.As(err, &said) {
@@ -194,7 +194,7 @@ func (s *stream) EndInput(ctx context.Context) error {
 	return s.Stream.Send(ctx, agentapi.Chunk{InputEnds: true})
 }
 
-// Resize tells the size of the terminal.
+// Resize sends the size of the terminal.
 func (s *stream) Resize(ctx context.Context, columns, rows int) error {
 	return s.Stream.Send(ctx, agentapi.Chunk{Resize: &agentapi.Size{Columns: columns, Rows: rows}})
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/trace"
 )
 
-// Config is what a Server needs. What is not said has a default.
+// Config is what a Server needs. What is not set has a default.
 type Config struct {
 	// Listen is the one address, host:port; port 0 for any.
 	Listen string
@@ -37,8 +37,8 @@ type Config struct {
 	// InsecureHTTP allows plain HTTP on other addresses than loopback.
 	InsecureHTTP bool
 
-	// MetricsListen is an address of its own for /metrics, where nobody has to sign in; where it is empty, /metrics is at
-	// Listen, for who may see the settings.
+	// MetricsListen is an address of its own for /metrics, without sign-in; where it is empty, /metrics is at
+	// Listen, for users who may see the settings.
 	MetricsListen string
 
 	// Data is a directory for the database of SQLite and the keys of the server.
@@ -51,10 +51,10 @@ type Config struct {
 	// GroupsLast is how long groups of an identity provider count after a sign-in, and how long a sign-in by one lasts at
 	// most; 24 hours where it is 0.
 	GroupsLast time.Duration
-	// AdminPassword is that of the first user; a random one is made, and said once, where it is empty.
+	// AdminPassword is that of the first user; if it is empty, a random one is made and printed once.
 	AdminPassword string
 
-	// ClusterListen is the address for other servers, ClusterAdvertise the one that they are told where it is another. Routes
+	// ClusterListen is the address for other servers, ClusterAdvertise the one that they get if it is another. Routes
 	// are those of others beside the ones that the database knows. ClusterSecretFile is what they show each other; where it is
 	// empty, that follows from their common key.
 	ClusterListen     string
@@ -80,7 +80,7 @@ type Config struct {
 	TrustTraces bool
 
 	Log *slog.Logger
-	// Say is where what is said once goes: the first password. Nil for nowhere.
+	// Say is the output for what is printed once: the first password. Nil for nowhere.
 	Say io.Writer
 	// Now is time.Now where it is nil.
 	Now func() time.Time

@@ -141,7 +141,7 @@ func (b *bulk) follow(ctx context.Context, application, request, version string)
 	})
 }
 
-// arrive waits until an application that syncs by itself is at the deployment that it was pinned to.
+// arrive waits until an application with auto-sync is at the deployment that it was pinned to.
 func (b *bulk) arrive(ctx context.Context, application string, answer *api.OperationAnswer) (string, error) {
 	var id int64 // an agent of another version may leave the first one out
 	if answer.Deployment != nil {
@@ -172,7 +172,7 @@ func endedAs(what string, p *progress) error {
 	return api.Errorf(api.CodeConflict, "%s ended as %s: %s", what, p.Status.OperationState.Phase, p.Status.OperationState.Message)
 }
 
-// newer reports whether a copy is of a version or a later one, as far as that can be said.
+// newer reports whether a copy is of a version or a later one, as far as that is known.
 func newer(have, version string) bool {
 	a, err := strconv.ParseUint(have, 10, 64)
 	b, wrong := strconv.ParseUint(version, 10, 64)

@@ -42,7 +42,7 @@ func (g *gauges) Describe(chan<- *prometheus.Desc) {}
 // gaugeTime bounds what a scrape asks of the database.
 const gaugeTime = 5 * time.Second
 
-// Collect counts what there is, of all servers; what this one alone has is said to be so.
+// Collect counts what there is, of all servers; the help of what this one alone has mentions that.
 func (g *gauges) Collect(out chan<- prometheus.Metric) {
 	one := func(kind prometheus.ValueType, name, help string, value float64) {
 		out <- prometheus.MustNewConstMetric(prometheus.NewDesc(name, help, nil, nil), kind, value)
@@ -84,7 +84,7 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 	one(now, "slipway_server_agents_lag_seconds", "The longest that one of these has waited.", b.Lag.Seconds())
 }
 
-// list sends a number for each value that is known. What is none of them, since agents may tell anything, counts as other;
+// list sends a number for each value that is known. What is none of them, since agents may report anything, is counted as other;
 // "" drops it.
 func (g *gauges) list(out chan<- prometheus.Metric, name, help, label, other string, values map[string]int64, known ...string) {
 	sums := make(map[string]int64, len(known))
@@ -105,7 +105,7 @@ func (g *gauges) list(out chan<- prometheus.Metric, name, help, label, other str
 	}
 }
 
-// metered is where the audit is kept; wrote is told of what is written, or could not be.
+// metered is where the audit is kept; wrote is called for what is written, or could not be.
 type metered struct {
 	audit.Storage
 	wrote func(ctx context.Context, kept audit.Entry, err error)
@@ -120,7 +120,7 @@ func (m metered) AppendAudit(ctx context.Context, key string, e audit.Entry) (au
 	return kept, err
 }
 
-// counted is who does what jobs want, with a count of what came of it.
+// counted executes the work of jobs, and counts the results.
 type counted struct {
 	job.Doer
 	worked func(state string)

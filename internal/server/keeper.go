@@ -26,7 +26,7 @@ type keeper struct {
 }
 
 const (
-	// probeEvery is how old the last proof may be that the disks take writes: who asks often causes no more writes.
+	// probeEvery is how old the last proof may be that the disks take writes: frequent requests cause no more writes.
 	probeEvery = 10 * time.Second
 	probeTime  = 5 * time.Second
 	// probeFile is written in the data directory.

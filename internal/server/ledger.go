@@ -12,11 +12,11 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/store/history"
 )
 
-// ledger keeps what operations were, and tells who watches.
+// ledger keeps what operations were, and notifies watchers.
 type ledger struct {
 	*store.Store
 	events core.Events
-	// kept is told of entries that are new, or whose applications became healthy, after they were stored; nil for nobody. It
+	// kept is called for entries that are new, or whose applications became healthy, after they were stored; nil for none. It
 	// must not block.
 	kept func([]api.LedgerEntry)
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/notify"
 )
 
-// metrics is what the server measures of itself. What a label may say is known before: no name of an application, an agent
+// metrics is the server's own measurements. What a label may say is known before: no name of an application, an agent
 // or a person is one.
 type metrics struct {
 	registry      *prometheus.Registry
@@ -91,7 +91,7 @@ func newMetrics(version string) *metrics {
 	return m
 }
 
-// begin has counters say 0 before there is anything to count: a rate needs it, and who asks sees that they are there.
+// begin has counters say 0 before there is anything to count: a rate needs it, and a reader sees that they exist.
 func (m *metrics) begin() {
 	for _, kind := range []string{"read", "write"} {
 		m.store.WithLabelValues(kind)

@@ -27,12 +27,12 @@ type notifications struct {
 // eventTold says that a rule has messages which are new, or in another state than before.
 const eventTold = api.TypeNotificationRule + ".told"
 
-// told tells who looks at the messages of a rule.
+// told notifies readers of the messages of a rule.
 func (s *Server) told(ctx context.Context, rule api.Ref) {
 	s.publish(ctx, api.Event{Type: eventTold, At: s.cfg.Now().UTC(), Object: rule})
 }
 
-// newNotifier makes what tells people what happened.
+// newNotifier makes the sender of notifications.
 func (s *Server) newNotifier() error {
 	reach := *s.cfg.Outbound
 	reach.Private = s.cfg.NotifyAllowPrivate
@@ -83,7 +83,7 @@ func (n *notifications) Try(ctx context.Context, c *api.NotificationChannel) api
 	return n.notifier.Try(ctx, c, n.now())
 }
 
-// Resend has a message sent again, at once.
+// Resend has a message sent again immediately.
 func (n *notifications) Resend(ctx context.Context, id string) (api.NotificationDelivery, error) {
 	d, err := n.ResendNotification(ctx, id)
 	if err == nil {
@@ -93,7 +93,7 @@ func (n *notifications) Resend(ctx context.Context, id string) (api.Notification
 	return d, err
 }
 
-// rules keeps rules. One that is new is told of what happens from then on.
+// rules keeps rules. One that is new gets events from then on.
 type rules struct {
 	entity.Entities[api.NotificationRule]
 	notifier *notify.Notifier

@@ -18,7 +18,7 @@ import (
 )
 
 // sealedCommands keeps commands so that the database, its backups and what is left of deleted rows in its files do not show
-// what was asked: a patch of a Secret or a manifest of somebody's own may hold anything. The key follows from the server's
+// what was asked: a patch of a Secret or a manifest from a request may hold anything. The key follows from the server's
 // own, which is not in the database.
 type sealedCommands struct {
 	gateway.Commands
@@ -67,7 +67,7 @@ func (s *sealedCommands) AddCommand(ctx context.Context, c gateway.Command) erro
 	return s.Commands.AddCommand(ctx, c)
 }
 
-// OpenCommands opens the bodies. A command that cannot be opened is told without one, and its agent refuses it.
+// OpenCommands opens the bodies. A command that cannot be opened is sent without one, and its agent refuses it.
 func (s *sealedCommands) OpenCommands(ctx context.Context, uid string) ([]gateway.Command, error) {
 	list, err := s.Commands.OpenCommands(ctx, uid)
 	for i := range list {

@@ -35,7 +35,7 @@ import (
 	"github.com/slipway-gitops/slipway/web"
 )
 
-// KeyFile is the server's key in the data directory: agents obey whoever has it. It belongs into every backup.
+// KeyFile is the server's key in the data directory: agents obey its holder. It belongs into every backup.
 const KeyFile = "server-signing.key"
 
 // Server is the control plane. Make it with New, start it with Run, and Close it when Run was never called.
@@ -209,7 +209,7 @@ func (s *Server) serve(secure *tls.Config, key ed25519.PrivateKey) error {
 	if s.cfg.ClientCA != "" {
 		link = certified(links)
 	}
-	// No ServeMux in front: it would answer a path that is not clean by itself, without the headers that every answer has.
+	// No ServeMux in front: it would answer a path that is not clean on its own, without the headers that every answer has.
 	front := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == agentapi.PathLink || strings.HasPrefix(r.URL.Path, agentapi.PathLink+"/") {
 			link.ServeHTTP(w, r)
@@ -250,7 +250,7 @@ func (s *Server) Run(ctx context.Context) error {
 	defer s.Close() //nolint:errcheck // what matters was written
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	// What requests and agents change at the very end is told as well.
+	// What requests and agents change at the very end is published as well.
 	last, leave := context.WithCancel(context.WithoutCancel(ctx))
 	defer leave()
 	left := make(chan error, 1)
@@ -267,7 +267,7 @@ func (s *Server) Run(ctx context.Context) error {
 	group.Go(func() error { s.once(ctx, "commands", settleEvery, s.gateway.SettleOverdue); return nil })
 	group.Go(func() error { return s.measured.run(ctx) })
 	group.Go(func() error {
-		// Agents that come first find somebody who listens to them.
+		// The first agents find a listener.
 		select {
 		case <-s.gateway.Ready():
 		case <-ctx.Done():
@@ -306,7 +306,7 @@ const (
 	endTime    = 10 * time.Second
 )
 
-// shutdown takes no more requests, and ends those that would go on: streams, and who waits for a command.
+// shutdown takes no more requests, and ends those that would go on: streams, and requests that wait for a command.
 func (s *Server) shutdown(stop func()) error {
 	polite := time.AfterFunc(politeTime, stop)
 	defer polite.Stop()

@@ -68,10 +68,10 @@ func (s *Server) removeOnce(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// publish tells who watches.
+// publish notifies watchers.
 func (s *Server) publish(ctx context.Context, e api.Event) { s.events.Publish(ctx, e) }
 
-// notify tells who watches what agents changed.
+// notify publishes what agents changed.
 func (s *Server) notify(c gateway.Change) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
@@ -104,7 +104,7 @@ func (s *Server) notify(c gateway.Change) {
 	}
 }
 
-// agentOf finds out what people call an agent, and who may see it.
+// agentOf finds the id of an agent, and its scope.
 func (s *Server) agentOf(ctx context.Context, uid string) (string, map[string]string, api.Scope) {
 	known, err := s.store.AgentByUID(ctx, uid)
 	if err != nil {
@@ -117,7 +117,7 @@ func (s *Server) agentOf(ctx context.Context, uid string) (string, map[string]st
 	return a.ID, a.Labels, a.Scope
 }
 
-// agentCA is what agents need to trust the server: its own certificate, where nobody else has signed it.
+// agentCA is what agents need to trust the server: its own certificate, if it is self-signed.
 func (s *Server) agentCA() (string, error) {
 	if !s.cfg.SelfSigned {
 		return "", nil

@@ -95,7 +95,7 @@ func (t *Trace) Reads() []Read {
 	return out
 }
 
-// Unchanged reports whether everything in reads still holds in t: whoever read only that would get the same result.
+// Unchanged reports whether everything in reads still holds in t: a renderer that read only that would get the same result.
 func Unchanged(t Tree, reads []Read) bool {
 	for _, r := range reads {
 		if sumOf(t, r.Name, r.List) != r.Sum {
@@ -105,8 +105,8 @@ func Unchanged(t Tree, reads []Read) bool {
 	return true
 }
 
-// sumOf never fails: a name that cannot be identified (a broken link, say) gets an identity of its error, so that it
-// counts as changed when it is mended.
+// sumOf never fails: a name that cannot be identified (a broken link, say) gets an identity of its error, so that a
+// fix changes it.
 func sumOf(t Tree, name string, list bool) string {
 	var sum string
 	var err error

@@ -28,14 +28,14 @@ type Tree interface {
 	ListSum(name string) (string, error)
 }
 
-// Change is who made a revision, and what for.
+// Change is the author and the message of a revision.
 type Change struct {
 	Author  string    // "Ann Example <ann@example.org>"
 	Subject string    // first line of the message
 	At      time.Time // when it was committed; zero where that is not known
 }
 
-// Explained is a Tree that knows who made its revision.
+// Explained is a Tree that knows the author of its revision.
 type Explained interface {
 	Change() (Change, error)
 }

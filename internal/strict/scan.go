@@ -91,7 +91,7 @@ func (s *scanner) unknown(name string) error {
 	return err
 }
 
-// shown is a name that somebody gave, as a message may have it.
+// shown is a name from the input, as a message may have it.
 func shown(name string) string {
 	const longest = 64
 	if len(name) > longest {

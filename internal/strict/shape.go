@@ -21,7 +21,7 @@ type shape struct {
 }
 
 // shapes holds what was found out about types: they never change.
-var shapes sync.Map //nolint:gochecknoglobals // a table that fills by itself
+var shapes sync.Map //nolint:gochecknoglobals // a cache
 
 // shapeOf says what there is to know of a type.
 func shapeOf(t reflect.Type) *shape {

@@ -26,12 +26,12 @@ type Rule uint8
 
 const (
 	// Unknown leaves out fields that the type does not have. A field whose name is that of a known one in other letters is
-	// refused all the same: another reader may take the one for the other.
+	// refused too: another reader may take the one for the other.
 	Unknown Rule = 1 << iota
 	// Foreign is for what programs of others write, which nothing of ours judged before: fields whose name is that of a known
 	// one in other letters are left out too, and texts may hold NUL and halves of characters.
 	Foreign
-	// Envelope is for a message that carries documents, each of which is looked at by itself: a text that cannot be kept, or
+	// Envelope is for a message that carries documents, each of which is checked separately: a text that cannot be kept, or
 	// too deep a nesting, is the fault of one of them and not of the message.
 	Envelope
 	// WholeNumbers refuses whole numbers that Kubernetes does not keep: what is written would not be what was judged.

@@ -15,14 +15,14 @@ import (
 // Ports that Address gives where the system does not say otherwise.
 const (
 	firstPort, lastPort = 20000, 31999
-	// fewPorts is how many there must be at least, lowestPort the first that is nobody's by custom.
+	// fewPorts is how many there must be at least, lowestPort the first that is not reserved by custom.
 	fewPorts, lowestPort = 2000, 5000
 	highestPort          = 65535
 	addressTries         = 1000
 )
 
 // portsOf returns the ports that Address gives: none of those that connections go out from, from which they could go out
-// to themselves while nobody listens. text is what Linux says of those; where it leaves too few, they are taken all the same.
+// to themselves while nothing listens. text is what Linux says of those; where it leaves too few, they are taken anyway.
 func portsOf(text string) (first, last int) {
 	var from, to int
 	if _, err := fmt.Sscan(text, &from, &to); err != nil || from > lastPort || to < firstPort {
@@ -38,7 +38,7 @@ func portsOf(text string) (first, last int) {
 }
 
 // Address returns an address on loopback that is the test's until its end, for a server that must come back to it: no other
-// call gives it, in no other process either, and no connection goes out from it, even while nobody listens.
+// call gives it, in no other process either, and no connection goes out from it, even while nothing listens.
 func Address(t testing.TB) string {
 	t.Helper()
 	port, held, err := reservePort()
@@ -74,8 +74,8 @@ func reservePort() (port int, held *os.File, err error) {
 	return 0, nil, fmt.Errorf("find a free port: %d of loopback are taken", addressTries)
 }
 
-// unused reports whether nobody listens on a port of loopback. It binds a socket and does not listen: a listener would be inherited by
-// each process that starts at that moment, and keep the port until that process runs its program.
+// unused reports whether nothing listens on a port of loopback. It binds a socket and does not listen: a listener would be
+// inherited by each process that starts at that moment, and keep the port until that process runs its program.
 func unused(port int) bool {
 	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {

@@ -49,7 +49,7 @@ var errNoBinary = errors.New("no devcluster binary: build it with `make devclust
 
 // Cluster returns how to reach the cluster that all tests of a run share, over
 // packages and processes, as an administrator without client-side rate limits.
-// The first caller starts it; it stops by itself some time after the last test
+// The first caller starts it; it stops automatically some time after the last test
 // process ended. Tests must keep to namespaces of their own (see Namespace) and
 // give what has no namespace a unique name. The result is the caller's own.
 // Without a cluster the test is skipped, or fails under SLIPWAY_REQUIRE_CLUSTER.
@@ -115,8 +115,8 @@ func NamespaceOn(t testing.TB, config *rest.Config) string {
 	return name
 }
 
-// restConfig reads a kubeconfig. At the end of the test the connections that
-// nobody uses are closed, and at the end of its package all others: see Leaked.
+// restConfig reads a kubeconfig. At the end of the test unused connections
+// are closed, and at the end of its package all others: see Leaked.
 func restConfig(t testing.TB, kubeconfig string) *rest.Config {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)

@@ -39,7 +39,7 @@ func PrivateCluster(t testing.TB) *Private {
 		noCluster(t, err)
 	}
 	dir := t.TempDir()
-	// While the cluster is dead, its port must become nobody else's, and no client's that tries to reach it either.
+	// While the cluster is dead, its port must go to no other process, and to no client that tries to reach it either.
 	port, held, err := reservePort()
 	if err != nil {
 		t.Fatal(err)

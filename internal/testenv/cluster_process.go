@@ -41,7 +41,7 @@ func (l launch) start() (*exec.Cmd, error) {
 		return nil, fmt.Errorf("open output of devcluster: %w", err)
 	}
 	defer func() { _ = output.Close() }()
-	// No context: who started it stops it, or the lock does.
+	// No context: its starter stops it, or the lock does.
 	command := exec.Command(l.binary, "--data", l.data, "--while-locked", l.use, "--grace", l.grace, "--port", strconv.Itoa(l.port))
 	command.Dir = filepath.Dir(l.output)
 	command.Stdout, command.Stderr = output, output
@@ -123,7 +123,7 @@ func lockFile(ctx context.Context, path string, how int) (*os.File, error) {
 	return file, nil
 }
 
-// locked reports whether somebody holds an exclusive lock on the file at path.
+// locked reports whether a process holds an exclusive lock on the file at path.
 func locked(path string) (bool, error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -17,8 +17,8 @@ import (
 )
 
 // DelayEnv names the variable that slows tests down, such as SLIPWAY_TEST_DELAY=40ms: what programs of ours say to an API
-// server and to each other arrives up to so much later, and stand-ins take up to so much longer. What a test asks by itself
-// is as fast as ever. So a test that looks before it may sees what is not there yet.
+// server and to each other arrives up to so much later, and stand-ins take up to so much longer. A test's own requests are
+// as fast as ever. So a test that looks before it may sees what is not there yet.
 const DelayEnv = "SLIPWAY_TEST_DELAY"
 
 // chunk is how many bytes are delayed together, at most.
@@ -47,7 +47,7 @@ func Dawdle(ctx context.Context) {
 	}
 }
 
-// DelayedEnv is what a program of ours needs in its environment so that each of its watches is late by itself: a connection
+// DelayedEnv is what a program of ours needs in its environment so that each of its watches is late on its own: a connection
 // that they share would keep their order.
 func DelayedEnv() []string {
 	if os.Getenv(DelayEnv) == "" {
@@ -57,7 +57,7 @@ func DelayedEnv() []string {
 }
 
 // Delayed returns an address of loopback behind which address (host:port) is, slower by what DelayEnv says, until the end
-// of the test; address itself where it says nothing. Nobody needs to listen at address yet.
+// of the test; address itself where it says nothing. Nothing needs to listen at address yet.
 func Delayed(t testing.TB, address string) string {
 	t.Helper()
 	longest, err := delay()
@@ -127,12 +127,12 @@ func (r *relay) run(ctx context.Context, listener net.Listener) {
 	}
 }
 
-// serve connects one client, until both ends have said all or ctx is done.
+// serve connects one client, until both ends have sent everything or ctx is done.
 func (r *relay) serve(ctx context.Context, from net.Conn) {
 	defer func() { _ = from.Close() }()
 	to, err := (&net.Dialer{}).DialContext(ctx, "tcp", r.to)
 	if err != nil {
-		return // the client sees a connection that ends at once
+		return // the client sees a connection that ends immediately
 	}
 	defer func() { _ = to.Close() }()
 	defer context.AfterFunc(ctx, func() {
@@ -153,7 +153,7 @@ func carry(ctx context.Context, to, from net.Conn) {
 		Dawdle(ctx)
 		if n > 0 {
 			if _, err := to.Write(buffer[:n]); err != nil {
-				_ = from.Close() // nobody hears it
+				_ = from.Close() // nothing receives it
 				return
 			}
 		}

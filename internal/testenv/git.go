@@ -61,7 +61,7 @@ func GitBearer(token string) GitOption {
 	}
 }
 
-// GitTLS serves HTTPS with a certificate of an authority that nobody knows; CA returns it.
+// GitTLS serves HTTPS with a certificate of an unknown authority; CA returns it.
 func GitTLS() GitOption { return func(c *gitConfig) { c.tls = true } }
 
 // Git starts a server with no repositories. It needs the git program.

@@ -17,7 +17,7 @@ import (
 // HostileGit is a Git server over HTTP that says what a test wants it to, sound or not. It speaks version 2 of the protocol
 // and knows one repository, whatever its path is.
 type HostileGit struct {
-	// Before answers a request by itself where it returns true.
+	// Before answers a request on its own if it returns true.
 	Before func(w http.ResponseWriter, r *http.Request) bool
 	// Refs are the lines of the list of references: "ID NAME", with attributes behind.
 	Refs []string

@@ -19,7 +19,7 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// sshServer runs git-upload-pack and git-receive-pack for whoever holds the one private key.
+// sshServer runs git-upload-pack and git-receive-pack for the holder of the one private key.
 type sshServer struct {
 	root      string
 	listener  net.Listener

@@ -22,8 +22,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// postgresTries is how often a start is tried: somebody else may take the free
-// port before the server does.
+// postgresTries is how often a start is tried: another process may take the
+// free port before the server does.
 const postgresTries = 3
 
 // errNoPostgres says that the programs of PostgreSQL are not installed.
@@ -84,7 +84,7 @@ var sharedPostgres = sync.OnceValues(func() (*postgres, error) { //nolint:gochec
 	return nil, err
 })
 
-// postgresHold is the pipe whose end tells the server's shell to stop it. It is
+// postgresHold is the pipe whose end makes the server's shell stop it. It is
 // never closed: the end of the process, however it comes, gives it up.
 var postgresHold *os.File //nolint:gochecknoglobals,unused // see above
 
@@ -147,8 +147,8 @@ cd / && rm -rf "$dir"`
 	return server, shell.Process.Release()
 }
 
-// initPostgres makes a data directory, and tells whom the server runs as; nil
-// for whoever runs the test.
+// initPostgres makes a data directory, and returns the user that the server runs as; nil
+// for the user of the test.
 func initPostgres(ctx context.Context, programs string) (dir string, credential *syscall.Credential, err error) {
 	if dir, err = os.MkdirTemp("", "slipway-postgres-"); err != nil {
 		return "", nil, fmt.Errorf("make directory for PostgreSQL: %w", err)

@@ -87,14 +87,14 @@ wait $server`
 		if ctx.Err() != nil {
 			p.t.Fatalf("start PostgreSQL: %v", err)
 		}
-		// It ended by itself: what was killed had not ended yet.
+		// It ended on its own: what was killed had not ended yet.
 	}
 }
 
 // Stop ends the server in order, with whatever is connected to it.
 func (p *PostgresServer) Stop() { p.end(syscall.SIGINT) }
 
-// Kill ends the server's first process without a warning. The others find that out by themselves.
+// Kill ends the server's first process without a warning. The others detect that on their own.
 func (p *PostgresServer) Kill() { p.end(syscall.SIGKILL) }
 
 func (p *PostgresServer) end(how syscall.Signal) {
@@ -109,7 +109,7 @@ func (p *PostgresServer) end(how syscall.Signal) {
 		select {
 		case <-p.ended: // the file is left from one that was killed
 		default:
-			_ = syscall.Kill(pid, how) // it may have ended by itself
+			_ = syscall.Kill(pid, how) // it may have ended already
 		}
 	}
 	select {

@@ -122,7 +122,7 @@ func (p *Process) end(how syscall.Signal) {
 	if p.cmd == nil {
 		return
 	}
-	_ = p.cmd.Process.Signal(how) // it may have ended by itself
+	_ = p.cmd.Process.Signal(how) // it may have ended already
 	select {
 	case <-p.done:
 	case <-time.After(endLimit):
@@ -173,7 +173,7 @@ func (p *Process) undisturbed() bool {
 	}
 }
 
-// Ended reports whether the program ended although nobody ended it.
+// Ended reports whether the program ended although the test did not end it.
 func (p *Process) Ended() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -188,7 +188,7 @@ func (p *Process) Ended() bool {
 	}
 }
 
-// EndsWithin waits until the program has ended although nobody ended it, and reports whether it has.
+// EndsWithin waits until the program has ended although the test did not end it, and reports whether it has.
 func (p *Process) EndsWithin(limit time.Duration) bool {
 	p.mu.Lock()
 	done := p.done

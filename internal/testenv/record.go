@@ -11,7 +11,7 @@ import (
 // recordShown is how many bytes of a Record a failed wait shows.
 const recordShown = 8000
 
-// Record keeps what is written to it, a log say, for whoever looks or waits for something in it.
+// Record keeps what is written to it, a log say, for readers that look or wait for something in it.
 type Record struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -46,7 +46,7 @@ func (r *Record) Await(t testing.TB, longest time.Duration, text string) {
 	r.AwaitAgain(t, longest, text, 0)
 }
 
-// AwaitAgain is Await for a text that was written before: it returns once that was more often than Count said.
+// AwaitAgain is Await for a text that was written before: it returns once that was more often than Count returned.
 func (r *Record) AwaitAgain(t testing.TB, longest time.Duration, text string, before int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), longest)

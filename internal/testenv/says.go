@@ -30,7 +30,7 @@ func Says(t testing.TB, text string) (address string) {
 				if _, err := conn.Read(make([]byte, 1)); err != nil {
 					return
 				}
-				_, _ = io.WriteString(conn, text) // who is gone misses nothing
+				_, _ = io.WriteString(conn, text) // a reader that is gone misses nothing
 				if tcp, is := conn.(*net.TCPConn); is {
 					_ = tcp.CloseWrite() // a reset would take away what was written
 				}

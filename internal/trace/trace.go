@@ -77,7 +77,7 @@ func rootSampler() (sdk.Sampler, error) {
 	case strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true"), exporter == "none":
 		return nil, nil //nolint:nilnil // there is none, and nothing is wrong
 	case exporter == "" && first("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT") == "":
-		return nil, nil //nolint:nilnil // likewise
+		return nil, nil //nolint:nilnil // the same
 	case exporter != "" && exporter != "otlp":
 		return nil, fmt.Errorf("OTEL_TRACES_EXPORTER is %.40q: say otlp or none", exporter)
 	}
@@ -85,7 +85,7 @@ func rootSampler() (sdk.Sampler, error) {
 	case "", "always_on":
 		return sdk.AlwaysSample(), nil
 	case "always_off":
-		return nil, nil //nolint:nilnil // likewise
+		return nil, nil //nolint:nilnil // the same
 	case "traceidratio":
 		text := os.Getenv("OTEL_TRACES_SAMPLER_ARG")
 		ratio, err := strconv.ParseFloat(text, 64)
@@ -125,7 +125,7 @@ func (t *Tracer) Close(ctx context.Context) {
 	_ = t.provider.Shutdown(ctx) // what was not taken was logged
 }
 
-// Trusted returns a context in the trace that a peer of ours tells of. What is no traceparent changes nothing.
+// Trusted returns a context in the trace that a peer of ours sends. What is no traceparent changes nothing.
 func Trusted(ctx context.Context, traceparent string) context.Context {
 	if ID(traceparent) == "" {
 		return ctx
@@ -133,8 +133,8 @@ func Trusted(ctx context.Context, traceparent string) context.Context {
 	return propagation.TraceContext{}.Extract(ctx, propagation.HeaderCarrier(http.Header{Header: {traceparent}}))
 }
 
-// Caller returns a context in the trace that a caller tells of. Whether it is kept is decided here, by chance and not by
-// the id, which is the caller's choice: nobody can have more kept than the share of the configuration.
+// Caller returns a context in the trace that a caller sends. Whether it is kept is decided here, by chance and not by
+// the id, which is the caller's choice: no caller can have more kept than the share of the configuration.
 func (t *Tracer) Caller(ctx context.Context, traceparent string) context.Context {
 	said := otel.SpanContextFromContext(Trusted(ctx, traceparent))
 	if !said.IsValid() {
@@ -143,7 +143,7 @@ func (t *Tracer) Caller(ctx context.Context, traceparent string) context.Context
 	return otel.ContextWithRemoteSpanContext(ctx, said.WithTraceFlags(said.TraceFlags().WithSampled(t.chance())).WithTraceState(otel.TraceState{}))
 }
 
-// chance decides about a trace of somebody else.
+// chance decides about a trace of another program.
 func (t *Tracer) chance() bool {
 	if t == nil {
 		return false

@@ -22,7 +22,7 @@ const (
 	maxRefs = 100
 )
 
-// Identify tells from the headers who sent a delivery. Forges imitate each other's headers, so the order counts:
+// Identify recognizes the sender of a delivery from the headers. Forges imitate each other's headers, so the order counts:
 // Gitea and Gogs also send GitHub's, and Gitea also sends Gogs'.
 func Identify(h http.Header) (Provider, error) {
 	switch {
@@ -86,7 +86,7 @@ func decoder(p Provider) func(http.Header, []byte) ([]Event, error) {
 	return func(http.Header, []byte) ([]Event, error) { return nil, ErrUnknown }
 }
 
-// errJSON is all that is said of a body that cannot be read: errors of decoders have names that the sender chose.
+// errJSON is the only message about a body that cannot be read: errors of decoders have names that the sender chose.
 var errJSON = errors.New("it is no JSON with one meaning: look at the delivery in the forge")
 
 // parse decodes one JSON value that fills body.

@@ -1,5 +1,5 @@
-// Package webhook reads what forges and registries send when something was pushed, and tells which sources of an
-// application a push concerns. An event is only a hint: whoever gets one must still ask the repository. Nothing here
+// Package webhook reads what forges and registries send when something was pushed, and finds the sources of an
+// application that a push concerns. An event is only a hint: the receiver of one must still read the repository. Nothing here
 // follows an address of a payload.
 package webhook
 
@@ -24,7 +24,7 @@ const (
 // Kind says what an event is about.
 type Kind string
 
-// The kinds. A tag is pushed like a branch; Event.IsTag tells them apart.
+// The kinds. A tag is pushed like a branch; Event.IsTag distinguishes them.
 const (
 	Push     Kind = "push"
 	Registry Kind = "registry"
@@ -39,12 +39,12 @@ type Event struct {
 	RepoURLs []string // web or clone URLs of the one repository
 	Ref      string   // full: refs/heads/main
 	Revision string   // the ref as people say it: main
-	Before   string   // commit id; zeros for a new ref, empty where the provider does not tell
+	Before   string   // commit id; zeros for a new ref, empty if the provider does not report it
 	After    string   // commit id; zeros for a deleted ref
-	// TouchedHead is true where Ref is the default branch, and where the provider does not tell which one that is.
+	// TouchedHead is true where Ref is the default branch, and if the provider does not report it which one that is.
 	TouchedHead bool
-	// ChangedFiles are the paths that the push added, modified or removed, as far as the provider tells; nil where it
-	// tells nothing. Partial is true where there may be more: the list was cut off, or a forced push also took commits
+	// ChangedFiles are the paths that the push added, modified or removed, as far as the provider reports them; nil if it
+	// reports nothing. Partial is true where there may be more: the list was cut off, or a forced push also took commits
 	// away. Event.Touches looks at both.
 	ChangedFiles []string
 	Partial      bool

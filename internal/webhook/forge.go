@@ -121,7 +121,7 @@ func (r *bitbucketRef) hash() string {
 	return r.Target.Hash
 }
 
-// decodeBitbucketCloud cannot tell the default branch or the files: the payload has neither.
+// decodeBitbucketCloud cannot know the default branch or the files: the payload has neither.
 func decodeBitbucketCloud(h http.Header, body []byte) ([]Event, error) {
 	p, err := parse[bitbucketPush](body)
 	if err != nil || h.Get("X-Event-Key") != "" && h.Get("X-Event-Key") != "repo:push" {
@@ -167,7 +167,7 @@ type bitbucketServerPush struct {
 	} `json:"repository"`
 }
 
-// decodeBitbucketServer reports both clone URLs: their paths differ, so neither can be told from the other.
+// decodeBitbucketServer reports both clone URLs: their paths differ, so neither can be distinguished from the other.
 func decodeBitbucketServer(h http.Header, body []byte) ([]Event, error) {
 	if h.Get("X-Event-Key") != "repo:refs_changed" {
 		_, err := parse[struct{}](body)

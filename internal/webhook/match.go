@@ -22,7 +22,7 @@ func (e Event) Of(repoURL string) bool {
 
 // Concerns reports whether a source that follows target may resolve to another commit after the event: target is the
 // branch or tag that was pushed (in full or short), a version range that the pushed name is in, the default branch
-// (empty or HEAD), or the commit that arrived. Branches and tags of one name are not told apart. Where tagPrefix is not
+// (empty or HEAD), or the commit that arrived. Branches and tags of one name are not distinguished. Where tagPrefix is not
 // empty, a range looks only at tags that start with it, and at their rest.
 func (e Event) Concerns(target, tagPrefix string) bool {
 	if target == "" || target == "HEAD" {

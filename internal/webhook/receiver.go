@@ -18,7 +18,7 @@ const (
 
 // Config is what a Receiver needs.
 type Config struct {
-	Secrets func() Secrets // called for every delivery, so that changed secrets count at once
+	Secrets func() Secrets // called for every delivery, so that changed secrets apply immediately
 	Notify  func(Event)    // called for every event that is not Ignored; must not block
 	// AllowUnsigned accepts deliveries of a sender for which no secret is configured, as Argo CD does. They can make
 	// us look at repositories that we follow anyway, and nothing else.

@@ -23,7 +23,7 @@ type target struct {
 	pkg   string
 	test  string // empty for the whole package
 	first string // what it printed when it failed
-	blame bool   // it failed by itself, and was not only under way when its package ended
+	blame bool   // it failed itself, and was not only under way when its package ended
 }
 
 func (t target) String() string {

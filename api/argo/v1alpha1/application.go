@@ -55,7 +55,7 @@ type ApplicationSpec struct {
 	Project string `json:"project"`
 	// SyncPolicy says when and how the application is synced. Default: only on request, without options.
 	SyncPolicy *SyncPolicy `json:"syncPolicy,omitempty"`
-	// IgnoreDifferences lists fields of live objects whose drift does not count. Default: none.
+	// IgnoreDifferences lists fields of live objects whose drift is ignored. Default: none.
 	IgnoreDifferences []IgnoreDifference `json:"ignoreDifferences,omitempty"`
 	// Info is free text for people, shown beside the application. It changes no behaviour.
 	Info []Info `json:"info,omitempty"`
@@ -108,7 +108,7 @@ type ApplicationDestination struct {
 	Name string `json:"name,omitempty"`
 }
 
-// IgnoreDifference names live objects and the fields of them whose drift does not count.
+// IgnoreDifference names live objects and the fields of them whose drift is ignored.
 type IgnoreDifference struct {
 	// Group is the objects' API group, a glob. Default: the core group; "*" is every group.
 	Group string `json:"group,omitempty"`

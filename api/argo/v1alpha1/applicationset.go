@@ -48,7 +48,7 @@ type ApplicationSetSpec struct {
 	Template ApplicationSetTemplate `json:"template"`
 	// SyncPolicy says what may happen to Applications that exist. Default: create, update and delete.
 	SyncPolicy *ApplicationSetSyncPolicy `json:"syncPolicy,omitempty"`
-	// Strategy says in which order Applications are changed. Default: all at once.
+	// Strategy says in which order Applications are changed. Default: all in one step.
 	Strategy *ApplicationSetStrategy `json:"strategy,omitempty"`
 	// PreservedFields are labels and annotations of Applications that are left alone. Default: a few well-known ones.
 	PreservedFields *PreservedFields `json:"preservedFields,omitempty"`

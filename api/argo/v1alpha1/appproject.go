@@ -2,8 +2,8 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// AppProject groups applications and bounds what they may read, where they may deploy, which kinds, and when, and who
-// may act on them. It has no status subresource.
+// AppProject groups applications and bounds what they may read, where they may deploy, which kinds, and when, and
+// which users may act on them. It has no status subresource.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=appprojects,shortName=appproj;appprojs

@@ -9,7 +9,7 @@ type SourceHydrator struct {
 	DrySource DrySource `json:"drySource"`
 	// SyncSource is where the manifests are deployed from. Required.
 	SyncSource SyncSource `json:"syncSource"`
-	// HydrateTo is a branch the manifests are first written to, so that somebody can review the step to SyncSource.
+	// HydrateTo is a branch the manifests are first written to, so that a user can review the step to SyncSource.
 	// Default: they are written to SyncSource itself.
 	HydrateTo *HydrateTo `json:"hydrateTo,omitempty"`
 }

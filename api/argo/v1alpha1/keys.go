@@ -4,7 +4,7 @@ package v1alpha1
 const (
 	// AnnotationRefresh asks for a refresh; its value is a RefreshType. The controller removes it once done.
 	AnnotationRefresh = "argocd.argoproj.io/refresh"
-	// AnnotationRefreshTimestamp is when the refresh was asked for, RFC 3339. It tells repeated requests apart.
+	// AnnotationRefreshTimestamp is when the refresh was asked for, RFC 3339. It distinguishes repeated requests.
 	AnnotationRefreshTimestamp = "argocd.argoproj.io/refresh-timestamp"
 	// AnnotationHydrate asks for hydration; its value is a RefreshType.
 	AnnotationHydrate = "argocd.argoproj.io/hydrate"
@@ -47,7 +47,7 @@ const (
 	AnnotationHookDeletePolicy = "argocd.argoproj.io/hook-delete-policy"
 	// AnnotationTrackingID says which application the object belongs to: app:group/kind:namespace/name.
 	AnnotationTrackingID = "argocd.argoproj.io/tracking-id"
-	// AnnotationInstallationID tells the objects of several installations in one cluster apart.
+	// AnnotationInstallationID distinguishes the objects of several installations in one cluster.
 	AnnotationInstallationID = "argocd.argoproj.io/installation-id"
 	// AnnotationIgnoreResourceUpdates with the value "true" lets ignore rules apply to an untracked object's updates.
 	AnnotationIgnoreResourceUpdates = "argocd.argoproj.io/ignore-resource-updates"
@@ -87,7 +87,7 @@ const (
 const (
 	// FinalizerResources, on an Application, deletes what it deployed before it goes (in the foreground).
 	FinalizerResources = "resources-finalizer.argocd.argoproj.io"
-	// FinalizerResourcesForeground is FinalizerResources with its default said aloud.
+	// FinalizerResourcesForeground is FinalizerResources with its default made explicit.
 	FinalizerResourcesForeground = "resources-finalizer.argocd.argoproj.io/foreground"
 	// FinalizerResourcesBackground is FinalizerResources with deletion in the background.
 	FinalizerResourcesBackground = "resources-finalizer.argocd.argoproj.io/background"
@@ -215,7 +215,7 @@ const ResourceHealthInTree ResourceHealthLocation = "appTree"
 // OperationPhase is how far an operation or a hook is.
 type OperationPhase string
 
-// Operation phases. Terminating is on its way to Failed; Error means that the operation could not be carried out,
+// Operation phases. Terminating becomes Failed; Error means that the operation could not be carried out,
 // Failed that it was and went wrong.
 const (
 	OperationRunning     OperationPhase = "Running"

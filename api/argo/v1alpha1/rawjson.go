@@ -7,7 +7,7 @@ import (
 
 // RawJSON is any JSON value, kept byte for byte. It stands where the contract allows free-form data (Helm values, list
 // elements, plugin input) or refers back to itself (nested generators). The bytes are not parsed here and come from
-// users: whoever parses them limits depth and size.
+// users: the code that parses them limits depth and size.
 //
 // +kubebuilder:validation:Schemaless
 // +kubebuilder:validation:Type=""

@@ -13,7 +13,7 @@ const (
 	AnnotationDeletionBudget = "slipway.io/deletion-budget"
 	// AnnotationDeletionConfirmed holds the digest of the deletions that a person has confirmed.
 	AnnotationDeletionConfirmed = "slipway.io/deletion-confirmed"
-	// AnnotationDeletedBy says who asked for the deletion of an Application: a Deletion as JSON.
+	// AnnotationDeletedBy names the author of the deletion of an Application: a Deletion as JSON.
 	AnnotationDeletedBy = "slipway.io/deleted-by"
 	// AnnotationHistoryNotes says why and by whom the deployments of status.history were made: a JSON object of Note, by
 	// the deployment's id in decimal.
@@ -43,7 +43,7 @@ const (
 //
 // +kubebuilder:object:generate=false
 type Deletion struct {
-	// By is who asked for it, as the one that asked named them.
+	// By is the author of the request, as the request named them.
 	By string `json:"by"`
 	// Request is the id of the command that asked for it.
 	Request string `json:"request,omitempty"`
@@ -54,8 +54,8 @@ type Deletion struct {
 }
 
 // Pin is the value of AnnotationRollback: an Application stays at an earlier deployment, although automated sync is on
-// and Git says otherwise. What Git said then is in quarantine: the pin holds for as long as Git still says it, however
-// many commits about other things come, and goes by itself with the first commit that changes what this Application
+// and Git says otherwise. The revision that Git had then is in quarantine: the pin holds as long as Git still contains it,
+// regardless of commits about other things, and ends automatically with the first commit that changes what this Application
 // renders.
 //
 // +kubebuilder:object:generate=false
@@ -109,7 +109,7 @@ type Allowance struct {
 //
 // +kubebuilder:object:generate=false
 type Note struct {
-	// By names who asked for the deployment, as the operation says; "" where nobody did.
+	// By names who asked for the deployment, as the operation says; "" without one.
 	By string `json:"by,omitempty"`
 	// Reason is what that person wrote.
 	Reason string `json:"reason,omitempty"`
@@ -141,7 +141,7 @@ const (
 	ConditionHeld ConditionType = "Held"
 	// ConditionPinned says that an Application stays at an earlier deployment, by whom and why.
 	ConditionPinned ConditionType = "Pinned"
-	// ConditionDriftAllowed names objects that are left as somebody changed them, until when.
+	// ConditionDriftAllowed names objects whose drift is allowed, with the end of that time.
 	ConditionDriftAllowed ConditionType = "DriftAllowed"
 	// ConditionProject says what is wrong with an Application's project, where that does not stop the Application.
 	ConditionProject ConditionType = "ProjectWarning"

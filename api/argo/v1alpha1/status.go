@@ -74,7 +74,7 @@ type ComparedTo struct {
 type HealthStatus struct {
 	// Status is the health. Empty means that nothing is known about the kind.
 	Status HealthStatusCode `json:"status,omitempty"`
-	// Message explains the health. Objects only; it is left out for a whole application where nobody would read it.
+	// Message explains the health. Objects only; it is left out for a whole application where it would not be read.
 	Message string `json:"message,omitempty"`
 	// LastTransitionTime is when Status last changed.
 	LastTransitionTime *metav1.Time `json:"lastTransitionTime,omitempty"`
@@ -102,7 +102,7 @@ type ResourceStatus struct {
 	RequiresPruning bool `json:"requiresPruning,omitempty"`
 	// SyncWave is the object's wave; 0 by default.
 	SyncWave int64 `json:"syncWave,omitempty"`
-	// RequiresDeletionConfirmation is true when deleting or pruning the object waits for somebody's approval.
+	// RequiresDeletionConfirmation is true when deleting or pruning the object waits for approval.
 	RequiresDeletionConfirmation bool `json:"requiresDeletionConfirmation,omitempty"`
 }
 
@@ -127,7 +127,7 @@ type RevisionHistory struct {
 	Sources []ApplicationSource `json:"sources,omitempty"`
 	// Revisions are the revisions synced to, one for each of Sources.
 	Revisions []string `json:"revisions,omitempty"`
-	// InitiatedBy is who asked for the sync.
+	// InitiatedBy is the author of the sync.
 	//
 	// +optional
 	InitiatedBy OperationInitiator `json:"initiatedBy,omitzero"`

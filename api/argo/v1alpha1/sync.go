@@ -87,7 +87,7 @@ func (o SyncOptions) Value(name string) (value string, ok bool) {
 type Operation struct {
 	// Sync says what to sync, and to what. Absent asks for nothing.
 	Sync *SyncOperation `json:"sync,omitempty"`
-	// InitiatedBy is who asked. Set by the program that writes the operation; shown, never trusted for access.
+	// InitiatedBy is the author of the request. Set by the program that writes the operation; shown, never trusted for access.
 	//
 	// +optional
 	InitiatedBy OperationInitiator `json:"initiatedBy,omitzero"`
@@ -99,7 +99,7 @@ type Operation struct {
 	Retry RetryStrategy `json:"retry,omitzero"`
 }
 
-// OperationInitiator is who or what asked for an operation.
+// OperationInitiator is the user or program that requested an operation.
 type OperationInitiator struct {
 	// Username is the user, as the program that asked knows it.
 	Username string `json:"username,omitempty"`

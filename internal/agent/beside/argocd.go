@@ -1,4 +1,4 @@
-// Package beside is what an agent does beside an Argo CD: it leaves the work to it, or looks on and tells what it would do itself.
+// Package beside is what an agent does beside an Argo CD: it leaves the work to it, or only reports what it would do itself.
 package beside
 
 import (
@@ -26,8 +26,8 @@ import (
 	"github.com/slipway-gitops/slipway/internal/agent/status"
 )
 
-// ArgoCD has an Argo CD beside the agent work on the Applications. It asks for what people want in the fields and the
-// annotation that Argo CD's own server uses for that, and tells what Argo CD writes into the status.
+// ArgoCD has an Argo CD beside the agent work on the Applications. It sends requests in the fields and the annotation
+// that Argo CD's own server uses, and reports what Argo CD writes into the status.
 type ArgoCD struct {
 	Config
 
@@ -47,7 +47,7 @@ type Config struct {
 	// These are there once something is watched.
 	Clusters func() *place.Clusters
 	Linked   func() *report.Source // nil without a server
-	Ledger   func() *report.Ledger // likewise
+	Ledger   func() *report.Ledger // the same
 }
 
 // NewArgoCD has an Argo CD work on the Applications.

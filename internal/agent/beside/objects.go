@@ -97,7 +97,7 @@ func (d *ArgoCD) Works(registry.Name) bool { return false }
 func (d *ArgoCD) place(old, fresh *v1alpha1.Application) {
 	instances := d.Linked().Reporter()
 	if instances == nil {
-		return // nobody is told
+		return // nothing is notified
 	}
 	app := fresh
 	if app == nil {

@@ -36,7 +36,7 @@ func NewShadow(r *registry.Registry, helm *HelmDefault) *Shadow {
 func (s *Shadow) stir() {
 	select {
 	case s.changed <- struct{}{}:
-	default: // somebody has said so already
+	default: // it is reported already
 	}
 }
 
@@ -52,7 +52,7 @@ type finding struct {
 	Takeover   []ownedObject
 }
 
-// ownedObject is how an object would change hands without another change, as it is told.
+// ownedObject is how an object would change hands without another change, as it is reported.
 type ownedObject struct {
 	Group     string   `json:"group,omitempty"`
 	Kind      string   `json:"kind"`
@@ -62,7 +62,7 @@ type ownedObject struct {
 	Patch     string   `json:"patch"`
 }
 
-// wouldObject is what would be done to one object, as it is told.
+// wouldObject is what would be done to one object, as it is reported.
 type wouldObject struct {
 	Group     string              `json:"group,omitempty"`
 	Kind      string              `json:"kind"`

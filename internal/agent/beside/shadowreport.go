@@ -41,7 +41,7 @@ type shadowApp struct {
 	Revisions  []string                        `json:"revisions,omitempty"`
 	Sync       shadowWords                     `json:"sync"`
 	Health     shadowWords                     `json:"health"`
-	WouldSync  bool                            `json:"wouldSync"` // a sync would begin by itself now
+	WouldSync  bool                            `json:"wouldSync"` // a sync would begin automatically now
 	Note       string                          `json:"note,omitempty"`
 	Error      string                          `json:"error,omitempty"`
 	Conditions []v1alpha1.ApplicationCondition `json:"conditions,omitempty"`
@@ -174,7 +174,7 @@ func (s *Shadow) write(file, written string) (string, error) {
 	return string(raw), nil
 }
 
-// replaceFile makes a file hold raw. Who reads it meanwhile reads the old content or the new one.
+// replaceFile makes a file hold raw. A concurrent reader gets the old content or the new one.
 func replaceFile(path string, raw []byte) error {
 	temp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {

@@ -2,8 +2,8 @@ package command
 
 import "github.com/slipway-gitops/slipway/api/agentapi"
 
-// Rights are asked for at the server, by its copy of what is there and by what somebody sends. What the agent finds and writes
-// is compared with that, so that neither a copy that is late nor a merge makes of it something that nobody was asked about.
+// The server checks rights, by its copy of what is there and by the content of the request. What the agent finds and writes
+// is compared with that, so that neither a copy that is late nor a merge turns it into something that was not checked.
 
 // Meets says what is wrong where a resource that is there is not of the project that rights were asked for.
 func Meets(judged *agentapi.JudgedProject, kind, called, of string, sole bool) error {

@@ -101,7 +101,7 @@ func (c *cluster) watch() {
 	for _, namespace := range c.namespaces() {
 		c.start(pods(), namespace)
 	}
-	for at, f := range c.feeds { // of namespaces that nobody uses any more
+	for at, f := range c.feeds { // of namespaces that are no longer used
 		if at.namespace != "" && !c.used[at.namespace] {
 			f.stop()
 			delete(c.feeds, at)
@@ -113,7 +113,7 @@ func (c *cluster) watch() {
 	}
 }
 
-// namespaces are those to be watched; "" for all at once. Callers hold the lock.
+// namespaces are those to be watched; "" for all together. Callers hold the lock.
 func (c *cluster) namespaces() []string {
 	if !c.narrow {
 		return []string{""}
@@ -154,7 +154,7 @@ func connect(config *rest.Config) (*stream.Client, error) {
 	return stream.NewClient(config, httpClient)
 }
 
-// refused is told that the agent may not see what a feed watches. Where that was all namespaces, it looks at each.
+// refused is called if the agent may not see what a feed watches. Where that was all namespaces, it looks at each.
 func (c *cluster) refused(f *feed, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -247,7 +247,7 @@ func (c *cluster) set(f *feed, s *seen, apps map[string]bool) {
 	before := map[string]bool{}
 	c.found(key, before)
 	c.forest.setParent(key, s.owner)
-	if len(c.forest.children[key]) > 0 { // else it has no pods, and nobody is told
+	if len(c.forest.children[key]) > 0 { // else it has no pods, and nothing is reported
 		for app := range before {
 			apps[app] = true
 		}

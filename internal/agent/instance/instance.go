@@ -21,7 +21,7 @@ import (
 
 // Config is what a Reporter is made of.
 type Config struct {
-	// Changed is told of an Application whose pods may be others, at most once in a Pause. It must not block.
+	// Changed is called for an Application whose pods may have changed, at most once in a Pause. It must not block.
 	Changed func(app types.NamespacedName)
 	// Instance is the name of an Application in tracking marks, and Application the opposite.
 	Instance    func(app types.NamespacedName) string
@@ -50,7 +50,7 @@ type use struct {
 	namespaces []string // sorted
 }
 
-// word is when an Application was told of last, and what tells of it next; nil for nothing.
+// word is when an Application was reported last, and what reports it next; nil for nothing.
 type word struct {
 	at    time.Time
 	timer *time.Timer
@@ -146,7 +146,7 @@ func (r *Reporter) used(key string) map[string]bool {
 // Moved says that an object of an Application appeared or is gone.
 func (r *Reporter) Moved(instance string) { r.tellInstances(map[string]bool{instance: true}) }
 
-// tellInstances tells of Applications by their names in tracking marks.
+// tellInstances reports Applications by their names in tracking marks.
 func (r *Reporter) tellInstances(instances map[string]bool) {
 	for instance := range instances {
 		app, ok := r.cfg.Application(instance)
@@ -162,7 +162,7 @@ func (r *Reporter) tellInstances(instances map[string]bool) {
 	}
 }
 
-// touch tells of an Application: now, or a Pause after it was told of last.
+// touch reports an Application: now, or a Pause after its last report.
 func (r *Reporter) touch(app types.NamespacedName) {
 	r.mu.Lock()
 	w := r.told[app]
@@ -200,7 +200,7 @@ func (r *Reporter) tell(app types.NamespacedName) {
 	}
 }
 
-// Apps lists the Applications that have pods; false while a cluster has not told all of its pods yet.
+// Apps lists the Applications that have pods; false while a cluster has not listed all of its pods yet.
 func (r *Reporter) Apps() ([]types.NamespacedName, bool) {
 	r.mu.Lock()
 	uses := maps.Clone(r.uses)
@@ -244,7 +244,7 @@ func (r *Reporter) Instances(app types.NamespacedName) *agentapi.Instances {
 	return &out
 }
 
-// any reports whether an Application has pods, and whether the cluster has told all of them.
+// any reports whether an Application has pods, and whether the cluster has listed all of them.
 func (c *cluster) any(instance string) (has, ready bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

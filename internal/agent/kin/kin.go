@@ -1,5 +1,5 @@
 // Package kin reads and watches what an Application's objects are and own, for trees that people look at. Nothing is watched
-// while nobody looks; those who look at the same Application share what is watched for it.
+// without a reader; those who look at the same Application share what is watched for it.
 package kin
 
 import (
@@ -53,7 +53,7 @@ type View struct {
 type Config struct {
 	// Look says how an Application is now.
 	Look func(ctx context.Context, app types.NamespacedName) (View, error)
-	// Pause is how long changes are gathered before they are told; 0: a tenth of a second.
+	// Pause is how long changes are gathered before they are reported; 0: a tenth of a second.
 	Pause time.Duration
 	Log   *slog.Logger
 }
@@ -129,7 +129,7 @@ func (w *Watcher) Watched() int {
 	return len(w.trees)
 }
 
-// Open begins to look at an Application. Whoever gets a Reader closes it.
+// Open begins to look at an Application. The caller that gets a Reader closes it.
 func (w *Watcher) Open(app types.NamespacedName) (*Reader, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -149,7 +149,7 @@ func (w *Watcher) Open(app types.NamespacedName) (*Reader, error) {
 	return &Reader{tree: t}, nil
 }
 
-// leave ends a tree that nobody looks at any more.
+// leave ends a tree without readers.
 func (w *Watcher) leave(t *tree) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -159,17 +159,17 @@ func (w *Watcher) leave(t *tree) {
 	}
 }
 
-// drop lets the next who looks begin anew. Callers hold the lock.
+// drop lets the next reader start over. Callers hold the lock.
 func (w *Watcher) drop(t *tree) {
 	if w.trees[t.app] == t {
 		delete(w.trees, t.app)
 	}
 }
 
-// Reader is somebody who looks at a tree. It is used by one goroutine.
+// Reader is a client that looks at a tree. It is used by one goroutine.
 type Reader struct {
 	tree   *tree
-	last   *snapshot // what was told
+	last   *snapshot // what was reported
 	closed bool
 }
 

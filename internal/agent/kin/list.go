@@ -56,8 +56,8 @@ func List(ctx context.Context, c Cluster, places []inspect.Place) (leaves []*ins
 	return slices.Concat(found...), listed, lacks, nil
 }
 
-// without reports whether a tree can do without what was not listed, and what to say of that. What is in the status is in the
-// tree all the same: where there is only metadata to it, nobody misses it.
+// without reports whether a tree can do without what was not listed, and what to say of that. What is in the status is still
+// in the tree: where there is only metadata to it, it is not missed.
 func without(at inspect.Place, err error) (warning string, can bool) {
 	switch {
 	case err == nil:

@@ -7,7 +7,7 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 )
 
-// snapshot is a tree at some time. Nobody changes one; a node that is the same in two of them is one node.
+// snapshot is a tree at some time. One is never changed; a node that is the same in two of them is one node.
 type snapshot struct {
 	nodes    []*api.FlatNode
 	byID     map[string]*api.FlatNode
@@ -27,7 +27,7 @@ func newSnapshot(nodes []*api.FlatNode, warnings []string, before *snapshot) *sn
 	return s
 }
 
-// stale reports whether whoever knows s is better told all of now.
+// stale reports whether a reader that knows s should get all of now.
 func (s *snapshot) stale(now *snapshot) bool { return !slices.Equal(s.warnings, now.warnings) }
 
 // patch is what leads from s to now; nil for nothing.

@@ -49,7 +49,7 @@ func newTree(w *Watcher, app types.NamespacedName) *tree {
 func (t *tree) stir() {
 	select {
 	case t.wake <- struct{}{}:
-	default: // somebody has said so already
+	default: // it is reported already
 	}
 }
 
@@ -89,7 +89,7 @@ func (t *tree) run() {
 			t.tell(nil, err)
 			return
 		}
-		// Where very much changes, or the tree is very large, it is told more rarely.
+		// Where very much changes, or the tree is very large, it is reported more rarely.
 		pause, next := max(t.of.cfg.Pause, share*time.Since(began)), again
 		if !shown { // the lists are not there yet: show them as soon as they are
 			pause, next = 0, max(0, grace-time.Since(t.begun))

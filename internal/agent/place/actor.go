@@ -24,7 +24,7 @@ type Actor struct {
 }
 
 // actor finds as whom a project's Applications act at a destination. Where no account is found nothing is written, unless
-// that is not enforced: the agent's own rights are not a fallback for those that somebody has forgotten to give.
+// that is not enforced: the agent's own rights are not a fallback for those that were not granted.
 func (c *Clusters) actor(called string, entry clusterEntry, namespace string) Actor {
 	config := c.Settings.Config(ConfigArgoCD)
 	if config[keyImpersonate] != "true" {
@@ -45,7 +45,7 @@ func (c *Clusters) actor(called string, entry clusterEntry, namespace string) Ac
 	return Actor{user: user}
 }
 
-// actors are the clients of one cluster that act as somebody.
+// actors are the clients of one cluster that act as a service account.
 type actors map[Actor]*apply.Client
 
 // maxActors bounds the clients of one cluster. They share its connections, so that one is quickly made again.
@@ -89,16 +89,16 @@ func (t readOnly) RoundTrip(req *http.Request) (*http.Response, error) {
 	return refusal(req, t.why)
 }
 
-// As is the configuration of requests to the cluster as somebody.
+// As is the configuration of requests to the cluster as a service account.
 func (d *Destination) As(who Actor) *rest.Config { return who.on(d.rest) }
 
-// SocketAs is as for what dials by itself.
+// SocketAs is as As, for clients with their own dialer.
 func (d *Destination) SocketAs(who Actor) *rest.Config { return who.on(d.socket) }
 
 // maxClients bounds the clients of a cluster that are kept. What is dropped is made again.
 const maxClients = 64
 
-// Client is one for requests to the cluster as somebody.
+// Client is one for requests to the cluster as a service account.
 func (d *Destination) Client(who Actor) (dynamic.Interface, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

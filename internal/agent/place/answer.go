@@ -62,7 +62,7 @@ func (d discreet) RoundTrip(r *http.Request) (*http.Response, error) {
 	known := err == nil && kind == "application/json" && strict.Decode(raw, &status, strict.Foreign) == nil
 	if !known || status.Kind != "Status" || status.APIVersion != "v1" {
 		raw = nil
-		resp.Header.Set("Content-Type", "application/json") // a text would be told as it is
+		resp.Header.Set("Content-Type", "application/json") // a text would be reported unchanged
 	}
 	resp.Status = outward.Status(resp.StatusCode)
 	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(raw)), int64(len(raw))

@@ -23,7 +23,7 @@ import (
 )
 
 // Clusters opens destination clusters when an Application first needs them. Each is on its own: one that hangs delays
-// the Applications that deploy to it and nobody else.
+// the Applications that deploy to it and no others.
 type Clusters struct {
 	Options
 	scripts  *scripts
@@ -46,11 +46,11 @@ type Options struct {
 	Log          *slog.Logger
 
 	Notify  func(live.Event)
-	Kinds   func()                                                        // told of kinds that changed
-	Missed  func(wait string)                                             // told of what a look found that no event told; nil for nobody
+	Kinds   func()                                                        // called for kinds that changed
+	Missed  func(wait string)                                             // called for what a look found although no event reported it; nil for none
 	Guard   transport.WrapperFunc                                         // in front of every request; nil for none
-	Observe func(server string) func(http.RoundTripper) http.RoundTripper // told how requests go; nil for nobody
-	// Opened is told of each connection to a cluster, by the cluster's key; nil for nobody. It must not block.
+	Observe func(server string) func(http.RoundTripper) http.RoundTripper // called with the result of requests; nil for none
+	// Opened is called for each connection to a cluster, by the cluster's key; nil for none. It must not block.
 	Opened func(key string, config *rest.Config, state *live.Cluster)
 }
 
@@ -59,7 +59,7 @@ type Destination struct {
 	config string // identity of the configuration that it was opened with
 	entry  clusterEntry
 	rest   *rest.Config
-	socket *rest.Config // the same, for what dials by itself
+	socket *rest.Config // the same, for clients with their own dialer
 	Target apply.Target
 	actors actors
 
@@ -125,7 +125,7 @@ func (c *Clusters) Assessor() *health.Assessor {
 	return assessor
 }
 
-// TrackingInstallation is what tells objects from those of other agents on the same cluster, "" for nothing.
+// TrackingInstallation distinguishes objects from those of other agents on the same cluster, "" for nothing.
 func (c *Clusters) TrackingInstallation() string { return c.tracking.get().Installation }
 
 // destination opens a cluster, or returns it as it was opened before. Callers hold the lock.
@@ -196,7 +196,7 @@ func (c *Clusters) prune() bool {
 	return pruned
 }
 
-// key tells connections apart: by server, and by whose credentials it is.
+// key distinguishes connections: by server, and by whose credentials it is.
 func (e clusterEntry) key() string { return e.server + " " + e.secret }
 
 // Identify implements engine.Clusters.

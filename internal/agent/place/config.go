@@ -49,7 +49,7 @@ func (s *Settings) cluster(project, server, called string) (clusterEntry, bool) 
 	return best, best.secret != ""
 }
 
-// has reports whether the Secret of a cluster is there, and says what it said.
+// has reports whether the Secret of a cluster is there, and its content.
 func (s *Settings) has(entry clusterEntry) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/transport"
 )
 
-// RefusedInShadow is what whoever tries to write in shadow mode is told.
+// RefusedInShadow is the error of a write in shadow mode.
 const RefusedInShadow = "shadow mode writes nothing"
 
 // RefuseWrites lets requests pass that change nothing: reads and dry runs, and answers others with why. It stands between

@@ -30,7 +30,7 @@ import (
 type Projects struct {
 	namespace string
 	changed   func(name string)
-	OnMove    func(name string) // told of every change; nil for nobody
+	OnMove    func(name string) // called for every change; nil for none
 	log       *slog.Logger
 	ready     chan struct{} // closed after the first complete list
 	once      sync.Once
@@ -60,7 +60,7 @@ type compiled struct {
 
 var _ engine.Projects = (*Projects)(nil)
 
-// NewProjects makes the projects of a namespace. It tells changed whose Applications may do something else now.
+// NewProjects makes the projects of a namespace. It calls changed with the projects whose Applications may do something else now.
 func NewProjects(namespace string, changed func(name string), log *slog.Logger) *Projects {
 	return &Projects{
 		namespace: namespace, changed: changed, log: log, ready: make(chan struct{}), seen: map[string]decoded{}, known: map[string]compiled{},
@@ -93,7 +93,7 @@ func (p *Projects) Inherit(text string) {
 	p.tell(changed)
 }
 
-// compile makes the rules of projects anew and returns those that are not what they were. Callers hold the lock.
+// compile makes the rules of projects again and returns those that are not what they were. Callers hold the lock.
 func (p *Projects) compile(wanted func(called string) bool) []string {
 	var changed []string
 	for called, one := range p.seen {
@@ -152,7 +152,7 @@ func (p *Projects) concerned(called, by string) bool {
 	})
 }
 
-// tell says what is wrong with projects that changed, and lets their Applications have a turn.
+// tell logs what is wrong with projects that changed, and lets their Applications have a turn.
 func (p *Projects) tell(changed []string) {
 	for _, called := range changed {
 		rules, err := p.Rules(called)

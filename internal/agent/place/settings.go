@@ -61,7 +61,7 @@ type Secret struct {
 // Get is a field without the spaces around it.
 func (s Secret) Get(key string) string { return strings.TrimSpace(string(s.Data[key])) }
 
-// NewSettings makes settings that are empty, and tell changed of every change.
+// NewSettings makes settings that are empty, and call changed for every change.
 func NewSettings(changed func()) *Settings {
 	return &Settings{changed: changed, secrets: map[string]Secret{}, configs: map[string]map[string]string{}, edition: map[string]string{}}
 }

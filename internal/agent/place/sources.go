@@ -14,11 +14,12 @@ import (
 	gitsource "github.com/slipway-gitops/slipway/internal/source/git"
 )
 
-// Sources resolves what Applications deploy, with the credentials of the settings, and knows who follows what.
+// Sources resolves what Applications deploy, with the credentials of the settings, and knows which Application follows which
+// repository.
 type Sources struct {
 	pool      *gitsource.Pool
 	settings  *Settings
-	OnResolve func(revision string) // called for each revision that is fetched; nil for nobody
+	OnResolve func(revision string) // called for each revision that is fetched; nil for none
 
 	mu      sync.Mutex
 	follows map[registry.Name][]follow
@@ -82,7 +83,7 @@ func (s *Sources) Repo(project string, src v1alpha1.ApplicationSource) (*gitsour
 	r.err = err
 	s.mu.Lock()
 	if s.version == version {
-		if len(s.known) >= maxKnown { // whoever looks at repositories names what they like
+		if len(s.known) >= maxKnown { // the caller that looks at repositories may name any address
 			clear(s.known)
 		}
 		s.known[key] = r

@@ -38,7 +38,7 @@ const (
 type Config struct {
 	Dir   string // for the files; made where it is missing
 	Limit int64  // of all files, in bytes; 0: DefaultLimit
-	// Key returns what values of Secrets are hashed with; nil while there is nobody to tell.
+	// Key returns what values of Secrets are hashed with; nil while there is no server.
 	Key func() []byte
 	// Clean takes known secrets, and those in addresses, out of JSON; nil: nothing is known.
 	Clean func([]byte) []byte
@@ -63,7 +63,7 @@ type Book struct {
 	spooled  map[engine.Content]place
 	known    *known
 	gone     int // entries that were dropped, ever
-	lost     int // entries that were dropped and not told of
+	lost     int // entries that were dropped and not reported
 	sent     int // entries at the front that the server has, but for contents
 	lacking  []engine.Content
 	checks   []Check
@@ -226,7 +226,7 @@ func (b *Book) Keep(cluster string, m object.Manifest, private bool) engine.Cont
 	return c
 }
 
-// said logs a fault of the disk, once.
+// said logs a fault of the disk once.
 func (b *Book) said(err error) {
 	if err != nil && (b.broken == nil || b.broken.Error() != err.Error()) {
 		b.cfg.Log.Warn("the disk does not take an entry of the ledger: it is lost unless the server gets it before the agent ends", "err", err)
@@ -256,7 +256,7 @@ func (b *Book) Add(id string, d *api.LedgerDetail) {
 	b.put(p, body)
 }
 
-// Healthy has the server told when the application of an entry was healthy first after it.
+// Healthy reports to the server when the application of an entry was first healthy after it.
 func (b *Book) Healthy(id string, at time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -333,6 +333,6 @@ func (b *Book) pack(d *api.LedgerDetail) ([]byte, error) {
 func (b *Book) poke() {
 	select {
 	case b.wake <- struct{}{}:
-	default: // somebody has
+	default: // it is notified already
 	}
 }

@@ -11,7 +11,7 @@ import (
 // times only, and none of them does itself.
 const flushEvery = time.Second
 
-// flusher has what was written reach the disk soon after it, for all of it at once.
+// flusher has what was written reach the disk soon after it, for all of it together.
 type flusher struct {
 	dirty, stop chan struct{}
 	done        sync.WaitGroup
@@ -43,7 +43,7 @@ func (f *flusher) begin(do func()) {
 func (f *flusher) soon() {
 	select {
 	case f.dirty <- struct{}{}:
-	default: // somebody has
+	default: // it is notified already
 	}
 }
 
@@ -52,7 +52,7 @@ func (f *flusher) end() {
 	f.done.Wait()
 }
 
-// reachDisk waits until what was written is on the disk: manifests first, since entries name them. Nobody waits for it.
+// reachDisk waits until what was written is on the disk: manifests first, since entries name them. Nothing waits for it.
 func (b *Book) reachDisk() {
 	b.mu.Lock()
 	files := []*os.File{b.contents.file, b.entries.file}

@@ -17,14 +17,14 @@ import (
 )
 
 // masker makes manifests ones that may leave the agent. Values of Secrets are replaced by hashes with a key that never
-// does: for one field of one object equal values have equal hashes, and nobody can find a value by trying, not even who
-// may write another Secret.
+// does: for one field of one object equal values have equal hashes, and a value cannot be found by trying, not even by
+// a user who may write another Secret.
 type masker struct {
 	key     []byte
 	cluster string
 	object  object.Key
 	hidden  []string // annotations
-	private bool     // nothing is told but what it is
+	private bool     // only its kind is reported
 }
 
 // mask returns the content of a manifest without secrets, as canonical JSON that a server can keep.

@@ -21,8 +21,8 @@ const (
 )
 
 // reel is a row of files that frames are appended to, and from which whole files go: from the beginning when it is too
-// large, and wherever all frames of one are done with. A frame that was cut off by the end of a process counts for
-// nothing. It is not safe for concurrent use.
+// large, and wherever all frames of one are done with. A frame that was cut off by the end of a process is
+// ignored. It is not safe for concurrent use.
 type reel struct {
 	dir, name string
 	limit     int64 // in bytes, of all files

@@ -59,7 +59,7 @@ func (b *Book) Next() *agentapi.Records {
 	return b.nextChecks()
 }
 
-// nextContents are the manifests that the server has said it lacks.
+// nextContents are the manifests that the server reported as missing.
 func (b *Book) nextContents() *agentapi.Records {
 	var out agentapi.Records
 	size := 0
@@ -173,7 +173,7 @@ func (b *Book) nextChecks() *agentapi.Records {
 	return &out
 }
 
-// Answered takes in what the server said to what Next gave.
+// Answered takes in the server's answer to what Next gave.
 func (b *Book) Answered(sent *agentapi.Records, ack agentapi.RecordAck) {
 	for _, r := range ack.Rejected {
 		b.cfg.Log.Warn("the server does not take an entry of the ledger", "record", r.ID, "why", r.Message)

@@ -34,12 +34,12 @@ type Entry struct {
 
 // Ask collects what the next turn of an Application must do beyond looking.
 type Ask struct {
-	Since time.Time // what repositories said before it does not count; zero: what is known will do
+	Since time.Time // earlier reports of repositories are ignored; zero: what is known will do
 	Trace string    // the trace that asks for it; "" for none
 }
 
 // SettleWindow is how long the word of an automated sync may wait for the workloads that it changed, and how far apart
-// the words about their progress are. Most are healthy again within it, and one write tells all. Writing an
+// the words about their progress are. Most are healthy again within it, and one write reports all. Writing an
 // Application is the dearest request there is to an API server.
 const SettleWindow = time.Second
 
@@ -55,7 +55,7 @@ func paceOf(took time.Duration) time.Duration {
 	return max(SettleWindow, min(paceFactor*took, longestPace))
 }
 
-// Unreported is an operation that was done, or is under way, and not in the status as it is. Should the agent end meanwhile,
+// Unreported is an operation that was done, or is under way, and not in the status as it is. If the agent ends in between,
 // the next one finds out from the objects that it was done.
 type Unreported struct {
 	Operation *v1alpha1.OperationState

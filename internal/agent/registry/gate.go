@@ -152,7 +152,7 @@ func (g *gate) leave(dest v1alpha1.ApplicationDestination, took time.Duration) [
 }
 
 // pass returns the Applications that can have their turns because one that was called did not enter there: it is gone,
-// another replica's or deployed elsewhere by now. Without, nobody would call those parked behind it.
+// another replica's or deployed elsewhere by now. Otherwise, nothing would call those parked behind it.
 func (g *gate) pass(id Name) []Name {
 	g.mu.Lock()
 	defer g.mu.Unlock()

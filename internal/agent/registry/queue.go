@@ -61,7 +61,7 @@ func (q *Queue) Begun(id Name) (waited time.Duration) {
 // Done ends a turn.
 func (q *Queue) Done(id Name) { q.work.Done(id) }
 
-// Close ends the queue: nobody waits for its turn any more.
+// Close ends the queue: it no longer waits for its turn.
 func (q *Queue) Close() { q.work.ShutDown() }
 
 // Waits reports whether an Application waits for its turn.

@@ -18,15 +18,15 @@ type Registry struct {
 	namespace string // of the agent
 	enqueue   func(Name)
 	gone      func(*v1alpha1.Application)
-	OnChange  func()                                 // told of every change, also of those that ask for no turn; nil for nobody
-	OnMove    func(old, fresh *v1alpha1.Application) // likewise; nil for what was not there before or is gone
+	OnChange  func()                                 // called for every change, also of those that ask for no turn; nil for none
+	OnMove    func(old, fresh *v1alpha1.Application) // the same; nil for what was not there before or is gone
 
 	mu        sync.Mutex
 	entries   map[Name]*Entry
 	instances map[string]Name
 }
 
-// New makes a registry that queues what is to have a turn, and tells gone what is no more.
+// New makes a registry that queues what is to have a turn, and calls gone for what no longer exists.
 func New(namespace string, enqueue func(Name), gone func(*v1alpha1.Application)) *Registry {
 	return &Registry{
 		namespace: namespace, enqueue: enqueue, gone: gone, entries: map[Name]*Entry{}, instances: map[string]Name{},

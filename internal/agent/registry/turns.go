@@ -15,10 +15,10 @@ type Turns struct {
 	*gate
 	queue *Queue
 	seats chan struct{}
-	away  func(id Name, end func()) (back func()) // told of a turn that waits for others, which end ends
+	away  func(id Name, end func()) (back func()) // called for a turn that waits for others, which end ends
 }
 
-// NewTurns makes room for so many turns at work. It tells away of a turn that waits for others.
+// NewTurns makes room for so many turns at work. It calls away for a turn that waits for others.
 func NewTurns(workers int, q *Queue, away func(id Name, end func()) (back func())) *Turns {
 	return &Turns{gate: newGate(workers), queue: q, seats: make(chan struct{}, workers), away: away}
 }

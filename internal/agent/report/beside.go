@@ -25,7 +25,7 @@ func notesBeside() []string {
 	}
 }
 
-// Observed tells of an operation whose end Argo CD has written, and of the first time that its Application is healthy after
+// Observed reports an operation whose end Argo CD has written, and of the first time that its Application is healthy after
 // it. An operation that was over when the Application was first seen is what survey asks about.
 func (l *Ledger) Observed(old, fresh *v1alpha1.Application) {
 	if l == nil || old == nil || old.UID != fresh.UID {
@@ -52,7 +52,7 @@ func (l *Ledger) Observed(old, fresh *v1alpha1.Application) {
 	}
 }
 
-// DeletedBeside tells of an Application that Argo CD has deleted with its objects, app being how it was when that began.
+// DeletedBeside reports an Application that Argo CD has deleted with its objects, app being how it was when that began.
 func (l *Ledger) DeletedBeside(app *v1alpha1.Application) {
 	if l == nil || !l.Book.Open() {
 		return
@@ -108,7 +108,7 @@ func besideOf(app *v1alpha1.Application, recovered bool) *api.LedgerDetail {
 	return d
 }
 
-// deployedBy is when a deployment began, where that is told; else when it ended.
+// deployedBy is when a deployment began, where that is reported; else when it ended.
 func deployedBy(h v1alpha1.RevisionHistory) time.Time {
 	if h.DeployStartedAt != nil {
 		return h.DeployStartedAt.Time

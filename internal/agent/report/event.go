@@ -10,8 +10,8 @@ import (
 	"github.com/slipway-gitops/slipway/internal/operate"
 )
 
-// eventMemory is how old the end of a sync may be to be told of an Application that is seen for the first time: the agent
-// may have been restarted before it told. The server keeps each event once.
+// eventMemory is how old the end of a sync may be to be reported for an Application that is seen for the first time: the agent
+// may have been restarted before it reported. The server keeps each event once.
 const eventMemory = time.Hour
 
 // syncEvents returns what happened between two versions of an Application; old is nil for one that was not known.
@@ -74,8 +74,8 @@ func repairs(op *v1alpha1.OperationState) bool {
 	return heals || infoOf(op, v1alpha1.InfoRevert) == v1alpha1.OptionTrue
 }
 
-// operationID tells the operations of an Application apart. Two of them can begin in the same second, which is all that a
-// resource says of the time: then it is who asked for them that differs.
+// operationID distinguishes the operations of an Application. Two of them can begin in the same second, which is all that a
+// resource says of the time: then they differ in the author of the request.
 func operationID(op *v1alpha1.OperationState) string {
 	return op.StartedAt.UTC().Format(time.RFC3339Nano) + " " + infoOf(op, operate.RequestInfo)
 }

@@ -22,7 +22,7 @@ import (
 // happenings finds what happens to Applications, from what their resources say before and after a change.
 type happenings struct {
 	send func(agentapi.Event)
-	by   func(*v1alpha1.Application) (v1alpha1.Deletion, bool) // who deletes
+	by   func(*v1alpha1.Application) (v1alpha1.Deletion, bool) // the author of the deletion
 	damp *damp.Damper[repeated]
 
 	mu      sync.Mutex
@@ -33,7 +33,7 @@ type happenings struct {
 type repeated struct {
 	app  agentapi.Key
 	what agentapi.EventType
-	how  string // tells apart what is never held back for the other: the outcome, the health
+	how  string // distinguishes events that never hold back each other: the outcome, the health
 }
 
 // dampWindow is how often an event that repeats is reported.
@@ -43,8 +43,8 @@ func newHappenings(send func(agentapi.Event), by func(*v1alpha1.Application) (v1
 	return &happenings{send: send, by: by, damp: damp.New[repeated](dampWindow)}
 }
 
-// moved reports what happened between two versions of an Application. Events that can follow each other for as long as somebody
-// else wants are reported once in a while, with their number.
+// moved reports what happened between two versions of an Application. Events that can follow each other for as long as another
+// program causes them are reported once in a while, with their number.
 func (h *happenings) moved(old, fresh *v1alpha1.Application) {
 	repair := fresh != nil && fresh.Status.OperationState != nil && repairs(fresh.Status.OperationState)
 	for _, e := range h.between(old, fresh) {
@@ -75,7 +75,7 @@ func (h *happenings) moved(old, fresh *v1alpha1.Application) {
 	}
 }
 
-// restingHealth is the last health of an Application that was not on its way to another one.
+// restingHealth is the last health of an Application that was not in transition to another one.
 type restingHealth struct {
 	uid  string
 	code v1alpha1.HealthStatusCode
@@ -93,7 +93,7 @@ func (h *happenings) between(old, fresh *v1alpha1.Application) []agentapi.Event 
 	return append(out, h.health(fresh)...)
 }
 
-// occurrence is an event of an Application. What tells it from others of its type makes its id.
+// occurrence is an event of an Application. What distinguishes it from others of its type makes its id.
 func occurrence(app *v1alpha1.Application, what agentapi.EventType, at time.Time, distinct ...string) agentapi.Event {
 	sum := sha256.Sum256([]byte(string(app.UID) + "\n" + string(what) + "\n" + strings.Join(distinct, "\n")))
 	return agentapi.Event{
@@ -210,7 +210,7 @@ func heldEvents(old, fresh *v1alpha1.Application) []agentapi.Event {
 	return []agentapi.Event{e}
 }
 
-// heldBy is the condition by which a sync or a deletion waits for somebody or something; nil for none.
+// heldBy is the condition by which a sync or a deletion waits for a user, a window or a date; nil for none.
 func heldBy(app *v1alpha1.Application) *v1alpha1.ApplicationCondition {
 	for i := range app.Status.Conditions {
 		c := &app.Status.Conditions[i]
@@ -221,7 +221,7 @@ func heldBy(app *v1alpha1.Application) *v1alpha1.ApplicationCondition {
 	return nil
 }
 
-// health is about an Application whose health is another one than the last that was not on its way.
+// health is about an Application whose health is another one than the last one that was not in transition.
 func (h *happenings) health(fresh *v1alpha1.Application) []agentapi.Event {
 	now := restingHealth{uid: string(fresh.UID), code: fresh.Status.Health.Status}
 	switch now.code {

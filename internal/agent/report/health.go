@@ -92,8 +92,8 @@ func gitComponent(all, broken int) agentapi.Component {
 	return c
 }
 
-// reach opens the connection to where an Application is deployed, if this process does not work on it: it tells of its pods
-// all the same. It asks nothing of the cluster.
+// reach opens the connection to where an Application is deployed, if this process does not work on it: it reports its pods
+// anyway. It asks nothing of the cluster.
 func (s *Source) reach(ctx context.Context, app *v1alpha1.Application) {
 	if s.instances != nil && app != nil && !s.Works(registry.NameOf(app)) {
 		_, _ = s.Clusters.Target(ctx, app.Spec.ProjectName(), app.Spec.Destination) // its status says why there is none

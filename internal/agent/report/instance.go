@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
-// TellInstances has the server told of the pods of Applications. It is called before any cluster is opened.
+// TellInstances reports the pods of Applications to the server. It is called before any cluster is opened.
 func (s *Source) TellInstances() {
 	s.instances = instance.New(instance.Config{
 		Changed:     func(app registry.Name) { s.link.Changed(itemKey(agentapi.ItemInstances, app.Namespace, app.Name)) },
@@ -28,7 +28,7 @@ func (s *Source) TellInstances() {
 	}
 }
 
-// Reporter reports pods; nil where they are not told.
+// Reporter reports pods; nil where they are not reported.
 func (s *Source) Reporter() *instance.Reporter {
 	if s == nil {
 		return nil
@@ -107,7 +107,7 @@ func (s *Source) instanceKeys() ([]agentapi.Key, bool) {
 	return out, ready
 }
 
-// instanceBody is what is told of the pods of an Application; nil for one without.
+// instanceBody is what is reported about the pods of an Application; nil for one without.
 func (s *Source) instanceBody(id registry.Name) ([]byte, error) {
 	if s.instances == nil {
 		return nil, nil

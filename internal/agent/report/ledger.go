@@ -29,7 +29,7 @@ const (
 	ledgerMemory = 24 * time.Hour
 )
 
-// Ledger tells the server what operations were. A nil ledger tells nobody.
+// Ledger reports operations to the server. A nil ledger reports nothing.
 type Ledger struct {
 	LedgerConfig
 	Book *record.Book
@@ -92,7 +92,7 @@ func (l *Ledger) Learned(revision string) {
 	l.order = append(l.order, revision)
 }
 
-// Turned tells what came of a turn: an operation that is over, or that an Application became healthy after one.
+// Turned reports the result of a turn: an operation that is over, or that an Application became healthy after one.
 func (l *Ledger) Turned(id registry.Name, app *v1alpha1.Application, res engine.Result) {
 	if l == nil {
 		return
@@ -113,7 +113,7 @@ func (l *Ledger) Turned(id registry.Name, app *v1alpha1.Application, res engine.
 	}
 }
 
-// ended tells of an operation.
+// ended reports an operation.
 func (l *Ledger) ended(id registry.Name, app *v1alpha1.Application, res engine.Result) {
 	d := entryOf(app, res)
 	healthy := time.Time{}
@@ -175,7 +175,7 @@ func (l *Ledger) Forget(id registry.Name) {
 	delete(l.last, id)
 }
 
-// Deleted tells that an Application was deleted with its objects.
+// Deleted reports that an Application was deleted with its objects.
 func (l *Ledger) Deleted(app *v1alpha1.Application, removed []object.Key, kept []guard.Kept) {
 	if l == nil || !l.Book.Open() || app.DeletionTimestamp == nil {
 		return
@@ -215,7 +215,7 @@ func (l *Ledger) bury(app *v1alpha1.Application, d *api.LedgerDetail) {
 	l.Book.Add(hexID(string(app.UID), "deletion", app.DeletionTimestamp.UTC().Format(time.RFC3339)), d)
 }
 
-// Run keeps what is told of operations until ctx ends.
+// Run stores reports of operations until ctx ends.
 func (l *Ledger) Run(ctx context.Context) error {
 	<-ctx.Done()
 	l.repairs.FlushAll()
@@ -254,7 +254,7 @@ func (l *Ledger) Survey(ctx context.Context) {
 	l.Book.Ask(checks)
 }
 
-// EndedByAnother tells of an operation that another replica has ended, from the status that it left.
+// EndedByAnother reports an operation that another replica has ended, from the status that it left.
 func (l *Ledger) EndedByAnother(old, fresh *v1alpha1.Application) {
 	id := registry.NameOf(fresh)
 	if l == nil || l.Shards.Holds(id) || !l.Book.Open() {

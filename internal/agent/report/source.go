@@ -1,4 +1,4 @@
-// Package report tells a server of what an agent knows: items, events, how it is, and what operations were.
+// Package report reports to a server what an agent knows: items, events, how it is, and what operations were.
 package report
 
 import (
@@ -30,17 +30,17 @@ import (
 	"github.com/slipway-gitops/slipway/internal/strict"
 )
 
-// Source is what the server is told: of what the agent knows anyway, as it is when it is sent.
+// Source is what the server gets: of what the agent knows anyway, as it is when it is sent.
 type Source struct {
 	Config
 	link *link.Link
 	sets *setStore
-	// instances are the pods of Applications; nil where they are not told.
+	// instances are the pods of Applications; nil where they are not reported.
 	instances  *instance.Reporter
 	counts     atomic.Pointer[func(namespace string) bool]
 	happenings *happenings
 	known      atomic.Pointer[agentapi.Versions]
-	speaks     atomic.Bool // this replica tells the server
+	speaks     atomic.Bool // this replica reports to the server
 
 	mu      sync.Mutex
 	reached map[string]*reachable // clusters by server
@@ -51,7 +51,7 @@ type Source struct {
 
 var _ link.Source = (*Source)(nil)
 
-// Config is what is told of: the parts of an agent.
+// Config is what is reported: the parts of an agent.
 type Config struct {
 	Rest               *rest.Config
 	Version, Namespace string          // of the agent
@@ -66,7 +66,7 @@ type Config struct {
 	Health             func() agentapi.Component                              // of what works on the Applications
 	Works              func(registry.Name) bool                               // whether an Application has its turns in this process
 	Objects            func(key string, state *live.Cluster) instance.Objects // that Applications have in a cluster
-	// Seen is told of every change of an Application, and moved where this replica tells the server.
+	// Seen is called for every change of an Application, and moved where this replica reports to the server.
 	Seen  func(registry.Name)
 	Moved func(old, fresh *v1alpha1.Application)
 	// Ctx is of what is begun while the agent runs.
@@ -79,7 +79,7 @@ type parsed struct {
 	items   map[string][]byte
 }
 
-// New makes what tells a server of the parts of an agent.
+// New makes the reporter of the parts of an agent.
 func New(c Config) *Source {
 	s := &Source{Config: c, reached: map[string]*reachable{}, entries: map[string]parsed{}}
 	s.happenings = newHappenings(func(e agentapi.Event) {
@@ -90,13 +90,13 @@ func New(c Config) *Source {
 	return s
 }
 
-// Begin has l tell what there is to tell.
+// Begin has l report what there is to report.
 func (s *Source) Begin(l *link.Link) { s.link = l }
 
-// Speak says whether this replica is the one that tells the server.
+// Speak says whether this replica is the one that reports to the server.
 func (s *Source) Speak(does bool) { s.speaks.Store(does) }
 
-// Flush tells what is held back because it repeats.
+// Flush reports what is held back because it repeats.
 func (s *Source) Flush() { s.happenings.damp.FlushAll() }
 
 // Watch starts the watches that are for the server alone, in the namespaces of the Applications that count.
@@ -107,7 +107,7 @@ func (s *Source) Watch(ctx context.Context, g *errgroup.Group, c *registry.Clien
 	}
 }
 
-// ToServer begins to tell of everything that there is.
+// ToServer begins to report everything that there is.
 func (s *Source) ToServer(ctx context.Context) {
 	s.Speak(true)
 	s.Registry.Each(func(id registry.Name, app *v1alpha1.Application) {
@@ -120,7 +120,7 @@ func itemKey(kind agentapi.ItemKind, namespace, called string) agentapi.Key {
 	return agentapi.Key{Kind: kind, Namespace: namespace, Name: called}
 }
 
-// ApplicationMoved tells of an Application that appeared, changed or went.
+// ApplicationMoved reports an Application that appeared, changed or went.
 func (s *Source) ApplicationMoved(old, fresh *v1alpha1.Application) {
 	app := fresh
 	if app == nil {
@@ -129,7 +129,7 @@ func (s *Source) ApplicationMoved(old, fresh *v1alpha1.Application) {
 	id := registry.NameOf(app)
 	s.Seen(id)
 	if !s.speaks.Load() {
-		return // who does tells of it
+		return // the replica that does reports it
 	}
 	s.link.Changed(itemKey(agentapi.ItemApplication, app.Namespace, app.Name))
 	s.reach(s.Ctx(), fresh)
@@ -141,7 +141,7 @@ func (s *Source) ApplicationMoved(old, fresh *v1alpha1.Application) {
 	}
 }
 
-// ProjectMoved tells of a project that appeared, changed or went.
+// ProjectMoved reports a project that appeared, changed or went.
 func (s *Source) ProjectMoved(called string) {
 	s.link.Changed(itemKey(agentapi.ItemArgoProject, s.Namespace, called))
 }
@@ -154,14 +154,14 @@ func (s *Source) setChanged(id registry.Name) {
 	s.link.Changed(itemKey(agentapi.ItemApplicationSet, id.Namespace, id.Name))
 }
 
-// SettingsChanged tells of anything in the settings.
+// SettingsChanged reports all changes of settings.
 func (s *Source) SettingsChanged() {
 	if s != nil {
 		s.link.Rescan(agentapi.ItemRepository, agentapi.ItemRepoCreds, agentapi.ItemCluster, agentapi.ItemCertificate, agentapi.ItemGPGKey)
 	}
 }
 
-// lookAtConnections tells of repositories and clusters that can be reached no more, or again.
+// lookAtConnections reports repositories and clusters that can be reached no more, or again.
 func (s *Source) lookAtConnections() {
 	var b strings.Builder
 	for _, r := range s.Pool.Repos() {
@@ -345,7 +345,7 @@ func (s *Source) parse(config string, read func(map[string]string, string) map[s
 	return items
 }
 
-// setStore holds the ApplicationSets as the server is told of them.
+// setStore holds the ApplicationSets as the server gets them.
 type setStore struct {
 	changed func(id registry.Name) // the empty name: any may be another one
 
@@ -409,7 +409,7 @@ func (f *setFeed) Update(v any) error {
 		return nil
 	}
 	var obj map[string]any
-	_ = strict.Decode(o.Raw, &obj, strict.Foreign) // what cannot be read is told as nothing
+	_ = strict.Decode(o.Raw, &obj, strict.Foreign) // what cannot be read is reported as nothing
 	if obj == nil {
 		return nil
 	}

@@ -30,7 +30,7 @@ func addressField(t agentapi.SettingType) string {
 }
 
 // writeAlone writes a Secret if no other one is for its address. Of several that are written at the same moment one stays: this
-// process writes one after the other and reads all before it, and where another process writes too, whoever wrote later finds
+// process writes one after the other and reads all before it, and where another process writes too, the later writer finds
 // the earlier one and takes its own back.
 func (v *keeper) writeAlone(ctx context.Context, have keptSecret, next map[string][]byte, req agentapi.SettingChange) (*unstructured.Unstructured, error) {
 	v.addresses.Lock()
@@ -101,8 +101,8 @@ func (v *keeper) withdraw(ctx context.Context, have keptSecret, got *unstructure
 	return nil
 }
 
-// checkAddress refuses a second Secret for an address: which of them counts is nobody's decision. Slipway's own engine goes by
-// the project too. An Argo CD goes by the address alone, and by the name of a cluster, so the Secret of one project would be
+// checkAddress refuses a second Secret for an address: which of them applies is not decided anywhere. Slipway's own engine goes
+// by the project too. An Argo CD goes by the address alone, and by the name of a cluster, so the Secret of one project would be
 // used for those of another, or keep them from their own.
 func (v *keeper) checkAddress(req agentapi.SettingChange, have, next map[string][]byte, others map[string]place.Secret) error {
 	field := addressField(req.Type)

@@ -102,7 +102,7 @@ func (v *keeper) entryDelete(ctx context.Context, req agentapi.SettingChange) (a
 	})
 }
 
-// itemsOf are the entries of a ConfigMap, as they are told.
+// itemsOf are the entries of a ConfigMap, as they are reported.
 func itemsOf(config string, data map[string]string, version string) map[string][]byte {
 	switch config {
 	case place.ConfigKnownHosts:
@@ -113,7 +113,7 @@ func itemsOf(config string, data map[string]string, version string) map[string][
 	return link.Certificates(data, version)
 }
 
-// entry changes a ConfigMap; what nobody names stays in it. It is made where it is not there.
+// entry changes a ConfigMap; what is not named stays in it. It is made where it is not there.
 func (v *keeper) entry(ctx context.Context, req agentapi.SettingChange, config string, edit func(map[string]string) error) (any, error) {
 	var got *unstructured.Unstructured
 	var before map[string][]byte
@@ -254,7 +254,7 @@ func checkCertificates(text string) error {
 	return nil
 }
 
-// knownHosts reads lines of the file known_hosts, and returns the names by which they are told.
+// knownHosts reads lines of the file known_hosts, and returns the names by which they are reported.
 func knownHosts(fields map[string]string) (lines, names []string, err error) {
 	text := fields["data"]
 	if text == "" && fields["serverName"] != "" {

@@ -28,7 +28,7 @@ import (
 // Bounds of what a repository is asked.
 const (
 	lookLimit        = 45 * time.Second
-	lookAge          = 5 * time.Second // what is known of the references for longer is asked anew
+	lookAge          = 5 * time.Second // what is known of the references for longer is read again
 	MaxAddress       = 2000
 	maxRefs          = 1000 // branches, and tags
 	maxCharts        = 500
@@ -58,8 +58,8 @@ func RulesFor(projects engine.Projects, home, called, namespace string) (*projec
 	return rules, nil
 }
 
-// mayLook asks the project before anything is asked of a repository: with the agent's credentials nobody sees what no
-// Application of the project could deploy.
+// mayLook asks the project before anything is asked of a repository: with the agent's credentials a user cannot see
+// what no Application of the project could deploy.
 func (v *browser) mayLook(cmd agentapi.Command, called, address string) error {
 	if err := checkAddress(address); err != nil {
 		return err

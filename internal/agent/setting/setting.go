@@ -224,7 +224,8 @@ func checkJudged(req agentapi.SettingChange, have keptSecret, next map[string][]
 	return nil
 }
 
-// checkAims keeps secrets from being sent elsewhere by who does not know them: with another address all of them are given again.
+// checkAims keeps secrets from being sent elsewhere by a user who does not know them: with another address all of them are given
+// again.
 func checkAims(req agentapi.SettingChange, have, next map[string][]byte) error {
 	for _, field := range req.Type.Aims() {
 		was, will := strings.TrimSpace(string(have[field])), strings.TrimSpace(string(next[field]))
@@ -334,7 +335,7 @@ func (v *keeper) writeSecret(ctx context.Context, have keptSecret, next map[stri
 	return v.config("secrets").Update(ctx, obj, metav1.UpdateOptions{FieldManager: live.Manager, DryRun: command.DryRun(req.DryRun)})
 }
 
-// nextLabels are the labels that somebody wants, and those that mean something to programs of the cluster.
+// nextLabels are the requested labels, and those that mean something to programs of the cluster.
 func nextLabels(have map[string]string, req agentapi.SettingChange) map[string]string {
 	out := maps.Clone(req.Labels)
 	for name, value := range have {
@@ -428,7 +429,7 @@ func (v *keeper) settingTest(ctx context.Context, cmd agentapi.Command, req agen
 	if labelOf(req.Type) == "" || req.Type == agentapi.SettingRepoCreds {
 		return nil, command.Refuse(agentapi.CodeUnsupported, "there is nothing to try about a %s: try a repository that uses it", req.Type)
 	}
-	// Who may not see what is there under that name is answered as if nothing was, and gets nothing of it.
+	// A user who may not see what is there under that name gets the same answer as if nothing was.
 	var have keptSecret
 	if !req.Create {
 		if have, err = v.readSecret(ctx, req.Type, req.Name); err != nil {

@@ -57,14 +57,14 @@ func (v *keeper) try(ctx context.Context, t agentapi.SettingType, data map[strin
 	return hide(message, data), nil
 }
 
-// distant is an error that tells what is at an address. Who may edit the settings of one project only is not told: the agent
-// reaches more than they do.
+// distant is an error that reveals what is at an address. A user who may edit the settings of one project only does not get it:
+// the agent reaches more than they do.
 type distant struct{ error }
 
 // Unwrap gives the error itself.
 func (d distant) Unwrap() error { return d.error }
 
-// tells reports whether an error tells what is at an address. That a credential is missing or wrong is told to everybody.
+// tells reports whether an error reveals what is at an address. That a credential is missing or wrong is reported to every user.
 func tells(err error) bool {
 	var found *git.Error
 	if errors.As(err, &found) {
@@ -240,7 +240,7 @@ func (v *keeper) tryCluster(ctx context.Context, data map[string][]byte) (string
 	if err := strict.Decode(raw, &version, strict.Foreign); err != nil || place.VersionOf(version.GitVersion) == "" {
 		return "", distant{fmt.Errorf("what answers at %s is no Kubernetes: check the address", server)}
 	}
-	// A version is told to anybody; that the credentials are good is seen by asking for more.
+	// A version is reported to every user; that the credentials are good is seen by asking for more.
 	if err := client.RESTClient().Get().AbsPath("/api/v1").Do(ctx).Error(); err != nil {
 		return "", fmt.Errorf("the cluster answers (%s), but does not take these credentials: %w", place.VersionOf(version.GitVersion), place.RefusalOf(err))
 	}

@@ -23,8 +23,8 @@ func Lost(ctx context.Context) bool {
 	return ok && h.over()
 }
 
-// Fenced lets no request of a turn or a command pass when the Lease that it goes by may be another's. A context that ends would tell, but not
-// at once: in a process that was stopped for a while, what was about to write is faster than the timer.
+// Fenced lets no request of a turn or a command pass when the Lease that it goes by may be another's. A context that ends would
+// show it, but not immediately: in a process that was stopped for a while, what was about to write is faster than the timer.
 func Fenced(next http.RoundTripper) http.RoundTripper { return fence{next} }
 
 type fence struct{ http.RoundTripper }

@@ -21,18 +21,18 @@ import (
 // LeaseName is that of the lease of the agent that leads.
 const LeaseName = "slipway-agent"
 
-// Times follow from how long a lease counts that is not renewed: a holder that dies without a word is replaced after
-// that, one that stops in order at once. It is long because renewing is all that an idle agent does.
+// Times follow from how long a lease counts that is not renewed: a holder that dies without notice is replaced after
+// that, one that stops in order immediately. It is long because renewing is all that an idle agent does.
 type Times struct{ duration time.Duration }
 
-// Duration is how long a lease counts where nobody says.
+// Duration is how long a lease is valid by default.
 // ShortestDuration is the shortest that a lease may count.
 const (
 	Duration         = 60 * time.Second
 	ShortestDuration = 6 * time.Second
 )
 
-// deadline is after what time without an answer a holder stops working, before anybody else may begin.
+// deadline is after what time without an answer a holder stops working, before another replica may begin.
 func (t Times) deadline() time.Duration { return t.duration * 2 / 3 }
 
 // retry is how often a lease is renewed, or tried to be had.
@@ -66,7 +66,7 @@ type Leader struct {
 }
 
 // Lead runs f while this agent holds the lease, and returns when f or the lease ends. The identity is kept in the
-// data directory, so that an agent which was killed goes on at once after its restart.
+// data directory, so that an agent which was killed continues immediately after its restart.
 func (a *Leader) Lead(ctx context.Context, f func(context.Context) error) error {
 	client, err := v1.NewForConfig(a.REST)
 	if err != nil {

@@ -16,14 +16,14 @@ import (
 	"github.com/slipway-gitops/slipway/internal/clock"
 )
 
-// crew is who there is, by the Leases as they were listed.
+// crew is the set of replicas, by the Leases as they were listed.
 type crew struct {
-	members []string // who shares the Applications as this replica does, this one included
+	members []string // replicas that share the Applications as this one does, this one included
 	all     []string // the same, and those who share them in another way
 	// stranger shares the Applications in another way, and may hold shards; "" for none. works says that it does.
 	stranger string
 	works    bool
-	// announced says that the Lease of this replica, as it is to be, was in the list: who lists later knows of it.
+	// announced says that the Lease of this replica, as it is to be, was in the list: a replica that lists later knows of it.
 	announced bool
 }
 
@@ -42,7 +42,7 @@ func share(n int, members []string, who string) int {
 	return out
 }
 
-// survey lists the Leases after this replica has said that it is there. Of two that begin at a time and share in different
+// survey lists the Leases after this replica has announced itself. Of two that begin at a time and share in different
 // ways at least one so sees the other.
 func (s *Shards) survey(ctx context.Context) ([]coordination.Lease, error) {
 	for range 2 {
@@ -57,7 +57,7 @@ func (s *Shards) survey(ctx context.Context) ([]coordination.Lease, error) {
 	return nil, fmt.Errorf("the lease of this replica, %s, was written and is not listed", memberName(s.Identity))
 }
 
-// look notes how Leases are, and who there is, and says that this replica is there.
+// look notes the state of Leases and the replicas, and announces this replica.
 func (s *Shards) look(ctx context.Context, list []coordination.Lease) error {
 	now := s.now()
 	s.crew = crew{}
@@ -80,7 +80,7 @@ func (s *Shards) look(ctx context.Context, list []coordination.Lease) error {
 		case l.Name == me:
 			own = l
 		case age >= s.Times.duration:
-			// It died, or comes back with a new one. Whoever joins need not wait for it.
+			// It died, or comes back with a new one. A replica that joins need not wait for it.
 			_ = s.Leases.Delete(ctx, l.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &l.ResourceVersion}})
 		case holder(l) == "":
 		case l.Labels[labelCount] == strconv.Itoa(s.N):
@@ -131,8 +131,8 @@ func (s *Shards) announce(ctx context.Context, own *coordination.Lease) error {
 	return err
 }
 
-// cleared reports whether this replica may take shards: nobody who shares the Applications in another way, or not at all,
-// works on them or is about to. Where there is one, a replica that holds nothing says that it waits: of two that begin at a
+// cleared reports whether this replica may take shards: no replica that shares the Applications in another way, or not at
+// all, works on them or is about to. Where there is one, a replica that holds nothing says that it waits: of two that begin at a
 // time the one with the greater name does, so that the other one can begin.
 func (s *Shards) cleared(ctx context.Context) (bool, error) {
 	alone, err := s.alone(ctx)
@@ -148,13 +148,13 @@ func (s *Shards) cleared(ctx context.Context) (bool, error) {
 		s.Log.Warn("a replica with another --shards works on the Applications; waiting for its end", "replica", who)
 	}
 	if waits := behind && s.count() == 0; waits != s.waits {
-		s.waits = waits // nothing is taken before that is said
+		s.waits = waits // nothing is taken before that is announced
 		return false, nil
 	}
 	return who == "" && !s.waits, nil
 }
 
-// alone is a replica that shares the Applications with nobody, and works on all of them; "" for none.
+// alone is a replica that does not share the Applications, and works on all of them; "" for none.
 func (s *Shards) alone(ctx context.Context) (string, error) {
 	l, err := s.Leases.Get(ctx, LeaseName, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -199,7 +199,7 @@ func (a *Leader) AwaitShards(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			return nil // whoever called sees that
+			return nil // the caller sees that
 		case <-ticker.C:
 		}
 	}

@@ -49,8 +49,8 @@ type Shards struct {
 	now func() clock.Instant
 
 	seen map[string]sighting // Leases, by name; of run
-	crew crew                // who there is; of run
-	// waits says that this replica takes no shard, and that it has said so; of run.
+	crew crew                // the replicas; of run
+	// waits means that this replica takes no shard, and has announced that; of run.
 	waits bool
 
 	mu   sync.Mutex
@@ -77,7 +77,7 @@ func New(c Config) *Shards {
 	return &Shards{Config: c, now: clock.Now, held: map[int]*holding{}, wake: make(chan struct{}, 1)}
 }
 
-// Has reports whether an Application is of one of some shards, whoever works on these.
+// Has reports whether an Application is in one of some shards, regardless of their holders.
 func (s *Shards) Has(some []int, id registry.Name) bool {
 	return slices.Contains(some, shardOf(id, s.N))
 }
@@ -231,7 +231,7 @@ func (s *Shards) step(ctx context.Context) error {
 		if s.waits == waited {
 			return nil
 		}
-		if list, err = s.survey(ctx); err != nil { // after it has said that it waits, or waits no more
+		if list, err = s.survey(ctx); err != nil { // after it has announced that it waits, or waits no more
 			return err
 		}
 	}
@@ -329,13 +329,13 @@ func (s *Shards) release(ctx context.Context, shard int, h *holding) error {
 	delete(s.held, shard)
 	s.mu.Unlock()
 	if err != nil {
-		return fmt.Errorf("release lease of shard %d: %w", shard, err) // it ends by itself
+		return fmt.Errorf("release lease of shard %d: %w", shard, err) // it expires
 	}
 	return nil
 }
 
 // take takes free shards up to this replica's share, and begins to work on what it has taken. Where one cannot be taken, it
-// works on the others all the same.
+// still works on the others.
 func (s *Shards) take(ctx context.Context, mine int, list []coordination.Lease) error {
 	err := s.acquire(ctx, mine, list)
 	return errors.Join(err, s.Begin(ctx))
@@ -448,13 +448,13 @@ func (s *Shards) end(ctx context.Context) {
 		select {
 		case <-s.wake:
 		case <-ctx.Done():
-			return // the Leases end by themselves
+			return // the Leases expire
 		}
 	}
-	_ = s.Leases.Delete(ctx, memberName(s.Identity), metav1.DeleteOptions{}) // it ends by itself
+	_ = s.Leases.Delete(ctx, memberName(s.Identity), metav1.DeleteOptions{}) // it expires
 }
 
-// write makes a Lease a holder's; nobody's where holder is empty. A Lease that changed since it was read is left alone.
+// write makes a Lease a holder's; free if holder is empty. A Lease that changed since it was read is left alone.
 func (s *Shards) write(ctx context.Context, l *coordination.Lease, who string) (*coordination.Lease, error) {
 	l = l.DeepCopy()
 	l.Labels[labelCount] = strconv.Itoa(s.N)
@@ -488,7 +488,7 @@ func holder(l *coordination.Lease) string {
 
 func shardName(shard int) string { return LeaseName + "-shard-" + strconv.Itoa(shard) }
 
-// lasts is how long a Lease counts after it was renewed: as its holder says, who may have other settings.
+// lasts is how long a Lease counts after it was renewed: as its holder sets it, which may have other settings.
 func (t Times) lasts(l *coordination.Lease) time.Duration {
 	if l.Spec.LeaseDurationSeconds == nil {
 		return t.duration

@@ -89,9 +89,9 @@ func Links(app *v1alpha1.Application, links []string) []string {
 	return slices.Compact(out)
 }
 
-// nextSync tells how live objects compare with what Git says. A deployment of something else leaves what is known of
-// Git as it is, and the next comparison tells the rest: whoever reads the status in between must not take what was
-// deployed for what Git says.
+// nextSync returns how live objects compare with Git. A deployment of something else leaves what is known of
+// Git as it is, and the next comparison provides the rest: a reader of the status in between must not take what was
+// deployed for what is in Git.
 func nextSync(app *v1alpha1.Application, res engine.Result) v1alpha1.SyncStatus {
 	old := app.Status.Sync
 	if deployedOther(app, res) {
@@ -120,7 +120,7 @@ func nextSync(app *v1alpha1.Application, res engine.Result) v1alpha1.SyncStatus 
 	return next
 }
 
-// deployedOther reports whether somebody's operation deployed other revisions than those that are known to be in Git, or
+// deployedOther reports whether a requested operation deployed other revisions than those that are known to be in Git, or
 // that a rollback stands for.
 func deployedOther(app *v1alpha1.Application, res engine.Result) bool {
 	known := app.Status.Sync.Revisions
@@ -319,7 +319,7 @@ func onlyThis(app *v1alpha1.Application, patch map[string]any) {
 	meta["uid"] = app.UID
 }
 
-// Terminating reports whether somebody asked for the end of an operation under way.
+// Terminating reports whether the end of a running operation was requested.
 func Terminating(app *v1alpha1.Application) bool {
 	o := app.Status.OperationState
 	return o != nil && o.Phase == v1alpha1.OperationTerminating

@@ -44,7 +44,7 @@ func (v *resources) resourceActions(ctx context.Context, cmd agentapi.Command, r
 	return out, nil
 }
 
-// blindMark begins what an action sees in place of a hidden value. Nobody outside knows it, so it stands in nothing else.
+// blindMark begins what an action sees in place of a hidden value. It is not known outside, so nothing else contains it.
 func (v *resources) blindMark() string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -105,7 +105,7 @@ func (v *resources) resourceAction(ctx context.Context, cmd agentapi.Command, re
 	if err := v.withoutCopies(s.key, before, impacts); err != nil {
 		return nil, err
 	}
-	// All of it as a dry run first: half an action is nobody's wish.
+	// All of it as a dry run first: half an action is worse than none.
 	w := writer{resources: v, site: p, subject: s, before: before, client: c}
 	for _, dry := range []bool{true, false} {
 		if !dry && req.DryRun {

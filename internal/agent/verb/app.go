@@ -51,7 +51,7 @@ func (v *core) readApplication(ctx context.Context, namespace, name string) (*v1
 	return app, nil
 }
 
-// change makes a change of an Application as it is now; what makes it is asked again when somebody else was faster.
+// change makes a change of an Application as it is now; what makes it is called again when another client was faster.
 func (v *applications) change(ctx context.Context, cmd agentapi.Command, f func(*v1alpha1.Application) (operate.Change, error)) (any, error) {
 	var answer api.OperationAnswer
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {

@@ -9,11 +9,11 @@ import (
 	"github.com/slipway-gitops/slipway/internal/operate"
 )
 
-// maxDeleters bounds how many deletions under way are known by who asked for them.
+// maxDeleters bounds how many running deletions are known by their authors.
 const maxDeleters = 10_000
 
-// Deleters are who asked for the deletions of Applications of an Argo CD, by the UIDs of these: no annotation of ours is written
-// there. An agent that starts again does not know who asked before.
+// Deleters are the authors of deletions of Applications of an Argo CD, by the UIDs of these: no annotation of ours is written
+// there. An agent that starts again does not know earlier authors.
 type Deleters struct {
 	mu sync.Mutex
 	of map[types.UID]v1alpha1.Deletion

@@ -22,7 +22,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/object"
 )
 
-// maxEvents bounds the events of one object that are told; the newest are.
+// maxEvents bounds the events of one object that are returned; the newest are.
 const maxEvents = 500
 
 func (v *resources) resourceEvents(ctx context.Context, cmd agentapi.Command, req query) (any, error) {

@@ -55,7 +55,7 @@ func (v *looks) findings(ctx context.Context, cmd agentapi.Command, req api.Find
 	return out, nil
 }
 
-// unwell reads the objects of an Application that may have a finding. Anybody who may write the Application can write its
+// unwell reads the objects of an Application that may have a finding. Any user who may write the Application can write its
 // status: the objects are asked whose they are.
 func (v *looks) unwell(ctx context.Context, p *site, app *v1alpha1.Application) ([]clue.Root, []string, error) {
 	now := *app

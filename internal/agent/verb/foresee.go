@@ -20,7 +20,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/inspect"
 )
 
-// verbError is what is said of an object that could not be synced.
+// verbError is the error of an object that could not be synced.
 const verbError = "error"
 
 // showManifests adds the objects as rendered, masked.
@@ -121,11 +121,11 @@ func (p *preview) stage(ctx context.Context, wish engine.Wish) (*stage, error) {
 		return nil, err
 	}
 	out := &stage{place: where, wish: wish, wanted: map[object.Key]bool{}, mig: p.app.Annotations[v1alpha1.AnnotationClientSideApplyMigrationManager]}
-	out.rules, _ = inspect.NewRules(p.app, p.v.Settings.Config(place.ConfigArgoCD), live.Manager) // what is wrong has been told
+	out.rules, _ = inspect.NewRules(p.app, p.v.Settings.Config(place.ConfigArgoCD), live.Manager) // the error has been reported
 	if p.app.Spec.SyncPolicy != nil {
 		out.app = object.AppOptions(p.app.Spec.SyncPolicy.SyncOptions)
 	}
-	out.rules.Blind = true // whoever asks says what is wanted
+	out.rules.Blind = true // the request contains the desired state
 	p.Warnings = append(p.Warnings, blindNote(out.rules, wish.Objects)...)
 	for _, m := range wish.Objects {
 		out.wanted[m.Key] = true
@@ -161,7 +161,7 @@ func (v *looks) foresee(ctx context.Context, at *stage, m object.Manifest) (api.
 		ObjectName: api.ObjectName{Group: m.Key.Group, Kind: m.Key.Kind, Namespace: m.Key.Namespace, Name: m.Key.Name},
 		Wave:       hook.Wave, Verb: string(diff.Create),
 	}
-	if hook.Is { // it is made anew by each sync
+	if hook.Is { // each sync makes it again
 		var types []string
 		for _, t := range hook.Types {
 			types = append(types, string(t))
@@ -209,8 +209,8 @@ func (s *stage) how(want map[string]any) apply.How {
 	return apply.How{App: s.app, Own: object.OptionsOf(want), Manager: s.mig}
 }
 
-// foreseeChange is foresee for an object that is there. Who would sync it has to be let: as the account that the project
-// names, where it names one. Only then is anything told of the object.
+// foreseeChange is foresee for an object that is there. The account that would sync it needs the right: as the account that the
+// project names, where it names one. Only then is anything reported about the object.
 func (v *looks) foreseeChange(ctx context.Context, at *stage, m object.Manifest, have map[string]any, out api.PreviewObject) (api.PreviewObject, error) {
 	out.Verb = string(diff.Update)
 	owner, _ := at.place.cluster.Tracking.Owner(have, m.Key)
@@ -238,7 +238,7 @@ func (v *looks) foreseeChange(ctx context.Context, at *stage, m object.Manifest,
 		out.Verb, out.Error = verbError, apply.Explain(m.Key, err)
 		return out, nil
 	case owner != at.place.instance && isSecret(m.Key):
-		return out, nil // it would become the Application's; what is in it, and whether it is equal, is not told before
+		return out, nil // it would become the Application's; what is in it, and whether it is equal, is not reported before
 	}
 	change := at.rules.Compare(m.Key, have, answer)
 	if change == nil {
@@ -281,7 +281,7 @@ func (p *preview) deleted(ctx context.Context, at *stage) ([]api.PreviewObject, 
 	for i := range extra {
 		key := inspect.KeyOf(&extra[i])
 		obj := found[key]
-		// Anybody who may write the Application can write its status: what is not its own is not shown.
+		// Any user who may write the Application can write its status: what is not its own is not shown.
 		if owner, _ := at.place.cluster.Tracking.Owner(obj, key); obj == nil || owner != at.place.instance ||
 			at.place.cluster.Excludes(key.GroupKind()) || permits(key, "") != nil {
 			continue
@@ -297,7 +297,7 @@ func (p *preview) deleted(ctx context.Context, at *stage) ([]api.PreviewObject, 
 	return out, nil
 }
 
-// tell counts objects, and cuts what is too long to be told.
+// tell counts objects, and cuts what is too long to be sent.
 func (p *preview) tell(objects []api.PreviewObject) {
 	size, cut := 0, 0
 	for _, o := range objects {

@@ -48,7 +48,7 @@ func (v *resources) reader(ctx context.Context, cmd agentapi.Command, ref api.Re
 	}
 	namespaces := inspect.Namespaces(v.permitted(app))
 	return &podlog.Reader{Core: core, Of: "application " + app.Name, Later: append([]string{}, namespaces...), Pods: func(ctx context.Context) ([]corev1.Pod, error) {
-		now, err := v.application(ctx, cmd) // it may have other objects meanwhile, or be gone
+		now, err := v.application(ctx, cmd) // it may have other objects in the meantime, or be gone
 		if err != nil {
 			return nil, err
 		}
@@ -73,7 +73,7 @@ func (v *resources) podsOf(ctx context.Context, p *site, s *subject, core typedc
 	return podlog.Read(ctx, keys, s.key.String(), core)
 }
 
-// podsOfAll are the pods of an Application. Anybody who may write the Application can write its status: the object that a pod
+// podsOfAll are the pods of an Application. Any user who may write the Application can write its status: the object that a pod
 // belongs to is asked whose it is.
 func (v *resources) podsOfAll(ctx context.Context, p *site, app *v1alpha1.Application, core typedcorev1.CoreV1Interface) ([]corev1.Pod, error) {
 	pod := object.Kind{Kind: "Pod"}

@@ -94,7 +94,7 @@ func (v *core) differing(ctx context.Context, app *v1alpha1.Application, wish en
 	}
 	permits := v.Engine.Permits(app)
 	for key, obj := range extra {
-		// Anybody who may write the Application can write its status: what is not its own is not shown.
+		// Any user who may write the Application can write its status: what is not its own is not shown.
 		owner, _ := p.cluster.Tracking.Owner(obj, key)
 		if owner == p.instance && !p.cluster.Excludes(key.GroupKind()) && permits(key, "") == nil {
 			changes = append(changes, *rules.Deleted(key, obj))
@@ -167,7 +167,7 @@ func (v *core) tryOut(ctx context.Context, p *site, m object.Manifest, rules ins
 }
 
 // unchangeable is the Change of an immutable Secret where values are not compared: that the API server takes one without
-// changes, and no other, would tell.
+// changes, and no other, would reveal it.
 func unchangeable(key object.Key, live map[string]any, rules inspect.Rules) *inspect.Change {
 	if fixed, _ := live["immutable"].(bool); !rules.Blind || !isSecret(key) || !fixed {
 		return nil
@@ -175,7 +175,7 @@ func unchangeable(key object.Key, live map[string]any, rules inspect.Rules) *ins
 	return &inspect.Change{Key: key, Refused: "it is immutable, and its values are not compared here: if they differ, the API server refuses the change"}
 }
 
-// blindNote is what is told where the values of Secrets are not compared.
+// blindNote is the note where the values of Secrets are not compared.
 func blindNote(rules inspect.Rules, wanted []object.Manifest) []string {
 	if !rules.Blind || !slices.ContainsFunc(wanted, func(m object.Manifest) bool { return object.MayHoldSecret(m.JSON) }) {
 		return nil

@@ -98,7 +98,7 @@ type judgedApply struct {
 	declared
 }
 
-// raced tells an error that comes of somebody else being faster, and can be tried again.
+// raced reports whether an error means that another client was faster, so that the request can be retried.
 func raced(req judgedApply) func(error) bool {
 	return func(err error) bool {
 		return req.Version == "" && (apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) && !req.Create)
@@ -124,7 +124,7 @@ func readDeclared(raw json.RawMessage, d declared, target agentapi.Target) (map[
 		return nil, command.Refuse(agentapi.CodeInvalid, "the object is %.80s/%.80s, and the command is about %s/%s", u.GetNamespace(), u.GetName(), target.Namespace, target.Name)
 	}
 	u.SetNamespace(target.Namespace)
-	// What the server of its cluster keeps is nobody's wish.
+	// What the API server of its cluster keeps is not requested.
 	for _, field := range []string{"managedFields", "resourceVersion", "uid", "creationTimestamp", "generation", "deletionTimestamp", "selfLink"} {
 		unstructured.RemoveNestedField(u.Object, "metadata", field)
 	}
@@ -134,7 +134,7 @@ func readDeclared(raw json.RawMessage, d declared, target agentapi.Target) (map[
 	return u.Object, nil
 }
 
-// declare creates an object, or merges what is wanted into what is there, again where somebody else was faster.
+// declare creates an object, or merges what is wanted into what is there, again if another client was faster.
 func declare(ctx context.Context, in dynamic.ResourceInterface, want, base map[string]any, req judgedApply) (got *unstructured.Unstructured, err error) {
 	err = retry.OnError(retry.DefaultBackoff, raced(req), func() error {
 		got, err = declareOnce(ctx, in, want, base, req)
@@ -177,7 +177,7 @@ func declareOnce(ctx context.Context, in dynamic.ResourceInterface, want, base m
 	return in.Update(ctx, &unstructured.Unstructured{Object: next}, metav1.UpdateOptions{FieldManager: live.Manager, DryRun: command.DryRun(req.DryRun)})
 }
 
-// merged is what is there with what somebody wants: what base has and want has not goes, what neither has stays.
+// merged is what is there with the requested changes: what base has and want has not goes, what neither has stays.
 func merged(have, want, base map[string]any) (map[string]any, error) {
 	from := base
 	if from == nil {
@@ -191,7 +191,7 @@ func merged(have, want, base map[string]any) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Whoever edited it saw no user information in addresses: one that was not touched keeps it.
+	// The user who edited it saw no user information in addresses: one that was not touched keeps it.
 	keepHidden(next, have)
 	return next, nil
 }
@@ -212,7 +212,7 @@ func mergePatched(have, change map[string]any) (map[string]any, error) {
 	return object.DecodeJSON(raw)
 }
 
-// keepHidden puts back what was hidden from whoever edited an object: a text that is the shown form of the one at the same
+// keepHidden puts back what was hidden from the user who edited an object: a text that is the shown form of the one at the same
 // place before.
 func keepHidden(next, have map[string]any) {
 	for field, was := range have {

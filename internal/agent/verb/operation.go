@@ -13,7 +13,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/operate"
 )
 
-// operation tells of the last or running operation, step by step. What comes is known from the sources at its revisions,
+// operation reports the last or running operation, step by step. What comes is known from the sources at its revisions,
 // which are rendered already while it runs.
 func (v *looks) operation(ctx context.Context, cmd agentapi.Command) (any, error) {
 	app, err := v.application(ctx, cmd)

@@ -40,7 +40,7 @@ type preview struct {
 	v        *looks
 	cmd      agentapi.Command
 	req      agentapi.Preview
-	app      *v1alpha1.Application // as it would be; nil where that cannot be told
+	app      *v1alpha1.Application // as it would be; nil where that is not known
 	existing *v1alpha1.Application // as it is; nil where there is none
 }
 
@@ -163,7 +163,7 @@ func (p *preview) check(ctx context.Context) error {
 	return nil
 }
 
-// known takes the Application that is there. Whoever asks was asked for rights on it by the project that the server knows.
+// known takes the Application that is there. The server checked the caller's rights on it by the project that it knows.
 func (p *preview) known(have *unstructured.Unstructured) error {
 	raw, err := have.MarshalJSON()
 	if err != nil {
@@ -178,7 +178,7 @@ func (p *preview) known(have *unstructured.Unstructured) error {
 	return nil
 }
 
-// decode reads an Application; what no type of ours has is told once.
+// decode reads an Application; what no type of ours has is reported once.
 func (p *preview) decode(obj map[string]any, tell bool) {
 	raw, err := json.Marshal(obj)
 	if err == nil {

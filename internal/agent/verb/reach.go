@@ -101,7 +101,7 @@ func unknownKind(err error) bool {
 	return errors.As(err, &unknown)
 }
 
-// readers is how many objects are asked for at once.
+// readers is how many objects are read together.
 const readers = 8
 
 // readAll reads objects; those that are missing are left out.
@@ -176,8 +176,8 @@ func (s *subject) on(c dynamic.Interface) dynamic.ResourceInterface {
 	return of(c, s.res, s.version, s.key.Namespace)
 }
 
-// find reads the object that a command names. Whether it is the Application's is told by the object itself, or by what owns
-// it: anybody who may write the Application can write its status. The project must permit it.
+// find reads the object that a command names. The object itself, or its owner, shows whether it belongs to the
+// Application: any user who may write the Application can write its status. The project must permit it.
 func (p *site) find(ctx context.Context, ref api.ResourceRef) (*subject, error) {
 	s := &subject{key: object.Key{Group: ref.Group, Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}}
 	if ref.Kind == "" || ref.Name == "" {

@@ -70,7 +70,7 @@ func (v *resources) resourceGet(ctx context.Context, cmd agentapi.Command, req q
 	}
 	shownDesired, shownLive := inspect.ShownPair(desired, s.obj, v.mask())
 	if !s.ours && object.HoldsSecret(s.obj) {
-		// It is somebody else's: that its values are equal to those that are wanted would tell what they are.
+		// It belongs to another program: a report that its values equal the requested ones would reveal them.
 		shownDesired, shownLive = inspect.Shown(desired, v.mask()), inspect.Shown(s.obj, v.mask())
 	}
 	var out api.ResourceState

@@ -19,7 +19,7 @@ import (
 	gitsource "github.com/slipway-gitops/slipway/internal/source/git"
 )
 
-// Bounds of what is told of revisions.
+// Bounds of what is reported about revisions.
 const (
 	maxCommitText   = 64 << 10 // of one message
 	maxCommitTexts  = 1 << 20  // of all messages of an answer
@@ -28,8 +28,8 @@ const (
 	revisionLimit   = 20 * time.Second
 )
 
-// revisions tells who made commits of an Application's repositories, from the mirrors. A commit that the Application names is
-// fetched where it is not there; others are not, so that nobody makes the agent fetch what they please.
+// revisions returns the authors of commits of an Application's repositories, from the mirrors. A commit that the Application
+// names is fetched where it is not there; others are not, so that a user cannot make the agent fetch any repository.
 func (v *looks) revisions(ctx context.Context, cmd agentapi.Command, req api.RevisionsRequest) (any, error) {
 	if len(req.Revisions) == 0 || len(req.Revisions) > api.MaxRevisions {
 		return nil, command.Refuse(agentapi.CodeInvalid, "say from 1 to %d revisions", api.MaxRevisions)
@@ -109,7 +109,7 @@ func lookUpRevision(ctx context.Context, repos []*gitsource.Repo, revision strin
 		return out
 	}
 	revision = strings.ToLower(revision)
-	find := func(repo *gitsource.Repo) *git.Commit { //nolint:contextcheck // it reads a copy on disk, which ends by itself
+	find := func(repo *gitsource.Repo) *git.Commit { //nolint:contextcheck // it reads a copy on disk, which always ends
 		c, err := repo.Commit(revision)
 		if err != nil || c.ID.String() != revision { // an object that is no commit leads to one, or to none
 			return nil
@@ -166,8 +166,8 @@ func commitInfo(repo *gitsource.Repo, c *git.Commit) api.RevisionInfo {
 	return out
 }
 
-// commitPage is where a known forge shows a commit; "" where nobody knows. The forge is told by its name: the first label of
-// a host, or the host of one that is public.
+// commitPage is where a known forge shows a commit; "" if it is not known. The forge is recognized by its name: the first label
+// of a host, or the host of one that is public.
 func commitPage(address, id string) string {
 	host, path := "", ""
 	if u, err := url.Parse(address); err == nil && u.Host != "" {

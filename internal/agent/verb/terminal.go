@@ -170,7 +170,7 @@ func dialExec(ctx context.Context, config *rest.Config, pod *corev1.Pod, contain
 	return conn, nil
 }
 
-// answered says what an API server said instead of opening a WebSocket.
+// answered describes an API server's answer that opens no WebSocket.
 func answered(resp *http.Response, err error) error {
 	if resp == nil {
 		return command.Refuse(agentapi.CodeUnreachable, "%v", err)
@@ -184,7 +184,7 @@ func answered(resp *http.Response, err error) error {
 	return command.Refuse(agentapi.CodeUnreachable, "the API server answers with %s; it must let WebSockets through", outward.Status(resp.StatusCode))
 }
 
-// headersOf are the headers by which a configuration says who it is.
+// headersOf are the headers by which a configuration authenticates.
 func headersOf(config *rest.Config, base *url.URL) (http.Header, error) {
 	var got http.Header
 	keep := capture(func(req *http.Request) { got = req.Header.Clone() })
@@ -229,7 +229,7 @@ func serveTerminal(ctx context.Context, conn *websocket.Conn, s command.Stream, 
 	})
 	err := t.output()
 	if ctx.Err() != nil {
-		err = nil // who asked for it has left
+		err = nil // the client has left
 	}
 	cancel()
 	wait.Wait()
@@ -281,7 +281,7 @@ func (t *execTerminal) input(ctx context.Context, size agentapi.Size) {
 		if c.Resize != nil && t.resize(ctx, *c.Resize) != nil || len(c.Data) > 0 && t.send(ctx, channelIn, c.Data) != nil {
 			return
 		}
-		// An old API server cannot be told: a command that waits for the end of its input does so until somebody leaves.
+		// An old API server has no message for it: a command that waits for the end of its input does so until the client leaves.
 		if c.InputEnds && t.conn.Subprotocol() == protocolExec && t.send(ctx, channelClose, []byte{channelIn}) != nil {
 			return
 		}
@@ -335,7 +335,7 @@ func (t *execTerminal) output() error {
 	}
 }
 
-// ended notes the exit code that a status tells.
+// ended notes the exit code in a status.
 func (t *execTerminal) ended(raw []byte) error {
 	var status metav1.Status
 	if err := strict.Decode(raw, &status, strict.Foreign); err != nil {

@@ -56,7 +56,7 @@ func (v *core) view(ctx context.Context, app *v1alpha1.Application) (kin.View, e
 	return kin.View{Cluster: cluster, App: p.instance, Resources: v.judged(p, v.permitted(app))}, err
 }
 
-// seen is how objects of a cluster are read for trees: with the agent's own rights, as whoever judges and owns them.
+// seen is how objects of a cluster are read for trees: with the agent's own rights, regardless of their owners.
 func (v *core) seen(p *site) (kin.Cluster, error) {
 	client, err := watcherOf(p.d.As(place.Actor{}))
 	eye := inspect.Eye{Owner: p.cluster.Tracking.Owner}
@@ -83,7 +83,7 @@ func watcherOf(config *rest.Config) (*stream.Client, error) {
 	return stream.NewClient(config, client)
 }
 
-// judged are resources with the health that the engine has seen, which is newer than what it has told.
+// judged are resources with the health that the engine has seen, which is newer than what it has reported.
 func (v *core) judged(p *site, resources []v1alpha1.ResourceStatus) []v1alpha1.ResourceStatus {
 	for i := range resources {
 		r := &resources[i]
@@ -155,7 +155,7 @@ func (v *looks) treeWatch(ctx context.Context, cmd agentapi.Command, s command.S
 	for {
 		event, err := reader.Next(ctx)
 		if ctx.Err() != nil {
-			return nil // nobody looks any more
+			return nil // no client looks any more
 		}
 		if err != nil {
 			return err

@@ -80,7 +80,7 @@ func (p *preview) checkSource(field string, src *v1alpha1.ApplicationSource) {
 	}
 }
 
-// checkSources asks the repositories for the revisions and paths, so that what is wrong can be told by field.
+// checkSources asks the repositories for the revisions and paths, so that what is wrong can be reported by field.
 func (p *preview) checkSources(ctx context.Context) error {
 	for i, src := range p.app.Spec.EffectiveSources() {
 		field := p.source(i)

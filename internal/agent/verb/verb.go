@@ -79,7 +79,7 @@ func New(c Config) *Verbs {
 	return v
 }
 
-// Watched are the trees that somebody looks at.
+// Watched are the trees that clients look at.
 func (v *Verbs) Watched() *kin.Watcher { return v.looks.trees }
 
 // Executors are the commands that are answered once.

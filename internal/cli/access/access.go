@@ -1,4 +1,4 @@
-// Package access is `slipway role`, `resourcegroup`, `bind` and `access`: who may do what.
+// Package access is `slipway role`, `resourcegroup`, `bind` and `access`: the permissions of users.
 package access
 
 import (
@@ -132,7 +132,7 @@ func newBindCmd(common *connect.Common) *cobra.Command {
 	return n.Cmd(common)
 }
 
-// principal are the flags that say who.
+// principal are the flags that name the principal.
 type principal struct{ user, group, account string }
 
 func (p *principal) addFlags(flags *pflag.FlagSet) {

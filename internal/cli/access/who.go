@@ -10,7 +10,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 )
 
-// forms says how somebody can be named.
+// forms lists the ways to name a principal.
 const forms = "write the name or e-mail of a user, user:NAME, group:ID such as group:org.acme.developers, or serviceaccount:ID such as serviceaccount:org.acme.ci"
 
 // readWho reads user:NAME, group:ID, serviceaccount:ID and what is a user's, which needs no word in front.
@@ -27,8 +27,8 @@ func readWho(text string) (api.Principal, error) {
 	return api.Principal{}, iostream.Usagef("%q is not a user, group or service account: %s", text, forms)
 }
 
-// somebody is who a server knows by that name: for nobody, the answer would be a "no" that looks like one for somebody.
-// Where the caller may not look, the server decides.
+// somebody is the principal that a server knows by that name: for an unknown name, the answer would be a "no" that looks like one
+// for a principal. Where the caller may not look, the server decides.
 func somebody(ctx context.Context, c *client.Client, who api.Principal) (api.Principal, error) {
 	var err error
 	switch who.Type {

@@ -74,7 +74,7 @@ func (s *subject) read(ctx context.Context) ([]map[string]any, *action.Actions, 
 	return []map[string]any{t.live.Object}, s.actions(data), t, nil
 }
 
-// actions tells what is wrong with the settings of other kinds than those that are asked for too.
+// actions also reports errors in the settings of kinds that were not requested.
 func (s *subject) actions(data map[string]string) *action.Actions {
 	actions := action.New(data)
 	for _, err := range actions.Problems() {

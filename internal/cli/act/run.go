@@ -87,7 +87,7 @@ func runRun(ctx context.Context, o runOptions) error {
 	return o.tell(answers[0])
 }
 
-// tell says what was written, or would be.
+// tell prints what was written, or would be.
 func (o runOptions) tell(impacts []action.Impact) error {
 	if o.Output != iostream.Table {
 		return o.print([][]action.Impact{impacts})

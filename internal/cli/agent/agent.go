@@ -128,7 +128,7 @@ func tell(ctx context.Context, common *connect.Common, s *connect.Server, made a
 }
 
 // joinCommands are what to run where the kubeconfig of the agent's cluster is. The token is in the environment: arguments
-// can be seen by everybody on the machine.
+// can be seen by every user of the machine.
 func joinCommands(ctx context.Context, common *connect.Common, s *connect.Server, made api.AgentRegistration) []string {
 	address := s.Name.Server // good for us; the server may know a better one for others
 	if info, err := s.Client.Info(ctx); err == nil && info.PublicURL != "" {
@@ -251,7 +251,7 @@ func newWaitCmd(common *connect.Common, n *noun.Noun[api.Agent, *api.Agent]) *co
 	return cmd
 }
 
-// lookAgain is how often an agent is looked at although nothing was told.
+// lookAgain is how often an agent is looked at without an event.
 const lookAgain = 2 * time.Second
 
 func waitRun(ctx context.Context, common *connect.Common, id, state string, timeout time.Duration) error {

@@ -65,7 +65,7 @@ func confirmRun(ctx context.Context, o confirmOptions) error {
 			return err
 		}
 	}
-	// Exactly what was shown: if it has changed meanwhile, nothing is confirmed.
+	// Exactly what was shown: if it has changed in the meantime, nothing is confirmed.
 	req := api.ConfirmRequest{Plan: q.Plan, Reason: o.reason}
 	if q.Plan == "" {
 		req.Message = q.Message

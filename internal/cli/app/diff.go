@@ -33,7 +33,7 @@ type diffOptions struct {
 	repos    []string
 	revision string
 	color    bool
-	all      bool // also what does not count
+	all      bool // also ignored differences
 }
 
 func newDiffCmd(common *connect.Common) *cobra.Command {
@@ -138,7 +138,7 @@ type comparison struct {
 	leaves  func(object.Kind) bool // kinds that the settings leave alone
 }
 
-// newComparison reads what does not count. Rules that are wrong, or that must not be read, are warned of and not in force.
+// newComparison reads the ignore rules. Rules that are wrong, or that must not be read, are warned of and not in force.
 func newComparison(ctx context.Context, cluster *connect.Cluster, app *v1alpha1.Application, req api.DiffRequest) (*comparison, api.DiffAnswer, error) {
 	var answer api.DiffAnswer
 	data, err := readSettings(ctx, cluster)

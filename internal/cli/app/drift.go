@@ -39,22 +39,22 @@ func newDriftCmd(common *connect.Common) *cobra.Command {
 	return cmd
 }
 
-// driftedObject is one object that somebody changed or deleted. Its JSON form is that of `slipway app drift -o json`.
+// driftedObject is one object that was changed or deleted in the cluster. Its JSON form is that of `slipway app drift -o json`.
 type driftedObject struct {
 	Group     string            `json:"group,omitempty"`
 	Kind      string            `json:"kind"`
 	Namespace string            `json:"namespace,omitempty"`
 	Name      string            `json:"name"`
-	Missing   bool              `json:"missing,omitempty"` // somebody deleted it
+	Missing   bool              `json:"missing,omitempty"` // it was deleted in the cluster
 	Fields    []driftedField    `json:"fields,omitempty"`
 	Error     string            `json:"error,omitempty"`   // it cannot be compared
 	Allowed   *api.AllowedDrift `json:"allowed,omitempty"` // it is left like that until then
 }
 
-// driftedField is one field that somebody changed.
+// driftedField is one field that was changed in the cluster.
 type driftedField struct {
 	Path  string          `json:"path"`
-	Owner *api.FieldOwner `json:"owner,omitempty"` // whoever set it and changed the object last
+	Owner *api.FieldOwner `json:"owner,omitempty"` // the manager that set it and changed the object last
 }
 
 func driftRun(ctx context.Context, o driftOptions) error {

@@ -139,13 +139,13 @@ func typeInto(ctx context.Context, terminal *client.Terminal, in io.Reader, tty 
 		if tty {
 			_ = terminal.Send(ctx, []byte{endOfInput}) // it may have ended
 		} else {
-			_ = terminal.EndInput(ctx) // likewise
+			_ = terminal.EndInput(ctx) // the same
 		}
 		return
 	}
 }
 
-// raw has every key go to the other end, and tells it how large this terminal is.
+// raw sends every key to the other end, and reports the size of this terminal.
 func raw(ctx context.Context, in *os.File, terminal *client.Terminal) (restore func(), err error) {
 	fd := int(in.Fd())
 	state, err := term.MakeRaw(fd)
@@ -170,6 +170,6 @@ func raw(ctx context.Context, in *os.File, terminal *client.Terminal) (restore f
 	return func() {
 		signal.Stop(sizes)
 		close(done)
-		_ = term.Restore(fd, state) // nobody is left to tell
+		_ = term.Restore(fd, state) // no reader is left
 	}, nil
 }

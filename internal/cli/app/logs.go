@@ -134,7 +134,7 @@ func (o *logsOptions) atCluster(ctx context.Context) error {
 		namespaces := inspect.Namespaces(app.Status.Resources)
 		r.Later = append([]string{}, namespaces...)
 		r.Pods = func(ctx context.Context) ([]corev1.Pod, error) {
-			now, err := cluster.Apps.Get(ctx, o.name) // it may have other objects meanwhile, or be gone
+			now, err := cluster.Apps.Get(ctx, o.name) // it may have other objects in the meantime, or be gone
 			if err != nil {
 				return nil, err
 			}
@@ -147,7 +147,7 @@ func (o *logsOptions) atCluster(ctx context.Context) error {
 	}
 	err = r.Copy(ctx, o.Out, o.Logs)
 	if errors.Is(ctx.Err(), context.Canceled) {
-		err = nil // whoever asked has seen enough
+		err = nil // the reader has seen enough
 	}
 	var said *agentapi.Error
 	if errors.As(err, &said) {

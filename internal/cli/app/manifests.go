@@ -22,7 +22,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/inspect"
 )
 
-// readers is how many objects are asked for at once.
+// readers is how many objects are read together.
 const readers = 8
 
 type manifestsOptions struct {
@@ -167,7 +167,7 @@ func desired(
 	return desire.Place(ctx, app, objects, cluster.Mapper, cluster.Apps.Namespace(), tracking)
 }
 
-// readTracking reads how objects are marked. What is wrong, or must not be read, is said and not in force.
+// readTracking reads how objects are marked. A rule that is wrong, or must not be read, is reported and not in force.
 func readTracking(ctx context.Context, common *connect.Common, cluster *connect.Cluster) (object.Tracking, error) {
 	data, err := readSettings(ctx, cluster)
 	if apierrors.IsForbidden(err) {

@@ -49,7 +49,7 @@ type errand struct {
 	change  connect.Make
 }
 
-// ask asks for what an errand says. A request that makes no sense is an error of whoever called the command.
+// ask asks for what an errand says. A request that makes no sense is an error of the caller of the command.
 func (e errand) ask(ctx context.Context, site connect.Site, name string) (api.OperationAnswer, error) {
 	answer, err := site.Ask(ctx, name, e.request, e.change)
 	return answer, usage(err)
@@ -72,10 +72,10 @@ func busy(err error) bool {
 	return err != nil && api.CodeOf(err) == api.CodeConflict && strings.Contains(err.Error(), "an operation under way")
 }
 
-// who is whoever runs this program. A server goes by who is signed in instead.
+// who is the user who runs this program. A server uses the signed-in user instead.
 func who() operate.Who { return operate.Who{Name: username(), ID: uuid.NewString()} }
 
-// username says who asks, for those who look later; nothing is permitted by it.
+// username names the user, for later readers; nothing is permitted by it.
 func username() string {
 	if u, err := user.Current(); err == nil {
 		return u.Username

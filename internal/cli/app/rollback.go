@@ -126,7 +126,7 @@ func (o *rollbackOptions) await(ctx context.Context, site connect.Site, pin *v1a
 	return nil
 }
 
-// arrival is done when an Application that syncs by itself is where its pin says.
+// arrival is done when an Application with auto-sync is at the revision of its pin.
 func (o *rollbackOptions) arrival(pin *v1alpha1.Pin) connect.Seen {
 	said := ""
 	return func(name string, app *connect.Application) (bool, error) {

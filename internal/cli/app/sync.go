@@ -91,7 +91,7 @@ func syncRun(ctx context.Context, o syncOptions) error {
 	return waitRun(ctx, waitOptions{Common: &silent, names: o.names, healthy: true, operation: true, timeout: rest})
 }
 
-// elsewhere reports whether somebody else makes the change of a request.
+// elsewhere reports whether another program makes the change of a request.
 func elsewhere(site connect.Site) bool {
 	_, server := site.(*connect.Server)
 	return server
@@ -178,7 +178,7 @@ func promised(op v1alpha1.Operation, answer api.OperationAnswer) bool {
 }
 
 // progress says what operations are doing, and is done when they have ended. Each is known by the id of its request. One
-// that has ended may have been followed by another at once, such as an automated sync: only the history tells of it then.
+// that has ended may have been followed by another immediately, such as an automated sync: only the history has it then.
 func progress(streams iostream.Streams, answers map[string]api.OperationAnswer) connect.Seen {
 	said := map[string]string{}
 	return func(name string, app *connect.Application) (bool, error) {
@@ -204,7 +204,7 @@ func progress(streams iostream.Streams, answers map[string]api.OperationAnswer) 
 	}
 }
 
-// happening is something that an operation tells; a later one about the same thing takes its place.
+// happening is something that an operation reports; a later one about the same thing takes its place.
 type happening struct{ about, line string }
 
 // happenings are what people follow of an operation: its hooks, what failed, and what it is at. What it does to every

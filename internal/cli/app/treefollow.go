@@ -29,7 +29,7 @@ func followTree(ctx context.Context, o treeOptions) error {
 	return nil
 }
 
-// treeLog prints a live tree. It knows the line of each node, so that nothing is said twice.
+// treeLog prints a live tree. It knows the line of each node, so that nothing is printed twice.
 type treeLog struct {
 	*connect.Common
 	lines map[string]string
@@ -69,7 +69,7 @@ func (l *treeLog) tell(e client.TreeEvent) error {
 	return nil
 }
 
-// since is what a whole tree changes of what was told.
+// since is the changes of a whole tree against what was printed.
 func (l *treeLog) since(t *api.TreeState) *api.TreePatch {
 	there := make(map[string]bool, len(t.Nodes))
 	for _, node := range t.Nodes {

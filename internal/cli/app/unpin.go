@@ -64,7 +64,7 @@ func unpinRun(ctx context.Context, o unpinOptions) error {
 	return err
 }
 
-// unpinned is done when the agent does not tell of a pin any more: until then its status is from before.
+// unpinned is done when the agent no longer reports a pin: until then its status is from before.
 func unpinned(name string, app *connect.Application) (bool, error) {
 	if app == nil {
 		return false, fmt.Errorf("application %s was deleted in the meantime", name)

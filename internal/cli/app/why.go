@@ -141,7 +141,7 @@ func (o *whyOptions) fromCluster(ctx context.Context, facts *why.Facts) error {
 	return nil
 }
 
-// missing tells an Application that does not exist from a cluster that knows no Applications.
+// missing distinguishes an Application that does not exist from a cluster that knows no Applications.
 func missing(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Name != ""

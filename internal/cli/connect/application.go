@@ -147,7 +147,7 @@ func (a *Applications) explain(verb, name string, err error) error {
 	return Explain(fmt.Errorf("%s application %s: %w", verb, name, err))
 }
 
-// Named tells an object that does not exist from a kind that does not.
+// Named distinguishes an object that does not exist from a kind that does not.
 func Named(err error, name string) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Name == name
@@ -169,7 +169,7 @@ func decode(obj *unstructured.Unstructured) (Application, error) {
 		return Application{}, fmt.Errorf("read application %s: %w; it has a field of the wrong type, correct its manifest",
 			obj.GetName(), err)
 	}
-	// Written by many and read by nobody here.
+	// Written by many and not read here.
 	unstructured.RemoveNestedField(obj.Object, "metadata", "managedFields")
 	return app, nil
 }

@@ -32,7 +32,7 @@ type Options struct {
 	flags *pflag.FlagSet
 }
 
-// ChosenNamespace is the namespace that somebody has named, by a flag or the environment; "" for none. At a server, what is
+// ChosenNamespace is the namespace that the user named, by a flag or the environment; "" for none. At a server, what is
 // made goes into that of the agent then.
 func (o *Options) ChosenNamespace() string {
 	if os.Getenv("SLIPWAY_NAMESPACE") == "" && (o.flags == nil || !o.flags.Changed("namespace")) {

@@ -27,8 +27,8 @@ const (
 	overdue  = 10 * time.Second
 )
 
-// Follow calls seen for each of names, first with its state now and then after each change, until seen has said done
-// for all of them. It watches, and lists again when a watch is over, about every minute. It ends early with the error of
+// Follow calls seen for each of names, first with its state now and then after each change, until seen has returned
+// done for all of them. It watches, and lists again when a watch is over, about every minute. It ends early with the error of
 // seen, of ctx, or of an API server that refuses.
 func (a *Applications) Follow(ctx context.Context, names []string, seen Seen) error {
 	f := follower{apps: a, seen: seen, open: map[string]bool{}, watchFor: watchFor}
@@ -166,7 +166,7 @@ func (f *follower) names() []string {
 	return out
 }
 
-// again tells an API server that is away for a moment from one that says no.
+// again distinguishes an API server that is away for a moment from one that refuses.
 func (f *follower) again(err error) error {
 	if apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
 		return f.apps.explain("watch", "", err)

@@ -22,7 +22,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/cli/remote"
 )
 
-// Server is a server that somebody is signed in to.
+// Server is a server that the user is signed in to.
 type Server struct {
 	Client *client.Client
 	Name   remote.Context
@@ -365,13 +365,13 @@ func older(version, than string) bool {
 	return errA == nil && errB == nil && a < b
 }
 
-// lookAnyway is how often Follow looks although nothing was told: events are a hint, the server's copy is what counts.
+// lookAnyway is how often Follow looks without an event: events are a hint, the server's copy is what counts.
 const lookAnyway = 2 * time.Second
 
 // patience is how long Follow takes a copy from before a change for an old one. What was asked for may have changed nothing.
 const patience = 30 * time.Second
 
-// Follow calls seen after each change, which the server's events tell of.
+// Follow calls seen after each change, which the server's events report.
 func (s *Server) Follow(ctx context.Context, names []string, seen Seen) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // of an early return

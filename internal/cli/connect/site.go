@@ -31,18 +31,18 @@ type Site interface {
 	Create(ctx context.Context, obj *unstructured.Unstructured, upsert, dryRun bool) (Application, error)
 	// Ask asks for what the request says, one of api.SyncRequest, RefreshRequest, TerminateRequest, RollbackRequest,
 	// UnpinRequest, ConfirmRequest, RestoreRequest, RevertRequest, AllowRequest and DeleteApplicationRequest. A server passes
-	// it on to the agent; at a cluster change makes of it what is to be changed, again when somebody else was faster. What
+	// it on to the agent; at a cluster change makes of it what is to be changed, again if another client was faster. What
 	// fails there is an *operate.Error.
 	Ask(ctx context.Context, name string, request any, change Make) (api.OperationAnswer, error)
-	// Follow calls seen for each of names, first with its state now and then after each change, until seen has said done
-	// for all of them.
+	// Follow calls seen for each of names, first with its state now and then after each change, until seen has returned
+	// done for all of them.
 	Follow(ctx context.Context, names []string, seen Seen) error
 }
 
 // Make makes of a request what is to be changed in an Application as it is now.
 type Make func(*v1alpha1.Application) (operate.Change, error)
 
-// Site is where the command line says that Applications are. It does not talk to anybody yet.
+// Site is where the command line says that Applications are. It connects to nothing yet.
 func (c *Common) Site() (Site, error) {
 	server, err := c.Server()
 	if err != nil {

@@ -64,7 +64,7 @@ func (k *kind) editRun(ctx context.Context, o editOptions) error {
 	if given != nil {
 		return k.write(ctx, o, place, base, o.file, given)
 	}
-	dir, err := os.MkdirTemp("", "slipway-edit-") // for nobody else to read
+	dir, err := os.MkdirTemp("", "slipway-edit-") // readable only for the user
 	if err != nil {
 		return fmt.Errorf("make a file to edit: %w", err)
 	}
@@ -105,7 +105,7 @@ func withoutStatus(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	return out
 }
 
-// open has somebody edit a file with the resource.
+// open starts an editor on a file with the resource.
 func (o *editOptions) open(ctx context.Context, file string, obj *unstructured.Unstructured) error {
 	raw, err := iostream.Encode(iostream.YAML, withoutStatus(obj).Object)
 	if err != nil {
@@ -120,7 +120,7 @@ func (o *editOptions) open(ctx context.Context, file string, obj *unstructured.U
 			editor = text
 		}
 	}
-	// What is said of an editor has arguments of its own, so a shell reads it, as for other programs.
+	// The setting of the editor can contain arguments, so a shell reads it, as for other programs.
 	cmd := exec.CommandContext(ctx, "sh", "-c", editor+` "$1"`, "sh", file) //nolint:gosec // the user's own editor
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = o.In, iostream.Bare(o.Out), iostream.Bare(o.Err)
 	if err := cmd.Run(); err != nil {

@@ -57,7 +57,7 @@ type place interface {
 	list(ctx context.Context) ([]found, error)
 	get(ctx context.Context, name string) (found, error)
 	create(ctx context.Context, obj *unstructured.Unstructured, upsert, dryRun bool, reason string) (*unstructured.Unstructured, error)
-	// change writes what somebody made of base, which was read before; somebody else's change meanwhile is an error.
+	// change writes the user's edit of base, which was read before; a change by another user in the meantime is an error.
 	change(ctx context.Context, base found, obj *unstructured.Unstructured, dryRun bool, reason string) (*unstructured.Unstructured, error)
 	remove(ctx context.Context, name string, o removeOptions) error
 }
@@ -101,7 +101,7 @@ func (c *clustered) list(ctx context.Context) ([]found, error) {
 	return out, nil
 }
 
-// plain leaves out what is written by many and read by nobody here.
+// plain leaves out what is written by many and not read here.
 func plain(obj *unstructured.Unstructured) found {
 	unstructured.RemoveNestedField(obj.Object, "metadata", "managedFields")
 	return found{obj: obj, shown: obj.Object}
@@ -288,7 +288,7 @@ func (s *served) create(ctx context.Context, obj *unstructured.Unstructured, ups
 	return resultOf(done.Result, obj), nil
 }
 
-// resultOf is the resource as the agent's cluster holds it, where the agent told it.
+// resultOf is the resource as the agent's cluster holds it, if the agent returned it.
 func resultOf(raw json.RawMessage, sent *unstructured.Unstructured) *unstructured.Unstructured {
 	out := &unstructured.Unstructured{}
 	if out.UnmarshalJSON(raw) != nil {

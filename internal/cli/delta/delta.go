@@ -1,4 +1,4 @@
-// Package delta prints what would change: one unified diff per object, and who has set the fields that differ.
+// Package delta prints what would change: one unified diff per object, and the managers of the fields that differ.
 package delta
 
 import (

@@ -58,7 +58,7 @@ func (c credentials) secret(url string) git.Credential {
 	return c.exact[key]
 }
 
-// normal spells a repository one way: letter case of the host and the end of the path do not count.
+// normal spells a repository one way: letter case of the host and the end of the path are ignored.
 func normal(url string) string {
 	if remote, _, err := git.ParseRemote(url, true); err == nil {
 		url = remote.URL

@@ -122,7 +122,7 @@ func newRollbackCmd(common *connect.Common) *cobra.Command {
 	})
 }
 
-// request is what can be said without a server.
+// request is what is known without a server.
 func (o *askOptions) request() (r api.JobRequest, err error) {
 	switch {
 	case len(o.applications) > 0 && (o.given() || o.all):
@@ -158,7 +158,7 @@ func askRun(ctx context.Context, o *askOptions, request api.JobRequest) error {
 		if err != nil {
 			return err
 		}
-		// A saved filter can be empty; then it is every application, which somebody has to say.
+		// A saved filter can be empty; then it is every application, which the user must request.
 		if words(&filter) == "" && !o.all {
 			return iostream.Usagef("saved filter %s leaves every application: say --all in its place if that is meant", o.view)
 		}

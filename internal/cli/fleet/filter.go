@@ -78,7 +78,7 @@ func (o *choice) addFlags(common *connect.Common, cmd *cobra.Command, saved bool
 	}
 }
 
-// given reports whether anything was said about which.
+// given reports whether any filter was set.
 func (o *choice) given() bool {
 	any := false
 	o.flags.VisitAll(func(f *pflag.Flag) { any = any || f.Changed })
@@ -128,7 +128,7 @@ func (o *choice) filter(ctx context.Context, s *connect.Server) (f api.FleetFilt
 	return f.Over(v.Filter), nil
 }
 
-// ask checks what was said, and gives the server and the whole filter.
+// ask checks the flags, and gives the server and the whole filter.
 func (o *choice) ask(ctx context.Context, common *connect.Common) (*connect.Server, api.FleetFilter, error) {
 	if err := o.check(); err != nil {
 		return nil, api.FleetFilter{}, err

@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 )
 
-// lookAnyway is how often a job is looked at although nothing was told: events are a hint.
+// lookAnyway is how often a job is looked at without an event: events are a hint.
 const lookAnyway = 2 * time.Second
 
 // follower says what becomes of the applications of a job: as they end, and how far it is on a terminal.
@@ -22,7 +22,7 @@ type follower struct {
 	*connect.Common
 	server *connect.Server
 	id     string
-	seen   map[string]bool // applications of which was said how they ended
+	seen   map[string]bool // applications whose result was printed
 }
 
 // untilOver follows the job to its end, prints what came of each application, and is an error where that is not good.
@@ -100,7 +100,7 @@ func (f *follower) follow(ctx context.Context) (api.Job, error) {
 	defer told.Wait()
 	defer cancel()
 	told.Go(func() {
-		// Where there are no events it is looked all the same.
+		// Without events it still looks.
 		_ = f.server.Client.Events(ctx, client.EventOptions{Opened: poke}, func(e api.Event) error {
 			if e.Object.ID == f.id || e.Type == api.EventReset {
 				poke()
@@ -138,7 +138,7 @@ func (f *follower) follow(ctx context.Context) (api.Job, error) {
 // newest is how many applications are read at a time, those first that ended last.
 const newest = 100
 
-// tell says how those ended of which that was not said.
+// tell prints the results that were not printed yet.
 func (f *follower) tell(ctx context.Context) error {
 	var news []api.JobTarget
 	options := api.ListOptions{Limit: newest, Sort: "-finishedAt"}

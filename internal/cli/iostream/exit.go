@@ -15,7 +15,7 @@ const (
 	CodeNotLoggedIn = 4 // no credentials, or the cluster does not accept them
 )
 
-// ExitError is an error with an exit code. Err may be nil: then the command has said all there is to say.
+// ExitError is an error with an exit code. Err may be nil: then the command has printed everything.
 type ExitError struct {
 	Code int
 	Err  error

@@ -1,5 +1,5 @@
-// Package iostream is how commands talk: data to standard output as a table, tab-separated lines, JSON or YAML; everything
-// said to a person to standard error; and errors that carry an exit code.
+// Package iostream is how commands talk: data to standard output as a table, tab-separated lines, JSON or YAML; every
+// message to the user to standard error; and errors that carry an exit code.
 package iostream
 
 import (
@@ -45,7 +45,7 @@ func (s Streams) Live() bool {
 }
 
 // Status shows a line where standard error is a terminal, in place of the one that was shown before; "" takes it away, which
-// has to come before anything else is said. Elsewhere it does nothing.
+// must come before any other output. Elsewhere it does nothing.
 func (s Streams) Status(line string) {
 	if !s.Live() {
 		return

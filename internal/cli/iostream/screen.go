@@ -38,7 +38,7 @@ func Bare(w io.Writer) io.Writer {
 func (s *screen) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	text := append(s.rest, p...) //nolint:gocritic // rest is made anew below
+	text := append(s.rest, p...) //nolint:gocritic // rest is made again below
 	end := len(text) - unfinished(text)
 	s.rest = bytes.Clone(text[end:])
 	if _, err := io.WriteString(s.to, legible.Text(string(text[:end]), math.MaxInt)); err != nil {

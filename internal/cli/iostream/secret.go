@@ -75,7 +75,7 @@ func (s Streams) Line(what string) (string, error) {
 	if _, err := fmt.Fprintf(s.Err, "%s: ", what); err != nil {
 		return "", err
 	}
-	// One byte at a time: what follows belongs to whoever reads next.
+	// One byte at a time: what follows belongs to the next reader.
 	var line []byte
 	for one := make([]byte, 1); len(line) < maxSecret; {
 		n, err := s.In.Read(one)

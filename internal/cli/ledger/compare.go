@@ -12,7 +12,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/cli/iostream"
 )
 
-// isEntry tells the id of an operation from a time.
+// isEntry distinguishes the id of an operation from a time.
 func isEntry(text string) bool {
 	raw, err := hex.DecodeString(text)
 	return err == nil && len(raw) == 16

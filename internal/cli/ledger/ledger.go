@@ -152,7 +152,7 @@ func (o *entries) parse(now time.Time) error {
 // application is how people name the application of an entry.
 func application(e *api.LedgerEntry) string { return api.ItemID(e.Agent, e.Namespace, e.Name) }
 
-// who is who asked for an operation.
+// who is the author of an operation.
 func who(e *api.LedgerEntry) string {
 	if e.Automatic {
 		return "automated"

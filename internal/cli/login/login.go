@@ -1,4 +1,4 @@
-// Package login is `slipway login`, `logout`, `whoami`, `password` and `context`: servers, and who one is there.
+// Package login is `slipway login`, `logout`, `whoami`, `password` and `context`: servers, and the user at each of them.
 package login
 
 import (
@@ -195,7 +195,7 @@ func (o *loginOptions) signIn(ctx context.Context, c *client.Client) (string, er
 	return session.Token, nil
 }
 
-// chooseFirst has somebody whose password was chosen by somebody else choose their own.
+// chooseFirst asks a user whose password another user or the server chose to choose their own.
 func (o *loginOptions) chooseFirst(ctx context.Context, c *client.Client, in api.SignIn) (string, error) {
 	if o.newFile == "" && !o.Terminal() {
 		return "", iostream.NotLoggedInf("choose a password of your own: sign in at a terminal, or give --new-password-file")

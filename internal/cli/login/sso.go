@@ -67,7 +67,7 @@ func browse(ctx context.Context, address string) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	_ = exec.CommandContext(ctx, path, address).Run() //nolint:gosec // the address was said, and is an argument of its own
+	_ = exec.CommandContext(ctx, path, address).Run() //nolint:gosec // the address was printed, and is an argument of its own
 }
 
 // awaitBrowser serves one request: that of the browser that comes back with our state, and with a code or with why there is
@@ -91,7 +91,7 @@ func (o *loginOptions) awaitBrowser(ctx context.Context, listener net.Listener, 
 		if said.refusal != "" {
 			text = "You are not signed in: " + iostream.Clean(said.refusal) + "\nClose this page and go back to the terminal.\n"
 		}
-		_, _ = w.Write([]byte(text)) // likewise
+		_, _ = w.Write([]byte(text)) // the same
 		select {
 		case answers <- said:
 		default:

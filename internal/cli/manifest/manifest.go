@@ -171,7 +171,7 @@ func checkType(raw []byte, obj map[string]any) error {
 	return strict.Check(raw, like, strict.Unknown, strict.WholeNumbers)
 }
 
-// isList tells a List from an object that has items of its own.
+// isList distinguishes a List from an object that has items of its own.
 func isList(obj map[string]any) bool {
 	_, has := obj["items"].([]any)
 	meta, _ := obj["metadata"].(map[string]any)

@@ -7,7 +7,7 @@ import (
 )
 
 // Place puts objects that say no namespace into the one given; where that is "", each stays in its own, if it has one. An
-// object of another namespace is refused: whoever gave it meant something else than the command.
+// object of another namespace is refused: the user meant something else than the command.
 func Place(objects []*unstructured.Unstructured, namespace string) error {
 	if namespace == "" {
 		return nil

@@ -1,5 +1,5 @@
-// Package noun makes the commands of an entity of the control plane: list, get, create, update and delete. What entities
-// differ in is said by a Noun.
+// Package noun makes the commands of an entity of the control plane: list, get, create, update and delete. A Noun
+// describes what entities differ in.
 package noun
 
 import (

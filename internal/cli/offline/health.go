@@ -83,7 +83,7 @@ func healthRun(o healthOptions) error {
 // settingsName is the ConfigMap in which Argo CD keeps health scripts.
 const settingsName = "argocd-cm"
 
-// readScripts reads the health scripts in the file that --settings names. What is wrong in it is told, and left out.
+// readScripts reads the health scripts in the file that --settings names. Errors in it are reported, and left out.
 func readScripts(o healthOptions) (map[string]health.Script, error) {
 	if o.settings == "" {
 		return nil, nil

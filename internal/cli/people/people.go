@@ -1,4 +1,4 @@
-// Package people is `slipway user`, `group`, `serviceaccount` and `token`: who uses a server.
+// Package people is `slipway user`, `group`, `serviceaccount` and `token`: the users of a server.
 package people
 
 import (

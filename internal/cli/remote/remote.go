@@ -1,4 +1,4 @@
-// Package remote keeps the contexts of the command line: servers that somebody has signed in to, with their tokens.
+// Package remote keeps the contexts of the command line: servers that the user has signed in to, with their tokens.
 package remote
 
 import (
@@ -22,11 +22,11 @@ import (
 // maxFile bounds the file of contexts.
 const maxFile = 1 << 20
 
-// Context is a server and who one is there.
+// Context is a server and the user there.
 type Context struct {
 	Name   string `json:"name"`
 	Server string `json:"server"`
-	// User is who signed in; for people, the token decides.
+	// User is the user who signed in; for people, the token decides.
 	User string `json:"user,omitempty"`
 	// Token is a secret.
 	Token     string    `json:"token,omitempty"`
@@ -104,7 +104,7 @@ func Load() (*Contexts, error) {
 	return out, nil
 }
 
-// Update changes the contexts: it reads them, calls change and writes them, for nobody else to read. Commands that run at
+// Update changes the contexts: it reads them, calls change and writes them, readable only for the user. Commands that run at
 // the same time wait for each other, so that none loses what another one wrote. An error of change leaves the file as it is.
 func Update(change func(*Contexts) error) error {
 	file, err := File()
@@ -136,14 +136,14 @@ func Update(change func(*Contexts) error) error {
 	}
 	if err := change(c); err != nil {
 		if missing != nil {
-			_ = os.Remove(dir) // which is empty, unless another command wrote meanwhile
+			_ = os.Remove(dir) // which is empty, unless another command wrote in the meantime
 		}
 		return err
 	}
 	return c.save()
 }
 
-// save replaces the file whole, so that a command that reads it meanwhile finds one that can be read.
+// save replaces the file whole, so that a concurrent reader always finds a valid file.
 func (c *Contexts) save() error {
 	raw, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {
@@ -219,7 +219,7 @@ func (c *Contexts) Names() []string {
 }
 
 // Choose finds the context that a command is about: given is what --server says, a name or an address; "" for the current
-// one. $SLIPWAY_TOKEN takes the place of the context's token, and makes an address that nobody signed in to usable.
+// one. $SLIPWAY_TOKEN takes the place of the context's token, and makes an address usable without a sign-in.
 func (c *Contexts) Choose(given string) (Context, error) {
 	token := os.Getenv("SLIPWAY_TOKEN")
 	if given == "" {

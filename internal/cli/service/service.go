@@ -133,7 +133,7 @@ func newClusterCmd(
 	return cmd
 }
 
-// editTries is how often an environment is read again that somebody else has changed meanwhile.
+// editTries is how often an environment is read again after another user changed it.
 const editTries = 3
 
 func editEnvironment(
@@ -155,7 +155,7 @@ func editEnvironment(
 	return v, err
 }
 
-// resolve finds the id that somebody means: an id, or the name of the only one that has it. list is the command that lists
+// resolve finds the id that the user means: an id, or the name of the only one that has it. list is the command that lists
 // what there is.
 func resolve[T any](ctx context.Context, s *connect.Server, all client.Entities[T], called, list, text string, meta func(*T) *api.Meta) (string, error) {
 	if text == "" || strings.Contains(text, ".") {

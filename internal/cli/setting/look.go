@@ -13,7 +13,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/cli/noun"
 )
 
-// projectHelp says what --project is for when somebody looks into a repository.
+// projectHelp is the help of --project for commands that look into a repository.
 const projectHelp = "`name` of the AppProject that the application is of, or will be: its rules count (default \"default\")"
 
 func newRefsCmd(common *connect.Common) *cobra.Command {

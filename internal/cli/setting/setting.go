@@ -262,7 +262,7 @@ func verb(onlyTry bool) string {
 	return string(agentapi.KindSettingsApply)
 }
 
-// sealTo seals fields to the key of an agent, for who is signed in and for now. A key that changed has to be accepted: the
+// sealTo seals fields to the key of an agent, for the signed-in user and for now. A key that changed has to be accepted: the
 // server could have put its own in.
 func sealTo(ctx context.Context, s *connect.Server, agent *api.Agent, what seal.Purpose, fields map[string]string, accept bool) (string, error) {
 	if agent.SealKey == "" {

@@ -23,7 +23,7 @@ const (
 	childFD   = 3
 )
 
-// parent is the other end; the zero value is a `slipway up` that nobody waits for.
+// parent is the other end; the zero value is a `slipway up` that no process waits for.
 type parent struct{ pipe *os.File }
 
 func openParent() (*parent, error) {

@@ -102,7 +102,7 @@ func stop(ctx context.Context, lock *os.File, pid int, o downOptions) error {
 	case <-ctx.Done():
 	case <-timer.C:
 	}
-	// A killed process gives its lock up at once, so the wait below ends.
+	// A killed process gives its lock up immediately, so the wait below ends.
 	_ = syscall.Kill(pid, syscall.SIGKILL)
 	if err := <-done; err != nil {
 		return fmt.Errorf("wait for process %d: %w", pid, err)

@@ -33,7 +33,7 @@ func (d dir) take() (*os.File, error) {
 	return file, nil
 }
 
-// owner returns the process that holds the lock, 0 where nobody does. The returned file is for waiting; the caller
+// owner returns the process that holds the lock, 0 if it is free. The returned file is for waiting; the caller
 // closes it.
 func (d dir) owner() (int, *os.File, error) {
 	file, err := os.OpenFile(d.lock(), os.O_RDWR, 0o600)
@@ -64,7 +64,7 @@ func (d dir) owner() (int, *os.File, error) {
 	return pid, file, nil
 }
 
-// released returns when nobody holds the lock any more. It cannot be interrupted: the holder must be on its way out.
+// released returns when the lock is free. It cannot be interrupted: the holder must be about to end.
 func released(file *os.File) error {
 	for {
 		err := unix.Flock(int(file.Fd()), unix.LOCK_SH)

@@ -63,7 +63,7 @@ func spawn(name, path string, args []string, log string, seen func(line string),
 	go func() {
 		defer close(p.done)
 		defer func() { _ = file.Close() }()
-		// On Linux the child is told of the death of the thread that made it, so that thread must stay.
+		// On Linux the child gets a signal at the death of the thread that made it, so that thread must stay.
 		runtime.LockOSThread()
 		err := p.cmd.Start()
 		started <- err
@@ -118,7 +118,7 @@ func (l *lines) Write(b []byte) (int, error) {
 		l.rest = l.rest[i+1:]
 	}
 	if len(l.rest) > 64<<10 {
-		l.rest = nil // not a line that anybody waits for
+		l.rest = nil // not a line that is waited for
 	}
 	return l.to.Write(b)
 }

@@ -26,13 +26,13 @@ import (
 // maxNotice bounds a notification.
 const maxNotice = 1 << 20
 
-// gitServer serves the demo repository and tells the agent about every push.
+// gitServer serves the demo repository and notifies the agent of every push.
 type gitServer struct {
 	dir     dir
 	url     string            // of the demo repository
 	webhook string            // of the agent
 	secret  string            // that deliveries are signed with
-	refs    map[string]string // as they were when last told
+	refs    map[string]string // as they were at the last notification
 	wake    chan struct{}
 	log     *slog.Logger
 }
@@ -108,8 +108,8 @@ func localOnly(next http.Handler) http.Handler {
 	})
 }
 
-// tell sends the agent one event for each ref that changed. A lost event costs nothing but time: the agent also looks
-// by itself.
+// tell sends the agent one event for each ref that changed. A lost event costs nothing but time: the agent also
+// polls.
 func (g *gitServer) tell(ctx context.Context) {
 	refs, err := g.readRefs(ctx)
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 
 const (
 	// contextName is the context that `slipway up` signs in; a second stack on the machine has one with a number behind it.
-	// firstUser is who it is there, and agentName the agent of the demo.
+	// firstUser is the user there, and agentName the agent of the demo.
 	contextName = "local"
 	firstUser   = "admin"
 	agentName   = "demo"
@@ -59,7 +59,7 @@ func (s *stack) startServer(ctx context.Context, group *errgroup.Group) error {
 	if s.options.demo && s.options.tour {
 		args = append(args, "--demo")
 	}
-	// The password counts for a database that has no user yet, and is not said anywhere.
+	// The password applies to a database that has no user yet, and is not printed anywhere.
 	p, err := spawn("slipway-server", s.server, args, s.dir.processLog("server"), nil, "SLIPWAY_ADMIN_PASSWORD="+password)
 	if err != nil {
 		return err
@@ -107,8 +107,8 @@ func (d dir) firstPassword() (string, error) {
 	return password, replaceFile(d.password(), []byte(password+"\n"))
 }
 
-// join signs this user in to the server, and registers the agent there. The client is nil without a server, and where
-// somebody changed the first password.
+// join signs this user in to the server, and registers the agent there. The client is nil without a server, and if
+// the first password was changed.
 func (s *stack) join(ctx context.Context, cluster *connect.Cluster) (*client.Client, error) {
 	if s.server == "" {
 		return nil, nil //nolint:nilnil // no server is no error
@@ -224,7 +224,7 @@ func (s *stack) register(ctx context.Context, c *client.Client, cluster *connect
 	return replaceFile(s.dir.registration(), []byte(made.Token+"\n"))
 }
 
-// registered reports whether the agent of the cluster knows who it is.
+// registered reports whether the agent of the cluster has its identity.
 func (s *stack) registered(ctx context.Context, cluster *connect.Cluster) bool {
 	_, err := cluster.Dynamic.Resource(core("secrets")).Namespace(s.options.Namespace).Get(ctx, identitySecret, metav1.GetOptions{})
 	return err == nil

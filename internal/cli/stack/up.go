@@ -124,7 +124,7 @@ Demo repository  %s
 	return nil
 }
 
-// serverText says where the server is and who one is there.
+// serverText says where the server is and the user there.
 func (f *facts) serverText() string {
 	if f.Server == "" {
 		return ""

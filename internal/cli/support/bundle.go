@@ -46,7 +46,7 @@ type bundle struct {
 	streams iostream.Streams
 }
 
-// add reads a part into the bundle. One that cannot be read is an entry of the index; only who interrupts the command ends
+// add reads a part into the bundle. One that cannot be read is an entry of the index; only an interrupt ends
 // it.
 func (b *bundle) add(ctx context.Context, p *part) error {
 	within, cancel := context.WithTimeout(ctx, maxTime)

@@ -143,7 +143,7 @@ func (s *site) projects(ctx context.Context) (found, error) {
 	return s.list(ctx, v.Group, v.Version, v1alpha1.ResourceAppProjects, "", keep("metadata.name", "metadata.creationTimestamp"))
 }
 
-// settings tells which keys ConfigMaps have.
+// settings lists the keys of ConfigMaps.
 func (s *site) settings(ctx context.Context) (found, error) {
 	got, err := s.list(ctx, "", "v1", "configmaps", "", nil)
 	var out found
@@ -201,8 +201,8 @@ func one(source *v1alpha1.ApplicationSource) []v1alpha1.ApplicationSource {
 	return []v1alpha1.ApplicationSource{*source}
 }
 
-// served reads what the agent serves on a port of its pods, through the API server. One that cannot be reached is told, and
-// the others are read all the same.
+// served reads what the agent serves on a port of its pods, through the API server. One that cannot be reached is reported,
+// and the others are still read.
 func (s *site) served(what agentPart) func(context.Context) (found, error) {
 	return func(ctx context.Context) (found, error) {
 		pods, err := s.list(ctx, "", "v1", "pods", labelled, nil)

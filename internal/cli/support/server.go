@@ -86,7 +86,7 @@ func (p plane) applications(ctx context.Context) (found, error) {
 	return out, err
 }
 
-// conditions looks at the applications that somebody may ask about.
+// conditions looks at the applications that may need help.
 func (p plane) conditions(ctx context.Context) (found, error) {
 	list, err := p.List(ctx, "")
 	out := found{keep: status()}
@@ -128,7 +128,7 @@ func (p plane) deployments(ctx context.Context) (found, error) {
 		"startedAt", "appliedAt", "finishedAt", "healthyAt", "phase", "message", "health", "counts", "notes"), p.Explain(err)
 }
 
-// channels tells of an address only the host: what follows it may be a token.
+// channels includes only the host of an address: what follows it may be a token.
 func (p plane) channels(ctx context.Context) (found, error) {
 	list, err := p.Client.NotificationChannels().All(ctx, api.ListOptions{})
 	out := found{keep: keep("id", "kind", "host", "createdAt", "updatedAt")}

@@ -1,4 +1,4 @@
-// Package support is `slipway support-bundle`: what somebody who is asked for help needs to see, in one file and without
+// Package support is `slipway support-bundle`: what a helper needs to see, in one file and without
 // secrets. It keeps the fields that it names and no others, and what is kept goes through package redact.
 package support
 
@@ -25,7 +25,7 @@ const (
 	ending    = ".tar.gz"
 )
 
-// leftOut is told in every index.
+// leftOut is part of every index.
 const leftOut = `Never in it:
 - data of Secrets, which are not read; passwords, tokens and keys
 - manifests, specs of Applications (parameters, values, patches), annotations
@@ -139,7 +139,7 @@ func taken(file string) error {
 	return iostream.Usagef("%s is there already: give another --output, or --force to write over it", file)
 }
 
-// save writes a file for nobody else to read. One that is there is replaced whole, and only with force.
+// save writes a file that only the user can read. One that is there is replaced whole, and only with force.
 func save(file string, raw []byte, force bool) error {
 	if !force {
 		f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // the user's own file

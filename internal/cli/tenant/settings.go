@@ -66,7 +66,7 @@ func settingsRun(ctx context.Context, o settingsOptions, given func(string) bool
 	if err != nil {
 		return err
 	}
-	now, err := s.Client.Settings(ctx) // with its version: a change of somebody else meanwhile is refused
+	now, err := s.Client.Settings(ctx) // with its version: a concurrent change by another user is refused
 	if err != nil {
 		return s.Explain(err)
 	}

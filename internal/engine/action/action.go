@@ -90,7 +90,7 @@ type group struct {
 }
 
 // New reads the actions of a user's settings, which are the data of the ConfigMap argocd-cm and may be nil. A setting
-// that is wrong is an error when its kind is asked for; Problems tells it earlier.
+// that is wrong is an error when its kind is asked for; Problems reports it earlier.
 func New(settings map[string]string) *Actions {
 	return &Actions{own: readSettings(settings), groups: map[string]group{}}
 }

@@ -290,7 +290,7 @@ func (e *expr) holds(s scope) (bool, error) {
 	return false, fmt.Errorf("%s: is a %s, not true or false", e.text, v.Type().TypeName())
 }
 
-// spread is the name under which a map holds another one, whose fields it has too unless it has them by itself.
+// spread is the name under which a map holds another one, whose fields it has too unless it has its own.
 const spread = "${...}"
 
 // template is a value with expressions in its texts. A text that is one expression becomes what that gives.

@@ -20,7 +20,7 @@ func PropagationOf(policy string) metav1.DeletionPropagation {
 }
 
 // propagationOf is how an object is deleted when nothing says how: in the foreground, so that it is gone only once its
-// dependents are. Kinds that own nothing go at once: in the foreground each of them would wait for the cluster's
+// dependents are. Kinds that own nothing are deleted immediately: in the foreground each of them would wait for the cluster's
 // garbage collector, which takes minutes for thousands.
 func propagationOf(k object.Kind) metav1.DeletionPropagation {
 	switch k {

@@ -27,7 +27,7 @@ func replaceable(k object.Key) bool {
 }
 
 // recreate deletes an object and creates it again. refusal is why it cannot be changed in place; nil where that was not
-// tried. Nothing is deleted before the API server has said that it would take the new object.
+// tried. Nothing is deleted before the API server has accepted the new object in a dry run.
 func (w *writing) recreate(ctx context.Context, refusal error) Outcome {
 	key := w.change.Key
 	leave, held := guard.JudgeReplacement(key)
@@ -104,7 +104,7 @@ func (c *Client) awaitGone(ctx context.Context, res live.Resource, key object.Ke
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	var meta map[string]any
-	const watches = 20 // each ends by an event; one that ends at once must not go on for ever
+	const watches = 20 // each ends by an event; one that ends immediately must not be repeated forever
 	for range watches {
 		if apierrors.IsNotFound(err) {
 			return nil

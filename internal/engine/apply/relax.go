@@ -19,7 +19,7 @@ const (
 	notTyped = "failed to create typed patch object"
 	// undeclared ends its words about one field.
 	undeclared = ": field not declared in schema"
-	// maxRelax is how often fields are left out: the API server need not name all of them at once.
+	// maxRelax is how often fields are left out: the API server need not name all of them together.
 	maxRelax = 32
 )
 

@@ -28,7 +28,7 @@ type Options struct {
 	Propagation metav1.DeletionPropagation // of deletions; the one that suits the kind when empty
 	// Manifest returns what to apply for a key of the plan.
 	Manifest func(object.Key) (object.Manifest, bool)
-	// How returns how an object is written; nil: all of them by server-side apply. Its DryRun does not count.
+	// How returns how an object is written; nil: all of them by server-side apply. Its DryRun is ignored.
 	How func(object.Key) How
 	// Namespaces are those that the same operation makes. A dry run cannot look into them.
 	Namespaces []string

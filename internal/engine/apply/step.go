@@ -19,7 +19,7 @@ import (
 // finds what it needs, and all of them are tried; then deletions in the reverse order of kinds, of which none is tried
 // after a failure. The result has one outcome for each change that was tried.
 //
-// A dry run is of all changes of an operation at once. It says nothing about objects whose kind or namespace comes with
+// A dry run is of all changes of an operation together. It says nothing about objects whose kind or namespace comes with
 // the same operation: those are skipped.
 func (t Target) Step(ctx context.Context, changes []diff.Change, o Options) []Outcome {
 	var writes, deletions []diff.Change

@@ -63,7 +63,7 @@ func (t Target) Try(ctx context.Context, res live.Resource, m object.Manifest, h
 	return w.applied(ctx)
 }
 
-// writing is one object on its way.
+// writing is one object while it is written.
 type writing struct {
 	target   Target
 	change   diff.Change

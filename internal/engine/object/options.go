@@ -5,7 +5,7 @@ import "strings"
 // SyncOptionsAnnotation holds the sync options of one object, comma-separated. The name is Argo CD's.
 const SyncOptionsAnnotation = "argocd.argoproj.io/sync-options"
 
-// Choice is an option that is on, off, or left to whoever is asked next.
+// Choice is an option that is on, off, or left to the next level.
 type Choice uint8
 
 // The choices.
@@ -53,7 +53,7 @@ type Options struct {
 	SkipDryRun   Choice // SkipDryRunOnMissingResource: the kind may come later
 	PruneLast    Choice
 	Replace      Choice // write the object as a whole
-	Force        Choice // delete it and make it anew where it cannot be changed
+	Force        Choice // delete it and make it again if it cannot be changed
 	ServerSide   Choice // ServerSideApply
 	Migrate      Choice // ClientSideApplyMigration: take over what client-side apply wrote
 	OutOfSync    Choice // ApplyOutOfSyncOnly
@@ -191,7 +191,7 @@ func shorten(option string) string {
 }
 
 // Over returns the options of an object within an Application: its own go before the Application's. Unknown is the
-// object's own: the Application's are told once, not for each object.
+// object's own: the Application's are reported once, not for each object.
 func (o Options) Over(app Options) Options {
 	return Options{
 		Prune:        o.Prune.Or(app.Prune),

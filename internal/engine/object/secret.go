@@ -29,7 +29,7 @@ func HoldsSecret(obj map[string]any) bool { return holdsSecret(obj, 0) }
 
 func holdsSecret(value any, depth int) bool {
 	if depth > maxSecretDepth {
-		return true // nobody knows
+		return true // it is not known
 	}
 	switch v := value.(type) {
 	case map[string]any:
@@ -73,7 +73,7 @@ func WithoutSecrets(obj map[string]any) map[string]any {
 }
 
 // Blind does so for the annotations that are named, too, and puts another text in place of each value, which begins with
-// stand: where a copy of one turns up, it can be told.
+// stand: where a copy of one turns up, it can be recognized.
 func Blind(obj map[string]any, stand string, annotations ...string) map[string]any {
 	b := blinder{stand: stand}
 	out, _ := b.object(obj, annotations, 0).(map[string]any)

@@ -24,7 +24,7 @@ func Middle(text string, most int) string {
 	return strings.ToValidUTF8(strings.TrimSpace(text[:head])+mark+strings.TrimSpace(text[tail:]), "")
 }
 
-// Brief keeps the beginning of a text that somebody wrote, on one line of at most so many characters.
+// Brief keeps the beginning of a text from outside, on one line of at most so many characters.
 func Brief(text string, most int) string {
 	text = strings.ToValidUTF8(strings.Join(strings.Fields(text), " "), "")
 	if runes := []rune(text); len(runes) > most {

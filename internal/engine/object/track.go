@@ -22,7 +22,7 @@ func TrackingID(app string, k Key, destNamespace string) string {
 }
 
 // TrackedBy returns the Application that the tracking id names, when the id is about the object k itself. An id
-// about another object (copied with the metadata by some controller) names nobody.
+// about another object (copied with the metadata by some controller) names no Application.
 func TrackedBy(id string, k Key) (app string, ok bool) {
 	app, rest, found := strings.Cut(id, ":")
 	if !found || app == "" {
@@ -47,11 +47,11 @@ func TrackedBy(id string, k Key) (app string, ok bool) {
 // tracking annotation alone.
 type Tracking struct {
 	// Method says whether a label counts too. Whatever it is, the annotation is written, so that every object names its
-	// own identity and a mark that was copied with the metadata counts for nobody.
+	// own identity and a mark that was copied with the metadata applies to no object.
 	Method v1alpha1.TrackingMethod
 	// Label is the name of the label; "" is v1alpha1.LabelInstance.
 	Label string
-	// Installation tells the objects of several installations apart that share a cluster; "" for a single one.
+	// Installation distinguishes the objects of several installations that share a cluster; "" for a single one.
 	Installation string
 }
 
@@ -76,7 +76,7 @@ func (t Tracking) labels() bool {
 }
 
 // Owner returns the Application that an object says it belongs to, and whether only the label says so. An object of
-// another installation belongs to nobody here.
+// another installation belongs to no Application here.
 func (t Tracking) Owner(obj map[string]any, k Key) (app string, byLabel bool) {
 	installation := Annotation(obj, v1alpha1.AnnotationInstallationID)
 	if t.Installation == installation {
@@ -94,7 +94,7 @@ func (t Tracking) Owner(obj map[string]any, k Key) (app string, byLabel bool) {
 }
 
 // Mark makes an object one of an Application. destNamespace is that of TrackingID. Selectors and templates stay as they
-// are: what a selector selects must not depend on who applied it.
+// are: what a selector selects must not depend on the program that applied it.
 func (t Tracking) Mark(obj map[string]any, app string, k Key, destNamespace string) {
 	SetAnnotation(obj, TrackingAnnotation, TrackingID(app, k, destNamespace))
 	if t.Installation != "" {

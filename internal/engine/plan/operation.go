@@ -56,7 +56,7 @@ type Fact struct {
 	Assessed  bool // its kind has a health
 	Health    v1alpha1.HealthStatusCode
 	Message   string // of the health
-	// Stale reports that what is known may be from before the task was done: the health does not count yet.
+	// Stale reports that what is known may be from before the task was done: the health is ignored until then.
 	Stale bool
 }
 

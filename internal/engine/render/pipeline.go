@@ -62,7 +62,7 @@ type Pipeline struct {
 
 var _ Renderer = (*Pipeline)(nil)
 
-// Render prepares and renders req. A source that is only a ref gives no objects. The Result of a failure tells Tool
+// Render prepares and renders req. A source that is only a ref gives no objects. The Result of a failure has Tool
 // and Deps.
 func (p *Pipeline) Render(ctx context.Context, req Request) (Result, error) {
 	if req.Source.IsRef() {
@@ -79,7 +79,7 @@ func (p *Pipeline) Render(ctx context.Context, req Request) (Result, error) {
 	res.Tool = req.Tool
 	res.Deps = res.Deps.Or(deps)
 	if err != nil && (req.Tool == Helm || req.Tool == Kustomize) {
-		res.Deps.Cluster = true // what failed does not tell what it had read
+		res.Deps.Cluster = true // a failure does not report what it had read
 	}
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -106,7 +106,7 @@ func withVersion(h *v1alpha1.HelmSource, standard func() string) *v1alpha1.HelmS
 	return out
 }
 
-// Timed returns a Renderer that ends the context of r after Limits.Seconds and tells that in its error. A nil r stays
+// Timed returns a Renderer that ends the context of r after Limits.Seconds and reports that in its error. A nil r stays
 // nil.
 func Timed(r Renderer) Renderer {
 	if r == nil {
@@ -164,7 +164,7 @@ func guard(ctx context.Context, r Renderer, req Request) (res Result, err error)
 	return r.Render(ctx, req)
 }
 
-// check holds the limits for renderers that do not count by themselves.
+// check holds the limits for renderers that have none of their own.
 func check(res Result, l Limits) error {
 	if len(res.Objects) > l.Objects {
 		return fmt.Errorf("more than %d objects: %w; split the application", l.Objects, document.ErrLimit)

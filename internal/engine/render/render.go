@@ -14,7 +14,7 @@ import (
 // Request is one source of one Application, ready to be rendered. A Renderer gets it as Prepare returns it: overrides
 // from the repository are merged, build environment variables are substituted, Path is clean and relative ("." is the
 // root), Tool is known and Limits are filled in. A Renderer must not substitute again: what was an escaped $$ is a
-// plain $ by now, and a cache relies on Deps as Prepare told them. A value file may still begin with "$ref/".
+// plain $ by now, and a cache relies on Deps as Prepare returned them. A value file may still begin with "$ref/".
 type Request struct {
 	App       App
 	Tool      Tool // set by Prepare
@@ -61,7 +61,7 @@ func (l Limits) WithDefaults() Limits {
 }
 
 // Result is what a source wants. Objects are in the order the tool gave them, Lists unpacked, empty documents dropped:
-// a document.Set does that for a Renderer. A Renderer that fails still tells Deps, so that the failure can be kept.
+// a document.Set does that for a Renderer. A Renderer that fails still returns Deps, so that the failure can be kept.
 type Result struct {
 	Tool    Tool
 	Objects []object.Manifest

@@ -163,7 +163,7 @@ func (b box) rawset(l *lua.LState) int {
 	return 1
 }
 
-// unpack limits what is put on the stack at once to what the stack holds, and says so.
+// unpack limits what is put on the stack in one call to what the stack holds, and says so.
 func (b box) unpack(l *lua.LState) *lua.LFunction {
 	inner, ok := l.GetGlobal("unpack").(*lua.LFunction)
 	if !ok {

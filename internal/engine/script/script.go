@@ -42,7 +42,7 @@ const (
 	Open              // string, math and os too: useOpenLibs
 )
 
-// Program is a script that was read. It never changes and may run many times at once.
+// Program is a script that was read. It never changes and may run many times concurrently.
 type Program struct {
 	proto *lua.FunctionProto
 	name  string
@@ -78,7 +78,7 @@ type Input struct {
 	Object map[string]any
 	// Params becomes the global actionParams.
 	Params map[string]string
-	// Now is the time that os.time and os.date tell, in its own zone.
+	// Now is the time that os.time and os.date return, in its own zone.
 	Now time.Time
 }
 

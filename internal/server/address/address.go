@@ -1,4 +1,4 @@
-// Package address says what counts as one address where somebody is held to a rate. Pure.
+// Package address groups addresses for rate limits. Pure.
 package address
 
 import "net/netip"
@@ -6,8 +6,8 @@ import "net/netip"
 // other stands for all that is no address.
 const other = "other"
 
-// Network returns what counts as one address: of IPv4 the address itself, of IPv6 its /64, since whoever has one address of
-// such a network has all of them. What is no address counts as one with everything else that is none.
+// Network returns what counts as one address: of IPv4 the address itself, of IPv6 its /64, since a client with one address
+// of such a network has all of them. What is no address counts as one with everything else that is none.
 func Network(ip string) string {
 	address, err := netip.ParseAddr(ip)
 	if err != nil {

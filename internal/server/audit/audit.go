@@ -1,4 +1,4 @@
-// Package audit keeps the record of who did what: each entry holds the hash of the one before, so that a change of the
+// Package audit keeps the record of all actions: each entry holds the hash of the one before, so that a change of the
 // record shows, and none holds a secret.
 package audit
 
@@ -9,7 +9,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/chain"
 )
 
-// Entry is one thing that somebody or something did.
+// Entry is one action of a user or a program.
 type Entry = api.AuditEntry
 
 // Head is the place of an entry in the chain.
@@ -17,9 +17,9 @@ type Head = chain.Head
 
 // Storage keeps entries. ErrNotFound and the like are no part of it: what is not there is zero.
 type Storage interface {
-	// AppendAudit writes an entry behind the newest one, in one transaction with reading which that is: for every entry the
-	// store calls [chain.Link] with the present head and keeps what it gives. Entries of other transactions wait meanwhile.
-	// What was redacted by [Prepare] is written as it is; Before and After are text, not jsonb, which would write numbers anew.
+	// AppendAudit writes an entry behind the newest one, in one transaction with reading which that is: for every entry the store
+	// calls [chain.Link] with the present head and keeps what it gives. Entries of other transactions wait until then. What was
+	// redacted by [Prepare] is written as it is; Before and After are text, not jsonb, which would write numbers in another form.
 	// An entry with a key that is there already is left out, and gives the zero Entry; "" is no key.
 	AppendAudit(ctx context.Context, key string, e Entry) (Entry, error)
 	// AuditEntries gives entries with an ID above after, in order of ID.

@@ -91,7 +91,7 @@ func (r *Recorder) Record(ctx context.Context, e Entry) error {
 	return r.RecordOnce(ctx, "", e)
 }
 
-// RecordOnce writes an entry unless there is one of that key: what an agent tells twice is one entry.
+// RecordOnce writes an entry unless there is one of that key: what an agent reports twice is one entry.
 func (r *Recorder) RecordOnce(ctx context.Context, key string, e Entry) error {
 	if _, err := r.Storage.AppendAudit(ctx, key, Prepare(e, r.Now())); err != nil {
 		return fmt.Errorf("write %s into the audit: %w", clean(e.Action, maxField), err)
@@ -99,7 +99,7 @@ func (r *Recorder) RecordOnce(ctx context.Context, key string, e Entry) error {
 	return nil
 }
 
-// VerifyAudit goes over all entries that are kept, those included that come meanwhile.
+// VerifyAudit goes over all entries that are kept, including those that come in the meantime.
 func (r *Recorder) VerifyAudit(ctx context.Context) (api.AuditVerification, error) {
 	// First the head: what comes after it may be there or not, what is before it must be.
 	head, err := r.Storage.AuditHead(ctx)
@@ -119,7 +119,7 @@ func (r *Recorder) VerifyAudit(ctx context.Context) (api.AuditVerification, erro
 		if err != nil || now == anchor {
 			return out, err
 		}
-		// Old entries were removed meanwhile: begin behind them.
+		// Old entries were removed in the meantime: begin behind them.
 	}
 }
 

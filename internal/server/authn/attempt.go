@@ -21,7 +21,7 @@ const (
 	knownFor = 90 * 24 * time.Hour
 )
 
-// signedIn stands for the address of who is signed in already, and proves the password once more.
+// signedIn stands for the address of a user who is signed in already, and proves the password once more.
 const signedIn = "signed in"
 
 // attemptAt is what becomes of the record of wrong passwords when there is another try; refused while it is locked. Every

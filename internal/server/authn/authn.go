@@ -13,9 +13,9 @@ import (
 // User is a user as sign-in needs them. All fields but those of the password are the user's own in the store.
 type User struct {
 	api.User
-	// PasswordHash is what HashPassword made; empty for who has no password here.
+	// PasswordHash is what HashPassword made; empty for users without a password here.
 	PasswordHash string
-	// Provider and ProviderSubject say who signs in by an identity provider, and are unique together; empty for local users.
+	// Provider and ProviderSubject identify a user of an identity provider, and are unique together; empty for local users.
 	Provider, ProviderSubject string
 }
 
@@ -24,7 +24,7 @@ type NewPassword struct {
 	// Hash is what HashPassword made.
 	Hash string
 	// Was is the hash that was there when the password before was checked: the new one is refused where it is another one
-	// by now. It is empty where nobody was asked for the password before.
+	// by now. It is empty if the password was not checked before.
 	Was        string
 	MustChange bool
 	// KeepSession is the hash of the one session that goes on; empty for none.
@@ -49,26 +49,26 @@ type Users interface {
 	SetPassword(ctx context.Context, name string, p NewPassword) error
 	// SignedIn notes the time of a sign-in.
 	SignedIn(ctx context.Context, name string, at time.Time) error
-	// SignedInByProvider notes the time of a sign-in and replaces what the provider said: display name, mail, and the groups
+	// SignedInByProvider notes the time of a sign-in and replaces the claims of the provider: display name, mail, and the groups
 	// that follow from it, which are kept apart from the memberships that people made.
 	SignedInByProvider(ctx context.Context, name string, at time.Time, displayName, email string, groups ProviderGroups) error
 	// GroupsByClaim are the ids of the groups whose Claim is one of those values.
 	GroupsByClaim(ctx context.Context, claims []string) ([]string, error)
 }
 
-// ProviderGroups are the ids of the groups that follow from what a provider said at a sign-in.
+// ProviderGroups are the ids of the groups that follow from a provider's claims at a sign-in.
 type ProviderGroups struct {
-	// Claimed have a Claim that was said. One that has no claim any more does not count.
+	// Claimed have a Claim that the provider sent. One that has no claim any more is ignored.
 	Claimed []string
-	// Mapped are those that the configuration of the provider names for what was said, whether they have a claim or not.
+	// Mapped are those that the configuration of the provider names for the claims, whether they have a claim or not.
 	Mapped []string
 }
 
-// Grounds are what a session or a token is made on, as it was seen before it is kept. Whoever keeps it looks in the same
-// transaction whether they hold, and answers unauthenticated where not: what ends all sessions and tokens of somebody ends
-// those as well that are being made.
+// Grounds are what a session or a token is made on, as it was seen before it is kept. The store checks in the same
+// transaction whether they hold, and answers unauthenticated if not: an end of all sessions and tokens of a user also
+// ends those that are being made.
 type Grounds struct {
-	// User is who signed in, PasswordHash what they had as a password then; empty where nobody signs in.
+	// User is the user who signed in, PasswordHash what they had as a password then; empty if no user signs in.
 	User, PasswordHash string
 	// Session and Token are what the request came with: the hash of the one, the id of the other.
 	Session, Token string
@@ -158,7 +158,7 @@ type Pendings interface {
 	DeleteOldPending(ctx context.Context, now time.Time) error
 }
 
-// Identity is who asks.
+// Identity is the caller.
 type Identity struct {
 	Principal api.Principal
 	Subject   rbac.Subject
@@ -173,7 +173,7 @@ type Identity struct {
 	MustChangePassword bool
 }
 
-// Grounds are what a token is made on that somebody asks for.
+// Grounds are the basis on which a requested token is made.
 func (i Identity) Grounds() Grounds {
 	g := Grounds{Session: i.Session}
 	if i.Token != nil {

@@ -49,7 +49,7 @@ func unambiguous(token string, says claims) error {
 	return nil
 }
 
-// claimsOf reads claims by their exact names. Who says one twice says nothing: readers take another one of the two.
+// claimsOf reads claims by their exact names. A claim that is sent twice is ignored: readers take another one of the two.
 func claimsOf(from interface{ Claims(v any) error }, into *claims) error {
 	var raw json.RawMessage
 	if err := from.Claims(&raw); err != nil {
@@ -139,7 +139,7 @@ func (p Provider) read(c claims) (person, error) {
 	return out, nil
 }
 
-// admits says whether somebody with that mail address may sign in.
+// admits reports whether a user with that mail address may sign in.
 func (p Provider) admits(who person) error {
 	if len(p.Domains) == 0 {
 		return nil
@@ -160,7 +160,7 @@ func (p Provider) admits(who person) error {
 // maxBase leaves room for what makes a name unique.
 const maxBase = 40
 
-// userName makes the name of an entity of what a provider calls somebody.
+// userName makes the name of an entity of a user's name at a provider.
 func userName(who person) string {
 	for _, from := range []string{who.name, who.mail, who.title} {
 		from, _, _ = strings.Cut(strings.ToLower(from), "@")

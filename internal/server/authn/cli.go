@@ -22,7 +22,7 @@ import (
 //	cli_challenge  the SHA-256 of the verifier, in base64 for URLs
 //	cli_state      what it knows its own browser by
 //
-// The browser brings code and state, and code and verifier together are worth a token. Where nobody was signed in it brings
+// The browser brings code and state, and code and verifier together are worth a token. After a failed sign-in it has
 // error, a text for people, and state.
 type cliLogin struct {
 	Redirect, Challenge, State string
@@ -91,7 +91,7 @@ func (a *Authn) handOver(ctx context.Context, user User, in cliLogin) (string, e
 // maxRefusal is how much of a reason, in bytes, a browser brings to a command line.
 const maxRefusal = 600
 
-// refused is the address on loopback that tells the command line why there is no code.
+// refused is the address on loopback that reports to the command line why there is no code.
 func (in cliLogin) refused(cause error) string {
 	why := "the server could not finish the sign-in: whoever runs it finds the cause in its log"
 	var known *api.Error
@@ -102,7 +102,7 @@ func (in cliLogin) refused(cause error) string {
 }
 
 // ExchangeCode gives a command line the token for the code that its browser brought. It is a token of the user, of that
-// name, and lasts as long as a browser's session by a provider can. A code counts once, whoever comes with it.
+// name, and lasts as long as a browser's session by a provider can. A code can be used once, by any client.
 func (a *Authn) ExchangeCode(ctx context.Context, code, verifier, tokenName string) (api.Session, error) {
 	again := api.Errorf(api.CodeUnauthenticated, "this code was used or is too old: run slipway login again")
 	if len(code) != len(secret()) || len(verifier) < minVerifier || len(verifier) > maxVerifier {

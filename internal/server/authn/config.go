@@ -30,8 +30,8 @@ type Config struct {
 	NoPasswords bool
 	// Idle and Longest bound a browser's session: since it was last used (default 12 h), and altogether (default 7 days).
 	Idle, Longest time.Duration
-	// GroupsLast bounds a sign-in by a provider (default Longest): as long as the groups count that followed from it, so
-	// that who is signed in has what they signed in with.
+	// GroupsLast bounds a sign-in by a provider (default Longest): as long as the groups are valid that followed from
+	// it, so that a session keeps its groups.
 	GroupsLast time.Duration
 	// Hash is how much work a password's hash is; default [DefaultParams].
 	Hash Params

@@ -27,7 +27,7 @@ type Params struct {
 // DefaultParams take 32 MiB and a tenth of a second or two: more than OWASP asks for, and little enough for a small machine.
 func DefaultParams() Params { return Params{Memory: 32 << 10, Time: 3, Threads: 1} }
 
-// Bounds of what a stored hash may ask for: it could come from a backup that somebody else wrote.
+// Bounds of what a stored hash may ask for: it could come from a backup of another origin.
 const (
 	maxMemory  = 1 << 20 // KiB
 	maxTime    = 32
@@ -90,7 +90,7 @@ func parseHash(text string) (passwordHash, error) {
 type hasher struct {
 	params Params
 	slots  chan struct{}
-	dummy  passwordHash // what the password of nobody is compared with
+	dummy  passwordHash // the hash for users that do not exist
 }
 
 // newHasher makes a hasher that works at two hashes at most at a time.
@@ -153,11 +153,11 @@ func lower32(b []byte) string {
 	return strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(b))
 }
 
-// digest is how a secret is kept: it is random, so that nobody finds it by trying.
+// digest is how a secret is kept: it is random, so that it cannot be found by trying.
 func digest(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return hex.EncodeToString(sum[:])
 }
 
-// same compares without telling by time how much is the same.
+// same compares in constant time.
 func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }

@@ -110,8 +110,8 @@ func localPath(to string) string {
 }
 
 // FinishOIDC takes what the provider sent the browser back with. It gives where the browser goes on: a path of ours, or
-// for a command line the address on loopback that it said; so the interface sends it there without a look. Beside an error
-// the address is that of a command line, which waits and is to be told why in vain; it is "" where nobody waits.
+// for a command line the address on loopback that it sent; so the interface sends it there without a look. Beside an error
+// the address is that of a command line, which waits and gets the reason; it is "" if no command line waits.
 func (a *Authn) FinishOIDC(r *http.Request, from Client) (string, api.Principal, []*http.Cookie, error) {
 	begun, p, cookie, err := a.takeLogin(r.Context(), r, r.URL.Query().Get("state"))
 	if err != nil {
@@ -279,7 +279,7 @@ func (p *provider) complete(ctx context.Context, found *discovered, token *oauth
 }
 
 // admit finds the user whom a provider knows, or makes one at the first sign-in, and takes over what it says. An existing
-// user of the same name is somebody else: names and addresses are no proof.
+// user of the same name is another person: names and addresses are no proof.
 func (a *Authn) admit(ctx context.Context, p *provider, who person) (User, error) {
 	user, err := a.cfg.Users.AuthUserByProvider(ctx, p.cfg.Issuer, who.subject)
 	if api.CodeOf(err) == api.CodeNotFound {

@@ -97,7 +97,7 @@ func newPassword() string {
 	return strings.Join(parts, "-")
 }
 
-// checkPassword finds the user whose password it is. What it answers tells nothing of whether there is a user of that
+// checkPassword finds the user whose password it is. Its answer does not reveal whether there is a user of that
 // name, neither by its text nor by its time.
 func (a *Authn) checkPassword(ctx context.Context, name, password, from string) (User, error) {
 	refused := api.Errorf(api.CodeUnauthenticated, "the user name or the password is wrong")
@@ -159,7 +159,7 @@ func first(errs ...error) error {
 }
 
 // ChangePassword sets a new password of the user's own choice. All of their sessions end but the one that they ask with;
-// their API tokens likewise where the change says so.
+// their API tokens too if the change requests it.
 func (a *Authn) ChangePassword(ctx context.Context, who Identity, change api.PasswordChange) error {
 	user := who.Subject.UserID
 	checked, err := a.checkPassword(ctx, user, change.Current, signedIn)
@@ -191,7 +191,7 @@ func (a *Authn) setPassword(ctx context.Context, user, password string, next New
 }
 
 // ResetPassword sets a password that the user must change at the next sign-in; the server makes one where it is empty. All
-// sessions and API tokens of the user end, since whoever had the password may have made them, and wrong passwords are
+// sessions and API tokens of the user end, since any user with the password may have made them, and wrong passwords are
 // forgotten.
 func (a *Authn) ResetPassword(ctx context.Context, user, password string) (string, error) {
 	u, err := a.cfg.Users.AuthUser(ctx, user)
@@ -210,7 +210,7 @@ func (a *Authn) ResetPassword(ctx context.Context, user, password string) (strin
 	return password, a.cfg.Attempts.ClearAttempts(ctx, nameKey(user))
 }
 
-// FirstAdmin makes the first user, admin, who may do everything, and gives the password: say it once. It is empty where
+// FirstAdmin makes the first user, admin, with all permissions, and returns the password: say it once. It is empty where
 // there are users already. A password that is given is taken instead of a random one.
 func (a *Authn) FirstAdmin(ctx context.Context, password string) (string, error) {
 	const name = "admin"

@@ -66,7 +66,7 @@ const (
 	discoverEvery = time.Hour
 )
 
-// provider is an identity provider, with what it says of itself.
+// provider is an identity provider, with its published configuration.
 type provider struct {
 	cfg      Provider
 	client   *http.Client
@@ -75,10 +75,10 @@ type provider struct {
 	known    *discovered
 }
 
-// discovered is what a provider says of itself.
+// discovered is the published configuration of a provider.
 type discovered struct {
 	*oidc.Provider
-	issParam bool // its answers say who it is
+	issParam bool // its answers identify it
 	userInfo bool
 	styles   []oauth2.AuthStyle // ways in which it takes the client's secret
 	at       time.Time
@@ -220,7 +220,7 @@ func (p *provider) secret() (string, error) {
 	return string(b), nil
 }
 
-// discover asks the provider for its addresses, once an hour. What it said before counts while it does not answer.
+// discover asks the provider for its addresses, once an hour. Its last configuration stays valid while it does not answer.
 func (p *provider) discover(ctx context.Context, now time.Time) (*discovered, error) {
 	select {
 	case p.turn <- struct{}{}:
@@ -272,7 +272,7 @@ func (p *provider) oauth(found *discovered) *oauth2.Config {
 }
 
 // redeem gets the tokens for a code. A client can be registered for one of the ways to send its secret only, and which
-// one is not said.
+// one is not published.
 func (p *provider) redeem(ctx context.Context, found *discovered, code, verifier string) (*oauth2.Token, error) {
 	config, styles := p.oauth(found), found.styles
 	var err error
@@ -309,13 +309,13 @@ type sentence string
 // Error is the sentence.
 func (s sentence) Error() string { return string(s) }
 
-// What is said of errors that come with a type or with a text alone.
+// Messages for errors that come with a type or with a text alone.
 const (
 	noTLS   = "what answers there does not speak TLS: look whether the port of the issuer is right, or whether a proxy is in between"
 	tooLong = "its answer is longer than 1 MiB: look whether the issuer is right, or whether a proxy answers instead"
 )
 
-// advice turns an error of the back channel into a sentence for whoever runs the server.
+// advice turns an error of the back channel into a sentence for the operator of the server.
 func advice(cfg Provider, redirect string, err error) string {
 	var (
 		refused   *oauth2.RetrieveError
@@ -403,7 +403,7 @@ var answered = regexp.MustCompile(`^[1-9]\d\d\b`)
 // oauthErrors are what RFC 6749 lets a token endpoint say.
 var oauthErrors = []string{"invalid_request", "invalid_scope", "unsupported_grant_type", "access_denied", "server_error", "temporarily_unavailable"} //nolint:gochecknoglobals // table
 
-// refusalAdvice is for what the token endpoint said.
+// refusalAdvice is for errors of the token endpoint.
 func refusalAdvice(cfg Provider, redirect string, err *oauth2.RetrieveError) string {
 	switch err.ErrorCode {
 	case "invalid_client", "unauthorized_client":

@@ -61,7 +61,7 @@ func (a *Authn) startSession(ctx context.Context, user User, method string, from
 // grounds are those of a sign-in.
 func (u User) grounds() Grounds { return Grounds{User: u.ID, PasswordHash: u.PasswordHash} }
 
-// tokenSession makes a token for who signed in with a program. A name that is taken is made another one.
+// tokenSession makes a token for a user who signed in with a program. A name that is taken is made another one.
 func (a *Authn) tokenSession(ctx context.Context, user User, name string, expires time.Time) (api.Session, error) {
 	token := api.Token{Name: name, Owner: api.Principal{Type: api.PrincipalUser, ID: user.ID}, ExpiresAt: expires}
 	made, err := a.MakeToken(ctx, token, user.grounds())
@@ -91,7 +91,7 @@ func (a *Authn) cookieName(name string) string {
 	return name
 }
 
-// cookie makes a cookie; an age below 0 takes it away. SameSite is Lax, so that somebody who comes from a link or from the
+// cookie makes a cookie; an age below 0 takes it away. SameSite is Lax, so that a user who comes from a link or from the
 // provider is signed in; changes from other sites are kept out by the interface.
 func (a *Authn) cookie(name, value string, age int) *http.Cookie {
 	return &http.Cookie{

@@ -38,7 +38,7 @@ func splitToken(text string) (id, secret string, ok bool) {
 	return rest[:tokenIDSize], rest[tokenIDSize+1:], true
 }
 
-// MakeToken makes a token. Whether the caller may make it for that owner is asked before. The secret is said once: the
+// MakeToken makes a token. Whether the caller may make it for that owner is asked before. The secret is shown once: the
 // store has a hash. It is made if the grounds hold.
 func (a *Authn) MakeToken(ctx context.Context, t api.Token, on Grounds) (api.TokenCreated, error) {
 	now := a.cfg.Now()
@@ -83,7 +83,7 @@ func CeilingOf(t api.Token) *rbac.Ceiling {
 	return c
 }
 
-// identifyToken finds out whose token it is. Only who has the secret learns that it expired.
+// identifyToken finds out whose token it is. Only a client with the secret learns that it expired.
 func (a *Authn) identifyToken(ctx context.Context, text string) (Identity, error) {
 	wrong := api.Errorf(api.CodeUnauthenticated, "the token is not valid: it was deleted, or it is not of this server; make a new one")
 	id, key, ok := splitToken(text)

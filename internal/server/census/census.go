@@ -68,8 +68,8 @@ type Presence struct {
 	Away bool
 }
 
-// compact is a Row with numbers in place of its texts. It never changes: who has found it may read it for as long as it
-// likes.
+// compact is a Row with numbers in place of its texts. It never changes: a reader that has found it may read it for as
+// long as it likes.
 type compact struct {
 	id                                string
 	cells                             [columns]uint32
@@ -89,9 +89,9 @@ type part struct {
 }
 
 // Census is the copy: empty at first, and brought up to date by every question. So it is never older than the question,
-// whichever server has written what. Who asks has a Turn, in which nobody else brings it further.
+// whichever server has written what. A query has a Turn, in which no other query updates the copy.
 type Census struct {
-	turn chan struct{} // holds one thing while it is nobody's turn
+	turn chan struct{} // holds one thing while no query has its turn
 
 	parts  map[string]*part
 	texts  [columns]dictionary
@@ -116,7 +116,7 @@ type Turn struct {
 	end    func()
 }
 
-// Turn waits until it is the caller's, who ends it. The moment of the database that it is brought up to has to begin
+// Turn waits for the turn of the caller, which ends it. The moment of the database that it is brought up to has to begin
 // within it: so it never goes back.
 func (c *Census) Turn(ctx context.Context) (*Turn, error) {
 	select {

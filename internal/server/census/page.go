@@ -136,7 +136,7 @@ func (s *Selection) text(by int, row *compact) string {
 }
 
 // first brings the n least places to the front, in no order: of many only those of a page are sorted. The pivots are random,
-// so that nobody's names make it slow.
+// so that no choice of names makes it slow.
 func first(places []place, n int, down bool) {
 	low, high := 0, len(places)
 	for low < n && n < high {
@@ -159,7 +159,7 @@ func first(places []place, n int, down bool) {
 	}
 }
 
-// ranking is the order of the texts of a dictionary, which only grows. It is made when somebody needs it.
+// ranking is the order of the texts of a dictionary, which only grows. It is made when it is needed.
 type ranking struct {
 	behind string // what texts are compared with at their end
 

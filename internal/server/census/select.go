@@ -75,7 +75,7 @@ func (c *Census) away() []bool {
 	return out
 }
 
-// sieve is a filter, said in the numbers of the copy.
+// sieve is a filter, in the numbers of the copy.
 type sieve struct {
 	census                  *Census
 	selection               *Selection

@@ -8,7 +8,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/server/rbac"
 )
 
-// sight is who may see what. What decides is rbac.Filter, which is asked once for all rows that are the same to it: a row is
+// sight is the rights of a query. What decides is rbac.Filter, which is asked once for all rows that are the same to it: a row is
 // seen for where it is, for its id, or for its labels.
 type sight struct {
 	census *Census
@@ -16,7 +16,7 @@ type sight struct {
 	// ids are those of which some may be seen, for named.
 	ids   map[string]bool
 	named rbac.Filter
-	// chosen lets through by labels; seen is what it said, by the scope and the labels.
+	// chosen lets through by labels; seen is its answers, by the scope and the labels.
 	chosen rbac.Filter
 	seen   map[string]bool
 	key    []byte

@@ -10,7 +10,7 @@ import (
 // Region is what rows can be put together by beside the columns: the region of their environment.
 const Region = ChangedAt + 1
 
-// The statuses that a Matrix tells apart. What a cluster says is anything, so all else counts as the last of them.
+// The statuses that a Matrix distinguishes. What a cluster says is anything, so all else counts as the last of them.
 //
 //nolint:gochecknoglobals // tables
 var (

@@ -1,5 +1,5 @@
 // Package dora measures deliveries, from what the ledger says of operations: how often, how fast, how many failed, and how
-// soon that was mended. Pure.
+// soon that was fixed. Pure.
 package dora
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 )
 
-// Lookback is how long before a time operations have to be known, to tell a new revision from one that was there already.
+// Lookback is how long before a time operations have to be known, to distinguish a new revision from one that was there already.
 const Lookback = 30 * 24 * time.Hour
 
 // healthyWithin is how long a change may take to be healthy, where no other change follows before.
@@ -33,7 +33,7 @@ type Operation struct {
 type read struct {
 	Operation
 	// change says that it brought a revision which was not there before, first that the revision is a new one, and not one
-	// that somebody went back to.
+	// of a rollback.
 	change, first bool
 	failed        bool
 	restored      time.Time // when it was healthy after the failure; zero for not yet
@@ -100,8 +100,8 @@ func judgeOne(all []read, places []int, now time.Time) {
 	}
 }
 
-// failed reports whether the change at the first of some places failed: by itself, or since somebody went back from it, or
-// since it was not healthy in time.
+// failed reports whether the change at the first of some places failed: by its result, by a rollback, or since it was not
+// healthy in time.
 func failed(all []read, places []int, next, now time.Time) bool {
 	o := &all[places[0]]
 	if !o.succeeded() {
@@ -141,7 +141,7 @@ func healthyFrom(all []read, places []int) []time.Time {
 
 // restored is when an application was healthy first after a change of it failed; then is when it was by a later operation.
 func restored(change *read, then time.Time) time.Time {
-	// One that was healthy in time and was left all the same was no cure.
+	// One that was healthy in time and was left anyway was no fix.
 	if !change.succeeded() || change.Healthy.Before(change.Finished.Add(healthyWithin)) {
 		return then
 	}

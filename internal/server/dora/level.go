@@ -11,7 +11,7 @@ import (
 // maxApplications is how many applications service levels are listed for.
 const maxApplications = 1000
 
-// way gathers how long deliveries took on their way.
+// way gathers how long the stages of deliveries took.
 type way struct {
 	deliveries                                   int64
 	detected, rendered, applied, healthy, entire []time.Duration

@@ -1,4 +1,4 @@
-// Package event tells who watches what changed: the last events are kept in memory, so that a watcher that was cut off
+// Package event publishes changes to watchers: the last events are kept in memory, so that a watcher that was cut off
 // goes on where it was.
 package event
 
@@ -33,10 +33,10 @@ type Config struct {
 }
 
 // Hub gives each event to all watchers. It never waits for one: each goes through the ring of what is kept at its own
-// pace, and begins anew where the ring has overtaken it.
+// pace, and starts over if the ring has overtaken it.
 type Hub struct {
 	now func() time.Time
-	// run tells the ids of this process from those of another.
+	// run distinguishes the ids of this process from those of another.
 	run string
 
 	mu       sync.Mutex

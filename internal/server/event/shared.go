@@ -18,7 +18,7 @@ const (
 	readAtOnce, writeAtOnce = 500, 500
 	// DefaultWaiting is how many events may wait to be kept in the log, while it cannot be reached.
 	DefaultWaiting = 20_000
-	// DefaultPoll is how often a server looks for events that no other server told it of.
+	// DefaultPoll is how often a server looks for events that no other server notified it of.
 	DefaultPoll = time.Second
 	// logTime bounds one turn at the log, flushTime what is left to do at the end.
 	logTime, flushTime = 10 * time.Second, 5 * time.Second
@@ -34,7 +34,7 @@ type Numbered struct {
 
 // Log keeps events for all servers, numbered without gaps in the order in which they can be read.
 type Log interface {
-	// OpenEvents returns what tells these numbers from those of another log, and the newest; 0 where there is none.
+	// OpenEvents returns what distinguishes these numbers from those of another log, and the newest; 0 where there is none.
 	OpenEvents(context.Context) (run string, newest int64, err error)
 	// AppendEvents keeps events behind the newest, all or none, and returns the number of the last one.
 	AppendEvents(context.Context, []api.Event) (last int64, err error)
@@ -54,7 +54,7 @@ type SharedConfig struct {
 	// Missed is called when the log has events that no server has reported even seconds after they were found. It must not
 	// block. Nil: nothing is called.
 	Missed func()
-	// Waiting is how many events may wait for the log: DefaultWaiting. Where there are more, all readers begin anew.
+	// Waiting is how many events may wait for the log: DefaultWaiting. Where there are more, all readers start over.
 	Waiting int
 	// Poll is DefaultPoll where it is zero.
 	Poll time.Duration
@@ -123,7 +123,7 @@ func (s *Shared) Waiting() int {
 	return len(s.waiting)
 }
 
-// Reset has all watchers of all servers begin anew: events were lost, or may have been.
+// Reset has all watchers of all servers start over: events were lost, or may have been.
 func (s *Shared) Reset(ctx context.Context) { s.Publish(ctx, api.Event{Type: api.EventReset}) }
 
 // Heard has the log read, since another server reports that it has kept events up to a number; 0 where it reports none. It
@@ -136,7 +136,7 @@ func (s *Shared) Heard(last int64) {
 func nudge(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
-	default: // it was told already
+	default: // it was published already
 	}
 }
 
@@ -276,7 +276,7 @@ func (s *Shared) read(ctx context.Context) error {
 	}
 }
 
-// put gives events to the watchers. Where some before them are gone, all that were not given those begin anew.
+// put gives events to the watchers. Where some before them are gone, all that were not given those start over.
 func (h *Hub) put(events []Numbered) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -28,7 +28,7 @@ const (
 // names are those of clusters and namespaces.
 var names = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 
-// Clusters is the directory of the operator: NAME.kubeconfig for each cluster, and NAME.yaml for who may use it.
+// Clusters is the directory of the operator: NAME.kubeconfig for each cluster, and NAME.yaml for the scopes that may use it.
 type Clusters string
 
 // setting is NAME.yaml.

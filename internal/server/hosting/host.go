@@ -18,7 +18,7 @@ const (
 	// look is how often it is looked which agents there are. hold is for how long one is claimed: another server may start
 	// it after that. give is after what time without the database its process is killed, so that it runs nowhere twice.
 	look, hold, give = 5 * time.Second, 30 * time.Second, 20 * time.Second
-	// renew is the age at which a registration token that was not used is made anew; it ends after an hour.
+	// renew is the age at which a registration token that was not used is replaced; it ends after an hour.
 	renew = 45 * time.Minute
 )
 
@@ -26,16 +26,17 @@ const (
 type Agent struct {
 	ID, UID            string
 	Cluster, Namespace string
-	// Registered says that it has keys, Revoked that they are worth nothing, Invited that it is to register anew.
+	// Registered means that it has keys, Revoked that they are invalid, Invited that it is to register again.
 	Registered, Revoked, Invited bool
 	// HeardAt is when it was heard last.
 	HeardAt time.Time
 }
 
-// Storage keeps which agents are hosted, and who runs them.
+// Storage keeps which agents are hosted, and the servers that run them.
 type Storage interface {
 	HostedAgents(context.Context) ([]Agent, error)
-	// ClaimHosted takes an agent for a while, and reports whether it did: nobody else has it. Who has it claims it again.
+	// ClaimHosted takes an agent for a while, and reports whether it did: no other server has it. The server that has it claims
+	// it again.
 	ClaimHosted(ctx context.Context, uid, holder string, hold time.Duration) (bool, error)
 	// ReleaseHosted gives an agent back.
 	ReleaseHosted(ctx context.Context, uid, holder string) error
@@ -69,7 +70,7 @@ type Config struct {
 	Storage Storage
 	// Register makes a token that registers an agent, once, within an hour.
 	Register func(ctx context.Context, id string) (token string, err error)
-	// Changed is told of an agent that is in another state.
+	// Changed is called for an agent that is in another state.
 	Changed func(ctx context.Context, uid string)
 	// Holder names this server among those that share the storage.
 	Holder string
@@ -135,7 +136,7 @@ func (h *Host) copyCA() error {
 	return nil
 }
 
-// Wake has it look at once.
+// Wake has it look immediately.
 func (h *Host) Wake() {
 	if h == nil {
 		return
@@ -196,7 +197,7 @@ func (h *Host) look(ctx context.Context) error {
 		}
 	}
 	h.abandon()
-	// All are asked to end before one is waited for: meanwhile nobody says that the others are this server's.
+	// All are asked to end before one is waited for: until then, nothing renews this server's claims on the others.
 	var gone []*unit
 	for uid, u := range h.units {
 		if !known[uid] {
@@ -211,7 +212,7 @@ func (h *Host) look(ctx context.Context) error {
 	return errors.Join(append(errs, h.sweep(known))...)
 }
 
-// one starts an agent that nobody runs, and goes on with one that this server runs.
+// one starts an agent that no server runs, and goes on with one that this server runs.
 func (h *Host) one(ctx context.Context, a Agent) error {
 	u := h.units[a.UID]
 	if _, err := h.clusters.Kubeconfig(a.Cluster); err != nil && u == nil {
@@ -261,7 +262,7 @@ func (h *Host) stop(u *unit) {
 	delete(h.units, u.agent.UID)
 }
 
-// release lets another server have an agent at once.
+// release lets another server have an agent immediately.
 func (h *Host) release(ctx context.Context, u *unit) {
 	if err := h.cfg.Storage.ReleaseHosted(ctx, u.agent.UID, h.cfg.Holder); err != nil {
 		h.cfg.Log.Warn("give hosted agent back", "agent", u.agent.ID, "err", err)

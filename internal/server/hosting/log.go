@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// longestLog is the size at which a log begins anew, in bytes; the one before it is kept.
+	// longestLog is the size at which a log starts over, in bytes; the one before it is kept.
 	longestLog = 2 << 20
 	// longestLine bounds the part of a line that is looked at, in bytes.
 	longestLine = 8 << 10
@@ -66,7 +66,7 @@ func (l *log) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// turn begins the log anew.
+// turn starts the log over.
 func (l *log) turn() {
 	if l.file != nil {
 		_ = l.file.Close()

@@ -43,7 +43,7 @@ type unit struct {
 	heard   atomic.Int64 // unix nanoseconds
 	user    atomic.Int64 // that its process runs as; 0 for the server's
 	killed  sync.Once
-	hard    chan struct{} // closed where it must not end in order, but at once
+	hard    chan struct{} // closed if it must not end in order, but immediately
 
 	mu       sync.Mutex
 	how      api.Hosting
@@ -90,7 +90,7 @@ func (u *unit) see(ctx context.Context, a Agent) error {
 		}
 	}
 	if a.Registered && !a.Invited {
-		defer u.running(ctx) // who is told that it runs finds no token any more
+		defer u.running(ctx) // a reader of its new state finds no token any more
 		u.token = time.Time{}
 		if err := os.Remove(u.file(tokenFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("remove its registration token: %w", err)
@@ -231,7 +231,7 @@ func (u *unit) process(ctx context.Context) (said string, err error) {
 	}
 }
 
-// finish ends a process in order, and by force where that takes too long or nobody may wait.
+// finish ends a process in order, and by force where that takes too long or nothing may wait.
 func (u *unit) finish(cmd *exec.Cmd, ended <-chan error) error {
 	timer := time.NewTimer(stopTime)
 	defer timer.Stop()
@@ -275,7 +275,7 @@ func (u *unit) environment() []string {
 	return env
 }
 
-// quiet is how long an agent may take to be heard before it is told what it complains about.
+// quiet is how long an agent may take to be heard before its complaints are reported.
 const quiet = 10 * time.Second
 
 // running keeps that the agent is heard, once it is, and what keeps it from that.
@@ -295,7 +295,7 @@ func (u *unit) running(ctx context.Context) {
 	}
 }
 
-// keep keeps how the agent is, and tells who watches.
+// keep keeps how the agent is, and notifies watchers.
 func (u *unit) keep(ctx context.Context, state, message string) {
 	u.mu.Lock()
 	u.how = api.Hosting{State: state, Since: time.Now().UTC(), Message: message, Server: u.host.machine, Restarts: u.restarts}

@@ -83,8 +83,8 @@ func ownerOf(path string) (int, error) {
 	return int(stat.Uid), nil
 }
 
-// groups are those that a process needs to read its kubeconfig: that of the file. A file that everybody may read has no
-// need of one.
+// groups are those that a process needs to read its kubeconfig: that of the file. A file that every user may read does
+// not need one.
 func (u users) groups(kubeconfig string, user int) ([]uint32, error) {
 	if user == 0 {
 		return nil, nil

@@ -29,7 +29,7 @@ func (o *Options) rightsBeside() []object {
 	called := name + "-" + o.Namespace
 	return append(out,
 		cluster("ClusterRole", called, object{"rules": []any{
-			// Which kinds there are, to find owners; its uid tells clusters apart.
+			// Which kinds there are, to find owners; its uid distinguishes clusters.
 			rule("apiextensions.k8s.io", []any{"customresourcedefinitions"}, nil, "get", "list", "watch"),
 			rule("", []any{"namespaces"}, []any{"kube-system"}, "get"),
 		}}),

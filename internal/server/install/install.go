@@ -53,7 +53,7 @@ var (
 	hosts     = regexp.MustCompile(`^[A-Za-z0-9.,:/*_-]*$`)
 )
 
-// check refuses what would give a manifest that nobody asked for, and fills in what is left out.
+// check refuses what would give a manifest that was not requested, and fills in what is left out.
 func (o *Options) check() error {
 	if o.Namespace == "" {
 		o.Namespace = DefaultNamespace

@@ -16,12 +16,12 @@ import (
 )
 
 const (
-	// look is how often it is looked for jobs of other servers, hold for how long a job is claimed, and keep how often that
-	// is said again, and seen whether somebody has stopped it.
+	// look is how often it is looked for jobs of other servers, hold for how long a job is claimed, and keep how often the
+	// claim is renewed, and the job checked for a stop.
 	look, hold, keep = 5 * time.Second, 30 * time.Second, 2 * time.Second
 	// atATime is how many jobs a server runs at a time.
 	atATime = 20
-	// told is how much time is between two events of a job at least.
+	// told is the minimum time between two events of a job.
 	told = 500 * time.Millisecond
 	// longest is the longest that a job waits which a server could not go on with; the first time it waits for look.
 	longest = 5 * time.Minute
@@ -29,7 +29,7 @@ const (
 
 // Storage keeps jobs. What another server has by now is ErrLost, as it is found by Lost.
 type Storage interface {
-	// ClaimBulk takes a job that nobody has; nil where there is none.
+	// ClaimBulk takes a job that no server has; nil where there is none.
 	ClaimBulk(ctx context.Context, holder string, hold time.Duration) (j *api.Job, token string, err error)
 	HoldBulk(ctx context.Context, id, holder string, hold time.Duration) (stoppedBy string, err error)
 	// OpenTargets are those that are not over, those first that have begun.
@@ -49,11 +49,11 @@ type Work struct {
 	Target api.JobTarget
 	// Command is the id of the command: the same whichever server gives it, so that the agent does it once.
 	Command string
-	// Began is told of the operation that the agent has begun, before it is followed.
+	// Began is called for the operation that the agent has begun, before it is followed.
 	Began func(request string) error
 }
 
-// Doer does it, in the name of who asked and with the rights that they have now. It returns a state of api.JobTarget that
+// Doer does it, on behalf of the user and with their present rights. It returns a state of api.JobTarget that
 // is final, and a message for people; an error only where the server cannot go on, such as the end of ctx.
 type Doer interface {
 	Do(ctx context.Context, w Work) (state, message string, err error)
@@ -65,7 +65,7 @@ type Config struct {
 	Doer    Doer
 	// Holder names this server.
 	Holder string
-	// Changed is told of a job now and then while it goes on, and when it has ended.
+	// Changed is called for a job now and then while it continues, and when it has ended.
 	Changed func(context.Context, api.Job)
 	// Lost is true for the error that says that another server has the job.
 	Lost func(error) bool
@@ -125,7 +125,7 @@ func (r *Runner) forget(id string) {
 	delete(r.faults, id)
 }
 
-// Wake has it look for jobs at once.
+// Wake has it look for jobs immediately.
 func (r *Runner) Wake() {
 	select {
 	case r.wake <- struct{}{}:
@@ -198,7 +198,7 @@ type running struct {
 	*Runner
 	job     *api.Job
 	token   string
-	changed chan struct{} // something is to be told
+	changed chan struct{} // something is to be reported
 
 	mu       sync.Mutex
 	failures int64
@@ -266,9 +266,9 @@ func (r *running) targets(ctx context.Context) error {
 				return ctx.Err()
 			}
 			if r.why() != nil {
-				return nil // it is told
+				return nil // it is reported
 			}
-			// What has begun is waited for, whoever began it.
+			// What has begun is waited for, regardless of the server that began it.
 			if t.State == api.TargetWaiting && r.stopping() != "" {
 				<-slots
 				continue
@@ -364,7 +364,7 @@ func (r *running) why() error {
 	return r.fault
 }
 
-// hold says again and again that the job is this server's, and sees whether somebody has stopped it.
+// hold renews the claim on the job, and checks whether a user has stopped it.
 func (r *running) hold(ctx context.Context, cancel func()) {
 	ticker := time.NewTicker(keep)
 	defer ticker.Stop()
@@ -391,7 +391,7 @@ func (r *running) hold(ctx context.Context, cancel func()) {
 	}
 }
 
-// tells says now and then how far the job is.
+// tells reports the progress of the job now and then.
 func (r *running) tells(ctx context.Context) {
 	ticker := time.NewTicker(told)
 	defer ticker.Stop()

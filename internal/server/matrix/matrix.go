@@ -119,7 +119,7 @@ func drift(cells []api.ServiceCell) []api.ServiceDrift {
 }
 
 // compare says which of two versions is the newer one, and how that is known. Of two that are no semantic versions it is
-// the one that was healthy later; one that never was is on its way, and the newer one.
+// the one that was healthy later; one that never was is rolling out, and is the newer one.
 func compare(a, b api.Deployed) (order int, by string) {
 	if a.Version == b.Version {
 		return 0, api.ComparedByVersion

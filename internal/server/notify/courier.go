@@ -83,7 +83,7 @@ func (p *parcel) send(ctx context.Context) error {
 	over := transport(&p.Outward)
 	client := &http.Client{Transport: over, Timeout: sendTime}
 	http.DefaultTransport = client.Transport //nolint:forbidigo // services of the library use it; nothing else runs in this process
-	http.DefaultClient = client              //nolint:forbidigo // likewise
+	http.DefaultClient = client              //nolint:forbidigo // the same
 	address, err := url.Parse(p.URL)
 	if err != nil {
 		return errSecret

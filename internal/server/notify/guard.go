@@ -51,7 +51,7 @@ func only(found []netip.Addr) *net.Resolver {
 		here, there := net.Pipe()
 		go func() {
 			defer there.Close()      //nolint:errcheck // nothing is lost
-			_ = answer(there, found) // who asked sees that there is no answer
+			_ = answer(there, found) // the caller sees that there is no answer
 		}()
 		return here, nil
 	}}
@@ -121,7 +121,8 @@ func (u *unmoved) RoundTrip(r *http.Request) (*http.Response, error) {
 var mailCode = regexp.MustCompile(`\b[45]\d\d\b`)
 
 // outcome is why a message did not get to its receiver; nil where it did. Libraries put what the receiver answered into their
-// errors, and who may choose the receiver must not read that. Some of them pass over a refusal, so the last answer counts too.
+// errors, and a user who may choose the receiver must not read that. Some of them pass over a refusal, so the last answer counts
+// too.
 func (u *unmoved) outcome(err error, mail bool) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -23,7 +23,7 @@ const (
 	eventGrace = 5 * time.Second
 	// pause is the shortest time between two readings of news: many changes are read at a time.
 	pause = 200 * time.Millisecond
-	// retell is the pause before the database is told again what came of an attempt, lastWord how long a server that ends
+	// retell is the pause before the result of an attempt is stored again, lastWord how long a server that ends
 	// tries to.
 	retell, lastWord = 250 * time.Millisecond, 5 * time.Second
 	// promptly is how many messages a server sends at a time, of as many channels, slowly how many more whose receivers let it
@@ -58,9 +58,9 @@ type Config struct {
 	Holder string
 	// Wait is how long after an attempt the next one comes; nil for twice as long each time, with jitter.
 	Wait func(attempts int64) time.Duration
-	// Tried is told what state each attempt left a message in; nil: nobody is. It must not block.
+	// Tried is called with the state in which each attempt left a message; nil: none is. It must not block.
 	Tried func(state string)
-	// Told is called for a rule that has messages which are new, or in another state than before; nil: nobody is. It must not
+	// Told is called for a rule that has messages which are new, or in another state than before; nil: none is. It must not
 	// block.
 	Told func(ctx context.Context, rule api.Ref)
 	// Alone reports whether no other server reads news: what one that was killed has left is found by the others. Nil: it is so.
@@ -133,7 +133,7 @@ func nudge(c chan struct{}) {
 	}
 }
 
-// Learn reads news now: whoever has made a rule is told of what happens after it.
+// Learn reads news now: a new rule applies to what happens after it.
 func (n *Notifier) Learn(ctx context.Context) error {
 	_, _, _, err := n.read(ctx, false)
 	n.Wake()
@@ -218,7 +218,7 @@ func (n *Notifier) doubt(ctx context.Context) {
 // about is d, up to a fifth sooner: servers that began together do not look together.
 func about(d time.Duration) time.Duration { return d - rand.N(d/5) }
 
-// rest lets a time pass; false where ctx ended meanwhile.
+// rest lets a time pass; false if ctx ended in the meantime.
 func rest(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -309,7 +309,7 @@ func (n *Notifier) one(ctx context.Context, channel string) bool {
 	return true
 }
 
-// end says what came of an attempt, and goes on trying while the database is away: what it is not told is sent twice. A
+// end says what came of an attempt, and goes on trying while the database is away: what it does not store is sent twice. A
 // server that ends has a while for it.
 func (n *Notifier) end(ctx context.Context, d *api.NotificationDelivery, state, message string, again time.Duration) {
 	telling, giveUp := context.WithCancel(context.WithoutCancel(ctx))

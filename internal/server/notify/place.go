@@ -38,8 +38,8 @@ func (n *Notifier) judge(channel string, late bool) {
 	}
 }
 
-// moves has a message that is still on its way after a while take another place as soon as one is free. Who is called when
-// it has arrived ends that.
+// moves has a message that is still being sent after a while take another place as soon as one is free. The returned
+// function, called on arrival, ends that.
 func (p *place) moves(ctx context.Context, to chan struct{}) (arrived func()) {
 	if p.of == to {
 		return func() {}

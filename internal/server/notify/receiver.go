@@ -14,7 +14,7 @@ import (
 )
 
 // list is where a kind of channels has its receivers, separated by commas, for kinds of which each receiver takes or refuses
-// the message by itself.
+// the message separately.
 type list struct {
 	// query are the names in the query of the address, the one that is written first.
 	query []string

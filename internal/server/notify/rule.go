@@ -13,7 +13,7 @@ import (
 const (
 	shortestTime = time.Minute
 	longestTime  = 400 * 24 * time.Hour
-	// longestRepeat is for how long deliveries are kept at least: what is forgotten is told again.
+	// longestRepeat is for how long deliveries are kept at least: what is forgotten is sent again.
 	longestRepeat = 30 * 24 * time.Hour
 )
 

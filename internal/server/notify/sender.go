@@ -1,4 +1,4 @@
-// Package notify tells people what happened: which rule is about what, the text that follows, and how it gets to them.
+// Package notify notifies people of events: which rule is about what, the text that follows, and how it gets to them.
 package notify
 
 import (
@@ -91,7 +91,7 @@ func (s *Sender) Send(ctx context.Context, c *api.NotificationChannel, d *api.No
 	if !k.titled {
 		p.Title, p.Text = "", d.Title+"\n"+d.Text
 	}
-	if c.Kind == "email" { // the receiver can tell a repetition
+	if c.Kind == "email" { // the receiver can recognize a repetition
 		p.Text += "\n\n-- \nDelivery " + d.ID
 		// What others wrote is in it: commits, errors, names. It must not become markup.
 		address, p.Options = asText(address), with(c.Options, "usehtml", "no")
@@ -136,7 +136,7 @@ func with(options map[string]string, name, value string) map[string]string {
 	return out
 }
 
-// secret reads the file of a channel's secret. Its name begins with the scope, so nobody uses that of another one.
+// secret reads the file of a channel's secret. Its name begins with the scope, so no scope uses that of another one.
 func (s *Sender) secret(c *api.NotificationChannel) (string, error) {
 	if s.secrets == "" {
 		return "", errors.New("the server has no directory of secrets: start it with --notify-secrets DIR")

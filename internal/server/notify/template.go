@@ -290,7 +290,7 @@ func execute(t *template.Template, fields *Fields, most int) (string, error) {
 	return b.String(), nil
 }
 
-// maxWhy is how much is said of a template that does not work.
+// maxWhy is how much of the error of a template is reported.
 const maxWhy = 600
 
 // whyNot says what is wrong with a template, in the words of those who write it.

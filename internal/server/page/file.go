@@ -112,7 +112,7 @@ func matches(fields []string, tag string) bool {
 	})
 }
 
-// kindOf is the media type of a file: what the machine says of endings does not count here.
+// kindOf is the media type of a file: the machine's table of file endings is ignored here.
 func kindOf(name string) string {
 	switch path.Ext(name) {
 	case ".js", ".mjs":

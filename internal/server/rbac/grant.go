@@ -7,8 +7,8 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 )
 
-// MayBind says whether the subject may make the binding, or change one into it: only who has all that it gives, at its
-// scope and for its resources, may give it. The permission to edit bindings is asked for besides.
+// MayBind says whether the subject may make the binding, or change one into it: only a user with all that it gives, at
+// its scope and for its resources, may give it. The permission to edit bindings is asked for besides.
 func (p *Policy) MayBind(s Subject, b Binding) Decision {
 	g, err := p.grant(b)
 	if err != nil {
@@ -17,8 +17,8 @@ func (p *Policy) MayBind(s Subject, b Binding) Decision {
 	return p.holds(s, g)
 }
 
-// MayUnbind says whether the subject may delete the binding, or change it into another one: nobody takes what they could
-// not give. One that gives nothing may go.
+// MayUnbind says whether the subject may delete the binding, or change it into another one: no user takes what they
+// could not give. One that gives nothing may go.
 func (p *Policy) MayUnbind(s Subject, b Binding) Decision {
 	g, err := p.grant(b)
 	if err != nil {
@@ -44,7 +44,7 @@ func (g grant) administers() bool {
 	return g.binding.Role == api.RoleAdmin && g.binding.Scope == Account && g.binding.ResourceGroup == api.AllResources
 }
 
-// MayDefine says whether the subject may make the role, or change one into it: only who has all of its permissions, for
+// MayDefine says whether the subject may make the role, or change one into it: only a user with all of its permissions, for
 // everything at the scope of the role. Bindings of the role below need not be looked at then.
 func (p *Policy) MayDefine(s Subject, r Role) Decision {
 	scope, _, err := api.ParseID(r.ID)
@@ -61,8 +61,8 @@ func (p *Policy) MayDefine(s Subject, r Role) Decision {
 	return p.holds(s, grant{binding: Binding{Meta: api.Meta{ID: "of role " + r.ID, Scope: scope}}, allows: allows, group: group{id: api.AllResources, all: true}})
 }
 
-// MayGather says whether the subject may make the resource group, or change one into it: only who has all that the
-// bindings which use it would give then.
+// MayGather says whether the subject may make the resource group, or change one into it: only a user with all that
+// the bindings which use it would give then.
 func (p *Policy) MayGather(s Subject, g ResourceGroup) Decision {
 	if _, _, err := api.ParseID(g.ID); err != nil {
 		return no("%v", err)
@@ -89,7 +89,7 @@ func (p *Policy) MayGather(s Subject, g ResourceGroup) Decision {
 }
 
 // MayActAs says whether the subject may come by all that another one may do: set their password, make a token for a
-// service account, put somebody into a group (other is then a subject with that group alone). The ceiling of other
+// service account, put a user into a group (other is then a subject with that group alone). The ceiling of other
 // limits what is asked for.
 func (p *Policy) MayActAs(s, other Subject) Decision {
 	limit := full()
@@ -136,8 +136,8 @@ func (s Subject) MayLimit(c *Ceiling) Decision {
 	return Decision{true, "within the token that you use"}
 }
 
-// holds says whether the subject has everything that a grant gives. It may say no to somebody who has, where that is
-// hard to see (two selectors that together are a third), never yes to somebody who has not.
+// holds says whether the subject has everything that a grant gives. It may answer no for a user who has them, where
+// that is hard to see (two selectors that together are a third), and never answers yes for a user who does not.
 func (p *Policy) holds(s Subject, g grant) Decision {
 	wanted := g.typed()
 	if s.Ceiling != nil {

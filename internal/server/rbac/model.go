@@ -1,4 +1,4 @@
-// Package rbac decides who may do what: from roles, resource groups and bindings to an answer with its reason, or to a
+// Package rbac decides the permissions of users: from roles, resource groups and bindings to an answer with its reason, or to a
 // filter that a list is asked with. It denies what nothing allows.
 package rbac
 
@@ -16,11 +16,11 @@ type (
 	ResourceGroup = api.ResourceGroup
 	// Binding gives a principal a role for the objects of a resource group, at its scope and below.
 	Binding = api.Binding
-	// Principal is who a binding is for: a user, a group or a service account.
+	// Principal is the holder of a binding: a user, a group or a service account.
 	Principal = api.Principal
 )
 
-// Subject is who asks: a user or a service account, the groups that they are in, and the limits of the token that they
+// Subject is the caller: a user or a service account, the groups that they are in, and the limits of the token that they
 // came with.
 type Subject struct {
 	UserID           string

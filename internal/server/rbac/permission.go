@@ -8,7 +8,7 @@ import (
 	"github.com/slipway-gitops/slipway/api"
 )
 
-// Permission is what somebody may do with objects of one type, written type_verb. To make a thing is to edit it.
+// Permission is an action on objects of one type, written type_verb. To make a thing is to edit it.
 type Permission = api.Permission
 
 // maxPatterns is how many permissions or patterns a role or the ceiling of a token may name.

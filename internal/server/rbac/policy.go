@@ -33,7 +33,7 @@ type group struct {
 }
 
 // NewPolicy puts together what is stored; the built-in roles and resource groups need not be among it. What cannot be
-// read allows nothing, and is told by [Policy.Problems].
+// read allows nothing, and is reported by [Policy.Problems].
 func NewPolicy(roles []Role, groups []ResourceGroup, bindings []Binding) *Policy {
 	p := &Policy{roles: map[string]set{}, groups: map[string]group{}, grants: map[Principal][]grant{}}
 	for _, r := range slices.Concat(BuiltinRoles(), roles) {
@@ -104,8 +104,8 @@ func btoi(b bool) int {
 	return 0
 }
 
-// grant reads a binding, and refuses one that reaches for what is not above it: else whoever may edit a role in one
-// organization would give rights in another.
+// grant reads a binding, and refuses one that reaches for what is not above it: otherwise a user who may edit a
+// role in one organization would give rights in another.
 func (p *Policy) grant(b Binding) (grant, error) {
 	out := grant{binding: b}
 	if !b.Scope.Valid() {
@@ -176,7 +176,7 @@ func (p *Policy) Can(s Subject, want Permission, o Object) Decision {
 	return no("no binding of %s or its groups gives %s at %s", s, want, o.Scope)
 }
 
-// MayRelabel says whether the subject may give an object other labels: nobody may do more with it then than before.
+// MayRelabel says whether the subject may give an object other labels: then it permits no more than before.
 func (p *Policy) MayRelabel(s Subject, before, after Object) Decision {
 	for _, want := range permissions {
 		if want.Type() == after.Type && p.Can(s, want, after).Allowed && !p.Can(s, want, before).Allowed {

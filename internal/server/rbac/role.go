@@ -2,7 +2,7 @@ package rbac
 
 import "github.com/slipway-gitops/slipway/api"
 
-// BuiltinRoles are the roles that are always there. A stored role of the same id counts for nothing.
+// BuiltinRoles are the roles that are always there. A stored role of the same id is ignored.
 func BuiltinRoles() []Role {
 	var views, developer, operator []Permission
 	for _, p := range permissions {

@@ -204,8 +204,8 @@ func (t *Tree) once(key string, compute func() (string, error)) (string, error) 
 	return s, nil
 }
 
-// resolve follows symbolic links by hand, since the error of os.Root does not tell an escape from other failures. The
-// file is opened through os.Root all the same, which holds even when the directory changes in between.
+// resolve follows symbolic links by hand, since the error of os.Root does not distinguish an escape from other failures. The
+// file is still opened through os.Root, which holds even when the directory changes in between.
 func (t *Tree) resolve(name string) (string, fs.FileInfo, error) {
 	if !fs.ValidPath(name) {
 		return "", nil, fmt.Errorf("%q: not a clean relative name: %w", name, fs.ErrInvalid)

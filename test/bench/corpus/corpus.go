@@ -74,7 +74,7 @@ func (s Shape) AllNamespaces(prefix string) []string {
 	return out
 }
 
-// State is what the last commits said about one application.
+// State is the content of the last commits for one application.
 type State struct {
 	// Value is in the data of the probe.
 	Value string

@@ -263,7 +263,7 @@ func (b *bench) run(ctx context.Context, n int) (err error) {
 	if b.Keep && n == b.Runs-1 {
 		return nil
 	}
-	// Ours must not heal what we are about to delete. One that somebody else runs stays, and loses the Applications first.
+	// Ours must not heal what we are about to delete. One that another process runs stays, and loses the Applications first.
 	engine.Close()
 	return b.empty(ctx, livePrefix)
 }
@@ -344,7 +344,7 @@ func (b *bench) deleteAll(ctx context.Context, path string, selector url.Values)
 	return nil
 }
 
-// gone waits until a collection is empty. Nothing is measured meanwhile, so it may list again and again.
+// gone waits until a collection is empty. Nothing is measured in this time, so it may list again and again.
 func (b *bench) gone(ctx context.Context, path string, selector url.Values) error {
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()

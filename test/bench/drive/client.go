@@ -33,7 +33,7 @@ const (
 )
 
 // client is the barest client of an API server: no rate limit, no types, no cache. It counts what it sends, so that
-// it can be told from what the engine sends.
+// it can be distinguished from what the engine sends.
 type client struct {
 	http *http.Client
 	base *url.URL

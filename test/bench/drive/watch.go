@@ -88,7 +88,7 @@ func (a application) String() string {
 // object is what a mirror can hold.
 type object interface{ meta() metadata }
 
-// mirror follows one list of objects by a watch and hands each change to whoever waits.
+// mirror follows one list of objects by a watch and hands each change to its waiters.
 type mirror[T object] struct {
 	client *client
 	path   string

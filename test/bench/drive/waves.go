@@ -180,7 +180,7 @@ type gate struct {
 
 func (g gate) meta() metadata { return g.Metadata.metadata }
 
-// open reports whether nobody has to wait for the object any more.
+// open reports whether nothing has to wait for the object any more.
 func (g gate) open(resource string) bool {
 	switch resource {
 	case "deployments":

@@ -14,7 +14,7 @@ import (
 // refreshKey asks an engine to look at an Application again; the engine takes it off when it has.
 const refreshKey = "argocd.argoproj.io/refresh"
 
-// cold creates all Applications at once and waits until each is synced at the head of the repository.
+// cold creates all Applications together and waits until each is synced at the head of the repository.
 func (s *stage) cold(ctx context.Context, sample *score.Sample) error {
 	sample.RawSeconds = s.floor.cold
 	wait, cancel := s.awaitSynced(s.allApps(), s.repo.Head())

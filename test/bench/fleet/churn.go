@@ -125,7 +125,7 @@ type lags struct {
 	since map[string]time.Time
 }
 
-// begin notes that something changed. What changed twice before it was told counts from the first time.
+// begin notes that something changed. What changed twice before its report is measured from the first time.
 func (l *lags) begin(id string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -144,7 +144,7 @@ func (l *lags) end(id string) {
 	}
 }
 
-// query is a page that somebody looks at.
+// query is a page that a user looks at.
 type query struct {
 	name   string
 	by     *client.Client

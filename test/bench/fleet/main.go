@@ -1,5 +1,5 @@
 // Command bench-fleet measures the control plane with a fleet that is simulated: the real server, and in this process many
-// agents with the real link that tell it of Applications which are deployed nowhere. See docs/benchmark.md.
+// agents with the real link that report Applications which are deployed nowhere. See docs/benchmark.md.
 package main
 
 import (
@@ -26,7 +26,7 @@ const (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	// A second signal ends the process at once; the kernel takes its children with it.
+	// A second signal ends the process immediately; the kernel takes its children with it.
 	context.AfterFunc(ctx, stop)
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }

@@ -70,7 +70,7 @@ func (o options) validate() error {
 		return fmt.Errorf("--agents: %d is not between 1 and 1000", o.agents)
 	case o.applications < 1 || o.applications > 10000:
 		return fmt.Errorf("--applications: %d is not between 1 and 10000", o.applications)
-	case o.big < 0 || o.big > 6000: // its status must fit into what an agent tells
+	case o.big < 0 || o.big > 6000: // its status must fit into what an agent reports
 		return fmt.Errorf("--big: %d is not between 0 and 6000", o.big)
 	case o.organizations < 1 || o.organizations > 100:
 		return fmt.Errorf("--organizations: %d is not between 1 and 100", o.organizations)

@@ -162,7 +162,7 @@ func (b *bench) phase(ctx context.Context, name string, do func(context.Context,
 	return nil
 }
 
-// storm lets all agents connect at once.
+// storm lets all agents connect simultaneously.
 func (b *bench) storm(ctx context.Context, name string) error {
 	begun := time.Now()
 	b.swarm.Start(context.WithoutCancel(ctx)) // they go on after this phase
@@ -205,7 +205,7 @@ func (b *bench) complete(ctx context.Context, begun time.Time) (connected time.D
 	}
 }
 
-// reconnect kills the server, changes something meanwhile, and waits until all agents are back and all of it is told.
+// reconnect kills the server, changes something in the meantime, and waits until all agents are back and all of it is reported.
 func (b *bench) reconnect(ctx context.Context, name string) error {
 	epochs, err := b.epochs(ctx)
 	if err != nil {

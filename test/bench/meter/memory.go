@@ -39,7 +39,7 @@ func (m Memory) Judged() int64 {
 	return m.RSS
 }
 
-// Memory reads the memory of the tree now. Processes that end meanwhile count as nothing.
+// Memory reads the memory of the tree now. Processes that end in the meantime are left out.
 func (t *Tree) Memory() (Memory, error) {
 	pids, err := t.Members()
 	if err != nil {
@@ -54,7 +54,7 @@ func (t *Tree) Memory() (Memory, error) {
 		rollup := kilobytes(filepath.Join(dir, "smaps_rollup"), "Rss:", "Pss:")
 		if rollup[0] == 0 {
 			rollup[0] = kilobytes(filepath.Join(dir, "status"), "VmRSS:")[0]
-			// One process without PSS makes the sum too small to be told beside the others.
+			// One process without PSS makes the sum too small to be reported beside the others.
 			rollup[1] = rollup[0]
 		}
 		sum.RSS += rollup[0]

@@ -35,7 +35,7 @@ type Tree struct {
 	mu    sync.Mutex
 	known map[int]member
 	// carried is the processor time of members that were adopted by a process outside the tree and then ended:
-	// their time went to the foster parent, so nobody in the tree accounts for it any more.
+	// their time went to the foster parent, so no process in the tree accounts for it any more.
 	carried time.Duration
 }
 
@@ -187,7 +187,7 @@ func (t *Tree) children(pid int) []int {
 	return out
 }
 
-// exists tells a thread that has ended from a kernel that does not list children.
+// exists distinguishes a thread that has ended from a kernel that does not list children.
 func (t *Tree) exists(pid int, task string) bool {
 	_, err := os.Stat(filepath.Join(t.proc, strconv.Itoa(pid), "task", task))
 	return err == nil

@@ -15,7 +15,7 @@ import (
 const (
 	// serverMetric counts what an API server answered.
 	serverMetric = "apiserver_request_total"
-	// engineMetric counts what an engine that tells us sent.
+	// engineMetric counts the requests of an engine that reports them.
 	engineMetric = "slipway_api_requests_total"
 )
 
@@ -115,8 +115,8 @@ func (r Requests) WithoutLeases() Requests {
 	return out
 }
 
-// WithoutBackground leaves out what a control plane does by itself all the time: leases, events, authentication,
-// and the objects that its own controllers derive from Deployments and Services. The API server does not count by
+// WithoutBackground leaves out what a control plane does on its own all the time: leases, events, authentication,
+// and the objects that its own controllers derive from Deployments and Services. The API server has no counts by
 // client, so an engine that touches these kinds is undercounted; its own metrics are exact.
 func (r Requests) WithoutBackground() Requests {
 	out := Requests{}

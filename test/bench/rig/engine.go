@@ -122,8 +122,8 @@ func StartAgent(ctx context.Context, o AgentOptions) (*Engine, error) {
 	return e, nil
 }
 
-// External is an engine that somebody else runs on this machine. The webhook address may be empty: then it is told
-// of no push. So may the address of its metrics.
+// External is an engine that another program runs on this machine. The webhook address may be empty: then it gets no
+// pushes. So may the address of its metrics.
 func External(pids []int, webhook, metrics string) (*Engine, error) {
 	if len(pids) == 0 {
 		return nil, errors.New("measure an external engine: name its processes with --pids 1,2,3")
@@ -131,7 +131,7 @@ func External(pids []int, webhook, metrics string) (*Engine, error) {
 	return &Engine{PIDs: pids, webhook: webhook, metrics: metrics}, nil
 }
 
-// Version asks a binary of ours for its version; "" when it does not tell.
+// Version asks a binary of ours for its version; "" if it does not report it.
 func Version(ctx context.Context, binary string) string {
 	ctx, cancel := context.WithTimeout(ctx, webhookTimeout)
 	defer cancel()
@@ -174,7 +174,7 @@ func (e *Engine) Metrics(ctx context.Context) ([]byte, error) {
 	return get(ctx, e.metrics)
 }
 
-// Notify tells the engine of a push, in the form that GitHub uses.
+// Notify notifies the engine of a push, in the form that GitHub uses.
 func (e *Engine) Notify(ctx context.Context, repoURL string, push Push) error {
 	if e.webhook == "" {
 		return nil

@@ -75,7 +75,7 @@ func (p *Process) Stop() {
 	<-p.done
 }
 
-// ended describes a process that ended by itself, with the end of its log.
+// ended describes a process that ended on its own, with the end of its log.
 func (p *Process) ended() error {
 	//nolint:errorlint // there is no failure where it ended well
 	return fmt.Errorf("run %s: it ended (%v); the end of its log %s is:\n%s", p.name, p.failure, p.log, tail(p.log))
@@ -116,7 +116,7 @@ func tail(file string) string {
 	return string(bytes.TrimSpace(text))
 }
 
-// freeAddress returns a loopback address that nobody listens on. Another process may take it before it is used;
+// freeAddress returns a loopback address that nothing listens on. Another process may take it before it is used;
 // the start then fails with a message that says so.
 func freeAddress() (string, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -84,7 +84,7 @@ type Push struct {
 	At time.Time
 }
 
-// Commit writes files on top of main in one commit and moves the branch: to anybody who fetches, that is a push.
+// Commit writes files on top of main in one commit and moves the branch: to a client that fetches, that is a push.
 func (r *Repository) Commit(ctx context.Context, message string, files []corpus.File) (Push, error) {
 	var stream bytes.Buffer
 	fmt.Fprintf(&stream, "commit refs/heads/main\ncommitter Bench <bench@example.org> %d +0000\ndata %d\n%s\n",

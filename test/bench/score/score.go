@@ -39,7 +39,7 @@ type Machine struct {
 
 // Engine says what was measured.
 type Engine struct {
-	// Kind is "slipway", or "external" for an engine that somebody else started.
+	// Kind is "slipway", or "external" for an engine that another program started.
 	Kind    string `json:"kind"`
 	Version string `json:"version,omitempty"`
 	// StartSeconds is the median time from the start of the process to its being ready, MemoryMiB what it held then.
@@ -51,11 +51,11 @@ type Engine struct {
 type Sample struct {
 	// WallSeconds is the time until the live objects were as wanted.
 	WallSeconds float64 `json:"wallSeconds"`
-	// StatusSeconds is the time until the Applications said so too; 0 where nobody waited for that.
+	// StatusSeconds is the time until the Applications showed it too; 0 if it was not measured.
 	StatusSeconds float64 `json:"statusSeconds,omitempty"`
 	// CPUSeconds is the processor time of the engine for the workload until it came to rest.
 	CPUSeconds float64 `json:"cpuSeconds"`
-	// BenchCPUSeconds is the processor time that the benchmark itself took from the machine meanwhile.
+	// BenchCPUSeconds is the processor time that the benchmark itself took from the machine in that time.
 	BenchCPUSeconds float64 `json:"benchCPUSeconds"`
 	// RawSeconds is what a bare client takes for the same writes; 0 where there is no such thing.
 	RawSeconds float64 `json:"rawSeconds,omitempty"`

@@ -1,5 +1,5 @@
 // Made from api/openapi.json by "make generate": do not edit.
-// sha256 of it: 9f691aa7f64cd6eb2e407254ff82056210daeb7a18443be917630b91c5da36f2
+// sha256 of it: e69d7b27afc65682b063d442e0becfd6d34fb856659ad5ec5eefe6cef55aeb69
 
 export interface paths {
 	"/api/v1/access/can": {

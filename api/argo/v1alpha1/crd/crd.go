@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// AnnotationVersion is on every manifest of this package and on none of Argo CD's: its value tells whether a
+	// AnnotationVersion is on every manifest of this package and on none of Argo CD's: its value shows whether a
 	// definition found in a cluster is ours, and which one.
 	AnnotationVersion = "slipway.io/crd-version"
 	// Version is the value of AnnotationVersion. It counts up by one with every change of the schemas; the number is

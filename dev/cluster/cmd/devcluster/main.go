@@ -59,7 +59,7 @@ func run(arguments []string) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	// A second signal ends the process at once.
+	// A second signal ends the process immediately.
 	context.AfterFunc(ctx, stop)
 	if err := cluster.Run(ctx, config); err != nil {
 		fmt.Fprintf(os.Stderr, "devcluster: %v\n", err)

@@ -32,7 +32,7 @@ const (
 // MaxNodes is the largest number of simulated nodes.
 const MaxNodes = 1000
 
-// errUnused ends a cluster that nobody uses any more.
+// errUnused ends a cluster that is no longer used.
 var errUnused = errors.New("nobody uses the cluster")
 
 // Config describes one cluster.
@@ -43,8 +43,8 @@ type Config struct {
 	Port int
 	// Nodes is the number of simulated nodes to make, 0 to MaxNodes.
 	Nodes int
-	// WhileLocked names a file; the cluster stops once nobody has held a shared
-	// lock on it for Grace. Empty means that the cluster runs until it is stopped.
+	// WhileLocked names a file; the cluster stops once no process has held a
+	// shared lock on it for Grace. Empty means that the cluster runs until it is stopped.
 	WhileLocked string
 	// Grace goes with WhileLocked and must then be positive.
 	Grace time.Duration
@@ -67,7 +67,7 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// Run starts the cluster, serves until ctx is done or nobody uses it any more,
+// Run starts the cluster, serves until ctx is done or it is no longer used,
 // stops it and returns nil. It returns an error when a component fails.
 func Run(ctx context.Context, config Config) (err error) {
 	began := time.Now()
@@ -81,8 +81,8 @@ func Run(ctx context.Context, config Config) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if config.WhileLocked != "" {
-		// Before the directory is opened, hence over after it is closed: who
-		// gets the lock after that may use the directory.
+		// Before the directory is opened, hence over after it is closed: the
+		// next holder of the lock may use the directory.
 		defer watchUse(ctx, config, cancel)()
 	}
 
@@ -108,7 +108,7 @@ func Run(ctx context.Context, config Config) (err error) {
 	return c.outcome(asked, ctx, err)
 }
 
-// watchUse cancels the cluster when nobody uses it any more. The returned
+// watchUse cancels the cluster when it is no longer used. The returned
 // function ends the watch, waits for it and gives its lock up.
 func watchUse(ctx context.Context, config Config, cancel context.CancelCauseFunc) (end func()) {
 	watch := idle.Watch{Path: config.WhileLocked, Grace: config.Grace}

@@ -1,4 +1,4 @@
-// Package idle tells when nobody needs a process any more. Users say that they
+// Package idle detects that a process is no longer needed. Users say that they
 // need it by holding a shared lock (flock) on an agreed file; the system drops
 // the lock when a user dies, however it dies.
 package idle
@@ -17,11 +17,11 @@ import (
 type Watch struct {
 	// Path is the file that users lock. It is made if it is missing.
 	Path string
-	// Grace is for how long nobody may hold the lock before Wait returns.
+	// Grace is for how long the lock must be free before Wait returns.
 	Grace time.Duration
 }
 
-// Wait returns when nobody has held the lock for the grace time, or with nil
+// Wait returns when the lock has been free for the grace time, or with nil
 // and no error when ctx is done first. It then holds the lock exclusively until
 // the returned function is called or the process ends, so that a new user who
 // asks for the lock waits until this process is really gone. Users must ask
@@ -33,7 +33,7 @@ func (w Watch) Wait(ctx context.Context) (release func(), err error) {
 	}
 	look := time.NewTicker(min(max(w.Grace/10, 50*time.Millisecond), 5*time.Second))
 	defer look.Stop()
-	var freeSince time.Time // when it was first seen free since somebody held it
+	var freeSince time.Time // when it was first seen free since it was last held
 	for {
 		select {
 		case <-ctx.Done():

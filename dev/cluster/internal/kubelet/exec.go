@@ -25,7 +25,7 @@ const (
 	causeExit  = "ExitCode"
 	// codeKilled is the exit code of what ends with its pod.
 	codeKilled = 137
-	// writeLimit bounds one write to who looks at a command.
+	// writeLimit bounds one write to the client of a command.
 	writeLimit = 30 * time.Second
 	// partLimit bounds the wait for the other end to close a connection whose command has ended.
 	partLimit = 5 * time.Second
@@ -33,7 +33,7 @@ const (
 	maxCommand = 64 << 10
 )
 
-// execRequest is a command that somebody wants to run.
+// execRequest is a command that a client wants to run.
 type execRequest struct {
 	args                        []string
 	stdin, stdout, stderr, term bool
@@ -56,13 +56,13 @@ func readExecRequest(query url.Values) (execRequest, error) {
 	return q, nil
 }
 
-// channel is the connection to who looks at a command.
+// channel is the connection to the client of a command.
 type channel struct {
 	// stdin ends when the other end is gone; nil where none is asked for.
 	stdin *io.PipeReader
 	// stdout and stderr take what is asked for and drop the rest.
 	stdout, stderr io.Writer
-	// finish tells how the command ended, and parts.
+	// finish reports how the command ended, and closes the connection.
 	finish func(metav1.Status)
 }
 
@@ -127,7 +127,7 @@ func (n *node) play(ctx context.Context, pod *corev1.Pod, container string, p sh
 	return outcome(code, err)
 }
 
-// outcome tells the end of a command as kubelets do.
+// outcome reports the end of a command as kubelets do.
 func outcome(code int, err error) metav1.Status {
 	switch {
 	case err != nil:

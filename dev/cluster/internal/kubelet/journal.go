@@ -18,12 +18,12 @@ const (
 
 // line is one line of a log.
 type line struct {
-	// at is when it was said; zero for a line that names no time.
+	// at is when it was written; zero for a line that names no time.
 	at   time.Time
 	text string
 }
 
-// span is one life of a container, as its log is told.
+// span is one life of a container, as its log is served.
 type span struct {
 	began      time.Time
 	annotation string // that has its lines
@@ -51,9 +51,9 @@ func spanOf(pod *corev1.Pod, status *corev1.ContainerStatus, previous bool) (spa
 	return span{}, errors.New("container " + status.Name + " is waiting to start - no logs yet")
 }
 
-// said returns what a container has said: that it started, then the lines of
-// the annotation. A line that begins with an RFC 3339 time and a space was said
-// then; the time is no part of its text.
+// said returns what a container has written: that it started, then the lines of
+// the annotation. A line that begins with an RFC 3339 time and a space was
+// written then; the time is no part of its text.
 func said(pod *corev1.Pod, container, annotation string) []line {
 	lines := []line{{text: container + " started"}}
 	text, ok := pod.Annotations[annotation+"."+container]
@@ -74,8 +74,8 @@ func said(pod *corev1.Pod, container, annotation string) []line {
 	return lines
 }
 
-// fresh returns the lines that were not there before. What has been said cannot
-// be taken back: where lines differ, all after them count as new.
+// fresh returns the lines that were not there before. Written lines cannot be
+// taken back: where lines differ, all after them count as new.
 func fresh(before, now []line) []line {
 	same := 0
 	for same < len(before) && same < len(now) && before[same] == now[same] {

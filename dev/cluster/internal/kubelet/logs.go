@@ -15,10 +15,10 @@ import (
 // stampLayout is how a log shows times: RFC 3339 with all nine digits.
 const stampLayout = "2006-01-02T15:04:05.000000000Z07:00"
 
-// errFull ends a log that has said as much as was asked for.
+// errFull ends a log that has sent as much as was requested.
 var errFull = errors.New("the limit is reached")
 
-// logRequest is what somebody wants of a log.
+// logRequest is what a client requests of a log.
 type logRequest struct {
 	follow, previous, timestamps bool
 	errorsOnly                   bool  // of the error stream, on which no container says anything
@@ -130,7 +130,7 @@ func (n *node) logs(w http.ResponseWriter, r *http.Request) {
 	if out.write(lines) != nil || !q.follow || life.ended {
 		return // a reader that has left is no error
 	}
-	_ = n.follow(r.Context(), pod, func(pod *corev1.Pod) (bool, error) { // whoever reads sees its end
+	_ = n.follow(r.Context(), pod, func(pod *corev1.Pod) (bool, error) { // the reader sees its end
 		now := said(pod, container, life.annotation)
 		news := fresh(told, now)
 		told = now

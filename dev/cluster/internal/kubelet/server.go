@@ -67,7 +67,7 @@ func (s Server) Run(ctx context.Context) error {
 		limited, done := context.WithTimeout(context.WithoutCancel(ctx), stopLimit)
 		defer done()
 		if server.Shutdown(limited) != nil {
-			_ = server.Close() // who does not end in time is cut
+			_ = server.Close() // a client that does not end in time is cut off
 		}
 	})
 	err = server.ServeTLS(s.Listener, "", "")
@@ -80,7 +80,7 @@ func (s Server) Run(ctx context.Context) error {
 	return nil
 }
 
-// tls lets in who has the API server's certificate for nodes, and nobody else:
+// tls lets in clients with the API server's certificate for nodes, and no others:
 // the same authority signs the certificates of ordinary users.
 func (s Server) tls() (*tls.Config, error) {
 	pair, err := tls.LoadX509KeyPair(s.Keys.CertPath(pki.Kubelet), s.Keys.KeyPath(pki.Kubelet))
@@ -162,7 +162,7 @@ func declares(pod *corev1.Pod, name string) bool {
 	return false
 }
 
-// statusOf returns what is told of a container, or nil.
+// statusOf returns what is reported about a container, or nil.
 func statusOf(pod *corev1.Pod, name string) *corev1.ContainerStatus {
 	for _, list := range [][]corev1.ContainerStatus{
 		pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses, pod.Status.EphemeralContainerStatuses,

@@ -13,7 +13,7 @@ import (
 	watchtools "k8s.io/client-go/tools/watch"
 )
 
-// follow calls see with each state of a pod, the first one at once. It returns
+// follow calls see with each state of a pod, the first one immediately. It returns
 // when the pod is gone, when see returns true or an error, and when ctx ends.
 func (n *node) follow(ctx context.Context, pod *corev1.Pod, see func(*corev1.Pod) (bool, error)) error {
 	only := fields.OneTermEqualSelector(metav1.ObjectNameField, pod.Name).String()

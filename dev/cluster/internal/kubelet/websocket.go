@@ -35,10 +35,10 @@ const (
 // maxMessage is the length, in bytes, of a message of the other end.
 const maxMessage = 1 << 20
 
-// size is a terminal's, as clients tell it.
+// size is a terminal's, as clients report it.
 type size struct{ Width, Height uint16 }
 
-// socket is a WebSocket to who looks at a command.
+// socket is a WebSocket to the client of a command.
 type socket struct {
 	conn *websocket.Conn
 	mu   sync.Mutex // of writes
@@ -87,7 +87,7 @@ func openWebSocket(w http.ResponseWriter, r *http.Request, q execRequest, termin
 		done := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
 		_ = conn.WriteControl(websocket.CloseMessage, done, time.Now().Add(partLimit))
 		// A connection that is closed while something of the other end is unread
-		// takes back what is on its way there.
+		// takes back what is in transit to it.
 		_ = conn.SetReadDeadline(time.Now().Add(partLimit))
 		<-read
 		_ = conn.Close()

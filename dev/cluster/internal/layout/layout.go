@@ -1,5 +1,5 @@
 // Package layout is the data directory of a development cluster: which file is
-// where, which ports it uses, who may use it, and how others see that it runs.
+// where, which ports it uses, which process may use it, and how others see that it runs.
 package layout
 
 import (

@@ -20,12 +20,12 @@ type Port struct {
 	// Want is the port to take; 0 takes the one of the last start, or a free one.
 	Want int
 	// Movable says that a free port is as good when the one of the last start is
-	// taken: nobody keeps its number.
+	// taken: its number is not kept.
 	Movable bool
 }
 
 // Listen opens the port on 127.0.0.1 and remembers it in the directory. A port
-// that was used before and is taken by somebody else is an error unless it is
+// that was used before and is taken by another process is an error unless it is
 // movable, because kubeconfigs handed out would point at the wrong server.
 func (d *Dir) Listen(port Port) (net.Listener, int, error) {
 	known, err := d.readPorts()

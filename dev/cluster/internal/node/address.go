@@ -15,7 +15,7 @@ const nodeAddress = "127.0.0.1"
 
 // templateFunctions replaces KWOK's allocation of pod addresses. KWOK takes a
 // new address each time it plays a stage, and when it plays one twice for a pod
-// that has changed meanwhile, the API server refuses the second address.
+// that has changed in the meantime, the API server refuses the second address.
 func templateFunctions() gotpl.FuncMap {
 	return gotpl.FuncMap{
 		"PodIPsWith": func(_ string, hostNetwork bool, uid, name, namespace string) []string {
@@ -28,7 +28,7 @@ func templateFunctions() gotpl.FuncMap {
 }
 
 // podAddress returns the one address a pod will ever have. Two pods may share
-// an address, at odds of one in 8 million: nobody sends anything there.
+// an address, at odds of one in 8 million: nothing is sent there.
 func podAddress(uid, name, namespace string) netip.Addr {
 	hash := fnv.New32a()
 	for _, part := range []string{uid, name, namespace} {

@@ -1,5 +1,5 @@
 // Package node simulates the nodes of a cluster and the pods on them with KWOK:
-// pods become ready at once, pods of jobs complete, and no container runs.
+// pods become ready immediately, pods of jobs complete, and no container runs.
 package node
 
 import (

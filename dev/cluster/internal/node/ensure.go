@@ -23,8 +23,8 @@ const (
 )
 
 // Ensure makes count simulated nodes, node-0 to node-(count-1), where they are
-// missing, and returns when all of them are ready. Simulated nodes of before
-// are told the port of the node API if it is another one. Other nodes are left
+// missing, and returns when all of them are ready. Existing simulated nodes
+// get the port of the node API if it is another one. Other nodes are left
 // alone.
 func Ensure(ctx context.Context, client kubernetes.Interface, count, port int) error {
 	if err := tellPort(ctx, client, port); err != nil {
@@ -62,8 +62,8 @@ func Ensure(ctx context.Context, client kubernetes.Interface, count, port int) e
 	return nil
 }
 
-// tellPort has nodes of before say at which port they are asked now. KWOK says
-// it of new nodes at once, of these only with their next heartbeat.
+// tellPort has nodes of before say at which port they are asked now. KWOK sets
+// it for new nodes immediately, for these only with their next heartbeat.
 func tellPort(ctx context.Context, client kubernetes.Interface, port int) error {
 	nodes, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: simulatedLabel + "=" + simulatedValue})
 	if err != nil {

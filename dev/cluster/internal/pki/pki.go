@@ -35,7 +35,7 @@ const (
 	ServiceAccount    = "sa"      // a key only: it has no certificate
 )
 
-// KubeletClientName is who the API server is for the nodes.
+// KubeletClientName is the name of the API server for the nodes.
 const KubeletClientName = "kube-apiserver-kubelet-client"
 
 // mastersGroup is the group that RBAC and priority and fairness let through

@@ -47,7 +47,7 @@ func StartEtcd(ctx context.Context, config EtcdConfig) (*Etcd, error) {
 	cfg.ListenClientUrls = []url.URL{{Scheme: "unix", Path: config.ClientSocket}}
 	// For peers etcd looks at the host alone, even where it is a path.
 	cfg.ListenPeerUrls = []url.URL{{Scheme: "unix", Host: config.PeerSocket}}
-	// etcd insists on a host and port here; with one member nobody dials them.
+	// etcd insists on a host and port here; with one member, they are not dialled.
 	nobody := []url.URL{{Scheme: "http", Host: "127.0.0.1:1"}}
 	cfg.AdvertiseClientUrls, cfg.AdvertisePeerUrls = nobody, nobody
 	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)

@@ -15,7 +15,7 @@ import (
 const probeEvery = 50 * time.Millisecond
 
 // WaitReady returns when the API server says that it is ready. It cannot be
-// watched for: until then there is nobody to ask.
+// watched for: until then nothing answers.
 func WaitReady(ctx context.Context, client kubernetes.Interface) error {
 	var last error
 	err := wait.PollUntilContextCancel(ctx, probeEvery, true, func(ctx context.Context) (bool, error) {

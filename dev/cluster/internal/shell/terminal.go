@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// errInterrupted says that somebody typed Control-C.
+// errInterrupted means that the user typed Control-C.
 var errInterrupted = errors.New("interrupted")
 
 // Terminal is the one of a process. Its size can change at any time.

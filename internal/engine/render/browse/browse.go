@@ -1,5 +1,5 @@
 // Package browse says what a directory of a tree has, and what an application would make of it: for people who choose a
-// source before there is an application. Nothing is rendered, and no value of a values file is told.
+// source before there is an application. Nothing is rendered, and no value of a values file is returned.
 package browse
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-gitops/slipway/internal/source"
 )
 
-// Bounds of what is told.
+// Bounds of the answer.
 const (
 	maxItems      = 1000 // of a listing
 	maxValueFiles = 100
@@ -59,7 +59,7 @@ func Look(tree source.Tree, at string) (api.RepositoryPaths, error) {
 		item := api.RepositoryPath{Path: path.Join(dir, e.Name), Type: "file"}
 		if e.IsDir() {
 			item.Type = "directory"
-			// A directory that cannot be listed is still one: what is wrong is said when somebody opens it.
+			// A directory that cannot be listed is still one: errors are reported when a user opens it.
 			if below, err := tree.ReadDir(item.Path); err == nil {
 				item.Tool = toolOf(below)
 			}

@@ -45,7 +45,7 @@ func read(tree source.Tree, name string, into any) error {
 	return nil
 }
 
-// text is a text that somebody may have written as a number.
+// text is a text that may be written as a number.
 type text string
 
 // UnmarshalJSON takes texts and numbers.
@@ -58,7 +58,7 @@ func (t *text) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*string)(t))
 }
 
-// chartOf reads what a chart says of itself, and the names in its values.
+// chartOf reads the metadata of a chart, and the names in its values.
 func chartOf(tree source.Tree, dir string, entries []source.Entry) (*api.ChartDetails, bool, error) {
 	var meta struct{ Name, Version, Description, AppVersion text }
 	out := &api.ChartDetails{}
@@ -90,14 +90,14 @@ func withoutQuotes(err error) string {
 	return err.Error()
 }
 
-// parameters collects the names in values, in order; it reports whether there are more than may be told.
+// parameters collects the names in values, in order; it reports whether there are more than fit into the answer.
 func parameters(values map[string]any, prefix string, depth int, into *[]api.ChartParameter) bool {
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		if len(*into) >= maxParameters {
 			return true
 		}
 		if len(prefix)+len(key) > maxText || !utf8.ValidString(key) {
-			continue // nobody writes such a name by hand
+			continue // such a name is not written by hand
 		}
 		name := prefix + strings.NewReplacer(`\`, `\\`, `.`, `\.`, `,`, `\,`, `=`, `\=`, `[`, `\[`).Replace(key)
 		below, isMap := values[key].(map[string]any)
@@ -163,7 +163,7 @@ func some(names []string) []string {
 	return out
 }
 
-// cut shortens what somebody else has written.
+// cut shortens a text from outside.
 func cut[T ~string](in T) string {
 	s := string(in)
 	if len(s) <= maxText {

@@ -242,7 +242,7 @@ func (v *value) appendJSON(b []byte) []byte {
 	return b
 }
 
-// size is a lower bound of what appendJSON writes, told without writing it: aliases can make a small document
+// size is a lower bound of what appendJSON writes, computed without writing it: aliases can make a small document
 // expand to a huge one. It stops counting at limit.
 func (v *value) size(limit int64) int64 {
 	n := int64(len(v.str)) + 1

@@ -41,7 +41,7 @@ type loaded interface {
 	crds() []crd
 }
 
-// about is what a chart says of itself.
+// about is the metadata of a chart.
 type about struct {
 	name        string
 	chartType   string // "", "application", "library" or wrong

@@ -25,8 +25,9 @@ type Renderer struct{}
 
 var _ render.Renderer = Renderer{}
 
-// Render renders the chart at req.Source.Path of a Request that render.Prepare made ready. ctx is looked at between the stages; a template that runs for ever
-// is not interrupted. Errors name the chart, the file and, where Helm tells it, the line, and hold no values.
+// Render renders the chart at req.Source.Path of a Request that render.Prepare made ready. ctx is looked at between the stages; a
+// template that runs for ever is not interrupted. Errors name the chart, the file and, if Helm reports it, the line, and hold no
+// values.
 func (Renderer) Render(ctx context.Context, req render.Request) (res render.Result, err error) {
 	j := newJob(req)
 	defer func() {

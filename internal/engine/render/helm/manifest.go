@@ -106,7 +106,7 @@ func addPart(set *document.Set, file, text string) (part, error) {
 	return p, nil
 }
 
-// classify tells hooks from other objects, and what helm template leaves out: hooks of a kind that it does not know
+// classify distinguishes hooks from other objects, and what helm template leaves out: hooks of a kind that it does not know
 // and, if so asked, tests.
 func (j *job) classify(p part) (keep, hook bool) {
 	if len(p.objects) != 1 || !bytes.Contains(p.objects[0].JSON, []byte(`"`+hookAnnotation+`"`)) {

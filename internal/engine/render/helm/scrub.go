@@ -14,7 +14,7 @@ import (
 const maxMessage = 1500
 
 // scrubber keeps values out of error texts: those that are secret by the name of their key, and those that are long or
-// have several lines. Others stay, since "unknown type foo" without foo helps nobody. How a secret is looked for depends on
+// have several lines. Others stay, since "unknown type foo" without foo does not help. How a secret is looked for depends on
 // what it looks like (see redact.Known): a word such as prometheus is in the paths of templates, too.
 type scrubber struct {
 	secrets []string
@@ -27,7 +27,7 @@ const (
 	maxDepth  = 64
 )
 
-// group matches keys of maps whose values are nobody's business, unless their own names say what else they are.
+// group matches keys of maps whose values are private, unless their own names mean something else.
 var group = regexp.MustCompile(`(?i)(pass(word|phrase|wd)?s?|secrets?|tokens?|credentials?|auth|private|api[-_]?keys?|access[-_]?keys?|key|cert|dsn|connection)$`)
 
 // plain matches keys that hold no secret, wherever they are.

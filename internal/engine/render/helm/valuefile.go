@@ -104,7 +104,7 @@ func (j *job) valueFiles() ([]valueFile, error) {
 	return out, nil
 }
 
-// isMissing tells a file that is not there from one that may not be read.
+// isMissing distinguishes a file that is not there from one that may not be read.
 func isMissing(f valueFile) (bool, error) {
 	_, err := f.tree.Stat(f.name)
 	if errors.Is(err, fs.ErrNotExist) {

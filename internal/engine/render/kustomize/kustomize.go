@@ -113,7 +113,7 @@ func (b *build) run() (*document.Set, error) {
 		openapi.ResetOpenAPI()
 	}
 	if err != nil {
-		// The libraries lose the cause of what a file system told them.
+		// The libraries lose the cause of errors of a file system.
 		return nil, errors.Join(b.fs.refused, err)
 	}
 	set := document.NewSet(b.req.Limits.Bytes, b.req.Limits.Objects)

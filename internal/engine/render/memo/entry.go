@@ -66,7 +66,7 @@ func (m *Memo) holds(e *entry, req render.Request) bool {
 	if e.deps.Cluster && m.clusters.sum(req.Cluster) != e.cluster {
 		return false
 	}
-	// One look-up answers for a source whose directory nobody touched.
+	// One look-up answers for a source whose directory did not change.
 	whole, err := req.Tree.Sum(e.root)
 	known := err == nil && whole != ""
 	if last := e.whole.Load(); e.below && known && last != nil && *last == whole {

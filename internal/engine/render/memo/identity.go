@@ -8,8 +8,8 @@ import (
 	"github.com/slipway-gitops/slipway/internal/engine/render"
 )
 
-// Identify returns a number that is equal for equal inputs, if a result for them is kept: who kept what it made of
-// that result need not ask for it again. It decodes nothing.
+// Identify returns a number that is equal for equal inputs, if a result for them is kept: a caller that kept what
+// it made of that result need not request it again. It decodes nothing.
 func (m *Memo) Identify(req render.Request, scope string) (uint64, bool) {
 	e := m.find(m.keyOf(req, scope), req)
 	if e == nil || e.err != nil {
@@ -40,7 +40,7 @@ func (m *Memo) Stats() (results int, bytes int64) {
 	return results, m.bytes
 }
 
-// Forget drops what is kept for a source, so that it is rendered anew.
+// Forget drops what is kept for a source, so that it is rendered again.
 func (m *Memo) Forget(req render.Request, scope string) {
 	k := m.keyOf(req, scope)
 	m.mu.Lock()

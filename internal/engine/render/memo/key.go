@@ -13,7 +13,7 @@ import (
 )
 
 // key identifies a source and everything about its Request that is not content of a tree. It is a cryptographic hash:
-// nobody can make up a source that collides with that of another tenant.
+// a tenant cannot make up a source that collides with that of another tenant.
 type key [sha256.Size]byte
 
 func (m *Memo) keyOf(req render.Request, scope string) key {

@@ -45,7 +45,7 @@ type shared struct {
 	bytes int64
 }
 
-// New returns an empty Memo in front of r, which must tell Deps with every Result, failed ones included.
+// New returns an empty Memo in front of r, which must return Deps with every Result, failed ones included.
 func New(r render.Renderer, opts Options) *Memo {
 	if opts.Bytes <= 0 {
 		opts.Bytes = 64 << 20

@@ -166,7 +166,7 @@ func (q *Queue) Spent(id ID, cpu time.Duration, now time.Time) {
 	e.spent = cpu
 }
 
-// Done takes a job out, whatever became of it. whole says that it came to an end by itself or by its time limit, so that the
+// Done takes a job out, whatever became of it. whole means that it ended regularly or by its time limit, so that the
 // next one like it is likely to cost as much.
 func (q *Queue) Done(id ID, cpu time.Duration, whole bool, now time.Time) {
 	e := q.jobs[id]

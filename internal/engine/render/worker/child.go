@@ -20,7 +20,7 @@ import (
 const (
 	// grace is how long a child may take to leave once its input is closed.
 	grace = 2 * time.Second
-	// maxStderr is how much of a dying child's last words is kept, to tell why it died. None of it is shown: it can
+	// maxStderr is how much of a dying child's last output is kept, to report why it died. None of it is shown: it can
 	// quote input.
 	maxStderr = 16 << 10
 )
@@ -93,12 +93,12 @@ func (c *child) run(ctx context.Context, quit <-chan struct{}, req render.Reques
 	late := c.pace.end()
 	off() // from here on the process may be waited for, and its number may become that of another
 	if err == nil {
-		c.dead = late // it was just in time, and is stopped nevertheless
+		c.dead = late // it was just in time, and is still stopped
 		return res, nil
 	}
 	var broken *brokenError
 	if !errors.As(err, &broken) {
-		// After a panic nobody knows what the libraries left behind.
+		// After a panic the state of the libraries is unknown.
 		c.dead = errors.Is(err, render.ErrCrash)
 		return res, err
 	}
@@ -144,7 +144,7 @@ func (c *child) total() time.Duration {
 	return max(0, c.cmd.ProcessState.UserTime()+c.cmd.ProcessState.SystemTime()-c.before)
 }
 
-// autopsy waits for a child that broke off and tells why.
+// autopsy waits for a child that broke off and reports why.
 func (c *child) autopsy(broken *brokenError) error {
 	if broken.protocol {
 		kill(c.cmd.Process)
@@ -196,7 +196,7 @@ func (c *child) wait() {
 	_ = c.in.Close()
 }
 
-// rss returns the resident bytes of the child, 0 where the system does not tell.
+// rss returns the resident bytes of the child, 0 if the system does not report it.
 func (c *child) rss() int64 {
 	raw, err := os.ReadFile("/proc/" + strconv.Itoa(c.cmd.Process.Pid) + "/statm")
 	if err != nil {

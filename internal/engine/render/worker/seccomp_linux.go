@@ -29,7 +29,7 @@ func filterSystemCalls() {
 	if unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != nil {
 		return
 	}
-	// TSYNC puts all threads under the filter at once, and those to come inherit it.
+	// TSYNC puts all threads under the filter together, and those to come inherit it.
 	_, _, _ = unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&fprog)))
 	runtime.KeepAlive(filter)
 }

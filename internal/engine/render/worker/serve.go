@@ -137,7 +137,7 @@ func (s *server) render(j job) (res render.Result, err error) {
 			err = fmt.Errorf("render %s as %s: %w; report this with the source that causes it", j.Source.Path, j.Tool, render.ErrCrash)
 		}
 		if link.err != nil {
-			// The parent is gone: nobody wants the result.
+			// The parent is gone: the result is not wanted any more.
 			os.Exit(1)
 		}
 	}()

@@ -21,7 +21,7 @@ import (
 	"github.com/slipway-gitops/slipway/api/client"
 )
 
-// Who signs in at a server that a benchmark started. It is on loopback and holds nothing.
+// The user of a server that a benchmark started. It is on loopback and holds nothing.
 const (
 	User     = "admin"
 	Password = "a-harbour-with-200-boats"
@@ -189,7 +189,7 @@ func await(ctx context.Context, p *process, wrong func(context.Context) error) e
 	}
 }
 
-// freeAddress returns one that nobody else gets while the server is away: below the ports that connections go out from.
+// freeAddress returns one that no other process gets while the server is away: below the ports that connections go out from.
 func freeAddress() (string, error) {
 	for range 100 {
 		address := fmt.Sprintf("127.0.0.1:%d", 20000+rand.IntN(12000))

@@ -103,10 +103,10 @@ func programs() (string, error) {
 	return filepath.Dir(found[len(found)-1]), nil
 }
 
-// unprivileged returns somebody else to be and gives them dir, where this process is root: PostgreSQL refuses to run as that.
+// unprivileged returns another user to run as and gives them dir, where this process is root: PostgreSQL refuses to run as that.
 func unprivileged(dir string) (*syscall.Credential, error) {
 	if os.Getuid() != 0 {
-		return nil, nil //nolint:nilnil // nobody else
+		return nil, nil //nolint:nilnil // no other user
 	}
 	who, err := user.Lookup("postgres")
 	if err != nil {

@@ -49,7 +49,7 @@ func (p *process) end(how syscall.Signal) {
 	if p.cmd == nil {
 		return
 	}
-	_ = p.cmd.Process.Signal(how) // it may have ended by itself
+	_ = p.cmd.Process.Signal(how) // it may have ended already
 	select {
 	case <-p.done:
 	case <-time.After(20 * time.Second):

@@ -10,12 +10,12 @@ import (
 	"github.com/slipway-gitops/slipway/api/client"
 )
 
-// World is who owns what on a server: agents belong to organizations, and the Argo projects of an agent to projects of
+// World is the content of a server: agents belong to organizations, and the Argo projects of an agent to projects of
 // its organization.
 type World struct {
 	// Agents are ids, Tokens what each registers with.
 	Agents, Tokens []string
-	// Project is the scope of one project, and Member somebody who sees only that.
+	// Project is the scope of one project, and Member a user who sees only that.
 	Project api.Scope
 	Member  *client.Client
 }
@@ -23,7 +23,7 @@ type World struct {
 // atOnce is how many requests are made at a time, few enough for the server's bound for one address.
 const atOnce = 4
 
-// Populate makes organizations, projects, agents and somebody with few rights. Each Argo project is mapped to a project.
+// Populate makes organizations, projects, agents and a user with few rights. Each Argo project is mapped to a project.
 func (s *Server) Populate(ctx context.Context, organizations, agents int, argoProjects []string) (*World, error) {
 	org := func(i int) string { return fmt.Sprintf("org-%d", i%organizations) }
 	w := &World{Agents: make([]string, agents), Tokens: make([]string, agents), Project: api.ProjectScope(org(0), argoProjects[0])}

@@ -48,7 +48,7 @@ func draw[T any](rng *rand.Rand, weights []int, values []T) T {
 	return values[0]
 }
 
-// application writes an Application as an agent tells of it: the same one for the same numbers. A version changes what a
+// application writes an Application as an agent reports it: the same one for the same numbers. A version changes what a
 // reconciliation changes: revision, sync, health, operation.
 func application(seed uint64, agent, index, version int) ([]byte, error) {
 	rng := rand.New(rand.NewPCG(seed, uint64(agent)<<32|uint64(index)))

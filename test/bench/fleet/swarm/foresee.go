@@ -144,7 +144,7 @@ func (a *agent) preview(_ context.Context, cmd agentapi.Command) (any, error) {
 	return out, nil
 }
 
-// revisions tells who made commits: somebody of the team that an Application is of.
+// revisions returns the authors of commits: a member of the team of an Application.
 func (a *agent) revisions(_ context.Context, cmd agentapi.Command) (any, error) {
 	in, err := read[api.RevisionsRequest](cmd)
 	if err != nil {

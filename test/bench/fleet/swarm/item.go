@@ -9,7 +9,7 @@ import (
 )
 
 // items is what one agent has: its Applications, the Argo projects of the teams, repositories and its cluster. It is a
-// link.Source. Bodies are made before anybody asks, so that a storm shows the work of the server and not of this program.
+// link.Source. Bodies are made before any request, so that a storm shows the work of the server and not of this program.
 type items struct {
 	seed  uint64
 	agent int

@@ -18,7 +18,7 @@ const (
 	logEvery = 200 * time.Millisecond
 )
 
-// showLogs tells what pods of an Application write: a few hundred lines of each, and more as long as somebody follows.
+// showLogs sends what pods of an Application write: a few hundred lines of each, and more as long as a client follows.
 func (a *agent) showLogs(ctx context.Context, cmd agentapi.Command, st *link.Stream) error {
 	in, err := read[api.Logs](cmd)
 	if err != nil {
@@ -57,7 +57,7 @@ func (a *agent) podsOf(cmd agentapi.Command, ref api.ResourceRef) ([]string, err
 	return pods, nil
 }
 
-// writeLogs writes the lines of pods in their order, and goes on where somebody follows.
+// writeLogs writes the lines of pods in their order, and continues if a client follows.
 func writeLogs(ctx context.Context, out io.Writer, in api.Logs, pods []string) error {
 	write := func(pod, n int) error {
 		line := logLine(n)

@@ -161,7 +161,7 @@ func deploy(n *api.TreeNode) {
 	n.Children = []*api.TreeNode{&set}
 }
 
-// watchTree shows a tree in which a pod is started anew every now and then.
+// watchTree shows a tree in which a pod is restarted every now and then.
 func (a *agent) watchTree(ctx context.Context, cmd agentapi.Command, st *link.Stream) error {
 	roots, err := a.tree(cmd)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package swarm simulates agents: each has the link of a real one, and Applications that nobody deploys anywhere. What
-// they have follows from a seed, so that two runs tell a server the same.
+// Package swarm simulates agents: each has the link of a real one, and Applications that are deployed nowhere. What
+// they have follows from a seed, so that two runs report the same to a server.
 package swarm
 
 import (
@@ -59,7 +59,7 @@ func New(ctx context.Context, o Options, tokens []string) (*Swarm, error) {
 	return s, g.Wait()
 }
 
-// Start lets all agents connect at once. They go on until Close.
+// Start lets all agents connect simultaneously. They go on until Close.
 func (s *Swarm) Start(ctx context.Context) {
 	ctx, s.cancel = context.WithCancel(ctx)
 	for _, a := range s.agents {
