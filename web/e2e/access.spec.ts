@@ -37,14 +37,14 @@ test("an administrator makes a user and a group", async ({ page }) => {
   await form.getByRole("button", { name: "Create user" }).click();
   await expect(form).toHaveCount(0);
   await page.getByRole("searchbox", { name: "Search users" }).fill(unique);
-  await expect(page.getByRole("row", { name: new RegExp(user) })).toContainText("Has to choose a password");
+  await expect(page.getByRole("row", { name: new RegExp(user) })).toContainText("Must change the password");
 
   await page.getByRole("link", { name: "Groups", exact: true }).click();
   await page.getByRole("button", { name: "New group" }).first().click();
   await form.getByLabel("Name", { exact: true }).fill(group);
   await form.getByLabel("Members").fill(user);
   await form.getByLabel("Members").press("Enter");
-  await expect(form.getByRole("button", { name: `Take out ${user}` })).toBeVisible();
+  await expect(form.getByRole("button", { name: `Remove ${user}` })).toBeVisible();
   await expectAccessible(page);
   await form.getByRole("button", { name: "Create group" }).click();
   await expect(form).toHaveCount(0);
@@ -119,11 +119,11 @@ test.describe("the new one", () => {
     await page.getByLabel("Present password").fill(first);
     await page.getByLabel("New password", { exact: true }).fill(own);
     await page.getByLabel("New password again").fill("another one entirely");
-    await page.getByRole("button", { name: "Change password and go on" }).click();
-    await expect(page.getByText("This is not the same as above.")).toBeVisible();
+    await page.getByRole("button", { name: "Change password and continue" }).click();
+    await expect(page.getByText("The passwords do not match.")).toBeVisible();
     await expectAccessible(page);
     await page.getByLabel("New password again").fill(own);
-    await page.getByRole("button", { name: "Change password and go on" }).click();
+    await page.getByRole("button", { name: "Change password and continue" }).click();
     await expect(page).toHaveURL(/\/applications$/);
     await expect(page.getByRole("heading", { level: 1, name: "Applications" })).toBeVisible();
     const kept = (await context.cookies()).find((c) => c.httpOnly);

@@ -102,7 +102,7 @@ test("one command connects an agent, and the page says so when it is there", asy
   await page.getByLabel("Name", { exact: true }).fill(name);
   await page.getByLabel("Namespace", { exact: true }).fill(name);
   // This server runs no agents itself.
-  await expect(page.getByLabel("How it works").getByRole("option")).toHaveText([/own engine/, /Argo CD/]);
+  await expect(page.getByLabel("Mode").getByRole("option")).toHaveText([/own engine/, /Argo CD/]);
   await page.getByRole("button", { name: "Create agent" }).click();
   await expect(page.getByText(`Waiting for ${name} to connect.`)).toBeVisible();
   const command = page.getByLabel("Command that installs the agent", { exact: true });
@@ -205,7 +205,7 @@ test("an agent is revoked and deleted when its name is written", async ({ page }
   const revoke = page.getByRole("dialog", { name: `Revoke ${name}` });
   const button = revoke.getByRole("button", { name: `Revoke ${name}` });
   await expect(button).toBeDisabled();
-  await revoke.getByLabel(`Write ${name} to go on`).fill(name);
+  await revoke.getByLabel(`Enter ${name} to continue`).fill(name);
   await expectAccessible(page);
   await button.click();
   await expect(page.locator("header").getByText("Revoked")).toBeVisible();
@@ -213,8 +213,8 @@ test("an agent is revoked and deleted when its name is written", async ({ page }
   await page.getByRole("button", { name: "More" }).click();
   await page.getByRole("menuitem", { name: "Delete" }).click();
   const remove = page.getByRole("dialog", { name: `Delete ${name}` });
-  await expect(remove).toContainText("What it deployed stays");
-  await remove.getByLabel(`Write ${name} to go on`).fill(name);
+  await expect(remove).toContainText("Deployed objects stay");
+  await remove.getByLabel(`Enter ${name} to continue`).fill(name);
   await expectAccessible(page);
   await remove.getByRole("button", { name: `Delete ${name}` }).click();
   await expect(page).toHaveURL(/\/agents$/);

@@ -28,7 +28,7 @@ test.beforeAll(async () => {
 test("a sync shows what it does before, and how it goes", async ({ page }) => {
   await page.goto(addressOf(name));
   await expect(page.getByRole("heading", { level: 1, name })).toBeVisible();
-  await expect(page.getByRole("region", { name: "What runs" })).toContainText("Nothing was deployed yet");
+  await expect(page.getByRole("region", { name: "Live state" })).toContainText("Not deployed yet");
   await page.getByRole("button", { name: "Sync…" }).click();
   const panel = page.getByRole("dialog", { name: `Sync ${name}` });
   await expect(panel.getByText(/It creates 3 objects/)).toBeVisible();
@@ -99,7 +99,7 @@ test("a source that cannot be read and a closed window say what is of use", asyn
   await expect(page.getByText("No objects are known")).toBeVisible();
   await expect(page.getByText("Sync the application to create")).toHaveCount(0);
   await expect(page.getByRole("region", { name: "A sync window is closed" })).toContainText(
-    `You can still sync by hand. It stays closed until the sync windows of project ${broken} change.`,
+    `A manual sync is still possible. It stays closed until the sync windows of project ${broken} change.`,
   );
   await page.goto("about:blank"); // it would ask for what is gone
   await deleteApplication(broken);
@@ -137,10 +137,10 @@ test("a rollback says what it means, and holds", async ({ page }) => {
   await page.keyboard.press("Escape");
   await history.getByRole("button", { name: "Roll back to deployment 0" }).click();
   const dialog = page.getByRole("dialog", { name: `Roll ${name} back` });
-  await expect(dialog).toContainText("Automated sync is off: nothing holds it there");
+  await expect(dialog).toContainText("Auto-sync is off, so there is no pin");
   await expect(dialog).toContainText(/Deployment 0, [0-9a-f]{8} \(.+\), is deployed again/);
   // What is chosen by itself is said as well; it is the first deployment, too.
-  await dialog.getByLabel("Back to").selectOption("The deployment before the present one");
+  await dialog.getByLabel("Back to").selectOption("The previous deployment");
   await expect(dialog).toContainText(/Deployment 0, [0-9a-f]{8} \(.+\), is deployed again/);
   await expectAccessible(page);
   await dialog.getByLabel("Reason").fill("it is broken");
@@ -176,7 +176,7 @@ test("what a held sync would delete is confirmed by name", async ({ page }) => {
   await expect(held).toBeVisible();
   await expect(page.getByRole("button", { name: "Review and confirm…" })).toHaveCount(1);
   await page.getByRole("button", { name: "Review and confirm…" }).click();
-  const dialog = page.getByRole("dialog", { name: "Confirm what is deleted" });
+  const dialog = page.getByRole("dialog", { name: "Confirm the deletions" });
   await expect(dialog.getByRole("list", { name: "Objects that are deleted" })).toContainText(`ConfigMap ${name}/two`);
   await expectAccessible(page);
   await dialog.getByRole("button", { name: "Delete 1 object" }).click();
@@ -191,15 +191,15 @@ test("an edit that somebody else was faster with is a conflict, and unknown fiel
   await api("PUT", pathOf(name), {
     resource: { ...detail.resource, spec: { ...detail.resource.spec, revisionHistoryLimit: 7 } },
   });
-  await expect(page.getByText("There are changes that are not saved.")).toBeVisible();
+  await expect(page.getByText("You have unsaved changes.")).toBeVisible();
   await page.getByRole("button", { name: "Review and save…" }).click();
   const dialog = page.getByRole("dialog", { name: `Change ${name}` });
-  await expect(dialog.getByRole("heading", { name: "What a sync would do then" })).toBeVisible();
+  await expect(dialog.getByRole("heading", { name: "Effect of a sync" })).toBeVisible();
   await expect(dialog.getByText(/^It can be deployed: 1 object/)).toBeVisible();
   await dialog.getByRole("button", { name: "Save" }).click();
   await expect(dialog.getByRole("alert")).toContainText("Another user has changed the application");
-  await dialog.getByRole("button", { name: "Load it as it is now" }).click();
-  await expect(page.getByLabel("Deployments that are kept")).toHaveValue("7");
+  await dialog.getByRole("button", { name: "Reload" }).click();
+  await expect(page.getByLabel("Revision history limit")).toHaveValue("7");
   await page.getByLabel("Sync options").fill("CreateNamespace=true\nPruneLast=true");
   await page.getByRole("button", { name: "Review and save…" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
@@ -258,7 +258,7 @@ test("it is deleted with what it deployed, by its name, once a person confirms w
   await expect(dialog.getByRole("list", { name: "Objects that are deleted" })).toContainText(`ConfigMap ${name}/one`);
   const button = dialog.getByRole("button", { name: `Delete ${name}` });
   await expect(button).toBeDisabled();
-  await dialog.getByLabel(`Write ${name} to go on`).fill(name);
+  await dialog.getByLabel(`Enter ${name} to continue`).fill(name);
   await expectAccessible(page);
   await button.click();
   await expect(page).toHaveURL(/\/applications$/);
@@ -267,7 +267,7 @@ test("it is deleted with what it deployed, by its name, once a person confirms w
   await expect(banner).toContainText(`ConfigMap ${name}/one must be confirmed`);
   await expectAccessible(page);
   await page.getByRole("button", { name: "Review and confirm…" }).click();
-  const asked = page.getByRole("dialog", { name: "Confirm what is deleted" });
+  const asked = page.getByRole("dialog", { name: "Confirm the deletions" });
   await expect(asked.getByRole("list", { name: "Objects that are deleted" })).toContainText(`ConfigMap ${name}/one`);
   await asked.getByRole("button", { name: "Delete 1 object" }).click();
   await expect
@@ -279,6 +279,6 @@ test("it is deleted with what it deployed, by its name, once a person confirms w
     )
     .toBe("gone");
   await page.goto(addressOf(name));
-  await expect(page.getByText("There is no such application")).toBeVisible();
+  await expect(page.getByText("Application not found")).toBeVisible();
   await expectAccessible(page);
 });

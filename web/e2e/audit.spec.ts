@@ -76,14 +76,14 @@ test.describe("the audit", () => {
     await expect(page).not.toHaveURL(/open=/);
     complaints.expect(/status of 404/);
     await page.goto("/audit?open=999999999");
-    await expect(page.getByRole("dialog", { name: "Entry 999999999" })).toContainText("This is not there");
+    await expect(page.getByRole("dialog", { name: "Entry 999999999" })).toContainText("Not found");
     await expectAccessible(page);
   });
 
   test("is verified, with a hash to keep elsewhere", async ({ page }) => {
     await page.goto("/audit");
     await page.getByRole("button", { name: "Verify" }).click();
-    await expect(page.getByRole("heading", { name: "The audit is whole" })).toBeVisible();
+    await expect(page.getByRole("heading", { name: "The audit log is intact" })).toBeVisible();
     const { head } = await api<{ head: string }>("GET", "/api/v1/audit/verification");
     expect(head).toMatch(/^[0-9a-f]{64}$/);
     await expect(page.getByText(/^[0-9a-f]{64}$/)).toBeVisible();

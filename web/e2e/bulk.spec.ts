@@ -66,7 +66,7 @@ test("all that match but one are synced, and the job is stopped in the middle", 
   await expect(dialog).toContainText("Sync of 4 applications");
   await expect(dialog.getByRole("img", { name: "1 done, 1 running, 1 waiting, 1 failed" })).toBeVisible();
   await dialog.getByRole("button", { name: "Stop" }).click();
-  await expect(page.getByText("The job begins nothing more")).toBeVisible();
+  await expect(page.getByText("The job starts no further applications")).toBeVisible();
   await api("POST", `${pathOf(slow)}/terminate`, {});
   await expect(dialog.getByRole("img", { name: "1 done, 2 failed, 1 skipped" })).toBeVisible();
   await expectAccessible(page);

@@ -63,7 +63,7 @@ test("a form with fields missing is not sent, and the first of them gets the foc
   await press();
   const field = page.getByLabel("Name", { exact: true });
   await expect(field).toBeFocused();
-  await expect(field).toHaveAccessibleDescription(/Write a name/);
+  await expect(field).toHaveAccessibleDescription(/Enter a name/);
   await field.fill(`${name}-empty`);
   await press();
   await expect(page.getByLabel("Repository", { exact: true })).toBeFocused();

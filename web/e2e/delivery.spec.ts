@@ -26,7 +26,7 @@ test("a repository's password goes to the agent, and to nobody else", async ({ p
   const row = page.getByRole("row", { name: new RegExp(unique) });
   await expect(row).toBeVisible();
   await row.press("Enter");
-  await expect(form).toContainText("kept in the agent's cluster");
+  await expect(form).toContainText("stored in the agent's cluster");
   await expectAccessible(page);
   expect(await page.content()).not.toContain(password);
   expect(sent.join("\n")).not.toContain(password);

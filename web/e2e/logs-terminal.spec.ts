@@ -90,7 +90,7 @@ test("the container that ran before says its last words", async ({ page }) => {
   const drawer = page.getByRole("dialog", { name: /^two/ });
   await expect(drawer.getByText("calm words")).toBeVisible();
   await drawer.getByRole("button", { name: "Options" }).click();
-  await page.getByRole("menuitemcheckbox", { name: "The container that ran before" }).click();
+  await page.getByRole("menuitemcheckbox", { name: "The previous container" }).click();
   await expect(drawer.getByText("the life before")).toBeVisible();
 });
 
@@ -110,7 +110,7 @@ test("a terminal types a command and shows its answer", async ({ page }) => {
   const drawer = page.getByRole("dialog", { name: /^one/ });
   const opening = drawer.getByRole("button", { name: /^Open/ });
   await opening.click();
-  await expect(drawer.getByText(/^Open\. That it was opened/)).toBeVisible();
+  await expect(drawer.getByText(/^Open\. The audit log records/)).toBeVisible();
   const screen = drawer.getByRole("group", { name: "Terminal in one" });
   await page.keyboard.type("hostname\n");
   await expect(screen.locator(".xterm-rows")).toContainText("one");

@@ -109,7 +109,7 @@ test("a channel is made and tried", async ({ page }) => {
   await expectAccessible(page);
   receiver.down = false;
   await form.getByRole("button", { name: "Send a test message" }).click();
-  await expect(form.getByRole("status")).toContainText("The receiver took it");
+  await expect(form.getByRole("status")).toContainText("The receiver accepted it");
   expect(receiver.got.map((m) => (JSON.parse(m.body) as { title: string }).title)).toEqual(["Slipway: a test"]);
 });
 

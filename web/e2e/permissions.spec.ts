@@ -58,7 +58,7 @@ test.describe("who may see nothing", () => {
       for (const [path, permission] of list) {
         await test.step(path, async () => {
           await page.goto(path);
-          await expect(page.getByRole("heading", { name: "You may not see this" })).toBeVisible();
+          await expect(page.getByRole("heading", { name: "You may not view this" })).toBeVisible();
           await expect(page.getByText(permission)).toBeVisible();
           await expect(page.getByRole("heading", { name: /\b(yet|no)\b/i })).toHaveCount(0);
         });
@@ -73,7 +73,7 @@ test("who sees one organization is told that there may be more elsewhere", async
   await signIn(context, await createUser(name, [{ role: "account.viewer", scope: `org.${name}` }]));
 
   await page.goto("/access?tab=users");
-  await expect(page.getByRole("heading", { name: "You may not see this" })).toBeVisible();
+  await expect(page.getByRole("heading", { name: "You may not view this" })).toBeVisible();
   await expect(page.getByText("user_view for the whole account")).toBeVisible();
 
   await page.goto("/access?tab=groups");
@@ -96,7 +96,7 @@ test("who sees no agents is told so where one would be chosen", async ({ page, c
   const types = ["application", "environment", "service", "repository"];
   await signIn(context, await holding("role_view", ...types.flatMap((type) => [`${type}_view`, `${type}_edit`])));
   await page.goto("/applications/new");
-  await expect(page.getByText(/An agent deploys it.* the permission agent_view/)).toBeVisible();
+  await expect(page.getByText(/An agent must deploy it.* the permission agent_view/)).toBeVisible();
 
   await page.goto("/environments");
   await page.getByRole("button", { name: "New environment" }).first().click();
@@ -151,7 +151,7 @@ test("who sees no applications and no projects is told so where they would be co
   await api("POST", "/api/v1/environments", { name, type: "PreProduction" });
   await signIn(context, await holding("environment_view", "environment_delete", "agent_view"));
   await page.goto("/environments");
-  await expect(page.getByText(/How many applications.* the permission application_view/)).toBeVisible();
+  await expect(page.getByText(/The numbers of their applications.* the permission application_view/)).toBeVisible();
   const row = page.getByRole("row", { name: new RegExp(name) });
   await expect(row.getByText("?", { exact: true })).toBeVisible();
   await expectAccessible(page);

@@ -38,7 +38,7 @@ test("a filter is in the address, for each way to look", async ({ page }) => {
   await expect(page.getByText("No object matches")).toBeVisible();
   await page.getByRole("button", { name: "Clear filters" }).click();
   await page.getByRole("link", { name: "Network" }).click();
-  await expect(page.getByRole("application", { name: /^Ways of traffic in shop/ })).toBeVisible();
+  await expect(page.getByRole("application", { name: /^Traffic in shop/ })).toBeVisible();
 });
 
 test("logs of all pods show at once, and what is searched for is marked", async ({ page }) => {

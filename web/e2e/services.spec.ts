@@ -70,7 +70,7 @@ test("environments and a service are made by the pages", async ({ page }) => {
   await expect(page).toHaveURL(new RegExp(`/services/${id(service)}$`));
   await expect(page.getByRole("heading", { level: 1, name: service })).toBeVisible();
   await expect(page.getByText("takes the money")).toBeVisible();
-  await expect(page.getByText("It runs nowhere that you may see")).toBeVisible();
+  await expect(page.getByText("It runs in no environment that you may view")).toBeVisible();
 });
 
 test("an application is linked on its page, and the matrix says what runs where", async ({ page }) => {
@@ -111,7 +111,7 @@ test("a new image that is synced is in the matrix without a reload, and producti
   await expect(row.getByRole("cell").nth(2)).toContainText("behind 1.4.2");
   await expect(page.locator("body")).toHaveAttribute("data-loaded", "once");
 
-  await page.getByLabel("Only what is behind somewhere").check();
+  await page.getByLabel("Only services that are behind").check();
   await expect(page).toHaveURL(/drift=true/);
   await expect(row).toBeVisible();
   await row.press("Enter");

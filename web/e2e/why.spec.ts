@@ -53,7 +53,7 @@ const tip = async () =>
 test("tip and compared revision are named as what they are", async ({ page }) => {
   await refresh(name);
   await page.goto(addressOf(name));
-  const wants = page.getByRole("region", { name: "What Git wants" });
+  const wants = page.getByRole("region", { name: "Desired state in Git" });
   await expect(wants).toContainText(/main/);
   await expect(wants).toContainText(/seen/);
   // Commits of other applications move the branch, and nothing of this one. Other specs may push meanwhile, too.
@@ -63,5 +63,5 @@ test("tip and compared revision are named as what they are", async ({ page }) =>
   await expect.poll(tip).not.toBe(before);
   await page.reload();
   await expect(wants).toContainText("Tip of main");
-  await expect(wants).toContainText("the newer commits change nothing that it renders");
+  await expect(wants).toContainText("the newer commits do not change the rendered manifests");
 });

@@ -18,7 +18,7 @@ export class ApiError extends Error {
   readonly retryAfter: number;
 
   constructor(status: number, problem: Problem, retryAfter = 0) {
-    super(problem.detail ?? problem.title ?? "The server gave no answer that can be read: try again.");
+    super(problem.detail ?? problem.title ?? "The server's response could not be read. Try again.");
     this.name = "ApiError";
     this.status = status;
     this.code = problem.code ?? (status === 0 ? "unreachable" : "internal");
@@ -35,12 +35,12 @@ async function problemOf(response: Response): Promise<ApiError> {
   try {
     problem = { ...problem, ...((await response.clone().json()) as Problem) };
   } catch {
-    problem.detail = `The server answered ${response.status} without saying why: try again.`;
+    problem.detail = `The server answered ${response.status} without a reason. Try again.`;
   }
   return new ApiError(response.status, problem, retryAfter);
 }
 
-const unreachable = "The server cannot be reached: check the network. What is shown may be old.";
+const unreachable = "The server is unreachable. Check the network; this page may be out of date.";
 
 export const client = createClient<paths>({
   baseUrl: typeof location === "undefined" ? "http://localhost" : location.origin,

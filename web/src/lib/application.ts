@@ -39,7 +39,7 @@ export const detailQuery = (app: App) =>
 
 // awayWhy says why what takes the agent is off; undefined while the agent is there.
 export const awayWhy = (app: Pick<Schemas["Application"], "agent" | "agentAway"> | undefined): string | undefined =>
-  app?.agentAway ? `The agent ${app.agent} is away. This is possible again when it is back.` : undefined;
+  app?.agentAway ? `The agent ${app.agent} is away. Try again when it is back.` : undefined;
 
 // useAway is awayWhy for the application of a page.
 export const useAway = (app: App): string | undefined => awayWhy(useQuery(detailQuery(app)).data);

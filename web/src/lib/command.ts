@@ -12,7 +12,7 @@ export function finished(command: Command): Command {
       code: "conflict",
       detail:
         command.message ||
-        `The agent did not do it: the command is ${command.status}. Look at the commands of agent ${command.agent}.`,
+        `The agent did not execute it: the command is ${command.status}. See the commands of agent ${command.agent}.`,
     });
   }
   return command;

@@ -11,7 +11,7 @@ export function readLabels(text: string): Record<string, string> | string {
     const at = pair.indexOf("=");
     const key = (at < 0 ? pair : pair.slice(0, at)).trim();
     if (!key || at < 0) {
-      return `"${pair}" is no label: write key=value.`;
+      return `"${pair}" is not a label. Enter key=value.`;
     }
     out[key] = pair.slice(at + 1).trim();
   }

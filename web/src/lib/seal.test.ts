@@ -31,10 +31,10 @@ describe("sealFields", () => {
 
   it("refuses what is no text, is for nobody, or is too much, and says no secret", () => {
     expect(() => sealFields(vector.publicKey, { password: "planted\ud800" }, purpose)).toThrow(
-      "The field password is no text: keys and certificates are given as PEM.",
+      "The field password is not text. Enter keys and certificates as PEM.",
     );
     expect(() => sealFields(vector.publicKey, {}, { ...purpose, agent: "" })).toThrow(/one agent/);
-    expect(() => sealFields(vector.publicKey, {}, { ...purpose, actor: "" })).toThrow(/one person/);
+    expect(() => sealFields(vector.publicKey, {}, { ...purpose, actor: "" })).toThrow(/one user/);
     expect(() => sealFields(vector.publicKey, { a: "x".repeat(1 << 20) }, purpose)).toThrow(/1024 KiB/);
   });
 });

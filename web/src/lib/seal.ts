@@ -42,7 +42,7 @@ export function sealFields(
   once: Uint8Array = x25519.utils.randomSecretKey(),
 ): string {
   if (!purpose.agent || !purpose.name || !purpose.actor) {
-    throw new InputError("A secret is sealed for one agent and one name, by one person: say all of them.");
+    throw new InputError("A secret is sealed for one agent and one name, by one user. All three are required.");
   }
   const to = publicKey(sealKey);
   const { agent, verb, type, name, project, actor } = purpose;
@@ -62,7 +62,7 @@ export function sealFields(
   // What is half of a character would be another one in the cluster.
   for (const [field, value] of Object.entries(fields)) {
     if (/\p{Surrogate}/u.test(value)) {
-      throw new InputError(`The field ${field} is no text: keys and certificates are given as PEM.`);
+      throw new InputError(`The field ${field} is not text. Enter keys and certificates as PEM.`);
     }
   }
   const inside = new TextEncoder().encode(letter);
@@ -79,9 +79,7 @@ export function sealFields(
 
 function publicKey(text: string | undefined): Uint8Array {
   if (!text) {
-    throw new InputError(
-      "The agent has no key to seal secrets to yet: it gets one when it connects for the first time.",
-    );
+    throw new InputError("The agent has no key for secrets yet. It creates one when it first connects.");
   }
   let key = new Uint8Array();
   try {
@@ -90,7 +88,7 @@ function publicKey(text: string | undefined): Uint8Array {
     // said below
   }
   if (key.length !== 32 || key.every((b) => b === 0)) {
-    throw new InputError("What the server says is the agent's key is none: load the page again, or look at the agent.");
+    throw new InputError("The server sent an invalid agent key. Reload the page, or check the agent.");
   }
   return key;
 }

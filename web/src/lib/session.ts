@@ -60,7 +60,7 @@ export function usePartly(permission: string): string | undefined {
   const seen = seenIn(useSession(), permission);
   return seen.length === 0 || seen[0] === "account"
     ? undefined
-    : `You have the permission ${permission} in ${seen.join(", ")} only: what else there is, is not shown.`;
+    : `You have the permission ${permission} in ${seen.join(", ")} only. Others are not shown.`;
 }
 
 // useMissing is undefined for what whoever is signed in may do, and else what to tell them. The server decides; this only
@@ -71,5 +71,5 @@ export function useMissing(permission: string, scope?: string): string | undefin
     return undefined;
   }
   const where = scope === undefined ? "" : scope === "account" ? " for the whole account" : ` in ${scope}`;
-  return `You need the permission ${permission}${where}: ask an administrator.`;
+  return `You need the permission ${permission}${where}. Ask an administrator.`;
 }

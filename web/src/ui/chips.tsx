@@ -87,7 +87,7 @@ export function Chips({
               ) : (
                 <button
                   type="button"
-                  aria-label={`Take out ${value}`}
+                  aria-label={`Remove ${value}`}
                   className="rounded p-0.5 hover:bg-line"
                   onClick={() => onChange(values.filter((v) => v !== value))}
                 >

@@ -68,7 +68,7 @@ export function Confirm({
       <div className="space-y-3">
         {children}
         {typed !== undefined && (
-          <Field label={`Write ${typed} to go on`}>
+          <Field label={`Enter ${typed} to continue`}>
             <Input value={text} onChange={(e) => setText(e.target.value)} autoComplete="off" spellCheck={false} />
           </Field>
         )}

@@ -228,7 +228,7 @@ export function Delete<T extends Entity>({
       }}
     >
       <div>{warning}</div>
-      {blocked && <p>What refers to it goes as well, if you go on.</p>}
+      {blocked && <p>If you continue, the objects that refer to it are deleted as well.</p>}
     </Confirm>
   );
 }

@@ -129,7 +129,7 @@ export function ScopeField({
   return (
     <Field
       label="Scope"
-      hint={hint ?? (fixed ? "The scope never changes." : "Where it belongs and counts; it never changes.")}
+      hint={hint ?? (fixed ? "The scope never changes." : "The scope of the object. It never changes.")}
       error={error}
     >
       <Select value={value} disabled={fixed} onChange={(e) => onChange(e.target.value)}>

@@ -141,7 +141,7 @@ function Foot({ job, onJob }: { job: Job; onJob: (id: string) => void }) {
     mutationFn: () =>
       data(client.POST("/api/v1/jobs/{id}/stop", { params: { path: { id: job.id ?? "" }, query: {} } })),
     onSuccess: () => {
-      toast("The job begins nothing more", "What has begun goes on to its end.");
+      toast("The job starts no further applications", "Running applications continue to their end.");
       void queryClient.invalidateQueries({ queryKey: ["job"] });
     },
     onError: (error) => toastError(error, "The job was not stopped"),
@@ -177,7 +177,7 @@ function Foot({ job, onJob }: { job: Job; onJob: (id: string) => void }) {
         action={`${actions[job.request.action] ?? "Do"} ${plural(failed, "application")}`}
         onConfirm={retry}
       >
-        <p>A new job does the same, in the same way, with those that failed.</p>
+        <p>A new job repeats the operation for those that failed.</p>
       </Confirm>
     </>
   );

@@ -110,7 +110,7 @@ export function MetaFields({
           onChange={(e) => onChange({ description: e.target.value })}
         />
       </Field>
-      <Field label="Labels" hint="One key=value to a line." error={wrong("labels")}>
+      <Field label="Labels" hint="One key=value per line." error={wrong("labels")}>
         <Textarea
           className="min-h-14 font-mono"
           value={meta.labels}

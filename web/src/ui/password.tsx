@@ -49,7 +49,7 @@ export function PasswordFields({ passwords: p }: { passwords: ReturnType<typeof 
       </Field>
       <Field
         label="New password again"
-        error={p.again !== "" && p.again !== p.next ? "This is not the same as above." : undefined}
+        error={p.again !== "" && p.again !== p.next ? "The passwords do not match." : undefined}
       >
         <Input
           type="password"

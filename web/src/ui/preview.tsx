@@ -47,7 +47,7 @@ export function PreviewCard({
       flush
     >
       <div role="status" className="border-b px-4 py-2">
-        {p.valid ? `It can be deployed: ${plural(objects.length, "object")}` : "It cannot be deployed as it is"}
+        {p.valid ? `It can be deployed: ${plural(objects.length, "object")}` : "It cannot be deployed"}
         {(p.revisions ?? []).filter(Boolean).length > 0 && (
           <> from {p.revisions.filter(Boolean).map(short).join(", ")}</>
         )}

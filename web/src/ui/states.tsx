@@ -77,7 +77,7 @@ export function textOf(error: unknown): string {
   }
   return error instanceof Error && error.message
     ? `Something went wrong on this page: ${error.message}`
-    : "Something went wrong on this page: load it again.";
+    : "Something went wrong on this page. Reload it.";
 }
 
 function RequestId({ error }: { error: unknown }) {
@@ -118,7 +118,7 @@ export function ErrorNote({ error, className }: { error: unknown; className?: st
 export function Failed({ error, retry }: { error: unknown; retry?: (() => void) | undefined }) {
   if (error instanceof ApiError && error.status === 403) {
     return (
-      <State icon={<Lock size={32} aria-hidden />} title="You may not see this">
+      <State icon={<Lock size={32} aria-hidden />} title="You may not view this">
         <p>{error.message}</p>
         <RequestId error={error} />
       </State>
@@ -128,7 +128,7 @@ export function Failed({ error, retry }: { error: unknown; retry?: (() => void) 
   return (
     <State
       icon={<CircleAlert size={32} aria-hidden className="text-bad" />}
-      title={gone ? "This is not there" : "This could not be read"}
+      title={gone ? "Not found" : "Could not be read"}
       action={retry && <Button onClick={retry}>Try again</Button>}
     >
       <p role="alert">{textOf(error)}</p>
@@ -180,7 +180,7 @@ export function NoneYet({
 }) {
   const partly = usePartly(permission);
   return (
-    <Empty title={partly ? `No ${many} that you may see` : title} action={action}>
+    <Empty title={partly ? `No ${many} that you may view` : title} action={action}>
       {partly ?? children}
     </Empty>
   );
@@ -189,7 +189,7 @@ export function NoneYet({
 // NoPermission is a page that needs a permission which is missing.
 export function NoPermission({ why }: { why: string }) {
   return (
-    <State icon={<Lock size={32} aria-hidden />} title="You may not see this">
+    <State icon={<Lock size={32} aria-hidden />} title="You may not view this">
       <p>{why}</p>
     </State>
   );

@@ -88,7 +88,7 @@ function Row({ token, onDelete }: { token: Token; onDelete: () => void }) {
         </div>
         <div className="text-sm break-words text-muted">
           ends <Ago at={token.expiresAt} ahead /> · used <Ago at={token.lastUsedAt} /> ·{" "}
-          {limits.length > 0 ? limits.join(", ") : "all that its owner may"}
+          {limits.length > 0 ? limits.join(", ") : "all permissions of its owner"}
           {token.scope && token.scope !== "account" ? ` in ${token.scope}` : ""}
         </div>
       </div>
@@ -144,7 +144,11 @@ function NewToken({ owner, onClose }: { owner: Owner; onClose: () => void }) {
     <FormDrawer open onClose={onClose} title="New token" action="Create token" why={none} submit={submit}>
       {(wrong) => (
         <>
-          <Field label="Name" hint="What it is for: lower-case letters, digits and hyphens." error={wrong("name")}>
+          <Field
+            label="Name"
+            hint="The name of the token: lower-case letters, digits and hyphens."
+            error={wrong("name")}
+          >
             <Input
               value={name}
               required
@@ -164,11 +168,11 @@ function NewToken({ owner, onClose }: { owner: Owner; onClose: () => void }) {
               <option value="365">1 year</option>
             </Select>
           </Field>
-          <ScopeField value={scope} onChange={setScope} hint="Where it counts." error={wrong("scope")} />
+          <ScopeField value={scope} onChange={setScope} hint="The scope of the token." error={wrong("scope")} />
           <Field label="May" error={wrong("permissions")}>
             <Select value={limited ? "some" : "all"} onChange={(e) => setLimited(e.target.value === "some")}>
-              <option value="all">All that its owner may at the time</option>
-              <option value="some">Only some of it</option>
+              <option value="all">All permissions of its owner</option>
+              <option value="some">Selected permissions</option>
             </Select>
           </Field>
           {limited && (

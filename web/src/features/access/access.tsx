@@ -23,14 +23,14 @@ const tabs: Tab[] = [
   { tab: "roles", label: "Roles", ...accessParts.roles, Show: Roles },
   { tab: "resource-groups", label: "Resource groups", ...accessParts.resourceGroups, Show: ResourceGroups },
   { tab: "bindings", label: "Bindings", ...accessParts.bindings, Show: Bindings },
-  { tab: "can", label: "Who may what", Show: Can },
+  { tab: "can", label: "Check access", Show: Can },
 ];
 
 export default function Access() {
   const [current, missing] = usePart(tabs);
   const { Show } = current;
   return (
-    <Page title="Access" name={`${current.label} · Access`} about="Who may do what, and where.">
+    <Page title="Access" name={`${current.label} · Access`} about="The permissions of users and programs, by scope.">
       <Tabs
         label="Parts of access"
         tabs={tabs.map((t) => ({ label: t.label, to: "/access", search: { tab: t.tab } }))}

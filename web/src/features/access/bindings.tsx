@@ -90,7 +90,7 @@ function BindingForm(form: FormProps<Binding>) {
               </Select>
             </Field>
           </div>
-          <Field label="Role" hint="A built-in one, or one of this scope or above." error={wrong("role")}>
+          <Field label="Role" hint="A built-in role, or one of this scope or a scope above." error={wrong("role")}>
             <Select value={role} disabled={off} onChange={(e) => setRole(e.target.value)}>
               {[...new Set([...allRoles, role])].map((id) => (
                 <option key={id} value={id}>
@@ -123,11 +123,11 @@ export function Bindings() {
       Form={BindingForm}
       warn={(b) => (
         <p>
-          {b.principal.type} {b.principal.id} loses role {b.role} at {b.scope}, at once.
+          {b.principal.type} {b.principal.id} loses role {b.role} at {b.scope}, immediately.
         </p>
       )}
     >
-      Nothing is allowed without a binding: a user or group, a role, the objects, and a scope.
+      A binding gives a role to a user or group, for some objects in a scope. Without a binding, nothing is allowed.
     </Entities>
   );
 }

@@ -73,7 +73,7 @@ export function Can() {
       <Card title="Check access">
         <form className="space-y-4" onSubmit={submit}>
           <div className="grid gap-3 sm:grid-cols-[11rem_1fr]">
-            <Field label="Kind" hint={others && "You may ask about yourself only."}>
+            <Field label="Kind" hint={others && "You can only check your own access."}>
               <Select value={type} disabled={Boolean(others)} onChange={(e) => setType(e.target.value)}>
                 <option value="user">User</option>
                 <option value="group">Group</option>
@@ -107,7 +107,7 @@ export function Can() {
           </Field>
           <Field
             label="With one object"
-            hint="An id, such as account.prod/argocd/shop; leave it empty to ask for a scope."
+            hint="An id, such as account.prod/argocd/shop. Leave it empty to check a scope."
           >
             <Input value={object} autoComplete="off" spellCheck={false} onChange={(e) => setObject(e.target.value)} />
           </Field>

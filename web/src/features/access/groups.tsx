@@ -39,7 +39,7 @@ function GroupForm(form: FormProps<Group>) {
           />
           <Field
             label="Claim of the identity provider"
-            hint="Who has this value in the group claim is a member as long as their session lasts."
+            hint="A user with this value in the group claim is a member as long as their session lasts."
             error={wrong("claim")}
           >
             <Input value={claim} disabled={Boolean(readOnly)} onChange={(e) => setClaim(e.target.value)} />
@@ -58,7 +58,7 @@ export function Groups() {
       Form={GroupForm}
       warn={(g) => (
         <p>
-          Its {g.members?.length ?? 0} members lose what they may do through {g.id}.
+          Its {g.members?.length ?? 0} members lose the permissions from {g.id}.
         </p>
       )}
     >

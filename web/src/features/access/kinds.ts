@@ -32,4 +32,4 @@ export const bindings: Kind<Binding> = {
 
 // builtIn says why what comes with the server cannot be changed; undefined for all else.
 export const builtIn = (value: { builtIn?: boolean }): string | undefined =>
-  value.builtIn ? "It comes with the server and cannot be changed: make another one." : undefined;
+  value.builtIn ? "It is built in and cannot be changed. Create another one." : undefined;

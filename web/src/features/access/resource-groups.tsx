@@ -66,7 +66,7 @@ function ResourceGroupForm(form: FormProps<ResourceGroup>) {
         <>
           <Chips
             label="Types"
-            hint="Types of the objects; all where none is named."
+            hint="Types of the objects. Default: all."
             values={types}
             onChange={setTypes}
             options={matrix(known).types}
@@ -94,7 +94,7 @@ function ResourceGroupForm(form: FormProps<ResourceGroup>) {
           {which === "selectors" && (
             <Field
               label="Label selectors"
-              hint="One to a line, as Kubernetes writes them: team=shop,tier in (web, api). One of them has to match."
+              hint="One per line, in Kubernetes syntax: team=shop,tier in (web, api). An object must match one of them."
               error={wrong("selectors")}
             >
               <Textarea
@@ -120,9 +120,9 @@ export function ResourceGroups() {
       columns={groupColumns}
       Form={ResourceGroupForm}
       changeable={builtIn}
-      warn={(g) => <p>Bindings for {g.id} have nothing to count for any more.</p>}
+      warn={(g) => <p>Bindings for {g.id} no longer apply to any object.</p>}
     >
-      A resource group is a set of objects, by type, name or label. A binding without one counts for all objects.
+      A resource group is a set of objects, by type, name or label. A binding without one applies to all objects.
     </Entities>
   );
 }

@@ -48,11 +48,7 @@ function RoleForm(form: FormProps<Role>) {
             error={wrong("permissions")}
             disabled={Boolean(readOnly)}
           />
-          <PermissionMatrix
-            label="What it allows"
-            value={permissions}
-            onChange={readOnly ? undefined : setPermissions}
-          />
+          <PermissionMatrix label="Permissions" value={permissions} onChange={readOnly ? undefined : setPermissions} />
         </>
       )}
     </EntityForm>

@@ -35,7 +35,7 @@ function AccountForm(form: FormProps<ServiceAccount>) {
           {value && (
             <Checkbox
               label="Disabled"
-              hint="Its tokens are worth nothing as long as this is set."
+              hint="Its tokens are invalid while this is set."
               checked={disabled}
               disabled={Boolean(readOnly)}
               onChange={(e) => setDisabled(e.target.checked)}
@@ -56,7 +56,7 @@ export function ServiceAccounts() {
       Form={AccountForm}
       warn={(a) => <p>Its tokens are revoked immediately: programs that use {a.id} are refused.</p>}
     >
-      Programs, such as a pipeline, use the API as a service account, with tokens of its own.
+      Programs, such as a pipeline, use the API as a service account with its own tokens.
     </Entities>
   );
 }

@@ -23,7 +23,7 @@ export default function SettingsPage() {
   });
   const [reads, setReads] = useState(0);
   return (
-    <Page title="Settings" about="What counts for the whole server.">
+    <Page title="Settings" about="Settings of the whole server.">
       {missing ? (
         <NoPermission why={missing} />
       ) : (
@@ -40,29 +40,29 @@ export default function SettingsPage() {
 const fields = [
   {
     name: "auditRetentionDays",
-    label: "Audit: days that entries are kept",
-    hint: "0 keeps them for ever. What goes is always the oldest part.",
+    label: "Audit log: retention in days",
+    hint: "0 for no limit. The server deletes the oldest entries first.",
     min: 0,
     max: 36_500,
   },
   {
     name: "commandRetentionDays",
-    label: "Commands: days that finished ones are kept",
-    hint: "What agents were asked to do, and what came of it.",
+    label: "Commands: retention of finished ones in days",
+    hint: "Requests to agents, and their results.",
     min: 1,
     max: 3_650,
   },
   {
     name: "ledgerRetentionDays",
-    label: "Ledger: days that entries are kept",
-    hint: "0 keeps them for ever. The newest deployment of each application is kept beyond that.",
+    label: "Ledger: retention in days",
+    hint: "0 for no limit. The newest deployment of each application is kept longer.",
     min: 0,
     max: 36_500,
   },
   {
     name: "ledgerRetentionGiB",
-    label: "Ledger: size in GiB",
-    hint: "From this size on the oldest entries go; 0 for no limit.",
+    label: "Ledger: maximum size in GiB",
+    hint: "Above this size, the server deletes the oldest entries. 0 for no limit.",
     min: 0,
     max: 100_000,
   },
@@ -102,7 +102,7 @@ function Form({ value, onReload }: { value: Settings; onReload: () => void }) {
     }
   };
   return (
-    <Card title="How long things are kept" className="max-w-2xl">
+    <Card title="Retention" className="max-w-2xl">
       <form className="space-y-4" onSubmit={(event) => void submit(event)}>
         {fields.map((f) => (
           <Field key={f.name} label={f.label} hint={f.hint} error={wrong(f.name)}>

@@ -29,7 +29,7 @@ const userColumns: Column<User>[] = [
       ) : u.lockedUntil && Date.parse(u.lockedUntil) > Date.now() ? (
         <Badge tone="warn">Locked</Badge>
       ) : u.mustChangePassword ? (
-        <Badge tone="held">Has to choose a password</Badge>
+        <Badge tone="held">Must change the password</Badge>
       ) : (
         <Badge tone="ok">Active</Badge>
       ),
@@ -89,7 +89,7 @@ function UserForm(form: FormProps<User>) {
           {!value && (
             <Field
               label="First password"
-              hint="At least 12 characters, to be changed at the first sign-in. Left empty, the server makes one and says it once."
+              hint="At least 12 characters, to be changed at the first sign-in. If empty, the server generates one and shows it only once."
               error={wrong("password")}
             >
               <Input
@@ -104,7 +104,7 @@ function UserForm(form: FormProps<User>) {
           {value && (
             <Checkbox
               label="Disabled"
-              hint="Cannot sign in; sessions end, and tokens are worth nothing as long as this is set."
+              hint="The user cannot sign in, sessions end, and tokens are invalid while this is set."
               checked={disabled}
               disabled={Boolean(readOnly)}
               onChange={(e) => setDisabled(e.target.checked)}
@@ -151,7 +151,7 @@ function Said({ name, password, onClose }: { name: string; password: string; onC
       open
       onClose={onClose}
       title={`Password of ${name}`}
-      description="It is shown only once. Send it over a secure channel: the user chooses a new one at the next sign-in."
+      description="This password is shown only once. Send it over a secure channel. The user chooses a new one at the next sign-in."
       footer={
         <Button look="primary" onClick={onClose}>
           Done
@@ -175,7 +175,7 @@ export function Users() {
         </p>
       )}
     >
-      People sign in as users. Those of an identity provider come by themselves.
+      People sign in as users. Users of an identity provider appear at their first sign-in.
     </Entities>
   );
 }

@@ -27,11 +27,11 @@ export function Asks({ agent, asked, onClose }: { agent: Agent; asked: Asked; on
         danger={false}
         onConfirm={async () => {
           await create({ path: `${path}/rotate` }, undefined);
-          toast(`${agent.name} was asked to make new keys.`);
+          toast(`${agent.name} was asked to rotate its keys.`);
           again();
         }}
       >
-        <p>The agent makes a new key pair and goes on with it. Nothing is interrupted.</p>
+        <p>The agent creates a new key pair and continues with it. Nothing is interrupted.</p>
       </Confirm>
       <Confirm
         open={asked === "revoke"}
@@ -66,9 +66,9 @@ export function Asks({ agent, asked, onClose }: { agent: Agent; asked: Asked; on
         }}
       >
         <p>
-          The server forgets the agent and what it knows of it: {apps.data ? count(apps.data.total) : "its"}{" "}
-          applications, its clusters and repositories, and which Argo projects are mapped. What it deployed stays, and
-          so does the agent's own installation in the cluster. The ledger and the audit keep what was done.
+          The server deletes the agent and its data: {apps.data ? count(apps.data.total) : "its"} applications, its
+          clusters and repositories, and which Argo projects are mapped. Deployed objects stay, and so does the agent's
+          own installation in the cluster. The ledger and the audit log keep past operations.
         </p>
       </Confirm>
     </>

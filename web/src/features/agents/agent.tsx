@@ -47,7 +47,7 @@ function Shown({ agent, onReload }: { agent: Agent; onReload: () => Promise<unkn
   const edit = () => set({ edit: "yes" }, false);
   const [reads, setReads] = useState(0);
   const status = agent.status;
-  const away = connected(agent) ? undefined : "The agent is not connected: it can be asked when it is back.";
+  const away = connected(agent) ? undefined : "The agent is not connected. Try again when it is back.";
   const install = () => void navigate({ to: "/agents/connect", search: { agent: id, again: "yes" } });
   useCommands([
     {
@@ -154,9 +154,9 @@ function Warnings({ agent }: { agent: Agent }) {
       {status?.message && <Note>{status.message}</Note>}
       {status?.twin && (
         <Note>
-          Another process claims to be this agent, in cluster <code>{status.twin.clusterUID}</code>
+          Another process uses the identity of this agent, in cluster <code>{status.twin.clusterUID}</code>
           {status.twin.address && ` from ${status.twin.address}`}; it was refused <Ago at={status.twin.lastSeenAt} />.
-          Stop it, or revoke this agent and install it again where it belongs.
+          Stop it, or revoke this agent and install it again in the right cluster.
         </Note>
       )}
       {differs(agent, server) && (

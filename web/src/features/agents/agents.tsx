@@ -24,7 +24,7 @@ import { type Agent, agentCounts, connected, differs, stateOf, useApplications, 
 export function warnings(agent: Agent, server: string): string[] {
   const status = agent.status;
   return [
-    ...(status?.twin ? ["another process claims to be it"] : []),
+    ...(status?.twin ? ["another process uses its identity"] : []),
     ...(status?.components ?? []).filter((c) => c.status !== "Healthy").map((c) => `${c.name} is not healthy`),
     ...(status?.stale ? [`${count(status.stale)} stale`] : []),
     ...(differs(agent, server) ? [`server is ${server}`] : []),
@@ -53,7 +53,7 @@ function Applications({ agent }: { agent: string }) {
 // LastSeen is when an agent was heard. That it was heard again is no event: as long as it is connected, it is heard all the time.
 function LastSeen({ agent }: { agent: Agent }) {
   return connected(agent) ? (
-    <Tooltip text="It is connected, and says so each 10 s. Not heard for 25 s, it counts as disconnected.">
+    <Tooltip text="It is connected, and sends a heartbeat every 10 s. After 25 s without one, it is disconnected.">
       <span tabIndex={0}>now</span>
     </Tooltip>
   ) : (
@@ -157,7 +157,7 @@ export default function Agents() {
   return (
     <Page
       title="Agents"
-      about="An agent keeps a cluster at what Git says, and dials out to this server."
+      about="An agent keeps a cluster in sync with Git, and dials out to this server."
       actions={button}
     >
       {missing ? (

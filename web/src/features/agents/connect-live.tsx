@@ -71,24 +71,24 @@ export function Live({ agent }: { agent: Agent }) {
 function Help({ namespace }: { namespace: string }) {
   return (
     <div className="rounded-md bg-warn-soft p-3">
-      <p className="font-medium">It takes longer than a minute. Look at this:</p>
+      <p className="font-medium">It takes longer than a minute. Check the following:</p>
       <ol className="mt-1 list-decimal space-y-2 pl-5">
         <li>
-          Does its pod run? An image that cannot be pulled shows here.
+          Check that its pod is running. An image that cannot be pulled shows here.
           <Snippet
             label="Look at its pod"
             text={`kubectl -n ${namespace} get pods -l app.kubernetes.io/name=slipway-agent`}
           />
         </li>
         <li>
-          What does it say? A refused token, a certificate it does not know and a name it cannot resolve are in its log.
+          Read its log. It reports a refused token, an unknown certificate, or a name that it cannot resolve.
           <Snippet label="Read its log" text={`kubectl -n ${namespace} logs deployment/slipway-agent --tail 50`} />
         </li>
         <li>
           Does the cluster reach this server? Nothing but outgoing HTTPS to its address is needed; a proxy has to be
           named.
         </li>
-        <li>Is the token too old? It counts once and ends soon: make another one above.</li>
+        <li>Check the age of the token. It can be used once and expires soon: create another one above.</li>
       </ol>
     </div>
   );

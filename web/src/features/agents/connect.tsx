@@ -102,7 +102,7 @@ export function Create({
     }
   };
   return (
-    <Card title="1. What it is called" className="max-w-2xl">
+    <Card title="1. Name the agent" className="max-w-2xl">
       <form className="space-y-4" onSubmit={(event) => void submit(event)}>
         <Field
           label="Name"
@@ -122,24 +122,24 @@ export function Create({
           />
         </Field>
         <ScopeField value={scope} onChange={setScope} error={wrong("scope")} />
-        <Field label="How it works" error={wrong("engine") ?? wrong("hosted")}>
+        <Field label="Mode" error={wrong("engine") ?? wrong("hosted")}>
           <Select value={kind} onChange={(e) => setKind(e.target.value as typeof kind)}>
             <option value="slipway">In a cluster, with its own engine</option>
-            <option value="argocd">Beside an Argo CD that stays as it is</option>
+            <option value="argocd">Beside an existing Argo CD</option>
             {hosts && <option value="hosted">Run by this server, for a cluster that its operator offers</option>}
           </Select>
         </Field>
         {kind === "hosted" ? (
           <Field
             label="Cluster"
-            hint="As the operator of the server calls it; empty for the only one."
+            hint="Name that the operator of the server gave it. Leave it empty for the only one."
             error={wrong("hosted.cluster")}
           >
             <Input value={cluster} maxLength={63} autoComplete="off" onChange={(e) => setCluster(e.target.value)} />
           </Field>
         ) : (
           <>
-            <Field label="Namespace" hint="Where the agent and its Applications are in the cluster.">
+            <Field label="Namespace" hint="Namespace of the agent and its Applications in the cluster.">
               <Input
                 value={namespace}
                 required
@@ -150,8 +150,8 @@ export function Create({
               />
             </Field>
             <Checkbox
-              label="It may touch its own namespace only"
-              hint="Roles of the namespace in place of the cluster's. The namespace and the resource definitions have to be there."
+              label="Restrict it to its own namespace"
+              hint="Roles of the namespace instead of the cluster. The namespace and the resource definitions must exist."
               checked={namespaced}
               onChange={(e) => setNamespaced(e.target.checked)}
             />
@@ -159,7 +159,7 @@ export function Create({
         )}
         <Checkbox
           label="Create services and environments automatically"
-          hint="For its applications that belong to none, from their labels and names."
+          hint="For its applications without one, from their labels and names."
           checked={autoCreate}
           onChange={(e) => setAutoCreate(e.target.checked)}
         />

@@ -39,7 +39,7 @@ export function EditAgent({ agent, onClose, onReload }: { agent: Agent; onClose:
           <MetaFields meta={meta} onChange={setMeta} there wrong={wrong} disabled={Boolean(missing)} />
           <Checkbox
             label="Create services and environments automatically"
-            hint="For its applications that belong to none, from their labels and names."
+            hint="For its applications without one, from their labels and names."
             checked={autoCreate}
             disabled={Boolean(missing)}
             onChange={(e) => setAutoCreate(e.target.checked)}

@@ -50,7 +50,7 @@ export function Install({
         </div>
         <Command agent={agent} token={made.token} way={way} namespace={namespace} network={network} />
         <p className="text-sm text-muted">
-          Run it with a kubeconfig of the cluster. The token in it counts once and ends{" "}
+          Run it with a kubeconfig of the cluster. It contains a one-time token, which expires{" "}
           <Ago at={made.expiresAt} ahead />; it is not shown again.
         </p>
         <NetworkFields value={network} onChange={(change) => setNetwork({ ...network, ...change })} />
@@ -137,12 +137,16 @@ function NewToken({
           A registration token is shown only once. Create one to see the command that installs this agent; its present
           key counts until the new token is used.
         </p>
-        <Field label="Namespace" hint="Where the agent and its Applications are in the cluster." className="max-w-sm">
+        <Field
+          label="Namespace"
+          hint="Namespace of the agent and its Applications in the cluster."
+          className="max-w-sm"
+        >
           <Input value={namespace} autoComplete="off" onChange={(e) => onNamespace(e.target.value)} />
         </Field>
         {error != null && <ErrorNote error={error} />}
         <Button look="primary" busy={busy} onClick={() => void make()}>
-          Make a registration token
+          Create a registration token
         </Button>
       </div>
     </Card>
@@ -163,21 +167,21 @@ function NetworkFields({ value, onChange }: { value: Network; onChange: (change:
         A registry of your own, a proxy, or a certificate
       </summary>
       <div className="grid gap-3 border-t p-3 sm:grid-cols-2">
-        <Field label="Image registry" hint="It is taken from there instead.">
+        <Field label="Image registry" hint="The image is pulled from there instead.">
           <Input {...text("registry")} placeholder="registry.example.org/mirror" />
         </Field>
         <Field label="Pull secret" hint="Secret of the namespace with the registry's credentials.">
           <Input {...text("pullSecret")} />
         </Field>
-        <Field label="Proxy" hint="For what leaves the cluster; without user and password.">
+        <Field label="Proxy" hint="For connections out of the cluster. Without user and password.">
           <Input {...text("proxy")} placeholder="http://proxy.example.org:3128" />
         </Field>
-        <Field label="Not through the proxy" hint="Hosts and networks, with commas.">
+        <Field label="Bypass the proxy for" hint="Hosts and networks, separated by commas.">
           <Input {...text("noProxy")} placeholder="git.example.org,10.0.0.0/8" />
         </Field>
         <Field
           label="Certificates that sign the server's"
-          hint="PEM. Needed where the cluster does not know them, or a proxy looks inside."
+          hint="PEM. Required if the cluster does not trust them, or a proxy inspects TLS."
           className="sm:col-span-2"
         >
           <Textarea

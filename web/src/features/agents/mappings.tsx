@@ -68,7 +68,7 @@ export function Mappings({ agent }: { agent: Agent }) {
       toast(`Argo project ${mapping.argoProject} belongs to ${agent.scope} again.`);
       await again();
     } catch (problem) {
-      toastError(problem, `${mapping.argoProject} could not be taken out`);
+      toastError(problem, `${mapping.argoProject} could not be removed`);
     }
   };
   return (
@@ -88,7 +88,7 @@ export function Mappings({ agent }: { agent: Agent }) {
                     <span className="min-w-0 flex-1 break-words">
                       {m.argoProject} <span className="text-muted">belongs to</span> {m.project}
                     </span>
-                    <IconButton small label={`Take out ${m.argoProject}`} why={missing} onClick={() => void drop(m)}>
+                    <IconButton small label={`Remove ${m.argoProject}`} why={missing} onClick={() => void drop(m)}>
                       <Trash2 size={14} aria-hidden />
                     </IconButton>
                   </li>
@@ -114,7 +114,7 @@ export function Mappings({ agent }: { agent: Agent }) {
                   <option key={`${p.namespace}/${p.name}`} value={p.name} />
                 ))}
               </datalist>
-              <Field label="Project" className="w-56" hint={noProjects && `None can be chosen. ${noProjects}`}>
+              <Field label="Project" className="w-56" hint={noProjects && `None is available. ${noProjects}`}>
                 <Select value={to} required onChange={(e) => setTo(e.target.value)}>
                   <option value="">Choose</option>
                   {all.map((p) => (

@@ -98,15 +98,15 @@ function Without({ app, error, alone, retry }: { app: App; error: unknown; alone
       <>
         {title}
         <Empty
-          title="There is no such application"
+          title="Application not found"
           action={
             <Button asChild>
               <Link to="/applications">All applications</Link>
             </Button>
           }
         >
-          The agent {app.agent} has none of this name in the namespace {app.namespace}, or you may not see it. It may
-          have been deleted.
+          The agent {app.agent} has no application of this name in the namespace {app.namespace}, or you may not see it.
+          It may have been deleted.
         </Empty>
       </>
     );

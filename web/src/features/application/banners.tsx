@@ -89,9 +89,9 @@ export function Banners({ app, detail, resource }: { app: App; detail: Detail; r
             ) : undefined
           }
         >
-          The server heard it last {known(detail.asOf) ? <Ago at={detail.asOf} /> : "before it was registered again"}.
-          States and objects are as of then, and actions are off until the agent is back. Check that the agent runs in
-          its cluster and reaches this server. It reconnects without help.
+          Its last heartbeat was {known(detail.asOf) ? <Ago at={detail.asOf} /> : "before it was registered again"}.
+          States and objects are from that time, and actions are off until the agent is back. Check that the agent runs
+          in its cluster and reaches this server. It reconnects without help.
         </Banner>
       )}
       {known(detail.staleSince) && (
@@ -104,7 +104,7 @@ export function Banners({ app, detail, resource }: { app: App; detail: Detail; r
         <Banner
           tone="held"
           icon={<Hourglass size={15} aria-hidden />}
-          title="The deletion is held until a person confirms it"
+          title="The deletion is held until a user confirms it"
           action={
             first !== "confirm" && (
               <Button why={may.as("confirm")} onClick={() => actions.open("confirm")}>
@@ -144,7 +144,7 @@ export function Banners({ app, detail, resource }: { app: App; detail: Detail; r
           {!leads(window) && <>{sentence(closed?.reason || window?.why || window?.what || "")} </>}
           {closed && (
             <>
-              {closed.manual ? "You can still sync by hand." : "It cannot be synced by hand either."}{" "}
+              {closed.manual ? "A manual sync is still possible." : "A manual sync is not possible either."}{" "}
               {known(closed.until) ? (
                 <>
                   It opens <Ago at={closed.until} ahead />.
@@ -197,14 +197,14 @@ function Under({ app, old, state, resource }: { app: App; old: boolean; state: O
   const { done, total, failed } = useTimeline(app, state, resource).timeline;
   const part = total > 0 ? Math.round((100 * done) / total) : 0;
   return (
-    <section aria-label="The operation under way" className="rounded-lg border bg-surface px-3 py-2">
+    <section aria-label="Running operation" className="rounded-lg border bg-surface px-3 py-2">
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
         <h2 className="font-medium">
           {old
-            ? "A sync was under way at the last report"
+            ? "A sync was running at the last report"
             : state.phase === "Terminating"
               ? "The sync is being terminated"
-              : "A sync is under way"}
+              : "A sync is running"}
         </h2>
         <span className="min-w-0 flex-1 truncate text-sm text-muted" title={state.message}>
           {state.message}

@@ -46,7 +46,7 @@ export function Compare({ app, from, to, onClose }: { app: App; from: Past; to: 
               <Empty title="This cannot be compared">{sentence(found.warnings.join("; "))}</Empty>
             ) : (found.differences?.length ?? 0) === 0 ? (
               <Empty title="Nothing differs">
-                What was rendered was the same at both times, or the ledger does not reach back that far.
+                The rendered manifests were the same at both times, or the ledger does not reach back that far.
               </Empty>
             ) : (
               <div className="space-y-2">
@@ -59,7 +59,7 @@ export function Compare({ app, from, to, onClose }: { app: App; from: Past; to: 
                   ))}
                 </ul>
                 {found.truncated && (
-                  <p className="text-muted">There is more than fits here: the ledger's export has all of it.</p>
+                  <p className="text-muted">Not all differences fit here. The ledger's export has all of them.</p>
                 )}
               </div>
             )
@@ -96,7 +96,7 @@ function Item({ difference: d, first }: { difference: Difference; first: boolean
               after={yaml(d.manifestAfter)}
             />
           ) : (
-            <p className="text-muted">Its manifests were not stored: only that it differs is known.</p>
+            <p className="text-muted">Its manifests were not stored, so its difference cannot be shown.</p>
           )}
         </div>
       )}

@@ -15,17 +15,17 @@ type How = "foreground" | "background" | "orphan";
 const choices: { value: How; label: string; hint: string }[] = [
   {
     value: "foreground",
-    label: "Delete what it deployed, and wait until it is gone",
-    hint: "The Application goes last (foreground).",
+    label: "Delete its objects, and wait until they are gone",
+    hint: "The Application is deleted last (foreground).",
   },
   {
     value: "background",
-    label: "Delete what it deployed, in the background",
+    label: "Delete its objects in the background",
     hint: "The Application is deleted when the deletions are requested; dependents are deleted afterwards.",
   },
   {
     value: "orphan",
-    label: "Leave what it deployed",
+    label: "Keep its objects",
     hint: "Only the Application is deleted. Its objects stay and no longer follow Git.",
   },
 ];
@@ -89,7 +89,7 @@ export function DeleteApplication({ app, onClose }: { app: App; onClose: () => v
         </div>
       )}
       {cascade && tried.error != null && <ErrorNote error={tried.error} />}
-      {cascade && tried.isPending && <Loading rows={1} label="Asking the agent what stays" />}
+      {cascade && tried.isPending && <Loading rows={1} label="Loading the objects that stay" />}
       {cascade && <Warnings list={tried.data?.warnings?.map(sentence)} />}
       {stay.length > 0 && (
         <div>

@@ -10,7 +10,7 @@ export function Reason({ value, onChange }: { value: string; onChange: (value: s
   return (
     <Field
       label="Reason"
-      hint="For those who look at it later. The audit keeps it; for a sync, a rollback or a restore the ledger does, too."
+      hint="For later readers. The audit log stores it; for a sync, a rollback or a restore, the ledger does too."
     >
       <Input value={value} maxLength={1000} onChange={(e) => onChange(e.target.value)} />
     </Field>

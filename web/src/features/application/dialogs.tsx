@@ -66,8 +66,8 @@ function Asked({
       onConfirm={() => ask(app, verb, reason ? { reason } : {})}
     >
       <p>{sentence(tried.data.message)}</p>
-      {verb === "terminate" && <p>Hooks that run are deleted. What was applied stays.</p>}
-      {verb === "unpin" && <p>What Git says is deployed again, also what is in quarantine now.</p>}
+      {verb === "terminate" && <p>Running hooks are deleted. Applied objects stay.</p>}
+      {verb === "unpin" && <p>Git is deployed again, including the revision that is now in quarantine.</p>}
       <Warnings list={tried.data.warnings} />
       <Reason value={reason} onChange={setReason} />
     </Confirm>
@@ -90,7 +90,7 @@ function ConfirmPlan({ app, onClose }: { app: App; onClose: () => void }) {
     gcTime: 0,
     queryFn: () => operate(app, "confirm", { dryRun: true }),
   });
-  const title = "Confirm what is deleted";
+  const title = "Confirm the deletions";
   if (tried.data === undefined) {
     return <Trying title={title} error={tried.error} retry={() => void tried.refetch()} onClose={onClose} />;
   }
@@ -113,8 +113,8 @@ function ConfirmPlan({ app, onClose }: { app: App; onClose: () => void }) {
       {list.length > 0 && <Objects objects={list} label="Objects that are deleted" />}
       {plan && (
         <p className="text-sm text-muted">
-          Only this set of objects is confirmed: plan <code className="break-all">{plan}</code>. Should it change, you
-          are asked again.
+          Only this set of objects is confirmed: plan <code className="break-all">{plan}</code>. If it changes, you must
+          confirm again.
         </p>
       )}
       <Warnings list={tried.data.warnings} />

@@ -52,7 +52,7 @@ export function RevertDrift({ app, items, all, onClose }: Props & { items: Objec
       }}
     >
       <p>The last deployment is applied again to these objects, without hooks. Manual changes are lost.</p>
-      <Objects objects={objects.length > 0 ? objects : items} label="Objects that are put back" />
+      <Objects objects={objects.length > 0 ? objects : items} label="Objects that are reverted" />
       <Warnings list={tried.data.warnings} />
       <Reason value={reason} onChange={setReason} />
     </Confirm>
@@ -89,8 +89,8 @@ export function AllowDrift({ app, item, onClose }: Props & { item: ObjectDiff })
       onConfirm={run}
     >
       <p>
-        Self-heal leaves the object as it is until then, and puts it back at that time. The application stays out of
-        sync, so the drift stays visible. Changes of the object in Git are still applied.
+        Self-heal ignores the object until then, and reverts it at that time. The application stays out of sync, so the
+        drift stays visible. Changes of the object in Git are still applied.
       </p>
       <div className="grid gap-3 sm:grid-cols-2">
         <Field label="For">
@@ -131,12 +131,12 @@ export function Adopt({ app, item, onClose }: Props & { item: ObjectDiff }) {
     >
       <div className="space-y-3">
         <p>
-          Commit this to <span className="break-all">{where || "the source of the application"}</span>: then Git says
-          what the cluster has, and nothing is put back. The manifest is what the source renders: where it comes from a
-          chart or an overlay, the values are to be changed there.
+          Commit this to <span className="break-all">{where || "the source of the application"}</span>: Git then matches
+          the cluster, and nothing is reverted. This is the rendered manifest: if it comes from a chart or an overlay,
+          change the values there.
         </p>
         {item.kind === "Secret" ? (
-          <p>The values of a Secret are not shown: take them from where it was changed.</p>
+          <p>The values of a Secret are not shown. Take them from the source of the change.</p>
         ) : (
           <Snippet text={reversed(item.diff)} label="Patch from Git to the cluster" />
         )}

@@ -102,7 +102,7 @@ function Fields({ fields, label }: { fields: FieldDiff[]; label: string }) {
           {fields.slice(0, most).map((f) => (
             <tr key={f.path} className="border-b align-top last:border-b-0">
               <td className="px-2 py-1 font-mono">
-                {f.path} {f.ignored && <Badge>Does not count</Badge>}
+                {f.path} {f.ignored && <Badge>Ignored</Badge>}
               </td>
               <Value value={f.live} />
               <Value value={f.wanted} />

@@ -122,7 +122,7 @@ function Tools({
         onChange={(e) => set({ q: e.target.value })}
       />
       <Select
-        aria-label="What is done"
+        aria-label="Action"
         className="h-7 w-32"
         value={one(search, "verb")}
         onChange={(e) => set({ verb: e.target.value })}
@@ -140,11 +140,7 @@ function Tools({
       >
         {one(search, "ignored") ? "Hide ignored differences" : "Show ignored differences"}
       </Button>
-      <IconButton
-        small
-        label={split ? "One below the other" : "Side by side"}
-        onClick={() => set({ view: split ? "" : "split" })}
-      >
+      <IconButton small label={split ? "Unified" : "Side by side"} onClick={() => set({ view: split ? "" : "split" })}>
         {split ? <Rows2 size={15} aria-hidden /> : <Columns2 size={15} aria-hidden />}
       </IconButton>
       <IconButton small label="Compare again" busy={busy} onClick={refetch}>

@@ -50,7 +50,7 @@ export function EditBar({
   return (
     <div className="sticky bottom-0 z-10 flex flex-wrap items-center justify-end gap-2 border-t bg-ground py-3">
       <p className="mr-auto min-w-0 break-words text-muted" role="status">
-        {wrong ?? "There are changes that are not saved."}
+        {wrong ?? "You have unsaved changes."}
       </p>
       <Button onClick={onReset}>Discard</Button>
       <Button look="primary" why={may.edit ?? wrong} onClick={() => setOpen(true)}>
@@ -122,28 +122,28 @@ function Review({
           <Button onClick={onClose}>Cancel</Button>
           {conflict ? (
             <Button look="primary" onClick={onReset}>
-              Load it as it is now
+              Reload
             </Button>
           ) : (
             <Button look={gone > 0 || invalid ? "danger" : "primary"} busy={busy} onClick={() => void run()}>
-              {gone > 0 ? `Save and delete ${plural(gone, "object")}` : invalid ? "Save all the same" : "Save"}
+              {gone > 0 ? `Save and delete ${plural(gone, "object")}` : invalid ? "Save anyway" : "Save"}
             </Button>
           )}
         </>
       }
     >
       <div className="space-y-3">
-        <CodeDiff unified before={yamlOf(base)} after={yamlOf(draft)} label="What is changed in the application" />
+        <CodeDiff unified before={yamlOf(base)} after={yamlOf(draft)} label="Changes of the application" />
         {would.error != null ? (
           <Failed error={would.error} retry={() => void would.refetch()} />
         ) : would.data ? (
-          <PreviewCard title="What a sync would do then" preview={would.data} />
+          <PreviewCard title="Effect of a sync" preview={would.data} />
         ) : (
-          <Loading rows={4} label="Asking the agent what it would do" />
+          <Loading rows={4} label="Reading the plan from the agent" />
         )}
         <p className="text-sm text-muted">
           {automated(draft)
-            ? "Automated sync is on: what follows from it is deployed when it is saved."
+            ? "Auto-sync is on: the result is deployed when you save."
             : "Auto-sync is off: nothing is deployed without a manual sync."}
         </p>
         <Reason value={reason} onChange={setReason} />

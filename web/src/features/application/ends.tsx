@@ -11,7 +11,7 @@ import { type Detail, notesOf, type Resource, revisionsOf, type Source, sourcesO
 import { CommitName } from "./revision";
 import { SourceRevisions } from "./revisions";
 
-// Ends are the two ends of a delivery: what Git wants, and what runs. On a phone they are folded: why it is so comes first.
+// Ends are the two ends of a delivery: the desired and the live state. On a phone they are folded: why it is so comes first.
 export function Ends({ app, detail, resource }: { app: App; detail: Detail; resource: Resource }) {
   const [open, setOpen] = useState(false);
   const runs = revisionsOf(resource.status?.history?.at(-1)).map(short).join(", ");
@@ -108,8 +108,8 @@ function Wanted({ app, resource }: { app: App; resource: Resource }) {
   const sources = sourcesOf(resource.spec);
   const revisions = revisionsOf(resource.status?.sync);
   return (
-    <section aria-label="What Git wants" className="min-w-0 p-4">
-      <Heading>Git wants</Heading>
+    <section aria-label="Desired state in Git" className="min-w-0 p-4">
+      <Heading>Desired in Git</Heading>
       <ul className="space-y-1.5">
         {sources.slice(0, shown).map((s, i) => (
           <SourceLine key={i} app={app} source={s} index={i} revision={revisions[i] ?? ""} resource={resource} />
@@ -127,7 +127,7 @@ function Runs({ app, detail, resource }: { app: App; detail: Detail; resource: R
   const last = resource.status?.history?.at(-1);
   const images = resource.status?.summary?.images ?? [];
   return (
-    <section aria-label="What runs" className="min-w-0 p-4">
+    <section aria-label="Live state" className="min-w-0 p-4">
       <Heading>Runs</Heading>
       {last ? (
         <>
@@ -148,7 +148,7 @@ function Runs({ app, detail, resource }: { app: App; detail: Detail; resource: R
           <p className="truncate text-sm text-muted">to {detail.destination || "an unknown cluster"}</p>
         </>
       ) : (
-        <p className="text-muted">Nothing was deployed yet.</p>
+        <p className="text-muted">Not deployed yet.</p>
       )}
       <ul className="mt-1 font-mono text-xs">
         {images.slice(0, shown).map((image) => (

@@ -67,7 +67,7 @@ const columns: Column<Happening>[] = [
     ),
   },
   { key: "who", title: "Who", width: "11rem", cell: (h) => h.who },
-  { key: "from", title: "Told by", width: "8rem", cell: (h) => <Badge>{h.from}</Badge> },
+  { key: "from", title: "Source", width: "8rem", cell: (h) => <Badge>{h.from}</Badge> },
 ];
 
 // ApplicationEvents is one line of time of all that is told of the application.
@@ -98,10 +98,10 @@ export default function ApplicationEvents() {
     <div className="space-y-3">
       <div className="flex flex-wrap items-center justify-between gap-2">
         <p className="text-muted">
-          {noAudit ? "What happened, without the audit: you may not read that." : "What happened, the newest first."}
+          {noAudit ? "Events, without the audit log: you may not read that." : "Events, newest first."}
         </p>
-        <Select aria-label="Told by" className="w-44" value={from} onChange={(e) => set({ from: e.target.value })}>
-          <option value="">Told by anybody</option>
+        <Select aria-label="Source" className="w-44" value={from} onChange={(e) => set({ from: e.target.value })}>
+          <option value="">All sources</option>
           {["ledger", "audit", "condition", "kubernetes"].map((f) => (
             <option key={f} value={f}>
               {f}

@@ -112,13 +112,13 @@ function Log({ app, finding }: { app: App; finding: Found }) {
     );
   }
   if (!log?.lines?.length) {
-    return <p className="text-sm text-muted">{log?.note || "The container does not fail any more."}</p>;
+    return <p className="text-sm text-muted">{log?.note || "The container no longer fails."}</p>;
   }
   return (
     <figure className="space-y-1">
       <figcaption className="text-sm text-muted">
         Last lines of container {finding.container}
-        {log.previous ? ", of the run before" : ""}
+        {log.previous ? ", previous instance" : ""}
       </figcaption>
       <pre
         tabIndex={0}

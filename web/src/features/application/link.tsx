@@ -16,7 +16,7 @@ type Linked = Schemas["ApplicationLinked"];
 const by: Record<string, string> = {
   label: "by a label of the application",
   hand: "linked by hand",
-  cluster: "by the cluster that it deploys to",
+  cluster: "by its destination cluster",
 };
 
 const path = (app: App) => ({ agent: app.agent, namespace: app.namespace, name: app.name });
@@ -55,7 +55,7 @@ function Form({ app, linked }: { app: App; linked: Linked }) {
     }
   };
   const says = (id: string | undefined, why: string | undefined) =>
-    id ? `Now ${id}, ${by[why ?? ""] ?? "as the server says"}.` : "None now.";
+    id ? `Now ${id}, ${by[why ?? ""] ?? "as the server says"}.` : "None.";
   const same = service === (linked.link?.service ?? "") && environment === (linked.link?.environment ?? "");
   return (
     <form
@@ -87,7 +87,7 @@ function Form({ app, linked }: { app: App; linked: Linked }) {
         </Field>
       </div>
       {(linked.unknown?.length ?? 0) > 0 && (
-        <p className="text-sm text-muted">Its labels name what is not there: {linked.unknown?.join(", ")}.</p>
+        <p className="text-sm text-muted">Its labels match nothing: {linked.unknown?.join(", ")}.</p>
       )}
       {error != null && <ErrorNote error={error} />}
       <div className="flex flex-wrap justify-end gap-2">
@@ -96,10 +96,10 @@ function Form({ app, linked }: { app: App; linked: Linked }) {
             why={may.edit}
             busy={busy}
             onClick={() =>
-              void does(() => data(client.DELETE(address, { params: { path: path(app) } })), "The link is gone")
+              void does(() => data(client.DELETE(address, { params: { path: path(app) } })), "The link was removed")
             }
           >
-            Forget the link
+            Remove the link
           </Button>
         )}
         <Button

@@ -15,7 +15,7 @@ export function useOffers(app: App, actions: Actions, resource: Resource, primar
       ? [
           {
             id: "application.next",
-            title: `${labelOf(primary).replace("…", "")}: what helps now`,
+            title: `${labelOf(primary).replace("…", "")}: recommended now`,
             group,
             disabled: actions.why(primary),
             run: () => actions.run(primary),

@@ -48,7 +48,7 @@ export default function ApplicationParameters() {
       ))}
       <Card title="Images that run">
         {images.length === 0 ? (
-          <p className="text-muted">None is known.</p>
+          <p className="text-muted">None.</p>
         ) : (
           <ul className="max-h-64 overflow-auto font-mono text-sm" tabIndex={0} aria-label="Images that run">
             {images.map((image) => (
@@ -104,7 +104,7 @@ function SourceCard({
         />
         {type === "Helm" && <Helm source={source} change={change} />}
         {type === "Kustomize" && <Kustomize source={source} change={change} />}
-        {type === "Directory" && <p className="text-muted">Its files are applied as they are: change them in Git.</p>}
+        {type === "Directory" && <p className="text-muted">Its files are applied unchanged: change them in Git.</p>}
       </div>
     </Card>
   );
@@ -122,10 +122,10 @@ function Helm({ source, change }: { source: Source; change: Change }) {
   return (
     <div className="space-y-4">
       <div className="grid gap-3 sm:grid-cols-2">
-        <Field label="Release name" hint="Left empty: the name of the application">
+        <Field label="Release name" hint="Default: the name of the application">
           <Input value={helm.releaseName ?? ""} onChange={(e) => set({ releaseName: e.target.value || undefined })} />
         </Field>
-        <Field label="Values files" hint="One a line, relative to the chart; $name/path takes one of another source">
+        <Field label="Values files" hint="One per line, relative to the chart; $name/path refers to another source">
           <Textarea
             value={(helm.valueFiles ?? []).join("\n")}
             className="font-mono text-sm"
@@ -153,7 +153,7 @@ function Helm({ source, change }: { source: Source; change: Change }) {
               />
               <IconButton
                 small
-                label={`Take ${p.name || "the parameter"} out`}
+                label={`Remove ${p.name || "the parameter"}`}
                 onClick={() => set({ parameters: parameters.filter((_, n) => n !== i) })}
               >
                 <Trash2 size={14} aria-hidden />
@@ -195,7 +195,7 @@ function Kustomize({ source, change }: { source: Source; change: Change }) {
     <div className="grid gap-3 sm:grid-cols-2">
       <Field
         label="Images"
-        hint="One a line: name=new-name:tag, name:tag or name@digest, in place of what the kustomization says"
+        hint="One per line: name=new-name:tag, name:tag or name@digest. Overrides the kustomization."
       >
         <Textarea
           value={(kustomize.images ?? []).join("\n")}

@@ -29,7 +29,7 @@ export function Restore({ app, onClose }: { app: App; onClose: () => void }) {
     return (
       <Dialog open onClose={onClose} title={title} footer={<Button onClick={onClose}>Close</Button>}>
         <p>{sentence(tried.data.message)}</p>
-        <p className="mt-2 text-muted">Everything that earlier deployments had is there.</p>
+        <p className="mt-2 text-muted">No object of earlier deployments is missing.</p>
         <Warnings list={tried.data.warnings} />
       </Dialog>
     );
@@ -58,11 +58,10 @@ export function Restore({ app, onClose }: { app: App; onClose: () => void }) {
       }}
     >
       <p>
-        They are applied as their last deployment had them, and kept from pruning. Git does not have them: the
-        application stays out of sync until it does. What they held besides, such as data of a volume, does not come
-        back.
+        They are applied as in their last deployment, and protected from pruning. The application stays out of sync
+        until Git contains them. Other contents, such as data of a volume, are not restored.
       </p>
-      <ul className="max-h-64 overflow-auto rounded-md border p-2" tabIndex={0} aria-label="Objects that are gone">
+      <ul className="max-h-64 overflow-auto rounded-md border p-2" tabIndex={0} aria-label="Missing objects">
         {list.map((o) => (
           <li key={keyOf(o)}>
             <Checkbox

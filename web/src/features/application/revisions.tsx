@@ -98,7 +98,7 @@ function Short({ app, revision }: { app: App; revision: string }) {
 // Looked is when the agent looked at the branch, or why it could not.
 function Looked({ source }: { source: Schemas["SourceRevisions"] | undefined }) {
   if (source?.tipError) {
-    return <span className="break-words text-bad">not looked at since: {source.tipError}</span>;
+    return <span className="break-words text-bad">not read since: {source.tipError}</span>;
   }
   return known(source?.tipSeenAt) ? (
     <span className="text-muted">
@@ -115,7 +115,7 @@ function Compared({ status, behind }: { status: Status; behind: boolean }) {
           compared <Ago at={status.comparedAt} />
         </>
       )}
-      {behind && status.same && "; the newer commits change nothing that it renders"}
+      {behind && status.same && "; the newer commits do not change the rendered manifests"}
     </span>
   );
 }

@@ -53,7 +53,7 @@ export function Rollback({ app, history, onClose }: { app: App; history: Past[];
     >
       <Field label="Back to">
         <Select value={id} onChange={(e) => setId(e.target.value)}>
-          <option value="">The deployment before the present one</option>
+          <option value="">The previous deployment</option>
           {choices.map((p) => (
             <option key={p.key} value={p.deployment} disabled={p.current && !p.quarantined}>
               {`${p.deployment}: ${p.revisions.map(short).join(", ")} ${p.subject}${p.current ? " (current)" : ""}`}
@@ -64,12 +64,12 @@ export function Rollback({ app, history, onClose }: { app: App; history: Past[];
       {tried.error != null ? (
         <ErrorNote error={tried.error} />
       ) : tried.data === undefined ? (
-        <Loading rows={3} label="Asking the agent what it would do" />
+        <Loading rows={3} label="Reading the plan from the agent" />
       ) : (
         <div className="space-y-2" aria-live="polite">
           <ul className="list-disc space-y-1 pl-5">
             <li>
-              {deployment === undefined ? "The deployment before the present one" : `Deployment ${deployment}`}
+              {deployment === undefined ? "The previous deployment" : `Deployment ${deployment}`}
               {to && (
                 <>
                   , <code>{to}</code>
@@ -80,25 +80,25 @@ export function Rollback({ app, history, onClose }: { app: App; history: Past[];
             </li>
             {by ? (
               <>
-                <li>The application is pinned to it. Automated sync stays on, and keeps the objects there.</li>
+                <li>The application is pinned to it. Auto-sync stays on, and keeps the objects at that deployment.</li>
                 <li>
                   {kept ? (
                     <>
-                      What Git says now, <code>{kept}</code>, is skipped
+                      The present revision in Git, <code>{kept}</code>, is skipped
                     </>
                   ) : (
-                    "What Git says now is skipped"
+                    "The present revision in Git is skipped"
                   )}{" "}
                   until a commit changes what this application renders. That commit is deployed automatically.
                 </li>
               </>
             ) : (
-              <li>Automated sync is off: nothing holds it there. The next sync takes what Git says.</li>
+              <li>Auto-sync is off, so there is no pin. The next sync deploys the present revision in Git.</li>
             )}
             {beside ? (
-              <li>Argo CD does it, and deletes objects that were not there then.</li>
+              <li>Argo CD does the rollback, and deletes objects that did not exist then.</li>
             ) : (
-              <li>The deletion guard and sync windows count, as for any sync.</li>
+              <li>The deletion guard and sync windows apply, as for any sync.</li>
             )}
           </ul>
           {past && <Consequences app={app} past={past} />}
@@ -127,7 +127,7 @@ function Consequences({ app, past }: { app: App; past: Past }) {
   if (query.data.warnings?.length) {
     return (
       <p className="text-muted">
-        Which objects a rollback changes is not known. {sentence(query.data.warnings.join("; "))}
+        The objects that a rollback changes are not known. {sentence(query.data.warnings.join("; "))}
       </p>
     );
   }
@@ -140,14 +140,14 @@ function Consequences({ app, past }: { app: App; past: Past }) {
       </p>
       {goes.length > 0 && (
         <div>
-          <p className="mb-1 text-sm">Not there then: deleted, where prune is allowed:</p>
+          <p className="mb-1 text-sm">Did not exist then, and are deleted if prune is allowed:</p>
           <Objects objects={goes} label="Objects that are deleted" />
         </div>
       )}
       {comes.length > 0 && (
         <div>
-          <p className="mb-1 text-sm">There then: made again:</p>
-          <Objects objects={comes} label="Objects that are made again" />
+          <p className="mb-1 text-sm">Existed then, and are created again:</p>
+          <Objects objects={comes} label="Objects that are created again" />
         </div>
       )}
     </div>

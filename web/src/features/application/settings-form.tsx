@@ -75,7 +75,7 @@ export function SettingsForm({ edit }: { edit: Draft }) {
       </fieldset>
       <SyncPolicy edit={edit} />
       <Differences edit={edit} />
-      <Field label="Labels" hint="One a line, as name=value">
+      <Field label="Labels" hint="One per line, as name=value">
         <Lines
           value={pairsText(draft.metadata.labels)}
           onChange={(text) =>
@@ -160,8 +160,8 @@ function SyncPolicy({ edit: { draft, set } }: { edit: Draft }) {
       <legend className="mb-1 font-medium">Sync policy</legend>
       <div className="grid gap-x-4 gap-y-2 sm:grid-cols-2 lg:grid-cols-4">
         <Checkbox
-          label="Automated sync"
-          hint="Changes in Git are deployed automatically"
+          label="Auto-sync"
+          hint="Deploy changes in Git automatically"
           checked={on}
           onChange={(e) => {
             const { enabled: _, ...rest } = automated ?? {};
@@ -169,11 +169,11 @@ function SyncPolicy({ edit: { draft, set } }: { edit: Draft }) {
           }}
         />
         {flag("prune", "Prune", "Delete what Git no longer has")}
-        {flag("selfHeal", "Self-heal", "Put back what was changed in the cluster")}
-        {flag("allowEmpty", "Allow empty", "Prune may delete the last object")}
+        {flag("selfHeal", "Self-heal", "Revert changes in the cluster")}
+        {flag("allowEmpty", "Allow empty", "Prune may delete all objects")}
       </div>
       <div className="grid gap-3 md:grid-cols-3">
-        <Field label="Sync options" hint="One a line, such as CreateNamespace=true">
+        <Field label="Sync options" hint="One per line, such as CreateNamespace=true">
           <Lines
             value={(policy.syncOptions ?? []).join("\n")}
             onChange={(text) => {
@@ -182,7 +182,7 @@ function SyncPolicy({ edit: { draft, set } }: { edit: Draft }) {
             }}
           />
         </Field>
-        <Field label="Attempts after a failure" hint="Below 0 without end; left empty: 5 where it is automated">
+        <Field label="Retries after a failure" hint="Below 0 for no limit. Default: 5 with auto-sync">
           <Input
             type="number"
             value={policy.retry?.limit ?? ""}
@@ -191,7 +191,7 @@ function SyncPolicy({ edit: { draft, set } }: { edit: Draft }) {
             }
           />
         </Field>
-        <Field label="Deployments that are kept" hint="In the history of the Application; left empty: 10">
+        <Field label="Revision history limit" hint="Deployments in the history of the Application. Default: 10">
           <Input
             type="number"
             min={0}
@@ -213,7 +213,7 @@ function Differences({ edit: { draft, set } }: { edit: Draft }) {
   const [wrong, setWrong] = useState("");
   return (
     <Field
-      label="Differences that do not count"
+      label="Ignored differences"
       hint="As YAML, a list of rules: kind, and jsonPointers, jqPathExpressions or managedFieldsManagers"
       error={wrong}
     >
@@ -224,11 +224,11 @@ function Differences({ edit: { draft, set } }: { edit: Draft }) {
           try {
             rules = parse(text);
           } catch {
-            setWrong("This is no YAML yet: it is not saved.");
+            setWrong("Invalid YAML. It is not saved.");
             return;
           }
           if (rules !== null && rules !== undefined && !Array.isArray(rules)) {
-            setWrong("This is no list yet: it is not saved.");
+            setWrong("Not a list. It is not saved.");
             return;
           }
           setWrong("");

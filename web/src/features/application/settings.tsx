@@ -54,7 +54,7 @@ export default function ApplicationSettings() {
       <ServiceLink app={app} />
       <Card title="Danger zone">
         <div className="flex flex-wrap items-center justify-between gap-3">
-          <p className="min-w-0 text-muted">Deletes the application, with what it deployed or without.</p>
+          <p className="min-w-0 text-muted">Deletes the application, with or without its objects.</p>
           <div className="flex flex-wrap gap-2">
             <Button onClick={() => void navigate({ to: "/applications" })}>All applications</Button>
             <Button look="danger" why={may.remove} onClick={() => actions.open("delete")}>
@@ -103,11 +103,11 @@ function read(text: string, before: Raw): { draft?: Raw; error?: { line: number;
   }
   const of = said as { metadata?: Raw["metadata"]; spec?: Raw["spec"] } | null;
   if (typeof of !== "object" || of === null || typeof of.spec !== "object" || of.spec === null) {
-    return { error: { line: 1, message: "an Application has a spec" } };
+    return { error: { line: 1, message: "an Application must have a spec" } };
   }
   const { name, namespace } = before.metadata;
   if (of.metadata?.name !== name || (of.metadata?.namespace ?? namespace) !== namespace) {
-    return { error: { line: 1, message: "name and namespace stay as they are: create another application instead" } };
+    return { error: { line: 1, message: "name and namespace cannot change: create another application instead" } };
   }
   const { labels: _, annotations: __, finalizers: ___, ...metadata } = editable(before).metadata;
   const some = Object.fromEntries(

@@ -43,10 +43,10 @@ export function Verb({ verb }: { verb: string }) {
 
 const states: Record<State, { icon: LucideIcon; tone: Tone; label: string }> = {
   done: { icon: CircleCheck, tone: "ok", label: "Done" },
-  running: { icon: LoaderCircle, tone: "busy", label: "Under way" },
-  waiting: { icon: CircleDashed, tone: "idle", label: "To come" },
+  running: { icon: LoaderCircle, tone: "busy", label: "Running" },
+  waiting: { icon: CircleDashed, tone: "idle", label: "Pending" },
   failed: { icon: CircleX, tone: "bad", label: "Failed" },
-  skipped: { icon: Ban, tone: "idle", label: "Left as it is" },
+  skipped: { icon: Ban, tone: "idle", label: "Kept" },
 };
 
 // StateIcon is how far something is.

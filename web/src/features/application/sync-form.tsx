@@ -23,9 +23,9 @@ const flags: {
   { name: "prune", label: "Prune", hint: "Delete what Git no longer has" },
   { name: "dryRun", label: "Dry run", hint: "The API server checks it; nothing is written" },
   { name: "applyOnly", label: "Apply only", hint: "Run no hooks" },
-  { name: "force", label: "Force", hint: "Recreate what cannot be changed in place" },
+  { name: "force", label: "Force", hint: "Recreate objects that cannot be changed in place" },
   { name: "replace", label: "Replace", hint: "Replace objects instead of merging" },
-  { name: "serverSide", label: "Server side", hint: "Apply on the server, whatever the application says" },
+  { name: "serverSide", label: "Server side", hint: "Use server-side apply, even if the application does not" },
 ];
 
 // SyncForm is what can be chosen for one sync.
@@ -96,7 +96,7 @@ function More({ resource, choice, set }: { resource: Resource; choice: Choice; s
   );
   return (
     <div className="space-y-3">
-      <Field label="Sync options" hint="One a line, in place of the application's own, such as PruneLast=true.">
+      <Field label="Sync options" hint="One per line, instead of the application's own, such as PruneLast=true.">
         <Textarea
           value={choice.options ?? own}
           className="font-mono text-sm"
@@ -105,7 +105,7 @@ function More({ resource, choice, set }: { resource: Resource; choice: Choice; s
         />
       </Field>
       <div className="grid grid-cols-2 gap-3 sm:grid-cols-4">
-        {field("limit", "Further attempts", "0")}
+        {field("limit", "Retries", "0")}
         {field("duration", "First wait", "5s")}
         {field("factor", "Times", "2")}
         {field("maxDuration", "Longest wait", "3m")}
@@ -193,7 +193,7 @@ function Picker({
             )}
           </ul>
           <p className="border-t px-2 py-1 text-sm text-muted" role="status">
-            {chosen.length > 0 ? `${plural(chosen.length, "object")} chosen` : "None is chosen: all are synced"}
+            {chosen.length > 0 ? `${plural(chosen.length, "object")} chosen` : "None selected: all are synced"}
           </p>
         </div>
       )}

@@ -82,10 +82,10 @@ export default function SyncPanel() {
       open
       onClose={close}
       title={`Sync ${app.name}`}
-      description="Brings the cluster to what Git has. The plan below is what it would do now."
+      description="Brings the cluster to the desired state in Git. The plan below shows the effect now."
       footer={
         <>
-          {under && <p className="mr-auto text-sm text-muted">An operation is under way. This one begins after it.</p>}
+          {under && <p className="mr-auto text-sm text-muted">An operation is running. This one begins after it.</p>}
           <Button onClick={close}>Cancel</Button>
           <Button look={gone > 0 ? "danger" : "primary"} busy={busy} why={may.sync} onClick={() => void start()}>
             {choice.dryRun ? "Dry run" : gone > 0 ? `Sync and delete ${plural(gone, "object")}` : "Sync"}

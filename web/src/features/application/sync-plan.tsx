@@ -46,7 +46,7 @@ export function PlanView({ plan }: { plan: Plan }) {
           icon={<Hourglass size={15} aria-hidden className="text-held" />}
           title={`The deletion guard holds it: ${plan.guard.deletions} of ${plan.guard.total} objects would be deleted`}
         >
-          {sentence(plan.guard.reason ?? "")} If you sync now, the operation waits until a person confirms it.
+          {sentence(plan.guard.reason ?? "")} If you sync now, the operation waits until a user confirms it.
         </Gate>
       ) : (
         plan.counts.delete > 0 && (

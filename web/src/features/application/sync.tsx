@@ -27,7 +27,7 @@ export default function ApplicationSync() {
   if (!state) {
     return (
       <Empty
-        title={resource.operation ? "The sync has not begun yet" : "Nothing was synced yet"}
+        title={resource.operation ? "The sync has not begun yet" : "No sync yet"}
         action={
           !resource.operation && (
             <Button look="primary" why={may.sync} onClick={() => actions.sync()}>
@@ -37,8 +37,8 @@ export default function ApplicationSync() {
         }
       >
         {resource.operation
-          ? "The agent takes it up in a moment."
-          : "A sync brings the cluster to what Git says. What it would do is shown before."}
+          ? "The agent starts it in a moment."
+          : "A sync brings the cluster to the desired state in Git. A preview shows its effect."}
       </Empty>
     );
   }
@@ -78,7 +78,7 @@ function Operation({ app, state, resource }: { app: App; state: OperationState; 
           facts={[
             ["Phase", <Status key="phase" status={state.phase} />],
             ["Began", <Ago key="began" at={state.startedAt} />],
-            ["Took", known(state.finishedAt) ? between(state.startedAt, state.finishedAt) : "not over yet"],
+            ["Took", known(state.finishedAt) ? between(state.startedAt, state.finishedAt) : "running"],
             [
               "Started by",
               state.operation.initiatedBy?.automated

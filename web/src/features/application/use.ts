@@ -111,7 +111,7 @@ export async function operate<V extends keyof Requests>(app: App, verb: V, body:
   const answer = (command.result ?? {}) as Partial<Answer>;
   return {
     ...answer,
-    message: answer.message ?? (waiting(command) ? command.message || "the agent has not answered yet" : "asked for"),
+    message: answer.message ?? (waiting(command) ? command.message || "the agent has not answered yet" : "requested"),
     changed: answer.changed ?? false,
   };
 }

@@ -72,7 +72,7 @@ function Reason({ app, reason, first }: { app: App; reason: Schemas["WhyReason"]
       )}
       {reason.finding && <Finding app={app} finding={reason.finding} />}
       {(reason.objects?.length ?? 0) > 0 && (
-        <ul aria-label="Objects that it is about" className="flex flex-wrap gap-1.5">
+        <ul aria-label="Affected objects" className="flex flex-wrap gap-1.5">
           {reason.objects?.map((o) => (
             <li key={keyOf(o)} className="max-w-full">
               <Link

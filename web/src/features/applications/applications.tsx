@@ -154,7 +154,7 @@ function None({ filter, onClear }: { filter: Filter; onClear: () => void }) {
           </Button>
         }
       >
-        Nothing that you may see has all of these conditions.
+        No application that you may view matches all of these conditions.
       </Empty>
     );
   }
@@ -176,8 +176,8 @@ function None({ filter, onClear }: { filter: Filter; onClear: () => void }) {
         </>
       }
     >
-      An agent keeps applications in its cluster at what Git says. Those that are in a connected cluster already show up
-      here by themselves.
+      An agent keeps applications in its cluster in sync with Git. Existing applications of a connected cluster appear
+      here automatically.
     </NoneYet>
   );
 }

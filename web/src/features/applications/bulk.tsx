@@ -22,7 +22,7 @@ export const actionNames: Record<Action, string> = {
 };
 
 const about: Record<Action, string> = {
-  sync: "Each is brought to what its sources say.",
+  sync: "Each application is synced with its sources.",
   refresh: "Each application reads Git and its cluster again. Only applications with auto-sync may change.",
   "hard-refresh":
     "Each application is rendered and compared again without caches. This is expensive for many applications.",
@@ -31,9 +31,9 @@ const about: Record<Action, string> = {
 
 const options = [
   ["prune", "Prune", "Delete objects that are no longer wanted"],
-  ["dryRun", "Dry run", "Only try the changes out against the API server"],
+  ["dryRun", "Dry run", "Only test the changes against the API server"],
   ["applyOnly", "Apply only", "Run no hooks"],
-  ["serverSide", "Server-side apply", "Also where the application says otherwise"],
+  ["serverSide", "Server-side apply", "Even if the application does not use it"],
   ["replace", "Replace", "Replace objects instead of merging into them"],
   ["force", "Force", "Recreate objects that cannot be changed in place"],
 ] as const;
@@ -117,18 +117,18 @@ export function Bulk({
           ) : plan.error ? (
             <ErrorNote error={plan.error} />
           ) : (
-            <Loading rows={3} label="Looking which applications that are" />
+            <Loading rows={3} label="Reading the applications" />
           )}
         </div>
         <div className="grid gap-3 sm:grid-cols-2">
           <Field label="At a time" hint="Number of applications at the same time, 1 to 50">
             <Input type="number" min={1} max={50} value={limit} onChange={(e) => setLimit(e.target.value)} />
           </Field>
-          <Field label="Stop after failures" hint="Nothing more is begun then; empty for never">
+          <Field label="Stop after failures" hint="The job then starts no further applications. Empty for never">
             <Input type="number" min={1} value={stopAfter} onChange={(e) => setStopAfter(e.target.value)} />
           </Field>
         </div>
-        <Field label="Reason" hint="For the audit, and for those who look later">
+        <Field label="Reason" hint="For the audit log, and for later readers">
           <Input value={reason} maxLength={1000} onChange={(e) => setReason(e.target.value)} />
         </Field>
         {action === "sync" && (
@@ -168,8 +168,8 @@ function Plan({ plan, refused, can }: { plan: Schemas["JobPlan"]; refused: Schem
     <div className="space-y-2">
       <p>
         {can === 0
-          ? "There is no application that you may do this with."
-          : `This is done with ${plural(can, "application")}.`}{" "}
+          ? "You may not do this with any of these applications."
+          : `Applies to ${plural(can, "application")}.`}{" "}
         {refused.length > 0 && (
           <span className="text-bad">{plural(refused.length, "application")} would be refused.</span>
         )}

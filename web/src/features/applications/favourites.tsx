@@ -42,7 +42,7 @@ export function Favourites() {
   }
   return (
     <section aria-label="Favourites" className="flex items-center gap-1.5 overflow-x-auto px-3 pb-2">
-      <span title="Favourites, kept in this browser" className="shrink-0 text-muted">
+      <span title="Favourites, stored in this browser" className="shrink-0 text-muted">
         <Star size={14} aria-hidden />
       </span>
       <ul className="flex gap-1.5">
@@ -60,7 +60,7 @@ export function Favourites() {
           </li>
         ))}
       </ul>
-      <span className="shrink-0 text-xs text-muted">kept in this browser</span>
+      <span className="shrink-0 text-xs text-muted">stored in this browser</span>
     </section>
   );
 }

@@ -169,7 +169,7 @@ function Save({
         <Field
           label="Name"
           error={bad ? "Lower-case letters, digits and inner hyphens, at most 63" : undefined}
-          hint={there ? "A view of this name exists and is replaced" : "Such as needs-somebody"}
+          hint={there ? "A view of this name exists and is replaced" : "For example: needs-attention"}
         >
           <Input value={name} autoComplete="off" onChange={(e) => setName(e.target.value)} />
         </Field>

@@ -106,7 +106,7 @@ export default function Audit() {
   return (
     <Page
       title="Audit"
-      about="Each change: when, by which user, agent or token, and its outcome."
+      about="Each change, with its time, its user, agent or token, and its outcome."
       actions={
         <>
           <Button busy={verify.isPending} why={missingAll} onClick={() => verify.mutate()}>
@@ -119,7 +119,7 @@ export default function Audit() {
               </Button>
             }
             items={[
-              "All entries that pass the filters",
+              "All entries that match the filters",
               { label: "JSON lines", run: () => save("jsonl") },
               { label: "CSV, for spreadsheets", run: () => save("csv") },
             ]}
@@ -130,7 +130,7 @@ export default function Audit() {
       <div role="status" aria-live="polite">
         {verify.error != null && <ErrorNote error={verify.error} />}
         {verify.data && (
-          <Card title={verify.data.ok ? "The audit is whole" : "The audit does not fit together"}>
+          <Card title={verify.data.ok ? "The audit log is intact" : "The audit log is not intact"}>
             <p className={verify.data.ok ? "text-ok" : "text-bad"}>{verify.data.message}</p>
             <p className="mt-1 text-sm text-muted">
               {count(verify.data.checked)} entries were checked.{" "}

@@ -61,7 +61,7 @@ export function BetweenTimes({ filters }: { filters: ReactNode }) {
   const open = one(search, "difference");
   const apart = (
     <Button busy={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-      Look at the next applications
+      Load more applications
     </Button>
   );
   return (
@@ -93,7 +93,7 @@ export function BetweenTimes({ filters }: { filters: ReactNode }) {
                 title={hasNextPage ? "Nothing differs so far" : "Nothing differs"}
                 action={hasNextPage && apart}
               >
-                What was deployed is the same at both times, as far as you may see it.
+                The deployments are the same at both times, as far as you may see them.
               </Empty>
             ) : (
               <>
@@ -108,8 +108,8 @@ export function BetweenTimes({ filters }: { filters: ReactNode }) {
                 />
                 {pages?.some((page) => page.truncated) && (
                   <p className="border-t px-4 py-2 text-sm text-muted">
-                    One application differs in more objects than fit into an answer: export the operations to see all of
-                    it.
+                    The differences of one application do not fit into a response. Export the operations to see all of
+                    them.
                   </p>
                 )}
               </>
@@ -154,7 +154,7 @@ function DifferenceDrawer({ id, from, to, onClose }: { id: string; from: string;
             if (!d) {
               return (
                 <Empty filtered title="It does not differ">
-                  Between these two times this object stayed as it was, or you may not see it.
+                  This object did not change between these two times, or you may not see it.
                 </Empty>
               );
             }
@@ -172,7 +172,7 @@ function DifferenceDrawer({ id, from, to, onClose }: { id: string; from: string;
                     after={yaml(d.manifestAfter)}
                   />
                 ) : (
-                  <p className="text-muted">Its manifests are not there: only that it differs is known.</p>
+                  <p className="text-muted">Its manifests are missing, so its difference cannot be shown.</p>
                 )}
               </>
             );

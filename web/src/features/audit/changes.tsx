@@ -71,18 +71,18 @@ export function Changes({ entry }: { entry: Detail }) {
     <div className="space-y-3">
       <p role="status" className="text-muted">
         {reading
-          ? "Looking for the operation before…"
+          ? "Reading the previous operation…"
           : last
-            ? `Differences are to the operation before: ${nameOf(last)}. Values of secrets are hashes.`
-            : "There is no operation before it to compare with."}
+            ? `Differences from the previous operation: ${nameOf(last)}. Values of secrets are hashes.`
+            : "There is no previous operation to compare with."}
       </p>
       {error != null && <ErrorNote error={error} />}
       <Warnings of={comparison.data} />
       {list.length === 0 && !reading ? (
         <Empty title="It changed nothing">
           {entry.counts.unchanged > 0
-            ? `${plural(entry.counts.unchanged, "object was", "objects were")} as wanted already.`
-            : "It ended before it came to an object, or there was none."}
+            ? `${plural(entry.counts.unchanged, "object was", "objects were")} already in the desired state.`
+            : "It ended before it reached an object, or there was none."}
         </Empty>
       ) : (
         <Objects list={list} />
@@ -157,8 +157,8 @@ function Item({ item: { object, change, compared } }: { item: Touched }) {
           ) : (
             <p className="text-muted">
               {compared
-                ? "Its manifests are not there, or do not fit: only that they differ is known."
-                : "It was not rendered otherwise than before: what was changed had become different in the cluster, or there is nothing to compare with."}
+                ? "Its manifests are missing or too large, so the difference cannot be shown."
+                : "Its manifest is the same as before: the operation reverted a change in the cluster, or there is nothing to compare with."}
             </p>
           )}
         </div>

@@ -48,7 +48,7 @@ export const actions: [string, string][] = [
 
 export const actionName = (action: string): string => actions.find(([key]) => key === action)?.[1] ?? action;
 
-// deedOf is what an operation was: a sync that put back what was changed in the cluster is a repair, or several.
+// deedOf is what an operation was: a sync that revert changes in the cluster is a repair, or several.
 export function deedOf(e: Operation): string {
   if (!e.options?.repair) {
     return actionName(e.action);
@@ -91,7 +91,7 @@ export interface Step {
 export function timings(e: Operation): Step[] {
   const all: [string, string | undefined][] = [
     ["Committed", e.commit?.committedAt],
-    ["Agent learned of it", e.detectedAt],
+    ["Agent detected it", e.detectedAt],
     ["Began", e.startedAt],
     ["Rendered", e.renderedAt],
     ["Last object applied", e.appliedAt],

@@ -87,9 +87,9 @@ export function EntryDrawer({
                 {e.before === undefined ? "After" : e.after === undefined ? "Before" : "Before and after"}
               </h3>
               {e.before === undefined || e.after === undefined ? (
-                <Code label="What it was about" value={pretty(e.before ?? e.after)} />
+                <Code label="Object" value={pretty(e.before ?? e.after)} />
               ) : (
-                <CodeDiff label="What it changed" before={pretty(e.before)} after={pretty(e.after)} unified />
+                <CodeDiff label="Changes" before={pretty(e.before)} after={pretty(e.after)} unified />
               )}
             </section>
           )}

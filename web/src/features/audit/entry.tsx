@@ -74,7 +74,7 @@ function Overview({ entry: e }: { entry: Detail }) {
     <>
       <Facts facts={[...outcome(e), ...asked(e), ...place(e)]} />
       {(e.notes?.length ?? 0) > 0 && (
-        <Section title="What is missing here">
+        <Section title="Missing information">
           <ul className="list-disc space-y-1 pl-5">
             {e.notes?.map((note, i) => (
               <li key={i} className="break-words">
@@ -84,12 +84,12 @@ function Overview({ entry: e }: { entry: Detail }) {
           </ul>
         </Section>
       )}
-      <Section title="What was deployed">
+      <Section title="Deployed">
         <Deployed entry={e} />
       </Section>
-      <Section title="What was decided before">
+      <Section title="Decisions">
         {(e.decisions?.length ?? 0) === 0 ? (
-          <p className="text-muted">Nothing had to be decided.</p>
+          <p className="text-muted">No decisions were needed.</p>
         ) : (
           <ul className="space-y-1">
             {e.decisions?.map((d, i) => (
@@ -151,10 +151,10 @@ function outcome(e: Detail): Fact[] {
 
 function asked(e: Detail): Fact[] {
   const options = [
-    e.options?.prune && "delete what Git does not have",
+    e.options?.prune && "delete objects that Git does not contain",
     e.options?.dryRun && "change nothing",
-    e.options?.repair && "put back what was changed in the cluster",
-    e.options?.local && "manifests that were brought along",
+    e.options?.repair && "revert changes in the cluster",
+    e.options?.local && "manifests from the request",
     ...(e.options?.syncOptions ?? []),
   ].filter(Boolean);
   const limited = e.options?.resources ?? [];
@@ -166,7 +166,9 @@ function asked(e: Detail): Fact[] {
     ...(e.repeats ? ([["Stands for", `${e.repeats} earlier repairs as well`]] as Fact[]) : []),
     ...(e.retries ? ([["Attempts before", e.retries]] as Fact[]) : []),
     ...(e.engine ? ([["Carried out by", e.engine]] as Fact[]) : []),
-    ...(e.recovered ? ([["Recovered", "made afterwards: the agent was ended in the middle"]] as Fact[]) : []),
+    ...(e.recovered
+      ? ([["Recovered", "reconstructed, because the agent stopped during the operation"]] as Fact[])
+      : []),
   ];
 }
 
@@ -204,7 +206,7 @@ function Deployed({ entry: e }: { entry: Detail }) {
         <p className="break-words">
           {e.commit.subject}{" "}
           <span className="text-muted">
-            by {e.commit.author || "unknown author"}, <Ago at={e.commit.committedAt} none="at no known time" />
+            by {e.commit.author || "unknown author"}, <Ago at={e.commit.committedAt} none="at an unknown time" />
           </span>
         </p>
       )}

@@ -50,7 +50,7 @@ export default function Ledger() {
   return (
     <Page
       title="Ledger"
-      about="What was done with applications, what ran when, and how it ended. Entries stay when an application is gone."
+      about="All operations on applications, with their results. Entries stay when an application is deleted."
     >
       <Tabs
         label="Parts of the ledger"

@@ -110,7 +110,7 @@ export function Operations({ filters }: { filters: ReactNode }) {
   useCommands([
     {
       id: "export-ledger",
-      title: "Export the operations that pass the filters",
+      title: "Export the operations that match the filters",
       group: "Actions",
       run: () => save("jsonl"),
     },
@@ -163,7 +163,7 @@ export function Operations({ filters }: { filters: ReactNode }) {
                 </Button>
               }
               items={[
-                "All operations that pass the filters",
+                "All operations that match the filters",
                 { label: "JSON lines", run: () => save("jsonl") },
                 { label: "tar, with manifests", run: () => save("tar") },
               ]}

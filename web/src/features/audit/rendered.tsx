@@ -38,7 +38,7 @@ export function Rendered({ entry }: { entry: Detail }) {
   if (objects.length === 0) {
     return (
       <Empty title="Nothing was rendered">
-        It ended before there were manifests, or its sources have none: see what is missing in the overview.
+        It ended before manifests were rendered, or its sources have none. See the missing information in the overview.
       </Empty>
     );
   }
@@ -104,7 +104,7 @@ function Manifest({ entry, object, onClose }: { entry: string; object: Rendering
             <Code value={text} label={`Manifest of ${placeOf(object)}`} />
           ) : (
             <p className="text-muted">
-              Its manifest is not there: the agent could not keep it until the server was back. Only its hash is known.
+              Its manifest is missing: the agent could not keep it until the server was back. Only its hash is known.
             </p>
           )
         }

@@ -26,9 +26,9 @@ import { checkQuery } from "./queries";
 export default function CreateApplication() {
   const { missing, query: all } = useChoices(agents);
   return (
-    <Page title="Create an application" about="What it deploys is shown before anything is written.">
+    <Page title="Create an application" about="Preview the deployment before anything is written.">
       {missing ? (
-        <NoPermission why={`An agent deploys it, and you see none. ${missing}`} />
+        <NoPermission why={`An agent must deploy it, and you may view none. ${missing}`} />
       ) : (
         <Loaded query={all}>
           {(list) =>
@@ -36,14 +36,14 @@ export default function CreateApplication() {
               <NoneYet
                 many="agents"
                 permission="agent_view"
-                title="There is no agent to deploy it"
+                title="No agent can deploy it"
                 action={
                   <Button look="primary" asChild>
                     <Link to="/agents/connect">Connect an agent</Link>
                   </Button>
                 }
               >
-                An agent in a cluster brings applications to what Git says.
+                An agent in a cluster keeps applications in sync with Git.
               </NoneYet>
             ) : (
               <Editor agents={list} />

@@ -40,7 +40,7 @@ export function DraftForm({ agents, agent, onAgent, draft, onDraft, problems }: 
         <Field label="Name" error={wrong(name)}>
           <Input {...text(name)} autoFocus onChange={(e) => set(name, e.target.value)} />
         </Field>
-        <Field label="Agent" hint="It runs in a cluster, and brings the application to what Git says.">
+        <Field label="Agent" hint="Runs in a cluster, and keeps the application in sync with Git.">
           <Select value={agent} onChange={(e) => onAgent(e.target.value)}>
             {agents.map((a) => (
               <option key={a.id} value={a.id}>
@@ -52,9 +52,7 @@ export function DraftForm({ agents, agent, onAgent, draft, onDraft, problems }: 
         <Field
           label="Argo project"
           error={wrong(project)}
-          hint={
-            noProjects ? `Others than default are not offered. ${noProjects}` : "It says what may be deployed where."
-          }
+          hint={noProjects ? `Only default is available. ${noProjects}` : "Controls what may be deployed where."}
         >
           <Select value={get(draft, project)} disabled={off} onChange={(e) => set(project, e.target.value)}>
             {[...new Set(["default", ...(projects.data?.items ?? []).map((p) => p.name), get(draft, project)])]
@@ -111,11 +109,11 @@ function Source({ agent, beside, draft, onDraft, text, wrong, off }: PartProps &
         error={wrong(url)}
         hint={
           noRepositories
-            ? `It cannot be looked into from here. ${noRepositories}`
+            ? `It cannot be browsed here. ${noRepositories}`
             : refs.error
               ? textOf(refs.error)
               : refs.isFetching
-                ? "Looking at it"
+                ? "Reading it"
                 : beside
                   ? "Git, a Helm repository or an OCI registry"
                   : "A Git repository"
@@ -139,7 +137,7 @@ function Source({ agent, beside, draft, onDraft, text, wrong, off }: PartProps &
       {/* Slipway's own engine deploys no charts from registries; a draft that names one can be corrected. */}
       {(beside || chart) && (
         <Checkbox
-          label="It is a chart of a Helm repository or registry"
+          label="Chart of a Helm repository or registry"
           checked={chart}
           onChange={(e) => toggleChart(e.target.checked)}
         />

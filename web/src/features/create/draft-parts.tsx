@@ -37,7 +37,7 @@ export function Destination({ agent, draft, onDraft, text, wrong, off }: PartPro
       <Field
         label="Cluster"
         error={wrong([...at, "server"]) ?? wrong([...at, "name"])}
-        hint={noClusters && `Others than the agent's own are not offered. ${noClusters}`}
+        hint={noClusters && `Only the agent's own is available. ${noClusters}`}
       >
         <Select value={value} onChange={(e) => choose(e.target.value)}>
           {choices.map((c) => (
@@ -47,7 +47,7 @@ export function Destination({ agent, draft, onDraft, text, wrong, off }: PartPro
           ))}
         </Select>
       </Field>
-      <Field label="Namespace" error={wrong(namespace)} hint="For objects that name none">
+      <Field label="Namespace" error={wrong(namespace)} hint="For objects without a namespace">
         <Input {...text(namespace)} onChange={(e) => onDraft(change(draft, namespace, e.target.value))} />
       </Field>
     </fieldset>
@@ -63,13 +63,13 @@ export function Policy({ draft, onDraft, off }: { draft: Draft; onDraft: (draft:
       <legend className="px-1 font-medium">Syncing</legend>
       <Checkbox
         label="Auto-sync"
-        hint="Each commit is deployed without being asked for"
+        hint="Deploy each commit automatically"
         checked={automatic}
         onChange={(e) => onDraft(change(draft, at, e.target.checked ? {} : undefined))}
       />
       <Checkbox
         label="Create the namespace"
-        hint="Where it is not there"
+        hint="If it does not exist"
         checked={option(draft, "CreateNamespace")}
         onChange={(e) => onDraft(setOption(draft, "CreateNamespace", e.target.checked))}
       />
@@ -81,7 +81,7 @@ export function Policy({ draft, onDraft, off }: { draft: Draft; onDraft: (draft:
         onChange={(e) => onDraft(change(draft, [...at, "prune"], e.target.checked))}
       />
       <Checkbox
-        label="Self heal"
+        label="Self-heal"
         hint="Revert changes made in the cluster"
         disabled={!automatic}
         checked={flag("selfHeal")}

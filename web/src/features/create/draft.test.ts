@@ -51,7 +51,7 @@ describe("a draft", () => {
 
   it("says in which line the YAML is wrong", () => {
     expect(read("a: b\nc: [").problem?.line).toBeGreaterThan(1);
-    expect(read("- a").problem?.message).toMatch(/no Application/);
+    expect(read("- a").problem?.message).toMatch(/[Nn]ot an Application/);
     expect(read("").problem).toBeDefined();
   });
 

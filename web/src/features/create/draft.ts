@@ -36,14 +36,14 @@ export function read(text: string): Draft {
     return {
       text,
       doc,
-      problem: { line: error.linePos?.[0].line ?? 1, message: error.message.split("\n")[0] ?? "This is no YAML." },
+      problem: { line: error.linePos?.[0].line ?? 1, message: error.message.split("\n")[0] ?? "Invalid YAML." },
     };
   }
   if (!isMap(doc.contents)) {
     return {
       text,
       doc,
-      problem: { line: 1, message: "This is no Application: begin with apiVersion, kind, metadata and spec." },
+      problem: { line: 1, message: "Not an Application: begin with apiVersion, kind, metadata and spec." },
     };
   }
   return { text, doc };
@@ -124,18 +124,18 @@ export function lacking(draft: Draft): { field: string; message: string; level: 
   need(
     /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(get(draft, name)),
     name,
-    "Write a name of lower-case letters, digits, hyphens and dots.",
+    "Enter a name of lower-case letters, digits, hyphens and dots.",
   );
   if (has(draft, ["spec", "sourceHydrator"])) {
     return out;
   }
   const at = sourcePath(draft);
   const text = (field: string) => get(draft, [...at, field]).trim() !== "";
-  need(text("repoURL"), [...at, "repoURL"], "Write the address of the repository.");
+  need(text("repoURL"), [...at, "repoURL"], "Enter the address of the repository.");
   if (isChart(draft)) {
-    need(text("chart"), [...at, "chart"], "Write the name of the chart.");
+    need(text("chart"), [...at, "chart"], "Enter the name of the chart.");
   } else if (!has(draft, [...at, "ref"])) {
-    need(text("path"), [...at, "path"], "Choose a directory; a dot is the whole repository.");
+    need(text("path"), [...at, "path"], "Choose a directory. A dot stands for the whole repository.");
   }
   return out;
 }

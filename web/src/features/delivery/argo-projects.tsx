@@ -174,7 +174,7 @@ function One({ item, onClose }: { item: SettingItem; onClose: () => void }) {
                 "For",
                 spec.description || (
                   <span key="n" className="text-muted">
-                    not said
+                    not set
                   </span>
                 ),
               ],
@@ -221,8 +221,8 @@ function One({ item, onClose }: { item: SettingItem; onClose: () => void }) {
         }}
       >
         <p>
-          It goes from the cluster of agent {item.agent}. Applications of it cannot be synced any more; what they have
-          deployed stays.
+          It is deleted from the cluster of agent {item.agent}. Applications of it cannot be synced any more; what they
+          have deployed stays.
         </p>
       </Confirm>
     </Drawer>

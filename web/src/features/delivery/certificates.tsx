@@ -21,13 +21,13 @@ export default function Certificates() {
   return (
     <Page
       title="Certificates"
-      about="Certificates and SSH host keys that agents trust, beside those that every system knows."
+      about="Certificates and SSH host keys that agents trust, in addition to those of the system."
     >
       <SettingList
         kind={certificates}
         kinds={[certificates, knownHosts]}
         columns={columns}
-        about="A Git server with a certificate of your own authority, or one that is reached by SSH, is trusted by an entry here."
+        about="Add an entry for a Git server with a certificate of your own authority, or for one that uses SSH."
       />
     </Page>
   );

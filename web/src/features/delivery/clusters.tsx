@@ -13,7 +13,7 @@ const columns: Column<SettingItem>[] = [
 // Clusters are those that agents deploy to beside their own.
 export default function Clusters() {
   return (
-    <Page title="Clusters" about="Where agents deploy to, beside the cluster that each runs in.">
+    <Page title="Clusters" about="Clusters that agents deploy to, in addition to their own.">
       <SettingList
         kind={clusters}
         columns={columns}

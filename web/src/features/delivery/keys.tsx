@@ -20,12 +20,12 @@ export default function Keys() {
   return (
     <Page
       title="Signing keys"
-      about="Public GnuPG keys that an Argo CD beside an agent checks commits with. Slipway's own engine checks no signatures yet."
+      about="Public GnuPG keys with which an Argo CD beside an agent verifies commits. Slipway's own engine checks no signatures yet."
     >
       <SettingList
         kind={keys}
         columns={columns}
-        about="An Argo project whose applications an Argo CD deploys can ask for commits that one of these keys has signed."
+        about="An Argo project whose applications an Argo CD deploys can require commits that are signed with one of these keys."
       />
     </Page>
   );

@@ -17,9 +17,9 @@ export function Organizations() {
       kind={organizations}
       columns={[named(), described(), updated()]}
       Form={Form}
-      warn={() => <p>The organization goes, with its roles and bindings. Nothing goes from any cluster.</p>}
+      warn={() => <p>The organization is deleted with its roles and bindings. Nothing is deleted from any cluster.</p>}
     >
-      An organization holds projects, and is where rights are given for all of them.
+      An organization contains projects. Permissions on it apply to all of them.
     </Entities>
   );
 }

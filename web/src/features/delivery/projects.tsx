@@ -17,7 +17,7 @@ const tabs = [
 export default function Projects() {
   const [{ tab, Show }, missing] = usePart(tabs);
   return (
-    <Page title="Projects" about="Who works with what, and what applications may deploy where.">
+    <Page title="Projects" about="Teams and their applications, and what may be deployed where.">
       <Tabs label="Kinds" tabs={tabs.map((t) => ({ label: t.label, to: "/projects", search: { tab: t.tab } }))} />
       {missing ? <NoPermission why={missing} /> : <Show key={tab} />}
     </Page>

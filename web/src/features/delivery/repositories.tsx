@@ -34,7 +34,7 @@ const connection: Column<SettingItem> = {
 export default function Repositories() {
   const template = one(useSearch({ strict: false }), "tab") === "templates";
   return (
-    <Page title="Repositories" about="What agents read, with credentials that only they can open.">
+    <Page title="Repositories" about="Repositories that agents read, with credentials that only they can read.">
       <Tabs
         label="Kinds"
         tabs={[
@@ -46,7 +46,7 @@ export default function Repositories() {
         <SettingList
           kind={templates}
           columns={columns}
-          about="Credentials for all repositories whose address begins like theirs."
+          about="Credentials for all repositories whose address has the same prefix."
         />
       ) : (
         <SettingList

@@ -41,7 +41,7 @@ export function ResourceEditor({ noun, called, type, item, template, onDone }: P
     resource = parse(text, { maxAliasCount: 100 });
   } catch (wrong) {
     const at = (wrong as { linePos?: { line: number }[] }).linePos?.[0]?.line ?? 1;
-    problem = { line: at, message: wrong instanceof Error ? wrong.message : "This is no YAML." };
+    problem = { line: at, message: wrong instanceof Error ? wrong.message : "Invalid YAML." };
   }
   const save = async () => {
     setBusy(true);

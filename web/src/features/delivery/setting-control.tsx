@@ -22,7 +22,7 @@ export function Control({ field: f, value, kept, disabled, error, onChange }: Co
       />
     );
   }
-  const hint = kept ? "The agent has one: leave this empty to keep it." : f.hint;
+  const hint = kept ? "The agent has one. Leave this empty to keep it." : f.hint;
   const common = { value, disabled, spellCheck: false, autoComplete: f.secret ? "new-password" : "off" };
   return (
     <Field label={f.label} hint={hint} error={error}>

@@ -28,7 +28,9 @@ const otherKey =
 export function SettingForm({ kind, item, onDone }: { kind: Kind; item?: SettingItem; onDone: () => void }) {
   const { missing, query: all } = useChoices(agents);
   if (missing) {
-    return <NoPermission why={`Credentials live in the cluster of an agent, and you see none. ${missing}`} />;
+    return (
+      <NoPermission why={`Credentials are stored in the cluster of an agent, and you may view none. ${missing}`} />
+    );
   }
   return (
     <Loaded query={all}>
@@ -52,7 +54,7 @@ export function SettingForm({ kind, item, onDone }: { kind: Kind; item?: Setting
               </Button>
             }
           >
-            Credentials live in the cluster of an agent: connect one first.
+            Credentials are stored in the cluster of an agent. Connect one first.
           </NoneYet>
         ) : (
           <Form kind={kind} item={item} agents={usable} onDone={onDone} />
@@ -149,7 +151,7 @@ function Form({ kind, item, agents, onDone }: FormProps) {
         void run("save");
       }}
     >
-      <Field label="Agent" hint="The credentials live in its cluster, and nowhere else.">
+      <Field label="Agent" hint="The credentials are stored only in its cluster.">
         <Select value={agentID} disabled={Boolean(item)} onChange={(e) => setAgentID(e.target.value)}>
           {agents.map((a) => (
             <option key={a.id} value={a.id}>

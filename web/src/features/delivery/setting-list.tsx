@@ -146,7 +146,7 @@ function One({ kind, item, onClose }: { kind: Kind; item: SettingItem; onClose: 
                   {s}
                 </Badge>
               ))}{" "}
-              kept in the agent's cluster, not shown to anybody
+              stored in the agent's cluster, never shown
             </span>,
           ],
         ] as [ReactNode, ReactNode][])
@@ -154,7 +154,7 @@ function One({ kind, item, onClose }: { kind: Kind; item: SettingItem; onClose: 
     ...(kind.tests || kind.type === "repocreds"
       ? ([["Signs in with", methodOf(setting.fields, setting.secrets ?? [])]] as [ReactNode, ReactNode][])
       : []),
-    ["Told of", <Ago key="t" at={item.updatedAt} />],
+    ["Last reported", <Ago key="t" at={item.updatedAt} />],
   ];
   return (
     <Drawer

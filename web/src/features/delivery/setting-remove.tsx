@@ -44,12 +44,12 @@ export function Remove({
       }}
     >
       <p>
-        It goes from the cluster of agent {item.agent}, with its credentials. Applications that need it cannot be
+        It is deleted from the cluster of agent {item.agent}, with its credentials. Applications that need it cannot be
         compared or synced any more; what they have deployed stays.
       </p>
       {(kind.tests || kind.type === "repocreds") && !stale && (
         <Checkbox
-          label="Also where applications refer to it"
+          label="Even if applications refer to it"
           checked={force}
           onChange={(e) => setForce(e.target.checked)}
         />

@@ -78,7 +78,7 @@ describe("divide", () => {
 
 describe("wrong", () => {
   it("names what is missing", () => {
-    expect(wrong(repositories, {})).toEqual({ url: "Write address." });
+    expect(wrong(repositories, {})).toEqual({ url: "Enter address." });
   });
   it("finds credentials that are no JSON", () => {
     expect(wrong(clusters, { name: "edge", server: "https://h", config: "token" })).toHaveProperty("config");

@@ -76,7 +76,7 @@ const credentials: SettingField[] = [
     name: auth,
     label: "Sign in with",
     choices: [
-      ["none", "nothing (public), or as it is"],
+      ["none", "nothing (public), or unchanged"],
       ["password", "user name and password or token"],
       ["bearer", "bearer token"],
       ["ssh", "SSH key"],
@@ -93,7 +93,7 @@ const credentials: SettingField[] = [
   {
     name: "githubAppEnterpriseBaseUrl",
     label: "API of GitHub Enterprise",
-    hint: "Left out: github.com",
+    hint: "Default: github.com",
     beside: true,
     when: method("app"),
   },
@@ -107,7 +107,7 @@ const credentials: SettingField[] = [
   },
   { name: "tlsClientCertData", label: "Client certificate (PEM)", secret: true, lines: true, when: method("tls") },
   { name: "tlsClientCertKey", label: "Key of the certificate (PEM)", secret: true, lines: true, when: method("tls") },
-  { name: "proxy", label: "Proxy", hint: "URL of a proxy to reach it through" },
+  { name: "proxy", label: "Proxy", hint: "Proxy URL" },
   { name: "insecure", label: "Do not check its certificate or host key", flag: true },
   { name: "enableLfs", label: "Fetch files of Git LFS", flag: true, beside: true, when: git },
 ];
@@ -123,7 +123,7 @@ export const repositories: Kind = {
   title: "url",
   fields: [
     ...repository,
-    { name: "project", label: "Argo project", hint: "Only applications of this project may use it; left out: all" },
+    { name: "project", label: "Argo project", hint: "Only applications of this project may use it. Default: all" },
     ...credentials,
   ],
 };
@@ -138,7 +138,7 @@ export const templates: Kind = {
   tests: false,
   title: "url",
   fields: [
-    { ...repository[0], hint: "Counts for all repositories whose address begins like this" } as SettingField,
+    { ...repository[0], hint: "Applies to all repositories whose address begins with this" } as SettingField,
     repository[1] as SettingField,
     ...credentials,
   ],
@@ -154,18 +154,18 @@ export const clusters: Kind = {
   tests: true,
   title: "name",
   fields: [
-    { name: "name", label: "Name", required: true, hint: "What applications name it by" },
+    { name: "name", label: "Name", required: true, hint: "The name that applications use" },
     { name: "server", label: "Address of the API server", required: true, fixed: true, hint: "https://host:6443" },
     {
       name: "project",
       label: "Argo project",
-      hint: "Only applications of this project may deploy to it; left out: all",
+      hint: "Only applications of this project may deploy to it. Default: all",
     },
     {
       name: "namespaces",
       label: "Namespaces",
       beside: true,
-      hint: "Separated by commas: Argo CD touches these only; left out: all",
+      hint: "Separated by commas. Argo CD uses these only. Default: all",
     },
     {
       name: "clusterResources",
@@ -208,7 +208,7 @@ export const knownHosts: Kind = {
   permission: "cert",
   tests: false,
   title: "serverName",
-  fields: [{ name: "data", label: "Host keys", required: true, lines: true, hint: "What ssh-keyscan prints" }],
+  fields: [{ name: "data", label: "Host keys", required: true, lines: true, hint: "Output of ssh-keyscan" }],
 };
 
 export const keys: Kind = {
@@ -223,7 +223,7 @@ export const keys: Kind = {
   title: "keyID",
   fields: [
     { name: "keyID", label: "Key id", required: true, fixed: true, hint: "16 hexadecimal digits" },
-    { name: "keyData", label: "Public key", required: true, lines: true, hint: "What gpg --armor --export prints" },
+    { name: "keyData", label: "Public key", required: true, lines: true, hint: "Output of gpg --armor --export" },
   ],
 };
 
@@ -311,7 +311,7 @@ export function wrong(kind: Kind, values: Record<string, string>): Record<string
   for (const field of kind.fields) {
     const value = values[field.name]?.trim() ?? "";
     if (field.required && !value) {
-      out[field.name] = `Write ${field.label.toLowerCase()}.`;
+      out[field.name] = `Enter ${field.label.toLowerCase()}.`;
     }
   }
   const config = values.config?.trim();
@@ -319,7 +319,7 @@ export function wrong(kind: Kind, values: Record<string, string>): Record<string
     try {
       JSON.parse(config);
     } catch {
-      out.config = "This is no JSON: write it as in the hint, or take it from a kubeconfig.";
+      out.config = "Invalid JSON. Enter it as in the hint, or take it from a kubeconfig.";
     }
   }
   return out;

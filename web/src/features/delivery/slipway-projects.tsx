@@ -57,9 +57,9 @@ export function SlipwayProjects() {
       kind={projects}
       columns={columns}
       Form={Form}
-      warn={() => <p>The project goes, with its roles and bindings. Nothing goes from any cluster.</p>}
+      warn={() => <p>The project is deleted with its roles and bindings. Nothing is deleted from any cluster.</p>}
     >
-      A project holds what a team works with. It belongs to an organization:{" "}
+      A project contains the applications of a team. It belongs to an organization:{" "}
       <Link to="/projects" search={{ tab: "organizations", open: "new" }} className="text-accent underline">
         make one first
       </Link>

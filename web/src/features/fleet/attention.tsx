@@ -54,7 +54,7 @@ export function Attention() {
                   </ul>
                   {total > (items ?? []).length && (
                     <p className="border-t px-4 py-2 text-sm text-muted">
-                      {count(total - (items ?? []).length)} more. Select a reason above to see all of it.
+                      {count(total - (items ?? []).length)} more. Select a reason above to see all of them.
                     </p>
                   )}
                 </>

@@ -16,7 +16,7 @@ export function FirstRun({ agents }: { agents: Schemas["Agent"][] }) {
     <section aria-label="First steps" className="mx-auto max-w-2xl rounded-lg border bg-surface p-6">
       <h2 className="text-lg font-semibold">Welcome to Slipway</h2>
       <p className="mt-1 text-muted">
-        Agents keep clusters at what Git says, and report to this server. There are no applications
+        Agents keep clusters in sync with Git, and report to this server. There are no applications
         {partly ? ` that you may see. ${partly}` : " yet."}
       </p>
       <ol className="mt-4 space-y-4">
@@ -26,7 +26,7 @@ export function FirstRun({ agents }: { agents: Schemas["Agent"][] }) {
               ? "An agent is connected. Applications in its cluster appear here."
               : agents.length > 0
                 ? "The agent is not connected. Open it, or connect another one."
-                : "Install one in a cluster with one command. It dials out: nothing has to reach into the cluster."}
+                : "Install one in a cluster with one command. It dials out, so nothing needs access to the cluster."}
           </p>
           {!connected && (
             <div className="mt-2 flex flex-wrap gap-2">

@@ -17,7 +17,7 @@ const stops: { title: string; text: ReactNode; to: LinkProps["to"]; search?: Rec
   },
   {
     title: "See what runs where",
-    text: "Checkout runs in three environments and two regions. The table has each version and which environment is behind.",
+    text: "Checkout runs in three environments and two regions. The table shows each version, and the environments that are behind.",
     to: "/services",
   },
   {
@@ -28,7 +28,7 @@ const stops: { title: string; text: ReactNode; to: LinkProps["to"]; search?: Rec
   },
   {
     title: "Read what happened",
-    text: "The ledger has each sync: which commit, who or what started it, and how it ended.",
+    text: "The ledger has each sync with its commit, its user or policy, and its result.",
     to: "/ledger",
   },
   {

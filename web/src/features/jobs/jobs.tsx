@@ -76,7 +76,7 @@ export default function Jobs() {
   return (
     <Page
       title="Jobs"
-      about="The same, done with many applications"
+      about="Bulk operations"
       actions={
         <>
           <Checkbox label="Only mine" checked={mine} onChange={(e) => set({ mine: e.target.checked ? "true" : "" })} />
@@ -115,14 +115,14 @@ export default function Jobs() {
               />
             ) : (
               <Empty
-                title={others ? "You have begun no jobs yet" : "There are no jobs yet"}
+                title={others ? "You have started no jobs yet" : "There are no jobs yet"}
                 action={
                   <Button asChild look="primary">
                     <Link to="/applications">Select applications</Link>
                   </Button>
                 }
               >
-                Select applications, then sync, refresh or roll back all of them at a time: the job shows up here.
+                Select applications, then sync, refresh or roll back all of them. The job appears here.
                 {others && ` To see the jobs of others: ${others.charAt(0).toLowerCase()}${others.slice(1)}`}
               </Empty>
             )

@@ -43,7 +43,7 @@ function Test({ channel, why }: { channel: string; why: string | undefined }) {
       </Button>
       <div role="status" aria-live="polite">
         {test.error != null && <ErrorNote error={test.error} />}
-        {test.data?.sent && <p className="text-ok">The receiver took it: look there.</p>}
+        {test.data?.sent && <p className="text-ok">The receiver accepted it.</p>}
         {test.data && !test.data.sent && (
           <div className="rounded-md bg-bad-soft px-3 py-2">
             <p className="font-medium">It was not sent.</p>
@@ -71,7 +71,7 @@ function Form(form: FormProps<Channel>) {
       throw new InputError(read.replace("label", "option"));
     }
     if (kind === "webhook" && !safeLink(url)) {
-      throw new InputError("The address of the webhook is none: write https://HOST/PATH.");
+      throw new InputError("Invalid address of the webhook. Enter https://HOST/PATH.");
     }
     return {
       kind,
@@ -117,7 +117,7 @@ function Form(form: FormProps<Channel>) {
           {(service?.options.length ?? 0) > 0 && (
             <Field
               label="Options"
-              hint={`One name=value to a line: ${service?.options.join(", ")}.`}
+              hint={`One name=value per line: ${service?.options.join(", ")}.`}
               error={wrong("options")}
             >
               <Textarea
@@ -144,7 +144,7 @@ export function Channels() {
       Form={Form}
       warn={(c) => <p>{c.id} no longer receives messages. Delete the rules that use it first, or together with it.</p>}
     >
-      A channel is where messages go: a chat, mail, a pager, or a webhook of your own.
+      A channel is a receiver of messages: a chat, mail, a pager, or your own webhook.
     </Entities>
   );
 }

@@ -95,7 +95,7 @@ export function Deliveries() {
                 <Empty filtered title="No message matches" action={<Button onClick={clear}>Show all</Button>} />
               ) : (
                 <NoneYet many="messages" permission="notificationrule_view">
-                  Messages appear here: those that wait, were sent, or could not be sent.
+                  Waiting, sent and failed messages appear here.
                 </NoneYet>
               )
             ) : (

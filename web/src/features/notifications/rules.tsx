@@ -105,7 +105,7 @@ function Form(form: FormProps<Rule>) {
               />
             ))}
           </fieldset>
-          <Field label="Channel" hint="Of the same scope, or one around it." error={wrong("channel")}>
+          <Field label="Channel" hint="Of the same scope, or a scope above it." error={wrong("channel")}>
             <Select value={rule.channel} disabled={off} required onChange={(e) => change({ channel: e.target.value })}>
               <option value="">Choose</option>
               {[...new Set([...all, ...(rule.channel ? [rule.channel] : [])])].map((id) => (
@@ -115,12 +115,12 @@ function Form(form: FormProps<Rule>) {
               ))}
             </Select>
           </Field>
-          <Field label="Only objects with labels" hint="As Kubernetes selects: team=shop" error={wrong("selector")}>
+          <Field label="Only objects with labels" hint="In Kubernetes syntax: team=shop" error={wrong("selector")}>
             <Input value={rule.selector} disabled={off} onChange={(e) => change({ selector: e.target.value })} />
           </Field>
           <Chips
             label="Only services"
-            hint="All where none is named."
+            hint="Default: all."
             values={rule.services}
             options={serviceIds}
             disabled={off}
@@ -128,14 +128,14 @@ function Form(form: FormProps<Rule>) {
           />
           <Chips
             label="Only environments"
-            hint="All where none is named."
+            hint="Default: all."
             values={rule.environments}
             options={environmentIds}
             disabled={off}
             onChange={(v) => change({ environments: v })}
           />
           {(has("drift") || has("agent.disconnected") || has("agent.connected")) && (
-            <Field label="Tell after" hint="How long it has lasted; 1h where it is left out." error={wrong("after")}>
+            <Field label="Notify after" hint="How long the state has lasted. Default: 1h." error={wrong("after")}>
               <Input
                 value={rule.after}
                 disabled={off}
@@ -145,7 +145,7 @@ function Form(form: FormProps<Rule>) {
             </Field>
           )}
           {(has("certificate.expiring") || has("token.expiring")) && (
-            <Field label="Tell before the end" hint="168h where it is left out." error={wrong("before")}>
+            <Field label="Notify before expiry" hint="Default: 168h." error={wrong("before")}>
               <Input
                 value={rule.before}
                 disabled={off}
@@ -156,7 +156,7 @@ function Form(form: FormProps<Rule>) {
           )}
           <Field
             label="At most once in"
-            hint="For the same event of the same object; each time where it is left out."
+            hint="For the same event of the same object. Default: each time."
             error={wrong("repeat")}
           >
             <Input
@@ -166,11 +166,7 @@ function Form(form: FormProps<Rule>) {
               onChange={(e) => change({ repeat: e.target.value })}
             />
           </Field>
-          <Field
-            label="Template of the first line"
-            hint="The standard one where it is left out."
-            error={wrong("title")}
-          >
+          <Field label="Template of the first line" hint="Default: the standard one." error={wrong("title")}>
             <Input
               value={rule.title}
               disabled={off}
@@ -191,7 +187,7 @@ function Form(form: FormProps<Rule>) {
           </Field>
           <Checkbox
             label="Paused"
-            hint="It sends nothing for now."
+            hint="The rule sends no messages."
             checked={rule.paused}
             disabled={off}
             onChange={(e) => change({ paused: e.target.checked })}

@@ -25,7 +25,7 @@ export default function Profile() {
     );
   }
   return (
-    <Page title="Profile" about="Who you are here, and what you may do.">
+    <Page title="Profile" about="Your account and permissions.">
       <div className="grid items-start gap-4 lg:grid-cols-2">
         <div className="min-w-0 space-y-4">
           <Card title="You">
@@ -132,7 +132,7 @@ function Password() {
 
 function Grants({ who }: { who: Whoami }) {
   return (
-    <Card title="What you may do">
+    <Card title="Permissions">
       {(who.grants ?? []).length === 0 ? (
         <p className="text-muted">Nothing yet: ask an administrator to give you a role.</p>
       ) : (

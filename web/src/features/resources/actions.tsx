@@ -45,7 +45,7 @@ export function Actions({ app, node, tree, onGone }: Props) {
   const noSync = useOff(app, "application_sync");
   const noSyncOf =
     noSync ??
-    (node.requiresPruning ? "A sync would delete it: use Delete, or sync the application with prune." : undefined);
+    (node.requiresPruning ? "A sync would delete it. Use Delete, or sync the application with prune." : undefined);
   const noEdit = useOff(app, "application_edit", "resource.delete");
   const [chosen, setChosen] = useState<Action>();
   const [deleting, setDeleting] = useState(false);
@@ -68,7 +68,7 @@ export function Actions({ app, node, tree, onGone }: Props) {
   };
   const items = (actions.data?.actions ?? []).map((action) => ({
     label: nameOf(action),
-    why: noAction ?? (action.disabled ? "It makes no sense now." : undefined),
+    why: noAction ?? (action.disabled ? "The action is not available now." : undefined),
     run: () => setChosen(action),
   }));
   const group = `${node.kind} ${node.name}`;
@@ -197,30 +197,30 @@ function DeleteObject({ app, node, tree, onClose, onGone }: Props & { onClose: (
         This deletes {node.kind} {node.name}
         {node.namespace && ` in namespace ${node.namespace}`} from the cluster
         {owned > 0 && !orphan && `, with ${plural(owned, "object")} that it owns`}.
-        {node.kind === "Namespace" && " Everything in the namespace goes with it."}
-        {node.kind === "CustomResourceDefinition" && " All objects of this kind go with it."}
-        {node.kind === "PersistentVolumeClaim" && " Its data may go with it."}
+        {node.kind === "Namespace" && " Everything in the namespace is deleted with it."}
+        {node.kind === "CustomResourceDefinition" && " All objects of this kind are deleted with it."}
+        {node.kind === "PersistentVolumeClaim" && " Its data may be lost."}
       </p>
       <p>
         {node.sync && !node.requiresPruning
           ? "It is still in the application's source: the next sync, or self-healing, creates it again."
           : node.parent
-            ? "What owns it may create another one in its place."
+            ? "Its owner may create another one in its place."
             : "It is not recreated automatically."}
       </p>
       <Checkbox
         label="Orphan"
-        hint={`Leave what it owns in the cluster${owned > 0 ? ` (${plural(owned, "object")})` : ""}.`}
+        hint={`Leave its objects in the cluster${owned > 0 ? ` (${plural(owned, "object")})` : ""}.`}
         checked={orphan}
         onChange={(event) => setOrphan(event.target.checked)}
       />
       <Checkbox
         label="Force"
-        hint="Do not wait for its end: a pod's processes may run on for a while."
+        hint="Do not wait for its end. Processes of a pod may run on for a while."
         checked={force}
         onChange={(event) => setForce(event.target.checked)}
       />
-      <Field label="Reason" hint="For the audit; may be left out.">
+      <Field label="Reason" hint="For the audit log. Optional.">
         <Input value={reason} maxLength={1000} onChange={(event) => setReason(event.target.value)} />
       </Field>
     </Confirm>

@@ -43,7 +43,7 @@ export function EditManifest({
       return;
     }
     if (!after) {
-      setWrong([{ line: 1, message: "This is no object: write one as YAML." }]);
+      setWrong([{ line: 1, message: "Not an object. Enter one as YAML." }]);
       return;
     }
     // What is not shown is not to go.
@@ -56,7 +56,7 @@ export function EditManifest({
     try {
       const command = await patchObject(app, refFrom(node), patch, dryRun);
       if (dryRun) {
-        toast("The API server would take it");
+        toast("The API server would accept it");
         return;
       }
       toast(waiting(command) ? `${node.name} will be changed when its agent answers` : `${node.name} was changed`);
@@ -73,8 +73,8 @@ export function EditManifest({
     <div className="flex min-h-0 flex-1 flex-col gap-2">
       {node.sync && (
         <p className="rounded-md bg-warn-soft px-3 py-2 text-sm text-warn">
-          This changes the cluster only, not Git: the object is then out of sync, and the next sync, or self-healing,
-          takes it back.
+          This changes the cluster only, not Git: the object is then out of sync, and the next sync, or self-heal,
+          reverts it.
         </p>
       )}
       <Code

@@ -31,7 +31,7 @@ export function Family({ app }: { app: App }) {
     [app.id],
   );
   if (children.length === 0) {
-    return <Empty title="No applications">This application makes no other application.</Empty>;
+    return <Empty title="No applications">This application creates no other applications.</Empty>;
   }
   return (
     <div className="rounded-lg border bg-surface py-1">
@@ -91,7 +91,7 @@ function Member({ app, above }: { app: App; above: string[] }) {
             </span>
           </span>
         ) : error ? (
-          <span className="text-sm text-muted">It cannot be read, or it was not made yet.</span>
+          <span className="text-sm text-muted">It cannot be read, or does not exist yet.</span>
         ) : (
           <Skeleton className="w-40" />
         )}

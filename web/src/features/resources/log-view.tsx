@@ -131,7 +131,7 @@ export function LogView({
             null,
             { label: "Lines without the text", checked: ask.invert, run: () => change({ invert: !ask.invert }) },
             {
-              label: "The container that ran before",
+              label: "The previous container",
               checked: ask.previous,
               run: () => change({ previous: !ask.previous, follow: ask.previous }),
             },
@@ -150,7 +150,7 @@ export function LogView({
               reading: "Reading…",
               live: "Live",
               ended: "Ended",
-              broken: ask.follow ? "Broken off: trying again" : "Broken off",
+              broken: ask.follow ? "Disconnected: trying again" : "Disconnected",
             }[log.state]
           }
           {" · "}
@@ -162,11 +162,7 @@ export function LogView({
       {log.error != null && <ErrorNote error={log.error} />}
       {log.lines.length === 0 && (log.state === "ended" || log.state === "live") ? (
         <Empty filtered={ask.search !== ""} title="No lines">
-          {ask.search
-            ? "No line matches."
-            : log.state === "live"
-              ? "Lines show here as they come."
-              : "The log is empty."}
+          {ask.search ? "No line matches." : log.state === "live" ? "New lines appear here." : "The log is empty."}
         </Empty>
       ) : (
         <Lines lines={log.lines} look={look} marked={marked} follow={ask.follow} />

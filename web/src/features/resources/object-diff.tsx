@@ -41,11 +41,7 @@ export function ObjectDiff({ app, node }: { app: App; node: Node }) {
                   {w}
                 </p>
               ))}
-              {mine ? (
-                <Difference diff={mine} />
-              ) : (
-                <Empty title="No difference">The object is what its source says.</Empty>
-              )}
+              {mine ? <Difference diff={mine} /> : <Empty title="No difference">The object matches its source.</Empty>}
             </>
           );
         }}
@@ -64,7 +60,7 @@ function Difference({ diff }: { diff: Schemas["ObjectDiff"] }) {
   if (diff.error) {
     return (
       <ErrorNote
-        error={new Error(`the API server does not take what is wanted: ${diff.error}. Change it at its source.`)}
+        error={new Error(`the API server refuses the desired object: ${diff.error}. Change it at its source.`)}
       />
     );
   }
@@ -77,7 +73,7 @@ function Difference({ diff }: { diff: Schemas["ObjectDiff"] }) {
           </Badge>
           {diff.allowed && (
             <span className="text-sm text-muted">
-              Left like that until <Ago at={diff.allowed.until} ahead />
+              Drift allowed until <Ago at={diff.allowed.until} ahead />
               {diff.allowed.reason && `: ${diff.allowed.reason}`}
             </span>
           )}
@@ -92,7 +88,7 @@ function Difference({ diff }: { diff: Schemas["ObjectDiff"] }) {
           <Copy text={diff.diff} label="Copy the difference" />
         </span>
       </div>
-      <CodeDiff before={before} after={after} unified={unified} label="Live and wanted" />
+      <CodeDiff before={before} after={after} unified={unified} label="Live and desired" />
       {diff.fields && diff.fields.length > 0 && <Fields fields={diff.fields} />}
     </>
   );

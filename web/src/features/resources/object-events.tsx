@@ -13,7 +13,7 @@ export function ObjectEvents({ app, node }: { app: App; node: Node }) {
     <Loaded query={query}>
       {({ events }) =>
         !events?.length ? (
-          <Empty title="No events">Kubernetes keeps events for an hour or so, and has none of this object.</Empty>
+          <Empty title="No events">Kubernetes keeps events for about an hour, and has none for this object.</Empty>
         ) : (
           <ul className="divide-y rounded-md border">
             {[...events].reverse().map((event, i) => (

@@ -31,10 +31,8 @@ export function ObjectManifest({
     <Loaded query={state}>
       {() =>
         !object ? (
-          <Empty title={which === "live" ? "It is not in the cluster" : "It is not wanted"}>
-            {which === "live"
-              ? "A sync creates it."
-              : "The source of the application does not have it any more, or never had."}
+          <Empty title={which === "live" ? "It is not in the cluster" : "Not desired"}>
+            {which === "live" ? "A sync creates it." : "The source of the application does not contain it."}
           </Empty>
         ) : editing ? (
           <EditManifest app={app} node={node} object={object} onDone={() => setEditing(false)} />

@@ -58,7 +58,7 @@ export function ObjectSummary({
     node.sync && (
       <span className="flex flex-wrap items-center gap-2">
         <Status status={node.sync} />
-        {node.requiresPruning && <Badge tone="warn">Not wanted any more: a sync with prune deletes it</Badge>}
+        {node.requiresPruning && <Badge tone="warn">No longer desired: a sync with prune deletes it</Badge>}
         {node.hook?.length ? <Badge>{node.hook.join(", ")} hook</Badge> : null}
         {node.wave ? <Badge>Wave {node.wave}</Badge> : null}
       </span>

@@ -124,7 +124,7 @@ function Shown({ app, tree, live, old }: { app: App; tree: Tree; live: boolean; 
 function NoObjects({ app }: { app: App }) {
   const { data: detail } = useQuery(detailQuery(app));
   if (detail?.sync !== "Unknown") {
-    return <Empty title="No objects yet">Sync the application to create what its source says.</Empty>;
+    return <Empty title="No objects yet">Sync the application to create the objects of its source.</Empty>;
   }
   return (
     <Empty
@@ -174,8 +174,8 @@ function Drawn({
   );
   if (view === "network" && layout.items.length === 0) {
     return (
-      <Empty title="Nothing here sends or gets traffic">
-        Gateways, ingresses and services of the application show here, with the pods behind them.
+      <Empty title="No object sends or receives traffic">
+        Gateways, ingresses and services of the application appear here, with the pods behind them.
       </Empty>
     );
   }
@@ -185,7 +185,7 @@ function Drawn({
         <Graph
           layout={layout}
           root={view === "graph" ? root : undefined}
-          label={view === "graph" ? `Objects of ${name}` : `Ways of traffic in ${name}`}
+          label={view === "graph" ? `Objects of ${name}` : `Traffic in ${name}`}
           dim={shown.dim}
           chosen={chosen}
           onOpen={onOpen}

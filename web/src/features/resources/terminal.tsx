@@ -74,10 +74,10 @@ function open(xterm: Xterm, address: string, tell: (phase: Phase) => void): () =
   });
   socket.addEventListener("close", (event) => {
     const why = !opened
-      ? "The terminal could not be opened: the server cannot be reached, or what is in front of it lets no WebSockets through."
+      ? "The terminal could not be opened. The server is unreachable, or a proxy in front of it blocks WebSockets."
       : event.code === 1000
         ? "The terminal was closed."
-        : "The connection was lost. What ran in the terminal may have ended with it.";
+        : "The connection was lost. The program in the terminal may have ended.";
     tell({ state: "ended", ...(end ?? { why }) });
   });
   return () => {
@@ -168,7 +168,7 @@ export default function Terminal({ app, node, object }: { app: App; node: Node; 
         )}
         <p role="status" className="text-sm text-muted">
           {phase.state === "opening" && "Opening…"}
-          {phase.state === "open" && "Open. That it was opened is recorded; what is typed is not."}
+          {phase.state === "open" && "Open. The audit log records that it was opened, not the input."}
           {phase.state === "ended" && "why" in phase && phase.why}
         </p>
       </div>

@@ -154,7 +154,7 @@ export function Toolbar({
         {old ? (
           <span>· as last reported</span>
         ) : (
-          !live && <span>· not live: read with each change of the application</span>
+          !live && <span>· not live: updated with each change of the application</span>
         )}
       </p>
     </div>

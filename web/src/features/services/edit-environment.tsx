@@ -92,15 +92,15 @@ function Clusters({ clusters, onChange }: { clusters: Cluster[]; onChange: (clus
   ].filter((o, i, all) => all.findIndex((x) => keyOf(x) === keyOf(o)) === i);
   const left = options.filter((o) => !clusters.some((c) => keyOf(c) === keyOf(o)));
   const notOffered = [
-    noAgents && `Clusters of agents themselves are not offered. ${noAgents}`,
-    noClusters && `Further clusters of agents are not offered. ${noClusters}`,
+    noAgents && `Agents' own clusters are not available. ${noAgents}`,
+    noClusters && `Further clusters of agents are not available. ${noClusters}`,
     ...(left.length === 0 ? [someAgents, someClusters] : []),
   ].filter(Boolean);
   return (
     <div className="space-y-2">
       <Field
         label="Clusters"
-        hint="Applications that deploy there belong to it, unless a label or a link says otherwise"
+        hint="Applications that deploy there belong to it, unless a label or a link sets another one"
       >
         <Select
           value=""

@@ -34,7 +34,7 @@ export function EditService({
       of={form}
       kind={services}
       meta={useMeta(service)}
-      about="What runs in one or more environments."
+      about="A service runs in one or more environments."
       onSaved={(saved) => {
         void reread();
         toast(`The service ${saved.name} is saved`);

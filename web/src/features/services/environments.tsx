@@ -120,7 +120,7 @@ function List() {
   return (
     <Page
       title="Environments"
-      about="Where services run, and on which clusters"
+      about="Places where services run, and their clusters"
       actions={
         <Button look="primary" why={missing} onClick={() => setEditing("new")}>
           <Plus size={14} aria-hidden />
@@ -128,7 +128,9 @@ function List() {
         </Button>
       }
     >
-      {noApplications && <p className="text-muted">How many applications they have cannot be seen. {noApplications}</p>}
+      {noApplications && (
+        <p className="text-muted">The numbers of their applications are not available. {noApplications}</p>
+      )}
       <Card flush>
         <Loaded query={query}>
           {(list) =>

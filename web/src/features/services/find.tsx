@@ -38,7 +38,7 @@ export function FindServices({ onClose }: { onClose: () => void }) {
       onClose={onClose}
       className="max-w-3xl"
       title="Find services"
-      description="From the labels of applications, or else their names without that of an environment at the end."
+      description="From the labels of applications, otherwise from their names without the environment at the end."
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
@@ -50,7 +50,7 @@ export function FindServices({ onClose }: { onClose: () => void }) {
     >
       <div className="space-y-3">
         {missing ? (
-          <NoPermission why={`They are looked for by agent, and you see none. ${missing}`} />
+          <NoPermission why={`Services are derived by agent, and you may view none. ${missing}`} />
         ) : (
           <Loaded query={all} loading={<Loading rows={3} />}>
             {(list) =>

@@ -93,7 +93,8 @@ function Actions({ service, row }: { service: Service; row: Row | undefined }) {
         }}
       >
         <p>
-          The service {service.id} goes, and the links of applications to it. The applications stay and go on running.
+          The service {service.id} is deleted with the links of applications to it. The applications stay and keep
+          running.
         </p>
         <Applications row={row} />
       </Confirm>
@@ -124,7 +125,7 @@ function Places({ row }: { row: Row | undefined }) {
   if (!row || (row.cells ?? []).length === 0) {
     return (
       <Card>
-        <Empty title="It runs nowhere that you may see">
+        <Empty title="It runs in no environment that you may view">
           Give an Application the label slipway.io/service with the name of this service, or link it on its settings
           page.
         </Empty>
@@ -170,7 +171,7 @@ function Place({ row, cell, name }: { row: Row; cell: Cell; name: string }) {
           )}
         </div>
         <p className="text-sm text-muted">
-          since <Ago at={cell.since} none="it never was healthy" />
+          since <Ago at={cell.since} none="never healthy" />
           {late && `; ${short(late.newest)} runs in ${late.behind}`}
         </p>
       </div>

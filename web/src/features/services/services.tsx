@@ -85,7 +85,7 @@ function Matrix() {
   return (
     <Page
       title="Services"
-      about="The version of each service in each environment, and what is behind."
+      about="The version of each service in each environment, and the environments that are behind."
       actions={
         <>
           <Button onClick={() => setFinding(true)} why={missing}>
@@ -125,7 +125,7 @@ function Matrix() {
           </Select>
         )}
         <Checkbox
-          label="Only what is behind somewhere"
+          label="Only services that are behind"
           checked={filter.drift ?? false}
           onChange={(e) => set({ drift: e.target.checked ? "true" : "" })}
         />

@@ -37,7 +37,7 @@ export function ChoosePassword({ to }: { to: string }) {
       <PasswordFields passwords={passwords} />
       {error != null && <ErrorNote error={error} />}
       <Button type="submit" look="primary" busy={busy} className="w-full">
-        Change password and go on
+        Change password and continue
       </Button>
     </form>
   );

@@ -16,7 +16,7 @@ it("puts what failed before what is up to date", () => {
   expect(stateOf(conditions(["ResourcesUpToDate", "True"], ["ErrorOccurred", "True"])).status).toBe("Failed");
   expect(stateOf(conditions(["ErrorOccurred", "False"], ["ResourcesUpToDate", "True"])).status).toBe("Synced");
   expect(stateOf(conditions(["ErrorOccurred", "False"])).status).toBe("Progressing");
-  expect(stateOf(item({})).label).toBe("Nothing works on it");
+  expect(stateOf(item({})).label).toBe("Not processed");
 });
 
 it.each([

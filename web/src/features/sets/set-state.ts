@@ -44,6 +44,6 @@ export function stateOf(item: SetItem): { status: string; label: string } {
     return { status: "Synced", label: "Up to date" };
   }
   return conditions.length === 0
-    ? { status: "Unknown", label: "Nothing works on it" }
+    ? { status: "Unknown", label: "Not processed" }
     : { status: "Progressing", label: "Under way" };
 }

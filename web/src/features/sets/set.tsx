@@ -34,15 +34,15 @@ export default function ApplicationSet() {
 
 // Controller says what makes applications of a set: nothing does where the cluster has no controller for them.
 function Controller({ item }: { item: SetItem }) {
-  const who = "Slipway shows application sets and makes no applications of them yet.";
+  const who = "Slipway shows application sets, but does not generate applications from them yet.";
   if (workedOn(item)) {
-    return <p className="text-sm text-muted">{who} The ApplicationSet controller in the cluster works on this one.</p>;
+    return <p className="text-sm text-muted">{who} The ApplicationSet controller in the cluster processes this set.</p>;
   }
   return (
     <section aria-label="No controller" className="rounded-lg border bg-surface px-4 py-3">
       <h2 className="flex items-center gap-2 font-medium text-warn">
         <TriangleAlert size={16} aria-hidden className="shrink-0" />
-        Nothing works on this set
+        No controller processes this set
       </h2>
       <p className="mt-1 text-muted">
         {who} Only the ApplicationSet controller of an Argo CD in the cluster does, and none has written a status here.
@@ -101,7 +101,7 @@ function One({ item }: { item: SetItem }) {
         />
       </Card>
       <Controller item={item} />
-      <Card title="As the cluster has it" flush>
+      <Card title="As in the cluster" flush>
         <Code value={stringify(item.resource)} label="Application set as YAML" className="h-[60vh] border-0" />
       </Card>
       <Confirm
@@ -125,8 +125,8 @@ function One({ item }: { item: SetItem }) {
         }}
       >
         <p>
-          It goes from the cluster of agent {item.agent}. The applications that it made go with it, and what these
-          deployed too, unless the set says preserveResourcesOnDeletion.
+          It is deleted from the cluster of agent {item.agent}. Its applications are deleted with it, and their objects
+          too, unless the set has preserveResourcesOnDeletion.
         </p>
       </Confirm>
     </Page>

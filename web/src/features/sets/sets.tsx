@@ -63,7 +63,7 @@ function Seen() {
   return (
     <Page
       title="Application sets"
-      about="Slipway shows them and makes no applications of them yet: only the ApplicationSet controller of an Argo CD does."
+      about="Slipway shows them, but does not generate applications from them yet. Only the ApplicationSet controller of an Argo CD does."
     >
       <SearchBox label="Search application sets" />
       <Listing
@@ -82,7 +82,7 @@ function Seen() {
             />
           ) : (
             <NoneYet many="application sets" permission="applicationset_view">
-              A set that an Argo CD uses in the cluster of an agent shows here as it is there.
+              A set of an Argo CD in the cluster of an agent appears here.
             </NoneYet>
           )
         }

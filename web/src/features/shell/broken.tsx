@@ -11,7 +11,7 @@ export function Broken({ error }: { error: unknown }) {
     return (
       <main className="p-6">
         <Empty
-          title="There is a newer version of this page"
+          title="A newer version of this page is available"
           action={
             <Button look="primary" onClick={() => location.reload()}>
               Load it
@@ -35,10 +35,10 @@ export function NotFound() {
   const { pathname } = useLocation();
   const mayApplications = may(useSession(), "application_view");
   return (
-    <Page title="There is no such page">
+    <Page title="Page not found">
       <Empty
         filtered
-        title="Nothing is at this address"
+        title="Page not found"
         action={
           <>
             <Button asChild look="primary">
@@ -53,7 +53,7 @@ export function NotFound() {
           </>
         }
       >
-        <code className="break-all">{pathname}</code> may be mistyped, or what it was for is gone. Ctrl-K finds
+        <code className="break-all">{pathname}</code> may be mistyped, or the object was deleted. Ctrl-K finds
         applications and pages.
       </Empty>
     </Page>

@@ -11,8 +11,8 @@ export function Live() {
   const state = useConnection();
   const text = {
     live: "Live: changes appear immediately",
-    connecting: "Connecting: what is shown may be some seconds old",
-    offline: "The server cannot be reached: what is shown may be old. It is tried again and again.",
+    connecting: "Connecting: this page may be some seconds old",
+    offline: "The server is unreachable: this page may be out of date. Retrying.",
   }[state];
   return (
     <Tooltip text={text}>
